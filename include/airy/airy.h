@@ -1,0 +1,16 @@
+/** Everything of libairy. */
+#ifndef AIRY_AIRY_H
+#define AIRY_AIRY_H
+
+#include "airy/array.h"
+#include "airy/codec.h"
+#include "airy/device.h"
+#include "airy/dtype.h"
+#include "airy/geometry.h"
+#include "airy/image.h"
+#include "airy/integrate.h"
+#include "airy/pipeline.h"
+#include "airy/stack.h"
+#include "airy/status.h"
+
+#endif

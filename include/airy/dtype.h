@@ -1,0 +1,43 @@
+/** Element types of arrays, files and frames. */
+#ifndef AIRY_DTYPE_H
+#define AIRY_DTYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "airy/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum airy_dtype {
+    AIRY_DTYPE_F32 = 0,
+    AIRY_DTYPE_U8,
+    AIRY_DTYPE_I8,
+    AIRY_DTYPE_U16,
+    AIRY_DTYPE_I16,
+    AIRY_DTYPE_U32,
+    AIRY_DTYPE_I32,
+    AIRY_DTYPE_U64,
+    AIRY_DTYPE_I64,
+    AIRY_DTYPE_F64,
+    AIRY_DTYPE_COUNT
+} airy_dtype;
+
+/** Bytes of one element: 1, 2, 4 or 8; 0 for a value that is no dtype. Any thread. */
+AIRY_API size_t airy_dtype_size(airy_dtype dtype);
+
+/** NumPy's name, such as "uint32"; "?" for a value that is no dtype. Any thread. */
+AIRY_API const char *airy_dtype_name(airy_dtype dtype);
+
+/** From "uint32", "u32" or "<u4"-like names (little-endian or '|' only). AIRY_ERR_DTYPE if unknown. */
+AIRY_API airy_status airy_dtype_parse(airy_dtype *dtype, const char *name);
+
+AIRY_API bool airy_dtype_is_float(airy_dtype dtype);
+AIRY_API bool airy_dtype_is_signed(airy_dtype dtype); /**< signed integers and floats */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,182 @@
+/**
+ * Azimuthal integration: frames to radial patterns.
+ *
+ * For bin b, over pixels i with splitting coefficient c_bi (sum over b of c_bi = 1 for a pixel inside the range):
+ *   sum_signal = sum c (raw - dark)          sum_normalization  = sum c n        count = sum c
+ *   sum_variance = sum c^2 v                 sum_normalization2 = sum (c n)^2
+ *   n = normalization factor * flat * solid angle * polarization * absorption
+ *   intensity = sum_signal / sum_normalization   sem = sqrt(sum_variance) / sum_normalization
+ *   std = sqrt(sum_variance / sum_normalization2)
+ * Unweighted: signal and sqrt(variance) are divided by n first and n is 1.
+ * v: poisson max(1, raw); variance: given; azimuthal: v_i such that sum_variance = sum (c n)^2 ((raw - dark)/n - intensity)^2,
+ * the second moment around the bin's mean.
+ * A pixel is left out where the mask is not 0, n is 0, or raw, dark, flat or absorption is not finite or raw is a dummy value;
+ * where a bin has no pixel left its sums are 0 and the results are params->empty.
+ * Bins: half open, [lo, hi); without a range given lo and hi are the limits of the unmasked pixels (centres, boxes or
+ * corners, by splitting), and hi belongs to the last bin.
+ * Source: J. Kieffer et al., J. Synchrotron Rad. 27 (2020) 558 (doi:10.1107/S1600577520000776) for the weighted mean.
+ */
+#ifndef AIRY_INTEGRATE_H
+#define AIRY_INTEGRATE_H
+
+#include "airy/array.h"
+#include "airy/codec.h"
+#include "airy/geometry.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum airy_split {
+    AIRY_SPLIT_FULL = 0, /**< the pixel's quadrilateral in (radius, chi), by area */
+    AIRY_SPLIT_BBOX,     /**< the interval centre +- half width, by length */
+    AIRY_SPLIT_NO,       /**< all of the pixel to the bin of its centre */
+    AIRY_SPLIT_COUNT
+} airy_split;
+
+/** How the one matrix is walked. Results agree to rounding; the compat quirks differ. */
+typedef enum airy_method {
+    AIRY_METHOD_CSR = 0,   /**< by bin */
+    AIRY_METHOD_CSC,       /**< by pixel */
+    AIRY_METHOD_LUT,       /**< by bin */
+    AIRY_METHOD_HISTOGRAM, /**< by pixel */
+    AIRY_METHOD_COUNT
+} airy_method;
+
+typedef enum airy_error_model {
+    AIRY_ERROR_MODEL_NONE = 0,
+    AIRY_ERROR_MODEL_POISSON,
+    AIRY_ERROR_MODEL_AZIMUTHAL,
+    AIRY_ERROR_MODEL_VARIANCE,
+    AIRY_ERROR_MODEL_COUNT
+} airy_error_model;
+
+typedef enum airy_compat {
+    AIRY_COMPAT_NONE = 0,
+    AIRY_COMPAT_PYFAI /**< upper limits times (1 + 2^-23), truncation towards bin 0, folded edges, raw and dummy as float32, variance
+                           by recurrence in pixel order; details in docs/numerics.md */
+} airy_compat;
+
+AIRY_API const char *airy_split_name(airy_split v);
+AIRY_API const char *airy_method_name(airy_method v);
+AIRY_API const char *airy_error_model_name(airy_error_model v);
+AIRY_API airy_status airy_split_parse(airy_split *v, const char *name);
+AIRY_API airy_status airy_method_parse(airy_method *v, const char *name);
+AIRY_API airy_status airy_error_model_parse(airy_error_model *v, const char *name);
+
+/** Zeroed is the default. Arrays are host memory of height * width elements, read during create only; NULL: none. */
+typedef struct airy_integrator_params {
+    size_t bins;                   /**< 0: 1000; at most 1000000 */
+    airy_unit unit;
+    airy_split split;
+    airy_method method;
+    airy_error_model error_model;
+    airy_compat compat;
+    bool has_radial_range, has_azimuth_range;
+    double radial_range[2];        /**< in the unit */
+    double azimuth_range[2];       /**< degrees; upper <= lower wraps around; a pixel counts whole or not at all (centre inside) */
+    bool chi_zero;                 /**< chi in [0, 360) rather than (-180, 180] */
+    const uint8_t *mask;           /**< not 0 = bad; already everything that should be masked */
+    const float *dark, *flat, *absorption;
+    const float *variance;         /**< with AIRY_ERROR_MODEL_VARIANCE */
+    bool has_polarization;
+    double polarization, polarization_offset_deg;
+    bool no_solid_angle, unweighted;
+    double normalization;          /**< factor; 0: 1 */
+    bool has_dummy;
+    double dummy, delta_dummy;     /**< left out: |raw - dummy| <= delta, delta 0: raw == dummy */
+    bool no_default_dummy;         /**< ignore the detector's own dummy values */
+    bool has_saturation;
+    double saturation;             /**< raw >= it is counted as saturated; default: the dtype's largest value (integers) */
+    bool has_empty;
+    double empty;                  /**< result of a bin without pixels; default NaN, with compat 0 */
+} airy_integrator_params;
+
+/**
+ * Geometry, corrections and matrix, ready on a device.
+ * Thread-safety: immutable, so any number of queues of its device may share it.
+ */
+typedef struct airy_integrator airy_integrator;
+
+/**
+ * Errors: AIRY_ERR_PARAM (range empty or inverted, no wavelength, no valid pixel left, bins), AIRY_ERR_SHAPE, AIRY_ERR_MEMORY,
+ *         AIRY_ERR_UNSUPPORTED (parallax; device without double precision).
+ */
+AIRY_API airy_status airy_integrator_create(airy_integrator **integrator, airy_device *device,
+                                            const airy_geometry *geometry, const airy_integrator_params *params);
+AIRY_API void airy_integrator_destroy(airy_integrator **integrator);
+AIRY_API size_t airy_integrator_bins(const airy_integrator *integrator);
+/** Bin centres in the unit, [bins]; lives as long as the integrator. */
+AIRY_API const double *airy_integrator_radial(const airy_integrator *integrator);
+
+/** Facts for --explain and logs. */
+typedef struct airy_integrator_info {
+    size_t pixels, valid_pixels, entries, bins;
+    uint64_t host_bytes, device_bytes;
+    double lower, upper;          /**< limits of the radial axis in the unit */
+    const char *engine;           /**< what walks the matrix on this device, static text */
+} airy_integrator_info;
+AIRY_API airy_status airy_integrator_get_info(const airy_integrator *integrator, airy_integrator_info *info);
+
+/** Planes of a frame's sums. */
+typedef enum airy_sum {
+    AIRY_SUM_SIGNAL = 0,
+    AIRY_SUM_VARIANCE,
+    AIRY_SUM_NORMALIZATION,
+    AIRY_SUM_NORMALIZATION2,
+    AIRY_SUM_COUNT_PLANE,
+    AIRY_SUM_PLANES
+} airy_sum;
+
+/** What is known of one frame beside its pattern; unmasked pixels only. Laid out alike on host and device (32 bytes). */
+typedef struct airy_frame_stats {
+    double total;       /**< sum of the raw values of the pixels that count */
+    double max;         /**< largest of them; 0 when there is none */
+    uint32_t invalid;   /**< pixels left out as dummy or not finite in this frame */
+    uint32_t saturated; /**< raw >= saturation */
+    uint32_t status;    /**< AIRY_FRAME_GOOD, or what airy_frame_error explains */
+    uint32_t reserved;
+} airy_frame_stats;
+
+/**
+ * Integrate frames in device memory.
+ *
+ * @param sums   out, f64 [frames, AIRY_SUM_PLANES, bins]
+ * @param stats  out, u8 [frames, sizeof(airy_frame_stats)]
+ * @param frames in, [frames, height, width], tightly packed, any dtype but i64 and u64
+ *
+ * Accuracy:  coefficients c are rounded to f32 (2^-24 each); sums are f64 or exact integers; sum_signal, sum_variance:
+ *            |error| <= 2^-23 of the sum of absolute terms. On one device the result of a frame does not depend on its neighbours, on
+ *            batch size or threads.
+ * Errors:    AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_MEMORY.
+ */
+AIRY_API airy_status airy_integrate(airy_queue *queue, airy_array *sums, airy_array *stats,
+                                    const airy_integrator *integrator, const airy_array *frames);
+/** The same for compressed frames; a frame that does not decode has its status set, its sums are 0. */
+AIRY_API airy_status airy_integrate_batch(airy_queue *queue, airy_array *sums, airy_array *stats,
+                                          const airy_integrator *integrator, airy_batch *batch);
+
+/**
+ * Sums of one frame, on the host, to results.
+ * @param sums  [AIRY_SUM_PLANES][bins]
+ * @param normalization  factor of this frame alone (a monitor), 1 for none: scales sum_normalization by it and
+ *              sum_normalization2 by its square, in place
+ * @param intensity, std, sem  out, [bins]; std and sem may be NULL
+ */
+AIRY_API airy_status airy_integrator_finish(const airy_integrator *integrator, double *sums, double normalization,
+                                            float *intensity, float *std, float *sem);
+
+/**
+ * The inverse: a radial curve to an image, by linear interpolation at pixel centres (the ends go on level), times solid angle, polarization
+ * and flat, plus dark, masked pixels = dummy; corrections as params says (bins, split, method, ranges are ignored).
+ * @param image   out, [height * width]
+ * @param radial, curve  n points, radial ascending, in params->unit
+ */
+AIRY_API airy_status airy_image_from_pattern(double *image, const airy_geometry *geometry,
+                                             const airy_integrator_params *params, const double *radial,
+                                             const double *curve, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,112 @@
+/**
+ * Stacks of frames in HDF5 files, read as bytes or as pixels; stacks written, compressed.
+ */
+#ifndef AIRY_STACK_H
+#define AIRY_STACK_H
+
+#include "airy/codec.h"
+#include "airy/geometry.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Frames of one or more datasets in order, with the address of every chunk.
+ * Thread-safety: after create any number of threads may read; the odd layouts take turns at libhdf5's lock.
+ */
+typedef struct airy_stack airy_stack;
+
+/** How frames get out of the file. */
+typedef enum airy_stack_path {
+    AIRY_STACK_DIRECT = 0, /**< one chunk is one frame: read by plain pread */
+    AIRY_STACK_LIBRARY     /**< through libhdf5: other filters, other chunk shapes, big-endian, ... */
+} airy_stack_path;
+
+typedef struct airy_stack_info {
+    size_t frames, height, width;
+    airy_dtype dtype;          /**< native; big-endian files are converted */
+    airy_codec_params codec;   /**< of the direct path; NONE for contiguous or unfiltered data and for the library path */
+    airy_stack_path path;
+    uint64_t stored_bytes;     /**< bytes of all frames in the file */
+    size_t max_chunk;          /**< bytes of the largest stored frame */
+    size_t files;
+    const char *dataset;       /**< first dataset, "FILE::/entry/data/data_000001"; lives as long as the stack */
+    const char *filters;       /**< "bitshuffle-lz4", "gzip+shuffle", "none"; lives as long as the stack */
+} airy_stack_info;
+
+/**
+ * Open paths: "FILE" (data found by itself: /entry/data/data_000001..., /entry/data/data, /data, or the only dataset of 3 or more
+ * dimensions, or of 2) or "FILE::DATASET". 2-D: one frame; 4-D [n, channels, y, x]: n * channels frames. External links and virtual
+ * datasets are followed.
+ * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT (not HDF5, strings, compound, ...; lists candidates where several datasets would do),
+ *         AIRY_ERR_UNSUPPORTED (a filter this build lacks, by name and number), AIRY_ERR_SHAPE (files that do not fit each other).
+ */
+AIRY_API airy_status airy_stack_create(airy_stack **stack, const char *const *paths, size_t count);
+AIRY_API void airy_stack_destroy(airy_stack **stack);
+AIRY_API airy_status airy_stack_get_info(const airy_stack *stack, airy_stack_info *info);
+
+/**
+ * One frame as native pixels.
+ * @param size  height * width * bytes of the dtype
+ * Errors: AIRY_ERR_IO, AIRY_ERR_CORRUPT: file, dataset, frame and block named.
+ */
+AIRY_API airy_status airy_stack_read(const airy_stack *stack, size_t frame, void *pixels, size_t size);
+
+/** Where a frame is stored: "FILE::DATASET frame 12", for messages. */
+AIRY_API airy_status airy_stack_where(const airy_stack *stack, size_t frame, char *text, size_t size);
+
+/** What the file itself says about the experiment; found fields only. */
+typedef struct airy_stack_meta {
+    bool has_geometry;     /**< distance, beam centre and pixel size were there: geometry is usable */
+    airy_geometry geometry;
+    bool has_mask, has_saturation;
+    double saturation;
+} airy_stack_meta;
+AIRY_API airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta);
+/** The file's pixel mask: out[height * width], 1 = bad. AIRY_ERR_NOT_FOUND when it has none. */
+AIRY_API airy_status airy_stack_mask(const airy_stack *stack, uint8_t *mask);
+/** One number per frame from a dataset of the first file (a monitor, timestamps). AIRY_ERR_SHAPE when it has not frames elements. */
+AIRY_API airy_status airy_stack_monitor(const airy_stack *stack, const char *dataset, double *values);
+
+/** One line per object of a file, for `airy info`. */
+typedef struct airy_hdf5_entry {
+    char path[256];
+    char dtype[32];
+    char filters[96];
+    int ndim;              /**< -1: a link that cannot be followed; then filters says where it points */
+    uint64_t shape[8], chunk[8]; /**< chunk[0] = 0: not chunked */
+    uint64_t stored_bytes, bytes;
+} airy_hdf5_entry;
+AIRY_API airy_status airy_hdf5_list(airy_hdf5_entry **entries, size_t *count, const char *path);
+AIRY_API void airy_hdf5_list_free(airy_hdf5_entry *entries);
+
+/** A stack being written: one dataset, chunk = frame. Thread-safety: one thread at a time. */
+typedef struct airy_stack_writer airy_stack_writer;
+
+typedef struct airy_stack_writer_params {
+    airy_dtype dtype;
+    size_t frames, height, width;
+    airy_codec_params codec;
+    const char *dataset;   /**< NULL: "/entry/data/data" */
+    bool force;            /**< overwrite */
+    const airy_geometry *geometry; /**< written as an Eiger master's fields where given */
+    const uint8_t *mask;   /**< written as the pixel mask where given */
+} airy_stack_writer_params;
+
+/**
+ * The file appears under its name when airy_stack_writer_finish has succeeded; before, it is PATH.partial.
+ * Errors: AIRY_ERR_EXISTS, AIRY_ERR_IO (full disk, unwritable).
+ */
+AIRY_API airy_status airy_stack_writer_create(airy_stack_writer **writer, const char *path,
+                                              const airy_stack_writer_params *params);
+/** Add a frame that is encoded already, or raw when codec is NONE. */
+AIRY_API airy_status airy_stack_writer_add(airy_stack_writer *writer, size_t frame, const void *chunk, size_t size);
+AIRY_API airy_status airy_stack_writer_finish(airy_stack_writer *writer);
+/** Without finish the partial file is removed. */
+AIRY_API void airy_stack_writer_destroy(airy_stack_writer **writer);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,74 @@
+/**
+ * Status codes, the last error, log levels, version.
+ *
+ * Every fallible function returns airy_status: 0 for success, a negative code otherwise. Results go
+ * through pointers and are written on success only. The sentence that says which parameter, which
+ * value and which limit is kept per thread and returned by airy_last_error().
+ */
+#ifndef AIRY_STATUS_H
+#define AIRY_STATUS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define AIRY_VERSION_MAJOR 0
+#define AIRY_VERSION_MINOR 1
+#define AIRY_VERSION_PATCH 0
+
+#if defined(_WIN32) || !defined(__GNUC__)
+#define AIRY_API
+#else
+#define AIRY_API __attribute__((visibility("default")))
+#endif
+
+typedef enum airy_status {
+    AIRY_OK = 0,
+    AIRY_ERR_PARAM = -1,       /**< an argument is outside its range */
+    AIRY_ERR_SHAPE = -2,       /**< array shapes do not fit each other or the detector */
+    AIRY_ERR_DTYPE = -3,       /**< this operation does not take this element type */
+    AIRY_ERR_UNSUPPORTED = -4, /**< the device, file or build lacks what was asked for */
+    AIRY_ERR_MEMORY = -5,      /**< out of host or device memory, or over the limit that was set */
+    AIRY_ERR_DEVICE = -6,      /**< the device or its driver failed, or there is no such device */
+    AIRY_ERR_IO = -7,          /**< the operating system refused to open, read or write */
+    AIRY_ERR_FORMAT = -8,      /**< a file is not what it should be */
+    AIRY_ERR_CORRUPT = -9,     /**< compressed data do not decode */
+    AIRY_ERR_NOT_FOUND = -10,  /**< no such file, dataset, detector, key */
+    AIRY_ERR_EXISTS = -11,     /**< the output is there already */
+    AIRY_ERR_STOPPED = -12     /**< the caller asked to stop */
+} airy_status;
+
+/** The code's name, such as "AIRY_ERR_SHAPE"; never NULL. Any thread. */
+AIRY_API const char *airy_status_name(airy_status status);
+
+/**
+ * The sentence of the last failure in the calling thread: parameter, value, limit.
+ * Valid until the next Airy call of this thread; "" when nothing has failed. Any thread.
+ */
+AIRY_API const char *airy_last_error(void);
+
+typedef enum airy_log_level {
+    AIRY_LOG_WARN = 0, /**< the default: things the user should know */
+    AIRY_LOG_ERROR,    /**< failures only */
+    AIRY_LOG_INFO,     /**< choices: engine, device, method, cache hits */
+    AIRY_LOG_DEBUG,    /**< one line for each step */
+    AIRY_LOG_OFF,
+    AIRY_LOG_COUNT
+} airy_log_level;
+
+/**
+ * The log goes to standard error. Its level is read once from the environment variable AIRY_LOG
+ * (off, error, warn, info, debug; default warn), so set it before the first call.
+ */
+AIRY_API airy_log_level airy_log_get_level(void);
+
+/** "0.1.0". Any thread. */
+AIRY_API const char *airy_version(void);
+
+/** Features of this build and machine on several lines (back ends, SIMD, filters, libraries). */
+AIRY_API const char *airy_build_info(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

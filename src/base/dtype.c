@@ -1,0 +1,62 @@
+#include "airy/dtype.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+static const struct {
+    const char *name, *brief, *numpy;
+    size_t size;
+    bool is_float, is_signed;
+} dtypes[AIRY_DTYPE_COUNT] = {
+    [AIRY_DTYPE_F32] = {"float32", "f32", "f4", 4, true, true},
+    [AIRY_DTYPE_U8] = {"uint8", "u8", "u1", 1, false, false},
+    [AIRY_DTYPE_I8] = {"int8", "i8", "i1", 1, false, true},
+    [AIRY_DTYPE_U16] = {"uint16", "u16", "u2", 2, false, false},
+    [AIRY_DTYPE_I16] = {"int16", "i16", "i2", 2, false, true},
+    [AIRY_DTYPE_U32] = {"uint32", "u32", "u4", 4, false, false},
+    [AIRY_DTYPE_I32] = {"int32", "i32", "i4", 4, false, true},
+    [AIRY_DTYPE_U64] = {"uint64", "u64", "u8", 8, false, false},
+    [AIRY_DTYPE_I64] = {"int64", "i64", "i8", 8, false, true},
+    [AIRY_DTYPE_F64] = {"float64", "f64", "f8", 8, true, true},
+};
+
+static bool is_dtype(airy_dtype dtype)
+{
+    return (unsigned)dtype < AIRY_DTYPE_COUNT;
+}
+
+size_t airy_dtype_size(airy_dtype dtype)
+{
+    return is_dtype(dtype) ? dtypes[dtype].size : 0;
+}
+
+const char *airy_dtype_name(airy_dtype dtype)
+{
+    return is_dtype(dtype) ? dtypes[dtype].name : "?";
+}
+
+bool airy_dtype_is_float(airy_dtype dtype)
+{
+    return is_dtype(dtype) && dtypes[dtype].is_float;
+}
+
+bool airy_dtype_is_signed(airy_dtype dtype)
+{
+    return is_dtype(dtype) && dtypes[dtype].is_signed;
+}
+
+airy_status airy_dtype_parse(airy_dtype *dtype, const char *name)
+{
+    AIRY_FAIL_IF(!dtype || !name, AIRY_ERR_PARAM, "airy_dtype_parse: argument is NULL");
+    const bool numpy = name[0] == '<' || name[0] == '|' || name[0] == '=';
+    for (int i = 0; i < AIRY_DTYPE_COUNT; i++) {
+        const bool match = numpy ? strcmp(name + 1, dtypes[i].numpy) == 0
+                                 : strcmp(name, dtypes[i].name) == 0 || strcmp(name, dtypes[i].brief) == 0;
+        if (match) {
+            *dtype = (airy_dtype)i;
+            return AIRY_OK;
+        }
+    }
+    return airy_fail(AIRY_ERR_DTYPE, "dtype '%s' is not known; expected one like uint16, int32, float32", name);
+}

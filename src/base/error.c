@@ -1,0 +1,117 @@
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SENTENCE = 1024 };
+
+static _Thread_local char last_error[MAX_SENTENCE];
+
+static const char *const status_names[] = {
+    "AIRY_OK",        "AIRY_ERR_PARAM", "AIRY_ERR_SHAPE",   "AIRY_ERR_DTYPE",   "AIRY_ERR_UNSUPPORTED",
+    "AIRY_ERR_MEMORY", "AIRY_ERR_DEVICE", "AIRY_ERR_IO",     "AIRY_ERR_FORMAT",  "AIRY_ERR_CORRUPT",
+    "AIRY_ERR_NOT_FOUND", "AIRY_ERR_EXISTS", "AIRY_ERR_STOPPED",
+};
+
+const char *airy_status_name(airy_status status)
+{
+    const int index = -(int)status;
+    if (index < 0 || index >= (int)(sizeof(status_names) / sizeof(status_names[0])))
+        return "AIRY_ERR_?";
+    return status_names[index];
+}
+
+const char *airy_last_error(void)
+{
+    return last_error;
+}
+
+const char *airy_version(void)
+{
+    return AIRY_VERSION;
+}
+
+airy_log_level airy_log_get_level(void)
+{
+    static _Thread_local int cached = -1;
+    if (cached < 0) {
+        static const struct {
+            const char *name;
+            airy_log_level level;
+        } levels[] = {{"warn", AIRY_LOG_WARN}, {"error", AIRY_LOG_ERROR}, {"info", AIRY_LOG_INFO},
+                      {"debug", AIRY_LOG_DEBUG}, {"off", AIRY_LOG_OFF}};
+        const char *text = getenv("AIRY_LOG");
+        cached = AIRY_LOG_WARN;
+        for (size_t i = 0; text && i < sizeof(levels) / sizeof(levels[0]); i++)
+            if (strcmp(text, levels[i].name) == 0)
+                cached = (int)levels[i].level;
+    }
+    return (airy_log_level)cached;
+}
+
+/* How much a level lets through; the enum's order puts the default at zero. */
+static int verbosity(airy_log_level level)
+{
+    static const int order[AIRY_LOG_COUNT] = {
+        [AIRY_LOG_OFF] = 0, [AIRY_LOG_ERROR] = 1, [AIRY_LOG_WARN] = 2, [AIRY_LOG_INFO] = 3, [AIRY_LOG_DEBUG] = 4};
+    return order[level];
+}
+
+void airy_log(airy_log_level level, const char *format, ...)
+{
+    if (verbosity(level) > verbosity(airy_log_get_level()))
+        return;
+    char line[MAX_SENTENCE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    fprintf(stderr, "airy: %s\n", line);
+}
+
+/*
+ * Failures are returned, so the log shows them only to those who asked for details: the command prints the sentence itself.
+ */
+static airy_status keep(airy_status status, const char *text)
+{
+    snprintf(last_error, sizeof(last_error), "%s", text);
+    airy_log(AIRY_LOG_DEBUG, "%s: %s", airy_status_name(status), last_error);
+    return status;
+}
+
+airy_status airy_fail(airy_status status, const char *format, ...)
+{
+    char text[MAX_SENTENCE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    return keep(status, text);
+}
+
+airy_status airy_fail_context(airy_status status, const char *format, ...)
+{
+    char text[MAX_SENTENCE];
+    va_list args;
+    va_start(args, format);
+    const int n = vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (n > 0 && (size_t)n < sizeof(text) - 2)
+        snprintf(text + n, sizeof(text) - (size_t)n, ": %s", last_error);
+    return keep(status, text);
+}
+
+airy_status airy_fail_restore(airy_status status, const char *text)
+{
+    return keep(status, text);
+}
+
+#ifdef AIRY_DEBUG_ABORT
+void airy_debug_abort(void)
+{
+    fprintf(stderr, "airy: abort: %s\n", last_error);
+    abort();
+}
+#endif

@@ -1,0 +1,39 @@
+/*
+ * What a back end does for the integrate family.
+ *
+ * Every call writes all five planes of every frame: the integrator's base sums less what this frame's invalid pixels contribute. A bin
+ * whose entries are all gone is exactly 0 in all planes. Variance plane: 0 for error model none.
+ * Poisson: base_variance + sum weight^2 (max(1, raw) - 1). Azimuthal: sum (weight' )^2 (b - mean)^2 with weight' = coef norm,
+ * b = (raw - dark) / n, mean = signal / normalization; with compat pyfai the one-pass recurrence in ascending pixel order,
+ *   V += w^2 (x - mean_before)(x - mean_after), which CSR, CSC, LUT and histogram share.
+ * stats: total and max over the pixels that count and are not invalid; invalid and saturated over the pixels that count.
+ */
+#ifndef AIRY_INTEGRATE_INTEGRATE_FNS_H
+#define AIRY_INTEGRATE_INTEGRATE_FNS_H
+
+#include "codec/chunks.h"
+#include "integrate/integrator.h"
+
+struct airy_integrate_plan {
+    const airy_integrator *integrator;
+    airy_pixel_test test;
+    const airy_array *sums;     /* out, f64 [n, AIRY_SUM_PLANES, bins], tight */
+    const airy_array *stats;    /* out, u8 [n, 32], tight */
+    const airy_array *frames;   /* in, [n, height, width], tight; NULL for chunks */
+    const airy_array *status;   /* in, u32 [n] from the decoder, or NULL: frames that are bad get sums 0 and this status */
+    struct airy_chunks chunks;  /* in, for integrate_chunks */
+};
+
+struct airy_integrate_fns {
+    /* Make the device's form of the integrator: state, state_bytes, engine. */
+    airy_status (*prepare)(airy_integrator *integrator);
+    void (*release)(airy_integrator *integrator);
+    airy_status (*integrate)(airy_queue *queue, const struct airy_integrate_plan *plan);
+    /* NULL, or declined by takes_chunks: the front decodes into queue scratch and calls integrate. */
+    bool (*takes_chunks)(const struct airy_integrate_plan *plan);
+    airy_status (*integrate_chunks)(airy_queue *queue, const struct airy_integrate_plan *plan);
+};
+
+extern const struct airy_integrate_fns airy_integrate_cpu, airy_integrate_opencl;
+
+#endif

@@ -1,0 +1,41 @@
+/* The integrator as the back ends see it: immutable after create. */
+#ifndef AIRY_INTEGRATE_INTEGRATOR_H
+#define AIRY_INTEGRATE_INTEGRATOR_H
+
+#include "integrate/matrix.h"
+#include "shared/pixel_test.h"
+
+struct airy_integrator {
+    airy_device *device;
+    airy_geometry geometry;
+    airy_integrator_params params; /* defaults filled in; its array pointers are NULL: see below */
+    size_t height, width, pixels, bins;
+
+    struct airy_matrix matrix;     /* only of pixels that count */
+    /*
+     * Of entry e of pixel i:  signal += weight[e] (raw - dark[i]);  variance += weight[e]^2 v(raw)
+     *   normalization += coef[e] norm[i];  normalization2 += (coef[e] norm[i])^2;  count += coef[e]
+     * weight is coef in a weighted mean (the same pointer then) and coef / n unweighted; norm is n, or 1 unweighted.
+     */
+    float *weight;                 /* [entries] */
+    float *norm;                   /* [pixels], 0 where the pixel does not count */
+    float *dark, *variance;        /* [pixels] or NULL */
+    uint8_t *valid;                /* [pixels], 1 = counts */
+
+    /* Of a frame without invalid pixels, f64 [bins] each: sums over all entries. */
+    double *base_normalization, *base_normalization2, *base_count;
+    double *base_dark;             /* sum weight * dark; 0 without dark */
+    double *base_variance;         /* poisson: sum weight^2; variance: sum weight^2 variance; else 0 */
+    uint32_t *base_entries;        /* [bins] number of entries: 0 left means an empty bin, all sums exactly 0 */
+
+    struct airy_matrix_limits limits;
+    double *radial;                /* [bins] */
+    void *state;                   /* the back end's own form; integrate_fns->release */
+    uint64_t state_bytes;
+    const char *engine;
+};
+
+/* The front's raw-value rules for a dtype: dummy values (given, or the detector's own), saturation, compat rounding. */
+airy_status airy_pixel_test_make(airy_pixel_test *test, const airy_integrator *integrator, airy_dtype dtype);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * The one matrix of a splitting, by pixel (compressed columns) and, when asked for, by bin.
+ * Entries of a pixel are in ascending bin order; entries of a bin in ascending pixel order.
+ */
+#ifndef AIRY_INTEGRATE_MATRIX_H
+#define AIRY_INTEGRATE_MATRIX_H
+
+#include "airy/integrate.h"
+#include "base/thread.h"
+
+struct airy_matrix {
+    size_t pixels, bins, entries; /* entries < 2^32 */
+    uint32_t *start;  /* [pixels + 1] */
+    uint32_t *bin;    /* [entries] */
+    float *coef;      /* [entries] c, sums to 1 over a pixel that lies wholly inside the range */
+    uint32_t *row;    /* [bins + 1], NULL until airy_matrix_by_bin */
+    uint32_t *pixel;  /* [entries] */
+    uint32_t *entry;  /* [entries] index into bin/coef of the entry */
+};
+
+struct airy_matrix_limits {
+    double lower, upper; /* of the radial axis in the unit; bins are (upper - lower) / bins wide */
+};
+
+/* Pixels that count: valid[i] != 0. Runs on the pool. */
+airy_status airy_matrix_build(struct airy_matrix *matrix, struct airy_matrix_limits *limits, const airy_geometry *geometry,
+                              const airy_integrator_params *params, const uint8_t *valid, airy_pool *pool);
+airy_status airy_matrix_by_bin(struct airy_matrix *matrix);
+void airy_matrix_free(struct airy_matrix *matrix);
+
+#endif

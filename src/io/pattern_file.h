@@ -1,0 +1,43 @@
+/*
+ * The integrated file (NeXus) of a known number of frames: created whole and closed, then rows are written by pwrite at
+ * dataset offset + row * size, status last. A valid HDF5 file at every moment. PATH.partial until finish renames it.
+ * sum_normalization, sum_normalization2 and count are [bins] as long as no frame differs; the first row with stats.invalid > 0 or a
+ * monitor makes them [frames, bins], created then and filled in for the other rows by finish.
+ * Thread-safety: airy_pattern_file_write from any thread for different rows; the rest one thread.
+ */
+#ifndef AIRY_IO_PATTERN_FILE_H
+#define AIRY_IO_PATTERN_FILE_H
+
+#include "airy/integrate.h"
+
+typedef struct airy_pattern_file airy_pattern_file;
+
+struct airy_pattern_spec {
+    size_t frames, bins;
+    const double *radial;        /* [bins] */
+    airy_unit unit;
+    bool errors;                 /* std, sem, sum_variance datasets */
+    const uint64_t *index;       /* [frames] frame numbers in the stack */
+    const char *configuration;   /* JSON */
+    const double *monitor;       /* [frames] or NULL */
+};
+
+struct airy_pattern_row {
+    const float *intensity, *std, *sem;    /* [bins]; std, sem NULL without errors */
+    const double *sums;                    /* [AIRY_SUM_PLANES][bins] */
+    airy_frame_stats stats;
+    const char *message;                   /* NULL or why the frame is bad; cut to the field's width */
+};
+
+/* resume: PATH.partial must be there and fit the spec (AIRY_ERR_FORMAT with the difference otherwise). */
+airy_status airy_pattern_file_create(airy_pattern_file **file, const char *path, const struct airy_pattern_spec *spec,
+                                     bool force, bool resume);
+/* True if this row was done before. */
+bool airy_pattern_file_done(const airy_pattern_file *file, size_t row);
+airy_status airy_pattern_file_write(airy_pattern_file *file, size_t row, const struct airy_pattern_row *data);
+/* sums: planes of a frame without invalid pixels, for the datasets that do not differ between frames. fsync, rename. */
+airy_status airy_pattern_file_finish(airy_pattern_file *file, const double *sums);
+/* Close without finishing: the partial file stays if keep, else it is removed. */
+void airy_pattern_file_destroy(airy_pattern_file **file, bool keep);
+
+#endif

@@ -1,0 +1,27 @@
+/* The stack as the pipeline sees it: where each frame's bytes are. */
+#ifndef AIRY_IO_STACK_SOURCE_H
+#define AIRY_IO_STACK_SOURCE_H
+
+#include "airy/stack.h"
+
+enum airy_source_kind {
+    AIRY_SOURCE_CHUNK,  /* `size` encoded bytes in the stack's codec */
+    AIRY_SOURCE_STORED, /* native pixels, frame size: filter skipped, contiguous, no filter */
+    AIRY_SOURCE_FILL,   /* never written: the fill value */
+    AIRY_SOURCE_LIBRARY /* only through airy_stack_read */
+};
+
+struct airy_source {
+    enum airy_source_kind kind;
+    size_t size;    /* bytes that airy_stack_fetch delivers: the chunk's, or the frame's */
+};
+
+/* Constant time. frame < info.frames. */
+void airy_stack_source(const airy_stack *stack, size_t frame, struct airy_source *source);
+/*
+ * The frame's bytes into dst (source.size bytes): the chunk as stored for AIRY_SOURCE_CHUNK, native pixels otherwise.
+ * Thread-safety: any number of threads. Errors: AIRY_ERR_IO (short file), AIRY_ERR_CORRUPT; file, dataset and frame named.
+ */
+airy_status airy_stack_fetch(const airy_stack *stack, size_t frame, void *dst, size_t size);
+
+#endif

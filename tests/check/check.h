@@ -1,0 +1,85 @@
+/*
+ * The runner of airy-check: cases that compare with tests/ref and, with --bench, time. Output is TAP. Each family's function is run once for every
+ * device asked for (default: the CPU; --device SPEC, repeatable; --all-devices).
+ *
+ * A case function starts with: if (!check_case(c, "name_%d", n)) return;
+ */
+#ifndef AIRY_TESTS_CHECK_H
+#define AIRY_TESTS_CHECK_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "airy/airy.h"
+
+struct check {
+    airy_device *device;
+    airy_queue *queue;
+    const char *spec;      /* "cpu", "opencl:0:0" */
+    bool is_cpu, bench;
+    uint64_t seed;         /* of this case; printed on failure, set with --seed */
+    struct check_state *state;
+};
+
+/* Tolerance of one element: |got - want| <= abs + rel * |want|, or within ulp units in the last place. Equal infinities and two NaNs pass. */
+struct check_tol {
+    double abs, rel;
+    uint32_t ulp;
+};
+
+/* Start a case; false: filtered out. Ends the case before, and frees what it allocated. */
+bool check_case(struct check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The case cannot run here; return afterwards. */
+void check_skip(struct check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The case failed: where and what. Returns false. */
+bool check_failed(struct check *c, const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+#define CHECK(c, cond) ((cond) ? true : check_failed((c), __FILE__, __LINE__, "%s", #cond))
+#define CHECK_OK(c, expr) check_status((c), __FILE__, __LINE__, #expr, (expr), AIRY_OK)
+/* The call fails with this status, and its sentence contains `part`. */
+#define CHECK_FAILS(c, expr, status, part)                                                                             \
+    (check_status((c), __FILE__, __LINE__, #expr, (expr), (status)) && check_sentence((c), __FILE__, __LINE__, (part)))
+bool check_status(struct check *c, const char *file, int line, const char *expr, airy_status got, airy_status want);
+bool check_sentence(struct check *c, const char *file, int line, const char *part);
+
+/* Memory that lives until the case ends. check_alloc clears it. Random values depend on seed and call order. */
+void *check_alloc(struct check *c, size_t size);
+void check_rand(struct check *c, void *data, airy_dtype dtype, size_t count, double lo, double hi);
+uint64_t check_rand_u64(struct check *c);
+/* Arrays that live until the case ends. check_output: filled with a pattern and guarded on both sides; guards are checked by
+ * check_array and when the case ends. */
+airy_array *check_upload(struct check *c, airy_dtype dtype, int ndim, const size_t *shape, const void *data);
+airy_array *check_output(struct check *c, airy_dtype dtype, int ndim, const size_t *shape);
+/* Compare element by element; reports index, got, want of the first and the worst, and how many differ. tol NULL: exact (bit for bit, NaN = NaN). */
+bool check_array(struct check *c, const airy_array *got, const void *want, const struct check_tol *tol);
+bool check_values(struct check *c, const char *what, airy_dtype dtype, const void *got, const void *want, size_t count,
+                  const struct check_tol *tol);
+
+/* With --bench: repeat expr for at least half a second, print median, p10, p90, GB/s, GFLOP/s, share of the copy bandwidth. */
+#define CHECK_BENCH(c, bytes, flops, expr)                                                                             \
+    do {                                                                                                               \
+        if ((c)->bench)                                                                                                \
+            for (check_bench_start((c), (bytes), (flops)); check_bench_again(c);)                                      \
+                (void)(expr);                                                                                          \
+    } while (0)
+void check_bench_start(struct check *c, double bytes, double flops);
+bool check_bench_again(struct check *c);
+
+/* Path of a file under tests/golden, or under ../shared-like AIRY_REALDATA; NULL (and the case is skipped) when it is not there. */
+const char *check_golden(struct check *c, const char *name);
+const char *check_realdata(struct check *c, const char *name);
+/* A new empty folder for files, removed when the program ends well. */
+const char *check_tmp(struct check *c);
+
+/* One function per family; listed in check.c. */
+void check_core(struct check *c);
+void check_codec(struct check *c);
+void check_integrate(struct check *c);
+void check_geometry(struct check *c);
+void check_stack(struct check *c);
+void check_pipeline(struct check *c);
+
+#endif
