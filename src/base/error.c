@@ -76,7 +76,9 @@ void airy_log(airy_log_level level, const char *format, ...)
  */
 static airy_status keep(airy_status status, const char *text)
 {
-    snprintf(last_error, sizeof(last_error), "%s", text);
+    const size_t n = strnlen(text, sizeof(last_error) - 1);
+    memmove(last_error, text, n); /* text may be last_error itself */
+    last_error[n] = 0;
     airy_log(AIRY_LOG_DEBUG, "%s: %s", airy_status_name(status), last_error);
     return status;
 }
@@ -93,13 +95,12 @@ airy_status airy_fail(airy_status status, const char *format, ...)
 
 airy_status airy_fail_context(airy_status status, const char *format, ...)
 {
-    char text[MAX_SENTENCE];
+    char text[2 * MAX_SENTENCE + 2], context[MAX_SENTENCE];
     va_list args;
     va_start(args, format);
-    const int n = vsnprintf(text, sizeof(text), format, args);
+    vsnprintf(context, sizeof(context), format, args);
     va_end(args);
-    if (n > 0 && (size_t)n < sizeof(text) - 2)
-        snprintf(text + n, sizeof(text) - (size_t)n, ": %s", last_error);
+    snprintf(text, sizeof(text), "%s: %s", context, last_error);
     return keep(status, text);
 }
 
