@@ -34,6 +34,10 @@ struct airy_integrate_fns {
     airy_status (*integrate_chunks)(airy_queue *queue, const struct airy_integrate_plan *plan);
 };
 
+/* airy_integrate_batch of a batch that is on the device already, in the order of the queue. */
+airy_status airy_integrate_chunks(airy_queue *queue, airy_array *sums, airy_array *stats, const airy_integrator *integrator,
+                                  const struct airy_chunks *chunks);
+
 extern const struct airy_integrate_fns airy_integrate_cpu, airy_integrate_opencl;
 
 #endif
