@@ -1,0 +1,23 @@
+/* The bit transpose for each instruction set of the CPU back end, and the LZ4 block decoder. */
+#ifndef AIRY_CPU_CPU_CODEC_H
+#define AIRY_CPU_CPU_CODEC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The transpose of a block of n elements (a multiple of 8) of s bytes: bit k of byte b of element 8 j + i stands, shuffled, as bit i
+ * of byte j of row 8 b + k; a row has n / 8 bytes.
+ */
+typedef void airy_transpose_fn(uint8_t *dst, const uint8_t *src, size_t elements, size_t elem_size);
+
+airy_transpose_fn airy_bitunshuffle_portable, airy_bitshuffle_portable;
+
+/* The elements from `first` (a multiple of 8) on: what is left when a vector version has done those before. */
+void airy_bitunshuffle_rest(uint8_t *dst, const uint8_t *src, size_t elements, size_t elem_size, size_t first);
+void airy_bitshuffle_rest(uint8_t *dst, const uint8_t *src, size_t elements, size_t elem_size, size_t first);
+
+/* LZ4 block decoder; see struct airy_block_fns. */
+uint32_t airy_lz4_block(uint8_t *dst, size_t dst_size, const uint8_t *src, size_t src_size);
+
+#endif
