@@ -10,9 +10,11 @@ enum { MAX_SENTENCE = 1024 };
 static _Thread_local char last_error[MAX_SENTENCE];
 
 static const char *const status_names[] = {
-    "AIRY_OK",        "AIRY_ERR_PARAM", "AIRY_ERR_SHAPE",   "AIRY_ERR_DTYPE",   "AIRY_ERR_UNSUPPORTED",
-    "AIRY_ERR_MEMORY", "AIRY_ERR_DEVICE", "AIRY_ERR_IO",     "AIRY_ERR_FORMAT",  "AIRY_ERR_CORRUPT",
-    "AIRY_ERR_NOT_FOUND", "AIRY_ERR_EXISTS", "AIRY_ERR_STOPPED",
+    "AIRY_OK",          "AIRY_ERR_PARAM",       "AIRY_ERR_SHAPE",
+    "AIRY_ERR_DTYPE",   "AIRY_ERR_UNSUPPORTED", "AIRY_ERR_MEMORY",
+    "AIRY_ERR_DEVICE",  "AIRY_ERR_IO",          "AIRY_ERR_FORMAT",
+    "AIRY_ERR_CORRUPT", "AIRY_ERR_NOT_FOUND",   "AIRY_ERR_EXISTS",
+    "AIRY_ERR_STOPPED",
 };
 
 const char *airy_status_name(airy_status status)
@@ -28,6 +30,13 @@ const char *airy_last_error(void)
     return last_error;
 }
 
+void airy_error_copy(char *text, size_t size)
+{
+    const size_t n = strnlen(last_error, size - 1);
+    memcpy(text, last_error, n);
+    text[n] = 0;
+}
+
 const char *airy_version(void)
 {
     return AIRY_VERSION;
@@ -40,8 +49,11 @@ airy_log_level airy_log_get_level(void)
         static const struct {
             const char *name;
             airy_log_level level;
-        } levels[] = {{"warn", AIRY_LOG_WARN}, {"error", AIRY_LOG_ERROR}, {"info", AIRY_LOG_INFO},
-                      {"debug", AIRY_LOG_DEBUG}, {"off", AIRY_LOG_OFF}};
+        } levels[] = {{"warn", AIRY_LOG_WARN},
+                      {"error", AIRY_LOG_ERROR},
+                      {"info", AIRY_LOG_INFO},
+                      {"debug", AIRY_LOG_DEBUG},
+                      {"off", AIRY_LOG_OFF}};
         const char *text = getenv("AIRY_LOG");
         cached = AIRY_LOG_WARN;
         for (size_t i = 0; text && i < sizeof(levels) / sizeof(levels[0]); i++)

@@ -2,6 +2,8 @@
 #ifndef AIRY_BASE_ERROR_H
 #define AIRY_BASE_ERROR_H
 
+#include <stddef.h>
+
 #include "airy/status.h"
 
 #define AIRY_PRINTF(a, b) __attribute__((format(printf, a, b)))
@@ -12,6 +14,8 @@ airy_status airy_fail(airy_status status, const char *format, ...) AIRY_PRINTF(2
 airy_status airy_fail_context(airy_status status, const char *format, ...) AIRY_PRINTF(2, 3);
 /* Restore a sentence carried over from another thread; returns status. */
 airy_status airy_fail_restore(airy_status status, const char *text);
+/* Keep the sentence for another thread or a later call. */
+void airy_error_copy(char *text, size_t size);
 
 void airy_log(airy_log_level level, const char *format, ...) AIRY_PRINTF(2, 3);
 

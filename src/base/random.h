@@ -13,7 +13,9 @@ static inline double airy_random_unit(uint32_t word)
 {
     return (word + 0.5) * 0x1p-32;
 }
-/* Poisson variate of a mean >= 0, at position counter of the stream; exact inversion below mean 30, PTRS above.
+/* Poisson variate of a mean, at position counter (below 2^56) of the stream; exact inversion below mean 30, PTRS above. Means that are
+ * negative or not a number give 0, those above 2^53 count as 2^53. The same bits on every machine: nothing but IEEE operations, square
+ * roots and conversions, all correctly rounded, and no function of libm.
  * Source: W. Hoermann, "The transformed rejection method for generating Poisson random variables", Insurance: Mathematics and
  * Economics 12 (1993) 39, doi:10.1016/0167-6687(93)90997-4. */
 uint64_t airy_random_poisson(double mean, uint64_t seed, uint64_t stream, uint64_t counter);

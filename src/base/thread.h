@@ -20,7 +20,8 @@ unsigned airy_pool_size(const airy_pool *pool);
 /*
  * Call fn(arg, i, worker) for each i in [0, count), in any order, and return when all are done. worker is below
  * airy_pool_size() and distinct among the calls of this loop that run at the same time, for scratch.
- * A loop started inside a loop runs in the calling thread alone.
+ * A loop started inside a loop runs in the calling thread alone (one inside a loop of a single index does not). pool NULL: so does
+ * every loop.
  */
 typedef void (*airy_pool_fn)(void *arg, size_t index, unsigned worker);
 void airy_pool_run(airy_pool *pool, size_t count, airy_pool_fn fn, void *arg);

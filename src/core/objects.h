@@ -19,6 +19,7 @@ struct airy_device {
     pthread_mutex_t lock;    /* of memory */
     airy_memory_info memory; /* accounts; largest is found from live */
     struct airy_buffer *live; /* list of live buffers, for the accounts */
+    struct airy_host *hosts;  /* list of page-locked pieces */
     void *impl;
 };
 
@@ -27,6 +28,7 @@ typedef struct airy_buffer {
     airy_device *device;
     size_t size;
     void *handle;            /* CPU: the address; OpenCL: cl_mem */
+    bool borrowed;           /* somebody else's memory: not in the accounts, not released */
     atomic_uint references;
     struct airy_buffer *next, *previous;
 } airy_buffer;
@@ -67,6 +69,8 @@ struct airy_host {
 
 /* Device memory with accounts: what names the purpose in the sentence of a failure. */
 airy_status airy_buffer_create(airy_buffer **buffer, airy_device *device, size_t size, const char *what);
+/* A buffer over memory that somebody else owns and keeps for longer. */
+airy_status airy_buffer_borrow(airy_buffer **buffer, airy_device *device, size_t size, void *handle);
 void airy_buffer_release(airy_buffer **buffer);
 /* At least size bytes for use on this queue until the next request for the same slot. */
 airy_status airy_queue_scratch(airy_queue *queue, enum airy_scratch slot, size_t size, airy_buffer **buffer);

@@ -1,0 +1,53 @@
+#include <hdf5.h>
+#include <jansson.h>
+#include <lz4.h>
+#include <png.h>
+#include <pthread.h>
+#include <stdio.h>
+
+#include "airy/status.h"
+#include "base/cpu.h"
+#include "base/thread.h"
+
+static char text[1024];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+#ifdef H5_HAVE_FILTER_DEFLATE
+#define DEFLATE "gzip, "
+#else
+#define DEFLATE ""
+#endif
+#ifdef H5_HAVE_FILTER_SZIP
+#define SZIP ", szip"
+#else
+#define SZIP ""
+#endif
+#ifdef H5_HAVE_THREADSAFE
+#define THREADSAFE "thread-safe"
+#else
+#define THREADSAFE "one thread at a time"
+#endif
+#if defined(__clang__)
+#define COMPILER "clang " __clang_version__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
+static void make(void)
+{
+    unsigned major = 0, minor = 0, release = 0;
+    (void)H5get_libversion(&major, &minor, &release);
+    snprintf(text, sizeof(text),
+             "airy %s, %s\n"
+             "back ends: cpu (%u threads, %s), opencl (opened at run time)\n"
+             "filters: bitshuffle-lz4 (32008) and lz4 (32004) built in; %sshuffle, fletcher32%s from libhdf5\n"
+             "hdf5 %u.%u.%u (%s), lz4 %s, png %s, jansson %s\n",
+             AIRY_VERSION, COMPILER, airy_thread_limit(), airy_cpu_name(), DEFLATE, SZIP, major, minor, release,
+             THREADSAFE, LZ4_versionString(), png_get_libpng_ver(NULL), jansson_version_str());
+}
+
+const char *airy_build_info(void)
+{
+    pthread_once(&once, make);
+    return text;
+}

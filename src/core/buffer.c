@@ -1,0 +1,146 @@
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "core/backend.h"
+
+typedef unsigned long long ull;
+
+static uint64_t find_largest(const airy_device *device)
+{
+    uint64_t largest = 0;
+    for (const airy_buffer *b = device->live; b; b = b->next)
+        largest = b->size > largest ? b->size : largest;
+    return largest;
+}
+
+/* Book size bytes before they are asked for, so that two threads cannot pass the limit together. */
+static airy_status book(airy_device *device, size_t size, const char *what)
+{
+    pthread_mutex_lock(&device->lock);
+    airy_memory_info m = device->memory;
+    const uint64_t most = device->info.max_alloc;
+    const bool fits = (most == 0 || size <= most) && size <= m.limit && m.in_use <= m.limit - size;
+    if (fits) {
+        device->memory.in_use += size;
+        device->memory.count++;
+        if (device->memory.in_use > m.peak)
+            device->memory.peak = device->memory.in_use;
+    } else {
+        m.largest = find_largest(device);
+    }
+    pthread_mutex_unlock(&device->lock);
+    AIRY_FAIL_IF(!fits, AIRY_ERR_MEMORY,
+                 "out of memory on %s for %s: wanted %llu bytes, in use %llu, limit %llu, largest block %llu, "
+                 "largest single allocation of the device %llu",
+                 device->info.spec, what, (ull)size, (ull)m.in_use, (ull)m.limit, (ull)m.largest, (ull)most);
+    return AIRY_OK;
+}
+
+static void give_back(airy_device *device, size_t size)
+{
+    pthread_mutex_lock(&device->lock);
+    device->memory.in_use -= size;
+    device->memory.count--;
+    pthread_mutex_unlock(&device->lock);
+}
+
+/* The back end's reason at the end of the sentence. The booked size counts no more. */
+static airy_status report(airy_device *device, airy_status status, size_t size, const char *what)
+{
+    char reason[256];
+    airy_error_copy(reason, sizeof(reason));
+    give_back(device, size);
+    airy_memory_info m;
+    AIRY_TRY(airy_device_memory(device, &m));
+    return airy_fail(status,
+                     "out of memory on %s for %s: wanted %llu bytes, in use %llu, limit %llu, largest block %llu: %s",
+                     device->info.spec, what, (ull)size, (ull)m.in_use, (ull)m.limit, (ull)m.largest, reason);
+}
+
+static void link_buffer(airy_device *device, airy_buffer *b)
+{
+    pthread_mutex_lock(&device->lock);
+    b->next = device->live;
+    if (b->next)
+        b->next->previous = b;
+    device->live = b;
+    pthread_mutex_unlock(&device->lock);
+}
+
+static void unlink_buffer(airy_device *device, airy_buffer *b)
+{
+    pthread_mutex_lock(&device->lock);
+    if (b->previous)
+        b->previous->next = b->next;
+    else
+        device->live = b->next;
+    if (b->next)
+        b->next->previous = b->previous;
+    pthread_mutex_unlock(&device->lock);
+}
+
+airy_status airy_buffer_create(airy_buffer **buffer, airy_device *device, size_t size, const char *what)
+{
+    void *block;
+    AIRY_TRY(airy_memory_calloc(&block, 1, sizeof(airy_buffer), "a buffer"));
+    airy_buffer *b = block;
+    airy_status status = book(device, size, what);
+    if (status == AIRY_OK) {
+        status = device->backend->alloc(device, size ? size : 1, &b->handle);
+        if (status == AIRY_ERR_MEMORY)
+            status = report(device, status, size, what);
+        else if (status != AIRY_OK)
+            give_back(device, size);
+    }
+    if (status != AIRY_OK) {
+        free(b);
+        return status;
+    }
+    b->device = device;
+    b->size = size;
+    atomic_init(&b->references, 1);
+    link_buffer(device, b);
+    *buffer = b;
+    return AIRY_OK;
+}
+
+airy_status airy_buffer_borrow(airy_buffer **buffer, airy_device *device, size_t size, void *handle)
+{
+    void *block;
+    AIRY_TRY(airy_memory_calloc(&block, 1, sizeof(airy_buffer), "a buffer"));
+    airy_buffer *b = block;
+    b->device = device;
+    b->size = size;
+    b->handle = handle;
+    b->borrowed = true;
+    atomic_init(&b->references, 1);
+    *buffer = b;
+    return AIRY_OK;
+}
+
+void airy_buffer_release(airy_buffer **buffer)
+{
+    airy_buffer *b = *buffer;
+    *buffer = NULL;
+    if (!b || atomic_fetch_sub(&b->references, 1) > 1)
+        return;
+    airy_device *device = b->device;
+    if (!b->borrowed) {
+        unlink_buffer(device, b);
+        device->backend->release(device, b->handle);
+        give_back(device, b->size);
+    }
+    free(b);
+}
+
+airy_status airy_device_memory(const airy_device *device, airy_memory_info *info)
+{
+    AIRY_FAIL_IF(!device || !info, AIRY_ERR_PARAM, "airy_device_memory: argument is NULL");
+    pthread_mutex_t *lock = (pthread_mutex_t *)&device->lock;
+    pthread_mutex_lock(lock);
+    *info = device->memory;
+    info->largest = find_largest(device);
+    pthread_mutex_unlock(lock);
+    return AIRY_OK;
+}

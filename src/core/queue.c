@@ -1,0 +1,80 @@
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "core/backend.h"
+
+airy_status airy_queue_create(airy_queue **queue, airy_device *device)
+{
+    void *block;
+    AIRY_FAIL_IF(!queue || !device, AIRY_ERR_PARAM, "airy_queue_create: argument is NULL");
+    AIRY_TRY(airy_memory_calloc(&block, 1, sizeof(airy_queue), "a queue"));
+    airy_queue *q = block;
+    q->device = device;
+    const airy_status status = device->backend->queue_open(q);
+    if (status != AIRY_OK) {
+        free(q);
+        return status;
+    }
+    *queue = q;
+    return AIRY_OK;
+}
+
+void airy_queue_destroy(airy_queue **queue)
+{
+    if (!queue || !*queue)
+        return;
+    airy_queue *q = *queue;
+    (void)q->device->backend->finish(q);
+    for (int i = 0; i < AIRY_SCRATCH_COUNT; i++)
+        airy_buffer_release(&q->scratch[i]);
+    q->device->backend->queue_close(q);
+    free(q);
+    *queue = NULL;
+}
+
+airy_status airy_queue_flush(airy_queue *queue)
+{
+    AIRY_FAIL_IF(!queue, AIRY_ERR_PARAM, "airy_queue_flush: queue is NULL");
+    return queue->device->backend->flush(queue);
+}
+
+airy_status airy_queue_finish(airy_queue *queue)
+{
+    AIRY_FAIL_IF(!queue, AIRY_ERR_PARAM, "airy_queue_finish: queue is NULL");
+    const airy_status status = queue->device->backend->finish(queue);
+    const airy_status first = queue->error;
+    queue->error = AIRY_OK;
+    return first != AIRY_OK ? airy_fail_restore(first, queue->error_text) : status;
+}
+
+airy_device *airy_queue_device(const airy_queue *queue)
+{
+    return queue->device;
+}
+
+const struct airy_backend *airy_queue_backend(const airy_queue *queue)
+{
+    return queue->device->backend;
+}
+
+void airy_queue_set_error(airy_queue *queue, airy_status status)
+{
+    if (status == AIRY_OK || queue->error != AIRY_OK)
+        return;
+    queue->error = status;
+    airy_error_copy(queue->error_text, sizeof(queue->error_text));
+}
+
+airy_status airy_queue_scratch(airy_queue *queue, enum airy_scratch slot, size_t size, airy_buffer **buffer)
+{
+    static const char *const names[AIRY_SCRATCH_COUNT] = {"scratch for frames", "scratch for partial sums",
+                                                          "scratch for blocks", "small scratch"};
+    airy_buffer **held = &queue->scratch[slot];
+    if (*held && (*held)->size < size)
+        airy_buffer_release(held);
+    if (!*held)
+        AIRY_TRY(airy_buffer_create(held, queue->device, size, names[slot]));
+    *buffer = *held;
+    return AIRY_OK;
+}
