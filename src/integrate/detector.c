@@ -1,0 +1,222 @@
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "airy/geometry.h"
+#include "base/error.h"
+#include "integrate/detector_table.h"
+
+enum { NAME_MAX_LENGTH = 64 };
+
+/* Lower case without blanks, '-' and '_', cut at NAME_MAX_LENGTH - 1; returns the length. */
+static size_t plain_name(char out[NAME_MAX_LENGTH], const char *name, size_t size)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < size && n < NAME_MAX_LENGTH - 1; i++) {
+        const unsigned char c = (unsigned char)name[i];
+        if (c != ' ' && c != '-' && c != '_')
+            out[n++] = (char)tolower(c);
+    }
+    out[n] = '\0';
+    return n;
+}
+
+/* Call fn for each '|'-separated name of an entry until it returns true. */
+static bool any_name(const char *names, bool (*fn)(void *arg, const char *name, size_t size), void *arg)
+{
+    for (;;) {
+        const size_t size = strcspn(names, "|");
+        if (fn(arg, names, size))
+            return true;
+        if (names[size] == '\0')
+            return false;
+        names += size + 1;
+    }
+}
+
+static bool is_name(void *arg, const char *name, size_t size)
+{
+    char plain[NAME_MAX_LENGTH];
+    plain_name(plain, name, size);
+    return strcmp(plain, arg) == 0;
+}
+
+/* Edit distance (insert, delete, replace) of two plain names. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t row[NAME_MAX_LENGTH];
+    const size_t nb = strlen(b);
+    for (size_t j = 0; j <= nb; j++)
+        row[j] = j;
+    for (size_t i = 0; a[i]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < nb; j++) {
+            const size_t above = row[j + 1];
+            size_t best = diagonal + (a[i] != b[j]);
+            best = above + 1 < best ? above + 1 : best;
+            best = row[j] + 1 < best ? row[j] + 1 : best;
+            row[j + 1] = best;
+            diagonal = above;
+        }
+    }
+    return row[nb];
+}
+
+struct nearest {
+    const char *plain;
+    size_t distance;
+};
+
+static bool measure_name(void *arg, const char *name, size_t size)
+{
+    struct nearest *nearest = arg;
+    char plain[NAME_MAX_LENGTH];
+    plain_name(plain, name, size);
+    const size_t d = edit_distance(nearest->plain, plain);
+    nearest->distance = d < nearest->distance ? d : nearest->distance;
+    return false;
+}
+
+static const struct airy_detector_entry *nearest_entry(const char *plain)
+{
+    const struct airy_detector_entry *best = airy_detector_table;
+    size_t distance = SIZE_MAX;
+    for (size_t i = 0; i < airy_detector_table_count; i++) {
+        struct nearest nearest = {plain, SIZE_MAX};
+        any_name(airy_detector_table[i].names, measure_name, &nearest);
+        if (nearest.distance < distance) {
+            distance = nearest.distance;
+            best = &airy_detector_table[i];
+        }
+    }
+    return best;
+}
+
+const struct airy_detector_entry *airy_detector_entry_find(const char *name)
+{
+    char plain[NAME_MAX_LENGTH];
+    if (plain_name(plain, name, strlen(name)) == 0)
+        return NULL;
+    for (size_t i = 0; i < airy_detector_table_count; i++)
+        if (any_name(airy_detector_table[i].names, is_name, plain))
+            return &airy_detector_table[i];
+    return NULL;
+}
+
+/* What keeps an entry from being a plane of equal rectangles; NULL for nothing. */
+static const char *entry_obstacle(const struct airy_detector_entry *entry)
+{
+    if (entry->flags & AIRY_DETECTOR_CURVED)
+        return "is not flat";
+    if (entry->flags & AIRY_DETECTOR_HEXAGONAL)
+        return "has hexagonal pixels";
+    if (entry->flags & AIRY_DETECTOR_UNEVEN)
+        return "has pixels of several sizes";
+    return NULL;
+}
+
+static void fill_detector(airy_detector *detector, const struct airy_detector_entry *entry)
+{
+    *detector = (airy_detector){
+        .height = entry->height,
+        .width = entry->width,
+        .pixel1 = entry->pixel1,
+        .pixel2 = entry->pixel2,
+        .dectris_dummy = (entry->flags & AIRY_DETECTOR_DECTRIS) != 0,
+    };
+    memcpy(detector->name, entry->names, strcspn(entry->names, "|"));
+}
+
+airy_status airy_detector_find(airy_detector *detector, const char *name)
+{
+    const struct airy_detector_entry *entry = airy_detector_entry_find(name);
+    if (!entry) {
+        char plain[NAME_MAX_LENGTH];
+        plain_name(plain, name, strlen(name));
+        const char *nearest = nearest_entry(plain)->names;
+        AIRY_FAIL_IF(true, AIRY_ERR_NOT_FOUND, "detector '%.64s' is not registered; the nearest name is '%.*s'", name,
+                     (int)strcspn(nearest, "|"), nearest);
+    }
+    const char *obstacle = entry_obstacle(entry);
+    AIRY_FAIL_IF(obstacle, AIRY_ERR_UNSUPPORTED,
+                 "detector '%.64s' %s: only planes of equal rectangular pixels are supported", name, obstacle);
+    fill_detector(detector, entry);
+    return AIRY_OK;
+}
+
+size_t airy_detector_count(void)
+{
+    return airy_detector_table_count;
+}
+
+airy_status airy_detector_get(airy_detector *detector, size_t index)
+{
+    AIRY_FAIL_IF(index >= airy_detector_table_count, AIRY_ERR_PARAM, "detector index = %zu, expected < %zu", index,
+                 airy_detector_table_count);
+    fill_detector(detector, &airy_detector_table[index]);
+    return AIRY_OK;
+}
+
+airy_status airy_detector_find_shape(airy_detector *detector, size_t height, size_t width)
+{
+    for (size_t i = 0; i < airy_detector_table_count; i++) {
+        const struct airy_detector_entry *entry = &airy_detector_table[i];
+        if (entry->height == height && entry->width == width && height && width && !entry_obstacle(entry)) {
+            fill_detector(detector, entry);
+            return AIRY_OK;
+        }
+    }
+    return airy_fail(AIRY_ERR_NOT_FOUND, "no registered detector has images of %zu x %zu pixels", height, width);
+}
+
+static void mask_rows(uint8_t *mask, const struct airy_band *band, size_t width)
+{
+    for (; band && band->size; band++)
+        for (size_t k = 0; k < band->count; k++)
+            memset(mask + (band->first + k * band->step) * width, 1, band->size * width);
+}
+
+static void mask_columns(uint8_t *mask, const struct airy_band *band, size_t height, size_t width)
+{
+    for (; band && band->size; band++)
+        for (size_t k = 0; k < band->count; k++)
+            for (size_t y = 0; y < height; y++)
+                memset(mask + y * width + band->first + k * band->step, 1, band->size);
+}
+
+static void mask_round(uint8_t *mask, size_t height, size_t width)
+{
+    /* In half pixels, so that the comparison is exact. */
+    const int64_t h = (int64_t)height, w = (int64_t)width;
+    for (int64_t y = 0; y < h; y++)
+        for (int64_t x = 0; x < w; x++) {
+            const int64_t dy = 2 * y + 1 - h, dx = 2 * x + 1 - w;
+            mask[y * w + x] = dy * dy + dx * dx > h * h;
+        }
+}
+
+airy_status airy_detector_mask(const airy_detector *detector, uint8_t *mask)
+{
+    const size_t h = detector->height, w = detector->width;
+    AIRY_FAIL_IF(h == 0 || w == 0, AIRY_ERR_SHAPE, "detector '%s' has no shape", detector->name);
+    memset(mask, 0, h * w);
+    const struct airy_detector_entry *entry = airy_detector_entry_find(detector->name);
+    const bool masked = entry &&
+                        (entry->rows || entry->columns || entry->chips || (entry->flags & AIRY_DETECTOR_ROUND));
+    if (!masked)
+        return AIRY_OK;
+    AIRY_FAIL_IF(entry->height != h || entry->width != w, AIRY_ERR_SHAPE,
+                 "detector '%s' has a mask of %u x %u pixels, the image has %zu x %zu", detector->name,
+                 (unsigned)entry->height, (unsigned)entry->width, h, w);
+    if (entry->chips)
+        memset(mask, 1, h * w);
+    for (const struct airy_chip *chip = entry->chips; chip && chip->y1; chip++)
+        for (size_t y = chip->y0; y < chip->y1; y++)
+            memset(mask + y * w + chip->x0, 0, (size_t)(chip->x1 - chip->x0));
+    if (entry->flags & AIRY_DETECTOR_ROUND)
+        mask_round(mask, h, w);
+    mask_rows(mask, entry->rows, w);
+    mask_columns(mask, entry->columns, h, w);
+    return AIRY_OK;
+}

@@ -1,0 +1,156 @@
+#include "airy/geometry.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/size.h"
+#include "integrate/pose.h"
+
+#define PI 3.14159265358979323846
+
+static const struct {
+    const char *name, *label;
+    bool needs_wavelength, positive;
+} units[AIRY_UNIT_COUNT] = {
+    [AIRY_UNIT_Q_NM] = {"q_nm^-1", "q (1/nm)", true, true},
+    [AIRY_UNIT_Q_A] = {"q_A^-1", "q (1/\xc3\x85)", true, true},
+    [AIRY_UNIT_TTH_DEG] = {"2th_deg", "2\xce\xb8 (deg)", false, true},
+    [AIRY_UNIT_TTH_RAD] = {"2th_rad", "2\xce\xb8 (rad)", false, true},
+    [AIRY_UNIT_R_MM] = {"r_mm", "r (mm)", false, true},
+    [AIRY_UNIT_R_M] = {"r_m", "r (m)", false, true},
+    [AIRY_UNIT_D2_NM] = {"d*2_nm^-2", "d*\xc2\xb2 (1/nm\xc2\xb2)", true, true},
+    [AIRY_UNIT_LOG1Q_NM] = {"log(1+q.nm)_None", "ln(1 + q nm)", true, true},
+    [AIRY_UNIT_QX_NM] = {"qx_nm^-1", "qx (1/nm)", true, false},
+    [AIRY_UNIT_CHI_DEG] = {"chi_deg", "\xcf\x87 (deg)", false, false},
+};
+
+static bool is_unit(airy_unit unit)
+{
+    return (unsigned)unit < AIRY_UNIT_COUNT;
+}
+
+const char *airy_unit_name(airy_unit unit)
+{
+    return is_unit(unit) ? units[unit].name : "?";
+}
+
+const char *airy_unit_label(airy_unit unit)
+{
+    return is_unit(unit) ? units[unit].label : "?";
+}
+
+bool airy_unit_needs_wavelength(airy_unit unit)
+{
+    return is_unit(unit) && units[unit].needs_wavelength;
+}
+
+bool airy_unit_is_positive(airy_unit unit)
+{
+    return is_unit(unit) && units[unit].positive;
+}
+
+airy_status airy_unit_parse(airy_unit *unit, const char *name)
+{
+    char list[256] = "";
+    for (int u = 0; u < AIRY_UNIT_COUNT; u++) {
+        if (strcmp(units[u].name, name) == 0) {
+            *unit = (airy_unit)u;
+            return AIRY_OK;
+        }
+        strcat(strcat(list, u ? ", " : ""), units[u].name);
+    }
+    return airy_fail(AIRY_ERR_PARAM, "unit '%.64s' is unknown; there are %s", name, list);
+}
+
+static airy_status check_length(const char *name, double value, double limit)
+{
+    AIRY_FAIL_IF(!(value > 0) || !(value <= limit), AIRY_ERR_PARAM, "%s = %g m, expected > 0 and <= %g m", name, value,
+                 limit);
+    return AIRY_OK;
+}
+
+static airy_status check_range(const char *name, double value, double limit, const char *unit)
+{
+    AIRY_FAIL_IF(!(fabs(value) <= limit), AIRY_ERR_PARAM, "%s = %g %s, expected between -%g and %g %s", name, value,
+                 unit, limit, limit, unit);
+    return AIRY_OK;
+}
+
+airy_status airy_geometry_check(const airy_geometry *geometry)
+{
+    const airy_detector *d = &geometry->detector;
+    AIRY_TRY(check_length("pixel1", d->pixel1, 1.0));
+    AIRY_TRY(check_length("pixel2", d->pixel2, 1.0));
+    AIRY_TRY(check_length("distance", geometry->dist, 1e4));
+    AIRY_TRY(check_range("poni1", geometry->poni1, 1e4, "m"));
+    AIRY_TRY(check_range("poni2", geometry->poni2, 1e4, "m"));
+    AIRY_TRY(check_range("rot1", geometry->rot1, 1e3, "rad"));
+    AIRY_TRY(check_range("rot2", geometry->rot2, 1e3, "rad"));
+    AIRY_TRY(check_range("rot3", geometry->rot3, 1e3, "rad"));
+    /* 0: unknown. 1e-15 m is 1.2 GeV. */
+    AIRY_FAIL_IF(geometry->wavelength != 0 && !(geometry->wavelength >= 1e-15 && geometry->wavelength <= 1e-3),
+                 AIRY_ERR_PARAM, "wavelength = %g m, expected between 1e-15 and 0.001 m, or 0 for unknown",
+                 geometry->wavelength);
+    AIRY_FAIL_IF(d->orientation < 0 || d->orientation > 4,
+                 d->orientation > 4 && d->orientation <= 8 ? AIRY_ERR_UNSUPPORTED : AIRY_ERR_PARAM,
+                 "orientation = %d, expected 1 to 4", d->orientation);
+    AIRY_FAIL_IF(d->height > 1u << 20 || d->width > 1u << 20, AIRY_ERR_PARAM,
+                 "detector of %zu x %zu pixels, expected at most 1048576 in each direction", d->height, d->width);
+    AIRY_FAIL_IF((d->height == 0) != (d->width == 0), AIRY_ERR_PARAM, "detector of %zu x %zu pixels", d->height,
+                 d->width);
+    return AIRY_OK;
+}
+
+static airy_status check_use(struct airy_pose *pose, const airy_geometry *geometry, airy_unit unit)
+{
+    AIRY_TRY(airy_geometry_check(geometry));
+    AIRY_FAIL_IF(geometry->detector.height == 0, AIRY_ERR_PARAM, "detector '%s' has no shape", geometry->detector.name);
+    AIRY_FAIL_IF(!is_unit(unit), AIRY_ERR_PARAM, "unit = %d, expected 0 to %d", (int)unit, AIRY_UNIT_COUNT - 1);
+    AIRY_FAIL_IF(units[unit].needs_wavelength && geometry->wavelength == 0, AIRY_ERR_PARAM,
+                 "unit '%s' needs a wavelength, the geometry has none", units[unit].name);
+    airy_pose_make(pose, geometry);
+    return AIRY_OK;
+}
+
+airy_status airy_geometry_centers(const airy_geometry *geometry, airy_unit unit, double *out)
+{
+    struct airy_pose pose;
+    AIRY_TRY(check_use(&pose, geometry, unit));
+    const size_t h = geometry->detector.height, w = geometry->detector.width;
+    for (size_t i = 0; i < h; i++)
+        airy_pose_radial(&pose, unit, (double)i + 0.5, 0.5, w, out + i * w);
+    return AIRY_OK;
+}
+
+airy_status airy_geometry_chi(const airy_geometry *geometry, double *out)
+{
+    struct airy_pose pose;
+    AIRY_TRY(check_use(&pose, geometry, AIRY_UNIT_R_M));
+    const size_t h = geometry->detector.height, w = geometry->detector.width;
+    for (size_t i = 0; i < h; i++)
+        airy_pose_chi(&pose, (double)i + 0.5, 0.5, w, out + i * w);
+    return AIRY_OK;
+}
+
+airy_status airy_geometry_solid_angle(const airy_geometry *geometry, double *out)
+{
+    struct airy_pose pose;
+    AIRY_TRY(check_use(&pose, geometry, AIRY_UNIT_R_M));
+    const size_t h = geometry->detector.height, w = geometry->detector.width;
+    for (size_t i = 0; i < h; i++)
+        airy_pose_solid_angle(&pose, (double)i + 0.5, 0.5, w, out + i * w);
+    return AIRY_OK;
+}
+
+airy_status airy_geometry_polarization(const airy_geometry *geometry, double factor, double offset_rad, double *out)
+{
+    struct airy_pose pose;
+    AIRY_TRY(check_use(&pose, geometry, AIRY_UNIT_R_M));
+    AIRY_FAIL_IF(!(fabs(factor) <= 1), AIRY_ERR_PARAM, "polarization factor = %g, expected -1 to 1", factor);
+    AIRY_FAIL_IF(!isfinite(offset_rad), AIRY_ERR_PARAM, "polarization offset = %g rad", offset_rad);
+    const size_t h = geometry->detector.height, w = geometry->detector.width;
+    for (size_t i = 0; i < h; i++)
+        airy_pose_polarization(&pose, factor, offset_rad, (double)i + 0.5, 0.5, w, out + i * w);
+    return AIRY_OK;
+}

@@ -1,0 +1,391 @@
+#include "airy/geometry.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <jansson.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "integrate/detector_table.h"
+
+/* A PONI file has some 500 bytes; refinements appended to it for years make a few hundred kilobytes. */
+enum { MAX_FILE = 4 << 20, MAX_CONFIG = 65536 };
+
+enum key {
+    KEY_VERSION,
+    KEY_DETECTOR,
+    KEY_CONFIG,
+    KEY_PIXEL1,
+    KEY_PIXEL2,
+    KEY_SPLINE,
+    KEY_DISTANCE,
+    KEY_PONI1,
+    KEY_PONI2,
+    KEY_ROT1,
+    KEY_ROT2,
+    KEY_ROT3,
+    KEY_WAVELENGTH,
+    KEY_PARALLAX,
+    KEY_COUNT
+};
+
+static const char *const key_names[KEY_COUNT] = {
+    "poni_version", "Detector", "Detector_config", "PixelSize1", "PixelSize2",
+    "SplineFile",   "Distance", "Poni1",           "Poni2",      "Rot1",
+    "Rot2",         "Rot3",     "Wavelength",      "Parallax",
+};
+
+/* The values of the file as text, the last of each key; they point into the text. */
+struct poni {
+    const char *path;
+    char *value[KEY_COUNT];
+    size_t line[KEY_COUNT];
+};
+
+static airy_status read_text(char **text, const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    AIRY_FAIL_IF(!file, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO, "%s: %s", path, strerror(errno));
+    airy_status status = AIRY_OK;
+    char *buffer = malloc(MAX_FILE + 1);
+    if (!buffer) {
+        status = airy_fail(AIRY_ERR_MEMORY, "%s: cannot allocate %d bytes", path, MAX_FILE + 1);
+        goto out;
+    }
+    const size_t n = fread(buffer, 1, MAX_FILE + 1, file);
+    if (ferror(file))
+        status = airy_fail(AIRY_ERR_IO, "%s: %s", path, strerror(errno));
+    else if (n > MAX_FILE)
+        status = airy_fail(AIRY_ERR_FORMAT, "%s: more than %d bytes, that is no PONI file", path, MAX_FILE);
+    else if (memchr(buffer, '\0', n))
+        status = airy_fail(AIRY_ERR_FORMAT, "%s: zero bytes, that is no PONI file", path);
+    if (status == AIRY_OK) {
+        buffer[n] = '\0';
+        *text = buffer;
+        buffer = NULL;
+    }
+out:
+    free(buffer);
+    fclose(file);
+    return status;
+}
+
+static char *trim(char *text)
+{
+    while (isspace((unsigned char)*text))
+        text++;
+    size_t n = strlen(text);
+    while (n > 0 && isspace((unsigned char)text[n - 1]))
+        n--;
+    text[n] = '\0';
+    return text;
+}
+
+/* Lines "key: value"; '#' starts a comment line; unknown keys are left alone, as other programs add their own. */
+static void split_lines(struct poni *poni, char *text)
+{
+    size_t number = 0;
+    for (char *line = text; line; number++) {
+        char *end = strchr(line, '\n');
+        if (end)
+            *end = '\0';
+        char *colon = strchr(line, ':');
+        char *start = trim(line);
+        if (*start != '#' && colon) {
+            *colon = '\0';
+            const char *name = trim(start);
+            for (int k = 0; k < KEY_COUNT; k++)
+                if (strcasecmp(name, key_names[k]) == 0) {
+                    poni->value[k] = trim(colon + 1);
+                    poni->line[k] = number + 1;
+                }
+        }
+        line = end ? end + 1 : NULL;
+    }
+}
+
+static bool is_none(const char *value)
+{
+    return !value || *value == '\0' || strcasecmp(value, "none") == 0 || strcasecmp(value, "null") == 0;
+}
+
+/* A decimal number; the caller has set the C locale. */
+static bool parse_number(double *out, const char *text)
+{
+    if (strspn(text, "+-.0123456789eE") != strlen(text))
+        return false;
+    char *end = NULL;
+    const double v = strtod(text, &end);
+    if (end == text || *end != '\0' || !isfinite(v))
+        return false;
+    *out = v;
+    return true;
+}
+
+static airy_status get_number(double *out, const struct poni *poni, enum key key)
+{
+    const char *value = poni->value[key];
+    if (is_none(value))
+        return AIRY_OK;
+    AIRY_FAIL_IF(!parse_number(out, value), AIRY_ERR_FORMAT, "%s line %zu: %s = '%.40s' is not a finite number",
+                 poni->path, poni->line[key], key_names[key], value);
+    return AIRY_OK;
+}
+
+static airy_status check_version(const struct poni *poni)
+{
+    double version = 1;
+    AIRY_TRY(get_number(&version, poni, KEY_VERSION));
+    AIRY_FAIL_IF(version < 1, AIRY_ERR_FORMAT, "%s line %zu: poni_version = %g, expected 1, 2, 2.1 or 3", poni->path,
+                 poni->line[KEY_VERSION], version);
+    AIRY_FAIL_IF(version >= 4 || (version > 3 && version < 4), AIRY_ERR_UNSUPPORTED,
+                 "%s line %zu: version %g is newer than 3, the newest that is known", poni->path,
+                 poni->line[KEY_VERSION], version);
+    return AIRY_OK;
+}
+
+static airy_status config_number(double *out, const struct poni *poni, const json_t *config, const char *name)
+{
+    const json_t *value = json_object_get(config, name);
+    if (!value || json_is_null(value))
+        return AIRY_OK;
+    AIRY_FAIL_IF(!json_is_number(value), AIRY_ERR_FORMAT, "%s line %zu: %s in Detector_config is not a number",
+                 poni->path, poni->line[KEY_CONFIG], name);
+    *out = json_number_value(value);
+    return AIRY_OK;
+}
+
+static airy_status config_shape(airy_detector *detector, const struct poni *poni, const json_t *config)
+{
+    const json_t *shape = json_object_get(config, "max_shape");
+    if (!shape || json_is_null(shape))
+        return AIRY_OK;
+    const json_t *h = json_array_get(shape, 0), *w = json_array_get(shape, 1);
+    const bool sound = json_array_size(shape) == 2 && json_is_integer(h) && json_is_integer(w) &&
+                       json_integer_value(h) > 0 && json_integer_value(w) > 0 && json_integer_value(h) <= 1 << 20 &&
+                       json_integer_value(w) <= 1 << 20;
+    AIRY_FAIL_IF(!sound, AIRY_ERR_FORMAT,
+                 "%s line %zu: max_shape in Detector_config is not two numbers between 1 and 1048576", poni->path,
+                 poni->line[KEY_CONFIG]);
+    detector->height = (size_t)json_integer_value(h);
+    detector->width = (size_t)json_integer_value(w);
+    return AIRY_OK;
+}
+
+static airy_status apply_config(airy_detector *detector, const struct poni *poni, const json_t *config)
+{
+    static const char *const files[] = {"splineFile", "filename"};
+    for (size_t k = 0; k < 2; k++) {
+        const json_t *file = json_object_get(config, files[k]);
+        AIRY_FAIL_IF(file && !json_is_null(file), AIRY_ERR_UNSUPPORTED,
+                     "%s line %zu: %s in Detector_config: pixel positions from a file are not supported", poni->path,
+                     poni->line[KEY_CONFIG], files[k]);
+    }
+    AIRY_TRY(config_number(&detector->pixel1, poni, config, "pixel1"));
+    AIRY_TRY(config_number(&detector->pixel2, poni, config, "pixel2"));
+    AIRY_TRY(config_shape(detector, poni, config));
+    double orientation = detector->orientation;
+    AIRY_TRY(config_number(&orientation, poni, config, "orientation"));
+    AIRY_FAIL_IF(!(orientation >= 0 && orientation <= 8) || orientation != floor(orientation), AIRY_ERR_FORMAT,
+                 "%s line %zu: orientation = %g, expected 1 to 4", poni->path, poni->line[KEY_CONFIG], orientation);
+    detector->orientation = (int)orientation;
+    return AIRY_OK;
+}
+
+static airy_status read_config(airy_detector *detector, const struct poni *poni)
+{
+    const char *text = poni->value[KEY_CONFIG];
+    if (is_none(text))
+        return AIRY_OK;
+    const size_t size = strlen(text), line = poni->line[KEY_CONFIG];
+    AIRY_FAIL_IF(size > MAX_CONFIG, AIRY_ERR_FORMAT, "%s line %zu: Detector_config has %zu bytes, expected at most %d",
+                 poni->path, line, size, MAX_CONFIG);
+    json_error_t error;
+    json_t *config = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+    AIRY_FAIL_IF(!config, AIRY_ERR_FORMAT, "%s line %zu: Detector_config is not JSON: %s", poni->path, line,
+                 error.text);
+    const airy_status status =
+        json_is_object(config)
+            ? apply_config(detector, poni, config)
+            : airy_fail(AIRY_ERR_FORMAT, "%s line %zu: Detector_config is not a JSON object", poni->path, line);
+    json_decref(config);
+    return status;
+}
+
+static airy_status read_detector(airy_detector *detector, const struct poni *poni)
+{
+    const char *name = poni->value[KEY_DETECTOR];
+    const airy_status found = airy_detector_find(detector, is_none(name) ? "Detector" : name);
+    if (found != AIRY_OK)
+        return airy_fail_context(found, "%s line %zu", poni->path, poni->line[KEY_DETECTOR]);
+    detector->orientation = 3;
+    AIRY_FAIL_IF(!is_none(poni->value[KEY_SPLINE]), AIRY_ERR_UNSUPPORTED,
+                 "%s line %zu: SplineFile: pixel positions from a file are not supported", poni->path,
+                 poni->line[KEY_SPLINE]);
+    const airy_detector registered = *detector;
+    AIRY_TRY(get_number(&detector->pixel1, poni, KEY_PIXEL1));
+    AIRY_TRY(get_number(&detector->pixel2, poni, KEY_PIXEL2));
+    AIRY_TRY(read_config(detector, poni));
+    AIRY_FAIL_IF(detector->pixel1 == 0 || detector->pixel2 == 0, AIRY_ERR_FORMAT, "%s: the pixel size is missing",
+                 poni->path);
+    /* Pixels twice as large (and so on) are a binned image of a registered detector. */
+    if (registered.height == detector->height && registered.width == detector->width && registered.pixel1 > 0) {
+        const double b1 = detector->pixel1 / registered.pixel1, b2 = detector->pixel2 / registered.pixel2;
+        if (b1 > 1.5 && fabs(b1 - round(b1)) < 1e-3 && b1 < 64)
+            detector->height /= (size_t)lround(b1);
+        if (b2 > 1.5 && fabs(b2 - round(b2)) < 1e-3 && b2 < 64)
+            detector->width /= (size_t)lround(b2);
+    }
+    return AIRY_OK;
+}
+
+static airy_status read_parallax(bool *parallax, const struct poni *poni)
+{
+    const char *value = poni->value[KEY_PARALLAX];
+    if (is_none(value) || strcasecmp(value, "false") == 0 || strcmp(value, "0") == 0)
+        return AIRY_OK;
+    AIRY_FAIL_IF(strcasecmp(value, "true") != 0 && strcmp(value, "1") != 0, AIRY_ERR_FORMAT,
+                 "%s line %zu: Parallax = '%.40s', expected True or False", poni->path, poni->line[KEY_PARALLAX],
+                 value);
+    *parallax = true;
+    return AIRY_OK;
+}
+
+static airy_status parse_geometry(airy_geometry *geometry, const char *path, char *text)
+{
+    struct poni poni = {.path = path};
+    split_lines(&poni, text);
+    AIRY_TRY(check_version(&poni));
+    AIRY_FAIL_IF(is_none(poni.value[KEY_DISTANCE]), AIRY_ERR_FORMAT, "%s: Distance is missing", path);
+    airy_geometry g = {0};
+    AIRY_TRY(read_detector(&g.detector, &poni));
+    AIRY_TRY(get_number(&g.dist, &poni, KEY_DISTANCE));
+    AIRY_TRY(get_number(&g.poni1, &poni, KEY_PONI1));
+    AIRY_TRY(get_number(&g.poni2, &poni, KEY_PONI2));
+    AIRY_TRY(get_number(&g.rot1, &poni, KEY_ROT1));
+    AIRY_TRY(get_number(&g.rot2, &poni, KEY_ROT2));
+    AIRY_TRY(get_number(&g.rot3, &poni, KEY_ROT3));
+    AIRY_TRY(get_number(&g.wavelength, &poni, KEY_WAVELENGTH));
+    AIRY_TRY(read_parallax(&g.parallax, &poni));
+    AIRY_FAIL_IF(!is_none(poni.value[KEY_WAVELENGTH]) && g.wavelength == 0, AIRY_ERR_FORMAT,
+                 "%s line %zu: Wavelength = 0, expected > 0", path, poni.line[KEY_WAVELENGTH]);
+    const airy_status sound = airy_geometry_check(&g);
+    if (sound != AIRY_OK)
+        return airy_fail_context(sound == AIRY_ERR_PARAM ? AIRY_ERR_FORMAT : sound, "%s", path);
+    *geometry = g;
+    return AIRY_OK;
+}
+
+/* Decimal points are points whatever the program's locale is; the setting is the calling thread's. */
+struct c_locale {
+    locale_t c, before;
+};
+
+static airy_status enter_c_locale(struct c_locale *locale)
+{
+    locale->c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    AIRY_FAIL_IF(locale->c == (locale_t)0, AIRY_ERR_MEMORY, "cannot create the C locale: %s", strerror(errno));
+    locale->before = uselocale(locale->c);
+    return AIRY_OK;
+}
+
+static void leave_c_locale(struct c_locale *locale)
+{
+    uselocale(locale->before);
+    freelocale(locale->c);
+}
+
+airy_status airy_geometry_read(airy_geometry *geometry, const char *path)
+{
+    char *text = NULL;
+    struct c_locale locale = {0};
+    AIRY_TRY(enter_c_locale(&locale));
+    airy_status status = read_text(&text, path);
+    if (status == AIRY_OK)
+        status = parse_geometry(geometry, path, text);
+    leave_c_locale(&locale);
+    free(text);
+    return status;
+}
+
+/* The shortest decimal that reads back as the same double; 17 digits always do. */
+static void print_number(FILE *file, double value, const char *after)
+{
+    char text[40];
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    fprintf(file, "%s%s", text, after);
+}
+
+/* The registry's name as files have it: blanks as '_'. */
+static void print_text(FILE *file, const airy_geometry *g)
+{
+    const airy_detector *d = &g->detector;
+    const struct airy_detector_entry *entry = airy_detector_entry_find(d->name);
+    char name[sizeof d->name];
+    snprintf(name, sizeof name, "%.*s", entry ? (int)strcspn(entry->names, "|") : 8, entry ? entry->names : "Detector");
+    for (char *c = name; *c; c++)
+        *c = *c == ' ' ? '_' : *c;
+    fprintf(file, "# Nota: C-Order, 1 refers to the Y axis, 2 to the X axis\n");
+    fprintf(file, "poni_version: %s\n", g->parallax ? "3" : "2.1");
+    fprintf(file, "Detector: %s\n", name);
+    fprintf(file, "Detector_config: {\"pixel1\": ");
+    print_number(file, d->pixel1, ", \"pixel2\": ");
+    print_number(file, d->pixel2, ", ");
+    if (d->height && !(entry && entry->height == d->height && entry->width == d->width))
+        fprintf(file, "\"max_shape\": [%zu, %zu], ", d->height, d->width);
+    fprintf(file, "\"orientation\": %d}\nDistance: ", d->orientation ? d->orientation : 3);
+    print_number(file, g->dist, "\nPoni1: ");
+    print_number(file, g->poni1, "\nPoni2: ");
+    print_number(file, g->poni2, "\nRot1: ");
+    print_number(file, g->rot1, "\nRot2: ");
+    print_number(file, g->rot2, "\nRot3: ");
+    print_number(file, g->rot3, "\n");
+    if (g->wavelength > 0) {
+        fprintf(file, "Wavelength: ");
+        print_number(file, g->wavelength, "\n");
+    }
+    if (g->parallax)
+        fprintf(file, "Parallax: True\n");
+}
+
+/* Written beside the target and renamed, so that a reader sees the old file or the new one. */
+static airy_status write_file(const airy_geometry *geometry, const char *path)
+{
+    char partial[4096];
+    const int n = snprintf(partial, sizeof partial, "%s.partial", path);
+    AIRY_FAIL_IF(n < 0 || (size_t)n >= sizeof partial, AIRY_ERR_IO, "the path of the PONI file has more than %zu bytes",
+                 sizeof partial - 9);
+    FILE *file = fopen(partial, "w");
+    AIRY_FAIL_IF(!file, AIRY_ERR_IO, "%s: %s", partial, strerror(errno));
+    print_text(file, geometry);
+    const bool failed = fflush(file) != 0 || ferror(file);
+    const int why = errno;
+    const bool unclosed = fclose(file) != 0;
+    if (failed || unclosed || rename(partial, path) != 0) {
+        const int code = failed ? why : errno;
+        unlink(partial);
+        return airy_fail(AIRY_ERR_IO, "%s: %s", path, strerror(code));
+    }
+    return AIRY_OK;
+}
+
+airy_status airy_geometry_write(const airy_geometry *geometry, const char *path)
+{
+    AIRY_TRY(airy_geometry_check(geometry));
+    struct c_locale locale = {0};
+    AIRY_TRY(enter_c_locale(&locale));
+    const airy_status status = write_file(geometry, path);
+    leave_c_locale(&locale);
+    return status;
+}
