@@ -29,68 +29,58 @@ static inline void scatter(uint8_t *p, size_t step, uint64_t x)
         p[i * step] = (uint8_t)(x >> (8 * i));
 }
 
-static inline void unshuffle_range(uint8_t *dst, const uint8_t *src, size_t elements, size_t elem_size, size_t first)
+static inline void unshuffle_range(uint8_t *dst, const uint8_t *src, size_t elements, size_t elem_size)
 {
     const size_t row = elements / 8;
-    for (size_t j = first / 8; j < row; j++)
+    for (size_t j = 0; j < row; j++)
         for (size_t b = 0; b < elem_size; b++)
             scatter(dst + 8 * j * elem_size + b, elem_size, transpose_8x8(gather(src + 8 * b * row + j, row)));
 }
 
-static inline void shuffle_range(uint8_t *dst, const uint8_t *src, size_t elements, size_t elem_size, size_t first)
+static inline void shuffle_range(uint8_t *dst, const uint8_t *src, size_t elements, size_t elem_size)
 {
     const size_t row = elements / 8;
-    for (size_t j = first / 8; j < row; j++)
+    for (size_t j = 0; j < row; j++)
         for (size_t b = 0; b < elem_size; b++)
             scatter(dst + 8 * b * row + j, row, transpose_8x8(gather(src + 8 * j * elem_size + b, elem_size)));
 }
 
-void airy_bitunshuffle_rest(uint8_t *dst, const uint8_t *src, size_t elements, size_t elem_size, size_t first)
-{
-    switch (elem_size) {
-    case 1:
-        unshuffle_range(dst, src, elements, 1, first);
-        break;
-    case 2:
-        unshuffle_range(dst, src, elements, 2, first);
-        break;
-    case 4:
-        unshuffle_range(dst, src, elements, 4, first);
-        break;
-    case 8:
-        unshuffle_range(dst, src, elements, 8, first);
-        break;
-    default:
-        unshuffle_range(dst, src, elements, elem_size, first);
-    }
-}
-
-void airy_bitshuffle_rest(uint8_t *dst, const uint8_t *src, size_t elements, size_t elem_size, size_t first)
-{
-    switch (elem_size) {
-    case 1:
-        shuffle_range(dst, src, elements, 1, first);
-        break;
-    case 2:
-        shuffle_range(dst, src, elements, 2, first);
-        break;
-    case 4:
-        shuffle_range(dst, src, elements, 4, first);
-        break;
-    case 8:
-        shuffle_range(dst, src, elements, 8, first);
-        break;
-    default:
-        shuffle_range(dst, src, elements, elem_size, first);
-    }
-}
-
 void airy_bitunshuffle_portable(uint8_t *dst, const uint8_t *src, size_t elements, size_t elem_size)
 {
-    airy_bitunshuffle_rest(dst, src, elements, elem_size, 0);
+    switch (elem_size) {
+    case 1:
+        unshuffle_range(dst, src, elements, 1);
+        break;
+    case 2:
+        unshuffle_range(dst, src, elements, 2);
+        break;
+    case 4:
+        unshuffle_range(dst, src, elements, 4);
+        break;
+    case 8:
+        unshuffle_range(dst, src, elements, 8);
+        break;
+    default:
+        unshuffle_range(dst, src, elements, elem_size);
+    }
 }
 
 void airy_bitshuffle_portable(uint8_t *dst, const uint8_t *src, size_t elements, size_t elem_size)
 {
-    airy_bitshuffle_rest(dst, src, elements, elem_size, 0);
+    switch (elem_size) {
+    case 1:
+        shuffle_range(dst, src, elements, 1);
+        break;
+    case 2:
+        shuffle_range(dst, src, elements, 2);
+        break;
+    case 4:
+        shuffle_range(dst, src, elements, 4);
+        break;
+    case 8:
+        shuffle_range(dst, src, elements, 8);
+        break;
+    default:
+        shuffle_range(dst, src, elements, elem_size);
+    }
 }

@@ -6,14 +6,33 @@
 #include "base/cpu.h"
 #include "codec/chunks.h"
 
-static const struct airy_block_fns portable = {.lz4 = airy_lz4_block,
-                                               .unshuffle = airy_bitunshuffle_portable,
-                                               .shuffle = airy_bitshuffle_portable,
-                                               .name = "portable"};
+/* The newest set the machine has is the last that applies. */
+static const struct {
+    unsigned flag;
+    struct airy_block_fns fns;
+} sets[] = {
+    {0, {airy_lz4_block, airy_bitunshuffle_portable, airy_bitshuffle_portable, "portable"}},
+#if defined(__x86_64__)
+    {AIRY_CPU_SSE2, {airy_lz4_block, airy_bitunshuffle_sse2, airy_bitshuffle_sse2, "sse2"}},
+    {AIRY_CPU_AVX2, {airy_lz4_block, airy_bitunshuffle_avx2, airy_bitshuffle_avx2, "avx2"}},
+    {AIRY_CPU_AVX512, {airy_lz4_block, airy_bitunshuffle_avx512, airy_bitshuffle_avx512, "avx512"}},
+#elif defined(__aarch64__)
+    {AIRY_CPU_NEON, {airy_lz4_block, airy_bitunshuffle_neon, airy_bitshuffle_neon, "neon"}},
+#endif
+};
 
 const struct airy_block_fns *airy_block_fns(void)
 {
-    return &portable;
+    static _Atomic(const struct airy_block_fns *) cached;
+    const struct airy_block_fns *fns = atomic_load_explicit(&cached, memory_order_relaxed);
+    if (fns)
+        return fns;
+    const unsigned flags = airy_cpu_flags();
+    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
+        if ((flags & sets[i].flag) == sets[i].flag)
+            fns = &sets[i].fns;
+    atomic_store_explicit(&cached, fns, memory_order_relaxed);
+    return fns;
 }
 
 uint32_t airy_block_decode(uint8_t *dst, const airy_block_layout *layout, uint32_t block, airy_block place,

@@ -12,10 +12,11 @@
 typedef void airy_transpose_fn(uint8_t *dst, const uint8_t *src, size_t elements, size_t elem_size);
 
 airy_transpose_fn airy_bitunshuffle_portable, airy_bitshuffle_portable;
-
-/* The elements from `first` (a multiple of 8) on: what is left when a vector version has done those before. */
-void airy_bitunshuffle_rest(uint8_t *dst, const uint8_t *src, size_t elements, size_t elem_size, size_t first);
-void airy_bitshuffle_rest(uint8_t *dst, const uint8_t *src, size_t elements, size_t elem_size, size_t first);
+airy_transpose_fn airy_bitunshuffle_sse2, airy_bitshuffle_sse2;
+airy_transpose_fn airy_bitunshuffle_avx2, airy_bitshuffle_avx2;
+airy_transpose_fn airy_bitunshuffle_avx512, airy_bitshuffle_avx512;
+airy_transpose_fn airy_bitunshuffle_vbmi;
+airy_transpose_fn airy_bitunshuffle_neon, airy_bitshuffle_neon;
 
 /* LZ4 block decoder; see struct airy_block_fns. */
 uint32_t airy_lz4_block(uint8_t *dst, size_t dst_size, const uint8_t *src, size_t src_size);
