@@ -10,6 +10,7 @@
 #include "airy/image.h"
 #include "airy/integrate.h"
 #include "airy/pipeline.h"
+#include "airy/random.h"
 #include "airy/stack.h"
 #include "airy/status.h"
 

@@ -1,0 +1,152 @@
+/* The command table of `airy`. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool.h"
+
+static const struct command *const commands[] = {
+    &cmd_devices,
+};
+enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+/* Commands of the contract that this build lacks: refused by name. */
+static const char *const later[] = {
+    "simulate sky",
+    "simulate oct",
+    "simulate diracs",
+    "simulate kernel",
+    "reduce",
+    "calibrate",
+    "peaks",
+    "densify",
+    "stats",
+    "sky",
+    "clip",
+    "threshold",
+    "filter",
+    "convolve",
+    "blur",
+    "label",
+    "sources",
+    "oct",
+    "tune",
+    "stream",
+    "watch",
+};
+enum { LATER = sizeof(later) / sizeof(later[0]) };
+
+static void print_usage(FILE *file)
+{
+    fprintf(file,
+            "usage: airy COMMAND [options] INPUT... [-o OUTPUT]\n\n"
+            "Airy %s: compressed detector stacks to radial patterns, on the CPU and on OpenCL devices.\n\nCommands\n",
+            airy_version());
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(file, "  %-22s %s\n", commands[i]->name, commands[i]->summary);
+    fprintf(file, "\n  airy COMMAND --help     options of a command, with defaults, units and examples\n"
+                  "  airy --version          version; with --verbose filters, SIMD and libraries\n\n"
+                  "Exit codes: 0 done, 1 failed, 2 wrong use, 3 finished but some frames failed (--on-error skip).\n"
+                  "Environment: AIRY_DEVICE, AIRY_CPU (instruction-set mask), AIRY_LOG (off error warn info debug), "
+                  "AIRY_CACHE_DIR.\n");
+}
+
+static int print_version(bool verbose)
+{
+    printf("airy %s\n", airy_version());
+    if (verbose) {
+        const char *info = airy_build_info();
+        fputs(info, stdout);
+        const size_t n = strlen(info);
+        if (n && info[n - 1] != '\n')
+            putchar('\n');
+    }
+    return AIRY_EXIT_OK;
+}
+
+/* The command that argv names by one or two words; *words says how many. */
+static const struct command *find_command(int argc, char **argv, int *words)
+{
+    char two[64];
+    snprintf(two, sizeof(two), "%s %s", argv[1], argc > 2 ? argv[2] : "");
+    for (size_t i = 0; i < COMMANDS; i++) {
+        *words = strchr(commands[i]->name, ' ') ? 2 : 1;
+        if (strcmp(commands[i]->name, *words == 2 ? two : argv[1]) == 0)
+            return commands[i];
+    }
+    return NULL;
+}
+
+static int refuse(int argc, char **argv)
+{
+    char two[64];
+    snprintf(two, sizeof(two), "%s %s", argv[1], argc > 2 ? argv[2] : "");
+    for (size_t i = 0; i < LATER; i++)
+        if (strcmp(later[i], argv[1]) == 0 || strcmp(later[i], two) == 0) {
+            fprintf(stderr, "airy: command '%s' is not in this build (%s); see 'airy --help'\n", later[i],
+                    airy_version());
+            return AIRY_EXIT_USAGE;
+        }
+    if (strcmp(argv[1], "simulate") == 0) {
+        fprintf(stderr, "airy: simulate what? this build has 'airy simulate diffraction'; see 'airy --help'\n");
+        return AIRY_EXIT_USAGE;
+    }
+    const char *names[COMMANDS];
+    for (size_t i = 0; i < COMMANDS; i++)
+        names[i] = commands[i]->name;
+    const char *near = opt_nearest(argv[1], names, COMMANDS);
+    const bool option = argv[1][0] == '-';
+    if (near && !option)
+        fprintf(stderr, "airy: unknown command '%s', did you mean '%s'? see 'airy --help'\n", argv[1], near);
+    else
+        fprintf(stderr, "airy: unknown %s '%s'; see 'airy --help'\n", option ? "option" : "command", argv[1]);
+    return AIRY_EXIT_USAGE;
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+    void *params = calloc(1, command->params_size);
+    if (!params) {
+        fprintf(stderr, "airy %s: out of memory\n", command->name);
+        return AIRY_EXIT_FAILED;
+    }
+    int code = opt_parse(command, params, argc, argv);
+    const struct common *common = params;
+    if (code == AIRY_EXIT_OK) {
+        if (common->help)
+            opt_help(command);
+        else if (common->version)
+            code = print_version(common->verbose);
+        else
+            code = command->run(params);
+    }
+    opt_free(command, params);
+    free(params);
+    if (fflush(stdout) != 0 && code == AIRY_EXIT_OK) {
+        fprintf(stderr, "airy %s: standard output: %s\n", command->name, strerror(errno));
+        code = AIRY_EXIT_FAILED;
+    }
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    bool verbose = false;
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        verbose |= strcmp(argv[i], "--verbose") == 0;
+    if (verbose)
+        setenv("AIRY_LOG", "info", 0); /* the library reads it at its first call */
+    if (argc < 2) {
+        print_usage(stderr);
+        return AIRY_EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+        print_usage(stdout);
+        return AIRY_EXIT_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0 || (argc == 3 && verbose && strcmp(argv[2], "--version") == 0))
+        return print_version(verbose);
+    int words = 1;
+    const struct command *command = find_command(argc, argv, &words);
+    return command ? run_command(command, argc - 1 - words, argv + 1 + words) : refuse(argc, argv);
+}

@@ -1,0 +1,477 @@
+#include "opt.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool.h"
+
+enum { HELP_COLUMN = 30, HELP_WIDTH = 100 };
+
+static const char *parse_compat(void *field, const char *text)
+{
+    static const char *const later[] = {"scipy", "sep", "pymotionoct", "octproz"};
+    if (strcmp(text, "pyfai") == 0) {
+        *(int *)field = AIRY_COMPAT_PYFAI;
+        return NULL;
+    }
+    for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++)
+        if (strcmp(text, later[i]) == 0)
+            return "this build only knows pyfai";
+    return "expected pyfai";
+}
+
+static const struct opt common_options[] = {
+    {.heading = "Everywhere"},
+    {.name = "device",
+     .type = OPT_STRING,
+     .offset = offsetof(struct common, device),
+     .argument = "SPEC",
+     .fallback = "AIRY_DEVICE, else the first GPU that works, else cpu",
+     .help = "cpu, gpu, gpu:N, opencl:P:D or a part of a name; see 'airy devices'"},
+    {.name = "threads",
+     .type = OPT_COUNT,
+     .offset = offsetof(struct common, threads),
+     .lo = 1,
+     .hi = 1024,
+     .argument = "N",
+     .fallback = "what affinity mask and cgroup quota allow",
+     .help = "threads of the CPU's pool"},
+    {.name = "memory-limit",
+     .type = OPT_BYTES,
+     .offset = offsetof(struct common, memory_limit),
+     .argument = "SIZE",
+     .fallback = "none",
+     .help = "bytes with K, M or G, for the host and for each device"},
+    {.name = "compat",
+     .type = OPT_PARSED,
+     .offset = offsetof(struct common, compat),
+     .parse = parse_compat,
+     .argument = "NAME",
+     .fallback = "none",
+     .help = "pyfai: reproduce that package's quirks"},
+    {.name = "profile",
+     .type = OPT_STRING,
+     .optional = true,
+     .offset = offsetof(struct common, profile_file),
+     .seen = offsetof(struct common, profile),
+     .argument = "FILE",
+     .help = "table of kernels, loops and copies on stderr at the end, or JSON into FILE"},
+    {.name = "json", .type = OPT_FLAG, .offset = offsetof(struct common, json), .help = "one JSON object on stdout"},
+    {.name = "explain",
+     .type = OPT_FLAG,
+     .offset = offsetof(struct common, explain),
+     .help = "print engine, matrix, memory and predicted rate, then stop"},
+    {.name = "force", .type = OPT_FLAG, .offset = offsetof(struct common, force), .help = "overwrite the output"},
+    {.name = "quiet",
+     .type = OPT_FLAG,
+     .offset = offsetof(struct common, quiet),
+     .help = "no talk on stderr but errors"},
+    {.name = "verbose",
+     .type = OPT_FLAG,
+     .offset = offsetof(struct common, verbose),
+     .help = "say what was chosen and why"},
+    {.name = "help", .type = OPT_FLAG, .offset = offsetof(struct common, help), .help = "this text"},
+    {.name = "version",
+     .type = OPT_FLAG,
+     .offset = offsetof(struct common, version),
+     .help = "version; with --verbose filters, SIMD and libraries"},
+    {0},
+};
+
+bool opt_list_add(struct opt_list *list, const char *item)
+{
+    const char **items = realloc(list->items, (list->count + 1) * sizeof(*items));
+    if (!items)
+        return false;
+    list->items = items;
+    list->items[list->count++] = item;
+    return true;
+}
+
+static bool ends(const struct opt *opt)
+{
+    return !opt->name && !opt->heading;
+}
+
+static void usage_error(const struct command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void usage_error(const struct command *command, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    fprintf(stderr, "airy %s: %s; see 'airy %s --help'\n", command->name, text, command->name);
+}
+
+bool opt_number(const char *text, double *value)
+{
+    char *end = NULL;
+    if (!*text || isspace((unsigned char)*text))
+        return false;
+    const double number = strtod(text, &end);
+    if (*end || end == text)
+        return false;
+    *value = number;
+    return true;
+}
+
+bool opt_whole(const char *text, uint64_t *value)
+{
+    if (!isdigit((unsigned char)*text))
+        return false;
+    char *end = NULL;
+    errno = 0;
+    const unsigned long long number = strtoull(text, &end, 10);
+    if (*end || errno)
+        return false;
+    *value = number;
+    return true;
+}
+
+bool opt_two(const char *text, double value[2])
+{
+    char first[64];
+    const char *comma = strchr(text, ',');
+    if (!comma || (size_t)(comma - text) >= sizeof(first))
+        return false;
+    memcpy(first, text, (size_t)(comma - text));
+    first[comma - text] = 0;
+    double pair[2];
+    if (!opt_number(first, &pair[0]) || !opt_number(comma + 1, &pair[1]))
+        return false;
+    value[0] = pair[0];
+    value[1] = pair[1];
+    return true;
+}
+
+static bool parse_bytes(const char *text, uint64_t *value)
+{
+    char digits[32];
+    const size_t n = strspn(text, "0123456789.");
+    if (n == 0 || n >= sizeof(digits))
+        return false;
+    memcpy(digits, text, n);
+    digits[n] = 0;
+    double number;
+    if (!opt_number(digits, &number))
+        return false;
+    static const char units[] = "KMGT";
+    double scale = 1;
+    const char *rest = text + n;
+    if (*rest) {
+        const char *unit = strchr(units, toupper((unsigned char)*rest));
+        if (!unit || (rest[1] && strcmp(rest + 1, "iB") != 0 && strcmp(rest + 1, "B") != 0))
+            return false;
+        scale = ldexp(1, 10 * (int)(unit - units + 1));
+    }
+    /* 2^60: beyond any memory, and exact in the conversion */
+    if (!(number * scale >= 1) || number * scale > 0x1p60)
+        return false;
+    *value = (uint64_t)(number * scale);
+    return true;
+}
+
+/* A sentence of what was expected, or NULL when the field was filled. */
+static const char *set_field(const struct opt *opt, void *field, const char *text)
+{
+    static char why[128];
+    const bool limited = opt->lo != 0 || opt->hi != 0; /* only both zero means no limit */
+    switch (opt->type) {
+    case OPT_FLAG:
+        *(bool *)field = true;
+        return NULL;
+    case OPT_COUNT: {
+        uint64_t value;
+        snprintf(why, sizeof(why), "expected a whole number from %.0f to %.0f", opt->lo, opt->hi);
+        if (!opt_whole(text, &value) || (double)value < opt->lo || (double)value > opt->hi)
+            return why;
+        *(size_t *)field = (size_t)value;
+        return NULL;
+    }
+    case OPT_SEED:
+        return opt_whole(text, field) ? NULL : "expected a whole number from 0 to 18446744073709551615";
+    case OPT_BYTES:
+        return parse_bytes(text, field) ? NULL : "expected bytes such as 800M or 2G";
+    case OPT_FLOAT: {
+        double value;
+        if (!opt_number(text, &value))
+            return "expected a number";
+        snprintf(why, sizeof(why), "expected a number from %g to %g", opt->lo, opt->hi);
+        if (limited && !(value >= opt->lo && value <= opt->hi))
+            return why;
+        *(double *)field = value;
+        return NULL;
+    }
+    case OPT_PAIR: {
+        double pair[2];
+        if (!opt_two(text, pair) || !isfinite(pair[0]) || !isfinite(pair[1]))
+            return "expected two numbers A,B";
+        memcpy(field, pair, sizeof(pair));
+        return NULL;
+    }
+    case OPT_STRING:
+        if (!*text)
+            return "expected a word";
+        *(const char **)field = text;
+        return NULL;
+    case OPT_LIST:
+        return opt_list_add(field, text) ? NULL : "out of memory";
+    case OPT_PARSED:
+        return opt->parse(field, text);
+    }
+    return NULL;
+}
+
+enum { TABLES = sizeof(((struct command *)0)->tables) / sizeof(struct opt *) + 1 };
+
+/* The i-th table of a command: its own, then the common one; may be NULL. */
+static const struct opt *table_of(const struct command *command, size_t i)
+{
+    return i + 1 == TABLES ? common_options : command->tables[i];
+}
+
+/* By long name of some length, or by letter. own: not of the common table. */
+static const struct opt *find_option(const struct command *command, const char *name, size_t length, char letter,
+                                     bool *own)
+{
+    for (size_t t = 0; t < TABLES; t++)
+        for (const struct opt *opt = table_of(command, t); opt && !ends(opt); opt++) {
+            if (!opt->name)
+                continue;
+            *own = t + 1 < TABLES;
+            if (letter ? opt->letter == letter : strlen(opt->name) == length && strncmp(opt->name, name, length) == 0)
+                return opt;
+        }
+    return NULL;
+}
+
+/* Keep an option for a configuration that can be replayed; the argument is NULL for a flag. */
+static bool remember(struct common *common, const struct opt *opt, const char *argument)
+{
+    return opt_list_add(&common->given, opt->name) && opt_list_add(&common->given, argument);
+}
+
+/* Edit distance with insertion, deletion and exchange, for words of at most 63 letters. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[64];
+    const size_t na = strlen(a), nb = strlen(b);
+    if (na > 63 || nb > 63)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= nb; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= na; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            const size_t exchange = diagonal + (a[i - 1] != b[j - 1]);
+            const size_t step = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            diagonal = row[j];
+            row[j] = exchange < step ? exchange : step;
+        }
+    }
+    return row[nb];
+}
+
+const char *opt_nearest(const char *text, const char *const *list, size_t count)
+{
+    const char *best = NULL;
+    size_t least = strlen(text) / 3 + 2;
+    for (size_t i = 0; i < count; i++) {
+        const size_t d = distance(text, list[i]);
+        if (d < least) {
+            least = d;
+            best = list[i];
+        }
+    }
+    return best;
+}
+
+static void unknown_option(const struct command *command, const char *word)
+{
+    const char *names[128];
+    size_t count = 0;
+    for (size_t t = 0; t < TABLES; t++)
+        for (const struct opt *opt = table_of(command, t); opt && !ends(opt) && count < 128; opt++)
+            if (opt->name)
+                names[count++] = opt->name;
+    char name[64];
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    for (size_t i = 0; command->later && command->later[i]; i++)
+        if (strcmp(command->later[i], name) == 0) {
+            usage_error(command, "--%s is not in this build (%s)", name, airy_version());
+            return;
+        }
+    const char *near = opt_nearest(name, names, count);
+    if (near)
+        usage_error(command, "unknown option --%s, did you mean --%s?", name, near);
+    else
+        usage_error(command, "unknown option --%s", name);
+}
+
+/* One option of argv at *i; advances *i when the argument is the next word. */
+static int parse_option(const struct command *command, void *params, int argc, char **argv, int *i)
+{
+    const char *word = argv[*i], *argument = NULL;
+    const struct opt *opt = NULL;
+    bool own = false;
+    if (word[1] == '-') {
+        const size_t length = strcspn(word + 2, "=");
+        opt = find_option(command, word + 2, length, 0, &own);
+        if (!opt) {
+            unknown_option(command, word);
+            return AIRY_EXIT_USAGE;
+        }
+        if (word[2 + length])
+            argument = word + 2 + length + 1;
+    } else {
+        opt = word[2] ? NULL : find_option(command, NULL, 0, word[1], &own);
+        if (!opt) {
+            usage_error(command, "unknown option %s", word);
+            return AIRY_EXIT_USAGE;
+        }
+    }
+    if (opt->type == OPT_FLAG && argument) {
+        usage_error(command, "--%s takes no argument", opt->name);
+        return AIRY_EXIT_USAGE;
+    }
+    if (opt->seen)
+        *(bool *)((char *)params + opt->seen) = true;
+    if (opt->type != OPT_FLAG && !argument) {
+        if (opt->optional)
+            return 0;
+        if (*i + 1 >= argc) {
+            usage_error(command, "--%s needs an argument %s", opt->name, opt->argument);
+            return AIRY_EXIT_USAGE;
+        }
+        argument = argv[++*i];
+        if (argument[0] == '-' && argument[1]) {
+            usage_error(command, "--%s needs an argument %s; one that begins with '-' goes as --%s=%s", opt->name,
+                        opt->argument, opt->name, argument);
+            return AIRY_EXIT_USAGE;
+        }
+    }
+    const char *expected = set_field(opt, (char *)params + opt->offset, argument);
+    if (expected) {
+        usage_error(command, "--%s %s: %s", opt->name, argument, expected);
+        return AIRY_EXIT_USAGE;
+    }
+    if ((own || opt->parse == parse_compat) && !remember(params, opt, argument)) {
+        usage_error(command, "out of memory");
+        return AIRY_EXIT_FAILED;
+    }
+    return 0;
+}
+
+int opt_parse(const struct command *command, void *params, int argc, char **argv)
+{
+    memset(params, 0, command->params_size);
+    struct common *common = params;
+    common->command = command;
+    common->argc = argc;
+    common->argv = argv;
+    bool only_inputs = false;
+    for (int i = 0; i < argc; i++) {
+        if (!only_inputs && strcmp(argv[i], "--") == 0) {
+            only_inputs = true;
+        } else if (!only_inputs && argv[i][0] == '-' && argv[i][1]) {
+            const int failed = parse_option(command, params, argc, argv, &i);
+            if (failed)
+                return failed;
+        } else {
+            static const struct opt input = {.type = OPT_LIST};
+            const char *expected = set_field(&input, &common->inputs, argv[i]);
+            if (expected) {
+                usage_error(command, "%s: %s", argv[i], expected);
+                return AIRY_EXIT_USAGE;
+            }
+        }
+    }
+    if (common->help || common->version)
+        return 0;
+    if (common->inputs.count < command->min_inputs) {
+        usage_error(command, "%s, usage: airy %s %s",
+                    common->inputs.count ? "an argument is missing" : "nothing was given to work on", command->name,
+                    command->usage);
+        return AIRY_EXIT_USAGE;
+    }
+    if (common->inputs.count > command->max_inputs) {
+        usage_error(command, "unexpected argument '%s', usage: airy %s %s", common->inputs.items[command->max_inputs],
+                    command->name, command->usage);
+        return AIRY_EXIT_USAGE;
+    }
+    return 0;
+}
+
+void opt_free(const struct command *command, void *params)
+{
+    struct common *common = params;
+    free(common->inputs.items);
+    free(common->given.items);
+    for (size_t t = 0; t + 1 < TABLES; t++)
+        for (const struct opt *opt = table_of(command, t); opt && !ends(opt); opt++)
+            if (opt->name && opt->type == OPT_LIST)
+                free(((struct opt_list *)(void *)((char *)params + opt->offset))->items);
+}
+
+/* Print text from column on, broken at blanks. */
+static void print_wrapped(const char *text, int column, int indent)
+{
+    int at = column;
+    for (bool first = true; *text; first = false) {
+        text += strspn(text, " ");
+        const int word = (int)strcspn(text, " ");
+        if (!first && at + 1 + word > HELP_WIDTH) {
+            printf("\n%*s", indent, "");
+            at = indent;
+        } else if (!first) {
+            putchar(' ');
+            at++;
+        }
+        printf("%.*s", word, text);
+        at += word;
+        text += word;
+    }
+    putchar('\n');
+}
+
+static void print_option(const struct opt *opt)
+{
+    char left[96], help[512];
+    int n = opt->letter ? snprintf(left, sizeof(left), "  -%c, --%s", opt->letter, opt->name)
+                        : snprintf(left, sizeof(left), "  --%s", opt->name);
+    if (opt->argument)
+        n += snprintf(left + n, sizeof(left) - (size_t)n, opt->optional ? "[=%s]" : " %s", opt->argument);
+    if (opt->fallback)
+        snprintf(help, sizeof(help), "%s (default %s)", opt->help, opt->fallback);
+    else
+        snprintf(help, sizeof(help), "%s", opt->help);
+    if (n >= HELP_COLUMN - 1)
+        printf("%s\n%*s", left, HELP_COLUMN, "");
+    else
+        printf("%-*s", HELP_COLUMN, left);
+    print_wrapped(help, HELP_COLUMN, HELP_COLUMN);
+}
+
+void opt_help(const struct command *command)
+{
+    printf("usage: airy %s %s\n\n%s\n", command->name, *command->usage ? command->usage : "[options]",
+           command->summary);
+    if (command->details)
+        printf("\n%s\n", command->details);
+    for (size_t t = 0; t < TABLES; t++)
+        for (const struct opt *opt = table_of(command, t); opt && !ends(opt); opt++) {
+            if (opt->heading)
+                printf("\n%s\n", opt->heading);
+            if (opt->name)
+                print_option(opt);
+        }
+    if (command->examples)
+        printf("\nExamples\n%s", command->examples);
+}

@@ -1,0 +1,96 @@
+/*
+ * Options: one table a command, mapped to one params struct whose first member is struct common.
+ * The same table parses, checks ranges and prints the help text.
+ */
+#ifndef AIRY_TOOLS_OPT_H
+#define AIRY_TOOLS_OPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum opt_type {
+    OPT_FLAG,   /* bool */
+    OPT_COUNT,  /* size_t, lo..hi */
+    OPT_SEED,   /* uint64_t */
+    OPT_BYTES,  /* uint64_t, with K, M, G (1024) */
+    OPT_FLOAT,  /* double, lo..hi */
+    OPT_PAIR,   /* double[2] as A,B */
+    OPT_STRING, /* const char * */
+    OPT_LIST,   /* struct opt_list: may be given several times */
+    OPT_PARSED  /* anything: parse fills the field */
+};
+
+/* Words of the command line, not copied. */
+struct opt_list {
+    const char **items;
+    size_t count;
+};
+bool opt_list_add(struct opt_list *list, const char *item);
+
+/* Fill the field from text; NULL, or a sentence that says what was expected. */
+typedef const char *(*opt_parse_fn)(void *field, const char *text);
+
+struct opt {
+    const char *name; /* without the dashes; NULL ends the table, or only opens a section with `heading` */
+    char letter;      /* short form, 0: none */
+    bool optional;    /* the argument may be left out (only --name=ARGUMENT gives one) */
+    enum opt_type type;
+    size_t offset; /* of the field in the params struct */
+    size_t seen;   /* of a bool that says the option was given; 0: none */
+    double lo, hi; /* both 0: no limit */
+    opt_parse_fn parse;
+    const char *argument; /* "N", "FILE", "A,B" */
+    const char *fallback; /* what holds without it, for the help text; NULL: says nothing */
+    const char *help;     /* one line with the unit */
+    const char *heading;  /* of the section that starts here */
+};
+
+/* Options every command takes. */
+struct common {
+    const struct command *command;
+    int argc; /* of the command line behind the command's name */
+    char **argv;
+    struct opt_list inputs;
+    struct opt_list
+        given; /* name and argument in turn (NULL for a flag) of what was given, without the other common options */
+    const char *device;
+    size_t threads;
+    uint64_t memory_limit;
+    int compat; /* airy_compat */
+    bool profile;
+    const char *profile_file;
+    bool json, explain, force, quiet, verbose, help, version;
+};
+
+struct command {
+    const char *name;    /* "integrate", "simulate diffraction" */
+    const char *usage;   /* what follows the name */
+    const char *summary; /* one line */
+    const char *details; /* paragraphs between summary and options; NULL: none */
+    const char *examples;
+    const struct opt *tables[3]; /* NULL where fewer */
+    const char *const *later;    /* options of the contract that this build lacks; NULL-terminated, NULL: none */
+    size_t params_size;
+    size_t min_inputs, max_inputs;
+    int (*run)(void *params);
+};
+
+/*
+ * Parse argv[0..argc) (what follows the command's name) into params, which is cleared first.
+ * Returns 0, or the exit code 2 after one line on stderr.
+ */
+int opt_parse(const struct command *command, void *params, int argc, char **argv);
+void opt_free(const struct command *command, void *params);
+void opt_help(const struct command *command);
+
+/* The word of list nearest to text, or NULL when none is near; for "did you mean". */
+const char *opt_nearest(const char *text, const char *const *list, size_t count);
+
+/* Number parsers, for OPT_PARSED functions too: the whole text must be used. */
+bool opt_number(const char *text, double *value);
+bool opt_whole(const char *text, uint64_t *value);
+/* "A,B" as two numbers. */
+bool opt_two(const char *text, double value[2]);
+
+#endif

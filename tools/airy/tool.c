@@ -1,0 +1,271 @@
+#include "tool.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What the user can do about a failure whose sentence does not say it. */
+static const char *advice(airy_status status)
+{
+    switch (status) {
+    case AIRY_ERR_EXISTS:
+        return "; --force overwrites it";
+    case AIRY_ERR_MEMORY:
+        return "; raise --memory-limit, lower --batch or choose another --device";
+    case AIRY_ERR_DEVICE:
+        return "; 'airy devices' lists what there is";
+    case AIRY_ERR_IO:
+        return "; check path, permissions and free space";
+    case AIRY_ERR_NOT_FOUND:
+        return "; check the name ('airy info FILE' lists what a file holds)";
+    case AIRY_ERR_FORMAT:
+        return "; check the file";
+    case AIRY_ERR_CORRUPT:
+        return "; fetch the file again";
+    default:
+        return "";
+    }
+}
+
+int tool_failed(const struct common *common, airy_status status)
+{
+    const char *sentence = airy_last_error();
+    /* A sentence that ends in advice of its own gets no other. */
+    const bool advised = strstr(sentence, "; ") || strstr(sentence, "--");
+    fprintf(stderr, "airy %s: %s%s\n", common->command->name, *sentence ? sentence : airy_status_name(status),
+            advised ? "" : advice(status));
+    return AIRY_EXIT_FAILED;
+}
+
+static void print_line(const struct common *common, const char *format, va_list args, const char *tail)
+{
+    char text[2048];
+    vsnprintf(text, sizeof(text), format, args);
+    fprintf(stderr, "airy %s: %s%s\n", common->command->name, text, tail);
+}
+
+int tool_fail(const struct common *common, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_line(common, format, args, "");
+    va_end(args);
+    return AIRY_EXIT_FAILED;
+}
+
+int tool_usage(const struct common *common, const char *format, ...)
+{
+    char tail[128];
+    snprintf(tail, sizeof(tail), "; see 'airy %s --help'", common->command->name);
+    va_list args;
+    va_start(args, format);
+    print_line(common, format, args, tail);
+    va_end(args);
+    return AIRY_EXIT_USAGE;
+}
+
+void tool_say(const struct common *common, const char *format, ...)
+{
+    if (common->quiet)
+        return;
+    va_list args;
+    va_start(args, format);
+    print_line(common, format, args, "");
+    va_end(args);
+}
+
+airy_status tool_device(const struct common *common, airy_device **device)
+{
+    const airy_device_params params = {
+        .threads = (uint32_t)common->threads, .profile = common->profile, .memory_limit = common->memory_limit};
+    const airy_status status = airy_device_create(device, common->device, &params);
+    if (status != AIRY_OK)
+        return status;
+    airy_device_info info;
+    if (!common->device && airy_device_get_info(*device, &info) == AIRY_OK) {
+        const char *wish = getenv("AIRY_DEVICE");
+        tool_say(common, "device %s (%s, %u %s), %s", info.spec, info.name, info.units,
+                 strcmp(info.backend, "cpu") == 0 ? "threads" : "units",
+                 wish && *wish ? "from AIRY_DEVICE" : "by default; --device chooses another");
+    }
+    return AIRY_OK;
+}
+
+static json_t *profile_json(const airy_profile_row *rows, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++) {
+        const airy_profile_row *row = &rows[i];
+        json_t *bytes = row->bytes > 0 ? json_real(row->bytes) : json_null();
+        json_array_append_new(list, json_pack("{s:s, s:b, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "name", row->name,
+                                              "transfer", row->transfer, "count", (json_int_t)row->count, "min_ms",
+                                              row->min, "median_ms", row->median, "max_ms", row->max, "mean_ms",
+                                              row->mean, "std_ms", row->std, "total_ms", row->total, "bytes", bytes));
+    }
+    return list;
+}
+
+int tool_profile(const struct common *common, const airy_device *device)
+{
+    if (!common->profile)
+        return AIRY_EXIT_OK;
+    if (!common->profile_file) {
+        const airy_status status = airy_profile_print(device, stderr);
+        return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+    }
+    airy_profile_row *rows = NULL;
+    size_t count = 0;
+    const airy_status status = airy_profile_get(device, &rows, &count);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    json_t *list = profile_json(rows, count);
+    airy_profile_free(rows);
+    const int written = json_dump_file(list, common->profile_file, JSON_INDENT(2));
+    json_decref(list);
+    return written == 0
+               ? AIRY_EXIT_OK
+               : tool_fail(common, "--profile=%s: cannot be written; check path and permissions", common->profile_file);
+}
+
+unsigned tool_threads(const struct common *common)
+{
+    if (common->threads)
+        return (unsigned)common->threads;
+    airy_device *device = NULL;
+    airy_device_info info;
+    unsigned threads = 1;
+    if (airy_device_create(&device, "cpu", NULL) == AIRY_OK && airy_device_get_info(device, &info) == AIRY_OK)
+        threads = info.units ? info.units : 1;
+    airy_device_destroy(&device);
+    return threads;
+}
+
+int tool_print_json(const struct common *common, json_t *json)
+{
+    const int failed = !json || json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) != 0;
+    json_decref(json);
+    putchar('\n');
+    if (failed || fflush(stdout) != 0 || ferror(stdout))
+        return tool_fail(common, "standard output: cannot be written");
+    return AIRY_EXIT_OK;
+}
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+void tool_catch_interrupts(void)
+{
+    /* SA_RESETHAND: the second signal finds the default action, which kills */
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+bool tool_interrupted(void)
+{
+    return interrupted;
+}
+
+double tool_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void progress_begin(struct progress *progress, const struct common *common, const char *what)
+{
+    *progress = (struct progress){.common = common, .what = what, .start = tool_now()};
+    progress->active = !common->quiet && isatty(STDERR_FILENO);
+}
+
+/* "1:02:03", "2:05" */
+static void format_duration(char text[32], double seconds)
+{
+    if (!(seconds >= 0) || seconds > 3.6e6)
+        snprintf(text, 32, "-");
+    else if (seconds >= 3600)
+        snprintf(text, 32, "%d:%02d:%02d", (int)seconds / 3600, (int)seconds / 60 % 60, (int)seconds % 60);
+    else
+        snprintf(text, 32, "%d:%02d", (int)seconds / 60, (int)seconds % 60);
+}
+
+bool progress_step(void *user, size_t done, size_t total)
+{
+    struct progress *p = user;
+    if (!p->active)
+        return !tool_interrupted();
+    const double now = tool_now();
+    if (!p->begun) {
+        p->begun = true;
+        p->first = done; /* what a resumed run found done does not count for the rate */
+        p->start = now;
+    }
+    if (now - p->shown < 0.1 && done < total)
+        return !tool_interrupted();
+    p->shown = now;
+    enum { WIDTH = 30 };
+    char bar[WIDTH + 1], left[32];
+    const size_t filled = total ? (size_t)((double)WIDTH * (double)done / (double)total) : WIDTH;
+    for (size_t i = 0; i < WIDTH; i++)
+        bar[i] = i < filled ? '#' : '.';
+    bar[WIDTH] = 0;
+    const double elapsed = now - p->start, rate = elapsed > 0 ? (double)(done - p->first) / elapsed : 0;
+    format_duration(left, rate > 0 ? (double)(total - done) / rate : -1);
+    fprintf(stderr, "\r[%s] %3.0f %%  %zu/%zu %s  %.4g/s  %s left \033[K", bar,
+            total ? 100.0 * (double)done / (double)total : 100.0, done, total, p->what, rate, left);
+    fflush(stderr);
+    return !tool_interrupted();
+}
+
+void progress_end(struct progress *progress)
+{
+    if (progress->active && progress->begun)
+        fputs("\r\033[K", stderr);
+    progress->active = false;
+}
+
+const char *tool_bytes(char text[32], double bytes)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+    size_t unit = 0;
+    while (bytes >= 999.5 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+        bytes /= 1000;
+        unit++;
+    }
+    snprintf(text, 32, unit ? "%.3g %s" : "%.0f %s", bytes, units[unit]);
+    return text;
+}
+
+bool tool_has_suffix(const char *path, const char *suffix)
+{
+    const size_t n = strlen(path), m = strlen(suffix);
+    return n >= m && strcasecmp(path + n - m, suffix) == 0;
+}
+
+bool tool_exists(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0;
+}
+
+size_t tool_count(const size_t *shape, int ndim)
+{
+    size_t count = 1;
+    for (int i = 0; i < ndim; i++)
+        if (__builtin_mul_overflow(count, shape[i], &count))
+            return 0;
+    return count;
+}

@@ -1,0 +1,61 @@
+/* What the commands share: failures, the device, progress, interrupts, small text. */
+#ifndef AIRY_TOOLS_TOOL_H
+#define AIRY_TOOLS_TOOL_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "airy/airy.h"
+#include "opt.h"
+
+enum { AIRY_EXIT_OK = 0, AIRY_EXIT_FAILED = 1, AIRY_EXIT_USAGE = 2, AIRY_EXIT_PARTLY = 3 };
+
+/* One table entry a command; cmd_<name>.c. */
+extern const struct command cmd_devices, cmd_info, cmd_simulate, cmd_convert, cmd_integrate, cmd_compress,
+    cmd_decompress, cmd_plot, cmd_view, cmd_bench, cmd_diff;
+
+/* Print "airy COMMAND: <sentence of the last library failure><what to do>" and return exit code 1. */
+int tool_failed(const struct common *common, airy_status status);
+/* The same with a sentence of the command itself. */
+int tool_fail(const struct common *common, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Wrong use: "airy COMMAND: <sentence>; see ... --help", exit code 2. */
+int tool_usage(const struct common *common, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Talk on stderr, unless --quiet. */
+void tool_say(const struct common *common, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Open the device of --device, --threads, --memory-limit, --profile. Says once which it took when none was named. */
+airy_status tool_device(const struct common *common, airy_device **device);
+/* The profile asked for by --profile: table on stderr or JSON file. 0 or exit code 1. */
+int tool_profile(const struct common *common, const airy_device *device);
+/* Threads for loops of the command itself: --threads, else what the CPU device would use. */
+unsigned tool_threads(const struct common *common);
+
+/* Print an object or array on stdout and release it. 0, or exit code 1 when stdout does not take it. */
+int tool_print_json(const struct common *common, json_t *json);
+
+/* Ctrl-C: the first sets a flag, the second kills. */
+void tool_catch_interrupts(void);
+bool tool_interrupted(void);
+
+/* A bar with rate and time left, on a terminal only. */
+struct progress {
+    const struct common *common;
+    const char *what; /* "frames" */
+    double start, shown;
+    size_t first; /* done when it began */
+    bool active, begun;
+};
+void progress_begin(struct progress *progress, const struct common *common, const char *what);
+/* An airy_progress_fn with a struct progress; false after Ctrl-C. */
+bool progress_step(void *user, size_t done, size_t total);
+void progress_end(struct progress *progress);
+
+double tool_now(void); /* s, monotonic */
+/* "17.9 MB" into text; decimal units. */
+const char *tool_bytes(char text[32], double bytes);
+bool tool_has_suffix(const char *path, const char *suffix); /* case is ignored */
+bool tool_exists(const char *path);
+/* Pixels of all kinds: count of a shape, 0 when it does not fit size_t. */
+size_t tool_count(const size_t *shape, int ndim);
+
+#endif
