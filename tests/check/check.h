@@ -17,9 +17,9 @@
 struct check {
     airy_device *device;
     airy_queue *queue;
-    const char *spec;      /* "cpu", "opencl:0:0" */
+    const char *spec; /* "cpu", "opencl:0:0" */
     bool is_cpu, bench;
-    uint64_t seed;         /* of this case; printed on failure, set with --seed */
+    uint64_t seed; /* of this case; printed on failure, set with --seed */
     struct check_state *state;
 };
 
@@ -37,7 +37,7 @@ void check_skip(struct check *c, const char *format, ...) __attribute__((format(
 bool check_failed(struct check *c, const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-#define CHECK(c, cond) ((cond) ? true : check_failed((c), __FILE__, __LINE__, "%s", #cond))
+#define CHECK(c, cond)    ((cond) ? true : check_failed((c), __FILE__, __LINE__, "%s", #cond))
 #define CHECK_OK(c, expr) check_status((c), __FILE__, __LINE__, #expr, (expr), AIRY_OK)
 /* The call fails with this status, and its sentence contains `part`. */
 #define CHECK_FAILS(c, expr, status, part)                                                                             \

@@ -1,0 +1,410 @@
+#include "check.h"
+
+#include <fnmatch.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cpu.h"
+#include "check_state.h"
+#include "commit.h"
+
+/* The families, in the order of the layers they stand on. One line each. */
+static const struct {
+    const char *name;
+    void (*run)(struct check *c);
+} families[] = {
+    {"core", check_core},
+};
+
+enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
+
+struct options {
+    const char **specs;
+    size_t spec_count;
+    bool all_devices, bench;
+    const char *json;
+    uint64_t seed;
+    unsigned threads;
+};
+
+/* For the handler of crashes, which may use little else. */
+static const char *volatile running;
+
+static void on_crash(int number)
+{
+    static const char before[] = "# crashed in case ";
+    const char *name = running;
+    if (name && write(STDOUT_FILENO, before, sizeof(before) - 1) > 0 && write(STDOUT_FILENO, name, strlen(name)) > 0)
+        (void)!write(STDOUT_FILENO, "\n", 1);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* The sanitizers have better handlers of their own. */
+static void watch_crashes(void)
+{
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    signal(SIGSEGV, on_crash);
+    signal(SIGBUS, on_crash);
+    signal(SIGFPE, on_crash);
+    signal(SIGABRT, on_crash);
+#else
+    (void)on_crash;
+#endif
+}
+
+static bool is_wanted(const struct check_state *s, const char *name)
+{
+    bool wanted = s->filter_count == 0;
+    for (size_t i = 0; i < s->filter_count && !wanted; i++)
+        wanted = fnmatch(s->filters[i], name, 0) == 0 || fnmatch(s->filters[i], s->family, 0) == 0;
+    return wanted;
+}
+
+static uint64_t hash_name(const char *name)
+{
+    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a, 64 bits */
+    for (; *name; name++)
+        h = (h ^ (unsigned char)*name) * 0x100000001b3u;
+    return h;
+}
+
+bool check_case(struct check *c, const char *format, ...)
+{
+    struct check_state *s = c->state;
+    char name[CHECK_NAME];
+    check_end(c);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(name, sizeof(name), format, args);
+    va_end(args);
+    if (!is_wanted(s, name))
+        return false;
+    if (s->list) {
+        printf("%s/%s on %s\n", s->family, name, c->spec);
+        return false;
+    }
+    memcpy(s->name, name, sizeof(name));
+    running = s->name;
+    s->failed = s->skipped = false;
+    s->messages = 0;
+    s->stream = hash_name(name);
+    s->drawn = 0;
+    if (s->records)
+        s->record = json_pack("{s:s, s:s, s:s}", "family", s->family, "case", name, "device", c->spec);
+    return true;
+}
+
+static void print_result(struct check *c, const char *status)
+{
+    struct check_state *s = c->state;
+    s->number++;
+    printf("%s %zu %s/%s on %s", strcmp(status, "failed") == 0 ? "not ok" : "ok", s->number, s->family, s->name,
+           c->spec);
+    if (s->record) {
+        json_object_set_new(s->record, "status", json_string(status));
+        json_array_append_new(s->records, s->record);
+        s->record = NULL;
+    }
+}
+
+void check_skip(struct check *c, const char *format, ...)
+{
+    struct check_state *s = c->state;
+    if (!s->name[0] || s->skipped || s->failed)
+        return;
+    s->skipped = true;
+    s->skips++;
+    print_result(c, "skipped");
+    printf(" # SKIP ");
+    va_list args;
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    printf("\n");
+    fflush(stdout);
+}
+
+void check_end(struct check *c)
+{
+    struct check_state *s = c->state;
+    if (!s->name[0])
+        return;
+    if (!s->skipped) {
+        const airy_status status = airy_queue_finish(c->queue);
+        if (status != AIRY_OK)
+            check_failed(c, __FILE__, __LINE__, "work left on the queue failed: %s: %s", airy_status_name(status),
+                         airy_last_error());
+        check_guards(c);
+        print_result(c, s->failed ? "failed" : "passed");
+        printf("\n");
+        fflush(stdout);
+        *(s->failed ? &s->failures : &s->passed) += 1;
+    }
+    check_free_case(c);
+    s->name[0] = 0;
+    running = NULL;
+}
+
+void check_note(struct check *c, const char *format, ...)
+{
+    struct check_state *s = c->state;
+    if (s->messages++ >= CHECK_MESSAGES)
+        return;
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    for (char *p = text; (p = strchr(p, '\n')) != NULL;)
+        *p = ' ';
+    printf("#   %s\n", text);
+    fflush(stdout);
+}
+
+bool check_failed(struct check *c, const char *file, int line, const char *format, ...)
+{
+    struct check_state *s = c->state;
+    char text[768];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    const char *base = strrchr(file, '/');
+    if (!s->failed)
+        printf("# %s/%s on %s, --seed %llu:\n", s->family, s->name, c->spec, (unsigned long long)c->seed);
+    check_note(c, "%s:%d: %s", base ? base + 1 : file, line, text);
+    s->failed = true;
+    return false;
+}
+
+bool check_status(struct check *c, const char *file, int line, const char *expr, airy_status got, airy_status want)
+{
+    if (got == want)
+        return true;
+    return check_failed(c, file, line, "%s: got %s, want %s: %s", expr, airy_status_name(got), airy_status_name(want),
+                        got == AIRY_OK ? "" : airy_last_error());
+}
+
+bool check_sentence(struct check *c, const char *file, int line, const char *part)
+{
+    if (strstr(airy_last_error(), part))
+        return true;
+    return check_failed(c, file, line, "the sentence '%s' lacks '%s'", airy_last_error(), part);
+}
+
+/* The runner's own cases: a device opens, and has all its memory back at the end. */
+static void run_device(struct check *c, const struct options *o, const char *spec)
+{
+    struct check_state *s = c->state;
+    const airy_device_params params = {.threads = o->threads};
+    c->device = NULL;
+    c->queue = NULL;
+    c->spec = spec;
+    s->copy_rate = 0;
+    if (airy_device_create(&c->device, spec, &params) != AIRY_OK ||
+        airy_queue_create(&c->queue, c->device) != AIRY_OK) {
+        printf("not ok %zu device %s\n#   %s\n", ++s->number, spec, airy_last_error());
+        s->failures++;
+        airy_device_destroy(&c->device);
+        return;
+    }
+    airy_device_info info;
+    (void)airy_device_get_info(c->device, &info);
+    c->spec = airy_device_spec(c->device);
+    c->is_cpu = strcmp(info.backend, "cpu") == 0;
+    printf("# device %s: %s; %s; %u units\n", c->spec, info.name, info.driver, info.units);
+    for (size_t i = 0; i < FAMILIES; i++) {
+        s->family = families[i].name;
+        families[i].run(c);
+        check_end(c);
+    }
+    s->family = "runner";
+    char held[96] = "";
+    if (check_case(c, "memory_given_back")) {
+        airy_memory_info memory = {0};
+        airy_queue_destroy(&c->queue);
+        CHECK_OK(c, airy_queue_create(&c->queue, c->device));
+        CHECK_OK(c, airy_device_memory(c->device, &memory));
+        snprintf(held, sizeof(held), "%llu bytes in %llu pieces, host %llu", (unsigned long long)memory.in_use,
+                 (unsigned long long)memory.count, (unsigned long long)memory.host_in_use);
+        if (memory.in_use || memory.count || memory.host_in_use)
+            check_failed(c, __FILE__, __LINE__, "still held: %s", held);
+    }
+    check_end(c);
+    airy_queue_destroy(&c->queue);
+    airy_device_destroy(&c->device);
+}
+
+static void run_all_devices(struct check *c, const struct options *o)
+{
+    airy_device_info *list;
+    size_t count;
+    if (airy_device_list(&list, &count) != AIRY_OK) {
+        printf("not ok %zu device list\n#   %s\n", ++c->state->number, airy_last_error());
+        c->state->failures++;
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (list[i].usable) {
+            run_device(c, o, list[i].spec);
+        } else {
+            printf("ok %zu device %s # SKIP %s\n", ++c->state->number, list[i].spec, list[i].why);
+            c->state->skips++;
+        }
+    airy_device_list_free(list);
+}
+
+/* True if AIRY_CPU asks for a set that this machine has (or for none). */
+static bool has_cpu_set(void)
+{
+    const char *mask = getenv("AIRY_CPU");
+    return !mask || !*mask || strcmp(mask, airy_cpu_name()) == 0;
+}
+
+static void print_usage(void)
+{
+    printf("usage: airy-check [options] [NAME...]\n"
+           "NAME: a case or a family, with * and ? as in file names; without one, all cases run.\n"
+           "  --device SPEC   run on this device; may be given several times (default: cpu)\n"
+           "  --all-devices   run on every device that is usable\n"
+           "  --threads N     size of the CPU pool\n"
+           "  --bench         time the cases that have timings\n"
+           "  --json FILE     write results and timings\n"
+           "  --seed N        of the random numbers (default 1)\n"
+           "  --list          print the names only\n");
+}
+
+static bool parse_count(const char *text, uint64_t limit, uint64_t *value)
+{
+    char *end;
+    *value = strtoull(text, &end, 10);
+    if (*text >= '0' && *text <= '9' && *end == 0 && *value <= limit)
+        return true;
+    fprintf(stderr, "airy-check: '%s' is no number up to %llu\n", text, (unsigned long long)limit);
+    return false;
+}
+
+/* 0 go on, else the exit status + 1. */
+static int parse(struct options *o, struct check_state *s, int argc, char **argv)
+{
+    static const struct option table[] = {{"device", required_argument, NULL, 'd'},
+                                          {"all-devices", no_argument, NULL, 'a'},
+                                          {"threads", required_argument, NULL, 't'},
+                                          {"bench", no_argument, NULL, 'b'},
+                                          {"json", required_argument, NULL, 'j'},
+                                          {"seed", required_argument, NULL, 's'},
+                                          {"list", no_argument, NULL, 'l'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    uint64_t number = 0;
+    for (int option; (option = getopt_long(argc, argv, "", table, NULL)) != -1;) {
+        switch (option) {
+        case 'd':
+            o->specs[o->spec_count++] = optarg;
+            break;
+        case 'a':
+            o->all_devices = true;
+            break;
+        case 't':
+            if (!parse_count(optarg, 1024, &number))
+                return 3;
+            o->threads = (unsigned)number;
+            break;
+        case 'b':
+            o->bench = true;
+            break;
+        case 'j':
+            o->json = optarg;
+            break;
+        case 's':
+            if (!parse_count(optarg, UINT64_MAX, &o->seed))
+                return 3;
+            break;
+        case 'l':
+            s->list = true;
+            break;
+        case 'h':
+            print_usage();
+            return 1;
+        default:
+            return 3;
+        }
+    }
+    s->filters = argv + optind;
+    s->filter_count = (size_t)(argc - optind);
+    return 0;
+}
+
+static json_t *describe_devices(void)
+{
+    json_t *array = json_array();
+    airy_device_info *list;
+    size_t count;
+    if (airy_device_list(&list, &count) != AIRY_OK)
+        return array;
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:b}", "spec", list[i].spec, "name", list[i].name,
+                                               "driver", list[i].driver, "usable", list[i].usable));
+    airy_device_list_free(list);
+    return array;
+}
+
+static bool write_json(const struct check_state *s, const struct options *o)
+{
+    json_t *root = json_pack("{s:s, s:s, s:s, s:I, s:b, s:o, s:o}", "version", airy_version(), "commit", CHECK_COMMIT,
+                             "cpu", airy_cpu_name(), "seed", (json_int_t)o->seed, "bench", o->bench, "devices",
+                             describe_devices(), "cases", s->records);
+    const bool ok = root && json_dump_file(root, o->json, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) == 0;
+    if (!ok)
+        fprintf(stderr, "airy-check: cannot write %s\n", o->json);
+    json_decref(root);
+    return ok;
+}
+
+int main(int argc, char **argv)
+{
+    static struct check_state state;
+    const char **specs = calloc((size_t)argc + 1, sizeof(*specs));
+    struct options o = {.specs = specs, .seed = 1};
+    const int stop = specs ? parse(&o, &state, argc, argv) : 2;
+    if (stop || !specs) {
+        free(specs);
+        return stop - 1;
+    }
+    if (!has_cpu_set()) {
+        printf("1..0 # SKIP this machine has no %s\n", getenv("AIRY_CPU"));
+        free(specs);
+        return 0;
+    }
+    watch_crashes();
+    if (o.json)
+        state.records = json_array();
+    struct check c = {.bench = o.bench, .seed = o.seed, .state = &state};
+    if (!state.list)
+        printf("# airy %s, commit %s, SIMD %s, seed %llu\n", airy_version(), CHECK_COMMIT, airy_cpu_name(),
+               (unsigned long long)o.seed);
+    if (o.all_devices)
+        run_all_devices(&c, &o);
+    else if (o.spec_count == 0)
+        run_device(&c, &o, "cpu");
+    for (size_t i = 0; i < o.spec_count && !o.all_devices; i++)
+        run_device(&c, &o, specs[i]);
+    free(specs);
+    bool ok = state.failures == 0;
+    if (o.json && !write_json(&state, &o))
+        ok = false;
+    if (state.list)
+        return 0;
+    printf("1..%zu\n", state.number);
+    printf("# %zu passed, %zu failed, %zu skipped\n", state.passed, state.failures, state.skips);
+    if (state.number == 0)
+        fprintf(stderr, "airy-check: no case has such a name\n");
+    if (ok)
+        check_remove_tmp(&state);
+    return ok && state.number > 0 ? 0 : 1;
+}
