@@ -10,7 +10,7 @@
 #include "core/registry.h"
 
 /* In this order in every list; the CPU is the first. */
-static const struct airy_backend *const backends[] = {&airy_backend_cpu};
+static const struct airy_backend *const backends[] = {&airy_backend_cpu, &airy_backend_opencl};
 
 enum { BACKENDS = sizeof(backends) / sizeof(backends[0]), MAX_THREADS = 1024 };
 

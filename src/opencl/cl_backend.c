@@ -1,0 +1,27 @@
+#include "core/backend.h"
+#include "opencl/cl_buffer.h"
+#include "opencl/cl_queue.h"
+
+const struct airy_backend airy_backend_opencl = {
+    .name = "opencl",
+    .list = airy_cl_list,
+    .open = airy_cl_open,
+    .close = airy_cl_close,
+    .memory_free = airy_cl_memory_free,
+    .alloc = airy_cl_alloc,
+    .release = airy_cl_release,
+    .host_alloc = airy_cl_host_alloc,
+    .host_release = airy_cl_host_release,
+    .queue_open = airy_cl_queue_open,
+    .queue_close = airy_cl_queue_close,
+    .flush = airy_cl_flush,
+    .finish = airy_cl_finish,
+    .event_record = airy_cl_event_record,
+    .event_enqueue_wait = airy_cl_event_enqueue_wait,
+    .event_wait = airy_cl_event_wait,
+    .event_close = airy_cl_event_close,
+    .push = airy_cl_push,
+    .pull = airy_cl_pull,
+    .copy = airy_cl_copy,
+    .fill = airy_cl_fill,
+};

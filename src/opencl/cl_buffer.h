@@ -1,0 +1,29 @@
+/* Device memory, page-locked host memory, copies. */
+#ifndef AIRY_OPENCL_CL_BUFFER_H
+#define AIRY_OPENCL_CL_BUFFER_H
+
+#include "opencl/cl_queue.h"
+
+/* Entries of struct airy_backend; handle is a cl_mem. */
+airy_status airy_cl_alloc(airy_device *device, size_t size, void **handle);
+void airy_cl_release(airy_device *device, void *handle);
+airy_status airy_cl_host_alloc(airy_device *device, size_t size, airy_host *host);
+void airy_cl_host_release(airy_device *device, airy_host *host);
+airy_status airy_cl_push(airy_queue *queue, const airy_array *dst, const void *data, bool pinned);
+airy_status airy_cl_pull(airy_queue *queue, void *data, const airy_array *src, bool pinned);
+airy_status airy_cl_copy(airy_queue *queue, const airy_array *dst, const airy_array *src);
+airy_status airy_cl_fill(airy_queue *queue, const airy_array *dst, const void *pattern);
+
+/* Page-locked memory, mapped until airy_cl_unpin. */
+airy_status airy_cl_pin(struct airy_cl_device *device, size_t size, cl_mem *buffer, void **data);
+void airy_cl_unpin(struct airy_cl_device *device, cl_mem buffer, void *data);
+
+/*
+ * Staging of a queue. airy_cl_staging_take: `size` bytes (at most AIRY_CL_STAGING_PIECE) of page-locked memory, waited for if need be; then
+ * airy_cl_staging_used with the event of the copy that uses them, which the staging releases.
+ */
+airy_status airy_cl_staging_take(struct airy_cl_queue *queue, size_t size, void **piece);
+void airy_cl_staging_used(struct airy_cl_queue *queue, const void *piece, size_t size, cl_event event);
+void airy_cl_staging_release(struct airy_cl_queue *queue);
+
+#endif

@@ -1,0 +1,56 @@
+/* An open OpenCL device: airy_device.impl. */
+#ifndef AIRY_OPENCL_CL_DEVICE_H
+#define AIRY_OPENCL_CL_DEVICE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "core/objects.h"
+#include "opencl/cl_error.h"
+#include "opencl/cl_loader.h"
+
+struct airy_cl_program;
+
+struct airy_cl_device {
+    const struct airy_cl_api *cl;
+    cl_platform_id platform;
+    cl_device_id id;
+    cl_context context;
+    const char *spec; /* the airy_device's, for sentences */
+    bool nvidia, pocl;
+    bool over_allocates; /* single allocations above max_alloc work: CL_DEVICE_MAX_MEM_ALLOC_SIZE is no limit */
+    char pci[16];        /* "0000:17:00.0", "" unknown */
+    char options[128];   /* of every build */
+    char driver[320];    /* platform, device, versions: part of the key of cached programs */
+    char cache[512];     /* folder of compiled programs, "" none */
+
+    pthread_mutex_t lock;      /* of `internal` */
+    cl_command_queue internal; /* committing memory, mapping page-locked memory */
+
+    pthread_mutex_t build_lock; /* of `programs` and their compilation */
+    struct airy_cl_program *programs;
+};
+
+static inline struct airy_cl_device *airy_cl_device(const airy_device *device)
+{
+    return device->impl;
+}
+
+/* Entries of struct airy_backend. */
+void airy_cl_list(void (*add)(void *user, const airy_device_info *info), void *user);
+/*
+ * Opens "opencl:P:D", device D of platform P. Errors: AIRY_ERR_DEVICE.
+ */
+airy_status airy_cl_open(airy_device *device);
+void airy_cl_close(airy_device *device);
+uint64_t airy_cl_memory_free(airy_device *device);
+
+/*
+ * The same list for any loader, so that tests can look at one without libraries or platforms.
+ */
+void airy_cl_list_of(const airy_cl_loader *loader, void (*add)(void *user, const airy_device_info *info), void *user);
+
+/* NVIDIA's management library, opened at run time. pci as in struct airy_cl_device. 0: unknown. Thread-safety: any thread. */
+uint64_t airy_nvml_memory_free(const char *pci);
+
+#endif

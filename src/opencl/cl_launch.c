@@ -1,0 +1,210 @@
+#include "opencl/cl_launch.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "opencl/cl_hash.h"
+#include "opencl/cl_program.h"
+
+struct airy_cl_kernel {
+    uint64_t hash;
+    cl_kernel kernel; /* NULL: the slot is empty */
+    size_t max_group, local_mem;
+    char *file, *name, *options; /* one block, at `file` */
+};
+
+static const char *options_of(const struct airy_cl_kernel_spec *spec)
+{
+    return spec->options ? spec->options : "";
+}
+
+static uint64_t hash_spec(const struct airy_cl_kernel_spec *spec)
+{
+    uint64_t hash = airy_hash_text(AIRY_HASH_START, spec->file);
+    hash = airy_hash_text(hash, spec->name);
+    return airy_hash_text(hash, options_of(spec));
+}
+
+static struct airy_cl_kernel *find_slot(struct airy_cl_kernel *slots, unsigned count, uint64_t hash,
+                                        const struct airy_cl_kernel_spec *spec)
+{
+    unsigned i = (unsigned)hash & (count - 1);
+    while (slots[i].kernel &&
+           (slots[i].hash != hash || strcmp(slots[i].name, spec->name) != 0 ||
+            strcmp(slots[i].options, options_of(spec)) != 0 || strcmp(slots[i].file, spec->file) != 0))
+        i = (i + 1) & (count - 1);
+    return &slots[i];
+}
+
+/* Keep at least half of the slots empty. */
+static airy_status grow_slots(struct airy_cl_queue *queue)
+{
+    if (2 * (queue->kernel_count + 1) <= queue->kernel_slots)
+        return AIRY_OK;
+    const unsigned count = queue->kernel_slots ? 2 * queue->kernel_slots : 32;
+    struct airy_cl_kernel *slots;
+    AIRY_TRY(airy_memory_calloc((void **)&slots, count, sizeof(*slots), "kernel objects"));
+    for (unsigned i = 0; i < queue->kernel_slots; i++) {
+        const struct airy_cl_kernel *old = &queue->kernels[i];
+        const struct airy_cl_kernel_spec spec = {old->file, old->name, old->options};
+        if (old->kernel)
+            *find_slot(slots, count, old->hash, &spec) = *old;
+    }
+    free(queue->kernels);
+    queue->kernels = slots;
+    queue->kernel_slots = count;
+    return AIRY_OK;
+}
+
+static airy_status make_kernel(const struct airy_cl_device *device, cl_program program, const char *name,
+                               cl_kernel *kernel)
+{
+    cl_int code = CL_SUCCESS;
+    *kernel = device->cl->CreateKernel(program, name, &code);
+    if (!*kernel) {
+        char what[128];
+        snprintf(what, sizeof(what), "clCreateKernel of %s", name);
+        return airy_cl_fail(code, device->spec, what);
+    }
+    return AIRY_OK;
+}
+
+static void kernel_info(const struct airy_cl_device *device, cl_kernel kernel, struct airy_cl_kernel_info *info)
+{
+    const struct airy_cl_api *cl = device->cl;
+    *info = (struct airy_cl_kernel_info){.max_group = 1, .multiple = 1};
+    (void)cl->GetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof(size_t), &info->max_group,
+                                     NULL);
+    (void)cl->GetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, sizeof(size_t),
+                                     &info->multiple, NULL);
+    (void)cl->GetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof(uint64_t), &info->local_mem,
+                                     NULL);
+    (void)cl->GetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_PRIVATE_MEM_SIZE, sizeof(uint64_t),
+                                     &info->private_mem, NULL);
+}
+
+static airy_status fill_slot(struct airy_cl_queue *queue, struct airy_cl_kernel *slot, uint64_t hash,
+                             const struct airy_cl_kernel_spec *spec)
+{
+    cl_program program;
+    AIRY_TRY(airy_cl_program_get(queue->device, spec->file, options_of(spec), &program));
+    const size_t file_size = strlen(spec->file) + 1, name_size = strlen(spec->name) + 1;
+    const size_t options_size = strlen(options_of(spec)) + 1;
+    char *text;
+    cl_kernel kernel;
+    AIRY_TRY(airy_memory_calloc((void **)&text, 1, file_size + name_size + options_size, "a kernel's name"));
+    const airy_status status = make_kernel(queue->device, program, spec->name, &kernel);
+    if (status != AIRY_OK) {
+        free(text);
+        return status;
+    }
+    struct airy_cl_kernel_info info;
+    kernel_info(queue->device, kernel, &info);
+    *slot = (struct airy_cl_kernel){
+        hash, kernel, info.max_group, (size_t)info.local_mem, text, text + file_size, text + file_size + name_size};
+    memcpy(slot->file, spec->file, file_size);
+    memcpy(slot->name, spec->name, name_size);
+    memcpy(slot->options, options_of(spec), options_size);
+    queue->kernel_count++;
+    return AIRY_OK;
+}
+
+static airy_status find_kernel(struct airy_cl_queue *queue, const struct airy_cl_kernel_spec *spec,
+                               struct airy_cl_kernel **found)
+{
+    AIRY_TRY(grow_slots(queue));
+    const uint64_t hash = hash_spec(spec);
+    struct airy_cl_kernel *slot = find_slot(queue->kernels, queue->kernel_slots, hash, spec);
+    if (!slot->kernel)
+        AIRY_TRY(fill_slot(queue, slot, hash, spec));
+    *found = slot;
+    return AIRY_OK;
+}
+
+static airy_status set_args(const struct airy_cl_queue *queue, const struct airy_cl_kernel *kernel,
+                            const struct airy_cl_arg *args, size_t arg_count)
+{
+    for (size_t i = 0; i < arg_count; i++) {
+        const struct airy_cl_arg *arg = &args[i];
+        const bool is_buffer = arg->size == 0;
+        const cl_int code = queue->device->cl->SetKernelArg(kernel->kernel, (cl_uint)i,
+                                                            is_buffer ? sizeof(cl_mem) : arg->size,
+                                                            is_buffer ? (const void *)&arg->buffer : arg->value);
+        if (code != CL_SUCCESS) {
+            char what[128];
+            snprintf(what, sizeof(what), "clSetKernelArg %zu of %s", i, kernel->name);
+            return airy_cl_fail(code, queue->device->spec, what);
+        }
+    }
+    return AIRY_OK;
+}
+
+airy_status airy_cl_launch(airy_queue *queue, const struct airy_cl_kernel_spec *spec, int dims, const size_t *global,
+                           const size_t *local, double bytes, const struct airy_cl_arg *args, size_t arg_count)
+{
+    assert(dims >= 1 && dims <= 3);
+    struct airy_cl_queue *impl = airy_cl_queue(queue);
+    struct airy_cl_kernel *kernel;
+    AIRY_TRY(find_kernel(impl, spec, &kernel));
+    size_t rounded[3], group = 1;
+    for (int i = 0; i < dims; i++) {
+        assert(global[i] > 0 && (!local || local[i] > 0));
+        const size_t step = local ? local[i] : 1;
+        rounded[i] = (global[i] + step - 1) / step * step;
+        group *= step;
+    }
+    AIRY_FAIL_IF(group > kernel->max_group, AIRY_ERR_UNSUPPORTED, "work-group of %s = %zu items, %s admits at most %zu",
+                 kernel->name, group, impl->device->spec, kernel->max_group);
+    size_t local_mem = kernel->local_mem;
+    for (size_t i = 0; i < arg_count; i++)
+        local_mem += args[i].value ? 0 : args[i].size;
+    AIRY_FAIL_IF(local_mem > queue->device->info.local_mem, AIRY_ERR_UNSUPPORTED,
+                 "local memory of %s = %zu bytes, %s has %" PRIu64, kernel->name, local_mem, impl->device->spec,
+                 queue->device->info.local_mem);
+    AIRY_TRY(set_args(impl, kernel, args, arg_count));
+
+    cl_event event = NULL;
+    const bool profiles = airy_cl_profiles(queue);
+    const cl_int code = impl->device->cl->EnqueueNDRangeKernel(impl->queue, kernel->kernel, (cl_uint)dims, NULL,
+                                                               rounded, local, 0, NULL, profiles ? &event : NULL);
+    if (code != CL_SUCCESS) {
+        char what[128];
+        snprintf(what, sizeof(what), "clEnqueueNDRangeKernel of %s", kernel->name);
+        return airy_cl_fail(code, impl->device->spec, what);
+    }
+    if (profiles)
+        airy_cl_profile_take(queue, event, kernel->name, false, bytes);
+    return AIRY_OK;
+}
+
+airy_status airy_cl_prepare(airy_device *device, const struct airy_cl_kernel_spec *spec,
+                            struct airy_cl_kernel_info *info)
+{
+    struct airy_cl_device *impl = airy_cl_device(device);
+    cl_program program;
+    cl_kernel kernel;
+    AIRY_TRY(airy_cl_program_get(impl, spec->file, options_of(spec), &program));
+    if (!info)
+        return AIRY_OK;
+    AIRY_TRY(make_kernel(impl, program, spec->name, &kernel));
+    kernel_info(impl, kernel, info);
+    impl->cl->ReleaseKernel(kernel);
+    return AIRY_OK;
+}
+
+void airy_cl_kernels_release(struct airy_cl_queue *queue)
+{
+    for (unsigned i = 0; i < queue->kernel_slots; i++) {
+        if (!queue->kernels[i].kernel)
+            continue;
+        queue->device->cl->ReleaseKernel(queue->kernels[i].kernel);
+        free(queue->kernels[i].file);
+    }
+    free(queue->kernels);
+    queue->kernels = NULL;
+    queue->kernel_slots = queue->kernel_count = 0;
+}

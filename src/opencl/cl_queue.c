@@ -1,0 +1,143 @@
+#include "opencl/cl_queue.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "opencl/cl_buffer.h"
+#include "opencl/cl_launch.h"
+
+/* Commands whose events are kept before their times are read; an event is some hundred bytes of the driver's. */
+enum { MAX_PENDING = 512 };
+
+airy_status airy_cl_queue_open(airy_queue *queue)
+{
+    struct airy_cl_device *device = airy_cl_device(queue->device);
+    struct airy_cl_queue *impl;
+    airy_status status = AIRY_OK;
+    AIRY_TRY(airy_memory_calloc((void **)&impl, 1, sizeof(*impl), "a queue"));
+    impl->device = device;
+    queue->impl = impl;
+    const bool profile = queue->device->params.profile;
+    if (profile)
+        AIRY_TRY_OR(out, airy_memory_calloc((void **)&impl->pending, MAX_PENDING, sizeof(*impl->pending), "a profile"));
+    cl_int code = CL_SUCCESS;
+    impl->queue =
+        device->cl->CreateCommandQueue(device->context, device->id, profile ? CL_QUEUE_PROFILING_ENABLE : 0, &code);
+    if (!impl->queue)
+        status = airy_cl_fail(code, device->spec, "clCreateCommandQueue");
+out:
+    if (status != AIRY_OK)
+        airy_cl_queue_close(queue);
+    return status;
+}
+
+/* Read the times of the oldest commands; they are waited for if need be. */
+static void settle_profile(airy_queue *queue, unsigned count)
+{
+    struct airy_cl_queue *impl = airy_cl_queue(queue);
+    const struct airy_cl_api *cl = impl->device->cl;
+    if (count == 0)
+        return;
+    (void)cl->WaitForEvents(1, &impl->pending[count - 1].event); /* in order: the others are done then */
+    for (unsigned i = 0; i < count; i++) {
+        struct airy_cl_pending *pending = &impl->pending[i];
+        cl_ulong start = 0, end = 0;
+        if (cl->GetEventProfilingInfo(pending->event, CL_PROFILING_COMMAND_START, sizeof(start), &start, NULL) ==
+                CL_SUCCESS &&
+            cl->GetEventProfilingInfo(pending->event, CL_PROFILING_COMMAND_END, sizeof(end), &end, NULL) ==
+                CL_SUCCESS &&
+            end >= start)
+            airy_profile_add(queue->device->profile, pending->name, pending->transfer, (double)(end - start) * 1e-6,
+                             pending->bytes);
+        cl->ReleaseEvent(pending->event);
+    }
+    for (unsigned i = count; i < impl->pending_count; i++)
+        impl->pending[i - count] = impl->pending[i];
+    impl->pending_count -= count;
+}
+
+void airy_cl_profile_take(airy_queue *queue, cl_event event, const char *name, bool transfer, double bytes)
+{
+    struct airy_cl_queue *impl = airy_cl_queue(queue);
+    if (impl->pending_count == MAX_PENDING)
+        settle_profile(queue, MAX_PENDING / 2);
+    impl->pending[impl->pending_count++] = (struct airy_cl_pending){event, name, transfer, bytes};
+}
+
+void airy_cl_queue_close(airy_queue *queue)
+{
+    struct airy_cl_queue *impl = airy_cl_queue(queue);
+    if (!impl)
+        return;
+    const struct airy_cl_api *cl = impl->device->cl;
+    if (impl->queue) {
+        (void)cl->Finish(impl->queue);
+        settle_profile(queue, impl->pending_count);
+    }
+    airy_cl_staging_release(impl);
+    airy_cl_kernels_release(impl);
+    if (impl->queue)
+        cl->ReleaseCommandQueue(impl->queue);
+    free(impl->pending);
+    free(impl);
+    queue->impl = NULL;
+}
+
+airy_status airy_cl_flush(airy_queue *queue)
+{
+    const struct airy_cl_queue *impl = airy_cl_queue(queue);
+    AIRY_CL_TRY(impl->device, impl->device->cl->Flush(impl->queue), "clFlush");
+    return AIRY_OK;
+}
+
+airy_status airy_cl_finish(airy_queue *queue)
+{
+    const struct airy_cl_queue *impl = airy_cl_queue(queue);
+    const cl_int code = impl->device->cl->Finish(impl->queue);
+    settle_profile(queue, impl->pending_count);
+    AIRY_CL_TRY(impl->device, code, "clFinish");
+    return AIRY_OK;
+}
+
+airy_status airy_cl_event_record(airy_event *event, airy_queue *queue)
+{
+    const struct airy_cl_queue *impl = airy_cl_queue(queue);
+    const struct airy_cl_api *cl = impl->device->cl;
+    cl_event marker = NULL;
+    AIRY_CL_TRY(impl->device, cl->EnqueueMarkerWithWaitList(impl->queue, 0, NULL, &marker),
+                "clEnqueueMarkerWithWaitList");
+    airy_cl_event_close(event);
+    event->impl = marker;
+    /* Whoever waits for it, in another queue or thread, cannot hand this queue's work to the driver. */
+    AIRY_CL_TRY(impl->device, cl->Flush(impl->queue), "clFlush");
+    return AIRY_OK;
+}
+
+airy_status airy_cl_event_enqueue_wait(airy_queue *queue, const airy_event *event)
+{
+    const struct airy_cl_queue *impl = airy_cl_queue(queue);
+    const cl_event marker = event->impl;
+    if (!marker)
+        return AIRY_OK;
+    AIRY_CL_TRY(impl->device, impl->device->cl->EnqueueBarrierWithWaitList(impl->queue, 1, &marker, NULL),
+                "clEnqueueBarrierWithWaitList");
+    return AIRY_OK;
+}
+
+airy_status airy_cl_event_wait(const airy_event *event)
+{
+    const struct airy_cl_device *device = airy_cl_device(event->device);
+    const cl_event marker = event->impl;
+    if (!marker)
+        return AIRY_OK;
+    AIRY_CL_TRY(device, device->cl->WaitForEvents(1, &marker), "clWaitForEvents");
+    return AIRY_OK;
+}
+
+void airy_cl_event_close(airy_event *event)
+{
+    if (!event->impl)
+        return;
+    airy_cl_device(event->device)->cl->ReleaseEvent(event->impl);
+    event->impl = NULL;
+}

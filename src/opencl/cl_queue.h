@@ -1,0 +1,67 @@
+/* An open OpenCL queue: airy_queue.impl. Used by one thread at a time, like the queue itself. */
+#ifndef AIRY_OPENCL_CL_QUEUE_H
+#define AIRY_OPENCL_CL_QUEUE_H
+
+#include "opencl/cl_device.h"
+
+/*
+ * Page-locked memory in between, for copies from and to memory that the driver cannot copy from in the background: a ring, with the event of the
+ * copy that still uses each piece.
+ */
+enum { AIRY_CL_STAGING_BYTES = 16 << 20, AIRY_CL_STAGING_PIECE = 4 << 20, AIRY_CL_STAGING_PIECES = 64 };
+
+struct airy_cl_staging {
+    cl_mem buffer; /* NULL until it is needed */
+    unsigned char *data;
+    size_t head; /* where the next piece begins */
+    struct {
+        size_t begin, end;
+        cl_event event;
+    } pieces[AIRY_CL_STAGING_PIECES]; /* a ring too */
+    unsigned first, count;
+};
+
+struct airy_cl_pending {
+    cl_event event;
+    const char *name; /* lives as long as the queue */
+    bool transfer;
+    double bytes;
+};
+
+struct airy_cl_kernel; /* cl_launch.c */
+
+struct airy_cl_queue {
+    struct airy_cl_device *device;
+    cl_command_queue queue;
+    struct airy_cl_staging staging;
+    struct airy_cl_kernel *kernels; /* kernel objects of this queue: an open hash table */
+    unsigned kernel_slots, kernel_count;
+    struct airy_cl_pending *pending; /* profiled commands whose times are not read yet; NULL: profiling is off */
+    unsigned pending_count;
+};
+
+static inline struct airy_cl_queue *airy_cl_queue(const airy_queue *queue)
+{
+    return queue->impl;
+}
+
+/* Entries of struct airy_backend. */
+airy_status airy_cl_queue_open(airy_queue *queue);
+void airy_cl_queue_close(airy_queue *queue);
+airy_status airy_cl_flush(airy_queue *queue);
+airy_status airy_cl_finish(airy_queue *queue);
+airy_status airy_cl_event_record(airy_event *event, airy_queue *queue);
+airy_status airy_cl_event_enqueue_wait(airy_queue *queue, const airy_event *event);
+airy_status airy_cl_event_wait(const airy_event *event);
+void airy_cl_event_close(airy_event *event);
+
+/*
+ * Profiling: enqueue with an event where this is true, then hand the event over with what it was. name lives as long as the queue.
+ */
+static inline bool airy_cl_profiles(const airy_queue *queue)
+{
+    return airy_cl_queue(queue)->pending != NULL;
+}
+void airy_cl_profile_take(airy_queue *queue, cl_event event, const char *name, bool transfer, double bytes);
+
+#endif

@@ -1,0 +1,63 @@
+/* In front of every kernel: extensions, vendors' quirks, exchange inside a warp. */
+
+#pragma OPENCL FP_CONTRACT OFF
+
+/* AIRY_FP64: double is there. AIRY_INT64_ATOMICS: atom_add and the like on 64-bit integers, also in local memory. */
+#ifdef cl_khr_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define AIRY_FP64 1
+#endif
+#if defined(cl_khr_int64_base_atomics) && defined(cl_khr_int64_extended_atomics)
+#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
+#define AIRY_INT64_ATOMICS 1
+#endif
+
+/*
+ * NVIDIA: the 32 work-items of a warp exchange values in registers. AIRY_WARP is defined where this exists; elsewhere kernels go through local
+ * memory and barriers. All 32 items must arrive at each of these calls together, so work-groups are multiples of 32 and no item has returned.
+ *   AIRY_WARP_SYNC()        items wait for each other, and see each other's writes to local and global memory
+ *   AIRY_BALLOT(p)          bit i: item i of the warp has p != 0
+ *   AIRY_SHUFFLE(v, i)      v of item i (mod 32)
+ *   AIRY_SHUFFLE_XOR(v, m)  v of item (own index ^ m), m < 32
+ *   AIRY_SHUFFLE_UP(v, d)   v of item (own index - d), the own v where that is below 0
+ */
+#ifdef __NV_CL_C_VERSION
+#define AIRY_WARP 32
+#define AIRY_WARP_SYNC() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
+
+static inline uint airy_ballot(uint p)
+{
+    uint bits;
+    asm volatile("{ .reg .pred q; setp.ne.u32 q, %1, 0; vote.sync.ballot.b32 %0, q, 0xffffffff; }"
+                 : "=r"(bits)
+                 : "r"(p));
+    return bits;
+}
+
+static inline uint airy_shuffle(uint v, uint i)
+{
+    uint r;
+    asm volatile("shfl.sync.idx.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(r) : "r"(v), "r"(i));
+    return r;
+}
+
+static inline uint airy_shuffle_xor(uint v, uint m)
+{
+    uint r;
+    asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(r) : "r"(v), "r"(m));
+    return r;
+}
+
+static inline uint airy_shuffle_up(uint v, uint d)
+{
+    uint r;
+    asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;" : "=r"(r) : "r"(v), "r"(d));
+    return r;
+}
+
+#define AIRY_BALLOT(p) airy_ballot((uint)((p) != 0))
+#define AIRY_SHUFFLE(v, i) airy_shuffle((v), (i))
+#define AIRY_SHUFFLE_XOR(v, m) airy_shuffle_xor((v), (m))
+#define AIRY_SHUFFLE_UP(v, d) airy_shuffle_up((v), (d))
+#endif
