@@ -1,8 +1,6 @@
 #include "base/error.h"
 #include "base/memory.h"
-#include "codec/codec_fns.h"
 #include "codec/framing.h"
-#include "core/backend.h"
 
 airy_status airy_decode(void *dst, size_t size, const void *chunk, size_t chunk_size, const airy_codec_params *params)
 {

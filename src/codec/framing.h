@@ -17,6 +17,9 @@ struct airy_chunk_cursor {
     bool block_stored; /* as decoded pixels */
 };
 
+/* What block_bytes = 0 means. */
+uint32_t airy_default_block_bytes(airy_codec codec, uint32_t elem_size);
+
 /*
  * Read the header and make the layout the chunk really has (params->block_bytes counts only where the format has no header).
  * AIRY_ERR_PARAM for params that make no layout, AIRY_ERR_CORRUPT where the chunk does not decode to frame_bytes.

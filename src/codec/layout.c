@@ -37,7 +37,7 @@ airy_status airy_codec_parse(airy_codec *codec, const char *name)
     return airy_fail(AIRY_ERR_PARAM, "codec '%s', expected none, bslz4, lz4 or bshuf", name);
 }
 
-static uint32_t default_block_bytes(airy_codec codec, uint32_t elem_size)
+uint32_t airy_default_block_bytes(airy_codec codec, uint32_t elem_size)
 {
     if (codec == AIRY_CODEC_LZ4)
         return DEFAULT_LZ4_BLOCK_BYTES;
@@ -58,7 +58,7 @@ airy_status airy_block_layout_make(airy_block_layout *layout, size_t frame_bytes
                  MAX_ELEM_SIZE);
     AIRY_FAIL_IF(shuffled && frame_bytes % elem_size, AIRY_ERR_PARAM,
                  "size = %zu bytes, expected a multiple of the element size %u", frame_bytes, elem_size);
-    uint32_t block_bytes = params->block_bytes ? params->block_bytes : default_block_bytes(codec, elem_size);
+    uint32_t block_bytes = params->block_bytes ? params->block_bytes : airy_default_block_bytes(codec, elem_size);
     const uint32_t unit = shuffled ? 8 * elem_size : 1;
     AIRY_FAIL_IF(block_bytes % unit, AIRY_ERR_PARAM, "block size = %u bytes, expected a multiple of %u (8 elements)",
                  block_bytes, unit);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "codec/codec_fns.h"
 #include "core/backend.h"
 #include "cpu/cpu_copy.h"
 
@@ -233,4 +234,5 @@ const struct airy_backend airy_backend_cpu = {
     .pull = pull,
     .copy = copy,
     .fill = fill,
+    .codec = &airy_codec_cpu,
 };
