@@ -14,19 +14,19 @@ typedef struct airy_pattern_file airy_pattern_file;
 
 struct airy_pattern_spec {
     size_t frames, bins;
-    const double *radial;        /* [bins] */
+    const double *radial; /* [bins] */
     airy_unit unit;
-    bool errors;                 /* std, sem, sum_variance datasets */
-    const uint64_t *index;       /* [frames] frame numbers in the stack */
-    const char *configuration;   /* JSON */
-    const double *monitor;       /* [frames] or NULL */
+    bool errors;               /* std, sem, sum_variance datasets */
+    const uint64_t *index;     /* [frames] frame numbers in the stack */
+    const char *configuration; /* JSON */
+    const double *monitor;     /* [frames] or NULL */
 };
 
 struct airy_pattern_row {
-    const float *intensity, *std, *sem;    /* [bins]; std, sem NULL without errors */
-    const double *sums;                    /* [AIRY_SUM_PLANES][bins] */
+    const float *intensity, *std, *sem; /* [bins]; std, sem NULL without errors */
+    const double *sums;                 /* [AIRY_SUM_PLANES][bins] */
     airy_frame_stats stats;
-    const char *message;                   /* NULL or why the frame is bad; cut to the field's width */
+    const char *message; /* NULL or why the frame is bad; cut to the field's width */
 };
 
 /* resume: PATH.partial must be there and fit the spec (AIRY_ERR_FORMAT with the difference otherwise). */

@@ -13,7 +13,7 @@ enum airy_source_kind {
 
 struct airy_source {
     enum airy_source_kind kind;
-    size_t size;    /* bytes that airy_stack_fetch delivers: the chunk's, or the frame's */
+    size_t size; /* bytes that airy_stack_fetch delivers: the chunk's, or the frame's */
 };
 
 /* Constant time. frame < info.frames. */

@@ -18,6 +18,7 @@ static const struct {
     void (*run)(struct check *c);
 } families[] = {
     {"core", check_core},
+    {"stack", check_stack},
 };
 
 enum { FAMILIES = sizeof(families) / sizeof(families[0]) };

@@ -1,0 +1,38 @@
+/* Where each frame of a dataset lies in its file. */
+#ifndef AIRY_IO_CHUNK_ADDRESS_H
+#define AIRY_IO_CHUNK_ADDRESS_H
+
+#include "io/file_probe.h"
+#include "io/hdf5_util.h"
+
+enum airy_place_kind {
+    AIRY_PLACE_CHUNK = 0, /* encoded */
+    AIRY_PLACE_STORED,    /* native pixels */
+    AIRY_PLACE_FILL,      /* never written */
+    AIRY_PLACE_LIBRARY,   /* no such place: through libhdf5 */
+    AIRY_PLACE_CUT,       /* behind the end of the file */
+    AIRY_PLACE_ODD        /* its size or address cannot be right */
+};
+
+struct airy_place {
+    uint64_t offset;
+    uint32_t size;
+    uint32_t kind; /* enum airy_place_kind */
+};
+
+struct airy_chunk_grid {
+    int ndim;
+    const hsize_t *shape; /* the last two axes are one chunk */
+    size_t frames;
+    size_t frame_bytes;
+    bool filtered; /* by exactly one filter */
+};
+
+/*
+ * Fill places[frames] by asking libhdf5 to read each chunk while the driver only notes where. Lock held. AIRY_ERR_FORMAT where the
+ * dataset's index cannot be walked at all; a single odd entry is a place of kind CUT or ODD.
+ */
+airy_status airy_chunk_addresses(struct airy_place *places, hid_t dataset, const struct airy_chunk_grid *grid,
+                                 const char *what);
+
+#endif

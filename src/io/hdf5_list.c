@@ -1,0 +1,229 @@
+/* What is in an HDF5 file: datasets, and links that lead nowhere. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "airy/stack.h"
+#include "base/memory.h"
+#include "base/size.h"
+#include "io/hdf5_list.h"
+
+enum { MAX_DEPTH = 32, MAX_ENTRIES = 100000, MAX_PATH = 1024 };
+
+struct object_id {
+    unsigned long file;
+    haddr_t address;
+};
+
+struct lister {
+    airy_hdf5_entry *entries;
+    size_t count, capacity;
+    struct object_id *seen;
+    size_t seen_count, seen_capacity;
+    char (*links)[MAX_PATH]; /* soft and external ones, followed last: a hard link's name is the better one */
+    size_t link_count, link_capacity;
+    int depth;
+    char path[MAX_PATH];
+    airy_status status;
+};
+
+static bool reserve(struct lister *l, void **array, size_t *capacity, size_t count, size_t size)
+{
+    if (count < *capacity)
+        return true;
+    const size_t larger = *capacity ? 2 * *capacity : 64;
+    void *grown = count < MAX_ENTRIES ? realloc(*array, larger * size) : NULL;
+    if (!grown) {
+        l->status = airy_fail(AIRY_ERR_MEMORY, "the file has more than %zu objects", count);
+        return false;
+    }
+    *array = grown;
+    *capacity = larger;
+    return true;
+}
+
+/* False if the object was listed before (or cannot be remembered). */
+static bool remember(struct lister *l, hid_t object)
+{
+    H5O_info_t info;
+    if (H5Oget_info2(object, &info, H5O_INFO_BASIC) < 0)
+        return false;
+    for (size_t i = 0; i < l->seen_count; i++)
+        if (l->seen[i].address == info.addr && l->seen[i].file == info.fileno)
+            return false;
+    if (!reserve(l, (void **)&l->seen, &l->seen_capacity, l->seen_count, sizeof(*l->seen)))
+        return false;
+    l->seen[l->seen_count++] = (struct object_id){info.fileno, info.addr};
+    return true;
+}
+
+static airy_hdf5_entry *new_entry(struct lister *l)
+{
+    if (!reserve(l, (void **)&l->entries, &l->capacity, l->count, sizeof(*l->entries)))
+        return NULL;
+    airy_hdf5_entry *entry = &l->entries[l->count++];
+    memset(entry, 0, sizeof(*entry));
+    snprintf(entry->path, sizeof(entry->path), "%.*s", (int)sizeof(entry->path) - 1, l->path);
+    return entry;
+}
+
+static void describe_dataset(airy_hdf5_entry *entry, hid_t dataset)
+{
+    const hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset), creation = H5Dget_create_plist(dataset);
+    hsize_t shape[H5S_MAX_RANK] = {0}, chunk[H5S_MAX_RANK] = {0};
+    snprintf(entry->dtype, sizeof(entry->dtype), "unknown");
+    uint64_t bytes = type >= 0 ? H5Tget_size(type) : 0;
+    if (type >= 0)
+        airy_hdf5_type_text(entry->dtype, sizeof(entry->dtype), type);
+    if (space >= 0) {
+        const int ndim = H5Sget_simple_extent_dims(space, shape, NULL);
+        entry->ndim = ndim < 0 ? 0 : ndim > 8 ? 8 : ndim;
+        for (int axis = 0; axis < ndim; axis++)
+            if (__builtin_mul_overflow(bytes, (uint64_t)shape[axis], &bytes))
+                bytes = UINT64_MAX;
+    }
+    if (creation >= 0) {
+        airy_filter_text(entry->filters, sizeof(entry->filters), creation);
+        const H5D_layout_t layout = H5Pget_layout(creation);
+        if (layout == H5D_CHUNKED)
+            H5Pget_chunk(creation, H5S_MAX_RANK, chunk);
+        else if (layout == H5D_VIRTUAL)
+            snprintf(entry->filters, sizeof(entry->filters), "virtual");
+    }
+    for (int axis = 0; axis < entry->ndim; axis++) {
+        entry->shape[axis] = shape[axis];
+        entry->chunk[axis] = chunk[axis];
+    }
+    entry->bytes = bytes;
+    entry->stored_bytes = H5Dget_storage_size(dataset);
+    if (type >= 0)
+        H5Tclose(type);
+    if (space >= 0)
+        H5Sclose(space);
+    if (creation >= 0)
+        H5Pclose(creation);
+}
+
+/* Where a link that cannot be followed points. */
+static void describe_link(airy_hdf5_entry *entry, hid_t file, const char *path)
+{
+    H5L_info_t info;
+    entry->ndim = -1;
+    snprintf(entry->dtype, sizeof(entry->dtype), "broken link");
+    if (H5Lget_info(file, path, &info, H5P_DEFAULT) < 0 || info.type == H5L_TYPE_HARD || info.u.val_size == 0 ||
+        info.u.val_size > MAX_PATH)
+        return;
+    char value[MAX_PATH + 1] = "";
+    const char *target = value, *other = NULL;
+    if (H5Lget_val(file, path, value, MAX_PATH, H5P_DEFAULT) < 0)
+        return;
+    if (info.type == H5L_TYPE_EXTERNAL && H5Lunpack_elink_val(value, info.u.val_size, NULL, &other, &target) < 0)
+        return;
+    snprintf(entry->filters, sizeof(entry->filters), "-> %.40s%s%.45s", other ? other : "", other ? "::" : "", target);
+}
+
+static herr_t visit_link(hid_t group, const char *name, const H5L_info_t *info, void *user);
+
+static void visit_object(struct lister *l, hid_t object)
+{
+    const H5I_type_t type = H5Iget_type(object);
+    if ((type != H5I_GROUP && type != H5I_DATASET) || !remember(l, object))
+        return;
+    if (type == H5I_DATASET) {
+        airy_hdf5_entry *entry = new_entry(l);
+        if (entry)
+            describe_dataset(entry, object);
+    } else if (l->depth < MAX_DEPTH) {
+        l->depth++;
+        H5Literate(object, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_link, l);
+        l->depth--;
+    }
+}
+
+static herr_t visit_link(hid_t group, const char *name, const H5L_info_t *info, void *user)
+{
+    struct lister *l = user;
+    const size_t length = strlen(l->path);
+    if (length + strlen(name) + 2 > sizeof(l->path))
+        return 0;
+    snprintf(l->path + length, sizeof(l->path) - length, "/%s", name);
+    if (info->type == H5L_TYPE_HARD) {
+        const hid_t object = H5Oopen(group, name, H5P_DEFAULT);
+        if (object >= 0) {
+            visit_object(l, object);
+            H5Oclose(object);
+        }
+    } else if (reserve(l, (void **)&l->links, &l->link_capacity, l->link_count, sizeof(*l->links))) {
+        memcpy(l->links[l->link_count++], l->path, sizeof(l->path));
+    }
+    l->path[length] = 0;
+    return l->status == AIRY_OK ? 0 : -1;
+}
+
+/* Links found on the way join the end of the list. */
+static void follow_links(struct lister *l, hid_t file)
+{
+    for (size_t i = 0; i < l->link_count && l->status == AIRY_OK; i++) {
+        memcpy(l->path, l->links[i], sizeof(l->path));
+        const hid_t object = H5Oopen(file, l->path, H5P_DEFAULT);
+        if (object >= 0) {
+            visit_object(l, object);
+            H5Oclose(object);
+        } else {
+            airy_hdf5_entry *entry = new_entry(l);
+            if (entry)
+                describe_link(entry, file, l->links[i]);
+        }
+    }
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const airy_hdf5_entry *)a)->path, ((const airy_hdf5_entry *)b)->path);
+}
+
+airy_status airy_hdf5_list_open(airy_hdf5_entry **entries, size_t *count, hid_t file)
+{
+    struct lister *l;
+    AIRY_TRY(airy_memory_calloc((void **)&l, 1, sizeof(*l), "a list of datasets"));
+    const hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
+    if (root < 0) {
+        l->status = airy_hdf5_fail(AIRY_ERR_FORMAT, "the root group cannot be opened");
+    } else {
+        visit_object(l, root);
+        H5Gclose(root);
+        follow_links(l, file);
+    }
+    const airy_status status = l->status;
+    if (status == AIRY_OK) {
+        if (l->count > 0)
+            qsort(l->entries, l->count, sizeof(*l->entries), by_path);
+        *entries = l->entries;
+        *count = l->count;
+    } else {
+        free(l->entries);
+    }
+    free(l->seen);
+    free(l->links);
+    free(l);
+    return status;
+}
+
+airy_status airy_hdf5_list(airy_hdf5_entry **entries, size_t *count, const char *path)
+{
+    AIRY_FAIL_IF(!entries || !count || !path, AIRY_ERR_PARAM, "airy_hdf5_list: an argument is NULL");
+    AIRY_TRY(airy_hdf5_lock());
+    hid_t file;
+    airy_status status = airy_hdf5_open(&file, path);
+    if (status == AIRY_OK) {
+        status = airy_hdf5_list_open(entries, count, file);
+        H5Fclose(file);
+    }
+    airy_hdf5_unlock();
+    return status;
+}
+
+void airy_hdf5_list_free(airy_hdf5_entry *entries)
+{
+    free(entries);
+}

@@ -1,0 +1,233 @@
+#include "io/hdf5_util.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/file_probe.h"
+
+/* Our driver and filters are registered with libhdf5 once; the rest is valid between lock and unlock only. */
+static struct {
+    pthread_mutex_t mutex;
+    hid_t driver, read_access;
+    H5E_auto2_t print;
+    void *print_data;
+} hdf5 = {.mutex = PTHREAD_MUTEX_INITIALIZER, .driver = -1, .read_access = -1};
+
+static bool register_all(void)
+{
+    if (hdf5.driver > 0 && H5Iget_type(hdf5.driver) == H5I_VFL)
+        return true;
+    hdf5.driver = airy_probe_register();
+    hdf5.read_access = H5Pcreate(H5P_FILE_ACCESS);
+    return hdf5.driver > 0 && hdf5.read_access > 0 && H5Pset_driver(hdf5.read_access, hdf5.driver, NULL) >= 0 &&
+           airy_filter_register() >= 0;
+}
+
+airy_status airy_hdf5_lock(void)
+{
+    pthread_mutex_lock(&hdf5.mutex);
+    if (H5open() >= 0 && H5Eget_auto2(H5E_DEFAULT, &hdf5.print, &hdf5.print_data) >= 0 &&
+        H5Eset_auto2(H5E_DEFAULT, NULL, NULL) >= 0) {
+        if (register_all())
+            return AIRY_OK;
+        H5Eset_auto2(H5E_DEFAULT, hdf5.print, hdf5.print_data);
+    }
+    pthread_mutex_unlock(&hdf5.mutex);
+    return airy_fail(AIRY_ERR_IO, "libhdf5 cannot be initialised");
+}
+
+void airy_hdf5_unlock(void)
+{
+    H5Eset_auto2(H5E_DEFAULT, hdf5.print, hdf5.print_data);
+    pthread_mutex_unlock(&hdf5.mutex);
+}
+
+hid_t airy_hdf5_read_access(void)
+{
+    return hdf5.read_access;
+}
+
+struct found_message {
+    char *text;
+    size_t size;
+};
+
+static herr_t take_first(unsigned n, const H5E_error2_t *error, void *user)
+{
+    struct found_message *found = user;
+    if (n > 0 || !error->desc)
+        return 0;
+    /* Failed system calls come as a list of facts; the system's own words are among them. */
+    static const char mark[] = "error message = '";
+    const char *words = strstr(error->desc, mark);
+    const char *start = words ? words + sizeof(mark) - 1 : error->desc;
+    const size_t length = words ? strcspn(start, "'") : strlen(start);
+    snprintf(found->text, found->size, "%.*s", (int)length, start);
+    return 0;
+}
+
+void airy_hdf5_message(char *text, size_t size)
+{
+    snprintf(text, size, "no reason given");
+    struct found_message found = {text, size};
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_first, &found);
+}
+
+airy_status airy_hdf5_fail(airy_status status, const char *format, ...)
+{
+    char what[512], why[400];
+    airy_hdf5_message(why, sizeof(why));
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof(what), format, args);
+    va_end(args);
+    return airy_fail(status, "%s: %s", what, why);
+}
+
+/* The signature stands at 0 or at a power of two from 512 on (behind a user block). */
+static airy_status check_signature(const char *path)
+{
+    static const char signature[8] = "\211HDF\r\n\032\n";
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    AIRY_FAIL_IF(fd < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO, "cannot open '%s': %s", path,
+                 strerror(errno));
+    struct stat about;
+    bool regular = false, found = false;
+    if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode)) {
+        regular = true;
+        for (off_t at = 0; !found && at + (off_t)sizeof(signature) <= about.st_size; at = at ? 2 * at : 512) {
+            char bytes[sizeof(signature)];
+            found = pread(fd, bytes, sizeof(bytes), at) == (ssize_t)sizeof(bytes) &&
+                    memcmp(bytes, signature, sizeof(bytes)) == 0;
+        }
+    }
+    close(fd);
+    AIRY_FAIL_IF(!regular, AIRY_ERR_IO, "'%s' is no regular file", path);
+    AIRY_FAIL_IF(!found, AIRY_ERR_FORMAT, "'%s' (%lld bytes) is no HDF5 file: its signature is missing", path,
+                 (long long)about.st_size);
+    return AIRY_OK;
+}
+
+airy_status airy_hdf5_open(hid_t *file, const char *path)
+{
+    AIRY_TRY(check_signature(path));
+    const hid_t opened = H5Fopen(path, H5F_ACC_RDONLY, hdf5.read_access);
+    if (opened < 0)
+        return airy_hdf5_fail(AIRY_ERR_FORMAT, "cannot open '%s' as HDF5", path);
+    *file = opened;
+    return AIRY_OK;
+}
+
+hid_t airy_hdf5_native(airy_dtype dtype)
+{
+    switch (dtype) {
+    case AIRY_DTYPE_U8:
+        return H5T_NATIVE_UINT8;
+    case AIRY_DTYPE_I8:
+        return H5T_NATIVE_INT8;
+    case AIRY_DTYPE_U16:
+        return H5T_NATIVE_UINT16;
+    case AIRY_DTYPE_I16:
+        return H5T_NATIVE_INT16;
+    case AIRY_DTYPE_U32:
+        return H5T_NATIVE_UINT32;
+    case AIRY_DTYPE_I32:
+        return H5T_NATIVE_INT32;
+    case AIRY_DTYPE_U64:
+        return H5T_NATIVE_UINT64;
+    case AIRY_DTYPE_I64:
+        return H5T_NATIVE_INT64;
+    case AIRY_DTYPE_F64:
+        return H5T_NATIVE_DOUBLE;
+    default:
+        return H5T_NATIVE_FLOAT;
+    }
+}
+
+static const char *class_name(H5T_class_t class)
+{
+    switch (class) {
+    case H5T_INTEGER:
+        return "integer";
+    case H5T_FLOAT:
+        return "float";
+    case H5T_STRING:
+        return "string";
+    case H5T_BITFIELD:
+        return "bit field";
+    case H5T_OPAQUE:
+        return "opaque";
+    case H5T_COMPOUND:
+        return "compound";
+    case H5T_REFERENCE:
+        return "reference";
+    case H5T_ENUM:
+        return "enumeration";
+    case H5T_VLEN:
+        return "variable length";
+    case H5T_ARRAY:
+        return "array";
+    default:
+        return "unknown";
+    }
+}
+
+static bool dtype_of_size(airy_dtype *dtype, bool is_float, bool is_signed, size_t size)
+{
+    if (is_float && size == 2) /* half precision: exact in single */
+        size = 4;
+    for (int i = 0; i < AIRY_DTYPE_COUNT; i++) {
+        const airy_dtype candidate = (airy_dtype)i;
+        if (airy_dtype_size(candidate) == size && airy_dtype_is_float(candidate) == is_float &&
+            airy_dtype_is_signed(candidate) == is_signed) {
+            *dtype = candidate;
+            return true;
+        }
+    }
+    return false;
+}
+
+airy_status airy_hdf5_dtype(airy_dtype *dtype, bool *native, hid_t type, const char *what)
+{
+    H5T_class_t class = H5Tget_class(type);
+    const bool is_enum = class == H5T_ENUM;
+    const hid_t base = is_enum ? H5Tget_super(type) : H5Tcopy(type);
+    if (base < 0)
+        return airy_hdf5_fail(AIRY_ERR_FORMAT, "%s: the type cannot be read", what);
+    class = H5Tget_class(base);
+    const bool is_float = class == H5T_FLOAT;
+    const bool is_signed = is_float || H5Tget_sign(base) == H5T_SGN_2;
+    const size_t size = H5Tget_size(base);
+    airy_dtype found = AIRY_DTYPE_F32;
+    const bool known = (class == H5T_INTEGER || is_float) && dtype_of_size(&found, is_float, is_signed, size);
+    const bool equal = known && H5Tequal(base, airy_hdf5_native(found)) > 0;
+    H5Tclose(base);
+    AIRY_FAIL_IF(class != H5T_INTEGER && class != H5T_FLOAT, AIRY_ERR_FORMAT,
+                 "%s: elements are of class '%s', expected integers or floats", what, class_name(class));
+    AIRY_FAIL_IF(!known, AIRY_ERR_UNSUPPORTED, "%s: %ss of %zu bytes, expected 1, 2, 4 or 8", what, class_name(class),
+                 size);
+    *dtype = found;
+    *native = equal;
+    return AIRY_OK;
+}
+
+void airy_hdf5_type_text(char *text, size_t size, hid_t type)
+{
+    const H5T_class_t class = H5Tget_class(type);
+    const size_t bytes = H5Tget_size(type);
+    if (class == H5T_INTEGER || class == H5T_FLOAT) {
+        const bool is_signed = class == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_2;
+        const char *kind = class == H5T_FLOAT ? "float" : is_signed ? "int" : "uint";
+        const bool swapped = bytes > 1 && H5Tget_order(type) == H5T_ORDER_BE;
+        snprintf(text, size, "%s%zu%s", kind, 8 * bytes, swapped ? " big-endian" : "");
+    } else {
+        snprintf(text, size, "%s", class_name(class));
+    }
+}

@@ -1,0 +1,57 @@
+/*
+ * libhdf5 behind one lock: its calls, its errors as our sentences, its types, its filters.
+ *
+ * Between airy_hdf5_lock and airy_hdf5_unlock of a thread libhdf5 prints nothing, our filters (32008, 32004) and the read-only file driver of
+ * file_probe.h are registered. Every function below that takes an identifier wants the lock held.
+ */
+#ifndef AIRY_IO_HDF5_UTIL_H
+#define AIRY_IO_HDF5_UTIL_H
+
+#include "io/file_probe.h" /* hdf5.h with the right API version */
+
+#include "airy/codec.h"
+#include "base/error.h"
+
+enum {
+    AIRY_FILTER_BITSHUFFLE = 32008,
+    AIRY_FILTER_LZ4 = 32004,
+    AIRY_BITSHUFFLE_LZ4 = 2, /* its cd_values[4] */
+    AIRY_BITSHUFFLE_ZSTD = 3
+};
+
+/* Not recursive. AIRY_ERR_IO when libhdf5 cannot be initialised; the lock is not held then. */
+airy_status airy_hdf5_lock(void);
+void airy_hdf5_unlock(void);
+
+/* "what: the first useful message of libhdf5's error stack"; call it right after the failed call. */
+airy_status airy_hdf5_fail(airy_status status, const char *format, ...) AIRY_PRINTF(2, 3);
+/* The same message alone. */
+void airy_hdf5_message(char *text, size_t size);
+
+/* Open for reading through our driver. AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (not HDF5); the path is named. */
+airy_status airy_hdf5_open(hid_t *file, const char *path);
+/* Access properties of files opened by our driver; owned by this module. */
+hid_t airy_hdf5_read_access(void);
+
+/* libhdf5's native type; not to be closed. */
+hid_t airy_hdf5_native(airy_dtype dtype);
+/*
+ * The dtype that holds a file's type: integers of 1, 2, 4, 8 bytes, floats (half precision becomes f32), enumerations by their integers.
+ * native: the file's bytes are the native bytes. AIRY_ERR_FORMAT for strings, compounds and the like, by name; `what` starts the sentence.
+ */
+airy_status airy_hdf5_dtype(airy_dtype *dtype, bool *native, hid_t type, const char *what);
+/* "uint32", ">u2-like" big-endian named too, "string", "compound", ... for lists. */
+void airy_hdf5_type_text(char *text, size_t size, hid_t type);
+
+/* "gzip", "bitshuffle"; "unknown" where the number is not in the table. */
+const char *airy_filter_name(unsigned number);
+/* The whole pipeline as text, "shuffle+gzip", "none". */
+void airy_filter_text(char *text, size_t size, hid_t creation);
+/* All filters of a dataset can be undone here; else AIRY_ERR_UNSUPPORTED naming filter and number. */
+airy_status airy_filter_check(hid_t creation, const char *what);
+/* The codec a pipeline amounts to: AIRY_OK and *exact = true when it is one of ours and nothing else. */
+void airy_filter_codec(airy_codec_params *codec, bool *exact, hid_t creation);
+/* For airy_hdf5_lock: register our filters with libhdf5; negative on failure. */
+int airy_filter_register(void);
+
+#endif

@@ -1,0 +1,343 @@
+/* Datasets become segments of a stack: their layout, their codec, the places of their frames. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "codec/framing.h"
+#include "io/stack_internal.h"
+
+enum {
+    HEADERS_TRIED = 16,    /* chunks looked at for the codec's block size */
+    MAX_CACHE = 512 << 20, /* bytes of libhdf5's chunk cache for an odd layout */
+};
+
+struct dataset_facts {
+    int ndim;
+    hsize_t shape[H5S_MAX_RANK];
+    size_t frames, height, width, frame_bytes;
+    airy_dtype dtype;
+    bool native;
+};
+
+static airy_status grow(void **array, size_t count, size_t size)
+{
+    /* Doubling: there is room unless count is a power of two. */
+    if (count & (count - 1))
+        return AIRY_OK;
+    size_t bytes;
+    AIRY_FAIL_IF(airy_mul_size(&bytes, count ? 2 * count : 1, size), AIRY_ERR_MEMORY, "a stack of %zu parts", count);
+    void *larger = realloc(*array, bytes);
+    AIRY_FAIL_IF(!larger, AIRY_ERR_MEMORY, "out of memory for a stack of %zu parts", count);
+    *array = larger;
+    return AIRY_OK;
+}
+
+airy_status airy_stack_add_run(airy_stack *stack, struct stack_run run)
+{
+    if (stack->run_count > 0) {
+        struct stack_run *last = &stack->runs[stack->run_count - 1];
+        if (last->segment == run.segment && last->from + last->count == run.from &&
+            last->first + last->count == run.first) {
+            last->count += run.count;
+            return AIRY_OK;
+        }
+    }
+    AIRY_TRY(grow((void **)&stack->runs, stack->run_count, sizeof(*stack->runs)));
+    stack->runs[stack->run_count++] = run;
+    return AIRY_OK;
+}
+
+static airy_status get_facts(struct dataset_facts *facts, hid_t dataset, const char *name)
+{
+    const hid_t type = H5Dget_type(dataset);
+    if (type < 0)
+        return airy_hdf5_fail(AIRY_ERR_FORMAT, "%s: its type cannot be read", name);
+    const airy_status known = airy_hdf5_dtype(&facts->dtype, &facts->native, type, name);
+    H5Tclose(type);
+    AIRY_TRY(known);
+    const hid_t space = H5Dget_space(dataset);
+    facts->ndim = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
+    const bool simple = facts->ndim >= 0 && H5Sget_simple_extent_type(space) == H5S_SIMPLE &&
+                        H5Sget_simple_extent_dims(space, facts->shape, NULL) == facts->ndim;
+    if (space >= 0)
+        H5Sclose(space);
+    AIRY_FAIL_IF(!simple || facts->ndim < 2, AIRY_ERR_FORMAT, "%s: %d dimensions, expected 2 (one frame) or more", name,
+                 simple ? facts->ndim : 0);
+    size_t frames = 1;
+    bool overflow = false;
+    for (int axis = 0; axis < facts->ndim - 2; axis++)
+        overflow |= airy_mul_size(&frames, frames, facts->shape[axis]);
+    facts->height = facts->shape[facts->ndim - 2];
+    facts->width = facts->shape[facts->ndim - 1];
+    size_t bytes = 0, all;
+    overflow = overflow || airy_mul_size(&bytes, facts->height, facts->width) ||
+               airy_mul_size(&bytes, bytes, airy_dtype_size(facts->dtype)) || airy_mul_size(&all, bytes, frames);
+    AIRY_FAIL_IF(overflow, AIRY_ERR_SHAPE, "%s: more bytes than an address can count", name);
+    AIRY_FAIL_IF(frames == 0 || bytes == 0, AIRY_ERR_SHAPE, "%s: %zu frames of %zu x %zu pixels, expected at least one",
+                 name, frames, facts->height, facts->width);
+    facts->frames = frames;
+    facts->frame_bytes = bytes;
+    return AIRY_OK;
+}
+
+/* The first dataset settles what a frame of the stack is. */
+static airy_status settle_frame(airy_stack *stack, const struct dataset_facts *facts, const char *name)
+{
+    if (stack->frame_bytes == 0) {
+        stack->height = facts->height;
+        stack->width = facts->width;
+        stack->dtype = facts->dtype;
+        stack->frame_bytes = facts->frame_bytes;
+    }
+    AIRY_FAIL_IF(facts->height != stack->height || facts->width != stack->width, AIRY_ERR_SHAPE,
+                 "%s: frames of %zu x %zu pixels, expected %zu x %zu as in %s", name, facts->height, facts->width,
+                 stack->height, stack->width, stack->segment_count ? stack->segments[0].name : name);
+    AIRY_FAIL_IF(facts->dtype != stack->dtype, AIRY_ERR_SHAPE, "%s: pixels are %s, expected %s as in %s", name,
+                 airy_dtype_name(facts->dtype), airy_dtype_name(stack->dtype),
+                 stack->segment_count ? stack->segments[0].name : name);
+    return AIRY_OK;
+}
+
+/* The file behind an open dataset, known by device and inode. */
+static airy_status find_file(airy_stack *stack, size_t *index, const airy_probe *probe)
+{
+    for (size_t i = stack->file_count; i-- > 0;) {
+        if (stack->files[i].device == probe->device && stack->files[i].inode == probe->inode) {
+            *index = i;
+            return AIRY_OK;
+        }
+    }
+    AIRY_TRY(grow((void **)&stack->files, stack->file_count, sizeof(*stack->files)));
+    struct stack_file file = {.device = probe->device, .inode = probe->inode, .fd = -1};
+    if (stack->file_count < AIRY_STACK_OPEN_FILES) {
+        /* The driver's own descriptor: the very file that the addresses were taken from. */
+        file.fd = fcntl(probe->fd, F_DUPFD_CLOEXEC, 0);
+        AIRY_FAIL_IF(file.fd < 0, AIRY_ERR_IO, "cannot keep '%s' open: %s", probe->path, strerror(errno));
+    }
+    file.path = strdup(probe->path);
+    if (!file.path) {
+        if (file.fd >= 0)
+            close(file.fd);
+        return airy_fail(AIRY_ERR_MEMORY, "out of memory for a file's name");
+    }
+    *index = stack->file_count;
+    stack->files[stack->file_count++] = file;
+    return AIRY_OK;
+}
+
+/* Encoders may use any block size; what the chunks say counts, not what the dataset's filter parameters say. */
+static void find_block_size(struct stack_segment *segment, const airy_probe *probe, size_t frame_bytes)
+{
+    if (segment->codec.codec != AIRY_CODEC_BSLZ4 && segment->codec.codec != AIRY_CODEC_LZ4)
+        return;
+    int tried = 0;
+    for (size_t frame = 0; frame < segment->frames && tried < HEADERS_TRIED; frame++) {
+        const struct airy_place *place = &segment->places[frame];
+        if (place->kind != AIRY_PLACE_CHUNK)
+            continue;
+        tried++;
+        uint8_t header[AIRY_CHUNK_HEADER_BYTES];
+        uint64_t decoded;
+        uint32_t block;
+        airy_block_layout layout;
+        airy_codec_params codec = segment->codec;
+        if (place->size < sizeof(header) ||
+            pread(probe->fd, header, sizeof(header), (off_t)place->offset) != (ssize_t)sizeof(header) ||
+            airy_chunk_header(&decoded, &block, header, sizeof(header), codec.codec, codec.elem_size) != AIRY_OK ||
+            decoded != frame_bytes)
+            continue;
+        codec.block_bytes = block;
+        if (airy_block_layout_make(&layout, frame_bytes, &codec) != AIRY_OK)
+            continue;
+        segment->codec.block_bytes = block;
+        return;
+    }
+}
+
+static airy_status add_contiguous(struct stack_segment *segment, hid_t dataset, const airy_probe *probe,
+                                  const struct dataset_facts *facts)
+{
+    const haddr_t offset = H5Dget_offset(dataset);
+    segment->direct = true;
+    segment->fill_only = offset == HADDR_UNDEF;
+    segment->start = offset;
+    segment->end = probe->size;
+    segment->codec = (airy_codec_params){.elem_size = (uint32_t)airy_dtype_size(facts->dtype)};
+    segment->stored_bytes = segment->fill_only ? 0 : (uint64_t)facts->frames * facts->frame_bytes;
+    return AIRY_OK;
+}
+
+static airy_status add_chunked(struct stack_segment *segment, hid_t dataset, const airy_probe *probe,
+                               const struct dataset_facts *facts, const char *name)
+{
+    AIRY_FAIL_IF(facts->frames > AIRY_STACK_MAX_FRAMES, AIRY_ERR_UNSUPPORTED, "%s: %zu frames, expected at most %d",
+                 name, facts->frames, AIRY_STACK_MAX_FRAMES);
+    AIRY_TRY(airy_memory_calloc((void **)&segment->places, facts->frames, sizeof(*segment->places), "chunk addresses"));
+    const struct airy_chunk_grid grid = {.ndim = facts->ndim,
+                                         .shape = facts->shape,
+                                         .frames = facts->frames,
+                                         .frame_bytes = facts->frame_bytes,
+                                         .filtered = segment->codec.codec != AIRY_CODEC_NONE};
+    AIRY_TRY(airy_chunk_addresses(segment->places, dataset, &grid, name));
+    segment->direct = true;
+    segment->end = probe->size;
+    for (size_t i = 0; i < facts->frames; i++)
+        segment->stored_bytes += segment->places[i].size;
+    find_block_size(segment, probe, facts->frame_bytes);
+    return AIRY_OK;
+}
+
+/* Bytes of the chunks that one frame touches: with them in libhdf5's cache none is decoded twice. */
+static size_t cache_for_frame(const hsize_t *chunk, const struct dataset_facts *facts)
+{
+    size_t bytes = airy_dtype_size(facts->dtype);
+    for (int axis = 0; axis < facts->ndim; axis++) {
+        const hsize_t across =
+            axis < facts->ndim - 2 ? chunk[axis] : (facts->shape[axis] + chunk[axis] - 1) / chunk[axis] * chunk[axis];
+        if (airy_mul_size(&bytes, bytes, across) || bytes > MAX_CACHE)
+            return MAX_CACHE;
+    }
+    return bytes;
+}
+
+static airy_status add_layout(airy_stack *stack, struct stack_segment *segment, hid_t dataset, hid_t creation,
+                              const struct dataset_facts *facts)
+{
+    const char *name = segment->name;
+    AIRY_TRY(airy_filter_check(creation, name));
+    char text[96];
+    airy_filter_text(text, sizeof(text), creation);
+    segment->filters = strdup(text);
+    AIRY_FAIL_IF(!segment->filters, AIRY_ERR_MEMORY, "%s: out of memory", name);
+    if (H5Pget_fill_value(creation, airy_hdf5_native(facts->dtype), segment->fill) < 0)
+        memset(segment->fill, 0, sizeof(segment->fill));
+    const airy_probe *probe = airy_probe_of(dataset);
+    AIRY_FAIL_IF(!probe, AIRY_ERR_IO, "%s: its file's driver cannot be reached", name);
+    AIRY_TRY(find_file(stack, &segment->file, probe));
+
+    bool exact = false;
+    hsize_t chunk[H5S_MAX_RANK] = {0};
+    const H5D_layout_t layout = H5Pget_layout(creation);
+    if (layout == H5D_CONTIGUOUS && facts->native && H5Pget_external_count(creation) == 0)
+        return add_contiguous(segment, dataset, probe, facts);
+    if (layout == H5D_CHUNKED && H5Pget_chunk(creation, facts->ndim, chunk) == facts->ndim) {
+        airy_filter_codec(&segment->codec, &exact, creation);
+        exact = exact && facts->native && chunk[facts->ndim - 2] == facts->height &&
+                chunk[facts->ndim - 1] == facts->width;
+        for (int axis = 0; axis < facts->ndim - 2; axis++)
+            exact = exact && chunk[axis] == 1;
+        const size_t size = airy_dtype_size(facts->dtype);
+        const airy_codec codec = segment->codec.codec;
+        if (codec == AIRY_CODEC_LZ4 || codec == AIRY_CODEC_NONE)
+            segment->codec.elem_size = (uint32_t)size;
+        if (exact && segment->codec.elem_size == size)
+            return add_chunked(segment, dataset, probe, facts, name);
+        segment->cache_bytes = cache_for_frame(chunk, facts);
+    }
+    segment->codec = (airy_codec_params){.elem_size = (uint32_t)airy_dtype_size(facts->dtype)};
+    segment->stored_bytes = H5Dget_storage_size(dataset);
+    return AIRY_OK;
+}
+
+static void free_segment(struct stack_segment *segment)
+{
+    free(segment->name);
+    free(segment->path);
+    free(segment->dataset);
+    free(segment->filters);
+    free(segment->places);
+    free(segment->broken);
+}
+
+void airy_stack_drop_segments(airy_stack *stack, size_t keep)
+{
+    while (stack->segment_count > keep)
+        free_segment(&stack->segments[--stack->segment_count]);
+}
+
+airy_status airy_stack_add_blank(airy_stack *stack, size_t *index, const char *path, const char *dataset)
+{
+    AIRY_TRY(grow((void **)&stack->segments, stack->segment_count, sizeof(*stack->segments)));
+    struct stack_segment segment = {.file = SIZE_MAX, .dtype = stack->dtype};
+    const int written = asprintf(&segment.name, "%s::%s", path, dataset);
+    if (written < 0)
+        segment.name = NULL;
+    segment.path = strdup(path);
+    segment.dataset = strdup(dataset);
+    if (!segment.name || !segment.path || !segment.dataset) {
+        free_segment(&segment);
+        return airy_fail(AIRY_ERR_MEMORY, "out of memory for the name of a dataset");
+    }
+    *index = stack->segment_count;
+    stack->segments[stack->segment_count++] = segment;
+    return AIRY_OK;
+}
+
+airy_status airy_stack_add_segment(airy_stack *stack, size_t *index, hid_t dataset, const char *path, const char *name)
+{
+    struct dataset_facts facts;
+    const size_t before = stack->segment_count;
+    AIRY_TRY(airy_stack_add_blank(stack, index, path, name));
+    airy_status status = AIRY_OK;
+    const hid_t creation = H5Dget_create_plist(dataset);
+    struct stack_segment *segment = &stack->segments[*index];
+    AIRY_TRY_OR(out, get_facts(&facts, dataset, segment->name));
+    AIRY_TRY_OR(out, settle_frame(stack, &facts, segment->name));
+    segment->frames = facts.frames;
+    segment->dtype = facts.dtype;
+    if (creation < 0)
+        status = airy_hdf5_fail(AIRY_ERR_FORMAT, "%s: its layout cannot be read", segment->name);
+    else
+        status = add_layout(stack, segment, dataset, creation, &facts);
+out:
+    if (creation >= 0)
+        H5Pclose(creation);
+    if (status != AIRY_OK)
+        airy_stack_drop_segments(stack, before);
+    return status;
+}
+
+static airy_status add_opened(airy_stack *stack, hid_t dataset, const char *path, const char *name)
+{
+    struct dataset_facts facts;
+    char full[1024];
+    snprintf(full, sizeof(full), "%s::%s", path, name);
+    AIRY_TRY(get_facts(&facts, dataset, full));
+    AIRY_TRY(settle_frame(stack, &facts, full));
+    const hid_t creation = H5Dget_create_plist(dataset);
+    const bool is_virtual = creation >= 0 && H5Pget_layout(creation) == H5D_VIRTUAL;
+    if (creation >= 0)
+        H5Pclose(creation);
+    if (is_virtual) {
+        bool resolved = false;
+        AIRY_TRY(airy_stack_add_virtual(stack, &resolved, dataset, path, name));
+        if (resolved)
+            return AIRY_OK;
+    }
+    size_t segment;
+    AIRY_TRY(airy_stack_add_segment(stack, &segment, dataset, path, name));
+    AIRY_TRY(airy_stack_add_run(stack, (struct stack_run){stack->frames, facts.frames, segment, 0}));
+    stack->frames += facts.frames;
+    return AIRY_OK;
+}
+
+airy_status airy_stack_add(airy_stack *stack, const char *path, const char *name)
+{
+    hid_t file;
+    AIRY_TRY(airy_hdf5_open(&file, path));
+    airy_status status;
+    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    if (dataset < 0)
+        status = airy_hdf5_fail(AIRY_ERR_NOT_FOUND, "%s::%s cannot be opened as a dataset", path, name);
+    else
+        status = add_opened(stack, dataset, path, name);
+    if (dataset >= 0)
+        H5Dclose(dataset);
+    H5Fclose(file);
+    return status;
+}

@@ -1,0 +1,238 @@
+/* Which datasets of a file are its frames. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/hdf5_list.h"
+#include "io/stack_internal.h"
+
+static const char series_group[] = "/entry/data";
+
+airy_status airy_stack_split(char **file, char **dataset, const char *path)
+{
+    AIRY_FAIL_IF(!path || !*path, AIRY_ERR_PARAM, "path of a stack is empty, expected FILE or FILE::DATASET");
+    const char *mark = NULL;
+    /* A file whose own name holds "::" is found as it is. */
+    if (access(path, F_OK) != 0)
+        for (const char *at = path; (at = strstr(at, "::")) != NULL; at += 2)
+            mark = at;
+    AIRY_FAIL_IF(mark == path || (mark && !mark[2]), AIRY_ERR_PARAM, "path '%s', expected FILE or FILE::DATASET", path);
+    *file = mark ? strndup(path, (size_t)(mark - path)) : strdup(path);
+    *dataset = !mark ? NULL : mark[2] == '/' ? strdup(mark + 2) : NULL;
+    if (mark && mark[2] != '/' && asprintf(dataset, "/%s", mark + 2) < 0)
+        *dataset = NULL;
+    if (!*file || (mark && !*dataset)) {
+        free(*file);
+        return airy_fail(AIRY_ERR_MEMORY, "out of memory for a path");
+    }
+    return AIRY_OK;
+}
+
+static airy_status choose(struct stack_choice **choices, size_t *count, const char *path, const char *dataset)
+{
+    struct stack_choice *larger = realloc(*choices, (*count + 1) * sizeof(*larger));
+    AIRY_FAIL_IF(!larger, AIRY_ERR_MEMORY, "out of memory for %zu datasets", *count + 1);
+    *choices = larger;
+    struct stack_choice *choice = &larger[(*count)++];
+    choice->path = strdup(path);
+    choice->dataset = strdup(dataset);
+    AIRY_FAIL_IF(!choice->path || !choice->dataset, AIRY_ERR_MEMORY, "out of memory for a path");
+    return AIRY_OK;
+}
+
+/* data_ and digits */
+static bool in_series(const char *name)
+{
+    const char *digits = name + 5;
+    return strncmp(name, "data_", 5) == 0 && *digits && digits[strspn(digits, "0123456789")] == 0;
+}
+
+struct series {
+    char **names;
+    size_t count;
+    bool full;
+};
+
+static herr_t collect_series(hid_t group, const char *name, const H5L_info_t *info, void *user)
+{
+    (void)group;
+    (void)info;
+    struct series *series = user;
+    if (!in_series(name))
+        return 0;
+    char **larger = realloc(series->names, (series->count + 1) * sizeof(*larger));
+    series->full = !larger;
+    if (!larger)
+        return -1;
+    series->names = larger;
+    larger[series->count] = strdup(name);
+    if (!larger[series->count])
+        return -1;
+    series->count++;
+    return 0;
+}
+
+/* data_9 before data_10: fewer digits first, leading zeros make the lengths equal. */
+static int by_number(const void *a, const void *b)
+{
+    const char *first = *(char *const *)a, *second = *(char *const *)b;
+    const size_t n = strlen(first), m = strlen(second);
+    return n != m ? (n < m ? -1 : 1) : strcmp(first, second);
+}
+
+static bool link_exists(hid_t file, const char *path)
+{
+    char part[256];
+    for (size_t i = 1; path[i]; i++) {
+        if (path[i] == '/' && i < sizeof(part)) {
+            snprintf(part, sizeof(part), "%.*s", (int)i, path);
+            if (H5Lexists(file, part, H5P_DEFAULT) <= 0)
+                return false;
+        }
+    }
+    return H5Lexists(file, path, H5P_DEFAULT) > 0;
+}
+
+static airy_status find_series(struct stack_choice **choices, size_t *count, const char *path, hid_t file)
+{
+    if (!link_exists(file, series_group))
+        return AIRY_OK;
+    struct series series = {NULL, 0, false};
+    const hid_t group = H5Gopen2(file, series_group, H5P_DEFAULT);
+    airy_status status = AIRY_OK;
+    if (group >= 0) {
+        if (H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, collect_series, &series) < 0)
+            status = airy_hdf5_fail(AIRY_ERR_FORMAT, "%s::%s cannot be listed", path, series_group);
+        H5Gclose(group);
+    }
+    if (series.count > 0)
+        qsort(series.names, series.count, sizeof(*series.names), by_number);
+    for (size_t i = 0; i < series.count; i++) {
+        char name[512];
+        snprintf(name, sizeof(name), "%s/%s", series_group, series.names[i]);
+        if (status == AIRY_OK)
+            status = choose(choices, count, path, name);
+        free(series.names[i]);
+    }
+    free(series.names);
+    return status;
+}
+
+/* A dataset of two or more dimensions, or a link that leads nowhere (opening it says why). */
+static bool holds_frames(hid_t file, const char *name)
+{
+    if (!link_exists(file, name))
+        return false;
+    const hid_t object = H5Oopen(file, name, H5P_DEFAULT);
+    if (object < 0)
+        return true;
+    bool good = H5Iget_type(object) == H5I_DATASET;
+    if (good) {
+        const hid_t space = H5Dget_space(object);
+        good = space >= 0 && H5Sget_simple_extent_ndims(space) >= 2;
+        if (space >= 0)
+            H5Sclose(space);
+    }
+    H5Oclose(object);
+    return good;
+}
+
+static bool is_numeric(const airy_hdf5_entry *entry)
+{
+    return strncmp(entry->dtype, "int", 3) == 0 || strncmp(entry->dtype, "uint", 4) == 0 ||
+           strncmp(entry->dtype, "float", 5) == 0;
+}
+
+static void append(char *text, size_t size, const char *more)
+{
+    const size_t used = strlen(text);
+    if (used + 1 < size)
+        snprintf(text + used, size - used, "%s", more);
+}
+
+static airy_status fail_ambiguous(const airy_hdf5_entry *entries, size_t count, int dims, size_t found,
+                                  const char *path)
+{
+    char names[600] = "";
+    for (size_t i = 0, shown = 0; i < count && shown < 6; i++) {
+        const bool candidate = is_numeric(&entries[i]) &&
+                               (dims > 2 ? entries[i].ndim >= dims : entries[i].ndim == dims);
+        if (!candidate)
+            continue;
+        append(names, sizeof(names), shown++ ? ", " : "");
+        append(names, sizeof(names), entries[i].path);
+    }
+    return airy_fail(AIRY_ERR_FORMAT, "%s: %zu datasets could be the frames (%s%s), choose one as %s::DATASET", path,
+                     found, names, found > 6 ? ", ..." : "", path);
+}
+
+static airy_status fail_empty(const airy_hdf5_entry *entries, size_t count, const char *path)
+{
+    for (size_t i = 0; i < count; i++)
+        AIRY_FAIL_IF(entries[i].ndim < 0, AIRY_ERR_NOT_FOUND,
+                     "%s: no dataset with frames; its link %s %s cannot be followed", path, entries[i].path,
+                     entries[i].filters);
+    for (size_t i = 0; i < count; i++)
+        AIRY_FAIL_IF(entries[i].ndim >= 2, AIRY_ERR_FORMAT, "%s: no dataset with frames; %s is of class '%s'", path,
+                     entries[i].path, entries[i].dtype);
+    return airy_fail(AIRY_ERR_FORMAT, "%s: none of its %zu datasets has the 2 or more dimensions of frames", path,
+                     count);
+}
+
+/* The only dataset of three or more dimensions, or else of two. */
+static airy_status find_only(struct stack_choice **choices, size_t *count, const char *path, hid_t file)
+{
+    airy_hdf5_entry *entries;
+    size_t listed, found = 0, index = 0;
+    AIRY_TRY(airy_hdf5_list_open(&entries, &listed, file));
+    int dims = 4;
+    while (found == 0 && --dims >= 2) {
+        for (size_t i = 0; i < listed; i++) {
+            if (is_numeric(&entries[i]) && entries[i].ndim >= dims) {
+                index = i;
+                found++;
+            }
+        }
+    }
+    airy_status status;
+    if (found == 1)
+        status = choose(choices, count, path, entries[index].path);
+    else
+        status = found ? fail_ambiguous(entries, listed, dims, found, path) : fail_empty(entries, listed, path);
+    airy_hdf5_list_free(entries);
+    return status;
+}
+
+static airy_status find_in_file(struct stack_choice **choices, size_t *count, const char *path, hid_t file)
+{
+    const size_t before = *count;
+    AIRY_TRY(find_series(choices, count, path, file));
+    if (*count > before)
+        return AIRY_OK;
+    static const char *const usual[] = {"/entry/data/data", "/data"};
+    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+        if (holds_frames(file, usual[i]))
+            return choose(choices, count, path, usual[i]);
+    return find_only(choices, count, path, file);
+}
+
+airy_status airy_stack_find(struct stack_choice **choices, size_t *count, const char *path)
+{
+    char *name = NULL, *dataset = NULL;
+    AIRY_TRY(airy_stack_split(&name, &dataset, path));
+    airy_status status;
+    if (dataset) {
+        status = choose(choices, count, name, dataset);
+    } else {
+        hid_t file;
+        status = airy_hdf5_open(&file, name);
+        if (status == AIRY_OK) {
+            status = find_in_file(choices, count, name, file);
+            H5Fclose(file);
+        }
+    }
+    free(name);
+    free(dataset);
+    return status;
+}

@@ -1,0 +1,149 @@
+/* Frames through libhdf5, with a few datasets kept open. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "io/stack_internal.h"
+
+struct open_dataset {
+    hid_t file, dataset; /* file < 0: a free slot */
+    size_t segment;
+    uint64_t used; /* for choosing the one to close */
+};
+
+struct stack_library {
+    struct open_dataset slots[AIRY_STACK_OPEN_DATASETS];
+    uint64_t clock;
+};
+
+airy_status airy_stack_library_open(airy_stack *stack)
+{
+    AIRY_TRY(airy_memory_calloc((void **)&stack->library, 1, sizeof(*stack->library), "open datasets"));
+    for (int i = 0; i < AIRY_STACK_OPEN_DATASETS; i++)
+        stack->library->slots[i].file = -1;
+    return AIRY_OK;
+}
+
+static void close_slot(struct open_dataset *slot)
+{
+    if (slot->file < 0)
+        return;
+    H5Dclose(slot->dataset);
+    H5Fclose(slot->file);
+    slot->file = -1;
+}
+
+void airy_stack_library_close(airy_stack *stack)
+{
+    if (!stack->library)
+        return;
+    if (airy_hdf5_lock() == AIRY_OK) {
+        for (int i = 0; i < AIRY_STACK_OPEN_DATASETS; i++)
+            close_slot(&stack->library->slots[i]);
+        airy_hdf5_unlock();
+    }
+    free(stack->library);
+    stack->library = NULL;
+}
+
+static airy_status open_slot(struct open_dataset *slot, const struct stack_segment *segment)
+{
+    hid_t file;
+    AIRY_TRY(airy_hdf5_open(&file, segment->path));
+    const hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    const size_t bytes = airy_max_size(segment->cache_bytes, (size_t)1 << 20);
+    hid_t dataset = -1;
+    if (access >= 0 && H5Pset_chunk_cache(access, 4099, bytes, 1.0) >= 0)
+        dataset = H5Dopen2(file, segment->dataset, access);
+    if (access >= 0)
+        H5Pclose(access);
+    if (dataset < 0) {
+        const airy_status status = airy_hdf5_fail(AIRY_ERR_IO, "cannot be opened again");
+        H5Fclose(file);
+        return status;
+    }
+    slot->file = file;
+    slot->dataset = dataset;
+    return AIRY_OK;
+}
+
+static airy_status get_dataset(const airy_stack *stack, size_t segment, hid_t *dataset)
+{
+    struct stack_library *library = stack->library;
+    struct open_dataset *slot = &library->slots[0];
+    for (int i = 0; i < AIRY_STACK_OPEN_DATASETS; i++) {
+        struct open_dataset *candidate = &library->slots[i];
+        if (candidate->file >= 0 && candidate->segment == segment) {
+            candidate->used = ++library->clock;
+            *dataset = candidate->dataset;
+            return AIRY_OK;
+        }
+        if (candidate->used < slot->used)
+            slot = candidate;
+    }
+    close_slot(slot);
+    AIRY_TRY(open_slot(slot, &stack->segments[segment]));
+    slot->segment = segment;
+    slot->used = ++library->clock;
+    *dataset = slot->dataset;
+    return AIRY_OK;
+}
+
+struct failure {
+    bool io;
+};
+
+static herr_t look_at_error(unsigned n, const H5E_error2_t *error, void *user)
+{
+    if (n == 0)
+        ((struct failure *)user)->io = error->maj_num == H5E_IO;
+    return 0;
+}
+
+static airy_status read_frame(const airy_stack *stack, hid_t dataset, size_t frame, void *pixels)
+{
+    hsize_t shape[H5S_MAX_RANK], start[H5S_MAX_RANK] = {0}, count[H5S_MAX_RANK];
+    const hid_t space = H5Dget_space(dataset);
+    const int ndim = space < 0 ? -1 : H5Sget_simple_extent_dims(space, shape, NULL);
+    const hsize_t pixels_wanted = (hsize_t)stack->height * stack->width;
+    hid_t memory = -1;
+    airy_status status = AIRY_OK;
+    bool fits = ndim >= 2 && shape[ndim - 2] == stack->height && shape[ndim - 1] == stack->width;
+    for (int axis = ndim - 3; fits && axis >= 0; axis--) {
+        fits = shape[axis] > 0;
+        if (!fits)
+            break;
+        count[axis] = 1;
+        start[axis] = frame % shape[axis];
+        frame /= shape[axis];
+    }
+    if (fits && frame == 0) {
+        count[ndim - 2] = shape[ndim - 2];
+        count[ndim - 1] = shape[ndim - 1];
+        memory = H5Screate_simple(1, &pixels_wanted, NULL);
+        fits = memory >= 0 && H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0;
+    }
+    if (!fits || frame != 0) {
+        status = airy_fail(AIRY_ERR_IO, "the dataset's shape has changed since it was opened");
+    } else if (H5Dread(dataset, airy_hdf5_native(stack->dtype), memory, space, H5P_DEFAULT, pixels) < 0) {
+        struct failure failure = {false};
+        H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look_at_error, &failure);
+        status = airy_hdf5_fail(failure.io ? AIRY_ERR_IO : AIRY_ERR_CORRUPT, "libhdf5 cannot read it");
+    }
+    if (memory >= 0)
+        H5Sclose(memory);
+    if (space >= 0)
+        H5Sclose(space);
+    return status;
+}
+
+airy_status airy_stack_library_read(const airy_stack *stack, size_t segment, size_t frame, void *pixels)
+{
+    AIRY_TRY(airy_hdf5_lock());
+    hid_t dataset;
+    airy_status status = get_dataset(stack, segment, &dataset);
+    if (status == AIRY_OK)
+        status = read_frame(stack, dataset, frame, pixels);
+    airy_hdf5_unlock();
+    return status;
+}

@@ -1,0 +1,191 @@
+/* Frames out of a stack: bytes by pread, pixels by our decoders, the rest by libhdf5. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "io/stack_internal.h"
+
+const struct stack_segment *airy_stack_locate(const airy_stack *stack, size_t frame, size_t *inside)
+{
+    size_t low = 0, high = stack->run_count;
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (stack->runs[middle].first <= frame)
+            low = middle;
+        else
+            high = middle;
+    }
+    const struct stack_run *run = &stack->runs[low];
+    *inside = run->from + (frame - run->first);
+    return &stack->segments[run->segment];
+}
+
+static struct airy_place get_place(const airy_stack *stack, const struct stack_segment *segment, size_t inside)
+{
+    struct airy_place place = {.kind = AIRY_PLACE_LIBRARY};
+    if (segment->broken || !segment->direct)
+        return place;
+    if (segment->places)
+        return segment->places[inside];
+    place.kind = segment->fill_only ? AIRY_PLACE_FILL : AIRY_PLACE_STORED;
+    size_t skip;
+    if (place.kind == AIRY_PLACE_STORED) {
+        const bool overflow = airy_mul_size(&skip, inside, stack->frame_bytes);
+        place.offset = overflow ? UINT64_MAX : segment->start + skip;
+        if (overflow || place.offset < segment->start || place.offset > segment->end ||
+            stack->frame_bytes > segment->end - place.offset)
+            place.kind = AIRY_PLACE_CUT;
+    }
+    return place;
+}
+
+/* The pipeline decodes one codec; frames of segments with another come decoded. */
+static bool same_codec(const airy_codec_params *a, const airy_codec_params *b)
+{
+    return a->codec == b->codec && a->elem_size == b->elem_size &&
+           (a->codec != AIRY_CODEC_BSHUF || a->block_bytes == b->block_bytes);
+}
+
+void airy_stack_source(const airy_stack *stack, size_t frame, struct airy_source *source)
+{
+    size_t inside;
+    const struct stack_segment *segment = airy_stack_locate(stack, frame, &inside);
+    const struct airy_place place = get_place(stack, segment, inside);
+    source->kind = AIRY_SOURCE_LIBRARY;
+    source->size = stack->frame_bytes;
+    if (place.kind == AIRY_PLACE_CHUNK && same_codec(&segment->codec, &stack->codec)) {
+        source->kind = AIRY_SOURCE_CHUNK;
+        source->size = place.size;
+    } else if (place.kind == AIRY_PLACE_STORED) {
+        source->kind = AIRY_SOURCE_STORED;
+    } else if (place.kind == AIRY_PLACE_FILL) {
+        source->kind = AIRY_SOURCE_FILL;
+    }
+}
+
+airy_status airy_stack_where(const airy_stack *stack, size_t frame, char *text, size_t size)
+{
+    AIRY_FAIL_IF(frame >= stack->frames, AIRY_ERR_PARAM, "frame = %zu, the stack has %zu", frame, stack->frames);
+    size_t inside;
+    const struct stack_segment *segment = airy_stack_locate(stack, frame, &inside);
+    if (inside == frame)
+        snprintf(text, size, "%s frame %zu", segment->name, frame);
+    else
+        snprintf(text, size, "%s frame %zu (%zu of the stack)", segment->name, inside, frame);
+    return AIRY_OK;
+}
+
+/* "where: " before the sentence of a failure. */
+static airy_status fail_at(const airy_stack *stack, size_t frame, airy_status status)
+{
+    char where[600];
+    if (airy_stack_where(stack, frame, where, sizeof(where)) != AIRY_OK)
+        return status;
+    return airy_fail_context(status, "%s", where);
+}
+
+static airy_status open_again(int *fd, const struct stack_file *file)
+{
+    *fd = open(file->path, O_RDONLY | O_CLOEXEC);
+    AIRY_FAIL_IF(*fd < 0, AIRY_ERR_IO, "cannot open '%s' again: %s", file->path, strerror(errno));
+    struct stat about;
+    const bool same = fstat(*fd, &about) == 0 && about.st_dev == file->device && about.st_ino == file->inode;
+    if (!same)
+        close(*fd);
+    AIRY_FAIL_IF(!same, AIRY_ERR_IO, "'%s' was replaced by another file since it was opened", file->path);
+    return AIRY_OK;
+}
+
+static airy_status read_bytes(const struct stack_file *file, void *data, size_t size, uint64_t offset)
+{
+    int fd = file->fd;
+    if (fd < 0)
+        AIRY_TRY(open_again(&fd, file));
+    size_t done = 0;
+    ssize_t n = 1;
+    while (done < size && n > 0) {
+        n = pread(fd, (uint8_t *)data + done, size - done, (off_t)(offset + done));
+        if (n < 0 && errno == EINTR)
+            n = 1;
+        else if (n > 0)
+            done += (size_t)n;
+    }
+    const int reason = errno;
+    if (file->fd < 0)
+        close(fd);
+    AIRY_FAIL_IF(n < 0, AIRY_ERR_IO, "cannot read %zu bytes at %llu: %s", size, (unsigned long long)offset,
+                 strerror(reason));
+    AIRY_FAIL_IF(done < size, AIRY_ERR_IO, "%zu of %zu bytes at %llu: the file became shorter", done, size,
+                 (unsigned long long)offset);
+    return AIRY_OK;
+}
+
+static void fill_pixels(const airy_stack *stack, const struct stack_segment *segment, uint8_t *pixels)
+{
+    const size_t size = airy_dtype_size(stack->dtype);
+    for (size_t i = 0; i < stack->frame_bytes; i += size)
+        memcpy(pixels + i, segment->fill, size);
+}
+
+static airy_status decode_place(const airy_stack *stack, const struct stack_segment *segment, struct airy_place place,
+                                void *pixels)
+{
+    void *chunk;
+    AIRY_TRY(airy_memory_alloc(&chunk, place.size));
+    airy_status status = read_bytes(&stack->files[segment->file], chunk, place.size, place.offset);
+    if (status == AIRY_OK)
+        status = airy_decode(pixels, stack->frame_bytes, chunk, place.size, &segment->codec);
+    airy_memory_release(chunk);
+    return status;
+}
+
+static airy_status read_pixels(const airy_stack *stack, const struct stack_segment *segment, size_t inside,
+                               void *pixels)
+{
+    const struct airy_place place = get_place(stack, segment, inside);
+    AIRY_FAIL_IF(segment->broken, AIRY_ERR_NOT_FOUND, "%s", segment->broken);
+    AIRY_FAIL_IF(place.kind == AIRY_PLACE_ODD, AIRY_ERR_CORRUPT, "the file's index has no sound entry for its chunk");
+    AIRY_FAIL_IF(place.kind == AIRY_PLACE_CUT, AIRY_ERR_IO,
+                 "%zu bytes at %llu lie behind the end of the file (%llu bytes): the file is cut",
+                 segment->places ? (size_t)place.size : stack->frame_bytes, (unsigned long long)place.offset,
+                 (unsigned long long)segment->end);
+    if (place.kind == AIRY_PLACE_LIBRARY)
+        return airy_stack_library_read(stack, (size_t)(segment - stack->segments), inside, pixels);
+    if (place.kind == AIRY_PLACE_CHUNK)
+        return decode_place(stack, segment, place, pixels);
+    if (place.kind == AIRY_PLACE_STORED)
+        return read_bytes(&stack->files[segment->file], pixels, stack->frame_bytes, place.offset);
+    fill_pixels(stack, segment, pixels);
+    return AIRY_OK;
+}
+
+airy_status airy_stack_read(const airy_stack *stack, size_t frame, void *pixels, size_t size)
+{
+    AIRY_FAIL_IF(frame >= stack->frames, AIRY_ERR_PARAM, "frame = %zu, the stack has %zu", frame, stack->frames);
+    AIRY_FAIL_IF(size != stack->frame_bytes, AIRY_ERR_PARAM, "size = %zu bytes, expected %zu of a frame", size,
+                 stack->frame_bytes);
+    size_t inside;
+    const struct stack_segment *segment = airy_stack_locate(stack, frame, &inside);
+    const airy_status status = read_pixels(stack, segment, inside, pixels);
+    return status == AIRY_OK ? AIRY_OK : fail_at(stack, frame, status);
+}
+
+airy_status airy_stack_fetch(const airy_stack *stack, size_t frame, void *dst, size_t size)
+{
+    AIRY_FAIL_IF(frame >= stack->frames, AIRY_ERR_PARAM, "frame = %zu, the stack has %zu", frame, stack->frames);
+    struct airy_source source;
+    airy_stack_source(stack, frame, &source);
+    AIRY_FAIL_IF(size != source.size, AIRY_ERR_PARAM, "size = %zu bytes, frame %zu has %zu", size, frame, source.size);
+    if (source.kind != AIRY_SOURCE_CHUNK)
+        return airy_stack_read(stack, frame, dst, size);
+    size_t inside;
+    const struct stack_segment *segment = airy_stack_locate(stack, frame, &inside);
+    const struct airy_place place = get_place(stack, segment, inside);
+    const airy_status status = read_bytes(&stack->files[segment->file], dst, size, place.offset);
+    return status == AIRY_OK ? AIRY_OK : fail_at(stack, frame, status);
+}

@@ -1,0 +1,13 @@
+/* What the cases about files share. */
+#ifndef AIRY_TESTS_CHECK_STACK_H
+#define AIRY_TESTS_CHECK_STACK_H
+
+#include "check.h"
+
+uint32_t stack_crc32(const void *data, size_t size);
+/* A whole file in memory of the case, and a file of such bytes in a folder of the case. */
+void *stack_slurp(struct check *c, const char *path, size_t *size);
+const char *stack_spill(struct check *c, const char *name, const void *bytes, size_t size);
+airy_status stack_open(airy_stack **stack, const char *path);
+
+#endif
