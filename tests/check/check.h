@@ -41,7 +41,7 @@ bool check_failed(struct check *c, const char *file, int line, const char *forma
 #define CHECK_OK(c, expr) check_status((c), __FILE__, __LINE__, #expr, (expr), AIRY_OK)
 /* The call fails with this status, and its sentence contains `part`. */
 #define CHECK_FAILS(c, expr, status, part)                                                                             \
-    (check_status((c), __FILE__, __LINE__, #expr, (expr), (status)) && check_sentence((c), __FILE__, __LINE__, (part)))
+    (check_status((c), __FILE__, __LINE__, #expr, (expr), (status)) ? check_sentence((c), __FILE__, __LINE__, (part)) : false)
 bool check_status(struct check *c, const char *file, int line, const char *expr, airy_status got, airy_status want);
 bool check_sentence(struct check *c, const char *file, int line, const char *part);
 
