@@ -9,7 +9,7 @@ struct airy_integrator {
     airy_device *device;
     airy_geometry geometry;
     airy_integrator_params params; /* defaults filled in; its array pointers are NULL: see below */
-    size_t height, width, pixels, bins;
+    size_t height, width, pixels, bins, valid_pixels;
 
     struct airy_matrix matrix;     /* only of pixels that count */
     /*
@@ -20,7 +20,7 @@ struct airy_integrator {
     float *weight;                 /* [entries] */
     float *norm;                   /* [pixels], 0 where the pixel does not count */
     float *dark, *variance;        /* [pixels] or NULL */
-    uint8_t *valid;                /* [pixels], 1 = counts */
+    uint8_t *valid;                /* [pixels], 1 = counts: not masked, corrections finite, n not 0; wherever the range is */
 
     /* Of a frame without invalid pixels, f64 [bins] each: sums over all entries. */
     double *base_normalization, *base_normalization2, *base_count;

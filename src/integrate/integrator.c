@@ -1,0 +1,389 @@
+#include "integrate/integrator.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/size.h"
+#include "core/backend.h"
+#include "integrate/integrate_fns.h"
+#include "integrate/pose.h"
+
+#define PI 3.14159265358979323846
+
+static const char *const split_names[AIRY_SPLIT_COUNT] = {"full", "bbox", "no"};
+static const char *const method_names[AIRY_METHOD_COUNT] = {"csr", "csc", "lut", "histogram"};
+static const char *const error_model_names[AIRY_ERROR_MODEL_COUNT] = {"none", "poisson", "azimuthal", "variance"};
+
+static airy_status parse_name(int *value, const char *what, const char *name, const char *const *names, int count)
+{
+    char list[128] = "";
+    for (int k = 0; k < count; k++) {
+        if (strcmp(name, names[k]) == 0) {
+            *value = k;
+            return AIRY_OK;
+        }
+        strcat(strcat(list, k ? ", " : ""), names[k]);
+    }
+    return airy_fail(AIRY_ERR_PARAM, "%s '%.40s' is unknown; there are %s", what, name, list);
+}
+
+const char *airy_split_name(airy_split v)
+{
+    return (unsigned)v < AIRY_SPLIT_COUNT ? split_names[v] : "?";
+}
+
+const char *airy_method_name(airy_method v)
+{
+    return (unsigned)v < AIRY_METHOD_COUNT ? method_names[v] : "?";
+}
+
+const char *airy_error_model_name(airy_error_model v)
+{
+    return (unsigned)v < AIRY_ERROR_MODEL_COUNT ? error_model_names[v] : "?";
+}
+
+airy_status airy_split_parse(airy_split *v, const char *name)
+{
+    int k = 0;
+    AIRY_TRY(parse_name(&k, "splitting", name, split_names, AIRY_SPLIT_COUNT));
+    *v = (airy_split)k;
+    return AIRY_OK;
+}
+
+airy_status airy_method_parse(airy_method *v, const char *name)
+{
+    int k = 0;
+    AIRY_TRY(parse_name(&k, "method", name, method_names, AIRY_METHOD_COUNT));
+    *v = (airy_method)k;
+    return AIRY_OK;
+}
+
+airy_status airy_error_model_parse(airy_error_model *v, const char *name)
+{
+    int k = 0;
+    AIRY_TRY(parse_name(&k, "error model", name, error_model_names, AIRY_ERROR_MODEL_COUNT));
+    *v = (airy_error_model)k;
+    return AIRY_OK;
+}
+
+/* Corrections of the pixels, and why pixels do not count. */
+struct corrections {
+    const airy_integrator_params *params;
+    struct airy_pose pose;
+    size_t width;
+    float *norm;
+    uint8_t *valid;
+    struct losses {
+        size_t masked, not_finite, zero;
+    } * losses; /* one a row */
+};
+
+static void correct_row(void *arg, size_t y, unsigned worker)
+{
+    const struct corrections *c = arg;
+    const airy_integrator_params *p = c->params;
+    const size_t w = c->width, first = y * w;
+    (void)worker;
+    struct losses losses = {0};
+    enum { PIECE = 512 };
+    for (size_t x = 0; x < w; x += PIECE) {
+        const size_t n = airy_min_size(PIECE, w - x);
+        double angle[PIECE], polarization[PIECE];
+        if (!p->no_solid_angle)
+            airy_pose_solid_angle(&c->pose, (double)y + 0.5, (double)x + 0.5, n, angle);
+        if (p->has_polarization)
+            airy_pose_polarization(&c->pose, p->polarization, p->polarization_offset_deg * (PI / 180), (double)y + 0.5,
+                                   (double)x + 0.5, n, polarization);
+        for (size_t k = 0; k < n; k++) {
+            const size_t i = first + x + k;
+            double norm = p->normalization;
+            norm *= p->no_solid_angle ? 1 : angle[k];
+            norm *= p->has_polarization ? polarization[k] : 1;
+            norm *= p->flat ? p->flat[i] : 1;
+            norm *= p->absorption ? p->absorption[i] : 1;
+            const float f = (float)norm;
+            const bool finite = isfinite(f) && (!p->dark || isfinite(p->dark[i])) &&
+                                (!p->variance || isfinite(p->variance[i]));
+            const bool masked = p->mask && p->mask[i];
+            losses.masked += masked;
+            losses.not_finite += !masked && !finite;
+            losses.zero += !masked && finite && f == 0;
+            c->valid[i] = !masked && finite && f != 0;
+            c->norm[i] = c->valid[i] ? f : 0;
+        }
+    }
+    c->losses[y] = losses;
+}
+
+static airy_status make_corrections(airy_integrator *it, const airy_integrator_params *params)
+{
+    struct corrections c = {.params = params, .width = it->width};
+    AIRY_TRY(airy_memory_alloc((void **)&it->norm, it->pixels * sizeof *it->norm));
+    AIRY_TRY(airy_memory_alloc((void **)&it->valid, it->pixels));
+    AIRY_TRY(airy_memory_calloc((void **)&c.losses, it->height, sizeof *c.losses, "the corrections"));
+    c.norm = it->norm;
+    c.valid = it->valid;
+    airy_pose_make(&c.pose, &it->geometry);
+    airy_pool_run(it->device->pool, it->height, correct_row, &c);
+    struct losses sum = {0};
+    for (size_t y = 0; y < it->height; y++) {
+        sum.masked += c.losses[y].masked;
+        sum.not_finite += c.losses[y].not_finite;
+        sum.zero += c.losses[y].zero;
+    }
+    free(c.losses);
+    it->valid_pixels = it->pixels - sum.masked - sum.not_finite - sum.zero;
+    AIRY_FAIL_IF(
+        it->valid_pixels == 0, AIRY_ERR_PARAM,
+        "no valid pixel left of %zu: %zu are masked, %zu have a dark, flat, absorption or variance that is not finite, "
+        "%zu have a normalization of 0",
+        it->pixels, sum.masked, sum.not_finite, sum.zero);
+    if (sum.not_finite > 0)
+        airy_log(AIRY_LOG_WARN, "%zu pixels are left out: their dark, flat, absorption or variance is not finite",
+                 sum.not_finite);
+    return AIRY_OK;
+}
+
+/* A copy of a correction image with 0 where the pixel does not count, so that no NaN gets into a sum. */
+static airy_status copy_valid(float **copy, const float *values, const airy_integrator *it)
+{
+    if (!values)
+        return AIRY_OK;
+    AIRY_TRY(airy_memory_alloc((void **)copy, it->pixels * sizeof **copy));
+    for (size_t i = 0; i < it->pixels; i++)
+        (*copy)[i] = it->valid[i] ? values[i] : 0;
+    return AIRY_OK;
+}
+
+static airy_status make_weights(airy_integrator *it)
+{
+    struct airy_matrix *m = &it->matrix;
+    if (!it->params.unweighted) {
+        it->weight = m->coef;
+        return AIRY_OK;
+    }
+    AIRY_TRY(airy_memory_alloc((void **)&it->weight, m->entries * sizeof *it->weight));
+    for (size_t i = 0; i < m->pixels; i++) {
+        for (uint32_t e = m->start[i]; e < m->start[i + 1]; e++)
+            it->weight[e] = (float)((double)m->coef[e] / it->norm[i]);
+        it->norm[i] = it->valid[i] ? 1 : 0;
+    }
+    return AIRY_OK;
+}
+
+enum { BASE_NORM, BASE_NORM2, BASE_COUNT, BASE_DARK, BASE_VARIANCE, BASE_ENTRIES, BASE_PLANES };
+
+/* The pixels are summed in slices whose number depends on the matrix alone, and the slices in order. */
+struct base_sums {
+    const airy_integrator *it;
+    double *sums; /* [slices][BASE_PLANES][bins] */
+    size_t slices;
+};
+
+static void sum_slice(void *arg, size_t slice, unsigned worker)
+{
+    const struct base_sums *b = arg;
+    const airy_integrator *it = b->it;
+    const struct airy_matrix *m = &it->matrix;
+    const size_t n = m->bins;
+    double *s = b->sums + slice * BASE_PLANES * n;
+    (void)worker;
+    const size_t first = m->pixels * slice / b->slices, last = m->pixels * (slice + 1) / b->slices;
+    const bool poisson = it->params.error_model == AIRY_ERROR_MODEL_POISSON;
+    for (size_t i = first; i < last; i++) {
+        const double norm = it->norm[i], dark = it->dark ? it->dark[i] : 0;
+        const double variance = poisson ? 1 : it->variance ? it->variance[i] : 0;
+        for (uint32_t e = m->start[i]; e < m->start[i + 1]; e++) {
+            const double coef = m->coef[e], weight = it->weight[e], cn = coef * norm;
+            double *bin = s + m->bin[e];
+            bin[BASE_NORM * n] += cn;
+            bin[BASE_NORM2 * n] += cn * cn;
+            bin[BASE_COUNT * n] += coef;
+            bin[BASE_DARK * n] += weight * dark;
+            bin[BASE_VARIANCE * n] += weight * weight * variance;
+            bin[BASE_ENTRIES * n] += 1;
+        }
+    }
+}
+
+static airy_status make_base_sums(airy_integrator *it)
+{
+    const size_t n = it->bins, most = (size_t)1 << 23; /* doubles: 64 MiB */
+    double *block = NULL;
+    AIRY_TRY(airy_memory_calloc((void **)&block, 5 * n, sizeof *block, "the sums"));
+    it->base_normalization = block;
+    it->base_normalization2 = block + n;
+    it->base_count = block + 2 * n;
+    it->base_dark = block + 3 * n;
+    it->base_variance = block + 4 * n;
+    AIRY_TRY(airy_memory_calloc((void **)&it->base_entries, n, sizeof *it->base_entries, "the sums"));
+    struct base_sums b = {.it = it};
+    b.slices = airy_min_size(airy_max_size(it->pixels / 65536, 1), airy_max_size(most / (BASE_PLANES * n), 1));
+    b.slices = airy_min_size(b.slices, 64);
+    AIRY_TRY(airy_memory_calloc((void **)&b.sums, b.slices * BASE_PLANES * n, sizeof *b.sums, "the sums"));
+    airy_pool_run(it->device->pool, b.slices, sum_slice, &b);
+    for (size_t s = 0; s < b.slices; s++) {
+        const double *sums = b.sums + s * BASE_PLANES * n;
+        for (size_t k = 0; k < 5 * n; k++)
+            block[k] += sums[k];
+        for (size_t k = 0; k < n; k++)
+            it->base_entries[k] += (uint32_t)sums[BASE_ENTRIES * n + k];
+    }
+    free(b.sums);
+    return AIRY_OK;
+}
+
+static airy_status check_values(const airy_integrator_params *p)
+{
+    AIRY_FAIL_IF((unsigned)p->split >= AIRY_SPLIT_COUNT, AIRY_ERR_PARAM, "split = %d, expected 0 to %d", (int)p->split,
+                 AIRY_SPLIT_COUNT - 1);
+    AIRY_FAIL_IF((unsigned)p->method >= AIRY_METHOD_COUNT, AIRY_ERR_PARAM, "method = %d, expected 0 to %d",
+                 (int)p->method, AIRY_METHOD_COUNT - 1);
+    AIRY_FAIL_IF((unsigned)p->error_model >= AIRY_ERROR_MODEL_COUNT, AIRY_ERR_PARAM,
+                 "error_model = %d, expected 0 to %d", (int)p->error_model, AIRY_ERROR_MODEL_COUNT - 1);
+    AIRY_FAIL_IF((unsigned)p->compat > AIRY_COMPAT_PYFAI, AIRY_ERR_PARAM, "compat = %d, expected 0 or 1",
+                 (int)p->compat);
+    AIRY_FAIL_IF((p->error_model == AIRY_ERROR_MODEL_VARIANCE) != (p->variance != NULL), AIRY_ERR_PARAM,
+                 "error model '%s' %s", airy_error_model_name(p->error_model),
+                 p->variance ? "takes no variance image" : "needs a variance image");
+    AIRY_FAIL_IF(!isfinite(p->normalization), AIRY_ERR_PARAM, "normalization = %g, expected a finite value",
+                 p->normalization);
+    AIRY_FAIL_IF(p->has_polarization && !(fabs(p->polarization) <= 1), AIRY_ERR_PARAM,
+                 "polarization factor = %g, expected -1 to 1", p->polarization);
+    AIRY_FAIL_IF(p->has_polarization && !(fabs(p->polarization_offset_deg) <= 3600), AIRY_ERR_PARAM,
+                 "polarization offset = %g deg, expected -3600 to 3600", p->polarization_offset_deg);
+    AIRY_FAIL_IF(p->has_dummy && !(p->delta_dummy >= 0 && isfinite(p->delta_dummy)), AIRY_ERR_PARAM,
+                 "delta_dummy = %g, expected >= 0", p->delta_dummy);
+    AIRY_FAIL_IF(p->has_saturation && isnan(p->saturation), AIRY_ERR_PARAM, "saturation is not a number");
+    return AIRY_OK;
+}
+
+static void set_defaults(airy_integrator_params *p)
+{
+    if (p->bins == 0)
+        p->bins = 1000;
+    if (p->normalization == 0)
+        p->normalization = 1;
+    if (!p->has_empty) {
+        p->has_empty = true;
+        p->empty = p->compat == AIRY_COMPAT_PYFAI ? 0 : NAN;
+    }
+}
+
+static airy_status make_radial(airy_integrator *it)
+{
+    AIRY_TRY(airy_memory_calloc((void **)&it->radial, it->bins, sizeof *it->radial, "the radial axis"));
+    const double delta = (it->limits.upper - it->limits.lower) / (double)it->bins;
+    for (size_t b = 0; b < it->bins; b++)
+        it->radial[b] = it->limits.lower + ((double)b + 0.5) * delta;
+    return AIRY_OK;
+}
+
+static airy_status fill_integrator(airy_integrator *it, const airy_integrator_params *params)
+{
+    AIRY_TRY(make_corrections(it, params));
+    AIRY_TRY(copy_valid(&it->dark, params->dark, it));
+    AIRY_TRY(copy_valid(&it->variance, params->variance, it));
+    AIRY_TRY(airy_matrix_build(&it->matrix, &it->limits, &it->geometry, params, it->valid, it->device->pool));
+    AIRY_FAIL_IF(it->matrix.entries == 0, AIRY_ERR_PARAM,
+                 "no valid pixel left: none of %zu lies in the range (radial %g to %g %s%s)", it->valid_pixels,
+                 it->limits.lower, it->limits.upper, airy_unit_name(params->unit),
+                 params->has_azimuth_range ? ", and the azimuth range" : "");
+    AIRY_TRY(make_weights(it));
+    AIRY_TRY(make_base_sums(it));
+    AIRY_TRY(make_radial(it));
+    it->params.mask = NULL;
+    it->params.dark = it->params.flat = it->params.absorption = it->params.variance = NULL;
+    it->engine = it->device->backend->name;
+    return it->device->backend->integrate->prepare(it);
+}
+
+airy_status airy_integrator_create(airy_integrator **integrator, airy_device *device, const airy_geometry *geometry,
+                                   const airy_integrator_params *params)
+{
+    airy_integrator_params p = params ? *params : (airy_integrator_params){0};
+    AIRY_TRY(airy_geometry_check(geometry));
+    AIRY_FAIL_IF(geometry->parallax, AIRY_ERR_UNSUPPORTED,
+                 "the geometry asks for a parallax correction, which is not implemented");
+    AIRY_TRY(check_values(&p));
+    set_defaults(&p);
+    const size_t h = geometry->detector.height, w = geometry->detector.width;
+    AIRY_FAIL_IF(h == 0 || w == 0, AIRY_ERR_PARAM, "detector '%s' has no shape: give one that fits the images",
+                 geometry->detector.name);
+    const struct airy_integrate_fns *fns = device->backend->integrate;
+    AIRY_FAIL_IF(!fns || !fns->prepare || !fns->integrate, AIRY_ERR_UNSUPPORTED,
+                 "back end '%s' does not implement integrate", device->backend->name);
+    AIRY_FAIL_IF(!device->info.fp64, AIRY_ERR_UNSUPPORTED,
+                 "device '%s' has no double precision, which integration needs", device->info.spec);
+    airy_integrator *it = NULL;
+    AIRY_TRY(airy_memory_calloc((void **)&it, 1, sizeof *it, "the integrator"));
+    *it = (airy_integrator){
+        .device = device, .geometry = *geometry, .params = p, .height = h, .width = w, .pixels = h * w, .bins = p.bins};
+    const airy_status status = fill_integrator(it, &p);
+    if (status != AIRY_OK) {
+        airy_integrator_destroy(&it);
+        return status;
+    }
+    *integrator = it;
+    return AIRY_OK;
+}
+
+void airy_integrator_destroy(airy_integrator **integrator)
+{
+    airy_integrator *it = *integrator;
+    if (!it)
+        return;
+    if (it->state && it->device->backend->integrate->release)
+        it->device->backend->integrate->release(it);
+    if (it->weight != it->matrix.coef)
+        airy_memory_release(it->weight);
+    airy_matrix_free(&it->matrix);
+    airy_memory_release(it->norm);
+    airy_memory_release(it->dark);
+    airy_memory_release(it->variance);
+    airy_memory_release(it->valid);
+    free(it->base_normalization);
+    free(it->base_entries);
+    free(it->radial);
+    free(it);
+    *integrator = NULL;
+}
+
+size_t airy_integrator_bins(const airy_integrator *integrator)
+{
+    return integrator->bins;
+}
+
+const double *airy_integrator_radial(const airy_integrator *integrator)
+{
+    return integrator->radial;
+}
+
+airy_status airy_integrator_get_info(const airy_integrator *integrator, airy_integrator_info *info)
+{
+    const airy_integrator *it = integrator;
+    const struct airy_matrix *m = &it->matrix;
+    uint64_t bytes = (m->pixels + 1) * sizeof *m->start + m->entries * (sizeof *m->bin + sizeof *m->coef);
+    if (m->row)
+        bytes += (m->bins + 1) * sizeof *m->row + m->entries * (sizeof *m->pixel + sizeof *m->entry);
+    if (it->weight != m->coef)
+        bytes += m->entries * sizeof *it->weight;
+    bytes += it->pixels *
+             (sizeof *it->norm + 1 + (it->dark ? sizeof *it->dark : 0) + (it->variance ? sizeof *it->variance : 0));
+    bytes += it->bins * (6 * sizeof(double) + sizeof *it->base_entries);
+    *info = (airy_integrator_info){
+        .pixels = it->pixels,
+        .valid_pixels = it->valid_pixels,
+        .entries = m->entries,
+        .bins = it->bins,
+        .host_bytes = bytes,
+        .device_bytes = it->state_bytes,
+        .lower = it->limits.lower,
+        .upper = it->limits.upper,
+        .engine = it->engine,
+    };
+    return AIRY_OK;
+}

@@ -1,0 +1,285 @@
+#include "integrate/matrix.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/size.h"
+#include "integrate/split.h"
+
+#define PI 3.14159265358979323846
+
+/* Rows are worked on in bands of this many, whatever the number of threads. */
+enum { BAND_ROWS = 16 };
+
+struct band {
+    double lower, upper;
+    struct airy_entries entries;
+    size_t first_entry;
+};
+
+/* What the loops over bands share. */
+struct build {
+    struct airy_split_rule rule;
+    size_t height, bands;
+    struct band *band;
+    struct airy_split_scratch *scratch; /* one a worker */
+    unsigned workers;
+    const uint8_t *masked, *valid;
+    struct airy_matrix *matrix;
+};
+
+static void find_limits(void *arg, size_t index, unsigned worker)
+{
+    struct build *build = arg;
+    struct band *band = &build->band[index];
+    const size_t first = index * BAND_ROWS, last = airy_min_size(first + BAND_ROWS, build->height);
+    band->lower = INFINITY;
+    band->upper = -INFINITY;
+    airy_split_limits(&band->lower, &band->upper, &build->rule, &build->scratch[worker], first, last, build->masked);
+}
+
+static void find_entries(void *arg, size_t index, unsigned worker)
+{
+    struct build *build = arg;
+    const size_t first = index * BAND_ROWS, last = airy_min_size(first + BAND_ROWS, build->height);
+    airy_split_rows(&build->band[index].entries, build->matrix->start, &build->rule, &build->scratch[worker], first,
+                    last, build->valid);
+}
+
+/* Counts become starts, and the band's entries move to their place. */
+static void place_entries(void *arg, size_t index, unsigned worker)
+{
+    struct build *build = arg;
+    struct band *band = &build->band[index];
+    struct airy_matrix *m = build->matrix;
+    (void)worker;
+    const size_t first = index * BAND_ROWS, last = airy_min_size(first + BAND_ROWS, build->height);
+    uint32_t at = (uint32_t)band->first_entry;
+    for (size_t i = first * build->rule.width; i < last * build->rule.width; i++) {
+        const uint32_t count = m->start[i];
+        m->start[i] = at;
+        at += count;
+    }
+    if (band->entries.count > 0) {
+        memcpy(m->bin + band->first_entry, band->entries.bin, band->entries.count * sizeof *m->bin);
+        memcpy(m->coef + band->first_entry, band->entries.coef, band->entries.count * sizeof *m->coef);
+    }
+    free(band->entries.bin);
+    free(band->entries.coef);
+    band->entries = (struct airy_entries){0};
+}
+
+/* pyFAI's upper limit, a little above the largest value so that it falls into the last bin. */
+static double enlarge(double upper)
+{
+    return upper > 0 ? upper * (1 + 0x1p-23) : upper / (1 + 0x1p-23);
+}
+
+/* Limits of chi without a range given: what there is, at most one turn. */
+static void clip_angular(double *lower, double *upper, bool chi_zero)
+{
+    const double least = chi_zero ? 0 : -180;
+    *lower = fmax(*lower, least);
+    *upper = fmin(*upper, least + 360);
+}
+
+static airy_status set_limits(struct build *build, const airy_integrator_params *params, airy_pool *pool)
+{
+    struct airy_split_rule *rule = &build->rule;
+    double lower = params->radial_range[0], upper = params->radial_range[1];
+    if (!params->has_radial_range) {
+        lower = INFINITY;
+        upper = -INFINITY;
+        airy_pool_run(pool, build->bands, find_limits, build);
+        for (size_t b = 0; b < build->bands; b++) {
+            lower = fmin(lower, build->band[b].lower);
+            upper = fmax(upper, build->band[b].upper);
+        }
+        if (rule->angular)
+            clip_angular(&lower, &upper, rule->chi_zero);
+        AIRY_FAIL_IF(!(lower <= upper) || !isfinite(lower) || !isfinite(upper), AIRY_ERR_PARAM,
+                     "no valid pixel left: the mask leaves no pixel to take the range of %s from",
+                     airy_unit_name(rule->unit));
+    }
+    if (rule->positive && (rule->compat || !params->has_radial_range)) {
+        lower = fmax(lower, 0);
+        upper = fmax(upper, 0);
+    }
+    if (rule->compat)
+        upper = enlarge(upper);
+    else if (lower == upper) /* one value in all pixels: a bin of any width holds it */
+        upper = lower + fmax(fabs(lower), 1) * 0x1p-20;
+    rule->lower = lower;
+    rule->upper = upper;
+    rule->delta = (upper - lower) / (double)rule->bins;
+    rule->closed = !params->has_radial_range;
+    AIRY_FAIL_IF(!(rule->delta > 0) || lower + rule->delta == lower, AIRY_ERR_PARAM,
+                 "radial range %.9g to %.9g is too narrow for %zu bins", lower, upper, rule->bins);
+    return AIRY_OK;
+}
+
+static void make_rule(struct airy_split_rule *rule, const airy_geometry *geometry, const airy_integrator_params *params)
+{
+    *rule = (struct airy_split_rule){
+        .unit = params->unit,
+        .split = params->split,
+        .compat = params->compat == AIRY_COMPAT_PYFAI && params->unit != AIRY_UNIT_CHI_DEG,
+        .truncate = params->split == AIRY_SPLIT_NO || params->method != AIRY_METHOD_HISTOGRAM,
+        .positive = airy_unit_is_positive(params->unit),
+        .angular = params->unit == AIRY_UNIT_CHI_DEG,
+        .chi_zero = params->chi_zero,
+        .width = geometry->detector.width,
+        .bins = params->bins,
+        .has_azimuth = params->has_azimuth_range,
+    };
+    airy_pose_make(&rule->pose, geometry);
+    if (rule->has_azimuth) {
+        rule->azimuth_lo = params->azimuth_range[0] * (PI / 180);
+        rule->azimuth_hi = params->azimuth_range[1] * (PI / 180);
+        while (rule->azimuth_hi <= rule->azimuth_lo)
+            rule->azimuth_hi += 2 * PI;
+        if (rule->compat)
+            rule->azimuth_hi = enlarge(rule->azimuth_hi);
+    }
+}
+
+static airy_status check_params(const airy_geometry *geometry, const airy_integrator_params *params)
+{
+    AIRY_FAIL_IF(params->bins == 0 || params->bins > 1000000, AIRY_ERR_PARAM, "bins = %zu, expected 1 to 1000000",
+                 params->bins);
+    AIRY_FAIL_IF((unsigned)params->unit >= AIRY_UNIT_COUNT, AIRY_ERR_PARAM, "unit = %d, expected 0 to %d",
+                 (int)params->unit, AIRY_UNIT_COUNT - 1);
+    AIRY_FAIL_IF(airy_unit_needs_wavelength(params->unit) && geometry->wavelength == 0, AIRY_ERR_PARAM,
+                 "unit '%s' needs a wavelength, the geometry has none", airy_unit_name(params->unit));
+    AIRY_FAIL_IF(geometry->detector.height == 0 || geometry->detector.width == 0, AIRY_ERR_PARAM,
+                 "detector '%s' has no shape", geometry->detector.name);
+    const double *r = params->radial_range, *a = params->azimuth_range;
+    if (params->has_radial_range) {
+        AIRY_FAIL_IF(!isfinite(r[0]) || !isfinite(r[1]) || !(r[0] < r[1]), AIRY_ERR_PARAM,
+                     "radial range = %g to %g %s, expected two finite values, the lower first", r[0], r[1],
+                     airy_unit_name(params->unit));
+        AIRY_FAIL_IF(params->unit == AIRY_UNIT_CHI_DEG && r[1] - r[0] > 360, AIRY_ERR_PARAM,
+                     "radial range = %g to %g deg, expected 360 deg at most", r[0], r[1]);
+    }
+    if (params->has_azimuth_range)
+        AIRY_FAIL_IF(!(fabs(a[0]) <= 720) || !(fabs(a[1]) <= 720) || a[1] - a[0] > 360, AIRY_ERR_PARAM,
+                     "azimuth range = %g to %g deg, expected values within 720 deg and 360 deg at most between them",
+                     a[0], a[1]);
+    return AIRY_OK;
+}
+
+static airy_status make_scratch(struct build *build, airy_pool *pool)
+{
+    const unsigned workers = airy_pool_size(pool);
+    AIRY_TRY(airy_memory_calloc((void **)&build->band, build->bands, sizeof *build->band, "the matrix's bands"));
+    AIRY_TRY(airy_memory_calloc((void **)&build->scratch, workers, sizeof *build->scratch, "the matrix's work space"));
+    for (; build->workers < workers; build->workers++)
+        AIRY_TRY(airy_split_scratch_create(&build->scratch[build->workers], &build->rule));
+    return AIRY_OK;
+}
+
+static void free_scratch(struct build *build)
+{
+    for (unsigned k = 0; k < build->workers; k++)
+        airy_split_scratch_free(&build->scratch[k]);
+    for (size_t b = 0; build->band && b < build->bands; b++) {
+        free(build->band[b].entries.bin);
+        free(build->band[b].entries.coef);
+    }
+    free(build->scratch);
+    free(build->band);
+}
+
+static airy_status fill_matrix(struct build *build, airy_pool *pool)
+{
+    struct airy_matrix *m = build->matrix;
+    AIRY_TRY(airy_memory_alloc((void **)&m->start, (m->pixels + 1) * sizeof *m->start));
+    airy_pool_run(pool, build->bands, find_entries, build);
+    for (size_t b = 0; b < build->bands; b++) {
+        AIRY_FAIL_IF(build->band[b].entries.failed, AIRY_ERR_MEMORY,
+                     "out of host memory after %zu entries of the matrix", m->entries);
+        build->band[b].first_entry = m->entries;
+        m->entries += build->band[b].entries.count;
+    }
+    AIRY_FAIL_IF(m->entries >= UINT32_MAX, AIRY_ERR_MEMORY,
+                 "the matrix has %zu entries, expected < 2^32: fewer bins are needed", m->entries);
+    AIRY_TRY(airy_memory_alloc((void **)&m->bin, m->entries * sizeof *m->bin));
+    AIRY_TRY(airy_memory_alloc((void **)&m->coef, m->entries * sizeof *m->coef));
+    airy_pool_run(pool, build->bands, place_entries, build);
+    m->start[m->pixels] = (uint32_t)m->entries;
+    return AIRY_OK;
+}
+
+airy_status airy_matrix_build(struct airy_matrix *matrix, struct airy_matrix_limits *limits,
+                              const airy_geometry *geometry, const airy_integrator_params *params, const uint8_t *valid,
+                              airy_pool *pool)
+{
+    AIRY_TRY(check_params(geometry, params));
+    const size_t h = geometry->detector.height, w = geometry->detector.width;
+    AIRY_FAIL_IF(h > UINT32_MAX / w, AIRY_ERR_SHAPE, "detector of %zu x %zu pixels, expected fewer than 2^32 pixels", h,
+                 w);
+    struct airy_matrix m = {.pixels = h * w, .bins = params->bins};
+    struct build build = {
+        .height = h, .bands = (h + BAND_ROWS - 1) / BAND_ROWS, .masked = params->mask, .valid = valid, .matrix = &m};
+    make_rule(&build.rule, geometry, params);
+    airy_status status = make_scratch(&build, pool);
+    if (status == AIRY_OK)
+        status = set_limits(&build, params, pool);
+    if (status == AIRY_OK)
+        status = fill_matrix(&build, pool);
+    free_scratch(&build);
+    if (status != AIRY_OK) {
+        airy_matrix_free(&m);
+        return status;
+    }
+    *matrix = m;
+    *limits = (struct airy_matrix_limits){build.rule.lower, build.rule.upper};
+    return AIRY_OK;
+}
+
+airy_status airy_matrix_by_bin(struct airy_matrix *matrix)
+{
+    if (matrix->row)
+        return AIRY_OK;
+    uint32_t *row = NULL, *pixel = NULL, *entry = NULL;
+    airy_status status = airy_memory_calloc((void **)&row, matrix->bins + 1, sizeof *row, "the matrix by bin");
+    AIRY_TRY_OR(out, status);
+    AIRY_TRY_OR(out, airy_memory_alloc((void **)&pixel, matrix->entries * sizeof *pixel));
+    AIRY_TRY_OR(out, airy_memory_alloc((void **)&entry, matrix->entries * sizeof *entry));
+    for (size_t e = 0; e < matrix->entries; e++)
+        row[matrix->bin[e] + 1]++;
+    for (size_t b = 0; b < matrix->bins; b++)
+        row[b + 1] += row[b];
+    /* Filling moves row[b] to the start of row b + 1; it is moved back below. */
+    for (size_t i = 0; i < matrix->pixels; i++)
+        for (uint32_t e = matrix->start[i]; e < matrix->start[i + 1]; e++) {
+            const uint32_t at = row[matrix->bin[e]]++;
+            pixel[at] = (uint32_t)i;
+            entry[at] = e;
+        }
+    memmove(row + 1, row, matrix->bins * sizeof *row);
+    row[0] = 0;
+    matrix->row = row;
+    matrix->pixel = pixel;
+    matrix->entry = entry;
+    return AIRY_OK;
+out:
+    free(row);
+    airy_memory_release(pixel);
+    airy_memory_release(entry);
+    return status;
+}
+
+void airy_matrix_free(struct airy_matrix *matrix)
+{
+    airy_memory_release(matrix->start);
+    airy_memory_release(matrix->bin);
+    airy_memory_release(matrix->coef);
+    free(matrix->row);
+    airy_memory_release(matrix->pixel);
+    airy_memory_release(matrix->entry);
+    *matrix = (struct airy_matrix){0};
+}

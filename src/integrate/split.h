@@ -1,0 +1,47 @@
+/* How a pixel is shared between bins: rows of pixels in, entries of the matrix out. */
+#ifndef AIRY_INTEGRATE_SPLIT_H
+#define AIRY_INTEGRATE_SPLIT_H
+
+#include "airy/integrate.h"
+#include "integrate/pose.h"
+
+/* What one splitting of one geometry needs; the limits may still be unknown while airy_split_limits runs. */
+struct airy_split_rule {
+    struct airy_pose pose;
+    airy_unit unit;
+    airy_split split;
+    bool compat, truncate;  /* truncate: towards bin 0 rather than down, compat only */
+    bool positive, angular; /* the unit cannot be negative; it is chi, with a period of 360 */
+    bool chi_zero;
+    size_t width, bins;
+    double lower, upper, delta;
+    bool closed; /* upper belongs to the last bin */
+    bool has_azimuth;
+    double azimuth_lo, azimuth_hi; /* rad, lo < hi <= lo + 2 pi */
+};
+
+/* Entries in the making: of some rows, in pixel order. */
+struct airy_entries {
+    uint32_t *bin;
+    float *coef;
+    size_t count, capacity;
+    bool failed; /* out of memory; nothing is added any more */
+};
+
+/* Work space of one thread. */
+struct airy_split_scratch {
+    double *radial[2], *chi[2];                    /* [width + 1] corners below and above a row; chi in rad */
+    double *center, *center_chi, *half, *half_chi; /* [width] */
+    double *area;                                  /* [bins + 2] */
+};
+airy_status airy_split_scratch_create(struct airy_split_scratch *scratch, const struct airy_split_rule *rule);
+void airy_split_scratch_free(struct airy_split_scratch *scratch);
+
+/* Widen [*lower, *upper] by what pixels of rows [first, last) reach; masked: not 0 = leave out, [height * width] or NULL. */
+void airy_split_limits(double *lower, double *upper, const struct airy_split_rule *rule,
+                       struct airy_split_scratch *scratch, size_t first, size_t last, const uint8_t *masked);
+/* Entries of rows [first, last); counts[i]: how many pixel i of the image has. valid: not 0 = take. */
+void airy_split_rows(struct airy_entries *entries, uint32_t *counts, const struct airy_split_rule *rule,
+                     struct airy_split_scratch *scratch, size_t first, size_t last, const uint8_t *valid);
+
+#endif
