@@ -19,6 +19,7 @@ airy_status airy_split_scratch_create(struct airy_split_scratch *scratch, const 
     *scratch = (struct airy_split_scratch){0};
     AIRY_TRY(
         airy_memory_calloc((void **)&block, 8 * corners + rule->bins + 2, sizeof *block, "the matrix's work space"));
+    scratch->block = block;
     scratch->radial[0] = block;
     scratch->radial[1] = block + corners;
     scratch->chi[0] = block + 2 * corners;
@@ -33,7 +34,7 @@ airy_status airy_split_scratch_create(struct airy_split_scratch *scratch, const 
 
 void airy_split_scratch_free(struct airy_split_scratch *scratch)
 {
-    free(scratch->radial[0]);
+    free(scratch->block);
     *scratch = (struct airy_split_scratch){0};
 }
 

@@ -30,6 +30,7 @@ struct airy_entries {
 
 /* Work space of one thread. */
 struct airy_split_scratch {
+    double *block;                                 /* holds the others */
     double *radial[2], *chi[2];                    /* [width + 1] corners below and above a row; chi in rad */
     double *center, *center_chi, *half, *half_chi; /* [width] */
     double *area;                                  /* [bins + 2] */
