@@ -18,7 +18,9 @@ airy_transpose_fn airy_bitunshuffle_avx512, airy_bitshuffle_avx512;
 airy_transpose_fn airy_bitunshuffle_vbmi;
 airy_transpose_fn airy_bitunshuffle_neon, airy_bitshuffle_neon;
 
-/* LZ4 block decoder; see struct airy_block_fns. */
-uint32_t airy_lz4_block(uint8_t *dst, size_t dst_size, const uint8_t *src, size_t src_size);
+/* LZ4 block decoders; see struct airy_block_fns. */
+typedef uint32_t airy_lz4_fn(uint8_t *dst, size_t dst_size, const uint8_t *src, size_t src_size);
+
+airy_lz4_fn airy_lz4_block_portable, airy_lz4_block_avx2, airy_lz4_block_neon;
 
 #endif
