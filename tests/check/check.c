@@ -18,6 +18,7 @@ static const struct {
     void (*run)(struct check *c);
 } families[] = {
     {"core", check_core},
+    {"opencl", check_opencl},
     {"stack", check_stack},
 };
 
