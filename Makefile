@@ -1,0 +1,38 @@
+# Everything on a fresh Debian 12 or Ubuntu 24.04:
+#   make demo    install what is missing, build, simulate a stack, integrate it, print a table, draw a plot
+#   make test    install what is missing, build, run all tests
+# Also: make (build), make install, make bundle (a folder that runs elsewhere), make clean.
+
+BUILD ?= build
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+
+.PHONY: all build demo test install bundle clean
+
+all: build
+
+build:
+	@scripts/deps.sh build
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --prefix=$(PREFIX)
+	@ninja -C $(BUILD) -j $(JOBS)
+
+demo:
+	@scripts/deps.sh build demo
+	@$(MAKE) --no-print-directory build
+	@scripts/demo.sh $(BUILD)
+
+test:
+	@scripts/deps.sh build test
+	@$(MAKE) --no-print-directory build
+	@scripts/test.sh $(BUILD)
+
+install: build
+	@meson install -C $(BUILD) --no-rebuild
+
+bundle:
+	@scripts/deps.sh build bundle
+	@$(MAKE) --no-print-directory build
+	@scripts/bundle.sh $(BUILD) bundle
+
+clean:
+	rm -rf $(BUILD) bundle demo

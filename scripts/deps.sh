@@ -1,0 +1,74 @@
+#!/bin/sh
+# Install the packages that the given goals need, those that are missing only, and say which and why.
+#   scripts/deps.sh GOAL...     goals: build demo test bundle ci
+set -eu
+
+missing=""
+need() { # PACKAGE WHY
+    dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'ok installed' || missing="$missing$1 ($2)
+"
+}
+drop() {
+    missing=$(printf '%s' "$missing" | grep -v "^$1 " || true)
+    missing="$missing
+"
+}
+
+# Not Debian or Ubuntu: the build itself names what it does not find.
+command -v dpkg-query >/dev/null 2>&1 || exit 0
+
+for goal in "$@"; do
+    case $goal in
+    build)
+        need gcc "compiler"
+        need libc6-dev "C library headers"
+        need meson "build system"
+        need ninja-build "build system"
+        need pkg-config "finds the libraries"
+        need libhdf5-dev "HDF5 files"
+        need libjansson-dev "JSON"
+        need liblz4-dev "compressing"
+        need libpng-dev "PNG pictures"
+        need opencl-c-headers "OpenCL declarations; the library itself is looked for at run time"
+        ;;
+    demo)
+        need gnuplot-nox "draws the plots"
+        ;;
+    test)
+        need pocl-opencl-icd "an OpenCL device on the CPU, to test the kernels"
+        need g++ "the headers are checked as C++ too"
+        need gnuplot-nox "draws the plots"
+        ;;
+    bundle)
+        need patchelf "makes the programs find their libraries in the bundle"
+        ;;
+    ci)
+        need clang "second compiler, kernel syntax check, fuzzers"
+        need clang-format "layout check"
+        need clang-tidy "static checks"
+        need libclang-rt-14-dev "sanitizers of clang"
+        ;;
+    *)
+        echo "scripts/deps.sh: unknown goal '$goal'; expected build, demo, test, bundle or ci" >&2
+        exit 2
+        ;;
+    esac
+done
+[ -n "$missing" ] || exit 0
+
+# pkgconf stands in for pkg-config on newer systems; another clang than 14 brings its runtime under another name.
+! command -v pkg-config >/dev/null 2>&1 || drop pkg-config
+! { command -v clang && ! command -v clang-14; } >/dev/null 2>&1 || drop libclang-rt-14-dev
+packages=$(printf '%s' "$missing" | sed -n 's/ .*//p' | tr '\n' ' ')
+[ -n "$(printf '%s' "$packages" | tr -d ' ')" ] || exit 0
+
+echo "These packages are missing and will be installed:" >&2
+printf '%s' "$missing" | sed -n 's/./  &/p' >&2
+sudo=""
+if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null 2>&1 || { echo "run this as root: apt-get install $packages" >&2; exit 1; }
+    sudo=sudo
+fi
+$sudo apt-get update -qq
+# shellcheck disable=SC2086
+$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null

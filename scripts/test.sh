@@ -1,0 +1,10 @@
+#!/bin/sh
+# Run the tests of a build folder and print the count. The TAP of every program is in BUILD/meson-logs/testlog.txt.
+#   scripts/test.sh BUILD [arguments of meson test, such as --suite core]
+# Last line: N passed, N failed, N skipped.
+build=$1
+shift
+meson test -C "$build" --no-rebuild --print-errorlogs --num-processes "${JOBS:-$(nproc)}" "$@"
+status=$?
+scripts/count.sh "$build/meson-logs/testlog.txt"
+exit $status
