@@ -1,0 +1,369 @@
+/* Azimuthal integration on the CPU: prepare, and the slices of a wave of frames. */
+#include "cpu/cpu_integrate.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/size.h"
+#include "core/objects.h"
+
+/* Scratch of a wave that grows with its frames; one group is always taken. */
+#define WAVE_BYTES ((size_t)128 << 20)
+/* Frames of a wave: enough for the threads of a large machine to stay busy with 64 slices of each group. */
+#define WAVE_FRAMES 64
+/* Larger blocks would be decoded again and again by the slices that they cover; the front decodes such frames. */
+#define MAX_BLOCK_BYTES 65536u
+
+static const double zeros[AIRY_TILE]; /* the tile of a lane without a frame, of any dtype */
+
+static airy_status prepare(airy_integrator *integrator)
+{
+    struct airy_cpu_matrix *matrix = NULL;
+    uint64_t bytes = 0;
+    const airy_integrator_params *params = &integrator->params;
+    if (params->compat == AIRY_COMPAT_PYFAI && params->error_model == AIRY_ERROR_MODEL_AZIMUTHAL &&
+        !integrator->matrix.row)
+        AIRY_TRY(airy_matrix_by_bin(&integrator->matrix));
+    AIRY_TRY(airy_cpu_matrix_make(&matrix, &bytes, integrator));
+    integrator->state = matrix;
+    integrator->state_bytes = bytes;
+    integrator->engine = airy_integrate_kernels()->engine;
+    return AIRY_OK;
+}
+
+static void release(airy_integrator *integrator)
+{
+    struct airy_cpu_matrix *matrix = integrator->state;
+    airy_cpu_matrix_free(&matrix);
+    integrator->state = NULL;
+}
+
+static void make_rules(struct airy_raw_rules *rules, const airy_pixel_test *test, airy_dtype dtype)
+{
+    const unsigned bits = (unsigned)airy_dtype_size(dtype) * 8;
+    const bool is_signed = airy_dtype_is_signed(dtype);
+    memset(rules, 0, sizeof(*rules));
+    rules->float_lo = test->float_lo;
+    rules->float_hi = test->float_hi;
+    rules->float_saturation = test->float_saturation;
+    rules->saturation = test->saturation;
+    if (airy_dtype_is_float(dtype))
+        return;
+    const int64_t least = is_signed ? -((int64_t)1 << (bits - 1)) : 0;
+    const int64_t most = ((int64_t)1 << (is_signed ? bits - 1 : bits)) - 1;
+    const int64_t lo = test->lo > least ? test->lo : least, hi = test->hi < most ? test->hi : most;
+    rules->has_interval = lo <= hi;
+    rules->suspicious = is_signed ? (uint64_t)1 << 31 : (uint64_t)1 << 32;
+    if (rules->has_interval) {
+        rules->lo = (uint32_t)lo;
+        rules->span = (uint32_t)(hi - lo);
+        if (lo < 0 && hi >= 0)
+            rules->suspicious = 0;
+        else if (rules->lo < rules->suspicious)
+            rules->suspicious = rules->lo;
+    }
+    if (test->saturation < 0)
+        rules->suspicious = 0;
+    else if ((uint64_t)test->saturation < rules->suspicious)
+        rules->suspicious = (uint64_t)test->saturation;
+}
+
+/* Pixels [first, end) of a frame in a batch to dst; the frame's status. block: MAX_BLOCK_BYTES twice. */
+static uint32_t decode_window(const struct airy_integrate_job *job, size_t frame, size_t first, size_t end,
+                              uint8_t *dst, uint8_t *block)
+{
+    const airy_block_layout *layout = &job->plan->chunks.layout;
+    const airy_block *table = job->table + frame * layout->blocks;
+    const uint64_t from = first * job->elem_size, to = end * job->elem_size;
+    uint64_t b = from / layout->block_bytes;
+    if (b > layout->full_blocks)
+        b = layout->full_blocks;
+    for (; b < layout->blocks; b++) {
+        const uint64_t start = airy_block_start(*layout, (uint32_t)b);
+        const uint64_t stop = start + airy_block_decoded_bytes(*layout, (uint32_t)b);
+        if (start >= to)
+            break;
+        if (stop <= from)
+            continue;
+        const bool inside = start >= from && stop <= to;
+        const uint32_t reason = airy_block_decode(inside ? dst + (start - from) : block, layout, (uint32_t)b, table[b],
+                                                  job->bytes, block + MAX_BLOCK_BYTES);
+        if (reason != AIRY_STATUS_GOOD)
+            return (uint32_t)b << 3 | reason;
+        if (!inside) {
+            const uint64_t lo = start > from ? start : from, hi = stop < to ? stop : to;
+            memcpy(dst + (lo - from), block + (lo - start), hi - lo);
+        }
+    }
+    return AIRY_STATUS_GOOD;
+}
+
+/* One task: a slice of a group's frames. */
+struct slice_task {
+    const struct airy_integrate_job *job;
+    const struct airy_frame_group *group;
+    const struct airy_slice *slice;
+    struct airy_slice_result *result[AIRY_MAX_LANES];
+    struct airy_raw_stats unused;          /* of the second pass */
+    uint8_t *buffer;                       /* [lanes][lane_size], then two blocks */
+    const uint8_t *window[AIRY_MAX_LANES]; /* pixels of the window, NULL: no frame, or a bad one */
+    struct airy_lanes lanes;
+};
+
+static void load_window(struct slice_task *task, size_t first, size_t end)
+{
+    const struct airy_integrate_job *job = task->job;
+    for (unsigned l = 0; l < task->group->count; l++) {
+        const size_t frame = job->wave_first + task->group->first + l;
+        uint8_t *buffer = task->buffer + l * job->lane_size;
+        task->window[l] = NULL;
+        if (task->result[l]->status != AIRY_STATUS_GOOD)
+            continue;
+        if (job->pixels) {
+            task->window[l] = job->pixels + (frame * job->integrator->pixels + first) * job->elem_size;
+            continue;
+        }
+        task->result[l]->status =
+            decode_window(job, frame, first, end, buffer, task->buffer + job->lanes * job->lane_size);
+        if (task->result[l]->status == AIRY_STATUS_GOOD)
+            task->window[l] = buffer;
+    }
+}
+
+/* Pixels [first, first + count), at most a tile, of one lane: looked through and cleaned. Returns whether any is not 0. */
+static bool load_tile(struct slice_task *task, unsigned l, size_t window_first)
+{
+    const struct airy_integrate_job *job = task->job;
+    struct airy_lanes *lanes = &task->lanes;
+    const size_t at = lanes->first - window_first, size = lanes->count * job->elem_size;
+    const uint16_t *valid = job->matrix->valid + lanes->first / AIRY_GROUP;
+    const uint8_t *pixels = task->window[l] + at * job->elem_size;
+    uint8_t *buffer = task->buffer + l * job->lane_size + (job->pixels ? 0 : at * job->elem_size);
+    struct airy_slice_result *result = task->result[l];
+    struct airy_raw_stats *stats = job->second ? &task->unused : &result->stats;
+    bool zero = false;
+    if (lanes->count % AIRY_GROUP != 0) {
+        if (pixels != buffer)
+            memcpy(buffer, pixels, size);
+        memset(buffer + size, 0, (AIRY_GROUP - lanes->count % AIRY_GROUP) * job->elem_size);
+        pixels = buffer;
+    }
+    lanes->pixels[l] = pixels;
+    if (job->raw->scan(stats, &zero, pixels, valid, lanes->count, &job->rules))
+        return !zero;
+    if (pixels != buffer)
+        memcpy(buffer, pixels, size);
+    lanes->pixels[l] = buffer;
+    uint16_t *bits = job->invalid + (task->group->first + l) * job->matrix->groups;
+    if (!result->marked) {
+        const size_t groups = (task->slice->pixels + AIRY_GROUP - 1) / AIRY_GROUP;
+        memset(bits + task->slice->pixel / AIRY_GROUP, 0, groups * sizeof(*bits));
+        result->marked = true;
+    }
+    lanes->invalid[l] = bits + lanes->first / AIRY_GROUP;
+    job->raw->clean(stats, buffer, bits + lanes->first / AIRY_GROUP, valid, lanes->count, &job->rules);
+    return true;
+}
+
+static void sum_tile(struct slice_task *task, size_t window_first)
+{
+    const struct airy_integrate_job *job = task->job;
+    const struct airy_sum_fns *fns = task->group->lanes == 1 ? &job->raw->single : &job->raw->wide;
+    struct airy_lanes *lanes = &task->lanes;
+    bool nonzero = false;
+    for (unsigned l = 0; l < task->group->lanes; l++) {
+        lanes->pixels[l] = zeros;
+        lanes->invalid[l] = NULL;
+        if (l < task->group->count && task->window[l])
+            nonzero |= load_tile(task, l, window_first);
+    }
+    if (job->second)
+        fns->second(lanes);
+    else if (nonzero)
+        fns->sum(lanes);
+}
+
+static void sum_slice(void *arg, size_t index, unsigned worker)
+{
+    const struct airy_integrate_job *job = arg;
+    const struct airy_frame_group *group = &job->group[index % job->groups];
+    const struct airy_slice *slice = &job->matrix->slice[index / job->groups];
+    const size_t row = group->lanes * (size_t)job->planes;
+    const size_t end = slice->pixel + slice->pixels;
+    struct slice_task task = {.job = job, .group = group, .slice = slice};
+    task.buffer = job->worker + worker * job->worker_size;
+    task.lanes = (struct airy_lanes){.integrator = job->integrator,
+                                     .matrix = job->matrix,
+                                     .slice = slice,
+                                     .sums = group->partials + slice->row * row,
+                                     .poisson = job->planes == 2};
+    if (job->second)
+        task.lanes.means = job->means + group->first * job->integrator->bins;
+    memset(task.lanes.sums, 0, (slice->bin_count + AIRY_MAX_PER_PIXEL) * row * sizeof(double));
+    for (unsigned l = 0; l < group->count; l++) {
+        const size_t frame = group->first + l;
+        task.result[l] = &job->results[frame * job->matrix->slices + index / job->groups];
+        if (job->second)
+            continue;
+        memset(task.result[l], 0, sizeof(*task.result[l]));
+        task.result[l]->status = job->status ? job->status[job->wave_first + frame] : AIRY_STATUS_GOOD;
+    }
+    for (size_t window = slice->pixel; window < end; window += job->window) {
+        const size_t window_end = airy_min_size(window + job->window, end);
+        load_window(&task, window, window_end);
+        for (size_t first = window; first < window_end; first += AIRY_TILE) {
+            task.lanes.first = first;
+            task.lanes.count = airy_min_size(AIRY_TILE, window_end - first);
+            sum_tile(&task, window);
+        }
+    }
+}
+
+/* Cut the wave's frames in groups: full ones, then what is left together if that is worth it, else one by one. */
+static void make_groups(struct airy_integrate_job *job)
+{
+    double *partials = job->partials;
+    job->groups = 0;
+    for (size_t first = 0; first < job->wave_frames;) {
+        struct airy_frame_group *group = &job->group[job->groups++];
+        const size_t left = job->wave_frames - first;
+        group->first = first;
+        group->count = left >= job->kernels->worth ? (unsigned)airy_min_size(left, job->lanes) : 1;
+        group->lanes = group->count > 1 ? job->lanes : 1;
+        group->partials = partials;
+        partials += job->matrix->rows * job->planes * group->lanes;
+        first += group->count;
+    }
+}
+
+static void run_wave(struct airy_integrate_job *job)
+{
+    airy_device *device = job->integrator->device;
+    const bool azimuthal = job->integrator->params.error_model == AIRY_ERROR_MODEL_AZIMUTHAL;
+    const double bytes = (double)(job->wave_frames * job->integrator->pixels * job->elem_size);
+    make_groups(job);
+    job->second = false;
+    airy_profile_loop(device, "integrate_blocks", bytes, job->groups * job->matrix->slices, sum_slice, job);
+    airy_integrate_merge_wave(job);
+    airy_integrate_finish_wave(job);
+    if (!azimuthal)
+        return;
+    if (job->integrator->params.compat == AIRY_COMPAT_PYFAI) {
+        airy_integrate_recur_wave(job);
+        return;
+    }
+    airy_integrate_mean_wave(job);
+    job->second = true;
+    airy_profile_loop(device, "integrate_variance", bytes, job->groups * job->matrix->slices, sum_slice, job);
+    airy_integrate_merge_wave(job);
+}
+
+/* Pixels decoded at a time: whole blocks where their size allows it. */
+static size_t choose_window(const struct airy_integrate_job *job)
+{
+    if (job->pixels)
+        return AIRY_TILE;
+    const size_t block = job->plan->chunks.layout.block_bytes / job->elem_size;
+    if (block != 0 && AIRY_TILE % block == 0)
+        return AIRY_TILE;
+    if (block > AIRY_TILE && AIRY_SLICE_STEP % block == 0)
+        return block;
+    return AIRY_SLICE_STEP;
+}
+
+/* Sizes below are bounded by pixels, bins and 64 frames of an integrator that exists, far below the range of size_t. */
+static airy_status take_scratch(struct airy_integrate_job *job, airy_queue *queue)
+{
+    const struct airy_cpu_matrix *m = job->matrix;
+    const size_t row = job->planes * sizeof(double);
+    const bool azimuthal = job->integrator->params.error_model == AIRY_ERROR_MODEL_AZIMUTHAL;
+    job->lanes = job->kernels->lanes;
+    if (m->rows * row * job->lanes > WAVE_BYTES)
+        job->lanes = 1;
+    const size_t partials = airy_align_up(m->rows * row, 64);
+    const size_t means = azimuthal ? airy_align_up(job->integrator->bins * sizeof(double), 64) : 0;
+    const size_t results = airy_align_up(m->slices * sizeof(struct airy_slice_result), 64);
+    const size_t invalid = airy_align_up(m->groups * sizeof(uint16_t), 64);
+    const size_t one = partials + means + results + invalid;
+    size_t wave = airy_min_size(WAVE_FRAMES, WAVE_BYTES / one) / job->lanes * job->lanes;
+    wave = airy_min_size(airy_max_size(wave, job->lanes), airy_align_up(job->frames, job->lanes));
+    airy_buffer *buffer = NULL;
+    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, wave * one, &buffer));
+    uint8_t *at = buffer->handle;
+    job->partials = (double *)at;
+    job->means = azimuthal ? (double *)(at + wave * partials) : NULL;
+    job->results = (struct airy_slice_result *)(at + wave * (partials + means));
+    job->invalid = (uint16_t *)(at + wave * (partials + means + results));
+    job->wave_frames = wave;
+
+    /* Lanes a line apart from a multiple of the page: else all of them would fall into the same sets of the cache. */
+    job->window = choose_window(job);
+    job->lane_size = airy_align_up(job->window * job->elem_size, 64) + 64;
+    const size_t blocks = job->pixels ? 0 : 2 * (size_t)MAX_BLOCK_BYTES;
+    const size_t tiles = job->lanes * job->lane_size + blocks;
+    job->worker_size = airy_align_up(airy_max_size(tiles, airy_integrate_merge_scratch(job)), 4096);
+    const unsigned workers = airy_pool_size(queue->device->pool);
+    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_BLOCKS, workers * job->worker_size, &buffer));
+    job->worker = buffer->handle;
+    return AIRY_OK;
+}
+
+static airy_status run_job(airy_queue *queue, struct airy_integrate_job *job)
+{
+    const struct airy_integrate_plan *plan = job->plan;
+    job->integrator = plan->integrator;
+    job->matrix = plan->integrator->state;
+    job->kernels = airy_integrate_kernels();
+    job->raw = &job->kernels->raw[job->dtype];
+    job->elem_size = airy_dtype_size(job->dtype);
+    job->planes = plan->integrator->params.error_model == AIRY_ERROR_MODEL_POISSON ? 2 : 1;
+    job->sums = airy_array_address(plan->sums);
+    job->stats = airy_array_address(plan->stats);
+    assert(job->raw->scan);
+    make_rules(&job->rules, &plan->test, job->dtype);
+    AIRY_TRY(take_scratch(job, queue));
+    const size_t wave = job->wave_frames;
+    for (job->wave_first = 0; job->wave_first < job->frames; job->wave_first += wave) {
+        job->wave_frames = airy_min_size(wave, job->frames - job->wave_first);
+        run_wave(job);
+    }
+    return AIRY_OK;
+}
+
+static airy_status integrate(airy_queue *queue, const struct airy_integrate_plan *plan)
+{
+    struct airy_integrate_job job = {.plan = plan,
+                                     .dtype = plan->frames->dtype,
+                                     .frames = plan->frames->shape[0],
+                                     .pixels = airy_array_address(plan->frames),
+                                     .status = plan->status ? airy_array_address(plan->status) : NULL};
+    return run_job(queue, &job);
+}
+
+static bool takes_chunks(const struct airy_integrate_plan *plan)
+{
+    const airy_block_layout *layout = &plan->chunks.layout;
+    return plan->integrator->params.error_model != AIRY_ERROR_MODEL_AZIMUTHAL &&
+           layout->block_bytes <= MAX_BLOCK_BYTES && layout->block_bytes % airy_dtype_size(plan->chunks.dtype) == 0;
+}
+
+static airy_status integrate_chunks(airy_queue *queue, const struct airy_integrate_plan *plan)
+{
+    const uint8_t *bytes = airy_array_address(plan->chunks.bytes);
+    struct airy_integrate_job job = {.plan = plan,
+                                     .dtype = plan->chunks.dtype,
+                                     .frames = plan->chunks.frames,
+                                     .table = (const airy_block *)bytes,
+                                     .bytes = bytes};
+    return run_job(queue, &job);
+}
+
+const struct airy_integrate_fns airy_integrate_cpu = {
+    .prepare = prepare,
+    .release = release,
+    .integrate = integrate,
+    .takes_chunks = takes_chunks,
+    .integrate_chunks = integrate_chunks,
+};

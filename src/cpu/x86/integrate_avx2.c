@@ -1,0 +1,194 @@
+/* Eight frames in lanes: AVX2 and FMA. */
+#include <immintrin.h>
+
+#define LANES            8
+#define SUFFIX(f, dtype) f##_##dtype##_avx2
+#include "cpu/integrate_tmpl_dtypes.c"
+
+/* 8 pixels from pixel i on, in 32 bits each. */
+static AIRY_ALWAYS_INLINE __m256i load8(const void *pixels, size_t i, const airy_dtype dtype)
+{
+    switch (dtype) {
+    case AIRY_DTYPE_U8:
+        return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)((const uint8_t *)pixels + i)));
+    case AIRY_DTYPE_I8:
+        return _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)((const int8_t *)pixels + i)));
+    case AIRY_DTYPE_U16:
+        return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)((const uint16_t *)pixels + i)));
+    case AIRY_DTYPE_I16:
+        return _mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)((const int16_t *)pixels + i)));
+    default:
+        return _mm256_loadu_si256((const __m256i *)((const uint32_t *)pixels + i));
+    }
+}
+
+/* u32 goes through i32: minus 2^31, exact, and back. */
+static AIRY_ALWAYS_INLINE __m256d to_double(const uint32_t *x, const airy_dtype dtype)
+{
+    const __m128i v = _mm_load_si128((const __m128i *)x);
+    if (dtype == AIRY_DTYPE_F32)
+        return _mm256_cvtps_pd(_mm_castsi128_ps(v));
+    if (dtype == AIRY_DTYPE_U32)
+        return _mm256_add_pd(_mm256_cvtepi32_pd(v), _mm256_set1_pd(0x1p31));
+    return _mm256_cvtepi32_pd(v);
+}
+
+/* r[f] = 8 pixels of frame f, to out[p] = pixel p of 8 frames. */
+static AIRY_ALWAYS_INLINE void transpose8(uint32_t out[8][8], const __m256i r[8])
+{
+    __m256i t[8], u[8];
+    for (int i = 0; i < 4; i++) {
+        t[2 * i] = _mm256_unpacklo_epi32(r[2 * i], r[2 * i + 1]);
+        t[2 * i + 1] = _mm256_unpackhi_epi32(r[2 * i], r[2 * i + 1]);
+    }
+    for (int i = 0; i < 2; i++) {
+        u[4 * i] = _mm256_unpacklo_epi64(t[4 * i], t[4 * i + 2]);
+        u[4 * i + 1] = _mm256_unpackhi_epi64(t[4 * i], t[4 * i + 2]);
+        u[4 * i + 2] = _mm256_unpacklo_epi64(t[4 * i + 1], t[4 * i + 3]);
+        u[4 * i + 3] = _mm256_unpackhi_epi64(t[4 * i + 1], t[4 * i + 3]);
+    }
+    for (int i = 0; i < 4; i++) {
+        _mm256_store_si256((__m256i *)out[i], _mm256_permute2x128_si256(u[i], u[i + 4], 0x20));
+        _mm256_store_si256((__m256i *)out[i + 4], _mm256_permute2x128_si256(u[i], u[i + 4], 0x31));
+    }
+}
+
+static AIRY_ALWAYS_INLINE void add_entry(double *row, __m256d w, __m256d x0, __m256d x1)
+{
+    _mm256_store_pd(row, _mm256_fmadd_pd(w, x0, _mm256_load_pd(row)));
+    _mm256_store_pd(row + 4, _mm256_fmadd_pd(w, x1, _mm256_load_pd(row + 4)));
+}
+
+/* A compact group of 16 pixels, in two halves. */
+static AIRY_ALWAYS_INLINE void sum_group(const struct airy_lanes *t, size_t group, const airy_dtype dtype,
+                                         const unsigned per_pixel, const bool poisson)
+{
+    const size_t step = poisson ? 16 : 8;
+    const __m256d one = _mm256_set1_pd(1.0);
+    _Alignas(32) uint32_t x[8][8];
+    for (size_t half = group * AIRY_GROUP; half < (group + 1) * AIRY_GROUP; half += 8) {
+        const uint16_t *bin = t->matrix->bin + t->first + half;
+        const float *weight = t->matrix->weight + (t->first + half) * per_pixel;
+        __m256i r[8], any = _mm256_setzero_si256();
+        for (int l = 0; l < 8; l++) {
+            r[l] = load8(t->pixels[l], half, dtype);
+            any = _mm256_or_si256(any, r[l]);
+        }
+        if (_mm256_testz_si256(any, any))
+            continue;
+        for (int l = 0; l < 8 && dtype == AIRY_DTYPE_U32; l++)
+            r[l] = _mm256_xor_si256(r[l], _mm256_set1_epi32(INT32_MIN));
+        transpose8(x, r);
+        for (int k = 0; k < 8; k++) {
+            const __m256d x0 = to_double(x[k], dtype), x1 = to_double(x[k] + 4, dtype);
+            double *row = t->sums + bin[k] * step;
+            __m256d above0 = one, above1 = one;
+            if (poisson) {
+                above0 = _mm256_sub_pd(_mm256_max_pd(x0, one), one);
+                above1 = _mm256_sub_pd(_mm256_max_pd(x1, one), one);
+            }
+            for (unsigned e = 0; e < per_pixel; e++) {
+                const __m256d w = _mm256_cvtps_pd(_mm_set1_ps(weight[(unsigned)k * per_pixel + e]));
+                add_entry(row + e * step, w, x0, x1);
+                if (poisson)
+                    add_entry(row + e * step + 8, _mm256_mul_pd(w, w), above0, above1);
+            }
+        }
+    }
+}
+
+#define FAST(f, dtype) f##_fast_##dtype##_avx2
+#include "cpu/integrate_fast.h"
+AIRY_SUM_FAST(u8, AIRY_DTYPE_U8)
+AIRY_SUM_FAST(i8, AIRY_DTYPE_I8)
+AIRY_SUM_FAST(u16, AIRY_DTYPE_U16)
+AIRY_SUM_FAST(i16, AIRY_DTYPE_I16)
+AIRY_SUM_FAST(u32, AIRY_DTYPE_U32)
+AIRY_SUM_FAST(i32, AIRY_DTYPE_I32)
+AIRY_SUM_FAST(f32, AIRY_DTYPE_F32)
+
+static AIRY_ALWAYS_INLINE __m256i expand_bits(unsigned bits)
+{
+    const __m256i each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), each), each);
+}
+
+static AIRY_ALWAYS_INLINE uint32_t largest_of(__m256i v)
+{
+    _Alignas(32) uint32_t each[8];
+    uint32_t largest = 0;
+    _mm256_store_si256((__m256i *)each, v);
+    for (int i = 0; i < 8; i++)
+        largest = each[i] > largest ? each[i] : largest;
+    return largest;
+}
+
+static AIRY_ALWAYS_INLINE bool scan_int(struct airy_raw_stats *stats, bool *zero, const void *pixels,
+                                        const uint16_t *valid, size_t count, const struct airy_raw_rules *rules,
+                                        const airy_dtype dtype, bool *wide)
+{
+    __m256i max[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()}, total[2] = {max[0], max[0]};
+    unsigned counts = 0;
+    for (size_t i = 0; i < count; i += AIRY_GROUP) {
+        const unsigned bits = valid[i / AIRY_GROUP];
+        counts |= bits;
+        if (bits == 0)
+            continue;
+        __m256i x[2] = {load8(pixels, i, dtype), load8(pixels, i + 8, dtype)};
+        if (bits != 0xffff) {
+            x[0] = _mm256_and_si256(x[0], expand_bits(bits));
+            x[1] = _mm256_and_si256(x[1], expand_bits(bits >> 8));
+        }
+        for (int h = 0; h < 2; h++) {
+            max[h] = _mm256_max_epu32(max[h], x[h]);
+            total[h] = _mm256_add_epi32(total[h], x[h]);
+        }
+    }
+    const uint32_t largest = largest_of(_mm256_max_epu32(max[0], max[1]));
+    if (largest >= rules->suspicious)
+        return false;
+    *wide = largest >= AIRY_SCAN_LIMIT;
+    if (*wide)
+        return true;
+    _Alignas(32) uint32_t each[16];
+    _mm256_store_si256((__m256i *)each, total[0]);
+    _mm256_store_si256((__m256i *)(each + 8), total[1]);
+    for (int k = 0; k < 16; k++)
+        stats->total += each[k];
+    if (counts)
+        airy_raw_stats_max(stats, (double)largest);
+    *zero = largest == 0;
+    return true;
+}
+
+AIRY_SCAN_FAST(u8, AIRY_DTYPE_U8)
+AIRY_SCAN_FAST(i8, AIRY_DTYPE_I8)
+AIRY_SCAN_FAST(u16, AIRY_DTYPE_U16)
+AIRY_SCAN_FAST(i16, AIRY_DTYPE_I16)
+AIRY_SCAN_FAST(u32, AIRY_DTYPE_U32)
+AIRY_SCAN_FAST(i32, AIRY_DTYPE_I32)
+
+/* Cleaning stays with the plain loop, which the compiler turns into vectors. */
+#define RAW_FAST(dtype)                                                                                                \
+    {                                                                                                                  \
+        .wide = {sum_fast_##dtype##_avx2, second_wide_##dtype##_avx2},                                                 \
+        .single = {sum_single_##dtype##_avx2, second_single_##dtype##_avx2}, .scan = scan_fast_##dtype##_avx2,         \
+        .clean = clean_##dtype##_avx2                                                                                  \
+    }
+
+const struct airy_integrate_kernels airy_integrate_avx2 = {
+    .lanes = LANES,
+    .worth = 3,
+    .engine = "by pixel, 8 frames in lanes (AVX2)",
+    .raw = {[AIRY_DTYPE_U8] = RAW_FAST(u8),
+            [AIRY_DTYPE_I8] = RAW_FAST(i8),
+            [AIRY_DTYPE_U16] = RAW_FAST(u16),
+            [AIRY_DTYPE_I16] = RAW_FAST(i16),
+            [AIRY_DTYPE_U32] = RAW_FAST(u32),
+            [AIRY_DTYPE_I32] = RAW_FAST(i32),
+            [AIRY_DTYPE_F32] = {.wide = {sum_fast_f32_avx2, second_wide_f32_avx2},
+                                .single = {sum_single_f32_avx2, second_single_f32_avx2},
+                                .scan = scan_f32_avx2,
+                                .clean = clean_f32_avx2},
+            [AIRY_DTYPE_F64] = AIRY_RAW_FNS(f64_avx2)},
+};
