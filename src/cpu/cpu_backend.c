@@ -14,6 +14,7 @@
 #include "codec/codec_fns.h"
 #include "core/backend.h"
 #include "cpu/cpu_copy.h"
+#include "integrate/integrate_fns.h"
 
 /* From this size on memory is asked for only after a look at what is left, and made present piece by piece. */
 static const size_t large_block = (size_t)4 << 20, touch_piece = (size_t)16 << 20;
@@ -235,4 +236,5 @@ const struct airy_backend airy_backend_cpu = {
     .copy = copy,
     .fill = fill,
     .codec = &airy_codec_cpu,
+    .integrate = &airy_integrate_cpu,
 };
