@@ -57,9 +57,10 @@ AIRY_API size_t airy_array_size(const airy_array *array);         /**< bytes of 
 AIRY_API airy_status airy_array_push(airy_queue *queue, airy_array *array, const void *data, size_t size);
 /** Device to host. Asynchronous when data lies in airy_host memory; otherwise done when it returns. */
 AIRY_API airy_status airy_array_pull(airy_queue *queue, void *data, size_t size, const airy_array *array);
-/** Device to device: same device, shape and dtype. Source and destination must not overlap. */
+/** Device to device: same device, shape and dtype. AIRY_ERR_PARAM where source and destination overlap. */
 AIRY_API airy_status airy_array_copy(airy_queue *queue, airy_array *dst, const airy_array *src);
-/** Every element becomes value, converted to the dtype (AIRY_ERR_PARAM where it does not fit exactly in an integer). */
+/** Every element becomes value, converted to the dtype (AIRY_ERR_PARAM where an integer does not hold it exactly, or it is
+ *  finite and beyond float32). */
 AIRY_API airy_status airy_array_fill(airy_queue *queue, airy_array *array, double value);
 /**
  * Like NumPy: shape, dtype, device, then the values, shortened to the first and last three of an axis longer than six

@@ -188,6 +188,38 @@ bool airy_array_is_tight(const airy_array *array)
     return true;
 }
 
+/* First byte of row number `row`, rows counted over all axes but the last; ascending with row. */
+static size_t row_start(const airy_array *a, size_t row)
+{
+    size_t at = 0;
+    for (int i = a->ndim - 2; i >= 0; i--) {
+        at += row % a->shape[i] * a->pitch[i];
+        row /= a->shape[i];
+    }
+    return a->offset + at * airy_dtype_size(a->dtype);
+}
+
+bool airy_array_overlaps(const airy_array *a, const airy_array *b)
+{
+    if (a->buffer != b->buffer)
+        return false;
+    const size_t a_run = a->shape[a->ndim - 1] * airy_dtype_size(a->dtype), a_rows = airy_array_size(a) / a_run;
+    const size_t b_run = b->shape[b->ndim - 1] * airy_dtype_size(b->dtype), b_rows = airy_array_size(b) / b_run;
+    if (row_start(a, a_rows - 1) + a_run <= b->offset || row_start(b, b_rows - 1) + b_run <= a->offset)
+        return false;
+    /* Both lists of rows ascend: leave behind whichever row ends first. */
+    for (size_t i = 0, j = 0; i < a_rows && j < b_rows;) {
+        const size_t a_start = row_start(a, i), b_start = row_start(b, j);
+        if (a_start + a_run <= b_start)
+            i++;
+        else if (b_start + b_run <= a_start)
+            j++;
+        else
+            return true;
+    }
+    return false;
+}
+
 void *airy_array_address(const airy_array *array)
 {
     assert(array->buffer->device->backend == &airy_backend_cpu);
@@ -243,6 +275,8 @@ airy_status airy_array_copy(airy_queue *queue, airy_array *dst, const airy_array
     AIRY_FAIL_IF(dst->ndim != src->ndim || memcmp(dst->shape, src->shape, (size_t)dst->ndim * sizeof(size_t)) != 0,
                  AIRY_ERR_SHAPE, "copy: dst is %s, src is %s", airy_array_describe(dst, a),
                  airy_array_describe(src, b));
+    AIRY_FAIL_IF(airy_array_overlaps(dst, src), AIRY_ERR_PARAM, "copy: dst and src, both %s, overlap",
+                 airy_array_describe(dst, a));
     return queue->device->backend->copy(queue, dst, src);
 }
 

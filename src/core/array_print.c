@@ -85,36 +85,37 @@ struct float_style {
     int decimals;
 };
 
-/* Decimals after which nothing changes up to DIGITS of them. */
-static int count_decimals(double v, bool exponent)
+/* The fewest decimals that give the value back in its dtype; DIGITS, less zeros at the end, where more were needed. */
+static int count_decimals(double v, airy_dtype dtype, bool exponent)
 {
     char text[400];
-    snprintf(text, sizeof(text), exponent ? "%.*e" : "%.*f", DIGITS, v);
+    for (int n = 0; n <= DIGITS; n++) {
+        snprintf(text, sizeof(text), exponent ? "%.*e" : "%.*f", n, v);
+        if (dtype == AIRY_DTYPE_F32 ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v)
+            return n;
+    }
     const char *point = strchr(text, '.');
-    int n = 0;
-    for (int i = 1; point && i <= DIGITS; i++)
-        if (point[i] != '0')
-            n = i;
-    return n;
+    int used = DIGITS;
+    while (used > 0 && point && point[used] == '0')
+        used--;
+    return used;
 }
 
 /* NumPy's rule: exponents from 1e8 on, below 1e-4, or when the values span more than a factor of 1000. */
 static struct float_style choose_style(const struct shown *s)
 {
     double low = INFINITY, high = 0;
-    bool fraction = false;
     for (size_t i = 0; i < s->count; i++) {
         const double v = fabs(read_float(s, i));
         if (!isfinite(v) || v == 0)
             continue;
         low = v < low ? v : low;
         high = v > high ? v : high;
-        fraction = fraction || v != floor(v);
     }
-    struct float_style style = {.exponent = high >= 1e8 || low < 1e-4 || (fraction && high / low > 1000)};
+    struct float_style style = {.exponent = high >= 1e8 || low < 1e-4 || high / low > 1000};
     for (size_t i = 0; i < s->count; i++) {
         const double v = read_float(s, i);
-        const int n = isfinite(v) ? count_decimals(v, style.exponent) : 0;
+        const int n = isfinite(v) ? count_decimals(v, s->dtype, style.exponent) : 0;
         style.decimals = n > style.decimals ? n : style.decimals;
     }
     return style;
@@ -133,6 +134,21 @@ static void write_value(char text[TEXT_SIZE], const struct shown *s, size_t i, s
         snprintf(text, TEXT_SIZE, v < 0 ? "-inf" : "inf");
     else
         snprintf(text, TEXT_SIZE, style.exponent ? "%#.*e" : "%#.*f", style.decimals, v);
+    /* Without an exponent NumPy writes blanks for zeros at the end. */
+    for (size_t n = strlen(text); isfinite(v) && !style.exponent && n > 0 && text[n - 1] == '0'; n--)
+        text[n - 1] = ' ';
+}
+
+/* Between two neighbours on an axis: a blank on the last, else as many new lines as axes are closed, and their indent. */
+static void print_gap(FILE *file, const struct shown *s, int axis)
+{
+    if (axis == s->ndim - 1) {
+        fputc(' ', file);
+        return;
+    }
+    for (int n = axis; n < s->ndim - 1; n++)
+        fputc('\n', file);
+    fprintf(file, "%*s", axis + 1, "");
 }
 
 /* The values from element `at` on, axis by axis, with NumPy's brackets. */
@@ -144,20 +160,13 @@ static size_t print_axis(FILE *file, const struct shown *s, int axis, size_t at,
         fprintf(file, "%*s", width, text);
         return at + 1;
     }
-    const bool last = axis == s->ndim - 1;
     fputc('[', file);
     for (size_t i = 0; i < s->shape[axis]; i++) {
-        if (i > 0 && last)
-            fputc(' ', file);
-        for (int n = axis; i > 0 && !last && n < s->ndim - 1; n++)
-            fputc('\n', file);
-        if (i > 0 && !last)
-            fprintf(file, "%*s", axis + 1, "");
+        if (i > 0)
+            print_gap(file, s, axis);
         if (s->cut[axis] && i == EDGE) {
             fputs("...", file);
-            fputc(last ? ' ' : '\n', file);
-            if (!last)
-                fprintf(file, "%*s", axis + 1, "");
+            print_gap(file, s, axis);
         }
         at = print_axis(file, s, axis + 1, at, width, style);
     }

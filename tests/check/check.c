@@ -192,11 +192,14 @@ bool check_status(struct check *c, const char *file, int line, const char *expr,
                         got == AIRY_OK ? "" : airy_last_error());
 }
 
-bool check_sentence(struct check *c, const char *file, int line, const char *part)
+bool check_fails(struct check *c, const char *file, int line, const char *expr, airy_status got, airy_status want,
+                 const char *part)
 {
+    if (!check_status(c, file, line, expr, got, want))
+        return false;
     if (strstr(airy_last_error(), part))
         return true;
-    return check_failed(c, file, line, "the sentence '%s' lacks '%s'", airy_last_error(), part);
+    return check_failed(c, file, line, "%s: the sentence '%s' lacks '%s'", expr, airy_last_error(), part);
 }
 
 /* The runner's own cases: a device opens, and has all its memory back at the end. */

@@ -40,10 +40,10 @@ bool check_failed(struct check *c, const char *file, int line, const char *forma
 #define CHECK(c, cond)    ((cond) ? true : check_failed((c), __FILE__, __LINE__, "%s", #cond))
 #define CHECK_OK(c, expr) check_status((c), __FILE__, __LINE__, #expr, (expr), AIRY_OK)
 /* The call fails with this status, and its sentence contains `part`. */
-#define CHECK_FAILS(c, expr, status, part)                                                                             \
-    (check_status((c), __FILE__, __LINE__, #expr, (expr), (status)) ? check_sentence((c), __FILE__, __LINE__, (part)) : false)
+#define CHECK_FAILS(c, expr, status, part) check_fails((c), __FILE__, __LINE__, #expr, (expr), (status), (part))
 bool check_status(struct check *c, const char *file, int line, const char *expr, airy_status got, airy_status want);
-bool check_sentence(struct check *c, const char *file, int line, const char *part);
+bool check_fails(struct check *c, const char *file, int line, const char *expr, airy_status got, airy_status want,
+                 const char *part);
 
 /* Memory that lives until the case ends. check_alloc clears it. Random values depend on seed and call order. */
 void *check_alloc(struct check *c, size_t size);
