@@ -7,23 +7,22 @@
  * Ordering and interleaving are the same network: with registers and bytes counted as one number, an interleaving step of all
  * registers rotates that number's bits left by one.
  */
-#include <string.h>
-
 #include "cpu/cpu_codec.h"
 
 enum { VECTOR = 16 * LANES };
 
 typedef uint8_t vec __attribute__((vector_size(VECTOR)));
 typedef uint64_t vec_u64 __attribute__((vector_size(VECTOR)));
-typedef uint8_t lane __attribute__((vector_size(16)));
+/* For loads and stores: compilers split a memcpy of this size, and the halves then wait for each other. */
+typedef uint8_t vec_bytes __attribute__((vector_size(VECTOR), aligned(1), may_alias));
+
+/* The including file's: lanes l of LANES vectors, one behind the other, to p + l * step; lane l of a vector from p + l * step. */
+static inline void store_lanes(uint8_t *p, size_t step, const vec v[LANES]);
+static inline vec load_lanes(const uint8_t *p, size_t step);
 
 #define ZIP(o)                                                                                                         \
     (o) + 0, VECTOR + (o) + 0, (o) + 1, VECTOR + (o) + 1, (o) + 2, VECTOR + (o) + 2, (o) + 3, VECTOR + (o) + 3,        \
         (o) + 4, VECTOR + (o) + 4, (o) + 5, VECTOR + (o) + 5, (o) + 6, VECTOR + (o) + 6, (o) + 7, VECTOR + (o) + 7
-#define LANE(o)                                                                                                        \
-    (o) + 0, (o) + 1, (o) + 2, (o) + 3, (o) + 4, (o) + 5, (o) + 6, (o) + 7, (o) + 8, (o) + 9, (o) + 10, (o) + 11,      \
-        (o) + 12, (o) + 13, (o) + 14, (o) + 15
-
 static inline vec zip_low(vec a, vec b)
 {
 #if LANES == 1
@@ -44,35 +43,6 @@ static inline vec zip_high(vec a, vec b)
 #else
     return __builtin_shufflevector(a, b, ZIP(8), ZIP(24), ZIP(40), ZIP(56));
 #endif
-}
-
-static inline void store_lane(uint8_t *p, lane v)
-{
-    memcpy(p, &v, sizeof(v));
-}
-
-/* Lane l of v to p + l * step. */
-static inline void store_lanes(uint8_t *p, size_t step, vec v)
-{
-#if LANES == 1
-    (void)step;
-    store_lane(p, v);
-#else
-    store_lane(p, __builtin_shufflevector(v, v, LANE(0)));
-    store_lane(p + step, __builtin_shufflevector(v, v, LANE(16)));
-#if LANES == 4
-    store_lane(p + 2 * step, __builtin_shufflevector(v, v, LANE(32)));
-    store_lane(p + 3 * step, __builtin_shufflevector(v, v, LANE(48)));
-#endif
-#endif
-}
-
-static inline vec load_lanes(const uint8_t *p, size_t step)
-{
-    vec v;
-    for (size_t l = 0; l < LANES; l++)
-        memcpy((uint8_t *)&v + 16 * l, p + l * step, 16);
-    return v;
 }
 
 /* `steps` interleaving steps of n registers. */
@@ -116,19 +86,22 @@ static inline void unshuffle_columns(uint8_t *dst, const uint8_t *src, size_t ro
     for (size_t b = 0; b < size; b++) {
         vec r[8];
         for (size_t k = 0; k < 8; k++)
-            memcpy(&r[k], src + (8 * b + k) * row + j, VECTOR);
+            r[k] = *(const vec_bytes *)(src + (8 * b + k) * row + j);
         transpose_bits(r);
         rotate(r, 8, 3);
         for (size_t m = 0; m < 8; m++)
             planes[b][m] = r[m];
     }
-    for (size_t m = 0; m < 8; m++) {
+    const size_t together = size < LANES ? LANES / size : 1; /* as many columns as make LANES pieces of a lane each */
+    for (size_t m = 0; m < 8; m += together) {
         vec v[8];
-        for (size_t b = 0; b < size; b++)
-            v[b] = planes[b][m];
-        rotate(v, size, log2_size);
-        for (size_t q = 0; q < size; q++)
-            store_lanes(dst + 8 * (j + 2 * m) * size + 16 * q, 128 * size, v[q]);
+        for (size_t g = 0; g < together; g++) {
+            for (size_t b = 0; b < size; b++)
+                v[g * size + b] = planes[b][m + g];
+            rotate(v + g * size, size, log2_size);
+        }
+        for (size_t q = 0; q < together * size; q += LANES)
+            store_lanes(dst + 8 * (j + 2 * m) * size + 16 * q, 128 * size, v + q);
     }
 }
 
@@ -151,7 +124,7 @@ static inline void shuffle_columns(uint8_t *dst, const uint8_t *src, size_t row,
         rotate(r, 8, 4);
         transpose_bits(r);
         for (size_t k = 0; k < 8; k++)
-            memcpy(dst + (8 * b + k) * row + j, &r[k], VECTOR);
+            *(vec_bytes *)(dst + (8 * b + k) * row + j) = r[k];
     }
 }
 
