@@ -17,11 +17,12 @@
 struct airy_integrate_plan {
     const airy_integrator *integrator;
     airy_pixel_test test;
-    const airy_array *sums;     /* out, f64 [n, AIRY_SUM_PLANES, bins], tight */
-    const airy_array *stats;    /* out, u8 [n, 32], tight */
-    const airy_array *frames;   /* in, [n, height, width], tight; NULL for chunks */
-    const airy_array *status;   /* in, u32 [n] from the decoder, or NULL: frames that are bad get sums 0 and this status */
-    struct airy_chunks chunks;  /* in, for integrate_chunks */
+    const airy_array *sums;   /* out, f64 [n, AIRY_SUM_PLANES, bins], tight */
+    const airy_array *stats;  /* out, u8 [n, 32], tight */
+    const airy_array *frames; /* in, [n, height, width], tight; NULL for chunks */
+    const airy_array
+        *status; /* in, u32 [n] from the decoder, or NULL: frames that are bad get sums 0 and this status */
+    struct airy_chunks chunks; /* in, for integrate_chunks */
 };
 
 struct airy_integrate_fns {
@@ -35,8 +36,8 @@ struct airy_integrate_fns {
 };
 
 /* airy_integrate_batch of a batch that is on the device already, in the order of the queue. */
-airy_status airy_integrate_chunks(airy_queue *queue, airy_array *sums, airy_array *stats, const airy_integrator *integrator,
-                                  const struct airy_chunks *chunks);
+airy_status airy_integrate_chunks(airy_queue *queue, airy_array *sums, airy_array *stats,
+                                  const airy_integrator *integrator, const struct airy_chunks *chunks);
 
 extern const struct airy_integrate_fns airy_integrate_cpu, airy_integrate_opencl;
 

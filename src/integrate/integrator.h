@@ -11,26 +11,26 @@ struct airy_integrator {
     airy_integrator_params params; /* defaults filled in; its array pointers are NULL: see below */
     size_t height, width, pixels, bins, valid_pixels;
 
-    struct airy_matrix matrix;     /* only of pixels that count */
+    struct airy_matrix matrix; /* only of pixels that count */
     /*
      * Of entry e of pixel i:  signal += weight[e] (raw - dark[i]);  variance += weight[e]^2 v(raw)
      *   normalization += coef[e] norm[i];  normalization2 += (coef[e] norm[i])^2;  count += coef[e]
      * weight is coef in a weighted mean (the same pointer then) and coef / n unweighted; norm is n, or 1 unweighted.
      */
-    float *weight;                 /* [entries] */
-    float *norm;                   /* [pixels], 0 where the pixel does not count */
-    float *dark, *variance;        /* [pixels] or NULL */
-    uint8_t *valid;                /* [pixels], 1 = counts: not masked, corrections finite, n not 0; wherever the range is */
+    float *weight;          /* [entries] */
+    float *norm;            /* [pixels], 0 where the pixel does not count */
+    float *dark, *variance; /* [pixels] or NULL */
+    uint8_t *valid;         /* [pixels], 1 = counts: not masked, corrections finite, n not 0; wherever the range is */
 
     /* Of a frame without invalid pixels, f64 [bins] each: sums over all entries. */
     double *base_normalization, *base_normalization2, *base_count;
-    double *base_dark;             /* sum weight * dark; 0 without dark */
-    double *base_variance;         /* poisson: sum weight^2; variance: sum weight^2 variance; else 0 */
-    uint32_t *base_entries;        /* [bins] number of entries: 0 left means an empty bin, all sums exactly 0 */
+    double *base_dark;      /* sum weight * dark; 0 without dark */
+    double *base_variance;  /* poisson: sum weight^2; variance: sum weight^2 variance; else 0 */
+    uint32_t *base_entries; /* [bins] number of entries: 0 left means an empty bin, all sums exactly 0 */
 
     struct airy_matrix_limits limits;
-    double *radial;                /* [bins] */
-    void *state;                   /* the back end's own form; integrate_fns->release */
+    double *radial; /* [bins] */
+    void *state;    /* the back end's own form; integrate_fns->release */
     uint64_t state_bytes;
     const char *engine;
 };

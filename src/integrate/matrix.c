@@ -136,6 +136,8 @@ static void make_rule(struct airy_split_rule *rule, const airy_geometry *geometr
         .has_azimuth = params->has_azimuth_range,
     };
     airy_pose_make(&rule->pose, geometry);
+    rule->corner_pose = rule->pose;
+    rule->corner_pose.single = rule->compat;
     if (rule->has_azimuth) {
         rule->azimuth_lo = params->azimuth_range[0] * (PI / 180);
         rule->azimuth_hi = params->azimuth_range[1] * (PI / 180);

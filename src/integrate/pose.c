@@ -42,12 +42,14 @@ void airy_pose_make(struct airy_pose *pose, const airy_geometry *geometry)
 /* What is constant along a row: positions are a + p2 b for y, x, z. */
 struct row {
     double a[3], b[3], p1, start, step, poni2, pixel2;
+    bool single;
 };
 
 static struct row make_row(const struct airy_pose *pose, double c1, double c2)
 {
     const double d1 = pose->flip1 ? pose->height - c1 : c1;
-    struct row row = {.p1 = pose->pixel1 * d1 - pose->poni1, .poni2 = pose->poni2, .pixel2 = pose->pixel2};
+    struct row row = {.poni2 = pose->poni2, .pixel2 = pose->pixel2, .single = pose->single};
+    row.p1 = (pose->single ? (double)((float)pose->pixel1 * (float)d1) : pose->pixel1 * d1) - pose->poni1;
     for (int k = 0; k < 3; k++) {
         row.a[k] = pose->m[k][0] * row.p1 + pose->m[k][2];
         row.b[k] = pose->m[k][1];
@@ -60,7 +62,8 @@ static struct row make_row(const struct airy_pose *pose, double c1, double c2)
 /* k as int32_t: the conversion to double has a vector form. */
 static inline double row_p2(const struct row *row, int32_t k)
 {
-    return row->pixel2 * (row->start + row->step * k) - row->poni2;
+    const double d2 = row->start + row->step * k;
+    return (row->single ? (double)((float)row->pixel2 * (float)d2) : row->pixel2 * d2) - row->poni2;
 }
 
 /*

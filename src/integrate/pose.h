@@ -13,6 +13,7 @@ struct airy_pose {
     double pixel1, pixel2, poni1, poni2, dist;
     double height, width;
     bool flip1, flip2;
+    bool single;    /* products of pixel size and index are rounded to float, as pyFAI's corners are */
     double q_scale; /* q in 1/nm = q_scale sin(theta) */
     /* The direct beam in coordinates c1, c2; NaN where it goes past the detector's plane. */
     double beam1, beam2;

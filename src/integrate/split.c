@@ -62,9 +62,40 @@ static inline double chi_from_zero(double chi)
     return v >= 2 * PI ? 0 : v;
 }
 
-static void radial_corners(const struct airy_split_rule *rule, double *out, double c1)
+/* The unit that pyFAI computes in, and the factor from there. */
+static airy_unit base_unit(airy_unit unit, double *factor)
 {
-    airy_pose_radial(&rule->pose, rule->unit, c1, 0, rule->width + 1, out);
+    switch (unit) {
+    case AIRY_UNIT_Q_A:
+        *factor = 0.1;
+        return AIRY_UNIT_Q_NM;
+    case AIRY_UNIT_TTH_DEG:
+        *factor = 180 / PI;
+        return AIRY_UNIT_TTH_RAD;
+    case AIRY_UNIT_R_MM:
+        *factor = 1000;
+        return AIRY_UNIT_R_M;
+    default:
+        *factor = 1;
+        return unit;
+    }
+}
+
+/* Corners of the row of corners c1: radial, and chi if asked for. pyFAI keeps them as floats. */
+static void find_corners(const struct airy_split_rule *rule, double *radial, double *chi, double c1)
+{
+    const size_t n = rule->width + 1;
+    double factor = 1;
+    const airy_unit unit = rule->compat ? base_unit(rule->unit, &factor) : rule->unit;
+    airy_pose_radial(&rule->corner_pose, unit, c1, 0, n, radial);
+    if (chi)
+        airy_pose_chi(&rule->corner_pose, c1, 0, n, chi);
+    if (!rule->compat)
+        return;
+    for (size_t j = 0; j < n; j++)
+        radial[j] = factor * (double)(float)radial[j];
+    for (size_t j = 0; chi && j < n; j++)
+        chi[j] = (double)(float)chi[j];
 }
 
 static void radial_centers(const struct airy_split_rule *rule, double *out, size_t y)
@@ -117,14 +148,9 @@ static void load_corners(const struct airy_split_rule *rule, struct airy_split_s
     s->radial[1] = radial;
     s->chi[0] = s->chi[1];
     s->chi[1] = angle;
-    if (first) {
-        radial_corners(rule, s->radial[0], (double)y);
-        if (chi)
-            airy_pose_chi(&rule->pose, (double)y, 0, rule->width + 1, s->chi[0]);
-    }
-    radial_corners(rule, s->radial[1], (double)y + 1);
-    if (chi)
-        airy_pose_chi(&rule->pose, (double)y + 1, 0, rule->width + 1, s->chi[1]);
+    if (first)
+        find_corners(rule, s->radial[0], chi ? s->chi[0] : NULL, (double)y);
+    find_corners(rule, s->radial[1], chi ? s->chi[1] : NULL, (double)y + 1);
 }
 
 void airy_split_limits(double *lower, double *upper, const struct airy_split_rule *rule, struct airy_split_scratch *s,
@@ -349,13 +375,20 @@ static void emit_areas(struct sink *sink, const struct airy_split_rule *rule, co
     }
 }
 
-/* pyFAI's rule: corners on both sides of the discontinuity are brought to one. */
-static void join_sides(double y[4], bool chi_zero)
+/*
+ * pyFAI's rule: a quadrilateral that turns the wrong way round lies on chi's discontinuity, and its negative corners are moved by a turn.
+ * Where chi starts at 0 no corner is negative, so nothing moves. The area's formula (half of the first product only) is pyFAI's too.
+ */
+static void join_sides(const struct airy_split_rule *rule, const double x[4], double y[4])
 {
-    const double limit = chi_zero ? PI : 0;
-    if (max4(y[0], y[1], y[2], y[3]) - min4(y[0], y[1], y[2], y[3]) > PI)
+    const double area = 0.5 * (x[2] - x[0]) * (y[3] - y[1]) - (y[2] - y[0]) * (x[3] - x[1]);
+    if (!(rule->pose.flip1 != rule->pose.flip2 ? area < 0 : area > 0))
+        return;
+    for (int k = 0; k < 4; k++)
+        y[k] = y[k] < 0 ? y[k] + 2 * PI : y[k];
+    if (0.25 * (y[0] + y[1] + y[2] + y[3]) > PI)
         for (int k = 0; k < 4; k++)
-            y[k] = y[k] < limit ? y[k] + 2 * PI : y[k];
+            y[k] -= 2 * PI;
 }
 
 static void add_quad(struct sink *sink, const struct airy_split_rule *rule, struct airy_split_scratch *s,
@@ -406,11 +439,12 @@ static inline bool azimuth_inside(const struct airy_split_rule *rule, double chi
     return d < rule->azimuth_hi - rule->azimuth_lo;
 }
 
-/* pyFAI's: [a, b] touches [lo, hi], or a turn further. */
+/* pyFAI's: [a, b] touches [lo, hi]; where chi ends at pi, a range that goes beyond takes what lies a turn before, too. */
 static inline bool azimuth_touches(const struct airy_split_rule *rule, double a, double b)
 {
+    const double turn = rule->chi_zero ? 0 : 2 * PI;
     return (b >= rule->azimuth_lo && a <= rule->azimuth_hi) ||
-           (b + 2 * PI >= rule->azimuth_lo && a + 2 * PI <= rule->azimuth_hi);
+           (b + turn >= rule->azimuth_lo && a + turn <= rule->azimuth_hi);
 }
 
 static inline double compat_chi(const struct airy_split_rule *rule, double chi)
@@ -454,9 +488,10 @@ static bool pixel_in_azimuth(const struct airy_split_rule *rule, const struct ai
         return azimuth_touches(rule, chi, chi);
     if (rule->split == AIRY_SPLIT_BBOX)
         return azimuth_touches(rule, chi - s->half_chi[j], chi + s->half_chi[j]);
+    const double x[4] = {s->radial[0][j], s->radial[1][j], s->radial[1][j + 1], s->radial[0][j + 1]};
     double y[4] = {compat_chi(rule, s->chi[0][j]), compat_chi(rule, s->chi[1][j]), compat_chi(rule, s->chi[1][j + 1]),
                    compat_chi(rule, s->chi[0][j + 1])};
-    join_sides(y, rule->chi_zero);
+    join_sides(rule, x, y);
     return azimuth_touches(rule, min4(y[0], y[1], y[2], y[3]), max4(y[0], y[1], y[2], y[3]));
 }
 
@@ -473,7 +508,7 @@ static void add_pixel(struct sink *sink, const struct airy_split_rule *rule, str
     }
     if (rule->split == AIRY_SPLIT_BBOX) {
         const double a = s->center[j] - s->half[j], b = s->center[j] + s->half[j];
-        const double v0 = rule->positive && a < 0 ? 0 : a;
+        const double v0 = rule->positive && !rule->compat && a < 0 ? 0 : a;
         (rule->compat ? add_interval_compat : add_interval)(sink, rule, v0, b);
         return;
     }
@@ -486,7 +521,7 @@ static void add_pixel(struct sink *sink, const struct airy_split_rule *rule, str
     if (rule->compat) {
         for (int k = 0; k < 4; k++)
             quad.y[k] = compat_chi(rule, quad.y[k]);
-        join_sides(quad.y, rule->chi_zero);
+        join_sides(rule, quad.x, quad.y);
     }
     quad.xmin = min4(quad.x[0], quad.x[1], quad.x[2], quad.x[3]);
     quad.xmax = max4(quad.x[0], quad.x[1], quad.x[2], quad.x[3]);

@@ -7,7 +7,7 @@
 
 /* What one splitting of one geometry needs; the limits may still be unknown while airy_split_limits runs. */
 struct airy_split_rule {
-    struct airy_pose pose;
+    struct airy_pose pose, corner_pose;
     airy_unit unit;
     airy_split split;
     bool compat, truncate;  /* truncate: towards bin 0 rather than down, compat only */
