@@ -80,6 +80,12 @@ typedef struct airy_hdf5_entry {
 } airy_hdf5_entry;
 AIRY_API airy_status airy_hdf5_list(airy_hdf5_entry **entries, size_t *count, const char *path);
 AIRY_API void airy_hdf5_list_free(airy_hdf5_entry *entries);
+/**
+ * One string of a file: a scalar string dataset ("/entry/title") or a string attribute ("/entry/data@signal").
+ * @param text  out, released with free()
+ * Errors: AIRY_ERR_IO, AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT (not HDF5, not one string).
+ */
+AIRY_API airy_status airy_hdf5_text(char **text, const char *path, const char *object);
 
 /** A stack being written: one dataset, chunk = frame. Thread-safety: one thread at a time. */
 typedef struct airy_stack_writer airy_stack_writer;
