@@ -39,13 +39,13 @@ static void add_entry(void *user, const airy_device_info *info)
         snprintf(e->info.spec, sizeof(e->info.spec), "gpu:%u", r->gpus++);
 }
 
-/* The first `count` back ends' devices: 1 leaves the drivers of GPUs alone. */
-static airy_status collect(struct registry *r, size_t count)
+/* The first `count` back ends' devices: 1 leaves the drivers of GPUs alone. ask_free: with their free memory. */
+static airy_status collect(struct registry *r, size_t count, bool ask_free)
 {
     memset(r, 0, sizeof(*r));
     for (size_t i = 0; i < count; i++) {
         r->backend = backends[i];
-        r->backend->list(add_entry, r);
+        r->backend->list(ask_free, add_entry, r);
     }
     if (r->failed) {
         free(r->entries);
@@ -67,7 +67,7 @@ airy_status airy_device_list(airy_device_info **list, size_t *count)
     size_t chosen;
     void *block;
     AIRY_FAIL_IF(!list || !count, AIRY_ERR_PARAM, "airy_device_list: argument is NULL");
-    AIRY_TRY(collect(&r, BACKENDS));
+    AIRY_TRY(collect(&r, BACKENDS, true));
     const airy_status status = airy_memory_calloc(&block, r.count, sizeof(airy_device_info), "a list of devices");
     if (status == AIRY_OK) {
         airy_device_info *out = block;
@@ -118,7 +118,7 @@ airy_status airy_device_create(airy_device **device, const char *spec, const air
     AIRY_FAIL_IF(params && params->threads > MAX_THREADS, AIRY_ERR_PARAM, "threads = %u, expected at most %d",
                  params->threads, MAX_THREADS);
     const char *want = wanted(spec);
-    AIRY_TRY(collect(&r, want && strcasecmp(want, "cpu") == 0 ? 1 : BACKENDS));
+    AIRY_TRY(collect(&r, want && strcasecmp(want, "cpu") == 0 ? 1 : BACKENDS, false));
     airy_status status = airy_device_match(&chosen, r.entries, r.count, want);
     if (status != AIRY_OK && !spec && want)
         airy_fail_context(status, "AIRY_DEVICE=%s", want);

@@ -36,7 +36,7 @@ static void read_model(char *name, size_t size)
         fclose(f);
 }
 
-static void list_cpu(void (*add)(void *user, const airy_device_info *info), void *user)
+static void list_cpu(bool ask_free, void (*add)(void *user, const airy_device_info *info), void *user)
 {
     airy_device_info info = {.max_group = 1, .fp64 = true, .usable = true};
     snprintf(info.spec, sizeof(info.spec), "cpu");
@@ -44,7 +44,7 @@ static void list_cpu(void (*add)(void *user, const airy_device_info *info), void
     read_model(info.name, sizeof(info.name));
     snprintf(info.driver, sizeof(info.driver), "airy %s, %s", AIRY_VERSION, airy_cpu_name());
     info.memory = info.max_alloc = airy_memory_total();
-    info.memory_free = airy_memory_available();
+    info.memory_free = ask_free ? airy_memory_available() : 0;
     info.units = airy_thread_limit();
     add(user, &info);
 }

@@ -8,7 +8,8 @@
 
 /*
  * Elements as the copies see them, fastest axis first: count[0] bytes in a row, then rows, slices, volumes. step[i]: bytes from one to the
- * next along axis i in the buffer, other[i] in the other array or in tight host memory. Axes without gaps are merged.
+ * next along axis i in the buffer, other[i] in the other array or in tight host memory. Axes without gaps are merged; those of count 1 have
+ * step 0. The step of an axis is a multiple of the one below, as OpenCL's rectangles want it.
  */
 struct box {
     size_t count[4], step[4], other[4];
@@ -61,14 +62,6 @@ struct rect {
     size_t region[3], row, slice, other_row, other_slice;
 };
 
-/* Slices fit into a rectangle only where a slice is a whole number of rows. */
-static bool slices_fit(const struct box *box)
-{
-    return box->count[2] == 1 ||
-           (box->step[2] % box->step[1] == 0 && box->other[2] % box->other[1] == 0 &&
-            box->step[2] >= box->count[1] * box->step[1] && box->other[2] >= box->count[1] * box->other[1]);
-}
-
 enum direction { PUSH, PULL, COPY };
 
 static cl_int enqueue_rect(const struct airy_cl_queue *queue, enum direction direction, cl_mem buffer, size_t offset,
@@ -117,33 +110,31 @@ static airy_status enqueue_box(airy_queue *queue, const struct transfer *t, cons
 {
     const struct airy_cl_queue *impl = airy_cl_queue(queue);
     const struct airy_cl_api *cl = impl->device->cl;
-    const bool fit = slices_fit(box);
-    const size_t slices = fit ? 1 : box->count[2];
     const struct rect rect = {
-        .region = {box->count[0], box->count[1], fit ? box->count[2] : 1},
+        .region = {box->count[0], box->count[1], box->count[2]},
         .row = box->step[1],
-        .slice = fit ? box->step[2] : 0,
+        .slice = box->step[2],
         .other_row = box->other[1],
-        .other_slice = fit ? box->other[2] : 0,
+        .other_slice = box->other[2],
     };
     const double bytes = (double)rect.region[0] * (double)rect.region[1] * (double)rect.region[2];
-    for (size_t v = 0; v < box->count[3]; v++)
-        for (size_t s = 0; s < slices; s++) {
-            const size_t at = v * box->step[3] + s * box->step[2], other = v * box->other[3] + s * box->other[2];
-            const bool wanted = last && v == box->count[3] - 1 && s == slices - 1;
-            const bool profiles = airy_cl_profiles(queue);
-            cl_event event = NULL;
-            AIRY_CL_TRY(impl->device,
-                        enqueue_rect(impl, t->direction, t->buffer, box->offset + at, host ? host + other : NULL,
-                                     t->source, t->source_offset + other, &rect, wanted || profiles ? &event : NULL),
-                        directions[t->direction].call);
-            if (wanted)
-                *last = event;
-            if (wanted && profiles)
-                (void)cl->RetainEvent(event);
-            if (profiles)
-                airy_cl_profile_take(queue, event, directions[t->direction].name, t->direction != COPY, bytes);
-        }
+    const bool profiles = airy_cl_profiles(queue);
+    for (size_t v = 0; v < box->count[3]; v++) {
+        const size_t other = v * box->other[3];
+        const bool wanted = last && v == box->count[3] - 1;
+        cl_event event = NULL;
+        AIRY_CL_TRY(impl->device,
+                    enqueue_rect(impl, t->direction, t->buffer, box->offset + v * box->step[3],
+                                 host ? host + other : NULL, t->source, t->source_offset + other, &rect,
+                                 wanted || profiles ? &event : NULL),
+                    directions[t->direction].call);
+        if (wanted)
+            *last = event;
+        if (wanted && profiles)
+            (void)cl->RetainEvent(event);
+        if (profiles)
+            airy_cl_profile_take(queue, event, directions[t->direction].name, t->direction != COPY, bytes);
+    }
     return AIRY_OK;
 }
 

@@ -124,7 +124,7 @@ static uint64_t free_memory(const struct airy_cl_api *cl, cl_device_id id, uint6
     return bytes < total ? bytes : total; /* of a part of a GPU, NVML tells the whole GPU's */
 }
 
-static void describe(airy_device_info *info, const struct device_place *place)
+static void describe(airy_device_info *info, const struct device_place *place, bool ask_free)
 {
     const struct airy_cl_api *cl = place->platform->api;
     char platform[96], version[64];
@@ -135,7 +135,8 @@ static void describe(airy_device_info *info, const struct device_place *place)
     platform_text(place->platform, CL_PLATFORM_NAME, sizeof(platform), platform);
     snprintf(info->driver, sizeof(info->driver), "%s %.30s", platform, version);
     info->memory = device_number(cl, place->id, CL_DEVICE_GLOBAL_MEM_SIZE);
-    info->memory_free = free_memory(cl, place->id, info->memory);
+    if (ask_free)
+        info->memory_free = free_memory(cl, place->id, info->memory);
     info->max_alloc = device_number(cl, place->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
     if (is_nvidia(place->platform))
         info->max_alloc = info->memory; /* a quarter is what the driver says and the standard asks for; it takes more */
@@ -197,6 +198,7 @@ static void walk_devices(const airy_cl_loader *loader, bool (*visit)(void *user,
 }
 
 struct lister {
+    bool ask_free;
     void (*add)(void *user, const airy_device_info *info);
     void *user;
 };
@@ -205,7 +207,7 @@ static bool list_device(void *user, const struct device_place *place)
 {
     const struct lister *lister = user;
     airy_device_info info;
-    describe(&info, place);
+    describe(&info, place, lister->ask_free);
     lister->add(lister->user, &info);
     return false;
 }
@@ -221,9 +223,10 @@ static void list_failure(void *user, const struct airy_cl_platform *platform, un
     lister->add(lister->user, &info);
 }
 
-void airy_cl_list_of(const airy_cl_loader *loader, void (*add)(void *user, const airy_device_info *info), void *user)
+void airy_cl_list_of(const airy_cl_loader *loader, bool ask_free, void (*add)(void *user, const airy_device_info *info),
+                     void *user)
 {
-    struct lister lister = {add, user};
+    struct lister lister = {ask_free, add, user};
     walk_devices(loader, list_device, list_failure, &lister);
     for (unsigned i = 0; i < loader->reason_count; i++) {
         airy_device_info info = {.spec = "opencl", .name = "OpenCL", .backend = "opencl"};
@@ -232,9 +235,9 @@ void airy_cl_list_of(const airy_cl_loader *loader, void (*add)(void *user, const
     }
 }
 
-void airy_cl_list(void (*add)(void *user, const airy_device_info *info), void *user)
+void airy_cl_list(bool ask_free, void (*add)(void *user, const airy_device_info *info), void *user)
 {
-    airy_cl_list_of(airy_cl_loader_get(), add, user);
+    airy_cl_list_of(airy_cl_loader_get(), ask_free, add, user);
 }
 
 struct finder {
@@ -289,7 +292,7 @@ airy_status airy_cl_open(airy_device *device)
     AIRY_FAIL_IF(!finder.found, AIRY_ERR_DEVICE, "device = '%s': there is no such OpenCL device", finder.spec);
 
     const bool is_default = device->info.is_default;
-    describe(&device->info, &finder.place);
+    describe(&device->info, &finder.place, false);
     device->info.is_default = is_default;
     AIRY_FAIL_IF(!device->info.usable, AIRY_ERR_DEVICE, "device %s (%s) cannot be used: %s", device->info.spec,
                  device->info.name, device->info.why);

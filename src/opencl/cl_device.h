@@ -37,7 +37,7 @@ static inline struct airy_cl_device *airy_cl_device(const airy_device *device)
 }
 
 /* Entries of struct airy_backend. */
-void airy_cl_list(void (*add)(void *user, const airy_device_info *info), void *user);
+void airy_cl_list(bool ask_free, void (*add)(void *user, const airy_device_info *info), void *user);
 /*
  * Opens "opencl:P:D", device D of platform P. Errors: AIRY_ERR_DEVICE.
  */
@@ -48,7 +48,8 @@ uint64_t airy_cl_memory_free(airy_device *device);
 /*
  * The same list for any loader, so that tests can look at one without libraries or platforms.
  */
-void airy_cl_list_of(const airy_cl_loader *loader, void (*add)(void *user, const airy_device_info *info), void *user);
+void airy_cl_list_of(const airy_cl_loader *loader, bool ask_free, void (*add)(void *user, const airy_device_info *info),
+                     void *user);
 
 /* NVIDIA's management library, opened at run time. pci as in struct airy_cl_device. 0: unknown. Thread-safety: any thread. */
 uint64_t airy_nvml_memory_free(const char *pci);

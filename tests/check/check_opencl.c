@@ -1,5 +1,5 @@
 /* What only the OpenCL back end has: loader, cache of programs, launches, copies through staging memory. */
-#include "check.h"
+#include "check_cl_faults.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@ static void check_loader_reason(struct check *c, const char *loader_name, const 
     struct listed listed = {.count = 0};
     const char *const loader_names[] = {loader_name, NULL}, *const direct_names[] = {direct_name, NULL};
     airy_cl_loader_open(&loader, &(struct airy_cl_libraries){loader_names, direct_names});
-    airy_cl_list_of(&loader, keep_listed, &listed);
+    airy_cl_list_of(&loader, true, keep_listed, &listed);
     CHECK(c, loader.platform_count == 0 && listed.count == loader.reason_count && listed.count > 0);
     bool found = false;
     for (unsigned i = 0; i < listed.count; i++) {
@@ -58,7 +58,7 @@ static void check_loader_direct(struct check *c)
     if (!loader.direct_library) {
         check_skip(c, "libpocl.so.2 is not there");
     } else {
-        airy_cl_list_of(&loader, keep_listed, &listed);
+        airy_cl_list_of(&loader, true, keep_listed, &listed);
         CHECK(c, loader.platform_count == 1 && loader.platforms[0].api == &loader.direct_api);
         CHECK(c, listed.count > 0 && listed.info[0].usable && strcmp(listed.info[0].spec, "opencl:0:0") == 0);
     }
@@ -718,6 +718,7 @@ void check_opencl(struct check *c)
         check_loader(c);
         check_cache(c);
         check_errors(c);
+        check_cl_reasons(c);
         return;
     }
     check_launches(c);
@@ -732,4 +733,5 @@ void check_opencl(struct check *c)
         check_profile(c);
     if (check_case(c, "memory_limits"))
         check_memory_limits(c);
+    check_cl_faults(c);
 }

@@ -1,0 +1,12 @@
+/* Parts of check_opencl: a driver that refuses. */
+#ifndef AIRY_TESTS_CHECK_CL_FAULTS_H
+#define AIRY_TESTS_CHECK_CL_FAULTS_H
+
+#include "check.h"
+
+/* What the list says of devices that cannot be used; needs no device. */
+void check_cl_reasons(struct check *c);
+/* Failing calls of an open device. */
+void check_cl_faults(struct check *c);
+
+#endif
