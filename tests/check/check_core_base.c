@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "airy/random.h"
 #include "base/cgroup.h"
 #include "base/cpu.h"
 #include "base/error.h"
@@ -225,6 +226,38 @@ static void check_poisson_edges(struct check *c)
     for (uint64_t i = 0; i < 8; i++)
         got[i] = airy_random_poisson(means[i], 42, 5, i);
     check_values(c, "recorded", AIRY_DTYPE_U64, got, want, 8, NULL);
+}
+
+/* Pieces of a stream are the same however they are cut. */
+static void check_random_pieces(struct check *c)
+{
+    if (!check_case(c, "random_pieces"))
+        return;
+    enum { COUNT = 1000 };
+    double *whole = check_alloc(c, COUNT * sizeof(*whole)), *part = check_alloc(c, COUNT * sizeof(*part));
+    uint32_t *words = check_alloc(c, COUNT * sizeof(*words)), *cut = check_alloc(c, COUNT * sizeof(*cut)), block[4];
+    for (size_t i = 0; i < COUNT; i++)
+        whole[i] = part[i] = (double)i * 0.1;
+    CHECK_OK(c, airy_random_poisson_fill(whole, COUNT, 3, 4, 500));
+    CHECK_OK(c, airy_random_poisson_fill(part, 333, 3, 4, 500));
+    CHECK_OK(c, airy_random_poisson_fill(part + 333, COUNT - 333, 3, 4, 833));
+    check_values(c, "poisson", AIRY_DTYPE_F64, part, whole, COUNT, NULL);
+    CHECK(c, whole[0] == 0 && whole[999] == (double)airy_random_poisson(999 * 0.1, 3, 4, 1499));
+    airy_random_words(words, COUNT, 3, 4, 5);
+    airy_random_words(cut, 7, 3, 4, 5);
+    airy_random_words(cut + 7, COUNT - 7, 3, 4, 12);
+    check_values(c, "words", AIRY_DTYPE_U32, cut, words, COUNT, NULL);
+    airy_random_block(block, 3, 4, 2);
+    check_values(c, "block", AIRY_DTYPE_U32, words + 3, block, 4, NULL);
+
+    static const double bad[] = {-1, NAN, INFINITY, 0x1.8p53};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        double values[2] = {5, bad[i]};
+        CHECK_FAILS(c, airy_random_poisson_fill(values, 2, 1, 1, 0), AIRY_ERR_PARAM, "mean of value 1 = ");
+        CHECK(c, values[0] == 5);
+    }
+    CHECK_FAILS(c, airy_random_poisson_fill(NULL, 1, 1, 1, 0), AIRY_ERR_PARAM, "values = NULL");
+    CHECK_OK(c, airy_random_poisson_fill(NULL, 0, 1, 1, 0));
 }
 
 static void draw_frame(uint32_t *frame, const double *means, size_t n, uint64_t seed)
@@ -574,6 +607,7 @@ void check_core_base(struct check *c)
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
         check_poisson_shape(c, shapes[i]);
     check_poisson_edges(c);
+    check_random_pieces(c);
     check_poisson_speed(c);
     check_pool_counts(c);
     check_pool_errors(c);
