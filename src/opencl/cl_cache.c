@@ -1,5 +1,6 @@
 #include "opencl/cl_cache.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -108,6 +109,8 @@ bool airy_cl_cache_load(const char *folder, struct airy_cl_key key, void **data,
     if (file < 0)
         return false;
     *data = read_entry(file, key, size);
+    if (*data)
+        (void)futimens(file, NULL); /* used now */
     close(file);
     airy_log(AIRY_LOG_DEBUG, "opencl: %s %s", path, *data ? "is used" : "is damaged or of another user: not used");
     return *data != NULL;
@@ -125,6 +128,37 @@ static bool make_folder(const char *folder)
         *at = '/';
     }
     return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
+
+/* Files of the cache, those too that a killed process left incomplete: 32 digits and the suffix. */
+static bool is_entry(const char *name)
+{
+    return strspn(name, "0123456789abcdef") == 32 && strncmp(name + 32, ".clbin", 6) == 0;
+}
+
+/* Each store adds at most one file, so taking away the oldest keeps the number. */
+static void drop_oldest(const char *folder)
+{
+    DIR *listing = opendir(folder);
+    if (!listing)
+        return;
+    char oldest[256] = "";
+    struct timespec oldest_time = {0, 0};
+    unsigned count = 0;
+    for (const struct dirent *entry; (entry = readdir(listing));) {
+        struct stat info;
+        if (!is_entry(entry->d_name) || fstatat(dirfd(listing), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+            continue;
+        const struct timespec time = info.st_mtim;
+        if (count++ == 0 || time.tv_sec < oldest_time.tv_sec ||
+            (time.tv_sec == oldest_time.tv_sec && time.tv_nsec < oldest_time.tv_nsec)) {
+            snprintf(oldest, sizeof(oldest), "%s", entry->d_name);
+            oldest_time = time;
+        }
+    }
+    if (count > AIRY_CL_CACHE_ENTRIES)
+        unlinkat(dirfd(listing), oldest, 0);
+    closedir(listing);
 }
 
 void airy_cl_cache_store(const char *folder, struct airy_cl_key key, const void *data, size_t size)
@@ -147,7 +181,9 @@ void airy_cl_cache_store(const char *folder, struct airy_cl_key key, const void 
     if (close(file) != 0 || !written || rename(partial, path) != 0) {
         airy_log(AIRY_LOG_INFO, "opencl: compiled program not kept: cannot write %s: %s", path, strerror(errno));
         unlink(partial);
+        return;
     }
+    drop_oldest(folder);
 }
 
 void airy_cl_cache_drop(const char *folder, struct airy_cl_key key)

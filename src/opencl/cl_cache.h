@@ -3,7 +3,7 @@
  * file is an error: the program is then built from source.
  *
  * A file is written under another name and renamed when complete, so readers see all of it or nothing, also over NFS and between processes.
- * Files of other users are not read. Thread-safety: any thread.
+ * Files of other users are not read. At most AIRY_CL_CACHE_ENTRIES are kept: what was used longest ago goes. Thread-safety: any thread.
  */
 #ifndef AIRY_OPENCL_CL_CACHE_H
 #define AIRY_OPENCL_CL_CACHE_H
@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+enum { AIRY_CL_CACHE_ENTRIES = 256 }; /* a program is 10 to 300 KB */
 
 struct airy_cl_key {
     uint64_t half[2];

@@ -145,8 +145,8 @@ static airy_status build(struct airy_cl_device *device, const struct airy_cl_sou
         AIRY_TRY(build_from_source(device, source, all, program));
         keep_in_cache(device, key, *program);
     }
-    airy_log(AIRY_LOG_DEBUG, "opencl: %s with '%s' %s in %.1f ms", source->name, all, cached ? "loaded" : "built",
-             (double)(airy_clock_ns() - start) * 1e-6);
+    airy_log(AIRY_LOG_INFO, "opencl: %s with '%s' %s in %.1f ms", source->name, all,
+             cached ? "loaded from the cache" : "built", (double)(airy_clock_ns() - start) * 1e-6);
     return AIRY_OK;
 }
 

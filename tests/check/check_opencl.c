@@ -179,6 +179,25 @@ static void check_cache_folders(struct check *c)
     CHECK(c, !loads(""));
 }
 
+/* The folder does not grow without end, and what is used stays. */
+static void check_cache_limit(struct check *c)
+{
+    const char *folder = check_tmp(c);
+    unsigned files = 0;
+    airy_cl_cache_store(folder, key, stored, sizeof(stored));
+    for (uint64_t i = 0; i < AIRY_CL_CACHE_ENTRIES + 10; i++) {
+        airy_cl_cache_store(folder, (struct airy_cl_key){{i, i}}, stored, sizeof(stored));
+        CHECK(c, loads(folder));
+    }
+    DIR *listing = opendir(folder);
+    if (CHECK(c, listing)) {
+        while (readdir(listing))
+            files++;
+        closedir(listing);
+    }
+    CHECK(c, files == AIRY_CL_CACHE_ENTRIES + 2);
+}
+
 static void set_variable(const char *name, const char *value)
 {
     if (value)
@@ -239,6 +258,8 @@ static void check_cache(struct check *c)
         check_cache_odd_files(c);
     if (check_case(c, "cache_folders"))
         check_cache_folders(c);
+    if (check_case(c, "cache_limit"))
+        check_cache_limit(c);
     if (check_case(c, "cache_variables"))
         check_cache_variables(c);
     if (check_case(c, "cache_key"))
