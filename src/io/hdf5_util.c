@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "io/file_probe.h"
+#include "io/file_sink.h"
 
 /* Our driver and filters are registered with libhdf5 once; the rest is valid between lock and unlock only. */
 static struct {
@@ -27,7 +28,7 @@ static bool register_all(void)
     hdf5.driver = airy_probe_register();
     hdf5.read_access = H5Pcreate(H5P_FILE_ACCESS);
     return hdf5.driver > 0 && hdf5.read_access > 0 && H5Pset_driver(hdf5.read_access, hdf5.driver, NULL) >= 0 &&
-           airy_filter_register() >= 0;
+           airy_sink_register() > 0 && airy_filter_register() >= 0;
 }
 
 airy_status airy_hdf5_lock(void)

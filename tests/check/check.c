@@ -20,6 +20,7 @@ static const struct {
     {"core", check_core},
     {"opencl", check_opencl},
     {"stack", check_stack},
+    {"pattern", check_pattern},
 };
 
 enum { FAMILIES = sizeof(families) / sizeof(families[0]) };

@@ -81,6 +81,7 @@ void check_codec(struct check *c);
 void check_integrate(struct check *c);
 void check_geometry(struct check *c);
 void check_stack(struct check *c);
+void check_pattern(struct check *c);
 void check_pipeline(struct check *c);
 
 #endif

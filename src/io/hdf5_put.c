@@ -1,0 +1,102 @@
+#include "io/hdf5_put.h"
+
+#include <string.h>
+
+static hid_t text_type(size_t size)
+{
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    if (type >= 0 && (H5Tset_size(type, size) < 0 || H5Tset_cset(type, H5T_CSET_UTF8) < 0)) {
+        H5Tclose(type);
+        return -1;
+    }
+    return type;
+}
+
+static herr_t put_attribute(hid_t object, const char *name, hid_t type, hid_t space, const void *value)
+{
+    herr_t done = -1;
+    const hid_t attribute = type < 0 || space < 0 ? -1
+                                                  : H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    if (attribute >= 0) {
+        done = H5Awrite(attribute, type, value);
+        H5Aclose(attribute);
+    }
+    if (space >= 0)
+        H5Sclose(space);
+    return done;
+}
+
+herr_t airy_put_text(hid_t object, const char *name, const char *text)
+{
+    const hid_t type = text_type(H5T_VARIABLE);
+    const herr_t done = put_attribute(object, name, type, H5Screate(H5S_SCALAR), &text);
+    if (type >= 0)
+        H5Tclose(type);
+    return done;
+}
+
+herr_t airy_put_texts(hid_t object, const char *name, const char *const *texts, size_t count)
+{
+    const hsize_t shape = count;
+    const hid_t type = text_type(H5T_VARIABLE);
+    const herr_t done = put_attribute(object, name, type, H5Screate_simple(1, &shape, NULL), texts);
+    if (type >= 0)
+        H5Tclose(type);
+    return done;
+}
+
+herr_t airy_put_int(hid_t object, const char *name, int value)
+{
+    return put_attribute(object, name, H5T_NATIVE_INT, H5Screate(H5S_SCALAR), &value);
+}
+
+hid_t airy_put_group(hid_t parent, const char *name, const char *nx_class)
+{
+    const hid_t group = H5Gcreate2(parent, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    if (group >= 0 && airy_put_text(group, "NX_class", nx_class) < 0) {
+        H5Gclose(group);
+        return -1;
+    }
+    return group;
+}
+
+hid_t airy_put_contiguous(hid_t parent, const char *name, hid_t type, int ndim, const hsize_t *shape)
+{
+    hid_t dataset = -1;
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    const hid_t space = ndim ? H5Screate_simple(ndim, shape, NULL) : H5Screate(H5S_SCALAR);
+    if (type >= 0 && creation >= 0 && space >= 0 && H5Pset_layout(creation, H5D_CONTIGUOUS) >= 0 &&
+        H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY) >= 0 && H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER) >= 0)
+        dataset = H5Dcreate2(parent, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    if (creation >= 0)
+        H5Pclose(creation);
+    if (space >= 0)
+        H5Sclose(space);
+    return dataset;
+}
+
+static herr_t put_scalar(hid_t parent, const char *name, hid_t type, const void *value, const char *units)
+{
+    const hid_t dataset = airy_put_contiguous(parent, name, type, 0, NULL);
+    if (dataset < 0)
+        return -1;
+    herr_t done = H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, value);
+    if (done >= 0 && units)
+        done = airy_put_text(dataset, "units", units);
+    H5Dclose(dataset);
+    return done;
+}
+
+herr_t airy_put_string(hid_t parent, const char *name, const char *text)
+{
+    const hid_t type = text_type(strlen(text) + 1);
+    const herr_t done = type < 0 ? -1 : put_scalar(parent, name, type, text, NULL);
+    if (type >= 0)
+        H5Tclose(type);
+    return done;
+}
+
+herr_t airy_put_double(hid_t parent, const char *name, double value, const char *units)
+{
+    return put_scalar(parent, name, H5T_NATIVE_DOUBLE, &value, units);
+}

@@ -1,0 +1,19 @@
+/* Small things to write into HDF5 files: groups, attributes, scalars. Lock held. All return negative on failure, as libhdf5 does. */
+#ifndef AIRY_IO_HDF5_PUT_H
+#define AIRY_IO_HDF5_PUT_H
+
+#include "io/hdf5_util.h"
+
+/* A variable-length UTF-8 string attribute; an array of them. */
+herr_t airy_put_text(hid_t object, const char *name, const char *text);
+herr_t airy_put_texts(hid_t object, const char *name, const char *const *texts, size_t count);
+herr_t airy_put_int(hid_t object, const char *name, int value);
+/* A new group with its NX_class; negative on failure. */
+hid_t airy_put_group(hid_t parent, const char *name, const char *nx_class);
+/* Scalar datasets, contiguous. units: NULL for none. */
+herr_t airy_put_string(hid_t parent, const char *name, const char *text);
+herr_t airy_put_double(hid_t parent, const char *name, double value, const char *units);
+/* An empty contiguous dataset whose place in the file is fixed at once and whose bytes are not written. */
+hid_t airy_put_contiguous(hid_t parent, const char *name, hid_t type, int ndim, const hsize_t *shape);
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * The datasets of the integrated file and where their bytes lie.
+ *
+ * The file holds two root groups that share all datasets except sum_normalization, sum_normalization2 and count: in one they are [bins], in the
+ * other [frames, bins]. The superblock says which root counts, and one write of its entry changes that: no moment at which a killed program
+ * leaves libhdf5's structures half changed. The superblock is version 0 (no checksum); its root entry caches nothing, so that its scratch
+ * space is free to hold both roots' addresses. The [frames, bins] datasets lie at the end of the file, are never written while no frame
+ * differs, and are cut off when the file is finished without them.
+ * Source: HDF5 File Format Specification version 2.0, II.A (superblock, version 0) and III.C (symbol table entry).
+ */
+#ifndef AIRY_IO_PATTERN_LAYOUT_H
+#define AIRY_IO_PATTERN_LAYOUT_H
+
+#include "io/pattern_file.h"
+
+enum airy_pattern_field {
+    AIRY_PATTERN_RADIAL = 0,
+    AIRY_PATTERN_SHARED_NORMALIZATION, /* [bins]; the next two follow it */
+    AIRY_PATTERN_SHARED_NORMALIZATION2,
+    AIRY_PATTERN_SHARED_COUNT,
+    AIRY_PATTERN_INDEX, /* from here on: rows of frames */
+    AIRY_PATTERN_STATUS,
+    AIRY_PATTERN_MONITOR,
+    AIRY_PATTERN_TOTAL,
+    AIRY_PATTERN_MAX,
+    AIRY_PATTERN_SATURATED,
+    AIRY_PATTERN_INVALID,
+    AIRY_PATTERN_INTENSITY,
+    AIRY_PATTERN_STD,
+    AIRY_PATTERN_SEM,
+    AIRY_PATTERN_SIGNAL,
+    AIRY_PATTERN_VARIANCE,
+    AIRY_PATTERN_MESSAGE,
+    AIRY_PATTERN_NORMALIZATION, /* at the end of the file; the next two follow it */
+    AIRY_PATTERN_NORMALIZATION2,
+    AIRY_PATTERN_COUNT,
+    AIRY_PATTERN_FIELDS
+};
+
+/* frame/status */
+enum { AIRY_ROW_PENDING = -1, AIRY_ROW_GOOD = 0, AIRY_ROW_BAD = 1 };
+enum { AIRY_PATTERN_MESSAGE_BYTES = 200 };
+
+struct airy_pattern_layout {
+    uint64_t offset[AIRY_PATTERN_FIELDS]; /* 0: the file has no such dataset */
+    size_t row[AIRY_PATTERN_FIELDS];      /* bytes of a row (of all, where there are no rows) */
+    uint64_t roots[2];                    /* object headers: shared, per frame */
+    uint64_t end;                         /* of the file */
+    bool per_frame;                       /* roots[1] is the one that counts */
+    bool cuttable;                        /* nothing lies behind the three last datasets */
+};
+
+/* Create `path`, which must not exist, and write all that does not belong to rows; status is pending. Takes the lock. */
+airy_status airy_pattern_layout_create(struct airy_pattern_layout *layout, const char *path,
+                                       const struct airy_pattern_spec *spec);
+/* Find the same in a file made by that; AIRY_ERR_FORMAT with the first difference from spec. Takes the lock. */
+airy_status airy_pattern_layout_open(struct airy_pattern_layout *layout, const char *path,
+                                     const struct airy_pattern_spec *spec);
+/* Make roots[per_frame] count, and `end` the size libhdf5 expects, in one write. fd: open for writing. */
+airy_status airy_pattern_layout_switch(int fd, const struct airy_pattern_layout *layout, bool per_frame, uint64_t end);
+
+/* pread and pwrite of all bytes; AIRY_ERR_IO with the system's words. */
+airy_status airy_pattern_pread(int fd, void *data, size_t size, uint64_t offset);
+airy_status airy_pattern_pwrite(int fd, const void *data, size_t size, uint64_t offset);
+
+#endif
