@@ -14,8 +14,8 @@ struct airy_backend {
     const char *name;
 
     /*
-     * Devices, usable or not; appended through add. Never fails: what cannot be used is an entry with a reason. ask_free: fill memory_free
-     * too, which may take a management library a while.
+     * Devices, usable or not; appended through add. Never fails: what cannot be used is an entry with a
+     * reason. ask_free: fill memory_free too, which may take a management library a while.
      */
     void (*list)(bool ask_free, void (*add)(void *user, const airy_device_info *info), void *user);
     /* Fill device->impl and complete device->info. The spec is one that list gave. */

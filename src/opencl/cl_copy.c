@@ -7,9 +7,10 @@
 #include "shared/fill_geom.h"
 
 /*
- * Elements as the copies see them, fastest axis first: count[0] bytes in a row, then rows, slices, volumes. step[i]: bytes from one to the
- * next along axis i in the buffer, other[i] in the other array or in tight host memory. Axes without gaps are merged; those of count 1 have
- * step 0. The step of an axis is a multiple of the one below, as OpenCL's rectangles want it.
+ * Elements as the copies see them, fastest axis first: count[0] bytes in a row, then rows, slices, volumes.
+ * step[i]: bytes from one to the next along axis i in the buffer, other[i] in the other array or in tight
+ * host memory. Axes without gaps are merged; those of count 1 have step 0. The step of an axis is a multiple
+ * of the one below, as OpenCL's rectangles want it.
  */
 struct box {
     size_t count[4], step[4], other[4];
@@ -139,8 +140,8 @@ static airy_status enqueue_box(airy_queue *queue, const struct transfer *t, cons
 }
 
 /*
- * A box in pieces of at most AIRY_CL_STAGING_PIECE bytes that follow each other in tight host memory. Along `axis` a piece has at most
- * `chunk`; the axes below are whole, those above one.
+ * A box in pieces of at most AIRY_CL_STAGING_PIECE bytes that follow each other in tight host memory. Along
+ * `axis` a piece has at most `chunk`; the axes below are whole, those above one.
  */
 struct pieces {
     const struct box *box;
@@ -245,7 +246,10 @@ airy_status airy_cl_push(airy_queue *queue, const airy_array *dst, const void *d
     return AIRY_OK;
 }
 
-/* Copies from the device that are on their way through staging memory; 3 pieces and the gap at the ring's end fit into it. */
+/*
+ * Copies from the device that are on their way through staging memory; 3 pieces and the gap at the ring's end
+ * fit into it.
+ */
 enum { PULL_DEPTH = 3 };
 _Static_assert((PULL_DEPTH + 1) * AIRY_CL_STAGING_PIECE <= AIRY_CL_STAGING_BYTES, "the ring is too small");
 

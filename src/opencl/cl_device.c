@@ -8,7 +8,10 @@
 #include "opencl/cl_cache.h"
 #include "opencl/cl_program.h"
 
-/* Extensions' queries, from the texts of cl_khr_pci_bus_info, cl_nv_device_attribute_query, cl_amd_device_attribute_query. */
+/*
+ * Extensions' queries, from the texts of cl_khr_pci_bus_info, cl_nv_device_attribute_query,
+ * cl_amd_device_attribute_query.
+ */
 enum {
     PCI_BUS_INFO = 0x410F,
     PCI_BUS_NV = 0x4008,

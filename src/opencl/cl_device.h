@@ -51,7 +51,10 @@ uint64_t airy_cl_memory_free(airy_device *device);
 void airy_cl_list_of(const airy_cl_loader *loader, bool ask_free, void (*add)(void *user, const airy_device_info *info),
                      void *user);
 
-/* NVIDIA's management library, opened at run time. pci as in struct airy_cl_device. 0: unknown. Thread-safety: any thread. */
+/*
+ * NVIDIA's management library, opened at run time. pci as in struct airy_cl_device. 0: unknown.
+ * Thread-safety: any thread.
+ */
 uint64_t airy_nvml_memory_free(const char *pci);
 
 #endif

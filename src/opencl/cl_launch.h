@@ -1,20 +1,21 @@
 /*
  * Launching kernels.
  *
- * A kernel is named by a struct airy_cl_kernel_spec: the file under kernels/, the function in it, and build options. The spec may be static
- * or on the stack; strings must live as long as the call only. What the options say is part of the name: the first
- * launch with new options compiles (once a device) and makes a kernel object (once a queue); later launches find it by a hash of the strings.
+ * A kernel is named by a struct airy_cl_kernel_spec: the file under kernels/, the function in it, and build
+ * options. The spec may be static or on the stack; strings must live as long as the call only. What the
+ * options say is part of the name: the first launch with new options compiles (once a device) and makes a
+ * kernel object (once a queue); later launches find it by a hash of the strings.
  *
  *     static const struct airy_cl_kernel_spec fill = {"fill.cl", "fill_box", "-DT=uint"};
  *     const airy_fill_geom geom = {...};
  *     const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(dst), AIRY_CL_VALUE(geom)};
  *     AIRY_TRY(airy_cl_launch(queue, &fill, 1, &(size_t){n}, &(size_t){64}, (double)bytes, args, 2));
  *
- * Arguments stand in the kernel's order: buffers, local memory, one geometry struct. A buffer argument is the whole buffer: the
- * offset of a view goes into the geometry struct, in elements (airy_cl_offset).
+ * Arguments stand in the kernel's order: buffers, local memory, one geometry struct. A buffer argument is the
+ * whole buffer: the offset of a view goes into the geometry struct, in elements (airy_cl_offset).
  *
- * Launches are asynchronous and in order. Nothing is flushed here: the front flushes after a batch (airy_queue_flush), and finish,
- * pulls and events do it themselves.
+ * Launches are asynchronous and in order. Nothing is flushed here: the front flushes after a batch
+ * (airy_queue_flush), and finish, pulls and events do it themselves.
  */
 #ifndef AIRY_OPENCL_CL_LAUNCH_H
 #define AIRY_OPENCL_CL_LAUNCH_H
@@ -57,8 +58,9 @@ static inline uint64_t airy_cl_offset(const airy_array *array)
  * local    work-group, or NULL: the driver chooses, nothing is rounded
  * bytes    what the launch moves, for the profile's GB/s; 0 unknown
  *
- * Errors: AIRY_ERR_UNSUPPORTED where the work-group or its memory is more than the device or this kernel admits, AIRY_ERR_DEVICE when the
- * kernel does not build (the sentence has the compiler's first error) or the driver fails, AIRY_ERR_MEMORY.
+ * Errors: AIRY_ERR_UNSUPPORTED where the work-group or its memory is more than the device or this kernel
+ * admits, AIRY_ERR_DEVICE when the kernel does not build (the sentence has the compiler's first error) or the
+ * driver fails, AIRY_ERR_MEMORY.
  */
 airy_status airy_cl_launch(airy_queue *queue, const struct airy_cl_kernel_spec *spec, int dims, const size_t *global,
                            const size_t *local, double bytes, const struct airy_cl_arg *args, size_t arg_count);

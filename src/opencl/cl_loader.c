@@ -136,8 +136,8 @@ static bool has_nvidia(const airy_cl_loader *loader)
 }
 
 /*
- * A vendor's library without the loader, by the rules of cl_khr_icd: the platforms come from clIcdGetPlatformIDsKHR, and every object begins
- * with a pointer to the dispatch table.
+ * A vendor's library without the loader, by the rules of cl_khr_icd: the platforms come from
+ * clIcdGetPlatformIDsKHR, and every object begins with a pointer to the dispatch table.
  */
 static void open_direct(airy_cl_loader *loader, const char *const *names)
 {

@@ -1,9 +1,9 @@
 /*
  * OpenCL's entry points, found at run time; nothing is linked against OpenCL.
  *
- * Two sources are asked: the loader libOpenCL, and, where it shows no NVIDIA platform, NVIDIA's own library, which containers often have
- * without a loader or without its registration. Each platform carries the table of the library that it came from, and
- * handles of one table are never given to another.
+ * Two sources are asked: the loader libOpenCL, and, where it shows no NVIDIA platform, NVIDIA's own library,
+ * which containers often have without a loader or without its registration. Each platform carries the table
+ * of the library that it came from, and handles of one table are never given to another.
  */
 #ifndef AIRY_OPENCL_CL_LOADER_H
 #define AIRY_OPENCL_CL_LOADER_H

@@ -5,8 +5,8 @@
 #include "opencl/cl_device.h"
 
 /*
- * Page-locked memory in between, for copies from and to memory that the driver cannot copy from in the background: a ring, with the event of the
- * copy that still uses each piece.
+ * Page-locked memory in between, for copies from and to memory that the driver cannot copy from in the
+ * background: a ring, with the event of the copy that still uses each piece.
  */
 enum { AIRY_CL_STAGING_BYTES = 16 << 20, AIRY_CL_STAGING_PIECE = 4 << 20, AIRY_CL_STAGING_PIECES = 64 };
 
@@ -56,7 +56,8 @@ airy_status airy_cl_event_wait(const airy_event *event);
 void airy_cl_event_close(airy_event *event);
 
 /*
- * Profiling: enqueue with an event where this is true, then hand the event over with what it was. name lives as long as the queue.
+ * Profiling: enqueue with an event where this is true, then hand the event over with what it was. name lives
+ * as long as the queue.
  */
 static inline bool airy_cl_profiles(const airy_queue *queue)
 {

@@ -1,4 +1,7 @@
-/* Drivers that fail: entry points are replaced by ones that refuse, as NVIDIA's do when memory that was promised is not there. */
+/*
+ * Drivers that fail: entry points are replaced by ones that refuse, as NVIDIA's do when memory that was
+ * promised is not there.
+ */
 #include "check_cl_faults.h"
 
 #include <stdlib.h>

@@ -14,8 +14,9 @@
 #endif
 
 /*
- * NVIDIA: the 32 work-items of a warp exchange values in registers. AIRY_WARP is defined where this exists; elsewhere kernels go through local
- * memory and barriers. All 32 items must arrive at each of these calls together, so work-groups are multiples of 32 and no item has returned.
+ * NVIDIA: the 32 work-items of a warp exchange values in registers. AIRY_WARP is defined where this exists;
+ * elsewhere kernels go through local memory and barriers. All 32 items must arrive at each of these calls
+ * together, so work-groups are multiples of 32 and no item has returned.
  *   AIRY_WARP_SYNC()        items wait for each other, and see each other's writes to local and global memory
  *   AIRY_BALLOT(p)          bit i: item i of the warp has p != 0
  *   AIRY_SHUFFLE(v, i)      v of item i (mod 32)
