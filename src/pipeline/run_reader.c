@@ -1,0 +1,121 @@
+#include "pipeline/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+
+/* Fix places and sizes of the next batch in its slot. The lock is held. */
+static airy_status start_batch(struct airy_run *run, struct airy_slot *slot)
+{
+    const size_t first = run->next_batch * run->plan.batch;
+    slot->number = run->next_batch;
+    slot->frames = run->row_count - first < run->plan.batch ? run->row_count - first : run->plan.batch;
+    slot->taken = slot->filled = 0;
+    for (size_t i = 0; i < slot->frames; i++) {
+        struct airy_source source;
+        airy_stack_source(run->stack, airy_run_frame(run->params, run->rows[first + i]), &source);
+        slot->sizes[i] = source.size;
+        slot->fates[i].status = AIRY_OK;
+        slot->fates[i].message[0] = 0;
+    }
+    AIRY_TRY(airy_batch_reserve(slot->batch, slot->frames, slot->sizes));
+    slot->state = AIRY_SLOT_FILLING;
+    run->next_batch++;
+    return AIRY_OK;
+}
+
+/* A slot with frames that no reader has taken yet, oldest batch first; starts a batch where a slot is free. The lock is held. */
+static struct airy_slot *find_work(struct airy_run *run)
+{
+    struct airy_slot *best = NULL;
+    for (size_t i = 0; i < run->plan.slots; i++) {
+        struct airy_slot *slot = &run->slots[i];
+        if (slot->state == AIRY_SLOT_FILLING && slot->taken < slot->frames && (!best || slot->number < best->number))
+            best = slot;
+    }
+    if (best || run->stopped || run->next_batch == run->batches)
+        return best;
+    struct airy_slot *slot = &run->slots[run->next_batch % run->plan.slots];
+    if (slot->state != AIRY_SLOT_FREE)
+        return NULL;
+    const airy_status status = start_batch(run, slot);
+    if (status != AIRY_OK) {
+        run->failed = true;
+        run->status = status;
+        snprintf(run->message, sizeof(run->message), "%s", airy_last_error());
+        pthread_cond_broadcast(&run->changed);
+        return NULL;
+    }
+    pthread_cond_broadcast(&run->changed);
+    return slot;
+}
+
+/* A sound chunk in blocks of another size than the stack's: decoded here, integrated by itself. */
+static airy_status read_pixels(struct airy_run *run, size_t frame, struct airy_frame_fate *fate)
+{
+    const size_t size = run->info.height * run->info.width * airy_dtype_size(run->info.dtype);
+    void *pixels = malloc(size);
+    AIRY_FAIL_IF(!pixels, AIRY_ERR_MEMORY, "cannot allocate %zu bytes for a frame", size);
+    const airy_status status = airy_stack_read(run->stack, frame, pixels, size);
+    if (status == AIRY_OK)
+        fate->pixels = pixels;
+    else
+        free(pixels);
+    return status;
+}
+
+static airy_status read_frame(struct airy_run *run, struct airy_slot *slot, size_t i, size_t frame)
+{
+    struct airy_source source;
+    airy_stack_source(run->stack, frame, &source);
+    AIRY_TRY(airy_stack_fetch(run->stack, frame, airy_batch_place(slot->batch, i), source.size));
+    if (source.kind != AIRY_SOURCE_CHUNK) {
+        airy_batch_index_stored(slot->batch, i);
+        return AIRY_OK;
+    }
+    const airy_status status = airy_batch_index(slot->batch, i, source.size);
+    if (status == AIRY_ERR_UNSUPPORTED) {
+        airy_batch_index_absent(slot->batch, i);
+        return read_pixels(run, frame, &slot->fates[i]);
+    }
+    if (status != AIRY_OK) {
+        char where[512];
+        if (airy_stack_where(run->stack, frame, where, sizeof(where)) == AIRY_OK)
+            return airy_fail_context(status, "%s", where);
+    }
+    return status;
+}
+
+void *airy_run_reader(void *arg)
+{
+    struct airy_run *run = arg;
+    pthread_mutex_lock(&run->lock);
+    while (!run->failed) {
+        struct airy_slot *slot = find_work(run);
+        if (!slot) {
+            if (run->failed || run->stopped || run->next_batch == run->batches)
+                break;
+            pthread_cond_wait(&run->changed, &run->lock);
+            continue;
+        }
+        const size_t i = slot->taken++;
+        const size_t row = run->rows[slot->number * run->plan.batch + i];
+        pthread_mutex_unlock(&run->lock);
+
+        struct airy_frame_fate *fate = &slot->fates[i];
+        fate->status = read_frame(run, slot, i, airy_run_frame(run->params, row));
+        if (fate->status != AIRY_OK) {
+            snprintf(fate->message, sizeof(fate->message), "%s", airy_last_error());
+            airy_batch_index_absent(slot->batch, i);
+        }
+
+        pthread_mutex_lock(&run->lock);
+        if (++slot->filled == slot->frames) {
+            slot->state = AIRY_SLOT_FULL;
+            pthread_cond_broadcast(&run->changed);
+        }
+    }
+    pthread_mutex_unlock(&run->lock);
+    return NULL;
+}
