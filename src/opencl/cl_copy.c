@@ -231,7 +231,7 @@ airy_status airy_cl_push(airy_queue *queue, const airy_array *dst, const void *d
     const struct box box = make_box(dst, NULL);
     const struct transfer transfer = {.direction = PUSH, .buffer = dst->buffer->handle};
     if (pinned)
-        return enqueue_box(queue, &transfer, &box, (unsigned char *)(uintptr_t)data, NULL);
+        return enqueue_box(queue, &transfer, &box, (unsigned char *)data, NULL);
     const unsigned char *from = data;
     struct pieces pieces = cut(&box);
     for (struct box piece; next_piece(&pieces, &piece);) {

@@ -164,7 +164,7 @@ static cl_device_id *platform_devices(const struct airy_cl_platform *platform, u
         snprintf(why, 256, "the platform has no device");
         return NULL;
     }
-    cl_device_id *ids = code == CL_SUCCESS ? calloc(n, sizeof(*ids)) : NULL;
+    cl_device_id *ids = code == CL_SUCCESS ? calloc(n, sizeof(cl_device_id)) : NULL;
     if (ids)
         code = cl->GetDeviceIDs(platform->id, CL_DEVICE_TYPE_ALL, n, ids, NULL);
     if (!ids || code != CL_SUCCESS) {

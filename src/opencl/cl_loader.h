@@ -56,7 +56,7 @@
     X(EnqueueBarrierWithWaitList)
 
 struct airy_cl_api {
-#define AIRY_CL_MEMBER(name) __typeof__(&cl##name) name;
+#define AIRY_CL_MEMBER(name) __typeof__ (&cl##name)(name);
     AIRY_CL_FUNCTIONS(AIRY_CL_MEMBER)
 #undef AIRY_CL_MEMBER
 };
