@@ -19,6 +19,7 @@ static const struct {
 } families[] = {
     {"core", check_core},
     {"opencl", check_opencl},
+    {"cpu-integrate", check_cpu_integrate},
     {"stack", check_stack},
     {"pattern", check_pattern},
 };

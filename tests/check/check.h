@@ -79,6 +79,7 @@ void check_core(struct check *c);
 void check_opencl(struct check *c);
 void check_codec(struct check *c);
 void check_integrate(struct check *c);
+void check_cpu_integrate(struct check *c);
 void check_geometry(struct check *c);
 void check_stack(struct check *c);
 void check_pattern(struct check *c);
