@@ -63,7 +63,8 @@ AIRY_API void airy_device_list_free(airy_device_info *list);
 typedef struct airy_device_params {
     uint32_t threads;      /**< CPU pool size; 0: what affinity mask and cgroup quota allow; at most 1024 */
     bool profile;          /**< record every kernel, parallel loop and copy */
-    uint64_t memory_limit; /**< bytes that arrays, scratch and plans may use on it; 0: no limit but the device's */
+    uint64_t memory_limit; /**< bytes that arrays, scratch and plans may use on it, and as many of airy_host; 0: no limit but the
+                                device's */
 } airy_device_params;
 
 /**
@@ -115,7 +116,7 @@ AIRY_API airy_status airy_event_wait(const airy_event *event);
 /**
  * Host memory that copies run fastest from and to: page-locked on OpenCL, 64-byte aligned on the CPU. Copies from and
  * to it are asynchronous; from other memory they have read it before they return.
- * Errors: AIRY_ERR_MEMORY.
+ * Errors: AIRY_ERR_PARAM, AIRY_ERR_MEMORY (the sentence says wanted, in use, limit).
  */
 AIRY_API airy_status airy_host_create(airy_host **host, airy_device *device, size_t size);
 AIRY_API void airy_host_destroy(airy_host **host);

@@ -4,29 +4,58 @@
 #include "base/memory.h"
 #include "core/backend.h"
 
+/* Book before asking, so that two threads cannot pass the limit together. */
+static airy_status book(airy_device *device, size_t size)
+{
+    const uint64_t limit = device->params.memory_limit;
+    pthread_mutex_lock(&device->lock);
+    airy_memory_info *m = &device->memory;
+    const uint64_t in_use = m->host_in_use;
+    const bool fits = limit == 0 || (size <= limit && in_use <= limit - size);
+    if (fits)
+        m->host_in_use += size;
+    if (m->host_in_use > m->host_peak)
+        m->host_peak = m->host_in_use;
+    pthread_mutex_unlock(&device->lock);
+    AIRY_FAIL_IF(!fits, AIRY_ERR_MEMORY, "out of page-locked memory of %s: wanted %llu bytes, in use %llu, limit %llu",
+                 device->info.spec, (unsigned long long)size, (unsigned long long)in_use, (unsigned long long)limit);
+    return AIRY_OK;
+}
+
+static void give_back(airy_device *device, size_t size)
+{
+    pthread_mutex_lock(&device->lock);
+    device->memory.host_in_use -= size;
+    pthread_mutex_unlock(&device->lock);
+}
+
 airy_status airy_host_create(airy_host **host, airy_device *device, size_t size)
 {
-    void *block;
+    void *block = NULL;
     AIRY_FAIL_IF(!host || !device, AIRY_ERR_PARAM, "airy_host_create: argument is NULL");
     AIRY_FAIL_IF(size == 0, AIRY_ERR_PARAM, "airy_host_create: size = 0, expected at least 1");
     AIRY_TRY(airy_memory_calloc(&block, 1, sizeof(airy_host), "host memory"));
     airy_host *h = block;
     h->device = device;
     h->size = size;
-    const airy_status status = device->backend->host_alloc(device, size, h);
+    airy_status status = book(device, size);
+    if (status == AIRY_OK) {
+        status = device->backend->host_alloc(device, size, h);
+        if (status != AIRY_OK) {
+            airy_fail_context(status, "page-locked memory of %s, wanted %llu bytes", device->info.spec,
+                              (unsigned long long)size);
+            give_back(device, size);
+        }
+    }
     if (status != AIRY_OK) {
         free(h);
-        return airy_fail_context(status, "page-locked memory of %s, wanted %llu bytes", device->info.spec,
-                                 (unsigned long long)size);
+        return status;
     }
     pthread_mutex_lock(&device->lock);
     h->next = device->hosts;
     if (h->next)
         h->next->previous = h;
     device->hosts = h;
-    device->memory.host_in_use += size;
-    if (device->memory.host_in_use > device->memory.host_peak)
-        device->memory.host_peak = device->memory.host_in_use;
     pthread_mutex_unlock(&device->lock);
     *host = h;
     return AIRY_OK;
@@ -45,9 +74,9 @@ void airy_host_destroy(airy_host **host)
         device->hosts = h->next;
     if (h->next)
         h->next->previous = h->previous;
-    device->memory.host_in_use -= h->size;
     pthread_mutex_unlock(&device->lock);
     device->backend->host_release(device, h);
+    give_back(device, h->size);
     free(h);
     *host = NULL;
 }

@@ -46,7 +46,7 @@ bool check_fails(struct check *c, const char *file, int line, const char *expr, 
                  const char *part);
 
 /* Memory that lives until the case ends. check_alloc clears it. Random values depend on seed and call order. */
-void *check_alloc(struct check *c, size_t size);
+void *check_alloc(struct check *c, size_t size) __attribute__((returns_nonnull));
 void check_rand(struct check *c, void *data, airy_dtype dtype, size_t count, double lo, double hi);
 uint64_t check_rand_u64(struct check *c);
 /* Arrays that live until the case ends. check_output: filled with a pattern and guarded on both sides; guards are checked by

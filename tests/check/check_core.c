@@ -180,6 +180,14 @@ static void check_memory_accounts(struct check *c)
     airy_array_destroy(&a);
     airy_array_destroy(&b);
     CHECK_OK(c, airy_queue_scratch(queue, AIRY_SCRATCH_SMALL, 100, &scratch));
+    /* Host memory has the same limit, counted apart. */
+    airy_host *host = NULL, *more = NULL;
+    CHECK_OK(c, airy_host_create(&host, device, 1 << 19));
+    CHECK_FAILS(c, airy_host_create(&more, device, (1 << 19) + 1), AIRY_ERR_MEMORY,
+                "wanted 524289 bytes, in use 524288, limit 1048576");
+    CHECK_OK(c, airy_host_create(&more, device, 1 << 19));
+    airy_host_destroy(&more);
+    airy_host_destroy(&host);
     CHECK_FAILS(c, airy_device_memory(NULL, &m), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_device_memory(device, NULL), AIRY_ERR_PARAM, "NULL");
     airy_queue_destroy(&queue);
