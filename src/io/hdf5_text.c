@@ -51,27 +51,9 @@ static airy_status read_string(char **text, hid_t object, bool attribute, const 
     return status;
 }
 
-/* Every step of a path exists; H5Lexists wants the steps before the last to be there. */
-static bool exists(hid_t file, const char *path)
-{
-    char part[1024];
-    for (const char *slash = path; *slash;) {
-        slash += strspn(slash, "/");
-        slash += strcspn(slash, "/");
-        const size_t n = (size_t)(slash - path);
-        if (n == 0 || n >= sizeof(part))
-            return false;
-        memcpy(part, path, n);
-        part[n] = 0;
-        if (H5Lexists(file, part, H5P_DEFAULT) <= 0)
-            return false;
-    }
-    return true;
-}
-
 static airy_status find_string(char **text, hid_t file, const char *object, const char *attribute, const char *what)
 {
-    if (!exists(file, object) || (attribute && H5Aexists_by_name(file, object, attribute, H5P_DEFAULT) <= 0))
+    if (!airy_hdf5_exists(file, object) || (attribute && H5Aexists_by_name(file, object, attribute, H5P_DEFAULT) <= 0))
         return airy_fail(AIRY_ERR_NOT_FOUND, "%s is not there", what);
     const hid_t id = attribute ? H5Aopen_by_name(file, object, attribute, H5P_DEFAULT, H5P_DEFAULT)
                                : H5Dopen2(file, object, H5P_DEFAULT);
@@ -83,6 +65,11 @@ static airy_status find_string(char **text, hid_t file, const char *object, cons
     else
         H5Dclose(id);
     return status;
+}
+
+airy_status airy_hdf5_text_open(char **text, hid_t file, const char *path)
+{
+    return find_string(text, file, path, NULL, path);
 }
 
 airy_status airy_hdf5_text(char **text, const char *path, const char *object)

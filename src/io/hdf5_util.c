@@ -126,6 +126,25 @@ airy_status airy_hdf5_open(hid_t *file, const char *path)
     return AIRY_OK;
 }
 
+bool airy_hdf5_exists(hid_t file, const char *path)
+{
+    /* H5Lexists wants the steps before the last to be there. */
+    char part[1024];
+    bool found = true;
+    for (const char *end = path; *end && found;) {
+        end += strspn(end, "/");
+        end += strcspn(end, "/");
+        const size_t length = (size_t)(end - path);
+        found = length < sizeof(part);
+        if (found) {
+            memcpy(part, path, length);
+            part[length] = 0;
+            found = strspn(part, "/") == length || H5Lexists(file, part, H5P_DEFAULT) > 0;
+        }
+    }
+    return found && *path;
+}
+
 hid_t airy_hdf5_native(airy_dtype dtype)
 {
     switch (dtype) {

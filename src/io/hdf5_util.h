@@ -33,6 +33,12 @@ airy_status airy_hdf5_open(hid_t *file, const char *path);
 /* Access properties of files opened by our driver; owned by this module. */
 hid_t airy_hdf5_read_access(void);
 
+/* Every step of an absolute path is there; the last one may be a link that leads nowhere. */
+bool airy_hdf5_exists(hid_t file, const char *path);
+
+/* One string, a scalar dataset; released with free(). The file is open (src/io/hdf5_text.c). */
+airy_status airy_hdf5_text_open(char **text, hid_t file, const char *path);
+
 /* libhdf5's native type; not to be closed. */
 hid_t airy_hdf5_native(airy_dtype dtype);
 /*

@@ -81,22 +81,9 @@ static int by_number(const void *a, const void *b)
     return n != m ? (n < m ? -1 : 1) : strcmp(first, second);
 }
 
-static bool link_exists(hid_t file, const char *path)
-{
-    char part[256];
-    for (size_t i = 1; path[i]; i++) {
-        if (path[i] == '/' && i < sizeof(part)) {
-            snprintf(part, sizeof(part), "%.*s", (int)i, path);
-            if (H5Lexists(file, part, H5P_DEFAULT) <= 0)
-                return false;
-        }
-    }
-    return H5Lexists(file, path, H5P_DEFAULT) > 0;
-}
-
 static airy_status find_series(struct stack_choice **choices, size_t *count, const char *path, hid_t file)
 {
-    if (!link_exists(file, series_group))
+    if (!airy_hdf5_exists(file, series_group))
         return AIRY_OK;
     struct series series = {NULL, 0, false};
     const hid_t group = H5Gopen2(file, series_group, H5P_DEFAULT);
@@ -122,7 +109,7 @@ static airy_status find_series(struct stack_choice **choices, size_t *count, con
 /* A dataset of two or more dimensions, or a link that leads nowhere (opening it says why). */
 static bool holds_frames(hid_t file, const char *name)
 {
-    if (!link_exists(file, name))
+    if (!airy_hdf5_exists(file, name))
         return false;
     const hid_t object = H5Oopen(file, name, H5P_DEFAULT);
     if (object < 0)

@@ -162,4 +162,5 @@ void check_stack(struct check *c)
     if (!c->is_cpu)
         return; /* files and host memory only */
     check_golden_files(c);
+    check_stack_write(c);
 }

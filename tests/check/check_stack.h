@@ -10,4 +10,7 @@ void *stack_slurp(struct check *c, const char *path, size_t *size);
 const char *stack_spill(struct check *c, const char *name, const void *bytes, size_t size);
 airy_status stack_open(airy_stack **stack, const char *path);
 
+/* Parts of check_stack. */
+void check_stack_write(struct check *c);
+
 #endif

@@ -1,0 +1,485 @@
+/* What the first file says about the experiment, in the places where DECTRIS masters and NXmx files have it. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "io/hdf5_list.h"
+#include "io/stack_internal.h"
+
+/* h c in eV m. Source: SI Brochure, 9th edition (2019), exact values of h, c and e. */
+#define HC_EV_M 1.2398419843320026e-6
+
+enum { MAX_NAME = 512, MAX_NUMBERS = 1 << 20 };
+
+struct number {
+    double value;
+    char units[32]; /* "" when the file does not say */
+};
+
+static const struct {
+    const char *name;
+    double metres;
+} lengths[] = {
+    {"m", 1},
+    {"metre", 1},
+    {"meter", 1},
+    {"meters", 1},
+    {"cm", 1e-2},
+    {"mm", 1e-3},
+    {"um", 1e-6},
+    {"\xc2\xb5m", 1e-6},
+    {"\xce\xbcm", 1e-6},
+    {"micron", 1e-6},
+    {"nm", 1e-9},
+    {"angstrom", 1e-10},
+    {"Angstrom", 1e-10},
+    {"angstroms", 1e-10},
+    {"A", 1e-10},
+    {"\xc3\x85", 1e-10},
+    {"pm", 1e-12},
+};
+
+static void read_units(char *units, size_t size, hid_t dataset)
+{
+    units[0] = 0;
+    if (H5Aexists(dataset, "units") <= 0)
+        return;
+    const hid_t attribute = H5Aopen(dataset, "units", H5P_DEFAULT);
+    const hid_t type = attribute < 0 ? -1 : H5Aget_type(attribute);
+    if (type >= 0 && H5Tget_class(type) == H5T_STRING) {
+        char *variable = NULL, fixed[256] = "";
+        const size_t bytes = H5Tget_size(type);
+        if (H5Tis_variable_str(type) > 0) {
+            if (H5Aread(attribute, type, &variable) >= 0 && variable)
+                snprintf(units, size, "%s", variable);
+            H5free_memory(variable);
+        } else if (bytes < sizeof(fixed) && H5Aread(attribute, type, fixed) >= 0) {
+            snprintf(units, size, "%.*s", (int)bytes, fixed);
+        }
+    }
+    if (type >= 0)
+        H5Tclose(type);
+    if (attribute >= 0)
+        H5Aclose(attribute);
+}
+
+/* All elements of a numeric dataset as doubles; *count is at most MAX_NUMBERS. */
+static bool read_all(double **values, size_t *count, hid_t dataset)
+{
+    const hid_t space = H5Dget_space(dataset), type = H5Dget_type(dataset);
+    const hssize_t points = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
+    const H5T_class_t class = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
+    bool good = (class == H5T_INTEGER || class == H5T_FLOAT) && points >= 1 && points <= MAX_NUMBERS;
+    double *read = good ? malloc((size_t)points * sizeof(*read)) : NULL;
+    good = read && H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, read) >= 0;
+    if (type >= 0)
+        H5Tclose(type);
+    if (space >= 0)
+        H5Sclose(space);
+    if (!good) {
+        free(read);
+        return false;
+    }
+    *values = read;
+    *count = (size_t)points;
+    return true;
+}
+
+/* One number of the file: a scalar, or an array that says the same thing for all frames. */
+static bool read_number(struct number *number, hid_t file, const char *path)
+{
+    if (!airy_hdf5_exists(file, path))
+        return false;
+    const hid_t dataset = H5Dopen2(file, path, H5P_DEFAULT);
+    if (dataset < 0)
+        return false;
+    double *values = NULL;
+    size_t count = 0;
+    bool good = read_all(&values, &count, dataset);
+    for (size_t i = 1; good && i < count; i++)
+        good = values[i] == values[0];
+    if (values && !good)
+        airy_log(AIRY_LOG_WARN, "%s has %zu different values, it is not used", path, count);
+    if (good) {
+        number->value = values[0];
+        good = isfinite(number->value);
+        read_units(number->units, sizeof(number->units), dataset);
+    }
+    free(values);
+    H5Dclose(dataset);
+    return good;
+}
+
+static bool read_field(struct number *number, hid_t file, const char *group, const char *name)
+{
+    char path[MAX_NAME];
+    return snprintf(path, sizeof(path), "%s/%s", group, name) < (int)sizeof(path) && read_number(number, file, path);
+}
+
+/* To metres; without units in `usual` metres. False (and a warning) for a unit that is no length. */
+static bool to_metres(double *out, const struct number *number, double usual, const char *what)
+{
+    double factor = number->units[0] ? 0 : usual;
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]) && factor == 0; i++)
+        if (strcmp(number->units, lengths[i].name) == 0)
+            factor = lengths[i].metres;
+    if (factor == 0)
+        airy_log(AIRY_LOG_WARN, "%s has units '%s', which is no known length; it is not used", what, number->units);
+    *out = number->value * factor;
+    return factor != 0;
+}
+
+struct places {
+    char detector[MAX_NAME], instrument[MAX_NAME];
+};
+
+static void parent_of(char *out, size_t size, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    snprintf(out, size, "%.*s", slash ? (int)(slash - path) : 0, path);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* The usual group, or the only one that has a beam centre or a pixel mask. */
+static bool find_places(struct places *places, hid_t file)
+{
+    snprintf(places->detector, sizeof(places->detector), "/entry/instrument/detector");
+    if (!airy_hdf5_exists(file, places->detector)) {
+        airy_hdf5_entry *entries;
+        size_t count;
+        if (airy_hdf5_list_open(&entries, &count, file) != AIRY_OK)
+            return false;
+        places->detector[0] = 0;
+        static const char *const marks[] = {"/beam_center_x", "/pixel_mask"};
+        for (size_t m = 0; m < 2 && !places->detector[0]; m++)
+            for (size_t i = 0; i < count && !places->detector[0]; i++)
+                if (ends_with(entries[i].path, marks[m]))
+                    parent_of(places->detector, sizeof(places->detector), entries[i].path);
+        airy_hdf5_list_free(entries);
+    }
+    parent_of(places->instrument, sizeof(places->instrument), places->detector);
+    return places->detector[0] != 0;
+}
+
+/* Photon energy in eV. */
+static bool read_energy(double *electron_volts, hid_t file, const struct places *places)
+{
+    struct number energy;
+    if (!read_field(&energy, file, places->instrument, "beam/incident_energy") &&
+        !read_field(&energy, file, places->detector, "detectorSpecific/photon_energy"))
+        return false;
+    const double factor = !energy.units[0] || strcmp(energy.units, "eV") == 0 ? 1
+                          : strcmp(energy.units, "keV") == 0                  ? 1e3
+                                                                              : 0;
+    *electron_volts = energy.value * factor;
+    return *electron_volts > 0;
+}
+
+static double read_wavelength(hid_t file, const struct places *places)
+{
+    struct number wavelength;
+    char sample[MAX_NAME + 32], entry[MAX_NAME];
+    parent_of(entry, sizeof(entry), places->instrument);
+    snprintf(sample, sizeof(sample), "%s/sample/beam/incident_wavelength", entry);
+    double metres, electron_volts;
+    if ((read_field(&wavelength, file, places->instrument, "beam/incident_wavelength") ||
+         read_number(&wavelength, file, sample)) &&
+        to_metres(&metres, &wavelength, 1e-10, "incident_wavelength") && metres > 0)
+        return metres;
+    return read_energy(&electron_volts, file, places) ? HC_EV_M / electron_volts : 0;
+}
+
+/* Beam centre in pixels. */
+static bool read_center(double *pixels, hid_t file, const struct places *places, const char *name, double pixel)
+{
+    struct number center;
+    if (!read_field(&center, file, places->detector, name))
+        return false;
+    if (!center.units[0] || strncmp(center.units, "pixel", 5) == 0 || strcmp(center.units, "px") == 0) {
+        *pixels = center.value;
+        return true;
+    }
+    double metres;
+    const bool good = to_metres(&metres, &center, 0, name);
+    *pixels = metres / pixel;
+    return good;
+}
+
+/* Which registered detector it is: by name, or by shape; only if shape and pixels agree with the file. */
+static void name_detector(airy_detector *detector, hid_t file, const struct places *places, const airy_stack *stack)
+{
+    char path[MAX_NAME + 32], *text = NULL;
+    snprintf(path, sizeof(path), "%s/description", places->detector);
+    airy_detector found;
+    bool known = false;
+    if (airy_hdf5_exists(file, path) && airy_hdf5_text_open(&text, file, path) == AIRY_OK) {
+        const char *name = strncasecmp(text, "Dectris ", 8) == 0 ? text + 8 : text;
+        known = airy_detector_find(&found, name) == AIRY_OK;
+        detector->dectris_dummy = strcasestr(text, "eiger") || strcasestr(text, "pilatus");
+        free(text);
+    }
+    for (int attempt = 0; attempt < 2; attempt++) {
+        if (known && found.height == stack->height && found.width == stack->width &&
+            fabs(found.pixel1 / detector->pixel1 - 1) < 1e-3 && fabs(found.pixel2 / detector->pixel2 - 1) < 1e-3) {
+            memcpy(detector->name, found.name, sizeof(detector->name));
+            detector->dectris_dummy = found.dectris_dummy;
+            return;
+        }
+        known = airy_detector_find_shape(&found, stack->height, stack->width) == AIRY_OK;
+    }
+}
+
+/* Eiger masters say how the detector stands; a plain PONI of beam centre and distance does not take that up. */
+static void warn_of_tilt(hid_t file, const struct places *places)
+{
+    static const double usual[6] = {-1, 0, 0, 0, -1, 0}; /* x axis, y axis in the laboratory */
+    char path[MAX_NAME + 64];
+    snprintf(path, sizeof(path), "%s/geometry/orientation/value", places->detector);
+    if (airy_hdf5_exists(file, path)) {
+        const hid_t dataset = H5Dopen2(file, path, H5P_DEFAULT);
+        double *values = NULL;
+        size_t count = 0;
+        bool tilted = dataset >= 0 && read_all(&values, &count, dataset) && count == 6;
+        double worst = 0;
+        for (size_t i = 0; i < 6 && tilted; i++)
+            worst = fmax(worst, fabs(values[i] - usual[i]));
+        if (tilted && worst > 1e-6)
+            airy_log(AIRY_LOG_WARN, "%s is not that of a detector facing the beam; it is ignored, use a PONI file",
+                     path);
+        free(values);
+        if (dataset >= 0)
+            H5Dclose(dataset);
+    }
+    struct number arm;
+    snprintf(path, sizeof(path), "%s/goniometer/two_theta", places->detector);
+    if (read_number(&arm, file, path) && arm.value != 0)
+        airy_log(AIRY_LOG_WARN, "%s = %g: the detector's arm is ignored, use a PONI file", path, arm.value);
+}
+
+/* The geometry as this program writes it. */
+static bool read_poni(airy_geometry *g, hid_t file, const struct places *places)
+{
+    char group[MAX_NAME + 8], path[MAX_NAME + 32], *text = NULL;
+    snprintf(group, sizeof(group), "%s/poni", places->detector);
+    const struct {
+        const char *name;
+        double *value;
+    } wanted[] = {
+        {"pixel1", &g->detector.pixel1},
+        {"pixel2", &g->detector.pixel2},
+        {"dist", &g->dist},
+        {"poni1", &g->poni1},
+        {"poni2", &g->poni2},
+        {"rot1", &g->rot1},
+        {"rot2", &g->rot2},
+        {"rot3", &g->rot3},
+        {"wavelength", &g->wavelength},
+    };
+    struct number number;
+    if (!airy_hdf5_exists(file, group))
+        return false;
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        if (!read_field(&number, file, group, wanted[i].name))
+            return false;
+        *wanted[i].value = number.value;
+    }
+    if (read_field(&number, file, group, "orientation") && number.value >= 0 && number.value <= 4)
+        g->detector.orientation = (int)number.value;
+    snprintf(path, sizeof(path), "%s/detector", group);
+    airy_detector known;
+    if (airy_hdf5_text_open(&text, file, path) == AIRY_OK) {
+        snprintf(g->detector.name, sizeof(g->detector.name), "%s", text);
+        if (airy_detector_find(&known, text) == AIRY_OK)
+            g->detector.dectris_dummy = known.dectris_dummy;
+        free(text);
+    }
+    return g->detector.pixel1 > 0 && g->detector.pixel2 > 0 && g->dist > 0;
+}
+
+static bool read_geometry(airy_geometry *g, hid_t file, const struct places *places, const airy_stack *stack)
+{
+    memset(g, 0, sizeof(*g));
+    snprintf(g->detector.name, sizeof(g->detector.name), "Detector");
+    g->detector.height = stack->height;
+    g->detector.width = stack->width;
+    if (read_poni(g, file, places))
+        return true;
+    struct number x, y, distance;
+    double center_x, center_y;
+    if (!read_field(&x, file, places->detector, "x_pixel_size") ||
+        !read_field(&y, file, places->detector, "y_pixel_size") ||
+        !to_metres(&g->detector.pixel2, &x, 1, "x_pixel_size") ||
+        !to_metres(&g->detector.pixel1, &y, 1, "y_pixel_size") || !(g->detector.pixel1 > 0) ||
+        !(g->detector.pixel2 > 0))
+        return false;
+    if ((!read_field(&distance, file, places->detector, "detector_distance") &&
+         !read_field(&distance, file, places->detector, "distance")) ||
+        !to_metres(&g->dist, &distance, 1, "detector_distance") || !(g->dist > 0))
+        return false;
+    if (!read_center(&center_x, file, places, "beam_center_x", g->detector.pixel2) ||
+        !read_center(&center_y, file, places, "beam_center_y", g->detector.pixel1))
+        return false;
+    g->poni1 = center_y * g->detector.pixel1;
+    g->poni2 = center_x * g->detector.pixel2;
+    g->wavelength = read_wavelength(file, places);
+    name_detector(&g->detector, file, places, stack);
+    warn_of_tilt(file, places);
+    return true;
+}
+
+static bool find_mask(char *path, size_t size, hid_t file, const struct places *places)
+{
+    static const char *const names[] = {"pixel_mask", "detectorSpecific/pixel_mask", "threshold_1_channel/pixel_mask"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(path, size, "%s/%s", places->detector, names[i]);
+        if (airy_hdf5_exists(file, path))
+            return true;
+    }
+    return false;
+}
+
+airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta)
+{
+    AIRY_FAIL_IF(!stack || !meta, AIRY_ERR_PARAM, "airy_stack_get_meta: an argument is NULL");
+    airy_stack_meta found;
+    memset(&found, 0, sizeof(found));
+    AIRY_TRY(airy_hdf5_lock());
+    hid_t file;
+    struct places places;
+    struct number limit;
+    char mask[MAX_NAME + 64];
+    const airy_status status = airy_hdf5_open(&file, stack->first_path);
+    if (status == AIRY_OK) {
+        if (find_places(&places, file)) {
+            found.has_geometry = read_geometry(&found.geometry, file, &places, stack);
+            found.has_mask = find_mask(mask, sizeof(mask), file, &places);
+            found.has_saturation =
+                read_field(&limit, file, places.detector, "saturation_value") ||
+                read_field(&limit, file, places.detector, "detectorSpecific/saturation_value") ||
+                read_field(&limit, file, places.detector, "detectorSpecific/countrate_correction_count_cutoff");
+            found.saturation = found.has_saturation ? limit.value : 0;
+        }
+        H5Fclose(file);
+    }
+    airy_hdf5_unlock();
+    AIRY_TRY(status);
+    *meta = found;
+    return AIRY_OK;
+}
+
+/* The last two axes are a frame's; the ones before are 1. */
+static bool is_frame(hid_t dataset, const airy_stack *stack)
+{
+    hsize_t shape[H5S_MAX_RANK];
+    const hid_t space = H5Dget_space(dataset);
+    const int ndim = space < 0 ? -1 : H5Sget_simple_extent_dims(space, shape, NULL);
+    bool fits = ndim >= 2 && shape[ndim - 2] == stack->height && shape[ndim - 1] == stack->width;
+    for (int axis = 0; fits && axis < ndim - 2; axis++)
+        fits = shape[axis] == 1;
+    if (space >= 0)
+        H5Sclose(space);
+    return fits;
+}
+
+static airy_status read_mask(uint8_t *mask, hid_t dataset, const airy_stack *stack, const char *what)
+{
+    const hid_t type = H5Dget_type(dataset), creation = H5Dget_create_plist(dataset);
+    airy_dtype dtype = AIRY_DTYPE_U8;
+    bool native;
+    airy_status status = type < 0 || creation < 0 ? airy_hdf5_fail(AIRY_ERR_FORMAT, "%s cannot be read", what)
+                                                  : airy_hdf5_dtype(&dtype, &native, type, what);
+    if (status == AIRY_OK)
+        status = airy_filter_check(creation, what);
+    if (type >= 0)
+        H5Tclose(type);
+    if (creation >= 0)
+        H5Pclose(creation);
+    AIRY_TRY(status);
+    AIRY_FAIL_IF(!is_frame(dataset, stack), AIRY_ERR_SHAPE, "%s has another shape than the frames of %zu x %zu", what,
+                 stack->height, stack->width);
+    const size_t size = airy_dtype_size(dtype), pixels = stack->height * stack->width;
+    size_t bytes;
+    AIRY_FAIL_IF(airy_mul_size(&bytes, pixels, size), AIRY_ERR_MEMORY, "%s: more bytes than an address can count",
+                 what);
+    uint8_t *values;
+    AIRY_TRY(airy_memory_alloc((void **)&values, bytes));
+    if (H5Dread(dataset, airy_hdf5_native(dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
+        status = airy_hdf5_fail(AIRY_ERR_IO, "%s cannot be read", what);
+    static const uint8_t zero[8];
+    for (size_t i = 0; i < pixels && status == AIRY_OK; i++)
+        mask[i] = memcmp(values + i * size, zero, size) != 0;
+    airy_memory_release(values);
+    return status;
+}
+
+airy_status airy_stack_mask(const airy_stack *stack, uint8_t *mask)
+{
+    AIRY_FAIL_IF(!stack || !mask, AIRY_ERR_PARAM, "airy_stack_mask: an argument is NULL");
+    AIRY_TRY(airy_hdf5_lock());
+    hid_t file;
+    struct places places;
+    char path[MAX_NAME + 64], what[2 * MAX_NAME];
+    airy_status status = airy_hdf5_open(&file, stack->first_path);
+    if (status == AIRY_OK) {
+        hid_t dataset = -1;
+        if (!find_places(&places, file) || !find_mask(path, sizeof(path), file, &places))
+            status = airy_fail(AIRY_ERR_NOT_FOUND, "'%s' has no pixel mask", stack->first_path);
+        else if ((dataset = H5Dopen2(file, path, H5P_DEFAULT)) < 0)
+            status = airy_hdf5_fail(AIRY_ERR_IO, "%s::%s cannot be opened", stack->first_path, path);
+        if (dataset >= 0) {
+            snprintf(what, sizeof(what), "%s::%s", stack->first_path, path);
+            status = read_mask(mask, dataset, stack, what);
+            H5Dclose(dataset);
+        }
+        H5Fclose(file);
+    }
+    airy_hdf5_unlock();
+    return status;
+}
+
+static airy_status read_monitor(double *values, hid_t file, const airy_stack *stack, const char *name)
+{
+    AIRY_FAIL_IF(!airy_hdf5_exists(file, name), AIRY_ERR_NOT_FOUND, "'%s' has no dataset '%s'", stack->first_path,
+                 name);
+    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    if (dataset < 0)
+        return airy_hdf5_fail(AIRY_ERR_FORMAT, "%s::%s cannot be opened as a dataset", stack->first_path, name);
+    const hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset);
+    const H5T_class_t class = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
+    const hssize_t count = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
+    airy_status status = AIRY_OK;
+    if (class != H5T_INTEGER && class != H5T_FLOAT)
+        status = airy_fail(AIRY_ERR_FORMAT, "%s::%s holds no numbers", stack->first_path, name);
+    else if (count < 0 || (size_t)count != stack->frames)
+        status = airy_fail(AIRY_ERR_SHAPE, "%s::%s has %lld elements, expected one for each of %zu frames",
+                           stack->first_path, name, (long long)count, stack->frames);
+    else if (H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
+        status = airy_hdf5_fail(AIRY_ERR_IO, "%s::%s cannot be read", stack->first_path, name);
+    if (type >= 0)
+        H5Tclose(type);
+    if (space >= 0)
+        H5Sclose(space);
+    H5Dclose(dataset);
+    return status;
+}
+
+airy_status airy_stack_monitor(const airy_stack *stack, const char *dataset, double *values)
+{
+    AIRY_FAIL_IF(!stack || !dataset || !*dataset || !values, AIRY_ERR_PARAM, "airy_stack_monitor: an argument is NULL");
+    AIRY_TRY(airy_hdf5_lock());
+    hid_t file;
+    airy_status status = airy_hdf5_open(&file, stack->first_path);
+    if (status == AIRY_OK) {
+        status = read_monitor(values, file, stack, dataset);
+        H5Fclose(file);
+    }
+    airy_hdf5_unlock();
+    return status;
+}

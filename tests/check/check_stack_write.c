@@ -1,0 +1,319 @@
+/* Stacks written and read back; what files say about the experiment. */
+#include "check_stack.h"
+
+#include <hdf5.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "io/stack_source.h"
+
+enum { FRAMES = 5, HEIGHT = 19, WIDTH = 23, PIXELS = HEIGHT * WIDTH };
+
+static const char *tmp_path(struct check *c, const char *name)
+{
+    const char *folder = check_tmp(c);
+    char *path = check_alloc(c, strlen(folder) + strlen(name) + 2);
+    sprintf(path, "%s/%s", folder, name);
+    return path;
+}
+
+static airy_geometry some_geometry(double rot1)
+{
+    airy_geometry g;
+    memset(&g, 0, sizeof(g));
+    strcpy(g.detector.name, "Detector");
+    g.detector.height = HEIGHT;
+    g.detector.width = WIDTH;
+    g.detector.pixel1 = 75e-6;
+    g.detector.pixel2 = 172e-6;
+    g.dist = 0.1234567890123;
+    g.poni1 = 0.0017;
+    g.poni2 = -0.0023;
+    g.rot1 = rot1;
+    g.wavelength = 1.0332e-10;
+    return g;
+}
+
+static bool write_stack(struct check *c, const char *path, const airy_stack_writer_params *params,
+                        const uint8_t *pixels)
+{
+    const size_t frame = PIXELS * airy_dtype_size(params->dtype);
+    airy_codec_params codec = params->codec;
+    codec.elem_size = (uint32_t)airy_dtype_size(params->dtype);
+    const size_t bound = airy_encode_bound(frame, &codec);
+    uint8_t *chunk = check_alloc(c, bound);
+    airy_stack_writer *writer = NULL;
+    if (!CHECK_OK(c, airy_stack_writer_create(&writer, path, params)))
+        return false;
+    for (size_t i = FRAMES; i-- > 0;) {
+        if (i == 2)
+            continue; /* never written: the fill value, 0 */
+        size_t size = bound;
+        CHECK_OK(c, airy_encode(chunk, &size, pixels + i * frame, frame, &codec));
+        CHECK_OK(c, airy_stack_writer_add(writer, i, chunk, size));
+    }
+    CHECK(c, access(path, F_OK) != 0);
+    CHECK_OK(c, airy_stack_writer_finish(writer));
+    airy_stack_writer_destroy(&writer);
+    return CHECK(c, access(path, F_OK) == 0);
+}
+
+static void check_round_trip(struct check *c, airy_dtype dtype, airy_codec codec, uint32_t block)
+{
+    if (!check_case(c, "stack_write_%s_%s_%u", airy_dtype_name(dtype), airy_codec_name(codec), block))
+        return;
+    const size_t size = airy_dtype_size(dtype), frame = PIXELS * size;
+    uint8_t *pixels = check_alloc(c, FRAMES * frame), *back = check_alloc(c, frame);
+    check_rand(c, pixels, AIRY_DTYPE_U8, FRAMES * frame, 0, 7);
+    memset(pixels + 2 * frame, 0, frame);
+    const airy_stack_writer_params params = {.dtype = dtype,
+                                             .frames = FRAMES,
+                                             .height = HEIGHT,
+                                             .width = WIDTH,
+                                             .codec = {.codec = codec, .block_bytes = block * (uint32_t)size}};
+    const char *path = tmp_path(c, "stack.h5");
+    airy_stack *stack = NULL;
+    airy_stack_info info;
+    if (!write_stack(c, path, &params, pixels) || !CHECK_OK(c, stack_open(&stack, path)))
+        return;
+    CHECK_OK(c, airy_stack_get_info(stack, &info));
+    CHECK(c, info.frames == FRAMES && info.height == HEIGHT && info.width == WIDTH && info.dtype == dtype);
+    CHECK(c, info.path == AIRY_STACK_DIRECT && info.codec.codec == codec && info.files == 1);
+    for (size_t i = 0; i < FRAMES; i++) {
+        struct airy_source source;
+        airy_stack_source(stack, i, &source);
+        CHECK(c, (source.kind == AIRY_SOURCE_FILL) == (i == 2));
+        CHECK_OK(c, airy_stack_read(stack, i, back, frame));
+        check_values(c, "pixels", AIRY_DTYPE_U8, back, pixels + i * frame, frame, NULL);
+    }
+    airy_stack_destroy(&stack);
+    /* libhdf5 with the filters it has now (ours) reads the same. */
+    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    const hid_t data = H5Dopen2(file, "/entry/data/data", H5P_DEFAULT), type = H5Dget_type(data);
+    uint8_t *all = check_alloc(c, FRAMES * frame);
+    CHECK(c, H5Dread(data, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, all) >= 0);
+    check_values(c, "H5Dread", AIRY_DTYPE_U8, all, pixels, FRAMES * frame, NULL);
+    H5Tclose(type);
+    H5Dclose(data);
+    H5Fclose(file);
+}
+
+static void check_geometry_fields(struct check *c, double rot1, bool wipe_poni)
+{
+    if (!check_case(c, "stack_meta_%s%s", rot1 != 0 ? "tilted" : "straight", wipe_poni ? "_fields" : ""))
+        return;
+    const airy_geometry want = some_geometry(rot1);
+    uint8_t mask[PIXELS] = {0}, back[PIXELS];
+    mask[0] = mask[77] = mask[PIXELS - 1] = 1;
+    uint16_t *pixels = check_alloc(c, FRAMES * PIXELS * 2);
+    const airy_stack_writer_params params = {.dtype = AIRY_DTYPE_U16,
+                                             .frames = FRAMES,
+                                             .height = HEIGHT,
+                                             .width = WIDTH,
+                                             .codec = {.codec = AIRY_CODEC_BSLZ4},
+                                             .geometry = &want,
+                                             .mask = mask};
+    const char *path = tmp_path(c, "stack.h5");
+    airy_stack *stack = NULL;
+    airy_stack_meta meta;
+    if (!write_stack(c, path, &params, (const uint8_t *)pixels))
+        return;
+    if (wipe_poni) {
+        const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+        CHECK(c, H5Ldelete(file, "/entry/instrument/detector/poni", H5P_DEFAULT) >= 0);
+        H5Fclose(file);
+    }
+    if (!CHECK_OK(c, stack_open(&stack, path)))
+        return;
+    CHECK_OK(c, airy_stack_get_meta(stack, &meta));
+    CHECK(c, meta.has_geometry && meta.has_mask && !meta.has_saturation);
+    const airy_geometry *g = &meta.geometry;
+    /* The fields hold beam centre = poni / pixel and the wavelength in angstrom: two roundings of 2^-53 there and back. */
+    const double rel = wipe_poni ? 4 * 0x1p-53 : 0;
+    CHECK(c, g->dist == want.dist && g->rot1 == want.rot1 && g->rot2 == 0 && g->rot3 == 0);
+    CHECK(c, fabs(g->poni1 - want.poni1) <= rel * fabs(want.poni1) &&
+                 fabs(g->poni2 - want.poni2) <= rel * fabs(want.poni2));
+    CHECK(c, fabs(g->wavelength - want.wavelength) <= rel * want.wavelength);
+    CHECK(c, g->detector.pixel1 == want.detector.pixel1 && g->detector.pixel2 == want.detector.pixel2);
+    CHECK(c, g->detector.height == HEIGHT && g->detector.width == WIDTH);
+    CHECK_OK(c, airy_stack_mask(stack, back));
+    check_values(c, "mask", AIRY_DTYPE_U8, back, mask, PIXELS, NULL);
+    double monitor[FRAMES];
+    CHECK_FAILS(c, airy_stack_monitor(stack, "/entry/none", monitor), AIRY_ERR_NOT_FOUND, "/entry/none");
+    CHECK_FAILS(c, airy_stack_monitor(stack, "/entry/data/data", monitor), AIRY_ERR_SHAPE, "one for each of 5 frames");
+    airy_stack_destroy(&stack);
+}
+
+static void put_number(hid_t file, const char *path, double value, const char *units)
+{
+    const hid_t links = H5Pcreate(H5P_LINK_CREATE), space = H5Screate(H5S_SCALAR);
+    H5Pset_create_intermediate_group(links, 1);
+    const hid_t dataset = H5Dcreate2(file, path, H5T_IEEE_F32LE, space, links, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value);
+    if (units) {
+        const hid_t type = H5Tcopy(H5T_C_S1);
+        H5Tset_size(type, strlen(units));
+        H5Tset_strpad(type, H5T_STR_NULLPAD);
+        const hid_t attribute = H5Acreate2(dataset, "units", type, space, H5P_DEFAULT, H5P_DEFAULT);
+        H5Awrite(attribute, type, units);
+        H5Aclose(attribute);
+        H5Tclose(type);
+    }
+    H5Dclose(dataset);
+    H5Pclose(links);
+    H5Sclose(space);
+}
+
+/* A master as detectors write them: units as attributes, single precision, an Eiger 4M's shape. */
+static void check_master(struct check *c)
+{
+    if (!check_case(c, "stack_meta_master"))
+        return;
+    enum { H = 2167, W = 2070 };
+    const char *path = tmp_path(c, "x_master.h5");
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    static const char detector[] = "/entry/instrument/detector/";
+    const struct {
+        const char *name;
+        double value;
+        const char *units;
+    } numbers[] = {
+        {"beam_center_x", 1041.5, "pixel"}, {"beam_center_y", 82.5, "mm"}, {"x_pixel_size", 75, "um"},
+        {"y_pixel_size", 7.5e-5, "m"},      {"distance", 250, "mm"},       {"saturation_value", 65000, NULL}};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        char name[100];
+        snprintf(name, sizeof(name), "%s%s", detector, numbers[i].name);
+        put_number(file, name, numbers[i].value, numbers[i].units);
+    }
+    put_number(file, "/entry/instrument/beam/incident_energy", 12.5, "keV");
+    const hsize_t shape[3] = {2, H, W}, one = 2;
+    const hid_t space = H5Screate_simple(3, shape, NULL), line = H5Screate_simple(1, &one, NULL);
+    const hid_t links = H5Pcreate(H5P_LINK_CREATE);
+    H5Pset_create_intermediate_group(links, 1);
+    H5Dclose(H5Dcreate2(file, "/entry/data/data", H5T_STD_U32LE, space, links, H5P_DEFAULT, H5P_DEFAULT));
+    const hid_t monitor = H5Dcreate2(file, "/entry/monitor", H5T_STD_I16BE, line, links, H5P_DEFAULT, H5P_DEFAULT);
+    const int counts[2] = {-7, 300};
+    H5Dwrite(monitor, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, counts);
+    H5Dclose(monitor);
+    H5Pclose(links);
+    H5Sclose(space);
+    H5Sclose(line);
+    H5Fclose(file);
+    airy_stack *stack = NULL;
+    airy_stack_meta meta;
+    double values[2] = {0};
+    if (!CHECK_OK(c, stack_open(&stack, path)) || !CHECK_OK(c, airy_stack_get_meta(stack, &meta)))
+        return;
+    const airy_geometry *g = &meta.geometry;
+    CHECK(c, meta.has_geometry && !meta.has_mask && meta.has_saturation && meta.saturation == 65000);
+    /* The file's numbers are single precision: relative 2^-24 each. */
+    CHECK(c, fabs(g->detector.pixel1 / 75e-6 - 1) < 1e-7 && fabs(g->detector.pixel2 / 75e-6 - 1) < 1e-7);
+    CHECK(c, fabs(g->dist / 0.25 - 1) < 1e-7 && fabs(g->poni2 / (1041.5 * 75e-6) - 1) < 2e-7);
+    CHECK(c, fabs(g->poni1 / 82.5e-3 - 1) < 2e-7);
+    CHECK(c, fabs(g->wavelength / (12398.419843320026e-10 / 12500) - 1) < 2e-7);
+    CHECK(c, strstr(g->detector.name, "Eiger") && strstr(g->detector.name, "4M") && g->detector.dectris_dummy);
+    CHECK_OK(c, airy_stack_monitor(stack, "/entry/monitor", values));
+    CHECK(c, values[0] == -7 && values[1] == 300);
+    uint8_t *mask = check_alloc(c, (size_t)H * W);
+    CHECK_FAILS(c, airy_stack_mask(stack, mask), AIRY_ERR_NOT_FOUND, "no pixel mask");
+    airy_stack_destroy(&stack);
+}
+
+static void check_writer_errors(struct check *c)
+{
+    if (!check_case(c, "stack_write_errors"))
+        return;
+    const char *path = tmp_path(c, "stack.h5");
+    airy_stack_writer *writer = NULL;
+    airy_stack_writer_params params = {.dtype = AIRY_DTYPE_U16,
+                                       .frames = FRAMES,
+                                       .height = HEIGHT,
+                                       .width = WIDTH,
+                                       .codec = {.codec = AIRY_CODEC_BSLZ4}};
+    uint8_t chunk[4096] = {0};
+    CHECK_OK(c, airy_stack_writer_create(&writer, path, &params));
+    CHECK_FAILS(c, airy_stack_writer_add(writer, FRAMES, chunk, 100), AIRY_ERR_PARAM, "frame = 5");
+    CHECK_FAILS(c, airy_stack_writer_add(writer, 0, chunk, 4), AIRY_ERR_PARAM, "fewer than the 12");
+    CHECK_FAILS(c, airy_stack_writer_add(writer, 0, chunk, 4000), AIRY_ERR_PARAM, "at most");
+    chunk[10] = 32; /* blocks of 8192 bytes, 0 bytes decoded */
+    CHECK_FAILS(c, airy_stack_writer_add(writer, 0, chunk, 100), AIRY_ERR_PARAM, "decodes to 0 bytes");
+    airy_stack_writer *second = NULL;
+    CHECK_FAILS(c, airy_stack_writer_create(&second, path, &params), AIRY_ERR_EXISTS, ".partial");
+    airy_stack_writer_destroy(&writer);
+    char partial[1024];
+    snprintf(partial, sizeof(partial), "%s.partial", path);
+    CHECK(c, access(partial, F_OK) != 0 && access(path, F_OK) != 0);
+    params.codec.codec = AIRY_CODEC_NONE;
+    CHECK_OK(c, airy_stack_writer_create(&writer, path, &params));
+    CHECK_FAILS(c, airy_stack_writer_add(writer, 0, chunk, 100), AIRY_ERR_PARAM, "100 bytes, expected 874");
+    CHECK_OK(c, airy_stack_writer_finish(writer));
+    airy_stack_writer_destroy(&writer);
+    CHECK_FAILS(c, airy_stack_writer_create(&writer, path, &params), AIRY_ERR_EXISTS, "is there already");
+    params.force = true;
+    CHECK_OK(c, airy_stack_writer_create(&writer, path, &params));
+    airy_stack_writer_destroy(&writer);
+    CHECK(c, access(path, F_OK) == 0);
+    params.frames = 0;
+    CHECK_FAILS(c, airy_stack_writer_create(&writer, path, &params), AIRY_ERR_PARAM, "0 frames");
+    params.frames = 1;
+    params.dataset = "data";
+    CHECK_FAILS(c, airy_stack_writer_create(&writer, path, &params), AIRY_ERR_PARAM, "expected a path from /");
+    params.dataset = NULL;
+    params.dtype = AIRY_DTYPE_COUNT;
+    CHECK_FAILS(c, airy_stack_writer_create(&writer, path, &params), AIRY_ERR_DTYPE, "dtype");
+    params.dtype = AIRY_DTYPE_U8;
+    CHECK_FAILS(c, airy_stack_writer_create(&writer, "/proc/none/x.h5", &params), AIRY_ERR_IO, "No such file");
+}
+
+/* A full disk, played by a limit of the file's size: one sentence, nothing left behind. */
+static void check_writer_full(struct check *c)
+{
+    if (!check_case(c, "stack_write_full_disk"))
+        return;
+    const char *path = tmp_path(c, "stack.h5");
+    const airy_stack_writer_params params = {
+        .dtype = AIRY_DTYPE_F64, .frames = 1000, .height = HEIGHT, .width = WIDTH, .codec = {.codec = AIRY_CODEC_NONE}};
+    const size_t frame = PIXELS * 8;
+    uint8_t *pixels = check_alloc(c, frame);
+    struct rlimit before, small;
+    getrlimit(RLIMIT_FSIZE, &before);
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    for (rlim_t limit = 50; limit < 1200000; limit = limit * 4 + 13) {
+        airy_stack_writer *writer = NULL;
+        small = before;
+        small.rlim_cur = limit;
+        setrlimit(RLIMIT_FSIZE, &small);
+        airy_status status = airy_stack_writer_create(&writer, path, &params);
+        for (size_t i = 0; i < 1000 && status == AIRY_OK; i++)
+            status = airy_stack_writer_add(writer, i, pixels, frame);
+        if (status == AIRY_OK)
+            status = airy_stack_writer_finish(writer);
+        setrlimit(RLIMIT_FSIZE, &before);
+        CHECK(c, status == AIRY_ERR_IO && strstr(airy_last_error(), "File too large"));
+        airy_stack_writer_destroy(&writer);
+        char partial[1024];
+        snprintf(partial, sizeof(partial), "%s.partial", path);
+        CHECK(c, access(partial, F_OK) != 0 && access(path, F_OK) != 0);
+    }
+    signal(SIGXFSZ, handler);
+}
+
+void check_stack_write(struct check *c)
+{
+    for (int dtype = 0; dtype < AIRY_DTYPE_COUNT; dtype++)
+        for (int codec = 0; codec < AIRY_CODEC_COUNT; codec++)
+            check_round_trip(c, (airy_dtype)dtype, (airy_codec)codec, 0);
+    check_round_trip(c, AIRY_DTYPE_U32, AIRY_CODEC_BSLZ4, 64);
+    check_round_trip(c, AIRY_DTYPE_U16, AIRY_CODEC_BSHUF, 64);
+    check_round_trip(c, AIRY_DTYPE_I16, AIRY_CODEC_LZ4, 333);
+    check_geometry_fields(c, 0, false);
+    check_geometry_fields(c, 0, true);
+    check_geometry_fields(c, 0.3, false);
+    check_master(c);
+    check_writer_errors(c);
+    check_writer_full(c);
+}
