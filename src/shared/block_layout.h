@@ -33,7 +33,12 @@ AIRY_ASSERT_SIZE(airy_block, 8);
 #define AIRY_BLOCK_STORED 0x80000000u /* or'ed to the size: the bytes are decoded pixels, to be copied */
 #define AIRY_BLOCK_ABSENT 0xffffffffu /* as size: the frame could not be read; reported as AIRY_REASON_ABSENT */
 
-/* Why a block does not decode: low 3 bits of a frame's status, the block's number above. Lowest block wins. */
+/*
+ * Why a block does not decode: low 3 bits of a frame's status, the block's number above. Lowest block wins. For each LZ4 sequence, in this
+ * order: TOKEN when there is no token or the literals' length does not end; LITERAL when they are more than the bytes left or than the block
+ * still takes; once copied, with the block full: good when nothing is left, else LONG; with nothing left: SHORT; TOKEN when fewer than 2 bytes are
+ * left; OFFSET; TOKEN when the match's length does not end; MATCH.
+ */
 #define AIRY_REASON_ABSENT 0u   /* not read */
 #define AIRY_REASON_TOKEN 1u    /* compressed bytes end inside a sequence */
 #define AIRY_REASON_LITERAL 2u  /* literals leave the compressed bytes or the block */

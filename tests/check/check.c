@@ -20,6 +20,7 @@ static const struct {
     {"core", check_core},
     {"opencl", check_opencl},
     {"cpu-integrate", check_cpu_integrate},
+    {"codec", check_codec},
     {"stack", check_stack},
     {"pattern", check_pattern},
 };
