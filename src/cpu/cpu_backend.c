@@ -1,6 +1,6 @@
 /* The CPU as a device: memory of the host, work done in the calling thread with help from the device's pool. */
-#include <assert.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -69,18 +69,23 @@ static uint64_t memory_free(airy_device *device)
 struct touch_job {
     char *data;
     size_t size;
+    atomic_bool refused;
 };
 
-/* The kernel gives pages only when they are written; MADV_POPULATE_WRITE (Linux 5.14) does it in one call. */
+/* The kernel gives pages only when they are written; MADV_POPULATE_WRITE (Linux 5.14) does it in one call and says no. */
 static void touch(void *arg, size_t index, unsigned worker)
 {
     (void)worker;
-    const struct touch_job *job = arg;
+    struct touch_job *job = arg;
     char *start = job->data + index * touch_piece;
     const size_t size = airy_min_size(touch_piece, job->size - index * touch_piece);
 #ifdef MADV_POPULATE_WRITE
     if (madvise(start, airy_align_up(size, 4096), MADV_POPULATE_WRITE) == 0)
         return;
+    if (errno != EINVAL) {
+        atomic_store(&job->refused, true);
+        return;
+    }
 #endif
     for (size_t i = 0; i < size; i += 4096)
         ((volatile char *)start)[i] = 0;
@@ -91,11 +96,19 @@ static airy_status take(airy_device *device, size_t size, void **block)
 {
     if (size < large_block)
         return airy_memory_alloc(block, size);
-    const uint64_t left = airy_memory_available();
+    const uint64_t available = airy_memory_available();
+    const uint64_t left = available - available / 32; /* the rest of the system goes on living */
     AIRY_FAIL_IF(size > left, AIRY_ERR_MEMORY, "the host has %llu bytes left", (unsigned long long)left);
-    AIRY_TRY(airy_memory_alloc(block, size));
-    struct touch_job job = {*block, size};
+    void *p = NULL;
+    AIRY_TRY(airy_memory_alloc(&p, size));
+    struct touch_job job = {.data = p, .size = size};
+    atomic_init(&job.refused, false);
     airy_pool_run(device->pool, (size + touch_piece - 1) / touch_piece, touch, &job);
+    if (atomic_load(&job.refused)) {
+        airy_memory_release(p);
+        return airy_fail(AIRY_ERR_MEMORY, "the system refused some of %zu bytes of host memory", size);
+    }
+    *block = p;
     return AIRY_OK;
 }
 
