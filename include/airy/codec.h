@@ -33,11 +33,12 @@ AIRY_API airy_status airy_codec_parse(airy_codec *codec, const char *name);
 /** Zeroed: plain elements of one byte. */
 typedef struct airy_codec_params {
     airy_codec codec;
-    uint32_t elem_size;   /**< bytes of an element; 1 to 65536, LZ4 ignores it; 0: 1 */
-    uint32_t block_bytes; /**< 0: the format's default (8192 / elem_size elements rounded down to a multiple of 8, at least 128;
+    uint32_t elem_size; /**< bytes of an element; 1 to 65536, LZ4 ignores it; 0: 1 */
+    uint32_t
+        block_bytes; /**< 0: the format's default (8192 / elem_size elements rounded down to a multiple of 8, at least 128;
                                LZ4: 1 GiB). Must be a multiple of 8 * elem_size. Decoders take it from the chunk where the
                                format has it (bslz4, lz4). */
-    uint32_t threads;     /**< encode only: 0 or 1: the caller's thread */
+    uint32_t threads; /**< encode only: 0 or 1: the caller's thread */
 } airy_codec_params;
 
 /** Largest chunk that encoding size bytes can give; 0 when it does not fit size_t. */
@@ -68,11 +69,11 @@ AIRY_API airy_status airy_decode(void *dst, size_t size, const void *chunk, size
 typedef struct airy_batch airy_batch;
 
 typedef struct airy_batch_params {
-    airy_dtype dtype;     /**< of the elements */
-    size_t height, width; /**< of a frame, in pixels */
+    airy_dtype dtype;        /**< of the elements */
+    size_t height, width;    /**< of a frame, in pixels */
     airy_codec_params codec; /**< elem_size may be 0: the dtype's */
-    size_t frames;        /**< capacity in frames, at least 1 */
-    size_t bytes;         /**< capacity for chunks; at most 4 GiB less the table; 0: frames * decoded size + overhead */
+    size_t frames;           /**< capacity in frames, at least 1 */
+    size_t bytes; /**< capacity for chunks; at most 4 GiB less the table; 0: frames * decoded size + overhead */
 } airy_batch_params;
 
 AIRY_API airy_status airy_batch_create(airy_batch **batch, airy_device *device, const airy_batch_params *params);

@@ -45,7 +45,7 @@ typedef struct airy_device_info {
     bool fp64;            /**< has double precision */
     bool gpu;             /**< OpenCL says it is a GPU */
     bool usable;
-    bool is_default;      /**< what spec NULL would open */
+    bool is_default; /**< what spec NULL would open */
 } airy_device_info;
 
 /**
@@ -61,9 +61,10 @@ AIRY_API void airy_device_list_free(airy_device_info *list);
 
 /** Zeroed is the default. */
 typedef struct airy_device_params {
-    uint32_t threads;      /**< CPU pool size; 0: what affinity mask and cgroup quota allow; at most 1024 */
-    bool profile;          /**< record every kernel, parallel loop and copy */
-    uint64_t memory_limit; /**< bytes that arrays, scratch and plans may use on it, and as many of airy_host; 0: no limit but the
+    uint32_t threads; /**< CPU pool size; 0: what affinity mask and cgroup quota allow; at most 1024 */
+    bool profile;     /**< record every kernel, parallel loop and copy */
+    uint64_t
+        memory_limit; /**< bytes that arrays, scratch and plans may use on it, and as many of airy_host; 0: no limit but the
                                 device's */
 } airy_device_params;
 
@@ -85,10 +86,10 @@ AIRY_API const char *airy_device_spec(const airy_device *device);
 
 /** Memory Airy holds on a device: arrays, scratch, plans, page-locked host memory apart. */
 typedef struct airy_memory_info {
-    uint64_t in_use, peak;  /**< bytes */
-    uint64_t count;         /**< live allocations */
-    uint64_t largest;       /**< bytes of the largest live allocation */
-    uint64_t limit;         /**< the limit set, or the device's memory */
+    uint64_t in_use, peak;           /**< bytes */
+    uint64_t count;                  /**< live allocations */
+    uint64_t largest;                /**< bytes of the largest live allocation */
+    uint64_t limit;                  /**< the limit set, or the device's memory */
     uint64_t host_in_use, host_peak; /**< bytes of airy_host */
 } airy_memory_info;
 
@@ -126,10 +127,10 @@ AIRY_API size_t airy_host_size(const airy_host *host);
 /** One line of the profile. Times in milliseconds. */
 typedef struct airy_profile_row {
     char name[48];
-    bool transfer;  /**< a copy between host and device */
+    bool transfer; /**< a copy between host and device */
     uint64_t count;
     double min, median, max, mean, std, total; /**< ms; std: population */
-    double bytes;   /**< sum over all calls, as the operation counts them; 0 unknown */
+    double bytes;                              /**< sum over all calls, as the operation counts them; 0 unknown */
 } airy_profile_row;
 
 /**

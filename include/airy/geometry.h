@@ -48,10 +48,10 @@ AIRY_API airy_status airy_detector_mask(const airy_detector *detector, uint8_t *
 /** Plain data. */
 typedef struct airy_geometry {
     airy_detector detector;
-    double dist, poni1, poni2;  /**< m */
-    double rot1, rot2, rot3;    /**< rad */
-    double wavelength;          /**< m; 0 when unknown */
-    bool parallax;              /**< asked for by a version 3 file; integration refuses it until it is implemented */
+    double dist, poni1, poni2; /**< m */
+    double rot1, rot2, rot3;   /**< rad */
+    double wavelength;         /**< m; 0 when unknown */
+    bool parallax;             /**< asked for by a version 3 file; integration refuses it until it is implemented */
 } airy_geometry;
 
 /**
@@ -98,7 +98,8 @@ AIRY_API airy_status airy_geometry_solid_angle(const airy_geometry *geometry, do
 /**
  * Polarization factor P = (1 + cos^2 2theta - f cos(2 (chi + offset)) sin^2 2theta) / 2, f = (Ih - Iv) / (Ih + Iv).
  */
-AIRY_API airy_status airy_geometry_polarization(const airy_geometry *geometry, double factor, double offset_rad, double *out);
+AIRY_API airy_status airy_geometry_polarization(const airy_geometry *geometry, double factor, double offset_rad,
+                                                double *out);
 
 #ifdef __cplusplus
 }

@@ -66,30 +66,31 @@ AIRY_API airy_status airy_error_model_parse(airy_error_model *v, const char *nam
 
 /** Zeroed is the default. Arrays are host memory of height * width elements, read during create only; NULL: none. */
 typedef struct airy_integrator_params {
-    size_t bins;                   /**< 0: 1000; at most 1000000 */
+    size_t bins; /**< 0: 1000; at most 1000000 */
     airy_unit unit;
     airy_split split;
     airy_method method;
     airy_error_model error_model;
     airy_compat compat;
     bool has_radial_range, has_azimuth_range;
-    double radial_range[2];        /**< in the unit */
-    double azimuth_range[2];       /**< degrees; upper <= lower wraps around; a pixel counts whole or not at all (centre inside) */
-    bool chi_zero;                 /**< chi in [0, 360) rather than (-180, 180] */
-    const uint8_t *mask;           /**< not 0 = bad; already everything that should be masked */
+    double radial_range[2]; /**< in the unit */
+    double azimuth_range
+        [2];       /**< degrees; upper <= lower wraps around; a pixel counts whole or not at all (centre inside) */
+    bool chi_zero; /**< chi in [0, 360) rather than (-180, 180] */
+    const uint8_t *mask; /**< not 0 = bad; already everything that should be masked */
     const float *dark, *flat, *absorption;
-    const float *variance;         /**< with AIRY_ERROR_MODEL_VARIANCE */
+    const float *variance; /**< with AIRY_ERROR_MODEL_VARIANCE */
     bool has_polarization;
     double polarization, polarization_offset_deg;
     bool no_solid_angle, unweighted;
-    double normalization;          /**< factor; 0: 1 */
+    double normalization; /**< factor; 0: 1 */
     bool has_dummy;
-    double dummy, delta_dummy;     /**< left out: |raw - dummy| <= delta, delta 0: raw == dummy */
-    bool no_default_dummy;         /**< ignore the detector's own dummy values */
+    double dummy, delta_dummy; /**< left out: |raw - dummy| <= delta, delta 0: raw == dummy */
+    bool no_default_dummy;     /**< ignore the detector's own dummy values */
     bool has_saturation;
-    double saturation;             /**< raw >= it is counted as saturated; default: the dtype's largest value (integers) */
+    double saturation; /**< raw >= it is counted as saturated; default: the dtype's largest value (integers) */
     bool has_empty;
-    double empty;                  /**< result of a bin without pixels; default NaN, with compat 0 */
+    double empty; /**< result of a bin without pixels; default NaN, with compat 0 */
 } airy_integrator_params;
 
 /**
@@ -113,8 +114,8 @@ AIRY_API const double *airy_integrator_radial(const airy_integrator *integrator)
 typedef struct airy_integrator_info {
     size_t pixels, valid_pixels, entries, bins;
     uint64_t host_bytes, device_bytes;
-    double lower, upper;          /**< limits of the radial axis in the unit */
-    const char *engine;           /**< what walks the matrix on this device, static text */
+    double lower, upper; /**< limits of the radial axis in the unit */
+    const char *engine;  /**< what walks the matrix on this device, static text */
 } airy_integrator_info;
 AIRY_API airy_status airy_integrator_get_info(const airy_integrator *integrator, airy_integrator_info *info);
 

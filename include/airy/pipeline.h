@@ -16,15 +16,15 @@ typedef bool (*airy_progress_fn)(void *user, size_t done, size_t total);
 
 /** Zeroed is the default. */
 typedef struct airy_run_params {
-    size_t first, last, step;   /**< frames [first, last) by step; last 0: all; step 0: 1 */
-    size_t batch;               /**< frames a batch; 0: chosen */
-    size_t slots;               /**< batches in flight; 0: 3 */
-    size_t readers;             /**< reader threads; 0: chosen */
-    bool skip_bad;              /**< a frame that cannot be read or decoded gets a status and NaN, the others go on */
-    bool resume;                /**< continue PATH.partial */
-    bool force;                 /**< overwrite PATH */
-    const double *monitor;      /**< [frames of the stack] factors of the normalization, or NULL */
-    const char *configuration;  /**< JSON that goes into the file */
+    size_t first, last, step;  /**< frames [first, last) by step; last 0: all; step 0: 1 */
+    size_t batch;              /**< frames a batch; 0: chosen */
+    size_t slots;              /**< batches in flight; 0: 3 */
+    size_t readers;            /**< reader threads; 0: chosen */
+    bool skip_bad;             /**< a frame that cannot be read or decoded gets a status and NaN, the others go on */
+    bool resume;               /**< continue PATH.partial */
+    bool force;                /**< overwrite PATH */
+    const double *monitor;     /**< [frames of the stack] factors of the normalization, or NULL */
+    const char *configuration; /**< JSON that goes into the file */
     airy_progress_fn progress;
     void *user;
 } airy_run_params;
@@ -35,7 +35,7 @@ typedef struct airy_run_info {
     uint64_t host_bytes, device_bytes, stored_bytes, decoded_bytes;
     double seconds;
     bool stopped;
-    char first_error[512];       /**< sentence of the first bad frame */
+    char first_error[512]; /**< sentence of the first bad frame */
 } airy_run_info;
 
 /** What a run would use, without running: batch, slots, readers, host_bytes, device_bytes. */
@@ -51,9 +51,8 @@ AIRY_API airy_status airy_integrate_plan(airy_run_info *info, const airy_stack *
  * Errors: AIRY_ERR_EXISTS, AIRY_ERR_IO, AIRY_ERR_CORRUPT (first bad frame, without skip_bad), AIRY_ERR_MEMORY, AIRY_ERR_STOPPED (progress
  *         said so; the partial file stays).
  */
-AIRY_API airy_status airy_integrate_stack(const char *path, const airy_stack *stack,
-                                          const airy_integrator *integrator, const airy_run_params *params,
-                                          airy_run_info *info);
+AIRY_API airy_status airy_integrate_stack(const char *path, const airy_stack *stack, const airy_integrator *integrator,
+                                          const airy_run_params *params, airy_run_info *info);
 
 #ifdef __cplusplus
 }

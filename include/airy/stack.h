@@ -25,14 +25,14 @@ typedef enum airy_stack_path {
 
 typedef struct airy_stack_info {
     size_t frames, height, width;
-    airy_dtype dtype;          /**< native; big-endian files are converted */
-    airy_codec_params codec;   /**< of the direct path; NONE for contiguous or unfiltered data and for the library path */
+    airy_dtype dtype;        /**< native; big-endian files are converted */
+    airy_codec_params codec; /**< of the direct path; NONE for contiguous or unfiltered data and for the library path */
     airy_stack_path path;
-    uint64_t stored_bytes;     /**< bytes of all frames in the file */
-    size_t max_chunk;          /**< bytes of the largest stored frame */
+    uint64_t stored_bytes; /**< bytes of all frames in the file */
+    size_t max_chunk;      /**< bytes of the largest stored frame */
     size_t files;
-    const char *dataset;       /**< first dataset, "FILE::/entry/data/data_000001"; lives as long as the stack */
-    const char *filters;       /**< "bitshuffle-lz4", "gzip+shuffle", "none"; lives as long as the stack */
+    const char *dataset; /**< first dataset, "FILE::/entry/data/data_000001"; lives as long as the stack */
+    const char *filters; /**< "bitshuffle-lz4", "gzip+shuffle", "none"; lives as long as the stack */
 } airy_stack_info;
 
 /**
@@ -58,7 +58,7 @@ AIRY_API airy_status airy_stack_where(const airy_stack *stack, size_t frame, cha
 
 /** What the file itself says about the experiment; found fields only. */
 typedef struct airy_stack_meta {
-    bool has_geometry;     /**< distance, beam centre and pixel size were there: geometry is usable */
+    bool has_geometry; /**< distance, beam centre and pixel size were there: geometry is usable */
     airy_geometry geometry;
     bool has_mask, has_saturation;
     double saturation;
@@ -74,7 +74,7 @@ typedef struct airy_hdf5_entry {
     char path[256];
     char dtype[32];
     char filters[96];
-    int ndim;              /**< -1: a link that cannot be followed; then filters says where it points */
+    int ndim;                    /**< -1: a link that cannot be followed; then filters says where it points */
     uint64_t shape[8], chunk[8]; /**< chunk[0] = 0: not chunked */
     uint64_t stored_bytes, bytes;
 } airy_hdf5_entry;
@@ -94,10 +94,10 @@ typedef struct airy_stack_writer_params {
     airy_dtype dtype;
     size_t frames, height, width;
     airy_codec_params codec;
-    const char *dataset;   /**< NULL: "/entry/data/data" */
-    bool force;            /**< overwrite */
+    const char *dataset;           /**< NULL: "/entry/data/data" */
+    bool force;                    /**< overwrite */
     const airy_geometry *geometry; /**< written as an Eiger master's fields where given */
-    const uint8_t *mask;   /**< written as the pixel mask where given */
+    const uint8_t *mask;           /**< written as the pixel mask where given */
 } airy_stack_writer_params;
 
 /**

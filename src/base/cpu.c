@@ -54,7 +54,8 @@ unsigned airy_cpu_flags(void)
         if (i < sizeof(sets) / sizeof(sets[0]))
             flags &= sets[i].flags;
         else
-            airy_log(AIRY_LOG_WARN, "AIRY_CPU=%s is not known; expected portable, sse2, avx2, avx512, vbmi or neon", mask);
+            airy_log(AIRY_LOG_WARN, "AIRY_CPU=%s is not known; expected portable, sse2, avx2, avx512, vbmi or neon",
+                     mask);
     }
     atomic_store_explicit(&cached, flags, memory_order_relaxed);
     return flags;

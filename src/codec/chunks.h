@@ -17,8 +17,8 @@ struct airy_chunks {
     airy_dtype dtype;
     size_t height, width;
     size_t frames;
-    const airy_array *bytes;        /* u8, on the device */
-    const airy_block *host_table;   /* the same table on the host, for the back end's planning; NULL if there is none */
+    const airy_array *bytes;      /* u8, on the device */
+    const airy_block *host_table; /* the same table on the host, for the back end's planning; NULL if there is none */
 };
 
 /* The layout of frames of `bytes` bytes. params->block_bytes 0: the default. AIRY_ERR_PARAM where the sizes do not fit. */
@@ -28,15 +28,16 @@ airy_status airy_block_layout_make(airy_block_layout *layout, size_t frame_bytes
  * Read a chunk's framing: decoded bytes and block bytes (bslz4, lz4). AIRY_ERR_CORRUPT when there are fewer than 12 bytes or the sizes
  * are absurd (block bytes 0 or no multiple of 8 elements for bslz4).
  */
-airy_status airy_chunk_header(uint64_t *decoded, uint32_t *block_bytes, const void *chunk, size_t size, airy_codec codec,
-                              uint32_t elem_size);
+airy_status airy_chunk_header(uint64_t *decoded, uint32_t *block_bytes, const void *chunk, size_t size,
+                              airy_codec codec, uint32_t elem_size);
 
 /*
  * Walk the block lengths of one chunk into table[layout.blocks], offsets counted from `base`. Every length is checked against size.
  * AIRY_ERR_CORRUPT with the block's number; AIRY_ERR_UNSUPPORTED when the chunk is sound but cut into blocks of another size than
  * the layout's (the caller decodes it on the host then). For bshuf and none the table is plain arithmetic.
  */
-airy_status airy_chunk_walk(airy_block *table, const airy_block_layout *layout, const void *chunk, size_t size, uint32_t base);
+airy_status airy_chunk_walk(airy_block *table, const airy_block_layout *layout, const void *chunk, size_t size,
+                            uint32_t base);
 
 /*
  * Filling a batch in place, by several threads. airy_batch_reserve fixes how many frames come and where each one's bytes go; then for each frame, from any

@@ -33,7 +33,8 @@ struct airy_backend {
     airy_status (*queue_open)(airy_queue *queue); /* fills queue->impl */
     void (*queue_close)(airy_queue *queue);
     airy_status (*flush)(airy_queue *queue);
-    airy_status (*finish)(airy_queue *queue); /* errors of the driver; kernels' own errors go through airy_queue_set_error */
+    airy_status (*finish)(
+        airy_queue *queue); /* errors of the driver; kernels' own errors go through airy_queue_set_error */
 
     airy_status (*event_record)(airy_event *event, airy_queue *queue); /* event->impl: replaced */
     airy_status (*event_enqueue_wait)(airy_queue *queue, const airy_event *event);

@@ -14,10 +14,10 @@ struct airy_device {
     const struct airy_backend *backend;
     airy_device_info info;
     airy_device_params params;
-    airy_pool *pool;         /* for loops on the host: the CPU back end's work, plans of any back end */
-    airy_profile *profile;   /* NULL: off */
-    pthread_mutex_t lock;    /* of memory */
-    airy_memory_info memory; /* accounts; largest is found from live */
+    airy_pool *pool;          /* for loops on the host: the CPU back end's work, plans of any back end */
+    airy_profile *profile;    /* NULL: off */
+    pthread_mutex_t lock;     /* of memory */
+    airy_memory_info memory;  /* accounts; largest is found from live */
     struct airy_buffer *live; /* list of live buffers, for the accounts */
     struct airy_host *hosts;  /* list of page-locked pieces */
     void *impl;
@@ -27,27 +27,33 @@ struct airy_device {
 typedef struct airy_buffer {
     airy_device *device;
     size_t size;
-    void *handle;            /* CPU: the address; OpenCL: cl_mem */
-    bool borrowed;           /* somebody else's memory: not in the accounts, not released */
+    void *handle;  /* CPU: the address; OpenCL: cl_mem */
+    bool borrowed; /* somebody else's memory: not in the accounts, not released */
     atomic_uint references;
     struct airy_buffer *next, *previous;
 } airy_buffer;
 
 struct airy_array {
     airy_buffer *buffer;
-    size_t offset;           /* bytes from the start of the buffer */
+    size_t offset; /* bytes from the start of the buffer */
     airy_dtype dtype;
     int ndim;
     size_t shape[AIRY_MAX_DIMS], pitch[AIRY_MAX_DIMS]; /* pitch in elements */
 };
 
 /* Scratch of a queue: grows, is never given back before the queue goes, counts as the device's memory. */
-enum airy_scratch { AIRY_SCRATCH_FRAMES, AIRY_SCRATCH_PARTIALS, AIRY_SCRATCH_BLOCKS, AIRY_SCRATCH_SMALL, AIRY_SCRATCH_COUNT };
+enum airy_scratch {
+    AIRY_SCRATCH_FRAMES,
+    AIRY_SCRATCH_PARTIALS,
+    AIRY_SCRATCH_BLOCKS,
+    AIRY_SCRATCH_SMALL,
+    AIRY_SCRATCH_COUNT
+};
 
 struct airy_queue {
     airy_device *device;
     airy_buffer *scratch[AIRY_SCRATCH_COUNT];
-    airy_status error;       /* of enqueued work, for finish */
+    airy_status error; /* of enqueued work, for finish */
     char error_text[512];
     void *impl;
 };
@@ -55,7 +61,7 @@ struct airy_queue {
 struct airy_event {
     airy_device *device;
     bool recorded;
-    uint64_t time_ns;        /* CPU: when it was recorded */
+    uint64_t time_ns; /* CPU: when it was recorded */
     void *impl;
 };
 

@@ -39,15 +39,15 @@ AIRY_ASSERT_SIZE(airy_block, 8);
  * still takes; once copied, with the block full: good when nothing is left, else LONG; with nothing left: SHORT; TOKEN when fewer than 2 bytes are
  * left; OFFSET; TOKEN when the match's length does not end; MATCH.
  */
-#define AIRY_REASON_ABSENT 0u   /* not read */
-#define AIRY_REASON_TOKEN 1u    /* compressed bytes end inside a sequence */
-#define AIRY_REASON_LITERAL 2u  /* literals leave the compressed bytes or the block */
-#define AIRY_REASON_OFFSET 3u   /* match offset is 0 or before the start of the block */
-#define AIRY_REASON_MATCH 4u    /* match leaves the block */
-#define AIRY_REASON_SHORT 5u    /* block ends early */
-#define AIRY_REASON_LONG 6u     /* bytes are left over behind the last sequence */
-#define AIRY_REASON_SIZE 7u     /* a stored block of the wrong size */
-#define AIRY_STATUS_GOOD 0xffffffffu
+#define AIRY_REASON_ABSENT  0u /* not read */
+#define AIRY_REASON_TOKEN   1u /* compressed bytes end inside a sequence */
+#define AIRY_REASON_LITERAL 2u /* literals leave the compressed bytes or the block */
+#define AIRY_REASON_OFFSET  3u /* match offset is 0 or before the start of the block */
+#define AIRY_REASON_MATCH   4u /* match leaves the block */
+#define AIRY_REASON_SHORT   5u /* block ends early */
+#define AIRY_REASON_LONG    6u /* bytes are left over behind the last sequence */
+#define AIRY_REASON_SIZE    7u /* a stored block of the wrong size */
+#define AIRY_STATUS_GOOD    0xffffffffu
 
 static inline airy_u32 airy_block_decoded_bytes(const airy_block_layout l, airy_u32 block)
 {

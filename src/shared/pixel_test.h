@@ -9,8 +9,8 @@
 #include "shared/scalar.h"
 
 typedef struct airy_pixel_test {
-    airy_i64 lo, hi;         /* integers; u32 and smaller fit */
-    airy_i64 saturation;     /* integers: raw >= it is saturated; above the dtype's range: never */
+    airy_i64 lo, hi;     /* integers; u32 and smaller fit */
+    airy_i64 saturation; /* integers: raw >= it is saturated; above the dtype's range: never */
     double float_lo, float_hi, float_saturation;
 } airy_pixel_test;
 AIRY_ASSERT_SIZE(airy_pixel_test, 48);
