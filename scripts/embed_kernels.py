@@ -3,15 +3,15 @@
 
 usage: embed_kernels.py OUT.c OUT.d SOURCE_ROOT PRELUDE.cl KERNEL.cl...
 
-Each kernel becomes one text: the prelude, then the kernel, with every line of the form #include "shared/x.h" replaced by that
-header of SOURCE_ROOT (the first time; later ones vanish). #line directives make the compiler name the files as they are here.
+Each kernel becomes one text: the prelude, then the kernel, with every line of the form #include "shared/x.h" or
+#include "opencl/kernels/x.h" replaced by that header of SOURCE_ROOT (the first time; later ones vanish). #line directives make the compiler name the files as they are here.
 """
 
 import os
 import re
 import sys
 
-INCLUDE = re.compile(r'^\s*#\s*include\s+"(shared/[A-Za-z0-9_]+\.h)"\s*$')
+INCLUDE = re.compile(r'^\s*#\s*include\s+"((?:shared|opencl/kernels)/[A-Za-z0-9_]+\.h)"\s*$')
 FOREIGN = re.compile(r"^\s*#\s*include\b")
 
 
@@ -28,7 +28,7 @@ def expand(path, name, root, seen, used, guarded):
                     lines += expand(os.path.join(root, match.group(1)), match.group(1), root, seen, used, True)
                 lines.append('#line %d "%s"' % (number + 1, name))
             elif FOREIGN.match(line) and not guarded:
-                sys.exit("%s:%d: a kernel may include shared/*.h only" % (path, number))
+                sys.exit("%s:%d: a kernel may include shared/*.h and opencl/kernels/*.h only" % (path, number))
             else:
                 lines.append(line)
     return lines

@@ -1,5 +1,6 @@
 #include "core/backend.h"
 #include "opencl/cl_buffer.h"
+#include "opencl/cl_decode.h"
 #include "opencl/cl_queue.h"
 
 const struct airy_backend airy_backend_opencl = {
@@ -24,4 +25,5 @@ const struct airy_backend airy_backend_opencl = {
     .pull = airy_cl_pull,
     .copy = airy_cl_copy,
     .fill = airy_cl_fill,
+    .codec = &airy_codec_opencl,
 };

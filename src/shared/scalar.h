@@ -2,7 +2,7 @@
 #ifndef AIRY_SHARED_SCALAR_H
 #define AIRY_SHARED_SCALAR_H
 
-#ifdef __OPENCL_VERSION__
+#if defined(__OPENCL_VERSION__) || defined(__OPENCL_C_VERSION__)
 typedef uchar airy_u8;
 typedef ushort airy_u16;
 typedef uint airy_u32;

@@ -23,6 +23,7 @@ static const struct {
     {"codec", check_codec},
     {"stack", check_stack},
     {"pattern", check_pattern},
+    {"opencl_kernels", check_opencl_kernels},
 };
 
 enum { FAMILIES = sizeof(families) / sizeof(families[0]) };

@@ -84,5 +84,6 @@ void check_geometry(struct check *c);
 void check_stack(struct check *c);
 void check_pattern(struct check *c);
 void check_pipeline(struct check *c);
+void check_opencl_kernels(struct check *c);
 
 #endif

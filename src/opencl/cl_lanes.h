@@ -1,0 +1,19 @@
+/* How blocks are shared out on a device: build options LANES, BLOCKS, PORTABLE of lz4_block.h. Tests force each of them. */
+#ifndef AIRY_OPENCL_CL_LANES_H
+#define AIRY_OPENCL_CL_LANES_H
+
+#include "opencl/cl_device.h"
+
+struct airy_cl_lanes {
+    unsigned lanes;   /* 1, 32 or 64 items share a block */
+    unsigned blocks;  /* a work-group; more than 1 only with lanes 1, or 32 on NVIDIA */
+    bool portable;    /* barriers even where the lanes are a warp */
+    bool as_warp;     /* a warp's code where there is none, with barriers; for tests */
+    bool unoptimised; /* by the OpenCL compiler; for tests */
+};
+
+struct airy_cl_lanes airy_cl_lanes_of(const airy_device *device);
+/* As build options; text has at least 96 bytes. */
+void airy_cl_lanes_options(char *text, size_t size, const struct airy_cl_lanes *lanes);
+
+#endif

@@ -1,0 +1,200 @@
+/*
+ * Compressed frames to native pixels: blocks of up to BLOCK_BYTES bytes, decoded in local memory.
+ *
+ * Build options: ELEM_SIZE 1, 2, 4 or 8; BLOCK_BYTES, a multiple of 1024 that no block exceeds; LANES, BLOCKS (lz4_block.h).
+ *
+ * Mapping: LANES work-items a block, BLOCKS blocks a work-group of LANES * BLOCKS items, which is exact; blocks are counted frame by
+ * frame. Local memory: BLOCKS * (BLOCK_BYTES + 32) bytes. Barriers: of the lanes of a block only.
+ */
+#include "opencl/kernels/lz4_block.h"
+#include "shared/decode_geom.h"
+
+#ifndef ELEM_SIZE
+#define ELEM_SIZE 4
+#endif
+#ifndef BLOCK_BYTES
+#define BLOCK_BYTES 8192
+#endif
+
+#define PLANES (8u * ELEM_SIZE)
+#define WORDS  (8u * ELEM_SIZE) /* of 32 pixels */
+#define QUADS  (WORDS / 4u)
+/* Rows of 32 pixels that lie one on another before the 16-byte slots of neighbouring lanes collide in local memory. */
+#define ROWS_A_LANE (WORDS > 32u ? WORDS / 32u : 1u)
+
+#if ELEM_SIZE == 1
+#define ELEM uchar
+#elif ELEM_SIZE == 2
+#define ELEM ushort
+#elif ELEM_SIZE == 4
+#define ELEM uint
+#else
+#define ELEM ulong
+#endif
+
+#if LANES == 32 && BLOCK_BYTES / ELEM_SIZE % 1024 == 0
+#define EVEN_LANES /* 32 lanes share out the words of a full block's planes evenly */
+#endif
+
+/* The planes' words x of 32 pixels to the pixels' words y, in memory order. */
+static inline void pixels_of_planes(uint *y, uint *x)
+{
+#if ELEM_SIZE == 1
+    TRANSPOSE_8(x)
+#pragma unroll
+    for (uint q = 0u; q < 4u; q++) {
+#pragma unroll
+        for (uint h = 0u; h < 2u; h++)
+            y[2u * q + h] = (x[4u * h] >> (8u * q) & 0xffu) | (x[4u * h + 1u] >> (8u * q) & 0xffu) << 8 |
+                            (x[4u * h + 2u] >> (8u * q) & 0xffu) << 16 | (x[4u * h + 3u] >> (8u * q)) << 24;
+    }
+#elif ELEM_SIZE == 2
+    TRANSPOSE_16(x)
+#pragma unroll
+    for (uint i = 0u; i < 8u; i++) {
+        y[i] = (x[2u * i] & 0xffffu) | x[2u * i + 1u] << 16;
+        y[8u + i] = x[2u * i] >> 16 | (x[2u * i + 1u] & 0xffff0000u);
+    }
+#elif ELEM_SIZE == 4
+    TRANSPOSE_32(x)
+#pragma unroll
+    for (uint i = 0u; i < 32u; i++)
+        y[i] = x[i];
+#else
+    TRANSPOSE_32(x)
+    TRANSPOSE_32((x + 32))
+#pragma unroll
+    for (uint i = 0u; i < 32u; i++) {
+        y[2u * i] = x[i];
+        y[2u * i + 1u] = x[32u + i];
+    }
+#endif
+}
+
+/* 32 pixels, of which the first `count` exist, to an address that may have an element's alignment only. */
+static inline void store_pixels(__global uchar *dst, const uint *y, uint count)
+{
+    if (count == 32u && ((ulong)dst & 15u) == 0u) {
+        __global uint4 *out = (__global uint4 *)dst;
+#pragma unroll
+        for (uint i = 0u; i < QUADS; i++)
+            out[i] = (uint4)(y[4u * i], y[4u * i + 1u], y[4u * i + 2u], y[4u * i + 3u]);
+        return;
+    }
+    __global ELEM *out = (__global ELEM *)dst;
+#pragma unroll
+    for (uint i = 0u; i < 32u; i++) {
+#if ELEM_SIZE == 8
+        const ulong v = (ulong)y[2u * i + 1u] << 32 | y[2u * i];
+#else
+        const uint v = y[i * ELEM_SIZE / 4u] >> (i * ELEM_SIZE % 4u * 8u);
+#endif
+        if (i < count)
+            out[i] = (ELEM)v;
+    }
+}
+
+/* A block of any size, 32 pixels a lane at a time, straight to memory. */
+static inline void unshuffle_any(__global uchar *dst, __local const uchar *block, uint size, uint lane)
+{
+    const uint elements = size / ELEM_SIZE, plane_bytes = elements / 8u, groups = (elements + 31u) / 32u;
+    for (uint w = lane; w < groups; w += LANES) {
+        uint x[PLANES], y[WORDS];
+#pragma unroll
+        for (uint p = 0u; p < PLANES; p++)
+            x[p] = plane_word(block, p, plane_bytes, w);
+        pixels_of_planes(y, x);
+        store_pixels(dst + w * 32u * ELEM_SIZE, y, min(32u, elements - w * 32u));
+    }
+}
+
+#ifdef EVEN_LANES
+/*
+ * A full block of planes whose words the lanes share out evenly, to a 16-byte aligned place. The pixels go back to where their planes'
+ * words were read, so that neighbouring lanes then store neighbouring 16 bytes: a lane's own 32 pixels are up to 256 bytes apart from
+ * the next lane's. Slots are permuted within a row, so that neither step has bank conflicts.
+ */
+static inline void unshuffle_full(__global uchar *dst, __local uchar *block, uint lane)
+{
+    const uint row_words = BLOCK_BYTES / ELEM_SIZE / 32u; /* of a plane */
+    __local uint *words = (__local uint *)block;
+    __global uint4 *out = (__global uint4 *)dst;
+    for (uint t = 0u; t < row_words; t += 32u) {
+        uint x[PLANES], y[WORDS];
+#pragma unroll
+        for (uint p = 0u; p < PLANES; p++)
+            x[p] = words[p * row_words + t + lane];
+        pixels_of_planes(y, x);
+        LANES_SYNC();
+#pragma unroll
+        for (uint i = 0u; i < QUADS; i++) {
+            const uint quad = lane * QUADS + i, row = quad >> 3;
+            const uint slot = (quad & 7u) ^ (row / ROWS_A_LANE & 7u);
+            *(__local uint4 *)(words + row * row_words + t + slot * 4u) =
+                (uint4)(y[4u * i], y[4u * i + 1u], y[4u * i + 2u], y[4u * i + 3u]);
+        }
+        LANES_SYNC();
+#pragma unroll
+        for (uint i = 0u; i < QUADS; i++) {
+            const uint quad = i * 32u + lane, row = quad >> 3;
+            const uint slot = (quad & 7u) ^ (row / ROWS_A_LANE & 7u);
+            out[t * QUADS + quad] = *(__local const uint4 *)(words + row * row_words + t + slot * 4u);
+        }
+    }
+}
+#endif
+
+/* `size` bytes as they are. */
+static inline void copy_bytes(__global uchar *dst, __global const uchar *src, uint size, uint lane)
+{
+    for (uint i = lane; i < size; i += LANES)
+        dst[i] = src[i];
+}
+
+__kernel __attribute__((reqd_work_group_size(LANES * BLOCKS, 1, 1))) void
+decode_blocks(__global const uchar *bytes, __global uchar *frames, __global uint *status, const airy_decode_geom g)
+{
+    __local uint4 store[BLOCKS][BLOCK_BYTES / 16];
+    __local uint steps[BLOCKS][STEP_WORDS];
+    const uint slot = get_local_id(0) / LANES, lane = get_local_id(0) % LANES;
+    const ulong index = (ulong)get_group_id(0) * BLOCKS + slot;
+    if (index >= (ulong)g.layout.blocks * g.frames)
+        return;
+    const uint frame = (uint)(index / g.layout.blocks), block = (uint)(index % g.layout.blocks);
+    __global const airy_block *table = (__global const airy_block *)(bytes + g.bytes_offset);
+    const airy_block place = table[(ulong)(g.first_frame + frame) * g.layout.blocks + block];
+    const uint size = airy_block_decoded_bytes(g.layout, block);
+    const ulong from = g.bytes_offset + place.offset;
+    __global uchar *dst = frames + g.frames_offset + frame * g.layout.frame_bytes + airy_block_start(g.layout, block);
+    __local uchar *out = (__local uchar *)store[slot];
+
+    uint reason = AIRY_STATUS_GOOD;
+    bool shuffled = false;
+    if (place.size == AIRY_BLOCK_ABSENT) {
+        reason = AIRY_REASON_ABSENT;
+    } else if ((place.size & AIRY_BLOCK_STORED) != 0u) {
+        if ((place.size & ~AIRY_BLOCK_STORED) == size)
+            copy_bytes(dst, bytes + from, size, lane);
+        else
+            reason = AIRY_REASON_SIZE;
+    } else if (g.layout.codec == AIRY_LAYOUT_BSLZ4) {
+        reason = decode_lz4(out, 0u, size, bytes, from, place.size, lane, steps[slot]);
+        shuffled = reason == AIRY_STATUS_GOOD;
+    } else if (place.size == size) {
+        copy_literals(out, 0u, bytes, from, size, lane);
+        LANES_SYNC();
+        shuffled = true;
+    } else {
+        reason = AIRY_REASON_SIZE;
+    }
+    if (shuffled) {
+#ifdef EVEN_LANES
+        if (size == BLOCK_BYTES && ((ulong)dst & 15u) == 0u)
+            unshuffle_full(dst, out, lane);
+        else
+#endif
+            unshuffle_any(dst, out, size, lane);
+    }
+    if (reason != AIRY_STATUS_GOOD && lane == 0u)
+        atomic_min(status + g.status_offset + g.first_frame + frame, block << 3 | reason);
+}

@@ -1,0 +1,394 @@
+/*
+ * One LZ4 block decoded by LANES work-items, and the bit transpose of bitshuffle in registers.
+ *
+ * Build options: LANES 1, 32 or 64: work-items that share a block; BLOCK_SPACE __local or __global: where the decoded block lies.
+ * With LANES 32 on NVIDIA the items are one warp: all of them parse the same bytes and meet by warp barriers, so that a work-group may hold
+ * several blocks (BLOCKS). Elsewhere, and with -DPORTABLE, they are the whole work-group: the first one parses, and there are two barriers a
+ * sequence that all items pass whatever they do in between. LANES 1 needs neither.
+ */
+#ifndef AIRY_KERNELS_LZ4_BLOCK_H
+#define AIRY_KERNELS_LZ4_BLOCK_H
+
+#include "shared/block_layout.h"
+
+#ifndef LANES
+#define LANES 32
+#endif
+#ifndef BLOCKS
+#define BLOCKS 1
+#endif
+#ifndef BLOCK_SPACE
+#define BLOCK_SPACE __local
+#endif
+
+#if LANES == 1
+#define LANES_SYNC()
+#elif defined(AIRY_WARP) && LANES == 32 && !defined(PORTABLE)
+#define LANES_ARE_A_WARP
+#define LANES_SYNC() AIRY_WARP_SYNC()
+#elif defined(AS_WARP) /* for tests: a warp's code where there are none */
+#define LANES_SYNC() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#else
+#define LANES_ARE_A_GROUP
+#define LANES_SYNC() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#if BLOCKS != 1
+#error "several blocks in a work-group need lanes that meet without it"
+#endif
+#endif
+
+/* Words of local memory that the lanes of a block use among themselves. */
+#define STEP_WORDS 8
+
+/* From this many bytes on, copies go by words. */
+#define WORDS_FROM 64u
+
+/* A length that goes on behind the token. False: the bytes end inside it. Saturates, so no run of 255 can wrap it around. */
+static inline bool read_length(uint *length, __global const uchar *in, uint *at, uint n, uint lane)
+{
+    uint c;
+    (void)lane;
+    do {
+        if (*at >= n)
+            return false;
+        c = in[*at];
+        *at += 1u;
+        *length = add_sat(*length, c);
+#ifdef LANES_ARE_A_WARP
+        while (c == 255u) {
+            const uint mine = n - *at > lane ? in[*at + lane] : 0u;
+            const uint stop = AIRY_BALLOT(mine != 255u);
+            if (stop != 0u) {
+                const uint run = 31u - clz(stop & (0u - stop));
+                *length = add_sat(*length, run * 255u);
+                *at += run;
+                break;
+            }
+            *length = add_sat(*length, 32u * 255u);
+            *at += 32u;
+        }
+#endif
+    } while (c == 255u);
+    return true;
+}
+
+/* out[to ...] = the `count` bytes from bytes[from] on. Reads whole words: up to 7 bytes behind the last one. */
+static inline void copy_literals(BLOCK_SPACE uchar *out, uint to, __global const uchar *bytes, ulong from, uint count,
+                                 uint lane)
+{
+    if (count < WORDS_FROM) {
+        for (uint i = lane; i < count; i += LANES)
+            out[to + i] = bytes[from + i];
+        return;
+    }
+    const uint head = (0u - to) & 3u, words = (count - head) >> 2;
+    for (uint i = lane; i < head; i += LANES)
+        out[to + i] = bytes[from + i];
+    const uint shift = (uint)((from + head) & 3u) * 8u;
+    __global const uint *src = (__global const uint *)bytes + ((from + head) >> 2);
+    BLOCK_SPACE uint *dst = (BLOCK_SPACE uint *)(out + to + head);
+    for (uint i = lane; i < words; i += LANES)
+        dst[i] = (uint)(((ulong)src[i + 1u] << 32 | src[i]) >> shift);
+    for (uint i = head + words * 4u + lane; i < count; i += LANES)
+        out[to + i] = bytes[from + i];
+}
+
+/* The same within the block, from a place at least `count` bytes before. */
+static inline void copy_within(BLOCK_SPACE uchar *out, uint to, uint from, uint count, uint lane)
+{
+    if (count < WORDS_FROM) {
+        for (uint i = lane; i < count; i += LANES)
+            out[to + i] = out[from + i];
+        return;
+    }
+    const uint head = (0u - to) & 3u, words = (count - head) >> 2;
+    for (uint i = lane; i < head; i += LANES)
+        out[to + i] = out[from + i];
+    const uint shift = ((from + head) & 3u) * 8u;
+    BLOCK_SPACE const uint *src = (BLOCK_SPACE const uint *)(out + ((from + head) & ~3u));
+    BLOCK_SPACE uint *dst = (BLOCK_SPACE uint *)(out + to + head);
+    /* src[i + 1] ends at most 7 bytes behind the source, which is inside the destination: never outside the block. */
+    for (uint i = lane; i < words; i += LANES)
+        dst[i] = (uint)(((ulong)src[i + 1u] << 32 | src[i]) >> shift);
+    for (uint i = head + words * 4u + lane; i < count; i += LANES)
+        out[to + i] = out[from + i];
+}
+
+static inline void fill_bytes(BLOCK_SPACE uchar *out, uint to, uint count, uint value, uint lane)
+{
+    uint head = count, quads = 0u;
+    if (count >= WORDS_FROM) {
+        head = (0u - to) & 15u;
+        quads = (count - head) >> 4;
+    }
+    for (uint i = lane; i < head; i += LANES)
+        out[to + i] = (uchar)value;
+    BLOCK_SPACE uint4 *dst = (BLOCK_SPACE uint4 *)(out + to + head);
+    const uint4 four = (uint4)(value * 0x01010101u);
+    for (uint i = lane; i < quads; i += LANES)
+        dst[i] = four;
+    for (uint i = head + quads * 16u + lane; i < count; i += LANES)
+        out[to + i] = (uchar)value;
+}
+
+/* A match that overlaps itself: count bytes of period offset. */
+static inline void repeat_bytes(BLOCK_SPACE uchar *out, uint to, uint offset, uint count, uint lane)
+{
+    const uint step = LANES % offset;
+    uint phase = lane % offset;
+    for (uint i = lane; i < count; i += LANES) {
+        out[to + i] = out[to - offset + phase];
+        phase += step;
+        phase -= phase >= offset ? offset : 0u;
+    }
+}
+
+#ifdef LANES_ARE_A_GROUP
+static inline void copy_match(BLOCK_SPACE uchar *out, uint to, uint offset, uint count, uint lane)
+{
+    if (offset >= count)
+        copy_within(out, to, to - offset, count, lane);
+    else if (offset == 1u)
+        fill_bytes(out, to, count, out[to - 1u], lane);
+    else
+        repeat_bytes(out, to, offset, count, lane);
+}
+
+/* What the first lane reads of a sequence, for the others. */
+#define STEP_FROM     0 /* of the literals, within the compressed bytes */
+#define STEP_LITERALS 1 /* how many */
+#define STEP_OFFSET   2
+#define STEP_MATCH    3 /* its length */
+#define STEP_NEXT     4 /* where the next sequence begins */
+#define STEP_REASON   5 /* MORE, or the end */
+#define MORE          8u
+
+static inline uint read_sequence(__local uint *step, __global const uchar *in, uint n, uint room, uint before)
+{
+    uint at = step[STEP_NEXT];
+    step[STEP_LITERALS] = 0u;
+    if (at >= n)
+        return AIRY_REASON_TOKEN;
+    const uint token = in[at];
+    at += 1u;
+    uint count = token >> 4;
+    if (count == 15u && !read_length(&count, in, &at, n, 0u))
+        return AIRY_REASON_TOKEN;
+    if (count > n - at || count > room)
+        return AIRY_REASON_LITERAL;
+    step[STEP_FROM] = at;
+    step[STEP_LITERALS] = count;
+    at += count;
+    if (count == room)
+        return at == n ? AIRY_STATUS_GOOD : AIRY_REASON_LONG;
+    if (at == n)
+        return AIRY_REASON_SHORT;
+    if (n - at < 2u)
+        return AIRY_REASON_TOKEN;
+    const uint offset = in[at] | (uint)in[at + 1u] << 8;
+    at += 2u;
+    if (offset == 0u || offset > before + count)
+        return AIRY_REASON_OFFSET;
+    room -= count;
+    count = token & 15u;
+    if (count == 15u && !read_length(&count, in, &at, n, 0u))
+        return AIRY_REASON_TOKEN;
+    count = add_sat(count, 4u);
+    if (count > room)
+        return AIRY_REASON_MATCH;
+    step[STEP_OFFSET] = offset;
+    step[STEP_MATCH] = count;
+    step[STEP_NEXT] = at;
+    return MORE;
+}
+#else
+/*
+ * A long match that overlaps itself goes on by words as soon as four periods, which are a whole number of words, stand before an aligned place.
+ */
+static inline void repeat_words(BLOCK_SPACE uchar *out, uint to, uint offset, uint count, uint lane)
+{
+    const uint first = ((to + 4u * offset + 3u) & ~3u) - to;
+    if (first >= count) {
+        repeat_bytes(out, to, offset, count, lane);
+        return;
+    }
+    repeat_bytes(out, to, offset, first, lane);
+    LANES_SYNC();
+    const uint words = (count - first) >> 2, step = LANES % offset;
+    BLOCK_SPACE uint *dst = (BLOCK_SPACE uint *)(out + to + first);
+    uint phase = lane % offset;
+    for (uint i = lane; i < words; i += LANES) {
+        dst[i] = (dst - offset)[phase];
+        phase += step;
+        phase -= phase >= offset ? offset : 0u;
+    }
+    for (uint i = first + words * 4u + lane; i < count; i += LANES)
+        out[to + i] = out[to - offset + i % offset];
+}
+
+/* True for all lanes if it is for one. */
+static inline bool lanes_any(bool mine, uint lane, __local uint *step)
+{
+    (void)lane;
+    (void)step;
+#if LANES == 1
+    return mine;
+#elif defined(LANES_ARE_A_WARP)
+    return AIRY_BALLOT(mine) != 0u;
+#else
+    LANES_SYNC();
+    if (lane == 0u)
+        step[0] = 0u;
+    LANES_SYNC();
+    if (mine)
+        atomic_or(&step[0], 1u);
+    LANES_SYNC();
+    return step[0] != 0u;
+#endif
+}
+
+static inline void copy_match(BLOCK_SPACE uchar *out, uint to, uint offset, uint count, uint lane, __local uint *step)
+{
+    if (offset >= count) {
+        copy_within(out, to, to - offset, count, lane);
+        return;
+    }
+    if (offset == 1u) {
+        fill_bytes(out, to, count, out[to - 1u], lane);
+        return;
+    }
+    if (count < 2u * WORDS_FROM) {
+        repeat_bytes(out, to, offset, count, lane);
+        return;
+    }
+    /* The one long match of most blocks is the empty upper planes, at any distance. */
+    uint seen = 0u;
+    for (uint i = lane; i < offset; i += LANES)
+        seen |= out[to - offset + i];
+    if (!lanes_any(seen != 0u, lane, step))
+        fill_bytes(out, to, count, 0u, lane);
+    else
+        repeat_words(out, to, offset, count, lane);
+}
+#endif
+
+/*
+ * The n bytes from bytes[from] on to exactly size bytes at out[begin ...]; out is 16-byte aligned. The bytes may be anything: every length is
+ * checked before it is used. At least 8 readable bytes follow them. step: STEP_WORDS words of these lanes. AIRY_STATUS_GOOD or an
+ * AIRY_REASON_*, the same for all lanes, which have met when it is good.
+ */
+static inline uint decode_lz4(BLOCK_SPACE uchar *out, uint begin, uint size, __global const uchar *bytes, ulong from,
+                              uint n, uint lane, __local uint *step)
+{
+    __global const uchar *in = bytes + from;
+    uint to = begin;
+#ifdef LANES_ARE_A_GROUP
+    if (lane == 0u)
+        step[STEP_NEXT] = 0u;
+    for (;;) {
+        if (lane == 0u)
+            step[STEP_REASON] = read_sequence(step, in, n, begin + size - to, to - begin);
+        LANES_SYNC();
+        const uint reason = step[STEP_REASON], literals = step[STEP_LITERALS], offset = step[STEP_OFFSET];
+        const uint match = step[STEP_MATCH];
+        copy_literals(out, to, bytes, from + step[STEP_FROM], literals, lane);
+        LANES_SYNC();
+        if (reason != MORE)
+            return reason;
+        to += literals;
+        copy_match(out, to, offset, match, lane);
+        to += match;
+    }
+#else
+    const uint end = begin + size;
+    uint at = 0u;
+    for (;;) {
+        if (at >= n)
+            return AIRY_REASON_TOKEN;
+        const uint token = in[at];
+        at += 1u;
+        uint count = token >> 4;
+        if (count == 15u && !read_length(&count, in, &at, n, lane))
+            return AIRY_REASON_TOKEN;
+        if (count > n - at || count > end - to)
+            return AIRY_REASON_LITERAL;
+        copy_literals(out, to, bytes, from + at, count, lane);
+        at += count;
+        to += count;
+        LANES_SYNC();
+        if (to == end)
+            return at == n ? AIRY_STATUS_GOOD : AIRY_REASON_LONG;
+        if (at == n)
+            return AIRY_REASON_SHORT;
+        if (n - at < 2u)
+            return AIRY_REASON_TOKEN;
+        const uint offset = in[at] | (uint)in[at + 1u] << 8;
+        at += 2u;
+        if (offset == 0u || offset > to - begin)
+            return AIRY_REASON_OFFSET;
+        count = token & 15u;
+        if (count == 15u && !read_length(&count, in, &at, n, lane))
+            return AIRY_REASON_TOKEN;
+        count = add_sat(count, 4u);
+        if (count > end - to)
+            return AIRY_REASON_MATCH;
+        copy_match(out, to, offset, count, lane, step);
+        to += count;
+    }
+#endif
+}
+
+/* One step of the transpose: swap the blocks of `step` x `step` bits beside the diagonal. */
+#define TRANSPOSE_STEP(x, count, step, mask)                                                                           \
+    _Pragma("unroll") for (uint i_ = 0u; i_ < (count); i_++)                                                           \
+    {                                                                                                                  \
+        if ((i_ & (step)) == 0u) {                                                                                     \
+            const uint a_ = (x)[i_], c_ = (x)[i_ + (step)];                                                            \
+            (x)[i_] = bitselect(c_ << (step), a_, (uint)(mask));                                                       \
+            (x)[i_ + (step)] = bitselect(c_, a_ >> (step), (uint)(mask));                                              \
+        }                                                                                                              \
+    }
+
+/* 32 planes of 32 pixels to 32 pixels of 32 bits, and back. */
+#define TRANSPOSE_32(x)                                                                                                \
+    {                                                                                                                  \
+        TRANSPOSE_STEP(x, 32u, 16u, 0x0000ffffu)                                                                       \
+        TRANSPOSE_STEP(x, 32u, 8u, 0x00ff00ffu)                                                                        \
+        TRANSPOSE_STEP(x, 32u, 4u, 0x0f0f0f0fu)                                                                        \
+        TRANSPOSE_STEP(x, 32u, 2u, 0x33333333u)                                                                        \
+        TRANSPOSE_STEP(x, 32u, 1u, 0x55555555u)                                                                        \
+    }
+
+/* 16 planes: afterwards x[i] holds pixel i in its lower and pixel 16 + i in its upper half. */
+#define TRANSPOSE_16(x)                                                                                                \
+    {                                                                                                                  \
+        TRANSPOSE_STEP(x, 16u, 8u, 0x00ff00ffu)                                                                        \
+        TRANSPOSE_STEP(x, 16u, 4u, 0x0f0f0f0fu)                                                                        \
+        TRANSPOSE_STEP(x, 16u, 2u, 0x33333333u)                                                                        \
+        TRANSPOSE_STEP(x, 16u, 1u, 0x55555555u)                                                                        \
+    }
+
+/* 8 planes: afterwards byte q of x[i] is pixel 8 q + i. */
+#define TRANSPOSE_8(x)                                                                                                 \
+    {                                                                                                                  \
+        TRANSPOSE_STEP(x, 8u, 4u, 0x0f0f0f0fu)                                                                         \
+        TRANSPOSE_STEP(x, 8u, 2u, 0x33333333u)                                                                         \
+        TRANSPOSE_STEP(x, 8u, 1u, 0x55555555u)                                                                         \
+    }
+
+/*
+ * Word w of a plane of plane_bytes bytes, in a block of bit planes; bytes behind the plane's end come out as 0. Planes that
+ * are no whole number of words occur in the last block of a frame only.
+ */
+static inline uint plane_word(__local const uchar *block, uint plane, uint plane_bytes, uint w)
+{
+    const uint at = plane * plane_bytes + w * 4u;
+    if ((plane_bytes & 3u) == 0u)
+        return *(__local const uint *)(block + at);
+    const uint count = min(4u, plane_bytes - w * 4u);
+    uint v = 0u;
+    for (uint i = 0u; i < count; i++)
+        v |= (uint)block[at + i] << (8u * i);
+    return v;
+}
+
+#endif
