@@ -290,12 +290,18 @@ static airy_status take_scratch(struct airy_integrate_job *job, airy_queue *queu
     size_t wave = airy_min_size(WAVE_FRAMES, WAVE_BYTES / one) / job->lanes * job->lanes;
     wave = airy_min_size(airy_max_size(wave, job->lanes), airy_align_up(job->frames, job->lanes));
     airy_buffer *buffer = NULL;
-    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, wave * one, &buffer));
+    job->removed_size = airy_integrate_removal_size(job);
+    job->removed_runs =
+        airy_max_size(airy_min_size(airy_pool_size(queue->device->pool), WAVE_BYTES / job->removed_size), 1);
+    job->removed_runs = airy_min_size(job->removed_runs, wave);
+    const size_t removed = job->removed_runs * job->removed_size;
+    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, wave * one + removed, &buffer));
     uint8_t *at = buffer->handle;
     job->partials = (double *)at;
     job->means = azimuthal ? (double *)(at + wave * partials) : NULL;
     job->results = (struct airy_slice_result *)(at + wave * (partials + means));
     job->invalid = (uint16_t *)(at + wave * (partials + means + results));
+    job->removed = at + wave * one;
     job->wave_frames = wave;
 
     /* Lanes a line apart from a multiple of the page: else all of them would fall into the same sets of the cache. */

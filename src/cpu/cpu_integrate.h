@@ -172,7 +172,9 @@ struct airy_integrate_job {
     double *means;                     /* [wave frames][bins], by group as [bins][lanes]; azimuthal only */
     struct airy_slice_result *results; /* [wave frames][slices] */
     uint16_t *invalid;                 /* [wave frames][matrix groups] */
-    uint8_t *worker;                   /* [pool size][worker_size] */
+    uint8_t *removed;                  /* [removed_runs][removed_size], for pixels left out */
+    size_t removed_size, removed_runs;
+    uint8_t *worker; /* [pool size][worker_size] */
     size_t worker_size, lane_size;
     size_t window; /* pixels of a lane that are decoded at a time */
 };
@@ -186,5 +188,6 @@ void airy_integrate_mean_wave(struct airy_integrate_job *job);
 /* The variance plane by the recurrence of compat pyfai. */
 void airy_integrate_recur_wave(struct airy_integrate_job *job);
 size_t airy_integrate_merge_scratch(const struct airy_integrate_job *job);
+size_t airy_integrate_removal_size(const struct airy_integrate_job *job);
 
 #endif

@@ -15,8 +15,7 @@ static size_t bin_chunks(const struct airy_integrate_job *job)
 
 size_t airy_integrate_merge_scratch(const struct airy_integrate_job *job)
 {
-    const size_t merge = (size_t)AIRY_MERGE_BINS * job->planes * job->lanes * sizeof(double);
-    return airy_max_size(merge, job->integrator->bins * sizeof(uint32_t));
+    return (size_t)AIRY_MERGE_BINS * job->planes * job->lanes * sizeof(double);
 }
 
 static double *frame_sums(const struct airy_integrate_job *job, size_t frame_of_wave)
@@ -82,11 +81,16 @@ void airy_integrate_merge_wave(struct airy_integrate_job *job)
                       job);
 }
 
-/* Take what one left-out pixel gave to the base sums away again. */
-static void remove_pixel(const airy_integrator *integrator, double *sums, uint32_t *entries, size_t pixel)
+/* What left-out pixels had given to one bin of the base sums; as wide as a line of the cache. */
+struct removed {
+    double signal, variance, normalization, normalization2, count;
+    double entries; /* exact */
+    double unused[2];
+};
+
+static void remove_pixel(struct removed *removed, const airy_integrator *integrator, size_t pixel)
 {
     const struct airy_matrix *m = &integrator->matrix;
-    const size_t bins = integrator->bins;
     const double norm = (double)integrator->norm[pixel];
     const double dark = integrator->dark ? (double)integrator->dark[pixel] : 0.0;
     double each = 0.0; /* variance of the pixel in the base sums */
@@ -96,24 +100,21 @@ static void remove_pixel(const airy_integrator *integrator, double *sums, uint32
         each = (double)integrator->variance[pixel];
     for (uint32_t e = m->start[pixel]; e < m->start[pixel + 1]; e++) {
         const double c = (double)m->coef[e], w = (double)integrator->weight[e], omega = c * norm;
-        double *bin = sums + m->bin[e];
-        bin[AIRY_SUM_SIGNAL * bins] = fma(w, dark, bin[AIRY_SUM_SIGNAL * bins]);
-        bin[AIRY_SUM_VARIANCE * bins] = fma(-(w * w), each, bin[AIRY_SUM_VARIANCE * bins]);
-        bin[AIRY_SUM_NORMALIZATION * bins] -= omega;
-        bin[AIRY_SUM_NORMALIZATION2 * bins] = fma(-omega, omega, bin[AIRY_SUM_NORMALIZATION2 * bins]);
-        bin[AIRY_SUM_COUNT_PLANE * bins] -= c;
-        entries[m->bin[e]]--;
+        struct removed *bin = &removed[m->bin[e]];
+        bin->signal = fma(w, dark, bin->signal);
+        bin->variance = fma(w * w, each, bin->variance);
+        bin->normalization += omega;
+        bin->normalization2 = fma(omega, omega, bin->normalization2);
+        bin->count += c;
+        bin->entries += 1.0;
     }
 }
 
 /* All left-out pixels of a frame, in ascending order. */
-static void remove_invalid(const struct airy_integrate_job *job, size_t frame, uint32_t *entries)
+static void sum_removed(struct removed *removed, const struct airy_integrate_job *job, size_t frame)
 {
-    const airy_integrator *integrator = job->integrator;
-    const size_t bins = integrator->bins;
     const uint16_t *bits = job->invalid + frame * job->matrix->groups;
-    double *sums = frame_sums(job, frame);
-    memcpy(entries, integrator->base_entries, bins * sizeof(*entries));
+    memset(removed, 0, job->integrator->bins * sizeof(*removed));
     for (size_t s = 0; s < job->matrix->slices; s++) {
         const struct airy_slice *slice = &job->matrix->slice[s];
         const size_t end = (slice->pixel + slice->pixels + AIRY_GROUP - 1) / AIRY_GROUP;
@@ -121,20 +122,82 @@ static void remove_invalid(const struct airy_integrate_job *job, size_t frame, u
             continue;
         for (size_t g = slice->pixel / AIRY_GROUP; g < end; g++)
             for (unsigned rest = bits[g]; rest; rest &= rest - 1)
-                remove_pixel(integrator, sums, entries, g * AIRY_GROUP + (unsigned)__builtin_ctz(rest));
+                remove_pixel(removed, job->integrator, g * AIRY_GROUP + (unsigned)__builtin_ctz(rest));
     }
+}
+
+static void subtract_removed(const struct airy_integrate_job *job, size_t frame, const struct removed *removed)
+{
+    const size_t bins = job->integrator->bins;
     for (size_t b = 0; b < bins; b++) {
-        if (entries[b] == 0) {
+        double *bin = frame_sums(job, frame) + b;
+        if (removed[b].entries == 0.0)
+            continue;
+        if (removed[b].entries == (double)job->integrator->base_entries[b]) {
             for (size_t plane = 0; plane < AIRY_SUM_PLANES; plane++)
-                sums[plane * bins + b] = 0.0;
+                bin[plane * bins] = 0.0;
             continue;
         }
-        /* Sums of squares: what is left may have come out just below 0. */
-        if (sums[AIRY_SUM_VARIANCE * bins + b] < 0.0)
-            sums[AIRY_SUM_VARIANCE * bins + b] = 0.0;
-        if (sums[AIRY_SUM_NORMALIZATION2 * bins + b] < 0.0)
-            sums[AIRY_SUM_NORMALIZATION2 * bins + b] = 0.0;
+        bin[AIRY_SUM_SIGNAL * bins] += removed[b].signal;
+        bin[AIRY_SUM_NORMALIZATION * bins] -= removed[b].normalization;
+        bin[AIRY_SUM_COUNT_PLANE * bins] -= removed[b].count;
+        /* Sums of squares: what is left may come out just below 0. */
+        bin[AIRY_SUM_VARIANCE * bins] = fmax(bin[AIRY_SUM_VARIANCE * bins] - removed[b].variance, 0.0);
+        bin[AIRY_SUM_NORMALIZATION2 * bins] =
+            fmax(bin[AIRY_SUM_NORMALIZATION2 * bins] - removed[b].normalization2, 0.0);
     }
+}
+
+static bool same_invalid(const struct airy_integrate_job *job, size_t frame, size_t other)
+{
+    const struct airy_cpu_matrix *m = job->matrix;
+    const uint16_t *bits = job->invalid + frame * m->groups, *other_bits = job->invalid + other * m->groups;
+    for (size_t s = 0; s < m->slices; s++) {
+        const struct airy_slice *slice = &m->slice[s];
+        const uint32_t count = job->results[frame * m->slices + s].stats.invalid;
+        const size_t first = slice->pixel / AIRY_GROUP, groups = (slice->pixels + AIRY_GROUP - 1) / AIRY_GROUP;
+        if (job->results[other * m->slices + s].stats.invalid != count)
+            return false;
+        if (count && memcmp(bits + first, other_bits + first, groups * sizeof(*bits)) != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool has_invalid(const struct airy_integrate_job *job, size_t frame)
+{
+    const airy_frame_stats *stats = &job->stats[job->wave_first + frame];
+    return stats->status == AIRY_STATUS_GOOD && stats->invalid != 0;
+}
+
+static size_t removal_runs(const struct airy_integrate_job *job)
+{
+    return airy_min_size(job->wave_frames, job->removed_runs);
+}
+
+/* A run of frames at a time; pixels that are bad in all of them, as broken ones are, are summed once. */
+static void remove_invalid(void *arg, size_t index, unsigned worker)
+{
+    const struct airy_integrate_job *job = arg;
+    const size_t runs = removal_runs(job);
+    const size_t first = job->wave_frames * index / runs, end = job->wave_frames * (index + 1) / runs;
+    struct removed *removed = (struct removed *)(job->removed + index * job->removed_size);
+    size_t summed = SIZE_MAX;
+    (void)worker;
+    for (size_t frame = first; frame < end; frame++) {
+        if (!has_invalid(job, frame))
+            continue;
+        if (summed == SIZE_MAX || !same_invalid(job, frame, summed)) {
+            sum_removed(removed, job, frame);
+            summed = frame;
+        }
+        subtract_removed(job, frame, removed);
+    }
+}
+
+size_t airy_integrate_removal_size(const struct airy_integrate_job *job)
+{
+    return job->integrator->bins * sizeof(struct removed);
 }
 
 static void finish_frame(void *arg, size_t frame, unsigned worker)
@@ -144,6 +207,7 @@ static void finish_frame(void *arg, size_t frame, unsigned worker)
     airy_frame_stats stats = {.status = AIRY_STATUS_GOOD};
     int64_t total = 0;
     bool any = false;
+    (void)worker;
     for (size_t s = 0; s < job->matrix->slices; s++) {
         const struct airy_slice_result *result = &job->results[frame * job->matrix->slices + s];
         if (result->status < stats.status)
@@ -162,15 +226,19 @@ static void finish_frame(void *arg, size_t frame, unsigned worker)
     if (stats.status != AIRY_STATUS_GOOD) {
         memset(frame_sums(job, frame), 0, AIRY_SUM_PLANES * job->integrator->bins * sizeof(double));
         stats = (airy_frame_stats){.status = stats.status};
-    } else if (stats.invalid) {
-        remove_invalid(job, frame, (uint32_t *)(job->worker + worker * job->worker_size));
     }
     job->stats[job->wave_first + frame] = stats;
 }
 
 void airy_integrate_finish_wave(struct airy_integrate_job *job)
 {
-    airy_profile_loop(job->integrator->device, "integrate_finish", 0.0, job->wave_frames, finish_frame, job);
+    airy_device *device = job->integrator->device;
+    bool invalid = false;
+    airy_profile_loop(device, "integrate_finish", 0.0, job->wave_frames, finish_frame, job);
+    for (size_t frame = 0; frame < job->wave_frames; frame++)
+        invalid |= has_invalid(job, frame);
+    if (invalid)
+        airy_profile_loop(device, "integrate_remove", 0.0, removal_runs(job), remove_invalid, job);
 }
 
 static void mean_frame(void *arg, size_t index, unsigned worker)

@@ -58,4 +58,11 @@
         return !wide || SUFFIX(scan, dtype)(stats, zero, pixels, valid, count, rules);                                 \
     }
 
+#define AIRY_CLEAN_FAST(dtype, DTYPE)                                                                                  \
+    static void FAST(clean, dtype)(struct airy_raw_stats * stats, void *pixels, uint16_t *invalid,                     \
+                                   const uint16_t *valid, size_t count, const struct airy_raw_rules *rules)            \
+    {                                                                                                                  \
+        clean_int(stats, pixels, invalid, valid, count, rules, DTYPE);                                                 \
+    }
+
 #endif

@@ -10,7 +10,7 @@
 #include "cpu/cpu_integrate.h"
 
 #define AIRY_ALWAYS_INLINE inline __attribute__((always_inline))
-#define AIRY_MAYBE_UNUSED __attribute__((unused))
+#define AIRY_MAYBE_UNUSED  __attribute__((unused))
 
 static inline void airy_raw_stats_max(struct airy_raw_stats *stats, double v)
 {

@@ -168,12 +168,72 @@ AIRY_SCAN_FAST(i16, AIRY_DTYPE_I16)
 AIRY_SCAN_FAST(u32, AIRY_DTYPE_U32)
 AIRY_SCAN_FAST(i32, AIRY_DTYPE_I32)
 
-/* Cleaning stays with the plain loop, which the compiler turns into vectors. */
+static AIRY_ALWAYS_INLINE void clear_pixel(void *pixels, size_t i, const airy_dtype dtype)
+{
+    if (dtype == AIRY_DTYPE_U8 || dtype == AIRY_DTYPE_I8)
+        ((uint8_t *)pixels)[i] = 0;
+    else if (dtype == AIRY_DTYPE_U16 || dtype == AIRY_DTYPE_I16)
+        ((uint16_t *)pixels)[i] = 0;
+    else
+        ((uint32_t *)pixels)[i] = 0;
+}
+
+/* Signed values are looked at with the top bit turned, in the order of unsigned ones: 2^31 more than they are. */
+static AIRY_ALWAYS_INLINE void clean_int(struct airy_raw_stats *stats, void *pixels, uint16_t *invalid,
+                                         const uint16_t *valid, size_t count, const struct airy_raw_rules *rules,
+                                         const airy_dtype dtype)
+{
+    const bool is_signed = dtype == AIRY_DTYPE_I8 || dtype == AIRY_DTYPE_I16 || dtype == AIRY_DTYPE_I32;
+    const int64_t bias = is_signed ? (int64_t)1 << 31 : 0, most = UINT32_MAX;
+    const bool saturates = rules->saturation <= most - bias;
+    const int64_t from = rules->saturation > -bias ? rules->saturation + bias : 0;
+    const __m256i turn = _mm256_set1_epi32(is_signed ? INT32_MIN : 0);
+    const __m256i limit = _mm256_set1_epi32((int)(uint32_t)(saturates ? from : 0));
+    const __m256i lo = _mm256_set1_epi32((int)rules->lo), span = _mm256_set1_epi32((int)rules->span);
+    __m256i max = _mm256_setzero_si256(), total = max;
+    int64_t kept = 0;
+    for (size_t i = 0; i < count; i += 8) {
+        const unsigned bits = valid[i / AIRY_GROUP] >> (i % AIRY_GROUP) & 0xff;
+        if (bits == 0)
+            continue;
+        const __m256i x = load8(pixels, i, dtype), u = _mm256_xor_si256(x, turn), above = _mm256_sub_epi32(x, lo);
+        const __m256i out = _mm256_cmpeq_epi32(_mm256_min_epu32(above, span), above);
+        const __m256i high = _mm256_cmpeq_epi32(_mm256_max_epu32(u, limit), u);
+        const unsigned leave = rules->has_interval ? (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(out)) & bits : 0;
+        if (saturates)
+            stats->saturated +=
+                (uint32_t)__builtin_popcount((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(high)) & bits);
+        const __m256i keep = _mm256_and_si256(u, expand_bits(bits & ~leave));
+        kept += __builtin_popcount(bits & ~leave);
+        max = _mm256_max_epu32(max, keep);
+        total = _mm256_add_epi64(total, _mm256_cvtepu32_epi64(_mm256_castsi256_si128(keep)));
+        total = _mm256_add_epi64(total, _mm256_cvtepu32_epi64(_mm256_extracti128_si256(keep, 1)));
+        if (leave) {
+            stats->invalid += (uint32_t)__builtin_popcount(leave);
+            invalid[i / AIRY_GROUP] |= (uint16_t)(leave << i % AIRY_GROUP);
+            for (unsigned rest = leave; rest; rest &= rest - 1)
+                clear_pixel(pixels, i + (unsigned)__builtin_ctz(rest), dtype);
+        }
+    }
+    _Alignas(32) int64_t each[4];
+    _mm256_store_si256((__m256i *)each, total);
+    stats->total += each[0] + each[1] + each[2] + each[3] - kept * bias;
+    if (kept)
+        airy_raw_stats_max(stats, (double)((int64_t)largest_of(max) - bias));
+}
+
+AIRY_CLEAN_FAST(u8, AIRY_DTYPE_U8)
+AIRY_CLEAN_FAST(i8, AIRY_DTYPE_I8)
+AIRY_CLEAN_FAST(u16, AIRY_DTYPE_U16)
+AIRY_CLEAN_FAST(i16, AIRY_DTYPE_I16)
+AIRY_CLEAN_FAST(u32, AIRY_DTYPE_U32)
+AIRY_CLEAN_FAST(i32, AIRY_DTYPE_I32)
+
 #define RAW_FAST(dtype)                                                                                                \
     {                                                                                                                  \
         .wide = {sum_fast_##dtype##_avx2, second_wide_##dtype##_avx2},                                                 \
         .single = {sum_single_##dtype##_avx2, second_single_##dtype##_avx2}, .scan = scan_fast_##dtype##_avx2,         \
-        .clean = clean_##dtype##_avx2                                                                                  \
+        .clean = clean_fast_##dtype##_avx2                                                                             \
     }
 
 const struct airy_integrate_kernels airy_integrate_avx2 = {

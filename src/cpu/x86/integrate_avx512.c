@@ -137,6 +137,16 @@ static AIRY_ALWAYS_INLINE bool scan_int(struct airy_raw_stats *stats, bool *zero
     return true;
 }
 
+static AIRY_ALWAYS_INLINE void clear16(void *pixels, size_t i, __mmask16 which, const airy_dtype dtype)
+{
+    if (dtype == AIRY_DTYPE_U8 || dtype == AIRY_DTYPE_I8)
+        _mm_mask_storeu_epi8((uint8_t *)pixels + i, which, _mm_setzero_si128());
+    else if (dtype == AIRY_DTYPE_U16 || dtype == AIRY_DTYPE_I16)
+        _mm256_mask_storeu_epi16((uint16_t *)pixels + i, which, _mm256_setzero_si256());
+    else
+        _mm512_mask_storeu_epi32((uint32_t *)pixels + i, which, _mm512_setzero_si512());
+}
+
 static AIRY_ALWAYS_INLINE void clean_int(struct airy_raw_stats *stats, void *pixels, uint16_t *invalid,
                                          const uint16_t *valid, size_t count, const struct airy_raw_rules *rules,
                                          const airy_dtype dtype)
@@ -163,13 +173,9 @@ static AIRY_ALWAYS_INLINE void clean_int(struct airy_raw_stats *stats, void *pix
             max = _mm512_mask_max_epi64(max, keep, max, v);
         }
         if (leave) {
-            const size_t size = dtype == AIRY_DTYPE_U8 || dtype == AIRY_DTYPE_I8     ? 1
-                                : dtype == AIRY_DTYPE_U16 || dtype == AIRY_DTYPE_I16 ? 2
-                                                                                     : 4;
             stats->invalid += (uint32_t)__builtin_popcount(leave);
             invalid[i / AIRY_GROUP] |= leave;
-            for (unsigned rest = leave; rest; rest &= rest - 1)
-                memset((char *)pixels + (i + (unsigned)__builtin_ctz(rest)) * size, 0, size);
+            clear16(pixels, i, leave, dtype);
         }
     }
     stats->total += _mm512_reduce_add_epi64(total);
@@ -178,24 +184,18 @@ static AIRY_ALWAYS_INLINE void clean_int(struct airy_raw_stats *stats, void *pix
         airy_raw_stats_max(stats, (double)largest);
 }
 
-#define CLEAN_FAST(dtype, DTYPE)                                                                                       \
-    static void clean_fast_##dtype##_avx512(struct airy_raw_stats *stats, void *pixels, uint16_t *invalid,             \
-                                            const uint16_t *valid, size_t count, const struct airy_raw_rules *rules)   \
-    {                                                                                                                  \
-        clean_int(stats, pixels, invalid, valid, count, rules, DTYPE);                                                 \
-    }
 AIRY_SCAN_FAST(u8, AIRY_DTYPE_U8)
 AIRY_SCAN_FAST(i8, AIRY_DTYPE_I8)
 AIRY_SCAN_FAST(u16, AIRY_DTYPE_U16)
 AIRY_SCAN_FAST(i16, AIRY_DTYPE_I16)
 AIRY_SCAN_FAST(u32, AIRY_DTYPE_U32)
 AIRY_SCAN_FAST(i32, AIRY_DTYPE_I32)
-CLEAN_FAST(u8, AIRY_DTYPE_U8)
-CLEAN_FAST(i8, AIRY_DTYPE_I8)
-CLEAN_FAST(u16, AIRY_DTYPE_U16)
-CLEAN_FAST(i16, AIRY_DTYPE_I16)
-CLEAN_FAST(u32, AIRY_DTYPE_U32)
-CLEAN_FAST(i32, AIRY_DTYPE_I32)
+AIRY_CLEAN_FAST(u8, AIRY_DTYPE_U8)
+AIRY_CLEAN_FAST(i8, AIRY_DTYPE_I8)
+AIRY_CLEAN_FAST(u16, AIRY_DTYPE_U16)
+AIRY_CLEAN_FAST(i16, AIRY_DTYPE_I16)
+AIRY_CLEAN_FAST(u32, AIRY_DTYPE_U32)
+AIRY_CLEAN_FAST(i32, AIRY_DTYPE_I32)
 
 #define RAW_FAST(dtype)                                                                                                \
     {                                                                                                                  \
