@@ -149,7 +149,7 @@ static void check_lz4_random(struct check *c)
             const uint64_t r = check_rand_u64(c);
             const size_t at = (size_t)(r >> 16) % size;
             const uint8_t old = src[at];
-            src[at] = k & 1 ? (uint8_t)r : (uint8_t)(old ^ 1u << (r & 7));
+            src[at] = (uint8_t)(k & 1 ? r : old ^ (uint64_t)1 << (r & 7));
             if (!check_lz4_same(c, src, size, dst_size, false) || !check_lz4_same(c, src, at, dst_size, false))
                 return;
             src[at] = old;
