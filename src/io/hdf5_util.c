@@ -81,6 +81,20 @@ void airy_hdf5_message(char *text, size_t size)
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_first, &found);
 }
 
+static herr_t look_at_major(unsigned n, const H5E_error2_t *error, void *user)
+{
+    if (n == 0)
+        *(bool *)user = error->maj_num == H5E_IO;
+    return 0;
+}
+
+bool airy_hdf5_failed_io(void)
+{
+    bool io = false;
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look_at_major, &io);
+    return io;
+}
+
 airy_status airy_hdf5_fail(airy_status status, const char *format, ...)
 {
     char what[512], why[400];

@@ -25,6 +25,8 @@ void airy_hdf5_unlock(void);
 
 /* "what: the first useful message of libhdf5's error stack"; call it right after the failed call. */
 airy_status airy_hdf5_fail(airy_status status, const char *format, ...) AIRY_PRINTF(2, 3);
+/* The failed call stumbled over the operating system or the file's end, not over what the bytes say. */
+bool airy_hdf5_failed_io(void);
 /* The same message alone. */
 void airy_hdf5_message(char *text, size_t size);
 

@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "io/pattern_layout.h"
-#include "io/put_file.h"
+#include "io/plain_file.h"
 
 enum { NORMALIZATIONS = 3 }; /* planes of the sums that frames may share */
 
@@ -71,7 +71,7 @@ static airy_status load_rows(airy_pattern_file *file)
     int32_t *status_of;
     AIRY_TRY(airy_memory_alloc((void **)&status_of, sizeof(*status_of) * file->frames));
     airy_status status =
-        airy_pattern_pread(file->fd, status_of, sizeof(*status_of) * file->frames, layout->offset[AIRY_PATTERN_STATUS]);
+        airy_file_pread(file->fd, status_of, sizeof(*status_of) * file->frames, layout->offset[AIRY_PATTERN_STATUS]);
     bool any = false;
     for (size_t i = 0; i < file->frames && status == AIRY_OK; i++) {
         /* Bad frames are tried again: their file may be complete by now. */
@@ -82,8 +82,8 @@ static airy_status load_rows(airy_pattern_file *file)
     airy_memory_release(status_of);
     /* The first good row of a run has written them, before its status. */
     for (int k = 0; k < NORMALIZATIONS && any && !layout->per_frame && status == AIRY_OK; k++)
-        status = airy_pattern_pread(file->fd, file->shared + (size_t)k * file->bins, 8 * file->bins,
-                                    layout->offset[AIRY_PATTERN_SHARED_NORMALIZATION + k]);
+        status = airy_file_pread(file->fd, file->shared + (size_t)k * file->bins, 8 * file->bins,
+                                 layout->offset[AIRY_PATTERN_SHARED_NORMALIZATION + k]);
     atomic_store(&file->have_shared, any && !layout->per_frame);
     return status;
 }
@@ -147,7 +147,7 @@ bool airy_pattern_file_done(const airy_pattern_file *file, size_t row)
 static airy_status write_row(airy_pattern_file *file, int field, size_t row, const void *data)
 {
     const struct airy_pattern_layout *layout = &file->layout;
-    return airy_pattern_pwrite(file->fd, data, layout->row[field], layout->offset[field] + row * layout->row[field]);
+    return airy_file_pwrite(file->fd, data, layout->row[field], layout->offset[field] + row * layout->row[field]);
 }
 
 static airy_status write_normalizations(airy_pattern_file *file, size_t row, const double *planes)
@@ -283,7 +283,7 @@ airy_status airy_pattern_file_finish(airy_pattern_file *file, const double *sums
     if (status == AIRY_OK && fsync(file->fd) != 0)
         status = airy_fail(AIRY_ERR_IO, "fsync: %s", strerror(errno));
     if (status == AIRY_OK)
-        status = airy_put_rename(file->partial, file->path, file->force);
+        status = airy_file_rename(file->partial, file->path, file->force);
     file->finished = status == AIRY_OK;
     return status == AIRY_OK ? AIRY_OK : airy_fail_context(status, "'%s'", file->partial);
 }

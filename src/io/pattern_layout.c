@@ -12,6 +12,7 @@
 #include "base/size.h"
 #include "io/file_sink.h"
 #include "io/hdf5_put.h"
+#include "io/plain_file.h"
 
 enum {
     METADATA_BYTES = 64 << 10, /* more than the groups and headers need: they stay together at the front */
@@ -115,34 +116,6 @@ static void settle_rows(struct airy_pattern_layout *layout, const struct airy_pa
 {
     for (int f = 0; f < AIRY_PATTERN_FIELDS; f++)
         layout->row[f] = type_size(fields[f].type) * (fields[f].bins ? spec->bins : 1);
-}
-
-airy_status airy_pattern_pread(int fd, void *data, size_t size, uint64_t offset)
-{
-    for (size_t done = 0; done < size;) {
-        const ssize_t n = pread(fd, (char *)data + done, size - done, (off_t)(offset + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        AIRY_FAIL_IF(n < 0, AIRY_ERR_IO, "cannot read %zu bytes at %llu: %s", size, (unsigned long long)offset,
-                     strerror(errno));
-        AIRY_FAIL_IF(n == 0, AIRY_ERR_IO, "cannot read %zu bytes at %llu: the file ends", size,
-                     (unsigned long long)offset);
-        done += (size_t)n;
-    }
-    return AIRY_OK;
-}
-
-airy_status airy_pattern_pwrite(int fd, const void *data, size_t size, uint64_t offset)
-{
-    for (size_t done = 0; done < size;) {
-        const ssize_t n = pwrite(fd, (const char *)data + done, size - done, (off_t)(offset + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        AIRY_FAIL_IF(n <= 0, AIRY_ERR_IO, "cannot write %zu bytes at %llu: %s", size, (unsigned long long)offset,
-                     n < 0 ? strerror(errno) : "nothing was written");
-        done += (size_t)n;
-    }
-    return AIRY_OK;
 }
 
 /* The unit's own part of a label: "1/nm" of "q (1/nm)". */
@@ -299,13 +272,13 @@ static uint64_t load_le64(const uint8_t *p)
 airy_status airy_pattern_layout_switch(int fd, const struct airy_pattern_layout *layout, bool per_frame, uint64_t end)
 {
     uint8_t bytes[SUPERBLOCK_BYTES];
-    AIRY_TRY(airy_pattern_pread(fd, bytes, sizeof(bytes), 0));
+    AIRY_TRY(airy_file_pread(fd, bytes, sizeof(bytes), 0));
     store_le64(bytes + END_AT, end);
     memset(bytes + ROOT_AT, 0, SUPERBLOCK_BYTES - ROOT_AT); /* cache type 0: nothing is cached */
     store_le64(bytes + ROOT_AT, layout->roots[per_frame]);
     store_le64(bytes + ROOT_AT + 16, layout->roots[0]);
     store_le64(bytes + ROOT_AT + 24, layout->roots[1]);
-    return airy_pattern_pwrite(fd, bytes + END_AT, SUPERBLOCK_BYTES - END_AT, END_AT);
+    return airy_file_pwrite(fd, bytes + END_AT, SUPERBLOCK_BYTES - END_AT, END_AT);
 }
 
 /* True if the superblock is of the kind this file relies on. */
@@ -317,16 +290,16 @@ static bool is_plain_superblock(const uint8_t *bytes)
 static airy_status write_constants(int fd, const struct airy_pattern_layout *layout,
                                    const struct airy_pattern_spec *spec)
 {
-    AIRY_TRY(airy_pattern_pwrite(fd, spec->radial, 8 * spec->bins, layout->offset[AIRY_PATTERN_RADIAL]));
-    AIRY_TRY(airy_pattern_pwrite(fd, spec->index, 8 * spec->frames, layout->offset[AIRY_PATTERN_INDEX]));
+    AIRY_TRY(airy_file_pwrite(fd, spec->radial, 8 * spec->bins, layout->offset[AIRY_PATTERN_RADIAL]));
+    AIRY_TRY(airy_file_pwrite(fd, spec->index, 8 * spec->frames, layout->offset[AIRY_PATTERN_INDEX]));
     if (spec->monitor)
-        AIRY_TRY(airy_pattern_pwrite(fd, spec->monitor, 8 * spec->frames, layout->offset[AIRY_PATTERN_MONITOR]));
+        AIRY_TRY(airy_file_pwrite(fd, spec->monitor, 8 * spec->frames, layout->offset[AIRY_PATTERN_MONITOR]));
     int32_t *pending;
     AIRY_TRY(airy_memory_alloc((void **)&pending, sizeof(*pending) * spec->frames));
     for (size_t i = 0; i < spec->frames; i++)
         pending[i] = AIRY_ROW_PENDING;
     const airy_status status =
-        airy_pattern_pwrite(fd, pending, sizeof(*pending) * spec->frames, layout->offset[AIRY_PATTERN_STATUS]);
+        airy_file_pwrite(fd, pending, sizeof(*pending) * spec->frames, layout->offset[AIRY_PATTERN_STATUS]);
     airy_memory_release(pending);
     return status;
 }
@@ -354,7 +327,7 @@ static airy_status complete_file(struct airy_pattern_layout *layout, const char 
     const int fd = open(path, O_RDWR | O_CLOEXEC);
     AIRY_FAIL_IF(fd < 0, AIRY_ERR_IO, "cannot open it again: %s", strerror(errno));
     uint8_t bytes[SUPERBLOCK_BYTES];
-    airy_status status = airy_pattern_pread(fd, bytes, sizeof(bytes), 0);
+    airy_status status = airy_file_pread(fd, bytes, sizeof(bytes), 0);
     if (status == AIRY_OK && !is_plain_superblock(bytes))
         status = airy_fail(AIRY_ERR_UNSUPPORTED, "this libhdf5 writes superblock version %d, expected 0", bytes[8]);
     if (status == AIRY_OK) {
@@ -404,7 +377,7 @@ airy_status airy_pattern_layout_create(struct airy_pattern_layout *layout, const
 static bool read_roots(struct airy_pattern_layout *layout, int fd)
 {
     uint8_t bytes[SUPERBLOCK_BYTES];
-    if (airy_pattern_pread(fd, bytes, sizeof(bytes), 0) != AIRY_OK || !is_plain_superblock(bytes))
+    if (airy_file_pread(fd, bytes, sizeof(bytes), 0) != AIRY_OK || !is_plain_superblock(bytes))
         return false;
     const uint64_t active = load_le64(bytes + ROOT_AT);
     layout->end = load_le64(bytes + END_AT);
@@ -505,7 +478,7 @@ static airy_status compare_numbers(int fd, const void *want, size_t count, uint6
 {
     uint8_t *have;
     AIRY_TRY(airy_memory_alloc((void **)&have, 8 * count));
-    airy_status status = airy_pattern_pread(fd, have, 8 * count, offset);
+    airy_status status = airy_file_pread(fd, have, 8 * count, offset);
     for (size_t i = 0; i < count && status == AIRY_OK; i++)
         if (memcmp(have + 8 * i, (const uint8_t *)want + 8 * i, 8) != 0)
             status = airy_fail(AIRY_ERR_FORMAT, "its %s[%zu] differs from this run's", what, i);

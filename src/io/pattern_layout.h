@@ -59,8 +59,4 @@ airy_status airy_pattern_layout_open(struct airy_pattern_layout *layout, const c
 /* Make roots[per_frame] count, and `end` the size libhdf5 expects, in one write. fd: open for writing. */
 airy_status airy_pattern_layout_switch(int fd, const struct airy_pattern_layout *layout, bool per_frame, uint64_t end);
 
-/* pread and pwrite of all bytes; AIRY_ERR_IO with the system's words. */
-airy_status airy_pattern_pread(int fd, void *data, size_t size, uint64_t offset);
-airy_status airy_pattern_pwrite(int fd, const void *data, size_t size, uint64_t offset);
-
 #endif

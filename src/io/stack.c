@@ -41,7 +41,7 @@ static airy_status add_paths(airy_stack *stack, const char *const *paths, size_t
     size_t chosen = 0;
     airy_status status = AIRY_OK;
     for (size_t i = 0; i < count && status == AIRY_OK; i++)
-        status = airy_stack_find(&choices, &chosen, paths[i]);
+        status = airy_stack_find(&choices, &chosen, paths[i], 2);
     for (size_t i = 0; i < chosen && status == AIRY_OK; i++)
         status = airy_stack_add(stack, choices[i].path, choices[i].dataset);
     if (status == AIRY_OK) {

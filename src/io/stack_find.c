@@ -167,14 +167,14 @@ static airy_status fail_empty(const airy_hdf5_entry *entries, size_t count, cons
                      count);
 }
 
-/* The only dataset of three or more dimensions, or else of two. */
-static airy_status find_only(struct stack_choice **choices, size_t *count, const char *path, hid_t file)
+/* The only dataset of three or more dimensions, or else of two, down to `least`. */
+static airy_status find_only(struct stack_choice **choices, size_t *count, const char *path, hid_t file, int least)
 {
     airy_hdf5_entry *entries;
     size_t listed, found = 0, index = 0;
     AIRY_TRY(airy_hdf5_list_open(&entries, &listed, file));
     int dims = 4;
-    while (found == 0 && --dims >= 2) {
+    while (found == 0 && --dims >= least) {
         for (size_t i = 0; i < listed; i++) {
             if (is_numeric(&entries[i]) && entries[i].ndim >= dims) {
                 index = i;
@@ -191,7 +191,7 @@ static airy_status find_only(struct stack_choice **choices, size_t *count, const
     return status;
 }
 
-static airy_status find_in_file(struct stack_choice **choices, size_t *count, const char *path, hid_t file)
+static airy_status find_in_file(struct stack_choice **choices, size_t *count, const char *path, hid_t file, int least)
 {
     const size_t before = *count;
     AIRY_TRY(find_series(choices, count, path, file));
@@ -201,10 +201,10 @@ static airy_status find_in_file(struct stack_choice **choices, size_t *count, co
     for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
         if (holds_frames(file, usual[i]))
             return choose(choices, count, path, usual[i]);
-    return find_only(choices, count, path, file);
+    return find_only(choices, count, path, file, least);
 }
 
-airy_status airy_stack_find(struct stack_choice **choices, size_t *count, const char *path)
+airy_status airy_stack_find(struct stack_choice **choices, size_t *count, const char *path, int least)
 {
     char *name = NULL, *dataset = NULL;
     AIRY_TRY(airy_stack_split(&name, &dataset, path));
@@ -215,7 +215,7 @@ airy_status airy_stack_find(struct stack_choice **choices, size_t *count, const 
         hid_t file;
         status = airy_hdf5_open(&file, name);
         if (status == AIRY_OK) {
-            status = find_in_file(choices, count, name, file);
+            status = find_in_file(choices, count, name, file, least);
             H5Fclose(file);
         }
     }

@@ -67,8 +67,8 @@ struct airy_stack {
 struct stack_choice {
     char *path, *dataset;
 };
-/* What to open for "FILE" or "FILE::DATASET": appended to choices. Lock held. */
-airy_status airy_stack_find(struct stack_choice **choices, size_t *count, const char *path);
+/* What to open for "FILE" or "FILE::DATASET", appended to choices; datasets of fewer dimensions than `least` are no candidates. Lock held. */
+airy_status airy_stack_find(struct stack_choice **choices, size_t *count, const char *path, int least);
 /* "FILE::DATASET" cut in two, malloc'ed; *dataset is NULL for "FILE" alone. */
 airy_status airy_stack_split(char **file, char **dataset, const char *path);
 

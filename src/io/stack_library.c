@@ -89,17 +89,6 @@ static airy_status get_dataset(const airy_stack *stack, size_t segment, hid_t *d
     return AIRY_OK;
 }
 
-struct failure {
-    bool io;
-};
-
-static herr_t look_at_error(unsigned n, const H5E_error2_t *error, void *user)
-{
-    if (n == 0)
-        ((struct failure *)user)->io = error->maj_num == H5E_IO;
-    return 0;
-}
-
 static airy_status read_frame(const airy_stack *stack, hid_t dataset, size_t frame, void *pixels)
 {
     hsize_t shape[H5S_MAX_RANK], start[H5S_MAX_RANK] = {0}, count[H5S_MAX_RANK];
@@ -126,9 +115,7 @@ static airy_status read_frame(const airy_stack *stack, hid_t dataset, size_t fra
     if (!fits || frame != 0) {
         status = airy_fail(AIRY_ERR_IO, "the dataset's shape has changed since it was opened");
     } else if (H5Dread(dataset, airy_hdf5_native(stack->dtype), memory, space, H5P_DEFAULT, pixels) < 0) {
-        struct failure failure = {false};
-        H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look_at_error, &failure);
-        status = airy_hdf5_fail(failure.io ? AIRY_ERR_IO : AIRY_ERR_CORRUPT, "libhdf5 cannot read it");
+        status = airy_hdf5_fail(airy_hdf5_failed_io() ? AIRY_ERR_IO : AIRY_ERR_CORRUPT, "libhdf5 cannot read it");
     }
     if (memory >= 0)
         H5Sclose(memory);

@@ -11,7 +11,7 @@
 #include "codec/chunks.h"
 #include "io/file_sink.h"
 #include "io/hdf5_put.h"
-#include "io/put_file.h"
+#include "io/plain_file.h"
 
 enum { METADATA_BYTES = 64 << 10 };
 
@@ -303,7 +303,7 @@ airy_status airy_stack_writer_finish(airy_stack_writer *writer)
     airy_hdf5_unlock();
     AIRY_TRY(status);
     AIRY_TRY(sync_file(writer->partial));
-    AIRY_TRY(airy_put_rename(writer->partial, writer->path, writer->force));
+    AIRY_TRY(airy_file_rename(writer->partial, writer->path, writer->force));
     writer->finished = true;
     return AIRY_OK;
 }

@@ -22,6 +22,7 @@ static const struct {
     {"cpu-integrate", check_cpu_integrate},
     {"codec", check_codec},
     {"stack", check_stack},
+    {"image", check_image},
     {"pattern", check_pattern},
     {"opencl_kernels", check_opencl_kernels},
 };

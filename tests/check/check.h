@@ -83,6 +83,7 @@ void check_cpu_integrate(struct check *c);
 void check_geometry(struct check *c);
 void check_stack(struct check *c);
 void check_pattern(struct check *c);
+void check_image(struct check *c);
 void check_pipeline(struct check *c);
 void check_opencl_kernels(struct check *c);
 

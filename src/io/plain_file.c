@@ -1,13 +1,57 @@
-#include "io/put_file.h"
+#include "io/plain_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
+
+airy_status airy_file_pread(int fd, void *data, size_t size, uint64_t offset)
+{
+    for (size_t done = 0; done < size;) {
+        const ssize_t n = pread(fd, (char *)data + done, size - done, (off_t)(offset + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        AIRY_FAIL_IF(n < 0, AIRY_ERR_IO, "cannot read %zu bytes at %llu: %s", size, (unsigned long long)offset,
+                     strerror(errno));
+        AIRY_FAIL_IF(n == 0, AIRY_ERR_IO, "cannot read %zu bytes at %llu: the file ends", size,
+                     (unsigned long long)offset);
+        done += (size_t)n;
+    }
+    return AIRY_OK;
+}
+
+airy_status airy_file_pwrite(int fd, const void *data, size_t size, uint64_t offset)
+{
+    for (size_t done = 0; done < size;) {
+        const ssize_t n = pwrite(fd, (const char *)data + done, size - done, (off_t)(offset + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        AIRY_FAIL_IF(n <= 0, AIRY_ERR_IO, "cannot write %zu bytes at %llu: %s", size, (unsigned long long)offset,
+                     n < 0 ? strerror(errno) : "nothing was written");
+        done += (size_t)n;
+    }
+    return AIRY_OK;
+}
+
+airy_status airy_file_open(int *fd, uint64_t *size, const char *path)
+{
+    const int opened = open(path, O_RDONLY | O_CLOEXEC);
+    AIRY_FAIL_IF(opened < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO, "cannot open '%s': %s", path,
+                 strerror(errno));
+    struct stat about;
+    const bool regular = fstat(opened, &about) == 0 && S_ISREG(about.st_mode);
+    if (!regular)
+        close(opened);
+    AIRY_FAIL_IF(!regular, AIRY_ERR_IO, "'%s' is no regular file", path);
+    *fd = opened;
+    *size = (uint64_t)about.st_size;
+    return AIRY_OK;
+}
 
 /* The name is only safe on disk when its folder is. */
 static void sync_folder(const char *path)
@@ -22,7 +66,7 @@ static void sync_folder(const char *path)
     free(folder);
 }
 
-airy_status airy_put_rename(const char *from, const char *to, bool force)
+airy_status airy_file_rename(const char *from, const char *to, bool force)
 {
     int failed = renameat2(AT_FDCWD, from, AT_FDCWD, to, force ? 0 : RENAME_NOREPLACE) != 0 ? errno : 0;
     if (failed == EINVAL || failed == ENOSYS) { /* the file system cannot do it in one step */
@@ -52,7 +96,7 @@ static airy_status write_parts(int fd, const void *const *parts, const size_t *s
     return AIRY_OK;
 }
 
-airy_status airy_put_file(const char *path, const void *const *parts, const size_t *sizes, size_t count, bool force)
+airy_status airy_file_put(const char *path, const void *const *parts, const size_t *sizes, size_t count, bool force)
 {
     AIRY_FAIL_IF(!force && access(path, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already", path);
     char *partial;
@@ -66,7 +110,7 @@ airy_status airy_put_file(const char *path, const void *const *parts, const size
         status = write_parts(fd, parts, sizes, count);
         close(fd);
         if (status == AIRY_OK)
-            status = airy_put_rename(partial, path, force);
+            status = airy_file_rename(partial, path, force);
         else
             status = airy_fail_context(status, "'%s'", partial);
         if (status != AIRY_OK)

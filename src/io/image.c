@@ -1,0 +1,164 @@
+#include "airy/image.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/size.h"
+#include "io/image_formats.h"
+#include "io/plain_file.h"
+
+enum format { FORMAT_UNKNOWN, FORMAT_NPY, FORMAT_HDF5, FORMAT_EDF };
+
+static const struct {
+    const char *suffix;
+    enum format format;
+} suffixes[] = {
+    {".npy", FORMAT_NPY},  {".edf", FORMAT_EDF},  {".h5", FORMAT_HDF5},  {".hdf5", FORMAT_HDF5},
+    {".hdf", FORMAT_HDF5}, {".nxs", FORMAT_HDF5}, {".nx5", FORMAT_HDF5}, {".cxi", FORMAT_HDF5},
+};
+
+static enum format format_of_name(const char *path)
+{
+    if (access(path, F_OK) != 0 && strstr(path, "::"))
+        return FORMAT_HDF5;
+    const char *slash = strrchr(path, '/');
+    const char *dot = strrchr(slash ? slash : path, '.');
+    for (size_t i = 0; dot && i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
+        if (strcasecmp(dot, suffixes[i].suffix) == 0)
+            return suffixes[i].format;
+    return FORMAT_UNKNOWN;
+}
+
+/* A name that says nothing: what the file starts with. */
+static airy_status format_of_bytes(enum format *format, const char *path)
+{
+    int fd;
+    uint64_t size;
+    char start[8] = "";
+    AIRY_TRY(airy_file_open(&fd, &size, path));
+    const airy_status status = airy_file_pread(fd, start, airy_min_size(sizeof(start), (size_t)size), 0);
+    close(fd);
+    AIRY_TRY(status);
+    if (memcmp(start, "\x93NUMPY", 6) == 0)
+        *format = FORMAT_NPY;
+    else if (memcmp(start, "\211HDF\r\n\032\n", 8) == 0)
+        *format = FORMAT_HDF5;
+    else
+        *format = FORMAT_UNKNOWN;
+    return AIRY_OK;
+}
+
+airy_status airy_image_bytes(size_t *bytes, const airy_image *image)
+{
+    size_t total = airy_dtype_size(image->dtype);
+    AIRY_FAIL_IF(total == 0, AIRY_ERR_DTYPE, "image: dtype = %d is not known", (int)image->dtype);
+    AIRY_FAIL_IF(image->ndim < 1 || image->ndim > AIRY_MAX_DIMS, AIRY_ERR_SHAPE,
+                 "image of %d dimensions, expected 1 to %d", image->ndim, AIRY_MAX_DIMS);
+    for (int axis = 0; axis < image->ndim; axis++)
+        AIRY_FAIL_IF(image->shape[axis] == 0 || airy_mul_size(&total, total, image->shape[axis]), AIRY_ERR_SHAPE,
+                     "image: shape[%d] = %zu, expected at least 1 and a product below 2^64 bytes", axis,
+                     image->shape[axis]);
+    *bytes = total;
+    return AIRY_OK;
+}
+
+airy_status airy_image_alloc(void **data, size_t bytes)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    /* An allocation that is granted now and cannot be kept later ends the process. */
+    AIRY_FAIL_IF(pages > 0 && page > 0 && bytes / (size_t)page > (size_t)pages, AIRY_ERR_MEMORY,
+                 "an image of %zu bytes, more than the machine's %zu bytes of memory", bytes,
+                 (size_t)pages * (size_t)page);
+    void *made = malloc(bytes ? bytes : 1);
+    AIRY_FAIL_IF(!made, AIRY_ERR_MEMORY, "cannot allocate %zu bytes for an image", bytes);
+    *data = made;
+    return AIRY_OK;
+}
+
+void airy_image_swap(void *data, size_t count, size_t size)
+{
+    uint8_t *p = data;
+    for (size_t i = 0; i < count; i++, p += size) {
+        for (size_t k = 0; k < size / 2; k++) {
+            const uint8_t t = p[k];
+            p[k] = p[size - 1 - k];
+            p[size - 1 - k] = t;
+        }
+    }
+}
+
+airy_status airy_image_read(airy_image *image, const char *path)
+{
+    AIRY_FAIL_IF(!image || !path || !*path, AIRY_ERR_PARAM, "airy_image_read: image or path is missing");
+    enum format format = format_of_name(path);
+    if (format == FORMAT_UNKNOWN)
+        AIRY_TRY(format_of_bytes(&format, path));
+    switch (format) {
+    case FORMAT_NPY:
+        return airy_image_read_npy(image, path);
+    case FORMAT_EDF:
+        return airy_image_read_edf(image, path);
+    case FORMAT_HDF5:
+        return airy_image_read_hdf5(image, path);
+    default:
+        return airy_fail(AIRY_ERR_UNSUPPORTED, "'%s' is of no known format, expected .npy, .edf, .h5 or FILE::DATASET",
+                         path);
+    }
+}
+
+airy_status airy_image_write(const airy_image *image, const char *path, bool force)
+{
+    AIRY_FAIL_IF(!image || !image->data || !path || !*path, AIRY_ERR_PARAM,
+                 "airy_image_write: image or path is missing");
+    size_t bytes;
+    AIRY_TRY(airy_image_bytes(&bytes, image));
+    switch (format_of_name(path)) {
+    case FORMAT_NPY:
+        return airy_image_write_npy(image, path, force);
+    case FORMAT_EDF:
+        return airy_image_write_edf(image, path, force);
+    case FORMAT_HDF5:
+        return airy_image_write_hdf5(image, path, force);
+    default:
+        return airy_fail(AIRY_ERR_UNSUPPORTED, "'%s': suffix of no format that is written, expected .npy, .edf or .h5",
+                         path);
+    }
+}
+
+void airy_image_free(airy_image *image)
+{
+    if (!image)
+        return;
+    free(image->data);
+    memset(image, 0, sizeof(*image));
+}
+
+double airy_image_value(const airy_image *image, size_t index)
+{
+    switch (image->dtype) {
+    case AIRY_DTYPE_U8:
+        return ((const uint8_t *)image->data)[index];
+    case AIRY_DTYPE_I8:
+        return ((const int8_t *)image->data)[index];
+    case AIRY_DTYPE_U16:
+        return ((const uint16_t *)image->data)[index];
+    case AIRY_DTYPE_I16:
+        return ((const int16_t *)image->data)[index];
+    case AIRY_DTYPE_U32:
+        return ((const uint32_t *)image->data)[index];
+    case AIRY_DTYPE_I32:
+        return ((const int32_t *)image->data)[index];
+    case AIRY_DTYPE_U64:
+        return (double)((const uint64_t *)image->data)[index];
+    case AIRY_DTYPE_I64:
+        return (double)((const int64_t *)image->data)[index];
+    case AIRY_DTYPE_F64:
+        return ((const double *)image->data)[index];
+    default:
+        return ((const float *)image->data)[index];
+    }
+}

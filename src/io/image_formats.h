@@ -1,0 +1,34 @@
+/* The formats behind airy_image_read and airy_image_write. Readers fill *image on success only. */
+#ifndef AIRY_IO_IMAGE_FORMATS_H
+#define AIRY_IO_IMAGE_FORMATS_H
+
+#include "airy/image.h"
+
+airy_status airy_image_read_npy(airy_image *image, const char *path);
+airy_status airy_image_write_npy(const airy_image *image, const char *path, bool force);
+airy_status airy_image_read_edf(airy_image *image, const char *path);
+airy_status airy_image_write_edf(const airy_image *image, const char *path, bool force);
+/* FILE or FILE::DATASET */
+airy_status airy_image_read_hdf5(airy_image *image, const char *path);
+airy_status airy_image_write_hdf5(const airy_image *image, const char *path, bool force);
+
+/* A header as it lies in memory: NPY's from its magic to the line feed, EDF's from '{' to the line feed behind '}'. For fuzzing, too. */
+struct airy_image_header {
+    airy_image image; /* dtype, ndim, shape; no data */
+    bool swapped;     /* the other byte order */
+    bool fortran;     /* first axis fastest */
+    size_t bytes;     /* of the header: data follow */
+    size_t data;      /* bytes of the data */
+    size_t stored;    /* EDF: bytes to the next header, at least data */
+};
+/* text: what the file starts with, all of the file or more than any header has. */
+airy_status airy_npy_parse(struct airy_image_header *header, const void *text, size_t size);
+airy_status airy_edf_parse(struct airy_image_header *header, const void *text, size_t size);
+
+/* Bytes of an image's data; AIRY_ERR_SHAPE where there are none or too many. */
+airy_status airy_image_bytes(size_t *bytes, const airy_image *image);
+/* malloc'ed pixels, refused where they would not fit the machine's memory. */
+airy_status airy_image_alloc(void **data, size_t bytes);
+void airy_image_swap(void *data, size_t count, size_t size);
+
+#endif

@@ -1,0 +1,202 @@
+/* Single images, volumes and other arrays of HDF5 files, whole. */
+#include <stdio.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/file_sink.h"
+#include "io/hdf5_put.h"
+#include "io/image_formats.h"
+#include "io/plain_file.h"
+#include "io/stack_internal.h"
+
+enum { METADATA_BYTES = 16 << 10 };
+
+static airy_status get_shape(airy_image *image, hid_t dataset, const char *what)
+{
+    hsize_t shape[H5S_MAX_RANK];
+    const hid_t space = H5Dget_space(dataset);
+    const int ndim = space < 0 ? -1 : H5Sget_simple_extent_dims(space, shape, NULL);
+    const bool empty = space >= 0 && H5Sget_simple_extent_type(space) == H5S_NULL;
+    if (space >= 0)
+        H5Sclose(space);
+    AIRY_FAIL_IF(ndim < 0 || empty, AIRY_ERR_FORMAT, "%s holds no array", what);
+    AIRY_FAIL_IF(ndim > AIRY_MAX_DIMS, AIRY_ERR_UNSUPPORTED, "%s has %d dimensions, expected at most %d", what, ndim,
+                 AIRY_MAX_DIMS);
+    image->ndim = ndim ? ndim : 1;
+    image->shape[0] = 1; /* a scalar */
+    for (int axis = 0; axis < ndim; axis++)
+        image->shape[axis] = shape[axis];
+    return AIRY_OK;
+}
+
+static airy_status read_array(airy_image *image, hid_t dataset, const char *what)
+{
+    const hid_t type = H5Dget_type(dataset), creation = H5Dget_create_plist(dataset);
+    bool native;
+    airy_status status = type < 0 || creation < 0 ? airy_hdf5_fail(AIRY_ERR_FORMAT, "%s cannot be read", what)
+                                                  : airy_hdf5_dtype(&image->dtype, &native, type, what);
+    if (status == AIRY_OK)
+        status = airy_filter_check(creation, what);
+    if (type >= 0)
+        H5Tclose(type);
+    if (creation >= 0)
+        H5Pclose(creation);
+    AIRY_TRY(status);
+    AIRY_TRY(get_shape(image, dataset, what));
+    size_t bytes;
+    if (airy_image_bytes(&bytes, image) != AIRY_OK)
+        return airy_fail_context(AIRY_ERR_SHAPE, "%s", what);
+    AIRY_TRY(airy_image_alloc(&image->data, bytes));
+    if (H5Dread(dataset, airy_hdf5_native(image->dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT, image->data) < 0)
+        status = airy_hdf5_fail(airy_hdf5_failed_io() ? AIRY_ERR_IO : AIRY_ERR_CORRUPT, "%s cannot be read", what);
+    return status;
+}
+
+static airy_status read_dataset(airy_image *image, const char *path, const char *name)
+{
+    char what[1024];
+    snprintf(what, sizeof(what), "%s::%s", path, name);
+    hid_t file;
+    AIRY_TRY(airy_hdf5_open(&file, path));
+    airy_status status;
+    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    if (dataset < 0)
+        status = airy_hdf5_fail(AIRY_ERR_NOT_FOUND, "%s cannot be opened as a dataset", what);
+    else
+        status = read_array(image, dataset, what);
+    if (dataset >= 0)
+        H5Dclose(dataset);
+    H5Fclose(file);
+    return status;
+}
+
+/* Several datasets that make one stack. */
+static airy_status read_stack(airy_image *image, const char *path)
+{
+    airy_stack *stack = NULL;
+    airy_stack_info info;
+    AIRY_TRY(airy_stack_create(&stack, &path, 1));
+    airy_status status = airy_stack_get_info(stack, &info);
+    image->dtype = info.dtype;
+    image->ndim = 3;
+    image->shape[0] = info.frames;
+    image->shape[1] = info.height;
+    image->shape[2] = info.width;
+    size_t bytes = 0;
+    if (status == AIRY_OK)
+        status = airy_image_bytes(&bytes, image);
+    if (status == AIRY_OK)
+        status = airy_image_alloc(&image->data, bytes);
+    const size_t frame = bytes / info.frames;
+    for (size_t i = 0; i < info.frames && status == AIRY_OK; i++)
+        status = airy_stack_read(stack, i, (uint8_t *)image->data + i * frame, frame);
+    airy_stack_destroy(&stack);
+    return status;
+}
+
+airy_status airy_image_read_hdf5(airy_image *image, const char *path)
+{
+    airy_image made;
+    memset(&made, 0, sizeof(made));
+    struct stack_choice *choices = NULL;
+    size_t count = 0;
+    AIRY_TRY(airy_hdf5_lock());
+    airy_status status = airy_stack_find(&choices, &count, path, 0);
+    if (status == AIRY_OK && count == 1)
+        status = read_dataset(&made, choices[0].path, choices[0].dataset);
+    airy_hdf5_unlock();
+    if (status == AIRY_OK && count > 1)
+        status = read_stack(&made, path);
+    for (size_t i = 0; i < count; i++) {
+        free(choices[i].path);
+        free(choices[i].dataset);
+    }
+    free(choices);
+    if (status != AIRY_OK) {
+        free(made.data);
+        return status;
+    }
+    *image = made;
+    return AIRY_OK;
+}
+
+static herr_t put_array(hid_t file, const airy_image *image, const char *name)
+{
+    hsize_t shape[AIRY_MAX_DIMS];
+    for (int axis = 0; axis < image->ndim; axis++)
+        shape[axis] = image->shape[axis];
+    const hid_t links = H5Pcreate(H5P_LINK_CREATE), space = H5Screate_simple(image->ndim, shape, NULL);
+    const hid_t type = airy_hdf5_native(image->dtype);
+    hid_t dataset = -1;
+    if (links >= 0 && space >= 0 && H5Pset_create_intermediate_group(links, 1) >= 0)
+        dataset = H5Dcreate2(file, name, type, space, links, H5P_DEFAULT, H5P_DEFAULT);
+    const herr_t done = dataset < 0 ? -1 : H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, image->data);
+    if (dataset >= 0)
+        H5Dclose(dataset);
+    if (links >= 0)
+        H5Pclose(links);
+    if (space >= 0)
+        H5Sclose(space);
+    return done;
+}
+
+/* For viewers: the array is what the file is about. */
+static herr_t put_classes(hid_t file)
+{
+    const hid_t entry = airy_put_group(file, "entry", "NXentry");
+    const hid_t data = entry < 0 ? -1 : airy_put_group(entry, "data", "NXdata");
+    const bool done = data >= 0 && airy_put_text(file, "NX_class", "NXroot") >= 0 &&
+                      airy_put_text(file, "default", "entry") >= 0 && airy_put_text(entry, "default", "data") >= 0 &&
+                      airy_put_text(data, "signal", "data") >= 0;
+    if (data >= 0)
+        H5Gclose(data);
+    if (entry >= 0)
+        H5Gclose(entry);
+    return done ? 0 : -1;
+}
+
+static airy_status write_partial(const airy_image *image, const char *partial, const char *name)
+{
+    struct airy_sink sink;
+    hid_t file;
+    AIRY_TRY(airy_hdf5_lock());
+    airy_status status = airy_sink_create(&file, &sink, partial, METADATA_BYTES);
+    if (status == AIRY_OK) {
+        if ((!name && put_classes(file) < 0) || put_array(file, image, name ? name : "/entry/data/data") < 0)
+            status = airy_hdf5_fail(AIRY_ERR_IO, "cannot write '%s'", partial);
+        if (H5Fclose(file) < 0 && status == AIRY_OK)
+            status = airy_hdf5_fail(AIRY_ERR_IO, "cannot close '%s'", partial);
+        if (sink.error)
+            status = airy_sink_result(&sink, partial);
+        if (status != AIRY_OK)
+            unlink(partial);
+    }
+    airy_hdf5_unlock();
+    return status;
+}
+
+airy_status airy_image_write_hdf5(const airy_image *image, const char *path, bool force)
+{
+    char *file = NULL, *name = NULL, *partial = NULL;
+    AIRY_TRY(airy_stack_split(&file, &name, path));
+    airy_status status = AIRY_OK;
+    if (asprintf(&partial, "%s.partial", file) < 0)
+        status = airy_fail(AIRY_ERR_MEMORY, "out of memory for a path");
+    else if (!force && access(file, F_OK) == 0)
+        status = airy_fail(AIRY_ERR_EXISTS, "'%s' is there already", file);
+    else if (unlink(partial) != 0 && errno != ENOENT)
+        status = airy_fail(AIRY_ERR_IO, "cannot remove '%s': %s", partial, strerror(errno));
+    else
+        status = write_partial(image, partial, name);
+    if (status == AIRY_OK) {
+        status = airy_file_rename(partial, file, force);
+        if (status != AIRY_OK)
+            unlink(partial);
+    }
+    free(file);
+    free(name);
+    free(partial);
+    return status;
+}

@@ -1,0 +1,22 @@
+/* Files without a library: all of the bytes or an error; output appears under its name only when it is complete. */
+#ifndef AIRY_IO_PLAIN_FILE_H
+#define AIRY_IO_PLAIN_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "airy/status.h"
+
+/* pread and pwrite of all bytes; AIRY_ERR_IO with the system's words. */
+airy_status airy_file_pread(int fd, void *data, size_t size, uint64_t offset);
+airy_status airy_file_pwrite(int fd, const void *data, size_t size, uint64_t offset);
+/* Open a regular file for reading; AIRY_ERR_NOT_FOUND, AIRY_ERR_IO. */
+airy_status airy_file_open(int *fd, uint64_t *size, const char *path);
+
+/* Rename in one step; without force a file that is there already stays (AIRY_ERR_EXISTS). The folder is synced. */
+airy_status airy_file_rename(const char *from, const char *to, bool force);
+/* A new file of these bytes, by way of PATH.partial. */
+airy_status airy_file_put(const char *path, const void *const *parts, const size_t *sizes, size_t count, bool force);
+
+#endif

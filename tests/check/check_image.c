@@ -1,0 +1,250 @@
+/* Images: round trips over all dtypes, files as other programs write them, hostile headers. */
+#include "check_stack.h"
+
+#include <hdf5.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/image_formats.h"
+
+static const char *tmp_path(struct check *c, const char *name)
+{
+    const char *folder = check_tmp(c);
+    char *path = check_alloc(c, strlen(folder) + strlen(name) + 2);
+    sprintf(path, "%s/%s", folder, name);
+    return path;
+}
+
+static void check_round_trip(struct check *c, airy_dtype dtype, int ndim, const char *suffix)
+{
+    if (!check_case(c, "image_%s_%dd%s", airy_dtype_name(dtype), ndim, suffix))
+        return;
+    airy_image image = {.dtype = dtype, .ndim = ndim}, back;
+    size_t count = 1;
+    for (int axis = 0; axis < ndim; axis++) {
+        image.shape[axis] = (size_t)(7 - 2 * axis) + (axis == 3);
+        count *= image.shape[axis];
+    }
+    const size_t size = airy_dtype_size(dtype);
+    image.data = check_alloc(c, count * size);
+    check_rand(c, image.data, AIRY_DTYPE_U8, count * size, 0,
+               256); /* NaN and infinities among the floats: bytes must come back */
+    char name[32];
+    snprintf(name, sizeof(name), "image%s", suffix);
+    const char *path = tmp_path(c, name);
+    if (strcmp(suffix, ".edf") == 0 && ndim == 4) {
+        CHECK_FAILS(c, airy_image_write(&image, path, false), AIRY_ERR_UNSUPPORTED, "4 dimensions");
+        return;
+    }
+    CHECK_OK(c, airy_image_write(&image, path, false));
+    CHECK_FAILS(c, airy_image_write(&image, path, false), AIRY_ERR_EXISTS, "is there already");
+    CHECK_OK(c, airy_image_write(&image, path, true));
+    if (!CHECK_OK(c, airy_image_read(&back, path)))
+        return;
+    const bool row = strcmp(suffix, ".edf") == 0 && ndim == 1; /* EDF has at least two axes */
+    CHECK(c, back.dtype == dtype && back.ndim == ndim + row);
+    CHECK(c, memcmp(back.shape + row, image.shape, (size_t)ndim * sizeof(size_t)) == 0);
+    CHECK(c, memcmp(back.data, image.data, count * size) == 0);
+    airy_image_free(&back);
+    CHECK(c, back.data == NULL);
+}
+
+/* A file of this header text (padding and all) and data. */
+static const char *npy_file(struct check *c, int version, const char *text, const void *data, size_t bytes)
+{
+    const size_t length = strlen(text), fixed = version == 1 ? 10 : 12;
+    uint8_t *file = check_alloc(c, fixed + length + bytes);
+    memcpy(file, "\x93NUMPY", 6);
+    file[6] = (uint8_t)version;
+    file[8] = (uint8_t)length;
+    file[9] = (uint8_t)(length >> 8);
+    memcpy(file + fixed, text, length);
+    if (bytes)
+        memcpy(file + fixed + length, data, bytes);
+    return stack_spill(c, "x.npy", file, fixed + length + bytes);
+}
+
+static void check_npy_variants(struct check *c)
+{
+    if (!check_case(c, "npy_variants"))
+        return;
+    static const uint8_t big[6] = {0, 1, 0, 2, 1, 0};        /* > u2: 1, 2, 256 */
+    static const int16_t fortran[6] = {0, 10, 1, 11, 2, 12}; /* of [[0, 1, 2], [10, 11, 12]] */
+    static const double one = 2.5;
+    airy_image image;
+    CHECK_OK(c, airy_image_read(&image,
+                                npy_file(c, 2, "{'descr': '>u2', 'fortran_order': False, 'shape': (3,), }\n", big, 6)));
+    CHECK(c, image.ndim == 1 && image.shape[0] == 3 && airy_image_value(&image, 0) == 1 &&
+                 airy_image_value(&image, 2) == 256);
+    airy_image_free(&image);
+    CHECK_OK(c, airy_image_read(
+                    &image, npy_file(c, 3, "{\"shape\":(2,3),\"fortran_order\":True,\"descr\":\"<i2\"}", fortran, 12)));
+    CHECK(c, image.ndim == 2 && image.shape[0] == 2 && image.shape[1] == 3);
+    for (size_t i = 0; i < 6; i++)
+        CHECK(c, airy_image_value(&image, i) == (i < 3 ? (double)i : 7.0 + (double)i));
+    airy_image_free(&image);
+    CHECK_OK(c,
+             airy_image_read(&image, npy_file(c, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': ()}", &one, 8)));
+    CHECK(c, image.ndim == 1 && image.shape[0] == 1 && airy_image_value(&image, 0) == 2.5);
+    airy_image_free(&image);
+    CHECK_OK(c, airy_image_read(
+                    &image, npy_file(c, 1, "{'descr': '|b1', 'fortran_order': False, 'shape': (2L, 1L)}", "\1", 2)));
+    CHECK(c, image.dtype == AIRY_DTYPE_U8 && image.ndim == 2 && airy_image_value(&image, 0) == 1);
+    airy_image_free(&image);
+}
+
+static void check_npy_hostile(struct check *c)
+{
+    if (!check_case(c, "npy_hostile"))
+        return;
+    static const struct {
+        const char *text;
+        airy_status status;
+        const char *part;
+    } bad[] = {
+        {"", AIRY_ERR_FORMAT, "no dictionary"},
+        {"{", AIRY_ERR_FORMAT, "malformed"},
+        {"{}", AIRY_ERR_FORMAT, "'descr' is missing"},
+        {"{'descr': '<f4', 'descr': '<f4'}", AIRY_ERR_FORMAT, "there twice"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'x': 1}", AIRY_ERR_FORMAT, "'x' is unknown"},
+        {"{'descr': '<f4' 'fortran_order': False, 'shape': (1,)}", AIRY_ERR_FORMAT, "malformed"},
+        {"{'descr': '<f4', 'fortran_order': Maybe, 'shape': (1,)}", AIRY_ERR_FORMAT, "neither True nor False"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': 1}", AIRY_ERR_FORMAT, "no tuple"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}", AIRY_ERR_FORMAT, "tuple of sizes"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1 2)}", AIRY_ERR_FORMAT, "tuple of sizes"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,", AIRY_ERR_FORMAT, "tuple of sizes"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1)}", AIRY_ERR_UNSUPPORTED, "more than 4"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (0,)}", AIRY_ERR_SHAPE, "shape[0] = 0"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296,4294967296)}", AIRY_ERR_SHAPE, "below 2^64"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}", AIRY_ERR_FORMAT,
+         "tuple of sizes"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} x", AIRY_ERR_FORMAT, "behind the dictionary"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", AIRY_ERR_FORMAT, "4 bytes behind the header"},
+        {"{'descr': '<u1', 'fortran_order': False, 'shape': (3,)}", AIRY_ERR_FORMAT, "its shape needs 3"},
+        {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", AIRY_ERR_UNSUPPORTED, "structured"},
+        {"{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", AIRY_ERR_UNSUPPORTED, "'<c8'"},
+        {"{'descr': 'f4', 'fortran_order': False, 'shape': (1,)}", AIRY_ERR_FORMAT, "no byte order"},
+        {"{'descr': '|f4', 'fortran_order': False, 'shape': (1,)}", AIRY_ERR_FORMAT, "no byte order"},
+        {"{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", AIRY_ERR_UNSUPPORTED, "'|O'"},
+        {"{'descr': '<f4\\'', 'fortran_order': False, 'shape': (1,)}", AIRY_ERR_FORMAT, "no string"},
+    };
+    airy_image image;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        CHECK_FAILS(c, airy_image_read(&image, npy_file(c, 1, bad[i].text, "\0\0\0", 4)), bad[i].status, bad[i].part);
+    CHECK_FAILS(c, airy_image_read(&image, npy_file(c, 4, "{}", "", 0)), AIRY_ERR_UNSUPPORTED, "version 4.0");
+    CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.npy", "\x93NUMPY\1\0\xff\xff{", 11)), AIRY_ERR_FORMAT,
+                "ends inside");
+    CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.npy", "\x93NUMPY\2\0\xff\xff\xff\xff{", 13)),
+                AIRY_ERR_FORMAT, "at most 65536");
+    CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.npy", "\x93NUMPY\2\0\0\0", 10)), AIRY_ERR_FORMAT,
+                "ends inside");
+    CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.npy", "", 0)), AIRY_ERR_FORMAT, "no NPY file");
+    CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.tif", "II*", 3)), AIRY_ERR_UNSUPPORTED, "no known format");
+    CHECK_FAILS(c, airy_image_read(&image, "/proc/none/x.npy"), AIRY_ERR_NOT_FOUND, "cannot open");
+}
+
+static void check_edf_files(struct check *c)
+{
+    if (!check_case(c, "edf_files"))
+        return;
+    static const char plain[] =
+        "{\r\nHeaderID = EH:000001:000000:000000 ;\r\nDim_1 = 3;Dim_2=1 ; datatype = UNSIGNEDSHORT ;\n"
+        "ByteOrder = HighByteFirst ; Size = 8 ;\n}\n\0\1\0\2\1\0\0\0";
+    airy_image image;
+    CHECK_OK(c, airy_image_read(&image, stack_spill(c, "x.edf", plain, sizeof(plain) - 1)));
+    CHECK(c, image.dtype == AIRY_DTYPE_U16 && image.ndim == 2 && image.shape[0] == 1 && image.shape[1] == 3);
+    CHECK(c,
+          airy_image_value(&image, 0) == 1 && airy_image_value(&image, 1) == 2 && airy_image_value(&image, 2) == 256);
+    airy_image_free(&image);
+    static const struct {
+        const char *text;
+        airy_status status;
+        const char *part;
+    } bad[] = {
+        {"x", AIRY_ERR_FORMAT, "does not start with '{'"},
+        {"{ Dim_1 = 1 ; ", AIRY_ERR_FORMAT, "no '}'"},
+        {"{ Dim_1 = 1 ; }", AIRY_ERR_FORMAT, "no line feed"},
+        {"{ Dim_1 = 1 ; }\n", AIRY_ERR_FORMAT, "'DataType' is missing"},
+        {"{ DataType = Complex ; }\n", AIRY_ERR_UNSUPPORTED, "'Complex'"},
+        {"{ DataType = Float ; }\n", AIRY_ERR_FORMAT, "'ByteOrder' is missing"},
+        {"{ DataType = Float ; ByteOrder = Middle ; }\n", AIRY_ERR_FORMAT, "'Middle'"},
+        {"{ DataType = SignedByte ; }\n", AIRY_ERR_FORMAT, "'Dim_1' is missing"},
+        {"{ DataType = SignedByte ; Dim_1 = -3 ; }\n", AIRY_ERR_FORMAT, "'-3'"},
+        {"{ DataType = SignedByte ; Dim_1 = 0 ; }\n", AIRY_ERR_SHAPE, "= 0"},
+        {"{ DataType = SignedByte ; Dim_1 = 5 ; Size = 3 ; }\n", AIRY_ERR_FORMAT, "its dimensions need 5"},
+        {"{ DataType = SignedByte ; Dim_1 = 5 ; }\nabc", AIRY_ERR_FORMAT, "3 bytes behind"},
+        {"{ DataType = SignedByte ; Dim_1 = 5 ; Compression = GzipCompression ; }\nabcde", AIRY_ERR_UNSUPPORTED,
+         "Gzip"},
+        {"{ DataType = SignedByte ; Dim_1 = 3 ; }\nabc{ DataType = SignedByte ; Dim_1 = 2 ; }\nab", AIRY_ERR_FORMAT,
+         "another shape"},
+        {"{ DataType = SignedByte ; Dim_1 = 9999999999 ; Dim_2 = 9999999999 ; }\n", AIRY_ERR_SHAPE, "below 2^64"},
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.edf", bad[i].text, strlen(bad[i].text))),
+                    bad[i].status, bad[i].part);
+}
+
+static void check_hdf5_images(struct check *c)
+{
+    if (!check_case(c, "image_hdf5"))
+        return;
+    const char *golden = check_golden(c, "diffraction/hdf5/big_endian.h5");
+    if (!golden)
+        return;
+    airy_image image, small = {.dtype = AIRY_DTYPE_I16, .ndim = 2, .shape = {2, 2}, .data = (int16_t[4]){1, -2, 3, -4}};
+    CHECK_OK(c, airy_image_read(&image, golden));
+    CHECK(c, image.ndim == 3 && image.shape[0] == 6 && image.shape[1] == 37 && image.shape[2] == 44);
+    CHECK(c, stack_crc32(image.data, 37 * 44 * 4) == 678781668u); /* frame 0 of expected.json */
+    airy_image_free(&image);
+    golden = check_golden(c, "diffraction/hdf5/series_master.h5");
+    CHECK_OK(c, airy_image_read(&image, golden)); /* two datasets of three frames */
+    CHECK(c, image.ndim == 3 && image.shape[0] == 6);
+    CHECK(c, stack_crc32((uint8_t *)image.data + 5 * 37 * 44 * 4, 37 * 44 * 4) == 1694678316u);
+    airy_image_free(&image);
+    char path[1024];
+    snprintf(path, sizeof(path), "%s::/some/where", tmp_path(c, "x.h5"));
+    CHECK_OK(c, airy_image_write(&small, path, false));
+    CHECK_OK(c, airy_image_read(&image, path));
+    CHECK(c, image.dtype == AIRY_DTYPE_I16 && memcmp(image.data, small.data, 8) == 0);
+    airy_image_free(&image);
+    CHECK_FAILS(c, airy_image_write(&small, path, false), AIRY_ERR_EXISTS, "is there already");
+    strcpy(strstr(path, "::"), "::/none");
+    CHECK_FAILS(c, airy_image_read(&image, path), AIRY_ERR_NOT_FOUND, "/none");
+}
+
+static void check_png(struct check *c)
+{
+    if (!check_case(c, "png"))
+        return;
+    uint8_t rgb[5 * 7 * 3];
+    check_rand(c, rgb, AIRY_DTYPE_U8, sizeof(rgb), 0, 256);
+    const char *path = tmp_path(c, "x.png");
+    size_t size = 0;
+    CHECK_OK(c, airy_png_write(path, rgb, 5, 7, false));
+    CHECK_FAILS(c, airy_png_write(path, rgb, 5, 7, false), AIRY_ERR_EXISTS, "is there already");
+    const uint8_t *bytes = stack_slurp(c, path, &size);
+    /* Signature, header chunk with width, height, 8 bits, colour type 2 (RGB). */
+    static const uint8_t want[] = {0x89, 'P', 'N', 'G', 13, 10, 26, 10, 0, 0, 0, 13, 'I',
+                                   'H',  'D', 'R', 0,   0,  0,  7,  0,  0, 0, 5, 8,  2};
+    CHECK(c, bytes && size > sizeof(want) && memcmp(bytes, want, sizeof(want)) == 0);
+    CHECK_FAILS(c, airy_png_write(path, rgb, 0, 7, true), AIRY_ERR_PARAM, "0 x 7");
+    CHECK_FAILS(c, airy_png_write("/proc/none/x.png", rgb, 5, 7, true), AIRY_ERR_IO, "cannot create");
+}
+
+void check_image(struct check *c)
+{
+    if (!c->is_cpu)
+        return; /* files and host memory only */
+    static const char *const suffixes[] = {".npy", ".h5", ".edf"};
+    for (int dtype = 0; dtype < AIRY_DTYPE_COUNT; dtype++)
+        for (int ndim = 1; ndim <= 4; ndim++)
+            for (int s = 0; s < 3; s++)
+                check_round_trip(c, (airy_dtype)dtype, ndim, suffixes[s]);
+    check_npy_variants(c);
+    check_npy_hostile(c);
+    check_edf_files(c);
+    check_hdf5_images(c);
+    check_png(c);
+}
