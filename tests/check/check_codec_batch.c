@@ -125,8 +125,7 @@ static void *read_file(const char *path, size_t *size)
 
 void check_codec_corpus(struct check *c)
 {
-    if (!check_case(c, "corpus"))
-        return;
+    (void)check_case(c, "corpus"); /* the chunks have names of their own to choose by */
     const char *json_path = check_golden(c, "diffraction/codec.json");
     json_t *root = json_path ? json_load_file(json_path, 0, NULL) : NULL;
     const char *bin_path = check_golden(c, "diffraction/codec.bin");
