@@ -42,13 +42,14 @@ void airy_debug_abort(void) __attribute__((noreturn));
 #define AIRY_FAIL_ABORT_() ((void)0)
 #endif
 
-/* Check the caller: files, bytes, user parameters. */
+/* Check the caller: files, bytes, user parameters. status is evaluated twice; that a constant comes back tells compilers and checkers
+ * that what follows runs only where cond is false. */
 #define AIRY_FAIL_IF(cond, status, ...)                                                                                \
     do {                                                                                                               \
         if (cond) {                                                                                                    \
-            const airy_status airy_fail_status_ = airy_fail((status), __VA_ARGS__);                                    \
+            (void)airy_fail((status), __VA_ARGS__);                                                                    \
             AIRY_FAIL_ABORT_();                                                                                        \
-            return airy_fail_status_;                                                                                  \
+            return (status);                                                                                           \
         }                                                                                                              \
     } while (0)
 

@@ -22,8 +22,9 @@ struct shown {
 /* Pull one box of the array into its place among the shown elements; box: bit i set = the end of axis i. */
 static airy_status pull_box(airy_queue *queue, const airy_array *array, struct shown *s, unsigned box)
 {
+    const int ndim = s->ndim;
     size_t start[AIRY_MAX_DIMS], shape[AIRY_MAX_DIMS], place[AIRY_MAX_DIMS], count = 1;
-    for (int i = 0; i < s->ndim; i++) {
+    for (int i = 0; i < ndim; i++) {
         const bool end = box >> i & 1u;
         if (end && !s->cut[i])
             return AIRY_OK;
@@ -41,7 +42,7 @@ static airy_status pull_box(airy_queue *queue, const airy_array *array, struct s
     AIRY_TRY_OR(out, airy_array_pull(queue, packed, count * size, view));
     for (size_t e = 0; e < count; e++) {
         size_t rest = e, at = 0, step = 1;
-        for (int i = s->ndim - 1; i >= 0; i--) {
+        for (int i = ndim - 1; i >= 0; i--) {
             at += (place[i] + rest % shape[i]) * step;
             rest /= shape[i];
             step *= s->shape[i];
@@ -72,8 +73,8 @@ static void write_integer(char text[TEXT_SIZE], const struct shown *s, size_t i)
     for (size_t b = size; b-- > 0;)
         u = u << 8 | s->data[i * size + b];
     if (airy_dtype_is_signed(s->dtype)) {
-        const unsigned shift = 64 - 8 * (unsigned)size;
-        snprintf(text, TEXT_SIZE, "%lld", (long long)(int64_t)(u << shift) >> shift);
+        const int64_t v = size == 1 ? (int8_t)u : size == 2 ? (int16_t)u : size == 4 ? (int32_t)u : (int64_t)u;
+        snprintf(text, TEXT_SIZE, "%lld", (long long)v);
     } else {
         snprintf(text, TEXT_SIZE, "%llu", (unsigned long long)u);
     }

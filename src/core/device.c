@@ -47,10 +47,9 @@ static airy_status collect(struct registry *r, size_t count, bool ask_free)
         r->backend = backends[i];
         r->backend->list(ask_free, add_entry, r);
     }
-    if (r->failed) {
+    if (r->failed)
         free(r->entries);
-        return airy_fail(AIRY_ERR_MEMORY, "cannot allocate a list of devices");
-    }
+    AIRY_FAIL_IF(r->failed, AIRY_ERR_MEMORY, "cannot allocate a list of devices");
     return AIRY_OK;
 }
 
