@@ -23,6 +23,8 @@ static const struct {
     {"codec", check_codec},
     {"stack", check_stack},
     {"image", check_image},
+    {"geometry", check_geometry},
+    {"integrate", check_integrate},
     {"pattern", check_pattern},
     {"opencl_kernels", check_opencl_kernels},
 };

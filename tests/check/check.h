@@ -79,8 +79,10 @@ void check_core(struct check *c);
 void check_opencl(struct check *c);
 void check_codec(struct check *c);
 void check_integrate(struct check *c);
+void check_integrate_refusals(struct check *c); /* part of check_integrate */
 void check_cpu_integrate(struct check *c);
 void check_geometry(struct check *c);
+void check_poni(struct check *c); /* part of check_geometry */
 void check_stack(struct check *c);
 void check_pattern(struct check *c);
 void check_image(struct check *c);

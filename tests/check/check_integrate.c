@@ -1,0 +1,671 @@
+/* Matrices and sums against the definitions in tests/ref, on every device; the inverse; everything that can be refused. */
+#include "check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/thread.h"
+#include "integrate/integrator.h"
+#include "integrate/matrix.h"
+#include "ref_integrate.h"
+
+enum { HEIGHT = 19, WIDTH = 26, PIXELS = HEIGHT * WIDTH };
+
+/* The beam on the detector, off it, on a corner of pixels, and behind a detector that is turned away. */
+enum view { VIEW_ON, VIEW_OFF, VIEW_CORNER, VIEW_BACK, VIEW_COUNT };
+static const char *const view_names[VIEW_COUNT] = {"on", "off", "corner", "back"};
+
+static airy_geometry make_geometry(enum view view, int orientation)
+{
+    airy_geometry g = {.detector = {.name = "Detector",
+                                    .height = HEIGHT,
+                                    .width = WIDTH,
+                                    .pixel1 = 0.9e-3,
+                                    .pixel2 = 1.3e-3,
+                                    .orientation = orientation},
+                       .dist = 0.06,
+                       .poni1 = 0.0091,
+                       .poni2 = 0.0173,
+                       .rot1 = 0.05,
+                       .rot2 = -0.08,
+                       .rot3 = 0.7,
+                       .wavelength = 1.1e-10};
+    if (view == VIEW_OFF) {
+        g.poni1 = -0.03;
+        g.poni2 = 0.05;
+    } else if (view == VIEW_CORNER) {
+        g.rot1 = g.rot2 = g.rot3 = 0;
+        g.poni1 = 8 * g.detector.pixel1;
+        g.poni2 = 11 * g.detector.pixel2;
+    } else if (view == VIEW_BACK) {
+        g.rot1 = 2.2;
+    }
+    return g;
+}
+
+static void make_mask(struct check *c, uint8_t *mask)
+{
+    for (size_t i = 0; i < PIXELS; i++)
+        mask[i] = (uint8_t)(check_rand_u64(c) % 9 == 0 || i / WIDTH == 5);
+}
+
+/* Entries of the matrix as a dense array, with the promises about their order checked. */
+static double *densify(struct check *c, struct airy_matrix *m)
+{
+    double *dense = check_alloc(c, m->pixels * m->bins * sizeof *dense);
+    CHECK(c, m->start[0] == 0 && m->start[m->pixels] == m->entries);
+    for (size_t i = 0; i < m->pixels; i++)
+        for (uint32_t e = m->start[i]; e < m->start[i + 1]; e++) {
+            CHECK(c, m->bin[e] < m->bins && (e == m->start[i] || m->bin[e - 1] < m->bin[e]));
+            dense[i * m->bins + m->bin[e]] = (double)m->coef[e];
+        }
+    if (!CHECK_OK(c, airy_matrix_by_bin(m)))
+        return dense;
+    CHECK(c, m->row[0] == 0 && m->row[m->bins] == m->entries);
+    for (size_t b = 0; b < m->bins; b++)
+        for (uint32_t k = m->row[b]; k < m->row[b + 1]; k++) {
+            const uint32_t e = m->entry[k], i = m->pixel[k];
+            CHECK(c, m->bin[e] == b && e >= m->start[i] && e < m->start[i + 1]);
+            CHECK(c, k == m->row[b] || m->pixel[k - 1] < i);
+        }
+    return dense;
+}
+
+/* Coefficients are floats (2^-25 of at most 1); areas are differences of products of doubles, and limits may differ in their last digits: 1e-9. */
+static void check_matrix(struct check *c, const airy_geometry *g, airy_integrator_params params, const char *name)
+{
+    if (!check_case(c, "matrix_%s", name))
+        return;
+    uint8_t *valid = check_alloc(c, PIXELS);
+    make_mask(c, valid);
+    params.mask = valid;
+    uint8_t *counts = check_alloc(c, PIXELS);
+    for (size_t i = 0; i < PIXELS; i++)
+        counts[i] = !valid[i];
+    double *want = check_alloc(c, PIXELS * params.bins * sizeof *want), limits[2];
+    ref_matrix(want, limits, g, &params, counts);
+    airy_pool *pool = NULL;
+    struct airy_matrix m = {0};
+    struct airy_matrix_limits got;
+    if (!CHECK_OK(c, airy_pool_create(&pool, 3)))
+        return;
+    if (CHECK_OK(c, airy_matrix_build(&m, &got, g, &params, counts, pool))) {
+        const double size = fmax(fabs(limits[0]), fabs(limits[1]));
+        CHECK(c, fabs(got.lower - limits[0]) <= 1e-13 * size && fabs(got.upper - limits[1]) <= 1e-13 * size);
+        const double *dense = densify(c, &m);
+        check_values(c, "coefficients", AIRY_DTYPE_F64, dense, want, PIXELS * params.bins,
+                     &(struct check_tol){.abs = 0x1p-25 + 1e-9});
+    }
+    airy_matrix_free(&m);
+    airy_pool_destroy(&pool);
+}
+
+static void check_matrices(struct check *c)
+{
+    char name[96];
+    for (int split = 0; split < AIRY_SPLIT_COUNT; split++) {
+        for (int unit = 0; unit < AIRY_UNIT_COUNT; unit++)
+            for (int view = 0; view < VIEW_COUNT; view++) {
+                /* On a beam at a corner the centres of pixels coincide, and so do bins' edges: without splitting only off it. Where the unit does
+                 * not vanish at the beam, its pixel has no definite quadrilateral. */
+                if ((split == AIRY_SPLIT_NO && view == VIEW_CORNER) ||
+                    (split == AIRY_SPLIT_FULL && unit >= AIRY_UNIT_QX_NM && view != VIEW_OFF))
+                    continue;
+                const airy_geometry g = make_geometry((enum view)view, 3);
+                snprintf(name, sizeof name, "%s_unit%d_%s", airy_split_name((airy_split)split), unit, view_names[view]);
+                check_matrix(c, &g,
+                             (airy_integrator_params){.bins = 17, .unit = (airy_unit)unit, .split = (airy_split)split},
+                             name);
+            }
+        for (int orientation = 0; orientation <= 4; orientation++) {
+            const airy_geometry g = make_geometry(VIEW_ON, orientation);
+            snprintf(name, sizeof name, "%s_o%d", airy_split_name((airy_split)split), orientation);
+            check_matrix(c, &g, (airy_integrator_params){.bins = 23, .split = (airy_split)split}, name);
+        }
+    }
+}
+
+static void check_ranges(struct check *c)
+{
+    static const struct {
+        const char *name;
+        bool radial, azimuth, chi_zero;
+        double r[2], a[2];
+        airy_unit unit;
+        size_t bins;
+    } rows[] = {
+        {"radial", true, false, false, {2.5, 9.25}, {0, 0}, AIRY_UNIT_Q_NM, 13},
+        {"radial_below_0", true, false, false, {-1.5, 9.25}, {0, 0}, AIRY_UNIT_Q_NM, 13},
+        {"azimuth", false, true, false, {0, 0}, {-61, 74}, AIRY_UNIT_TTH_DEG, 13},
+        {"azimuth_wraps", false, true, false, {0, 0}, {150, -120}, AIRY_UNIT_Q_NM, 13},
+        {"azimuth_beyond", false, true, true, {0, 0}, {150, 230}, AIRY_UNIT_Q_NM, 13},
+        {"azimuth_turn", false, true, false, {0, 0}, {30, 30}, AIRY_UNIT_Q_NM, 13},
+        {"both", true, true, false, {3, 8}, {10, 100}, AIRY_UNIT_R_MM, 7},
+        {"one_bin", false, false, false, {0, 0}, {0, 0}, AIRY_UNIT_Q_NM, 1},
+        {"many_bins", false, false, false, {0, 0}, {0, 0}, AIRY_UNIT_Q_NM, 500},
+        {"chi_zero", false, false, true, {0, 0}, {0, 0}, AIRY_UNIT_CHI_DEG, 24},
+        {"chi_beyond", true, false, false, {120, 300}, {0, 0}, AIRY_UNIT_CHI_DEG, 11},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        for (int split = 0; split < AIRY_SPLIT_COUNT; split++) {
+            const airy_integrator_params params = {.bins = rows[k].bins,
+                                                   .unit = rows[k].unit,
+                                                   .split = (airy_split)split,
+                                                   .has_radial_range = rows[k].radial,
+                                                   .has_azimuth_range = rows[k].azimuth,
+                                                   .radial_range = {rows[k].r[0], rows[k].r[1]},
+                                                   .azimuth_range = {rows[k].a[0], rows[k].a[1]},
+                                                   .chi_zero = rows[k].chi_zero};
+            /* chi has no definite value where the beam is */
+            const airy_geometry g = make_geometry(rows[k].unit == AIRY_UNIT_CHI_DEG ? VIEW_OFF : VIEW_ON, 3);
+            char name[96];
+            snprintf(name, sizeof name, "%s_%s", airy_split_name((airy_split)split), rows[k].name);
+            check_matrix(c, &g, params, name);
+        }
+}
+
+/* The result does not depend on the number of threads, and every pixel's shares add up to 1. */
+static void check_matrix_whole(struct check *c)
+{
+    if (!check_case(c, "matrix_threads"))
+        return;
+    airy_geometry g = make_geometry(VIEW_ON, 3);
+    g.detector.height = 301;
+    g.detector.width = 77;
+    g.detector.pixel1 = g.detector.pixel2 = 1e-4;
+    const size_t n = g.detector.height * g.detector.width;
+    uint8_t *valid = check_alloc(c, n);
+    memset(valid, 1, n);
+    for (int split = 0; split < AIRY_SPLIT_COUNT; split++) {
+        struct airy_matrix m[2] = {{0}, {0}};
+        struct airy_matrix_limits limits[2];
+        const airy_integrator_params params = {.bins = 200, .split = (airy_split)split};
+        for (unsigned k = 0; k < 2; k++) {
+            airy_pool *pool = NULL;
+            CHECK_OK(c, airy_pool_create(&pool, k ? 4 : 1));
+            CHECK_OK(c, airy_matrix_build(&m[k], &limits[k], &g, &params, valid, pool));
+            airy_pool_destroy(&pool);
+        }
+        CHECK(c,
+              m[0].entries == m[1].entries && limits[0].lower == limits[1].lower && limits[0].upper == limits[1].upper);
+        CHECK(c, memcmp(m[0].start, m[1].start, (n + 1) * sizeof *m[0].start) == 0);
+        CHECK(c, memcmp(m[0].bin, m[1].bin, m[0].entries * sizeof *m[0].bin) == 0);
+        CHECK(c, memcmp(m[0].coef, m[1].coef, m[0].entries * sizeof *m[0].coef) == 0);
+        for (size_t i = 0; i < n; i++) {
+            double sum = 0;
+            for (uint32_t e = m[0].start[i]; e < m[0].start[i + 1]; e++)
+                sum += (double)m[0].coef[e];
+            CHECK(c, fabs(sum - 1) < 1e-6);
+        }
+        airy_matrix_free(&m[0]);
+        airy_matrix_free(&m[1]);
+    }
+}
+
+static void bench_matrix(struct check *c, airy_split split)
+{
+    if (!c->bench || !check_case(c, "bench_matrix_eiger4m_%s", airy_split_name(split)))
+        return;
+    airy_geometry g = {.dist = 0.16, .poni1 = 0.096, .poni2 = 0.086, .rot1 = 0.005, .wavelength = 1e-10};
+    CHECK_OK(c, airy_detector_find(&g.detector, "Eiger 4M"));
+    const size_t n = g.detector.height * g.detector.width;
+    uint8_t *valid = check_alloc(c, n);
+    memset(valid, 1, n);
+    airy_pool *pool = NULL;
+    CHECK_OK(c, airy_pool_create(&pool, 0));
+    const airy_integrator_params params = {.bins = 1000, .split = split};
+    struct airy_matrix m = {0};
+    struct airy_matrix_limits limits;
+    CHECK_BENCH(c, 0, 0, (airy_matrix_free(&m), airy_matrix_build(&m, &limits, &g, &params, valid, pool)));
+    airy_matrix_free(&m);
+    airy_pool_destroy(&pool);
+}
+
+/* Sums and images: what a frame of `dtype` gives. */
+struct scene {
+    airy_geometry geometry;
+    airy_integrator_params params;
+    airy_dtype dtype;
+    size_t frames;
+    uint8_t *mask;
+    float *dark, *flat, *absorption, *variance;
+    void *data;   /* [frames][PIXELS] of dtype */
+    double *raw;  /* the same */
+    uint8_t *out; /* left out by the rules for raw values */
+};
+
+static float *random_floats(struct check *c, double lo, double hi)
+{
+    float *f = check_alloc(c, PIXELS * sizeof *f);
+    check_rand(c, f, AIRY_DTYPE_F32, PIXELS, lo, hi);
+    return f;
+}
+
+static const struct {
+    double least, most;
+} dtype_range[AIRY_DTYPE_COUNT] = {
+    [AIRY_DTYPE_U8] = {0, 255},           [AIRY_DTYPE_I8] = {-128, 127},
+    [AIRY_DTYPE_U16] = {0, 65535},        [AIRY_DTYPE_I16] = {-32768, 32767},
+    [AIRY_DTYPE_U32] = {0, 4294967295.0}, [AIRY_DTYPE_I32] = {-2147483648.0, 2147483647.0},
+};
+
+static void store(void *data, airy_dtype dtype, size_t i, double v)
+{
+    switch (dtype) {
+    case AIRY_DTYPE_U8:
+        ((uint8_t *)data)[i] = (uint8_t)v;
+        return;
+    case AIRY_DTYPE_I8:
+        ((int8_t *)data)[i] = (int8_t)v;
+        return;
+    case AIRY_DTYPE_U16:
+        ((uint16_t *)data)[i] = (uint16_t)v;
+        return;
+    case AIRY_DTYPE_I16:
+        ((int16_t *)data)[i] = (int16_t)v;
+        return;
+    case AIRY_DTYPE_U32:
+        ((uint32_t *)data)[i] = (uint32_t)v;
+        return;
+    case AIRY_DTYPE_I32:
+        ((int32_t *)data)[i] = (int32_t)v;
+        return;
+    case AIRY_DTYPE_F32:
+        ((float *)data)[i] = (float)v;
+        return;
+    default:
+        ((double *)data)[i] = v;
+    }
+}
+
+/* Small counts, some dummies (17 to 19), the extremes, in floats fractions, NaN and infinity. */
+static double draw(struct check *c, airy_dtype dtype)
+{
+    const uint64_t r = check_rand_u64(c);
+    if (r % 37 == 0)
+        return 17 + (double)(r / 37 % 3);
+    if (airy_dtype_is_float(dtype)) {
+        if (r % 41 == 0)
+            return r % 82 ? NAN : INFINITY;
+        return (double)(float)((double)(r >> 40) * 1e-5 - 20);
+    }
+    if (r % 43 == 0)
+        return r % 86 ? dtype_range[dtype].most : dtype_range[dtype].least;
+    return (double)(r >> 20 & 63);
+}
+
+static void fill_scene(struct check *c, struct scene *s)
+{
+    const size_t n = s->frames * PIXELS;
+    s->geometry = make_geometry(VIEW_ON, 3);
+    s->mask = check_alloc(c, PIXELS);
+    make_mask(c, s->mask);
+    s->dark = random_floats(c, -2, 5);
+    s->flat = random_floats(c, 0.5, 1.5);
+    s->absorption = random_floats(c, 0.7, 1);
+    s->variance = random_floats(c, 0, 9);
+    s->dark[3] = NAN;
+    s->flat[40] = 0;
+    s->flat[41] = INFINITY;
+    s->absorption[77] = NAN;
+    s->variance[78] = NAN;
+    s->data = check_alloc(c, n * airy_dtype_size(s->dtype));
+    s->raw = check_alloc(c, n * sizeof *s->raw);
+    s->out = check_alloc(c, n);
+    for (size_t i = 0; i < n; i++) {
+        s->raw[i] = i < PIXELS ? (double)(i % 50)
+                               : draw(c, s->dtype); /* nothing is left out of the first frame but dummies */
+        store(s->data, s->dtype, i, s->raw[i]);
+        s->out[i] = !isfinite(s->raw[i]) ||
+                    (s->params.has_dummy && fabs(s->raw[i] - s->params.dummy) <= s->params.delta_dummy);
+    }
+}
+
+/* Run the scene's frames on the device; sums [frames][planes][bins], stats [frames]. */
+static bool run_scene(struct check *c, const struct scene *s, const airy_integrator *it, double *sums,
+                      airy_frame_stats *stats)
+{
+    const size_t bins = airy_integrator_bins(it);
+    const size_t shape[3] = {s->frames, HEIGHT, WIDTH}, sums_shape[3] = {s->frames, AIRY_SUM_PLANES, bins};
+    const size_t stats_shape[2] = {s->frames, sizeof *stats};
+    airy_array *frames = check_upload(c, s->dtype, 3, shape, s->data);
+    airy_array *d_sums = check_output(c, AIRY_DTYPE_F64, 3, sums_shape),
+               *d_stats = check_output(c, AIRY_DTYPE_U8, 2, stats_shape);
+    return frames && d_sums && d_stats && CHECK_OK(c, airy_integrate(c->queue, d_sums, d_stats, it, frames)) &&
+           CHECK_OK(c, airy_array_pull(c->queue, sums, s->frames * AIRY_SUM_PLANES * bins * sizeof *sums, d_sums)) &&
+           CHECK_OK(c, airy_array_pull(c->queue, stats, s->frames * sizeof *stats, d_stats)) &&
+           CHECK_OK(c, airy_queue_finish(c->queue));
+}
+
+static void compare_stats(struct check *c, const struct scene *s, const uint8_t *valid, size_t frame,
+                          const airy_frame_stats *got)
+{
+    double total = 0, scale = 0, max = 0;
+    uint32_t invalid = 0, saturated = 0;
+    bool any = false;
+    for (size_t i = 0; i < PIXELS; i++) {
+        const double raw = s->raw[frame * PIXELS + i];
+        if (!valid[i])
+            continue;
+        saturated += raw >= s->params.saturation;
+        invalid += s->out[frame * PIXELS + i];
+        if (s->out[frame * PIXELS + i])
+            continue;
+        total += raw;
+        scale += fabs(raw);
+        max = any ? fmax(max, raw) : raw;
+        any = true;
+    }
+    CHECK(c, got->invalid == invalid && got->saturated == saturated && got->status == AIRY_FRAME_GOOD);
+    /* a few hundred doubles */
+    CHECK(c, fabs(got->total - total) <= 1e-13 * scale && got->max == max);
+}
+
+/*
+ * Roundings to float: the coefficient, the normalization, the weight (2^-24 each); squares have twice as many. The azimuthal variance moves by
+ * twice the relative error of x and of the mean, times |x - mean| (|x| + |mean|).
+ */
+static void compare_sums(struct check *c, const double *got, const double *want, const double *scale, size_t bins)
+{
+    static const char *const names[AIRY_SUM_PLANES] = {"signal", "variance", "normalization", "normalization2",
+                                                       "count"};
+    static const double rel[AIRY_SUM_PLANES] = {3.2 * 0x1p-24, 13 * 0x1p-24, 2.2 * 0x1p-24, 4.4 * 0x1p-24,
+                                                1.2 * 0x1p-24};
+    for (size_t p = 0; p < AIRY_SUM_PLANES; p++)
+        for (size_t b = 0; b < bins; b++) {
+            const size_t k = p * bins + b;
+            if (!(fabs(got[k] - want[k]) <= rel[p] * scale[k] + 1e-9 * scale[k]))
+                check_failed(c, __FILE__, __LINE__, "%s[%zu]: got %.9g, want %.9g, scale %.3g", names[p], b, got[k],
+                             want[k], scale[k]);
+        }
+}
+
+static void compare_frames(struct check *c, const struct scene *s)
+{
+    const size_t bins = s->params.bins, plane = AIRY_SUM_PLANES * bins;
+    double *norm = check_alloc(c, PIXELS * sizeof *norm), limits[2];
+    uint8_t *valid = check_alloc(c, PIXELS);
+    double *coef = check_alloc(c, PIXELS * bins * sizeof *coef);
+    double *want = check_alloc(c, plane * sizeof *want), *scale = check_alloc(c, plane * sizeof *scale);
+    double *got = check_alloc(c, s->frames * plane * sizeof *got);
+    airy_frame_stats *stats = check_alloc(c, s->frames * sizeof *stats);
+    ref_normalization(norm, valid, &s->geometry, &s->params);
+    ref_matrix(coef, limits, &s->geometry, &s->params, valid);
+    airy_integrator *it = NULL;
+    if (!CHECK_OK(c, airy_integrator_create(&it, c->device, &s->geometry, &s->params)))
+        return;
+    if (run_scene(c, s, it, got, stats))
+        for (size_t f = 0; f < s->frames; f++) {
+            ref_sums(want, scale, coef, norm, valid, s->raw + f * PIXELS, s->out + f * PIXELS, &s->geometry,
+                     &s->params);
+            compare_sums(c, got + f * plane, want, scale, bins);
+            compare_stats(c, s, valid, f, &stats[f]);
+        }
+    airy_integrator_destroy(&it);
+}
+
+static void check_sums(struct check *c, airy_dtype dtype, airy_split split, airy_error_model model, bool unweighted,
+                       bool corrected)
+{
+    if (!check_case(c, "sums_%s_%s_%s%s%s", airy_dtype_name(dtype), airy_split_name(split),
+                    airy_error_model_name(model), unweighted ? "_unweighted" : "", corrected ? "_corrected" : ""))
+        return;
+    struct scene s = {.dtype = dtype,
+                      .frames = 3,
+                      .params = {.bins = 15,
+                                 .split = split,
+                                 .error_model = model,
+                                 .unweighted = unweighted,
+                                 .has_dummy = true,
+                                 .dummy = 18,
+                                 .delta_dummy = 1,
+                                 .has_saturation = true,
+                                 .saturation = 60}};
+    fill_scene(c, &s);
+    s.params.variance = model == AIRY_ERROR_MODEL_VARIANCE ? s.variance : NULL;
+    if (corrected) {
+        s.params.mask = s.mask;
+        s.params.dark = s.dark;
+        s.params.flat = s.flat;
+        s.params.absorption = s.absorption;
+        s.params.has_polarization = true;
+        s.params.polarization = 0.95;
+        s.params.polarization_offset_deg = 11;
+        s.params.normalization = 12.5;
+    }
+    compare_frames(c, &s);
+}
+
+static void check_all_sums(struct check *c)
+{
+    static const airy_dtype dtypes[] = {AIRY_DTYPE_U8,  AIRY_DTYPE_I8,  AIRY_DTYPE_U16, AIRY_DTYPE_I16,
+                                        AIRY_DTYPE_U32, AIRY_DTYPE_I32, AIRY_DTYPE_F32, AIRY_DTYPE_F64};
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+        for (int model = 0; model < AIRY_ERROR_MODEL_COUNT; model++)
+            check_sums(c, dtypes[d], AIRY_SPLIT_FULL, (airy_error_model)model, d % 2 == 1, true);
+    for (int split = 0; split < AIRY_SPLIT_COUNT; split++)
+        for (int model = 0; model < AIRY_ERROR_MODEL_COUNT; model++)
+            for (int k = 0; k < 4; k++)
+                check_sums(c, AIRY_DTYPE_I32, (airy_split)split, (airy_error_model)model, k & 1, k & 2);
+}
+
+/* The raw values that a detector's own dummy values, a given dummy and compat's float rounding leave out, dtype by dtype. */
+static void check_pixel_test(struct check *c)
+{
+    if (!check_case(c, "pixel_test"))
+        return;
+    static const struct {
+        airy_dtype dtype;
+        bool dectris, has_dummy, compat;
+        double dummy, delta;
+        int64_t lo, hi;
+    } rows[] = {
+        {AIRY_DTYPE_U32, true, false, false, 0, 0, 4294967293, 4294967295},
+        {AIRY_DTYPE_U32, true, false, true, 0, 0, 4294967168, 4294967295},
+        {AIRY_DTYPE_U16, true, false, false, 0, 0, 65533, 65535},
+        {AIRY_DTYPE_U16, true, false, true, 0, 0, 65533, 65535},
+        {AIRY_DTYPE_U8, true, false, false, 0, 0, 253, 255},
+        {AIRY_DTYPE_I32, true, false, false, 0, 0, -3, -1},
+        {AIRY_DTYPE_I16, true, false, true, 0, 0, -3, -1},
+        {AIRY_DTYPE_U32, false, false, false, 0, 0, 1, 0},
+        {AIRY_DTYPE_U16, false, true, false, 10, 0, 10, 10},
+        {AIRY_DTYPE_U16, false, true, false, 10.5, 0, 1, 0},
+        {AIRY_DTYPE_U16, false, true, false, 10.5, 1, 10, 11},
+        {AIRY_DTYPE_U16, false, true, false, -5, 2, 1, 0},
+        {AIRY_DTYPE_U16, false, true, false, -5, 7, 0, 2},
+        {AIRY_DTYPE_U16, true, true, false, 1e9, 2, 1, 0},
+        {AIRY_DTYPE_I8, false, true, false, 0, 1e9, -128, 127},
+        {AIRY_DTYPE_I32, false, true, false, -2, 1.5, -3, -1},
+        {AIRY_DTYPE_U32, false, true, true, 16777216, 0, 16777216, 16777217},
+        {AIRY_DTYPE_U32, false, true, false, 16777216, 0, 16777216, 16777216},
+        {AIRY_DTYPE_U16, false, true, false, NAN, 0, 1, 0},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        airy_integrator it = {.geometry.detector.dectris_dummy = rows[k].dectris};
+        it.params.has_dummy = rows[k].has_dummy;
+        it.params.dummy = rows[k].dummy;
+        it.params.delta_dummy = rows[k].delta;
+        it.params.compat = rows[k].compat ? AIRY_COMPAT_PYFAI : AIRY_COMPAT_NONE;
+        airy_pixel_test t;
+        if (!CHECK_OK(c, airy_pixel_test_make(&t, &it, rows[k].dtype)))
+            continue;
+        const bool none = rows[k].lo > rows[k].hi;
+        if (none ? t.lo <= t.hi : t.lo != rows[k].lo || t.hi != rows[k].hi)
+            check_failed(c, __FILE__, __LINE__, "row %zu: [%lld, %lld]", k, (long long)t.lo, (long long)t.hi);
+        it.params.no_default_dummy = true;
+        CHECK_OK(c, airy_pixel_test_make(&t, &it, rows[k].dtype));
+        CHECK(c, rows[k].has_dummy || t.lo > t.hi);
+    }
+    airy_integrator it = {.params = {.has_dummy = true, .dummy = 0.1}};
+    airy_pixel_test t;
+    CHECK_OK(c, airy_pixel_test_make(&t, &it, AIRY_DTYPE_F32));
+    CHECK(c, t.float_lo == (double)0.1f && t.float_hi == (double)0.1f);
+    CHECK_OK(c, airy_pixel_test_make(&t, &it, AIRY_DTYPE_F64));
+    CHECK(c, t.float_lo == 0.1 && isinf(t.float_saturation));
+    it.params.has_saturation = true;
+    static const struct {
+        double given;
+        int64_t want;
+    } levels[] = {{100, 100}, {99.5, 100}, {-3, 0}, {1e12, 65536}, {INFINITY, 65536}};
+    for (size_t k = 0; k < 5; k++) {
+        it.params.saturation = levels[k].given;
+        CHECK_OK(c, airy_pixel_test_make(&t, &it, AIRY_DTYPE_U16));
+        CHECK(c, t.saturation == levels[k].want);
+    }
+    CHECK_FAILS(c, airy_pixel_test_make(&t, &it, AIRY_DTYPE_U64), AIRY_ERR_DTYPE, "uint64");
+    CHECK_FAILS(c, airy_pixel_test_make(&t, &it, AIRY_DTYPE_I64), AIRY_ERR_DTYPE, "int64");
+}
+
+/* A bin whose pixels are all dummies is exactly empty, and its results are params->empty. */
+static void check_emptied(struct check *c)
+{
+    if (!check_case(c, "emptied_bins"))
+        return;
+    struct scene s = {.dtype = AIRY_DTYPE_U16,
+                      .frames = 2,
+                      .params = {.bins = 12,
+                                 .split = AIRY_SPLIT_NO,
+                                 .error_model = AIRY_ERROR_MODEL_POISSON,
+                                 .has_dummy = true,
+                                 .dummy = 7}};
+    fill_scene(c, &s);
+    double *q = check_alloc(c, PIXELS * sizeof *q);
+    CHECK_OK(c, airy_geometry_centers(&s.geometry, AIRY_UNIT_Q_NM, q));
+    airy_integrator *it = NULL;
+    if (!CHECK_OK(c, airy_integrator_create(&it, c->device, &s.geometry, &s.params)))
+        return;
+    const double *radial = airy_integrator_radial(it), half = (radial[1] - radial[0]) / 2;
+    for (size_t i = 0; i < 2 * PIXELS; i++) {
+        const double v = q[i % PIXELS];
+        ((uint16_t *)s.data)[i] = i >= PIXELS || (v > radial[4] - half - 1e-9 && v < radial[5] + half + 1e-9) ? 7 : 20;
+    }
+    double sums[2 * AIRY_SUM_PLANES * 12];
+    airy_frame_stats stats[2];
+    float intensity[12], std[12], sem[12];
+    if (run_scene(c, &s, it, sums, stats)) {
+        for (size_t p = 0; p < AIRY_SUM_PLANES; p++)
+            for (size_t b = 0; b < 12; b++) {
+                CHECK(c, b != 4 && b != 5 ? sums[p * 12 + b] > 0 : sums[p * 12 + b] == 0);
+                CHECK(c, sums[(AIRY_SUM_PLANES + p) * 12 + b] == 0);
+            }
+        CHECK(c, stats[1].invalid == PIXELS && stats[1].total == 0 && stats[1].max == 0);
+        CHECK_OK(c, airy_integrator_finish(it, sums, 1, intensity, std, sem));
+        CHECK(c, isnan(intensity[4]) && isnan(std[5]) && isnan(sem[4]) && intensity[3] > 0 && std[3] > 0 && sem[6] > 0);
+    }
+    airy_integrator_destroy(&it);
+    s.params.has_empty = true;
+    s.params.empty = -5;
+    if (CHECK_OK(c, airy_integrator_create(&it, c->device, &s.geometry, &s.params))) {
+        CHECK_OK(c, airy_integrator_finish(it, sums, 1, intensity, NULL, NULL));
+        CHECK(c, intensity[4] == -5 && intensity[3] > 0);
+    }
+    airy_integrator_destroy(&it);
+}
+
+/* A monitor m divides the intensity and its errors by m. */
+static void check_finish(struct check *c)
+{
+    if (!check_case(c, "finish"))
+        return;
+    const airy_geometry g = make_geometry(VIEW_ON, 3);
+    const airy_integrator_params params = {.bins = 2};
+    airy_integrator *it = NULL;
+    if (!CHECK_OK(c, airy_integrator_create(&it, c->device, &g, &params)))
+        return;
+    double sums[10] = {12, 0, 9, 0, 3, 0, 4, 0, 5, 0};
+    float intensity[2], std[2], sem[2];
+    CHECK_OK(c, airy_integrator_finish(it, sums, 2, intensity, std, sem));
+    CHECK(c, intensity[0] == 2 && std[0] == 0.75f && sem[0] == 0.5f && isnan(intensity[1]));
+    CHECK(c, sums[4] == 6 && sums[6] == 16 && sums[0] == 12);
+    CHECK_FAILS(c, airy_integrator_finish(it, sums, 0, intensity, std, sem), AIRY_ERR_PARAM, "normalization");
+    CHECK_FAILS(c, airy_integrator_finish(it, sums, NAN, intensity, std, sem), AIRY_ERR_PARAM, "normalization");
+    airy_integrator_info info;
+    CHECK_OK(c, airy_integrator_get_info(it, &info));
+    CHECK(c, info.pixels == PIXELS && info.valid_pixels == PIXELS && info.bins == 2 && info.entries >= PIXELS &&
+                 info.lower == 0 && info.host_bytes > 0 && info.engine && *info.engine);
+    airy_integrator_destroy(&it);
+    CHECK(c, it == NULL);
+    airy_integrator_destroy(&it);
+}
+
+/* A flat curve made into an image and integrated again gives the curve back, whatever the corrections. */
+static void check_inverse(struct check *c, airy_split split)
+{
+    if (!check_case(c, "inverse_%s", airy_split_name(split)))
+        return;
+    struct scene s = {.dtype = AIRY_DTYPE_F64,
+                      .frames = 1,
+                      .params = {.bins = 20, .split = split, .has_polarization = true, .polarization = 0.9}};
+    fill_scene(c, &s);
+    s.params.mask = s.mask;
+    s.mask[3] = s.mask[40] = s.mask[41] = 1; /* where dark and flat are odd */
+    s.params.flat = s.flat;
+    s.params.dark = s.dark;
+    s.params.dummy = -1;
+    const double radial[2] = {0, 1}, curve[2] = {7, 7};
+    CHECK_OK(c, airy_image_from_pattern(s.data, &s.geometry, &s.params, radial, curve, 2));
+    for (size_t i = 0; i < PIXELS; i++)
+        CHECK(c, !s.mask[i] || ((double *)s.data)[i] == -1);
+    airy_integrator *it = NULL;
+    double sums[AIRY_SUM_PLANES * 20];
+    airy_frame_stats stats;
+    float intensity[20];
+    if (CHECK_OK(c, airy_integrator_create(&it, c->device, &s.geometry, &s.params)) &&
+        run_scene(c, &s, it, sums, &stats) && CHECK_OK(c, airy_integrator_finish(it, sums, 1, intensity, NULL, NULL)))
+        for (size_t b = 0; b < 20; b++)
+            /* the normalization's rounding to float, and the result's */
+            CHECK(c, isnan(intensity[b]) || fabs((double)intensity[b] - 7) <= 7 * 2.1 * 0x1p-24);
+    airy_integrator_destroy(&it);
+}
+
+/* Interpolation: level ends, straight lines between points. */
+static void check_curve(struct check *c)
+{
+    if (!check_case(c, "pattern_image"))
+        return;
+    const airy_geometry g = make_geometry(VIEW_ON, 3);
+    const airy_integrator_params params = {.unit = AIRY_UNIT_TTH_DEG, .no_solid_angle = true};
+    const double x[4] = {5, 6, 9, 12}, y[4] = {1, -2, 4, 3};
+    double *got = check_alloc(c, PIXELS * sizeof *got), *want = check_alloc(c, PIXELS * sizeof *want);
+    CHECK_OK(c, airy_image_from_pattern(got, &g, &params, x, y, 4));
+    for (size_t i = 0; i < PIXELS; i++) {
+        const double v = ref_radial(&g, AIRY_UNIT_TTH_DEG, (double)(i / WIDTH) + 0.5, (double)(i % WIDTH) + 0.5);
+        want[i] = v <= 5 ? 1 : v < 6 ? 1 - 3 * (v - 5) : v < 9 ? -2 + 2 * (v - 6) : v < 12 ? 4 - (v - 9) / 3 : 3;
+    }
+    check_values(c, "image", AIRY_DTYPE_F64, got, want, PIXELS, &(struct check_tol){.abs = 1e-12});
+    const double down[2] = {2, 1}, odd[2] = {NAN, 1};
+    CHECK_FAILS(c, airy_image_from_pattern(got, &g, &params, x, y, 0), AIRY_ERR_PARAM, "no point");
+    CHECK_FAILS(c, airy_image_from_pattern(got, &g, &params, down, y, 2), AIRY_ERR_PARAM, "ascending");
+    CHECK_FAILS(c, airy_image_from_pattern(got, &g, &params, odd, y, 2), AIRY_ERR_PARAM, "finite");
+    airy_geometry bad = g;
+    bad.wavelength = 0;
+    CHECK_FAILS(c, airy_image_from_pattern(got, &bad, NULL, x, y, 4), AIRY_ERR_PARAM, "wavelength");
+    bad.detector.height = bad.detector.width = 0;
+    CHECK_FAILS(c, airy_image_from_pattern(got, &bad, &params, x, y, 4), AIRY_ERR_PARAM, "no shape");
+    bad.dist = -1;
+    CHECK_FAILS(c, airy_image_from_pattern(got, &bad, &params, x, y, 4), AIRY_ERR_PARAM, "distance");
+    const airy_integrator_params unit = {.unit = AIRY_UNIT_COUNT},
+                                 strong = {.has_polarization = true, .polarization = 2};
+    CHECK_FAILS(c, airy_image_from_pattern(got, &g, &unit, x, y, 4), AIRY_ERR_PARAM, "unit");
+    CHECK_FAILS(c, airy_image_from_pattern(got, &g, &strong, x, y, 4), AIRY_ERR_PARAM, "polarization");
+}
+
+void check_integrate(struct check *c)
+{
+    if (c->is_cpu) {
+        check_matrices(c);
+        check_ranges(c);
+        check_matrix_whole(c);
+        check_pixel_test(c);
+        check_curve(c);
+        for (int split = 0; split < AIRY_SPLIT_COUNT; split++)
+            bench_matrix(c, (airy_split)split);
+    }
+    check_all_sums(c);
+    check_emptied(c);
+    check_finish(c);
+    for (int split = 0; split < AIRY_SPLIT_COUNT; split++)
+        check_inverse(c, (airy_split)split);
+    check_integrate_refusals(c);
+}

@@ -1,0 +1,261 @@
+/* PONI files: the reference ones, round trips, and everything that can be wrong with them. */
+#include "check.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double field(const json_t *object, const char *name)
+{
+    return json_number_value(json_object_get(object, name));
+}
+
+static bool same_number(double a, double b)
+{
+    return memcmp(&a, &b, sizeof a) == 0 || a == b;
+}
+
+static void compare_geometry(struct check *c, const char *name, const airy_geometry *g, const json_t *want)
+{
+    const struct {
+        const char *key;
+        double got;
+    } fields[] = {{"dist", g->dist},
+                  {"poni1", g->poni1},
+                  {"poni2", g->poni2},
+                  {"rot1", g->rot1},
+                  {"rot2", g->rot2},
+                  {"rot3", g->rot3},
+                  {"wavelength", g->wavelength},
+                  {"pixel1", g->detector.pixel1},
+                  {"pixel2", g->detector.pixel2}};
+    for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
+        if (!same_number(fields[k].got, field(want, fields[k].key)))
+            check_failed(c, __FILE__, __LINE__, "%s: %s = %.17g, expected %.17g", name, fields[k].key, fields[k].got,
+                         field(want, fields[k].key));
+    const json_t *shape = json_object_get(want, "shape");
+    const size_t h = (size_t)json_integer_value(json_array_get(shape, 0)),
+                 w = (size_t)json_integer_value(json_array_get(shape, 1));
+    if (g->detector.height != h || g->detector.width != w ||
+        strcmp(g->detector.name, json_string_value(json_object_get(want, "detector"))) != 0 ||
+        g->detector.orientation != (int)field(want, "orientation"))
+        check_failed(c, __FILE__, __LINE__, "%s: detector '%s' %zu x %zu orientation %d", name, g->detector.name,
+                     g->detector.height, g->detector.width, g->detector.orientation);
+}
+
+static void check_expected(struct check *c)
+{
+    if (!check_case(c, "poni_expected"))
+        return;
+    const char *path = check_golden(c, "diffraction/poni/expected.json");
+    if (!path)
+        return;
+    char folder[4096], file[4200];
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
+    json_t *expected = json_load_file(path, 0, NULL);
+    const char *name;
+    json_t *want;
+    const char *tmp = check_tmp(c);
+    json_object_foreach(expected, name, want)
+    {
+        airy_geometry g, again;
+        snprintf(file, sizeof file, "%s/%s.poni", folder, name);
+        if (!CHECK_OK(c, airy_geometry_read(&g, file)))
+            continue;
+        compare_geometry(c, name, &g, want);
+        snprintf(file, sizeof file, "%s/again.poni", tmp);
+        if (CHECK_OK(c, airy_geometry_write(&g, file)) && CHECK_OK(c, airy_geometry_read(&again, file)))
+            compare_geometry(c, "written and read again", &again, want);
+    }
+    json_decref(expected);
+}
+
+static void check_round_trip(struct check *c)
+{
+    if (!check_case(c, "poni_round_trip"))
+        return;
+    char path[4200];
+    snprintf(path, sizeof path, "%s/round.poni", check_tmp(c));
+    for (int k = 0; k < 200; k++) {
+        double v[8];
+        for (int i = 0; i < 8; i++)
+            v[i] = (double)(check_rand_u64(c) >> 11) * 0x1p-53;
+        airy_geometry g = {.dist = v[0] + 1e-9,
+                           .poni1 = v[1] - 0.5,
+                           .poni2 = v[2] - 0.5,
+                           .rot1 = v[3],
+                           .rot2 = -v[4],
+                           .rot3 = v[5] * 1e-8,
+                           .wavelength = v[6] * 1e-9 + 1e-15,
+                           .parallax = k % 5 == 0};
+        CHECK_OK(c, airy_detector_find(&g.detector, k % 2 ? "Detector" : "Pilatus CdTe 300kw"));
+        if (k % 2) {
+            g.detector.pixel1 = v[7] * 1e-3 + 1e-9;
+            g.detector.pixel2 = v[0] * 1e-3 + 1e-9;
+            g.detector.height = (size_t)k;
+            g.detector.width = (size_t)(2 * k);
+        }
+        g.detector.orientation = 1 + k % 4;
+        airy_geometry h = {0};
+        if (!CHECK_OK(c, airy_geometry_write(&g, path)) || !CHECK_OK(c, airy_geometry_read(&h, path)))
+            return;
+        const double *a = &g.dist, *b = &h.dist;
+        for (int i = 0; i < 7; i++)
+            CHECK(c, a[i] == b[i]);
+        CHECK(c, g.detector.pixel1 == h.detector.pixel1 && g.detector.pixel2 == h.detector.pixel2);
+        CHECK(c, g.detector.height == h.detector.height && g.detector.width == h.detector.width);
+        CHECK(c, g.detector.orientation == h.detector.orientation && strcmp(g.detector.name, h.detector.name) == 0);
+        CHECK(c, g.detector.dectris_dummy == h.detector.dectris_dummy && g.parallax == h.parallax);
+    }
+}
+
+static void write_text(const char *path, const char *text, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    if (file) {
+        fwrite(text, 1, size, file);
+        fclose(file);
+    }
+}
+
+#define GOOD "PixelSize1: 1e-4\nPixelSize2: 1e-4\nDistance: 0.1\nPoni1: 0\nPoni2: 0\nRot1: 0\nRot2: 0\nRot3: 0\n"
+#define V2   "poni_version: 2\nDetector: Detector\nDistance: 0.1\n"
+
+static void check_bad_text(struct check *c)
+{
+    if (!check_case(c, "poni_bad_text"))
+        return;
+    static const struct {
+        const char *text;
+        airy_status status;
+        const char *part;
+    } cases[] = {
+        {"", AIRY_ERR_FORMAT, "Distance is missing"},
+        {"PixelSize1: 1e-4\nPixelSize2: 1e-4\n", AIRY_ERR_FORMAT, "Distance is missing"},
+        {"Distance: 0.1\n", AIRY_ERR_FORMAT, "pixel size is missing"},
+        {GOOD "poni_version: 4\n", AIRY_ERR_UNSUPPORTED, "version 4 is newer than 3"},
+        {GOOD "poni_version: 3.5\n", AIRY_ERR_UNSUPPORTED, "version 3.5 is newer"},
+        {GOOD "poni_version: 0\n", AIRY_ERR_FORMAT, "poni_version = 0"},
+        {GOOD "poni_version: x\n", AIRY_ERR_FORMAT, "line 9: poni_version = 'x'"},
+        {GOOD "Distance: nan\n", AIRY_ERR_FORMAT, "line 9: Distance = 'nan'"},
+        {GOOD "Distance: inf\n", AIRY_ERR_FORMAT, "not a finite number"},
+        {GOOD "Distance: 1e999\n", AIRY_ERR_FORMAT, "not a finite number"},
+        {GOOD "Distance: -0.1\n", AIRY_ERR_FORMAT, "distance = -0.1 m"},
+        {GOOD "Distance: 0\n", AIRY_ERR_FORMAT, "distance = 0 m"},
+        {GOOD "Distance: 0.1 m\n", AIRY_ERR_FORMAT, "'0.1 m'"},
+        {GOOD "Distance: 0x10\n", AIRY_ERR_FORMAT, "'0x10'"},
+        {GOOD "Poni1: 1e30\n", AIRY_ERR_FORMAT, "poni1"},
+        {GOOD "Rot1: 1e30\n", AIRY_ERR_FORMAT, "rot1"},
+        {GOOD "PixelSize1: 0\n", AIRY_ERR_FORMAT, "pixel size is missing"},
+        {GOOD "PixelSize1: -1e-4\n", AIRY_ERR_FORMAT, "pixel1"},
+        {GOOD "PixelSize2: 50\n", AIRY_ERR_FORMAT, "pixel2"},
+        {GOOD "Wavelength: 1\n", AIRY_ERR_FORMAT, "wavelength"},
+        {GOOD "Wavelength: 0\n", AIRY_ERR_FORMAT, "Wavelength = 0"},
+        {GOOD "SplineFile: distortion.spline\n", AIRY_ERR_UNSUPPORTED, "SplineFile"},
+        {GOOD "Parallax: maybe\n", AIRY_ERR_FORMAT, "Parallax = 'maybe'"},
+        {GOOD "Detector: Eigr4M\n", AIRY_ERR_NOT_FOUND, "line 9"},
+        {GOOD "Detector: Pixirad1\n", AIRY_ERR_UNSUPPORTED, "hexagonal"},
+        {V2 "Detector_config: {\n", AIRY_ERR_FORMAT, "line 4: Detector_config is not JSON"},
+        {V2 "Detector_config: [1, 2]\n", AIRY_ERR_FORMAT, "not a JSON object"},
+        {V2 "Detector_config: {\"pixel1\": 1e-4, \"pixel1\": 2e-4}\n", AIRY_ERR_FORMAT, "not JSON"},
+        {V2 "Detector_config: {\"pixel1\": \"1e-4\"}\n", AIRY_ERR_FORMAT, "pixel1"},
+        {V2 "Detector_config: {\"pixel1\": 1e-4, \"pixel2\": 1e-4, \"max_shape\": [1]}\n", AIRY_ERR_FORMAT,
+         "max_shape"},
+        {V2 "Detector_config: {\"pixel1\": 1e-4, \"pixel2\": 1e-4, \"max_shape\": [-1, 5]}\n", AIRY_ERR_FORMAT,
+         "max_shape"},
+        {V2 "Detector_config: {\"pixel1\": 1e-4, \"pixel2\": 1e-4, \"max_shape\": [99999999, 5]}\n", AIRY_ERR_FORMAT,
+         "max_shape"},
+        {V2 "Detector_config: {\"pixel1\": 1e-4, \"pixel2\": 1e-4, \"orientation\": 2.5}\n", AIRY_ERR_FORMAT,
+         "orientation"},
+        {V2 "Detector_config: {\"pixel1\": 1e-4, \"pixel2\": 1e-4, \"orientation\": 6}\n", AIRY_ERR_UNSUPPORTED,
+         "orientation"},
+        {V2 "Detector_config: {\"pixel1\": 1e-4, \"pixel2\": 1e-4, \"splineFile\": \"a\"}\n", AIRY_ERR_UNSUPPORTED,
+         "splineFile"},
+        {V2 "Detector_config: {\"filename\": \"a.h5\"}\n", AIRY_ERR_UNSUPPORTED, "filename"},
+    };
+    char path[4200];
+    snprintf(path, sizeof path, "%s/bad.poni", check_tmp(c));
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        airy_geometry g;
+        write_text(path, cases[k].text, strlen(cases[k].text));
+        CHECK_FAILS(c, airy_geometry_read(&g, path), cases[k].status, cases[k].part);
+    }
+}
+
+static void check_good_text(struct check *c)
+{
+    if (!check_case(c, "poni_good_text"))
+        return;
+    char path[4200];
+    airy_geometry g;
+    snprintf(path, sizeof path, "%s/good.poni", check_tmp(c));
+    /* Windows line ends, unknown keys, a key without value, comments, the last entry without line end. */
+    static const char odd[] =
+        "\xef\xbb\xbf# x\r\nWhat: ever\r\nPixelSize1:1e-4\r\nPixelSize2: 2E-4\r\nno colon\r\nWavelength: None\r\n"
+        "  distance  :  .5\r\nRot1: \r\nPoni1: -3";
+    write_text(path, odd, sizeof odd - 1);
+    if (CHECK_OK(c, airy_geometry_read(&g, path)))
+        CHECK(c, g.dist == 0.5 && g.detector.pixel2 == 2e-4 && g.poni1 == -3 && g.rot1 == 0 && g.wavelength == 0);
+    /* A registered detector with pixels twice as large is its image binned by two. */
+    static const char binned[] = "Detector: Pilatus1M\nPixelSize1: 0.000344\nPixelSize2: 0.000344\nDistance: 1\n";
+    write_text(path, binned, sizeof binned - 1);
+    if (CHECK_OK(c, airy_geometry_read(&g, path)))
+        CHECK(c, g.detector.height == 521 && g.detector.width == 490);
+    static const char three[] = V2 "poni_version: 3\nDetector_config: {\"pixel1\": 1e-4, \"pixel2\": 1e-4, \"sensor\": "
+                                   "{\"material\": \"Si\"}}\nParallax: True\n";
+    write_text(path, three, sizeof three - 1);
+    if (CHECK_OK(c, airy_geometry_read(&g, path)))
+        CHECK(c, g.parallax);
+}
+
+/* Random bytes and damaged files: any answer, no crash. */
+static void check_bytes(struct check *c)
+{
+    if (!check_case(c, "poni_bytes"))
+        return;
+    static const char good[] = GOOD
+        "poni_version: 2.1\nDetector: Eiger4M\nDetector_config: {\"orientation\": 3, \"max_shape\": [3, 4]}\n";
+    char path[4200], text[sizeof good];
+    airy_geometry g;
+    snprintf(path, sizeof path, "%s/bytes.poni", check_tmp(c));
+    for (int k = 0; k < 300; k++) {
+        memcpy(text, good, sizeof good);
+        for (int flips = 0; flips < 1 + k % 4; flips++)
+            text[check_rand_u64(c) % (sizeof good - 1)] = (char)(check_rand_u64(c) & 255);
+        write_text(path, text, sizeof good - 1);
+        if (airy_geometry_read(&g, path) == AIRY_OK)
+            CHECK_OK(c, airy_geometry_check(&g));
+    }
+    write_text(path, "Distance: 1\0\n", 13);
+    CHECK_FAILS(c, airy_geometry_read(&g, path), AIRY_ERR_FORMAT, "zero bytes");
+    const size_t big = ((size_t)4 << 20) + 10;
+    char *block = check_alloc(c, big);
+    memset(block, '\n', big);
+    write_text(path, block, big);
+    CHECK_FAILS(c, airy_geometry_read(&g, path), AIRY_ERR_FORMAT, "more than");
+    static const char head[] = V2 "Detector_config: ";
+    memset(block, '[', 70000);
+    memcpy(block, head, sizeof head - 1);
+    write_text(path, block, 70000);
+    CHECK_FAILS(c, airy_geometry_read(&g, path), AIRY_ERR_FORMAT, "at most 65536");
+    write_text(path, block, 60000);
+    CHECK_FAILS(c, airy_geometry_read(&g, path), AIRY_ERR_FORMAT, "not JSON");
+    CHECK_FAILS(c, airy_geometry_read(&g, check_tmp(c)), AIRY_ERR_IO, "");
+    CHECK_FAILS(c, airy_geometry_read(&g, "/no/such/file.poni"), AIRY_ERR_NOT_FOUND, "/no/such/file.poni");
+    write_text(path, GOOD, sizeof GOOD - 1);
+    if (CHECK_OK(c, airy_geometry_read(&g, path))) {
+        CHECK_FAILS(c, airy_geometry_write(&g, "/no/such/folder/file.poni"), AIRY_ERR_IO, "/no/such/folder");
+        g.dist = -1;
+        CHECK_FAILS(c, airy_geometry_write(&g, path), AIRY_ERR_PARAM, "distance");
+    }
+}
+
+void check_poni(struct check *c)
+{
+    check_expected(c);
+    check_round_trip(c);
+    check_bad_text(c);
+    check_good_text(c);
+    check_bytes(c);
+}

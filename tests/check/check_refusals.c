@@ -1,0 +1,180 @@
+/* What the integrate family refuses, sentence by sentence. */
+#include "check.h"
+
+#include <string.h>
+
+enum { SIDE = 12, COUNT = SIDE * SIDE };
+
+static airy_geometry geometry(void)
+{
+    return (airy_geometry){
+        .detector = {.name = "Detector", .height = SIDE, .width = SIDE, .pixel1 = 1e-3, .pixel2 = 1e-3},
+        .dist = 0.1,
+        .poni1 = 0.0052,
+        .poni2 = 0.0061,
+        .wavelength = 1e-10};
+}
+
+static void refused(struct check *c, const airy_geometry *g, airy_integrator_params params, airy_status status,
+                    const char *part)
+{
+    airy_integrator *it = NULL;
+    CHECK_FAILS(c, airy_integrator_create(&it, c->device, g, &params), status, part);
+    CHECK(c, it == NULL);
+    airy_integrator_destroy(&it);
+}
+
+static void check_params(struct check *c)
+{
+    if (!check_case(c, "refuse_params"))
+        return;
+    const airy_geometry g = geometry();
+    float variance[COUNT] = {0};
+    refused(c, &g, (airy_integrator_params){.bins = 1000001}, AIRY_ERR_PARAM, "bins = 1000001");
+    refused(c, &g, (airy_integrator_params){.unit = AIRY_UNIT_COUNT}, AIRY_ERR_PARAM, "unit");
+    refused(c, &g, (airy_integrator_params){.split = AIRY_SPLIT_COUNT}, AIRY_ERR_PARAM, "split");
+    refused(c, &g, (airy_integrator_params){.method = AIRY_METHOD_COUNT}, AIRY_ERR_PARAM, "method");
+    refused(c, &g, (airy_integrator_params){.error_model = AIRY_ERROR_MODEL_COUNT}, AIRY_ERR_PARAM, "error_model");
+    refused(c, &g, (airy_integrator_params){.compat = (airy_compat)2}, AIRY_ERR_PARAM, "compat");
+    refused(c, &g, (airy_integrator_params){.error_model = AIRY_ERROR_MODEL_VARIANCE}, AIRY_ERR_PARAM,
+            "needs a variance image");
+    refused(c, &g, (airy_integrator_params){.variance = variance}, AIRY_ERR_PARAM, "takes no variance image");
+    refused(c, &g, (airy_integrator_params){.normalization = NAN}, AIRY_ERR_PARAM, "normalization");
+    refused(c, &g, (airy_integrator_params){.has_polarization = true, .polarization = 1.5}, AIRY_ERR_PARAM, "1.5");
+    refused(c, &g, (airy_integrator_params){.has_polarization = true, .polarization_offset_deg = NAN}, AIRY_ERR_PARAM,
+            "offset");
+    refused(c, &g, (airy_integrator_params){.has_dummy = true, .delta_dummy = -1}, AIRY_ERR_PARAM, "delta_dummy");
+    refused(c, &g, (airy_integrator_params){.has_saturation = true, .saturation = NAN}, AIRY_ERR_PARAM, "saturation");
+    static const double ranges[][2] = {{3, 3}, {4, 3}, {NAN, 3}, {0, INFINITY}};
+    for (size_t k = 0; k < 4; k++)
+        refused(c, &g, (airy_integrator_params){.has_radial_range = true, .radial_range = {ranges[k][0], ranges[k][1]}},
+                AIRY_ERR_PARAM, "radial range");
+    refused(c, &g, (airy_integrator_params){.has_radial_range = true, .radial_range = {1, 1 + 1e-15}}, AIRY_ERR_PARAM,
+            "too narrow");
+    refused(c, &g,
+            (airy_integrator_params){.has_radial_range = true, .radial_range = {0, 400}, .unit = AIRY_UNIT_CHI_DEG},
+            AIRY_ERR_PARAM, "360");
+    refused(c, &g, (airy_integrator_params){.has_radial_range = true, .radial_range = {500, 600}}, AIRY_ERR_PARAM,
+            "none of 144 lies in the range");
+    refused(c, &g, (airy_integrator_params){.has_azimuth_range = true, .azimuth_range = {0, NAN}}, AIRY_ERR_PARAM,
+            "azimuth range");
+    refused(c, &g, (airy_integrator_params){.has_azimuth_range = true, .azimuth_range = {-200, 200}}, AIRY_ERR_PARAM,
+            "azimuth range");
+}
+
+static void check_geometries(struct check *c)
+{
+    if (!check_case(c, "refuse_geometry"))
+        return;
+    airy_geometry g = geometry();
+    g.wavelength = 0;
+    refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_PARAM, "needs a wavelength");
+    g = geometry();
+    g.parallax = true;
+    refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_UNSUPPORTED, "parallax");
+    g = geometry();
+    g.detector.height = g.detector.width = 0;
+    refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_PARAM, "no shape");
+    g = geometry();
+    g.dist = 0;
+    refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_PARAM, "distance");
+    g = geometry();
+    g.detector.height = g.detector.width = 1u << 20;
+    refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_SHAPE, "fewer than 2^32");
+}
+
+static void check_masked(struct check *c)
+{
+    if (!check_case(c, "refuse_masked"))
+        return;
+    const airy_geometry g = geometry();
+    uint8_t mask[COUNT];
+    float dark[COUNT] = {0}, flat[COUNT], odd[COUNT];
+    memset(mask, 3, sizeof mask);
+    for (size_t i = 0; i < COUNT; i++) {
+        flat[i] = 1;
+        odd[i] = NAN;
+    }
+    refused(c, &g, (airy_integrator_params){.mask = mask}, AIRY_ERR_PARAM, "144 are masked");
+    refused(c, &g, (airy_integrator_params){.dark = odd}, AIRY_ERR_PARAM, "144 have a dark");
+    refused(c, &g, (airy_integrator_params){.flat = odd}, AIRY_ERR_PARAM, "144 have a dark");
+    refused(c, &g, (airy_integrator_params){.absorption = odd}, AIRY_ERR_PARAM, "144 have a dark");
+    refused(c, &g, (airy_integrator_params){.variance = odd, .error_model = AIRY_ERROR_MODEL_VARIANCE}, AIRY_ERR_PARAM,
+            "144 have");
+    refused(c, &g, (airy_integrator_params){.flat = dark}, AIRY_ERR_PARAM, "144 have a normalization of 0");
+    /* One pixel is enough, wherever the other values are missing. */
+    mask[COUNT / 2] = 0;
+    dark[0] = NAN;
+    flat[1] = 0;
+    airy_integrator *it = NULL;
+    const airy_integrator_params params = {.mask = mask, .dark = dark, .flat = flat, .bins = 3};
+    if (CHECK_OK(c, airy_integrator_create(&it, c->device, &g, &params))) {
+        airy_integrator_info info;
+        CHECK_OK(c, airy_integrator_get_info(it, &info));
+        CHECK(c, info.valid_pixels == 1);
+    }
+    airy_integrator_destroy(&it);
+}
+
+static void check_arrays(struct check *c)
+{
+    if (!check_case(c, "refuse_arrays"))
+        return;
+    const airy_geometry g = geometry();
+    const airy_integrator_params params = {.bins = 5};
+    airy_integrator *it = NULL;
+    if (!CHECK_OK(c, airy_integrator_create(&it, c->device, &g, &params)))
+        return;
+    const size_t shape[4] = {2, SIDE, SIDE, 1}, odd[3] = {2, SIDE, SIDE + 1}, wide[3] = {2, SIDE, 2 * SIDE},
+                 flat[2] = {SIDE, SIDE};
+    const size_t sums_shape[3] = {2, AIRY_SUM_PLANES, 5}, few[3] = {1, AIRY_SUM_PLANES, 5};
+    const size_t stats_shape[2] = {2, sizeof(airy_frame_stats)}, short_stats[2] = {2, 8};
+    airy_array *frames = check_output(c, AIRY_DTYPE_U16, 3, shape),
+               *sums = check_output(c, AIRY_DTYPE_F64, 3, sums_shape);
+    airy_array *stats = check_output(c, AIRY_DTYPE_U8, 2, stats_shape), *view = NULL;
+    airy_array *big = check_output(c, AIRY_DTYPE_U16, 3, wide);
+    const size_t start[3] = {0, 0, 3};
+    CHECK_OK(c, airy_array_view(&view, big, start, shape));
+    airy_queue *q = c->queue;
+    CHECK_FAILS(c, airy_integrate(q, sums, stats, it, check_output(c, AIRY_DTYPE_U16, 3, odd)), AIRY_ERR_SHAPE,
+                "[n, 12, 12]");
+    CHECK_FAILS(c, airy_integrate(q, sums, stats, it, check_output(c, AIRY_DTYPE_U16, 2, flat)), AIRY_ERR_SHAPE,
+                "[n, 12, 12]");
+    CHECK_FAILS(c, airy_integrate(q, sums, stats, it, view), AIRY_ERR_SHAPE, "gaps");
+    CHECK_FAILS(c, airy_integrate(q, sums, stats, it, check_output(c, AIRY_DTYPE_U64, 3, shape)), AIRY_ERR_DTYPE,
+                "uint64");
+    CHECK_FAILS(c, airy_integrate(q, check_output(c, AIRY_DTYPE_F64, 3, few), stats, it, frames), AIRY_ERR_SHAPE,
+                "[2, 5, 5]");
+    CHECK_FAILS(c, airy_integrate(q, check_output(c, AIRY_DTYPE_F32, 3, sums_shape), stats, it, frames), AIRY_ERR_DTYPE,
+                "sums");
+    CHECK_FAILS(c, airy_integrate(q, sums, check_output(c, AIRY_DTYPE_U8, 2, short_stats), it, frames), AIRY_ERR_SHAPE,
+                "stats");
+    airy_array_destroy(&view);
+    airy_batch *batch = NULL;
+    const airy_batch_params batch_params = {
+        .dtype = AIRY_DTYPE_U16, .height = SIDE, .width = SIDE + 1, .codec = {.codec = AIRY_CODEC_NONE}, .frames = 2};
+    if (CHECK_OK(c, airy_batch_create(&batch, c->device, &batch_params))) {
+        const uint16_t pixels[SIDE * (SIDE + 1)] = {0};
+        CHECK_OK(c, airy_batch_add(batch, pixels, sizeof pixels));
+        CHECK_OK(c, airy_batch_add(batch, pixels, sizeof pixels));
+        CHECK_FAILS(c, airy_integrate_batch(q, sums, stats, it, batch), AIRY_ERR_SHAPE, "12 x 13");
+    }
+    airy_batch_destroy(&batch);
+    airy_integrator_destroy(&it);
+    airy_split split;
+    airy_method method;
+    airy_error_model model;
+    CHECK_FAILS(c, airy_split_parse(&split, "pseudo"), AIRY_ERR_PARAM, "full, bbox, no");
+    CHECK_FAILS(c, airy_method_parse(&method, "fast"), AIRY_ERR_PARAM, "csr, csc, lut, histogram");
+    CHECK_FAILS(c, airy_error_model_parse(&model, "hybrid"), AIRY_ERR_PARAM, "none, poisson, azimuthal, variance");
+    CHECK(c, airy_split_name(AIRY_SPLIT_COUNT)[0] == '?' && airy_method_name(AIRY_METHOD_COUNT)[0] == '?' &&
+                 airy_error_model_name(AIRY_ERROR_MODEL_COUNT)[0] == '?');
+}
+
+void check_integrate_refusals(struct check *c)
+{
+    check_params(c);
+    check_geometries(c);
+    check_masked(c);
+    check_arrays(c);
+}

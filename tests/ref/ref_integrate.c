@@ -1,0 +1,346 @@
+#include "ref_integrate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PI 3.14159265358979323846
+
+static void multiply(double out[3][3], const double a[3][3], const double b[3][3])
+{
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            out[i][j] = a[i][0] * b[0][j] + a[i][1] * b[1][j] + a[i][2] * b[2][j];
+}
+
+/* Point of the detector before the rotations: along y, x and the distance. */
+static void before_rotation(double p[3], const airy_geometry *g, double c1, double c2)
+{
+    const airy_detector *d = &g->detector;
+    const bool flip1 = d->orientation == 1 || d->orientation == 2, flip2 = d->orientation == 1 || d->orientation == 4;
+    p[0] = d->pixel1 * (flip1 ? (double)d->height - c1 : c1) - g->poni1;
+    p[1] = d->pixel2 * (flip2 ? (double)d->width - c2 : c2) - g->poni2;
+    p[2] = g->dist;
+}
+
+void ref_position(double yxz[3], const airy_geometry *g, double c1, double c2)
+{
+    const double s1 = sin(g->rot1), s2 = sin(g->rot2), s3 = sin(g->rot3);
+    const double k1 = cos(g->rot1), k2 = cos(g->rot2), k3 = cos(g->rot3);
+    const double r1[3][3] = {{1, 0, 0}, {0, k1, s1}, {0, -s1, k1}};
+    const double r2[3][3] = {{k2, 0, -s2}, {0, 1, 0}, {s2, 0, k2}};
+    const double r3[3][3] = {{k3, -s3, 0}, {s3, k3, 0}, {0, 0, 1}};
+    double r21[3][3], r[3][3], p[3];
+    multiply(r21, r2, r1);
+    multiply(r, r3, r21);
+    before_rotation(p, g, c1, c2);
+    for (int i = 0; i < 3; i++)
+        yxz[i] = r[i][0] * p[0] + r[i][1] * p[1] + r[i][2] * p[2];
+}
+
+double ref_chi(const airy_geometry *g, double c1, double c2)
+{
+    double t[3];
+    ref_position(t, g, c1, c2);
+    return atan2(t[0], t[1]);
+}
+
+double ref_radial(const airy_geometry *g, airy_unit unit, double c1, double c2)
+{
+    double t[3];
+    ref_position(t, g, c1, c2);
+    const double r = hypot(t[0], t[1]), two_theta = atan2(r, t[2]);
+    const double q = 4 * PI / (g->wavelength * 1e9) * sin(two_theta / 2);
+    switch (unit) {
+    case AIRY_UNIT_Q_NM:
+        return q;
+    case AIRY_UNIT_Q_A:
+        return q / 10;
+    case AIRY_UNIT_TTH_DEG:
+        return two_theta / PI * 180;
+    case AIRY_UNIT_TTH_RAD:
+        return two_theta;
+    case AIRY_UNIT_R_MM:
+        return r * 1000;
+    case AIRY_UNIT_R_M:
+        return r;
+    case AIRY_UNIT_D2_NM:
+        return pow(q / (2 * PI), 2);
+    case AIRY_UNIT_LOG1Q_NM:
+        return log(1 + q);
+    case AIRY_UNIT_QX_NM:
+        return 4 * PI / (g->wavelength * 1e9) * sin(atan2(t[1], t[2]) / 2);
+    default:
+        return ref_chi(g, c1, c2) / PI * 180;
+    }
+}
+
+double ref_solid_angle(const airy_geometry *g, double c1, double c2)
+{
+    double p[3];
+    before_rotation(p, g, c1, c2);
+    return pow(p[2] / sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]), 3);
+}
+
+double ref_polarization(const airy_geometry *g, double factor, double offset_rad, double c1, double c2)
+{
+    const double tth = ref_radial(g, AIRY_UNIT_TTH_RAD, c1, c2), chi = ref_chi(g, c1, c2);
+    return 0.5 * (1 + pow(cos(tth), 2) - factor * cos(2 * (chi + offset_rad)) * pow(sin(tth), 2));
+}
+
+/* The angle nearest to `to`. */
+static double nearest_turn(double v, double to, double turn)
+{
+    return v - turn * round((v - to) / turn);
+}
+
+struct pixel {
+    double u[4], chi[4]; /* corners around the pixel, both unwrapped around the centre */
+    double center, half; /* of the radius */
+    double center_chi;
+    bool beam; /* the direct beam is inside */
+};
+
+/* True if the beam, the point with x = y = 0, lies between the corners: the turns that chi makes around them add up. */
+static bool goes_around(const double chi[4])
+{
+    double sum = 0;
+    for (int k = 0; k < 4; k++)
+        sum += nearest_turn(chi[(k + 1) % 4] - chi[k], 0, 2 * PI);
+    return fabs(sum) > PI;
+}
+
+static void make_pixel(struct pixel *p, const airy_geometry *g, const airy_integrator_params *params, size_t i,
+                       size_t j)
+{
+    static const double at[4][2] = {{0, 0}, {1, 0}, {1, 1}, {0, 1}};
+    const double y = (double)i, x = (double)j;
+    const bool angular = params->unit == AIRY_UNIT_CHI_DEG;
+    double raw[4];
+    p->center = ref_radial(g, params->unit, y + 0.5, x + 0.5);
+    if (angular && params->chi_zero && p->center < 0)
+        p->center += 360;
+    p->center_chi = ref_chi(g, y + 0.5, x + 0.5);
+    p->half = 0;
+    for (int k = 0; k < 4; k++) {
+        p->u[k] = ref_radial(g, params->unit, y + at[k][0], x + at[k][1]);
+        if (angular)
+            p->u[k] = nearest_turn(p->u[k], p->center, 360);
+        p->half = fmax(p->half, fabs(p->u[k] - p->center));
+        raw[k] = angular ? ref_radial(g, AIRY_UNIT_R_M, y + at[k][0], x + at[k][1])
+                         : ref_chi(g, y + at[k][0], x + at[k][1]);
+        p->chi[k] = angular ? raw[k] : nearest_turn(raw[k], p->center_chi, 2 * PI);
+    }
+    p->beam = !angular && params->unit != AIRY_UNIT_QX_NM && goes_around(raw);
+    for (int k = 0; k < 4 && p->beam; k++)
+        p->chi[k] = raw[k];
+}
+
+/* Keep what lies on one side of u = at; polygon of n points to out, which has room for n + 1; returns the number left. */
+static int clip(double out[][2], double in[][2], int n, double at, bool above)
+{
+    int m = 0;
+    for (int k = 0; k < n; k++) {
+        const double *a = in[k], *b = in[(k + 1) % n];
+        const bool keep_a = above ? a[0] >= at : a[0] <= at, keep_b = above ? b[0] >= at : b[0] <= at;
+        if (keep_a) {
+            out[m][0] = a[0];
+            out[m++][1] = a[1];
+        }
+        if (keep_a != keep_b) {
+            out[m][0] = at;
+            out[m++][1] = a[1] + (b[1] - a[1]) * (at - a[0]) / (b[0] - a[0]);
+        }
+    }
+    return m;
+}
+
+static double polygon_area(double p[][2], int n)
+{
+    double sum = 0;
+    for (int k = 0; k < n; k++)
+        sum += p[k][0] * p[(k + 1) % n][1] - p[(k + 1) % n][0] * p[k][1];
+    return fabs(sum) / 2;
+}
+
+/* Area of a polygon of four corners between u = lo and u = hi. */
+static double strip_area(const double u[4], const double v[4], double lo, double hi)
+{
+    double a[8][2], b[8][2];
+    for (int k = 0; k < 4; k++) {
+        a[k][0] = u[k];
+        a[k][1] = v[k] - v[0]; /* small numbers lose fewer digits */
+    }
+    const int n = clip(b, a, 4, lo, true);
+    const int m = clip(a, b, n, hi, false);
+    return polygon_area(a, m);
+}
+
+/* The pixel's area between lo and hi; with the beam inside, the area between its edges and radius 0. */
+static double pixel_area(const struct pixel *p, double lo, double hi)
+{
+    if (!p->beam)
+        return strip_area(p->u, p->chi, lo, hi);
+    double sum = 0;
+    for (int k = 0; k < 4; k++) {
+        const int n = (k + 1) % 4;
+        const double turn = nearest_turn(p->chi[n] - p->chi[k], 0, 2 * PI);
+        const double u[4] = {0, p->u[k], p->u[n], 0}, v[4] = {0, 0, turn, turn};
+        sum += strip_area(u, v, lo, hi);
+    }
+    return sum;
+}
+
+static void reach(const struct pixel *p, const airy_integrator_params *params, double *lo, double *hi)
+{
+    *lo = *hi = p->center;
+    if (params->split == AIRY_SPLIT_BBOX) {
+        *lo -= p->half;
+        *hi += p->half;
+        if (params->unit < AIRY_UNIT_QX_NM)
+            *lo = fmax(*lo, 0);
+    }
+    if (params->split == AIRY_SPLIT_FULL) {
+        *lo = fmin(fmin(p->u[0], p->u[1]), fmin(p->u[2], p->u[3]));
+        *hi = fmax(fmax(p->u[0], p->u[1]), fmax(p->u[2], p->u[3]));
+        if (p->beam)
+            *lo = 0;
+    }
+}
+
+static void add_pixel(double *c, const struct pixel *p, const airy_integrator_params *params, const double limits[2])
+{
+    const double width = (limits[1] - limits[0]) / (double)params->bins;
+    double lo, hi;
+    reach(p, params, &lo, &hi);
+    for (size_t b = 0; b < params->bins; b++) {
+        const double left = limits[0] + (double)b * width, right = limits[0] + (double)(b + 1) * width;
+        const bool last = b + 1 == params->bins && !params->has_radial_range;
+        for (int turn = -1; turn <= 1; turn++) {
+            /* chi as the unit: the pixel is also a turn further up and down */
+            const double shift = params->unit == AIRY_UNIT_CHI_DEG ? 360.0 * turn : 0;
+            if (turn != 0 && params->unit != AIRY_UNIT_CHI_DEG)
+                continue;
+            const double a = left - shift, z = right - shift;
+            if (params->split == AIRY_SPLIT_NO)
+                c[b] += p->center >= a && (p->center < z || (last && p->center <= z));
+            else if (params->split == AIRY_SPLIT_BBOX)
+                c[b] += fmax(0, fmin(hi, z) - fmax(lo, a)) / (hi - lo);
+            else
+                c[b] += pixel_area(p, a, z) / pixel_area(p, -1e30, 1e30);
+        }
+    }
+}
+
+static bool in_azimuth(const airy_integrator_params *params, double chi)
+{
+    if (!params->has_azimuth_range)
+        return true;
+    double lo = params->azimuth_range[0] / 180 * PI, hi = params->azimuth_range[1] / 180 * PI;
+    while (hi <= lo)
+        hi += 2 * PI;
+    while (chi < lo)
+        chi += 2 * PI;
+    while (chi - 2 * PI >= lo)
+        chi -= 2 * PI;
+    return chi < hi;
+}
+
+static void find_limits(double limits[2], const airy_geometry *g, const airy_integrator_params *params)
+{
+    if (params->has_radial_range) {
+        memcpy(limits, params->radial_range, 2 * sizeof *limits);
+        return;
+    }
+    limits[0] = INFINITY;
+    limits[1] = -INFINITY;
+    for (size_t i = 0; i < g->detector.height; i++)
+        for (size_t j = 0; j < g->detector.width; j++) {
+            struct pixel p;
+            double lo, hi;
+            if (params->mask && params->mask[i * g->detector.width + j])
+                continue;
+            make_pixel(&p, g, params, i, j);
+            reach(&p, params, &lo, &hi);
+            limits[0] = fmin(limits[0], lo);
+            limits[1] = fmax(limits[1], hi);
+        }
+    if (params->unit == AIRY_UNIT_CHI_DEG) {
+        limits[0] = fmax(limits[0], params->chi_zero ? 0 : -180);
+        limits[1] = fmin(limits[1], params->chi_zero ? 360 : 180);
+    }
+}
+
+void ref_matrix(double *c, double limits[2], const airy_geometry *g, const airy_integrator_params *params,
+                const uint8_t *valid)
+{
+    const size_t w = g->detector.width;
+    memset(c, 0, g->detector.height * w * params->bins * sizeof *c);
+    find_limits(limits, g, params);
+    for (size_t i = 0; i < g->detector.height; i++)
+        for (size_t j = 0; j < w; j++) {
+            struct pixel p;
+            make_pixel(&p, g, params, i, j);
+            if (valid[i * w + j] && in_azimuth(params, p.center_chi))
+                add_pixel(c + (i * w + j) * params->bins, &p, params, limits);
+        }
+}
+
+void ref_normalization(double *norm, uint8_t *valid, const airy_geometry *g, const airy_integrator_params *p)
+{
+    const size_t w = g->detector.width;
+    for (size_t i = 0; i < g->detector.height * w; i++) {
+        const double y = (double)(i / w) + 0.5, x = (double)(i % w) + 0.5;
+        double n = p->normalization != 0 ? p->normalization : 1;
+        if (!p->no_solid_angle)
+            n *= ref_solid_angle(g, y, x);
+        if (p->has_polarization)
+            n *= ref_polarization(g, p->polarization, p->polarization_offset_deg / 180 * PI, y, x);
+        if (p->flat)
+            n *= (double)p->flat[i];
+        if (p->absorption)
+            n *= (double)p->absorption[i];
+        norm[i] = n;
+        valid[i] = !(p->mask && p->mask[i]) && isfinite(n) && n != 0 && !(p->dark && !isfinite(p->dark[i])) &&
+                   !(p->variance && !isfinite(p->variance[i]));
+    }
+}
+
+void ref_sums(double *sums, double *scale, const double *c, const double *norm, const uint8_t *valid, const double *raw,
+              const uint8_t *out, const airy_geometry *g, const airy_integrator_params *p)
+{
+    const size_t bins = p->bins, pixels = g->detector.height * g->detector.width;
+    memset(sums, 0, AIRY_SUM_PLANES * bins * sizeof *sums);
+    memset(scale, 0, AIRY_SUM_PLANES * bins * sizeof *scale);
+    for (size_t b = 0; b < bins; b++) {
+        double *s = sums + b, *m = scale + b;
+        for (int pass = 0; pass < 2; pass++) {
+            const double mean = pass ? s[AIRY_SUM_SIGNAL * bins] / s[AIRY_SUM_NORMALIZATION * bins] : 0;
+            for (size_t i = 0; i < pixels; i++) {
+                const double k = c[i * bins + b];
+                if (!valid[i] || out[i] || k == 0)
+                    continue;
+                const double dark = p->dark ? (double)p->dark[i] : 0;
+                const double n = p->unweighted ? 1 : norm[i], weight = p->unweighted ? k / norm[i] : k;
+                const double x = (raw[i] - dark) * (weight / k) / n;
+                if (pass == 1 && p->error_model == AIRY_ERROR_MODEL_AZIMUTHAL) {
+                    s[AIRY_SUM_VARIANCE * bins] += pow(k * n * (x - mean), 2);
+                    m[AIRY_SUM_VARIANCE * bins] += pow(k * n, 2) * fabs(x - mean) * (fabs(x) + fabs(mean));
+                }
+                if (pass == 1)
+                    continue;
+                const double v = p->error_model == AIRY_ERROR_MODEL_POISSON    ? fmax(1, raw[i])
+                                 : p->error_model == AIRY_ERROR_MODEL_VARIANCE ? (double)p->variance[i]
+                                                                               : 0;
+                s[AIRY_SUM_SIGNAL * bins] += weight * (raw[i] - dark);
+                m[AIRY_SUM_SIGNAL * bins] += fabs(weight) * (fabs(raw[i]) + fabs(dark));
+                s[AIRY_SUM_VARIANCE * bins] += weight * weight * v;
+                s[AIRY_SUM_NORMALIZATION * bins] += k * n;
+                s[AIRY_SUM_NORMALIZATION2 * bins] += k * k * n * n;
+                s[AIRY_SUM_COUNT_PLANE * bins] += k;
+            }
+        }
+        for (int plane = AIRY_SUM_VARIANCE; plane < AIRY_SUM_PLANES; plane++)
+            m[(size_t)plane * bins] += fabs(s[(size_t)plane * bins]);
+    }
+}
