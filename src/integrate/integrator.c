@@ -313,6 +313,8 @@ airy_status airy_integrator_create(airy_integrator **integrator, airy_device *de
     const size_t h = geometry->detector.height, w = geometry->detector.width;
     AIRY_FAIL_IF(h == 0 || w == 0, AIRY_ERR_PARAM, "detector '%s' has no shape: give one that fits the images",
                  geometry->detector.name);
+    AIRY_FAIL_IF(h > UINT32_MAX / w, AIRY_ERR_SHAPE, "detector of %zu x %zu pixels, expected fewer than 2^32 pixels", h,
+                 w);
     const struct airy_integrate_fns *fns = device->backend->integrate;
     AIRY_FAIL_IF(!fns || !fns->prepare || !fns->integrate, AIRY_ERR_UNSUPPORTED,
                  "back end '%s' does not implement integrate", device->backend->name);

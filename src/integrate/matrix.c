@@ -221,8 +221,6 @@ airy_status airy_matrix_build(struct airy_matrix *matrix, struct airy_matrix_lim
 {
     AIRY_TRY(check_params(geometry, params));
     const size_t h = geometry->detector.height, w = geometry->detector.width;
-    AIRY_FAIL_IF(h > UINT32_MAX / w, AIRY_ERR_SHAPE, "detector of %zu x %zu pixels, expected fewer than 2^32 pixels", h,
-                 w);
     struct airy_matrix m = {.pixels = h * w, .bins = params->bins};
     struct build build = {
         .height = h, .bands = (h + BAND_ROWS - 1) / BAND_ROWS, .masked = params->mask, .valid = valid, .matrix = &m};

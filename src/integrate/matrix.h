@@ -22,7 +22,7 @@ struct airy_matrix_limits {
     double lower, upper; /* of the radial axis in the unit; bins are (upper - lower) / bins wide */
 };
 
-/* Pixels that count: valid[i] != 0. Runs on the pool. */
+/* Pixels that count: valid[i] != 0; fewer than 2^32 of them. Runs on the pool. */
 airy_status airy_matrix_build(struct airy_matrix *matrix, struct airy_matrix_limits *limits,
                               const airy_geometry *geometry, const airy_integrator_params *params, const uint8_t *valid,
                               airy_pool *pool);

@@ -153,31 +153,45 @@ static void load_corners(const struct airy_split_rule *rule, struct airy_split_s
     find_corners(rule, s->radial[1], chi ? s->chi[1] : NULL, (double)y + 1);
 }
 
+/* What pixel j of the row that is loaded reaches. */
+static void pixel_reach(const struct airy_split_rule *rule, const struct airy_split_scratch *s, size_t j, double *lo,
+                        double *hi)
+{
+    if (rule->split != AIRY_SPLIT_FULL) {
+        *lo = s->center[j] - s->half[j];
+        *hi = s->center[j] + s->half[j];
+        return;
+    }
+    double u[4] = {s->radial[0][j], s->radial[1][j], s->radial[1][j + 1], s->radial[0][j + 1]};
+    for (int k = 0; rule->angular && k < 4; k++)
+        u[k] = unwrap(u[k], s->center[j], 360);
+    *lo = min4(u[0], u[1], u[2], u[3]);
+    *hi = max4(u[0], u[1], u[2], u[3]);
+}
+
 void airy_split_limits(double *lower, double *upper, const struct airy_split_rule *rule, struct airy_split_scratch *s,
                        size_t first, size_t last, const uint8_t *masked)
 {
     const size_t w = rule->width;
+    const bool around_beam = rule->split == AIRY_SPLIT_FULL && rule->positive && !rule->compat;
     double lo = *lower, hi = *upper;
     for (size_t y = first; y < last; y++) {
-        const uint8_t *m = masked ? masked + y * w : NULL;
         if (rule->split != AIRY_SPLIT_NO)
             load_corners(rule, s, y, y == first, false);
-        const double *below = s->radial[0], *above = s->radial[1];
         if (rule->split != AIRY_SPLIT_FULL || rule->angular)
             radial_centers(rule, s->center, y);
         if (rule->split == AIRY_SPLIT_NO)
             memset(s->half, 0, w * sizeof *s->half);
-        else if (rule->split == AIRY_SPLIT_BBOX || rule->angular)
-            half_widths(s->half, s->center, below, above, w, period_of(rule));
-        const bool corners = rule->split == AIRY_SPLIT_FULL && !rule->angular;
+        else if (rule->split == AIRY_SPLIT_BBOX)
+            half_widths(s->half, s->center, s->radial[0], s->radial[1], w, period_of(rule));
         for (size_t j = 0; j < w; j++) {
-            if (m && m[j])
+            double a, b;
+            if (masked && masked[y * w + j])
                 continue;
-            const double a = corners ? min4(below[j], above[j], above[j + 1], below[j + 1]) : s->center[j] - s->half[j];
-            const double b = corners ? max4(below[j], above[j], above[j + 1], below[j + 1]) : s->center[j] + s->half[j];
+            pixel_reach(rule, s, j, &a, &b);
             lo = a < lo ? a : lo;
             hi = b > hi ? b : hi;
-            if (corners && rule->positive && !rule->compat && holds_beam(&rule->pose, y, j))
+            if (around_beam && holds_beam(&rule->pose, y, j))
                 lo = 0;
         }
     }

@@ -98,7 +98,8 @@ struct pixel {
     double u[4], chi[4]; /* corners around the pixel, both unwrapped around the centre */
     double center, half; /* of the radius */
     double center_chi;
-    bool beam; /* the direct beam is inside */
+    bool beam; /* the direct beam is inside or at a corner */
+    bool at_beam[4];
 };
 
 /* True if the beam, the point with x = y = 0, lies between the corners: the turns that chi makes around them add up. */
@@ -131,7 +132,12 @@ static void make_pixel(struct pixel *p, const airy_geometry *g, const airy_integ
                          : ref_chi(g, y + at[k][0], x + at[k][1]);
         p->chi[k] = angular ? raw[k] : nearest_turn(raw[k], p->center_chi, 2 * PI);
     }
-    p->beam = !angular && params->unit != AIRY_UNIT_QX_NM && goes_around(raw);
+    const bool polar = !angular && params->unit != AIRY_UNIT_QX_NM;
+    p->beam = polar && goes_around(raw);
+    for (int k = 0; k < 4; k++) {
+        p->at_beam[k] = polar && ref_radial(g, AIRY_UNIT_R_M, y + at[k][0], x + at[k][1]) < 1e-9 * g->detector.pixel1;
+        p->beam = p->beam || p->at_beam[k];
+    }
     for (int k = 0; k < 4 && p->beam; k++)
         p->chi[k] = raw[k];
 }
@@ -184,6 +190,8 @@ static double pixel_area(const struct pixel *p, double lo, double hi)
     double sum = 0;
     for (int k = 0; k < 4; k++) {
         const int n = (k + 1) % 4;
+        if (p->at_beam[k] || p->at_beam[n])
+            continue; /* an edge that points to the beam */
         const double turn = nearest_turn(p->chi[n] - p->chi[k], 0, 2 * PI);
         const double u[4] = {0, p->u[k], p->u[n], 0}, v[4] = {0, 0, turn, turn};
         sum += strip_area(u, v, lo, hi);
@@ -214,7 +222,8 @@ static void add_pixel(double *c, const struct pixel *p, const airy_integrator_pa
     double lo, hi;
     reach(p, params, &lo, &hi);
     for (size_t b = 0; b < params->bins; b++) {
-        const double left = limits[0] + (double)b * width, right = limits[0] + (double)(b + 1) * width;
+        const double left = limits[0] + (double)b * width;
+        const double right = b + 1 == params->bins ? limits[1] : limits[0] + (double)(b + 1) * width;
         const bool last = b + 1 == params->bins && !params->has_radial_range;
         for (int turn = -1; turn <= 1; turn++) {
             /* chi as the unit: the pixel is also a turn further up and down */
