@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/thread.h"
+#include "core/backend.h"
 #include "integrate/integrator.h"
 #include "integrate/matrix.h"
 #include "ref_integrate.h"
@@ -662,6 +663,11 @@ void check_integrate(struct check *c)
         check_curve(c);
         for (int split = 0; split < AIRY_SPLIT_COUNT; split++)
             bench_matrix(c, (airy_split)split);
+    }
+    if (!c->device->backend->integrate) {
+        if (check_case(c, "device"))
+            check_skip(c, "back end '%s' does not implement integrate", c->device->backend->name);
+        return;
     }
     check_all_sums(c);
     check_emptied(c);
