@@ -1,6 +1,7 @@
 #include "core/backend.h"
 #include "opencl/cl_buffer.h"
 #include "opencl/cl_decode.h"
+#include "opencl/cl_integrate.h"
 #include "opencl/cl_queue.h"
 
 const struct airy_backend airy_backend_opencl = {
@@ -26,4 +27,5 @@ const struct airy_backend airy_backend_opencl = {
     .copy = airy_cl_copy,
     .fill = airy_cl_fill,
     .codec = &airy_codec_opencl,
+    .integrate = &airy_integrate_opencl,
 };

@@ -27,6 +27,7 @@ static const struct {
     {"integrate", check_integrate},
     {"pattern", check_pattern},
     {"opencl_kernels", check_opencl_kernels},
+    {"opencl_integrate", check_opencl_integrate},
 };
 
 enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
