@@ -22,14 +22,13 @@ struct shown {
 /* Pull one box of the array into its place among the shown elements; box: bit i set = the end of axis i. */
 static airy_status pull_box(airy_queue *queue, const airy_array *array, struct shown *s, unsigned box)
 {
-    const int ndim = s->ndim;
     size_t start[AIRY_MAX_DIMS], shape[AIRY_MAX_DIMS], place[AIRY_MAX_DIMS], count = 1;
-    for (int i = 0; i < ndim; i++) {
+    for (int i = 0; i < AIRY_MAX_DIMS; i++) {
         const bool end = box >> i & 1u;
         if (end && !s->cut[i])
             return AIRY_OK;
         start[i] = end ? array->shape[i] - EDGE : 0;
-        shape[i] = s->cut[i] ? EDGE : array->shape[i];
+        shape[i] = s->cut[i] ? EDGE : s->shape[i];
         place[i] = end ? EDGE : 0;
         count *= shape[i];
     }
@@ -42,7 +41,7 @@ static airy_status pull_box(airy_queue *queue, const airy_array *array, struct s
     AIRY_TRY_OR(out, airy_array_pull(queue, packed, count * size, view));
     for (size_t e = 0; e < count; e++) {
         size_t rest = e, at = 0, step = 1;
-        for (int i = ndim - 1; i >= 0; i--) {
+        for (int i = AIRY_MAX_DIMS - 1; i >= 0; i--) { /* axes behind the last: shape 1 */
             at += (place[i] + rest % shape[i]) * step;
             rest /= shape[i];
             step *= s->shape[i];
@@ -196,7 +195,10 @@ airy_status airy_array_print(airy_queue *queue, const airy_array *array, FILE *f
     AIRY_TRY(airy_check_device(queue, array, "array"));
     struct shown s = {.dtype = array->dtype, .ndim = array->ndim, .count = 1};
     const bool shorten = airy_array_count(array) > SHORTEN_ABOVE;
-    for (int i = 0; i < s.ndim; i++) {
+    for (int i = 0; i < AIRY_MAX_DIMS; i++) {
+        s.shape[i] = 1;
+        if (i >= s.ndim)
+            continue;
         s.cut[i] = shorten && array->shape[i] > 2 * EDGE;
         s.shape[i] = s.cut[i] ? 2 * EDGE : array->shape[i];
         s.count *= s.shape[i];
