@@ -8,8 +8,8 @@ airy_status airy_decode(void *dst, size_t size, const void *chunk, size_t chunk_
     params = params ? params : &defaults;
     AIRY_FAIL_IF(!dst && size, AIRY_ERR_PARAM, "dst = NULL for %zu bytes", size);
     AIRY_FAIL_IF(!chunk && chunk_size, AIRY_ERR_PARAM, "chunk = NULL for %zu bytes", chunk_size);
-    airy_block_layout layout;
-    struct airy_chunk_cursor cursor;
+    airy_block_layout layout = {0};
+    struct airy_chunk_cursor cursor = {0};
     AIRY_TRY(airy_chunk_open(&cursor, &layout, chunk, chunk_size, size, params));
     void *scratch = NULL;
     if (layout.codec == AIRY_CODEC_BSLZ4)

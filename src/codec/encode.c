@@ -173,14 +173,15 @@ airy_status airy_encode(void *dst, size_t *dst_size, const void *src, size_t siz
     AIRY_FAIL_IF(!src && size, AIRY_ERR_PARAM, "src = NULL for %zu bytes", size);
     AIRY_FAIL_IF(params->threads > MAX_THREADS, AIRY_ERR_PARAM, "threads = %u, expected at most %d", params->threads,
                  MAX_THREADS);
+    static const uint8_t nothing[1];
+    src = src ? src : nothing; /* size is 0 then */
     airy_block_layout layout;
     AIRY_TRY(airy_block_layout_make(&layout, size, params));
     const size_t bound = chunk_bound(&layout);
     AIRY_FAIL_IF((bound == 0 && size) || *dst_size < bound, AIRY_ERR_PARAM,
                  "capacity of dst = %zu bytes, expected at least %zu for %zu bytes", *dst_size, bound, size);
     if (layout.codec == AIRY_CODEC_NONE || layout.codec == AIRY_CODEC_BSHUF) {
-        if (size)
-            encode_unframed(dst, src, &layout);
+        encode_unframed(dst, src, &layout);
         *dst_size = size;
         return AIRY_OK;
     }

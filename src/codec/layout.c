@@ -106,10 +106,11 @@ airy_status airy_chunk_open(struct airy_chunk_cursor *cursor, airy_block_layout 
                             size_t frame_bytes, const airy_codec_params *params)
 {
     airy_codec_params actual = *params;
+    *layout = (airy_block_layout){0};
     actual.elem_size = params->elem_size ? params->elem_size : 1;
     const bool framed = params->codec == AIRY_CODEC_BSLZ4 || params->codec == AIRY_CODEC_LZ4;
     if (framed) {
-        uint64_t decoded;
+        uint64_t decoded = 0;
         AIRY_TRY(airy_block_layout_make(layout, frame_bytes, params)); /* the caller's mistakes before the chunk's */
         AIRY_TRY(airy_chunk_header(&decoded, &actual.block_bytes, chunk, size, actual.codec, actual.elem_size));
         AIRY_FAIL_IF(decoded != frame_bytes, AIRY_ERR_CORRUPT, "chunk header: %llu bytes decoded, expected %zu",
@@ -161,8 +162,8 @@ airy_status airy_chunk_walk(airy_block *table, const airy_block_layout *layout, 
 {
     const airy_codec_params params = {
         .codec = (airy_codec)layout->codec, .elem_size = layout->elem_size, .block_bytes = layout->block_bytes};
-    airy_block_layout own;
-    struct airy_chunk_cursor cursor;
+    airy_block_layout own = {0};
+    struct airy_chunk_cursor cursor = {0};
     AIRY_TRY(airy_chunk_open(&cursor, &own, chunk, size, (size_t)layout->frame_bytes, &params));
     AIRY_FAIL_IF(size > UINT32_MAX - base, AIRY_ERR_PARAM, "chunk of %zu bytes at offset %u does not end below 4 GiB",
                  size, base);
