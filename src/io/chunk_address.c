@@ -66,7 +66,7 @@ airy_status airy_chunk_addresses(struct airy_place *places, hid_t dataset, const
     AIRY_FAIL_IF(!probe, AIRY_ERR_IO, "%s: its file's driver cannot be reached", what);
     hsize_t offset[H5S_MAX_RANK] = {0};
     uint8_t nothing[64]; /* the driver writes nothing here while it records */
-    size_t odd = 0;
+    size_t odd = 0, first_odd = 0;
     for (size_t frame = 0; frame < grid->frames; frame++, advance(offset, grid)) {
         uint32_t mask = 0;
         probe->hits = 0;
@@ -78,12 +78,13 @@ airy_status airy_chunk_addresses(struct airy_place *places, hid_t dataset, const
         } else if (is_missing(dataset, offset)) {
             places[frame] = (struct airy_place){.kind = AIRY_PLACE_FILL};
         } else {
-            /* A broken node takes many chunks with it, each at the price of a failed walk. */
             places[frame] = (struct airy_place){.kind = AIRY_PLACE_ODD};
-            if (odd++ == 0)
-                airy_log(AIRY_LOG_WARN, "%s: the index of its chunks is damaged at frame %zu", what, frame);
+            first_odd = odd++ ? first_odd : frame;
         }
-        AIRY_FAIL_IF(odd == grid->frames, AIRY_ERR_FORMAT, "%s: the index of its chunks cannot be read", what);
     }
+    AIRY_FAIL_IF(odd == grid->frames, AIRY_ERR_FORMAT, "%s: the index of its chunks cannot be read", what);
+    if (odd > 0)
+        airy_log(AIRY_LOG_WARN, "%s: the index of its chunks is damaged from frame %zu on, %zu frames cannot be read",
+                 what, first_odd, odd);
     return AIRY_OK;
 }

@@ -163,4 +163,6 @@ void check_stack(struct check *c)
         return; /* files and host memory only */
     check_golden_files(c);
     check_stack_write(c);
+    check_stack_layout(c);
+    check_stack_damage(c);
 }

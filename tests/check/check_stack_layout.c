@@ -1,0 +1,583 @@
+/* Stacks in layouts that the reference files do not have, made here with libhdf5. */
+#include "check_stack.h"
+
+#include <hdf5.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "io/chunk_address.h"
+#include "io/stack_internal.h"
+
+enum { HEIGHT = 5, WIDTH = 7, PIXELS = HEIGHT * WIDTH };
+
+static const char *tmp_path(struct check *c, const char *name)
+{
+    const char *folder = check_tmp(c);
+    char *path = check_alloc(c, strlen(folder) + strlen(name) + 2);
+    sprintf(path, "%s/%s", folder, name);
+    return path;
+}
+
+/* Pixel p of frame i of file or dataset number k. */
+static uint16_t pixel(size_t k, size_t i, size_t p)
+{
+    return (uint16_t)(1000 * k + 100 * i + p);
+}
+
+static hid_t put_dataset(hid_t file, const char *name, hid_t type, int ndim, const hsize_t *shape, hid_t creation)
+{
+    const hid_t links = H5Pcreate(H5P_LINK_CREATE), space = H5Screate_simple(ndim, shape, NULL);
+    H5Pset_create_intermediate_group(links, 1);
+    const hid_t dataset = H5Dcreate2(file, name, type, space, links, creation, H5P_DEFAULT);
+    H5Pclose(links);
+    H5Sclose(space);
+    return dataset;
+}
+
+/* u16 frames of pixel(k, i, p), chunk = frame, or contiguous with creation = H5P_DEFAULT. */
+static void put_frames(hid_t file, const char *name, size_t frames, size_t k, hid_t creation)
+{
+    const hsize_t shape[3] = {frames, HEIGHT, WIDTH};
+    const hid_t dataset = put_dataset(file, name, H5T_STD_U16LE, 3, shape, creation);
+    uint16_t *values = malloc(frames * PIXELS * sizeof(*values));
+    for (size_t i = 0; i < frames; i++)
+        for (size_t p = 0; p < PIXELS; p++)
+            values[i * PIXELS + p] = pixel(k, i, p);
+    H5Dwrite(dataset, H5T_NATIVE_UINT16, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    free(values);
+    H5Dclose(dataset);
+}
+
+/* One chunk a frame, with filter 32008 or 32004 (ours, registered by the first stack), or none (0). */
+static hid_t chunk_of_frame(unsigned filter)
+{
+    const hsize_t chunk[3] = {1, HEIGHT, WIDTH};
+    const unsigned values[2] = {0, 2}; /* bitshuffle: default block, LZ4; lz4: default block */
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(creation, 3, chunk);
+    if (filter)
+        H5Pset_filter(creation, (H5Z_filter_t)filter, H5Z_FLAG_MANDATORY, filter == 32008 ? 2 : 1, values);
+    return creation;
+}
+
+static const char *make_file(struct check *c, const char *name, size_t frames, size_t k, unsigned filter)
+{
+    const char *path = tmp_path(c, name);
+    if (airy_hdf5_lock() == AIRY_OK) /* registers the filters */
+        airy_hdf5_unlock();
+    const hid_t creation = chunk_of_frame(filter);
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    put_frames(file, "/entry/data/data", frames, k, creation);
+    H5Pclose(creation);
+    H5Fclose(file);
+    return path;
+}
+
+static bool same_frame(const airy_stack *stack, size_t frame, size_t k, size_t i)
+{
+    uint16_t pixels[PIXELS];
+    bool same = airy_stack_read(stack, frame, pixels, sizeof(pixels)) == AIRY_OK;
+    for (size_t p = 0; p < PIXELS; p++)
+        same = same && pixels[p] == pixel(k, i, p);
+    return same;
+}
+
+static enum airy_source_kind kind_of(const airy_stack *stack, size_t frame)
+{
+    struct airy_source source;
+    airy_stack_source(stack, frame, &source);
+    return source.kind;
+}
+
+/* A block in front of the HDF5 part moves all addresses. */
+static void check_user_block(struct check *c)
+{
+    if (!check_case(c, "layout_user_block"))
+        return;
+    const char *path = tmp_path(c, "x.h5");
+    const hid_t create = H5Pcreate(H5P_FILE_CREATE), chunked = chunk_of_frame(0);
+    H5Pset_userblock(create, 2048);
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, create, H5P_DEFAULT);
+    put_frames(file, "/a", 3, 1, chunked);
+    put_frames(file, "/b", 3, 2, H5P_DEFAULT);
+    H5Fclose(file);
+    H5Pclose(create);
+    H5Pclose(chunked);
+    for (size_t k = 1; k <= 2; k++) {
+        char name[1024];
+        snprintf(name, sizeof(name), "%s::%s", path, k == 1 ? "a" : "/b");
+        airy_stack *stack = NULL;
+        if (!CHECK_OK(c, stack_open(&stack, name)))
+            return;
+        CHECK(c, kind_of(stack, 1) == AIRY_SOURCE_STORED);
+        for (size_t i = 0; i < 3; i++)
+            CHECK(c, same_frame(stack, i, k, i));
+        airy_stack_destroy(&stack);
+    }
+}
+
+static void check_unwritten(struct check *c)
+{
+    if (!check_case(c, "layout_unwritten"))
+        return;
+    const char *path = tmp_path(c, "x.h5");
+    const hsize_t shape[4] = {2, 3, HEIGHT, WIDTH};
+    const short fill = -5;
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_fill_value(creation, H5T_NATIVE_SHORT, &fill);
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dclose(put_dataset(file, "/data", H5T_STD_I16LE, 4, shape, creation)); /* late allocation: nothing is there */
+    H5Fclose(file);
+    H5Pclose(creation);
+    airy_stack *stack = NULL;
+    airy_stack_info info;
+    int16_t pixels[PIXELS] = {0};
+    if (!CHECK_OK(c, stack_open(&stack, path)) || !CHECK_OK(c, airy_stack_get_info(stack, &info)))
+        return;
+    CHECK(c, info.frames == 6 && info.stored_bytes == 0 && kind_of(stack, 5) == AIRY_SOURCE_FILL);
+    CHECK_OK(c, airy_stack_fetch(stack, 5, pixels, sizeof(pixels)));
+    CHECK(c, pixels[0] == -5 && pixels[PIXELS - 1] == -5);
+    CHECK_FAILS(c, airy_stack_read(stack, 6, pixels, sizeof(pixels)), AIRY_ERR_PARAM, "frame = 6");
+    CHECK_FAILS(c, airy_stack_read(stack, 0, pixels, 1), AIRY_ERR_PARAM, "size = 1");
+    CHECK_FAILS(c, airy_stack_fetch(stack, 0, pixels, 1), AIRY_ERR_PARAM, "size = 1");
+    airy_stack_destroy(&stack);
+}
+
+/* Compact data, data in another file, enumerations, half floats: through libhdf5. */
+static void check_odd_storage(struct check *c)
+{
+    if (!check_case(c, "layout_odd_storage"))
+        return;
+    const char *path = tmp_path(c, "x.h5");
+    const hsize_t shape[3] = {2, HEIGHT, WIDTH};
+    const hid_t compact = H5Pcreate(H5P_DATASET_CREATE), external = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_layout(compact, H5D_COMPACT);
+    H5Pset_external(external, tmp_path(c, "raw.bin"), 0, 2 * PIXELS * 2);
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    put_frames(file, "/a", 2, 1, compact);
+    put_frames(file, "/b", 2, 2, external);
+    const hid_t truth = H5Tenum_create(H5T_STD_I8LE);
+    signed char value = 0, booleans[2 * PIXELS];
+    H5Tenum_insert(truth, "FALSE", &value);
+    value = 1;
+    H5Tenum_insert(truth, "TRUE", &value);
+    const hid_t flags = put_dataset(file, "/c", truth, 3, shape, H5P_DEFAULT);
+    for (int i = 0; i < 2 * PIXELS; i++)
+        booleans[i] = i % 3 == 0;
+    H5Dwrite(flags, truth, H5S_ALL, H5S_ALL, H5P_DEFAULT, booleans);
+    H5Dclose(flags);
+    H5Tclose(truth);
+    H5Fclose(file);
+    H5Pclose(compact);
+    H5Pclose(external);
+    airy_stack *stack = NULL;
+    airy_stack_info info;
+    char name[1024];
+    for (size_t k = 1; k <= 2; k++) {
+        snprintf(name, sizeof(name), "%s::/%c", path, k == 1 ? 'a' : 'b');
+        if (!CHECK_OK(c, stack_open(&stack, name)) || !CHECK_OK(c, airy_stack_get_info(stack, &info)))
+            return;
+        CHECK(c, info.path == AIRY_STACK_LIBRARY && kind_of(stack, 0) == AIRY_SOURCE_LIBRARY);
+        CHECK(c, same_frame(stack, 0, k, 0) && same_frame(stack, 1, k, 1));
+        airy_stack_destroy(&stack);
+    }
+    snprintf(name, sizeof(name), "%s::/c", path);
+    int8_t pixels[PIXELS];
+    if (!CHECK_OK(c, stack_open(&stack, name)))
+        return;
+    CHECK_OK(c, airy_stack_read(stack, 1, pixels, sizeof(pixels)));
+    CHECK(c, memcmp(pixels, booleans + PIXELS, sizeof(pixels)) == 0);
+    airy_stack_destroy(&stack);
+}
+
+static void check_several_files(struct check *c)
+{
+    if (!check_case(c, "layout_several_files"))
+        return;
+    const char *paths[4] = {make_file(c, "a.h5", 3, 1, 32008), make_file(c, "b.h5", 2, 2, 32004),
+                            make_file(c, "c.h5", 4, 3, 0), NULL};
+    paths[3] = paths[0];
+    airy_stack *stack = NULL;
+    airy_stack_info info;
+    if (!CHECK_OK(c, airy_stack_create(&stack, paths, 4)) || !CHECK_OK(c, airy_stack_get_info(stack, &info)))
+        return;
+    CHECK(c, info.frames == 12 && info.files == 3 && info.codec.codec == AIRY_CODEC_BSLZ4);
+    static const size_t k[12] = {1, 1, 1, 2, 2, 3, 3, 3, 3, 1, 1, 1}, i[12] = {0, 1, 2, 0, 1, 0, 1, 2, 3, 0, 1, 2};
+    static const enum airy_source_kind kinds[4] = {AIRY_SOURCE_CHUNK, AIRY_SOURCE_CHUNK, AIRY_SOURCE_LIBRARY,
+                                                   AIRY_SOURCE_STORED};
+    for (size_t frame = 0; frame < 12; frame++) {
+        CHECK(c, same_frame(stack, frame, k[frame], i[frame]));
+        CHECK(c, kind_of(stack, frame) == kinds[k[frame]]);
+    }
+    char where[1024];
+    CHECK_OK(c, airy_stack_where(stack, 4, where, sizeof(where)));
+    CHECK(c, strstr(where, "b.h5::/entry/data/data frame 1 (4 of the stack)") != NULL);
+    airy_stack_destroy(&stack);
+
+    const char *other = tmp_path(c, "d.h5");
+    const hid_t file = H5Fcreate(other, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hsize_t shape[2] = {HEIGHT, WIDTH + 1}, same[2] = {HEIGHT, WIDTH};
+    H5Dclose(put_dataset(file, "/wide", H5T_STD_U16LE, 2, shape, H5P_DEFAULT));
+    H5Dclose(put_dataset(file, "/float", H5T_IEEE_F32LE, 2, same, H5P_DEFAULT));
+    H5Fclose(file);
+    char name[1024];
+    const char *pair[2] = {paths[0], name};
+    snprintf(name, sizeof(name), "%s::wide", other);
+    CHECK_FAILS(c, airy_stack_create(&stack, pair, 2), AIRY_ERR_SHAPE, "frames of 5 x 8 pixels, expected 5 x 7");
+    snprintf(name, sizeof(name), "%s::float", other);
+    CHECK_FAILS(c, airy_stack_create(&stack, pair, 2), AIRY_ERR_SHAPE, "pixels are float32, expected uint16");
+    CHECK_FAILS(c, airy_stack_create(&stack, pair, 0), AIRY_ERR_PARAM, "0 paths");
+}
+
+/* More files than are kept open. */
+static void check_many_files(struct check *c)
+{
+    if (!check_case(c, "layout_many_files"))
+        return;
+    enum { FILES = AIRY_STACK_OPEN_FILES + 9 };
+    const char *paths[FILES];
+    for (size_t i = 0; i < FILES; i++)
+        paths[i] = make_file(c, "x.h5", 1, i % 50, i % 2 ? 32008 : 0);
+    airy_stack *stack = NULL;
+    if (!CHECK_OK(c, airy_stack_create(&stack, paths, FILES)))
+        return;
+    for (size_t i = 0; i < FILES; i++)
+        CHECK(c, same_frame(stack, i, i % 50, 0));
+    uint16_t pixels[PIXELS];
+    unlink(paths[FILES - 1]);
+    CHECK_FAILS(c, airy_stack_read(stack, FILES - 1, pixels, sizeof(pixels)), AIRY_ERR_IO, "again");
+    airy_stack_destroy(&stack);
+}
+
+static void refuse(struct check *c, const char *path, const char *dataset, airy_status status, const char *part)
+{
+    char name[1024];
+    snprintf(name, sizeof(name), "%s%s%s", path, dataset ? "::" : "", dataset ? dataset : "");
+    airy_stack *stack = NULL;
+    CHECK_FAILS(c, stack_open(&stack, name), status, part);
+}
+
+static void check_refused(struct check *c)
+{
+    if (!check_case(c, "layout_refused"))
+        return;
+    const char *path = tmp_path(c, "x.h5");
+    const hsize_t shape[3] = {2, HEIGHT, WIDTH}, none[3] = {0, HEIGHT, WIDTH},
+                  huge[4] = {1ull << 40, 1ull << 40, 1024, 1024};
+    const hsize_t chunk[3] = {1, HEIGHT, WIDTH}, growing[3] = {H5S_UNLIMITED, HEIGHT, WIDTH};
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t text = H5Tcopy(H5T_C_S1), pair = H5Tcreate(H5T_COMPOUND, 8);
+    H5Tset_size(text, 10);
+    H5Tinsert(pair, "re", 0, H5T_NATIVE_FLOAT);
+    H5Tinsert(pair, "im", 4, H5T_NATIVE_FLOAT);
+    refuse(c, path, NULL, AIRY_ERR_FORMAT, "x.h5"); /* the file is being written: no superblock yet, or no dataset */
+    H5Dclose(put_dataset(file, "/text", text, 3, shape, H5P_DEFAULT));
+    H5Dclose(put_dataset(file, "/pair", pair, 3, shape, H5P_DEFAULT));
+    H5Dclose(put_dataset(file, "/line", H5T_NATIVE_INT, 1, shape, H5P_DEFAULT));
+    H5Dclose(put_dataset(file, "/group/frames", H5T_NATIVE_INT, 3, none, H5P_DEFAULT));
+    H5Dclose(put_dataset(file, "/huge", H5T_NATIVE_INT, 4, huge, H5P_DEFAULT));
+    H5Dclose(put_dataset(file, "/long", H5T_NATIVE_LDOUBLE, 3, shape, H5P_DEFAULT));
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE), optional = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(creation, 3, chunk);
+    H5Pset_chunk(optional, 3, chunk);
+    H5Pset_filter(optional, 32015, H5Z_FLAG_OPTIONAL, 0, NULL);
+    H5Dclose(put_dataset(file, "/zstd", H5T_NATIVE_INT, 3, shape, optional));
+    H5Lcreate_external("gone.h5", "/entry/data", file, "/away", H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t space = H5Screate_simple(3, none, growing);
+    H5Dclose(H5Dcreate2(file, "/empty", H5T_NATIVE_INT, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+    H5Sclose(space);
+    H5Pclose(creation);
+    H5Pclose(optional);
+    H5Tclose(text);
+    H5Tclose(pair);
+    H5Fclose(file);
+    refuse(c, path, "text", AIRY_ERR_FORMAT, "class 'string'");
+    refuse(c, path, "pair", AIRY_ERR_FORMAT, "class 'compound'");
+    refuse(c, path, "line", AIRY_ERR_FORMAT, "1 dimensions");
+    refuse(c, path, "group/frames", AIRY_ERR_SHAPE, "0 frames");
+    refuse(c, path, "empty", AIRY_ERR_SHAPE, "0 frames");
+    refuse(c, path, "group", AIRY_ERR_NOT_FOUND, "cannot be opened as a dataset");
+    refuse(c, path, "huge", AIRY_ERR_SHAPE, "more bytes than");
+    refuse(c, path, "long", AIRY_ERR_UNSUPPORTED, "16 bytes");
+    refuse(c, path, "zstd", AIRY_ERR_UNSUPPORTED, "filter 32015 (zstd)");
+    refuse(c, path, "none", AIRY_ERR_NOT_FOUND, "none");
+    refuse(c, path, "away", AIRY_ERR_NOT_FOUND, "gone.h5");
+    refuse(c, path, NULL, AIRY_ERR_FORMAT, "choose one");
+    refuse(c, path, "", AIRY_ERR_PARAM, "expected FILE or FILE::DATASET");
+    refuse(c, "/proc/none/x.h5", NULL, AIRY_ERR_NOT_FOUND, "No such file");
+    refuse(c, "/", NULL, AIRY_ERR_IO, "no regular file");
+    refuse(c, stack_spill(c, "junk.h5", "not HDF5", 8), NULL, AIRY_ERR_FORMAT, "no HDF5 file");
+    refuse(c, stack_spill(c, "empty.h5", "", 0), NULL, AIRY_ERR_FORMAT, "no HDF5 file");
+    refuse(c, stack_spill(c, "short.h5", "\211HDF\r\n\032\n", 8), NULL, AIRY_ERR_FORMAT, "the file is cut");
+}
+
+static void check_found(struct check *c)
+{
+    if (!check_case(c, "layout_found"))
+        return;
+    const char *path = tmp_path(c, "x.h5");
+    const hsize_t shape[3] = {2, HEIGHT, WIDTH};
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    airy_stack *stack = NULL;
+    airy_stack_info info;
+    H5Dclose(put_dataset(file, "/some/flat", H5T_NATIVE_FLOAT, 2, shape + 1, H5P_DEFAULT));
+    H5Fclose(file);
+    if (!CHECK_OK(c, stack_open(&stack, path)) || !CHECK_OK(c, airy_stack_get_info(stack, &info)))
+        return;
+    CHECK(c, strstr(info.dataset, "x.h5::/some/flat") && info.frames == 1);
+    airy_stack_destroy(&stack);
+    file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    put_frames(file, "/deep/down/frames", 2, 4, H5P_DEFAULT);
+    H5Lcreate_soft("/deep/down/frames", file, "/soft", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_hard(file, "/deep", file, "/again", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_hard(file, "/deep", file, "/deep/cycle", H5P_DEFAULT, H5P_DEFAULT);
+    H5Fclose(file);
+    if (!CHECK_OK(c, stack_open(&stack, path)))
+        return;
+    CHECK(c, same_frame(stack, 1, 4, 1)); /* one dataset, however many names */
+    airy_stack_destroy(&stack);
+    file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    put_frames(file, "/entry/data/data", 2, 5, H5P_DEFAULT);
+    put_frames(file, "/entry/data/data_000010", 2, 7, H5P_DEFAULT);
+    put_frames(file, "/entry/data/data_000002", 3, 6, H5P_DEFAULT);
+    put_frames(file, "/entry/data/data_x", 3, 9, H5P_DEFAULT);
+    H5Fclose(file);
+    if (!CHECK_OK(c, stack_open(&stack, path)) || !CHECK_OK(c, airy_stack_get_info(stack, &info)))
+        return;
+    CHECK(c, info.frames == 5 && same_frame(stack, 0, 6, 0) && same_frame(stack, 4, 7, 1));
+    airy_stack_destroy(&stack);
+    airy_hdf5_entry *entries = NULL;
+    size_t count = 0;
+    CHECK_OK(c, airy_hdf5_list(&entries, &count, path));
+    CHECK(c, count == 6);
+    if (count == 6) {
+        CHECK(c, strcmp(entries[5].path, "/some/flat") == 0 && entries[5].ndim == 2 &&
+                     strcmp(entries[5].dtype, "float32") == 0);
+        CHECK(c, entries[5].shape[1] == WIDTH && strcmp(entries[5].filters, "none") == 0 && entries[5].chunk[0] == 0);
+    }
+    airy_hdf5_list_free(entries);
+}
+
+struct virtual_part {
+    const char *file, *dataset;
+    hsize_t start, stride, count, from, from_stride, source_frames;
+};
+
+static void put_virtual(hid_t file, const char *name, size_t frames, const struct virtual_part *parts, size_t count)
+{
+    const hsize_t shape[3] = {frames, HEIGHT, WIDTH};
+    const uint16_t fill = 77;
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(3, shape, NULL);
+    H5Pset_fill_value(creation, H5T_NATIVE_UINT16, &fill);
+    for (size_t k = 0; k < count; k++) {
+        const struct virtual_part *p = &parts[k];
+        const hsize_t source_shape[3] = {p->source_frames, HEIGHT, WIDTH}, block[3] = {1, HEIGHT, WIDTH};
+        const hsize_t start[3] = {p->start, 0, 0}, from[3] = {p->from, 0, 0}, pieces[3] = {p->count, 1, 1};
+        const hsize_t stride[3] = {p->stride, HEIGHT, WIDTH}, from_stride[3] = {p->from_stride, HEIGHT, WIDTH};
+        const hid_t source = H5Screate_simple(3, source_shape, NULL);
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, pieces, block);
+        H5Sselect_hyperslab(source, H5S_SELECT_SET, from, from_stride, pieces, block);
+        H5Pset_virtual(creation, space, p->file, p->dataset, source);
+        H5Sclose(source);
+    }
+    H5Dclose(put_dataset(file, name, H5T_STD_U16LE, 3, shape, creation));
+    H5Sclose(space);
+    H5Pclose(creation);
+}
+
+static void check_virtual(struct check *c)
+{
+    if (!check_case(c, "layout_virtual"))
+        return;
+    const char *a = make_file(c, "a.h5", 6, 1, 32008), *b = make_file(c, "b.h5", 4, 2, 32008);
+    const char *path = tmp_path(c, "v.h5");
+    const struct virtual_part parts[] = {
+        {a, "/entry/data/data", 1, 2, 3, 0, 2, 6}, /* 1 3 5 <- 0 2 4 of a */
+        {b, "/entry/data/data", 4, 1, 1, 3, 1, 4}, /* 4 <- 3 of b */
+        {".", "/own", 0, 6, 2, 1, 1, 3},           /* 0 6 <- 1 2 of this file */
+        {"gone.h5", "/x", 7, 1, 1, 0, 1, 1},       /* 7: not there */
+    };                                             /* 2: nothing */
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    put_frames(file, "/own", 3, 3, H5P_DEFAULT);
+    put_virtual(file, "/entry/data/data", 8, parts, 4);
+    put_virtual(file, "/nested", 8,
+                (struct virtual_part[]){{".", "/entry/data/data", 0, 1, 7, 0, 1, 8}, {".", "/own", 7, 1, 1, 0, 1, 3}},
+                2);
+    H5Fclose(file);
+    airy_stack *stack = NULL;
+    airy_stack_info info;
+    if (!CHECK_OK(c, stack_open(&stack, path)) || !CHECK_OK(c, airy_stack_get_info(stack, &info)))
+        return;
+    CHECK(c, info.frames == 8 && info.path == AIRY_STACK_DIRECT && info.codec.codec == AIRY_CODEC_BSLZ4);
+    static const size_t k[8] = {3, 1, 0, 1, 2, 1, 3, 0}, i[8] = {1, 0, 0, 2, 3, 4, 2, 0};
+    uint16_t pixels[PIXELS];
+    for (size_t frame = 0; frame < 8; frame++)
+        if (k[frame])
+            CHECK(c, same_frame(stack, frame, k[frame], i[frame]));
+    CHECK(c, kind_of(stack, 1) == AIRY_SOURCE_CHUNK && kind_of(stack, 0) == AIRY_SOURCE_STORED);
+    CHECK_OK(c, airy_stack_read(stack, 2, pixels, sizeof(pixels)));
+    CHECK(c, kind_of(stack, 2) == AIRY_SOURCE_FILL && pixels[0] == 77 && pixels[PIXELS - 1] == 77);
+    CHECK_FAILS(c, airy_stack_read(stack, 7, pixels, sizeof(pixels)), AIRY_ERR_NOT_FOUND, "gone.h5");
+    airy_stack_destroy(&stack);
+    char name[1024];
+    snprintf(name, sizeof(name), "%s::/nested", path);
+    if (!CHECK_OK(c, stack_open(&stack, name)) || !CHECK_OK(c, airy_stack_get_info(stack, &info)))
+        return;
+    CHECK(c, info.path == AIRY_STACK_LIBRARY && same_frame(stack, 1, 1, 0) && same_frame(stack, 7, 3, 0));
+    airy_stack_destroy(&stack);
+}
+
+/* The table against libhdf5's own word, for every chunk index there is. */
+static void check_addresses(struct check *c, const char *name)
+{
+    if (!check_case(c, "layout_addresses_%s", name))
+        return;
+    char golden[128];
+    snprintf(golden, sizeof(golden), "diffraction/hdf5/%s.h5", name);
+    const char *path = check_golden(c, golden);
+    airy_stack *stack = NULL;
+    if (!path || !CHECK_OK(c, stack_open(&stack, path)))
+        return;
+    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    const hid_t dataset = H5Dopen2(file, "data", H5P_DEFAULT);
+    for (size_t i = 0; i < stack->frames; i++) {
+        size_t inside;
+        const struct airy_place place = airy_stack_locate(stack, i, &inside)->places[inside];
+        const hsize_t offset[3] = {i, 0, 0};
+        unsigned mask = 0;
+        haddr_t address = 0;
+        hsize_t size = 0;
+        CHECK(c, H5Dget_chunk_info_by_coord(dataset, offset, &mask, &address, &size) >= 0);
+        if (address == HADDR_UNDEF)
+            CHECK(c, place.kind == AIRY_PLACE_FILL);
+        else
+            CHECK(c, place.offset == address && place.size == size &&
+                         place.kind == (mask ? AIRY_PLACE_STORED : AIRY_PLACE_CHUNK));
+    }
+    H5Dclose(dataset);
+    H5Fclose(file);
+    airy_stack_destroy(&stack);
+}
+
+static void check_many_chunks(struct check *c, bool latest)
+{
+    if (!check_case(c, "layout_100000_chunks_%s", latest ? "extensible_array" : "btree1"))
+        return;
+    enum { COUNT = 100000, SIDE = 4, BYTES = SIDE * SIDE * 2 };
+    const char *path = tmp_path(c, "x.h5");
+    const hsize_t shape[3] = {COUNT, SIDE, SIDE}, growing[3] = {H5S_UNLIMITED, SIDE, SIDE}, chunk[3] = {1, SIDE, SIDE};
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS), creation = H5Pcreate(H5P_DATASET_CREATE);
+    if (latest)
+        H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+    H5Pset_chunk(creation, 3, chunk);
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    const hid_t space = H5Screate_simple(3, shape, growing);
+    const hid_t dataset = H5Dcreate2(file, "/data", H5T_STD_U16LE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    uint16_t pixels[SIDE * SIDE] = {0};
+    for (hsize_t i = 0; i < COUNT; i++) {
+        const hsize_t offset[3] = {i, 0, 0};
+        pixels[3] = (uint16_t)(i * 7);
+        if (i % 1000 != 17) /* some are missing */
+            H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, offset, BYTES, pixels);
+    }
+    H5Dclose(dataset);
+    H5Sclose(space);
+    H5Pclose(creation);
+    H5Pclose(access);
+    H5Fclose(file);
+    struct timespec start, stop;
+    airy_stack *stack = NULL;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &start);
+    if (!CHECK_OK(c, stack_open(&stack, path)))
+        return;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &stop);
+    const double seconds = (double)(stop.tv_sec - start.tv_sec) + 1e-9 * (double)(stop.tv_nsec - start.tv_nsec);
+    printf("# %d chunks in %.3f s\n", COUNT, seconds);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    CHECK(c, seconds < 1);
+#endif
+    for (size_t i = 0; i < COUNT; i += 17) {
+        CHECK_OK(c, airy_stack_read(stack, i, pixels, BYTES));
+        if (pixels[3] != (i % 1000 == 17 ? 0 : (uint16_t)(i * 7)))
+            check_failed(c, __FILE__, __LINE__, "frame %zu holds %u", i, pixels[3]);
+    }
+    airy_stack_destroy(&stack);
+}
+
+struct reader {
+    const airy_stack *stack;
+    size_t start;
+    bool good;
+};
+
+static void *read_all(void *arg)
+{
+    struct reader *r = arg;
+    r->good = true;
+    for (size_t n = 0; n < 200 && r->good; n++) {
+        const size_t frame = (r->start + 7 * n) % 12;
+        r->good = same_frame(r->stack, frame, frame < 6 ? 1 : 2, frame % 6);
+    }
+    return NULL;
+}
+
+/* Direct frames and frames through libhdf5 from several threads. */
+static void check_threads(struct check *c)
+{
+    if (!check_case(c, "layout_threads"))
+        return;
+    const char *path = tmp_path(c, "x.h5");
+    const hsize_t chunk[3] = {4, 3, 4};
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(creation, 3, chunk);
+    H5Pset_shuffle(creation);
+    H5Pset_fletcher32(creation);
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    put_frames(file, "/data", 6, 2, creation);
+    H5Fclose(file);
+    H5Pclose(creation);
+    const char *paths[2] = {make_file(c, "a.h5", 6, 1, 32008), path};
+    airy_stack *stack = NULL;
+    if (!CHECK_OK(c, airy_stack_create(&stack, paths, 2)))
+        return;
+    pthread_t threads[4];
+    struct reader readers[4];
+    for (size_t t = 0; t < 4; t++) {
+        readers[t] = (struct reader){stack, t, false};
+        pthread_create(&threads[t], NULL, read_all, &readers[t]);
+    }
+    for (size_t t = 0; t < 4; t++) {
+        pthread_join(threads[t], NULL);
+        CHECK(c, readers[t].good);
+    }
+    airy_stack_destroy(&stack);
+}
+
+void check_stack_layout(struct check *c)
+{
+    check_user_block(c);
+    check_unwritten(c);
+    check_odd_storage(c);
+    check_several_files(c);
+    check_many_files(c);
+    check_refused(c);
+    check_found(c);
+    check_virtual(c);
+    static const char *const names[] = {"frame_chunk",
+                                        "frame_chunk_latest",
+                                        "frame_chunk_unlim",
+                                        "frame_chunk_unlim_btree1",
+                                        "frame_chunk_unlim_btree2",
+                                        "missing_chunk",
+                                        "filter_mask",
+                                        "block64"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        check_addresses(c, names[i]);
+    check_many_chunks(c, false);
+    check_many_chunks(c, true);
+    check_threads(c);
+}
