@@ -36,8 +36,7 @@ const struct command cmd_devices = {
     .usage = "",
     .summary = "list the devices, usable or not, as JSON",
     .details = "Prints [{spec, name, backend, memory, free, units, fp64, driver, usable, why, default}]. memory and "
-               "free are bytes,\n"
-               "null where unknown; why says the reason where something could not be used.",
+               "free are bytes, null where unknown; why says the reason where something could not be used.",
     .examples = "  airy devices\n",
     .params_size = sizeof(struct devices_params),
     .run = run_devices,

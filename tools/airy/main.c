@@ -6,7 +6,8 @@
 #include "tool.h"
 
 static const struct command *const commands[] = {
-    &cmd_devices,
+    &cmd_devices,   &cmd_info, &cmd_simulate, &cmd_convert, &cmd_compress, &cmd_decompress,
+    &cmd_integrate, &cmd_plot, &cmd_view,     &cmd_diff,    &cmd_bench,
 };
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
@@ -53,14 +54,15 @@ static void print_usage(FILE *file)
 
 static int print_version(bool verbose)
 {
-    printf("airy %s\n", airy_version());
-    if (verbose) {
-        const char *info = airy_build_info();
-        fputs(info, stdout);
-        const size_t n = strlen(info);
-        if (n && info[n - 1] != '\n')
-            putchar('\n');
+    if (!verbose) {
+        printf("airy %s\n", airy_version());
+        return AIRY_EXIT_OK;
     }
+    const char *info = airy_build_info();
+    const size_t n = strlen(info);
+    fputs(info, stdout);
+    if (n && info[n - 1] != '\n')
+        putchar('\n');
     return AIRY_EXIT_OK;
 }
 

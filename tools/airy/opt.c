@@ -463,8 +463,10 @@ void opt_help(const struct command *command)
 {
     printf("usage: airy %s %s\n\n%s\n", command->name, *command->usage ? command->usage : "[options]",
            command->summary);
-    if (command->details)
-        printf("\n%s\n", command->details);
+    if (command->details) {
+        putchar('\n');
+        print_wrapped(command->details, 0, 0);
+    }
     for (size_t t = 0; t < TABLES; t++)
         for (const struct opt *opt = table_of(command, t); opt && !ends(opt); opt++) {
             if (opt->heading)

@@ -67,7 +67,7 @@ struct command {
     const char *name;    /* "integrate", "simulate diffraction" */
     const char *usage;   /* what follows the name */
     const char *summary; /* one line */
-    const char *details; /* paragraphs between summary and options; NULL: none */
+    const char *details; /* a paragraph between summary and options, wrapped when printed; NULL: none */
     const char *examples;
     const struct opt *tables[3]; /* NULL where fewer */
     const char *const *later;    /* options of the contract that this build lacks; NULL-terminated, NULL: none */

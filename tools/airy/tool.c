@@ -1,5 +1,6 @@
 #include "tool.h"
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -11,8 +12,10 @@
 #include <unistd.h>
 
 /* What the user can do about a failure whose sentence does not say it. */
-static const char *advice(airy_status status)
+static const char *advice(airy_status status, const char *sentence)
 {
+    if (strstr(sentence, "No such file"))
+        return "; check the path";
     switch (status) {
     case AIRY_ERR_EXISTS:
         return "; --force overwrites it";
@@ -39,7 +42,7 @@ int tool_failed(const struct common *common, airy_status status)
     /* A sentence that ends in advice of its own gets no other. */
     const bool advised = strstr(sentence, "; ") || strstr(sentence, "--");
     fprintf(stderr, "airy %s: %s%s\n", common->command->name, *sentence ? sentence : airy_status_name(status),
-            advised ? "" : advice(status));
+            advised ? "" : advice(status, sentence));
     return AIRY_EXIT_FAILED;
 }
 
@@ -84,17 +87,19 @@ airy_status tool_device(const struct common *common, airy_device **device)
 {
     const airy_device_params params = {
         .threads = (uint32_t)common->threads, .profile = common->profile, .memory_limit = common->memory_limit};
-    const airy_status status = airy_device_create(device, common->device, &params);
-    if (status != AIRY_OK)
-        return status;
+    return airy_device_create(device, common->device, &params);
+}
+
+void tool_say_device(const struct common *common, const airy_device *device, bool finished)
+{
     airy_device_info info;
-    if (!common->device && airy_device_get_info(*device, &info) == AIRY_OK) {
-        const char *wish = getenv("AIRY_DEVICE");
-        tool_say(common, "device %s (%s, %u %s), %s", info.spec, info.name, info.units,
-                 strcmp(info.backend, "cpu") == 0 ? "threads" : "units",
-                 wish && *wish ? "from AIRY_DEVICE" : "by default; --device chooses another");
-    }
-    return AIRY_OK;
+    const char *wish = getenv("AIRY_DEVICE");
+    /* Where somebody watches it is said first; elsewhere a failure should be the only line. */
+    if (common->device || (wish && *wish) || finished == (isatty(STDERR_FILENO) != 0) ||
+        airy_device_get_info(device, &info) != AIRY_OK)
+        return;
+    tool_say(common, "on device %s (%s, %u %s) by default; --device chooses another", info.spec, info.name, info.units,
+             strcmp(info.backend, "cpu") == 0 ? "threads" : "units");
 }
 
 static json_t *profile_json(const airy_profile_row *rows, size_t count)
@@ -146,13 +151,62 @@ unsigned tool_threads(const struct common *common)
     return threads;
 }
 
+/* Rewrite the real number of some length at text with as few digits as give it back; returns what was written. */
+static size_t shorten(char *out, const char *text, size_t length)
+{
+    char word[64];
+    snprintf(word, sizeof(word), "%.*s", (int)length, text);
+    const double value = strtod(word, NULL);
+    for (int digits = 15; digits < 17; digits++) {
+        char shorter[40];
+        const size_t n = (size_t)snprintf(shorter, sizeof(shorter), "%.*g", digits, value);
+        if (n + 2 <= length && strtod(shorter, NULL) == value) {
+            memcpy(out, shorter, n);
+            if (strpbrk(shorter, ".e"))
+                return n;
+            memcpy(out + n, ".0", 2); /* stays a real */
+            return n + 2;
+        }
+    }
+    memmove(out, text, length);
+    return length;
+}
+
+char *tool_json_text(const json_t *json)
+{
+    char *text = json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    if (!text)
+        return NULL;
+    const char *from = text;
+    char *to = text; /* never ahead of from: numbers only shrink */
+    bool quoted = false;
+    while (*from) {
+        const size_t number = quoted ? 0 : strspn(from, "0123456789+-.eE");
+        if (number && strcspn(from, ".eE") < number) {
+            to += shorten(to, from, number);
+            from += number;
+            continue;
+        }
+        if (quoted && *from == '\\')
+            *to++ = *from++;
+        else if (*from == '"')
+            quoted = !quoted;
+        *to++ = *from++;
+    }
+    *to = 0;
+    return text;
+}
+
 int tool_print_json(const struct common *common, json_t *json)
 {
-    const int failed = !json || json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) != 0;
+    char *text = json ? tool_json_text(json) : NULL;
     json_decref(json);
-    putchar('\n');
-    if (failed || fflush(stdout) != 0 || ferror(stdout))
-        return tool_fail(common, "standard output: cannot be written");
+    if (!text)
+        return tool_fail(common, "out of memory for the answer");
+    puts(text);
+    free(text);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return tool_fail(common, "standard output: %s", strerror(errno));
     return AIRY_EXIT_OK;
 }
 

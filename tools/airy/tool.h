@@ -23,13 +23,17 @@ int tool_usage(const struct common *common, const char *format, ...) __attribute
 /* Talk on stderr, unless --quiet. */
 void tool_say(const struct common *common, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Open the device of --device, --threads, --memory-limit, --profile. Says once which it took when none was named. */
+/* Open the device of --device, --threads, --memory-limit, --profile. */
 airy_status tool_device(const struct common *common, airy_device **device);
+/* Say which device was taken when none was named: called before and after the work, it says so once. */
+void tool_say_device(const struct common *common, const airy_device *device, bool finished);
 /* The profile asked for by --profile: table on stderr or JSON file. 0 or exit code 1. */
 int tool_profile(const struct common *common, const airy_device *device);
 /* Threads for loops of the command itself: --threads, else what the CPU device would use. */
 unsigned tool_threads(const struct common *common);
 
+/* The text of a value, malloc'ed, with the fewest digits that give back each number; NULL when memory is short. */
+char *tool_json_text(const json_t *json);
 /* Print an object or array on stdout and release it. 0, or exit code 1 when stdout does not take it. */
 int tool_print_json(const struct common *common, json_t *json);
 

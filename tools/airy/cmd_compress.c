@@ -1,0 +1,168 @@
+/* airy compress, airy decompress: a stack to another encoding, pixel for pixel the same. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "stack_out.h"
+
+struct compress_params {
+    struct common common;
+    airy_codec codec;
+    uint64_t block;
+    bool has_codec;
+};
+
+static const char *parse_filter(void *field, const char *text)
+{
+    if (strcmp(text, "bslz4") != 0 && strcmp(text, "lz4") != 0)
+        return "expected bslz4 or lz4";
+    return airy_codec_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
+}
+
+static const struct opt compress_options[] = {
+    {.heading = "Encoding"},
+    {.name = "filter",
+     .type = OPT_PARSED,
+     .offset = offsetof(struct compress_params, codec),
+     .seen = offsetof(struct compress_params, has_codec),
+     .parse = parse_filter,
+     .argument = "NAME",
+     .fallback = "bslz4",
+     .help = "bslz4 (HDF5 filter 32008) or lz4 (32004)"},
+    {.name = "block",
+     .type = OPT_BYTES,
+     .offset = offsetof(struct compress_params, block),
+     .argument = "BYTES",
+     .fallback = "the filter's: 8192 for bslz4",
+     .help = "bytes of a block, a multiple of 8 elements"},
+    {0},
+};
+
+struct copy {
+    const airy_stack *stack;
+    size_t frame_size;
+};
+
+static airy_status copy_frame(void *user, size_t index, void *frame)
+{
+    const struct copy *copy = user;
+    return airy_stack_read(copy->stack, index, frame, copy->frame_size);
+}
+
+/* What the copy leaves out, in one line. */
+static void say_left_out(const struct common *common, const char *input, const char *dataset)
+{
+    airy_hdf5_entry *entries = NULL;
+    size_t count = 0, left = 0;
+    char file[4096];
+    snprintf(file, sizeof(file), "%.*s", (int)(strstr(input, "::") ? strstr(input, "::") - input : (long)strlen(input)),
+             input);
+    if (airy_hdf5_list(&entries, &count, file) != AIRY_OK)
+        return;
+    const char *first = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].ndim >= 2 && strcmp(entries[i].path, dataset) != 0 && !strstr(entries[i].path, "pixel_mask")) {
+            first = first ? first : entries[i].path;
+            left++;
+        }
+    if (left)
+        tool_say(common, "only the frames, geometry and pixel mask are carried over; %zu other arrays are not (%s%s)",
+                 left, first, left > 1 ? ", ..." : "");
+    airy_hdf5_list_free(entries);
+}
+
+static int copy_stack(const struct common *common, const airy_codec_params *codec)
+{
+    const char *input = common->inputs.items[0];
+    airy_stack *stack = NULL;
+    airy_stack_info info;
+    airy_stack_meta meta;
+    airy_status status = airy_stack_create(&stack, &input, 1);
+    if (status == AIRY_OK)
+        status = airy_stack_get_info(stack, &info);
+    if (status == AIRY_OK)
+        status = airy_stack_get_meta(stack, &meta);
+    int code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+    uint8_t *mask = NULL;
+    if (code == AIRY_EXIT_OK && meta.has_mask) {
+        mask = malloc(info.height * info.width);
+        if (!mask)
+            code = tool_fail(common, "out of memory for a mask of %zu x %zu", info.height, info.width);
+        else if ((status = airy_stack_mask(stack, mask)) != AIRY_OK)
+            code = tool_failed(common, status);
+    }
+    if (code == AIRY_EXIT_OK) {
+        const char *dataset = strstr(info.dataset, "::");
+        dataset = dataset ? dataset + 2 : "/entry/data/data";
+        struct copy copy = {.stack = stack, .frame_size = info.height * info.width * airy_dtype_size(info.dtype)};
+        struct stack_out out = {.common = common,
+                                .path = common->inputs.items[1],
+                                .writer = {.dtype = info.dtype,
+                                           .frames = info.frames,
+                                           .height = info.height,
+                                           .width = info.width,
+                                           .codec = *codec,
+                                           .dataset = info.files > 1 || strstr(dataset, "data_0") ? NULL : dataset,
+                                           .geometry = meta.has_geometry ? &meta.geometry : NULL,
+                                           .mask = mask},
+                                .make = copy_frame,
+                                .user = &copy};
+        if (codec->codec != AIRY_CODEC_NONE)
+            out.writer.codec.elem_size = (uint32_t)airy_dtype_size(info.dtype);
+        code = stack_out_run(&out);
+        if (code == AIRY_EXIT_OK)
+            code = stack_out_report(&out);
+        if (code == AIRY_EXIT_OK)
+            say_left_out(common, input, dataset);
+    }
+    free(mask);
+    airy_stack_destroy(&stack);
+    return code;
+}
+
+static int run_compress(void *user)
+{
+    const struct compress_params *p = user;
+    if (p->block > UINT32_MAX)
+        return tool_usage(&p->common, "--block %llu: expected at most 4294967295 bytes", (unsigned long long)p->block);
+    const airy_codec_params codec = {.codec = p->has_codec ? p->codec : AIRY_CODEC_BSLZ4,
+                                     .block_bytes = (uint32_t)p->block};
+    return copy_stack(&p->common, &codec);
+}
+
+static int run_decompress(void *user)
+{
+    const struct compress_params *p = user;
+    const airy_codec_params codec = {.codec = AIRY_CODEC_NONE};
+    return copy_stack(&p->common, &codec);
+}
+
+#define CARRIED                                                                                                        \
+    "Pixels are kept exactly, frame by frame, with the geometry and the pixel mask that the file says; other "         \
+    "datasets "                                                                                                        \
+    "are not carried over."
+
+const struct command cmd_compress = {
+    .name = "compress",
+    .usage = "IN.h5[::DATASET] OUT.h5 [options]",
+    .summary = "write a stack bitshuffle-LZ4 or LZ4 compressed, one chunk a frame",
+    .details = CARRIED,
+    .examples = "  airy compress plain.h5 small.h5\n"
+                "  airy compress plain.h5::/entry/data/data small.h5 --filter lz4\n",
+    .tables = {compress_options},
+    .params_size = sizeof(struct compress_params),
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .run = run_compress,
+};
+
+const struct command cmd_decompress = {
+    .name = "decompress",
+    .usage = "IN.h5[::DATASET] OUT.h5 [options]",
+    .summary = "write a stack without compression",
+    .details = CARRIED,
+    .examples = "  airy decompress series_master.h5 plain.h5\n",
+    .params_size = sizeof(struct compress_params),
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .run = run_decompress,
+};

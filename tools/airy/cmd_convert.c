@@ -1,0 +1,66 @@
+/* airy convert: any image or stack to any format, exact. */
+#include "tool.h"
+
+struct convert_params {
+    struct common common;
+    const char *output;
+};
+
+static const struct opt convert_options[] = {
+    {.heading = "Output"},
+    {.name = "output",
+     .letter = 'o',
+     .type = OPT_STRING,
+     .offset = offsetof(struct convert_params, output),
+     .argument = "OUT",
+     .help = ".npy, .h5 or .edf; the suffix decides"},
+    {0},
+};
+
+static int run_convert(void *user)
+{
+    const struct convert_params *p = user;
+    const char *input = p->common.inputs.items[0];
+    if (!p->output)
+        return tool_usage(&p->common, "no output: give -o OUT");
+    if (!p->common.force && tool_exists(p->output))
+        return tool_fail(&p->common, "%s is there already; --force overwrites it", p->output);
+    airy_image image = {0};
+    airy_status status = airy_image_read(&image, input);
+    if (status == AIRY_OK)
+        status = airy_image_write(&image, p->output, p->common.force);
+    if (status != AIRY_OK) {
+        airy_image_free(&image);
+        return tool_failed(&p->common, status);
+    }
+    char shape[128] = "";
+    size_t used = 0;
+    json_t *list = json_array();
+    for (int i = 0; i < image.ndim; i++) {
+        used += (size_t)snprintf(shape + used, sizeof(shape) - used, i ? " x %zu" : "%zu", image.shape[i]);
+        json_array_append_new(list, json_integer((json_int_t)image.shape[i]));
+    }
+    const char *dtype = airy_dtype_name(image.dtype);
+    airy_image_free(&image);
+    if (p->common.json)
+        return tool_print_json(&p->common,
+                               json_pack("{s:s, s:s, s:o}", "output", p->output, "dtype", dtype, "shape", list));
+    json_decref(list);
+    tool_say(&p->common, "%s: %s %s", p->output, shape, dtype);
+    return AIRY_EXIT_OK;
+}
+
+const struct command cmd_convert = {
+    .name = "convert",
+    .usage = "IN -o OUT [options]",
+    .summary = "convert an image or a stack to another format, exactly",
+    .details = "IN is NPY, EDF or HDF5 (FILE or FILE::DATASET), up to four dimensions, either byte order. Element "
+               "type, shape and values are kept; what the format of OUT cannot hold is an error.",
+    .examples = "  airy convert series_master.h5 -o frames.npy\n"
+                "  airy convert calibration.h5::/entry/dark -o dark.edf\n",
+    .tables = {convert_options},
+    .params_size = sizeof(struct convert_params),
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .run = run_convert,
+};

@@ -1,0 +1,205 @@
+/* airy diff: two results or images, element by element. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "image_util.h"
+#include "patterns.h"
+
+struct diff_params {
+    struct common common;
+    double rtol, atol;
+    const char *dataset;
+};
+
+static const struct opt diff_options[] = {
+    {.heading = "Comparison"},
+    {.name = "rtol",
+     .type = OPT_FLOAT,
+     .offset = offsetof(struct diff_params, rtol),
+     .lo = 0,
+     .hi = 1e300,
+     .argument = "R",
+     .fallback = "0",
+     .help = "equal when |a - b| <= A + R |b|"},
+    {.name = "atol",
+     .type = OPT_FLOAT,
+     .offset = offsetof(struct diff_params, atol),
+     .lo = 0,
+     .hi = 1e300,
+     .argument = "A",
+     .fallback = "0",
+     .help = "in the unit of the values"},
+    {.name = "dataset",
+     .type = OPT_STRING,
+     .offset = offsetof(struct diff_params, dataset),
+     .argument = "PATH",
+     .fallback = "all of a result, or the image",
+     .help = "compare this HDF5 dataset of both files"},
+    {0},
+};
+
+struct difference {
+    size_t elements, different, worst; /* worst: index of the largest excess */
+    double excess, a, b;               /* of the worst */
+};
+
+/* NaN equals NaN, an infinity itself. */
+static void compare(struct difference *d, const airy_image *a, const airy_image *b, double rtol, double atol)
+{
+    d->elements = tool_count(a->shape, a->ndim);
+    for (size_t i = 0; i < d->elements; i++) {
+        const double x = image_value(a->dtype, a->data, i), y = image_value(b->dtype, b->data, i);
+        if (x == y || (isnan(x) && isnan(y)))
+            continue;
+        const double excess = fabs(x - y) - (atol + rtol * fabs(y));
+        if (excess <= 0)
+            continue;
+        const double size = isnan(excess) ? (double)INFINITY : excess;
+        if (!d->different || size > d->excess) {
+            d->worst = i;
+            d->excess = size;
+            d->a = x;
+            d->b = y;
+        }
+        d->different++;
+    }
+}
+
+static void index_text(char text[96], const airy_image *image, size_t index)
+{
+    size_t at[AIRY_MAX_DIMS] = {0}, used = 0;
+    for (int i = image->ndim - 1; i >= 0; i--) {
+        at[i] = index % image->shape[i];
+        index /= image->shape[i];
+    }
+    for (int i = 0; i < image->ndim; i++)
+        used += (size_t)snprintf(text + used, 96 - used, i ? ", %zu" : "%zu", at[i]);
+}
+
+/* Add one pair's line to list. Exit code of the reading. */
+static int diff_pair(const struct diff_params *p, const char *name, const char *path_a, const char *path_b,
+                     json_t *list, bool *same)
+{
+    airy_image a = {0}, b = {0};
+    airy_status status = airy_image_read(&a, path_a);
+    if (status == AIRY_OK)
+        status = airy_image_read(&b, path_b);
+    if (status != AIRY_OK) {
+        airy_image_free(&a);
+        return tool_failed(&p->common, status);
+    }
+    bool shapes = a.ndim == b.ndim;
+    for (int i = 0; shapes && i < a.ndim; i++)
+        shapes = a.shape[i] == b.shape[i];
+    if (!shapes) {
+        json_array_append_new(list, json_pack("{s:s, s:b, s:s}", "name", name, "equal", 0, "why", "shapes differ"));
+        *same = false;
+    } else {
+        struct difference d = {0};
+        char where[96] = "";
+        compare(&d, &a, &b, p->rtol, p->atol);
+        index_text(where, &a, d.worst);
+        json_t *line = json_pack("{s:s, s:b, s:I, s:I}", "name", name, "equal", d.different == 0, "elements",
+                                 (json_int_t)d.elements, "different", (json_int_t)d.different);
+        if (d.different) {
+            json_object_set_new(line, "worst", json_string(where));
+            json_object_set_new(line, "a", json_sprintf("%.17g", d.a));
+            json_object_set_new(line, "b", json_sprintf("%.17g", d.b));
+        }
+        json_array_append_new(list, line);
+        *same &= d.different == 0;
+    }
+    airy_image_free(&a);
+    airy_image_free(&b);
+    return AIRY_EXIT_OK;
+}
+
+/* Numeric datasets below /entry/integrate/result and merged, when the file is a result. */
+static int diff_result(const struct diff_params *p, const char *a, const char *b, json_t *list, bool *same, bool *found)
+{
+    airy_hdf5_entry *entries = NULL;
+    size_t count = 0;
+    const airy_status status = airy_hdf5_list(&entries, &count, a);
+    if (status != AIRY_OK)
+        return tool_failed(&p->common, status);
+    int code = AIRY_EXIT_OK;
+    for (size_t i = 0; i < count && code == AIRY_EXIT_OK; i++) {
+        const char *path = entries[i].path;
+        if (entries[i].ndim < 1 ||
+            (strncmp(path, "/entry/integrate/result/", 24) != 0 && strncmp(path, "/entry/integrate/merged/", 24) != 0))
+            continue;
+        char where[2][4400];
+        snprintf(where[0], sizeof(where[0]), "%s::%s", a, path);
+        snprintf(where[1], sizeof(where[1]), "%s::%s", b, path);
+        *found = true;
+        code = diff_pair(p, path, where[0], where[1], list, same);
+    }
+    airy_hdf5_list_free(entries);
+    return code;
+}
+
+static int diff_files(const struct diff_params *p, json_t *list, bool *same)
+{
+    const char *a = p->common.inputs.items[0], *b = p->common.inputs.items[1];
+    bool found = false;
+    if (p->dataset) {
+        char where[2][4400];
+        snprintf(where[0], sizeof(where[0]), "%s::%s", a, p->dataset);
+        snprintf(where[1], sizeof(where[1]), "%s::%s", b, p->dataset);
+        return diff_pair(p, p->dataset, where[0], where[1], list, same);
+    }
+    if (!strstr(a, "::") && !strstr(b, "::") && patterns_is_hdf5(a) && patterns_is_hdf5(b)) {
+        const int code = diff_result(p, a, b, list, same, &found);
+        if (code != AIRY_EXIT_OK || found)
+            return code;
+    }
+    return diff_pair(p, "image", a, b, list, same);
+}
+
+static int run_diff(void *user)
+{
+    const struct diff_params *p = user;
+    json_t *list = json_array();
+    bool same = true;
+    int code = diff_files(p, list, &same);
+    if (code == AIRY_EXIT_OK && p->common.json) {
+        code = tool_print_json(&p->common, json_pack("{s:b, s:O}", "equal", same, "datasets", list));
+    } else if (code == AIRY_EXIT_OK) {
+        size_t i;
+        json_t *line;
+        json_array_foreach(list, i, line)
+        {
+            const char *name = json_string_value(json_object_get(line, "name")),
+                       *why = json_string_value(json_object_get(line, "why"));
+            if (why)
+                printf("%s: %s\n", name, why);
+            else if (json_is_true(json_object_get(line, "equal")))
+                printf("%s: equal, %lld elements\n", name,
+                       (long long)json_integer_value(json_object_get(line, "elements")));
+            else
+                printf("%s: %lld of %lld elements differ, worst at [%s]: %s and %s\n", name,
+                       (long long)json_integer_value(json_object_get(line, "different")),
+                       (long long)json_integer_value(json_object_get(line, "elements")),
+                       json_string_value(json_object_get(line, "worst")), json_string_value(json_object_get(line, "a")),
+                       json_string_value(json_object_get(line, "b")));
+        }
+    }
+    json_decref(list);
+    return code != AIRY_EXIT_OK ? code : same ? AIRY_EXIT_OK : AIRY_EXIT_FAILED;
+}
+
+const struct command cmd_diff = {
+    .name = "diff",
+    .usage = "A B [options]",
+    .summary = "compare two results or images element by element",
+    .details = "Results of 'airy integrate' are compared dataset by dataset (result and merged), anything else as one "
+               "array. NaN equals NaN. Exit code 0 when all is equal within the tolerance, 1 when not.",
+    .examples = "  airy diff cpu.h5 gpu.h5 --rtol 1e-5\n"
+                "  airy diff a.npy b.npy\n",
+    .tables = {diff_options},
+    .params_size = sizeof(struct diff_params),
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .run = run_diff,
+};

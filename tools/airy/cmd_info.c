@@ -1,0 +1,239 @@
+/* airy info: what a file holds, and how much of it fits where. */
+#include <string.h>
+
+#include "geometry_opt.h"
+#include "memory_limits.h"
+
+struct info_params {
+    struct common common;
+};
+
+static json_t *shape_json(const uint64_t *shape, int ndim)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < ndim; i++)
+        json_array_append_new(list, json_integer((json_int_t)shape[i]));
+    return list;
+}
+
+static const char *shape_text(char text[160], const uint64_t *shape, int ndim)
+{
+    size_t used = 0;
+    snprintf(text, 160, "scalar");
+    for (int i = 0; i < ndim; i++)
+        used += (size_t)snprintf(text + used, 160 - used, i ? " x %llu" : "%llu", (unsigned long long)shape[i]);
+    return text;
+}
+
+static json_t *entry_json(const airy_hdf5_entry *e)
+{
+    if (e->ndim < 0)
+        return json_pack("{s:s, s:s}", "path", e->path, "broken_link", e->filters);
+    json_t *chunk = e->chunk[0] ? shape_json(e->chunk, e->ndim) : json_null();
+    json_t *ratio = e->stored_bytes ? json_real((double)e->bytes / (double)e->stored_bytes) : json_null();
+    return json_pack("{s:s, s:o, s:s, s:o, s:s, s:I, s:I, s:o}", "path", e->path, "shape",
+                     shape_json(e->shape, e->ndim), "dtype", e->dtype, "chunk", chunk, "filter", e->filters, "bytes",
+                     (json_int_t)e->bytes, "stored_bytes", (json_int_t)e->stored_bytes, "ratio", ratio);
+}
+
+static void print_entry(const airy_hdf5_entry *e)
+{
+    char shape[160], chunk[160], bytes[32];
+    if (e->ndim < 0) {
+        printf("  %-44s -> %s\n", e->path, e->filters);
+        return;
+    }
+    printf("  %-44s %-8s %s", e->path, e->dtype, shape_text(shape, e->shape, e->ndim));
+    if (e->chunk[0])
+        printf(", chunk %s, %s", shape_text(chunk, e->chunk, e->ndim), e->filters);
+    if (e->chunk[0] && e->stored_bytes)
+        printf(", %s, %.2fx", tool_bytes(bytes, (double)e->stored_bytes), (double)e->bytes / (double)e->stored_bytes);
+    putchar('\n');
+}
+
+/* Frames that fit: null where the limit is unknown or absent. */
+static json_t *fits(uint64_t limit, double frame)
+{
+    return limit ? json_integer((json_int_t)((double)limit / frame)) : json_null();
+}
+
+static json_t *limits_json(double frame)
+{
+    struct memory_limits limits;
+    memory_limits_get(&limits);
+    json_t *json = json_pack("{s:o, s:o, s:o, s:o}", "host", fits(limits.host, frame), "host_free",
+                             fits(limits.available, frame), "cgroup", fits(limits.cgroup, frame), "slurm",
+                             fits(limits.slurm, frame));
+    json_t *devices = json_array();
+    airy_device_info *list = NULL;
+    size_t count = 0;
+    if (airy_device_list(&list, &count) == AIRY_OK) {
+        for (size_t i = 0; i < count; i++)
+            if (list[i].usable)
+                json_array_append_new(devices, json_pack("{s:s, s:s, s:o, s:o}", "spec", list[i].spec, "name",
+                                                         list[i].name, "total", fits(list[i].memory, frame), "free",
+                                                         fits(list[i].memory_free, frame)));
+        airy_device_list_free(list);
+    }
+    json_object_set_new(json, "devices", devices);
+    return json;
+}
+
+/* The stack in the file; NULL when there is none (why says it) . */
+static json_t *stack_json(const char *path, char why[512])
+{
+    airy_stack *stack = NULL;
+    airy_stack_info info;
+    airy_stack_meta meta;
+    json_t *json = NULL;
+    snprintf(why, 512, "%s", "");
+    if (airy_stack_create(&stack, &path, 1) == AIRY_OK && airy_stack_get_info(stack, &info) == AIRY_OK &&
+        airy_stack_get_meta(stack, &meta) == AIRY_OK) {
+        const double frame = (double)info.height * (double)info.width * (double)airy_dtype_size(info.dtype);
+        const double stored = (double)info.stored_bytes, all = frame * (double)info.frames;
+        json_t *geometry = meta.has_geometry ? geometry_json(&meta.geometry) : json_null();
+        json_t *saturation = meta.has_saturation ? json_real(meta.saturation) : json_null();
+        json = json_pack("{s:s, s:[I,I,I], s:s, s:s, s:s, s:I, s:f, s:f, s:o, s:b, s:o, s:o}", "dataset", info.dataset,
+                         "shape", (json_int_t)info.frames, (json_int_t)info.height, (json_int_t)info.width, "dtype",
+                         airy_dtype_name(info.dtype), "filter", info.filters, "path",
+                         info.path == AIRY_STACK_DIRECT ? "direct" : "library", "files", (json_int_t)info.files,
+                         "bytes_per_frame", frame, "ratio", stored > 0 ? all / stored : 0.0, "geometry", geometry,
+                         "mask", meta.has_mask, "saturation", saturation, "frames_that_fit", limits_json(frame));
+    } else {
+        snprintf(why, 512, "%s", airy_last_error());
+    }
+    airy_stack_destroy(&stack);
+    return json;
+}
+
+static const char *text_of(const json_t *json, const char *key)
+{
+    const char *text = json_string_value(json_object_get(json, key));
+    return text ? text : "";
+}
+
+static void print_fit(const char *what, const json_t *frames)
+{
+    if (json_is_integer(frames))
+        printf("    %-34s %lld frames\n", what, (long long)json_integer_value(frames));
+}
+
+static void print_stack(const json_t *stack)
+{
+    const json_t *shape = json_object_get(stack, "shape"), *g = json_object_get(stack, "geometry");
+    char bytes[32], name[128];
+    printf("stack %s\n  %lld frames of %lld x %lld %s, %s, read %s, %s a frame, %.2fx compressed\n",
+           text_of(stack, "dataset"), (long long)json_integer_value(json_array_get(shape, 0)),
+           (long long)json_integer_value(json_array_get(shape, 1)),
+           (long long)json_integer_value(json_array_get(shape, 2)), text_of(stack, "dtype"), text_of(stack, "filter"),
+           strcmp(text_of(stack, "path"), "direct") == 0 ? "chunk by chunk" : "through libhdf5",
+           tool_bytes(bytes, json_real_value(json_object_get(stack, "bytes_per_frame"))),
+           json_real_value(json_object_get(stack, "ratio")));
+    if (json_is_object(g))
+        printf("  geometry %s, distance %.6g m, PONI %.6g, %.6g m, wavelength %.6g m\n", text_of(g, "detector"),
+               json_number_value(json_object_get(g, "dist")), json_number_value(json_object_get(g, "poni1")),
+               json_number_value(json_object_get(g, "poni2")), json_number_value(json_object_get(g, "wavelength")));
+    printf("  pixel mask %s\n  decoded frames that fit\n",
+           json_is_true(json_object_get(stack, "mask")) ? "in the file" : "none");
+    const json_t *fit = json_object_get(stack, "frames_that_fit");
+    print_fit("memory of the host", json_object_get(fit, "host"));
+    print_fit("memory of the host free now", json_object_get(fit, "host_free"));
+    print_fit("control group's limit", json_object_get(fit, "cgroup"));
+    print_fit("Slurm's limit", json_object_get(fit, "slurm"));
+    size_t i;
+    json_t *device;
+    json_array_foreach(json_object_get(fit, "devices"), i, device)
+    {
+        snprintf(name, sizeof(name), "device %s", text_of(device, "spec"));
+        print_fit(name, json_object_get(device, "total"));
+    }
+}
+
+static int info_hdf5(const struct common *common, const char *path)
+{
+    airy_hdf5_entry *entries = NULL;
+    size_t count = 0;
+    char file[4096], why[512];
+    const char *dataset = strstr(path, "::");
+    snprintf(file, sizeof(file), "%.*s", (int)(dataset ? (size_t)(dataset - path) : strlen(path)), path);
+    const airy_status status = airy_hdf5_list(&entries, &count, file);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    json_t *stack = stack_json(path, why);
+    int code = AIRY_EXIT_OK;
+    if (!stack && dataset)
+        code = tool_fail(common, "%s", why);
+    else if (common->json) {
+        json_t *list = json_array();
+        for (size_t i = 0; i < count; i++)
+            json_array_append_new(list, entry_json(&entries[i]));
+        code = tool_print_json(common, json_pack("{s:s, s:o, s:o, s:s}", "file", file, "datasets", list, "stack",
+                                                 stack ? json_incref(stack) : json_null(), "why_no_stack", why));
+    } else {
+        printf("%s: %zu datasets\n", file, count);
+        for (size_t i = 0; i < count; i++)
+            print_entry(&entries[i]);
+        if (stack)
+            print_stack(stack);
+        else
+            printf("no stack of frames: %s\n", why);
+    }
+    json_decref(stack);
+    airy_hdf5_list_free(entries);
+    return code;
+}
+
+static int info_poni(const struct common *common, const char *path)
+{
+    airy_geometry geometry;
+    const airy_status status = airy_geometry_read(&geometry, path);
+    return status == AIRY_OK ? tool_print_json(common, geometry_json(&geometry)) : tool_failed(common, status);
+}
+
+static int info_image(const struct common *common, const char *path)
+{
+    airy_image image = {0};
+    const airy_status status = airy_image_read(&image, path);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    uint64_t shape[AIRY_MAX_DIMS];
+    for (int i = 0; i < image.ndim; i++)
+        shape[i] = image.shape[i];
+    const size_t bytes = tool_count(image.shape, image.ndim) * airy_dtype_size(image.dtype);
+    const char *dtype = airy_dtype_name(image.dtype);
+    const int ndim = image.ndim;
+    airy_image_free(&image);
+    if (common->json)
+        return tool_print_json(common, json_pack("{s:s, s:o, s:s, s:I}", "file", path, "shape", shape_json(shape, ndim),
+                                                 "dtype", dtype, "bytes", (json_int_t)bytes));
+    char text[160], size[32];
+    printf("%s: %s %s, %s\n", path, shape_text(text, shape, ndim), dtype, tool_bytes(size, (double)bytes));
+    return AIRY_EXIT_OK;
+}
+
+static int run_info(void *user)
+{
+    const struct info_params *p = user;
+    const char *path = p->common.inputs.items[0];
+    if (tool_has_suffix(path, ".poni"))
+        return info_poni(&p->common, path);
+    if (!strstr(path, "::") && (tool_has_suffix(path, ".npy") || tool_has_suffix(path, ".edf")))
+        return info_image(&p->common, path);
+    return info_hdf5(&p->common, path);
+}
+
+const struct command cmd_info = {
+    .name = "info",
+    .usage = "FILE[::DATASET] [options]",
+    .summary = "what a file holds: datasets, stack, geometry, frames that fit memory",
+    .details = "HDF5: every dataset with shape, type, chunk, filter and ratio, then the stack of frames as 'airy "
+               "integrate' would see it. PONI: {detector, pixel1, pixel2, shape, orientation, dist, poni1, poni2, "
+               "rot1, rot2, rot3, wavelength, parallax} as JSON in SI units. NPY and EDF: shape and type.",
+    .examples = "  airy info series_master.h5\n"
+                "  airy info series_master.h5::/entry/data/data_000002 --json\n"
+                "  airy info geometry.poni\n",
+    .params_size = sizeof(struct info_params),
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .run = run_info,
+};

@@ -1,0 +1,544 @@
+/* airy integrate: a stack of frames to radial patterns. */
+#include "cmd_integrate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd_plot.h"
+#include "patterns.h"
+
+static const char *parse_bins(void *field, const char *text)
+{
+    uint64_t bins;
+    if (strchr(text, 'x'))
+        return "two-dimensional output is not in this build";
+    if (!opt_whole(text, &bins) || bins < 1 || bins > 1000000)
+        return "expected a whole number from 1 to 1000000";
+    *(size_t *)field = (size_t)bins;
+    return NULL;
+}
+
+static const char *parse_unit(void *field, const char *text)
+{
+    return airy_unit_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
+}
+
+static const char *parse_split(void *field, const char *text)
+{
+    if (strcmp(text, "pseudo") == 0)
+        return "pseudo splitting is not in this build";
+    return airy_split_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
+}
+
+static const char *parse_method(void *field, const char *text)
+{
+    return airy_method_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
+}
+
+static const char *parse_error_model(void *field, const char *text)
+{
+    if (strcmp(text, "hybrid") == 0)
+        return "the hybrid error model is not in this build";
+    return airy_error_model_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
+}
+
+static const char *parse_layout(void *field, const char *text)
+{
+    (void)field;
+    if (strcmp(text, "auto") == 0)
+        return NULL;
+    static const char *const known[] = {"serial", "threads", "processes", "device"};
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strcmp(text, known[i]) == 0)
+            return "this layout is not in this build, only auto";
+    return "expected auto";
+}
+
+/* F or F,OFFSET_DEG */
+static const char *parse_polarization(void *field, const char *text)
+{
+    double *pair = field;
+    pair[1] = 0;
+    if (!opt_two(text, pair) && !opt_number(text, &pair[0]))
+        return "expected a factor, or factor,offset in degrees";
+    return pair[0] >= -1 && pair[0] <= 1 && isfinite(pair[1]) ? NULL : "expected a factor from -1 to 1";
+}
+
+/* A:B[:S], either end may be missing */
+static const char *parse_frames(void *field, const char *text)
+{
+    static const char expected[] = "expected frames as FIRST:LAST or FIRST:LAST:STEP, LAST excluded";
+    size_t *frames = field;
+    char part[3][24] = {"0", "", "1"};
+    for (size_t i = 0; i < 3; i++) {
+        const size_t n = strcspn(text, ":");
+        if (n >= sizeof(part[i]))
+            return expected;
+        if (n) {
+            memcpy(part[i], text, n);
+            part[i][n] = 0;
+        }
+        text += n;
+        if (i == 0 && *text != ':')
+            return expected;
+        if (!*text)
+            break;
+        text++;
+    }
+    uint64_t value[3] = {0, 0, 1};
+    if (*text || !opt_whole(part[0], &value[0]) ||
+        (*part[1] && (!opt_whole(part[1], &value[1]) || value[1] <= value[0])) || !opt_whole(part[2], &value[2]) ||
+        value[2] < 1)
+        return expected;
+    for (size_t i = 0; i < 3; i++)
+        frames[i] = (size_t)value[i];
+    return NULL;
+}
+
+static const char *parse_on_error(void *field, const char *text)
+{
+    if (strcmp(text, "stop") != 0 && strcmp(text, "skip") != 0)
+        return "expected stop or skip";
+    *(bool *)field = strcmp(text, "skip") == 0;
+    return NULL;
+}
+
+/* Any number, "nan" too. */
+static const char *parse_number(void *field, const char *text)
+{
+    return opt_number(text, field) ? NULL : "expected a number or nan";
+}
+
+#define FIELD(member) .offset = offsetof(struct integrate_params, member)
+#define SEEN(member)  .seen = offsetof(struct integrate_params, member)
+
+static const struct opt integrate_options[] = {
+    {.heading = "Pattern"},
+    {.name = "output",
+     .letter = 'o',
+     .type = OPT_STRING,
+     FIELD(output),
+     .argument = "OUT",
+     .help = ".h5 (all frames in one NeXus file), or text, one file a frame: .xye .xy .chi .dat"},
+    {.name = "bins",
+     .type = OPT_PARSED,
+     FIELD(bins),
+     .parse = parse_bins,
+     .argument = "N",
+     .fallback = "1000",
+     .help = "radial bins"},
+    {.name = "unit",
+     .type = OPT_PARSED,
+     FIELD(unit),
+     .parse = parse_unit,
+     .argument = "UNIT",
+     .fallback = "q_nm^-1",
+     .help = "radial unit: q_nm^-1, q_A^-1, 2th_deg, 2th_rad, r_mm, r_m, d*2_nm^-2, ..."},
+    {.name = "split",
+     .type = OPT_PARSED,
+     FIELD(split),
+     .parse = parse_split,
+     .argument = "HOW",
+     .fallback = "full",
+     .help = "pixel splitting: no, bbox, full"},
+    {.name = "method",
+     .type = OPT_PARSED,
+     FIELD(method),
+     .parse = parse_method,
+     .argument = "HOW",
+     .fallback = "csr",
+     .help = "how the matrix is walked: histogram, csr, csc, lut"},
+    {.name = "error-model",
+     .type = OPT_PARSED,
+     FIELD(error_model),
+     .parse = parse_error_model,
+     .argument = "MODEL",
+     .fallback = "none",
+     .help = "none, poisson, azimuthal or variance"},
+    {.name = "variance",
+     .type = OPT_STRING,
+     FIELD(variance),
+     .argument = "FILE",
+     .help = "variance of each pixel, counts squared"},
+    {.name = "radial-range",
+     .type = OPT_PAIR,
+     FIELD(radial_range),
+     SEEN(has_radial_range),
+     .argument = "A,B",
+     .fallback = "all pixels",
+     .help = "limits in the radial unit"},
+    {.name = "azimuth-range",
+     .type = OPT_PAIR,
+     FIELD(azimuth_range),
+     SEEN(has_azimuth_range),
+     .argument = "A,B",
+     .fallback = "all",
+     .help = "limits of chi in degrees; B <= A wraps around"},
+    {.name = "chi-zero",
+     .type = OPT_FLAG,
+     FIELD(chi_zero),
+     .help = "chi runs from 0 to 360 degrees, not from -180 to 180"},
+    {.name = "unweighted",
+     .type = OPT_FLAG,
+     FIELD(unweighted),
+     .help = "mean of corrected pixels instead of sum over sum"},
+    {.name = "empty",
+     .type = OPT_PARSED,
+     FIELD(empty),
+     SEEN(has_empty),
+     .parse = parse_number,
+     .argument = "V",
+     .fallback = "NaN",
+     .help = "value of bins without pixels"},
+    {.heading = "Corrections"},
+    {.name = "mask",
+     .type = OPT_STRING,
+     FIELD(mask),
+     .argument = "FILE",
+     .help = "bad pixels (not 0), added to the detector's and the file's"},
+    {.name = "mask-only",
+     .type = OPT_STRING,
+     FIELD(mask_only),
+     .argument = "FILE",
+     .help = "bad pixels (not 0), instead of those"},
+    {.name = "dark", .type = OPT_STRING, FIELD(dark), .argument = "FILE", .help = "dark image, subtracted, counts"},
+    {.name = "flat", .type = OPT_STRING, FIELD(flat), .argument = "FILE", .help = "flat field, relative response"},
+    {.name = "absorption",
+     .type = OPT_STRING,
+     FIELD(absorption),
+     .argument = "FILE",
+     .help = "absorption correction, a factor of the normalisation"},
+    {.name = "polarization",
+     .type = OPT_PARSED,
+     FIELD(polarization),
+     SEEN(has_polarization),
+     .parse = parse_polarization,
+     .argument = "F[,DEG]",
+     .fallback = "off",
+     .help = "polarization factor from -1 to 1, and the plane's angle in degrees"},
+    {.name = "no-solid-angle", .type = OPT_FLAG, FIELD(no_solid_angle), .help = "leave out the solid-angle correction"},
+    {.name = "normalization",
+     .type = OPT_FLOAT,
+     FIELD(normalization),
+     SEEN(has_normalization),
+     .lo = 1e-300,
+     .hi = 1e300,
+     .argument = "F",
+     .fallback = "1",
+     .help = "factor of the normalisation"},
+    {.name = "monitor",
+     .type = OPT_STRING,
+     FIELD(monitor),
+     .argument = "DATASET",
+     .help = "one factor a frame, from the first file"},
+    {.name = "dummy",
+     .type = OPT_PARSED,
+     FIELD(dummy),
+     SEEN(has_dummy),
+     .parse = parse_number,
+     .argument = "V",
+     .fallback = "the detector's own",
+     .help = "pixels of this value are left out; a negative one goes as --dummy=-10"},
+    {.name = "delta-dummy",
+     .type = OPT_FLOAT,
+     FIELD(delta_dummy),
+     SEEN(has_delta_dummy),
+     .lo = 0,
+     .hi = 1e300,
+     .argument = "D",
+     .fallback = "0",
+     .help = "and those nearer to it than D"},
+    {.heading = "Run"},
+    {.name = "frames",
+     .type = OPT_PARSED,
+     FIELD(frames),
+     SEEN(has_frames),
+     .parse = parse_frames,
+     .argument = "A:B[:S]",
+     .fallback = "all",
+     .help = "frames from A up to, not including, B, by S"},
+    {.name = "batch",
+     .type = OPT_COUNT,
+     FIELD(batch),
+     .lo = 1,
+     .hi = 65536,
+     .argument = "N",
+     .fallback = "chosen",
+     .help = "frames a batch"},
+    {.name = "layout",
+     .type = OPT_PARSED,
+     FIELD(layout),
+     .parse = parse_layout,
+     .argument = "HOW",
+     .fallback = "auto",
+     .help = "auto"},
+    {.name = "on-error",
+     .type = OPT_PARSED,
+     FIELD(skip_bad),
+     .parse = parse_on_error,
+     .argument = "stop|skip",
+     .fallback = "stop",
+     .help = "skip: a frame that cannot be read or decoded becomes NaN with a message, exit code 3"},
+    {.name = "resume", .type = OPT_FLAG, FIELD(resume), .help = "go on with OUT.partial of an interrupted run"},
+    {.name = "config",
+     .type = OPT_STRING,
+     FIELD(config),
+     .argument = "PREVIOUS.h5",
+     .help = "geometry and options of a previous result; others override them"},
+    {.name = "plot",
+     .type = OPT_STRING,
+     FIELD(plot),
+     .argument = "OUT.png",
+     .help = "draw the result, too (.png, .svg, .pdf)"},
+    {0},
+};
+
+static const char *const integrate_later[] = {"clip", "quantile", "radial",    "average", "sum",
+                                              "roi",  "grid",     "processes", "follow",  NULL};
+
+static bool is_hdf5_name(const char *path)
+{
+    return tool_has_suffix(path, ".h5") || tool_has_suffix(path, ".hdf5") || tool_has_suffix(path, ".nxs");
+}
+
+static int check_output(const struct integrate_params *p)
+{
+    const struct common *common = &p->geometry.common;
+    if (!p->output && common->explain)
+        return AIRY_EXIT_OK;
+    if (!p->output)
+        return tool_usage(common, "no output: give -o OUT.h5, .xye, .xy, .chi or .dat");
+    if (!is_hdf5_name(p->output) && !ascii_name(p->output))
+        return tool_usage(common, "output '%s': expected a name that ends in .h5, .xye, .xy, .chi or .dat", p->output);
+    if (p->plot && !tool_has_suffix(p->plot, ".png") && !tool_has_suffix(p->plot, ".svg") &&
+        !tool_has_suffix(p->plot, ".pdf"))
+        return tool_usage(common, "--plot %s: expected a name that ends in .png, .svg or .pdf", p->plot);
+    if (p->plot && !common->force && tool_exists(p->plot))
+        return tool_fail(common, "--plot %s is there already; --force overwrites it", p->plot);
+    if (!common->explain && !common->force && is_hdf5_name(p->output) && tool_exists(p->output))
+        return tool_fail(common, "%s is there already; --force overwrites it", p->output);
+    return AIRY_EXIT_OK;
+}
+
+/* Frames a second on a few frames, nothing written; 0 when they cannot be read. */
+static double measure_rate(const struct integration *job)
+{
+    airy_run_params run = job->run;
+    airy_run_info info;
+    run.progress = NULL;
+    run.resume = false;
+    run.skip_bad = true;
+    const size_t some = 32 * run.step;
+    run.last = run.last - run.first > some ? run.first + some : run.last;
+    if (airy_integrate_stack(NULL, job->stack, job->integrator, &run, &info) != AIRY_OK || !(info.seconds > 0))
+        return 0;
+    return (double)info.frames / info.seconds;
+}
+
+static int explain(const struct integration *job)
+{
+    airy_integrator_info matrix;
+    airy_run_info plan;
+    airy_status status = airy_integrator_get_info(job->integrator, &matrix);
+    if (status == AIRY_OK)
+        status = airy_integrate_plan(&plan, job->stack, job->integrator, &job->run);
+    if (status != AIRY_OK)
+        return tool_failed(job->common, status);
+    const double rate = measure_rate(job);
+    if (job->common->json)
+        return tool_print_json(
+            job->common,
+            json_pack(
+                "{s:s, s:s, s:{s:I, s:I, s:I, s:I, s:[f,f]}, s:{s:I, s:I, s:I, s:I}, s:{s:I, s:I, s:I, s:I}, s:f}",
+                "device", airy_device_spec(job->device), "engine", matrix.engine, "matrix", "pixels",
+                (json_int_t)matrix.pixels, "valid_pixels", (json_int_t)matrix.valid_pixels, "entries",
+                (json_int_t)matrix.entries, "bins", (json_int_t)matrix.bins, "range", matrix.lower, matrix.upper,
+                "memory", "matrix_host_bytes", (json_int_t)matrix.host_bytes, "matrix_device_bytes",
+                (json_int_t)matrix.device_bytes, "slots_host_bytes", (json_int_t)plan.host_bytes, "slots_device_bytes",
+                (json_int_t)plan.device_bytes, "run", "frames", (json_int_t)job->frames, "batch",
+                (json_int_t)plan.batch, "slots", (json_int_t)plan.slots, "readers", (json_int_t)plan.readers,
+                "frames_per_second", rate));
+    char text[4][32];
+    printf("stack    %s: %zu frames of %zu x %zu %s, %s\n", job->info.dataset, job->info.frames, job->info.height,
+           job->info.width, airy_dtype_name(job->info.dtype), job->info.filters);
+    printf("engine   %s on %s\n", matrix.engine, airy_device_spec(job->device));
+    printf("matrix   %zu of %zu pixels, %zu entries, %zu bins from %.6g to %.6g %s, %s splitting\n",
+           matrix.valid_pixels, matrix.pixels, matrix.entries, matrix.bins, matrix.lower, matrix.upper,
+           airy_unit_name(job->params->unit), airy_split_name(job->params->split));
+    printf("memory   matrix %s on the host, %s on the device; slots %s and %s\n",
+           tool_bytes(text[0], (double)matrix.host_bytes), tool_bytes(text[1], (double)matrix.device_bytes),
+           tool_bytes(text[2], (double)plan.host_bytes), tool_bytes(text[3], (double)plan.device_bytes));
+    printf("run      %zu frames, %zu a batch, %zu slots, %zu readers\n", job->frames, plan.batch, plan.slots,
+           plan.readers);
+    if (rate > 0)
+        printf("rate     %.4g frames/s on the first frames: about %.3g s\n", rate, (double)job->frames / rate);
+    else
+        printf("rate     unknown: the first frames cannot be read (%s)\n", airy_last_error());
+    return AIRY_EXIT_OK;
+}
+
+/* The slots must fit the limit of --memory-limit on the host, too. */
+static int check_memory(const struct integration *job)
+{
+    airy_run_info plan;
+    const airy_status status = airy_integrate_plan(&plan, job->stack, job->integrator, &job->run);
+    if (status != AIRY_OK)
+        return tool_failed(job->common, status);
+    const uint64_t limit = job->common->memory_limit;
+    if (limit && plan.host_bytes > limit)
+        return tool_fail(
+            job->common,
+            "--memory-limit %llu bytes: %zu slots of %zu frames need %llu bytes of the host; lower --batch or raise "
+            "the limit",
+            (unsigned long long)limit, plan.slots, plan.batch, (unsigned long long)plan.host_bytes);
+    return AIRY_EXIT_OK;
+}
+
+static int report(const struct integration *job, const airy_run_info *info)
+{
+    const struct common *common = job->common;
+    const double frames = (double)info->frames, seconds = info->seconds > 0 ? info->seconds : 1e-9;
+    const double stored = (double)info->stored_bytes, decoded = (double)info->decoded_bytes;
+    char text[2][32];
+    if (common->json)
+        return tool_print_json(
+            common, json_pack("{s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:I, s:f}", "output", job->params->output,
+                              "device", airy_device_spec(job->device), "frames", (json_int_t)info->frames, "bad",
+                              (json_int_t)info->bad, "resumed", (json_int_t)info->resumed, "seconds", info->seconds,
+                              "frames_per_second", frames / seconds, "gigabytes_per_second", decoded / seconds * 1e-9,
+                              "stored_bytes", (json_int_t)info->stored_bytes, "decoded_bytes",
+                              (json_int_t)info->decoded_bytes, "ratio", stored > 0 ? decoded / stored : 0.0));
+    tool_say(common, "%s: %zu frames in %.3g s, %.4g frames/s, %s/s decoded, %s read (%.2fx)%s", job->params->output,
+             info->frames, info->seconds, frames / seconds, tool_bytes(text[0], decoded / seconds),
+             tool_bytes(text[1], stored), stored > 0 ? decoded / stored : 0.0,
+             info->resumed ? ", the rest was done before" : "");
+    return AIRY_EXIT_OK;
+}
+
+/* All frames into one NeXus file. */
+static int run_hdf5(struct integration *job, airy_run_info *info)
+{
+    const struct common *common = job->common;
+    struct progress progress;
+    int code = check_memory(job);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    progress_begin(&progress, common, "frames");
+    job->run.progress = progress_step;
+    job->run.user = &progress;
+    const airy_status status = airy_integrate_stack(job->params->output, job->stack, job->integrator, &job->run, info);
+    progress_end(&progress);
+    if (status == AIRY_ERR_STOPPED)
+        return tool_fail(common, "stopped after %zu of %zu frames; the same command with --resume continues %s.partial",
+                         info->frames + info->resumed, job->frames, job->params->output);
+    if (status == AIRY_ERR_CORRUPT)
+        return tool_fail(common, "%s; --on-error skip goes on without such frames", airy_last_error());
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    if (info->bad)
+        tool_say(common, "%zu of %zu frames failed, the first: %s", info->bad, info->frames + info->resumed,
+                 info->first_error);
+    return AIRY_EXIT_OK;
+}
+
+static int run_job(struct integration *job)
+{
+    const struct integrate_params *p = job->params;
+    const struct common *common = job->common;
+    airy_run_info info = {0};
+    if (p->plot && ascii_name(p->output) && job->frames > 1)
+        return tool_usage(common, "--plot draws one result, not %zu text files; write .h5", job->frames);
+    tool_catch_interrupts();
+    tool_say_device(common, job->device, false);
+    int code;
+    if (is_hdf5_name(p->output)) {
+        code = run_hdf5(job, &info);
+    } else {
+        size_t written = 0;
+        const double start = tool_now();
+        code = ascii_run(job, &written, &info.bad);
+        info.frames = written + info.bad;
+        info.seconds = tool_now() - start;
+        info.decoded_bytes = info.frames * job->info.height * job->info.width * airy_dtype_size(job->info.dtype);
+        info.stored_bytes = job->info.stored_bytes / job->info.frames * info.frames;
+    }
+    const int profiled = tool_profile(common, job->device);
+    if (code == AIRY_EXIT_OK)
+        code = report(job, &info);
+    if (code == AIRY_EXIT_OK)
+        tool_say_device(common, job->device, true);
+    if (code == AIRY_EXIT_OK && p->plot)
+        code = plot_result(common, p->output, p->plot);
+    if (code == AIRY_EXIT_OK && info.bad)
+        code = AIRY_EXIT_PARTLY;
+    return code != AIRY_EXIT_OK ? code : profiled;
+}
+
+static int run_with(const struct integrate_params *p, const airy_geometry *replayed)
+{
+    struct integration job;
+    int code = check_output(p);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    code = integration_open(&job, p, replayed);
+    if (code == AIRY_EXIT_OK)
+        code = p->geometry.common.explain ? explain(&job) : run_job(&job);
+    integration_close(&job);
+    return code;
+}
+
+/* Parse again with the previous result's options in front of those given now. */
+static int run_replayed(const struct integrate_params *p)
+{
+    const struct common *common = &p->geometry.common;
+    struct opt_list words = {0};
+    airy_geometry geometry;
+    int code = configuration_read(common, p->config, &words, &geometry);
+    const size_t old = words.count;
+    for (int i = 0; code == AIRY_EXIT_OK && i < common->argc; i++)
+        if (!opt_list_add(&words, common->argv[i]))
+            code = tool_fail(common, "out of memory");
+    struct integrate_params *again = calloc(1, sizeof(*again));
+    if (code == AIRY_EXIT_OK && !again)
+        code = tool_fail(common, "out of memory");
+    if (code == AIRY_EXIT_OK) {
+        code = opt_parse(common->command, again, (int)words.count, (char **)words.items);
+        if (code == AIRY_EXIT_OK)
+            code = run_with(again, &geometry);
+        opt_free(common->command, again);
+    }
+    free(again);
+    for (size_t i = 0; i < old; i++)
+        free((char *)words.items[i]);
+    free(words.items);
+    return code;
+}
+
+static int run_integrate(void *user)
+{
+    const struct integrate_params *p = user;
+    return p->config ? run_replayed(p) : run_with(p, NULL);
+}
+
+const struct command cmd_integrate = {
+    .name = "integrate",
+    .usage = "STACK... [--poni FILE] -o OUT.h5|.xye|.xy|.chi|.dat [options]",
+    .summary = "azimuthal integration: a stack of frames to radial patterns",
+    .details =
+        "STACK is HDF5, FILE or FILE::DATASET, one or several; the usual places of data, pixel mask and geometry are "
+        "found by themselves. Without --poni and inline values the geometry is the file's own; inline values override "
+        "what a PONI or the file says. Eiger and Pilatus detectors leave out their dummy values unless --dummy is "
+        "given. OUT.h5 appears when complete; Ctrl-C leaves OUT.h5.partial, which --resume continues.",
+    .examples = "  airy integrate series_master.h5 -o patterns.h5\n"
+                "  airy integrate series_master.h5 --poni lab6.poni --bins 2000 --error-model poisson -o patterns.h5 "
+                "--plot patterns.png\n"
+                "  airy integrate frame.h5 --detector eiger_4M --dist 0.3 --poni1 0.08 --poni2 0.08 --energy 12.4 \\\n"
+                "      --unit 2th_deg --error-model poisson -o frame.xye\n",
+    .tables = {geometry_options, integrate_options},
+    .later = integrate_later,
+    .params_size = sizeof(struct integrate_params),
+    .min_inputs = 1,
+    .max_inputs = 100000,
+    .run = run_integrate,
+};

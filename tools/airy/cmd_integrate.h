@@ -1,0 +1,57 @@
+/* Parts of `airy integrate` that have files of their own. */
+#ifndef AIRY_TOOLS_CMD_INTEGRATE_H
+#define AIRY_TOOLS_CMD_INTEGRATE_H
+
+#include "geometry_opt.h"
+
+struct integrate_params {
+    struct geometry_params geometry;
+    const char *output, *plot, *config, *mask, *mask_only, *dark, *flat, *absorption, *variance, *monitor;
+    size_t bins, batch, frames[3]; /* first, last (0: end), step */
+    airy_unit unit;
+    airy_split split;
+    airy_method method;
+    airy_error_model error_model;
+    double radial_range[2], azimuth_range[2], polarization[2], normalization, dummy, delta_dummy, empty;
+    bool has_frames, has_radial_range, has_azimuth_range, has_polarization, has_normalization, has_dummy,
+        has_delta_dummy, has_empty;
+    bool no_solid_angle, unweighted, chi_zero, skip_bad, resume;
+    int layout;
+};
+
+/* Everything an integration needs, opened in this order and closed in reverse. */
+struct integration {
+    const struct integrate_params *params;
+    const struct common *common;
+    airy_stack *stack;
+    airy_stack_info info;
+    airy_stack_meta meta;
+    airy_geometry geometry;
+    airy_integrator_params integrator_params;
+    uint8_t *mask;
+    float *dark, *flat, *absorption, *variance;
+    double *monitor;
+    airy_device *device;
+    airy_integrator *integrator;
+    airy_run_params run;
+    size_t frames; /* that run covers */
+    char *configuration;
+    bool replayed; /* the geometry comes from --config */
+};
+
+/* Open stack, geometry, masks, corrections, device and integrator. Exit code; integration_close in any case. */
+int integration_open(struct integration *job, const struct integrate_params *params, const airy_geometry *replayed);
+void integration_close(struct integration *job);
+
+/* The JSON that goes into the result: enough to redo it. NULL when memory is short. */
+char *configuration_text(const struct integration *job);
+/*
+ * Read the options of a previous result: words "--name=value" (each malloc'ed, in a malloc'ed list) and its geometry. Exit code.
+ */
+int configuration_read(const struct common *common, const char *path, struct opt_list *words, airy_geometry *geometry);
+
+/* One text file a frame: .xye .xy .chi .dat. Exit code. *written and *bad count frames. */
+int ascii_run(struct integration *job, size_t *written, size_t *bad);
+bool ascii_name(const char *path);
+
+#endif

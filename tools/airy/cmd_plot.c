@@ -1,0 +1,422 @@
+/* airy plot: patterns as lines with error bands, as a waterfall, as a map. */
+#include "cmd_plot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gnuplot.h"
+#include "patterns.h"
+
+enum plot_kind { PLOT_AUTO, PLOT_LINES, PLOT_WATERFALL, PLOT_MAP, PLOT_BOTH };
+enum plot_scale { SCALE_AUTO, SCALE_LOG, SCALE_LINEAR };
+
+struct plot_params {
+    struct common common;
+    const char *output, *title;
+    enum plot_kind kind;
+    enum plot_scale scale;
+    size_t frame;
+    bool has_frame;
+    double x_range[2], y_range[2];
+    bool has_x_range, has_y_range;
+};
+
+static const char *parse_kind(void *field, const char *text)
+{
+    static const char *const names[] = {"auto", "lines", "waterfall", "map", "both"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(text, names[i]) == 0) {
+            *(enum plot_kind *)field = (enum plot_kind)i;
+            return NULL;
+        }
+    return "expected auto, lines, waterfall, map or both";
+}
+
+static const char *parse_scale(void *field, const char *text)
+{
+    static const char *const names[] = {"auto", "log", "linear"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(text, names[i]) == 0) {
+            *(enum plot_scale *)field = (enum plot_scale)i;
+            return NULL;
+        }
+    return "expected auto, log or linear";
+}
+
+#define FIELD(member) .offset = offsetof(struct plot_params, member)
+#define SEEN(member)  .seen = offsetof(struct plot_params, member)
+
+static const struct opt plot_options[] = {
+    {.heading = "Picture"},
+    {.name = "output",
+     .letter = 'o',
+     .type = OPT_STRING,
+     FIELD(output),
+     .argument = "OUT",
+     .help = "picture: .png, .svg or .pdf"},
+    {.name = "kind",
+     .type = OPT_PARSED,
+     FIELD(kind),
+     .parse = parse_kind,
+     .argument = "KIND",
+     .fallback = "auto",
+     .help = "lines, waterfall (lines set off), map (frame against radius) or both (lines above a map); auto: lines up "
+             "to 6 frames, "
+             "else both"},
+    {.name = "frame",
+     .type = OPT_COUNT,
+     FIELD(frame),
+     SEEN(has_frame),
+     .lo = 0,
+     .hi = 1e15,
+     .argument = "N",
+     .fallback = "all",
+     .help = "one row of the result"},
+    {.name = "scale",
+     .type = OPT_PARSED,
+     FIELD(scale),
+     .parse = parse_scale,
+     .argument = "SCALE",
+     .fallback = "auto",
+     .help = "log, linear, or auto: log where all is positive over a factor of 30 or more"},
+    {.name = "x-range",
+     .type = OPT_PAIR,
+     FIELD(x_range),
+     SEEN(has_x_range),
+     .argument = "A,B",
+     .help = "radial range shown, in the unit of the file"},
+    {.name = "y-range",
+     .type = OPT_PAIR,
+     FIELD(y_range),
+     SEEN(has_y_range),
+     .argument = "A,B",
+     .help = "intensity range shown"},
+    {.name = "title", .type = OPT_STRING, FIELD(title), .argument = "TEXT", .help = "text above the picture"},
+    {0},
+};
+
+enum { MAX_LINES = 6, MAX_ROWS = 600, MAX_COLUMNS = 1200 };
+
+struct drawing {
+    const struct plot_params *params;
+    const struct patterns *patterns;
+    struct gnuplot gnuplot;
+    FILE *s;
+    size_t rows[MAX_LINES]; /* frames drawn as lines */
+    size_t lines;
+    double least, most; /* of all values: smallest positive, largest */
+    bool log;
+    bool beside; /* the key stands beside the lines */
+};
+
+static void write_number(FILE *s, double v)
+{
+    if (isfinite(v))
+        fprintf(s, " %.7g", v);
+    else
+        fputs(" NaN", s);
+}
+
+/* Unit labels as typeset text: "q (1/nm)" becomes q (nm^-1) with q slanted. */
+static void write_label(FILE *s, const char *axis, const char *label)
+{
+    static const struct {
+        const char *from, *to;
+    } known[] = {
+        {"q (1/nm)", "{/:Italic q} (nm^{-1})"},
+        {"q (1/\xc3\x85)", "{/:Italic q} (\xc3\x85^{-1})"},
+        {"2\xce\xb8 (deg)", "2{/:Italic \xce\xb8} (°)"},
+        {"2\xce\xb8 (rad)", "2{/:Italic \xce\xb8} (rad)"},
+        {"r (mm)", "{/:Italic r} (mm)"},
+        {"r (m)", "{/:Italic r} (m)"},
+    };
+    const char *text = NULL;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strcmp(label, known[i].from) == 0)
+            text = known[i].to;
+    fprintf(s, "set %s ", axis);
+    gnuplot_quote(s, text ? text : label);
+    fputs(text ? "\n" : " noenhanced\n", s);
+}
+
+static void find_extremes(struct drawing *d)
+{
+    const struct patterns *p = d->patterns;
+    bool below = false;
+    d->least = (double)INFINITY;
+    d->most = -(double)INFINITY;
+    for (size_t i = 0; i < p->frames * p->bins; i++) {
+        const double v = p->values[i];
+        if (!isfinite(v))
+            continue;
+        below |= v <= 0;
+        d->least = v > 0 ? fmin(d->least, v) : d->least;
+        d->most = fmax(d->most, v);
+    }
+    const enum plot_scale scale = d->params->scale;
+    d->log = d->most > 0 && (scale == SCALE_LOG || (scale == SCALE_AUTO && !below && d->most >= 30 * d->least));
+}
+
+/* Data of the lines: one block a frame, columns radius, value, error. */
+static void write_lines(struct drawing *d)
+{
+    const struct patterns *p = d->patterns;
+    fputs("$lines << EOD\n", d->s);
+    for (size_t k = 0; k < d->lines; k++) {
+        const size_t row = d->rows[k] * p->bins;
+        for (size_t i = 0; i < p->bins; i++) {
+            write_number(d->s, p->radial[i]);
+            write_number(d->s, p->values[row + i]);
+            write_number(d->s, p->errors ? p->errors[row + i] : 0);
+            fputc('\n', d->s);
+        }
+        fputs("\n\n", d->s);
+    }
+    fputs("EOD\n", d->s);
+}
+
+static void line_color(const struct drawing *d, size_t k, char color[8])
+{
+    uint8_t rgb[3];
+    /* one line: a plain blue; several: along viridis without its pale end */
+    const double at = d->lines > 1 ? 0.9 * (double)k / (double)(d->lines - 1) : 0.25;
+    colormap_color(colormap_find("viridis"), at, rgb);
+    snprintf(color, 8, "#%02x%02x%02x", rgb[0], rgb[1], rgb[2]);
+}
+
+static void set_x_range(const struct drawing *d)
+{
+    const struct patterns *p = d->patterns;
+    const double *x = d->params->x_range;
+    const double half = p->bins > 1 ? 0.5 * (p->radial[p->bins - 1] - p->radial[0]) / (double)(p->bins - 1) : 0.5;
+    if (d->params->has_x_range)
+        fprintf(d->s, "set xrange [%.9g:%.9g]\n", x[0], x[1]);
+    else
+        fprintf(d->s, "set xrange [%.9g:%.9g]\n", p->radial[0] - half, p->radial[p->bins - 1] + half);
+}
+
+/* All of the drawn lines, their bands apart, with a little air. */
+static void set_y_range(const struct drawing *d, bool log, double step)
+{
+    const struct patterns *p = d->patterns;
+    double lo = (double)INFINITY, hi = -(double)INFINITY;
+    for (size_t k = 0; k < d->lines; k++)
+        for (size_t i = 0; i < p->bins; i++) {
+            const double v = p->values[d->rows[k] * p->bins + i];
+            const double *x = d->params->x_range;
+            if (!isfinite(v) || (log && v <= 0) ||
+                (d->params->has_x_range && (p->radial[i] < x[0] || p->radial[i] > x[1])))
+                continue;
+            lo = fmin(lo, v + step * (double)k);
+            hi = fmax(hi, v + step * (double)k);
+        }
+    if (!(hi >= lo))
+        fputs("set yrange [*:*]\n", d->s);
+    else if (log)
+        fprintf(d->s, "set yrange [%.9g:%.9g]\n", lo / 1.4, hi * 1.4);
+    else
+        fprintf(d->s, "set yrange [%.9g:%.9g]\n",
+                lo < 0 || lo > 0.5 * hi ? lo - 0.05 * (hi - lo + fabs(hi) * 1e-6) : 0.0,
+                hi + 0.08 * (hi - lo + fabs(hi) * 1e-6));
+}
+
+static void draw_lines(struct drawing *d, bool waterfall)
+{
+    const struct plot_params *params = d->params;
+    FILE *s = d->s;
+    set_x_range(d);
+    write_label(s, "xlabel", d->patterns->label);
+    fprintf(s, "set ylabel 'Intensity (counts/pixel)%s'\n", waterfall ? ", lines set off" : "");
+    const bool log = d->log && !waterfall;
+    const double step = waterfall ? 0.12 * (d->most - fmin(d->least, 0)) : 0;
+    fputs(log ? "set logscale y\nset format y '10^{%L}'\n" : "unset logscale y\nset format y '%g'\n", s);
+    if (log && d->most < 1000 * d->least)
+        fputs("set format y '%g'\n", s);
+    if (params->has_y_range)
+        fprintf(s, "set yrange [%.9g:%.9g]\n", params->y_range[0], params->y_range[1]);
+    else
+        set_y_range(d, log, step);
+    fputs("set tics in\nset grid xtics ytics lw 0.5 lc '#dddddd'\n", s);
+    fprintf(s, "set key %s spacing 1.1 noenhanced %s\n",
+            d->beside                 ? "at graph 1.015, graph 1.0 left top Left reverse samplen 1.2"
+            : d->patterns->frames > 1 ? "outside right top Left reverse samplen 1.2"
+                                      : "top right samplen 1.5",
+            d->patterns->frames > 1 ? "title 'Frame'" : "notitle");
+    fputs("plot ", s);
+    for (size_t k = 0; k < d->lines; k++) {
+        char color[8], title[64];
+        line_color(d, k, color);
+        const double shift = step * (double)k;
+        if (d->patterns->errors)
+            fprintf(s,
+                    "%s$lines index %zu using 1:($2-$3+%.9g):($2+$3+%.9g) with filledcurves fc '%s' fs transparent "
+                    "solid 0.3 noborder notitle",
+                    k ? ", " : "", k, shift, shift, color);
+        if (d->patterns->frames > 1)
+            snprintf(title, sizeof(title), "title '%zu'", d->rows[k]);
+        else
+            snprintf(title, sizeof(title), d->patterns->errors ? "title 'intensity ± standard error'" : "notitle");
+        fprintf(s, "%s$lines index %zu using 1:($2+%.9g) with lines lw 1.3 lc '%s' %s",
+                k || d->patterns->errors ? ", " : "", k, shift, color, title);
+    }
+    fputs("\n", s);
+}
+
+/* Mean of a block of frames and bins, so that the picture stays small. */
+static double block_mean(const struct patterns *p, size_t y0, size_t y1, size_t x0, size_t x1)
+{
+    double sum = 0;
+    size_t n = 0;
+    for (size_t y = y0; y < y1; y++)
+        for (size_t x = x0; x < x1; x++) {
+            const double v = p->values[y * p->bins + x];
+            sum += isfinite(v) ? v : 0;
+            n += isfinite(v);
+        }
+    return n ? sum / (double)n : (double)NAN;
+}
+
+static void write_map(struct drawing *d, size_t rows, size_t columns)
+{
+    const struct patterns *p = d->patterns;
+    fputs("$map << EOD\n", d->s);
+    for (size_t y = 0; y < rows; y++) {
+        for (size_t x = 0; x < columns; x++)
+            write_number(d->s, block_mean(p, y * p->frames / rows, (y + 1) * p->frames / rows, x * p->bins / columns,
+                                          (x + 1) * p->bins / columns));
+        fputc('\n', d->s);
+    }
+    fputs("EOD\n", d->s);
+}
+
+static void draw_map(struct drawing *d)
+{
+    const struct patterns *p = d->patterns;
+    const size_t rows = p->frames < MAX_ROWS ? p->frames : MAX_ROWS,
+                 columns = p->bins < MAX_COLUMNS ? p->bins : MAX_COLUMNS;
+    FILE *s = d->s;
+    write_map(d, rows, columns);
+    gnuplot_palette(&d->gnuplot, colormap_find("viridis"));
+    set_x_range(d);
+    write_label(s, "xlabel", p->label);
+    fprintf(s,
+            "set ylabel 'Frame'\nunset logscale y\nset format y '%%g'\nset yrange [-0.5:%.9g]\nunset grid\nunset "
+            "key\nset tics out\n",
+            (double)p->frames - 0.5);
+    fputs("set cblabel 'Intensity (counts/pixel)'\nset colorbox\n", s);
+    fputs(d->log ? "set logscale cb\n" : "unset logscale cb\n", s);
+    if (d->params->has_y_range)
+        fprintf(s, "set cbrange [%.9g:%.9g]\n", d->params->y_range[0], d->params->y_range[1]);
+    const double first = p->radial[0], span = p->radial[p->bins - 1] - first;
+    const double dx = columns > 1 ? span / (double)(columns - 1) : 1, dy = (double)p->frames / (double)rows;
+    fprintf(s, "plot $map matrix using (%.12g+$1*%.12g):(($2+0.5)*%.12g-0.5):3 with image\n", first, dx, dy);
+}
+
+static void choose_rows(struct drawing *d)
+{
+    const size_t frames = d->patterns->frames;
+    d->lines = frames < MAX_LINES ? frames : MAX_LINES;
+    for (size_t k = 0; k < d->lines; k++)
+        d->rows[k] = d->lines > 1 ? k * (frames - 1) / (d->lines - 1) : 0;
+}
+
+static int draw(const struct plot_params *params, const struct patterns *patterns)
+{
+    struct drawing d = {.params = params, .patterns = patterns};
+    enum plot_kind kind = params->kind;
+    if (kind == PLOT_AUTO)
+        kind = patterns->frames > MAX_LINES ? PLOT_BOTH : PLOT_LINES;
+    const int code = gnuplot_begin(&d.gnuplot, &params->common, params->output, kind == PLOT_BOTH ? 1.0 : 0.62);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    d.s = d.gnuplot.script;
+    d.beside = kind == PLOT_BOTH;
+    choose_rows(&d);
+    find_extremes(&d);
+    if (kind != PLOT_MAP)
+        write_lines(&d);
+    if (params->title) {
+        fputs(kind == PLOT_BOTH ? "" : "set title ", d.s);
+        if (kind != PLOT_BOTH)
+            gnuplot_quote(d.s, params->title);
+        fputs(kind == PLOT_BOTH ? "" : " noenhanced\n", d.s);
+    }
+    if (kind == PLOT_BOTH) {
+        fputs("set multiplot layout 2,1 margins 0.11,0.86,0.09,0.95 spacing 0,0.13", d.s);
+        if (params->title) {
+            fputs(" title ", d.s);
+            gnuplot_quote(d.s, params->title);
+            fputs(" noenhanced", d.s);
+        }
+        fputs("\n", d.s);
+    }
+    if (kind != PLOT_MAP)
+        draw_lines(&d, kind == PLOT_WATERFALL);
+    if (kind == PLOT_MAP || kind == PLOT_BOTH)
+        draw_map(&d);
+    if (kind == PLOT_BOTH)
+        fputs("unset multiplot\n", d.s);
+    return gnuplot_end(&d.gnuplot);
+}
+
+/* Keep one row only. */
+static int select_frame(const struct plot_params *params, struct patterns *p)
+{
+    if (!params->has_frame)
+        return AIRY_EXIT_OK;
+    if (params->frame >= p->frames)
+        return tool_fail(&params->common, "--frame %zu: the result has %zu frames, numbered from 0", params->frame,
+                         p->frames);
+    memmove(p->values, p->values + params->frame * p->bins, p->bins * sizeof(double));
+    if (p->errors)
+        memmove(p->errors, p->errors + params->frame * p->bins, p->bins * sizeof(double));
+    p->frames = 1;
+    return AIRY_EXIT_OK;
+}
+
+static int plot(const struct plot_params *params, const char *result)
+{
+    struct patterns patterns;
+    int code = patterns_load(&patterns, &params->common, result);
+    if (code == AIRY_EXIT_OK)
+        code = select_frame(params, &patterns);
+    if (code == AIRY_EXIT_OK)
+        code = draw(params, &patterns);
+    patterns_free(&patterns);
+    return code;
+}
+
+int plot_result(const struct common *common, const char *result, const char *output)
+{
+    const struct plot_params params = {.common = *common, .output = output};
+    return plot(&params, result);
+}
+
+static int run_plot(void *user)
+{
+    const struct plot_params *params = user;
+    if (!params->output)
+        return tool_usage(&params->common, "no output: give -o OUT.png, .svg or .pdf");
+    const int code = plot(params, params->common.inputs.items[0]);
+    if (code == AIRY_EXIT_OK && params->common.json)
+        return tool_print_json(&params->common, json_pack("{s:s}", "output", params->output));
+    if (code == AIRY_EXIT_OK)
+        tool_say(&params->common, "%s written", params->output);
+    return code;
+}
+
+const struct command cmd_plot = {
+    .name = "plot",
+    .usage = "RESULT -o OUT.png|.svg|.pdf [options]",
+    .summary = "draw patterns: lines with error band, waterfall, map of frames",
+    .details = "RESULT is a file of 'airy integrate': HDF5, or columns of text. Needs the program gnuplot.",
+    .examples = "  airy plot patterns.h5 -o patterns.png\n"
+                "  airy plot patterns.h5 -o first.pdf --frame 0 --scale log\n"
+                "  airy plot sample.xye -o sample.svg --x-range 5,30\n",
+    .tables = {plot_options},
+    .params_size = sizeof(struct plot_params),
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .run = run_plot,
+};

@@ -1,0 +1,419 @@
+/* airy view: an image as a PNG file. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "colormap.h"
+#include "image_util.h"
+
+struct view_params {
+    struct common common;
+    const char *output;
+    size_t frame, crop[4]; /* y0, y1, x0, x1 */
+    double limits[2];
+    int flip; /* 0, 'x', 'y' */
+    const struct colormap *colormap;
+    const char *mask;
+    bool has_frame, has_crop, log, has_limits, colorbar;
+};
+
+static const char *parse_crop(void *field, const char *text)
+{
+    size_t *crop = field;
+    int used = 0;
+    if (strchr(text, '-') || sscanf(text, "%zu:%zu,%zu:%zu%n", &crop[0], &crop[1], &crop[2], &crop[3], &used) != 4 ||
+        text[used] || crop[0] >= crop[1] || crop[2] >= crop[3])
+        return "expected rows and columns as y0:y1,x0:x1 with y0 < y1 and x0 < x1";
+    return NULL;
+}
+
+static const char *parse_flip(void *field, const char *text)
+{
+    if (strcmp(text, "x") != 0 && strcmp(text, "y") != 0)
+        return "expected x or y";
+    *(int *)field = text[0];
+    return NULL;
+}
+
+static const char *parse_colormap(void *field, const char *text)
+{
+    const struct colormap *map = colormap_find(text);
+    if (!map)
+        return "expected viridis, magma, inferno, cividis, turbo or gray";
+    *(const struct colormap **)field = map;
+    return NULL;
+}
+
+#define FIELD(member) .offset = offsetof(struct view_params, member)
+
+static const struct opt view_options[] = {
+    {.heading = "Picture"},
+    {.name = "output", .letter = 'o', .type = OPT_STRING, FIELD(output), .argument = "OUT.png", .help = "the picture"},
+    {.name = "frame",
+     .type = OPT_COUNT,
+     FIELD(frame),
+     .lo = 0,
+     .hi = 1e15,
+     .argument = "N",
+     .fallback = "0",
+     .help = "frame of a stack"},
+    {.name = "crop",
+     .type = OPT_PARSED,
+     FIELD(crop),
+     .seen = offsetof(struct view_params, has_crop),
+     .parse = parse_crop,
+     .argument = "y0:y1,x0:x1",
+     .help = "part of the image, in pixels, ends excluded"},
+    {.name = "log", .type = OPT_FLAG, FIELD(log), .help = "logarithmic colours; values <= 0 take the lowest colour"},
+    {.name = "limits",
+     .type = OPT_PAIR,
+     FIELD(limits),
+     .seen = offsetof(struct view_params, has_limits),
+     .argument = "A,B",
+     .fallback = "1st and 99.5th percentile of the good pixels",
+     .help = "values of the lowest and highest colour"},
+    {.name = "flip",
+     .type = OPT_PARSED,
+     FIELD(flip),
+     .parse = parse_flip,
+     .argument = "x|y",
+     .help = "mirror left and right (x) or top and bottom (y)"},
+    {.name = "colormap",
+     .type = OPT_PARSED,
+     FIELD(colormap),
+     .parse = parse_colormap,
+     .argument = "NAME",
+     .fallback = "viridis",
+     .help = "viridis, magma, inferno, cividis, turbo or gray"},
+    {.name = "colorbar", .type = OPT_FLAG, FIELD(colorbar), .help = "draw the scale beside the image"},
+    {.name = "mask", .type = OPT_STRING, FIELD(mask), .argument = "FILE", .help = "more bad pixels (not 0 = bad)"},
+    {0},
+};
+
+/* What is drawn: one frame as doubles, bad pixels as NaN. */
+struct picture {
+    size_t height, width;
+    double *values;
+    double lo, hi; /* of the colours; logarithms with --log */
+};
+
+/* One frame of whatever the file is, into values; bad pixels of the file become NaN. */
+static int load_frame(const struct view_params *p, struct picture *picture)
+{
+    const struct common *common = &p->common;
+    const char *path = common->inputs.items[0];
+    airy_image image = {0};
+    airy_stack *stack = NULL;
+    airy_stack_info info;
+    airy_dtype dtype = AIRY_DTYPE_F32;
+    uint8_t *mask = NULL;
+    const bool plain = !strstr(path, "::") && (tool_has_suffix(path, ".npy") || tool_has_suffix(path, ".edf"));
+    const void *data = NULL;
+    void *owned = NULL;
+    airy_status status = plain ? airy_image_read(&image, path) : airy_stack_create(&stack, &path, 1);
+    int code = AIRY_EXIT_OK;
+    size_t frames = 1;
+    if (status == AIRY_OK && plain) {
+        if (image.ndim < 2) {
+            airy_image_free(&image);
+            return tool_fail(common, "%s: has %d dimension, expected 2 or more; 'airy plot' draws lines", path,
+                             image.ndim);
+        }
+        picture->height = image.shape[image.ndim - 2];
+        picture->width = image.shape[image.ndim - 1];
+        frames = tool_count(image.shape, image.ndim - 2);
+        dtype = image.dtype;
+        data = (const char *)image.data +
+               (p->frame < frames ? p->frame : 0) * picture->height * picture->width * airy_dtype_size(dtype);
+    } else if (status == AIRY_OK && (status = airy_stack_get_info(stack, &info)) == AIRY_OK) {
+        picture->height = info.height;
+        picture->width = info.width;
+        frames = info.frames;
+        dtype = info.dtype;
+        const size_t count = info.height * info.width, size = count * airy_dtype_size(dtype);
+        data = owned = malloc(size);
+        mask = calloc(count, 1);
+        airy_stack_meta meta;
+        if (!owned || !mask)
+            code = tool_fail(common, "out of memory for a frame of %zu bytes", size);
+        else if (p->frame < frames && (status = airy_stack_read(stack, p->frame, owned, size)) == AIRY_OK &&
+                 (status = airy_stack_get_meta(stack, &meta)) == AIRY_OK && meta.has_mask)
+            status = airy_stack_mask(stack, mask);
+    }
+    if (code == AIRY_EXIT_OK && status != AIRY_OK)
+        code = tool_failed(common, status);
+    if (code == AIRY_EXIT_OK && p->frame >= frames)
+        code = tool_fail(common, "--frame %zu: %s has %zu frames, numbered from 0", p->frame, path, frames);
+    if (code == AIRY_EXIT_OK) {
+        const size_t count = picture->height * picture->width;
+        /* Detectors write the largest value of an unsigned type into gaps, and -1 into those of a signed one. */
+        const double gap = airy_dtype_is_float(dtype)    ? (double)INFINITY
+                           : airy_dtype_is_signed(dtype) ? -1
+                                                         : image_limit(dtype);
+        const bool detector = !plain && airy_dtype_size(dtype) > 1;
+        picture->values = malloc(count * sizeof(double));
+        for (size_t i = 0; picture->values && i < count; i++) {
+            const double v = image_value(dtype, data, i);
+            picture->values[i] = (mask && mask[i]) || (detector && v == gap) ? (double)NAN : v;
+        }
+        if (!picture->values)
+            code = tool_fail(common, "out of memory for %zu pixels", count);
+    }
+    free(owned);
+    free(mask);
+    airy_image_free(&image);
+    airy_stack_destroy(&stack);
+    return code;
+}
+
+static int apply_mask(const struct view_params *p, struct picture *picture)
+{
+    uint8_t *mask = NULL;
+    if (!p->mask)
+        return AIRY_EXIT_OK;
+    const int code = image_load_mask(&p->common, "mask", p->mask, picture->height, picture->width, &mask);
+    for (size_t i = 0; code == AIRY_EXIT_OK && i < picture->height * picture->width; i++)
+        if (mask[i])
+            picture->values[i] = (double)NAN;
+    free(mask);
+    return code;
+}
+
+static int crop(const struct view_params *p, struct picture *picture)
+{
+    if (!p->has_crop)
+        return AIRY_EXIT_OK;
+    const size_t *c = p->crop;
+    if (c[1] > picture->height || c[3] > picture->width)
+        return tool_fail(&p->common, "--crop %zu:%zu,%zu:%zu: the image has %zu rows and %zu columns", c[0], c[1], c[2],
+                         c[3], picture->height, picture->width);
+    const size_t height = c[1] - c[0], width = c[3] - c[2];
+    for (size_t y = 0; y < height; y++)
+        memmove(picture->values + y * width, picture->values + (c[0] + y) * picture->width + c[2],
+                width * sizeof(double));
+    picture->height = height;
+    picture->width = width;
+    return AIRY_EXIT_OK;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Limits by percentiles of at most a million evenly spread good pixels (positive ones for a logarithmic scale). */
+static int find_limits(const struct view_params *p, struct picture *picture)
+{
+    const size_t count = picture->height * picture->width, step = count / 1000000 + 1;
+    if (p->has_limits) {
+        if (!(p->limits[0] < p->limits[1]) || (p->log && !(p->limits[0] > 0)))
+            return tool_usage(&p->common, "--limits %g,%g: expected A < B%s", p->limits[0], p->limits[1],
+                              p->log ? " and A > 0 with --log" : "");
+        picture->lo = p->limits[0];
+        picture->hi = p->limits[1];
+    } else {
+        double *sorted = malloc((count / step + 1) * sizeof(double));
+        size_t n = 0;
+        if (!sorted)
+            return tool_fail(&p->common, "out of memory for %zu values", count / step + 1);
+        for (size_t i = 0; i < count; i += step)
+            if (isfinite(picture->values[i]) && (!p->log || picture->values[i] > 0))
+                sorted[n++] = picture->values[i];
+        qsort(sorted, n, sizeof(double), compare);
+        picture->lo = n ? sorted[(size_t)(0.01 * (double)(n - 1))] : 0;
+        picture->hi = n ? sorted[(size_t)(0.995 * (double)(n - 1))] : 1;
+        free(sorted);
+        if (!n)
+            tool_say(&p->common, "no good pixel%s: the picture shows only masked ones", p->log ? " above 0" : "");
+        if (!n && p->log)
+            picture->lo = 0.1;
+        if (!(picture->hi > picture->lo))
+            picture->hi = picture->lo + (picture->lo != 0 ? fabs(picture->lo) : 1);
+    }
+    if (p->log) {
+        picture->lo = log10(picture->lo);
+        picture->hi = log10(picture->hi);
+    }
+    return AIRY_EXIT_OK;
+}
+
+/* Digits for the scale, 5 x 7 points, one row a byte, the highest of five bits left. */
+static const char glyph_names[] = "0123456789.-+e";
+static const uint8_t glyphs[][7] = {
+    {14, 17, 19, 21, 25, 17, 14}, {4, 12, 4, 4, 4, 4, 14},    {14, 17, 1, 6, 8, 16, 31},  {31, 2, 4, 2, 1, 17, 14},
+    {2, 6, 10, 18, 31, 2, 2},     {31, 16, 30, 1, 1, 17, 14}, {6, 8, 16, 30, 17, 17, 14}, {31, 1, 2, 4, 8, 8, 8},
+    {14, 17, 17, 14, 17, 17, 14}, {14, 17, 17, 15, 1, 2, 12}, {0, 0, 0, 0, 0, 12, 12},    {0, 0, 0, 31, 0, 0, 0},
+    {0, 4, 4, 31, 4, 4, 0},       {0, 0, 14, 17, 31, 16, 14},
+};
+
+struct canvas {
+    uint8_t *rgb;
+    size_t height, width;
+};
+
+static void fill(struct canvas *canvas, size_t y0, size_t x0, size_t height, size_t width, const uint8_t rgb[3])
+{
+    for (size_t y = y0; y < y0 + height && y < canvas->height; y++)
+        for (size_t x = x0; x < x0 + width && x < canvas->width; x++)
+            memcpy(canvas->rgb + 3 * (y * canvas->width + x), rgb, 3);
+}
+
+static void draw_text(struct canvas *canvas, size_t y, size_t x, size_t size, const char *text)
+{
+    static const uint8_t black[3] = {0, 0, 0};
+    for (; *text; text++, x += 6 * size) {
+        const char *glyph = strchr(glyph_names, *text);
+        for (size_t row = 0; glyph && row < 7; row++)
+            for (size_t column = 0; column < 5; column++)
+                if (glyphs[glyph - glyph_names][row] >> (4 - column) & 1)
+                    fill(canvas, y + row * size, x + column * size, size, size, black);
+    }
+}
+
+/* Step of 1, 2 or 5 times a power of ten that gives at most about six ticks. */
+static double tick_step(double span)
+{
+    const double raw = span / 6, power = pow(10, floor(log10(raw))), part = raw / power;
+    return power * (part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10);
+}
+
+enum { BAR_GAP = 4, BAR_WIDTH = 6, TEXT_WIDTH = 48 }; /* in units of the text size */
+
+struct bar {
+    struct canvas *canvas;
+    const struct picture *picture;
+    bool log;
+    size_t x, top, height, width, size; /* of the coloured part; size: of the text */
+};
+
+/* A tick at a value, with its number or half as long without. */
+static void draw_tick(const struct bar *bar, double value, bool number)
+{
+    static const uint8_t black[3] = {0, 0, 0};
+    const struct picture *picture = bar->picture;
+    const double at = ((bar->log ? log10(value) : value) - picture->lo) / (picture->hi - picture->lo);
+    if (!(at >= -1e-9 && at <= 1 + 1e-9))
+        return;
+    char text[32];
+    const size_t size = bar->size, y = bar->top + (size_t)(fmax(1 - at, 0) * (double)(bar->height - 1) + 0.5);
+    fill(bar->canvas, y, bar->x + bar->width, (size + 1) / 2, number ? 2 * size : size, black);
+    snprintf(text, sizeof(text), "%.4g", value);
+    if (number)
+        draw_text(bar->canvas, y > 3 * size ? y - 3 * size : 0, bar->x + bar->width + 3 * size, size, text);
+}
+
+static void draw_ticks(const struct bar *bar)
+{
+    const double lo = bar->log ? pow(10, bar->picture->lo) : bar->picture->lo;
+    const double hi = bar->log ? pow(10, bar->picture->hi) : bar->picture->hi;
+    const double decades = bar->picture->hi - bar->picture->lo;
+    if (bar->log && decades > 0.5) {
+        const double every = fmax(1, floor(decades / 6));
+        for (double decade = floor(bar->picture->lo); decade <= bar->picture->hi; decade++)
+            for (int digit = 1; digit < (decades < 4 ? 10 : 2); digit++)
+                draw_tick(bar, digit * pow(10, decade),
+                          digit == 1 ? fmod(decade, every) == 0 : decades < 2 && (digit == 2 || digit == 5));
+        return;
+    }
+    const double step = tick_step(hi - lo);
+    for (double tick = ceil(lo / step) * step; tick <= hi + 1e-9 * step; tick += step)
+        draw_tick(bar, fabs(tick) < 1e-9 * step ? 0 : tick, true);
+}
+
+static void draw_bar(struct canvas *canvas, const struct view_params *p, const struct picture *picture, size_t size)
+{
+    struct bar bar = {.canvas = canvas,
+                      .picture = picture,
+                      .log = p->log,
+                      .x = picture->width + BAR_GAP * size,
+                      .top = 4 * size,
+                      .width = BAR_WIDTH * size,
+                      .size = size};
+    if (canvas->height < 4 * bar.top)
+        return;
+    bar.height = canvas->height - 2 * bar.top;
+    for (size_t y = 0; y < bar.height; y++) {
+        uint8_t rgb[3];
+        colormap_color(p->colormap, 1 - (double)y / (double)(bar.height - 1), rgb);
+        fill(canvas, bar.top + y, bar.x, 1, bar.width, rgb);
+    }
+    draw_ticks(&bar);
+}
+
+static int draw(const struct view_params *p, const struct picture *picture)
+{
+    const struct common *common = &p->common;
+    const size_t longer = picture->height > 400 ? picture->height : 400, size = longer / 400;
+    const size_t bar = p->colorbar ? (BAR_GAP + BAR_WIDTH + TEXT_WIDTH) * size : 0;
+    struct canvas canvas = {.height = picture->height, .width = picture->width + bar};
+    canvas.rgb = malloc(3 * canvas.height * canvas.width);
+    if (!canvas.rgb)
+        return tool_fail(common, "out of memory for a picture of %zu x %zu", canvas.height, canvas.width);
+    memset(canvas.rgb, 255, 3 * canvas.height * canvas.width);
+    for (size_t y = 0; y < picture->height; y++)
+        for (size_t x = 0; x < picture->width; x++) {
+            const size_t from_y = p->flip == 'y' ? picture->height - 1 - y : y,
+                         from_x = p->flip == 'x' ? picture->width - 1 - x : x;
+            double v = picture->values[from_y * picture->width + from_x];
+            uint8_t *rgb = canvas.rgb + 3 * (y * canvas.width + x);
+            if (isnan(v)) {
+                memcpy(rgb, p->colormap->bad, 3);
+                continue;
+            }
+            v = p->log ? (v > 0 ? log10(v) : picture->lo) : v;
+            colormap_color(p->colormap, (v - picture->lo) / (picture->hi - picture->lo), rgb);
+        }
+    if (p->colorbar)
+        draw_bar(&canvas, p, picture, size);
+    const airy_status status = airy_png_write(p->output, canvas.rgb, canvas.height, canvas.width, common->force);
+    free(canvas.rgb);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
+static int run_view(void *user)
+{
+    struct view_params *p = user;
+    if (!p->output)
+        return tool_usage(&p->common, "no output: give -o OUT.png");
+    if (!tool_has_suffix(p->output, ".png"))
+        return tool_usage(&p->common, "output '%s': expected a name that ends in .png", p->output);
+    if (!p->common.force && tool_exists(p->output))
+        return tool_fail(&p->common, "%s is there already; --force overwrites it", p->output);
+    p->colormap = p->colormap ? p->colormap : colormap_find("viridis");
+    struct picture picture = {0};
+    int code = load_frame(p, &picture);
+    if (code == AIRY_EXIT_OK)
+        code = apply_mask(p, &picture);
+    if (code == AIRY_EXIT_OK)
+        code = crop(p, &picture);
+    if (code == AIRY_EXIT_OK)
+        code = find_limits(p, &picture);
+    if (code == AIRY_EXIT_OK)
+        code = draw(p, &picture);
+    free(picture.values);
+    const double lo = p->log ? pow(10, picture.lo) : picture.lo, hi = p->log ? pow(10, picture.hi) : picture.hi;
+    if (code == AIRY_EXIT_OK && p->common.json)
+        return tool_print_json(&p->common, json_pack("{s:s, s:[I,I], s:[f,f], s:b}", "output", p->output, "shape",
+                                                     (json_int_t)picture.height, (json_int_t)picture.width, "limits",
+                                                     lo, hi, "log", p->log));
+    if (code == AIRY_EXIT_OK)
+        tool_say(&p->common, "%s: %zu x %zu pixels, colours from %.6g to %.6g%s", p->output, picture.height,
+                 picture.width, lo, hi, p->log ? ", logarithmic" : "");
+    return code;
+}
+
+const struct command cmd_view = {
+    .name = "view",
+    .usage = "IMAGE -o OUT.png [options]",
+    .summary = "draw an image or a frame of a stack as PNG",
+    .details = "Masked pixels (the file's mask, --mask, not finite, the values detectors write into gaps) have a "
+               "colour of their own.",
+    .examples = "  airy view series_master.h5 -o frame.png --log --colorbar\n"
+                "  airy view dark.npy -o dark.png --limits 0,20 --crop 0:512,0:512 --colormap gray\n",
+    .tables = {view_options},
+    .params_size = sizeof(struct view_params),
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .run = run_view,
+};

@@ -1,0 +1,125 @@
+/* What an integration was made with, as JSON: written into the result, read back by --config. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd_integrate.h"
+#include "sha256.h"
+
+enum { HASHED_WHOLE = 64 << 20 }; /* inputs beyond this many bytes are hashed by name, size and time */
+
+/* {path, sha256} of a file, or for a large one {path, bytes, modified, sha256_of_name_size_time}. */
+static json_t *file_json(const char *path)
+{
+    char name[4096], hex[65];
+    const char *dataset = strstr(path, "::");
+    struct stat status;
+    snprintf(name, sizeof(name), "%.*s", (int)(dataset ? (size_t)(dataset - path) : strlen(path)), path);
+    if (stat(name, &status) != 0)
+        return json_pack("{s:s}", "path", path);
+    if (status.st_size <= HASHED_WHOLE)
+        return sha256_file(name, hex) ? json_pack("{s:s, s:s}", "path", path, "sha256", hex)
+                                      : json_pack("{s:s}", "path", path);
+    char text[4200];
+    const int n =
+        snprintf(text, sizeof(text), "%s %lld %lld", name, (long long)status.st_size, (long long)status.st_mtime);
+    struct sha256 hash;
+    sha256_begin(&hash);
+    sha256_add(&hash, text, (size_t)n);
+    sha256_end(&hash, hex);
+    return json_pack("{s:s, s:I, s:I, s:s}", "path", path, "bytes", (json_int_t)status.st_size, "modified",
+                     (json_int_t)status.st_mtime, "sha256_of_name_size_time", hex);
+}
+
+static void set_file(json_t *files, const char *key, const char *path)
+{
+    if (path)
+        json_object_set_new(files, key, file_json(path));
+}
+
+/* Options that say how it ran, not what came out. */
+static bool replayed_option(const char *name)
+{
+    static const char *const not_kept[] = {"output", "plot", "config", "resume", "batch", "layout"};
+    for (size_t i = 0; i < sizeof(not_kept) / sizeof(not_kept[0]); i++)
+        if (strcmp(name, not_kept[i]) == 0)
+            return false;
+    for (const struct opt *opt = geometry_options; opt->name || opt->heading; opt++)
+        if (opt->name && strcmp(opt->name, name) == 0)
+            return false; /* the geometry is kept as numbers */
+    return true;
+}
+
+char *configuration_text(const struct integration *job)
+{
+    const struct integrate_params *p = job->params;
+    const struct opt_list *given = &job->common->given;
+    json_t *inputs = json_array(), *files = json_object(), *options = json_array();
+    for (size_t i = 0; i < job->common->inputs.count; i++)
+        json_array_append_new(inputs, file_json(job->common->inputs.items[i]));
+    set_file(files, "poni", p->geometry.poni);
+    set_file(files, "mask", p->mask);
+    set_file(files, "mask-only", p->mask_only);
+    set_file(files, "dark", p->dark);
+    set_file(files, "flat", p->flat);
+    set_file(files, "absorption", p->absorption);
+    set_file(files, "variance", p->variance);
+    for (size_t i = 0; i + 1 < given->count; i += 2)
+        if (replayed_option(given->items[i]))
+            json_array_append_new(options, given->items[i + 1]
+                                               ? json_sprintf("--%s=%s", given->items[i], given->items[i + 1])
+                                               : json_sprintf("--%s", given->items[i]));
+    json_t *json = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:b, s:i, s:s, s:s, s:s, s:s}", "program", "airy",
+                             "version", airy_version(), "command", "integrate", "inputs", inputs, "files", files,
+                             "geometry", geometry_json(&job->geometry), "options", options, "file_mask",
+                             job->meta.has_mask, "bins", (int)airy_integrator_bins(job->integrator), "unit",
+                             airy_unit_name(p->unit), "split", airy_split_name(p->split), "method",
+                             airy_method_name(p->method), "error_model",
+                             airy_error_model_name(job->integrator_params.error_model));
+    char *text = json ? tool_json_text(json) : NULL;
+    json_decref(json);
+    return text;
+}
+
+/* Files whose content changed since: said, not fatal. */
+static void say_changed(const struct common *common, const json_t *files)
+{
+    const char *key;
+    json_t *file;
+    json_object_foreach((json_t *)files, key, file)
+    {
+        char hex[65];
+        const char *path = json_string_value(json_object_get(file, "path")),
+                   *then = json_string_value(json_object_get(file, "sha256"));
+        if (path && then && strcmp(key, "poni") != 0 && sha256_file(path, hex) && strcmp(hex, then) != 0)
+            tool_say(common, "--config: %s file %s has changed since", key, path);
+    }
+}
+
+int configuration_read(const struct common *common, const char *path, struct opt_list *words, airy_geometry *geometry)
+{
+    char *text = NULL;
+    const airy_status status = airy_hdf5_text(&text, path, "/entry/integrate/configuration");
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    json_error_t error;
+    json_t *json = json_loads(text, 0, &error);
+    free(text);
+    const json_t *options = json_object_get(json, "options");
+    int code = AIRY_EXIT_OK;
+    if (!json_is_array(options) || !geometry_from_json(geometry, json_object_get(json, "geometry")))
+        code = tool_fail(
+            common, "--config %s: its configuration is not one of this program; give the options themselves", path);
+    for (size_t i = 0; code == AIRY_EXIT_OK && i < json_array_size(options); i++) {
+        const char *word = json_string_value(json_array_get(options, i));
+        char *copy = word && strncmp(word, "--", 2) == 0 ? strdup(word) : NULL;
+        if (!copy || !opt_list_add(words, copy)) {
+            free(copy);
+            code = tool_fail(common, "--config %s: option %zu of its configuration is not a word", path, i);
+        }
+    }
+    if (code == AIRY_EXIT_OK)
+        say_changed(common, json_object_get(json, "files"));
+    json_decref(json);
+    return code;
+}

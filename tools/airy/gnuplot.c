@@ -1,0 +1,128 @@
+#include "gnuplot.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+void gnuplot_quote(FILE *script, const char *text)
+{
+    fputc('\'', script);
+    for (; *text; text++) {
+        if (*text == '\'')
+            fputc('\'', script); /* doubled inside single quotes */
+        fputc(*text, script);
+    }
+    fputc('\'', script);
+}
+
+void gnuplot_palette(struct gnuplot *plot, const struct colormap *map)
+{
+    fputs("set palette defined (", plot->script);
+    for (int i = 0; i < map->count; i++)
+        fprintf(plot->script, "%s%d '#%02x%02x%02x'", i ? ", " : "", i, map->points[i][0], map->points[i][1],
+                map->points[i][2]);
+    fputs(")\n", plot->script);
+}
+
+/* gnuplot without its init files, standard input from us. */
+static int start(struct gnuplot *plot)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        return tool_fail(plot->common, "no pipe to gnuplot: %s", strerror(errno));
+    plot->talk = tmpfile();
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
+    posix_spawn_file_actions_addclose(&actions, ends[0]);
+    posix_spawn_file_actions_addclose(&actions, ends[1]);
+    if (plot->talk) {
+        posix_spawn_file_actions_adddup2(&actions, fileno(plot->talk), STDOUT_FILENO);
+        posix_spawn_file_actions_adddup2(&actions, fileno(plot->talk), STDERR_FILENO);
+    }
+    char *const argv[] = {(char *)"gnuplot", (char *)"-d", NULL};
+    const int failed = posix_spawnp(&plot->pid, "gnuplot", &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[0]);
+    if (failed) {
+        close(ends[1]);
+        if (plot->talk)
+            fclose(plot->talk);
+        if (failed == ENOENT)
+            return tool_fail(
+                plot->common,
+                "the program 'gnuplot' is not there, and plots are drawn by it; install it (Debian, Ubuntu: "
+                "apt install gnuplot-nox)");
+        return tool_fail(plot->common, "gnuplot cannot be started: %s", strerror(failed));
+    }
+    plot->script = fdopen(ends[1], "w");
+    return AIRY_EXIT_OK;
+}
+
+int gnuplot_begin(struct gnuplot *plot, const struct common *common, const char *output, double aspect)
+{
+    memset(plot, 0, sizeof(*plot));
+    plot->common = common;
+    plot->output = output;
+    const bool png = tool_has_suffix(output, ".png"), svg = tool_has_suffix(output, ".svg"),
+               pdf = tool_has_suffix(output, ".pdf");
+    if (!png && !svg && !pdf)
+        return tool_usage(common, "output '%s': expected a name that ends in .png, .svg or .pdf", output);
+    if (strpbrk(output, "\n\r"))
+        return tool_usage(common, "the output's name has a line break");
+    if (!common->force && tool_exists(output))
+        return tool_fail(common, "%s is there already; --force overwrites it", output);
+    if ((size_t)snprintf(plot->partial, sizeof(plot->partial), "%s.partial", output) >= sizeof(plot->partial))
+        return tool_fail(common, "the output's name is longer than %zu bytes", sizeof(plot->partial));
+    signal(SIGPIPE, SIG_IGN); /* a gnuplot that died shows in its exit status */
+    const int code = start(plot);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    FILE *s = plot->script;
+    if (png)
+        fprintf(s, "set terminal pngcairo size 1600,%d font 'DejaVu Sans,22' linewidth 2 background 'white'\n",
+                (int)(1600 * aspect));
+    else if (svg)
+        fprintf(s, "set terminal svg size 800,%d font 'DejaVu Sans,13' linewidth 1.2 background 'white'\n",
+                (int)(800 * aspect));
+    else
+        fprintf(s, "set terminal pdfcairo size 16cm,%.1fcm font 'DejaVu Sans,10' linewidth 1.2\n", 16 * aspect);
+    fputs("set encoding utf8\nset output ", s);
+    gnuplot_quote(s, plot->partial);
+    fputs("\nset border lw 0.8 lc '#303030'\nset tics nomirror scale 0.6\nset datafile missing 'NaN'\n", s);
+    return AIRY_EXIT_OK;
+}
+
+int gnuplot_end(struct gnuplot *plot)
+{
+    char line[512] = "";
+    int status = 0;
+    fputs("unset output\n", plot->script);
+    const bool piped = fclose(plot->script) == 0;
+    while (waitpid(plot->pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (plot->talk) {
+        rewind(plot->talk);
+        for (char text[512]; fgets(text, sizeof(text), plot->talk);)
+            if (strspn(text, " \t\r\n^") < strlen(text))
+                snprintf(line, sizeof(line), "%s", text); /* the last line says what is wrong */
+        line[strcspn(line, "\n")] = 0;
+        fclose(plot->talk);
+    }
+    if (!piped || status != 0) {
+        unlink(plot->partial);
+        return tool_fail(plot->common, "%s: gnuplot failed: %s", plot->output, *line ? line : "no reason given");
+    }
+    if (rename(plot->partial, plot->output) != 0) {
+        const int why = errno;
+        unlink(plot->partial);
+        return tool_fail(plot->common, "%s: cannot be written (%s); check path, permissions and free space",
+                         plot->output, strerror(why));
+    }
+    return AIRY_EXIT_OK;
+}

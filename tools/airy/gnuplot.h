@@ -1,0 +1,30 @@
+/* The gnuplot program, fed by a pipe without a shell. */
+#ifndef AIRY_TOOLS_GNUPLOT_H
+#define AIRY_TOOLS_GNUPLOT_H
+
+#include <sys/types.h>
+
+#include "colormap.h"
+#include "tool.h"
+
+struct gnuplot {
+    const struct common *common;
+    const char *output;
+    char partial[4300];
+    FILE *script; /* commands and data go here */
+    FILE *talk;   /* what gnuplot says */
+    pid_t pid;
+};
+
+/*
+ * Start it for a picture of some aspect (height / width); the suffix of output decides: .png, .svg, .pdf. Exit code.
+ */
+int gnuplot_begin(struct gnuplot *plot, const struct common *common, const char *output, double aspect);
+/* Wait; the picture takes its name only if all went well. Exit code. */
+int gnuplot_end(struct gnuplot *plot);
+/* Commands for a palette like the colour map's. */
+void gnuplot_palette(struct gnuplot *plot, const struct colormap *map);
+/* Text in single quotes, safe for any name. */
+void gnuplot_quote(FILE *script, const char *text);
+
+#endif

@@ -1,0 +1,211 @@
+/* From options to an integrator that is ready. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd_integrate.h"
+#include "image_util.h"
+
+/* A correction image; says how many of its pixels cannot be used. */
+static int load_correction(const struct integration *job, const char *what, const char *path, float **data)
+{
+    size_t odd = 0;
+    if (!path)
+        return AIRY_EXIT_OK;
+    const int code = image_load_float(job->common, what, path, job->info.height, job->info.width, data, &odd);
+    if (code == AIRY_EXIT_OK && odd)
+        tool_say(job->common, "--%s %s: %zu of %zu pixels are not finite and are left out", what, path, odd,
+                 job->info.height * job->info.width);
+    return code;
+}
+
+static int load_corrections(struct integration *job)
+{
+    const struct integrate_params *p = job->params;
+    int code = load_correction(job, "dark", p->dark, &job->dark);
+    if (code == AIRY_EXIT_OK)
+        code = load_correction(job, "flat", p->flat, &job->flat);
+    if (code == AIRY_EXIT_OK)
+        code = load_correction(job, "absorption", p->absorption, &job->absorption);
+    if (code == AIRY_EXIT_OK)
+        code = load_correction(job, "variance", p->variance, &job->variance);
+    return code;
+}
+
+/* The detector's mask, the file's and --mask added up; or --mask-only alone. */
+static int load_masks(struct integration *job)
+{
+    const struct integrate_params *p = job->params;
+    const size_t height = job->info.height, width = job->info.width, count = height * width;
+    if (p->mask_only)
+        return image_load_mask(job->common, "mask-only", p->mask_only, height, width, &job->mask);
+    uint8_t *more = NULL;
+    job->mask = calloc(count, 1);
+    if (!job->mask)
+        return tool_fail(job->common, "out of memory for a mask of %zu pixels", count);
+    airy_status status = airy_detector_mask(&job->geometry.detector, job->mask);
+    if (status != AIRY_OK)
+        return tool_failed(job->common, status);
+    int code = AIRY_EXIT_OK;
+    if (job->meta.has_mask) {
+        more = malloc(count);
+        if (!more)
+            return tool_fail(job->common, "out of memory for a mask of %zu pixels", count);
+        status = airy_stack_mask(job->stack, more);
+        for (size_t i = 0; status == AIRY_OK && i < count; i++)
+            job->mask[i] |= more[i];
+        free(more);
+        more = NULL;
+        if (status != AIRY_OK)
+            return tool_failed(job->common, status);
+    }
+    if (p->mask) {
+        code = image_load_mask(job->common, "mask", p->mask, height, width, &more);
+        for (size_t i = 0; code == AIRY_EXIT_OK && i < count; i++)
+            job->mask[i] |= more[i];
+        free(more);
+    }
+    return code;
+}
+
+static int open_stack(struct integration *job)
+{
+    const struct opt_list *inputs = &job->common->inputs;
+    airy_status status = airy_stack_create(&job->stack, inputs->items, inputs->count);
+    if (status == AIRY_OK)
+        status = airy_stack_get_info(job->stack, &job->info);
+    if (status == AIRY_OK)
+        status = airy_stack_get_meta(job->stack, &job->meta);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(job->common, status);
+}
+
+/* Which frames; their monitor. */
+static int choose_frames(struct integration *job)
+{
+    const struct integrate_params *p = job->params;
+    const size_t first = p->frames[0], step = p->has_frames ? p->frames[2] : 1;
+    const size_t last = p->has_frames && p->frames[1] ? p->frames[1] : job->info.frames;
+    if (last > job->info.frames || first >= last)
+        return tool_fail(job->common, "--frames %zu:%zu: the stack has %zu frames, numbered from 0", first, last,
+                         job->info.frames);
+    job->run.first = first;
+    job->run.last = last;
+    job->run.step = step;
+    job->frames = (last - first + step - 1) / step;
+    job->run.batch = p->batch;
+    job->run.skip_bad = p->skip_bad;
+    job->run.resume = p->resume;
+    job->run.force = job->common->force;
+    if (!p->monitor)
+        return AIRY_EXIT_OK;
+    job->monitor = malloc(job->info.frames * sizeof(double));
+    if (!job->monitor)
+        return tool_fail(job->common, "out of memory for %zu monitor values", job->info.frames);
+    const airy_status status = airy_stack_monitor(job->stack, p->monitor, job->monitor);
+    if (status != AIRY_OK)
+        return tool_failed(job->common, status);
+    for (size_t i = first; i < last; i += step)
+        if (!(job->monitor[i] > 0) || !isfinite(job->monitor[i]))
+            return tool_fail(job->common,
+                             "--monitor %s: frame %zu has %g, expected a number above 0; leave it out by --frames",
+                             p->monitor, i, job->monitor[i]);
+    job->run.monitor = job->monitor;
+    return AIRY_EXIT_OK;
+}
+
+static int check_params(const struct integrate_params *p)
+{
+    const struct common *common = &p->geometry.common;
+    if (p->mask && p->mask_only)
+        return tool_usage(common, "--mask and --mask-only: give one of them");
+    if (p->variance && p->error_model != AIRY_ERROR_MODEL_NONE && p->error_model != AIRY_ERROR_MODEL_VARIANCE)
+        return tool_usage(common, "--variance goes with --error-model variance");
+    if (!p->variance && p->error_model == AIRY_ERROR_MODEL_VARIANCE)
+        return tool_usage(common, "--error-model variance needs --variance FILE");
+    if (p->has_delta_dummy && !p->has_dummy)
+        return tool_usage(common, "--delta-dummy needs --dummy");
+    return AIRY_EXIT_OK;
+}
+
+static void fill_params(struct integration *job)
+{
+    const struct integrate_params *p = job->params;
+    airy_integrator_params *q = &job->integrator_params;
+    *q = (airy_integrator_params){.bins = p->bins,
+                                  .unit = p->unit,
+                                  .split = p->split,
+                                  .method = p->method,
+                                  .error_model = p->variance ? AIRY_ERROR_MODEL_VARIANCE : p->error_model,
+                                  .compat = (airy_compat)job->common->compat,
+                                  .has_radial_range = p->has_radial_range,
+                                  .has_azimuth_range = p->has_azimuth_range,
+                                  .chi_zero = p->chi_zero,
+                                  .mask = job->mask,
+                                  .dark = job->dark,
+                                  .flat = job->flat,
+                                  .absorption = job->absorption,
+                                  .variance = job->variance,
+                                  .has_polarization = p->has_polarization,
+                                  .polarization = p->polarization[0],
+                                  .polarization_offset_deg = p->polarization[1],
+                                  .no_solid_angle = p->no_solid_angle,
+                                  .unweighted = p->unweighted,
+                                  .normalization = p->has_normalization ? p->normalization : 0,
+                                  .has_dummy = p->has_dummy,
+                                  .dummy = p->dummy,
+                                  .delta_dummy = p->delta_dummy,
+                                  .has_saturation = job->meta.has_saturation,
+                                  .saturation = job->meta.saturation,
+                                  .has_empty = p->has_empty,
+                                  .empty = p->empty};
+    memcpy(q->radial_range, p->radial_range, sizeof(q->radial_range));
+    memcpy(q->azimuth_range, p->azimuth_range, sizeof(q->azimuth_range));
+}
+
+int integration_open(struct integration *job, const struct integrate_params *params, const airy_geometry *replayed)
+{
+    memset(job, 0, sizeof(*job));
+    job->params = params;
+    job->common = &params->geometry.common;
+    int code = check_params(params);
+    if (code == AIRY_EXIT_OK)
+        code = open_stack(job);
+    if (code == AIRY_EXIT_OK && replayed && !geometry_given(&params->geometry)) {
+        job->replayed = true;
+        job->meta.has_geometry = true;
+        job->meta.geometry = *replayed;
+    }
+    if (code == AIRY_EXIT_OK)
+        code = geometry_resolve(&job->geometry, &params->geometry, &job->meta, job->info.height, job->info.width);
+    if (code == AIRY_EXIT_OK)
+        code = choose_frames(job);
+    if (code == AIRY_EXIT_OK)
+        code = load_masks(job);
+    if (code == AIRY_EXIT_OK)
+        code = load_corrections(job);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    fill_params(job);
+    airy_status status = tool_device(job->common, &job->device);
+    if (status == AIRY_OK)
+        status = airy_integrator_create(&job->integrator, job->device, &job->geometry, &job->integrator_params);
+    if (status != AIRY_OK)
+        return tool_failed(job->common, status);
+    job->configuration = configuration_text(job);
+    job->run.configuration = job->configuration;
+    return job->configuration ? AIRY_EXIT_OK : tool_fail(job->common, "out of memory for the configuration");
+}
+
+void integration_close(struct integration *job)
+{
+    airy_integrator_destroy(&job->integrator);
+    airy_device_destroy(&job->device);
+    airy_stack_destroy(&job->stack);
+    free(job->configuration);
+    free(job->monitor);
+    free(job->mask);
+    free(job->dark);
+    free(job->flat);
+    free(job->absorption);
+    free(job->variance);
+}

@@ -1,0 +1,21 @@
+/* Radial patterns read back from files, for plots and comparisons. */
+#ifndef AIRY_TOOLS_PATTERNS_H
+#define AIRY_TOOLS_PATTERNS_H
+
+#include "tool.h"
+
+struct patterns {
+    size_t frames, bins;
+    double *radial;  /* [bins] */
+    double *values;  /* [frames][bins] */
+    double *errors;  /* [frames][bins] standard error of the mean, or NULL */
+    char label[128]; /* of the radial axis, such as "q (1/nm)" */
+};
+
+/* A result of 'airy integrate' (.h5) or columns of text. Exit code; free with patterns_free in any case. */
+int patterns_load(struct patterns *patterns, const struct common *common, const char *path);
+void patterns_free(struct patterns *patterns);
+/* The name says HDF5. */
+bool patterns_is_hdf5(const char *path);
+
+#endif

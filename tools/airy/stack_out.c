@@ -1,0 +1,145 @@
+#include "stack_out.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* What the threads share. */
+struct job {
+    struct stack_out *out;
+    airy_stack_writer *writer;
+    struct progress progress;
+    size_t frames, frame_size;
+    pthread_mutex_t lock; /* of everything below */
+    pthread_cond_t turn;
+    size_t next, written;
+    airy_status status;
+    char error[1024];
+    bool stopped;
+};
+
+static void fail_job(struct job *job, airy_status status, const char *sentence)
+{
+    job->status = status;
+    snprintf(job->error, sizeof(job->error), "%s", sentence);
+}
+
+/* Write in the order of the frames, so that the file does not depend on the threads. */
+static void deliver(struct job *job, size_t index, const void *chunk, size_t size, airy_status status)
+{
+    pthread_mutex_lock(&job->lock);
+    while (job->written != index && job->status == AIRY_OK && !job->stopped)
+        pthread_cond_wait(&job->turn, &job->lock);
+    if (job->status == AIRY_OK && !job->stopped) {
+        if (status == AIRY_OK)
+            status = airy_stack_writer_add(job->writer, index, chunk, size);
+        if (status == AIRY_OK) {
+            job->written++;
+            job->out->stored += size;
+            job->stopped = !progress_step(&job->progress, job->written, job->frames) && job->written < job->frames;
+        } else {
+            fail_job(job, status, airy_last_error());
+        }
+    }
+    pthread_cond_broadcast(&job->turn);
+    pthread_mutex_unlock(&job->lock);
+}
+
+static void *work(void *user)
+{
+    struct job *job = user;
+    const airy_codec_params *codec = &job->out->writer.codec;
+    const bool plain = codec->codec == AIRY_CODEC_NONE;
+    const size_t bound = plain ? 1 : airy_encode_bound(job->frame_size, codec);
+    void *frame = malloc(job->frame_size), *chunk = bound ? malloc(bound) : NULL;
+    for (;;) {
+        pthread_mutex_lock(&job->lock);
+        if (!frame || !chunk) {
+            fail_job(job, AIRY_ERR_MEMORY, "out of memory for frames in flight; lower --threads");
+            pthread_cond_broadcast(&job->turn);
+        }
+        const size_t index = job->next;
+        const bool done = index >= job->frames || job->status != AIRY_OK || job->stopped;
+        job->next += !done;
+        pthread_mutex_unlock(&job->lock);
+        if (done)
+            break;
+        size_t used = bound;
+        airy_status status = job->out->make(job->out->user, index, frame);
+        if (status == AIRY_OK && !plain)
+            status = airy_encode(chunk, &used, frame, job->frame_size, codec);
+        deliver(job, index, plain ? frame : chunk, plain ? job->frame_size : used, status);
+    }
+    free(frame);
+    free(chunk);
+    return NULL;
+}
+
+/* All frames by as many threads as asked for; the caller works too. */
+static void run_threads(struct job *job)
+{
+    enum { MAX_THREADS = 64 };
+    pthread_t threads[MAX_THREADS];
+    size_t wanted = tool_threads(job->out->common), started = 0;
+    if (wanted > job->frames)
+        wanted = job->frames;
+    for (; started + 1 < wanted && started < MAX_THREADS; started++)
+        if (pthread_create(&threads[started], NULL, work, job) != 0)
+            break;
+    work(job);
+    for (size_t i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+}
+
+int stack_out_run(struct stack_out *out)
+{
+    const struct common *common = out->common;
+    airy_stack_writer_params *params = &out->writer;
+    params->force = common->force;
+    struct job job = {.out = out,
+                      .frames = params->frames,
+                      .frame_size = params->height * params->width * airy_dtype_size(params->dtype),
+                      .lock = PTHREAD_MUTEX_INITIALIZER,
+                      .turn = PTHREAD_COND_INITIALIZER};
+    airy_status status = airy_stack_writer_create(&job.writer, out->path, params);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    tool_catch_interrupts();
+    const double start = tool_now();
+    progress_begin(&job.progress, common, "frames");
+    out->stored = 0;
+    run_threads(&job);
+    progress_end(&job.progress);
+    int code = AIRY_EXIT_OK;
+    if (job.status != AIRY_OK)
+        code = tool_fail(common, "%s", job.error);
+    else if (job.written < job.frames)
+        code = tool_fail(common, "%s: stopped after %zu of %zu frames, nothing was kept; start again", out->path,
+                         job.written, job.frames);
+    else if ((status = airy_stack_writer_finish(job.writer)) != AIRY_OK)
+        code = tool_failed(common, status);
+    airy_stack_writer_destroy(&job.writer);
+    pthread_cond_destroy(&job.turn);
+    pthread_mutex_destroy(&job.lock);
+    out->seconds = tool_now() - start;
+    return code;
+}
+
+int stack_out_report(const struct stack_out *out)
+{
+    const airy_stack_writer_params *w = &out->writer;
+    const double frames = (double)w->frames, stored = (double)out->stored;
+    const double decoded = frames * (double)w->height * (double)w->width * (double)airy_dtype_size(w->dtype);
+    char text[2][32];
+    if (out->common->json)
+        return tool_print_json(
+            out->common, json_pack("{s:s, s:I, s:[I,I,I], s:s, s:s, s:I, s:I, s:f, s:f, s:f}", "output", out->path,
+                                   "frames", (json_int_t)w->frames, "shape", (json_int_t)w->frames,
+                                   (json_int_t)w->height, (json_int_t)w->width, "dtype", airy_dtype_name(w->dtype),
+                                   "codec", airy_codec_name(w->codec.codec), "stored_bytes", (json_int_t)out->stored,
+                                   "decoded_bytes", (json_int_t)decoded, "bytes_per_frame", stored / frames, "ratio",
+                                   decoded / stored, "seconds", out->seconds));
+    tool_say(out->common, "%s: %zu frames of %zu x %zu %s, %s a frame (%.2fx smaller than plain), %.1f frames/s, %s/s",
+             out->path, w->frames, w->height, w->width, airy_dtype_name(w->dtype), tool_bytes(text[0], stored / frames),
+             decoded / stored, frames / out->seconds, tool_bytes(text[1], decoded / out->seconds));
+    return AIRY_EXIT_OK;
+}
