@@ -1,0 +1,1 @@
+$airy integrate $small --frames 0:1 -o one.xye

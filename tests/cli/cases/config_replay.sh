@@ -1,0 +1,8 @@
+poni=${small%.h5}.poni
+sed 's/^Distance:.*/Distance: 0.2/' "$poni" >own.poni
+$airy integrate $small --poni own.poni --bins 123 --unit 2th_deg --error-model poisson --polarization 0.9 --radial-range 1,9 --dummy=-10 --frames 2:7:2 \
+    -o a.h5 --quiet || exit 1
+rm own.poni
+$airy integrate $small --config a.h5 -o b.h5 --quiet && $airy diff a.h5 b.h5 >/dev/null || exit 2
+# what is given now holds
+$airy integrate $small --config a.h5 --bins 50 -o c.h5 --quiet && ! $airy diff a.h5 c.h5 >/dev/null

@@ -1,0 +1,2 @@
+echo precious >a.npy
+$airy convert $small -o a.npy

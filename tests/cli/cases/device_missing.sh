@@ -1,0 +1,1 @@
+$airy integrate $small --device gpu:77 -o y.h5

@@ -1,0 +1,1 @@
+$airy integrate $small --frames 5:9 -o y.h5

@@ -1,0 +1,1 @@
+$airy integrate --help | head -n 1

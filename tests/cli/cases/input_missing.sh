@@ -1,0 +1,1 @@
+$airy integrate nothing-here.h5 -o y.h5

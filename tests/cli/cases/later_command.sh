@@ -1,0 +1,1 @@
+$airy sources x.fits

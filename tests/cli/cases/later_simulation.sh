@@ -1,0 +1,1 @@
+$airy simulate sky x.fits

@@ -1,0 +1,1 @@
+$airy integrate x.h5 --bins 100x36 -o y.h5

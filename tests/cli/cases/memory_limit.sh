@@ -1,0 +1,1 @@
+$airy integrate $small --memory-limit 100K -o y.h5

@@ -1,0 +1,1 @@
+$airy view x.h5

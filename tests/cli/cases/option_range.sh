@@ -1,0 +1,1 @@
+$airy integrate x.h5 --bins 0 -o y.h5

@@ -1,0 +1,1 @@
+$airy integrate $small -o y.tif

@@ -1,0 +1,1 @@
+$airy integrate $small -o no-such-folder/y.h5

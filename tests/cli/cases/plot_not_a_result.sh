@@ -1,0 +1,1 @@
+$airy plot $small -o p.png

@@ -1,0 +1,1 @@
+$airy integrate $small --poni none.poni -o y.h5

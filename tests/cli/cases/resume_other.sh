@@ -1,0 +1,2 @@
+# nothing to resume
+$airy integrate $small -o y.h5 --resume

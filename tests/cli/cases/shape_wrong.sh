@@ -1,0 +1,1 @@
+$airy integrate $small --detector eiger_4M -o y.h5

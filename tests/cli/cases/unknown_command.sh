@@ -1,0 +1,1 @@
+$airy integrat x.h5

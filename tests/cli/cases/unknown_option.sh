@@ -1,0 +1,1 @@
+$airy integrate x.h5 --bin 3 -o y.h5

@@ -1,0 +1,1 @@
+$airy view $small -o v.png --frame 8

@@ -1,0 +1,204 @@
+/*
+ * What the shell cases cannot do alone: files that are wrong on purpose, and arithmetic on results.
+ *   helper strings FILE                      a file whose only dataset holds strings
+ *   helper damage FILE DATASET FRAME flip|truncate    spoil one chunk
+ *   helper image FILE HEIGHT WIDTH VALUE     f32 image FILE::/image, every pixel VALUE ("nan" too)
+ *   helper monitor FILE DATASET COUNT        add f64 values 1, 2, 3, ... to a file
+ *   helper increment RESULT M                row i minus row 0 is (i mod M) sum of weights / sum of normalisation
+ *   helper rows A B FIRST COUNT              rows FIRST.. of result A are rows 0.. of result B, bit for bit
+ *   helper nan RESULT ROW...                 exactly these rows are not finite
+ */
+#include <hdf5.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int fail(const char *what)
+{
+    fprintf(stderr, "helper: %s\n", what);
+    return 1;
+}
+
+static int make_strings(const char *path)
+{
+    const hsize_t count = 3;
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+                space = H5Screate_simple(1, &count, NULL);
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, 8);
+    const hid_t set = H5Dcreate2(file, "names", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const char text[3][8] = {"one", "two", "three"};
+    const herr_t written = H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text);
+    H5Dclose(set);
+    H5Tclose(type);
+    H5Sclose(space);
+    return written < 0 || H5Fclose(file) < 0 ? fail("strings cannot be written") : 0;
+}
+
+static int damage(const char *path, const char *name, const char *frame, const char *how)
+{
+    const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), set = H5Dopen2(file, name, H5P_DEFAULT);
+    const hsize_t at[3] = {strtoull(frame, NULL, 10), 0, 0};
+    hsize_t size = 0;
+    uint32_t mask = 0;
+    if (set < 0 || H5Dget_chunk_storage_size(set, at, &size) < 0 || size < 64)
+        return fail("no such chunk");
+    unsigned char *chunk = malloc(size);
+    if (!chunk || H5Dread_chunk(set, H5P_DEFAULT, at, &mask, chunk) < 0)
+        return fail("the chunk cannot be read");
+    if (strcmp(how, "truncate") == 0)
+        size /= 2;
+    else
+        for (hsize_t i = 12; i < size; i += 97)
+            chunk[i] ^= 0xff; /* block lengths, tokens and offsets among them */
+    const herr_t written = H5Dwrite_chunk(set, H5P_DEFAULT, mask, at, size, chunk);
+    free(chunk);
+    H5Dclose(set);
+    return written < 0 || H5Fclose(file) < 0 ? fail("the chunk cannot be written") : 0;
+}
+
+static int make_image(const char *path, const char *height, const char *width, const char *value)
+{
+    const hsize_t shape[2] = {strtoull(height, NULL, 10), strtoull(width, NULL, 10)};
+    float *pixels = malloc(shape[0] * shape[1] * sizeof(float));
+    if (!pixels)
+        return fail("out of memory");
+    for (hsize_t i = 0; i < shape[0] * shape[1]; i++)
+        pixels[i] = strtof(value, NULL);
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+                space = H5Screate_simple(2, shape, NULL);
+    const hid_t set = H5Dcreate2(file, "image", H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const herr_t written = H5Dwrite(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, pixels);
+    free(pixels);
+    H5Dclose(set);
+    H5Sclose(space);
+    return written < 0 || H5Fclose(file) < 0 ? fail("the image cannot be written") : 0;
+}
+
+static int add_monitor(const char *path, const char *name, const char *count_text)
+{
+    const hsize_t count = strtoull(count_text, NULL, 10);
+    double *values = malloc(count * sizeof(double));
+    if (!values)
+        return fail("out of memory");
+    for (hsize_t i = 0; i < count; i++)
+        values[i] = (double)(i + 1);
+    const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), space = H5Screate_simple(1, &count, NULL);
+    const hid_t set = H5Dcreate2(file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const herr_t written = H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    free(values);
+    H5Dclose(set);
+    H5Sclose(space);
+    return written < 0 || H5Fclose(file) < 0 ? fail("the monitor cannot be written") : 0;
+}
+
+/* A dataset of a result as doubles; rows = 1 for one dimension. */
+static double *load(const char *path, const char *name, size_t *rows, size_t *bins)
+{
+    char where[256];
+    hsize_t shape[3] = {1, 1, 1};
+    snprintf(where, sizeof(where), "/entry/integrate/%s", name);
+    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    const hid_t set = file >= 0 ? H5Dopen2(file, where, H5P_DEFAULT) : -1;
+    const hid_t space = set >= 0 ? H5Dget_space(set) : -1;
+    const int ndim = space >= 0 ? H5Sget_simple_extent_dims(space, shape, NULL) : -1;
+    if (ndim < 1 || ndim > 2)
+        return NULL;
+    *rows = ndim == 2 ? shape[0] : 1;
+    *bins = shape[ndim - 1];
+    double *values = malloc(*rows * *bins * sizeof(double));
+    if (values && H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0) {
+        free(values);
+        values = NULL;
+    }
+    H5Sclose(space);
+    H5Dclose(set);
+    H5Fclose(file);
+    return values;
+}
+
+static int check_increment(const char *path, const char *text)
+{
+    const size_t modulus = strtoull(text, NULL, 10);
+    size_t rows = 0, bins = 0, n = 0, m = 0, different = 0;
+    double *intensity = load(path, "result/intensity", &rows, &bins),
+           *signal = load(path, "merged/sum_signal", &rows, &bins);
+    double *norm = load(path, "merged/sum_normalization", &n, &m), *count = load(path, "merged/count", &n, &m);
+    if (!intensity || !signal || !norm || !count || n != 1 || m != bins || modulus == 0)
+        return fail("datasets are missing");
+    for (size_t i = 0; i < rows; i++)
+        for (size_t b = 0; b < bins; b++) {
+            const double step = count[b] / norm[b], want = (double)(i % modulus) * step;
+            const double got = (signal[i * bins + b] - signal[b]) / norm[b],
+                         rounded = intensity[i * bins + b] - intensity[b];
+            if (count[b] <= 0)
+                continue;
+            /* sums are doubles of coefficients rounded to f32 once; intensities are rounded to f32, 2^-24 each */
+            if (fabs(got - want) > 1e-5 * fmax(want, step) ||
+                fabs(rounded - want) > 1e-5 * fmax(want, step) + 0x1p-23 * (fabs(intensity[b]) + want))
+                different++;
+            if (i >= modulus && intensity[i * bins + b] != intensity[(i - modulus) * bins + b])
+                different++;
+        }
+    free(count);
+    free(norm);
+    free(signal);
+    free(intensity);
+    printf("%zu rows, %zu elements differ\n", rows, different);
+    return different != 0;
+}
+
+static int compare_rows(const char *a, const char *b, const char *first_text, const char *count_text)
+{
+    const size_t first = strtoull(first_text, NULL, 10), count = strtoull(count_text, NULL, 10);
+    size_t rows_a = 0, rows_b = 0, bins_a = 0, bins_b = 0;
+    double *x = load(a, "result/intensity", &rows_a, &bins_a), *y = load(b, "result/intensity", &rows_b, &bins_b);
+    if (!x || !y || bins_a != bins_b || rows_a < first + count || rows_b != count)
+        return fail("shapes do not fit");
+    const int different = memcmp(x + first * bins_a, y, count * bins_a * sizeof(double)) != 0;
+    free(x);
+    free(y);
+    return different ? fail("rows differ") : 0;
+}
+
+static int check_nan(int argc, char **argv)
+{
+    size_t rows = 0, bins = 0;
+    double *x = load(argv[0], "result/intensity", &rows, &bins);
+    if (!x)
+        return fail("no intensity");
+    int wrong = 0;
+    for (size_t i = 0; i < rows; i++) {
+        size_t finite = 0;
+        bool named = false;
+        for (size_t b = 0; b < bins; b++)
+            finite += isfinite(x[i * bins + b]) != 0;
+        for (int k = 1; k < argc; k++)
+            named |= strtoull(argv[k], NULL, 10) == i;
+        wrong += named ? finite != 0 : finite == 0;
+    }
+    free(x);
+    return wrong ? fail("other rows are not finite") : 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 2 ? argv[1] : "";
+    if (strcmp(what, "strings") == 0)
+        return make_strings(argv[2]);
+    if (strcmp(what, "damage") == 0 && argc == 6)
+        return damage(argv[2], argv[3], argv[4], argv[5]);
+    if (strcmp(what, "image") == 0 && argc == 6)
+        return make_image(argv[2], argv[3], argv[4], argv[5]);
+    if (strcmp(what, "monitor") == 0 && argc == 5)
+        return add_monitor(argv[2], argv[3], argv[4]);
+    if (strcmp(what, "increment") == 0 && argc == 4)
+        return check_increment(argv[2], argv[3]);
+    if (strcmp(what, "rows") == 0 && argc == 6)
+        return compare_rows(argv[2], argv[3], argv[4], argv[5]);
+    if (strcmp(what, "nan") == 0)
+        return check_nan(argc - 2, argv + 2);
+    return fail("usage: see the comment at the top of helper.c");
+}
