@@ -197,7 +197,9 @@ static airy_status find_in_file(struct stack_choice **choices, size_t *count, co
     AIRY_TRY(find_series(choices, count, path, file));
     if (*count > before)
         return AIRY_OK;
-    static const char *const usual[] = {"/entry/data/data", "/data"};
+    /* DECTRIS and most of NeXus; plain files; NXdetector (Lambda); LImA. */
+    static const char *const usual[] = {"/entry/data/data", "/data", "/entry/instrument/detector/data",
+                                        "/entry_0000/measurement/data"};
     for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
         if (holds_frames(file, usual[i]))
             return choose(choices, count, path, usual[i]);
