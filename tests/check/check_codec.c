@@ -382,6 +382,11 @@ static void check_host_errors(struct check *c)
     p = (airy_codec_params){.codec = AIRY_CODEC_BSLZ4, .elem_size = 1};
     CHECK_FAILS(c, airy_decode(got, (size_t)1 << 40, absurd, sizeof(absurd), &p), AIRY_ERR_CORRUPT,
                 "chunk header: a frame of");
+    /* No parameters: plain bytes. */
+    n = size;
+    CHECK_OK(c, airy_encode(got, &n, pixels, size, NULL));
+    CHECK(c, n == size && airy_encode_bound(size, NULL) == size && memcmp(got, pixels, size) == 0);
+    CHECK_OK(c, airy_decode(got, size, pixels, size, NULL));
     static const uint8_t empty[13] = {[10] = 32};
     CHECK_OK(c, airy_decode(NULL, 0, empty, 12, &p));
     CHECK_FAILS(c, airy_decode(NULL, 0, empty, 13, &p), AIRY_ERR_CORRUPT, "1 bytes left behind the header");

@@ -2,9 +2,11 @@
 #include "check_codec.h"
 
 #include <jansson.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "codec/chunks.h"
 #include "codec/codec_fns.h"
 #include "core/backend.h"
@@ -324,6 +326,63 @@ static void check_batch_in_place(struct check *c)
     airy_batch_destroy(&batch);
 }
 
+struct fill_job {
+    airy_batch *batch;
+    const struct sample *samples; /* [FRAMES], over and over */
+    atomic_int failed;
+};
+
+static void fill_one(void *arg, size_t i, unsigned worker)
+{
+    struct fill_job *job = arg;
+    const struct sample *s = &job->samples[i % FRAMES];
+    (void)worker;
+    memcpy(airy_batch_place(job->batch, i), s->chunk, s->size);
+    if (airy_batch_index(job->batch, i, s->size) != AIRY_OK)
+        atomic_fetch_add(&job->failed, 1);
+}
+
+/* Several threads fill one batch; a third of the chunks is cut into other blocks, so they also share what is left of the buffer. */
+static void check_batch_threads(struct check *c)
+{
+    if (!check_case(c, "batch_in_place_threads"))
+        return;
+    if (!can_decode(c)) {
+        check_skip(c, "the back end does not decode yet");
+        return;
+    }
+    enum { N = 60 };
+    const size_t count = (size_t)HEIGHT * WIDTH;
+    airy_batch *batch = NULL;
+    airy_pool *pool = NULL;
+    airy_batch_params params = sample_params;
+    params.frames = N;
+    struct sample samples[FRAMES], other[FRAMES];
+    make_samples(c, samples, &params.codec);
+    make_samples(c, other, &(airy_codec_params){.codec = AIRY_CODEC_BSLZ4, .block_bytes = 320});
+    samples[1] = other[1];
+    samples[3] = other[3];
+    size_t sizes[N];
+    for (size_t i = 0; i < N; i++)
+        sizes[i] = samples[i % FRAMES].size;
+    if (!CHECK_OK(c, airy_pool_create(&pool, 4)) || !CHECK_OK(c, airy_batch_create(&batch, c->device, &params))) {
+        airy_pool_destroy(&pool);
+        return;
+    }
+    CHECK_OK(c, airy_batch_reserve(batch, N, sizes));
+    struct fill_job job = {.batch = batch, .samples = samples};
+    airy_pool_run(pool, N, fill_one, &job);
+    CHECK(c, atomic_load(&job.failed) == 0);
+    uint32_t *got = check_alloc(c, N * count * 4), status[N];
+    if (pull_batch(c, batch, AIRY_DTYPE_U32, HEIGHT, WIDTH, got, status))
+        for (size_t i = 0; i < N; i++) {
+            CHECK(c, status[i] == AIRY_FRAME_GOOD);
+            check_values(c, "pixels", AIRY_DTYPE_U32, got + i * count, samples[i % FRAMES].pixels, count, NULL);
+        }
+    airy_batch_destroy(&batch);
+    airy_pool_destroy(&pool);
+}
+
 static void check_batch_create_errors(struct check *c)
 {
     if (!check_case(c, "batch_create_errors"))
@@ -462,6 +521,7 @@ void check_codec_batch(struct check *c)
     check_batch_codecs(c);
     check_batch_corrupt(c);
     check_batch_in_place(c);
+    check_batch_threads(c);
     check_batch_create_errors(c);
     check_batch_fill_errors(c);
     check_batch_decode_errors(c);
