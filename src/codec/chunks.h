@@ -42,7 +42,8 @@ airy_status airy_chunk_walk(airy_block *table, const airy_block_layout *layout, 
 /*
  * Filling a batch in place, by several threads. airy_batch_reserve fixes how many frames come and where each one's bytes go; then for each frame, from any
  * thread: write size bytes at airy_batch_place, then airy_batch_index (compressed), airy_batch_index_stored (native pixels) or
- * airy_batch_index_absent. Last, one thread: airy_batch_upload.
+ * airy_batch_index_absent. Last, one thread: airy_batch_upload. A sound chunk in blocks of another size than the layout's is decoded into
+ * what room the batch has left; AIRY_ERR_MEMORY when that is too little.
  */
 airy_status airy_batch_reserve(airy_batch *batch, size_t frames, const size_t *sizes);
 void *airy_batch_place(airy_batch *batch, size_t frame);

@@ -51,7 +51,7 @@ static struct airy_slot *find_work(struct airy_run *run)
     return slot;
 }
 
-/* A sound chunk in blocks of another size than the stack's: decoded here, integrated by itself. */
+/* A sound chunk in blocks of another size than the stack's, and no room in the batch for its pixels: integrated by itself. */
 static airy_status read_pixels(struct airy_run *run, size_t frame, struct airy_frame_fate *fate)
 {
     const size_t size = run->info.height * run->info.width * airy_dtype_size(run->info.dtype);
@@ -75,10 +75,8 @@ static airy_status read_frame(struct airy_run *run, struct airy_slot *slot, size
         return AIRY_OK;
     }
     const airy_status status = airy_batch_index(slot->batch, i, source.size);
-    if (status == AIRY_ERR_UNSUPPORTED) {
-        airy_batch_index_absent(slot->batch, i);
+    if (status == AIRY_ERR_MEMORY)
         return read_pixels(run, frame, &slot->fates[i]);
-    }
     if (status != AIRY_OK) {
         char where[512];
         if (airy_stack_where(run->stack, frame, where, sizeof(where)) == AIRY_OK)

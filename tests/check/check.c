@@ -26,6 +26,7 @@ static const struct {
     {"geometry", check_geometry},
     {"integrate", check_integrate},
     {"pattern", check_pattern},
+    {"pipeline", check_pipeline},
     {"opencl_kernels", check_opencl_kernels},
     {"opencl_integrate", check_opencl_integrate},
 };

@@ -1,0 +1,333 @@
+#include "check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HEIGHT = 37, WIDTH = 44, PIXELS = HEIGHT * WIDTH, BINS = 50 };
+
+static airy_integrator *make_integrator(struct check *c, airy_error_model error_model)
+{
+    const airy_geometry geometry = {
+        .detector = {.name = "Detector", .height = HEIGHT, .width = WIDTH, .pixel1 = 1e-4, .pixel2 = 1e-4},
+        .dist = 0.1,
+        .poni1 = 1.3e-3,
+        .poni2 = 2.1e-3,
+        .rot1 = 0.01,
+        .wavelength = 1e-10,
+    };
+    const airy_integrator_params params = {.bins = BINS, .error_model = error_model, .has_dummy = true, .dummy = 1e9};
+    airy_integrator *integrator = NULL;
+    CHECK_OK(c, airy_integrator_create(&integrator, c->device, &geometry, &params));
+    return integrator;
+}
+
+/* A path in a new folder. */
+static const char *file_name(struct check *c, const char *name)
+{
+    const char *folder = check_tmp(c);
+    const size_t size = strlen(folder) + strlen(name) + 2;
+    char *path = check_alloc(c, size);
+    snprintf(path, size, "%s/%s", folder, name);
+    return path;
+}
+
+/* How one frame of a test stack is spoiled. */
+enum spoil { SOUND, OTHER_BLOCKS, TRUNCATED };
+
+static uint32_t *make_frames(struct check *c, size_t frames)
+{
+    uint32_t *pixels = check_alloc(c, frames * PIXELS * sizeof(uint32_t));
+    for (size_t i = 0; i < frames * PIXELS; i++)
+        pixels[i] = (uint32_t)(check_rand_u64(c) % 50);
+    return pixels;
+}
+
+static void write_stack(struct check *c, const char *path, const uint32_t *pixels, size_t frames, size_t special,
+                        enum spoil spoil)
+{
+    airy_codec_params codec = {.codec = AIRY_CODEC_BSLZ4, .elem_size = 4, .block_bytes = 1024};
+    const airy_stack_writer_params params = {
+        .dtype = AIRY_DTYPE_U32, .frames = frames, .height = HEIGHT, .width = WIDTH, .codec = codec};
+    airy_stack_writer *writer = NULL;
+    const size_t size = PIXELS * sizeof(uint32_t);
+    if (!CHECK_OK(c, airy_stack_writer_create(&writer, path, &params)))
+        return;
+    for (size_t i = 0; i < frames; i++) {
+        const bool is_special = i == special;
+        codec.block_bytes = is_special && spoil == OTHER_BLOCKS ? 512 : 1024;
+        size_t chunk_size = airy_encode_bound(size, &codec);
+        void *chunk = check_alloc(c, chunk_size);
+        CHECK_OK(c, airy_encode(chunk, &chunk_size, pixels + i * PIXELS, size, &codec));
+        if (is_special && spoil == TRUNCATED)
+            chunk_size /= 2;
+        CHECK_OK(c, airy_stack_writer_add(writer, i, chunk, chunk_size));
+    }
+    CHECK_OK(c, airy_stack_writer_finish(writer));
+    airy_stack_writer_destroy(&writer);
+}
+
+/* The patterns by airy_integrate, frame by frame. */
+static float *direct_patterns(struct check *c, const airy_integrator *integrator, const airy_stack *stack)
+{
+    airy_stack_info info;
+    CHECK_OK(c, airy_stack_get_info(stack, &info));
+    float *want = check_alloc(c, info.frames * BINS * sizeof(float));
+    const size_t size = PIXELS * airy_dtype_size(info.dtype);
+    void *pixels = check_alloc(c, size);
+    double *sums = check_alloc(c, AIRY_SUM_PLANES * BINS * sizeof(double));
+    for (size_t i = 0; i < info.frames; i++) {
+        if (airy_stack_read(stack, i, pixels, size) != AIRY_OK) {
+            for (size_t b = 0; b < BINS; b++)
+                want[i * BINS + b] = NAN;
+            continue;
+        }
+        const size_t frame_shape[3] = {1, HEIGHT, WIDTH}, sums_shape[3] = {1, AIRY_SUM_PLANES, BINS},
+                     stats_shape[2] = {1, sizeof(airy_frame_stats)};
+        airy_array *frame = check_upload(c, info.dtype, 3, frame_shape, pixels);
+        airy_array *d_sums = check_output(c, AIRY_DTYPE_F64, 3, sums_shape);
+        airy_array *d_stats = check_output(c, AIRY_DTYPE_U8, 2, stats_shape);
+        CHECK_OK(c, airy_integrate(c->queue, d_sums, d_stats, integrator, frame));
+        CHECK_OK(c, airy_array_pull(c->queue, sums, AIRY_SUM_PLANES * BINS * sizeof(double), d_sums));
+        CHECK_OK(c, airy_queue_finish(c->queue));
+        CHECK_OK(c, airy_integrator_finish(integrator, sums, 1.0, want + i * BINS, NULL, NULL));
+    }
+    return want;
+}
+
+static bool check_file(struct check *c, const char *path, const float *want, size_t frames)
+{
+    char dataset[600];
+    snprintf(dataset, sizeof(dataset), "%s::/entry/integrate/result/intensity", path);
+    airy_image image = {0};
+    if (!CHECK_OK(c, airy_image_read(&image, dataset)))
+        return false;
+    bool good = CHECK(c, image.dtype == AIRY_DTYPE_F32 && image.ndim == 2 && image.shape[0] == frames &&
+                             image.shape[1] == BINS);
+    /* The CPU walks frames and chunks alike, so all bits agree; a device may use fixed-point weights for chunks: each within 1e-6. */
+    const struct check_tol tol = {.rel = c->is_cpu ? 0 : 2e-6};
+    good = good && check_values(c, "intensity", AIRY_DTYPE_F32, image.data, want, frames * BINS, &tol);
+    airy_image_free(&image);
+    return good;
+}
+
+static void check_runs(struct check *c)
+{
+    static const airy_run_params runs[] = {{.batch = 1},
+                                           {.batch = 4, .slots = 1},
+                                           {.batch = 7, .slots = 2, .readers = 3},
+                                           {.batch = 64, .readers = 1},
+                                           {0}};
+    for (size_t r = 0; r < sizeof(runs) / sizeof(runs[0]); r++) {
+        if (!check_case(c, "pipeline_u32_37x44_batch%zu_slots%zu", runs[r].batch, runs[r].slots))
+            continue;
+        enum { FRAMES = 25 };
+        const char *path = file_name(c, "stack.h5"), *out = file_name(c, "out.h5");
+        write_stack(c, path, make_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
+        airy_integrator *integrator = make_integrator(c, AIRY_ERROR_MODEL_POISSON);
+        airy_stack *stack = NULL;
+        airy_run_info info;
+        if (CHECK_OK(c, airy_stack_create(&stack, &path, 1)) &&
+            CHECK_OK(c, airy_integrate_stack(out, stack, integrator, &runs[r], &info))) {
+            CHECK(c, info.frames == FRAMES && info.bad == 0 && info.resumed == 0 && !info.stopped);
+            check_file(c, out, direct_patterns(c, integrator, stack), FRAMES);
+            CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &runs[r], &info), AIRY_ERR_EXISTS, "out.h5");
+        }
+        airy_stack_destroy(&stack);
+        airy_integrator_destroy(&integrator);
+    }
+}
+
+/* Every layout of the reference files gives what reading frame by frame gives. */
+static void check_layouts(struct check *c)
+{
+    static const char *const files[] = {"frame_chunk.h5",
+                                        "frame_chunk_latest.h5",
+                                        "multi_frame_chunk.h5",
+                                        "tile_chunk.h5",
+                                        "block64.h5",
+                                        "bshuf_none.h5",
+                                        "gzip_shuffle.h5",
+                                        "lz4_plain.h5",
+                                        "raw_chunk.h5",
+                                        "contiguous.h5",
+                                        "big_endian.h5",
+                                        "u2.h5",
+                                        "u1.h5",
+                                        "i4.h5",
+                                        "f4.h5",
+                                        "single_2d.h5",
+                                        "missing_chunk.h5",
+                                        "filter_mask.h5",
+                                        "series_master.h5"};
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        if (!check_case(c, "pipeline_layout_%s", files[i]))
+            continue;
+        char name[128];
+        snprintf(name, sizeof(name), "diffraction/hdf5/%s", files[i]);
+        const char *path = check_golden(c, name), *out = file_name(c, "out.h5");
+        if (!path)
+            continue;
+        airy_integrator *integrator = make_integrator(c, AIRY_ERROR_MODEL_NONE);
+        airy_stack *stack = NULL;
+        airy_stack_info stack_info;
+        const airy_run_params params = {.batch = 4};
+        if (CHECK_OK(c, airy_stack_create(&stack, &path, 1)) && CHECK_OK(c, airy_stack_get_info(stack, &stack_info)) &&
+            CHECK_OK(c, airy_integrate_stack(out, stack, integrator, &params, NULL)))
+            check_file(c, out, direct_patterns(c, integrator, stack), stack_info.frames);
+        airy_stack_destroy(&stack);
+        airy_integrator_destroy(&integrator);
+    }
+}
+
+static void check_bad_frames(struct check *c)
+{
+    enum { FRAMES = 9 };
+    for (size_t special = 0; special < FRAMES; special += 4) {
+        for (int skip = 0; skip < 2; skip++) {
+            if (!check_case(c, "pipeline_truncated_frame%zu_%s", special, skip ? "skip" : "stop"))
+                continue;
+            const char *path = file_name(c, "bad.h5"), *out = file_name(c, "out.h5");
+            write_stack(c, path, make_frames(c, FRAMES), FRAMES, special, TRUNCATED);
+            airy_integrator *integrator = make_integrator(c, AIRY_ERROR_MODEL_NONE);
+            airy_stack *stack = NULL;
+            airy_run_info info;
+            const airy_run_params params = {.batch = 4, .skip_bad = skip};
+            char frame[32];
+            snprintf(frame, sizeof(frame), "frame %zu", special);
+            CHECK_OK(c, airy_stack_create(&stack, &path, 1));
+            if (skip) {
+                CHECK_OK(c, airy_integrate_stack(out, stack, integrator, &params, &info));
+                CHECK(c, info.bad == 1 && info.frames == FRAMES && strstr(info.first_error, frame) != NULL);
+                check_file(c, out, direct_patterns(c, integrator, stack), FRAMES);
+            } else {
+                CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &params, &info), AIRY_ERR_CORRUPT, frame);
+                CHECK(c, access(out, F_OK) != 0);
+            }
+            airy_stack_destroy(&stack);
+            airy_integrator_destroy(&integrator);
+        }
+    }
+    if (check_case(c, "pipeline_other_block_size")) {
+        const char *path = file_name(c, "mixed.h5"), *out = file_name(c, "out.h5");
+        write_stack(c, path, make_frames(c, FRAMES), FRAMES, 5, OTHER_BLOCKS);
+        airy_integrator *integrator = make_integrator(c, AIRY_ERROR_MODEL_NONE);
+        airy_stack *stack = NULL;
+        airy_run_info info;
+        CHECK_OK(c, airy_stack_create(&stack, &path, 1));
+        CHECK_OK(c, airy_integrate_stack(out, stack, integrator, NULL, &info));
+        CHECK(c, info.bad == 0);
+        check_file(c, out, direct_patterns(c, integrator, stack), FRAMES);
+        airy_stack_destroy(&stack);
+        airy_integrator_destroy(&integrator);
+    }
+}
+
+static bool stop_after(void *user, size_t done, size_t total)
+{
+    (void)total;
+    return done < *(size_t *)user;
+}
+
+static void check_resume(struct check *c)
+{
+    enum { FRAMES = 40 };
+    if (!check_case(c, "pipeline_stop_and_resume"))
+        return;
+    const char *path = file_name(c, "stack.h5"), *out = file_name(c, "out.h5");
+    char partial[600];
+    snprintf(partial, sizeof(partial), "%s.partial", out);
+    write_stack(c, path, make_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
+    airy_integrator *integrator = make_integrator(c, AIRY_ERROR_MODEL_POISSON);
+    airy_stack *stack = NULL;
+    airy_run_info info;
+    size_t limit = 10;
+    airy_run_params params = {.batch = 3, .progress = stop_after, .user = &limit};
+    CHECK_OK(c, airy_stack_create(&stack, &path, 1));
+    CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &params, &info), AIRY_ERR_STOPPED, "of 40 frames");
+    CHECK(c, info.stopped && info.frames >= 10 && info.frames < FRAMES);
+    CHECK(c, access(out, F_OK) != 0 && access(partial, F_OK) == 0);
+    const size_t done = info.frames;
+    params = (airy_run_params){.resume = true};
+    CHECK_OK(c, airy_integrate_stack(out, stack, integrator, &params, &info));
+    CHECK(c, info.resumed == done && info.frames == FRAMES - done);
+    CHECK(c, access(out, F_OK) == 0 && access(partial, F_OK) != 0);
+    check_file(c, out, direct_patterns(c, integrator, stack), FRAMES);
+    airy_stack_destroy(&stack);
+    airy_integrator_destroy(&integrator);
+}
+
+static void check_errors(struct check *c)
+{
+    enum { FRAMES = 4 };
+    if (!check_case(c, "pipeline_errors"))
+        return;
+    const char *path = file_name(c, "stack.h5"), *out = file_name(c, "out.h5");
+    write_stack(c, path, make_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
+    airy_integrator *integrator = make_integrator(c, AIRY_ERROR_MODEL_NONE);
+    airy_stack *stack = NULL;
+    airy_run_info info;
+    CHECK_OK(c, airy_stack_create(&stack, &path, 1));
+    CHECK_FAILS(c, airy_integrate_stack(out, NULL, integrator, NULL, &info), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_integrate_plan(&info, stack, NULL, NULL), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &(airy_run_params){.last = 5}, &info), AIRY_ERR_PARAM,
+                "expected <= 4");
+    CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &(airy_run_params){.first = 4}, &info), AIRY_ERR_PARAM,
+                "first frame = 4");
+    const double monitor[FRAMES] = {1, 2, 0, 1};
+    CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &(airy_run_params){.monitor = monitor}, &info),
+                AIRY_ERR_PARAM, "frame 2");
+    CHECK_FAILS(c, airy_integrate_stack(file_name(c, "no/folder.h5"), stack, integrator, NULL, &info), AIRY_ERR_IO,
+                "folder.h5");
+    CHECK_OK(c, airy_integrate_plan(&info, stack, integrator, &(airy_run_params){.first = 1, .step = 2}));
+    CHECK(c, info.frames == 2 && info.batch >= 1 && info.slots >= 1 && info.readers >= 1 && info.host_bytes > 0);
+    airy_stack_destroy(&stack);
+    airy_integrator_destroy(&integrator);
+}
+
+static void check_monitor(struct check *c)
+{
+    enum { FRAMES = 3 };
+    if (!check_case(c, "pipeline_monitor"))
+        return;
+    const char *path = file_name(c, "stack.h5"), *out = file_name(c, "out.h5");
+    uint32_t *pixels = make_frames(c, FRAMES);
+    memcpy(pixels + PIXELS, pixels, PIXELS * sizeof(uint32_t));
+    pixels[2 * PIXELS + 100] = 1000000000; /* a dummy: the frame's normalization differs */
+    write_stack(c, path, pixels, FRAMES, FRAMES, SOUND);
+    airy_integrator *integrator = make_integrator(c, AIRY_ERROR_MODEL_NONE);
+    airy_stack *stack = NULL;
+    const double monitor[FRAMES] = {1, 4, 1};
+    CHECK_OK(c, airy_stack_create(&stack, &path, 1));
+    if (CHECK_OK(c, airy_integrate_stack(out, stack, integrator, &(airy_run_params){.monitor = monitor}, NULL))) {
+        float *want = direct_patterns(c, integrator, stack);
+        for (size_t b = 0; b < BINS; b++)
+            want[BINS + b] /= 4; /* a power of two: exact */
+        check_file(c, out, want, FRAMES);
+        char dataset[600];
+        snprintf(dataset, sizeof(dataset), "%s::/entry/integrate/merged/count", out);
+        airy_image count = {0};
+        if (CHECK_OK(c, airy_image_read(&count, dataset))) {
+            CHECK(c, count.ndim == 2 && count.shape[0] == FRAMES && count.shape[1] == BINS);
+            double total[FRAMES] = {0};
+            for (size_t i = 0; count.ndim == 2 && i < (size_t)FRAMES * BINS; i++)
+                total[i / BINS] += airy_image_value(&count, i);
+            /* Each coefficient is rounded to f32: 1628 pixels, each off by at most 2^-24. */
+            CHECK(c, fabs(total[0] - PIXELS) < PIXELS * 0x1p-23 && fabs(total[2] - (PIXELS - 1)) < PIXELS * 0x1p-23);
+            airy_image_free(&count);
+        }
+    }
+    airy_stack_destroy(&stack);
+    airy_integrator_destroy(&integrator);
+}
+
+void check_pipeline(struct check *c)
+{
+    check_runs(c);
+    check_layouts(c);
+    check_bad_frames(c);
+    check_resume(c);
+    check_errors(c);
+    check_monitor(c);
+}
