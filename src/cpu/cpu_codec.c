@@ -1,6 +1,7 @@
 #include "cpu/cpu_codec.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/cpu.h"
@@ -36,6 +37,25 @@ const struct airy_block_fns *airy_block_fns(void)
     return fns;
 }
 
+/*
+ * True for the one way in which LZ4 writes a block of zeros: a zero, a match of offset 1, five zeros. Such a block needs neither decoder
+ * nor transpose.
+ */
+static bool is_all_zero(const uint8_t *src, size_t size, size_t decoded)
+{
+    static const uint8_t head[4] = {0x1f, 0, 1, 0}, tail[6] = {0x50, 0, 0, 0, 0, 0};
+    if (size < sizeof(head) + 1 + sizeof(tail) || memcmp(src, head, sizeof(head)) != 0)
+        return false;
+    const size_t end = size - sizeof(tail);
+    size_t length = 15 + 4, at = sizeof(head);
+    while (at + 1 < end && src[at] == 255) {
+        length += 255;
+        at++;
+    }
+    return at + 1 == end && src[at] != 255 && 1 + length + src[at] + 5 == decoded &&
+           memcmp(src + end, tail, sizeof(tail)) == 0;
+}
+
 uint32_t airy_block_decode(uint8_t *dst, const airy_block_layout *layout, uint32_t block, airy_block place,
                            const uint8_t *bytes, uint8_t *scratch)
 {
@@ -53,6 +73,10 @@ uint32_t airy_block_decode(uint8_t *dst, const airy_block_layout *layout, uint32
     if (layout->codec == AIRY_CODEC_LZ4)
         return fns->lz4(dst, decoded, src, place.size);
     if (layout->codec == AIRY_CODEC_BSLZ4) {
+        if (is_all_zero(src, place.size, decoded)) {
+            memset(dst, 0, decoded);
+            return AIRY_STATUS_GOOD;
+        }
         const uint32_t reason = fns->lz4(scratch, decoded, src, place.size);
         if (reason != AIRY_STATUS_GOOD)
             return reason;

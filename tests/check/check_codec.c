@@ -272,6 +272,43 @@ static void check_incompressible(struct check *c)
         }
 }
 
+/* Blocks of zeros, and blocks that begin like them: all but one byte, wherever it is. */
+static void check_zeros(struct check *c)
+{
+    if (!check_case(c, "round_trip_zeros"))
+        return;
+    for (size_t count = 1; count < 4200; count += 1 + count / 16) {
+        const size_t size = count * 2;
+        for (size_t at = 0; at <= size; at += 1 + size / 7) {
+            uint8_t *pixels = check_alloc(c, size), *got = check_alloc(c, size);
+            if (at < size)
+                pixels[at] = 1;
+            memset(got, 0x77, size);
+            const airy_codec_params p = {.codec = AIRY_CODEC_BSLZ4, .elem_size = 2};
+            size_t chunk_size;
+            const uint8_t *chunk = check_codec_encode(c, pixels, size, &p, &chunk_size);
+            CHECK_OK(c, airy_decode(got, size, chunk, chunk_size, &p));
+            if (!check_values(c, "decoded", AIRY_DTYPE_U8, got, pixels, size, NULL))
+                return;
+        }
+    }
+    /* The block of 8192 zeros, one byte of it changed: the reference says what that is. */
+    uint8_t zeros[8192] = {0}, *got = check_alloc(c, sizeof(zeros)), *want = check_alloc(c, sizeof(zeros));
+    const airy_codec_params p = {.codec = AIRY_CODEC_BSLZ4, .elem_size = 4};
+    size_t n;
+    uint8_t *chunk = check_codec_encode(c, zeros, sizeof(zeros), &p, &n);
+    CHECK(c, n == 12 + 4 + 43);
+    for (size_t at = 16; at < n; at++) {
+        uint32_t bad;
+        chunk[at] ^= 1;
+        const bool good = ref_decode_chunk(want, sizeof(zeros), chunk, n, true, 4, &bad);
+        CHECK(c, (airy_decode(got, sizeof(zeros), chunk, n, &p) == AIRY_OK) == good);
+        if (good)
+            check_values(c, "changed", AIRY_DTYPE_U8, got, want, sizeof(zeros), NULL);
+        chunk[at] ^= 1;
+    }
+}
+
 static void check_names(struct check *c)
 {
     if (!check_case(c, "names"))
@@ -528,6 +565,7 @@ void check_codec(struct check *c)
             for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
                 check_round_trip_one(c, (airy_codec)codec, sizes[i]);
         check_incompressible(c);
+        check_zeros(c);
         check_names(c);
         check_layouts(c);
         check_walk(c);
