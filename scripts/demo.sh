@@ -13,7 +13,7 @@ echo "2. Integrate them to 1000 bins, pixels split, Poisson errors"
     --plot demo/patterns.png --force
 
 echo "3. How fast that is here, against the limit measured in the same run"
-"$airy" bench integrate demo/eiger4m.h5 --poni demo/eiger4m.poni
+"$airy" bench integrate demo/eiger4m.h5 --poni demo/eiger4m.poni --table
 
 echo
 echo "Result: demo/patterns.h5 (silx view, h5py)   Plot: demo/patterns.png"

@@ -15,7 +15,7 @@ struct bench_params {
     airy_split split;
     airy_error_model error_model;
     double seconds;
-    bool has_frames, has_batch, has_seconds;
+    bool has_frames, has_batch, has_seconds, table;
 };
 
 static const char *parse_split(void *field, const char *text)
@@ -82,6 +82,7 @@ static const struct opt bench_options[] = {
      .argument = "S",
      .fallback = "2",
      .help = "repeat for at least this long, in s"},
+    {.name = "table", .type = OPT_FLAG, FIELD(table), .help = "a table to read instead of JSON"},
     {0},
 };
 
@@ -147,6 +148,15 @@ static void add_row(struct bench *bench, const char *name, const char *sample, c
                                     "p10", amount / percentile(t, 0.9), "p90", amount / percentile(t, 0.1), "limit",
                                     limit > 0 ? json_real(limit) : json_null(), "limit_name", limit_name, "ratio",
                                     limit > 0 ? json_real(value / limit) : json_null(), "first_call", t->first));
+}
+
+/* A row of one number. */
+static void add_fact(struct bench *bench, const char *name, const char *sample, const char *unit, double value)
+{
+    json_array_append_new(bench->rows, json_pack("{s:s, s:s, s:s, s:f, s:s, s:f, s:f, s:n, s:s, s:n, s:f}", "name",
+                                                 name, "case", sample, "device", airy_device_spec(bench->device),
+                                                 "value", value, "unit", unit, "p10", value, "p90", value, "limit",
+                                                 "limit_name", "", "ratio", "first_call", value));
 }
 
 struct copy_job {
@@ -329,8 +339,8 @@ static airy_status bench_integrate(struct bench *bench, const airy_stack *stack,
                 cpu ? "copy of the decoded frames" : "copy of the chunks to the device");
         add_row(bench, "integrate bandwidth, decoded", sample, "GB/s", frames * raw * 1e-9, cpu ? inside * 1e-9 : 0,
                 cpu ? "copy in memory" : "");
-        bench->timing = (struct timing){.times = {created}, .count = 1, .first = created};
-        add_row(bench, "integrator set-up", sample, "1/s", 1, 0, "");
+        add_fact(bench, "compression ratio", sample, "x", raw / stored);
+        add_fact(bench, "integrator set-up", sample, "s", created);
     }
     airy_integrator_destroy(&integrator);
     free(mask);
@@ -439,6 +449,28 @@ static int run_made(struct bench *bench, bool decode_too, bool integrate_too)
     return code;
 }
 
+static void print_table(const json_t *rows)
+{
+    size_t i;
+    json_t *row;
+    printf("%-30s %-12s %10s %-9s %10s %10s %10s %7s\n", "job", "device", "median", "unit", "p10", "p90", "limit",
+           "share");
+    json_array_foreach((json_t *)rows, i, row)
+    {
+        const json_t *limit = json_object_get(row, "limit");
+        printf("%-30s %-12s %10.4g %-9s %10.4g %10.4g", json_string_value(json_object_get(row, "name")),
+               json_string_value(json_object_get(row, "device")), json_number_value(json_object_get(row, "value")),
+               json_string_value(json_object_get(row, "unit")), json_number_value(json_object_get(row, "p10")),
+               json_number_value(json_object_get(row, "p90")));
+        if (json_is_number(limit))
+            printf(" %10.4g %6.1f%%  %s\n", json_number_value(limit),
+                   100 * json_number_value(json_object_get(row, "ratio")),
+                   json_string_value(json_object_get(row, "limit_name")));
+        else
+            printf(" %10s %7s\n", "-", "-");
+    }
+}
+
 static int choose(const struct bench_params *p, bool *decode_too, bool *integrate_too, const char **stack)
 {
     static const char *const names[] = {"decode", "integrate"};
@@ -493,7 +525,9 @@ static int run_bench(void *user)
         code = tool_profile(bench->common, bench->device);
     if (code == AIRY_EXIT_OK)
         tool_say_device(bench->common, bench->device, true);
-    if (code == AIRY_EXIT_OK)
+    if (code == AIRY_EXIT_OK && p->table)
+        print_table(bench->rows);
+    else if (code == AIRY_EXIT_OK)
         code = tool_print_json(bench->common, json_incref(bench->rows));
     json_decref(bench->rows);
     airy_queue_destroy(&bench->queue);
