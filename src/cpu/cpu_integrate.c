@@ -107,14 +107,88 @@ struct slice_task {
     const struct airy_slice *slice;
     struct airy_slice_result *result[AIRY_MAX_LANES];
     struct airy_raw_stats unused;          /* of the second pass */
-    uint8_t *buffer;                       /* [lanes][lane_size], then two blocks */
+    uint8_t *buffer;                       /* [lanes][lane_size] pixels; chunks: then as much for blocks */
     const uint8_t *window[AIRY_MAX_LANES]; /* pixels of the window, NULL: no frame, or a bad one */
+    const struct airy_raw_fns *raw;        /* of the window's pixels, which may be narrower than the frame's */
+    size_t elem_size, narrow;              /* likewise; bytes that the last window needed */
     struct airy_lanes lanes;
 };
+
+/* A window of one bit-shuffled block, compressed in every frame of the group. */
+static bool is_one_block(const struct slice_task *task, uint32_t *block, size_t first, size_t end)
+{
+    const struct airy_integrate_job *job = task->job;
+    const airy_block_layout *layout = &job->plan->chunks.layout;
+    const uint64_t from = first * job->elem_size, size = (end - first) * job->elem_size;
+    if (layout->codec != AIRY_CODEC_BSLZ4 || layout->elem_size != job->elem_size || airy_dtype_is_float(job->dtype) ||
+        __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || from % layout->block_bytes != 0)
+        return false;
+    *block = (uint32_t)(from / layout->block_bytes);
+    if (airy_block_decoded_bytes(*layout, *block) != size || !airy_block_is_coded(*layout, *block))
+        return false;
+    for (unsigned l = 0; l < task->group->count; l++) {
+        const size_t frame = job->wave_first + task->group->first + l;
+        if (job->table[frame * layout->blocks + *block].size & AIRY_BLOCK_STORED)
+            return false;
+    }
+    return true;
+}
+
+/*
+ * The upper bit planes are 0 where pixels count, more often than not: only the lower ones are transposed, to pixels of one or two bytes,
+ * the same for all lanes. What the last window needed is the first guess; lanes that turn out to need more make those before them be
+ * done again.
+ */
+static void load_block(struct slice_task *task, uint32_t block, size_t first, size_t end)
+{
+    const struct airy_integrate_job *job = task->job;
+    const struct airy_block_fns *fns = airy_block_fns();
+    const uint8_t *valid = (const uint8_t *)(job->matrix->valid + first / AIRY_GROUP);
+    const size_t elements = end - first, size = elements * job->elem_size;
+    uint8_t *pixels = task->buffer, *planes = task->buffer + job->lanes * job->lane_size;
+    size_t width = task->narrow, most = 1;
+    unsigned again = 0;
+    for (unsigned l = 0; l < task->group->count; l++, pixels += job->lane_size, planes += job->lane_size) {
+        const size_t frame = job->wave_first + task->group->first + l;
+        const airy_block place = job->table[frame * job->plan->chunks.layout.blocks + block];
+        task->window[l] = NULL;
+        if (task->result[l]->status != AIRY_STATUS_GOOD)
+            continue;
+        const uint32_t reason = fns->lz4(planes, size, job->bytes + place.offset, place.size);
+        if (reason != AIRY_STATUS_GOOD) {
+            task->result[l]->status = block << 3 | reason;
+            continue;
+        }
+        const size_t needed = job->kernels->narrowest(planes, elements / 8, job->elem_size, valid);
+        most = airy_max_size(most, needed);
+        if (needed > width) {
+            width = needed;
+            again = l;
+        }
+        fns->unshuffle(pixels, planes, elements, width);
+        task->window[l] = pixels;
+    }
+    for (unsigned l = 0; l < again; l++) {
+        uint8_t *lane = task->buffer + l * job->lane_size;
+        if (task->window[l])
+            fns->unshuffle(lane, lane + job->lanes * job->lane_size, elements, width);
+    }
+    task->narrow = most;
+    task->elem_size = width;
+    if (width < job->elem_size)
+        task->raw = &job->kernels->raw[width == 1 ? AIRY_DTYPE_U8 : AIRY_DTYPE_U16];
+}
 
 static void load_window(struct slice_task *task, size_t first, size_t end)
 {
     const struct airy_integrate_job *job = task->job;
+    uint32_t block = 0;
+    task->raw = job->raw;
+    task->elem_size = job->elem_size;
+    if (!job->pixels && is_one_block(task, &block, first, end)) {
+        load_block(task, block, first, end);
+        return;
+    }
     for (unsigned l = 0; l < task->group->count; l++) {
         const size_t frame = job->wave_first + task->group->first + l;
         uint8_t *buffer = task->buffer + l * job->lane_size;
@@ -137,21 +211,21 @@ static bool load_tile(struct slice_task *task, unsigned l, size_t window_first)
 {
     const struct airy_integrate_job *job = task->job;
     struct airy_lanes *lanes = &task->lanes;
-    const size_t at = lanes->first - window_first, size = lanes->count * job->elem_size;
+    const size_t at = lanes->first - window_first, size = lanes->count * task->elem_size;
     const uint16_t *valid = job->matrix->valid + lanes->first / AIRY_GROUP;
-    const uint8_t *pixels = task->window[l] + at * job->elem_size;
-    uint8_t *buffer = task->buffer + l * job->lane_size + (job->pixels ? 0 : at * job->elem_size);
+    const uint8_t *pixels = task->window[l] + at * task->elem_size;
+    uint8_t *buffer = task->buffer + l * job->lane_size + (job->pixels ? 0 : at * task->elem_size);
     struct airy_slice_result *result = task->result[l];
     struct airy_raw_stats *stats = job->second ? &task->unused : &result->stats;
     bool zero = false;
     if (lanes->count % AIRY_GROUP != 0) {
         if (pixels != buffer)
             memcpy(buffer, pixels, size);
-        memset(buffer + size, 0, (AIRY_GROUP - lanes->count % AIRY_GROUP) * job->elem_size);
+        memset(buffer + size, 0, (AIRY_GROUP - lanes->count % AIRY_GROUP) * task->elem_size);
         pixels = buffer;
     }
     lanes->pixels[l] = pixels;
-    if (job->raw->scan(stats, &zero, pixels, valid, lanes->count, &job->rules))
+    if (task->raw->scan(stats, &zero, pixels, valid, lanes->count, &job->rules))
         return !zero;
     if (pixels != buffer)
         memcpy(buffer, pixels, size);
@@ -163,14 +237,14 @@ static bool load_tile(struct slice_task *task, unsigned l, size_t window_first)
         result->marked = true;
     }
     lanes->invalid[l] = bits + lanes->first / AIRY_GROUP;
-    job->raw->clean(stats, buffer, bits + lanes->first / AIRY_GROUP, valid, lanes->count, &job->rules);
+    task->raw->clean(stats, buffer, bits + lanes->first / AIRY_GROUP, valid, lanes->count, &job->rules);
     return true;
 }
 
 static void sum_tile(struct slice_task *task, size_t window_first)
 {
     const struct airy_integrate_job *job = task->job;
-    const struct airy_sum_fns *fns = task->group->lanes == 1 ? &job->raw->single : &job->raw->wide;
+    const struct airy_sum_fns *fns = task->group->lanes == 1 ? &task->raw->single : &task->raw->wide;
     struct airy_lanes *lanes = &task->lanes;
     bool nonzero = false;
     for (unsigned l = 0; l < task->group->lanes; l++) {
@@ -192,7 +266,7 @@ static void sum_slice(void *arg, size_t index, unsigned worker)
     const struct airy_slice *slice = &job->matrix->slice[index / job->groups];
     const size_t row = group->lanes * (size_t)job->planes;
     const size_t end = slice->pixel + slice->pixels;
-    struct slice_task task = {.job = job, .group = group, .slice = slice};
+    struct slice_task task = {.job = job, .group = group, .slice = slice, .narrow = 1};
     task.buffer = job->worker + worker * job->worker_size;
     task.lanes = (struct airy_lanes){.integrator = job->integrator,
                                      .matrix = job->matrix,
@@ -307,8 +381,9 @@ static airy_status take_scratch(struct airy_integrate_job *job, airy_queue *queu
     /* Lanes a line apart from a multiple of the page: else all of them would fall into the same sets of the cache. */
     job->window = choose_window(job);
     job->lane_size = airy_align_up(job->window * job->elem_size, 64) + 64;
-    const size_t blocks = job->pixels ? 0 : 2 * (size_t)MAX_BLOCK_BYTES;
-    const size_t tiles = job->lanes * job->lane_size + blocks;
+    size_t tiles = job->lanes * job->lane_size;
+    if (!job->pixels)
+        tiles += airy_max_size(tiles, 2 * (size_t)MAX_BLOCK_BYTES);
     job->worker_size = airy_align_up(airy_max_size(tiles, airy_integrate_merge_scratch(job)), 4096);
     const unsigned workers = airy_pool_size(queue->device->pool);
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_BLOCKS, workers * job->worker_size, &buffer));

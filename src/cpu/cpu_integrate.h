@@ -112,6 +112,11 @@ struct airy_raw_fns {
 };
 
 struct airy_integrate_kernels {
+    /*
+     * The fewest low bytes, 1, 2 or elem_size, that hold every counting pixel of a block: planes are its bit planes, `row` bytes each and 8 elem_size of them,
+     * valid has a bit for each pixel.
+     */
+    size_t (*narrowest)(const uint8_t *planes, size_t row, size_t elem_size, const uint8_t *valid);
     unsigned lanes; /* of wide */
     unsigned worth; /* frames from which on wide beats one by one */
     const char *engine;

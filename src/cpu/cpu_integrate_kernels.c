@@ -6,6 +6,7 @@
 #include "cpu/integrate_tmpl_dtypes.c"
 
 const struct airy_integrate_kernels airy_integrate_portable = {
+    .narrowest = SUFFIX(narrowest, planes),
     .lanes = LANES,
     .worth = 1,
     .engine = "by pixel, one frame after another",

@@ -237,6 +237,7 @@ AIRY_CLEAN_FAST(i32, AIRY_DTYPE_I32)
     }
 
 const struct airy_integrate_kernels airy_integrate_avx2 = {
+    .narrowest = SUFFIX(narrowest, planes),
     .lanes = LANES,
     .worth = 3,
     .engine = "by pixel, 8 frames in lanes (AVX2)",

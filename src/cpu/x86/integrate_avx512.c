@@ -205,6 +205,7 @@ AIRY_CLEAN_FAST(i32, AIRY_DTYPE_I32)
     }
 
 const struct airy_integrate_kernels airy_integrate_avx512 = {
+    .narrowest = SUFFIX(narrowest, planes),
     .lanes = LANES,
     .worth = 3,
     .engine = "by pixel, 16 frames in lanes (AVX-512)",
