@@ -45,14 +45,25 @@ static inline double unwrap(double v, double reference, double period)
     return d > 0.5 * period ? v - period : d <= -0.5 * period ? v + period : v;
 }
 
+/* No NaN comes here, so these are one instruction each; fmin and fmax are calls. */
+static inline double min2(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static inline double max2(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 static inline double min4(double a, double b, double c, double d)
 {
-    return fmin(fmin(a, b), fmin(c, d));
+    return min2(min2(a, b), min2(c, d));
 }
 
 static inline double max4(double a, double b, double c, double d)
 {
-    return fmax(fmax(a, b), fmax(c, d));
+    return max2(max2(a, b), max2(c, d));
 }
 
 /* [0, 2 pi) from (-pi, pi]. */
@@ -121,7 +132,7 @@ static void half_widths(double *restrict half, const double *restrict center, co
         double d = 0;
         for (int k = 0; k < 4; k++) {
             const double corner = (k < 2 ? below : above)[j + (k & 1)];
-            d = fmax(d, fabs(unwrap(corner, center[j], period) - center[j]));
+            d = max2(d, fabs(unwrap(corner, center[j], period) - center[j]));
         }
         half[j] = d;
     }
@@ -274,7 +285,7 @@ static void add_interval(struct sink *sink, const struct airy_split_rule *rule, 
     const double inverse = 1 / (x1 - x0);
     const size_t i1 = (size_t)(ceil(b) - 1);
     for (size_t i = (size_t)a; i <= i1; i++) {
-        const double share = (fmin(b, (double)i + 1) - fmax(a, (double)i)) * inverse;
+        const double share = (min2(b, (double)i + 1) - max2(a, (double)i)) * inverse;
         if (share >= LEAST_SHARE)
             emit(sink, i, share);
     }
@@ -310,11 +321,19 @@ struct cut {
     ptrdiff_t slots;
 };
 
+static inline ptrdiff_t min_slot(ptrdiff_t a, ptrdiff_t b)
+{
+    return a < b ? a : b;
+}
+
 static inline ptrdiff_t cut_slot(const struct cut *cut, double x)
 {
-    const double s = floor(x) - cut->base + 1;
-    const double top = (double)(cut->slots - 1);
-    return (ptrdiff_t)(s < 0 ? 0 : s > top ? top : s);
+    /* Truncation is floor where it matters: x below base is slot 0 whatever its fraction. */
+    const double d = x - cut->base;
+    const ptrdiff_t top = cut->slots - 1;
+    if (d < 0)
+        return 0;
+    return d >= (double)top ? top : min_slot((ptrdiff_t)d + 1, top);
 }
 
 /* Add the signed area between an edge and y = 0. */
@@ -347,11 +366,12 @@ struct quad {
 static void cut_begin(struct cut *cut, const struct airy_split_rule *rule, double *area, double xmin, double xmax)
 {
     const double last = (double)(rule->bins - 1);
-    const double base = fmin(fmax(floor(xmin), 0), last), top = fmin(fmax(floor(xmax), 0), last);
+    const double base = min2(max2(floor(xmin), 0), last), top = min2(max2(floor(xmax), 0), last);
     cut->area = area;
     cut->base = base;
     cut->slots = (ptrdiff_t)(top - base) + 3;
-    memset(area, 0, (size_t)cut->slots * sizeof *area);
+    for (ptrdiff_t k = 0; k < cut->slots; k++)
+        area[k] = 0;
 }
 
 /*
@@ -416,7 +436,7 @@ static void add_quad(struct sink *sink, const struct airy_split_rule *rule, stru
         for (int k = 0; k < 4; k++) {
             const double d1 = (double)(i + (k == 1 || k == 2)) - rule->pose.beam1;
             const double d2 = (double)(j + (k >= 2)) - rule->pose.beam2;
-            at_beam[k] = fmax(fabs(d1), fabs(d2)) < 1e-6;
+            at_beam[k] = max2(fabs(d1), fabs(d2)) < 1e-6;
         }
         quad->xmin = to_bins(rule, 0);
         if (quad->xmin >= n || xmax < 0)
@@ -428,7 +448,7 @@ static void add_quad(struct sink *sink, const struct airy_split_rule *rule, stru
     }
     if (xmax < 0 || xmin >= n)
         return;
-    if (xmin >= 0 && xmax < n && floor(xmin) == floor(xmax)) {
+    if (xmin >= 0 && xmax < n && (size_t)xmin == (size_t)xmax) {
         emit(sink, (size_t)xmin, 1);
         return;
     }
@@ -436,8 +456,8 @@ static void add_quad(struct sink *sink, const struct airy_split_rule *rule, stru
     double ymin = 0, ymax = 0;
     for (int k = 0; k < 4; k++) {
         quad->y[k] = rule->compat || rule->angular ? quad->y[k] - y0 : unwrap(quad->y[k], y0, 2 * PI) - y0;
-        ymin = fmin(ymin, quad->y[k]);
-        ymax = fmax(ymax, quad->y[k]);
+        ymin = min2(ymin, quad->y[k]);
+        ymax = max2(ymax, quad->y[k]);
     }
     cut_begin(&cut, rule, s->area, xmin, xmax);
     for (int k = 0; k < 4; k++)
