@@ -129,10 +129,16 @@ static void print_stack(const json_t *stack)
            strcmp(text_of(stack, "path"), "direct") == 0 ? "chunk by chunk" : "through libhdf5",
            tool_bytes(bytes, json_real_value(json_object_get(stack, "bytes_per_frame"))),
            json_real_value(json_object_get(stack, "ratio")));
-    if (json_is_object(g))
-        printf("  geometry %s, distance %.6g m, PONI %.6g, %.6g m, wavelength %.6g m\n", text_of(g, "detector"),
+    if (json_is_object(g)) {
+        const json_t *wavelength = json_object_get(g, "wavelength");
+        printf("  geometry %s, distance %.6g m, PONI %.6g, %.6g m, wavelength", text_of(g, "detector"),
                json_number_value(json_object_get(g, "dist")), json_number_value(json_object_get(g, "poni1")),
-               json_number_value(json_object_get(g, "poni2")), json_number_value(json_object_get(g, "wavelength")));
+               json_number_value(json_object_get(g, "poni2")));
+        if (json_is_number(wavelength))
+            printf(" %.6g m\n", json_number_value(wavelength));
+        else
+            puts(" unknown");
+    }
     printf("  pixel mask %s\n  decoded frames that fit\n",
            json_is_true(json_object_get(stack, "mask")) ? "in the file" : "none");
     const json_t *fit = json_object_get(stack, "frames_that_fit");
