@@ -334,6 +334,8 @@ static int draw(const struct plot_params *params, const struct patterns *pattern
     d.beside = kind == PLOT_BOTH;
     choose_rows(&d);
     find_extremes(&d);
+    if (kind != PLOT_BOTH)
+        fputs("set bmargin 3.8\n", d.s);
     if (kind != PLOT_MAP)
         write_lines(&d);
     if (params->title) {
