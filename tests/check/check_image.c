@@ -219,7 +219,7 @@ static void check_png(struct check *c)
     if (!check_case(c, "png"))
         return;
     uint8_t rgb[5 * 7 * 3];
-    check_rand(c, rgb, AIRY_DTYPE_U8, sizeof(rgb), 0, 256);
+    check_rand(c, rgb, AIRY_DTYPE_U8, sizeof(rgb), 0, 255);
     const char *path = tmp_path(c, "x.png");
     size_t size = 0;
     CHECK_OK(c, airy_png_write(path, rgb, 5, 7, false));
