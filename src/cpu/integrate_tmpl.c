@@ -148,8 +148,8 @@ static void NAME(second_single)(const struct airy_lanes *t)
 
 #if T_FLOAT
 
-static bool NAME(scan)(struct airy_raw_stats *stats, bool *zero, const void *pixels, const uint16_t *valid,
-                       size_t count, const struct airy_raw_rules *rules)
+static AIRY_MAYBE_UNUSED bool NAME(scan)(struct airy_raw_stats *stats, bool *zero, const void *pixels,
+                                         const uint16_t *valid, size_t count, const struct airy_raw_rules *rules)
 {
     const T *x = pixels;
     double partial[AIRY_GROUP], max = -INFINITY;
@@ -207,8 +207,8 @@ static AIRY_MAYBE_UNUSED void NAME(clean)(struct airy_raw_stats *stats, void *pi
 
 #else
 
-static bool NAME(scan)(struct airy_raw_stats *stats, bool *zero, const void *pixels, const uint16_t *valid,
-                       size_t count, const struct airy_raw_rules *rules)
+static AIRY_MAYBE_UNUSED bool NAME(scan)(struct airy_raw_stats *stats, bool *zero, const void *pixels,
+                                         const uint16_t *valid, size_t count, const struct airy_raw_rules *rules)
 {
     const T *x = pixels;
     uint32_t max = 0;
