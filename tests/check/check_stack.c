@@ -40,8 +40,9 @@ void *stack_slurp(struct check *c, const char *path, size_t *size)
 const char *stack_spill(struct check *c, const char *name, const void *bytes, size_t size)
 {
     const char *folder = check_tmp(c);
-    char *path = check_alloc(c, strlen(folder) + strlen(name) + 2);
-    sprintf(path, "%s/%s", folder, name);
+    const size_t length = strlen(folder) + strlen(name) + 2;
+    char *path = check_alloc(c, length);
+    snprintf(path, length, "%s/%s", folder, name);
     const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     const bool whole = fd >= 0 && write(fd, bytes, size) == (ssize_t)size;
     if (fd >= 0)
