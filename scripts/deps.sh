@@ -35,6 +35,7 @@ for goal in "$@"; do
         need gnuplot-nox "draws the plots"
         ;;
     test)
+        need ocl-icd-libopencl1 "finds the OpenCL devices"
         need pocl-opencl-icd "an OpenCL device on the CPU, to test the kernels"
         need g++ "the headers are checked as C++ too"
         need gnuplot-nox "draws the plots"
