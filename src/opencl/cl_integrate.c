@@ -99,20 +99,17 @@ static airy_status upload_all(struct airy_cl_integrator *state, airy_queue *queu
 }
 
 /* Every buffer of the state. */
-enum { BUFFERS = 16 };
+enum { BUFFERS = 18 };
 
-static size_t list_buffers(struct airy_cl_integrator *state, airy_buffer **list[BUFFERS])
+static void list_buffers(struct airy_cl_integrator *state, airy_buffer **list[BUFFERS])
 {
     struct airy_cl_fused *fused = &state->fused;
     airy_buffer **const all[BUFFERS] = {
-        &state->pixel,       &state->weight,      &state->coef,         &state->pieces,
-        &state->row,         &state->norm,        &state->dark,         &state->variance,
-        &state->valid,       &state->base,        &state->base_entries, &fused->table,
-        &fused->valid_words, &fused->extra_start, &fused->extra_place,  &fused->extra_weight,
-    };
+        &state->pixel,       &state->weight,      &state->coef,  &state->pieces, &state->row,          &state->norm,
+        &state->dark,        &state->variance,    &state->valid, &state->base,   &state->base_entries, &fused->table,
+        &fused->valid_words, &fused->extra_start, &fused->extra, &fused->base,   &fused->base_entries, &fused->shift};
     for (size_t i = 0; i < BUFFERS; i++)
         list[i] = all[i];
-    return BUFFERS;
 }
 
 static void release(airy_integrator *integrator)
@@ -121,10 +118,9 @@ static void release(airy_integrator *integrator)
     if (!state)
         return;
     airy_buffer **buffers[BUFFERS];
-    const size_t count = list_buffers(state, buffers);
-    for (size_t i = 0; i < count; i++)
+    list_buffers(state, buffers);
+    for (size_t i = 0; i < BUFFERS; i++)
         airy_buffer_release(buffers[i]);
-    airy_buffer_release(&state->fused.base);
     free(state);
     integrator->state = NULL;
 }
@@ -144,18 +140,36 @@ static airy_status prepare(airy_integrator *integrator)
     airy_status status;
     AIRY_TRY_OR(out, airy_queue_create(&queue, device));
     AIRY_TRY_OR(out, upload_all(state, queue, integrator));
+    AIRY_TRY_OR(out, airy_cl_fused_prepare(&state->fused, queue, integrator));
+    AIRY_TRY_OR(out, airy_queue_finish(queue));
     airy_buffer **buffers[BUFFERS];
-    const size_t count = list_buffers(state, buffers);
-    for (size_t i = 0; i < count; i++)
+    list_buffers(state, buffers);
+    for (size_t i = 0; i < BUFFERS; i++)
         integrator->state_bytes += *buffers[i] ? (*buffers[i])->size : 0;
-    integrator->engine = "opencl: by bin";
+    integrator->engine = state->fused.why ? "opencl: by bin" : "opencl: compressed blocks into local bins, else by bin";
+    if (state->fused.why)
+        airy_log(AIRY_LOG_INFO, "compressed frames are decoded before they are integrated: %s", state->fused.why);
 out:
     airy_queue_destroy(&queue);
     return status;
+}
+
+static bool takes_chunks(const struct airy_integrate_plan *plan)
+{
+    const struct airy_cl_lanes lanes = airy_cl_lanes_of(plan->integrator->device);
+    return airy_cl_fused_takes(plan, &lanes);
+}
+
+static airy_status integrate_chunks(airy_queue *queue, const struct airy_integrate_plan *plan)
+{
+    const struct airy_cl_lanes lanes = airy_cl_lanes_of(queue->device);
+    return airy_cl_fused_run(queue, plan, &lanes);
 }
 
 const struct airy_integrate_fns airy_integrate_opencl = {
     .prepare = prepare,
     .release = release,
     .integrate = airy_cl_gather,
+    .takes_chunks = takes_chunks,
+    .integrate_chunks = integrate_chunks,
 };

@@ -12,21 +12,19 @@ enum {
     AIRY_STAT_PIECE = 16384   /* pixels; STAT_PIECE of integrate.cl */
 };
 
-/*
- * The fused engine's form: a word a pixel. Entries of a pixel in two neighbouring bins: the number of the first in the upper bits, the
- * second's weight in the lower fraction_bits; the first has the rest of 1. See kernels/integrate_blocks.cl.
- */
+/* The fused engine's form: see fused_geom.h and kernels/integrate_blocks.cl. */
 struct airy_cl_fused {
-    bool usable;
-    const char *why; /* it is not: static text, for the log */
+    const char *why; /* why there is none, static text; NULL: it is there */
     unsigned fraction_bits;
-    double scale[4];          /* of the fixed-point sums: normalization, normalization2, dark, (1: poisson's squares) */
-    airy_buffer *table;       /* u32, in tiles of 1024 pixels */
-    airy_buffer *valid_words; /* u32 a group of 32 pixels: those that count */
-    airy_buffer *extra_start; /* u32 [tiles + 1] */
-    airy_buffer *extra_place; /* u32: pixel within its tile, and bin */
-    airy_buffer *extra_weight;
-    airy_buffer *base; /* u64 [5][bins] */
+    size_t extra_count;
+    double normalization_scale, normalization2_scale, dark_scale;
+    airy_buffer *table;        /* u32, in tiles of 1,024 pixels */
+    airy_buffer *valid_words;  /* u32 a group of 32 pixels: those that count */
+    airy_buffer *extra_start;  /* u32 [tiles + 1] */
+    airy_buffer *extra;        /* airy_fused_extra, by pixel */
+    airy_buffer *base;         /* u64 [5][bins]: normalization, normalization2, count, dark, squares */
+    airy_buffer *base_entries; /* u32 [bins] */
+    airy_buffer *shift;        /* u32 [bins] */
 };
 
 /* airy_integrator.state */
@@ -43,6 +41,12 @@ struct airy_cl_integrator {
 
 /* Device memory with `size` bytes from the host in it. */
 airy_status airy_cl_upload(airy_buffer **buffer, airy_queue *queue, const void *data, size_t size, const char *what);
+
+/* Make the fused form, or say in fused->why why the integrator has none. */
+airy_status airy_cl_fused_prepare(struct airy_cl_fused *fused, airy_queue *queue, const airy_integrator *integrator);
+bool airy_cl_fused_takes(const struct airy_integrate_plan *plan, const struct airy_cl_lanes *lanes);
+airy_status airy_cl_fused_run(airy_queue *queue, const struct airy_integrate_plan *plan,
+                              const struct airy_cl_lanes *lanes);
 
 airy_status airy_cl_gather(airy_queue *queue, const struct airy_integrate_plan *plan);
 

@@ -2,12 +2,13 @@
  * Integration on OpenCL devices against the sums of tests/ref over the same matrix: every engine, dtype and error model, frames with values that are
  * left out, bins that are emptied.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
+#include "check_eiger.h"
 #include "codec/chunks.h"
-#include "integrate/integrate_fns.h"
+#include "opencl/cl_integrate.h"
 #include "ref_matrix_sums.h"
 
 struct scene_config {
@@ -17,6 +18,7 @@ struct scene_config {
     airy_error_model model;
     bool dark, unweighted, dummy, compat;
     double top; /* counts reach up to here; 0: 90 */
+    bool plain; /* nothing is saturated, and no frame has values of the whole range */
 };
 
 struct scene {
@@ -63,7 +65,7 @@ static bool create_integrator(struct check *c, struct scene *scene)
                                            .has_dummy = config->dummy,
                                            .dummy = 77,
                                            .delta_dummy = 1.5,
-                                           .has_saturation = true,
+                                           .has_saturation = !config->plain,
                                            .saturation = 100};
     return CHECK_OK(c, airy_integrator_create(&scene->integrator, c->device, &geometry, &params));
 }
@@ -83,7 +85,7 @@ static double draw_value(struct check *c, const struct scene_config *config, siz
             return r % 512 ? NAN : (r % 1024 ? INFINITY : -INFINITY);
         return (double)(float)(unit * 120 - 10);
     }
-    if (frame % 3 == 0 && r % 64 == 1)
+    if (frame % 3 == 0 && r % 64 == 1 && !config->plain)
         return floor(airy_dtype_is_signed(config->dtype) ? unit * (2 * top + 1) - top - 1 : unit * top);
     return floor(unit * (config->top > 0 ? config->top : 90));
 }
@@ -111,7 +113,7 @@ static bool open_scene(struct check *c, struct scene *scene, const struct scene_
         scene->values[i] = draw_value(c, config, i / scene->pixels);
         put_value(scene->data, config->dtype, i, scene->values[i]);
     }
-    scene->rules = (struct ref_rules){.lo = 1, .hi = 0, .saturation = 100};
+    scene->rules = (struct ref_rules){.lo = 1, .hi = 0, .saturation = config->plain ? INFINITY : 100};
     if (config->dummy) {
         scene->rules.lo = 77 - 1.5;
         scene->rules.hi = 77 + 1.5;
@@ -265,6 +267,304 @@ static void check_gather(struct check *c, const struct scene_config *config)
     airy_integrator_destroy(&scene.integrator);
 }
 
+struct fused_way {
+    const char *name;
+    struct airy_cl_lanes lanes;
+};
+
+/* PoCL 3.1 must not optimise groups of several lanes: see check_opencl_kernels.c. */
+static const struct fused_way ways[] = {
+    {"lane", {.lanes = 1, .blocks = 1}},
+    {"lanes3", {.lanes = 1, .blocks = 3}},
+    {"group32", {.lanes = 32, .blocks = 1, .portable = true, .unoptimised = true}},
+    {"warp", {.lanes = 32, .blocks = 1, .portable = true, .as_warp = true, .unoptimised = true}},
+};
+
+/*
+ * What rounding coefficients to fixed point may change: each of an ordinary bin's by d = 2^-(F+1), and by as much as the pixel's do not add up to
+ * 1, 2^-24; by less in bins of slivers. Squares: c^2 by 2 c d + d^2 and by half a unit.
+ */
+static double *fused_slack(struct check *c, const struct scene *scene)
+{
+    const airy_integrator *it = scene->integrator;
+    const struct airy_matrix *m = &it->matrix;
+    const struct airy_cl_integrator *state = it->state;
+    const double d = ldexp(1, -(int)state->fused.fraction_bits - 1) + 0x1p-24;
+    const size_t planes = AIRY_SUM_PLANES * it->bins;
+    double *slack = check_alloc(c, scene->config.frames * planes * sizeof(double));
+    for (size_t f = 0; f < scene->config.frames; f++)
+        for (size_t i = 0; i < it->pixels; i++) {
+            const double v = scene->values[f * it->pixels + i], n = it->norm[i], dark = it->dark ? it->dark[i] : 0;
+            for (uint32_t e = m->start[i]; e < m->start[i + 1]; e++) {
+                double *bin = slack + f * planes + m->bin[e];
+                bin[AIRY_SUM_SIGNAL * it->bins] += d * (v + fabs(dark));
+                bin[AIRY_SUM_VARIANCE * it->bins] += 4 * d * fmax(v, 1);
+                bin[AIRY_SUM_NORMALIZATION * it->bins] += d * n;
+                bin[AIRY_SUM_NORMALIZATION2 * it->bins] += 3 * d * n * n;
+                bin[AIRY_SUM_COUNT_PLANE * it->bins] += d;
+            }
+        }
+    return slack;
+}
+
+static airy_batch *make_batch(struct check *c, const struct scene *scene)
+{
+    const struct scene_config *f = &scene->config;
+    const airy_codec_params codec = {.codec = AIRY_CODEC_BSLZ4, .elem_size = (uint32_t)airy_dtype_size(f->dtype)};
+    const airy_batch_params params = {
+        .dtype = f->dtype, .height = f->height, .width = f->width, .codec = codec, .frames = f->frames};
+    const size_t size = scene->pixels * codec.elem_size, bound = airy_encode_bound(size, &codec);
+    airy_batch *batch = NULL;
+    size_t *sizes = check_alloc(c, f->frames * sizeof(*sizes));
+    for (size_t i = 0; i < f->frames; i++)
+        sizes[i] = bound;
+    if (!CHECK_OK(c, airy_batch_create(&batch, c->device, &params)) ||
+        !CHECK_OK(c, airy_batch_reserve(batch, f->frames, sizes)))
+        return batch;
+    for (size_t i = 0; i < f->frames; i++) {
+        /* The second frame is stored as pixels. */
+        const uint8_t *frame = (const uint8_t *)scene->data + i * size;
+        size_t chunk_size = bound;
+        if (i == 1) {
+            memcpy(airy_batch_place(batch, i), frame, size);
+            airy_batch_index_stored(batch, i);
+        } else if (CHECK_OK(c, airy_encode(airy_batch_place(batch, i), &chunk_size, frame, size, &codec))) {
+            CHECK_OK(c, airy_batch_index(batch, i, chunk_size));
+        }
+    }
+    return batch;
+}
+
+static bool run_fused(struct check *c, const struct results *results, const struct scene *scene, airy_batch *batch,
+                      const struct airy_cl_lanes *lanes)
+{
+    const struct scene_config *f = &scene->config;
+    struct airy_integrate_plan plan = {.integrator = scene->integrator};
+    airy_array *sums = check_output(c, AIRY_DTYPE_F64, 3, (const size_t[]){f->frames, AIRY_SUM_PLANES, f->bins});
+    airy_array *stats = check_output(c, AIRY_DTYPE_U8, 2, (const size_t[]){f->frames, sizeof(airy_frame_stats)});
+    plan.sums = sums;
+    plan.stats = stats;
+    return sums && stats && CHECK_OK(c, airy_pixel_test_make(&plan.test, scene->integrator, f->dtype)) &&
+           CHECK_OK(c, airy_batch_upload(c->queue, batch, &plan.chunks)) &&
+           CHECK(c, airy_cl_fused_takes(&plan, lanes)) && CHECK_OK(c, airy_cl_fused_run(c->queue, &plan, lanes)) &&
+           CHECK_OK(c, airy_array_pull(c->queue, results->sums, airy_array_size(sums), sums)) &&
+           CHECK_OK(c, airy_array_pull(c->queue, results->stats, airy_array_size(stats), stats)) &&
+           CHECK_OK(c, airy_queue_finish(c->queue));
+}
+
+static void check_fused(struct check *c, const struct scene_config *config, const struct fused_way *way)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "opencl_fused_%s%s", way->name, config->plain ? "_plain" : "");
+    struct scene scene;
+    if (!start_case(c, name, config))
+        return;
+    const struct results got = alloc_results(c, config);
+    airy_batch *batch = NULL;
+    if (open_scene(c, &scene, config) && (batch = make_batch(c, &scene)) != NULL &&
+        run_fused(c, &got, &scene, batch, &way->lanes))
+        check_against_reference(c, &scene, &got, fused_slack(c, &scene));
+    airy_batch_destroy(&batch);
+    airy_integrator_destroy(&scene.integrator);
+}
+
+/* Sums are integers: sharing out blocks in another way, or frames one by one, changes no bit. */
+static void check_fused_same(struct check *c)
+{
+    const struct scene_config config = {.height = 141,
+                                        .width = 131,
+                                        .bins = 90,
+                                        .frames = 5,
+                                        .dtype = AIRY_DTYPE_U32,
+                                        .model = AIRY_ERROR_MODEL_POISSON,
+                                        .dark = true,
+                                        .dummy = true};
+    struct scene scene;
+    if (!start_case(c, "opencl_fused_same", &config))
+        return;
+    const size_t count = config.frames * AIRY_SUM_PLANES * config.bins;
+    const struct results first = alloc_results(c, &config), other = alloc_results(c, &config);
+    airy_batch *batch = NULL;
+    if (open_scene(c, &scene, &config) && (batch = make_batch(c, &scene)) != NULL &&
+        run_fused(c, &first, &scene, batch, &ways[0].lanes)) {
+        for (size_t w = 1; w < sizeof(ways) / sizeof(ways[0]); w++)
+            if (run_fused(c, &other, &scene, batch, &ways[w].lanes)) {
+                check_values(c, ways[w].name, AIRY_DTYPE_F64, other.sums, first.sums, count, NULL);
+                CHECK(c, memcmp(other.stats, first.stats, config.frames * sizeof(*first.stats)) == 0);
+            }
+        struct scene single = scene;
+        single.config.frames = 1;
+        for (size_t i = 0; i < config.frames; i++) {
+            const size_t planes = AIRY_SUM_PLANES * config.bins;
+            single.data = (uint8_t *)scene.data + i * scene.pixels * airy_dtype_size(config.dtype);
+            airy_batch *one = make_batch(c, &single);
+            if (one && run_fused(c, &other, &single, one, &ways[0].lanes))
+                check_values(c, "one by one", AIRY_DTYPE_F64, other.sums, first.sums + i * planes, planes, NULL);
+            airy_batch_destroy(&one);
+        }
+    }
+    airy_batch_destroy(&batch);
+    airy_integrator_destroy(&scene.integrator);
+}
+
+/* A constant frame: normalization and signal are sums of the same quantised weights, n is 1, so the mean is exact. */
+static void check_fused_constant(struct check *c)
+{
+    const struct scene_config config = {
+        .height = 141, .width = 131, .bins = 90, .frames = 1, .dtype = AIRY_DTYPE_U16, .plain = true};
+    if (!check_case(c, "opencl_fused_constant"))
+        return;
+    struct scene scene = {.config = config, .pixels = config.height * config.width};
+    airy_geometry geometry = {.detector = {.name = "Detector", .pixel1 = 75e-6, .pixel2 = 75e-6},
+                              .dist = 0.1,
+                              .poni1 = 4e-3,
+                              .poni2 = 5e-3,
+                              .wavelength = 1e-10};
+    geometry.detector.height = config.height;
+    geometry.detector.width = config.width;
+    const airy_integrator_params params = {.bins = config.bins, .no_solid_angle = true};
+    if (!CHECK_OK(c, airy_integrator_create(&scene.integrator, c->device, &geometry, &params)))
+        return;
+    uint16_t *frame = check_alloc(c, scene.pixels * sizeof(*frame));
+    for (size_t i = 0; i < scene.pixels; i++)
+        frame[i] = 1234;
+    scene.data = frame;
+    const struct results got = alloc_results(c, &config);
+    airy_batch *batch = make_batch(c, &scene);
+    if (batch && run_part(c, &got, &scene, 0, 1, batch))
+        for (size_t b = 0; b < config.bins; b++) {
+            const double norm = got.sums[AIRY_SUM_NORMALIZATION * config.bins + b];
+            if (norm != 0 && got.sums[b] != 1234 * norm)
+                check_failed(c, __FILE__, __LINE__, "bin %zu: signal %.17g, expected 1234 x %.17g", b, got.sums[b],
+                             norm);
+        }
+    airy_batch_destroy(&batch);
+    airy_integrator_destroy(&scene.integrator);
+}
+
+/* Damage in two frames: their status is the decoder's, their sums are 0, the others are as before. */
+static void check_fused_damaged(struct check *c, const struct fused_way *way)
+{
+    const struct scene_config config = {
+        .height = 141, .width = 131, .bins = 90, .frames = 5, .dtype = AIRY_DTYPE_U32, .plain = true};
+    struct scene scene;
+    if (!check_case(c, "opencl_fused_damaged_%s", way->name))
+        return;
+    const struct results good = alloc_results(c, &config), got = alloc_results(c, &config);
+    const size_t planes = AIRY_SUM_PLANES * config.bins;
+    airy_batch *batch = NULL;
+    if (!open_scene(c, &scene, &config) || !(batch = make_batch(c, &scene)) ||
+        !run_fused(c, &good, &scene, batch, &way->lanes))
+        goto out;
+    struct airy_chunks chunks;
+    if (!CHECK_OK(c, airy_batch_upload(c->queue, batch, &chunks)))
+        goto out;
+    uint32_t bad_block[5] = {0};
+    for (size_t f = 2; f < 5; f += 2) {
+        const uint32_t block = (uint32_t)(f / 2);
+        const airy_block place = chunks.host_table[f * chunks.layout.blocks + block];
+        /* Literals that go on for longer than the block's bytes. */
+        const size_t within = place.offset - chunks.host_table[f * chunks.layout.blocks].offset;
+        uint8_t *bytes = (uint8_t *)airy_batch_place(batch, f) + 16 + within;
+        memset(bytes, 0xff, place.size < 64 ? place.size : 64);
+        bad_block[f] = block;
+    }
+    if (!run_fused(c, &got, &scene, batch, &way->lanes))
+        goto out;
+    for (size_t f = 0; f < config.frames; f++) {
+        const bool bad = f == 2 || f == 4;
+        CHECK(c, bad ? got.stats[f].status >> 3 == bad_block[f] : got.stats[f].status == AIRY_FRAME_GOOD);
+        double *zero = check_alloc(c, planes * sizeof(double));
+        check_values(c, "sums", AIRY_DTYPE_F64, got.sums + f * planes, bad ? zero : good.sums + f * planes, planes,
+                     NULL);
+    }
+out:
+    airy_batch_destroy(&batch);
+    airy_integrator_destroy(&scene.integrator);
+}
+
+static void check_all_fused(struct check *c)
+{
+    static const airy_dtype dtypes[] = {AIRY_DTYPE_U32, AIRY_DTYPE_U16, AIRY_DTYPE_U8};
+    for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++)
+        for (size_t k = 0; k < sizeof(dtypes) / sizeof(dtypes[0]); k++)
+            for (unsigned bits = 0; bits < 4; bits++) {
+                /* Two blocks and more of each dtype, a short last one, a tail of 3 pixels. */
+                const struct scene_config f = {.height = 141,
+                                               .width = 131,
+                                               .bins = 90,
+                                               .frames = 4,
+                                               .dtype = dtypes[k],
+                                               .split = bits & 1 ? AIRY_SPLIT_FULL : AIRY_SPLIT_BBOX,
+                                               .model = bits & 1 ? AIRY_ERROR_MODEL_POISSON : AIRY_ERROR_MODEL_NONE,
+                                               .dark = bits & 1,
+                                               .dummy = bits == 2,
+                                               .plain = bits < 2};
+                check_fused(c, &f, &ways[w]);
+            }
+}
+
+static bool create_eiger(struct check *c, airy_integrator **integrator, airy_error_model model)
+{
+    airy_geometry geometry = {.detector = {.name = "Detector", .pixel1 = 75e-6, .pixel2 = 75e-6},
+                              .dist = 0.16,
+                              .poni1 = 1083.5 * 75e-6,
+                              .poni2 = 1035 * 75e-6,
+                              .wavelength = 1e-10};
+    geometry.detector.height = EIGER_HEIGHT;
+    geometry.detector.width = EIGER_WIDTH;
+    const size_t pixels = (size_t)EIGER_HEIGHT * EIGER_WIDTH;
+    uint8_t *mask = check_alloc(c, pixels);
+    for (size_t i = 0; i < pixels; i++)
+        mask[i] = check_eiger_gap(i);
+    const airy_integrator_params params = {.bins = 1000, .error_model = model, .mask = mask};
+    return CHECK_OK(c, airy_integrator_create(integrator, c->device, &geometry, &params));
+}
+
+/* decoded: from frames on the device, else from compressed chunks. */
+static void check_integrate_bench(struct check *c, airy_dtype dtype, airy_error_model model, size_t frames,
+                                  bool decoded)
+{
+    if (!c->bench || !check_case(c, "integrate_4M_u%zu_%s_batch%zu_%s", 8 * airy_dtype_size(dtype),
+                                 airy_error_model_name(model), frames, decoded ? "frames" : "chunks"))
+        return;
+    airy_integrator *integrator = NULL;
+    airy_batch *batch = NULL;
+    struct airy_chunks chunks;
+    airy_array *sums = check_output(c, AIRY_DTYPE_F64, 3, (const size_t[]){frames, AIRY_SUM_PLANES, 1000});
+    airy_array *stats = check_output(c, AIRY_DTYPE_U8, 2, (const size_t[]){frames, sizeof(airy_frame_stats)});
+    const size_t kept = decoded ? frames : 1;
+    airy_array *images = check_output(c, dtype, 3, (const size_t[]){kept, EIGER_HEIGHT, EIGER_WIDTH});
+    airy_array *status = check_output(c, AIRY_DTYPE_U32, 1, &frames);
+    const double bytes = (double)frames * EIGER_HEIGHT * EIGER_WIDTH * (double)airy_dtype_size(dtype);
+    if (!create_eiger(c, &integrator, model) || !(batch = check_eiger_batch(c, dtype, frames)))
+        goto out;
+    if (decoded) {
+        if (CHECK_OK(c, airy_decode_batch(c->queue, images, status, batch)) &&
+            CHECK_OK(c, airy_integrate(c->queue, sums, stats, integrator, images)))
+            CHECK_BENCH(c, bytes, 0, airy_integrate(c->queue, sums, stats, integrator, images));
+    } else if (CHECK_OK(c, airy_batch_upload(c->queue, batch, &chunks)) &&
+               CHECK_OK(c, airy_integrate_chunks(c->queue, sums, stats, integrator, &chunks))) {
+        CHECK_BENCH(c, bytes, 0, airy_integrate_chunks(c->queue, sums, stats, integrator, &chunks));
+    }
+out:
+    airy_batch_destroy(&batch);
+    airy_integrator_destroy(&integrator);
+}
+
+static void check_all_benches(struct check *c)
+{
+    check_integrate_bench(c, AIRY_DTYPE_U32, AIRY_ERROR_MODEL_NONE, 1, false);
+    check_integrate_bench(c, AIRY_DTYPE_U32, AIRY_ERROR_MODEL_NONE, 32, false);
+    check_integrate_bench(c, AIRY_DTYPE_U32, AIRY_ERROR_MODEL_NONE, 128, false);
+    check_integrate_bench(c, AIRY_DTYPE_U32, AIRY_ERROR_MODEL_POISSON, 32, false);
+    check_integrate_bench(c, AIRY_DTYPE_U16, AIRY_ERROR_MODEL_NONE, 32, false);
+    check_integrate_bench(c, AIRY_DTYPE_U32, AIRY_ERROR_MODEL_NONE, 1, true);
+    check_integrate_bench(c, AIRY_DTYPE_U32, AIRY_ERROR_MODEL_NONE, 32, true);
+    check_integrate_bench(c, AIRY_DTYPE_U32, AIRY_ERROR_MODEL_POISSON, 32, true);
+    check_integrate_bench(c, AIRY_DTYPE_U32, AIRY_ERROR_MODEL_AZIMUTHAL, 32, true);
+}
+
 void check_opencl_integrate(struct check *c)
 {
     if (c->is_cpu)
@@ -309,4 +609,10 @@ void check_opencl_integrate(struct check *c)
                                            .dummy = true,
                                            .dark = true,
                                            .dtype = AIRY_DTYPE_I32});
+    check_all_fused(c);
+    check_fused_same(c);
+    check_fused_constant(c);
+    for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++)
+        check_fused_damaged(c, &ways[w]);
+    check_all_benches(c);
 }

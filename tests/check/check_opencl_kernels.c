@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random.h"
-#include "check.h"
+#include "check_eiger.h"
 #include "codec/chunks.h"
 #include "core/objects.h"
 #include "opencl/cl_decode.h"
@@ -252,59 +251,17 @@ out:
     airy_batch_destroy(&batch);
 }
 
-/*
- * The case "4M": an Eiger 4M, one Poisson frame around 100 / (1 + q^2) with 2^n - 1 in the gaps between modules, and 16 i added to every valid pixel of
- * frame i. Chunks repeat after DISTINCT frames.
- */
-enum { BENCH_HEIGHT = 2167, BENCH_WIDTH = 2070, DISTINCT = 8 };
-
-static void fill_detector(void *frame, airy_dtype dtype, uint32_t added)
-{
-    const size_t size = airy_dtype_size(dtype);
-    for (size_t i = 0; i < (size_t)BENCH_HEIGHT * BENCH_WIDTH; i++) {
-        const size_t y = i / BENCH_WIDTH, x = i % BENCH_WIDTH;
-        const double q = hypot((double)y - 1083.5, (double)x - 1035.0) * (14.0 / 1500.0);
-        uint32_t v = UINT32_MAX;
-        if (y % 551 < 514 && x % 1040 < 1030)
-            v = (uint32_t)airy_random_poisson(100 / (1 + q * q), 1, 0, i) + added;
-        memcpy((uint8_t *)frame + i * size, &v, size); /* little-endian */
-    }
-}
-
-static airy_batch *bench_batch(struct check *c, airy_dtype dtype, size_t frames)
-{
-    const airy_codec_params codec = {.codec = AIRY_CODEC_BSLZ4, .elem_size = (uint32_t)airy_dtype_size(dtype)};
-    const airy_batch_params params = {
-        .dtype = dtype, .height = BENCH_HEIGHT, .width = BENCH_WIDTH, .codec = codec, .frames = frames};
-    const size_t size = (size_t)BENCH_HEIGHT * BENCH_WIDTH * codec.elem_size, bound = airy_encode_bound(size, &codec);
-    airy_batch *batch = NULL;
-    uint8_t *frame = check_alloc(c, size), *chunk = check_alloc(c, bound * DISTINCT);
-    size_t chunk_size[DISTINCT];
-    if (!CHECK_OK(c, airy_batch_create(&batch, c->device, &params)))
-        return NULL;
-    for (size_t i = 0; i < frames; i++) {
-        const size_t k = i % DISTINCT;
-        if (i == k) {
-            chunk_size[k] = bound;
-            fill_detector(frame, dtype, (uint32_t)(16 * k));
-            CHECK_OK(c, airy_encode(chunk + k * bound, &chunk_size[k], frame, size, &codec));
-        }
-        CHECK_OK(c, airy_batch_add(batch, chunk + k * bound, chunk_size[k]));
-    }
-    return batch;
-}
-
 static void check_decode_bench(struct check *c, airy_dtype dtype, size_t frames)
 {
     if (!c->bench || !check_case(c, "decode_u%zu_4M_batch%zu", 8 * airy_dtype_size(dtype), frames))
         return;
-    airy_batch *batch = bench_batch(c, dtype, frames);
+    airy_batch *batch = check_eiger_batch(c, dtype, frames);
     airy_array *out = NULL, *status = NULL;
     struct airy_decode_plan plan;
     const struct airy_cl_lanes lanes = airy_cl_lanes_of(c->device);
     if (batch &&
         CHECK_OK(c,
-                 airy_array_create(&out, c->device, dtype, 3, (const size_t[]){frames, BENCH_HEIGHT, BENCH_WIDTH})) &&
+                 airy_array_create(&out, c->device, dtype, 3, (const size_t[]){frames, EIGER_HEIGHT, EIGER_WIDTH})) &&
         CHECK_OK(c, airy_array_create(&status, c->device, AIRY_DTYPE_U32, 1, &frames)) &&
         CHECK_OK(c, airy_batch_upload(c->queue, batch, &plan.chunks))) {
         plan.frames = out;

@@ -1,0 +1,265 @@
+/* The integrator's matrix in the fixed-point form of the fused engine. docs/numerics.md derives widths and errors. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "opencl/cl_integrate.h"
+#include "shared/fused_geom.h"
+
+/*
+ * Weights of 22 bits leave 10 for the bin; fewer than 18 would be felt. A bin is one of slivers if rounding its coefficients, by up to 2^-(F+1) each, could
+ * shift its mean by more than 2^-20 of the spread of its pixels: its entries get their own, finer unit, and go to the list of extra
+ * entries. That list is walked bit by bit, so it must be short.
+ */
+enum { MAX_FRACTION_BITS = 22, MIN_FRACTION_BITS = 18, SLIVER_BITS = 20, WEIGHT_BITS = 31, EXTRA_PART = 8 };
+
+/* Coefficients of a pixel inside the range add up to 1 but for their rounding to float. */
+static const double sum_slack = 0x1p-22;
+
+struct table {
+    const airy_integrator *integrator;
+    unsigned fraction_bits;
+    size_t tiles, extra_count;
+    uint32_t *entries;     /* [tiles * 1024] */
+    uint32_t *valid_words; /* [tiles * 32 + 1] */
+    uint32_t *extra_start; /* [tiles + 1] */
+    airy_fused_extra *extra;
+    uint32_t *shift;        /* [bins] */
+    uint32_t *base_entries; /* [bins] */
+    uint64_t *base;         /* [5][bins] */
+    double *real;           /* [3][bins] sums of absolute values, for the scales */
+    double scale[3];        /* of normalization, normalization2, dark */
+};
+
+static void free_table(struct table *t)
+{
+    free(t->entries);
+    free(t->valid_words);
+    free(t->extra_start);
+    free(t->extra);
+    free(t->shift);
+    free(t->base_entries);
+    free(t->base);
+    free(t->real);
+}
+
+static airy_status alloc_table(struct table *t)
+{
+    static const char what[] = "the pixel table";
+    const size_t bins = t->integrator->bins;
+    AIRY_TRY(airy_memory_calloc((void **)&t->entries, t->tiles * AIRY_FUSED_TILE, sizeof(*t->entries), what));
+    AIRY_TRY(airy_memory_calloc((void **)&t->valid_words, t->tiles * 32 + 1, sizeof(*t->valid_words), what));
+    AIRY_TRY(airy_memory_calloc((void **)&t->extra_start, t->tiles + 1, sizeof(*t->extra_start), what));
+    AIRY_TRY(airy_memory_calloc((void **)&t->shift, bins, sizeof(*t->shift), what));
+    AIRY_TRY(airy_memory_calloc((void **)&t->base_entries, bins, sizeof(*t->base_entries), what));
+    AIRY_TRY(airy_memory_calloc((void **)&t->base, 5 * bins, sizeof(*t->base), what));
+    return airy_memory_calloc((void **)&t->real, 3 * bins, sizeof(*t->real), what);
+}
+
+/* The unit of each bin: 2^-F, or finer for bins of slivers, so that their largest coefficient takes 31 bits. */
+static airy_status choose_units(struct table *t)
+{
+    const struct airy_matrix *m = &t->integrator->matrix;
+    const double most = ldexp(1.0, SLIVER_BITS - 1 - (int)t->fraction_bits);
+    float *largest;
+    AIRY_TRY(airy_memory_calloc((void **)&largest, m->bins, sizeof(*largest), "the pixel table"));
+    for (size_t e = 0; e < m->entries; e++)
+        largest[m->bin[e]] = fmaxf(largest[m->bin[e]], m->coef[e]);
+    for (size_t b = 0; b < m->bins; b++) {
+        const double entries = t->integrator->base_entries[b], count = t->integrator->base_count[b];
+        int shift = (int)t->fraction_bits;
+        if (entries > 0 && largest[b] > 0 && entries * most > count) {
+            /* Below 2^-32 a coefficient is as good as none: the shift stays below 63. */
+            shift = WEIGHT_BITS - 1 - ilogb((double)fmaxf(largest[b], 0x1p-32f));
+            shift = shift > (int)t->fraction_bits ? shift : (int)t->fraction_bits;
+        }
+        t->shift[b] = (uint32_t)shift;
+    }
+    free(largest);
+    return AIRY_OK;
+}
+
+/* A pixel's word, or false: it needs extra entries. */
+static bool pack_pixel(const struct table *t, uint32_t *word, uint32_t first, uint32_t count)
+{
+    const struct airy_matrix *m = &t->integrator->matrix;
+    const uint32_t one = 1u << t->fraction_bits;
+    if (count > 2 || (count == 2 && m->bin[first + 1] != m->bin[first] + 1))
+        return false;
+    double sum = 0;
+    for (uint32_t e = first; e < first + count; e++) {
+        sum += (double)m->coef[e];
+        if (t->shift[m->bin[e]] != t->fraction_bits)
+            return false;
+    }
+    if (!(fabs(sum - 1) <= sum_slack))
+        return false;
+    uint32_t bin = m->bin[first], fraction = 0;
+    if (count == 2)
+        fraction = (uint32_t)lrint(ldexp((double)m->coef[first + 1], (int)t->fraction_bits));
+    if (fraction >= one) {
+        bin++;
+        fraction = 0;
+    }
+    *word = bin << t->fraction_bits | fraction;
+    return true;
+}
+
+static uint32_t weight_of(const struct table *t, uint32_t e)
+{
+    const struct airy_matrix *m = &t->integrator->matrix;
+    return (uint32_t)llrint(ldexp((double)m->coef[e], (int)t->shift[m->bin[e]]));
+}
+
+/* Words of all pixels; extra entries are counted, or written where there is room for them. */
+static void fill_pixels(struct table *t)
+{
+    const airy_integrator *it = t->integrator;
+    const struct airy_matrix *m = &it->matrix;
+    const uint32_t nowhere = (uint32_t)(it->bins + 1) << t->fraction_bits;
+    uint32_t previous = nowhere;
+    size_t at = 0;
+    for (size_t i = 0; i < t->tiles * AIRY_FUSED_TILE; i++) {
+        if (i % AIRY_FUSED_TILE == 0)
+            t->extra_start[i / AIRY_FUSED_TILE] = (uint32_t)at;
+        uint32_t word = previous; /* of a pixel that does not count: nothing changes for a run of bins */
+        if (i < it->pixels && it->valid[i]) {
+            const uint32_t first = m->start[i], count = m->start[i + 1] - first;
+            t->valid_words[i / 32] |= 1u << (i % 32);
+            word = nowhere;
+            if (count > 0 && !pack_pixel(t, &word, first, count)) {
+                for (uint32_t e = first; e < first + count; e++) {
+                    const uint32_t weight = weight_of(t, e);
+                    if (weight && t->extra)
+                        t->extra[at] = (airy_fused_extra){(uint32_t)i, m->bin[e], weight, t->shift[m->bin[e]]};
+                    at += weight != 0;
+                }
+            }
+        }
+        t->entries[airy_fused_place((uint32_t)i)] = word;
+        previous = word;
+    }
+    t->extra_start[t->tiles] = (uint32_t)at;
+    t->extra_count = at;
+}
+
+/* Every entry as the kernels see it. */
+static void each_entry(struct table *t, void (*add)(struct table *t, size_t pixel, uint32_t bin, uint32_t weight))
+{
+    const airy_integrator *it = t->integrator;
+    const uint32_t one = 1u << t->fraction_bits;
+    for (size_t i = 0; i < it->pixels; i++) {
+        const uint32_t word = t->entries[airy_fused_place((uint32_t)i)], bin = word >> t->fraction_bits;
+        const uint32_t fraction = word & (one - 1);
+        if (!it->valid[i] || bin >= it->bins)
+            continue;
+        add(t, i, bin, one - fraction);
+        if (fraction)
+            add(t, i, bin + 1, fraction);
+    }
+    for (size_t e = 0; e < t->extra_count; e++)
+        add(t, t->extra[e].pixel, t->extra[e].bin, t->extra[e].weight);
+}
+
+static void add_real(struct table *t, size_t pixel, uint32_t bin, uint32_t weight)
+{
+    const airy_integrator *it = t->integrator;
+    const double c = ldexp((double)weight, -(int)t->shift[bin]), cn = c * (double)it->norm[pixel];
+    t->real[bin] += fabs(cn);
+    t->real[it->bins + bin] += cn * cn;
+    t->real[2 * it->bins + bin] += it->dark ? fabs(c * (double)it->dark[pixel]) : 0;
+}
+
+/* The same arithmetic as take_out of integrate_blocks.cl, bit for bit. */
+static void add_fixed(struct table *t, size_t pixel, uint32_t bin, uint32_t weight)
+{
+    const airy_integrator *it = t->integrator;
+    const double c = ldexp((double)weight, -(int)t->shift[bin]), cn = c * (double)it->norm[pixel];
+    t->base[bin] += (uint64_t)(int64_t)rint(cn * t->scale[0]);
+    t->base[it->bins + bin] += (uint64_t)(int64_t)rint(cn * cn * t->scale[1]);
+    t->base[2 * it->bins + bin] += weight;
+    if (it->dark)
+        t->base[3 * it->bins + bin] += (uint64_t)(int64_t)rint(c * (double)it->dark[pixel] * t->scale[2]);
+    t->base[4 * it->bins + bin] += airy_fused_square(weight, t->shift[bin]);
+    t->base_entries[bin]++;
+}
+
+/* Powers of two with which the largest sum of a plane stays below 2^61; the rounding of 2^32 terms adds less than 2^32. False: out of range. */
+static bool choose_scales(struct table *t)
+{
+    const size_t bins = t->integrator->bins;
+    for (int k = 0; k < 3; k++) {
+        double most = 0;
+        for (size_t b = 0; b < bins; b++)
+            most = fmax(most, t->real[(size_t)k * bins + b]);
+        if (most > 0 && !(most > 0x1p-800 && most < 0x1p800))
+            return false;
+        t->scale[k] = most > 0 ? ldexp(1.0, 60 - ilogb(most)) : 1;
+    }
+    return true;
+}
+
+static airy_status upload_table(struct airy_cl_fused *fused, airy_queue *queue, const struct table *t)
+{
+    static const char what[] = "the pixel table";
+    const size_t bins = t->integrator->bins, word = sizeof(uint32_t);
+    fused->fraction_bits = t->fraction_bits;
+    fused->extra_count = t->extra_count;
+    fused->normalization_scale = t->scale[0];
+    fused->normalization2_scale = t->scale[1];
+    fused->dark_scale = t->scale[2];
+    AIRY_TRY(airy_cl_upload(&fused->table, queue, t->entries, t->tiles * AIRY_FUSED_TILE * word, what));
+    AIRY_TRY(airy_cl_upload(&fused->valid_words, queue, t->valid_words, (t->tiles * 32 + 1) * word, what));
+    AIRY_TRY(airy_cl_upload(&fused->extra_start, queue, t->extra_start, (t->tiles + 1) * word, what));
+    AIRY_TRY(airy_cl_upload(&fused->extra, queue, t->extra, t->extra_count * sizeof(*t->extra), what));
+    AIRY_TRY(airy_cl_upload(&fused->base, queue, t->base, 5 * bins * sizeof(*t->base), what));
+    AIRY_TRY(airy_cl_upload(&fused->base_entries, queue, t->base_entries, bins * word, what));
+    return airy_cl_upload(&fused->shift, queue, t->shift, bins * word, what);
+}
+
+static airy_status make_table(struct table *t, const char **why)
+{
+    AIRY_TRY(alloc_table(t));
+    AIRY_TRY(choose_units(t));
+    fill_pixels(t);
+    if (t->extra_count > t->integrator->matrix.entries / EXTRA_PART) {
+        *why = "too many pixels lie in more than two bins, or partly outside the range";
+        return AIRY_OK;
+    }
+    AIRY_TRY(airy_memory_calloc((void **)&t->extra, t->extra_count ? t->extra_count : 1, sizeof(*t->extra),
+                                "the pixel table"));
+    fill_pixels(t);
+    each_entry(t, add_real);
+    if (!choose_scales(t)) {
+        *why = "the corrections are too large or too small for fixed point";
+        return AIRY_OK;
+    }
+    each_entry(t, add_fixed);
+    return AIRY_OK;
+}
+
+airy_status airy_cl_fused_prepare(struct airy_cl_fused *fused, airy_queue *queue, const airy_integrator *integrator)
+{
+    const airy_error_model model = integrator->params.error_model;
+    struct table t = {.integrator = integrator, .tiles = (integrator->pixels + AIRY_FUSED_TILE - 1) / AIRY_FUSED_TILE};
+    unsigned bin_bits = 1;
+    while (((uint64_t)1 << bin_bits) < integrator->bins + AIRY_FUSED_BEHIND)
+        bin_bits++;
+    t.fraction_bits = 32 - bin_bits < MAX_FRACTION_BITS ? 32 - bin_bits : MAX_FRACTION_BITS;
+    if (model != AIRY_ERROR_MODEL_NONE && model != AIRY_ERROR_MODEL_POISSON)
+        fused->why = "the error model needs whole frames";
+    else if (integrator->params.unweighted)
+        fused->why = "the mean is unweighted";
+    else if (t.fraction_bits < MIN_FRACTION_BITS)
+        fused->why = "there are too many bins";
+    else if (integrator->pixels > ((size_t)1 << 31))
+        fused->why = "there are too many pixels";
+    if (fused->why)
+        return AIRY_OK;
+    airy_status status = make_table(&t, &fused->why);
+    if (status == AIRY_OK && !fused->why)
+        status = upload_table(fused, queue, &t);
+    free_table(&t);
+    return status;
+}

@@ -1,0 +1,485 @@
+/*
+ * Compressed frames to radial sums without a frame in between: blocks are decoded in local memory, and integer counts times fixed-point weights are
+ * added to bins in local memory, which go to 64-bit sums in global memory once a work-group. All sums are integers, so their order does not matter.
+ *
+ * Build options: ELEM_SIZE 1, 2 or 4 (unsigned values), BLOCK_BYTES, SPAN: local bins, at least g.span; POISSON 0 or 1; LANES, BLOCKS
+ * (lz4_block.h). Blocks hold a multiple of 1,024 elements, but for the last one and the tail.
+ */
+#include "opencl/kernels/lz4_block.h"
+#include "shared/fused_geom.h"
+
+#ifndef ELEM_SIZE
+#define ELEM_SIZE 4
+#endif
+#ifndef BLOCK_BYTES
+#define BLOCK_BYTES 8192
+#endif
+#ifndef SPAN
+#define SPAN 1024
+#endif
+#ifndef POISSON
+#define POISSON 0
+#endif
+
+#define PLANES    (8u * ELEM_SIZE)
+#define ROW_WORDS (BLOCK_BYTES / ELEM_SIZE / 32u) /* of a plane of a full block */
+/* Counts below 2^FAST_PLANES add up in 32 bits over 32 pixels, and need half of the transpose. */
+#define FAST_PLANES (ELEM_SIZE == 1 ? 7u : 11u)
+#define SUMS        (1u + POISSON)
+
+#if ELEM_SIZE == 1
+#define ELEM   uchar
+#define PACKED 8u /* words of 32 packed pixels */
+#elif ELEM_SIZE == 2
+#define ELEM   ushort
+#define PACKED 16u
+#else
+#define ELEM   uint
+#define PACKED 16u
+#endif
+
+/* What a group adds to, and what it reads: the same for all its items. */
+struct group {
+    __local uint *low, *high; /* [SUMS][SPAN], 64-bit sums in two words */
+    __local uint *stat;       /* total (2), max, invalid, saturated */
+    __global ulong *sums;     /* of the frame, planes of g.span */
+    __global uint *words;
+    __global const float *norm, *dark;
+};
+
+static inline void add_global(__global ulong *sum, __global uint *over, ulong v)
+{
+#ifdef AIRY_INT64_ATOMICS
+    const ulong old = atom_add(sum, v);
+    if (old + v < old)
+        atomic_inc(over);
+#else
+    __global uint *half_word = (__global uint *)sum; /* little-endian */
+    const uint lo = (uint)v, hi = (uint)(v >> 32), old_low = atomic_add(half_word, lo);
+    const uint carry = old_low + lo < old_low ? 1u : 0u;
+    const uint old = atomic_add(half_word + 1, hi), with = old + hi;
+    bool above = with < old;
+    if (carry != 0u)
+        above |= atomic_add(half_word + 1, 1u) == 0xffffffffu;
+    if (above)
+        atomic_inc(over);
+#endif
+}
+
+/* The old value. A group of one item needs no atomics on its own memory. */
+static inline uint add_local(__local uint *sum, uint v)
+{
+#if LANES * BLOCKS == 1
+    const uint old = *sum;
+    *sum = old + v;
+    return old;
+#else
+    return atomic_add(sum, v);
+#endif
+}
+
+/* v < 2^63. */
+static inline void add_bin(const struct group *to, uint which, uint bin, uint span, ulong v)
+{
+    const uint lo = (uint)v, at = which * SPAN + bin;
+    const uint old = add_local(to->low + at, lo);
+    const uint hi = (uint)(v >> 32) + (old + lo < old ? 1u : 0u);
+    if (hi == 0u)
+        return;
+    const uint before = add_local(to->high + at, hi);
+    if (before + hi < before)
+        atomic_inc(to->words + (AIRY_FUSED_OVER + which) * span + bin);
+}
+
+/* What an entry of a pixel that is left out had in the sums that do not depend on the frame. */
+static inline void take_out(const struct group *to, uint pixel, uint bin, uint weight, uint shift,
+                            const airy_fused_geom *g)
+{
+    if (weight == 0u || bin >= g->bins)
+        return;
+    const double unit = ldexp(1.0, -(int)shift), c = (double)weight * unit;
+    const double cn = c * (double)to->norm[pixel];
+    __global ulong *sums = to->sums + bin;
+    __global uint *over = to->words + AIRY_FUSED_OVER * g->span + g->span -
+                          1u; /* never read: these sums stay below 2^63 */
+    add_global(sums + AIRY_FUSED_NORMALIZATION * g->span, over, (ulong)(long)rint(cn * g->normalization_scale));
+    add_global(sums + AIRY_FUSED_NORMALIZATION2 * g->span, over, (ulong)(long)rint(cn * cn * g->normalization2_scale));
+    add_global(sums + AIRY_FUSED_COUNT * g->span, over, weight);
+    if (g->has_dark != 0u)
+        add_global(sums + AIRY_FUSED_DARK * g->span, over,
+                   (ulong)(long)rint(c * (double)to->dark[pixel] * g->dark_scale));
+    if (POISSON)
+        add_global(sums + AIRY_FUSED_SQUARES * g->span, over, airy_fused_square(weight, shift));
+    atomic_inc(to->words + AIRY_FUSED_GONE * g->span + bin);
+}
+
+/*
+ * Neighbouring pixels often share their bins: their sums are kept until the bin changes. whole: counts; part: counts times weight of the second bin;
+ * left and right: what is there for the two bins already. Below 2^32 * 32 * 2^22 each, so no sum here comes near 2^63.
+ */
+struct run {
+    uint bin;
+    ulong whole, part, left, right;
+    ulong squares_left, squares_right; /* poisson */
+};
+
+static inline void turn_run(struct run *r, uint bin, const struct group *to, const airy_fused_geom *g)
+{
+    const ulong left = r->left + (r->whole << g->fraction_bits) - r->part, right = r->right + r->part;
+    const bool up = bin == r->bin + 1u, down = bin + 1u == r->bin;
+    if (!down && left != 0UL)
+        add_bin(to, 0u, r->bin, g->span, left);
+    if (!up && right != 0UL)
+        add_bin(to, 0u, r->bin + 1u, g->span, right);
+    if (POISSON) {
+        if (!down && r->squares_left != 0UL)
+            add_bin(to, 1u, r->bin, g->span, r->squares_left);
+        if (!up && r->squares_right != 0UL)
+            add_bin(to, 1u, r->bin + 1u, g->span, r->squares_right);
+        const ulong squares_left = r->squares_left;
+        r->squares_left = up ? r->squares_right : 0UL;
+        r->squares_right = down ? squares_left : 0UL;
+    }
+    r->left = up ? right : 0UL;
+    r->right = down ? left : 0UL;
+    r->whole = r->part = 0UL;
+    r->bin = bin;
+}
+
+static inline void add_pixel(struct run *r, uint entry, uint v, const struct group *to, const airy_fused_geom *g)
+{
+    const uint bin = entry >> g->fraction_bits, fraction = entry & ((1u << g->fraction_bits) - 1u);
+    if (bin != r->bin)
+        turn_run(r, bin, to, g);
+    r->whole += v;
+    r->part += (ulong)v * fraction;
+    if (POISSON) {
+        const uint rest = (1u << g->fraction_bits) - fraction;
+        const ulong above = v - min(v, 1u); /* max(1, v) - 1 */
+        r->squares_left += airy_fused_square(rest, g->fraction_bits) * above;
+        r->squares_right += airy_fused_square(fraction, g->fraction_bits) * above;
+    }
+}
+
+/* Statistics of an item, until its group's end. */
+struct tally {
+    ulong total;
+    uint max, invalid, saturated;
+};
+
+/* Any pixel that counts, with all tests. */
+static inline void add_any(struct run *r, struct tally *t, uint entry, uint v, uint pixel, const struct group *to,
+                           const airy_fused_geom *g)
+{
+    t->saturated += (long)v >= g->test.saturation ? 1u : 0u;
+    if ((long)v >= g->test.lo && (long)v <= g->test.hi) {
+        const uint bin = entry >> g->fraction_bits, fraction = entry & ((1u << g->fraction_bits) - 1u);
+        t->invalid++;
+        take_out(to, pixel, bin, (1u << g->fraction_bits) - fraction, g->fraction_bits, g);
+        take_out(to, pixel, bin + 1u, fraction, g->fraction_bits, g);
+        return;
+    }
+    t->total += v;
+    t->max = max(t->max, v);
+    add_pixel(r, entry, v, to, g);
+}
+
+static inline struct run start_run(uint bin)
+{
+    struct run r;
+    r.bin = bin;
+    r.whole = r.part = r.left = r.right = 0UL;
+    r.squares_left = r.squares_right = 0UL;
+    return r;
+}
+
+/* A decoded block in local memory. */
+struct block {
+    __local uchar *bytes;
+    uint first, pixels; /* of the frame */
+    bool native;        /* pixels; else bit planes */
+    bool full;
+};
+
+/* Any pixel of a block. Values of planes: bit by bit. */
+static inline uint value_at(const struct block *b, uint i)
+{
+    if (b->native)
+        return ((__local const ELEM *)b->bytes)[i];
+    uint v = 0u;
+    for (uint p = 0u; p < PLANES; p++)
+        v |= (uint)(b->bytes[p * (b->pixels / 8u) + i / 8u] >> (i & 7u) & 1u) << p;
+    return v;
+}
+
+/* 32 pixels of a full block whose counts are all small: word w of the planes is replaced by the pixels. valid: those that count. */
+static inline bool add_fast(const struct block *b, struct tally *t, uint w, uint valid, __global const uint4 *entries,
+                            const struct group *to, const airy_fused_geom *g)
+{
+    __local uint *words = (__local uint *)b->bytes + w;
+    uint upper = 0u, x[16];
+#pragma unroll
+    for (uint p = FAST_PLANES; p < PLANES; p++)
+        upper |= words[p * ROW_WORDS];
+    if ((upper & valid) != 0u || g->all_fast == 0u)
+        return false;
+    uint total = 0u, top = 0u, candidates = 0xffffffffu;
+#pragma unroll
+    for (uint p = 0u; p < 16u; p++)
+        x[p] = p < FAST_PLANES ? words[p * ROW_WORDS] & valid : 0u;
+#pragma unroll
+    for (uint i = 0u; i < FAST_PLANES; i++) {
+        const uint p = FAST_PLANES - 1u - i, with = candidates & x[p];
+        total += popcount(x[p]) << p;
+        candidates = with != 0u ? with : candidates;
+        top |= with != 0u ? 1u << p : 0u;
+    }
+    t->total += total;
+    t->max = max(t->max, top);
+#if ELEM_SIZE == 1
+    TRANSPOSE_8(x)
+#else
+    TRANSPOSE_16(x)
+#endif
+#pragma unroll
+    for (uint i = 0u; i < PACKED; i++)
+        words[i * ROW_WORDS] = x[i];
+    struct run r = start_run(entries[0].x >> g->fraction_bits);
+    const uint mask = ELEM_SIZE == 1 ? 0xffu : 0xffffu;
+    for (uint k = 0u; k < 8u; k++) {
+        const uint4 q = entries[k * 32u];
+        const uint shift = 4u * k / PACKED * PACKED;
+        __local const uint *at = words + 4u * k % PACKED * ROW_WORDS;
+        add_pixel(&r, q.x, at[0] >> shift & mask, to, g);
+        add_pixel(&r, q.y, at[ROW_WORDS] >> shift & mask, to, g);
+        add_pixel(&r, q.z, at[2u * ROW_WORDS] >> shift & mask, to, g);
+        add_pixel(&r, q.w, at[3u * ROW_WORDS] >> shift & mask, to, g);
+    }
+    turn_run(&r, 0xfffffff0u, to, g);
+    return true;
+}
+
+/* Word w of a full block's planes becomes its pixels, in a layout of which value_full knows. */
+static inline void unshuffle_word(const struct block *b, uint w)
+{
+    __local uint *words = (__local uint *)b->bytes + w;
+    uint x[PLANES];
+#pragma unroll
+    for (uint p = 0u; p < PLANES; p++)
+        x[p] = words[p * ROW_WORDS];
+#if ELEM_SIZE == 1
+    TRANSPOSE_8(x)
+#elif ELEM_SIZE == 2
+    TRANSPOSE_16(x)
+#else
+    TRANSPOSE_32(x)
+#endif
+#pragma unroll
+    for (uint p = 0u; p < PLANES; p++)
+        words[p * ROW_WORDS] = x[p];
+}
+
+static inline uint value_full(const struct block *b, uint w, uint i)
+{
+    __local const uint *words = (__local const uint *)b->bytes + w;
+#if ELEM_SIZE == 4
+    return words[i * ROW_WORDS];
+#elif ELEM_SIZE == 2
+    return words[(i & 15u) * ROW_WORDS] >> (i >> 4 << 4) & 0xffffu;
+#else
+    return words[(i & 7u) * ROW_WORDS] >> (i >> 3 << 3) & 0xffu;
+#endif
+}
+
+/* All pixels of a block but for its extra entries. */
+static inline void add_block(const struct block *b, struct tally *t, uint lane, __global const uint *table,
+                             __global const uint *valid_words, const struct group *to, const airy_fused_geom *g)
+{
+    for (uint w = lane; w * 32u < b->pixels; w += LANES) {
+        const uint first = b->first + w * 32u, count = min(32u, b->pixels - w * 32u);
+        /* The tail starts anywhere, and lies in two words at most. */
+        ulong bits = valid_words[first >> 5];
+        if ((first & 31u) != 0u && (first + count - 1u) >> 5 != first >> 5)
+            bits |= (ulong)valid_words[(first >> 5) + 1u] << 32;
+        const uint valid = (uint)(bits >> (first & 31u)) & (0xffffffffu >> (32u - count));
+        if (valid == 0u)
+            continue;
+        const bool whole = b->full && !b->native;
+        if (whole) {
+            __global const uint4 *entries = (__global const uint4 *)table + (first >> 10) * 256u + (first >> 5 & 31u);
+            if (add_fast(b, t, w, valid, entries, to, g))
+                continue;
+            unshuffle_word(b, w);
+        }
+        struct run r = start_run(table[airy_fused_place(first)] >> g->fraction_bits);
+        for (uint i = 0u; i < count; i++) {
+            if ((valid >> i & 1u) == 0u)
+                continue;
+            const uint v = whole ? value_full(b, w, i) : value_at(b, w * 32u + i);
+            add_any(&r, t, table[airy_fused_place(first + i)], v, first + i, to, g);
+        }
+        turn_run(&r, 0xfffffff0u, to, g);
+    }
+}
+
+/* Entries that the table has no room for. Before add_block, which changes the planes. */
+static inline void add_extra(const struct block *b, uint lane, __global const uint *extra_start,
+                             __global const airy_fused_extra *extra, const struct group *to, const airy_fused_geom *g)
+{
+    const uint begin = extra_start[b->first / AIRY_FUSED_TILE];
+    const uint end = extra_start[(b->first + b->pixels - 1u) / AIRY_FUSED_TILE + 1u];
+    for (uint e = begin + lane; e < end; e += LANES) {
+        const airy_fused_extra entry = extra[e];
+        if (entry.pixel < b->first || entry.pixel - b->first >= b->pixels)
+            continue;
+        const uint v = value_at(b, entry.pixel - b->first);
+        if ((long)v >= g->test.lo && (long)v <= g->test.hi) {
+            take_out(to, entry.pixel, entry.bin, entry.weight, entry.shift, g);
+            continue;
+        }
+        add_bin(to, 0u, entry.bin, g->span, (ulong)v * entry.weight);
+        if (POISSON)
+            add_bin(to, 1u, entry.bin, g->span, airy_fused_square(entry.weight, entry.shift) * (ulong)(v - min(v, 1u)));
+    }
+}
+
+/* A block's bytes to local memory. AIRY_STATUS_GOOD or an AIRY_REASON_*, the same for all lanes. */
+static inline uint load_block(struct block *b, airy_block place, uint size, __global const uchar *bytes, uint lane,
+                              __local uint *step, const airy_fused_geom *g)
+{
+    const ulong from = g->bytes_offset + place.offset;
+    b->native = false;
+    if (place.size == AIRY_BLOCK_ABSENT)
+        return AIRY_REASON_ABSENT;
+    if ((place.size & AIRY_BLOCK_STORED) == 0u)
+        return decode_lz4(b->bytes, 0u, size, bytes, from, place.size, lane, step);
+    if ((place.size & ~AIRY_BLOCK_STORED) != size)
+        return AIRY_REASON_SIZE;
+    b->native = true;
+    copy_literals(b->bytes, 0u, bytes, from, size, lane);
+    LANES_SYNC();
+    return AIRY_STATUS_GOOD;
+}
+
+/*
+ * Mapping: LANES * BLOCKS items, which is exact; a group takes group_blocks blocks of one frame, BLOCKS at a time; groups_a_frame groups a frame.
+ * Local memory: BLOCKS * (BLOCK_BYTES + 32) + SUMS * SPAN * 8 + 20 bytes. Barriers: of the work-group around the loop, of a block's lanes inside.
+ */
+__kernel __attribute__((reqd_work_group_size(LANES * BLOCKS, 1, 1))) void
+integrate_blocks(__global const uchar *bytes, __global const uint *table, __global const uint *valid_words,
+                 __global const uint *extra_start, __global const airy_fused_extra *extra, __global const float *norm,
+                 __global const float *dark, __global ulong *sums, const airy_fused_geom g)
+{
+    __local uint4 store[BLOCKS][BLOCK_BYTES / 16];
+    __local uint steps[BLOCKS][STEP_WORDS];
+    __local uint low[SUMS * SPAN], high[SUMS * SPAN], stat[5];
+    const uint item = get_local_id(0), slot = item / LANES, lane = item % LANES;
+    for (uint i = item; i < SUMS * SPAN; i += LANES * BLOCKS)
+        low[i] = high[i] = 0u;
+    for (uint i = item; i < 5u; i += LANES * BLOCKS)
+        stat[i] = 0u;
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    const uint frame = get_group_id(0) / g.groups_a_frame;
+    const uint begin = get_group_id(0) % g.groups_a_frame * g.group_blocks;
+    const uint end = min(begin + g.group_blocks, g.layout.blocks);
+    __global const airy_block *places = (__global const airy_block *)(bytes + g.bytes_offset);
+    struct group to;
+    to.low = low;
+    to.high = high;
+    to.stat = stat;
+    to.sums = sums + (ulong)frame * AIRY_FUSED_PLANES * g.span;
+    to.words = (__global uint *)sums + g.words +
+               (ulong)frame * (AIRY_FUSED_WORD_PLANES * g.span + AIRY_FUSED_STAT_WORDS);
+    to.norm = norm;
+    to.dark = dark;
+    __global uint *frame_stat = to.words + AIRY_FUSED_WORD_PLANES * g.span;
+    struct tally t;
+    t.total = 0UL;
+    t.max = t.invalid = t.saturated = 0u;
+    for (uint index = begin + slot; index < end; index += BLOCKS) {
+        struct block b;
+        const uint size = airy_block_decoded_bytes(g.layout, index);
+        b.bytes = (__local uchar *)store[slot];
+        b.first = (uint)(airy_block_start(g.layout, index) / ELEM_SIZE);
+        b.pixels = size / ELEM_SIZE;
+        b.full = size == BLOCK_BYTES;
+        const uint reason = load_block(&b, places[(ulong)(g.first_frame + frame) * g.layout.blocks + index], size,
+                                       bytes, lane, steps[slot], &g);
+        if (reason == AIRY_STATUS_GOOD) {
+            add_extra(&b, lane, extra_start, extra, &to, &g);
+            LANES_SYNC();
+            add_block(&b, &t, lane, table, valid_words, &to, &g);
+        } else if (lane == 0u) {
+            /* The lowest status word wins: the highest complement, so that 0 is good. */
+            atomic_max(frame_stat + 5, ~(index << 3 | reason));
+        }
+        LANES_SYNC();
+    }
+    const uint lo = (uint)t.total, old = atomic_add(stat, lo);
+    atomic_add(stat + 1, (uint)(t.total >> 32) + (old + lo < old ? 1u : 0u));
+    atomic_max(stat + 2, t.max);
+    atomic_add(stat + 3, t.invalid);
+    atomic_add(stat + 4, t.saturated);
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    for (uint k = 0u; k < SUMS; k++)
+        for (uint i = item; i < g.bins; i += LANES * BLOCKS) {
+            const ulong v = (ulong)high[k * SPAN + i] << 32 | low[k * SPAN + i];
+            if (v != 0UL)
+                add_global(to.sums + (AIRY_FUSED_SIGNAL + k) * g.span + i,
+                           to.words + (AIRY_FUSED_OVER + k) * g.span + i, v);
+        }
+    if (item == 0u) {
+        /* The total stays below 2^64: at most 2^32 pixels of 32 bits. */
+        add_global((__global ulong *)frame_stat, frame_stat + 6, (ulong)stat[1] << 32 | stat[0]);
+        atomic_max(frame_stat + 2, stat[2]);
+        atomic_add(frame_stat + 3, stat[3]);
+        atomic_add(frame_stat + 4, stat[4]);
+    }
+}
+
+/*
+ * Fixed-point sums to the five planes. base: [5][bins] 64-bit sums of a frame without pixels left out: normalization, normalization2, count, dark,
+ * squares; base_entries: their number of entries; shift: [bins] the unit of each bin is 2^-shift.
+ * Mapping: in x bins, in y frames; any work-group. No local memory, no barrier.
+ */
+__kernel void integrate_blocks_finish(__global const ulong *base, __global const uint *base_entries,
+                                      __global const uint *shift, __global const ulong *sums, __global double *out,
+                                      __global double *stats, const airy_fused_geom g)
+{
+    const uint bin = get_global_id(0), frame = get_global_id(1);
+    if (bin >= g.bins)
+        return;
+    __global const ulong *sum = sums + (ulong)frame * AIRY_FUSED_PLANES * g.span + bin;
+    __global const uint *words = (__global const uint *)sums + g.words +
+                                 (ulong)frame * (AIRY_FUSED_WORD_PLANES * g.span + AIRY_FUSED_STAT_WORDS);
+    __global const uint *stat = words + AIRY_FUSED_WORD_PLANES * g.span;
+    const bool good = stat[5] == 0u;
+    double plane[5] = {0.0, 0.0, 0.0, 0.0, 0.0};
+    if (good && words[AIRY_FUSED_GONE * g.span + bin] != base_entries[bin]) {
+        const double unit = ldexp(1.0, -(int)shift[bin]), above = 18446744073709551616.0; /* 2^64 */
+        plane[0] = ((double)words[AIRY_FUSED_OVER * g.span + bin] * above + (double)sum[0]) * unit -
+                   (double)(long)(base[3u * g.bins + bin] - sum[AIRY_FUSED_DARK * g.span]) / g.dark_scale;
+        if (POISSON)
+            plane[1] = ((double)words[(AIRY_FUSED_OVER + 1u) * g.span + bin] * above +
+                        (double)sum[AIRY_FUSED_VARIANCE * g.span] +
+                        (double)(base[4u * g.bins + bin] - sum[AIRY_FUSED_SQUARES * g.span])) *
+                       unit;
+        plane[2] = (double)(long)(base[bin] - sum[AIRY_FUSED_NORMALIZATION * g.span]) / g.normalization_scale;
+        plane[3] = (double)(base[g.bins + bin] - sum[AIRY_FUSED_NORMALIZATION2 * g.span]) / g.normalization2_scale;
+        plane[4] = (double)(base[2u * g.bins + bin] - sum[AIRY_FUSED_COUNT * g.span]) * unit;
+    }
+    for (uint k = 0u; k < 5u; k++)
+        out[g.sums_offset + ((ulong)frame * 5u + k) * g.bins + bin] = plane[k];
+    if (bin != 0u)
+        return;
+    __global double *to = stats + g.stats_offset + (ulong)frame * 4u;
+    to[0] = good ? (double)((ulong)stat[1] << 32 | stat[0]) : 0.0;
+    to[1] = good ? (double)stat[2] : 0.0;
+    __global uint *tail = (__global uint *)(to + 2);
+    tail[0] = good ? stat[3] : 0u;
+    tail[1] = good ? stat[4] : 0u;
+    tail[2] = ~stat[5];
+    tail[3] = 0u;
+}

@@ -1,0 +1,23 @@
+/*
+ * The case "4M" for timing: an Eiger 4M, one Poisson frame around 100 / (1 + q^2) with 2^n - 1 in the gaps between modules, and 16 i added to every
+ * valid pixel of frame i; frames repeat after eight.
+ */
+#ifndef CHECK_EIGER_H
+#define CHECK_EIGER_H
+
+#include "check.h"
+
+enum { EIGER_HEIGHT = 2167, EIGER_WIDTH = 2070 };
+
+/* True for pixels in the gaps. */
+static inline bool check_eiger_gap(size_t i)
+{
+    return i / EIGER_WIDTH % 551 >= 514 || i % EIGER_WIDTH % 1040 >= 1030;
+}
+
+/* Pixels of frame number i, of u8, u16 or u32. */
+void check_eiger_frame(void *frame, airy_dtype dtype, size_t i);
+/* A batch of such frames, bitshuffle-LZ4; NULL: the case has failed. */
+airy_batch *check_eiger_batch(struct check *c, airy_dtype dtype, size_t frames);
+
+#endif
