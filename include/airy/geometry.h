@@ -32,7 +32,8 @@ typedef struct airy_detector {
 
 /**
  * Look a detector up by class name, name or alias; case, blanks, '-' and '_' are ignored.
- * Errors: AIRY_ERR_NOT_FOUND, naming the nearest; AIRY_ERR_UNSUPPORTED for those that are not flat.
+ * Errors: AIRY_ERR_NOT_FOUND, naming the nearest; AIRY_ERR_UNSUPPORTED for those that are no plane of
+ * equal rectangular pixels (their positions would be wrong).
  */
 AIRY_API airy_status airy_detector_find(airy_detector *detector, const char *name);
 /** Number of registered detectors, and the i-th. */
@@ -58,7 +59,8 @@ typedef struct airy_geometry {
  * Read a PONI file, versions 1, 2, 2.1 and 3.
  * Errors: AIRY_ERR_IO, AIRY_ERR_FORMAT (line and value named; also values that are not finite or absurd: pixel sizes or distance
  *         <= 0), AIRY_ERR_UNSUPPORTED for a newer version, by its number.
- * A missing Distance is an error (some readers silently take 1 m).
+ * A missing Distance is an error (some readers silently take 1 m). Pixel sizes of the file win; a registered detector with pixels
+ * a whole number of times larger is its binned image.
  */
 AIRY_API airy_status airy_geometry_read(airy_geometry *geometry, const char *path);
 /** Write version 2.1 (3 with parallax). Replaces the file in one step. */

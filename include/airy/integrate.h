@@ -13,7 +13,7 @@
  * A pixel is left out where the mask is not 0, n is 0, or raw, dark, flat or absorption is not finite or raw is a dummy value;
  * where a bin has no pixel left its sums are 0 and the results are params->empty.
  * Bins: half open, [lo, hi); without a range given lo and hi are the limits of the unmasked pixels (centres, boxes or
- * corners, by splitting), and hi belongs to the last bin.
+ * corners, by splitting; corners: 0 where such a pixel holds the beam), and hi belongs to the last bin.
  * Source: J. Kieffer et al., J. Synchrotron Rad. 27 (2020) 558 (doi:10.1107/S1600577520000776) for the weighted mean.
  */
 #ifndef AIRY_INTEGRATE_H

@@ -25,7 +25,7 @@ static airy_status prepare(airy_integrator *integrator)
     const airy_integrator_params *params = &integrator->params;
     if (params->compat == AIRY_COMPAT_PYFAI && params->error_model == AIRY_ERROR_MODEL_AZIMUTHAL &&
         !integrator->matrix.row)
-        AIRY_TRY(airy_matrix_by_bin(&integrator->matrix));
+        AIRY_TRY(airy_matrix_by_bin(&integrator->matrix, integrator->device->pool));
     AIRY_TRY(airy_cpu_matrix_make(&matrix, &bytes, integrator));
     integrator->state = matrix;
     integrator->state_bytes = bytes;

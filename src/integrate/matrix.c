@@ -240,36 +240,91 @@ airy_status airy_matrix_build(struct airy_matrix *matrix, struct airy_matrix_lim
     return AIRY_OK;
 }
 
-airy_status airy_matrix_by_bin(struct airy_matrix *matrix)
+/* Transposing in slices of pixels: each slice knows where in every bin's row its entries begin, so the order is that of one slice. */
+struct transpose {
+    struct airy_matrix *matrix;
+    uint32_t *at; /* [slices][bins] counts, then places */
+    size_t slices;
+    uint32_t *pixel, *entry;
+};
+
+static void slice_pixels(const struct transpose *t, size_t slice, size_t *first, size_t *last)
+{
+    *first = t->matrix->pixels * slice / t->slices;
+    *last = t->matrix->pixels * (slice + 1) / t->slices;
+}
+
+static void count_slice(void *arg, size_t slice, unsigned worker)
+{
+    const struct transpose *t = arg;
+    const struct airy_matrix *m = t->matrix;
+    uint32_t *at = t->at + slice * m->bins;
+    size_t first, last;
+    (void)worker;
+    slice_pixels(t, slice, &first, &last);
+    for (size_t e = m->start[first]; e < m->start[last]; e++)
+        at[m->bin[e]]++;
+}
+
+static void place_slice(void *arg, size_t slice, unsigned worker)
+{
+    const struct transpose *t = arg;
+    const struct airy_matrix *m = t->matrix;
+    uint32_t *at = t->at + slice * m->bins;
+    size_t first, last;
+    (void)worker;
+    slice_pixels(t, slice, &first, &last);
+    for (size_t i = first; i < last; i++)
+        for (uint32_t e = m->start[i]; e < m->start[i + 1]; e++) {
+            const uint32_t k = at[m->bin[e]]++;
+            t->pixel[k] = (uint32_t)i;
+            t->entry[k] = e;
+        }
+}
+
+/* Counts of the slices become places, and row the start of each bin. */
+static void make_rows(const struct transpose *t, uint32_t *row)
+{
+    const size_t bins = t->matrix->bins;
+    uint32_t next = 0;
+    for (size_t b = 0; b < bins; b++) {
+        row[b] = next;
+        for (size_t s = 0; s < t->slices; s++) {
+            const uint32_t count = t->at[s * bins + b];
+            t->at[s * bins + b] = next;
+            next += count;
+        }
+    }
+    row[bins] = next;
+}
+
+airy_status airy_matrix_by_bin(struct airy_matrix *matrix, airy_pool *pool)
 {
     if (matrix->row)
         return AIRY_OK;
-    uint32_t *row = NULL, *pixel = NULL, *entry = NULL;
-    airy_status status = airy_memory_calloc((void **)&row, matrix->bins + 1, sizeof *row, "the matrix by bin");
-    AIRY_TRY_OR(out, status);
-    AIRY_TRY_OR(out, airy_memory_alloc((void **)&pixel, matrix->entries * sizeof *pixel));
-    AIRY_TRY_OR(out, airy_memory_alloc((void **)&entry, matrix->entries * sizeof *entry));
-    for (size_t e = 0; e < matrix->entries; e++)
-        row[matrix->bin[e] + 1]++;
-    for (size_t b = 0; b < matrix->bins; b++)
-        row[b + 1] += row[b];
-    /* Filling moves row[b] to the start of row b + 1; it is moved back below. */
-    for (size_t i = 0; i < matrix->pixels; i++)
-        for (uint32_t e = matrix->start[i]; e < matrix->start[i + 1]; e++) {
-            const uint32_t at = row[matrix->bin[e]]++;
-            pixel[at] = (uint32_t)i;
-            entry[at] = e;
-        }
-    memmove(row + 1, row, matrix->bins * sizeof *row);
-    row[0] = 0;
+    /* At most 64 MiB of counts, and slices of some size. */
+    const size_t most = airy_min_size(((size_t)1 << 24) / matrix->bins, matrix->entries / 65536);
+    struct transpose t = {.matrix = matrix,
+                          .slices = airy_max_size(airy_min_size(most, 4 * (size_t)airy_pool_size(pool)), 1)};
+    uint32_t *row = NULL;
+    airy_status status = AIRY_OK;
+    AIRY_TRY_OR(out, airy_memory_calloc((void **)&row, matrix->bins + 1, sizeof *row, "the matrix by bin"));
+    AIRY_TRY_OR(out, airy_memory_calloc((void **)&t.at, t.slices * matrix->bins, sizeof *t.at, "the matrix by bin"));
+    AIRY_TRY_OR(out, airy_memory_alloc((void **)&t.pixel, matrix->entries * sizeof *t.pixel));
+    AIRY_TRY_OR(out, airy_memory_alloc((void **)&t.entry, matrix->entries * sizeof *t.entry));
+    airy_pool_run(pool, t.slices, count_slice, &t);
+    make_rows(&t, row);
+    airy_pool_run(pool, t.slices, place_slice, &t);
     matrix->row = row;
-    matrix->pixel = pixel;
-    matrix->entry = entry;
+    matrix->pixel = t.pixel;
+    matrix->entry = t.entry;
+    free(t.at);
     return AIRY_OK;
 out:
     free(row);
-    airy_memory_release(pixel);
-    airy_memory_release(entry);
+    free(t.at);
+    airy_memory_release(t.pixel);
+    airy_memory_release(t.entry);
     return status;
 }
 

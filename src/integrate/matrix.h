@@ -26,7 +26,8 @@ struct airy_matrix_limits {
 airy_status airy_matrix_build(struct airy_matrix *matrix, struct airy_matrix_limits *limits,
                               const airy_geometry *geometry, const airy_integrator_params *params, const uint8_t *valid,
                               airy_pool *pool);
-airy_status airy_matrix_by_bin(struct airy_matrix *matrix);
+/* Once; the result does not depend on the pool. */
+airy_status airy_matrix_by_bin(struct airy_matrix *matrix, airy_pool *pool);
 void airy_matrix_free(struct airy_matrix *matrix);
 
 #endif

@@ -81,7 +81,7 @@ static airy_status upload_all(struct airy_cl_integrator *state, airy_queue *queu
 {
     struct airy_matrix *matrix = &integrator->matrix;
     const size_t image = integrator->pixels * sizeof(float);
-    AIRY_TRY(airy_matrix_by_bin(matrix));
+    AIRY_TRY(airy_matrix_by_bin(matrix, integrator->device->pool));
     AIRY_TRY(airy_cl_upload(&state->pixel, queue, matrix->pixel, matrix->entries * sizeof(uint32_t), "the matrix"));
     AIRY_TRY(upload_by_bin(&state->weight, queue, matrix, integrator->weight, "the matrix"));
     if (integrator->weight != matrix->coef)

@@ -52,7 +52,7 @@ static void make_mask(struct check *c, uint8_t *mask)
 }
 
 /* Entries of the matrix as a dense array, with the promises about their order checked. */
-static double *densify(struct check *c, struct airy_matrix *m)
+static double *densify(struct check *c, struct airy_matrix *m, airy_pool *pool)
 {
     double *dense = check_alloc(c, m->pixels * m->bins * sizeof *dense);
     CHECK(c, m->start[0] == 0 && m->start[m->pixels] == m->entries);
@@ -61,7 +61,7 @@ static double *densify(struct check *c, struct airy_matrix *m)
             CHECK(c, m->bin[e] < m->bins && (e == m->start[i] || m->bin[e - 1] < m->bin[e]));
             dense[i * m->bins + m->bin[e]] = (double)m->coef[e];
         }
-    if (!CHECK_OK(c, airy_matrix_by_bin(m)))
+    if (!CHECK_OK(c, airy_matrix_by_bin(m, pool)))
         return dense;
     CHECK(c, m->row[0] == 0 && m->row[m->bins] == m->entries);
     for (size_t b = 0; b < m->bins; b++)
@@ -94,7 +94,7 @@ static void check_matrix(struct check *c, const airy_geometry *g, airy_integrato
     if (CHECK_OK(c, airy_matrix_build(&m, &got, g, &params, counts, pool))) {
         const double size = fmax(fabs(limits[0]), fabs(limits[1]));
         CHECK(c, fabs(got.lower - limits[0]) <= 1e-13 * size && fabs(got.upper - limits[1]) <= 1e-13 * size);
-        const double *dense = densify(c, &m);
+        const double *dense = densify(c, &m, pool);
         check_values(c, "coefficients", AIRY_DTYPE_F64, dense, want, PIXELS * params.bins,
                      &(struct check_tol){.abs = 0x1p-25 + 1e-9});
     }
@@ -173,8 +173,8 @@ static void check_matrix_whole(struct check *c)
     if (!check_case(c, "matrix_threads"))
         return;
     airy_geometry g = make_geometry(VIEW_ON, 3);
-    g.detector.height = 301;
-    g.detector.width = 77;
+    g.detector.height = 1201; /* several slices */
+    g.detector.width = 277;
     g.detector.pixel1 = g.detector.pixel2 = 1e-4;
     const size_t n = g.detector.height * g.detector.width;
     uint8_t *valid = check_alloc(c, n);
@@ -187,6 +187,7 @@ static void check_matrix_whole(struct check *c)
             airy_pool *pool = NULL;
             CHECK_OK(c, airy_pool_create(&pool, k ? 4 : 1));
             CHECK_OK(c, airy_matrix_build(&m[k], &limits[k], &g, &params, valid, pool));
+            CHECK_OK(c, airy_matrix_by_bin(&m[k], pool));
             airy_pool_destroy(&pool);
         }
         CHECK(c,
@@ -194,6 +195,8 @@ static void check_matrix_whole(struct check *c)
         CHECK(c, memcmp(m[0].start, m[1].start, (n + 1) * sizeof *m[0].start) == 0);
         CHECK(c, memcmp(m[0].bin, m[1].bin, m[0].entries * sizeof *m[0].bin) == 0);
         CHECK(c, memcmp(m[0].coef, m[1].coef, m[0].entries * sizeof *m[0].coef) == 0);
+        CHECK(c, memcmp(m[0].row, m[1].row, (params.bins + 1) * sizeof *m[0].row) == 0);
+        CHECK(c, memcmp(m[0].entry, m[1].entry, m[0].entries * sizeof *m[0].entry) == 0);
         for (size_t i = 0; i < n; i++) {
             double sum = 0;
             for (uint32_t e = m[0].start[i]; e < m[0].start[i + 1]; e++)
