@@ -142,13 +142,22 @@ int main(int argc, char **argv)
         print_usage(stderr);
         return AIRY_EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || (argc == 2 && strcmp(argv[1], "help") == 0)) {
         print_usage(stdout);
         return AIRY_EXIT_OK;
     }
     if (strcmp(argv[1], "--version") == 0 || (argc == 3 && verbose && strcmp(argv[2], "--version") == 0))
         return print_version(verbose);
     int words = 1;
+    const bool help = strcmp(argv[1], "help") == 0; /* airy help COMMAND */
+    if (help) {
+        argc--;
+        argv++;
+    }
     const struct command *command = find_command(argc, argv, &words);
+    if (command && help) {
+        opt_help(command);
+        return AIRY_EXIT_OK;
+    }
     return command ? run_command(command, argc - 1 - words, argv + 1 + words) : refuse(argc, argv);
 }

@@ -75,7 +75,7 @@ static const struct opt common_options[] = {
      .type = OPT_FLAG,
      .offset = offsetof(struct common, verbose),
      .help = "say what was chosen and why"},
-    {.name = "help", .type = OPT_FLAG, .offset = offsetof(struct common, help), .help = "this text"},
+    {.name = "help", .letter = 'h', .type = OPT_FLAG, .offset = offsetof(struct common, help), .help = "this text"},
     {.name = "version",
      .type = OPT_FLAG,
      .offset = offsetof(struct common, version),
