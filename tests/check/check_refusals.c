@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "core/backend.h"
+#include "integrate/integrate_fns.h"
+
 enum { SIDE = 12, COUNT = SIDE * SIDE };
 
 static airy_geometry geometry(void)
@@ -171,8 +174,61 @@ static void check_arrays(struct check *c)
                  airy_error_model_name(AIRY_ERROR_MODEL_COUNT)[0] == '?');
 }
 
+/* Devices that lack something, made from the one at hand. */
+static void check_devices(struct check *c)
+{
+    if (!check_case(c, "refuse_devices"))
+        return;
+    const airy_geometry g = geometry();
+    const struct airy_backend *backend = c->device->backend;
+    struct airy_backend without = *backend;
+    without.integrate = NULL;
+    c->device->backend = &without;
+    refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_UNSUPPORTED, "does not implement integrate");
+    c->device->backend = backend;
+    const bool fp64 = c->device->info.fp64;
+    c->device->info.fp64 = false;
+    refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_UNSUPPORTED, "no double precision");
+    c->device->info.fp64 = fp64;
+    airy_device *other = NULL;
+    airy_integrator *it = NULL;
+    const airy_integrator_params params = {.bins = 5};
+    const size_t shape[3] = {1, SIDE, SIDE}, sums_shape[3] = {1, AIRY_SUM_PLANES, 5},
+                 stats_shape[2] = {1, sizeof(airy_frame_stats)};
+    if (CHECK_OK(c, airy_device_create(&other, c->spec, NULL)) &&
+        CHECK_OK(c, airy_integrator_create(&it, other, &g, &params))) {
+        airy_array *frames = check_output(c, AIRY_DTYPE_U8, 3, shape),
+                   *sums = check_output(c, AIRY_DTYPE_F64, 3, sums_shape);
+        airy_array *stats = check_output(c, AIRY_DTYPE_U8, 2, stats_shape);
+        CHECK_FAILS(c, airy_integrate(c->queue, sums, stats, it, frames), AIRY_ERR_DEVICE,
+                    "integrator belongs to device");
+    }
+    airy_integrator_destroy(&it);
+    airy_device_destroy(&other);
+    struct airy_integrate_fns fns = *backend->integrate;
+    fns.integrate_chunks = NULL;
+    without.integrate = &fns;
+    without.codec = NULL;
+    airy_batch *batch = NULL;
+    const airy_batch_params batch_params = {.dtype = AIRY_DTYPE_U8, .height = SIDE, .width = SIDE, .frames = 1};
+    const uint8_t pixels[COUNT] = {0};
+    if (CHECK_OK(c, airy_integrator_create(&it, c->device, &g, &params)) &&
+        CHECK_OK(c, airy_batch_create(&batch, c->device, &batch_params)) &&
+        CHECK_OK(c, airy_batch_add(batch, pixels, sizeof pixels))) {
+        c->device->backend = &without;
+        CHECK_FAILS(c,
+                    airy_integrate_batch(c->queue, check_output(c, AIRY_DTYPE_F64, 3, sums_shape),
+                                         check_output(c, AIRY_DTYPE_U8, 2, stats_shape), it, batch),
+                    AIRY_ERR_UNSUPPORTED, "does not implement decode");
+        c->device->backend = backend;
+    }
+    airy_batch_destroy(&batch);
+    airy_integrator_destroy(&it);
+}
+
 void check_integrate_refusals(struct check *c)
 {
+    check_devices(c);
     check_params(c);
     check_geometries(c);
     check_masked(c);
