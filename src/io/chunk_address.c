@@ -59,6 +59,17 @@ static void advance(hsize_t *offset, const struct airy_chunk_grid *grid)
     }
 }
 
+/* Chunks that were ever written; SIZE_MAX when libhdf5 cannot say. */
+static size_t count_written(hid_t dataset)
+{
+    hsize_t count = 0;
+    const hid_t space = H5Dget_space(dataset);
+    const bool known = space >= 0 && H5Dget_num_chunks(dataset, space, &count) >= 0;
+    if (space >= 0)
+        H5Sclose(space);
+    return known ? (size_t)count : SIZE_MAX;
+}
+
 airy_status airy_chunk_addresses(struct airy_place *places, hid_t dataset, const struct airy_chunk_grid *grid,
                                  const char *what)
 {
@@ -66,8 +77,11 @@ airy_status airy_chunk_addresses(struct airy_place *places, hid_t dataset, const
     AIRY_FAIL_IF(!probe, AIRY_ERR_IO, "%s: its file's driver cannot be reached", what);
     hsize_t offset[H5S_MAX_RANK] = {0};
     uint8_t nothing[64]; /* the driver writes nothing here while it records */
-    size_t odd = 0, first_odd = 0;
+    size_t odd = 0, first_odd = 0, left = count_written(dataset);
     for (size_t frame = 0; frame < grid->frames; frame++, advance(offset, grid)) {
+        places[frame] = (struct airy_place){.kind = AIRY_PLACE_FILL};
+        if (left == 0) /* a shape far beyond what was written costs no walk for each frame */
+            continue;
         uint32_t mask = 0;
         probe->hits = 0;
         probe->recording = true;
@@ -75,9 +89,8 @@ airy_status airy_chunk_addresses(struct airy_place *places, hid_t dataset, const
         probe->recording = false;
         if (read >= 0) {
             places[frame] = judge(probe, mask, grid);
-        } else if (is_missing(dataset, offset)) {
-            places[frame] = (struct airy_place){.kind = AIRY_PLACE_FILL};
-        } else {
+            left--;
+        } else if (!is_missing(dataset, offset)) {
             places[frame] = (struct airy_place){.kind = AIRY_PLACE_ODD};
             first_odd = odd++ ? first_odd : frame;
         }

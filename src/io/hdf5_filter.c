@@ -133,6 +133,44 @@ void airy_filter_codec(airy_codec_params *codec, bool *exact, hid_t creation)
     }
 }
 
+/* What a chunk must decode to in the airy_hdf5_read of this thread; 0: not known. libhdf5 tells its filters nothing. */
+static _Thread_local size_t expected_bytes;
+
+/* Bytes of a chunk, where everything that is undone after our filter keeps the size. */
+static size_t chunk_bytes(hid_t dataset)
+{
+    const hid_t creation = H5Dget_create_plist(dataset), type = H5Dget_type(dataset);
+    hsize_t chunk[H5S_MAX_RANK];
+    const int count = creation < 0 ? 0 : count_filters(creation);
+    size_t bytes = type < 0 ? 0 : H5Tget_size(type);
+    const int ndim = count > 0 ? H5Pget_chunk(creation, H5S_MAX_RANK, chunk) : 0;
+    for (int axis = 0; axis < ndim; axis++)
+        if (airy_mul_size(&bytes, bytes, chunk[axis]))
+            bytes = 0;
+    for (int i = 0; i < count; i++) {
+        struct filter filter;
+        if (!get_filter(&filter, creation, i))
+            bytes = 0;
+        if (filter.number == AIRY_FILTER_BITSHUFFLE || filter.number == AIRY_FILTER_LZ4)
+            break;
+        if (filter.number != H5Z_FILTER_SHUFFLE)
+            bytes = 0;
+    }
+    if (type >= 0)
+        H5Tclose(type);
+    if (creation >= 0)
+        H5Pclose(creation);
+    return ndim > 0 ? bytes : 0;
+}
+
+herr_t airy_hdf5_read(hid_t dataset, airy_dtype dtype, hid_t memory, hid_t space, void *values)
+{
+    expected_bytes = chunk_bytes(dataset);
+    const herr_t done = H5Dread(dataset, airy_hdf5_native(dtype), memory, space, H5P_DEFAULT, values);
+    expected_bytes = 0;
+    return done;
+}
+
 /* A filter reports through libhdf5's error stack, from where airy_hdf5_fail takes the sentence. */
 static size_t fail_filter(const char *sentence)
 {
@@ -158,6 +196,12 @@ static size_t undo_codec(const airy_codec_params *codec, size_t size, size_t *ca
     /* One byte of LZ4 stands for at most 255; nothing is allocated for more. */
     if (decoded == 0 || decoded / 255 > size)
         return fail_filter("chunk header: more decoded bytes than its compressed bytes can give");
+    if (expected_bytes != 0 && decoded != expected_bytes) {
+        char sentence[128];
+        snprintf(sentence, sizeof(sentence), "chunk header: %llu bytes decoded, expected %zu",
+                 (unsigned long long)decoded, expected_bytes);
+        return fail_filter(sentence);
+    }
     void *result = H5allocate_memory((size_t)decoded, false);
     if (!result)
         return fail_filter("out of memory for a decoded chunk");

@@ -114,7 +114,7 @@ static airy_status read_frame(const airy_stack *stack, hid_t dataset, size_t fra
     }
     if (!fits || frame != 0) {
         status = airy_fail(AIRY_ERR_IO, "the dataset's shape has changed since it was opened");
-    } else if (H5Dread(dataset, airy_hdf5_native(stack->dtype), memory, space, H5P_DEFAULT, pixels) < 0) {
+    } else if (airy_hdf5_read(dataset, stack->dtype, memory, space, pixels) < 0) {
         status = airy_hdf5_fail(airy_hdf5_failed_io() ? AIRY_ERR_IO : AIRY_ERR_CORRUPT, "libhdf5 cannot read it");
     }
     if (memory >= 0)

@@ -117,6 +117,12 @@ static void check_library_error(struct check *c)
     CHECK_OK(c, airy_stack_read(stack, 3, pixels, FRAME_BYTES));
     CHECK(c, stack_crc32(pixels, FRAME_BYTES) == good_crc[3]);
     airy_stack_destroy(&stack);
+    /* A chunk that says it is smaller than it must be: libhdf5 would copy from behind it. */
+    bytes[at + 7] = 0x48;
+    if (!CHECK_OK(c, stack_open(&stack, stack_spill(c, "y.h5", bytes, size))))
+        return;
+    CHECK_FAILS(c, airy_stack_read(stack, 1, pixels, FRAME_BYTES), AIRY_ERR_CORRUPT, "19528 bytes decoded, expected 19536");
+    airy_stack_destroy(&stack);
 }
 
 static void check_real_file(struct check *c, const json_t *entry)
