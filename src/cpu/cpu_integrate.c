@@ -159,7 +159,7 @@ static void load_block(struct slice_task *task, uint32_t block, size_t first, si
             task->result[l]->status = block << 3 | reason;
             continue;
         }
-        const size_t needed = job->kernels->narrowest(planes, elements / 8, job->elem_size, valid);
+        const size_t needed = task->group->kernels->narrowest(planes, elements / 8, job->elem_size, valid);
         most = airy_max_size(most, needed);
         if (needed > width) {
             width = needed;
@@ -176,14 +176,14 @@ static void load_block(struct slice_task *task, uint32_t block, size_t first, si
     task->narrow = most;
     task->elem_size = width;
     if (width < job->elem_size)
-        task->raw = &job->kernels->raw[width == 1 ? AIRY_DTYPE_U8 : AIRY_DTYPE_U16];
+        task->raw = &task->group->kernels->raw[width == 1 ? AIRY_DTYPE_U8 : AIRY_DTYPE_U16];
 }
 
 static void load_window(struct slice_task *task, size_t first, size_t end)
 {
     const struct airy_integrate_job *job = task->job;
     uint32_t block = 0;
-    task->raw = job->raw;
+    task->raw = &task->group->kernels->raw[job->dtype];
     task->elem_size = job->elem_size;
     if (!job->pixels && is_one_block(task, &block, first, end)) {
         load_block(task, block, first, end);
@@ -295,7 +295,7 @@ static void sum_slice(void *arg, size_t index, unsigned worker)
     }
 }
 
-/* Cut the wave's frames in groups: full ones, then what is left together if that is worth it, else one by one. */
+/* Cut the wave's frames in groups: full ones, then what is left in as many lanes as are worth it, or one by one. */
 static void make_groups(struct airy_integrate_job *job)
 {
     double *partials = job->partials;
@@ -303,9 +303,13 @@ static void make_groups(struct airy_integrate_job *job)
     for (size_t first = 0; first < job->wave_frames;) {
         struct airy_frame_group *group = &job->group[job->groups++];
         const size_t left = job->wave_frames - first;
+        const struct airy_integrate_kernels *kernels = job->kernels;
+        while (kernels->fewer && left < kernels->worth)
+            kernels = kernels->fewer;
         group->first = first;
-        group->count = left >= job->kernels->worth ? (unsigned)airy_min_size(left, job->lanes) : 1;
-        group->lanes = group->count > 1 ? job->lanes : 1;
+        group->kernels = kernels;
+        group->lanes = left >= kernels->worth && job->lanes > 1 ? kernels->lanes : 1;
+        group->count = (unsigned)airy_min_size(left, group->lanes);
         group->partials = partials;
         partials += job->matrix->rows * job->planes * group->lanes;
         first += group->count;
@@ -397,12 +401,11 @@ static airy_status run_job(airy_queue *queue, struct airy_integrate_job *job)
     job->integrator = plan->integrator;
     job->matrix = plan->integrator->state;
     job->kernels = airy_integrate_kernels();
-    job->raw = &job->kernels->raw[job->dtype];
     job->elem_size = airy_dtype_size(job->dtype);
     job->planes = plan->integrator->params.error_model == AIRY_ERROR_MODEL_POISSON ? 2 : 1;
     job->sums = airy_array_address(plan->sums);
     job->stats = airy_array_address(plan->stats);
-    assert(job->raw->scan);
+    assert(job->kernels->raw[job->dtype].scan);
     make_rules(&job->rules, &plan->test, job->dtype);
     AIRY_TRY(take_scratch(job, queue));
     const size_t wave = job->wave_frames;
@@ -426,8 +429,11 @@ static airy_status integrate(airy_queue *queue, const struct airy_integrate_plan
 static bool takes_chunks(const struct airy_integrate_plan *plan)
 {
     const airy_block_layout *layout = &plan->chunks.layout;
-    return plan->integrator->params.error_model != AIRY_ERROR_MODEL_AZIMUTHAL &&
-           layout->block_bytes <= MAX_BLOCK_BYTES && layout->block_bytes % airy_dtype_size(plan->chunks.dtype) == 0;
+    const airy_integrator_params *params = &plan->integrator->params;
+    /* The recurrence goes bin by bin, through the whole frame. */
+    const bool recurs = params->error_model == AIRY_ERROR_MODEL_AZIMUTHAL && params->compat == AIRY_COMPAT_PYFAI;
+    return !recurs && layout->block_bytes <= MAX_BLOCK_BYTES &&
+           layout->block_bytes % airy_dtype_size(plan->chunks.dtype) == 0;
 }
 
 static airy_status integrate_chunks(airy_queue *queue, const struct airy_integrate_plan *plan)

@@ -118,7 +118,8 @@ struct airy_integrate_kernels {
      */
     size_t (*narrowest)(const uint8_t *planes, size_t row, size_t elem_size, const uint8_t *valid);
     unsigned lanes; /* of wide */
-    unsigned worth; /* frames from which on wide beats one by one */
+    unsigned worth; /* frames from which on wide beats `fewer`, or where that is NULL, one by one */
+    const struct airy_integrate_kernels *fewer;
     const char *engine;
     struct airy_raw_fns raw[AIRY_DTYPE_COUNT]; /* u64, i64: NULL */
 };
@@ -143,6 +144,7 @@ struct airy_slice_result {
 struct airy_frame_group {
     size_t first;
     unsigned count, lanes;
+    const struct airy_integrate_kernels *kernels;
     double *partials; /* [rows][planes][lanes] */
 };
 
@@ -155,7 +157,6 @@ struct airy_integrate_job {
     const airy_integrator *integrator;
     const struct airy_cpu_matrix *matrix;
     const struct airy_integrate_kernels *kernels;
-    const struct airy_raw_fns *raw;
     struct airy_raw_rules rules;
     airy_dtype dtype;
     size_t elem_size, frames;

@@ -47,6 +47,41 @@
         }                                                                                                              \
     }
 
+/*
+ * The second pass: full compact groups by the set's second_group, of weighted means and where no pixel of the tile is left out; others by
+ * the plain one.
+ */
+#define AIRY_SECOND_FAST(dtype, DTYPE)                                                                                 \
+    static AIRY_ALWAYS_INLINE void second_tile_##dtype(const struct airy_lanes *t, const unsigned per_pixel)           \
+    {                                                                                                                  \
+        const uint8_t *kind = t->matrix->kind + t->first / AIRY_GROUP;                                                 \
+        for (size_t g = 0; g * AIRY_GROUP < t->count; g++) {                                                           \
+            if (kind[g] == AIRY_GROUP_COMPACT && (g + 1) * AIRY_GROUP <= t->count)                                     \
+                second_group(t, g, DTYPE, per_pixel);                                                                  \
+            else if (kind[g] != AIRY_GROUP_EMPTY)                                                                      \
+                SUFFIX(second_group, dtype)(t, g, LANES);                                                              \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void FAST(second, dtype)(const struct airy_lanes *t)                                                        \
+    {                                                                                                                  \
+        bool plain = t->integrator->weight != t->integrator->matrix.coef;                                              \
+        for (unsigned l = 0; l < LANES; l++)                                                                           \
+            plain |= t->invalid[l] != NULL;                                                                            \
+        switch (plain ? 0 : t->matrix->per_pixel) {                                                                    \
+        case 1:                                                                                                        \
+            second_tile_##dtype(t, 1);                                                                                 \
+            break;                                                                                                     \
+        case 2:                                                                                                        \
+            second_tile_##dtype(t, 2);                                                                                 \
+            break;                                                                                                     \
+        case 3:                                                                                                        \
+            second_tile_##dtype(t, 3);                                                                                 \
+            break;                                                                                                     \
+        default:                                                                                                       \
+            SUFFIX(second_wide, dtype)(t);                                                                             \
+        }                                                                                                              \
+    }
+
 /* The set's scan_int, and where its sums of 32 bits do not hold the plain one. */
 #define AIRY_SCAN_FAST(dtype, DTYPE)                                                                                   \
     static bool FAST(scan, dtype)(struct airy_raw_stats * stats, bool *zero, const void *pixels,                       \

@@ -199,6 +199,39 @@ static AIRY_ALWAYS_INLINE void sum_group(const struct airy_lanes *t, size_t grou
     }
 }
 
+/* A full compact group of the second pass. Entries of weight 0 fill up a pixel: their means may be any number, their rows are not looked at. */
+static AIRY_ALWAYS_INLINE void second_group(const struct airy_lanes *t, size_t group, const airy_dtype dtype,
+                                            const unsigned per_pixel)
+{
+    const size_t first = t->first + group * AIRY_GROUP;
+    const uint16_t *bin = t->matrix->bin + first;
+    const float *weight = t->matrix->weight + first * per_pixel;
+    const float *dark = t->integrator->dark ? t->integrator->dark + first : NULL;
+    const float *norm = t->integrator->norm + first;
+    const double *means = t->means + t->slice->bin_lo * LANES;
+    double *const sums = t->sums;
+    struct block8 x;
+    const unsigned halves = transpose_group(&x, t, group, dtype);
+    for (unsigned k = 0; k < 16; k++)
+        if (!(halves >> k / 8 & 1))
+            store_block(&x, k, _mm256_set1_epi32(dtype == AIRY_DTYPE_U32 ? INT32_MIN : 0));
+    for (unsigned k = 0; k < 16; k++) {
+        const __m256d shift = _mm256_set1_pd(dark ? (double)dark[k] : 0.0);
+        const __m256d x0 = _mm256_sub_pd(to_double(x.x[k], dtype), shift);
+        const __m256d x1 = _mm256_sub_pd(to_double(x.x[k] + 4, dtype), shift);
+        for (unsigned e = 0; e < per_pixel; e++) {
+            const double *mean = means + (bin[k] + e) * (size_t)LANES;
+            double *row = sums + (bin[k] + e) * (size_t)LANES;
+            const __m256d w = _mm256_set1_pd((double)weight[k * per_pixel + e]);
+            const __m256d omega = _mm256_mul_pd(w, _mm256_set1_pd((double)norm[k]));
+            const __m256d d0 = _mm256_fmsub_pd(w, x0, _mm256_mul_pd(omega, _mm256_loadu_pd(mean)));
+            const __m256d d1 = _mm256_fmsub_pd(w, x1, _mm256_mul_pd(omega, _mm256_loadu_pd(mean + 4)));
+            _mm256_store_pd(row, _mm256_fmadd_pd(d0, d0, _mm256_load_pd(row)));
+            _mm256_store_pd(row + 4, _mm256_fmadd_pd(d1, d1, _mm256_load_pd(row + 4)));
+        }
+    }
+}
+
 #define FAST(f, dtype) f##_fast_##dtype##_avx2
 #include "cpu/integrate_fast.h"
 AIRY_SUM_FAST(u8, AIRY_DTYPE_U8)
@@ -208,6 +241,13 @@ AIRY_SUM_FAST(i16, AIRY_DTYPE_I16)
 AIRY_SUM_FAST(u32, AIRY_DTYPE_U32)
 AIRY_SUM_FAST(i32, AIRY_DTYPE_I32)
 AIRY_SUM_FAST(f32, AIRY_DTYPE_F32)
+AIRY_SECOND_FAST(u8, AIRY_DTYPE_U8)
+AIRY_SECOND_FAST(i8, AIRY_DTYPE_I8)
+AIRY_SECOND_FAST(u16, AIRY_DTYPE_U16)
+AIRY_SECOND_FAST(i16, AIRY_DTYPE_I16)
+AIRY_SECOND_FAST(u32, AIRY_DTYPE_U32)
+AIRY_SECOND_FAST(i32, AIRY_DTYPE_I32)
+AIRY_SECOND_FAST(f32, AIRY_DTYPE_F32)
 
 static AIRY_ALWAYS_INLINE __m256i expand_bits(unsigned bits)
 {
@@ -367,7 +407,7 @@ AIRY_CLEAN_FAST(i32, AIRY_DTYPE_I32)
 
 #define RAW_FAST(dtype, look)                                                                                          \
     {                                                                                                                  \
-        .wide = {sum_fast_##dtype##_avx2, second_wide_##dtype##_avx2},                                                 \
+        .wide = {sum_fast_##dtype##_avx2, second_fast_##dtype##_avx2},                                                 \
         .single = {sum_single_##dtype##_avx2, second_single_##dtype##_avx2}, .scan = look,                             \
         .clean = clean_fast_##dtype##_avx2                                                                             \
     }
@@ -383,7 +423,7 @@ const struct airy_integrate_kernels airy_integrate_avx2 = {
             [AIRY_DTYPE_I16] = RAW_FAST(i16, scan_fast_i16_avx2),
             [AIRY_DTYPE_U32] = RAW_FAST(u32, scan_fast_u32_avx2),
             [AIRY_DTYPE_I32] = RAW_FAST(i32, scan_fast_i32_avx2),
-            [AIRY_DTYPE_F32] = {.wide = {sum_fast_f32_avx2, second_wide_f32_avx2},
+            [AIRY_DTYPE_F32] = {.wide = {sum_fast_f32_avx2, second_fast_f32_avx2},
                                 .single = {sum_single_f32_avx2, second_single_f32_avx2},
                                 .scan = scan_f32_avx2,
                                 .clean = clean_f32_avx2},

@@ -204,6 +204,37 @@ static AIRY_ALWAYS_INLINE void sum_group(const struct airy_lanes *t, size_t grou
     }
 }
 
+/* A full compact group of the second pass. Entries of weight 0 fill up a pixel: their means may be any number, their rows are not looked at. */
+static AIRY_ALWAYS_INLINE void second_group(const struct airy_lanes *t, size_t group, const airy_dtype dtype,
+                                            const unsigned per_pixel)
+{
+    const size_t first = t->first + group * AIRY_GROUP;
+    const uint16_t *bin = t->matrix->bin + first;
+    const float *weight = t->matrix->weight + first * per_pixel;
+    const float *dark = t->integrator->dark ? t->integrator->dark + first : NULL;
+    const float *norm = t->integrator->norm + first;
+    const double *means = t->means + t->slice->bin_lo * LANES;
+    double *const sums = t->sums;
+    struct block16 x;
+    if (!transpose_group(&x, t, group, dtype))
+        memset(&x, 0, sizeof(x));
+    for (unsigned k = 0; k < 16; k++) {
+        const __m512d shift = _mm512_set1_pd(dark ? (double)dark[k] : 0.0);
+        const __m512d x0 = _mm512_sub_pd(eight_values(&x, k, 0, dtype), shift);
+        const __m512d x1 = _mm512_sub_pd(eight_values(&x, k, 1, dtype), shift);
+        for (unsigned e = 0; e < per_pixel; e++) {
+            const double *mean = means + (bin[k] + e) * (size_t)LANES;
+            double *row = sums + (bin[k] + e) * (size_t)LANES;
+            const __m512d w = _mm512_set1_pd((double)weight[k * per_pixel + e]);
+            const __m512d omega = _mm512_mul_pd(w, _mm512_set1_pd((double)norm[k]));
+            const __m512d d0 = _mm512_fmsub_pd(w, x0, _mm512_mul_pd(omega, _mm512_loadu_pd(mean)));
+            const __m512d d1 = _mm512_fmsub_pd(w, x1, _mm512_mul_pd(omega, _mm512_loadu_pd(mean + 8)));
+            _mm512_store_pd(row, _mm512_fmadd_pd(d0, d0, _mm512_load_pd(row)));
+            _mm512_store_pd(row + 8, _mm512_fmadd_pd(d1, d1, _mm512_load_pd(row + 8)));
+        }
+    }
+}
+
 #define FAST(f, dtype) f##_fast_##dtype##_avx512
 #include "cpu/integrate_fast.h"
 AIRY_SUM_FAST(u8, AIRY_DTYPE_U8)
@@ -213,6 +244,13 @@ AIRY_SUM_FAST(i16, AIRY_DTYPE_I16)
 AIRY_SUM_FAST(u32, AIRY_DTYPE_U32)
 AIRY_SUM_FAST(i32, AIRY_DTYPE_I32)
 AIRY_SUM_FAST(f32, AIRY_DTYPE_F32)
+AIRY_SECOND_FAST(u8, AIRY_DTYPE_U8)
+AIRY_SECOND_FAST(i8, AIRY_DTYPE_I8)
+AIRY_SECOND_FAST(u16, AIRY_DTYPE_U16)
+AIRY_SECOND_FAST(i16, AIRY_DTYPE_I16)
+AIRY_SECOND_FAST(u32, AIRY_DTYPE_U32)
+AIRY_SECOND_FAST(i32, AIRY_DTYPE_I32)
+AIRY_SECOND_FAST(f32, AIRY_DTYPE_F32)
 
 static AIRY_ALWAYS_INLINE bool scan_int(struct airy_raw_stats *stats, bool *zero, const void *pixels,
                                         const uint16_t *valid, size_t count, const struct airy_raw_rules *rules,
@@ -365,7 +403,7 @@ AIRY_CLEAN_FAST(i32, AIRY_DTYPE_I32)
 
 #define RAW_FAST(dtype, look)                                                                                          \
     {                                                                                                                  \
-        .wide = {sum_fast_##dtype##_avx512, second_wide_##dtype##_avx512},                                             \
+        .wide = {sum_fast_##dtype##_avx512, second_fast_##dtype##_avx512},                                             \
         .single = {sum_single_##dtype##_avx512, second_single_##dtype##_avx512}, .scan = look,                         \
         .clean = clean_fast_##dtype##_avx512                                                                           \
     }
@@ -373,7 +411,8 @@ AIRY_CLEAN_FAST(i32, AIRY_DTYPE_I32)
 const struct airy_integrate_kernels airy_integrate_avx512 = {
     .narrowest = SUFFIX(narrowest, planes),
     .lanes = LANES,
-    .worth = 3,
+    .worth = 9,
+    .fewer = &airy_integrate_avx2,
     .engine = "by pixel, 16 frames in lanes (AVX-512)",
     .raw = {[AIRY_DTYPE_U8] = RAW_FAST(u8, scan_bytes),
             [AIRY_DTYPE_I8] = RAW_FAST(i8, scan_fast_i8_avx512),
@@ -381,7 +420,7 @@ const struct airy_integrate_kernels airy_integrate_avx512 = {
             [AIRY_DTYPE_I16] = RAW_FAST(i16, scan_fast_i16_avx512),
             [AIRY_DTYPE_U32] = RAW_FAST(u32, scan_fast_u32_avx512),
             [AIRY_DTYPE_I32] = RAW_FAST(i32, scan_fast_i32_avx512),
-            [AIRY_DTYPE_F32] = {.wide = {sum_fast_f32_avx512, second_wide_f32_avx512},
+            [AIRY_DTYPE_F32] = {.wide = {sum_fast_f32_avx512, second_fast_f32_avx512},
                                 .single = {sum_single_f32_avx512, second_single_f32_avx512},
                                 .scan = scan_f32_avx512,
                                 .clean = clean_f32_avx512},
