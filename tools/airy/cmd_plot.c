@@ -370,9 +370,9 @@ static int select_frame(const struct plot_params *params, struct patterns *p)
     if (params->frame >= p->frames)
         return tool_fail(&params->common, "--frame %zu: the result has %zu frames, numbered from 0", params->frame,
                          p->frames);
-    memmove(p->values, p->values + params->frame * p->bins, p->bins * sizeof(double));
+    memmove(p->values, p->values + params->frame * p->bins, p->bins * sizeof(float));
     if (p->errors)
-        memmove(p->errors, p->errors + params->frame * p->bins, p->bins * sizeof(double));
+        memmove(p->errors, p->errors + params->frame * p->bins, p->bins * sizeof(float));
     p->frames = 1;
     return AIRY_EXIT_OK;
 }

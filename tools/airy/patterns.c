@@ -22,20 +22,47 @@ void patterns_free(struct patterns *patterns)
     memset(patterns, 0, sizeof(*patterns));
 }
 
-/* All elements of a dataset of the result as doubles. */
-static airy_status read_dataset(const char *path, const char *name, double **values, size_t shape[2])
+/* A dataset of the result; shape as rows and columns. */
+static airy_status read_dataset(airy_image *image, size_t shape[2], const char *path, const char *name)
 {
     char where[4400];
-    airy_image image = {0};
     snprintf(where, sizeof(where), "%s::%s/%s", path, RESULT, name);
-    const airy_status status = airy_image_read(&image, where);
+    const airy_status status = airy_image_read(image, where);
+    if (status == AIRY_OK) {
+        shape[1] = image->shape[image->ndim - 1];
+        shape[0] = tool_count(image->shape, image->ndim) / shape[1];
+    }
+    return status;
+}
+
+/* Rows of floats; results hold them as floats, so that the memory is only handed on. */
+static airy_status read_rows(float **values, size_t shape[2], const char *path, const char *name)
+{
+    airy_image image = {0};
+    const airy_status status = read_dataset(&image, shape, path, name);
     if (status != AIRY_OK)
         return status;
-    const size_t count = tool_count(image.shape, image.ndim);
-    shape[1] = image.shape[image.ndim - 1];
-    shape[0] = count / shape[1];
-    *values = malloc(count * sizeof(double));
-    for (size_t i = 0; *values && i < count; i++)
+    if (image.dtype == AIRY_DTYPE_F32) {
+        *values = image.data;
+        return AIRY_OK;
+    }
+    *values = malloc(shape[0] * shape[1] * sizeof(float));
+    for (size_t i = 0; *values && i < shape[0] * shape[1]; i++)
+        (*values)[i] = (float)image_value(image.dtype, image.data, i);
+    airy_image_free(&image);
+    return *values ? AIRY_OK : AIRY_ERR_MEMORY;
+}
+
+static airy_status read_axis(double **values, size_t *count, const char *path)
+{
+    airy_image image = {0};
+    size_t shape[2];
+    const airy_status status = read_dataset(&image, shape, path, "radial");
+    if (status != AIRY_OK)
+        return status;
+    *count = shape[0] * shape[1];
+    *values = malloc(*count * sizeof(double));
+    for (size_t i = 0; *values && i < *count; i++)
         (*values)[i] = image_value(image.dtype, image.data, i);
     airy_image_free(&image);
     return *values ? AIRY_OK : AIRY_ERR_MEMORY;
@@ -63,48 +90,40 @@ static const char *find_errors(const char *path)
 
 static int load_hdf5(struct patterns *patterns, const struct common *common, const char *path)
 {
-    size_t shape[2], axis[2];
-    airy_status status = read_dataset(path, "intensity", &patterns->values, shape);
+    size_t shape[2], other[2], bins = 0;
+    airy_status status = read_rows(&patterns->values, shape, path, "intensity");
     if (status == AIRY_OK)
-        status = read_dataset(path, "radial", &patterns->radial, axis);
+        status = read_axis(&patterns->radial, &bins, path);
     if (status != AIRY_OK)
         return tool_failed(common, status);
     patterns->frames = shape[0];
     patterns->bins = shape[1];
-    if (axis[0] * axis[1] != shape[1])
+    if (bins != shape[1])
         return tool_fail(common, "%s: radial has %zu elements, intensity %zu bins; is it a result of 'airy integrate'?",
-                         path, axis[0] * axis[1], shape[1]);
+                         path, bins, shape[1]);
     char *label = NULL, object[128];
     snprintf(object, sizeof(object), "%s/radial@long_name", RESULT);
     if (airy_hdf5_text(&label, path, object) == AIRY_OK)
         snprintf(patterns->label, sizeof(patterns->label), "%s", label);
     free(label);
     const char *errors = find_errors(path);
-    if (errors && (status = read_dataset(path, errors, &patterns->errors, axis)) != AIRY_OK)
+    if (errors && (status = read_rows(&patterns->errors, other, path, errors)) != AIRY_OK)
         return tool_failed(common, status);
-    if (errors && (axis[0] != shape[0] || axis[1] != shape[1]))
+    if (errors && (other[0] != shape[0] || other[1] != shape[1]))
         return tool_fail(common, "%s: %s has another shape than intensity", path, errors);
     return AIRY_EXIT_OK;
 }
 
-/* Room for one more of n values; false when memory is short. */
-static bool grow(double **values, size_t n)
-{
-    if (n & (n - 1) || (n && n < 64))
-        return true; /* grows at powers of two only */
-    double *more = realloc(*values, (n < 64 ? 64 : 2 * n) * sizeof(double));
-    *values = more ? more : *values;
-    return more != NULL;
-}
-
-static int load_text(struct patterns *patterns, const struct common *common, const char *path)
+/* Lines of two or three numbers: points[3 n], malloc'ed. */
+static int read_points(double **points, size_t *count, int *columns, struct patterns *patterns,
+                       const struct common *common, const char *path)
 {
     FILE *file = fopen(path, "r");
     if (!file)
         return tool_fail(common, "%s: cannot be opened; check path and permissions", path);
     char line[1024];
-    size_t n = 0, number = 0;
-    int columns = 0, code = AIRY_EXIT_OK;
+    size_t number = 0, room = 0;
+    int code = AIRY_EXIT_OK;
     while (code == AIRY_EXIT_OK && fgets(line, sizeof(line), file)) {
         number++;
         const char *text = line + strspn(line, " \t");
@@ -114,28 +133,50 @@ static int load_text(struct patterns *patterns, const struct common *common, con
             snprintf(patterns->label, sizeof(patterns->label), "%s", airy_unit_label(unit));
         if (*text == '#' || *text == '\n' || *text == '\r' || !*text)
             continue;
-        double v[3] = {0, 0, 0};
-        const int got = sscanf(text, "%lf%*[ \t,;]%lf%*[ \t,;]%lf", &v[0], &v[1], &v[2]);
-        if (got < 2 || (columns && got != columns))
-            code = tool_fail(common, "%s line %zu: expected two or three columns of numbers", path, number);
-        else if (!grow(&patterns->radial, n) || !grow(&patterns->values, n) || !grow(&patterns->errors, n))
-            code = tool_fail(common, "%s: out of memory", path);
-        else {
-            columns = got;
-            patterns->radial[n] = v[0];
-            patterns->values[n] = v[1];
-            patterns->errors[n++] = v[2];
+        if (*count == room) {
+            room = room ? 2 * room : 1024;
+            double *more = realloc(*points, 3 * room * sizeof(double));
+            if (!more) {
+                code = tool_fail(common, "%s: out of memory for %zu lines", path, room);
+                break;
+            }
+            *points = more;
         }
+        double *v = *points + 3 * *count;
+        v[2] = 0;
+        const int got = sscanf(text, "%lf%*[ \t,;]%lf%*[ \t,;]%lf", &v[0], &v[1], &v[2]);
+        if (got < 2 || (*columns && got != *columns))
+            code = tool_fail(common, "%s line %zu: expected two or three columns of numbers", path, number);
+        *columns = got;
+        ++*count;
     }
     fclose(file);
-    if (code == AIRY_EXIT_OK && n == 0)
+    if (code == AIRY_EXIT_OK && *count == 0)
         code = tool_fail(common, "%s: has no lines of numbers", path);
-    if (columns < 3) {
-        free(patterns->errors);
-        patterns->errors = NULL;
+    return code;
+}
+
+static int load_text(struct patterns *patterns, const struct common *common, const char *path)
+{
+    double *points = NULL;
+    size_t n = 0;
+    int columns = 0, code = read_points(&points, &n, &columns, patterns, common, path);
+    if (code == AIRY_EXIT_OK) {
+        patterns->radial = malloc(n * sizeof(double));
+        patterns->values = malloc(n * sizeof(float));
+        patterns->errors = columns == 3 ? malloc(n * sizeof(float)) : NULL;
+        if (!patterns->radial || !patterns->values || (columns == 3 && !patterns->errors))
+            code = tool_fail(common, "%s: out of memory for %zu lines", path, n);
+    }
+    for (size_t i = 0; code == AIRY_EXIT_OK && i < n; i++) {
+        patterns->radial[i] = points[3 * i];
+        patterns->values[i] = (float)points[3 * i + 1];
+        if (columns == 3)
+            patterns->errors[i] = (float)points[3 * i + 2];
     }
     patterns->frames = 1;
     patterns->bins = n;
+    free(points);
     return code;
 }
 

@@ -7,8 +7,8 @@
 struct patterns {
     size_t frames, bins;
     double *radial;  /* [bins] */
-    double *values;  /* [frames][bins] */
-    double *errors;  /* [frames][bins] standard error of the mean, or NULL */
+    float *values;   /* [frames][bins] */
+    float *errors;   /* [frames][bins] standard error of the mean, or NULL */
     char label[128]; /* of the radial axis, such as "q (1/nm)" */
 };
 

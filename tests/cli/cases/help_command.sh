@@ -1,0 +1,1 @@
+$airy help plot | head -n 1
