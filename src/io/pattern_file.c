@@ -65,6 +65,18 @@ static airy_status open_partial(airy_pattern_file *file)
     return lock_file(file->fd, file->partial);
 }
 
+/* Give a file that was about to be finished its tail back: first the file's size, then the one libhdf5 expects. */
+static airy_status restore_tail(airy_pattern_file *file)
+{
+    struct airy_pattern_layout *layout = &file->layout;
+    if (!layout->cut)
+        return AIRY_OK;
+    AIRY_FAIL_IF(ftruncate(file->fd, (off_t)layout->end) != 0, AIRY_ERR_IO, "cannot extend '%s': %s", file->partial,
+                 strerror(errno));
+    layout->cut = false;
+    return airy_pattern_layout_switch(file->fd, layout, layout->per_frame, layout->end);
+}
+
 static airy_status load_rows(airy_pattern_file *file)
 {
     const struct airy_pattern_layout *layout = &file->layout;
@@ -103,6 +115,7 @@ static airy_status start_file(airy_pattern_file *file, const struct airy_pattern
     AIRY_TRY(airy_pattern_layout_open(&file->layout, file->partial, spec));
     file->resumed = true;
     AIRY_TRY(open_partial(file));
+    AIRY_TRY(restore_tail(file));
     return load_rows(file);
 }
 

@@ -22,6 +22,8 @@ enum {
     SUPERBLOCK_BYTES = 96,
 };
 
+#define MAX_FILE ((uint64_t)1 << 62)
+
 enum field_type { TYPE_F32, TYPE_F64, TYPE_U32, TYPE_U64, TYPE_I32, TYPE_MESSAGE };
 enum field_when { ALWAYS, WITH_ERRORS, WITH_MONITOR };
 
@@ -347,11 +349,9 @@ static airy_status complete_file(struct airy_pattern_layout *layout, const char 
     return status;
 }
 
-airy_status airy_pattern_layout_create(struct airy_pattern_layout *layout, const char *path,
-                                       const struct airy_pattern_spec *spec)
+static airy_status create_file(struct airy_pattern_layout *layout, const char *path,
+                               const struct airy_pattern_spec *spec)
 {
-    memset(layout, 0, sizeof(*layout));
-    settle_rows(layout, spec);
     AIRY_TRY(airy_hdf5_lock());
     struct airy_sink sink;
     hid_t file;
@@ -371,6 +371,29 @@ airy_status airy_pattern_layout_create(struct airy_pattern_layout *layout, const
         return status;
     }
     airy_hdf5_unlock();
+    return status;
+}
+
+airy_status airy_pattern_layout_create(struct airy_pattern_layout *layout, const char *path,
+                                       const struct airy_pattern_spec *spec)
+{
+    memset(layout, 0, sizeof(*layout));
+    settle_rows(layout, spec);
+    /* A file under `path` is always one that can be resumed: until then it has another name. */
+    char *unfinished;
+    if (asprintf(&unfinished, "%s.new", path) < 0)
+        return airy_fail(AIRY_ERR_MEMORY, "out of memory for a path");
+    airy_status status = AIRY_OK;
+    if (unlink(unfinished) != 0 && errno != ENOENT && errno != ENOTDIR)
+        status = airy_fail(AIRY_ERR_IO, "cannot remove '%s': %s", unfinished, strerror(errno));
+    if (status == AIRY_OK)
+        status = create_file(layout, unfinished, spec);
+    if (status == AIRY_OK) {
+        status = airy_file_rename(unfinished, path, false);
+        if (status != AIRY_OK)
+            unlink(unfinished);
+    }
+    free(unfinished);
     return status;
 }
 
@@ -413,8 +436,9 @@ static airy_status find_field(struct airy_pattern_layout *layout, hid_t root, in
                  "its %s has shape [%llu, %llu], this run's [%llu, %llu]", path, (unsigned long long)have[0],
                  (unsigned long long)have[1], (unsigned long long)want[0], (unsigned long long)want[1]);
     const uint64_t bytes = (uint64_t)layout->row[field] * (fields[field].frames ? spec->frames : 1);
-    AIRY_FAIL_IF(!same_type || offset == HADDR_UNDEF || offset == 0 || offset > layout->end ||
-                     bytes > layout->end - offset,
+    /* A run that was killed while finishing has cut off what no row needs. */
+    const uint64_t end = field >= AIRY_PATTERN_NORMALIZATION && !layout->per_frame ? MAX_FILE : layout->end;
+    AIRY_FAIL_IF(!same_type || offset == HADDR_UNDEF || offset == 0 || offset > end || bytes > end - offset,
                  AIRY_ERR_FORMAT, "its %s is not laid out as this version does it", path);
     layout->offset[field] = offset;
     return AIRY_OK;
@@ -516,9 +540,13 @@ static airy_status open_partial(struct airy_pattern_layout *layout, int fd, hid_
     for (int tree = 0; tree < 2; tree++)
         if (roots[tree] >= 0)
             H5Oclose(roots[tree]);
-    layout->cuttable = status == AIRY_OK &&
-                       layout->offset[AIRY_PATTERN_COUNT] + layout->row[AIRY_PATTERN_COUNT] * spec->frames ==
-                           layout->end;
+    if (status == AIRY_OK) {
+        const uint64_t tail = layout->offset[AIRY_PATTERN_COUNT] +
+                              (uint64_t)layout->row[AIRY_PATTERN_COUNT] * spec->frames;
+        layout->cut = tail > layout->end;
+        layout->end = layout->cut ? tail : layout->end;
+        layout->cuttable = tail == layout->end;
+    }
     return status;
 }
 

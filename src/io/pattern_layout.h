@@ -48,6 +48,7 @@ struct airy_pattern_layout {
     uint64_t end;                         /* of the file */
     bool per_frame;                       /* roots[1] is the one that counts */
     bool cuttable;                        /* nothing lies behind the three last datasets */
+    bool cut;                             /* they have been cut off; `end` counts them */
 };
 
 /* Create `path`, which must not exist, and write all that does not belong to rows; status is pending. Takes the lock. */

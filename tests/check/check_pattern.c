@@ -276,6 +276,33 @@ static void check_killed(struct check *c, bool with_invalid)
     CHECK_FAILS(c, airy_pattern_file_create(&file, path, &set.spec, false, false), AIRY_ERR_EXISTS, "is there already");
 }
 
+/* Finishing cuts the file before it renames it; a run that ends in between can be resumed, too. */
+static void check_finish_fails(struct check *c)
+{
+    if (!check_case(c, "pattern_finish_fails"))
+        return;
+    struct pattern_set set;
+    make_spec(&set, true);
+    const char *path = tmp_path(c, "out.h5");
+    airy_pattern_file *file = NULL;
+    if (!CHECK_OK(c, airy_pattern_file_create(&file, path, &set.spec, false, false)))
+        return;
+    for (size_t i = 0; i < FRAMES; i++)
+        CHECK_OK(c, put_row(file, i, false));
+    CHECK(c, mkdir(path, 0700) == 0);
+    CHECK_FAILS(c, airy_pattern_file_finish(file, NULL), AIRY_ERR_EXISTS, "is there already");
+    airy_pattern_file_destroy(&file, true);
+    check_contents(c, partial_of(c, path), true, false, FRAMES, false);
+    CHECK(c, rmdir(path) == 0);
+    if (!CHECK_OK(c, airy_pattern_file_create(&file, path, &set.spec, false, true)))
+        return;
+    CHECK_OK(c, put_row(file, BAD_ROW, true));
+    CHECK_OK(c, put_row(file, INVALID_ROW, true)); /* the normalizations become per frame after all */
+    CHECK_OK(c, airy_pattern_file_finish(file, NULL));
+    airy_pattern_file_destroy(&file, false);
+    check_contents(c, path, true, true, FRAMES, true);
+}
+
 static void check_other_spec(struct check *c)
 {
     if (!check_case(c, "pattern_other_spec"))
@@ -359,6 +386,7 @@ void check_pattern(struct check *c)
     check_monitor(c);
     check_killed(c, false);
     check_killed(c, true);
+    check_finish_fails(c);
     check_other_spec(c);
     check_full_disk(c);
 }
