@@ -39,7 +39,10 @@ AIRY_API airy_status airy_detector_find(airy_detector *detector, const char *nam
 /** Number of registered detectors, and the i-th. */
 AIRY_API size_t airy_detector_count(void);
 AIRY_API airy_status airy_detector_get(airy_detector *detector, size_t index);
-/** First detector whose image has this shape; AIRY_ERR_NOT_FOUND otherwise. */
+/**
+ * Detector whose image has this shape; of several the one with the shortest name, which is the plain one of a series.
+ * AIRY_ERR_NOT_FOUND otherwise.
+ */
 AIRY_API airy_status airy_detector_find_shape(airy_detector *detector, size_t height, size_t width);
 /**
  * The registry's mask (module gaps): out[height * width], 1 = bad. All 0 where the detector has none.

@@ -160,14 +160,16 @@ airy_status airy_detector_get(airy_detector *detector, size_t index)
 
 airy_status airy_detector_find_shape(airy_detector *detector, size_t height, size_t width)
 {
+    const struct airy_detector_entry *best = NULL;
     for (size_t i = 0; i < airy_detector_table_count; i++) {
         const struct airy_detector_entry *entry = &airy_detector_table[i];
-        if (entry->height == height && entry->width == width && height && width && !entry_obstacle(entry)) {
-            fill_detector(detector, entry);
-            return AIRY_OK;
-        }
+        const bool fits = entry->height == height && entry->width == width && height && width && !entry_obstacle(entry);
+        if (fits && (!best || strcspn(entry->names, "|") < strcspn(best->names, "|")))
+            best = entry;
     }
-    return airy_fail(AIRY_ERR_NOT_FOUND, "no registered detector has images of %zu x %zu pixels", height, width);
+    AIRY_FAIL_IF(!best, AIRY_ERR_NOT_FOUND, "no registered detector has images of %zu x %zu pixels", height, width);
+    fill_detector(detector, best);
+    return AIRY_OK;
 }
 
 static void mask_rows(uint8_t *mask, const struct airy_band *band, size_t width)

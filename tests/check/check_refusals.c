@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/backend.h"
-#include "integrate/integrate_fns.h"
 
 enum { SIDE = 12, COUNT = SIDE * SIDE };
 
@@ -205,25 +204,6 @@ static void check_devices(struct check *c)
     }
     airy_integrator_destroy(&it);
     airy_device_destroy(&other);
-    struct airy_integrate_fns fns = *backend->integrate;
-    fns.integrate_chunks = NULL;
-    without.integrate = &fns;
-    without.codec = NULL;
-    airy_batch *batch = NULL;
-    const airy_batch_params batch_params = {.dtype = AIRY_DTYPE_U8, .height = SIDE, .width = SIDE, .frames = 1};
-    const uint8_t pixels[COUNT] = {0};
-    if (CHECK_OK(c, airy_integrator_create(&it, c->device, &g, &params)) &&
-        CHECK_OK(c, airy_batch_create(&batch, c->device, &batch_params)) &&
-        CHECK_OK(c, airy_batch_add(batch, pixels, sizeof pixels))) {
-        c->device->backend = &without;
-        CHECK_FAILS(c,
-                    airy_integrate_batch(c->queue, check_output(c, AIRY_DTYPE_F64, 3, sums_shape),
-                                         check_output(c, AIRY_DTYPE_U8, 2, stats_shape), it, batch),
-                    AIRY_ERR_UNSUPPORTED, "does not implement decode");
-        c->device->backend = backend;
-    }
-    airy_batch_destroy(&batch);
-    airy_integrator_destroy(&it);
 }
 
 void check_integrate_refusals(struct check *c)
