@@ -11,11 +11,11 @@
 
 struct bench_params {
     struct geometry_params geometry;
-    size_t frames, batch, bins;
+    size_t frames, batch, bins, replay;
     airy_split split;
     airy_error_model error_model;
     double seconds;
-    bool has_frames, has_batch, has_seconds, table;
+    bool has_frames, has_batch, has_seconds, table, write;
 };
 
 static const char *parse_split(void *field, const char *text)
@@ -82,6 +82,18 @@ static const struct opt bench_options[] = {
      .argument = "S",
      .fallback = "2",
      .help = "repeat for at least this long, in s"},
+    {.name = "replay",
+     .type = OPT_COUNT,
+     FIELD(replay),
+     .lo = 1,
+     .hi = 100000,
+     .argument = "N",
+     .fallback = "1",
+     .help = "integrate: the stack N times in a row, for a steady state"},
+    {.name = "write",
+     .type = OPT_FLAG,
+     FIELD(write),
+     .help = "integrate: patterns into a file in TMPDIR, not only to memory"},
     {.name = "table", .type = OPT_FLAG, FIELD(table), .help = "a table to read instead of JSON"},
     {0},
 };
@@ -103,6 +115,7 @@ struct bench {
     airy_device_info info;
     struct timing timing;
     json_t *rows;
+    char pattern_path[4096]; /* a temporary file for --write, or "" */
 };
 
 static int compare(const void *a, const void *b)
@@ -291,28 +304,74 @@ static airy_status bench_decode(struct bench *bench, const airy_stack *stack, co
     return status;
 }
 
+/* A new empty file in TMPDIR, ending in .h5. False after a message. */
+static bool temporary_name(const struct bench *bench, char path[4096])
+{
+    const char *folder = getenv("TMPDIR");
+    folder = folder && *folder ? folder : "/tmp";
+    const bool fits = (size_t)snprintf(path, 4096, "%s/airy-bench-XXXXXX.h5", folder) < 4096;
+    const int file = fits ? mkstemps(path, 3) : -1;
+    if (file < 0)
+        tool_fail(bench->common, "no file can be made in %s (%s); set TMPDIR", folder,
+                  fits ? strerror(errno) : "name too long");
+    else
+        close(file);
+    return file >= 0;
+}
+
 struct integrate_job {
     const airy_stack *stack;
     const airy_integrator *integrator;
     airy_run_params run;
     airy_run_info info;
+    const char *path; /* of the patterns, or NULL */
 };
 
 static airy_status integrate(void *user)
 {
     struct integrate_job *job = user;
-    return airy_integrate_stack(NULL, job->stack, job->integrator, &job->run, &job->info);
+    return airy_integrate_stack(job->path, job->stack, job->integrator, &job->run, &job->info);
+}
+
+static airy_status report_integrate(struct bench *bench, const struct integrate_job *job, const char *sample)
+{
+    const struct timing measured = bench->timing;
+    const double frames = (double)job->info.frames, raw = (double)job->info.decoded_bytes / frames;
+    const double stored = (double)job->info.stored_bytes / frames;
+    double up = 0, inside = 0;
+    const airy_status status = measure_limits(bench, &up, &inside);
+    bench->timing = measured;
+    const bool cpu = strcmp(bench->info.backend, "cpu") == 0;
+    add_row(bench, "integrate", sample, "frames/s", frames, cpu ? inside / raw : up / stored,
+            cpu ? "copy of the decoded frames" : "copy of the chunks to the device");
+    add_row(bench, "integrate bandwidth, decoded", sample, "GB/s", frames * raw * 1e-9, cpu ? inside * 1e-9 : 0,
+            cpu ? "copy in memory" : "");
+    add_fact(bench, "compression ratio", sample, "x", raw / stored);
+    return status;
+}
+
+/* The detector's mask and the file's. */
+static airy_status load_mask(uint8_t *mask, const airy_stack *stack, const airy_geometry *geometry)
+{
+    airy_stack_meta meta;
+    const size_t count = geometry->detector.height * geometry->detector.width;
+    uint8_t *own = malloc(count);
+    airy_status status = own ? airy_detector_mask(&geometry->detector, mask) : AIRY_ERR_MEMORY;
+    if (status == AIRY_OK)
+        status = airy_stack_get_meta(stack, &meta);
+    if (status == AIRY_OK && meta.has_mask && (status = airy_stack_mask(stack, own)) == AIRY_OK)
+        for (size_t i = 0; i < count; i++)
+            mask[i] |= own[i];
+    free(own);
+    return status;
 }
 
 static airy_status bench_integrate(struct bench *bench, const airy_stack *stack, const airy_geometry *geometry,
                                    const char *sample)
 {
     const struct bench_params *p = bench->params;
-    airy_stack_info info;
-    airy_status status = airy_stack_get_info(stack, &info);
-    uint8_t *mask = malloc(info.height * info.width);
-    if (status == AIRY_OK)
-        status = mask ? airy_detector_mask(&geometry->detector, mask) : AIRY_ERR_MEMORY;
+    uint8_t *mask = malloc(geometry->detector.height * geometry->detector.width);
+    airy_status status = mask ? load_mask(mask, stack, geometry) : AIRY_ERR_MEMORY;
     const airy_integrator_params params = {.bins = p->bins,
                                            .split = p->split,
                                            .error_model = p->error_model,
@@ -323,25 +382,16 @@ static airy_status bench_integrate(struct bench *bench, const airy_stack *stack,
     if (status == AIRY_OK)
         status = airy_integrator_create(&integrator, bench->device, geometry, &params);
     const double created = tool_now() - start;
-    struct integrate_job job = {
-        .stack = stack, .integrator = integrator, .run = {.batch = p->has_batch ? p->batch : 0}};
+    struct integrate_job job = {.stack = stack,
+                                .integrator = integrator,
+                                .run = {.batch = p->has_batch ? p->batch : 0, .force = true},
+                                .path = *bench->pattern_path ? bench->pattern_path : NULL};
     if (status == AIRY_OK)
         status = repeat(bench, integrate, &job);
-    if (status == AIRY_OK) {
-        const struct timing measured = bench->timing;
-        const double frames = (double)info.frames, raw = (double)job.info.decoded_bytes / frames;
-        const double stored = (double)job.info.stored_bytes / frames;
-        double up = 0, inside = 0;
-        status = measure_limits(bench, &up, &inside);
-        bench->timing = measured;
-        const bool cpu = strcmp(bench->info.backend, "cpu") == 0;
-        add_row(bench, "integrate", sample, "frames/s", frames, cpu ? inside / raw : up / stored,
-                cpu ? "copy of the decoded frames" : "copy of the chunks to the device");
-        add_row(bench, "integrate bandwidth, decoded", sample, "GB/s", frames * raw * 1e-9, cpu ? inside * 1e-9 : 0,
-                cpu ? "copy in memory" : "");
-        add_fact(bench, "compression ratio", sample, "x", raw / stored);
+    if (status == AIRY_OK)
+        status = report_integrate(bench, &job, sample);
+    if (status == AIRY_OK)
         add_fact(bench, "integrator set-up", sample, "s", created);
-    }
     airy_integrator_destroy(&integrator);
     free(mask);
     return status;
@@ -409,7 +459,11 @@ static int run_named(struct bench *bench, const char *stack_path, const airy_geo
     airy_stack_meta meta;
     airy_geometry geometry;
     const char *sample = made ? "4M" : stack_path;
-    airy_status status = airy_stack_create(&stack, &stack_path, 1);
+    const size_t replay = bench->params->replay ? bench->params->replay : 1;
+    const char **paths = malloc(replay * sizeof(*paths));
+    for (size_t i = 0; paths && i < replay; i++)
+        paths[i] = stack_path;
+    airy_status status = paths ? airy_stack_create(&stack, paths, replay) : AIRY_ERR_MEMORY;
     if (status == AIRY_OK)
         status = airy_stack_get_info(stack, &info);
     if (status == AIRY_OK)
@@ -426,22 +480,17 @@ static int run_named(struct bench *bench, const char *stack_path, const airy_geo
     if (status != AIRY_OK)
         code = tool_failed(bench->common, status);
     airy_stack_destroy(&stack);
+    free(paths);
     return code;
 }
 
 /* Make the case in a temporary file, which is gone afterwards. */
 static int run_made(struct bench *bench, bool decode_too, bool integrate_too)
 {
-    const char *folder = getenv("TMPDIR");
     char path[4096];
     airy_geometry geometry;
-    if ((size_t)snprintf(path, sizeof(path), "%s/airy-bench-XXXXXX.h5", folder && *folder ? folder : "/tmp") >=
-        sizeof(path))
-        return tool_fail(bench->common, "TMPDIR is longer than %zu bytes", sizeof(path));
-    const int file = mkstemps(path, 3);
-    if (file < 0)
-        return tool_fail(bench->common, "%s: cannot be made (%s); set TMPDIR or give a stack", path, strerror(errno));
-    close(file);
+    if (!temporary_name(bench, path))
+        return AIRY_EXIT_FAILED;
     int code = make_case(bench, path, &geometry);
     if (code == AIRY_EXIT_OK)
         code = run_named(bench, path, &geometry, decode_too, integrate_too);
@@ -516,9 +565,13 @@ static int run_bench(void *user)
             status = airy_device_get_info(bench->device, &bench->info);
         code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(bench->common, status);
     }
+    if (code == AIRY_EXIT_OK && p->write && !temporary_name(bench, bench->pattern_path))
+        code = AIRY_EXIT_FAILED;
     if (code == AIRY_EXIT_OK)
         code = stack ? run_named(bench, stack, NULL, decode_too, integrate_too)
                      : run_made(bench, decode_too, integrate_too);
+    if (*bench->pattern_path)
+        unlink(bench->pattern_path);
     if (code == AIRY_EXIT_OK && tool_interrupted())
         code = tool_fail(bench->common, "stopped; nothing was measured to the end");
     if (code == AIRY_EXIT_OK)
