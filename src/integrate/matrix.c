@@ -1,9 +1,11 @@
 #include "integrate/matrix.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cgroup.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
@@ -29,6 +31,8 @@ struct build {
     unsigned workers;
     const uint8_t *masked, *valid;
     struct airy_matrix *matrix;
+    size_t most;           /* entries that memory and 32 bits admit */
+    atomic_size_t entries; /* of the bands done */
 };
 
 static void find_limits(void *arg, size_t index, unsigned worker)
@@ -44,9 +48,13 @@ static void find_limits(void *arg, size_t index, unsigned worker)
 static void find_entries(void *arg, size_t index, unsigned worker)
 {
     struct build *build = arg;
+    struct airy_entries *entries = &build->band[index].entries;
     const size_t first = index * BAND_ROWS, last = airy_min_size(first + BAND_ROWS, build->height);
-    airy_split_rows(&build->band[index].entries, build->matrix->start, &build->rule, &build->scratch[worker], first,
-                    last, build->valid);
+    if (atomic_load(&build->entries) > build->most)
+        return;
+    entries->most = build->most;
+    airy_split_rows(entries, build->matrix->start, &build->rule, &build->scratch[worker], first, last, build->valid);
+    atomic_fetch_add(&build->entries, entries->failed ? build->most + 1 : entries->count);
 }
 
 /* Counts become starts, and the band's entries move to their place. */
@@ -199,15 +207,17 @@ static airy_status fill_matrix(struct build *build, airy_pool *pool)
 {
     struct airy_matrix *m = build->matrix;
     AIRY_TRY(airy_memory_alloc((void **)&m->start, (m->pixels + 1) * sizeof *m->start));
+    /* An entry takes 8 bytes in its band's buffer and 8 in the matrix, and a buffer that grows is there twice. */
+    const uint64_t available = airy_memory_available();
+    build->most = (size_t)(available / 24 < UINT32_MAX - 1 ? available / 24 : UINT32_MAX - 1);
     airy_pool_run(pool, build->bands, find_entries, build);
+    AIRY_FAIL_IF(atomic_load(&build->entries) > build->most, AIRY_ERR_MEMORY,
+                 "the matrix has more than %zu entries, for which %llu MB would have to be free: fewer bins are needed",
+                 build->most, (unsigned long long)(build->most * 24 / 1000000));
     for (size_t b = 0; b < build->bands; b++) {
-        AIRY_FAIL_IF(build->band[b].entries.failed, AIRY_ERR_MEMORY,
-                     "out of host memory after %zu entries of the matrix", m->entries);
         build->band[b].first_entry = m->entries;
         m->entries += build->band[b].entries.count;
     }
-    AIRY_FAIL_IF(m->entries >= UINT32_MAX, AIRY_ERR_MEMORY,
-                 "the matrix has %zu entries, expected < 2^32: fewer bins are needed", m->entries);
     AIRY_TRY(airy_memory_alloc((void **)&m->bin, m->entries * sizeof *m->bin));
     AIRY_TRY(airy_memory_alloc((void **)&m->coef, m->entries * sizeof *m->coef));
     airy_pool_run(pool, build->bands, place_entries, build);

@@ -214,11 +214,11 @@ static bool entries_reserve(struct airy_entries *entries, size_t more)
 {
     if (entries->count + more <= entries->capacity)
         return !entries->failed;
+    size_t capacity = entries->capacity ? entries->capacity + entries->capacity / 2 : 4096;
+    capacity = capacity < entries->count + more ? entries->count + more : capacity;
+    entries->failed = entries->failed || entries->count + more > entries->most;
     if (entries->failed)
         return false;
-    size_t capacity = entries->capacity ? entries->capacity + entries->capacity / 2 : 4096;
-    if (capacity < entries->count + more)
-        capacity = entries->count + more;
     uint32_t *bin = realloc(entries->bin, capacity * sizeof *bin);
     if (bin)
         entries->bin = bin;

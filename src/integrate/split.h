@@ -25,7 +25,8 @@ struct airy_entries {
     uint32_t *bin;
     float *coef;
     size_t count, capacity;
-    bool failed; /* out of memory; nothing is added any more */
+    size_t most; /* more than this are not wanted */
+    bool failed; /* out of memory or too many; nothing is added any more */
 };
 
 /* Work space of one thread. */
