@@ -11,11 +11,11 @@
 #include "shared/fused_geom.h"
 
 enum {
-    SPAN_STEP = 64, /* local bins are a multiple of it, so that programs are few */
+    SPAN_STEP = 8, /* local bins are a multiple of it */
     SLOT_BYTES = AIRY_CL_BLOCK_BYTES + 32,
     GROUP_BYTES = 64,      /* statistics, and what a driver may add */
     MAX_GROUP_BLOCKS = 64, /* blocks of one flush of the bins */
-    GROUPS_A_UNIT = 12,    /* work-groups that each unit should get, for balance */
+    GROUPS_A_UNIT = 40,    /* work-groups that each unit should get, so that the last ones leave few idle */
     FINISH_GROUP = 64,
     SCRATCH_BYTES = 256 << 20
 };

@@ -37,7 +37,7 @@
 #endif
 
 /* The planes' words x of 32 pixels to the pixels' words y, in memory order. */
-static inline void pixels_of_planes(uint *y, uint *x)
+AIRY_INLINE void pixels_of_planes(uint *y, uint *x)
 {
 #if ELEM_SIZE == 1
     TRANSPOSE_8(x)
@@ -72,7 +72,7 @@ static inline void pixels_of_planes(uint *y, uint *x)
 }
 
 /* 32 pixels, of which the first `count` exist, to an address that may have an element's alignment only. */
-static inline void store_pixels(__global uchar *dst, const uint *y, uint count)
+AIRY_INLINE void store_pixels(__global uchar *dst, const uint *y, uint count)
 {
     if (count == 32u && ((ulong)dst & 15u) == 0u) {
         __global uint4 *out = (__global uint4 *)dst;
@@ -95,7 +95,7 @@ static inline void store_pixels(__global uchar *dst, const uint *y, uint count)
 }
 
 /* A block of any size, 32 pixels a lane at a time, straight to memory. */
-static inline void unshuffle_any(__global uchar *dst, __local const uchar *block, uint size, uint lane)
+AIRY_INLINE void unshuffle_any(__global uchar *dst, __local const uchar *block, uint size, uint lane)
 {
     const uint elements = size / ELEM_SIZE, plane_bytes = elements / 8u, groups = (elements + 31u) / 32u;
     for (uint w = lane; w < groups; w += LANES) {
@@ -114,7 +114,7 @@ static inline void unshuffle_any(__global uchar *dst, __local const uchar *block
  * words were read, so that neighbouring lanes then store neighbouring 16 bytes: a lane's own 32 pixels are up to 256 bytes apart from
  * the next lane's. Slots are permuted within a row, so that neither step has bank conflicts.
  */
-static inline void unshuffle_full(__global uchar *dst, __local uchar *block, uint lane)
+AIRY_INLINE void unshuffle_full(__global uchar *dst, __local uchar *block, uint lane)
 {
     const uint row_words = BLOCK_BYTES / ELEM_SIZE / 32u; /* of a plane */
     __local uint *words = (__local uint *)block;
@@ -145,7 +145,7 @@ static inline void unshuffle_full(__global uchar *dst, __local uchar *block, uin
 #endif
 
 /* `size` bytes as they are. */
-static inline void copy_bytes(__global uchar *dst, __global const uchar *src, uint size, uint lane)
+AIRY_INLINE void copy_bytes(__global uchar *dst, __global const uchar *src, uint size, uint lane)
 {
     for (uint i = lane; i < size; i += LANES)
         dst[i] = src[i];

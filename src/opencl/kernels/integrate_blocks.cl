@@ -47,7 +47,7 @@ struct group {
     __global const float *norm, *dark;
 };
 
-static inline void add_global(__global ulong *sum, __global uint *over, ulong v)
+AIRY_INLINE void add_global(__global ulong *sum, __global uint *over, ulong v)
 {
 #ifdef AIRY_INT64_ATOMICS
     const ulong old = atom_add(sum, v);
@@ -67,7 +67,7 @@ static inline void add_global(__global ulong *sum, __global uint *over, ulong v)
 }
 
 /* The old value. A group of one item needs no atomics on its own memory. */
-static inline uint add_local(__local uint *sum, uint v)
+AIRY_INLINE uint add_local(__local uint *sum, uint v)
 {
 #if LANES * BLOCKS == 1
     const uint old = *sum;
@@ -79,7 +79,7 @@ static inline uint add_local(__local uint *sum, uint v)
 }
 
 /* v < 2^63. */
-static inline void add_bin(const struct group *to, uint which, uint bin, uint span, ulong v)
+AIRY_INLINE void add_bin(const struct group *to, uint which, uint bin, uint span, ulong v)
 {
     const uint lo = (uint)v, at = which * SPAN + bin;
     const uint old = add_local(to->low + at, lo);
@@ -92,8 +92,8 @@ static inline void add_bin(const struct group *to, uint which, uint bin, uint sp
 }
 
 /* What an entry of a pixel that is left out had in the sums that do not depend on the frame. */
-static inline void take_out(const struct group *to, uint pixel, uint bin, uint weight, uint shift,
-                            const airy_fused_geom *g)
+AIRY_INLINE void take_out(const struct group *to, uint pixel, uint bin, uint weight, uint shift,
+                          const airy_fused_geom *g)
 {
     if (weight == 0u || bin >= g->bins)
         return;
@@ -123,7 +123,7 @@ struct run {
     ulong squares_left, squares_right; /* poisson */
 };
 
-static inline void turn_run(struct run *r, uint bin, const struct group *to, const airy_fused_geom *g)
+AIRY_INLINE void turn_run(struct run *r, uint bin, const struct group *to, const airy_fused_geom *g)
 {
     const ulong left = r->left + (r->whole << g->fraction_bits) - r->part, right = r->right + r->part;
     const bool up = bin == r->bin + 1u, down = bin + 1u == r->bin;
@@ -146,7 +146,7 @@ static inline void turn_run(struct run *r, uint bin, const struct group *to, con
     r->bin = bin;
 }
 
-static inline void add_pixel(struct run *r, uint entry, uint v, const struct group *to, const airy_fused_geom *g)
+AIRY_INLINE void add_pixel(struct run *r, uint entry, uint v, const struct group *to, const airy_fused_geom *g)
 {
     const uint bin = entry >> g->fraction_bits, fraction = entry & ((1u << g->fraction_bits) - 1u);
     if (bin != r->bin)
@@ -168,8 +168,8 @@ struct tally {
 };
 
 /* Any pixel that counts, with all tests. */
-static inline void add_any(struct run *r, struct tally *t, uint entry, uint v, uint pixel, const struct group *to,
-                           const airy_fused_geom *g)
+AIRY_INLINE void add_any(struct run *r, struct tally *t, uint entry, uint v, uint pixel, const struct group *to,
+                         const airy_fused_geom *g)
 {
     t->saturated += (long)v >= g->test.saturation ? 1u : 0u;
     if ((long)v >= g->test.lo && (long)v <= g->test.hi) {
@@ -184,7 +184,7 @@ static inline void add_any(struct run *r, struct tally *t, uint entry, uint v, u
     add_pixel(r, entry, v, to, g);
 }
 
-static inline struct run start_run(uint bin)
+AIRY_INLINE struct run start_run(uint bin)
 {
     struct run r;
     r.bin = bin;
@@ -202,7 +202,7 @@ struct block {
 };
 
 /* Any pixel of a block. Values of planes: bit by bit. */
-static inline uint value_at(const struct block *b, uint i)
+AIRY_INLINE uint value_at(const struct block *b, uint i)
 {
     if (b->native)
         return ((__local const ELEM *)b->bytes)[i];
@@ -213,8 +213,8 @@ static inline uint value_at(const struct block *b, uint i)
 }
 
 /* 32 pixels of a full block whose counts are all small: word w of the planes is replaced by the pixels. valid: those that count. */
-static inline bool add_fast(const struct block *b, struct tally *t, uint w, uint valid, __global const uint4 *entries,
-                            const struct group *to, const airy_fused_geom *g)
+AIRY_INLINE bool add_fast(const struct block *b, struct tally *t, uint w, uint valid, __global const uint4 *entries,
+                          const struct group *to, const airy_fused_geom *g)
 {
     __local uint *words = (__local uint *)b->bytes + w;
     uint upper = 0u, x[16];
@@ -260,7 +260,7 @@ static inline bool add_fast(const struct block *b, struct tally *t, uint w, uint
 }
 
 /* Word w of a full block's planes becomes its pixels, in a layout of which value_full knows. */
-static inline void unshuffle_word(const struct block *b, uint w)
+AIRY_INLINE void unshuffle_word(const struct block *b, uint w)
 {
     __local uint *words = (__local uint *)b->bytes + w;
     uint x[PLANES];
@@ -279,7 +279,7 @@ static inline void unshuffle_word(const struct block *b, uint w)
         words[p * ROW_WORDS] = x[p];
 }
 
-static inline uint value_full(const struct block *b, uint w, uint i)
+AIRY_INLINE uint value_full(const struct block *b, uint w, uint i)
 {
     __local const uint *words = (__local const uint *)b->bytes + w;
 #if ELEM_SIZE == 4
@@ -292,8 +292,8 @@ static inline uint value_full(const struct block *b, uint w, uint i)
 }
 
 /* All pixels of a block but for its extra entries. */
-static inline void add_block(const struct block *b, struct tally *t, uint lane, __global const uint *table,
-                             __global const uint *valid_words, const struct group *to, const airy_fused_geom *g)
+AIRY_INLINE void add_block(const struct block *b, struct tally *t, uint lane, __global const uint *table,
+                           __global const uint *valid_words, const struct group *to, const airy_fused_geom *g)
 {
     for (uint w = lane; w * 32u < b->pixels; w += LANES) {
         const uint first = b->first + w * 32u, count = min(32u, b->pixels - w * 32u);
@@ -323,8 +323,8 @@ static inline void add_block(const struct block *b, struct tally *t, uint lane, 
 }
 
 /* Entries that the table has no room for. Before add_block, which changes the planes. */
-static inline void add_extra(const struct block *b, uint lane, __global const uint *extra_start,
-                             __global const airy_fused_extra *extra, const struct group *to, const airy_fused_geom *g)
+AIRY_INLINE void add_extra(const struct block *b, uint lane, __global const uint *extra_start,
+                           __global const airy_fused_extra *extra, const struct group *to, const airy_fused_geom *g)
 {
     const uint begin = extra_start[b->first / AIRY_FUSED_TILE];
     const uint end = extra_start[(b->first + b->pixels - 1u) / AIRY_FUSED_TILE + 1u];
@@ -344,8 +344,8 @@ static inline void add_extra(const struct block *b, uint lane, __global const ui
 }
 
 /* A block's bytes to local memory. AIRY_STATUS_GOOD or an AIRY_REASON_*, the same for all lanes. */
-static inline uint load_block(struct block *b, airy_block place, uint size, __global const uchar *bytes, uint lane,
-                              __local uint *step, const airy_fused_geom *g)
+AIRY_INLINE uint load_block(struct block *b, airy_block place, uint size, __global const uchar *bytes, uint lane,
+                            __local uint *step, const airy_fused_geom *g)
 {
     const ulong from = g->bytes_offset + place.offset;
     b->native = false;

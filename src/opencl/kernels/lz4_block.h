@@ -43,7 +43,7 @@
 #define WORDS_FROM 64u
 
 /* A length that goes on behind the token. False: the bytes end inside it. Saturates, so no run of 255 can wrap it around. */
-static inline bool read_length(uint *length, __global const uchar *in, uint *at, uint n, uint lane)
+AIRY_INLINE bool read_length(uint *length, __global const uchar *in, uint *at, uint n, uint lane)
 {
     uint c;
     (void)lane;
@@ -72,8 +72,8 @@ static inline bool read_length(uint *length, __global const uchar *in, uint *at,
 }
 
 /* out[to ...] = the `count` bytes from bytes[from] on. Reads whole words: up to 7 bytes behind the last one. */
-static inline void copy_literals(BLOCK_SPACE uchar *out, uint to, __global const uchar *bytes, ulong from, uint count,
-                                 uint lane)
+AIRY_INLINE void copy_literals(BLOCK_SPACE uchar *out, uint to, __global const uchar *bytes, ulong from, uint count,
+                               uint lane)
 {
     if (count < WORDS_FROM) {
         for (uint i = lane; i < count; i += LANES)
@@ -93,7 +93,7 @@ static inline void copy_literals(BLOCK_SPACE uchar *out, uint to, __global const
 }
 
 /* The same within the block, from a place at least `count` bytes before. */
-static inline void copy_within(BLOCK_SPACE uchar *out, uint to, uint from, uint count, uint lane)
+AIRY_INLINE void copy_within(BLOCK_SPACE uchar *out, uint to, uint from, uint count, uint lane)
 {
     if (count < WORDS_FROM) {
         for (uint i = lane; i < count; i += LANES)
@@ -113,7 +113,7 @@ static inline void copy_within(BLOCK_SPACE uchar *out, uint to, uint from, uint 
         out[to + i] = out[from + i];
 }
 
-static inline void fill_bytes(BLOCK_SPACE uchar *out, uint to, uint count, uint value, uint lane)
+AIRY_INLINE void fill_bytes(BLOCK_SPACE uchar *out, uint to, uint count, uint value, uint lane)
 {
     uint head = count, quads = 0u;
     if (count >= WORDS_FROM) {
@@ -131,7 +131,7 @@ static inline void fill_bytes(BLOCK_SPACE uchar *out, uint to, uint count, uint 
 }
 
 /* A match that overlaps itself: count bytes of period offset. */
-static inline void repeat_bytes(BLOCK_SPACE uchar *out, uint to, uint offset, uint count, uint lane)
+AIRY_INLINE void repeat_bytes(BLOCK_SPACE uchar *out, uint to, uint offset, uint count, uint lane)
 {
     const uint step = LANES % offset;
     uint phase = lane % offset;
@@ -143,7 +143,7 @@ static inline void repeat_bytes(BLOCK_SPACE uchar *out, uint to, uint offset, ui
 }
 
 #ifdef LANES_ARE_A_GROUP
-static inline void copy_match(BLOCK_SPACE uchar *out, uint to, uint offset, uint count, uint lane)
+AIRY_INLINE void copy_match(BLOCK_SPACE uchar *out, uint to, uint offset, uint count, uint lane)
 {
     if (offset >= count)
         copy_within(out, to, to - offset, count, lane);
@@ -162,7 +162,7 @@ static inline void copy_match(BLOCK_SPACE uchar *out, uint to, uint offset, uint
 #define STEP_REASON   5 /* MORE, or the end */
 #define MORE          8u
 
-static inline uint read_sequence(__local uint *step, __global const uchar *in, uint n, uint room, uint before)
+AIRY_INLINE uint read_sequence(__local uint *step, __global const uchar *in, uint n, uint room, uint before)
 {
     uint at = step[STEP_NEXT];
     step[STEP_LITERALS] = 0u;
@@ -204,7 +204,7 @@ static inline uint read_sequence(__local uint *step, __global const uchar *in, u
 /*
  * A long match that overlaps itself goes on by words as soon as four periods, which are a whole number of words, stand before an aligned place.
  */
-static inline void repeat_words(BLOCK_SPACE uchar *out, uint to, uint offset, uint count, uint lane)
+AIRY_INLINE void repeat_words(BLOCK_SPACE uchar *out, uint to, uint offset, uint count, uint lane)
 {
     const uint first = ((to + 4u * offset + 3u) & ~3u) - to;
     if (first >= count) {
@@ -226,7 +226,7 @@ static inline void repeat_words(BLOCK_SPACE uchar *out, uint to, uint offset, ui
 }
 
 /* True for all lanes if it is for one. */
-static inline bool lanes_any(bool mine, uint lane, __local uint *step)
+AIRY_INLINE bool lanes_any(bool mine, uint lane, __local uint *step)
 {
     (void)lane;
     (void)step;
@@ -246,7 +246,7 @@ static inline bool lanes_any(bool mine, uint lane, __local uint *step)
 #endif
 }
 
-static inline void copy_match(BLOCK_SPACE uchar *out, uint to, uint offset, uint count, uint lane, __local uint *step)
+AIRY_INLINE void copy_match(BLOCK_SPACE uchar *out, uint to, uint offset, uint count, uint lane, __local uint *step)
 {
     if (offset >= count) {
         copy_within(out, to, to - offset, count, lane);
@@ -276,8 +276,8 @@ static inline void copy_match(BLOCK_SPACE uchar *out, uint to, uint offset, uint
  * checked before it is used. At least 8 readable bytes follow them. step: STEP_WORDS words of these lanes. AIRY_STATUS_GOOD or an
  * AIRY_REASON_*, the same for all lanes, which have met when it is good.
  */
-static inline uint decode_lz4(BLOCK_SPACE uchar *out, uint begin, uint size, __global const uchar *bytes, ulong from,
-                              uint n, uint lane, __local uint *step)
+AIRY_INLINE uint decode_lz4(BLOCK_SPACE uchar *out, uint begin, uint size, __global const uchar *bytes, ulong from,
+                            uint n, uint lane, __local uint *step)
 {
     __global const uchar *in = bytes + from;
     uint to = begin;
@@ -348,11 +348,29 @@ static inline uint decode_lz4(BLOCK_SPACE uchar *out, uint begin, uint size, __g
         }                                                                                                              \
     }
 
+/* The same for steps of 16 and 8: whole bytes, which NVIDIA moves in one instruction. */
+#ifdef AIRY_BYTES
+#define TRANSPOSE_BYTES(x, count, step, first, second)                                                                 \
+    _Pragma("unroll") for (uint i_ = 0u; i_ < (count); i_++)                                                           \
+    {                                                                                                                  \
+        if ((i_ & (step)) == 0u) {                                                                                     \
+            const uint a_ = (x)[i_], c_ = (x)[i_ + (step)];                                                            \
+            (x)[i_] = AIRY_BYTES(a_, c_, first);                                                                       \
+            (x)[i_ + (step)] = AIRY_BYTES(a_, c_, second);                                                             \
+        }                                                                                                              \
+    }
+#define TRANSPOSE_HALVES(x, count)   TRANSPOSE_BYTES(x, count, 16u, 0x5410u, 0x7632u)
+#define TRANSPOSE_QUARTERS(x, count) TRANSPOSE_BYTES(x, count, 8u, 0x6240u, 0x7351u)
+#else
+#define TRANSPOSE_HALVES(x, count)   TRANSPOSE_STEP(x, count, 16u, 0x0000ffffu)
+#define TRANSPOSE_QUARTERS(x, count) TRANSPOSE_STEP(x, count, 8u, 0x00ff00ffu)
+#endif
+
 /* 32 planes of 32 pixels to 32 pixels of 32 bits, and back. */
 #define TRANSPOSE_32(x)                                                                                                \
     {                                                                                                                  \
-        TRANSPOSE_STEP(x, 32u, 16u, 0x0000ffffu)                                                                       \
-        TRANSPOSE_STEP(x, 32u, 8u, 0x00ff00ffu)                                                                        \
+        TRANSPOSE_HALVES(x, 32u)                                                                                       \
+        TRANSPOSE_QUARTERS(x, 32u)                                                                                     \
         TRANSPOSE_STEP(x, 32u, 4u, 0x0f0f0f0fu)                                                                        \
         TRANSPOSE_STEP(x, 32u, 2u, 0x33333333u)                                                                        \
         TRANSPOSE_STEP(x, 32u, 1u, 0x55555555u)                                                                        \
@@ -361,7 +379,7 @@ static inline uint decode_lz4(BLOCK_SPACE uchar *out, uint begin, uint size, __g
 /* 16 planes: afterwards x[i] holds pixel i in its lower and pixel 16 + i in its upper half. */
 #define TRANSPOSE_16(x)                                                                                                \
     {                                                                                                                  \
-        TRANSPOSE_STEP(x, 16u, 8u, 0x00ff00ffu)                                                                        \
+        TRANSPOSE_QUARTERS(x, 16u)                                                                                     \
         TRANSPOSE_STEP(x, 16u, 4u, 0x0f0f0f0fu)                                                                        \
         TRANSPOSE_STEP(x, 16u, 2u, 0x33333333u)                                                                        \
         TRANSPOSE_STEP(x, 16u, 1u, 0x55555555u)                                                                        \
@@ -379,7 +397,7 @@ static inline uint decode_lz4(BLOCK_SPACE uchar *out, uint begin, uint size, __g
  * Word w of a plane of plane_bytes bytes, in a block of bit planes; bytes behind the plane's end come out as 0. Planes that
  * are no whole number of words occur in the last block of a frame only.
  */
-static inline uint plane_word(__local const uchar *block, uint plane, uint plane_bytes, uint w)
+AIRY_INLINE uint plane_word(__local const uchar *block, uint plane, uint plane_bytes, uint w)
 {
     const uint at = plane * plane_bytes + w * 4u;
     if ((plane_bytes & 3u) == 0u)

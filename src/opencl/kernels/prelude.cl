@@ -2,6 +2,9 @@
 
 #pragma OPENCL FP_CONTRACT OFF
 
+/* For functions that get pointers to private arrays or structs: these stay in registers only if the call vanishes. */
+#define AIRY_INLINE static inline __attribute__((always_inline))
+
 /* AIRY_FP64: double is there. AIRY_INT64_ATOMICS: atom_add and the like on 64-bit integers, also in local memory. */
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -22,9 +25,10 @@
  *   AIRY_SHUFFLE(v, i)      v of item i (mod 32)
  *   AIRY_SHUFFLE_XOR(v, m)  v of item (own index ^ m), m < 32
  *   AIRY_SHUFFLE_UP(v, d)   v of item (own index - d), the own v where that is below 0
+ *   AIRY_BYTES(a, b, s)     four of the eight bytes of two words (no exchange: any item, any time)
  */
 #ifdef __NV_CL_C_VERSION
-#define AIRY_WARP 32
+#define AIRY_WARP        32
 #define AIRY_WARP_SYNC() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
 
 static inline uint airy_ballot(uint p)
@@ -57,8 +61,17 @@ static inline uint airy_shuffle_up(uint v, uint d)
     return r;
 }
 
-#define AIRY_BALLOT(p) airy_ballot((uint)((p) != 0))
-#define AIRY_SHUFFLE(v, i) airy_shuffle((v), (i))
-#define AIRY_SHUFFLE_XOR(v, m) airy_shuffle_xor((v), (m))
-#define AIRY_SHUFFLE_UP(v, d) airy_shuffle_up((v), (d))
+/* Any four bytes of a (0 to 3) and b (4 to 7): a digit of the selector each, the lowest byte's in the lowest digit. */
+static inline uint airy_bytes(uint a, uint b, uint selector)
+{
+    uint r;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(selector));
+    return r;
+}
+
+#define AIRY_BYTES(a, b, selector) airy_bytes((a), (b), (selector))
+#define AIRY_BALLOT(p)             airy_ballot((uint)((p) != 0))
+#define AIRY_SHUFFLE(v, i)         airy_shuffle((v), (i))
+#define AIRY_SHUFFLE_XOR(v, m)     airy_shuffle_xor((v), (m))
+#define AIRY_SHUFFLE_UP(v, d)      airy_shuffle_up((v), (d))
 #endif
