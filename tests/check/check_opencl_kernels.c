@@ -14,21 +14,24 @@ struct kernel_way {
     const char *name;
     struct airy_cl_lanes lanes;
     bool large;
+    bool rare; /* for the first shapes only: PoCL takes half a second a program */
 };
+
+enum { ALL_WAYS = 2 }; /* shapes that are decoded all ways */
 
 /*
  * PoCL 3.1 loses the bounds of loops that the items of a group leave at different times, if it optimises them: where several lanes meet by
  * barriers it is told not to.
  */
 static const struct kernel_way ways[] = {
-    {"lane", {.lanes = 1, .blocks = 1}, false},
-    {"lanes4", {.lanes = 1, .blocks = 4}, false},
-    {"group32", {.lanes = 32, .blocks = 1, .portable = true, .unoptimised = true}, false},
-    {"group64", {.lanes = 64, .blocks = 1, .portable = true, .unoptimised = true}, false},
-    {"warp", {.lanes = 32, .blocks = 1, .portable = true, .as_warp = true, .unoptimised = true}, false},
-    {"large_lane", {.lanes = 1, .blocks = 1}, true},
-    {"large_group32", {.lanes = 32, .blocks = 1, .portable = true, .unoptimised = true}, true},
-    {"large_warp", {.lanes = 32, .blocks = 1, .portable = true, .as_warp = true, .unoptimised = true}, true},
+    {"lane", {.lanes = 1, .blocks = 1}, .large = false},
+    {"lanes4", {.lanes = 1, .blocks = 4}, .rare = true},
+    {"group32", {.lanes = 32, .blocks = 1, .portable = true, .unoptimised = true}, .large = false},
+    {"group64", {.lanes = 64, .blocks = 1, .portable = true, .unoptimised = true}, .rare = true},
+    {"warp", {.lanes = 32, .blocks = 1, .portable = true, .as_warp = true, .unoptimised = true}, .large = false},
+    {"large_lane", {.lanes = 1, .blocks = 1}, .large = true},
+    {"large_group32", {.lanes = 32, .blocks = 1, .portable = true, .unoptimised = true}, .large = true},
+    {"large_warp", {.lanes = 32, .blocks = 1, .portable = true, .as_warp = true, .unoptimised = true}, .large = true},
 };
 
 struct frames_case {
@@ -280,7 +283,8 @@ void check_opencl_kernels(struct check *c)
         return;
     for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++)
         for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++)
-            check_decode_way(c, &shapes[s], &ways[w]);
+            if (s < ALL_WAYS || !ways[w].rare)
+                check_decode_way(c, &shapes[s], &ways[w]);
     static const struct frames_case damaged[] = {
         {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U32, 0, 0, 97, 103, 8},
         {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U8, 0, 2048, 61, 83, 8},
