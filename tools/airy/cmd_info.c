@@ -1,4 +1,5 @@
 /* airy info: what a file holds, and how much of it fits where. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "geometry_opt.h"
@@ -79,7 +80,7 @@ static json_t *limits_json(double frame)
     return json;
 }
 
-/* The stack in the file; NULL when there is none (why says it) . */
+/* The stack in the file; NULL when there is none (why says it). */
 static json_t *stack_json(const char *path, char why[512])
 {
     airy_stack *stack = NULL;
@@ -155,17 +156,44 @@ static void print_stack(const json_t *stack)
     }
 }
 
+/* What a result of 'airy integrate' holds; NULL when the file is none. */
+static json_t *result_json(const char *file, const airy_hdf5_entry *entries, size_t count)
+{
+    static const char root[] = "/entry/integrate/";
+    const airy_hdf5_entry *intensity = NULL;
+    bool errors = false;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(entries[i].path, "/entry/integrate/result/intensity") == 0)
+            intensity = &entries[i];
+        errors |= strcmp(entries[i].path, "/entry/integrate/result/std") == 0;
+    }
+    if (!intensity || intensity->ndim != 2)
+        return NULL;
+    json_t *json = json_pack("{s:I, s:I, s:b}", "frames", (json_int_t)intensity->shape[0], "bins",
+                             (json_int_t)intensity->shape[1], "errors", errors);
+    static const char *const names[][2] = {
+        {"axis", "result/radial@long_name"}, {"date", "date"}, {"version", "version"}};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char object[128], *text = NULL;
+        snprintf(object, sizeof(object), "%s%s", root, names[i][1]);
+        if (airy_hdf5_text(&text, file, object) == AIRY_OK)
+            json_object_set_new(json, names[i][0], json_string(text));
+        free(text);
+    }
+    return json;
+}
+
 static int info_hdf5(const struct common *common, const char *path)
 {
     airy_hdf5_entry *entries = NULL;
     size_t count = 0;
-    char file[4096], why[512];
+    char file[4096], why[512] = "";
     const char *dataset = strstr(path, "::");
     snprintf(file, sizeof(file), "%.*s", (int)(dataset ? (size_t)(dataset - path) : strlen(path)), path);
     const airy_status status = airy_hdf5_list(&entries, &count, file);
     if (status != AIRY_OK)
         return tool_failed(common, status);
-    json_t *stack = stack_json(path, why);
+    json_t *result = dataset ? NULL : result_json(file, entries, count), *stack = result ? NULL : stack_json(path, why);
     int code = AIRY_EXIT_OK;
     if (!stack && dataset)
         code = tool_fail(common, "%s", why);
@@ -173,18 +201,25 @@ static int info_hdf5(const struct common *common, const char *path)
         json_t *list = json_array();
         for (size_t i = 0; i < count; i++)
             json_array_append_new(list, entry_json(&entries[i]));
-        code = tool_print_json(common, json_pack("{s:s, s:o, s:o, s:s}", "file", file, "datasets", list, "stack",
-                                                 stack ? json_incref(stack) : json_null(), "why_no_stack", why));
+        code =
+            tool_print_json(common, json_pack("{s:s, s:o, s:o?, s:o?, s:s}", "file", file, "datasets", list, "stack",
+                                              json_incref(stack), "result", json_incref(result), "why_no_stack", why));
     } else {
         printf("%s: %zu datasets\n", file, count);
         for (size_t i = 0; i < count; i++)
             print_entry(&entries[i]);
-        if (stack)
+        if (result)
+            printf("result of airy integrate %s: %lld frames of %lld bins over %s, %s errors, %s\n",
+                   text_of(result, "version"), (long long)json_integer_value(json_object_get(result, "frames")),
+                   (long long)json_integer_value(json_object_get(result, "bins")), text_of(result, "axis"),
+                   json_is_true(json_object_get(result, "errors")) ? "with" : "without", text_of(result, "date"));
+        else if (stack)
             print_stack(stack);
         else
             printf("no stack of frames: %s\n", why);
     }
     json_decref(stack);
+    json_decref(result);
     airy_hdf5_list_free(entries);
     return code;
 }
