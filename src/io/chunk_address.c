@@ -101,3 +101,87 @@ airy_status airy_chunk_addresses(struct airy_place *places, hid_t dataset, const
                  what, first_odd, odd);
     return AIRY_OK;
 }
+
+struct chunk_walk {
+    hid_t dataset, creation;
+    airy_probe *probe;
+    int ndim;
+    hsize_t first[H5S_MAX_RANK], last[H5S_MAX_RANK], chunk[H5S_MAX_RANK]; /* of the box, in chunks */
+    uint64_t bytes;                                                       /* of a decoded chunk */
+};
+
+static airy_status check_chunk(const struct chunk_walk *w, const hsize_t *index)
+{
+    hsize_t offset[H5S_MAX_RANK];
+    for (int axis = 0; axis < w->ndim; axis++)
+        offset[axis] = index[axis] * w->chunk[axis];
+    uint32_t mask = 0;
+    uint8_t nothing[64];
+    w->probe->hits = 0;
+    w->probe->recording = true;
+    const herr_t read = H5Dread_chunk(w->dataset, H5P_DEFAULT, offset, &mask, nothing);
+    w->probe->recording = false;
+    if (read < 0 || w->probe->hits == 0)
+        return AIRY_OK; /* missing, or H5Dread will say why */
+    const uint64_t want = airy_filter_stored_bytes(w->creation, mask, w->bytes);
+    AIRY_FAIL_IF(want != 0 && w->probe->length != want, AIRY_ERR_CORRUPT,
+                 "a stored chunk has %llu bytes, expected %llu", (unsigned long long)w->probe->length,
+                 (unsigned long long)want);
+    return AIRY_OK;
+}
+
+static airy_status walk_chunks(const struct chunk_walk *w)
+{
+    hsize_t index[H5S_MAX_RANK];
+    memcpy(index, w->first, sizeof(index));
+    for (int axis = 0; axis >= 0;) {
+        AIRY_TRY(check_chunk(w, index));
+        for (axis = w->ndim - 1; axis >= 0; axis--) {
+            if (++index[axis] <= w->last[axis])
+                break;
+            index[axis] = w->first[axis];
+        }
+    }
+    return AIRY_OK;
+}
+
+/* The chunks that the box touches; false where the shapes make no sense. */
+static bool find_box(struct chunk_walk *w, const hsize_t *start, const hsize_t *count)
+{
+    hsize_t shape[H5S_MAX_RANK];
+    const hid_t space = H5Dget_space(w->dataset);
+    const int ndim = space < 0 ? -1 : H5Sget_simple_extent_dims(space, shape, NULL);
+    if (space >= 0)
+        H5Sclose(space);
+    bool good = ndim == w->ndim;
+    for (int axis = 0; good && axis < ndim; axis++) {
+        const hsize_t from = start ? start[axis] : 0, size = start ? count[axis] : shape[axis];
+        good = w->chunk[axis] > 0 && size > 0 && !__builtin_mul_overflow(w->bytes, w->chunk[axis], &w->bytes);
+        if (!good)
+            break;
+        w->first[axis] = from / w->chunk[axis];
+        w->last[axis] = (from + size - 1) / w->chunk[axis];
+    }
+    return good;
+}
+
+airy_status airy_chunk_check(hid_t dataset, const hsize_t *start, const hsize_t *count)
+{
+    struct chunk_walk w = {.dataset = dataset, .creation = H5Dget_create_plist(dataset)};
+    airy_status status = AIRY_OK;
+    const hid_t type = H5Dget_type(dataset);
+    w.bytes = type < 0 ? 0 : H5Tget_size(type);
+    if (w.creation >= 0 && H5Pget_layout(w.creation) == H5D_CHUNKED) {
+        w.ndim = H5Pget_chunk(w.creation, H5S_MAX_RANK, w.chunk);
+        w.probe = airy_probe_of(dataset);
+        if (!w.probe || !find_box(&w, start, count))
+            status = airy_fail(AIRY_ERR_CORRUPT, "the shape of the chunks does not fit the dataset");
+        else
+            status = walk_chunks(&w);
+    }
+    if (type >= 0)
+        H5Tclose(type);
+    if (w.creation >= 0)
+        H5Pclose(w.creation);
+    return status;
+}

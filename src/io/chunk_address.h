@@ -35,4 +35,10 @@ struct airy_chunk_grid {
 airy_status airy_chunk_addresses(struct airy_place *places, hid_t dataset, const struct airy_chunk_grid *grid,
                                  const char *what);
 
+/*
+ * The chunks under a box of a dataset (start NULL: all of it) have sizes that fit; nothing to check where it is not chunked: libhdf5 copies from behind the buffer of one that is too small. Lock held.
+ * AIRY_ERR_CORRUPT naming the chunk.
+ */
+airy_status airy_chunk_check(hid_t dataset, const hsize_t *start, const hsize_t *count);
+
 #endif

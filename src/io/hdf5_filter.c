@@ -171,6 +171,23 @@ herr_t airy_hdf5_read(hid_t dataset, airy_dtype dtype, hid_t memory, hid_t space
     return done;
 }
 
+uint64_t airy_filter_stored_bytes(hid_t creation, uint32_t mask, uint64_t decoded)
+{
+    const int count = count_filters(creation);
+    for (int i = 0; i < count; i++) {
+        struct filter filter;
+        if (i < 32 && (mask >> i & 1))
+            continue;
+        if (!get_filter(&filter, creation, i))
+            return 0;
+        if (filter.number == H5Z_FILTER_FLETCHER32)
+            decoded += 4;
+        else if (filter.number != H5Z_FILTER_SHUFFLE)
+            return 0;
+    }
+    return decoded;
+}
+
 /* A filter reports through libhdf5's error stack, from where airy_hdf5_fail takes the sentence. */
 static size_t fail_filter(const char *sentence)
 {

@@ -41,6 +41,9 @@ bool airy_hdf5_exists(hid_t file, const char *path);
 /* One string, a scalar dataset; released with free(). The file is open (src/io/hdf5_text.c). */
 airy_status airy_hdf5_text_open(char **text, hid_t file, const char *path);
 
+/* One native element: what the pixels are that nobody wrote; 0 where the file does not say. */
+void airy_hdf5_fill(uint8_t fill[8], hid_t creation, airy_dtype dtype);
+
 /* libhdf5's native type; not to be closed. */
 hid_t airy_hdf5_native(airy_dtype dtype);
 /*
@@ -64,6 +67,10 @@ void airy_filter_codec(airy_codec_params *codec, bool *exact, hid_t creation);
  * (1.10 copies from behind the buffer then).
  */
 herr_t airy_hdf5_read(hid_t dataset, airy_dtype dtype, hid_t memory, hid_t space, void *values);
+/*
+ * Bytes that a stored chunk of `decoded` bytes has when the filters that mask does not skip keep or fix the size; 0 when only undoing them can tell.
+ */
+uint64_t airy_filter_stored_bytes(hid_t creation, uint32_t mask, uint64_t decoded);
 /* For airy_hdf5_lock: register our filters with libhdf5; negative on failure. */
 int airy_filter_register(void);
 

@@ -48,6 +48,8 @@ static airy_status read_array(airy_image *image, hid_t dataset, const char *what
     size_t bytes;
     if (airy_image_bytes(&bytes, image) != AIRY_OK)
         return airy_fail_context(AIRY_ERR_SHAPE, "%s", what);
+    if (airy_chunk_check(dataset, NULL, NULL) != AIRY_OK)
+        return airy_fail_context(AIRY_ERR_CORRUPT, "%s", what);
     AIRY_TRY(airy_image_alloc(&image->data, bytes));
     if (airy_hdf5_read(dataset, image->dtype, H5S_ALL, H5S_ALL, image->data) < 0)
         status = airy_hdf5_fail(airy_hdf5_failed_io() ? AIRY_ERR_IO : AIRY_ERR_CORRUPT, "%s cannot be read", what);

@@ -197,6 +197,8 @@ static size_t cache_for_frame(const hsize_t *chunk, const struct dataset_facts *
 {
     size_t bytes = airy_dtype_size(facts->dtype);
     for (int axis = 0; axis < facts->ndim; axis++) {
+        if (chunk[axis] == 0)
+            return 0; /* refused on reading */
         const hsize_t across =
             axis < facts->ndim - 2 ? chunk[axis] : (facts->shape[axis] + chunk[axis] - 1) / chunk[axis] * chunk[axis];
         if (airy_mul_size(&bytes, bytes, across) || bytes > MAX_CACHE)
@@ -214,8 +216,7 @@ static airy_status add_layout(airy_stack *stack, struct stack_segment *segment, 
     airy_filter_text(text, sizeof(text), creation);
     segment->filters = strdup(text);
     AIRY_FAIL_IF(!segment->filters, AIRY_ERR_MEMORY, "%s: out of memory", name);
-    if (H5Pget_fill_value(creation, airy_hdf5_native(facts->dtype), segment->fill) < 0)
-        memset(segment->fill, 0, sizeof(segment->fill));
+    airy_hdf5_fill(segment->fill, creation, facts->dtype);
     const airy_probe *probe = airy_probe_of(dataset);
     AIRY_FAIL_IF(!probe, AIRY_ERR_IO, "%s: its file's driver cannot be reached", name);
     AIRY_TRY(find_file(stack, &segment->file, probe));

@@ -112,11 +112,12 @@ static airy_status read_frame(const airy_stack *stack, hid_t dataset, size_t fra
         memory = H5Screate_simple(1, &pixels_wanted, NULL);
         fits = memory >= 0 && H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0;
     }
-    if (!fits || frame != 0) {
+    if (!fits || frame != 0)
         status = airy_fail(AIRY_ERR_IO, "the dataset's shape has changed since it was opened");
-    } else if (airy_hdf5_read(dataset, stack->dtype, memory, space, pixels) < 0) {
+    if (status == AIRY_OK)
+        status = airy_chunk_check(dataset, start, count);
+    if (status == AIRY_OK && airy_hdf5_read(dataset, stack->dtype, memory, space, pixels) < 0)
         status = airy_hdf5_fail(airy_hdf5_failed_io() ? AIRY_ERR_IO : AIRY_ERR_CORRUPT, "libhdf5 cannot read it");
-    }
     if (memory >= 0)
         H5Sclose(memory);
     if (space >= 0)

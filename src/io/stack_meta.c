@@ -414,6 +414,8 @@ static airy_status read_mask(uint8_t *mask, hid_t dataset, const airy_stack *sta
     size_t bytes;
     AIRY_FAIL_IF(airy_mul_size(&bytes, pixels, size), AIRY_ERR_MEMORY, "%s: more bytes than an address can count",
                  what);
+    if (airy_chunk_check(dataset, NULL, NULL) != AIRY_OK)
+        return airy_fail_context(AIRY_ERR_CORRUPT, "%s", what);
     uint8_t *values;
     AIRY_TRY(airy_memory_alloc((void **)&values, bytes));
     if (airy_hdf5_read(dataset, dtype, H5S_ALL, H5S_ALL, values) < 0)

@@ -251,8 +251,7 @@ static airy_status add_unmapped(struct resolver *r, size_t *segment)
     struct stack_segment *blank = &r->stack->segments[*segment];
     blank->direct = blank->fill_only = true;
     blank->frames = r->frames;
-    if (H5Pget_fill_value(r->creation, airy_hdf5_native(r->stack->dtype), blank->fill) < 0)
-        memset(blank->fill, 0, sizeof(blank->fill));
+    airy_hdf5_fill(blank->fill, r->creation, r->stack->dtype);
     return AIRY_OK;
 }
 
