@@ -9,7 +9,7 @@
 #include "base/size.h"
 #include "core/objects.h"
 
-/* Scratch of a wave that grows with its frames; one group is always taken. */
+/* Most scratch of a wave that grows with its frames; one group is always taken. */
 #define WAVE_BYTES ((size_t)128 << 20)
 /* Frames of a wave: enough for the threads of a large machine to stay busy with 64 slices of each group. */
 #define WAVE_FRAMES 64
@@ -351,6 +351,17 @@ static size_t choose_window(const struct airy_integrate_job *job)
     return AIRY_SLICE_STEP;
 }
 
+/* Half of what the device's limit leaves, so that a small limit makes small waves rather than a failure. */
+static size_t wave_bytes(const airy_queue *queue)
+{
+    airy_memory_info info = {0};
+    const airy_buffer *held = queue->scratch[AIRY_SCRATCH_PARTIALS];
+    if (airy_device_memory(queue->device, &info) != AIRY_OK)
+        return 0;
+    const uint64_t left = info.limit > info.in_use ? (info.limit - info.in_use) / 2 : 0;
+    return airy_min_size(WAVE_BYTES, (size_t)left + (held ? held->size : 0));
+}
+
 /* Sizes below are bounded by pixels, bins and 64 frames of an integrator that exists, far below the range of size_t. */
 static airy_status take_scratch(struct airy_integrate_job *job, airy_queue *queue)
 {
@@ -358,19 +369,20 @@ static airy_status take_scratch(struct airy_integrate_job *job, airy_queue *queu
     const size_t row = job->planes * sizeof(double);
     const bool azimuthal = job->integrator->params.error_model == AIRY_ERROR_MODEL_AZIMUTHAL;
     job->lanes = job->kernels->lanes;
-    if (m->rows * row * job->lanes > WAVE_BYTES)
-        job->lanes = 1;
     const size_t partials = airy_align_up(m->rows * row, 64);
     const size_t means = azimuthal ? airy_align_up(job->integrator->bins * sizeof(double), 64) : 0;
     const size_t results = airy_align_up(m->slices * sizeof(struct airy_slice_result), 64);
     const size_t invalid = airy_align_up(m->groups * sizeof(uint16_t), 64);
     const size_t one = partials + means + results + invalid;
-    size_t wave = airy_min_size(WAVE_FRAMES, WAVE_BYTES / one) / job->lanes * job->lanes;
+    const size_t budget = wave_bytes(queue);
+    if (budget / one < job->lanes)
+        job->lanes = 1;
+    size_t wave = airy_min_size(WAVE_FRAMES, budget / one) / job->lanes * job->lanes;
     wave = airy_min_size(airy_max_size(wave, job->lanes), airy_align_up(job->frames, job->lanes));
     airy_buffer *buffer = NULL;
     job->removed_size = airy_integrate_removal_size(job);
     job->removed_runs =
-        airy_max_size(airy_min_size(airy_pool_size(queue->device->pool), WAVE_BYTES / job->removed_size), 1);
+        airy_max_size(airy_min_size(airy_pool_size(queue->device->pool), budget / job->removed_size), 1);
     job->removed_runs = airy_min_size(job->removed_runs, wave);
     const size_t removed = job->removed_runs * job->removed_size;
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, wave * one + removed, &buffer));

@@ -444,6 +444,59 @@ static void check_batches(struct check *c, const struct config *config)
     close_scene(&scene);
 }
 
+/* A limit that holds few frames of scratch makes smaller waves, and the same bits; one that holds none is an error that says so. */
+static void check_memory_limit(struct check *c, const struct config *config)
+{
+    struct scene scene;
+    if (!start_case(c, "cpu_integrate_memory_limit", config))
+        return;
+    if (!open_scene(c, &scene, config)) {
+        close_scene(&scene);
+        return;
+    }
+    struct results want = alloc_results(c, &scene), got = alloc_results(c, &scene);
+    bool ok = run_frames(c, &want, &scene);
+    const uint64_t frames = config->frames * scene.pixels * airy_dtype_size(config->dtype);
+    const uint64_t sums = config->frames * (AIRY_SUM_PLANES * config->bins * sizeof(double) + sizeof(airy_frame_stats));
+    static const uint64_t extra[] = {12u << 20, 3u << 20, 1u << 16};
+    for (size_t k = 0; ok && k < sizeof(extra) / sizeof(extra[0]); k++) {
+        const airy_device_params params = {.threads = 2, .memory_limit = frames + sums + extra[k]};
+        airy_device *device = NULL;
+        airy_queue *queue = NULL;
+        airy_integrator *integrator = NULL;
+        ok = CHECK_OK(c, airy_device_create(&device, "cpu", &params)) &&
+             CHECK_OK(c, airy_queue_create(&queue, device)) &&
+             CHECK_OK(c, create_integrator(c, &integrator, device, config));
+        if (ok && extra[k] >= 1u << 20) {
+            ok = run_part(c, &got, &scene, queue, integrator, 0, config->frames, NULL) &&
+                 check_same(c, &scene, &got, &want, "a small limit");
+        } else if (ok) {
+            const size_t sums_shape[] = {1, AIRY_SUM_PLANES, config->bins},
+                         stats_shape[] = {1, sizeof(airy_frame_stats)};
+            const size_t shape[] = {config->frames, config->height, config->width};
+            const size_t one[] = {1, config->height, config->width}, start[] = {0, 0, 0};
+            airy_array *d_sums = NULL, *d_stats = NULL, *d_frames = NULL, *d_one = NULL, *d_rest = NULL;
+            size_t rest = (size_t)(sums - sums / config->frames + extra[k] / 2);
+            ok = CHECK_OK(c, airy_array_create(&d_sums, device, AIRY_DTYPE_F64, 3, sums_shape)) &&
+                 CHECK_OK(c, airy_array_create(&d_stats, device, AIRY_DTYPE_U8, 2, stats_shape)) &&
+                 CHECK_OK(c, airy_array_create(&d_frames, device, config->dtype, 3, shape)) &&
+                 CHECK_OK(c, airy_array_create(&d_rest, device, AIRY_DTYPE_U8, 1, &rest)) &&
+                 CHECK_OK(c, airy_array_view(&d_one, d_frames, start, one));
+            if (ok)
+                CHECK_FAILS(c, airy_integrate(queue, d_sums, d_stats, integrator, d_one), AIRY_ERR_MEMORY, "limit");
+            airy_array_destroy(&d_one);
+            airy_array_destroy(&d_rest);
+            airy_array_destroy(&d_frames);
+            airy_array_destroy(&d_stats);
+            airy_array_destroy(&d_sums);
+        }
+        airy_integrator_destroy(&integrator);
+        airy_queue_destroy(&queue);
+        airy_device_destroy(&device);
+    }
+    close_scene(&scene);
+}
+
 static bool create_batch(struct check *c, airy_batch **batch, const struct scene *scene, airy_codec codec,
                          uint32_t block_bytes)
 {
@@ -722,6 +775,12 @@ void check_cpu_integrate(struct check *c)
         config.dark = false;
         check_batches(c, &config);
     }
+    check_memory_limit(c, &(struct config){.height = 307,
+                                           .width = 401,
+                                           .bins = 2000,
+                                           .frames = 20,
+                                           .dtype = AIRY_DTYPE_U16,
+                                           .model = AIRY_ERROR_MODEL_POISSON});
     check_all_chunks(c);
     const struct config small = {.height = 131, .width = 127, .bins = 50, .frames = 18, .dtype = AIRY_DTYPE_U32};
     check_hostile(c, &small);
