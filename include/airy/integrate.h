@@ -147,7 +147,9 @@ typedef struct airy_frame_stats {
  * @param frames in, [frames, height, width], tightly packed, any dtype but i64 and u64
  *
  * Accuracy:  coefficients c are rounded to f32 (2^-24 each); sums are f64 or exact integers; sum_signal, sum_variance:
- *            |error| <= 2^-23 of the sum of absolute terms. On one device the result of a frame does not depend on its neighbours, on
+ *            |error| <= 2^-23 of the sum of absolute terms. Compressed unsigned frames on OpenCL: c is rounded to 2^-23
+ *            (up to 1021 bins; 2^-19 at most) in all sums alike, so that means differ by less than 2^-20 of the spread of
+ *            a bin's pixels (docs/numerics.md). On one device the result of a frame does not depend on its neighbours, on
  *            batch size or threads.
  * Errors:    AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_MEMORY.
  */
