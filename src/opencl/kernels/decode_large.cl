@@ -68,13 +68,7 @@ __kernel void unshuffle_large_blocks(__global const uchar *bytes, __global uchar
         ulong m = 0u;
         for (uint i = 0u; i < 8u; i++)
             m |= (ulong)planes[(byte * 8u + i) * pieces + piece] << (8u * i);
-        /* 8 x 8 bits across the diagonal, by halves. */
-        ulong t = (m ^ m >> 28) & 0x00000000f0f0f0f0UL;
-        m ^= t ^ t << 28;
-        t = (m ^ m >> 14) & 0x0000cccc0000ccccUL;
-        m ^= t ^ t << 14;
-        t = (m ^ m >> 7) & 0x00aa00aa00aa00aaUL;
-        m ^= t ^ t << 7;
+        m = transpose_8x8(m);
         for (uint i = 0u; i < 8u; i++)
             dst[(piece * 8u + i) * elem_size + byte] = (uchar)(m >> (8u * i));
     }

@@ -78,17 +78,38 @@ AIRY_INLINE uint add_local(__local uint *sum, uint v)
 #endif
 }
 
-/* v < 2^63. */
-AIRY_INLINE void add_bin(const struct group *to, uint which, uint bin, uint span, ulong v)
+/*
+ * The last addition to a local bin. Its old value is not looked at before the next addition, so that no lane waits for it.
+ */
+struct carry {
+    uint at, low, high, old;
+};
+
+AIRY_INLINE void settle(const struct group *to, const struct carry *c)
 {
-    const uint lo = (uint)v, at = which * SPAN + bin;
-    const uint old = add_local(to->low + at, lo);
-    const uint hi = (uint)(v >> 32) + (old + lo < old ? 1u : 0u);
-    if (hi == 0u)
+    const uint high = c->high + (c->old + c->low < c->old ? 1u : 0u);
+    if (high != 0u)
+        (void)add_local(to->high + c->at, high);
+}
+
+/*
+ * Sums of LOCAL_BITS bits at most go to local bins: a group adds at most 2^21 of them to a bin (64 blocks of 8,192 pixels, two bins each), so the upper word stays
+ * below 2^32. Larger ones go straight to the frame's sums.
+ */
+#define LOCAL_BITS 42
+
+AIRY_INLINE void add_bin(const struct group *to, struct carry *c, uint which, uint bin, uint span, ulong v)
+{
+    if (v >> LOCAL_BITS != 0UL) {
+        add_global(to->sums + (AIRY_FUSED_SIGNAL + which) * span + bin,
+                   to->words + (AIRY_FUSED_OVER + which) * span + bin, v);
         return;
-    const uint before = add_local(to->high + at, hi);
-    if (before + hi < before)
-        atomic_inc(to->words + (AIRY_FUSED_OVER + which) * span + bin);
+    }
+    settle(to, c);
+    c->at = which * SPAN + bin;
+    c->low = (uint)v;
+    c->high = (uint)(v >> 32);
+    c->old = add_local(to->low + c->at, c->low);
 }
 
 /* What an entry of a pixel that is left out had in the sums that do not depend on the frame. */
@@ -123,19 +144,19 @@ struct run {
     ulong squares_left, squares_right; /* poisson */
 };
 
-AIRY_INLINE void turn_run(struct run *r, uint bin, const struct group *to, const airy_fused_geom *g)
+AIRY_INLINE void turn_run(struct run *r, struct carry *c, uint bin, const struct group *to, const airy_fused_geom *g)
 {
     const ulong left = r->left + (r->whole << g->fraction_bits) - r->part, right = r->right + r->part;
     const bool up = bin == r->bin + 1u, down = bin + 1u == r->bin;
     if (!down && left != 0UL)
-        add_bin(to, 0u, r->bin, g->span, left);
+        add_bin(to, c, 0u, r->bin, g->span, left);
     if (!up && right != 0UL)
-        add_bin(to, 0u, r->bin + 1u, g->span, right);
+        add_bin(to, c, 0u, r->bin + 1u, g->span, right);
     if (POISSON) {
         if (!down && r->squares_left != 0UL)
-            add_bin(to, 1u, r->bin, g->span, r->squares_left);
+            add_bin(to, c, 1u, r->bin, g->span, r->squares_left);
         if (!up && r->squares_right != 0UL)
-            add_bin(to, 1u, r->bin + 1u, g->span, r->squares_right);
+            add_bin(to, c, 1u, r->bin + 1u, g->span, r->squares_right);
         const ulong squares_left = r->squares_left;
         r->squares_left = up ? r->squares_right : 0UL;
         r->squares_right = down ? squares_left : 0UL;
@@ -146,11 +167,12 @@ AIRY_INLINE void turn_run(struct run *r, uint bin, const struct group *to, const
     r->bin = bin;
 }
 
-AIRY_INLINE void add_pixel(struct run *r, uint entry, uint v, const struct group *to, const airy_fused_geom *g)
+AIRY_INLINE void add_pixel(struct run *r, struct carry *c, uint entry, uint v, const struct group *to,
+                           const airy_fused_geom *g)
 {
     const uint bin = entry >> g->fraction_bits, fraction = entry & ((1u << g->fraction_bits) - 1u);
     if (bin != r->bin)
-        turn_run(r, bin, to, g);
+        turn_run(r, c, bin, to, g);
     r->whole += v;
     r->part += (ulong)v * fraction;
     if (POISSON) {
@@ -161,10 +183,11 @@ AIRY_INLINE void add_pixel(struct run *r, uint entry, uint v, const struct group
     }
 }
 
-/* Statistics of an item, until its group's end. */
+/* What an item keeps until its group's end. */
 struct tally {
     ulong total;
     uint max, invalid, saturated;
+    struct carry carry;
 };
 
 /* Any pixel that counts, with all tests. */
@@ -181,7 +204,7 @@ AIRY_INLINE void add_any(struct run *r, struct tally *t, uint entry, uint v, uin
     }
     t->total += v;
     t->max = max(t->max, v);
-    add_pixel(r, entry, v, to, g);
+    add_pixel(r, &t->carry, entry, v, to, g);
 }
 
 AIRY_INLINE struct run start_run(uint bin)
@@ -244,18 +267,20 @@ AIRY_INLINE bool add_fast(const struct block *b, struct tally *t, uint w, uint v
 #pragma unroll
     for (uint i = 0u; i < PACKED; i++)
         words[i * ROW_WORDS] = x[i];
-    struct run r = start_run(entries[0].x >> g->fraction_bits);
     const uint mask = ELEM_SIZE == 1 ? 0xffu : 0xffffu;
+    uint4 next = entries[0];
+    struct run r = start_run(next.x >> g->fraction_bits);
     for (uint k = 0u; k < 8u; k++) {
-        const uint4 q = entries[k * 32u];
+        const uint4 q = next;
+        next = entries[min(k + 1u, 7u) * 32u];
         const uint shift = 4u * k / PACKED * PACKED;
         __local const uint *at = words + 4u * k % PACKED * ROW_WORDS;
-        add_pixel(&r, q.x, at[0] >> shift & mask, to, g);
-        add_pixel(&r, q.y, at[ROW_WORDS] >> shift & mask, to, g);
-        add_pixel(&r, q.z, at[2u * ROW_WORDS] >> shift & mask, to, g);
-        add_pixel(&r, q.w, at[3u * ROW_WORDS] >> shift & mask, to, g);
+        add_pixel(&r, &t->carry, q.x, at[0] >> shift & mask, to, g);
+        add_pixel(&r, &t->carry, q.y, at[ROW_WORDS] >> shift & mask, to, g);
+        add_pixel(&r, &t->carry, q.z, at[2u * ROW_WORDS] >> shift & mask, to, g);
+        add_pixel(&r, &t->carry, q.w, at[3u * ROW_WORDS] >> shift & mask, to, g);
     }
-    turn_run(&r, 0xfffffff0u, to, g);
+    turn_run(&r, &t->carry, 0xfffffff0u, to, g);
     return true;
 }
 
@@ -291,10 +316,48 @@ AIRY_INLINE uint value_full(const struct block *b, uint w, uint i)
 #endif
 }
 
+/*
+ * A short block of planes, whose planes may begin anywhere: 8 pixels a lane at a time, a byte of each plane.
+ */
+AIRY_INLINE void add_short(const struct block *b, struct tally *t, uint lane, __global const uint *table,
+                           __global const uint *valid_words, const struct group *to, const airy_fused_geom *g)
+{
+    const uint columns = b->pixels / 8u;
+    for (uint m = lane; m < columns; m += LANES) {
+        const uint first = b->first + m * 8u, valid = valid_words[first >> 5] >> (first & 31u) & 0xffu;
+        if (valid == 0u)
+            continue;
+        ulong bytes[ELEM_SIZE]; /* byte i: of pixel i */
+#pragma unroll
+        for (uint k = 0u; k < ELEM_SIZE; k++) {
+            ulong x = 0UL;
+#pragma unroll
+            for (uint i = 0u; i < 8u; i++)
+                x |= (ulong)b->bytes[(k * 8u + i) * columns + m] << (8u * i);
+            bytes[k] = transpose_8x8(x);
+        }
+        struct run r = start_run(table[airy_fused_place(first)] >> g->fraction_bits);
+        for (uint i = 0u; i < 8u; i++) {
+            if ((valid >> i & 1u) == 0u)
+                continue;
+            uint v = 0u;
+#pragma unroll
+            for (uint k = 0u; k < ELEM_SIZE; k++)
+                v |= (uint)(bytes[k] >> (8u * i) & 0xffu) << (8u * k);
+            add_any(&r, t, table[airy_fused_place(first + i)], v, first + i, to, g);
+        }
+        turn_run(&r, &t->carry, 0xfffffff0u, to, g);
+    }
+}
+
 /* All pixels of a block but for its extra entries. */
 AIRY_INLINE void add_block(const struct block *b, struct tally *t, uint lane, __global const uint *table,
                            __global const uint *valid_words, const struct group *to, const airy_fused_geom *g)
 {
+    if (!b->full && !b->native) {
+        add_short(b, t, lane, table, valid_words, to, g);
+        return;
+    }
     for (uint w = lane; w * 32u < b->pixels; w += LANES) {
         const uint first = b->first + w * 32u, count = min(32u, b->pixels - w * 32u);
         /* The tail starts anywhere, and lies in two words at most. */
@@ -318,7 +381,7 @@ AIRY_INLINE void add_block(const struct block *b, struct tally *t, uint lane, __
             const uint v = whole ? value_full(b, w, i) : value_at(b, w * 32u + i);
             add_any(&r, t, table[airy_fused_place(first + i)], v, first + i, to, g);
         }
-        turn_run(&r, 0xfffffff0u, to, g);
+        turn_run(&r, &t->carry, 0xfffffff0u, to, g);
     }
 }
 
@@ -337,9 +400,12 @@ AIRY_INLINE void add_extra(const struct block *b, uint lane, __global const uint
             take_out(to, entry.pixel, entry.bin, entry.weight, entry.shift, g);
             continue;
         }
-        add_bin(to, 0u, entry.bin, g->span, (ulong)v * entry.weight);
+        add_global(to->sums + AIRY_FUSED_SIGNAL * g->span + entry.bin,
+                   to->words + AIRY_FUSED_OVER * g->span + entry.bin, (ulong)v * entry.weight);
         if (POISSON)
-            add_bin(to, 1u, entry.bin, g->span, airy_fused_square(entry.weight, entry.shift) * (ulong)(v - min(v, 1u)));
+            add_global(to->sums + AIRY_FUSED_VARIANCE * g->span + entry.bin,
+                       to->words + (AIRY_FUSED_OVER + 1u) * g->span + entry.bin,
+                       airy_fused_square(entry.weight, entry.shift) * (ulong)(v - min(v, 1u)));
     }
 }
 
@@ -397,6 +463,7 @@ integrate_blocks(__global const uchar *bytes, __global const uint *table, __glob
     struct tally t;
     t.total = 0UL;
     t.max = t.invalid = t.saturated = 0u;
+    t.carry.at = t.carry.low = t.carry.high = t.carry.old = 0u;
     for (uint index = begin + slot; index < end; index += BLOCKS) {
         struct block b;
         const uint size = airy_block_decoded_bytes(g.layout, index);
@@ -416,6 +483,7 @@ integrate_blocks(__global const uchar *bytes, __global const uint *table, __glob
         }
         LANES_SYNC();
     }
+    settle(&to, &t.carry);
     const uint lo = (uint)t.total, old = atomic_add(stat, lo);
     atomic_add(stat + 1, (uint)(t.total >> 32) + (old + lo < old ? 1u : 0u));
     atomic_max(stat + 2, t.max);

@@ -337,6 +337,17 @@ AIRY_INLINE uint decode_lz4(BLOCK_SPACE uchar *out, uint begin, uint size, __glo
 #endif
 }
 
+/* 8 bytes as 8 x 8 bits across the diagonal, by halves. */
+AIRY_INLINE ulong transpose_8x8(ulong m)
+{
+    ulong t = (m ^ m >> 28) & 0x00000000f0f0f0f0UL;
+    m ^= t ^ t << 28;
+    t = (m ^ m >> 14) & 0x0000cccc0000ccccUL;
+    m ^= t ^ t << 14;
+    t = (m ^ m >> 7) & 0x00aa00aa00aa00aaUL;
+    return m ^ t ^ t << 7;
+}
+
 /* One step of the transpose: swap the blocks of `step` x `step` bits beside the diagonal. */
 #define TRANSPOSE_STEP(x, count, step, mask)                                                                           \
     _Pragma("unroll") for (uint i_ = 0u; i_ < (count); i_++)                                                           \
