@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "codec/chunks.h"
 #include "io/chunk_address.h"
 #include "io/stack_internal.h"
 
@@ -431,6 +432,57 @@ static void check_virtual(struct check *c)
     airy_stack_destroy(&stack);
 }
 
+/* Chunks whose size or header is another than the dataset's: read where they are sound, refused where they cannot be. */
+static void check_odd_chunks(struct check *c)
+{
+    if (!check_case(c, "layout_odd_chunks"))
+        return;
+    const char *path = make_file(c, "x.h5", 1, 0, 32008); /* registers the filter */
+    const hsize_t shape[3] = {5, HEIGHT, WIDTH};
+    const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), creation = chunk_of_frame(32008);
+    const hid_t dataset = put_dataset(file, "/odd", H5T_STD_U16LE, 3, shape, creation);
+    uint16_t pixels[PIXELS];
+    uint8_t *junk = check_alloc(c, 60000), chunk[1024];
+    for (hsize_t i = 0; i < 5; i++) {
+        const hsize_t offset[3] = {i, 0, 0};
+        for (size_t p = 0; p < PIXELS; p++)
+            pixels[p] = pixel(8, i, p);
+        airy_codec_params codec = {.codec = AIRY_CODEC_BSLZ4, .elem_size = 2, .block_bytes = i == 1 ? 32 : 0};
+        size_t size = sizeof(chunk);
+        CHECK_OK(c, airy_encode(chunk, &size, pixels, sizeof(pixels), &codec));
+        if (i == 2) /* far too large */
+            H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, offset, 60000, junk);
+        else if (i == 3) /* stored, but not a frame */
+            H5Dwrite_chunk(dataset, H5P_DEFAULT, 1, offset, sizeof(pixels) - 2, pixels);
+        else
+            H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, offset, size, chunk);
+    }
+    H5Dclose(dataset);
+    H5Pclose(creation);
+    H5Fclose(file);
+    char name[1024];
+    snprintf(name, sizeof(name), "%s::/odd", path);
+    airy_stack *stack = NULL;
+    airy_stack_info info;
+    if (!CHECK_OK(c, stack_open(&stack, name)) || !CHECK_OK(c, airy_stack_get_info(stack, &info)))
+        return;
+    CHECK(c, same_frame(stack, 0, 8, 0) && same_frame(stack, 1, 8, 1) && same_frame(stack, 4, 8, 4));
+    for (size_t i = 2; i < 4; i++) {
+        CHECK(c, kind_of(stack, i) == AIRY_SOURCE_LIBRARY);
+        CHECK_FAILS(c, airy_stack_read(stack, i, pixels, sizeof(pixels)), AIRY_ERR_CORRUPT, "no sound entry");
+    }
+    /* The pipeline hears of other blocks from the walk and decodes such a frame by airy_stack_read. */
+    struct airy_source source;
+    airy_block_layout layout;
+    airy_stack_source(stack, 1, &source);
+    CHECK_OK(c, airy_block_layout_make(&layout, sizeof(pixels), &info.codec));
+    airy_block *table = check_alloc(c, 64 * sizeof(*table));
+    if (CHECK(c, layout.blocks <= 64 && source.size <= sizeof(chunk)) &&
+        CHECK_OK(c, airy_stack_fetch(stack, 1, chunk, source.size)))
+        CHECK_FAILS(c, airy_chunk_walk(table, &layout, chunk, source.size, 0), AIRY_ERR_UNSUPPORTED, "block");
+    airy_stack_destroy(&stack);
+}
+
 /* The table against libhdf5's own word, for every chunk index there is. */
 static void check_addresses(struct check *c, const char *name)
 {
@@ -567,6 +619,7 @@ void check_stack_layout(struct check *c)
     check_refused(c);
     check_found(c);
     check_virtual(c);
+    check_odd_chunks(c);
     static const char *const names[] = {"frame_chunk",
                                         "frame_chunk_latest",
                                         "frame_chunk_unlim",
