@@ -1,13 +1,13 @@
 # a run that was killed outright leaves a valid file, too, and goes on
 set -- $small $small $small $small $small $small $small $small
 set -- "$@" "$@" "$@" "$@" "$@" "$@" "$@" "$@"
-set -- "$@" "$@" "$@" "$@" "$@" "$@" "$@" "$@"
+set -- "$@" "$@" "$@" "$@"
 options='--batch 1 --threads 1 --bins 200'
 $airy integrate "$@" $options -o a.h5 --quiet || exit 1
 $airy integrate "$@" $options -o b.h5 --quiet &
 process=$!
 n=0
-while [ ! -e b.h5.partial ] && [ $n -lt 1000 ]; do
+while [ ! -e b.h5.partial ] && [ ! -e b.h5 ] && [ $n -lt 6000 ]; do
     sleep 0.01
     n=$((n + 1))
 done
