@@ -19,7 +19,7 @@ enum {
     AIRY_MAX_LANES = 16,    /* frames side by side */
     AIRY_SLICE_STEP = 8192, /* slices are multiples of it, so that blocks of the default sizes never straddle two */
     AIRY_MAX_SLICES = 64,
-    AIRY_MAX_PER_PIXEL = 3 /* entries per pixel of the compact matrix */
+    AIRY_MAX_PER_PIXEL = 6 /* entries per pixel of the compact matrix */
 };
 
 /* A run of pixels, and of partial sums. Bins of its entries: [bin_lo, bin_lo + bin_count). */

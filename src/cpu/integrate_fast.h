@@ -8,7 +8,7 @@
 /* Sums in 32 bits hold while values are below this: a tile gives at most 128 values to one of 16 sums. */
 #define AIRY_SCAN_LIMIT (1u << 25)
 
-/* Compact groups by the set's sum_group, others by the plain one; per_pixel and poisson become constants. */
+/* Compact groups by the set's sum_group, others by the plain one; per_pixel, up to 3, and poisson become constants. */
 #define AIRY_SUM_FAST(dtype, DTYPE)                                                                                    \
     static AIRY_ALWAYS_INLINE void sum_tile_##dtype(const struct airy_lanes *t, const unsigned per_pixel,              \
                                                     const bool poisson)                                                \
@@ -43,7 +43,10 @@
             sum_tile_##dtype(t, 3, true);                                                                              \
             break;                                                                                                     \
         default:                                                                                                       \
-            SUFFIX(sum_wide, dtype)(t);                                                                                \
+            if (t->matrix->per_pixel == 0)                                                                             \
+                SUFFIX(sum_wide, dtype)(t);                                                                            \
+            else                                                                                                       \
+                sum_tile_##dtype(t, t->matrix->per_pixel, t->poisson);                                                 \
         }                                                                                                              \
     }
 
@@ -67,19 +70,12 @@
         bool plain = t->integrator->weight != t->integrator->matrix.coef;                                              \
         for (unsigned l = 0; l < LANES; l++)                                                                           \
             plain |= t->invalid[l] != NULL;                                                                            \
-        switch (plain ? 0 : t->matrix->per_pixel) {                                                                    \
-        case 1:                                                                                                        \
-            second_tile_##dtype(t, 1);                                                                                 \
-            break;                                                                                                     \
-        case 2:                                                                                                        \
-            second_tile_##dtype(t, 2);                                                                                 \
-            break;                                                                                                     \
-        case 3:                                                                                                        \
-            second_tile_##dtype(t, 3);                                                                                 \
-            break;                                                                                                     \
-        default:                                                                                                       \
+        if (plain || t->matrix->per_pixel == 0)                                                                        \
             SUFFIX(second_wide, dtype)(t);                                                                             \
-        }                                                                                                              \
+        else if (t->matrix->per_pixel == 2)                                                                            \
+            second_tile_##dtype(t, 2);                                                                                 \
+        else                                                                                                           \
+            second_tile_##dtype(t, t->matrix->per_pixel);                                                              \
     }
 
 /* The set's scan_int, and where its sums of 32 bits do not hold the plain one. */

@@ -97,11 +97,11 @@ static void NAME(sum_single)(const struct airy_lanes *t)
     case 7:
         NAME(sum_one)(t, 3, true);
         break;
-    default: /* 4; and 0, 1: no group is compact */
-        if (t->poisson)
-            NAME(sum_one)(t, 2, true);
-        else
-            NAME(sum_one)(t, 2, false);
+    case 4:
+        NAME(sum_one)(t, 2, false);
+        break;
+    default: /* more; or 0, where no group is compact */
+        NAME(sum_one)(t, t->matrix->per_pixel, t->poisson);
     }
 }
 

@@ -353,12 +353,12 @@ static void check_all_sums(struct check *c)
     static const size_t shapes[][2] = {{1, 1}, {3, 5}, {37, 53}, {64, 64}, {131, 127}};
     for (size_t d = 0; d < DTYPES; d++) {
         for (int model = 0; model < AIRY_ERROR_MODEL_COUNT; model++) {
-            /* One, two or three entries a pixel, and more than the compact matrix takes. */
+            /* One, two, three or more entries a pixel, and more than the compact matrix takes. */
             const size_t k = d + (size_t)model;
-            static const size_t bins[] = {60, 25, 150, 900};
+            static const size_t bins[] = {60, 25, 150, 900, 350};
             struct config config = {.height = shapes[4][0],
                                     .width = shapes[4][1],
-                                    .bins = bins[k % 4],
+                                    .bins = bins[k % 5],
                                     .frames = 19,
                                     .dtype = dtypes[d],
                                     .split = k % 4 == 1   ? AIRY_SPLIT_NO
@@ -370,7 +370,7 @@ static void check_all_sums(struct check *c)
                                     .dummy = k % 2 == 0};
             check_sums(c, &config);
             config.dummy = !config.dummy;
-            config.bins = bins[(k + 2) % 4];
+            config.bins = bins[(k + 2) % 5];
             config.split = AIRY_SPLIT_FULL;
             check_sums(c, &config);
         }
