@@ -94,13 +94,14 @@ AIRY_INLINE void settle(const struct group *to, const struct carry *c)
 
 /*
  * Sums of LOCAL_BITS bits at most go to local bins: a group adds at most 2^21 of them to a bin (64 blocks of 8,192 pixels, two bins each), so the upper word stays
- * below 2^32. Larger ones go straight to the frame's sums.
+ * below 2^32. Larger ones go straight to the frame's sums. small: known to the compiler
+ * where counts are, so that the second way is not even there.
  */
 #define LOCAL_BITS 42
 
-AIRY_INLINE void add_bin(const struct group *to, struct carry *c, uint which, uint bin, uint span, ulong v)
+AIRY_INLINE void add_bin(const struct group *to, struct carry *c, uint which, uint bin, uint span, ulong v, bool small)
 {
-    if (v >> LOCAL_BITS != 0UL) {
+    if (!small && v >> LOCAL_BITS != 0UL) {
         add_global(to->sums + (AIRY_FUSED_SIGNAL + which) * span + bin,
                    to->words + (AIRY_FUSED_OVER + which) * span + bin, v);
         return;
@@ -144,19 +145,20 @@ struct run {
     ulong squares_left, squares_right; /* poisson */
 };
 
-AIRY_INLINE void turn_run(struct run *r, struct carry *c, uint bin, const struct group *to, const airy_fused_geom *g)
+AIRY_INLINE void turn_run(struct run *r, struct carry *c, uint bin, const struct group *to, const airy_fused_geom *g,
+                          bool small)
 {
     const ulong left = r->left + (r->whole << g->fraction_bits) - r->part, right = r->right + r->part;
     const bool up = bin == r->bin + 1u, down = bin + 1u == r->bin;
     if (!down && left != 0UL)
-        add_bin(to, c, 0u, r->bin, g->span, left);
+        add_bin(to, c, 0u, r->bin, g->span, left, small);
     if (!up && right != 0UL)
-        add_bin(to, c, 0u, r->bin + 1u, g->span, right);
+        add_bin(to, c, 0u, r->bin + 1u, g->span, right, small);
     if (POISSON) {
         if (!down && r->squares_left != 0UL)
-            add_bin(to, c, 1u, r->bin, g->span, r->squares_left);
+            add_bin(to, c, 1u, r->bin, g->span, r->squares_left, small);
         if (!up && r->squares_right != 0UL)
-            add_bin(to, c, 1u, r->bin + 1u, g->span, r->squares_right);
+            add_bin(to, c, 1u, r->bin + 1u, g->span, r->squares_right, small);
         const ulong squares_left = r->squares_left;
         r->squares_left = up ? r->squares_right : 0UL;
         r->squares_right = down ? squares_left : 0UL;
@@ -168,11 +170,11 @@ AIRY_INLINE void turn_run(struct run *r, struct carry *c, uint bin, const struct
 }
 
 AIRY_INLINE void add_pixel(struct run *r, struct carry *c, uint entry, uint v, const struct group *to,
-                           const airy_fused_geom *g)
+                           const airy_fused_geom *g, bool small)
 {
     const uint bin = entry >> g->fraction_bits, fraction = entry & ((1u << g->fraction_bits) - 1u);
     if (bin != r->bin)
-        turn_run(r, c, bin, to, g);
+        turn_run(r, c, bin, to, g, small);
     r->whole += v;
     r->part += (ulong)v * fraction;
     if (POISSON) {
@@ -198,13 +200,14 @@ AIRY_INLINE void add_any(struct run *r, struct tally *t, uint entry, uint v, uin
     if ((long)v >= g->test.lo && (long)v <= g->test.hi) {
         const uint bin = entry >> g->fraction_bits, fraction = entry & ((1u << g->fraction_bits) - 1u);
         t->invalid++;
-        take_out(to, pixel, bin, (1u << g->fraction_bits) - fraction, g->fraction_bits, g);
-        take_out(to, pixel, bin + 1u, fraction, g->fraction_bits, g);
+#pragma unroll 1
+        for (uint k = 0u; k < 2u; k++)
+            take_out(to, pixel, bin + k, k ? fraction : (1u << g->fraction_bits) - fraction, g->fraction_bits, g);
         return;
     }
     t->total += v;
     t->max = max(t->max, v);
-    add_pixel(r, &t->carry, entry, v, to, g);
+    add_pixel(r, &t->carry, entry, v, to, g, false);
 }
 
 AIRY_INLINE struct run start_run(uint bin)
@@ -275,12 +278,12 @@ AIRY_INLINE bool add_fast(const struct block *b, struct tally *t, uint w, uint v
         next = entries[min(k + 1u, 7u) * 32u];
         const uint shift = 4u * k / PACKED * PACKED;
         __local const uint *at = words + 4u * k % PACKED * ROW_WORDS;
-        add_pixel(&r, &t->carry, q.x, at[0] >> shift & mask, to, g);
-        add_pixel(&r, &t->carry, q.y, at[ROW_WORDS] >> shift & mask, to, g);
-        add_pixel(&r, &t->carry, q.z, at[2u * ROW_WORDS] >> shift & mask, to, g);
-        add_pixel(&r, &t->carry, q.w, at[3u * ROW_WORDS] >> shift & mask, to, g);
+        add_pixel(&r, &t->carry, q.x, at[0] >> shift & mask, to, g, true);
+        add_pixel(&r, &t->carry, q.y, at[ROW_WORDS] >> shift & mask, to, g, true);
+        add_pixel(&r, &t->carry, q.z, at[2u * ROW_WORDS] >> shift & mask, to, g, true);
+        add_pixel(&r, &t->carry, q.w, at[3u * ROW_WORDS] >> shift & mask, to, g, true);
     }
-    turn_run(&r, &t->carry, 0xfffffff0u, to, g);
+    turn_run(&r, &t->carry, 0xfffffff0u, to, g, true);
     return true;
 }
 
@@ -346,7 +349,7 @@ AIRY_INLINE void add_short(const struct block *b, struct tally *t, uint lane, __
                 v |= (uint)(bytes[k] >> (8u * i) & 0xffu) << (8u * k);
             add_any(&r, t, table[airy_fused_place(first + i)], v, first + i, to, g);
         }
-        turn_run(&r, &t->carry, 0xfffffff0u, to, g);
+        turn_run(&r, &t->carry, 0xfffffff0u, to, g, false);
     }
 }
 
@@ -381,7 +384,7 @@ AIRY_INLINE void add_block(const struct block *b, struct tally *t, uint lane, __
             const uint v = whole ? value_full(b, w, i) : value_at(b, w * 32u + i);
             add_any(&r, t, table[airy_fused_place(first + i)], v, first + i, to, g);
         }
-        turn_run(&r, &t->carry, 0xfffffff0u, to, g);
+        turn_run(&r, &t->carry, 0xfffffff0u, to, g, false);
     }
 }
 
