@@ -17,8 +17,9 @@ struct scene_config {
     airy_split split;
     airy_error_model model;
     bool dark, unweighted, dummy, compat;
-    double top; /* counts reach up to here; 0: 90 */
-    bool plain; /* nothing is saturated, and no frame has values of the whole range */
+    double top;  /* counts reach up to here; 0: 90 */
+    bool sliver; /* one bin has coefficients below 0.1 alone */
+    bool plain;  /* nothing is saturated, and no frame has values of the whole range */
 };
 
 struct scene {
@@ -67,6 +68,13 @@ static bool create_integrator(struct check *c, struct scene *scene)
                                            .delta_dummy = 1.5,
                                            .has_saturation = !config->plain,
                                            .saturation = 100};
+    if (!CHECK_OK(c, airy_integrator_create(&scene->integrator, c->device, &geometry, &params)) || !config->sliver)
+        return scene->integrator != NULL;
+    const struct airy_matrix *m = &scene->integrator->matrix;
+    for (size_t i = 0; i < m->pixels; i++)
+        for (uint32_t e = m->start[i]; e < m->start[i + 1]; e++)
+            mask[i] |= m->bin[e] == config->bins / 2 && m->coef[e] >= 0.1f;
+    airy_integrator_destroy(&scene->integrator);
     return CHECK_OK(c, airy_integrator_create(&scene->integrator, c->device, &geometry, &params));
 }
 
@@ -282,14 +290,13 @@ static const struct fused_way ways[] = {
 
 /*
  * What rounding coefficients to fixed point may change: each of an ordinary bin's by d = 2^-(F+1), and by as much as the pixel's do not add up to
- * 1, 2^-24; by less in bins of slivers. Squares: c^2 by 2 c d + d^2 and by half a unit.
+ * 1, 2^-24; in bins of slivers, of coefficients below 1/8, by 2^-34. Squares: c^2 by 2 c d + d^2 and by half a unit.
  */
 static double *fused_slack(struct check *c, const struct scene *scene)
 {
     const airy_integrator *it = scene->integrator;
     const struct airy_matrix *m = &it->matrix;
     const struct airy_cl_integrator *state = it->state;
-    const double d = ldexp(1, -(int)state->fused.fraction_bits - 1) + 0x1p-24;
     const size_t planes = AIRY_SUM_PLANES * it->bins;
     double *slack = check_alloc(c, scene->config.frames * planes * sizeof(double));
     for (size_t f = 0; f < scene->config.frames; f++)
@@ -297,6 +304,8 @@ static double *fused_slack(struct check *c, const struct scene *scene)
             const double v = scene->values[f * it->pixels + i], n = it->norm[i], dark = it->dark ? it->dark[i] : 0;
             for (uint32_t e = m->start[i]; e < m->start[i + 1]; e++) {
                 double *bin = slack + f * planes + m->bin[e];
+                const double ordinary = ldexp(1, -(int)state->fused.fraction_bits - 1) + 0x1p-24;
+                const double d = scene->config.sliver && m->bin[e] == it->bins / 2 ? 0x1p-34 : ordinary;
                 bin[AIRY_SUM_SIGNAL * it->bins] += d * (v + fabs(dark));
                 bin[AIRY_SUM_VARIANCE * it->bins] += 4 * d * fmax(v, 1);
                 bin[AIRY_SUM_NORMALIZATION * it->bins] += d * n;
@@ -355,7 +364,8 @@ static bool run_fused(struct check *c, const struct results *results, const stru
 static void check_fused(struct check *c, const struct scene_config *config, const struct fused_way *way)
 {
     char name[64];
-    snprintf(name, sizeof(name), "opencl_fused_%s%s", way->name, config->plain ? "_plain" : "");
+    snprintf(name, sizeof(name), "opencl_fused_%s%s%s", way->name, config->plain ? "_plain" : "",
+             config->sliver ? "_sliver" : "");
     struct scene scene;
     if (!start_case(c, name, config))
         return;
@@ -485,6 +495,16 @@ out:
 
 static void check_all_fused(struct check *c)
 {
+    const struct scene_config sliver = {.height = 141,
+                                        .width = 131,
+                                        .bins = 90,
+                                        .frames = 3,
+                                        .dtype = AIRY_DTYPE_U32,
+                                        .model = AIRY_ERROR_MODEL_POISSON,
+                                        .dark = true,
+                                        .dummy = true,
+                                        .sliver = true};
+    check_fused(c, &sliver, &ways[0]);
     static const airy_dtype dtypes[] = {AIRY_DTYPE_U32, AIRY_DTYPE_U16, AIRY_DTYPE_U8};
     for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++)
         for (size_t k = 0; k < sizeof(dtypes) / sizeof(dtypes[0]); k++)
