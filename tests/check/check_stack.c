@@ -166,4 +166,5 @@ void check_stack(struct check *c)
     check_stack_write(c);
     check_stack_layout(c);
     check_stack_damage(c);
+    check_hdf5_text(c);
 }

@@ -14,5 +14,6 @@ airy_status stack_open(airy_stack **stack, const char *path);
 void check_stack_write(struct check *c);
 void check_stack_layout(struct check *c);
 void check_stack_damage(struct check *c);
+void check_hdf5_text(struct check *c);
 
 #endif
