@@ -11,7 +11,10 @@
 extern "C" {
 #endif
 
-/** Progress of a run; called from one thread at a time. Return false to stop: frames in flight are finished and written. */
+/**
+ * Progress of a run, called from a thread of the pipeline, never from two at once. Return false to stop: frames in flight are finished and
+ * written. It must not call libhdf5 unless that is built thread-safe.
+ */
 typedef bool (*airy_progress_fn)(void *user, size_t done, size_t total);
 
 /** Zeroed is the default. */

@@ -53,6 +53,7 @@ static void close_slot(struct airy_run *run, struct airy_slot *slot)
         free(slot->fates[i].pixels);
     free(slot->fates);
     free(slot->sizes);
+    *slot = (struct airy_slot){0};
 }
 
 /* Frames that the readers had to decode: each by itself, over the row that the batch left empty. */
@@ -192,7 +193,6 @@ static airy_status list_rows(struct airy_run *run)
     for (size_t row = 0; row < run->total_rows; row++)
         if (!run->file || !airy_pattern_file_done(run->file, row))
             run->rows[run->row_count++] = row;
-    run->batches = (run->row_count + run->plan.batch - 1) / run->plan.batch;
     run->out->resumed = run->total_rows - run->row_count;
     return AIRY_OK;
 }
@@ -242,28 +242,93 @@ static airy_status finish_file(struct airy_run *run)
     return status;
 }
 
-static airy_status run_all(struct airy_run *run, const char *path)
+static void close_memory(struct airy_run *run)
 {
-    const size_t bins = run->integrator->bins;
-    AIRY_TRY(airy_run_plan_make(&run->plan, run->stack, run->integrator, run->params));
-    AIRY_TRY(airy_run_rows(&run->total_rows, &run->info, run->params));
+    /* What is enqueued refers to the slots: it ends before they go. */
+    if (run->up && run->up != run->compute)
+        (void)airy_queue_finish(run->up);
+    if (run->compute)
+        (void)airy_queue_finish(run->compute);
+    if (run->down && run->down != run->compute)
+        (void)airy_queue_finish(run->down);
+    for (size_t i = 0; run->slots && i < run->plan.slots; i++)
+        close_slot(run, &run->slots[i]);
+    free(run->slots);
+    run->slots = NULL;
+    close_queues(run);
+}
+
+/*
+ * A batch without a readable frame goes the whole way, so that the back end takes the scratch it needs and compiles what it has to before
+ * anything counts on it.
+ */
+static airy_status rehearse(struct airy_run *run)
+{
+    struct airy_slot *slot = &run->slots[0];
+    slot->frames = run->plan.batch;
+    AIRY_TRY(airy_batch_reserve(slot->batch, slot->frames, slot->sizes));
+    AIRY_TRY(submit(run, slot));
+    AIRY_TRY(airy_event_wait(slot->done));
+    AIRY_TRY(airy_queue_finish(run->up));
+    AIRY_TRY(airy_queue_finish(run->compute));
+    return airy_queue_finish(run->down);
+}
+
+static airy_status open_memory(struct airy_run *run)
+{
+    AIRY_TRY(airy_memory_calloc((void **)&run->slots, run->plan.slots, sizeof(run->slots[0]), "slots"));
+    AIRY_TRY(open_queues(run));
+    for (size_t i = 0; i < run->plan.slots; i++)
+        AIRY_TRY(open_slot(run, &run->slots[i]));
+    return rehearse(run);
+}
+
+/* Queues and slots for the pending rows: as planned, or less of it where the memory turns out to be less. */
+static airy_status prepare(struct airy_run *run)
+{
+    AIRY_TRY(airy_run_plan_make(&run->plan, run->stack, run->integrator, run->params, run->rows, run->row_count, NULL));
+    for (;;) {
+        const airy_status status = open_memory(run);
+        if (status != AIRY_ERR_MEMORY) {
+            run->batches = (run->row_count + run->plan.batch - 1) / run->plan.batch;
+            return status;
+        }
+        airy_log(AIRY_LOG_INFO, "%s; batches of %zu frames are too large", airy_last_error(), run->plan.batch);
+        close_memory(run);
+        const struct airy_run_plan refused = run->plan;
+        AIRY_TRY(airy_run_plan_make(&run->plan, run->stack, run->integrator, run->params, run->rows, run->row_count,
+                                    &refused));
+    }
+}
+
+static airy_status check_monitor(const struct airy_run *run)
+{
     for (size_t row = 0; run->params->monitor && row < run->total_rows; row++) {
         const double m = run->params->monitor[airy_run_frame(run->params, row)];
         AIRY_FAIL_IF(!(m > 0 && m < HUGE_VAL), AIRY_ERR_PARAM, "monitor of frame %zu = %g, expected > 0 and finite",
                      airy_run_frame(run->params, row), m);
     }
+    return AIRY_OK;
+}
+
+static airy_status run_all(struct airy_run *run, const char *path)
+{
+    const size_t bins = run->integrator->bins;
+    struct airy_run_plan plan;
+    AIRY_TRY(airy_run_rows(&run->total_rows, &run->info, run->params));
+    AIRY_TRY(check_monitor(run));
+    /* What cannot be done for all rows fails before a file is made. */
+    AIRY_TRY(airy_run_plan_make(&plan, run->stack, run->integrator, run->params, NULL, run->total_rows, NULL));
     AIRY_TRY(airy_memory_calloc((void **)&run->intensity, 3 * bins, sizeof(float), "patterns"));
     run->std = run->intensity + bins;
     run->sem = run->std + bins;
-    AIRY_TRY(airy_memory_calloc((void **)&run->slots, run->plan.slots, sizeof(run->slots[0]), "slots"));
-    AIRY_TRY(open_queues(run));
-    for (size_t i = 0; i < run->plan.slots; i++)
-        AIRY_TRY(open_slot(run, &run->slots[i]));
     if (path)
         AIRY_TRY(open_file(run, path));
     AIRY_TRY(list_rows(run));
-    if (run->row_count)
+    if (run->row_count) {
+        AIRY_TRY(prepare(run));
         AIRY_TRY(run_threads(run));
+    }
     if (run->stopped && run->out->resumed + run->out->frames < run->total_rows) {
         run->out->stopped = true;
         return airy_fail(AIRY_ERR_STOPPED, "stopped after %zu of %zu frames", run->out->resumed + run->out->frames,
@@ -310,19 +375,10 @@ airy_status airy_integrate_stack(const char *path, const airy_stack *stack, cons
     if (status != AIRY_OK)
         snprintf(sentence, sizeof(sentence), "%s", airy_last_error());
     describe(run.out, &run);
-    /* What is enqueued refers to the slots: it ends before they go. */
-    if (run.up && run.up != run.compute)
-        (void)airy_queue_finish(run.up);
-    if (run.compute)
-        (void)airy_queue_finish(run.compute);
-    if (run.down && run.down != run.compute)
-        (void)airy_queue_finish(run.down);
-    for (size_t i = 0; run.slots && i < run.plan.slots; i++)
-        close_slot(&run, &run.slots[i]);
-    close_queues(&run);
+    close_memory(&run);
     if (run.file) /* unfinished: what is done can be resumed */
-        airy_pattern_file_destroy(&run.file, status == AIRY_OK || run.out->frames + run.out->resumed > 0);
-    free(run.slots);
+        airy_pattern_file_destroy(&run.file,
+                                  status == AIRY_OK || run.params->resume || run.out->frames + run.out->resumed > 0);
     free(run.rows);
     free(run.intensity);
     pthread_cond_destroy(&run.changed);

@@ -69,8 +69,13 @@ struct airy_run {
 size_t airy_run_frame(const airy_run_params *params, size_t row);
 /* Number of rows of the file. */
 airy_status airy_run_rows(size_t *rows, const airy_stack_info *info, const airy_run_params *params);
+/*
+ * rows: [row_count] those still to do, or NULL: rows 0 to row_count - 1. refused: NULL, or a plan for which there was not enough memory: a
+ * smaller one is made.
+ */
 airy_status airy_run_plan_make(struct airy_run_plan *plan, const airy_stack *stack, const airy_integrator *integrator,
-                               const airy_run_params *params);
+                               const airy_run_params *params, const size_t *rows, size_t row_count,
+                               const struct airy_run_plan *refused);
 
 /* Threads' bodies; `run` is a struct airy_run. */
 void *airy_run_reader(void *run);

@@ -5,7 +5,15 @@
 #include "core/backend.h"
 #include "integrate/integrator.h"
 
-enum { BATCH_CPU = 16, BATCH_DEVICE = 32, SLOTS = 3, READERS_CPU = 2, READERS_DEVICE = 12 };
+enum {
+    BATCH_CPU = 16,
+    BATCH_DEVICE = 32,
+    SLOTS = 3,
+    READERS_CPU = 2,
+    READERS_DEVICE = 12,
+    MAX_SLOTS = 64,
+    MAX_READERS = 256
+};
 
 size_t airy_run_frame(const airy_run_params *params, size_t row)
 {
@@ -23,26 +31,17 @@ airy_status airy_run_rows(size_t *rows, const airy_stack_info *info, const airy_
     return AIRY_OK;
 }
 
-/* Bytes of the largest batch of consecutive rows. */
-static size_t largest_batch(const airy_stack *stack, const airy_run_params *params, size_t rows, size_t batch)
+static size_t source_size(const airy_stack *stack, const airy_run_params *params, const size_t *rows, size_t i)
 {
-    size_t largest = 0, sum = 0;
-    for (size_t row = 0; row < rows; row++) {
-        struct airy_source source;
-        airy_stack_source(stack, airy_run_frame(params, row), &source);
-        sum += source.size;
-        if (row >= batch) {
-            airy_stack_source(stack, airy_run_frame(params, row - batch), &source);
-            sum -= source.size;
-        }
-        largest = airy_max_size(largest, sum);
-    }
-    return largest;
+    struct airy_source source;
+    airy_stack_source(stack, airy_run_frame(params, rows ? rows[i] : i), &source);
+    return source.size;
 }
 
 /* Memory of one choice of batch. The table of blocks travels with the bytes; the decoded frames are scratch of the compute queue. */
 static airy_status plan_memory(struct airy_run_plan *plan, const airy_stack *stack, const airy_stack_info *info,
-                               const airy_integrator *integrator, const airy_run_params *params, size_t rows)
+                               const airy_integrator *integrator, const airy_run_params *params, const size_t *rows,
+                               size_t row_count)
 {
     airy_block_layout layout;
     airy_codec_params codec = info->codec;
@@ -51,7 +50,12 @@ static airy_status plan_memory(struct airy_run_plan *plan, const airy_stack *sta
     if (!codec.elem_size)
         codec.elem_size = (uint32_t)elem_size;
     AIRY_TRY(airy_block_layout_make(&layout, frame_bytes, &codec));
-    plan->batch_bytes = largest_batch(stack, params, rows, plan->batch) + AIRY_BATCH_SLACK;
+    size_t largest = 0, sum = 0;
+    for (size_t i = 0; i < row_count; i++) {
+        sum = (i % plan->batch ? sum : 0) + source_size(stack, params, rows, i);
+        largest = airy_max_size(largest, sum);
+    }
+    plan->batch_bytes = largest + AIRY_BATCH_SLACK;
     const size_t table = plan->batch * layout.blocks * sizeof(airy_block);
     plan->result_bytes = plan->batch * (AIRY_SUM_PLANES * integrator->bins * sizeof(double) + sizeof(airy_frame_stats));
     const uint64_t slot = (uint64_t)plan->batch_bytes + table + plan->result_bytes;
@@ -61,62 +65,85 @@ static airy_status plan_memory(struct airy_run_plan *plan, const airy_stack *sta
     return AIRY_OK;
 }
 
-/* Room for the run on the device; the host's memory is bounded by the same limit where the device is the CPU. */
+/* Room for the run on the device, an eighth of it left for partial sums; host memory has the same limit and its own account. */
 static bool fits(const struct airy_run_plan *plan, const airy_integrator *integrator)
 {
     airy_memory_info memory;
     if (airy_device_memory(integrator->device, &memory) != AIRY_OK || !memory.limit)
         return true;
-    const bool cpu = integrator->device->backend == &airy_backend_cpu;
-    const uint64_t need = plan->device_bytes + (cpu ? plan->host_bytes : 0);
     const uint64_t room = memory.limit > memory.in_use ? memory.limit - memory.in_use : 0;
-    /* An eighth stays free for the back end's partial sums. */
-    return need <= room - room / 8;
+    const uint64_t host_room = memory.limit > memory.host_in_use ? memory.limit - memory.host_in_use : 0;
+    const bool host_fits = integrator->device->backend != &airy_backend_cpu || plan->host_bytes <= host_room;
+    return host_fits && plan->device_bytes <= room - room / 8;
+}
+
+/* The next smaller plan; false: there is none, or the caller has fixed the sizes. */
+static bool shrink(struct airy_run_plan *plan, const airy_run_params *params)
+{
+    if (plan->batch > 1 && !params->batch)
+        plan->batch = (plan->batch + 1) / 2;
+    else if (plan->slots > 1 && !params->slots)
+        plan->slots--;
+    else
+        return false;
+    return true;
+}
+
+/* A batch's bytes are addressed by 32 bits. */
+static bool addressable(const struct airy_run_plan *plan)
+{
+    return plan->batch_bytes < (size_t)3 << 30;
+}
+
+static airy_status fail_memory(const struct airy_run_plan *plan, const airy_integrator *integrator)
+{
+    AIRY_FAIL_IF(!addressable(plan), AIRY_ERR_MEMORY,
+                 "batches of %zu frames have %zu bytes, expected less than 3 GiB: make the batch smaller", plan->batch,
+                 plan->batch_bytes);
+    airy_memory_info memory;
+    AIRY_TRY(airy_device_memory(integrator->device, &memory));
+    return airy_fail(
+        AIRY_ERR_MEMORY,
+        "batches of %zu frames in %zu slots need %llu bytes on the host and %llu on %s, where %llu of %llu "
+        "are in use: raise the memory limit",
+        plan->batch, plan->slots, (unsigned long long)plan->host_bytes, (unsigned long long)plan->device_bytes,
+        airy_device_spec(integrator->device), (unsigned long long)memory.in_use, (unsigned long long)memory.limit);
 }
 
 airy_status airy_run_plan_make(struct airy_run_plan *plan, const airy_stack *stack, const airy_integrator *integrator,
-                               const airy_run_params *params)
+                               const airy_run_params *params, const size_t *rows, size_t row_count,
+                               const struct airy_run_plan *refused)
 {
     airy_stack_info info;
-    size_t rows = 0;
     AIRY_TRY(airy_stack_get_info(stack, &info));
     AIRY_FAIL_IF(info.height != integrator->height || info.width != integrator->width, AIRY_ERR_SHAPE,
                  "%s has frames of %zu x %zu pixels, the geometry's detector %zu x %zu", info.dataset, info.height,
                  info.width, integrator->height, integrator->width);
-    AIRY_TRY(airy_run_rows(&rows, &info, params));
+    AIRY_FAIL_IF(params->slots > MAX_SLOTS, AIRY_ERR_PARAM, "slots = %zu, expected at most %d", params->slots,
+                 MAX_SLOTS);
+    AIRY_FAIL_IF(params->readers > MAX_READERS, AIRY_ERR_PARAM, "readers = %zu, expected at most %d", params->readers,
+                 MAX_READERS);
     const bool cpu = integrator->device->backend == &airy_backend_cpu;
+    const size_t readers = airy_min_size(cpu ? READERS_CPU : READERS_DEVICE, airy_thread_limit());
     *plan = (struct airy_run_plan){
         .batch = params->batch ? params->batch
                  : cpu         ? BATCH_CPU
                                : BATCH_DEVICE,
         .slots = params->slots ? params->slots : SLOTS,
-        .readers = params->readers ? params->readers
-                                   : airy_min_size(cpu ? READERS_CPU : READERS_DEVICE, airy_thread_limit()),
+        .readers = params->readers ? params->readers : readers,
     };
-    plan->batch = airy_min_size(plan->batch, rows);
-    plan->slots = airy_min_size(plan->slots, (rows + plan->batch - 1) / plan->batch);
-    for (;;) {
-        AIRY_TRY(plan_memory(plan, stack, &info, integrator, params, rows));
-        /* A batch's bytes are addressed by 32 bits. */
-        const bool small = plan->batch_bytes < (size_t)3 << 30;
-        if (small && fits(plan, integrator))
-            return AIRY_OK;
-        if (plan->batch > 1 && !params->batch)
-            plan->batch = (plan->batch + 1) / 2;
-        else if (plan->slots > 1 && !params->slots)
-            plan->slots--;
-        else
-            break;
-    }
-    airy_memory_info memory;
-    AIRY_TRY(airy_device_memory(integrator->device, &memory));
-    return airy_fail(AIRY_ERR_MEMORY,
-                     "batches of %zu frames in %zu slots need %llu bytes on the host and %llu on %s, where %llu of "
-                     "%llu are in use; raise "
-                     "the memory limit",
-                     plan->batch, plan->slots, (unsigned long long)plan->host_bytes,
-                     (unsigned long long)plan->device_bytes, airy_device_spec(integrator->device),
-                     (unsigned long long)memory.in_use, (unsigned long long)memory.limit);
+    plan->batch = airy_max_size(airy_min_size(plan->batch, row_count), 1);
+    plan->slots = airy_max_size(airy_min_size(plan->slots, (row_count + plan->batch - 1) / plan->batch), 1);
+    if (refused)
+        *plan = *refused;
+    bool smaller = refused != NULL;
+    do {
+        if (smaller && !shrink(plan, params))
+            return fail_memory(plan, integrator);
+        AIRY_TRY(plan_memory(plan, stack, &info, integrator, params, rows, row_count));
+        smaller = true;
+    } while (!addressable(plan) || !fits(plan, integrator));
+    return AIRY_OK;
 }
 
 airy_status airy_integrate_plan(airy_run_info *info, const airy_stack *stack, const airy_integrator *integrator,
@@ -129,9 +156,9 @@ airy_status airy_integrate_plan(airy_run_info *info, const airy_stack *stack, co
     struct airy_run_plan plan;
     airy_stack_info stack_info;
     size_t rows = 0;
-    AIRY_TRY(airy_run_plan_make(&plan, stack, integrator, p));
     AIRY_TRY(airy_stack_get_info(stack, &stack_info));
     AIRY_TRY(airy_run_rows(&rows, &stack_info, p));
+    AIRY_TRY(airy_run_plan_make(&plan, stack, integrator, p, NULL, rows, NULL));
     *info = (airy_run_info){
         .frames = rows,
         .batch = plan.batch,

@@ -85,6 +85,13 @@ static airy_status read_frame(struct airy_run *run, struct airy_slot *slot, size
     return status;
 }
 
+/* What is wrong with one frame, not with the machine or the run. */
+static bool is_of_frame(airy_status status)
+{
+    return status == AIRY_ERR_CORRUPT || status == AIRY_ERR_IO || status == AIRY_ERR_FORMAT ||
+           status == AIRY_ERR_NOT_FOUND;
+}
+
 void *airy_run_reader(void *arg)
 {
     struct airy_run *run = arg;
@@ -106,6 +113,8 @@ void *airy_run_reader(void *arg)
         if (fate->status != AIRY_OK) {
             snprintf(fate->message, sizeof(fate->message), "%s", airy_last_error());
             airy_batch_index_absent(slot->batch, i);
+            if (!is_of_frame(fate->status))
+                airy_run_fail(run, fate->status);
         }
 
         pthread_mutex_lock(&run->lock);

@@ -258,6 +258,84 @@ static void check_resume(struct check *c)
     airy_integrator_destroy(&integrator);
 }
 
+/* Bad frames are tried again, so the rows of a resumed run are not neighbours: their bytes are another sum. */
+static void check_resume_bad(struct check *c)
+{
+    enum { FRAMES = 50, FIRST = 0, SECOND = 40 };
+    if (!check_case(c, "pipeline_resume_retries_bad_frames"))
+        return;
+    const char *path = file_name(c, "stack.h5"), *out = file_name(c, "out.h5");
+    uint32_t *pixels = check_alloc(c, FRAMES * PIXELS * sizeof(uint32_t));
+    check_rand(c, pixels + FIRST * PIXELS, AIRY_DTYPE_U32, PIXELS, 0, 4e9);
+    check_rand(c, pixels + SECOND * PIXELS, AIRY_DTYPE_U32, PIXELS, 0, 4e9);
+    const airy_codec_params codec = {.codec = AIRY_CODEC_BSLZ4, .elem_size = 4, .block_bytes = 1024};
+    const airy_stack_writer_params writer_params = {
+        .dtype = AIRY_DTYPE_U32, .frames = FRAMES, .height = HEIGHT, .width = WIDTH, .codec = codec};
+    airy_stack_writer *writer = NULL;
+    CHECK_OK(c, airy_stack_writer_create(&writer, path, &writer_params));
+    for (size_t i = 0; i < FRAMES; i++) {
+        size_t size = airy_encode_bound(PIXELS * sizeof(uint32_t), &codec);
+        uint8_t *chunk = check_alloc(c, size);
+        CHECK_OK(c, airy_encode(chunk, &size, pixels + i * PIXELS, PIXELS * sizeof(uint32_t), &codec));
+        if (i == FIRST || i == SECOND)
+            chunk[8] ^= 0x40; /* another block size than the lengths that follow */
+        CHECK_OK(c, airy_stack_writer_add(writer, i, chunk, size));
+    }
+    CHECK_OK(c, airy_stack_writer_finish(writer));
+    airy_stack_writer_destroy(&writer);
+
+    airy_integrator *integrator = make_integrator(c, AIRY_ERROR_MODEL_NONE);
+    airy_stack *stack = NULL;
+    airy_run_info info;
+    size_t limit = 48;
+    airy_run_params params = {.batch = 8, .slots = 1, .skip_bad = true, .progress = stop_after, .user = &limit};
+    CHECK_OK(c, airy_stack_create(&stack, &path, 1));
+    CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &params, &info), AIRY_ERR_STOPPED, "of 50 frames");
+    params = (airy_run_params){.batch = 8, .skip_bad = true, .resume = true};
+    CHECK_OK(c, airy_integrate_stack(out, stack, integrator, &params, &info));
+    CHECK(c, info.bad == 2 && info.frames + info.resumed == FRAMES);
+    airy_stack_destroy(&stack);
+    airy_integrator_destroy(&integrator);
+}
+
+/* Whatever the limit, a run works or is refused in a sentence; and what is enough stays enough when there is more. */
+static void check_memory_limits(struct check *c)
+{
+    enum { FRAMES = 40 };
+    if (!check_case(c, "pipeline_memory_limits"))
+        return;
+    const char *path = file_name(c, "stack.h5"), *out = file_name(c, "out.h5");
+    write_stack(c, path, make_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
+    airy_stack *stack = NULL;
+    CHECK_OK(c, airy_stack_create(&stack, &path, 1));
+    struct check limited = *c;
+    size_t worked = 0;
+    for (uint64_t limit = 100000; limit < 64000000; limit += limit / 8) {
+        const airy_device_params device_params = {.threads = 2, .memory_limit = limit};
+        airy_integrator *integrator = NULL;
+        airy_run_info info;
+        if (!CHECK_OK(c, airy_device_create(&limited.device, c->spec, &device_params)))
+            break;
+        const airy_geometry geometry = {
+            .detector = {.name = "Detector", .height = HEIGHT, .width = WIDTH, .pixel1 = 1e-4, .pixel2 = 1e-4},
+            .dist = 0.1,
+            .wavelength = 1e-10,
+        };
+        airy_status status =
+            airy_integrator_create(&integrator, limited.device, &geometry, &(airy_integrator_params){.bins = BINS});
+        if (status == AIRY_OK)
+            status = airy_integrate_stack(out, stack, integrator, &(airy_run_params){.force = true}, &info);
+        worked += status == AIRY_OK;
+        if (status != AIRY_OK && (status != AIRY_ERR_MEMORY || worked))
+            check_failed(c, __FILE__, __LINE__, "limit %llu: %s: %s", (unsigned long long)limit,
+                         airy_status_name(status), airy_last_error());
+        airy_integrator_destroy(&integrator);
+        airy_device_destroy(&limited.device);
+    }
+    CHECK(c, worked > 0);
+    airy_stack_destroy(&stack);
+}
+
 static void check_errors(struct check *c)
 {
     enum { FRAMES = 4 };
@@ -275,6 +353,10 @@ static void check_errors(struct check *c)
                 "expected <= 4");
     CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &(airy_run_params){.first = 4}, &info), AIRY_ERR_PARAM,
                 "first frame = 4");
+    CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &(airy_run_params){.slots = 65}, &info), AIRY_ERR_PARAM,
+                "slots = 65");
+    CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &(airy_run_params){.readers = 257}, &info),
+                AIRY_ERR_PARAM, "readers = 257");
     const double monitor[FRAMES] = {1, 2, 0, 1};
     CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &(airy_run_params){.monitor = monitor}, &info),
                 AIRY_ERR_PARAM, "frame 2");
@@ -328,6 +410,8 @@ void check_pipeline(struct check *c)
     check_layouts(c);
     check_bad_frames(c);
     check_resume(c);
+    check_resume_bad(c);
+    check_memory_limits(c);
     check_errors(c);
     check_monitor(c);
 }
