@@ -1,20 +1,24 @@
 # Everything on a fresh Debian 12 or Ubuntu 24.04:
 #   make demo    install what is missing, build, simulate a stack, integrate it, print a table, draw a plot
 #   make test    install what is missing, build, run all tests
-# Also: make (build), make install, make bundle (a folder that runs elsewhere), make clean.
+# Also: make (build only; it installs nothing and says what is missing), make deps (install what the build needs), make install,
+# make bundle (a folder that runs elsewhere), make clean.
 
 BUILD ?= build
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 
-.PHONY: all build demo test install bundle clean
+.PHONY: all build deps demo test install bundle clean
 
 all: build
 
 build:
-	@scripts/deps.sh build
+	@scripts/deps.sh --check build
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --prefix=$(PREFIX)
 	@ninja -C $(BUILD) -j $(JOBS)
+
+deps:
+	@scripts/deps.sh build
 
 demo:
 	@scripts/deps.sh build demo

@@ -1,8 +1,13 @@
 #!/bin/sh
 # Install the packages that the given goals need, those that are missing only, and say which and why.
-#   scripts/deps.sh GOAL...     goals: build demo test bundle ci
+#   scripts/deps.sh [--check] GOAL...     goals: build demo test bundle ci; --check: only say, and fail if something is missing
 set -eu
 
+check=no
+if [ "${1:-}" = --check ]; then
+    check=yes
+    shift
+fi
 missing=""
 need() { # PACKAGE WHY
     dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'ok installed' || missing="$missing$1 ($2)
@@ -63,6 +68,11 @@ done
 packages=$(printf '%s' "$missing" | sed -n 's/ .*//p' | tr '\n' ' ')
 [ -n "$(printf '%s' "$packages" | tr -d ' ')" ] || exit 0
 
+if [ $check = yes ]; then
+    echo "These packages are missing; 'make deps' installs them:" >&2
+    printf '%s' "$missing" | sed -n 's/./  &/p' >&2
+    exit 1
+fi
 echo "These packages are missing and will be installed:" >&2
 printf '%s' "$missing" | sed -n 's/./  &/p' >&2
 sudo=""

@@ -63,7 +63,8 @@ AIRY_API airy_status airy_decode(void *dst, size_t size, const void *chunk, size
                                  const airy_codec_params *params);
 
 /**
- * A batch of compressed frames on its way to a device: bytes and a table of blocks in one page-locked buffer.
+ * A batch of compressed frames on its way to a device: bytes and a table of blocks in one page-locked buffer. Clear, add and destroy wait until
+ * the last copy of the buffer to the device is done.
  * Thread-safety: one thread at a time.
  */
 typedef struct airy_batch airy_batch;

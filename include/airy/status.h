@@ -16,6 +16,10 @@ extern "C" {
 #define AIRY_VERSION_MINOR 1
 #define AIRY_VERSION_PATCH 0
 
+/*
+ * Until 1.0 any minor version may add fields to structs that callers allocate; the library's soversion changes with it.
+ */
+
 #if defined(_WIN32) || !defined(__GNUC__)
 #define AIRY_API
 #else
@@ -49,7 +53,7 @@ AIRY_API const char *airy_last_error(void);
 
 typedef enum airy_log_level {
     AIRY_LOG_WARN = 0, /**< the default: things the user should know */
-    AIRY_LOG_ERROR,    /**< failures only */
+    AIRY_LOG_ERROR,    /**< only what went wrong where no status could say it */
     AIRY_LOG_INFO,     /**< choices: engine, device, method, cache hits */
     AIRY_LOG_DEBUG,    /**< one line for each step */
     AIRY_LOG_OFF,

@@ -5,6 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TEXT_OF_(x) #x
+#define TEXT_OF(x)  TEXT_OF_(x)
+_Static_assert(__builtin_strcmp(AIRY_VERSION, TEXT_OF(AIRY_VERSION_MAJOR) "." TEXT_OF(AIRY_VERSION_MINOR) "." TEXT_OF(
+                                                  AIRY_VERSION_PATCH)) == 0,
+               "airy/status.h and meson.build have different versions");
+
 enum { MAX_SENTENCE = 1024 };
 
 static _Thread_local char last_error[MAX_SENTENCE];

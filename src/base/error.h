@@ -8,7 +8,7 @@
 
 #define AIRY_PRINTF(a, b) __attribute__((format(printf, a, b)))
 
-/* Keep the sentence for airy_last_error, log it at level error, return status. */
+/* Keep the sentence for airy_last_error, log it at level debug (the caller tells the user), return status. */
 airy_status airy_fail(airy_status status, const char *format, ...) AIRY_PRINTF(2, 3);
 /* Put "text: " before the sentence of a failure that is being forwarded; returns status. */
 airy_status airy_fail_context(airy_status status, const char *format, ...) AIRY_PRINTF(2, 3);

@@ -25,6 +25,7 @@ struct airy_batch {
     airy_array *bytes; /* on the device; on the CPU it lies over host */
     size_t capacity;   /* of host, without the slack */
     size_t frames;
+    airy_event *uploaded; /* the last copy from host; NULL on the CPU, where nothing is copied */
     atomic_size_t used;   /* bytes from the start of the buffer */
     struct place *places; /* [params.frames] */
 };
@@ -83,6 +84,8 @@ airy_status airy_batch_create(airy_batch **batch, airy_device *device, const air
         AIRY_TRY_OR(out, airy_array_over_host(&b->bytes, b->host));
     else
         AIRY_TRY_OR(out, airy_array_create(&b->bytes, device, AIRY_DTYPE_U8, 1, &size));
+    if (device->backend != &airy_backend_cpu)
+        AIRY_TRY_OR(out, airy_event_create(&b->uploaded, device));
     airy_batch_clear(b);
     *batch = b;
     return AIRY_OK;
@@ -91,10 +94,19 @@ out:
     return status;
 }
 
+/* The host buffer may change only when the last copy from it is done; an error of that copy waits for airy_queue_finish. */
+static void wait_for_upload(const airy_batch *batch)
+{
+    if (batch->uploaded)
+        (void)airy_event_wait(batch->uploaded);
+}
+
 void airy_batch_destroy(airy_batch **batch)
 {
     if (!batch || !*batch)
         return;
+    wait_for_upload(*batch);
+    airy_event_destroy(&(*batch)->uploaded);
     airy_array_destroy(&(*batch)->bytes);
     airy_host_destroy(&(*batch)->host);
     free((*batch)->places);
@@ -104,6 +116,7 @@ void airy_batch_destroy(airy_batch **batch)
 
 void airy_batch_clear(airy_batch *batch)
 {
+    wait_for_upload(batch);
     batch->frames = 0;
     atomic_store(&batch->used,
                  airy_align_up(batch->params.frames * batch->layout.blocks * sizeof(airy_block), PLACE_ALIGNMENT));
@@ -153,6 +166,7 @@ airy_status airy_batch_add(airy_batch *batch, const void *chunk, size_t size)
     const size_t frame = batch->frames;
     AIRY_FAIL_IF(frame == batch->params.frames, AIRY_ERR_MEMORY, "batch is full: it has its %zu frames",
                  batch->params.frames);
+    wait_for_upload(batch);
     const size_t before = atomic_load(&batch->used);
     size_t offset = 0;
     AIRY_TRY(take(batch, &offset, size));
@@ -176,6 +190,7 @@ airy_status airy_batch_reserve(airy_batch *batch, size_t frames, const size_t *s
 {
     AIRY_FAIL_IF(frames > batch->params.frames, AIRY_ERR_MEMORY, "batch has room for %zu frames, %zu wanted",
                  batch->params.frames, frames);
+    wait_for_upload(batch);
     batch->frames = 0;
     /* The table is as long as these frames need, so that no gap is copied to the device. */
     atomic_store(&batch->used, airy_align_up(frames * batch->layout.blocks * sizeof(airy_block), PLACE_ALIGNMENT));
@@ -242,6 +257,7 @@ airy_status airy_batch_upload(airy_queue *queue, airy_batch *batch, struct airy_
         const airy_status status = airy_array_push(queue, part, data, used);
         airy_array_destroy(&part);
         AIRY_TRY(status);
+        AIRY_TRY(airy_event_record(batch->uploaded, queue));
     }
     *chunks = (struct airy_chunks){.layout = batch->layout,
                                    .dtype = batch->params.dtype,
