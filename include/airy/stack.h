@@ -74,7 +74,7 @@ typedef struct airy_hdf5_entry {
     char path[256];
     char dtype[32];
     char filters[96];
-    int ndim;                    /**< -1: a link that cannot be followed; then filters says where it points */
+    int ndim;                    /**< -1: cannot be opened; filters says why, or where the link points */
     uint64_t shape[8], chunk[8]; /**< chunk[0] = 0: not chunked */
     uint64_t stored_bytes, bytes;
 } airy_hdf5_entry;

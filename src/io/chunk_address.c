@@ -20,18 +20,20 @@ static herr_t look_at_error(unsigned n, const H5E_error2_t *error, void *user)
     return 0;
 }
 
-/* After a failed H5Dread_chunk: true if the chunk was never written; otherwise the index itself is broken. */
-static bool is_missing(hid_t dataset, const hsize_t *offset)
+/* After a failed H5Dread_chunk: true if the chunk was never written; otherwise the index itself is broken, and why says how (unless NULL). */
+static bool is_missing(hid_t dataset, const hsize_t *offset, char *why, size_t size)
 {
     struct first_error first = {false};
+    if (why)
+        airy_hdf5_message(why, size);
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look_at_error, &first);
     if (first.missing)
         return true;
     /* Another libhdf5 may say it in other words; this walks the whole index. */
     unsigned mask;
     haddr_t address = 0;
-    hsize_t size;
-    return H5Dget_chunk_info_by_coord(dataset, offset, &mask, &address, &size) >= 0 && address == HADDR_UNDEF;
+    hsize_t stored;
+    return H5Dget_chunk_info_by_coord(dataset, offset, &mask, &address, &stored) >= 0 && address == HADDR_UNDEF;
 }
 
 static struct airy_place judge(const airy_probe *probe, uint32_t mask, const struct airy_chunk_grid *grid)
@@ -77,6 +79,7 @@ airy_status airy_chunk_addresses(struct airy_place *places, hid_t dataset, const
     AIRY_FAIL_IF(!probe, AIRY_ERR_IO, "%s: its file's driver cannot be reached", what);
     hsize_t offset[H5S_MAX_RANK] = {0};
     uint8_t nothing[64]; /* the driver writes nothing here while it records */
+    char why[400] = "";
     size_t odd = 0, first_odd = 0, left = count_written(dataset);
     for (size_t frame = 0; frame < grid->frames; frame++, advance(offset, grid)) {
         places[frame] = (struct airy_place){.kind = AIRY_PLACE_FILL};
@@ -90,15 +93,16 @@ airy_status airy_chunk_addresses(struct airy_place *places, hid_t dataset, const
         if (read >= 0) {
             places[frame] = judge(probe, mask, grid);
             left--;
-        } else if (!is_missing(dataset, offset)) {
+        } else if (!is_missing(dataset, offset, odd ? NULL : why, sizeof(why))) {
             places[frame] = (struct airy_place){.kind = AIRY_PLACE_ODD};
             first_odd = odd++ ? first_odd : frame;
         }
     }
-    AIRY_FAIL_IF(odd == grid->frames, AIRY_ERR_FORMAT, "%s: the index of its chunks cannot be read", what);
+    AIRY_FAIL_IF(odd == grid->frames, AIRY_ERR_FORMAT, "%s: the index of its chunks cannot be read: %s", what, why);
     if (odd > 0)
-        airy_log(AIRY_LOG_WARN, "%s: the index of its chunks is damaged from frame %zu on, %zu frames cannot be read",
-                 what, first_odd, odd);
+        airy_log(AIRY_LOG_WARN,
+                 "%s: the index of its chunks is damaged from frame %zu on, %zu frames cannot be read: %s", what,
+                 first_odd, odd, why);
     return AIRY_OK;
 }
 

@@ -71,7 +71,7 @@ static herr_t query_features(const H5FD_t *file, unsigned long *flags)
 {
     (void)file;
     /* No sieve and no accumulator for raw data: a noted read must be the read of one chunk. */
-    *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA;
+    *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_SUPPORTS_SWMR_IO;
     return 0;
 }
 

@@ -122,6 +122,16 @@ static void describe_link(airy_hdf5_entry *entry, hid_t file, const char *path)
     snprintf(entry->filters, sizeof(entry->filters), "-> %.40s%s%.45s", other ? other : "", other ? "::" : "", target);
 }
 
+/* Right after the failed call: damaged, or written by a newer libhdf5. */
+static void describe_unreadable(airy_hdf5_entry *entry)
+{
+    if (!entry)
+        return;
+    entry->ndim = -1;
+    snprintf(entry->dtype, sizeof(entry->dtype), "unreadable");
+    airy_hdf5_message(entry->filters, sizeof(entry->filters));
+}
+
 static herr_t visit_link(hid_t group, const char *name, const H5L_info_t *info, void *user);
 
 static void visit_object(struct lister *l, hid_t object)
@@ -152,6 +162,8 @@ static herr_t visit_link(hid_t group, const char *name, const H5L_info_t *info, 
         if (object >= 0) {
             visit_object(l, object);
             H5Oclose(object);
+        } else {
+            describe_unreadable(new_entry(l));
         }
     } else if (reserve(l, (void **)&l->links, &l->link_capacity, l->link_count, sizeof(*l->links))) {
         memcpy(l->links[l->link_count++], l->path, sizeof(l->path));

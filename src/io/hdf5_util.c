@@ -106,10 +106,13 @@ airy_status airy_hdf5_fail(airy_status status, const char *format, ...)
     return airy_fail(status, "%s: %s", what, why);
 }
 
+/* Superblock version 3: byte 8 is the version, byte 11 the consistency flags; this one: a program writes and lets others read (SWMR). */
+enum { VERSION_AT = 8, FLAGS_AT = 11, SUPERBLOCK_START = 12, WRITTEN_FOR_READERS = 4 };
+
 /* The signature stands at 0 or at a power of two from 512 on (behind a user block). */
-static airy_status check_signature(const char *path)
+static airy_status check_signature(bool *growing, const char *path)
 {
-    static const char signature[8] = "\211HDF\r\n\032\n";
+    static const uint8_t signature[9] = "\211HDF\r\n\032\n";
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     AIRY_FAIL_IF(fd < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO, "cannot open '%s': %s", path,
                  strerror(errno));
@@ -117,10 +120,10 @@ static airy_status check_signature(const char *path)
     bool regular = false, found = false;
     if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode)) {
         regular = true;
-        for (off_t at = 0; !found && at + (off_t)sizeof(signature) <= about.st_size; at = at ? 2 * at : 512) {
-            char bytes[sizeof(signature)];
-            found = pread(fd, bytes, sizeof(bytes), at) == (ssize_t)sizeof(bytes) &&
-                    memcmp(bytes, signature, sizeof(bytes)) == 0;
+        for (off_t at = 0; !found && at + VERSION_AT <= about.st_size; at = at ? 2 * at : 512) {
+            uint8_t bytes[SUPERBLOCK_START] = {0};
+            found = pread(fd, bytes, sizeof(bytes), at) >= VERSION_AT && memcmp(bytes, signature, VERSION_AT) == 0;
+            *growing = found && bytes[VERSION_AT] >= 3 && (bytes[FLAGS_AT] & WRITTEN_FOR_READERS);
         }
     }
     close(fd);
@@ -132,8 +135,9 @@ static airy_status check_signature(const char *path)
 
 airy_status airy_hdf5_open(hid_t *file, const char *path)
 {
-    AIRY_TRY(check_signature(path));
-    const hid_t opened = H5Fopen(path, H5F_ACC_RDONLY, hdf5.read_access);
+    bool growing = false;
+    AIRY_TRY(check_signature(&growing, path));
+    const hid_t opened = H5Fopen(path, H5F_ACC_RDONLY | (growing ? H5F_ACC_SWMR_READ : 0), hdf5.read_access);
     if (opened < 0)
         return airy_hdf5_fail(AIRY_ERR_FORMAT, "cannot open '%s' as HDF5", path);
     *file = opened;

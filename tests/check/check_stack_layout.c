@@ -432,6 +432,41 @@ static void check_virtual(struct check *c)
     airy_stack_destroy(&stack);
 }
 
+/* A file that another program writes for readers at this moment (SWMR): what is there when it is opened. */
+static void check_growing(struct check *c)
+{
+    if (!check_case(c, "layout_growing"))
+        return;
+    const char *path = tmp_path(c, "x.h5");
+    const hsize_t none[3] = {0, HEIGHT, WIDTH}, growing[3] = {H5S_UNLIMITED, HEIGHT, WIDTH};
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS), creation = chunk_of_frame(0);
+    H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    const hid_t space = H5Screate_simple(3, none, growing);
+    const hid_t dataset = H5Dcreate2(file, "/data", H5T_STD_U16LE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    CHECK(c, H5Fstart_swmr_write(file) >= 0);
+    airy_stack *stack = NULL;
+    for (hsize_t n = 1; n <= 5; n++) {
+        const hsize_t shape[3] = {n, HEIGHT, WIDTH}, offset[3] = {n - 1, 0, 0};
+        uint16_t pixels[PIXELS];
+        for (size_t p = 0; p < PIXELS; p++)
+            pixels[p] = pixel(6, n - 1, p);
+        H5Dset_extent(dataset, shape);
+        H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, offset, sizeof(pixels), pixels);
+        H5Dflush(dataset);
+        airy_stack_info info;
+        if (!CHECK_OK(c, stack_open(&stack, path)) || !CHECK_OK(c, airy_stack_get_info(stack, &info)))
+            return;
+        CHECK(c, info.frames == n && info.path == AIRY_STACK_DIRECT && same_frame(stack, n - 1, 6, n - 1));
+        airy_stack_destroy(&stack);
+    }
+    H5Dclose(dataset);
+    H5Sclose(space);
+    H5Pclose(creation);
+    H5Pclose(access);
+    H5Fclose(file);
+}
+
 /* Chunks whose size or header is another than the dataset's: read where they are sound, refused where they cannot be. */
 static void check_odd_chunks(struct check *c)
 {
@@ -620,6 +655,7 @@ void check_stack_layout(struct check *c)
     check_found(c);
     check_virtual(c);
     check_odd_chunks(c);
+    check_growing(c);
     static const char *const names[] = {"frame_chunk",
                                         "frame_chunk_latest",
                                         "frame_chunk_unlim",
