@@ -1,6 +1,6 @@
 /*
  * What the vector kernels of the instruction sets have in common, as macros: the set's file defines FAST(f, dtype) = f_fast_<dtype>_<set>,
- * SUFFIX, LANES and its own sum_group(lanes, group, dtype, per_pixel, poisson).
+ * SUFFIX, LANES and its own sum_group, sum_any_group and second_group.
  */
 #ifndef AIRY_CPU_INTEGRATE_FAST_H
 #define AIRY_CPU_INTEGRATE_FAST_H
@@ -8,7 +8,7 @@
 /* Sums in 32 bits hold while values are below this: a tile gives at most 128 values to one of 16 sums. */
 #define AIRY_SCAN_LIMIT (1u << 25)
 
-/* Compact groups by the set's sum_group, others by the plain one; per_pixel, up to 3, and poisson become constants. */
+/* Compact groups by the set's sum_group, others by its sum_any_group; per_pixel, up to 3, and poisson become constants. */
 #define AIRY_SUM_FAST(dtype, DTYPE)                                                                                    \
     static AIRY_ALWAYS_INLINE void sum_tile_##dtype(const struct airy_lanes *t, const unsigned per_pixel,              \
                                                     const bool poisson)                                                \
@@ -18,7 +18,7 @@
             if (kind[g] == AIRY_GROUP_COMPACT)                                                                         \
                 sum_group(t, g, DTYPE, per_pixel, poisson);                                                            \
             else if (kind[g] == AIRY_GROUP_ANY)                                                                        \
-                SUFFIX(sum_group, dtype)(t, g, LANES, poisson);                                                        \
+                sum_any_group(t, g, DTYPE, poisson);                                                                   \
         }                                                                                                              \
     }                                                                                                                  \
     static void FAST(sum, dtype)(const struct airy_lanes *t)                                                           \
@@ -43,10 +43,7 @@
             sum_tile_##dtype(t, 3, true);                                                                              \
             break;                                                                                                     \
         default:                                                                                                       \
-            if (t->matrix->per_pixel == 0)                                                                             \
-                SUFFIX(sum_wide, dtype)(t);                                                                            \
-            else                                                                                                       \
-                sum_tile_##dtype(t, t->matrix->per_pixel, t->poisson);                                                 \
+            sum_tile_##dtype(t, t->matrix->per_pixel, t->poisson);                                                     \
         }                                                                                                              \
     }
 

@@ -31,7 +31,7 @@ static AIRY_ALWAYS_INLINE void NAME(sum_group)(const struct airy_lanes *t, size_
     }
 }
 
-static void NAME(sum_wide)(const struct airy_lanes *t)
+static AIRY_MAYBE_UNUSED void NAME(sum_wide)(const struct airy_lanes *t)
 {
     const uint8_t *kind = t->matrix->kind + t->first / AIRY_GROUP;
     for (size_t g = 0; g * AIRY_GROUP < t->count; g++) {

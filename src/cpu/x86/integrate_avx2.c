@@ -199,6 +199,33 @@ static AIRY_ALWAYS_INLINE void sum_group(const struct airy_lanes *t, size_t grou
     }
 }
 
+/* A group that the compact matrix does not have. */
+static AIRY_ALWAYS_INLINE void sum_any_group(const struct airy_lanes *t, size_t group, const airy_dtype dtype,
+                                             const bool poisson)
+{
+    const struct airy_matrix *m = &t->integrator->matrix;
+    const size_t end = airy_min_size(t->count - group * AIRY_GROUP, AIRY_GROUP), step = poisson ? 16 : 8;
+    const uint32_t *start = m->start + t->first + group * AIRY_GROUP;
+    const float *weight = t->integrator->weight;
+    double *const sums = t->sums;
+    const size_t bin_lo = t->slice->bin_lo;
+    const __m256d one = _mm256_set1_pd(1.0);
+    struct block8 x;
+    const unsigned halves = transpose_group(&x, t, group, dtype);
+    for (unsigned k = halves & 1 ? 0 : 8; k < (halves & 2 ? end : airy_min_size(end, 8)); k++) {
+        const __m256d x0 = to_double(x.x[k], dtype), x1 = to_double(x.x[k] + 4, dtype);
+        const __m256d above0 = _mm256_sub_pd(_mm256_max_pd(x0, one), one),
+                      above1 = _mm256_sub_pd(_mm256_max_pd(x1, one), one);
+        for (uint32_t e = start[k]; e < start[k + 1]; e++) {
+            const __m256d w = _mm256_set1_pd((double)weight[e]);
+            double *row = sums + (m->bin[e] - bin_lo) * step;
+            add_entry(row, w, x0, x1);
+            if (poisson)
+                add_entry(row + 8, _mm256_mul_pd(w, w), above0, above1);
+        }
+    }
+}
+
 /* A full compact group of the second pass. Entries of weight 0 fill up a pixel: their means may be any number, their rows are not looked at. */
 static AIRY_ALWAYS_INLINE void second_group(const struct airy_lanes *t, size_t group, const airy_dtype dtype,
                                             const unsigned per_pixel)

@@ -204,6 +204,34 @@ static AIRY_ALWAYS_INLINE void sum_group(const struct airy_lanes *t, size_t grou
     }
 }
 
+/* A group that the compact matrix does not have. */
+static AIRY_ALWAYS_INLINE void sum_any_group(const struct airy_lanes *t, size_t group, const airy_dtype dtype,
+                                             const bool poisson)
+{
+    const struct airy_matrix *m = &t->integrator->matrix;
+    const size_t end = airy_min_size(t->count - group * AIRY_GROUP, AIRY_GROUP), step = poisson ? 32 : 16;
+    const uint32_t *start = m->start + t->first + group * AIRY_GROUP;
+    const float *weight = t->integrator->weight;
+    double *const sums = t->sums;
+    const size_t bin_lo = t->slice->bin_lo;
+    const __m512d one = _mm512_set1_pd(1.0);
+    struct block16 x;
+    if (!transpose_group(&x, t, group, dtype))
+        return;
+    for (unsigned k = 0; k < end; k++) {
+        const __m512d x0 = eight_values(&x, k, 0, dtype), x1 = eight_values(&x, k, 1, dtype);
+        const __m512d above0 = _mm512_sub_pd(_mm512_max_pd(x0, one), one),
+                      above1 = _mm512_sub_pd(_mm512_max_pd(x1, one), one);
+        for (uint32_t e = start[k]; e < start[k + 1]; e++) {
+            const __m512d w = _mm512_set1_pd((double)weight[e]);
+            double *row = sums + (m->bin[e] - bin_lo) * step;
+            add_entry(row, w, x0, x1);
+            if (poisson)
+                add_entry(row + 16, _mm512_mul_pd(w, w), above0, above1);
+        }
+    }
+}
+
 /* A full compact group of the second pass. Entries of weight 0 fill up a pixel: their means may be any number, their rows are not looked at. */
 static AIRY_ALWAYS_INLINE void second_group(const struct airy_lanes *t, size_t group, const airy_dtype dtype,
                                             const unsigned per_pixel)
