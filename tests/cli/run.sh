@@ -2,7 +2,7 @@
 # usage: run.sh AIRY HELPER [NAME...]
 # Runs cases/NAME.sh (default: all), each in an empty folder, and compares what it prints: NAME.stdout.exact word for word, NAME.stderr.glob line
 # by line as shell patterns ("..." for any further lines), NAME.exit the exit code (default 0). Prints TAP. A case that exits 77 is skipped.
-# In a case: $airy and $helper are the programs, $small is a stack of 8 frames (pilatus_100k, uint32) with its small.poni beside it.
+# In a case: $airy and $helper are the programs, $golden the reference data, $small is a stack of 8 frames (pilatus_100k, uint32) with its small.poni beside it.
 here=$(cd "$(dirname "$0")" && pwd)
 airy=$1
 helper=$2
@@ -17,7 +17,8 @@ AIRY_DEVICE=cpu
 AIRY_CACHE_DIR=none
 LC_ALL=C
 small=$top/fixture/small.h5
-export airy helper small AIRY_DEVICE AIRY_CACHE_DIR LC_ALL
+golden=$(cd "$here/../golden" && pwd)
+export airy helper small golden AIRY_DEVICE AIRY_CACHE_DIR LC_ALL
 mkdir "$top/fixture"
 (cd "$top/fixture" && "$airy" simulate diffraction small.h5 --detector pilatus_100k --frames 8 --seed 1 --write-poni small.poni --quiet) ||
     echo "# the stack of the cases could not be made"
