@@ -10,7 +10,10 @@
 #include "airy/codec.h"
 #include "shared/block_layout.h"
 
-enum { AIRY_BATCH_SLACK = 64 };
+enum {
+    AIRY_BATCH_SLACK = 64,
+    AIRY_MAX_ELEM_SIZE = 65536 /* bytes; 128 of them, the smallest default block, stay far below 2^32 */
+};
 
 struct airy_chunks {
     airy_block_layout layout;
@@ -26,7 +29,7 @@ airy_status airy_block_layout_make(airy_block_layout *layout, size_t frame_bytes
 
 /*
  * Read a chunk's framing: decoded bytes and block bytes (bslz4, lz4). AIRY_ERR_CORRUPT when there are fewer than 12 bytes or the sizes
- * are absurd (block bytes 0 or no multiple of 8 elements for bslz4).
+ * are absurd (block bytes 0 or no multiple of 8 elements for bslz4). elem_size: 1 to AIRY_MAX_ELEM_SIZE, else AIRY_ERR_PARAM.
  */
 airy_status airy_chunk_header(uint64_t *decoded, uint32_t *block_bytes, const void *chunk, size_t size,
                               airy_codec codec, uint32_t elem_size);

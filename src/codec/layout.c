@@ -15,9 +15,8 @@ enum {
     DEFAULT_BLOCK_BYTES = 8192,        /* of the bitshuffle filter */
     MIN_DEFAULT_ELEMENTS = 128,        /* likewise */
     DEFAULT_LZ4_BLOCK_BYTES = 1 << 30, /* of the LZ4 filter */
-    MAX_ELEM_SIZE = 65536,
-    MAX_BLOCK_BYTES = 0x7e000000, /* what an LZ4 block can hold; below AIRY_BLOCK_STORED */
-    MAX_BLOCKS = 1 << 29          /* a frame's status has 29 bits for the block's number */
+    MAX_BLOCK_BYTES = 0x7e000000,      /* what an LZ4 block can hold; below AIRY_BLOCK_STORED */
+    MAX_BLOCKS = 1 << 29               /* a frame's status has 29 bits for the block's number */
 };
 
 const char *airy_codec_name(airy_codec codec)
@@ -54,8 +53,8 @@ airy_status airy_block_layout_make(airy_block_layout *layout, size_t frame_bytes
                  AIRY_CODEC_COUNT - 1);
     const bool shuffled = codec == AIRY_CODEC_BSLZ4 || codec == AIRY_CODEC_BSHUF;
     const uint32_t elem_size = params->elem_size ? params->elem_size : 1;
-    AIRY_FAIL_IF(elem_size > MAX_ELEM_SIZE, AIRY_ERR_PARAM, "element size = %u bytes, expected at most %d", elem_size,
-                 MAX_ELEM_SIZE);
+    AIRY_FAIL_IF(elem_size > AIRY_MAX_ELEM_SIZE, AIRY_ERR_PARAM, "element size = %u bytes, expected at most %d",
+                 elem_size, AIRY_MAX_ELEM_SIZE);
     AIRY_FAIL_IF(shuffled && frame_bytes % elem_size, AIRY_ERR_PARAM,
                  "size = %zu bytes, expected a multiple of the element size %u", frame_bytes, elem_size);
     uint32_t block_bytes = params->block_bytes ? params->block_bytes : airy_default_block_bytes(codec, elem_size);
@@ -91,6 +90,8 @@ airy_status airy_chunk_header(uint64_t *decoded, uint32_t *block_bytes, const vo
 {
     AIRY_FAIL_IF(size < AIRY_CHUNK_HEADER_BYTES, AIRY_ERR_CORRUPT,
                  "chunk has %zu bytes, fewer than the %d of its header", size, AIRY_CHUNK_HEADER_BYTES);
+    AIRY_FAIL_IF(elem_size == 0 || elem_size > AIRY_MAX_ELEM_SIZE, AIRY_ERR_PARAM,
+                 "element size = %u bytes, expected 1 to %d", elem_size, AIRY_MAX_ELEM_SIZE);
     const uint8_t *bytes = chunk;
     const uint64_t total = (uint64_t)airy_load_be32(bytes) << 32 | airy_load_be32(bytes + 4);
     const uint32_t block = airy_load_be32(bytes + 8);

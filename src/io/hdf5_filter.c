@@ -108,7 +108,8 @@ static bool bitshuffle_codec(airy_codec_params *codec, size_t count, const unsig
 {
     const unsigned compression = count > 4 ? values[4] : 0;
     size_t block = 0;
-    if (count < 3 || values[2] == 0 || (compression != 0 && compression != AIRY_BITSHUFFLE_LZ4) ||
+    if (count < 3 || values[2] == 0 || values[2] > AIRY_MAX_ELEM_SIZE ||
+        (compression != 0 && compression != AIRY_BITSHUFFLE_LZ4) ||
         airy_mul_size(&block, count > 3 ? values[3] : 0, values[2]) || block > UINT32_MAX)
         return false;
     *codec = (airy_codec_params){.codec = compression ? AIRY_CODEC_BSLZ4 : AIRY_CODEC_BSHUF,
@@ -275,7 +276,7 @@ static herr_t complete_bitshuffle(hid_t creation, hid_t type, hid_t space)
     if (H5Pget_filter_by_id2(creation, AIRY_FILTER_BITSHUFFLE, &flags, &count, given, 0, NULL, NULL) < 0)
         return -1;
     const size_t size = H5Tget_size(type);
-    if (size == 0 || size > UINT32_MAX)
+    if (size == 0 || size > AIRY_MAX_ELEM_SIZE)
         return -1;
     const size_t skip = count >= 5 ? 3 : 0;
     const unsigned values[5] = {0, 4, (unsigned)size, given[skip], given[skip + 1]};
