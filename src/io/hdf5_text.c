@@ -72,6 +72,17 @@ airy_status airy_hdf5_text_open(char **text, hid_t file, const char *path)
     return find_string(text, file, path, NULL, path);
 }
 
+airy_status airy_hdf5_attribute_open(char **text, hid_t object, const char *name)
+{
+    AIRY_FAIL_IF(H5Aexists(object, name) <= 0, AIRY_ERR_NOT_FOUND, "attribute '%s' is not there", name);
+    const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
+    if (attribute < 0)
+        return airy_hdf5_fail(AIRY_ERR_FORMAT, "attribute '%s' cannot be opened", name);
+    const airy_status status = read_string(text, attribute, true, name);
+    H5Aclose(attribute);
+    return status;
+}
+
 airy_status airy_hdf5_text(char **text, const char *path, const char *object)
 {
     AIRY_FAIL_IF(!text || !path || !object, AIRY_ERR_PARAM, "text, path or object = NULL");

@@ -40,6 +40,8 @@ bool airy_hdf5_exists(hid_t file, const char *path);
 
 /* One string, a scalar dataset; released with free(). The file is open (src/io/hdf5_text.c). */
 airy_status airy_hdf5_text_open(char **text, hid_t file, const char *path);
+/* The same of an attribute of an open object: AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT where it is not exactly one string. */
+airy_status airy_hdf5_attribute_open(char **text, hid_t object, const char *name);
 
 /* One native element: what the pixels are that nobody wrote; 0 where the file does not say. */
 void airy_hdf5_fill(uint8_t fill[8], hid_t creation, airy_dtype dtype);

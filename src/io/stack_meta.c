@@ -47,28 +47,22 @@ static const struct {
     {"pm", 1e-12},
 };
 
-static void read_units(char *units, size_t size, hid_t dataset)
+/* False (and a warning) for units that are not one string: a number of unknown size is not used. */
+static bool read_units(char *units, size_t size, hid_t dataset, const char *path)
 {
+    char *text = NULL;
     units[0] = 0;
-    if (H5Aexists(dataset, "units") <= 0)
-        return;
-    const hid_t attribute = H5Aopen(dataset, "units", H5P_DEFAULT);
-    const hid_t type = attribute < 0 ? -1 : H5Aget_type(attribute);
-    if (type >= 0 && H5Tget_class(type) == H5T_STRING) {
-        char *variable = NULL, fixed[256] = "";
-        const size_t bytes = H5Tget_size(type);
-        if (H5Tis_variable_str(type) > 0) {
-            if (H5Aread(attribute, type, &variable) >= 0 && variable)
-                snprintf(units, size, "%s", variable);
-            H5free_memory(variable);
-        } else if (bytes < sizeof(fixed) && H5Aread(attribute, type, fixed) >= 0) {
-            snprintf(units, size, "%.*s", (int)bytes, fixed);
-        }
+    const airy_status status = airy_hdf5_attribute_open(&text, dataset, "units");
+    if (status == AIRY_OK) {
+        size_t length = strlen(text);
+        while (length > 0 && text[length - 1] == ' ') /* Fortran pads */
+            length--;
+        snprintf(units, size, "%.*s", (int)airy_min_size(length, size), text);
+        free(text);
+    } else if (status != AIRY_ERR_NOT_FOUND) {
+        airy_log(AIRY_LOG_WARN, "%s: %s; it is not used", path, airy_last_error());
     }
-    if (type >= 0)
-        H5Tclose(type);
-    if (attribute >= 0)
-        H5Aclose(attribute);
+    return status == AIRY_OK || status == AIRY_ERR_NOT_FOUND;
 }
 
 /* All elements of a numeric dataset as doubles; *count is at most MAX_NUMBERS. */
@@ -110,8 +104,7 @@ static bool read_number(struct number *number, hid_t file, const char *path)
         airy_log(AIRY_LOG_WARN, "%s has %zu different values, it is not used", path, count);
     if (good) {
         number->value = values[0];
-        good = isfinite(number->value);
-        read_units(number->units, sizeof(number->units), dataset);
+        good = isfinite(number->value) && read_units(number->units, sizeof(number->units), dataset, path);
     }
     free(values);
     H5Dclose(dataset);
@@ -184,6 +177,8 @@ static bool read_energy(double *electron_volts, hid_t file, const struct places 
     const double factor = !energy.units[0] || strcmp(energy.units, "eV") == 0 ? 1
                           : strcmp(energy.units, "keV") == 0                  ? 1e3
                                                                               : 0;
+    if (factor == 0)
+        airy_log(AIRY_LOG_WARN, "the photon energy has units '%s', expected eV or keV; it is not used", energy.units);
     *electron_volts = energy.value * factor;
     return *electron_volts > 0;
 }
@@ -218,7 +213,11 @@ static bool read_center(double *pixels, hid_t file, const struct places *places,
     return good;
 }
 
-/* Which registered detector it is: by name, or by shape; only if shape and pixels agree with the file. */
+/*
+ * Which registered detector it is: by name, or by shape; only if shape and pixels agree with the file. Against the data line the registry of
+ * the integration is asked here, through its public header alone: a stack's geometry is complete only with the detector's name, and every
+ * caller of airy_stack_get_meta would have to repeat this.
+ */
 static void name_detector(airy_detector *detector, hid_t file, const struct places *places, const airy_stack *stack)
 {
     char path[MAX_NAME + 32], *text = NULL;

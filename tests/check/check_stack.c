@@ -165,6 +165,7 @@ void check_stack(struct check *c)
     check_golden_files(c);
     check_stack_write(c);
     check_stack_layout(c);
+    check_stack_hostile(c);
     check_stack_damage(c);
     check_hdf5_text(c);
 }

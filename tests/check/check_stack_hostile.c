@@ -1,0 +1,194 @@
+/* Files that are sound HDF5 and hold numbers nobody would write: made here with libhdf5. */
+#include "check_stack.h"
+
+#include <fcntl.h>
+#include <hdf5.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "codec/chunks.h"
+#include "io/hdf5_util.h"
+
+enum { FRAMES = 4, HEIGHT = 8, WIDTH = 16, PIXELS = HEIGHT * WIDTH };
+
+static const char *tmp_path(struct check *c, const char *name)
+{
+    const char *folder = check_tmp(c);
+    char *path = check_alloc(c, strlen(folder) + strlen(name) + 2);
+    sprintf(path, "%s/%s", folder, name);
+    return path;
+}
+
+static hid_t put_dataset(hid_t file, const char *name, hid_t type, int ndim, const hsize_t *shape, hid_t creation)
+{
+    const hid_t links = H5Pcreate(H5P_LINK_CREATE);
+    const hid_t space = ndim ? H5Screate_simple(ndim, shape, NULL) : H5Screate(H5S_SCALAR);
+    H5Pset_create_intermediate_group(links, 1);
+    const hid_t dataset = H5Dcreate2(file, name, type, space, links, creation, H5P_DEFAULT);
+    H5Pclose(links);
+    H5Sclose(space);
+    return dataset;
+}
+
+static hid_t put_number(hid_t file, const char *name, double value)
+{
+    const hid_t dataset = put_dataset(file, name, H5T_NATIVE_DOUBLE, 0, NULL, H5P_DEFAULT);
+    H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value);
+    return dataset;
+}
+
+/* `units` of `count` strings (0: a scalar), of `bytes` bytes each (0: variable). */
+static void put_units(hid_t dataset, const char *unit, hsize_t count, size_t bytes)
+{
+    const hid_t type = H5Tcopy(H5T_C_S1), space = count ? H5Screate_simple(1, &count, NULL) : H5Screate(H5S_SCALAR);
+    const size_t n = count ? (size_t)count : 1;
+    char *fixed = calloc(n, bytes + 1);
+    const char **variable = calloc(n, sizeof(*variable));
+    for (size_t i = 0; i < n; i++) {
+        variable[i] = unit;
+        memset(fixed + i * bytes, ' ', bytes);
+        memcpy(fixed + i * bytes, unit, bytes < strlen(unit) ? bytes : strlen(unit));
+    }
+    H5Tset_size(type, bytes ? bytes : H5T_VARIABLE);
+    if (bytes)
+        H5Tset_strpad(type, H5T_STR_SPACEPAD);
+    const hid_t attribute = H5Acreate2(dataset, "units", type, space, H5P_DEFAULT, H5P_DEFAULT);
+    H5Awrite(attribute, type, bytes ? (const void *)fixed : variable);
+    H5Aclose(attribute);
+    H5Sclose(space);
+    H5Tclose(type);
+    free(fixed);
+    free(variable);
+}
+
+/* A stack with a geometry whose pixel size has such units. */
+static const char *make_master(struct check *c, const char *unit, hsize_t count, size_t bytes, const char *energy_unit)
+{
+    const char *path = tmp_path(c, "x.h5");
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hsize_t shape[3] = {FRAMES, HEIGHT, WIDTH};
+    H5Dclose(put_dataset(file, "/entry/data/data", H5T_NATIVE_UINT16, 3, shape, H5P_DEFAULT));
+    static const struct {
+        const char *name;
+        double value;
+    } numbers[] = {{"x_pixel_size", 75},
+                   {"y_pixel_size", 75},
+                   {"detector_distance", 0.1},
+                   {"beam_center_x", 3},
+                   {"beam_center_y", 4}};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        char name[100];
+        snprintf(name, sizeof(name), "/entry/instrument/detector/%s", numbers[i].name);
+        const hid_t dataset = put_number(file, name, numbers[i].value);
+        if (i < 2)
+            put_units(dataset, unit, count, bytes);
+        H5Dclose(dataset);
+    }
+    const hid_t energy = put_number(file, "/entry/instrument/beam/incident_energy", 12.5);
+    put_units(energy, energy_unit, 0, 0);
+    H5Dclose(energy);
+    H5Fclose(file);
+    return path;
+}
+
+/* What airy_stack_get_meta says on standard error; the caller's text. */
+static bool get_meta(struct check *c, airy_stack_meta *meta, const char *path, char *said, size_t size)
+{
+    airy_stack *stack = NULL;
+    if (!CHECK_OK(c, stack_open(&stack, path)))
+        return false;
+    const int old = dup(STDERR_FILENO), log = open(tmp_path(c, "log"), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    dup2(log, STDERR_FILENO);
+    const airy_status status = airy_stack_get_meta(stack, meta);
+    dup2(old, STDERR_FILENO);
+    const ssize_t n = pread(log, said, size - 1, 0);
+    said[n < 0 ? 0 : n] = 0;
+    close(log);
+    close(old);
+    airy_stack_destroy(&stack);
+    return CHECK_OK(c, status);
+}
+
+static void check_units(struct check *c)
+{
+    if (!check_case(c, "hostile_units"))
+        return;
+    airy_stack_meta meta;
+    char said[4096];
+    static const struct {
+        hsize_t count;
+        size_t bytes;
+        bool good;
+    } kinds[] = {{0, 0, true},  {0, 2, true},   {0, 9, true},    {1, 0, true},     {1, 5, true},
+                 {2, 0, false}, {64, 0, false}, {2, 200, false}, {40, 200, false}, {300, 2, false}};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (!get_meta(c, &meta, make_master(c, "um", kinds[i].count, kinds[i].bytes, "keV"), said, sizeof(said)))
+            return;
+        CHECK(c, meta.has_geometry == kinds[i].good);
+        if (kinds[i].good)
+            CHECK(c, fabs(meta.geometry.detector.pixel1 / 75e-6 - 1) < 1e-12 && meta.geometry.wavelength > 0.9e-10);
+        else
+            CHECK(c, strstr(said, "x_pixel_size: units is not one string; it is not used"));
+    }
+    if (get_meta(c, &meta, make_master(c, "furlong", 0, 0, "J"), said, sizeof(said)))
+        CHECK(c, !meta.has_geometry && strstr(said, "units 'furlong'"));
+    if (get_meta(c, &meta, make_master(c, "um", 0, 0, "J"), said, sizeof(said)))
+        CHECK(c, meta.has_geometry && meta.geometry.wavelength == 0 && strstr(said, "photon energy has units 'J'"));
+}
+
+/* Filter 32008 with such values over chunks of two frames, so that libhdf5 calls the decoder. */
+static const char *make_filtered(struct check *c, const unsigned values[5], const uint8_t *chunk, size_t size)
+{
+    const char *path = tmp_path(c, "filter.h5");
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hsize_t shape[3] = {FRAMES, HEIGHT, WIDTH}, box[3] = {2, HEIGHT, WIDTH};
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(creation, 3, box);
+    H5Zunregister(AIRY_FILTER_BITSHUFFLE); /* so that nobody corrects the values */
+    H5Pset_filter(creation, AIRY_FILTER_BITSHUFFLE, H5Z_FLAG_OPTIONAL, 5, values);
+    const hid_t dataset = put_dataset(file, "/data", H5T_NATIVE_UINT16, 3, shape, creation);
+    for (hsize_t i = 0; i < FRAMES; i += 2)
+        H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, (hsize_t[3]){i, 0, 0}, size, chunk);
+    H5Dclose(dataset);
+    H5Pclose(creation);
+    H5Fclose(file);
+    airy_filter_register();
+    return path;
+}
+
+static void check_element_size(struct check *c)
+{
+    if (!check_case(c, "hostile_element_size"))
+        return;
+    static const unsigned sizes[] = {0, 3, 65536, 65537, 0x10000000, 0x20000000, 0x20000001, 0x80000000, 0xffffffff};
+    uint8_t chunk[64] = {0}, pixels[PIXELS * 2];
+    chunk[6] = 2 * PIXELS * 2 >> 8;
+    chunk[10] = 0x20;
+    airy_image image;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        for (unsigned block = 0; block < 2; block++) {
+            const unsigned values[5] = {0, 4, sizes[i], block * 8, 2};
+            const char *path = make_filtered(c, values, chunk, sizeof(chunk));
+            airy_stack *stack = NULL;
+            if (!CHECK_OK(c, stack_open(&stack, path)))
+                continue;
+            CHECK_FAILS(c, airy_stack_read(stack, 1, pixels, sizeof(pixels)), AIRY_ERR_CORRUPT, "frame 1");
+            airy_stack_destroy(&stack);
+            CHECK_FAILS(c, airy_image_read(&image, path), AIRY_ERR_CORRUPT, "/data");
+        }
+    }
+    uint64_t decoded;
+    uint32_t block;
+    CHECK_FAILS(c, airy_chunk_header(&decoded, &block, chunk, 12, AIRY_CODEC_BSLZ4, 0x20000000), AIRY_ERR_PARAM,
+                "expected 1 to 65536");
+    CHECK_FAILS(c, airy_chunk_header(&decoded, &block, chunk, 12, AIRY_CODEC_BSLZ4, 0), AIRY_ERR_PARAM,
+                "element size = 0");
+}
+
+void check_stack_hostile(struct check *c)
+{
+    check_units(c);
+    check_element_size(c);
+}
