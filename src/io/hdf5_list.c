@@ -8,7 +8,7 @@
 #include "base/size.h"
 #include "io/hdf5_list.h"
 
-enum { MAX_DEPTH = 32, MAX_ENTRIES = 100000, MAX_PATH = 1024 };
+enum { MAX_DEPTH = 32, MAX_ENTRIES = 200000, MAX_PATH = 1024 };
 
 struct object_id {
     unsigned long file;
@@ -18,9 +18,9 @@ struct object_id {
 struct lister {
     airy_hdf5_entry *entries;
     size_t count, capacity;
-    struct object_id *seen;
+    struct object_id *seen; /* hash table, address 0: free; at most half full */
     size_t seen_count, seen_capacity;
-    char (*links)[MAX_PATH]; /* soft and external ones, followed last: a hard link's name is the better one */
+    char **links; /* soft and external ones, followed last: a hard link's name is the better one */
     size_t link_count, link_capacity;
     int depth;
     char path[MAX_PATH];
@@ -42,18 +42,46 @@ static bool reserve(struct lister *l, void **array, size_t *capacity, size_t cou
     return true;
 }
 
+/* The object's slot, or the free one it would take. */
+static struct object_id *find_seen(struct object_id *seen, size_t capacity, struct object_id id)
+{
+    size_t at = (size_t)(((uint64_t)id.address ^ (uint64_t)id.file << 40) * 0x9e3779b97f4a7c15u >> 20) % capacity;
+    while (seen[at].address != 0 && (seen[at].address != id.address || seen[at].file != id.file))
+        at = (at + 1) % capacity;
+    return &seen[at];
+}
+
+static bool grow_seen(struct lister *l)
+{
+    const size_t larger = l->seen_capacity ? 2 * l->seen_capacity : 256;
+    struct object_id *table = larger <= 4 * MAX_ENTRIES ? calloc(larger, sizeof(*table)) : NULL;
+    if (!table) {
+        l->status = airy_fail(AIRY_ERR_MEMORY, "the file has more than %zu objects", l->seen_count);
+        return false;
+    }
+    for (size_t i = 0; i < l->seen_capacity; i++)
+        if (l->seen[i].address != 0)
+            *find_seen(table, larger, l->seen[i]) = l->seen[i];
+    free(l->seen);
+    l->seen = table;
+    l->seen_capacity = larger;
+    return true;
+}
+
 /* False if the object was listed before (or cannot be remembered). */
 static bool remember(struct lister *l, hid_t object)
 {
     H5O_info_t info;
-    if (H5Oget_info2(object, &info, H5O_INFO_BASIC) < 0)
+    if (H5Oget_info2(object, &info, H5O_INFO_BASIC) < 0 || info.addr == 0)
         return false;
-    for (size_t i = 0; i < l->seen_count; i++)
-        if (l->seen[i].address == info.addr && l->seen[i].file == info.fileno)
-            return false;
-    if (!reserve(l, (void **)&l->seen, &l->seen_capacity, l->seen_count, sizeof(*l->seen)))
+    if (2 * l->seen_count >= l->seen_capacity && !grow_seen(l))
         return false;
-    l->seen[l->seen_count++] = (struct object_id){info.fileno, info.addr};
+    const struct object_id id = {info.fileno, info.addr};
+    struct object_id *slot = find_seen(l->seen, l->seen_capacity, id);
+    if (slot->address != 0)
+        return false;
+    *slot = id;
+    l->seen_count++;
     return true;
 }
 
@@ -119,7 +147,7 @@ static void describe_link(airy_hdf5_entry *entry, hid_t file, const char *path)
         return;
     if (info.type == H5L_TYPE_EXTERNAL && H5Lunpack_elink_val(value, info.u.val_size, NULL, &other, &target) < 0)
         return;
-    snprintf(entry->filters, sizeof(entry->filters), "-> %.40s%s%.45s", other ? other : "", other ? "::" : "", target);
+    snprintf(entry->filters, sizeof(entry->filters), "%.40s%s%.45s", other ? other : "", other ? "::" : "", target);
 }
 
 /* Right after the failed call: damaged, or written by a newer libhdf5. */
@@ -166,7 +194,11 @@ static herr_t visit_link(hid_t group, const char *name, const H5L_info_t *info, 
             describe_unreadable(new_entry(l));
         }
     } else if (reserve(l, (void **)&l->links, &l->link_capacity, l->link_count, sizeof(*l->links))) {
-        memcpy(l->links[l->link_count++], l->path, sizeof(l->path));
+        l->links[l->link_count] = strdup(l->path);
+        if (l->links[l->link_count])
+            l->link_count++;
+        else
+            l->status = airy_fail(AIRY_ERR_MEMORY, "out of memory for a path");
     }
     l->path[length] = 0;
     return l->status == AIRY_OK ? 0 : -1;
@@ -176,7 +208,7 @@ static herr_t visit_link(hid_t group, const char *name, const H5L_info_t *info, 
 static void follow_links(struct lister *l, hid_t file)
 {
     for (size_t i = 0; i < l->link_count && l->status == AIRY_OK; i++) {
-        memcpy(l->path, l->links[i], sizeof(l->path));
+        snprintf(l->path, sizeof(l->path), "%s", l->links[i]);
         const hid_t object = H5Oopen(file, l->path, H5P_DEFAULT);
         if (object >= 0) {
             visit_object(l, object);
@@ -216,6 +248,8 @@ airy_status airy_hdf5_list_open(airy_hdf5_entry **entries, size_t *count, hid_t 
         free(l->entries);
     }
     free(l->seen);
+    for (size_t i = 0; i < l->link_count; i++)
+        free(l->links[i]);
     free(l->links);
     free(l);
     return status;

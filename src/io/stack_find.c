@@ -157,9 +157,10 @@ static airy_status fail_ambiguous(const airy_hdf5_entry *entries, size_t count, 
 static airy_status fail_empty(const airy_hdf5_entry *entries, size_t count, const char *path)
 {
     for (size_t i = 0; i < count; i++)
-        AIRY_FAIL_IF(entries[i].ndim < 0, AIRY_ERR_NOT_FOUND,
-                     "%s: no dataset with frames; its link %s %s cannot be followed", path, entries[i].path,
-                     entries[i].filters);
+        AIRY_FAIL_IF(
+            entries[i].ndim < 0, AIRY_ERR_NOT_FOUND, "%s: no dataset with frames; %s is %s: %s", path, entries[i].path,
+            entries[i].ndim < 0 && strcmp(entries[i].dtype, "unreadable") == 0 ? "unreadable" : "a broken link",
+            entries[i].filters);
     for (size_t i = 0; i < count; i++)
         AIRY_FAIL_IF(entries[i].ndim >= 2, AIRY_ERR_FORMAT, "%s: no dataset with frames; %s is of class '%s'", path,
                      entries[i].path, entries[i].dtype);

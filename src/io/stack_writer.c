@@ -191,6 +191,8 @@ static herr_t put_instrument(airy_stack_writer *w, const airy_stack_writer_param
 static airy_status open_file(airy_stack_writer *w, const airy_stack_writer_params *p)
 {
     AIRY_FAIL_IF(!w->force && access(w->path, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already", w->path);
+    AIRY_FAIL_IF(!w->force && access(w->partial, F_OK) == 0, AIRY_ERR_EXISTS,
+                 "'%s' is there from an interrupted run: remove it, or overwrite by force", w->partial);
     AIRY_FAIL_IF(w->force && unlink(w->partial) != 0 && errno != ENOENT, AIRY_ERR_IO, "cannot remove '%s': %s",
                  w->partial, strerror(errno));
     AIRY_TRY(airy_hdf5_lock());

@@ -41,7 +41,7 @@ static void print_entry(const airy_hdf5_entry *e)
 {
     char shape[160], chunk[160], bytes[32];
     if (e->ndim < 0) {
-        printf("  %-44s -> %s\n", e->path, e->filters);
+        printf("  %-44s %s: %s\n", e->path, e->dtype, e->filters);
         return;
     }
     printf("  %-44s %-8s %s", e->path, e->dtype, shape_text(shape, e->shape, e->ndim));
