@@ -43,8 +43,8 @@ static int run_convert(void *user)
     const char *dtype = airy_dtype_name(image.dtype);
     airy_image_free(&image);
     if (p->common.json)
-        return tool_print_json(&p->common,
-                               json_pack("{s:s, s:s, s:o}", "output", p->output, "dtype", dtype, "shape", list));
+        return tool_print_json(&p->common, json_pack("{s:o, s:s, s:o}", "output", tool_json_string(p->output), "dtype",
+                                                     dtype, "shape", list));
     json_decref(list);
     tool_say(&p->common, "%s: %s %s", p->output, shape, dtype);
     return AIRY_EXIT_OK;

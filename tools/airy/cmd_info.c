@@ -29,10 +29,10 @@ static const char *shape_text(char text[160], const uint64_t *shape, int ndim)
 static json_t *entry_json(const airy_hdf5_entry *e)
 {
     if (e->ndim < 0)
-        return json_pack("{s:s, s:s}", "path", e->path, "broken_link", e->filters);
+        return json_pack("{s:o, s:o}", "path", tool_json_string(e->path), "broken_link", tool_json_string(e->filters));
     json_t *chunk = e->chunk[0] ? shape_json(e->chunk, e->ndim) : json_null();
     json_t *ratio = e->stored_bytes ? json_real((double)e->bytes / (double)e->stored_bytes) : json_null();
-    return json_pack("{s:s, s:o, s:s, s:o, s:s, s:I, s:I, s:o}", "path", e->path, "shape",
+    return json_pack("{s:o, s:o, s:s, s:o, s:s, s:I, s:I, s:o}", "path", tool_json_string(e->path), "shape",
                      shape_json(e->shape, e->ndim), "dtype", e->dtype, "chunk", chunk, "filter", e->filters, "bytes",
                      (json_int_t)e->bytes, "stored_bytes", (json_int_t)e->stored_bytes, "ratio", ratio);
 }
@@ -94,9 +94,9 @@ static json_t *stack_json(const char *path, char why[512])
         const double stored = (double)info.stored_bytes, all = frame * (double)info.frames;
         json_t *geometry = meta.has_geometry ? geometry_json(&meta.geometry) : json_null();
         json_t *saturation = meta.has_saturation ? json_real(meta.saturation) : json_null();
-        json = json_pack("{s:s, s:[I,I,I], s:s, s:s, s:s, s:I, s:f, s:f, s:o, s:b, s:o, s:o}", "dataset", info.dataset,
-                         "shape", (json_int_t)info.frames, (json_int_t)info.height, (json_int_t)info.width, "dtype",
-                         airy_dtype_name(info.dtype), "filter", info.filters, "path",
+        json = json_pack("{s:o, s:[I,I,I], s:s, s:s, s:s, s:I, s:f, s:f, s:o, s:b, s:o, s:o}", "dataset",
+                         tool_json_string(info.dataset), "shape", (json_int_t)info.frames, (json_int_t)info.height,
+                         (json_int_t)info.width, "dtype", airy_dtype_name(info.dtype), "filter", info.filters, "path",
                          info.path == AIRY_STACK_DIRECT ? "direct" : "library", "files", (json_int_t)info.files,
                          "bytes_per_frame", frame, "ratio", stored > 0 ? all / stored : 0.0, "geometry", geometry,
                          "mask", meta.has_mask, "saturation", saturation, "frames_that_fit", limits_json(frame));
@@ -201,9 +201,9 @@ static int info_hdf5(const struct common *common, const char *path)
         json_t *list = json_array();
         for (size_t i = 0; i < count; i++)
             json_array_append_new(list, entry_json(&entries[i]));
-        code =
-            tool_print_json(common, json_pack("{s:s, s:o, s:o?, s:o?, s:s}", "file", file, "datasets", list, "stack",
-                                              json_incref(stack), "result", json_incref(result), "why_no_stack", why));
+        code = tool_print_json(common, json_pack("{s:o, s:o, s:o?, s:o?, s:o}", "file", tool_json_string(file),
+                                                 "datasets", list, "stack", json_incref(stack), "result",
+                                                 json_incref(result), "why_no_stack", tool_json_string(why)));
     } else {
         printf("%s: %zu datasets\n", file, count);
         for (size_t i = 0; i < count; i++)
@@ -245,8 +245,8 @@ static int info_image(const struct common *common, const char *path)
     const int ndim = image.ndim;
     airy_image_free(&image);
     if (common->json)
-        return tool_print_json(common, json_pack("{s:s, s:o, s:s, s:I}", "file", path, "shape", shape_json(shape, ndim),
-                                                 "dtype", dtype, "bytes", (json_int_t)bytes));
+        return tool_print_json(common, json_pack("{s:o, s:o, s:s, s:I}", "file", tool_json_string(path), "shape",
+                                                 shape_json(shape, ndim), "dtype", dtype, "bytes", (json_int_t)bytes));
     char text[160], size[32];
     printf("%s: %s %s, %s\n", path, shape_text(text, shape, ndim), dtype, tool_bytes(size, (double)bytes));
     return AIRY_EXIT_OK;

@@ -403,12 +403,13 @@ static int report(const struct integration *job, const airy_run_info *info)
     char text[2][32];
     if (common->json)
         return tool_print_json(
-            common, json_pack("{s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:I, s:f}", "output", job->params->output,
-                              "device", airy_device_spec(job->device), "frames", (json_int_t)info->frames, "bad",
-                              (json_int_t)info->bad, "resumed", (json_int_t)info->resumed, "seconds", info->seconds,
-                              "frames_per_second", frames / seconds, "gigabytes_per_second", decoded / seconds * 1e-9,
-                              "stored_bytes", (json_int_t)info->stored_bytes, "decoded_bytes",
-                              (json_int_t)info->decoded_bytes, "ratio", stored > 0 ? decoded / stored : 0.0));
+            common,
+            json_pack("{s:o, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:I, s:f}", "output",
+                      tool_json_string(job->params->output), "device", airy_device_spec(job->device), "frames",
+                      (json_int_t)info->frames, "bad", (json_int_t)info->bad, "resumed", (json_int_t)info->resumed,
+                      "seconds", info->seconds, "frames_per_second", frames / seconds, "gigabytes_per_second",
+                      decoded / seconds * 1e-9, "stored_bytes", (json_int_t)info->stored_bytes, "decoded_bytes",
+                      (json_int_t)info->decoded_bytes, "ratio", stored > 0 ? decoded / stored : 0.0));
     tool_say(common, "%s: %zu frames in %.3g s, %.4g frames/s, %s/s decoded, %s read (%.2fx)%s", job->params->output,
              info->frames, info->seconds, frames / seconds, tool_bytes(text[0], decoded / seconds),
              tool_bytes(text[1], stored), stored > 0 ? decoded / stored : 0.0,

@@ -402,7 +402,7 @@ static int run_plot(void *user)
         return tool_usage(&params->common, "no output: give -o OUT.png, .svg or .pdf");
     const int code = plot(params, params->common.inputs.items[0]);
     if (code == AIRY_EXIT_OK && params->common.json)
-        return tool_print_json(&params->common, json_pack("{s:s}", "output", params->output));
+        return tool_print_json(&params->common, json_pack("{s:o}", "output", tool_json_string(params->output)));
     if (code == AIRY_EXIT_OK)
         tool_say(&params->common, "%s written", params->output);
     return code;

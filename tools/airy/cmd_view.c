@@ -394,9 +394,9 @@ static int run_view(void *user)
     free(picture.values);
     const double lo = p->log ? pow(10, picture.lo) : picture.lo, hi = p->log ? pow(10, picture.hi) : picture.hi;
     if (code == AIRY_EXIT_OK && p->common.json)
-        return tool_print_json(&p->common, json_pack("{s:s, s:[I,I], s:[f,f], s:b}", "output", p->output, "shape",
-                                                     (json_int_t)picture.height, (json_int_t)picture.width, "limits",
-                                                     lo, hi, "log", p->log));
+        return tool_print_json(&p->common, json_pack("{s:o, s:[I,I], s:[f,f], s:b}", "output",
+                                                     tool_json_string(p->output), "shape", (json_int_t)picture.height,
+                                                     (json_int_t)picture.width, "limits", lo, hi, "log", p->log));
     if (code == AIRY_EXIT_OK)
         tool_say(&p->common, "%s: %zu x %zu pixels, colours from %.6g to %.6g%s", p->output, picture.height,
                  picture.width, lo, hi, p->log ? ", logarithmic" : "");

@@ -16,10 +16,10 @@ static json_t *file_json(const char *path)
     struct stat status;
     snprintf(name, sizeof(name), "%.*s", (int)(dataset ? (size_t)(dataset - path) : strlen(path)), path);
     if (stat(name, &status) != 0)
-        return json_pack("{s:s}", "path", path);
+        return json_pack("{s:o}", "path", tool_json_string(path));
     if (status.st_size <= HASHED_WHOLE)
-        return sha256_file(name, hex) ? json_pack("{s:s, s:s}", "path", path, "sha256", hex)
-                                      : json_pack("{s:s}", "path", path);
+        return sha256_file(name, hex) ? json_pack("{s:o, s:s}", "path", tool_json_string(path), "sha256", hex)
+                                      : json_pack("{s:o}", "path", tool_json_string(path));
     char text[4200];
     const int n =
         snprintf(text, sizeof(text), "%s %lld %lld", name, (long long)status.st_size, (long long)status.st_mtime);
@@ -27,8 +27,8 @@ static json_t *file_json(const char *path)
     sha256_begin(&hash);
     sha256_add(&hash, text, (size_t)n);
     sha256_end(&hash, hex);
-    return json_pack("{s:s, s:I, s:I, s:s}", "path", path, "bytes", (json_int_t)status.st_size, "modified",
-                     (json_int_t)status.st_mtime, "sha256_of_name_size_time", hex);
+    return json_pack("{s:o, s:I, s:I, s:s}", "path", tool_json_string(path), "bytes", (json_int_t)status.st_size,
+                     "modified", (json_int_t)status.st_mtime, "sha256_of_name_size_time", hex);
 }
 
 static void set_file(json_t *files, const char *key, const char *path)
@@ -50,6 +50,19 @@ static bool replayed_option(const char *name)
     return true;
 }
 
+/* "--name=argument" or "--name". */
+static json_t *option_json(const char *name, const char *argument)
+{
+    const size_t size = strlen(name) + (argument ? strlen(argument) : 0) + 4;
+    char *word = malloc(size);
+    if (!word)
+        return NULL;
+    snprintf(word, size, "--%s%s%s", name, argument ? "=" : "", argument ? argument : "");
+    json_t *json = tool_json_string(word);
+    free(word);
+    return json;
+}
+
 char *configuration_text(const struct integration *job)
 {
     const struct integrate_params *p = job->params;
@@ -66,9 +79,7 @@ char *configuration_text(const struct integration *job)
     set_file(files, "variance", p->variance);
     for (size_t i = 0; i + 1 < given->count; i += 2)
         if (replayed_option(given->items[i]))
-            json_array_append_new(options, given->items[i + 1]
-                                               ? json_sprintf("--%s=%s", given->items[i], given->items[i + 1])
-                                               : json_sprintf("--%s", given->items[i]));
+            json_array_append_new(options, option_json(given->items[i], given->items[i + 1]));
     json_t *json = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:b, s:i, s:s, s:s, s:s, s:s}", "program", "airy",
                              "version", airy_version(), "command", "integrate", "inputs", inputs, "files", files,
                              "geometry", geometry_json(&job->geometry), "options", options, "file_mask",

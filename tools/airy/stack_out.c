@@ -132,12 +132,12 @@ int stack_out_report(const struct stack_out *out)
     char text[2][32];
     if (out->common->json)
         return tool_print_json(
-            out->common, json_pack("{s:s, s:I, s:[I,I,I], s:s, s:s, s:I, s:I, s:f, s:f, s:f}", "output", out->path,
-                                   "frames", (json_int_t)w->frames, "shape", (json_int_t)w->frames,
-                                   (json_int_t)w->height, (json_int_t)w->width, "dtype", airy_dtype_name(w->dtype),
-                                   "codec", airy_codec_name(w->codec.codec), "stored_bytes", (json_int_t)out->stored,
-                                   "decoded_bytes", (json_int_t)decoded, "bytes_per_frame", stored / frames, "ratio",
-                                   decoded / stored, "seconds", out->seconds));
+            out->common, json_pack("{s:o, s:I, s:[I,I,I], s:s, s:s, s:I, s:I, s:f, s:f, s:f}", "output",
+                                   tool_json_string(out->path), "frames", (json_int_t)w->frames, "shape",
+                                   (json_int_t)w->frames, (json_int_t)w->height, (json_int_t)w->width, "dtype",
+                                   airy_dtype_name(w->dtype), "codec", airy_codec_name(w->codec.codec), "stored_bytes",
+                                   (json_int_t)out->stored, "decoded_bytes", (json_int_t)decoded, "bytes_per_frame",
+                                   stored / frames, "ratio", decoded / stored, "seconds", out->seconds));
     tool_say(out->common, "%s: %zu frames of %zu x %zu %s, %s a frame (%.2fx smaller than plain), %.1f frames/s, %s/s",
              out->path, w->frames, w->height, w->width, airy_dtype_name(w->dtype), tool_bytes(text[0], stored / frames),
              decoded / stored, frames / out->seconds, tool_bytes(text[1], decoded / out->seconds));

@@ -151,6 +151,25 @@ unsigned tool_threads(const struct common *common)
     return threads;
 }
 
+json_t *tool_json_string(const char *text)
+{
+    json_t *json = json_string(text);
+    const size_t n = strlen(text);
+    char *wide = json ? NULL : malloc(2 * n + 1);
+    if (!wide)
+        return json;
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char byte = (unsigned char)text[i];
+        if (byte >= 0x80)
+            wide[used++] = (char)(0xc0 | byte >> 6);
+        wide[used++] = (char)(byte >= 0x80 ? 0x80 | (byte & 0x3f) : byte);
+    }
+    json = json_stringn(wide, used);
+    free(wide);
+    return json;
+}
+
 /* Rewrite the real number of some length at text with as few digits as give it back; returns what was written. */
 static size_t shorten(char *out, const char *text, size_t length)
 {

@@ -32,6 +32,8 @@ int tool_profile(const struct common *common, const airy_device *device);
 /* Threads for loops of the command itself: --threads, else what the CPU device would use. */
 unsigned tool_threads(const struct common *common);
 
+/* A string; bytes that are not UTF-8 are read as Latin-1, so that any file name has a text. */
+json_t *tool_json_string(const char *text);
 /* The text of a value, malloc'ed, with the fewest digits that give back each number; NULL when memory is short. */
 char *tool_json_text(const json_t *json);
 /* Print an object or array on stdout and release it. 0, or exit code 1 when stdout does not take it. */
