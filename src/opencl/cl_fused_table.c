@@ -17,6 +17,9 @@ enum { MAX_FRACTION_BITS = 22, MIN_FRACTION_BITS = 18, SLIVER_BITS = 20, WEIGHT_
 /* Coefficients of a pixel inside the range add up to 1 but for their rounding to float. */
 static const double sum_slack = 0x1p-22;
 
+/* Tiles are filled and added up by the pool, in SLICES parts of the same size whatever the number of threads. */
+enum { SLICES = 16 };
+
 struct table {
     const airy_integrator *integrator;
     unsigned fraction_bits;
@@ -26,9 +29,9 @@ struct table {
     uint32_t *extra_start; /* [tiles + 1] */
     airy_fused_extra *extra;
     uint32_t *shift;        /* [bins] */
-    uint32_t *base_entries; /* [bins] */
-    uint64_t *base;         /* [5][bins] */
-    double *real;           /* [3][bins] sums of absolute values, for the scales */
+    double *unit;           /* [bins] 2^-shift */
+    uint32_t *base_entries; /* [SLICES][bins], then in the first slice their sums */
+    uint64_t *base;         /* [SLICES][5][bins], likewise */
     double scale[3];        /* of normalization, normalization2, dark */
 };
 
@@ -41,7 +44,7 @@ static void free_table(struct table *t)
     free(t->shift);
     free(t->base_entries);
     free(t->base);
-    free(t->real);
+    free(t->unit);
 }
 
 static airy_status alloc_table(struct table *t)
@@ -52,9 +55,9 @@ static airy_status alloc_table(struct table *t)
     AIRY_TRY(airy_memory_calloc((void **)&t->valid_words, t->tiles * 32 + 1, sizeof(*t->valid_words), what));
     AIRY_TRY(airy_memory_calloc((void **)&t->extra_start, t->tiles + 1, sizeof(*t->extra_start), what));
     AIRY_TRY(airy_memory_calloc((void **)&t->shift, bins, sizeof(*t->shift), what));
-    AIRY_TRY(airy_memory_calloc((void **)&t->base_entries, bins, sizeof(*t->base_entries), what));
-    AIRY_TRY(airy_memory_calloc((void **)&t->base, 5 * bins, sizeof(*t->base), what));
-    return airy_memory_calloc((void **)&t->real, 3 * bins, sizeof(*t->real), what);
+    AIRY_TRY(airy_memory_calloc((void **)&t->unit, bins, sizeof(*t->unit), what));
+    AIRY_TRY(airy_memory_calloc((void **)&t->base_entries, SLICES * bins, sizeof(*t->base_entries), what));
+    return airy_memory_calloc((void **)&t->base, SLICES * 5 * bins, sizeof(*t->base), what);
 }
 
 /* The unit of each bin: 2^-F, or finer for bins of slivers, so that their largest coefficient takes 31 bits. */
@@ -75,6 +78,7 @@ static airy_status choose_units(struct table *t)
             shift = shift > (int)t->fraction_bits ? shift : (int)t->fraction_bits;
         }
         t->shift[b] = (uint32_t)shift;
+        t->unit[b] = ldexp(1.0, -shift);
     }
     free(largest);
     return AIRY_OK;
@@ -112,17 +116,15 @@ static uint32_t weight_of(const struct table *t, uint32_t e)
     return (uint32_t)llrint(ldexp((double)m->coef[e], (int)t->shift[m->bin[e]]));
 }
 
-/* Words of all pixels; extra entries are counted, or written where there is room for them. */
-static void fill_pixels(struct table *t)
+/* Words of a tile's pixels; returns how many extra entries it has, which are written to extra if that is not NULL. */
+static size_t fill_tile(struct table *t, size_t tile, airy_fused_extra *extra)
 {
     const airy_integrator *it = t->integrator;
     const struct airy_matrix *m = &it->matrix;
     const uint32_t nowhere = (uint32_t)(it->bins + 1) << t->fraction_bits;
     uint32_t previous = nowhere;
     size_t at = 0;
-    for (size_t i = 0; i < t->tiles * AIRY_FUSED_TILE; i++) {
-        if (i % AIRY_FUSED_TILE == 0)
-            t->extra_start[i / AIRY_FUSED_TILE] = (uint32_t)at;
+    for (size_t i = tile * AIRY_FUSED_TILE; i < (tile + 1) * AIRY_FUSED_TILE; i++) {
         uint32_t word = previous; /* of a pixel that does not count: nothing changes for a run of bins */
         if (i < it->pixels && it->valid[i]) {
             const uint32_t first = m->start[i], count = m->start[i + 1] - first;
@@ -131,8 +133,8 @@ static void fill_pixels(struct table *t)
             if (count > 0 && !pack_pixel(t, &word, first, count)) {
                 for (uint32_t e = first; e < first + count; e++) {
                     const uint32_t weight = weight_of(t, e);
-                    if (weight && t->extra)
-                        t->extra[at] = (airy_fused_extra){(uint32_t)i, m->bin[e], weight, t->shift[m->bin[e]]};
+                    if (weight && extra)
+                        extra[at] = (airy_fused_extra){(uint32_t)i, m->bin[e], weight, t->shift[m->bin[e]]};
                     at += weight != 0;
                 }
             }
@@ -140,62 +142,80 @@ static void fill_pixels(struct table *t)
         t->entries[airy_fused_place((uint32_t)i)] = word;
         previous = word;
     }
-    t->extra_start[t->tiles] = (uint32_t)at;
-    t->extra_count = at;
+    return at;
 }
 
-/* Every entry as the kernels see it. */
-static void each_entry(struct table *t, void (*add)(struct table *t, size_t pixel, uint32_t bin, uint32_t weight))
+static void count_slice(void *arg, size_t slice, unsigned worker)
 {
+    struct table *t = arg;
+    (void)worker;
+    for (size_t tile = t->tiles * slice / SLICES; tile < t->tiles * (slice + 1) / SLICES; tile++)
+        t->extra_start[tile + 1] = (uint32_t)fill_tile(t, tile, NULL);
+}
+
+/* Adds entries of one slice to its sums: the same arithmetic as take_out of integrate_blocks.cl, bit for bit. */
+struct adder {
+    const struct table *table;
+    uint64_t *base;
+    uint32_t *entries;
+};
+
+static void add_fixed(const struct adder *a, size_t pixel, uint32_t bin, uint32_t weight)
+{
+    const struct table *t = a->table;
     const airy_integrator *it = t->integrator;
+    const double c = (double)weight * t->unit[bin], cn = c * (double)it->norm[pixel];
+    uint64_t *base = a->base + bin;
+    base[0] += (uint64_t)(int64_t)rint(cn * t->scale[0]);
+    base[it->bins] += (uint64_t)(int64_t)rint(cn * cn * t->scale[1]);
+    base[2 * it->bins] += weight;
+    if (it->dark)
+        base[3 * it->bins] += (uint64_t)(int64_t)rint(c * (double)it->dark[pixel] * t->scale[2]);
+    base[4 * it->bins] += airy_fused_square(weight, t->shift[bin]);
+    a->entries[bin]++;
+}
+
+static void add_slice(void *arg, size_t slice, unsigned worker)
+{
+    const struct table *t = arg;
+    const airy_integrator *it = t->integrator;
+    const struct adder a = {t, t->base + slice * 5 * it->bins, t->base_entries + slice * it->bins};
     const uint32_t one = 1u << t->fraction_bits;
-    for (size_t i = 0; i < it->pixels; i++) {
+    (void)worker;
+    const size_t first = t->tiles * slice / SLICES, last = t->tiles * (slice + 1) / SLICES;
+    for (size_t i = first * AIRY_FUSED_TILE; i < last * AIRY_FUSED_TILE && i < it->pixels; i++) {
         const uint32_t word = t->entries[airy_fused_place((uint32_t)i)], bin = word >> t->fraction_bits;
         const uint32_t fraction = word & (one - 1);
         if (!it->valid[i] || bin >= it->bins)
             continue;
-        add(t, i, bin, one - fraction);
+        add_fixed(&a, i, bin, one - fraction);
         if (fraction)
-            add(t, i, bin + 1, fraction);
+            add_fixed(&a, i, bin + 1, fraction);
     }
-    for (size_t e = 0; e < t->extra_count; e++)
-        add(t, t->extra[e].pixel, t->extra[e].bin, t->extra[e].weight);
+    for (uint32_t e = t->extra_start[first]; e < t->extra_start[last]; e++)
+        add_fixed(&a, t->extra[e].pixel, t->extra[e].bin, t->extra[e].weight);
 }
 
-static void add_real(struct table *t, size_t pixel, uint32_t bin, uint32_t weight)
-{
-    const airy_integrator *it = t->integrator;
-    const double c = ldexp((double)weight, -(int)t->shift[bin]), cn = c * (double)it->norm[pixel];
-    t->real[bin] += fabs(cn);
-    t->real[it->bins + bin] += cn * cn;
-    t->real[2 * it->bins + bin] += it->dark ? fabs(c * (double)it->dark[pixel]) : 0;
-}
-
-/* The same arithmetic as take_out of integrate_blocks.cl, bit for bit. */
-static void add_fixed(struct table *t, size_t pixel, uint32_t bin, uint32_t weight)
-{
-    const airy_integrator *it = t->integrator;
-    const double c = ldexp((double)weight, -(int)t->shift[bin]), cn = c * (double)it->norm[pixel];
-    t->base[bin] += (uint64_t)(int64_t)rint(cn * t->scale[0]);
-    t->base[it->bins + bin] += (uint64_t)(int64_t)rint(cn * cn * t->scale[1]);
-    t->base[2 * it->bins + bin] += weight;
-    if (it->dark)
-        t->base[3 * it->bins + bin] += (uint64_t)(int64_t)rint(c * (double)it->dark[pixel] * t->scale[2]);
-    t->base[4 * it->bins + bin] += airy_fused_square(weight, t->shift[bin]);
-    t->base_entries[bin]++;
-}
-
-/* Powers of two with which the largest sum of a plane stays below 2^61; the rounding of 2^32 terms adds less than 2^32. False: out of range. */
+/*
+ * Powers of two with which no sum of a plane can reach 2^61: the largest count of a bin times the largest value of a pixel. Rounding 2^32 terms adds less
+ * than 2^32. False: out of range.
+ */
 static bool choose_scales(struct table *t)
 {
-    const size_t bins = t->integrator->bins;
+    const airy_integrator *it = t->integrator;
+    double norm = 0, dark = 0, count = 0;
+    for (size_t i = 0; i < it->pixels; i++)
+        norm = fmax(norm, fabs((double)it->norm[i]));
+    for (size_t i = 0; it->dark && i < it->pixels; i++)
+        dark = fmax(dark, fabs((double)it->dark[i]));
+    /* Rounded coefficients may add up to a little more. */
+    for (size_t b = 0; b < it->bins; b++)
+        count = fmax(count, 2 * it->base_count[b]);
+    const double most[3] = {count * norm, count * norm * norm, count * dark};
     for (int k = 0; k < 3; k++) {
-        double most = 0;
-        for (size_t b = 0; b < bins; b++)
-            most = fmax(most, t->real[(size_t)k * bins + b]);
-        if (most > 0 && !(most > 0x1p-800 && most < 0x1p800))
+        if (most[k] > 0 && !(most[k] > 0x1p-200 && most[k] < 0x1p200))
             return false;
-        t->scale[k] = most > 0 ? ldexp(1.0, 60 - ilogb(most)) : 1;
+        t->scale[k] = most[k] > 0 ? ldexp(1.0, 60 - ilogb(most[k])) : 1;
     }
     return true;
 }
@@ -220,22 +240,34 @@ static airy_status upload_table(struct airy_cl_fused *fused, airy_queue *queue, 
 
 static airy_status make_table(struct table *t, const char **why)
 {
+    const size_t bins = t->integrator->bins;
+    airy_pool *pool = t->integrator->device->pool;
     AIRY_TRY(alloc_table(t));
     AIRY_TRY(choose_units(t));
-    fill_pixels(t);
+    airy_pool_run(pool, SLICES, count_slice, t);
+    for (size_t tile = 0; tile < t->tiles; tile++)
+        t->extra_start[tile + 1] += t->extra_start[tile];
+    t->extra_count = t->extra_start[t->tiles];
     if (t->extra_count > t->integrator->matrix.entries / EXTRA_PART) {
         *why = "too many pixels lie in more than two bins, or partly outside the range";
         return AIRY_OK;
     }
-    AIRY_TRY(airy_memory_calloc((void **)&t->extra, t->extra_count ? t->extra_count : 1, sizeof(*t->extra),
-                                "the pixel table"));
-    fill_pixels(t);
-    each_entry(t, add_real);
     if (!choose_scales(t)) {
         *why = "the corrections are too large or too small for fixed point";
         return AIRY_OK;
     }
-    each_entry(t, add_fixed);
+    AIRY_TRY(airy_memory_calloc((void **)&t->extra, t->extra_count ? t->extra_count : 1, sizeof(*t->extra),
+                                "the pixel table"));
+    for (size_t tile = 0; tile < t->tiles; tile++)
+        if (t->extra_start[tile + 1] > t->extra_start[tile])
+            (void)fill_tile(t, tile, t->extra + t->extra_start[tile]);
+    airy_pool_run(pool, SLICES, add_slice, t);
+    for (size_t slice = 1; slice < SLICES; slice++) {
+        for (size_t k = 0; k < 5 * bins; k++)
+            t->base[k] += t->base[slice * 5 * bins + k];
+        for (size_t b = 0; b < bins; b++)
+            t->base_entries[b] += t->base_entries[slice * bins + b];
+    }
     return AIRY_OK;
 }
 
