@@ -146,9 +146,11 @@ typedef struct airy_frame_stats {
  * @param stats  out, u8 [frames, sizeof(airy_frame_stats)]
  * @param frames in, [frames, height, width], tightly packed, any dtype but i64 and u64
  *
- * Accuracy:  coefficients c are rounded to f32 (2^-24 each); sums are f64 or exact integers; sum_signal, sum_variance:
- *            |error| <= 2^-23 of the sum of absolute terms. Compressed unsigned frames on OpenCL: c is rounded to 2^-23
- *            (up to 1021 bins; 2^-19 at most) in all sums alike, so that means differ by less than 2^-20 of the spread of
+ * Accuracy:  coefficients c and normalizations n are rounded to f32 (2^-24 each). Each of the five sums is then formed in f64, with |error| <=
+ *            (m + 8) 2^-53 of the sum of absolute terms of the m entries that are left in the bin, however little of the bin that is; sum_signal
+ *            also errs by 2^-104 of the dark of each entry left out, the azimuthal sum_variance by 4 (m + 8) 2^-53 of
+ *            sum (c n)^2 (|raw - dark| / n + mean of the same)^2. Compressed unsigned frames on OpenCL: exact integer sums over c rounded to
+ *            2^-23 (up to 1021 bins; 2^-19 at most) in all sums alike, so that means differ by less than 2^-20 of the spread of
  *            a bin's pixels (docs/numerics.md). On one device the result of a frame does not depend on its neighbours, on
  *            batch size or threads.
  * Errors:    AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_MEMORY.

@@ -324,8 +324,9 @@ static void run_wave(struct airy_integrate_job *job)
     make_groups(job);
     job->second = false;
     airy_profile_loop(device, "integrate_blocks", bytes, job->groups * job->matrix->slices, sum_slice, job);
+    airy_integrate_stats_wave(job);
     airy_integrate_merge_wave(job);
-    airy_integrate_finish_wave(job);
+    airy_integrate_remove_wave(job);
     if (!azimuthal)
         return;
     if (job->integrator->params.compat == AIRY_COMPAT_PYFAI) {

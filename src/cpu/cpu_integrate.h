@@ -185,10 +185,12 @@ struct airy_integrate_job {
     size_t window; /* pixels of a lane that are decoded at a time */
 };
 
-/* cpu_integrate_merge.c: loops on the pool, after all of the wave's slices are summed. */
+/* cpu_integrate_merge.c: loops on the pool, after all of the wave's slices are summed; in this order. */
+void airy_integrate_stats_wave(struct airy_integrate_job *job);
+/* The slices' sums to the frames', which bad frames have none of. */
 void airy_integrate_merge_wave(struct airy_integrate_job *job);
-/* Statistics, bad frames, and what pixels left out take away. */
-void airy_integrate_finish_wave(struct airy_integrate_job *job);
+/* The sums that do not depend on values, for frames with pixels left out. */
+void airy_integrate_remove_wave(struct airy_integrate_job *job);
 /* Means of the wave's bins for the second pass. */
 void airy_integrate_mean_wave(struct airy_integrate_job *job);
 /* The variance plane by the recurrence of compat pyfai. */

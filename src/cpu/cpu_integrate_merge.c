@@ -51,21 +51,29 @@ static void merge_bins(void *arg, size_t index, unsigned worker)
     double *total = (double *)(job->worker + worker * job->worker_size);
     add_slices(total, job, group, lo, hi);
     for (unsigned l = 0; l < group->count; l++) {
+        const airy_frame_stats *stats = &job->stats[job->wave_first + group->first + l];
         double *sums = frame_sums(job, group->first + l);
         double *signal = sums + AIRY_SUM_SIGNAL * bins, *variance = sums + AIRY_SUM_VARIANCE * bins;
-        if (job->second) {
-            /* A bad frame's sums are 0 already. */
-            if (job->stats[job->wave_first + group->first + l].status == AIRY_STATUS_GOOD)
-                for (size_t b = lo; b < hi; b++)
-                    variance[b] = total[(b - lo) * row + l];
+        if (stats->status != AIRY_STATUS_GOOD) {
+            for (size_t plane = 0; plane < AIRY_SUM_PLANES; plane++)
+                memset(sums + plane * bins + lo, 0, (hi - lo) * sizeof(double));
             continue;
         }
+        if (job->second) {
+            for (size_t b = lo; b < hi; b++)
+                variance[b] = total[(b - lo) * row + l];
+            continue;
+        }
+        /* Where pixels are left out, add_left brings what does not depend on their values. */
+        const bool whole = stats->invalid == 0;
         for (size_t b = lo; b < hi; b++) {
-            signal[b] = total[(b - lo) * row + l] - integrator->base_dark[b];
-            variance[b] = integrator->base_variance[b];
+            signal[b] = total[(b - lo) * row + l] - (whole ? integrator->base_dark[b] : 0.0);
+            variance[b] = whole ? integrator->base_variance[b] : 0.0;
             if (job->planes == 2)
                 variance[b] += total[(b - lo) * row + group->lanes + l];
         }
+        if (!whole)
+            continue;
         memcpy(sums + AIRY_SUM_NORMALIZATION * bins + lo, integrator->base_normalization + lo,
                (hi - lo) * sizeof(double));
         memcpy(sums + AIRY_SUM_NORMALIZATION2 * bins + lo, integrator->base_normalization2 + lo,
@@ -81,40 +89,36 @@ void airy_integrate_merge_wave(struct airy_integrate_job *job)
                       job);
 }
 
-/* What left-out pixels had given to one bin of the base sums; as wide as a line of the cache. */
-struct removed {
-    double signal, variance, normalization, normalization2, count;
+/* One bin: first what left-out pixels had given to its base sums, then what is left of these. As wide as two lines of the cache. */
+struct left {
+    struct airy_double_double sum[AIRY_BASE_PLANES];
     double entries; /* exact */
-    double unused[2];
+    bool again;     /* to be summed from the pixels that are left */
+    double unused[4];
 };
 
-static void remove_pixel(struct removed *removed, const airy_integrator *integrator, size_t pixel)
+/* A smaller share of a bin than this is not what is left after a subtraction, but summed by itself. */
+static const double least_share = 0x1p-30;
+
+static void add_entries(struct left *left, const airy_integrator *integrator, size_t pixel, bool again_only)
 {
     const struct airy_matrix *m = &integrator->matrix;
-    const double norm = (double)integrator->norm[pixel];
-    const double dark = integrator->dark ? (double)integrator->dark[pixel] : 0.0;
-    double each = 0.0; /* variance of the pixel in the base sums */
-    if (integrator->params.error_model == AIRY_ERROR_MODEL_POISSON)
-        each = 1.0;
-    else if (integrator->params.error_model == AIRY_ERROR_MODEL_VARIANCE)
-        each = (double)integrator->variance[pixel];
     for (uint32_t e = m->start[pixel]; e < m->start[pixel + 1]; e++) {
-        const double c = (double)m->coef[e], w = (double)integrator->weight[e], omega = c * norm;
-        struct removed *bin = &removed[m->bin[e]];
-        bin->signal = fma(w, dark, bin->signal);
-        bin->variance = fma(w * w, each, bin->variance);
-        bin->normalization += omega;
-        bin->normalization2 = fma(omega, omega, bin->normalization2);
-        bin->count += c;
+        struct left *bin = &left[m->bin[e]];
+        if (again_only && !bin->again)
+            continue;
+        double terms[AIRY_BASE_PLANES];
+        airy_base_terms(terms, integrator, pixel, e);
+        for (int k = 0; k < AIRY_BASE_PLANES; k++)
+            airy_double_double_add(&bin->sum[k], terms[k]);
         bin->entries += 1.0;
     }
 }
 
 /* All left-out pixels of a frame, in ascending order. */
-static void sum_removed(struct removed *removed, const struct airy_integrate_job *job, size_t frame)
+static void add_removed(struct left *left, const struct airy_integrate_job *job, size_t frame)
 {
     const uint16_t *bits = job->invalid + frame * job->matrix->groups;
-    memset(removed, 0, job->integrator->bins * sizeof(*removed));
     for (size_t s = 0; s < job->matrix->slices; s++) {
         const struct airy_slice *slice = &job->matrix->slice[s];
         const size_t end = (slice->pixel + slice->pixels + AIRY_GROUP - 1) / AIRY_GROUP;
@@ -122,29 +126,67 @@ static void sum_removed(struct removed *removed, const struct airy_integrate_job
             continue;
         for (size_t g = slice->pixel / AIRY_GROUP; g < end; g++)
             for (unsigned rest = bits[g]; rest; rest &= rest - 1)
-                remove_pixel(removed, job->integrator, g * AIRY_GROUP + (unsigned)__builtin_ctz(rest));
+                add_entries(left, job->integrator, g * AIRY_GROUP + (unsigned)__builtin_ctz(rest), false);
     }
 }
 
-static void subtract_removed(const struct airy_integrate_job *job, size_t frame, const struct removed *removed)
+/* Pixels that are left, for bins to be summed again. */
+static void add_kept(struct left *left, const struct airy_integrate_job *job, size_t frame)
+{
+    const uint16_t *bits = job->invalid + frame * job->matrix->groups;
+    for (size_t s = 0; s < job->matrix->slices; s++) {
+        const struct airy_slice *slice = &job->matrix->slice[s];
+        const bool some = job->results[frame * job->matrix->slices + s].stats.invalid != 0;
+        for (size_t i = slice->pixel; i < slice->pixel + slice->pixels; i++)
+            if (!some || !(bits[i / AIRY_GROUP] >> i % AIRY_GROUP & 1))
+                add_entries(left, job->integrator, i, true);
+    }
+}
+
+/* The base sums of bin b less what is removed; true: too little is left for that. */
+static bool subtract_removed(struct left *left, const airy_integrator *integrator, size_t b)
+{
+    static const enum airy_base positive[] = {AIRY_BASE_COUNT, AIRY_BASE_NORMALIZATION2, AIRY_BASE_VARIANCE};
+    const double *base = integrator->base_normalization + b, *low = integrator->base_low + b;
+    const size_t bins = integrator->bins;
+    const bool empty = left->entries == (double)integrator->base_entries[b];
+    for (size_t k = 0; k < AIRY_BASE_PLANES; k++) {
+        const struct airy_double_double whole = {base[k * bins], low[k * bins]};
+        left->sum[k].hi = empty ? 0.0 : airy_double_double_minus(whole, left->sum[k]);
+        left->sum[k].lo = 0.0;
+    }
+    left->entries = (double)integrator->base_entries[b] - left->entries;
+    for (size_t k = 0; k < sizeof(positive) / sizeof(positive[0]) && !empty; k++)
+        left->again |= left->sum[positive[k]].hi < least_share * base[positive[k] * bins];
+    if (left->again)
+        *left = (struct left){.again = true};
+    return left->again;
+}
+
+static void sum_left(struct left *left, const struct airy_integrate_job *job, size_t frame)
+{
+    const size_t bins = job->integrator->bins;
+    bool again = false;
+    memset(left, 0, bins * sizeof(*left));
+    add_removed(left, job, frame);
+    for (size_t b = 0; b < bins; b++)
+        again |= subtract_removed(&left[b], job->integrator, b);
+    if (again)
+        add_kept(left, job, frame);
+}
+
+static void add_left(const struct airy_integrate_job *job, size_t frame, const struct left *left)
 {
     const size_t bins = job->integrator->bins;
     for (size_t b = 0; b < bins; b++) {
         double *bin = frame_sums(job, frame) + b;
-        if (removed[b].entries == 0.0)
-            continue;
-        if (removed[b].entries == (double)job->integrator->base_entries[b]) {
-            for (size_t plane = 0; plane < AIRY_SUM_PLANES; plane++)
-                bin[plane * bins] = 0.0;
-            continue;
-        }
-        bin[AIRY_SUM_SIGNAL * bins] += removed[b].signal;
-        bin[AIRY_SUM_NORMALIZATION * bins] -= removed[b].normalization;
-        bin[AIRY_SUM_COUNT_PLANE * bins] -= removed[b].count;
-        /* Sums of squares: what is left may come out just below 0. */
-        bin[AIRY_SUM_VARIANCE * bins] = fmax(bin[AIRY_SUM_VARIANCE * bins] - removed[b].variance, 0.0);
-        bin[AIRY_SUM_NORMALIZATION2 * bins] =
-            fmax(bin[AIRY_SUM_NORMALIZATION2 * bins] - removed[b].normalization2, 0.0);
+        const struct airy_double_double *sum = left[b].sum;
+        const bool empty = left[b].entries == 0.0;
+        bin[AIRY_SUM_SIGNAL * bins] = empty ? 0.0 : bin[AIRY_SUM_SIGNAL * bins] - sum[AIRY_BASE_DARK].hi;
+        bin[AIRY_SUM_VARIANCE * bins] = empty ? 0.0 : sum[AIRY_BASE_VARIANCE].hi + bin[AIRY_SUM_VARIANCE * bins];
+        bin[AIRY_SUM_NORMALIZATION * bins] = sum[AIRY_BASE_NORMALIZATION].hi;
+        bin[AIRY_SUM_NORMALIZATION2 * bins] = sum[AIRY_BASE_NORMALIZATION2].hi;
+        bin[AIRY_SUM_COUNT_PLANE * bins] = sum[AIRY_BASE_COUNT].hi;
     }
 }
 
@@ -181,26 +223,26 @@ static void remove_invalid(void *arg, size_t index, unsigned worker)
     const struct airy_integrate_job *job = arg;
     const size_t runs = removal_runs(job);
     const size_t first = job->wave_frames * index / runs, end = job->wave_frames * (index + 1) / runs;
-    struct removed *removed = (struct removed *)(job->removed + index * job->removed_size);
+    struct left *left = (struct left *)(job->removed + index * job->removed_size);
     size_t summed = SIZE_MAX;
     (void)worker;
     for (size_t frame = first; frame < end; frame++) {
         if (!has_invalid(job, frame))
             continue;
         if (summed == SIZE_MAX || !same_invalid(job, frame, summed)) {
-            sum_removed(removed, job, frame);
+            sum_left(left, job, frame);
             summed = frame;
         }
-        subtract_removed(job, frame, removed);
+        add_left(job, frame, left);
     }
 }
 
 size_t airy_integrate_removal_size(const struct airy_integrate_job *job)
 {
-    return job->integrator->bins * sizeof(struct removed);
+    return job->integrator->bins * sizeof(struct left);
 }
 
-static void finish_frame(void *arg, size_t frame, unsigned worker)
+static void sum_stats(void *arg, size_t frame, unsigned worker)
 {
     const struct airy_integrate_job *job = arg;
     const bool is_float = airy_dtype_is_float(job->dtype);
@@ -223,22 +265,23 @@ static void finish_frame(void *arg, size_t frame, unsigned worker)
     }
     if (!is_float)
         stats.total = (double)total;
-    if (stats.status != AIRY_STATUS_GOOD) {
-        memset(frame_sums(job, frame), 0, AIRY_SUM_PLANES * job->integrator->bins * sizeof(double));
+    if (stats.status != AIRY_STATUS_GOOD)
         stats = (airy_frame_stats){.status = stats.status};
-    }
     job->stats[job->wave_first + frame] = stats;
 }
 
-void airy_integrate_finish_wave(struct airy_integrate_job *job)
+void airy_integrate_stats_wave(struct airy_integrate_job *job)
 {
-    airy_device *device = job->integrator->device;
+    airy_profile_loop(job->integrator->device, "integrate_stats", 0.0, job->wave_frames, sum_stats, job);
+}
+
+void airy_integrate_remove_wave(struct airy_integrate_job *job)
+{
     bool invalid = false;
-    airy_profile_loop(device, "integrate_finish", 0.0, job->wave_frames, finish_frame, job);
     for (size_t frame = 0; frame < job->wave_frames; frame++)
         invalid |= has_invalid(job, frame);
     if (invalid)
-        airy_profile_loop(device, "integrate_remove", 0.0, removal_runs(job), remove_invalid, job);
+        airy_profile_loop(job->integrator->device, "integrate_remove", 0.0, removal_runs(job), remove_invalid, job);
 }
 
 static void mean_frame(void *arg, size_t index, unsigned worker)

@@ -174,12 +174,13 @@ static airy_status make_weights(airy_integrator *it)
     return AIRY_OK;
 }
 
-enum { BASE_NORM, BASE_NORM2, BASE_COUNT, BASE_DARK, BASE_VARIANCE, BASE_ENTRIES, BASE_PLANES };
-
 /* The pixels are summed in slices whose number depends on the matrix alone, and the slices in order. */
 struct base_sums {
     const airy_integrator *it;
-    double *sums; /* [slices][BASE_PLANES][bins] */
+    struct base_bin {
+        struct airy_double_double sum[AIRY_BASE_PLANES];
+        uint64_t entries;
+    } * bins; /* [slices][bins] */
     size_t slices;
 };
 
@@ -188,51 +189,52 @@ static void sum_slice(void *arg, size_t slice, unsigned worker)
     const struct base_sums *b = arg;
     const airy_integrator *it = b->it;
     const struct airy_matrix *m = &it->matrix;
-    const size_t n = m->bins;
-    double *s = b->sums + slice * BASE_PLANES * n;
+    struct base_bin *bins = b->bins + slice * m->bins;
     (void)worker;
     const size_t first = m->pixels * slice / b->slices, last = m->pixels * (slice + 1) / b->slices;
-    const bool poisson = it->params.error_model == AIRY_ERROR_MODEL_POISSON;
     for (size_t i = first; i < last; i++) {
-        const double norm = it->norm[i], dark = it->dark ? it->dark[i] : 0;
-        const double variance = poisson ? 1 : it->variance ? it->variance[i] : 0;
         for (uint32_t e = m->start[i]; e < m->start[i + 1]; e++) {
-            const double coef = m->coef[e], weight = it->weight[e], cn = coef * norm;
-            double *bin = s + m->bin[e];
-            bin[BASE_NORM * n] += cn;
-            bin[BASE_NORM2 * n] += cn * cn;
-            bin[BASE_COUNT * n] += coef;
-            bin[BASE_DARK * n] += weight * dark;
-            bin[BASE_VARIANCE * n] += weight * weight * variance;
-            bin[BASE_ENTRIES * n] += 1;
+            struct base_bin *bin = &bins[m->bin[e]];
+            double terms[AIRY_BASE_PLANES];
+            airy_base_terms(terms, it, i, e);
+            for (int k = 0; k < AIRY_BASE_PLANES; k++)
+                airy_double_double_add(&bin->sum[k], terms[k]);
+            bin->entries++;
         }
     }
 }
 
 static airy_status make_base_sums(airy_integrator *it)
 {
-    const size_t n = it->bins, most = (size_t)1 << 23; /* doubles: 64 MiB */
+    const size_t n = it->bins, most = (size_t)64 << 20; /* bytes */
     double *block = NULL;
-    AIRY_TRY(airy_memory_calloc((void **)&block, 5 * n, sizeof *block, "the sums"));
-    it->base_normalization = block;
-    it->base_normalization2 = block + n;
-    it->base_count = block + 2 * n;
-    it->base_dark = block + 3 * n;
-    it->base_variance = block + 4 * n;
+    AIRY_TRY(airy_memory_calloc((void **)&block, 2 * AIRY_BASE_PLANES * n, sizeof *block, "the sums"));
+    it->base_normalization = block + AIRY_BASE_NORMALIZATION * n;
+    it->base_normalization2 = block + AIRY_BASE_NORMALIZATION2 * n;
+    it->base_count = block + AIRY_BASE_COUNT * n;
+    it->base_dark = block + AIRY_BASE_DARK * n;
+    it->base_variance = block + AIRY_BASE_VARIANCE * n;
+    it->base_low = block + AIRY_BASE_PLANES * n;
     AIRY_TRY(airy_memory_calloc((void **)&it->base_entries, n, sizeof *it->base_entries, "the sums"));
     struct base_sums b = {.it = it};
-    b.slices = airy_min_size(airy_max_size(it->pixels / 65536, 1), airy_max_size(most / (BASE_PLANES * n), 1));
+    b.slices = airy_min_size(airy_max_size(it->pixels / 65536, 1), airy_max_size(most / (n * sizeof *b.bins), 1));
     b.slices = airy_min_size(b.slices, 64);
-    AIRY_TRY(airy_memory_calloc((void **)&b.sums, b.slices * BASE_PLANES * n, sizeof *b.sums, "the sums"));
+    AIRY_TRY(airy_memory_calloc((void **)&b.bins, b.slices * n, sizeof *b.bins, "the sums"));
     airy_pool_run(it->device->pool, b.slices, sum_slice, &b);
-    for (size_t s = 0; s < b.slices; s++) {
-        const double *sums = b.sums + s * BASE_PLANES * n;
-        for (size_t k = 0; k < 5 * n; k++)
-            block[k] += sums[k];
-        for (size_t k = 0; k < n; k++)
-            it->base_entries[k] += (uint32_t)sums[BASE_ENTRIES * n + k];
+    for (size_t i = 0; i < n; i++) {
+        for (int k = 0; k < AIRY_BASE_PLANES; k++) {
+            struct airy_double_double sum = {0};
+            for (size_t s = 0; s < b.slices; s++) {
+                airy_double_double_add(&sum, b.bins[s * n + i].sum[k].hi);
+                airy_double_double_add(&sum, b.bins[s * n + i].sum[k].lo);
+            }
+            block[(size_t)k * n + i] = sum.hi;
+            it->base_low[(size_t)k * n + i] = sum.lo;
+        }
+        for (size_t s = 0; s < b.slices; s++)
+            it->base_entries[i] += (uint32_t)b.bins[s * n + i].entries;
     }
-    free(b.sums);
+    free(b.bins);
     return AIRY_OK;
 }
 
@@ -375,7 +377,7 @@ airy_status airy_integrator_get_info(const airy_integrator *integrator, airy_int
         bytes += m->entries * sizeof *it->weight;
     bytes += it->pixels *
              (sizeof *it->norm + 1 + (it->dark ? sizeof *it->dark : 0) + (it->variance ? sizeof *it->variance : 0));
-    bytes += it->bins * (6 * sizeof(double) + sizeof *it->base_entries);
+    bytes += it->bins * ((2 * AIRY_BASE_PLANES + 1) * sizeof(double) + sizeof *it->base_entries);
     *info = (airy_integrator_info){
         .pixels = it->pixels,
         .valid_pixels = it->valid_pixels,

@@ -2,8 +2,19 @@
 #ifndef AIRY_INTEGRATE_INTEGRATOR_H
 #define AIRY_INTEGRATE_INTEGRATOR_H
 
+#include "base/double_double.h"
 #include "integrate/matrix.h"
 #include "shared/pixel_test.h"
+
+/* Sums that are the same for all frames. */
+enum airy_base {
+    AIRY_BASE_NORMALIZATION,
+    AIRY_BASE_NORMALIZATION2,
+    AIRY_BASE_COUNT,
+    AIRY_BASE_DARK,
+    AIRY_BASE_VARIANCE,
+    AIRY_BASE_PLANES
+};
 
 struct airy_integrator {
     airy_device *device;
@@ -22,10 +33,11 @@ struct airy_integrator {
     float *dark, *variance; /* [pixels] or NULL */
     uint8_t *valid;         /* [pixels], 1 = counts: not masked, corrections finite, n not 0; wherever the range is */
 
-    /* Of a frame without invalid pixels, f64 [bins] each: sums over all entries. */
+    /* Of a frame without invalid pixels, f64 [bins] each: sums over all entries. One block, in the order of enum airy_base. */
     double *base_normalization, *base_normalization2, *base_count;
-    double *base_dark;      /* sum weight * dark; 0 without dark */
-    double *base_variance;  /* poisson: sum weight^2; variance: sum weight^2 variance; else 0 */
+    double *base_dark;     /* sum weight * dark; 0 without dark */
+    double *base_variance; /* poisson: sum weight^2; variance: sum weight^2 variance; else 0 */
+    double *base_low;      /* [AIRY_BASE_PLANES][bins], what the sums above lack in 53 bits: see base/double_double.h */
     uint32_t *base_entries; /* [bins] number of entries: 0 left means an empty bin, all sums exactly 0 */
 
     struct airy_matrix_limits limits;
@@ -34,6 +46,25 @@ struct airy_integrator {
     uint64_t state_bytes;
     const char *engine;
 };
+
+/*
+ * What entry e of a pixel adds to the base sums. The only place where this is written down for the host: what is taken away from a base sum is
+ * bit by bit what was added to it.
+ */
+static inline void airy_base_terms(double terms[AIRY_BASE_PLANES], const airy_integrator *it, size_t pixel, uint32_t e)
+{
+    const double c = (double)it->matrix.coef[e], weight = (double)it->weight[e], cn = c * (double)it->norm[pixel];
+    double variance = 0;
+    if (it->params.error_model == AIRY_ERROR_MODEL_POISSON)
+        variance = 1;
+    else if (it->variance)
+        variance = (double)it->variance[pixel];
+    terms[AIRY_BASE_NORMALIZATION] = cn;
+    terms[AIRY_BASE_NORMALIZATION2] = cn * cn;
+    terms[AIRY_BASE_COUNT] = c;
+    terms[AIRY_BASE_DARK] = it->dark ? weight * (double)it->dark[pixel] : 0;
+    terms[AIRY_BASE_VARIANCE] = weight * weight * variance;
+}
 
 /* The front's raw-value rules for a dtype: dummy values (given, or the detector's own), saturation, compat rounding. */
 airy_status airy_pixel_test_make(airy_pixel_test *test, const airy_integrator *integrator, airy_dtype dtype);

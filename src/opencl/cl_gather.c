@@ -12,7 +12,7 @@
 enum { SCRATCH_BYTES = 256 << 20, BINS_GROUP = 64 };
 
 /* What a frame needs in scratch, in doubles: see gather_geom.h. */
-enum { PARTIALS = 2, DELTAS = 5 };
+enum { PARTIALS = 2, KEPT = 5 };
 
 struct gather {
     airy_queue *queue;
@@ -46,8 +46,8 @@ static size_t lay_out_scratch(airy_gather_geom *geom, size_t n)
 {
     const size_t pieces = n * geom->pieces, stat_pieces = n * geom->stat_pieces;
     size_t at = PARTIALS * pieces;
-    geom->deltas = at;
-    at += DELTAS * pieces;
+    geom->kept = at;
+    at += KEPT * pieces;
     geom->stats = at;
     at += 2 * stat_pieces;
     geom->gone = 2 * at;
@@ -84,28 +84,29 @@ static airy_status gather_sums(const struct gather *g)
         AIRY_CL_VALUE(g->geom)};
     AIRY_TRY(launch(g, "gather_pieces", items, (n + g->frames - 1) / g->frames, AIRY_GATHER_GROUP,
                     frame_bytes + matrix_bytes * (double)((n + g->frames - 1) / g->frames), sum_args, 7));
-    const struct airy_cl_arg invalid_args[] = {AIRY_CL_BUFFER(s->pixel),
-                                               AIRY_CL_BUFFER(s->weight),
-                                               coef,
-                                               AIRY_CL_BUFFER(s->pieces),
-                                               AIRY_CL_BUFFER(s->norm),
-                                               dark,
-                                               buffer_or_null(s->variance),
-                                               frames,
-                                               scratch,
-                                               scratch,
-                                               AIRY_CL_VALUE(g->geom)};
-    AIRY_TRY(launch(g, "gather_invalid", items, n, AIRY_GATHER_GROUP, 0, invalid_args, 11));
+    const struct airy_cl_arg kept_args[] = {AIRY_CL_BUFFER(s->pixel),
+                                            AIRY_CL_BUFFER(s->weight),
+                                            coef,
+                                            AIRY_CL_BUFFER(s->pieces),
+                                            AIRY_CL_BUFFER(s->norm),
+                                            dark,
+                                            buffer_or_null(s->variance),
+                                            frames,
+                                            scratch,
+                                            scratch,
+                                            AIRY_CL_VALUE(g->geom)};
+    AIRY_TRY(launch(g, "gather_kept", items, n, AIRY_GATHER_GROUP, 0, kept_args, 11));
     const struct airy_cl_arg status = g->geom.has_status ? AIRY_CL_ARRAY(g->plan->status) : AIRY_CL_NULL;
     const struct airy_cl_arg finish_args[] = {AIRY_CL_BUFFER(s->row),
                                               AIRY_CL_BUFFER(s->base),
+                                              AIRY_CL_BUFFER(s->piece_base),
                                               AIRY_CL_BUFFER(s->base_entries),
                                               scratch,
                                               scratch,
                                               status,
                                               AIRY_CL_ARRAY(g->plan->sums),
                                               AIRY_CL_VALUE(g->geom)};
-    return launch(g, "gather_finish", g->geom.bins, n, BINS_GROUP, 0, finish_args, 8);
+    return launch(g, "gather_finish", g->geom.bins, n, BINS_GROUP, 0, finish_args, 9);
 }
 
 static airy_status gather_azimuthal(const struct gather *g)

@@ -77,6 +77,32 @@ static airy_status upload_base(struct airy_cl_integrator *state, airy_queue *que
                           "the entries of bins");
 }
 
+/* In the order of the matrix by bin, as upload_pieces cuts it. */
+static airy_status upload_piece_base(struct airy_cl_integrator *state, airy_queue *queue,
+                                     const airy_integrator *integrator)
+{
+    const struct airy_matrix *m = &integrator->matrix;
+    double *all = NULL;
+    AIRY_TRY(airy_memory_calloc((void **)&all, state->piece_count * AIRY_BASE_PLANES + 1, sizeof(*all),
+                                "the sums of the corrections"));
+    double *piece = all;
+    for (size_t b = 0; b < m->bins; b++) {
+        for (uint32_t k = m->row[b]; k < m->row[b + 1]; k++) {
+            const bool last = k + 1 == m->row[b + 1] || (k + 1 - m->row[b]) % AIRY_GATHER_PIECE == 0;
+            double terms[AIRY_BASE_PLANES];
+            airy_base_terms(terms, integrator, m->pixel[k], m->entry[k]);
+            for (size_t plane = 0; plane < AIRY_BASE_PLANES; plane++)
+                piece[plane] += terms[plane];
+            piece += last ? AIRY_BASE_PLANES : 0;
+        }
+    }
+    const airy_status status = airy_cl_upload(&state->piece_base, queue, all,
+                                              state->piece_count * AIRY_BASE_PLANES * sizeof(*all),
+                                              "the sums of the corrections");
+    free(all);
+    return status;
+}
+
 static airy_status upload_all(struct airy_cl_integrator *state, airy_queue *queue, airy_integrator *integrator)
 {
     struct airy_matrix *matrix = &integrator->matrix;
@@ -95,19 +121,21 @@ static airy_status upload_all(struct airy_cl_integrator *state, airy_queue *queu
     AIRY_TRY(airy_cl_upload(&state->valid, queue, integrator->valid, integrator->pixels, "the mask"));
     state->stat_pieces = (integrator->pixels + AIRY_STAT_PIECE - 1) / AIRY_STAT_PIECE;
     AIRY_TRY(upload_base(state, queue, integrator));
+    AIRY_TRY(upload_piece_base(state, queue, integrator));
     return airy_queue_finish(queue);
 }
 
 /* Every buffer of the state. */
-enum { BUFFERS = 18 };
+enum { BUFFERS = 19 };
 
 static void list_buffers(struct airy_cl_integrator *state, airy_buffer **list[BUFFERS])
 {
     struct airy_cl_fused *fused = &state->fused;
-    airy_buffer **const all[BUFFERS] = {
-        &state->pixel,       &state->weight,      &state->coef,  &state->pieces, &state->row,          &state->norm,
-        &state->dark,        &state->variance,    &state->valid, &state->base,   &state->base_entries, &fused->table,
-        &fused->valid_words, &fused->extra_start, &fused->extra, &fused->base,   &fused->base_entries, &fused->shift};
+    airy_buffer **const all[BUFFERS] = {&state->pixel, &state->weight,       &state->coef,         &state->pieces,
+                                        &state->row,   &state->norm,         &state->dark,         &state->variance,
+                                        &state->valid, &state->base,         &state->base_entries, &state->piece_base,
+                                        &fused->table, &fused->valid_words,  &fused->extra_start,  &fused->extra,
+                                        &fused->base,  &fused->base_entries, &fused->shift};
     for (size_t i = 0; i < BUFFERS; i++)
         list[i] = all[i];
 }

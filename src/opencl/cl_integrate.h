@@ -34,6 +34,7 @@ struct airy_cl_integrator {
     airy_buffer *pieces, *row;   /* airy_gather_piece [piece_count]; u32 [bins + 1]: each bin's pieces */
     airy_buffer *norm, *dark, *variance, *valid; /* [pixels]; dark and variance may be NULL */
     airy_buffer *base;         /* f64 [5][bins]: normalization, normalization2, count, dark, variance */
+    airy_buffer *piece_base;   /* f64 [piece_count][5], the pieces' part in base */
     airy_buffer *base_entries; /* u32 [bins] */
     size_t piece_count, stat_pieces;
     struct airy_cl_fused fused;

@@ -14,8 +14,8 @@ typedef struct airy_gather_piece {
 AIRY_ASSERT_SIZE(airy_gather_piece, 16);
 
 /*
- * Scratch of a launch, in doubles: partials [frames][pieces][2] (signal, variance), deltas [frames][pieces][5] (of the invalid pixels'
- * entries: normalization, normalization2, count, dark, variance), then as words gone [frames][pieces] (how many entries these are), then, in
+ * Scratch of a launch, in doubles: partials [frames][pieces][2] (signal, variance), kept [frames][pieces][5] (normalization, normalization2,
+ * count, dark, variance of the entries left, where some are not), then as words gone [frames][pieces] (how many entries are not), then, in
  * doubles again, stats [frames][stat_pieces][2] (total, max) and as words [frames][stat_pieces][2] (invalid, saturated).
  */
 typedef struct airy_gather_geom {
@@ -24,7 +24,7 @@ typedef struct airy_gather_geom {
     airy_u64 sums_offset;   /* doubles, likewise */
     airy_u64 stats_offset;  /* doubles, likewise */
     airy_u64 status_offset; /* words, likewise */
-    airy_u64 deltas;        /* doubles, in scratch */
+    airy_u64 kept;          /* doubles, in scratch */
     airy_u64 gone;          /* words, in scratch */
     airy_u64 stats;         /* doubles, in scratch */
     airy_u64 counts;        /* words, in scratch */

@@ -207,7 +207,7 @@ static struct ref_sums alloc_ref(struct check *c, size_t bins)
     struct ref_sums s = {0};
     double **all[] = {&s.signal,       &s.variance,     &s.normalization, &s.normalization2, &s.count,
                       &s.magnitude[0], &s.magnitude[1], &s.magnitude[2],  &s.magnitude[3],   &s.magnitude[4],
-                      &s.recurrence,   &s.ordered,      &s.above};
+                      &s.recurrence,   &s.ordered,      &s.above,         &s.all_dark};
     for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
         *all[k] = check_alloc(c, bins * sizeof(double));
     s.entries = check_alloc(c, bins * sizeof(*s.entries));
@@ -228,14 +228,24 @@ static enum ref_model ref_model_of(airy_error_model model)
     }
 }
 
+/*
+ * The n terms of pixels that count in the frame, each and each partial sum rounded to 2^-53 of at most the sum of their absolute values, here and in
+ * the reference; whatever is left out adds no more than one rounding, and 2^-104 of its dark for each entry. A factor where a term
+ * itself comes out of several operations.
+ */
+static double tolerance_of(const struct scene *scene, const struct ref_sums *want, size_t plane, size_t b,
+                           double terms_factor)
+{
+    const double n = want->entries[b], all = scene->integrator->base_entries[b];
+    const double dark = plane == AIRY_SUM_SIGNAL ? all * 0x1p-104 * want->all_dark[b] : 0;
+    return terms_factor * 2 * (n + 8) * 0x1p-53 * want->magnitude[plane][b] + dark;
+}
+
 static bool check_plane(struct check *c, const struct scene *scene, const char *plane, size_t frame, const double *got,
-                        const double *want, const double *magnitude, double terms_factor)
+                        const double *want, const double *tolerances)
 {
     for (size_t b = 0; b < scene->config.bins; b++) {
-        /* n terms, each and each partial sum rounded to 2^-53 of at most the sum of absolute terms; twice that where
-         * pixels are added and taken away again. A factor where a term itself comes out of several operations. */
-        const double n = scene->integrator->base_entries[b];
-        const double tolerance = terms_factor * 2 * (n + 8) * 0x1p-53 * magnitude[b];
+        const double tolerance = tolerances[b];
         if (!(fabs(got[b] - want[b]) <= tolerance))
             return check_failed(c, __FILE__, __LINE__, "frame %zu, %s[%zu] = %.17g, expected %.17g +- %g", frame, plane,
                                 b, got[b], want[b], tolerance);
@@ -269,12 +279,15 @@ static bool check_frame(struct check *c, const struct scene *scene, size_t frame
     const double *planes[AIRY_SUM_PLANES] = {want->signal, variance, want->normalization, want->normalization2,
                                              want->count};
     static const char *const names[] = {"signal", "variance", "normalization", "normalization2", "count"};
+    double *tolerances = check_alloc(c, bins * sizeof(*tolerances));
     for (size_t k = 0; k < AIRY_SUM_PLANES; k++) {
         /* Azimuthal: the mean has an error of (n + 8) 2^-53, and so has each square, relative to the square of the largest
          * terms, before n of them are added. The recurrence carries the errors of all means before. */
         const double n = (double)it->matrix.entries;
         const double factor = k == AIRY_SUM_VARIANCE && azimuthal ? (scene->config.compat ? 4 * n : 4) : 1;
-        if (!check_plane(c, scene, names[k], frame, got + k * bins, planes[k], want->magnitude[k], factor))
+        for (size_t b = 0; b < bins; b++)
+            tolerances[b] = tolerance_of(scene, want, k, b, factor);
+        if (!check_plane(c, scene, names[k], frame, got + k * bins, planes[k], tolerances))
             return false;
     }
     for (size_t b = 0; b < bins; b++) {

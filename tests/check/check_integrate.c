@@ -568,6 +568,118 @@ static void check_emptied(struct check *c)
     airy_integrator_destroy(&it);
 }
 
+/* One bin of a quarter of a million pixels, of which one lies in it by a share only. */
+enum { CROWD = 512, CROWD_PIXELS = CROWD * CROWD, PARTLY = 20 };
+
+struct crowd {
+    airy_geometry geometry;
+    airy_integrator_params params;
+};
+
+static struct crowd make_crowd(struct check *c, double share, airy_error_model model)
+{
+    const double pixel = 1e-4, centre = (PARTLY + 0.5) * pixel;
+    struct crowd crowd = {.geometry = {.dist = 0.1, .poni1 = pixel / 2, .wavelength = 1e-10}};
+    airy_detector *detector = &crowd.geometry.detector;
+    *detector = (airy_detector){.name = "Detector", .height = CROWD, .width = CROWD, .pixel1 = pixel, .pixel2 = pixel};
+    double half = 0;
+    for (int k = 0; k < 2; k++)
+        half = fmax(half, fabs(hypot(centre + (k ? pixel : -pixel) / 2, pixel / 2) - centre));
+    float *dark = check_alloc(c, CROWD_PIXELS * sizeof *dark), *variance = check_alloc(c, CROWD_PIXELS * sizeof *dark);
+    for (size_t i = 0; i < CROWD_PIXELS; i++) {
+        dark[i] = (float)(i % 7 + 1) * 0.3f;
+        variance[i] = (float)(i % 11 + 1) * 0.7f;
+    }
+    crowd.params = (airy_integrator_params){.bins = 1,
+                                            .unit = AIRY_UNIT_R_M,
+                                            .split = AIRY_SPLIT_BBOX,
+                                            .error_model = model,
+                                            .has_radial_range = true,
+                                            .radial_range = {centre + half - 2 * half * share, 1},
+                                            .dark = dark,
+                                            .variance = model == AIRY_ERROR_MODEL_VARIANCE ? variance : NULL,
+                                            .has_dummy = true,
+                                            .dummy = 65535};
+    return crowd;
+}
+
+/* Sums of pixels that are no dummies, and of their absolute terms, over the integrator's own matrix. */
+static void sum_crowd(long double want[AIRY_SUM_PLANES], long double scale[AIRY_SUM_PLANES], const airy_integrator *it,
+                      const uint16_t *frame)
+{
+    memset(want, 0, AIRY_SUM_PLANES * sizeof *want);
+    memset(scale, 0, AIRY_SUM_PLANES * sizeof *scale);
+    for (size_t i = 0; i < CROWD_PIXELS; i++) {
+        if (frame[i] == 65535)
+            continue;
+        for (uint32_t e = it->matrix.start[i]; e < it->matrix.start[i + 1]; e++) {
+            const long double w = it->weight[e], coef = it->matrix.coef[e], n = coef * it->norm[i];
+            const long double v = it->variance ? it->variance[i] : frame[i] > 1 ? frame[i] : 1;
+            const long double terms[AIRY_SUM_PLANES] = {w * frame[i] - w * it->dark[i], w * w * v, n, n * n, coef};
+            for (size_t k = 0; k < AIRY_SUM_PLANES; k++) {
+                want[k] += terms[k];
+                scale[k] += k ? terms[k] : w * frame[i] + w * it->dark[i];
+            }
+        }
+    }
+}
+
+static void integrate_crowd(struct check *c, const struct crowd *crowd, const uint16_t *frames, size_t n)
+{
+    airy_integrator *it = NULL;
+    const size_t shape[3] = {n, CROWD, CROWD}, sums_shape[3] = {n, AIRY_SUM_PLANES, 1};
+    const size_t stats_shape[2] = {n, sizeof(airy_frame_stats)};
+    double *got = check_alloc(c, n * AIRY_SUM_PLANES * sizeof *got);
+    airy_array *d_frames = check_upload(c, AIRY_DTYPE_U16, 3, shape, frames);
+    airy_array *d_sums = check_output(c, AIRY_DTYPE_F64, 3, sums_shape);
+    airy_array *d_stats = check_output(c, AIRY_DTYPE_U8, 2, stats_shape);
+    if (!CHECK_OK(c, airy_integrator_create(&it, c->device, &crowd->geometry, &crowd->params)) ||
+        !CHECK_OK(c, airy_integrate(c->queue, d_sums, d_stats, it, d_frames)) ||
+        !CHECK_OK(c, airy_array_pull(c->queue, got, n * AIRY_SUM_PLANES * sizeof *got, d_sums)) ||
+        !CHECK_OK(c, airy_queue_finish(c->queue)))
+        goto out;
+    for (size_t f = 0; f < n; f++) {
+        long double want[AIRY_SUM_PLANES], scale[AIRY_SUM_PLANES];
+        sum_crowd(want, scale, it, frames + f * CROWD_PIXELS);
+        double entries = 0;
+        for (size_t i = 0; i < CROWD_PIXELS; i++)
+            entries += frames[f * CROWD_PIXELS + i] != 65535 && it->matrix.start[i] < it->matrix.start[i + 1];
+        for (size_t k = 0; k < AIRY_SUM_PLANES; k++) {
+            /* The header's promise: the entries that count, and a few roundings on the way. The dark of the others leaves 2^-104 of it each. */
+            const double left_out = k == AIRY_SUM_SIGNAL ? CROWD_PIXELS * 0x1p-104 * it->base_dark[0] : 0;
+            const double tolerance = (entries + 8) * 0x1p-53 * (double)scale[k] + left_out;
+            const double v = got[f * AIRY_SUM_PLANES + k];
+            if (!(fabsl(v - want[k]) <= (long double)tolerance))
+                check_failed(c, __FILE__, __LINE__, "frame %zu, plane %zu = %.17g, expected %.17Lg +- %g", f, k, v,
+                             want[k], tolerance);
+        }
+    }
+out:
+    airy_integrator_destroy(&it);
+}
+
+/* Where nearly all of a bin is left out, what is left is as good as if it were alone. */
+static void check_crowd(struct check *c, airy_error_model model)
+{
+    if (!check_case(c, "survivors_%s", airy_error_model_name(model)))
+        return;
+    enum { FRAMES = 5 };
+    static const size_t left[FRAMES] = {0, 1, 30, 3000, 200000};
+    uint16_t *frames = check_alloc(c, FRAMES * CROWD_PIXELS * sizeof *frames);
+    memset(frames, 0xff, FRAMES * CROWD_PIXELS * sizeof *frames);
+    for (size_t f = 0; f < FRAMES; f++) {
+        frames[f * CROWD_PIXELS + PARTLY] = 100;
+        for (size_t k = 0; k < left[f]; k++)
+            frames[f * CROWD_PIXELS + check_rand_u64(c) % CROWD_PIXELS] = (uint16_t)(check_rand_u64(c) % 50);
+    }
+    double share = 1;
+    for (int k = 0; k < 12; k++) {
+        share /= 10;
+        const struct crowd crowd = make_crowd(c, share, model);
+        integrate_crowd(c, &crowd, frames, k % 4 == 0 ? FRAMES : 2);
+    }
+}
+
 /* A monitor m divides the intensity and its errors by m. */
 static void check_finish(struct check *c)
 {
@@ -724,6 +836,8 @@ void check_integrate(struct check *c)
     }
     check_all_sums(c);
     check_emptied(c);
+    check_crowd(c, AIRY_ERROR_MODEL_POISSON);
+    check_crowd(c, AIRY_ERROR_MODEL_VARIANCE);
     check_finish(c);
     for (int split = 0; split < AIRY_SPLIT_COUNT; split++)
         check_inverse(c, (airy_split)split);

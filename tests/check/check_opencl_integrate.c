@@ -169,7 +169,7 @@ static struct ref_sums alloc_ref(struct check *c, size_t bins)
     struct ref_sums s = {0};
     double **all[] = {&s.signal,       &s.variance,     &s.normalization, &s.normalization2, &s.count,
                       &s.magnitude[0], &s.magnitude[1], &s.magnitude[2],  &s.magnitude[3],   &s.magnitude[4],
-                      &s.recurrence,   &s.ordered,      &s.above};
+                      &s.recurrence,   &s.ordered,      &s.above,         &s.all_dark};
     for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
         *all[k] = check_alloc(c, bins * sizeof(double));
     s.entries = check_alloc(c, bins * sizeof(*s.entries));
@@ -204,10 +204,10 @@ static bool check_frame(struct check *c, const struct scene *scene, size_t frame
                                              want->normalization, want->normalization2, want->count};
     for (size_t k = 0; k < AIRY_SUM_PLANES; k++) {
         for (size_t b = 0; b < bins; b++) {
-            /* n terms, each and each partial sum rounded to 2^-53 of at most the sum of absolute terms; twice that where pixels are added and
-             * taken away again. Azimuthal: the mean has that error too, and so has each square relative to the largest terms; the
+            /* n terms, each and each partial sum rounded to 2^-53 of at most the sum of absolute terms, here and in the reference; pixels that
+             * are left out do not enter. Azimuthal: the mean has that error too, and so has each square relative to the largest terms; the
              * recurrence carries the errors of all means before. */
-            const double n = it->base_entries[b];
+            const double n = want->entries[b];
             const double all = (double)it->matrix.entries;
             const double factor = k == AIRY_SUM_VARIANCE && azimuthal ? (f->compat ? 4 * all : 4) : 1;
             const double tolerance = factor * 2 * (n + 8) * 0x1p-53 * want->magnitude[k][b] +
@@ -289,8 +289,9 @@ static const struct fused_way ways[] = {
 };
 
 /*
- * What rounding coefficients to fixed point may change: each of an ordinary bin's by d = 2^-(F+1), and by as much as the pixel's do not add up to
- * 1, 2^-24; in bins of slivers, of coefficients below 1/8, by 2^-34. Squares: c^2 by 2 c d + d^2 and by half a unit.
+ * What rounding coefficients to fixed point may change, of pixels that are not left out: each of an ordinary bin's by d = 2^-(F+1), and by as
+ * much as the pixel's do not add up to 1, 2^-24; in bins of slivers, of coefficients below 1/8, by 2^-34. Squares: c^2 by 2 c d + d^2 and by
+ * half a unit.
  */
 static double *fused_slack(struct check *c, const struct scene *scene)
 {
@@ -302,6 +303,8 @@ static double *fused_slack(struct check *c, const struct scene *scene)
     for (size_t f = 0; f < scene->config.frames; f++)
         for (size_t i = 0; i < it->pixels; i++) {
             const double v = scene->values[f * it->pixels + i], n = it->norm[i], dark = it->dark ? it->dark[i] : 0;
+            if (v >= scene->rules.lo && v <= scene->rules.hi)
+                continue;
             for (uint32_t e = m->start[i]; e < m->start[i + 1]; e++) {
                 double *bin = slack + f * planes + m->bin[e];
                 const double ordinary = ldexp(1, -(int)state->fused.fraction_bits - 1) + 0x1p-24;

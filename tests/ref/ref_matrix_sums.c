@@ -13,7 +13,7 @@ static void clear(struct ref_sums *s, size_t bins)
 {
     double *all[] = {s->signal,       s->variance,     s->normalization, s->normalization2, s->count,
                      s->magnitude[0], s->magnitude[1], s->magnitude[2],  s->magnitude[3],   s->magnitude[4],
-                     s->recurrence,   s->ordered,      s->above};
+                     s->recurrence,   s->ordered,      s->above,         s->all_dark};
     for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
         memset(all[k], 0, bins * sizeof(double));
     memset(s->entries, 0, bins * sizeof(*s->entries));
@@ -56,11 +56,12 @@ static void sum_planes(struct ref_sums *s, const struct ref_matrix *m, const dou
             const uint32_t b = m->bin[e];
             const double c = (double)m->coef[e], w = (double)m->weight[e], n = c * (double)m->norm[i];
             const double term[5] = {w * (raw - dark), w * w * v, n, n * n, c};
+            s->all_dark[b] += fabs(w * dark);
+            if (out)
+                continue;
             s->magnitude[0][b] += fabs(w * raw) + fabs(w * dark);
             for (int k = 1; k < 5; k++)
                 s->magnitude[k][b] += fabs(term[k]);
-            if (out)
-                continue;
             s->signal[b] += term[0];
             s->variance[b] += term[1];
             s->normalization[b] += term[2];

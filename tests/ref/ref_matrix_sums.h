@@ -23,7 +23,8 @@ enum ref_model { REF_MODEL_NONE, REF_MODEL_POISSON, REF_MODEL_AZIMUTHAL, REF_MOD
 /* All arrays [bins] but terms. */
 struct ref_sums {
     double *signal, *variance, *normalization, *normalization2, *count;
-    double *magnitude[5];    /* sums of the absolute terms of all pixels, left out or not; of the planes above */
+    double *magnitude[5];    /* sums of the absolute terms of the planes above */
+    double *all_dark;        /* the same of weight * dark, pixels that are left out with them */
     double *recurrence;      /* azimuthal variance in one pass, first pixel without */
     double *ordered, *above; /* signal without dark, and poisson's excess, summed slice by slice with fma */
     uint32_t *entries;

@@ -124,14 +124,15 @@ gather_pieces(__global const uint *pixel, __global const float *weight, __global
 }
 
 /*
- * What the invalid pixels of a piece contribute to the sums that are the same for all frames; pieces without such pixels write nothing.
+ * What the pixels left of a piece contribute to the sums that are the same for all frames where none is invalid, each sum by itself: nothing is
+ * taken away from a larger one. Pieces without invalid pixels write nothing.
  * Mapping: work-groups of GROUP items, in x a piece each, in y a frame. Local memory: GROUP * 40 bytes. Barriers: of the work-group.
  */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-gather_invalid(__global const uint *pixel, __global const float *weight, __global const float *coef,
-               __global const airy_gather_piece *pieces, __global const float *norm, __global const float *dark,
-               __global const float *variance, __global const T *frames, __global double *scratch,
-               __global const uint *words, const airy_gather_geom g)
+gather_kept(__global const uint *pixel, __global const float *weight, __global const float *coef,
+            __global const airy_gather_piece *pieces, __global const float *norm, __global const float *dark,
+            __global const float *variance, __global const T *frames, __global double *scratch,
+            __global const uint *words, const airy_gather_geom g)
 {
     __local double columns[5 * GROUP];
     const uint item = get_local_id(0), piece = get_group_id(0), frame = get_group_id(1);
@@ -143,7 +144,7 @@ gather_invalid(__global const uint *pixel, __global const float *weight, __globa
     double sum[5] = {0.0, 0.0, 0.0, 0.0, 0.0};
     for (uint i = item; i < span.count; i += GROUP) {
         const uint e = span.first + i, p = pixel[e];
-        if (!is_invalid(image[p], g.test))
+        if (is_invalid(image[p], g.test))
             continue;
         const double w = weight[e];
         const double c = UNWEIGHTED ? coef[e] : weight[e];
@@ -162,32 +163,29 @@ gather_invalid(__global const uint *pixel, __global const float *weight, __globa
         columns[k * GROUP + item] = sum[k];
     add_columns(columns, 5u, item);
     if (item < 5u)
-        scratch[g.deltas + at * 5u + item] = columns[item * GROUP];
+        scratch[g.kept + at * 5u + item] = columns[item * GROUP];
 }
 
 /*
  * The pieces of each bin, in order, to the five planes. base: [5][bins] normalization, normalization2, count, dark, variance of a frame without
- * invalid pixels; row: [bins + 1], the bins' pieces. Azimuthal models leave the variance to the kernels below.
+ * invalid pixels; piece_base: [pieces][5] the pieces' part in them; row: [bins + 1], the bins' pieces. Azimuthal models leave the variance to the kernels below.
  * Mapping: in x bins, in y frames; any work-group. No local memory, no barrier.
  */
-__kernel void gather_finish(__global const uint *row, __global const double *base, __global const uint *base_entries,
-                            __global const double *scratch, __global const uint *words, __global const uint *status,
-                            __global double *sums, const airy_gather_geom g)
+__kernel void gather_finish(__global const uint *row, __global const double *base, __global const double *piece_base,
+                            __global const uint *base_entries, __global const double *scratch,
+                            __global const uint *words, __global const uint *status, __global double *sums,
+                            const airy_gather_geom g)
 {
     const uint bin = get_global_id(0), frame = get_global_id(1);
     if (bin >= g.bins)
         return;
-    double signal = 0.0, variance = 0.0, delta[5] = {0.0, 0.0, 0.0, 0.0, 0.0};
+    double signal = 0.0, variance = 0.0, fixed[5];
     uint gone = 0u;
     for (uint piece = row[bin]; piece < row[bin + 1u]; piece++) {
         const ulong at = (ulong)frame * g.pieces + piece;
-        const uint count = words[g.gone + at];
         signal += scratch[2u * at];
         variance += scratch[2u * at + 1u];
-        gone += count;
-        if (count != 0u)
-            for (uint k = 0u; k < 5u; k++)
-                delta[k] += scratch[g.deltas + at * 5u + k];
+        gone += words[g.gone + at];
     }
     __global double *out = sums + g.sums_offset + (ulong)frame * PLANES * g.bins + bin;
     const bool bad = g.has_status != 0u && status[g.status_offset + frame] != AIRY_STATUS_GOOD;
@@ -196,11 +194,19 @@ __kernel void gather_finish(__global const uint *row, __global const double *bas
             out[(ulong)k * g.bins] = 0.0;
         return;
     }
-    out[SIGNAL * g.bins] = signal - (base[3u * g.bins + bin] - delta[3]);
-    out[VARIANCE * g.bins] = (base[4u * g.bins + bin] - delta[4]) + variance;
-    out[NORMALIZATION * g.bins] = base[bin] - delta[0];
-    out[NORMALIZATION2 * g.bins] = base[g.bins + bin] - delta[1];
-    out[COUNT * g.bins] = base[2u * g.bins + bin] - delta[2];
+    for (uint k = 0u; k < 5u; k++)
+        fixed[k] = gone == 0u ? base[k * g.bins + bin] : 0.0;
+    for (uint piece = row[bin]; piece < row[bin + 1u] && gone != 0u; piece++) {
+        const ulong at = (ulong)frame * g.pieces + piece;
+        const bool whole = words[g.gone + at] == 0u;
+        for (uint k = 0u; k < 5u; k++)
+            fixed[k] += whole ? piece_base[piece * 5u + k] : scratch[g.kept + at * 5u + k];
+    }
+    out[SIGNAL * g.bins] = signal - fixed[3];
+    out[VARIANCE * g.bins] = fixed[4] + variance;
+    out[NORMALIZATION * g.bins] = fixed[0];
+    out[NORMALIZATION2 * g.bins] = fixed[1];
+    out[COUNT * g.bins] = fixed[2];
 }
 
 /* What an entry adds to signal and normalization. */
@@ -217,7 +223,7 @@ static inline double entry_norm(__global const float *weight, __global const flo
 
 /*
  * Second moment around the bin's mean, of one piece and frame: sum (weight (raw - dark) - mean coef norm)^2.
- * Mapping, memory and barriers as gather_invalid, with GROUP * 8 bytes.
+ * Mapping, memory and barriers as gather_kept, with GROUP * 8 bytes.
  */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 azimuth_pieces(__global const uint *pixel, __global const float *weight, __global const float *coef,
