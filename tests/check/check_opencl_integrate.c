@@ -282,6 +282,7 @@ struct fused_way {
 
 /* PoCL 3.1 must not optimise groups of several lanes: see check_opencl_kernels.c. */
 static const struct fused_way ways[] = {
+    {"default", {.lanes = 0}}, /* what the device has: a warp and four blocks on NVIDIA */
     {"lane", {.lanes = 1, .blocks = 1}},
     {"lanes3", {.lanes = 1, .blocks = 3}},
     {"group32", {.lanes = 32, .blocks = 1, .portable = true, .unoptimised = true}},
@@ -348,9 +349,10 @@ static airy_batch *make_batch(struct check *c, const struct scene *scene)
 }
 
 static bool run_fused(struct check *c, const struct results *results, const struct scene *scene, airy_batch *batch,
-                      const struct airy_cl_lanes *lanes)
+                      const struct airy_cl_lanes *way)
 {
     const struct scene_config *f = &scene->config;
+    const struct airy_cl_lanes usual = airy_cl_lanes_of(c->device), *lanes = way->lanes ? way : &usual;
     struct airy_integrate_plan plan = {.integrator = scene->integrator};
     airy_array *sums = check_output(c, AIRY_DTYPE_F64, 3, (const size_t[]){f->frames, AIRY_SUM_PLANES, f->bins});
     airy_array *stats = check_output(c, AIRY_DTYPE_U8, 2, (const size_t[]){f->frames, sizeof(airy_frame_stats)});
@@ -496,6 +498,46 @@ out:
     airy_integrator_destroy(&scene.integrator);
 }
 
+/* What the fused engine leaves to the others, or must: the front decodes whole frames then. */
+static void check_declined(struct check *c, const struct scene_config *config, uint64_t local_mem)
+{
+    struct scene scene;
+    if (!start_case(c, "opencl_declined", config))
+        return;
+    const struct results got = alloc_results(c, config);
+    airy_batch *batch = NULL;
+    const uint64_t whole = c->device->info.local_mem;
+    c->device->info.local_mem = local_mem ? local_mem : whole;
+    if (open_scene(c, &scene, config) && (batch = make_batch(c, &scene)) != NULL) {
+        struct airy_integrate_plan plan = {.integrator = scene.integrator};
+        CHECK_OK(c, airy_pixel_test_make(&plan.test, scene.integrator, config->dtype));
+        CHECK_OK(c, airy_batch_upload(c->queue, batch, &plan.chunks));
+        CHECK(c, !airy_cl_fused_takes(&plan, &ways[1].lanes));
+        if (local_mem)
+            CHECK_FAILS(c, airy_cl_fused_run(c->queue, &plan, &ways[1].lanes), AIRY_ERR_UNSUPPORTED, "do not fit");
+        if (run_part(c, &got, &scene, 0, config->frames, batch))
+            check_against_reference(c, &scene, &got, NULL);
+    }
+    c->device->info.local_mem = whole;
+    airy_batch_destroy(&batch);
+    airy_integrator_destroy(&scene.integrator);
+}
+
+static void check_all_declined(struct check *c)
+{
+    struct scene_config f = {
+        .height = 141, .width = 131, .bins = 90, .frames = 3, .dtype = AIRY_DTYPE_I32, .split = AIRY_SPLIT_BBOX};
+    check_declined(c, &f, 0);
+    f.dtype = AIRY_DTYPE_U16;
+    f.unweighted = true;
+    check_declined(c, &f, 0);
+    f.unweighted = false;
+    f.model = AIRY_ERROR_MODEL_AZIMUTHAL;
+    check_declined(c, &f, 0);
+    f.model = AIRY_ERROR_MODEL_NONE;
+    check_declined(c, &f, 8500);
+}
+
 static void check_all_fused(struct check *c)
 {
     const struct scene_config sliver = {.height = 141,
@@ -513,7 +555,7 @@ static void check_all_fused(struct check *c)
         for (size_t k = 0; k < sizeof(dtypes) / sizeof(dtypes[0]); k++)
             for (unsigned bits = 0; bits < 4; bits++) {
                 /* PoCL takes half a second a program. */
-                if (w > 0 && (k > 0 || (w == 1 && bits % 2 == 0)))
+                if (w > 1 && (k > 0 || (w == 2 && bits % 2 == 0)))
                     continue;
                 /* Two blocks and more of each dtype, a short last one, a tail of 3 pixels. */
                 const struct scene_config f = {.height = 141,
@@ -645,6 +687,7 @@ void check_opencl_integrate(struct check *c)
     check_all_fused(c);
     check_fused_same(c);
     check_fused_constant(c);
+    check_all_declined(c);
     for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++)
         check_fused_damaged(c, &ways[w]);
     check_all_benches(c);

@@ -24,6 +24,8 @@ enum { ALL_WAYS = 2 }; /* shapes that are decoded all ways */
  * barriers it is told not to.
  */
 static const struct kernel_way ways[] = {
+    {"default", {.lanes = 0}, .large = false}, /* what the device has: a warp and four blocks on NVIDIA */
+    {"large_default", {.lanes = 0}, .large = true},
     {"lane", {.lanes = 1, .blocks = 1}, .large = false},
     {"lanes4", {.lanes = 1, .blocks = 4}, .rare = true},
     {"group32", {.lanes = 32, .blocks = 1, .portable = true, .unoptimised = true}, .large = false},
@@ -33,6 +35,11 @@ static const struct kernel_way ways[] = {
     {"large_group32", {.lanes = 32, .blocks = 1, .portable = true, .unoptimised = true}, .large = true},
     {"large_warp", {.lanes = 32, .blocks = 1, .portable = true, .as_warp = true, .unoptimised = true}, .large = true},
 };
+
+static struct airy_cl_lanes lanes_of(const struct check *c, const struct kernel_way *way)
+{
+    return way->lanes.lanes ? way->lanes : airy_cl_lanes_of(c->device);
+}
 
 struct frames_case {
     airy_codec codec;
@@ -122,9 +129,9 @@ static bool decode_way(struct check *c, airy_batch *batch, const struct frames_c
     if (!*frames || !*status)
         return false;
     struct airy_decode_plan plan = {.frames = *frames, .status = *status};
+    const struct airy_cl_lanes lanes = lanes_of(c, way);
     return CHECK_OK(c, airy_batch_upload(c->queue, batch, &plan.chunks)) &&
-           CHECK_OK(c, airy_cl_decode(c->queue, &plan, &way->lanes, way->large)) &&
-           CHECK_OK(c, airy_queue_finish(c->queue));
+           CHECK_OK(c, airy_cl_decode(c->queue, &plan, &lanes, way->large)) && CHECK_OK(c, airy_queue_finish(c->queue));
 }
 
 static bool way_fits(struct check *c, const struct kernel_way *way)
@@ -132,7 +139,8 @@ static bool way_fits(struct check *c, const struct kernel_way *way)
     airy_device_info info;
     if (!CHECK_OK(c, airy_device_get_info(c->device, &info)))
         return false;
-    if (info.max_group < way->lanes.lanes * way->lanes.blocks) {
+    const struct airy_cl_lanes lanes = lanes_of(c, way);
+    if (info.max_group < lanes.lanes * lanes.blocks) {
         check_skip(c, "work-groups of at most %u items here", info.max_group);
         return false;
     }
@@ -224,6 +232,23 @@ out:
     airy_device_destroy(&cpu);
 }
 
+/* Devices with less local memory: fewer blocks a work-group, then the general kernels. */
+static void check_small_local(struct check *c, uint64_t local_mem)
+{
+    if (!check_case(c, "opencl_decode_local_%u", (unsigned)local_mem))
+        return;
+    const struct frames_case f = {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U32, 0, 0, 97, 103, 3};
+    const struct chunk_set set = make_chunks(c, &f);
+    airy_batch *batch = make_batch(c, c->device, &f, &set);
+    const uint64_t whole = c->device->info.local_mem;
+    airy_array *frames, *status;
+    c->device->info.local_mem = local_mem < whole ? local_mem : whole;
+    if (batch && decode_way(c, batch, &f, &ways[0], &frames, &status))
+        check_array(c, frames, set.pixels, NULL);
+    c->device->info.local_mem = whole;
+    airy_batch_destroy(&batch);
+}
+
 static void check_absent(struct check *c)
 {
     if (!check_case(c, "opencl_decode_absent_and_stored"))
@@ -295,6 +320,8 @@ void check_opencl_kernels(struct check *c)
             for (int round = 0; round < 4; round++)
                 check_damaged_way(c, &damaged[s], &ways[w], round);
     check_absent(c);
+    check_small_local(c, 20000);
+    check_small_local(c, 4096);
     check_decode_bench(c, AIRY_DTYPE_U32, 32);
     check_decode_bench(c, AIRY_DTYPE_U32, 1);
     check_decode_bench(c, AIRY_DTYPE_U16, 32);
