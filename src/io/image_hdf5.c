@@ -1,6 +1,5 @@
 /* Single images, volumes and other arrays of HDF5 files, whole. */
 #include <stdio.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -183,14 +182,10 @@ airy_status airy_image_write_hdf5(const airy_image *image, const char *path, boo
 {
     char *file = NULL, *name = NULL, *partial = NULL;
     AIRY_TRY(airy_stack_split(&file, &name, path));
-    airy_status status = AIRY_OK;
-    if (asprintf(&partial, "%s.partial", file) < 0)
-        status = airy_fail(AIRY_ERR_MEMORY, "out of memory for a path");
-    else if (!force && access(file, F_OK) == 0)
+    airy_status status = airy_file_unique(&partial, file);
+    if (status == AIRY_OK && !force && access(file, F_OK) == 0)
         status = airy_fail(AIRY_ERR_EXISTS, "'%s' is there already", file);
-    else if (unlink(partial) != 0 && errno != ENOENT)
-        status = airy_fail(AIRY_ERR_IO, "cannot remove '%s': %s", partial, strerror(errno));
-    else
+    if (status == AIRY_OK)
         status = write_partial(image, partial, name);
     if (status == AIRY_OK) {
         status = airy_file_rename(partial, file, force);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -58,11 +59,49 @@ static airy_status lock_file(int fd, const char *path)
     return AIRY_OK;
 }
 
-static airy_status open_partial(airy_pattern_file *file)
+static airy_status open_locked(int *fd, const char *path)
 {
-    file->fd = open(file->partial, O_RDWR | O_CLOEXEC);
-    AIRY_FAIL_IF(file->fd < 0, AIRY_ERR_IO, "cannot open '%s': %s", file->partial, strerror(errno));
-    return lock_file(file->fd, file->partial);
+    *fd = open(path, O_RDWR | O_CLOEXEC);
+    AIRY_FAIL_IF(*fd < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO, "cannot open '%s': %s", path,
+                 strerror(errno));
+    return lock_file(*fd, path);
+}
+
+/* Remove what an interrupted run has left, not what another one is writing. */
+static airy_status remove_partial(const char *partial)
+{
+    int fd = -1;
+    airy_status status = open_locked(&fd, partial);
+    if (status == AIRY_OK && unlink(partial) != 0)
+        status = airy_fail(AIRY_ERR_IO, "cannot remove '%s': %s", partial, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return status == AIRY_ERR_NOT_FOUND ? AIRY_OK : status;
+}
+
+/* The partial file under its name is the one that is written here. */
+static bool is_ours(const airy_pattern_file *file)
+{
+    struct stat named, opened;
+    return stat(file->partial, &named) == 0 && fstat(file->fd, &opened) == 0 && named.st_dev == opened.st_dev &&
+           named.st_ino == opened.st_ino;
+}
+
+/* It gets its name when it is complete and locked: nobody finds it before. */
+static airy_status create_partial(airy_pattern_file *file, const struct airy_pattern_spec *spec)
+{
+    char *name = NULL;
+    AIRY_TRY(airy_file_unique(&name, file->path));
+    airy_status status = airy_pattern_layout_create(&file->layout, name, spec);
+    if (status == AIRY_OK) {
+        status = open_locked(&file->fd, name);
+        if (status == AIRY_OK)
+            status = airy_file_rename(name, file->partial, false);
+        if (status != AIRY_OK)
+            unlink(name);
+    }
+    free(name);
+    return status;
 }
 
 /* Give a file that was about to be finished its tail back: first the file's size, then the one libhdf5 expects. */
@@ -107,14 +146,15 @@ static airy_status start_file(airy_pattern_file *file, const struct airy_pattern
         AIRY_FAIL_IF(!file->force && access(file->partial, F_OK) == 0, AIRY_ERR_EXISTS,
                      "'%s' is there from an interrupted run: resume it, remove it, or overwrite by force",
                      file->partial);
-        AIRY_FAIL_IF(file->force && unlink(file->partial) != 0 && errno != ENOENT, AIRY_ERR_IO,
-                     "cannot remove '%s': %s", file->partial, strerror(errno));
-        AIRY_TRY(airy_pattern_layout_create(&file->layout, file->partial, spec));
-        return open_partial(file);
+        if (file->force)
+            AIRY_TRY(remove_partial(file->partial));
+        return create_partial(file, spec);
     }
+    const airy_status opened = open_locked(&file->fd, file->partial);
+    if (opened != AIRY_OK)
+        return airy_fail_context(opened, "cannot resume");
     AIRY_TRY(airy_pattern_layout_open(&file->layout, file->partial, spec));
     file->resumed = true;
-    AIRY_TRY(open_partial(file));
     AIRY_TRY(restore_tail(file));
     return load_rows(file);
 }
@@ -295,6 +335,8 @@ airy_status airy_pattern_file_finish(airy_pattern_file *file, const double *sums
         status = cut_tail(file);
     if (status == AIRY_OK && fsync(file->fd) != 0)
         status = airy_fail(AIRY_ERR_IO, "fsync: %s", strerror(errno));
+    if (status == AIRY_OK && !is_ours(file))
+        status = airy_fail(AIRY_ERR_IO, "the file was removed or replaced while it was written");
     if (status == AIRY_OK)
         status = airy_file_rename(file->partial, file->path, file->force);
     file->finished = status == AIRY_OK;
@@ -308,9 +350,9 @@ void airy_pattern_file_destroy(airy_pattern_file **file, bool keep)
     airy_pattern_file *dead = *file;
     *file = NULL;
     if (dead->fd >= 0) {
-        close(dead->fd);
-        if (!keep && !dead->finished)
+        if (!keep && !dead->finished && is_ours(dead))
             unlink(dead->partial);
+        close(dead->fd);
     }
     pthread_rwlock_destroy(&dead->lock);
     pthread_mutex_destroy(&dead->first);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,6 +51,17 @@ airy_status airy_file_open(int *fd, uint64_t *size, const char *path)
     AIRY_FAIL_IF(!regular, AIRY_ERR_IO, "'%s' is no regular file", path);
     *fd = opened;
     *size = (uint64_t)about.st_size;
+    return AIRY_OK;
+}
+
+airy_status airy_file_unique(char **partial, const char *path)
+{
+    uint32_t number = 0;
+    char *made = NULL;
+    AIRY_FAIL_IF(getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number), AIRY_ERR_IO,
+                 "no random number for a file's name: %s", strerror(errno));
+    AIRY_FAIL_IF(asprintf(&made, "%s.%08x.partial", path, number) < 0, AIRY_ERR_MEMORY, "out of memory for a path");
+    *partial = made;
     return AIRY_OK;
 }
 
@@ -100,9 +112,8 @@ airy_status airy_file_put(const char *path, const void *const *parts, const size
 {
     AIRY_FAIL_IF(!force && access(path, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already", path);
     char *partial;
-    if (asprintf(&partial, "%s.partial", path) < 0)
-        return airy_fail(AIRY_ERR_MEMORY, "out of memory for a path");
-    const int fd = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    AIRY_TRY(airy_file_unique(&partial, path));
+    const int fd = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     airy_status status;
     if (fd < 0) {
         status = airy_fail(AIRY_ERR_IO, "cannot create '%s': %s", partial, strerror(errno));

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "io/pattern_file.h"
+#include "io/plain_file.h"
 
 enum { FRAMES = 40, BINS = 37, THREADS = 4, INVALID_ROW = 23, BAD_ROW = 11 };
 
@@ -303,6 +304,48 @@ static void check_finish_fails(struct check *c)
     check_contents(c, path, true, true, FRAMES, true);
 }
 
+static bool same_file(const char *path, const struct stat *want)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && about.st_ino == want->st_ino;
+}
+
+/* A second run by force, and short-lived outputs of the same name, leave a run alone that is under way. */
+static void check_force(struct check *c)
+{
+    if (!check_case(c, "pattern_force"))
+        return;
+    struct pattern_set set;
+    make_spec(&set, true);
+    const char *path = tmp_path(c, "out.h5"), *partial = partial_of(c, path);
+    airy_pattern_file *file = NULL, *second = NULL;
+    struct stat about;
+    if (!CHECK_OK(c, airy_pattern_file_create(&file, path, &set.spec, true, false)) || stat(partial, &about) != 0)
+        return;
+    CHECK_FAILS(c, airy_pattern_file_create(&second, path, &set.spec, true, false), AIRY_ERR_IO, "by another process");
+    CHECK_FAILS(c, airy_pattern_file_create(&second, path, &set.spec, false, true), AIRY_ERR_IO, "by another process");
+    CHECK(c, same_file(partial, &about));
+    const airy_image image = {.dtype = AIRY_DTYPE_U8, .ndim = 1, .shape = {3}, .data = "abc"};
+    CHECK_OK(c, airy_image_write(&image, path, false));
+    CHECK(c, same_file(partial, &about) && unlink(path) == 0);
+    const void *bytes = "abc";
+    const size_t size = 3;
+    CHECK_OK(c, airy_file_put(path, &bytes, &size, 1, false));
+    CHECK(c, same_file(partial, &about) && unlink(path) == 0);
+    for (size_t i = 0; i < FRAMES; i++)
+        CHECK_OK(c, put_row(file, i, false));
+    /* Somebody moves another file to its name. */
+    CHECK(c, rename(partial, tmp_path(c, "mine")) == 0);
+    CHECK(c, rename(stack_spill(c, "other", "other", 5), partial) == 0);
+    CHECK_FAILS(c, airy_pattern_file_finish(file, NULL), AIRY_ERR_IO, "replaced while it was written");
+    airy_pattern_file_destroy(&file, false);
+    CHECK(c, access(path, F_OK) != 0 && access(partial, F_OK) == 0);
+    /* Nobody writes this one: force may take its place. */
+    CHECK_OK(c, airy_pattern_file_create(&file, path, &set.spec, true, false));
+    airy_pattern_file_destroy(&file, false);
+    CHECK(c, access(partial, F_OK) != 0);
+}
+
 static void check_other_spec(struct check *c)
 {
     if (!check_case(c, "pattern_other_spec"))
@@ -387,6 +430,7 @@ void check_pattern(struct check *c)
     check_killed(c, false);
     check_killed(c, true);
     check_finish_fails(c);
+    check_force(c);
     check_other_spec(c);
     check_full_disk(c);
 }
