@@ -101,13 +101,14 @@ typedef struct airy_stack_writer_params {
 } airy_stack_writer_params;
 
 /**
- * The file appears under its name when airy_stack_writer_finish has succeeded; before, it is PATH.partial.
+ * The file appears under its name when airy_stack_writer_finish has succeeded; before, it is PATH.XXXXXXXX.partial with digits of its own.
  * Errors: AIRY_ERR_EXISTS, AIRY_ERR_IO (full disk, unwritable).
  */
 AIRY_API airy_status airy_stack_writer_create(airy_stack_writer **writer, const char *path,
                                               const airy_stack_writer_params *params);
 /** Add a frame that is encoded already, or raw when codec is NONE. */
 AIRY_API airy_status airy_stack_writer_add(airy_stack_writer *writer, size_t frame, const void *chunk, size_t size);
+/** All frames must have been added: AIRY_ERR_PARAM names the first that was not, and the writer stays open. Others as above. */
 AIRY_API airy_status airy_stack_writer_finish(airy_stack_writer *writer);
 /** Without finish the partial file is removed. */
 AIRY_API void airy_stack_writer_destroy(airy_stack_writer **writer);

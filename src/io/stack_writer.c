@@ -21,6 +21,7 @@ struct airy_stack_writer {
     struct airy_sink sink;
     hid_t file, dataset; /* -1: not open */
     size_t frames, frame_bytes, chunk_bound;
+    uint8_t *added; /* one bit a frame */
     airy_codec_params codec;
 };
 
@@ -191,10 +192,6 @@ static herr_t put_instrument(airy_stack_writer *w, const airy_stack_writer_param
 static airy_status open_file(airy_stack_writer *w, const airy_stack_writer_params *p)
 {
     AIRY_FAIL_IF(!w->force && access(w->path, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already", w->path);
-    AIRY_FAIL_IF(!w->force && access(w->partial, F_OK) == 0, AIRY_ERR_EXISTS,
-                 "'%s' is there from an interrupted run: remove it, or overwrite by force", w->partial);
-    AIRY_FAIL_IF(w->force && unlink(w->partial) != 0 && errno != ENOENT, AIRY_ERR_IO, "cannot remove '%s': %s",
-                 w->partial, strerror(errno));
     AIRY_TRY(airy_hdf5_lock());
     airy_status status = airy_sink_create(&w->file, &w->sink, w->partial, METADATA_BYTES);
     w->created = status == AIRY_OK;
@@ -218,12 +215,13 @@ airy_status airy_stack_writer_create(airy_stack_writer **writer, const char *pat
     w->force = params->force;
     w->path = strdup(path);
     w->dataset_name = strdup(params->dataset ? params->dataset : "/entry/data/data");
-    if (asprintf(&w->partial, "%s.partial", path) < 0)
-        w->partial = NULL;
-    airy_status status =
-        w->path && w->partial && w->dataset_name ? AIRY_OK : airy_fail(AIRY_ERR_MEMORY, "out of memory for a path");
+    airy_status status = w->path && w->dataset_name ? AIRY_OK : airy_fail(AIRY_ERR_MEMORY, "out of memory for a path");
     if (status == AIRY_OK)
         status = check_params(w, params);
+    if (status == AIRY_OK)
+        status = airy_file_unique(&w->partial, path);
+    if (status == AIRY_OK)
+        status = airy_memory_calloc((void **)&w->added, w->frames / 8 + 1, 1, "the frames of a stack");
     if (status == AIRY_OK)
         status = open_file(w, params);
     if (status != AIRY_OK) {
@@ -269,7 +267,17 @@ airy_status airy_stack_writer_add(airy_stack_writer *writer, size_t frame, const
     if (writer->sink.error)
         status = airy_sink_result(&writer->sink, writer->partial);
     airy_hdf5_unlock();
+    if (status == AIRY_OK)
+        writer->added[frame / 8] |= (uint8_t)(1u << frame % 8);
     return status;
+}
+
+static size_t first_missing(const airy_stack_writer *w)
+{
+    size_t frame = 0;
+    while (frame < w->frames && (w->added[frame / 8] >> frame % 8 & 1))
+        frame++;
+    return frame;
 }
 
 /* The lock is held or not needed: nothing is open. */
@@ -300,6 +308,9 @@ static airy_status sync_file(const char *path)
 airy_status airy_stack_writer_finish(airy_stack_writer *writer)
 {
     AIRY_FAIL_IF(!writer || writer->file < 0, AIRY_ERR_PARAM, "airy_stack_writer_finish: no open writer");
+    const size_t missing = first_missing(writer);
+    AIRY_FAIL_IF(missing < writer->frames, AIRY_ERR_PARAM, "'%s': frame %zu of %zu was not added", writer->path,
+                 missing, writer->frames);
     AIRY_TRY(airy_hdf5_lock());
     const airy_status status = close_file(writer);
     airy_hdf5_unlock();
@@ -324,6 +335,7 @@ void airy_stack_writer_destroy(airy_stack_writer **writer)
         unlink(dead->partial);
     free(dead->path);
     free(dead->partial);
+    free(dead->added);
     free(dead->dataset_name);
     free(dead);
 }
