@@ -117,6 +117,8 @@ AIRY_API airy_status airy_event_wait(const airy_event *event);
 /**
  * Host memory that copies run fastest from and to: page-locked on OpenCL, 64-byte aligned on the CPU. Copies from and
  * to it are asynchronous; from other memory they have read it before they return.
+ * Asynchronous copies go on after their call has returned: finish the queue, or wait for an event behind the copy, before the bytes are
+ * changed, read or destroyed.
  * Errors: AIRY_ERR_PARAM, AIRY_ERR_MEMORY (the sentence says wanted, in use, limit).
  */
 AIRY_API airy_status airy_host_create(airy_host **host, airy_device *device, size_t size);
