@@ -131,17 +131,20 @@ static airy_status set_limits(struct build *build, const airy_integrator_params 
 
 static void make_rule(struct airy_split_rule *rule, const airy_geometry *geometry, const airy_integrator_params *params)
 {
+    const bool compat = params->compat == AIRY_COMPAT_PYFAI && params->unit != AIRY_UNIT_CHI_DEG;
     *rule = (struct airy_split_rule){
         .unit = params->unit,
         .split = params->split,
-        .compat = params->compat == AIRY_COMPAT_PYFAI && params->unit != AIRY_UNIT_CHI_DEG,
+        .compat = compat,
         .truncate = params->split == AIRY_SPLIT_NO || params->method != AIRY_METHOD_HISTOGRAM,
         .positive = airy_unit_is_positive(params->unit),
         .angular = params->unit == AIRY_UNIT_CHI_DEG,
         .chi_zero = params->chi_zero,
         .width = geometry->detector.width,
         .bins = params->bins,
-        .has_azimuth = params->has_azimuth_range,
+        /* A whole turn takes every pixel; pyFAI tests them all the same. */
+        .has_azimuth = params->has_azimuth_range &&
+                       (compat || fmod(params->azimuth_range[1] - params->azimuth_range[0], 360) != 0),
     };
     airy_pose_make(&rule->pose, geometry);
     rule->corner_pose = rule->pose;

@@ -114,7 +114,8 @@ static void radial_centers(const struct airy_split_rule *rule, double *out, size
     airy_pose_radial(&rule->pose, rule->unit, (double)y + 0.5, 0.5, rule->width, out);
     if (rule->angular && rule->chi_zero)
         for (size_t j = 0; j < rule->width; j++)
-            out[j] = out[j] < 0 ? out[j] + 360 : out[j];
+            if (out[j] < 0)
+                out[j] = out[j] + 360 < 360 ? out[j] + 360 : 0;
 }
 
 /* half[j]: the largest distance of a corner from the centre; period 0: no period. */
@@ -470,6 +471,8 @@ static inline bool azimuth_inside(const struct airy_split_rule *rule, double chi
 {
     double d = chi - rule->azimuth_lo;
     d -= 2 * PI * floor(d / (2 * PI));
+    /* Just below 0, it rounds to a whole turn. */
+    d = d >= 2 * PI ? 0 : d;
     return d < rule->azimuth_hi - rule->azimuth_lo;
 }
 
@@ -492,7 +495,8 @@ static void add_angular(struct sink *sink, const struct airy_split_rule *rule, s
 {
     const double center = s->center[j];
     if (rule->split == AIRY_SPLIT_NO) {
-        add_point(sink, rule, rule->lower + (center - rule->lower - 360 * floor((center - rule->lower) / 360)));
+        const double v = rule->lower + (center - rule->lower - 360 * floor((center - rule->lower) / 360));
+        add_point(sink, rule, v >= rule->lower + 360 ? rule->lower : v);
         return;
     }
     const double corner[4] = {unwrap(s->radial[0][j], center, 360), unwrap(s->radial[1][j], center, 360),

@@ -172,6 +172,52 @@ static void check_matrix_whole(struct check *c)
 {
     if (!check_case(c, "matrix_threads"))
         return;
+/* A whole turn takes every pixel, and thirds of it take each pixel once, even where chi is only just below the limit. */
+static void check_turns(struct check *c)
+{
+    if (!check_case(c, "matrix_turns"))
+        return;
+    enum { SIDE = 101, TURN_PIXELS = SIDE * SIDE };
+    uint8_t valid[TURN_PIXELS];
+    memset(valid, 1, sizeof valid);
+    airy_pool *pool = NULL;
+    if (!CHECK_OK(c, airy_pool_create(&pool, 1)))
+        return;
+    static const double shifts[] = {0, 1e-18, -1e-18, 2e-18, 1e-17};
+    static const double ranges[][2] = {{0, 360}, {0, 0}, {-180, 180}, {360, 0}, {90, -270}, {0.1, 360.1}};
+    static const double thirds[][2] = {{0, 120}, {120, 240}, {240, 360}};
+    for (size_t k = 0; k < 5 * AIRY_SPLIT_COUNT; k++) {
+        airy_geometry g = {.detector = {.name = "Detector", .height = SIDE, .width = SIDE}, .dist = 0.1};
+        g.detector.pixel1 = g.detector.pixel2 = 1e-4;
+        g.poni1 = 50.5e-4 + shifts[k % 5];
+        g.poni2 = 50.5e-4;
+        airy_integrator_params params = {.bins = 50, .unit = AIRY_UNIT_R_MM, .split = (airy_split)(k / 5)};
+        struct airy_matrix all = {0}, m = {0};
+        struct airy_matrix_limits limits;
+        CHECK_OK(c, airy_matrix_build(&all, &limits, &g, &params, valid, pool));
+        params.has_azimuth_range = true;
+        size_t entries = 0;
+        for (size_t r = 0; r < 9; r++) {
+            memcpy(params.azimuth_range, r < 6 ? ranges[r] : thirds[r - 6], sizeof params.azimuth_range);
+            CHECK_OK(c, airy_matrix_build(&m, &limits, &g, &params, valid, pool));
+            if (r < 6 && m.entries != all.entries)
+                check_failed(c, __FILE__, __LINE__, "split %zu, shift %g, range %zu: %zu entries of %zu", k / 5,
+                             shifts[k % 5], r, m.entries, all.entries);
+            entries += r < 6 ? 0 : m.entries;
+            airy_matrix_free(&m);
+        }
+        CHECK(c, entries == all.entries);
+        airy_matrix_free(&all);
+        params = (airy_integrator_params){.bins = 36, .unit = AIRY_UNIT_CHI_DEG, .split = AIRY_SPLIT_NO};
+        params.has_radial_range = true;
+        params.radial_range[1] = 360;
+        CHECK_OK(c, airy_matrix_build(&m, &limits, &g, &params, valid, pool));
+        CHECK(c, m.entries == TURN_PIXELS);
+        airy_matrix_free(&m);
+    }
+    airy_pool_destroy(&pool);
+}
+
     airy_geometry g = make_geometry(VIEW_ON, 3);
     g.detector.height = 1201; /* several slices */
     g.detector.width = 277;
@@ -846,3 +892,4 @@ void check_integrate(struct check *c)
     check_chunks(c, AIRY_CODEC_LZ4, AIRY_ERROR_MODEL_NONE);
     check_integrate_refusals(c);
 }
+        check_turns(c);
