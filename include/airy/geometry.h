@@ -62,8 +62,8 @@ typedef struct airy_geometry {
  * Read a PONI file, versions 1, 2, 2.1 and 3.
  * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (line and value named; also values that are not finite or absurd: pixel sizes or distance
  *         <= 0), AIRY_ERR_UNSUPPORTED for a newer version, by its number.
- * A missing Distance is an error (some readers silently take 1 m). Pixel sizes of the file win; a registered detector with pixels
- * a whole number of times larger is its binned image.
+ * A missing Distance is an error (some readers silently take 1 m). Pixel sizes and max_shape of the file win; a registered detector with pixels
+ * a whole number of times larger, and no max_shape, is its binned image.
  */
 AIRY_API airy_status airy_geometry_read(airy_geometry *geometry, const char *path);
 /** Write version 2.1 (3 with parallax). Replaces the file in one step. */

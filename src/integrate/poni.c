@@ -162,7 +162,7 @@ static airy_status config_number(double *out, const struct poni *poni, const jso
     return AIRY_OK;
 }
 
-static airy_status config_shape(airy_detector *detector, const struct poni *poni, const json_t *config)
+static airy_status config_shape(airy_detector *detector, bool *shaped, const struct poni *poni, const json_t *config)
 {
     const json_t *shape = json_object_get(config, "max_shape");
     if (!shape || json_is_null(shape))
@@ -176,10 +176,11 @@ static airy_status config_shape(airy_detector *detector, const struct poni *poni
                  poni->line[KEY_CONFIG]);
     detector->height = (size_t)json_integer_value(h);
     detector->width = (size_t)json_integer_value(w);
+    *shaped = true;
     return AIRY_OK;
 }
 
-static airy_status apply_config(airy_detector *detector, const struct poni *poni, const json_t *config)
+static airy_status apply_config(airy_detector *detector, bool *shaped, const struct poni *poni, const json_t *config)
 {
     static const char *const files[] = {"splineFile", "filename"};
     for (size_t k = 0; k < 2; k++) {
@@ -190,7 +191,7 @@ static airy_status apply_config(airy_detector *detector, const struct poni *poni
     }
     AIRY_TRY(config_number(&detector->pixel1, poni, config, "pixel1"));
     AIRY_TRY(config_number(&detector->pixel2, poni, config, "pixel2"));
-    AIRY_TRY(config_shape(detector, poni, config));
+    AIRY_TRY(config_shape(detector, shaped, poni, config));
     double orientation = detector->orientation;
     AIRY_TRY(config_number(&orientation, poni, config, "orientation"));
     AIRY_FAIL_IF(!(orientation >= 0 && orientation <= 8) || orientation != floor(orientation), AIRY_ERR_FORMAT,
@@ -199,7 +200,8 @@ static airy_status apply_config(airy_detector *detector, const struct poni *poni
     return AIRY_OK;
 }
 
-static airy_status read_config(airy_detector *detector, const struct poni *poni)
+/* shaped: whether it says how many pixels there are. */
+static airy_status read_config(airy_detector *detector, bool *shaped, const struct poni *poni)
 {
     const char *text = poni->value[KEY_CONFIG];
     if (is_none(text))
@@ -213,7 +215,7 @@ static airy_status read_config(airy_detector *detector, const struct poni *poni)
                  error.text);
     const airy_status status =
         json_is_object(config)
-            ? apply_config(detector, poni, config)
+            ? apply_config(detector, shaped, poni, config)
             : airy_fail(AIRY_ERR_FORMAT, "%s line %zu: Detector_config is not a JSON object", poni->path, line);
     json_decref(config);
     return status;
@@ -232,11 +234,12 @@ static airy_status read_detector(airy_detector *detector, const struct poni *pon
     const airy_detector registered = *detector;
     AIRY_TRY(get_number(&detector->pixel1, poni, KEY_PIXEL1));
     AIRY_TRY(get_number(&detector->pixel2, poni, KEY_PIXEL2));
-    AIRY_TRY(read_config(detector, poni));
+    bool shaped = false;
+    AIRY_TRY(read_config(detector, &shaped, poni));
     AIRY_FAIL_IF(detector->pixel1 == 0 || detector->pixel2 == 0, AIRY_ERR_FORMAT, "%s: the pixel size is missing",
                  poni->path);
     /* Pixels twice as large (and so on) are a binned image of a registered detector. */
-    if (registered.height == detector->height && registered.width == detector->width && registered.pixel1 > 0) {
+    if (!shaped && registered.pixel1 > 0) {
         const double b1 = detector->pixel1 / registered.pixel1, b2 = detector->pixel2 / registered.pixel2;
         if (b1 > 1.5 && fabs(b1 - round(b1)) < 1e-3 && b1 < 64)
             detector->height /= (size_t)lround(b1);
@@ -342,7 +345,10 @@ static void print_text(FILE *file, const airy_geometry *g)
     fprintf(file, "Detector_config: {\"pixel1\": ");
     print_number(file, d->pixel1, ", \"pixel2\": ");
     print_number(file, d->pixel2, ", ");
-    if (d->height && !(entry && entry->height == d->height && entry->width == d->width))
+    /* Without a shape, other pixel sizes would be read as a binned image. */
+    const bool registered = entry && entry->height == d->height && entry->width == d->width &&
+                            entry->pixel1 == d->pixel1 && entry->pixel2 == d->pixel2;
+    if (d->height && !registered)
         fprintf(file, "\"max_shape\": [%zu, %zu], ", d->height, d->width);
     fprintf(file, "\"orientation\": %d}\nDistance: ", d->orientation ? d->orientation : 3);
     print_number(file, g->dist, "\nPoni1: ");

@@ -71,6 +71,27 @@ static void check_expected(struct check *c)
     json_decref(expected);
 }
 
+/* A registered detector with another shape, or other pixels, comes back as it was: nothing is taken for binning. */
+static void check_shapes(struct check *c)
+{
+    if (!check_case(c, "poni_shapes"))
+        return;
+    char path[4200];
+    snprintf(path, sizeof path, "%s/shapes.poni", check_tmp(c));
+    static const double factors[] = {1, 2, 3, 0.5, 1.25};
+    for (size_t k = 0; k < 10; k++) {
+        airy_geometry g = {.dist = 0.1}, h = {0};
+        CHECK_OK(c, airy_detector_find(&g.detector, "Pilatus 1M"));
+        g.detector.orientation = 3;
+        g.detector.pixel1 *= factors[k % 5];
+        g.detector.pixel2 *= factors[(k + k / 5) % 5];
+        g.detector.height /= k % 3 + 1;
+        if (CHECK_OK(c, airy_geometry_write(&g, path)) && CHECK_OK(c, airy_geometry_read(&h, path)))
+            CHECK(c, g.detector.height == h.detector.height && g.detector.width == h.detector.width &&
+                         g.detector.pixel1 == h.detector.pixel1 && g.detector.pixel2 == h.detector.pixel2);
+    }
+}
+
 static void check_round_trip(struct check *c)
 {
     if (!check_case(c, "poni_round_trip"))
@@ -255,6 +276,7 @@ void check_poni(struct check *c)
 {
     check_expected(c);
     check_round_trip(c);
+    check_shapes(c);
     check_bad_text(c);
     check_good_text(c);
     check_bytes(c);
