@@ -36,7 +36,7 @@ typedef struct airy_detector {
  * equal rectangular pixels (their positions would be wrong).
  */
 AIRY_API airy_status airy_detector_find(airy_detector *detector, const char *name);
-/** Number of registered detectors, and the i-th. */
+/** Number of registered detectors, and the i-th; also of those that airy_detector_find does not support (airy_geometry_check refuses them). */
 AIRY_API size_t airy_detector_count(void);
 AIRY_API airy_status airy_detector_get(airy_detector *detector, size_t index);
 /**

@@ -104,8 +104,7 @@ const struct airy_detector_entry *airy_detector_entry_find(const char *name)
     return NULL;
 }
 
-/* What keeps an entry from being a plane of equal rectangles; NULL for nothing. */
-static const char *entry_obstacle(const struct airy_detector_entry *entry)
+const char *airy_detector_obstacle(const struct airy_detector_entry *entry)
 {
     if (entry->flags & AIRY_DETECTOR_CURVED)
         return "is not flat";
@@ -138,7 +137,7 @@ airy_status airy_detector_find(airy_detector *detector, const char *name)
         AIRY_FAIL_IF(true, AIRY_ERR_NOT_FOUND, "detector '%.64s' is not registered; the nearest name is '%.*s'", name,
                      (int)strcspn(nearest, "|"), nearest);
     }
-    const char *obstacle = entry_obstacle(entry);
+    const char *obstacle = airy_detector_obstacle(entry);
     AIRY_FAIL_IF(obstacle, AIRY_ERR_UNSUPPORTED,
                  "detector '%.64s' %s: only planes of equal rectangular pixels are supported", name, obstacle);
     fill_detector(detector, entry);
@@ -163,7 +162,8 @@ airy_status airy_detector_find_shape(airy_detector *detector, size_t height, siz
     const struct airy_detector_entry *best = NULL;
     for (size_t i = 0; i < airy_detector_table_count; i++) {
         const struct airy_detector_entry *entry = &airy_detector_table[i];
-        const bool fits = entry->height == height && entry->width == width && height && width && !entry_obstacle(entry);
+        const bool fits = entry->height == height && entry->width == width && height && width &&
+                          !airy_detector_obstacle(entry);
         if (fits && (!best || strcspn(entry->names, "|") < strcspn(best->names, "|")))
             best = entry;
     }

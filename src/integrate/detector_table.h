@@ -34,6 +34,9 @@ struct airy_detector_entry {
 extern const struct airy_detector_entry airy_detector_table[];
 extern const size_t airy_detector_table_count;
 
+/* What keeps an entry from being a plane of equal rectangles; NULL for nothing. */
+const char *airy_detector_obstacle(const struct airy_detector_entry *entry);
+
 /* By class name, name or alias as airy_detector_find does; NULL when there is none. Reports nothing. */
 const struct airy_detector_entry *airy_detector_entry_find(const char *name);
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/size.h"
+#include "integrate/detector_table.h"
 #include "integrate/pose.h"
 
 #define PI 3.14159265358979323846
@@ -80,6 +81,12 @@ static airy_status check_range(const char *name, double value, double limit, con
 airy_status airy_geometry_check(const airy_geometry *geometry)
 {
     const airy_detector *d = &geometry->detector;
+    AIRY_FAIL_IF(!memchr(d->name, '\0', sizeof d->name), AIRY_ERR_PARAM, "the detector's name has more than %zu bytes",
+                 sizeof d->name - 1);
+    const struct airy_detector_entry *entry = airy_detector_entry_find(d->name);
+    const char *obstacle = entry ? airy_detector_obstacle(entry) : NULL;
+    AIRY_FAIL_IF(obstacle, AIRY_ERR_UNSUPPORTED,
+                 "detector '%s' %s: only planes of equal rectangular pixels are supported", d->name, obstacle);
     AIRY_TRY(check_length("pixel1", d->pixel1, 1.0));
     AIRY_TRY(check_length("pixel2", d->pixel2, 1.0));
     AIRY_TRY(check_length("distance", geometry->dist, 1e4));

@@ -53,6 +53,10 @@ static void check_row(struct check *c, const json_t *row, size_t index)
     }
     /* All its names lead to it. */
     const bool plane = flat && json_is_true(json_object_get(row, "uniform_pixel"));
+    const airy_geometry geometry = {.detector = d, .dist = 1};
+    const airy_status usable = airy_geometry_check(&geometry);
+    if (plane ? usable == AIRY_ERR_UNSUPPORTED : usable != AIRY_ERR_UNSUPPORTED)
+        check_failed(c, __FILE__, __LINE__, "%s: a geometry with it is %s", cls, airy_status_name(usable));
     size_t k;
     json_t *name;
     json_array_foreach(json_object_get(row, "registry_names"), k, name)

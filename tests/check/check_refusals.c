@@ -82,6 +82,19 @@ static void check_geometries(struct check *c)
     refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_PARAM, "distance");
     g = geometry();
     g.detector.height = g.detector.width = 1u << 20;
+    for (size_t i = 0; i < airy_detector_count(); i++) {
+        airy_detector detector;
+        CHECK_OK(c, airy_detector_get(&detector, i));
+        if (strcmp(detector.name, "Aarhus") == 0) {
+            g = geometry();
+            g.detector = detector;
+            refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_UNSUPPORTED, "'Aarhus' is not flat");
+        }
+    }
+    g = geometry();
+    memset(g.detector.name, 'x', sizeof g.detector.name);
+    refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_PARAM, "63 bytes");
+    g = geometry();
     refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_SHAPE, "fewer than 2^32");
 }
 
