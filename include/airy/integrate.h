@@ -88,7 +88,7 @@ typedef struct airy_integrator_params {
     double dummy, delta_dummy; /**< left out: |raw - dummy| <= delta, delta 0: raw == dummy */
     bool no_default_dummy;     /**< ignore the detector's own dummy values */
     bool has_saturation;
-    double saturation; /**< raw >= it is counted as saturated; default: the dtype's largest value (integers) */
+    double saturation; /**< raw >= it is counted as saturated; default: the dtype's largest value, for floats none */
     bool has_empty;
     double empty; /**< result of a bin without pixels; default NaN, with compat 0 */
 } airy_integrator_params;

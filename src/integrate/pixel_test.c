@@ -84,8 +84,8 @@ airy_status airy_pixel_test_make(airy_pixel_test *test, const airy_integrator *i
     AIRY_FAIL_IF(!integer && !airy_dtype_is_float(dtype), AIRY_ERR_DTYPE,
                  "frames of %s cannot be integrated, expected integers of at most 32 bits or floats",
                  airy_dtype_name(dtype));
-    *test = (airy_pixel_test){
-        .lo = 1, .hi = 0, .saturation = r.hi, .float_lo = 1, .float_hi = 0, .float_saturation = INFINITY};
+    *test =
+        (airy_pixel_test){.lo = 1, .hi = 0, .saturation = r.hi, .float_lo = 1, .float_hi = 0, .float_saturation = NAN};
     const bool compat = p->compat == AIRY_COMPAT_PYFAI;
     const bool automatic = !p->has_dummy && !p->no_default_dummy && integrator->geometry.detector.dectris_dummy;
     if (p->has_saturation) {

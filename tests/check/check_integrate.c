@@ -553,7 +553,7 @@ static void check_pixel_test(struct check *c)
     CHECK_OK(c, airy_pixel_test_make(&t, &it, AIRY_DTYPE_F32));
     CHECK(c, t.float_lo == (double)0.1f && t.float_hi == (double)0.1f);
     CHECK_OK(c, airy_pixel_test_make(&t, &it, AIRY_DTYPE_F64));
-    CHECK(c, t.float_lo == 0.1 && isinf(t.float_saturation));
+    CHECK(c, t.float_lo == 0.1 && isnan(t.float_saturation));
     it.params.has_saturation = true;
     static const struct {
         double given;
@@ -619,6 +619,30 @@ enum { CROWD = 512, CROWD_PIXELS = CROWD * CROWD, PARTLY = 20 };
 
 struct crowd {
     airy_geometry geometry;
+/* Without a level given no float is saturated, infinity neither; with infinity as the level it is. */
+static void check_float_saturation(struct check *c)
+{
+    if (!check_case(c, "float_saturation"))
+        return;
+    for (int given = 0; given < 2; given++)
+        for (int k = 0; k < 2; k++) {
+            struct scene s = {.dtype = k ? AIRY_DTYPE_F64 : AIRY_DTYPE_F32, .frames = 1, .params = {.bins = 4}};
+            s.params.has_saturation = given;
+            s.params.saturation = INFINITY;
+            fill_scene(c, &s);
+            store(s.data, s.dtype, 5, INFINITY);
+            store(s.data, s.dtype, 9, NAN);
+            store(s.data, s.dtype, 11, -INFINITY);
+            airy_integrator *it = NULL;
+            double sums[AIRY_SUM_PLANES * 4];
+            airy_frame_stats stats;
+            if (CHECK_OK(c, airy_integrator_create(&it, c->device, &s.geometry, &s.params)) &&
+                run_scene(c, &s, it, sums, &stats))
+                CHECK(c, stats.invalid == 3 && stats.saturated == (given ? 1 : 0));
+            airy_integrator_destroy(&it);
+        }
+}
+
     airy_integrator_params params;
 };
 
@@ -888,6 +912,7 @@ void check_integrate(struct check *c)
     for (int split = 0; split < AIRY_SPLIT_COUNT; split++)
         check_inverse(c, (airy_split)split);
     check_chunks(c, AIRY_CODEC_BSLZ4, AIRY_ERROR_MODEL_POISSON);
+    check_float_saturation(c);
     check_chunks(c, AIRY_CODEC_BSLZ4, AIRY_ERROR_MODEL_AZIMUTHAL);
     check_chunks(c, AIRY_CODEC_LZ4, AIRY_ERROR_MODEL_NONE);
     check_integrate_refusals(c);
