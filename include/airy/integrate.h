@@ -145,6 +145,7 @@ typedef struct airy_frame_stats {
  * @param sums   out, f64 [frames, AIRY_SUM_PLANES, bins]
  * @param stats  out, u8 [frames, sizeof(airy_frame_stats)]
  * @param frames in, [frames, height, width], tightly packed, any dtype but i64 and u64
+ * The three must not overlap.
  *
  * Accuracy:  coefficients c and normalizations n are rounded to f32 (2^-24 each). Each of the five sums is then formed in f64, with |error| <=
  *            (m + 8) 2^-53 of the sum of absolute terms of the m entries that are left in the bin, however little of the bin that is; sum_signal
@@ -153,7 +154,7 @@ typedef struct airy_frame_stats {
  *            2^-23 (up to 1021 bins; 2^-19 at most) in all sums alike, so that means differ by less than 2^-20 of the spread of
  *            a bin's pixels (docs/numerics.md). On one device the result of a frame does not depend on its neighbours, on
  *            batch size or threads.
- * Errors:    AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_MEMORY.
+ * Errors:    AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_PARAM (overlap), AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_integrate(airy_queue *queue, airy_array *sums, airy_array *stats,
                                     const airy_integrator *integrator, const airy_array *frames);

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdio.h>
 
 #include "base/error.h"
 #include "base/size.h"
@@ -16,9 +17,17 @@ static airy_status check_output(const airy_queue *queue, const airy_array *array
     bool fits = array->ndim == ndim;
     for (int k = 0; fits && k < ndim; k++)
         fits = array->shape[k] == shape[k];
-    AIRY_FAIL_IF(!fits || !airy_array_is_tight(array), AIRY_ERR_SHAPE,
-                 "%s is %s, expected [%zu, %zu%s%zu] without gaps", name, airy_array_describe(array, text), shape[0],
-                 shape[1], ndim == 3 ? ", " : "; ", ndim == 3 ? shape[2] : shape[0]);
+    char last[32] = "";
+    if (ndim == 3)
+        snprintf(last, sizeof(last), ", %zu", shape[2]);
+    AIRY_FAIL_IF(!fits || !airy_array_is_tight(array), AIRY_ERR_SHAPE, "%s is %s, expected [%zu, %zu%s] without gaps",
+                 name, airy_array_describe(array, text), shape[0], shape[1], last);
+    return AIRY_OK;
+}
+
+static airy_status check_apart(const airy_array *a, const char *a_name, const airy_array *b, const char *b_name)
+{
+    AIRY_FAIL_IF(airy_array_overlaps(a, b), AIRY_ERR_PARAM, "%s and %s overlap", a_name, b_name);
     return AIRY_OK;
 }
 
@@ -31,7 +40,8 @@ static airy_status check_results(airy_queue *queue, const airy_array *sums, cons
     const size_t sums_shape[3] = {frames, AIRY_SUM_PLANES, integrator->bins};
     const size_t stats_shape[2] = {frames, sizeof(airy_frame_stats)};
     AIRY_TRY(check_output(queue, sums, "sums", AIRY_DTYPE_F64, 3, sums_shape));
-    return check_output(queue, stats, "stats", AIRY_DTYPE_U8, 2, stats_shape);
+    AIRY_TRY(check_output(queue, stats, "stats", AIRY_DTYPE_U8, 2, stats_shape));
+    return check_apart(sums, "sums", stats, "stats");
 }
 
 airy_status airy_integrate(airy_queue *queue, airy_array *sums, airy_array *stats, const airy_integrator *integrator,
@@ -46,6 +56,8 @@ airy_status airy_integrate(airy_queue *queue, airy_array *sums, airy_array *stat
     AIRY_FAIL_IF(!airy_array_is_tight(frames), AIRY_ERR_SHAPE, "frames is %s with gaps, expected none",
                  airy_array_describe(frames, text));
     AIRY_TRY(check_results(queue, sums, stats, integrator, frames->shape[0]));
+    AIRY_TRY(check_apart(sums, "sums", frames, "frames"));
+    AIRY_TRY(check_apart(stats, "stats", frames, "frames"));
     struct airy_integrate_plan plan = {.integrator = integrator, .sums = sums, .stats = stats, .frames = frames};
     AIRY_TRY(airy_pixel_test_make(&plan.test, integrator, frames->dtype));
     return airy_queue_backend(queue)->integrate->integrate(queue, &plan);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/backend.h"
+#include "core/objects.h"
 
 enum { SIDE = 12, COUNT = SIDE * SIDE };
 
@@ -81,7 +82,6 @@ static void check_geometries(struct check *c)
     g.dist = 0;
     refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_PARAM, "distance");
     g = geometry();
-    g.detector.height = g.detector.width = 1u << 20;
     for (size_t i = 0; i < airy_detector_count(); i++) {
         airy_detector detector;
         CHECK_OK(c, airy_detector_get(&detector, i));
@@ -95,6 +95,7 @@ static void check_geometries(struct check *c)
     memset(g.detector.name, 'x', sizeof g.detector.name);
     refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_PARAM, "63 bytes");
     g = geometry();
+    g.detector.height = g.detector.width = 1u << 20;
     refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_SHAPE, "fewer than 2^32");
 }
 
@@ -131,6 +132,25 @@ static void check_masked(struct check *c)
     airy_integrator_destroy(&it);
 }
 
+/* Outputs that lie in one buffer, and in the frames. */
+static void check_overlaps(struct check *c, const airy_integrator *it)
+{
+    const size_t shape[3] = {2, SIDE, SIDE}, sums_shape[3] = {2, AIRY_SUM_PLANES, 5};
+    const size_t stats_shape[2] = {2, sizeof(airy_frame_stats)};
+    airy_array *frames = check_output(c, AIRY_DTYPE_U16, 3, shape),
+               *sums = check_output(c, AIRY_DTYPE_F64, 3, sums_shape);
+    airy_array *stats = check_output(c, AIRY_DTYPE_U8, 2, stats_shape);
+    airy_array in_sums = *stats, in_frames = *stats, sums_in_frames = *sums;
+    in_sums.buffer = sums->buffer;
+    in_frames.buffer = sums_in_frames.buffer = frames->buffer;
+    in_sums.offset = sums->offset + airy_array_size(sums) - 8;
+    in_frames.offset = frames->offset + 64;
+    sums_in_frames.offset = frames->offset;
+    CHECK_FAILS(c, airy_integrate(c->queue, sums, &in_sums, it, frames), AIRY_ERR_PARAM, "sums and stats overlap");
+    CHECK_FAILS(c, airy_integrate(c->queue, sums, &in_frames, it, frames), AIRY_ERR_PARAM, "stats and frames");
+    CHECK_FAILS(c, airy_integrate(c->queue, &sums_in_frames, stats, it, frames), AIRY_ERR_PARAM, "sums and frames");
+}
+
 static void check_arrays(struct check *c)
 {
     if (!check_case(c, "refuse_arrays"))
@@ -163,8 +183,9 @@ static void check_arrays(struct check *c)
     CHECK_FAILS(c, airy_integrate(q, check_output(c, AIRY_DTYPE_F32, 3, sums_shape), stats, it, frames), AIRY_ERR_DTYPE,
                 "sums");
     CHECK_FAILS(c, airy_integrate(q, sums, check_output(c, AIRY_DTYPE_U8, 2, short_stats), it, frames), AIRY_ERR_SHAPE,
-                "stats");
+                "expected [2, 32] without gaps");
     airy_array_destroy(&view);
+    check_overlaps(c, it);
     airy_batch *batch = NULL;
     const airy_batch_params batch_params = {
         .dtype = AIRY_DTYPE_U16, .height = SIDE, .width = SIDE + 1, .codec = {.codec = AIRY_CODEC_NONE}, .frames = 2};
