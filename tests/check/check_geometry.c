@@ -75,7 +75,7 @@ static void check_registry(struct check *c)
         return;
     const char *path = check_golden(c, "diffraction/detectors.json");
     json_t *table = path ? json_load_file(path, 0, NULL) : NULL;
-    if (!table)
+    if (!path || !CHECK(c, table != NULL))
         return;
     const json_t *rows = json_object_get(table, "detectors");
     if (CHECK(c, json_array_size(rows) == airy_detector_count()))
