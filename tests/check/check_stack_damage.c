@@ -121,7 +121,8 @@ static void check_library_error(struct check *c)
     bytes[at + 7] = 0x48;
     if (!CHECK_OK(c, stack_open(&stack, stack_spill(c, "y.h5", bytes, size))))
         return;
-    CHECK_FAILS(c, airy_stack_read(stack, 1, pixels, FRAME_BYTES), AIRY_ERR_CORRUPT, "19528 bytes decoded, expected 19536");
+    CHECK_FAILS(c, airy_stack_read(stack, 1, pixels, FRAME_BYTES), AIRY_ERR_CORRUPT,
+                "19528 bytes decoded, expected 19536");
     airy_stack_destroy(&stack);
 }
 
