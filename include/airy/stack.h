@@ -56,6 +56,9 @@ AIRY_API airy_status airy_stack_read(const airy_stack *stack, size_t frame, void
 /** Where a frame is stored: "FILE::DATASET frame 12", for messages. */
 AIRY_API airy_status airy_stack_where(const airy_stack *stack, size_t frame, char *text, size_t size);
 
+/** True if frames come from the file PATH (by device and inode), be it through a link or a virtual dataset. */
+AIRY_API bool airy_stack_uses(const airy_stack *stack, const char *path);
+
 /** What the file itself says about the experiment; found fields only. */
 typedef struct airy_stack_meta {
     bool has_geometry; /**< distance, beam centre and pixel size were there: geometry is usable */

@@ -80,6 +80,17 @@ airy_status airy_stack_where(const airy_stack *stack, size_t frame, char *text, 
     return AIRY_OK;
 }
 
+bool airy_stack_uses(const airy_stack *stack, const char *path)
+{
+    struct stat about;
+    if (stat(path, &about) != 0)
+        return false;
+    for (size_t i = 0; i < stack->file_count; i++)
+        if (stack->files[i].device == about.st_dev && stack->files[i].inode == about.st_ino)
+            return true;
+    return false;
+}
+
 /* "where: " before the sentence of a failure. */
 static airy_status fail_at(const airy_stack *stack, size_t frame, airy_status status)
 {

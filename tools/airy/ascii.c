@@ -127,6 +127,9 @@ static int write_file(const struct integration *job, const struct lane *lane, si
     const double *radial = airy_integrator_radial(job->integrator);
     const char *name = strrchr(path, '/');
     char partial[4300];
+    const int kept = integrate_keep_inputs(job->params, path) /* a name of the series may be that of an input */;
+    if (kept != AIRY_EXIT_OK)
+        return kept;
     if (!common->force && tool_exists(path))
         return tool_fail(common, "%s is there already; --force overwrites it", path);
     snprintf(partial, sizeof(partial), "%s.partial", path);

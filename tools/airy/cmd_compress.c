@@ -9,6 +9,7 @@ struct compress_params {
     airy_codec codec;
     uint64_t block;
     bool has_codec;
+    const char *output;
 };
 
 static const char *parse_filter(void *field, const char *text)
@@ -17,6 +18,17 @@ static const char *parse_filter(void *field, const char *text)
         return "expected bslz4 or lz4";
     return airy_codec_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
 }
+
+static const struct opt output_options[] = {
+    {.heading = "Output"},
+    {.name = "output",
+     .letter = 'o',
+     .type = OPT_STRING,
+     .offset = offsetof(struct compress_params, output),
+     .argument = "OUT.h5",
+     .help = "the same as OUT.h5 without a letter"},
+    {0},
+};
 
 static const struct opt compress_options[] = {
     {.heading = "Encoding"},
@@ -48,31 +60,60 @@ static airy_status copy_frame(void *user, size_t index, void *frame)
     return airy_stack_read(copy->stack, index, frame, copy->frame_size);
 }
 
+/* Same shape of frames and element type: data of the stack itself, which a master links to or holds in parts. */
+static bool is_frames(const airy_hdf5_entry *entry, const airy_stack_info *info)
+{
+    return entry->ndim >= 2 && entry->shape[entry->ndim - 2] == info->height &&
+           entry->shape[entry->ndim - 1] == info->width && strcmp(entry->dtype, airy_dtype_name(info->dtype)) == 0 &&
+           (entry->ndim > 2 || info->frames == 1);
+}
+
 /* What the copy leaves out, in one line. */
-static void say_left_out(const struct common *common, const char *input, const char *dataset)
+static void say_left_out(const struct common *common, const char *input, const airy_stack_info *info)
 {
     airy_hdf5_entry *entries = NULL;
     size_t count = 0, left = 0;
     char file[4096];
-    snprintf(file, sizeof(file), "%.*s", (int)(strstr(input, "::") ? strstr(input, "::") - input : (long)strlen(input)),
-             input);
+    const char *named = strstr(input, "::");
+    snprintf(file, sizeof(file), "%.*s", (int)(named ? (size_t)(named - input) : strlen(input)), input);
     if (airy_hdf5_list(&entries, &count, file) != AIRY_OK)
         return;
     const char *first = NULL;
-    for (size_t i = 0; i < count; i++)
-        if (entries[i].ndim >= 2 && strcmp(entries[i].path, dataset) != 0 && !strstr(entries[i].path, "pixel_mask")) {
-            first = first ? first : entries[i].path;
+    for (size_t i = 0; i < count; i++) {
+        const airy_hdf5_entry *e = &entries[i];
+        const bool copied = named ? strcmp(e->path, named + 2) == 0 : is_frames(e, info);
+        if (e->ndim >= 2 && !copied && !strstr(e->path, "pixel_mask")) {
+            first = first ? first : e->path;
             left++;
         }
+    }
     if (left)
-        tool_say(common, "only the frames, geometry and pixel mask are carried over; %zu other arrays are not (%s%s)",
-                 left, first, left > 1 ? ", ..." : "");
+        tool_say(common, "only the frames, geometry and pixel mask are carried over; %zu other array%s %s (%s%s)", left,
+                 left > 1 ? "s" : "", left > 1 ? "are not" : "is not", first, left > 1 ? ", ..." : "");
     airy_hdf5_list_free(entries);
 }
 
-static int copy_stack(const struct common *common, const airy_codec_params *codec)
+/* OUT of "IN OUT" or "IN -o OUT". */
+static int find_output(const struct compress_params *p, const char **output)
 {
-    const char *input = common->inputs.items[0];
+    const struct common *common = &p->common;
+    if (p->output && common->inputs.count > 1)
+        return tool_usage(common, "unexpected argument '%s' beside -o %s", common->inputs.items[1], p->output);
+    if (!p->output && common->inputs.count < 2)
+        return tool_usage(common, "no output: give OUT.h5 behind the input");
+    *output = p->output ? p->output : common->inputs.items[1];
+    if (!tool_has_suffix(*output, ".h5") && !tool_has_suffix(*output, ".hdf5") && !tool_has_suffix(*output, ".nxs"))
+        return tool_usage(common, "output '%s': expected a name that ends in .h5, .hdf5 or .nxs", *output);
+    return tool_keep_input(common, *output, common->inputs.items[0]);
+}
+
+static int copy_stack(const struct compress_params *p, const airy_codec_params *codec)
+{
+    const struct common *common = &p->common;
+    const char *input = common->inputs.items[0], *output = NULL;
+    const int found = find_output(p, &output);
+    if (found != AIRY_EXIT_OK)
+        return found;
     airy_stack *stack = NULL;
     airy_stack_info info;
     airy_stack_meta meta;
@@ -81,7 +122,10 @@ static int copy_stack(const struct common *common, const airy_codec_params *code
         status = airy_stack_get_info(stack, &info);
     if (status == AIRY_OK)
         status = airy_stack_get_meta(stack, &meta);
-    int code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+    int code = status == AIRY_OK ? tool_keep_stack(common, output, stack) : tool_failed(common, status);
+    if (code == AIRY_EXIT_OK && codec->block_bytes % (8 * airy_dtype_size(info.dtype)) != 0)
+        code = tool_usage(common, "--block %u: expected a multiple of %zu bytes, 8 elements of %s", codec->block_bytes,
+                          8 * airy_dtype_size(info.dtype), airy_dtype_name(info.dtype));
     uint8_t *mask = NULL;
     if (code == AIRY_EXIT_OK && meta.has_mask) {
         mask = malloc(info.height * info.width);
@@ -95,7 +139,7 @@ static int copy_stack(const struct common *common, const airy_codec_params *code
         dataset = dataset ? dataset + 2 : "/entry/data/data";
         struct copy copy = {.stack = stack, .frame_size = info.height * info.width * airy_dtype_size(info.dtype)};
         struct stack_out out = {.common = common,
-                                .path = common->inputs.items[1],
+                                .path = output,
                                 .writer = {.dtype = info.dtype,
                                            .frames = info.frames,
                                            .height = info.height,
@@ -112,7 +156,7 @@ static int copy_stack(const struct common *common, const airy_codec_params *code
         if (code == AIRY_EXIT_OK)
             code = stack_out_report(&out);
         if (code == AIRY_EXIT_OK)
-            say_left_out(common, input, dataset);
+            say_left_out(common, input, &info);
     }
     free(mask);
     airy_stack_destroy(&stack);
@@ -126,43 +170,43 @@ static int run_compress(void *user)
         return tool_usage(&p->common, "--block %llu: expected at most 4294967295 bytes", (unsigned long long)p->block);
     const airy_codec_params codec = {.codec = p->has_codec ? p->codec : AIRY_CODEC_BSLZ4,
                                      .block_bytes = (uint32_t)p->block};
-    return copy_stack(&p->common, &codec);
+    return copy_stack(p, &codec);
 }
 
 static int run_decompress(void *user)
 {
     const struct compress_params *p = user;
     const airy_codec_params codec = {.codec = AIRY_CODEC_NONE};
-    return copy_stack(&p->common, &codec);
+    return copy_stack(p, &codec);
 }
 
 #define CARRIED                                                                                                        \
     "Pixels are kept exactly, frame by frame, with the geometry and the pixel mask that the file says; other "         \
-    "datasets "                                                                                                        \
-    "are not carried over."
+    "datasets are not carried over."
 
 const struct command cmd_compress = {
     .name = "compress",
-    .usage = "IN.h5[::DATASET] OUT.h5 [options]",
+    .usage = "IN.h5[::DATASET] OUT.h5|-o OUT.h5 [options]",
     .summary = "write a stack bitshuffle-LZ4 or LZ4 compressed, one chunk a frame",
     .details = CARRIED,
     .examples = "  airy compress plain.h5 small.h5\n"
                 "  airy compress plain.h5::/entry/data/data small.h5 --filter lz4\n",
-    .tables = {compress_options},
+    .tables = {compress_options, output_options},
     .params_size = sizeof(struct compress_params),
-    .min_inputs = 2,
+    .min_inputs = 1,
     .max_inputs = 2,
     .run = run_compress,
 };
 
 const struct command cmd_decompress = {
     .name = "decompress",
-    .usage = "IN.h5[::DATASET] OUT.h5 [options]",
+    .usage = "IN.h5[::DATASET] OUT.h5|-o OUT.h5 [options]",
     .summary = "write a stack without compression",
     .details = CARRIED,
     .examples = "  airy decompress series_master.h5 plain.h5\n",
+    .tables = {output_options},
     .params_size = sizeof(struct compress_params),
-    .min_inputs = 2,
+    .min_inputs = 1,
     .max_inputs = 2,
     .run = run_decompress,
 };

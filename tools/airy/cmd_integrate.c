@@ -68,9 +68,16 @@ static const char *parse_polarization(void *field, const char *text)
 /* A:B[:S], either end may be missing */
 static const char *parse_frames(void *field, const char *text)
 {
-    static const char expected[] = "expected frames as FIRST:LAST or FIRST:LAST:STEP, LAST excluded";
+    static const char expected[] = "expected frames as N, FIRST:LAST or FIRST:LAST:STEP, LAST excluded";
     size_t *frames = field;
     char part[3][24] = {"0", "", "1"};
+    uint64_t one;
+    if (opt_whole(text, &one) && one < SIZE_MAX) { /* N: that frame */
+        frames[0] = (size_t)one;
+        frames[1] = (size_t)one + 1;
+        frames[2] = 1;
+        return NULL;
+    }
     for (size_t i = 0; i < 3; i++) {
         const size_t n = strcspn(text, ":");
         if (n >= sizeof(part[i]))
@@ -239,7 +246,7 @@ static const struct opt integrate_options[] = {
      .parse = parse_number,
      .argument = "V",
      .fallback = "the detector's own",
-     .help = "pixels of this value are left out; a negative one goes as --dummy=-10"},
+     .help = "pixels of this value are left out"},
     {.name = "delta-dummy",
      .type = OPT_FLOAT,
      FIELD(delta_dummy),
@@ -257,7 +264,7 @@ static const struct opt integrate_options[] = {
      .parse = parse_frames,
      .argument = "A:B[:S]",
      .fallback = "all",
-     .help = "frames from A up to, not including, B, by S"},
+     .help = "frames from A up to, not including, B, by S; one number: that frame"},
     {.name = "batch",
      .type = OPT_COUNT,
      FIELD(batch),
@@ -302,6 +309,19 @@ static bool is_hdf5_name(const char *path)
     return tool_has_suffix(path, ".h5") || tool_has_suffix(path, ".hdf5") || tool_has_suffix(path, ".nxs");
 }
 
+int integrate_keep_inputs(const struct integrate_params *p, const char *output)
+{
+    const struct common *common = &p->geometry.common;
+    const char *const files[] = {p->geometry.poni, p->mask,       p->mask_only, p->dark,
+                                 p->flat,          p->absorption, p->variance,  p->config};
+    int code = AIRY_EXIT_OK;
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && code == AIRY_EXIT_OK; i++)
+        code = tool_keep_input(common, output, files[i]);
+    for (size_t i = 0; i < common->inputs.count && code == AIRY_EXIT_OK; i++)
+        code = tool_keep_input(common, output, common->inputs.items[i]);
+    return code;
+}
+
 static int check_output(const struct integrate_params *p)
 {
     const struct common *common = &p->geometry.common;
@@ -314,6 +334,12 @@ static int check_output(const struct integrate_params *p)
     if (p->plot && !tool_has_suffix(p->plot, ".png") && !tool_has_suffix(p->plot, ".svg") &&
         !tool_has_suffix(p->plot, ".pdf"))
         return tool_usage(common, "--plot %s: expected a name that ends in .png, .svg or .pdf", p->plot);
+    const char *const outputs[] = {p->output, p->plot, common->profile_file};
+    for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
+        const int code = integrate_keep_inputs(p, outputs[i]);
+        if (code != AIRY_EXIT_OK)
+            return code;
+    }
     if (p->plot && !common->force && tool_exists(p->plot))
         return tool_fail(common, "--plot %s is there already; --force overwrites it", p->plot);
     if (!common->explain && !common->force && is_hdf5_name(p->output) && tool_exists(p->output))
@@ -483,6 +509,10 @@ static int run_with(const struct integrate_params *p, const airy_geometry *repla
     if (code != AIRY_EXIT_OK)
         return code;
     code = integration_open(&job, p, replayed);
+    if (code == AIRY_EXIT_OK && p->output && !p->geometry.common.explain)
+        code = tool_keep_stack(job.common, p->output, job.stack);
+    if (code == AIRY_EXIT_OK && p->plot)
+        code = tool_keep_stack(job.common, p->plot, job.stack);
     if (code == AIRY_EXIT_OK)
         code = p->geometry.common.explain ? explain(&job) : run_job(&job);
     integration_close(&job);

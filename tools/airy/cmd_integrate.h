@@ -50,6 +50,9 @@ char *configuration_text(const struct integration *job);
  */
 int configuration_read(const struct common *common, const char *path, struct opt_list *words, airy_geometry *geometry);
 
+/* Refuse an output that is the same file as an input; the stack's linked files are looked at elsewhere. Exit code. */
+int integrate_keep_inputs(const struct integrate_params *params, const char *output);
+
 /* One text file a frame: .xye .xy .chi .dat. Exit code. *written and *bad count frames. */
 int ascii_run(struct integration *job, size_t *written, size_t *bad);
 bool ascii_name(const char *path);

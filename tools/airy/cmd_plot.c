@@ -380,7 +380,10 @@ static int select_frame(const struct plot_params *params, struct patterns *p)
 static int plot(const struct plot_params *params, const char *result)
 {
     struct patterns patterns;
-    int code = patterns_load(&patterns, &params->common, result);
+    int code = tool_keep_input(&params->common, params->output, result);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    code = patterns_load(&patterns, &params->common, result);
     if (code == AIRY_EXIT_OK)
         code = select_frame(params, &patterns);
     if (code == AIRY_EXIT_OK)

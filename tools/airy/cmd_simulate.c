@@ -375,6 +375,12 @@ static int check_outputs(const struct simulate_params *p, const char *path)
     const struct common *common = &p->geometry.common;
     if (!tool_has_suffix(path, ".h5") && !tool_has_suffix(path, ".hdf5") && !tool_has_suffix(path, ".nxs"))
         return tool_usage(common, "output '%s': expected a name that ends in .h5, .hdf5 or .nxs", path);
+    const char *const outputs[] = {path, p->write_poni}, *const files[] = {p->geometry.poni, p->curve};
+    for (size_t i = 0; i < 4; i++) {
+        const int code = tool_keep_input(common, outputs[i / 2], files[i % 2]);
+        if (code != AIRY_EXIT_OK)
+            return code;
+    }
     if (p->write_poni && !common->force && tool_exists(p->write_poni))
         return tool_fail(common, "--write-poni %s is there already; --force overwrites it", p->write_poni);
     if (p->incompressible && p->increment)

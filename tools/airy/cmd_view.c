@@ -162,6 +162,8 @@ static int load_frame(const struct view_params *p, struct picture *picture)
     free(owned);
     free(mask);
     airy_image_free(&image);
+    if (code == AIRY_EXIT_OK && stack)
+        code = tool_keep_stack(common, p->output, stack);
     airy_stack_destroy(&stack);
     return code;
 }
@@ -378,11 +380,16 @@ static int run_view(void *user)
         return tool_usage(&p->common, "no output: give -o OUT.png");
     if (!tool_has_suffix(p->output, ".png"))
         return tool_usage(&p->common, "output '%s': expected a name that ends in .png", p->output);
+    int code = tool_keep_input(&p->common, p->output, p->common.inputs.items[0]);
+    if (code == AIRY_EXIT_OK)
+        code = tool_keep_input(&p->common, p->output, p->mask);
+    if (code != AIRY_EXIT_OK)
+        return code;
     if (!p->common.force && tool_exists(p->output))
         return tool_fail(&p->common, "%s is there already; --force overwrites it", p->output);
     p->colormap = p->colormap ? p->colormap : colormap_find("viridis");
     struct picture picture = {0};
-    int code = load_frame(p, &picture);
+    code = load_frame(p, &picture);
     if (code == AIRY_EXIT_OK)
         code = apply_mask(p, &picture);
     if (code == AIRY_EXIT_OK)

@@ -6,6 +6,32 @@
 /* h c in keV m (CODATA 2018): wavelength [m] = HC_KEV_M / energy [keV]. */
 static const double HC_KEV_M = 1.2398419843320026e-9;
 
+static const char *parse_energy(void *field, const char *text)
+{
+    static char why[96];
+    double energy;
+    if (!opt_number(text, &energy) || !(energy >= 1e-6) || !isfinite(energy))
+        return "expected a number from 1e-06 to 1000, in keV";
+    snprintf(why, sizeof(why), "expected at most 1000, in keV; %g looks like eV", energy);
+    if (energy > 1000)
+        return why;
+    *(double *)field = energy;
+    return NULL;
+}
+
+static const char *parse_wavelength(void *field, const char *text)
+{
+    static char why[96];
+    double wavelength;
+    if (!opt_number(text, &wavelength) || !(wavelength >= 1e-15) || !isfinite(wavelength))
+        return "expected a number from 1e-15 to 0.001, in m";
+    snprintf(why, sizeof(why), "expected at most 0.001, in m; for Angstrom write %ge-10", wavelength);
+    if (wavelength > 1e-3)
+        return why;
+    *(double *)field = wavelength;
+    return NULL;
+}
+
 #define FIELD(member) .offset = offsetof(struct geometry_params, member)
 #define SEEN(member)  .seen = offsetof(struct geometry_params, member)
 
@@ -84,19 +110,17 @@ const struct opt geometry_options[] = {
      .fallback = "0",
      .help = "third rotation in rad"},
     {.name = "wavelength",
-     .type = OPT_FLOAT,
+     .type = OPT_PARSED,
      FIELD(wavelength),
      SEEN(has_wavelength),
-     .lo = 1e-15,
-     .hi = 1e-3,
+     .parse = parse_wavelength,
      .argument = "L",
      .help = "wavelength in m"},
     {.name = "energy",
-     .type = OPT_FLOAT,
+     .type = OPT_PARSED,
      FIELD(energy),
      SEEN(has_energy),
-     .lo = 1e-6,
-     .hi = 1e6,
+     .parse = parse_energy,
      .argument = "E",
      .help = "photon energy in keV, instead of the wavelength"},
     {0},

@@ -122,6 +122,11 @@ static int check_params(const struct integrate_params *p)
         return tool_usage(common, "--variance goes with --error-model variance");
     if (!p->variance && p->error_model == AIRY_ERROR_MODEL_VARIANCE)
         return tool_usage(common, "--error-model variance needs --variance FILE");
+    if (p->has_radial_range && !(p->radial_range[0] < p->radial_range[1]))
+        return tool_usage(common, "--radial-range %g,%g: expected A < B", p->radial_range[0], p->radial_range[1]);
+    if (p->has_azimuth_range && p->azimuth_range[0] == p->azimuth_range[1])
+        return tool_usage(common, "--azimuth-range %g,%g: expected two limits that differ", p->azimuth_range[0],
+                          p->azimuth_range[1]);
     if (p->has_delta_dummy && !p->has_dummy)
         return tool_usage(common, "--delta-dummy needs --dummy");
     return AIRY_EXIT_OK;

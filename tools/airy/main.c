@@ -1,5 +1,4 @@
 /* The command table of `airy`. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,14 +55,14 @@ static int print_version(bool verbose)
 {
     if (!verbose) {
         printf("airy %s\n", airy_version());
-        return AIRY_EXIT_OK;
+        return tool_flush("");
     }
     const char *info = airy_build_info();
     const size_t n = strlen(info);
     fputs(info, stdout);
     if (n && info[n - 1] != '\n')
         putchar('\n');
-    return AIRY_EXIT_OK;
+    return tool_flush("");
 }
 
 /* The command that argv names by one or two words; *words says how many. */
@@ -124,11 +123,7 @@ static int run_command(const struct command *command, int argc, char **argv)
     }
     opt_free(command, params);
     free(params);
-    if (fflush(stdout) != 0 && code == AIRY_EXIT_OK) {
-        fprintf(stderr, "airy %s: standard output: %s\n", command->name, strerror(errno));
-        code = AIRY_EXIT_FAILED;
-    }
-    return code;
+    return code == AIRY_EXIT_OK ? tool_flush(command->name) : code;
 }
 
 int main(int argc, char **argv)
@@ -144,7 +139,7 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || (argc == 2 && strcmp(argv[1], "help") == 0)) {
         print_usage(stdout);
-        return AIRY_EXIT_OK;
+        return tool_flush("");
     }
     if (strcmp(argv[1], "--version") == 0 || (argc == 3 && verbose && strcmp(argv[2], "--version") == 0))
         return print_version(verbose);
@@ -157,7 +152,7 @@ int main(int argc, char **argv)
     const struct command *command = find_command(argc, argv, &words);
     if (command && help) {
         opt_help(command);
-        return AIRY_EXIT_OK;
+        return tool_flush("");
     }
     return command ? run_command(command, argc - 1 - words, argv + 1 + words) : refuse(argc, argv);
 }

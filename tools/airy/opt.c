@@ -25,10 +25,21 @@ static const char *parse_compat(void *field, const char *text)
     return "expected pyfai";
 }
 
+static const char *parse_device(void *field, const char *text)
+{
+    if (!*text)
+        return "expected a device, see 'airy devices'";
+    if (strcmp(text, "gpu:all") == 0)
+        return "several devices at once are not in this build";
+    *(const char **)field = text;
+    return NULL;
+}
+
 static const struct opt common_options[] = {
     {.heading = "Everywhere"},
     {.name = "device",
-     .type = OPT_STRING,
+     .type = OPT_PARSED,
+     .parse = parse_device,
      .offset = offsetof(struct common, device),
      .argument = "SPEC",
      .fallback = "AIRY_DEVICE, else the first GPU that works, else cpu",
@@ -331,8 +342,10 @@ static int parse_option(const struct command *command, void *params, int argc, c
         if (word[2 + length])
             argument = word + 2 + length + 1;
     } else {
-        opt = word[2] ? NULL : find_option(command, NULL, 0, word[1], &own);
-        if (!opt) {
+        opt = find_option(command, NULL, 0, word[1], &own);
+        if (opt && word[2]) /* -oFILE */
+            argument = word + 2;
+        if (!opt || (opt->type == OPT_FLAG && argument)) {
             usage_error(command, "unknown option %s", word);
             return AIRY_EXIT_USAGE;
         }
@@ -351,7 +364,8 @@ static int parse_option(const struct command *command, void *params, int argc, c
             return AIRY_EXIT_USAGE;
         }
         argument = argv[++*i];
-        if (argument[0] == '-' && argument[1]) {
+        const bool number = argument[0] == '-' && (isdigit((unsigned char)argument[1]) || argument[1] == '.');
+        if (argument[0] == '-' && argument[1] && !number) {
             usage_error(command, "--%s needs an argument %s; one that begins with '-' goes as --%s=%s", opt->name,
                         opt->argument, opt->name, argument);
             return AIRY_EXIT_USAGE;

@@ -61,6 +61,15 @@ double tool_now(void); /* s, monotonic */
 const char *tool_bytes(char text[32], double bytes);
 bool tool_has_suffix(const char *path, const char *suffix); /* case is ignored */
 bool tool_exists(const char *path);
+/*
+ * Refuse an output (or its OUTPUT.partial) that is the same file as an input, by whatever path or link. The input may be NULL or have a
+ * ::DATASET. Exit code.
+ */
+int tool_keep_input(const struct common *common, const char *output, const char *input);
+/* The same for every file that frames of a stack are read from. */
+int tool_keep_stack(const struct common *common, const char *output, const airy_stack *stack);
+/* Flush stdout; a message and exit code 1 when it does not take what was printed. */
+int tool_flush(const char *command);
 /* Pixels of all kinds: count of a shape, 0 when it does not fit size_t. */
 size_t tool_count(const size_t *shape, int ndim);
 

@@ -1,0 +1,1 @@
+$airy compress $small a2.npy

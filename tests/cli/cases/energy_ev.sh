@@ -1,0 +1,1 @@
+$airy integrate $small --energy 12000 -o y.h5

@@ -1,0 +1,1 @@
+$airy compress $small y.h5 --block 1000

@@ -1,0 +1,1 @@
+$airy integrate $small --device gpu:all -o y.h5
