@@ -31,7 +31,8 @@ test:
 	@scripts/test.sh $(BUILD)
 
 install: build
-	@meson install -C $(BUILD) --no-rebuild
+	@meson configure $(BUILD) -Dprefix=$(PREFIX)
+	@meson install -C $(BUILD)
 
 bundle:
 	@scripts/deps.sh build bundle

@@ -31,7 +31,7 @@ static const char *parse_flip(void *field, const char *text)
 {
     if (strcmp(text, "x") != 0 && strcmp(text, "y") != 0)
         return "expected x or y";
-    *(int *)field = text[0];
+    *(int *)field = text[0] == 'x' ? 'x' : 'y';
     return NULL;
 }
 
