@@ -40,6 +40,7 @@ AIRY_API airy_status airy_array_view(airy_array **view, const airy_array *array,
 /** Views and arrays alike; memory goes when the last of them goes. */
 AIRY_API void airy_array_destroy(airy_array **array);
 
+/** Of NULL: NULL, 0, AIRY_DTYPE_COUNT. */
 AIRY_API airy_device *airy_array_device(const airy_array *array);
 AIRY_API airy_dtype airy_array_dtype(const airy_array *array);
 AIRY_API int airy_array_ndim(const airy_array *array);

@@ -79,12 +79,14 @@ typedef struct airy_batch_params {
 
 AIRY_API airy_status airy_batch_create(airy_batch **batch, airy_device *device, const airy_batch_params *params);
 AIRY_API void airy_batch_destroy(airy_batch **batch);
+/** Forget the chunks. */
 AIRY_API void airy_batch_clear(airy_batch *batch);
 /**
  * Add one chunk as the next frame; its block lengths are walked and checked here.
  * Errors: AIRY_ERR_CORRUPT (nothing is added), AIRY_ERR_MEMORY when the batch is full.
  */
 AIRY_API airy_status airy_batch_add(airy_batch *batch, const void *chunk, size_t size);
+/** 0 for NULL. */
 AIRY_API size_t airy_batch_frames(const airy_batch *batch);
 
 /**

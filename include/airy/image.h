@@ -25,7 +25,7 @@ AIRY_API airy_status airy_image_read(airy_image *image, const char *path);
 /** Write .npy, .h5 or .edf; the file appears when complete. AIRY_ERR_EXISTS unless force. */
 AIRY_API airy_status airy_image_write(const airy_image *image, const char *path, bool force);
 AIRY_API void airy_image_free(airy_image *image);
-/** Element i as double. */
+/** Element i as double; NaN where there are no data. */
 AIRY_API double airy_image_value(const airy_image *image, size_t index);
 /** Write 8-bit RGB rows, top first, as PNG; the file appears when complete. */
 AIRY_API airy_status airy_png_write(const char *path, const uint8_t *rgb, size_t height, size_t width, bool force);

@@ -106,8 +106,9 @@ typedef struct airy_integrator airy_integrator;
 AIRY_API airy_status airy_integrator_create(airy_integrator **integrator, airy_device *device,
                                             const airy_geometry *geometry, const airy_integrator_params *params);
 AIRY_API void airy_integrator_destroy(airy_integrator **integrator);
+/** 0 for NULL. */
 AIRY_API size_t airy_integrator_bins(const airy_integrator *integrator);
-/** Bin centres in the unit, [bins]; lives as long as the integrator. */
+/** Bin centres in the unit, [bins]; lives as long as the integrator. NULL for NULL. */
 AIRY_API const double *airy_integrator_radial(const airy_integrator *integrator);
 
 /** Facts for --explain and logs. */

@@ -116,6 +116,8 @@ void airy_batch_destroy(airy_batch **batch)
 
 void airy_batch_clear(airy_batch *batch)
 {
+    if (!batch)
+        return;
     wait_for_upload(batch);
     batch->frames = 0;
     atomic_store(&batch->used,
@@ -124,7 +126,7 @@ void airy_batch_clear(airy_batch *batch)
 
 size_t airy_batch_frames(const airy_batch *batch)
 {
-    return batch->frames;
+    return batch ? batch->frames : 0;
 }
 
 /* Room for size more bytes, from any thread: the offset, or AIRY_ERR_MEMORY. */

@@ -26,6 +26,7 @@ const char *airy_codec_name(airy_codec codec)
 
 airy_status airy_codec_parse(airy_codec *codec, const char *name)
 {
+    AIRY_FAIL_IF(!codec, AIRY_ERR_PARAM, "airy_codec_parse: codec is NULL");
     AIRY_FAIL_IF(!name, AIRY_ERR_PARAM, "codec name = NULL, expected none, bslz4, lz4 or bshuf");
     for (int i = 0; i < AIRY_CODEC_COUNT; i++) {
         if (strcmp(name, codec_names[i]) == 0) {

@@ -141,40 +141,40 @@ void airy_array_destroy(airy_array **array)
 
 airy_device *airy_array_device(const airy_array *array)
 {
-    return array->buffer->device;
+    return array ? array->buffer->device : NULL;
 }
 
 airy_dtype airy_array_dtype(const airy_array *array)
 {
-    return array->dtype;
+    return array ? array->dtype : AIRY_DTYPE_COUNT;
 }
 
 int airy_array_ndim(const airy_array *array)
 {
-    return array->ndim;
+    return array ? array->ndim : 0;
 }
 
 const size_t *airy_array_shape(const airy_array *array)
 {
-    return array->shape;
+    return array ? array->shape : NULL;
 }
 
 const size_t *airy_array_pitch(const airy_array *array)
 {
-    return array->pitch;
+    return array ? array->pitch : NULL;
 }
 
 size_t airy_array_count(const airy_array *array)
 {
-    size_t n = 1;
-    for (int i = 0; i < array->ndim; i++)
+    size_t n = array ? 1 : 0;
+    for (int i = 0; i < airy_array_ndim(array); i++)
         n *= array->shape[i];
     return n;
 }
 
 size_t airy_array_size(const airy_array *array)
 {
-    return airy_array_count(array) * airy_dtype_size(array->dtype);
+    return airy_array_count(array) * airy_dtype_size(airy_array_dtype(array));
 }
 
 bool airy_array_is_tight(const airy_array *array)

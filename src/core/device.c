@@ -160,5 +160,5 @@ airy_status airy_device_get_info(const airy_device *device, airy_device_info *in
 
 const char *airy_device_spec(const airy_device *device)
 {
-    return device->info.spec;
+    return device ? device->info.spec : "?";
 }

@@ -83,12 +83,12 @@ void airy_host_destroy(airy_host **host)
 
 void *airy_host_data(airy_host *host)
 {
-    return host->data;
+    return host ? host->data : NULL;
 }
 
 size_t airy_host_size(const airy_host *host)
 {
-    return host->size;
+    return host ? host->size : 0;
 }
 
 bool airy_host_contains(airy_device *device, const void *data, size_t size)

@@ -50,7 +50,7 @@ airy_status airy_queue_finish(airy_queue *queue)
 
 airy_device *airy_queue_device(const airy_queue *queue)
 {
-    return queue->device;
+    return queue ? queue->device : NULL;
 }
 
 const struct airy_backend *airy_queue_backend(const airy_queue *queue)

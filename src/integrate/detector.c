@@ -129,6 +129,8 @@ static void fill_detector(airy_detector *detector, const struct airy_detector_en
 
 airy_status airy_detector_find(airy_detector *detector, const char *name)
 {
+    AIRY_FAIL_IF(!detector, AIRY_ERR_PARAM, "airy_detector_find: detector is NULL");
+    AIRY_FAIL_IF(!name, AIRY_ERR_PARAM, "airy_detector_find: name is NULL");
     const struct airy_detector_entry *entry = airy_detector_entry_find(name);
     if (!entry) {
         char plain[NAME_MAX_LENGTH];
@@ -151,6 +153,7 @@ size_t airy_detector_count(void)
 
 airy_status airy_detector_get(airy_detector *detector, size_t index)
 {
+    AIRY_FAIL_IF(!detector, AIRY_ERR_PARAM, "airy_detector_get: detector is NULL");
     AIRY_FAIL_IF(index >= airy_detector_table_count, AIRY_ERR_PARAM, "detector index = %zu, expected < %zu", index,
                  airy_detector_table_count);
     fill_detector(detector, &airy_detector_table[index]);
@@ -159,6 +162,7 @@ airy_status airy_detector_get(airy_detector *detector, size_t index)
 
 airy_status airy_detector_find_shape(airy_detector *detector, size_t height, size_t width)
 {
+    AIRY_FAIL_IF(!detector, AIRY_ERR_PARAM, "airy_detector_find_shape: detector is NULL");
     const struct airy_detector_entry *best = NULL;
     for (size_t i = 0; i < airy_detector_table_count; i++) {
         const struct airy_detector_entry *entry = &airy_detector_table[i];
@@ -200,6 +204,8 @@ static void mask_round(uint8_t *mask, size_t height, size_t width)
 
 airy_status airy_detector_mask(const airy_detector *detector, uint8_t *mask)
 {
+    AIRY_FAIL_IF(!detector, AIRY_ERR_PARAM, "airy_detector_mask: detector is NULL");
+    AIRY_FAIL_IF(!mask, AIRY_ERR_PARAM, "airy_detector_mask: mask is NULL");
     const size_t h = detector->height, w = detector->width;
     AIRY_FAIL_IF(h == 0 || w == 0, AIRY_ERR_SHAPE, "detector '%s' has no shape", detector->name);
     memset(mask, 0, h * w);

@@ -53,6 +53,8 @@ bool airy_unit_is_positive(airy_unit unit)
 
 airy_status airy_unit_parse(airy_unit *unit, const char *name)
 {
+    AIRY_FAIL_IF(!unit, AIRY_ERR_PARAM, "airy_unit_parse: unit is NULL");
+    AIRY_FAIL_IF(!name, AIRY_ERR_PARAM, "airy_unit_parse: name is NULL");
     char list[256] = "";
     for (int u = 0; u < AIRY_UNIT_COUNT; u++) {
         if (strcmp(units[u].name, name) == 0) {
@@ -80,6 +82,7 @@ static airy_status check_range(const char *name, double value, double limit, con
 
 airy_status airy_geometry_check(const airy_geometry *geometry)
 {
+    AIRY_FAIL_IF(!geometry, AIRY_ERR_PARAM, "airy_geometry_check: geometry is NULL");
     const airy_detector *d = &geometry->detector;
     AIRY_FAIL_IF(!memchr(d->name, '\0', sizeof d->name), AIRY_ERR_PARAM, "the detector's name has more than %zu bytes",
                  sizeof d->name - 1);
@@ -122,6 +125,7 @@ static airy_status check_use(struct airy_pose *pose, const airy_geometry *geomet
 
 airy_status airy_geometry_centers(const airy_geometry *geometry, airy_unit unit, double *out)
 {
+    AIRY_FAIL_IF(!out, AIRY_ERR_PARAM, "airy_geometry_centers: out is NULL");
     struct airy_pose pose;
     AIRY_TRY(check_use(&pose, geometry, unit));
     const size_t h = geometry->detector.height, w = geometry->detector.width;
@@ -132,6 +136,7 @@ airy_status airy_geometry_centers(const airy_geometry *geometry, airy_unit unit,
 
 airy_status airy_geometry_chi(const airy_geometry *geometry, double *out)
 {
+    AIRY_FAIL_IF(!out, AIRY_ERR_PARAM, "airy_geometry_chi: out is NULL");
     struct airy_pose pose;
     AIRY_TRY(check_use(&pose, geometry, AIRY_UNIT_R_M));
     const size_t h = geometry->detector.height, w = geometry->detector.width;
@@ -142,6 +147,7 @@ airy_status airy_geometry_chi(const airy_geometry *geometry, double *out)
 
 airy_status airy_geometry_solid_angle(const airy_geometry *geometry, double *out)
 {
+    AIRY_FAIL_IF(!out, AIRY_ERR_PARAM, "airy_geometry_solid_angle: out is NULL");
     struct airy_pose pose;
     AIRY_TRY(check_use(&pose, geometry, AIRY_UNIT_R_M));
     const size_t h = geometry->detector.height, w = geometry->detector.width;
@@ -152,6 +158,7 @@ airy_status airy_geometry_solid_angle(const airy_geometry *geometry, double *out
 
 airy_status airy_geometry_polarization(const airy_geometry *geometry, double factor, double offset_rad, double *out)
 {
+    AIRY_FAIL_IF(!out, AIRY_ERR_PARAM, "airy_geometry_polarization: out is NULL");
     struct airy_pose pose;
     AIRY_TRY(check_use(&pose, geometry, AIRY_UNIT_R_M));
     AIRY_FAIL_IF(!(fabs(factor) <= 1), AIRY_ERR_PARAM, "polarization factor = %g, expected -1 to 1", factor);

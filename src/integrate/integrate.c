@@ -47,6 +47,11 @@ static airy_status check_results(airy_queue *queue, const airy_array *sums, cons
 airy_status airy_integrate(airy_queue *queue, airy_array *sums, airy_array *stats, const airy_integrator *integrator,
                            const airy_array *frames)
 {
+    AIRY_FAIL_IF(!queue, AIRY_ERR_PARAM, "airy_integrate: queue is NULL");
+    AIRY_FAIL_IF(!sums, AIRY_ERR_PARAM, "airy_integrate: sums is NULL");
+    AIRY_FAIL_IF(!stats, AIRY_ERR_PARAM, "airy_integrate: stats is NULL");
+    AIRY_FAIL_IF(!integrator, AIRY_ERR_PARAM, "airy_integrate: integrator is NULL");
+    AIRY_FAIL_IF(!frames, AIRY_ERR_PARAM, "airy_integrate: frames is NULL");
     char text[96];
     AIRY_TRY(airy_check_device(queue, frames, "frames"));
     AIRY_FAIL_IF(frames->ndim != 3 || frames->shape[1] != integrator->height || frames->shape[2] != integrator->width,
@@ -111,6 +116,11 @@ airy_status airy_integrate_chunks(airy_queue *queue, airy_array *sums, airy_arra
 airy_status airy_integrate_batch(airy_queue *queue, airy_array *sums, airy_array *stats,
                                  const airy_integrator *integrator, airy_batch *batch)
 {
+    AIRY_FAIL_IF(!queue, AIRY_ERR_PARAM, "airy_integrate_batch: queue is NULL");
+    AIRY_FAIL_IF(!sums, AIRY_ERR_PARAM, "airy_integrate_batch: sums is NULL");
+    AIRY_FAIL_IF(!stats, AIRY_ERR_PARAM, "airy_integrate_batch: stats is NULL");
+    AIRY_FAIL_IF(!integrator, AIRY_ERR_PARAM, "airy_integrate_batch: integrator is NULL");
+    AIRY_FAIL_IF(!batch, AIRY_ERR_PARAM, "airy_integrate_batch: batch is NULL");
     struct airy_chunks chunks;
     AIRY_TRY(check_results(queue, sums, stats, integrator, airy_batch_frames(batch)));
     AIRY_TRY(airy_batch_upload(queue, batch, &chunks));
@@ -120,6 +130,9 @@ airy_status airy_integrate_batch(airy_queue *queue, airy_array *sums, airy_array
 airy_status airy_integrator_finish(const airy_integrator *integrator, double *sums, double normalization,
                                    float *intensity, float *std, float *sem)
 {
+    AIRY_FAIL_IF(!integrator, AIRY_ERR_PARAM, "airy_integrator_finish: integrator is NULL");
+    AIRY_FAIL_IF(!sums, AIRY_ERR_PARAM, "airy_integrator_finish: sums is NULL");
+    AIRY_FAIL_IF(!intensity, AIRY_ERR_PARAM, "airy_integrator_finish: intensity is NULL");
     AIRY_FAIL_IF(!isfinite(normalization) || normalization == 0, AIRY_ERR_PARAM,
                  "normalization of the frame = %g, expected a finite value other than 0", normalization);
     const size_t n = integrator->bins;

@@ -20,6 +20,7 @@ static const char *const error_model_names[AIRY_ERROR_MODEL_COUNT] = {"none", "p
 static airy_status parse_name(int *value, const char *what, const char *name, const char *const *names, int count)
 {
     char list[128] = "";
+    AIRY_FAIL_IF(!name, AIRY_ERR_PARAM, "%s: name is NULL", what);
     for (int k = 0; k < count; k++) {
         if (strcmp(name, names[k]) == 0) {
             *value = k;
@@ -47,6 +48,7 @@ const char *airy_error_model_name(airy_error_model v)
 
 airy_status airy_split_parse(airy_split *v, const char *name)
 {
+    AIRY_FAIL_IF(!v, AIRY_ERR_PARAM, "airy_split_parse: v is NULL");
     int k = 0;
     AIRY_TRY(parse_name(&k, "splitting", name, split_names, AIRY_SPLIT_COUNT));
     *v = (airy_split)k;
@@ -55,6 +57,7 @@ airy_status airy_split_parse(airy_split *v, const char *name)
 
 airy_status airy_method_parse(airy_method *v, const char *name)
 {
+    AIRY_FAIL_IF(!v, AIRY_ERR_PARAM, "airy_method_parse: v is NULL");
     int k = 0;
     AIRY_TRY(parse_name(&k, "method", name, method_names, AIRY_METHOD_COUNT));
     *v = (airy_method)k;
@@ -63,6 +66,7 @@ airy_status airy_method_parse(airy_method *v, const char *name)
 
 airy_status airy_error_model_parse(airy_error_model *v, const char *name)
 {
+    AIRY_FAIL_IF(!v, AIRY_ERR_PARAM, "airy_error_model_parse: v is NULL");
     int k = 0;
     AIRY_TRY(parse_name(&k, "error model", name, error_model_names, AIRY_ERROR_MODEL_COUNT));
     *v = (airy_error_model)k;
@@ -306,6 +310,9 @@ static airy_status fill_integrator(airy_integrator *it, const airy_integrator_pa
 airy_status airy_integrator_create(airy_integrator **integrator, airy_device *device, const airy_geometry *geometry,
                                    const airy_integrator_params *params)
 {
+    AIRY_FAIL_IF(!integrator, AIRY_ERR_PARAM, "airy_integrator_create: integrator is NULL");
+    AIRY_FAIL_IF(!device, AIRY_ERR_PARAM, "airy_integrator_create: device is NULL");
+    AIRY_FAIL_IF(!geometry, AIRY_ERR_PARAM, "airy_integrator_create: geometry is NULL");
     airy_integrator_params p = params ? *params : (airy_integrator_params){0};
     AIRY_TRY(airy_geometry_check(geometry));
     AIRY_FAIL_IF(geometry->parallax, AIRY_ERR_UNSUPPORTED,
@@ -337,7 +344,7 @@ airy_status airy_integrator_create(airy_integrator **integrator, airy_device *de
 
 void airy_integrator_destroy(airy_integrator **integrator)
 {
-    airy_integrator *it = *integrator;
+    airy_integrator *it = integrator ? *integrator : NULL;
     if (!it)
         return;
     if (it->state && it->device->backend->integrate->release)
@@ -358,16 +365,18 @@ void airy_integrator_destroy(airy_integrator **integrator)
 
 size_t airy_integrator_bins(const airy_integrator *integrator)
 {
-    return integrator->bins;
+    return integrator ? integrator->bins : 0;
 }
 
 const double *airy_integrator_radial(const airy_integrator *integrator)
 {
-    return integrator->radial;
+    return integrator ? integrator->radial : NULL;
 }
 
 airy_status airy_integrator_get_info(const airy_integrator *integrator, airy_integrator_info *info)
 {
+    AIRY_FAIL_IF(!integrator, AIRY_ERR_PARAM, "airy_integrator_get_info: integrator is NULL");
+    AIRY_FAIL_IF(!info, AIRY_ERR_PARAM, "airy_integrator_get_info: info is NULL");
     const airy_integrator *it = integrator;
     const struct airy_matrix *m = &it->matrix;
     uint64_t bytes = (m->pixels + 1) * sizeof *m->start + m->entries * (sizeof *m->bin + sizeof *m->coef);

@@ -52,6 +52,9 @@ static airy_status check_curve(const airy_geometry *geometry, const airy_integra
 airy_status airy_image_from_pattern(double *image, const airy_geometry *geometry, const airy_integrator_params *params,
                                     const double *radial, const double *curve, size_t n)
 {
+    AIRY_FAIL_IF(!image, AIRY_ERR_PARAM, "airy_image_from_pattern: image is NULL");
+    AIRY_FAIL_IF(!radial, AIRY_ERR_PARAM, "airy_image_from_pattern: radial is NULL");
+    AIRY_FAIL_IF(!curve, AIRY_ERR_PARAM, "airy_image_from_pattern: curve is NULL");
     const airy_integrator_params p = params ? *params : (airy_integrator_params){0};
     AIRY_TRY(check_curve(geometry, &p, radial, n));
     const size_t h = geometry->detector.height, w = geometry->detector.width;

@@ -307,6 +307,8 @@ static void leave_c_locale(struct c_locale *locale)
 
 airy_status airy_geometry_read(airy_geometry *geometry, const char *path)
 {
+    AIRY_FAIL_IF(!geometry, AIRY_ERR_PARAM, "airy_geometry_read: geometry is NULL");
+    AIRY_FAIL_IF(!path, AIRY_ERR_PARAM, "airy_geometry_read: path is NULL");
     char *text = NULL;
     struct c_locale locale = {0};
     AIRY_TRY(enter_c_locale(&locale));
@@ -388,6 +390,7 @@ static airy_status write_file(const airy_geometry *geometry, const char *path)
 
 airy_status airy_geometry_write(const airy_geometry *geometry, const char *path)
 {
+    AIRY_FAIL_IF(!path, AIRY_ERR_PARAM, "airy_geometry_write: path is NULL");
     AIRY_TRY(airy_geometry_check(geometry));
     struct c_locale locale = {0};
     AIRY_TRY(enter_c_locale(&locale));

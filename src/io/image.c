@@ -1,5 +1,6 @@
 #include "airy/image.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +140,8 @@ void airy_image_free(airy_image *image)
 
 double airy_image_value(const airy_image *image, size_t index)
 {
+    if (!image || !image->data)
+        return NAN;
     switch (image->dtype) {
     case AIRY_DTYPE_U8:
         return ((const uint8_t *)image->data)[index];

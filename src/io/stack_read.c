@@ -70,6 +70,8 @@ void airy_stack_source(const airy_stack *stack, size_t frame, struct airy_source
 
 airy_status airy_stack_where(const airy_stack *stack, size_t frame, char *text, size_t size)
 {
+    AIRY_FAIL_IF(!stack, AIRY_ERR_PARAM, "airy_stack_where: stack is NULL");
+    AIRY_FAIL_IF(!text, AIRY_ERR_PARAM, "airy_stack_where: text is NULL");
     AIRY_FAIL_IF(frame >= stack->frames, AIRY_ERR_PARAM, "frame = %zu, the stack has %zu", frame, stack->frames);
     size_t inside;
     const struct stack_segment *segment = airy_stack_locate(stack, frame, &inside);
@@ -177,6 +179,8 @@ static airy_status read_pixels(const airy_stack *stack, const struct stack_segme
 
 airy_status airy_stack_read(const airy_stack *stack, size_t frame, void *pixels, size_t size)
 {
+    AIRY_FAIL_IF(!stack, AIRY_ERR_PARAM, "airy_stack_read: stack is NULL");
+    AIRY_FAIL_IF(!pixels, AIRY_ERR_PARAM, "airy_stack_read: pixels is NULL");
     AIRY_FAIL_IF(frame >= stack->frames, AIRY_ERR_PARAM, "frame = %zu, the stack has %zu", frame, stack->frames);
     AIRY_FAIL_IF(size != stack->frame_bytes, AIRY_ERR_PARAM, "size = %zu bytes, expected %zu of a frame", size,
                  stack->frame_bytes);

@@ -27,6 +27,7 @@ static const struct {
     {"integrate", check_integrate},
     {"pattern", check_pattern},
     {"pipeline", check_pipeline},
+    {"null", check_null},
     {"opencl_kernels", check_opencl_kernels},
     {"opencl_integrate", check_opencl_integrate},
 };
