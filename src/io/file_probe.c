@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,12 +14,30 @@
 #define PUSH(...)                                                                                                      \
     ((void)H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_IO, H5E_READERROR, __VA_ARGS__))
 
+/* A relative name that begins with one of the folders which the user named in this variable. */
+static bool has_prefix_of(const char *name, const char *variable)
+{
+    const char *folder = getenv(variable);
+    while (folder && *folder) {
+        const size_t length = strcspn(folder, ":");
+        if (length > 0 && strncmp(name, folder, length) == 0 && (folder[length - 1] == '/' || name[length] == '/'))
+            return true;
+        folder += length + (folder[length] == ':');
+    }
+    return false;
+}
+
 static H5FD_t *probe_open(const char *name, unsigned flags, hid_t fapl, haddr_t max_address)
 {
     (void)fapl;
     (void)max_address;
     if (flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT)) {
         PUSH("this file driver only reads");
+        return NULL;
+    }
+    /* libhdf5's last guess for a file that a link names is the working directory, where another run's file of that name may lie. */
+    if (name[0] != '/' && !has_prefix_of(name, "HDF5_EXT_PREFIX") && !has_prefix_of(name, "HDF5_VDS_PREFIX")) {
+        PUSH("'%s' is not there: it is looked for beside the file that names it only", name);
         return NULL;
     }
     const int fd = open(name, O_RDONLY | O_CLOEXEC);
@@ -72,6 +91,10 @@ static herr_t query_features(const H5FD_t *file, unsigned long *flags)
     (void)file;
     /* No sieve and no accumulator for raw data: a noted read must be the read of one chunk. */
     *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_SUPPORTS_SWMR_IO;
+#ifdef H5FD_FEAT_POSIX_COMPAT_HANDLE
+    /* Behind a symbolic link to a master its data files are found beside the master itself. */
+    *flags |= H5FD_FEAT_POSIX_COMPAT_HANDLE;
+#endif
     return 0;
 }
 
@@ -98,7 +121,7 @@ static haddr_t get_end(const H5FD_t *file, H5FD_mem_t type)
 static herr_t get_handle(H5FD_t *file, hid_t fapl, void **handle)
 {
     (void)fapl;
-    *handle = file;
+    *handle = &((airy_probe *)file)->fd; /* libhdf5 wants a descriptor here; airy_probe_of goes back from it */
     return 0;
 }
 
@@ -178,5 +201,5 @@ airy_probe *airy_probe_of(hid_t object)
     if (H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) < 0)
         handle = NULL;
     H5Fclose(file);
-    return handle;
+    return handle ? (airy_probe *)(void *)((char *)handle - offsetof(airy_probe, fd)) : NULL;
 }

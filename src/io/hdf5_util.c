@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -133,11 +134,31 @@ static airy_status check_signature(bool *growing, const char *path)
     return AIRY_OK;
 }
 
+/* The driver opens absolute paths only. Not realpath(): links are relative to the path as given, too. */
+static airy_status make_absolute(char **absolute, const char *path)
+{
+    if (path[0] == '/') {
+        *absolute = strdup(path);
+    } else {
+        char *folder = getcwd(NULL, 0);
+        AIRY_FAIL_IF(!folder, AIRY_ERR_IO, "cannot open '%s': the working directory has no name: %s", path,
+                     strerror(errno));
+        if (asprintf(absolute, "%s/%s", folder, path) < 0)
+            *absolute = NULL;
+        free(folder);
+    }
+    AIRY_FAIL_IF(!*absolute, AIRY_ERR_MEMORY, "out of memory for a path");
+    return AIRY_OK;
+}
+
 airy_status airy_hdf5_open(hid_t *file, const char *path)
 {
     bool growing = false;
+    char *absolute;
     AIRY_TRY(check_signature(&growing, path));
-    const hid_t opened = H5Fopen(path, H5F_ACC_RDONLY | (growing ? H5F_ACC_SWMR_READ : 0), hdf5.read_access);
+    AIRY_TRY(make_absolute(&absolute, path));
+    const hid_t opened = H5Fopen(absolute, H5F_ACC_RDONLY | (growing ? H5F_ACC_SWMR_READ : 0), hdf5.read_access);
+    free(absolute);
     if (opened < 0)
         return airy_hdf5_fail(AIRY_ERR_FORMAT, "cannot open '%s' as HDF5", path);
     *file = opened;

@@ -6,6 +6,7 @@
 
 #include "io/file_sink.h"
 #include "io/hdf5_put.h"
+#include "io/hdf5_sources.h"
 #include "io/image_formats.h"
 #include "io/plain_file.h"
 #include "io/stack_internal.h"
@@ -44,6 +45,7 @@ static airy_status read_array(airy_image *image, hid_t dataset, const char *what
         H5Pclose(creation);
     AIRY_TRY(status);
     AIRY_TRY(get_shape(image, dataset, what));
+    AIRY_TRY(airy_sources_check(dataset, NULL, NULL, what));
     size_t bytes;
     if (airy_image_bytes(&bytes, image) != AIRY_OK)
         return airy_fail_context(AIRY_ERR_SHAPE, "%s", what);

@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "codec/framing.h"
+#include "io/hdf5_sources.h"
 #include "io/stack_internal.h"
 
 enum {
@@ -242,6 +243,10 @@ static airy_status add_layout(airy_stack *stack, struct stack_segment *segment, 
     }
     segment->codec = (airy_codec_params){.elem_size = (uint32_t)airy_dtype_size(facts->dtype)};
     segment->stored_bytes = H5Dget_storage_size(dataset);
+    if (layout == H5D_VIRTUAL && airy_sources_check(dataset, NULL, NULL, name) != AIRY_OK) {
+        airy_log(AIRY_LOG_WARN, "%s", airy_last_error());
+        segment->sources_missing = true;
+    }
     return AIRY_OK;
 }
 

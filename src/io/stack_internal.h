@@ -34,6 +34,7 @@ struct stack_segment {
     uint64_t start, end;       /* end: size of the file when it was opened */
     uint8_t fill[8];           /* one native element */
     bool fill_only;            /* nothing is stored at all */
+    bool sources_missing;      /* of a virtual dataset: looked for again with each frame */
     char *broken;              /* the sentence of each read; NULL: readable */
     uint64_t stored_bytes;
     size_t cache_bytes; /* chunk cache that libhdf5 needs to decode each chunk once */

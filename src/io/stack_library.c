@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "io/hdf5_sources.h"
 #include "io/stack_internal.h"
 
 struct open_dataset {
@@ -89,7 +90,8 @@ static airy_status get_dataset(const airy_stack *stack, size_t segment, hid_t *d
     return AIRY_OK;
 }
 
-static airy_status read_frame(const airy_stack *stack, hid_t dataset, size_t frame, void *pixels)
+static airy_status read_frame(const airy_stack *stack, const struct stack_segment *segment, hid_t dataset, size_t frame,
+                              void *pixels)
 {
     hsize_t shape[H5S_MAX_RANK], start[H5S_MAX_RANK] = {0}, count[H5S_MAX_RANK];
     const hid_t space = H5Dget_space(dataset);
@@ -114,6 +116,8 @@ static airy_status read_frame(const airy_stack *stack, hid_t dataset, size_t fra
     }
     if (!fits || frame != 0)
         status = airy_fail(AIRY_ERR_IO, "the dataset's shape has changed since it was opened");
+    if (status == AIRY_OK && segment->sources_missing)
+        status = airy_sources_check(dataset, start, count, segment->name);
     if (status == AIRY_OK)
         status = airy_chunk_check(dataset, start, count);
     if (status == AIRY_OK && airy_hdf5_read(dataset, stack->dtype, memory, space, pixels) < 0)
@@ -131,7 +135,7 @@ airy_status airy_stack_library_read(const airy_stack *stack, size_t segment, siz
     hid_t dataset;
     airy_status status = get_dataset(stack, segment, &dataset);
     if (status == AIRY_OK)
-        status = read_frame(stack, dataset, frame, pixels);
+        status = read_frame(stack, &stack->segments[segment], dataset, frame, pixels);
     airy_hdf5_unlock();
     return status;
 }

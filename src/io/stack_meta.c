@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "io/hdf5_list.h"
+#include "io/hdf5_sources.h"
 #include "io/stack_internal.h"
 
 /* h c in eV m. Source: SI Brochure, 9th edition (2019), exact values of h, c and e. */
@@ -415,6 +416,7 @@ static airy_status read_mask(uint8_t *mask, hid_t dataset, const airy_stack *sta
                  what);
     if (airy_chunk_check(dataset, NULL, NULL) != AIRY_OK)
         return airy_fail_context(AIRY_ERR_CORRUPT, "%s", what);
+    AIRY_TRY(airy_sources_check(dataset, NULL, NULL, what));
     uint8_t *values;
     AIRY_TRY(airy_memory_alloc((void **)&values, bytes));
     if (airy_hdf5_read(dataset, dtype, H5S_ALL, H5S_ALL, values) < 0)

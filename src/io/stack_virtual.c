@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "io/hdf5_sources.h"
 #include "io/stack_internal.h"
 
 struct shape {
@@ -93,25 +94,6 @@ static size_t selected_frame(const struct frame_selection *s, const struct shape
     return frame;
 }
 
-/* Where libhdf5 would look for a source file: as named, beside the virtual dataset's file, in the working directory. */
-static char *find_source(const char *beside, const char *name)
-{
-    if (strcmp(name, ".") == 0)
-        return strdup(beside);
-    if (name[0] == '/' && access(name, F_OK) == 0)
-        return strdup(name);
-    const char *relative = name[0] == '/' ? strrchr(name, '/') + 1 : name;
-    const char *slash = strrchr(beside, '/');
-    char *found = NULL;
-    if (asprintf(&found, "%.*s%s", slash ? (int)(slash - beside + 1) : 0, beside, relative) < 0)
-        return NULL;
-    if (access(found, F_OK) != 0 && access(relative, F_OK) == 0) {
-        free(found);
-        found = strdup(relative);
-    }
-    return found;
-}
-
 static bool get_shape(struct shape *shape, hid_t dataset)
 {
     const hid_t space = H5Dget_space(dataset);
@@ -130,34 +112,52 @@ static bool is_plain(hid_t dataset)
     return plain;
 }
 
-/* The segment of a source dataset; shape: its own. A source that is not there makes a segment that fails on reading. */
-static airy_status open_source(struct resolver *r, struct known_source *known, const char *file, const char *dataset)
+/* Frames of a source that cannot be opened: each read of one says why. */
+static airy_status add_broken(struct resolver *r, struct known_source *known, const char *file, const char *dataset,
+                              const char *why)
 {
     airy_stack *stack = r->stack;
-    size_t *segment = &known->segment;
+    known->shape.ndim = 0;
+    AIRY_TRY(airy_stack_add_blank(stack, &known->segment, file, dataset));
+    struct stack_segment *broken = &stack->segments[known->segment];
+    if (asprintf(&broken->broken, "file '%s', a source of the virtual dataset %s::%s, is %s", file, r->path, r->name,
+                 why) < 0)
+        broken->broken = NULL;
+    AIRY_FAIL_IF(!broken->broken, AIRY_ERR_MEMORY, "out of memory for a sentence");
+    airy_log(AIRY_LOG_WARN, "%s", broken->broken);
+    return AIRY_OK;
+}
+
+/* The same, with the sentence of the failure that a cut file leads to; other failures are forwarded. */
+static airy_status add_cut(struct resolver *r, struct known_source *known, const char *file, const char *dataset,
+                           airy_status failed)
+{
+    if (failed != AIRY_ERR_FORMAT && failed != AIRY_ERR_IO && failed != AIRY_ERR_NOT_FOUND)
+        return failed;
+    char why[512], text[600];
+    airy_error_copy(why, sizeof(why));
+    snprintf(text, sizeof(text), "missing or cut: %s", why);
+    return add_broken(r, known, file, dataset, text);
+}
+
+/* The segment of a source dataset; shape: its own. */
+static airy_status open_source(struct resolver *r, struct known_source *known, const char *file, const char *dataset)
+{
+    if (access(file, F_OK) != 0)
+        return add_broken(r, known, file, dataset, "not there");
     struct shape *shape = &known->shape;
-    if (access(file, F_OK) != 0) {
-        AIRY_TRY(airy_stack_add_blank(stack, segment, file, dataset));
-        struct stack_segment *broken = &stack->segments[*segment];
-        if (asprintf(&broken->broken, "file '%s', a source of the virtual dataset %s::%s, is not there", file, r->path,
-                     r->name) < 0)
-            broken->broken = NULL;
-        AIRY_FAIL_IF(!broken->broken, AIRY_ERR_MEMORY, "out of memory for a sentence");
-        airy_log(AIRY_LOG_WARN, "%s", broken->broken);
-        shape->ndim = 0;
-        return AIRY_OK;
-    }
     hid_t opened;
-    AIRY_TRY(airy_hdf5_open(&opened, file));
-    airy_status status = AIRY_OK;
+    airy_status status = airy_hdf5_open(&opened, file);
+    if (status != AIRY_OK)
+        return add_cut(r, known, file, dataset, status);
     const hid_t source = H5Dopen2(opened, dataset, H5P_DEFAULT);
     if (source < 0)
-        status = airy_hdf5_fail(AIRY_ERR_NOT_FOUND, "%s::%s, a source of the virtual dataset %s::%s, cannot be opened",
-                                file, dataset, r->path, r->name);
+        status = add_cut(r, known, file, dataset,
+                         airy_hdf5_fail(AIRY_ERR_NOT_FOUND, "%s::%s cannot be opened", file, dataset));
     else if (!get_shape(shape, source) || !is_plain(source))
         r->simple = false;
     else
-        status = airy_stack_add_segment(stack, segment, source, file, dataset);
+        status = airy_stack_add_segment(r->stack, &known->segment, source, file, dataset);
     if (source >= 0)
         H5Dclose(source);
     H5Fclose(opened);
@@ -190,7 +190,7 @@ static bool get_names(const struct resolver *r, size_t i, char **file, char **da
                      H5Pget_virtual_filename(r->creation, i, name, (size_t)file_length + 1) == file_length &&
                      H5Pget_virtual_dsetname(r->creation, i, *dataset, (size_t)dataset_length + 1) == dataset_length &&
                      !strchr(name, '%') && !strchr(*dataset, '%');
-    *file = got ? find_source(r->path, name) : NULL;
+    *file = got ? airy_sources_find(r->path, name) : NULL;
     free(name);
     return *file != NULL;
 }
@@ -288,7 +288,7 @@ airy_status airy_stack_add_virtual(airy_stack *stack, bool *resolved, hid_t data
     const airy_probe *probe = airy_probe_of(dataset);
     if (probe)
         r.path = probe->path; /* behind an external link it is another file */
-    if (!get_shape(&r.shape, dataset) || getenv("HDF5_VDS_PREFIX"))
+    if (!get_shape(&r.shape, dataset))
         return AIRY_OK;
     for (int axis = 0; axis < r.shape.ndim - 2; axis++)
         r.frames *= (size_t)r.shape.extent[axis]; /* the caller has checked the product */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -432,6 +433,68 @@ static void check_virtual(struct check *c)
     airy_stack_destroy(&stack);
 }
 
+/* Files that links and virtual datasets name lie beside the file that names them, not in the working directory. */
+static void check_sources_missing(struct check *c)
+{
+    if (!check_case(c, "layout_sources_missing"))
+        return;
+    const char *other = make_file(c, "other.h5", 4, 9, 32008); /* another run's: in the working directory */
+    const int length = (int)(strrchr(other, '/') - other);
+    char folder[1024], path[1100], linked[1100], beside[1100];
+    snprintf(folder, sizeof(folder), "%.*s/apart", length, other);
+    snprintf(path, sizeof(path), "%s/v.h5", folder);
+    snprintf(beside, sizeof(beside), "%s/other.h5", folder);
+    snprintf(linked, sizeof(linked), "%.*s/linked.h5", length, other);
+    CHECK(c, mkdir(folder, 0700) == 0);
+    snprintf(folder, sizeof(folder), "%.*s", length, other);
+    const struct virtual_part parts[] = {{"other.h5", "/entry/data/data", 0, 1, 2, 0, 1, 4}};
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    put_virtual(file, "/v", 4, parts, 1);
+    put_virtual(file, "/nested", 4, (struct virtual_part[]){{".", "/v", 1, 1, 3, 1, 1, 4}}, 1);
+    H5Lcreate_external("other.h5", "/entry/data/data", file, "/away", H5P_DEFAULT, H5P_DEFAULT);
+    H5Fclose(file);
+    char *old = getcwd(NULL, 0);
+    char name[1200];
+    airy_stack *stack = NULL;
+    airy_image image;
+    uint16_t pixels[PIXELS];
+    if (!CHECK(c, old && chdir(folder) == 0)) {
+        free(old);
+        return;
+    }
+    CHECK_FAILS(c, stack_open(&stack, "apart/v.h5::away"), AIRY_ERR_NOT_FOUND, "other.h5");
+    if (CHECK_OK(c, stack_open(&stack, "apart/v.h5::v"))) {
+        CHECK_FAILS(c, airy_stack_read(stack, 1, pixels, sizeof(pixels)), AIRY_ERR_NOT_FOUND, "other.h5");
+        CHECK_OK(c, airy_stack_read(stack, 3, pixels, sizeof(pixels)));
+        CHECK(c, pixels[0] == 77);
+        airy_stack_destroy(&stack);
+    }
+    if (CHECK_OK(c, stack_open(&stack, "apart/v.h5::nested"))) {
+        CHECK_FAILS(c, airy_stack_read(stack, 1, pixels, sizeof(pixels)), AIRY_ERR_NOT_FOUND, "other.h5");
+        CHECK_OK(c, airy_stack_read(stack, 0, pixels, sizeof(pixels)));
+        airy_stack_destroy(&stack);
+    }
+    CHECK_FAILS(c, airy_image_read(&image, "apart/v.h5::v"), AIRY_ERR_NOT_FOUND, "other.h5");
+    CHECK_FAILS(c, airy_image_read(&image, "apart/v.h5::nested"), AIRY_ERR_NOT_FOUND, "other.h5");
+    CHECK(c, chdir(old) == 0);
+    free(old);
+    /* Beside what a symbolic link leads to: beside the link's own folder nothing is there. */
+    CHECK(c, rename(other, beside) == 0 && symlink(path, linked) == 0);
+    static const char *const datasets[] = {"away", "v"};
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(name, sizeof(name), "%s::%s", linked, datasets[i]);
+        if (!CHECK_OK(c, stack_open(&stack, name)))
+            return;
+        CHECK(c, same_frame(stack, 1, 9, 1));
+        airy_stack_destroy(&stack);
+    }
+    snprintf(name, sizeof(name), "%s::v", path);
+    if (CHECK_OK(c, airy_image_read(&image, name))) {
+        CHECK(c, ((const uint16_t *)image.data)[PIXELS] == pixel(9, 1, 0));
+        airy_image_free(&image);
+    }
+}
+
 /* A file that another program writes for readers at this moment (SWMR): what is there when it is opened. */
 static void check_growing(struct check *c)
 {
@@ -654,6 +717,7 @@ void check_stack_layout(struct check *c)
     check_refused(c);
     check_found(c);
     check_virtual(c);
+    check_sources_missing(c);
     check_odd_chunks(c);
     check_growing(c);
     static const char *const names[] = {"frame_chunk",
