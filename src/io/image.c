@@ -7,6 +7,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/cgroup.h"
 #include "base/error.h"
 #include "base/size.h"
 #include "io/image_formats.h"
@@ -69,11 +70,11 @@ airy_status airy_image_bytes(size_t *bytes, const airy_image *image)
 
 airy_status airy_image_alloc(void **data, size_t bytes)
 {
-    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    /* An allocation that is granted now and cannot be kept later ends the process. */
-    AIRY_FAIL_IF(pages > 0 && page > 0 && bytes / (size_t)page > (size_t)pages, AIRY_ERR_MEMORY,
-                 "an image of %zu bytes, more than the machine's %zu bytes of memory", bytes,
-                 (size_t)pages * (size_t)page);
+    /* An allocation that is granted now and cannot be kept later ends the process; below a megabyte asking costs more than it saves. */
+    const uint64_t available = bytes < 1 << 20 ? UINT64_MAX : airy_memory_available();
+    AIRY_FAIL_IF(bytes > available, AIRY_ERR_MEMORY,
+                 "an image of %zu bytes, more than the %llu bytes of memory that are left", bytes,
+                 (unsigned long long)available);
     void *made = malloc(bytes ? bytes : 1);
     AIRY_FAIL_IF(!made, AIRY_ERR_MEMORY, "cannot allocate %zu bytes for an image", bytes);
     *data = made;
