@@ -27,16 +27,25 @@ struct lister {
     airy_status status;
 };
 
+/* Two reasons not to go on. */
+static bool refuse(struct lister *l, bool memory)
+{
+    l->status = memory
+                    ? airy_fail(AIRY_ERR_MEMORY, "out of memory for the file's list of objects")
+                    : airy_fail(AIRY_ERR_UNSUPPORTED, "the file has more than %d objects or links", (int)MAX_ENTRIES);
+    return false;
+}
+
 static bool reserve(struct lister *l, void **array, size_t *capacity, size_t count, size_t size)
 {
+    if (count >= MAX_ENTRIES)
+        return refuse(l, false);
     if (count < *capacity)
         return true;
     const size_t larger = *capacity ? 2 * *capacity : 64;
-    void *grown = count < MAX_ENTRIES ? realloc(*array, larger * size) : NULL;
-    if (!grown) {
-        l->status = airy_fail(AIRY_ERR_MEMORY, "the file has more than %zu objects", count);
-        return false;
-    }
+    void *grown = realloc(*array, larger * size);
+    if (!grown)
+        return refuse(l, true);
     *array = grown;
     *capacity = larger;
     return true;
@@ -55,10 +64,8 @@ static bool grow_seen(struct lister *l)
 {
     const size_t larger = l->seen_capacity ? 2 * l->seen_capacity : 256;
     struct object_id *table = larger <= 4 * MAX_ENTRIES ? calloc(larger, sizeof(*table)) : NULL;
-    if (!table) {
-        l->status = airy_fail(AIRY_ERR_MEMORY, "the file has more than %zu objects", l->seen_count);
-        return false;
-    }
+    if (!table)
+        return refuse(l, larger <= 4 * MAX_ENTRIES);
     for (size_t i = 0; i < l->seen_capacity; i++)
         if (l->seen[i].address != 0)
             *find_seen(table, larger, l->seen[i]) = l->seen[i];
