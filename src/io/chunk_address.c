@@ -1,6 +1,14 @@
 #include "io/chunk_address.h"
 
+#include <limits.h>
 #include <string.h>
+
+enum {
+    FREE_LOOKUPS = 1 << 16, /* of frames, whatever is written */
+    FREE_CHUNKS = 1 << 18,  /* under one read, likewise */
+    LOOKUPS_PER_CHUNK = 16, /* beyond these: for each chunk that is written */
+    MAX_LISTED = 1 << 12    /* chunks listed by number; libhdf5 counts from the first for each */
+};
 
 /* Bytes a chunk may have for `decoded` bytes of pixels: the worst framing of the codecs (8-byte blocks) is below 2x. */
 static uint64_t chunk_limit(uint64_t decoded)
@@ -72,37 +80,96 @@ static size_t count_written(hid_t dataset)
     return known ? (size_t)count : SIZE_MAX;
 }
 
+struct address_walk {
+    hid_t dataset;
+    const struct airy_chunk_grid *grid;
+    airy_probe *probe;
+    struct airy_place *places;
+    size_t odd, first_odd;
+    char why[400]; /* the first of the odd ones */
+};
+
+/* False if the chunk was never written. */
+static bool look_up(struct address_walk *w, const hsize_t *offset, size_t frame)
+{
+    uint8_t nothing[64]; /* the driver writes nothing here while it records */
+    uint32_t mask = 0;
+    w->probe->hits = 0;
+    w->probe->recording = true;
+    const herr_t read = H5Dread_chunk(w->dataset, H5P_DEFAULT, offset, &mask, nothing);
+    w->probe->recording = false;
+    if (read >= 0) {
+        w->places[frame] = judge(w->probe, mask, w->grid);
+        return true;
+    }
+    if (is_missing(w->dataset, offset, w->odd ? NULL : w->why, sizeof(w->why)))
+        return false;
+    w->places[frame] = (struct airy_place){.kind = AIRY_PLACE_ODD};
+    w->first_odd = w->odd++ ? w->first_odd : frame;
+    return true;
+}
+
+static void walk_frames(struct address_walk *w, size_t written)
+{
+    hsize_t offset[H5S_MAX_RANK] = {0};
+    size_t left = written;
+    for (size_t frame = 0; frame < w->grid->frames && left > 0; frame++, advance(offset, w->grid))
+        if (look_up(w, offset, frame) && w->places[frame].kind != AIRY_PLACE_ODD)
+            left--;
+}
+
+/* Few chunks in a large shape: the frames they belong to are asked for, not each frame for its chunk. */
+static airy_status walk_written(struct address_walk *w, size_t written, const char *what)
+{
+    const struct airy_chunk_grid *grid = w->grid;
+    const hid_t space = H5Dget_space(w->dataset);
+    bool good = space >= 0;
+    for (size_t i = 0; good && i < written; i++) {
+        hsize_t offset[H5S_MAX_RANK] = {0}, size;
+        unsigned mask;
+        haddr_t address;
+        size_t frame = 0;
+        good = H5Dget_chunk_info(w->dataset, space, i, offset, &mask, &address, &size) >= 0;
+        for (int axis = 0; good && axis < grid->ndim; axis++) {
+            good = offset[axis] < grid->shape[axis];
+            if (axis < grid->ndim - 2)
+                frame = frame * (size_t)grid->shape[axis] + (size_t)offset[axis];
+        }
+        if (good)
+            (void)look_up(w, offset, frame);
+    }
+    if (space >= 0)
+        H5Sclose(space);
+    AIRY_FAIL_IF(!good, AIRY_ERR_FORMAT, "%s: the index of its chunks cannot be read", what);
+    return AIRY_OK;
+}
+
 airy_status airy_chunk_addresses(struct airy_place *places, hid_t dataset, const struct airy_chunk_grid *grid,
                                  const char *what)
 {
-    airy_probe *probe = airy_probe_of(dataset);
-    AIRY_FAIL_IF(!probe, AIRY_ERR_IO, "%s: its file's driver cannot be reached", what);
-    hsize_t offset[H5S_MAX_RANK] = {0};
-    uint8_t nothing[64]; /* the driver writes nothing here while it records */
-    char why[400] = "";
-    size_t odd = 0, first_odd = 0, left = count_written(dataset);
-    for (size_t frame = 0; frame < grid->frames; frame++, advance(offset, grid)) {
-        places[frame] = (struct airy_place){.kind = AIRY_PLACE_FILL};
-        if (left == 0) /* a shape far beyond what was written costs no walk for each frame */
-            continue;
-        uint32_t mask = 0;
-        probe->hits = 0;
-        probe->recording = true;
-        const herr_t read = H5Dread_chunk(dataset, H5P_DEFAULT, offset, &mask, nothing);
-        probe->recording = false;
-        if (read >= 0) {
-            places[frame] = judge(probe, mask, grid);
-            left--;
-        } else if (!is_missing(dataset, offset, odd ? NULL : why, sizeof(why))) {
-            places[frame] = (struct airy_place){.kind = AIRY_PLACE_ODD};
-            first_odd = odd++ ? first_odd : frame;
-        }
-    }
-    AIRY_FAIL_IF(odd == grid->frames, AIRY_ERR_FORMAT, "%s: the index of its chunks cannot be read: %s", what, why);
-    if (odd > 0)
+    struct address_walk w = {.dataset = dataset, .grid = grid, .probe = airy_probe_of(dataset), .places = places};
+    AIRY_FAIL_IF(!w.probe, AIRY_ERR_IO, "%s: its file's driver cannot be reached", what);
+    const size_t frames = grid->frames, written = count_written(dataset);
+    const bool known = written != SIZE_MAX;
+    /* Each chunk takes a byte at least, and so does its entry in an index that cannot be counted. */
+    AIRY_FAIL_IF(known && written > w.probe->size, AIRY_ERR_FORMAT,
+                 "%s: the index claims %zu chunks, the file has %llu bytes", what, written,
+                 (unsigned long long)w.probe->size);
+    AIRY_FAIL_IF(!known && frames > FREE_LOOKUPS && frames > w.probe->size, AIRY_ERR_FORMAT,
+                 "%s: the index of its chunks cannot be read", what);
+    const bool sparse = known && frames > FREE_LOOKUPS && frames / LOOKUPS_PER_CHUNK > written;
+    AIRY_FAIL_IF(sparse && written > MAX_LISTED, AIRY_ERR_UNSUPPORTED,
+                 "%s: %zu of %zu frames are written, expected at most %d or one of %d", what, written, frames,
+                 (int)MAX_LISTED, (int)LOOKUPS_PER_CHUNK);
+    if (sparse)
+        AIRY_TRY(walk_written(&w, written, what));
+    else
+        walk_frames(&w, written);
+    AIRY_FAIL_IF(w.odd == frames, AIRY_ERR_FORMAT, "%s: the index of its chunks cannot be read: %s", what, w.why);
+    if (w.odd > 0)
         airy_log(AIRY_LOG_WARN,
                  "%s: the index of its chunks is damaged from frame %zu on, %zu frames cannot be read: %s", what,
-                 first_odd, odd, why);
+                 w.first_odd, w.odd, w.why);
     return AIRY_OK;
 }
 
@@ -149,6 +216,22 @@ static airy_status walk_chunks(const struct chunk_walk *w)
     return AIRY_OK;
 }
 
+/* libhdf5 keeps a few hundred bytes for each chunk under a read, written or not. */
+static airy_status check_count(const struct chunk_walk *w)
+{
+    uint64_t chunks = 1;
+    bool overflow = false;
+    for (int axis = 0; axis < w->ndim; axis++)
+        overflow |= __builtin_mul_overflow(chunks, w->last[axis] - w->first[axis] + 1, &chunks);
+    if (!overflow && chunks <= FREE_CHUNKS)
+        return AIRY_OK;
+    const size_t written = count_written(w->dataset);
+    AIRY_FAIL_IF(overflow || written == SIZE_MAX || chunks / LOOKUPS_PER_CHUNK > written || written > w->probe->size,
+                 AIRY_ERR_CORRUPT, "its shape has %llu chunks, of which %zu are written",
+                 overflow ? ULLONG_MAX : (unsigned long long)chunks, written == SIZE_MAX ? 0 : written);
+    return AIRY_OK;
+}
+
 /* The chunks that the box touches; false where the shapes make no sense. */
 static bool find_box(struct chunk_walk *w, const hsize_t *start, const hsize_t *count)
 {
@@ -180,7 +263,7 @@ airy_status airy_chunk_check(hid_t dataset, const hsize_t *start, const hsize_t 
         w.probe = airy_probe_of(dataset);
         if (!w.probe || !find_box(&w, start, count))
             status = airy_fail(AIRY_ERR_CORRUPT, "the shape of the chunks does not fit the dataset");
-        else
+        else if ((status = check_count(&w)) == AIRY_OK)
             status = walk_chunks(&w);
     }
     if (type >= 0)

@@ -30,7 +30,7 @@ struct resolver {
     const char *path; /* of the file the virtual dataset lies in */
     const char *name;
     struct shape shape;
-    size_t frames;
+    size_t frames, mapped;        /* of the dataset; by the mappings so far */
     struct frame_source *sources; /* [frames] */
     struct known_source *known;   /* sources opened so far */
     size_t known_count;
@@ -170,6 +170,9 @@ static void map_frames(struct resolver *r, const struct known_source *source, hi
     const bool broken = r->stack->segments[source->segment].broken != NULL;
     r->simple = get_selection(&to, virtual_space, &r->shape) &&
                 (broken || (get_selection(&from, source_space, &source->shape) && from.frames == to.frames));
+    /* Mappings that cover each other are odd, and many of a large shape would take hours. */
+    r->simple = r->simple && to.frames <= r->frames - r->mapped;
+    r->mapped += r->simple ? to.frames : 0;
     for (size_t n = 0; r->simple && n < to.frames; n++) {
         const size_t frame = selected_frame(&to, &r->shape, n);
         r->sources[frame] = (struct frame_source){.from = broken ? 0 : selected_frame(&from, &source->shape, n),

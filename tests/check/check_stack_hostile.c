@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cgroup.h"
 #include "codec/chunks.h"
 #include "io/hdf5_util.h"
 
@@ -187,8 +188,123 @@ static void check_element_size(struct check *c)
                 "element size = 0");
 }
 
+/* One-byte frames, chunk = frame; `written` of them, the last ones of the shape. */
+static const char *make_sparse(struct check *c, hsize_t frames, hsize_t written)
+{
+    const char *path = tmp_path(c, "sparse.h5");
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hsize_t shape[3] = {frames, 1, 1}, box[3] = {1, 1, 1};
+    const uint8_t fill = 7;
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(creation, 3, box);
+    H5Pset_fill_value(creation, H5T_NATIVE_UINT8, &fill);
+    const hid_t dataset = put_dataset(file, "/data", H5T_NATIVE_UINT8, 3, shape, creation);
+    for (hsize_t i = 0; i < written; i++) {
+        const uint8_t value = (uint8_t)i;
+        H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, (hsize_t[3]){frames - written + i, 0, 0}, 1, &value);
+    }
+    H5Dclose(dataset);
+    H5Pclose(creation);
+    H5Fclose(file);
+    return path;
+}
+
+/* Shapes that a small file cannot fill: the work is that of the file, not that of the shape. */
+static void check_sparse(struct check *c)
+{
+    if (!check_case(c, "hostile_sparse"))
+        return;
+    enum { MANY = 1 << 26 };
+    airy_stack *stack = NULL;
+    airy_stack_info info;
+    uint8_t pixel = 0;
+    for (size_t written = 0; written <= 3; written += 3) {
+        if (!CHECK_OK(c, stack_open(&stack, make_sparse(c, MANY, written))) ||
+            !CHECK_OK(c, airy_stack_get_info(stack, &info)))
+            return;
+        CHECK(c, info.frames == MANY && info.stored_bytes == written && info.path == AIRY_STACK_DIRECT);
+        for (size_t i = 0; i < 5; i++) {
+            CHECK_OK(c, airy_stack_read(stack, MANY - 5 + i, &pixel, 1));
+            CHECK(c, pixel == (i < 5 - written ? 7 : i - (5 - written)));
+        }
+        airy_stack_destroy(&stack);
+    }
+    CHECK_FAILS(c, stack_open(&stack, make_sparse(c, MANY, 5000)), AIRY_ERR_UNSUPPORTED, "5000 of 67108864 frames");
+    CHECK_FAILS(c, stack_open(&stack, make_sparse(c, MANY + 1, 0)), AIRY_ERR_UNSUPPORTED, "at most 67108864");
+}
+
+/* An index without entries, that counts chunks which a file of this size cannot hold. */
+static void check_claims(struct check *c)
+{
+    if (!check_case(c, "hostile_claims"))
+        return;
+    const char *path = tmp_path(c, "claims.h5");
+    const hsize_t shape[3] = {1 << 20, 1, 1}, box[3] = {1, 1, 1}, square[2] = {1 << 15, 1 << 15}, dot[2] = {1, 1};
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS), creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    H5Pset_chunk(creation, 3, box);
+    H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
+    H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
+    H5Dclose(put_dataset(file, "/data", H5T_NATIVE_UINT8, 3, shape, creation));
+    H5Fclose(file);
+    airy_stack *stack = NULL;
+    if (CHECK_OK(c, stack_open(&stack, path)))
+        airy_stack_destroy(&stack);
+    CHECK(c, truncate(path, 1 << 15) == 0);
+    CHECK_FAILS(c, stack_open(&stack, path), AIRY_ERR_FORMAT, "claims 1048576 chunks, the file has 32768 bytes");
+    H5Pset_alloc_time(creation, H5D_ALLOC_TIME_LATE);
+    H5Pset_chunk(creation, 2, dot);
+    file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dclose(put_dataset(file, "/data", H5T_NATIVE_UINT8, 2, square, creation));
+    H5Fclose(file);
+    airy_image image;
+    CHECK_FAILS(c, airy_image_read(&image, path), AIRY_ERR_CORRUPT, "1073741824 chunks, of which 0 are written");
+    H5Pclose(creation);
+    H5Pclose(access);
+}
+
+/* More pixels than memory is left, in a file that holds none. */
+static void check_large_image(struct check *c)
+{
+    if (!check_case(c, "hostile_large_image"))
+        return;
+    const hsize_t shape[1] = {airy_memory_available() + ((hsize_t)1 << 31)};
+    const char *path = tmp_path(c, "large.h5");
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dclose(put_dataset(file, "/data", H5T_NATIVE_UINT8, 1, shape, H5P_DEFAULT));
+    H5Fclose(file);
+    airy_image image;
+    CHECK_FAILS(c, airy_image_read(&image, path), AIRY_ERR_MEMORY, "bytes of memory that are left");
+}
+
+/* Each dataset is an object; links to one of them count as well. */
+static void check_many_objects(struct check *c)
+{
+    if (!check_case(c, "hostile_many_objects"))
+        return;
+    const char *path = tmp_path(c, "many.h5");
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    for (int i = 0; i < 200100; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "l%d", i);
+        H5Lcreate_soft("/none", file, name, H5P_DEFAULT, H5P_DEFAULT);
+    }
+    H5Fclose(file);
+    H5Pclose(access);
+    airy_hdf5_entry *entries = NULL;
+    size_t count = 0;
+    CHECK_FAILS(c, airy_hdf5_list(&entries, &count, path), AIRY_ERR_UNSUPPORTED, "more than 200000 objects or links");
+}
+
 void check_stack_hostile(struct check *c)
 {
+    check_sparse(c);
+    check_claims(c);
+    check_large_image(c);
+    check_many_objects(c);
     check_units(c);
     check_element_size(c);
 }
