@@ -334,6 +334,8 @@ static int check_output(const struct integrate_params *p)
     if (p->plot && !tool_has_suffix(p->plot, ".png") && !tool_has_suffix(p->plot, ".svg") &&
         !tool_has_suffix(p->plot, ".pdf"))
         return tool_usage(common, "--plot %s: expected a name that ends in .png, .svg or .pdf", p->plot);
+    if (p->resume && !is_hdf5_name(p->output))
+        return tool_usage(common, "--resume continues .h5 files, not text; go on with --frames");
     const char *const outputs[] = {p->output, p->plot, common->profile_file};
     for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
         const int code = integrate_keep_inputs(p, outputs[i]);
@@ -513,6 +515,8 @@ static int run_with(const struct integrate_params *p, const airy_geometry *repla
         code = tool_keep_stack(job.common, p->output, job.stack);
     if (code == AIRY_EXIT_OK && p->plot)
         code = tool_keep_stack(job.common, p->plot, job.stack);
+    if (code == AIRY_EXIT_OK && p->resume && !p->geometry.common.explain)
+        code = resume_prepare(&job);
     if (code == AIRY_EXIT_OK)
         code = p->geometry.common.explain ? explain(&job) : run_job(&job);
     integration_close(&job);

@@ -53,6 +53,12 @@ int configuration_read(const struct common *common, const char *path, struct opt
 /* Refuse an output that is the same file as an input; the stack's linked files are looked at elsewhere. Exit code. */
 int integrate_keep_inputs(const struct integrate_params *params, const char *output);
 
+/*
+ * For --resume: OUT.partial must have been started with the same meaning, else a message says what differs; its configuration is taken
+ * over. Without OUT.partial the run starts from the beginning. Exit code.
+ */
+int resume_prepare(struct integration *job);
+
 /* One text file a frame: .xye .xy .chi .dat. Exit code. *written and *bad count frames. */
 int ascii_run(struct integration *job, size_t *written, size_t *bad);
 bool ascii_name(const char *path);

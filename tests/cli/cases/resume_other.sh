@@ -1,2 +1,0 @@
-# nothing to resume
-$airy integrate $small -o y.h5 --resume

@@ -1,0 +1,202 @@
+/* May an interrupted run be continued? Compares what it was started with to what is asked for now. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd_integrate.h"
+
+/* Differences as "key: old, new" in one sentence. */
+struct differences {
+    char text[1024];
+    size_t count;
+    bool touched; /* a file has another time but the same size */
+};
+
+static void add(struct differences *d, const char *key, const char *before, const char *now)
+{
+    const size_t used = strlen(d->text);
+    if (d->count++ < 6)
+        snprintf(d->text + used, sizeof(d->text) - used, "%s%s: was %.120s, is %.120s", used ? "; " : "", key, before,
+                 now);
+}
+
+static void compare_values(struct differences *d, const char *key, const json_t *before, const json_t *now)
+{
+    if (json_equal(before, now) || !before || !now)
+        return;
+    char *a = json_dumps(before, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9)),
+         *b = json_dumps(now, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9));
+    add(d, key, a ? a : "?", b ? b : "?");
+    free(a);
+    free(b);
+}
+
+static const char *text_of(const json_t *json, const char *key)
+{
+    const char *text = json_string_value(json_object_get(json, key));
+    return text ? text : "";
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The same content, or for large files the same name and size. */
+static bool same_file(struct differences *d, const json_t *before, const json_t *now)
+{
+    const char *a = text_of(before, "path"), *b = text_of(now, "path");
+    const char *dataset_a = strstr(a, "::"), *dataset_b = strstr(b, "::");
+    if (strcmp(dataset_a ? dataset_a : "", dataset_b ? dataset_b : "") != 0)
+        return false;
+    if (json_object_get(before, "sha256") && json_object_get(now, "sha256"))
+        return strcmp(text_of(before, "sha256"), text_of(now, "sha256")) == 0;
+    d->touched |= !json_equal(json_object_get(before, "modified"), json_object_get(now, "modified"));
+    const json_t *size_a = json_object_get(before, "bytes"), *size_b = json_object_get(now, "bytes");
+    return strcmp(base_name(a), base_name(b)) == 0 && (size_a == size_b || json_equal(size_a, size_b));
+}
+
+static void compare_files(struct differences *d, const char *key, const json_t *before, const json_t *now)
+{
+    if (!before && !now)
+        return;
+    if (!before || !now)
+        add(d, key, before ? text_of(before, "path") : "none", now ? text_of(now, "path") : "none");
+    else if (!same_file(d, before, now)) {
+        char other[300];
+        const char *a = text_of(before, "path"), *b = text_of(now, "path");
+        snprintf(other, sizeof(other), "%s%s", b, strcmp(a, b) == 0 ? " with other content" : "");
+        add(d, key, a, other);
+    }
+}
+
+static void compare_inputs(struct differences *d, const json_t *before, const json_t *now)
+{
+    const size_t a = json_array_size(before), b = json_array_size(now);
+    char text[2][32];
+    snprintf(text[0], sizeof(text[0]), "%zu", a);
+    snprintf(text[1], sizeof(text[1]), "%zu", b);
+    if (a != b)
+        add(d, "number of inputs", text[0], text[1]);
+    for (size_t i = 0; a == b && i < a; i++)
+        compare_files(d, "input", json_array_get(before, i), json_array_get(now, i));
+}
+
+/* Keys of the configuration, and files compared by content, stand for these; --on-error says nothing about a row. */
+static bool compared_otherwise(const char *name)
+{
+    static const char *const names[] = {"bins",      "unit", "split", "method",     "error-model", "frames",  "mask",
+                                        "mask-only", "dark", "flat",  "absorption", "variance",    "on-error"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* "--name=argument" words as {name: argument}; numbers as numbers, so that 0.9 and 0.90 are the same. */
+static json_t *option_values(const json_t *words)
+{
+    json_t *values = json_object();
+    for (size_t i = 0; i < json_array_size(words); i++) {
+        const char *word = json_string_value(json_array_get(words, i));
+        if (!word || strncmp(word, "--", 2) != 0)
+            continue;
+        char name[64];
+        double pair[2];
+        const size_t length = strcspn(word + 2, "=");
+        snprintf(name, sizeof(name), "%.*s", (int)length, word + 2);
+        const char *argument = word[2 + length] ? word + 2 + length + 1 : NULL;
+        if (compared_otherwise(name))
+            continue;
+        json_object_set_new(values, name,
+                            !argument                        ? json_true()
+                            : opt_number(argument, &pair[0]) ? json_pack("f", pair[0])
+                            : opt_two(argument, pair)        ? json_pack("[f,f]", pair[0], pair[1])
+                                                             : tool_json_string(argument));
+        if (!json_object_get(values, name)) /* not a finite number */
+            json_object_set_new(values, name, tool_json_string(argument ? argument : ""));
+    }
+    return values;
+}
+
+static void compare_options(struct differences *d, const json_t *before, const json_t *now)
+{
+    json_t *a = option_values(before), *b = option_values(now), *none = json_string("not given");
+    const char *key;
+    json_t *value;
+    char name[80];
+    json_object_foreach(a, key, value)
+    {
+        const json_t *other = json_object_get(b, key);
+        snprintf(name, sizeof(name), "--%s", key);
+        compare_values(d, name, value, other ? other : none);
+    }
+    json_object_foreach(b, key, value)
+    {
+        snprintf(name, sizeof(name), "--%s", key);
+        if (!json_object_get(a, key))
+            compare_values(d, name, none, value);
+    }
+    json_decref(none);
+    json_decref(a);
+    json_decref(b);
+}
+
+static void compare(struct differences *d, const json_t *before, const json_t *now)
+{
+    static const char *const keys[] = {"version", "frames", "bins",        "unit",
+                                       "split",   "method", "error_model", "file_mask"};
+    static const char *const files[] = {"mask", "mask-only", "dark", "flat", "absorption", "variance"};
+    const char *key;
+    json_t *value;
+    compare_inputs(d, json_object_get(before, "inputs"), json_object_get(now, "inputs"));
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        compare_values(d, keys[i], json_object_get(before, keys[i]), json_object_get(now, keys[i]));
+    json_object_foreach(json_object_get(now, "geometry"), key, value)
+        compare_values(d, key, json_object_get(json_object_get(before, "geometry"), key), value);
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+        compare_files(d, files[i], json_object_get(json_object_get(before, "files"), files[i]),
+                      json_object_get(json_object_get(now, "files"), files[i]));
+    compare_options(d, json_object_get(before, "options"), json_object_get(now, "options"));
+}
+
+int resume_prepare(struct integration *job)
+{
+    const struct common *common = job->common;
+    char partial[4200], *before = NULL;
+    if ((size_t)snprintf(partial, sizeof(partial), "%s.partial", job->params->output) >= sizeof(partial))
+        return tool_fail(common, "the output's name is longer than %zu bytes", sizeof(partial) - 1);
+    if (!tool_exists(partial)) {
+        tool_say(common, "--resume: there is no %s, so it starts from the beginning", partial);
+        job->run.resume = false;
+        return AIRY_EXIT_OK;
+    }
+    if (airy_hdf5_text(&before, partial, "/entry/integrate/configuration") != AIRY_OK)
+        return tool_fail(common, "%s cannot be continued: %s; --force without --resume starts anew", partial,
+                         airy_last_error());
+    struct differences d = {0};
+    json_t *a = json_loads(before, 0, NULL), *b = json_loads(job->configuration, 0, NULL);
+    int code = AIRY_EXIT_OK;
+    if (!a || !b)
+        code = tool_fail(common, "%s cannot be continued: its configuration is not one of this program", partial);
+    else
+        compare(&d, a, b);
+    json_decref(a);
+    json_decref(b);
+    if (d.count)
+        code = tool_fail(
+            common, "%s was started otherwise: %s%s; give the same options, or --force without --resume to start anew",
+            partial, d.text, d.count > 6 ? "; ..." : "");
+    if (code != AIRY_EXIT_OK) {
+        free(before);
+        return code;
+    }
+    if (d.touched)
+        tool_say(common,
+                 "--resume: a file has another time than when the run was started, its name and size are the same");
+    /* The same in meaning: the words of the first run stay in the file. */
+    free(job->configuration);
+    job->configuration = before;
+    job->run.configuration = before;
+    return AIRY_EXIT_OK;
+}
