@@ -193,10 +193,10 @@ static airy_status add_chunked(struct stack_segment *segment, hid_t dataset, con
     return AIRY_OK;
 }
 
-/* Bytes of the chunks that one frame touches: with them in libhdf5's cache none is decoded twice. */
+/* Bytes of the chunks that two frames touch: with them in libhdf5's cache none is decoded twice, though readers pass a border one by one. */
 static size_t cache_for_frame(const hsize_t *chunk, const struct dataset_facts *facts)
 {
-    size_t bytes = airy_dtype_size(facts->dtype);
+    size_t bytes = 2 * airy_dtype_size(facts->dtype);
     for (int axis = 0; axis < facts->ndim; axis++) {
         if (chunk[axis] == 0)
             return 0; /* refused on reading */

@@ -6,9 +6,14 @@
 #include "io/hdf5_sources.h"
 #include "io/stack_internal.h"
 
+enum { ROWS_KNOWN = 4 };
+
 struct open_dataset {
     hid_t file, dataset; /* file < 0: a free slot */
     size_t segment;
+    hsize_t chunk[H5S_MAX_RANK]; /* all 0: not chunked */
+    /* Rows of chunks checked last (their numbers in C order): looking again would throw them out of libhdf5's cache. */
+    size_t rows[ROWS_KNOWN], row_count;
     uint64_t used; /* for choosing the one to close */
 };
 
@@ -63,12 +68,19 @@ static airy_status open_slot(struct open_dataset *slot, const struct stack_segme
         H5Fclose(file);
         return status;
     }
+    memset(slot->chunk, 0, sizeof(slot->chunk));
+    const hid_t creation = H5Dget_create_plist(dataset);
+    if (creation >= 0 && H5Pget_layout(creation) == H5D_CHUNKED)
+        H5Pget_chunk(creation, H5S_MAX_RANK, slot->chunk);
+    if (creation >= 0)
+        H5Pclose(creation);
     slot->file = file;
     slot->dataset = dataset;
+    slot->row_count = 0;
     return AIRY_OK;
 }
 
-static airy_status get_dataset(const airy_stack *stack, size_t segment, hid_t *dataset)
+static airy_status get_slot(const airy_stack *stack, size_t segment, struct open_dataset **found)
 {
     struct stack_library *library = stack->library;
     struct open_dataset *slot = &library->slots[0];
@@ -76,7 +88,7 @@ static airy_status get_dataset(const airy_stack *stack, size_t segment, hid_t *d
         struct open_dataset *candidate = &library->slots[i];
         if (candidate->file >= 0 && candidate->segment == segment) {
             candidate->used = ++library->clock;
-            *dataset = candidate->dataset;
+            *found = candidate;
             return AIRY_OK;
         }
         if (candidate->used < slot->used)
@@ -86,40 +98,67 @@ static airy_status get_dataset(const airy_stack *stack, size_t segment, hid_t *d
     AIRY_TRY(open_slot(slot, &stack->segments[segment]));
     slot->segment = segment;
     slot->used = ++library->clock;
-    *dataset = slot->dataset;
+    *found = slot;
     return AIRY_OK;
 }
 
-static airy_status read_frame(const airy_stack *stack, const struct stack_segment *segment, hid_t dataset, size_t frame,
-                              void *pixels)
+/* The sizes of the chunks under a frame, unless its row was among the last ones. */
+static airy_status check_chunks(struct open_dataset *slot, size_t row, const hsize_t *start, const hsize_t *count)
 {
-    hsize_t shape[H5S_MAX_RANK], start[H5S_MAX_RANK] = {0}, count[H5S_MAX_RANK];
-    const hid_t space = H5Dget_space(dataset);
+    const size_t known = airy_min_size(slot->row_count, ROWS_KNOWN);
+    for (size_t i = 0; i < known; i++)
+        if (slot->rows[i] == row)
+            return AIRY_OK;
+    AIRY_TRY(airy_chunk_check(slot->dataset, start, count));
+    if (slot->chunk[0] > 0)
+        slot->rows[slot->row_count++ % ROWS_KNOWN] = row;
+    return AIRY_OK;
+}
+
+/* Where the frame is in the file; `row` is the number of its row of chunks. */
+static bool select_frame(const airy_stack *stack, const struct open_dataset *slot, hid_t space, size_t frame,
+                         hsize_t *start, hsize_t *count, size_t *row)
+{
+    hsize_t shape[H5S_MAX_RANK];
     const int ndim = space < 0 ? -1 : H5Sget_simple_extent_dims(space, shape, NULL);
-    const hsize_t pixels_wanted = (hsize_t)stack->height * stack->width;
-    hid_t memory = -1;
-    airy_status status = AIRY_OK;
     bool fits = ndim >= 2 && shape[ndim - 2] == stack->height && shape[ndim - 1] == stack->width;
+    size_t step = 1;
+    *row = 0;
     for (int axis = ndim - 3; fits && axis >= 0; axis--) {
         fits = shape[axis] > 0;
         if (!fits)
             break;
+        const hsize_t deep = slot->chunk[axis] ? slot->chunk[axis] : 1;
         count[axis] = 1;
         start[axis] = frame % shape[axis];
         frame /= shape[axis];
-    }
-    if (fits && frame == 0) {
-        count[ndim - 2] = shape[ndim - 2];
-        count[ndim - 1] = shape[ndim - 1];
-        memory = H5Screate_simple(1, &pixels_wanted, NULL);
-        fits = memory >= 0 && H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0;
+        *row += step * (size_t)(start[axis] / deep);
+        step *= (size_t)((shape[axis] - 1) / deep + 1);
     }
     if (!fits || frame != 0)
+        return false;
+    count[ndim - 2] = shape[ndim - 2];
+    count[ndim - 1] = shape[ndim - 1];
+    return H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0;
+}
+
+static airy_status read_frame(const airy_stack *stack, struct open_dataset *slot, size_t frame, void *pixels)
+{
+    const struct stack_segment *segment = &stack->segments[slot->segment];
+    hsize_t start[H5S_MAX_RANK] = {0}, count[H5S_MAX_RANK];
+    size_t row;
+    const hid_t dataset = slot->dataset, space = H5Dget_space(dataset);
+    hid_t memory = -1;
+    airy_status status = AIRY_OK;
+    /* Memory of as many dimensions as the file's: libhdf5 maps shapes that differ pixel by pixel, ten times slower. */
+    if (select_frame(stack, slot, space, frame, start, count, &row))
+        memory = H5Screate_simple(H5Sget_simple_extent_ndims(space), count, NULL);
+    if (memory < 0)
         status = airy_fail(AIRY_ERR_IO, "the dataset's shape has changed since it was opened");
     if (status == AIRY_OK && segment->sources_missing)
         status = airy_sources_check(dataset, start, count, segment->name);
     if (status == AIRY_OK)
-        status = airy_chunk_check(dataset, start, count);
+        status = check_chunks(slot, row, start, count);
     if (status == AIRY_OK && airy_hdf5_read(dataset, stack->dtype, memory, space, pixels) < 0)
         status = airy_hdf5_fail(airy_hdf5_failed_io() ? AIRY_ERR_IO : AIRY_ERR_CORRUPT, "libhdf5 cannot read it");
     if (memory >= 0)
@@ -132,10 +171,10 @@ static airy_status read_frame(const airy_stack *stack, const struct stack_segmen
 airy_status airy_stack_library_read(const airy_stack *stack, size_t segment, size_t frame, void *pixels)
 {
     AIRY_TRY(airy_hdf5_lock());
-    hid_t dataset;
-    airy_status status = get_dataset(stack, segment, &dataset);
+    struct open_dataset *slot;
+    airy_status status = get_slot(stack, segment, &slot);
     if (status == AIRY_OK)
-        status = read_frame(stack, &stack->segments[segment], dataset, frame, pixels);
+        status = read_frame(stack, slot, frame, pixels);
     airy_hdf5_unlock();
     return status;
 }
