@@ -699,37 +699,80 @@ static void sum_crowd(long double want[AIRY_SUM_PLANES], long double scale[AIRY_
     }
 }
 
+/*
+ * The header's promise: the m entries that count, and a few roundings on the way; the dark of the others leaves 2^-104 of it each. step: by how much a
+ * coefficient may be off in fixed point, 0 elsewhere; terms are products of at most two coefficients, and squares are rounded once more.
+ */
+static void compare_crowd(struct check *c, const airy_integrator *it, const uint16_t *frame, const double *got,
+                          double step, const char *what)
+{
+    long double want[AIRY_SUM_PLANES], scale[AIRY_SUM_PLANES];
+    sum_crowd(want, scale, it, frame);
+    double entries = 0, slack[AIRY_SUM_PLANES] = {0};
+    for (size_t i = 0; i < CROWD_PIXELS; i++) {
+        if (frame[i] == 65535 || it->matrix.start[i] == it->matrix.start[i + 1])
+            continue;
+        const double n = it->norm[i];
+        entries++;
+        slack[AIRY_SUM_SIGNAL] += step * (frame[i] + (double)it->dark[i]);
+        slack[AIRY_SUM_VARIANCE] += 4 * step * fmax(frame[i], 1);
+        slack[AIRY_SUM_NORMALIZATION] += step * n;
+        slack[AIRY_SUM_NORMALIZATION2] += 3 * step * n * n;
+        slack[AIRY_SUM_COUNT_PLANE] += step;
+    }
+    slack[AIRY_SUM_SIGNAL] += CROWD_PIXELS * 0x1p-104 * it->base_dark[0];
+    for (size_t k = 0; k < AIRY_SUM_PLANES; k++) {
+        const double tolerance = (entries + 8) * 0x1p-53 * (double)scale[k] + slack[k];
+        if (!(fabsl(got[k] - want[k]) <= (long double)tolerance))
+            check_failed(c, __FILE__, __LINE__, "%s, %g left, plane %zu = %.17g, expected %.17Lg +- %g", what, entries,
+                         k, got[k], want[k], tolerance);
+    }
+}
+
+static bool fill_batch(struct check *c, airy_batch *batch, const uint16_t *frames, size_t n)
+{
+    const airy_codec_params codec = {.codec = AIRY_CODEC_BSLZ4, .elem_size = 2};
+    const size_t size = CROWD_PIXELS * sizeof *frames, bound = airy_encode_bound(size, &codec);
+    uint8_t *chunk = check_alloc(c, bound);
+    for (size_t f = 0; f < n; f++) {
+        size_t chunk_size = bound;
+        if (!CHECK_OK(c, airy_encode(chunk, &chunk_size, frames + f * CROWD_PIXELS, size, &codec)) ||
+            !CHECK_OK(c, airy_batch_add(batch, chunk, chunk_size)))
+            return false;
+    }
+    return true;
+}
+
+/* From memory and from chunks. */
 static void integrate_crowd(struct check *c, const struct crowd *crowd, const uint16_t *frames, size_t n)
 {
     airy_integrator *it = NULL;
+    airy_batch *batch = NULL;
     const size_t shape[3] = {n, CROWD, CROWD}, sums_shape[3] = {n, AIRY_SUM_PLANES, 1};
     const size_t stats_shape[2] = {n, sizeof(airy_frame_stats)};
+    const airy_batch_params batch_params = {
+        .dtype = AIRY_DTYPE_U16, .height = CROWD, .width = CROWD, .codec = {.codec = AIRY_CODEC_BSLZ4}, .frames = n};
     double *got = check_alloc(c, n * AIRY_SUM_PLANES * sizeof *got);
     airy_array *d_frames = check_upload(c, AIRY_DTYPE_U16, 3, shape, frames);
     airy_array *d_sums = check_output(c, AIRY_DTYPE_F64, 3, sums_shape);
     airy_array *d_stats = check_output(c, AIRY_DTYPE_U8, 2, stats_shape);
     if (!CHECK_OK(c, airy_integrator_create(&it, c->device, &crowd->geometry, &crowd->params)) ||
-        !CHECK_OK(c, airy_integrate(c->queue, d_sums, d_stats, it, d_frames)) ||
-        !CHECK_OK(c, airy_array_pull(c->queue, got, n * AIRY_SUM_PLANES * sizeof *got, d_sums)) ||
-        !CHECK_OK(c, airy_queue_finish(c->queue)))
+        !CHECK_OK(c, airy_batch_create(&batch, c->device, &batch_params)) || !fill_batch(c, batch, frames, n))
         goto out;
-    for (size_t f = 0; f < n; f++) {
-        long double want[AIRY_SUM_PLANES], scale[AIRY_SUM_PLANES];
-        sum_crowd(want, scale, it, frames + f * CROWD_PIXELS);
-        double entries = 0;
-        for (size_t i = 0; i < CROWD_PIXELS; i++)
-            entries += frames[f * CROWD_PIXELS + i] != 65535 && it->matrix.start[i] < it->matrix.start[i + 1];
-        for (size_t k = 0; k < AIRY_SUM_PLANES; k++) {
-            /* The header's promise: the entries that count, and a few roundings on the way. The dark of the others leaves 2^-104 of it each. */
-            const double left_out = k == AIRY_SUM_SIGNAL ? CROWD_PIXELS * 0x1p-104 * it->base_dark[0] : 0;
-            const double tolerance = (entries + 8) * 0x1p-53 * (double)scale[k] + left_out;
-            const double v = got[f * AIRY_SUM_PLANES + k];
-            if (!(fabsl(v - want[k]) <= (long double)tolerance))
-                check_failed(c, __FILE__, __LINE__, "frame %zu, plane %zu = %.17g, expected %.17Lg +- %g", f, k, v,
-                             want[k], tolerance);
-        }
+    for (int chunks = 0; chunks < 2; chunks++) {
+        if (!CHECK_OK(c, chunks ? airy_integrate_batch(c->queue, d_sums, d_stats, it, batch)
+                                : airy_integrate(c->queue, d_sums, d_stats, it, d_frames)) ||
+            !CHECK_OK(c, airy_array_pull(c->queue, got, n * AIRY_SUM_PLANES * sizeof *got, d_sums)) ||
+            !CHECK_OK(c, airy_queue_finish(c->queue)))
+            goto out;
+        /* Fixed point: 22 bits, and the float's rounding. */
+        const bool fixed = chunks && !c->is_cpu && crowd->params.error_model == AIRY_ERROR_MODEL_POISSON;
+        for (size_t f = 0; f < n; f++)
+            compare_crowd(c, it, frames + f * CROWD_PIXELS, got + f * AIRY_SUM_PLANES, fixed ? 0x1p-23 + 0x1p-24 : 0,
+                          chunks ? "chunks" : "frames");
     }
 out:
+    airy_batch_destroy(&batch);
     airy_integrator_destroy(&it);
 }
 
