@@ -110,15 +110,18 @@ AIRY_INLINE void unshuffle_any(__global uchar *dst, __local const uchar *block, 
 
 #ifdef EVEN_LANES
 /*
- * A full block of planes whose words the lanes share out evenly, to a 16-byte aligned place. The pixels go back to where their planes'
- * words were read, so that neighbouring lanes then store neighbouring 16 bytes: a lane's own 32 pixels are up to 256 bytes apart from
- * the next lane's. Slots are permuted within a row, so that neither step has bank conflicts.
+ * A full block of planes whose words the lanes share out evenly, to a 4-byte aligned place. The pixels go back to where their planes'
+ * words were read, so that neighbouring lanes then store neighbouring 16 bytes, or neighbouring words where a frame before had no whole
+ * number of 16 bytes: a lane's own 32 pixels are up to 256 bytes apart from the next lane's. Slots are permuted within a row, so that
+ * neither step has bank conflicts.
  */
 AIRY_INLINE void unshuffle_full(__global uchar *dst, __local uchar *block, uint lane)
 {
     const uint row_words = BLOCK_BYTES / ELEM_SIZE / 32u; /* of a plane */
     __local uint *words = (__local uint *)block;
     __global uint4 *out = (__global uint4 *)dst;
+    __global uint *single = (__global uint *)dst;
+    const bool wide = ((ulong)dst & 15u) == 0u;
     for (uint t = 0u; t < row_words; t += 32u) {
         uint x[PLANES], y[WORDS];
 #pragma unroll
@@ -134,11 +137,19 @@ AIRY_INLINE void unshuffle_full(__global uchar *dst, __local uchar *block, uint 
                 (uint4)(y[4u * i], y[4u * i + 1u], y[4u * i + 2u], y[4u * i + 3u]);
         }
         LANES_SYNC();
+        if (wide) {
 #pragma unroll
-        for (uint i = 0u; i < QUADS; i++) {
-            const uint quad = i * 32u + lane, row = quad >> 3;
-            const uint slot = (quad & 7u) ^ (row / ROWS_A_LANE & 7u);
-            out[t * QUADS + quad] = *(__local const uint4 *)(words + row * row_words + t + slot * 4u);
+            for (uint i = 0u; i < QUADS; i++) {
+                const uint quad = i * 32u + lane, row = quad >> 3;
+                const uint slot = (quad & 7u) ^ (row / ROWS_A_LANE & 7u);
+                out[t * QUADS + quad] = *(__local const uint4 *)(words + row * row_words + t + slot * 4u);
+            }
+        } else {
+#pragma unroll
+            for (uint row = 0u; row < WORDS; row++) {
+                const uint slot = (lane >> 2) ^ (row / ROWS_A_LANE & 7u);
+                single[t * WORDS + row * 32u + lane] = words[row * row_words + t + slot * 4u + (lane & 3u)];
+            }
         }
     }
 }
@@ -189,7 +200,7 @@ decode_blocks(__global const uchar *bytes, __global uchar *frames, __global uint
     }
     if (shuffled) {
 #ifdef EVEN_LANES
-        if (size == BLOCK_BYTES && ((ulong)dst & 15u) == 0u)
+        if (size == BLOCK_BYTES && ((ulong)dst & 3u) == 0u)
             unshuffle_full(dst, out, lane);
         else
 #endif
