@@ -35,6 +35,54 @@ static void settle_sizes(airy_stack *stack)
     }
 }
 
+/* The file of one dataset is missing or cut, the stack may go on. */
+static bool is_of_file(airy_status status)
+{
+    return status == AIRY_ERR_NOT_FOUND || status == AIRY_ERR_IO || status == AIRY_ERR_FORMAT ||
+           status == AIRY_ERR_CORRUPT;
+}
+
+/* Right after airy_stack_add has failed for choice i: where a series tells how many frames are lost, each read of one of them says why. */
+static airy_status add_lost(airy_stack *stack, const struct stack_choice *choices, size_t i, airy_status failed)
+{
+    const struct stack_choice *choice = &choices[i];
+    if (choice->series_count < 2 || !is_of_file(failed))
+        return failed;
+    char why[1024];
+    airy_error_copy(why, sizeof(why));
+    size_t frames = 0, segment;
+    AIRY_TRY(airy_stack_series_frames(&frames, &choices[choice->series_first], choice->series_count,
+                                      i - choice->series_first));
+    if (frames == 0 || frames > AIRY_STACK_MAX_FRAMES)
+        return airy_fail_restore(failed, why);
+    AIRY_TRY(airy_stack_add_blank(stack, &segment, choice->path, choice->dataset));
+    struct stack_segment *lost = &stack->segments[segment];
+    lost->frames = frames;
+    lost->broken = strdup(why);
+    AIRY_FAIL_IF(!lost->broken, AIRY_ERR_MEMORY, "out of memory for a sentence");
+    airy_log(AIRY_LOG_WARN, "%s; its %zu frames cannot be read", why, frames);
+    AIRY_TRY(airy_stack_add_run(stack, (struct stack_run){stack->frames, frames, segment, 0}));
+    stack->frames += frames;
+    return AIRY_OK;
+}
+
+static airy_status add_choices(airy_stack *stack, const struct stack_choice *choices, size_t count)
+{
+    char why[1024] = "";
+    airy_status first = AIRY_OK;
+    for (size_t i = 0; i < count; i++) {
+        const airy_status status = airy_stack_add(stack, choices[i].path, choices[i].dataset);
+        if (status != AIRY_OK && first == AIRY_OK) {
+            first = status;
+            airy_error_copy(why, sizeof(why));
+        }
+        if (status != AIRY_OK)
+            AIRY_TRY(add_lost(stack, choices, i, status));
+    }
+    /* Nobody has said what a frame is. */
+    return stack->frame_bytes == 0 ? airy_fail_restore(first, why) : AIRY_OK;
+}
+
 static airy_status add_paths(airy_stack *stack, const char *const *paths, size_t count)
 {
     struct stack_choice *choices = NULL;
@@ -42,8 +90,8 @@ static airy_status add_paths(airy_stack *stack, const char *const *paths, size_t
     airy_status status = AIRY_OK;
     for (size_t i = 0; i < count && status == AIRY_OK; i++)
         status = airy_stack_find(&choices, &chosen, paths[i], 2);
-    for (size_t i = 0; i < chosen && status == AIRY_OK; i++)
-        status = airy_stack_add(stack, choices[i].path, choices[i].dataset);
+    if (status == AIRY_OK)
+        status = add_choices(stack, choices, chosen);
     if (status == AIRY_OK) {
         stack->first_path = choices[0].path;
         choices[0].path = NULL;
@@ -102,6 +150,8 @@ airy_status airy_stack_get_info(const airy_stack *stack, airy_stack_info *info)
 {
     AIRY_FAIL_IF(!stack || !info, AIRY_ERR_PARAM, "airy_stack_get_info: an argument is NULL");
     const struct stack_segment *first = &stack->segments[0];
+    for (size_t i = 0; i < stack->segment_count && first->broken; i++)
+        first = &stack->segments[i];
     *info = (airy_stack_info){.frames = stack->frames,
                               .height = stack->height,
                               .width = stack->width,

@@ -332,6 +332,22 @@ static airy_status add_opened(airy_stack *stack, hid_t dataset, const char *path
     return AIRY_OK;
 }
 
+/* Right after the dataset could not be opened. */
+static airy_status fail_open(hid_t file, const char *path, const char *name)
+{
+    enum { LONGEST = 4096 };
+    const airy_status status = airy_hdf5_fail(AIRY_ERR_NOT_FOUND, "%s::%s cannot be opened as a dataset", path, name);
+    H5L_info_t info;
+    char value[LONGEST];
+    const char *other = NULL;
+    if (!airy_hdf5_exists(file, name) || H5Lget_info(file, name, &info, H5P_DEFAULT) < 0 ||
+        info.type != H5L_TYPE_EXTERNAL || info.u.val_size > LONGEST ||
+        H5Lget_val(file, name, value, LONGEST, H5P_DEFAULT) < 0 ||
+        H5Lunpack_elink_val(value, info.u.val_size, NULL, &other, NULL) < 0)
+        return status;
+    return airy_fail_context(status, "data file '%s' is missing or cut", other);
+}
+
 airy_status airy_stack_add(airy_stack *stack, const char *path, const char *name)
 {
     hid_t file;
@@ -339,7 +355,7 @@ airy_status airy_stack_add(airy_stack *stack, const char *path, const char *name
     airy_status status;
     const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
     if (dataset < 0)
-        status = airy_hdf5_fail(AIRY_ERR_NOT_FOUND, "%s::%s cannot be opened as a dataset", path, name);
+        status = fail_open(file, path, name);
     else
         status = add_opened(stack, dataset, path, name);
     if (dataset >= 0)

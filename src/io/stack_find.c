@@ -35,6 +35,7 @@ static airy_status choose(struct stack_choice **choices, size_t *count, const ch
     AIRY_FAIL_IF(!larger, AIRY_ERR_MEMORY, "out of memory for %zu datasets", *count + 1);
     *choices = larger;
     struct stack_choice *choice = &larger[(*count)++];
+    choice->series_first = choice->series_count = 0;
     choice->path = strdup(path);
     choice->dataset = strdup(dataset);
     AIRY_FAIL_IF(!choice->path || !choice->dataset, AIRY_ERR_MEMORY, "out of memory for a path");
@@ -86,6 +87,7 @@ static airy_status find_series(struct stack_choice **choices, size_t *count, con
     if (!airy_hdf5_exists(file, series_group))
         return AIRY_OK;
     struct series series = {NULL, 0, false};
+    const size_t before = *count;
     const hid_t group = H5Gopen2(file, series_group, H5P_DEFAULT);
     airy_status status = AIRY_OK;
     if (group >= 0) {
@@ -103,6 +105,10 @@ static airy_status find_series(struct stack_choice **choices, size_t *count, con
         free(series.names[i]);
     }
     free(series.names);
+    for (size_t i = before; i < *count; i++) {
+        (*choices)[i].series_first = before;
+        (*choices)[i].series_count = *count - before;
+    }
     return status;
 }
 

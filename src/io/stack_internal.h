@@ -67,6 +67,7 @@ struct airy_stack {
 /* One dataset that create has settled on. */
 struct stack_choice {
     char *path, *dataset;
+    size_t series_first, series_count; /* choices of the series it belongs to; count 0: none */
 };
 /* What to open for "FILE" or "FILE::DATASET", appended to choices; datasets of fewer dimensions than `least` are no candidates. Lock held. */
 airy_status airy_stack_find(struct stack_choice **choices, size_t *count, const char *path, int least);
@@ -75,6 +76,11 @@ airy_status airy_stack_split(char **file, char **dataset, const char *path);
 
 /* Add all frames of a dataset behind those there are. Lock held. */
 airy_status airy_stack_add(airy_stack *stack, const char *path, const char *dataset);
+/*
+ * Frames that dataset `index` of a series has or had (src/io/stack_series.c): of its own shape, else by the numbers of the images in the files
+ * around it, else as many as in the other files; of the last file what is left of the master's total. 0: nobody says. Lock held.
+ */
+airy_status airy_stack_series_frames(size_t *frames, const struct stack_choice *series, size_t count, size_t index);
 /* Add a segment for one real dataset of a stack (lock held); src/io/stack_add.c. */
 airy_status airy_stack_add_segment(airy_stack *stack, size_t *segment, hid_t dataset, const char *path,
                                    const char *name);

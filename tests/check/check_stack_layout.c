@@ -495,6 +495,98 @@ static void check_sources_missing(struct check *c)
     }
 }
 
+/* A master with links to files of 4, 4 and 2 frames; 10 images are promised with `total`, and their numbers said with `numbers`. */
+static const char *make_series(struct check *c, bool total, bool numbers, char folder[1024])
+{
+    const char *path = tmp_path(c, "x_master.h5");
+    snprintf(folder, 1024, "%.*s", (int)(strrchr(path, '/') - path), path);
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), creation = chunk_of_frame(0);
+    for (unsigned k = 0; k < 3; k++) {
+        char name[64], full[1100], link[64];
+        snprintf(name, sizeof(name), "x_data_%06u.h5", k + 1);
+        snprintf(full, sizeof(full), "%s/%s", folder, name);
+        snprintf(link, sizeof(link), "/entry/data/data_%06u", k + 1);
+        const hid_t data = H5Fcreate(full, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+        put_frames(data, "/entry/data/data", k == 2 ? 2 : 4, k + 1, creation);
+        const hid_t dataset = H5Dopen2(data, "/entry/data/data", H5P_DEFAULT), scalar = H5Screate(H5S_SCALAR);
+        const uint64_t low = 4 * k + 1, high = k == 2 ? 10 : low + 3;
+        for (int end = 0; end < 2 && numbers; end++) {
+            const hid_t attribute = H5Acreate2(dataset, end ? "image_nr_high" : "image_nr_low", H5T_NATIVE_UINT64,
+                                               scalar, H5P_DEFAULT, H5P_DEFAULT);
+            H5Awrite(attribute, H5T_NATIVE_UINT64, end ? &high : &low);
+            H5Aclose(attribute);
+        }
+        H5Sclose(scalar);
+        H5Dclose(dataset);
+        H5Fclose(data);
+        const hid_t links = H5Pcreate(H5P_LINK_CREATE);
+        H5Pset_create_intermediate_group(links, 1);
+        H5Lcreate_external(name, "/entry/data/data", file, link, links, H5P_DEFAULT);
+        H5Pclose(links);
+    }
+    if (total) {
+        const hsize_t one = 1;
+        const int images = 5, triggers = 2;
+        static const char group[] = "/entry/instrument/detector/detectorSpecific";
+        char name[100];
+        snprintf(name, sizeof(name), "%s/nimages", group);
+        hid_t dataset = put_dataset(file, name, H5T_NATIVE_INT, 1, &one, H5P_DEFAULT);
+        H5Dwrite(dataset, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, &images);
+        H5Dclose(dataset);
+        snprintf(name, sizeof(name), "%s/ntrigger", group);
+        dataset = put_dataset(file, name, H5T_NATIVE_INT, 1, &one, H5P_DEFAULT);
+        H5Dwrite(dataset, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, &triggers);
+        H5Dclose(dataset);
+    }
+    H5Pclose(creation);
+    H5Fclose(file);
+    return path;
+}
+
+/* Data files that are missing, or cut in front of their dataset: their frames fail, the others stay where they are. */
+static void check_series_missing(struct check *c)
+{
+    if (!check_case(c, "layout_series_missing"))
+        return;
+    static const struct {
+        bool total, numbers;
+        unsigned gone; /* 1 << file */
+        bool opens;
+    } cases[] = {{false, false, 1, true}, {false, false, 2, true}, {false, false, 4, false}, {true, false, 4, true},
+                 {true, false, 7, false}, {true, false, 3, true},  {false, false, 3, false}, {false, true, 1, true},
+                 {true, true, 6, true},   {false, true, 5, false}, {false, false, 0, true}};
+    uint16_t pixels[PIXELS];
+    for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
+        const bool cut = i % 2;
+        const unsigned gone = cases[i / 2].gone;
+        char folder[1024], name[1100];
+        const char *path = make_series(c, cases[i / 2].total, cases[i / 2].numbers, folder);
+        for (unsigned k = 0; k < 3; k++) {
+            snprintf(name, sizeof(name), "%s/x_data_%06u.h5", folder, k + 1);
+            if (gone >> k & 1)
+                CHECK(c, cut ? truncate(name, 700) == 0 : unlink(name) == 0);
+        }
+        airy_stack *stack = NULL;
+        airy_stack_info info;
+        if (!cases[i / 2].opens) {
+            CHECK_FAILS(c, stack_open(&stack, path), AIRY_ERR_NOT_FOUND, ".h5' is missing or cut");
+            continue;
+        }
+        if (!CHECK_OK(c, stack_open(&stack, path)) || !CHECK_OK(c, airy_stack_get_info(stack, &info)))
+            return;
+        CHECK(c, info.frames == 10);
+        for (size_t frame = 0; frame < info.frames; frame++) {
+            const unsigned k = (unsigned)(frame / 4);
+            snprintf(name, sizeof(name), "data file 'x_data_%06u.h5' is missing or cut", k + 1);
+            if (gone >> k & 1)
+                CHECK_FAILS(c, airy_stack_read(stack, frame, pixels, sizeof(pixels)), AIRY_ERR_NOT_FOUND, name);
+            else
+                CHECK(c, same_frame(stack, frame, k + 1, frame % 4));
+        }
+        airy_stack_destroy(&stack);
+    }
+}
+
 /* A file that another program writes for readers at this moment (SWMR): what is there when it is opened. */
 static void check_growing(struct check *c)
 {
@@ -718,6 +810,7 @@ void check_stack_layout(struct check *c)
     check_found(c);
     check_virtual(c);
     check_sources_missing(c);
+    check_series_missing(c);
     check_odd_chunks(c);
     check_growing(c);
     static const char *const names[] = {"frame_chunk",
