@@ -154,13 +154,19 @@ static int write_file(const struct integration *job, const struct lane *lane, si
 }
 
 /* "out.xye" for one frame, "out_000012.xye" in a series. */
-static void file_name(char name[4200], const struct integration *job, size_t index)
+static int file_name(char name[4200], const struct integration *job, size_t index)
 {
     const char *output = job->params->output, *dot = strrchr(output, '.');
-    if (job->frames == 1)
-        snprintf(name, 4200, "%s", output);
-    else
-        snprintf(name, 4200, "%.*s_%06zu%s", (int)(dot - output), output, index, dot);
+    const int n = job->frames == 1 ? snprintf(name, 4200, "%s", output)
+                                   : snprintf(name, 4200, "%.*s_%06zu%s", (int)(dot - output), output, index, dot);
+    return n > 0 && n < 4200 ? AIRY_EXIT_OK : tool_fail(job->common, "the output's name is longer than 4199 bytes");
+}
+
+/* What --on-error skip passes over, as in runs that write HDF5. */
+static bool is_bad_frame(airy_status status)
+{
+    return status == AIRY_ERR_CORRUPT || status == AIRY_ERR_IO || status == AIRY_ERR_FORMAT ||
+           status == AIRY_ERR_NOT_FOUND;
 }
 
 int ascii_run(struct integration *job, size_t *written, size_t *bad)
@@ -171,18 +177,18 @@ int ascii_run(struct integration *job, size_t *written, size_t *bad)
     if (tool_has_suffix(job->params->output, ".xye") && job->integrator_params.error_model == AIRY_ERROR_MODEL_NONE)
         return tool_usage(common, "output '%s' has a column of errors: give --error-model, or write .xy",
                           job->params->output);
-    if (job->params->resume)
-        return tool_usage(common, "--resume: text files are complete or not there; select what is missing by --frames");
     int code = lane_open(&lane, job);
     progress_begin(&progress, common, "frames");
     for (size_t i = job->run.first; code == AIRY_EXIT_OK && i < job->run.last; i += job->run.step) {
         char name[4200], sentence[1024];
-        file_name(name, job, i);
+        code = file_name(name, job, i);
+        if (code != AIRY_EXIT_OK)
+            break;
         const airy_status status = integrate_one(&lane, job, i);
         if (status == AIRY_OK) {
             code = write_file(job, &lane, i, name);
             *written += code == AIRY_EXIT_OK;
-        } else if (job->run.skip_bad && (status == AIRY_ERR_CORRUPT || status == AIRY_ERR_IO)) {
+        } else if (job->run.skip_bad && is_bad_frame(status)) {
             snprintf(sentence, sizeof(sentence), "%s", airy_last_error());
             tool_say(common, "skipped: %s", sentence);
             ++*bad;

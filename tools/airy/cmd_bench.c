@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "airy/random.h"
-#include "geometry_opt.h"
+#include "cmd_integrate.h"
 #include "stack_out.h"
 
 struct bench_params {
@@ -17,16 +17,6 @@ struct bench_params {
     double seconds;
     bool has_frames, has_batch, has_seconds, table, write;
 };
-
-static const char *parse_split(void *field, const char *text)
-{
-    return airy_split_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
-}
-
-static const char *parse_error_model(void *field, const char *text)
-{
-    return airy_error_model_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
-}
 
 #define FIELD(member) .offset = offsetof(struct bench_params, member)
 #define SEEN(member)  .seen = offsetof(struct bench_params, member)
@@ -62,14 +52,14 @@ static const struct opt bench_options[] = {
     {.name = "split",
      .type = OPT_PARSED,
      FIELD(split),
-     .parse = parse_split,
+     .parse = integrate_parse_split,
      .argument = "HOW",
      .fallback = "full",
      .help = "pixel splitting: no, bbox, full"},
     {.name = "error-model",
      .type = OPT_PARSED,
      FIELD(error_model),
-     .parse = parse_error_model,
+     .parse = integrate_parse_error_model,
      .argument = "MODEL",
      .fallback = "none",
      .help = "none, poisson or azimuthal"},

@@ -49,7 +49,7 @@ static void compare(struct difference *d, const airy_image *a, const airy_image 
 {
     d->elements = tool_count(a->shape, a->ndim);
     for (size_t i = 0; i < d->elements; i++) {
-        const double x = image_value(a->dtype, a->data, i), y = image_value(b->dtype, b->data, i);
+        const double x = airy_image_value(a, i), y = airy_image_value(b, i);
         if (x == y || (isnan(x) && isnan(y)))
             continue;
         const double excess = fabs(x - y) - (atol + rtol * fabs(y));

@@ -7,7 +7,27 @@
 
 struct info_params {
     struct common common;
+    bool detectors;
 };
+
+static const struct opt info_options[] = {
+    {.heading = "Instead of a file"},
+    {.name = "detectors",
+     .type = OPT_FLAG,
+     .offset = offsetof(struct info_params, detectors),
+     .help = "list the detectors of the registry: name, shape, pixel size"},
+    {0},
+};
+
+enum { SHOWN_DATASETS = 40 }; /* without --verbose */
+
+/* Strings and plain data have no ratio worth telling. */
+static bool is_compressed(const airy_hdf5_entry *e)
+{
+    airy_dtype dtype;
+    return e->chunk[0] && e->stored_bytes && strcmp(e->filters, "none") != 0 &&
+           airy_dtype_parse(&dtype, e->dtype) == AIRY_OK;
+}
 
 static json_t *shape_json(const uint64_t *shape, int ndim)
 {
@@ -31,7 +51,7 @@ static json_t *entry_json(const airy_hdf5_entry *e)
     if (e->ndim < 0)
         return json_pack("{s:o, s:o}", "path", tool_json_string(e->path), "broken_link", tool_json_string(e->filters));
     json_t *chunk = e->chunk[0] ? shape_json(e->chunk, e->ndim) : json_null();
-    json_t *ratio = e->stored_bytes ? json_real((double)e->bytes / (double)e->stored_bytes) : json_null();
+    json_t *ratio = is_compressed(e) ? json_real((double)e->bytes / (double)e->stored_bytes) : json_null();
     return json_pack("{s:o, s:o, s:s, s:o, s:s, s:I, s:I, s:o}", "path", tool_json_string(e->path), "shape",
                      shape_json(e->shape, e->ndim), "dtype", e->dtype, "chunk", chunk, "filter", e->filters, "bytes",
                      (json_int_t)e->bytes, "stored_bytes", (json_int_t)e->stored_bytes, "ratio", ratio);
@@ -41,14 +61,16 @@ static void print_entry(const airy_hdf5_entry *e)
 {
     char shape[160], chunk[160], bytes[32];
     if (e->ndim < 0) {
-        printf("  %-44s %s: %s\n", e->path, e->dtype, e->filters);
+        printf("  %-44s %s%s %s\n", e->path, e->dtype, strncmp(e->filters, "->", 2) == 0 ? "" : ":", e->filters);
         return;
     }
     printf("  %-44s %-8s %s", e->path, e->dtype, shape_text(shape, e->shape, e->ndim));
     if (e->chunk[0])
         printf(", chunk %s, %s", shape_text(chunk, e->chunk, e->ndim), e->filters);
     if (e->chunk[0] && e->stored_bytes)
-        printf(", %s, %.2fx", tool_bytes(bytes, (double)e->stored_bytes), (double)e->bytes / (double)e->stored_bytes);
+        printf(", %s", tool_bytes(bytes, (double)e->stored_bytes));
+    if (is_compressed(e))
+        printf(", %.2fx", (double)e->bytes / (double)e->stored_bytes);
     putchar('\n');
 }
 
@@ -123,8 +145,9 @@ static void print_stack(const json_t *stack)
 {
     const json_t *shape = json_object_get(stack, "shape"), *g = json_object_get(stack, "geometry");
     char bytes[32], name[128];
-    printf("stack %s\n  %lld frames of %lld x %lld %s, %s, read %s, %s a frame, %.2fx compressed\n",
+    printf("stack %s\n  %lld frame%s of %lld x %lld %s, %s, read %s, %s a frame, %.2fx compressed\n",
            text_of(stack, "dataset"), (long long)json_integer_value(json_array_get(shape, 0)),
+           tool_s(json_integer_value(json_array_get(shape, 0))),
            (long long)json_integer_value(json_array_get(shape, 1)),
            (long long)json_integer_value(json_array_get(shape, 2)), text_of(stack, "dtype"), text_of(stack, "filter"),
            strcmp(text_of(stack, "path"), "direct") == 0 ? "chunk by chunk" : "through libhdf5",
@@ -183,6 +206,46 @@ static json_t *result_json(const char *file, const airy_hdf5_entry *entries, siz
     return json;
 }
 
+static void print_entries(const struct common *common, const char *file, const airy_hdf5_entry *entries, size_t count)
+{
+    const size_t shown = common->verbose || count <= SHOWN_DATASETS ? count : SHOWN_DATASETS;
+    printf("%s: %zu dataset%s\n", file, count, tool_s(count));
+    for (size_t i = 0; i < shown; i++)
+        print_entry(&entries[i]);
+    if (shown < count)
+        printf("  ... and %zu more; --verbose lists all\n", count - shown);
+}
+
+/*
+ * Bytes that the superblock says the file has (HDF5 File Format Specification 3.0, II.A; addresses of 8 bytes); 0 when unknown.
+ */
+static uint64_t declared_size(FILE *file)
+{
+    uint8_t head[64];
+    if (fread(head, 1, sizeof(head), file) != sizeof(head) || memcmp(head, "\x89HDF\r\n\x1a\n", 8) != 0)
+        return 0;
+    const size_t at = head[8] == 0 ? 40 : head[8] == 1 ? 44 : 28; /* of the end-of-file address */
+    if ((head[8] < 2 ? head[13] : head[9]) != 8)
+        return 0;
+    uint64_t size = 0;
+    for (size_t i = 8; i-- > 0;)
+        size = size << 8 | head[at + i];
+    return size;
+}
+
+static void warn_truncated(const struct common *common, const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return;
+    const uint64_t declared = declared_size(file);
+    const long size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
+    fclose(file);
+    if (size >= 0 && declared != UINT64_MAX && declared > (uint64_t)size)
+        tool_say(common, "%s is cut off: %ld of %llu bytes are there; fetch it again", path, size,
+                 (unsigned long long)declared);
+}
+
 static int info_hdf5(const struct common *common, const char *path)
 {
     airy_hdf5_entry *entries = NULL;
@@ -193,6 +256,7 @@ static int info_hdf5(const struct common *common, const char *path)
     const airy_status status = airy_hdf5_list(&entries, &count, file);
     if (status != AIRY_OK)
         return tool_failed(common, status);
+    warn_truncated(common, file);
     json_t *result = dataset ? NULL : result_json(file, entries, count), *stack = result ? NULL : stack_json(path, why);
     int code = AIRY_EXIT_OK;
     if (!stack && dataset)
@@ -205,9 +269,6 @@ static int info_hdf5(const struct common *common, const char *path)
                                                  "datasets", list, "stack", json_incref(stack), "result",
                                                  json_incref(result), "why_no_stack", tool_json_string(why)));
     } else {
-        printf("%s: %zu datasets\n", file, count);
-        for (size_t i = 0; i < count; i++)
-            print_entry(&entries[i]);
         if (result)
             printf("result of airy integrate %s: %lld frames of %lld bins over %s, %s errors, %s\n",
                    text_of(result, "version"), (long long)json_integer_value(json_object_get(result, "frames")),
@@ -217,6 +278,7 @@ static int info_hdf5(const struct common *common, const char *path)
             print_stack(stack);
         else
             printf("no stack of frames: %s\n", why);
+        print_entries(common, file, entries, count);
     }
     json_decref(stack);
     json_decref(result);
@@ -252,9 +314,35 @@ static int info_image(const struct common *common, const char *path)
     return AIRY_EXIT_OK;
 }
 
+static int info_detectors(const struct common *common)
+{
+    json_t *list = json_array();
+    airy_detector d;
+    for (size_t i = 0; i < airy_detector_count(); i++) {
+        if (airy_detector_get(&d, i) != AIRY_OK)
+            continue;
+        if (common->json)
+            json_array_append_new(list,
+                                  json_pack("{s:s, s:[I,I], s:f, s:f}", "name", d.name, "shape", (json_int_t)d.height,
+                                            (json_int_t)d.width, "pixel1", d.pixel1, "pixel2", d.pixel2));
+        else
+            printf("%-28s %5zu x %-5zu pixels of %.6g x %.6g um\n", d.name, d.height, d.width, d.pixel1 * 1e6,
+                   d.pixel2 * 1e6);
+    }
+    if (common->json)
+        return tool_print_json(common, list);
+    json_decref(list);
+    return AIRY_EXIT_OK;
+}
+
 static int run_info(void *user)
 {
     const struct info_params *p = user;
+    if (p->detectors)
+        return p->common.inputs.count ? tool_usage(&p->common, "--detectors takes no file")
+                                      : info_detectors(&p->common);
+    if (p->common.inputs.count == 0)
+        return tool_usage(&p->common, "nothing was given to work on: give FILE or --detectors");
     const char *path = p->common.inputs.items[0];
     if (tool_has_suffix(path, ".poni"))
         return info_poni(&p->common, path);
@@ -265,16 +353,19 @@ static int run_info(void *user)
 
 const struct command cmd_info = {
     .name = "info",
-    .usage = "FILE[::DATASET] [options]",
+    .usage = "FILE[::DATASET]|--detectors [options]",
     .summary = "what a file holds: datasets, stack, geometry, frames that fit memory",
-    .details = "HDF5: every dataset with shape, type, chunk, filter and ratio, then the stack of frames as 'airy "
-               "integrate' would see it. PONI: {detector, pixel1, pixel2, shape, orientation, dist, poni1, poni2, "
-               "rot1, rot2, rot3, wavelength, parallax} as JSON in SI units. NPY and EDF: shape and type.",
+    .details =
+        "HDF5: the stack of frames as 'airy integrate' would see it, then the datasets with shape, "
+        "type, chunk, filter and ratio. PONI: {detector, pixel1, pixel2, shape, orientation, dist, poni1, poni2, "
+        "rot1, rot2, rot3, wavelength, parallax} as JSON in SI units. NPY and EDF: shape and type.",
     .examples = "  airy info series_master.h5\n"
                 "  airy info series_master.h5::/entry/data/data_000002 --json\n"
-                "  airy info geometry.poni\n",
+                "  airy info geometry.poni\n"
+                "  airy info --detectors\n",
+    .tables = {info_options},
     .params_size = sizeof(struct info_params),
-    .min_inputs = 1,
+    .min_inputs = 0,
     .max_inputs = 1,
     .run = run_info,
 };

@@ -24,23 +24,9 @@ static const char *parse_unit(void *field, const char *text)
     return airy_unit_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
 }
 
-static const char *parse_split(void *field, const char *text)
-{
-    if (strcmp(text, "pseudo") == 0)
-        return "pseudo splitting is not in this build";
-    return airy_split_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
-}
-
 static const char *parse_method(void *field, const char *text)
 {
     return airy_method_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
-}
-
-static const char *parse_error_model(void *field, const char *text)
-{
-    if (strcmp(text, "hybrid") == 0)
-        return "the hybrid error model is not in this build";
-    return airy_error_model_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
 }
 
 static const char *parse_layout(void *field, const char *text)
@@ -145,7 +131,7 @@ static const struct opt integrate_options[] = {
     {.name = "split",
      .type = OPT_PARSED,
      FIELD(split),
-     .parse = parse_split,
+     .parse = integrate_parse_split,
      .argument = "HOW",
      .fallback = "full",
      .help = "pixel splitting: no, bbox, full"},
@@ -159,7 +145,7 @@ static const struct opt integrate_options[] = {
     {.name = "error-model",
      .type = OPT_PARSED,
      FIELD(error_model),
-     .parse = parse_error_model,
+     .parse = integrate_parse_error_model,
      .argument = "MODEL",
      .fallback = "none",
      .help = "none, poisson, azimuthal or variance"},
@@ -335,7 +321,7 @@ static int check_output(const struct integrate_params *p)
         !tool_has_suffix(p->plot, ".pdf"))
         return tool_usage(common, "--plot %s: expected a name that ends in .png, .svg or .pdf", p->plot);
     if (p->resume && !is_hdf5_name(p->output))
-        return tool_usage(common, "--resume continues .h5 files, not text; go on with --frames");
+        return tool_usage(common, "--resume: text files are complete or not there; select what is missing by --frames");
     const char *const outputs[] = {p->output, p->plot, common->profile_file};
     for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
         const int code = integrate_keep_inputs(p, outputs[i]);
@@ -406,6 +392,71 @@ static int explain(const struct integration *job)
     return AIRY_EXIT_OK;
 }
 
+/* Which pixels of the frames themselves are left out. */
+static void say_dummy(const struct integration *job)
+{
+    const struct integrate_params *p = job->params;
+    const airy_dtype dtype = job->info.dtype;
+    if (p->has_dummy)
+        tool_say(job->common, "dummy: pixels of %g, within %g (--dummy)", p->dummy, p->delta_dummy);
+    else if (!job->geometry.detector.dectris_dummy || airy_dtype_is_float(dtype))
+        tool_say(job->common, "dummy: none, detector %s with %s pixels has no such values; --dummy names one",
+                 job->geometry.detector.name, airy_dtype_name(dtype));
+    else
+        tool_say(job->common, "dummy: %s, as detector %s marks bad pixels",
+                 airy_dtype_is_signed(dtype) ? "-1, -2 and -3" : "the three largest values of the type",
+                 job->geometry.detector.name);
+}
+
+/* --verbose: what was chosen and why. */
+static int say_choices(const struct integration *job)
+{
+    const struct common *common = job->common;
+    airy_integrator_info matrix;
+    airy_run_info plan;
+    airy_device_info device;
+    airy_status status = airy_integrator_get_info(job->integrator, &matrix);
+    if (status == AIRY_OK)
+        status = airy_integrate_plan(&plan, job->stack, job->integrator, &job->run);
+    if (status == AIRY_OK)
+        status = airy_device_get_info(job->device, &device);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    const char *wish = getenv("AIRY_DEVICE");
+    char text[2][32];
+    tool_say(common, "device: %s (%s, %u units), %s", device.spec, device.name, device.units,
+             common->device  ? "by --device"
+             : wish && *wish ? "by AIRY_DEVICE"
+                             : "the default");
+    tool_say(common, "stack: %s, %zu frames of %zu x %zu %s, filters %s, read %s", job->info.dataset, job->info.frames,
+             job->info.height, job->info.width, airy_dtype_name(job->info.dtype), job->info.filters,
+             job->info.path == AIRY_STACK_DIRECT ? "chunk by chunk (a chunk is a frame)"
+                                                 : "through libhdf5 (chunks or filters are others)");
+    tool_say(common, "geometry: %s, from %s", job->geometry.detector.name,
+             job->replayed                ? "--config"
+             : job->params->geometry.poni ? "--poni"
+             : job->meta.has_geometry     ? "the file"
+                                          : "the command line");
+    if (job->params->mask_only)
+        tool_say(common, "mask: --mask-only %zu pixels", job->masked[2]);
+    else
+        tool_say(common, "mask: detector %zu, file %zu, --mask %zu pixels", job->masked[0], job->masked[1],
+                 job->masked[2]);
+    say_dummy(job);
+    tool_say(common, "engine: %s", matrix.engine);
+    tool_say(
+        common,
+        "matrix: %zu of %zu pixels, %zu entries, %zu bins from %.6g to %.6g %s, %s splitting, %s, %s on the device",
+        matrix.valid_pixels, matrix.pixels, matrix.entries, matrix.bins, matrix.lower, matrix.upper,
+        airy_unit_name(job->params->unit), airy_split_name(job->params->split), airy_method_name(job->params->method),
+        tool_bytes(text[0], (double)matrix.device_bytes));
+    tool_say(common, "run: %zu frame%s, %zu a batch (%s), %zu slot%s of together %s, %zu reader%s", job->frames,
+             tool_s(job->frames), plan.batch,
+             job->params->batch ? "--batch" : "chosen to fit memory and keep the device busy", plan.slots,
+             tool_s(plan.slots), tool_bytes(text[1], (double)plan.host_bytes), plan.readers, tool_s(plan.readers));
+    return AIRY_EXIT_OK;
+}
+
 /* The slots must fit the limit of --memory-limit on the host, too. */
 static int check_memory(const struct integration *job)
 {
@@ -423,7 +474,7 @@ static int check_memory(const struct integration *job)
     return AIRY_EXIT_OK;
 }
 
-static int report(const struct integration *job, const airy_run_info *info)
+static int report(const struct integration *job, const airy_run_info *info, double setup)
 {
     const struct common *common = job->common;
     const double frames = (double)info->frames, seconds = info->seconds > 0 ? info->seconds : 1e-9;
@@ -432,15 +483,15 @@ static int report(const struct integration *job, const airy_run_info *info)
     if (common->json)
         return tool_print_json(
             common,
-            json_pack("{s:o, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:I, s:f}", "output",
+            json_pack("{s:o, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:f}", "output",
                       tool_json_string(job->params->output), "device", airy_device_spec(job->device), "frames",
                       (json_int_t)info->frames, "bad", (json_int_t)info->bad, "resumed", (json_int_t)info->resumed,
-                      "seconds", info->seconds, "frames_per_second", frames / seconds, "gigabytes_per_second",
-                      decoded / seconds * 1e-9, "stored_bytes", (json_int_t)info->stored_bytes, "decoded_bytes",
-                      (json_int_t)info->decoded_bytes, "ratio", stored > 0 ? decoded / stored : 0.0));
-    tool_say(common, "%s: %zu frames in %.3g s, %.4g frames/s, %s/s decoded, %s read (%.2fx)%s", job->params->output,
-             info->frames, info->seconds, frames / seconds, tool_bytes(text[0], decoded / seconds),
-             tool_bytes(text[1], stored), stored > 0 ? decoded / stored : 0.0,
+                      "seconds", info->seconds, "setup_seconds", setup, "frames_per_second", frames / seconds,
+                      "gigabytes_per_second", decoded / seconds * 1e-9, "stored_bytes", (json_int_t)info->stored_bytes,
+                      "decoded_bytes", (json_int_t)info->decoded_bytes, "ratio", stored > 0 ? decoded / stored : 0.0));
+    tool_say(common, "%s: %zu frame%s in %.3g s, set-up %.2g s, %.4g frames/s, %s/s decoded, %s read (%.2fx)%s",
+             job->params->output, info->frames, tool_s(info->frames), info->seconds, setup, frames / seconds,
+             tool_bytes(text[0], decoded / seconds), tool_bytes(text[1], stored), stored > 0 ? decoded / stored : 0.0,
              info->resumed ? ", the rest was done before" : "");
     return AIRY_EXIT_OK;
 }
@@ -480,7 +531,10 @@ static int run_job(struct integration *job)
         return tool_usage(common, "--plot draws one result, not %zu text files; write .h5", job->frames);
     tool_catch_interrupts();
     tool_say_device(common, job->device, false);
-    int code;
+    int code = common->verbose ? say_choices(job) : AIRY_EXIT_OK;
+    if (code != AIRY_EXIT_OK)
+        return code;
+    const double setup = tool_now() - job->start;
     if (is_hdf5_name(p->output)) {
         code = run_hdf5(job, &info);
     } else {
@@ -494,9 +548,9 @@ static int run_job(struct integration *job)
     }
     const int profiled = tool_profile(common, job->device);
     if (code == AIRY_EXIT_OK)
-        code = report(job, &info);
-    if (code == AIRY_EXIT_OK)
         tool_say_device(common, job->device, true);
+    if (code == AIRY_EXIT_OK)
+        code = report(job, &info, setup);
     if (code == AIRY_EXIT_OK && p->plot)
         code = plot_result(common, p->output, p->plot);
     if (code == AIRY_EXIT_OK && info.bad)

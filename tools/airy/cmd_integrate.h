@@ -19,6 +19,10 @@ struct integrate_params {
     int layout;
 };
 
+/* Option parsers (opt_parse_fn) that other commands share. */
+const char *integrate_parse_split(void *field, const char *text);
+const char *integrate_parse_error_model(void *field, const char *text);
+
 /* Everything an integration needs, opened in this order and closed in reverse. */
 struct integration {
     const struct integrate_params *params;
@@ -34,7 +38,9 @@ struct integration {
     airy_device *device;
     airy_integrator *integrator;
     airy_run_params run;
-    size_t frames; /* that run covers */
+    size_t frames;    /* that run covers */
+    size_t masked[3]; /* pixels that the detector's mask, the file's and --mask or --mask-only leave out */
+    double start;     /* of the set-up, s */
     char *configuration;
     bool replayed; /* the geometry comes from --config */
 };

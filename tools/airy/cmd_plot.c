@@ -313,12 +313,49 @@ static void draw_map(struct drawing *d)
     fprintf(s, "plot $map matrix using (%.12g+$1*%.12g):(($2+0.5)*%.12g-0.5):3 with image\n", first, dx, dy);
 }
 
-static void choose_rows(struct drawing *d)
+/* Has the row a value to draw in --x-range? */
+static bool is_drawable(const struct plot_params *params, const struct patterns *p, size_t row)
 {
-    const size_t frames = d->patterns->frames;
-    d->lines = frames < MAX_LINES ? frames : MAX_LINES;
-    for (size_t k = 0; k < d->lines; k++)
-        d->rows[k] = d->lines > 1 ? k * (frames - 1) / (d->lines - 1) : 0;
+    for (size_t i = 0; i < p->bins; i++)
+        if (isfinite(p->values[row * p->bins + i]) &&
+            (!params->has_x_range || (p->radial[i] >= params->x_range[0] && p->radial[i] <= params->x_range[1])))
+            return true;
+    return false;
+}
+
+/* Evenly spread among the rows that can be drawn. Their number. */
+static size_t choose_rows(struct drawing *d)
+{
+    const struct patterns *p = d->patterns;
+    size_t good = 0, seen = 0;
+    for (size_t row = 0; row < p->frames; row++)
+        good += is_drawable(d->params, p, row);
+    d->lines = good < MAX_LINES ? good : MAX_LINES;
+    for (size_t row = 0, k = 0; row < p->frames && k < d->lines; row++) {
+        if (!is_drawable(d->params, p, row))
+            continue;
+        if (seen++ == (d->lines > 1 ? k * (good - 1) / (d->lines - 1) : 0))
+            d->rows[k++] = row;
+    }
+    return good;
+}
+
+/* Why there is nothing to draw. */
+static int nothing_to_draw(const struct drawing *d)
+{
+    const struct plot_params *params = d->params;
+    const struct patterns *p = d->patterns;
+    bool any = false;
+    for (size_t i = 0; i < p->frames * p->bins; i++)
+        any |= isfinite(p->values[i]) != 0;
+    if (any)
+        return tool_fail(&params->common, "--x-range %g,%g: no values there; the axis runs from %g to %g",
+                         params->x_range[0], params->x_range[1], p->radial[0], p->radial[p->bins - 1]);
+    if (params->has_frame)
+        return tool_fail(&params->common,
+                         "--frame %zu: has no values, the frame failed or is not done yet; choose another",
+                         params->frame);
+    return tool_fail(&params->common, "no frame has values: all failed or none is done yet");
 }
 
 static int draw(const struct plot_params *params, const struct patterns *patterns)
@@ -327,12 +364,13 @@ static int draw(const struct plot_params *params, const struct patterns *pattern
     enum plot_kind kind = params->kind;
     if (kind == PLOT_AUTO)
         kind = patterns->frames > MAX_LINES ? PLOT_BOTH : PLOT_LINES;
+    if (choose_rows(&d) == 0)
+        return nothing_to_draw(&d);
     const int code = gnuplot_begin(&d.gnuplot, &params->common, params->output, kind == PLOT_BOTH ? 1.0 : 0.62);
     if (code != AIRY_EXIT_OK)
         return code;
     d.s = d.gnuplot.script;
     d.beside = kind == PLOT_BOTH;
-    choose_rows(&d);
     find_extremes(&d);
     if (kind != PLOT_BOTH)
         fputs("set bmargin 3.8\n", d.s);
@@ -368,8 +406,8 @@ static int select_frame(const struct plot_params *params, struct patterns *p)
     if (!params->has_frame)
         return AIRY_EXIT_OK;
     if (params->frame >= p->frames)
-        return tool_fail(&params->common, "--frame %zu: the result has %zu frames, numbered from 0", params->frame,
-                         p->frames);
+        return tool_fail(&params->common, "--frame %zu: the result has %zu frame%s, numbered from 0", params->frame,
+                         p->frames, tool_s(p->frames));
     memmove(p->values, p->values + params->frame * p->bins, p->bins * sizeof(float));
     if (p->errors)
         memmove(p->errors, p->errors + params->frame * p->bins, p->bins * sizeof(float));
@@ -403,6 +441,10 @@ static int run_plot(void *user)
     const struct plot_params *params = user;
     if (!params->output)
         return tool_usage(&params->common, "no output: give -o OUT.png, .svg or .pdf");
+    if (params->has_x_range && !(params->x_range[0] < params->x_range[1]))
+        return tool_usage(&params->common, "--x-range %g,%g: expected A < B", params->x_range[0], params->x_range[1]);
+    if (params->has_y_range && !(params->y_range[0] < params->y_range[1]))
+        return tool_usage(&params->common, "--y-range %g,%g: expected A < B", params->y_range[0], params->y_range[1]);
     const int code = plot(params, params->common.inputs.items[0]);
     if (code == AIRY_EXIT_OK && params->common.json)
         return tool_print_json(&params->common, json_pack("{s:o}", "output", tool_json_string(params->output)));

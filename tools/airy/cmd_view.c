@@ -97,6 +97,20 @@ struct picture {
     double lo, hi; /* of the colours; logarithms with --log */
 };
 
+/*
+ * Detectors write the largest values of an unsigned type, or -1 and -2 of a signed one, into gaps and bad pixels. Images that are no stack
+ * may be of anything: there only values count that no one else has, those of 32 bits and more.
+ */
+static bool is_gap(airy_dtype dtype, double value, bool plain)
+{
+    const size_t size = airy_dtype_size(dtype);
+    if (airy_dtype_is_float(dtype) || size < (plain ? 4 : 2))
+        return false;
+    if (airy_dtype_is_signed(dtype))
+        return !plain && (value == -1 || value == -2);
+    return value >= image_limit(dtype) - (size > 2 ? 2 : 1);
+}
+
 /* One frame of whatever the file is, into values; bad pixels of the file become NaN. */
 static int load_frame(const struct view_params *p, struct picture *picture)
 {
@@ -143,18 +157,15 @@ static int load_frame(const struct view_params *p, struct picture *picture)
     if (code == AIRY_EXIT_OK && status != AIRY_OK)
         code = tool_failed(common, status);
     if (code == AIRY_EXIT_OK && p->frame >= frames)
-        code = tool_fail(common, "--frame %zu: %s has %zu frames, numbered from 0", p->frame, path, frames);
+        code = tool_fail(common, "--frame %zu: %s has %zu frame%s, numbered from 0", p->frame, path, frames,
+                         tool_s(frames));
     if (code == AIRY_EXIT_OK) {
         const size_t count = picture->height * picture->width;
-        /* Detectors write the largest value of an unsigned type into gaps, and -1 into those of a signed one. */
-        const double gap = airy_dtype_is_float(dtype)    ? (double)INFINITY
-                           : airy_dtype_is_signed(dtype) ? -1
-                                                         : image_limit(dtype);
-        const bool detector = !plain && airy_dtype_size(dtype) > 1;
+        const airy_image frame = {.dtype = dtype, .ndim = 1, .shape = {count}, .data = (void *)data};
         picture->values = malloc(count * sizeof(double));
         for (size_t i = 0; picture->values && i < count; i++) {
-            const double v = image_value(dtype, data, i);
-            picture->values[i] = (mask && mask[i]) || (detector && v == gap) ? (double)NAN : v;
+            const double v = airy_image_value(&frame, i);
+            picture->values[i] = (mask && mask[i]) || is_gap(dtype, v, plain) ? (double)NAN : v;
         }
         if (!picture->values)
             code = tool_fail(common, "out of memory for %zu pixels", count);

@@ -215,12 +215,13 @@ int geometry_resolve(airy_geometry *g, const struct geometry_params *p, const ai
 json_t *geometry_json(const airy_geometry *g)
 {
     const airy_detector *d = &g->detector;
+    json_t *shape = d->height && d->width ? json_pack("[I,I]", (json_int_t)d->height, (json_int_t)d->width)
+                                          : json_null();
     json_t *wavelength = g->wavelength > 0 ? json_real(g->wavelength) : json_null();
-    return json_pack("{s:s, s:f, s:f, s:[I,I], s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:b}", "detector", d->name,
-                     "pixel1", d->pixel1, "pixel2", d->pixel2, "shape", (json_int_t)d->height, (json_int_t)d->width,
-                     "orientation", d->orientation ? d->orientation : 3, "dist", g->dist, "poni1", g->poni1, "poni2",
-                     g->poni2, "rot1", g->rot1, "rot2", g->rot2, "rot3", g->rot3, "wavelength", wavelength, "parallax",
-                     g->parallax);
+    return json_pack("{s:s, s:f, s:f, s:o, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:b}", "detector", d->name, "pixel1",
+                     d->pixel1, "pixel2", d->pixel2, "shape", shape, "orientation", d->orientation ? d->orientation : 3,
+                     "dist", g->dist, "poni1", g->poni1, "poni2", g->poni2, "rot1", g->rot1, "rot2", g->rot2, "rot3",
+                     g->rot3, "wavelength", wavelength, "parallax", g->parallax);
 }
 
 bool geometry_from_json(airy_geometry *g, const json_t *json)

@@ -79,10 +79,16 @@ int gnuplot_begin(struct gnuplot *plot, const struct common *common, const char 
         return tool_fail(common, "%s is there already; --force overwrites it", output);
     if ((size_t)snprintf(plot->partial, sizeof(plot->partial), "%s.partial", output) >= sizeof(plot->partial))
         return tool_fail(common, "the output's name is longer than %zu bytes", sizeof(plot->partial));
+    FILE *file = fopen(plot->partial, "w"); /* gnuplot's own message would be worse */
+    if (!file)
+        return tool_fail(common, "%s: cannot be written (%s); check path and permissions", output, strerror(errno));
+    fclose(file);
     signal(SIGPIPE, SIG_IGN); /* a gnuplot that died shows in its exit status */
     const int code = start(plot);
-    if (code != AIRY_EXIT_OK)
+    if (code != AIRY_EXIT_OK) {
+        unlink(plot->partial);
         return code;
+    }
     FILE *s = plot->script;
     if (png)
         fprintf(s, "set terminal pngcairo size 1600,%d font 'DejaVu Sans,22' linewidth 2 background 'white'\n",

@@ -4,35 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-double image_value(airy_dtype dtype, const void *data, size_t i)
-{
-    switch (dtype) {
-    case AIRY_DTYPE_F32:
-        return (double)((const float *)data)[i];
-    case AIRY_DTYPE_F64:
-        return ((const double *)data)[i];
-    case AIRY_DTYPE_U8:
-        return ((const uint8_t *)data)[i];
-    case AIRY_DTYPE_I8:
-        return ((const int8_t *)data)[i];
-    case AIRY_DTYPE_U16:
-        return ((const uint16_t *)data)[i];
-    case AIRY_DTYPE_I16:
-        return ((const int16_t *)data)[i];
-    case AIRY_DTYPE_U32:
-        return ((const uint32_t *)data)[i];
-    case AIRY_DTYPE_I32:
-        return ((const int32_t *)data)[i];
-    case AIRY_DTYPE_U64:
-        return (double)((const uint64_t *)data)[i];
-    case AIRY_DTYPE_I64:
-        return (double)((const int64_t *)data)[i];
-    case AIRY_DTYPE_COUNT:
-        break;
-    }
-    return (double)NAN;
-}
-
 double image_limit(airy_dtype dtype)
 {
     if (airy_dtype_is_float(dtype))
@@ -77,7 +48,7 @@ int image_load_float(const struct common *common, const char *what, const char *
     }
     *odd = 0;
     for (size_t i = 0; i < count; i++) {
-        values[i] = (float)image_value(image.dtype, image.data, i);
+        values[i] = (float)airy_image_value(&image, i);
         *odd += !isfinite(values[i]);
     }
     airy_image_free(&image);
@@ -99,7 +70,7 @@ int image_load_mask(const struct common *common, const char *what, const char *p
         return tool_fail(common, "--%s %s: out of memory for %zu values", what, path, count);
     }
     for (size_t i = 0; i < count; i++)
-        bad[i] = image_value(image.dtype, image.data, i) != 0; /* NaN differs from 0, so it is bad */
+        bad[i] = airy_image_value(&image, i) != 0; /* NaN differs from 0, so it is bad */
     airy_image_free(&image);
     *mask = bad;
     return AIRY_EXIT_OK;

@@ -14,8 +14,6 @@ int image_load_float(const struct common *common, const char *what, const char *
 int image_load_mask(const struct common *common, const char *what, const char *path, size_t height, size_t width,
                     uint8_t **mask);
 
-/* Element types in host memory. */
-double image_value(airy_dtype dtype, const void *data, size_t index);
 /* Largest value of an integer type; infinity for floats. */
 double image_limit(airy_dtype dtype);
 

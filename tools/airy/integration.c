@@ -6,6 +6,20 @@
 #include "cmd_integrate.h"
 #include "image_util.h"
 
+const char *integrate_parse_split(void *field, const char *text)
+{
+    if (strcmp(text, "pseudo") == 0)
+        return "pseudo splitting is not in this build";
+    return airy_split_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
+}
+
+const char *integrate_parse_error_model(void *field, const char *text)
+{
+    if (strcmp(text, "hybrid") == 0)
+        return "the hybrid error model is not in this build";
+    return airy_error_model_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
+}
+
 /* A correction image; says how many of its pixels cannot be used. */
 static int load_correction(const struct integration *job, const char *what, const char *path, float **data)
 {
@@ -32,13 +46,24 @@ static int load_corrections(struct integration *job)
     return code;
 }
 
+static size_t count_bad(const uint8_t *mask, size_t count)
+{
+    size_t bad = 0;
+    for (size_t i = 0; i < count; i++)
+        bad += mask[i] != 0;
+    return bad;
+}
+
 /* The detector's mask, the file's and --mask added up; or --mask-only alone. */
 static int load_masks(struct integration *job)
 {
     const struct integrate_params *p = job->params;
     const size_t height = job->info.height, width = job->info.width, count = height * width;
-    if (p->mask_only)
-        return image_load_mask(job->common, "mask-only", p->mask_only, height, width, &job->mask);
+    if (p->mask_only) {
+        const int only = image_load_mask(job->common, "mask-only", p->mask_only, height, width, &job->mask);
+        job->masked[2] = only == AIRY_EXIT_OK ? count_bad(job->mask, count) : 0;
+        return only;
+    }
     uint8_t *more = NULL;
     job->mask = calloc(count, 1);
     if (!job->mask)
@@ -46,6 +71,7 @@ static int load_masks(struct integration *job)
     airy_status status = airy_detector_mask(&job->geometry.detector, job->mask);
     if (status != AIRY_OK)
         return tool_failed(job->common, status);
+    job->masked[0] = count_bad(job->mask, count);
     int code = AIRY_EXIT_OK;
     if (job->meta.has_mask) {
         more = malloc(count);
@@ -54,6 +80,7 @@ static int load_masks(struct integration *job)
         status = airy_stack_mask(job->stack, more);
         for (size_t i = 0; status == AIRY_OK && i < count; i++)
             job->mask[i] |= more[i];
+        job->masked[1] = status == AIRY_OK ? count_bad(more, count) : 0;
         free(more);
         more = NULL;
         if (status != AIRY_OK)
@@ -63,6 +90,7 @@ static int load_masks(struct integration *job)
         code = image_load_mask(job->common, "mask", p->mask, height, width, &more);
         for (size_t i = 0; code == AIRY_EXIT_OK && i < count; i++)
             job->mask[i] |= more[i];
+        job->masked[2] = code == AIRY_EXIT_OK ? count_bad(more, count) : 0;
         free(more);
     }
     return code;
@@ -71,6 +99,12 @@ static int load_masks(struct integration *job)
 static int open_stack(struct integration *job)
 {
     const struct opt_list *inputs = &job->common->inputs;
+    for (size_t i = 0; i < inputs->count; i++) {
+        const char *name = inputs->items[i];
+        if (!strstr(name, "::") && (tool_has_suffix(name, ".npy") || tool_has_suffix(name, ".edf")))
+            return tool_fail(job->common, "%s: stacks are HDF5 files; 'airy convert %s -o %.*s.h5' makes one", name,
+                             name, (int)strlen(name) - 4, name);
+    }
     airy_status status = airy_stack_create(&job->stack, inputs->items, inputs->count);
     if (status == AIRY_OK)
         status = airy_stack_get_info(job->stack, &job->info);
@@ -86,8 +120,8 @@ static int choose_frames(struct integration *job)
     const size_t first = p->frames[0], step = p->has_frames ? p->frames[2] : 1;
     const size_t last = p->has_frames && p->frames[1] ? p->frames[1] : job->info.frames;
     if (last > job->info.frames || first >= last)
-        return tool_fail(job->common, "--frames %zu:%zu: the stack has %zu frames, numbered from 0", first, last,
-                         job->info.frames);
+        return tool_fail(job->common, "--frames %zu:%zu: the stack has %zu frame%s, numbered from 0", first, last,
+                         job->info.frames, tool_s(job->info.frames));
     job->run.first = first;
     job->run.last = last;
     job->run.step = step;
@@ -170,6 +204,7 @@ static void fill_params(struct integration *job)
 int integration_open(struct integration *job, const struct integrate_params *params, const airy_geometry *replayed)
 {
     memset(job, 0, sizeof(*job));
+    job->start = tool_now();
     job->params = params;
     job->common = &params->geometry.common;
     int code = check_params(params);

@@ -416,8 +416,8 @@ int opt_parse(const struct command *command, void *params, int argc, char **argv
         return AIRY_EXIT_USAGE;
     }
     if (common->inputs.count > command->max_inputs) {
-        usage_error(command, "unexpected argument '%s', usage: airy %s %s", common->inputs.items[command->max_inputs],
-                    command->name, command->usage);
+        usage_error(command, "unexpected argument '%s', usage: airy %s%s%s", common->inputs.items[command->max_inputs],
+                    command->name, *command->usage ? " " : "", command->usage);
         return AIRY_EXIT_USAGE;
     }
     return 0;

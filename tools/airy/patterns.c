@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image_util.h"
-
 static const char RESULT[] = "/entry/integrate/result";
 
 bool patterns_is_hdf5(const char *path)
@@ -48,7 +46,7 @@ static airy_status read_rows(float **values, size_t shape[2], const char *path, 
     }
     *values = malloc(shape[0] * shape[1] * sizeof(float));
     for (size_t i = 0; *values && i < shape[0] * shape[1]; i++)
-        (*values)[i] = (float)image_value(image.dtype, image.data, i);
+        (*values)[i] = (float)airy_image_value(&image, i);
     airy_image_free(&image);
     return *values ? AIRY_OK : AIRY_ERR_MEMORY;
 }
@@ -63,7 +61,7 @@ static airy_status read_axis(double **values, size_t *count, const char *path)
     *count = shape[0] * shape[1];
     *values = malloc(*count * sizeof(double));
     for (size_t i = 0; *values && i < *count; i++)
-        (*values)[i] = image_value(image.dtype, image.data, i);
+        (*values)[i] = airy_image_value(&image, i);
     airy_image_free(&image);
     return *values ? AIRY_OK : AIRY_ERR_MEMORY;
 }
@@ -88,6 +86,25 @@ static const char *find_errors(const char *path)
     return found;
 }
 
+/* Rows that failed or are not done yet (frame/status is not 0) become NaN; files without a status have none. */
+static int hide_rows(struct patterns *patterns, const struct common *common, const char *path)
+{
+    char where[4400];
+    airy_image image = {0};
+    snprintf(where, sizeof(where), "%s::/entry/integrate/frame/status", path);
+    if (airy_image_read(&image, where) != AIRY_OK)
+        return AIRY_EXIT_OK;
+    if (tool_count(image.shape, image.ndim) != patterns->frames) {
+        airy_image_free(&image);
+        return tool_fail(common, "%s: frame/status has another number of frames than intensity", path);
+    }
+    for (size_t row = 0; row < patterns->frames; row++)
+        for (size_t i = 0; airy_image_value(&image, row) != 0 && i < patterns->bins; i++)
+            patterns->values[row * patterns->bins + i] = NAN;
+    airy_image_free(&image);
+    return AIRY_EXIT_OK;
+}
+
 static int load_hdf5(struct patterns *patterns, const struct common *common, const char *path)
 {
     size_t shape[2], other[2], bins = 0;
@@ -101,6 +118,9 @@ static int load_hdf5(struct patterns *patterns, const struct common *common, con
     if (bins != shape[1])
         return tool_fail(common, "%s: radial has %zu elements, intensity %zu bins; is it a result of 'airy integrate'?",
                          path, bins, shape[1]);
+    const int code = hide_rows(patterns, common, path);
+    if (code != AIRY_EXIT_OK)
+        return code;
     char *label = NULL, object[128];
     snprintf(object, sizeof(object), "%s/radial@long_name", RESULT);
     if (airy_hdf5_text(&label, path, object) == AIRY_OK)

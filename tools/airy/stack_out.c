@@ -138,8 +138,9 @@ int stack_out_report(const struct stack_out *out)
                                    airy_dtype_name(w->dtype), "codec", airy_codec_name(w->codec.codec), "stored_bytes",
                                    (json_int_t)out->stored, "decoded_bytes", (json_int_t)decoded, "bytes_per_frame",
                                    stored / frames, "ratio", decoded / stored, "seconds", out->seconds));
-    tool_say(out->common, "%s: %zu frames of %zu x %zu %s, %s a frame (%.2fx smaller than plain), %.1f frames/s, %s/s",
-             out->path, w->frames, w->height, w->width, airy_dtype_name(w->dtype), tool_bytes(text[0], stored / frames),
-             decoded / stored, frames / out->seconds, tool_bytes(text[1], decoded / out->seconds));
+    tool_say(out->common, "%s: %zu frame%s of %zu x %zu %s, %s a frame (%.2fx smaller than plain), %.1f frames/s, %s/s",
+             out->path, w->frames, tool_s(w->frames), w->height, w->width, airy_dtype_name(w->dtype),
+             tool_bytes(text[0], stored / frames), decoded / stored, frames / out->seconds,
+             tool_bytes(text[1], decoded / out->seconds));
     return AIRY_EXIT_OK;
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* What the user can do about a failure whose sentence does not say it. */
-static const char *advice(airy_status status, const char *sentence)
+static const char *advice(const struct common *common, airy_status status, const char *sentence)
 {
     if (strstr(sentence, "No such file"))
         return "; check the path";
@@ -20,7 +20,8 @@ static const char *advice(airy_status status, const char *sentence)
     case AIRY_ERR_EXISTS:
         return "; --force overwrites it";
     case AIRY_ERR_MEMORY:
-        return "; raise --memory-limit, lower --batch or choose another --device";
+        return common->memory_limit ? "; raise --memory-limit or lower --batch"
+                                    : "; lower --batch or --threads, or choose another --device";
     case AIRY_ERR_DEVICE:
         return "; 'airy devices' lists what there is";
     case AIRY_ERR_IO:
@@ -40,9 +41,10 @@ int tool_failed(const struct common *common, airy_status status)
 {
     const char *sentence = airy_last_error();
     /* A sentence that ends in advice of its own gets no other. */
-    const bool advised = strstr(sentence, "; ") || strstr(sentence, "--");
+    const bool advised = strstr(sentence, "; ") || strstr(sentence, "--") || strstr(sentence, "::DATASET") ||
+                         strstr(sentence, "overwrite by force");
     fprintf(stderr, "airy %s: %s%s\n", common->command->name, *sentence ? sentence : airy_status_name(status),
-            advised ? "" : advice(status, sentence));
+            advised ? "" : advice(common, status, sentence));
     return AIRY_EXIT_FAILED;
 }
 

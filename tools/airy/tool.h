@@ -56,6 +56,8 @@ void progress_begin(struct progress *progress, const struct common *common, cons
 bool progress_step(void *user, size_t done, size_t total);
 void progress_end(struct progress *progress);
 
+/* The ending of a plural. */
+#define tool_s(count) ((count) == 1 ? "" : "s")
 double tool_now(void); /* s, monotonic */
 /* "17.9 MB" into text; decimal units. */
 const char *tool_bytes(char text[32], double bytes);

@@ -1,0 +1,1 @@
+$airy devices extra

@@ -1,0 +1,1 @@
+$airy integrate frames.npy -o y.h5
