@@ -332,6 +332,11 @@ static int check_output(const struct integrate_params *p)
         return tool_fail(common, "--plot %s is there already; --force overwrites it", p->plot);
     if (!common->explain && !common->force && is_hdf5_name(p->output) && tool_exists(p->output))
         return tool_fail(common, "%s is there already; --force overwrites it", p->output);
+    char partial[4200];
+    snprintf(partial, sizeof(partial), "%s.partial", p->output);
+    if (!common->explain && !common->force && !p->resume && is_hdf5_name(p->output) && tool_exists(partial))
+        return tool_fail(common, "%s is there from an interrupted run; --resume continues it, --force starts anew",
+                         partial);
     return AIRY_EXIT_OK;
 }
 

@@ -42,7 +42,7 @@ int tool_failed(const struct common *common, airy_status status)
     const char *sentence = airy_last_error();
     /* A sentence that ends in advice of its own gets no other. */
     const bool advised = strstr(sentence, "; ") || strstr(sentence, "--") || strstr(sentence, "::DATASET") ||
-                         strstr(sentence, "overwrite by force");
+                         strstr(sentence, "overwrite by force") || strstr(sentence, "raise the memory limit");
     fprintf(stderr, "airy %s: %s%s\n", common->command->name, *sentence ? sentence : airy_status_name(status),
             advised ? "" : advice(common, status, sentence));
     return AIRY_EXIT_FAILED;
