@@ -15,7 +15,11 @@
 enum {
     HEADERS_TRIED = 16,    /* chunks looked at for the codec's block size */
     MAX_CACHE = 512 << 20, /* bytes of libhdf5's chunk cache for an odd layout */
+    FREE_FRAMES = 1 << 20, /* that a file may lack; of more it must have one of FREE_FRACTION */
+    FREE_FRACTION = 1024,
 };
+
+#define MAX_FRAME_BYTES ((uint64_t)1 << 34)
 
 struct dataset_facts {
     int ndim;
@@ -160,6 +164,31 @@ static void find_block_size(struct stack_segment *segment, const airy_probe *pro
     }
 }
 
+/* Bytes of a piece that the file has. */
+static uint64_t clip(uint64_t offset, uint64_t bytes, uint64_t size)
+{
+    const uint64_t left = offset < size ? size - offset : 0;
+    return bytes < left ? bytes : left;
+}
+
+/* Shapes out of damaged headers: nobody waits for more frames than a file can hold to fail one by one. */
+static airy_status check_sense(const struct stack_segment *segment, const struct dataset_facts *facts)
+{
+    const char *name = segment->name;
+    const bool contiguous = segment->direct && !segment->places;
+    const size_t whole = (size_t)(segment->stored_bytes / facts->frame_bytes);
+    if (contiguous && whole == facts->frames)
+        return AIRY_OK;
+    AIRY_FAIL_IF(facts->frames > AIRY_STACK_MAX_FRAMES, AIRY_ERR_UNSUPPORTED, "%s: %zu frames, expected at most %d",
+                 name, facts->frames, AIRY_STACK_MAX_FRAMES);
+    AIRY_FAIL_IF(contiguous && facts->frames > FREE_FRAMES && whole < facts->frames / FREE_FRACTION, AIRY_ERR_FORMAT,
+                 "%s: %zu frames, of which the file holds %zu", name, facts->frames, whole);
+    AIRY_FAIL_IF(facts->frame_bytes > MAX_FRAME_BYTES, AIRY_ERR_UNSUPPORTED,
+                 "%s: frames of %zu bytes, expected at most %llu where the file does not hold them as they are", name,
+                 facts->frame_bytes, (unsigned long long)MAX_FRAME_BYTES);
+    return AIRY_OK;
+}
+
 static airy_status add_contiguous(struct stack_segment *segment, hid_t dataset, const airy_probe *probe,
                                   const struct dataset_facts *facts)
 {
@@ -169,7 +198,8 @@ static airy_status add_contiguous(struct stack_segment *segment, hid_t dataset, 
     segment->start = offset;
     segment->end = probe->size;
     segment->codec = (airy_codec_params){.elem_size = (uint32_t)airy_dtype_size(facts->dtype)};
-    segment->stored_bytes = segment->fill_only ? 0 : (uint64_t)facts->frames * facts->frame_bytes;
+    if (!segment->fill_only)
+        segment->stored_bytes = clip(offset, (uint64_t)facts->frames * facts->frame_bytes, probe->size);
     return AIRY_OK;
 }
 
@@ -188,7 +218,7 @@ static airy_status add_chunked(struct stack_segment *segment, hid_t dataset, con
     segment->direct = true;
     segment->end = probe->size;
     for (size_t i = 0; i < facts->frames; i++)
-        segment->stored_bytes += segment->places[i].size;
+        segment->stored_bytes += clip(segment->places[i].offset, segment->places[i].size, probe->size);
     find_block_size(segment, probe, facts->frame_bytes);
     return AIRY_OK;
 }
@@ -242,7 +272,7 @@ static airy_status add_layout(airy_stack *stack, struct stack_segment *segment, 
         segment->cache_bytes = cache_for_frame(chunk, facts);
     }
     segment->codec = (airy_codec_params){.elem_size = (uint32_t)airy_dtype_size(facts->dtype)};
-    segment->stored_bytes = H5Dget_storage_size(dataset);
+    segment->stored_bytes = clip(0, H5Dget_storage_size(dataset), probe->size);
     if (layout == H5D_VIRTUAL && airy_sources_check(dataset, NULL, NULL, name) != AIRY_OK) {
         airy_log(AIRY_LOG_WARN, "%s", airy_last_error());
         segment->sources_missing = true;
@@ -300,6 +330,8 @@ airy_status airy_stack_add_segment(airy_stack *stack, size_t *index, hid_t datas
         status = airy_hdf5_fail(AIRY_ERR_FORMAT, "%s: its layout cannot be read", segment->name);
     else
         status = add_layout(stack, segment, dataset, creation, &facts);
+    if (status == AIRY_OK)
+        status = check_sense(segment, &facts);
 out:
     if (creation >= 0)
         H5Pclose(creation);

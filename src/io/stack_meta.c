@@ -16,17 +16,19 @@ enum { MAX_NAME = 512, MAX_NUMBERS = 1 << 20 };
 
 struct number {
     double value;
-    char units[32]; /* "" when the file does not say */
+    char units[32];          /* "" when the file does not say */
+    char name[2 * MAX_NAME]; /* FILE::DATASET */
 };
 
-static const struct {
-    const char *name;
-    double metres;
-} lengths[] = {
+struct unit {
+    const char *name; /* in lower case, singular */
+    double factor;
+};
+
+static const struct unit lengths[] = {
     {"m", 1},
     {"metre", 1},
     {"meter", 1},
-    {"meters", 1},
     {"cm", 1e-2},
     {"centimeter", 1e-2},
     {"centimetre", 1e-2},
@@ -38,30 +40,64 @@ static const struct {
     {"micrometre", 1e-6},
     {"\xc2\xb5m", 1e-6},
     {"\xce\xbcm", 1e-6},
+    {"\xb5m", 1e-6}, /* Latin-1 */
     {"micron", 1e-6},
     {"nm", 1e-9},
+    {"nanometer", 1e-9},
+    {"nanometre", 1e-9},
     {"angstrom", 1e-10},
-    {"Angstrom", 1e-10},
-    {"angstroms", 1e-10},
-    {"A", 1e-10},
+    {"\xc3\xa5ngstr\xc3\xb6m", 1e-10},
+    {"\xc3\x85ngstr\xc3\xb6m", 1e-10},
+    {"ang", 1e-10},
+    {"a", 1e-10},
     {"\xc3\x85", 1e-10},
+    {"\xe2\x84\xab", 1e-10}, /* U+212B */
+    {"\xc5", 1e-10},         /* Latin-1 */
     {"pm", 1e-12},
+    {"picometer", 1e-12},
+    {"picometre", 1e-12},
 };
 
+/* To eV. e = 1.602176634e-19 C exactly: SI Brochure, 9th edition (2019). */
+static const struct unit energies[] = {
+    {"ev", 1},
+    {"electronvolt", 1},
+    {"electron volt", 1},
+    {"kev", 1e3},
+    {"kiloelectronvolt", 1e3},
+    {"j", 1 / 1.602176634e-19},
+    {"joule", 1 / 1.602176634e-19},
+};
+
+/* 0 where it is none of them. Case and a plural's s do not count, but "Mm" and "Pm" are other units. */
+static double find_factor(const struct unit *units, size_t count, const char *name)
+{
+    const size_t length = strlen(name);
+    if (length == 2 && name[0] >= 'A' && name[0] <= 'Z' && name[1] == 'm')
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        const size_t n = strlen(units[i].name);
+        const bool plural = n > 3 && length == n + 1 && (name[n] == 's' || name[n] == 'S');
+        if ((length == n || plural) && strncasecmp(name, units[i].name, n) == 0)
+            return units[i].factor;
+    }
+    return 0;
+}
+
 /* False (and a warning) for units that are not one string: a number of unknown size is not used. */
-static bool read_units(char *units, size_t size, hid_t dataset, const char *path)
+static bool read_units(struct number *number, hid_t dataset)
 {
     char *text = NULL;
-    units[0] = 0;
+    number->units[0] = 0;
     const airy_status status = airy_hdf5_attribute_open(&text, dataset, "units");
     if (status == AIRY_OK) {
         size_t length = strlen(text);
         while (length > 0 && text[length - 1] == ' ') /* Fortran pads */
             length--;
-        snprintf(units, size, "%.*s", (int)airy_min_size(length, size), text);
+        snprintf(number->units, sizeof(number->units), "%.*s", (int)airy_min_size(length, sizeof(number->units)), text);
         free(text);
     } else if (status != AIRY_ERR_NOT_FOUND) {
-        airy_log(AIRY_LOG_WARN, "%s: %s; it is not used", path, airy_last_error());
+        airy_log(AIRY_LOG_WARN, "%s: %s; it is not used", number->name, airy_last_error());
     }
     return status == AIRY_OK || status == AIRY_ERR_NOT_FOUND;
 }
@@ -88,6 +124,13 @@ static bool read_all(double **values, size_t *count, hid_t dataset)
     return true;
 }
 
+static void name_number(struct number *number, hid_t file, const char *path)
+{
+    const ssize_t n = H5Fget_name(file, number->name, sizeof(number->name));
+    const size_t used = n < 0 ? 0 : airy_min_size((size_t)n, sizeof(number->name) - 1);
+    snprintf(number->name + used, sizeof(number->name) - used, "::%s", path);
+}
+
 /* One number of the file: a scalar, or an array that says the same thing for all frames. */
 static bool read_number(struct number *number, hid_t file, const char *path)
 {
@@ -99,13 +142,14 @@ static bool read_number(struct number *number, hid_t file, const char *path)
     double *values = NULL;
     size_t count = 0;
     bool good = read_all(&values, &count, dataset);
+    name_number(number, file, path);
     for (size_t i = 1; good && i < count; i++)
         good = values[i] == values[0];
     if (values && !good)
-        airy_log(AIRY_LOG_WARN, "%s has %zu different values, it is not used", path, count);
+        airy_log(AIRY_LOG_WARN, "%s has %zu different values, it is not used", number->name, count);
     if (good) {
         number->value = values[0];
-        good = isfinite(number->value) && read_units(number->units, sizeof(number->units), dataset, path);
+        good = isfinite(number->value) && read_units(number, dataset);
     }
     free(values);
     H5Dclose(dataset);
@@ -119,14 +163,13 @@ static bool read_field(struct number *number, hid_t file, const char *group, con
 }
 
 /* To metres; without units in `usual` metres. False (and a warning) for a unit that is no length. */
-static bool to_metres(double *out, const struct number *number, double usual, const char *what)
+static bool to_metres(double *out, const struct number *number, double usual)
 {
-    double factor = number->units[0] ? 0 : usual;
-    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]) && factor == 0; i++)
-        if (strcmp(number->units, lengths[i].name) == 0)
-            factor = lengths[i].metres;
+    const double factor = number->units[0] ? find_factor(lengths, sizeof(lengths) / sizeof(lengths[0]), number->units)
+                                           : usual;
     if (factor == 0)
-        airy_log(AIRY_LOG_WARN, "%s has units '%s', which is no known length; it is not used", what, number->units);
+        airy_log(AIRY_LOG_WARN, "%s has units '%s', which is no known length; it is not used", number->name,
+                 number->units);
     *out = number->value * factor;
     return factor != 0;
 }
@@ -175,11 +218,11 @@ static bool read_energy(double *electron_volts, hid_t file, const struct places 
     if (!read_field(&energy, file, places->instrument, "beam/incident_energy") &&
         !read_field(&energy, file, places->detector, "detectorSpecific/photon_energy"))
         return false;
-    const double factor = !energy.units[0] || strcmp(energy.units, "eV") == 0 ? 1
-                          : strcmp(energy.units, "keV") == 0                  ? 1e3
-                                                                              : 0;
+    const double factor = energy.units[0] ? find_factor(energies, sizeof(energies) / sizeof(energies[0]), energy.units)
+                                          : 1;
     if (factor == 0)
-        airy_log(AIRY_LOG_WARN, "the photon energy has units '%s', expected eV or keV; it is not used", energy.units);
+        airy_log(AIRY_LOG_WARN, "the photon energy has units '%s', which is no known energy; %s is not used",
+                 energy.units, energy.name);
     *electron_volts = energy.value * factor;
     return *electron_volts > 0;
 }
@@ -193,7 +236,7 @@ static double read_wavelength(hid_t file, const struct places *places)
     double metres, electron_volts;
     if ((read_field(&wavelength, file, places->instrument, "beam/incident_wavelength") ||
          read_number(&wavelength, file, sample)) &&
-        to_metres(&metres, &wavelength, 1e-10, "incident_wavelength") && metres > 0)
+        to_metres(&metres, &wavelength, 1e-10) && metres > 0)
         return metres;
     return read_energy(&electron_volts, file, places) ? HC_EV_M / electron_volts : 0;
 }
@@ -204,12 +247,12 @@ static bool read_center(double *pixels, hid_t file, const struct places *places,
     struct number center;
     if (!read_field(&center, file, places->detector, name))
         return false;
-    if (!center.units[0] || strncmp(center.units, "pixel", 5) == 0 || strcmp(center.units, "px") == 0) {
+    if (!center.units[0] || strncasecmp(center.units, "pix", 3) == 0 || strcasecmp(center.units, "px") == 0) {
         *pixels = center.value;
         return true;
     }
     double metres;
-    const bool good = to_metres(&metres, &center, 0, name);
+    const bool good = to_metres(&metres, &center, 0);
     *pixels = metres / pixel;
     return good;
 }
@@ -320,14 +363,12 @@ static bool read_geometry(airy_geometry *g, hid_t file, const struct places *pla
     struct number x, y, distance;
     double center_x, center_y;
     if (!read_field(&x, file, places->detector, "x_pixel_size") ||
-        !read_field(&y, file, places->detector, "y_pixel_size") ||
-        !to_metres(&g->detector.pixel2, &x, 1, "x_pixel_size") ||
-        !to_metres(&g->detector.pixel1, &y, 1, "y_pixel_size") || !(g->detector.pixel1 > 0) ||
-        !(g->detector.pixel2 > 0))
+        !read_field(&y, file, places->detector, "y_pixel_size") || !to_metres(&g->detector.pixel2, &x, 1) ||
+        !to_metres(&g->detector.pixel1, &y, 1) || !(g->detector.pixel1 > 0) || !(g->detector.pixel2 > 0))
         return false;
     if ((!read_field(&distance, file, places->detector, "detector_distance") &&
          !read_field(&distance, file, places->detector, "distance")) ||
-        !to_metres(&g->dist, &distance, 1, "detector_distance") || !(g->dist > 0))
+        !to_metres(&g->dist, &distance, 1) || !(g->dist > 0))
         return false;
     if (!read_center(&center_x, file, places, "beam_center_x", g->detector.pixel2) ||
         !read_center(&center_y, file, places, "beam_center_y", g->detector.pixel1))

@@ -52,6 +52,34 @@ static void check_cut(struct check *c, const char *name)
     CHECK(c, refused > 0);
 }
 
+/* What is counted of a cut file is what it still has. */
+static void check_stored_bytes(struct check *c, const char *name)
+{
+    if (!check_case(c, "damage_stored_%s", name))
+        return;
+    char golden[128];
+    snprintf(golden, sizeof(golden), "diffraction/hdf5/%s.h5", name);
+    const char *path = check_golden(c, golden);
+    size_t size = 0;
+    const uint8_t *bytes = path ? stack_slurp(c, path, &size) : NULL;
+    airy_stack *stack = NULL;
+    airy_stack_info info;
+    if (!bytes || !CHECK_OK(c, stack_open(&stack, path)) || !CHECK_OK(c, airy_stack_get_info(stack, &info)))
+        return;
+    const uint64_t all = info.stored_bytes;
+    airy_stack_destroy(&stack);
+    CHECK(c, all > 0 && all < size);
+    uint64_t before = all;
+    for (size_t cut = size; cut > size / 4; cut -= size / 40) {
+        if (stack_open(&stack, stack_spill(c, "x.h5", bytes, cut)) != AIRY_OK)
+            continue;
+        CHECK_OK(c, airy_stack_get_info(stack, &info));
+        CHECK(c, info.stored_bytes <= before && info.stored_bytes < cut && info.stored_bytes + (size - cut) >= all);
+        before = info.stored_bytes;
+        airy_stack_destroy(&stack);
+    }
+}
+
 /* One chunk's bytes changed in the file; the other frames stay right. */
 static void check_flipped(struct check *c)
 {
@@ -188,6 +216,8 @@ void check_stack_damage(struct check *c)
     check_cut(c, "frame_chunk_latest");
     check_cut(c, "multi_frame_chunk");
     check_cut(c, "contiguous");
+    check_stored_bytes(c, "frame_chunk_latest");
+    check_stored_bytes(c, "contiguous");
     check_flipped(c);
     check_library_error(c);
     check_realdata_files(c);

@@ -133,10 +133,32 @@ static void check_units(struct check *c)
         else
             CHECK(c, strstr(said, "x_pixel_size: units is not one string; it is not used"));
     }
-    if (get_meta(c, &meta, make_master(c, "furlong", 0, 0, "J"), said, sizeof(said)))
-        CHECK(c, !meta.has_geometry && strstr(said, "units 'furlong'"));
-    if (get_meta(c, &meta, make_master(c, "um", 0, 0, "J"), said, sizeof(said)))
-        CHECK(c, meta.has_geometry && meta.geometry.wavelength == 0 && strstr(said, "photon energy has units 'J'"));
+    if (get_meta(c, &meta, make_master(c, "furlong", 0, 0, "barn"), said, sizeof(said)))
+        CHECK(c,
+              !meta.has_geometry && strstr(said, "x.h5::/entry/instrument/detector/x_pixel_size has units 'furlong'"));
+    if (get_meta(c, &meta, make_master(c, "um", 0, 0, "barn"), said, sizeof(said)))
+        CHECK(c, meta.has_geometry && meta.geometry.wavelength == 0 && strstr(said, "photon energy has units 'barn'"));
+    static const struct {
+        const char *length, *energy;
+        double metres, electron_volts;
+    } spellings[] = {{"micrometers", "eV", 75e-6, 12.5},
+                     {"MM", "KEV", 75e-3, 12.5e3},
+                     {"Metre", "electronvolts", 75, 12.5},
+                     {"Angstrom", "J", 75e-10, 12.5 / 1.602176634e-19},
+                     {"\xc2\xb5m", "joule", 75e-6, 12.5 / 1.602176634e-19},
+                     {"nanometer", "kev", 75e-9, 12.5e3},
+                     {"microns", "", 75e-6, 12.5}};
+    for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++) {
+        const char *path = make_master(c, spellings[i].length, 0, 0, spellings[i].energy);
+        if (get_meta(c, &meta, path, said, sizeof(said)))
+            CHECK(c,
+                  meta.has_geometry && fabs(meta.geometry.detector.pixel1 / spellings[i].metres - 1) < 1e-12 &&
+                      fabs(meta.geometry.wavelength * spellings[i].electron_volts / 1.2398419843320026e-6 - 1) < 1e-12);
+    }
+    static const char *const others[] = {"Mm", "Pm", "s", "mss", "m m"};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (get_meta(c, &meta, make_master(c, others[i], 0, 0, "eV"), said, sizeof(said)))
+            CHECK(c, !meta.has_geometry && strstr(said, "no known length"));
 }
 
 /* Filter 32008 with such values over chunks of two frames, so that libhdf5 calls the decoder. */
@@ -264,6 +286,27 @@ static void check_claims(struct check *c)
     H5Pclose(access);
 }
 
+/* Shapes that nobody stores, in contiguous datasets without a byte. */
+static void check_absurd(struct check *c)
+{
+    if (!check_case(c, "hostile_absurd_shape"))
+        return;
+    static const hsize_t shapes[][3] = {
+        {(hsize_t)1 << 40, 1, 1}, {(1 << 20) + 1, 4, 4}, {1, (hsize_t)1 << 20, 1 << 20}, {1 << 20, 4, 4}};
+    static const char *const parts[] = {"1099511627776 frames", "of which the file holds 0", "frames of 2199023255552"};
+    for (size_t i = 0; i < 4; i++) {
+        const char *path = tmp_path(c, "absurd.h5");
+        const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+        H5Dclose(put_dataset(file, "/data", H5T_NATIVE_UINT16, 3, shapes[i], H5P_DEFAULT));
+        H5Fclose(file);
+        airy_stack *stack = NULL;
+        if (i < 3)
+            CHECK_FAILS(c, stack_open(&stack, path), i == 1 ? AIRY_ERR_FORMAT : AIRY_ERR_UNSUPPORTED, parts[i]);
+        else if (CHECK_OK(c, stack_open(&stack, path)))
+            airy_stack_destroy(&stack);
+    }
+}
+
 /* More pixels than memory is left, in a file that holds none. */
 static void check_large_image(struct check *c)
 {
@@ -303,6 +346,7 @@ void check_stack_hostile(struct check *c)
 {
     check_sparse(c);
     check_claims(c);
+    check_absurd(c);
     check_large_image(c);
     check_many_objects(c);
     check_units(c);
