@@ -38,7 +38,7 @@ typedef struct airy_stack_info {
 /**
  * Open paths: "FILE" (data found by itself: /entry/data/data_000001..., /entry/data/data, /data, /entry/instrument/detector/data,
  * /entry_0000/measurement/data, or the only dataset of 3 or more dimensions, or of 2) or "FILE::DATASET". 2-D: one frame; 4-D [n, channels, y, x]: n * channels frames. External links and virtual
- * datasets are followed.
+ * datasets are followed, never into the working directory; the frames of files that are missing fail one by one where their number is known.
  * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT (not HDF5, strings, compound, ...; lists candidates where several datasets would do),
  *         AIRY_ERR_UNSUPPORTED (a filter this build lacks, by name and number), AIRY_ERR_SHAPE (files that do not fit each other).
  */

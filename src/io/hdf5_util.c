@@ -17,10 +17,10 @@
 /* Our driver and filters are registered with libhdf5 once; the rest is valid between lock and unlock only. */
 static struct {
     pthread_mutex_t mutex;
-    hid_t driver, read_access;
+    hid_t driver, read_access, dataset_access;
     H5E_auto2_t print;
     void *print_data;
-} hdf5 = {.mutex = PTHREAD_MUTEX_INITIALIZER, .driver = -1, .read_access = -1};
+} hdf5 = {.mutex = PTHREAD_MUTEX_INITIALIZER, .driver = -1, .read_access = -1, .dataset_access = -1};
 
 /*
  * libhdf5 forgets what it has allocated for an object header whose continuation cannot be read, as in cut files, and complains of that on
@@ -39,8 +39,11 @@ static bool register_all(void)
         return false;
     hdf5.driver = airy_probe_register();
     hdf5.read_access = H5Pcreate(H5P_FILE_ACCESS);
-    return hdf5.driver > 0 && hdf5.read_access > 0 && H5Pset_driver(hdf5.read_access, hdf5.driver, NULL) >= 0 &&
-           airy_sink_register() > 0 && airy_filter_register() >= 0;
+    hdf5.dataset_access = H5Pcreate(H5P_DATASET_ACCESS);
+    return hdf5.driver > 0 && hdf5.read_access > 0 && hdf5.dataset_access > 0 &&
+           H5Pset_efile_prefix(hdf5.dataset_access, "${ORIGIN}") >= 0 &&
+           H5Pset_driver(hdf5.read_access, hdf5.driver, NULL) >= 0 && airy_sink_register() > 0 &&
+           airy_filter_register() >= 0;
 }
 
 airy_status airy_hdf5_lock(void)
@@ -65,6 +68,11 @@ void airy_hdf5_unlock(void)
 hid_t airy_hdf5_read_access(void)
 {
     return hdf5.read_access;
+}
+
+hid_t airy_hdf5_dataset_access(void)
+{
+    return hdf5.dataset_access;
 }
 
 struct found_message {

@@ -34,6 +34,8 @@ void airy_hdf5_message(char *text, size_t size);
 airy_status airy_hdf5_open(hid_t *file, const char *path);
 /* Access properties of files opened by our driver; owned by this module. */
 hid_t airy_hdf5_read_access(void);
+/* Access properties of datasets whose values are read: raw data in other files lie beside the dataset's file. Owned by this module. */
+hid_t airy_hdf5_dataset_access(void);
 
 /* Every step of an absolute path is there; the last one may be a link that leads nowhere. */
 bool airy_hdf5_exists(hid_t file, const char *path);

@@ -385,7 +385,7 @@ airy_status airy_stack_add(airy_stack *stack, const char *path, const char *name
     hid_t file;
     AIRY_TRY(airy_hdf5_open(&file, path));
     airy_status status;
-    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    const hid_t dataset = H5Dopen2(file, name, airy_hdf5_dataset_access());
     if (dataset < 0)
         status = fail_open(file, path, name);
     else

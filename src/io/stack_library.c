@@ -56,7 +56,7 @@ static airy_status open_slot(struct open_dataset *slot, const struct stack_segme
 {
     hid_t file;
     AIRY_TRY(airy_hdf5_open(&file, segment->path));
-    const hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    const hid_t access = H5Pcopy(airy_hdf5_dataset_access());
     const size_t bytes = airy_max_size(segment->cache_bytes, (size_t)1 << 20);
     hid_t dataset = -1;
     if (access >= 0 && H5Pset_chunk_cache(access, 4099, bytes, 1.0) >= 0)

@@ -481,7 +481,7 @@ airy_status airy_stack_mask(const airy_stack *stack, uint8_t *mask)
         hid_t dataset = -1;
         if (!find_places(&places, file) || !find_mask(path, sizeof(path), file, &places))
             status = airy_fail(AIRY_ERR_NOT_FOUND, "'%s' has no pixel mask", stack->first_path);
-        else if ((dataset = H5Dopen2(file, path, H5P_DEFAULT)) < 0)
+        else if ((dataset = H5Dopen2(file, path, airy_hdf5_dataset_access())) < 0)
             status = airy_hdf5_fail(AIRY_ERR_IO, "%s::%s cannot be opened", stack->first_path, path);
         if (dataset >= 0) {
             snprintf(what, sizeof(what), "%s::%s", stack->first_path, path);

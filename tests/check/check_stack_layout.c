@@ -476,6 +476,18 @@ static void check_sources_missing(struct check *c)
     }
     CHECK_FAILS(c, airy_image_read(&image, "apart/v.h5::v"), AIRY_ERR_NOT_FOUND, "other.h5");
     CHECK_FAILS(c, airy_image_read(&image, "apart/v.h5::nested"), AIRY_ERR_NOT_FOUND, "other.h5");
+    const hid_t raw = H5Pcreate(H5P_DATASET_CREATE),
+                odd = H5Fcreate("apart/r.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    H5Pset_external(raw, "raw.bin", 0, 2 * PIXELS * 2);
+    put_frames(odd, "/data", 2, 8, raw);
+    H5Pclose(raw);
+    H5Fclose(odd);
+    if (CHECK_OK(c, stack_open(&stack, "apart/r.h5"))) {
+        CHECK(c, airy_stack_read(stack, 1, pixels, sizeof(pixels)) != AIRY_OK);
+        CHECK(c, airy_image_read(&image, "apart/r.h5") != AIRY_OK && rename("raw.bin", "apart/raw.bin") == 0);
+        CHECK(c, same_frame(stack, 1, 8, 1));
+        airy_stack_destroy(&stack);
+    }
     CHECK(c, chdir(old) == 0);
     free(old);
     /* Beside what a symbolic link leads to: beside the link's own folder nothing is there. */
