@@ -79,7 +79,7 @@ typedef struct airy_hdf5_entry {
     char filters[96];
     int ndim;                    /**< -1: cannot be opened; filters says why, or where the link points */
     uint64_t shape[8], chunk[8]; /**< chunk[0] = 0: not chunked */
-    uint64_t stored_bytes, bytes;
+    uint64_t stored_bytes, bytes; /**< stored_bytes 0 also for shapes of more than 2^22 chunks: they are not counted */
 } airy_hdf5_entry;
 AIRY_API airy_status airy_hdf5_list(airy_hdf5_entry **entries, size_t *count, const char *path);
 AIRY_API void airy_hdf5_list_free(airy_hdf5_entry *entries);

@@ -7,6 +7,8 @@ enum {
     FREE_LOOKUPS = 1 << 16, /* of frames, whatever is written */
     FREE_CHUNKS = 1 << 18,  /* under one read, likewise */
     LOOKUPS_PER_CHUNK = 16, /* beyond these: for each chunk that is written */
+    MAX_COUNTED = 1 << 26,  /* chunks of a shape: libhdf5 may look at each to count those that are written */
+    MAX_SUMMED = 1 << 22,   /* likewise, to sum up their bytes for display */
     MAX_LISTED = 1 << 12    /* chunks listed by number; libhdf5 counts from the first for each */
 };
 
@@ -225,8 +227,9 @@ static airy_status check_count(const struct chunk_walk *w)
         overflow |= __builtin_mul_overflow(chunks, w->last[axis] - w->first[axis] + 1, &chunks);
     if (!overflow && chunks <= FREE_CHUNKS)
         return AIRY_OK;
-    const size_t written = count_written(w->dataset);
-    AIRY_FAIL_IF(overflow || written == SIZE_MAX || chunks / LOOKUPS_PER_CHUNK > written || written > w->probe->size,
+    const size_t written = overflow || chunks > MAX_COUNTED ? SIZE_MAX : count_written(w->dataset);
+    AIRY_FAIL_IF(overflow || chunks > MAX_COUNTED || written == SIZE_MAX || chunks / LOOKUPS_PER_CHUNK > written ||
+                     written > w->probe->size,
                  AIRY_ERR_CORRUPT, "its shape has %llu chunks, of which %zu are written",
                  overflow ? ULLONG_MAX : (unsigned long long)chunks, written == SIZE_MAX ? 0 : written);
     return AIRY_OK;
@@ -271,4 +274,31 @@ airy_status airy_chunk_check(hid_t dataset, const hsize_t *start, const hsize_t 
     if (w.creation >= 0)
         H5Pclose(w.creation);
     return status;
+}
+
+/* Chunks of the whole shape, written or not; UINT64_MAX where they cannot be counted. */
+static uint64_t count_shape(hid_t dataset, hid_t creation)
+{
+    hsize_t shape[H5S_MAX_RANK], chunk[H5S_MAX_RANK];
+    const hid_t space = H5Dget_space(dataset);
+    const int ndim = space < 0 ? -1 : H5Sget_simple_extent_dims(space, shape, NULL);
+    uint64_t chunks = 1;
+    bool good = ndim >= 0 && H5Pget_chunk(creation, H5S_MAX_RANK, chunk) == ndim;
+    for (int axis = 0; good && axis < ndim; axis++)
+        good = chunk[axis] > 0 &&
+               !__builtin_mul_overflow(chunks, shape[axis] / chunk[axis] + (shape[axis] % chunk[axis] != 0), &chunks);
+    if (space >= 0)
+        H5Sclose(space);
+    return good ? chunks : UINT64_MAX;
+}
+
+uint64_t airy_chunk_stored_bytes(hid_t dataset)
+{
+    const hid_t creation = H5Dget_create_plist(dataset);
+    uint64_t bytes = 0;
+    if (creation >= 0 && (H5Pget_layout(creation) != H5D_CHUNKED || count_shape(dataset, creation) <= MAX_SUMMED))
+        bytes = H5Dget_storage_size(dataset);
+    if (creation >= 0)
+        H5Pclose(creation);
+    return bytes;
 }

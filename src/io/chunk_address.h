@@ -43,4 +43,10 @@ airy_status airy_chunk_addresses(struct airy_place *places, hid_t dataset, const
  */
 airy_status airy_chunk_check(hid_t dataset, const hsize_t *start, const hsize_t *count);
 
+/*
+ * Bytes stored of a dataset. libhdf5 may walk an index over all chunks of a shape to tell; 0 for shapes of more chunks than that is worth
+ * (2^22), as for those without any. Lock held.
+ */
+uint64_t airy_chunk_stored_bytes(hid_t dataset);
+
 #endif

@@ -6,6 +6,7 @@
 #include "airy/stack.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "io/chunk_address.h"
 #include "io/hdf5_list.h"
 
 enum { MAX_DEPTH = 32, MAX_ENTRIES = 200000, MAX_PATH = 1024 };
@@ -130,7 +131,7 @@ static void describe_dataset(airy_hdf5_entry *entry, hid_t dataset)
         entry->chunk[axis] = chunk[axis];
     }
     entry->bytes = bytes;
-    entry->stored_bytes = H5Dget_storage_size(dataset);
+    entry->stored_bytes = airy_chunk_stored_bytes(dataset);
     if (type >= 0)
         H5Tclose(type);
     if (space >= 0)

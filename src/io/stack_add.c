@@ -272,7 +272,7 @@ static airy_status add_layout(airy_stack *stack, struct stack_segment *segment, 
         segment->cache_bytes = cache_for_frame(chunk, facts);
     }
     segment->codec = (airy_codec_params){.elem_size = (uint32_t)airy_dtype_size(facts->dtype)};
-    segment->stored_bytes = clip(0, H5Dget_storage_size(dataset), probe->size);
+    segment->stored_bytes = clip(0, airy_chunk_stored_bytes(dataset), probe->size);
     if (layout == H5D_VIRTUAL && airy_sources_check(dataset, NULL, NULL, name) != AIRY_OK) {
         airy_log(AIRY_LOG_WARN, "%s", airy_last_error());
         segment->sources_missing = true;

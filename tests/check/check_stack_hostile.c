@@ -275,6 +275,18 @@ static void check_claims(struct check *c)
         airy_stack_destroy(&stack);
     CHECK(c, truncate(path, 1 << 15) == 0);
     CHECK_FAILS(c, stack_open(&stack, path), AIRY_ERR_FORMAT, "claims 1048576 chunks, the file has 32768 bytes");
+    /* One chunk of 2^40: libhdf5 would look at all of them to sum up their bytes. */
+    H5Pset_alloc_time(creation, H5D_ALLOC_TIME_INCR);
+    file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    const hid_t wide = put_dataset(file, "/data", H5T_NATIVE_UINT8, 3, (hsize_t[3]){1 << 20, 1 << 20, 1}, creation);
+    H5Dwrite_chunk(wide, H5P_DEFAULT, 0, (hsize_t[3]){0, 0, 0}, 1, "x");
+    H5Dclose(wide);
+    H5Fclose(file);
+    airy_hdf5_entry *entries = NULL;
+    size_t count = 0;
+    if (CHECK_OK(c, airy_hdf5_list(&entries, &count, path)))
+        CHECK(c, count == 1 && entries[0].bytes == (uint64_t)1 << 40 && entries[0].stored_bytes == 0);
+    airy_hdf5_list_free(entries);
     H5Pset_alloc_time(creation, H5D_ALLOC_TIME_LATE);
     H5Pset_chunk(creation, 2, dot);
     file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
