@@ -1,5 +1,14 @@
 /**
  * Stacks of frames in HDF5 files, read as bytes or as pixels; stacks written, compressed.
+ *
+ * libhdf5 is shared with the program:
+ * - All calls of Airy's take one lock of Airy's, and may come from any thread. A libhdf5 that is not built thread-safe knows no lock: then the
+ *   program must not call it itself while a function of this header, of image.h or of pipeline.h runs in another thread.
+ * - Automatic printing of errors is switched off during Airy's calls and restored behind them; in a thread-safe libhdf5 for the calling thread
+ *   only, else for all.
+ * - Filters 32008 (bitshuffle) and 32004 (lz4) are registered at the first call, and only where neither the program nor HDF5_PLUGIN_PATH has
+ *   them; whole frames are decoded by Airy in any case, other chunk shapes by the filter that is registered. A program that registers its own
+ *   later replaces Airy's.
  */
 #ifndef AIRY_STACK_H
 #define AIRY_STACK_H
@@ -77,8 +86,8 @@ typedef struct airy_hdf5_entry {
     char path[256];
     char dtype[32];
     char filters[96];
-    int ndim;                    /**< -1: cannot be opened; filters says why, or where the link points */
-    uint64_t shape[8], chunk[8]; /**< chunk[0] = 0: not chunked */
+    int ndim;                     /**< -1: cannot be opened; filters says why, or where the link points */
+    uint64_t shape[8], chunk[8];  /**< chunk[0] = 0: not chunked */
     uint64_t stored_bytes, bytes; /**< stored_bytes 0 also for shapes of more than 2^22 chunks: they are not counted */
 } airy_hdf5_entry;
 AIRY_API airy_status airy_hdf5_list(airy_hdf5_entry **entries, size_t *count, const char *path);

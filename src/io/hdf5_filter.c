@@ -181,12 +181,31 @@ uint64_t airy_filter_stored_bytes(hid_t creation, uint32_t mask, uint64_t decode
             continue;
         if (!get_filter(&filter, creation, i))
             return 0;
+        const bool transposed = filter.number == AIRY_FILTER_BITSHUFFLE && (filter.count < 5 || filter.values[4] == 0);
         if (filter.number == H5Z_FILTER_FLETCHER32)
             decoded += 4;
-        else if (filter.number != H5Z_FILTER_SHUFFLE)
+        else if (filter.number != H5Z_FILTER_SHUFFLE && !transposed)
             return 0;
     }
     return decoded;
+}
+
+bool airy_filter_framed(hid_t creation, uint32_t mask)
+{
+    bool framed = false;
+    for (int i = count_filters(creation) - 1; i >= 0; i--) {
+        struct filter filter;
+        if (i < 32 && (mask >> i & 1))
+            continue;
+        if (!get_filter(&filter, creation, i))
+            return false;
+        const bool ours = filter.number == AIRY_FILTER_LZ4 ||
+                          (filter.number == AIRY_FILTER_BITSHUFFLE && filter.count > 4 && filter.values[4] != 0);
+        if (framed ? filter.number != H5Z_FILTER_SHUFFLE : !ours && filter.number != H5Z_FILTER_FLETCHER32)
+            return false;
+        framed = framed || ours;
+    }
+    return framed;
 }
 
 /* A filter reports through libhdf5's error stack, from where airy_hdf5_fail takes the sentence. */
@@ -298,5 +317,7 @@ int airy_filter_register(void)
                                      .decoder_present = 1,
                                      .name = "lz4 (airy)",
                                      .filter = filter_lz4};
-    return H5Zregister(&bitshuffle) < 0 || H5Zregister(&lz4) < 0 ? -1 : 0;
+    /* A filter that the program or HDF5_PLUGIN_PATH has brought stays: the registry is the program's, not ours. */
+    const bool have_bitshuffle = H5Zfilter_avail(bitshuffle.id) > 0, have_lz4 = H5Zfilter_avail(lz4.id) > 0;
+    return (!have_bitshuffle && H5Zregister(&bitshuffle) < 0) || (!have_lz4 && H5Zregister(&lz4) < 0) ? -1 : 0;
 }

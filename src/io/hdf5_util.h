@@ -1,8 +1,8 @@
 /*
  * libhdf5 behind one lock: its calls, its errors as our sentences, its types, its filters.
  *
- * Between airy_hdf5_lock and airy_hdf5_unlock of a thread libhdf5 prints nothing, our filters (32008, 32004) and the read-only file driver of
- * file_probe.h are registered. Every function below that takes an identifier wants the lock held.
+ * Between airy_hdf5_lock and airy_hdf5_unlock of a thread libhdf5 prints nothing, filters 32008 and 32004 (ours, unless the program has its own) and the
+ * read-only file driver of file_probe.h are registered. Every function below that takes an identifier wants the lock held.
  */
 #ifndef AIRY_IO_HDF5_UTIL_H
 #define AIRY_IO_HDF5_UTIL_H
@@ -75,7 +75,12 @@ herr_t airy_hdf5_read(hid_t dataset, airy_dtype dtype, hid_t memory, hid_t space
  * Bytes that a stored chunk of `decoded` bytes has when the filters that mask does not skip keep or fix the size; 0 when only undoing them can tell.
  */
 uint64_t airy_filter_stored_bytes(hid_t creation, uint32_t mask, uint64_t decoded);
-/* For airy_hdf5_lock: register our filters with libhdf5; negative on failure. */
+/*
+ * A stored chunk begins with a header of bitshuffle-lz4 or lz4 that says the bytes of the decoded chunk. libhdf5 trusts whoever undoes the filter,
+ * which may be the program's own.
+ */
+bool airy_filter_framed(hid_t creation, uint32_t mask);
+/* For airy_hdf5_lock: register our filters with libhdf5 where it has none of their numbers; negative on failure. */
 int airy_filter_register(void);
 
 #endif

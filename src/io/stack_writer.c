@@ -83,6 +83,24 @@ static herr_t put_frames(airy_stack_writer *w, const airy_stack_writer_params *p
     return w->dataset < 0 ? -1 : airy_put_text(w->dataset, "interpretation", "image");
 }
 
+/* The filter completes its parameters itself; one of the program's own might do so in another way than readers expect. */
+static airy_status check_filter(const airy_stack_writer *w)
+{
+    airy_codec_params found;
+    bool exact = false;
+    const hid_t creation = H5Dget_create_plist(w->dataset);
+    if (creation >= 0) {
+        airy_filter_codec(&found, &exact, creation);
+        H5Pclose(creation);
+    }
+    const bool shuffled = w->codec.codec == AIRY_CODEC_BSLZ4 || w->codec.codec == AIRY_CODEC_BSHUF;
+    AIRY_FAIL_IF(!exact || found.codec != w->codec.codec ||
+                     (shuffled && (found.elem_size != w->codec.elem_size || found.block_bytes != w->codec.block_bytes)),
+                 AIRY_ERR_UNSUPPORTED, "'%s': the filter registered with libhdf5 for codec %s sets other parameters",
+                 w->path, airy_codec_name(w->codec.codec));
+    return AIRY_OK;
+}
+
 /* What makes viewers show the frames at once. */
 static herr_t put_classes(airy_stack_writer *w, bool usual_place)
 {
@@ -198,6 +216,8 @@ static airy_status open_file(airy_stack_writer *w, const airy_stack_writer_param
     const bool usual_place = strcmp(w->dataset_name, "/entry/data/data") == 0;
     if (status == AIRY_OK && (put_frames(w, p) < 0 || put_instrument(w, p) < 0 || put_classes(w, usual_place) < 0))
         status = airy_hdf5_fail(AIRY_ERR_IO, "cannot lay out '%s'", w->partial);
+    if (status == AIRY_OK)
+        status = check_filter(w);
     if (w->sink.error)
         status = airy_sink_result(&w->sink, w->partial);
     airy_hdf5_unlock();

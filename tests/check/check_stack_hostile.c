@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cgroup.h"
@@ -354,8 +355,82 @@ static void check_many_objects(struct check *c)
     CHECK_FAILS(c, airy_hdf5_list(&entries, &count, path), AIRY_ERR_UNSUPPORTED, "more than 200000 objects or links");
 }
 
+static unsigned filter_calls;
+
+/* A program's own filter: it gives back what it gets. */
+static size_t count_call(unsigned flags, size_t count, const unsigned values[], size_t size, size_t *capacity,
+                         void **buffer)
+{
+    (void)flags, (void)count, (void)values, (void)capacity, (void)buffer;
+    filter_calls++;
+    return size;
+}
+
+/* In a process of its own, as registered filters are for good; 0 or the number of the step that went wrong. */
+static int use_own_filter(const char *short_chunk, const char *own, const char *out)
+{
+    static const H5Z_class2_t filter = {.version = H5Z_CLASS_T_VERS,
+                                        .id = AIRY_FILTER_BITSHUFFLE,
+                                        .encoder_present = 1,
+                                        .decoder_present = 1,
+                                        .name = "bitshuffle of the program",
+                                        .filter = count_call};
+    if (H5close() < 0 || H5open() < 0 || H5Zregister(&filter) < 0)
+        return 1;
+    airy_stack *stack = NULL;
+    uint8_t pixels[PIXELS * 2] = {0};
+    /* Its chunk says that it is too small: refused before any filter is asked. */
+    if (stack_open(&stack, short_chunk) != AIRY_OK ||
+        airy_stack_read(stack, 0, pixels, sizeof(pixels)) != AIRY_ERR_CORRUPT ||
+        !strstr(airy_last_error(), "256 bytes decoded, expected 512") || filter_calls != 0)
+        return 2;
+    airy_stack_destroy(&stack);
+    const hsize_t shape[3] = {FRAMES, HEIGHT, WIDTH};
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(creation, 3, shape);
+    H5Pset_filter(creation, AIRY_FILTER_BITSHUFFLE, H5Z_FLAG_MANDATORY, 0, NULL);
+    const hid_t file = H5Fcreate(own, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t dataset = put_dataset(file, "/data", H5T_NATIVE_UINT16, 3, shape, creation);
+    uint16_t all[FRAMES * PIXELS] = {1, 2, 3};
+    const herr_t written = H5Dwrite(dataset, H5T_NATIVE_UINT16, H5S_ALL, H5S_ALL, H5P_DEFAULT, all);
+    H5Dclose(dataset);
+    H5Pclose(creation);
+    H5Fclose(file);
+    if (written < 0 || filter_calls == 0)
+        return 3;
+    airy_stack_writer *writer = NULL;
+    const airy_stack_writer_params params = {
+        .dtype = AIRY_DTYPE_U16, .frames = 1, .height = 8, .width = 8, .codec = {.codec = AIRY_CODEC_BSLZ4}};
+    if (airy_stack_writer_create(&writer, out, &params) != AIRY_ERR_UNSUPPORTED ||
+        !strstr(airy_last_error(), "sets other parameters"))
+        return 4;
+    return 0;
+}
+
+static void check_own_filter(struct check *c)
+{
+    if (!check_case(c, "hostile_own_filter"))
+        return;
+    uint8_t chunk[64] = {0};
+    chunk[6] = 1; /* 256 bytes of 512 */
+    chunk[10] = 0x20;
+    const unsigned values[5] = {0, 4, 2, 0, 2};
+    const char *short_chunk = make_filtered(c, values, chunk, sizeof(chunk)), *own = tmp_path(c, "own.h5"),
+               *out = tmp_path(c, "out.h5");
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(use_own_filter(short_chunk, own, out));
+    int status = -1;
+    CHECK(c, child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
+    CHECK(c, WEXITSTATUS(status) == 0);
+    if (WEXITSTATUS(status) != 0)
+        printf("# step %d\n", WEXITSTATUS(status));
+}
+
 void check_stack_hostile(struct check *c)
 {
+    check_own_filter(c);
     check_sparse(c);
     check_claims(c);
     check_absurd(c);
