@@ -110,7 +110,8 @@ static bool read_all(double **values, size_t *count, hid_t dataset)
     const H5T_class_t class = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
     bool good = (class == H5T_INTEGER || class == H5T_FLOAT) && points >= 1 && points <= MAX_NUMBERS;
     double *read = good ? malloc((size_t)points * sizeof(*read)) : NULL;
-    good = read && airy_hdf5_read(dataset, AIRY_DTYPE_F64, H5S_ALL, H5S_ALL, read) >= 0;
+    good = read && airy_chunk_check(dataset, NULL, NULL) == AIRY_OK &&
+           airy_hdf5_read(dataset, AIRY_DTYPE_F64, H5S_ALL, H5S_ALL, read) >= 0;
     if (type >= 0)
         H5Tclose(type);
     if (space >= 0)
@@ -510,6 +511,8 @@ static airy_status read_monitor(double *values, hid_t file, const airy_stack *st
     else if (count < 0 || (size_t)count != stack->frames)
         status = airy_fail(AIRY_ERR_SHAPE, "%s::%s has %lld elements, expected one for each of %zu frames",
                            stack->first_path, name, (long long)count, stack->frames);
+    else if (airy_chunk_check(dataset, NULL, NULL) != AIRY_OK)
+        status = airy_fail_context(AIRY_ERR_CORRUPT, "%s::%s", stack->first_path, name);
     else if (airy_hdf5_read(dataset, AIRY_DTYPE_F64, H5S_ALL, H5S_ALL, values) < 0)
         status = airy_hdf5_fail(AIRY_ERR_IO, "%s::%s cannot be read", stack->first_path, name);
     if (type >= 0)

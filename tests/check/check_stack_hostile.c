@@ -428,8 +428,37 @@ static void check_own_filter(struct check *c)
         printf("# step %d\n", WEXITSTATUS(status));
 }
 
+/* Numbers in a chunk that is shorter than its shape: libhdf5 would copy from behind it. */
+static void check_short_numbers(struct check *c)
+{
+    if (!check_case(c, "hostile_short_numbers"))
+        return;
+    const char *path = make_master(c, "um", 0, 0, "keV");
+    const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), creation = H5Pcreate(H5P_DATASET_CREATE);
+    const hsize_t shape[1] = {FRAMES};
+    H5Pset_chunk(creation, 1, shape);
+    static const char *const names[2] = {"/monitor", "/entry/instrument/detector/saturation_value"};
+    for (int i = 0; i < 2; i++) {
+        const hid_t dataset = put_dataset(file, names[i], H5T_NATIVE_DOUBLE, 1, shape, creation);
+        H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, (hsize_t[1]){0}, 3, "abc");
+        H5Dclose(dataset);
+    }
+    H5Pclose(creation);
+    H5Fclose(file);
+    airy_stack *stack = NULL;
+    airy_stack_meta meta;
+    double values[FRAMES];
+    if (!CHECK_OK(c, stack_open(&stack, path)))
+        return;
+    CHECK_FAILS(c, airy_stack_monitor(stack, "/monitor", values), AIRY_ERR_CORRUPT, "has 3 bytes, expected 32");
+    CHECK_OK(c, airy_stack_get_meta(stack, &meta));
+    CHECK(c, meta.has_geometry && !meta.has_saturation);
+    airy_stack_destroy(&stack);
+}
+
 void check_stack_hostile(struct check *c)
 {
+    check_short_numbers(c);
     check_own_filter(c);
     check_sparse(c);
     check_claims(c);
