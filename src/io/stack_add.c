@@ -135,6 +135,18 @@ static airy_status find_file(airy_stack *stack, size_t *index, const airy_probe 
     return AIRY_OK;
 }
 
+airy_status airy_stack_note_file(airy_stack *stack, const char *path)
+{
+    struct stat about;
+    if (stat(path, &about) != 0 || airy_stack_uses(stack, path))
+        return AIRY_OK;
+    AIRY_TRY(grow((void **)&stack->files, stack->file_count, sizeof(*stack->files)));
+    struct stack_file file = {.path = strdup(path), .device = about.st_dev, .inode = about.st_ino, .fd = -1};
+    AIRY_FAIL_IF(!file.path, AIRY_ERR_MEMORY, "out of memory for a file's name");
+    stack->files[stack->file_count++] = file;
+    return AIRY_OK;
+}
+
 /* Encoders may use any block size; what the chunks say counts, not what the dataset's filter parameters say. */
 static void find_block_size(struct stack_segment *segment, const airy_probe *probe, size_t frame_bytes)
 {

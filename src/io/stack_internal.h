@@ -86,6 +86,8 @@ airy_status airy_stack_add_segment(airy_stack *stack, size_t *segment, hid_t dat
                                    const char *name);
 /* An empty one: no frames, no file. */
 airy_status airy_stack_add_blank(airy_stack *stack, size_t *segment, const char *path, const char *name);
+/* A file that libhdf5 reads frames from behind the stack's back, so that airy_stack_uses knows it; one that is not there is passed over. */
+airy_status airy_stack_note_file(airy_stack *stack, const char *path);
 void airy_stack_drop_segments(airy_stack *stack, size_t keep);
 airy_status airy_stack_add_run(airy_stack *stack, struct stack_run run);
 /*

@@ -103,6 +103,12 @@ static bool get_shape(struct shape *shape, hid_t dataset)
     return shape->ndim >= 2;
 }
 
+/* A mapping that takes parts of frames is left to libhdf5. */
+static bool same_frame(const struct shape *a, const struct shape *b)
+{
+    return a->extent[a->ndim - 2] == b->extent[b->ndim - 2] && a->extent[a->ndim - 1] == b->extent[b->ndim - 1];
+}
+
 static bool is_plain(hid_t dataset)
 {
     const hid_t creation = H5Dget_create_plist(dataset);
@@ -154,7 +160,7 @@ static airy_status open_source(struct resolver *r, struct known_source *known, c
     if (source < 0)
         status = add_cut(r, known, file, dataset,
                          airy_hdf5_fail(AIRY_ERR_NOT_FOUND, "%s::%s cannot be opened", file, dataset));
-    else if (!get_shape(shape, source) || !is_plain(source))
+    else if (!get_shape(shape, source) || !same_frame(shape, &r->shape) || !is_plain(source))
         r->simple = false;
     else
         status = airy_stack_add_segment(r->stack, &known->segment, source, file, dataset);
@@ -284,6 +290,23 @@ static airy_status resolve_all(struct resolver *r)
     return r->simple ? add_runs(r) : AIRY_OK;
 }
 
+/* libhdf5 will read the sources: which files they are. */
+static airy_status note_sources(const struct resolver *r)
+{
+    size_t count = 0;
+    if (H5Pget_virtual_count(r->creation, &count) < 0)
+        return AIRY_OK;
+    airy_status status = AIRY_OK;
+    for (size_t i = 0; i < count && status == AIRY_OK; i++) {
+        char *file = NULL, *dataset = NULL;
+        if (get_names(r, i, &file, &dataset))
+            status = airy_stack_note_file(r->stack, file);
+        free(file);
+        free(dataset);
+    }
+    return status;
+}
+
 airy_status airy_stack_add_virtual(airy_stack *stack, bool *resolved, hid_t dataset, const char *path, const char *name)
 {
     struct resolver r = {.stack = stack, .path = path, .name = name, .frames = 1, .simple = true};
@@ -302,6 +325,8 @@ airy_status airy_stack_add_virtual(airy_stack *stack, bool *resolved, hid_t data
     r.creation = status == AIRY_OK ? H5Dget_create_plist(dataset) : -1;
     if (r.creation >= 0)
         status = resolve_all(&r);
+    if (r.creation >= 0 && status == AIRY_OK && !r.simple)
+        status = note_sources(&r);
     if (r.creation >= 0)
         H5Pclose(r.creation);
     free(r.sources);
