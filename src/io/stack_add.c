@@ -380,7 +380,8 @@ static airy_status add_opened(airy_stack *stack, hid_t dataset, const char *path
 static airy_status fail_open(hid_t file, const char *path, const char *name)
 {
     enum { LONGEST = 4096 };
-    const airy_status status = airy_hdf5_fail(AIRY_ERR_NOT_FOUND, "%s::%s cannot be opened as a dataset", path, name);
+    char why[400];
+    airy_hdf5_message(why, sizeof(why));
     H5L_info_t info;
     char value[LONGEST];
     const char *other = NULL;
@@ -388,8 +389,9 @@ static airy_status fail_open(hid_t file, const char *path, const char *name)
         info.type != H5L_TYPE_EXTERNAL || info.u.val_size > LONGEST ||
         H5Lget_val(file, name, value, LONGEST, H5P_DEFAULT) < 0 ||
         H5Lunpack_elink_val(value, info.u.val_size, NULL, &other, NULL) < 0)
-        return status;
-    return airy_fail_context(status, "data file '%s' is missing or cut", other);
+        return airy_fail(AIRY_ERR_NOT_FOUND, "%s::%s cannot be opened as a dataset: %s", path, name, why);
+    return airy_fail(AIRY_ERR_NOT_FOUND, "data file '%s' is missing or cut, %s::%s cannot be opened: %s", other, path,
+                     name, why);
 }
 
 airy_status airy_stack_add(airy_stack *stack, const char *path, const char *name)

@@ -6,7 +6,7 @@
 #include "io/hdf5_sources.h"
 #include "io/stack_internal.h"
 
-enum { ROWS_KNOWN = 4 };
+enum { ROWS_KNOWN = 4, MAX_CACHES = 1 << 30 /* bytes of the chunk caches of all slots */ };
 
 struct open_dataset {
     hid_t file, dataset; /* file < 0: a free slot */
@@ -80,6 +80,23 @@ static airy_status open_slot(struct open_dataset *slot, const struct stack_segme
     return AIRY_OK;
 }
 
+/* The one used longest ago, NULL when none is open; bytes: of the caches of all. */
+static struct open_dataset *find_oldest(struct stack_library *library, const struct stack_segment *segments,
+                                        size_t *bytes)
+{
+    struct open_dataset *oldest = NULL;
+    *bytes = 0;
+    for (int i = 0; i < AIRY_STACK_OPEN_DATASETS; i++) {
+        struct open_dataset *slot = &library->slots[i];
+        if (slot->file < 0)
+            continue;
+        *bytes += segments[slot->segment].cache_bytes;
+        if (!oldest || slot->used < oldest->used)
+            oldest = slot;
+    }
+    return oldest;
+}
+
 static airy_status get_slot(const airy_stack *stack, size_t segment, struct open_dataset **found)
 {
     struct stack_library *library = stack->library;
@@ -95,6 +112,11 @@ static airy_status get_slot(const airy_stack *stack, size_t segment, struct open
             slot = candidate;
     }
     close_slot(slot);
+    size_t bytes;
+    struct open_dataset *oldest;
+    while ((oldest = find_oldest(library, stack->segments, &bytes)) != NULL &&
+           bytes + stack->segments[segment].cache_bytes > MAX_CACHES)
+        close_slot(oldest);
     AIRY_TRY(open_slot(slot, &stack->segments[segment]));
     slot->segment = segment;
     slot->used = ++library->clock;

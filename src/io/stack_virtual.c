@@ -146,6 +146,14 @@ static airy_status add_cut(struct resolver *r, struct known_source *known, const
     return add_broken(r, known, file, dataset, text);
 }
 
+/* An index of chunks that is cut is the source's trouble, not the stack's. */
+static airy_status add_sound(struct resolver *r, struct known_source *known, hid_t source, const char *file,
+                             const char *dataset)
+{
+    const airy_status status = airy_stack_add_segment(r->stack, &known->segment, source, file, dataset);
+    return status == AIRY_OK ? AIRY_OK : add_cut(r, known, file, dataset, status);
+}
+
 /* The segment of a source dataset; shape: its own. */
 static airy_status open_source(struct resolver *r, struct known_source *known, const char *file, const char *dataset)
 {
@@ -163,7 +171,7 @@ static airy_status open_source(struct resolver *r, struct known_source *known, c
     else if (!get_shape(shape, source) || !same_frame(shape, &r->shape) || !is_plain(source))
         r->simple = false;
     else
-        status = airy_stack_add_segment(r->stack, &known->segment, source, file, dataset);
+        status = add_sound(r, known, source, file, dataset);
     if (source >= 0)
         H5Dclose(source);
     H5Fclose(opened);

@@ -490,6 +490,22 @@ static void check_sources_missing(struct check *c)
     }
     CHECK(c, chdir(old) == 0);
     free(old);
+    /* A source that is cut, wherever: its frames fail, the others do not. */
+    const char *sound = make_file(c, "s.h5", 1, 3, 32008), *cut = make_file(c, "s.h5", 2000, 4, 32008);
+    const char *both = tmp_path(c, "both.h5");
+    const hid_t joined = H5Fcreate(both, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    put_virtual(joined, "/data", 3,
+                (struct virtual_part[]){{cut, "/entry/data/data", 0, 1, 2, 0, 1, 2000},
+                                        {sound, "/entry/data/data", 2, 1, 1, 0, 1, 1}},
+                2);
+    H5Fclose(joined);
+    for (off_t bytes = 1 << 15; bytes > 0; bytes -= 331) {
+        if (!CHECK(c, truncate(cut, bytes) == 0) || !CHECK_OK(c, stack_open(&stack, both)))
+            return;
+        CHECK(c, same_frame(stack, 2, 3, 0));
+        CHECK(c, airy_stack_read(stack, 0, pixels, sizeof(pixels)) != AIRY_OK || same_frame(stack, 0, 4, 0));
+        airy_stack_destroy(&stack);
+    }
     /* Beside what a symbolic link leads to: beside the link's own folder nothing is there. */
     CHECK(c, rename(other, beside) == 0 && symlink(path, linked) == 0);
     static const char *const datasets[] = {"away", "v"};
