@@ -433,6 +433,33 @@ static void check_virtual(struct check *c)
     airy_stack_destroy(&stack);
 }
 
+/* A virtual dataset of the upper rows of each frame: libhdf5 reads it, and its source counts as a file of the stack. */
+static void check_virtual_part(struct check *c)
+{
+    if (!check_case(c, "layout_virtual_part"))
+        return;
+    const char *a = make_file(c, "a.h5", 2, 1, 32008), *path = tmp_path(c, "v.h5");
+    const hsize_t shape[3] = {2, HEIGHT - 1, WIDTH}, whole[3] = {2, HEIGHT, WIDTH}, start[3] = {0, 0, 0};
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(3, shape, NULL),
+                source = H5Screate_simple(3, whole, NULL);
+    H5Sselect_hyperslab(source, H5S_SELECT_SET, start, NULL, shape, NULL);
+    H5Pset_virtual(creation, space, a, "/entry/data/data", source);
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dclose(put_dataset(file, "/entry/data/data", H5T_STD_U16LE, 3, shape, creation));
+    H5Fclose(file);
+    H5Sclose(source);
+    H5Sclose(space);
+    H5Pclose(creation);
+    airy_stack *stack = NULL;
+    uint16_t pixels[PIXELS];
+    if (!CHECK_OK(c, stack_open(&stack, path)))
+        return;
+    CHECK_OK(c, airy_stack_read(stack, 1, pixels, (HEIGHT - 1) * WIDTH * sizeof(*pixels)));
+    CHECK(c, pixels[0] == pixel(1, 1, 0) && pixels[(HEIGHT - 1) * WIDTH - 1] == pixel(1, 1, (HEIGHT - 1) * WIDTH - 1));
+    CHECK(c, airy_stack_uses(stack, a) && airy_stack_uses(stack, path) && !airy_stack_uses(stack, "gone.h5"));
+    airy_stack_destroy(&stack);
+}
+
 /* Files that links and virtual datasets name lie beside the file that names them, not in the working directory. */
 static void check_sources_missing(struct check *c)
 {
@@ -837,6 +864,7 @@ void check_stack_layout(struct check *c)
     check_refused(c);
     check_found(c);
     check_virtual(c);
+    check_virtual_part(c);
     check_sources_missing(c);
     check_series_missing(c);
     check_odd_chunks(c);
