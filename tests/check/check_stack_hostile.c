@@ -443,6 +443,11 @@ static void check_short_numbers(struct check *c)
         H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, (hsize_t[1]){0}, 3, "abc");
         H5Dclose(dataset);
     }
+    H5Pset_deflate(creation, 1);
+    H5Pset_fletcher32(creation);
+    const hid_t summed = put_dataset(file, "/summed", H5T_NATIVE_DOUBLE, 1, shape, creation);
+    H5Dwrite_chunk(summed, H5P_DEFAULT, 0, (hsize_t[1]){0}, 3, "abc");
+    H5Dclose(summed);
     H5Pclose(creation);
     H5Fclose(file);
     airy_stack *stack = NULL;
@@ -451,6 +456,7 @@ static void check_short_numbers(struct check *c)
     if (!CHECK_OK(c, stack_open(&stack, path)))
         return;
     CHECK_FAILS(c, airy_stack_monitor(stack, "/monitor", values), AIRY_ERR_CORRUPT, "has 3 bytes, expected 32");
+    CHECK_FAILS(c, airy_stack_monitor(stack, "/summed", values), AIRY_ERR_CORRUPT, "fewer than the 4 of its checksum");
     CHECK_OK(c, airy_stack_get_meta(stack, &meta));
     CHECK(c, meta.has_geometry && !meta.has_saturation);
     airy_stack_destroy(&stack);
