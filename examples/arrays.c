@@ -26,7 +26,8 @@ static airy_status run(const char *spec)
         goto out;
     if ((status = airy_queue_create(&queue, device)) != AIRY_OK)
         goto out;
-    if ((status = airy_array_create_from(&image, queue, AIRY_DTYPE_U16, 2, shape, pixels)) != AIRY_OK)
+    if ((status = airy_array_create_from(&image, queue, AIRY_DTYPE_U16, 2, shape, pixels)) !=
+        AIRY_OK)
         goto out;
 
     /* A view shares the image's memory and keeps its pitch. */
@@ -48,8 +49,8 @@ static airy_status run(const char *spec)
     if ((status = airy_queue_finish(queue)) != AIRY_OK)
         goto out;
     if ((status = airy_device_memory(device, &memory)) == AIRY_OK)
-        printf("%llu bytes in %llu pieces on %s\n", (unsigned long long)memory.in_use, (unsigned long long)memory.count,
-               airy_device_spec(device));
+        printf("%llu bytes in %llu pieces on %s\n", (unsigned long long)memory.in_use,
+               (unsigned long long)memory.count, airy_device_spec(device));
 out:
     /* Children go before the device; NULL is fine. */
     airy_array_destroy(&copy);

@@ -1,5 +1,6 @@
 /*
- * Compressed chunks: encode frames as HDF5's filter 32008 stores them, decode a batch of them on a device.
+ * Compressed chunks: encode frames as HDF5's filter 32008 stores them, decode a batch of them on a
+ * device.
  *
  * Build: cc chunks.c $(pkg-config --cflags --libs airy)
  * Run:   ./chunks [DEVICE]
@@ -32,8 +33,11 @@ static airy_status add_frame(airy_batch *batch, uint32_t value)
 static airy_status run(airy_device *device, airy_queue *queue)
 {
     static uint32_t decoded[FRAMES][PIXELS];
-    const airy_batch_params params = {
-        .dtype = AIRY_DTYPE_U32, .height = HEIGHT, .width = WIDTH, .codec.codec = AIRY_CODEC_BSLZ4, .frames = FRAMES};
+    const airy_batch_params params = {.dtype = AIRY_DTYPE_U32,
+                                      .height = HEIGHT,
+                                      .width = WIDTH,
+                                      .codec.codec = AIRY_CODEC_BSLZ4,
+                                      .frames = FRAMES};
     const size_t shape[3] = {FRAMES, HEIGHT, WIDTH};
     uint32_t state[FRAMES];
     airy_batch *batch = NULL;
@@ -54,7 +58,8 @@ static airy_status run(airy_device *device, airy_queue *queue)
     if (s == AIRY_OK)
         s = airy_queue_finish(queue);
     for (int i = 0; s == AIRY_OK && i < FRAMES; i++)
-        printf("frame %d: %s, pixel 10 = %u\n", i, airy_frame_error(state[i]), (unsigned)decoded[i][10]);
+        printf("frame %d: %s, pixel 10 = %u\n", i, airy_frame_error(state[i]),
+               (unsigned)decoded[i][10]);
     airy_array_destroy(&status);
     airy_array_destroy(&frames);
     airy_batch_destroy(&batch);

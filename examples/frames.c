@@ -1,5 +1,6 @@
 /*
- * Stacks of frames: write one as detectors do, compressed, one chunk a frame; open it, look at it, read a frame.
+ * Stacks of frames: write one as detectors do, compressed, one chunk a frame; open it, look at it,
+ * read a frame.
  *
  * Build: cc frames.c $(pkg-config --cflags --libs airy)
  * Run:   ./frames FILE.h5         is written, and removed at the end
@@ -12,7 +13,8 @@ enum { FRAMES = 5, HEIGHT = 60, WIDTH = 80, PIXELS = HEIGHT * WIDTH };
 
 static uint16_t pixels[PIXELS];
 
-static airy_status write_frames(airy_stack_writer *writer, const airy_codec_params *codec, void *chunk, size_t capacity)
+static airy_status write_frames(airy_stack_writer *writer, const airy_codec_params *codec,
+                                void *chunk, size_t capacity)
 {
     airy_status status = AIRY_OK;
     for (size_t frame = 0; status == AIRY_OK && frame < FRAMES; frame++) {
@@ -29,12 +31,13 @@ static airy_status write_frames(airy_stack_writer *writer, const airy_codec_para
 
 static airy_status write_stack(const char *path)
 {
-    const airy_stack_writer_params params = {.dtype = AIRY_DTYPE_U16,
-                                             .frames = FRAMES,
-                                             .height = HEIGHT,
-                                             .width = WIDTH,
-                                             .codec = {.codec = AIRY_CODEC_BSLZ4, .elem_size = sizeof(uint16_t)},
-                                             .force = true};
+    const airy_stack_writer_params params = {
+        .dtype = AIRY_DTYPE_U16,
+        .frames = FRAMES,
+        .height = HEIGHT,
+        .width = WIDTH,
+        .codec = {.codec = AIRY_CODEC_BSLZ4, .elem_size = sizeof(uint16_t)},
+        .force = true};
     const size_t capacity = airy_encode_bound(sizeof(pixels), &params.codec);
     airy_stack_writer *writer = NULL;
     void *chunk = malloc(capacity);
@@ -54,8 +57,9 @@ static airy_status read_stack(const char *path)
     if (status == AIRY_OK)
         status = airy_stack_get_info(stack, &info);
     if (status == AIRY_OK) {
-        printf("%s: %zu frames of %zu x %zu %s, %s, %llu bytes\n", info.dataset, info.frames, info.height, info.width,
-               airy_dtype_name(info.dtype), info.filters, (unsigned long long)info.stored_bytes);
+        printf("%s: %zu frames of %zu x %zu %s, %s, %llu bytes\n", info.dataset, info.frames,
+               info.height, info.width, airy_dtype_name(info.dtype), info.filters,
+               (unsigned long long)info.stored_bytes);
         status = airy_stack_read(stack, 3, pixels, sizeof(pixels));
     }
     if (status == AIRY_OK)

@@ -11,7 +11,8 @@
 static airy_status write_png(const airy_image *image, const char *path, double brightest)
 {
     /* The last two axes of the first frame. */
-    const size_t height = image->ndim > 1 ? image->shape[image->ndim - 2] : 1, width = image->shape[image->ndim - 1];
+    const size_t height = image->ndim > 1 ? image->shape[image->ndim - 2] : 1,
+                 width = image->shape[image->ndim - 1];
     uint8_t *rgb = malloc(3 * height * width);
     if (!rgb)
         return AIRY_ERR_MEMORY;

@@ -28,7 +28,8 @@ static airy_status make_frame(const airy_geometry *g, const airy_integrator_para
 
 static airy_status run(airy_device *device, airy_queue *queue, const airy_geometry *g)
 {
-    const airy_integrator_params params = {.bins = BINS}; /* all else zero: q in 1/nm, full splitting, solid angle */
+    const airy_integrator_params params = {.bins = BINS}; /* all else zero: q in 1/nm, full
+                                                             splitting, solid angle */
     const size_t frames_shape[3] = {1, HEIGHT, WIDTH}, sums_shape[3] = {1, AIRY_SUM_PLANES, BINS},
                  stats_shape[2] = {1, sizeof(airy_frame_stats)};
     airy_integrator *integrator = NULL;
@@ -51,7 +52,8 @@ static airy_status run(airy_device *device, airy_queue *queue, const airy_geomet
         s = airy_integrator_finish(integrator, sums, 1.0, intensity, NULL, NULL);
     for (int i = 0; s == AIRY_OK && i < BINS; i += 10) {
         const double q = airy_integrator_radial(integrator)[i];
-        printf("q = %6.3f 1/nm  intensity = %9.4f  curve = %9.4f\n", q, intensity[i], 1000 / (1 + q * q));
+        printf("q = %6.3f 1/nm  intensity = %9.4f  curve = %9.4f\n", q, intensity[i],
+               1000 / (1 + q * q));
     }
     airy_array_destroy(&stats);
     airy_array_destroy(&out);

@@ -9,14 +9,16 @@
 #include <stdlib.h>
 
 /* Smallest and largest value of an image, and its value at a pixel. */
-static void report(const char *what, const double *image, const airy_detector *d, size_t y, size_t x)
+static void report(const char *what, const double *image, const airy_detector *d, size_t y,
+                   size_t x)
 {
     double low = image[0], high = image[0];
     for (size_t i = 0; i < d->height * d->width; i++) {
         low = image[i] < low ? image[i] : low;
         high = image[i] > high ? image[i] : high;
     }
-    printf("%-12s %10.5f to %10.5f, at [%zu, %zu] %10.5f\n", what, low, high, y, x, image[y * d->width + x]);
+    printf("%-12s %10.5f to %10.5f, at [%zu, %zu] %10.5f\n", what, low, high, y, x,
+           image[y * d->width + x]);
 }
 
 static airy_status run(const char *name, double *image, airy_geometry *g)
@@ -36,7 +38,8 @@ static airy_status run(const char *name, double *image, airy_geometry *g)
     remove(path);
     if (status != AIRY_OK)
         return status;
-    printf("%s: %s, %zu x %zu pixels of %g um\n", name, d->name, d->height, d->width, d->pixel1 * 1e6);
+    printf("%s: %s, %zu x %zu pixels of %g um\n", name, d->name, d->height, d->width,
+           d->pixel1 * 1e6);
 
     const size_t y = d->height / 4, x = d->width / 3;
     static const airy_unit units[] = {AIRY_UNIT_Q_NM, AIRY_UNIT_TTH_DEG, AIRY_UNIT_R_MM};

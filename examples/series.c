@@ -14,7 +14,8 @@ static bool show_progress(void *user, size_t done, size_t total)
     return true; /* false would stop: the frames in flight are written, and resume goes on later */
 }
 
-static airy_status run(airy_device *device, const char *stack_path, const char *poni, const char *out)
+static airy_status run(airy_device *device, const char *stack_path, const char *poni,
+                       const char *out)
 {
     airy_geometry geometry;
     airy_stack *stack = NULL;
@@ -30,7 +31,8 @@ static airy_status run(airy_device *device, const char *stack_path, const char *
         s = mask ? airy_detector_mask(&geometry.detector, mask) : AIRY_ERR_MEMORY;
     }
     if (s == AIRY_OK) {
-        const airy_integrator_params params = {.bins = 500, .mask = mask, .error_model = AIRY_ERROR_MODEL_POISSON};
+        const airy_integrator_params params = {
+            .bins = 500, .mask = mask, .error_model = AIRY_ERROR_MODEL_POISSON};
         s = airy_integrator_create(&integrator, device, &geometry, &params);
     }
     if (s == AIRY_OK) {
@@ -39,9 +41,11 @@ static airy_status run(airy_device *device, const char *stack_path, const char *
         fprintf(stderr, "\n");
     }
     if (s == AIRY_OK) {
-        printf("%zu frames in %.3f s on %s, %zu bad%s%s\n", info.frames, info.seconds, airy_device_spec(device),
-               info.bad, info.bad ? ", the first: " : "", info.bad ? info.first_error : "");
-        printf("%zu frames a batch, %zu batches in flight, %zu readers\n", info.batch, info.slots, info.readers);
+        printf("%zu frames in %.3f s on %s, %zu bad%s%s\n", info.frames, info.seconds,
+               airy_device_spec(device), info.bad, info.bad ? ", the first: " : "",
+               info.bad ? info.first_error : "");
+        printf("%zu frames a batch, %zu batches in flight, %zu readers\n", info.batch, info.slots,
+               info.readers);
     }
     airy_integrator_destroy(&integrator);
     airy_stack_destroy(&stack);

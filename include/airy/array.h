@@ -1,7 +1,8 @@
 /**
  * Device arrays: up to four dimensions, C order, shape given slowest first (z, y, x).
  *
- * An array belongs to one device. A view shares the memory of the array it was cut from and keeps it alive.
+ * An array belongs to one device. A view shares the memory of the array it was cut from and keeps
+ * it alive.
  */
 #ifndef AIRY_ARRAY_H
 #define AIRY_ARRAY_H
@@ -23,20 +24,22 @@ typedef struct airy_array airy_array;
  *
  * @param ndim   1 to 4
  * @param shape  elements of each axis, slowest first; each at least 1
- * Errors: AIRY_ERR_PARAM, AIRY_ERR_DTYPE, AIRY_ERR_MEMORY (the sentence says wanted, in use, limit, largest block).
- *         On success the memory is really there, on devices that allocate lazily too.
+ * Errors: AIRY_ERR_PARAM, AIRY_ERR_DTYPE, AIRY_ERR_MEMORY (the sentence says wanted, in use,
+ *         limit, largest block). On success the memory is really there, on devices that allocate
+ *         lazily too.
  */
-AIRY_API airy_status airy_array_create(airy_array **array, airy_device *device, airy_dtype dtype, int ndim,
-                                       const size_t *shape);
+AIRY_API airy_status airy_array_create(airy_array **array, airy_device *device, airy_dtype dtype,
+                                       int ndim, const size_t *shape);
 /** A new array filled from tightly packed host memory; has copied when it returns. */
-AIRY_API airy_status airy_array_create_from(airy_array **array, airy_queue *queue, airy_dtype dtype, int ndim,
-                                            const size_t *shape, const void *data);
+AIRY_API airy_status airy_array_create_from(airy_array **array, airy_queue *queue, airy_dtype dtype,
+                                            int ndim, const size_t *shape, const void *data);
 /**
- * A view of a box: start and shape per axis (ndim of the array). The view's rows keep the array's pitch.
+ * A view of a box: start and shape per axis (ndim of the array). The view's rows keep the array's
+ *                  pitch.
  * Errors: AIRY_ERR_SHAPE when the box leaves the array.
  */
-AIRY_API airy_status airy_array_view(airy_array **view, const airy_array *array, const size_t *start,
-                                     const size_t *shape);
+AIRY_API airy_status airy_array_view(airy_array **view, const airy_array *array,
+                                     const size_t *start, const size_t *shape);
 /** Views and arrays alike; memory goes when the last of them goes. */
 AIRY_API void airy_array_destroy(airy_array **array);
 
@@ -45,27 +48,37 @@ AIRY_API airy_device *airy_array_device(const airy_array *array);
 AIRY_API airy_dtype airy_array_dtype(const airy_array *array);
 AIRY_API int airy_array_ndim(const airy_array *array);
 AIRY_API const size_t *airy_array_shape(const airy_array *array); /**< ndim values */
-AIRY_API const size_t *airy_array_pitch(const airy_array *array); /**< step of each axis in elements */
-AIRY_API size_t airy_array_count(const airy_array *array);        /**< elements */
-AIRY_API size_t airy_array_size(const airy_array *array);         /**< bytes of the elements, without gaps */
+/** step of each axis in elements */
+AIRY_API const size_t *airy_array_pitch(const airy_array *array);
+AIRY_API size_t airy_array_count(const airy_array *array); /**< elements */
+/** bytes of the elements, without gaps */
+AIRY_API size_t airy_array_size(const airy_array *array);
 
 /**
- * Host to device. Asynchronous when data lies in airy_host memory of the same device; otherwise data has been
- * read when it returns.
+ * Host to device. Asynchronous when data lies in airy_host memory of the same device; otherwise
+ * data has been read when it returns.
  * @param data  tightly packed elements of the array's dtype
  * @param size  bytes at data; must be airy_array_size
  */
-AIRY_API airy_status airy_array_push(airy_queue *queue, airy_array *array, const void *data, size_t size);
-/** Device to host. Asynchronous when data lies in airy_host memory; otherwise done when it returns. */
-AIRY_API airy_status airy_array_pull(airy_queue *queue, void *data, size_t size, const airy_array *array);
-/** Device to device: same device, shape and dtype. AIRY_ERR_PARAM where source and destination overlap. */
+AIRY_API airy_status airy_array_push(airy_queue *queue, airy_array *array, const void *data,
+                                     size_t size);
+/**
+ * Device to host. Asynchronous when data lies in airy_host memory; otherwise done when it returns.
+ */
+AIRY_API airy_status airy_array_pull(airy_queue *queue, void *data, size_t size,
+                                     const airy_array *array);
+/**
+ * Device to device: same device, shape and dtype. AIRY_ERR_PARAM where source and destination
+ * overlap.
+ */
 AIRY_API airy_status airy_array_copy(airy_queue *queue, airy_array *dst, const airy_array *src);
-/** Every element becomes value, converted to the dtype (AIRY_ERR_PARAM where an integer does not hold it exactly, or it is
+/** Every element becomes value, converted to the dtype (AIRY_ERR_PARAM where an integer does not
+ * hold it exactly, or it is
  *  finite and beyond float32). */
 AIRY_API airy_status airy_array_fill(airy_queue *queue, airy_array *array, double value);
 /**
- * Like NumPy: shape, dtype, device, then the values, shortened to the first and last three of an axis longer than six
- * when there are more than 1000.
+ * Like NumPy: shape, dtype, device, then the values, shortened to the first and last three of an
+ * axis longer than six when there are more than 1000.
  */
 AIRY_API airy_status airy_array_print(airy_queue *queue, const airy_array *array, FILE *file);
 

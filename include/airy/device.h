@@ -1,10 +1,10 @@
 /**
  * Devices, queues, events, page-locked host memory, memory accounting.
  *
- * A device is the CPU ("cpu") or one OpenCL device ("gpu:0", "opencl:0:0"). Work is enqueued on a queue,
- * runs in order there, and may return before it is done; errors of the work itself wait for
- * airy_queue_finish(). Children (queues, arrays, events, host memory, integrators) are destroyed before
- * their device.
+ * A device is the CPU ("cpu") or one OpenCL device ("gpu:0", "opencl:0:0"). Work is enqueued on a
+ * queue, runs in order there, and may return before it is done; errors of the work itself wait for
+ * airy_queue_finish(). Children (queues, arrays, events, host memory, integrators) are destroyed
+ * before their device.
  */
 #ifndef AIRY_DEVICE_H
 #define AIRY_DEVICE_H
@@ -49,8 +49,8 @@ typedef struct airy_device_info {
 } airy_device_info;
 
 /**
- * All devices there are, usable or not; the CPU is always the first. Where an OpenCL library or a platform
- * could not be used at all, an entry with usable = false and a reason stands for it.
+ * All devices there are, usable or not; the CPU is always the first. Where an OpenCL library or a
+ * platform could not be used at all, an entry with usable = false and a reason stands for it.
  *
  * @param list   out; freed with airy_device_list_free
  * @param count  out; at least 1
@@ -61,24 +61,30 @@ AIRY_API void airy_device_list_free(airy_device_info *list);
 
 /** Zeroed is the default. */
 typedef struct airy_device_params {
-    uint32_t threads; /**< CPU pool size; 0: what affinity mask and cgroup quota allow; at most 1024 */
+    uint32_t threads; /**< CPU pool size; 0: what affinity mask and cgroup quota allow; at most
+                           1024 */
     bool profile;     /**< record every kernel, parallel loop and copy */
-    uint64_t
-        memory_limit; /**< bytes that arrays, scratch and plans may use on it, and as many of airy_host; 0: no limit but the
-                                device's */
+    /**
+     * Bytes that arrays, scratch and plans may use on it, and as many of airy_host; 0: no limit but
+     * the device's.
+     */
+    uint64_t memory_limit;
 } airy_device_params;
 
 /**
  * Open a device.
  *
  * @param device  out
- * @param spec    "cpu", "gpu" (the only or first usable GPU), "gpu:N", "opencl:P:D", or a part of a name (case is
- *                ignored). NULL: the environment's AIRY_DEVICE, else the first GPU that works, else the CPU.
+ * @param spec    "cpu", "gpu" (the only or first usable GPU), "gpu:N", "opencl:P:D", or a part of
+ *                a name (case is ignored). NULL: the environment's AIRY_DEVICE, else the first GPU
+ *                that works, else the CPU.
  * @param params  NULL for defaults
- * Errors: AIRY_ERR_DEVICE when nothing or more than one device answers to spec (the sentence lists what there is),
- *         or its driver fails; AIRY_ERR_PARAM for an odd spec. There is never a fallback to another device.
+ * Errors: AIRY_ERR_DEVICE when nothing or more than one device answers to spec (the sentence lists
+ *         what there is), or its driver fails; AIRY_ERR_PARAM for an odd spec. There is never a
+ *         fallback to another device.
  */
-AIRY_API airy_status airy_device_create(airy_device **device, const char *spec, const airy_device_params *params);
+AIRY_API airy_status airy_device_create(airy_device **device, const char *spec,
+                                        const airy_device_params *params);
 AIRY_API void airy_device_destroy(airy_device **device);
 AIRY_API airy_status airy_device_get_info(const airy_device *device, airy_device_info *info);
 /** The short spec it was opened as, for messages. Lives as long as the device. */
@@ -100,7 +106,9 @@ AIRY_API airy_status airy_queue_create(airy_queue **queue, airy_device *device);
 AIRY_API void airy_queue_destroy(airy_queue **queue);
 /** Hand the queued work to the driver now, without waiting. */
 AIRY_API airy_status airy_queue_flush(airy_queue *queue);
-/** Wait until all work of the queue is done. Returns the first error of that work, and forgets it. */
+/**
+ * Wait until all work of the queue is done. Returns the first error of that work, and forgets it.
+ */
 AIRY_API airy_status airy_queue_finish(airy_queue *queue);
 AIRY_API airy_device *airy_queue_device(const airy_queue *queue);
 
@@ -109,16 +117,19 @@ AIRY_API airy_status airy_event_create(airy_event **event, airy_device *device);
 AIRY_API void airy_event_destroy(airy_event **event);
 /** The event happens when all work enqueued on the queue so far is done. */
 AIRY_API airy_status airy_event_record(airy_event *event, airy_queue *queue);
-/** Work enqueued on the queue from now on starts after the event. A never recorded event has happened. */
+/**
+ * Work enqueued on the queue from now on starts after the event. A never recorded event has
+ * happened.
+ */
 AIRY_API airy_status airy_queue_wait(airy_queue *queue, const airy_event *event);
 /** Block the calling thread until the event has happened. */
 AIRY_API airy_status airy_event_wait(const airy_event *event);
 
 /**
- * Host memory that copies run fastest from and to: page-locked on OpenCL, 64-byte aligned on the CPU. Copies from and
- * to it are asynchronous; from other memory they have read it before they return.
- * Asynchronous copies go on after their call has returned: finish the queue, or wait for an event behind the copy, before the bytes are
- * changed, read or destroyed.
+ * Host memory that copies run fastest from and to: page-locked on OpenCL, 64-byte aligned on the
+ * CPU. Copies from and to it are asynchronous; from other memory they have read it before they
+ * return. Asynchronous copies go on after their call has returned: finish the queue, or wait for
+ * an event behind the copy, before the bytes are changed, read or destroyed.
  * Errors: AIRY_ERR_PARAM, AIRY_ERR_MEMORY (the sentence says wanted, in use, limit).
  */
 AIRY_API airy_status airy_host_create(airy_host **host, airy_device *device, size_t size);
@@ -132,16 +143,22 @@ typedef struct airy_profile_row {
     bool transfer; /**< a copy between host and device */
     uint64_t count;
     double min, median, max, mean, std, total; /**< ms; std: population */
-    double bytes;                              /**< sum over all calls, as the operation counts them; 0 unknown */
+    double bytes;                              /**< sum over all calls, as the operation counts
+                                                    them; 0 unknown */
 } airy_profile_row;
 
 /**
- * What ran on the device since it was opened with params.profile: one row a kernel, parallel loop or copy, largest total first.
- * Finish the queues before. Empty when profiling is off. Free with airy_profile_free.
+ * What ran on the device since it was opened with params.profile: one row a kernel, parallel loop
+ * or copy, largest total first. Finish the queues before. Empty when profiling is off. Free with
+ * airy_profile_free.
  */
-AIRY_API airy_status airy_profile_get(const airy_device *device, airy_profile_row **rows, size_t *count);
+AIRY_API airy_status airy_profile_get(const airy_device *device, airy_profile_row **rows,
+                                      size_t *count);
 AIRY_API void airy_profile_free(airy_profile_row *rows);
-/** The same as a table: kernel, count, min, median, max, mean, std in ms, GB/s, share; transfers apart; total. */
+/**
+ * The same as a table: kernel, count, min, median, max, mean, std in ms, GB/s, share; transfers
+ * apart; total.
+ */
 AIRY_API airy_status airy_profile_print(const airy_device *device, FILE *file);
 
 #ifdef __cplusplus

@@ -31,7 +31,9 @@ AIRY_API size_t airy_dtype_size(airy_dtype dtype);
 /** NumPy's name, such as "uint32"; "?" for a value that is no dtype. Any thread. */
 AIRY_API const char *airy_dtype_name(airy_dtype dtype);
 
-/** From "uint32", "u32" or "<u4"-like names (little-endian or '|' only). AIRY_ERR_DTYPE if unknown. */
+/**
+ * From "uint32", "u32" or "<u4"-like names (little-endian or '|' only). AIRY_ERR_DTYPE if unknown.
+ */
 AIRY_API airy_status airy_dtype_parse(airy_dtype *dtype, const char *name);
 
 AIRY_API bool airy_dtype_is_float(airy_dtype dtype);

@@ -1,14 +1,17 @@
 /**
  * Detectors, PONI files, and where each pixel points.
  *
- * Axis 1 is y (slow, rows), axis 2 is x (fast, columns). Lengths in metres, angles in radians unless a name says otherwise.
- * With p1 = pixel1 (i' + 1/2) - poni1, p2 = pixel2 (j' + 1/2) - poni2 and p3 = dist, c_k = cos rot_k, s_k = sin rot_k:
+ * Axis 1 is y (slow, rows), axis 2 is x (fast, columns). Lengths in metres, angles in radians
+ * unless a name says otherwise. With p1 = pixel1 (i' + 1/2) - poni1, p2 = pixel2 (j' + 1/2) -
+ * poni2 and p3 = dist, c_k = cos rot_k, s_k = sin rot_k:
  *   y = p1 c2 c3 + p2 (c3 s1 s2 - c1 s3) - p3 (c1 c3 s2 + s1 s3)
  *   x = p1 c2 s3 + p2 (c1 c3 + s1 s2 s3) - p3 (c1 s2 s3 - c3 s1)
  *   z = p1 s2 - p2 c2 s1 + p3 c1 c2
- *   2theta = atan2(hypot(x, y), z)   chi = atan2(y, x)   r = hypot(x, y)   q = 4 pi / wavelength sin(theta)
+ *   2theta = atan2(hypot(x, y), z)   chi = atan2(y, x)   r = hypot(x, y)   q = 4 pi / wavelength
+ *   sin(theta)
  * Orientations 1 to 4 re-index: i' = N1-1-i (1, 2), j' = N2-1-j (1, 4); 0 counts as 3.
- * Source: pyFAI's published geometry (J. Kieffer et al., J. Appl. Cryst. 48 (2015) 510, doi:10.1107/S1600576715000306).
+ * Source: pyFAI's published geometry (J. Kieffer et al., J. Appl. Cryst. 48 (2015) 510,
+ *         doi:10.1107/S1600576715000306).
  */
 #ifndef AIRY_GEOMETRY_H
 #define AIRY_GEOMETRY_H
@@ -27,25 +30,30 @@ typedef struct airy_detector {
     size_t height, width;  /**< pixels; 0 when unknown (free detector without shape) */
     double pixel1, pixel2; /**< m: height and width of a pixel */
     int orientation;       /**< 0 (= 3) to 4 */
-    bool dectris_dummy;    /**< its default dummy values are -1, -2, -3 in the image's integer type */
+    bool dectris_dummy;    /**< its default dummy values are -1, -2, -3 in the image's integer
+                                type */
 } airy_detector;
 
 /**
  * Look a detector up by class name, name or alias; case, blanks, '-' and '_' are ignored.
- * Errors: AIRY_ERR_NOT_FOUND, naming the nearest; AIRY_ERR_UNSUPPORTED for those that are no plane of
- * equal rectangular pixels (their positions would be wrong).
+ * Errors: AIRY_ERR_NOT_FOUND, naming the nearest; AIRY_ERR_UNSUPPORTED for those that are no plane
+ * of equal rectangular pixels (their positions would be wrong).
  */
 AIRY_API airy_status airy_detector_find(airy_detector *detector, const char *name);
-/** Number of registered detectors, and the i-th; also of those that airy_detector_find does not support (airy_geometry_check refuses them). */
+/**
+ * Number of registered detectors, and the i-th; also of those that airy_detector_find does not
+ * support (airy_geometry_check refuses them).
+ */
 AIRY_API size_t airy_detector_count(void);
 AIRY_API airy_status airy_detector_get(airy_detector *detector, size_t index);
 /**
- * Detector whose image has this shape; of several the one with the shortest name, which is the plain one of a series.
- * AIRY_ERR_NOT_FOUND otherwise.
+ * Detector whose image has this shape; of several the one with the shortest name, which is the
+ * plain one of a series. AIRY_ERR_NOT_FOUND otherwise.
  */
 AIRY_API airy_status airy_detector_find_shape(airy_detector *detector, size_t height, size_t width);
 /**
- * The registry's mask (module gaps): out[height * width], 1 = bad. All 0 where the detector has none.
+ * The registry's mask (module gaps): out[height * width], 1 = bad. All 0 where the detector has
+ * none.
  */
 AIRY_API airy_status airy_detector_mask(const airy_detector *detector, uint8_t *mask);
 
@@ -55,15 +63,18 @@ typedef struct airy_geometry {
     double dist, poni1, poni2; /**< m */
     double rot1, rot2, rot3;   /**< rad */
     double wavelength;         /**< m; 0 when unknown */
-    bool parallax;             /**< asked for by a version 3 file; integration refuses it until it is implemented */
+    bool parallax;             /**< asked for by a version 3 file; integration refuses it until
+                                    it is implemented */
 } airy_geometry;
 
 /**
  * Read a PONI file, versions 1, 2, 2.1 and 3.
- * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (line and value named; also values that are not finite or absurd: pixel sizes or distance
- *         <= 0), AIRY_ERR_UNSUPPORTED for a newer version, by its number.
- * A missing Distance is an error (some readers silently take 1 m). Pixel sizes and max_shape of the file win; a registered detector with pixels
- * a whole number of times larger, and no max_shape, is its binned image.
+ * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (line and value named; also values that
+ *         are not finite or absurd: pixel sizes or distance <= 0), AIRY_ERR_UNSUPPORTED for a
+ *         newer version, by its number.
+ * A missing Distance is an error (some readers silently take 1 m). Pixel sizes and max_shape of
+ * the file win; a registered detector with pixels a whole number of times larger, and no
+ * max_shape, is its binned image.
  */
 AIRY_API airy_status airy_geometry_read(airy_geometry *geometry, const char *path);
 /** Write version 2.1 (3 with parallax). Replaces the file in one step. */
@@ -95,16 +106,18 @@ AIRY_API airy_status airy_unit_parse(airy_unit *unit, const char *name);
  * One value per pixel at its centre: out[height * width] in the unit given.
  * Errors: AIRY_ERR_PARAM (no shape, no wavelength where one is needed).
  */
-AIRY_API airy_status airy_geometry_centers(const airy_geometry *geometry, airy_unit unit, double *out);
+AIRY_API airy_status airy_geometry_centers(const airy_geometry *geometry, airy_unit unit,
+                                           double *out);
 /** chi at the centres, rad in (-pi, pi]. */
 AIRY_API airy_status airy_geometry_chi(const airy_geometry *geometry, double *out);
 /** Solid angle relative to the PONI: cos^3 of the incidence angle. */
 AIRY_API airy_status airy_geometry_solid_angle(const airy_geometry *geometry, double *out);
 /**
- * Polarization factor P = (1 + cos^2 2theta - f cos(2 (chi + offset)) sin^2 2theta) / 2, f = (Ih - Iv) / (Ih + Iv).
+ * Polarization factor P = (1 + cos^2 2theta - f cos(2 (chi + offset)) sin^2 2theta) / 2, f = (Ih -
+ * Iv) / (Ih + Iv).
  */
-AIRY_API airy_status airy_geometry_polarization(const airy_geometry *geometry, double factor, double offset_rad,
-                                                double *out);
+AIRY_API airy_status airy_geometry_polarization(const airy_geometry *geometry, double factor,
+                                                double offset_rad, double *out);
 
 #ifdef __cplusplus
 }

@@ -17,8 +17,9 @@ typedef struct airy_image {
 } airy_image;
 
 /**
- * Read .npy (any of the dtypes, either byte order, C or Fortran order), HDF5 (FILE or FILE::DATASET, any number of dimensions
- * up to 4, big-endian too), EDF, or anything airy_stack_create takes. Exact: no conversion of dtype.
+ * Read .npy (any of the dtypes, either byte order, C or Fortran order), HDF5 (FILE or
+ * FILE::DATASET, any number of dimensions up to 4, big-endian too), EDF, or anything
+ * airy_stack_create takes. Exact: no conversion of dtype.
  * Errors: AIRY_ERR_IO, AIRY_ERR_FORMAT, AIRY_ERR_UNSUPPORTED (suffix), AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_image_read(airy_image *image, const char *path);
@@ -28,7 +29,8 @@ AIRY_API void airy_image_free(airy_image *image);
 /** Element i as double; NaN where there are no data. */
 AIRY_API double airy_image_value(const airy_image *image, size_t index);
 /** Write 8-bit RGB rows, top first, as PNG; the file appears when complete. */
-AIRY_API airy_status airy_png_write(const char *path, const uint8_t *rgb, size_t height, size_t width, bool force);
+AIRY_API airy_status airy_png_write(const char *path, const uint8_t *rgb, size_t height,
+                                    size_t width, bool force);
 
 #ifdef __cplusplus
 }

@@ -1,20 +1,24 @@
 /**
  * Azimuthal integration: frames to radial patterns.
  *
- * For bin b, over pixels i with splitting coefficient c_bi (sum over b of c_bi = 1 for a pixel inside the range):
+ * For bin b, over pixels i with splitting coefficient c_bi (sum over b of c_bi = 1 for a pixel
+ * inside the range):
  *   sum_signal = sum c (raw - dark)          sum_normalization  = sum c n        count = sum c
  *   sum_variance = sum c^2 v                 sum_normalization2 = sum (c n)^2
  *   n = normalization factor * flat * solid angle * polarization * absorption
  *   intensity = sum_signal / sum_normalization   sem = sqrt(sum_variance) / sum_normalization
  *   std = sqrt(sum_variance / sum_normalization2)
  * Unweighted: signal and sqrt(variance) are divided by n first and n is 1.
- * v: poisson max(1, raw); variance: given; azimuthal: v_i such that sum_variance = sum (c n)^2 ((raw - dark)/n - intensity)^2,
- * the second moment around the bin's mean.
- * A pixel is left out where the mask is not 0, n is 0, or raw, dark, flat or absorption is not finite or raw is a dummy value;
- * where a bin has no pixel left its sums are 0 and the results are params->empty.
- * Bins: half open, [lo, hi); without a range given lo and hi are the limits of the unmasked pixels (centres, boxes or
- * corners, by splitting; corners: 0 where such a pixel holds the beam), and hi belongs to the last bin.
- * Source: J. Kieffer et al., J. Synchrotron Rad. 27 (2020) 558 (doi:10.1107/S1600577520000776) for the weighted mean.
+ * v: poisson max(1, raw); variance: given; azimuthal: v_i such that sum_variance = sum (c n)^2
+ * ((raw - dark)/n - intensity)^2, the second moment around the bin's mean.
+ * A pixel is left out where the mask is not 0, n is 0, or raw, dark, flat or absorption is not
+ * finite or raw is a dummy value; where a bin has no pixel left its sums are 0 and the results are
+ * params->empty.
+ * Bins: half open, [lo, hi); without a range given lo and hi are the limits of the unmasked pixels
+ * (centres, boxes or corners, by splitting; corners: 0 where such a pixel holds the beam), and hi
+ * belongs to the last bin.
+ * Source: J. Kieffer et al., J. Synchrotron Rad. 27 (2020) 558 (doi:10.1107/S1600577520000776) for
+ *         the weighted mean.
  */
 #ifndef AIRY_INTEGRATE_H
 #define AIRY_INTEGRATE_H
@@ -53,8 +57,11 @@ typedef enum airy_error_model {
 
 typedef enum airy_compat {
     AIRY_COMPAT_NONE = 0,
-    AIRY_COMPAT_PYFAI /**< upper limits times (1 + 2^-23), truncation towards bin 0, folded edges, raw and dummy as float32, variance
-                           by recurrence in pixel order; details in docs/numerics.md */
+    /**
+     * Upper limits times (1 + 2^-23), truncation towards bin 0, folded edges, dummies as float32,
+     * variance by recurrence in pixel order; details in docs/numerics.md.
+     */
+    AIRY_COMPAT_PYFAI
 } airy_compat;
 
 AIRY_API const char *airy_split_name(airy_split v);
@@ -64,7 +71,10 @@ AIRY_API airy_status airy_split_parse(airy_split *v, const char *name);
 AIRY_API airy_status airy_method_parse(airy_method *v, const char *name);
 AIRY_API airy_status airy_error_model_parse(airy_error_model *v, const char *name);
 
-/** Zeroed is the default. Arrays are host memory of height * width elements, read during create only; NULL: none. */
+/**
+ * Zeroed is the default. Arrays are host memory of height * width elements, read during create
+ * only; NULL: none.
+ */
 typedef struct airy_integrator_params {
     size_t bins; /**< 0: 1000; at most 1000000 */
     airy_unit unit;
@@ -75,7 +85,8 @@ typedef struct airy_integrator_params {
     bool has_radial_range, has_azimuth_range;
     double radial_range[2]; /**< in the unit */
     double azimuth_range
-        [2];       /**< degrees; upper <= lower wraps around; a pixel counts whole or not at all (centre inside) */
+        [2];       /**< degrees; upper <= lower wraps around; a pixel counts whole or not at all
+                        (centre inside) */
     bool chi_zero; /**< chi in [0, 360) rather than (-180, 180] */
     const uint8_t *mask; /**< not 0 = bad; already everything that should be masked */
     const float *dark, *flat, *absorption;
@@ -88,7 +99,8 @@ typedef struct airy_integrator_params {
     double dummy, delta_dummy; /**< left out: |raw - dummy| <= delta, delta 0: raw == dummy */
     bool no_default_dummy;     /**< ignore the detector's own dummy values */
     bool has_saturation;
-    double saturation; /**< raw >= it is counted as saturated; default: the dtype's largest value, for floats none */
+    double saturation; /**< raw >= it is counted as saturated; default: the dtype's largest
+                            value, for floats none */
     bool has_empty;
     double empty; /**< result of a bin without pixels; default NaN, with compat 0 */
 } airy_integrator_params;
@@ -100,11 +112,13 @@ typedef struct airy_integrator_params {
 typedef struct airy_integrator airy_integrator;
 
 /**
- * Errors: AIRY_ERR_PARAM (range empty or inverted, no wavelength, no valid pixel left, bins), AIRY_ERR_SHAPE, AIRY_ERR_MEMORY,
- *         AIRY_ERR_UNSUPPORTED (parallax; device without double precision).
+ * Errors: AIRY_ERR_PARAM (range empty or inverted, no wavelength, no valid pixel left, bins),
+ *         AIRY_ERR_SHAPE, AIRY_ERR_MEMORY, AIRY_ERR_UNSUPPORTED (parallax; device without double
+ *         precision).
  */
 AIRY_API airy_status airy_integrator_create(airy_integrator **integrator, airy_device *device,
-                                            const airy_geometry *geometry, const airy_integrator_params *params);
+                                            const airy_geometry *geometry,
+                                            const airy_integrator_params *params);
 AIRY_API void airy_integrator_destroy(airy_integrator **integrator);
 /** 0 for NULL. */
 AIRY_API size_t airy_integrator_bins(const airy_integrator *integrator);
@@ -118,7 +132,8 @@ typedef struct airy_integrator_info {
     double lower, upper; /**< limits of the radial axis in the unit */
     const char *engine;  /**< what walks the matrix on this device, static text */
 } airy_integrator_info;
-AIRY_API airy_status airy_integrator_get_info(const airy_integrator *integrator, airy_integrator_info *info);
+AIRY_API airy_status airy_integrator_get_info(const airy_integrator *integrator,
+                                              airy_integrator_info *info);
 
 /** Planes of a frame's sums. */
 typedef enum airy_sum {
@@ -130,7 +145,10 @@ typedef enum airy_sum {
     AIRY_SUM_PLANES
 } airy_sum;
 
-/** What is known of one frame beside its pattern; unmasked pixels only. Laid out alike on host and device (32 bytes). */
+/**
+ * What is known of one frame beside its pattern; unmasked pixels only. Laid out alike on host and
+ * device (32 bytes).
+ */
 typedef struct airy_frame_stats {
     double total;       /**< sum of the raw values of the pixels that count */
     double max;         /**< largest of them; 0 when there is none */
@@ -148,40 +166,47 @@ typedef struct airy_frame_stats {
  * @param frames in, [frames, height, width], tightly packed, any dtype but i64 and u64
  * The three must not overlap.
  *
- * Accuracy:  coefficients c and normalizations n are rounded to f32 (2^-24 each). Each of the five sums is then formed in f64, with |error| <=
- *            (m + 8) 2^-53 of the sum of absolute terms of the m entries that are left in the bin, however little of the bin that is; sum_signal
- *            also errs by 2^-104 of the dark of each entry left out, the azimuthal sum_variance by 4 (m + 8) 2^-53 of
- *            sum (c n)^2 (|raw - dark| / n + mean of the same)^2. Compressed unsigned frames on OpenCL: exact integer sums over c rounded to
- *            2^-23 (up to 1021 bins; 2^-19 at most) in all sums alike, so that means differ by less than 2^-20 of the spread of
- *            a bin's pixels (docs/numerics.md). On one device the result of a frame does not depend on its neighbours, on
- *            batch size or threads.
+ * Accuracy:  coefficients c and normalizations n are rounded to f32 (2^-24 each). Each of the five
+ *            sums is then formed in f64, with |error| <= (m + 8) 2^-53 of the sum of absolute
+ *            terms of the m entries that are left in the bin, however little of the bin that is;
+ *            sum_signal also errs by 2^-104 of the dark of each entry left out, the azimuthal
+ *            sum_variance by 4 (m + 8) 2^-53 of sum (c n)^2 (|raw - dark| / n + mean of the
+ *            same)^2. Compressed unsigned frames on OpenCL: exact integer sums over c rounded to
+ *            2^-23 (up to 1021 bins; 2^-19 at most) in all sums alike, so that means differ by
+ *            less than 2^-20 of the spread of a bin's pixels (docs/numerics.md). On one device the
+ *            result of a frame does not depend on its neighbours, on batch size or threads.
  * Errors:    AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_PARAM (overlap), AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_integrate(airy_queue *queue, airy_array *sums, airy_array *stats,
                                     const airy_integrator *integrator, const airy_array *frames);
-/** The same for compressed frames; a frame that does not decode has its status set, its sums are 0. */
+/**
+ * The same for compressed frames; a frame that does not decode has its status set, its sums are 0.
+ */
 AIRY_API airy_status airy_integrate_batch(airy_queue *queue, airy_array *sums, airy_array *stats,
                                           const airy_integrator *integrator, airy_batch *batch);
 
 /**
  * Sums of one frame, on the host, to results.
  * @param sums  [AIRY_SUM_PLANES][bins]
- * @param normalization  factor of this frame alone (a monitor), 1 for none: scales sum_normalization by it and
+ * @param normalization  factor of this frame alone (a monitor), 1 for none: scales
+ *                       sum_normalization by it and
  *              sum_normalization2 by its square, in place
  * @param intensity, std, sem  out, [bins]; std and sem may be NULL
  */
-AIRY_API airy_status airy_integrator_finish(const airy_integrator *integrator, double *sums, double normalization,
-                                            float *intensity, float *std, float *sem);
+AIRY_API airy_status airy_integrator_finish(const airy_integrator *integrator, double *sums,
+                                            double normalization, float *intensity, float *std,
+                                            float *sem);
 
 /**
- * The inverse: a radial curve to an image, by linear interpolation at pixel centres (the ends go on level), times solid angle, polarization
- * and flat, plus dark, masked pixels = dummy; corrections as params says (bins, split, method, ranges are ignored).
+ * The inverse: a radial curve to an image, by linear interpolation at pixel centres (the ends go
+ * on level), times solid angle, polarization and flat, plus dark, masked pixels = dummy;
+ * corrections as params says (bins, split, method, ranges are ignored).
  * @param image   out, [height * width]
  * @param radial, curve  n points, radial ascending, in params->unit
  */
 AIRY_API airy_status airy_image_from_pattern(double *image, const airy_geometry *geometry,
-                                             const airy_integrator_params *params, const double *radial,
-                                             const double *curve, size_t n);
+                                             const airy_integrator_params *params,
+                                             const double *radial, const double *curve, size_t n);
 
 #ifdef __cplusplus
 }

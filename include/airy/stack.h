@@ -2,12 +2,14 @@
  * Stacks of frames in HDF5 files, read as bytes or as pixels; stacks written, compressed.
  *
  * libhdf5 is shared with the program:
- * - All calls of Airy's take one lock of Airy's, and may come from any thread. A libhdf5 that is not built thread-safe knows no lock: then the
- *   program must not call it itself while a function of this header, of image.h or of pipeline.h runs in another thread.
- * - Automatic printing of errors is switched off during Airy's calls and restored behind them; in a thread-safe libhdf5 for the calling thread
- *   only, else for all.
- * - Filters 32008 (bitshuffle) and 32004 (lz4) are registered at the first call, and only where neither the program nor HDF5_PLUGIN_PATH has
- *   them; whole frames are decoded by Airy in any case, other chunk shapes by the filter that is registered. A program that registers its own
+ * - All calls of Airy's take one lock of Airy's, and may come from any thread. A libhdf5 that is
+ *   not built thread-safe knows no lock: then the program must not call it itself while a function
+ *   of this header, of image.h or of pipeline.h runs in another thread.
+ * - Automatic printing of errors is switched off during Airy's calls and restored behind them; in
+ *   a thread-safe libhdf5 for the calling thread only, else for all.
+ * - Filters 32008 (bitshuffle) and 32004 (lz4) are registered at the first call, and only where
+ *   neither the program nor HDF5_PLUGIN_PATH has them; whole frames are decoded by Airy in any
+ *   case, other chunk shapes by the filter that is registered. A program that registers its own
  *   later replaces Airy's.
  */
 #ifndef AIRY_STACK_H
@@ -22,34 +24,42 @@ extern "C" {
 
 /**
  * Frames of one or more datasets in order, with the address of every chunk.
- * Thread-safety: after create any number of threads may read; the odd layouts take turns at libhdf5's lock.
+ * Thread-safety: after create any number of threads may read; the odd layouts take turns at
+ * libhdf5's lock.
  */
 typedef struct airy_stack airy_stack;
 
 /** How frames get out of the file. */
 typedef enum airy_stack_path {
     AIRY_STACK_DIRECT = 0, /**< one chunk is one frame: read by plain pread */
-    AIRY_STACK_LIBRARY     /**< through libhdf5: other filters, other chunk shapes, big-endian, ... */
+    AIRY_STACK_LIBRARY     /**< through libhdf5: other filters, other chunk shapes, big-endian,
+                                ... */
 } airy_stack_path;
 
 typedef struct airy_stack_info {
     size_t frames, height, width;
     airy_dtype dtype;        /**< native; big-endian files are converted */
-    airy_codec_params codec; /**< of the direct path; NONE for contiguous or unfiltered data and for the library path */
+    airy_codec_params codec; /**< of the direct path; NONE for contiguous or unfiltered data and
+                                  for the library path */
     airy_stack_path path;
     uint64_t stored_bytes; /**< bytes of all frames in the file */
     size_t max_chunk;      /**< bytes of the largest stored frame */
     size_t files;
-    const char *dataset; /**< first dataset, "FILE::/entry/data/data_000001"; lives as long as the stack */
-    const char *filters; /**< "bitshuffle-lz4", "shuffle+gzip", "none"; lives as long as the stack */
+    const char *dataset; /**< first dataset, "FILE::/entry/data/data_000001"; lives as long as
+                              the stack */
+    const char *filters; /**< "bitshuffle-lz4", "shuffle+gzip", "none"; lives as long as the
+                              stack */
 } airy_stack_info;
 
 /**
- * Open paths: "FILE" (data found by itself: /entry/data/data_000001..., /entry/data/data, /data, /entry/instrument/detector/data,
- * /entry_0000/measurement/data, or the only dataset of 3 or more dimensions, or of 2) or "FILE::DATASET". 2-D: one frame; 4-D [n, channels, y, x]: n * channels frames. External links and virtual
- * datasets are followed, never into the working directory; the frames of files that are missing fail one by one where their number is known.
- * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT (not HDF5, strings, compound, ...; lists candidates where several datasets would do),
- *         AIRY_ERR_UNSUPPORTED (a filter this build lacks, by name and number), AIRY_ERR_SHAPE (files that do not fit each other).
+ * Open paths: "FILE" (data found by itself: /entry/data/data_000001..., /entry/data/data, /data,
+ * /entry/instrument/detector/data, /entry_0000/measurement/data, or the only dataset of 3 or more
+ * dimensions, or of 2) or "FILE::DATASET". 2-D: one frame; 4-D [n, channels, y, x]: n * channels
+ * frames. External links and virtual datasets are followed, never into the working directory; the
+ * frames of files that are missing fail one by one where their number is known.
+ * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT (not HDF5, strings, compound, ...; lists candidates
+ *         where several datasets would do), AIRY_ERR_UNSUPPORTED (a filter this build lacks, by
+ *         name and number), AIRY_ERR_SHAPE (files that do not fit each other).
  */
 AIRY_API airy_status airy_stack_create(airy_stack **stack, const char *const *paths, size_t count);
 AIRY_API void airy_stack_destroy(airy_stack **stack);
@@ -60,12 +70,17 @@ AIRY_API airy_status airy_stack_get_info(const airy_stack *stack, airy_stack_inf
  * @param size  height * width * bytes of the dtype
  * Errors: AIRY_ERR_IO, AIRY_ERR_CORRUPT: file, dataset, frame and block named.
  */
-AIRY_API airy_status airy_stack_read(const airy_stack *stack, size_t frame, void *pixels, size_t size);
+AIRY_API airy_status airy_stack_read(const airy_stack *stack, size_t frame, void *pixels,
+                                     size_t size);
 
 /** Where a frame is stored: "FILE::DATASET frame 12", for messages. */
-AIRY_API airy_status airy_stack_where(const airy_stack *stack, size_t frame, char *text, size_t size);
+AIRY_API airy_status airy_stack_where(const airy_stack *stack, size_t frame, char *text,
+                                      size_t size);
 
-/** True if frames come from the file PATH (by device and inode), be it through a link or a virtual dataset. */
+/**
+ * True if frames come from the file PATH (by device and inode), be it through a link or a virtual
+ * dataset.
+ */
 AIRY_API bool airy_stack_uses(const airy_stack *stack, const char *path);
 
 /** What the file itself says about the experiment; found fields only. */
@@ -78,22 +93,29 @@ typedef struct airy_stack_meta {
 AIRY_API airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta);
 /** The file's pixel mask: out[height * width], 1 = bad. AIRY_ERR_NOT_FOUND when it has none. */
 AIRY_API airy_status airy_stack_mask(const airy_stack *stack, uint8_t *mask);
-/** One number per frame from a dataset of the first file (a monitor, timestamps). AIRY_ERR_SHAPE when it has not frames elements. */
-AIRY_API airy_status airy_stack_monitor(const airy_stack *stack, const char *dataset, double *values);
+/**
+ * One number per frame from a dataset of the first file (a monitor, timestamps). AIRY_ERR_SHAPE
+ * when it has not frames elements.
+ */
+AIRY_API airy_status airy_stack_monitor(const airy_stack *stack, const char *dataset,
+                                        double *values);
 
 /** One line per object of a file, for `airy info`. */
 typedef struct airy_hdf5_entry {
     char path[256];
     char dtype[32];
     char filters[96];
-    int ndim;                     /**< -1: cannot be opened; filters says why, or where the link points */
+    int ndim;                     /**< -1: cannot be opened; filters says why, or where the link
+                                       points */
     uint64_t shape[8], chunk[8];  /**< chunk[0] = 0: not chunked */
-    uint64_t stored_bytes, bytes; /**< stored_bytes 0 also for shapes of more than 2^22 chunks: they are not counted */
+    uint64_t stored_bytes, bytes; /**< stored_bytes 0 also for shapes of more than 2^22 chunks:
+                                       they are not counted */
 } airy_hdf5_entry;
 AIRY_API airy_status airy_hdf5_list(airy_hdf5_entry **entries, size_t *count, const char *path);
 AIRY_API void airy_hdf5_list_free(airy_hdf5_entry *entries);
 /**
- * One string of a file: a scalar string dataset ("/entry/title") or a string attribute ("/entry/data@signal").
+ * One string of a file: a scalar string dataset ("/entry/title") or a string attribute
+ * ("/entry/data@signal").
  * @param text  out, released with free()
  * Errors: AIRY_ERR_IO, AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT (not HDF5, not one string).
  */
@@ -113,14 +135,19 @@ typedef struct airy_stack_writer_params {
 } airy_stack_writer_params;
 
 /**
- * The file appears under its name when airy_stack_writer_finish has succeeded; before, it is PATH.XXXXXXXX.partial with digits of its own.
+ * The file appears under its name when airy_stack_writer_finish has succeeded; before, it is
+ * PATH.XXXXXXXX.partial with digits of its own.
  * Errors: AIRY_ERR_EXISTS, AIRY_ERR_IO (full disk, unwritable).
  */
 AIRY_API airy_status airy_stack_writer_create(airy_stack_writer **writer, const char *path,
                                               const airy_stack_writer_params *params);
 /** Add a frame that is encoded already, or raw when codec is NONE. */
-AIRY_API airy_status airy_stack_writer_add(airy_stack_writer *writer, size_t frame, const void *chunk, size_t size);
-/** All frames must have been added: AIRY_ERR_PARAM names the first that was not, and the writer stays open. Others as above. */
+AIRY_API airy_status airy_stack_writer_add(airy_stack_writer *writer, size_t frame,
+                                           const void *chunk, size_t size);
+/**
+ * All frames must have been added: AIRY_ERR_PARAM names the first that was not, and the writer
+ * stays open. Others as above.
+ */
 AIRY_API airy_status airy_stack_writer_finish(airy_stack_writer *writer);
 /** Without finish the partial file is removed. */
 AIRY_API void airy_stack_writer_destroy(airy_stack_writer **writer);

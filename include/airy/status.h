@@ -17,7 +17,8 @@ extern "C" {
 #define AIRY_VERSION_PATCH 0
 
 /*
- * Until 1.0 any minor version may add fields to structs that callers allocate; the library's soversion changes with it.
+ * Until 1.0 any minor version may add fields to structs that callers allocate; the library's
+ * soversion changes with it.
  */
 
 #if defined(_WIN32) || !defined(__GNUC__)

@@ -40,10 +40,12 @@ static void make(void)
     snprintf(text, sizeof(text),
              "airy %s, %s\n"
              "back ends: cpu (%u threads, %s), opencl (opened at run time)\n"
-             "filters: bitshuffle-lz4 (32008) and lz4 (32004) built in; %sshuffle, fletcher32%s from libhdf5\n"
+             "filters: bitshuffle-lz4 (32008) and lz4 (32004) built in; %sshuffle, fletcher32%s "
+             "from libhdf5\n"
              "hdf5 %u.%u.%u (%s), lz4 %s, png %s, jansson %s\n",
-             AIRY_VERSION, COMPILER, airy_thread_limit(), airy_cpu_name(), DEFLATE, SZIP, major, minor, release,
-             THREADSAFE, LZ4_versionString(), png_get_libpng_ver(NULL), jansson_version_str());
+             AIRY_VERSION, COMPILER, airy_thread_limit(), airy_cpu_name(), DEFLATE, SZIP, major,
+             minor, release, THREADSAFE, LZ4_versionString(), png_get_libpng_ver(NULL),
+             jansson_version_str());
 }
 
 const char *airy_build_info(void)

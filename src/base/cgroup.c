@@ -7,7 +7,10 @@
 
 enum { PATH_SIZE = 1024, LINE_SIZE = 4096 };
 
-/* A mounted hierarchy: the folder of this process's group, and how many characters of it are the mount point. */
+/*
+ * A mounted hierarchy: the folder of this process's group, and how many characters of it are the
+ * mount point.
+ */
 struct group {
     char path[PATH_SIZE];
     size_t mount_length;
@@ -61,7 +64,10 @@ static bool list_has(const char *list, const char *word)
     return false;
 }
 
-/* The path of this process in the hierarchy of a controller ("" = version 2), from lines "ID:CONTROLLERS:PATH". */
+/*
+ * The path of this process in the hierarchy of a controller ("" = version 2), from lines
+ * "ID:CONTROLLERS:PATH".
+ */
 static bool find_membership(char *path, size_t size, const char *root, const char *controller)
 {
     char name[PATH_SIZE], line[LINE_SIZE];
@@ -86,9 +92,9 @@ static bool find_membership(char *path, size_t size, const char *root, const cha
 }
 
 /*
- * Lines "ID PARENT MAJOR:MINOR ROOT MOUNT OPTIONS [TAGS] - TYPE SOURCE SUPER": ROOT is the part of the hierarchy
- * that is mounted, so membership paths are taken relative to it. In a container the membership may lie outside
- * of what is mounted; then the mount point itself is the group.
+ * Lines "ID PARENT MAJOR:MINOR ROOT MOUNT OPTIONS [TAGS] - TYPE SOURCE SUPER": ROOT is the part of
+ * the hierarchy that is mounted, so membership paths are taken relative to it. In a container the
+ * membership may lie outside of what is mounted; then the mount point itself is the group.
  */
 static bool find_group(struct group *group, const char *root, const char *controller)
 {
@@ -113,7 +119,8 @@ static bool find_group(struct group *group, const char *root, const char *contro
         const bool below = strncmp(member, top, n) == 0 && (member[n] == '/' || member[n] == 0);
         const int length = snprintf(group->path, sizeof(group->path), "%s%s", root, mount);
         group->mount_length = (size_t)length;
-        if (below && strcmp(member + n, "/") != 0 && (size_t)length + strlen(member + n) < sizeof(group->path))
+        if (below && strcmp(member + n, "/") != 0 &&
+            (size_t)length + strlen(member + n) < sizeof(group->path))
             strcpy(group->path + length, member + n);
         found = true;
     }
@@ -125,7 +132,8 @@ static bool find_group(struct group *group, const char *root, const char *contro
 static bool go_up(struct group *group)
 {
     char *slash = strrchr(group->path, '/');
-    if (strlen(group->path) <= group->mount_length || !slash || (size_t)(slash - group->path) < group->mount_length)
+    if (strlen(group->path) <= group->mount_length || !slash ||
+        (size_t)(slash - group->path) < group->mount_length)
         return false;
     *slash = 0;
     return true;
@@ -137,7 +145,8 @@ static void limit_cpus(struct airy_cgroup_limits *limits, double quota, double p
         limits->cpus = quota / period;
 }
 
-static void limit_memory(struct airy_cgroup_limits *limits, uint64_t limit, uint64_t used, uint64_t cache)
+static void limit_memory(struct airy_cgroup_limits *limits, uint64_t limit, uint64_t used,
+                         uint64_t cache)
 {
     const uint64_t held = used > cache ? used - cache : 0;
     const uint64_t left = limit > held ? limit - held : 0;
@@ -153,9 +162,11 @@ static void read_version2(struct airy_cgroup_limits *limits, struct group group)
         char line[128];
         double quota, period;
         uint64_t limit, used = 0, cache = 0;
-        if (read_first_line(line, sizeof(line), group.path, "cpu.max") && sscanf(line, "%lf %lf", &quota, &period) == 2)
+        if (read_first_line(line, sizeof(line), group.path, "cpu.max") &&
+            sscanf(line, "%lf %lf", &quota, &period) == 2)
             limit_cpus(limits, quota, period);
-        if (read_number(&limit, group.path, "memory.max") && read_number(&used, group.path, "memory.current")) {
+        if (read_number(&limit, group.path, "memory.max") &&
+            read_number(&used, group.path, "memory.current")) {
             add_keyed(&cache, group.path, "memory.stat", "inactive_file");
             add_keyed(&cache, group.path, "memory.stat", "active_file");
             limit_memory(limits, limit, used, cache);

@@ -25,13 +25,15 @@ static unsigned detect(void)
     __builtin_cpu_init();
     if (__builtin_cpu_supports("sse2"))
         flags |= AIRY_CPU_SSE2;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-        __builtin_cpu_supports("bmi2"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+        __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2"))
         flags |= AIRY_CPU_AVX2;
-    if ((flags & AIRY_CPU_AVX2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
+    if ((flags & AIRY_CPU_AVX2) && __builtin_cpu_supports("avx512f") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
         flags |= AIRY_CPU_AVX512;
-    if ((flags & AIRY_CPU_AVX512) && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("gfni"))
+    if ((flags & AIRY_CPU_AVX512) && __builtin_cpu_supports("avx512vbmi") &&
+        __builtin_cpu_supports("gfni"))
         flags |= AIRY_CPU_VBMI;
 #elif defined(__aarch64__)
     flags |= AIRY_CPU_NEON;
@@ -54,8 +56,10 @@ unsigned airy_cpu_flags(void)
         if (i < sizeof(sets) / sizeof(sets[0]))
             flags &= sets[i].flags;
         else
-            airy_log(AIRY_LOG_WARN, "AIRY_CPU=%s is not known; expected portable, sse2, avx2, avx512, vbmi or neon",
-                     mask);
+            airy_log(
+                AIRY_LOG_WARN,
+                "AIRY_CPU=%s is not known; expected portable, sse2, avx2, avx512, vbmi or neon",
+                mask);
     }
     atomic_store_explicit(&cached, flags, memory_order_relaxed);
     return flags;

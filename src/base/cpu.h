@@ -10,7 +10,10 @@ enum airy_cpu_flags {
     AIRY_CPU_NEON = 1u << 4
 };
 
-/* AIRY_CPU: "portable", "sse2", "avx2", "avx512", "vbmi", "neon": that set and those below it; never more than the machine has. */
+/*
+ * AIRY_CPU: "portable", "sse2", "avx2", "avx512", "vbmi", "neon": that set and those below it;
+ * never more than the machine has.
+ */
 unsigned airy_cpu_flags(void);
 /* The best set by name, such as "vbmi". */
 const char *airy_cpu_name(void);

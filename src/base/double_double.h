@@ -1,6 +1,7 @@
 /*
- * Sums in about 106 bits: an unevaluated hi + lo, |lo| at most half an ulp of hi. Each addition errs by at most 2^-104 of the sums of absolute
- * terms. Needs arithmetic without contraction and without extended precision.
+ * Sums in about 106 bits: an unevaluated hi + lo, |lo| at most half an ulp of hi. Each addition
+ * errs by at most 2^-104 of the sums of absolute terms. Needs arithmetic without contraction and
+ * without extended precision.
  * Source: T. J. Dekker, Numer. Math. 18 (1971) 224; D. E. Knuth, TAOCP 2, section 4.2.2, theorem B.
  */
 #ifndef AIRY_BASE_DOUBLE_DOUBLE_H
@@ -19,7 +20,8 @@ static inline void airy_double_double_add(struct airy_double_double *sum, double
 }
 
 /* a - b, rounded once at the end but for 2^-104 of |a|. */
-static inline double airy_double_double_minus(struct airy_double_double a, struct airy_double_double b)
+static inline double airy_double_double_minus(struct airy_double_double a,
+                                              struct airy_double_double b)
 {
     airy_double_double_add(&a, -b.hi);
     airy_double_double_add(&a, -b.lo);

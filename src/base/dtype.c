@@ -52,11 +52,13 @@ airy_status airy_dtype_parse(airy_dtype *dtype, const char *name)
     const bool numpy = name[0] == '<' || name[0] == '|' || name[0] == '=';
     for (int i = 0; i < AIRY_DTYPE_COUNT; i++) {
         const bool match = numpy ? strcmp(name + 1, dtypes[i].numpy) == 0
-                                 : strcmp(name, dtypes[i].name) == 0 || strcmp(name, dtypes[i].brief) == 0;
+                                 : strcmp(name, dtypes[i].name) == 0 ||
+                                       strcmp(name, dtypes[i].brief) == 0;
         if (match) {
             *dtype = (airy_dtype)i;
             return AIRY_OK;
         }
     }
-    return airy_fail(AIRY_ERR_DTYPE, "dtype '%s' is not known; expected one like uint16, int32, float32", name);
+    return airy_fail(AIRY_ERR_DTYPE,
+                     "dtype '%s' is not known; expected one like uint16, int32, float32", name);
 }

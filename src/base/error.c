@@ -7,8 +7,9 @@
 
 #define TEXT_OF_(x) #x
 #define TEXT_OF(x)  TEXT_OF_(x)
-_Static_assert(__builtin_strcmp(AIRY_VERSION, TEXT_OF(AIRY_VERSION_MAJOR) "." TEXT_OF(AIRY_VERSION_MINOR) "." TEXT_OF(
-                                                  AIRY_VERSION_PATCH)) == 0,
+_Static_assert(__builtin_strcmp(AIRY_VERSION,
+                                TEXT_OF(AIRY_VERSION_MAJOR) "." TEXT_OF(
+                                    AIRY_VERSION_MINOR) "." TEXT_OF(AIRY_VERSION_PATCH)) == 0,
                "airy/status.h and meson.build have different versions");
 
 enum { MAX_SENTENCE = 1024 };
@@ -72,8 +73,11 @@ airy_log_level airy_log_get_level(void)
 /* How much a level lets through; the enum's order puts the default at zero. */
 static int verbosity(airy_log_level level)
 {
-    static const int order[AIRY_LOG_COUNT] = {
-        [AIRY_LOG_OFF] = 0, [AIRY_LOG_ERROR] = 1, [AIRY_LOG_WARN] = 2, [AIRY_LOG_INFO] = 3, [AIRY_LOG_DEBUG] = 4};
+    static const int order[AIRY_LOG_COUNT] = {[AIRY_LOG_OFF] = 0,
+                                              [AIRY_LOG_ERROR] = 1,
+                                              [AIRY_LOG_WARN] = 2,
+                                              [AIRY_LOG_INFO] = 3,
+                                              [AIRY_LOG_DEBUG] = 4};
     return order[level];
 }
 
@@ -90,7 +94,8 @@ void airy_log(airy_log_level level, const char *format, ...)
 }
 
 /*
- * Failures are returned, so the log shows them only to those who asked for details: the command prints the sentence itself.
+ * Failures are returned, so the log shows them only to those who asked for details: the command
+ * prints the sentence itself.
  */
 static airy_status keep(airy_status status, const char *text)
 {

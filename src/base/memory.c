@@ -13,7 +13,8 @@ airy_status airy_memory_alloc(void **block, size_t size)
 {
     const size_t huge = (size_t)2 << 20;
     const size_t alignment = size >= 2 * huge ? huge : 64;
-    AIRY_FAIL_IF(size > most - alignment, AIRY_ERR_MEMORY, "cannot allocate %zu bytes of host memory", size);
+    AIRY_FAIL_IF(size > most - alignment, AIRY_ERR_MEMORY,
+                 "cannot allocate %zu bytes of host memory", size);
     void *p = aligned_alloc(alignment, airy_align_up(size ? size : 1, alignment));
     AIRY_FAIL_IF(!p, AIRY_ERR_MEMORY, "cannot allocate %zu bytes of host memory", size);
     if (alignment == huge)

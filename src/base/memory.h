@@ -6,7 +6,10 @@
 
 #include "airy/status.h"
 
-/* 64-byte aligned (2 MiB, with transparent huge pages asked for, from 4 MiB on); not cleared. size 0 gives one byte. */
+/*
+ * 64-byte aligned (2 MiB, with transparent huge pages asked for, from 4 MiB on); not cleared. size
+ * 0 gives one byte.
+ */
 airy_status airy_memory_alloc(void **block, size_t size);
 void airy_memory_release(void *block);
 /* calloc/free with the size product checked; what: for the sentence. */

@@ -35,7 +35,9 @@ static double unit52(uint32_t high, uint32_t low)
     return ((double)(word >> 12) + 0.5) * 0x1p-52;
 }
 
-/* ln 2 = high + low; high has 33 significant bits, so that its product with an exponent is exact. */
+/*
+ * ln 2 = high + low; high has 33 significant bits, so that its product with an exponent is exact.
+ */
 static const double ln2_high = 0x1.62e42feep-1, ln2_low = 0x1.a39ef35793c76p-33;
 
 static double from_bits(uint64_t bits)
@@ -45,7 +47,10 @@ static double from_bits(uint64_t bits)
     return v;
 }
 
-/* exp(x), -700 < x <= 0: Taylor series of degree 13 for |r| <= ln(2) / 2, remainder below r^14 / 14! = 4.2e-18. */
+/*
+ * exp(x), -700 < x <= 0: Taylor series of degree 13 for |r| <= ln(2) / 2, remainder below r^14 /
+ * 14! = 4.2e-18.
+ */
 static double exp_exact(double x)
 {
     const double n = floor(x * 1.4426950408889634 + 0.5);
@@ -58,7 +63,8 @@ static double exp_exact(double x)
 }
 
 /*
- * ln(x), x a normal positive number: x = 2^e m with m in [sqrt(1/2), sqrt(2)), ln m = 2 atanh(f), f = (m - 1) / (m + 1),
+ * ln(x), x a normal positive number: x = 2^e m with m in [sqrt(1/2), sqrt(2)), ln m = 2 atanh(f),
+ * f = (m - 1) / (m + 1),
  * |f| <= 0.1716: the first term left out is 2 f^25 / 25 < 6e-21.
  */
 static double log_exact(double x)
@@ -82,7 +88,8 @@ static double log_exact(double x)
 
 /*
  * k ln(k / mean) + mean - k without cancellation near k = mean.
- * Source: C. Loader, "Fast and accurate computation of binomial probabilities" (2000), section 3, D_0.
+ * Source: C. Loader, "Fast and accurate computation of binomial probabilities" (2000), section 3,
+ *         D_0.
  */
 static double deviance(double k, double mean)
 {
@@ -98,7 +105,10 @@ static double deviance(double k, double mean)
     return sum;
 }
 
-/* ln of the probability of k; below 16 from the factorial itself, above by Stirling's series (error < 1e-14). */
+/*
+ * ln of the probability of k; below 16 from the factorial itself, above by Stirling's series
+ * (error < 1e-14).
+ */
 static double log_probability(double k, double mean)
 {
     if (k < 16) {
@@ -109,7 +119,8 @@ static double log_probability(double k, double mean)
     }
     const double two_pi = 6.283185307179586;
     const double s = 1 / (k * k);
-    const double stirling = (1.0 / 12 - s * (1.0 / 360 - s * (1.0 / 1260 - s * (1.0 / 1680 - s / 1188)))) / k;
+    const double stirling =
+        (1.0 / 12 - s * (1.0 / 360 - s * (1.0 / 1260 - s * (1.0 / 1680 - s / 1188)))) / k;
     return -deviance(k, mean) - stirling - 0.5 * log_exact(two_pi * k);
 }
 
@@ -117,7 +128,9 @@ static uint64_t invert(double mean, double u)
 {
     double p = exp_exact(-mean);
     uint64_t k = 0;
-    /* The probability of more than 255 at mean 30 is below 1e-130: only rounding could get there. */
+    /*
+     * The probability of more than 255 at mean 30 is below 1e-130: only rounding could get there.
+     */
     while (u > p && k < 255) {
         u -= p;
         k++;
@@ -153,7 +166,10 @@ uint64_t airy_random_poisson(double mean, uint64_t seed, uint64_t stream, uint64
     if (mean > 0x1p53)
         mean = 0x1p53;
     double k = 0;
-    /* Attempts are told apart in the counter's top byte. One in seven or fewer fails, so 256 failures in a row do not happen. */
+    /*
+     * Attempts are told apart in the counter's top byte. One in seven or fewer fails, so 256
+     * failures in a row do not happen.
+     */
     for (uint64_t i = 1; !attempt(&k, mean, words); i++) {
         if (i == 256)
             return (uint64_t)mean;

@@ -3,7 +3,8 @@
 #include "base/error.h"
 #include "base/random.h"
 
-airy_status airy_random_poisson_fill(double *values, size_t count, uint64_t seed, uint64_t stream, uint64_t first)
+airy_status airy_random_poisson_fill(double *values, size_t count, uint64_t seed, uint64_t stream,
+                                     uint64_t first)
 {
     AIRY_FAIL_IF(!values && count, AIRY_ERR_PARAM, "values = NULL with count = %zu", count);
     for (size_t i = 0; i < count; i++)

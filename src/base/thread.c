@@ -130,10 +130,12 @@ static int start_threads(struct airy_pool *pool)
 
 airy_status airy_pool_create(airy_pool **pool, unsigned threads)
 {
-    AIRY_FAIL_IF(threads > MAX_THREADS, AIRY_ERR_PARAM, "threads = %u, expected at most %d", threads, MAX_THREADS);
+    AIRY_FAIL_IF(threads > MAX_THREADS, AIRY_ERR_PARAM, "threads = %u, expected at most %d",
+                 threads, MAX_THREADS);
     const unsigned size = threads ? threads : airy_thread_limit();
     void *block;
-    AIRY_TRY(airy_memory_calloc(&block, 1, sizeof(struct airy_pool) + size * sizeof(pthread_t), "a thread pool"));
+    AIRY_TRY(airy_memory_calloc(&block, 1, sizeof(struct airy_pool) + size * sizeof(pthread_t),
+                                "a thread pool"));
     airy_pool *p = block;
     p->size = size;
     pthread_mutex_init(&p->lock, NULL);
@@ -143,7 +145,8 @@ airy_status airy_pool_create(airy_pool **pool, unsigned threads)
     if (failed) {
         const unsigned started = p->started;
         airy_pool_destroy(&p);
-        return airy_fail(AIRY_ERR_MEMORY, "cannot start %u threads: the system gave %u", size, started + 1);
+        return airy_fail(AIRY_ERR_MEMORY, "cannot start %u threads: the system gave %u", size,
+                         started + 1);
     }
     *pool = p;
     return AIRY_OK;

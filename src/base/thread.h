@@ -6,10 +6,15 @@
 
 #include "airy/status.h"
 
-/* Threads this process may use: the smaller of affinity mask and cgroup (v1, v2) CPU quota rounded up; at least 1. */
+/*
+ * Threads this process may use: the smaller of affinity mask and cgroup (v1, v2) CPU quota rounded
+ * up; at least 1.
+ */
 unsigned airy_thread_limit(void);
 
-/* A pool of threads; the caller of a loop works with them. Several threads may start loops at once. */
+/*
+ * A pool of threads; the caller of a loop works with them. Several threads may start loops at once.
+ */
 typedef struct airy_pool airy_pool;
 
 /* threads: all that work on a loop, the caller included; 0: airy_thread_limit(). */
@@ -18,10 +23,10 @@ void airy_pool_destroy(airy_pool **pool);
 unsigned airy_pool_size(const airy_pool *pool);
 
 /*
- * Call fn(arg, i, worker) for each i in [0, count), in any order, and return when all are done. worker is below
- * airy_pool_size() and distinct among the calls of this loop that run at the same time, for scratch.
- * A loop started inside a loop runs in the calling thread alone (one inside a loop of a single index does not). pool NULL: so does
- * every loop.
+ * Call fn(arg, i, worker) for each i in [0, count), in any order, and return when all are done.
+ * worker is below airy_pool_size() and distinct among the calls of this loop that run at the same
+ * time, for scratch. A loop started inside a loop runs in the calling thread alone (one inside a
+ * loop of a single index does not). pool NULL: so does every loop.
  */
 typedef void (*airy_pool_fn)(void *arg, size_t index, unsigned worker);
 void airy_pool_run(airy_pool *pool, size_t count, airy_pool_fn fn, void *arg);

@@ -9,7 +9,10 @@
 #include "codec/codec_fns.h"
 #include "core/backend.h"
 
-/* Where a chunk starts: whole cache lines, so that two readers never write the same one and stored pixels are aligned. */
+/*
+ * Where a chunk starts: whole cache lines, so that two readers never write the same one and stored
+ * pixels are aligned.
+ */
 enum { PLACE_ALIGNMENT = 64 };
 
 struct place {
@@ -40,43 +43,51 @@ static airy_status plan_batch(airy_batch *batch, const airy_batch_params *params
 {
     airy_batch_params *p = &batch->params;
     *p = *params;
-    AIRY_FAIL_IF((unsigned)p->dtype >= AIRY_DTYPE_COUNT, AIRY_ERR_DTYPE, "dtype = %d, expected 0 to %d", (int)p->dtype,
-                 AIRY_DTYPE_COUNT - 1);
+    AIRY_FAIL_IF((unsigned)p->dtype >= AIRY_DTYPE_COUNT, AIRY_ERR_DTYPE,
+                 "dtype = %d, expected 0 to %d", (int)p->dtype, AIRY_DTYPE_COUNT - 1);
     AIRY_FAIL_IF(p->frames == 0, AIRY_ERR_PARAM, "frames = 0, expected at least 1");
     if (p->codec.elem_size == 0)
         p->codec.elem_size = (uint32_t)airy_dtype_size(p->dtype);
     size_t frame_bytes, table, bound, all;
-    AIRY_FAIL_IF(airy_mul_size(&frame_bytes, p->height, p->width) ||
-                     airy_mul_size(&frame_bytes, frame_bytes, airy_dtype_size(p->dtype)) || frame_bytes == 0,
-                 AIRY_ERR_PARAM, "frame of %zu x %zu pixels, expected 1 pixel at least and a size that fits", p->height,
-                 p->width);
+    AIRY_FAIL_IF(
+        airy_mul_size(&frame_bytes, p->height, p->width) ||
+            airy_mul_size(&frame_bytes, frame_bytes, airy_dtype_size(p->dtype)) || frame_bytes == 0,
+        AIRY_ERR_PARAM, "frame of %zu x %zu pixels, expected 1 pixel at least and a size that fits",
+        p->height, p->width);
     AIRY_TRY(airy_block_layout_make(&batch->layout, frame_bytes, &p->codec));
-    bound = airy_align_up(airy_max_size(airy_encode_bound(frame_bytes, &p->codec), frame_bytes), PLACE_ALIGNMENT);
+    bound = airy_align_up(airy_max_size(airy_encode_bound(frame_bytes, &p->codec), frame_bytes),
+                          PLACE_ALIGNMENT);
     const size_t limit = (size_t)UINT32_MAX - AIRY_BATCH_SLACK - 2 * PLACE_ALIGNMENT;
     /* A frame's entries, and what rounding its place up may cost. */
-    AIRY_FAIL_IF(airy_mul_size(&table, p->frames, batch->layout.blocks * sizeof(airy_block) + PLACE_ALIGNMENT) ||
+    AIRY_FAIL_IF(airy_mul_size(&table, p->frames,
+                               batch->layout.blocks * sizeof(airy_block) + PLACE_ALIGNMENT) ||
                      table >= limit,
-                 AIRY_ERR_PARAM, "%zu frames of %u blocks: their table does not fit into 4 GiB", p->frames,
-                 batch->layout.blocks);
+                 AIRY_ERR_PARAM, "%zu frames of %u blocks: their table does not fit into 4 GiB",
+                 p->frames, batch->layout.blocks);
     table = airy_align_up(table, PLACE_ALIGNMENT);
     if (p->bytes == 0)
-        p->bytes = airy_mul_size(&all, p->frames, bound) ? limit - table : airy_min_size(all, limit - table);
-    AIRY_FAIL_IF(p->bytes > limit - table, AIRY_ERR_PARAM, "bytes = %zu, expected at most %zu (4 GiB less the table)",
-                 p->bytes, limit - table);
+        p->bytes = airy_mul_size(&all, p->frames, bound) ? limit - table
+                                                         : airy_min_size(all, limit - table);
+    AIRY_FAIL_IF(p->bytes > limit - table, AIRY_ERR_PARAM,
+                 "bytes = %zu, expected at most %zu (4 GiB less the table)", p->bytes,
+                 limit - table);
     batch->capacity = table + airy_align_up(p->bytes, PLACE_ALIGNMENT);
     return AIRY_OK;
 }
 
-airy_status airy_batch_create(airy_batch **batch, airy_device *device, const airy_batch_params *params)
+airy_status airy_batch_create(airy_batch **batch, airy_device *device,
+                              const airy_batch_params *params)
 {
-    AIRY_FAIL_IF(!batch || !device || !params, AIRY_ERR_PARAM, "airy_batch_create: argument is NULL");
+    AIRY_FAIL_IF(!batch || !device || !params, AIRY_ERR_PARAM,
+                 "airy_batch_create: argument is NULL");
     void *block;
     AIRY_TRY(airy_memory_calloc(&block, 1, sizeof(airy_batch), "a batch"));
     airy_batch *b = block;
     b->device = device;
     airy_status status;
     AIRY_TRY_OR(out, plan_batch(b, params));
-    AIRY_TRY_OR(out, airy_memory_calloc(&block, b->params.frames, sizeof(struct place), "the places of a batch"));
+    AIRY_TRY_OR(out, airy_memory_calloc(&block, b->params.frames, sizeof(struct place),
+                                        "the places of a batch"));
     b->places = block;
     const size_t size = b->capacity + AIRY_BATCH_SLACK;
     AIRY_TRY_OR(out, airy_host_create(&b->host, device, size));
@@ -94,7 +105,10 @@ out:
     return status;
 }
 
-/* The host buffer may change only when the last copy from it is done; an error of that copy waits for airy_queue_finish. */
+/*
+ * The host buffer may change only when the last copy from it is done; an error of that copy waits
+ * for airy_queue_finish.
+ */
 static void wait_for_upload(const airy_batch *batch)
 {
     if (batch->uploaded)
@@ -121,7 +135,8 @@ void airy_batch_clear(airy_batch *batch)
     wait_for_upload(batch);
     batch->frames = 0;
     atomic_store(&batch->used,
-                 airy_align_up(batch->params.frames * batch->layout.blocks * sizeof(airy_block), PLACE_ALIGNMENT));
+                 airy_align_up(batch->params.frames * batch->layout.blocks * sizeof(airy_block),
+                               PLACE_ALIGNMENT));
 }
 
 size_t airy_batch_frames(const airy_batch *batch)
@@ -135,9 +150,10 @@ static airy_status take(airy_batch *batch, size_t *offset, size_t size)
     size_t at = atomic_load(&batch->used);
     do {
         AIRY_FAIL_IF(size > batch->capacity - at, AIRY_ERR_MEMORY,
-                     "batch is full: %zu bytes wanted, %zu of its %zu are left", size, batch->capacity - at,
-                     batch->params.bytes);
-    } while (!atomic_compare_exchange_weak(&batch->used, &at, at + airy_align_up(size, PLACE_ALIGNMENT)));
+                     "batch is full: %zu bytes wanted, %zu of its %zu are left", size,
+                     batch->capacity - at, batch->params.bytes);
+    } while (!atomic_compare_exchange_weak(&batch->used, &at,
+                                           at + airy_align_up(size, PLACE_ALIGNMENT)));
     *offset = at;
     return AIRY_OK;
 }
@@ -146,8 +162,9 @@ static void index_stored_at(airy_batch *batch, size_t frame, size_t offset)
 {
     airy_block *table = table_of(batch, frame);
     for (uint32_t b = 0; b < batch->layout.blocks; b++)
-        table[b] = (airy_block){.offset = (uint32_t)(offset + airy_block_start(batch->layout, b)),
-                                .size = airy_block_decoded_bytes(batch->layout, b) | AIRY_BLOCK_STORED};
+        table[b] =
+            (airy_block){.offset = (uint32_t)(offset + airy_block_start(batch->layout, b)),
+                         .size = airy_block_decoded_bytes(batch->layout, b) | AIRY_BLOCK_STORED};
     batch->places[frame].indexed = true;
 }
 
@@ -156,8 +173,8 @@ static airy_status index_decoded(airy_batch *batch, size_t frame, const void *ch
 {
     size_t offset = 0;
     AIRY_TRY(take(batch, &offset, (size_t)batch->layout.frame_bytes));
-    AIRY_TRY(airy_decode((uint8_t *)airy_host_data(batch->host) + offset, (size_t)batch->layout.frame_bytes, chunk,
-                         size, &batch->params.codec));
+    AIRY_TRY(airy_decode((uint8_t *)airy_host_data(batch->host) + offset,
+                         (size_t)batch->layout.frame_bytes, chunk, size, &batch->params.codec));
     index_stored_at(batch, frame, offset);
     return AIRY_OK;
 }
@@ -166,13 +183,14 @@ airy_status airy_batch_add(airy_batch *batch, const void *chunk, size_t size)
 {
     AIRY_FAIL_IF(!batch || (!chunk && size), AIRY_ERR_PARAM, "airy_batch_add: argument is NULL");
     const size_t frame = batch->frames;
-    AIRY_FAIL_IF(frame == batch->params.frames, AIRY_ERR_MEMORY, "batch is full: it has its %zu frames",
-                 batch->params.frames);
+    AIRY_FAIL_IF(frame == batch->params.frames, AIRY_ERR_MEMORY,
+                 "batch is full: it has its %zu frames", batch->params.frames);
     wait_for_upload(batch);
     const size_t before = atomic_load(&batch->used);
     size_t offset = 0;
     AIRY_TRY(take(batch, &offset, size));
-    airy_status status = airy_chunk_walk(table_of(batch, frame), &batch->layout, chunk, size, (uint32_t)offset);
+    airy_status status =
+        airy_chunk_walk(table_of(batch, frame), &batch->layout, chunk, size, (uint32_t)offset);
     if (status == AIRY_OK) {
         memcpy((uint8_t *)airy_host_data(batch->host) + offset, chunk, size);
     } else if (status == AIRY_ERR_UNSUPPORTED) {
@@ -190,12 +208,13 @@ airy_status airy_batch_add(airy_batch *batch, const void *chunk, size_t size)
 
 airy_status airy_batch_reserve(airy_batch *batch, size_t frames, const size_t *sizes)
 {
-    AIRY_FAIL_IF(frames > batch->params.frames, AIRY_ERR_MEMORY, "batch has room for %zu frames, %zu wanted",
-                 batch->params.frames, frames);
+    AIRY_FAIL_IF(frames > batch->params.frames, AIRY_ERR_MEMORY,
+                 "batch has room for %zu frames, %zu wanted", batch->params.frames, frames);
     wait_for_upload(batch);
     batch->frames = 0;
     /* The table is as long as these frames need, so that no gap is copied to the device. */
-    atomic_store(&batch->used, airy_align_up(frames * batch->layout.blocks * sizeof(airy_block), PLACE_ALIGNMENT));
+    atomic_store(&batch->used, airy_align_up(frames * batch->layout.blocks * sizeof(airy_block),
+                                             PLACE_ALIGNMENT));
     for (size_t i = 0; i < frames; i++) {
         batch->places[i] = (struct place){.size = sizes[i]};
         AIRY_TRY(take(batch, &batch->places[i].offset, sizes[i]));
@@ -214,7 +233,8 @@ airy_status airy_batch_index(airy_batch *batch, size_t frame, size_t size)
 {
     assert(frame < batch->frames && size <= batch->places[frame].size);
     const struct place *place = &batch->places[frame];
-    airy_status status = airy_chunk_walk(table_of(batch, frame), &batch->layout, airy_batch_place(batch, frame), size,
+    airy_status status = airy_chunk_walk(table_of(batch, frame), &batch->layout,
+                                         airy_batch_place(batch, frame), size,
                                          (uint32_t)place->offset);
     if (status == AIRY_ERR_UNSUPPORTED)
         status = index_decoded(batch, frame, airy_batch_place(batch, frame), size);
@@ -242,8 +262,9 @@ void airy_batch_index_absent(airy_batch *batch, size_t frame)
 
 airy_status airy_batch_upload(airy_queue *queue, airy_batch *batch, struct airy_chunks *chunks)
 {
-    AIRY_FAIL_IF(batch->device != queue->device, AIRY_ERR_PARAM, "batch is of device %s, the queue is of %s",
-                 batch->device->info.spec, queue->device->info.spec);
+    AIRY_FAIL_IF(batch->device != queue->device, AIRY_ERR_PARAM,
+                 "batch is of device %s, the queue is of %s", batch->device->info.spec,
+                 queue->device->info.spec);
     AIRY_FAIL_IF(batch->frames == 0, AIRY_ERR_PARAM, "batch has no frames");
     for (size_t i = 0; i < batch->frames; i++)
         if (!batch->places[i].indexed)
@@ -271,9 +292,11 @@ airy_status airy_batch_upload(airy_queue *queue, airy_batch *batch, struct airy_
     return AIRY_OK;
 }
 
-airy_status airy_decode_batch(airy_queue *queue, airy_array *frames, airy_array *status, airy_batch *batch)
+airy_status airy_decode_batch(airy_queue *queue, airy_array *frames, airy_array *status,
+                              airy_batch *batch)
 {
-    AIRY_FAIL_IF(!queue || !frames || !status || !batch, AIRY_ERR_PARAM, "airy_decode_batch: argument is NULL");
+    AIRY_FAIL_IF(!queue || !frames || !status || !batch, AIRY_ERR_PARAM,
+                 "airy_decode_batch: argument is NULL");
     AIRY_TRY(airy_check_device(queue, frames, "frames"));
     AIRY_TRY(airy_check_device(queue, status, "status"));
     const airy_batch_params *p = &batch->params;
@@ -282,12 +305,15 @@ airy_status airy_decode_batch(airy_queue *queue, airy_array *frames, airy_array 
                  airy_array_describe(frames, text), airy_dtype_name(p->dtype));
     AIRY_FAIL_IF(status->dtype != AIRY_DTYPE_U32, AIRY_ERR_DTYPE, "status is %s, expected u32",
                  airy_array_describe(status, text));
-    AIRY_FAIL_IF(frames->ndim != 3 || frames->shape[0] != batch->frames || frames->shape[1] != p->height ||
-                     frames->shape[2] != p->width || !airy_array_is_tight(frames),
+    AIRY_FAIL_IF(frames->ndim != 3 || frames->shape[0] != batch->frames ||
+                     frames->shape[1] != p->height || frames->shape[2] != p->width ||
+                     !airy_array_is_tight(frames),
                  AIRY_ERR_SHAPE, "frames is %s, expected [%zu, %zu, %zu] without gaps",
                  airy_array_describe(frames, text), batch->frames, p->height, p->width);
-    AIRY_FAIL_IF(status->ndim != 1 || status->shape[0] != batch->frames || !airy_array_is_tight(status), AIRY_ERR_SHAPE,
-                 "status is %s, expected [%zu] without gaps", airy_array_describe(status, text), batch->frames);
+    AIRY_FAIL_IF(status->ndim != 1 || status->shape[0] != batch->frames ||
+                     !airy_array_is_tight(status),
+                 AIRY_ERR_SHAPE, "status is %s, expected [%zu] without gaps",
+                 airy_array_describe(status, text), batch->frames);
     const struct airy_backend *backend = airy_queue_backend(queue);
     AIRY_FAIL_IF(!backend->codec || !backend->codec->decode, AIRY_ERR_UNSUPPORTED,
                  "back end '%s' does not implement decoding", backend->name);

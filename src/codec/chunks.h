@@ -1,8 +1,10 @@
 /*
- * A batch of compressed frames as the back ends see it (struct airy_chunks, plain data), and the batch object that fills it.
+ * A batch of compressed frames as the back ends see it (struct airy_chunks, plain data), and the
+ * batch object that fills it.
  *
- * Bytes of a batch: the block table, frames * layout.blocks entries of struct airy_block, frame by frame; behind it the chunks in any order at any
- * alignment; behind them at least AIRY_BATCH_SLACK readable bytes. Everything is below 4 GiB.
+ * Bytes of a batch: the block table, frames * layout.blocks entries of struct airy_block, frame by
+ * frame; behind it the chunks in any order at any alignment; behind them at least AIRY_BATCH_SLACK
+ * readable bytes. Everything is below 4 GiB.
  */
 #ifndef AIRY_CODEC_CHUNKS_H
 #define AIRY_CODEC_CHUNKS_H
@@ -12,7 +14,8 @@
 
 enum {
     AIRY_BATCH_SLACK = 64,
-    AIRY_MAX_ELEM_SIZE = 65536 /* bytes; 128 of them, the smallest default block, stay far below 2^32 */
+    AIRY_MAX_ELEM_SIZE = 65536 /* bytes; 128 of them, the smallest default block, stay far below
+                                  2^32 */
 };
 
 struct airy_chunks {
@@ -21,32 +24,42 @@ struct airy_chunks {
     size_t height, width;
     size_t frames;
     const airy_array *bytes;      /* u8, on the device */
-    const airy_block *host_table; /* the same table on the host, for the back end's planning; NULL if there is none */
+    const airy_block *host_table; /* the same table on the host, for the back end's planning;
+                                     NULL if there is none */
 };
 
-/* The layout of frames of `bytes` bytes. params->block_bytes 0: the default. AIRY_ERR_PARAM where the sizes do not fit. */
-airy_status airy_block_layout_make(airy_block_layout *layout, size_t frame_bytes, const airy_codec_params *params);
-
 /*
- * Read a chunk's framing: decoded bytes and block bytes (bslz4, lz4). AIRY_ERR_CORRUPT when there are fewer than 12 bytes or the sizes
- * are absurd (block bytes 0 or no multiple of 8 elements for bslz4). elem_size: 1 to AIRY_MAX_ELEM_SIZE, else AIRY_ERR_PARAM.
+ * The layout of frames of `bytes` bytes. params->block_bytes 0: the default. AIRY_ERR_PARAM where
+ * the sizes do not fit.
  */
-airy_status airy_chunk_header(uint64_t *decoded, uint32_t *block_bytes, const void *chunk, size_t size,
-                              airy_codec codec, uint32_t elem_size);
+airy_status airy_block_layout_make(airy_block_layout *layout, size_t frame_bytes,
+                                   const airy_codec_params *params);
 
 /*
- * Walk the block lengths of one chunk into table[layout.blocks], offsets counted from `base`. Every length is checked against size.
- * AIRY_ERR_CORRUPT with the block's number; AIRY_ERR_UNSUPPORTED when the chunk is sound but cut into blocks of another size than
- * the layout's (the caller decodes it on the host then). For bshuf and none the table is plain arithmetic.
+ * Read a chunk's framing: decoded bytes and block bytes (bslz4, lz4). AIRY_ERR_CORRUPT when there
+ * are fewer than 12 bytes or the sizes are absurd (block bytes 0 or no multiple of 8 elements for
+ * bslz4). elem_size: 1 to AIRY_MAX_ELEM_SIZE, else AIRY_ERR_PARAM.
  */
-airy_status airy_chunk_walk(airy_block *table, const airy_block_layout *layout, const void *chunk, size_t size,
-                            uint32_t base);
+airy_status airy_chunk_header(uint64_t *decoded, uint32_t *block_bytes, const void *chunk,
+                              size_t size, airy_codec codec, uint32_t elem_size);
 
 /*
- * Filling a batch in place, by several threads. airy_batch_reserve fixes how many frames come and where each one's bytes go; then for each frame, from any
- * thread: write size bytes at airy_batch_place, then airy_batch_index (compressed), airy_batch_index_stored (native pixels) or
- * airy_batch_index_absent. Last, one thread: airy_batch_upload. A sound chunk in blocks of another size than the layout's is decoded into
- * what room the batch has left; AIRY_ERR_MEMORY when that is too little.
+ * Walk the block lengths of one chunk into table[layout.blocks], offsets counted from `base`.
+ * Every length is checked against size. AIRY_ERR_CORRUPT with the block's number;
+ * AIRY_ERR_UNSUPPORTED when the chunk is sound but cut into blocks of another size than the
+ * layout's (the caller decodes it on the host then). For bshuf and none the table is plain
+ * arithmetic.
+ */
+airy_status airy_chunk_walk(airy_block *table, const airy_block_layout *layout, const void *chunk,
+                            size_t size, uint32_t base);
+
+/*
+ * Filling a batch in place, by several threads. airy_batch_reserve fixes how many frames come and
+ * where each one's bytes go; then for each frame, from any thread: write size bytes at
+ * airy_batch_place, then airy_batch_index (compressed), airy_batch_index_stored (native pixels) or
+ * airy_batch_index_absent. Last, one thread: airy_batch_upload. A sound chunk in blocks of another
+ * size than the layout's is decoded into what room the batch has left; AIRY_ERR_MEMORY when that
+ * is too little.
  */
 airy_status airy_batch_reserve(airy_batch *batch, size_t frames, const size_t *sizes);
 void *airy_batch_place(airy_batch *batch, size_t frame);
@@ -56,21 +69,31 @@ void airy_batch_index_absent(airy_batch *batch, size_t frame);
 /* Enqueue the copy to the device (nothing to do on the CPU) and describe the batch. */
 airy_status airy_batch_upload(airy_queue *queue, airy_batch *batch, struct airy_chunks *chunks);
 
-/* Block decoders of the host, one set for the instruction sets of this machine (src/cpu/cpu_codec.c). Thread-safety: any thread. */
+/*
+ * Block decoders of the host, one set for the instruction sets of this machine
+ * (src/cpu/cpu_codec.c). Thread-safety: any thread.
+ */
 struct airy_block_fns {
-    /* LZ4 block to exactly dst_size bytes; AIRY_STATUS_GOOD or an AIRY_REASON_*. Never touches bytes outside src and dst. */
+    /*
+     * LZ4 block to exactly dst_size bytes; AIRY_STATUS_GOOD or an AIRY_REASON_*. Never touches
+     * bytes outside src and dst.
+     */
     uint32_t (*lz4)(uint8_t *dst, size_t dst_size, const uint8_t *src, size_t src_size);
-    /* Bit transpose of `elements` (a multiple of 8) elements of elem_size bytes, there and back. dst and src do not overlap. */
+    /*
+     * Bit transpose of `elements` (a multiple of 8) elements of elem_size bytes, there and back.
+     * dst and src do not overlap.
+     */
     void (*unshuffle)(uint8_t *dst, const uint8_t *src, size_t elements, size_t elem_size);
     void (*shuffle)(uint8_t *dst, const uint8_t *src, size_t elements, size_t elem_size);
     const char *name; /* "avx512+vbmi" */
 };
 const struct airy_block_fns *airy_block_fns(void);
 /*
- * One block of a batch to native pixels: LZ4, then the transpose, or a copy. dst: airy_block_decoded_bytes; bytes: start of the batch; scratch: block_bytes.
- * AIRY_STATUS_GOOD or an AIRY_REASON_*.
+ * One block of a batch to native pixels: LZ4, then the transpose, or a copy. dst:
+ * airy_block_decoded_bytes; bytes: start of the batch; scratch: block_bytes. AIRY_STATUS_GOOD or
+ * an AIRY_REASON_*.
  */
-uint32_t airy_block_decode(uint8_t *dst, const airy_block_layout *layout, uint32_t block, airy_block place,
-                           const uint8_t *bytes, uint8_t *scratch);
+uint32_t airy_block_decode(uint8_t *dst, const airy_block_layout *layout, uint32_t block,
+                           airy_block place, const uint8_t *bytes, uint8_t *scratch);
 
 #endif

@@ -2,7 +2,8 @@
 #include "base/memory.h"
 #include "codec/framing.h"
 
-airy_status airy_decode(void *dst, size_t size, const void *chunk, size_t chunk_size, const airy_codec_params *params)
+airy_status airy_decode(void *dst, size_t size, const void *chunk, size_t chunk_size,
+                        const airy_codec_params *params)
 {
     static const airy_codec_params defaults = {0};
     params = params ? params : &defaults;
@@ -18,10 +19,11 @@ airy_status airy_decode(void *dst, size_t size, const void *chunk, size_t chunk_
     while (cursor.block < layout.blocks) {
         const uint32_t b = cursor.block;
         AIRY_TRY_OR(out, airy_chunk_next(&cursor, &layout));
-        const airy_block place = {.offset = 0,
-                                  .size = cursor.block_size | (cursor.block_stored ? AIRY_BLOCK_STORED : 0)};
-        const uint32_t reason = airy_block_decode((uint8_t *)dst + airy_block_start(layout, b), &layout, b, place,
-                                                  cursor.bytes + cursor.block_at, scratch);
+        const airy_block place = {
+            .offset = 0, .size = cursor.block_size | (cursor.block_stored ? AIRY_BLOCK_STORED : 0)};
+        const uint32_t reason = airy_block_decode((uint8_t *)dst + airy_block_start(layout, b),
+                                                  &layout, b, place, cursor.bytes + cursor.block_at,
+                                                  scratch);
         if (reason != AIRY_STATUS_GOOD) {
             status = airy_fail(AIRY_ERR_CORRUPT, "%s", airy_frame_error(b * 8 + reason));
             goto out;

@@ -21,14 +21,16 @@ struct airy_chunk_cursor {
 uint32_t airy_default_block_bytes(airy_codec codec, uint32_t elem_size);
 
 /*
- * Read the header and make the layout the chunk really has (params->block_bytes counts only where the format has no header).
- * AIRY_ERR_PARAM for params that make no layout, AIRY_ERR_CORRUPT where the chunk does not decode to frame_bytes.
+ * Read the header and make the layout the chunk really has (params->block_bytes counts only where
+ * the format has no header). AIRY_ERR_PARAM for params that make no layout, AIRY_ERR_CORRUPT where
+ * the chunk does not decode to frame_bytes.
  */
-airy_status airy_chunk_open(struct airy_chunk_cursor *cursor, airy_block_layout *layout, const void *chunk, size_t size,
-                            size_t frame_bytes, const airy_codec_params *params);
+airy_status airy_chunk_open(struct airy_chunk_cursor *cursor, airy_block_layout *layout,
+                            const void *chunk, size_t size, size_t frame_bytes,
+                            const airy_codec_params *params);
 /*
- * The next block's place and size, inside the chunk; call layout->blocks times at most. After the last one nothing may be left over.
- * AIRY_ERR_CORRUPT with the block's number.
+ * The next block's place and size, inside the chunk; call layout->blocks times at most. After the
+ * last one nothing may be left over. AIRY_ERR_CORRUPT with the block's number.
  */
 airy_status airy_chunk_next(struct airy_chunk_cursor *cursor, const airy_block_layout *layout);
 

@@ -8,8 +8,10 @@
 #include "base/size.h"
 #include "codec/framing.h"
 
-static const char *const codec_names[AIRY_CODEC_COUNT] = {
-    [AIRY_CODEC_NONE] = "none", [AIRY_CODEC_BSLZ4] = "bslz4", [AIRY_CODEC_LZ4] = "lz4", [AIRY_CODEC_BSHUF] = "bshuf"};
+static const char *const codec_names[AIRY_CODEC_COUNT] = {[AIRY_CODEC_NONE] = "none",
+                                                          [AIRY_CODEC_BSLZ4] = "bslz4",
+                                                          [AIRY_CODEC_LZ4] = "lz4",
+                                                          [AIRY_CODEC_BSHUF] = "bshuf"};
 
 enum {
     DEFAULT_BLOCK_BYTES = 8192,        /* of the bitshuffle filter */
@@ -47,34 +49,43 @@ uint32_t airy_default_block_bytes(airy_codec codec, uint32_t elem_size)
     return elements * elem_size;
 }
 
-airy_status airy_block_layout_make(airy_block_layout *layout, size_t frame_bytes, const airy_codec_params *params)
+airy_status airy_block_layout_make(airy_block_layout *layout, size_t frame_bytes,
+                                   const airy_codec_params *params)
 {
     const airy_codec codec = params->codec;
-    AIRY_FAIL_IF((unsigned)codec >= AIRY_CODEC_COUNT, AIRY_ERR_PARAM, "codec = %d, expected 0 to %d", (int)codec,
-                 AIRY_CODEC_COUNT - 1);
+    AIRY_FAIL_IF((unsigned)codec >= AIRY_CODEC_COUNT, AIRY_ERR_PARAM,
+                 "codec = %d, expected 0 to %d", (int)codec, AIRY_CODEC_COUNT - 1);
     const bool shuffled = codec == AIRY_CODEC_BSLZ4 || codec == AIRY_CODEC_BSHUF;
     const uint32_t elem_size = params->elem_size ? params->elem_size : 1;
-    AIRY_FAIL_IF(elem_size > AIRY_MAX_ELEM_SIZE, AIRY_ERR_PARAM, "element size = %u bytes, expected at most %d",
-                 elem_size, AIRY_MAX_ELEM_SIZE);
+    AIRY_FAIL_IF(elem_size > AIRY_MAX_ELEM_SIZE, AIRY_ERR_PARAM,
+                 "element size = %u bytes, expected at most %d", elem_size, AIRY_MAX_ELEM_SIZE);
     AIRY_FAIL_IF(shuffled && frame_bytes % elem_size, AIRY_ERR_PARAM,
-                 "size = %zu bytes, expected a multiple of the element size %u", frame_bytes, elem_size);
-    uint32_t block_bytes = params->block_bytes ? params->block_bytes : airy_default_block_bytes(codec, elem_size);
+                 "size = %zu bytes, expected a multiple of the element size %u", frame_bytes,
+                 elem_size);
+    uint32_t block_bytes = params->block_bytes ? params->block_bytes
+                                               : airy_default_block_bytes(codec, elem_size);
     const uint32_t unit = shuffled ? 8 * elem_size : 1;
-    AIRY_FAIL_IF(block_bytes % unit, AIRY_ERR_PARAM, "block size = %u bytes, expected a multiple of %u (8 elements)",
-                 block_bytes, unit);
+    AIRY_FAIL_IF(block_bytes % unit, AIRY_ERR_PARAM,
+                 "block size = %u bytes, expected a multiple of %u (8 elements)", block_bytes,
+                 unit);
 
     const uint64_t tail = frame_bytes % unit;
     const uint64_t coded = frame_bytes - tail;
-    /* One canonical form for all block sizes that hold the whole frame; it also bounds what decoders need as scratch. */
+    /*
+     * One canonical form for all block sizes that hold the whole frame; it also bounds what
+     * decoders need as scratch.
+     */
     if (block_bytes > coded)
         block_bytes = coded ? (uint32_t)coded : unit;
-    AIRY_FAIL_IF(block_bytes > MAX_BLOCK_BYTES, AIRY_ERR_PARAM, "block size = %u bytes, expected at most %u",
-                 block_bytes, (unsigned)MAX_BLOCK_BYTES);
+    AIRY_FAIL_IF(block_bytes > MAX_BLOCK_BYTES, AIRY_ERR_PARAM,
+                 "block size = %u bytes, expected at most %u", block_bytes,
+                 (unsigned)MAX_BLOCK_BYTES);
     const uint64_t full = coded / block_bytes;
     const uint64_t blocks = full + (coded % block_bytes != 0) + (tail != 0);
-    AIRY_FAIL_IF(blocks >= MAX_BLOCKS, AIRY_ERR_PARAM,
-                 "a frame of %zu bytes in blocks of %u bytes has %llu blocks, expected fewer than %d", frame_bytes,
-                 block_bytes, (unsigned long long)blocks, MAX_BLOCKS);
+    AIRY_FAIL_IF(
+        blocks >= MAX_BLOCKS, AIRY_ERR_PARAM,
+        "a frame of %zu bytes in blocks of %u bytes has %llu blocks, expected fewer than %d",
+        frame_bytes, block_bytes, (unsigned long long)blocks, MAX_BLOCKS);
     *layout = (airy_block_layout){.frame_bytes = frame_bytes,
                                   .codec = (uint32_t)codec,
                                   .elem_size = elem_size,
@@ -86,11 +97,12 @@ airy_status airy_block_layout_make(airy_block_layout *layout, size_t frame_bytes
     return AIRY_OK;
 }
 
-airy_status airy_chunk_header(uint64_t *decoded, uint32_t *block_bytes, const void *chunk, size_t size,
-                              airy_codec codec, uint32_t elem_size)
+airy_status airy_chunk_header(uint64_t *decoded, uint32_t *block_bytes, const void *chunk,
+                              size_t size, airy_codec codec, uint32_t elem_size)
 {
     AIRY_FAIL_IF(size < AIRY_CHUNK_HEADER_BYTES, AIRY_ERR_CORRUPT,
-                 "chunk has %zu bytes, fewer than the %d of its header", size, AIRY_CHUNK_HEADER_BYTES);
+                 "chunk has %zu bytes, fewer than the %d of its header", size,
+                 AIRY_CHUNK_HEADER_BYTES);
     AIRY_FAIL_IF(elem_size == 0 || elem_size > AIRY_MAX_ELEM_SIZE, AIRY_ERR_PARAM,
                  "element size = %u bytes, expected 1 to %d", elem_size, AIRY_MAX_ELEM_SIZE);
     const uint8_t *bytes = chunk;
@@ -98,14 +110,16 @@ airy_status airy_chunk_header(uint64_t *decoded, uint32_t *block_bytes, const vo
     const uint32_t block = airy_load_be32(bytes + 8);
     const uint32_t unit = codec == AIRY_CODEC_BSLZ4 ? 8 * elem_size : 1;
     AIRY_FAIL_IF(block == 0 || block % unit, AIRY_ERR_CORRUPT,
-                 "chunk header: block size = %u bytes, expected a positive multiple of %u", block, unit);
+                 "chunk header: block size = %u bytes, expected a positive multiple of %u", block,
+                 unit);
     *decoded = total;
     *block_bytes = block;
     return AIRY_OK;
 }
 
-airy_status airy_chunk_open(struct airy_chunk_cursor *cursor, airy_block_layout *layout, const void *chunk, size_t size,
-                            size_t frame_bytes, const airy_codec_params *params)
+airy_status airy_chunk_open(struct airy_chunk_cursor *cursor, airy_block_layout *layout,
+                            const void *chunk, size_t size, size_t frame_bytes,
+                            const airy_codec_params *params)
 {
     airy_codec_params actual = *params;
     *layout = (airy_block_layout){0};
@@ -113,20 +127,24 @@ airy_status airy_chunk_open(struct airy_chunk_cursor *cursor, airy_block_layout 
     const bool framed = params->codec == AIRY_CODEC_BSLZ4 || params->codec == AIRY_CODEC_LZ4;
     if (framed) {
         uint64_t decoded = 0;
-        AIRY_TRY(airy_block_layout_make(layout, frame_bytes, params)); /* the caller's mistakes before the chunk's */
-        AIRY_TRY(airy_chunk_header(&decoded, &actual.block_bytes, chunk, size, actual.codec, actual.elem_size));
-        AIRY_FAIL_IF(decoded != frame_bytes, AIRY_ERR_CORRUPT, "chunk header: %llu bytes decoded, expected %zu",
-                     (unsigned long long)decoded, frame_bytes);
+        /* the caller's mistakes before the chunk's */
+        AIRY_TRY(airy_block_layout_make(layout, frame_bytes, params));
+        AIRY_TRY(airy_chunk_header(&decoded, &actual.block_bytes, chunk, size, actual.codec,
+                                   actual.elem_size));
+        AIRY_FAIL_IF(decoded != frame_bytes, AIRY_ERR_CORRUPT,
+                     "chunk header: %llu bytes decoded, expected %zu", (unsigned long long)decoded,
+                     frame_bytes);
     }
     const airy_status made = airy_block_layout_make(layout, frame_bytes, &actual);
     if (made != AIRY_OK)
         return framed ? airy_fail_context(AIRY_ERR_CORRUPT, "chunk header") : made;
     AIRY_FAIL_IF(framed && layout->blocks == 0 && size != AIRY_CHUNK_HEADER_BYTES, AIRY_ERR_CORRUPT,
-                 "%zu bytes left behind the header of an empty chunk", size - AIRY_CHUNK_HEADER_BYTES);
-    AIRY_FAIL_IF(!framed && size != frame_bytes, AIRY_ERR_CORRUPT, "chunk has %zu bytes, expected %zu", size,
-                 frame_bytes);
-    *cursor =
-        (struct airy_chunk_cursor){.bytes = chunk, .size = size, .position = framed ? AIRY_CHUNK_HEADER_BYTES : 0};
+                 "%zu bytes left behind the header of an empty chunk",
+                 size - AIRY_CHUNK_HEADER_BYTES);
+    AIRY_FAIL_IF(!framed && size != frame_bytes, AIRY_ERR_CORRUPT,
+                 "chunk has %zu bytes, expected %zu", size, frame_bytes);
+    *cursor = (struct airy_chunk_cursor){
+        .bytes = chunk, .size = size, .position = framed ? AIRY_CHUNK_HEADER_BYTES : 0};
     return AIRY_OK;
 }
 
@@ -137,16 +155,19 @@ airy_status airy_chunk_next(struct airy_chunk_cursor *cursor, const airy_block_l
     const size_t left = cursor->size - cursor->position;
     uint32_t size = decoded;
     bool stored = true;
-    if ((layout->codec == AIRY_CODEC_BSLZ4 || layout->codec == AIRY_CODEC_LZ4) && airy_block_is_coded(*layout, b)) {
-        AIRY_FAIL_IF(left < 4, AIRY_ERR_CORRUPT, "block %u of %u: the chunk ends inside its length", b, layout->blocks);
+    if ((layout->codec == AIRY_CODEC_BSLZ4 || layout->codec == AIRY_CODEC_LZ4) &&
+        airy_block_is_coded(*layout, b)) {
+        AIRY_FAIL_IF(left < 4, AIRY_ERR_CORRUPT, "block %u of %u: the chunk ends inside its length",
+                     b, layout->blocks);
         size = airy_load_be32(cursor->bytes + cursor->position);
         cursor->position += 4;
         AIRY_FAIL_IF(size == 0 || size > left - 4 || size >= AIRY_BLOCK_STORED, AIRY_ERR_CORRUPT,
-                     "block %u of %u: compressed size = %u, expected 1 to %zu", b, layout->blocks, size, left - 4);
+                     "block %u of %u: compressed size = %u, expected 1 to %zu", b, layout->blocks,
+                     size, left - 4);
         stored = layout->codec == AIRY_CODEC_LZ4 && size == decoded;
     } else {
-        AIRY_FAIL_IF(size > left, AIRY_ERR_CORRUPT, "block %u of %u: %zu bytes left, expected %u", b, layout->blocks,
-                     left, size);
+        AIRY_FAIL_IF(size > left, AIRY_ERR_CORRUPT, "block %u of %u: %zu bytes left, expected %u",
+                     b, layout->blocks, left, size);
         stored = layout->codec == AIRY_CODEC_NONE || !airy_block_is_coded(*layout, b);
     }
     cursor->block_at = cursor->position;
@@ -154,47 +175,52 @@ airy_status airy_chunk_next(struct airy_chunk_cursor *cursor, const airy_block_l
     cursor->block_stored = stored;
     cursor->position += size;
     cursor->block++;
-    AIRY_FAIL_IF(cursor->block == layout->blocks && cursor->position != cursor->size, AIRY_ERR_CORRUPT,
-                 "%zu bytes left behind the last block %u", cursor->size - cursor->position, b);
+    AIRY_FAIL_IF(cursor->block == layout->blocks && cursor->position != cursor->size,
+                 AIRY_ERR_CORRUPT, "%zu bytes left behind the last block %u",
+                 cursor->size - cursor->position, b);
     return AIRY_OK;
 }
 
-airy_status airy_chunk_walk(airy_block *table, const airy_block_layout *layout, const void *chunk, size_t size,
-                            uint32_t base)
+airy_status airy_chunk_walk(airy_block *table, const airy_block_layout *layout, const void *chunk,
+                            size_t size, uint32_t base)
 {
-    const airy_codec_params params = {
-        .codec = (airy_codec)layout->codec, .elem_size = layout->elem_size, .block_bytes = layout->block_bytes};
+    const airy_codec_params params = {.codec = (airy_codec)layout->codec,
+                                      .elem_size = layout->elem_size,
+                                      .block_bytes = layout->block_bytes};
     airy_block_layout own = {0};
     struct airy_chunk_cursor cursor = {0};
     AIRY_TRY(airy_chunk_open(&cursor, &own, chunk, size, (size_t)layout->frame_bytes, &params));
-    AIRY_FAIL_IF(size > UINT32_MAX - base, AIRY_ERR_PARAM, "chunk of %zu bytes at offset %u does not end below 4 GiB",
-                 size, base);
+    AIRY_FAIL_IF(size > UINT32_MAX - base, AIRY_ERR_PARAM,
+                 "chunk of %zu bytes at offset %u does not end below 4 GiB", size, base);
     const bool same = own.block_bytes == layout->block_bytes;
     while (cursor.block < own.blocks) {
         const uint32_t b = cursor.block;
         AIRY_TRY(airy_chunk_next(&cursor, &own));
         if (same)
             table[b] = (airy_block){.offset = base + (uint32_t)cursor.block_at,
-                                    .size = cursor.block_size | (cursor.block_stored ? AIRY_BLOCK_STORED : 0)};
+                                    .size = cursor.block_size |
+                                            (cursor.block_stored ? AIRY_BLOCK_STORED : 0)};
     }
     /* Not a failure of the chunk, so not through AIRY_FAIL_IF: the caller has another way. */
     if (!same)
-        return airy_fail(AIRY_ERR_UNSUPPORTED, "chunk is cut into blocks of %u bytes, the batch into %u",
-                         own.block_bytes, layout->block_bytes);
+        return airy_fail(AIRY_ERR_UNSUPPORTED,
+                         "chunk is cut into blocks of %u bytes, the batch into %u", own.block_bytes,
+                         layout->block_bytes);
     return AIRY_OK;
 }
 
 const char *airy_frame_error(uint32_t status)
 {
     static _Thread_local char text[96];
-    static const char *const reasons[8] = {[AIRY_REASON_ABSENT] = "not read",
-                                           [AIRY_REASON_TOKEN] = "compressed bytes end inside a sequence",
-                                           [AIRY_REASON_LITERAL] = "literals leave the compressed bytes or the block",
-                                           [AIRY_REASON_OFFSET] = "match offset is 0 or before the start of the block",
-                                           [AIRY_REASON_MATCH] = "match leaves the block",
-                                           [AIRY_REASON_SHORT] = "compressed bytes end before the block is full",
-                                           [AIRY_REASON_LONG] = "compressed bytes left over behind the full block",
-                                           [AIRY_REASON_SIZE] = "stored bytes do not fill the block exactly"};
+    static const char *const reasons[8] = {
+        [AIRY_REASON_ABSENT] = "not read",
+        [AIRY_REASON_TOKEN] = "compressed bytes end inside a sequence",
+        [AIRY_REASON_LITERAL] = "literals leave the compressed bytes or the block",
+        [AIRY_REASON_OFFSET] = "match offset is 0 or before the start of the block",
+        [AIRY_REASON_MATCH] = "match leaves the block",
+        [AIRY_REASON_SHORT] = "compressed bytes end before the block is full",
+        [AIRY_REASON_LONG] = "compressed bytes left over behind the full block",
+        [AIRY_REASON_SIZE] = "stored bytes do not fill the block exactly"};
     if (status == AIRY_FRAME_GOOD)
         return "good";
     if ((status & 7u) == AIRY_REASON_ABSENT)

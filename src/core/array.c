@@ -15,22 +15,25 @@
 /* Elements and bytes of a shape, checked. */
 static airy_status measure(size_t *size, airy_dtype dtype, int ndim, const size_t *shape)
 {
-    AIRY_FAIL_IF(ndim < 1 || ndim > AIRY_MAX_DIMS, AIRY_ERR_PARAM, "ndim = %d, expected 1 to %d", ndim, AIRY_MAX_DIMS);
+    AIRY_FAIL_IF(ndim < 1 || ndim > AIRY_MAX_DIMS, AIRY_ERR_PARAM, "ndim = %d, expected 1 to %d",
+                 ndim, AIRY_MAX_DIMS);
     AIRY_FAIL_IF(!shape, AIRY_ERR_PARAM, "shape is NULL");
-    AIRY_FAIL_IF(airy_dtype_size(dtype) == 0, AIRY_ERR_DTYPE, "dtype = %d is none of airy_dtype", (int)dtype);
+    AIRY_FAIL_IF(airy_dtype_size(dtype) == 0, AIRY_ERR_DTYPE, "dtype = %d is none of airy_dtype",
+                 (int)dtype);
     size_t n = airy_dtype_size(dtype);
     for (int i = 0; i < ndim; i++) {
         AIRY_FAIL_IF(shape[i] == 0, AIRY_ERR_PARAM, "shape[%d] = 0, expected at least 1", i);
         AIRY_FAIL_IF(airy_mul_size(&n, n, shape[i]), AIRY_ERR_MEMORY,
-                     "an array of %zu x ... %s does not fit the address space", shape[0], airy_dtype_name(dtype));
+                     "an array of %zu x ... %s does not fit the address space", shape[0],
+                     airy_dtype_name(dtype));
     }
     *size = n;
     return AIRY_OK;
 }
 
 /* Takes over the reference to the buffer. */
-static airy_status wrap(airy_array **array, airy_buffer *buffer, size_t offset, airy_dtype dtype, int ndim,
-                        const size_t *shape)
+static airy_status wrap(airy_array **array, airy_buffer *buffer, size_t offset, airy_dtype dtype,
+                        int ndim, const size_t *shape)
 {
     void *block;
     const airy_status status = airy_memory_calloc(&block, 1, sizeof(airy_array), "an array");
@@ -59,7 +62,8 @@ static airy_buffer *share(airy_buffer *buffer)
     return buffer;
 }
 
-airy_status airy_array_create(airy_array **array, airy_device *device, airy_dtype dtype, int ndim, const size_t *shape)
+airy_status airy_array_create(airy_array **array, airy_device *device, airy_dtype dtype, int ndim,
+                              const size_t *shape)
 {
     size_t size = 0;
     airy_buffer *buffer;
@@ -69,11 +73,12 @@ airy_status airy_array_create(airy_array **array, airy_device *device, airy_dtyp
     return wrap(array, buffer, 0, dtype, ndim, shape);
 }
 
-airy_status airy_array_create_from(airy_array **array, airy_queue *queue, airy_dtype dtype, int ndim,
-                                   const size_t *shape, const void *data)
+airy_status airy_array_create_from(airy_array **array, airy_queue *queue, airy_dtype dtype,
+                                   int ndim, const size_t *shape, const void *data)
 {
     airy_array *a = NULL;
-    AIRY_FAIL_IF(!array || !queue || !data, AIRY_ERR_PARAM, "airy_array_create_from: argument is NULL");
+    AIRY_FAIL_IF(!array || !queue || !data, AIRY_ERR_PARAM,
+                 "airy_array_create_from: argument is NULL");
     AIRY_TRY(airy_array_create(&a, queue->device, dtype, ndim, shape));
     airy_status status = airy_array_push(queue, a, data, airy_array_size(a));
     /* Page-locked data may still be on its way; the contract says copied. */
@@ -86,25 +91,28 @@ airy_status airy_array_create_from(airy_array **array, airy_queue *queue, airy_d
     return status;
 }
 
-airy_status airy_array_view(airy_array **view, const airy_array *array, const size_t *start, const size_t *shape)
+airy_status airy_array_view(airy_array **view, const airy_array *array, const size_t *start,
+                            const size_t *shape)
 {
-    AIRY_FAIL_IF(!view || !array || !start || !shape, AIRY_ERR_PARAM, "airy_array_view: argument is NULL");
+    AIRY_FAIL_IF(!view || !array || !start || !shape, AIRY_ERR_PARAM,
+                 "airy_array_view: argument is NULL");
     size_t offset = 0;
     for (int i = 0; i < array->ndim; i++) {
         AIRY_FAIL_IF(shape[i] == 0, AIRY_ERR_PARAM, "view shape[%d] = 0, expected at least 1", i);
-        AIRY_FAIL_IF(start[i] > array->shape[i] || shape[i] > array->shape[i] - start[i], AIRY_ERR_SHAPE,
-                     "view axis %d: start %zu + shape %zu leaves the array of %zu", i, start[i], shape[i],
-                     array->shape[i]);
+        AIRY_FAIL_IF(start[i] > array->shape[i] || shape[i] > array->shape[i] - start[i],
+                     AIRY_ERR_SHAPE, "view axis %d: start %zu + shape %zu leaves the array of %zu",
+                     i, start[i], shape[i], array->shape[i]);
         offset += start[i] * array->pitch[i];
     }
-    AIRY_TRY(wrap(view, share(array->buffer), array->offset + offset * airy_dtype_size(array->dtype), array->dtype,
-                  array->ndim, shape));
+    AIRY_TRY(wrap(view, share(array->buffer),
+                  array->offset + offset * airy_dtype_size(array->dtype), array->dtype, array->ndim,
+                  shape));
     memcpy((*view)->pitch, array->pitch, sizeof(array->pitch));
     return AIRY_OK;
 }
 
-airy_status airy_array_view_as(airy_array **view, const airy_array *array, size_t offset, airy_dtype dtype, int ndim,
-                               const size_t *shape)
+airy_status airy_array_view_as(airy_array **view, const airy_array *array, size_t offset,
+                               airy_dtype dtype, int ndim, const size_t *shape)
 {
     size_t size = 0;
     AIRY_FAIL_IF(!view || !array, AIRY_ERR_PARAM, "airy_array_view_as: argument is NULL");
@@ -113,10 +121,11 @@ airy_status airy_array_view_as(airy_array **view, const airy_array *array, size_
     AIRY_FAIL_IF(!airy_array_is_tight(array), AIRY_ERR_SHAPE,
                  "airy_array_view_as: the array has gaps between its rows");
     AIRY_FAIL_IF(offset > bytes || size > bytes - offset, AIRY_ERR_SHAPE,
-                 "typed view: offset %zu + %zu bytes leaves the array of %zu bytes", offset, size, bytes);
+                 "typed view: offset %zu + %zu bytes leaves the array of %zu bytes", offset, size,
+                 bytes);
     AIRY_FAIL_IF((array->offset + offset) % airy_dtype_size(dtype) != 0, AIRY_ERR_SHAPE,
-                 "typed view: offset %zu is no multiple of the %zu bytes of %s", array->offset + offset,
-                 airy_dtype_size(dtype), airy_dtype_name(dtype));
+                 "typed view: offset %zu is no multiple of the %zu bytes of %s",
+                 array->offset + offset, airy_dtype_size(dtype), airy_dtype_name(dtype));
     return wrap(view, share(array->buffer), array->offset + offset, dtype, ndim, shape);
 }
 
@@ -125,7 +134,8 @@ airy_status airy_array_over_host(airy_array **array, airy_host *host)
     airy_buffer *buffer;
     AIRY_FAIL_IF(!array || !host, AIRY_ERR_PARAM, "airy_array_over_host: argument is NULL");
     AIRY_FAIL_IF(host->device->backend != &airy_backend_cpu, AIRY_ERR_UNSUPPORTED,
-                 "host memory of %s cannot be an array: only the CPU works in place", host->device->info.spec);
+                 "host memory of %s cannot be an array: only the CPU works in place",
+                 host->device->info.spec);
     AIRY_TRY(airy_buffer_borrow(&buffer, host->device, host->size, host->data));
     return wrap(array, buffer, 0, AIRY_DTYPE_U8, 1, &host->size);
 }
@@ -203,9 +213,12 @@ bool airy_array_overlaps(const airy_array *a, const airy_array *b)
 {
     if (a->buffer != b->buffer)
         return false;
-    const size_t a_run = a->shape[a->ndim - 1] * airy_dtype_size(a->dtype), a_rows = airy_array_size(a) / a_run;
-    const size_t b_run = b->shape[b->ndim - 1] * airy_dtype_size(b->dtype), b_rows = airy_array_size(b) / b_run;
-    if (row_start(a, a_rows - 1) + a_run <= b->offset || row_start(b, b_rows - 1) + b_run <= a->offset)
+    const size_t a_run = a->shape[a->ndim - 1] * airy_dtype_size(a->dtype),
+                 a_rows = airy_array_size(a) / a_run;
+    const size_t b_run = b->shape[b->ndim - 1] * airy_dtype_size(b->dtype),
+                 b_rows = airy_array_size(b) / b_run;
+    if (row_start(a, a_rows - 1) + a_run <= b->offset ||
+        row_start(b, b_rows - 1) + b_run <= a->offset)
         return false;
     /* Both lists of rows ascend: leave behind whichever row ends first. */
     for (size_t i = 0, j = 0; i < a_rows && j < b_rows;) {
@@ -228,7 +241,9 @@ void *airy_array_address(const airy_array *array)
 
 const char *airy_array_describe(const airy_array *array, char text[96])
 {
-    const char kind = airy_dtype_is_float(array->dtype) ? 'f' : airy_dtype_is_signed(array->dtype) ? 'i' : 'u';
+    const char kind = airy_dtype_is_float(array->dtype)    ? 'f'
+                      : airy_dtype_is_signed(array->dtype) ? 'i'
+                                                           : 'u';
     size_t n = (size_t)snprintf(text, 96, "%c%zu [", kind, 8 * airy_dtype_size(array->dtype));
     for (int i = 0; i < array->ndim; i++) {
         const int wrote = snprintf(text + n, 96 - n, "%s%zu", i ? ", " : "", array->shape[i]);
@@ -241,27 +256,29 @@ const char *airy_array_describe(const airy_array *array, char text[96])
 airy_status airy_check_device(const airy_queue *queue, const airy_array *array, const char *name)
 {
     AIRY_FAIL_IF(array->buffer->device != queue->device, AIRY_ERR_PARAM,
-                 "%s is an array of device %s, the queue is of %s", name, array->buffer->device->info.spec,
-                 queue->device->info.spec);
+                 "%s is an array of device %s, the queue is of %s", name,
+                 array->buffer->device->info.spec, queue->device->info.spec);
     return AIRY_OK;
 }
 
 airy_status airy_array_push(airy_queue *queue, airy_array *array, const void *data, size_t size)
 {
     AIRY_FAIL_IF(!queue || !array || !data, AIRY_ERR_PARAM, "airy_array_push: argument is NULL");
-    AIRY_FAIL_IF(size != airy_array_size(array), AIRY_ERR_SHAPE, "push: size = %zu bytes, expected %zu", size,
-                 airy_array_size(array));
+    AIRY_FAIL_IF(size != airy_array_size(array), AIRY_ERR_SHAPE,
+                 "push: size = %zu bytes, expected %zu", size, airy_array_size(array));
     AIRY_TRY(airy_check_device(queue, array, "array"));
-    return queue->device->backend->push(queue, array, data, airy_host_contains(queue->device, data, size));
+    return queue->device->backend->push(queue, array, data,
+                                        airy_host_contains(queue->device, data, size));
 }
 
 airy_status airy_array_pull(airy_queue *queue, void *data, size_t size, const airy_array *array)
 {
     AIRY_FAIL_IF(!queue || !array || !data, AIRY_ERR_PARAM, "airy_array_pull: argument is NULL");
-    AIRY_FAIL_IF(size != airy_array_size(array), AIRY_ERR_SHAPE, "pull: size = %zu bytes, expected %zu", size,
-                 airy_array_size(array));
+    AIRY_FAIL_IF(size != airy_array_size(array), AIRY_ERR_SHAPE,
+                 "pull: size = %zu bytes, expected %zu", size, airy_array_size(array));
     AIRY_TRY(airy_check_device(queue, array, "array"));
-    return queue->device->backend->pull(queue, data, array, airy_host_contains(queue->device, data, size));
+    return queue->device->backend->pull(queue, data, array,
+                                        airy_host_contains(queue->device, data, size));
 }
 
 airy_status airy_array_copy(airy_queue *queue, airy_array *dst, const airy_array *src)
@@ -270,13 +287,14 @@ airy_status airy_array_copy(airy_queue *queue, airy_array *dst, const airy_array
     AIRY_TRY(airy_check_device(queue, dst, "dst"));
     AIRY_TRY(airy_check_device(queue, src, "src"));
     char a[96], b[96];
-    AIRY_FAIL_IF(dst->dtype != src->dtype, AIRY_ERR_DTYPE, "copy: dst is %s, src is %s", airy_array_describe(dst, a),
-                 airy_array_describe(src, b));
-    AIRY_FAIL_IF(dst->ndim != src->ndim || memcmp(dst->shape, src->shape, (size_t)dst->ndim * sizeof(size_t)) != 0,
+    AIRY_FAIL_IF(dst->dtype != src->dtype, AIRY_ERR_DTYPE, "copy: dst is %s, src is %s",
+                 airy_array_describe(dst, a), airy_array_describe(src, b));
+    AIRY_FAIL_IF(dst->ndim != src->ndim ||
+                     memcmp(dst->shape, src->shape, (size_t)dst->ndim * sizeof(size_t)) != 0,
                  AIRY_ERR_SHAPE, "copy: dst is %s, src is %s", airy_array_describe(dst, a),
                  airy_array_describe(src, b));
-    AIRY_FAIL_IF(airy_array_overlaps(dst, src), AIRY_ERR_PARAM, "copy: dst and src, both %s, overlap",
-                 airy_array_describe(dst, a));
+    AIRY_FAIL_IF(airy_array_overlaps(dst, src), AIRY_ERR_PARAM,
+                 "copy: dst and src, both %s, overlap", airy_array_describe(dst, a));
     return queue->device->backend->copy(queue, dst, src);
 }
 
@@ -310,10 +328,10 @@ airy_status airy_array_fill(airy_queue *queue, airy_array *array, double value)
     AIRY_FAIL_IF(!queue || !array, AIRY_ERR_PARAM, "airy_array_fill: argument is NULL");
     AIRY_TRY(airy_check_device(queue, array, "array"));
     const bool is_float = airy_dtype_is_float(array->dtype);
-    AIRY_FAIL_IF(!is_float && !fits_integer(array->dtype, value), AIRY_ERR_PARAM, "fill: value = %.17g is no %s", value,
-                 airy_dtype_name(array->dtype));
-    AIRY_FAIL_IF(array->dtype == AIRY_DTYPE_F32 && isfinite(value) && fabs(value) > FLT_MAX, AIRY_ERR_PARAM,
-                 "fill: value = %.17g is beyond float32", value);
+    AIRY_FAIL_IF(!is_float && !fits_integer(array->dtype, value), AIRY_ERR_PARAM,
+                 "fill: value = %.17g is no %s", value, airy_dtype_name(array->dtype));
+    AIRY_FAIL_IF(array->dtype == AIRY_DTYPE_F32 && isfinite(value) && fabs(value) > FLT_MAX,
+                 AIRY_ERR_PARAM, "fill: value = %.17g is beyond float32", value);
     encode(pattern, array->dtype, value);
     return queue->device->backend->fill(queue, array, pattern);
 }

@@ -19,8 +19,12 @@ struct shown {
     unsigned char *data;
 };
 
-/* Pull one box of the array into its place among the shown elements; box: bit i set = the end of axis i. */
-static airy_status pull_box(airy_queue *queue, const airy_array *array, struct shown *s, unsigned box)
+/*
+ * Pull one box of the array into its place among the shown elements; box: bit i set = the end of
+ * axis i.
+ */
+static airy_status pull_box(airy_queue *queue, const airy_array *array, struct shown *s,
+                            unsigned box)
 {
     size_t start[AIRY_MAX_DIMS], shape[AIRY_MAX_DIMS], place[AIRY_MAX_DIMS], count = 1;
     for (int i = 0; i < AIRY_MAX_DIMS; i++) {
@@ -72,20 +76,29 @@ static void write_integer(char text[TEXT_SIZE], const struct shown *s, size_t i)
     for (size_t b = size; b-- > 0;)
         u = u << 8 | s->data[i * size + b];
     if (airy_dtype_is_signed(s->dtype)) {
-        const int64_t v = size == 1 ? (int8_t)u : size == 2 ? (int16_t)u : size == 4 ? (int32_t)u : (int64_t)u;
+        const int64_t v = size == 1   ? (int8_t)u
+                          : size == 2 ? (int16_t)u
+                          : size == 4 ? (int32_t)u
+                                      : (int64_t)u;
         snprintf(text, TEXT_SIZE, "%lld", (long long)v);
     } else {
         snprintf(text, TEXT_SIZE, "%llu", (unsigned long long)u);
     }
 }
 
-/* How floats are written: all alike, with as many decimals as the one that needs most, at most DIGITS. */
+/*
+ * How floats are written: all alike, with as many decimals as the one that needs most, at most
+ * DIGITS.
+ */
 struct float_style {
     bool exponent;
     int decimals;
 };
 
-/* The fewest decimals that give the value back in its dtype; DIGITS, less zeros at the end, where more were needed. */
+/*
+ * The fewest decimals that give the value back in its dtype; DIGITS, less zeros at the end, where
+ * more were needed.
+ */
 static int count_decimals(double v, airy_dtype dtype, bool exponent)
 {
     char text[400];
@@ -101,7 +114,10 @@ static int count_decimals(double v, airy_dtype dtype, bool exponent)
     return used;
 }
 
-/* NumPy's rule: exponents from 1e8 on, below 1e-4, or when the values span more than a factor of 1000. */
+/*
+ * NumPy's rule: exponents from 1e8 on, below 1e-4, or when the values span more than a factor of
+ * 1000.
+ */
 static struct float_style choose_style(const struct shown *s)
 {
     double low = INFINITY, high = 0;
@@ -121,7 +137,8 @@ static struct float_style choose_style(const struct shown *s)
     return style;
 }
 
-static void write_value(char text[TEXT_SIZE], const struct shown *s, size_t i, struct float_style style)
+static void write_value(char text[TEXT_SIZE], const struct shown *s, size_t i,
+                        struct float_style style)
 {
     if (!airy_dtype_is_float(s->dtype)) {
         write_integer(text, s, i);
@@ -135,11 +152,15 @@ static void write_value(char text[TEXT_SIZE], const struct shown *s, size_t i, s
     else
         snprintf(text, TEXT_SIZE, style.exponent ? "%#.*e" : "%#.*f", style.decimals, v);
     /* Without an exponent NumPy writes blanks for zeros at the end. */
-    for (size_t n = strlen(text); isfinite(v) && !style.exponent && n > 0 && text[n - 1] == '0'; n--)
+    for (size_t n = strlen(text); isfinite(v) && !style.exponent && n > 0 && text[n - 1] == '0';
+         n--)
         text[n - 1] = ' ';
 }
 
-/* Between two neighbours on an axis: a blank on the last, else as many new lines as axes are closed, and their indent. */
+/*
+ * Between two neighbours on an axis: a blank on the last, else as many new lines as axes are
+ * closed, and their indent.
+ */
 static void print_gap(FILE *file, const struct shown *s, int axis)
 {
     if (axis == s->ndim - 1) {
@@ -152,7 +173,8 @@ static void print_gap(FILE *file, const struct shown *s, int axis)
 }
 
 /* The values from element `at` on, axis by axis, with NumPy's brackets. */
-static size_t print_axis(FILE *file, const struct shown *s, int axis, size_t at, int width, struct float_style style)
+static size_t print_axis(FILE *file, const struct shown *s, int axis, size_t at, int width,
+                         struct float_style style)
 {
     if (axis == AIRY_MAX_DIMS || axis == s->ndim) {
         char text[TEXT_SIZE];
@@ -213,10 +235,12 @@ airy_status airy_array_print(airy_queue *queue, const airy_array *array, FILE *f
         fputs("shape (", file);
         for (int i = 0; i < s.ndim; i++)
             fprintf(file, "%s%zu", i ? ", " : "", array->shape[i]);
-        fprintf(file, "%s), dtype %s, device %s\n", s.ndim == 1 ? "," : "", airy_dtype_name(s.dtype),
-                queue->device->info.spec);
+        fprintf(file, "%s), dtype %s, device %s\n", s.ndim == 1 ? "," : "",
+                airy_dtype_name(s.dtype), queue->device->info.spec);
         print_values(file, &s);
-        AIRY_TRY_OR(out, ferror(file) ? airy_fail(AIRY_ERR_IO, "cannot print the array: write error") : AIRY_OK);
+        AIRY_TRY_OR(out, ferror(file)
+                             ? airy_fail(AIRY_ERR_IO, "cannot print the array: write error")
+                             : AIRY_OK);
     }
 out:
     free(block);

@@ -1,6 +1,6 @@
 /*
- * What a back end provides. The front (src/core, the families) checks arguments and keeps the books; back ends assert.
- * A family's table is NULL where the back end has none of it.
+ * What a back end provides. The front (src/core, the families) checks arguments and keeps the
+ * books; back ends assert. A family's table is NULL where the back end has none of it.
  */
 #ifndef AIRY_CORE_BACKEND_H
 #define AIRY_CORE_BACKEND_H
@@ -14,8 +14,8 @@ struct airy_backend {
     const char *name;
 
     /*
-     * Devices, usable or not; appended through add. Never fails: what cannot be used is an entry with a
-     * reason. ask_free: fill memory_free too, which may take a management library a while.
+     * Devices, usable or not; appended through add. Never fails: what cannot be used is an entry
+     * with a reason. ask_free: fill memory_free too, which may take a management library a while.
      */
     void (*list)(bool ask_free, void (*add)(void *user, const airy_device_info *info), void *user);
     /* Fill device->impl and complete device->info. The spec is one that list gave. */
@@ -24,25 +24,31 @@ struct airy_backend {
     /* Bytes free now, 0 unknown. */
     uint64_t (*memory_free)(airy_device *device);
 
-    /* Memory; the front has checked limit and keeps the accounts. The memory is really there on success. */
+    /*
+     * Memory; the front has checked limit and keeps the accounts. The memory is really there on
+     * success.
+     */
     airy_status (*alloc)(airy_device *device, size_t size, void **handle);
     void (*release)(airy_device *device, void *handle);
-    airy_status (*host_alloc)(airy_device *device, size_t size, airy_host *host); /* fills data and impl */
+    /* fills data and impl */
+    airy_status (*host_alloc)(airy_device *device, size_t size, airy_host *host);
     void (*host_release)(airy_device *device, airy_host *host);
 
     airy_status (*queue_open)(airy_queue *queue); /* fills queue->impl */
     void (*queue_close)(airy_queue *queue);
     airy_status (*flush)(airy_queue *queue);
     airy_status (*finish)(
-        airy_queue *queue); /* errors of the driver; kernels' own errors go through airy_queue_set_error */
+        airy_queue *queue); /* errors of the driver; kernels' own errors go through
+                               airy_queue_set_error */
 
     airy_status (*event_record)(airy_event *event, airy_queue *queue); /* event->impl: replaced */
     airy_status (*event_enqueue_wait)(airy_queue *queue, const airy_event *event);
     airy_status (*event_wait)(const airy_event *event);
     void (*event_close)(airy_event *event);
 
-    /* Copies of whole arrays, strided on the device side. pinned: host memory is airy_host of this device, so the copy
-     * may go on after the return; otherwise data must have been read (push) or written (pull) by then. */
+    /* Copies of whole arrays, strided on the device side. pinned: host memory is airy_host of this
+     * device, so the copy may go on after the return; otherwise data must have been read (push) or
+     * written (pull) by then. */
     airy_status (*push)(airy_queue *queue, const airy_array *dst, const void *data, bool pinned);
     airy_status (*pull)(airy_queue *queue, void *data, const airy_array *src, bool pinned);
     airy_status (*copy)(airy_queue *queue, const airy_array *dst, const airy_array *src);

@@ -31,9 +31,11 @@ static airy_status book(airy_device *device, size_t size, const char *what)
     }
     pthread_mutex_unlock(&device->lock);
     AIRY_FAIL_IF(!fits, AIRY_ERR_MEMORY,
-                 "out of memory on %s for %s: wanted %llu bytes, in use %llu, limit %llu, largest block %llu, "
+                 "out of memory on %s for %s: wanted %llu bytes, in use %llu, limit %llu, largest "
+                 "block %llu, "
                  "largest single allocation of the device %llu",
-                 device->info.spec, what, (ull)size, (ull)m.in_use, (ull)m.limit, (ull)m.largest, (ull)most);
+                 device->info.spec, what, (ull)size, (ull)m.in_use, (ull)m.limit, (ull)m.largest,
+                 (ull)most);
     return AIRY_OK;
 }
 
@@ -54,8 +56,10 @@ static airy_status report(airy_device *device, airy_status status, size_t size, 
     airy_memory_info m;
     AIRY_TRY(airy_device_memory(device, &m));
     return airy_fail(status,
-                     "out of memory on %s for %s: wanted %llu bytes, in use %llu, limit %llu, largest block %llu: %s",
-                     device->info.spec, what, (ull)size, (ull)m.in_use, (ull)m.limit, (ull)m.largest, reason);
+                     "out of memory on %s for %s: wanted %llu bytes, in use %llu, limit %llu, "
+                     "largest block %llu: %s",
+                     device->info.spec, what, (ull)size, (ull)m.in_use, (ull)m.limit,
+                     (ull)m.largest, reason);
 }
 
 static void link_buffer(airy_device *device, airy_buffer *b)
@@ -80,7 +84,8 @@ static void unlink_buffer(airy_device *device, airy_buffer *b)
     pthread_mutex_unlock(&device->lock);
 }
 
-airy_status airy_buffer_create(airy_buffer **buffer, airy_device *device, size_t size, const char *what)
+airy_status airy_buffer_create(airy_buffer **buffer, airy_device *device, size_t size,
+                               const char *what)
 {
     void *block;
     AIRY_TRY(airy_memory_calloc(&block, 1, sizeof(airy_buffer), "a buffer"));

@@ -39,7 +39,10 @@ static void add_entry(void *user, const airy_device_info *info)
         snprintf(e->info.spec, sizeof(e->info.spec), "gpu:%u", r->gpus++);
 }
 
-/* The first `count` back ends' devices: 1 leaves the drivers of GPUs alone. ask_free: with their free memory. */
+/*
+ * The first `count` back ends' devices: 1 leaves the drivers of GPUs alone. ask_free: with their
+ * free memory.
+ */
 static airy_status collect(struct registry *r, size_t count, bool ask_free)
 {
     memset(r, 0, sizeof(*r));
@@ -67,7 +70,8 @@ airy_status airy_device_list(airy_device_info **list, size_t *count)
     void *block;
     AIRY_FAIL_IF(!list || !count, AIRY_ERR_PARAM, "airy_device_list: argument is NULL");
     AIRY_TRY(collect(&r, BACKENDS, true));
-    const airy_status status = airy_memory_calloc(&block, r.count, sizeof(airy_device_info), "a list of devices");
+    const airy_status status =
+        airy_memory_calloc(&block, r.count, sizeof(airy_device_info), "a list of devices");
     if (status == AIRY_OK) {
         airy_device_info *out = block;
         for (size_t i = 0; i < r.count; i++)
@@ -96,7 +100,8 @@ static airy_status open_device(airy_device *device, const struct airy_device_ent
         AIRY_TRY(airy_profile_create(&device->profile));
     AIRY_TRY(device->backend->open(device));
     memcpy(device->info.spec, entry->info.spec, sizeof(device->info.spec));
-    device->memory.limit = device->params.memory_limit ? device->params.memory_limit : device->info.memory;
+    device->memory.limit = device->params.memory_limit ? device->params.memory_limit
+                                                       : device->info.memory;
     return AIRY_OK;
 }
 
@@ -108,14 +113,15 @@ static void free_device(airy_device *device)
     free(device);
 }
 
-airy_status airy_device_create(airy_device **device, const char *spec, const airy_device_params *params)
+airy_status airy_device_create(airy_device **device, const char *spec,
+                               const airy_device_params *params)
 {
     struct registry r;
     size_t chosen = 0;
     void *block;
     AIRY_FAIL_IF(!device, AIRY_ERR_PARAM, "airy_device_create: device is NULL");
-    AIRY_FAIL_IF(params && params->threads > MAX_THREADS, AIRY_ERR_PARAM, "threads = %u, expected at most %d",
-                 params->threads, MAX_THREADS);
+    AIRY_FAIL_IF(params && params->threads > MAX_THREADS, AIRY_ERR_PARAM,
+                 "threads = %u, expected at most %d", params->threads, MAX_THREADS);
     const char *want = wanted(spec);
     AIRY_TRY(collect(&r, want && strcasecmp(want, "cpu") == 0 ? 1 : BACKENDS, false));
     airy_status status = airy_device_match(&chosen, r.entries, r.count, want);
@@ -143,8 +149,8 @@ void airy_device_destroy(airy_device **device)
         return;
     airy_device *d = *device;
     if (d->live || d->hosts)
-        airy_log(AIRY_LOG_WARN, "device %s is destroyed before %llu of its arrays or buffers", d->info.spec,
-                 (unsigned long long)d->memory.count);
+        airy_log(AIRY_LOG_WARN, "device %s is destroyed before %llu of its arrays or buffers",
+                 d->info.spec, (unsigned long long)d->memory.count);
     d->backend->close(d);
     free_device(d);
     *device = NULL;

@@ -9,8 +9,8 @@
 enum { LIST_SIZE = 768 };
 
 /* "cpu (Xeon), gpu:0 (H200, not usable: ...)": those with matches set, or all when it is NULL. */
-static const char *describe(char text[LIST_SIZE], const struct airy_device_entry *entries, size_t count,
-                            const bool *matches)
+static const char *describe(char text[LIST_SIZE], const struct airy_device_entry *entries,
+                            size_t count, const bool *matches)
 {
     size_t n = 0;
     text[0] = 0;
@@ -18,8 +18,9 @@ static const char *describe(char text[LIST_SIZE], const struct airy_device_entry
         if (matches && !matches[i])
             continue;
         const airy_device_info *info = &entries[i].info;
-        const int wrote = snprintf(text + n, LIST_SIZE - n, "%s%s (%s%s%s)", n ? ", " : "", info->spec, info->name,
-                                   info->usable ? "" : ", not usable: ", info->usable ? "" : info->why);
+        const int wrote = snprintf(
+            text + n, LIST_SIZE - n, "%s%s (%s%s%s)", n ? ", " : "", info->spec, info->name,
+            info->usable ? "" : ", not usable: ", info->usable ? "" : info->why);
         n += wrote > 0 ? (size_t)wrote : 0;
     }
     return text;
@@ -47,8 +48,8 @@ static bool parse_number(const char *text, unsigned *value)
 /* True if spec has the form of a spec rather than of a name. */
 static bool is_formal(const char *spec)
 {
-    return strcasecmp(spec, "cpu") == 0 || strcasecmp(spec, "gpu") == 0 || strncasecmp(spec, "gpu:", 4) == 0 ||
-           strncasecmp(spec, "opencl:", 7) == 0;
+    return strcasecmp(spec, "cpu") == 0 || strcasecmp(spec, "gpu") == 0 ||
+           strncasecmp(spec, "gpu:", 4) == 0 || strncasecmp(spec, "opencl:", 7) == 0;
 }
 
 static airy_status check_form(const char *spec)
@@ -57,10 +58,13 @@ static airy_status check_form(const char *spec)
     char rest;
     AIRY_FAIL_IF(!*spec, AIRY_ERR_PARAM,
                  "device spec is empty; expected cpu, gpu, gpu:N, opencl:P:D or a part of a name");
-    AIRY_FAIL_IF(strncasecmp(spec, "gpu:", 4) == 0 && !parse_number(spec + 4, &number), AIRY_ERR_PARAM,
+    AIRY_FAIL_IF(strncasecmp(spec, "gpu:", 4) == 0 && !parse_number(spec + 4, &number),
+                 AIRY_ERR_PARAM,
                  "device spec '%s' does not name one device; expected gpu:N with a number", spec);
-    AIRY_FAIL_IF(strncasecmp(spec, "opencl:", 7) == 0 && sscanf(spec + 7, "%4u:%4u%c", &platform, &device, &rest) != 2,
-                 AIRY_ERR_PARAM, "device spec '%s' is odd; expected opencl:PLATFORM:DEVICE with two numbers", spec);
+    AIRY_FAIL_IF(strncasecmp(spec, "opencl:", 7) == 0 &&
+                     sscanf(spec + 7, "%4u:%4u%c", &platform, &device, &rest) != 2,
+                 AIRY_ERR_PARAM,
+                 "device spec '%s' is odd; expected opencl:PLATFORM:DEVICE with two numbers", spec);
     return AIRY_OK;
 }
 
@@ -71,7 +75,8 @@ static bool answers(const struct airy_device_entry *entry, const char *spec)
     return contains(entry->info.name, spec);
 }
 
-static airy_status match_default(size_t *index, const struct airy_device_entry *entries, size_t count)
+static airy_status match_default(size_t *index, const struct airy_device_entry *entries,
+                                 size_t count)
 {
     char list[LIST_SIZE];
     for (int want_gpu = 1; want_gpu >= 0; want_gpu--)
@@ -82,7 +87,8 @@ static airy_status match_default(size_t *index, const struct airy_device_entry *
                 return AIRY_OK;
             }
         }
-    return airy_fail(AIRY_ERR_DEVICE, "no usable device; there are: %s", describe(list, entries, count, NULL));
+    return airy_fail(AIRY_ERR_DEVICE, "no usable device; there are: %s",
+                     describe(list, entries, count, NULL));
 }
 
 static airy_status match_gpu(size_t *index, const struct airy_device_entry *entries, size_t count)
@@ -93,10 +99,12 @@ static airy_status match_gpu(size_t *index, const struct airy_device_entry *entr
             *index = i;
             return AIRY_OK;
         }
-    return airy_fail(AIRY_ERR_DEVICE, "no usable GPU; there are: %s", describe(list, entries, count, NULL));
+    return airy_fail(AIRY_ERR_DEVICE, "no usable GPU; there are: %s",
+                     describe(list, entries, count, NULL));
 }
 
-airy_status airy_device_match(size_t *index, const struct airy_device_entry *entries, size_t count, const char *spec)
+airy_status airy_device_match(size_t *index, const struct airy_device_entry *entries, size_t count,
+                              const char *spec)
 {
     char list[LIST_SIZE];
     if (!spec)
@@ -123,8 +131,9 @@ airy_status airy_device_match(size_t *index, const struct airy_device_entry *ent
         status = airy_fail(AIRY_ERR_DEVICE, "'%s' means more than one device: %s", spec,
                            describe(list, entries, count, matches));
     else if (usable == 0)
-        status = airy_fail(AIRY_ERR_DEVICE, "device %s (%s) cannot be used: %s", entries[last].info.spec,
-                           entries[last].info.name, entries[last].info.why);
+        status = airy_fail(AIRY_ERR_DEVICE, "device %s (%s) cannot be used: %s",
+                           entries[last].info.spec, entries[last].info.name,
+                           entries[last].info.why);
     else
         *index = last;
     free(matches);

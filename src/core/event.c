@@ -26,8 +26,9 @@ void airy_event_destroy(airy_event **event)
 
 static airy_status check_devices(const airy_event *event, const airy_queue *queue)
 {
-    AIRY_FAIL_IF(event->device != queue->device, AIRY_ERR_PARAM, "event is of device %s, the queue of %s",
-                 event->device->info.spec, queue->device->info.spec);
+    AIRY_FAIL_IF(event->device != queue->device, AIRY_ERR_PARAM,
+                 "event is of device %s, the queue of %s", event->device->info.spec,
+                 queue->device->info.spec);
     return AIRY_OK;
 }
 

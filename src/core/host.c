@@ -17,8 +17,10 @@ static airy_status book(airy_device *device, size_t size)
     if (m->host_in_use > m->host_peak)
         m->host_peak = m->host_in_use;
     pthread_mutex_unlock(&device->lock);
-    AIRY_FAIL_IF(!fits, AIRY_ERR_MEMORY, "out of page-locked memory of %s: wanted %llu bytes, in use %llu, limit %llu",
-                 device->info.spec, (unsigned long long)size, (unsigned long long)in_use, (unsigned long long)limit);
+    AIRY_FAIL_IF(!fits, AIRY_ERR_MEMORY,
+                 "out of page-locked memory of %s: wanted %llu bytes, in use %llu, limit %llu",
+                 device->info.spec, (unsigned long long)size, (unsigned long long)in_use,
+                 (unsigned long long)limit);
     return AIRY_OK;
 }
 
@@ -42,8 +44,8 @@ airy_status airy_host_create(airy_host **host, airy_device *device, size_t size)
     if (status == AIRY_OK) {
         status = device->backend->host_alloc(device, size, h);
         if (status != AIRY_OK) {
-            airy_fail_context(status, "page-locked memory of %s, wanted %llu bytes", device->info.spec,
-                              (unsigned long long)size);
+            airy_fail_context(status, "page-locked memory of %s, wanted %llu bytes",
+                              device->info.spec, (unsigned long long)size);
             give_back(device, size);
         }
     }

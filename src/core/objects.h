@@ -14,7 +14,8 @@ struct airy_device {
     const struct airy_backend *backend;
     airy_device_info info;
     airy_device_params params;
-    airy_pool *pool;          /* for loops on the host: the CPU back end's work, plans of any back end */
+    airy_pool *pool;          /* for loops on the host: the CPU back end's work, plans of any
+                                 back end */
     airy_profile *profile;    /* NULL: off */
     pthread_mutex_t lock;     /* of memory */
     airy_memory_info memory;  /* accounts; largest is found from live */
@@ -41,7 +42,10 @@ struct airy_array {
     size_t shape[AIRY_MAX_DIMS], pitch[AIRY_MAX_DIMS]; /* pitch in elements */
 };
 
-/* Scratch of a queue: grows, is never given back before the queue goes, counts as the device's memory. */
+/*
+ * Scratch of a queue: grows, is never given back before the queue goes, counts as the device's
+ * memory.
+ */
 enum airy_scratch {
     AIRY_SCRATCH_FRAMES,
     AIRY_SCRATCH_PARTIALS,
@@ -70,17 +74,24 @@ struct airy_host {
     void *data;
     size_t size;
     void *impl;
-    struct airy_host *next, *previous; /* of the device's list, to find whether an address is pinned */
+    struct airy_host *next, *previous; /* of the device's list, to find whether an address is
+                                          pinned */
 };
 
 /* Device memory with accounts: what names the purpose in the sentence of a failure. */
-airy_status airy_buffer_create(airy_buffer **buffer, airy_device *device, size_t size, const char *what);
+airy_status airy_buffer_create(airy_buffer **buffer, airy_device *device, size_t size,
+                               const char *what);
 /* A buffer over memory that somebody else owns and keeps for longer. */
-airy_status airy_buffer_borrow(airy_buffer **buffer, airy_device *device, size_t size, void *handle);
+airy_status airy_buffer_borrow(airy_buffer **buffer, airy_device *device, size_t size,
+                               void *handle);
 void airy_buffer_release(airy_buffer **buffer);
 /* At least size bytes for use on this queue until the next request for the same slot. */
-airy_status airy_queue_scratch(airy_queue *queue, enum airy_scratch slot, size_t size, airy_buffer **buffer);
-/* Keep the first error of enqueued work for airy_queue_finish; takes the sentence of airy_last_error. */
+airy_status airy_queue_scratch(airy_queue *queue, enum airy_scratch slot, size_t size,
+                               airy_buffer **buffer);
+/*
+ * Keep the first error of enqueued work for airy_queue_finish; takes the sentence of
+ * airy_last_error.
+ */
 void airy_queue_set_error(airy_queue *queue, airy_status status);
 
 /* True if [data, data + size) lies in page-locked memory of this device. */
@@ -92,12 +103,15 @@ bool airy_array_overlaps(const airy_array *a, const airy_array *b);
 /* CPU arrays only: the address of element 0. */
 void *airy_array_address(const airy_array *array);
 /*
- * A tight typed view of part of an array's bytes, for several results that come back in one copy. offset: bytes, a multiple of the
- * element size. Errors: AIRY_ERR_SHAPE.
+ * A tight typed view of part of an array's bytes, for several results that come back in one copy.
+ * offset: bytes, a multiple of the element size. Errors: AIRY_ERR_SHAPE.
  */
-airy_status airy_array_view_as(airy_array **view, const airy_array *array, size_t offset, airy_dtype dtype, int ndim,
-                               const size_t *shape);
-/* CPU devices only: an array of bytes over an airy_host, nothing copied; the host memory outlives the array. */
+airy_status airy_array_view_as(airy_array **view, const airy_array *array, size_t offset,
+                               airy_dtype dtype, int ndim, const size_t *shape);
+/*
+ * CPU devices only: an array of bytes over an airy_host, nothing copied; the host memory outlives
+ * the array.
+ */
 airy_status airy_array_over_host(airy_array **array, airy_host *host);
 /* "u32 [4, 10, 10] on cpu", for messages; text has at least 96 bytes. */
 const char *airy_array_describe(const airy_array *array, char text[96]);

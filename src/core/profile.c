@@ -79,7 +79,8 @@ static struct record *find_record(airy_profile *p, const char *name, bool transf
     return r;
 }
 
-void airy_profile_add(airy_profile *profile, const char *name, bool transfer, double ms, double bytes)
+void airy_profile_add(airy_profile *profile, const char *name, bool transfer, double ms,
+                      double bytes)
 {
     if (!profile)
         return;
@@ -139,12 +140,14 @@ static int compare_rows(const void *a, const void *b)
 
 airy_status airy_profile_rows(const airy_profile *profile, airy_profile_row **rows, size_t *count)
 {
-    airy_profile *p = (airy_profile *)profile; /* the lock and the order of samples are not part of its value */
+    airy_profile *p = (airy_profile *)profile; /* the lock and the order of samples are not part
+                                                  of its value */
     void *block;
     if (p)
         pthread_mutex_lock(&p->lock);
     const size_t n = p ? p->count : 0;
-    const airy_status status = airy_memory_calloc(&block, n, sizeof(airy_profile_row), "the profile's rows");
+    const airy_status status =
+        airy_memory_calloc(&block, n, sizeof(airy_profile_row), "the profile's rows");
     if (status == AIRY_OK) {
         airy_profile_row *out = block;
         for (size_t i = 0; i < n; i++)
@@ -169,7 +172,8 @@ void airy_profile_free(airy_profile_row *rows)
     free(rows);
 }
 
-static void print_part(FILE *file, const airy_profile_row *rows, size_t count, bool transfer, double total)
+static void print_part(FILE *file, const airy_profile_row *rows, size_t count, bool transfer,
+                       double total)
 {
     bool any = false;
     for (size_t i = 0; i < count; i++) {
@@ -177,8 +181,9 @@ static void print_part(FILE *file, const airy_profile_row *rows, size_t count, b
         if (r->transfer != transfer)
             continue;
         if (!any)
-            fprintf(file, "%-32s %8s %10s %10s %10s %10s %10s %8s %7s\n", transfer ? "copy" : "kernel", "count",
-                    "min ms", "median ms", "max ms", "mean ms", "std ms", "GB/s", "share");
+            fprintf(file, "%-32s %8s %10s %10s %10s %10s %10s %8s %7s\n",
+                    transfer ? "copy" : "kernel", "count", "min ms", "median ms", "max ms",
+                    "mean ms", "std ms", "GB/s", "share");
         any = true;
         char rate[32] = "-";
         if (r->bytes > 0 && r->total > 0)
@@ -200,16 +205,18 @@ airy_status airy_profile_print(const airy_device *device, FILE *file)
         *(rows[i].transfer ? &copies : &kernels) += rows[i].total;
     print_part(file, rows, count, false, kernels + copies);
     print_part(file, rows, count, true, kernels + copies);
-    fprintf(file, "total on %s: kernels %.3f ms, copies %.3f ms, together %.3f ms\n", device->info.spec, kernels,
-            copies, kernels + copies);
+    fprintf(file, "total on %s: kernels %.3f ms, copies %.3f ms, together %.3f ms\n",
+            device->info.spec, kernels, copies, kernels + copies);
     const uint64_t lost = device->profile ? device->profile->lost : 0;
     if (lost)
-        fprintf(file, "%llu samples are missing: there was no memory for them\n", (unsigned long long)lost);
+        fprintf(file, "%llu samples are missing: there was no memory for them\n",
+                (unsigned long long)lost);
     free(rows);
     return AIRY_OK;
 }
 
-void airy_profile_loop(airy_device *device, const char *name, double bytes, size_t count, airy_pool_fn fn, void *arg)
+void airy_profile_loop(airy_device *device, const char *name, double bytes, size_t count,
+                       airy_pool_fn fn, void *arg)
 {
     if (!device->profile) {
         airy_pool_run(device->pool, count, fn, arg);

@@ -1,6 +1,6 @@
 /*
- * The profiler: fed by the OpenCL launch, the CPU parallel loop and the copies, nowhere else. Samples are kept per name.
- * Thread-safety: any thread.
+ * The profiler: fed by the OpenCL launch, the CPU parallel loop and the copies, nowhere else.
+ * Samples are kept per name. Thread-safety: any thread.
  */
 #ifndef AIRY_CORE_PROFILE_H
 #define AIRY_CORE_PROFILE_H
@@ -16,10 +16,12 @@ typedef struct airy_profile airy_profile;
 airy_status airy_profile_create(airy_profile **profile);
 void airy_profile_destroy(airy_profile **profile);
 /* name is copied; profile NULL: nothing happens. */
-void airy_profile_add(airy_profile *profile, const char *name, bool transfer, double ms, double bytes);
+void airy_profile_add(airy_profile *profile, const char *name, bool transfer, double ms,
+                      double bytes);
 airy_status airy_profile_rows(const airy_profile *profile, airy_profile_row **rows, size_t *count);
 
 /* The CPU back end's parallel loop, profiled under name. bytes: what the loop moves, for GB/s. */
-void airy_profile_loop(airy_device *device, const char *name, double bytes, size_t count, airy_pool_fn fn, void *arg);
+void airy_profile_loop(airy_device *device, const char *name, double bytes, size_t count,
+                       airy_pool_fn fn, void *arg);
 
 #endif

@@ -66,10 +66,11 @@ void airy_queue_set_error(airy_queue *queue, airy_status status)
     airy_error_copy(queue->error_text, sizeof(queue->error_text));
 }
 
-airy_status airy_queue_scratch(airy_queue *queue, enum airy_scratch slot, size_t size, airy_buffer **buffer)
+airy_status airy_queue_scratch(airy_queue *queue, enum airy_scratch slot, size_t size,
+                               airy_buffer **buffer)
 {
-    static const char *const names[AIRY_SCRATCH_COUNT] = {"scratch for frames", "scratch for partial sums",
-                                                          "scratch for blocks", "small scratch"};
+    static const char *const names[AIRY_SCRATCH_COUNT] = {
+        "scratch for frames", "scratch for partial sums", "scratch for blocks", "small scratch"};
     airy_buffer **held = &queue->scratch[slot];
     if (*held && (*held)->size < size)
         airy_buffer_release(held);

@@ -12,8 +12,10 @@ struct airy_device_entry {
 
 /*
  * The entry that spec means. spec NULL: the first usable GPU, else the CPU.
- * Errors: AIRY_ERR_PARAM for text that cannot be a spec, AIRY_ERR_DEVICE when none or several answer to it, or it is not usable.
+ * Errors: AIRY_ERR_PARAM for text that cannot be a spec, AIRY_ERR_DEVICE when none or several
+ *         answer to it, or it is not usable.
  */
-airy_status airy_device_match(size_t *index, const struct airy_device_entry *entries, size_t count, const char *spec);
+airy_status airy_device_match(size_t *index, const struct airy_device_entry *entries, size_t count,
+                              const char *spec);
 
 #endif

@@ -1,10 +1,12 @@
 /*
- * The bit transpose in vectors of LANES x 16 bytes, for the instruction set of the file that includes this (compiler vectors, no
- * intrinsics). That file defines LANES (1, 2 or 4), NAME(x), and NARROW(x) for rows shorter than a vector.
+ * The bit transpose in vectors of LANES x 16 bytes, for the instruction set of the file that
+ * includes this (compiler vectors, no intrinsics). That file defines LANES (1, 2 or 4), NAME(x),
+ * and NARROW(x) for rows shorter than a vector.
  *
- * Unshuffling one chunk of columns: for each byte b of the elements, load the 8 rows of its bits, exchange bits between the 8
- * registers so that register i holds byte b of elements 8 j + i, bring those into order, and last interleave the bytes of an element.
- * Ordering and interleaving are the same network: with registers and bytes counted as one number, an interleaving step of all
+ * Unshuffling one chunk of columns: for each byte b of the elements, load the 8 rows of its bits,
+ * exchange bits between the 8 registers so that register i holds byte b of elements 8 j + i, bring
+ * those into order, and last interleave the bytes of an element. Ordering and interleaving are the
+ * same network: with registers and bytes counted as one number, an interleaving step of all
  * registers rotates that number's bits left by one.
  */
 #include "cpu/cpu_codec.h"
@@ -13,16 +15,23 @@ enum { VECTOR = 16 * LANES };
 
 typedef uint8_t vec __attribute__((vector_size(VECTOR)));
 typedef uint64_t vec_u64 __attribute__((vector_size(VECTOR)));
-/* For loads and stores: compilers split a memcpy of this size, and the halves then wait for each other. */
+/*
+ * For loads and stores: compilers split a memcpy of this size, and the halves then wait for each
+ * other.
+ */
 typedef uint8_t vec_bytes __attribute__((vector_size(VECTOR), aligned(1), may_alias));
 
-/* The including file's: lanes l of LANES vectors, one behind the other, to p + l * step; lane l of a vector from p + l * step. */
+/*
+ * The including file's: lanes l of LANES vectors, one behind the other, to p + l * step; lane l of
+ * a vector from p + l * step.
+ */
 static inline void store_lanes(uint8_t *p, size_t step, const vec v[LANES]);
 static inline vec load_lanes(const uint8_t *p, size_t step);
 
-#define ZIP(o)                                                                                                         \
-    (o) + 0, VECTOR + (o) + 0, (o) + 1, VECTOR + (o) + 1, (o) + 2, VECTOR + (o) + 2, (o) + 3, VECTOR + (o) + 3,        \
-        (o) + 4, VECTOR + (o) + 4, (o) + 5, VECTOR + (o) + 5, (o) + 6, VECTOR + (o) + 6, (o) + 7, VECTOR + (o) + 7
+#define ZIP(o)                                                                                     \
+    (o) + 0, VECTOR + (o) + 0, (o) + 1, VECTOR + (o) + 1, (o) + 2, VECTOR + (o) + 2, (o) + 3,      \
+        VECTOR + (o) + 3, (o) + 4, VECTOR + (o) + 4, (o) + 5, VECTOR + (o) + 5, (o) + 6,           \
+        VECTOR + (o) + 6, (o) + 7, VECTOR + (o) + 7
 static inline vec zip_low(vec a, vec b)
 {
 #if LANES == 1
@@ -73,14 +82,15 @@ static inline void transpose_bits(vec r[8])
     for (size_t k = 0; k < 4; k++)
         exchange(&r[k], &r[k + 4], 4, 0x0f0f0f0f0f0f0f0full);
     for (size_t k = 0; k < 4; k++)
-        exchange(&r[(k & 1) + 2 * (k & 2)], &r[(k & 1) + 2 * (k & 2) + 2], 2, 0x3333333333333333ull);
+        exchange(&r[(k & 1) + 2 * (k & 2)], &r[(k & 1) + 2 * (k & 2) + 2], 2,
+                 0x3333333333333333ull);
     for (size_t k = 0; k < 4; k++)
         exchange(&r[2 * k], &r[2 * k + 1], 1, 0x5555555555555555ull);
 }
 
 /* VECTOR columns from j on. `size` bytes an element, 2^log2_size. */
-static inline void unshuffle_columns(uint8_t *dst, const uint8_t *src, size_t row, size_t j, size_t size,
-                                     size_t log2_size)
+static inline void unshuffle_columns(uint8_t *dst, const uint8_t *src, size_t row, size_t j,
+                                     size_t size, size_t log2_size)
 {
     vec planes[8][8]; /* [byte][two columns of each lane] */
     for (size_t b = 0; b < size; b++) {
@@ -92,7 +102,8 @@ static inline void unshuffle_columns(uint8_t *dst, const uint8_t *src, size_t ro
         for (size_t m = 0; m < 8; m++)
             planes[b][m] = r[m];
     }
-    const size_t together = size < LANES ? LANES / size : 1; /* as many columns as make LANES pieces of a lane each */
+    /* as many columns as make LANES pieces of a lane each */
+    const size_t together = size < LANES ? LANES / size : 1;
     for (size_t m = 0; m < 8; m += together) {
         vec v[8];
         for (size_t g = 0; g < together; g++) {
@@ -105,7 +116,8 @@ static inline void unshuffle_columns(uint8_t *dst, const uint8_t *src, size_t ro
     }
 }
 
-static inline void shuffle_columns(uint8_t *dst, const uint8_t *src, size_t row, size_t j, size_t size)
+static inline void shuffle_columns(uint8_t *dst, const uint8_t *src, size_t row, size_t j,
+                                   size_t size)
 {
     vec planes[8][8];
     for (size_t m = 0; m < 8; m++) {
@@ -128,8 +140,12 @@ static inline void shuffle_columns(uint8_t *dst, const uint8_t *src, size_t row,
     }
 }
 
-/* All columns; the last chunk ends with the row and may overlap the one before. row is at least VECTOR. */
-static inline void unshuffle_rows(uint8_t *dst, const uint8_t *src, size_t row, size_t size, size_t log2_size)
+/*
+ * All columns; the last chunk ends with the row and may overlap the one before. row is at least
+ * VECTOR.
+ */
+static inline void unshuffle_rows(uint8_t *dst, const uint8_t *src, size_t row, size_t size,
+                                  size_t log2_size)
 {
     for (size_t j = 0; j + VECTOR <= row; j += VECTOR)
         unshuffle_columns(dst, src, row, j, size, log2_size);

@@ -1,4 +1,7 @@
-/* The CPU as a device: memory of the host, work done in the calling thread with help from the device's pool. */
+/*
+ * The CPU as a device: memory of the host, work done in the calling thread with help from the
+ * device's pool.
+ */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -16,7 +19,10 @@
 #include "cpu/cpu_copy.h"
 #include "integrate/integrate_fns.h"
 
-/* From this size on memory is asked for only after a look at what is left, and made present piece by piece. */
+/*
+ * From this size on memory is asked for only after a look at what is left, and made present piece
+ * by piece.
+ */
 static const size_t large_block = (size_t)4 << 20, touch_piece = (size_t)16 << 20;
 
 static void read_model(char *name, size_t size)
@@ -36,7 +42,8 @@ static void read_model(char *name, size_t size)
         fclose(f);
 }
 
-static void list_cpu(bool ask_free, void (*add)(void *user, const airy_device_info *info), void *user)
+static void list_cpu(bool ask_free, void (*add)(void *user, const airy_device_info *info),
+                     void *user)
 {
     airy_device_info info = {.max_group = 1, .fp64 = true, .usable = true};
     snprintf(info.spec, sizeof(info.spec), "cpu");
@@ -72,7 +79,10 @@ struct touch_job {
     atomic_bool refused;
 };
 
-/* The kernel gives pages only when they are written; MADV_POPULATE_WRITE (Linux 5.14) does it in one call and says no. */
+/*
+ * The kernel gives pages only when they are written; MADV_POPULATE_WRITE (Linux 5.14) does it in
+ * one call and says no.
+ */
 static void touch(void *arg, size_t index, unsigned worker)
 {
     (void)worker;
@@ -98,7 +108,8 @@ static airy_status take(airy_device *device, size_t size, void **block)
         return airy_memory_alloc(block, size);
     const uint64_t available = airy_memory_available();
     const uint64_t left = available - available / 32; /* the rest of the system goes on living */
-    AIRY_FAIL_IF(size > left, AIRY_ERR_MEMORY, "the host has %llu bytes left", (unsigned long long)left);
+    AIRY_FAIL_IF(size > left, AIRY_ERR_MEMORY, "the host has %llu bytes left",
+                 (unsigned long long)left);
     void *p = NULL;
     AIRY_TRY(airy_memory_alloc(&p, size));
     struct touch_job job = {.data = p, .size = size};
@@ -106,7 +117,8 @@ static airy_status take(airy_device *device, size_t size, void **block)
     airy_pool_run(device->pool, (size + touch_piece - 1) / touch_piece, touch, &job);
     if (atomic_load(&job.refused)) {
         airy_memory_release(p);
-        return airy_fail(AIRY_ERR_MEMORY, "the system refused some of %zu bytes of host memory", size);
+        return airy_fail(AIRY_ERR_MEMORY, "the system refused some of %zu bytes of host memory",
+                         size);
     }
     *block = p;
     return AIRY_OK;
@@ -177,7 +189,8 @@ static void event_close(airy_event *event)
     (void)event;
 }
 
-static void copy_profiled(airy_queue *queue, const char *name, bool transfer, const struct airy_strided *s)
+static void copy_profiled(airy_queue *queue, const char *name, bool transfer,
+                          const struct airy_strided *s)
 {
     airy_device *device = queue->device;
     const uint64_t start = device->profile ? airy_clock_ns() : 0;

@@ -1,4 +1,7 @@
-/* The bit transpose in portable C: 8 elements at a time, an 8 x 8 bit matrix for each of their bytes. */
+/*
+ * The bit transpose in portable C: 8 elements at a time, an 8 x 8 bit matrix for each of their
+ * bytes.
+ */
 #include "cpu/cpu_codec.h"
 
 /*
@@ -29,20 +32,24 @@ static inline void scatter(uint8_t *p, size_t step, uint64_t x)
         p[i * step] = (uint8_t)(x >> (8 * i));
 }
 
-static inline void unshuffle_range(uint8_t *dst, const uint8_t *src, size_t elements, size_t elem_size)
+static inline void unshuffle_range(uint8_t *dst, const uint8_t *src, size_t elements,
+                                   size_t elem_size)
 {
     const size_t row = elements / 8;
     for (size_t j = 0; j < row; j++)
         for (size_t b = 0; b < elem_size; b++)
-            scatter(dst + 8 * j * elem_size + b, elem_size, transpose_8x8(gather(src + 8 * b * row + j, row)));
+            scatter(dst + 8 * j * elem_size + b, elem_size,
+                    transpose_8x8(gather(src + 8 * b * row + j, row)));
 }
 
-static inline void shuffle_range(uint8_t *dst, const uint8_t *src, size_t elements, size_t elem_size)
+static inline void shuffle_range(uint8_t *dst, const uint8_t *src, size_t elements,
+                                 size_t elem_size)
 {
     const size_t row = elements / 8;
     for (size_t j = 0; j < row; j++)
         for (size_t b = 0; b < elem_size; b++)
-            scatter(dst + 8 * b * row + j, row, transpose_8x8(gather(src + 8 * j * elem_size + b, elem_size)));
+            scatter(dst + 8 * b * row + j, row,
+                    transpose_8x8(gather(src + 8 * j * elem_size + b, elem_size)));
 }
 
 void airy_bitunshuffle_portable(uint8_t *dst, const uint8_t *src, size_t elements, size_t elem_size)

@@ -12,11 +12,14 @@ static const struct {
     unsigned flag;
     struct airy_block_fns fns;
 } sets[] = {
-    {0, {airy_lz4_block_portable, airy_bitunshuffle_portable, airy_bitshuffle_portable, "portable"}},
+    {0,
+     {airy_lz4_block_portable, airy_bitunshuffle_portable, airy_bitshuffle_portable, "portable"}},
 #if defined(__x86_64__)
-    {AIRY_CPU_SSE2, {airy_lz4_block_portable, airy_bitunshuffle_sse2, airy_bitshuffle_sse2, "sse2"}},
+    {AIRY_CPU_SSE2,
+     {airy_lz4_block_portable, airy_bitunshuffle_sse2, airy_bitshuffle_sse2, "sse2"}},
     {AIRY_CPU_AVX2, {airy_lz4_block_avx2, airy_bitunshuffle_avx2, airy_bitshuffle_avx2, "avx2"}},
-    {AIRY_CPU_AVX512, {airy_lz4_block_avx2, airy_bitunshuffle_avx512, airy_bitshuffle_avx512, "avx512"}},
+    {AIRY_CPU_AVX512,
+     {airy_lz4_block_avx2, airy_bitunshuffle_avx512, airy_bitshuffle_avx512, "avx512"}},
     {AIRY_CPU_VBMI, {airy_lz4_block_avx2, airy_bitunshuffle_vbmi, airy_bitshuffle_avx512, "vbmi"}},
 #elif defined(__aarch64__)
     {AIRY_CPU_NEON, {airy_lz4_block_neon, airy_bitunshuffle_neon, airy_bitshuffle_neon, "neon"}},
@@ -38,8 +41,8 @@ const struct airy_block_fns *airy_block_fns(void)
 }
 
 /*
- * True for the one way in which LZ4 writes a block of zeros: a zero, a match of offset 1, five zeros. Such a block needs neither decoder
- * nor transpose.
+ * True for the one way in which LZ4 writes a block of zeros: a zero, a match of offset 1, five
+ * zeros. Such a block needs neither decoder nor transpose.
  */
 static bool is_all_zero(const uint8_t *src, size_t size, size_t decoded)
 {
@@ -56,8 +59,8 @@ static bool is_all_zero(const uint8_t *src, size_t size, size_t decoded)
            memcmp(src + end, tail, sizeof(tail)) == 0;
 }
 
-uint32_t airy_block_decode(uint8_t *dst, const airy_block_layout *layout, uint32_t block, airy_block place,
-                           const uint8_t *bytes, uint8_t *scratch)
+uint32_t airy_block_decode(uint8_t *dst, const airy_block_layout *layout, uint32_t block,
+                           airy_block place, const uint8_t *bytes, uint8_t *scratch)
 {
     const uint32_t decoded = airy_block_decoded_bytes(*layout, block);
     const uint8_t *src = bytes + place.offset;

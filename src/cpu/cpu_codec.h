@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * The transpose of a block of n elements (a multiple of 8) of s bytes: bit k of byte b of element 8 j + i stands, shuffled, as bit i
- * of byte j of row 8 b + k; a row has n / 8 bytes.
+ * The transpose of a block of n elements (a multiple of 8) of s bytes: bit k of byte b of element
+ * 8 j + i stands, shuffled, as bit i of byte j of row 8 b + k; a row has n / 8 bytes.
  */
 typedef void airy_transpose_fn(uint8_t *dst, const uint8_t *src, size_t elements, size_t elem_size);
 

@@ -19,7 +19,10 @@ void airy_strided_make(struct airy_strided *s, const airy_array *dst, const airy
     s->run = elem;
     for (int i = 0; i < OUTER; i++)
         s->shape[i] = 1;
-    /* Axes from the fastest on: one that continues both runs without a gap makes the run longer, others stay loops. */
+    /*
+     * Axes from the fastest on: one that continues both runs without a gap makes the run longer,
+     * others stay loops.
+     */
     size_t tight = elem;
     int used = 0;
     bool joined = true;
@@ -105,18 +108,21 @@ static void copy_piece(void *arg, size_t index, unsigned worker)
         copy_run(job->s, index / job->per_run, from, airy_min_size(piece, job->s->run - from));
         return;
     }
-    const size_t first = index * job->per_piece, last = airy_min_size(first + job->per_piece, job->runs);
+    const size_t first = index * job->per_piece,
+                 last = airy_min_size(first + job->per_piece, job->runs);
     for (size_t i = first; i < last; i++)
         copy_run(job->s, i, 0, job->s->run);
 }
 
 void airy_strided_copy(airy_pool *pool, const struct airy_strided *s)
 {
-    struct job job = {.s = s, .runs = count_runs(s), .per_run = (s->run + piece - 1) / piece, .per_piece = 1};
+    struct job job = {
+        .s = s, .runs = count_runs(s), .per_run = (s->run + piece - 1) / piece, .per_piece = 1};
     if (job.per_run <= 1) {
         job.per_run = 1;
         job.per_piece = airy_max_size(piece / s->run, 1);
     }
-    const size_t pieces = job.per_run > 1 ? job.runs * job.per_run : (job.runs + job.per_piece - 1) / job.per_piece;
+    const size_t pieces = job.per_run > 1 ? job.runs * job.per_run
+                                          : (job.runs + job.per_piece - 1) / job.per_piece;
     airy_pool_run(pool, pieces, copy_piece, &job);
 }

@@ -15,7 +15,10 @@ struct airy_strided {
     unsigned char pattern[8];
 };
 
-/* Layout of one of two arrays of the same shape; NULL stands for tightly packed memory whose pointer the caller sets. */
+/*
+ * Layout of one of two arrays of the same shape; NULL stands for tightly packed memory whose
+ * pointer the caller sets.
+ */
 void airy_strided_make(struct airy_strided *s, const airy_array *dst, const airy_array *src);
 size_t airy_strided_size(const struct airy_strided *s);
 void airy_strided_copy(airy_pool *pool, const struct airy_strided *s);

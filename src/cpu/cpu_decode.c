@@ -19,11 +19,15 @@ struct decode_job {
     size_t turns;        /* a frame */
 };
 
-/* The lowest bad block of a frame wins; good is the largest value. Several threads work on one frame. */
+/*
+ * The lowest bad block of a frame wins; good is the largest value. Several threads work on one
+ * frame.
+ */
 static void note_status(uint32_t *status, uint32_t value)
 {
     uint32_t old = __atomic_load_n(status, __ATOMIC_RELAXED);
-    while (value < old && !__atomic_compare_exchange_n(status, &old, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    while (value < old && !__atomic_compare_exchange_n(status, &old, value, true, __ATOMIC_RELAXED,
+                                                       __ATOMIC_RELAXED))
         ;
 }
 
@@ -38,8 +42,8 @@ static void decode_turn(void *arg, size_t index, unsigned worker)
     uint8_t *dst = job->frames + frame * layout->frame_bytes;
     uint8_t *scratch = job->scratch ? job->scratch + worker * job->scratch_step : NULL;
     for (uint32_t b = first; b < last; b++) {
-        const uint32_t reason =
-            airy_block_decode(dst + airy_block_start(*layout, b), layout, b, table[b], job->bytes, scratch);
+        const uint32_t reason = airy_block_decode(dst + airy_block_start(*layout, b), layout, b,
+                                                  table[b], job->bytes, scratch);
         if (reason != AIRY_STATUS_GOOD)
             note_status(&job->status[frame], b * 8 + reason);
     }
@@ -58,13 +62,15 @@ static airy_status decode_cpu(airy_queue *queue, const struct airy_decode_plan *
     if (chunks->layout.codec == AIRY_CODEC_BSLZ4) {
         airy_buffer *scratch;
         job.scratch_step = airy_align_up(chunks->layout.block_bytes, 64);
-        AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_BLOCKS, job.scratch_step * airy_pool_size(queue->device->pool),
+        AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_BLOCKS,
+                                    job.scratch_step * airy_pool_size(queue->device->pool),
                                     &scratch));
         job.scratch = scratch->handle;
     }
     for (size_t i = 0; i < chunks->frames; i++)
         job.status[i] = AIRY_FRAME_GOOD;
-    airy_profile_loop(queue->device, "decode", (double)chunks->frames * (double)chunks->layout.frame_bytes,
+    airy_profile_loop(queue->device, "decode",
+                      (double)chunks->frames * (double)chunks->layout.frame_bytes,
                       chunks->frames * job.turns, decode_turn, &job);
     return AIRY_OK;
 }

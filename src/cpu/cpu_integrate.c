@@ -11,9 +11,15 @@
 
 /* Most scratch of a wave that grows with its frames; one group is always taken. */
 #define WAVE_BYTES ((size_t)128 << 20)
-/* Frames of a wave: enough for the threads of a large machine to stay busy with 64 slices of each group. */
+/*
+ * Frames of a wave: enough for the threads of a large machine to stay busy with 64 slices of each
+ * group.
+ */
 #define WAVE_FRAMES 64
-/* Larger blocks would be decoded again and again by the slices that they cover; the front decodes such frames. */
+/*
+ * Larger blocks would be decoded again and again by the slices that they cover; the front decodes
+ * such frames.
+ */
 #define MAX_BLOCK_BYTES 65536u
 
 static const double zeros[AIRY_TILE]; /* the tile of a lane without a frame, of any dtype */
@@ -70,9 +76,12 @@ static void make_rules(struct airy_raw_rules *rules, const airy_pixel_test *test
         rules->suspicious = (uint64_t)test->saturation;
 }
 
-/* Pixels [first, end) of a frame in a batch to dst; the frame's status. block: MAX_BLOCK_BYTES twice. */
-static uint32_t decode_window(const struct airy_integrate_job *job, size_t frame, size_t first, size_t end,
-                              uint8_t *dst, uint8_t *block)
+/*
+ * Pixels [first, end) of a frame in a batch to dst; the frame's status. block: MAX_BLOCK_BYTES
+ * twice.
+ */
+static uint32_t decode_window(const struct airy_integrate_job *job, size_t frame, size_t first,
+                              size_t end, uint8_t *dst, uint8_t *block)
 {
     const airy_block_layout *layout = &job->plan->chunks.layout;
     const airy_block *table = job->table + frame * layout->blocks;
@@ -88,8 +97,9 @@ static uint32_t decode_window(const struct airy_integrate_job *job, size_t frame
         if (stop <= from)
             continue;
         const bool inside = start >= from && stop <= to;
-        const uint32_t reason = airy_block_decode(inside ? dst + (start - from) : block, layout, (uint32_t)b, table[b],
-                                                  job->bytes, block + MAX_BLOCK_BYTES);
+        const uint32_t reason = airy_block_decode(inside ? dst + (start - from) : block, layout,
+                                                  (uint32_t)b, table[b], job->bytes,
+                                                  block + MAX_BLOCK_BYTES);
         if (reason != AIRY_STATUS_GOOD)
             return (uint32_t)b << 3 | reason;
         if (!inside) {
@@ -107,9 +117,11 @@ struct slice_task {
     const struct airy_slice *slice;
     struct airy_slice_result *result[AIRY_MAX_LANES];
     struct airy_raw_stats unused;          /* of the second pass */
-    uint8_t *buffer;                       /* [lanes][lane_size] pixels; chunks: then as much for blocks */
+    uint8_t *buffer;                       /* [lanes][lane_size] pixels; chunks: then as much for
+                                              blocks */
     const uint8_t *window[AIRY_MAX_LANES]; /* pixels of the window, NULL: no frame, or a bad one */
-    const struct airy_raw_fns *raw;        /* of the window's pixels, which may be narrower than the frame's */
+    const struct airy_raw_fns *raw;        /* of the window's pixels, which may be narrower than
+                                              the frame's */
     size_t elem_size, narrow;              /* likewise; bytes that the last window needed */
     struct airy_lanes lanes;
 };
@@ -120,8 +132,9 @@ static bool is_one_block(const struct slice_task *task, uint32_t *block, size_t 
     const struct airy_integrate_job *job = task->job;
     const airy_block_layout *layout = &job->plan->chunks.layout;
     const uint64_t from = first * job->elem_size, size = (end - first) * job->elem_size;
-    if (layout->codec != AIRY_CODEC_BSLZ4 || layout->elem_size != job->elem_size || airy_dtype_is_float(job->dtype) ||
-        __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || from % layout->block_bytes != 0)
+    if (layout->codec != AIRY_CODEC_BSLZ4 || layout->elem_size != job->elem_size ||
+        airy_dtype_is_float(job->dtype) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ ||
+        from % layout->block_bytes != 0)
         return false;
     *block = (uint32_t)(from / layout->block_bytes);
     if (airy_block_decoded_bytes(*layout, *block) != size || !airy_block_is_coded(*layout, *block))
@@ -135,9 +148,9 @@ static bool is_one_block(const struct slice_task *task, uint32_t *block, size_t 
 }
 
 /*
- * The upper bit planes are 0 where pixels count, more often than not: only the lower ones are transposed, to pixels of one or two bytes,
- * the same for all lanes. What the last window needed is the first guess; lanes that turn out to need more make those before them be
- * done again.
+ * The upper bit planes are 0 where pixels count, more often than not: only the lower ones are
+ * transposed, to pixels of one or two bytes, the same for all lanes. What the last window needed
+ * is the first guess; lanes that turn out to need more make those before them be done again.
  */
 static void load_block(struct slice_task *task, uint32_t block, size_t first, size_t end)
 {
@@ -148,7 +161,8 @@ static void load_block(struct slice_task *task, uint32_t block, size_t first, si
     uint8_t *pixels = task->buffer, *planes = task->buffer + job->lanes * job->lane_size;
     size_t width = task->narrow, most = 1;
     unsigned again = 0;
-    for (unsigned l = 0; l < task->group->count; l++, pixels += job->lane_size, planes += job->lane_size) {
+    for (unsigned l = 0; l < task->group->count;
+         l++, pixels += job->lane_size, planes += job->lane_size) {
         const size_t frame = job->wave_first + task->group->first + l;
         const airy_block place = job->table[frame * job->plan->chunks.layout.blocks + block];
         task->window[l] = NULL;
@@ -159,7 +173,8 @@ static void load_block(struct slice_task *task, uint32_t block, size_t first, si
             task->result[l]->status = block << 3 | reason;
             continue;
         }
-        const size_t needed = task->group->kernels->narrowest(planes, elements / 8, job->elem_size, valid);
+        const size_t needed =
+            task->group->kernels->narrowest(planes, elements / 8, job->elem_size, valid);
         most = airy_max_size(most, needed);
         if (needed > width) {
             width = needed;
@@ -196,17 +211,21 @@ static void load_window(struct slice_task *task, size_t first, size_t end)
         if (task->result[l]->status != AIRY_STATUS_GOOD)
             continue;
         if (job->pixels) {
-            task->window[l] = job->pixels + (frame * job->integrator->pixels + first) * job->elem_size;
+            task->window[l] = job->pixels +
+                              (frame * job->integrator->pixels + first) * job->elem_size;
             continue;
         }
-        task->result[l]->status =
-            decode_window(job, frame, first, end, buffer, task->buffer + job->lanes * job->lane_size);
+        task->result[l]->status = decode_window(job, frame, first, end, buffer,
+                                                task->buffer + job->lanes * job->lane_size);
         if (task->result[l]->status == AIRY_STATUS_GOOD)
             task->window[l] = buffer;
     }
 }
 
-/* Pixels [first, first + count), at most a tile, of one lane: looked through and cleaned. Returns whether any is not 0. */
+/*
+ * Pixels [first, first + count), at most a tile, of one lane: looked through and cleaned. Returns
+ * whether any is not 0.
+ */
 static bool load_tile(struct slice_task *task, unsigned l, size_t window_first)
 {
     const struct airy_integrate_job *job = task->job;
@@ -237,14 +256,16 @@ static bool load_tile(struct slice_task *task, unsigned l, size_t window_first)
         result->marked = true;
     }
     lanes->invalid[l] = bits + lanes->first / AIRY_GROUP;
-    task->raw->clean(stats, buffer, bits + lanes->first / AIRY_GROUP, valid, lanes->count, &job->rules);
+    task->raw->clean(stats, buffer, bits + lanes->first / AIRY_GROUP, valid, lanes->count,
+                     &job->rules);
     return true;
 }
 
 static void sum_tile(struct slice_task *task, size_t window_first)
 {
     const struct airy_integrate_job *job = task->job;
-    const struct airy_sum_fns *fns = task->group->lanes == 1 ? &task->raw->single : &task->raw->wide;
+    const struct airy_sum_fns *fns = task->group->lanes == 1 ? &task->raw->single
+                                                             : &task->raw->wide;
     struct airy_lanes *lanes = &task->lanes;
     bool nonzero = false;
     for (unsigned l = 0; l < task->group->lanes; l++) {
@@ -282,7 +303,8 @@ static void sum_slice(void *arg, size_t index, unsigned worker)
         if (job->second)
             continue;
         memset(task.result[l], 0, sizeof(*task.result[l]));
-        task.result[l]->status = job->status ? job->status[job->wave_first + frame] : AIRY_STATUS_GOOD;
+        task.result[l]->status = job->status ? job->status[job->wave_first + frame]
+                                             : AIRY_STATUS_GOOD;
     }
     for (size_t window = slice->pixel; window < end; window += job->window) {
         const size_t window_end = airy_min_size(window + job->window, end);
@@ -295,7 +317,10 @@ static void sum_slice(void *arg, size_t index, unsigned worker)
     }
 }
 
-/* Cut the wave's frames in groups: full ones, then what is left in as many lanes as are worth it, or one by one. */
+/*
+ * Cut the wave's frames in groups: full ones, then what is left in as many lanes as are worth it,
+ * or one by one.
+ */
 static void make_groups(struct airy_integrate_job *job)
 {
     double *partials = job->partials;
@@ -323,7 +348,8 @@ static void run_wave(struct airy_integrate_job *job)
     const double bytes = (double)(job->wave_frames * job->integrator->pixels * job->elem_size);
     make_groups(job);
     job->second = false;
-    airy_profile_loop(device, "integrate_blocks", bytes, job->groups * job->matrix->slices, sum_slice, job);
+    airy_profile_loop(device, "integrate_blocks", bytes, job->groups * job->matrix->slices,
+                      sum_slice, job);
     airy_integrate_stats_wave(job);
     airy_integrate_merge_wave(job);
     airy_integrate_remove_wave(job);
@@ -335,7 +361,8 @@ static void run_wave(struct airy_integrate_job *job)
     }
     airy_integrate_mean_wave(job);
     job->second = true;
-    airy_profile_loop(device, "integrate_variance", bytes, job->groups * job->matrix->slices, sum_slice, job);
+    airy_profile_loop(device, "integrate_variance", bytes, job->groups * job->matrix->slices,
+                      sum_slice, job);
     airy_integrate_merge_wave(job);
 }
 
@@ -352,7 +379,10 @@ static size_t choose_window(const struct airy_integrate_job *job)
     return AIRY_SLICE_STEP;
 }
 
-/* Half of what the device's limit leaves, so that a small limit makes small waves rather than a failure. */
+/*
+ * Half of what the device's limit leaves, so that a small limit makes small waves rather than a
+ * failure.
+ */
 static size_t wave_bytes(const airy_queue *queue)
 {
     airy_memory_info info = {0};
@@ -363,7 +393,10 @@ static size_t wave_bytes(const airy_queue *queue)
     return airy_min_size(WAVE_BYTES, (size_t)left + (held ? held->size : 0));
 }
 
-/* Sizes below are bounded by pixels, bins and 64 frames of an integrator that exists, far below the range of size_t. */
+/*
+ * Sizes below are bounded by pixels, bins and 64 frames of an integrator that exists, far below
+ * the range of size_t.
+ */
 static airy_status take_scratch(struct airy_integrate_job *job, airy_queue *queue)
 {
     const struct airy_cpu_matrix *m = job->matrix;
@@ -382,8 +415,8 @@ static airy_status take_scratch(struct airy_integrate_job *job, airy_queue *queu
     wave = airy_min_size(airy_max_size(wave, job->lanes), airy_align_up(job->frames, job->lanes));
     airy_buffer *buffer = NULL;
     job->removed_size = airy_integrate_removal_size(job);
-    job->removed_runs =
-        airy_max_size(airy_min_size(airy_pool_size(queue->device->pool), budget / job->removed_size), 1);
+    job->removed_runs = airy_max_size(
+        airy_min_size(airy_pool_size(queue->device->pool), budget / job->removed_size), 1);
     job->removed_runs = airy_min_size(job->removed_runs, wave);
     const size_t removed = job->removed_runs * job->removed_size;
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, wave * one + removed, &buffer));
@@ -395,7 +428,10 @@ static airy_status take_scratch(struct airy_integrate_job *job, airy_queue *queu
     job->removed = at + wave * one;
     job->wave_frames = wave;
 
-    /* Lanes a line apart from a multiple of the page: else all of them would fall into the same sets of the cache. */
+    /*
+     * Lanes a line apart from a multiple of the page: else all of them would fall into the same
+     * sets of the cache.
+     */
     job->window = choose_window(job);
     job->lane_size = airy_align_up(job->window * job->elem_size, 64) + 64;
     size_t tiles = job->lanes * job->lane_size;
@@ -435,7 +471,8 @@ static airy_status integrate(airy_queue *queue, const struct airy_integrate_plan
                                      .dtype = plan->frames->dtype,
                                      .frames = plan->frames->shape[0],
                                      .pixels = airy_array_address(plan->frames),
-                                     .status = plan->status ? airy_array_address(plan->status) : NULL};
+                                     .status = plan->status ? airy_array_address(plan->status)
+                                                            : NULL};
     return run_job(queue, &job);
 }
 
@@ -444,7 +481,8 @@ static bool takes_chunks(const struct airy_integrate_plan *plan)
     const airy_block_layout *layout = &plan->chunks.layout;
     const airy_integrator_params *params = &plan->integrator->params;
     /* The recurrence goes bin by bin, through the whole frame. */
-    const bool recurs = params->error_model == AIRY_ERROR_MODEL_AZIMUTHAL && params->compat == AIRY_COMPAT_PYFAI;
+    const bool recurs = params->error_model == AIRY_ERROR_MODEL_AZIMUTHAL &&
+                        params->compat == AIRY_COMPAT_PYFAI;
     return !recurs && layout->block_bytes <= MAX_BLOCK_BYTES &&
            layout->block_bytes % airy_dtype_size(plan->chunks.dtype) == 0;
 }

@@ -1,12 +1,14 @@
 /*
  * The CPU back end of the integrate family, between its own files.
  *
- * What a frame's sums are, whatever the instruction set, the number of threads, the batch and the codec: the frame is cut into slices (fixed
- * by its pixels and bins alone); within a slice every bin sums its entries in ascending pixel order, one fma() each, in f64, from 0; the
- * slices' sums are added in ascending order. Every kernel keeps this order for every frame, so all of them agree bit for bit.
+ * What a frame's sums are, whatever the instruction set, the number of threads, the batch and the
+ * codec: the frame is cut into slices (fixed by its pixels and bins alone); within a slice every
+ * bin sums its entries in ascending pixel order, one fma() each, in f64, from 0; the slices' sums
+ * are added in ascending order. Every kernel keeps this order for every frame, so all of them
+ * agree bit for bit.
  *
- * Frames in lanes: the same tile of up to AIRY_MAX_LANES frames lies transposed in vectors, and an entry of the matrix is one multiply-add for all of
- * them; sums lie as [bin][plane][lane].
+ * Frames in lanes: the same tile of up to AIRY_MAX_LANES frames lies transposed in vectors, and an
+ * entry of the matrix is one multiply-add for all of them; sums lie as [bin][plane][lane].
  */
 #ifndef AIRY_CPU_CPU_INTEGRATE_H
 #define AIRY_CPU_CPU_INTEGRATE_H
@@ -17,7 +19,8 @@ enum {
     AIRY_GROUP = 16,        /* pixels that share a flag, and a word of the valid bits */
     AIRY_TILE = 2048,       /* pixels looked at together; a multiple of AIRY_GROUP */
     AIRY_MAX_LANES = 16,    /* frames side by side */
-    AIRY_SLICE_STEP = 8192, /* slices are multiples of it, so that blocks of the default sizes never straddle two */
+    AIRY_SLICE_STEP = 8192, /* slices are multiples of it, so that blocks of the default sizes
+                               never straddle two */
     AIRY_MAX_SLICES = 64,
     AIRY_MAX_PER_PIXEL = 6 /* entries per pixel of the compact matrix */
 };
@@ -43,22 +46,25 @@ struct airy_cpu_matrix {
     uint8_t *kind;   /* [groups], enum airy_group_kind */
     uint16_t *valid; /* [groups] bit k: pixel k of the group counts */
     /*
-     * The compact matrix: per_pixel entries for each pixel, of consecutive bins from bin[] (counted from the slice's bin_lo), filled with
-     * weight 0. Absent (per_pixel 0) where pixels have more entries than that.
+     * The compact matrix: per_pixel entries for each pixel, of consecutive bins from bin[]
+     * (counted from the slice's bin_lo), filled with weight 0. Absent (per_pixel 0) where pixels
+     * have more entries than that.
      */
     unsigned per_pixel;
     uint16_t *bin; /* [groups * AIRY_GROUP] */
     float *weight; /* [groups * AIRY_GROUP][per_pixel] */
 };
 
-airy_status airy_cpu_matrix_make(struct airy_cpu_matrix **matrix, uint64_t *bytes, const airy_integrator *integrator);
+airy_status airy_cpu_matrix_make(struct airy_cpu_matrix **matrix, uint64_t *bytes,
+                                 const airy_integrator *integrator);
 void airy_cpu_matrix_free(struct airy_cpu_matrix **matrix);
 
 /* What to look for in raw values of one dtype, from airy_pixel_test. */
 struct airy_raw_rules {
     /*
-     * Integers, as the low 32 bits of the sign- or zero-extended value: left out where value - lo <= span; has_interval false: none.
-     * Below `suspicious` (as unsigned) a value is neither left out nor saturated nor negative.
+     * Integers, as the low 32 bits of the sign- or zero-extended value: left out where value - lo
+     * <= span; has_interval false: none. Below `suspicious` (as unsigned) a value is neither left
+     * out nor saturated nor negative.
      */
     uint32_t lo, span;
     bool has_interval;
@@ -67,7 +73,10 @@ struct airy_raw_rules {
     double float_lo, float_hi, float_saturation;
 };
 
-/* What a slice of one frame adds to its statistics. Float totals: 16 sums by pixel number modulo 16. */
+/*
+ * What a slice of one frame adds to its statistics. Float totals: 16 sums by pixel number modulo
+ * 16.
+ */
 struct airy_raw_stats {
     double partial[AIRY_GROUP];
     int64_t total;
@@ -101,20 +110,24 @@ struct airy_sum_fns {
 struct airy_raw_fns {
     struct airy_sum_fns wide, single; /* the set's lanes, and one */
     /*
-     * Look through count pixels. True: all is well and stats are updated; *zero tells whether every pixel that counts is 0.
+     * Look through count pixels. True: all is well and stats are updated; *zero tells whether
+     * every pixel that counts is 0.
      * False: look closer, stats are untouched.
      */
-    bool (*scan)(struct airy_raw_stats *stats, bool *zero, const void *pixels, const uint16_t *valid, size_t count,
-                 const struct airy_raw_rules *rules);
-    /* The same for any values: those left out (not finite ones everywhere) become 0, and their bits are set. */
-    void (*clean)(struct airy_raw_stats *stats, void *pixels, uint16_t *invalid, const uint16_t *valid, size_t count,
-                  const struct airy_raw_rules *rules);
+    bool (*scan)(struct airy_raw_stats *stats, bool *zero, const void *pixels,
+                 const uint16_t *valid, size_t count, const struct airy_raw_rules *rules);
+    /*
+     * The same for any values: those left out (not finite ones everywhere) become 0, and their
+     * bits are set.
+     */
+    void (*clean)(struct airy_raw_stats *stats, void *pixels, uint16_t *invalid,
+                  const uint16_t *valid, size_t count, const struct airy_raw_rules *rules);
 };
 
 struct airy_integrate_kernels {
     /*
-     * The fewest low bytes, 1, 2 or elem_size, that hold every counting pixel of a block: planes are its bit planes, `row` bytes each and 8 elem_size of them,
-     * valid has a bit for each pixel.
+     * The fewest low bytes, 1, 2 or elem_size, that hold every counting pixel of a block: planes
+     * are its bit planes, `row` bytes each and 8 elem_size of them, valid has a bit for each pixel.
      */
     size_t (*narrowest)(const uint8_t *planes, size_t row, size_t elem_size, const uint8_t *valid);
     unsigned lanes; /* of wide */
@@ -149,8 +162,9 @@ struct airy_frame_group {
 };
 
 /*
- * One call of integrate or integrate_chunks. Frames go in waves, as many as the scratch is sized for; a wave's tasks are
- * (slice, group), slice by slice, so that a slice of the matrix stays in cache for all groups.
+ * One call of integrate or integrate_chunks. Frames go in waves, as many as the scratch is sized
+ * for; a wave's tasks are (slice, group), slice by slice, so that a slice of the matrix stays in
+ * cache for all groups.
  */
 struct airy_integrate_job {
     const struct airy_integrate_plan *plan;
@@ -175,7 +189,8 @@ struct airy_integrate_job {
 
     /* Scratch. */
     double *partials;
-    double *means;                     /* [wave frames][bins], by group as [bins][lanes]; azimuthal only */
+    double *means;                     /* [wave frames][bins], by group as [bins][lanes];
+                                          azimuthal only */
     struct airy_slice_result *results; /* [wave frames][slices] */
     uint16_t *invalid;                 /* [wave frames][matrix groups] */
     uint8_t *removed;                  /* [removed_runs][removed_size], for pixels left out */
@@ -185,7 +200,10 @@ struct airy_integrate_job {
     size_t window; /* pixels of a lane that are decoded at a time */
 };
 
-/* cpu_integrate_merge.c: loops on the pool, after all of the wave's slices are summed; in this order. */
+/*
+ * cpu_integrate_merge.c: loops on the pool, after all of the wave's slices are summed; in this
+ * order.
+ */
 void airy_integrate_stats_wave(struct airy_integrate_job *job);
 /* The slices' sums to the frames', which bad frames have none of. */
 void airy_integrate_merge_wave(struct airy_integrate_job *job);

@@ -7,8 +7,9 @@
 #include "core/objects.h"
 
 /*
- * Partial sums have a row for each bin of each slice. Above this many rows there are fewer slices, so that a frame's partial sums stay
- * below 16 MiB (two planes) whatever the number of bins; the number of slices depends on pixels and bins alone.
+ * Partial sums have a row for each bin of each slice. Above this many rows there are fewer slices,
+ * so that a frame's partial sums stay below 16 MiB (two planes) whatever the number of bins; the
+ * number of slices depends on pixels and bins alone.
  */
 #define MAX_ROWS ((size_t)1 << 20)
 
@@ -23,16 +24,21 @@ static size_t count_slices(size_t pixels, size_t bins)
 struct make {
     struct airy_cpu_matrix *m;
     const airy_integrator *integrator;
-    /* Groups of a slice whose pixels need so many entries each, the last: more, or not of consecutive bins. */
+    /*
+     * Groups of a slice whose pixels need so many entries each, the last: more, or not of
+     * consecutive bins.
+     */
     size_t needs[AIRY_MAX_SLICES][AIRY_MAX_PER_PIXEL + 2];
 };
 
 static void cut_slice(struct airy_slice *slice, const struct make *make, size_t index)
 {
     const struct airy_matrix *general = &make->integrator->matrix;
-    const size_t steps = (general->pixels + AIRY_SLICE_STEP - 1) / AIRY_SLICE_STEP, slices = make->m->slices;
+    const size_t steps = (general->pixels + AIRY_SLICE_STEP - 1) / AIRY_SLICE_STEP,
+                 slices = make->m->slices;
     slice->pixel = steps * index / slices * AIRY_SLICE_STEP;
-    const size_t end = airy_min_size(steps * (index + 1) / slices * AIRY_SLICE_STEP, general->pixels);
+    const size_t end =
+        airy_min_size(steps * (index + 1) / slices * AIRY_SLICE_STEP, general->pixels);
     slice->pixels = end - slice->pixel;
     uint32_t lo = UINT32_MAX, hi = 0;
     for (uint32_t e = general->start[slice->pixel]; e < general->start[end]; e++) {
@@ -43,14 +49,20 @@ static void cut_slice(struct airy_slice *slice, const struct make *make, size_t 
     slice->bin_count = lo <= hi ? (size_t)hi - lo + 1 : 0;
 }
 
-/* Entries that each pixel of a group needs in the compact matrix; AIRY_MAX_PER_PIXEL + 1 where it cannot be there. */
-static unsigned group_needs(const struct airy_matrix *general, const struct airy_slice *slice, size_t group)
+/*
+ * Entries that each pixel of a group needs in the compact matrix; AIRY_MAX_PER_PIXEL + 1 where it
+ * cannot be there.
+ */
+static unsigned group_needs(const struct airy_matrix *general, const struct airy_slice *slice,
+                            size_t group)
 {
-    const size_t begin = group * AIRY_GROUP, end = airy_min_size(begin + AIRY_GROUP, general->pixels);
+    const size_t begin = group * AIRY_GROUP,
+                 end = airy_min_size(begin + AIRY_GROUP, general->pixels);
     uint32_t most = 0;
     for (size_t i = begin; i < end; i++) {
         const uint32_t first = general->start[i], count = general->start[i + 1] - first;
-        if (count > AIRY_MAX_PER_PIXEL || (count && general->bin[first] - slice->bin_lo > UINT16_MAX))
+        if (count > AIRY_MAX_PER_PIXEL ||
+            (count && general->bin[first] - slice->bin_lo > UINT16_MAX))
             return AIRY_MAX_PER_PIXEL + 1;
         for (uint32_t e = 1; e < count; e++)
             if (general->bin[first + e] != general->bin[first] + e)
@@ -77,8 +89,8 @@ static void look_at_slice(void *arg, size_t index, unsigned worker)
 }
 
 /*
- * The fewest entries a pixel that serve all groups but one in 64; the most that there are if at least half of the groups can be
- * served; else 0.
+ * The fewest entries a pixel that serve all groups but one in 64; the most that there are if at
+ * least half of the groups can be served; else 0.
  */
 static unsigned choose_per_pixel(const struct make *make)
 {
@@ -93,7 +105,10 @@ static unsigned choose_per_pixel(const struct make *make)
     return left <= groups / 2 ? AIRY_MAX_PER_PIXEL : 0;
 }
 
-/* kind[] from what groups need to what they are, and the compact matrix. Pixels without entries, and those behind the frame's end, have weight 0. */
+/*
+ * kind[] from what groups need to what they are, and the compact matrix. Pixels without entries,
+ * and those behind the frame's end, have weight 0.
+ */
 static void fill_slice(void *arg, size_t index, unsigned worker)
 {
     const struct make *make = arg;
@@ -106,7 +121,9 @@ static void fill_slice(void *arg, size_t index, unsigned worker)
         const uint32_t first = general->start[i], count = general->start[i + 1] - first;
         uint8_t *kind = &m->kind[i / AIRY_GROUP];
         if (i % AIRY_GROUP == 0)
-            *kind = *kind == 0 ? AIRY_GROUP_EMPTY : *kind <= m->per_pixel ? AIRY_GROUP_COMPACT : AIRY_GROUP_ANY;
+            *kind = *kind == 0              ? AIRY_GROUP_EMPTY
+                    : *kind <= m->per_pixel ? AIRY_GROUP_COMPACT
+                                            : AIRY_GROUP_ANY;
         if (*kind != AIRY_GROUP_COMPACT)
             continue;
         if (count)
@@ -117,12 +134,14 @@ static void fill_slice(void *arg, size_t index, unsigned worker)
     }
 }
 
-static airy_status fill_matrix(struct airy_cpu_matrix *m, uint64_t *bytes, const airy_integrator *integrator)
+static airy_status fill_matrix(struct airy_cpu_matrix *m, uint64_t *bytes,
+                               const airy_integrator *integrator)
 {
     airy_pool *pool = integrator->device->pool;
     struct make *make = NULL;
     AIRY_TRY(airy_memory_calloc((void **)&m->kind, m->groups, sizeof(*m->kind), "the matrix"));
-    AIRY_TRY(airy_memory_calloc((void **)&m->valid, m->groups, sizeof(*m->valid), "the valid bits"));
+    AIRY_TRY(
+        airy_memory_calloc((void **)&m->valid, m->groups, sizeof(*m->valid), "the valid bits"));
     AIRY_TRY(airy_memory_calloc((void **)&make, 1, sizeof(*make), "the matrix"));
     *make = (struct make){.m = m, .integrator = integrator};
     airy_pool_run(pool, m->slices, look_at_slice, make);
@@ -134,8 +153,10 @@ static airy_status fill_matrix(struct airy_cpu_matrix *m, uint64_t *bytes, const
     const size_t pixels = m->groups * AIRY_GROUP, weights = pixels * m->per_pixel;
     airy_status status = AIRY_OK;
     if (m->per_pixel) {
-        AIRY_TRY_OR(out, airy_memory_calloc((void **)&m->bin, pixels, sizeof(*m->bin), "the compact matrix"));
-        AIRY_TRY_OR(out, airy_memory_calloc((void **)&m->weight, weights, sizeof(*m->weight), "the compact matrix"));
+        AIRY_TRY_OR(out, airy_memory_calloc((void **)&m->bin, pixels, sizeof(*m->bin),
+                                            "the compact matrix"));
+        AIRY_TRY_OR(out, airy_memory_calloc((void **)&m->weight, weights, sizeof(*m->weight),
+                                            "the compact matrix"));
         *bytes += pixels * sizeof(*m->bin) + weights * sizeof(*m->weight);
     }
     airy_pool_run(pool, m->slices, fill_slice, make);
@@ -145,7 +166,8 @@ out:
     return status;
 }
 
-airy_status airy_cpu_matrix_make(struct airy_cpu_matrix **matrix, uint64_t *bytes, const airy_integrator *integrator)
+airy_status airy_cpu_matrix_make(struct airy_cpu_matrix **matrix, uint64_t *bytes,
+                                 const airy_integrator *integrator)
 {
     struct airy_cpu_matrix *m = NULL;
     *bytes = sizeof(*m);

@@ -24,14 +24,15 @@ static double *frame_sums(const struct airy_integrate_job *job, size_t frame_of_
 }
 
 /* Bins [lo, hi) of a group: the slices' rows in ascending order of the slices. */
-static void add_slices(double *total, const struct airy_integrate_job *job, const struct airy_frame_group *group,
-                       size_t lo, size_t hi)
+static void add_slices(double *total, const struct airy_integrate_job *job,
+                       const struct airy_frame_group *group, size_t lo, size_t hi)
 {
     const size_t row = group->lanes * (size_t)job->planes;
     memset(total, 0, (hi - lo) * row * sizeof(double));
     for (size_t s = 0; s < job->matrix->slices; s++) {
         const struct airy_slice *slice = &job->matrix->slice[s];
-        const size_t from = airy_max_size(lo, slice->bin_lo), to = airy_min_size(hi, slice->bin_lo + slice->bin_count);
+        const size_t from = airy_max_size(lo, slice->bin_lo),
+                     to = airy_min_size(hi, slice->bin_lo + slice->bin_count);
         if (from >= to)
             continue;
         const double *partial = group->partials + (slice->row + from - slice->bin_lo) * row;
@@ -47,7 +48,8 @@ static void merge_bins(void *arg, size_t index, unsigned worker)
     const airy_integrator *integrator = job->integrator;
     const struct airy_frame_group *group = &job->group[index % job->groups];
     const size_t bins = integrator->bins, lo = index / job->groups * AIRY_MERGE_BINS;
-    const size_t hi = airy_min_size(lo + AIRY_MERGE_BINS, bins), row = group->lanes * (size_t)job->planes;
+    const size_t hi = airy_min_size(lo + AIRY_MERGE_BINS, bins),
+                 row = group->lanes * (size_t)job->planes;
     double *total = (double *)(job->worker + worker * job->worker_size);
     add_slices(total, job, group, lo, hi);
     for (unsigned l = 0; l < group->count; l++) {
@@ -78,18 +80,23 @@ static void merge_bins(void *arg, size_t index, unsigned worker)
                (hi - lo) * sizeof(double));
         memcpy(sums + AIRY_SUM_NORMALIZATION2 * bins + lo, integrator->base_normalization2 + lo,
                (hi - lo) * sizeof(double));
-        memcpy(sums + AIRY_SUM_COUNT_PLANE * bins + lo, integrator->base_count + lo, (hi - lo) * sizeof(double));
+        memcpy(sums + AIRY_SUM_COUNT_PLANE * bins + lo, integrator->base_count + lo,
+               (hi - lo) * sizeof(double));
     }
 }
 
 void airy_integrate_merge_wave(struct airy_integrate_job *job)
 {
-    const double bytes = (double)(job->matrix->rows * job->planes * job->wave_frames * sizeof(double));
-    airy_profile_loop(job->integrator->device, "integrate_merge", bytes, bin_chunks(job) * job->groups, merge_bins,
-                      job);
+    const double bytes =
+        (double)(job->matrix->rows * job->planes * job->wave_frames * sizeof(double));
+    airy_profile_loop(job->integrator->device, "integrate_merge", bytes,
+                      bin_chunks(job) * job->groups, merge_bins, job);
 }
 
-/* One bin: first what left-out pixels had given to its base sums, then what is left of these. As wide as two lines of the cache. */
+/*
+ * One bin: first what left-out pixels had given to its base sums, then what is left of these. As
+ * wide as two lines of the cache.
+ */
 struct left {
     struct airy_double_double sum[AIRY_BASE_PLANES];
     double entries; /* exact */
@@ -97,10 +104,13 @@ struct left {
     double unused[4];
 };
 
-/* A smaller share of a bin than this is not what is left after a subtraction, but summed by itself. */
+/*
+ * A smaller share of a bin than this is not what is left after a subtraction, but summed by itself.
+ */
 static const double least_share = 0x1p-30;
 
-static void add_entries(struct left *left, const airy_integrator *integrator, size_t pixel, bool again_only)
+static void add_entries(struct left *left, const airy_integrator *integrator, size_t pixel,
+                        bool again_only)
 {
     const struct airy_matrix *m = &integrator->matrix;
     for (uint32_t e = m->start[pixel]; e < m->start[pixel + 1]; e++) {
@@ -126,7 +136,8 @@ static void add_removed(struct left *left, const struct airy_integrate_job *job,
             continue;
         for (size_t g = slice->pixel / AIRY_GROUP; g < end; g++)
             for (unsigned rest = bits[g]; rest; rest &= rest - 1)
-                add_entries(left, job->integrator, g * AIRY_GROUP + (unsigned)__builtin_ctz(rest), false);
+                add_entries(left, job->integrator, g * AIRY_GROUP + (unsigned)__builtin_ctz(rest),
+                            false);
     }
 }
 
@@ -146,7 +157,8 @@ static void add_kept(struct left *left, const struct airy_integrate_job *job, si
 /* The base sums of bin b less what is removed; true: too little is left for that. */
 static bool subtract_removed(struct left *left, const airy_integrator *integrator, size_t b)
 {
-    static const enum airy_base positive[] = {AIRY_BASE_COUNT, AIRY_BASE_NORMALIZATION2, AIRY_BASE_VARIANCE};
+    static const enum airy_base positive[] = {AIRY_BASE_COUNT, AIRY_BASE_NORMALIZATION2,
+                                              AIRY_BASE_VARIANCE};
     const double *base = integrator->base_normalization + b, *low = integrator->base_low + b;
     const size_t bins = integrator->bins;
     const bool empty = left->entries == (double)integrator->base_entries[b];
@@ -182,8 +194,10 @@ static void add_left(const struct airy_integrate_job *job, size_t frame, const s
         double *bin = frame_sums(job, frame) + b;
         const struct airy_double_double *sum = left[b].sum;
         const bool empty = left[b].entries == 0.0;
-        bin[AIRY_SUM_SIGNAL * bins] = empty ? 0.0 : bin[AIRY_SUM_SIGNAL * bins] - sum[AIRY_BASE_DARK].hi;
-        bin[AIRY_SUM_VARIANCE * bins] = empty ? 0.0 : sum[AIRY_BASE_VARIANCE].hi + bin[AIRY_SUM_VARIANCE * bins];
+        bin[AIRY_SUM_SIGNAL * bins] = empty ? 0.0
+                                            : bin[AIRY_SUM_SIGNAL * bins] - sum[AIRY_BASE_DARK].hi;
+        bin[AIRY_SUM_VARIANCE * bins] =
+            empty ? 0.0 : sum[AIRY_BASE_VARIANCE].hi + bin[AIRY_SUM_VARIANCE * bins];
         bin[AIRY_SUM_NORMALIZATION * bins] = sum[AIRY_BASE_NORMALIZATION].hi;
         bin[AIRY_SUM_NORMALIZATION2 * bins] = sum[AIRY_BASE_NORMALIZATION2].hi;
         bin[AIRY_SUM_COUNT_PLANE * bins] = sum[AIRY_BASE_COUNT].hi;
@@ -193,11 +207,13 @@ static void add_left(const struct airy_integrate_job *job, size_t frame, const s
 static bool same_invalid(const struct airy_integrate_job *job, size_t frame, size_t other)
 {
     const struct airy_cpu_matrix *m = job->matrix;
-    const uint16_t *bits = job->invalid + frame * m->groups, *other_bits = job->invalid + other * m->groups;
+    const uint16_t *bits = job->invalid + frame * m->groups,
+                   *other_bits = job->invalid + other * m->groups;
     for (size_t s = 0; s < m->slices; s++) {
         const struct airy_slice *slice = &m->slice[s];
         const uint32_t count = job->results[frame * m->slices + s].stats.invalid;
-        const size_t first = slice->pixel / AIRY_GROUP, groups = (slice->pixels + AIRY_GROUP - 1) / AIRY_GROUP;
+        const size_t first = slice->pixel / AIRY_GROUP,
+                     groups = (slice->pixels + AIRY_GROUP - 1) / AIRY_GROUP;
         if (job->results[other * m->slices + s].stats.invalid != count)
             return false;
         if (count && memcmp(bits + first, other_bits + first, groups * sizeof(*bits)) != 0)
@@ -217,12 +233,16 @@ static size_t removal_runs(const struct airy_integrate_job *job)
     return airy_min_size(job->wave_frames, job->removed_runs);
 }
 
-/* A run of frames at a time; pixels that are bad in all of them, as broken ones are, are summed once. */
+/*
+ * A run of frames at a time; pixels that are bad in all of them, as broken ones are, are summed
+ * once.
+ */
 static void remove_invalid(void *arg, size_t index, unsigned worker)
 {
     const struct airy_integrate_job *job = arg;
     const size_t runs = removal_runs(job);
-    const size_t first = job->wave_frames * index / runs, end = job->wave_frames * (index + 1) / runs;
+    const size_t first = job->wave_frames * index / runs,
+                 end = job->wave_frames * (index + 1) / runs;
     struct left *left = (struct left *)(job->removed + index * job->removed_size);
     size_t summed = SIZE_MAX;
     (void)worker;
@@ -272,7 +292,8 @@ static void sum_stats(void *arg, size_t frame, unsigned worker)
 
 void airy_integrate_stats_wave(struct airy_integrate_job *job)
 {
-    airy_profile_loop(job->integrator->device, "integrate_stats", 0.0, job->wave_frames, sum_stats, job);
+    airy_profile_loop(job->integrator->device, "integrate_stats", 0.0, job->wave_frames, sum_stats,
+                      job);
 }
 
 void airy_integrate_remove_wave(struct airy_integrate_job *job)
@@ -281,7 +302,8 @@ void airy_integrate_remove_wave(struct airy_integrate_job *job)
     for (size_t frame = 0; frame < job->wave_frames; frame++)
         invalid |= has_invalid(job, frame);
     if (invalid)
-        airy_profile_loop(job->integrator->device, "integrate_remove", 0.0, removal_runs(job), remove_invalid, job);
+        airy_profile_loop(job->integrator->device, "integrate_remove", 0.0, removal_runs(job),
+                          remove_invalid, job);
 }
 
 static void mean_frame(void *arg, size_t index, unsigned worker)
@@ -332,11 +354,15 @@ static double raw_value(const void *pixels, size_t i, airy_dtype dtype)
 static bool leave_out(double raw, const struct airy_integrate_job *job)
 {
     if (airy_dtype_is_float(job->dtype))
-        return !(fabs(raw) <= DBL_MAX) || (raw >= job->rules.float_lo && raw <= job->rules.float_hi);
+        return !(fabs(raw) <= DBL_MAX) ||
+               (raw >= job->rules.float_lo && raw <= job->rules.float_hi);
     return job->rules.has_interval && (uint32_t)(int64_t)raw - job->rules.lo <= job->rules.span;
 }
 
-/* V += omega^2 (x - mean before)(x - mean after), in ascending order of the bin's pixels; the first one only starts the means. */
+/*
+ * V += omega^2 (x - mean before)(x - mean after), in ascending order of the bin's pixels; the
+ * first one only starts the means.
+ */
 static double recur_bin(const struct airy_integrate_job *job, const void *pixels, size_t bin)
 {
     const airy_integrator *integrator = job->integrator;
@@ -349,7 +375,8 @@ static double recur_bin(const struct airy_integrate_job *job, const void *pixels
         const double omega = (double)m->coef[e] * (double)integrator->norm[i];
         if (omega == 0.0 || leave_out(raw, job))
             continue;
-        const double s = (double)integrator->weight[e] * (raw - (integrator->dark ? (double)integrator->dark[i] : 0.0));
+        const double s = (double)integrator->weight[e] *
+                         (raw - (integrator->dark ? (double)integrator->dark[i] : 0.0));
         const double before = signal / normalization, x = s / omega;
         const bool first = normalization == 0.0;
         signal += s;
@@ -377,6 +404,6 @@ static void recur_bins(void *arg, size_t index, unsigned worker)
 void airy_integrate_recur_wave(struct airy_integrate_job *job)
 {
     const double bytes = (double)(job->wave_frames * job->integrator->pixels * job->elem_size);
-    airy_profile_loop(job->integrator->device, "integrate_variance", bytes, bin_chunks(job) * job->wave_frames,
-                      recur_bins, job);
+    airy_profile_loop(job->integrator->device, "integrate_variance", bytes,
+                      bin_chunks(job) * job->wave_frames, recur_bins, job);
 }

@@ -1,13 +1,14 @@
 /*
- * The integrate kernels in plain C for one dtype: included by each instruction set's file once a dtype, with
+ * The integrate kernels in plain C for one dtype: included by each instruction set's file once a
+ * dtype, with
  *   T          the C type            NAME(f)   f with the dtype and the set in its name
  *   T_FLOAT    1 for f32 and f64     LANES     frames side by side of the wide kernels
  * and undefines T, NAME, T_FLOAT. integrate_tmpl_common.h holds what does not depend on the dtype.
  */
 
 /* All entries of one group from the general matrix. */
-static AIRY_ALWAYS_INLINE void NAME(sum_group)(const struct airy_lanes *t, size_t group, const unsigned lanes,
-                                               const bool poisson)
+static AIRY_ALWAYS_INLINE void NAME(sum_group)(const struct airy_lanes *t, size_t group,
+                                               const unsigned lanes, const bool poisson)
 {
     const struct airy_matrix *m = &t->integrator->matrix;
     const float *weight = t->integrator->weight;
@@ -45,8 +46,8 @@ static AIRY_MAYBE_UNUSED void NAME(sum_wide)(const struct airy_lanes *t)
 }
 
 /* One frame: entries of the compact matrix where it has them. */
-static AIRY_ALWAYS_INLINE void NAME(sum_compact)(const struct airy_lanes *t, size_t group, const unsigned per_pixel,
-                                                 const bool poisson)
+static AIRY_ALWAYS_INLINE void NAME(sum_compact)(const struct airy_lanes *t, size_t group,
+                                                 const unsigned per_pixel, const bool poisson)
 {
     const T *x = (const T *)t->pixels[0] + group * AIRY_GROUP;
     const size_t first = t->first + group * AIRY_GROUP;
@@ -68,7 +69,8 @@ static AIRY_ALWAYS_INLINE void NAME(sum_compact)(const struct airy_lanes *t, siz
     }
 }
 
-static AIRY_ALWAYS_INLINE void NAME(sum_one)(const struct airy_lanes *t, const unsigned per_pixel, const bool poisson)
+static AIRY_ALWAYS_INLINE void NAME(sum_one)(const struct airy_lanes *t, const unsigned per_pixel,
+                                             const bool poisson)
 {
     const uint8_t *kind = t->matrix->kind + t->first / AIRY_GROUP;
     for (size_t g = 0; g * AIRY_GROUP < t->count; g++) {
@@ -106,7 +108,8 @@ static void NAME(sum_single)(const struct airy_lanes *t)
 }
 
 /* Of entry e: d = weight (raw - dark) - coef norm mean; sums += d^2. Pixels left out give d = 0. */
-static AIRY_ALWAYS_INLINE void NAME(second_group)(const struct airy_lanes *t, size_t group, const unsigned lanes)
+static AIRY_ALWAYS_INLINE void NAME(second_group)(const struct airy_lanes *t, size_t group,
+                                                  const unsigned lanes)
 {
     const airy_integrator *integrator = t->integrator;
     const struct airy_matrix *m = &integrator->matrix;
@@ -148,8 +151,9 @@ static void NAME(second_single)(const struct airy_lanes *t)
 
 #if T_FLOAT
 
-static AIRY_MAYBE_UNUSED bool NAME(scan)(struct airy_raw_stats *stats, bool *zero, const void *pixels,
-                                         const uint16_t *valid, size_t count, const struct airy_raw_rules *rules)
+static AIRY_MAYBE_UNUSED bool NAME(scan)(struct airy_raw_stats *stats, bool *zero,
+                                         const void *pixels, const uint16_t *valid, size_t count,
+                                         const struct airy_raw_rules *rules)
 {
     const T *x = pixels;
     double partial[AIRY_GROUP], max = -INFINITY;
@@ -162,7 +166,8 @@ static AIRY_MAYBE_UNUSED bool NAME(scan)(struct airy_raw_stats *stats, bool *zer
         for (size_t k = 0; k < n; k++) {
             const double v = (double)x[i + k];
             bad |= !(fabs(v) <= DBL_MAX);
-            bad |= (bits >> k & 1) && ((v >= rules->float_lo && v <= rules->float_hi) || v >= rules->float_saturation);
+            bad |= (bits >> k & 1) &&
+                   ((v >= rules->float_lo && v <= rules->float_hi) || v >= rules->float_saturation);
         }
         if (bad)
             return false;
@@ -183,8 +188,9 @@ static AIRY_MAYBE_UNUSED bool NAME(scan)(struct airy_raw_stats *stats, bool *zer
     return true;
 }
 
-static AIRY_MAYBE_UNUSED void NAME(clean)(struct airy_raw_stats *stats, void *pixels, uint16_t *invalid,
-                                          const uint16_t *valid, size_t count, const struct airy_raw_rules *rules)
+static AIRY_MAYBE_UNUSED void NAME(clean)(struct airy_raw_stats *stats, void *pixels,
+                                          uint16_t *invalid, const uint16_t *valid, size_t count,
+                                          const struct airy_raw_rules *rules)
 {
     T *x = pixels;
     for (size_t i = 0; i < count; i++) {
@@ -207,8 +213,9 @@ static AIRY_MAYBE_UNUSED void NAME(clean)(struct airy_raw_stats *stats, void *pi
 
 #else
 
-static AIRY_MAYBE_UNUSED bool NAME(scan)(struct airy_raw_stats *stats, bool *zero, const void *pixels,
-                                         const uint16_t *valid, size_t count, const struct airy_raw_rules *rules)
+static AIRY_MAYBE_UNUSED bool NAME(scan)(struct airy_raw_stats *stats, bool *zero,
+                                         const void *pixels, const uint16_t *valid, size_t count,
+                                         const struct airy_raw_rules *rules)
 {
     const T *x = pixels;
     uint32_t max = 0;
@@ -233,8 +240,9 @@ static AIRY_MAYBE_UNUSED bool NAME(scan)(struct airy_raw_stats *stats, bool *zer
     return true;
 }
 
-static AIRY_MAYBE_UNUSED void NAME(clean)(struct airy_raw_stats *stats, void *pixels, uint16_t *invalid,
-                                          const uint16_t *valid, size_t count, const struct airy_raw_rules *rules)
+static AIRY_MAYBE_UNUSED void NAME(clean)(struct airy_raw_stats *stats, void *pixels,
+                                          uint16_t *invalid, const uint16_t *valid, size_t count,
+                                          const struct airy_raw_rules *rules)
 {
     T *x = pixels;
     int64_t max = INT64_MIN;

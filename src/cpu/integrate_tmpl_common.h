@@ -20,10 +20,11 @@ static inline void airy_raw_stats_max(struct airy_raw_stats *stats, double v)
 }
 
 /* The table's line of a dtype, of the functions that integrate_tmpl.c made under the suffix. */
-#define AIRY_RAW_FNS(suffix)                                                                                           \
-    {                                                                                                                  \
-        .wide = {sum_wide_##suffix, second_wide_##suffix}, .single = {sum_single_##suffix, second_single_##suffix},    \
-        .scan = scan_##suffix, .clean = clean_##suffix                                                                 \
+#define AIRY_RAW_FNS(suffix)                                                                       \
+    {                                                                                              \
+        .wide = {sum_wide_##suffix, second_wide_##suffix},                                         \
+        .single = {sum_single_##suffix, second_single_##suffix}, .scan = scan_##suffix,            \
+        .clean = clean_##suffix                                                                    \
     }
 
 #endif

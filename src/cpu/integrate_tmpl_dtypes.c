@@ -39,7 +39,8 @@
 #include "cpu/integrate_tmpl.c"
 
 /* Whether any bit of these planes belongs to a pixel that counts. */
-static inline bool SUFFIX(any_bit, planes)(const uint8_t *planes, size_t count, size_t row, const uint8_t *valid)
+static inline bool SUFFIX(any_bit, planes)(const uint8_t *planes, size_t count, size_t row,
+                                           const uint8_t *valid)
 {
     uint8_t any = 0;
     for (size_t p = 0; p < count; p++)
@@ -48,9 +49,11 @@ static inline bool SUFFIX(any_bit, planes)(const uint8_t *planes, size_t count, 
     return any != 0;
 }
 
-static size_t SUFFIX(narrowest, planes)(const uint8_t *planes, size_t row, size_t elem_size, const uint8_t *valid)
+static size_t SUFFIX(narrowest, planes)(const uint8_t *planes, size_t row, size_t elem_size,
+                                        const uint8_t *valid)
 {
-    if (elem_size > 2 && SUFFIX(any_bit, planes)(planes + 16 * row, 8 * (elem_size - 2), row, valid))
+    if (elem_size > 2 &&
+        SUFFIX(any_bit, planes)(planes + 16 * row, 8 * (elem_size - 2), row, valid))
         return elem_size;
     if (elem_size > 1 && SUFFIX(any_bit, planes)(planes + 8 * row, 8, row, valid))
         return 2;

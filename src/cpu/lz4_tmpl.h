@@ -1,10 +1,12 @@
 /*
- * LZ4 blocks from strangers, for the instruction set of the file that includes this. Every length is compared with what is left of
- * source and block before it is used; wide copies run over a length's end only where source and block both have the room.
+ * LZ4 blocks from strangers, for the instruction set of the file that includes this. Every length
+ * is compared with what is left of source and block before it is used; wide copies run over a
+ * length's end only where source and block both have the room.
  *
  * That file defines NAME(x) and
- *   store_pattern(dst, offset)         16 bytes from dst on, each equal to the one `offset` (at least 1) before it
- *   fill_pattern(dst, offset, length)  the same for `length` bytes and up to 31 more; offset below 16
+ *   store_pattern(dst, offset)         16 bytes from dst on, each equal to the one `offset` (at
+ *   least 1) before it fill_pattern(dst, offset, length)  the same for `length` bytes and up to 31
+ *   more; offset below 16
  *
  * Source of the format: "LZ4 Block Format Description", lz4.org.
  */
@@ -18,10 +20,14 @@ enum {
     WIDE = 32,
     MIN_MATCH = 4,
     ROOM = 64,      /* where source and block both have it, short sequences need no further check */
-    LONG_MATCH = 96 /* from here on it pays to ask whether the match is one repeated byte: the zero upper bit planes */
+    LONG_MATCH = 96 /* from here on it pays to ask whether the match is one repeated byte: the
+                       zero upper bit planes */
 };
 
-/* A length that its nibble could not hold goes on in bytes, up to the first that is not 255. False: the source ends before. */
+/*
+ * A length that its nibble could not hold goes on in bytes, up to the first that is not 255.
+ * False: the source ends before.
+ */
 static inline bool read_length(size_t *length, const uint8_t **ip, const uint8_t *end)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -82,7 +88,10 @@ static inline void copy_match(uint8_t *dst, size_t offset, size_t length, size_t
             memcpy(dst + done, src + done, 16);
         return;
     }
-    /* At the block's end. The bytes repeat with the offset's period: copy what there is, twice as much each time. */
+    /*
+     * At the block's end. The bytes repeat with the offset's period: copy what there is, twice as
+     * much each time.
+     */
     while (done < length) {
         const size_t step = offset + done < length - done ? offset + done : length - done;
         memcpy(dst + done, src, step);

@@ -22,7 +22,8 @@ static size_t plain_name(char out[NAME_MAX_LENGTH], const char *name, size_t siz
 }
 
 /* Call fn for each '|'-separated name of an entry until it returns true. */
-static bool any_name(const char *names, bool (*fn)(void *arg, const char *name, size_t size), void *arg)
+static bool any_name(const char *names, bool (*fn)(void *arg, const char *name, size_t size),
+                     void *arg)
 {
     for (;;) {
         const size_t size = strcspn(names, "|");
@@ -136,12 +137,14 @@ airy_status airy_detector_find(airy_detector *detector, const char *name)
         char plain[NAME_MAX_LENGTH];
         plain_name(plain, name, strlen(name));
         const char *nearest = nearest_entry(plain)->names;
-        AIRY_FAIL_IF(true, AIRY_ERR_NOT_FOUND, "detector '%.64s' is not registered; the nearest name is '%.*s'", name,
+        AIRY_FAIL_IF(true, AIRY_ERR_NOT_FOUND,
+                     "detector '%.64s' is not registered; the nearest name is '%.*s'", name,
                      (int)strcspn(nearest, "|"), nearest);
     }
     const char *obstacle = airy_detector_obstacle(entry);
     AIRY_FAIL_IF(obstacle, AIRY_ERR_UNSUPPORTED,
-                 "detector '%.64s' %s: only planes of equal rectangular pixels are supported", name, obstacle);
+                 "detector '%.64s' %s: only planes of equal rectangular pixels are supported", name,
+                 obstacle);
     fill_detector(detector, entry);
     return AIRY_OK;
 }
@@ -154,8 +157,8 @@ size_t airy_detector_count(void)
 airy_status airy_detector_get(airy_detector *detector, size_t index)
 {
     AIRY_FAIL_IF(!detector, AIRY_ERR_PARAM, "airy_detector_get: detector is NULL");
-    AIRY_FAIL_IF(index >= airy_detector_table_count, AIRY_ERR_PARAM, "detector index = %zu, expected < %zu", index,
-                 airy_detector_table_count);
+    AIRY_FAIL_IF(index >= airy_detector_table_count, AIRY_ERR_PARAM,
+                 "detector index = %zu, expected < %zu", index, airy_detector_table_count);
     fill_detector(detector, &airy_detector_table[index]);
     return AIRY_OK;
 }
@@ -171,7 +174,8 @@ airy_status airy_detector_find_shape(airy_detector *detector, size_t height, siz
         if (fits && (!best || strcspn(entry->names, "|") < strcspn(best->names, "|")))
             best = entry;
     }
-    AIRY_FAIL_IF(!best, AIRY_ERR_NOT_FOUND, "no registered detector has images of %zu x %zu pixels", height, width);
+    AIRY_FAIL_IF(!best, AIRY_ERR_NOT_FOUND, "no registered detector has images of %zu x %zu pixels",
+                 height, width);
     fill_detector(detector, best);
     return AIRY_OK;
 }
@@ -210,13 +214,13 @@ airy_status airy_detector_mask(const airy_detector *detector, uint8_t *mask)
     AIRY_FAIL_IF(h == 0 || w == 0, AIRY_ERR_SHAPE, "detector '%s' has no shape", detector->name);
     memset(mask, 0, h * w);
     const struct airy_detector_entry *entry = airy_detector_entry_find(detector->name);
-    const bool masked = entry &&
-                        (entry->rows || entry->columns || entry->chips || (entry->flags & AIRY_DETECTOR_ROUND));
+    const bool masked = entry && (entry->rows || entry->columns || entry->chips ||
+                                  (entry->flags & AIRY_DETECTOR_ROUND));
     if (!masked)
         return AIRY_OK;
     AIRY_FAIL_IF(entry->height != h || entry->width != w, AIRY_ERR_SHAPE,
-                 "detector '%s' has a mask of %u x %u pixels, the image has %zu x %zu", detector->name,
-                 (unsigned)entry->height, (unsigned)entry->width, h, w);
+                 "detector '%s' has a mask of %u x %u pixels, the image has %zu x %zu",
+                 detector->name, (unsigned)entry->height, (unsigned)entry->width, h, w);
     if (entry->chips)
         memset(mask, 1, h * w);
     for (const struct airy_chip *chip = entry->chips; chip && chip->y1; chip++)

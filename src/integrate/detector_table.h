@@ -8,12 +8,17 @@
 enum airy_detector_flags {
     AIRY_DETECTOR_CURVED = 1u << 0,    /* not one plane */
     AIRY_DETECTOR_HEXAGONAL = 1u << 1, /* pixels on a hexagonal grid */
-    AIRY_DETECTOR_UNEVEN = 1u << 2,    /* some pixels are larger than others, or modules are off the grid */
+    AIRY_DETECTOR_UNEVEN = 1u << 2,    /* some pixels are larger than others, or modules are off
+                                          the grid */
     AIRY_DETECTOR_DECTRIS = 1u << 3,   /* dummy values -1, -2, -3 in the image's type */
-    AIRY_DETECTOR_ROUND = 1u << 4      /* bad where (y + 1/2 - h/2)^2 + (x + 1/2 - w/2)^2 > (h/2)^2 */
+    AIRY_DETECTOR_ROUND = 1u << 4      /* bad where (y + 1/2 - h/2)^2 + (x + 1/2 - w/2)^2 >
+                                          (h/2)^2 */
 };
 
-/* Rows (or columns) [first + k step, first + k step + size) for k below count; a list ends with size 0. */
+/*
+ * Rows (or columns) [first + k step, first + k step + size) for k below count; a list ends with
+ * size 0.
+ */
 struct airy_band {
     uint16_t first, size, step, count;
 };
@@ -37,7 +42,10 @@ extern const size_t airy_detector_table_count;
 /* What keeps an entry from being a plane of equal rectangles; NULL for nothing. */
 const char *airy_detector_obstacle(const struct airy_detector_entry *entry);
 
-/* By class name, name or alias as airy_detector_find does; NULL when there is none. Reports nothing. */
+/*
+ * By class name, name or alias as airy_detector_find does; NULL when there is none. Reports
+ * nothing.
+ */
 const struct airy_detector_entry *airy_detector_entry_find(const char *name);
 
 #endif

@@ -68,15 +68,16 @@ airy_status airy_unit_parse(airy_unit *unit, const char *name)
 
 static airy_status check_length(const char *name, double value, double limit)
 {
-    AIRY_FAIL_IF(!(value > 0) || !(value <= limit), AIRY_ERR_PARAM, "%s = %g m, expected > 0 and <= %g m", name, value,
-                 limit);
+    AIRY_FAIL_IF(!(value > 0) || !(value <= limit), AIRY_ERR_PARAM,
+                 "%s = %g m, expected > 0 and <= %g m", name, value, limit);
     return AIRY_OK;
 }
 
 static airy_status check_range(const char *name, double value, double limit, const char *unit)
 {
-    AIRY_FAIL_IF(!(fabs(value) <= limit), AIRY_ERR_PARAM, "%s = %g %s, expected between -%g and %g %s", name, value,
-                 unit, limit, limit, unit);
+    AIRY_FAIL_IF(!(fabs(value) <= limit), AIRY_ERR_PARAM,
+                 "%s = %g %s, expected between -%g and %g %s", name, value, unit, limit, limit,
+                 unit);
     return AIRY_OK;
 }
 
@@ -84,12 +85,13 @@ airy_status airy_geometry_check(const airy_geometry *geometry)
 {
     AIRY_FAIL_IF(!geometry, AIRY_ERR_PARAM, "airy_geometry_check: geometry is NULL");
     const airy_detector *d = &geometry->detector;
-    AIRY_FAIL_IF(!memchr(d->name, '\0', sizeof d->name), AIRY_ERR_PARAM, "the detector's name has more than %zu bytes",
-                 sizeof d->name - 1);
+    AIRY_FAIL_IF(!memchr(d->name, '\0', sizeof d->name), AIRY_ERR_PARAM,
+                 "the detector's name has more than %zu bytes", sizeof d->name - 1);
     const struct airy_detector_entry *entry = airy_detector_entry_find(d->name);
     const char *obstacle = entry ? airy_detector_obstacle(entry) : NULL;
     AIRY_FAIL_IF(obstacle, AIRY_ERR_UNSUPPORTED,
-                 "detector '%s' %s: only planes of equal rectangular pixels are supported", d->name, obstacle);
+                 "detector '%s' %s: only planes of equal rectangular pixels are supported", d->name,
+                 obstacle);
     AIRY_TRY(check_length("pixel1", d->pixel1, 1.0));
     AIRY_TRY(check_length("pixel2", d->pixel2, 1.0));
     AIRY_TRY(check_length("distance", geometry->dist, 1e4));
@@ -99,24 +101,29 @@ airy_status airy_geometry_check(const airy_geometry *geometry)
     AIRY_TRY(check_range("rot2", geometry->rot2, 1e3, "rad"));
     AIRY_TRY(check_range("rot3", geometry->rot3, 1e3, "rad"));
     /* 0: unknown. 1e-15 m is 1.2 GeV. */
-    AIRY_FAIL_IF(geometry->wavelength != 0 && !(geometry->wavelength >= 1e-15 && geometry->wavelength <= 1e-3),
-                 AIRY_ERR_PARAM, "wavelength = %g m, expected between 1e-15 and 0.001 m, or 0 for unknown",
+    AIRY_FAIL_IF(geometry->wavelength != 0 &&
+                     !(geometry->wavelength >= 1e-15 && geometry->wavelength <= 1e-3),
+                 AIRY_ERR_PARAM,
+                 "wavelength = %g m, expected between 1e-15 and 0.001 m, or 0 for unknown",
                  geometry->wavelength);
     AIRY_FAIL_IF(d->orientation < 0 || d->orientation > 4,
                  d->orientation > 4 && d->orientation <= 8 ? AIRY_ERR_UNSUPPORTED : AIRY_ERR_PARAM,
                  "orientation = %d, expected 1 to 4", d->orientation);
     AIRY_FAIL_IF(d->height > 1u << 20 || d->width > 1u << 20, AIRY_ERR_PARAM,
-                 "detector of %zu x %zu pixels, expected at most 1048576 in each direction", d->height, d->width);
-    AIRY_FAIL_IF((d->height == 0) != (d->width == 0), AIRY_ERR_PARAM, "detector of %zu x %zu pixels", d->height,
-                 d->width);
+                 "detector of %zu x %zu pixels, expected at most 1048576 in each direction",
+                 d->height, d->width);
+    AIRY_FAIL_IF((d->height == 0) != (d->width == 0), AIRY_ERR_PARAM,
+                 "detector of %zu x %zu pixels", d->height, d->width);
     return AIRY_OK;
 }
 
 static airy_status check_use(struct airy_pose *pose, const airy_geometry *geometry, airy_unit unit)
 {
     AIRY_TRY(airy_geometry_check(geometry));
-    AIRY_FAIL_IF(geometry->detector.height == 0, AIRY_ERR_PARAM, "detector '%s' has no shape", geometry->detector.name);
-    AIRY_FAIL_IF(!is_unit(unit), AIRY_ERR_PARAM, "unit = %d, expected 0 to %d", (int)unit, AIRY_UNIT_COUNT - 1);
+    AIRY_FAIL_IF(geometry->detector.height == 0, AIRY_ERR_PARAM, "detector '%s' has no shape",
+                 geometry->detector.name);
+    AIRY_FAIL_IF(!is_unit(unit), AIRY_ERR_PARAM, "unit = %d, expected 0 to %d", (int)unit,
+                 AIRY_UNIT_COUNT - 1);
     AIRY_FAIL_IF(units[unit].needs_wavelength && geometry->wavelength == 0, AIRY_ERR_PARAM,
                  "unit '%s' needs a wavelength, the geometry has none", units[unit].name);
     airy_pose_make(pose, geometry);
@@ -156,12 +163,14 @@ airy_status airy_geometry_solid_angle(const airy_geometry *geometry, double *out
     return AIRY_OK;
 }
 
-airy_status airy_geometry_polarization(const airy_geometry *geometry, double factor, double offset_rad, double *out)
+airy_status airy_geometry_polarization(const airy_geometry *geometry, double factor,
+                                       double offset_rad, double *out)
 {
     AIRY_FAIL_IF(!out, AIRY_ERR_PARAM, "airy_geometry_polarization: out is NULL");
     struct airy_pose pose;
     AIRY_TRY(check_use(&pose, geometry, AIRY_UNIT_R_M));
-    AIRY_FAIL_IF(!(fabs(factor) <= 1), AIRY_ERR_PARAM, "polarization factor = %g, expected -1 to 1", factor);
+    AIRY_FAIL_IF(!(fabs(factor) <= 1), AIRY_ERR_PARAM, "polarization factor = %g, expected -1 to 1",
+                 factor);
     AIRY_FAIL_IF(!isfinite(offset_rad), AIRY_ERR_PARAM, "polarization offset = %g rad", offset_rad);
     const size_t h = geometry->detector.height, w = geometry->detector.width;
     for (size_t i = 0; i < h; i++)

@@ -7,25 +7,27 @@
 #include "core/backend.h"
 #include "integrate/integrate_fns.h"
 
-static airy_status check_output(const airy_queue *queue, const airy_array *array, const char *name, airy_dtype dtype,
-                                int ndim, const size_t *shape)
+static airy_status check_output(const airy_queue *queue, const airy_array *array, const char *name,
+                                airy_dtype dtype, int ndim, const size_t *shape)
 {
     char text[96];
     AIRY_TRY(airy_check_device(queue, array, name));
-    AIRY_FAIL_IF(array->dtype != dtype, AIRY_ERR_DTYPE, "%s is %s, expected %s", name, airy_array_describe(array, text),
-                 airy_dtype_name(dtype));
+    AIRY_FAIL_IF(array->dtype != dtype, AIRY_ERR_DTYPE, "%s is %s, expected %s", name,
+                 airy_array_describe(array, text), airy_dtype_name(dtype));
     bool fits = array->ndim == ndim;
     for (int k = 0; fits && k < ndim; k++)
         fits = array->shape[k] == shape[k];
     char last[32] = "";
     if (ndim == 3)
         snprintf(last, sizeof(last), ", %zu", shape[2]);
-    AIRY_FAIL_IF(!fits || !airy_array_is_tight(array), AIRY_ERR_SHAPE, "%s is %s, expected [%zu, %zu%s] without gaps",
-                 name, airy_array_describe(array, text), shape[0], shape[1], last);
+    AIRY_FAIL_IF(!fits || !airy_array_is_tight(array), AIRY_ERR_SHAPE,
+                 "%s is %s, expected [%zu, %zu%s] without gaps", name,
+                 airy_array_describe(array, text), shape[0], shape[1], last);
     return AIRY_OK;
 }
 
-static airy_status check_apart(const airy_array *a, const char *a_name, const airy_array *b, const char *b_name)
+static airy_status check_apart(const airy_array *a, const char *a_name, const airy_array *b,
+                               const char *b_name)
 {
     AIRY_FAIL_IF(airy_array_overlaps(a, b), AIRY_ERR_PARAM, "%s and %s overlap", a_name, b_name);
     return AIRY_OK;
@@ -35,8 +37,8 @@ static airy_status check_results(airy_queue *queue, const airy_array *sums, cons
                                  const airy_integrator *integrator, size_t frames)
 {
     AIRY_FAIL_IF(integrator->device != airy_queue_device(queue), AIRY_ERR_DEVICE,
-                 "integrator belongs to device '%s', the queue to '%s'", integrator->device->info.spec,
-                 airy_queue_device(queue)->info.spec);
+                 "integrator belongs to device '%s', the queue to '%s'",
+                 integrator->device->info.spec, airy_queue_device(queue)->info.spec);
     const size_t sums_shape[3] = {frames, AIRY_SUM_PLANES, integrator->bins};
     const size_t stats_shape[2] = {frames, sizeof(airy_frame_stats)};
     AIRY_TRY(check_output(queue, sums, "sums", AIRY_DTYPE_F64, 3, sums_shape));
@@ -44,8 +46,8 @@ static airy_status check_results(airy_queue *queue, const airy_array *sums, cons
     return check_apart(sums, "sums", stats, "stats");
 }
 
-airy_status airy_integrate(airy_queue *queue, airy_array *sums, airy_array *stats, const airy_integrator *integrator,
-                           const airy_array *frames)
+airy_status airy_integrate(airy_queue *queue, airy_array *sums, airy_array *stats,
+                           const airy_integrator *integrator, const airy_array *frames)
 {
     AIRY_FAIL_IF(!queue, AIRY_ERR_PARAM, "airy_integrate: queue is NULL");
     AIRY_FAIL_IF(!sums, AIRY_ERR_PARAM, "airy_integrate: sums is NULL");
@@ -54,16 +56,18 @@ airy_status airy_integrate(airy_queue *queue, airy_array *sums, airy_array *stat
     AIRY_FAIL_IF(!frames, AIRY_ERR_PARAM, "airy_integrate: frames is NULL");
     char text[96];
     AIRY_TRY(airy_check_device(queue, frames, "frames"));
-    AIRY_FAIL_IF(frames->ndim != 3 || frames->shape[1] != integrator->height || frames->shape[2] != integrator->width,
+    AIRY_FAIL_IF(frames->ndim != 3 || frames->shape[1] != integrator->height ||
+                     frames->shape[2] != integrator->width,
                  AIRY_ERR_SHAPE, "frames is %s, expected [n, %zu, %zu] as the detector '%s' has",
                  airy_array_describe(frames, text), integrator->height, integrator->width,
                  integrator->geometry.detector.name);
-    AIRY_FAIL_IF(!airy_array_is_tight(frames), AIRY_ERR_SHAPE, "frames is %s with gaps, expected none",
-                 airy_array_describe(frames, text));
+    AIRY_FAIL_IF(!airy_array_is_tight(frames), AIRY_ERR_SHAPE,
+                 "frames is %s with gaps, expected none", airy_array_describe(frames, text));
     AIRY_TRY(check_results(queue, sums, stats, integrator, frames->shape[0]));
     AIRY_TRY(check_apart(sums, "sums", frames, "frames"));
     AIRY_TRY(check_apart(stats, "stats", frames, "frames"));
-    struct airy_integrate_plan plan = {.integrator = integrator, .sums = sums, .stats = stats, .frames = frames};
+    struct airy_integrate_plan plan = {
+        .integrator = integrator, .sums = sums, .stats = stats, .frames = frames};
     AIRY_TRY(airy_pixel_test_make(&plan.test, integrator, frames->dtype));
     return airy_queue_backend(queue)->integrate->integrate(queue, &plan);
 }
@@ -77,21 +81,26 @@ static airy_status decode_then_integrate(airy_queue *queue, struct airy_integrat
                  "back end '%s' does not implement decode", backend->name);
     const size_t status_size = airy_align_up(chunks->frames * sizeof(uint32_t), 4096);
     size_t size = 0;
-    const bool overflow = airy_mul_size(&size, chunks->frames, (size_t)chunks->layout.frame_bytes) ||
-                          airy_add_size(&size, size, status_size);
-    AIRY_FAIL_IF(overflow, AIRY_ERR_MEMORY, "%zu frames of %llu bytes do not fit the address space", chunks->frames,
-                 (unsigned long long)chunks->layout.frame_bytes);
+    const bool overflow =
+        airy_mul_size(&size, chunks->frames, (size_t)chunks->layout.frame_bytes) ||
+        airy_add_size(&size, size, status_size);
+    AIRY_FAIL_IF(overflow, AIRY_ERR_MEMORY, "%zu frames of %llu bytes do not fit the address space",
+                 chunks->frames, (unsigned long long)chunks->layout.frame_bytes);
     airy_buffer *scratch = NULL;
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_FRAMES, size, &scratch));
-    const struct airy_array status = {
-        .buffer = scratch, .dtype = AIRY_DTYPE_U32, .ndim = 1, .shape = {chunks->frames}, .pitch = {1}};
+    const struct airy_array status = {.buffer = scratch,
+                                      .dtype = AIRY_DTYPE_U32,
+                                      .ndim = 1,
+                                      .shape = {chunks->frames},
+                                      .pitch = {1}};
     const struct airy_array frames = {.buffer = scratch,
                                       .offset = status_size,
                                       .dtype = chunks->dtype,
                                       .ndim = 3,
                                       .shape = {chunks->frames, chunks->height, chunks->width},
                                       .pitch = {chunks->height * chunks->width, chunks->width, 1}};
-    const struct airy_decode_plan decode = {.chunks = *chunks, .frames = &frames, .status = &status};
+    const struct airy_decode_plan decode = {
+        .chunks = *chunks, .frames = &frames, .status = &status};
     AIRY_TRY(backend->codec->decode(queue, &decode));
     plan->frames = &frames;
     plan->status = &status;
@@ -99,13 +108,17 @@ static airy_status decode_then_integrate(airy_queue *queue, struct airy_integrat
 }
 
 airy_status airy_integrate_chunks(airy_queue *queue, airy_array *sums, airy_array *stats,
-                                  const airy_integrator *integrator, const struct airy_chunks *chunks)
+                                  const airy_integrator *integrator,
+                                  const struct airy_chunks *chunks)
 {
-    AIRY_FAIL_IF(chunks->height != integrator->height || chunks->width != integrator->width, AIRY_ERR_SHAPE,
-                 "frames of the batch have %zu x %zu pixels, the detector '%s' has %zu x %zu", chunks->height,
-                 chunks->width, integrator->geometry.detector.name, integrator->height, integrator->width);
+    AIRY_FAIL_IF(chunks->height != integrator->height || chunks->width != integrator->width,
+                 AIRY_ERR_SHAPE,
+                 "frames of the batch have %zu x %zu pixels, the detector '%s' has %zu x %zu",
+                 chunks->height, chunks->width, integrator->geometry.detector.name,
+                 integrator->height, integrator->width);
     AIRY_TRY(check_results(queue, sums, stats, integrator, chunks->frames));
-    struct airy_integrate_plan plan = {.integrator = integrator, .sums = sums, .stats = stats, .chunks = *chunks};
+    struct airy_integrate_plan plan = {
+        .integrator = integrator, .sums = sums, .stats = stats, .chunks = *chunks};
     AIRY_TRY(airy_pixel_test_make(&plan.test, integrator, chunks->dtype));
     const struct airy_integrate_fns *fns = airy_queue_backend(queue)->integrate;
     if (fns->integrate_chunks && (!fns->takes_chunks || fns->takes_chunks(&plan)))
@@ -127,18 +140,20 @@ airy_status airy_integrate_batch(airy_queue *queue, airy_array *sums, airy_array
     return airy_integrate_chunks(queue, sums, stats, integrator, &chunks);
 }
 
-airy_status airy_integrator_finish(const airy_integrator *integrator, double *sums, double normalization,
-                                   float *intensity, float *std, float *sem)
+airy_status airy_integrator_finish(const airy_integrator *integrator, double *sums,
+                                   double normalization, float *intensity, float *std, float *sem)
 {
     AIRY_FAIL_IF(!integrator, AIRY_ERR_PARAM, "airy_integrator_finish: integrator is NULL");
     AIRY_FAIL_IF(!sums, AIRY_ERR_PARAM, "airy_integrator_finish: sums is NULL");
     AIRY_FAIL_IF(!intensity, AIRY_ERR_PARAM, "airy_integrator_finish: intensity is NULL");
     AIRY_FAIL_IF(!isfinite(normalization) || normalization == 0, AIRY_ERR_PARAM,
-                 "normalization of the frame = %g, expected a finite value other than 0", normalization);
+                 "normalization of the frame = %g, expected a finite value other than 0",
+                 normalization);
     const size_t n = integrator->bins;
     const float empty = (float)integrator->params.empty;
     for (size_t b = 0; b < n; b++) {
-        const double signal = sums[AIRY_SUM_SIGNAL * n + b], variance = sums[AIRY_SUM_VARIANCE * n + b];
+        const double signal = sums[AIRY_SUM_SIGNAL * n + b],
+                     variance = sums[AIRY_SUM_VARIANCE * n + b];
         const double norm = sums[AIRY_SUM_NORMALIZATION * n + b] * normalization;
         const double norm2 = sums[AIRY_SUM_NORMALIZATION2 * n + b] * normalization * normalization;
         sums[AIRY_SUM_NORMALIZATION * n + b] = norm;

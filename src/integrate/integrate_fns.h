@@ -1,12 +1,15 @@
 /*
  * What a back end does for the integrate family.
  *
- * Every call writes all five planes of every frame: the integrator's base sums less what this frame's invalid pixels contribute. A bin
- * whose entries are all gone is exactly 0 in all planes. Variance plane: 0 for error model none.
- * Poisson: base_variance + sum weight^2 (max(1, raw) - 1). Azimuthal: sum (weight' )^2 (b - mean)^2 with weight' = coef norm,
- * b = (raw - dark) / n, mean = signal / normalization; with compat pyfai the one-pass recurrence in ascending pixel order,
+ * Every call writes all five planes of every frame: the integrator's base sums less what this
+ * frame's invalid pixels contribute. A bin whose entries are all gone is exactly 0 in all planes.
+ * Variance plane: 0 for error model none.
+ * Poisson: base_variance + sum weight^2 (max(1, raw) - 1). Azimuthal: sum (weight' )^2 (b -
+ * mean)^2 with weight' = coef norm, b = (raw - dark) / n, mean = signal / normalization; with
+ * compat pyfai the one-pass recurrence in ascending pixel order,
  *   V += w^2 (x - mean_before)(x - mean_after), which CSR, CSC, LUT and histogram share.
- * stats: total and max over the pixels that count and are not invalid; invalid and saturated over the pixels that count.
+ * stats: total and max over the pixels that count and are not invalid; invalid and saturated over
+ * the pixels that count.
  */
 #ifndef AIRY_INTEGRATE_INTEGRATE_FNS_H
 #define AIRY_INTEGRATE_INTEGRATE_FNS_H
@@ -21,7 +24,8 @@ struct airy_integrate_plan {
     const airy_array *stats;  /* out, u8 [n, 32], tight */
     const airy_array *frames; /* in, [n, height, width], tight; NULL for chunks */
     const airy_array
-        *status; /* in, u32 [n] from the decoder, or NULL: frames that are bad get sums 0 and this status */
+        *status; /* in, u32 [n] from the decoder, or NULL: frames that are bad get sums 0 and
+                    this status */
     struct airy_chunks chunks; /* in, for integrate_chunks */
 };
 
@@ -30,14 +34,17 @@ struct airy_integrate_fns {
     airy_status (*prepare)(airy_integrator *integrator);
     void (*release)(airy_integrator *integrator);
     airy_status (*integrate)(airy_queue *queue, const struct airy_integrate_plan *plan);
-    /* NULL, or declined by takes_chunks: the front decodes into queue scratch and calls integrate. */
+    /*
+     * NULL, or declined by takes_chunks: the front decodes into queue scratch and calls integrate.
+     */
     bool (*takes_chunks)(const struct airy_integrate_plan *plan);
     airy_status (*integrate_chunks)(airy_queue *queue, const struct airy_integrate_plan *plan);
 };
 
 /* airy_integrate_batch of a batch that is on the device already, in the order of the queue. */
 airy_status airy_integrate_chunks(airy_queue *queue, airy_array *sums, airy_array *stats,
-                                  const airy_integrator *integrator, const struct airy_chunks *chunks);
+                                  const airy_integrator *integrator,
+                                  const struct airy_chunks *chunks);
 
 extern const struct airy_integrate_fns airy_integrate_cpu, airy_integrate_opencl;
 

@@ -15,9 +15,11 @@
 
 static const char *const split_names[AIRY_SPLIT_COUNT] = {"full", "bbox", "no"};
 static const char *const method_names[AIRY_METHOD_COUNT] = {"csr", "csc", "lut", "histogram"};
-static const char *const error_model_names[AIRY_ERROR_MODEL_COUNT] = {"none", "poisson", "azimuthal", "variance"};
+static const char *const error_model_names[AIRY_ERROR_MODEL_COUNT] = {"none", "poisson",
+                                                                      "azimuthal", "variance"};
 
-static airy_status parse_name(int *value, const char *what, const char *name, const char *const *names, int count)
+static airy_status parse_name(int *value, const char *what, const char *name,
+                              const char *const *names, int count)
 {
     char list[128] = "";
     AIRY_FAIL_IF(!name, AIRY_ERR_PARAM, "%s: name is NULL", what);
@@ -99,7 +101,8 @@ static void correct_row(void *arg, size_t y, unsigned worker)
         if (!p->no_solid_angle)
             airy_pose_solid_angle(&c->pose, (double)y + 0.5, (double)x + 0.5, n, angle);
         if (p->has_polarization)
-            airy_pose_polarization(&c->pose, p->polarization, p->polarization_offset_deg * (PI / 180), (double)y + 0.5,
+            airy_pose_polarization(&c->pose, p->polarization,
+                                   p->polarization_offset_deg * (PI / 180), (double)y + 0.5,
                                    (double)x + 0.5, n, polarization);
         for (size_t k = 0; k < n; k++) {
             const size_t i = first + x + k;
@@ -127,7 +130,8 @@ static airy_status make_corrections(airy_integrator *it, const airy_integrator_p
     struct corrections c = {.params = params, .width = it->width};
     AIRY_TRY(airy_memory_alloc((void **)&it->norm, it->pixels * sizeof *it->norm));
     AIRY_TRY(airy_memory_alloc((void **)&it->valid, it->pixels));
-    AIRY_TRY(airy_memory_calloc((void **)&c.losses, it->height, sizeof *c.losses, "the corrections"));
+    AIRY_TRY(
+        airy_memory_calloc((void **)&c.losses, it->height, sizeof *c.losses, "the corrections"));
     c.norm = it->norm;
     c.valid = it->valid;
     airy_pose_make(&c.pose, &it->geometry);
@@ -140,18 +144,22 @@ static airy_status make_corrections(airy_integrator *it, const airy_integrator_p
     }
     free(c.losses);
     it->valid_pixels = it->pixels - sum.masked - sum.not_finite - sum.zero;
-    AIRY_FAIL_IF(
-        it->valid_pixels == 0, AIRY_ERR_PARAM,
-        "no valid pixel left of %zu: %zu are masked, %zu have a dark, flat, absorption or variance that is not finite, "
-        "%zu have a normalization of 0",
-        it->pixels, sum.masked, sum.not_finite, sum.zero);
+    AIRY_FAIL_IF(it->valid_pixels == 0, AIRY_ERR_PARAM,
+                 "no valid pixel left of %zu: %zu are masked, %zu have a dark, flat, absorption or "
+                 "variance that is not finite, "
+                 "%zu have a normalization of 0",
+                 it->pixels, sum.masked, sum.not_finite, sum.zero);
     if (sum.not_finite > 0)
-        airy_log(AIRY_LOG_WARN, "%zu pixels are left out: their dark, flat, absorption or variance is not finite",
+        airy_log(AIRY_LOG_WARN,
+                 "%zu pixels are left out: their dark, flat, absorption or variance is not finite",
                  sum.not_finite);
     return AIRY_OK;
 }
 
-/* A copy of a correction image with 0 where the pixel does not count, so that no NaN gets into a sum. */
+/*
+ * A copy of a correction image with 0 where the pixel does not count, so that no NaN gets into a
+ * sum.
+ */
 static airy_status copy_valid(float **copy, const float *values, const airy_integrator *it)
 {
     if (!values)
@@ -178,7 +186,10 @@ static airy_status make_weights(airy_integrator *it)
     return AIRY_OK;
 }
 
-/* The pixels are summed in slices whose number depends on the matrix alone, and the slices in order. */
+/*
+ * The pixels are summed in slices whose number depends on the matrix alone, and the slices in
+ * order.
+ */
 struct base_sums {
     const airy_integrator *it;
     struct base_bin {
@@ -212,16 +223,19 @@ static airy_status make_base_sums(airy_integrator *it)
 {
     const size_t n = it->bins, most = (size_t)64 << 20; /* bytes */
     double *block = NULL;
-    AIRY_TRY(airy_memory_calloc((void **)&block, 2 * AIRY_BASE_PLANES * n, sizeof *block, "the sums"));
+    AIRY_TRY(
+        airy_memory_calloc((void **)&block, 2 * AIRY_BASE_PLANES * n, sizeof *block, "the sums"));
     it->base_normalization = block + AIRY_BASE_NORMALIZATION * n;
     it->base_normalization2 = block + AIRY_BASE_NORMALIZATION2 * n;
     it->base_count = block + AIRY_BASE_COUNT * n;
     it->base_dark = block + AIRY_BASE_DARK * n;
     it->base_variance = block + AIRY_BASE_VARIANCE * n;
     it->base_low = block + AIRY_BASE_PLANES * n;
-    AIRY_TRY(airy_memory_calloc((void **)&it->base_entries, n, sizeof *it->base_entries, "the sums"));
+    AIRY_TRY(
+        airy_memory_calloc((void **)&it->base_entries, n, sizeof *it->base_entries, "the sums"));
     struct base_sums b = {.it = it};
-    b.slices = airy_min_size(airy_max_size(it->pixels / 65536, 1), airy_max_size(most / (n * sizeof *b.bins), 1));
+    b.slices = airy_min_size(airy_max_size(it->pixels / 65536, 1),
+                             airy_max_size(most / (n * sizeof *b.bins), 1));
     b.slices = airy_min_size(b.slices, 64);
     AIRY_TRY(airy_memory_calloc((void **)&b.bins, b.slices * n, sizeof *b.bins, "the sums"));
     airy_pool_run(it->device->pool, b.slices, sum_slice, &b);
@@ -244,26 +258,29 @@ static airy_status make_base_sums(airy_integrator *it)
 
 static airy_status check_values(const airy_integrator_params *p)
 {
-    AIRY_FAIL_IF((unsigned)p->split >= AIRY_SPLIT_COUNT, AIRY_ERR_PARAM, "split = %d, expected 0 to %d", (int)p->split,
-                 AIRY_SPLIT_COUNT - 1);
-    AIRY_FAIL_IF((unsigned)p->method >= AIRY_METHOD_COUNT, AIRY_ERR_PARAM, "method = %d, expected 0 to %d",
-                 (int)p->method, AIRY_METHOD_COUNT - 1);
+    AIRY_FAIL_IF((unsigned)p->split >= AIRY_SPLIT_COUNT, AIRY_ERR_PARAM,
+                 "split = %d, expected 0 to %d", (int)p->split, AIRY_SPLIT_COUNT - 1);
+    AIRY_FAIL_IF((unsigned)p->method >= AIRY_METHOD_COUNT, AIRY_ERR_PARAM,
+                 "method = %d, expected 0 to %d", (int)p->method, AIRY_METHOD_COUNT - 1);
     AIRY_FAIL_IF((unsigned)p->error_model >= AIRY_ERROR_MODEL_COUNT, AIRY_ERR_PARAM,
-                 "error_model = %d, expected 0 to %d", (int)p->error_model, AIRY_ERROR_MODEL_COUNT - 1);
-    AIRY_FAIL_IF((unsigned)p->compat > AIRY_COMPAT_PYFAI, AIRY_ERR_PARAM, "compat = %d, expected 0 or 1",
-                 (int)p->compat);
-    AIRY_FAIL_IF((p->error_model == AIRY_ERROR_MODEL_VARIANCE) != (p->variance != NULL), AIRY_ERR_PARAM,
-                 "error model '%s' %s", airy_error_model_name(p->error_model),
+                 "error_model = %d, expected 0 to %d", (int)p->error_model,
+                 AIRY_ERROR_MODEL_COUNT - 1);
+    AIRY_FAIL_IF((unsigned)p->compat > AIRY_COMPAT_PYFAI, AIRY_ERR_PARAM,
+                 "compat = %d, expected 0 or 1", (int)p->compat);
+    AIRY_FAIL_IF((p->error_model == AIRY_ERROR_MODEL_VARIANCE) != (p->variance != NULL),
+                 AIRY_ERR_PARAM, "error model '%s' %s", airy_error_model_name(p->error_model),
                  p->variance ? "takes no variance image" : "needs a variance image");
-    AIRY_FAIL_IF(!isfinite(p->normalization), AIRY_ERR_PARAM, "normalization = %g, expected a finite value",
-                 p->normalization);
+    AIRY_FAIL_IF(!isfinite(p->normalization), AIRY_ERR_PARAM,
+                 "normalization = %g, expected a finite value", p->normalization);
     AIRY_FAIL_IF(p->has_polarization && !(fabs(p->polarization) <= 1), AIRY_ERR_PARAM,
                  "polarization factor = %g, expected -1 to 1", p->polarization);
     AIRY_FAIL_IF(p->has_polarization && !(fabs(p->polarization_offset_deg) <= 3600), AIRY_ERR_PARAM,
-                 "polarization offset = %g deg, expected -3600 to 3600", p->polarization_offset_deg);
+                 "polarization offset = %g deg, expected -3600 to 3600",
+                 p->polarization_offset_deg);
     AIRY_FAIL_IF(p->has_dummy && !(p->delta_dummy >= 0 && isfinite(p->delta_dummy)), AIRY_ERR_PARAM,
                  "delta_dummy = %g, expected >= 0", p->delta_dummy);
-    AIRY_FAIL_IF(p->has_saturation && isnan(p->saturation), AIRY_ERR_PARAM, "saturation is not a number");
+    AIRY_FAIL_IF(p->has_saturation && isnan(p->saturation), AIRY_ERR_PARAM,
+                 "saturation is not a number");
     return AIRY_OK;
 }
 
@@ -281,7 +298,8 @@ static void set_defaults(airy_integrator_params *p)
 
 static airy_status make_radial(airy_integrator *it)
 {
-    AIRY_TRY(airy_memory_calloc((void **)&it->radial, it->bins, sizeof *it->radial, "the radial axis"));
+    AIRY_TRY(
+        airy_memory_calloc((void **)&it->radial, it->bins, sizeof *it->radial, "the radial axis"));
     const double delta = (it->limits.upper - it->limits.lower) / (double)it->bins;
     for (size_t b = 0; b < it->bins; b++)
         it->radial[b] = it->limits.lower + ((double)b + 0.5) * delta;
@@ -293,10 +311,11 @@ static airy_status fill_integrator(airy_integrator *it, const airy_integrator_pa
     AIRY_TRY(make_corrections(it, params));
     AIRY_TRY(copy_valid(&it->dark, params->dark, it));
     AIRY_TRY(copy_valid(&it->variance, params->variance, it));
-    AIRY_TRY(airy_matrix_build(&it->matrix, &it->limits, &it->geometry, params, it->valid, it->device->pool));
+    AIRY_TRY(airy_matrix_build(&it->matrix, &it->limits, &it->geometry, params, it->valid,
+                               it->device->pool));
     AIRY_FAIL_IF(it->matrix.entries == 0, AIRY_ERR_PARAM,
-                 "no valid pixel left: none of %zu lies in the range (radial %g to %g %s%s)", it->valid_pixels,
-                 it->limits.lower, it->limits.upper, airy_unit_name(params->unit),
+                 "no valid pixel left: none of %zu lies in the range (radial %g to %g %s%s)",
+                 it->valid_pixels, it->limits.lower, it->limits.upper, airy_unit_name(params->unit),
                  params->has_azimuth_range ? ", and the azimuth range" : "");
     AIRY_TRY(make_weights(it));
     AIRY_TRY(make_base_sums(it));
@@ -307,7 +326,8 @@ static airy_status fill_integrator(airy_integrator *it, const airy_integrator_pa
     return it->device->backend->integrate->prepare(it);
 }
 
-airy_status airy_integrator_create(airy_integrator **integrator, airy_device *device, const airy_geometry *geometry,
+airy_status airy_integrator_create(airy_integrator **integrator, airy_device *device,
+                                   const airy_geometry *geometry,
                                    const airy_integrator_params *params)
 {
     AIRY_FAIL_IF(!integrator, AIRY_ERR_PARAM, "airy_integrator_create: integrator is NULL");
@@ -320,10 +340,11 @@ airy_status airy_integrator_create(airy_integrator **integrator, airy_device *de
     AIRY_TRY(check_values(&p));
     set_defaults(&p);
     const size_t h = geometry->detector.height, w = geometry->detector.width;
-    AIRY_FAIL_IF(h == 0 || w == 0, AIRY_ERR_PARAM, "detector '%s' has no shape: give one that fits the images",
+    AIRY_FAIL_IF(h == 0 || w == 0, AIRY_ERR_PARAM,
+                 "detector '%s' has no shape: give one that fits the images",
                  geometry->detector.name);
-    AIRY_FAIL_IF(h > UINT32_MAX / w, AIRY_ERR_SHAPE, "detector of %zu x %zu pixels, expected fewer than 2^32 pixels", h,
-                 w);
+    AIRY_FAIL_IF(h > UINT32_MAX / w, AIRY_ERR_SHAPE,
+                 "detector of %zu x %zu pixels, expected fewer than 2^32 pixels", h, w);
     const struct airy_integrate_fns *fns = device->backend->integrate;
     AIRY_FAIL_IF(!fns || !fns->prepare || !fns->integrate, AIRY_ERR_UNSUPPORTED,
                  "back end '%s' does not implement integrate", device->backend->name);
@@ -331,8 +352,13 @@ airy_status airy_integrator_create(airy_integrator **integrator, airy_device *de
                  "device '%s' has no double precision, which integration needs", device->info.spec);
     airy_integrator *it = NULL;
     AIRY_TRY(airy_memory_calloc((void **)&it, 1, sizeof *it, "the integrator"));
-    *it = (airy_integrator){
-        .device = device, .geometry = *geometry, .params = p, .height = h, .width = w, .pixels = h * w, .bins = p.bins};
+    *it = (airy_integrator){.device = device,
+                            .geometry = *geometry,
+                            .params = p,
+                            .height = h,
+                            .width = w,
+                            .pixels = h * w,
+                            .bins = p.bins};
     const airy_status status = fill_integrator(it, &p);
     if (status != AIRY_OK) {
         airy_integrator_destroy(&it);
@@ -379,13 +405,15 @@ airy_status airy_integrator_get_info(const airy_integrator *integrator, airy_int
     AIRY_FAIL_IF(!info, AIRY_ERR_PARAM, "airy_integrator_get_info: info is NULL");
     const airy_integrator *it = integrator;
     const struct airy_matrix *m = &it->matrix;
-    uint64_t bytes = (m->pixels + 1) * sizeof *m->start + m->entries * (sizeof *m->bin + sizeof *m->coef);
+    uint64_t bytes = (m->pixels + 1) * sizeof *m->start +
+                     m->entries * (sizeof *m->bin + sizeof *m->coef);
     if (m->row)
-        bytes += (m->bins + 1) * sizeof *m->row + m->entries * (sizeof *m->pixel + sizeof *m->entry);
+        bytes += (m->bins + 1) * sizeof *m->row +
+                 m->entries * (sizeof *m->pixel + sizeof *m->entry);
     if (it->weight != m->coef)
         bytes += m->entries * sizeof *it->weight;
-    bytes += it->pixels *
-             (sizeof *it->norm + 1 + (it->dark ? sizeof *it->dark : 0) + (it->variance ? sizeof *it->variance : 0));
+    bytes += it->pixels * (sizeof *it->norm + 1 + (it->dark ? sizeof *it->dark : 0) +
+                           (it->variance ? sizeof *it->variance : 0));
     bytes += it->bins * ((2 * AIRY_BASE_PLANES + 1) * sizeof(double) + sizeof *it->base_entries);
     *info = (airy_integrator_info){
         .pixels = it->pixels,

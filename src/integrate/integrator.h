@@ -26,19 +26,26 @@ struct airy_integrator {
     /*
      * Of entry e of pixel i:  signal += weight[e] (raw - dark[i]);  variance += weight[e]^2 v(raw)
      *   normalization += coef[e] norm[i];  normalization2 += (coef[e] norm[i])^2;  count += coef[e]
-     * weight is coef in a weighted mean (the same pointer then) and coef / n unweighted; norm is n, or 1 unweighted.
+     * weight is coef in a weighted mean (the same pointer then) and coef / n unweighted; norm is
+     * n, or 1 unweighted.
      */
     float *weight;          /* [entries] */
     float *norm;            /* [pixels], 0 where the pixel does not count */
     float *dark, *variance; /* [pixels] or NULL */
-    uint8_t *valid;         /* [pixels], 1 = counts: not masked, corrections finite, n not 0; wherever the range is */
+    uint8_t *valid;         /* [pixels], 1 = counts: not masked, corrections finite, n not 0;
+                               wherever the range is */
 
-    /* Of a frame without invalid pixels, f64 [bins] each: sums over all entries. One block, in the order of enum airy_base. */
+    /*
+     * Of a frame without invalid pixels, f64 [bins] each: sums over all entries. One block, in the
+     * order of enum airy_base.
+     */
     double *base_normalization, *base_normalization2, *base_count;
-    double *base_dark;     /* sum weight * dark; 0 without dark */
-    double *base_variance; /* poisson: sum weight^2; variance: sum weight^2 variance; else 0 */
-    double *base_low;      /* [AIRY_BASE_PLANES][bins], what the sums above lack in 53 bits: see base/double_double.h */
-    uint32_t *base_entries; /* [bins] number of entries: 0 left means an empty bin, all sums exactly 0 */
+    double *base_dark;      /* sum weight * dark; 0 without dark */
+    double *base_variance;  /* poisson: sum weight^2; variance: sum weight^2 variance; else 0 */
+    double *base_low;       /* [AIRY_BASE_PLANES][bins], what the sums above lack in 53 bits: see
+                              base/double_double.h */
+    uint32_t *base_entries; /* [bins] number of entries: 0 left means an empty bin, all sums
+                               exactly 0 */
 
     struct airy_matrix_limits limits;
     double *radial; /* [bins] */
@@ -48,12 +55,14 @@ struct airy_integrator {
 };
 
 /*
- * What entry e of a pixel adds to the base sums. The only place where this is written down for the host: what is taken away from a base sum is
- * bit by bit what was added to it.
+ * What entry e of a pixel adds to the base sums. The only place where this is written down for the
+ * host: what is taken away from a base sum is bit by bit what was added to it.
  */
-static inline void airy_base_terms(double terms[AIRY_BASE_PLANES], const airy_integrator *it, size_t pixel, uint32_t e)
+static inline void airy_base_terms(double terms[AIRY_BASE_PLANES], const airy_integrator *it,
+                                   size_t pixel, uint32_t e)
 {
-    const double c = (double)it->matrix.coef[e], weight = (double)it->weight[e], cn = c * (double)it->norm[pixel];
+    const double c = (double)it->matrix.coef[e], weight = (double)it->weight[e],
+                 cn = c * (double)it->norm[pixel];
     double variance = 0;
     if (it->params.error_model == AIRY_ERROR_MODEL_POISSON)
         variance = 1;
@@ -66,7 +75,11 @@ static inline void airy_base_terms(double terms[AIRY_BASE_PLANES], const airy_in
     terms[AIRY_BASE_VARIANCE] = weight * weight * variance;
 }
 
-/* The front's raw-value rules for a dtype: dummy values (given, or the detector's own), saturation, compat rounding. */
-airy_status airy_pixel_test_make(airy_pixel_test *test, const airy_integrator *integrator, airy_dtype dtype);
+/*
+ * The front's raw-value rules for a dtype: dummy values (given, or the detector's own),
+ * saturation, compat rounding.
+ */
+airy_status airy_pixel_test_make(airy_pixel_test *test, const airy_integrator *integrator,
+                                 airy_dtype dtype);
 
 #endif

@@ -42,7 +42,8 @@ static void find_limits(void *arg, size_t index, unsigned worker)
     const size_t first = index * BAND_ROWS, last = airy_min_size(first + BAND_ROWS, build->height);
     band->lower = INFINITY;
     band->upper = -INFINITY;
-    airy_split_limits(&band->lower, &band->upper, &build->rule, &build->scratch[worker], first, last, build->masked);
+    airy_split_limits(&band->lower, &band->upper, &build->rule, &build->scratch[worker], first,
+                      last, build->masked);
 }
 
 static void find_entries(void *arg, size_t index, unsigned worker)
@@ -53,7 +54,8 @@ static void find_entries(void *arg, size_t index, unsigned worker)
     if (atomic_load(&build->entries) > build->most)
         return;
     entries->most = build->most;
-    airy_split_rows(entries, build->matrix->start, &build->rule, &build->scratch[worker], first, last, build->valid);
+    airy_split_rows(entries, build->matrix->start, &build->rule, &build->scratch[worker], first,
+                    last, build->valid);
     atomic_fetch_add(&build->entries, entries->failed ? build->most + 1 : entries->count);
 }
 
@@ -73,7 +75,8 @@ static void place_entries(void *arg, size_t index, unsigned worker)
     }
     if (band->entries.count > 0) {
         memcpy(m->bin + band->first_entry, band->entries.bin, band->entries.count * sizeof *m->bin);
-        memcpy(m->coef + band->first_entry, band->entries.coef, band->entries.count * sizeof *m->coef);
+        memcpy(m->coef + band->first_entry, band->entries.coef,
+               band->entries.count * sizeof *m->coef);
     }
     free(band->entries.bin);
     free(band->entries.coef);
@@ -94,7 +97,8 @@ static void clip_angular(double *lower, double *upper, bool chi_zero)
     *upper = fmin(*upper, least + 360);
 }
 
-static airy_status set_limits(struct build *build, const airy_integrator_params *params, airy_pool *pool)
+static airy_status set_limits(struct build *build, const airy_integrator_params *params,
+                              airy_pool *pool)
 {
     struct airy_split_rule *rule = &build->rule;
     double lower = params->radial_range[0], upper = params->radial_range[1];
@@ -129,7 +133,8 @@ static airy_status set_limits(struct build *build, const airy_integrator_params 
     return AIRY_OK;
 }
 
-static void make_rule(struct airy_split_rule *rule, const airy_geometry *geometry, const airy_integrator_params *params)
+static void make_rule(struct airy_split_rule *rule, const airy_geometry *geometry,
+                      const airy_integrator_params *params)
 {
     const bool compat = params->compat == AIRY_COMPAT_PYFAI && params->unit != AIRY_UNIT_CHI_DEG;
     *rule = (struct airy_split_rule){
@@ -143,8 +148,9 @@ static void make_rule(struct airy_split_rule *rule, const airy_geometry *geometr
         .width = geometry->detector.width,
         .bins = params->bins,
         /* A whole turn takes every pixel; pyFAI tests them all the same. */
-        .has_azimuth = params->has_azimuth_range &&
-                       (compat || fmod(params->azimuth_range[1] - params->azimuth_range[0], 360) != 0),
+        .has_azimuth =
+            params->has_azimuth_range &&
+            (compat || fmod(params->azimuth_range[1] - params->azimuth_range[0], 360) != 0),
     };
     airy_pose_make(&rule->pose, geometry);
     rule->corner_pose = rule->pose;
@@ -161,25 +167,28 @@ static void make_rule(struct airy_split_rule *rule, const airy_geometry *geometr
 
 static airy_status check_params(const airy_geometry *geometry, const airy_integrator_params *params)
 {
-    AIRY_FAIL_IF(params->bins == 0 || params->bins > 1000000, AIRY_ERR_PARAM, "bins = %zu, expected 1 to 1000000",
-                 params->bins);
-    AIRY_FAIL_IF((unsigned)params->unit >= AIRY_UNIT_COUNT, AIRY_ERR_PARAM, "unit = %d, expected 0 to %d",
-                 (int)params->unit, AIRY_UNIT_COUNT - 1);
-    AIRY_FAIL_IF(airy_unit_needs_wavelength(params->unit) && geometry->wavelength == 0, AIRY_ERR_PARAM,
-                 "unit '%s' needs a wavelength, the geometry has none", airy_unit_name(params->unit));
+    AIRY_FAIL_IF(params->bins == 0 || params->bins > 1000000, AIRY_ERR_PARAM,
+                 "bins = %zu, expected 1 to 1000000", params->bins);
+    AIRY_FAIL_IF((unsigned)params->unit >= AIRY_UNIT_COUNT, AIRY_ERR_PARAM,
+                 "unit = %d, expected 0 to %d", (int)params->unit, AIRY_UNIT_COUNT - 1);
+    AIRY_FAIL_IF(airy_unit_needs_wavelength(params->unit) && geometry->wavelength == 0,
+                 AIRY_ERR_PARAM, "unit '%s' needs a wavelength, the geometry has none",
+                 airy_unit_name(params->unit));
     AIRY_FAIL_IF(geometry->detector.height == 0 || geometry->detector.width == 0, AIRY_ERR_PARAM,
                  "detector '%s' has no shape", geometry->detector.name);
     const double *r = params->radial_range, *a = params->azimuth_range;
     if (params->has_radial_range) {
         AIRY_FAIL_IF(!isfinite(r[0]) || !isfinite(r[1]) || !(r[0] < r[1]), AIRY_ERR_PARAM,
-                     "radial range = %g to %g %s, expected two finite values, the lower first", r[0], r[1],
-                     airy_unit_name(params->unit));
+                     "radial range = %g to %g %s, expected two finite values, the lower first",
+                     r[0], r[1], airy_unit_name(params->unit));
         AIRY_FAIL_IF(params->unit == AIRY_UNIT_CHI_DEG && r[1] - r[0] > 360, AIRY_ERR_PARAM,
                      "radial range = %g to %g deg, expected 360 deg at most", r[0], r[1]);
     }
     if (params->has_azimuth_range)
-        AIRY_FAIL_IF(!(fabs(a[0]) <= 720) || !(fabs(a[1]) <= 720) || a[1] - a[0] > 360, AIRY_ERR_PARAM,
-                     "azimuth range = %g to %g deg, expected values within 720 deg and 360 deg at most between them",
+        AIRY_FAIL_IF(!(fabs(a[0]) <= 720) || !(fabs(a[1]) <= 720) || a[1] - a[0] > 360,
+                     AIRY_ERR_PARAM,
+                     "azimuth range = %g to %g deg, expected values within 720 deg and 360 deg at "
+                     "most between them",
                      a[0], a[1]);
     return AIRY_OK;
 }
@@ -187,8 +196,10 @@ static airy_status check_params(const airy_geometry *geometry, const airy_integr
 static airy_status make_scratch(struct build *build, airy_pool *pool)
 {
     const unsigned workers = airy_pool_size(pool);
-    AIRY_TRY(airy_memory_calloc((void **)&build->band, build->bands, sizeof *build->band, "the matrix's bands"));
-    AIRY_TRY(airy_memory_calloc((void **)&build->scratch, workers, sizeof *build->scratch, "the matrix's work space"));
+    AIRY_TRY(airy_memory_calloc((void **)&build->band, build->bands, sizeof *build->band,
+                                "the matrix's bands"));
+    AIRY_TRY(airy_memory_calloc((void **)&build->scratch, workers, sizeof *build->scratch,
+                                "the matrix's work space"));
     for (; build->workers < workers; build->workers++)
         AIRY_TRY(airy_split_scratch_create(&build->scratch[build->workers], &build->rule));
     return AIRY_OK;
@@ -210,12 +221,16 @@ static airy_status fill_matrix(struct build *build, airy_pool *pool)
 {
     struct airy_matrix *m = build->matrix;
     AIRY_TRY(airy_memory_alloc((void **)&m->start, (m->pixels + 1) * sizeof *m->start));
-    /* An entry takes 8 bytes in its band's buffer and 8 in the matrix, and a buffer that grows is there twice. */
+    /*
+     * An entry takes 8 bytes in its band's buffer and 8 in the matrix, and a buffer that grows is
+     * there twice.
+     */
     const uint64_t available = airy_memory_available();
     build->most = (size_t)(available / 24 < UINT32_MAX - 1 ? available / 24 : UINT32_MAX - 1);
     airy_pool_run(pool, build->bands, find_entries, build);
     AIRY_FAIL_IF(atomic_load(&build->entries) > build->most, AIRY_ERR_MEMORY,
-                 "the matrix has more than %zu entries, for which %llu MB would have to be free: fewer bins are needed",
+                 "the matrix has more than %zu entries, for which %llu MB would have to be free: "
+                 "fewer bins are needed",
                  build->most, (unsigned long long)(build->most * 24 / 1000000));
     for (size_t b = 0; b < build->bands; b++) {
         build->band[b].first_entry = m->entries;
@@ -229,14 +244,17 @@ static airy_status fill_matrix(struct build *build, airy_pool *pool)
 }
 
 airy_status airy_matrix_build(struct airy_matrix *matrix, struct airy_matrix_limits *limits,
-                              const airy_geometry *geometry, const airy_integrator_params *params, const uint8_t *valid,
-                              airy_pool *pool)
+                              const airy_geometry *geometry, const airy_integrator_params *params,
+                              const uint8_t *valid, airy_pool *pool)
 {
     AIRY_TRY(check_params(geometry, params));
     const size_t h = geometry->detector.height, w = geometry->detector.width;
     struct airy_matrix m = {.pixels = h * w, .bins = params->bins};
-    struct build build = {
-        .height = h, .bands = (h + BAND_ROWS - 1) / BAND_ROWS, .masked = params->mask, .valid = valid, .matrix = &m};
+    struct build build = {.height = h,
+                          .bands = (h + BAND_ROWS - 1) / BAND_ROWS,
+                          .masked = params->mask,
+                          .valid = valid,
+                          .matrix = &m};
     make_rule(&build.rule, geometry, params);
     airy_status status = make_scratch(&build, pool);
     if (status == AIRY_OK)
@@ -253,7 +271,10 @@ airy_status airy_matrix_build(struct airy_matrix *matrix, struct airy_matrix_lim
     return AIRY_OK;
 }
 
-/* Transposing in slices of pixels: each slice knows where in every bin's row its entries begin, so the order is that of one slice. */
+/*
+ * Transposing in slices of pixels: each slice knows where in every bin's row its entries begin, so
+ * the order is that of one slice.
+ */
 struct transpose {
     struct airy_matrix *matrix;
     uint32_t *at; /* [slices][bins] counts, then places */
@@ -317,12 +338,15 @@ airy_status airy_matrix_by_bin(struct airy_matrix *matrix, airy_pool *pool)
         return AIRY_OK;
     /* At most 64 MiB of counts, and slices of some size. */
     const size_t most = airy_min_size(((size_t)1 << 24) / matrix->bins, matrix->entries / 65536);
-    struct transpose t = {.matrix = matrix,
-                          .slices = airy_max_size(airy_min_size(most, 4 * (size_t)airy_pool_size(pool)), 1)};
+    struct transpose t = {
+        .matrix = matrix,
+        .slices = airy_max_size(airy_min_size(most, 4 * (size_t)airy_pool_size(pool)), 1)};
     uint32_t *row = NULL;
     airy_status status = AIRY_OK;
-    AIRY_TRY_OR(out, airy_memory_calloc((void **)&row, matrix->bins + 1, sizeof *row, "the matrix by bin"));
-    AIRY_TRY_OR(out, airy_memory_calloc((void **)&t.at, t.slices * matrix->bins, sizeof *t.at, "the matrix by bin"));
+    AIRY_TRY_OR(
+        out, airy_memory_calloc((void **)&row, matrix->bins + 1, sizeof *row, "the matrix by bin"));
+    AIRY_TRY_OR(out, airy_memory_calloc((void **)&t.at, t.slices * matrix->bins, sizeof *t.at,
+                                        "the matrix by bin"));
     AIRY_TRY_OR(out, airy_memory_alloc((void **)&t.pixel, matrix->entries * sizeof *t.pixel));
     AIRY_TRY_OR(out, airy_memory_alloc((void **)&t.entry, matrix->entries * sizeof *t.entry));
     airy_pool_run(pool, t.slices, count_slice, &t);

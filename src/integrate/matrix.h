@@ -12,7 +12,8 @@ struct airy_matrix {
     size_t pixels, bins, entries; /* entries < 2^32 */
     uint32_t *start;              /* [pixels + 1] */
     uint32_t *bin;                /* [entries] */
-    float *coef;                  /* [entries] c, sums to 1 over a pixel that lies wholly inside the range */
+    float *coef;                  /* [entries] c, sums to 1 over a pixel that lies wholly inside
+                                     the range */
     uint32_t *row;                /* [bins + 1], NULL until airy_matrix_by_bin */
     uint32_t *pixel;              /* [entries] */
     uint32_t *entry;              /* [entries] index into bin/coef of the entry */
@@ -24,8 +25,8 @@ struct airy_matrix_limits {
 
 /* Pixels that count: valid[i] != 0; fewer than 2^32 of them. Runs on the pool. */
 airy_status airy_matrix_build(struct airy_matrix *matrix, struct airy_matrix_limits *limits,
-                              const airy_geometry *geometry, const airy_integrator_params *params, const uint8_t *valid,
-                              airy_pool *pool);
+                              const airy_geometry *geometry, const airy_integrator_params *params,
+                              const uint8_t *valid, airy_pool *pool);
 /* Once; the result does not depend on the pool. */
 airy_status airy_matrix_by_bin(struct airy_matrix *matrix, airy_pool *pool);
 void airy_matrix_free(struct airy_matrix *matrix);

@@ -8,7 +8,10 @@
 
 #define PI 3.14159265358979323846
 
-/* Linear between points, level beyond the ends; `at` remembers where the last value was, as neighbours lie close. */
+/*
+ * Linear between points, level beyond the ends; `at` remembers where the last value was, as
+ * neighbours lie close.
+ */
 static double interpolate(double v, const double *x, const double *y, size_t n, size_t *at)
 {
     if (!(v > x[0]))
@@ -31,26 +34,29 @@ static double interpolate(double v, const double *x, const double *y, size_t n, 
     return y[lo] + (y[lo + 1] - y[lo]) * ((v - x[lo]) / (x[lo + 1] - x[lo]));
 }
 
-static airy_status check_curve(const airy_geometry *geometry, const airy_integrator_params *p, const double *radial,
-                               size_t n)
+static airy_status check_curve(const airy_geometry *geometry, const airy_integrator_params *p,
+                               const double *radial, size_t n)
 {
     AIRY_TRY(airy_geometry_check(geometry));
-    AIRY_FAIL_IF(geometry->detector.height == 0, AIRY_ERR_PARAM, "detector '%s' has no shape", geometry->detector.name);
-    AIRY_FAIL_IF((unsigned)p->unit >= AIRY_UNIT_COUNT, AIRY_ERR_PARAM, "unit = %d, expected 0 to %d", (int)p->unit,
-                 AIRY_UNIT_COUNT - 1);
+    AIRY_FAIL_IF(geometry->detector.height == 0, AIRY_ERR_PARAM, "detector '%s' has no shape",
+                 geometry->detector.name);
+    AIRY_FAIL_IF((unsigned)p->unit >= AIRY_UNIT_COUNT, AIRY_ERR_PARAM,
+                 "unit = %d, expected 0 to %d", (int)p->unit, AIRY_UNIT_COUNT - 1);
     AIRY_FAIL_IF(airy_unit_needs_wavelength(p->unit) && geometry->wavelength == 0, AIRY_ERR_PARAM,
                  "unit '%s' needs a wavelength, the geometry has none", airy_unit_name(p->unit));
     AIRY_FAIL_IF(p->has_polarization && !(fabs(p->polarization) <= 1), AIRY_ERR_PARAM,
                  "polarization factor = %g, expected -1 to 1", p->polarization);
     AIRY_FAIL_IF(n == 0, AIRY_ERR_PARAM, "the curve has no point");
     for (size_t k = 0; k < n; k++)
-        AIRY_FAIL_IF(!isfinite(radial[k]) || (k > 0 && !(radial[k] > radial[k - 1])), AIRY_ERR_PARAM,
-                     "radial[%zu] = %g of the curve, expected finite ascending values", k, radial[k]);
+        AIRY_FAIL_IF(
+            !isfinite(radial[k]) || (k > 0 && !(radial[k] > radial[k - 1])), AIRY_ERR_PARAM,
+            "radial[%zu] = %g of the curve, expected finite ascending values", k, radial[k]);
     return AIRY_OK;
 }
 
-airy_status airy_image_from_pattern(double *image, const airy_geometry *geometry, const airy_integrator_params *params,
-                                    const double *radial, const double *curve, size_t n)
+airy_status airy_image_from_pattern(double *image, const airy_geometry *geometry,
+                                    const airy_integrator_params *params, const double *radial,
+                                    const double *curve, size_t n)
 {
     AIRY_FAIL_IF(!image, AIRY_ERR_PARAM, "airy_image_from_pattern: image is NULL");
     AIRY_FAIL_IF(!radial, AIRY_ERR_PARAM, "airy_image_from_pattern: radial is NULL");
@@ -71,7 +77,8 @@ airy_status airy_image_from_pattern(double *image, const airy_geometry *geometry
         if (!p.no_solid_angle)
             airy_pose_solid_angle(&pose, c1, 0.5, w, angle);
         if (p.has_polarization)
-            airy_pose_polarization(&pose, p.polarization, p.polarization_offset_deg * (PI / 180), c1, 0.5, w, out);
+            airy_pose_polarization(&pose, p.polarization, p.polarization_offset_deg * (PI / 180),
+                                   c1, 0.5, w, out);
         for (size_t x = 0; x < w; x++) {
             const size_t i = y * w + x;
             double v = interpolate(row[x], radial, curve, n, &at);

@@ -35,7 +35,10 @@ static bool integer_range(struct range *range, airy_dtype dtype)
     }
 }
 
-/* Signs of (float)v - dummy + delta and (float)v - dummy - delta, as float arithmetic has them: both grow with v. */
+/*
+ * Signs of (float)v - dummy + delta and (float)v - dummy - delta, as float arithmetic has them:
+ * both grow with v.
+ */
 static bool below_dummy(int64_t v, float dummy, float delta)
 {
     return delta == 0 ? (float)v < dummy : (float)v - dummy < -delta;
@@ -47,7 +50,8 @@ static bool above_dummy(int64_t v, float dummy, float delta)
 }
 
 /* The first v in [lo, hi + 1] for which the test is `until`; the test changes once. */
-static int64_t first_where(struct range r, float dummy, float delta, bool (*test)(int64_t, float, float), bool until)
+static int64_t first_where(struct range r, float dummy, float delta,
+                           bool (*test)(int64_t, float, float), bool until)
 {
     int64_t lo = r.lo, hi = r.hi + 1;
     while (lo < hi) {
@@ -76,18 +80,25 @@ static void exact_interval(airy_pixel_test *test, struct range r, double dummy, 
     test->hi = hi > (double)r.hi ? r.hi : (int64_t)hi;
 }
 
-airy_status airy_pixel_test_make(airy_pixel_test *test, const airy_integrator *integrator, airy_dtype dtype)
+airy_status airy_pixel_test_make(airy_pixel_test *test, const airy_integrator *integrator,
+                                 airy_dtype dtype)
 {
     const airy_integrator_params *p = &integrator->params;
     struct range r = {0, 0};
     const bool integer = integer_range(&r, dtype);
-    AIRY_FAIL_IF(!integer && !airy_dtype_is_float(dtype), AIRY_ERR_DTYPE,
-                 "frames of %s cannot be integrated, expected integers of at most 32 bits or floats",
-                 airy_dtype_name(dtype));
-    *test =
-        (airy_pixel_test){.lo = 1, .hi = 0, .saturation = r.hi, .float_lo = 1, .float_hi = 0, .float_saturation = NAN};
+    AIRY_FAIL_IF(
+        !integer && !airy_dtype_is_float(dtype), AIRY_ERR_DTYPE,
+        "frames of %s cannot be integrated, expected integers of at most 32 bits or floats",
+        airy_dtype_name(dtype));
+    *test = (airy_pixel_test){.lo = 1,
+                              .hi = 0,
+                              .saturation = r.hi,
+                              .float_lo = 1,
+                              .float_hi = 0,
+                              .float_saturation = NAN};
     const bool compat = p->compat == AIRY_COMPAT_PYFAI;
-    const bool automatic = !p->has_dummy && !p->no_default_dummy && integrator->geometry.detector.dectris_dummy;
+    const bool automatic = !p->has_dummy && !p->no_default_dummy &&
+                           integrator->geometry.detector.dectris_dummy;
     if (p->has_saturation) {
         test->float_saturation = p->saturation;
         const double s = ceil(p->saturation);
@@ -95,7 +106,9 @@ airy_status airy_pixel_test_make(airy_pixel_test *test, const airy_integrator *i
     }
     if (!p->has_dummy && !automatic)
         return AIRY_OK;
-    /* A detector's own dummy values are -1, -2, -3, in an unsigned type the three largest values. */
+    /*
+     * A detector's own dummy values are -1, -2, -3, in an unsigned type the three largest values.
+     */
     double dummy = -2, delta = 1.5;
     if (p->has_dummy) {
         dummy = p->dummy;

@@ -15,7 +15,10 @@
 #include "base/error.h"
 #include "integrate/detector_table.h"
 
-/* A PONI file has some 500 bytes; refinements appended to it for years make a few hundred kilobytes. */
+/*
+ * A PONI file has some 500 bytes; refinements appended to it for years make a few hundred
+ * kilobytes.
+ */
 enum { MAX_FILE = 4 << 20, MAX_CONFIG = 65536 };
 
 enum key {
@@ -52,7 +55,8 @@ struct poni {
 static airy_status read_text(char **text, const char *path)
 {
     FILE *file = fopen(path, "rb");
-    AIRY_FAIL_IF(!file, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO, "%s: %s", path, strerror(errno));
+    AIRY_FAIL_IF(!file, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO, "%s: %s", path,
+                 strerror(errno));
     airy_status status = AIRY_OK;
     char *buffer = malloc(MAX_FILE + 1);
     if (!buffer) {
@@ -63,7 +67,8 @@ static airy_status read_text(char **text, const char *path)
     if (ferror(file))
         status = airy_fail(AIRY_ERR_IO, "%s: %s", path, strerror(errno));
     else if (n > MAX_FILE)
-        status = airy_fail(AIRY_ERR_FORMAT, "%s: more than %d bytes, that is no PONI file", path, MAX_FILE);
+        status = airy_fail(AIRY_ERR_FORMAT, "%s: more than %d bytes, that is no PONI file", path,
+                           MAX_FILE);
     else if (memchr(buffer, '\0', n))
         status = airy_fail(AIRY_ERR_FORMAT, "%s: zero bytes, that is no PONI file", path);
     if (status == AIRY_OK) {
@@ -88,7 +93,10 @@ static char *trim(char *text)
     return text;
 }
 
-/* Lines "key: value"; '#' starts a comment line; unknown keys are left alone, as other programs add their own. */
+/*
+ * Lines "key: value"; '#' starts a comment line; unknown keys are left alone, as other programs
+ * add their own.
+ */
 static void split_lines(struct poni *poni, char *text)
 {
     size_t number = 0;
@@ -113,7 +121,8 @@ static void split_lines(struct poni *poni, char *text)
 
 static bool is_none(const char *value)
 {
-    return !value || *value == '\0' || strcasecmp(value, "none") == 0 || strcasecmp(value, "null") == 0;
+    return !value || *value == '\0' || strcasecmp(value, "none") == 0 ||
+           strcasecmp(value, "null") == 0;
 }
 
 /* A decimal number; the caller has set the C locale. */
@@ -134,8 +143,9 @@ static airy_status get_number(double *out, const struct poni *poni, enum key key
     const char *value = poni->value[key];
     if (is_none(value))
         return AIRY_OK;
-    AIRY_FAIL_IF(!parse_number(out, value), AIRY_ERR_FORMAT, "%s line %zu: %s = '%.40s' is not a finite number",
-                 poni->path, poni->line[key], key_names[key], value);
+    AIRY_FAIL_IF(!parse_number(out, value), AIRY_ERR_FORMAT,
+                 "%s line %zu: %s = '%.40s' is not a finite number", poni->path, poni->line[key],
+                 key_names[key], value);
     return AIRY_OK;
 }
 
@@ -143,7 +153,8 @@ static airy_status check_version(const struct poni *poni)
 {
     double version = 1;
     AIRY_TRY(get_number(&version, poni, KEY_VERSION));
-    AIRY_FAIL_IF(version < 1, AIRY_ERR_FORMAT, "%s line %zu: poni_version = %g, expected 1, 2, 2.1 or 3", poni->path,
+    AIRY_FAIL_IF(version < 1, AIRY_ERR_FORMAT,
+                 "%s line %zu: poni_version = %g, expected 1, 2, 2.1 or 3", poni->path,
                  poni->line[KEY_VERSION], version);
     AIRY_FAIL_IF(version >= 4 || (version > 3 && version < 4), AIRY_ERR_UNSUPPORTED,
                  "%s line %zu: version %g is newer than 3, the newest that is known", poni->path,
@@ -151,51 +162,58 @@ static airy_status check_version(const struct poni *poni)
     return AIRY_OK;
 }
 
-static airy_status config_number(double *out, const struct poni *poni, const json_t *config, const char *name)
+static airy_status config_number(double *out, const struct poni *poni, const json_t *config,
+                                 const char *name)
 {
     const json_t *value = json_object_get(config, name);
     if (!value || json_is_null(value))
         return AIRY_OK;
-    AIRY_FAIL_IF(!json_is_number(value), AIRY_ERR_FORMAT, "%s line %zu: %s in Detector_config is not a number",
-                 poni->path, poni->line[KEY_CONFIG], name);
+    AIRY_FAIL_IF(!json_is_number(value), AIRY_ERR_FORMAT,
+                 "%s line %zu: %s in Detector_config is not a number", poni->path,
+                 poni->line[KEY_CONFIG], name);
     *out = json_number_value(value);
     return AIRY_OK;
 }
 
-static airy_status config_shape(airy_detector *detector, bool *shaped, const struct poni *poni, const json_t *config)
+static airy_status config_shape(airy_detector *detector, bool *shaped, const struct poni *poni,
+                                const json_t *config)
 {
     const json_t *shape = json_object_get(config, "max_shape");
     if (!shape || json_is_null(shape))
         return AIRY_OK;
     const json_t *h = json_array_get(shape, 0), *w = json_array_get(shape, 1);
     const bool sound = json_array_size(shape) == 2 && json_is_integer(h) && json_is_integer(w) &&
-                       json_integer_value(h) > 0 && json_integer_value(w) > 0 && json_integer_value(h) <= 1 << 20 &&
-                       json_integer_value(w) <= 1 << 20;
-    AIRY_FAIL_IF(!sound, AIRY_ERR_FORMAT,
-                 "%s line %zu: max_shape in Detector_config is not two numbers between 1 and 1048576", poni->path,
-                 poni->line[KEY_CONFIG]);
+                       json_integer_value(h) > 0 && json_integer_value(w) > 0 &&
+                       json_integer_value(h) <= 1 << 20 && json_integer_value(w) <= 1 << 20;
+    AIRY_FAIL_IF(
+        !sound, AIRY_ERR_FORMAT,
+        "%s line %zu: max_shape in Detector_config is not two numbers between 1 and 1048576",
+        poni->path, poni->line[KEY_CONFIG]);
     detector->height = (size_t)json_integer_value(h);
     detector->width = (size_t)json_integer_value(w);
     *shaped = true;
     return AIRY_OK;
 }
 
-static airy_status apply_config(airy_detector *detector, bool *shaped, const struct poni *poni, const json_t *config)
+static airy_status apply_config(airy_detector *detector, bool *shaped, const struct poni *poni,
+                                const json_t *config)
 {
     static const char *const files[] = {"splineFile", "filename"};
     for (size_t k = 0; k < 2; k++) {
         const json_t *file = json_object_get(config, files[k]);
-        AIRY_FAIL_IF(file && !json_is_null(file), AIRY_ERR_UNSUPPORTED,
-                     "%s line %zu: %s in Detector_config: pixel positions from a file are not supported", poni->path,
-                     poni->line[KEY_CONFIG], files[k]);
+        AIRY_FAIL_IF(
+            file && !json_is_null(file), AIRY_ERR_UNSUPPORTED,
+            "%s line %zu: %s in Detector_config: pixel positions from a file are not supported",
+            poni->path, poni->line[KEY_CONFIG], files[k]);
     }
     AIRY_TRY(config_number(&detector->pixel1, poni, config, "pixel1"));
     AIRY_TRY(config_number(&detector->pixel2, poni, config, "pixel2"));
     AIRY_TRY(config_shape(detector, shaped, poni, config));
     double orientation = detector->orientation;
     AIRY_TRY(config_number(&orientation, poni, config, "orientation"));
-    AIRY_FAIL_IF(!(orientation >= 0 && orientation <= 8) || orientation != floor(orientation), AIRY_ERR_FORMAT,
-                 "%s line %zu: orientation = %g, expected 1 to 4", poni->path, poni->line[KEY_CONFIG], orientation);
+    AIRY_FAIL_IF(!(orientation >= 0 && orientation <= 8) || orientation != floor(orientation),
+                 AIRY_ERR_FORMAT, "%s line %zu: orientation = %g, expected 1 to 4", poni->path,
+                 poni->line[KEY_CONFIG], orientation);
     detector->orientation = (int)orientation;
     return AIRY_OK;
 }
@@ -207,16 +225,18 @@ static airy_status read_config(airy_detector *detector, bool *shaped, const stru
     if (is_none(text))
         return AIRY_OK;
     const size_t size = strlen(text), line = poni->line[KEY_CONFIG];
-    AIRY_FAIL_IF(size > MAX_CONFIG, AIRY_ERR_FORMAT, "%s line %zu: Detector_config has %zu bytes, expected at most %d",
-                 poni->path, line, size, MAX_CONFIG);
+    AIRY_FAIL_IF(size > MAX_CONFIG, AIRY_ERR_FORMAT,
+                 "%s line %zu: Detector_config has %zu bytes, expected at most %d", poni->path,
+                 line, size, MAX_CONFIG);
     json_error_t error;
     json_t *config = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
-    AIRY_FAIL_IF(!config, AIRY_ERR_FORMAT, "%s line %zu: Detector_config is not JSON: %s", poni->path, line,
-                 error.text);
-    const airy_status status =
-        json_is_object(config)
-            ? apply_config(detector, shaped, poni, config)
-            : airy_fail(AIRY_ERR_FORMAT, "%s line %zu: Detector_config is not a JSON object", poni->path, line);
+    AIRY_FAIL_IF(!config, AIRY_ERR_FORMAT, "%s line %zu: Detector_config is not JSON: %s",
+                 poni->path, line, error.text);
+    const airy_status status = json_is_object(config)
+                                   ? apply_config(detector, shaped, poni, config)
+                                   : airy_fail(AIRY_ERR_FORMAT,
+                                               "%s line %zu: Detector_config is not a JSON object",
+                                               poni->path, line);
     json_decref(config);
     return status;
 }
@@ -229,18 +249,19 @@ static airy_status read_detector(airy_detector *detector, const struct poni *pon
         return airy_fail_context(found, "%s line %zu", poni->path, poni->line[KEY_DETECTOR]);
     detector->orientation = 3;
     AIRY_FAIL_IF(!is_none(poni->value[KEY_SPLINE]), AIRY_ERR_UNSUPPORTED,
-                 "%s line %zu: SplineFile: pixel positions from a file are not supported", poni->path,
-                 poni->line[KEY_SPLINE]);
+                 "%s line %zu: SplineFile: pixel positions from a file are not supported",
+                 poni->path, poni->line[KEY_SPLINE]);
     const airy_detector registered = *detector;
     AIRY_TRY(get_number(&detector->pixel1, poni, KEY_PIXEL1));
     AIRY_TRY(get_number(&detector->pixel2, poni, KEY_PIXEL2));
     bool shaped = false;
     AIRY_TRY(read_config(detector, &shaped, poni));
-    AIRY_FAIL_IF(detector->pixel1 == 0 || detector->pixel2 == 0, AIRY_ERR_FORMAT, "%s: the pixel size is missing",
-                 poni->path);
+    AIRY_FAIL_IF(detector->pixel1 == 0 || detector->pixel2 == 0, AIRY_ERR_FORMAT,
+                 "%s: the pixel size is missing", poni->path);
     /* Pixels twice as large (and so on) are a binned image of a registered detector. */
     if (!shaped && registered.pixel1 > 0) {
-        const double b1 = detector->pixel1 / registered.pixel1, b2 = detector->pixel2 / registered.pixel2;
+        const double b1 = detector->pixel1 / registered.pixel1,
+                     b2 = detector->pixel2 / registered.pixel2;
         if (b1 > 1.5 && fabs(b1 - round(b1)) < 1e-3 && b1 < 64)
             detector->height /= (size_t)lround(b1);
         if (b2 > 1.5 && fabs(b2 - round(b2)) < 1e-3 && b2 < 64)
@@ -255,8 +276,8 @@ static airy_status read_parallax(bool *parallax, const struct poni *poni)
     if (is_none(value) || strcasecmp(value, "false") == 0 || strcmp(value, "0") == 0)
         return AIRY_OK;
     AIRY_FAIL_IF(strcasecmp(value, "true") != 0 && strcmp(value, "1") != 0, AIRY_ERR_FORMAT,
-                 "%s line %zu: Parallax = '%.40s', expected True or False", poni->path, poni->line[KEY_PARALLAX],
-                 value);
+                 "%s line %zu: Parallax = '%.40s', expected True or False", poni->path,
+                 poni->line[KEY_PARALLAX], value);
     *parallax = true;
     return AIRY_OK;
 }
@@ -266,7 +287,8 @@ static airy_status parse_geometry(airy_geometry *geometry, const char *path, cha
     struct poni poni = {.path = path};
     split_lines(&poni, text);
     AIRY_TRY(check_version(&poni));
-    AIRY_FAIL_IF(is_none(poni.value[KEY_DISTANCE]), AIRY_ERR_FORMAT, "%s: Distance is missing", path);
+    AIRY_FAIL_IF(is_none(poni.value[KEY_DISTANCE]), AIRY_ERR_FORMAT, "%s: Distance is missing",
+                 path);
     airy_geometry g = {0};
     AIRY_TRY(read_detector(&g.detector, &poni));
     AIRY_TRY(get_number(&g.dist, &poni, KEY_DISTANCE));
@@ -286,7 +308,9 @@ static airy_status parse_geometry(airy_geometry *geometry, const char *path, cha
     return AIRY_OK;
 }
 
-/* Decimal points are points whatever the program's locale is; the setting is the calling thread's. */
+/*
+ * Decimal points are points whatever the program's locale is; the setting is the calling thread's.
+ */
 struct c_locale {
     locale_t c, before;
 };
@@ -294,7 +318,8 @@ struct c_locale {
 static airy_status enter_c_locale(struct c_locale *locale)
 {
     locale->c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    AIRY_FAIL_IF(locale->c == (locale_t)0, AIRY_ERR_MEMORY, "cannot create the C locale: %s", strerror(errno));
+    AIRY_FAIL_IF(locale->c == (locale_t)0, AIRY_ERR_MEMORY, "cannot create the C locale: %s",
+                 strerror(errno));
     locale->before = uselocale(locale->c);
     return AIRY_OK;
 }
@@ -338,7 +363,8 @@ static void print_text(FILE *file, const airy_geometry *g)
     const airy_detector *d = &g->detector;
     const struct airy_detector_entry *entry = airy_detector_entry_find(d->name);
     char name[sizeof d->name];
-    snprintf(name, sizeof name, "%.*s", entry ? (int)strcspn(entry->names, "|") : 8, entry ? entry->names : "Detector");
+    snprintf(name, sizeof name, "%.*s", entry ? (int)strcspn(entry->names, "|") : 8,
+             entry ? entry->names : "Detector");
     for (char *c = name; *c; c++)
         *c = *c == ' ' ? '_' : *c;
     fprintf(file, "# Nota: C-Order, 1 refers to the Y axis, 2 to the X axis\n");
@@ -372,8 +398,8 @@ static airy_status write_file(const airy_geometry *geometry, const char *path)
 {
     char partial[4096];
     const int n = snprintf(partial, sizeof partial, "%s.partial", path);
-    AIRY_FAIL_IF(n < 0 || (size_t)n >= sizeof partial, AIRY_ERR_IO, "the path of the PONI file has more than %zu bytes",
-                 sizeof partial - 9);
+    AIRY_FAIL_IF(n < 0 || (size_t)n >= sizeof partial, AIRY_ERR_IO,
+                 "the path of the PONI file has more than %zu bytes", sizeof partial - 9);
     FILE *file = fopen(partial, "w");
     AIRY_FAIL_IF(!file, AIRY_ERR_IO, "%s: %s", partial, strerror(errno));
     print_text(file, geometry);

@@ -49,7 +49,8 @@ static struct row make_row(const struct airy_pose *pose, double c1, double c2)
 {
     const double d1 = pose->flip1 ? pose->height - c1 : c1;
     struct row row = {.poni2 = pose->poni2, .pixel2 = pose->pixel2, .single = pose->single};
-    row.p1 = (pose->single ? (double)((float)pose->pixel1 * (float)d1) : pose->pixel1 * d1) - pose->poni1;
+    row.p1 = (pose->single ? (double)((float)pose->pixel1 * (float)d1) : pose->pixel1 * d1) -
+             pose->poni1;
     for (int k = 0; k < 3; k++) {
         row.a[k] = pose->m[k][0] * row.p1 + pose->m[k][2];
         row.b[k] = pose->m[k][1];
@@ -67,8 +68,9 @@ static inline double row_p2(const struct row *row, int32_t k)
 }
 
 /*
- * sin(theta) for an angle 2 theta with opposite leg r >= 0 and adjacent leg z, without trigonometry and without cancellation:
- * with n = hypot(r, z), sin^2(theta) = (n - z) / 2n = r^2 / (2 n (n + z)).
+ * sin(theta) for an angle 2 theta with opposite leg r >= 0 and adjacent leg z, without
+ * trigonometry and without cancellation: with n = hypot(r, z), sin^2(theta) = (n - z) / 2n = r^2 /
+ * (2 n (n + z)).
  */
 static inline double half_angle_sine(double r2, double z)
 {
@@ -82,7 +84,8 @@ static void row_q(const struct row *restrict row, double scale, int32_t n, doubl
 {
     for (int32_t k = 0; k < n; k++) {
         const double p2 = row_p2(row, k);
-        const double y = row->a[0] + p2 * row->b[0], x = row->a[1] + p2 * row->b[1], z = row->a[2] + p2 * row->b[2];
+        const double y = row->a[0] + p2 * row->b[0], x = row->a[1] + p2 * row->b[1],
+                     z = row->a[2] + p2 * row->b[2];
         out[k] = scale * half_angle_sine(x * x + y * y, z);
     }
 }
@@ -105,11 +108,13 @@ static void row_r(const struct row *restrict row, double scale, int32_t n, doubl
     }
 }
 
-static void row_two_theta(const struct row *restrict row, double scale, int32_t n, double *restrict out)
+static void row_two_theta(const struct row *restrict row, double scale, int32_t n,
+                          double *restrict out)
 {
     for (int32_t k = 0; k < n; k++) {
         const double p2 = row_p2(row, k);
-        const double y = row->a[0] + p2 * row->b[0], x = row->a[1] + p2 * row->b[1], z = row->a[2] + p2 * row->b[2];
+        const double y = row->a[0] + p2 * row->b[0], x = row->a[1] + p2 * row->b[1],
+                     z = row->a[2] + p2 * row->b[2];
         out[k] = scale * atan2(sqrt(x * x + y * y), z);
     }
 }
@@ -124,7 +129,8 @@ static void row_chi(const struct row *restrict row, double scale, int32_t n, dou
     }
 }
 
-void airy_pose_radial(const struct airy_pose *pose, airy_unit unit, double c1, double c2, size_t count, double *out)
+void airy_pose_radial(const struct airy_pose *pose, airy_unit unit, double c1, double c2,
+                      size_t count, double *out)
 {
     const struct row row = make_row(pose, c1, c2);
     const int32_t n = (int32_t)count;
@@ -173,7 +179,8 @@ void airy_pose_chi(const struct airy_pose *pose, double c1, double c2, size_t n,
     row_chi(&row, 1, (int32_t)n, out);
 }
 
-void airy_pose_solid_angle(const struct airy_pose *pose, double c1, double c2, size_t n, double *restrict out)
+void airy_pose_solid_angle(const struct airy_pose *pose, double c1, double c2, size_t n,
+                           double *restrict out)
 {
     const struct row row = make_row(pose, c1, c2);
     const double d2 = pose->dist * pose->dist;
@@ -185,17 +192,19 @@ void airy_pose_solid_angle(const struct airy_pose *pose, double c1, double c2, s
 }
 
 /*
- * With n^2 = r^2 + z^2: cos^2(2theta) = z^2 / n^2, sin^2(2theta) = r^2 / n^2, cos(2chi) = (x^2 - y^2) / r^2, sin(2chi) = 2xy / r^2,
- * so that cos(2 (chi + offset)) sin^2(2theta) = (cos(2 offset) (x^2 - y^2) - sin(2 offset) 2xy) / n^2.
+ * With n^2 = r^2 + z^2: cos^2(2theta) = z^2 / n^2, sin^2(2theta) = r^2 / n^2, cos(2chi) = (x^2 -
+ * y^2) / r^2, sin(2chi) = 2xy / r^2, so that cos(2 (chi + offset)) sin^2(2theta) = (cos(2 offset)
+ * (x^2 - y^2) - sin(2 offset) 2xy) / n^2.
  */
-void airy_pose_polarization(const struct airy_pose *pose, double factor, double offset_rad, double c1, double c2,
-                            size_t n, double *restrict out)
+void airy_pose_polarization(const struct airy_pose *pose, double factor, double offset_rad,
+                            double c1, double c2, size_t n, double *restrict out)
 {
     const struct row row = make_row(pose, c1, c2);
     const double fc = factor * cos(2 * offset_rad), fs = factor * sin(2 * offset_rad);
     for (int32_t k = 0; k < (int32_t)n; k++) {
         const double p2 = row_p2(&row, k);
-        const double y = row.a[0] + p2 * row.b[0], x = row.a[1] + p2 * row.b[1], z = row.a[2] + p2 * row.b[2];
+        const double y = row.a[0] + p2 * row.b[0], x = row.a[1] + p2 * row.b[1],
+                     z = row.a[2] + p2 * row.b[2];
         const double n2 = x * x + y * y + z * z;
         out[k] = 0.5 * (1 + (z * z - (fc * (x * x - y * y) - fs * 2 * x * y)) / n2);
     }

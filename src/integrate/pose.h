@@ -5,15 +5,17 @@
 #include "airy/geometry.h"
 
 /*
- * y = m[0][0] p1 + m[0][1] p2 + m[0][2], x by m[1], z by m[2]; p1 = pixel1 d1 - poni1 with d1 = c1, or height - c1 where
- * flipped: c1 is the index of a row plus 1/2 for centres, plus 0 for the corner below it. The same for columns.
+ * y = m[0][0] p1 + m[0][1] p2 + m[0][2], x by m[1], z by m[2]; p1 = pixel1 d1 - poni1 with d1 =
+ * c1, or height - c1 where flipped: c1 is the index of a row plus 1/2 for centres, plus 0 for the
+ * corner below it. The same for columns.
  */
 struct airy_pose {
     double m[3][3];
     double pixel1, pixel2, poni1, poni2, dist;
     double height, width;
     bool flip1, flip2;
-    bool single;    /* products of pixel size and index are rounded to float, as pyFAI's corners are */
+    bool single;    /* products of pixel size and index are rounded to float, as pyFAI's corners
+                       are */
     double q_scale; /* q in 1/nm = q_scale sin(theta) */
     /* The direct beam in coordinates c1, c2; NaN where it goes past the detector's plane. */
     double beam1, beam2;
@@ -21,13 +23,18 @@ struct airy_pose {
 
 void airy_pose_make(struct airy_pose *pose, const airy_geometry *geometry);
 
-/* out[k], k below n: the unit's value at (c1, c2 + k). Serial; lengths in m inside, scaled to the unit. */
-void airy_pose_radial(const struct airy_pose *pose, airy_unit unit, double c1, double c2, size_t n, double *out);
+/*
+ * out[k], k below n: the unit's value at (c1, c2 + k). Serial; lengths in m inside, scaled to the
+ * unit.
+ */
+void airy_pose_radial(const struct airy_pose *pose, airy_unit unit, double c1, double c2, size_t n,
+                      double *out);
 /* chi in rad, (-pi, pi]. */
 void airy_pose_chi(const struct airy_pose *pose, double c1, double c2, size_t n, double *out);
-void airy_pose_solid_angle(const struct airy_pose *pose, double c1, double c2, size_t n, double *out);
-void airy_pose_polarization(const struct airy_pose *pose, double factor, double offset_rad, double c1, double c2,
-                            size_t n, double *out);
+void airy_pose_solid_angle(const struct airy_pose *pose, double c1, double c2, size_t n,
+                           double *out);
+void airy_pose_polarization(const struct airy_pose *pose, double factor, double offset_rad,
+                            double c1, double c2, size_t n, double *out);
 
 /* Units that cannot be negative. */
 bool airy_unit_is_positive(airy_unit unit);

@@ -9,16 +9,19 @@
 
 #define PI 3.14159265358979323846
 
-/* Shares below this are left out: rounding leaves areas of 1e-16 in bins that a pixel only touches. */
+/*
+ * Shares below this are left out: rounding leaves areas of 1e-16 in bins that a pixel only touches.
+ */
 #define LEAST_SHARE 0x1p-40
 
-airy_status airy_split_scratch_create(struct airy_split_scratch *scratch, const struct airy_split_rule *rule)
+airy_status airy_split_scratch_create(struct airy_split_scratch *scratch,
+                                      const struct airy_split_rule *rule)
 {
     const size_t corners = rule->width + 1;
     double *block = NULL;
     *scratch = (struct airy_split_scratch){0};
-    AIRY_TRY(
-        airy_memory_calloc((void **)&block, 8 * corners + rule->bins + 2, sizeof *block, "the matrix's work space"));
+    AIRY_TRY(airy_memory_calloc((void **)&block, 8 * corners + rule->bins + 2, sizeof *block,
+                                "the matrix's work space"));
     scratch->block = block;
     scratch->radial[0] = block;
     scratch->radial[1] = block + corners;
@@ -119,13 +122,15 @@ static void radial_centers(const struct airy_split_rule *rule, double *out, size
 }
 
 /* half[j]: the largest distance of a corner from the centre; period 0: no period. */
-static void half_widths(double *restrict half, const double *restrict center, const double *restrict below,
-                        const double *restrict above, size_t width, double period)
+static void half_widths(double *restrict half, const double *restrict center,
+                        const double *restrict below, const double *restrict above, size_t width,
+                        double period)
 {
     if (period == 0) {
         for (size_t j = 0; j < width; j++) {
             const double c = center[j];
-            half[j] = max4(fabs(below[j] - c), fabs(above[j] - c), fabs(above[j + 1] - c), fabs(below[j + 1] - c));
+            half[j] = max4(fabs(below[j] - c), fabs(above[j] - c), fabs(above[j + 1] - c),
+                           fabs(below[j + 1] - c));
         }
         return;
     }
@@ -143,7 +148,8 @@ static void half_widths(double *restrict half, const double *restrict center, co
 static bool holds_beam(const struct airy_pose *pose, size_t i, size_t j)
 {
     const double near = 0.5 + 1e-6;
-    return fabs(pose->beam1 - ((double)i + 0.5)) <= near && fabs(pose->beam2 - ((double)j + 0.5)) <= near;
+    return fabs(pose->beam1 - ((double)i + 0.5)) <= near &&
+           fabs(pose->beam2 - ((double)j + 0.5)) <= near;
 }
 
 static double period_of(const struct airy_split_rule *rule)
@@ -151,9 +157,12 @@ static double period_of(const struct airy_split_rule *rule)
     return rule->angular ? 360 : 0;
 }
 
-/* Corners of row y, in the unit, in scratch->radial; the upper ones of the row before are taken over. */
-static void load_corners(const struct airy_split_rule *rule, struct airy_split_scratch *s, size_t y, bool first,
-                         bool chi)
+/*
+ * Corners of row y, in the unit, in scratch->radial; the upper ones of the row before are taken
+ * over.
+ */
+static void load_corners(const struct airy_split_rule *rule, struct airy_split_scratch *s, size_t y,
+                         bool first, bool chi)
 {
     double *radial = s->radial[0], *angle = s->chi[0];
     s->radial[0] = s->radial[1];
@@ -166,8 +175,8 @@ static void load_corners(const struct airy_split_rule *rule, struct airy_split_s
 }
 
 /* What pixel j of the row that is loaded reaches. */
-static void pixel_reach(const struct airy_split_rule *rule, const struct airy_split_scratch *s, size_t j, double *lo,
-                        double *hi)
+static void pixel_reach(const struct airy_split_rule *rule, const struct airy_split_scratch *s,
+                        size_t j, double *lo, double *hi)
 {
     if (rule->split != AIRY_SPLIT_FULL) {
         *lo = s->center[j] - s->half[j];
@@ -181,8 +190,9 @@ static void pixel_reach(const struct airy_split_rule *rule, const struct airy_sp
     *hi = max4(u[0], u[1], u[2], u[3]);
 }
 
-void airy_split_limits(double *lower, double *upper, const struct airy_split_rule *rule, struct airy_split_scratch *s,
-                       size_t first, size_t last, const uint8_t *masked)
+void airy_split_limits(double *lower, double *upper, const struct airy_split_rule *rule,
+                       struct airy_split_scratch *s, size_t first, size_t last,
+                       const uint8_t *masked)
 {
     const size_t w = rule->width;
     const bool around_beam = rule->split == AIRY_SPLIT_FULL && rule->positive && !rule->compat;
@@ -238,7 +248,10 @@ struct sink {
     size_t first;
 };
 
-/* Bins come in ascending order; the same bin twice (a pixel on both sides of chi's discontinuity) is one entry. */
+/*
+ * Bins come in ascending order; the same bin twice (a pixel on both sides of chi's discontinuity)
+ * is one entry.
+ */
 static inline void emit(struct sink *sink, size_t bin, double coef)
 {
     struct airy_entries *e = sink->entries;
@@ -273,7 +286,8 @@ static void add_point(struct sink *sink, const struct airy_split_rule *rule, dou
 }
 
 /* Shares of [v0, v1] by length; what lies outside of the range is lost. */
-static void add_interval(struct sink *sink, const struct airy_split_rule *rule, double v0, double v1)
+static void add_interval(struct sink *sink, const struct airy_split_rule *rule, double v0,
+                         double v1)
 {
     const double x0 = to_bins(rule, v0), x1 = to_bins(rule, v1), n = (double)rule->bins;
     if (!(x1 > x0)) {
@@ -293,10 +307,11 @@ static void add_interval(struct sink *sink, const struct airy_split_rule *rule, 
 }
 
 /*
- * The same as pyFAI does it: bin numbers by truncation (by pixel: down), and what lies outside of the range goes to the bin at the edge, so that
- * every pixel that is kept sums to 1.
+ * The same as pyFAI does it: bin numbers by truncation (by pixel: down), and what lies outside of
+ * the range goes to the bin at the edge, so that every pixel that is kept sums to 1.
  */
-static void add_interval_compat(struct sink *sink, const struct airy_split_rule *rule, double v0, double v1)
+static void add_interval_compat(struct sink *sink, const struct airy_split_rule *rule, double v0,
+                                double v1)
 {
     const double x0 = to_bins(rule, v0), x1 = to_bins(rule, v1), last = (double)(rule->bins - 1);
     double b0 = rule->truncate ? trunc(x0) : floor(x0), b1 = rule->truncate ? trunc(x1) : floor(x1);
@@ -315,7 +330,10 @@ static void add_interval_compat(struct sink *sink, const struct airy_split_rule 
     emit(sink, (size_t)b1, (x1 - b1) * inverse);
 }
 
-/* A polygon being cut into bins: area[0] takes what lies below bin base, area[k] bin base + k - 1, area[slots - 1] the rest. */
+/*
+ * A polygon being cut into bins: area[0] takes what lies below bin base, area[k] bin base + k - 1,
+ * area[slots - 1] the rest.
+ */
 struct cut {
     double *area;
     double base;
@@ -359,12 +377,16 @@ static inline void cut_edge(const struct cut *cut, double x1, double y1, double 
     cut->area[s2] += (x2 - x) * 0.5 * (y + y2);
 }
 
-/* A pixel's corners in order A (y, x), B (y + 1, x), C (y + 1, x + 1), D (y, x + 1): bins and rad (or whatever the other axis is). */
+/*
+ * A pixel's corners in order A (y, x), B (y + 1, x), C (y + 1, x + 1), D (y, x + 1): bins and rad
+ * (or whatever the other axis is).
+ */
 struct quad {
     double x[4], y[4], xmin, xmax;
 };
 
-static void cut_begin(struct cut *cut, const struct airy_split_rule *rule, double *area, double xmin, double xmax)
+static void cut_begin(struct cut *cut, const struct airy_split_rule *rule, double *area,
+                      double xmin, double xmax)
 {
     const double last = (double)(rule->bins - 1);
     const double base = min2(max2(floor(xmin), 0), last), top = min2(max2(floor(xmax), 0), last);
@@ -376,10 +398,12 @@ static void cut_begin(struct cut *cut, const struct airy_split_rule *rule, doubl
 }
 
 /*
- * Around the direct beam the image of a pixel in (radius, chi) is not its quadrilateral: it reaches down to radius 0. It is the sum
- * of the triangles between beam and edges, each the area between an edge and x_beam. Edges that point to the beam have none.
+ * Around the direct beam the image of a pixel in (radius, chi) is not its quadrilateral: it
+ * reaches down to radius 0. It is the sum of the triangles between beam and edges, each the area
+ * between an edge and x_beam. Edges that point to the beam have none.
  */
-static void cut_around_beam(const struct cut *cut, const struct quad *quad, const bool at_beam[4], double x_beam)
+static void cut_around_beam(const struct cut *cut, const struct quad *quad, const bool at_beam[4],
+                            double x_beam)
 {
     for (int k = 0; k < 4; k++) {
         const int n = (k + 1) & 3;
@@ -400,7 +424,8 @@ static void emit_areas(struct sink *sink, const struct airy_split_rule *rule, co
         total += rule->compat ? cut->area[s] : fabs(cut->area[s]);
     if (!(fabs(total) > 1e-12 * scale)) {
         /* No area: a pixel seen edge-on. By length. */
-        add_interval(sink, rule, rule->lower + quad->xmin * rule->delta, rule->lower + quad->xmax * rule->delta);
+        add_interval(sink, rule, rule->lower + quad->xmin * rule->delta,
+                     rule->lower + quad->xmax * rule->delta);
         return;
     }
     for (ptrdiff_t s = 1; s < cut->slots - 1; s++) {
@@ -411,8 +436,9 @@ static void emit_areas(struct sink *sink, const struct airy_split_rule *rule, co
 }
 
 /*
- * pyFAI's rule: a quadrilateral that turns the wrong way round lies on chi's discontinuity, and its negative corners are moved by a turn.
- * Where chi starts at 0 no corner is negative, so nothing moves. The area's formula (half of the first product only) is pyFAI's too.
+ * pyFAI's rule: a quadrilateral that turns the wrong way round lies on chi's discontinuity, and
+ * its negative corners are moved by a turn. Where chi starts at 0 no corner is negative, so
+ * nothing moves. The area's formula (half of the first product only) is pyFAI's too.
  */
 static void join_sides(const struct airy_split_rule *rule, const double x[4], double y[4])
 {
@@ -426,8 +452,8 @@ static void join_sides(const struct airy_split_rule *rule, const double x[4], do
             y[k] -= 2 * PI;
 }
 
-static void add_quad(struct sink *sink, const struct airy_split_rule *rule, struct airy_split_scratch *s,
-                     struct quad *quad, size_t i, size_t j)
+static void add_quad(struct sink *sink, const struct airy_split_rule *rule,
+                     struct airy_split_scratch *s, struct quad *quad, size_t i, size_t j)
 {
     const double n = (double)rule->bins;
     const double xmin = quad->xmin, xmax = quad->xmax;
@@ -456,7 +482,8 @@ static void add_quad(struct sink *sink, const struct airy_split_rule *rule, stru
     const double y0 = quad->y[0];
     double ymin = 0, ymax = 0;
     for (int k = 0; k < 4; k++) {
-        quad->y[k] = rule->compat || rule->angular ? quad->y[k] - y0 : unwrap(quad->y[k], y0, 2 * PI) - y0;
+        quad->y[k] = rule->compat || rule->angular ? quad->y[k] - y0
+                                                   : unwrap(quad->y[k], y0, 2 * PI) - y0;
         ymin = min2(ymin, quad->y[k]);
         ymax = max2(ymax, quad->y[k]);
     }
@@ -476,7 +503,10 @@ static inline bool azimuth_inside(const struct airy_split_rule *rule, double chi
     return d < rule->azimuth_hi - rule->azimuth_lo;
 }
 
-/* pyFAI's: [a, b] touches [lo, hi]; where chi ends at pi, a range that goes beyond takes what lies a turn before, too. */
+/*
+ * pyFAI's: [a, b] touches [lo, hi]; where chi ends at pi, a range that goes beyond takes what lies
+ * a turn before, too.
+ */
 static inline bool azimuth_touches(const struct airy_split_rule *rule, double a, double b)
 {
     const double turn = rule->chi_zero ? 0 : 2 * PI;
@@ -489,18 +519,23 @@ static inline double compat_chi(const struct airy_split_rule *rule, double chi)
     return rule->chi_zero ? chi_from_zero(chi) : chi;
 }
 
-/* Where chi is the unit, the pixel is offered three times, a period apart: the range decides which parts it takes. */
-static void add_angular(struct sink *sink, const struct airy_split_rule *rule, struct airy_split_scratch *s, size_t i,
-                        size_t j)
+/*
+ * Where chi is the unit, the pixel is offered three times, a period apart: the range decides which
+ * parts it takes.
+ */
+static void add_angular(struct sink *sink, const struct airy_split_rule *rule,
+                        struct airy_split_scratch *s, size_t i, size_t j)
 {
     const double center = s->center[j];
     if (rule->split == AIRY_SPLIT_NO) {
-        const double v = rule->lower + (center - rule->lower - 360 * floor((center - rule->lower) / 360));
+        const double v = rule->lower +
+                         (center - rule->lower - 360 * floor((center - rule->lower) / 360));
         add_point(sink, rule, v >= rule->lower + 360 ? rule->lower : v);
         return;
     }
-    const double corner[4] = {unwrap(s->radial[0][j], center, 360), unwrap(s->radial[1][j], center, 360),
-                              unwrap(s->radial[1][j + 1], center, 360), unwrap(s->radial[0][j + 1], center, 360)};
+    const double corner[4] = {
+        unwrap(s->radial[0][j], center, 360), unwrap(s->radial[1][j], center, 360),
+        unwrap(s->radial[1][j + 1], center, 360), unwrap(s->radial[0][j + 1], center, 360)};
     for (int turn = -1; turn <= 1; turn++) {
         const double shift = 360.0 * turn;
         if (rule->split == AIRY_SPLIT_BBOX) {
@@ -517,7 +552,8 @@ static void add_angular(struct sink *sink, const struct airy_split_rule *rule, s
     }
 }
 
-static bool pixel_in_azimuth(const struct airy_split_rule *rule, const struct airy_split_scratch *s, size_t j)
+static bool pixel_in_azimuth(const struct airy_split_rule *rule, const struct airy_split_scratch *s,
+                             size_t j)
 {
     if (!rule->compat)
         return azimuth_inside(rule, s->center_chi[j]);
@@ -526,15 +562,16 @@ static bool pixel_in_azimuth(const struct airy_split_rule *rule, const struct ai
         return azimuth_touches(rule, chi, chi);
     if (rule->split == AIRY_SPLIT_BBOX)
         return azimuth_touches(rule, chi - s->half_chi[j], chi + s->half_chi[j]);
-    const double x[4] = {s->radial[0][j], s->radial[1][j], s->radial[1][j + 1], s->radial[0][j + 1]};
-    double y[4] = {compat_chi(rule, s->chi[0][j]), compat_chi(rule, s->chi[1][j]), compat_chi(rule, s->chi[1][j + 1]),
-                   compat_chi(rule, s->chi[0][j + 1])};
+    const double x[4] = {s->radial[0][j], s->radial[1][j], s->radial[1][j + 1],
+                         s->radial[0][j + 1]};
+    double y[4] = {compat_chi(rule, s->chi[0][j]), compat_chi(rule, s->chi[1][j]),
+                   compat_chi(rule, s->chi[1][j + 1]), compat_chi(rule, s->chi[0][j + 1])};
     join_sides(rule, x, y);
     return azimuth_touches(rule, min4(y[0], y[1], y[2], y[3]), max4(y[0], y[1], y[2], y[3]));
 }
 
-static void add_pixel(struct sink *sink, const struct airy_split_rule *rule, struct airy_split_scratch *s, size_t i,
-                      size_t j)
+static void add_pixel(struct sink *sink, const struct airy_split_rule *rule,
+                      struct airy_split_scratch *s, size_t i, size_t j)
 {
     if (rule->angular) {
         add_angular(sink, rule, s, i, j);
@@ -567,12 +604,14 @@ static void add_pixel(struct sink *sink, const struct airy_split_rule *rule, str
 }
 
 /* Everything add_pixel reads of row y. */
-static void load_row(const struct airy_split_rule *rule, struct airy_split_scratch *s, size_t y, bool first)
+static void load_row(const struct airy_split_rule *rule, struct airy_split_scratch *s, size_t y,
+                     bool first)
 {
     const size_t w = rule->width;
     const bool bbox_azimuth = rule->compat && rule->has_azimuth && rule->split == AIRY_SPLIT_BBOX;
     if (rule->split != AIRY_SPLIT_NO)
-        load_corners(rule, s, y, first, (rule->split == AIRY_SPLIT_FULL && !rule->angular) || bbox_azimuth);
+        load_corners(rule, s, y, first,
+                     (rule->split == AIRY_SPLIT_FULL && !rule->angular) || bbox_azimuth);
     if (rule->split != AIRY_SPLIT_FULL || rule->angular)
         radial_centers(rule, s->center, y);
     if (rule->split == AIRY_SPLIT_BBOX)
@@ -588,8 +627,9 @@ static void load_row(const struct airy_split_rule *rule, struct airy_split_scrat
         half_widths(s->half_chi, s->center_chi, s->chi[0], s->chi[1], w, 2 * PI);
 }
 
-void airy_split_rows(struct airy_entries *entries, uint32_t *counts, const struct airy_split_rule *rule,
-                     struct airy_split_scratch *scratch, size_t first, size_t last, const uint8_t *valid)
+void airy_split_rows(struct airy_entries *entries, uint32_t *counts,
+                     const struct airy_split_rule *rule, struct airy_split_scratch *scratch,
+                     size_t first, size_t last, const uint8_t *valid)
 {
     const size_t w = rule->width;
     for (size_t y = first; y < last; y++) {

@@ -5,7 +5,10 @@
 #include "airy/integrate.h"
 #include "integrate/pose.h"
 
-/* What one splitting of one geometry needs; the limits may still be unknown while airy_split_limits runs. */
+/*
+ * What one splitting of one geometry needs; the limits may still be unknown while
+ * airy_split_limits runs.
+ */
 struct airy_split_rule {
     struct airy_pose pose, corner_pose;
     airy_unit unit;
@@ -32,18 +35,27 @@ struct airy_entries {
 /* Work space of one thread. */
 struct airy_split_scratch {
     double *block;                                 /* holds the others */
-    double *radial[2], *chi[2];                    /* [width + 1] corners below and above a row; chi in rad */
+    double *radial[2], *chi[2];                    /* [width + 1] corners below and above a row;
+                                                      chi in rad */
     double *center, *center_chi, *half, *half_chi; /* [width] */
     double *area;                                  /* [bins + 2] */
 };
-airy_status airy_split_scratch_create(struct airy_split_scratch *scratch, const struct airy_split_rule *rule);
+airy_status airy_split_scratch_create(struct airy_split_scratch *scratch,
+                                      const struct airy_split_rule *rule);
 void airy_split_scratch_free(struct airy_split_scratch *scratch);
 
-/* Widen [*lower, *upper] by what pixels of rows [first, last) reach; masked: not 0 = leave out, [height * width] or NULL. */
+/*
+ * Widen [*lower, *upper] by what pixels of rows [first, last) reach; masked: not 0 = leave out,
+ * [height * width] or NULL.
+ */
 void airy_split_limits(double *lower, double *upper, const struct airy_split_rule *rule,
-                       struct airy_split_scratch *scratch, size_t first, size_t last, const uint8_t *masked);
-/* Entries of rows [first, last); counts[i]: how many pixel i of the image has. valid: not 0 = take. */
-void airy_split_rows(struct airy_entries *entries, uint32_t *counts, const struct airy_split_rule *rule,
-                     struct airy_split_scratch *scratch, size_t first, size_t last, const uint8_t *valid);
+                       struct airy_split_scratch *scratch, size_t first, size_t last,
+                       const uint8_t *masked);
+/*
+ * Entries of rows [first, last); counts[i]: how many pixel i of the image has. valid: not 0 = take.
+ */
+void airy_split_rows(struct airy_entries *entries, uint32_t *counts,
+                     const struct airy_split_rule *rule, struct airy_split_scratch *scratch,
+                     size_t first, size_t last, const uint8_t *valid);
 
 #endif

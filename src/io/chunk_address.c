@@ -10,12 +10,16 @@ enum {
     FREE_LOOKUPS = 1 << 16, /* of frames, whatever is written */
     FREE_CHUNKS = 1 << 18,  /* under one read, likewise */
     LOOKUPS_PER_CHUNK = 16, /* beyond these: for each chunk that is written */
-    MAX_COUNTED = 1 << 26,  /* chunks of a shape: libhdf5 may look at each to count those that are written */
+    MAX_COUNTED = 1 << 26,  /* chunks of a shape: libhdf5 may look at each to count those that
+                               are written */
     MAX_SUMMED = 1 << 22,   /* likewise, to sum up their bytes for display */
     MAX_LISTED = 1 << 12    /* chunks listed by number; libhdf5 counts from the first for each */
 };
 
-/* Bytes a chunk may have for `decoded` bytes of pixels: the worst framing of the codecs (8-byte blocks) is below 2x. */
+/*
+ * Bytes a chunk may have for `decoded` bytes of pixels: the worst framing of the codecs (8-byte
+ * blocks) is below 2x.
+ */
 static uint64_t chunk_limit(uint64_t decoded)
 {
     return 2 * decoded + 4096;
@@ -33,7 +37,10 @@ static herr_t look_at_error(unsigned n, const H5E_error2_t *error, void *user)
     return 0;
 }
 
-/* After a failed H5Dread_chunk: true if the chunk was never written; otherwise the index itself is broken, and why says how (unless NULL). */
+/*
+ * After a failed H5Dread_chunk: true if the chunk was never written; otherwise the index itself is
+ * broken, and why says how (unless NULL).
+ */
 static bool is_missing(hid_t dataset, const hsize_t *offset, char *why, size_t size)
 {
     struct first_error first = {false};
@@ -46,15 +53,18 @@ static bool is_missing(hid_t dataset, const hsize_t *offset, char *why, size_t s
     unsigned mask;
     haddr_t address = 0;
     hsize_t stored;
-    return H5Dget_chunk_info_by_coord(dataset, offset, &mask, &address, &stored) >= 0 && address == HADDR_UNDEF;
+    return H5Dget_chunk_info_by_coord(dataset, offset, &mask, &address, &stored) >= 0 &&
+           address == HADDR_UNDEF;
 }
 
-static struct airy_place judge(const airy_probe *probe, uint32_t mask, const struct airy_chunk_grid *grid)
+static struct airy_place judge(const airy_probe *probe, uint32_t mask,
+                               const struct airy_chunk_grid *grid)
 {
     struct airy_place place = {.offset = probe->offset, .kind = AIRY_PLACE_ODD};
     const bool encoded = grid->filtered && !(mask & 1);
     if (probe->hits != 1 || probe->length == 0 || probe->length > UINT32_MAX ||
-        (encoded ? probe->length > chunk_limit(grid->frame_bytes) : probe->length != grid->frame_bytes))
+        (encoded ? probe->length > chunk_limit(grid->frame_bytes)
+                 : probe->length != grid->frame_bytes))
         return place;
     place.size = (uint32_t)probe->length;
     if (probe->offset > probe->size || probe->length > probe->size - probe->offset)
@@ -123,7 +133,10 @@ static void walk_frames(struct address_walk *w, size_t written)
             left--;
 }
 
-/* Few chunks in a large shape: the frames they belong to are asked for, not each frame for its chunk. */
+/*
+ * Few chunks in a large shape: the frames they belong to are asked for, not each frame for its
+ * chunk.
+ */
 static airy_status walk_written(struct address_walk *w, size_t written, const char *what)
 {
     const struct airy_chunk_grid *grid = w->grid;
@@ -149,14 +162,17 @@ static airy_status walk_written(struct address_walk *w, size_t written, const ch
     return AIRY_OK;
 }
 
-airy_status airy_chunk_addresses(struct airy_place *places, hid_t dataset, const struct airy_chunk_grid *grid,
-                                 const char *what)
+airy_status airy_chunk_addresses(struct airy_place *places, hid_t dataset,
+                                 const struct airy_chunk_grid *grid, const char *what)
 {
-    struct address_walk w = {.dataset = dataset, .grid = grid, .probe = airy_probe_of(dataset), .places = places};
+    struct address_walk w = {
+        .dataset = dataset, .grid = grid, .probe = airy_probe_of(dataset), .places = places};
     AIRY_FAIL_IF(!w.probe, AIRY_ERR_IO, "%s: its file's driver cannot be reached", what);
     const size_t frames = grid->frames, written = count_written(dataset);
     const bool known = written != SIZE_MAX;
-    /* Each chunk takes a byte at least, and so does its entry in an index that cannot be counted. */
+    /*
+     * Each chunk takes a byte at least, and so does its entry in an index that cannot be counted.
+     */
     AIRY_FAIL_IF(known && written > w.probe->size, AIRY_ERR_FORMAT,
                  "%s: the index claims %zu chunks, the file has %llu bytes", what, written,
                  (unsigned long long)w.probe->size);
@@ -164,17 +180,19 @@ airy_status airy_chunk_addresses(struct airy_place *places, hid_t dataset, const
                  "%s: the index of its chunks cannot be read", what);
     const bool sparse = known && frames > FREE_LOOKUPS && frames / LOOKUPS_PER_CHUNK > written;
     AIRY_FAIL_IF(sparse && written > MAX_LISTED, AIRY_ERR_UNSUPPORTED,
-                 "%s: %zu of %zu frames are written, expected at most %d or one of %d", what, written, frames,
-                 (int)MAX_LISTED, (int)LOOKUPS_PER_CHUNK);
+                 "%s: %zu of %zu frames are written, expected at most %d or one of %d", what,
+                 written, frames, (int)MAX_LISTED, (int)LOOKUPS_PER_CHUNK);
     if (sparse)
         AIRY_TRY(walk_written(&w, written, what));
     else
         walk_frames(&w, written);
-    AIRY_FAIL_IF(w.odd == frames, AIRY_ERR_FORMAT, "%s: the index of its chunks cannot be read: %s", what, w.why);
+    AIRY_FAIL_IF(w.odd == frames, AIRY_ERR_FORMAT, "%s: the index of its chunks cannot be read: %s",
+                 what, w.why);
     if (w.odd > 0)
         airy_log(AIRY_LOG_WARN,
-                 "%s: the index of its chunks is damaged from frame %zu on, %zu frames cannot be read: %s", what,
-                 w.first_odd, w.odd, w.why);
+                 "%s: the index of its chunks is damaged from frame %zu on, %zu frames cannot be "
+                 "read: %s",
+                 what, w.first_odd, w.odd, w.why);
     return AIRY_OK;
 }
 
@@ -182,8 +200,9 @@ struct chunk_walk {
     hid_t dataset, creation;
     airy_probe *probe;
     int ndim;
-    hsize_t first[H5S_MAX_RANK], last[H5S_MAX_RANK], chunk[H5S_MAX_RANK]; /* of the box, in chunks */
-    uint64_t bytes;                                                       /* of a decoded chunk */
+    /* of the box, in chunks */
+    hsize_t first[H5S_MAX_RANK], last[H5S_MAX_RANK], chunk[H5S_MAX_RANK];
+    uint64_t bytes; /* of a decoded chunk */
 };
 
 /* What the chunk itself says: 12 bytes, the first 8 of which are the size. */
@@ -195,8 +214,9 @@ static airy_status check_header(const struct chunk_walk *w)
         pread(probe->fd, header, sizeof(header), (off_t)probe->offset) != (ssize_t)sizeof(header))
         return AIRY_OK; /* cut: libhdf5 will say it */
     const uint64_t decoded = (uint64_t)airy_load_be32(header) << 32 | airy_load_be32(header + 4);
-    AIRY_FAIL_IF(decoded != w->bytes, AIRY_ERR_CORRUPT, "chunk header: %llu bytes decoded, expected %llu",
-                 (unsigned long long)decoded, (unsigned long long)w->bytes);
+    AIRY_FAIL_IF(decoded != w->bytes, AIRY_ERR_CORRUPT,
+                 "chunk header: %llu bytes decoded, expected %llu", (unsigned long long)decoded,
+                 (unsigned long long)w->bytes);
     return AIRY_OK;
 }
 
@@ -214,14 +234,16 @@ static airy_status check_chunk(const struct chunk_walk *w, const hsize_t *index)
     if (read < 0 || w->probe->hits == 0)
         return AIRY_OK; /* missing, or H5Dread will say why */
     /* Below its checksum's 4 bytes libhdf5 counts on from 2^64. */
-    AIRY_FAIL_IF(w->probe->length < 4 && H5Pget_filter_by_id2(w->creation, H5Z_FILTER_FLETCHER32, &(unsigned){0},
-                                                              &(size_t){0}, NULL, 0, NULL, NULL) >= 0,
-                 AIRY_ERR_CORRUPT, "a stored chunk has %llu bytes, fewer than the 4 of its checksum",
+    AIRY_FAIL_IF(w->probe->length < 4 &&
+                     H5Pget_filter_by_id2(w->creation, H5Z_FILTER_FLETCHER32, &(unsigned){0},
+                                          &(size_t){0}, NULL, 0, NULL, NULL) >= 0,
+                 AIRY_ERR_CORRUPT,
+                 "a stored chunk has %llu bytes, fewer than the 4 of its checksum",
                  (unsigned long long)w->probe->length);
     const uint64_t want = airy_filter_stored_bytes(w->creation, mask, w->bytes);
     AIRY_FAIL_IF(want != 0 && w->probe->length != want, AIRY_ERR_CORRUPT,
-                 "a stored chunk has %llu bytes, expected %llu", (unsigned long long)w->probe->length,
-                 (unsigned long long)want);
+                 "a stored chunk has %llu bytes, expected %llu",
+                 (unsigned long long)w->probe->length, (unsigned long long)want);
     return w->probe->hits == 1 && airy_filter_framed(w->creation, mask) ? check_header(w) : AIRY_OK;
 }
 
@@ -250,10 +272,11 @@ static airy_status check_count(const struct chunk_walk *w)
     if (!overflow && chunks <= FREE_CHUNKS)
         return AIRY_OK;
     const size_t written = overflow || chunks > MAX_COUNTED ? SIZE_MAX : count_written(w->dataset);
-    AIRY_FAIL_IF(overflow || chunks > MAX_COUNTED || written == SIZE_MAX || chunks / LOOKUPS_PER_CHUNK > written ||
-                     written > w->probe->size,
+    AIRY_FAIL_IF(overflow || chunks > MAX_COUNTED || written == SIZE_MAX ||
+                     chunks / LOOKUPS_PER_CHUNK > written || written > w->probe->size,
                  AIRY_ERR_CORRUPT, "its shape has %llu chunks, of which %zu are written",
-                 overflow ? ULLONG_MAX : (unsigned long long)chunks, written == SIZE_MAX ? 0 : written);
+                 overflow ? ULLONG_MAX : (unsigned long long)chunks,
+                 written == SIZE_MAX ? 0 : written);
     return AIRY_OK;
 }
 
@@ -268,7 +291,8 @@ static bool find_box(struct chunk_walk *w, const hsize_t *start, const hsize_t *
     bool good = ndim == w->ndim;
     for (int axis = 0; good && axis < ndim; axis++) {
         const hsize_t from = start ? start[axis] : 0, size = start ? count[axis] : shape[axis];
-        good = w->chunk[axis] > 0 && size > 0 && !__builtin_mul_overflow(w->bytes, w->chunk[axis], &w->bytes);
+        good = w->chunk[axis] > 0 && size > 0 &&
+               !__builtin_mul_overflow(w->bytes, w->chunk[axis], &w->bytes);
         if (!good)
             break;
         w->first[axis] = from / w->chunk[axis];
@@ -287,7 +311,8 @@ airy_status airy_chunk_check(hid_t dataset, const hsize_t *start, const hsize_t 
         w.ndim = H5Pget_chunk(w.creation, H5S_MAX_RANK, w.chunk);
         w.probe = airy_probe_of(dataset);
         if (!w.probe || !find_box(&w, start, count))
-            status = airy_fail(AIRY_ERR_CORRUPT, "the shape of the chunks does not fit the dataset");
+            status =
+                airy_fail(AIRY_ERR_CORRUPT, "the shape of the chunks does not fit the dataset");
         else if ((status = check_count(&w)) == AIRY_OK)
             status = walk_chunks(&w);
     }
@@ -308,7 +333,8 @@ static uint64_t count_shape(hid_t dataset, hid_t creation)
     bool good = ndim >= 0 && H5Pget_chunk(creation, H5S_MAX_RANK, chunk) == ndim;
     for (int axis = 0; good && axis < ndim; axis++)
         good = chunk[axis] > 0 &&
-               !__builtin_mul_overflow(chunks, shape[axis] / chunk[axis] + (shape[axis] % chunk[axis] != 0), &chunks);
+               !__builtin_mul_overflow(
+                   chunks, shape[axis] / chunk[axis] + (shape[axis] % chunk[axis] != 0), &chunks);
     if (space >= 0)
         H5Sclose(space);
     return good ? chunks : UINT64_MAX;
@@ -318,7 +344,8 @@ uint64_t airy_chunk_stored_bytes(hid_t dataset)
 {
     const hid_t creation = H5Dget_create_plist(dataset);
     uint64_t bytes = 0;
-    if (creation >= 0 && (H5Pget_layout(creation) != H5D_CHUNKED || count_shape(dataset, creation) <= MAX_SUMMED))
+    if (creation >= 0 &&
+        (H5Pget_layout(creation) != H5D_CHUNKED || count_shape(dataset, creation) <= MAX_SUMMED))
         bytes = H5Dget_storage_size(dataset);
     if (creation >= 0)
         H5Pclose(creation);

@@ -6,7 +6,8 @@
 #include "io/hdf5_util.h"
 
 enum airy_place_kind {
-    AIRY_PLACE_FILL = 0, /* never written; 0, so that a cleared table of frames that are not there takes no memory */
+    AIRY_PLACE_FILL = 0, /* never written; 0, so that a cleared table of frames that are not
+                            there takes no memory */
     AIRY_PLACE_CHUNK,    /* encoded */
     AIRY_PLACE_STORED,   /* native pixels */
     AIRY_PLACE_LIBRARY,  /* no such place: through libhdf5 */
@@ -29,23 +30,25 @@ struct airy_chunk_grid {
 };
 
 /*
- * Fill places[frames], which are cleared, by asking libhdf5 to read each chunk while the driver only notes where. Lock held. AIRY_ERR_FORMAT
- * where the dataset's index cannot be walked at all or claims more chunks than the file has bytes; a single odd entry is a place of kind CUT or
- * ODD. The work is bounded by what the file holds, not by what its shape says: AIRY_ERR_UNSUPPORTED for a shape with thousands of chunks among
- * far more that were never written.
+ * Fill places[frames], which are cleared, by asking libhdf5 to read each chunk while the driver
+ * only notes where. Lock held. AIRY_ERR_FORMAT where the dataset's index cannot be walked at all
+ * or claims more chunks than the file has bytes; a single odd entry is a place of kind CUT or ODD.
+ * The work is bounded by what the file holds, not by what its shape says: AIRY_ERR_UNSUPPORTED for
+ * a shape with thousands of chunks among far more that were never written.
  */
-airy_status airy_chunk_addresses(struct airy_place *places, hid_t dataset, const struct airy_chunk_grid *grid,
-                                 const char *what);
+airy_status airy_chunk_addresses(struct airy_place *places, hid_t dataset,
+                                 const struct airy_chunk_grid *grid, const char *what);
 
 /*
- * The chunks under a box of a dataset (start NULL: all of it) have sizes that fit, and are not far more than were ever written; nothing to check
- * where it is not chunked: libhdf5 copies from behind the buffer of one that is too small. Lock held. AIRY_ERR_CORRUPT with the sizes.
+ * The chunks under a box of a dataset (start NULL: all of it) have sizes that fit, and are not far
+ * more than were ever written; nothing to check where it is not chunked: libhdf5 copies from
+ * behind the buffer of one that is too small. Lock held. AIRY_ERR_CORRUPT with the sizes.
  */
 airy_status airy_chunk_check(hid_t dataset, const hsize_t *start, const hsize_t *count);
 
 /*
- * Bytes stored of a dataset. libhdf5 may walk an index over all chunks of a shape to tell; 0 for shapes of more chunks than that is worth
- * (2^22), as for those without any. Lock held.
+ * Bytes stored of a dataset. libhdf5 may walk an index over all chunks of a shape to tell; 0 for
+ * shapes of more chunks than that is worth (2^22), as for those without any. Lock held.
  */
 uint64_t airy_chunk_stored_bytes(hid_t dataset);
 

@@ -11,8 +11,9 @@
 /* Larger than any file: libhdf5 compares it with the size that the superblock claims. */
 #define ENDLESS ((haddr_t)1 << 60)
 
-#define PUSH(...)                                                                                                      \
-    ((void)H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_IO, H5E_READERROR, __VA_ARGS__))
+#define PUSH(...)                                                                                  \
+    ((void)H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_IO, H5E_READERROR, \
+                    __VA_ARGS__))
 
 /* A relative name that begins with one of the folders which the user named in this variable. */
 static bool has_prefix_of(const char *name, const char *variable)
@@ -20,7 +21,8 @@ static bool has_prefix_of(const char *name, const char *variable)
     const char *folder = getenv(variable);
     while (folder && *folder) {
         const size_t length = strcspn(folder, ":");
-        if (length > 0 && strncmp(name, folder, length) == 0 && (folder[length - 1] == '/' || name[length] == '/'))
+        if (length > 0 && strncmp(name, folder, length) == 0 &&
+            (folder[length - 1] == '/' || name[length] == '/'))
             return true;
         folder += length + (folder[length] == ':');
     }
@@ -35,8 +37,12 @@ static H5FD_t *probe_open(const char *name, unsigned flags, hid_t fapl, haddr_t 
         PUSH("this file driver only reads");
         return NULL;
     }
-    /* libhdf5's last guess for a file that a link names is the working directory, where another run's file of that name may lie. */
-    if (name[0] != '/' && !has_prefix_of(name, "HDF5_EXT_PREFIX") && !has_prefix_of(name, "HDF5_VDS_PREFIX")) {
+    /*
+     * libhdf5's last guess for a file that a link names is the working directory, where another
+     * run's file of that name may lie.
+     */
+    if (name[0] != '/' && !has_prefix_of(name, "HDF5_EXT_PREFIX") &&
+        !has_prefix_of(name, "HDF5_VDS_PREFIX")) {
         PUSH("'%s' is not there: it is looked for beside the file that names it only", name);
         return NULL;
     }
@@ -90,7 +96,8 @@ static herr_t query_features(const H5FD_t *file, unsigned long *flags)
 {
     (void)file;
     /* No sieve and no accumulator for raw data: a noted read must be the read of one chunk. */
-    *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_SUPPORTS_SWMR_IO;
+    *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA |
+             H5FD_FEAT_SUPPORTS_SWMR_IO;
 #ifdef H5FD_FEAT_POSIX_COMPAT_HANDLE
     /* Behind a symbolic link to a master its data files are found beside the master itself. */
     *flags |= H5FD_FEAT_POSIX_COMPAT_HANDLE;
@@ -121,11 +128,13 @@ static haddr_t get_end(const H5FD_t *file, H5FD_mem_t type)
 static herr_t get_handle(H5FD_t *file, hid_t fapl, void **handle)
 {
     (void)fapl;
-    *handle = &((airy_probe *)file)->fd; /* libhdf5 wants a descriptor here; airy_probe_of goes back from it */
+    *handle = &((airy_probe *)file)->fd; /* libhdf5 wants a descriptor here; airy_probe_of goes
+                                            back from it */
     return 0;
 }
 
-static herr_t probe_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t size, void *buffer)
+static herr_t probe_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address,
+                         size_t size, void *buffer)
 {
     (void)transfer;
     airy_probe *probe = (airy_probe *)file;
@@ -146,8 +155,8 @@ static herr_t probe_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t 
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
-            PUSH("cannot read %zu bytes at %llu of '%s': %s", size, (unsigned long long)address, probe->path,
-                 n < 0 ? strerror(errno) : "the file became shorter");
+            PUSH("cannot read %zu bytes at %llu of '%s': %s", size, (unsigned long long)address,
+                 probe->path, n < 0 ? strerror(errno) : "the file became shorter");
             return -1;
         }
         done += (size_t)n;
@@ -155,8 +164,8 @@ static herr_t probe_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t 
     return 0;
 }
 
-static herr_t refuse_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t size,
-                           const void *buffer)
+static herr_t refuse_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address,
+                           size_t size, const void *buffer)
 {
     (void)file;
     (void)type;
@@ -172,7 +181,8 @@ hid_t airy_probe_register(void)
     static const H5FD_class_t driver = {
 #if H5_VERSION_GE(1, 13, 0)
         .version = H5FD_CLASS_VERSION,
-        .value = (H5FD_class_value_t)600, /* libhdf5 leaves 512 and up to testing and private drivers */
+        .value = (H5FD_class_value_t)600, /* libhdf5 leaves 512 and up to testing and private
+                                             drivers */
 #endif
         .name = "airy_probe",
         .maxaddr = (haddr_t)1 << 62,

@@ -1,8 +1,10 @@
 /*
- * A read-only file driver for libhdf5 that can note where raw data would be read instead of reading it: the address of a chunk costs one
- * H5Dread_chunk, without its bytes. It takes no locks, never reads behind the end of a file (an error, not zeros), and reports an endless end
- * of file to libhdf5, so that what is left of a truncated file can still be read. It opens absolute paths only (and those below a folder of
- * HDF5_EXT_PREFIX or HDF5_VDS_PREFIX): the files that links and virtual datasets name are never taken from the working directory.
+ * A read-only file driver for libhdf5 that can note where raw data would be read instead of
+ * reading it: the address of a chunk costs one H5Dread_chunk, without its bytes. It takes no
+ * locks, never reads behind the end of a file (an error, not zeros), and reports an endless end of
+ * file to libhdf5, so that what is left of a truncated file can still be read. It opens absolute
+ * paths only (and those below a folder of HDF5_EXT_PREFIX or HDF5_VDS_PREFIX): the files that
+ * links and virtual datasets name are never taken from the working directory.
  */
 #ifndef AIRY_IO_FILE_PROBE_H
 #define AIRY_IO_FILE_PROBE_H
@@ -28,7 +30,10 @@ typedef struct airy_probe {
 
 /* Register the driver; negative on failure. Lock held. */
 hid_t airy_probe_register(void);
-/* The driver behind an object of a file opened by airy_hdf5_open, also one reached through its external links. Lives as long as it is open. */
+/*
+ * The driver behind an object of a file opened by airy_hdf5_open, also one reached through its
+ * external links. Lives as long as it is open.
+ */
 airy_probe *airy_probe_of(hid_t object);
 
 #endif

@@ -53,7 +53,8 @@ static herr_t sink_close(H5FD_t *base)
 
 static int compare_files(const H5FD_t *first, const H5FD_t *second)
 {
-    const struct sink_file *a = (const struct sink_file *)first, *b = (const struct sink_file *)second;
+    const struct sink_file *a = (const struct sink_file *)first,
+                           *b = (const struct sink_file *)second;
     if (a->device != b->device)
         return a->device < b->device ? -1 : 1;
     return a->inode < b->inode ? -1 : a->inode > b->inode;
@@ -62,7 +63,8 @@ static int compare_files(const H5FD_t *first, const H5FD_t *second)
 static herr_t query_features(const H5FD_t *file, unsigned long *flags)
 {
     (void)file;
-    *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_AGGREGATE_SMALLDATA;
+    *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA |
+             H5FD_FEAT_AGGREGATE_SMALLDATA;
     return 0;
 }
 
@@ -85,14 +87,16 @@ static haddr_t get_end(const H5FD_t *file, H5FD_mem_t type)
     return ((const struct sink_file *)file)->size;
 }
 
-static herr_t sink_read(H5FD_t *base, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t size, void *buffer)
+static herr_t sink_read(H5FD_t *base, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t size,
+                        void *buffer)
 {
     (void)type;
     (void)transfer;
     struct sink_file *file = (struct sink_file *)base;
     size_t done = 0;
     while (done < size) {
-        const ssize_t n = pread(file->fd, (char *)buffer + done, size - done, (off_t)(address + done));
+        const ssize_t n =
+            pread(file->fd, (char *)buffer + done, size - done, (off_t)(address + done));
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -111,15 +115,16 @@ static void note_failure(struct airy_sink *sink, int error, size_t size, haddr_t
         *sink = (struct airy_sink){error ? error : EIO, size, address};
 }
 
-static herr_t sink_write(H5FD_t *base, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t size,
-                         const void *buffer)
+static herr_t sink_write(H5FD_t *base, H5FD_mem_t type, hid_t transfer, haddr_t address,
+                         size_t size, const void *buffer)
 {
     (void)type;
     (void)transfer;
     struct sink_file *file = (struct sink_file *)base;
     size_t done = 0;
     while (done < size && file->sink->error == 0) {
-        const ssize_t n = pwrite(file->fd, (const char *)buffer + done, size - done, (off_t)(address + done));
+        const ssize_t n =
+            pwrite(file->fd, (const char *)buffer + done, size - done, (off_t)(address + done));
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -150,7 +155,8 @@ hid_t airy_sink_register(void)
     static const H5FD_class_t driver = {
 #if H5_VERSION_GE(1, 13, 0)
         .version = H5FD_CLASS_VERSION,
-        .value = (H5FD_class_value_t)601, /* libhdf5 leaves 512 and up to testing and private drivers */
+        .value = (H5FD_class_value_t)601, /* libhdf5 leaves 512 and up to testing and private
+                                             drivers */
 #endif
         .name = "airy_sink",
         .maxaddr = (haddr_t)1 << 62,
@@ -172,12 +178,13 @@ hid_t airy_sink_register(void)
     return sink_driver;
 }
 
-airy_status airy_sink_create(hid_t *file, struct airy_sink *sink, const char *path, size_t meta_block)
+airy_status airy_sink_create(hid_t *file, struct airy_sink *sink, const char *path,
+                             size_t meta_block)
 {
     *sink = (struct airy_sink){0, 0, 0};
     const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    AIRY_FAIL_IF(fd < 0, errno == EEXIST ? AIRY_ERR_EXISTS : AIRY_ERR_IO, "cannot create '%s': %s", path,
-                 strerror(errno));
+    AIRY_FAIL_IF(fd < 0, errno == EEXIST ? AIRY_ERR_EXISTS : AIRY_ERR_IO, "cannot create '%s': %s",
+                 path, strerror(errno));
     close(fd);
     const struct sink_info info = {sink};
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
@@ -200,6 +207,7 @@ airy_status airy_sink_create(hid_t *file, struct airy_sink *sink, const char *pa
 airy_status airy_sink_result(const struct airy_sink *sink, const char *path)
 {
     AIRY_FAIL_IF(sink->error, AIRY_ERR_IO, "cannot write %llu bytes at %llu of '%s': %s",
-                 (unsigned long long)sink->size, (unsigned long long)sink->offset, path, strerror(sink->error));
+                 (unsigned long long)sink->size, (unsigned long long)sink->offset, path,
+                 strerror(sink->error));
     return AIRY_OK;
 }

@@ -1,7 +1,8 @@
 /*
- * A file driver for libhdf5 that writes. A failed write (full disk, quota, I/O error) is kept for the caller and libhdf5 is told that all is
- * well: its close then runs to its end, where a refused flush would leave the file half open until exit. Check airy_sink_result after the close
- * and after each step that matters. It takes no locks on the file.
+ * A file driver for libhdf5 that writes. A failed write (full disk, quota, I/O error) is kept for
+ * the caller and libhdf5 is told that all is well: its close then runs to its end, where a refused
+ * flush would leave the file half open until exit. Check airy_sink_result after the close and
+ * after each step that matters. It takes no locks on the file.
  */
 #ifndef AIRY_IO_FILE_SINK_H
 #define AIRY_IO_FILE_SINK_H
@@ -18,10 +19,12 @@ struct airy_sink {
 /* Register the driver; negative on failure. Lock held. */
 hid_t airy_sink_register(void);
 /*
- * Create the file (which must not be there), truncating nothing else. The oldest file format, so that every reader opens it, with metadata in
- * blocks of meta_block bytes. Lock held. AIRY_ERR_IO with the system's words.
+ * Create the file (which must not be there), truncating nothing else. The oldest file format, so
+ * that every reader opens it, with metadata in blocks of meta_block bytes. Lock held. AIRY_ERR_IO
+ * with the system's words.
  */
-airy_status airy_sink_create(hid_t *file, struct airy_sink *sink, const char *path, size_t meta_block);
+airy_status airy_sink_create(hid_t *file, struct airy_sink *sink, const char *path,
+                             size_t meta_block);
 /* AIRY_ERR_IO naming path when a write has failed. */
 airy_status airy_sink_result(const struct airy_sink *sink, const char *path);
 

@@ -1,4 +1,7 @@
-/* The filters of HDF5 datasets: their names, whether they can be undone here, and ours, registered with libhdf5. */
+/*
+ * The filters of HDF5 datasets: their names, whether they can be undone here, and ours, registered
+ * with libhdf5.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,15 +14,24 @@ static const struct {
     unsigned number;
     const char *name;
 } filter_names[] = {
-    {1, "gzip"},           {2, "shuffle"},        {3, "fletcher32"},    {4, "szip"},
-    {5, "nbit"},           {6, "scaleoffset"},    {305, "lzo"},         {307, "bzip2"},
-    {32000, "lzf"},        {32001, "blosc"},      {32002, "mafisc"},    {32003, "snappy"},
-    {32004, "lz4"},        {32005, "apax"},       {32006, "cbf"},       {32007, "jpeg-xr"},
-    {32008, "bitshuffle"}, {32009, "spdp"},       {32010, "lpc-rice"},  {32011, "ccsds-123"},
-    {32012, "jpeg-ls"},    {32013, "zfp"},        {32014, "fpzip"},     {32015, "zstd"},
-    {32016, "b3d"},        {32017, "sz"},         {32018, "fcidecomp"}, {32019, "jpeg"},
-    {32020, "vbz"},        {32021, "fapec"},      {32022, "bitgroom"},  {32023, "granular-bitround"},
-    {32024, "sz3"},        {32025, "delta-rice"}, {32026, "blosc2"},    {32027, "flac"},
+    {1, "gzip"},           {2, "shuffle"},
+    {3, "fletcher32"},     {4, "szip"},
+    {5, "nbit"},           {6, "scaleoffset"},
+    {305, "lzo"},          {307, "bzip2"},
+    {32000, "lzf"},        {32001, "blosc"},
+    {32002, "mafisc"},     {32003, "snappy"},
+    {32004, "lz4"},        {32005, "apax"},
+    {32006, "cbf"},        {32007, "jpeg-xr"},
+    {32008, "bitshuffle"}, {32009, "spdp"},
+    {32010, "lpc-rice"},   {32011, "ccsds-123"},
+    {32012, "jpeg-ls"},    {32013, "zfp"},
+    {32014, "fpzip"},      {32015, "zstd"},
+    {32016, "b3d"},        {32017, "sz"},
+    {32018, "fcidecomp"},  {32019, "jpeg"},
+    {32020, "vbz"},        {32021, "fapec"},
+    {32022, "bitgroom"},   {32023, "granular-bitround"},
+    {32024, "sz3"},        {32025, "delta-rice"},
+    {32026, "blosc2"},     {32027, "flac"},
 };
 
 enum { MAX_FILTER_VALUES = 20 };
@@ -43,8 +55,8 @@ static bool get_filter(struct filter *filter, hid_t creation, int index)
     memset(filter, 0, sizeof(*filter));
     filter->count = MAX_FILTER_VALUES;
     unsigned config;
-    filter->number =
-        H5Pget_filter2(creation, (unsigned)index, &filter->flags, &filter->count, filter->values, 0, NULL, &config);
+    filter->number = H5Pget_filter2(creation, (unsigned)index, &filter->flags, &filter->count,
+                                    filter->values, 0, NULL, &config);
     filter->count = airy_min_size(filter->count, MAX_FILTER_VALUES);
     return filter->number >= 0;
 }
@@ -77,7 +89,8 @@ void airy_filter_text(char *text, size_t size, hid_t creation)
             continue;
         const char *name = variant_name(&filter);
         const int n = strcmp(name, "unknown") == 0
-                          ? snprintf(text + used, size - used, "%sfilter %d", used ? "+" : "", (int)filter.number)
+                          ? snprintf(text + used, size - used, "%sfilter %d", used ? "+" : "",
+                                     (int)filter.number)
                           : snprintf(text + used, size - used, "%s%s", used ? "+" : "", name);
         used += n > 0 ? (size_t)n : 0;
     }
@@ -89,21 +102,26 @@ airy_status airy_filter_check(hid_t creation, const char *what)
     for (int i = 0; i < count; i++) {
         struct filter filter;
         if (!get_filter(&filter, creation, i))
-            return airy_hdf5_fail(AIRY_ERR_FORMAT, "%s: filter %d of %d cannot be read", what, i, count);
+            return airy_hdf5_fail(AIRY_ERR_FORMAT, "%s: filter %d of %d cannot be read", what, i,
+                                  count);
         const bool variant_known = filter.number != AIRY_FILTER_BITSHUFFLE || filter.count < 5 ||
                                    filter.values[4] == 0 || filter.values[4] == AIRY_BITSHUFFLE_LZ4;
         AIRY_FAIL_IF(!variant_known, AIRY_ERR_UNSUPPORTED,
-                     "%s: filter %d (%s) with compression %u is needed, this build has it with compression 0 and %d "
+                     "%s: filter %d (%s) with compression %u is needed, this build has it with "
+                     "compression 0 and %d "
                      "(lz4) only",
-                     what, (int)filter.number, variant_name(&filter), filter.values[4], AIRY_BITSHUFFLE_LZ4);
+                     what, (int)filter.number, variant_name(&filter), filter.values[4],
+                     AIRY_BITSHUFFLE_LZ4);
         AIRY_FAIL_IF(H5Zfilter_avail(filter.number) <= 0, AIRY_ERR_UNSUPPORTED,
-                     "%s: filter %d (%s) is needed, neither this build nor HDF5_PLUGIN_PATH has it", what,
-                     (int)filter.number, variant_name(&filter));
+                     "%s: filter %d (%s) is needed, neither this build nor HDF5_PLUGIN_PATH has it",
+                     what, (int)filter.number, variant_name(&filter));
     }
     return AIRY_OK;
 }
 
-/* cd_values of filter 32008: major, minor, element size, block elements (0: default), compression. */
+/*
+ * cd_values of filter 32008: major, minor, element size, block elements (0: default), compression.
+ */
 static bool bitshuffle_codec(airy_codec_params *codec, size_t count, const unsigned *values)
 {
     const unsigned compression = count > 4 ? values[4] : 0;
@@ -134,7 +152,10 @@ void airy_filter_codec(airy_codec_params *codec, bool *exact, hid_t creation)
     }
 }
 
-/* What a chunk must decode to in the airy_hdf5_read of this thread; 0: not known. libhdf5 tells its filters nothing. */
+/*
+ * What a chunk must decode to in the airy_hdf5_read of this thread; 0: not known. libhdf5 tells
+ * its filters nothing.
+ */
 static _Thread_local size_t expected_bytes;
 
 /* Bytes of a chunk, where everything that is undone after our filter keeps the size. */
@@ -167,7 +188,8 @@ static size_t chunk_bytes(hid_t dataset)
 herr_t airy_hdf5_read(hid_t dataset, airy_dtype dtype, hid_t memory, hid_t space, void *values)
 {
     expected_bytes = chunk_bytes(dataset);
-    const herr_t done = H5Dread(dataset, airy_hdf5_native(dtype), memory, space, H5P_DEFAULT, values);
+    const herr_t done =
+        H5Dread(dataset, airy_hdf5_native(dtype), memory, space, H5P_DEFAULT, values);
     expected_bytes = 0;
     return done;
 }
@@ -181,7 +203,8 @@ uint64_t airy_filter_stored_bytes(hid_t creation, uint32_t mask, uint64_t decode
             continue;
         if (!get_filter(&filter, creation, i))
             return 0;
-        const bool transposed = filter.number == AIRY_FILTER_BITSHUFFLE && (filter.count < 5 || filter.values[4] == 0);
+        const bool transposed = filter.number == AIRY_FILTER_BITSHUFFLE &&
+                                (filter.count < 5 || filter.values[4] == 0);
         if (filter.number == H5Z_FILTER_FLETCHER32)
             decoded += 4;
         else if (filter.number != H5Z_FILTER_SHUFFLE && !transposed)
@@ -199,9 +222,11 @@ bool airy_filter_framed(hid_t creation, uint32_t mask)
             continue;
         if (!get_filter(&filter, creation, i))
             return false;
-        const bool ours = filter.number == AIRY_FILTER_LZ4 ||
-                          (filter.number == AIRY_FILTER_BITSHUFFLE && filter.count > 4 && filter.values[4] != 0);
-        if (framed ? filter.number != H5Z_FILTER_SHUFFLE : !ours && filter.number != H5Z_FILTER_FLETCHER32)
+        const bool ours =
+            filter.number == AIRY_FILTER_LZ4 ||
+            (filter.number == AIRY_FILTER_BITSHUFFLE && filter.count > 4 && filter.values[4] != 0);
+        if (framed ? filter.number != H5Z_FILTER_SHUFFLE
+                   : !ours && filter.number != H5Z_FILTER_FLETCHER32)
             return false;
         framed = framed || ours;
     }
@@ -211,11 +236,13 @@ bool airy_filter_framed(hid_t creation, uint32_t mask)
 /* A filter reports through libhdf5's error stack, from where airy_hdf5_fail takes the sentence. */
 static size_t fail_filter(const char *sentence)
 {
-    H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_PLINE, H5E_CANTFILTER, "%s", sentence);
+    H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_PLINE, H5E_CANTFILTER,
+             "%s", sentence);
     return 0;
 }
 
-static size_t replace_buffer(void **buffer, size_t *capacity, void *result, size_t allocated, size_t used)
+static size_t replace_buffer(void **buffer, size_t *capacity, void *result, size_t allocated,
+                             size_t used)
 {
     H5free_memory(*buffer);
     *buffer = result;
@@ -223,12 +250,14 @@ static size_t replace_buffer(void **buffer, size_t *capacity, void *result, size
     return used;
 }
 
-static size_t undo_codec(const airy_codec_params *codec, size_t size, size_t *capacity, void **buffer)
+static size_t undo_codec(const airy_codec_params *codec, size_t size, size_t *capacity,
+                         void **buffer)
 {
     uint64_t decoded = size;
     uint32_t block;
     if (codec->codec != AIRY_CODEC_BSHUF &&
-        airy_chunk_header(&decoded, &block, *buffer, size, codec->codec, codec->elem_size) != AIRY_OK)
+        airy_chunk_header(&decoded, &block, *buffer, size, codec->codec, codec->elem_size) !=
+            AIRY_OK)
         return fail_filter(airy_last_error());
     /* One byte of LZ4 stands for at most 255; nothing is allocated for more. */
     if (decoded == 0 || decoded / 255 > size)
@@ -249,7 +278,8 @@ static size_t undo_codec(const airy_codec_params *codec, size_t size, size_t *ca
     return replace_buffer(buffer, capacity, result, (size_t)decoded, (size_t)decoded);
 }
 
-static size_t apply_codec(const airy_codec_params *codec, size_t size, size_t *capacity, void **buffer)
+static size_t apply_codec(const airy_codec_params *codec, size_t size, size_t *capacity,
+                          void **buffer)
 {
     const size_t bound = airy_encode_bound(size, codec);
     void *result = bound ? H5allocate_memory(bound, false) : NULL;
@@ -263,8 +293,8 @@ static size_t apply_codec(const airy_codec_params *codec, size_t size, size_t *c
     return replace_buffer(buffer, capacity, result, bound, used);
 }
 
-static size_t filter_bitshuffle(unsigned flags, size_t count, const unsigned values[], size_t size, size_t *capacity,
-                                void **buffer)
+static size_t filter_bitshuffle(unsigned flags, size_t count, const unsigned values[], size_t size,
+                                size_t *capacity, void **buffer)
 {
     airy_codec_params codec;
     if (!bitshuffle_codec(&codec, count, values))
@@ -273,26 +303,29 @@ static size_t filter_bitshuffle(unsigned flags, size_t count, const unsigned val
                                     : apply_codec(&codec, size, capacity, buffer);
 }
 
-static size_t filter_lz4(unsigned flags, size_t count, const unsigned values[], size_t size, size_t *capacity,
-                         void **buffer)
+static size_t filter_lz4(unsigned flags, size_t count, const unsigned values[], size_t size,
+                         size_t *capacity, void **buffer)
 {
-    const airy_codec_params codec = {.codec = AIRY_CODEC_LZ4,
-                                     .elem_size = 1,
-                                     .block_bytes = count > 0 && !(flags & H5Z_FLAG_REVERSE) ? values[0] : 0};
+    const airy_codec_params codec = {
+        .codec = AIRY_CODEC_LZ4,
+        .elem_size = 1,
+        .block_bytes = count > 0 && !(flags & H5Z_FLAG_REVERSE) ? values[0] : 0};
     return flags & H5Z_FLAG_REVERSE ? undo_codec(&codec, size, capacity, buffer)
                                     : apply_codec(&codec, size, capacity, buffer);
 }
 
 /*
- * As the plug-in of this number does: the caller gives {block elements, compression}, the file holds {0, 4, element size, block elements,
- * compression}. A list copied from a file is complete already.
+ * As the plug-in of this number does: the caller gives {block elements, compression}, the file
+ * holds {0, 4, element size, block elements, compression}. A list copied from a file is complete
+ * already.
  */
 static herr_t complete_bitshuffle(hid_t creation, hid_t type, hid_t space)
 {
     (void)space;
     unsigned flags, given[MAX_FILTER_VALUES] = {0};
     size_t count = MAX_FILTER_VALUES;
-    if (H5Pget_filter_by_id2(creation, AIRY_FILTER_BITSHUFFLE, &flags, &count, given, 0, NULL, NULL) < 0)
+    if (H5Pget_filter_by_id2(creation, AIRY_FILTER_BITSHUFFLE, &flags, &count, given, 0, NULL,
+                             NULL) < 0)
         return -1;
     const size_t size = H5Tget_size(type);
     if (size == 0 || size > AIRY_MAX_ELEM_SIZE)
@@ -317,7 +350,14 @@ int airy_filter_register(void)
                                      .decoder_present = 1,
                                      .name = "lz4 (airy)",
                                      .filter = filter_lz4};
-    /* A filter that the program or HDF5_PLUGIN_PATH has brought stays: the registry is the program's, not ours. */
-    const bool have_bitshuffle = H5Zfilter_avail(bitshuffle.id) > 0, have_lz4 = H5Zfilter_avail(lz4.id) > 0;
-    return (!have_bitshuffle && H5Zregister(&bitshuffle) < 0) || (!have_lz4 && H5Zregister(&lz4) < 0) ? -1 : 0;
+    /*
+     * A filter that the program or HDF5_PLUGIN_PATH has brought stays: the registry is the
+     * program's, not ours.
+     */
+    const bool have_bitshuffle = H5Zfilter_avail(bitshuffle.id) > 0,
+               have_lz4 = H5Zfilter_avail(lz4.id) > 0;
+    return (!have_bitshuffle && H5Zregister(&bitshuffle) < 0) ||
+                   (!have_lz4 && H5Zregister(&lz4) < 0)
+               ? -1
+               : 0;
 }

@@ -31,9 +31,9 @@ struct lister {
 /* Two reasons not to go on. */
 static bool refuse(struct lister *l, bool memory)
 {
-    l->status = memory
-                    ? airy_fail(AIRY_ERR_MEMORY, "out of memory for the file's list of objects")
-                    : airy_fail(AIRY_ERR_UNSUPPORTED, "the file has more than %d objects or links", (int)MAX_ENTRIES);
+    l->status = memory ? airy_fail(AIRY_ERR_MEMORY, "out of memory for the file's list of objects")
+                       : airy_fail(AIRY_ERR_UNSUPPORTED,
+                                   "the file has more than %d objects or links", (int)MAX_ENTRIES);
     return false;
 }
 
@@ -55,7 +55,9 @@ static bool reserve(struct lister *l, void **array, size_t *capacity, size_t cou
 /* The object's slot, or the free one it would take. */
 static struct object_id *find_seen(struct object_id *seen, size_t capacity, struct object_id id)
 {
-    size_t at = (size_t)(((uint64_t)id.address ^ (uint64_t)id.file << 40) * 0x9e3779b97f4a7c15u >> 20) % capacity;
+    size_t at =
+        (size_t)(((uint64_t)id.address ^ (uint64_t)id.file << 40) * 0x9e3779b97f4a7c15u >> 20) %
+        capacity;
     while (seen[at].address != 0 && (seen[at].address != id.address || seen[at].file != id.file))
         at = (at + 1) % capacity;
     return &seen[at];
@@ -105,7 +107,8 @@ static airy_hdf5_entry *new_entry(struct lister *l)
 
 static void describe_dataset(airy_hdf5_entry *entry, hid_t dataset)
 {
-    const hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset), creation = H5Dget_create_plist(dataset);
+    const hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset),
+                creation = H5Dget_create_plist(dataset);
     hsize_t shape[H5S_MAX_RANK] = {0}, chunk[H5S_MAX_RANK] = {0};
     snprintf(entry->dtype, sizeof(entry->dtype), "unknown");
     uint64_t bytes = type >= 0 ? H5Tget_size(type) : 0;
@@ -146,16 +149,18 @@ static void describe_link(airy_hdf5_entry *entry, hid_t file, const char *path)
     H5L_info_t info;
     entry->ndim = -1;
     snprintf(entry->dtype, sizeof(entry->dtype), "broken link");
-    if (H5Lget_info(file, path, &info, H5P_DEFAULT) < 0 || info.type == H5L_TYPE_HARD || info.u.val_size == 0 ||
-        info.u.val_size > MAX_PATH)
+    if (H5Lget_info(file, path, &info, H5P_DEFAULT) < 0 || info.type == H5L_TYPE_HARD ||
+        info.u.val_size == 0 || info.u.val_size > MAX_PATH)
         return;
     char value[MAX_PATH + 1] = "";
     const char *target = value, *other = NULL;
     if (H5Lget_val(file, path, value, MAX_PATH, H5P_DEFAULT) < 0)
         return;
-    if (info.type == H5L_TYPE_EXTERNAL && H5Lunpack_elink_val(value, info.u.val_size, NULL, &other, &target) < 0)
+    if (info.type == H5L_TYPE_EXTERNAL &&
+        H5Lunpack_elink_val(value, info.u.val_size, NULL, &other, &target) < 0)
         return;
-    snprintf(entry->filters, sizeof(entry->filters), "%.40s%s%.45s", other ? other : "", other ? "::" : "", target);
+    snprintf(entry->filters, sizeof(entry->filters), "%.40s%s%.45s", other ? other : "",
+             other ? "::" : "", target);
 }
 
 /* Right after the failed call: damaged, or written by a newer libhdf5. */
@@ -201,7 +206,8 @@ static herr_t visit_link(hid_t group, const char *name, const H5L_info_t *info, 
         } else {
             describe_unreadable(new_entry(l));
         }
-    } else if (reserve(l, (void **)&l->links, &l->link_capacity, l->link_count, sizeof(*l->links))) {
+    } else if (reserve(l, (void **)&l->links, &l->link_capacity, l->link_count,
+                       sizeof(*l->links))) {
         l->links[l->link_count] = strdup(l->path);
         if (l->links[l->link_count])
             l->link_count++;
@@ -265,7 +271,8 @@ airy_status airy_hdf5_list_open(airy_hdf5_entry **entries, size_t *count, hid_t 
 
 airy_status airy_hdf5_list(airy_hdf5_entry **entries, size_t *count, const char *path)
 {
-    AIRY_FAIL_IF(!entries || !count || !path, AIRY_ERR_PARAM, "airy_hdf5_list: an argument is NULL");
+    AIRY_FAIL_IF(!entries || !count || !path, AIRY_ERR_PARAM,
+                 "airy_hdf5_list: an argument is NULL");
     AIRY_TRY(airy_hdf5_lock());
     hid_t file;
     airy_status status = airy_hdf5_open(&file, path);

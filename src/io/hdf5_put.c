@@ -12,11 +12,13 @@ static hid_t text_type(size_t size)
     return type;
 }
 
-static herr_t put_attribute(hid_t object, const char *name, hid_t type, hid_t space, const void *value)
+static herr_t put_attribute(hid_t object, const char *name, hid_t type, hid_t space,
+                            const void *value)
 {
     herr_t done = -1;
-    const hid_t attribute = type < 0 || space < 0 ? -1
-                                                  : H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t attribute = type < 0 || space < 0
+                                ? -1
+                                : H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     if (attribute >= 0) {
         done = H5Awrite(attribute, type, value);
         H5Aclose(attribute);
@@ -60,13 +62,15 @@ hid_t airy_put_group(hid_t parent, const char *name, const char *nx_class)
     return group;
 }
 
-hid_t airy_put_contiguous(hid_t parent, const char *name, hid_t type, int ndim, const hsize_t *shape)
+hid_t airy_put_contiguous(hid_t parent, const char *name, hid_t type, int ndim,
+                          const hsize_t *shape)
 {
     hid_t dataset = -1;
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     const hid_t space = ndim ? H5Screate_simple(ndim, shape, NULL) : H5Screate(H5S_SCALAR);
     if (type >= 0 && creation >= 0 && space >= 0 && H5Pset_layout(creation, H5D_CONTIGUOUS) >= 0 &&
-        H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY) >= 0 && H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER) >= 0)
+        H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY) >= 0 &&
+        H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER) >= 0)
         dataset = H5Dcreate2(parent, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
     if (creation >= 0)
         H5Pclose(creation);
@@ -75,7 +79,8 @@ hid_t airy_put_contiguous(hid_t parent, const char *name, hid_t type, int ndim, 
     return dataset;
 }
 
-static herr_t put_scalar(hid_t parent, const char *name, hid_t type, const void *value, const char *units)
+static herr_t put_scalar(hid_t parent, const char *name, hid_t type, const void *value,
+                         const char *units)
 {
     const hid_t dataset = airy_put_contiguous(parent, name, type, 0, NULL);
     if (dataset < 0)

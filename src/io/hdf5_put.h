@@ -1,4 +1,7 @@
-/* Small things to write into HDF5 files: groups, attributes, scalars. Lock held. All return negative on failure, as libhdf5 does. */
+/*
+ * Small things to write into HDF5 files: groups, attributes, scalars. Lock held. All return
+ * negative on failure, as libhdf5 does.
+ */
 #ifndef AIRY_IO_HDF5_PUT_H
 #define AIRY_IO_HDF5_PUT_H
 
@@ -13,7 +16,11 @@ hid_t airy_put_group(hid_t parent, const char *name, const char *nx_class);
 /* Scalar datasets, contiguous. units: NULL for none. */
 herr_t airy_put_string(hid_t parent, const char *name, const char *text);
 herr_t airy_put_double(hid_t parent, const char *name, double value, const char *units);
-/* An empty contiguous dataset whose place in the file is fixed at once and whose bytes are not written. */
-hid_t airy_put_contiguous(hid_t parent, const char *name, hid_t type, int ndim, const hsize_t *shape);
+/*
+ * An empty contiguous dataset whose place in the file is fixed at once and whose bytes are not
+ * written.
+ */
+hid_t airy_put_contiguous(hid_t parent, const char *name, hid_t type, int ndim,
+                          const hsize_t *shape);
 
 #endif

@@ -35,8 +35,8 @@ static char *try_prefixes(const char *prefixes, const char *beside, const char *
         const bool relative = strncmp(prefixes, origin, sizeof(origin) - 1) == 0;
         const size_t skip = relative ? sizeof(origin) - 1 : 0;
         char *folder = NULL;
-        if (length > 0 && asprintf(&folder, "%.*s%.*s", relative ? (int)folder_length(beside) : 0, beside,
-                                   (int)(length - skip), prefixes + skip) >= 0)
+        if (length > 0 && asprintf(&folder, "%.*s%.*s", relative ? (int)folder_length(beside) : 0,
+                                   beside, (int)(length - skip), prefixes + skip) >= 0)
             found = try_folder(folder, strlen(folder), name);
         free(folder);
         prefixes += length + (prefixes[length] == ':');
@@ -106,7 +106,8 @@ static airy_status check_mappings(hid_t dataset, struct walk *w)
         if (!probe || H5Pget_virtual_count(creation, &count) < 0)
             status = airy_fail(AIRY_ERR_FORMAT, "%s: its mapping cannot be read", w->what);
         else if (w->depth > MAX_NESTED)
-            status = airy_fail(AIRY_ERR_UNSUPPORTED, "%s: virtual datasets of more than %d steps", w->what, MAX_NESTED);
+            status = airy_fail(AIRY_ERR_UNSUPPORTED, "%s: virtual datasets of more than %d steps",
+                               w->what, MAX_NESTED);
         for (size_t k = 0; k < count && status == AIRY_OK; k++)
             status = check_source(creation, k, w);
     }
@@ -121,12 +122,14 @@ static airy_status check_opened(const char *file, const char *name, struct walk 
     AIRY_FAIL_IF(access(file, F_OK) != 0, AIRY_ERR_NOT_FOUND,
                  "file '%s', a source of the virtual dataset %s, is not there", file, inner->what);
     if (airy_hdf5_open(&opened, file) != AIRY_OK)
-        return airy_fail_context(AIRY_ERR_FORMAT, "file '%s', a source of the virtual dataset %s, is missing or cut",
+        return airy_fail_context(AIRY_ERR_FORMAT,
+                                 "file '%s', a source of the virtual dataset %s, is missing or cut",
                                  file, inner->what);
     airy_status status;
     const hid_t dataset = H5Dopen2(opened, name, H5P_DEFAULT);
     if (dataset < 0)
-        status = airy_hdf5_fail(AIRY_ERR_NOT_FOUND, "%s::%s, a source of the virtual dataset %s, cannot be opened",
+        status = airy_hdf5_fail(AIRY_ERR_NOT_FOUND,
+                                "%s::%s, a source of the virtual dataset %s, cannot be opened",
                                 file, name, inner->what);
     else
         status = check_mappings(dataset, inner);
@@ -146,14 +149,19 @@ static airy_status check_source(hid_t creation, size_t i, const struct walk *w)
     get_box(&inner.wanted, H5Pget_virtual_srcspace(creation, i));
     const ssize_t file_length = H5Pget_virtual_filename(creation, i, NULL, 0);
     const ssize_t name_length = H5Pget_virtual_dsetname(creation, i, NULL, 0);
-    AIRY_FAIL_IF(file_length < 0 || name_length < 0, AIRY_ERR_FORMAT, "%s: its mapping cannot be read", w->what);
-    char *file = calloc((size_t)file_length + 1, 1), *name = calloc((size_t)name_length + 1, 1), *found = NULL;
+    AIRY_FAIL_IF(file_length < 0 || name_length < 0, AIRY_ERR_FORMAT,
+                 "%s: its mapping cannot be read", w->what);
+    char *file = calloc((size_t)file_length + 1, 1), *name = calloc((size_t)name_length + 1, 1),
+         *found = NULL;
     airy_status status = AIRY_OK;
     if (!file || !name || H5Pget_virtual_filename(creation, i, file, (size_t)file_length + 1) < 0 ||
         H5Pget_virtual_dsetname(creation, i, name, (size_t)name_length + 1) < 0 ||
         !(found = airy_sources_find(w->beside, file)))
         status = airy_fail(AIRY_ERR_MEMORY, "out of memory for the sources of %s", w->what);
-    /* "%b" numbers the sources of a growing dataset: how many there should be is not written anywhere. */
+    /*
+     * "%b" numbers the sources of a growing dataset: how many there should be is not written
+     * anywhere.
+     */
     else if (!strchr(file, '%') && !strchr(name, '%'))
         status = check_opened(found, name, &inner);
     free(file);
@@ -162,7 +170,8 @@ static airy_status check_source(hid_t creation, size_t i, const struct walk *w)
     return status;
 }
 
-airy_status airy_sources_check(hid_t dataset, const hsize_t *start, const hsize_t *count, const char *what)
+airy_status airy_sources_check(hid_t dataset, const hsize_t *start, const hsize_t *count,
+                               const char *what)
 {
     struct walk w = {.what = what};
     const hid_t space = start ? H5Dget_space(dataset) : -1;

@@ -5,15 +5,18 @@
 #include "io/hdf5_util.h"
 
 /*
- * The path that libhdf5 opens for a file named in the file `beside`: as it is (absolute), below a folder of HDF5_VDS_PREFIX, beside that
- * file, beside what that file is a symbolic link to; never in the working directory. Where none is there: the one beside it. malloc'ed, NULL
- * when memory is short.
+ * The path that libhdf5 opens for a file named in the file `beside`: as it is (absolute), below a
+ * folder of HDF5_VDS_PREFIX, beside that file, beside what that file is a symbolic link to; never
+ * in the working directory. Where none is there: the one beside it. malloc'ed, NULL when memory is
+ * short.
  */
 char *airy_sources_find(const char *beside, const char *name);
 /*
- * Nothing that a box of a virtual dataset (start NULL: all of it) is mapped to is missing: libhdf5 gives fill values for files and datasets
- * that cannot be opened. Datasets of other layouts pass. Lock held. AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT: the source is named.
+ * Nothing that a box of a virtual dataset (start NULL: all of it) is mapped to is missing: libhdf5
+ * gives fill values for files and datasets that cannot be opened. Datasets of other layouts pass.
+ * Lock held. AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT: the source is named.
  */
-airy_status airy_sources_check(hid_t dataset, const hsize_t *start, const hsize_t *count, const char *what);
+airy_status airy_sources_check(hid_t dataset, const hsize_t *start, const hsize_t *count,
+                               const char *what);
 
 #endif

@@ -17,7 +17,8 @@ static airy_status read_string(char **text, hid_t object, bool attribute, const 
     char *copy = NULL, *variable = NULL;
     hid_t memory = -1;
     const size_t size = type >= 0 ? H5Tget_size(type) : 0;
-    if (type < 0 || space < 0 || H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1) {
+    if (type < 0 || space < 0 || H5Tget_class(type) != H5T_STRING ||
+        H5Sget_simple_extent_npoints(space) != 1) {
         status = airy_fail(AIRY_ERR_FORMAT, "%s is not one string", what);
     } else if (H5Tis_variable_str(type) > 0) {
         memory = H5Tcopy(H5T_C_S1);
@@ -28,14 +29,16 @@ static airy_status read_string(char **text, hid_t object, bool attribute, const 
             !variable)
             status = airy_hdf5_fail(AIRY_ERR_IO, "%s cannot be read", what);
         else if (!(copy = strdup(variable)))
-            status = airy_fail(AIRY_ERR_MEMORY, "%s: out of memory for %zu bytes", what, strlen(variable));
+            status = airy_fail(AIRY_ERR_MEMORY, "%s: out of memory for %zu bytes", what,
+                               strlen(variable));
         H5free_memory(variable);
     } else if (size > MAX_TEXT) {
-        status = airy_fail(AIRY_ERR_FORMAT, "%s has %zu bytes, expected at most %d", what, size, (int)MAX_TEXT);
+        status = airy_fail(AIRY_ERR_FORMAT, "%s has %zu bytes, expected at most %d", what, size,
+                           (int)MAX_TEXT);
     } else if (!(copy = calloc(size + 1, 1))) {
         status = airy_fail(AIRY_ERR_MEMORY, "%s: out of memory for %zu bytes", what, size);
-    } else if ((attribute ? H5Aread(object, type, copy) : H5Dread(object, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, copy)) <
-               0) {
+    } else if ((attribute ? H5Aread(object, type, copy)
+                          : H5Dread(object, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, copy)) < 0) {
         status = airy_hdf5_fail(AIRY_ERR_IO, "%s cannot be read", what);
     }
     if (memory >= 0)
@@ -51,9 +54,11 @@ static airy_status read_string(char **text, hid_t object, bool attribute, const 
     return status;
 }
 
-static airy_status find_string(char **text, hid_t file, const char *object, const char *attribute, const char *what)
+static airy_status find_string(char **text, hid_t file, const char *object, const char *attribute,
+                               const char *what)
 {
-    if (!airy_hdf5_exists(file, object) || (attribute && H5Aexists_by_name(file, object, attribute, H5P_DEFAULT) <= 0))
+    if (!airy_hdf5_exists(file, object) ||
+        (attribute && H5Aexists_by_name(file, object, attribute, H5P_DEFAULT) <= 0))
         return airy_fail(AIRY_ERR_NOT_FOUND, "%s is not there", what);
     const hid_t id = attribute ? H5Aopen_by_name(file, object, attribute, H5P_DEFAULT, H5P_DEFAULT)
                                : H5Dopen2(file, object, H5P_DEFAULT);
@@ -74,7 +79,8 @@ airy_status airy_hdf5_text_open(char **text, hid_t file, const char *path)
 
 airy_status airy_hdf5_attribute_open(char **text, hid_t object, const char *name)
 {
-    AIRY_FAIL_IF(H5Aexists(object, name) <= 0, AIRY_ERR_NOT_FOUND, "attribute '%s' is not there", name);
+    AIRY_FAIL_IF(H5Aexists(object, name) <= 0, AIRY_ERR_NOT_FOUND, "attribute '%s' is not there",
+                 name);
     const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
     if (attribute < 0)
         return airy_hdf5_fail(AIRY_ERR_FORMAT, "attribute '%s' cannot be opened", name);
@@ -89,8 +95,8 @@ airy_status airy_hdf5_text(char **text, const char *path, const char *object)
     char name[1024], what[1500];
     const char *at = strrchr(object, '@');
     const size_t n = at ? (size_t)(at - object) : strlen(object);
-    AIRY_FAIL_IF(n == 0 || n >= sizeof(name), AIRY_ERR_PARAM, "object has %zu bytes, expected 1 to %zu", n,
-                 sizeof(name) - 1);
+    AIRY_FAIL_IF(n == 0 || n >= sizeof(name), AIRY_ERR_PARAM,
+                 "object has %zu bytes, expected 1 to %zu", n, sizeof(name) - 1);
     memcpy(name, object, n);
     name[n] = 0;
     snprintf(what, sizeof(what), "%s::%s", path, object);

@@ -14,17 +14,22 @@
 #include "io/file_probe.h"
 #include "io/file_sink.h"
 
-/* Our driver and filters are registered with libhdf5 once; the rest is valid between lock and unlock only. */
+/*
+ * Our driver and filters are registered with libhdf5 once; the rest is valid between lock and
+ * unlock only.
+ */
 static struct {
     pthread_mutex_t mutex;
     hid_t driver, read_access, dataset_access;
     H5E_auto2_t print;
     void *print_data;
-} hdf5 = {.mutex = PTHREAD_MUTEX_INITIALIZER, .driver = -1, .read_access = -1, .dataset_access = -1};
+} hdf5 = {
+    .mutex = PTHREAD_MUTEX_INITIALIZER, .driver = -1, .read_access = -1, .dataset_access = -1};
 
 /*
- * libhdf5 forgets what it has allocated for an object header whose continuation cannot be read, as in cut files, and complains of that on
- * standard error at exit ("infinite loop closing library"). Registered after its own handler, so this one runs before it.
+ * libhdf5 forgets what it has allocated for an object header whose continuation cannot be read, as
+ * in cut files, and complains of that on standard error at exit ("infinite loop closing library").
+ * Registered after its own handler, so this one runs before it.
  */
 static void silence_exit(void)
 {
@@ -126,7 +131,10 @@ airy_status airy_hdf5_fail(airy_status status, const char *format, ...)
     return airy_fail(status, "%s: %s", what, why);
 }
 
-/* Superblock version 3: byte 8 is the version, byte 11 the consistency flags; this one: a program writes and lets others read (SWMR). */
+/*
+ * Superblock version 3: byte 8 is the version, byte 11 the consistency flags; this one: a program
+ * writes and lets others read (SWMR).
+ */
 enum { VERSION_AT = 8, FLAGS_AT = 11, SUPERBLOCK_START = 12, WRITTEN_FOR_READERS = 4 };
 
 /* The signature stands at 0 or at a power of two from 512 on (behind a user block). */
@@ -134,33 +142,39 @@ static airy_status check_signature(bool *growing, const char *path)
 {
     static const uint8_t signature[9] = "\211HDF\r\n\032\n";
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    AIRY_FAIL_IF(fd < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO, "cannot open '%s': %s", path,
-                 strerror(errno));
+    AIRY_FAIL_IF(fd < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO, "cannot open '%s': %s",
+                 path, strerror(errno));
     struct stat about;
     bool regular = false, found = false;
     if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode)) {
         regular = true;
         for (off_t at = 0; !found && at + VERSION_AT <= about.st_size; at = at ? 2 * at : 512) {
             uint8_t bytes[SUPERBLOCK_START] = {0};
-            found = pread(fd, bytes, sizeof(bytes), at) >= VERSION_AT && memcmp(bytes, signature, VERSION_AT) == 0;
+            found = pread(fd, bytes, sizeof(bytes), at) >= VERSION_AT &&
+                    memcmp(bytes, signature, VERSION_AT) == 0;
             *growing = found && bytes[VERSION_AT] >= 3 && (bytes[FLAGS_AT] & WRITTEN_FOR_READERS);
         }
     }
     close(fd);
     AIRY_FAIL_IF(!regular, AIRY_ERR_IO, "'%s' is no regular file", path);
-    AIRY_FAIL_IF(!found, AIRY_ERR_FORMAT, "'%s' (%lld bytes) is no HDF5 file: its signature is missing", path,
+    AIRY_FAIL_IF(!found, AIRY_ERR_FORMAT,
+                 "'%s' (%lld bytes) is no HDF5 file: its signature is missing", path,
                  (long long)about.st_size);
     return AIRY_OK;
 }
 
-/* The driver opens absolute paths only. Not realpath(): links are relative to the path as given, too. */
+/*
+ * The driver opens absolute paths only. Not realpath(): links are relative to the path as given,
+ * too.
+ */
 static airy_status make_absolute(char **absolute, const char *path)
 {
     if (path[0] == '/') {
         *absolute = strdup(path);
     } else {
         char *folder = getcwd(NULL, 0);
-        AIRY_FAIL_IF(!folder, AIRY_ERR_IO, "cannot open '%s': the working directory has no name: %s", path,
+        AIRY_FAIL_IF(!folder, AIRY_ERR_IO,
+                     "cannot open '%s': the working directory has no name: %s", path,
                      strerror(errno));
         if (asprintf(absolute, "%s/%s", folder, path) < 0)
             *absolute = NULL;
@@ -176,7 +190,8 @@ airy_status airy_hdf5_open(hid_t *file, const char *path)
     char *absolute;
     AIRY_TRY(check_signature(&growing, path));
     AIRY_TRY(make_absolute(&absolute, path));
-    const hid_t opened = H5Fopen(absolute, H5F_ACC_RDONLY | (growing ? H5F_ACC_SWMR_READ : 0), hdf5.read_access);
+    const hid_t opened =
+        H5Fopen(absolute, H5F_ACC_RDONLY | (growing ? H5F_ACC_SWMR_READ : 0), hdf5.read_access);
     free(absolute);
     if (opened < 0)
         return airy_hdf5_fail(AIRY_ERR_FORMAT, "cannot open '%s' as HDF5", path);
@@ -293,13 +308,15 @@ airy_status airy_hdf5_dtype(airy_dtype *dtype, bool *native, hid_t type, const c
     const bool is_signed = is_float || H5Tget_sign(base) == H5T_SGN_2;
     const size_t size = H5Tget_size(base);
     airy_dtype found = AIRY_DTYPE_F32;
-    const bool known = (class == H5T_INTEGER || is_float) && dtype_of_size(&found, is_float, is_signed, size);
+    const bool known = (class == H5T_INTEGER || is_float) &&
+                       dtype_of_size(&found, is_float, is_signed, size);
     const bool equal = known && H5Tequal(base, airy_hdf5_native(found)) > 0;
     H5Tclose(base);
     AIRY_FAIL_IF(class != H5T_INTEGER && class != H5T_FLOAT, AIRY_ERR_FORMAT,
-                 "%s: elements are of class '%s', expected integers or floats", what, class_name(class));
-    AIRY_FAIL_IF(!known, AIRY_ERR_UNSUPPORTED, "%s: %ss of %zu bytes, expected 1, 2, 4 or 8", what, class_name(class),
-                 size);
+                 "%s: elements are of class '%s', expected integers or floats", what,
+                 class_name(class));
+    AIRY_FAIL_IF(!known, AIRY_ERR_UNSUPPORTED, "%s: %ss of %zu bytes, expected 1, 2, 4 or 8", what,
+                 class_name(class), size);
     *dtype = found;
     *native = equal;
     return AIRY_OK;

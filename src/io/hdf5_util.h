@@ -1,8 +1,9 @@
 /*
  * libhdf5 behind one lock: its calls, its errors as our sentences, its types, its filters.
  *
- * Between airy_hdf5_lock and airy_hdf5_unlock of a thread libhdf5 prints nothing, filters 32008 and 32004 (ours, unless the program has its own) and the
- * read-only file driver of file_probe.h are registered. Every function below that takes an identifier wants the lock held.
+ * Between airy_hdf5_lock and airy_hdf5_unlock of a thread libhdf5 prints nothing, filters 32008
+ * and 32004 (ours, unless the program has its own) and the read-only file driver of file_probe.h
+ * are registered. Every function below that takes an identifier wants the lock held.
  */
 #ifndef AIRY_IO_HDF5_UTIL_H
 #define AIRY_IO_HDF5_UTIL_H
@@ -23,18 +24,29 @@ enum {
 airy_status airy_hdf5_lock(void);
 void airy_hdf5_unlock(void);
 
-/* "what: the first useful message of libhdf5's error stack"; call it right after the failed call. */
+/*
+ * "what: the first useful message of libhdf5's error stack"; call it right after the failed call.
+ */
 airy_status airy_hdf5_fail(airy_status status, const char *format, ...) AIRY_PRINTF(2, 3);
-/* The failed call stumbled over the operating system or the file's end, not over what the bytes say. */
+/*
+ * The failed call stumbled over the operating system or the file's end, not over what the bytes
+ * say.
+ */
 bool airy_hdf5_failed_io(void);
 /* The same message alone. */
 void airy_hdf5_message(char *text, size_t size);
 
-/* Open for reading through our driver. AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (not HDF5); the path is named. */
+/*
+ * Open for reading through our driver. AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (not
+ * HDF5); the path is named.
+ */
 airy_status airy_hdf5_open(hid_t *file, const char *path);
 /* Access properties of files opened by our driver; owned by this module. */
 hid_t airy_hdf5_read_access(void);
-/* Access properties of datasets whose values are read: raw data in other files lie beside the dataset's file. Owned by this module. */
+/*
+ * Access properties of datasets whose values are read: raw data in other files lie beside the
+ * dataset's file. Owned by this module.
+ */
 hid_t airy_hdf5_dataset_access(void);
 
 /* Every step of an absolute path is there; the last one may be a link that leads nowhere. */
@@ -42,7 +54,10 @@ bool airy_hdf5_exists(hid_t file, const char *path);
 
 /* One string, a scalar dataset; released with free(). The file is open (src/io/hdf5_text.c). */
 airy_status airy_hdf5_text_open(char **text, hid_t file, const char *path);
-/* The same of an attribute of an open object: AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT where it is not exactly one string. */
+/*
+ * The same of an attribute of an open object: AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT where it is not
+ * exactly one string.
+ */
 airy_status airy_hdf5_attribute_open(char **text, hid_t object, const char *name);
 
 /* One native element: what the pixels are that nobody wrote; 0 where the file does not say. */
@@ -51,8 +66,9 @@ void airy_hdf5_fill(uint8_t fill[8], hid_t creation, airy_dtype dtype);
 /* libhdf5's native type; not to be closed. */
 hid_t airy_hdf5_native(airy_dtype dtype);
 /*
- * The dtype that holds a file's type: integers of 1, 2, 4, 8 bytes, floats (half precision becomes f32), enumerations by their integers.
- * native: the file's bytes are the native bytes. AIRY_ERR_FORMAT for strings, compounds and the like, by name; `what` starts the sentence.
+ * The dtype that holds a file's type: integers of 1, 2, 4, 8 bytes, floats (half precision becomes
+ * f32), enumerations by their integers. native: the file's bytes are the native bytes.
+ * AIRY_ERR_FORMAT for strings, compounds and the like, by name; `what` starts the sentence.
  */
 airy_status airy_hdf5_dtype(airy_dtype *dtype, bool *native, hid_t type, const char *what);
 /* "uint32", ">u2-like" big-endian named too, "string", "compound", ... for lists. */
@@ -62,25 +78,34 @@ void airy_hdf5_type_text(char *text, size_t size, hid_t type);
 const char *airy_filter_name(unsigned number);
 /* The whole pipeline as text, "shuffle+gzip", "none". */
 void airy_filter_text(char *text, size_t size, hid_t creation);
-/* All filters of a dataset can be undone here; else AIRY_ERR_UNSUPPORTED naming filter and number. */
+/*
+ * All filters of a dataset can be undone here; else AIRY_ERR_UNSUPPORTED naming filter and number.
+ */
 airy_status airy_filter_check(hid_t creation, const char *what);
-/* The codec a pipeline amounts to: AIRY_OK and *exact = true when it is one of ours and nothing else. */
+/*
+ * The codec a pipeline amounts to: AIRY_OK and *exact = true when it is one of ours and nothing
+ * else.
+ */
 void airy_filter_codec(airy_codec_params *codec, bool *exact, hid_t creation);
 /*
- * H5Dread of native values, with libhdf5 protected from chunks that decode to fewer bytes than they should have: it does not look itself
- * (1.10 copies from behind the buffer then).
+ * H5Dread of native values, with libhdf5 protected from chunks that decode to fewer bytes than
+ * they should have: it does not look itself (1.10 copies from behind the buffer then).
  */
 herr_t airy_hdf5_read(hid_t dataset, airy_dtype dtype, hid_t memory, hid_t space, void *values);
 /*
- * Bytes that a stored chunk of `decoded` bytes has when the filters that mask does not skip keep or fix the size; 0 when only undoing them can tell.
+ * Bytes that a stored chunk of `decoded` bytes has when the filters that mask does not skip keep
+ * or fix the size; 0 when only undoing them can tell.
  */
 uint64_t airy_filter_stored_bytes(hid_t creation, uint32_t mask, uint64_t decoded);
 /*
- * A stored chunk begins with a header of bitshuffle-lz4 or lz4 that says the bytes of the decoded chunk. libhdf5 trusts whoever undoes the filter,
- * which may be the program's own.
+ * A stored chunk begins with a header of bitshuffle-lz4 or lz4 that says the bytes of the decoded
+ * chunk. libhdf5 trusts whoever undoes the filter, which may be the program's own.
  */
 bool airy_filter_framed(hid_t creation, uint32_t mask);
-/* For airy_hdf5_lock: register our filters with libhdf5 where it has none of their numbers; negative on failure. */
+/*
+ * For airy_hdf5_lock: register our filters with libhdf5 where it has none of their numbers;
+ * negative on failure.
+ */
 int airy_filter_register(void);
 
 #endif

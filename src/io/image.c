@@ -42,7 +42,8 @@ static airy_status format_of_bytes(enum format *format, const char *path)
     uint64_t size;
     char start[8] = "";
     AIRY_TRY(airy_file_open(&fd, &size, path));
-    const airy_status status = airy_file_pread(fd, start, airy_min_size(sizeof(start), (size_t)size), 0);
+    const airy_status status =
+        airy_file_pread(fd, start, airy_min_size(sizeof(start), (size_t)size), 0);
     close(fd);
     AIRY_TRY(status);
     if (memcmp(start, "\x93NUMPY", 6) == 0)
@@ -61,16 +62,20 @@ airy_status airy_image_bytes(size_t *bytes, const airy_image *image)
     AIRY_FAIL_IF(image->ndim < 1 || image->ndim > AIRY_MAX_DIMS, AIRY_ERR_SHAPE,
                  "image of %d dimensions, expected 1 to %d", image->ndim, AIRY_MAX_DIMS);
     for (int axis = 0; axis < image->ndim; axis++)
-        AIRY_FAIL_IF(image->shape[axis] == 0 || airy_mul_size(&total, total, image->shape[axis]), AIRY_ERR_SHAPE,
-                     "image: shape[%d] = %zu, expected at least 1 and a product below 2^64 bytes", axis,
-                     image->shape[axis]);
+        AIRY_FAIL_IF(image->shape[axis] == 0 || airy_mul_size(&total, total, image->shape[axis]),
+                     AIRY_ERR_SHAPE,
+                     "image: shape[%d] = %zu, expected at least 1 and a product below 2^64 bytes",
+                     axis, image->shape[axis]);
     *bytes = total;
     return AIRY_OK;
 }
 
 airy_status airy_image_alloc(void **data, size_t bytes)
 {
-    /* An allocation that is granted now and cannot be kept later ends the process; below a megabyte asking costs more than it saves. */
+    /*
+     * An allocation that is granted now and cannot be kept later ends the process; below a
+     * megabyte asking costs more than it saves.
+     */
     const uint64_t available = bytes < 1 << 20 ? UINT64_MAX : airy_memory_available();
     AIRY_FAIL_IF(bytes > available, AIRY_ERR_MEMORY,
                  "an image of %zu bytes, more than the %llu bytes of memory that are left", bytes,
@@ -95,7 +100,8 @@ void airy_image_swap(void *data, size_t count, size_t size)
 
 airy_status airy_image_read(airy_image *image, const char *path)
 {
-    AIRY_FAIL_IF(!image || !path || !*path, AIRY_ERR_PARAM, "airy_image_read: image or path is missing");
+    AIRY_FAIL_IF(!image || !path || !*path, AIRY_ERR_PARAM,
+                 "airy_image_read: image or path is missing");
     enum format format = format_of_name(path);
     if (format == FORMAT_UNKNOWN)
         AIRY_TRY(format_of_bytes(&format, path));
@@ -107,7 +113,8 @@ airy_status airy_image_read(airy_image *image, const char *path)
     case FORMAT_HDF5:
         return airy_image_read_hdf5(image, path);
     default:
-        return airy_fail(AIRY_ERR_UNSUPPORTED, "'%s' is of no known format, expected .npy, .edf, .h5 or FILE::DATASET",
+        return airy_fail(AIRY_ERR_UNSUPPORTED,
+                         "'%s' is of no known format, expected .npy, .edf, .h5 or FILE::DATASET",
                          path);
     }
 }
@@ -126,7 +133,8 @@ airy_status airy_image_write(const airy_image *image, const char *path, bool for
     case FORMAT_HDF5:
         return airy_image_write_hdf5(image, path, force);
     default:
-        return airy_fail(AIRY_ERR_UNSUPPORTED, "'%s': suffix of no format that is written, expected .npy, .edf or .h5",
+        return airy_fail(AIRY_ERR_UNSUPPORTED,
+                         "'%s': suffix of no format that is written, expected .npy, .edf or .h5",
                          path);
     }
 }

@@ -1,7 +1,8 @@
 /*
- * ESRF data format: text headers "{ key = value ; ... }" padded to 512 bytes, each followed by binary pixels. Several images of one kind become
- * planes.
- * Source: P. Boesecke, J. Appl. Cryst. 40 (2007) s423 (doi:10.1107/S0021889807001100), and the files that detectors of the ESRF write.
+ * ESRF data format: text headers "{ key = value ; ... }" padded to 512 bytes, each followed by
+ * binary pixels. Several images of one kind become planes.
+ * Source: P. Boesecke, J. Appl. Cryst. 40 (2007) s423 (doi:10.1107/S0021889807001100), and the
+ *         files that detectors of the ESRF write.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -15,7 +16,13 @@
 #include "io/image_formats.h"
 #include "io/plain_file.h"
 
-enum { USUAL_HEADER = 1 << 13, MAX_HEADER = 1 << 20, BLOCK = 512, VALUE = 64, MAX_PLANES = 1 << 24 };
+enum {
+    USUAL_HEADER = 1 << 13,
+    MAX_HEADER = 1 << 20,
+    BLOCK = 512,
+    VALUE = 64,
+    MAX_PLANES = 1 << 24
+};
 
 static const struct {
     const char *name;
@@ -49,7 +56,10 @@ static const struct {
     {"DoubleIEEE64", AIRY_DTYPE_F64},
 };
 
-/* The value of a key, without blanks around it; keys are compared without regard to case. The first one counts. */
+/*
+ * The value of a key, without blanks around it; keys are compared without regard to case. The
+ * first one counts.
+ */
 static bool find_value(char value[VALUE], const char *text, size_t size, const char *key)
 {
     const char *at = text, *end = text + size;
@@ -63,13 +73,15 @@ static bool find_value(char value[VALUE], const char *text, size_t size, const c
         const char *key_end = equals ? equals : at;
         while (key_end > at && isspace((unsigned char)key_end[-1]))
             key_end--;
-        if (equals && (size_t)(key_end - at) == strlen(key) && strncasecmp(at, key, strlen(key)) == 0) {
+        if (equals && (size_t)(key_end - at) == strlen(key) &&
+            strncasecmp(at, key, strlen(key)) == 0) {
             const char *from = equals + 1, *to = stop;
             while (from < to && isspace((unsigned char)*from))
                 from++;
             while (to > from && isspace((unsigned char)to[-1]))
                 to--;
-            snprintf(value, VALUE, "%.*s", (int)airy_min_size((size_t)(to - from), VALUE - 1), from);
+            snprintf(value, VALUE, "%.*s", (int)airy_min_size((size_t)(to - from), VALUE - 1),
+                     from);
             return true;
         }
         at = stop + 1;
@@ -77,7 +89,8 @@ static bool find_value(char value[VALUE], const char *text, size_t size, const c
     return false;
 }
 
-static airy_status get_size(size_t *out, const char *text, size_t size, const char *key, bool needed)
+static airy_status get_size(size_t *out, const char *text, size_t size, const char *key,
+                            bool needed)
 {
     char value[VALUE];
     if (!find_value(value, text, size, key)) {
@@ -87,7 +100,8 @@ static airy_status get_size(size_t *out, const char *text, size_t size, const ch
     size_t v = 0;
     bool good = value[0] != 0;
     for (const char *p = value; *p && good; p++)
-        good = isdigit((unsigned char)*p) && !airy_mul_size(&v, v, 10) && !airy_add_size(&v, v, (size_t)(*p - '0'));
+        good = isdigit((unsigned char)*p) && !airy_mul_size(&v, v, 10) &&
+               !airy_add_size(&v, v, (size_t)(*p - '0'));
     AIRY_FAIL_IF(!good, AIRY_ERR_FORMAT, "EDF header: %s = '%s', expected a size", key, value);
     *out = v;
     return AIRY_OK;
@@ -96,7 +110,8 @@ static airy_status get_size(size_t *out, const char *text, size_t size, const ch
 static airy_status parse_type(struct airy_image_header *header, const char *text, size_t size)
 {
     char value[VALUE] = "";
-    AIRY_FAIL_IF(!find_value(value, text, size, "DataType"), AIRY_ERR_FORMAT, "EDF header: key 'DataType' is missing");
+    AIRY_FAIL_IF(!find_value(value, text, size, "DataType"), AIRY_ERR_FORMAT,
+                 "EDF header: key 'DataType' is missing");
     size_t i = 0;
     while (i < sizeof(types) / sizeof(types[0]) && strcasecmp(value, types[i].name) != 0)
         i++;
@@ -108,21 +123,24 @@ static airy_status parse_type(struct airy_image_header *header, const char *text
     if (airy_dtype_size(header->image.dtype) > 1) {
         AIRY_FAIL_IF(!find_value(value, text, size, "ByteOrder"), AIRY_ERR_FORMAT,
                      "EDF header: key 'ByteOrder' is missing");
-        const bool low = strcasecmp(value, "LowByteFirst") == 0, high = strcasecmp(value, "HighByteFirst") == 0;
+        const bool low = strcasecmp(value, "LowByteFirst") == 0,
+                   high = strcasecmp(value, "HighByteFirst") == 0;
         AIRY_FAIL_IF(!low && !high, AIRY_ERR_FORMAT,
                      "EDF header: ByteOrder = '%s', expected LowByteFirst or HighByteFirst", value);
         header->swapped = low != little;
     }
     if (find_value(value, text, size, "Compression"))
-        AIRY_FAIL_IF(strcasecmp(value, "None") != 0 && strcasecmp(value, "NoCompression") != 0, AIRY_ERR_UNSUPPORTED,
-                     "EDF header: Compression = '%s' is not supported", value);
+        AIRY_FAIL_IF(strcasecmp(value, "None") != 0 && strcasecmp(value, "NoCompression") != 0,
+                     AIRY_ERR_UNSUPPORTED, "EDF header: Compression = '%s' is not supported",
+                     value);
     return AIRY_OK;
 }
 
 /* From '{' to the line feed behind '}'. */
 static airy_status find_end(size_t *bytes, const char *text, size_t size)
 {
-    AIRY_FAIL_IF(size == 0 || text[0] != '{', AIRY_ERR_FORMAT, "no EDF file: it does not start with '{'");
+    AIRY_FAIL_IF(size == 0 || text[0] != '{', AIRY_ERR_FORMAT,
+                 "no EDF file: it does not start with '{'");
     const char *close = memchr(text, '}', airy_min_size(size, MAX_HEADER));
     AIRY_FAIL_IF(!close, AIRY_ERR_FORMAT, "EDF header: no '}' in its first %d bytes", MAX_HEADER);
     const char *end = text + size, *at = close + 1;
@@ -154,18 +172,21 @@ airy_status airy_edf_parse(struct airy_image_header *header, const void *text, s
     AIRY_TRY(get_size(&header->stored, body, length, "Size", false));
     AIRY_TRY(get_size(&header->stored, body, length, "EDF_BinarySize", false));
     AIRY_FAIL_IF(header->stored < header->data, AIRY_ERR_FORMAT,
-                 "EDF header: %zu bytes of data, its dimensions need %zu", header->stored, header->data);
+                 "EDF header: %zu bytes of data, its dimensions need %zu", header->stored,
+                 header->data);
     return AIRY_OK;
 }
 
 static bool same_kind(const struct airy_image_header *a, const struct airy_image_header *b)
 {
-    return a->image.dtype == b->image.dtype && a->image.ndim == b->image.ndim && a->swapped == b->swapped &&
+    return a->image.dtype == b->image.dtype && a->image.ndim == b->image.ndim &&
+           a->swapped == b->swapped &&
            memcmp(a->image.shape, b->image.shape, sizeof(a->image.shape)) == 0;
 }
 
 /* The header at `offset`; window is MAX_HEADER bytes of scratch. */
-static airy_status read_header(struct airy_image_header *header, int fd, uint64_t size, uint64_t offset, char *window)
+static airy_status read_header(struct airy_image_header *header, int fd, uint64_t size,
+                               uint64_t offset, char *window)
 {
     size_t head = airy_min_size((size_t)(size - offset), USUAL_HEADER);
     AIRY_TRY(airy_file_pread(fd, window, head, offset));
@@ -180,11 +201,12 @@ static airy_status read_header(struct airy_image_header *header, int fd, uint64_
     return AIRY_OK;
 }
 
-static airy_status add_plane(airy_image *image, size_t planes, const struct airy_image_header *header, int fd,
-                             uint64_t offset)
+static airy_status add_plane(airy_image *image, size_t planes,
+                             const struct airy_image_header *header, int fd, uint64_t offset)
 {
     size_t bytes;
-    AIRY_FAIL_IF(airy_mul_size(&bytes, planes + 1, header->data), AIRY_ERR_MEMORY, "EDF: %zu images", planes + 1);
+    AIRY_FAIL_IF(airy_mul_size(&bytes, planes + 1, header->data), AIRY_ERR_MEMORY,
+                 "EDF: %zu images", planes + 1);
     void *larger = realloc(image->data, bytes);
     AIRY_FAIL_IF(!larger, AIRY_ERR_MEMORY, "cannot allocate %zu bytes for an image", bytes);
     image->data = larger;
@@ -206,9 +228,10 @@ static airy_status read_planes(airy_image *image, int fd, uint64_t size, char *w
         AIRY_TRY(read_header(&header, fd, size, offset, window));
         if (planes == 0)
             first = header;
-        AIRY_FAIL_IF(!same_kind(&first, &header), AIRY_ERR_FORMAT, "image %zu has another shape or type than the first",
-                     planes);
-        AIRY_FAIL_IF(planes > 0 && header.image.ndim == 3, AIRY_ERR_UNSUPPORTED, "several volumes in one EDF file");
+        AIRY_FAIL_IF(!same_kind(&first, &header), AIRY_ERR_FORMAT,
+                     "image %zu has another shape or type than the first", planes);
+        AIRY_FAIL_IF(planes > 0 && header.image.ndim == 3, AIRY_ERR_UNSUPPORTED,
+                     "several volumes in one EDF file");
         AIRY_TRY(add_plane(image, planes, &header, fd, offset + header.bytes));
         planes++;
         offset += header.bytes;
@@ -233,7 +256,8 @@ airy_status airy_image_read_edf(airy_image *image, const char *path)
     airy_image made;
     memset(&made, 0, sizeof(made));
     char *window = malloc(MAX_HEADER);
-    airy_status status = window ? AIRY_OK : airy_fail(AIRY_ERR_MEMORY, "out of memory for an EDF header");
+    airy_status status = window ? AIRY_OK
+                                : airy_fail(AIRY_ERR_MEMORY, "out of memory for an EDF header");
     if (status == AIRY_OK)
         status = read_planes(&made, fd, size, window);
     free(window);
@@ -254,30 +278,33 @@ static const char *type_name(airy_dtype dtype)
     return types[i].name;
 }
 
-static void make_header(char header[2 * BLOCK], const airy_image *image, size_t plane, size_t bytes, size_t height,
-                        size_t width)
+static void make_header(char header[2 * BLOCK], const airy_image *image, size_t plane, size_t bytes,
+                        size_t height, size_t width)
 {
-    const int used = snprintf(header, 2 * BLOCK,
-                              "{\nEDF_DataBlockID = %zu.Image.Psd ;\nEDF_BinarySize = %zu ;\nEDF_HeaderSize = %d ;\n"
-                              "HeaderID = EH:%06zu:000000:000000 ;\nImage = %zu ;\nByteOrder = %s ;\nDataType = %s ;\n"
-                              "Dim_1 = %zu ;\nDim_2 = %zu ;\nSize = %zu ;\n",
-                              plane, bytes, 2 * BLOCK, plane + 1, plane + 1,
-                              __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? "LowByteFirst" : "HighByteFirst",
-                              type_name(image->dtype), width, height, bytes);
+    const int used = snprintf(
+        header, 2 * BLOCK,
+        "{\nEDF_DataBlockID = %zu.Image.Psd ;\nEDF_BinarySize = %zu ;\nEDF_HeaderSize = %d ;\n"
+        "HeaderID = EH:%06zu:000000:000000 ;\nImage = %zu ;\nByteOrder = %s ;\nDataType = %s ;\n"
+        "Dim_1 = %zu ;\nDim_2 = %zu ;\nSize = %zu ;\n",
+        plane, bytes, 2 * BLOCK, plane + 1, plane + 1,
+        __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? "LowByteFirst" : "HighByteFirst",
+        type_name(image->dtype), width, height, bytes);
     memset(header + used, ' ', (size_t)(2 * BLOCK - used));
     memcpy(header + 2 * BLOCK - 2, "}\n", 2);
 }
 
 airy_status airy_image_write_edf(const airy_image *image, const char *path, bool force)
 {
-    AIRY_FAIL_IF(image->ndim > 3, AIRY_ERR_UNSUPPORTED, "'%s': %d dimensions, EDF takes at most 3", path, image->ndim);
+    AIRY_FAIL_IF(image->ndim > 3, AIRY_ERR_UNSUPPORTED, "'%s': %d dimensions, EDF takes at most 3",
+                 path, image->ndim);
     const size_t planes = image->ndim == 3 ? image->shape[0] : 1;
-    const size_t width = image->shape[image->ndim - 1], height = image->ndim > 1 ? image->shape[image->ndim - 2] : 1;
+    const size_t width = image->shape[image->ndim - 1],
+                 height = image->ndim > 1 ? image->shape[image->ndim - 2] : 1;
     size_t all;
     AIRY_TRY(airy_image_bytes(&all, image));
     const size_t bytes = all / planes;
-    AIRY_FAIL_IF(planes > MAX_PLANES, AIRY_ERR_UNSUPPORTED, "'%s': %zu planes, expected at most %d", path, planes,
-                 MAX_PLANES);
+    AIRY_FAIL_IF(planes > MAX_PLANES, AIRY_ERR_UNSUPPORTED, "'%s': %zu planes, expected at most %d",
+                 path, planes, MAX_PLANES);
     char(*headers)[2 * BLOCK] = calloc(planes, sizeof(*headers));
     const void **parts = calloc(2 * planes, sizeof(*parts));
     size_t *sizes = calloc(2 * planes, sizeof(*sizes));

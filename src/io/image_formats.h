@@ -12,7 +12,10 @@ airy_status airy_image_write_edf(const airy_image *image, const char *path, bool
 airy_status airy_image_read_hdf5(airy_image *image, const char *path);
 airy_status airy_image_write_hdf5(const airy_image *image, const char *path, bool force);
 
-/* A header as it lies in memory: NPY's from its magic to the line feed, EDF's from '{' to the line feed behind '}'. For fuzzing, too. */
+/*
+ * A header as it lies in memory: NPY's from its magic to the line feed, EDF's from '{' to the line
+ * feed behind '}'. For fuzzing, too.
+ */
 struct airy_image_header {
     airy_image image; /* dtype, ndim, shape; no data */
     bool swapped;     /* the other byte order */

@@ -22,8 +22,8 @@ static airy_status get_shape(airy_image *image, hid_t dataset, const char *what)
     if (space >= 0)
         H5Sclose(space);
     AIRY_FAIL_IF(ndim < 0 || empty, AIRY_ERR_FORMAT, "%s holds no array", what);
-    AIRY_FAIL_IF(ndim > AIRY_MAX_DIMS, AIRY_ERR_UNSUPPORTED, "%s has %d dimensions, expected at most %d", what, ndim,
-                 AIRY_MAX_DIMS);
+    AIRY_FAIL_IF(ndim > AIRY_MAX_DIMS, AIRY_ERR_UNSUPPORTED,
+                 "%s has %d dimensions, expected at most %d", what, ndim, AIRY_MAX_DIMS);
     image->ndim = ndim ? ndim : 1;
     image->shape[0] = 1; /* a scalar */
     for (int axis = 0; axis < ndim; axis++)
@@ -35,8 +35,9 @@ static airy_status read_array(airy_image *image, hid_t dataset, const char *what
 {
     const hid_t type = H5Dget_type(dataset), creation = H5Dget_create_plist(dataset);
     bool native;
-    airy_status status = type < 0 || creation < 0 ? airy_hdf5_fail(AIRY_ERR_FORMAT, "%s cannot be read", what)
-                                                  : airy_hdf5_dtype(&image->dtype, &native, type, what);
+    airy_status status = type < 0 || creation < 0
+                             ? airy_hdf5_fail(AIRY_ERR_FORMAT, "%s cannot be read", what)
+                             : airy_hdf5_dtype(&image->dtype, &native, type, what);
     if (status == AIRY_OK)
         status = airy_filter_check(creation, what);
     if (type >= 0)
@@ -53,7 +54,8 @@ static airy_status read_array(airy_image *image, hid_t dataset, const char *what
         return airy_fail_context(AIRY_ERR_CORRUPT, "%s", what);
     AIRY_TRY(airy_image_alloc(&image->data, bytes));
     if (airy_hdf5_read(dataset, image->dtype, H5S_ALL, H5S_ALL, image->data) < 0)
-        status = airy_hdf5_fail(airy_hdf5_failed_io() ? AIRY_ERR_IO : AIRY_ERR_CORRUPT, "%s cannot be read", what);
+        status = airy_hdf5_fail(airy_hdf5_failed_io() ? AIRY_ERR_IO : AIRY_ERR_CORRUPT,
+                                "%s cannot be read", what);
     return status;
 }
 
@@ -130,12 +132,14 @@ static herr_t put_array(hid_t file, const airy_image *image, const char *name)
     hsize_t shape[AIRY_MAX_DIMS];
     for (int axis = 0; axis < image->ndim; axis++)
         shape[axis] = image->shape[axis];
-    const hid_t links = H5Pcreate(H5P_LINK_CREATE), space = H5Screate_simple(image->ndim, shape, NULL);
+    const hid_t links = H5Pcreate(H5P_LINK_CREATE),
+                space = H5Screate_simple(image->ndim, shape, NULL);
     const hid_t type = airy_hdf5_native(image->dtype);
     hid_t dataset = -1;
     if (links >= 0 && space >= 0 && H5Pset_create_intermediate_group(links, 1) >= 0)
         dataset = H5Dcreate2(file, name, type, space, links, H5P_DEFAULT, H5P_DEFAULT);
-    const herr_t done = dataset < 0 ? -1 : H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, image->data);
+    const herr_t done =
+        dataset < 0 ? -1 : H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, image->data);
     if (dataset >= 0)
         H5Dclose(dataset);
     if (links >= 0)
@@ -151,7 +155,8 @@ static herr_t put_classes(hid_t file)
     const hid_t entry = airy_put_group(file, "entry", "NXentry");
     const hid_t data = entry < 0 ? -1 : airy_put_group(entry, "data", "NXdata");
     const bool done = data >= 0 && airy_put_text(file, "NX_class", "NXroot") >= 0 &&
-                      airy_put_text(file, "default", "entry") >= 0 && airy_put_text(entry, "default", "data") >= 0 &&
+                      airy_put_text(file, "default", "entry") >= 0 &&
+                      airy_put_text(entry, "default", "data") >= 0 &&
                       airy_put_text(data, "signal", "data") >= 0;
     if (data >= 0)
         H5Gclose(data);
@@ -167,7 +172,8 @@ static airy_status write_partial(const airy_image *image, const char *partial, c
     AIRY_TRY(airy_hdf5_lock());
     airy_status status = airy_sink_create(&file, &sink, partial, METADATA_BYTES);
     if (status == AIRY_OK) {
-        if ((!name && put_classes(file) < 0) || put_array(file, image, name ? name : "/entry/data/data") < 0)
+        if ((!name && put_classes(file) < 0) ||
+            put_array(file, image, name ? name : "/entry/data/data") < 0)
             status = airy_hdf5_fail(AIRY_ERR_IO, "cannot write '%s'", partial);
         if (H5Fclose(file) < 0 && status == AIRY_OK)
             status = airy_hdf5_fail(AIRY_ERR_IO, "cannot close '%s'", partial);

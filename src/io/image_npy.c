@@ -1,6 +1,7 @@
 /*
  * NumPy's array files, versions 1 to 3.
- * Source: NumPy Enhancement Proposal 1, "A simple file format for NumPy arrays", and numpy.lib.format's documentation.
+ * Source: NumPy Enhancement Proposal 1, "A simple file format for NumPy arrays", and
+ *         numpy.lib.format's documentation.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,9 +87,10 @@ static airy_status take_shape(struct scanner *s, airy_image *image)
     bool comma = true;
     while (!take(s, ')')) {
         size_t extent = 0;
-        AIRY_FAIL_IF(!comma || !take_size(s, &extent), AIRY_ERR_FORMAT, "NPY header: shape is no tuple of sizes");
-        AIRY_FAIL_IF(image->ndim == AIRY_MAX_DIMS, AIRY_ERR_UNSUPPORTED, "NPY header: more than %d dimensions",
-                     AIRY_MAX_DIMS);
+        AIRY_FAIL_IF(!comma || !take_size(s, &extent), AIRY_ERR_FORMAT,
+                     "NPY header: shape is no tuple of sizes");
+        AIRY_FAIL_IF(image->ndim == AIRY_MAX_DIMS, AIRY_ERR_UNSUPPORTED,
+                     "NPY header: more than %d dimensions", AIRY_MAX_DIMS);
         image->shape[image->ndim++] = extent;
         comma = take(s, ',');
     }
@@ -103,13 +105,18 @@ static airy_status take_dtype(struct scanner *s, struct airy_image_header *heade
     skip_blanks(s);
     AIRY_FAIL_IF(s->at < s->end && *s->at == '[', AIRY_ERR_UNSUPPORTED,
                  "NPY header: a structured dtype, expected numbers");
-    AIRY_FAIL_IF(!take_string(s, text, sizeof(text)), AIRY_ERR_FORMAT, "NPY header: descr is no string");
+    AIRY_FAIL_IF(!take_string(s, text, sizeof(text)), AIRY_ERR_FORMAT,
+                 "NPY header: descr is no string");
     const char order = text[0];
-    AIRY_FAIL_IF(!order || !strchr("<>|=", order), AIRY_ERR_FORMAT, "NPY header: descr '%s' has no byte order", text);
+    AIRY_FAIL_IF(!order || !strchr("<>|=", order), AIRY_ERR_FORMAT,
+                 "NPY header: descr '%s' has no byte order", text);
     text[0] = '<';
     const bool boolean = strcmp(text + 1, "b1") == 0;
-    AIRY_FAIL_IF(airy_dtype_parse(&header->image.dtype, boolean ? "<u1" : text) != AIRY_OK, AIRY_ERR_UNSUPPORTED,
-                 "NPY header: dtype '%c%s', expected integers of 1, 2, 4, 8 or floats of 4, 8 bytes", order, text + 1);
+    AIRY_FAIL_IF(
+        airy_dtype_parse(&header->image.dtype, boolean ? "<u1" : text) != AIRY_OK,
+        AIRY_ERR_UNSUPPORTED,
+        "NPY header: dtype '%c%s', expected integers of 1, 2, 4, 8 or floats of 4, 8 bytes", order,
+        text + 1);
     AIRY_FAIL_IF(order == '|' && airy_dtype_size(header->image.dtype) > 1, AIRY_ERR_FORMAT,
                  "NPY header: descr '|%s' has no byte order", text + 1);
     const char native = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '<' : '>';
@@ -130,7 +137,8 @@ static airy_status parse_dictionary(struct airy_image_header *header, struct sca
         int which = 0;
         while (which < 3 && strcmp(key, keys[which]) != 0)
             which++;
-        AIRY_FAIL_IF(which == 3 || seen[which], AIRY_ERR_FORMAT, "NPY header: key '%s' is unknown or there twice", key);
+        AIRY_FAIL_IF(which == 3 || seen[which], AIRY_ERR_FORMAT,
+                     "NPY header: key '%s' is unknown or there twice", key);
         seen[which] = true;
         if (which == 0) {
             AIRY_TRY(take_dtype(s, header));
@@ -164,8 +172,8 @@ airy_status airy_npy_parse(struct airy_image_header *header, const void *text, s
     size_t length = (size_t)bytes[8] | (size_t)bytes[9] << 8;
     if (fixed == 12)
         length |= (size_t)bytes[10] << 16 | (size_t)bytes[11] << 24;
-    AIRY_FAIL_IF(length > MAX_HEADER, AIRY_ERR_FORMAT, "NPY header of %zu bytes, expected at most %d", length,
-                 MAX_HEADER);
+    AIRY_FAIL_IF(length > MAX_HEADER, AIRY_ERR_FORMAT,
+                 "NPY header of %zu bytes, expected at most %d", length, MAX_HEADER);
     AIRY_FAIL_IF(length > size - fixed, AIRY_ERR_FORMAT, "NPY header: the file ends inside it");
     struct scanner s = {(const char *)bytes + fixed, (const char *)bytes + fixed + length};
     AIRY_TRY(parse_dictionary(header, &s));
@@ -223,8 +231,8 @@ static airy_status read_open(airy_image *image, int fd, uint64_t size)
     free(start);
     AIRY_TRY(status);
     AIRY_FAIL_IF(header.data != size - header.bytes, AIRY_ERR_FORMAT,
-                 "%llu bytes behind the header, its shape needs %zu", (unsigned long long)(size - header.bytes),
-                 header.data);
+                 "%llu bytes behind the header, its shape needs %zu",
+                 (unsigned long long)(size - header.bytes), header.data);
     AIRY_TRY(airy_image_alloc(&header.image.data, header.data));
     status = airy_file_pread(fd, header.image.data, header.data, header.bytes);
     if (status == AIRY_OK)
@@ -260,12 +268,13 @@ airy_status airy_image_write_npy(const airy_image *image, const char *path, bool
     char header[4 * ALIGNMENT], dtype[8], shape[128];
     int used = 0;
     for (int axis = 0; axis < image->ndim; axis++)
-        used += snprintf(shape + used, sizeof(shape) - (size_t)used, "%s%zu", axis ? ", " : "", image->shape[axis]);
+        used += snprintf(shape + used, sizeof(shape) - (size_t)used, "%s%zu", axis ? ", " : "",
+                         image->shape[axis]);
     describe_dtype(dtype, image->dtype);
     memcpy(header, "\x93NUMPY\1\0", 8);
     const int text = snprintf(header + 10, sizeof(header) - 10,
-                              "{'descr': '%s', 'fortran_order': False, 'shape': (%s%s), }", dtype, shape,
-                              image->ndim == 1 ? "," : "");
+                              "{'descr': '%s', 'fortran_order': False, 'shape': (%s%s), }", dtype,
+                              shape, image->ndim == 1 ? "," : "");
     const size_t total = airy_align_up(10 + (size_t)text + 1, ALIGNMENT);
     memset(header + 10 + text, ' ', total - 10 - (size_t)text - 1);
     header[total - 1] = '\n';

@@ -9,9 +9,11 @@
 
 enum { MAX_SIDE = 1000000 }; /* pixels; libpng's own limit */
 
-airy_status airy_png_write(const char *path, const uint8_t *rgb, size_t height, size_t width, bool force)
+airy_status airy_png_write(const char *path, const uint8_t *rgb, size_t height, size_t width,
+                           bool force)
 {
-    AIRY_FAIL_IF(!path || !*path || !rgb, AIRY_ERR_PARAM, "airy_png_write: path or pixels are missing");
+    AIRY_FAIL_IF(!path || !*path || !rgb, AIRY_ERR_PARAM,
+                 "airy_png_write: path or pixels are missing");
     AIRY_FAIL_IF(height == 0 || width == 0 || height > MAX_SIDE || width > MAX_SIDE, AIRY_ERR_PARAM,
                  "PNG of %zu x %zu pixels, expected 1 to %d a side", height, width, MAX_SIDE);
     png_image image;
@@ -20,7 +22,9 @@ airy_status airy_png_write(const char *path, const uint8_t *rgb, size_t height, 
     image.width = (png_uint_32)width;
     image.height = (png_uint_32)height;
     image.format = PNG_FORMAT_RGB;
-    /* Room for pixels that do not compress: one byte a row, deflate's own bound with some to spare. */
+    /*
+     * Room for pixels that do not compress: one byte a row, deflate's own bound with some to spare.
+     */
     const size_t plain = height * (3 * width + 1);
     png_alloc_size_t size = plain + plain / 512 + 65536;
     void *encoded = malloc(size);

@@ -33,7 +33,8 @@ struct airy_pattern_file {
     size_t frames, bins;
     struct airy_pattern_layout layout;
     atomic_uchar *rows;    /* enum row_state */
-    pthread_rwlock_t lock; /* shared: a row is being written; exclusive: the normalizations become per frame */
+    pthread_rwlock_t lock; /* shared: a row is being written; exclusive: the normalizations
+                              become per frame */
     pthread_mutex_t first; /* of `shared` and have_shared */
     atomic_bool have_shared;
     double *shared; /* [NORMALIZATIONS][bins] of the frames that do not differ */
@@ -42,11 +43,13 @@ struct airy_pattern_file {
 static airy_status check_spec(const char *path, const struct airy_pattern_spec *spec)
 {
     AIRY_FAIL_IF(!path || !*path, AIRY_ERR_PARAM, "path of the integrated file is empty");
-    AIRY_FAIL_IF(!spec->radial || !spec->index, AIRY_ERR_PARAM, "integrated file: radial or index is NULL");
+    AIRY_FAIL_IF(!spec->radial || !spec->index, AIRY_ERR_PARAM,
+                 "integrated file: radial or index is NULL");
     size_t row, all;
     AIRY_FAIL_IF(spec->frames == 0 || spec->bins == 0 || airy_mul_size(&row, spec->bins, 8 * 8) ||
                      airy_mul_size(&all, row, spec->frames) || all > (size_t)1 << 62,
-                 AIRY_ERR_PARAM, "integrated file of %zu frames x %zu bins", spec->frames, spec->bins);
+                 AIRY_ERR_PARAM, "integrated file of %zu frames x %zu bins", spec->frames,
+                 spec->bins);
     return AIRY_OK;
 }
 
@@ -62,8 +65,8 @@ static airy_status lock_file(int fd, const char *path)
 static airy_status open_locked(int *fd, const char *path)
 {
     *fd = open(path, O_RDWR | O_CLOEXEC);
-    AIRY_FAIL_IF(*fd < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO, "cannot open '%s': %s", path,
-                 strerror(errno));
+    AIRY_FAIL_IF(*fd < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
+                 "cannot open '%s': %s", path, strerror(errno));
     return lock_file(*fd, path);
 }
 
@@ -83,8 +86,8 @@ static airy_status remove_partial(const char *partial)
 static bool is_ours(const airy_pattern_file *file)
 {
     struct stat named, opened;
-    return stat(file->partial, &named) == 0 && fstat(file->fd, &opened) == 0 && named.st_dev == opened.st_dev &&
-           named.st_ino == opened.st_ino;
+    return stat(file->partial, &named) == 0 && fstat(file->fd, &opened) == 0 &&
+           named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
 }
 
 /* It gets its name when it is complete and locked: nobody finds it before. */
@@ -104,14 +107,17 @@ static airy_status create_partial(airy_pattern_file *file, const struct airy_pat
     return status;
 }
 
-/* Give a file that was about to be finished its tail back: first the file's size, then the one libhdf5 expects. */
+/*
+ * Give a file that was about to be finished its tail back: first the file's size, then the one
+ * libhdf5 expects.
+ */
 static airy_status restore_tail(airy_pattern_file *file)
 {
     struct airy_pattern_layout *layout = &file->layout;
     if (!layout->cut)
         return AIRY_OK;
-    AIRY_FAIL_IF(ftruncate(file->fd, (off_t)layout->end) != 0, AIRY_ERR_IO, "cannot extend '%s': %s", file->partial,
-                 strerror(errno));
+    AIRY_FAIL_IF(ftruncate(file->fd, (off_t)layout->end) != 0, AIRY_ERR_IO,
+                 "cannot extend '%s': %s", file->partial, strerror(errno));
     layout->cut = false;
     return airy_pattern_layout_switch(file->fd, layout, layout->per_frame, layout->end);
 }
@@ -121,13 +127,14 @@ static airy_status load_rows(airy_pattern_file *file)
     const struct airy_pattern_layout *layout = &file->layout;
     int32_t *status_of;
     AIRY_TRY(airy_memory_alloc((void **)&status_of, sizeof(*status_of) * file->frames));
-    airy_status status =
-        airy_file_pread(file->fd, status_of, sizeof(*status_of) * file->frames, layout->offset[AIRY_PATTERN_STATUS]);
+    airy_status status = airy_file_pread(file->fd, status_of, sizeof(*status_of) * file->frames,
+                                         layout->offset[AIRY_PATTERN_STATUS]);
     bool any = false;
     for (size_t i = 0; i < file->frames && status == AIRY_OK; i++) {
         /* Bad frames are tried again: their file may be complete by now. */
         const bool good = status_of[i] == AIRY_ROW_GOOD;
-        atomic_store(&file->rows[i], good ? (layout->per_frame ? ROW_DONE : ROW_FOLLOWS) : ROW_PENDING);
+        atomic_store(&file->rows[i],
+                     good ? (layout->per_frame ? ROW_DONE : ROW_FOLLOWS) : ROW_PENDING);
         any = any || good;
     }
     airy_memory_release(status_of);
@@ -139,13 +146,16 @@ static airy_status load_rows(airy_pattern_file *file)
     return status;
 }
 
-static airy_status start_file(airy_pattern_file *file, const struct airy_pattern_spec *spec, bool resume)
+static airy_status start_file(airy_pattern_file *file, const struct airy_pattern_spec *spec,
+                              bool resume)
 {
-    AIRY_FAIL_IF(!file->force && access(file->path, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already", file->path);
+    AIRY_FAIL_IF(!file->force && access(file->path, F_OK) == 0, AIRY_ERR_EXISTS,
+                 "'%s' is there already", file->path);
     if (!resume) {
-        AIRY_FAIL_IF(!file->force && access(file->partial, F_OK) == 0, AIRY_ERR_EXISTS,
-                     "'%s' is there from an interrupted run: resume it, remove it, or overwrite by force",
-                     file->partial);
+        AIRY_FAIL_IF(
+            !file->force && access(file->partial, F_OK) == 0, AIRY_ERR_EXISTS,
+            "'%s' is there from an interrupted run: resume it, remove it, or overwrite by force",
+            file->partial);
         if (file->force)
             AIRY_TRY(remove_partial(file->partial));
         return create_partial(file, spec);
@@ -159,8 +169,8 @@ static airy_status start_file(airy_pattern_file *file, const struct airy_pattern
     return load_rows(file);
 }
 
-airy_status airy_pattern_file_create(airy_pattern_file **file, const char *path, const struct airy_pattern_spec *spec,
-                                     bool force, bool resume)
+airy_status airy_pattern_file_create(airy_pattern_file **file, const char *path,
+                                     const struct airy_pattern_spec *spec, bool force, bool resume)
 {
     AIRY_TRY(check_spec(path, spec));
     airy_pattern_file *made;
@@ -174,13 +184,15 @@ airy_status airy_pattern_file_create(airy_pattern_file **file, const char *path,
     made->path = strdup(path);
     if (asprintf(&made->partial, "%s.partial", path) < 0)
         made->partial = NULL;
-    airy_status status = made->path && made->partial ? AIRY_OK : airy_fail(AIRY_ERR_MEMORY, "out of memory for a path");
+    airy_status status = made->path && made->partial
+                             ? AIRY_OK
+                             : airy_fail(AIRY_ERR_MEMORY, "out of memory for a path");
     if (status == AIRY_OK)
-        status =
-            airy_memory_calloc((void **)&made->rows, made->frames, sizeof(*made->rows), "rows of the integrated file");
+        status = airy_memory_calloc((void **)&made->rows, made->frames, sizeof(*made->rows),
+                                    "rows of the integrated file");
     if (status == AIRY_OK)
-        status =
-            airy_memory_calloc((void **)&made->shared, NORMALIZATIONS * made->bins, sizeof(double), "normalizations");
+        status = airy_memory_calloc((void **)&made->shared, NORMALIZATIONS * made->bins,
+                                    sizeof(double), "normalizations");
     if (status == AIRY_OK)
         status = start_file(made, spec, resume);
     if (status != AIRY_OK) {
@@ -200,20 +212,23 @@ bool airy_pattern_file_done(const airy_pattern_file *file, size_t row)
 static airy_status write_row(airy_pattern_file *file, int field, size_t row, const void *data)
 {
     const struct airy_pattern_layout *layout = &file->layout;
-    return airy_file_pwrite(file->fd, data, layout->row[field], layout->offset[field] + row * layout->row[field]);
+    return airy_file_pwrite(file->fd, data, layout->row[field],
+                            layout->offset[field] + row * layout->row[field]);
 }
 
 static airy_status write_normalizations(airy_pattern_file *file, size_t row, const double *planes)
 {
     for (int k = 0; k < NORMALIZATIONS; k++)
-        AIRY_TRY(write_row(file, AIRY_PATTERN_NORMALIZATION + k, row, planes + (size_t)k * file->bins));
+        AIRY_TRY(
+            write_row(file, AIRY_PATTERN_NORMALIZATION + k, row, planes + (size_t)k * file->bins));
     return AIRY_OK;
 }
 
 static airy_status write_shared(airy_pattern_file *file, const double *planes)
 {
     for (int k = 0; k < NORMALIZATIONS; k++)
-        AIRY_TRY(write_row(file, AIRY_PATTERN_SHARED_NORMALIZATION + k, 0, planes + (size_t)k * file->bins));
+        AIRY_TRY(write_row(file, AIRY_PATTERN_SHARED_NORMALIZATION + k, 0,
+                           planes + (size_t)k * file->bins));
     return AIRY_OK;
 }
 
@@ -234,7 +249,10 @@ static airy_status keep_shared(airy_pattern_file *file, const double *planes)
     return status;
 }
 
-/* From now on each row has its own normalizations; those written so far get theirs before the file says so. */
+/*
+ * From now on each row has its own normalizations; those written so far get theirs before the file
+ * says so.
+ */
 static airy_status make_per_frame(airy_pattern_file *file)
 {
     airy_status status = AIRY_OK;
@@ -251,7 +269,8 @@ static airy_status make_per_frame(airy_pattern_file *file)
     return status;
 }
 
-static airy_status write_values(airy_pattern_file *file, size_t row, const struct airy_pattern_row *data)
+static airy_status write_values(airy_pattern_file *file, size_t row,
+                                const struct airy_pattern_row *data)
 {
     const struct airy_pattern_layout *layout = &file->layout;
     AIRY_TRY(write_row(file, AIRY_PATTERN_INTENSITY, row, data->intensity));
@@ -259,7 +278,8 @@ static airy_status write_values(airy_pattern_file *file, size_t row, const struc
     if (layout->offset[AIRY_PATTERN_STD]) {
         AIRY_TRY(write_row(file, AIRY_PATTERN_STD, row, data->std));
         AIRY_TRY(write_row(file, AIRY_PATTERN_SEM, row, data->sem));
-        AIRY_TRY(write_row(file, AIRY_PATTERN_VARIANCE, row, data->sums + AIRY_SUM_VARIANCE * file->bins));
+        AIRY_TRY(write_row(file, AIRY_PATTERN_VARIANCE, row,
+                           data->sums + AIRY_SUM_VARIANCE * file->bins));
     }
     AIRY_TRY(write_row(file, AIRY_PATTERN_TOTAL, row, &data->stats.total));
     AIRY_TRY(write_row(file, AIRY_PATTERN_MAX, row, &data->stats.max));
@@ -274,7 +294,8 @@ static airy_status write_values(airy_pattern_file *file, size_t row, const struc
 }
 
 /* The lock is held for reading. */
-static airy_status write_all(airy_pattern_file *file, size_t row, const struct airy_pattern_row *data, bool good)
+static airy_status write_all(airy_pattern_file *file, size_t row,
+                             const struct airy_pattern_row *data, bool good)
 {
     const double *planes = data->sums + AIRY_SUM_NORMALIZATION * file->bins;
     const bool follows = good && !file->layout.per_frame;
@@ -289,12 +310,14 @@ static airy_status write_all(airy_pattern_file *file, size_t row, const struct a
     return AIRY_OK;
 }
 
-airy_status airy_pattern_file_write(airy_pattern_file *file, size_t row, const struct airy_pattern_row *data)
+airy_status airy_pattern_file_write(airy_pattern_file *file, size_t row,
+                                    const struct airy_pattern_row *data)
 {
-    AIRY_FAIL_IF(row >= file->frames, AIRY_ERR_PARAM, "row = %zu, the file has %zu", row, file->frames);
+    AIRY_FAIL_IF(row >= file->frames, AIRY_ERR_PARAM, "row = %zu, the file has %zu", row,
+                 file->frames);
     const bool has_errors = file->layout.offset[AIRY_PATTERN_STD] != 0;
-    AIRY_FAIL_IF(!data->intensity || !data->sums || (has_errors && (!data->std || !data->sem)), AIRY_ERR_PARAM,
-                 "row %zu: intensity, sums, std or sem is NULL", row);
+    AIRY_FAIL_IF(!data->intensity || !data->sums || (has_errors && (!data->std || !data->sem)),
+                 AIRY_ERR_PARAM, "row %zu: intensity, sums, std or sem is NULL", row);
     const bool good = data->stats.status == AIRY_FRAME_GOOD;
     airy_status status = AIRY_OK;
     if (good && data->stats.invalid > 0)
@@ -304,10 +327,14 @@ airy_status airy_pattern_file_write(airy_pattern_file *file, size_t row, const s
         status = write_all(file, row, data, good);
         pthread_rwlock_unlock(&file->lock);
     }
-    return status == AIRY_OK ? AIRY_OK : airy_fail_context(status, "row %zu of '%s'", row, file->partial);
+    return status == AIRY_OK ? AIRY_OK
+                             : airy_fail_context(status, "row %zu of '%s'", row, file->partial);
 }
 
-/* Without per-frame normalizations their place is cut off: first the size libhdf5 expects, then the file's. */
+/*
+ * Without per-frame normalizations their place is cut off: first the size libhdf5 expects, then
+ * the file's.
+ */
 static airy_status cut_tail(airy_pattern_file *file)
 {
     struct airy_pattern_layout *layout = &file->layout;
@@ -315,8 +342,8 @@ static airy_status cut_tail(airy_pattern_file *file)
         return AIRY_OK;
     layout->end = layout->offset[AIRY_PATTERN_NORMALIZATION];
     AIRY_TRY(airy_pattern_layout_switch(file->fd, layout, false, layout->end));
-    AIRY_FAIL_IF(ftruncate(file->fd, (off_t)layout->end) != 0, AIRY_ERR_IO, "cannot shorten the file: %s",
-                 strerror(errno));
+    AIRY_FAIL_IF(ftruncate(file->fd, (off_t)layout->end) != 0, AIRY_ERR_IO,
+                 "cannot shorten the file: %s", strerror(errno));
     layout->cuttable = false;
     return AIRY_OK;
 }
@@ -326,8 +353,8 @@ airy_status airy_pattern_file_finish(airy_pattern_file *file, const double *sums
     size_t pending = 0;
     for (size_t row = 0; row < file->frames; row++)
         pending += atomic_load(&file->rows[row]) == ROW_PENDING;
-    AIRY_FAIL_IF(pending > 0, AIRY_ERR_PARAM, "'%s': %zu of %zu rows are not written", file->partial, pending,
-                 file->frames);
+    AIRY_FAIL_IF(pending > 0, AIRY_ERR_PARAM, "'%s': %zu of %zu rows are not written",
+                 file->partial, pending, file->frames);
     airy_status status = AIRY_OK;
     if (sums && !file->layout.per_frame)
         status = write_shared(file, sums + AIRY_SUM_NORMALIZATION * file->bins);

@@ -1,10 +1,12 @@
 /*
- * The integrated file (NeXus) of a known number of frames: created whole and closed, then rows are written by pwrite at
- * dataset offset + row * size, status last. A valid HDF5 file at every moment. PATH.partial until finish renames it.
- * sum_normalization, sum_normalization2 and count are [bins] as long as no frame differs; the first good row with stats.invalid > 0, or a
- * monitor from the start, makes them [frames, bins]: rows written before get theirs, then one write changes the file over
- * (src/io/pattern_layout.h). A killed program leaves rows of status -1 (pending); frame/status is 0 for good rows and 1 for bad ones.
- * Thread-safety: airy_pattern_file_write from any thread for different rows; the rest one thread.
+ * The integrated file (NeXus) of a known number of frames: created whole and closed, then rows are
+ * written by pwrite at dataset offset + row * size, status last. A valid HDF5 file at every
+ * moment. PATH.partial until finish renames it. sum_normalization, sum_normalization2 and count
+ * are [bins] as long as no frame differs; the first good row with stats.invalid > 0, or a monitor
+ * from the start, makes them [frames, bins]: rows written before get theirs, then one write
+ * changes the file over (src/io/pattern_layout.h). A killed program leaves rows of status -1
+ * (pending); frame/status is 0 for good rows and 1 for bad ones. Thread-safety:
+ * airy_pattern_file_write from any thread for different rows; the rest one thread.
  */
 #ifndef AIRY_IO_PATTERN_FILE_H
 #define AIRY_IO_PATTERN_FILE_H
@@ -31,18 +33,21 @@ struct airy_pattern_row {
 };
 
 /*
- * resume: PATH.partial must be there (AIRY_ERR_NOT_FOUND) and fit the spec (AIRY_ERR_FORMAT with the difference otherwise). Without resume
- * and force neither PATH nor PATH.partial may be there (AIRY_ERR_EXISTS). AIRY_ERR_IO: full disk (the rows' space is reserved here, where the
- * file system can), unwritable folder, another process writes the file.
+ * resume: PATH.partial must be there (AIRY_ERR_NOT_FOUND) and fit the spec (AIRY_ERR_FORMAT with
+ * the difference otherwise). Without resume and force neither PATH nor PATH.partial may be there
+ * (AIRY_ERR_EXISTS). AIRY_ERR_IO: full disk (the rows' space is reserved here, where the file
+ * system can), unwritable folder, another process writes the file.
  */
-airy_status airy_pattern_file_create(airy_pattern_file **file, const char *path, const struct airy_pattern_spec *spec,
-                                     bool force, bool resume);
+airy_status airy_pattern_file_create(airy_pattern_file **file, const char *path,
+                                     const struct airy_pattern_spec *spec, bool force, bool resume);
 /* True if this row was done in an earlier run; bad rows are not, they are tried again. */
 bool airy_pattern_file_done(const airy_pattern_file *file, size_t row);
-airy_status airy_pattern_file_write(airy_pattern_file *file, size_t row, const struct airy_pattern_row *data);
+airy_status airy_pattern_file_write(airy_pattern_file *file, size_t row,
+                                    const struct airy_pattern_row *data);
 /*
- * All rows must have been written. sums: planes of a frame without invalid pixels, for the datasets that do not differ between frames; NULL: those of
- * the first good row without. fsync, rename.
+ * All rows must have been written. sums: planes of a frame without invalid pixels, for the
+ * datasets that do not differ between frames; NULL: those of the first good row without. fsync,
+ * rename.
  */
 airy_status airy_pattern_file_finish(airy_pattern_file *file, const double *sums);
 /* Close without finishing: the partial file stays if keep, else it is removed. */

@@ -15,10 +15,12 @@
 #include "io/plain_file.h"
 
 enum {
-    METADATA_BYTES = 64 << 10, /* more than the groups and headers need: they stay together at the front */
+    METADATA_BYTES = 64 << 10, /* more than the groups and headers need: they stay together at
+                                  the front */
     /* superblock version 0 with 8-byte addresses */
     END_AT = 40,
-    ROOT_AT = 64, /* of the root's symbol table entry: header address, cache type, reserved, scratch[16] */
+    ROOT_AT = 64, /* of the root's symbol table entry: header address, cache type, reserved,
+                     scratch[16] */
     SUPERBLOCK_BYTES = 96,
 };
 
@@ -34,27 +36,36 @@ static const struct {
     enum field_when when;
 } fields[AIRY_PATTERN_FIELDS] = {
     [AIRY_PATTERN_RADIAL] = {"result", "radial", NULL, TYPE_F64, false, true, ALWAYS},
-    [AIRY_PATTERN_SHARED_NORMALIZATION] = {"merged", "sum_normalization", NULL, TYPE_F64, false, true, ALWAYS},
-    [AIRY_PATTERN_SHARED_NORMALIZATION2] = {"merged", "sum_normalization2", NULL, TYPE_F64, false, true, ALWAYS},
+    [AIRY_PATTERN_SHARED_NORMALIZATION] = {"merged", "sum_normalization", NULL, TYPE_F64, false,
+                                           true, ALWAYS},
+    [AIRY_PATTERN_SHARED_NORMALIZATION2] = {"merged", "sum_normalization2", NULL, TYPE_F64, false,
+                                            true, ALWAYS},
     [AIRY_PATTERN_SHARED_COUNT] = {"merged", "count", NULL, TYPE_F64, false, true, ALWAYS},
     [AIRY_PATTERN_INDEX] = {"frame", "index", "number in the input", TYPE_U64, true, false, ALWAYS},
-    [AIRY_PATTERN_STATUS] = {"frame", "status", "0 good, 1 bad (see message), -1 pending", TYPE_I32, true, false,
-                             ALWAYS},
-    [AIRY_PATTERN_MONITOR] = {"frame", "monitor", "normalization factor of the frame", TYPE_F64, true, false,
-                              WITH_MONITOR},
-    [AIRY_PATTERN_TOTAL] = {"frame", "total", "sum of the raw values of the valid pixels", TYPE_F64, true, false,
-                            ALWAYS},
-    [AIRY_PATTERN_MAX] = {"frame", "max", "largest raw value of the valid pixels", TYPE_F64, true, false, ALWAYS},
-    [AIRY_PATTERN_SATURATED] = {"frame", "saturated", "saturated pixels", TYPE_U32, true, false, ALWAYS},
-    [AIRY_PATTERN_INVALID] = {"frame", "invalid", "pixels left out in this frame alone", TYPE_U32, true, false, ALWAYS},
+    [AIRY_PATTERN_STATUS] = {"frame", "status", "0 good, 1 bad (see message), -1 pending", TYPE_I32,
+                             true, false, ALWAYS},
+    [AIRY_PATTERN_MONITOR] = {"frame", "monitor", "normalization factor of the frame", TYPE_F64,
+                              true, false, WITH_MONITOR},
+    [AIRY_PATTERN_TOTAL] = {"frame", "total", "sum of the raw values of the valid pixels", TYPE_F64,
+                            true, false, ALWAYS},
+    [AIRY_PATTERN_MAX] = {"frame", "max", "largest raw value of the valid pixels", TYPE_F64, true,
+                          false, ALWAYS},
+    [AIRY_PATTERN_SATURATED] = {"frame", "saturated", "saturated pixels", TYPE_U32, true, false,
+                                ALWAYS},
+    [AIRY_PATTERN_INVALID] = {"frame", "invalid", "pixels left out in this frame alone", TYPE_U32,
+                              true, false, ALWAYS},
     [AIRY_PATTERN_INTENSITY] = {"result", "intensity", "Intensity", TYPE_F32, true, true, ALWAYS},
     [AIRY_PATTERN_STD] = {"result", "std", "standard deviation", TYPE_F32, true, true, WITH_ERRORS},
-    [AIRY_PATTERN_SEM] = {"result", "sem", "standard error of the mean", TYPE_F32, true, true, WITH_ERRORS},
+    [AIRY_PATTERN_SEM] = {"result", "sem", "standard error of the mean", TYPE_F32, true, true,
+                          WITH_ERRORS},
     [AIRY_PATTERN_SIGNAL] = {"merged", "sum_signal", NULL, TYPE_F64, true, true, ALWAYS},
     [AIRY_PATTERN_VARIANCE] = {"merged", "sum_variance", NULL, TYPE_F64, true, true, WITH_ERRORS},
-    [AIRY_PATTERN_MESSAGE] = {"frame", "message", "why the frame is bad", TYPE_MESSAGE, true, false, ALWAYS},
-    [AIRY_PATTERN_NORMALIZATION] = {"merged", "sum_normalization", NULL, TYPE_F64, true, true, ALWAYS},
-    [AIRY_PATTERN_NORMALIZATION2] = {"merged", "sum_normalization2", NULL, TYPE_F64, true, true, ALWAYS},
+    [AIRY_PATTERN_MESSAGE] = {"frame", "message", "why the frame is bad", TYPE_MESSAGE, true, false,
+                              ALWAYS},
+    [AIRY_PATTERN_NORMALIZATION] = {"merged", "sum_normalization", NULL, TYPE_F64, true, true,
+                                    ALWAYS},
+    [AIRY_PATTERN_NORMALIZATION2] = {"merged", "sum_normalization2", NULL, TYPE_F64, true, true,
+                                     ALWAYS},
     [AIRY_PATTERN_COUNT] = {"merged", "count", NULL, TYPE_F64, true, true, ALWAYS},
 };
 
@@ -74,8 +85,9 @@ static bool only_in(int field, int tree)
 
 static size_t type_size(enum field_type type)
 {
-    static const size_t sizes[] = {[TYPE_F32] = 4, [TYPE_F64] = 8, [TYPE_U32] = 4,
-                                   [TYPE_U64] = 8, [TYPE_I32] = 4, [TYPE_MESSAGE] = AIRY_PATTERN_MESSAGE_BYTES};
+    static const size_t sizes[] = {
+        [TYPE_F32] = 4, [TYPE_F64] = 8, [TYPE_U32] = 4,
+        [TYPE_U64] = 8, [TYPE_I32] = 4, [TYPE_MESSAGE] = AIRY_PATTERN_MESSAGE_BYTES};
     return sizes[type];
 }
 
@@ -97,7 +109,8 @@ static hid_t open_type(enum field_type type)
         break;
     }
     const hid_t text = H5Tcopy(H5T_C_S1);
-    if (text >= 0 && (H5Tset_size(text, AIRY_PATTERN_MESSAGE_BYTES) < 0 || H5Tset_cset(text, H5T_CSET_UTF8) < 0)) {
+    if (text >= 0 && (H5Tset_size(text, AIRY_PATTERN_MESSAGE_BYTES) < 0 ||
+                      H5Tset_cset(text, H5T_CSET_UTF8) < 0)) {
         H5Tclose(text);
         return -1;
     }
@@ -135,7 +148,8 @@ static herr_t describe_field(hid_t dataset, int field, const struct airy_pattern
         char units[32];
         const char *label = airy_unit_label(spec->unit);
         unit_of_label(units, sizeof(units), label);
-        return airy_put_text(dataset, "long_name", label) < 0 || airy_put_text(dataset, "units", units) < 0 ||
+        return airy_put_text(dataset, "long_name", label) < 0 ||
+                       airy_put_text(dataset, "units", units) < 0 ||
                        airy_put_text(dataset, "unit_name", airy_unit_name(spec->unit)) < 0
                    ? -1
                    : 0;
@@ -143,7 +157,8 @@ static herr_t describe_field(hid_t dataset, int field, const struct airy_pattern
     if (fields[field].frames && fields[field].bins && strcmp(fields[field].group, "result") == 0 &&
         airy_put_text(dataset, "interpretation", "spectrum") < 0)
         return -1;
-    return fields[field].long_name ? airy_put_text(dataset, "long_name", fields[field].long_name) : 0;
+    return fields[field].long_name ? airy_put_text(dataset, "long_name", fields[field].long_name)
+                                   : 0;
 }
 
 static herr_t put_field(struct airy_pattern_layout *layout, hid_t integrate, int field,
@@ -153,7 +168,8 @@ static herr_t put_field(struct airy_pattern_layout *layout, hid_t integrate, int
     const int ndim = field_shape(shape, field, spec);
     const hid_t group = H5Gopen2(integrate, fields[field].group, H5P_DEFAULT);
     const hid_t type = open_type(fields[field].type);
-    const hid_t dataset = group < 0 ? -1 : airy_put_contiguous(group, fields[field].name, type, ndim, shape);
+    const hid_t dataset =
+        group < 0 ? -1 : airy_put_contiguous(group, fields[field].name, type, ndim, shape);
     herr_t done = -1;
     if (dataset >= 0) {
         done = describe_field(dataset, field, spec);
@@ -177,15 +193,16 @@ static herr_t put_process(hid_t integrate, const struct airy_pattern_spec *spec)
     static const char *const axes[2] = {".", "radial"};
     const hid_t result = airy_put_group(integrate, "result", "NXdata");
     const hid_t frame = airy_put_group(integrate, "frame", "NXcollection");
-    herr_t done =
-        result < 0 || frame < 0 || airy_put_string(integrate, "program", "airy") < 0 ||
-                airy_put_string(integrate, "version", airy_version()) < 0 ||
-                airy_put_string(integrate, "date", date) < 0 ||
-                airy_put_string(integrate, "configuration", spec->configuration ? spec->configuration : "{}") < 0 ||
-                airy_put_text(result, "signal", "intensity") < 0 || airy_put_texts(result, "axes", axes, 2) < 0 ||
-                airy_put_int(result, "radial_indices", 1) < 0
-            ? -1
-            : 0;
+    herr_t done = result < 0 || frame < 0 || airy_put_string(integrate, "program", "airy") < 0 ||
+                          airy_put_string(integrate, "version", airy_version()) < 0 ||
+                          airy_put_string(integrate, "date", date) < 0 ||
+                          airy_put_string(integrate, "configuration",
+                                          spec->configuration ? spec->configuration : "{}") < 0 ||
+                          airy_put_text(result, "signal", "intensity") < 0 ||
+                          airy_put_texts(result, "axes", axes, 2) < 0 ||
+                          airy_put_int(result, "radial_indices", 1) < 0
+                      ? -1
+                      : 0;
     if (result >= 0)
         H5Gclose(result);
     if (frame >= 0)
@@ -215,19 +232,22 @@ static hid_t put_tree(hid_t root)
 /* The second tree has the same objects, by further hard links. */
 static herr_t share_objects(hid_t from, hid_t to, const struct airy_pattern_spec *spec)
 {
-    static const char *const shared[] = {"program", "version",          "date", "configuration", "result",
-                                         "frame",   "merged/sum_signal"};
+    static const char *const shared[] = {
+        "program", "version", "date", "configuration", "result", "frame", "merged/sum_signal"};
     for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
         if (H5Lcreate_hard(from, shared[i], to, shared[i], H5P_DEFAULT, H5P_DEFAULT) < 0)
             return -1;
     if (!spec->errors)
         return 0;
-    if (H5Lcreate_hard(from, "result/sem", from, "result/intensity_errors", H5P_DEFAULT, H5P_DEFAULT) < 0)
+    if (H5Lcreate_hard(from, "result/sem", from, "result/intensity_errors", H5P_DEFAULT,
+                       H5P_DEFAULT) < 0)
         return -1;
-    return H5Lcreate_hard(from, "merged/sum_variance", to, "merged/sum_variance", H5P_DEFAULT, H5P_DEFAULT);
+    return H5Lcreate_hard(from, "merged/sum_variance", to, "merged/sum_variance", H5P_DEFAULT,
+                          H5P_DEFAULT);
 }
 
-static herr_t put_everything(struct airy_pattern_layout *layout, hid_t file, const struct airy_pattern_spec *spec)
+static herr_t put_everything(struct airy_pattern_layout *layout, hid_t file,
+                             const struct airy_pattern_spec *spec)
 {
     static const char *const names[2] = {"shared", "frames"};
     hid_t roots[2] = {-1, -1}, integrate[2] = {-1, -1};
@@ -271,7 +291,8 @@ static uint64_t load_le64(const uint8_t *p)
     return v;
 }
 
-airy_status airy_pattern_layout_switch(int fd, const struct airy_pattern_layout *layout, bool per_frame, uint64_t end)
+airy_status airy_pattern_layout_switch(int fd, const struct airy_pattern_layout *layout,
+                                       bool per_frame, uint64_t end)
 {
     uint8_t bytes[SUPERBLOCK_BYTES];
     AIRY_TRY(airy_file_pread(fd, bytes, sizeof(bytes), 0));
@@ -286,30 +307,35 @@ airy_status airy_pattern_layout_switch(int fd, const struct airy_pattern_layout 
 /* True if the superblock is of the kind this file relies on. */
 static bool is_plain_superblock(const uint8_t *bytes)
 {
-    return memcmp(bytes, "\211HDF\r\n\032\n", 8) == 0 && bytes[8] == 0 && bytes[13] == 8 && bytes[14] == 8;
+    return memcmp(bytes, "\211HDF\r\n\032\n", 8) == 0 && bytes[8] == 0 && bytes[13] == 8 &&
+           bytes[14] == 8;
 }
 
 static airy_status write_constants(int fd, const struct airy_pattern_layout *layout,
                                    const struct airy_pattern_spec *spec)
 {
-    AIRY_TRY(airy_file_pwrite(fd, spec->radial, 8 * spec->bins, layout->offset[AIRY_PATTERN_RADIAL]));
-    AIRY_TRY(airy_file_pwrite(fd, spec->index, 8 * spec->frames, layout->offset[AIRY_PATTERN_INDEX]));
+    AIRY_TRY(
+        airy_file_pwrite(fd, spec->radial, 8 * spec->bins, layout->offset[AIRY_PATTERN_RADIAL]));
+    AIRY_TRY(
+        airy_file_pwrite(fd, spec->index, 8 * spec->frames, layout->offset[AIRY_PATTERN_INDEX]));
     if (spec->monitor)
-        AIRY_TRY(airy_file_pwrite(fd, spec->monitor, 8 * spec->frames, layout->offset[AIRY_PATTERN_MONITOR]));
+        AIRY_TRY(airy_file_pwrite(fd, spec->monitor, 8 * spec->frames,
+                                  layout->offset[AIRY_PATTERN_MONITOR]));
     int32_t *pending;
     AIRY_TRY(airy_memory_alloc((void **)&pending, sizeof(*pending) * spec->frames));
     for (size_t i = 0; i < spec->frames; i++)
         pending[i] = AIRY_ROW_PENDING;
-    const airy_status status =
-        airy_file_pwrite(fd, pending, sizeof(*pending) * spec->frames, layout->offset[AIRY_PATTERN_STATUS]);
+    const airy_status status = airy_file_pwrite(fd, pending, sizeof(*pending) * spec->frames,
+                                                layout->offset[AIRY_PATTERN_STATUS]);
     airy_memory_release(pending);
     return status;
 }
 
 /*
- * The disk space of all rows is reserved now, so that a full disk is one error at the start and later writes cannot fail for want of
- * room. File systems that cannot reserve (errno says so) get a sparse file; there a full disk is an error of the row's pwrite, as
- * nothing is mapped into memory. Messages and per-frame normalizations stay sparse: most runs never write them.
+ * The disk space of all rows is reserved now, so that a full disk is one error at the start and
+ * later writes cannot fail for want of room. File systems that cannot reserve (errno says so) get
+ * a sparse file; there a full disk is an error of the row's pwrite, as nothing is mapped into
+ * memory. Messages and per-frame normalizations stay sparse: most runs never write them.
  */
 static airy_status reserve_space(int fd, const struct airy_pattern_layout *layout)
 {
@@ -318,8 +344,8 @@ static airy_status reserve_space(int fd, const struct airy_pattern_layout *layou
     do
         failed = fallocate(fd, 0, 0, (off_t)size) != 0 ? errno : 0;
     while (failed == EINTR);
-    AIRY_FAIL_IF(failed && failed != EOPNOTSUPP && failed != ENOSYS, AIRY_ERR_IO, "cannot reserve %llu bytes: %s",
-                 (unsigned long long)size, strerror(failed));
+    AIRY_FAIL_IF(failed && failed != EOPNOTSUPP && failed != ENOSYS, AIRY_ERR_IO,
+                 "cannot reserve %llu bytes: %s", (unsigned long long)size, strerror(failed));
     return AIRY_OK;
 }
 
@@ -331,14 +357,17 @@ static airy_status complete_file(struct airy_pattern_layout *layout, const char 
     uint8_t bytes[SUPERBLOCK_BYTES];
     airy_status status = airy_file_pread(fd, bytes, sizeof(bytes), 0);
     if (status == AIRY_OK && !is_plain_superblock(bytes))
-        status = airy_fail(AIRY_ERR_UNSUPPORTED, "this libhdf5 writes superblock version %d, expected 0", bytes[8]);
+        status = airy_fail(AIRY_ERR_UNSUPPORTED,
+                           "this libhdf5 writes superblock version %d, expected 0", bytes[8]);
     if (status == AIRY_OK) {
         layout->end = load_le64(bytes + END_AT);
         layout->per_frame = spec->monitor != NULL;
-        layout->cuttable = layout->offset[AIRY_PATTERN_COUNT] + layout->row[AIRY_PATTERN_COUNT] * spec->frames ==
+        layout->cuttable = layout->offset[AIRY_PATTERN_COUNT] +
+                               layout->row[AIRY_PATTERN_COUNT] * spec->frames ==
                            layout->end;
         for (int f = 0; f < AIRY_PATTERN_NORMALIZATION; f++)
-            layout->cuttable = layout->cuttable && layout->offset[f] < layout->offset[AIRY_PATTERN_NORMALIZATION];
+            layout->cuttable = layout->cuttable &&
+                               layout->offset[f] < layout->offset[AIRY_PATTERN_NORMALIZATION];
         status = reserve_space(fd, layout);
     }
     if (status == AIRY_OK)
@@ -407,7 +436,8 @@ static bool read_roots(struct airy_pattern_layout *layout, int fd)
     layout->roots[0] = load_le64(bytes + ROOT_AT + 16);
     layout->roots[1] = load_le64(bytes + ROOT_AT + 24);
     layout->per_frame = active == layout->roots[1];
-    return layout->roots[0] != layout->roots[1] && (layout->per_frame || active == layout->roots[0]);
+    return layout->roots[0] != layout->roots[1] &&
+           (layout->per_frame || active == layout->roots[0]);
 }
 
 /* The dataset is there, of the expected shape, type and layout, inside the file. */
@@ -421,7 +451,8 @@ static airy_status find_field(struct airy_pattern_layout *layout, hid_t root, in
         return airy_hdf5_fail(AIRY_ERR_FORMAT, "its dataset %s is missing", path);
     hsize_t want[2] = {0, 0}, have[H5S_MAX_RANK] = {0};
     const int ndim = field_shape(want, field, spec);
-    const hid_t type = H5Dget_type(dataset), expected = open_type(fields[field].type), space = H5Dget_space(dataset);
+    const hid_t type = H5Dget_type(dataset), expected = open_type(fields[field].type),
+                space = H5Dget_space(dataset);
     const int have_ndim = space < 0 ? -1 : H5Sget_simple_extent_dims(space, have, NULL);
     const bool same_type = type >= 0 && expected >= 0 && H5Tequal(type, expected) > 0;
     const haddr_t offset = H5Dget_offset(dataset);
@@ -433,12 +464,15 @@ static airy_status find_field(struct airy_pattern_layout *layout, hid_t root, in
         H5Sclose(space);
     H5Dclose(dataset);
     AIRY_FAIL_IF(have_ndim != ndim || have[0] != want[0] || have[1] != want[1], AIRY_ERR_FORMAT,
-                 "its %s has shape [%llu, %llu], this run's [%llu, %llu]", path, (unsigned long long)have[0],
-                 (unsigned long long)have[1], (unsigned long long)want[0], (unsigned long long)want[1]);
+                 "its %s has shape [%llu, %llu], this run's [%llu, %llu]", path,
+                 (unsigned long long)have[0], (unsigned long long)have[1],
+                 (unsigned long long)want[0], (unsigned long long)want[1]);
     const uint64_t bytes = (uint64_t)layout->row[field] * (fields[field].frames ? spec->frames : 1);
     /* A run that was killed while finishing has cut off what no row needs. */
-    const uint64_t end = field >= AIRY_PATTERN_NORMALIZATION && !layout->per_frame ? MAX_FILE : layout->end;
-    AIRY_FAIL_IF(!same_type || offset == HADDR_UNDEF || offset == 0 || offset > end || bytes > end - offset,
+    const uint64_t end = field >= AIRY_PATTERN_NORMALIZATION && !layout->per_frame ? MAX_FILE
+                                                                                   : layout->end;
+    AIRY_FAIL_IF(!same_type || offset == HADDR_UNDEF || offset == 0 || offset > end ||
+                     bytes > end - offset,
                  AIRY_ERR_FORMAT, "its %s is not laid out as this version does it", path);
     layout->offset[field] = offset;
     return AIRY_OK;
@@ -453,25 +487,32 @@ static airy_status find_fields(struct airy_pattern_layout *layout, const hid_t r
                                const struct airy_pattern_spec *spec)
 {
     AIRY_FAIL_IF(has_link(roots[0], "entry/integrate/result/sem") != spec->errors, AIRY_ERR_FORMAT,
-                 "it has %s error model, this run has %s", spec->errors ? "no" : "an", spec->errors ? "one" : "none");
-    AIRY_FAIL_IF(has_link(roots[0], "entry/integrate/frame/monitor") != (spec->monitor != NULL), AIRY_ERR_FORMAT,
-                 "it has %s monitor, this run has %s", spec->monitor ? "no" : "a", spec->monitor ? "one" : "none");
+                 "it has %s error model, this run has %s", spec->errors ? "no" : "an",
+                 spec->errors ? "one" : "none");
+    AIRY_FAIL_IF(has_link(roots[0], "entry/integrate/frame/monitor") != (spec->monitor != NULL),
+                 AIRY_ERR_FORMAT, "it has %s monitor, this run has %s", spec->monitor ? "no" : "a",
+                 spec->monitor ? "one" : "none");
     for (int f = 0; f < AIRY_PATTERN_FIELDS; f++)
         if (is_wanted(f, spec))
             AIRY_TRY(find_field(layout, roots[only_in(f, 1)], f, spec));
     return AIRY_OK;
 }
 
-/* Text of an attribute or a scalar dataset as this program writes them; false when it is not `want`. */
+/*
+ * Text of an attribute or a scalar dataset as this program writes them; false when it is not
+ * `want`.
+ */
 static bool same_text(hid_t root, const char *path, const char *want)
 {
     const hid_t dataset = H5Dopen2(root, path, H5P_DEFAULT);
     const hid_t type = dataset < 0 ? -1 : H5Dget_type(dataset);
-    const size_t size =
-        type < 0 || H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0 ? 0 : H5Tget_size(type);
+    const size_t size = type < 0 || H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0
+                            ? 0
+                            : H5Tget_size(type);
     bool same = size == strlen(want) + 1;
     char *have = same ? malloc(size) : NULL;
-    same = have && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, have) >= 0 && memcmp(have, want, size) == 0;
+    same = have && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, have) >= 0 &&
+           memcmp(have, want, size) == 0;
     free(have);
     if (type >= 0)
         H5Tclose(type);
@@ -484,9 +525,10 @@ static bool same_unit(hid_t root, const char *want)
 {
     char *have = NULL;
     const hid_t text = H5Tcopy(H5T_C_S1);
-    const hid_t attribute =
-        H5Aopen_by_name(root, "entry/integrate/result/radial", "unit_name", H5P_DEFAULT, H5P_DEFAULT);
-    const bool read = attribute >= 0 && H5Tset_size(text, H5T_VARIABLE) >= 0 && H5Tset_cset(text, H5T_CSET_UTF8) >= 0 &&
+    const hid_t attribute = H5Aopen_by_name(root, "entry/integrate/result/radial", "unit_name",
+                                            H5P_DEFAULT, H5P_DEFAULT);
+    const bool read = attribute >= 0 && H5Tset_size(text, H5T_VARIABLE) >= 0 &&
+                      H5Tset_cset(text, H5T_CSET_UTF8) >= 0 &&
                       H5Aread(attribute, text, &have) >= 0 && have;
     const bool same = read && strcmp(have, want) == 0;
     if (have)
@@ -497,8 +539,12 @@ static bool same_unit(hid_t root, const char *want)
     return same;
 }
 
-/* `count` numbers of 8 bytes at an offset are the wanted ones; the first that is not, for the sentence. */
-static airy_status compare_numbers(int fd, const void *want, size_t count, uint64_t offset, const char *what)
+/*
+ * `count` numbers of 8 bytes at an offset are the wanted ones; the first that is not, for the
+ * sentence.
+ */
+static airy_status compare_numbers(int fd, const void *want, size_t count, uint64_t offset,
+                                   const char *what)
 {
     uint8_t *have;
     AIRY_TRY(airy_memory_alloc((void **)&have, 8 * count));
@@ -513,13 +559,17 @@ static airy_status compare_numbers(int fd, const void *want, size_t count, uint6
 static airy_status compare_spec(const struct airy_pattern_layout *layout, int fd, hid_t root,
                                 const struct airy_pattern_spec *spec)
 {
-    AIRY_FAIL_IF(!same_unit(root, airy_unit_name(spec->unit)), AIRY_ERR_FORMAT, "its radial unit is not %s",
-                 airy_unit_name(spec->unit));
-    AIRY_TRY(compare_numbers(fd, spec->radial, spec->bins, layout->offset[AIRY_PATTERN_RADIAL], "radial"));
-    AIRY_TRY(compare_numbers(fd, spec->index, spec->frames, layout->offset[AIRY_PATTERN_INDEX], "frame index"));
+    AIRY_FAIL_IF(!same_unit(root, airy_unit_name(spec->unit)), AIRY_ERR_FORMAT,
+                 "its radial unit is not %s", airy_unit_name(spec->unit));
+    AIRY_TRY(compare_numbers(fd, spec->radial, spec->bins, layout->offset[AIRY_PATTERN_RADIAL],
+                             "radial"));
+    AIRY_TRY(compare_numbers(fd, spec->index, spec->frames, layout->offset[AIRY_PATTERN_INDEX],
+                             "frame index"));
     if (spec->monitor)
-        AIRY_TRY(compare_numbers(fd, spec->monitor, spec->frames, layout->offset[AIRY_PATTERN_MONITOR], "monitor"));
-    AIRY_FAIL_IF(!same_text(root, "entry/integrate/configuration", spec->configuration ? spec->configuration : "{}"),
+        AIRY_TRY(compare_numbers(fd, spec->monitor, spec->frames,
+                                 layout->offset[AIRY_PATTERN_MONITOR], "monitor"));
+    AIRY_FAIL_IF(!same_text(root, "entry/integrate/configuration",
+                            spec->configuration ? spec->configuration : "{}"),
                  AIRY_ERR_FORMAT, "its configuration differs from this run's");
     return AIRY_OK;
 }
@@ -529,7 +579,8 @@ static airy_status open_partial(struct airy_pattern_layout *layout, int fd, hid_
 {
     AIRY_FAIL_IF(!read_roots(layout, fd), AIRY_ERR_FORMAT,
                  "it was not made by this program, or changed by another one");
-    const hid_t roots[2] = {H5Oopen_by_addr(file, layout->roots[0]), H5Oopen_by_addr(file, layout->roots[1])};
+    const hid_t roots[2] = {H5Oopen_by_addr(file, layout->roots[0]),
+                            H5Oopen_by_addr(file, layout->roots[1])};
     airy_status status;
     if (roots[0] < 0 || roots[1] < 0)
         status = airy_hdf5_fail(AIRY_ERR_FORMAT, "its root groups cannot be opened");
@@ -556,8 +607,8 @@ airy_status airy_pattern_layout_open(struct airy_pattern_layout *layout, const c
     memset(layout, 0, sizeof(*layout));
     settle_rows(layout, spec);
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    AIRY_FAIL_IF(fd < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO, "cannot resume '%s': %s", path,
-                 strerror(errno));
+    AIRY_FAIL_IF(fd < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
+                 "cannot resume '%s': %s", path, strerror(errno));
     airy_status status = airy_hdf5_lock();
     if (status == AIRY_OK) {
         hid_t file;

@@ -1,12 +1,15 @@
 /*
  * The datasets of the integrated file and where their bytes lie.
  *
- * The file holds two root groups that share all datasets except sum_normalization, sum_normalization2 and count: in one they are [bins], in the
- * other [frames, bins]. The superblock says which root counts, and one write of its entry changes that: no moment at which a killed program
- * leaves libhdf5's structures half changed. The superblock is version 0 (no checksum); its root entry caches nothing, so that its scratch
- * space is free to hold both roots' addresses. The [frames, bins] datasets lie at the end of the file, are never written while no frame
- * differs, and are cut off when the file is finished without them.
- * Source: HDF5 File Format Specification version 2.0, II.A (superblock, version 0) and III.C (symbol table entry).
+ * The file holds two root groups that share all datasets except sum_normalization,
+ * sum_normalization2 and count: in one they are [bins], in the other [frames, bins]. The
+ * superblock says which root counts, and one write of its entry changes that: no moment at which a
+ * killed program leaves libhdf5's structures half changed. The superblock is version 0 (no
+ * checksum); its root entry caches nothing, so that its scratch space is free to hold both roots'
+ * addresses. The [frames, bins] datasets lie at the end of the file, are never written while no
+ * frame differs, and are cut off when the file is finished without them.
+ * Source: HDF5 File Format Specification version 2.0, II.A (superblock, version 0) and III.C
+ *         (symbol table entry).
  */
 #ifndef AIRY_IO_PATTERN_LAYOUT_H
 #define AIRY_IO_PATTERN_LAYOUT_H
@@ -51,13 +54,23 @@ struct airy_pattern_layout {
     bool cut;                             /* they have been cut off; `end` counts them */
 };
 
-/* Create `path`, which must not exist, and write all that does not belong to rows; status is pending. Takes the lock. */
+/*
+ * Create `path`, which must not exist, and write all that does not belong to rows; status is
+ * pending. Takes the lock.
+ */
 airy_status airy_pattern_layout_create(struct airy_pattern_layout *layout, const char *path,
                                        const struct airy_pattern_spec *spec);
-/* Find the same in a file made by that; AIRY_ERR_FORMAT with the first difference from spec. Takes the lock. */
+/*
+ * Find the same in a file made by that; AIRY_ERR_FORMAT with the first difference from spec. Takes
+ * the lock.
+ */
 airy_status airy_pattern_layout_open(struct airy_pattern_layout *layout, const char *path,
                                      const struct airy_pattern_spec *spec);
-/* Make roots[per_frame] count, and `end` the size libhdf5 expects, in one write. fd: open for writing. */
-airy_status airy_pattern_layout_switch(int fd, const struct airy_pattern_layout *layout, bool per_frame, uint64_t end);
+/*
+ * Make roots[per_frame] count, and `end` the size libhdf5 expects, in one write. fd: open for
+ * writing.
+ */
+airy_status airy_pattern_layout_switch(int fd, const struct airy_pattern_layout *layout,
+                                       bool per_frame, uint64_t end);
 
 #endif

@@ -17,8 +17,8 @@ airy_status airy_file_pread(int fd, void *data, size_t size, uint64_t offset)
         const ssize_t n = pread(fd, (char *)data + done, size - done, (off_t)(offset + done));
         if (n < 0 && errno == EINTR)
             continue;
-        AIRY_FAIL_IF(n < 0, AIRY_ERR_IO, "cannot read %zu bytes at %llu: %s", size, (unsigned long long)offset,
-                     strerror(errno));
+        AIRY_FAIL_IF(n < 0, AIRY_ERR_IO, "cannot read %zu bytes at %llu: %s", size,
+                     (unsigned long long)offset, strerror(errno));
         AIRY_FAIL_IF(n == 0, AIRY_ERR_IO, "cannot read %zu bytes at %llu: the file ends", size,
                      (unsigned long long)offset);
         done += (size_t)n;
@@ -29,11 +29,12 @@ airy_status airy_file_pread(int fd, void *data, size_t size, uint64_t offset)
 airy_status airy_file_pwrite(int fd, const void *data, size_t size, uint64_t offset)
 {
     for (size_t done = 0; done < size;) {
-        const ssize_t n = pwrite(fd, (const char *)data + done, size - done, (off_t)(offset + done));
+        const ssize_t n =
+            pwrite(fd, (const char *)data + done, size - done, (off_t)(offset + done));
         if (n < 0 && errno == EINTR)
             continue;
-        AIRY_FAIL_IF(n <= 0, AIRY_ERR_IO, "cannot write %zu bytes at %llu: %s", size, (unsigned long long)offset,
-                     n < 0 ? strerror(errno) : "nothing was written");
+        AIRY_FAIL_IF(n <= 0, AIRY_ERR_IO, "cannot write %zu bytes at %llu: %s", size,
+                     (unsigned long long)offset, n < 0 ? strerror(errno) : "nothing was written");
         done += (size_t)n;
     }
     return AIRY_OK;
@@ -42,8 +43,8 @@ airy_status airy_file_pwrite(int fd, const void *data, size_t size, uint64_t off
 airy_status airy_file_open(int *fd, uint64_t *size, const char *path)
 {
     const int opened = open(path, O_RDONLY | O_CLOEXEC);
-    AIRY_FAIL_IF(opened < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO, "cannot open '%s': %s", path,
-                 strerror(errno));
+    AIRY_FAIL_IF(opened < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
+                 "cannot open '%s': %s", path, strerror(errno));
     struct stat about;
     const bool regular = fstat(opened, &about) == 0 && S_ISREG(about.st_mode);
     if (!regular)
@@ -60,7 +61,8 @@ airy_status airy_file_unique(char **partial, const char *path)
     char *made = NULL;
     AIRY_FAIL_IF(getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number), AIRY_ERR_IO,
                  "no random number for a file's name: %s", strerror(errno));
-    AIRY_FAIL_IF(asprintf(&made, "%s.%08x.partial", path, number) < 0, AIRY_ERR_MEMORY, "out of memory for a path");
+    AIRY_FAIL_IF(asprintf(&made, "%s.%08x.partial", path, number) < 0, AIRY_ERR_MEMORY,
+                 "out of memory for a path");
     *partial = made;
     return AIRY_OK;
 }
@@ -80,7 +82,8 @@ static void sync_folder(const char *path)
 
 airy_status airy_file_rename(const char *from, const char *to, bool force)
 {
-    int failed = renameat2(AT_FDCWD, from, AT_FDCWD, to, force ? 0 : RENAME_NOREPLACE) != 0 ? errno : 0;
+    int failed = renameat2(AT_FDCWD, from, AT_FDCWD, to, force ? 0 : RENAME_NOREPLACE) != 0 ? errno
+                                                                                            : 0;
     if (failed == EINVAL || failed == ENOSYS) { /* the file system cannot do it in one step */
         AIRY_FAIL_IF(!force && access(to, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already", to);
         failed = rename(from, to) != 0 ? errno : 0;
@@ -104,11 +107,13 @@ static airy_status write_parts(int fd, const void *const *parts, const size_t *s
             done += (size_t)n;
         }
     }
-    AIRY_FAIL_IF(fsync(fd) != 0 && errno != EINVAL && errno != EROFS, AIRY_ERR_IO, "fsync: %s", strerror(errno));
+    AIRY_FAIL_IF(fsync(fd) != 0 && errno != EINVAL && errno != EROFS, AIRY_ERR_IO, "fsync: %s",
+                 strerror(errno));
     return AIRY_OK;
 }
 
-airy_status airy_file_put(const char *path, const void *const *parts, const size_t *sizes, size_t count, bool force)
+airy_status airy_file_put(const char *path, const void *const *parts, const size_t *sizes,
+                          size_t count, bool force)
 {
     AIRY_FAIL_IF(!force && access(path, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already", path);
     char *partial;

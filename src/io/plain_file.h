@@ -1,4 +1,7 @@
-/* Files without a library: all of the bytes or an error; output appears under its name only when it is complete. */
+/*
+ * Files without a library: all of the bytes or an error; output appears under its name only when
+ * it is complete.
+ */
 #ifndef AIRY_IO_PLAIN_FILE_H
 #define AIRY_IO_PLAIN_FILE_H
 
@@ -15,13 +18,17 @@ airy_status airy_file_pwrite(int fd, const void *data, size_t size, uint64_t off
 airy_status airy_file_open(int *fd, uint64_t *size, const char *path);
 
 /*
- * PATH.XXXXXXXX.partial, a name that nobody uses; released with free(). For files that are written in one go: PATH.partial is the name of an
- * integration that can be resumed, and is not touched.
+ * PATH.XXXXXXXX.partial, a name that nobody uses; released with free(). For files that are written
+ * in one go: PATH.partial is the name of an integration that can be resumed, and is not touched.
  */
 airy_status airy_file_unique(char **partial, const char *path);
-/* Rename in one step; without force a file that is there already stays (AIRY_ERR_EXISTS). The folder is synced. */
+/*
+ * Rename in one step; without force a file that is there already stays (AIRY_ERR_EXISTS). The
+ * folder is synced.
+ */
 airy_status airy_file_rename(const char *from, const char *to, bool force);
 /* A new file of these bytes, under a name of its own until it is complete. */
-airy_status airy_file_put(const char *path, const void *const *parts, const size_t *sizes, size_t count, bool force);
+airy_status airy_file_put(const char *path, const void *const *parts, const size_t *sizes,
+                          size_t count, bool force);
 
 #endif

@@ -5,7 +5,10 @@
 #include "base/memory.h"
 #include "io/stack_internal.h"
 
-/* One codec for the pipeline: the first that compresses; frames of segments with another one come decoded. */
+/*
+ * One codec for the pipeline: the first that compresses; frames of segments with another one come
+ * decoded.
+ */
 static void settle_codec(airy_stack *stack)
 {
     stack->path = AIRY_STACK_LIBRARY;
@@ -42,8 +45,12 @@ static bool is_of_file(airy_status status)
            status == AIRY_ERR_CORRUPT;
 }
 
-/* Right after airy_stack_add has failed for choice i: where a series tells how many frames are lost, each read of one of them says why. */
-static airy_status add_lost(airy_stack *stack, const struct stack_choice *choices, size_t i, airy_status failed)
+/*
+ * Right after airy_stack_add has failed for choice i: where a series tells how many frames are
+ * lost, each read of one of them says why.
+ */
+static airy_status add_lost(airy_stack *stack, const struct stack_choice *choices, size_t i,
+                            airy_status failed)
 {
     const struct stack_choice *choice = &choices[i];
     if (choice->series_count < 2 || !is_of_file(failed))
@@ -106,7 +113,8 @@ static airy_status add_paths(airy_stack *stack, const char *const *paths, size_t
 
 airy_status airy_stack_create(airy_stack **stack, const char *const *paths, size_t count)
 {
-    AIRY_FAIL_IF(!stack || !paths || count == 0, AIRY_ERR_PARAM, "a stack of %zu paths, expected at least one", count);
+    AIRY_FAIL_IF(!stack || !paths || count == 0, AIRY_ERR_PARAM,
+                 "a stack of %zu paths, expected at least one", count);
     airy_stack *made;
     AIRY_TRY(airy_memory_calloc((void **)&made, 1, sizeof(*made), "a stack"));
     airy_status status = airy_stack_library_open(made);

@@ -35,7 +35,8 @@ static airy_status grow(void **array, size_t count, size_t size)
     if (count & (count - 1))
         return AIRY_OK;
     size_t bytes;
-    AIRY_FAIL_IF(airy_mul_size(&bytes, count ? 2 * count : 1, size), AIRY_ERR_MEMORY, "a stack of %zu parts", count);
+    AIRY_FAIL_IF(airy_mul_size(&bytes, count ? 2 * count : 1, size), AIRY_ERR_MEMORY,
+                 "a stack of %zu parts", count);
     void *larger = realloc(*array, bytes);
     AIRY_FAIL_IF(!larger, AIRY_ERR_MEMORY, "out of memory for a stack of %zu parts", count);
     *array = larger;
@@ -71,7 +72,8 @@ static airy_status get_facts(struct dataset_facts *facts, hid_t dataset, const c
                         H5Sget_simple_extent_dims(space, facts->shape, NULL) == facts->ndim;
     if (space >= 0)
         H5Sclose(space);
-    AIRY_FAIL_IF(!simple || facts->ndim < 2, AIRY_ERR_FORMAT, "%s: %d dimensions, expected 2 (one frame) or more", name,
+    AIRY_FAIL_IF(!simple || facts->ndim < 2, AIRY_ERR_FORMAT,
+                 "%s: %d dimensions, expected 2 (one frame) or more", name,
                  simple ? facts->ndim : 0);
     size_t frames = 1;
     bool overflow = false;
@@ -81,17 +83,20 @@ static airy_status get_facts(struct dataset_facts *facts, hid_t dataset, const c
     facts->width = facts->shape[facts->ndim - 1];
     size_t bytes = 0, all;
     overflow = overflow || airy_mul_size(&bytes, facts->height, facts->width) ||
-               airy_mul_size(&bytes, bytes, airy_dtype_size(facts->dtype)) || airy_mul_size(&all, bytes, frames);
+               airy_mul_size(&bytes, bytes, airy_dtype_size(facts->dtype)) ||
+               airy_mul_size(&all, bytes, frames);
     AIRY_FAIL_IF(overflow, AIRY_ERR_SHAPE, "%s: more bytes than an address can count", name);
-    AIRY_FAIL_IF(frames == 0 || bytes == 0, AIRY_ERR_SHAPE, "%s: %zu frames of %zu x %zu pixels, expected at least one",
-                 name, frames, facts->height, facts->width);
+    AIRY_FAIL_IF(frames == 0 || bytes == 0, AIRY_ERR_SHAPE,
+                 "%s: %zu frames of %zu x %zu pixels, expected at least one", name, frames,
+                 facts->height, facts->width);
     facts->frames = frames;
     facts->frame_bytes = bytes;
     return AIRY_OK;
 }
 
 /* The first dataset settles what a frame of the stack is. */
-static airy_status settle_frame(airy_stack *stack, const struct dataset_facts *facts, const char *name)
+static airy_status settle_frame(airy_stack *stack, const struct dataset_facts *facts,
+                                const char *name)
 {
     if (stack->frame_bytes == 0) {
         stack->height = facts->height;
@@ -100,10 +105,12 @@ static airy_status settle_frame(airy_stack *stack, const struct dataset_facts *f
         stack->frame_bytes = facts->frame_bytes;
     }
     AIRY_FAIL_IF(facts->height != stack->height || facts->width != stack->width, AIRY_ERR_SHAPE,
-                 "%s: frames of %zu x %zu pixels, expected %zu x %zu as in %s", name, facts->height, facts->width,
-                 stack->height, stack->width, stack->segment_count ? stack->segments[0].name : name);
-    AIRY_FAIL_IF(facts->dtype != stack->dtype, AIRY_ERR_SHAPE, "%s: pixels are %s, expected %s as in %s", name,
-                 airy_dtype_name(facts->dtype), airy_dtype_name(stack->dtype),
+                 "%s: frames of %zu x %zu pixels, expected %zu x %zu as in %s", name, facts->height,
+                 facts->width, stack->height, stack->width,
+                 stack->segment_count ? stack->segments[0].name : name);
+    AIRY_FAIL_IF(facts->dtype != stack->dtype, AIRY_ERR_SHAPE,
+                 "%s: pixels are %s, expected %s as in %s", name, airy_dtype_name(facts->dtype),
+                 airy_dtype_name(stack->dtype),
                  stack->segment_count ? stack->segments[0].name : name);
     return AIRY_OK;
 }
@@ -122,7 +129,8 @@ static airy_status find_file(airy_stack *stack, size_t *index, const airy_probe 
     if (stack->file_count < AIRY_STACK_OPEN_FILES) {
         /* The driver's own descriptor: the very file that the addresses were taken from. */
         file.fd = fcntl(probe->fd, F_DUPFD_CLOEXEC, 0);
-        AIRY_FAIL_IF(file.fd < 0, AIRY_ERR_IO, "cannot keep '%s' open: %s", probe->path, strerror(errno));
+        AIRY_FAIL_IF(file.fd < 0, AIRY_ERR_IO, "cannot keep '%s' open: %s", probe->path,
+                     strerror(errno));
     }
     file.path = strdup(probe->path);
     if (!file.path) {
@@ -141,14 +149,19 @@ airy_status airy_stack_note_file(airy_stack *stack, const char *path)
     if (stat(path, &about) != 0 || airy_stack_uses(stack, path))
         return AIRY_OK;
     AIRY_TRY(grow((void **)&stack->files, stack->file_count, sizeof(*stack->files)));
-    struct stack_file file = {.path = strdup(path), .device = about.st_dev, .inode = about.st_ino, .fd = -1};
+    struct stack_file file = {
+        .path = strdup(path), .device = about.st_dev, .inode = about.st_ino, .fd = -1};
     AIRY_FAIL_IF(!file.path, AIRY_ERR_MEMORY, "out of memory for a file's name");
     stack->files[stack->file_count++] = file;
     return AIRY_OK;
 }
 
-/* Encoders may use any block size; what the chunks say counts, not what the dataset's filter parameters say. */
-static void find_block_size(struct stack_segment *segment, const airy_probe *probe, size_t frame_bytes)
+/*
+ * Encoders may use any block size; what the chunks say counts, not what the dataset's filter
+ * parameters say.
+ */
+static void find_block_size(struct stack_segment *segment, const airy_probe *probe,
+                            size_t frame_bytes)
 {
     if (segment->codec.codec != AIRY_CODEC_BSLZ4 && segment->codec.codec != AIRY_CODEC_LZ4)
         return;
@@ -164,8 +177,10 @@ static void find_block_size(struct stack_segment *segment, const airy_probe *pro
         airy_block_layout layout;
         airy_codec_params codec = segment->codec;
         if (place->size < sizeof(header) ||
-            pread(probe->fd, header, sizeof(header), (off_t)place->offset) != (ssize_t)sizeof(header) ||
-            airy_chunk_header(&decoded, &block, header, sizeof(header), codec.codec, codec.elem_size) != AIRY_OK ||
+            pread(probe->fd, header, sizeof(header), (off_t)place->offset) !=
+                (ssize_t)sizeof(header) ||
+            airy_chunk_header(&decoded, &block, header, sizeof(header), codec.codec,
+                              codec.elem_size) != AIRY_OK ||
             decoded != frame_bytes)
             continue;
         codec.block_bytes = block;
@@ -183,26 +198,32 @@ static uint64_t clip(uint64_t offset, uint64_t bytes, uint64_t size)
     return bytes < left ? bytes : left;
 }
 
-/* Shapes out of damaged headers: nobody waits for more frames than a file can hold to fail one by one. */
-static airy_status check_sense(const struct stack_segment *segment, const struct dataset_facts *facts)
+/*
+ * Shapes out of damaged headers: nobody waits for more frames than a file can hold to fail one by
+ * one.
+ */
+static airy_status check_sense(const struct stack_segment *segment,
+                               const struct dataset_facts *facts)
 {
     const char *name = segment->name;
     const bool contiguous = segment->direct && !segment->places;
     const size_t whole = (size_t)(segment->stored_bytes / facts->frame_bytes);
     if (contiguous && whole == facts->frames)
         return AIRY_OK;
-    AIRY_FAIL_IF(facts->frames > AIRY_STACK_MAX_FRAMES, AIRY_ERR_UNSUPPORTED, "%s: %zu frames, expected at most %d",
-                 name, facts->frames, AIRY_STACK_MAX_FRAMES);
-    AIRY_FAIL_IF(contiguous && facts->frames > FREE_FRAMES && whole < facts->frames / FREE_FRACTION, AIRY_ERR_FORMAT,
-                 "%s: %zu frames, of which the file holds %zu", name, facts->frames, whole);
+    AIRY_FAIL_IF(facts->frames > AIRY_STACK_MAX_FRAMES, AIRY_ERR_UNSUPPORTED,
+                 "%s: %zu frames, expected at most %d", name, facts->frames, AIRY_STACK_MAX_FRAMES);
+    AIRY_FAIL_IF(contiguous && facts->frames > FREE_FRAMES && whole < facts->frames / FREE_FRACTION,
+                 AIRY_ERR_FORMAT, "%s: %zu frames, of which the file holds %zu", name,
+                 facts->frames, whole);
     AIRY_FAIL_IF(facts->frame_bytes > MAX_FRAME_BYTES, AIRY_ERR_UNSUPPORTED,
-                 "%s: frames of %zu bytes, expected at most %llu where the file does not hold them as they are", name,
-                 facts->frame_bytes, (unsigned long long)MAX_FRAME_BYTES);
+                 "%s: frames of %zu bytes, expected at most %llu where the file does not hold them "
+                 "as they are",
+                 name, facts->frame_bytes, (unsigned long long)MAX_FRAME_BYTES);
     return AIRY_OK;
 }
 
-static airy_status add_contiguous(struct stack_segment *segment, hid_t dataset, const airy_probe *probe,
-                                  const struct dataset_facts *facts)
+static airy_status add_contiguous(struct stack_segment *segment, hid_t dataset,
+                                  const airy_probe *probe, const struct dataset_facts *facts)
 {
     const haddr_t offset = H5Dget_offset(dataset);
     segment->direct = true;
@@ -211,16 +232,19 @@ static airy_status add_contiguous(struct stack_segment *segment, hid_t dataset, 
     segment->end = probe->size;
     segment->codec = (airy_codec_params){.elem_size = (uint32_t)airy_dtype_size(facts->dtype)};
     if (!segment->fill_only)
-        segment->stored_bytes = clip(offset, (uint64_t)facts->frames * facts->frame_bytes, probe->size);
+        segment->stored_bytes =
+            clip(offset, (uint64_t)facts->frames * facts->frame_bytes, probe->size);
     return AIRY_OK;
 }
 
-static airy_status add_chunked(struct stack_segment *segment, hid_t dataset, const airy_probe *probe,
-                               const struct dataset_facts *facts, const char *name)
+static airy_status add_chunked(struct stack_segment *segment, hid_t dataset,
+                               const airy_probe *probe, const struct dataset_facts *facts,
+                               const char *name)
 {
-    AIRY_FAIL_IF(facts->frames > AIRY_STACK_MAX_FRAMES, AIRY_ERR_UNSUPPORTED, "%s: %zu frames, expected at most %d",
-                 name, facts->frames, AIRY_STACK_MAX_FRAMES);
-    AIRY_TRY(airy_memory_calloc((void **)&segment->places, facts->frames, sizeof(*segment->places), "chunk addresses"));
+    AIRY_FAIL_IF(facts->frames > AIRY_STACK_MAX_FRAMES, AIRY_ERR_UNSUPPORTED,
+                 "%s: %zu frames, expected at most %d", name, facts->frames, AIRY_STACK_MAX_FRAMES);
+    AIRY_TRY(airy_memory_calloc((void **)&segment->places, facts->frames, sizeof(*segment->places),
+                                "chunk addresses"));
     const struct airy_chunk_grid grid = {.ndim = facts->ndim,
                                          .shape = facts->shape,
                                          .frames = facts->frames,
@@ -230,28 +254,33 @@ static airy_status add_chunked(struct stack_segment *segment, hid_t dataset, con
     segment->direct = true;
     segment->end = probe->size;
     for (size_t i = 0; i < facts->frames; i++)
-        segment->stored_bytes += clip(segment->places[i].offset, segment->places[i].size, probe->size);
+        segment->stored_bytes +=
+            clip(segment->places[i].offset, segment->places[i].size, probe->size);
     find_block_size(segment, probe, facts->frame_bytes);
     return AIRY_OK;
 }
 
-/* Bytes of the chunks that two frames touch: with them in libhdf5's cache none is decoded twice, though readers pass a border one by one. */
+/*
+ * Bytes of the chunks that two frames touch: with them in libhdf5's cache none is decoded twice,
+ * though readers pass a border one by one.
+ */
 static size_t cache_for_frame(const hsize_t *chunk, const struct dataset_facts *facts)
 {
     size_t bytes = 2 * airy_dtype_size(facts->dtype);
     for (int axis = 0; axis < facts->ndim; axis++) {
         if (chunk[axis] == 0)
             return 0; /* refused on reading */
-        const hsize_t across =
-            axis < facts->ndim - 2 ? chunk[axis] : (facts->shape[axis] + chunk[axis] - 1) / chunk[axis] * chunk[axis];
+        const hsize_t across = axis < facts->ndim - 2 ? chunk[axis]
+                                                      : (facts->shape[axis] + chunk[axis] - 1) /
+                                                            chunk[axis] * chunk[axis];
         if (airy_mul_size(&bytes, bytes, across) || bytes > MAX_CACHE)
             return MAX_CACHE;
     }
     return bytes;
 }
 
-static airy_status add_layout(airy_stack *stack, struct stack_segment *segment, hid_t dataset, hid_t creation,
-                              const struct dataset_facts *facts)
+static airy_status add_layout(airy_stack *stack, struct stack_segment *segment, hid_t dataset,
+                              hid_t creation, const struct dataset_facts *facts)
 {
     const char *name = segment->name;
     AIRY_TRY(airy_filter_check(creation, name));
@@ -308,7 +337,8 @@ void airy_stack_drop_segments(airy_stack *stack, size_t keep)
         free_segment(&stack->segments[--stack->segment_count]);
 }
 
-airy_status airy_stack_add_blank(airy_stack *stack, size_t *index, const char *path, const char *dataset)
+airy_status airy_stack_add_blank(airy_stack *stack, size_t *index, const char *path,
+                                 const char *dataset)
 {
     AIRY_TRY(grow((void **)&stack->segments, stack->segment_count, sizeof(*stack->segments)));
     struct stack_segment segment = {.file = SIZE_MAX, .dtype = stack->dtype};
@@ -326,7 +356,8 @@ airy_status airy_stack_add_blank(airy_stack *stack, size_t *index, const char *p
     return AIRY_OK;
 }
 
-airy_status airy_stack_add_segment(airy_stack *stack, size_t *index, hid_t dataset, const char *path, const char *name)
+airy_status airy_stack_add_segment(airy_stack *stack, size_t *index, hid_t dataset,
+                                   const char *path, const char *name)
 {
     struct dataset_facts facts;
     const size_t before = stack->segment_count;
@@ -371,7 +402,8 @@ static airy_status add_opened(airy_stack *stack, hid_t dataset, const char *path
     }
     size_t segment;
     AIRY_TRY(airy_stack_add_segment(stack, &segment, dataset, path, name));
-    AIRY_TRY(airy_stack_add_run(stack, (struct stack_run){stack->frames, facts.frames, segment, 0}));
+    AIRY_TRY(
+        airy_stack_add_run(stack, (struct stack_run){stack->frames, facts.frames, segment, 0}));
     stack->frames += facts.frames;
     return AIRY_OK;
 }
@@ -389,8 +421,10 @@ static airy_status fail_open(hid_t file, const char *path, const char *name)
         info.type != H5L_TYPE_EXTERNAL || info.u.val_size > LONGEST ||
         H5Lget_val(file, name, value, LONGEST, H5P_DEFAULT) < 0 ||
         H5Lunpack_elink_val(value, info.u.val_size, NULL, &other, NULL) < 0)
-        return airy_fail(AIRY_ERR_NOT_FOUND, "%s::%s cannot be opened as a dataset: %s", path, name, why);
-    return airy_fail(AIRY_ERR_NOT_FOUND, "data file '%s' is missing or cut, %s::%s cannot be opened: %s", other, path,
+        return airy_fail(AIRY_ERR_NOT_FOUND, "%s::%s cannot be opened as a dataset: %s", path, name,
+                         why);
+    return airy_fail(AIRY_ERR_NOT_FOUND,
+                     "data file '%s' is missing or cut, %s::%s cannot be opened: %s", other, path,
                      name, why);
 }
 

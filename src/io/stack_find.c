@@ -11,13 +11,15 @@ static const char series_group[] = "/entry/data";
 
 airy_status airy_stack_split(char **file, char **dataset, const char *path)
 {
-    AIRY_FAIL_IF(!path || !*path, AIRY_ERR_PARAM, "path of a stack is empty, expected FILE or FILE::DATASET");
+    AIRY_FAIL_IF(!path || !*path, AIRY_ERR_PARAM,
+                 "path of a stack is empty, expected FILE or FILE::DATASET");
     const char *mark = NULL;
     /* A file whose own name holds "::" is found as it is. */
     if (access(path, F_OK) != 0)
         for (const char *at = path; (at = strstr(at, "::")) != NULL; at += 2)
             mark = at;
-    AIRY_FAIL_IF(mark == path || (mark && !mark[2]), AIRY_ERR_PARAM, "path '%s', expected FILE or FILE::DATASET", path);
+    AIRY_FAIL_IF(mark == path || (mark && !mark[2]), AIRY_ERR_PARAM,
+                 "path '%s', expected FILE or FILE::DATASET", path);
     *file = mark ? strndup(path, (size_t)(mark - path)) : strdup(path);
     *dataset = !mark ? NULL : mark[2] == '/' ? strdup(mark + 2) : NULL;
     if (mark && mark[2] != '/' && asprintf(dataset, "/%s", mark + 2) < 0)
@@ -29,7 +31,8 @@ airy_status airy_stack_split(char **file, char **dataset, const char *path)
     return AIRY_OK;
 }
 
-static airy_status choose(struct stack_choice **choices, size_t *count, const char *path, const char *dataset)
+static airy_status choose(struct stack_choice **choices, size_t *count, const char *path,
+                          const char *dataset)
 {
     struct stack_choice *larger = realloc(*choices, (*count + 1) * sizeof(*larger));
     AIRY_FAIL_IF(!larger, AIRY_ERR_MEMORY, "out of memory for %zu datasets", *count + 1);
@@ -82,7 +85,8 @@ static int by_number(const void *a, const void *b)
     return n != m ? (n < m ? -1 : 1) : strcmp(first, second);
 }
 
-static airy_status find_series(struct stack_choice **choices, size_t *count, const char *path, hid_t file)
+static airy_status find_series(struct stack_choice **choices, size_t *count, const char *path,
+                               hid_t file)
 {
     if (!airy_hdf5_exists(file, series_group))
         return AIRY_OK;
@@ -144,8 +148,8 @@ static void append(char *text, size_t size, const char *more)
         snprintf(text + used, size - used, "%s", more);
 }
 
-static airy_status fail_ambiguous(const airy_hdf5_entry *entries, size_t count, int dims, size_t found,
-                                  const char *path)
+static airy_status fail_ambiguous(const airy_hdf5_entry *entries, size_t count, int dims,
+                                  size_t found, const char *path)
 {
     char names[600] = "";
     for (size_t i = 0, shown = 0; i < count && shown < 6; i++) {
@@ -156,26 +160,32 @@ static airy_status fail_ambiguous(const airy_hdf5_entry *entries, size_t count, 
         append(names, sizeof(names), shown++ ? ", " : "");
         append(names, sizeof(names), entries[i].path);
     }
-    return airy_fail(AIRY_ERR_FORMAT, "%s: %zu datasets could be the frames (%s%s), choose one as %s::DATASET", path,
+    return airy_fail(AIRY_ERR_FORMAT,
+                     "%s: %zu datasets could be the frames (%s%s), choose one as %s::DATASET", path,
                      found, names, found > 6 ? ", ..." : "", path);
 }
 
 static airy_status fail_empty(const airy_hdf5_entry *entries, size_t count, const char *path)
 {
     for (size_t i = 0; i < count; i++)
-        AIRY_FAIL_IF(
-            entries[i].ndim < 0, AIRY_ERR_NOT_FOUND, "%s: no dataset with frames; %s is %s: %s", path, entries[i].path,
-            entries[i].ndim < 0 && strcmp(entries[i].dtype, "unreadable") == 0 ? "unreadable" : "a broken link",
-            entries[i].filters);
+        AIRY_FAIL_IF(entries[i].ndim < 0, AIRY_ERR_NOT_FOUND,
+                     "%s: no dataset with frames; %s is %s: %s", path, entries[i].path,
+                     entries[i].ndim < 0 && strcmp(entries[i].dtype, "unreadable") == 0
+                         ? "unreadable"
+                         : "a broken link",
+                     entries[i].filters);
     for (size_t i = 0; i < count; i++)
-        AIRY_FAIL_IF(entries[i].ndim >= 2, AIRY_ERR_FORMAT, "%s: no dataset with frames; %s is of class '%s'", path,
-                     entries[i].path, entries[i].dtype);
-    return airy_fail(AIRY_ERR_FORMAT, "%s: none of its %zu datasets has the 2 or more dimensions of frames", path,
+        AIRY_FAIL_IF(entries[i].ndim >= 2, AIRY_ERR_FORMAT,
+                     "%s: no dataset with frames; %s is of class '%s'", path, entries[i].path,
+                     entries[i].dtype);
+    return airy_fail(AIRY_ERR_FORMAT,
+                     "%s: none of its %zu datasets has the 2 or more dimensions of frames", path,
                      count);
 }
 
 /* The only dataset of three or more dimensions, or else of two, down to `least`. */
-static airy_status find_only(struct stack_choice **choices, size_t *count, const char *path, hid_t file, int least)
+static airy_status find_only(struct stack_choice **choices, size_t *count, const char *path,
+                             hid_t file, int least)
 {
     airy_hdf5_entry *entries;
     size_t listed, found = 0, index = 0;
@@ -193,19 +203,22 @@ static airy_status find_only(struct stack_choice **choices, size_t *count, const
     if (found == 1)
         status = choose(choices, count, path, entries[index].path);
     else
-        status = found ? fail_ambiguous(entries, listed, dims, found, path) : fail_empty(entries, listed, path);
+        status = found ? fail_ambiguous(entries, listed, dims, found, path)
+                       : fail_empty(entries, listed, path);
     airy_hdf5_list_free(entries);
     return status;
 }
 
-static airy_status find_in_file(struct stack_choice **choices, size_t *count, const char *path, hid_t file, int least)
+static airy_status find_in_file(struct stack_choice **choices, size_t *count, const char *path,
+                                hid_t file, int least)
 {
     const size_t before = *count;
     AIRY_TRY(find_series(choices, count, path, file));
     if (*count > before)
         return AIRY_OK;
     /* DECTRIS and most of NeXus; plain files; NXdetector (Lambda); LImA. */
-    static const char *const usual[] = {"/entry/data/data", "/data", "/entry/instrument/detector/data",
+    static const char *const usual[] = {"/entry/data/data", "/data",
+                                        "/entry/instrument/detector/data",
                                         "/entry_0000/measurement/data"};
     for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
         if (holds_frames(file, usual[i]))
@@ -213,7 +226,8 @@ static airy_status find_in_file(struct stack_choice **choices, size_t *count, co
     return find_only(choices, count, path, file, least);
 }
 
-airy_status airy_stack_find(struct stack_choice **choices, size_t *count, const char *path, int least)
+airy_status airy_stack_find(struct stack_choice **choices, size_t *count, const char *path,
+                            int least)
 {
     char *name = NULL, *dataset = NULL;
     AIRY_TRY(airy_stack_split(&name, &dataset, path));

@@ -12,7 +12,10 @@ struct open_dataset {
     hid_t file, dataset; /* file < 0: a free slot */
     size_t segment;
     hsize_t chunk[H5S_MAX_RANK]; /* all 0: not chunked */
-    /* Rows of chunks checked last (their numbers in C order): looking again would throw them out of libhdf5's cache. */
+    /*
+     * Rows of chunks checked last (their numbers in C order): looking again would throw them out
+     * of libhdf5's cache.
+     */
     size_t rows[ROWS_KNOWN], row_count;
     uint64_t used; /* for choosing the one to close */
 };
@@ -24,7 +27,8 @@ struct stack_library {
 
 airy_status airy_stack_library_open(airy_stack *stack)
 {
-    AIRY_TRY(airy_memory_calloc((void **)&stack->library, 1, sizeof(*stack->library), "open datasets"));
+    AIRY_TRY(
+        airy_memory_calloc((void **)&stack->library, 1, sizeof(*stack->library), "open datasets"));
     for (int i = 0; i < AIRY_STACK_OPEN_DATASETS; i++)
         stack->library->slots[i].file = -1;
     return AIRY_OK;
@@ -81,8 +85,8 @@ static airy_status open_slot(struct open_dataset *slot, const struct stack_segme
 }
 
 /* The one used longest ago, NULL when none is open; bytes: of the caches of all. */
-static struct open_dataset *find_oldest(struct stack_library *library, const struct stack_segment *segments,
-                                        size_t *bytes)
+static struct open_dataset *find_oldest(struct stack_library *library,
+                                        const struct stack_segment *segments, size_t *bytes)
 {
     struct open_dataset *oldest = NULL;
     *bytes = 0;
@@ -125,7 +129,8 @@ static airy_status get_slot(const airy_stack *stack, size_t segment, struct open
 }
 
 /* The sizes of the chunks under a frame, unless its row was among the last ones. */
-static airy_status check_chunks(struct open_dataset *slot, size_t row, const hsize_t *start, const hsize_t *count)
+static airy_status check_chunks(struct open_dataset *slot, size_t row, const hsize_t *start,
+                                const hsize_t *count)
 {
     const size_t known = airy_min_size(slot->row_count, ROWS_KNOWN);
     for (size_t i = 0; i < known; i++)
@@ -138,8 +143,8 @@ static airy_status check_chunks(struct open_dataset *slot, size_t row, const hsi
 }
 
 /* Where the frame is in the file; `row` is the number of its row of chunks. */
-static bool select_frame(const airy_stack *stack, const struct open_dataset *slot, hid_t space, size_t frame,
-                         hsize_t *start, hsize_t *count, size_t *row)
+static bool select_frame(const airy_stack *stack, const struct open_dataset *slot, hid_t space,
+                         size_t frame, hsize_t *start, hsize_t *count, size_t *row)
 {
     hsize_t shape[H5S_MAX_RANK];
     const int ndim = space < 0 ? -1 : H5Sget_simple_extent_dims(space, shape, NULL);
@@ -164,7 +169,8 @@ static bool select_frame(const airy_stack *stack, const struct open_dataset *slo
     return H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0;
 }
 
-static airy_status read_frame(const airy_stack *stack, struct open_dataset *slot, size_t frame, void *pixels)
+static airy_status read_frame(const airy_stack *stack, struct open_dataset *slot, size_t frame,
+                              void *pixels)
 {
     const struct stack_segment *segment = &stack->segments[slot->segment];
     hsize_t start[H5S_MAX_RANK] = {0}, count[H5S_MAX_RANK];
@@ -172,7 +178,10 @@ static airy_status read_frame(const airy_stack *stack, struct open_dataset *slot
     const hid_t dataset = slot->dataset, space = H5Dget_space(dataset);
     hid_t memory = -1;
     airy_status status = AIRY_OK;
-    /* Memory of as many dimensions as the file's: libhdf5 maps shapes that differ pixel by pixel, ten times slower. */
+    /*
+     * Memory of as many dimensions as the file's: libhdf5 maps shapes that differ pixel by pixel,
+     * ten times slower.
+     */
     if (select_frame(stack, slot, space, frame, start, count, &row))
         memory = H5Screate_simple(H5Sget_simple_extent_ndims(space), count, NULL);
     if (memory < 0)
@@ -182,7 +191,8 @@ static airy_status read_frame(const airy_stack *stack, struct open_dataset *slot
     if (status == AIRY_OK)
         status = check_chunks(slot, row, start, count);
     if (status == AIRY_OK && airy_hdf5_read(dataset, stack->dtype, memory, space, pixels) < 0)
-        status = airy_hdf5_fail(airy_hdf5_failed_io() ? AIRY_ERR_IO : AIRY_ERR_CORRUPT, "libhdf5 cannot read it");
+        status = airy_hdf5_fail(airy_hdf5_failed_io() ? AIRY_ERR_IO : AIRY_ERR_CORRUPT,
+                                "libhdf5 cannot read it");
     if (memory >= 0)
         H5Sclose(memory);
     if (space >= 0)
@@ -190,7 +200,8 @@ static airy_status read_frame(const airy_stack *stack, struct open_dataset *slot
     return status;
 }
 
-airy_status airy_stack_library_read(const airy_stack *stack, size_t segment, size_t frame, void *pixels)
+airy_status airy_stack_library_read(const airy_stack *stack, size_t segment, size_t frame,
+                                    void *pixels)
 {
     AIRY_TRY(airy_hdf5_lock());
     struct open_dataset *slot;

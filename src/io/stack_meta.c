@@ -1,4 +1,7 @@
-/* What the first file says about the experiment, in the places where DECTRIS masters and NXmx files have it. */
+/*
+ * What the first file says about the experiment, in the places where DECTRIS masters and NXmx
+ * files have it.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +72,10 @@ static const struct unit energies[] = {
     {"joule", 1 / 1.602176634e-19},
 };
 
-/* 0 where it is none of them. Case and a plural's s do not count, but "Mm" and "Pm" are other units. */
+/*
+ * 0 where it is none of them. Case and a plural's s do not count, but "Mm" and "Pm" are other
+ * units.
+ */
 static double find_factor(const struct unit *units, size_t count, const char *name)
 {
     const size_t length = strlen(name);
@@ -94,7 +100,8 @@ static bool read_units(struct number *number, hid_t dataset)
         size_t length = strlen(text);
         while (length > 0 && text[length - 1] == ' ') /* Fortran pads */
             length--;
-        snprintf(number->units, sizeof(number->units), "%.*s", (int)airy_min_size(length, sizeof(number->units)), text);
+        snprintf(number->units, sizeof(number->units), "%.*s",
+                 (int)airy_min_size(length, sizeof(number->units)), text);
         free(text);
     } else if (status != AIRY_ERR_NOT_FOUND) {
         airy_log(AIRY_LOG_WARN, "%s: %s; it is not used", number->name, airy_last_error());
@@ -108,7 +115,8 @@ static bool read_all(double **values, size_t *count, hid_t dataset)
     const hid_t space = H5Dget_space(dataset), type = H5Dget_type(dataset);
     const hssize_t points = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
     const H5T_class_t class = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
-    bool good = (class == H5T_INTEGER || class == H5T_FLOAT) && points >= 1 && points <= MAX_NUMBERS;
+    bool good = (class == H5T_INTEGER || class == H5T_FLOAT) && points >= 1 &&
+                points <= MAX_NUMBERS;
     double *read = good ? malloc((size_t)points * sizeof(*read)) : NULL;
     good = read && airy_chunk_check(dataset, NULL, NULL) == AIRY_OK &&
            airy_hdf5_read(dataset, AIRY_DTYPE_F64, H5S_ALL, H5S_ALL, read) >= 0;
@@ -160,17 +168,21 @@ static bool read_number(struct number *number, hid_t file, const char *path)
 static bool read_field(struct number *number, hid_t file, const char *group, const char *name)
 {
     char path[MAX_NAME];
-    return snprintf(path, sizeof(path), "%s/%s", group, name) < (int)sizeof(path) && read_number(number, file, path);
+    return snprintf(path, sizeof(path), "%s/%s", group, name) < (int)sizeof(path) &&
+           read_number(number, file, path);
 }
 
-/* To metres; without units in `usual` metres. False (and a warning) for a unit that is no length. */
+/*
+ * To metres; without units in `usual` metres. False (and a warning) for a unit that is no length.
+ */
 static bool to_metres(double *out, const struct number *number, double usual)
 {
-    const double factor = number->units[0] ? find_factor(lengths, sizeof(lengths) / sizeof(lengths[0]), number->units)
-                                           : usual;
+    const double factor =
+        number->units[0] ? find_factor(lengths, sizeof(lengths) / sizeof(lengths[0]), number->units)
+                         : usual;
     if (factor == 0)
-        airy_log(AIRY_LOG_WARN, "%s has units '%s', which is no known length; it is not used", number->name,
-                 number->units);
+        airy_log(AIRY_LOG_WARN, "%s has units '%s', which is no known length; it is not used",
+                 number->name, number->units);
     *out = number->value * factor;
     return factor != 0;
 }
@@ -219,10 +231,13 @@ static bool read_energy(double *electron_volts, hid_t file, const struct places 
     if (!read_field(&energy, file, places->instrument, "beam/incident_energy") &&
         !read_field(&energy, file, places->detector, "detectorSpecific/photon_energy"))
         return false;
-    const double factor = energy.units[0] ? find_factor(energies, sizeof(energies) / sizeof(energies[0]), energy.units)
-                                          : 1;
+    const double factor =
+        energy.units[0]
+            ? find_factor(energies, sizeof(energies) / sizeof(energies[0]), energy.units)
+            : 1;
     if (factor == 0)
-        airy_log(AIRY_LOG_WARN, "the photon energy has units '%s', which is no known energy; %s is not used",
+        airy_log(AIRY_LOG_WARN,
+                 "the photon energy has units '%s', which is no known energy; %s is not used",
                  energy.units, energy.name);
     *electron_volts = energy.value * factor;
     return *electron_volts > 0;
@@ -243,12 +258,14 @@ static double read_wavelength(hid_t file, const struct places *places)
 }
 
 /* Beam centre in pixels. */
-static bool read_center(double *pixels, hid_t file, const struct places *places, const char *name, double pixel)
+static bool read_center(double *pixels, hid_t file, const struct places *places, const char *name,
+                        double pixel)
 {
     struct number center;
     if (!read_field(&center, file, places->detector, name))
         return false;
-    if (!center.units[0] || strncasecmp(center.units, "pix", 3) == 0 || strcasecmp(center.units, "px") == 0) {
+    if (!center.units[0] || strncasecmp(center.units, "pix", 3) == 0 ||
+        strcasecmp(center.units, "px") == 0) {
         *pixels = center.value;
         return true;
     }
@@ -259,11 +276,13 @@ static bool read_center(double *pixels, hid_t file, const struct places *places,
 }
 
 /*
- * Which registered detector it is: by name, or by shape; only if shape and pixels agree with the file. Against the data line the registry of
- * the integration is asked here, through its public header alone: a stack's geometry is complete only with the detector's name, and every
- * caller of airy_stack_get_meta would have to repeat this.
+ * Which registered detector it is: by name, or by shape; only if shape and pixels agree with the
+ * file. Against the data line the registry of the integration is asked here, through its public
+ * header alone: a stack's geometry is complete only with the detector's name, and every caller of
+ * airy_stack_get_meta would have to repeat this.
  */
-static void name_detector(airy_detector *detector, hid_t file, const struct places *places, const airy_stack *stack)
+static void name_detector(airy_detector *detector, hid_t file, const struct places *places,
+                          const airy_stack *stack)
 {
     char path[MAX_NAME + 32], *text = NULL;
     snprintf(path, sizeof(path), "%s/description", places->detector);
@@ -277,7 +296,8 @@ static void name_detector(airy_detector *detector, hid_t file, const struct plac
     }
     for (int attempt = 0; attempt < 2; attempt++) {
         if (known && found.height == stack->height && found.width == stack->width &&
-            fabs(found.pixel1 / detector->pixel1 - 1) < 1e-3 && fabs(found.pixel2 / detector->pixel2 - 1) < 1e-3) {
+            fabs(found.pixel1 / detector->pixel1 - 1) < 1e-3 &&
+            fabs(found.pixel2 / detector->pixel2 - 1) < 1e-3) {
             memcpy(detector->name, found.name, sizeof(detector->name));
             detector->dectris_dummy = found.dectris_dummy;
             return;
@@ -286,7 +306,10 @@ static void name_detector(airy_detector *detector, hid_t file, const struct plac
     }
 }
 
-/* Eiger masters say how the detector stands; a plain PONI of beam centre and distance does not take that up. */
+/*
+ * Eiger masters say how the detector stands; a plain PONI of beam centre and distance does not
+ * take that up.
+ */
 static void warn_of_tilt(hid_t file, const struct places *places)
 {
     static const double usual[6] = {-1, 0, 0, 0, -1, 0}; /* x axis, y axis in the laboratory */
@@ -301,7 +324,8 @@ static void warn_of_tilt(hid_t file, const struct places *places)
         for (size_t i = 0; i < 6 && tilted; i++)
             worst = fmax(worst, fabs(values[i] - usual[i]));
         if (tilted && worst > 1e-6)
-            airy_log(AIRY_LOG_WARN, "%s is not that of a detector facing the beam; it is ignored, use a PONI file",
+            airy_log(AIRY_LOG_WARN,
+                     "%s is not that of a detector facing the beam; it is ignored, use a PONI file",
                      path);
         free(values);
         if (dataset >= 0)
@@ -310,7 +334,8 @@ static void warn_of_tilt(hid_t file, const struct places *places)
     struct number arm;
     snprintf(path, sizeof(path), "%s/goniometer/two_theta", places->detector);
     if (read_number(&arm, file, path) && arm.value != 0)
-        airy_log(AIRY_LOG_WARN, "%s = %g: the detector's arm is ignored, use a PONI file", path, arm.value);
+        airy_log(AIRY_LOG_WARN, "%s = %g: the detector's arm is ignored, use a PONI file", path,
+                 arm.value);
 }
 
 /* The geometry as this program writes it. */
@@ -353,7 +378,8 @@ static bool read_poni(airy_geometry *g, hid_t file, const struct places *places)
     return g->detector.pixel1 > 0 && g->detector.pixel2 > 0 && g->dist > 0;
 }
 
-static bool read_geometry(airy_geometry *g, hid_t file, const struct places *places, const airy_stack *stack)
+static bool read_geometry(airy_geometry *g, hid_t file, const struct places *places,
+                          const airy_stack *stack)
 {
     memset(g, 0, sizeof(*g));
     snprintf(g->detector.name, sizeof(g->detector.name), "Detector");
@@ -364,8 +390,9 @@ static bool read_geometry(airy_geometry *g, hid_t file, const struct places *pla
     struct number x, y, distance;
     double center_x, center_y;
     if (!read_field(&x, file, places->detector, "x_pixel_size") ||
-        !read_field(&y, file, places->detector, "y_pixel_size") || !to_metres(&g->detector.pixel2, &x, 1) ||
-        !to_metres(&g->detector.pixel1, &y, 1) || !(g->detector.pixel1 > 0) || !(g->detector.pixel2 > 0))
+        !read_field(&y, file, places->detector, "y_pixel_size") ||
+        !to_metres(&g->detector.pixel2, &x, 1) || !to_metres(&g->detector.pixel1, &y, 1) ||
+        !(g->detector.pixel1 > 0) || !(g->detector.pixel2 > 0))
         return false;
     if ((!read_field(&distance, file, places->detector, "detector_distance") &&
          !read_field(&distance, file, places->detector, "distance")) ||
@@ -384,7 +411,8 @@ static bool read_geometry(airy_geometry *g, hid_t file, const struct places *pla
 
 static bool find_mask(char *path, size_t size, hid_t file, const struct places *places)
 {
-    static const char *const names[] = {"pixel_mask", "detectorSpecific/pixel_mask", "threshold_1_channel/pixel_mask"};
+    static const char *const names[] = {"pixel_mask", "detectorSpecific/pixel_mask",
+                                        "threshold_1_channel/pixel_mask"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         snprintf(path, size, "%s/%s", places->detector, names[i]);
         if (airy_hdf5_exists(file, path))
@@ -411,7 +439,8 @@ airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta)
             found.has_saturation =
                 read_field(&limit, file, places.detector, "saturation_value") ||
                 read_field(&limit, file, places.detector, "detectorSpecific/saturation_value") ||
-                read_field(&limit, file, places.detector, "detectorSpecific/countrate_correction_count_cutoff");
+                read_field(&limit, file, places.detector,
+                           "detectorSpecific/countrate_correction_count_cutoff");
             found.saturation = found.has_saturation ? limit.value : 0;
         }
         H5Fclose(file);
@@ -436,13 +465,15 @@ static bool is_frame(hid_t dataset, const airy_stack *stack)
     return fits;
 }
 
-static airy_status read_mask(uint8_t *mask, hid_t dataset, const airy_stack *stack, const char *what)
+static airy_status read_mask(uint8_t *mask, hid_t dataset, const airy_stack *stack,
+                             const char *what)
 {
     const hid_t type = H5Dget_type(dataset), creation = H5Dget_create_plist(dataset);
     airy_dtype dtype = AIRY_DTYPE_U8;
     bool native;
-    airy_status status = type < 0 || creation < 0 ? airy_hdf5_fail(AIRY_ERR_FORMAT, "%s cannot be read", what)
-                                                  : airy_hdf5_dtype(&dtype, &native, type, what);
+    airy_status status = type < 0 || creation < 0
+                             ? airy_hdf5_fail(AIRY_ERR_FORMAT, "%s cannot be read", what)
+                             : airy_hdf5_dtype(&dtype, &native, type, what);
     if (status == AIRY_OK)
         status = airy_filter_check(creation, what);
     if (type >= 0)
@@ -450,12 +481,13 @@ static airy_status read_mask(uint8_t *mask, hid_t dataset, const airy_stack *sta
     if (creation >= 0)
         H5Pclose(creation);
     AIRY_TRY(status);
-    AIRY_FAIL_IF(!is_frame(dataset, stack), AIRY_ERR_SHAPE, "%s has another shape than the frames of %zu x %zu", what,
-                 stack->height, stack->width);
+    AIRY_FAIL_IF(!is_frame(dataset, stack), AIRY_ERR_SHAPE,
+                 "%s has another shape than the frames of %zu x %zu", what, stack->height,
+                 stack->width);
     const size_t size = airy_dtype_size(dtype), pixels = stack->height * stack->width;
     size_t bytes;
-    AIRY_FAIL_IF(airy_mul_size(&bytes, pixels, size), AIRY_ERR_MEMORY, "%s: more bytes than an address can count",
-                 what);
+    AIRY_FAIL_IF(airy_mul_size(&bytes, pixels, size), AIRY_ERR_MEMORY,
+                 "%s: more bytes than an address can count", what);
     if (airy_chunk_check(dataset, NULL, NULL) != AIRY_OK)
         return airy_fail_context(AIRY_ERR_CORRUPT, "%s", what);
     AIRY_TRY(airy_sources_check(dataset, NULL, NULL, what));
@@ -483,7 +515,8 @@ airy_status airy_stack_mask(const airy_stack *stack, uint8_t *mask)
         if (!find_places(&places, file) || !find_mask(path, sizeof(path), file, &places))
             status = airy_fail(AIRY_ERR_NOT_FOUND, "'%s' has no pixel mask", stack->first_path);
         else if ((dataset = H5Dopen2(file, path, airy_hdf5_dataset_access())) < 0)
-            status = airy_hdf5_fail(AIRY_ERR_IO, "%s::%s cannot be opened", stack->first_path, path);
+            status =
+                airy_hdf5_fail(AIRY_ERR_IO, "%s::%s cannot be opened", stack->first_path, path);
         if (dataset >= 0) {
             snprintf(what, sizeof(what), "%s::%s", stack->first_path, path);
             status = read_mask(mask, dataset, stack, what);
@@ -495,13 +528,15 @@ airy_status airy_stack_mask(const airy_stack *stack, uint8_t *mask)
     return status;
 }
 
-static airy_status read_monitor(double *values, hid_t file, const airy_stack *stack, const char *name)
+static airy_status read_monitor(double *values, hid_t file, const airy_stack *stack,
+                                const char *name)
 {
-    AIRY_FAIL_IF(!airy_hdf5_exists(file, name), AIRY_ERR_NOT_FOUND, "'%s' has no dataset '%s'", stack->first_path,
-                 name);
+    AIRY_FAIL_IF(!airy_hdf5_exists(file, name), AIRY_ERR_NOT_FOUND, "'%s' has no dataset '%s'",
+                 stack->first_path, name);
     const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
     if (dataset < 0)
-        return airy_hdf5_fail(AIRY_ERR_FORMAT, "%s::%s cannot be opened as a dataset", stack->first_path, name);
+        return airy_hdf5_fail(AIRY_ERR_FORMAT, "%s::%s cannot be opened as a dataset",
+                              stack->first_path, name);
     const hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset);
     const H5T_class_t class = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
     const hssize_t count = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
@@ -509,7 +544,8 @@ static airy_status read_monitor(double *values, hid_t file, const airy_stack *st
     if (class != H5T_INTEGER && class != H5T_FLOAT)
         status = airy_fail(AIRY_ERR_FORMAT, "%s::%s holds no numbers", stack->first_path, name);
     else if (count < 0 || (size_t)count != stack->frames)
-        status = airy_fail(AIRY_ERR_SHAPE, "%s::%s has %lld elements, expected one for each of %zu frames",
+        status = airy_fail(AIRY_ERR_SHAPE,
+                           "%s::%s has %lld elements, expected one for each of %zu frames",
                            stack->first_path, name, (long long)count, stack->frames);
     else if (airy_chunk_check(dataset, NULL, NULL) != AIRY_OK)
         status = airy_fail_context(AIRY_ERR_CORRUPT, "%s::%s", stack->first_path, name);
@@ -525,7 +561,8 @@ static airy_status read_monitor(double *values, hid_t file, const airy_stack *st
 
 airy_status airy_stack_monitor(const airy_stack *stack, const char *dataset, double *values)
 {
-    AIRY_FAIL_IF(!stack || !dataset || !*dataset || !values, AIRY_ERR_PARAM, "airy_stack_monitor: an argument is NULL");
+    AIRY_FAIL_IF(!stack || !dataset || !*dataset || !values, AIRY_ERR_PARAM,
+                 "airy_stack_monitor: an argument is NULL");
     AIRY_TRY(airy_hdf5_lock());
     hid_t file;
     airy_status status = airy_hdf5_open(&file, stack->first_path);

@@ -25,7 +25,8 @@ const struct stack_segment *airy_stack_locate(const airy_stack *stack, size_t fr
     return &stack->segments[run->segment];
 }
 
-static struct airy_place get_place(const airy_stack *stack, const struct stack_segment *segment, size_t inside)
+static struct airy_place get_place(const airy_stack *stack, const struct stack_segment *segment,
+                                   size_t inside)
 {
     struct airy_place place = {.kind = AIRY_PLACE_LIBRARY};
     if (segment->broken || !segment->direct)
@@ -72,7 +73,8 @@ airy_status airy_stack_where(const airy_stack *stack, size_t frame, char *text, 
 {
     AIRY_FAIL_IF(!stack, AIRY_ERR_PARAM, "airy_stack_where: stack is NULL");
     AIRY_FAIL_IF(!text, AIRY_ERR_PARAM, "airy_stack_where: text is NULL");
-    AIRY_FAIL_IF(frame >= stack->frames, AIRY_ERR_PARAM, "frame = %zu, the stack has %zu", frame, stack->frames);
+    AIRY_FAIL_IF(frame >= stack->frames, AIRY_ERR_PARAM, "frame = %zu, the stack has %zu", frame,
+                 stack->frames);
     size_t inside;
     const struct stack_segment *segment = airy_stack_locate(stack, frame, &inside);
     if (inside == frame)
@@ -107,14 +109,17 @@ static airy_status open_again(int *fd, const struct stack_file *file)
     *fd = open(file->path, O_RDONLY | O_CLOEXEC);
     AIRY_FAIL_IF(*fd < 0, AIRY_ERR_IO, "cannot open '%s' again: %s", file->path, strerror(errno));
     struct stat about;
-    const bool same = fstat(*fd, &about) == 0 && about.st_dev == file->device && about.st_ino == file->inode;
+    const bool same = fstat(*fd, &about) == 0 && about.st_dev == file->device &&
+                      about.st_ino == file->inode;
     if (!same)
         close(*fd);
-    AIRY_FAIL_IF(!same, AIRY_ERR_IO, "'%s' was replaced by another file since it was opened", file->path);
+    AIRY_FAIL_IF(!same, AIRY_ERR_IO, "'%s' was replaced by another file since it was opened",
+                 file->path);
     return AIRY_OK;
 }
 
-static airy_status read_bytes(const struct stack_file *file, void *data, size_t size, uint64_t offset)
+static airy_status read_bytes(const struct stack_file *file, void *data, size_t size,
+                              uint64_t offset)
 {
     int fd = file->fd;
     if (fd < 0)
@@ -131,22 +136,23 @@ static airy_status read_bytes(const struct stack_file *file, void *data, size_t 
     const int reason = errno;
     if (file->fd < 0)
         close(fd);
-    AIRY_FAIL_IF(n < 0, AIRY_ERR_IO, "cannot read %zu bytes at %llu: %s", size, (unsigned long long)offset,
-                 strerror(reason));
-    AIRY_FAIL_IF(done < size, AIRY_ERR_IO, "%zu of %zu bytes at %llu: the file became shorter", done, size,
-                 (unsigned long long)offset);
+    AIRY_FAIL_IF(n < 0, AIRY_ERR_IO, "cannot read %zu bytes at %llu: %s", size,
+                 (unsigned long long)offset, strerror(reason));
+    AIRY_FAIL_IF(done < size, AIRY_ERR_IO, "%zu of %zu bytes at %llu: the file became shorter",
+                 done, size, (unsigned long long)offset);
     return AIRY_OK;
 }
 
-static void fill_pixels(const airy_stack *stack, const struct stack_segment *segment, uint8_t *pixels)
+static void fill_pixels(const airy_stack *stack, const struct stack_segment *segment,
+                        uint8_t *pixels)
 {
     const size_t size = airy_dtype_size(stack->dtype);
     for (size_t i = 0; i < stack->frame_bytes; i += size)
         memcpy(pixels + i, segment->fill, size);
 }
 
-static airy_status decode_place(const airy_stack *stack, const struct stack_segment *segment, struct airy_place place,
-                                void *pixels)
+static airy_status decode_place(const airy_stack *stack, const struct stack_segment *segment,
+                                struct airy_place place, void *pixels)
 {
     void *chunk;
     AIRY_TRY(airy_memory_alloc(&chunk, place.size));
@@ -157,16 +163,17 @@ static airy_status decode_place(const airy_stack *stack, const struct stack_segm
     return status;
 }
 
-static airy_status read_pixels(const airy_stack *stack, const struct stack_segment *segment, size_t inside,
-                               void *pixels)
+static airy_status read_pixels(const airy_stack *stack, const struct stack_segment *segment,
+                               size_t inside, void *pixels)
 {
     const struct airy_place place = get_place(stack, segment, inside);
     AIRY_FAIL_IF(segment->broken, AIRY_ERR_NOT_FOUND, "%s", segment->broken);
-    AIRY_FAIL_IF(place.kind == AIRY_PLACE_ODD, AIRY_ERR_CORRUPT, "the file's index has no sound entry for its chunk");
+    AIRY_FAIL_IF(place.kind == AIRY_PLACE_ODD, AIRY_ERR_CORRUPT,
+                 "the file's index has no sound entry for its chunk");
     AIRY_FAIL_IF(place.kind == AIRY_PLACE_CUT, AIRY_ERR_IO,
                  "%zu bytes at %llu lie behind the end of the file (%llu bytes): the file is cut",
-                 segment->places ? (size_t)place.size : stack->frame_bytes, (unsigned long long)place.offset,
-                 (unsigned long long)segment->end);
+                 segment->places ? (size_t)place.size : stack->frame_bytes,
+                 (unsigned long long)place.offset, (unsigned long long)segment->end);
     if (place.kind == AIRY_PLACE_LIBRARY)
         return airy_stack_library_read(stack, (size_t)(segment - stack->segments), inside, pixels);
     if (place.kind == AIRY_PLACE_CHUNK)
@@ -181,9 +188,10 @@ airy_status airy_stack_read(const airy_stack *stack, size_t frame, void *pixels,
 {
     AIRY_FAIL_IF(!stack, AIRY_ERR_PARAM, "airy_stack_read: stack is NULL");
     AIRY_FAIL_IF(!pixels, AIRY_ERR_PARAM, "airy_stack_read: pixels is NULL");
-    AIRY_FAIL_IF(frame >= stack->frames, AIRY_ERR_PARAM, "frame = %zu, the stack has %zu", frame, stack->frames);
-    AIRY_FAIL_IF(size != stack->frame_bytes, AIRY_ERR_PARAM, "size = %zu bytes, expected %zu of a frame", size,
-                 stack->frame_bytes);
+    AIRY_FAIL_IF(frame >= stack->frames, AIRY_ERR_PARAM, "frame = %zu, the stack has %zu", frame,
+                 stack->frames);
+    AIRY_FAIL_IF(size != stack->frame_bytes, AIRY_ERR_PARAM,
+                 "size = %zu bytes, expected %zu of a frame", size, stack->frame_bytes);
     size_t inside;
     const struct stack_segment *segment = airy_stack_locate(stack, frame, &inside);
     const airy_status status = read_pixels(stack, segment, inside, pixels);
@@ -192,10 +200,12 @@ airy_status airy_stack_read(const airy_stack *stack, size_t frame, void *pixels,
 
 airy_status airy_stack_fetch(const airy_stack *stack, size_t frame, void *dst, size_t size)
 {
-    AIRY_FAIL_IF(frame >= stack->frames, AIRY_ERR_PARAM, "frame = %zu, the stack has %zu", frame, stack->frames);
+    AIRY_FAIL_IF(frame >= stack->frames, AIRY_ERR_PARAM, "frame = %zu, the stack has %zu", frame,
+                 stack->frames);
     struct airy_source source;
     airy_stack_source(stack, frame, &source);
-    AIRY_FAIL_IF(size != source.size, AIRY_ERR_PARAM, "size = %zu bytes, frame %zu has %zu", size, frame, source.size);
+    AIRY_FAIL_IF(size != source.size, AIRY_ERR_PARAM, "size = %zu bytes, frame %zu has %zu", size,
+                 frame, source.size);
     if (source.kind != AIRY_SOURCE_CHUNK)
         return airy_stack_read(stack, frame, dst, size);
     size_t inside;

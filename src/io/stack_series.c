@@ -1,4 +1,7 @@
-/* How many frames a data file had that is missing, or cut in front of its dataset: what the master and the other files say. */
+/*
+ * How many frames a data file had that is missing, or cut in front of its dataset: what the master
+ * and the other files say.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +22,8 @@ static uint64_t read_attribute(hid_t dataset, const char *name)
     if (attribute < 0)
         return 0;
     const hid_t space = H5Aget_space(attribute), type = H5Aget_type(attribute);
-    if (space < 0 || type < 0 || H5Sget_simple_extent_npoints(space) != 1 || H5Tget_class(type) != H5T_INTEGER ||
-        H5Aread(attribute, H5T_NATIVE_UINT64, &value) < 0)
+    if (space < 0 || type < 0 || H5Sget_simple_extent_npoints(space) != 1 ||
+        H5Tget_class(type) != H5T_INTEGER || H5Aread(attribute, H5T_NATIVE_UINT64, &value) < 0)
         value = 0;
     if (type >= 0)
         H5Tclose(type);
@@ -72,7 +75,10 @@ static size_t read_count(hid_t file, const char *name)
     return good && value >= 1 && value <= AIRY_STACK_MAX_FRAMES ? (size_t)value : 0;
 }
 
-/* Files are filled in order: all but the last hold the same number; the last one holds what is left of the total. */
+/*
+ * Files are filled in order: all but the last hold the same number; the last one holds what is
+ * left of the total.
+ */
 static size_t infer(const struct part *parts, size_t count, size_t index, size_t total)
 {
     const struct part *before = index > 0 ? &parts[index - 1] : NULL, *after = &parts[index + 1];
@@ -97,12 +103,14 @@ static size_t infer(const struct part *parts, size_t count, size_t index, size_t
     return equal && each > 0 && total > sum && total - sum <= each ? total - sum : 0;
 }
 
-airy_status airy_stack_series_frames(size_t *frames, const struct stack_choice *series, size_t count, size_t index)
+airy_status airy_stack_series_frames(size_t *frames, const struct stack_choice *series,
+                                     size_t count, size_t index)
 {
     hid_t file;
     struct part *parts;
     AIRY_TRY(airy_hdf5_open(&file, series[0].path));
-    airy_status status = airy_memory_calloc((void **)&parts, count, sizeof(*parts), "a series of data files");
+    airy_status status =
+        airy_memory_calloc((void **)&parts, count, sizeof(*parts), "a series of data files");
     if (status == AIRY_OK) {
         for (size_t i = 0; i < count; i++)
             parts[i] = get_part(file, series[i].dataset);

@@ -19,8 +19,9 @@ struct airy_source {
 /* Constant time. frame < info.frames. */
 void airy_stack_source(const airy_stack *stack, size_t frame, struct airy_source *source);
 /*
- * The frame's bytes into dst (source.size bytes): the chunk as stored for AIRY_SOURCE_CHUNK, native pixels otherwise.
- * Thread-safety: any number of threads. Errors: AIRY_ERR_IO (short file), AIRY_ERR_CORRUPT; file, dataset and frame named.
+ * The frame's bytes into dst (source.size bytes): the chunk as stored for AIRY_SOURCE_CHUNK,
+ * native pixels otherwise. Thread-safety: any number of threads. Errors: AIRY_ERR_IO (short file),
+ * AIRY_ERR_CORRUPT; file, dataset and frame named.
  */
 airy_status airy_stack_fetch(const airy_stack *stack, size_t frame, void *dst, size_t size);
 

@@ -13,7 +13,10 @@ struct shape {
     hsize_t extent[H5S_MAX_RANK];
 };
 
-/* Frame i of the virtual dataset is frame from of segment owner - 1; owner 0: nothing is mapped there. */
+/*
+ * Frame i of the virtual dataset is frame from of segment owner - 1; owner 0: nothing is mapped
+ * there.
+ */
 struct frame_source {
     size_t from;
     uint32_t owner;
@@ -46,8 +49,9 @@ struct frame_selection {
 
 static bool whole_axis(const struct frame_selection *s, int axis, hsize_t extent)
 {
-    return s->start[axis] == 0 && ((s->count[axis] == 1 && s->block[axis] == extent) ||
-                                   (s->count[axis] == extent && s->block[axis] == 1 && s->stride[axis] == 1));
+    return s->start[axis] == 0 &&
+           ((s->count[axis] == 1 && s->block[axis] == extent) ||
+            (s->count[axis] == extent && s->block[axis] == 1 && s->stride[axis] == 1));
 }
 
 static bool get_selection(struct frame_selection *s, hid_t space, const struct shape *shape)
@@ -71,10 +75,12 @@ static bool get_selection(struct frame_selection *s, hid_t space, const struct s
     s->frames = 1;
     for (int axis = 0; axis < s->leading; axis++) {
         size_t picked, last;
-        if (s->count[axis] == 0 || s->block[axis] == 0 || airy_mul_size(&picked, s->count[axis], s->block[axis]) ||
+        if (s->count[axis] == 0 || s->block[axis] == 0 ||
+            airy_mul_size(&picked, s->count[axis], s->block[axis]) ||
             airy_mul_size(&last, s->count[axis] - 1, s->stride[axis]) ||
-            airy_add_size(&last, last, s->block[axis] - 1) || airy_add_size(&last, last, s->start[axis]) ||
-            last >= shape->extent[axis] || airy_mul_size(&s->frames, s->frames, picked))
+            airy_add_size(&last, last, s->block[axis] - 1) ||
+            airy_add_size(&last, last, s->start[axis]) || last >= shape->extent[axis] ||
+            airy_mul_size(&s->frames, s->frames, picked))
             return false;
     }
     return true;
@@ -88,7 +94,8 @@ static size_t selected_frame(const struct frame_selection *s, const struct shape
         const size_t picked = (size_t)(s->count[axis] * s->block[axis]);
         const size_t i = n % picked;
         n /= picked;
-        frame += step * (size_t)(s->start[axis] + i / s->block[axis] * s->stride[axis] + i % s->block[axis]);
+        frame += step * (size_t)(s->start[axis] + i / s->block[axis] * s->stride[axis] +
+                                 i % s->block[axis]);
         step *= (size_t)shape->extent[axis];
     }
     return frame;
@@ -106,7 +113,8 @@ static bool get_shape(struct shape *shape, hid_t dataset)
 /* A mapping that takes parts of frames is left to libhdf5. */
 static bool same_frame(const struct shape *a, const struct shape *b)
 {
-    return a->extent[a->ndim - 2] == b->extent[b->ndim - 2] && a->extent[a->ndim - 1] == b->extent[b->ndim - 1];
+    return a->extent[a->ndim - 2] == b->extent[b->ndim - 2] &&
+           a->extent[a->ndim - 1] == b->extent[b->ndim - 1];
 }
 
 static bool is_plain(hid_t dataset)
@@ -119,24 +127,27 @@ static bool is_plain(hid_t dataset)
 }
 
 /* Frames of a source that cannot be opened: each read of one says why. */
-static airy_status add_broken(struct resolver *r, struct known_source *known, const char *file, const char *dataset,
-                              const char *why)
+static airy_status add_broken(struct resolver *r, struct known_source *known, const char *file,
+                              const char *dataset, const char *why)
 {
     airy_stack *stack = r->stack;
     known->shape.ndim = 0;
     AIRY_TRY(airy_stack_add_blank(stack, &known->segment, file, dataset));
     struct stack_segment *broken = &stack->segments[known->segment];
-    if (asprintf(&broken->broken, "file '%s', a source of the virtual dataset %s::%s, is %s", file, r->path, r->name,
-                 why) < 0)
+    if (asprintf(&broken->broken, "file '%s', a source of the virtual dataset %s::%s, is %s", file,
+                 r->path, r->name, why) < 0)
         broken->broken = NULL;
     AIRY_FAIL_IF(!broken->broken, AIRY_ERR_MEMORY, "out of memory for a sentence");
     airy_log(AIRY_LOG_WARN, "%s", broken->broken);
     return AIRY_OK;
 }
 
-/* The same, with the sentence of the failure that a cut file leads to; other failures are forwarded. */
-static airy_status add_cut(struct resolver *r, struct known_source *known, const char *file, const char *dataset,
-                           airy_status failed)
+/*
+ * The same, with the sentence of the failure that a cut file leads to; other failures are
+ * forwarded.
+ */
+static airy_status add_cut(struct resolver *r, struct known_source *known, const char *file,
+                           const char *dataset, airy_status failed)
 {
     if (failed != AIRY_ERR_FORMAT && failed != AIRY_ERR_IO && failed != AIRY_ERR_NOT_FOUND)
         return failed;
@@ -147,15 +158,17 @@ static airy_status add_cut(struct resolver *r, struct known_source *known, const
 }
 
 /* An index of chunks that is cut is the source's trouble, not the stack's. */
-static airy_status add_sound(struct resolver *r, struct known_source *known, hid_t source, const char *file,
-                             const char *dataset)
+static airy_status add_sound(struct resolver *r, struct known_source *known, hid_t source,
+                             const char *file, const char *dataset)
 {
-    const airy_status status = airy_stack_add_segment(r->stack, &known->segment, source, file, dataset);
+    const airy_status status =
+        airy_stack_add_segment(r->stack, &known->segment, source, file, dataset);
     return status == AIRY_OK ? AIRY_OK : add_cut(r, known, file, dataset, status);
 }
 
 /* The segment of a source dataset; shape: its own. */
-static airy_status open_source(struct resolver *r, struct known_source *known, const char *file, const char *dataset)
+static airy_status open_source(struct resolver *r, struct known_source *known, const char *file,
+                               const char *dataset)
 {
     if (access(file, F_OK) != 0)
         return add_broken(r, known, file, dataset, "not there");
@@ -166,8 +179,9 @@ static airy_status open_source(struct resolver *r, struct known_source *known, c
         return add_cut(r, known, file, dataset, status);
     const hid_t source = H5Dopen2(opened, dataset, airy_hdf5_dataset_access());
     if (source < 0)
-        status = add_cut(r, known, file, dataset,
-                         airy_hdf5_fail(AIRY_ERR_NOT_FOUND, "%s::%s cannot be opened", file, dataset));
+        status =
+            add_cut(r, known, file, dataset,
+                    airy_hdf5_fail(AIRY_ERR_NOT_FOUND, "%s::%s cannot be opened", file, dataset));
     else if (!get_shape(shape, source) || !same_frame(shape, &r->shape) || !is_plain(source))
         r->simple = false;
     else
@@ -178,19 +192,22 @@ static airy_status open_source(struct resolver *r, struct known_source *known, c
     return status;
 }
 
-static void map_frames(struct resolver *r, const struct known_source *source, hid_t source_space, hid_t virtual_space)
+static void map_frames(struct resolver *r, const struct known_source *source, hid_t source_space,
+                       hid_t virtual_space)
 {
     struct frame_selection to, from;
     const bool broken = r->stack->segments[source->segment].broken != NULL;
     r->simple = get_selection(&to, virtual_space, &r->shape) &&
-                (broken || (get_selection(&from, source_space, &source->shape) && from.frames == to.frames));
+                (broken ||
+                 (get_selection(&from, source_space, &source->shape) && from.frames == to.frames));
     /* Mappings that cover each other are odd, and many of a large shape would take hours. */
     r->simple = r->simple && to.frames <= r->frames - r->mapped;
     r->mapped += r->simple ? to.frames : 0;
     for (size_t n = 0; r->simple && n < to.frames; n++) {
         const size_t frame = selected_frame(&to, &r->shape, n);
-        r->sources[frame] = (struct frame_source){.from = broken ? 0 : selected_frame(&from, &source->shape, n),
-                                                  .owner = (uint32_t)(source->segment + 1)};
+        r->sources[frame] =
+            (struct frame_source){.from = broken ? 0 : selected_frame(&from, &source->shape, n),
+                                  .owner = (uint32_t)(source->segment + 1)};
     }
 }
 
@@ -203,18 +220,20 @@ static bool get_names(const struct resolver *r, size_t i, char **file, char **da
         return false;
     char *name = malloc((size_t)file_length + 1);
     *dataset = malloc((size_t)dataset_length + 1);
-    const bool got = name && *dataset &&
-                     H5Pget_virtual_filename(r->creation, i, name, (size_t)file_length + 1) == file_length &&
-                     H5Pget_virtual_dsetname(r->creation, i, *dataset, (size_t)dataset_length + 1) == dataset_length &&
-                     !strchr(name, '%') && !strchr(*dataset, '%');
+    const bool got =
+        name && *dataset &&
+        H5Pget_virtual_filename(r->creation, i, name, (size_t)file_length + 1) == file_length &&
+        H5Pget_virtual_dsetname(r->creation, i, *dataset, (size_t)dataset_length + 1) ==
+            dataset_length &&
+        !strchr(name, '%') && !strchr(*dataset, '%');
     *file = got ? airy_sources_find(r->path, name) : NULL;
     free(name);
     return *file != NULL;
 }
 
 /* Each source is opened once, however many mappings name it; the last one is the likeliest. */
-static airy_status get_source(struct resolver *r, const struct known_source **found, const char *file,
-                              const char *dataset)
+static airy_status get_source(struct resolver *r, const struct known_source **found,
+                              const char *file, const char *dataset)
 {
     for (size_t i = r->known_count; i-- > 0;) {
         const struct stack_segment *segment = &r->stack->segments[r->known[i].segment];
@@ -224,7 +243,8 @@ static airy_status get_source(struct resolver *r, const struct known_source **fo
         }
     }
     struct known_source *larger = realloc(r->known, (r->known_count + 1) * sizeof(*larger));
-    AIRY_FAIL_IF(!larger, AIRY_ERR_MEMORY, "out of memory for %zu sources of a virtual dataset", r->known_count + 1);
+    AIRY_FAIL_IF(!larger, AIRY_ERR_MEMORY, "out of memory for %zu sources of a virtual dataset",
+                 r->known_count + 1);
     r->known = larger;
     AIRY_TRY(open_source(r, &larger[r->known_count], file, dataset));
     if (r->simple)
@@ -282,7 +302,8 @@ static airy_status add_runs(struct resolver *r)
             AIRY_TRY(add_unmapped(r, &blank));
         const size_t segment = source->owner ? source->owner - 1 : blank;
         const size_t from = source->owner ? source->from : frame;
-        AIRY_TRY(airy_stack_add_run(stack, (struct stack_run){stack->frames + frame, 1, segment, from}));
+        AIRY_TRY(
+            airy_stack_add_run(stack, (struct stack_run){stack->frames + frame, 1, segment, from}));
     }
     stack->frames += r->frames;
     return AIRY_OK;
@@ -292,7 +313,8 @@ static airy_status resolve_all(struct resolver *r)
 {
     size_t count = 0;
     if (H5Pget_virtual_count(r->creation, &count) < 0)
-        return airy_hdf5_fail(AIRY_ERR_FORMAT, "%s::%s: its mapping cannot be read", r->path, r->name);
+        return airy_hdf5_fail(AIRY_ERR_FORMAT, "%s::%s: its mapping cannot be read", r->path,
+                              r->name);
     for (size_t i = 0; i < count && r->simple; i++)
         AIRY_TRY(resolve_mapping(r, i));
     return r->simple ? add_runs(r) : AIRY_OK;
@@ -315,7 +337,8 @@ static airy_status note_sources(const struct resolver *r)
     return status;
 }
 
-airy_status airy_stack_add_virtual(airy_stack *stack, bool *resolved, hid_t dataset, const char *path, const char *name)
+airy_status airy_stack_add_virtual(airy_stack *stack, bool *resolved, hid_t dataset,
+                                   const char *path, const char *name)
 {
     struct resolver r = {.stack = stack, .path = path, .name = name, .frames = 1, .simple = true};
     *resolved = false;
@@ -329,7 +352,8 @@ airy_status airy_stack_add_virtual(airy_stack *stack, bool *resolved, hid_t data
     if (r.frames > AIRY_STACK_MAX_FRAMES)
         return AIRY_OK;
     const size_t segments = stack->segment_count;
-    airy_status status = airy_memory_calloc((void **)&r.sources, r.frames, sizeof(*r.sources), "a virtual dataset");
+    airy_status status =
+        airy_memory_calloc((void **)&r.sources, r.frames, sizeof(*r.sources), "a virtual dataset");
     r.creation = status == AIRY_OK ? H5Dget_create_plist(dataset) : -1;
     if (r.creation >= 0)
         status = resolve_all(&r);

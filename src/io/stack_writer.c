@@ -31,16 +31,18 @@ static airy_status check_params(airy_stack_writer *w, const airy_stack_writer_pa
     AIRY_FAIL_IF(size == 0, AIRY_ERR_DTYPE, "stack writer: dtype = %d is not known", (int)p->dtype);
     AIRY_FAIL_IF(p->frames == 0 || airy_mul_size(&w->frame_bytes, p->height, p->width) ||
                      airy_mul_size(&w->frame_bytes, w->frame_bytes, size) || w->frame_bytes == 0,
-                 AIRY_ERR_PARAM, "stack writer: %zu frames of %zu x %zu pixels", p->frames, p->height, p->width);
+                 AIRY_ERR_PARAM, "stack writer: %zu frames of %zu x %zu pixels", p->frames,
+                 p->height, p->width);
     AIRY_FAIL_IF(w->frame_bytes >= UINT32_MAX, AIRY_ERR_UNSUPPORTED,
-                 "stack writer: a frame of %zu bytes, HDF5 chunks have fewer than %u", w->frame_bytes, UINT32_MAX);
+                 "stack writer: a frame of %zu bytes, HDF5 chunks have fewer than %u",
+                 w->frame_bytes, UINT32_MAX);
     w->frames = p->frames;
     w->codec = p->codec;
     if (w->codec.elem_size == 0)
         w->codec.elem_size = (uint32_t)size;
     AIRY_FAIL_IF(w->codec.elem_size != size && w->codec.codec != AIRY_CODEC_LZ4, AIRY_ERR_PARAM,
-                 "stack writer: codec's element size = %u, expected %zu of %s", w->codec.elem_size, size,
-                 airy_dtype_name(p->dtype));
+                 "stack writer: codec's element size = %u, expected %zu of %s", w->codec.elem_size,
+                 size, airy_dtype_name(p->dtype));
     airy_block_layout layout;
     AIRY_TRY(airy_block_layout_make(&layout, w->frame_bytes, &w->codec));
     w->chunk_bound = airy_encode_bound(w->frame_bytes, &w->codec);
@@ -53,7 +55,8 @@ static herr_t set_filter(hid_t creation, const airy_codec_params *codec)
 {
     const unsigned block = codec->block_bytes / codec->elem_size; /* 0: the default */
     const unsigned lz4[1] = {codec->block_bytes};
-    const unsigned bitshuffle[2] = {block, codec->codec == AIRY_CODEC_BSLZ4 ? AIRY_BITSHUFFLE_LZ4 : 0};
+    const unsigned bitshuffle[2] = {block,
+                                    codec->codec == AIRY_CODEC_BSLZ4 ? AIRY_BITSHUFFLE_LZ4 : 0};
     switch (codec->codec) {
     case AIRY_CODEC_BSLZ4:
     case AIRY_CODEC_BSHUF: /* set_local of the filter puts version and element size before these */
@@ -72,8 +75,8 @@ static herr_t put_frames(airy_stack_writer *w, const airy_stack_writer_params *p
     const hid_t space = H5Screate_simple(3, shape, NULL);
     if (creation >= 0 && links >= 0 && space >= 0 && H5Pset_chunk(creation, 3, chunk) >= 0 &&
         set_filter(creation, &w->codec) >= 0 && H5Pset_create_intermediate_group(links, 1) >= 0)
-        w->dataset =
-            H5Dcreate2(w->file, w->dataset_name, airy_hdf5_native(p->dtype), space, links, creation, H5P_DEFAULT);
+        w->dataset = H5Dcreate2(w->file, w->dataset_name, airy_hdf5_native(p->dtype), space, links,
+                                creation, H5P_DEFAULT);
     if (creation >= 0)
         H5Pclose(creation);
     if (links >= 0)
@@ -83,7 +86,10 @@ static herr_t put_frames(airy_stack_writer *w, const airy_stack_writer_params *p
     return w->dataset < 0 ? -1 : airy_put_text(w->dataset, "interpretation", "image");
 }
 
-/* The filter completes its parameters itself; one of the program's own might do so in another way than readers expect. */
+/*
+ * The filter completes its parameters itself; one of the program's own might do so in another way
+ * than readers expect.
+ */
 static airy_status check_filter(const airy_stack_writer *w)
 {
     airy_codec_params found;
@@ -95,8 +101,10 @@ static airy_status check_filter(const airy_stack_writer *w)
     }
     const bool shuffled = w->codec.codec == AIRY_CODEC_BSLZ4 || w->codec.codec == AIRY_CODEC_BSHUF;
     AIRY_FAIL_IF(!exact || found.codec != w->codec.codec ||
-                     (shuffled && (found.elem_size != w->codec.elem_size || found.block_bytes != w->codec.block_bytes)),
-                 AIRY_ERR_UNSUPPORTED, "'%s': the filter registered with libhdf5 for codec %s sets other parameters",
+                     (shuffled && (found.elem_size != w->codec.elem_size ||
+                                   found.block_bytes != w->codec.block_bytes)),
+                 AIRY_ERR_UNSUPPORTED,
+                 "'%s': the filter registered with libhdf5 for codec %s sets other parameters",
                  w->path, airy_codec_name(w->codec.codec));
     return AIRY_OK;
 }
@@ -108,10 +116,12 @@ static herr_t put_classes(airy_stack_writer *w, bool usual_place)
         return -1;
     if (!usual_place)
         return 0;
-    const hid_t entry = H5Gopen2(w->file, "/entry", H5P_DEFAULT), data = H5Gopen2(w->file, "/entry/data", H5P_DEFAULT);
+    const hid_t entry = H5Gopen2(w->file, "/entry", H5P_DEFAULT),
+                data = H5Gopen2(w->file, "/entry/data", H5P_DEFAULT);
     const bool done = entry >= 0 && data >= 0 && airy_put_text(w->file, "default", "entry") >= 0 &&
                       airy_put_text(entry, "NX_class", "NXentry") >= 0 &&
-                      airy_put_text(entry, "default", "data") >= 0 && airy_put_text(data, "NX_class", "NXdata") >= 0 &&
+                      airy_put_text(entry, "default", "data") >= 0 &&
+                      airy_put_text(data, "NX_class", "NXdata") >= 0 &&
                       airy_put_text(data, "signal", "data") >= 0;
     if (data >= 0)
         H5Gclose(data);
@@ -127,8 +137,10 @@ static herr_t put_mask(hid_t detector, const airy_stack_writer_params *p)
     hid_t mask = -1;
     if (creation >= 0 && space >= 0 && H5Pset_chunk(creation, 2, shape) >= 0 &&
         (H5Zfilter_avail(H5Z_FILTER_DEFLATE) <= 0 || H5Pset_deflate(creation, 1) >= 0))
-        mask = H5Dcreate2(detector, "pixel_mask", H5T_STD_U32LE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-    herr_t done = mask < 0 ? -1 : H5Dwrite(mask, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, p->mask);
+        mask = H5Dcreate2(detector, "pixel_mask", H5T_STD_U32LE, space, H5P_DEFAULT, creation,
+                          H5P_DEFAULT);
+    herr_t done =
+        mask < 0 ? -1 : H5Dwrite(mask, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, p->mask);
     if (mask >= 0)
         H5Dclose(mask);
     if (creation >= 0)
@@ -138,21 +150,26 @@ static herr_t put_mask(hid_t detector, const airy_stack_writer_params *p)
     return done;
 }
 
-/* All of the geometry, exactly; read back before the fields of a detector that cannot say a rotation. */
+/*
+ * All of the geometry, exactly; read back before the fields of a detector that cannot say a
+ * rotation.
+ */
 static herr_t put_poni(hid_t detector, const airy_geometry *g)
 {
     const hid_t poni = airy_put_group(detector, "poni", "NXcollection");
     if (poni < 0)
         return -1;
-    const bool done =
-        airy_put_string(poni, "detector", g->detector.name) >= 0 &&
-        airy_put_double(poni, "orientation", g->detector.orientation, NULL) >= 0 &&
-        airy_put_double(poni, "pixel1", g->detector.pixel1, "m") >= 0 &&
-        airy_put_double(poni, "pixel2", g->detector.pixel2, "m") >= 0 &&
-        airy_put_double(poni, "dist", g->dist, "m") >= 0 && airy_put_double(poni, "poni1", g->poni1, "m") >= 0 &&
-        airy_put_double(poni, "poni2", g->poni2, "m") >= 0 && airy_put_double(poni, "rot1", g->rot1, "rad") >= 0 &&
-        airy_put_double(poni, "rot2", g->rot2, "rad") >= 0 && airy_put_double(poni, "rot3", g->rot3, "rad") >= 0 &&
-        airy_put_double(poni, "wavelength", g->wavelength, "m") >= 0;
+    const bool done = airy_put_string(poni, "detector", g->detector.name) >= 0 &&
+                      airy_put_double(poni, "orientation", g->detector.orientation, NULL) >= 0 &&
+                      airy_put_double(poni, "pixel1", g->detector.pixel1, "m") >= 0 &&
+                      airy_put_double(poni, "pixel2", g->detector.pixel2, "m") >= 0 &&
+                      airy_put_double(poni, "dist", g->dist, "m") >= 0 &&
+                      airy_put_double(poni, "poni1", g->poni1, "m") >= 0 &&
+                      airy_put_double(poni, "poni2", g->poni2, "m") >= 0 &&
+                      airy_put_double(poni, "rot1", g->rot1, "rad") >= 0 &&
+                      airy_put_double(poni, "rot2", g->rot2, "rad") >= 0 &&
+                      airy_put_double(poni, "rot3", g->rot3, "rad") >= 0 &&
+                      airy_put_double(poni, "wavelength", g->wavelength, "m") >= 0;
     H5Gclose(poni);
     return done ? 0 : -1;
 }
@@ -161,12 +178,14 @@ static herr_t put_geometry(hid_t instrument, hid_t detector, const airy_geometry
 {
     if (airy_put_string(detector, "description", g->detector.name) < 0 ||
         airy_put_double(detector, "x_pixel_size", g->detector.pixel2, "m") < 0 ||
-        airy_put_double(detector, "y_pixel_size", g->detector.pixel1, "m") < 0 || put_poni(detector, g) < 0)
+        airy_put_double(detector, "y_pixel_size", g->detector.pixel1, "m") < 0 ||
+        put_poni(detector, g) < 0)
         return -1;
     if (g->wavelength > 0) {
         const hid_t beam = airy_put_group(instrument, "beam", "NXbeam");
         const herr_t done = beam < 0 ? -1
-                                     : airy_put_double(beam, "incident_wavelength", g->wavelength * 1e10, "angstrom");
+                                     : airy_put_double(beam, "incident_wavelength",
+                                                       g->wavelength * 1e10, "angstrom");
         if (beam >= 0)
             H5Gclose(beam);
         if (done < 0)
@@ -177,7 +196,8 @@ static herr_t put_geometry(hid_t instrument, hid_t detector, const airy_geometry
     if (!straight || g->detector.pixel1 <= 0 || g->detector.pixel2 <= 0)
         return 0;
     return airy_put_double(detector, "beam_center_x", g->poni2 / g->detector.pixel2, "pixel") < 0 ||
-                   airy_put_double(detector, "beam_center_y", g->poni1 / g->detector.pixel1, "pixel") < 0 ||
+                   airy_put_double(detector, "beam_center_y", g->poni1 / g->detector.pixel1,
+                                   "pixel") < 0 ||
                    airy_put_double(detector, "detector_distance", g->dist, "m") < 0
                ? -1
                : 0;
@@ -209,12 +229,14 @@ static herr_t put_instrument(airy_stack_writer *w, const airy_stack_writer_param
 
 static airy_status open_file(airy_stack_writer *w, const airy_stack_writer_params *p)
 {
-    AIRY_FAIL_IF(!w->force && access(w->path, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already", w->path);
+    AIRY_FAIL_IF(!w->force && access(w->path, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already",
+                 w->path);
     AIRY_TRY(airy_hdf5_lock());
     airy_status status = airy_sink_create(&w->file, &w->sink, w->partial, METADATA_BYTES);
     w->created = status == AIRY_OK;
     const bool usual_place = strcmp(w->dataset_name, "/entry/data/data") == 0;
-    if (status == AIRY_OK && (put_frames(w, p) < 0 || put_instrument(w, p) < 0 || put_classes(w, usual_place) < 0))
+    if (status == AIRY_OK &&
+        (put_frames(w, p) < 0 || put_instrument(w, p) < 0 || put_classes(w, usual_place) < 0))
         status = airy_hdf5_fail(AIRY_ERR_IO, "cannot lay out '%s'", w->partial);
     if (status == AIRY_OK)
         status = check_filter(w);
@@ -235,13 +257,16 @@ airy_status airy_stack_writer_create(airy_stack_writer **writer, const char *pat
     w->force = params->force;
     w->path = strdup(path);
     w->dataset_name = strdup(params->dataset ? params->dataset : "/entry/data/data");
-    airy_status status = w->path && w->dataset_name ? AIRY_OK : airy_fail(AIRY_ERR_MEMORY, "out of memory for a path");
+    airy_status status = w->path && w->dataset_name
+                             ? AIRY_OK
+                             : airy_fail(AIRY_ERR_MEMORY, "out of memory for a path");
     if (status == AIRY_OK)
         status = check_params(w, params);
     if (status == AIRY_OK)
         status = airy_file_unique(&w->partial, path);
     if (status == AIRY_OK)
-        status = airy_memory_calloc((void **)&w->added, w->frames / 8 + 1, 1, "the frames of a stack");
+        status =
+            airy_memory_calloc((void **)&w->added, w->frames / 8 + 1, 1, "the frames of a stack");
     if (status == AIRY_OK)
         status = open_file(w, params);
     if (status != AIRY_OK) {
@@ -253,37 +278,44 @@ airy_status airy_stack_writer_create(airy_stack_writer **writer, const char *pat
 }
 
 /* A chunk that no reader could decode is refused here, where its maker can be found. */
-static airy_status check_chunk(const airy_stack_writer *w, size_t frame, const void *chunk, size_t size)
+static airy_status check_chunk(const airy_stack_writer *w, size_t frame, const void *chunk,
+                               size_t size)
 {
     const airy_codec codec = w->codec.codec;
     if (codec == AIRY_CODEC_NONE || codec == AIRY_CODEC_BSHUF) {
-        AIRY_FAIL_IF(size != w->frame_bytes, AIRY_ERR_PARAM, "frame %zu: %zu bytes, expected %zu", frame, size,
-                     w->frame_bytes);
+        AIRY_FAIL_IF(size != w->frame_bytes, AIRY_ERR_PARAM, "frame %zu: %zu bytes, expected %zu",
+                     frame, size, w->frame_bytes);
         return AIRY_OK;
     }
     uint64_t decoded = 0;
     uint32_t block;
-    AIRY_FAIL_IF(size > w->chunk_bound, AIRY_ERR_PARAM, "frame %zu: a chunk of %zu bytes, expected at most %zu", frame,
-                 size, w->chunk_bound);
-    const airy_status status = airy_chunk_header(&decoded, &block, chunk, size, codec, w->codec.elem_size);
+    AIRY_FAIL_IF(size > w->chunk_bound, AIRY_ERR_PARAM,
+                 "frame %zu: a chunk of %zu bytes, expected at most %zu", frame, size,
+                 w->chunk_bound);
+    const airy_status status =
+        airy_chunk_header(&decoded, &block, chunk, size, codec, w->codec.elem_size);
     if (status != AIRY_OK)
         return airy_fail_context(AIRY_ERR_PARAM, "frame %zu", frame);
-    AIRY_FAIL_IF(decoded != w->frame_bytes, AIRY_ERR_PARAM, "frame %zu: its chunk decodes to %llu bytes, expected %zu",
-                 frame, (unsigned long long)decoded, w->frame_bytes);
+    AIRY_FAIL_IF(decoded != w->frame_bytes, AIRY_ERR_PARAM,
+                 "frame %zu: its chunk decodes to %llu bytes, expected %zu", frame,
+                 (unsigned long long)decoded, w->frame_bytes);
     return AIRY_OK;
 }
 
-airy_status airy_stack_writer_add(airy_stack_writer *writer, size_t frame, const void *chunk, size_t size)
+airy_status airy_stack_writer_add(airy_stack_writer *writer, size_t frame, const void *chunk,
+                                  size_t size)
 {
     AIRY_FAIL_IF(!writer || !chunk || writer->dataset < 0, AIRY_ERR_PARAM,
                  "airy_stack_writer_add: no open writer or no chunk");
-    AIRY_FAIL_IF(frame >= writer->frames, AIRY_ERR_PARAM, "frame = %zu, the stack has %zu", frame, writer->frames);
+    AIRY_FAIL_IF(frame >= writer->frames, AIRY_ERR_PARAM, "frame = %zu, the stack has %zu", frame,
+                 writer->frames);
     AIRY_TRY(check_chunk(writer, frame, chunk, size));
     AIRY_TRY(airy_hdf5_lock());
     const hsize_t offset[3] = {frame, 0, 0};
     airy_status status = AIRY_OK;
     if (H5Dwrite_chunk(writer->dataset, H5P_DEFAULT, 0, offset, size, chunk) < 0)
-        status = airy_hdf5_fail(AIRY_ERR_IO, "cannot write frame %zu of '%s'", frame, writer->partial);
+        status =
+            airy_hdf5_fail(AIRY_ERR_IO, "cannot write frame %zu of '%s'", frame, writer->partial);
     if (writer->sink.error)
         status = airy_sink_result(&writer->sink, writer->partial);
     airy_hdf5_unlock();
@@ -327,10 +359,11 @@ static airy_status sync_file(const char *path)
 
 airy_status airy_stack_writer_finish(airy_stack_writer *writer)
 {
-    AIRY_FAIL_IF(!writer || writer->file < 0, AIRY_ERR_PARAM, "airy_stack_writer_finish: no open writer");
+    AIRY_FAIL_IF(!writer || writer->file < 0, AIRY_ERR_PARAM,
+                 "airy_stack_writer_finish: no open writer");
     const size_t missing = first_missing(writer);
-    AIRY_FAIL_IF(missing < writer->frames, AIRY_ERR_PARAM, "'%s': frame %zu of %zu was not added", writer->path,
-                 missing, writer->frames);
+    AIRY_FAIL_IF(missing < writer->frames, AIRY_ERR_PARAM, "'%s': frame %zu of %zu was not added",
+                 writer->path, missing, writer->frames);
     AIRY_TRY(airy_hdf5_lock());
     const airy_status status = close_file(writer);
     airy_hdf5_unlock();

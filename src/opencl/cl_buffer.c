@@ -2,18 +2,22 @@
 
 #include <inttypes.h>
 
-/* Make the memory exist: drivers that allocate at first use would otherwise fail later, in a kernel. */
+/*
+ * Make the memory exist: drivers that allocate at first use would otherwise fail later, in a
+ * kernel.
+ */
 static cl_int commit(struct airy_cl_device *device, cl_mem buffer, size_t size, const char **call)
 {
     const cl_uint zero = 0;
     const size_t words = size / sizeof(zero) * sizeof(zero);
     pthread_mutex_lock(&device->lock);
     *call = "clEnqueueFillBuffer";
-    cl_int code =
-        words ? device->cl->EnqueueFillBuffer(device->internal, buffer, &zero, sizeof(zero), 0, words, 0, NULL, NULL)
-              : CL_SUCCESS;
+    cl_int code = words ? device->cl->EnqueueFillBuffer(device->internal, buffer, &zero,
+                                                        sizeof(zero), 0, words, 0, NULL, NULL)
+                        : CL_SUCCESS;
     if (code == CL_SUCCESS && words < size)
-        code = device->cl->EnqueueFillBuffer(device->internal, buffer, &zero, 1, words, size - words, 0, NULL, NULL);
+        code = device->cl->EnqueueFillBuffer(device->internal, buffer, &zero, 1, words,
+                                             size - words, 0, NULL, NULL);
     if (code == CL_SUCCESS) {
         *call = "clFinish";
         code = device->cl->Finish(device->internal);
@@ -21,7 +25,8 @@ static cl_int commit(struct airy_cl_device *device, cl_mem buffer, size_t size, 
     if (code != CL_SUCCESS) {
         /* A queue that has failed once may go on failing: take another. */
         cl_int ignored;
-        cl_command_queue fresh = device->cl->CreateCommandQueue(device->context, device->id, 0, &ignored);
+        cl_command_queue fresh =
+            device->cl->CreateCommandQueue(device->context, device->id, 0, &ignored);
         if (fresh) {
             device->cl->ReleaseCommandQueue(device->internal);
             device->internal = fresh;
@@ -35,11 +40,12 @@ airy_status airy_cl_alloc(airy_device *device, size_t size, void **handle)
 {
     struct airy_cl_device *impl = airy_cl_device(device);
     AIRY_FAIL_IF(size > device->info.max_alloc, AIRY_ERR_MEMORY,
-                 "%zu bytes are more than the largest single allocation of %s, %" PRIu64 " bytes", size, impl->spec,
-                 device->info.max_alloc);
+                 "%zu bytes are more than the largest single allocation of %s, %" PRIu64 " bytes",
+                 size, impl->spec, device->info.max_alloc);
     cl_int code = CL_SUCCESS;
     const char *call = "clCreateBuffer";
-    cl_mem buffer = impl->cl->CreateBuffer(impl->context, CL_MEM_READ_WRITE, size ? size : 1, NULL, &code);
+    cl_mem buffer =
+        impl->cl->CreateBuffer(impl->context, CL_MEM_READ_WRITE, size ? size : 1, NULL, &code);
     if (buffer)
         code = commit(impl, buffer, size, &call);
     if (buffer && code == CL_SUCCESS) {
@@ -50,10 +56,12 @@ airy_status airy_cl_alloc(airy_device *device, size_t size, void **handle)
         impl->cl->ReleaseMemObject(buffer);
     const uint64_t free_now = airy_cl_memory_free(device);
     if (free_now)
-        return airy_fail(AIRY_ERR_MEMORY,
-                         "%s refused %zu bytes, with %" PRIu64 " of %" PRIu64 " bytes free: %s gives %s", impl->spec,
-                         size, free_now, device->info.memory, call, airy_cl_error_name(code));
-    return airy_fail(AIRY_ERR_MEMORY, "%s refused %zu bytes, with %" PRIu64 " bytes in all: %s gives %s", impl->spec,
+        return airy_fail(
+            AIRY_ERR_MEMORY,
+            "%s refused %zu bytes, with %" PRIu64 " of %" PRIu64 " bytes free: %s gives %s",
+            impl->spec, size, free_now, device->info.memory, call, airy_cl_error_name(code));
+    return airy_fail(AIRY_ERR_MEMORY,
+                     "%s refused %zu bytes, with %" PRIu64 " bytes in all: %s gives %s", impl->spec,
                      size, device->info.memory, call, airy_cl_error_name(code));
 }
 
@@ -67,20 +75,22 @@ airy_status airy_cl_pin(struct airy_cl_device *device, size_t size, cl_mem *buff
 {
     cl_int code = CL_SUCCESS;
     const char *call = "clCreateBuffer";
-    cl_mem memory = device->cl->CreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
-                                             size ? size : 1, NULL, &code);
+    cl_mem memory = device->cl->CreateBuffer(
+        device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size ? size : 1, NULL, &code);
     void *address = NULL;
     if (memory) {
         call = "clEnqueueMapBuffer";
         pthread_mutex_lock(&device->lock);
-        address = device->cl->EnqueueMapBuffer(device->internal, memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
-                                               size ? size : 1, 0, NULL, NULL, &code);
+        address = device->cl->EnqueueMapBuffer(device->internal, memory, CL_TRUE,
+                                               CL_MAP_READ | CL_MAP_WRITE, 0, size ? size : 1, 0,
+                                               NULL, NULL, &code);
         pthread_mutex_unlock(&device->lock);
     }
     if (!address) {
         if (memory)
             device->cl->ReleaseMemObject(memory);
-        return airy_fail(AIRY_ERR_MEMORY, "cannot page-lock %zu bytes of host memory for %s: %s gives %s", size,
+        return airy_fail(AIRY_ERR_MEMORY,
+                         "cannot page-lock %zu bytes of host memory for %s: %s gives %s", size,
                          device->spec, call, airy_cl_error_name(code));
     }
     *buffer = memory;
@@ -91,7 +101,8 @@ airy_status airy_cl_pin(struct airy_cl_device *device, size_t size, cl_mem *buff
 void airy_cl_unpin(struct airy_cl_device *device, cl_mem buffer, void *data)
 {
     pthread_mutex_lock(&device->lock);
-    if (device->cl->EnqueueUnmapMemObject(device->internal, buffer, data, 0, NULL, NULL) == CL_SUCCESS)
+    if (device->cl->EnqueueUnmapMemObject(device->internal, buffer, data, 0, NULL, NULL) ==
+        CL_SUCCESS)
         (void)device->cl->Finish(device->internal);
     pthread_mutex_unlock(&device->lock);
     device->cl->ReleaseMemObject(buffer);

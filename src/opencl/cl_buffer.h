@@ -19,12 +19,13 @@ airy_status airy_cl_pin(struct airy_cl_device *device, size_t size, cl_mem *buff
 void airy_cl_unpin(struct airy_cl_device *device, cl_mem buffer, void *data);
 
 /*
- * Staging of a queue. airy_cl_staging_take: `size` bytes (at most AIRY_CL_STAGING_PIECE) of page-locked
- * memory, waited for if need be; then airy_cl_staging_used with the event of the copy that uses them, which
- * the staging releases.
+ * Staging of a queue. airy_cl_staging_take: `size` bytes (at most AIRY_CL_STAGING_PIECE) of
+ * page-locked memory, waited for if need be; then airy_cl_staging_used with the event of the copy
+ * that uses them, which the staging releases.
  */
 airy_status airy_cl_staging_take(struct airy_cl_queue *queue, size_t size, void **piece);
-void airy_cl_staging_used(struct airy_cl_queue *queue, const void *piece, size_t size, cl_event event);
+void airy_cl_staging_used(struct airy_cl_queue *queue, const void *piece, size_t size,
+                          cl_event event);
 void airy_cl_staging_release(struct airy_cl_queue *queue);
 
 #endif

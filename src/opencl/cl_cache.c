@@ -25,7 +25,8 @@ static const char magic[8] = "AIRYCL1";
 
 void airy_cl_cache_folder(char *folder, size_t size)
 {
-    const char *own = getenv("AIRY_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *own = getenv("AIRY_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME"),
+               *home = getenv("HOME");
     int length = 0;
     folder[0] = 0;
     if (own && own[0])
@@ -49,7 +50,8 @@ struct airy_cl_key airy_cl_cache_key(const char *const *parts)
 
 static void entry_path(char path[MAX_PATH], const char *folder, struct airy_cl_key key)
 {
-    snprintf(path, MAX_PATH, "%s/%016" PRIx64 "%016" PRIx64 ".clbin", folder, key.half[0], key.half[1]);
+    snprintf(path, MAX_PATH, "%s/%016" PRIx64 "%016" PRIx64 ".clbin", folder, key.half[0],
+             key.half[1]);
 }
 
 static bool read_all(int file, void *data, size_t size)
@@ -86,8 +88,9 @@ static void *read_entry(int file, struct airy_cl_key key, size_t *size)
     if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid() ||
         !read_all(file, &header, sizeof(header)))
         return NULL;
-    if (memcmp(header.magic, magic, sizeof(magic)) != 0 || memcmp(header.key, key.half, sizeof(header.key)) != 0 ||
-        header.size == 0 || header.size > MAX_FILE || (uint64_t)info.st_size != sizeof(header) + header.size)
+    if (memcmp(header.magic, magic, sizeof(magic)) != 0 ||
+        memcmp(header.key, key.half, sizeof(header.key)) != 0 || header.size == 0 ||
+        header.size > MAX_FILE || (uint64_t)info.st_size != sizeof(header) + header.size)
         return NULL;
     void *data = malloc((size_t)header.size);
     if (data && read_all(file, data, (size_t)header.size) &&
@@ -112,7 +115,8 @@ bool airy_cl_cache_load(const char *folder, struct airy_cl_key key, void **data,
     if (*data)
         (void)futimens(file, NULL); /* used now */
     close(file);
-    airy_log(AIRY_LOG_DEBUG, "opencl: %s %s", path, *data ? "is used" : "is damaged or of another user: not used");
+    airy_log(AIRY_LOG_DEBUG, "opencl: %s %s", path,
+             *data ? "is used" : "is damaged or of another user: not used");
     return *data != NULL;
 }
 
@@ -147,7 +151,8 @@ static void drop_oldest(const char *folder)
     unsigned count = 0;
     for (const struct dirent *entry; (entry = readdir(listing));) {
         struct stat info;
-        if (!is_entry(entry->d_name) || fstatat(dirfd(listing), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+        if (!is_entry(entry->d_name) ||
+            fstatat(dirfd(listing), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
         const struct timespec time = info.st_mtim;
         if (count++ == 0 || time.tv_sec < oldest_time.tv_sec ||
@@ -170,8 +175,8 @@ void airy_cl_cache_store(const char *folder, struct airy_cl_key key, const void 
     snprintf(partial, sizeof(partial), "%s.XXXXXX", path);
     const int file = make_folder(folder) ? mkostemp(partial, O_CLOEXEC) : -1;
     if (file < 0) {
-        airy_log(AIRY_LOG_INFO, "opencl: compiled programs are not kept: cannot write to %s: %s", folder,
-                 strerror(errno));
+        airy_log(AIRY_LOG_INFO, "opencl: compiled programs are not kept: cannot write to %s: %s",
+                 folder, strerror(errno));
         return;
     }
     struct header header = {.key = {key.half[0], key.half[1]}, .size = size};
@@ -179,7 +184,8 @@ void airy_cl_cache_store(const char *folder, struct airy_cl_key key, const void 
     header.hash = airy_hash_bytes(AIRY_HASH_START, data, size);
     const bool written = write_all(file, &header, sizeof(header)) && write_all(file, data, size);
     if (close(file) != 0 || !written || rename(partial, path) != 0) {
-        airy_log(AIRY_LOG_INFO, "opencl: compiled program not kept: cannot write %s: %s", path, strerror(errno));
+        airy_log(AIRY_LOG_INFO, "opencl: compiled program not kept: cannot write %s: %s", path,
+                 strerror(errno));
         unlink(partial);
         return;
     }

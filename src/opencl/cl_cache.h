@@ -1,10 +1,10 @@
 /*
- * Compiled programs on disk: one file each, named after the hash of what it was made from. Nothing that is
- * wrong with the folder or a file is an error: the program is then built from source.
+ * Compiled programs on disk: one file each, named after the hash of what it was made from. Nothing
+ * that is wrong with the folder or a file is an error: the program is then built from source.
  *
- * A file is written under another name and renamed when complete, so readers see all of it or nothing, also
- * over NFS and between processes. Files of other users are not read. At most AIRY_CL_CACHE_ENTRIES are kept:
- * what was used longest ago goes. Thread-safety: any thread.
+ * A file is written under another name and renamed when complete, so readers see all of it or
+ * nothing, also over NFS and between processes. Files of other users are not read. At most
+ * AIRY_CL_CACHE_ENTRIES are kept: what was used longest ago goes. Thread-safety: any thread.
  */
 #ifndef AIRY_OPENCL_CL_CACHE_H
 #define AIRY_OPENCL_CL_CACHE_H
@@ -20,8 +20,8 @@ struct airy_cl_key {
 };
 
 /*
- * AIRY_CACHE_DIR, else $XDG_CACHE_HOME/airy, else ~/.cache/airy; "" for AIRY_CACHE_DIR=none, or where none of
- * them is set.
+ * AIRY_CACHE_DIR, else $XDG_CACHE_HOME/airy, else ~/.cache/airy; "" for AIRY_CACHE_DIR=none, or
+ * where none of them is set.
  */
 void airy_cl_cache_folder(char *folder, size_t size);
 /* parts: strings, NULL at the end. */

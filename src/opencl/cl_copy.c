@@ -7,10 +7,10 @@
 #include "shared/fill_geom.h"
 
 /*
- * Elements as the copies see them, fastest axis first: count[0] bytes in a row, then rows, slices, volumes.
- * step[i]: bytes from one to the next along axis i in the buffer, other[i] in the other array or in tight
- * host memory. Axes without gaps are merged; those of count 1 have step 0. The step of an axis is a multiple
- * of the one below, as OpenCL's rectangles want it.
+ * Elements as the copies see them, fastest axis first: count[0] bytes in a row, then rows, slices,
+ * volumes. step[i]: bytes from one to the next along axis i in the buffer, other[i] in the other
+ * array or in tight host memory. Axes without gaps are merged; those of count 1 have step 0. The
+ * step of an axis is a multiple of the one below, as OpenCL's rectangles want it.
  */
 struct box {
     size_t count[4], step[4], other[4];
@@ -23,16 +23,20 @@ static struct box make_box(const airy_array *array, const airy_array *other)
     const size_t bytes = airy_dtype_size(array->dtype);
     const int last = array->ndim - 1;
     assert(array->pitch[last] == 1 && (!other || other->pitch[last] == 1));
-    struct box box = {
-        .count = {array->shape[last] * bytes, 1, 1, 1}, .step = {1}, .other = {1}, .offset = array->offset};
+    struct box box = {.count = {array->shape[last] * bytes, 1, 1, 1},
+                      .step = {1},
+                      .other = {1},
+                      .offset = array->offset};
     size_t tight = array->shape[last] * bytes;
     int top = 0;
     for (int i = last - 1; i >= 0; i--) {
-        const size_t step = array->pitch[i] * bytes, other_step = other ? other->pitch[i] * bytes : tight;
+        const size_t step = array->pitch[i] * bytes,
+                     other_step = other ? other->pitch[i] * bytes : tight;
         tight *= array->shape[i];
         if (array->shape[i] == 1)
             continue;
-        if (step == box.count[top] * box.step[top] && other_step == box.count[top] * box.other[top]) {
+        if (step == box.count[top] * box.step[top] &&
+            other_step == box.count[top] * box.other[top]) {
             box.count[top] *= array->shape[i];
             continue;
         }
@@ -65,30 +69,37 @@ struct rect {
 
 enum direction { PUSH, PULL, COPY };
 
-static cl_int enqueue_rect(const struct airy_cl_queue *queue, enum direction direction, cl_mem buffer, size_t offset,
-                           void *host, cl_mem source, size_t source_offset, const struct rect *r, cl_event *event)
+static cl_int enqueue_rect(const struct airy_cl_queue *queue, enum direction direction,
+                           cl_mem buffer, size_t offset, void *host, cl_mem source,
+                           size_t source_offset, const struct rect *r, cl_event *event)
 {
     const struct airy_cl_api *cl = queue->device->cl;
     const cl_command_queue q = queue->queue;
     if (r->region[1] == 1 && r->region[2] == 1) {
         if (direction == PUSH)
-            return cl->EnqueueWriteBuffer(q, buffer, CL_FALSE, offset, r->region[0], host, 0, NULL, event);
+            return cl->EnqueueWriteBuffer(q, buffer, CL_FALSE, offset, r->region[0], host, 0, NULL,
+                                          event);
         if (direction == PULL)
-            return cl->EnqueueReadBuffer(q, buffer, CL_FALSE, offset, r->region[0], host, 0, NULL, event);
-        return cl->EnqueueCopyBuffer(q, source, buffer, source_offset, offset, r->region[0], 0, NULL, event);
+            return cl->EnqueueReadBuffer(q, buffer, CL_FALSE, offset, r->region[0], host, 0, NULL,
+                                         event);
+        return cl->EnqueueCopyBuffer(q, source, buffer, source_offset, offset, r->region[0], 0,
+                                     NULL, event);
     }
     static const size_t zero[3] = {0, 0, 0};
     size_t origin[3], source_origin[3];
     make_origin(origin, offset, r->row, r->slice);
     if (direction == PUSH)
-        return cl->EnqueueWriteBufferRect(q, buffer, CL_FALSE, origin, zero, r->region, r->row, r->slice, r->other_row,
-                                          r->other_slice, host, 0, NULL, event);
+        return cl->EnqueueWriteBufferRect(q, buffer, CL_FALSE, origin, zero, r->region, r->row,
+                                          r->slice, r->other_row, r->other_slice, host, 0, NULL,
+                                          event);
     if (direction == PULL)
-        return cl->EnqueueReadBufferRect(q, buffer, CL_FALSE, origin, zero, r->region, r->row, r->slice, r->other_row,
-                                         r->other_slice, host, 0, NULL, event);
+        return cl->EnqueueReadBufferRect(q, buffer, CL_FALSE, origin, zero, r->region, r->row,
+                                         r->slice, r->other_row, r->other_slice, host, 0, NULL,
+                                         event);
     make_origin(source_origin, source_offset, r->other_row, r->other_slice);
-    return cl->EnqueueCopyBufferRect(q, source, buffer, source_origin, origin, r->region, r->other_row, r->other_slice,
-                                     r->row, r->slice, 0, NULL, event);
+    return cl->EnqueueCopyBufferRect(q, source, buffer, source_origin, origin, r->region,
+                                     r->other_row, r->other_slice, r->row, r->slice, 0, NULL,
+                                     event);
 }
 
 struct transfer {
@@ -105,9 +116,11 @@ static const struct {
     [COPY] = {"copy", "a copy inside the device"},
 };
 
-/* Enqueue a box; *last (unless NULL) is the event of its last command, for the caller to release. */
-static airy_status enqueue_box(airy_queue *queue, const struct transfer *t, const struct box *box, unsigned char *host,
-                               cl_event *last)
+/*
+ * Enqueue a box; *last (unless NULL) is the event of its last command, for the caller to release.
+ */
+static airy_status enqueue_box(airy_queue *queue, const struct transfer *t, const struct box *box,
+                               unsigned char *host, cl_event *last)
 {
     const struct airy_cl_queue *impl = airy_cl_queue(queue);
     const struct airy_cl_api *cl = impl->device->cl;
@@ -126,22 +139,23 @@ static airy_status enqueue_box(airy_queue *queue, const struct transfer *t, cons
         cl_event event = NULL;
         AIRY_CL_TRY(impl->device,
                     enqueue_rect(impl, t->direction, t->buffer, box->offset + v * box->step[3],
-                                 host ? host + other : NULL, t->source, t->source_offset + other, &rect,
-                                 wanted || profiles ? &event : NULL),
+                                 host ? host + other : NULL, t->source, t->source_offset + other,
+                                 &rect, wanted || profiles ? &event : NULL),
                     directions[t->direction].call);
         if (wanted)
             *last = event;
         if (wanted && profiles)
             (void)cl->RetainEvent(event);
         if (profiles)
-            airy_cl_profile_take(queue, event, directions[t->direction].name, t->direction != COPY, bytes);
+            airy_cl_profile_take(queue, event, directions[t->direction].name, t->direction != COPY,
+                                 bytes);
     }
     return AIRY_OK;
 }
 
 /*
- * A box in pieces of at most AIRY_CL_STAGING_PIECE bytes that follow each other in tight host memory. Along
- * `axis` a piece has at most `chunk`; the axes below are whole, those above one.
+ * A box in pieces of at most AIRY_CL_STAGING_PIECE bytes that follow each other in tight host
+ * memory. Along `axis` a piece has at most `chunk`; the axes below are whole, those above one.
  */
 struct pieces {
     const struct box *box;
@@ -215,9 +229,12 @@ static void copy_host(airy_device *device, void *dst, const void *src, size_t si
         memcpy(dst, src, size);
 }
 
-/* The copy that uses a piece of staging memory goes to the driver at once, to run while the next piece is filled. */
-static airy_status start_staged(airy_queue *queue, const struct transfer *t, const struct box *piece, void *staging,
-                                cl_event *event)
+/*
+ * The copy that uses a piece of staging memory goes to the driver at once, to run while the next
+ * piece is filled.
+ */
+static airy_status start_staged(airy_queue *queue, const struct transfer *t,
+                                const struct box *piece, void *staging, cl_event *event)
 {
     struct airy_cl_queue *impl = airy_cl_queue(queue);
     AIRY_TRY(enqueue_box(queue, t, piece, staging, event));
@@ -247,11 +264,12 @@ airy_status airy_cl_push(airy_queue *queue, const airy_array *dst, const void *d
 }
 
 /*
- * Copies from the device that are on their way through staging memory; 3 pieces and the gap at the ring's end
- * fit into it.
+ * Copies from the device that are on their way through staging memory; 3 pieces and the gap at the
+ * ring's end fit into it.
  */
 enum { PULL_DEPTH = 3 };
-_Static_assert((PULL_DEPTH + 1) * AIRY_CL_STAGING_PIECE <= AIRY_CL_STAGING_BYTES, "the ring is too small");
+_Static_assert((PULL_DEPTH + 1) * AIRY_CL_STAGING_PIECE <= AIRY_CL_STAGING_BYTES,
+               "the ring is too small");
 
 struct pulled {
     cl_event event;
@@ -299,19 +317,22 @@ airy_status airy_cl_pull(airy_queue *queue, void *data, const airy_array *src, b
 airy_status airy_cl_copy(airy_queue *queue, const airy_array *dst, const airy_array *src)
 {
     const struct box box = make_box(dst, src);
-    const struct transfer transfer = {
-        .direction = COPY, .buffer = dst->buffer->handle, .source = src->buffer->handle, .source_offset = src->offset};
+    const struct transfer transfer = {.direction = COPY,
+                                      .buffer = dst->buffer->handle,
+                                      .source = src->buffer->handle,
+                                      .source_offset = src->offset};
     return enqueue_box(queue, &transfer, &box, NULL, NULL);
 }
 
-static airy_status fill_contiguous(airy_queue *queue, cl_mem buffer, size_t offset, size_t size, const void *pattern,
-                                   size_t pattern_size)
+static airy_status fill_contiguous(airy_queue *queue, cl_mem buffer, size_t offset, size_t size,
+                                   const void *pattern, size_t pattern_size)
 {
     const struct airy_cl_queue *impl = airy_cl_queue(queue);
     const bool profiles = airy_cl_profiles(queue);
     cl_event event = NULL;
     AIRY_CL_TRY(impl->device,
-                impl->device->cl->EnqueueFillBuffer(impl->queue, buffer, pattern, pattern_size, offset, size, 0, NULL,
+                impl->device->cl->EnqueueFillBuffer(impl->queue, buffer, pattern, pattern_size,
+                                                    offset, size, 0, NULL,
                                                     profiles ? &event : NULL),
                 "clEnqueueFillBuffer");
     if (profiles)
@@ -328,7 +349,8 @@ airy_status airy_cl_fill(airy_queue *queue, const airy_array *dst, const void *p
     const size_t element = airy_dtype_size(dst->dtype);
     const struct box box = make_box(dst, NULL);
     if (box.count[1] == 1)
-        return fill_contiguous(queue, dst->buffer->handle, box.offset, box.count[0], pattern, element);
+        return fill_contiguous(queue, dst->buffer->handle, box.offset, box.count[0], pattern,
+                               element);
     airy_fill_geom geom = {
         .offset = box.offset / element,
         .step1 = box.step[1] / element,
@@ -342,6 +364,6 @@ airy_status airy_cl_fill(airy_queue *queue, const airy_array *dst, const void *p
     memcpy(&geom.pattern, pattern, element);
     const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(dst), AIRY_CL_VALUE(geom)};
     const size_t items = geom.total, group = 64;
-    return airy_cl_launch(queue, &kernels[__builtin_ctz((unsigned)element)], 1, &items, &group, (double)box_bytes(&box),
-                          args, 2);
+    return airy_cl_launch(queue, &kernels[__builtin_ctz((unsigned)element)], 1, &items, &group,
+                          (double)box_bytes(&box), args, 2);
 }

@@ -9,7 +9,10 @@
 #include "opencl/cl_launch.h"
 #include "shared/decode_geom.h"
 
-/* Scratch of the general way is held to this by decoding a few frames at a time, as far as one frame fits. */
+/*
+ * Scratch of the general way is held to this by decoding a few frames at a time, as far as one
+ * frame fits.
+ */
 enum { SCRATCH_BYTES = 256 << 20, UNSHUFFLE_GROUP = 64, LANES_BYTES = 32 };
 
 _Static_assert(AIRY_LAYOUT_BSLZ4 == AIRY_CODEC_BSLZ4 && AIRY_LAYOUT_LZ4 == AIRY_CODEC_LZ4 &&
@@ -22,7 +25,8 @@ struct airy_cl_lanes airy_cl_lanes_of(const airy_device *device)
     if (impl->nvidia)
         return (struct airy_cl_lanes){.lanes = 32, .blocks = 4};
     /* A CPU runs a work-group's items one after the other: one item a block needs no barriers. */
-    return (struct airy_cl_lanes){.lanes = device->info.gpu && device->info.max_group >= 32 ? 32 : 1, .blocks = 1};
+    return (struct airy_cl_lanes){
+        .lanes = device->info.gpu && device->info.max_group >= 32 ? 32 : 1, .blocks = 1};
 }
 
 void airy_cl_lanes_options(char *text, size_t size, const struct airy_cl_lanes *lanes)
@@ -36,51 +40,59 @@ static bool fits_local(const airy_device *device, const airy_block_layout *layou
 {
     const unsigned elem = layout->elem_size;
     return layout->codec != AIRY_CODEC_LZ4 && (elem == 1 || elem == 2 || elem == 4 || elem == 8) &&
-           layout->block_bytes <= AIRY_CL_BLOCK_BYTES && device->info.local_mem >= AIRY_CL_BLOCK_BYTES + LANES_BYTES;
+           layout->block_bytes <= AIRY_CL_BLOCK_BYTES &&
+           device->info.local_mem >= AIRY_CL_BLOCK_BYTES + LANES_BYTES;
 }
 
 static airy_status decode_local(airy_queue *queue, const struct airy_decode_plan *plan,
                                 const struct airy_cl_lanes *lanes, const airy_decode_geom *geom)
 {
     struct airy_cl_lanes shape = *lanes;
-    while (shape.blocks > 1 &&
-           (uint64_t)shape.blocks * (AIRY_CL_BLOCK_BYTES + LANES_BYTES) > queue->device->info.local_mem)
+    while (shape.blocks > 1 && (uint64_t)shape.blocks * (AIRY_CL_BLOCK_BYTES + LANES_BYTES) >
+                                   queue->device->info.local_mem)
         shape.blocks /= 2;
     char text[96], options[160];
     airy_cl_lanes_options(text, sizeof(text), &shape);
-    snprintf(options, sizeof(options), "%s -DELEM_SIZE=%u -DBLOCK_BYTES=%d", text, geom->layout.elem_size,
-             AIRY_CL_BLOCK_BYTES);
+    snprintf(options, sizeof(options), "%s -DELEM_SIZE=%u -DBLOCK_BYTES=%d", text,
+             geom->layout.elem_size, AIRY_CL_BLOCK_BYTES);
     const struct airy_cl_kernel_spec spec = {"decode.cl", "decode_blocks", options};
     const size_t blocks = (size_t)geom->layout.blocks * geom->frames;
     const size_t local = (size_t)shape.lanes * shape.blocks;
     const size_t global = (blocks + shape.blocks - 1) / shape.blocks * local;
-    const double moved = (double)geom->layout.frame_bytes * geom->frames + (double)airy_array_size(plan->chunks.bytes);
-    const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(plan->chunks.bytes), AIRY_CL_ARRAY(plan->frames),
-                                       AIRY_CL_ARRAY(plan->status), AIRY_CL_VALUE(*geom)};
+    const double moved = (double)geom->layout.frame_bytes * geom->frames +
+                         (double)airy_array_size(plan->chunks.bytes);
+    const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(plan->chunks.bytes),
+                                       AIRY_CL_ARRAY(plan->frames), AIRY_CL_ARRAY(plan->status),
+                                       AIRY_CL_VALUE(*geom)};
     return airy_cl_launch(queue, &spec, 1, &global, &local, moved, args, 4);
 }
 
 static airy_status decode_piece(airy_queue *queue, const struct airy_decode_plan *plan,
-                                const struct airy_cl_lanes *lanes, const airy_decode_geom *geom, airy_buffer *scratch)
+                                const struct airy_cl_lanes *lanes, const airy_decode_geom *geom,
+                                airy_buffer *scratch)
 {
     struct airy_cl_lanes shape = *lanes;
     shape.blocks = 1;
     char options[96];
     airy_cl_lanes_options(options, sizeof(options), &shape);
     const struct airy_cl_kernel_spec decode = {"decode_large.cl", "decode_large_blocks", options};
-    const struct airy_cl_kernel_spec unshuffle = {"decode_large.cl", "unshuffle_large_blocks", options};
+    const struct airy_cl_kernel_spec unshuffle = {"decode_large.cl", "unshuffle_large_blocks",
+                                                  options};
     const size_t blocks = (size_t)geom->layout.blocks * geom->frames;
     const double moved = (double)geom->layout.frame_bytes * geom->frames;
     const struct airy_cl_arg scratch_arg = scratch ? AIRY_CL_BUFFER(scratch) : AIRY_CL_NULL;
-    const struct airy_cl_arg decode_args[] = {AIRY_CL_ARRAY(plan->chunks.bytes), AIRY_CL_ARRAY(plan->frames),
-                                              scratch_arg, AIRY_CL_ARRAY(plan->status), AIRY_CL_VALUE(*geom)};
+    const struct airy_cl_arg decode_args[] = {AIRY_CL_ARRAY(plan->chunks.bytes),
+                                              AIRY_CL_ARRAY(plan->frames), scratch_arg,
+                                              AIRY_CL_ARRAY(plan->status), AIRY_CL_VALUE(*geom)};
     const size_t lane_count = lanes->lanes, decode_global = blocks * lane_count;
     AIRY_TRY(airy_cl_launch(queue, &decode, 1, &decode_global, &lane_count, moved, decode_args, 5));
     if (!scratch)
         return AIRY_OK;
-    const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(plan->chunks.bytes), AIRY_CL_ARRAY(plan->frames), scratch_arg,
+    const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(plan->chunks.bytes),
+                                       AIRY_CL_ARRAY(plan->frames), scratch_arg,
                                        AIRY_CL_VALUE(*geom)};
-    const size_t local = airy_min_size(UNSHUFFLE_GROUP, queue->device->info.max_group), global = blocks * local;
+    const size_t local = airy_min_size(UNSHUFFLE_GROUP, queue->device->info.max_group),
+                 global = blocks * local;
     return airy_cl_launch(queue, &unshuffle, 1, &global, &local, 2 * moved, args, 4);
 }
 
@@ -107,8 +119,8 @@ static airy_status decode_large(airy_queue *queue, const struct airy_decode_plan
     return AIRY_OK;
 }
 
-airy_status airy_cl_decode(airy_queue *queue, const struct airy_decode_plan *plan, const struct airy_cl_lanes *lanes,
-                           bool large)
+airy_status airy_cl_decode(airy_queue *queue, const struct airy_decode_plan *plan,
+                           const struct airy_cl_lanes *lanes, bool large)
 {
     const struct airy_chunks *chunks = &plan->chunks;
     assert(chunks->frames > 0 && chunks->bytes->offset % 8 == 0 && plan->status->offset % 4 == 0);

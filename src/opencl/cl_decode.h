@@ -7,8 +7,11 @@
 
 enum { AIRY_CL_BLOCK_BYTES = 8192 }; /* the largest block that is decoded in local memory */
 
-/* The entry of airy_codec_opencl for any way to share out blocks; large: through the general kernels in any case. */
-airy_status airy_cl_decode(airy_queue *queue, const struct airy_decode_plan *plan, const struct airy_cl_lanes *lanes,
-                           bool large);
+/*
+ * The entry of airy_codec_opencl for any way to share out blocks; large: through the general
+ * kernels in any case.
+ */
+airy_status airy_cl_decode(airy_queue *queue, const struct airy_decode_plan *plan,
+                           const struct airy_cl_lanes *lanes, bool large);
 
 #endif

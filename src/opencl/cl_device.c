@@ -26,7 +26,8 @@ struct device_place {
     char spec[64];
 };
 
-static void platform_text(const struct airy_cl_platform *platform, cl_platform_info what, size_t size, char *text)
+static void platform_text(const struct airy_cl_platform *platform, cl_platform_info what,
+                          size_t size, char *text)
 {
     memset(text, 0, size);
     if (platform->api->GetPlatformInfo(platform->id, what, size - 1, text, NULL) != CL_SUCCESS)
@@ -40,7 +41,8 @@ static bool is_nvidia(const struct airy_cl_platform *platform)
     return strstr(vendor, "NVIDIA") != NULL;
 }
 
-static void device_text(const struct airy_cl_api *cl, cl_device_id id, cl_device_info what, size_t size, char *text)
+static void device_text(const struct airy_cl_api *cl, cl_device_id id, cl_device_info what,
+                        size_t size, char *text)
 {
     memset(text, 0, size);
     size_t needed = 0;
@@ -59,7 +61,8 @@ static void device_text(const struct airy_cl_api *cl, cl_device_id id, cl_device
 
 static uint64_t device_number(const struct airy_cl_api *cl, cl_device_id id, cl_device_info what)
 {
-    uint64_t value = 0; /* all hosts of ours are little-endian, so the narrower answers land in the low bytes */
+    uint64_t value = 0; /* all hosts of ours are little-endian, so the narrower answers land in
+                           the low bytes */
     return cl->GetDeviceInfo(id, what, sizeof(value), &value, NULL) == CL_SUCCESS ? value : 0;
 }
 
@@ -104,11 +107,13 @@ static void find_pci(const struct airy_cl_api *cl, cl_device_id id, char pci[16]
     pci[0] = 0;
     if (has_extension(cl, id, "cl_khr_pci_bus_info") &&
         cl->GetDeviceInfo(id, PCI_BUS_INFO, sizeof(info), info, NULL) == CL_SUCCESS) {
-        snprintf(pci, 16, "%04x:%02x:%02x.%x", info[0] & 0xffffu, info[1] & 0xffu, info[2] & 0xffu, info[3] & 0xfu);
+        snprintf(pci, 16, "%04x:%02x:%02x.%x", info[0] & 0xffffu, info[1] & 0xffu, info[2] & 0xffu,
+                 info[3] & 0xfu);
     } else if (has_extension(cl, id, "cl_nv_device_attribute_query")) {
         const unsigned slot = (unsigned)device_number(cl, id, PCI_SLOT_NV);
-        snprintf(pci, 16, "%04x:%02x:%02x.%x", (unsigned)device_number(cl, id, PCI_DOMAIN_NV) & 0xffffu,
-                 (unsigned)device_number(cl, id, PCI_BUS_NV) & 0xffu, (slot >> 3) & 0x1fu, slot & 7u);
+        snprintf(
+            pci, 16, "%04x:%02x:%02x.%x", (unsigned)device_number(cl, id, PCI_DOMAIN_NV) & 0xffffu,
+            (unsigned)device_number(cl, id, PCI_BUS_NV) & 0xffu, (slot >> 3) & 0x1fu, slot & 7u);
     }
 }
 
@@ -121,7 +126,8 @@ static uint64_t free_memory(const struct airy_cl_api *cl, cl_device_id id, uint6
         bytes = airy_nvml_memory_free(pci);
     if (bytes == 0 && has_extension(cl, id, "cl_amd_device_attribute_query")) {
         size_t kilobytes[2] = {0, 0}; /* in all, largest block */
-        if (cl->GetDeviceInfo(id, FREE_MEMORY_AMD, sizeof(kilobytes), kilobytes, NULL) == CL_SUCCESS)
+        if (cl->GetDeviceInfo(id, FREE_MEMORY_AMD, sizeof(kilobytes), kilobytes, NULL) ==
+            CL_SUCCESS)
             bytes = (uint64_t)kilobytes[0] * 1024;
     }
     return bytes < total ? bytes : total; /* of a part of a GPU, NVML tells the whole GPU's */
@@ -142,7 +148,8 @@ static void describe(airy_device_info *info, const struct device_place *place, b
         info->memory_free = free_memory(cl, place->id, info->memory);
     info->max_alloc = device_number(cl, place->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
     if (is_nvidia(place->platform))
-        info->max_alloc = info->memory; /* a quarter is what the driver says and the standard asks for; it takes more */
+        info->max_alloc = info->memory; /* a quarter is what the driver says and the standard
+                                           asks for; it takes more */
     info->local_mem = device_number(cl, place->id, CL_DEVICE_LOCAL_MEM_SIZE);
     info->units = (uint32_t)device_number(cl, place->id, CL_DEVICE_MAX_COMPUTE_UNITS);
     info->max_group = (uint32_t)device_number(cl, place->id, CL_DEVICE_MAX_WORK_GROUP_SIZE);
@@ -155,7 +162,8 @@ static void describe(airy_device_info *info, const struct device_place *place, b
 /*
  * The devices of one platform, or NULL with the reason why there are none. Freed with free.
  */
-static cl_device_id *platform_devices(const struct airy_cl_platform *platform, unsigned *count, char why[256])
+static cl_device_id *platform_devices(const struct airy_cl_platform *platform, unsigned *count,
+                                      char why[256])
 {
     const struct airy_cl_api *cl = platform->api;
     cl_uint n = 0;
@@ -169,17 +177,21 @@ static cl_device_id *platform_devices(const struct airy_cl_platform *platform, u
         code = cl->GetDeviceIDs(platform->id, CL_DEVICE_TYPE_ALL, n, ids, NULL);
     if (!ids || code != CL_SUCCESS) {
         free(ids);
-        snprintf(why, 256, "clGetDeviceIDs gives %s", airy_cl_error_name(code ? code : CL_OUT_OF_HOST_MEMORY));
+        snprintf(why, 256, "clGetDeviceIDs gives %s",
+                 airy_cl_error_name(code ? code : CL_OUT_OF_HOST_MEMORY));
         return NULL;
     }
     *count = n;
     return ids;
 }
 
-/* Visit every device in the order of platforms; stops when visit returns true. failed: may be NULL. */
-static void walk_devices(const airy_cl_loader *loader, bool (*visit)(void *user, const struct device_place *place),
-                         void (*failed)(void *user, const struct airy_cl_platform *platform, unsigned number,
-                                        const char *why),
+/*
+ * Visit every device in the order of platforms; stops when visit returns true. failed: may be NULL.
+ */
+static void walk_devices(const airy_cl_loader *loader,
+                         bool (*visit)(void *user, const struct device_place *place),
+                         void (*failed)(void *user, const struct airy_cl_platform *platform,
+                                        unsigned number, const char *why),
                          void *user)
 {
     for (unsigned p = 0; p < loader->platform_count; p++) {
@@ -215,7 +227,8 @@ static bool list_device(void *user, const struct device_place *place)
     return false;
 }
 
-static void list_failure(void *user, const struct airy_cl_platform *platform, unsigned number, const char *why)
+static void list_failure(void *user, const struct airy_cl_platform *platform, unsigned number,
+                         const char *why)
 {
     const struct lister *lister = user;
     airy_device_info info = {.backend = "opencl"};
@@ -226,8 +239,8 @@ static void list_failure(void *user, const struct airy_cl_platform *platform, un
     lister->add(lister->user, &info);
 }
 
-void airy_cl_list_of(const airy_cl_loader *loader, bool ask_free, void (*add)(void *user, const airy_device_info *info),
-                     void *user)
+void airy_cl_list_of(const airy_cl_loader *loader, bool ask_free,
+                     void (*add)(void *user, const airy_device_info *info), void *user)
 {
     struct lister lister = {ask_free, add, user};
     walk_devices(loader, list_device, list_failure, &lister);
@@ -274,16 +287,20 @@ static void fill_traits(struct airy_cl_device *impl, const struct device_place *
     platform_text(place->platform, CL_PLATFORM_VERSION, sizeof(version), version);
     device_text(cl, place->id, CL_DEVICE_NAME, sizeof(name), name);
     device_text(cl, place->id, CL_DRIVER_VERSION, sizeof(driver), driver);
-    snprintf(impl->driver, sizeof(impl->driver), "%.63s|%.95s|%.95s|%.60s", platform, version, name, driver);
+    snprintf(impl->driver, sizeof(impl->driver), "%.63s|%.95s|%.95s|%.60s", platform, version, name,
+             driver);
     impl->nvidia = is_nvidia(place->platform);
     impl->pocl = strstr(platform, "Portable Computing Language") != NULL;
     find_pci(cl, impl->id, impl->pci);
-    const bool exact =
-        (device_number(cl, impl->id, CL_DEVICE_SINGLE_FP_CONFIG) & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
+    const bool exact = (device_number(cl, impl->id, CL_DEVICE_SINGLE_FP_CONFIG) &
+                        CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
     snprintf(impl->options, sizeof(impl->options), "-cl-std=CL1.2%s%s",
              exact ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
              impl->nvidia && airy_log_get_level() == AIRY_LOG_DEBUG ? " -cl-nv-verbose" : "");
-    /* PoCL keeps compiled kernels itself, and asking it for a binary makes it compile every kernel a second time. */
+    /*
+     * PoCL keeps compiled kernels itself, and asking it for a binary makes it compile every kernel
+     * a second time.
+     */
     if (!impl->pocl)
         airy_cl_cache_folder(impl->cache, sizeof(impl->cache));
 }
@@ -292,13 +309,14 @@ airy_status airy_cl_open(airy_device *device)
 {
     struct finder finder = {.spec = device->info.spec};
     walk_devices(airy_cl_loader_get(), find_device, NULL, &finder);
-    AIRY_FAIL_IF(!finder.found, AIRY_ERR_DEVICE, "device = '%s': there is no such OpenCL device", finder.spec);
+    AIRY_FAIL_IF(!finder.found, AIRY_ERR_DEVICE, "device = '%s': there is no such OpenCL device",
+                 finder.spec);
 
     const bool is_default = device->info.is_default;
     describe(&device->info, &finder.place, false);
     device->info.is_default = is_default;
-    AIRY_FAIL_IF(!device->info.usable, AIRY_ERR_DEVICE, "device %s (%s) cannot be used: %s", device->info.spec,
-                 device->info.name, device->info.why);
+    AIRY_FAIL_IF(!device->info.usable, AIRY_ERR_DEVICE, "device %s (%s) cannot be used: %s",
+                 device->info.spec, device->info.name, device->info.why);
 
     struct airy_cl_device *impl;
     airy_status status = AIRY_OK;
@@ -312,7 +330,8 @@ airy_status airy_cl_open(airy_device *device)
     device->impl = impl;
     fill_traits(impl, &finder.place);
 
-    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)impl->platform, 0};
+    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                                (cl_context_properties)impl->platform, 0};
     cl_int code = CL_SUCCESS;
     impl->context = impl->cl->CreateContext(properties, 1, &impl->id, note_context, NULL, &code);
     if (!impl->context) {

@@ -18,7 +18,8 @@ struct airy_cl_device {
     cl_context context;
     const char *spec; /* the airy_device's, for sentences */
     bool nvidia, pocl;
-    bool over_allocates; /* single allocations above max_alloc work: CL_DEVICE_MAX_MEM_ALLOC_SIZE is no limit */
+    bool over_allocates; /* single allocations above max_alloc work: CL_DEVICE_MAX_MEM_ALLOC_SIZE
+                            is no limit */
     char pci[16];        /* "0000:17:00.0", "" unknown */
     char options[128];   /* of every build */
     char driver[320];    /* platform, device, versions: part of the key of cached programs */
@@ -48,8 +49,8 @@ uint64_t airy_cl_memory_free(airy_device *device);
 /*
  * The same list for any loader, so that tests can look at one without libraries or platforms.
  */
-void airy_cl_list_of(const airy_cl_loader *loader, bool ask_free, void (*add)(void *user, const airy_device_info *info),
-                     void *user);
+void airy_cl_list_of(const airy_cl_loader *loader, bool ask_free,
+                     void (*add)(void *user, const airy_device_info *info), void *user);
 
 /*
  * NVIDIA's management library, opened at run time. pci as in struct airy_cl_device. 0: unknown.

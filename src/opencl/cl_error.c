@@ -7,9 +7,9 @@ static const struct {
     cl_int code;
     const char *name;
 } names[] = {
-#define NAME(code)                                                                                                     \
-    {                                                                                                                  \
-        code, #code                                                                                                    \
+#define NAME(code)                                                                                 \
+    {                                                                                              \
+        code, #code                                                                                \
     }
     NAME(CL_SUCCESS),
     NAME(CL_DEVICE_NOT_FOUND),
@@ -82,6 +82,6 @@ airy_status airy_cl_fail(cl_int code, const char *device, const char *what)
 {
     const bool memory = code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_HOST_MEMORY ||
                         code == CL_INVALID_BUFFER_SIZE;
-    return airy_fail(memory ? AIRY_ERR_MEMORY : AIRY_ERR_DEVICE, "%s on %s failed: %s", what, device,
-                     airy_cl_error_name(code));
+    return airy_fail(memory ? AIRY_ERR_MEMORY : AIRY_ERR_DEVICE, "%s on %s failed: %s", what,
+                     device, airy_cl_error_name(code));
 }

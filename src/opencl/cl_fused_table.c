@@ -1,4 +1,7 @@
-/* The integrator's matrix in the fixed-point form of the fused engine. docs/numerics.md derives widths and errors. */
+/*
+ * The integrator's matrix in the fixed-point form of the fused engine. docs/numerics.md derives
+ * widths and errors.
+ */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,16 +11,26 @@
 #include "shared/fused_geom.h"
 
 /*
- * Weights of 22 bits leave 10 for the bin; fewer than 18 would be felt. A bin is one of slivers if rounding its coefficients, by up to 2^-(F+1) each, could
- * shift its mean by more than 2^-20 of the spread of its pixels: its entries get their own, finer unit, and go to the list of extra
+ * Weights of 22 bits leave 10 for the bin; fewer than 18 would be felt. A bin is one of slivers if
+ * rounding its coefficients, by up to 2^-(F+1) each, could shift its mean by more than 2^-20 of
+ * the spread of its pixels: its entries get their own, finer unit, and go to the list of extra
  * entries. That list is walked bit by bit, so it must be short.
  */
-enum { MAX_FRACTION_BITS = 22, MIN_FRACTION_BITS = 18, SLIVER_BITS = 20, WEIGHT_BITS = 31, EXTRA_PART = 8 };
+enum {
+    MAX_FRACTION_BITS = 22,
+    MIN_FRACTION_BITS = 18,
+    SLIVER_BITS = 20,
+    WEIGHT_BITS = 31,
+    EXTRA_PART = 8
+};
 
 /* Coefficients of a pixel inside the range add up to 1 but for their rounding to float. */
 static const double sum_slack = 0x1p-22;
 
-/* Tiles are filled and added up by the pool, in SLICES parts of the same size whatever the number of threads. */
+/*
+ * Tiles are filled and added up by the pool, in SLICES parts of the same size whatever the number
+ * of threads.
+ */
 enum { SLICES = 16 };
 
 struct table {
@@ -51,16 +64,23 @@ static airy_status alloc_table(struct table *t)
 {
     static const char what[] = "the pixel table";
     const size_t bins = t->integrator->bins;
-    AIRY_TRY(airy_memory_calloc((void **)&t->entries, t->tiles * AIRY_FUSED_TILE, sizeof(*t->entries), what));
-    AIRY_TRY(airy_memory_calloc((void **)&t->valid_words, t->tiles * 32 + 1, sizeof(*t->valid_words), what));
-    AIRY_TRY(airy_memory_calloc((void **)&t->extra_start, t->tiles + 1, sizeof(*t->extra_start), what));
+    AIRY_TRY(airy_memory_calloc((void **)&t->entries, t->tiles * AIRY_FUSED_TILE,
+                                sizeof(*t->entries), what));
+    AIRY_TRY(airy_memory_calloc((void **)&t->valid_words, t->tiles * 32 + 1,
+                                sizeof(*t->valid_words), what));
+    AIRY_TRY(
+        airy_memory_calloc((void **)&t->extra_start, t->tiles + 1, sizeof(*t->extra_start), what));
     AIRY_TRY(airy_memory_calloc((void **)&t->shift, bins, sizeof(*t->shift), what));
     AIRY_TRY(airy_memory_calloc((void **)&t->unit, bins, sizeof(*t->unit), what));
-    AIRY_TRY(airy_memory_calloc((void **)&t->base_entries, SLICES * bins, sizeof(*t->base_entries), what));
+    AIRY_TRY(airy_memory_calloc((void **)&t->base_entries, SLICES * bins, sizeof(*t->base_entries),
+                                what));
     return airy_memory_calloc((void **)&t->base, SLICES * 5 * bins, sizeof(*t->base), what);
 }
 
-/* The unit of each bin: 2^-F, or finer for bins of slivers, so that their largest coefficient takes 31 bits. */
+/*
+ * The unit of each bin: 2^-F, or finer for bins of slivers, so that their largest coefficient
+ * takes 31 bits.
+ */
 static airy_status choose_units(struct table *t)
 {
     const struct airy_matrix *m = &t->integrator->matrix;
@@ -116,7 +136,10 @@ static uint32_t weight_of(const struct table *t, uint32_t e)
     return (uint32_t)llrint(ldexp((double)m->coef[e], (int)t->shift[m->bin[e]]));
 }
 
-/* Words of a tile's pixels; returns how many extra entries it has, which are written to extra if that is not NULL. */
+/*
+ * Words of a tile's pixels; returns how many extra entries it has, which are written to extra if
+ * that is not NULL.
+ */
 static size_t fill_tile(struct table *t, size_t tile, airy_fused_extra *extra)
 {
     const airy_integrator *it = t->integrator;
@@ -125,7 +148,8 @@ static size_t fill_tile(struct table *t, size_t tile, airy_fused_extra *extra)
     uint32_t previous = nowhere;
     size_t at = 0;
     for (size_t i = tile * AIRY_FUSED_TILE; i < (tile + 1) * AIRY_FUSED_TILE; i++) {
-        uint32_t word = previous; /* of a pixel that does not count: nothing changes for a run of bins */
+        uint32_t word = previous; /* of a pixel that does not count: nothing changes for a run of
+                                     bins */
         if (i < it->pixels && it->valid[i]) {
             const uint32_t first = m->start[i], count = m->start[i + 1] - first;
             t->valid_words[i / 32] |= 1u << (i % 32);
@@ -134,7 +158,8 @@ static size_t fill_tile(struct table *t, size_t tile, airy_fused_extra *extra)
                 for (uint32_t e = first; e < first + count; e++) {
                     const uint32_t weight = weight_of(t, e);
                     if (weight && extra)
-                        extra[at] = (airy_fused_extra){(uint32_t)i, m->bin[e], weight, t->shift[m->bin[e]]};
+                        extra[at] =
+                            (airy_fused_extra){(uint32_t)i, m->bin[e], weight, t->shift[m->bin[e]]};
                     at += weight != 0;
                 }
             }
@@ -153,7 +178,10 @@ static void count_slice(void *arg, size_t slice, unsigned worker)
         t->extra_start[tile + 1] = (uint32_t)fill_tile(t, tile, NULL);
 }
 
-/* Adds entries of one slice to its sums: the same arithmetic as take_out of integrate_blocks.cl, bit for bit. */
+/*
+ * Adds entries of one slice to its sums: the same arithmetic as take_out of integrate_blocks.cl,
+ * bit for bit.
+ */
 struct adder {
     const struct table *table;
     uint64_t *base;
@@ -184,7 +212,8 @@ static void add_slice(void *arg, size_t slice, unsigned worker)
     (void)worker;
     const size_t first = t->tiles * slice / SLICES, last = t->tiles * (slice + 1) / SLICES;
     for (size_t i = first * AIRY_FUSED_TILE; i < last * AIRY_FUSED_TILE && i < it->pixels; i++) {
-        const uint32_t word = t->entries[airy_fused_place((uint32_t)i)], bin = word >> t->fraction_bits;
+        const uint32_t word = t->entries[airy_fused_place((uint32_t)i)],
+                       bin = word >> t->fraction_bits;
         const uint32_t fraction = word & (one - 1);
         if (!it->valid[i] || bin >= it->bins)
             continue;
@@ -197,8 +226,8 @@ static void add_slice(void *arg, size_t slice, unsigned worker)
 }
 
 /*
- * Powers of two with which no sum of a plane can reach 2^61: the largest count of a bin times the largest value of a pixel. Rounding 2^32 terms adds less
- * than 2^32. False: out of range.
+ * Powers of two with which no sum of a plane can reach 2^61: the largest count of a bin times the
+ * largest value of a pixel. Rounding 2^32 terms adds less than 2^32. False: out of range.
  */
 static bool choose_scales(struct table *t)
 {
@@ -220,7 +249,8 @@ static bool choose_scales(struct table *t)
     return true;
 }
 
-static airy_status upload_table(struct airy_cl_fused *fused, airy_queue *queue, const struct table *t)
+static airy_status upload_table(struct airy_cl_fused *fused, airy_queue *queue,
+                                const struct table *t)
 {
     static const char what[] = "the pixel table";
     const size_t bins = t->integrator->bins, word = sizeof(uint32_t);
@@ -229,10 +259,14 @@ static airy_status upload_table(struct airy_cl_fused *fused, airy_queue *queue, 
     fused->normalization_scale = t->scale[0];
     fused->normalization2_scale = t->scale[1];
     fused->dark_scale = t->scale[2];
-    AIRY_TRY(airy_cl_upload(&fused->table, queue, t->entries, t->tiles * AIRY_FUSED_TILE * word, what));
-    AIRY_TRY(airy_cl_upload(&fused->valid_words, queue, t->valid_words, (t->tiles * 32 + 1) * word, what));
-    AIRY_TRY(airy_cl_upload(&fused->extra_start, queue, t->extra_start, (t->tiles + 1) * word, what));
-    AIRY_TRY(airy_cl_upload(&fused->extra, queue, t->extra, t->extra_count * sizeof(*t->extra), what));
+    AIRY_TRY(
+        airy_cl_upload(&fused->table, queue, t->entries, t->tiles * AIRY_FUSED_TILE * word, what));
+    AIRY_TRY(airy_cl_upload(&fused->valid_words, queue, t->valid_words, (t->tiles * 32 + 1) * word,
+                            what));
+    AIRY_TRY(
+        airy_cl_upload(&fused->extra_start, queue, t->extra_start, (t->tiles + 1) * word, what));
+    AIRY_TRY(
+        airy_cl_upload(&fused->extra, queue, t->extra, t->extra_count * sizeof(*t->extra), what));
     AIRY_TRY(airy_cl_upload(&fused->base, queue, t->base, 5 * bins * sizeof(*t->base), what));
     AIRY_TRY(airy_cl_upload(&fused->base_entries, queue, t->base_entries, bins * word, what));
     return airy_cl_upload(&fused->shift, queue, t->shift, bins * word, what);
@@ -256,8 +290,8 @@ static airy_status make_table(struct table *t, const char **why)
         *why = "the corrections are too large or too small for fixed point";
         return AIRY_OK;
     }
-    AIRY_TRY(airy_memory_calloc((void **)&t->extra, t->extra_count ? t->extra_count : 1, sizeof(*t->extra),
-                                "the pixel table"));
+    AIRY_TRY(airy_memory_calloc((void **)&t->extra, t->extra_count ? t->extra_count : 1,
+                                sizeof(*t->extra), "the pixel table"));
     for (size_t tile = 0; tile < t->tiles; tile++)
         if (t->extra_start[tile + 1] > t->extra_start[tile])
             (void)fill_tile(t, tile, t->extra + t->extra_start[tile]);
@@ -271,10 +305,12 @@ static airy_status make_table(struct table *t, const char **why)
     return AIRY_OK;
 }
 
-airy_status airy_cl_fused_prepare(struct airy_cl_fused *fused, airy_queue *queue, const airy_integrator *integrator)
+airy_status airy_cl_fused_prepare(struct airy_cl_fused *fused, airy_queue *queue,
+                                  const airy_integrator *integrator)
 {
     const airy_error_model model = integrator->params.error_model;
-    struct table t = {.integrator = integrator, .tiles = (integrator->pixels + AIRY_FUSED_TILE - 1) / AIRY_FUSED_TILE};
+    struct table t = {.integrator = integrator,
+                      .tiles = (integrator->pixels + AIRY_FUSED_TILE - 1) / AIRY_FUSED_TILE};
     unsigned bin_bits = 1;
     while (((uint64_t)1 << bin_bits) < integrator->bins + AIRY_FUSED_BEHIND)
         bin_bits++;

@@ -1,4 +1,7 @@
-/* A 64-bit FNV-1a hash with a stronger end; not for secrets. Constants: Fowler, Noll, Vo, draft-eastlake-fnv. */
+/*
+ * A 64-bit FNV-1a hash with a stronger end; not for secrets. Constants: Fowler, Noll, Vo,
+ * draft-eastlake-fnv.
+ */
 #ifndef AIRY_OPENCL_CL_HASH_H
 #define AIRY_OPENCL_CL_HASH_H
 

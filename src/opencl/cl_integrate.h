@@ -22,7 +22,8 @@ struct airy_cl_fused {
     airy_buffer *valid_words;  /* u32 a group of 32 pixels: those that count */
     airy_buffer *extra_start;  /* u32 [tiles + 1] */
     airy_buffer *extra;        /* airy_fused_extra, by pixel */
-    airy_buffer *base;         /* u64 [5][bins]: normalization, normalization2, count, dark, squares */
+    airy_buffer *base;         /* u64 [5][bins]: normalization, normalization2, count, dark,
+                                  squares */
     airy_buffer *base_entries; /* u32 [bins] */
     airy_buffer *shift;        /* u32 [bins] */
 };
@@ -31,9 +32,11 @@ struct airy_cl_fused {
 struct airy_cl_integrator {
     airy_buffer *pixel, *weight; /* [entries], by bin */
     airy_buffer *coef;           /* [entries] by bin where it differs from weight, else NULL */
-    airy_buffer *pieces, *row;   /* airy_gather_piece [piece_count]; u32 [bins + 1]: each bin's pieces */
+    airy_buffer *pieces, *row;   /* airy_gather_piece [piece_count]; u32 [bins + 1]: each bin's
+                                    pieces */
     airy_buffer *norm, *dark, *variance, *valid; /* [pixels]; dark and variance may be NULL */
-    airy_buffer *base;         /* f64 [5][bins]: normalization, normalization2, count, dark, variance */
+    airy_buffer *base;         /* f64 [5][bins]: normalization, normalization2, count, dark,
+                                  variance */
     airy_buffer *piece_base;   /* f64 [piece_count][5], the pieces' part in base */
     airy_buffer *base_entries; /* u32 [bins] */
     size_t piece_count, stat_pieces;
@@ -41,10 +44,12 @@ struct airy_cl_integrator {
 };
 
 /* Device memory with `size` bytes from the host in it. */
-airy_status airy_cl_upload(airy_buffer **buffer, airy_queue *queue, const void *data, size_t size, const char *what);
+airy_status airy_cl_upload(airy_buffer **buffer, airy_queue *queue, const void *data, size_t size,
+                           const char *what);
 
 /* Make the fused form, or say in fused->why why the integrator has none. */
-airy_status airy_cl_fused_prepare(struct airy_cl_fused *fused, airy_queue *queue, const airy_integrator *integrator);
+airy_status airy_cl_fused_prepare(struct airy_cl_fused *fused, airy_queue *queue,
+                                  const airy_integrator *integrator);
 bool airy_cl_fused_takes(const struct airy_integrate_plan *plan, const struct airy_cl_lanes *lanes);
 airy_status airy_cl_fused_run(airy_queue *queue, const struct airy_integrate_plan *plan,
                               const struct airy_cl_lanes *lanes);

@@ -1,4 +1,7 @@
-/* How blocks are shared out on a device: build options LANES, BLOCKS, PORTABLE of lz4_block.h. Tests force each of them. */
+/*
+ * How blocks are shared out on a device: build options LANES, BLOCKS, PORTABLE of lz4_block.h.
+ * Tests force each of them.
+ */
 #ifndef AIRY_OPENCL_CL_LANES_H
 #define AIRY_OPENCL_CL_LANES_H
 

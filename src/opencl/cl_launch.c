@@ -33,9 +33,9 @@ static struct airy_cl_kernel *find_slot(struct airy_cl_kernel *slots, unsigned c
                                         const struct airy_cl_kernel_spec *spec)
 {
     unsigned i = (unsigned)hash & (count - 1);
-    while (slots[i].kernel &&
-           (slots[i].hash != hash || strcmp(slots[i].name, spec->name) != 0 ||
-            strcmp(slots[i].options, options_of(spec)) != 0 || strcmp(slots[i].file, spec->file) != 0))
+    while (slots[i].kernel && (slots[i].hash != hash || strcmp(slots[i].name, spec->name) != 0 ||
+                               strcmp(slots[i].options, options_of(spec)) != 0 ||
+                               strcmp(slots[i].file, spec->file) != 0))
         i = (i + 1) & (count - 1);
     return &slots[i];
 }
@@ -60,8 +60,8 @@ static airy_status grow_slots(struct airy_cl_queue *queue)
     return AIRY_OK;
 }
 
-static airy_status make_kernel(const struct airy_cl_device *device, cl_program program, const char *name,
-                               cl_kernel *kernel)
+static airy_status make_kernel(const struct airy_cl_device *device, cl_program program,
+                               const char *name, cl_kernel *kernel)
 {
     cl_int code = CL_SUCCESS;
     *kernel = device->cl->CreateKernel(program, name, &code);
@@ -73,22 +73,24 @@ static airy_status make_kernel(const struct airy_cl_device *device, cl_program p
     return AIRY_OK;
 }
 
-static void kernel_info(const struct airy_cl_device *device, cl_kernel kernel, struct airy_cl_kernel_info *info)
+static void kernel_info(const struct airy_cl_device *device, cl_kernel kernel,
+                        struct airy_cl_kernel_info *info)
 {
     const struct airy_cl_api *cl = device->cl;
     *info = (struct airy_cl_kernel_info){.max_group = 1, .multiple = 1};
-    (void)cl->GetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof(size_t), &info->max_group,
-                                     NULL);
-    (void)cl->GetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, sizeof(size_t),
+    (void)cl->GetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof(size_t),
+                                     &info->max_group, NULL);
+    (void)cl->GetKernelWorkGroupInfo(kernel, device->id,
+                                     CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, sizeof(size_t),
                                      &info->multiple, NULL);
-    (void)cl->GetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof(uint64_t), &info->local_mem,
-                                     NULL);
-    (void)cl->GetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_PRIVATE_MEM_SIZE, sizeof(uint64_t),
-                                     &info->private_mem, NULL);
+    (void)cl->GetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof(uint64_t),
+                                     &info->local_mem, NULL);
+    (void)cl->GetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_PRIVATE_MEM_SIZE,
+                                     sizeof(uint64_t), &info->private_mem, NULL);
 }
 
-static airy_status fill_slot(struct airy_cl_queue *queue, struct airy_cl_kernel *slot, uint64_t hash,
-                             const struct airy_cl_kernel_spec *spec)
+static airy_status fill_slot(struct airy_cl_queue *queue, struct airy_cl_kernel *slot,
+                             uint64_t hash, const struct airy_cl_kernel_spec *spec)
 {
     cl_program program;
     AIRY_TRY(airy_cl_program_get(queue->device, spec->file, options_of(spec), &program));
@@ -96,7 +98,8 @@ static airy_status fill_slot(struct airy_cl_queue *queue, struct airy_cl_kernel 
     const size_t options_size = strlen(options_of(spec)) + 1;
     char *text;
     cl_kernel kernel;
-    AIRY_TRY(airy_memory_calloc((void **)&text, 1, file_size + name_size + options_size, "a kernel's name"));
+    AIRY_TRY(airy_memory_calloc((void **)&text, 1, file_size + name_size + options_size,
+                                "a kernel's name"));
     const airy_status status = make_kernel(queue->device, program, spec->name, &kernel);
     if (status != AIRY_OK) {
         free(text);
@@ -104,8 +107,13 @@ static airy_status fill_slot(struct airy_cl_queue *queue, struct airy_cl_kernel 
     }
     struct airy_cl_kernel_info info;
     kernel_info(queue->device, kernel, &info);
-    *slot = (struct airy_cl_kernel){
-        hash, kernel, info.max_group, (size_t)info.local_mem, text, text + file_size, text + file_size + name_size};
+    *slot = (struct airy_cl_kernel){hash,
+                                    kernel,
+                                    info.max_group,
+                                    (size_t)info.local_mem,
+                                    text,
+                                    text + file_size,
+                                    text + file_size + name_size};
     memcpy(slot->file, spec->file, file_size);
     memcpy(slot->name, spec->name, name_size);
     memcpy(slot->options, options_of(spec), options_size);
@@ -131,9 +139,9 @@ static airy_status set_args(const struct airy_cl_queue *queue, const struct airy
     for (size_t i = 0; i < arg_count; i++) {
         const struct airy_cl_arg *arg = &args[i];
         const bool is_buffer = arg->size == 0;
-        const cl_int code = queue->device->cl->SetKernelArg(kernel->kernel, (cl_uint)i,
-                                                            is_buffer ? sizeof(cl_mem) : arg->size,
-                                                            is_buffer ? (const void *)&arg->buffer : arg->value);
+        const cl_int code = queue->device->cl->SetKernelArg(
+            kernel->kernel, (cl_uint)i, is_buffer ? sizeof(cl_mem) : arg->size,
+            is_buffer ? (const void *)&arg->buffer : arg->value);
         if (code != CL_SUCCESS) {
             char what[128];
             snprintf(what, sizeof(what), "clSetKernelArg %zu of %s", i, kernel->name);
@@ -143,8 +151,9 @@ static airy_status set_args(const struct airy_cl_queue *queue, const struct airy
     return AIRY_OK;
 }
 
-airy_status airy_cl_launch(airy_queue *queue, const struct airy_cl_kernel_spec *spec, int dims, const size_t *global,
-                           const size_t *local, double bytes, const struct airy_cl_arg *args, size_t arg_count)
+airy_status airy_cl_launch(airy_queue *queue, const struct airy_cl_kernel_spec *spec, int dims,
+                           const size_t *global, const size_t *local, double bytes,
+                           const struct airy_cl_arg *args, size_t arg_count)
 {
     assert(dims >= 1 && dims <= 3);
     struct airy_cl_queue *impl = airy_cl_queue(queue);
@@ -157,20 +166,22 @@ airy_status airy_cl_launch(airy_queue *queue, const struct airy_cl_kernel_spec *
         rounded[i] = (global[i] + step - 1) / step * step;
         group *= step;
     }
-    AIRY_FAIL_IF(group > kernel->max_group, AIRY_ERR_UNSUPPORTED, "work-group of %s = %zu items, %s admits at most %zu",
-                 kernel->name, group, impl->device->spec, kernel->max_group);
+    AIRY_FAIL_IF(group > kernel->max_group, AIRY_ERR_UNSUPPORTED,
+                 "work-group of %s = %zu items, %s admits at most %zu", kernel->name, group,
+                 impl->device->spec, kernel->max_group);
     size_t local_mem = kernel->local_mem;
     for (size_t i = 0; i < arg_count; i++)
         local_mem += args[i].value ? 0 : args[i].size;
     AIRY_FAIL_IF(local_mem > queue->device->info.local_mem, AIRY_ERR_UNSUPPORTED,
-                 "local memory of %s = %zu bytes, %s has %" PRIu64, kernel->name, local_mem, impl->device->spec,
-                 queue->device->info.local_mem);
+                 "local memory of %s = %zu bytes, %s has %" PRIu64, kernel->name, local_mem,
+                 impl->device->spec, queue->device->info.local_mem);
     AIRY_TRY(set_args(impl, kernel, args, arg_count));
 
     cl_event event = NULL;
     const bool profiles = airy_cl_profiles(queue);
-    const cl_int code = impl->device->cl->EnqueueNDRangeKernel(impl->queue, kernel->kernel, (cl_uint)dims, NULL,
-                                                               rounded, local, 0, NULL, profiles ? &event : NULL);
+    const cl_int code = impl->device->cl->EnqueueNDRangeKernel(impl->queue, kernel->kernel,
+                                                               (cl_uint)dims, NULL, rounded, local,
+                                                               0, NULL, profiles ? &event : NULL);
     if (code != CL_SUCCESS) {
         char what[128];
         snprintf(what, sizeof(what), "clEnqueueNDRangeKernel of %s", kernel->name);

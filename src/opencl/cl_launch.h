@@ -1,18 +1,21 @@
 /*
  * Launching kernels.
  *
- * A kernel is named by a struct airy_cl_kernel_spec: the file under kernels/, the function in it, and build
- * options. The spec may be static or on the stack; strings must live as long as the call only. What the
- * options say is part of the name: the first launch with new options compiles (once a device) and makes a
- * kernel object (once a queue); later launches find it by a hash of the strings.
+ * A kernel is named by a struct airy_cl_kernel_spec: the file under kernels/, the function in it,
+ * and build options. The spec may be static or on the stack; strings must live as long as the call
+ * only. What the options say is part of the name: the first launch with new options compiles (once
+ * a device) and makes a kernel object (once a queue); later launches find it by a hash of the
+ * strings.
  *
  *     static const struct airy_cl_kernel_spec fill = {"fill.cl", "fill_box", "-DT=uint"};
  *     const airy_fill_geom geom = {...};
  *     const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(dst), AIRY_CL_VALUE(geom)};
- *     AIRY_TRY(airy_cl_launch(queue, &fill, 1, &(size_t){n}, &(size_t){64}, (double)bytes, args, 2));
+ *     AIRY_TRY(airy_cl_launch(queue, &fill, 1, &(size_t){n}, &(size_t){64}, (double)bytes, args,
+ *     2));
  *
- * Arguments stand in the kernel's order: buffers, local memory, one geometry struct. A buffer argument is the
- * whole buffer: the offset of a view goes into the geometry struct, in elements (airy_cl_offset).
+ * Arguments stand in the kernel's order: buffers, local memory, one geometry struct. A buffer
+ * argument is the whole buffer: the offset of a view goes into the geometry struct, in elements
+ * (airy_cl_offset).
  *
  * Launches are asynchronous and in order. Nothing is flushed here: the front flushes after a batch
  * (airy_queue_flush), and finish, pulls and events do it themselves.
@@ -36,9 +39,10 @@ struct airy_cl_arg {
 };
 
 /* A buffer: of an airy_array, an airy_buffer, or NULL (the kernel sees a null pointer). */
-#define AIRY_CL_ARRAY(array)                ((struct airy_cl_arg){.buffer = (array)->buffer->handle})
-#define AIRY_CL_BUFFER(airy_buffer_pointer) ((struct airy_cl_arg){.buffer = (airy_buffer_pointer)->handle})
-#define AIRY_CL_NULL                        ((struct airy_cl_arg){.buffer = NULL})
+#define AIRY_CL_ARRAY(array) ((struct airy_cl_arg){.buffer = (array)->buffer->handle})
+#define AIRY_CL_BUFFER(airy_buffer_pointer)                                                        \
+    ((struct airy_cl_arg){.buffer = (airy_buffer_pointer)->handle})
+#define AIRY_CL_NULL ((struct airy_cl_arg){.buffer = NULL})
 /* Local memory of a work-group, in bytes (at least 1). */
 #define AIRY_CL_LOCAL(bytes) ((struct airy_cl_arg){.size = (bytes)})
 /* A scalar or struct by value; must be an lvalue. */
@@ -54,21 +58,23 @@ static inline uint64_t airy_cl_offset(const airy_array *array)
  * Enqueue a kernel.
  *
  * dims     1 to 3
- * global   work-items in each dimension, at least 1; rounded up to a multiple of local, so kernels check their bounds
- * local    work-group, or NULL: the driver chooses, nothing is rounded
+ * global   work-items in each dimension, at least 1; rounded up to a multiple of local, so kernels
+ * check their bounds local    work-group, or NULL: the driver chooses, nothing is rounded
  * bytes    what the launch moves, for the profile's GB/s; 0 unknown
  *
- * Errors: AIRY_ERR_UNSUPPORTED where the work-group or its memory is more than the device or this kernel
- * admits, AIRY_ERR_DEVICE when the kernel does not build (the sentence has the compiler's first error) or the
- * driver fails, AIRY_ERR_MEMORY.
+ * Errors: AIRY_ERR_UNSUPPORTED where the work-group or its memory is more than the device or this
+ * kernel admits, AIRY_ERR_DEVICE when the kernel does not build (the sentence has the compiler's
+ * first error) or the driver fails, AIRY_ERR_MEMORY.
  */
-airy_status airy_cl_launch(airy_queue *queue, const struct airy_cl_kernel_spec *spec, int dims, const size_t *global,
-                           const size_t *local, double bytes, const struct airy_cl_arg *args, size_t arg_count);
+airy_status airy_cl_launch(airy_queue *queue, const struct airy_cl_kernel_spec *spec, int dims,
+                           const size_t *global, const size_t *local, double bytes,
+                           const struct airy_cl_arg *args, size_t arg_count);
 
 /* What the compiler says of a kernel, for choosing work-groups. */
 struct airy_cl_kernel_info {
     size_t max_group;   /* largest work-group */
-    size_t multiple;    /* work-group sizes that are multiples of this run best: warp or wavefront */
+    size_t multiple;    /* work-group sizes that are multiples of this run best: warp or
+                           wavefront */
     uint64_t local_mem; /* bytes of local memory declared in the kernel */
     uint64_t private_mem;
 };

@@ -15,7 +15,10 @@
 
 static const char *const loader_names[] = {"libOpenCL.so.1", "libOpenCL.so", NULL};
 
-/* The plain name follows LD_LIBRARY_PATH and ld.so.cache; the folders are where container tools put the driver. */
+/*
+ * The plain name follows LD_LIBRARY_PATH and ld.so.cache; the folders are where container tools
+ * put the driver.
+ */
 static const char *const direct_names[] = {
     "libnvidia-opencl.so.1",
     "/usr/lib/x86_64-linux-gnu/libnvidia-opencl.so.1",
@@ -63,7 +66,10 @@ static void *open_first(const char *const *names, const char **name)
     return NULL;
 }
 
-/* POSIX gives dlsym's result as void *; the union keeps the conversion to a function pointer inside the language. */
+/*
+ * POSIX gives dlsym's result as void *; the union keeps the conversion to a function pointer
+ * inside the language.
+ */
 static void (*find_symbol(void *library, const char *name))(void)
 {
     union {
@@ -76,9 +82,9 @@ static void (*find_symbol(void *library, const char *name))(void)
 /* The name of the first entry point that is missing, or NULL. */
 static const char *fill_from_symbols(struct airy_cl_api *api, void *library)
 {
-#define FIND(name)                                                                                                     \
-    api->name = (__typeof__(api->name))find_symbol(library, "cl" #name);                                               \
-    if (!api->name)                                                                                                    \
+#define FIND(name)                                                                                 \
+    api->name = (__typeof__(api->name))find_symbol(library, "cl" #name);                           \
+    if (!api->name)                                                                                \
         return "cl" #name;
     AIRY_CL_FUNCTIONS(FIND)
 #undef FIND
@@ -87,9 +93,9 @@ static const char *fill_from_symbols(struct airy_cl_api *api, void *library)
 
 static const char *fill_from_dispatch(struct airy_cl_api *api, const cl_icd_dispatch *dispatch)
 {
-#define TAKE(name)                                                                                                     \
-    api->name = dispatch->cl##name;                                                                                    \
-    if (!api->name)                                                                                                    \
+#define TAKE(name)                                                                                 \
+    api->name = dispatch->cl##name;                                                                \
+    if (!api->name)                                                                                \
         return "cl" #name;
     AIRY_CL_FUNCTIONS(TAKE)
 #undef TAKE
@@ -108,18 +114,22 @@ static void open_loader(airy_cl_loader *loader, const char *const *names)
     __typeof__(&clGetPlatformIDs) get_platforms =
         (__typeof__(&clGetPlatformIDs))find_symbol(loader->loader_library, "clGetPlatformIDs");
     if (missing || !get_platforms) {
-        add_reason(loader, "%s is older than OpenCL 1.2: it has no %s", name, missing ? missing : "clGetPlatformIDs");
+        add_reason(loader, "%s is older than OpenCL 1.2: it has no %s", name,
+                   missing ? missing : "clGetPlatformIDs");
         return;
     }
     cl_platform_id ids[AIRY_CL_MAX_PLATFORMS];
     cl_uint count = 0;
     const cl_int code = get_platforms(AIRY_CL_MAX_PLATFORMS, ids, &count);
     if (code == PLATFORM_NOT_FOUND || (code == CL_SUCCESS && count == 0))
-        add_reason(loader, "%s knows no OpenCL platform: no driver is registered in /etc/OpenCL/vendors", name);
+        add_reason(loader,
+                   "%s knows no OpenCL platform: no driver is registered in /etc/OpenCL/vendors",
+                   name);
     else if (code != CL_SUCCESS)
         add_reason(loader, "%s: clGetPlatformIDs gives %s", name, airy_cl_error_name(code));
     else
-        add_platforms(loader, ids, count < AIRY_CL_MAX_PLATFORMS ? count : AIRY_CL_MAX_PLATFORMS, &loader->loader_api);
+        add_platforms(loader, ids, count < AIRY_CL_MAX_PLATFORMS ? count : AIRY_CL_MAX_PLATFORMS,
+                      &loader->loader_api);
 }
 
 static bool has_nvidia(const airy_cl_loader *loader)
@@ -127,8 +137,8 @@ static bool has_nvidia(const airy_cl_loader *loader)
     for (unsigned i = 0; i < loader->platform_count; i++) {
         char vendor[128] = "";
         const struct airy_cl_platform *platform = &loader->platforms[i];
-        if (platform->api->GetPlatformInfo(platform->id, CL_PLATFORM_VENDOR, sizeof(vendor) - 1, vendor, NULL) ==
-                CL_SUCCESS &&
+        if (platform->api->GetPlatformInfo(platform->id, CL_PLATFORM_VENDOR, sizeof(vendor) - 1,
+                                           vendor, NULL) == CL_SUCCESS &&
             strstr(vendor, "NVIDIA"))
             return true;
     }
@@ -145,8 +155,9 @@ static void open_direct(airy_cl_loader *loader, const char *const *names)
     loader->direct_library = open_first(names, &name);
     if (!loader->direct_library)
         return; /* no NVIDIA driver here: nothing to report */
-    __typeof__(&clGetExtensionFunctionAddress) get_address = (__typeof__(&clGetExtensionFunctionAddress))find_symbol(
-        loader->direct_library, "clGetExtensionFunctionAddress");
+    __typeof__(&clGetExtensionFunctionAddress) get_address =
+        (__typeof__(&clGetExtensionFunctionAddress))find_symbol(loader->direct_library,
+                                                                "clGetExtensionFunctionAddress");
     typedef cl_int(CL_API_CALL * icd_platforms_fn)(cl_uint, cl_platform_id *, cl_uint *);
     union {
         void *object;
@@ -160,12 +171,14 @@ static void open_direct(airy_cl_loader *loader, const char *const *names)
     cl_uint count = 0;
     const cl_int code = get_platforms.function(AIRY_CL_MAX_PLATFORMS, ids, &count);
     if (code != CL_SUCCESS || count == 0) {
-        add_reason(loader, "%s was opened, but its driver has no platform: clIcdGetPlatformIDsKHR gives %s", name,
-                   airy_cl_error_name(code == CL_SUCCESS ? PLATFORM_NOT_FOUND : code));
+        add_reason(loader,
+                   "%s was opened, but its driver has no platform: clIcdGetPlatformIDsKHR gives %s",
+                   name, airy_cl_error_name(code == CL_SUCCESS ? PLATFORM_NOT_FOUND : code));
         return;
     }
     const cl_icd_dispatch *const *object = (const cl_icd_dispatch *const *)(const void *)ids[0];
-    const char *missing = *object ? fill_from_dispatch(&loader->direct_api, *object) : "dispatch table";
+    const char *missing = *object ? fill_from_dispatch(&loader->direct_api, *object)
+                                  : "dispatch table";
     if (missing) {
         add_reason(loader, "%s is older than OpenCL 1.2: it has no %s", name, missing);
         return;

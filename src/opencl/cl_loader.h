@@ -1,9 +1,10 @@
 /*
  * OpenCL's entry points, found at run time; nothing is linked against OpenCL.
  *
- * Two sources are asked: the loader libOpenCL, and, where it shows no NVIDIA platform, NVIDIA's own library,
- * which containers often have without a loader or without its registration. Each platform carries the table
- * of the library that it came from, and handles of one table are never given to another.
+ * Two sources are asked: the loader libOpenCL, and, where it shows no NVIDIA platform, NVIDIA's
+ * own library, which containers often have without a loader or without its registration. Each
+ * platform carries the table of the library that it came from, and handles of one table are never
+ * given to another.
  */
 #ifndef AIRY_OPENCL_CL_LOADER_H
 #define AIRY_OPENCL_CL_LOADER_H
@@ -15,44 +16,44 @@
 #include "airy/status.h"
 
 /* All of OpenCL 1.2 that is called. */
-#define AIRY_CL_FUNCTIONS(X)                                                                                           \
-    X(GetPlatformInfo)                                                                                                 \
-    X(GetDeviceIDs)                                                                                                    \
-    X(GetDeviceInfo)                                                                                                   \
-    X(CreateContext)                                                                                                   \
-    X(ReleaseContext)                                                                                                  \
-    X(CreateCommandQueue)                                                                                              \
-    X(ReleaseCommandQueue)                                                                                             \
-    X(CreateBuffer)                                                                                                    \
-    X(ReleaseMemObject)                                                                                                \
-    X(CreateProgramWithSource)                                                                                         \
-    X(CreateProgramWithBinary)                                                                                         \
-    X(ReleaseProgram)                                                                                                  \
-    X(BuildProgram)                                                                                                    \
-    X(GetProgramInfo)                                                                                                  \
-    X(GetProgramBuildInfo)                                                                                             \
-    X(CreateKernel)                                                                                                    \
-    X(ReleaseKernel)                                                                                                   \
-    X(SetKernelArg)                                                                                                    \
-    X(GetKernelWorkGroupInfo)                                                                                          \
-    X(WaitForEvents)                                                                                                   \
-    X(GetEventInfo)                                                                                                    \
-    X(RetainEvent)                                                                                                     \
-    X(ReleaseEvent)                                                                                                    \
-    X(GetEventProfilingInfo)                                                                                           \
-    X(Flush)                                                                                                           \
-    X(Finish)                                                                                                          \
-    X(EnqueueReadBuffer)                                                                                               \
-    X(EnqueueWriteBuffer)                                                                                              \
-    X(EnqueueCopyBuffer)                                                                                               \
-    X(EnqueueReadBufferRect)                                                                                           \
-    X(EnqueueWriteBufferRect)                                                                                          \
-    X(EnqueueCopyBufferRect)                                                                                           \
-    X(EnqueueFillBuffer)                                                                                               \
-    X(EnqueueMapBuffer)                                                                                                \
-    X(EnqueueUnmapMemObject)                                                                                           \
-    X(EnqueueNDRangeKernel)                                                                                            \
-    X(EnqueueMarkerWithWaitList)                                                                                       \
+#define AIRY_CL_FUNCTIONS(X)                                                                       \
+    X(GetPlatformInfo)                                                                             \
+    X(GetDeviceIDs)                                                                                \
+    X(GetDeviceInfo)                                                                               \
+    X(CreateContext)                                                                               \
+    X(ReleaseContext)                                                                              \
+    X(CreateCommandQueue)                                                                          \
+    X(ReleaseCommandQueue)                                                                         \
+    X(CreateBuffer)                                                                                \
+    X(ReleaseMemObject)                                                                            \
+    X(CreateProgramWithSource)                                                                     \
+    X(CreateProgramWithBinary)                                                                     \
+    X(ReleaseProgram)                                                                              \
+    X(BuildProgram)                                                                                \
+    X(GetProgramInfo)                                                                              \
+    X(GetProgramBuildInfo)                                                                         \
+    X(CreateKernel)                                                                                \
+    X(ReleaseKernel)                                                                               \
+    X(SetKernelArg)                                                                                \
+    X(GetKernelWorkGroupInfo)                                                                      \
+    X(WaitForEvents)                                                                               \
+    X(GetEventInfo)                                                                                \
+    X(RetainEvent)                                                                                 \
+    X(ReleaseEvent)                                                                                \
+    X(GetEventProfilingInfo)                                                                       \
+    X(Flush)                                                                                       \
+    X(Finish)                                                                                      \
+    X(EnqueueReadBuffer)                                                                           \
+    X(EnqueueWriteBuffer)                                                                          \
+    X(EnqueueCopyBuffer)                                                                           \
+    X(EnqueueReadBufferRect)                                                                       \
+    X(EnqueueWriteBufferRect)                                                                      \
+    X(EnqueueCopyBufferRect)                                                                       \
+    X(EnqueueFillBuffer)                                                                           \
+    X(EnqueueMapBuffer)                                                                            \
+    X(EnqueueUnmapMemObject)                                                                       \
+    X(EnqueueNDRangeKernel)                                                                        \
+    X(EnqueueMarkerWithWaitList)                                                                   \
     X(EnqueueBarrierWithWaitList)
 
 struct airy_cl_api {
@@ -84,8 +85,8 @@ struct airy_cl_libraries {
 };
 
 /*
- * Opened once for the process; the libraries stay. Never NULL: without a platform the reasons say why.
- * Thread-safety: any thread.
+ * Opened once for the process; the libraries stay. Never NULL: without a platform the reasons say
+ * why. Thread-safety: any thread.
  */
 const airy_cl_loader *airy_cl_loader_get(void);
 /* What airy_cl_loader_get does, with other names; for tests. The loader is cleared first. */

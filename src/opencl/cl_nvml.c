@@ -43,7 +43,8 @@ uint64_t airy_nvml_memory_free(const char *pci)
     pthread_once(&once, open_nvml);
     nvml_device device;
     struct nvml_memory memory;
-    if (!nvml.get_device || !pci[0] || nvml.get_device(pci, &device) != 0 || nvml.get_memory(device, &memory) != 0)
+    if (!nvml.get_device || !pci[0] || nvml.get_device(pci, &device) != 0 ||
+        nvml.get_memory(device, &memory) != 0)
         return 0;
     return memory.free;
 }

@@ -29,11 +29,12 @@ static const struct airy_cl_source *find_source(const char *file)
 static char *build_log(const struct airy_cl_device *device, cl_program program)
 {
     size_t size = 0;
-    if (device->cl->GetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) != CL_SUCCESS)
+    if (device->cl->GetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL,
+                                        &size) != CL_SUCCESS)
         return NULL;
     char *log = calloc(1, size + 1);
-    if (log &&
-        device->cl->GetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, size, log, NULL) != CL_SUCCESS)
+    if (log && device->cl->GetProgramBuildInfo(program, device->id, CL_PROGRAM_BUILD_LOG, size, log,
+                                               NULL) != CL_SUCCESS)
         log[0] = 0;
     return log;
 }
@@ -57,25 +58,27 @@ static void first_error(const char *log, char *line, size_t size)
     snprintf(line, size, "%.*s", chosen ? (int)strcspn(chosen, "\r\n") : 0, chosen ? chosen : "");
 }
 
-static airy_status fail_build(const struct airy_cl_device *device, const char *file, const char *options,
-                              const char *log, cl_int code)
+static airy_status fail_build(const struct airy_cl_device *device, const char *file,
+                              const char *options, const char *log, cl_int code)
 {
     char line[400];
     first_error(log ? log : "", line, sizeof(line));
-    airy_log(AIRY_LOG_DEBUG, "opencl: %s with '%s' does not build on %s", file, options, device->spec);
+    airy_log(AIRY_LOG_DEBUG, "opencl: %s with '%s' does not build on %s", file, options,
+             device->spec);
     if (log && airy_log_get_level() == AIRY_LOG_DEBUG)
         fprintf(stderr, "%s\n", log); /* a log is longer than a line of airy_log */
-    return airy_fail(AIRY_ERR_DEVICE, "%s does not build on %s: %s (%s)", file, device->spec, line[0] ? line : "no log",
-                     airy_cl_error_name(code));
+    return airy_fail(AIRY_ERR_DEVICE, "%s does not build on %s: %s (%s)", file, device->spec,
+                     line[0] ? line : "no log", airy_cl_error_name(code));
 }
 
-static airy_status build_from_source(struct airy_cl_device *device, const struct airy_cl_source *source,
-                                     const char *options, cl_program *program)
+static airy_status build_from_source(struct airy_cl_device *device,
+                                     const struct airy_cl_source *source, const char *options,
+                                     cl_program *program)
 {
     const struct airy_cl_api *cl = device->cl;
     cl_int code = CL_SUCCESS;
-    cl_program made =
-        cl->CreateProgramWithSource(device->context, 1, (const char *[]){source->text}, &source->size, &code);
+    cl_program made = cl->CreateProgramWithSource(
+        device->context, 1, (const char *[]){source->text}, &source->size, &code);
     if (!made)
         return airy_cl_fail(code, device->spec, "clCreateProgramWithSource");
     code = cl->BuildProgram(made, 1, &device->id, options, NULL, NULL);
@@ -93,8 +96,8 @@ static airy_status build_from_source(struct airy_cl_device *device, const struct
     return AIRY_OK;
 }
 
-static bool build_from_cache(struct airy_cl_device *device, struct airy_cl_key key, const char *options,
-                             cl_program *program)
+static bool build_from_cache(struct airy_cl_device *device, struct airy_cl_key key,
+                             const char *options, cl_program *program)
 {
     const struct airy_cl_api *cl = device->cl;
     void *data;
@@ -102,8 +105,8 @@ static bool build_from_cache(struct airy_cl_device *device, struct airy_cl_key k
     if (!airy_cl_cache_load(device->cache, key, &data, &size))
         return false;
     cl_int code = CL_SUCCESS, accepted = CL_SUCCESS;
-    cl_program made = cl->CreateProgramWithBinary(device->context, 1, &device->id, &size,
-                                                  (const unsigned char *[]){data}, &accepted, &code);
+    cl_program made = cl->CreateProgramWithBinary(
+        device->context, 1, &device->id, &size, (const unsigned char *[]){data}, &accepted, &code);
     free(data);
     if (made && code == CL_SUCCESS && accepted == CL_SUCCESS &&
         cl->BuildProgram(made, 1, &device->id, options, NULL, NULL) == CL_SUCCESS) {
@@ -117,26 +120,31 @@ static bool build_from_cache(struct airy_cl_device *device, struct airy_cl_key k
     return false;
 }
 
-static void keep_in_cache(const struct airy_cl_device *device, struct airy_cl_key key, cl_program program)
+static void keep_in_cache(const struct airy_cl_device *device, struct airy_cl_key key,
+                          cl_program program)
 {
     size_t size = 0; /* of the one device that the program was built for */
     if (!device->cache[0] ||
-        device->cl->GetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL) != CL_SUCCESS ||
+        device->cl->GetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL) !=
+            CL_SUCCESS ||
         size == 0)
         return;
     unsigned char *data = malloc(size);
-    if (data && device->cl->GetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(data), &data, NULL) == CL_SUCCESS)
+    if (data && device->cl->GetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(data), &data,
+                                           NULL) == CL_SUCCESS)
         airy_cl_cache_store(device->cache, key, data, size);
     free(data);
 }
 
-static airy_status build(struct airy_cl_device *device, const struct airy_cl_source *source, const char *options,
-                         cl_program *program)
+static airy_status build(struct airy_cl_device *device, const struct airy_cl_source *source,
+                         const char *options, cl_program *program)
 {
     char all[1024];
-    const int length = snprintf(all, sizeof(all), "%s%s%s", device->options, options[0] ? " " : "", options);
+    const int length =
+        snprintf(all, sizeof(all), "%s%s%s", device->options, options[0] ? " " : "", options);
     AIRY_FAIL_IF(length < 0 || length >= (int)sizeof(all), AIRY_ERR_UNSUPPORTED,
-                 "build options of %s are %d characters, expected fewer than %zu", source->name, length, sizeof(all));
+                 "build options of %s are %d characters, expected fewer than %zu", source->name,
+                 length, sizeof(all));
     const char *parts[] = {AIRY_VERSION, device->driver, all, source->name, source->text, NULL};
     const struct airy_cl_key key = airy_cl_cache_key(parts);
     const uint64_t start = airy_clock_ns();
@@ -150,8 +158,8 @@ static airy_status build(struct airy_cl_device *device, const struct airy_cl_sou
     return AIRY_OK;
 }
 
-static airy_status find_or_build(struct airy_cl_device *device, const char *file, const char *options,
-                                 cl_program *program)
+static airy_status find_or_build(struct airy_cl_device *device, const char *file,
+                                 const char *options, cl_program *program)
 {
     for (const struct airy_cl_program *p = device->programs; p; p = p->next)
         if (strcmp(p->source->name, file) == 0 && strcmp(p->options, options) == 0) {
@@ -176,8 +184,8 @@ static airy_status find_or_build(struct airy_cl_device *device, const char *file
     return AIRY_OK;
 }
 
-airy_status airy_cl_program_get(struct airy_cl_device *device, const char *file, const char *options,
-                                cl_program *program)
+airy_status airy_cl_program_get(struct airy_cl_device *device, const char *file,
+                                const char *options, cl_program *program)
 {
     pthread_mutex_lock(&device->build_lock);
     const airy_status status = find_or_build(device, file, options, program);

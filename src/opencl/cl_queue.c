@@ -6,7 +6,10 @@
 #include "opencl/cl_buffer.h"
 #include "opencl/cl_launch.h"
 
-/* Commands whose events are kept before their times are read; an event is some hundred bytes of the driver's. */
+/*
+ * Commands whose events are kept before their times are read; an event is some hundred bytes of
+ * the driver's.
+ */
 enum { MAX_PENDING = 512 };
 
 airy_status airy_cl_queue_open(airy_queue *queue)
@@ -19,10 +22,11 @@ airy_status airy_cl_queue_open(airy_queue *queue)
     queue->impl = impl;
     const bool profile = queue->device->params.profile;
     if (profile)
-        AIRY_TRY_OR(out, airy_memory_calloc((void **)&impl->pending, MAX_PENDING, sizeof(*impl->pending), "a profile"));
+        AIRY_TRY_OR(out, airy_memory_calloc((void **)&impl->pending, MAX_PENDING,
+                                            sizeof(*impl->pending), "a profile"));
     cl_int code = CL_SUCCESS;
-    impl->queue =
-        device->cl->CreateCommandQueue(device->context, device->id, profile ? CL_QUEUE_PROFILING_ENABLE : 0, &code);
+    impl->queue = device->cl->CreateCommandQueue(device->context, device->id,
+                                                 profile ? CL_QUEUE_PROFILING_ENABLE : 0, &code);
     if (!impl->queue)
         status = airy_cl_fail(code, device->spec, "clCreateCommandQueue");
 out:
@@ -38,17 +42,18 @@ static void settle_profile(airy_queue *queue, unsigned count)
     const struct airy_cl_api *cl = impl->device->cl;
     if (count == 0)
         return;
-    (void)cl->WaitForEvents(1, &impl->pending[count - 1].event); /* in order: the others are done then */
+    /* in order: the others are done then */
+    (void)cl->WaitForEvents(1, &impl->pending[count - 1].event);
     for (unsigned i = 0; i < count; i++) {
         struct airy_cl_pending *pending = &impl->pending[i];
         cl_ulong start = 0, end = 0;
-        if (cl->GetEventProfilingInfo(pending->event, CL_PROFILING_COMMAND_START, sizeof(start), &start, NULL) ==
-                CL_SUCCESS &&
-            cl->GetEventProfilingInfo(pending->event, CL_PROFILING_COMMAND_END, sizeof(end), &end, NULL) ==
-                CL_SUCCESS &&
+        if (cl->GetEventProfilingInfo(pending->event, CL_PROFILING_COMMAND_START, sizeof(start),
+                                      &start, NULL) == CL_SUCCESS &&
+            cl->GetEventProfilingInfo(pending->event, CL_PROFILING_COMMAND_END, sizeof(end), &end,
+                                      NULL) == CL_SUCCESS &&
             end >= start)
-            airy_profile_add(queue->device->profile, pending->name, pending->transfer, (double)(end - start) * 1e-6,
-                             pending->bytes);
+            airy_profile_add(queue->device->profile, pending->name, pending->transfer,
+                             (double)(end - start) * 1e-6, pending->bytes);
         cl->ReleaseEvent(pending->event);
     }
     for (unsigned i = count; i < impl->pending_count; i++)
@@ -56,7 +61,8 @@ static void settle_profile(airy_queue *queue, unsigned count)
     impl->pending_count -= count;
 }
 
-void airy_cl_profile_take(airy_queue *queue, cl_event event, const char *name, bool transfer, double bytes)
+void airy_cl_profile_take(airy_queue *queue, cl_event event, const char *name, bool transfer,
+                          double bytes)
 {
     struct airy_cl_queue *impl = airy_cl_queue(queue);
     if (impl->pending_count == MAX_PENDING)
@@ -108,7 +114,10 @@ airy_status airy_cl_event_record(airy_event *event, airy_queue *queue)
                 "clEnqueueMarkerWithWaitList");
     airy_cl_event_close(event);
     event->impl = marker;
-    /* Whoever waits for it, in another queue or thread, cannot hand this queue's work to the driver. */
+    /*
+     * Whoever waits for it, in another queue or thread, cannot hand this queue's work to the
+     * driver.
+     */
     AIRY_CL_TRY(impl->device, cl->Flush(impl->queue), "clFlush");
     return AIRY_OK;
 }
@@ -119,7 +128,8 @@ airy_status airy_cl_event_enqueue_wait(airy_queue *queue, const airy_event *even
     const cl_event marker = event->impl;
     if (!marker)
         return AIRY_OK;
-    AIRY_CL_TRY(impl->device, impl->device->cl->EnqueueBarrierWithWaitList(impl->queue, 1, &marker, NULL),
+    AIRY_CL_TRY(impl->device,
+                impl->device->cl->EnqueueBarrierWithWaitList(impl->queue, 1, &marker, NULL),
                 "clEnqueueBarrierWithWaitList");
     return AIRY_OK;
 }

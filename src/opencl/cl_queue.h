@@ -5,10 +5,14 @@
 #include "opencl/cl_device.h"
 
 /*
- * Page-locked memory in between, for copies from and to memory that the driver cannot copy from in the
- * background: a ring, with the event of the copy that still uses each piece.
+ * Page-locked memory in between, for copies from and to memory that the driver cannot copy from in
+ * the background: a ring, with the event of the copy that still uses each piece.
  */
-enum { AIRY_CL_STAGING_BYTES = 16 << 20, AIRY_CL_STAGING_PIECE = 4 << 20, AIRY_CL_STAGING_PIECES = 64 };
+enum {
+    AIRY_CL_STAGING_BYTES = 16 << 20,
+    AIRY_CL_STAGING_PIECE = 4 << 20,
+    AIRY_CL_STAGING_PIECES = 64
+};
 
 struct airy_cl_staging {
     cl_mem buffer; /* NULL until it is needed */
@@ -36,7 +40,8 @@ struct airy_cl_queue {
     struct airy_cl_staging staging;
     struct airy_cl_kernel *kernels; /* kernel objects of this queue: an open hash table */
     unsigned kernel_slots, kernel_count;
-    struct airy_cl_pending *pending; /* profiled commands whose times are not read yet; NULL: profiling is off */
+    struct airy_cl_pending *pending; /* profiled commands whose times are not read yet; NULL:
+                                        profiling is off */
     unsigned pending_count;
 };
 
@@ -56,13 +61,14 @@ airy_status airy_cl_event_wait(const airy_event *event);
 void airy_cl_event_close(airy_event *event);
 
 /*
- * Profiling: enqueue with an event where this is true, then hand the event over with what it was. name lives
- * as long as the queue.
+ * Profiling: enqueue with an event where this is true, then hand the event over with what it was.
+ * name lives as long as the queue.
  */
 static inline bool airy_cl_profiles(const airy_queue *queue)
 {
     return airy_cl_queue(queue)->pending != NULL;
 }
-void airy_cl_profile_take(airy_queue *queue, cl_event event, const char *name, bool transfer, double bytes);
+void airy_cl_profile_take(airy_queue *queue, cl_event event, const char *name, bool transfer,
+                          double bytes);
 
 #endif

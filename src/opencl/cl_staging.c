@@ -35,13 +35,15 @@ airy_status airy_cl_staging_take(struct airy_cl_queue *queue, size_t size, void 
     }
     if (staging->head + size > AIRY_CL_STAGING_BYTES)
         staging->head = 0;
-    while (staging->count == AIRY_CL_STAGING_PIECES || in_use(staging, staging->head, staging->head + size))
+    while (staging->count == AIRY_CL_STAGING_PIECES ||
+           in_use(staging, staging->head, staging->head + size))
         AIRY_TRY(retire_oldest(queue));
     *piece = staging->data + staging->head;
     return AIRY_OK;
 }
 
-void airy_cl_staging_used(struct airy_cl_queue *queue, const void *piece, size_t size, cl_event event)
+void airy_cl_staging_used(struct airy_cl_queue *queue, const void *piece, size_t size,
+                          cl_event event)
 {
     struct airy_cl_staging *staging = &queue->staging;
     const size_t begin = (size_t)((const unsigned char *)piece - staging->data);
@@ -56,7 +58,8 @@ void airy_cl_staging_used(struct airy_cl_queue *queue, const void *piece, size_t
 void airy_cl_staging_release(struct airy_cl_queue *queue)
 {
     struct airy_cl_staging *staging = &queue->staging;
-    for (; staging->count; staging->count--, staging->first = (staging->first + 1) % AIRY_CL_STAGING_PIECES)
+    for (; staging->count;
+         staging->count--, staging->first = (staging->first + 1) % AIRY_CL_STAGING_PIECES)
         queue->device->cl->ReleaseEvent(staging->pieces[staging->first].event);
     if (staging->buffer)
         airy_cl_unpin(queue->device, staging->buffer, staging->data);

@@ -16,8 +16,10 @@ static airy_status open_slot(struct airy_run *run, struct airy_slot *slot)
 {
     airy_device *device = run->integrator->device;
     const size_t batch = run->plan.batch, bins = run->integrator->bins;
-    AIRY_TRY(airy_memory_calloc((void **)&slot->fates, batch, sizeof(slot->fates[0]), "frames of a slot"));
-    AIRY_TRY(airy_memory_calloc((void **)&slot->sizes, batch, sizeof(slot->sizes[0]), "frames of a slot"));
+    AIRY_TRY(airy_memory_calloc((void **)&slot->fates, batch, sizeof(slot->fates[0]),
+                                "frames of a slot"));
+    AIRY_TRY(airy_memory_calloc((void **)&slot->sizes, batch, sizeof(slot->sizes[0]),
+                                "frames of a slot"));
     const airy_batch_params params = {
         .dtype = run->info.dtype,
         .height = run->info.height,
@@ -31,8 +33,9 @@ static airy_status open_slot(struct airy_run *run, struct airy_slot *slot)
     const size_t sums_shape[3] = {batch, AIRY_SUM_PLANES, bins};
     const size_t stats_shape[2] = {batch, sizeof(airy_frame_stats)};
     AIRY_TRY(airy_array_view_as(&slot->sums, slot->results, 0, AIRY_DTYPE_F64, 3, sums_shape));
-    AIRY_TRY(airy_array_view_as(&slot->stats, slot->results, batch * AIRY_SUM_PLANES * bins * sizeof(double),
-                                AIRY_DTYPE_U8, 2, stats_shape));
+    AIRY_TRY(airy_array_view_as(&slot->stats, slot->results,
+                                batch * AIRY_SUM_PLANES * bins * sizeof(double), AIRY_DTYPE_U8, 2,
+                                stats_shape));
     AIRY_TRY(airy_host_create(&slot->host_results, device, run->plan.result_bytes));
     AIRY_TRY(airy_event_create(&slot->uploaded, device));
     AIRY_TRY(airy_event_create(&slot->computed, device));
@@ -67,10 +70,13 @@ static airy_status submit_decoded(struct airy_run *run, struct airy_slot *slot)
         const size_t shape[3] = {1, run->info.height, run->info.width};
         const size_t start[3] = {i, 0, 0};
         airy_status status;
-        AIRY_TRY_OR(out, airy_array_create_from(&frame, run->compute, run->info.dtype, 3, shape, fate->pixels));
-        AIRY_TRY_OR(out, airy_array_view(&sums, slot->sums, start,
-                                         (const size_t[3]){1, AIRY_SUM_PLANES, run->integrator->bins}));
-        AIRY_TRY_OR(out, airy_array_view(&stats, slot->stats, start, (const size_t[2]){1, sizeof(airy_frame_stats)}));
+        AIRY_TRY_OR(out, airy_array_create_from(&frame, run->compute, run->info.dtype, 3, shape,
+                                                fate->pixels));
+        AIRY_TRY_OR(out,
+                    airy_array_view(&sums, slot->sums, start,
+                                    (const size_t[3]){1, AIRY_SUM_PLANES, run->integrator->bins}));
+        AIRY_TRY_OR(out, airy_array_view(&stats, slot->stats, start,
+                                         (const size_t[2]){1, sizeof(airy_frame_stats)}));
         AIRY_TRY_OR(out, airy_integrate(run->compute, sums, stats, run->integrator, frame));
         status = airy_queue_finish(run->compute); /* the frame's memory goes */
     out:
@@ -91,10 +97,11 @@ static airy_status submit(struct airy_run *run, struct airy_slot *slot)
     const size_t origin[3] = {0, 0, 0};
     airy_array *sums = NULL, *stats = NULL;
     airy_status status;
-    AIRY_TRY_OR(out, airy_array_view(&sums, slot->sums, origin,
-                                     (const size_t[3]){slot->frames, AIRY_SUM_PLANES, run->integrator->bins}));
-    AIRY_TRY_OR(
-        out, airy_array_view(&stats, slot->stats, origin, (const size_t[2]){slot->frames, sizeof(airy_frame_stats)}));
+    AIRY_TRY_OR(out, airy_array_view(
+                         &sums, slot->sums, origin,
+                         (const size_t[3]){slot->frames, AIRY_SUM_PLANES, run->integrator->bins}));
+    AIRY_TRY_OR(out, airy_array_view(&stats, slot->stats, origin,
+                                     (const size_t[2]){slot->frames, sizeof(airy_frame_stats)}));
     AIRY_TRY_OR(out, airy_batch_upload(run->up, slot->batch, &chunks));
     if (run->up != run->compute) {
         AIRY_TRY_OR(out, airy_event_record(slot->uploaded, run->up));
@@ -108,8 +115,8 @@ static airy_status submit(struct airy_run *run, struct airy_slot *slot)
         AIRY_TRY_OR(out, airy_queue_flush(run->compute));
         AIRY_TRY_OR(out, airy_queue_wait(run->down, slot->computed));
     }
-    AIRY_TRY_OR(out,
-                airy_array_pull(run->down, airy_host_data(slot->host_results), run->plan.result_bytes, slot->results));
+    AIRY_TRY_OR(out, airy_array_pull(run->down, airy_host_data(slot->host_results),
+                                     run->plan.result_bytes, slot->results));
     AIRY_TRY_OR(out, airy_event_record(slot->done, run->down));
     status = airy_queue_flush(run->down);
 out:
@@ -118,7 +125,9 @@ out:
     return status;
 }
 
-/* The calling thread's part: full slots in order, until all are done, the run is stopped or fails. */
+/*
+ * The calling thread's part: full slots in order, until all are done, the run is stopped or fails.
+ */
 static void submit_all(struct airy_run *run)
 {
     pthread_mutex_lock(&run->lock);
@@ -144,9 +153,11 @@ static airy_status run_threads(struct airy_run *run)
 {
     pthread_t *readers = NULL, writer;
     size_t started = 0;
-    AIRY_TRY(airy_memory_calloc((void **)&readers, run->plan.readers, sizeof(readers[0]), "reader threads"));
+    AIRY_TRY(airy_memory_calloc((void **)&readers, run->plan.readers, sizeof(readers[0]),
+                                "reader threads"));
     bool writing = pthread_create(&writer, NULL, airy_run_writer, run) == 0;
-    while (writing && started < run->plan.readers && pthread_create(&readers[started], NULL, airy_run_reader, run) == 0)
+    while (writing && started < run->plan.readers &&
+           pthread_create(&readers[started], NULL, airy_run_reader, run) == 0)
         started++;
     if (!writing || !started)
         airy_run_fail(run, airy_fail(AIRY_ERR_MEMORY, "cannot start the threads of the pipeline"));
@@ -189,7 +200,8 @@ static void close_queues(struct airy_run *run)
 /* Rows that are not in the partial file yet. */
 static airy_status list_rows(struct airy_run *run)
 {
-    AIRY_TRY(airy_memory_calloc((void **)&run->rows, run->total_rows, sizeof(run->rows[0]), "rows"));
+    AIRY_TRY(
+        airy_memory_calloc((void **)&run->rows, run->total_rows, sizeof(run->rows[0]), "rows"));
     for (size_t row = 0; row < run->total_rows; row++)
         if (!run->file || !airy_pattern_file_done(run->file, row))
             run->rows[run->row_count++] = row;
@@ -203,8 +215,10 @@ static airy_status open_file(struct airy_run *run, const char *path)
     uint64_t *index = NULL;
     double *monitor = NULL;
     airy_status status;
-    AIRY_TRY_OR(out, airy_memory_calloc((void **)&index, run->total_rows, sizeof(index[0]), "frame numbers"));
-    AIRY_TRY_OR(out, airy_memory_calloc((void **)&monitor, run->total_rows, sizeof(monitor[0]), "monitor"));
+    AIRY_TRY_OR(out, airy_memory_calloc((void **)&index, run->total_rows, sizeof(index[0]),
+                                        "frame numbers"));
+    AIRY_TRY_OR(
+        out, airy_memory_calloc((void **)&monitor, run->total_rows, sizeof(monitor[0]), "monitor"));
     for (size_t row = 0; row < run->total_rows; row++) {
         index[row] = airy_run_frame(run->params, row);
         if (run->params->monitor)
@@ -220,7 +234,8 @@ static airy_status open_file(struct airy_run *run, const char *path)
         .configuration = run->params->configuration ? run->params->configuration : "{}",
         .monitor = run->params->monitor ? monitor : NULL,
     };
-    status = airy_pattern_file_create(&run->file, path, &spec, run->params->force, run->params->resume);
+    status =
+        airy_pattern_file_create(&run->file, path, &spec, run->params->force, run->params->resume);
 out:
     free(index);
     free(monitor);
@@ -232,7 +247,8 @@ static airy_status finish_file(struct airy_run *run)
 {
     const airy_integrator *it = run->integrator;
     double *sums = NULL;
-    AIRY_TRY(airy_memory_calloc((void **)&sums, AIRY_SUM_PLANES * it->bins, sizeof(double), "sums"));
+    AIRY_TRY(
+        airy_memory_calloc((void **)&sums, AIRY_SUM_PLANES * it->bins, sizeof(double), "sums"));
     const size_t size = it->bins * sizeof(double);
     memcpy(sums + AIRY_SUM_NORMALIZATION * it->bins, it->base_normalization, size);
     memcpy(sums + AIRY_SUM_NORMALIZATION2 * it->bins, it->base_normalization2, size);
@@ -259,8 +275,8 @@ static void close_memory(struct airy_run *run)
 }
 
 /*
- * A batch without a readable frame goes the whole way, so that the back end takes the scratch it needs and compiles what it has to before
- * anything counts on it.
+ * A batch without a readable frame goes the whole way, so that the back end takes the scratch it
+ * needs and compiles what it has to before anything counts on it.
  */
 static airy_status rehearse(struct airy_run *run)
 {
@@ -276,28 +292,34 @@ static airy_status rehearse(struct airy_run *run)
 
 static airy_status open_memory(struct airy_run *run)
 {
-    AIRY_TRY(airy_memory_calloc((void **)&run->slots, run->plan.slots, sizeof(run->slots[0]), "slots"));
+    AIRY_TRY(
+        airy_memory_calloc((void **)&run->slots, run->plan.slots, sizeof(run->slots[0]), "slots"));
     AIRY_TRY(open_queues(run));
     for (size_t i = 0; i < run->plan.slots; i++)
         AIRY_TRY(open_slot(run, &run->slots[i]));
     return rehearse(run);
 }
 
-/* Queues and slots for the pending rows: as planned, or less of it where the memory turns out to be less. */
+/*
+ * Queues and slots for the pending rows: as planned, or less of it where the memory turns out to
+ * be less.
+ */
 static airy_status prepare(struct airy_run *run)
 {
-    AIRY_TRY(airy_run_plan_make(&run->plan, run->stack, run->integrator, run->params, run->rows, run->row_count, NULL));
+    AIRY_TRY(airy_run_plan_make(&run->plan, run->stack, run->integrator, run->params, run->rows,
+                                run->row_count, NULL));
     for (;;) {
         const airy_status status = open_memory(run);
         if (status != AIRY_ERR_MEMORY) {
             run->batches = (run->row_count + run->plan.batch - 1) / run->plan.batch;
             return status;
         }
-        airy_log(AIRY_LOG_INFO, "%s; batches of %zu frames are too large", airy_last_error(), run->plan.batch);
+        airy_log(AIRY_LOG_INFO, "%s; batches of %zu frames are too large", airy_last_error(),
+                 run->plan.batch);
         close_memory(run);
         const struct airy_run_plan refused = run->plan;
-        AIRY_TRY(airy_run_plan_make(&run->plan, run->stack, run->integrator, run->params, run->rows, run->row_count,
-                                    &refused));
+        AIRY_TRY(airy_run_plan_make(&run->plan, run->stack, run->integrator, run->params, run->rows,
+                                    run->row_count, &refused));
     }
 }
 
@@ -305,7 +327,8 @@ static airy_status check_monitor(const struct airy_run *run)
 {
     for (size_t row = 0; run->params->monitor && row < run->total_rows; row++) {
         const double m = run->params->monitor[airy_run_frame(run->params, row)];
-        AIRY_FAIL_IF(!(m > 0 && m < HUGE_VAL), AIRY_ERR_PARAM, "monitor of frame %zu = %g, expected > 0 and finite",
+        AIRY_FAIL_IF(!(m > 0 && m < HUGE_VAL), AIRY_ERR_PARAM,
+                     "monitor of frame %zu = %g, expected > 0 and finite",
                      airy_run_frame(run->params, row), m);
     }
     return AIRY_OK;
@@ -318,7 +341,8 @@ static airy_status run_all(struct airy_run *run, const char *path)
     AIRY_TRY(airy_run_rows(&run->total_rows, &run->info, run->params));
     AIRY_TRY(check_monitor(run));
     /* What cannot be done for all rows fails before a file is made. */
-    AIRY_TRY(airy_run_plan_make(&plan, run->stack, run->integrator, run->params, NULL, run->total_rows, NULL));
+    AIRY_TRY(airy_run_plan_make(&plan, run->stack, run->integrator, run->params, NULL,
+                                run->total_rows, NULL));
     AIRY_TRY(airy_memory_calloc((void **)&run->intensity, 3 * bins, sizeof(float), "patterns"));
     run->std = run->intensity + bins;
     run->sem = run->std + bins;
@@ -331,15 +355,16 @@ static airy_status run_all(struct airy_run *run, const char *path)
     }
     if (run->stopped && run->out->resumed + run->out->frames < run->total_rows) {
         run->out->stopped = true;
-        return airy_fail(AIRY_ERR_STOPPED, "stopped after %zu of %zu frames", run->out->resumed + run->out->frames,
-                         run->total_rows);
+        return airy_fail(AIRY_ERR_STOPPED, "stopped after %zu of %zu frames",
+                         run->out->resumed + run->out->frames, run->total_rows);
     }
     return run->file ? finish_file(run) : AIRY_OK;
 }
 
 static void describe(airy_run_info *out, const struct airy_run *run)
 {
-    const uint64_t frame_bytes = (uint64_t)run->info.height * run->info.width * airy_dtype_size(run->info.dtype);
+    const uint64_t frame_bytes = (uint64_t)run->info.height * run->info.width *
+                                 airy_dtype_size(run->info.dtype);
     out->batch = run->plan.batch;
     out->slots = run->plan.slots;
     out->readers = run->plan.readers;
@@ -353,10 +378,12 @@ static void describe(airy_run_info *out, const struct airy_run *run)
     }
 }
 
-airy_status airy_integrate_stack(const char *path, const airy_stack *stack, const airy_integrator *integrator,
-                                 const airy_run_params *params, airy_run_info *info)
+airy_status airy_integrate_stack(const char *path, const airy_stack *stack,
+                                 const airy_integrator *integrator, const airy_run_params *params,
+                                 airy_run_info *info)
 {
-    AIRY_FAIL_IF(!stack || !integrator, AIRY_ERR_PARAM, "airy_integrate_stack: stack or integrator is NULL");
+    AIRY_FAIL_IF(!stack || !integrator, AIRY_ERR_PARAM,
+                 "airy_integrate_stack: stack or integrator is NULL");
     static const airy_run_params defaults;
     airy_run_info local;
     struct airy_run run = {
@@ -377,8 +404,8 @@ airy_status airy_integrate_stack(const char *path, const airy_stack *stack, cons
     describe(run.out, &run);
     close_memory(&run);
     if (run.file) /* unfinished: what is done can be resumed */
-        airy_pattern_file_destroy(&run.file,
-                                  status == AIRY_OK || run.params->resume || run.out->frames + run.out->resumed > 0);
+        airy_pattern_file_destroy(&run.file, status == AIRY_OK || run.params->resume ||
+                                                 run.out->frames + run.out->resumed > 0);
     free(run.rows);
     free(run.intensity);
     pthread_cond_destroy(&run.changed);

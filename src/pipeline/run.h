@@ -1,8 +1,9 @@
 /*
  * One run of a stack through an integrator: what its threads share.
  *
- * Readers fill slots (a slot = one batch), the calling thread submits full slots in order, the writer thread waits for their results
- * in order, writes the rows and frees the slot. Errors of frames are values in the slot; the writer, which sees frames in order, decides.
+ * Readers fill slots (a slot = one batch), the calling thread submits full slots in order, the
+ * writer thread waits for their results in order, writes the rows and frees the slot. Errors of
+ * frames are values in the slot; the writer, which sees frames in order, decides.
  */
 #ifndef AIRY_PIPELINE_RUN_H
 #define AIRY_PIPELINE_RUN_H
@@ -26,7 +27,8 @@ struct airy_run_plan {
 struct airy_frame_fate {
     airy_status status; /* not AIRY_OK: could not be read; message says why */
     char message[256];
-    void *pixels; /* decoded on the host because its chunk is cut in another way than the stack's; or NULL */
+    void *pixels; /* decoded on the host because its chunk is cut in another way than the
+                     stack's; or NULL */
 };
 
 enum airy_slot_state { AIRY_SLOT_FREE, AIRY_SLOT_FILLING, AIRY_SLOT_FULL, AIRY_SLOT_SUBMITTED };
@@ -70,11 +72,12 @@ size_t airy_run_frame(const airy_run_params *params, size_t row);
 /* Number of rows of the file. */
 airy_status airy_run_rows(size_t *rows, const airy_stack_info *info, const airy_run_params *params);
 /*
- * rows: [row_count] those still to do, or NULL: rows 0 to row_count - 1. refused: NULL, or a plan for which there was not enough memory: a
- * smaller one is made.
+ * rows: [row_count] those still to do, or NULL: rows 0 to row_count - 1. refused: NULL, or a plan
+ * for which there was not enough memory: a smaller one is made.
  */
-airy_status airy_run_plan_make(struct airy_run_plan *plan, const airy_stack *stack, const airy_integrator *integrator,
-                               const airy_run_params *params, const size_t *rows, size_t row_count,
+airy_status airy_run_plan_make(struct airy_run_plan *plan, const airy_stack *stack,
+                               const airy_integrator *integrator, const airy_run_params *params,
+                               const size_t *rows, size_t row_count,
                                const struct airy_run_plan *refused);
 
 /* Threads' bodies; `run` is a struct airy_run. */

@@ -14,8 +14,9 @@ enum {
     MAX_SLOTS = 64,
     MAX_READERS = 256,
     /*
-     * Compressed bytes of a batch for a device: page-locking costs 0.45 ms a MB at the start, and more bytes bring nothing (4,096 Eiger
-     * 4M frames on an H200: batches of 8, 16, 32 and 64 frames of 2.4 MB in 0.36, 0.38, 0.49 and 0.61 s). Decoded bytes bound the scratch.
+     * Compressed bytes of a batch for a device: page-locking costs 0.45 ms a MB at the start, and
+     * more bytes bring nothing (4,096 Eiger 4M frames on an H200: batches of 8, 16, 32 and 64
+     * frames of 2.4 MB in 0.36, 0.38, 0.49 and 0.61 s). Decoded bytes bound the scratch.
      */
     BATCH_BYTES = 24 << 20,
     BATCH_DECODED_BYTES = 1 << 30
@@ -30,24 +31,29 @@ airy_status airy_run_rows(size_t *rows, const airy_stack_info *info, const airy_
 {
     const size_t last = params->last ? params->last : info->frames;
     const size_t step = params->step ? params->step : 1;
-    AIRY_FAIL_IF(last > info->frames, AIRY_ERR_PARAM, "last frame = %zu, expected <= %zu, the frames of the stack",
-                 last, info->frames);
-    AIRY_FAIL_IF(params->first >= last, AIRY_ERR_PARAM, "first frame = %zu, expected < %zu", params->first, last);
+    AIRY_FAIL_IF(last > info->frames, AIRY_ERR_PARAM,
+                 "last frame = %zu, expected <= %zu, the frames of the stack", last, info->frames);
+    AIRY_FAIL_IF(params->first >= last, AIRY_ERR_PARAM, "first frame = %zu, expected < %zu",
+                 params->first, last);
     *rows = (last - params->first + step - 1) / step;
     return AIRY_OK;
 }
 
-static size_t source_size(const airy_stack *stack, const airy_run_params *params, const size_t *rows, size_t i)
+static size_t source_size(const airy_stack *stack, const airy_run_params *params,
+                          const size_t *rows, size_t i)
 {
     struct airy_source source;
     airy_stack_source(stack, airy_run_frame(params, rows ? rows[i] : i), &source);
     return source.size;
 }
 
-/* Memory of one choice of batch. The table of blocks travels with the bytes; the decoded frames are scratch of the compute queue. */
-static airy_status plan_memory(struct airy_run_plan *plan, const airy_stack *stack, const airy_stack_info *info,
-                               const airy_integrator *integrator, const airy_run_params *params, const size_t *rows,
-                               size_t row_count)
+/*
+ * Memory of one choice of batch. The table of blocks travels with the bytes; the decoded frames
+ * are scratch of the compute queue.
+ */
+static airy_status plan_memory(struct airy_run_plan *plan, const airy_stack *stack,
+                               const airy_stack_info *info, const airy_integrator *integrator,
+                               const airy_run_params *params, const size_t *rows, size_t row_count)
 {
     airy_block_layout layout;
     airy_codec_params codec = info->codec;
@@ -63,23 +69,30 @@ static airy_status plan_memory(struct airy_run_plan *plan, const airy_stack *sta
     }
     plan->batch_bytes = largest + AIRY_BATCH_SLACK;
     const size_t table = plan->batch * layout.blocks * sizeof(airy_block);
-    plan->result_bytes = plan->batch * (AIRY_SUM_PLANES * integrator->bins * sizeof(double) + sizeof(airy_frame_stats));
+    plan->result_bytes = plan->batch * (AIRY_SUM_PLANES * integrator->bins * sizeof(double) +
+                                        sizeof(airy_frame_stats));
     const uint64_t slot = (uint64_t)plan->batch_bytes + table + plan->result_bytes;
     const bool cpu = integrator->device->backend == &airy_backend_cpu;
     plan->host_bytes = plan->slots * slot;
-    plan->device_bytes = cpu ? plan->slots * plan->result_bytes : plan->slots * slot + plan->batch * frame_bytes;
+    plan->device_bytes = cpu ? plan->slots * plan->result_bytes
+                             : plan->slots * slot + plan->batch * frame_bytes;
     return AIRY_OK;
 }
 
-/* Room for the run on the device, an eighth of it left for partial sums; host memory has the same limit and its own account. */
+/*
+ * Room for the run on the device, an eighth of it left for partial sums; host memory has the same
+ * limit and its own account.
+ */
 static bool fits(const struct airy_run_plan *plan, const airy_integrator *integrator)
 {
     airy_memory_info memory;
     if (airy_device_memory(integrator->device, &memory) != AIRY_OK || !memory.limit)
         return true;
     const uint64_t room = memory.limit > memory.in_use ? memory.limit - memory.in_use : 0;
-    const uint64_t host_room = memory.limit > memory.host_in_use ? memory.limit - memory.host_in_use : 0;
-    const bool host_fits = integrator->device->backend != &airy_backend_cpu || plan->host_bytes <= host_room;
+    const uint64_t host_room = memory.limit > memory.host_in_use ? memory.limit - memory.host_in_use
+                                                                 : 0;
+    const bool host_fits = integrator->device->backend != &airy_backend_cpu ||
+                           plan->host_bytes <= host_room;
     return host_fits && plan->device_bytes <= room - room / 8;
 }
 
@@ -103,21 +116,23 @@ static bool addressable(const struct airy_run_plan *plan)
 
 static airy_status fail_memory(const struct airy_run_plan *plan, const airy_integrator *integrator)
 {
-    AIRY_FAIL_IF(!addressable(plan), AIRY_ERR_MEMORY,
-                 "batches of %zu frames have %zu bytes, expected less than 3 GiB: make the batch smaller", plan->batch,
-                 plan->batch_bytes);
+    AIRY_FAIL_IF(
+        !addressable(plan), AIRY_ERR_MEMORY,
+        "batches of %zu frames have %zu bytes, expected less than 3 GiB: make the batch smaller",
+        plan->batch, plan->batch_bytes);
     airy_memory_info memory;
     AIRY_TRY(airy_device_memory(integrator->device, &memory));
-    return airy_fail(
-        AIRY_ERR_MEMORY,
-        "batches of %zu frames in %zu slots need %llu bytes on the host and %llu on %s, where %llu of %llu "
-        "are in use: raise the memory limit",
-        plan->batch, plan->slots, (unsigned long long)plan->host_bytes, (unsigned long long)plan->device_bytes,
-        airy_device_spec(integrator->device), (unsigned long long)memory.in_use, (unsigned long long)memory.limit);
+    return airy_fail(AIRY_ERR_MEMORY,
+                     "batches of %zu frames in %zu slots need %llu bytes on the host and %llu on "
+                     "%s, where %llu of %llu "
+                     "are in use: raise the memory limit",
+                     plan->batch, plan->slots, (unsigned long long)plan->host_bytes,
+                     (unsigned long long)plan->device_bytes, airy_device_spec(integrator->device),
+                     (unsigned long long)memory.in_use, (unsigned long long)memory.limit);
 }
 
-static size_t device_batch(const airy_stack *stack, const airy_stack_info *info, const airy_run_params *params,
-                           const size_t *rows, size_t row_count)
+static size_t device_batch(const airy_stack *stack, const airy_stack_info *info,
+                           const airy_run_params *params, const size_t *rows, size_t row_count)
 {
     const size_t frame_bytes = info->height * info->width * airy_dtype_size(info->dtype);
     uint64_t sum = 0;
@@ -127,19 +142,21 @@ static size_t device_batch(const airy_stack *stack, const airy_stack_info *info,
     return airy_max_size(airy_min_size(BATCH_BYTES / mean, BATCH_DECODED_BYTES / frame_bytes), 1);
 }
 
-airy_status airy_run_plan_make(struct airy_run_plan *plan, const airy_stack *stack, const airy_integrator *integrator,
-                               const airy_run_params *params, const size_t *rows, size_t row_count,
+airy_status airy_run_plan_make(struct airy_run_plan *plan, const airy_stack *stack,
+                               const airy_integrator *integrator, const airy_run_params *params,
+                               const size_t *rows, size_t row_count,
                                const struct airy_run_plan *refused)
 {
     airy_stack_info info;
     AIRY_TRY(airy_stack_get_info(stack, &info));
-    AIRY_FAIL_IF(info.height != integrator->height || info.width != integrator->width, AIRY_ERR_SHAPE,
-                 "%s has frames of %zu x %zu pixels, the geometry's detector %zu x %zu", info.dataset, info.height,
-                 info.width, integrator->height, integrator->width);
-    AIRY_FAIL_IF(params->slots > MAX_SLOTS, AIRY_ERR_PARAM, "slots = %zu, expected at most %d", params->slots,
-                 MAX_SLOTS);
-    AIRY_FAIL_IF(params->readers > MAX_READERS, AIRY_ERR_PARAM, "readers = %zu, expected at most %d", params->readers,
-                 MAX_READERS);
+    AIRY_FAIL_IF(info.height != integrator->height || info.width != integrator->width,
+                 AIRY_ERR_SHAPE,
+                 "%s has frames of %zu x %zu pixels, the geometry's detector %zu x %zu",
+                 info.dataset, info.height, info.width, integrator->height, integrator->width);
+    AIRY_FAIL_IF(params->slots > MAX_SLOTS, AIRY_ERR_PARAM, "slots = %zu, expected at most %d",
+                 params->slots, MAX_SLOTS);
+    AIRY_FAIL_IF(params->readers > MAX_READERS, AIRY_ERR_PARAM,
+                 "readers = %zu, expected at most %d", params->readers, MAX_READERS);
     const bool cpu = integrator->device->backend == &airy_backend_cpu;
     const size_t batch = cpu ? BATCH_CPU : device_batch(stack, &info, params, rows, row_count);
     const size_t readers = airy_min_size(cpu ? READERS_CPU : READERS_DEVICE, airy_thread_limit());
@@ -151,7 +168,8 @@ airy_status airy_run_plan_make(struct airy_run_plan *plan, const airy_stack *sta
         .readers = params->readers ? params->readers : readers,
     };
     plan->batch = airy_max_size(airy_min_size(plan->batch, row_count), 1);
-    plan->slots = airy_max_size(airy_min_size(plan->slots, (row_count + plan->batch - 1) / plan->batch), 1);
+    plan->slots =
+        airy_max_size(airy_min_size(plan->slots, (row_count + plan->batch - 1) / plan->batch), 1);
     if (refused)
         *plan = *refused;
     bool smaller = refused != NULL;
@@ -164,8 +182,8 @@ airy_status airy_run_plan_make(struct airy_run_plan *plan, const airy_stack *sta
     return AIRY_OK;
 }
 
-airy_status airy_integrate_plan(airy_run_info *info, const airy_stack *stack, const airy_integrator *integrator,
-                                const airy_run_params *params)
+airy_status airy_integrate_plan(airy_run_info *info, const airy_stack *stack,
+                                const airy_integrator *integrator, const airy_run_params *params)
 {
     AIRY_FAIL_IF(!info || !stack || !integrator, AIRY_ERR_PARAM,
                  "airy_integrate_plan: info, stack or integrator is NULL");

@@ -10,7 +10,8 @@ static airy_status start_batch(struct airy_run *run, struct airy_slot *slot)
 {
     const size_t first = run->next_batch * run->plan.batch;
     slot->number = run->next_batch;
-    slot->frames = run->row_count - first < run->plan.batch ? run->row_count - first : run->plan.batch;
+    slot->frames = run->row_count - first < run->plan.batch ? run->row_count - first
+                                                            : run->plan.batch;
     slot->taken = slot->filled = 0;
     for (size_t i = 0; i < slot->frames; i++) {
         struct airy_source source;
@@ -25,13 +26,17 @@ static airy_status start_batch(struct airy_run *run, struct airy_slot *slot)
     return AIRY_OK;
 }
 
-/* A slot with frames that no reader has taken yet, oldest batch first; starts a batch where a slot is free. The lock is held. */
+/*
+ * A slot with frames that no reader has taken yet, oldest batch first; starts a batch where a slot
+ * is free. The lock is held.
+ */
 static struct airy_slot *find_work(struct airy_run *run)
 {
     struct airy_slot *best = NULL;
     for (size_t i = 0; i < run->plan.slots; i++) {
         struct airy_slot *slot = &run->slots[i];
-        if (slot->state == AIRY_SLOT_FILLING && slot->taken < slot->frames && (!best || slot->number < best->number))
+        if (slot->state == AIRY_SLOT_FILLING && slot->taken < slot->frames &&
+            (!best || slot->number < best->number))
             best = slot;
     }
     if (best || run->stopped || run->next_batch == run->batches)
@@ -51,7 +56,10 @@ static struct airy_slot *find_work(struct airy_run *run)
     return slot;
 }
 
-/* A sound chunk in blocks of another size than the stack's, and no room in the batch for its pixels: integrated by itself. */
+/*
+ * A sound chunk in blocks of another size than the stack's, and no room in the batch for its
+ * pixels: integrated by itself.
+ */
 static airy_status read_pixels(struct airy_run *run, size_t frame, struct airy_frame_fate *fate)
 {
     const size_t size = run->info.height * run->info.width * airy_dtype_size(run->info.dtype);

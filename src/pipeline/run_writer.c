@@ -20,8 +20,9 @@ void airy_run_fail(struct airy_run *run, airy_status status)
 }
 
 /* Why a frame is bad, or NULL. message: room for the sentence. */
-static const char *frame_problem(struct airy_run *run, const struct airy_slot *slot, size_t i, size_t frame,
-                                 const airy_frame_stats *stats, char *message, size_t size)
+static const char *frame_problem(struct airy_run *run, const struct airy_slot *slot, size_t i,
+                                 size_t frame, const airy_frame_stats *stats, char *message,
+                                 size_t size)
 {
     const struct airy_frame_fate *fate = &slot->fates[i];
     if (fate->status != AIRY_OK) {
@@ -45,7 +46,8 @@ static airy_status write_row(struct airy_run *run, struct airy_slot *slot, size_
     unsigned char *results = airy_host_data(slot->host_results);
     double *sums = (double *)(void *)results + i * AIRY_SUM_PLANES * bins;
     airy_frame_stats stats;
-    memcpy(&stats, results + run->plan.batch * AIRY_SUM_PLANES * bins * sizeof(double) + i * sizeof(stats),
+    memcpy(&stats,
+           results + run->plan.batch * AIRY_SUM_PLANES * bins * sizeof(double) + i * sizeof(stats),
            sizeof(stats));
 
     char message[768];
@@ -55,8 +57,9 @@ static airy_status write_row(struct airy_run *run, struct airy_slot *slot, size_
         if (!run->out->first_error[0])
             snprintf(run->out->first_error, sizeof(run->out->first_error), "%.511s", problem);
         if (!run->params->skip_bad)
-            return airy_fail(slot->fates[i].status != AIRY_OK ? slot->fates[i].status : AIRY_ERR_CORRUPT, "%s",
-                             problem);
+            return airy_fail(slot->fates[i].status != AIRY_OK ? slot->fates[i].status
+                                                              : AIRY_ERR_CORRUPT,
+                             "%s", problem);
         run->out->bad++;
         memset(sums, 0, AIRY_SUM_PLANES * bins * sizeof(double));
         if (stats.status == AIRY_FRAME_GOOD)
@@ -65,8 +68,8 @@ static airy_status write_row(struct airy_run *run, struct airy_slot *slot, size_
             run->intensity[b] = run->std[b] = run->sem[b] = NAN;
     } else {
         const double monitor = run->params->monitor ? run->params->monitor[frame] : 1.0;
-        AIRY_TRY(airy_integrator_finish(integrator, sums, monitor, run->intensity, errors ? run->std : NULL,
-                                        errors ? run->sem : NULL));
+        AIRY_TRY(airy_integrator_finish(integrator, sums, monitor, run->intensity,
+                                        errors ? run->std : NULL, errors ? run->sem : NULL));
     }
     if (!run->file)
         return AIRY_OK;
@@ -108,7 +111,8 @@ void *airy_run_writer(void *arg)
         const bool proceed =
             status == AIRY_OK &&
             (!run->params->progress ||
-             run->params->progress(run->params->user, run->out->resumed + run->out->frames, run->total_rows));
+             run->params->progress(run->params->user, run->out->resumed + run->out->frames,
+                                   run->total_rows));
         if (status != AIRY_OK)
             airy_run_fail(run, status);
 

@@ -1,9 +1,11 @@
 /*
- * How a frame is cut into blocks, and where each block's bytes lie in a batch. The same on host and device.
+ * How a frame is cut into blocks, and where each block's bytes lie in a batch. The same on host
+ * and device.
  *
- * A frame has `blocks` blocks: full_blocks of block_bytes, then one of last_bytes (if not 0), then a verbatim one of tail_bytes
- * (if not 0: up to 7 elements that bitshuffle leaves alone). Block b of a frame starts at pixel byte b * block_bytes, except that
- * the tail starts behind the last block.
+ * A frame has `blocks` blocks: full_blocks of block_bytes, then one of last_bytes (if not 0), then
+ * a verbatim one of tail_bytes (if not 0: up to 7 elements that bitshuffle leaves alone). Block b
+ * of a frame starts at pixel byte b * block_bytes, except that the tail starts behind the last
+ * block.
  */
 #ifndef AIRY_SHARED_BLOCK_LAYOUT_H
 #define AIRY_SHARED_BLOCK_LAYOUT_H
@@ -30,14 +32,20 @@ typedef struct airy_block {
 } airy_block;
 AIRY_ASSERT_SIZE(airy_block, 8);
 
-#define AIRY_BLOCK_STORED 0x80000000u /* or'ed to the size: the bytes are decoded pixels, to be copied */
-#define AIRY_BLOCK_ABSENT 0xffffffffu /* as size: the frame could not be read; reported as AIRY_REASON_ABSENT */
+#define AIRY_BLOCK_STORED                                                                          \
+    0x80000000u /* or'ed to the size: the bytes are decoded pixels, to be
+                                         copied */
+#define AIRY_BLOCK_ABSENT                                                                          \
+    0xffffffffu /* as size: the frame could not be read; reported as
+                                         AIRY_REASON_ABSENT */
 
 /*
- * Why a block does not decode: low 3 bits of a frame's status, the block's number above. Lowest block wins. For each LZ4 sequence, in this
- * order: TOKEN when there is no token or the literals' length does not end; LITERAL when they are more than the bytes left or than the block
- * still takes; once copied, with the block full: good when nothing is left, else LONG; with nothing left: SHORT; TOKEN when fewer than 2 bytes are
- * left; OFFSET; TOKEN when the match's length does not end; MATCH.
+ * Why a block does not decode: low 3 bits of a frame's status, the block's number above. Lowest
+ * block wins. For each LZ4 sequence, in this order: TOKEN when there is no token or the literals'
+ * length does not end; LITERAL when they are more than the bytes left or than the block still
+ * takes; once copied, with the block full: good when nothing is left, else LONG; with nothing
+ * left: SHORT; TOKEN when fewer than 2 bytes are left; OFFSET; TOKEN when the match's length does
+ * not end; MATCH.
  */
 #define AIRY_REASON_ABSENT  0u /* not read */
 #define AIRY_REASON_TOKEN   1u /* compressed bytes end inside a sequence */

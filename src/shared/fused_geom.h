@@ -1,4 +1,7 @@
-/* Compressed frames straight into bins: tables and sums in fixed point. The same on host and device; docs/numerics.md derives the widths. */
+/*
+ * Compressed frames straight into bins: tables and sums in fixed point. The same on host and
+ * device; docs/numerics.md derives the widths.
+ */
 #ifndef AIRY_SHARED_FUSED_GEOM_H
 #define AIRY_SHARED_FUSED_GEOM_H
 
@@ -6,10 +9,12 @@
 #include "shared/pixel_test.h"
 
 /*
- * The pixel table has a word a pixel: the number of the first of two neighbouring bins above, the second bin's weight in the lower fraction_bits F; the
- * first bin has the rest of 2^F. Pixels that do not fit this (three bins, weights that do not add up to 1, bins of slivers) and those
- * outside the range point to a bin behind the last; the former are in the list of extra entries.
- * Tiles of 1,024 pixels are stored so that 32 lanes with 32 pixels each read neighbouring 16 bytes: see airy_fused_place.
+ * The pixel table has a word a pixel: the number of the first of two neighbouring bins above, the
+ * second bin's weight in the lower fraction_bits F; the first bin has the rest of 2^F. Pixels that
+ * do not fit this (three bins, weights that do not add up to 1, bins of slivers) and those outside
+ * the range point to a bin behind the last; the former are in the list of extra entries. Tiles of
+ * 1,024 pixels are stored so that 32 lanes with 32 pixels each read neighbouring 16 bytes: see
+ * airy_fused_place.
  */
 typedef struct airy_fused_extra {
     airy_u32 pixel, bin;
@@ -17,8 +22,10 @@ typedef struct airy_fused_extra {
 } airy_fused_extra;
 AIRY_ASSERT_SIZE(airy_fused_extra, 16);
 
-#define AIRY_FUSED_TILE   1024u
-#define AIRY_FUSED_BEHIND 3u /* bins behind the last: one for a weight of 0, two for pixels that go nowhere */
+#define AIRY_FUSED_TILE 1024u
+#define AIRY_FUSED_BEHIND                                                                          \
+    3u /* bins behind the last: one for a weight of 0, two for pixels that
+                                go nowhere */
 
 static inline airy_u32 airy_fused_place(airy_u32 pixel)
 {
@@ -32,7 +39,10 @@ static inline airy_u64 airy_fused_square(airy_u64 weight, airy_u32 shift)
     return (weight * weight + ((airy_u64)1 << (shift - 1u))) >> shift;
 }
 
-/* Planes of 64-bit sums of a frame, [span] each with span = bins + AIRY_FUSED_BEHIND; the last five of pixels left out. */
+/*
+ * Planes of 64-bit sums of a frame, [span] each with span = bins + AIRY_FUSED_BEHIND; the last
+ * five of pixels left out.
+ */
 #define AIRY_FUSED_SIGNAL         0u
 #define AIRY_FUSED_VARIANCE       1u
 #define AIRY_FUSED_NORMALIZATION  2u
@@ -45,13 +55,17 @@ static inline airy_u64 airy_fused_square(airy_u64 weight, airy_u32 shift)
 #define AIRY_FUSED_OVER        0u
 #define AIRY_FUSED_GONE        2u
 #define AIRY_FUSED_WORD_PLANES 3u
-/* Words behind these planes: total (2), max, invalid, saturated, complement of the status, 2 unused. */
+/*
+ * Words behind these planes: total (2), max, invalid, saturated, complement of the status, 2
+ * unused.
+ */
 #define AIRY_FUSED_STAT_WORDS 8u
 
 typedef struct airy_fused_geom {
     airy_block_layout layout;
     airy_pixel_test test;
-    double normalization_scale, normalization2_scale, dark_scale; /* powers of two: fixed point from real */
+    /* powers of two: fixed point from real */
+    double normalization_scale, normalization2_scale, dark_scale;
     airy_u64 bytes_offset;
     airy_u64 words;                     /* place of the words in scratch */
     airy_u64 sums_offset, stats_offset; /* doubles */

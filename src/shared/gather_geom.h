@@ -5,8 +5,9 @@
 #include "shared/pixel_test.h"
 
 /*
- * A piece of a bin's row: entries first ... first + count - 1. Rows are cut into pieces of at most GATHER_PIECE entries; a bin's partial sums are
- * added piece by piece, so that the result depends on nothing but the row.
+ * A piece of a bin's row: entries first ... first + count - 1. Rows are cut into pieces of at most
+ * GATHER_PIECE entries; a bin's partial sums are added piece by piece, so that the result depends
+ * on nothing but the row.
  */
 typedef struct airy_gather_piece {
     airy_u32 first, count, bin, reserved;
@@ -14,9 +15,11 @@ typedef struct airy_gather_piece {
 AIRY_ASSERT_SIZE(airy_gather_piece, 16);
 
 /*
- * Scratch of a launch, in doubles: partials [frames][pieces][2] (signal, variance), kept [frames][pieces][5] (normalization, normalization2,
- * count, dark, variance of the entries left, where some are not), then as words gone [frames][pieces] (how many entries are not), then, in
- * doubles again, stats [frames][stat_pieces][2] (total, max) and as words [frames][stat_pieces][2] (invalid, saturated).
+ * Scratch of a launch, in doubles: partials [frames][pieces][2] (signal, variance), kept
+ * [frames][pieces][5] (normalization, normalization2, count, dark, variance of the entries left,
+ * where some are not), then as words gone [frames][pieces] (how many entries are not), then, in
+ * doubles again, stats [frames][stat_pieces][2] (total, max) and as words [frames][stat_pieces][2]
+ * (invalid, saturated).
  */
 typedef struct airy_gather_geom {
     airy_pixel_test test;

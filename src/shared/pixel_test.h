@@ -1,7 +1,10 @@
 /*
- * Which raw values of a frame are left out, and which are saturated; worked out once in the front for the frame's dtype.
- * Integers: the interval [lo, hi] of raw values, in the dtype's own range (signed: two's complement in 64 bits); lo > hi: none.
- * Floats: the interval of doubles, and everything not finite; float_saturation NaN: nothing is saturated.
+ * Which raw values of a frame are left out, and which are saturated; worked out once in the front
+ * for the frame's dtype.
+ * Integers: the interval [lo, hi] of raw values, in the dtype's own range (signed: two's
+ *           complement in 64 bits); lo > hi: none.
+ * Floats: the interval of doubles, and everything not finite; float_saturation NaN: nothing is
+ *         saturated.
  */
 #ifndef AIRY_SHARED_PIXEL_TEST_H
 #define AIRY_SHARED_PIXEL_TEST_H

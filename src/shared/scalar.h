@@ -18,7 +18,8 @@ typedef uint32_t airy_u32;
 typedef int32_t airy_i32;
 typedef uint64_t airy_u64;
 typedef int64_t airy_i64;
-#define AIRY_ASSERT_SIZE(type, size) _Static_assert(sizeof(type) == (size), #type " has another size")
+#define AIRY_ASSERT_SIZE(type, size)                                                               \
+    _Static_assert(sizeof(type) == (size), #type " has another size")
 #endif
 
 #endif

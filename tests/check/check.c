@@ -50,7 +50,8 @@ static void on_crash(int number)
 {
     static const char before[] = "# crashed in case ";
     const char *name = running;
-    if (name && write(STDOUT_FILENO, before, sizeof(before) - 1) > 0 && write(STDOUT_FILENO, name, strlen(name)) > 0)
+    if (name && write(STDOUT_FILENO, before, sizeof(before) - 1) > 0 &&
+        write(STDOUT_FILENO, name, strlen(name)) > 0)
         (void)!write(STDOUT_FILENO, "\n", 1);
     signal(number, SIG_DFL);
     raise(number);
@@ -107,7 +108,8 @@ bool check_case(struct check *c, const char *format, ...)
     s->stream = hash_name(name);
     s->drawn = 0;
     if (s->records)
-        s->record = json_pack("{s:s, s:s, s:s}", "family", s->family, "case", name, "device", c->spec);
+        s->record =
+            json_pack("{s:s, s:s, s:s}", "family", s->family, "case", name, "device", c->spec);
     return true;
 }
 
@@ -115,8 +117,8 @@ static void print_result(struct check *c, const char *status)
 {
     struct check_state *s = c->state;
     s->number++;
-    printf("%s %zu %s/%s on %s", strcmp(status, "failed") == 0 ? "not ok" : "ok", s->number, s->family, s->name,
-           c->spec);
+    printf("%s %zu %s/%s on %s", strcmp(status, "failed") == 0 ? "not ok" : "ok", s->number,
+           s->family, s->name, c->spec);
     if (s->record) {
         json_object_set_new(s->record, "status", json_string(status));
         json_array_append_new(s->records, s->record);
@@ -149,8 +151,8 @@ void check_end(struct check *c)
     if (!s->skipped) {
         const airy_status status = airy_queue_finish(c->queue);
         if (status != AIRY_OK)
-            check_failed(c, __FILE__, __LINE__, "work left on the queue failed: %s: %s", airy_status_name(status),
-                         airy_last_error());
+            check_failed(c, __FILE__, __LINE__, "work left on the queue failed: %s: %s",
+                         airy_status_name(status), airy_last_error());
         check_guards(c);
         print_result(c, s->failed ? "failed" : "passed");
         printf("\n");
@@ -188,28 +190,31 @@ bool check_failed(struct check *c, const char *file, int line, const char *forma
     va_end(args);
     const char *base = strrchr(file, '/');
     if (!s->failed)
-        printf("# %s/%s on %s, --seed %llu:\n", s->family, s->name, c->spec, (unsigned long long)c->seed);
+        printf("# %s/%s on %s, --seed %llu:\n", s->family, s->name, c->spec,
+               (unsigned long long)c->seed);
     check_note(c, "%s:%d: %s", base ? base + 1 : file, line, text);
     s->failed = true;
     return false;
 }
 
-bool check_status(struct check *c, const char *file, int line, const char *expr, airy_status got, airy_status want)
+bool check_status(struct check *c, const char *file, int line, const char *expr, airy_status got,
+                  airy_status want)
 {
     if (got == want)
         return true;
-    return check_failed(c, file, line, "%s: got %s, want %s: %s", expr, airy_status_name(got), airy_status_name(want),
-                        got == AIRY_OK ? "" : airy_last_error());
+    return check_failed(c, file, line, "%s: got %s, want %s: %s", expr, airy_status_name(got),
+                        airy_status_name(want), got == AIRY_OK ? "" : airy_last_error());
 }
 
-bool check_fails(struct check *c, const char *file, int line, const char *expr, airy_status got, airy_status want,
-                 const char *part)
+bool check_fails(struct check *c, const char *file, int line, const char *expr, airy_status got,
+                 airy_status want, const char *part)
 {
     if (!check_status(c, file, line, expr, got, want))
         return false;
     if (strstr(airy_last_error(), part))
         return true;
-    return check_failed(c, file, line, "%s: the sentence '%s' lacks '%s'", expr, airy_last_error(), part);
+    return check_failed(c, file, line, "%s: the sentence '%s' lacks '%s'", expr, airy_last_error(),
+                        part);
 }
 
 /* The runner's own cases: a device opens, and has all its memory back at the end. */
@@ -245,8 +250,9 @@ static void run_device(struct check *c, const struct options *o, const char *spe
         airy_queue_destroy(&c->queue);
         CHECK_OK(c, airy_queue_create(&c->queue, c->device));
         CHECK_OK(c, airy_device_memory(c->device, &memory));
-        snprintf(held, sizeof(held), "%llu bytes in %llu pieces, host %llu", (unsigned long long)memory.in_use,
-                 (unsigned long long)memory.count, (unsigned long long)memory.host_in_use);
+        snprintf(held, sizeof(held), "%llu bytes in %llu pieces, host %llu",
+                 (unsigned long long)memory.in_use, (unsigned long long)memory.count,
+                 (unsigned long long)memory.host_in_use);
         if (memory.in_use || memory.count || memory.host_in_use)
             check_failed(c, __FILE__, __LINE__, "still held: %s", held);
     }
@@ -363,18 +369,21 @@ static json_t *describe_devices(void)
     if (airy_device_list(&list, &count) != AIRY_OK)
         return array;
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:b}", "spec", list[i].spec, "name", list[i].name,
-                                               "driver", list[i].driver, "usable", list[i].usable));
+        json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:b}", "spec", list[i].spec, "name",
+                                               list[i].name, "driver", list[i].driver, "usable",
+                                               list[i].usable));
     airy_device_list_free(list);
     return array;
 }
 
 static bool write_json(const struct check_state *s, const struct options *o)
 {
-    json_t *root = json_pack("{s:s, s:s, s:s, s:I, s:b, s:o, s:o}", "version", airy_version(), "commit", CHECK_COMMIT,
-                             "cpu", airy_cpu_name(), "seed", (json_int_t)o->seed, "bench", o->bench, "devices",
-                             describe_devices(), "cases", s->records);
-    const bool ok = root && json_dump_file(root, o->json, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) == 0;
+    json_t *root = json_pack("{s:s, s:s, s:s, s:I, s:b, s:o, s:o}", "version", airy_version(),
+                             "commit", CHECK_COMMIT, "cpu", airy_cpu_name(), "seed",
+                             (json_int_t)o->seed, "bench", o->bench, "devices", describe_devices(),
+                             "cases", s->records);
+    const bool ok = root &&
+                    json_dump_file(root, o->json, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) == 0;
     if (!ok)
         fprintf(stderr, "airy-check: cannot write %s\n", o->json);
     json_decref(root);
@@ -401,8 +410,8 @@ int main(int argc, char **argv)
         state.records = json_array();
     struct check c = {.bench = o.bench, .seed = o.seed, .state = &state};
     if (!state.list)
-        printf("# airy %s, commit %s, SIMD %s, seed %llu\n", airy_version(), CHECK_COMMIT, airy_cpu_name(),
-               (unsigned long long)o.seed);
+        printf("# airy %s, commit %s, SIMD %s, seed %llu\n", airy_version(), CHECK_COMMIT,
+               airy_cpu_name(), (unsigned long long)o.seed);
     if (o.all_devices)
         run_all_devices(&c, &o);
     else if (o.spec_count == 0)

@@ -1,6 +1,7 @@
 /*
- * The runner of airy-check: cases that compare with tests/ref and, with --bench, time. Output is TAP. Each family's function is run once for every
- * device asked for (default: the CPU; --device SPEC, repeatable; --all-devices).
+ * The runner of airy-check: cases that compare with tests/ref and, with --bench, time. Output is
+ * TAP. Each family's function is run once for every device asked for (default: the CPU; --device
+ * SPEC, repeatable; --all-devices).
  *
  * A case function starts with: if (!check_case(c, "name_%d", n)) return;
  */
@@ -23,7 +24,10 @@ struct check {
     struct check_state *state;
 };
 
-/* Tolerance of one element: |got - want| <= abs + rel * |want|, or within ulp units in the last place. Equal infinities and two NaNs pass. */
+/*
+ * Tolerance of one element: |got - want| <= abs + rel * |want|, or within ulp units in the last
+ * place. Equal infinities and two NaNs pass.
+ */
 struct check_tol {
     double abs, rel;
     uint32_t ulp;
@@ -40,35 +44,51 @@ bool check_failed(struct check *c, const char *file, int line, const char *forma
 #define CHECK(c, cond)    ((cond) ? true : check_failed((c), __FILE__, __LINE__, "%s", #cond))
 #define CHECK_OK(c, expr) check_status((c), __FILE__, __LINE__, #expr, (expr), AIRY_OK)
 /* The call fails with this status, and its sentence contains `part`. */
-#define CHECK_FAILS(c, expr, status, part) check_fails((c), __FILE__, __LINE__, #expr, (expr), (status), (part))
-bool check_status(struct check *c, const char *file, int line, const char *expr, airy_status got, airy_status want);
-bool check_fails(struct check *c, const char *file, int line, const char *expr, airy_status got, airy_status want,
-                 const char *part);
+#define CHECK_FAILS(c, expr, status, part)                                                         \
+    check_fails((c), __FILE__, __LINE__, #expr, (expr), (status), (part))
+bool check_status(struct check *c, const char *file, int line, const char *expr, airy_status got,
+                  airy_status want);
+bool check_fails(struct check *c, const char *file, int line, const char *expr, airy_status got,
+                 airy_status want, const char *part);
 
-/* Memory that lives until the case ends. check_alloc clears it. Random values depend on seed and call order. */
+/*
+ * Memory that lives until the case ends. check_alloc clears it. Random values depend on seed and
+ * call order.
+ */
 void *check_alloc(struct check *c, size_t size) __attribute__((returns_nonnull));
 void check_rand(struct check *c, void *data, airy_dtype dtype, size_t count, double lo, double hi);
 uint64_t check_rand_u64(struct check *c);
-/* Arrays that live until the case ends. check_output: filled with a pattern and guarded on both sides; guards are checked by
- * check_array and when the case ends. */
-airy_array *check_upload(struct check *c, airy_dtype dtype, int ndim, const size_t *shape, const void *data);
+/* Arrays that live until the case ends. check_output: filled with a pattern and guarded on both
+ * sides; guards are checked by check_array and when the case ends. */
+airy_array *check_upload(struct check *c, airy_dtype dtype, int ndim, const size_t *shape,
+                         const void *data);
 airy_array *check_output(struct check *c, airy_dtype dtype, int ndim, const size_t *shape);
-/* Compare element by element; reports index, got, want of the first and the worst, and how many differ. tol NULL: exact (bit for bit, NaN = NaN). */
-bool check_array(struct check *c, const airy_array *got, const void *want, const struct check_tol *tol);
-bool check_values(struct check *c, const char *what, airy_dtype dtype, const void *got, const void *want, size_t count,
-                  const struct check_tol *tol);
+/*
+ * Compare element by element; reports index, got, want of the first and the worst, and how many
+ * differ. tol NULL: exact (bit for bit, NaN = NaN).
+ */
+bool check_array(struct check *c, const airy_array *got, const void *want,
+                 const struct check_tol *tol);
+bool check_values(struct check *c, const char *what, airy_dtype dtype, const void *got,
+                  const void *want, size_t count, const struct check_tol *tol);
 
-/* With --bench: repeat expr for at least half a second, print median, p10, p90, GB/s, GFLOP/s, share of the copy bandwidth. */
-#define CHECK_BENCH(c, bytes, flops, expr)                                                                             \
-    do {                                                                                                               \
-        if ((c)->bench)                                                                                                \
-            for (check_bench_start((c), (bytes), (flops)); check_bench_again(c);)                                      \
-                (void)(expr);                                                                                          \
+/*
+ * With --bench: repeat expr for at least half a second, print median, p10, p90, GB/s, GFLOP/s,
+ * share of the copy bandwidth.
+ */
+#define CHECK_BENCH(c, bytes, flops, expr)                                                         \
+    do {                                                                                           \
+        if ((c)->bench)                                                                            \
+            for (check_bench_start((c), (bytes), (flops)); check_bench_again(c);)                  \
+                (void)(expr);                                                                      \
     } while (0)
 void check_bench_start(struct check *c, double bytes, double flops);
 bool check_bench_again(struct check *c);
 
-/* Path of a file under tests/golden, or under ../shared-like AIRY_REALDATA; NULL (and the case is skipped) when it is not there. */
+/*
+ * Path of a file under tests/golden, or under ../shared-like AIRY_REALDATA; NULL (and the case is
+ * skipped) when it is not there.
+ */
 const char *check_golden(struct check *c, const char *name);
 const char *check_realdata(struct check *c, const char *name);
 /* A new empty folder for files, removed when the program ends well. */

@@ -19,7 +19,10 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The device's own copies of 256 MiB, in GB/s of reads and writes; half that size where the device has little memory. */
+/*
+ * The device's own copies of 256 MiB, in GB/s of reads and writes; half that size where the device
+ * has little memory.
+ */
 static double measure_copy(struct check *c)
 {
     airy_device_info info;
@@ -36,7 +39,8 @@ static double measure_copy(struct check *c)
         for (int i = 0; i < 8; i++) {
             (void)airy_queue_finish(c->queue);
             const uint64_t start = airy_clock_ns();
-            if (airy_array_copy(c->queue, b, a) != AIRY_OK || airy_queue_finish(c->queue) != AIRY_OK)
+            if (airy_array_copy(c->queue, b, a) != AIRY_OK ||
+                airy_queue_finish(c->queue) != AIRY_OK)
                 break;
             const double rate = 2e-6 * (double)size / since_ms(start);
             best = rate > best ? rate : best;
@@ -68,9 +72,11 @@ static void report(struct check *c)
     struct check_state *s = c->state;
     struct check_timing *t = &s->timing;
     qsort(t->ms, t->samples, sizeof(double), compare);
-    const double median = t->ms[t->samples / 2], p10 = t->ms[t->samples / 10], p90 = t->ms[t->samples * 9 / 10];
+    const double median = t->ms[t->samples / 2], p10 = t->ms[t->samples / 10],
+                 p90 = t->ms[t->samples * 9 / 10];
     const double rate = t->bytes / median * 1e-6, flops = t->flops / median * 1e-6;
-    printf("# bench %s/%s on %s: %.4f ms (p10 %.4f, p90 %.4f)", s->family, s->name, c->spec, median, p10, p90);
+    printf("# bench %s/%s on %s: %.4f ms (p10 %.4f, p90 %.4f)", s->family, s->name, c->spec, median,
+           p10, p90);
     if (t->bytes > 0)
         printf(", %.2f GB/s, %.2f of copy", rate, s->copy_rate > 0 ? rate / s->copy_rate : 0);
     if (t->flops > 0)
@@ -78,9 +84,10 @@ static void report(struct check *c)
     printf("\n");
     if (s->record)
         json_object_set_new(s->record, "bench",
-                            json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:I}", "median_ms", median, "p10_ms", p10,
-                                      "p90_ms", p90, "gb_s", rate, "gflop_s", flops, "copy_gb_s", s->copy_rate,
-                                      "samples", (json_int_t)t->samples));
+                            json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:I}", "median_ms", median,
+                                      "p10_ms", p10, "p90_ms", p90, "gb_s", rate, "gflop_s", flops,
+                                      "copy_gb_s", s->copy_rate, "samples",
+                                      (json_int_t)t->samples));
 }
 
 /* Called before every repetition and once after the last. */
@@ -96,7 +103,8 @@ bool check_bench_again(struct check *c)
     if (!t->warm) {
         t->warm = total >= warm_ms;
         const double call = ms / (double)t->calls;
-        t->per_sample = t->warm ? (size_t)ceil(sample_ms / (call > 1e-6 ? call : 1e-6)) : 2 * t->per_sample;
+        t->per_sample = t->warm ? (size_t)ceil(sample_ms / (call > 1e-6 ? call : 1e-6))
+                                : 2 * t->per_sample;
         if (t->warm)
             t->start_ns = airy_clock_ns();
     } else {

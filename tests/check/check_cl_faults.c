@@ -1,6 +1,6 @@
 /*
- * Drivers that fail: entry points are replaced by ones that refuse, as NVIDIA's do when memory that was
- * promised is not there.
+ * Drivers that fail: entry points are replaced by ones that refuse, as NVIDIA's do when memory
+ * that was promised is not there.
  */
 #include "check_cl_faults.h"
 
@@ -17,7 +17,8 @@ static struct {
     cl_bool available, compiler, little_endian;
 } driver;
 
-static cl_int CL_API_CALL answer(const void *value, size_t have, size_t size, void *param, size_t *needed)
+static cl_int CL_API_CALL answer(const void *value, size_t have, size_t size, void *param,
+                                 size_t *needed)
 {
     if (needed)
         *needed = have;
@@ -28,8 +29,8 @@ static cl_int CL_API_CALL answer(const void *value, size_t have, size_t size, vo
     return CL_SUCCESS;
 }
 
-static cl_int CL_API_CALL fake_platform_info(cl_platform_id id, cl_platform_info what, size_t size, void *value,
-                                             size_t *needed)
+static cl_int CL_API_CALL fake_platform_info(cl_platform_id id, cl_platform_info what, size_t size,
+                                             void *value, size_t *needed)
 {
     (void)id;
     if (driver.platforms_code != CL_SUCCESS)
@@ -38,8 +39,8 @@ static cl_int CL_API_CALL fake_platform_info(cl_platform_id id, cl_platform_info
     return answer(text, strlen(text) + 1, size, value, needed);
 }
 
-static cl_int CL_API_CALL fake_device_ids(cl_platform_id id, cl_device_type type, cl_uint room, cl_device_id *ids,
-                                          cl_uint *count)
+static cl_int CL_API_CALL fake_device_ids(cl_platform_id id, cl_device_type type, cl_uint room,
+                                          cl_device_id *ids, cl_uint *count)
 {
     (void)id;
     (void)type;
@@ -52,8 +53,8 @@ static cl_int CL_API_CALL fake_device_ids(cl_platform_id id, cl_device_type type
     return CL_SUCCESS;
 }
 
-static cl_int CL_API_CALL fake_device_info(cl_device_id id, cl_device_info what, size_t size, void *value,
-                                           size_t *needed)
+static cl_int CL_API_CALL fake_device_info(cl_device_id id, cl_device_info what, size_t size,
+                                           void *value, size_t *needed)
 {
     (void)id;
     const cl_ulong memory = (cl_ulong)8 << 30, quarter = memory / 4;
@@ -77,7 +78,8 @@ static cl_int CL_API_CALL fake_device_info(cl_device_id id, cl_device_info what,
     case CL_DEVICE_EXTENSIONS:
         return answer("cl_khr_fp64 cl_nv_device_attribute_query", 41, size, value, needed);
     case CL_DEVICE_NAME: /* longer than there is room for */
-        return answer("A card with a name that does not end, a card with a name that does not end, a card with a name "
+        return answer("A card with a name that does not end, a card with a name that does not end, "
+                      "a card with a name "
                       "that does not end, a card with a name that does not end",
                       151, size, value, needed);
     case 0x4008: /* CL_DEVICE_PCI_BUS_ID_NV */
@@ -98,9 +100,11 @@ static void keep_one(void *user, const airy_device_info *info)
 /* The one entry of the list of the platform of the test. */
 static airy_device_info list_fake(void)
 {
-    static const struct airy_cl_api api = {
-        .GetPlatformInfo = fake_platform_info, .GetDeviceIDs = fake_device_ids, .GetDeviceInfo = fake_device_info};
-    const airy_cl_loader loader = {.platforms = {{(cl_platform_id)&driver, &api}}, .platform_count = 1};
+    static const struct airy_cl_api api = {.GetPlatformInfo = fake_platform_info,
+                                           .GetDeviceIDs = fake_device_ids,
+                                           .GetDeviceInfo = fake_device_info};
+    const airy_cl_loader loader = {.platforms = {{(cl_platform_id)&driver, &api}},
+                                   .platform_count = 1};
     airy_device_info info = {.units = 0};
     airy_cl_list_of(&loader, true, keep_one, &info);
     return info;
@@ -117,11 +121,13 @@ void check_cl_reasons(struct check *c)
 {
     if (!check_case(c, "list_reasons"))
         return;
-    const __typeof__(driver) good = {CL_SUCCESS, CL_SUCCESS, "OpenCL 3.0 CUDA", CL_TRUE, CL_TRUE, CL_TRUE};
+    const __typeof__(driver) good = {CL_SUCCESS, CL_SUCCESS, "OpenCL 3.0 CUDA",
+                                     CL_TRUE,    CL_TRUE,    CL_TRUE};
     driver = good;
     const airy_device_info info = list_fake();
     CHECK(c, info.usable && info.gpu && !info.why[0] && strcmp(info.spec, "opencl:0:0") == 0);
-    CHECK(c, info.max_alloc == info.memory && info.memory_free == 0 && strncmp(info.name, "A card", 6) == 0);
+    CHECK(c, info.max_alloc == info.memory && info.memory_free == 0 &&
+                 strncmp(info.name, "A card", 6) == 0);
     driver.version = "OpenCL 1.1 old";
     expect_why(c, "OpenCL 1.1 is older than 1.2");
     driver.version = "3.0";
@@ -145,27 +151,30 @@ void check_cl_reasons(struct check *c)
 }
 
 /* Entry points that refuse. */
-static cl_int CL_API_CALL refuse_fill(cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,
-                                      size_t offset, size_t size, cl_uint count, const cl_event *events,
-                                      cl_event *event)
+static cl_int CL_API_CALL refuse_fill(cl_command_queue queue, cl_mem buffer, const void *pattern,
+                                      size_t pattern_size, size_t offset, size_t size,
+                                      cl_uint count, const cl_event *events, cl_event *event)
 {
-    (void)queue, (void)buffer, (void)pattern, (void)pattern_size, (void)offset, (void)size, (void)count, (void)events;
+    (void)queue, (void)buffer, (void)pattern, (void)pattern_size, (void)offset, (void)size,
+        (void)count, (void)events;
     (void)event;
     return CL_MEM_OBJECT_ALLOCATION_FAILURE;
 }
 
-static cl_mem CL_API_CALL refuse_buffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *code)
+static cl_mem CL_API_CALL refuse_buffer(cl_context context, cl_mem_flags flags, size_t size,
+                                        void *host, cl_int *code)
 {
     (void)context, (void)flags, (void)size, (void)host;
     *code = CL_INVALID_BUFFER_SIZE;
     return NULL;
 }
 
-static void *CL_API_CALL refuse_map(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags,
-                                    size_t offset, size_t size, cl_uint count, const cl_event *events, cl_event *event,
-                                    cl_int *code)
+static void *CL_API_CALL refuse_map(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                    cl_map_flags flags, size_t offset, size_t size, cl_uint count,
+                                    const cl_event *events, cl_event *event, cl_int *code)
 {
-    (void)queue, (void)buffer, (void)blocking, (void)flags, (void)offset, (void)size, (void)count, (void)events;
+    (void)queue, (void)buffer, (void)blocking, (void)flags, (void)offset, (void)size, (void)count,
+        (void)events;
     (void)event;
     *code = CL_MAP_FAILURE;
     return NULL;
@@ -178,18 +187,21 @@ static cl_int CL_API_CALL refuse_queue(cl_command_queue queue)
 }
 
 static cl_command_queue CL_API_CALL refuse_create_queue(cl_context context, cl_device_id id,
-                                                        cl_command_queue_properties properties, cl_int *code)
+                                                        cl_command_queue_properties properties,
+                                                        cl_int *code)
 {
     (void)context, (void)id, (void)properties;
     *code = CL_OUT_OF_HOST_MEMORY;
     return NULL;
 }
 
-static cl_int CL_API_CALL refuse_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
-                                        const size_t *global, const size_t *local, cl_uint count,
-                                        const cl_event *events, cl_event *event)
+static cl_int CL_API_CALL refuse_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
+                                        const size_t *offset, const size_t *global,
+                                        const size_t *local, cl_uint count, const cl_event *events,
+                                        cl_event *event)
 {
-    (void)queue, (void)kernel, (void)dims, (void)offset, (void)global, (void)local, (void)count, (void)events;
+    (void)queue, (void)kernel, (void)dims, (void)offset, (void)global, (void)local, (void)count,
+        (void)events;
     (void)event;
     return CL_OUT_OF_RESOURCES;
 }
@@ -248,15 +260,18 @@ static void check_memory_faults(struct check *c, struct patient *p)
     p->api.EnqueueFillBuffer = refuse_fill; /* created, but the memory is not there */
     CHECK_FAILS(c, airy_array_create(&array, p->device, AIRY_DTYPE_U8, 1, &count), AIRY_ERR_MEMORY,
                 "CL_MEM_OBJECT_ALLOCATION_FAILURE");
-    CHECK_FAILS(c, airy_array_create(&array, p->device, AIRY_DTYPE_U8, 1, &count), AIRY_ERR_MEMORY, "12345");
+    CHECK_FAILS(c, airy_array_create(&array, p->device, AIRY_DTYPE_U8, 1, &count), AIRY_ERR_MEMORY,
+                "12345");
     check_recovered(c, p);
     p->api.CreateBuffer = refuse_buffer;
     CHECK_FAILS(c, airy_array_create(&array, p->device, AIRY_DTYPE_U8, 1, &count), AIRY_ERR_MEMORY,
                 "clCreateBuffer gives CL_INVALID_BUFFER_SIZE");
-    CHECK_FAILS(c, airy_host_create(&host, p->device, count), AIRY_ERR_MEMORY, "page-lock 12345 bytes");
+    CHECK_FAILS(c, airy_host_create(&host, p->device, count), AIRY_ERR_MEMORY,
+                "page-lock 12345 bytes");
     check_recovered(c, p);
     p->api.Finish = refuse_queue;
-    CHECK_FAILS(c, airy_array_create(&array, p->device, AIRY_DTYPE_U8, 1, &count), AIRY_ERR_MEMORY, "clFinish");
+    CHECK_FAILS(c, airy_array_create(&array, p->device, AIRY_DTYPE_U8, 1, &count), AIRY_ERR_MEMORY,
+                "clFinish");
     check_recovered(c, p);
     p->api.EnqueueMapBuffer = refuse_map;
     CHECK_FAILS(c, airy_host_create(&host, p->device, count), AIRY_ERR_MEMORY,
@@ -275,7 +290,8 @@ static void check_queue_faults(struct check *c, struct patient *p)
     CHECK_OK(c, airy_array_create(&array, p->device, AIRY_DTYPE_U8, 1, &count));
     CHECK_OK(c, airy_event_create(&event, p->device));
     p->api.CreateCommandQueue = refuse_create_queue;
-    CHECK_FAILS(c, airy_queue_create(&queue, p->device), AIRY_ERR_MEMORY, "clCreateCommandQueue on");
+    CHECK_FAILS(c, airy_queue_create(&queue, p->device), AIRY_ERR_MEMORY,
+                "clCreateCommandQueue on");
     p->api = p->sound;
     p->api.Finish = refuse_queue;
     CHECK_FAILS(c, airy_queue_finish(p->queue), AIRY_ERR_DEVICE, "clFinish on");
@@ -284,8 +300,10 @@ static void check_queue_faults(struct check *c, struct patient *p)
     CHECK_FAILS(c, airy_queue_flush(p->queue), AIRY_ERR_DEVICE, "clFlush on");
     CHECK_FAILS(c, airy_event_record(event, p->queue), AIRY_ERR_DEVICE, "clFlush on");
     p->api = p->sound;
-    p->api.EnqueueMapBuffer = refuse_map; /* the first copy from other memory makes the staging memory */
-    CHECK_FAILS(c, airy_array_push(p->queue, array, data, sizeof(data)), AIRY_ERR_MEMORY, "page-lock");
+    p->api.EnqueueMapBuffer = refuse_map; /* the first copy from other memory makes the staging
+                                             memory */
+    CHECK_FAILS(c, airy_array_push(p->queue, array, data, sizeof(data)), AIRY_ERR_MEMORY,
+                "page-lock");
     p->api = p->sound;
     p->api.EnqueueNDRangeKernel = refuse_launch;
     const struct airy_cl_kernel_spec spec = {"fill.cl", "fill_box", NULL};

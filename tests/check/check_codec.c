@@ -25,8 +25,8 @@ uint8_t *check_codec_pixels(struct check *c, size_t count, size_t elem_size)
     return pixels;
 }
 
-uint8_t *check_codec_encode(struct check *c, const void *pixels, size_t size, const airy_codec_params *params,
-                            size_t *chunk_size)
+uint8_t *check_codec_encode(struct check *c, const void *pixels, size_t size,
+                            const airy_codec_params *params, size_t *chunk_size)
 {
     *chunk_size = airy_encode_bound(size, params);
     uint8_t *bound = check_alloc(c, *chunk_size);
@@ -36,7 +36,10 @@ uint8_t *check_codec_encode(struct check *c, const void *pixels, size_t size, co
     return chunk;
 }
 
-/* The machine's functions against the definition; buffers of exactly the size show what leaves them to a sanitizer. */
+/*
+ * The machine's functions against the definition; buffers of exactly the size show what leaves
+ * them to a sanitizer.
+ */
 static void check_transpose_one(struct check *c, size_t elem_size)
 {
     if (!check_case(c, "bitshuffle_%s_e%zu", airy_block_fns()->name, elem_size))
@@ -45,7 +48,8 @@ static void check_transpose_one(struct check *c, size_t elem_size)
                                     520, 760, 800, 960, 1024, 1032, 1528, 2040, 2048, 2056, 4096};
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         const size_t size = counts[i] * elem_size;
-        uint8_t *src = check_alloc(c, size), *want = check_alloc(c, size), *got = check_alloc(c, size);
+        uint8_t *src = check_alloc(c, size), *want = check_alloc(c, size),
+                *got = check_alloc(c, size);
         check_rand(c, src, AIRY_DTYPE_U8, size, 0, 255);
         ref_bitshuffle(want, src, counts[i], elem_size);
         airy_block_fns()->shuffle(got, src, counts[i], elem_size);
@@ -71,7 +75,8 @@ static void put_length(struct writer *w, size_t length)
 }
 
 /* One sequence; match 0: the last one. */
-static void put_sequence(struct writer *w, const uint8_t *literals, size_t count, size_t offset, size_t match)
+static void put_sequence(struct writer *w, const uint8_t *literals, size_t count, size_t offset,
+                         size_t match)
 {
     const size_t code = match ? match - 4 : 0;
     w->bytes[w->at++] = (uint8_t)((count < 15 ? count : 15) << 4 | (code < 15 ? code : 15));
@@ -108,7 +113,8 @@ static size_t write_block(struct check *c, uint8_t *out, size_t dst_size)
         done += count;
         const size_t offset = 1 + pick(c, done - 1, 40, done);
         const size_t match = 4 + pick(c, dst_size - done - 4, 40, 3000);
-        put_sequence(&w, literals + pick(c, sizeof(literals) - count, 64, 4096), count, offset, match);
+        put_sequence(&w, literals + pick(c, sizeof(literals) - count, 64, 4096), count, offset,
+                     match);
         done += match;
     }
     put_sequence(&w, literals, dst_size - done, 0, 0);
@@ -116,17 +122,19 @@ static size_t write_block(struct check *c, uint8_t *out, size_t dst_size)
 }
 
 /* Same verdict as the definition, and the same bytes where it is good. */
-static bool check_lz4_same(struct check *c, const uint8_t *src, size_t src_size, size_t dst_size, bool sound)
+static bool check_lz4_same(struct check *c, const uint8_t *src, size_t src_size, size_t dst_size,
+                           bool sound)
 {
     uint8_t *exact = malloc(src_size ? src_size : 1), *got = malloc(dst_size ? dst_size : 1),
             *want = malloc(dst_size ? dst_size : 1);
     memcpy(exact, src, src_size);
     const enum ref_reason reason = ref_lz4_block(want, dst_size, exact, src_size);
     const uint32_t result = airy_block_fns()->lz4(got, dst_size, exact, src_size);
-    bool good = result == (reason == REF_GOOD ? AIRY_STATUS_GOOD : (uint32_t)reason) && (!sound || reason == REF_GOOD);
+    bool good = result == (reason == REF_GOOD ? AIRY_STATUS_GOOD : (uint32_t)reason) &&
+                (!sound || reason == REF_GOOD);
     if (!good)
-        check_failed(c, __FILE__, __LINE__, "block of %zu from %zu bytes: got %u, want %d", dst_size, src_size, result,
-                     (int)reason);
+        check_failed(c, __FILE__, __LINE__, "block of %zu from %zu bytes: got %u, want %d",
+                     dst_size, src_size, result, (int)reason);
     else if (reason == REF_GOOD)
         good = check_values(c, "block", AIRY_DTYPE_U8, got, want, dst_size, NULL);
     free(exact);
@@ -150,21 +158,27 @@ static void check_lz4_random(struct check *c)
             const size_t at = (size_t)(r >> 16) % size;
             const uint8_t old = src[at];
             src[at] = (uint8_t)(k & 1 ? r : old ^ (uint64_t)1 << (r & 7));
-            if (!check_lz4_same(c, src, size, dst_size, false) || !check_lz4_same(c, src, at, dst_size, false))
+            if (!check_lz4_same(c, src, size, dst_size, false) ||
+                !check_lz4_same(c, src, at, dst_size, false))
                 return;
             src[at] = old;
         }
-        if (!check_lz4_same(c, src, size, dst_size - 1, false) || !check_lz4_same(c, src, size, dst_size + 1, false))
+        if (!check_lz4_same(c, src, size, dst_size - 1, false) ||
+            !check_lz4_same(c, src, size, dst_size + 1, false))
             return;
     }
 }
 
-/* Every offset below 80 with lengths around the widths of the copies, ending at every distance up to 80 from the block's end. */
+/*
+ * Every offset below 80 with lengths around the widths of the copies, ending at every distance up
+ * to 80 from the block's end.
+ */
 static void check_lz4_matches(struct check *c)
 {
     if (!check_case(c, "lz4_%s_matches", airy_block_fns()->name))
         return;
-    static const size_t lengths[] = {4, 7, 8, 12, 16, 17, 18, 19, 20, 31, 32, 33, 48, 63, 64, 65, 95, 96, 97, 128, 300};
+    static const size_t lengths[] = {4,  7,  8,  12, 16, 17, 18, 19, 20,  31, 32,
+                                     33, 48, 63, 64, 65, 95, 96, 97, 128, 300};
     uint8_t literals[96], src[1024];
     for (size_t zero = 0; zero < 2; zero++) {
         for (size_t i = 0; i < sizeof(literals); i++)
@@ -227,8 +241,9 @@ static void check_round_trip_one(struct check *c, airy_codec codec, size_t elem_
     const bool shuffled = codec == AIRY_CODEC_BSLZ4, framed = shuffled || codec == AIRY_CODEC_LZ4;
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
         for (size_t k = 0; k < sizeof(blocks) / sizeof(blocks[0]); k++) {
-            airy_codec_params params = {
-                .codec = codec, .elem_size = (uint32_t)elem_size, .block_bytes = blocks[k] * (uint32_t)elem_size};
+            airy_codec_params params = {.codec = codec,
+                                        .elem_size = (uint32_t)elem_size,
+                                        .block_bytes = blocks[k] * (uint32_t)elem_size};
             const size_t size = counts[i] * elem_size;
             const uint8_t *pixels = check_codec_pixels(c, counts[i], elem_size);
             size_t chunk_size, other_size;
@@ -236,7 +251,8 @@ static void check_round_trip_one(struct check *c, airy_codec codec, size_t elem_
             params.threads = 3;
             const uint8_t *other = check_codec_encode(c, pixels, size, &params, &other_size);
             if (!CHECK(c, other_size == chunk_size) ||
-                !check_values(c, "bytes by 3 threads", AIRY_DTYPE_U8, other, chunk, chunk_size, NULL))
+                !check_values(c, "bytes by 3 threads", AIRY_DTYPE_U8, other, chunk, chunk_size,
+                              NULL))
                 return;
             if (framed)
                 params.block_bytes = 0; /* the chunk knows */
@@ -246,8 +262,10 @@ static void check_round_trip_one(struct check *c, airy_codec codec, size_t elem_
                 return;
             uint32_t bad;
             uint8_t *want = check_alloc(c, size);
-            if (framed && (!CHECK(c, ref_decode_chunk(want, size, chunk, chunk_size, shuffled, elem_size, &bad)) ||
-                           !check_values(c, "decoded by the reference", AIRY_DTYPE_U8, want, pixels, size, NULL)))
+            if (framed && (!CHECK(c, ref_decode_chunk(want, size, chunk, chunk_size, shuffled,
+                                                      elem_size, &bad)) ||
+                           !check_values(c, "decoded by the reference", AIRY_DTYPE_U8, want, pixels,
+                                         size, NULL)))
                 return;
         }
 }
@@ -262,8 +280,10 @@ static void check_incompressible(struct check *c)
     check_rand(c, pixels, AIRY_DTYPE_U8, size, 0, 255);
     for (int codec = 0; codec < AIRY_CODEC_COUNT; codec++)
         for (uint32_t threads = 0; threads < 3; threads++) {
-            const airy_codec_params params = {
-                .codec = (airy_codec)codec, .elem_size = 4, .block_bytes = 4096, .threads = threads};
+            const airy_codec_params params = {.codec = (airy_codec)codec,
+                                              .elem_size = 4,
+                                              .block_bytes = 4096,
+                                              .threads = threads};
             size_t chunk_size;
             const uint8_t *chunk = check_codec_encode(c, pixels, size, &params, &chunk_size);
             CHECK(c, codec == AIRY_CODEC_BSLZ4 || chunk_size <= size + 12 + 4 * (size / 4096 + 1));
@@ -293,7 +313,8 @@ static void check_zeros(struct check *c)
         }
     }
     /* The block of 8192 zeros, one byte of it changed: the reference says what that is. */
-    uint8_t zeros[8192] = {0}, *got = check_alloc(c, sizeof(zeros)), *want = check_alloc(c, sizeof(zeros));
+    uint8_t zeros[8192] = {0}, *got = check_alloc(c, sizeof(zeros)),
+            *want = check_alloc(c, sizeof(zeros));
     const airy_codec_params p = {.codec = AIRY_CODEC_BSLZ4, .elem_size = 4};
     size_t n;
     uint8_t *chunk = check_codec_encode(c, zeros, sizeof(zeros), &p, &n);
@@ -320,10 +341,12 @@ static void check_names(struct check *c)
     }
     airy_codec codec;
     CHECK(c, strcmp(airy_codec_name((airy_codec)99), "unknown") == 0);
-    CHECK_FAILS(c, airy_codec_parse(&codec, "gzip"), AIRY_ERR_PARAM, "codec 'gzip', expected none, bslz4");
+    CHECK_FAILS(c, airy_codec_parse(&codec, "gzip"), AIRY_ERR_PARAM,
+                "codec 'gzip', expected none, bslz4");
     CHECK_FAILS(c, airy_codec_parse(&codec, NULL), AIRY_ERR_PARAM, "codec name = NULL");
     CHECK(c, strcmp(airy_frame_error(AIRY_FRAME_GOOD), "good") == 0);
-    CHECK(c, strcmp(airy_frame_error(8 * 17 + 3), "block 17: match offset is 0 or before the start of the block") == 0);
+    CHECK(c, strcmp(airy_frame_error(8 * 17 + 3),
+                    "block 17: match offset is 0 or before the start of the block") == 0);
     CHECK(c, strstr(airy_frame_error(0), "not read"));
     for (uint32_t reason = 1; reason < 8; reason++)
         CHECK(c, strlen(airy_frame_error(8 * 0x1ffffffeu + reason)) > 20);
@@ -337,16 +360,22 @@ static void check_layouts(struct check *c)
     airy_codec_params p = {.codec = AIRY_CODEC_BSLZ4, .elem_size = 2};
     /* 743 x 647 u16: 117 blocks of 8192 bytes, one of 2976, one element left over. */
     CHECK_OK(c, airy_block_layout_make(&l, 961442, &p));
-    CHECK(c, l.block_bytes == 8192 && l.full_blocks == 117 && l.last_bytes == 2976 && l.tail_bytes == 2);
-    CHECK(c, l.blocks == 119 && airy_block_start(l, 118) == 961440 && airy_block_decoded_bytes(l, 118) == 2);
+    CHECK(c, l.block_bytes == 8192 && l.full_blocks == 117 && l.last_bytes == 2976 &&
+                 l.tail_bytes == 2);
+    CHECK(c, l.blocks == 119 && airy_block_start(l, 118) == 961440 &&
+                 airy_block_decoded_bytes(l, 118) == 2);
     CHECK(c, airy_block_is_coded(l, 117) && !airy_block_is_coded(l, 118));
-    p = (airy_codec_params){.codec = AIRY_CODEC_BSLZ4, .elem_size = 100}; /* at least 128 elements */
+    /* at least 128 elements */
+    p = (airy_codec_params){.codec = AIRY_CODEC_BSLZ4, .elem_size = 100};
     CHECK_OK(c, airy_block_layout_make(&l, 100 * 1000, &p));
-    CHECK(c, l.block_bytes == 12800 && l.full_blocks == 7 && l.last_bytes == 10400 && l.tail_bytes == 0);
+    CHECK(c, l.block_bytes == 12800 && l.full_blocks == 7 && l.last_bytes == 10400 &&
+                 l.tail_bytes == 0);
     p = (airy_codec_params){.codec = AIRY_CODEC_BSLZ4, .elem_size = 4};
     CHECK_OK(c, airy_block_layout_make(&l, 28, &p));
-    CHECK(c, l.blocks == 1 && l.tail_bytes == 28 && l.full_blocks == 0 && airy_block_start(l, 0) == 0);
-    CHECK_OK(c, airy_block_layout_make(&l, 100, &p)); /* a block larger than the frame is the frame */
+    CHECK(c,
+          l.blocks == 1 && l.tail_bytes == 28 && l.full_blocks == 0 && airy_block_start(l, 0) == 0);
+    CHECK_OK(c, airy_block_layout_make(&l, 100, &p)); /* a block larger than the frame is the
+                                                         frame */
     CHECK(c, l.blocks == 2 && l.block_bytes == 96 && l.full_blocks == 1 && l.tail_bytes == 4);
     p = (airy_codec_params){.codec = AIRY_CODEC_LZ4};
     CHECK_OK(c, airy_block_layout_make(&l, 5000001, &p));
@@ -356,16 +385,20 @@ static void check_layouts(struct check *c)
     CHECK_FAILS(c, airy_block_layout_make(&l, 8, &p), AIRY_ERR_PARAM, "codec = 7");
     CHECK(c, airy_encode_bound(8, &p) == 0);
     p = (airy_codec_params){.codec = AIRY_CODEC_BSLZ4, .elem_size = 65537};
-    CHECK_FAILS(c, airy_block_layout_make(&l, 8, &p), AIRY_ERR_PARAM, "element size = 65537 bytes, expected at most");
+    CHECK_FAILS(c, airy_block_layout_make(&l, 8, &p), AIRY_ERR_PARAM,
+                "element size = 65537 bytes, expected at most");
     p = (airy_codec_params){.codec = AIRY_CODEC_BSHUF, .elem_size = 4};
-    CHECK_FAILS(c, airy_block_layout_make(&l, 10, &p), AIRY_ERR_PARAM, "size = 10 bytes, expected a multiple");
+    CHECK_FAILS(c, airy_block_layout_make(&l, 10, &p), AIRY_ERR_PARAM,
+                "size = 10 bytes, expected a multiple");
     p = (airy_codec_params){.codec = AIRY_CODEC_BSLZ4, .elem_size = 4, .block_bytes = 100};
     CHECK_FAILS(c, airy_block_layout_make(&l, 8, &p), AIRY_ERR_PARAM,
                 "block size = 100 bytes, expected a multiple of 32");
     p = (airy_codec_params){.codec = AIRY_CODEC_LZ4, .block_bytes = 0x80000000u};
-    CHECK_FAILS(c, airy_block_layout_make(&l, (size_t)1 << 33, &p), AIRY_ERR_PARAM, "expected at most 2113929216");
+    CHECK_FAILS(c, airy_block_layout_make(&l, (size_t)1 << 33, &p), AIRY_ERR_PARAM,
+                "expected at most 2113929216");
     p = (airy_codec_params){.codec = AIRY_CODEC_BSLZ4, .elem_size = 1, .block_bytes = 8};
-    CHECK_FAILS(c, airy_block_layout_make(&l, (size_t)1 << 33, &p), AIRY_ERR_PARAM, "expected fewer than");
+    CHECK_FAILS(c, airy_block_layout_make(&l, (size_t)1 << 33, &p), AIRY_ERR_PARAM,
+                "expected fewer than");
 }
 
 static void check_host_errors(struct check *c)
@@ -384,16 +417,20 @@ static void check_host_errors(struct check *c)
     CHECK_FAILS(c, airy_encode(dst, NULL, pixels, size, &p), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_encode(dst, &n, NULL, size, &p), AIRY_ERR_PARAM, "src = NULL");
     p.threads = 2000;
-    CHECK_FAILS(c, airy_encode(dst, &n, pixels, size, &p), AIRY_ERR_PARAM, "threads = 2000, expected at most 1024");
+    CHECK_FAILS(c, airy_encode(dst, &n, pixels, size, &p), AIRY_ERR_PARAM,
+                "threads = 2000, expected at most 1024");
     p.threads = 0;
     CHECK(c, n == capacity);
 
     uint8_t *chunk = check_codec_encode(c, pixels, size, &p, &n);
     CHECK_FAILS(c, airy_decode(NULL, size, chunk, n, &p), AIRY_ERR_PARAM, "dst = NULL");
     CHECK_FAILS(c, airy_decode(got, size, NULL, n, &p), AIRY_ERR_PARAM, "chunk = NULL");
-    CHECK_FAILS(c, airy_decode(got, size - 4, chunk, n, &p), AIRY_ERR_CORRUPT, "4012 bytes decoded, expected 4008");
-    CHECK_FAILS(c, airy_decode(got, size, chunk, n - 1, &p), AIRY_ERR_CORRUPT, "block 16 of 17: 11 bytes left");
-    CHECK_FAILS(c, airy_decode(got, size, chunk, 11, &p), AIRY_ERR_CORRUPT, "chunk has 11 bytes, fewer than the 12");
+    CHECK_FAILS(c, airy_decode(got, size - 4, chunk, n, &p), AIRY_ERR_CORRUPT,
+                "4012 bytes decoded, expected 4008");
+    CHECK_FAILS(c, airy_decode(got, size, chunk, n - 1, &p), AIRY_ERR_CORRUPT,
+                "block 16 of 17: 11 bytes left");
+    CHECK_FAILS(c, airy_decode(got, size, chunk, 11, &p), AIRY_ERR_CORRUPT,
+                "chunk has 11 bytes, fewer than the 12");
     CHECK_FAILS(c, airy_decode(got, size, chunk, 14, &p), AIRY_ERR_CORRUPT,
                 "block 0 of 17: the chunk ends inside its length");
     uint8_t *longer = check_alloc(c, n + 2);
@@ -401,10 +438,12 @@ static void check_host_errors(struct check *c)
     CHECK_FAILS(c, airy_decode(got, size, longer, n + 2, &p), AIRY_ERR_CORRUPT,
                 "2 bytes left behind the last block 16");
     chunk[11] = 1;
-    CHECK_FAILS(c, airy_decode(got, size, chunk, n, &p), AIRY_ERR_CORRUPT, "block size = 257 bytes");
+    CHECK_FAILS(c, airy_decode(got, size, chunk, n, &p), AIRY_ERR_CORRUPT,
+                "block size = 257 bytes");
     chunk[11] = 0;
     chunk[12] = 1;
-    CHECK_FAILS(c, airy_decode(got, size, chunk, n, &p), AIRY_ERR_CORRUPT, "block 0 of 17: compressed size = ");
+    CHECK_FAILS(c, airy_decode(got, size, chunk, n, &p), AIRY_ERR_CORRUPT,
+                "block 0 of 17: compressed size = ");
     chunk[12] = 0;
     chunk[16] = 0x0f; /* no literals: the match has nothing to point at */
     CHECK_FAILS(c, airy_decode(got, size, chunk, n, &p), AIRY_ERR_CORRUPT, "block 0: match offset");
@@ -413,7 +452,8 @@ static void check_host_errors(struct check *c)
     CHECK_FAILS(c, airy_decode(got, size, chunk, size - 1, &p), AIRY_ERR_CORRUPT,
                 "chunk has 4011 bytes, expected 4012");
     p = (airy_codec_params){.codec = AIRY_CODEC_BSLZ4, .elem_size = 3};
-    CHECK_FAILS(c, airy_decode(got, size, chunk, n, &p), AIRY_ERR_PARAM, "size = 4012 bytes, expected a multiple");
+    CHECK_FAILS(c, airy_decode(got, size, chunk, n, &p), AIRY_ERR_PARAM,
+                "size = 4012 bytes, expected a multiple");
     /* 2^40 bytes in blocks of 8 make more blocks than a status word can name: the chunk's fault. */
     static const uint8_t absurd[12] = {0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 8};
     p = (airy_codec_params){.codec = AIRY_CODEC_BSLZ4, .elem_size = 1};
@@ -426,7 +466,8 @@ static void check_host_errors(struct check *c)
     CHECK_OK(c, airy_decode(got, size, pixels, size, NULL));
     static const uint8_t empty[13] = {[10] = 32};
     CHECK_OK(c, airy_decode(NULL, 0, empty, 12, &p));
-    CHECK_FAILS(c, airy_decode(NULL, 0, empty, 13, &p), AIRY_ERR_CORRUPT, "1 bytes left behind the header");
+    CHECK_FAILS(c, airy_decode(NULL, 0, empty, 13, &p), AIRY_ERR_CORRUPT,
+                "1 bytes left behind the header");
 }
 
 static void check_walk(struct check *c)
@@ -446,8 +487,10 @@ static void check_walk(struct check *c)
         CHECK(c, table[b].offset == at + 4 && table[b].size < 200);
         at += 4 + table[b].size;
     }
-    CHECK(c, table[l.blocks - 1].offset == at && table[l.blocks - 1].size == (6 | AIRY_BLOCK_STORED));
-    CHECK_FAILS(c, airy_chunk_walk(table, &l, chunk, n, UINT32_MAX - 10), AIRY_ERR_PARAM, "does not end below 4 GiB");
+    CHECK(c,
+          table[l.blocks - 1].offset == at && table[l.blocks - 1].size == (6 | AIRY_BLOCK_STORED));
+    CHECK_FAILS(c, airy_chunk_walk(table, &l, chunk, n, UINT32_MAX - 10), AIRY_ERR_PARAM,
+                "does not end below 4 GiB");
     p.block_bytes = 256;
     CHECK_OK(c, airy_block_layout_make(&l, size, &p));
     CHECK_FAILS(c, airy_chunk_walk(table, &l, chunk, n, 0), AIRY_ERR_UNSUPPORTED,
@@ -455,13 +498,17 @@ static void check_walk(struct check *c)
     CHECK_FAILS(c, airy_chunk_walk(table, &l, chunk, n - 7, 0), AIRY_ERR_CORRUPT, "block");
 }
 
-/* Poisson counts around 100/(1 + q^2), q = 0 to 14 in the corners: what the budgets of the decoder are set for. */
+/*
+ * Poisson counts around 100/(1 + q^2), q = 0 to 14 in the corners: what the budgets of the decoder
+ * are set for.
+ */
 static uint32_t *make_frame(struct check *c, size_t height, size_t width)
 {
     uint32_t *pixels = check_alloc(c, height * width * 4);
     for (size_t y = 0; y < height; y++)
         for (size_t x = 0; x < width; x++) {
-            const double dy = ((double)y + 0.5) / (double)height - 0.5, dx = ((double)x + 0.5) / (double)width - 0.5;
+            const double dy = ((double)y + 0.5) / (double)height - 0.5,
+                         dx = ((double)x + 0.5) / (double)width - 0.5;
             const double q = 14 * sqrt(2 * (dx * dx + dy * dy));
             pixels[y * width + x] = (uint32_t)airy_random_poisson(100 / (1 + q * q), c->seed, y, x);
         }
@@ -485,20 +532,22 @@ static void lz4_all(struct frame *f)
 static void liblz4_all(struct frame *f)
 {
     for (uint32_t b = 0; b < f->layout.full_blocks; b++)
-        LZ4_decompress_safe((const char *)f->chunk + f->table[b].offset, (char *)f->block[0], (int)f->table[b].size,
-                            8192);
+        LZ4_decompress_safe((const char *)f->chunk + f->table[b].offset, (char *)f->block[0],
+                            (int)f->table[b].size, 8192);
 }
 
 static void unshuffle_all(struct frame *f)
 {
     for (uint32_t b = 0; b < f->layout.full_blocks; b++)
-        airy_block_fns()->unshuffle(f->block[1], f->block[0], 8192 / f->layout.elem_size, f->layout.elem_size);
+        airy_block_fns()->unshuffle(f->block[1], f->block[0], 8192 / f->layout.elem_size,
+                                    f->layout.elem_size);
 }
 
 static void shuffle_all(struct frame *f)
 {
     for (uint32_t b = 0; b < f->layout.full_blocks; b++)
-        airy_block_fns()->shuffle(f->block[1], f->block[0], 8192 / f->layout.elem_size, f->layout.elem_size);
+        airy_block_fns()->shuffle(f->block[1], f->block[0], 8192 / f->layout.elem_size,
+                                  f->layout.elem_size);
 }
 
 /* One Eiger 4M frame, one thread; without --bench an eighth of it. Rates count decoded bytes. */
@@ -525,8 +574,10 @@ static void check_speed(struct check *c)
     struct {
         const char *name;
         void (*run)(struct frame *f);
-    } parts[] = {
-        {"lz4", lz4_all}, {"lz4_by_liblz4", liblz4_all}, {"unshuffle", unshuffle_all}, {"shuffle", shuffle_all}};
+    } parts[] = {{"lz4", lz4_all},
+                 {"lz4_by_liblz4", liblz4_all},
+                 {"unshuffle", unshuffle_all},
+                 {"shuffle", shuffle_all}};
     struct frame kept = f; /* the case ends and frees: each part has its own copy */
     uint8_t *chunk = malloc(f.chunk_size), *pixels = malloc(f.size);
     airy_block *table = malloc(f.layout.blocks * sizeof(*table));
@@ -541,11 +592,13 @@ static void check_speed(struct check *c)
             CHECK_BENCH(c, coded, 0, parts[i].run(&kept));
     for (uint32_t threads = 1; threads <= 4; threads *= 4)
         if (check_case(c, "encode_u32_eiger4m_t%u", threads)) {
-            const airy_codec_params e = {.codec = AIRY_CODEC_BSLZ4, .elem_size = 4, .threads = threads};
+            const airy_codec_params e = {
+                .codec = AIRY_CODEC_BSLZ4, .elem_size = 4, .threads = threads};
             const size_t bound = airy_encode_bound(f.size, &e);
             uint8_t *dst = check_alloc(c, bound);
             size_t n = bound;
-            CHECK_BENCH(c, (double)kept.size, 0, (n = bound, airy_encode(dst, &n, kept.pixels, kept.size, &e)));
+            CHECK_BENCH(c, (double)kept.size, 0,
+                        (n = bound, airy_encode(dst, &n, kept.pixels, kept.size, &e)));
         }
     free(chunk);
     free(pixels);

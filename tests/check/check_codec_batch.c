@@ -19,11 +19,12 @@ static bool can_decode(const struct check *c)
 }
 
 /* All frames of the batch to tight host memory; false where the call failed. */
-static bool pull_batch(struct check *c, airy_batch *batch, airy_dtype dtype, size_t height, size_t width, void *pixels,
-                       uint32_t *status)
+static bool pull_batch(struct check *c, airy_batch *batch, airy_dtype dtype, size_t height,
+                       size_t width, void *pixels, uint32_t *status)
 {
     const size_t n = airy_batch_frames(batch), shape[3] = {n, height, width};
-    airy_array *frames = check_output(c, dtype, 3, shape), *words = check_output(c, AIRY_DTYPE_U32, 1, shape);
+    airy_array *frames = check_output(c, dtype, 3, shape),
+               *words = check_output(c, AIRY_DTYPE_U32, 1, shape);
     return CHECK_OK(c, airy_decode_batch(c->queue, frames, words, batch)) &&
            CHECK_OK(c, airy_array_pull(c->queue, pixels, airy_array_size(frames), frames)) &&
            CHECK_OK(c, airy_array_pull(c->queue, status, n * sizeof(*status), words)) &&
@@ -51,7 +52,8 @@ static airy_dtype unsigned_of(size_t elem_size)
 /* A decoder may refuse what the reference takes in no case here, nor the reverse. */
 static void check_corpus_host(struct check *c, const struct corpus_case *k)
 {
-    const airy_codec_params params = {.codec = AIRY_CODEC_BSLZ4, .elem_size = (uint32_t)k->elem_size};
+    const airy_codec_params params = {.codec = AIRY_CODEC_BSLZ4,
+                                      .elem_size = (uint32_t)k->elem_size};
     uint8_t *got = check_alloc(c, k->size);
     const airy_status status = airy_decode(got, k->size, k->chunk, k->chunk_size, &params);
     if (!CHECK(c, status == (k->want_good ? AIRY_OK : AIRY_ERR_CORRUPT)))
@@ -64,14 +66,19 @@ static void check_corpus_host(struct check *c, const struct corpus_case *k)
         CHECK(c, status == AIRY_ERR_CORRUPT);
 }
 
-/* block_elements 0: the batch's blocks may differ from the chunk's, which is then decoded on the host. */
-static void check_corpus_device(struct check *c, const struct corpus_case *k, uint32_t block_elements)
+/*
+ * block_elements 0: the batch's blocks may differ from the chunk's, which is then decoded on the
+ * host.
+ */
+static void check_corpus_device(struct check *c, const struct corpus_case *k,
+                                uint32_t block_elements)
 {
     const airy_dtype dtype = unsigned_of(k->elem_size);
     const size_t width = k->size / k->elem_size;
-    airy_batch_params params = {.dtype = dtype, .height = 1, .width = width, .frames = 1, .bytes = 2 * k->size + 8192};
-    params.codec =
-        (airy_codec_params){.codec = AIRY_CODEC_BSLZ4, .block_bytes = block_elements * (uint32_t)k->elem_size};
+    airy_batch_params params = {
+        .dtype = dtype, .height = 1, .width = width, .frames = 1, .bytes = 2 * k->size + 8192};
+    params.codec = (airy_codec_params){.codec = AIRY_CODEC_BSLZ4,
+                                       .block_bytes = block_elements * (uint32_t)k->elem_size};
     airy_batch *batch = NULL;
     if (!CHECK_OK(c, airy_batch_create(&batch, c->device, &params)))
         return;
@@ -81,7 +88,8 @@ static void check_corpus_device(struct check *c, const struct corpus_case *k, ui
         uint32_t status = 0;
         if (pull_batch(c, batch, dtype, 1, width, got, &status)) {
             if (status != (k->want_good ? AIRY_FRAME_GOOD : k->want_bad))
-                check_failed(c, __FILE__, __LINE__, "status: got %s, want %u", airy_frame_error(status), k->want_bad);
+                check_failed(c, __FILE__, __LINE__, "status: got %s, want %u",
+                             airy_frame_error(status), k->want_bad);
             else if (k->want_good)
                 check_values(c, "pixels", AIRY_DTYPE_U8, got, k->want, k->size, NULL);
         }
@@ -91,7 +99,8 @@ static void check_corpus_device(struct check *c, const struct corpus_case *k, ui
     airy_batch_destroy(&batch);
 }
 
-static bool read_case(struct check *c, struct corpus_case *k, const json_t *entry, const uint8_t *bin, size_t bin_size)
+static bool read_case(struct check *c, struct corpus_case *k, const json_t *entry,
+                      const uint8_t *bin, size_t bin_size)
 {
     const json_t *place = json_object_get(entry, "chunk");
     const size_t at = (size_t)json_integer_value(json_array_get(place, 0));
@@ -100,13 +109,15 @@ static bool read_case(struct check *c, struct corpus_case *k, const json_t *entr
     k->size = (size_t)json_integer_value(json_object_get(entry, "nbytes"));
     k->block_elements = (uint32_t)json_integer_value(json_object_get(entry, "nelem_block"));
     k->crc32 = (uint32_t)json_integer_value(json_object_get(entry, "crc32"));
-    if (!CHECK(c, dtype && strlen(dtype) == 3 && k->expect && at <= bin_size && k->chunk_size <= bin_size - at))
+    if (!CHECK(c, dtype && strlen(dtype) == 3 && k->expect && at <= bin_size &&
+                      k->chunk_size <= bin_size - at))
         return false;
     k->elem_size = (size_t)(dtype[2] - '0');
     k->chunk = check_alloc(c, k->chunk_size);
     memcpy(k->chunk, bin + at, k->chunk_size);
     k->want = check_alloc(c, k->size);
-    k->want_good = ref_decode_chunk(k->want, k->size, k->chunk, k->chunk_size, true, k->elem_size, &k->want_bad);
+    k->want_good = ref_decode_chunk(k->want, k->size, k->chunk, k->chunk_size, true, k->elem_size,
+                                    &k->want_bad);
     return true;
 }
 
@@ -164,16 +175,21 @@ struct sample {
     size_t size;
 };
 
-static const airy_batch_params sample_params = {
-    .dtype = AIRY_DTYPE_U32, .height = HEIGHT, .width = WIDTH, .frames = FRAMES, .codec = {.codec = AIRY_CODEC_BSLZ4}};
+static const airy_batch_params sample_params = {.dtype = AIRY_DTYPE_U32,
+                                                .height = HEIGHT,
+                                                .width = WIDTH,
+                                                .frames = FRAMES,
+                                                .codec = {.codec = AIRY_CODEC_BSLZ4}};
 
-static void make_samples(struct check *c, struct sample samples[FRAMES], const airy_codec_params *codec)
+static void make_samples(struct check *c, struct sample samples[FRAMES],
+                         const airy_codec_params *codec)
 {
     airy_codec_params p = *codec;
     p.elem_size = 4;
     for (size_t i = 0; i < FRAMES; i++) {
         samples[i].pixels = (uint32_t *)(void *)check_codec_pixels(c, HEIGHT * WIDTH, 4);
-        samples[i].chunk = check_codec_encode(c, samples[i].pixels, HEIGHT * WIDTH * 4, &p, &samples[i].size);
+        samples[i].chunk =
+            check_codec_encode(c, samples[i].pixels, HEIGHT * WIDTH * 4, &p, &samples[i].size);
     }
 }
 
@@ -217,14 +233,18 @@ static void check_batch_codecs(struct check *c)
                 break;
             for (size_t i = 0; i < n; i++) {
                 CHECK(c, status[i] == AIRY_FRAME_GOOD);
-                check_values(c, "pixels", AIRY_DTYPE_U32, got + i * count, samples[i].pixels, count, NULL);
+                check_values(c, "pixels", AIRY_DTYPE_U32, got + i * count, samples[i].pixels, count,
+                             NULL);
             }
         }
         airy_batch_destroy(&batch);
     }
 }
 
-/* A bad block in any frame leaves the other frames alone, and the lowest bad block is the one reported. */
+/*
+ * A bad block in any frame leaves the other frames alone, and the lowest bad block is the one
+ * reported.
+ */
 static void check_batch_corrupt(struct check *c)
 {
     if (!check_case(c, "batch_corrupt_positions"))
@@ -251,13 +271,17 @@ static void check_batch_corrupt(struct check *c)
         CHECK_OK(c, airy_block_layout_make(&layout, count * 4, &codec));
         airy_block *table = check_alloc(c, layout.blocks * sizeof(*table));
         CHECK_OK(c, airy_chunk_walk(table, &layout, chunk, samples[bad].size, 0));
-        /* A match without anything before it: block 9 in one frame, the last in the next, ...; block 12 in all. */
+        /*
+         * A match without anything before it: block 9 in one frame, the last in the next, ...;
+         * block 12 in all.
+         */
         const uint32_t block = bad % 2 ? layout.blocks - 2 : 9;
         chunk[table[block].offset] = 0x00;
         chunk[table[12].offset] = 0x00;
         airy_batch_clear(batch);
         for (size_t i = 0; i < FRAMES; i++)
-            CHECK_OK(c, airy_batch_add(batch, i == bad ? chunk : samples[i].chunk, samples[i].size));
+            CHECK_OK(c,
+                     airy_batch_add(batch, i == bad ? chunk : samples[i].chunk, samples[i].size));
         if (!pull_batch(c, batch, AIRY_DTYPE_U32, HEIGHT, WIDTH, got, status))
             break;
         uint32_t want;
@@ -269,13 +293,17 @@ static void check_batch_corrupt(struct check *c)
                 check_failed(c, __FILE__, __LINE__, "frame %zu of bad %zu: %s, want %u", i, bad,
                              airy_frame_error(status[i]), want);
             if (i != bad)
-                check_values(c, "pixels", AIRY_DTYPE_U32, got + i * count, samples[i].pixels, count, NULL);
+                check_values(c, "pixels", AIRY_DTYPE_U32, got + i * count, samples[i].pixels, count,
+                             NULL);
         }
     }
     airy_batch_destroy(&batch);
 }
 
-/* Filled in place, as readers do: compressed, in other blocks, as pixels, absent, corrupt, and one that nobody indexed. */
+/*
+ * Filled in place, as readers do: compressed, in other blocks, as pixels, absent, corrupt, and one
+ * that nobody indexed.
+ */
 static void check_batch_in_place(struct check *c)
 {
     if (!check_case(c, "batch_in_place"))
@@ -294,7 +322,8 @@ static void check_batch_in_place(struct check *c)
     make_samples(c, other, &(airy_codec_params){.codec = AIRY_CODEC_BSLZ4, .block_bytes = 320});
     if (!CHECK_OK(c, airy_batch_create(&batch, c->device, &params)))
         return;
-    const size_t sizes[N] = {samples[0].size, other[1].size, size, 100, samples[4].size, samples[0].size};
+    const size_t sizes[N] = {samples[0].size, other[1].size,  size, 100,
+                             samples[4].size, samples[0].size};
     CHECK_OK(c, airy_batch_reserve(batch, N, sizes));
     memcpy(airy_batch_place(batch, 0), samples[0].chunk, sizes[0]);
     memcpy(airy_batch_place(batch, 1), other[1].chunk, sizes[1]);
@@ -305,7 +334,8 @@ static void check_batch_in_place(struct check *c)
     CHECK_OK(c, airy_batch_index(batch, 1, sizes[1]));
     airy_batch_index_stored(batch, 2);
     airy_batch_index_absent(batch, 3);
-    CHECK_FAILS(c, airy_batch_index(batch, 4, sizes[4]), AIRY_ERR_CORRUPT, "bytes decoded, expected");
+    CHECK_FAILS(c, airy_batch_index(batch, 4, sizes[4]), AIRY_ERR_CORRUPT,
+                "bytes decoded, expected");
     uint32_t *got = check_alloc(c, N * size), status[N];
     if (pull_batch(c, batch, AIRY_DTYPE_U32, HEIGHT, WIDTH, got, status)) {
         const uint32_t *want[3] = {samples[0].pixels, other[1].pixels, samples[2].pixels};
@@ -342,7 +372,10 @@ static void fill_one(void *arg, size_t i, unsigned worker)
         atomic_fetch_add(&job->failed, 1);
 }
 
-/* Several threads fill one batch; a third of the chunks is cut into other blocks, so they also share what is left of the buffer. */
+/*
+ * Several threads fill one batch; a third of the chunks is cut into other blocks, so they also
+ * share what is left of the buffer.
+ */
 static void check_batch_threads(struct check *c)
 {
     if (!check_case(c, "batch_in_place_threads"))
@@ -365,7 +398,8 @@ static void check_batch_threads(struct check *c)
     size_t sizes[N];
     for (size_t i = 0; i < N; i++)
         sizes[i] = samples[i % FRAMES].size;
-    if (!CHECK_OK(c, airy_pool_create(&pool, 4)) || !CHECK_OK(c, airy_batch_create(&batch, c->device, &params))) {
+    if (!CHECK_OK(c, airy_pool_create(&pool, 4)) ||
+        !CHECK_OK(c, airy_batch_create(&batch, c->device, &params))) {
         airy_pool_destroy(&pool);
         return;
     }
@@ -377,7 +411,8 @@ static void check_batch_threads(struct check *c)
     if (pull_batch(c, batch, AIRY_DTYPE_U32, HEIGHT, WIDTH, got, status))
         for (size_t i = 0; i < N; i++) {
             CHECK(c, status[i] == AIRY_FRAME_GOOD);
-            check_values(c, "pixels", AIRY_DTYPE_U32, got + i * count, samples[i % FRAMES].pixels, count, NULL);
+            check_values(c, "pixels", AIRY_DTYPE_U32, got + i * count, samples[i % FRAMES].pixels,
+                         count, NULL);
         }
     airy_batch_destroy(&batch);
     airy_pool_destroy(&pool);
@@ -399,18 +434,22 @@ static void check_batch_create_errors(struct check *c)
     CHECK_FAILS(c, airy_batch_create(&batch, c->device, &p), AIRY_ERR_PARAM, "frames = 0");
     p = sample_params;
     p.width = 0;
-    CHECK_FAILS(c, airy_batch_create(&batch, c->device, &p), AIRY_ERR_PARAM, "frame of 61 x 0 pixels");
+    CHECK_FAILS(c, airy_batch_create(&batch, c->device, &p), AIRY_ERR_PARAM,
+                "frame of 61 x 0 pixels");
     p.width = SIZE_MAX / 4;
     CHECK_FAILS(c, airy_batch_create(&batch, c->device, &p), AIRY_ERR_PARAM, "frame of 61 x");
     p = sample_params;
     p.codec.block_bytes = 12;
-    CHECK_FAILS(c, airy_batch_create(&batch, c->device, &p), AIRY_ERR_PARAM, "block size = 12 bytes");
+    CHECK_FAILS(c, airy_batch_create(&batch, c->device, &p), AIRY_ERR_PARAM,
+                "block size = 12 bytes");
     p = sample_params;
     p.frames = (size_t)1 << 40;
-    CHECK_FAILS(c, airy_batch_create(&batch, c->device, &p), AIRY_ERR_PARAM, "does not fit into 4 GiB");
+    CHECK_FAILS(c, airy_batch_create(&batch, c->device, &p), AIRY_ERR_PARAM,
+                "does not fit into 4 GiB");
     p = sample_params;
     p.bytes = UINT32_MAX;
-    CHECK_FAILS(c, airy_batch_create(&batch, c->device, &p), AIRY_ERR_PARAM, "bytes = 4294967295, expected at most");
+    CHECK_FAILS(c, airy_batch_create(&batch, c->device, &p), AIRY_ERR_PARAM,
+                "bytes = 4294967295, expected at most");
     CHECK(c, batch == NULL);
 }
 
@@ -428,14 +467,18 @@ static void check_batch_fill_errors(struct check *c)
         return;
     CHECK_FAILS(c, airy_batch_add(NULL, samples[0].chunk, 1), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_batch_add(batch, NULL, 1), AIRY_ERR_PARAM, "NULL");
-    CHECK_FAILS(c, airy_batch_add(batch, samples[0].chunk, samples[0].size - 1), AIRY_ERR_CORRUPT, "bytes left");
+    CHECK_FAILS(c, airy_batch_add(batch, samples[0].chunk, samples[0].size - 1), AIRY_ERR_CORRUPT,
+                "bytes left");
     CHECK(c, airy_batch_frames(batch) == 0);
     CHECK_OK(c, airy_batch_add(batch, samples[0].chunk, samples[0].size));
-    CHECK_FAILS(c, airy_batch_add(batch, samples[1].chunk, samples[1].size), AIRY_ERR_MEMORY, "batch is full: ");
+    CHECK_FAILS(c, airy_batch_add(batch, samples[1].chunk, samples[1].size), AIRY_ERR_MEMORY,
+                "batch is full: ");
     CHECK(c, airy_batch_frames(batch) == 1);
     const size_t sizes[3] = {10, 10, 10}, large[1] = {(size_t)1 << 40};
-    CHECK_FAILS(c, airy_batch_reserve(batch, 3, sizes), AIRY_ERR_MEMORY, "batch has room for 2 frames, 3 wanted");
-    CHECK_FAILS(c, airy_batch_reserve(batch, 1, large), AIRY_ERR_MEMORY, "batch is full: 1099511627776 bytes wanted");
+    CHECK_FAILS(c, airy_batch_reserve(batch, 3, sizes), AIRY_ERR_MEMORY,
+                "batch has room for 2 frames, 3 wanted");
+    CHECK_FAILS(c, airy_batch_reserve(batch, 1, large), AIRY_ERR_MEMORY,
+                "batch is full: 1099511627776 bytes wanted");
     airy_batch_destroy(&batch);
 
     p.bytes = 0;
@@ -443,7 +486,8 @@ static void check_batch_fill_errors(struct check *c)
     if (!CHECK_OK(c, airy_batch_create(&batch, c->device, &p)))
         return;
     CHECK_OK(c, airy_batch_add(batch, samples[0].chunk, samples[0].size));
-    CHECK_FAILS(c, airy_batch_add(batch, samples[1].chunk, samples[1].size), AIRY_ERR_MEMORY, "it has its 1 frames");
+    CHECK_FAILS(c, airy_batch_add(batch, samples[1].chunk, samples[1].size), AIRY_ERR_MEMORY,
+                "it has its 1 frames");
     airy_batch_destroy(&batch);
     airy_batch_destroy(&batch);
     airy_batch_destroy(NULL);
@@ -458,9 +502,12 @@ static void check_batch_decode_errors(struct check *c)
     make_samples(c, samples, &sample_params.codec);
     if (!CHECK_OK(c, airy_batch_create(&batch, c->device, &sample_params)))
         return;
-    const size_t shape[3] = {2, HEIGHT, WIDTH}, wide[3] = {2, HEIGHT, WIDTH + 1}, start[3] = {0, 0, 0};
-    airy_array *frames = check_output(c, AIRY_DTYPE_U32, 3, shape), *status = check_output(c, AIRY_DTYPE_U32, 1, shape);
-    airy_array *i32 = check_output(c, AIRY_DTYPE_I32, 3, shape), *larger = check_output(c, AIRY_DTYPE_U32, 3, wide);
+    const size_t shape[3] = {2, HEIGHT, WIDTH}, wide[3] = {2, HEIGHT, WIDTH + 1},
+                 start[3] = {0, 0, 0};
+    airy_array *frames = check_output(c, AIRY_DTYPE_U32, 3, shape),
+               *status = check_output(c, AIRY_DTYPE_U32, 1, shape);
+    airy_array *i32 = check_output(c, AIRY_DTYPE_I32, 3, shape),
+               *larger = check_output(c, AIRY_DTYPE_U32, 3, wide);
     airy_array *i32_status = check_output(c, AIRY_DTYPE_I32, 1, shape), *gaps = NULL;
     airy_queue *q = c->queue;
     CHECK_OK(c, airy_array_view(&gaps, larger, start, shape));
@@ -468,22 +515,27 @@ static void check_batch_decode_errors(struct check *c)
     CHECK_FAILS(c, airy_decode_batch(q, NULL, status, batch), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_decode_batch(q, frames, NULL, batch), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_decode_batch(q, frames, status, NULL), AIRY_ERR_PARAM, "NULL");
-    CHECK_FAILS(c, airy_decode_batch(q, frames, status, batch), AIRY_ERR_SHAPE, "expected [0, 61, 67]");
+    CHECK_FAILS(c, airy_decode_batch(q, frames, status, batch), AIRY_ERR_SHAPE,
+                "expected [0, 61, 67]");
     CHECK_OK(c, airy_batch_add(batch, samples[0].chunk, samples[0].size));
-    CHECK_FAILS(c, airy_decode_batch(q, frames, status, batch), AIRY_ERR_SHAPE, "expected [1, 61, 67]");
+    CHECK_FAILS(c, airy_decode_batch(q, frames, status, batch), AIRY_ERR_SHAPE,
+                "expected [1, 61, 67]");
     CHECK_OK(c, airy_batch_add(batch, samples[1].chunk, samples[1].size));
     CHECK_FAILS(c, airy_decode_batch(q, i32, status, batch), AIRY_ERR_DTYPE, "the batch has u");
     CHECK_FAILS(c, airy_decode_batch(q, frames, i32_status, batch), AIRY_ERR_DTYPE, "expected u32");
-    CHECK_FAILS(c, airy_decode_batch(q, larger, status, batch), AIRY_ERR_SHAPE, "expected [2, 61, 67]");
+    CHECK_FAILS(c, airy_decode_batch(q, larger, status, batch), AIRY_ERR_SHAPE,
+                "expected [2, 61, 67]");
     CHECK_FAILS(c, airy_decode_batch(q, gaps, status, batch), AIRY_ERR_SHAPE, "without gaps");
-    CHECK_FAILS(c, airy_decode_batch(q, frames, frames, batch), AIRY_ERR_SHAPE, "expected [2] without gaps");
+    CHECK_FAILS(c, airy_decode_batch(q, frames, frames, batch), AIRY_ERR_SHAPE,
+                "expected [2] without gaps");
 
     airy_device *other_device = NULL;
     airy_queue *other = NULL;
     struct airy_chunks chunks;
     CHECK_OK(c, airy_device_create(&other_device, "cpu", &(airy_device_params){.threads = 1}));
     CHECK_OK(c, airy_queue_create(&other, other_device));
-    CHECK_FAILS(c, airy_decode_batch(other, frames, status, batch), AIRY_ERR_PARAM, "frames is an array of device");
+    CHECK_FAILS(c, airy_decode_batch(other, frames, status, batch), AIRY_ERR_PARAM,
+                "frames is an array of device");
     CHECK_FAILS(c, airy_batch_upload(other, batch, &chunks), AIRY_ERR_PARAM, "batch is of device");
     airy_batch_clear(batch);
     CHECK_FAILS(c, airy_batch_upload(q, batch, &chunks), AIRY_ERR_PARAM, "batch has no frames");
@@ -499,18 +551,23 @@ static void check_batch_speed(struct check *c)
     if (!c->bench || !can_decode(c) || !check_case(c, "decode_batch_u32_eiger4m_x8"))
         return;
     enum { N = 8 };
-    const airy_batch_params params = {
-        .dtype = AIRY_DTYPE_U32, .height = 2167, .width = 2070, .frames = N, .codec = {.codec = AIRY_CODEC_BSLZ4}};
+    const airy_batch_params params = {.dtype = AIRY_DTYPE_U32,
+                                      .height = 2167,
+                                      .width = 2070,
+                                      .frames = N,
+                                      .codec = {.codec = AIRY_CODEC_BSLZ4}};
     const airy_codec_params codec = {.codec = AIRY_CODEC_BSLZ4, .elem_size = 4, .threads = 4};
     const size_t count = params.height * params.width, shape[3] = {N, params.height, params.width};
     airy_batch *batch = NULL;
     if (!CHECK_OK(c, airy_batch_create(&batch, c->device, &params)))
         return;
     size_t size;
-    const uint8_t *chunk = check_codec_encode(c, check_codec_pixels(c, count, 4), count * 4, &codec, &size);
+    const uint8_t *chunk =
+        check_codec_encode(c, check_codec_pixels(c, count, 4), count * 4, &codec, &size);
     for (size_t i = 0; i < N; i++)
         CHECK_OK(c, airy_batch_add(batch, chunk, size));
-    airy_array *frames = check_output(c, AIRY_DTYPE_U32, 3, shape), *status = check_output(c, AIRY_DTYPE_U32, 1, shape);
+    airy_array *frames = check_output(c, AIRY_DTYPE_U32, 3, shape),
+               *status = check_output(c, AIRY_DTYPE_U32, 1, shape);
     CHECK_BENCH(c, 4.0 * N * (double)count, 0,
                 (airy_decode_batch(c->queue, frames, status, batch), airy_queue_finish(c->queue)));
     airy_batch_destroy(&batch);

@@ -41,8 +41,9 @@ static void check_spec_rules(struct check *c)
     static const struct {
         const char *spec;
         size_t want;
-    } good[] = {{NULL, 3},    {"cpu", 0},        {"CPU", 0},        {"gpu", 3},     {"gpu:1", 3},
-                {"GPU:2", 4}, {"opencl:0:0", 1}, {"opencl:1:2", 4}, {"pthread", 1}, {"PTHREAD-acme", 1}};
+    } good[] = {{NULL, 3},      {"cpu", 0},         {"CPU", 0},        {"gpu", 3},
+                {"gpu:1", 3},   {"GPU:2", 4},       {"opencl:0:0", 1}, {"opencl:1:2", 4},
+                {"pthread", 1}, {"PTHREAD-acme", 1}};
     static const struct {
         const char *spec;
         airy_status status;
@@ -56,12 +57,14 @@ static void check_spec_rules(struct check *c)
         {"opencl:1", AIRY_ERR_PARAM, "opencl:PLATFORM:DEVICE"},
         {"opencl:1:0:0", AIRY_ERR_PARAM, "opencl:PLATFORM:DEVICE"},
         {"opencl:a:b", AIRY_ERR_PARAM, "opencl:PLATFORM:DEVICE"},
-        {"gpu:7", AIRY_ERR_DEVICE, "there is no device 'gpu:7'; there are: cpu (Acme Core 9), opencl:0:0"},
+        {"gpu:7", AIRY_ERR_DEVICE,
+         "there is no device 'gpu:7'; there are: cpu (Acme Core 9), opencl:0:0"},
         {"opencl:9:9", AIRY_ERR_DEVICE, "there is no device"},
         {"nvidia", AIRY_ERR_DEVICE, "not usable: it is broken"},
         {"gpu:0", AIRY_ERR_DEVICE, "device gpu:0 (Borg B100) cannot be used: no double precision"},
         {"b100", AIRY_ERR_DEVICE, "cannot be used"},
-        {"b200", AIRY_ERR_DEVICE, "'b200' means more than one device: gpu:1 (Borg B200), gpu:2 (Borg B200)"},
+        {"b200", AIRY_ERR_DEVICE,
+         "'b200' means more than one device: gpu:1 (Borg B200), gpu:2 (Borg B200)"},
         {"acme", AIRY_ERR_DEVICE, "more than one device"},
         {"Old", AIRY_ERR_DEVICE, "it is broken"},
     };
@@ -71,17 +74,21 @@ static void check_spec_rules(struct check *c)
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         CHECK_OK(c, airy_device_match(&index, entries, 6, good[i].spec));
         if (index != good[i].want)
-            check_failed(c, __FILE__, __LINE__, "%s: entry %zu, want %zu", good[i].spec, index, good[i].want);
+            check_failed(c, __FILE__, __LINE__, "%s: entry %zu, want %zu", good[i].spec, index,
+                         good[i].want);
     }
     index = 99;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        CHECK_FAILS(c, airy_device_match(&index, entries, 6, bad[i].spec), bad[i].status, bad[i].part);
+        CHECK_FAILS(c, airy_device_match(&index, entries, 6, bad[i].spec), bad[i].status,
+                    bad[i].part);
     CHECK(c, index == 99);
     /* Without a usable GPU the CPU is the default, and "gpu" is an error. */
     CHECK_OK(c, airy_device_match(&index, entries, 3, NULL));
     CHECK(c, index == 0);
-    CHECK_FAILS(c, airy_device_match(&index, entries, 3, "gpu"), AIRY_ERR_DEVICE, "no usable GPU; there are: cpu");
-    CHECK_FAILS(c, airy_device_match(&index, &entries[5], 1, NULL), AIRY_ERR_DEVICE, "no usable device");
+    CHECK_FAILS(c, airy_device_match(&index, entries, 3, "gpu"), AIRY_ERR_DEVICE,
+                "no usable GPU; there are: cpu");
+    CHECK_FAILS(c, airy_device_match(&index, &entries[5], 1, NULL), AIRY_ERR_DEVICE,
+                "no usable device");
 }
 
 static void check_device_list(struct check *c)
@@ -100,13 +107,15 @@ static void check_device_list(struct check *c)
         defaults += list[i].is_default;
         found = found || strcmp(list[i].spec, c->spec) == 0;
         CHECK(c, list[i].usable == (list[i].why[0] == 0));
-        CHECK(c, !list[i].usable || (list[i].memory > 0 && list[i].max_alloc > 0 && list[i].units > 0));
+        CHECK(c, !list[i].usable ||
+                     (list[i].memory > 0 && list[i].max_alloc > 0 && list[i].units > 0));
     }
     CHECK(c, defaults <= 1 && found);
     airy_device_list_free(list);
     airy_device_list_free(NULL);
     CHECK_OK(c, airy_device_get_info(c->device, &info));
-    CHECK(c, strcmp(info.spec, c->spec) == 0 && info.usable && info.memory > 0 && info.memory_free <= info.memory);
+    CHECK(c, strcmp(info.spec, c->spec) == 0 && info.usable && info.memory > 0 &&
+                 info.memory_free <= info.memory);
     CHECK_FAILS(c, airy_device_get_info(NULL, &info), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_device_get_info(c->device, NULL), AIRY_ERR_PARAM, "NULL");
 }
@@ -118,13 +127,16 @@ static void check_device_create(struct check *c)
     airy_device *device = NULL;
     const airy_device_params crowd = {.threads = 1025}, three = {.threads = 3};
     CHECK_FAILS(c, airy_device_create(NULL, "cpu", NULL), AIRY_ERR_PARAM, "NULL");
-    CHECK_FAILS(c, airy_device_create(&device, "cpu", &crowd), AIRY_ERR_PARAM, "threads = 1025, expected at most 1024");
+    CHECK_FAILS(c, airy_device_create(&device, "cpu", &crowd), AIRY_ERR_PARAM,
+                "threads = 1025, expected at most 1024");
     CHECK_FAILS(c, airy_device_create(&device, "", NULL), AIRY_ERR_PARAM, "empty");
-    CHECK_FAILS(c, airy_device_create(&device, "no such thing", NULL), AIRY_ERR_DEVICE, "there are: cpu");
+    CHECK_FAILS(c, airy_device_create(&device, "no such thing", NULL), AIRY_ERR_DEVICE,
+                "there are: cpu");
     CHECK_FAILS(c, airy_device_create(&device, "gpu:9999", NULL), AIRY_ERR_DEVICE, "gpu:9999");
     CHECK(c, device == NULL);
     CHECK_OK(c, airy_device_create(&device, c->spec, &three));
-    CHECK(c, device && airy_pool_size(device->pool) == 3 && strcmp(airy_device_spec(device), c->spec) == 0);
+    CHECK(c, device && airy_pool_size(device->pool) == 3 &&
+                 strcmp(airy_device_spec(device), c->spec) == 0);
     airy_device_destroy(&device);
     CHECK(c, device == NULL);
     airy_device_destroy(&device);
@@ -137,7 +149,8 @@ static void check_device_create(struct check *c)
     CHECK(c, device && strcmp(airy_device_spec(device), "cpu") == 0);
     airy_device_destroy(&device);
     setenv("AIRY_DEVICE", "no such thing", 1);
-    CHECK_FAILS(c, airy_device_create(&device, NULL, NULL), AIRY_ERR_DEVICE, "AIRY_DEVICE=no such thing: there is no");
+    CHECK_FAILS(c, airy_device_create(&device, NULL, NULL), AIRY_ERR_DEVICE,
+                "AIRY_DEVICE=no such thing: there is no");
     if (before)
         setenv("AIRY_DEVICE", before, 1);
     else
@@ -155,7 +168,8 @@ static void check_memory_accounts(struct check *c)
     airy_queue *queue = NULL;
     airy_array *a = NULL, *b = NULL, *d = NULL;
     airy_memory_info m;
-    if (!CHECK_OK(c, airy_device_create(&device, c->spec, &params)) || !CHECK_OK(c, airy_queue_create(&queue, device)))
+    if (!CHECK_OK(c, airy_device_create(&device, c->spec, &params)) ||
+        !CHECK_OK(c, airy_queue_create(&queue, device)))
         return;
     CHECK_OK(c, airy_device_memory(device, &m));
     CHECK(c, m.in_use == 0 && m.peak == 0 && m.count == 0 && m.largest == 0 && m.limit == 1 << 20);
@@ -172,11 +186,13 @@ static void check_memory_accounts(struct check *c)
     /* Everything stays usable; a limit is reached exactly, not passed by one byte. */
     const size_t rest = (1 << 20) - small, one = 1;
     CHECK_OK(c, airy_array_create(&b, device, AIRY_DTYPE_U8, 1, &rest));
-    CHECK_FAILS(c, airy_array_create(&d, device, AIRY_DTYPE_U8, 1, &one), AIRY_ERR_MEMORY, "wanted 1 bytes");
+    CHECK_FAILS(c, airy_array_create(&d, device, AIRY_DTYPE_U8, 1, &one), AIRY_ERR_MEMORY,
+                "wanted 1 bytes");
     CHECK_OK(c, airy_array_fill(queue, b, 7));
     CHECK_OK(c, airy_queue_finish(queue));
     airy_buffer *scratch = NULL;
-    CHECK_FAILS(c, airy_queue_scratch(queue, AIRY_SCRATCH_SMALL, 100, &scratch), AIRY_ERR_MEMORY, "small scratch");
+    CHECK_FAILS(c, airy_queue_scratch(queue, AIRY_SCRATCH_SMALL, 100, &scratch), AIRY_ERR_MEMORY,
+                "small scratch");
     airy_array_destroy(&a);
     airy_array_destroy(&b);
     CHECK_OK(c, airy_queue_scratch(queue, AIRY_SCRATCH_SMALL, 100, &scratch));
@@ -206,9 +222,12 @@ static void check_out_of_memory(struct check *c)
     CHECK_OK(c, airy_device_get_info(c->device, &info));
     CHECK_OK(c, airy_device_memory(c->device, &before));
     const size_t over = (size_t)info.memory + 4096, huge[2] = {SIZE_MAX / 2, 4};
-    CHECK_FAILS(c, airy_array_create(&a, c->device, AIRY_DTYPE_U8, 1, &over), AIRY_ERR_MEMORY, "wanted");
-    CHECK_FAILS(c, airy_array_create(&a, c->device, AIRY_DTYPE_U8, 2, huge), AIRY_ERR_MEMORY, "address space");
-    CHECK_FAILS(c, airy_array_create(&a, c->device, AIRY_DTYPE_F64, 1, huge), AIRY_ERR_MEMORY, "address space");
+    CHECK_FAILS(c, airy_array_create(&a, c->device, AIRY_DTYPE_U8, 1, &over), AIRY_ERR_MEMORY,
+                "wanted");
+    CHECK_FAILS(c, airy_array_create(&a, c->device, AIRY_DTYPE_U8, 2, huge), AIRY_ERR_MEMORY,
+                "address space");
+    CHECK_FAILS(c, airy_array_create(&a, c->device, AIRY_DTYPE_F64, 1, huge), AIRY_ERR_MEMORY,
+                "address space");
     if (info.max_alloc < info.memory) {
         const size_t piece = (size_t)info.max_alloc + 4096;
         CHECK_FAILS(c, airy_array_create(&a, c->device, AIRY_DTYPE_U8, 1, &piece), AIRY_ERR_MEMORY,
@@ -216,7 +235,8 @@ static void check_out_of_memory(struct check *c)
     }
     airy_host *host = NULL;
     if (c->is_cpu)
-        CHECK_FAILS(c, airy_host_create(&host, c->device, over), AIRY_ERR_MEMORY, "page-locked memory of cpu, wanted");
+        CHECK_FAILS(c, airy_host_create(&host, c->device, over), AIRY_ERR_MEMORY,
+                    "page-locked memory of cpu, wanted");
     CHECK(c, a == NULL && host == NULL);
     CHECK_OK(c, airy_device_memory(c->device, &after));
     CHECK(c, before.in_use == after.in_use && before.count == after.count);
@@ -274,7 +294,8 @@ static void check_event(struct check *c)
     CHECK_OK(c, airy_event_wait(e));
     CHECK_OK(c, airy_queue_wait(q, e));
     /* One queue writes, the other copies after the event; twice with one event object. */
-    airy_array *a = check_output(c, AIRY_DTYPE_U32, 1, &n), *b = check_output(c, AIRY_DTYPE_U32, 1, &n);
+    airy_array *a = check_output(c, AIRY_DTYPE_U32, 1, &n),
+               *b = check_output(c, AIRY_DTYPE_U32, 1, &n);
     uint32_t *want = check_alloc(c, n * sizeof(*want));
     CHECK_OK(c, airy_queue_finish(c->queue));
     for (uint32_t round = 1; round <= 2; round++) {
@@ -315,7 +336,8 @@ static void check_host(struct check *c)
     airy_memory_info before, m;
     CHECK_FAILS(c, airy_host_create(NULL, c->device, 8), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_host_create(&a, NULL, 8), AIRY_ERR_PARAM, "NULL");
-    CHECK_FAILS(c, airy_host_create(&a, c->device, 0), AIRY_ERR_PARAM, "size = 0, expected at least 1");
+    CHECK_FAILS(c, airy_host_create(&a, c->device, 0), AIRY_ERR_PARAM,
+                "size = 0, expected at least 1");
     CHECK_OK(c, airy_device_memory(c->device, &before));
     CHECK_OK(c, airy_host_create(&a, c->device, 1000));
     CHECK_OK(c, airy_host_create(&b, c->device, 5 << 20));
@@ -333,7 +355,8 @@ static void check_host(struct check *c)
     CHECK(c, !airy_host_contains(c->device, p, SIZE_MAX));
     CHECK(c, !airy_host_contains(c->device, &m, sizeof(m)));
     CHECK_OK(c, airy_device_memory(c->device, &m));
-    CHECK(c, m.host_in_use == before.host_in_use + 1010 + (5 << 20) && m.host_peak >= m.host_in_use);
+    CHECK(c,
+          m.host_in_use == before.host_in_use + 1010 + (5 << 20) && m.host_peak >= m.host_in_use);
     CHECK(c, m.in_use == before.in_use);
     airy_host_destroy(&b);
     CHECK(c, b == NULL && !airy_host_contains(c->device, p, 1));
@@ -369,7 +392,8 @@ static void *run_lane(void *arg)
         ok = airy_array_create(&b, lane->device, AIRY_DTYPE_U16, 1, &n) == AIRY_OK &&
              airy_array_fill(q, a, value) == AIRY_OK && airy_array_copy(q, b, a) == AIRY_OK &&
              airy_queue_scratch(q, AIRY_SCRATCH_SMALL, 1000 * (round + 1), &scratch) == AIRY_OK &&
-             airy_array_pull(q, data, n * sizeof(*data), b) == AIRY_OK && airy_queue_finish(q) == AIRY_OK;
+             airy_array_pull(q, data, n * sizeof(*data), b) == AIRY_OK &&
+             airy_queue_finish(q) == AIRY_OK;
         for (size_t i = 0; ok && i < n; i++)
             ok = data[i] == value;
         airy_array_destroy(&b);
@@ -426,7 +450,8 @@ static void check_profile_device(struct check *c)
     size_t copies = 0, transfers = 0;
     double bytes = 0;
     for (size_t i = 0; i < count; i++) {
-        CHECK(c, rows[i].count > 0 && rows[i].min <= rows[i].median && rows[i].median <= rows[i].max);
+        CHECK(c,
+              rows[i].count > 0 && rows[i].min <= rows[i].median && rows[i].median <= rows[i].max);
         CHECK(c, i == 0 || rows[i].total <= rows[i - 1].total);
         copies += strcmp(rows[i].name, "copy") == 0 ? (size_t)rows[i].count : 0;
         transfers += rows[i].transfer;
@@ -445,7 +470,8 @@ static void check_profile_device(struct check *c)
     if (CHECK(c, f != NULL)) {
         CHECK_OK(c, airy_profile_print(device, f));
         fclose(f);
-        CHECK(c, strstr(text, "kernel ") && strstr(text, "median ms") && strstr(text, "GB/s") && strstr(text, "share"));
+        CHECK(c, strstr(text, "kernel ") && strstr(text, "median ms") && strstr(text, "GB/s") &&
+                     strstr(text, "share"));
         CHECK(c, strstr(text, "\ncopy ") && strstr(text, "\nfill "));
         CHECK(c, strstr(text, "total on ") && strstr(text, c->spec));
         free(text);

@@ -15,12 +15,13 @@ static void *random_bytes(struct check *c, size_t size)
 }
 
 /* One array, a box of it, and all that moves elements; shape, start and box have ndim values. */
-static void check_moves(struct check *c, airy_dtype dtype, int ndim, const size_t *shape, const size_t *start,
-                        const size_t *box)
+static void check_moves(struct check *c, airy_dtype dtype, int ndim, const size_t *shape,
+                        const size_t *start, const size_t *box)
 {
     char label[64] = "";
     for (int i = 0; i < ndim; i++)
-        snprintf(label + strlen(label), sizeof(label) - strlen(label), "%s%zu", i ? "x" : "", shape[i]);
+        snprintf(label + strlen(label), sizeof(label) - strlen(label), "%s%zu", i ? "x" : "",
+                 shape[i]);
     if (!check_case(c, "array_%s_%s", airy_dtype_name(dtype), label))
         return;
     const size_t size = airy_dtype_size(dtype);
@@ -33,12 +34,15 @@ static void check_moves(struct check *c, airy_dtype dtype, int ndim, const size_
     unsigned char *want = check_alloc(c, count * size), *want_part = check_alloc(c, inner * size);
     memcpy(want, whole, count * size);
 
-    airy_array *a = check_upload(c, dtype, ndim, shape, whole), *b = check_output(c, dtype, ndim, shape);
+    airy_array *a = check_upload(c, dtype, ndim, shape, whole),
+               *b = check_output(c, dtype, ndim, shape);
     airy_array *va = NULL, *vb = NULL, *tight = check_output(c, dtype, ndim, box);
     if (!a || !b || !tight)
         return;
-    CHECK(c, airy_array_device(a) == c->device && airy_array_dtype(a) == dtype && airy_array_ndim(a) == ndim);
-    CHECK(c, airy_array_count(a) == count && airy_array_size(a) == count * size && airy_array_pitch(a)[ndim - 1] == 1);
+    CHECK(c, airy_array_device(a) == c->device && airy_array_dtype(a) == dtype &&
+                 airy_array_ndim(a) == ndim);
+    CHECK(c, airy_array_count(a) == count && airy_array_size(a) == count * size &&
+                 airy_array_pitch(a)[ndim - 1] == 1);
     CHECK(c, memcmp(airy_array_shape(a), shape, (size_t)ndim * sizeof(*shape)) == 0);
     check_array(c, a, want, NULL);
 
@@ -85,7 +89,8 @@ static void check_all_moves(struct check *c)
     };
     for (int dtype = 0; dtype < AIRY_DTYPE_COUNT; dtype++)
         for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-            check_moves(c, (airy_dtype)dtype, cases[i].ndim, cases[i].shape, cases[i].start, cases[i].box);
+            check_moves(c, (airy_dtype)dtype, cases[i].ndim, cases[i].shape, cases[i].start,
+                        cases[i].box);
     /* More than one piece of a parallel loop: long rows, and many short ones. */
     const size_t wide[2] = {3, 400003}, wide_start[2] = {1, 5}, wide_box[2] = {2, 399991};
     check_moves(c, AIRY_DTYPE_F32, 2, wide, wide_start, wide_box);
@@ -130,19 +135,29 @@ static void check_create_errors(struct check *c)
     airy_array *a = NULL;
     const size_t shape[5] = {2, 3, 4, 5, 6}, zero[2] = {2, 0};
     const int data = 0;
-    CHECK_FAILS(c, airy_array_create(NULL, c->device, AIRY_DTYPE_U8, 1, shape), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_array_create(NULL, c->device, AIRY_DTYPE_U8, 1, shape), AIRY_ERR_PARAM,
+                "NULL");
     CHECK_FAILS(c, airy_array_create(&a, NULL, AIRY_DTYPE_U8, 1, shape), AIRY_ERR_PARAM, "NULL");
-    CHECK_FAILS(c, airy_array_create(&a, c->device, AIRY_DTYPE_U8, 1, NULL), AIRY_ERR_PARAM, "shape is NULL");
+    CHECK_FAILS(c, airy_array_create(&a, c->device, AIRY_DTYPE_U8, 1, NULL), AIRY_ERR_PARAM,
+                "shape is NULL");
     CHECK_FAILS(c, airy_array_create(&a, c->device, AIRY_DTYPE_U8, 0, shape), AIRY_ERR_PARAM,
                 "ndim = 0, expected 1 to 4");
-    CHECK_FAILS(c, airy_array_create(&a, c->device, AIRY_DTYPE_U8, 5, shape), AIRY_ERR_PARAM, "ndim = 5");
-    CHECK_FAILS(c, airy_array_create(&a, c->device, AIRY_DTYPE_U8, 2, zero), AIRY_ERR_PARAM, "shape[1] = 0");
-    CHECK_FAILS(c, airy_array_create(&a, c->device, AIRY_DTYPE_COUNT, 1, shape), AIRY_ERR_DTYPE, "dtype = 10");
-    CHECK_FAILS(c, airy_array_create(&a, c->device, (airy_dtype)-1, 1, shape), AIRY_ERR_DTYPE, "dtype");
-    CHECK_FAILS(c, airy_array_create_from(NULL, c->queue, AIRY_DTYPE_U8, 1, shape, &data), AIRY_ERR_PARAM, "NULL");
-    CHECK_FAILS(c, airy_array_create_from(&a, NULL, AIRY_DTYPE_U8, 1, shape, &data), AIRY_ERR_PARAM, "NULL");
-    CHECK_FAILS(c, airy_array_create_from(&a, c->queue, AIRY_DTYPE_U8, 1, shape, NULL), AIRY_ERR_PARAM, "NULL");
-    CHECK_FAILS(c, airy_array_create_from(&a, c->queue, AIRY_DTYPE_U8, 9, shape, &data), AIRY_ERR_PARAM, "ndim = 9");
+    CHECK_FAILS(c, airy_array_create(&a, c->device, AIRY_DTYPE_U8, 5, shape), AIRY_ERR_PARAM,
+                "ndim = 5");
+    CHECK_FAILS(c, airy_array_create(&a, c->device, AIRY_DTYPE_U8, 2, zero), AIRY_ERR_PARAM,
+                "shape[1] = 0");
+    CHECK_FAILS(c, airy_array_create(&a, c->device, AIRY_DTYPE_COUNT, 1, shape), AIRY_ERR_DTYPE,
+                "dtype = 10");
+    CHECK_FAILS(c, airy_array_create(&a, c->device, (airy_dtype)-1, 1, shape), AIRY_ERR_DTYPE,
+                "dtype");
+    CHECK_FAILS(c, airy_array_create_from(NULL, c->queue, AIRY_DTYPE_U8, 1, shape, &data),
+                AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_array_create_from(&a, NULL, AIRY_DTYPE_U8, 1, shape, &data), AIRY_ERR_PARAM,
+                "NULL");
+    CHECK_FAILS(c, airy_array_create_from(&a, c->queue, AIRY_DTYPE_U8, 1, shape, NULL),
+                AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_array_create_from(&a, c->queue, AIRY_DTYPE_U8, 9, shape, &data),
+                AIRY_ERR_PARAM, "ndim = 9");
     CHECK(c, a == NULL);
     airy_array_destroy(&a);
     airy_array_destroy(NULL);
@@ -154,19 +169,23 @@ static void check_move_errors(struct check *c)
         return;
     const size_t shape[2] = {4, 6}, turned[2] = {6, 4}, flat = 24;
     uint16_t data[24] = {0};
-    airy_array *a = check_output(c, AIRY_DTYPE_U16, 2, shape), *b = check_output(c, AIRY_DTYPE_U16, 2, turned);
-    airy_array *d = check_output(c, AIRY_DTYPE_U16, 1, &flat), *e = check_output(c, AIRY_DTYPE_I16, 2, shape);
+    airy_array *a = check_output(c, AIRY_DTYPE_U16, 2, shape),
+               *b = check_output(c, AIRY_DTYPE_U16, 2, turned);
+    airy_array *d = check_output(c, AIRY_DTYPE_U16, 1, &flat),
+               *e = check_output(c, AIRY_DTYPE_I16, 2, shape);
     if (!a || !b || !d || !e)
         return;
     airy_queue *q = c->queue;
     CHECK_FAILS(c, airy_array_push(NULL, a, data, 48), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_array_push(q, NULL, data, 48), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_array_push(q, a, NULL, 48), AIRY_ERR_PARAM, "NULL");
-    CHECK_FAILS(c, airy_array_push(q, a, data, 47), AIRY_ERR_SHAPE, "push: size = 47 bytes, expected 48");
+    CHECK_FAILS(c, airy_array_push(q, a, data, 47), AIRY_ERR_SHAPE,
+                "push: size = 47 bytes, expected 48");
     CHECK_FAILS(c, airy_array_pull(NULL, data, 48, a), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_array_pull(q, NULL, 48, a), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_array_pull(q, data, 48, NULL), AIRY_ERR_PARAM, "NULL");
-    CHECK_FAILS(c, airy_array_pull(q, data, 49, a), AIRY_ERR_SHAPE, "pull: size = 49 bytes, expected 48");
+    CHECK_FAILS(c, airy_array_pull(q, data, 49, a), AIRY_ERR_SHAPE,
+                "pull: size = 49 bytes, expected 48");
     CHECK_FAILS(c, airy_array_copy(NULL, a, b), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_array_copy(q, NULL, b), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_array_copy(q, a, NULL), AIRY_ERR_PARAM, "NULL");
@@ -201,8 +220,10 @@ static void check_views(struct check *c)
 {
     if (!check_case(c, "array_views"))
         return;
-    const size_t shape[2] = {6, 8}, start[2] = {1, 2}, box[2] = {3, 4}, inner_start[2] = {1, 1}, inner_box[2] = {2, 2};
-    const size_t out[2] = {4, 0}, far[2] = {7, 0}, wide[2] = {3, 7}, none[2] = {0, 1}, huge[2] = {SIZE_MAX, 1};
+    const size_t shape[2] = {6, 8}, start[2] = {1, 2}, box[2] = {3, 4}, inner_start[2] = {1, 1},
+                 inner_box[2] = {2, 2};
+    const size_t out[2] = {4, 0}, far[2] = {7, 0}, wide[2] = {3, 7}, none[2] = {0, 1},
+                 huge[2] = {SIZE_MAX, 1};
     uint8_t data[48], want[4];
     for (int i = 0; i < 48; i++)
         data[i] = (uint8_t)i;
@@ -212,9 +233,11 @@ static void check_views(struct check *c)
     CHECK_FAILS(c, airy_array_view(&v, NULL, start, box), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_array_view(&v, a, NULL, box), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_array_view(&v, a, start, NULL), AIRY_ERR_PARAM, "NULL");
-    CHECK_FAILS(c, airy_array_view(&v, a, out, box), AIRY_ERR_SHAPE, "axis 0: start 4 + shape 3 leaves the array of 6");
+    CHECK_FAILS(c, airy_array_view(&v, a, out, box), AIRY_ERR_SHAPE,
+                "axis 0: start 4 + shape 3 leaves the array of 6");
     CHECK_FAILS(c, airy_array_view(&v, a, far, box), AIRY_ERR_SHAPE, "axis 0");
-    CHECK_FAILS(c, airy_array_view(&v, a, start, wide), AIRY_ERR_SHAPE, "axis 1: start 2 + shape 7");
+    CHECK_FAILS(c, airy_array_view(&v, a, start, wide), AIRY_ERR_SHAPE,
+                "axis 1: start 2 + shape 7");
     CHECK_FAILS(c, airy_array_view(&v, a, start, none), AIRY_ERR_PARAM, "shape[0] = 0");
     CHECK_FAILS(c, airy_array_view(&v, a, start, huge), AIRY_ERR_SHAPE, "axis 0");
     CHECK_FAILS(c, airy_array_view(&v, a, huge, box), AIRY_ERR_SHAPE, "axis 0");
@@ -223,8 +246,8 @@ static void check_views(struct check *c)
     /* A view of a view, alive after both ancestors are gone. */
     CHECK_OK(c, airy_array_view(&v, a, start, box));
     CHECK_OK(c, airy_array_view(&w, v, inner_start, inner_box));
-    CHECK(c,
-          airy_array_pitch(w)[0] == 8 && airy_array_size(w) == 4 && !airy_array_is_tight(w) && airy_array_is_tight(a));
+    CHECK(c, airy_array_pitch(w)[0] == 8 && airy_array_size(w) == 4 && !airy_array_is_tight(w) &&
+                 airy_array_is_tight(a));
     CHECK(c, airy_array_overlaps(a, v) && airy_array_overlaps(v, w) && airy_array_overlaps(w, w));
     CHECK_FAILS(c, airy_array_copy(c->queue, v, v), AIRY_ERR_PARAM, "overlap");
     /* Beside each other in the same rows. */
@@ -245,7 +268,8 @@ static void check_typed_views(struct check *c)
 {
     if (!check_case(c, "array_typed_views"))
         return;
-    const size_t bytes = 96, doubles[2] = {2, 3}, words = 11, shape[2] = {12, 8}, start[2] = {0, 1}, box[2] = {12, 4};
+    const size_t bytes = 96, doubles[2] = {2, 3}, words = 11, shape[2] = {12, 8}, start[2] = {0, 1},
+                 box[2] = {12, 4};
     const size_t huge[2] = {SIZE_MAX / 8, 16};
     double values[6] = {1, -2, 3.5, 0, 1e300, -0.0};
     airy_array *raw = NULL, *v = NULL, *u = NULL, *image = NULL, *gaps = NULL;
@@ -258,17 +282,24 @@ static void check_typed_views(struct check *c)
     check_array(c, u, (uint32_t[11]){0}, NULL);
     CHECK(c, !airy_array_overlaps(u, v));
     airy_array_destroy(&u);
-    CHECK_FAILS(c, airy_array_view_as(NULL, raw, 0, AIRY_DTYPE_U8, 1, &words), AIRY_ERR_PARAM, "NULL");
-    CHECK_FAILS(c, airy_array_view_as(&u, NULL, 0, AIRY_DTYPE_U8, 1, &words), AIRY_ERR_PARAM, "NULL");
-    CHECK_FAILS(c, airy_array_view_as(&u, raw, 56, AIRY_DTYPE_F64, 2, doubles), AIRY_ERR_SHAPE, "offset 56 + 48 bytes");
-    CHECK_FAILS(c, airy_array_view_as(&u, raw, 97, AIRY_DTYPE_U8, 1, &words), AIRY_ERR_SHAPE, "leaves the array");
+    CHECK_FAILS(c, airy_array_view_as(NULL, raw, 0, AIRY_DTYPE_U8, 1, &words), AIRY_ERR_PARAM,
+                "NULL");
+    CHECK_FAILS(c, airy_array_view_as(&u, NULL, 0, AIRY_DTYPE_U8, 1, &words), AIRY_ERR_PARAM,
+                "NULL");
+    CHECK_FAILS(c, airy_array_view_as(&u, raw, 56, AIRY_DTYPE_F64, 2, doubles), AIRY_ERR_SHAPE,
+                "offset 56 + 48 bytes");
+    CHECK_FAILS(c, airy_array_view_as(&u, raw, 97, AIRY_DTYPE_U8, 1, &words), AIRY_ERR_SHAPE,
+                "leaves the array");
     CHECK_FAILS(c, airy_array_view_as(&u, raw, 2, AIRY_DTYPE_U32, 1, &words), AIRY_ERR_SHAPE,
                 "no multiple of the 4 bytes");
-    CHECK_FAILS(c, airy_array_view_as(&u, raw, 0, AIRY_DTYPE_U8, 0, &words), AIRY_ERR_PARAM, "ndim = 0");
-    CHECK_FAILS(c, airy_array_view_as(&u, raw, 0, AIRY_DTYPE_F64, 2, huge), AIRY_ERR_MEMORY, "address space");
+    CHECK_FAILS(c, airy_array_view_as(&u, raw, 0, AIRY_DTYPE_U8, 0, &words), AIRY_ERR_PARAM,
+                "ndim = 0");
+    CHECK_FAILS(c, airy_array_view_as(&u, raw, 0, AIRY_DTYPE_F64, 2, huge), AIRY_ERR_MEMORY,
+                "address space");
     CHECK_OK(c, airy_array_create(&image, c->device, AIRY_DTYPE_U8, 2, shape));
     CHECK_OK(c, airy_array_view(&gaps, image, start, box));
-    CHECK_FAILS(c, airy_array_view_as(&u, gaps, 0, AIRY_DTYPE_U8, 1, &words), AIRY_ERR_SHAPE, "gaps");
+    CHECK_FAILS(c, airy_array_view_as(&u, gaps, 0, AIRY_DTYPE_U8, 1, &words), AIRY_ERR_SHAPE,
+                "gaps");
     CHECK(c, u == NULL);
     airy_array_destroy(&gaps);
     airy_array_destroy(&image);
@@ -285,7 +316,8 @@ static void check_over_host(struct check *c)
     airy_memory_info before, m;
     CHECK_OK(c, airy_host_create(&host, c->device, 64));
     if (!c->is_cpu) {
-        CHECK_FAILS(c, airy_array_over_host(&a, host), AIRY_ERR_UNSUPPORTED, "only the CPU works in place");
+        CHECK_FAILS(c, airy_array_over_host(&a, host), AIRY_ERR_UNSUPPORTED,
+                    "only the CPU works in place");
         airy_host_destroy(&host);
         return;
     }
@@ -320,8 +352,14 @@ static void check_fill_values(struct check *c)
         {AIRY_DTYPE_U16, {1, 65535}, {-1, 65536, NAN}, {1, 0xffff}},
         {AIRY_DTYPE_I16, {-32768, 32767}, {-32769, 32768, INFINITY}, {0x8000, 0x7fff}},
         {AIRY_DTYPE_U32, {2, 4294967295.0}, {-1, 4294967296.0, -INFINITY}, {2, 0xffffffff}},
-        {AIRY_DTYPE_I32, {-2147483648.0, 2147483647.0}, {-2147483649.0, 2147483648.0, 1e300}, {0x80000000, 0x7fffffff}},
-        {AIRY_DTYPE_U64, {3, 18446744073709549568.0}, {-1, 18446744073709551616.0, 0.25}, {3, 0xfffffffffffff800u}},
+        {AIRY_DTYPE_I32,
+         {-2147483648.0, 2147483647.0},
+         {-2147483649.0, 2147483648.0, 1e300},
+         {0x80000000, 0x7fffffff}},
+        {AIRY_DTYPE_U64,
+         {3, 18446744073709549568.0},
+         {-1, 18446744073709551616.0, 0.25},
+         {3, 0xfffffffffffff800u}},
         {AIRY_DTYPE_I64,
          {-9223372036854775808.0, -1},
          {-9223372036854777856.0, 9223372036854775808.0, 1.5},
@@ -355,8 +393,8 @@ static void check_fill_values(struct check *c)
 }
 
 /* What is printed for an array, without its first line (that names the device). */
-static void check_text(struct check *c, airy_dtype dtype, int ndim, const size_t *shape, const void *data,
-                       const char *head, const char *want)
+static void check_text(struct check *c, airy_dtype dtype, int ndim, const size_t *shape,
+                       const void *data, const char *head, const char *want)
 {
     char *text = NULL, first[128];
     size_t size = 0;
@@ -366,7 +404,8 @@ static void check_text(struct check *c, airy_dtype dtype, int ndim, const size_t
         return;
     CHECK_OK(c, airy_array_print(c->queue, a, f));
     fclose(f);
-    snprintf(first, sizeof(first), "shape %s, dtype %s, device %s\n", head, airy_dtype_name(dtype), c->spec);
+    snprintf(first, sizeof(first), "shape %s, dtype %s, device %s\n", head, airy_dtype_name(dtype),
+             c->spec);
     const size_t n = strlen(first);
     if (strncmp(text, first, n) != 0 || strcmp(text + n, want) != 0)
         check_failed(c, __FILE__, __LINE__, "printed '%s', want '%s%s'", text, first, want);
@@ -377,27 +416,33 @@ static void check_print(struct check *c)
 {
     if (!check_case(c, "array_print"))
         return;
-    const size_t n2 = 2, n3 = 3, s22[2] = {2, 2}, s222[3] = {2, 2, 2}, n1001 = 1001, big[3] = {8, 2, 90};
+    const size_t n2 = 2, n3 = 3, s22[2] = {2, 2}, s222[3] = {2, 2, 2}, n1001 = 1001,
+                 big[3] = {8, 2, 90};
     /* Each text is what NumPy prints for the same values. */
     check_text(c, AIRY_DTYPE_I16, 1, &n3, (int16_t[]){-1, 20, 300}, "(3,)", "[ -1  20 300]\n");
-    check_text(c, AIRY_DTYPE_U8, 2, s22, (uint8_t[]){1, 2, 3, 255}, "(2, 2)", "[[  1   2]\n [  3 255]]\n");
+    check_text(c, AIRY_DTYPE_U8, 2, s22, (uint8_t[]){1, 2, 3, 255}, "(2, 2)",
+               "[[  1   2]\n [  3 255]]\n");
     check_text(c, AIRY_DTYPE_U64, 1, &n2, (uint64_t[]){0, UINT64_MAX}, "(2,)",
                "[                   0 18446744073709551615]\n");
     check_text(c, AIRY_DTYPE_I64, 1, &n2, (int64_t[]){INT64_MIN, 1}, "(2,)",
                "[-9223372036854775808                    1]\n");
     check_text(c, AIRY_DTYPE_I8, 3, s222, (int8_t[]){1, 2, 3, 4, 5, 6, 7, -8}, "(2, 2, 2)",
                "[[[ 1  2]\n  [ 3  4]]\n\n [[ 5  6]\n  [ 7 -8]]]\n");
-    check_text(c, AIRY_DTYPE_F32, 1, &n3, (float[]){1.0f, 2.5f, -3.0f}, "(3,)", "[ 1.   2.5 -3. ]\n");
+    check_text(c, AIRY_DTYPE_F32, 1, &n3, (float[]){1.0f, 2.5f, -3.0f}, "(3,)",
+               "[ 1.   2.5 -3. ]\n");
     check_text(c, AIRY_DTYPE_F32, 1, &n2, (float[]){0.1f, 1e-5f}, "(2,)", "[1.e-01 1.e-05]\n");
-    check_text(c, AIRY_DTYPE_F64, 1, &n3, (double[]){1, NAN, -INFINITY}, "(3,)", "[  1.  nan -inf]\n");
-    check_text(c, AIRY_DTYPE_F64, 1, &n2, (double[]){1.0 / 3, 100}, "(2,)", "[  0.33333333 100.        ]\n");
+    check_text(c, AIRY_DTYPE_F64, 1, &n3, (double[]){1, NAN, -INFINITY}, "(3,)",
+               "[  1.  nan -inf]\n");
+    check_text(c, AIRY_DTYPE_F64, 1, &n2, (double[]){1.0 / 3, 100}, "(2,)",
+               "[  0.33333333 100.        ]\n");
     check_text(c, AIRY_DTYPE_F64, 1, &n2, (double[]){1e8, 2.5e8}, "(2,)", "[1.0e+08 2.5e+08]\n");
     check_text(c, AIRY_DTYPE_F64, 1, &n2, (double[]){0, -0.0}, "(2,)", "[ 0. -0.]\n");
 
     uint16_t *many = check_alloc(c, 1440 * sizeof(*many));
     for (uint16_t i = 0; i < 1440; i++)
         many[i] = i;
-    check_text(c, AIRY_DTYPE_U16, 1, &n1001, many, "(1001,)", "[   0    1    2 ...  998  999 1000]\n");
+    check_text(c, AIRY_DTYPE_U16, 1, &n1001, many, "(1001,)",
+               "[   0    1    2 ...  998  999 1000]\n");
     check_text(c, AIRY_DTYPE_U16, 3, big, many, "(8, 2, 90)",
                "[[[   0    1    2 ...   87   88   89]\n  [  90   91   92 ...  177  178  179]]\n\n"
                " [[ 180  181  182 ...  267  268  269]\n  [ 270  271  272 ...  357  358  359]]\n\n"
@@ -413,7 +458,8 @@ static void check_bandwidth(struct check *c)
     if (!check_case(c, "array_copy_64MiB"))
         return;
     const size_t n = c->bench ? (size_t)64 << 20 : (size_t)5 << 20;
-    airy_array *a = check_output(c, AIRY_DTYPE_U8, 1, &n), *b = check_output(c, AIRY_DTYPE_U8, 1, &n);
+    airy_array *a = check_output(c, AIRY_DTYPE_U8, 1, &n),
+               *b = check_output(c, AIRY_DTYPE_U8, 1, &n);
     unsigned char *want = check_alloc(c, n);
     memset(want, 9, n);
     CHECK_OK(c, airy_array_fill(c->queue, a, 9));

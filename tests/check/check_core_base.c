@@ -26,7 +26,8 @@ static void check_names(struct check *c)
     CHECK(c, strcmp(airy_status_name((airy_status)-99), "AIRY_ERR_?") == 0);
     CHECK(c, strcmp(airy_status_name((airy_status)1), "AIRY_ERR_?") == 0);
     char version[32];
-    snprintf(version, sizeof(version), "%d.%d.%d", AIRY_VERSION_MAJOR, AIRY_VERSION_MINOR, AIRY_VERSION_PATCH);
+    snprintf(version, sizeof(version), "%d.%d.%d", AIRY_VERSION_MAJOR, AIRY_VERSION_MINOR,
+             AIRY_VERSION_PATCH);
     CHECK(c, strcmp(airy_version(), version) == 0);
     CHECK(c, strstr(airy_build_info(), "hdf5") && strstr(airy_build_info(), airy_cpu_name()));
 }
@@ -44,15 +45,18 @@ static void check_errors(struct check *c)
         return;
     char other[64] = "", text[8];
     pthread_t thread;
-    CHECK(c, airy_fail(AIRY_ERR_SHAPE, "taps width = %d, expected <= %d", 64, 63) == AIRY_ERR_SHAPE);
-    CHECK(c, pthread_create(&thread, NULL, fail_elsewhere, other) == 0 && pthread_join(thread, NULL) == 0);
+    CHECK(c,
+          airy_fail(AIRY_ERR_SHAPE, "taps width = %d, expected <= %d", 64, 63) == AIRY_ERR_SHAPE);
+    CHECK(c, pthread_create(&thread, NULL, fail_elsewhere, other) == 0 &&
+                 pthread_join(thread, NULL) == 0);
     CHECK(c, strcmp(other, "the other thread") == 0);
     CHECK(c, strcmp(airy_last_error(), "taps width = 64, expected <= 63") == 0);
     airy_error_copy(text, sizeof(text));
     CHECK(c, strcmp(text, "taps wi") == 0);
     CHECK(c, airy_fail_context(AIRY_ERR_SHAPE, "frame %d", 3) == AIRY_ERR_SHAPE);
     CHECK(c, strcmp(airy_last_error(), "frame 3: taps width = 64, expected <= 63") == 0);
-    CHECK(c, airy_fail_restore(AIRY_ERR_IO, other) == AIRY_ERR_IO && strcmp(airy_last_error(), other) == 0);
+    CHECK(c, airy_fail_restore(AIRY_ERR_IO, other) == AIRY_ERR_IO &&
+                 strcmp(airy_last_error(), other) == 0);
     /* Longer than what is kept: cut, not overrun. */
     char *many = check_alloc(c, 5000);
     memset(many, 'x', 4999);
@@ -88,10 +92,13 @@ static void check_dtypes(struct check *c)
             CHECK_OK(c, airy_dtype_parse(&got, rows[r].names[i]));
             CHECK(c, got == d);
         }
-        CHECK(c, airy_dtype_size(d) == rows[r].size && strcmp(airy_dtype_name(d), rows[r].names[0]) == 0);
-        CHECK(c, airy_dtype_is_float(d) == rows[r].is_float && airy_dtype_is_signed(d) == rows[r].is_signed);
+        CHECK(c, airy_dtype_size(d) == rows[r].size &&
+                     strcmp(airy_dtype_name(d), rows[r].names[0]) == 0);
+        CHECK(c, airy_dtype_is_float(d) == rows[r].is_float &&
+                     airy_dtype_is_signed(d) == rows[r].is_signed);
     }
-    CHECK(c, airy_dtype_size(AIRY_DTYPE_COUNT) == 0 && strcmp(airy_dtype_name((airy_dtype)-1), "?") == 0);
+    CHECK(c, airy_dtype_size(AIRY_DTYPE_COUNT) == 0 &&
+                 strcmp(airy_dtype_name((airy_dtype)-1), "?") == 0);
     CHECK(c, !airy_dtype_is_float(AIRY_DTYPE_COUNT) && !airy_dtype_is_signed(AIRY_DTYPE_COUNT));
     CHECK_FAILS(c, airy_dtype_parse(&got, "float16"), AIRY_ERR_DTYPE, "'float16' is not known");
     CHECK_FAILS(c, airy_dtype_parse(&got, ">u2"), AIRY_ERR_DTYPE, "'>u2'");
@@ -109,10 +116,13 @@ static void check_sizes(struct check *c)
     CHECK(c, airy_mul_size(&v, SIZE_MAX, 2) && v == 42);
     CHECK(c, airy_add_size(&v, SIZE_MAX, 1) && v == 42);
     CHECK(c, !airy_mul_size(&v, 6, 7) && v == 42 && !airy_add_size(&v, 1, 2) && v == 3);
-    CHECK(c, airy_align_up(0, 64) == 0 && airy_align_up(1, 64) == 64 && airy_align_up(64, 64) == 64);
+    CHECK(c,
+          airy_align_up(0, 64) == 0 && airy_align_up(1, 64) == 64 && airy_align_up(64, 64) == 64);
     CHECK_FAILS(c, airy_memory_alloc(&block, SIZE_MAX), AIRY_ERR_MEMORY, "bytes of host memory");
-    CHECK_FAILS(c, airy_memory_alloc(&block, SIZE_MAX / 2), AIRY_ERR_MEMORY, "bytes of host memory");
-    CHECK_FAILS(c, airy_memory_calloc(&block, SIZE_MAX / 2, 3, "a list"), AIRY_ERR_MEMORY, "a list");
+    CHECK_FAILS(c, airy_memory_alloc(&block, SIZE_MAX / 2), AIRY_ERR_MEMORY,
+                "bytes of host memory");
+    CHECK_FAILS(c, airy_memory_calloc(&block, SIZE_MAX / 2, 3, "a list"), AIRY_ERR_MEMORY,
+                "a list");
     CHECK(c, block == NULL);
     CHECK_OK(c, airy_memory_alloc(&block, 0));
     CHECK(c, (uintptr_t)block % 64 == 0);
@@ -134,7 +144,10 @@ static void check_cpu_mask(struct check *c)
     CHECK(c, !(flags & AIRY_CPU_VBMI) || flags & AIRY_CPU_AVX512);
 }
 
-/* Known answers of Random123's kat_vectors file, philox 4x32, 10 rounds (digits of pi in the third). */
+/*
+ * Known answers of Random123's kat_vectors file, philox 4x32, 10 rounds (digits of pi in the
+ * third).
+ */
 static void check_philox(struct check *c)
 {
     if (!check_case(c, "random_philox_known_answers"))
@@ -159,8 +172,9 @@ static void check_philox(struct check *c)
 }
 
 /*
- * n variates: their mean has variance m / n; their variance has variance (mu4 - m^2) / n with mu4 = m + 3 m^2, so
- * (m + 2 m^2) / n. Six standard deviations, plus what 52-bit uniforms and doubles can shift a mean: 1e-12 of it.
+ * n variates: their mean has variance m / n; their variance has variance (mu4 - m^2) / n with mu4
+ * = m + 3 m^2, so (m + 2 m^2) / n. Six standard deviations, plus what 52-bit uniforms and doubles
+ * can shift a mean: 1e-12 of it.
  */
 static void check_poisson_moments(struct check *c, double mean)
 {
@@ -175,13 +189,17 @@ static void check_poisson_moments(struct check *c, double mean)
     }
     const double off = sum / (double)n, variance = squares / (double)n - off * off;
     if (fabs(off) > 6 * sqrt(mean / (double)n) + 1e-12 * mean)
-        check_failed(c, __FILE__, __LINE__, "mean off by %g, allowed %g", off, 6 * sqrt(mean / (double)n));
+        check_failed(c, __FILE__, __LINE__, "mean off by %g, allowed %g", off,
+                     6 * sqrt(mean / (double)n));
     if (fabs(variance - mean) > 6 * sqrt((mean + 2 * mean * mean) / (double)n))
         check_failed(c, __FILE__, __LINE__, "variance %g, allowed %g around %g", variance,
                      6 * sqrt((mean + 2 * mean * mean) / (double)n), mean);
 }
 
-/* Pearson's chi squared over the values expected at least 20 times: dof +- 6 sqrt(2 dof), and 10 for its skewness. */
+/*
+ * Pearson's chi squared over the values expected at least 20 times: dof +- 6 sqrt(2 dof), and 10
+ * for its skewness.
+ */
 static void check_poisson_shape(struct check *c, double mean)
 {
     if (!check_case(c, "random_poisson_shape_%g", mean))
@@ -206,7 +224,8 @@ static void check_poisson_shape(struct check *c, double mean)
         check_failed(c, __FILE__, __LINE__, "chi squared = %g with %d values", chi, dof);
     /* The tails together are a Poisson number of mean `left`. */
     if (fabs(DRAWS - seen - left) > 6 * sqrt(left) + 6)
-        check_failed(c, __FILE__, __LINE__, "%g values in the tails, expected %g", DRAWS - seen, left);
+        check_failed(c, __FILE__, __LINE__, "%g values in the tails, expected %g", DRAWS - seen,
+                     left);
 }
 
 static void check_poisson_edges(struct check *c)
@@ -214,9 +233,12 @@ static void check_poisson_edges(struct check *c)
     if (!check_case(c, "random_poisson_edges"))
         return;
     CHECK(c, airy_random_poisson(0, 1, 2, 3) == 0 && airy_random_poisson(-5, 1, 2, 3) == 0);
-    CHECK(c, airy_random_poisson(NAN, 1, 2, 3) == 0 && airy_random_poisson(-INFINITY, 1, 2, 3) == 0);
+    CHECK(c,
+          airy_random_poisson(NAN, 1, 2, 3) == 0 && airy_random_poisson(-INFINITY, 1, 2, 3) == 0);
     CHECK(c, airy_random_poisson(1e-300, 1, 2, 3) == 0);
-    /* Above 2^53: a normal deviate of 2^53 with standard deviation 2^26.5, ten of which are 2^29.9. */
+    /*
+     * Above 2^53: a normal deviate of 2^53 with standard deviation 2^26.5, ten of which are 2^29.9.
+     */
     const double most = (double)airy_random_poisson(INFINITY, 1, 2, 3);
     CHECK(c, fabs(most - 0x1p53) < 0x1p30 && airy_random_poisson(1e300, 1, 2, 3) == (uint64_t)most);
     /* Recorded values: every machine and compiler gives these. */
@@ -234,8 +256,10 @@ static void check_random_pieces(struct check *c)
     if (!check_case(c, "random_pieces"))
         return;
     enum { COUNT = 1000 };
-    double *whole = check_alloc(c, COUNT * sizeof(*whole)), *part = check_alloc(c, COUNT * sizeof(*part));
-    uint32_t *words = check_alloc(c, COUNT * sizeof(*words)), *cut = check_alloc(c, COUNT * sizeof(*cut)), block[4];
+    double *whole = check_alloc(c, COUNT * sizeof(*whole)),
+           *part = check_alloc(c, COUNT * sizeof(*part));
+    uint32_t *words = check_alloc(c, COUNT * sizeof(*words)),
+             *cut = check_alloc(c, COUNT * sizeof(*cut)), block[4];
     for (size_t i = 0; i < COUNT; i++)
         whole[i] = part[i] = (double)i * 0.1;
     CHECK_OK(c, airy_random_poisson_fill(whole, COUNT, 3, 4, 500));
@@ -253,7 +277,8 @@ static void check_random_pieces(struct check *c)
     static const double bad[] = {-1, NAN, INFINITY, 0x1.8p53};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         double values[2] = {5, bad[i]};
-        CHECK_FAILS(c, airy_random_poisson_fill(values, 2, 1, 1, 0), AIRY_ERR_PARAM, "mean of value 1 = ");
+        CHECK_FAILS(c, airy_random_poisson_fill(values, 2, 1, 1, 0), AIRY_ERR_PARAM,
+                    "mean of value 1 = ");
         CHECK(c, values[0] == 5);
     }
     CHECK_FAILS(c, airy_random_poisson_fill(NULL, 1, 1, 1, 0), AIRY_ERR_PARAM, "values = NULL");
@@ -347,7 +372,8 @@ static void check_pool_errors(struct check *c)
     if (!check_case(c, "pool_errors"))
         return;
     airy_pool *pool = NULL;
-    CHECK_FAILS(c, airy_pool_create(&pool, 1025), AIRY_ERR_PARAM, "threads = 1025, expected at most 1024");
+    CHECK_FAILS(c, airy_pool_create(&pool, 1025), AIRY_ERR_PARAM,
+                "threads = 1025, expected at most 1024");
     CHECK(c, pool == NULL && airy_pool_size(NULL) == 1);
     count_loop(c, NULL, 100);
     CHECK_OK(c, airy_pool_create(&pool, 0));
@@ -500,11 +526,12 @@ static void check_cgroup2(struct check *c)
     const char *root = check_tmp(c);
     struct airy_cgroup_limits limits;
     airy_cgroup_read(&limits, root);
-    CHECK(c, limits.cpus == 0 && limits.memory_limit == UINT64_MAX && limits.memory_available == UINT64_MAX);
+    CHECK(c, limits.cpus == 0 && limits.memory_limit == UINT64_MAX &&
+                 limits.memory_available == UINT64_MAX);
     write_file(c, root, "proc/self/cgroup", "0::/a.slice/job\n");
-    write_file(
-        c, root, "proc/self/mountinfo",
-        "22 1 0:20 / /proc rw - proc proc rw\n30 22 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n");
+    write_file(c, root, "proc/self/mountinfo",
+               "22 1 0:20 / /proc rw - proc proc rw\n30 22 0:26 / /sys/fs/cgroup rw,nosuid "
+               "shared:4 - cgroup2 cgroup2 rw\n");
     write_file(c, root, "sys/fs/cgroup/a.slice/job/cpu.max", "max 100000\n");
     write_file(c, root, "sys/fs/cgroup/a.slice/job/memory.max", "max\n");
     airy_cgroup_read(&limits, root);
@@ -513,9 +540,11 @@ static void check_cgroup2(struct check *c)
     write_file(c, root, "sys/fs/cgroup/a.slice/cpu.max", "250000 100000\n");
     write_file(c, root, "sys/fs/cgroup/a.slice/memory.max", "1000000\n");
     write_file(c, root, "sys/fs/cgroup/a.slice/memory.current", "700000\n");
-    write_file(c, root, "sys/fs/cgroup/a.slice/memory.stat", "anon 1\ninactive_file 200000\nactive_file 50000\n");
+    write_file(c, root, "sys/fs/cgroup/a.slice/memory.stat",
+               "anon 1\ninactive_file 200000\nactive_file 50000\n");
     airy_cgroup_read(&limits, root);
-    CHECK(c, limits.cpus == 2.5 && limits.memory_limit == 1000000 && limits.memory_available == 550000);
+    CHECK(c, limits.cpus == 2.5 && limits.memory_limit == 1000000 &&
+                 limits.memory_available == 550000);
     write_file(c, root, "sys/fs/cgroup/a.slice/job/cpu.max", "50000 100000\n");
     write_file(c, root, "sys/fs/cgroup/a.slice/job/memory.max", "900000\n");
     write_file(c, root, "sys/fs/cgroup/a.slice/job/memory.current", "900001\n");
@@ -537,7 +566,8 @@ static void check_cgroup1(struct check *c)
         return;
     const char *root = check_tmp(c);
     struct airy_cgroup_limits limits;
-    write_file(c, root, "proc/self/cgroup", "4:memory:/docker/x\n3:cpuset:/\n2:cpu,cpuacct:/docker/x\n0::/\n");
+    write_file(c, root, "proc/self/cgroup",
+               "4:memory:/docker/x\n3:cpuset:/\n2:cpu,cpuacct:/docker/x\n0::/\n");
     write_file(c, root, "proc/self/mountinfo",
                "31 22 0:27 /docker/x /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n"
                "32 22 0:28 / /sys/fs/cgroup/cpuset ro - cgroup cgroup rw,cpuset\n"
@@ -551,7 +581,8 @@ static void check_cgroup1(struct check *c)
     write_file(c, root, "sys/fs/cgroup/memory/memory.stat",
                "inactive_file 7\ntotal_inactive_file 500000\ntotal_active_file 500000\n");
     airy_cgroup_read(&limits, root);
-    CHECK(c, limits.cpus == 3.5 && limits.memory_limit == 5000000 && limits.memory_available == 3000000);
+    CHECK(c, limits.cpus == 3.5 && limits.memory_limit == 5000000 &&
+                 limits.memory_available == 3000000);
     write_file(c, root, "sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
     airy_cgroup_read(&limits, root);
     CHECK(c, limits.memory_limit == UINT64_MAX && limits.memory_available == UINT64_MAX);
@@ -573,13 +604,17 @@ static void check_profile_rows(struct check *c)
         airy_profile_add(p, "decode", false, samples[i], 1e6);
     airy_profile_add(p, "decode", true, 0.5, 10); /* another row: a copy may have a kernel's name */
     for (int i = 0; i < 100; i++)
-        airy_profile_add(p, "a name that is far longer than the field that has to hold it in the end", false, 1, 0);
+        airy_profile_add(p,
+                         "a name that is far longer than the field that has to hold it in the end",
+                         false, 1, 0);
     CHECK_OK(c, airy_profile_rows(p, &rows, &count));
     if (CHECK(c, count == 3)) {
-        CHECK(c, strlen(rows[0].name) == sizeof(rows[0].name) - 1 && rows[0].count == 100 && rows[0].bytes == 0);
+        CHECK(c, strlen(rows[0].name) == sizeof(rows[0].name) - 1 && rows[0].count == 100 &&
+                     rows[0].bytes == 0);
         const airy_profile_row *r = &rows[1];
         CHECK(c, strcmp(r->name, "decode") == 0 && !r->transfer && r->count == 4);
-        CHECK(c, r->min == 1 && r->max == 4 && r->median == 2.5 && r->mean == 2.5 && r->total == 10 && r->bytes == 4e6);
+        CHECK(c, r->min == 1 && r->max == 4 && r->median == 2.5 && r->mean == 2.5 &&
+                     r->total == 10 && r->bytes == 4e6);
         CHECK(c, fabs(r->std - sqrt(1.25)) <= 1e-15);
         CHECK(c, rows[2].transfer && rows[2].median == 0.5);
     }

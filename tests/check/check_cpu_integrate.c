@@ -1,6 +1,7 @@
 /*
- * What only the CPU back end promises: sums in a fixed order, so that instruction set, threads, batch and codec change no bit. The order itself is
- * written down in tests/ref; every instruction set is compared with it, and so with the others.
+ * What only the CPU back end promises: sums in a fixed order, so that instruction set, threads,
+ * batch and codec change no bit. The order itself is written down in tests/ref; every instruction
+ * set is compared with it, and so with the others.
  */
 #include "check.h"
 
@@ -30,23 +31,28 @@ struct scene {
     struct ref_rules rules;
 };
 
-static airy_status create_integrator(struct check *c, airy_integrator **integrator, airy_device *device,
-                                     const struct config *config)
+static airy_status create_integrator(struct check *c, airy_integrator **integrator,
+                                     airy_device *device, const struct config *config)
 {
     const size_t pixels = config->height * config->width;
-    airy_geometry geometry = {
-        .detector = {.name = "Detector", .pixel1 = 75e-6, .pixel2 = 75e-6}, .dist = 0.1, .wavelength = 1e-10};
+    airy_geometry geometry = {.detector = {.name = "Detector", .pixel1 = 75e-6, .pixel2 = 75e-6},
+                              .dist = 0.1,
+                              .wavelength = 1e-10};
     geometry.detector.height = config->height;
     geometry.detector.width = config->width;
     geometry.poni1 = 75e-6 * (double)config->height * 0.4;
     geometry.poni2 = 75e-6 * (double)config->width * 0.55;
     geometry.rot1 = 0.02;
     uint8_t *mask = check_alloc(c, pixels);
-    float *dark = check_alloc(c, pixels * sizeof(float)), *variance = check_alloc(c, pixels * sizeof(float));
+    float *dark = check_alloc(c, pixels * sizeof(float)),
+          *variance = check_alloc(c, pixels * sizeof(float));
     for (size_t i = 0; i < pixels; i++) {
-        /* A gap of three columns and scattered pixels; the whole second half of the first tile too, in larger frames. */
-        mask[i] = pixels > 16 &&
-                  (i % config->width % 40 == 7 || i % 29 == 3 || (pixels > 4096 && i >= 1024 && i < 2048));
+        /*
+         * A gap of three columns and scattered pixels; the whole second half of the first tile
+         * too, in larger frames.
+         */
+        mask[i] = pixels > 16 && (i % config->width % 40 == 7 || i % 29 == 3 ||
+                                  (pixels > 4096 && i >= 1024 && i < 2048));
         dark[i] = (float)(i % 5) * 0.75f;
         variance[i] = (float)(i % 7) + 0.5f;
     }
@@ -95,7 +101,10 @@ static void put_value(void *data, airy_dtype dtype, size_t i, double v)
     }
 }
 
-/* Mostly small counts, in one frame of three none but zeros; some values of the dtype's whole range; in floats also NaN and infinities. */
+/*
+ * Mostly small counts, in one frame of three none but zeros; some values of the dtype's whole
+ * range; in floats also NaN and infinities.
+ */
 static double draw_value(struct check *c, airy_dtype dtype, size_t frame)
 {
     static const double least[AIRY_DTYPE_COUNT] = {
@@ -150,8 +159,9 @@ struct results {
 static struct results alloc_results(struct check *c, const struct scene *scene)
 {
     const size_t n = scene->config.frames;
-    return (struct results){.sums = check_alloc(c, n * AIRY_SUM_PLANES * scene->config.bins * sizeof(double)),
-                            .stats = check_alloc(c, n * sizeof(airy_frame_stats))};
+    return (struct results){
+        .sums = check_alloc(c, n * AIRY_SUM_PLANES * scene->config.bins * sizeof(double)),
+        .stats = check_alloc(c, n * sizeof(airy_frame_stats))};
 }
 
 /* Where frames [first, first + count) have their results. */
@@ -161,15 +171,17 @@ static double *sums_of(const struct scene *scene, const struct results *results,
 }
 
 /* Frames [first, first + count), or with batch not NULL that batch of them. */
-static bool run_part(struct check *c, struct results *results, const struct scene *scene, airy_queue *queue,
-                     const airy_integrator *integrator, size_t first, size_t count, airy_batch *batch)
+static bool run_part(struct check *c, struct results *results, const struct scene *scene,
+                     airy_queue *queue, const airy_integrator *integrator, size_t first,
+                     size_t count, airy_batch *batch)
 {
     const struct config *config = &scene->config;
     airy_device *device = airy_queue_device(queue);
     const size_t sums_shape[] = {count, AIRY_SUM_PLANES, config->bins},
                  stats_shape[] = {count, sizeof(airy_frame_stats)};
     const size_t shape[] = {count, config->height, config->width};
-    const char *data = (const char *)scene->data + first * scene->pixels * airy_dtype_size(config->dtype);
+    const char *data = (const char *)scene->data +
+                       first * scene->pixels * airy_dtype_size(config->dtype);
     airy_array *sums = NULL, *stats = NULL, *frames = NULL;
     bool ok = CHECK_OK(c, airy_array_create(&sums, device, AIRY_DTYPE_F64, 3, sums_shape)) &&
               CHECK_OK(c, airy_array_create(&stats, device, AIRY_DTYPE_U8, 2, stats_shape)) &&
@@ -179,8 +191,11 @@ static bool run_part(struct check *c, struct results *results, const struct scen
     else if (ok)
         ok = CHECK_OK(c, airy_array_create_from(&frames, queue, config->dtype, 3, shape, data)) &&
              CHECK_OK(c, airy_integrate(queue, sums, stats, integrator, frames));
-    ok = ok && CHECK_OK(c, airy_array_pull(queue, sums_of(scene, results, first), airy_array_size(sums), sums)) &&
-         CHECK_OK(c, airy_array_pull(queue, results->stats + first, airy_array_size(stats), stats)) &&
+    ok = ok &&
+         CHECK_OK(c, airy_array_pull(queue, sums_of(scene, results, first), airy_array_size(sums),
+                                     sums)) &&
+         CHECK_OK(c,
+                  airy_array_pull(queue, results->stats + first, airy_array_size(stats), stats)) &&
          CHECK_OK(c, airy_queue_finish(queue));
     airy_array_destroy(&frames);
     airy_array_destroy(&stats);
@@ -199,15 +214,17 @@ static bool check_same(struct check *c, const struct scene *scene, const struct 
     const size_t n = scene->config.frames, bins = scene->config.bins;
     if (memcmp(got->stats, want->stats, n * sizeof(*want->stats)) != 0)
         return check_failed(c, __FILE__, __LINE__, "%s: statistics differ", what);
-    return check_values(c, what, AIRY_DTYPE_F64, got->sums, want->sums, n * AIRY_SUM_PLANES * bins, NULL);
+    return check_values(c, what, AIRY_DTYPE_F64, got->sums, want->sums, n * AIRY_SUM_PLANES * bins,
+                        NULL);
 }
 
 static struct ref_sums alloc_ref(struct check *c, size_t bins)
 {
     struct ref_sums s = {0};
-    double **all[] = {&s.signal,       &s.variance,     &s.normalization, &s.normalization2, &s.count,
-                      &s.magnitude[0], &s.magnitude[1], &s.magnitude[2],  &s.magnitude[3],   &s.magnitude[4],
-                      &s.recurrence,   &s.ordered,      &s.above,         &s.all_dark};
+    double **all[] = {&s.signal,       &s.variance,     &s.normalization, &s.normalization2,
+                      &s.count,        &s.magnitude[0], &s.magnitude[1],  &s.magnitude[2],
+                      &s.magnitude[3], &s.magnitude[4], &s.recurrence,    &s.ordered,
+                      &s.above,        &s.all_dark};
     for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
         *all[k] = check_alloc(c, bins * sizeof(double));
     s.entries = check_alloc(c, bins * sizeof(*s.entries));
@@ -229,43 +246,50 @@ static enum ref_model ref_model_of(airy_error_model model)
 }
 
 /*
- * The n terms of pixels that count in the frame, each and each partial sum rounded to 2^-53 of at most the sum of their absolute values, here and in
- * the reference; whatever is left out adds no more than one rounding, and 2^-104 of its dark for each entry. A factor where a term
- * itself comes out of several operations.
+ * The n terms of pixels that count in the frame, each and each partial sum rounded to 2^-53 of at
+ * most the sum of their absolute values, here and in the reference; whatever is left out adds no
+ * more than one rounding, and 2^-104 of its dark for each entry. A factor where a term itself
+ * comes out of several operations.
  */
-static double tolerance_of(const struct scene *scene, const struct ref_sums *want, size_t plane, size_t b,
-                           double terms_factor)
+static double tolerance_of(const struct scene *scene, const struct ref_sums *want, size_t plane,
+                           size_t b, double terms_factor)
 {
     const double n = want->entries[b], all = scene->integrator->base_entries[b];
     const double dark = plane == AIRY_SUM_SIGNAL ? all * 0x1p-104 * want->all_dark[b] : 0;
     return terms_factor * 2 * (n + 8) * 0x1p-53 * want->magnitude[plane][b] + dark;
 }
 
-static bool check_plane(struct check *c, const struct scene *scene, const char *plane, size_t frame, const double *got,
-                        const double *want, const double *tolerances)
+static bool check_plane(struct check *c, const struct scene *scene, const char *plane, size_t frame,
+                        const double *got, const double *want, const double *tolerances)
 {
     for (size_t b = 0; b < scene->config.bins; b++) {
         const double tolerance = tolerances[b];
         if (!(fabs(got[b] - want[b]) <= tolerance))
-            return check_failed(c, __FILE__, __LINE__, "frame %zu, %s[%zu] = %.17g, expected %.17g +- %g", frame, plane,
-                                b, got[b], want[b], tolerance);
+            return check_failed(c, __FILE__, __LINE__,
+                                "frame %zu, %s[%zu] = %.17g, expected %.17g +- %g", frame, plane, b,
+                                got[b], want[b], tolerance);
     }
     return true;
 }
 
-static bool check_stats(struct check *c, const struct scene *scene, size_t frame, const airy_frame_stats *got,
-                        const struct ref_sums *want)
+static bool check_stats(struct check *c, const struct scene *scene, size_t frame,
+                        const airy_frame_stats *got, const struct ref_sums *want)
 {
     double tolerance = 0;
-    /* Integers are exact; in floats each addition rounds to 2^-53 of at most the sum of absolute values, below 120 a pixel. */
+    /*
+     * Integers are exact; in floats each addition rounds to 2^-53 of at most the sum of absolute
+     * values, below 120 a pixel.
+     */
     if (airy_dtype_is_float(scene->config.dtype))
         tolerance = (double)scene->pixels * 0x1p-53 * 120 * (double)scene->pixels;
-    if (!(fabs(got->total - want->total) <= tolerance) || got->max != want->max || got->invalid != want->invalid ||
-        got->saturated != want->saturated || got->status != AIRY_FRAME_GOOD || got->reserved != 0)
+    if (!(fabs(got->total - want->total) <= tolerance) || got->max != want->max ||
+        got->invalid != want->invalid || got->saturated != want->saturated ||
+        got->status != AIRY_FRAME_GOOD || got->reserved != 0)
         return check_failed(c, __FILE__, __LINE__,
-                            "frame %zu: total %.17g max %g invalid %u saturated %u status %x, expected %.17g %g %u %u",
-                            frame, got->total, got->max, got->invalid, got->saturated, got->status, want->total,
-                            want->max, want->invalid, want->saturated);
+                            "frame %zu: total %.17g max %g invalid %u saturated %u status %x, "
+                            "expected %.17g %g %u %u",
+                            frame, got->total, got->max, got->invalid, got->saturated, got->status,
+                            want->total, want->max, want->invalid, want->saturated);
     return true;
 }
 
@@ -276,15 +300,18 @@ static bool check_frame(struct check *c, const struct scene *scene, size_t frame
     const size_t bins = it->bins;
     const bool azimuthal = scene->config.model == AIRY_ERROR_MODEL_AZIMUTHAL;
     const double *variance = azimuthal && scene->config.compat ? want->recurrence : want->variance;
-    const double *planes[AIRY_SUM_PLANES] = {want->signal, variance, want->normalization, want->normalization2,
-                                             want->count};
-    static const char *const names[] = {"signal", "variance", "normalization", "normalization2", "count"};
+    const double *planes[AIRY_SUM_PLANES] = {want->signal, variance, want->normalization,
+                                             want->normalization2, want->count};
+    static const char *const names[] = {"signal", "variance", "normalization", "normalization2",
+                                        "count"};
     double *tolerances = check_alloc(c, bins * sizeof(*tolerances));
     for (size_t k = 0; k < AIRY_SUM_PLANES; k++) {
-        /* Azimuthal: the mean has an error of (n + 8) 2^-53, and so has each square, relative to the square of the largest
-         * terms, before n of them are added. The recurrence carries the errors of all means before. */
+        /* Azimuthal: the mean has an error of (n + 8) 2^-53, and so has each square, relative to
+         * the square of the largest terms, before n of them are added. The recurrence carries the
+         * errors of all means before. */
         const double n = (double)it->matrix.entries;
-        const double factor = k == AIRY_SUM_VARIANCE && azimuthal ? (scene->config.compat ? 4 * n : 4) : 1;
+        const double factor =
+            k == AIRY_SUM_VARIANCE && azimuthal ? (scene->config.compat ? 4 * n : 4) : 1;
         for (size_t b = 0; b < bins; b++)
             tolerances[b] = tolerance_of(scene, want, k, b, factor);
         if (!check_plane(c, scene, names[k], frame, got + k * bins, planes[k], tolerances))
@@ -295,20 +322,24 @@ static bool check_frame(struct check *c, const struct scene *scene, size_t frame
         if (want->entries[b] == 0)
             for (size_t k = 0; k < AIRY_SUM_PLANES; k++)
                 if (bin[k * bins] != 0)
-                    return check_failed(c, __FILE__, __LINE__, "frame %zu: %s[%zu] = %g of an empty bin", frame,
-                                        names[k], b, bin[k * bins]);
+                    return check_failed(c, __FILE__, __LINE__,
+                                        "frame %zu: %s[%zu] = %g of an empty bin", frame, names[k],
+                                        b, bin[k * bins]);
         if (want->entries[b] != 0 && !scene->config.dark && bin[0] != want->ordered[b])
-            return check_failed(c, __FILE__, __LINE__, "frame %zu: signal[%zu] = %a, in the promised order %a", frame,
-                                b, bin[0], want->ordered[b]);
+            return check_failed(c, __FILE__, __LINE__,
+                                "frame %zu: signal[%zu] = %a, in the promised order %a", frame, b,
+                                bin[0], want->ordered[b]);
         if (scene->config.model == AIRY_ERROR_MODEL_POISSON && want->invalid == 0 &&
             bin[AIRY_SUM_VARIANCE * bins] != it->base_variance[b] + want->above[b])
-            return check_failed(c, __FILE__, __LINE__, "frame %zu: variance[%zu] = %a, in the promised order %a", frame,
-                                b, bin[AIRY_SUM_VARIANCE * bins], it->base_variance[b] + want->above[b]);
+            return check_failed(
+                c, __FILE__, __LINE__, "frame %zu: variance[%zu] = %a, in the promised order %a",
+                frame, b, bin[AIRY_SUM_VARIANCE * bins], it->base_variance[b] + want->above[b]);
     }
     return true;
 }
 
-static void check_against_reference(struct check *c, const struct scene *scene, const struct results *results)
+static void check_against_reference(struct check *c, const struct scene *scene,
+                                    const struct results *results)
 {
     const airy_integrator *it = scene->integrator;
     const struct airy_cpu_matrix *m = it->state;
@@ -337,8 +368,9 @@ static void check_against_reference(struct check *c, const struct scene *scene, 
 
 static bool start_case(struct check *c, const char *what, const struct config *config)
 {
-    return check_case(c, "%s_%s_%zux%zu_b%zu_n%zu_%s_%s%s%s%s%s", what, airy_dtype_name(config->dtype), config->height,
-                      config->width, config->bins, config->frames, airy_split_name(config->split),
+    return check_case(c, "%s_%s_%zux%zu_b%zu_n%zu_%s_%s%s%s%s%s", what,
+                      airy_dtype_name(config->dtype), config->height, config->width, config->bins,
+                      config->frames, airy_split_name(config->split),
                       airy_error_model_name(config->model), config->dark ? "_dark" : "",
                       config->unweighted ? "_unweighted" : "", config->dummy ? "_dummy" : "",
                       config->compat ? "_compat" : "");
@@ -406,8 +438,12 @@ static void check_all_sums(struct check *c)
                                        .compat = true});
     }
     /* All 64 slices; bins beyond 16 bits, and so many that there are fewer slices and lanes. */
-    check_sums(c, &(struct config){.height = 803, .width = 801, .bins = 500, .frames = 3, .dtype = AIRY_DTYPE_U32});
-    check_sums(c, &(struct config){.height = 101, .width = 103, .bins = 70000, .frames = 5, .dtype = AIRY_DTYPE_U16});
+    check_sums(c,
+               &(struct config){
+                   .height = 803, .width = 801, .bins = 500, .frames = 3, .dtype = AIRY_DTYPE_U32});
+    check_sums(
+        c, &(struct config){
+               .height = 101, .width = 103, .bins = 70000, .frames = 5, .dtype = AIRY_DTYPE_U16});
     check_sums(c, &(struct config){.height = 203,
                                    .width = 201,
                                    .bins = 1000000,
@@ -433,7 +469,8 @@ static void check_batches(struct check *c, const struct config *config)
     for (size_t k = 0; ok && k < sizeof(sizes) / sizeof(sizes[0]); k++) {
         for (size_t f = 0; ok && f < config->frames; f += sizes[k]) {
             const size_t left = config->frames - f;
-            ok = run_part(c, &got, &scene, c->queue, scene.integrator, f, left < sizes[k] ? left : sizes[k], NULL);
+            ok = run_part(c, &got, &scene, c->queue, scene.integrator, f,
+                          left < sizes[k] ? left : sizes[k], NULL);
         }
         char what[32];
         snprintf(what, sizeof(what), "batches of %zu", sizes[k]);
@@ -443,7 +480,8 @@ static void check_batches(struct check *c, const struct config *config)
         airy_device *device = NULL;
         airy_queue *queue = NULL;
         airy_integrator *integrator = NULL;
-        ok = CHECK_OK(c, airy_device_create(&device, "cpu", &(airy_device_params){.threads = threads})) &&
+        ok = CHECK_OK(c, airy_device_create(&device, "cpu",
+                                            &(airy_device_params){.threads = threads})) &&
              CHECK_OK(c, airy_queue_create(&queue, device)) &&
              CHECK_OK(c, create_integrator(c, &integrator, device, config)) &&
              run_part(c, &got, &scene, queue, integrator, 0, config->frames, NULL);
@@ -457,7 +495,10 @@ static void check_batches(struct check *c, const struct config *config)
     close_scene(&scene);
 }
 
-/* A limit that holds few frames of scratch makes smaller waves, and the same bits; one that holds none is an error that says so. */
+/*
+ * A limit that holds few frames of scratch makes smaller waves, and the same bits; one that holds
+ * none is an error that says so.
+ */
 static void check_memory_limit(struct check *c, const struct config *config)
 {
     struct scene scene;
@@ -470,7 +511,8 @@ static void check_memory_limit(struct check *c, const struct config *config)
     struct results want = alloc_results(c, &scene), got = alloc_results(c, &scene);
     bool ok = run_frames(c, &want, &scene);
     const uint64_t frames = config->frames * scene.pixels * airy_dtype_size(config->dtype);
-    const uint64_t sums = config->frames * (AIRY_SUM_PLANES * config->bins * sizeof(double) + sizeof(airy_frame_stats));
+    const uint64_t sums = config->frames * (AIRY_SUM_PLANES * config->bins * sizeof(double) +
+                                            sizeof(airy_frame_stats));
     static const uint64_t extra[] = {12u << 20, 3u << 20, 1u << 16};
     for (size_t k = 0; ok && k < sizeof(extra) / sizeof(extra[0]); k++) {
         const airy_device_params params = {.threads = 2, .memory_limit = frames + sums + extra[k]};
@@ -488,7 +530,8 @@ static void check_memory_limit(struct check *c, const struct config *config)
                          stats_shape[] = {1, sizeof(airy_frame_stats)};
             const size_t shape[] = {config->frames, config->height, config->width};
             const size_t one[] = {1, config->height, config->width}, start[] = {0, 0, 0};
-            airy_array *d_sums = NULL, *d_stats = NULL, *d_frames = NULL, *d_one = NULL, *d_rest = NULL;
+            airy_array *d_sums = NULL, *d_stats = NULL, *d_frames = NULL, *d_one = NULL,
+                       *d_rest = NULL;
             size_t rest = (size_t)(sums - sums / config->frames + extra[k] / 2);
             ok = CHECK_OK(c, airy_array_create(&d_sums, device, AIRY_DTYPE_F64, 3, sums_shape)) &&
                  CHECK_OK(c, airy_array_create(&d_stats, device, AIRY_DTYPE_U8, 2, stats_shape)) &&
@@ -496,7 +539,8 @@ static void check_memory_limit(struct check *c, const struct config *config)
                  CHECK_OK(c, airy_array_create(&d_rest, device, AIRY_DTYPE_U8, 1, &rest)) &&
                  CHECK_OK(c, airy_array_view(&d_one, d_frames, start, one));
             if (ok)
-                CHECK_FAILS(c, airy_integrate(queue, d_sums, d_stats, integrator, d_one), AIRY_ERR_MEMORY, "limit");
+                CHECK_FAILS(c, airy_integrate(queue, d_sums, d_stats, integrator, d_one),
+                            AIRY_ERR_MEMORY, "limit");
             airy_array_destroy(&d_one);
             airy_array_destroy(&d_rest);
             airy_array_destroy(&d_frames);
@@ -510,35 +554,40 @@ static void check_memory_limit(struct check *c, const struct config *config)
     close_scene(&scene);
 }
 
-static bool create_batch(struct check *c, airy_batch **batch, const struct scene *scene, airy_codec codec,
-                         uint32_t block_bytes)
+static bool create_batch(struct check *c, airy_batch **batch, const struct scene *scene,
+                         airy_codec codec, uint32_t block_bytes)
 {
     const struct config *config = &scene->config;
-    const airy_codec_params params = {
-        .codec = codec, .elem_size = (uint32_t)airy_dtype_size(config->dtype), .block_bytes = block_bytes};
+    const airy_codec_params params = {.codec = codec,
+                                      .elem_size = (uint32_t)airy_dtype_size(config->dtype),
+                                      .block_bytes = block_bytes};
     const airy_batch_params batch_params = {.dtype = config->dtype,
                                             .height = config->height,
                                             .width = config->width,
                                             .codec = params,
                                             .frames = config->frames};
-    const size_t size = scene->pixels * airy_dtype_size(config->dtype), bound = airy_encode_bound(size, &params);
+    const size_t size = scene->pixels * airy_dtype_size(config->dtype),
+                 bound = airy_encode_bound(size, &params);
     bool ok = CHECK_OK(c, airy_batch_create(batch, c->device, &batch_params));
     char *chunk = check_alloc(c, bound);
     for (size_t f = 0; ok && f < config->frames; f++) {
         size_t used = bound;
-        ok = CHECK_OK(c, airy_encode(chunk, &used, (const char *)scene->data + f * size, size, &params)) &&
+        ok = CHECK_OK(c, airy_encode(chunk, &used, (const char *)scene->data + f * size, size,
+                                     &params)) &&
              CHECK_OK(c, airy_batch_add(*batch, chunk, used));
     }
     return ok;
 }
 
 /* Compressed frames give the bits of the frames in memory. */
-static void check_chunks(struct check *c, airy_codec codec, uint32_t block_elements, const struct config *config)
+static void check_chunks(struct check *c, airy_codec codec, uint32_t block_elements,
+                         const struct config *config)
 {
     struct scene scene;
     const uint32_t block_bytes = block_elements * (uint32_t)airy_dtype_size(config->dtype);
     char what[64];
-    snprintf(what, sizeof(what), "cpu_integrate_%s_block%u", airy_codec_name(codec), block_elements);
+    snprintf(what, sizeof(what), "cpu_integrate_%s_block%u", airy_codec_name(codec),
+             block_elements);
     if (!start_case(c, what, config))
         return;
     airy_batch *batch = NULL;
@@ -554,9 +603,13 @@ static void check_chunks(struct check *c, airy_codec codec, uint32_t block_eleme
 
 static void check_all_chunks(struct check *c)
 {
-    /* Elements a block: the format's own, parts of a tile, whole tiles, and sizes that straddle tiles and slices. */
+    /*
+     * Elements a block: the format's own, parts of a tile, whole tiles, and sizes that straddle
+     * tiles and slices.
+     */
     static const uint32_t blocks[] = {0, 8, 64, 1000, 4096, 8192, 12288};
-    static const airy_codec codecs[] = {AIRY_CODEC_BSLZ4, AIRY_CODEC_LZ4, AIRY_CODEC_BSHUF, AIRY_CODEC_NONE};
+    static const airy_codec codecs[] = {AIRY_CODEC_BSLZ4, AIRY_CODEC_LZ4, AIRY_CODEC_BSHUF,
+                                        AIRY_CODEC_NONE};
     for (size_t d = 0; d < DTYPES; d++) {
         const struct config config = {.height = 131,
                                       .width = 257,
@@ -572,16 +625,21 @@ static void check_all_chunks(struct check *c)
             check_chunks(c, codecs[k], codecs[k] == AIRY_CODEC_LZ4 ? 2048 : 0, &config);
         }
     }
-    check_chunks(c, AIRY_CODEC_BSLZ4, 0,
-                 &(struct config){.height = 3, .width = 5, .bins = 4, .frames = 5, .dtype = AIRY_DTYPE_U32});
-    check_chunks(c, AIRY_CODEC_BSLZ4, 0,
-                 &(struct config){.height = 1, .width = 3, .bins = 4, .frames = 5, .dtype = AIRY_DTYPE_U16});
-    check_chunks(c, AIRY_CODEC_BSLZ4, 0,
-                 &(struct config){.height = 803, .width = 801, .bins = 500, .frames = 2, .dtype = AIRY_DTYPE_U32});
+    check_chunks(
+        c, AIRY_CODEC_BSLZ4, 0,
+        &(struct config){.height = 3, .width = 5, .bins = 4, .frames = 5, .dtype = AIRY_DTYPE_U32});
+    check_chunks(
+        c, AIRY_CODEC_BSLZ4, 0,
+        &(struct config){.height = 1, .width = 3, .bins = 4, .frames = 5, .dtype = AIRY_DTYPE_U16});
+    check_chunks(
+        c, AIRY_CODEC_BSLZ4, 0,
+        &(struct config){
+            .height = 803, .width = 801, .bins = 500, .frames = 2, .dtype = AIRY_DTYPE_U32});
 }
 
 /* Bytes of a compressed block that no decoder can accept: a length that never ends. */
-static void spoil_block(airy_batch *batch, const struct airy_chunks *chunks, size_t frame, uint32_t block)
+static void spoil_block(airy_batch *batch, const struct airy_chunks *chunks, size_t frame,
+                        uint32_t block)
 {
     const airy_block place = chunks->host_table[frame * chunks->layout.blocks + block];
     /* The table counts from the start of the batch, which is where host_table lies. */
@@ -589,7 +647,10 @@ static void spoil_block(airy_batch *batch, const struct airy_chunks *chunks, siz
     memset((uint8_t *)(uintptr_t)chunks->host_table + place.offset, 0xff, place.size);
 }
 
-/* In each place of a batch a frame that does not decode, in its first, a middle, or its last block: the others keep their bits. */
+/*
+ * In each place of a batch a frame that does not decode, in its first, a middle, or its last
+ * block: the others keep their bits.
+ */
 static void check_hostile(struct check *c, const struct config *config)
 {
     struct scene scene;
@@ -615,9 +676,10 @@ static void check_hostile(struct check *c, const struct config *config)
             spoil_block(batch, &chunks, bad, coded - 1);
             ok = run_part(c, &got, &scene, c->queue, scene.integrator, 0, config->frames, batch) &&
                  CHECK(c, got.stats[bad].status >> 3 == block) &&
-                 CHECK(c, got.stats[bad].total == 0 && got.stats[bad].max == 0 && got.stats[bad].invalid == 0) &&
-                 check_values(c, "sums of the bad frame", AIRY_DTYPE_F64, sums_of(&scene, &got, bad), nothing, size,
-                              NULL);
+                 CHECK(c, got.stats[bad].total == 0 && got.stats[bad].max == 0 &&
+                              got.stats[bad].invalid == 0) &&
+                 check_values(c, "sums of the bad frame", AIRY_DTYPE_F64,
+                              sums_of(&scene, &got, bad), nothing, size, NULL);
             memcpy(sums_of(&scene, &got, bad), sums_of(&scene, &want, bad), size * sizeof(double));
             got.stats[bad] = want.stats[bad];
             ok = ok && check_same(c, &scene, &got, &want, "the other frames");
@@ -645,7 +707,8 @@ static void check_stored(struct check *c, const struct config *config)
         size_t *sizes = check_alloc(c, config->frames * sizeof(size_t));
         for (size_t f = 0; f < config->frames; f++)
             sizes[f] = size;
-        bool ok = run_frames(c, &want, &scene) && CHECK_OK(c, airy_batch_create(&batch, c->device, &params)) &&
+        bool ok = run_frames(c, &want, &scene) &&
+                  CHECK_OK(c, airy_batch_create(&batch, c->device, &params)) &&
                   CHECK_OK(c, airy_batch_reserve(batch, config->frames, sizes));
         for (size_t f = 0; ok && f < config->frames; f++) {
             if (f % 4 == 1) {
@@ -669,7 +732,10 @@ static void check_stored(struct check *c, const struct config *config)
     close_scene(&scene);
 }
 
-/* Dummies at the ends of the frame and of tiles, all over, and nowhere; values that an instruction set may take for negative. */
+/*
+ * Dummies at the ends of the frame and of tiles, all over, and nowhere; values that an instruction
+ * set may take for negative.
+ */
 static void check_extremes(struct check *c, const struct config *config)
 {
     struct scene scene;
@@ -689,7 +755,9 @@ static void check_extremes(struct check *c, const struct config *config)
             else if (frame % 6 == 1)
                 v = at == 0 || at + 1 == scene.pixels ? 77 : 3;
             else if (frame % 6 == 2)
-                v = at % AIRY_TILE == 0 || at % AIRY_TILE == AIRY_TILE - 1 || at % 16 == 15 ? 77 : (double)(at % 3);
+                v = at % AIRY_TILE == 0 || at % AIRY_TILE == AIRY_TILE - 1 || at % 16 == 15
+                        ? 77
+                        : (double)(at % 3);
             else if (frame % 6 == 3)
                 v = huge;
             else if (frame % 6 == 4)
@@ -709,8 +777,9 @@ static bool fill_eiger(struct check *c, struct scene *scene, airy_error_model mo
     if (!CHECK_OK(c, airy_detector_find(&geometry.detector, "eiger_4M")))
         return false;
     const size_t h = geometry.detector.height, w = geometry.detector.width;
-    *scene = (struct scene){.config = {.height = h, .width = w, .bins = 1000, .frames = 32, .dtype = AIRY_DTYPE_U32},
-                            .pixels = h * w};
+    *scene = (struct scene){
+        .config = {.height = h, .width = w, .bins = 1000, .frames = 32, .dtype = AIRY_DTYPE_U32},
+        .pixels = h * w};
     geometry.poni1 = geometry.detector.pixel1 * (double)h / 2;
     geometry.poni2 = geometry.detector.pixel2 * (double)w / 2;
     uint8_t *mask = check_alloc(c, scene->pixels);
@@ -730,12 +799,16 @@ static bool fill_eiger(struct check *c, struct scene *scene, airy_error_model mo
     return true;
 }
 
-/* The case "4M": Poisson counts around 100/(1+q^2), plus up to 500 in each frame, 2^32-1 in the gaps. */
+/*
+ * The case "4M": Poisson counts around 100/(1+q^2), plus up to 500 in each frame, 2^32-1 in the
+ * gaps.
+ */
 static void bench_eiger(struct check *c, airy_error_model model, size_t frames, bool compressed)
 {
     struct scene scene = {0};
-    if (!c->bench || !check_case(c, "cpu_integrate_%s_uint32_4M_n%zu_%s", compressed ? "bslz4" : "frames", frames,
-                                 airy_error_model_name(model)))
+    if (!c->bench ||
+        !check_case(c, "cpu_integrate_%s_uint32_4M_n%zu_%s", compressed ? "bslz4" : "frames",
+                    frames, airy_error_model_name(model)))
         return;
     airy_batch *batch = NULL;
     airy_array *d_frames = NULL;
@@ -749,10 +822,13 @@ static void bench_eiger(struct check *c, airy_error_model model, size_t frames, 
         const double bytes = (double)(frames * scene.pixels * sizeof(uint32_t));
         const double flops = 2.0 * (double)(frames * scene.integrator->matrix.entries);
         if (compressed && create_batch(c, &batch, &scene, AIRY_CODEC_BSLZ4, 0)) {
-            CHECK_BENCH(c, bytes, flops, airy_integrate_batch(c->queue, sums, stats, scene.integrator, batch));
+            CHECK_BENCH(c, bytes, flops,
+                        airy_integrate_batch(c->queue, sums, stats, scene.integrator, batch));
         } else if (!compressed &&
-                   CHECK_OK(c, airy_array_create_from(&d_frames, c->queue, AIRY_DTYPE_U32, 3, shape, scene.data))) {
-            CHECK_BENCH(c, bytes, flops, airy_integrate(c->queue, sums, stats, scene.integrator, d_frames));
+                   CHECK_OK(c, airy_array_create_from(&d_frames, c->queue, AIRY_DTYPE_U32, 3, shape,
+                                                      scene.data))) {
+            CHECK_BENCH(c, bytes, flops,
+                        airy_integrate(c->queue, sums, stats, scene.integrator, d_frames));
         }
     }
     airy_array_destroy(&d_frames);
@@ -781,7 +857,8 @@ void check_cpu_integrate(struct check *c)
         /* Without dummies, so that no tile needs a second look. */
         config.dummy = false;
         config.bins = 60;
-        static const airy_dtype kinds[] = {AIRY_DTYPE_U8, AIRY_DTYPE_I16, AIRY_DTYPE_U32, AIRY_DTYPE_F64};
+        static const airy_dtype kinds[] = {AIRY_DTYPE_U8, AIRY_DTYPE_I16, AIRY_DTYPE_U32,
+                                           AIRY_DTYPE_F64};
         config.dtype = kinds[model];
         check_batches(c, &config);
         config.dtype = AIRY_DTYPE_I32;
@@ -795,7 +872,8 @@ void check_cpu_integrate(struct check *c)
                                            .dtype = AIRY_DTYPE_U16,
                                            .model = AIRY_ERROR_MODEL_POISSON});
     check_all_chunks(c);
-    const struct config small = {.height = 131, .width = 127, .bins = 50, .frames = 18, .dtype = AIRY_DTYPE_U32};
+    const struct config small = {
+        .height = 131, .width = 127, .bins = 50, .frames = 18, .dtype = AIRY_DTYPE_U32};
     check_hostile(c, &small);
     check_hostile(c, &(struct config){.height = 99,
                                       .width = 98,

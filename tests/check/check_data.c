@@ -134,7 +134,8 @@ static void hold(struct check *c, airy_array *array, airy_array *raw)
     c->state->held = h;
 }
 
-airy_array *check_upload(struct check *c, airy_dtype dtype, int ndim, const size_t *shape, const void *data)
+airy_array *check_upload(struct check *c, airy_dtype dtype, int ndim, const size_t *shape,
+                         const void *data)
 {
     airy_array *array = NULL;
     if (CHECK_OK(c, airy_array_create_from(&array, c->queue, dtype, ndim, shape, data)))
@@ -166,10 +167,12 @@ static void check_guard(struct check *c, airy_array *raw, size_t start, const ch
     airy_array *view = NULL;
     const size_t size = CHECK_GUARD;
     if (CHECK_OK(c, airy_array_view(&view, raw, &start, &size)) &&
-        CHECK_OK(c, airy_array_pull(c->queue, bytes, size, view)) && CHECK_OK(c, airy_queue_finish(c->queue)))
+        CHECK_OK(c, airy_array_pull(c->queue, bytes, size, view)) &&
+        CHECK_OK(c, airy_queue_finish(c->queue)))
         for (size_t i = 0; i < size; i++)
             if (bytes[i] != guard_byte) {
-                check_failed(c, __FILE__, __LINE__, "byte %zu %s an output array was overwritten with 0x%02x",
+                check_failed(c, __FILE__, __LINE__,
+                             "byte %zu %s an output array was overwritten with 0x%02x",
                              *where == 'b' ? size - i : i, where, bytes[i]);
                 break;
             }
@@ -206,7 +209,8 @@ static uint64_t count_ulp(airy_dtype dtype, long double got, long double want)
     return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
 }
 
-static bool is_close(airy_dtype dtype, const void *got, const void *want, size_t i, const struct check_tol *tol)
+static bool is_close(airy_dtype dtype, const void *got, const void *want, size_t i,
+                     const struct check_tol *tol)
 {
     const size_t size = airy_dtype_size(dtype);
     if (memcmp((const char *)got + i * size, (const char *)want + i * size, size) == 0)
@@ -233,8 +237,8 @@ static const char *format_value(char text[48], airy_dtype dtype, const void *dat
     return text;
 }
 
-bool check_values(struct check *c, const char *what, airy_dtype dtype, const void *got, const void *want, size_t count,
-                  const struct check_tol *tol)
+bool check_values(struct check *c, const char *what, airy_dtype dtype, const void *got,
+                  const void *want, size_t count, const struct check_tol *tol)
 {
     size_t wrong = 0, first = 0, worst = 0;
     long double largest = -1;
@@ -253,15 +257,16 @@ bool check_values(struct check *c, const char *what, airy_dtype dtype, const voi
     if (wrong == 0)
         return true;
     char a[48], b[48];
-    check_failed(c, __FILE__, __LINE__, "%s (%s): %zu of %zu differ; first at %zu: got %s, want %s", what,
-                 airy_dtype_name(dtype), wrong, count, first, format_value(a, dtype, got, first),
-                 format_value(b, dtype, want, first));
-    check_note(c, "worst at %zu: got %s, want %s, difference %.4Lg", worst, format_value(a, dtype, got, worst),
-               format_value(b, dtype, want, worst), largest);
+    check_failed(c, __FILE__, __LINE__, "%s (%s): %zu of %zu differ; first at %zu: got %s, want %s",
+                 what, airy_dtype_name(dtype), wrong, count, first,
+                 format_value(a, dtype, got, first), format_value(b, dtype, want, first));
+    check_note(c, "worst at %zu: got %s, want %s, difference %.4Lg", worst,
+               format_value(a, dtype, got, worst), format_value(b, dtype, want, worst), largest);
     return false;
 }
 
-bool check_array(struct check *c, const airy_array *got, const void *want, const struct check_tol *tol)
+bool check_array(struct check *c, const airy_array *got, const void *want,
+                 const struct check_tol *tol)
 {
     if (!got)
         return check_failed(c, __FILE__, __LINE__, "the array was not made");
@@ -271,8 +276,8 @@ bool check_array(struct check *c, const airy_array *got, const void *want, const
     bool ok = CHECK(c, data != NULL);
     ok = ok && CHECK_OK(c, airy_array_pull(c->queue, data, size, got));
     ok = ok && CHECK_OK(c, airy_queue_finish(c->queue));
-    ok = ok &&
-         check_values(c, airy_array_describe(got, text), airy_array_dtype(got), data, want, airy_array_count(got), tol);
+    ok = ok && check_values(c, airy_array_describe(got, text), airy_array_dtype(got), data, want,
+                            airy_array_count(got), tol);
     free(data);
     return ok;
 }

@@ -21,10 +21,15 @@ void check_eiger_frame(void *frame, airy_dtype dtype, size_t i)
 
 airy_batch *check_eiger_batch(struct check *c, airy_dtype dtype, size_t frames)
 {
-    const airy_codec_params codec = {.codec = AIRY_CODEC_BSLZ4, .elem_size = (uint32_t)airy_dtype_size(dtype)};
-    const airy_batch_params params = {
-        .dtype = dtype, .height = EIGER_HEIGHT, .width = EIGER_WIDTH, .codec = codec, .frames = frames};
-    const size_t size = (size_t)EIGER_HEIGHT * EIGER_WIDTH * codec.elem_size, bound = airy_encode_bound(size, &codec);
+    const airy_codec_params codec = {.codec = AIRY_CODEC_BSLZ4,
+                                     .elem_size = (uint32_t)airy_dtype_size(dtype)};
+    const airy_batch_params params = {.dtype = dtype,
+                                      .height = EIGER_HEIGHT,
+                                      .width = EIGER_WIDTH,
+                                      .codec = codec,
+                                      .frames = frames};
+    const size_t size = (size_t)EIGER_HEIGHT * EIGER_WIDTH * codec.elem_size,
+                 bound = airy_encode_bound(size, &codec);
     airy_batch *batch = NULL;
     uint8_t *frame = check_alloc(c, size), *chunk = check_alloc(c, bound * DISTINCT);
     size_t chunk_size[DISTINCT];

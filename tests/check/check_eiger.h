@@ -1,6 +1,7 @@
 /*
- * The case "4M" for timing: an Eiger 4M, one Poisson frame around 100 / (1 + q^2) with 2^n - 1 in the gaps between modules, and 16 i added to every
- * valid pixel of frame i; frames repeat after eight.
+ * The case "4M" for timing: an Eiger 4M, one Poisson frame around 100 / (1 + q^2) with 2^n - 1 in
+ * the gaps between modules, and 16 i added to every valid pixel of frame i; frames repeat after
+ * eight.
  */
 #ifndef CHECK_EIGER_H
 #define CHECK_EIGER_H

@@ -19,8 +19,9 @@ static uint32_t crc32_of(const uint8_t *data, size_t size)
     return ~crc;
 }
 
-/* One row of the reference table against the registry. Some rows hold the shape of the unbinned image beside the pixel size of the
- * image binned by two; the registry's shape fits its pixel size. */
+/* One row of the reference table against the registry. Some rows hold the shape of the unbinned
+ * image beside the pixel size of the image binned by two; the registry's shape fits its pixel
+ * size. */
 static void check_row(struct check *c, const json_t *row, size_t index)
 {
     const char *cls = json_string_value(json_object_get(row, "cls"));
@@ -32,7 +33,8 @@ static void check_row(struct check *c, const json_t *row, size_t index)
                  w = (size_t)json_integer_value(json_array_get(shape, 1));
     if (strcmp(d.name, json_string_value(json_object_get(row, "name"))) != 0 ||
         !((d.height == h && d.width == w) || (2 * d.height == h && 2 * d.width == w)))
-        check_failed(c, __FILE__, __LINE__, "%s: name '%s', %zu x %zu", cls, d.name, d.height, d.width);
+        check_failed(c, __FILE__, __LINE__, "%s: name '%s', %zu x %zu", cls, d.name, d.height,
+                     d.width);
     const double p1 = json_number_value(json_object_get(row, "pixel1")),
                  p2 = json_number_value(json_object_get(row, "pixel2"));
     if (d.pixel1 != p1 || d.pixel2 != p2)
@@ -56,16 +58,18 @@ static void check_row(struct check *c, const json_t *row, size_t index)
     const airy_geometry geometry = {.detector = d, .dist = 1};
     const airy_status usable = airy_geometry_check(&geometry);
     if (plane ? usable == AIRY_ERR_UNSUPPORTED : usable != AIRY_ERR_UNSUPPORTED)
-        check_failed(c, __FILE__, __LINE__, "%s: a geometry with it is %s", cls, airy_status_name(usable));
+        check_failed(c, __FILE__, __LINE__, "%s: a geometry with it is %s", cls,
+                     airy_status_name(usable));
     size_t k;
     json_t *name;
     json_array_foreach(json_object_get(row, "registry_names"), k, name)
     {
         airy_detector found = {0};
         const airy_status status = airy_detector_find(&found, json_string_value(name));
-        if (status != (plane ? AIRY_OK : AIRY_ERR_UNSUPPORTED) || (plane && strcmp(found.name, d.name) != 0))
-            check_failed(c, __FILE__, __LINE__, "'%s' finds '%s', %s", json_string_value(name), found.name,
-                         airy_status_name(status));
+        if (status != (plane ? AIRY_OK : AIRY_ERR_UNSUPPORTED) ||
+            (plane && strcmp(found.name, d.name) != 0))
+            check_failed(c, __FILE__, __LINE__, "'%s' finds '%s', %s", json_string_value(name),
+                         found.name, airy_status_name(status));
     }
 }
 
@@ -92,7 +96,8 @@ static void check_find(struct check *c)
     static const char *const names[] = {"Eiger 4M", "eiger4m", "EIGER_4M", " e-i_g e r4M"};
     for (size_t k = 0; k < 4; k++)
         if (CHECK_OK(c, airy_detector_find(&d, names[k])))
-            CHECK(c, strcmp(d.name, "Eiger 4M") == 0 && d.height == 2167 && d.width == 2070 && d.pixel1 == 75e-6);
+            CHECK(c, strcmp(d.name, "Eiger 4M") == 0 && d.height == 2167 && d.width == 2070 &&
+                         d.pixel1 == 75e-6);
     if (CHECK_OK(c, airy_detector_find_shape(&d, 2162, 2068)))
         CHECK(c, strcmp(d.name, "Eiger2 4M") == 0);
     CHECK_FAILS(c, airy_detector_find(&d, "eigr 4m"), AIRY_ERR_NOT_FOUND, "'Eiger 4M'");
@@ -123,8 +128,10 @@ static void check_units(struct check *c)
         CHECK_OK(c, airy_unit_parse(&unit, airy_unit_name((airy_unit)u)));
         CHECK(c, (int)unit == u && strlen(airy_unit_label(unit)) > 1);
     }
-    CHECK(c, airy_unit_needs_wavelength(AIRY_UNIT_Q_A) && !airy_unit_needs_wavelength(AIRY_UNIT_TTH_DEG));
-    CHECK(c, strcmp(airy_unit_name(AIRY_UNIT_COUNT), "?") == 0 && strcmp(airy_unit_label(AIRY_UNIT_COUNT), "?") == 0);
+    CHECK(c, airy_unit_needs_wavelength(AIRY_UNIT_Q_A) &&
+                 !airy_unit_needs_wavelength(AIRY_UNIT_TTH_DEG));
+    CHECK(c, strcmp(airy_unit_name(AIRY_UNIT_COUNT), "?") == 0 &&
+                 strcmp(airy_unit_label(AIRY_UNIT_COUNT), "?") == 0);
     CHECK_FAILS(c, airy_unit_parse(&unit, "q"), AIRY_ERR_PARAM, "2th_deg");
 }
 
@@ -175,7 +182,8 @@ static void check_positions(struct check *c, int orientation, double dist)
     for (size_t i = 0; i < n; i++)
         want[i] = ref_polarization(&g, 0.97, 0.3, (double)(i / w) + 0.5, (double)(i % w) + 0.5);
     CHECK_OK(c, airy_geometry_polarization(&g, 0.97, 0.3, got));
-    check_values(c, "polarization", AIRY_DTYPE_F64, got, want, n, &(struct check_tol){.abs = 1e-14, .rel = 1e-14});
+    check_values(c, "polarization", AIRY_DTYPE_F64, got, want, n,
+                 &(struct check_tol){.abs = 1e-14, .rel = 1e-14});
 }
 
 /* An untilted detector: 2 theta = atan(r / dist), and q = 4 pi / wavelength sin(theta). */
@@ -183,11 +191,12 @@ static void check_known(struct check *c)
 {
     if (!check_case(c, "positions_known"))
         return;
-    const airy_geometry g = {.detector = {.name = "Detector", .height = 1, .width = 1, .pixel1 = 2e-3, .pixel2 = 2e-3},
-                             .dist = 0.1,
-                             .poni1 = 1e-3,
-                             .poni2 = 1e-3 - 0.1,
-                             .wavelength = 1e-10};
+    const airy_geometry g = {
+        .detector = {.name = "Detector", .height = 1, .width = 1, .pixel1 = 2e-3, .pixel2 = 2e-3},
+        .dist = 0.1,
+        .poni1 = 1e-3,
+        .poni2 = 1e-3 - 0.1,
+        .wavelength = 1e-10};
     /* The only pixel's centre lies 0.1 m from the PONI along x: 45 degrees. */
     double v = 0;
     CHECK_OK(c, airy_geometry_centers(&g, AIRY_UNIT_TTH_DEG, &v));
@@ -242,7 +251,8 @@ static void check_limits(struct check *c)
     CHECK_FAILS(c, airy_geometry_centers(&g, AIRY_UNIT_R_M, out), AIRY_ERR_PARAM, "no shape");
     g = tilted(3);
     g.wavelength = 0;
-    CHECK_FAILS(c, airy_geometry_centers(&g, AIRY_UNIT_Q_NM, out), AIRY_ERR_PARAM, "needs a wavelength");
+    CHECK_FAILS(c, airy_geometry_centers(&g, AIRY_UNIT_Q_NM, out), AIRY_ERR_PARAM,
+                "needs a wavelength");
     CHECK_FAILS(c, airy_geometry_centers(&g, AIRY_UNIT_COUNT, out), AIRY_ERR_PARAM, "unit");
     CHECK_FAILS(c, airy_geometry_polarization(&g, 1.1, 0, out), AIRY_ERR_PARAM, "1.1");
     CHECK_FAILS(c, airy_geometry_polarization(&g, 1, NAN, out), AIRY_ERR_PARAM, "offset");

@@ -52,7 +52,8 @@ static void check_round_trip(struct check *c, airy_dtype dtype, int ndim, const 
 }
 
 /* A file of this header text (padding and all) and data. */
-static const char *npy_file(struct check *c, int version, const char *text, const void *data, size_t bytes)
+static const char *npy_file(struct check *c, int version, const char *text, const void *data,
+                            size_t bytes)
 {
     const size_t length = strlen(text), fixed = version == 1 ? 10 : 12;
     uint8_t *file = check_alloc(c, fixed + length + bytes);
@@ -74,23 +75,30 @@ static void check_npy_variants(struct check *c)
     static const int16_t fortran[6] = {0, 10, 1, 11, 2, 12}; /* of [[0, 1, 2], [10, 11, 12]] */
     static const double one = 2.5;
     airy_image image;
-    CHECK_OK(c, airy_image_read(&image,
-                                npy_file(c, 2, "{'descr': '>u2', 'fortran_order': False, 'shape': (3,), }\n", big, 6)));
+    CHECK_OK(
+        c, airy_image_read(
+               &image, npy_file(c, 2, "{'descr': '>u2', 'fortran_order': False, 'shape': (3,), }\n",
+                                big, 6)));
     CHECK(c, image.ndim == 1 && image.shape[0] == 3 && airy_image_value(&image, 0) == 1 &&
                  airy_image_value(&image, 2) == 256);
     airy_image_free(&image);
-    CHECK_OK(c, airy_image_read(
-                    &image, npy_file(c, 3, "{\"shape\":(2,3),\"fortran_order\":True,\"descr\":\"<i2\"}", fortran, 12)));
+    CHECK_OK(
+        c, airy_image_read(
+               &image, npy_file(c, 3, "{\"shape\":(2,3),\"fortran_order\":True,\"descr\":\"<i2\"}",
+                                fortran, 12)));
     CHECK(c, image.ndim == 2 && image.shape[0] == 2 && image.shape[1] == 3);
     for (size_t i = 0; i < 6; i++)
         CHECK(c, airy_image_value(&image, i) == (i < 3 ? (double)i : 7.0 + (double)i));
     airy_image_free(&image);
-    CHECK_OK(c,
-             airy_image_read(&image, npy_file(c, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': ()}", &one, 8)));
+    CHECK_OK(c, airy_image_read(
+                    &image, npy_file(c, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': ()}",
+                                     &one, 8)));
     CHECK(c, image.ndim == 1 && image.shape[0] == 1 && airy_image_value(&image, 0) == 2.5);
     airy_image_free(&image);
-    CHECK_OK(c, airy_image_read(
-                    &image, npy_file(c, 1, "{'descr': '|b1', 'fortran_order': False, 'shape': (2L, 1L)}", "\1", 2)));
+    CHECK_OK(
+        c, airy_image_read(
+               &image, npy_file(c, 1, "{'descr': '|b1', 'fortran_order': False, 'shape': (2L, 1L)}",
+                                "\1", 2)));
     CHECK(c, image.dtype == AIRY_DTYPE_U8 && image.ndim == 2 && airy_image_value(&image, 0) == 1);
     airy_image_free(&image);
 }
@@ -108,40 +116,59 @@ static void check_npy_hostile(struct check *c)
         {"{", AIRY_ERR_FORMAT, "malformed"},
         {"{}", AIRY_ERR_FORMAT, "'descr' is missing"},
         {"{'descr': '<f4', 'descr': '<f4'}", AIRY_ERR_FORMAT, "there twice"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'x': 1}", AIRY_ERR_FORMAT, "'x' is unknown"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'x': 1}", AIRY_ERR_FORMAT,
+         "'x' is unknown"},
         {"{'descr': '<f4' 'fortran_order': False, 'shape': (1,)}", AIRY_ERR_FORMAT, "malformed"},
-        {"{'descr': '<f4', 'fortran_order': Maybe, 'shape': (1,)}", AIRY_ERR_FORMAT, "neither True nor False"},
+        {"{'descr': '<f4', 'fortran_order': Maybe, 'shape': (1,)}", AIRY_ERR_FORMAT,
+         "neither True nor False"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': 1}", AIRY_ERR_FORMAT, "no tuple"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}", AIRY_ERR_FORMAT, "tuple of sizes"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1 2)}", AIRY_ERR_FORMAT, "tuple of sizes"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,", AIRY_ERR_FORMAT, "tuple of sizes"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1)}", AIRY_ERR_UNSUPPORTED, "more than 4"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (0,)}", AIRY_ERR_SHAPE, "shape[0] = 0"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296,4294967296)}", AIRY_ERR_SHAPE, "below 2^64"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}", AIRY_ERR_FORMAT,
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}", AIRY_ERR_FORMAT,
          "tuple of sizes"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} x", AIRY_ERR_FORMAT, "behind the dictionary"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", AIRY_ERR_FORMAT, "4 bytes behind the header"},
-        {"{'descr': '<u1', 'fortran_order': False, 'shape': (3,)}", AIRY_ERR_FORMAT, "its shape needs 3"},
-        {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", AIRY_ERR_UNSUPPORTED, "structured"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1 2)}", AIRY_ERR_FORMAT,
+         "tuple of sizes"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,", AIRY_ERR_FORMAT,
+         "tuple of sizes"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1)}", AIRY_ERR_UNSUPPORTED,
+         "more than 4"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (0,)}", AIRY_ERR_SHAPE, "shape[0] = 0"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296,4294967296)}",
+         AIRY_ERR_SHAPE, "below 2^64"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}",
+         AIRY_ERR_FORMAT, "tuple of sizes"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} x", AIRY_ERR_FORMAT,
+         "behind the dictionary"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", AIRY_ERR_FORMAT,
+         "4 bytes behind the header"},
+        {"{'descr': '<u1', 'fortran_order': False, 'shape': (3,)}", AIRY_ERR_FORMAT,
+         "its shape needs 3"},
+        {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", AIRY_ERR_UNSUPPORTED,
+         "structured"},
         {"{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", AIRY_ERR_UNSUPPORTED, "'<c8'"},
-        {"{'descr': 'f4', 'fortran_order': False, 'shape': (1,)}", AIRY_ERR_FORMAT, "no byte order"},
-        {"{'descr': '|f4', 'fortran_order': False, 'shape': (1,)}", AIRY_ERR_FORMAT, "no byte order"},
+        {"{'descr': 'f4', 'fortran_order': False, 'shape': (1,)}", AIRY_ERR_FORMAT,
+         "no byte order"},
+        {"{'descr': '|f4', 'fortran_order': False, 'shape': (1,)}", AIRY_ERR_FORMAT,
+         "no byte order"},
         {"{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", AIRY_ERR_UNSUPPORTED, "'|O'"},
-        {"{'descr': '<f4\\'', 'fortran_order': False, 'shape': (1,)}", AIRY_ERR_FORMAT, "no string"},
+        {"{'descr': '<f4\\'', 'fortran_order': False, 'shape': (1,)}", AIRY_ERR_FORMAT,
+         "no string"},
     };
     airy_image image;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        CHECK_FAILS(c, airy_image_read(&image, npy_file(c, 1, bad[i].text, "\0\0\0", 4)), bad[i].status, bad[i].part);
-    CHECK_FAILS(c, airy_image_read(&image, npy_file(c, 4, "{}", "", 0)), AIRY_ERR_UNSUPPORTED, "version 4.0");
-    CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.npy", "\x93NUMPY\1\0\xff\xff{", 11)), AIRY_ERR_FORMAT,
-                "ends inside");
-    CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.npy", "\x93NUMPY\2\0\xff\xff\xff\xff{", 13)),
-                AIRY_ERR_FORMAT, "at most 65536");
-    CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.npy", "\x93NUMPY\2\0\0\0", 10)), AIRY_ERR_FORMAT,
-                "ends inside");
-    CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.npy", "", 0)), AIRY_ERR_FORMAT, "no NPY file");
-    CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.tif", "II*", 3)), AIRY_ERR_UNSUPPORTED, "no known format");
+        CHECK_FAILS(c, airy_image_read(&image, npy_file(c, 1, bad[i].text, "\0\0\0", 4)),
+                    bad[i].status, bad[i].part);
+    CHECK_FAILS(c, airy_image_read(&image, npy_file(c, 4, "{}", "", 0)), AIRY_ERR_UNSUPPORTED,
+                "version 4.0");
+    CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.npy", "\x93NUMPY\1\0\xff\xff{", 11)),
+                AIRY_ERR_FORMAT, "ends inside");
+    CHECK_FAILS(
+        c, airy_image_read(&image, stack_spill(c, "x.npy", "\x93NUMPY\2\0\xff\xff\xff\xff{", 13)),
+        AIRY_ERR_FORMAT, "at most 65536");
+    CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.npy", "\x93NUMPY\2\0\0\0", 10)),
+                AIRY_ERR_FORMAT, "ends inside");
+    CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.npy", "", 0)), AIRY_ERR_FORMAT,
+                "no NPY file");
+    CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.tif", "II*", 3)), AIRY_ERR_UNSUPPORTED,
+                "no known format");
     CHECK_FAILS(c, airy_image_read(&image, "/proc/none/x.npy"), AIRY_ERR_NOT_FOUND, "cannot open");
 }
 
@@ -149,14 +176,15 @@ static void check_edf_files(struct check *c)
 {
     if (!check_case(c, "edf_files"))
         return;
-    static const char plain[] =
-        "{\r\nHeaderID = EH:000001:000000:000000 ;\r\nDim_1 = 3;Dim_2=1 ; datatype = UNSIGNEDSHORT ;\n"
-        "ByteOrder = HighByteFirst ; Size = 8 ;\n}\n\0\1\0\2\1\0\0\0";
+    static const char plain[] = "{\r\nHeaderID = EH:000001:000000:000000 ;\r\nDim_1 = 3;Dim_2=1 ; "
+                                "datatype = UNSIGNEDSHORT ;\n"
+                                "ByteOrder = HighByteFirst ; Size = 8 ;\n}\n\0\1\0\2\1\0\0\0";
     airy_image image;
     CHECK_OK(c, airy_image_read(&image, stack_spill(c, "x.edf", plain, sizeof(plain) - 1)));
-    CHECK(c, image.dtype == AIRY_DTYPE_U16 && image.ndim == 2 && image.shape[0] == 1 && image.shape[1] == 3);
-    CHECK(c,
-          airy_image_value(&image, 0) == 1 && airy_image_value(&image, 1) == 2 && airy_image_value(&image, 2) == 256);
+    CHECK(c, image.dtype == AIRY_DTYPE_U16 && image.ndim == 2 && image.shape[0] == 1 &&
+                 image.shape[1] == 3);
+    CHECK(c, airy_image_value(&image, 0) == 1 && airy_image_value(&image, 1) == 2 &&
+                 airy_image_value(&image, 2) == 256);
     airy_image_free(&image);
     static const struct {
         const char *text;
@@ -173,17 +201,20 @@ static void check_edf_files(struct check *c)
         {"{ DataType = SignedByte ; }\n", AIRY_ERR_FORMAT, "'Dim_1' is missing"},
         {"{ DataType = SignedByte ; Dim_1 = -3 ; }\n", AIRY_ERR_FORMAT, "'-3'"},
         {"{ DataType = SignedByte ; Dim_1 = 0 ; }\n", AIRY_ERR_SHAPE, "= 0"},
-        {"{ DataType = SignedByte ; Dim_1 = 5 ; Size = 3 ; }\n", AIRY_ERR_FORMAT, "its dimensions need 5"},
+        {"{ DataType = SignedByte ; Dim_1 = 5 ; Size = 3 ; }\n", AIRY_ERR_FORMAT,
+         "its dimensions need 5"},
         {"{ DataType = SignedByte ; Dim_1 = 5 ; }\nabc", AIRY_ERR_FORMAT, "3 bytes behind"},
-        {"{ DataType = SignedByte ; Dim_1 = 5 ; Compression = GzipCompression ; }\nabcde", AIRY_ERR_UNSUPPORTED,
-         "Gzip"},
-        {"{ DataType = SignedByte ; Dim_1 = 3 ; }\nabc{ DataType = SignedByte ; Dim_1 = 2 ; }\nab", AIRY_ERR_FORMAT,
-         "another shape"},
-        {"{ DataType = SignedByte ; Dim_1 = 9999999999 ; Dim_2 = 9999999999 ; }\n", AIRY_ERR_SHAPE, "below 2^64"},
+        {"{ DataType = SignedByte ; Dim_1 = 5 ; Compression = GzipCompression ; }\nabcde",
+         AIRY_ERR_UNSUPPORTED, "Gzip"},
+        {"{ DataType = SignedByte ; Dim_1 = 3 ; }\nabc{ DataType = SignedByte ; Dim_1 = 2 ; }\nab",
+         AIRY_ERR_FORMAT, "another shape"},
+        {"{ DataType = SignedByte ; Dim_1 = 9999999999 ; Dim_2 = 9999999999 ; }\n", AIRY_ERR_SHAPE,
+         "below 2^64"},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.edf", bad[i].text, strlen(bad[i].text))),
-                    bad[i].status, bad[i].part);
+        CHECK_FAILS(
+            c, airy_image_read(&image, stack_spill(c, "x.edf", bad[i].text, strlen(bad[i].text))),
+            bad[i].status, bad[i].part);
 }
 
 static void check_hdf5_images(struct check *c)
@@ -193,9 +224,13 @@ static void check_hdf5_images(struct check *c)
     const char *golden = check_golden(c, "diffraction/hdf5/big_endian.h5");
     if (!golden)
         return;
-    airy_image image, small = {.dtype = AIRY_DTYPE_I16, .ndim = 2, .shape = {2, 2}, .data = (int16_t[4]){1, -2, 3, -4}};
+    airy_image image, small = {.dtype = AIRY_DTYPE_I16,
+                               .ndim = 2,
+                               .shape = {2, 2},
+                               .data = (int16_t[4]){1, -2, 3, -4}};
     CHECK_OK(c, airy_image_read(&image, golden));
-    CHECK(c, image.ndim == 3 && image.shape[0] == 6 && image.shape[1] == 37 && image.shape[2] == 44);
+    CHECK(c,
+          image.ndim == 3 && image.shape[0] == 6 && image.shape[1] == 37 && image.shape[2] == 44);
     CHECK(c, stack_crc32(image.data, 37 * 44 * 4) == 678781668u); /* frame 0 of expected.json */
     airy_image_free(&image);
     golden = check_golden(c, "diffraction/hdf5/series_master.h5");
@@ -230,7 +265,8 @@ static void check_png(struct check *c)
                                    'H',  'D', 'R', 0,   0,  0,  7,  0,  0, 0, 5, 8,  2};
     CHECK(c, bytes && size > sizeof(want) && memcmp(bytes, want, sizeof(want)) == 0);
     CHECK_FAILS(c, airy_png_write(path, rgb, 0, 7, true), AIRY_ERR_PARAM, "0 x 7");
-    CHECK_FAILS(c, airy_png_write("/proc/none/x.png", rgb, 5, 7, true), AIRY_ERR_IO, "cannot create");
+    CHECK_FAILS(c, airy_png_write("/proc/none/x.png", rgb, 5, 7, true), AIRY_ERR_IO,
+                "cannot create");
 }
 
 void check_image(struct check *c)

@@ -1,4 +1,7 @@
-/* Matrices and sums against the definitions in tests/ref, on every device; the inverse; everything that can be refused. */
+/*
+ * Matrices and sums against the definitions in tests/ref, on every device; the inverse; everything
+ * that can be refused.
+ */
 #include "check.h"
 
 #include <stdio.h>
@@ -13,7 +16,10 @@
 
 enum { HEIGHT = 19, WIDTH = 26, PIXELS = HEIGHT * WIDTH };
 
-/* The beam on the detector, off it, on a corner of pixels, and behind a detector that is turned away. */
+/*
+ * The beam on the detector, off it, on a corner of pixels, and behind a detector that is turned
+ * away.
+ */
 enum view { VIEW_ON, VIEW_OFF, VIEW_CORNER, VIEW_BACK, VIEW_COUNT };
 static const char *const view_names[VIEW_COUNT] = {"on", "off", "corner", "back"};
 
@@ -74,12 +80,15 @@ static double *densify(struct check *c, struct airy_matrix *m, airy_pool *pool)
 }
 
 /*
- * What a coefficient may be off: 2^-25 for rounding a value of at most 1 to float; 2^-40 for shares that are left out; and of its edges, lengths over
- * the pixel's own: both of them move by up to 1e-13 of the axis (checked with the limits), of which a pixel of the scenes takes 1/64 or more.
+ * What a coefficient may be off: 2^-25 for rounding a value of at most 1 to float; 2^-40 for
+ * shares that are left out; and of its edges, lengths over the pixel's own: both of them move by
+ * up to 1e-13 of the axis (checked with the limits), of which a pixel of the scenes takes 1/64 or
+ * more.
  */
 #define MATRIX_TOLERANCE (0x1p-25 + 0x1p-40 + 2 * 64 * 1e-13)
 
-static void check_matrix(struct check *c, const airy_geometry *g, airy_integrator_params params, const char *name)
+static void check_matrix(struct check *c, const airy_geometry *g, airy_integrator_params params,
+                         const char *name)
 {
     if (!check_case(c, "matrix_%s", name))
         return;
@@ -98,7 +107,8 @@ static void check_matrix(struct check *c, const airy_geometry *g, airy_integrato
         return;
     if (CHECK_OK(c, airy_matrix_build(&m, &got, g, &params, counts, pool))) {
         const double size = fmax(fabs(limits[0]), fabs(limits[1]));
-        CHECK(c, fabs(got.lower - limits[0]) <= 1e-13 * size && fabs(got.upper - limits[1]) <= 1e-13 * size);
+        CHECK(c, fabs(got.lower - limits[0]) <= 1e-13 * size &&
+                     fabs(got.upper - limits[1]) <= 1e-13 * size);
         const double *dense = densify(c, &m, pool);
         check_values(c, "coefficients", AIRY_DTYPE_F64, dense, want, PIXELS * params.bins,
                      &(struct check_tol){.abs = MATRIX_TOLERANCE});
@@ -113,22 +123,26 @@ static void check_matrices(struct check *c)
     for (int split = 0; split < AIRY_SPLIT_COUNT; split++) {
         for (int unit = 0; unit < AIRY_UNIT_COUNT; unit++)
             for (int view = 0; view < VIEW_COUNT; view++) {
-                /* On a beam at a corner the centres of pixels coincide, and so do bins' edges: without splitting only off it. Where the unit does
-                 * not vanish at the beam, its pixel has no definite quadrilateral. */
+                /* On a beam at a corner the centres of pixels coincide, and so do bins' edges:
+                 * without splitting only off it. Where the unit does not vanish at the beam, its
+                 * pixel has no definite quadrilateral. */
                 if ((split == AIRY_SPLIT_NO && view == VIEW_CORNER) ||
                     (split == AIRY_SPLIT_FULL && unit == AIRY_UNIT_QX_NM && view != VIEW_BACK) ||
                     (split == AIRY_SPLIT_FULL && unit == AIRY_UNIT_CHI_DEG && view != VIEW_OFF))
                     continue;
                 const airy_geometry g = make_geometry((enum view)view, 3);
-                snprintf(name, sizeof name, "%s_unit%d_%s", airy_split_name((airy_split)split), unit, view_names[view]);
+                snprintf(name, sizeof name, "%s_unit%d_%s", airy_split_name((airy_split)split),
+                         unit, view_names[view]);
                 check_matrix(c, &g,
-                             (airy_integrator_params){.bins = 17, .unit = (airy_unit)unit, .split = (airy_split)split},
+                             (airy_integrator_params){
+                                 .bins = 17, .unit = (airy_unit)unit, .split = (airy_split)split},
                              name);
             }
         for (int orientation = 0; orientation <= 4; orientation++) {
             const airy_geometry g = make_geometry(VIEW_ON, orientation);
             snprintf(name, sizeof name, "%s_o%d", airy_split_name((airy_split)split), orientation);
-            check_matrix(c, &g, (airy_integrator_params){.bins = 23, .split = (airy_split)split}, name);
+            check_matrix(c, &g, (airy_integrator_params){.bins = 23, .split = (airy_split)split},
+                         name);
         }
     }
 }
@@ -165,14 +179,18 @@ static void check_ranges(struct check *c)
                                                    .azimuth_range = {rows[k].a[0], rows[k].a[1]},
                                                    .chi_zero = rows[k].chi_zero};
             /* chi has no definite value where the beam is */
-            const airy_geometry g = make_geometry(rows[k].unit == AIRY_UNIT_CHI_DEG ? VIEW_OFF : VIEW_ON, 3);
+            const airy_geometry g =
+                make_geometry(rows[k].unit == AIRY_UNIT_CHI_DEG ? VIEW_OFF : VIEW_ON, 3);
             char name[96];
             snprintf(name, sizeof name, "%s_%s", airy_split_name((airy_split)split), rows[k].name);
             check_matrix(c, &g, params, name);
         }
 }
 
-/* A whole turn takes every pixel, and thirds of it take each pixel once, even where chi is only just below the limit. */
+/*
+ * A whole turn takes every pixel, and thirds of it take each pixel once, even where chi is only
+ * just below the limit.
+ */
 static void check_turns(struct check *c)
 {
     if (!check_case(c, "matrix_turns"))
@@ -184,31 +202,37 @@ static void check_turns(struct check *c)
     if (!CHECK_OK(c, airy_pool_create(&pool, 1)))
         return;
     static const double shifts[] = {0, 1e-18, -1e-18, 2e-18, 1e-17};
-    static const double ranges[][2] = {{0, 360}, {0, 0}, {-180, 180}, {360, 0}, {90, -270}, {0.1, 360.1}};
+    static const double ranges[][2] = {{0, 360}, {0, 0},     {-180, 180},
+                                       {360, 0}, {90, -270}, {0.1, 360.1}};
     static const double thirds[][2] = {{0, 120}, {120, 240}, {240, 360}};
     for (size_t k = 0; k < 5 * AIRY_SPLIT_COUNT; k++) {
-        airy_geometry g = {.detector = {.name = "Detector", .height = SIDE, .width = SIDE}, .dist = 0.1};
+        airy_geometry g = {.detector = {.name = "Detector", .height = SIDE, .width = SIDE},
+                           .dist = 0.1};
         g.detector.pixel1 = g.detector.pixel2 = 1e-4;
         g.poni1 = 50.5e-4 + shifts[k % 5];
         g.poni2 = 50.5e-4;
-        airy_integrator_params params = {.bins = 50, .unit = AIRY_UNIT_R_MM, .split = (airy_split)(k / 5)};
+        airy_integrator_params params = {
+            .bins = 50, .unit = AIRY_UNIT_R_MM, .split = (airy_split)(k / 5)};
         struct airy_matrix all = {0}, m = {0};
         struct airy_matrix_limits limits;
         CHECK_OK(c, airy_matrix_build(&all, &limits, &g, &params, valid, pool));
         params.has_azimuth_range = true;
         size_t entries = 0;
         for (size_t r = 0; r < 9; r++) {
-            memcpy(params.azimuth_range, r < 6 ? ranges[r] : thirds[r - 6], sizeof params.azimuth_range);
+            memcpy(params.azimuth_range, r < 6 ? ranges[r] : thirds[r - 6],
+                   sizeof params.azimuth_range);
             CHECK_OK(c, airy_matrix_build(&m, &limits, &g, &params, valid, pool));
             if (r < 6 && m.entries != all.entries)
-                check_failed(c, __FILE__, __LINE__, "split %zu, shift %g, range %zu: %zu entries of %zu", k / 5,
+                check_failed(c, __FILE__, __LINE__,
+                             "split %zu, shift %g, range %zu: %zu entries of %zu", k / 5,
                              shifts[k % 5], r, m.entries, all.entries);
             entries += r < 6 ? 0 : m.entries;
             airy_matrix_free(&m);
         }
         CHECK(c, entries == all.entries);
         airy_matrix_free(&all);
-        params = (airy_integrator_params){.bins = 36, .unit = AIRY_UNIT_CHI_DEG, .split = AIRY_SPLIT_NO};
+        params =
+            (airy_integrator_params){.bins = 36, .unit = AIRY_UNIT_CHI_DEG, .split = AIRY_SPLIT_NO};
         params.has_radial_range = true;
         params.radial_range[1] = 360;
         CHECK_OK(c, airy_matrix_build(&m, &limits, &g, &params, valid, pool));
@@ -241,8 +265,8 @@ static void check_matrix_whole(struct check *c)
             CHECK_OK(c, airy_matrix_by_bin(&m[k], pool));
             airy_pool_destroy(&pool);
         }
-        CHECK(c,
-              m[0].entries == m[1].entries && limits[0].lower == limits[1].lower && limits[0].upper == limits[1].upper);
+        CHECK(c, m[0].entries == m[1].entries && limits[0].lower == limits[1].lower &&
+                     limits[0].upper == limits[1].upper);
         CHECK(c, memcmp(m[0].start, m[1].start, (n + 1) * sizeof *m[0].start) == 0);
         CHECK(c, memcmp(m[0].bin, m[1].bin, m[0].entries * sizeof *m[0].bin) == 0);
         CHECK(c, memcmp(m[0].coef, m[1].coef, m[0].entries * sizeof *m[0].coef) == 0);
@@ -263,7 +287,8 @@ static void bench_matrix(struct check *c, airy_split split)
 {
     if (!c->bench || !check_case(c, "bench_matrix_eiger4m_%s", airy_split_name(split)))
         return;
-    airy_geometry g = {.dist = 0.16, .poni1 = 0.096, .poni2 = 0.086, .rot1 = 0.005, .wavelength = 1e-10};
+    airy_geometry g = {
+        .dist = 0.16, .poni1 = 0.096, .poni2 = 0.086, .rot1 = 0.005, .wavelength = 1e-10};
     CHECK_OK(c, airy_detector_find(&g.detector, "Eiger 4M"));
     const size_t n = g.detector.height * g.detector.width;
     uint8_t *valid = check_alloc(c, n);
@@ -273,7 +298,8 @@ static void bench_matrix(struct check *c, airy_split split)
     const airy_integrator_params params = {.bins = 1000, .split = split};
     struct airy_matrix m = {0};
     struct airy_matrix_limits limits;
-    CHECK_BENCH(c, 0, 0, (airy_matrix_free(&m), airy_matrix_build(&m, &limits, &g, &params, valid, pool)));
+    CHECK_BENCH(c, 0, 0,
+                (airy_matrix_free(&m), airy_matrix_build(&m, &limits, &g, &params, valid, pool)));
     airy_matrix_free(&m);
     airy_pool_destroy(&pool);
 }
@@ -371,31 +397,37 @@ static void fill_scene(struct check *c, struct scene *s)
     s->out = check_alloc(c, n);
     for (size_t i = 0; i < n; i++) {
         s->raw[i] = i < PIXELS ? (double)(i % 50)
-                               : draw(c, s->dtype); /* nothing is left out of the first frame but dummies */
+                               : draw(c, s->dtype); /* nothing is left out of the first frame but
+                                                       dummies */
         store(s->data, s->dtype, i, s->raw[i]);
-        s->out[i] = !isfinite(s->raw[i]) ||
-                    (s->params.has_dummy && fabs(s->raw[i] - s->params.dummy) <= s->params.delta_dummy);
+        s->out[i] =
+            !isfinite(s->raw[i]) ||
+            (s->params.has_dummy && fabs(s->raw[i] - s->params.dummy) <= s->params.delta_dummy);
     }
 }
 
 /* Run the scene's frames on the device; sums [frames][planes][bins], stats [frames]. */
-static bool run_scene(struct check *c, const struct scene *s, const airy_integrator *it, double *sums,
-                      airy_frame_stats *stats)
+static bool run_scene(struct check *c, const struct scene *s, const airy_integrator *it,
+                      double *sums, airy_frame_stats *stats)
 {
     const size_t bins = airy_integrator_bins(it);
-    const size_t shape[3] = {s->frames, HEIGHT, WIDTH}, sums_shape[3] = {s->frames, AIRY_SUM_PLANES, bins};
+    const size_t shape[3] = {s->frames, HEIGHT, WIDTH},
+                 sums_shape[3] = {s->frames, AIRY_SUM_PLANES, bins};
     const size_t stats_shape[2] = {s->frames, sizeof *stats};
     airy_array *frames = check_upload(c, s->dtype, 3, shape, s->data);
     airy_array *d_sums = check_output(c, AIRY_DTYPE_F64, 3, sums_shape),
                *d_stats = check_output(c, AIRY_DTYPE_U8, 2, stats_shape);
-    return frames && d_sums && d_stats && CHECK_OK(c, airy_integrate(c->queue, d_sums, d_stats, it, frames)) &&
-           CHECK_OK(c, airy_array_pull(c->queue, sums, s->frames * AIRY_SUM_PLANES * bins * sizeof *sums, d_sums)) &&
+    return frames && d_sums && d_stats &&
+           CHECK_OK(c, airy_integrate(c->queue, d_sums, d_stats, it, frames)) &&
+           CHECK_OK(c,
+                    airy_array_pull(c->queue, sums,
+                                    s->frames * AIRY_SUM_PLANES * bins * sizeof *sums, d_sums)) &&
            CHECK_OK(c, airy_array_pull(c->queue, stats, s->frames * sizeof *stats, d_stats)) &&
            CHECK_OK(c, airy_queue_finish(c->queue));
 }
 
-static void compare_stats(struct check *c, const struct scene *s, const uint8_t *valid, size_t frame,
-                          const airy_frame_stats *got)
+static void compare_stats(struct check *c, const struct scene *s, const uint8_t *valid,
+                          size_t frame, const airy_frame_stats *got)
 {
     double total = 0, scale = 0, max = 0;
     uint32_t invalid = 0, saturated = 0;
@@ -413,27 +445,30 @@ static void compare_stats(struct check *c, const struct scene *s, const uint8_t 
         max = any ? fmax(max, raw) : raw;
         any = true;
     }
-    CHECK(c, got->invalid == invalid && got->saturated == saturated && got->status == AIRY_FRAME_GOOD);
+    CHECK(c,
+          got->invalid == invalid && got->saturated == saturated && got->status == AIRY_FRAME_GOOD);
     /* a few hundred doubles */
     CHECK(c, fabs(got->total - total) <= 1e-13 * scale && got->max == max);
 }
 
 /*
- * Roundings to float: the coefficient, the normalization, the weight (2^-24 each); squares have twice as many. The azimuthal variance moves by
- * twice the relative error of x and of the mean, times |x - mean| (|x| + |mean|).
+ * Roundings to float: the coefficient, the normalization, the weight (2^-24 each); squares have
+ * twice as many. The azimuthal variance moves by twice the relative error of x and of the mean,
+ * times |x - mean| (|x| + |mean|).
  */
-static void compare_sums(struct check *c, const double *got, const double *want, const double *scale, size_t bins)
+static void compare_sums(struct check *c, const double *got, const double *want,
+                         const double *scale, size_t bins)
 {
-    static const char *const names[AIRY_SUM_PLANES] = {"signal", "variance", "normalization", "normalization2",
-                                                       "count"};
-    static const double rel[AIRY_SUM_PLANES] = {3.2 * 0x1p-24, 13 * 0x1p-24, 2.2 * 0x1p-24, 4.4 * 0x1p-24,
-                                                1.2 * 0x1p-24};
+    static const char *const names[AIRY_SUM_PLANES] = {"signal", "variance", "normalization",
+                                                       "normalization2", "count"};
+    static const double rel[AIRY_SUM_PLANES] = {3.2 * 0x1p-24, 13 * 0x1p-24, 2.2 * 0x1p-24,
+                                                4.4 * 0x1p-24, 1.2 * 0x1p-24};
     for (size_t p = 0; p < AIRY_SUM_PLANES; p++)
         for (size_t b = 0; b < bins; b++) {
             const size_t k = p * bins + b;
             if (!(fabs(got[k] - want[k]) <= rel[p] * scale[k] + 1e-9 * scale[k]))
-                check_failed(c, __FILE__, __LINE__, "%s[%zu]: got %.9g, want %.9g, scale %.3g", names[p], b, got[k],
-                             want[k], scale[k]);
+                check_failed(c, __FILE__, __LINE__, "%s[%zu]: got %.9g, want %.9g, scale %.3g",
+                             names[p], b, got[k], want[k], scale[k]);
         }
 }
 
@@ -443,7 +478,8 @@ static void compare_frames(struct check *c, const struct scene *s)
     double *norm = check_alloc(c, PIXELS * sizeof *norm), limits[2];
     uint8_t *valid = check_alloc(c, PIXELS);
     double *coef = check_alloc(c, PIXELS * bins * sizeof *coef);
-    double *want = check_alloc(c, plane * sizeof *want), *scale = check_alloc(c, plane * sizeof *scale);
+    double *want = check_alloc(c, plane * sizeof *want),
+           *scale = check_alloc(c, plane * sizeof *scale);
     double *got = check_alloc(c, s->frames * plane * sizeof *got);
     airy_frame_stats *stats = check_alloc(c, s->frames * sizeof *stats);
     ref_normalization(norm, valid, &s->geometry, &s->params);
@@ -453,19 +489,20 @@ static void compare_frames(struct check *c, const struct scene *s)
         return;
     if (run_scene(c, s, it, got, stats))
         for (size_t f = 0; f < s->frames; f++) {
-            ref_sums(want, scale, coef, norm, valid, s->raw + f * PIXELS, s->out + f * PIXELS, &s->geometry,
-                     &s->params);
+            ref_sums(want, scale, coef, norm, valid, s->raw + f * PIXELS, s->out + f * PIXELS,
+                     &s->geometry, &s->params);
             compare_sums(c, got + f * plane, want, scale, bins);
             compare_stats(c, s, valid, f, &stats[f]);
         }
     airy_integrator_destroy(&it);
 }
 
-static void check_sums(struct check *c, airy_dtype dtype, airy_split split, airy_error_model model, bool unweighted,
-                       bool corrected)
+static void check_sums(struct check *c, airy_dtype dtype, airy_split split, airy_error_model model,
+                       bool unweighted, bool corrected)
 {
     if (!check_case(c, "sums_%s_%s_%s%s%s", airy_dtype_name(dtype), airy_split_name(split),
-                    airy_error_model_name(model), unweighted ? "_unweighted" : "", corrected ? "_corrected" : ""))
+                    airy_error_model_name(model), unweighted ? "_unweighted" : "",
+                    corrected ? "_corrected" : ""))
         return;
     struct scene s = {.dtype = dtype,
                       .frames = 3,
@@ -495,18 +532,23 @@ static void check_sums(struct check *c, airy_dtype dtype, airy_split split, airy
 
 static void check_all_sums(struct check *c)
 {
-    static const airy_dtype dtypes[] = {AIRY_DTYPE_U8,  AIRY_DTYPE_I8,  AIRY_DTYPE_U16, AIRY_DTYPE_I16,
-                                        AIRY_DTYPE_U32, AIRY_DTYPE_I32, AIRY_DTYPE_F32, AIRY_DTYPE_F64};
+    static const airy_dtype dtypes[] = {AIRY_DTYPE_U8,  AIRY_DTYPE_I8,  AIRY_DTYPE_U16,
+                                        AIRY_DTYPE_I16, AIRY_DTYPE_U32, AIRY_DTYPE_I32,
+                                        AIRY_DTYPE_F32, AIRY_DTYPE_F64};
     for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
         for (int model = 0; model < AIRY_ERROR_MODEL_COUNT; model++)
             check_sums(c, dtypes[d], AIRY_SPLIT_FULL, (airy_error_model)model, d % 2 == 1, true);
     for (int split = 0; split < AIRY_SPLIT_COUNT; split++)
         for (int model = 0; model < AIRY_ERROR_MODEL_COUNT; model++)
             for (int k = 0; k < 4; k++)
-                check_sums(c, AIRY_DTYPE_I32, (airy_split)split, (airy_error_model)model, k & 1, k & 2);
+                check_sums(c, AIRY_DTYPE_I32, (airy_split)split, (airy_error_model)model, k & 1,
+                           k & 2);
 }
 
-/* The raw values that a detector's own dummy values, a given dummy and compat's float rounding leave out, dtype by dtype. */
+/*
+ * The raw values that a detector's own dummy values, a given dummy and compat's float rounding
+ * leave out, dtype by dtype.
+ */
 static void check_pixel_test(struct check *c)
 {
     if (!check_case(c, "pixel_test"))
@@ -548,7 +590,8 @@ static void check_pixel_test(struct check *c)
             continue;
         const bool none = rows[k].lo > rows[k].hi;
         if (none ? t.lo <= t.hi : t.lo != rows[k].lo || t.hi != rows[k].hi)
-            check_failed(c, __FILE__, __LINE__, "row %zu: [%lld, %lld]", k, (long long)t.lo, (long long)t.hi);
+            check_failed(c, __FILE__, __LINE__, "row %zu: [%lld, %lld]", k, (long long)t.lo,
+                         (long long)t.hi);
         it.params.no_default_dummy = true;
         CHECK_OK(c, airy_pixel_test_make(&t, &it, rows[k].dtype));
         CHECK(c, rows[k].has_dummy || t.lo > t.hi);
@@ -594,7 +637,8 @@ static void check_emptied(struct check *c)
     const double *radial = airy_integrator_radial(it), half = (radial[1] - radial[0]) / 2;
     for (size_t i = 0; i < 2 * PIXELS; i++) {
         const double v = q[i % PIXELS];
-        ((uint16_t *)s.data)[i] = i >= PIXELS || (v > radial[4] - half - 1e-9 && v < radial[5] + half + 1e-9) ? 7 : 20;
+        ((uint16_t *)s.data)[i] =
+            i >= PIXELS || (v > radial[4] - half - 1e-9 && v < radial[5] + half + 1e-9) ? 7 : 20;
     }
     double sums[2 * AIRY_SUM_PLANES * 12];
     airy_frame_stats stats[2];
@@ -607,7 +651,8 @@ static void check_emptied(struct check *c)
             }
         CHECK(c, stats[1].invalid == PIXELS && stats[1].total == 0 && stats[1].max == 0);
         CHECK_OK(c, airy_integrator_finish(it, sums, 1, intensity, std, sem));
-        CHECK(c, isnan(intensity[4]) && isnan(std[5]) && isnan(sem[4]) && intensity[3] > 0 && std[3] > 0 && sem[6] > 0);
+        CHECK(c, isnan(intensity[4]) && isnan(std[5]) && isnan(sem[4]) && intensity[3] > 0 &&
+                     std[3] > 0 && sem[6] > 0);
     }
     airy_integrator_destroy(&it);
     s.params.has_empty = true;
@@ -619,14 +664,17 @@ static void check_emptied(struct check *c)
     airy_integrator_destroy(&it);
 }
 
-/* Without a level given no float is saturated, infinity neither; with infinity as the level it is. */
+/*
+ * Without a level given no float is saturated, infinity neither; with infinity as the level it is.
+ */
 static void check_float_saturation(struct check *c)
 {
     if (!check_case(c, "float_saturation"))
         return;
     for (int given = 0; given < 2; given++)
         for (int k = 0; k < 2; k++) {
-            struct scene s = {.dtype = k ? AIRY_DTYPE_F64 : AIRY_DTYPE_F32, .frames = 1, .params = {.bins = 4}};
+            struct scene s = {
+                .dtype = k ? AIRY_DTYPE_F64 : AIRY_DTYPE_F32, .frames = 1, .params = {.bins = 4}};
             s.params.has_saturation = given;
             s.params.saturation = INFINITY;
             fill_scene(c, &s);
@@ -656,31 +704,37 @@ static struct crowd make_crowd(struct check *c, double share, airy_error_model m
     const double pixel = 1e-4, centre = (PARTLY + 0.5) * pixel;
     struct crowd crowd = {.geometry = {.dist = 0.1, .poni1 = pixel / 2, .wavelength = 1e-10}};
     airy_detector *detector = &crowd.geometry.detector;
-    *detector = (airy_detector){.name = "Detector", .height = CROWD, .width = CROWD, .pixel1 = pixel, .pixel2 = pixel};
+    *detector = (airy_detector){
+        .name = "Detector", .height = CROWD, .width = CROWD, .pixel1 = pixel, .pixel2 = pixel};
     double half = 0;
     for (int k = 0; k < 2; k++)
         half = fmax(half, fabs(hypot(centre + (k ? pixel : -pixel) / 2, pixel / 2) - centre));
-    float *dark = check_alloc(c, CROWD_PIXELS * sizeof *dark), *variance = check_alloc(c, CROWD_PIXELS * sizeof *dark);
+    float *dark = check_alloc(c, CROWD_PIXELS * sizeof *dark),
+          *variance = check_alloc(c, CROWD_PIXELS * sizeof *dark);
     for (size_t i = 0; i < CROWD_PIXELS; i++) {
         dark[i] = (float)(i % 7 + 1) * 0.3f;
         variance[i] = (float)(i % 11 + 1) * 0.7f;
     }
-    crowd.params = (airy_integrator_params){.bins = 1,
-                                            .unit = AIRY_UNIT_R_M,
-                                            .split = AIRY_SPLIT_BBOX,
-                                            .error_model = model,
-                                            .has_radial_range = true,
-                                            .radial_range = {centre + half - 2 * half * share, 1},
-                                            .dark = dark,
-                                            .variance = model == AIRY_ERROR_MODEL_VARIANCE ? variance : NULL,
-                                            .has_dummy = true,
-                                            .dummy = 65535};
+    crowd.params =
+        (airy_integrator_params){.bins = 1,
+                                 .unit = AIRY_UNIT_R_M,
+                                 .split = AIRY_SPLIT_BBOX,
+                                 .error_model = model,
+                                 .has_radial_range = true,
+                                 .radial_range = {centre + half - 2 * half * share, 1},
+                                 .dark = dark,
+                                 .variance = model == AIRY_ERROR_MODEL_VARIANCE ? variance : NULL,
+                                 .has_dummy = true,
+                                 .dummy = 65535};
     return crowd;
 }
 
-/* Sums of pixels that are no dummies, and of their absolute terms, over the integrator's own matrix. */
-static void sum_crowd(long double want[AIRY_SUM_PLANES], long double scale[AIRY_SUM_PLANES], const airy_integrator *it,
-                      const uint16_t *frame)
+/*
+ * Sums of pixels that are no dummies, and of their absolute terms, over the integrator's own
+ * matrix.
+ */
+static void sum_crowd(long double want[AIRY_SUM_PLANES], long double scale[AIRY_SUM_PLANES],
+                      const airy_integrator *it, const uint16_t *frame)
 {
     memset(want, 0, AIRY_SUM_PLANES * sizeof *want);
     memset(scale, 0, AIRY_SUM_PLANES * sizeof *scale);
@@ -690,7 +744,8 @@ static void sum_crowd(long double want[AIRY_SUM_PLANES], long double scale[AIRY_
         for (uint32_t e = it->matrix.start[i]; e < it->matrix.start[i + 1]; e++) {
             const long double w = it->weight[e], coef = it->matrix.coef[e], n = coef * it->norm[i];
             const long double v = it->variance ? it->variance[i] : frame[i] > 1 ? frame[i] : 1;
-            const long double terms[AIRY_SUM_PLANES] = {w * frame[i] - w * it->dark[i], w * w * v, n, n * n, coef};
+            const long double terms[AIRY_SUM_PLANES] = {w * frame[i] - w * it->dark[i], w * w * v,
+                                                        n, n * n, coef};
             for (size_t k = 0; k < AIRY_SUM_PLANES; k++) {
                 want[k] += terms[k];
                 scale[k] += k ? terms[k] : w * frame[i] + w * it->dark[i];
@@ -700,11 +755,12 @@ static void sum_crowd(long double want[AIRY_SUM_PLANES], long double scale[AIRY_
 }
 
 /*
- * The header's promise: the m entries that count, and a few roundings on the way; the dark of the others leaves 2^-104 of it each. step: by how much a
- * coefficient may be off in fixed point, 0 elsewhere; terms are products of at most two coefficients, and squares are rounded once more.
+ * The header's promise: the m entries that count, and a few roundings on the way; the dark of the
+ * others leaves 2^-104 of it each. step: by how much a coefficient may be off in fixed point, 0
+ * elsewhere; terms are products of at most two coefficients, and squares are rounded once more.
  */
-static void compare_crowd(struct check *c, const airy_integrator *it, const uint16_t *frame, const double *got,
-                          double step, const char *what)
+static void compare_crowd(struct check *c, const airy_integrator *it, const uint16_t *frame,
+                          const double *got, double step, const char *what)
 {
     long double want[AIRY_SUM_PLANES], scale[AIRY_SUM_PLANES];
     sum_crowd(want, scale, it, frame);
@@ -724,8 +780,9 @@ static void compare_crowd(struct check *c, const airy_integrator *it, const uint
     for (size_t k = 0; k < AIRY_SUM_PLANES; k++) {
         const double tolerance = (entries + 8) * 0x1p-53 * (double)scale[k] + slack[k];
         if (!(fabsl(got[k] - want[k]) <= (long double)tolerance))
-            check_failed(c, __FILE__, __LINE__, "%s, %g left, plane %zu = %.17g, expected %.17Lg +- %g", what, entries,
-                         k, got[k], want[k], tolerance);
+            check_failed(c, __FILE__, __LINE__,
+                         "%s, %g left, plane %zu = %.17g, expected %.17Lg +- %g", what, entries, k,
+                         got[k], want[k], tolerance);
     }
 }
 
@@ -736,7 +793,8 @@ static bool fill_batch(struct check *c, airy_batch *batch, const uint16_t *frame
     uint8_t *chunk = check_alloc(c, bound);
     for (size_t f = 0; f < n; f++) {
         size_t chunk_size = bound;
-        if (!CHECK_OK(c, airy_encode(chunk, &chunk_size, frames + f * CROWD_PIXELS, size, &codec)) ||
+        if (!CHECK_OK(c,
+                      airy_encode(chunk, &chunk_size, frames + f * CROWD_PIXELS, size, &codec)) ||
             !CHECK_OK(c, airy_batch_add(batch, chunk, chunk_size)))
             return false;
     }
@@ -744,32 +802,39 @@ static bool fill_batch(struct check *c, airy_batch *batch, const uint16_t *frame
 }
 
 /* From memory and from chunks. */
-static void integrate_crowd(struct check *c, const struct crowd *crowd, const uint16_t *frames, size_t n)
+static void integrate_crowd(struct check *c, const struct crowd *crowd, const uint16_t *frames,
+                            size_t n)
 {
     airy_integrator *it = NULL;
     airy_batch *batch = NULL;
     const size_t shape[3] = {n, CROWD, CROWD}, sums_shape[3] = {n, AIRY_SUM_PLANES, 1};
     const size_t stats_shape[2] = {n, sizeof(airy_frame_stats)};
-    const airy_batch_params batch_params = {
-        .dtype = AIRY_DTYPE_U16, .height = CROWD, .width = CROWD, .codec = {.codec = AIRY_CODEC_BSLZ4}, .frames = n};
+    const airy_batch_params batch_params = {.dtype = AIRY_DTYPE_U16,
+                                            .height = CROWD,
+                                            .width = CROWD,
+                                            .codec = {.codec = AIRY_CODEC_BSLZ4},
+                                            .frames = n};
     double *got = check_alloc(c, n * AIRY_SUM_PLANES * sizeof *got);
     airy_array *d_frames = check_upload(c, AIRY_DTYPE_U16, 3, shape, frames);
     airy_array *d_sums = check_output(c, AIRY_DTYPE_F64, 3, sums_shape);
     airy_array *d_stats = check_output(c, AIRY_DTYPE_U8, 2, stats_shape);
     if (!CHECK_OK(c, airy_integrator_create(&it, c->device, &crowd->geometry, &crowd->params)) ||
-        !CHECK_OK(c, airy_batch_create(&batch, c->device, &batch_params)) || !fill_batch(c, batch, frames, n))
+        !CHECK_OK(c, airy_batch_create(&batch, c->device, &batch_params)) ||
+        !fill_batch(c, batch, frames, n))
         goto out;
     for (int chunks = 0; chunks < 2; chunks++) {
         if (!CHECK_OK(c, chunks ? airy_integrate_batch(c->queue, d_sums, d_stats, it, batch)
                                 : airy_integrate(c->queue, d_sums, d_stats, it, d_frames)) ||
-            !CHECK_OK(c, airy_array_pull(c->queue, got, n * AIRY_SUM_PLANES * sizeof *got, d_sums)) ||
+            !CHECK_OK(c,
+                      airy_array_pull(c->queue, got, n * AIRY_SUM_PLANES * sizeof *got, d_sums)) ||
             !CHECK_OK(c, airy_queue_finish(c->queue)))
             goto out;
         /* Fixed point: 22 bits, and the float's rounding. */
-        const bool fixed = chunks && !c->is_cpu && crowd->params.error_model == AIRY_ERROR_MODEL_POISSON;
+        const bool fixed = chunks && !c->is_cpu &&
+                           crowd->params.error_model == AIRY_ERROR_MODEL_POISSON;
         for (size_t f = 0; f < n; f++)
-            compare_crowd(c, it, frames + f * CROWD_PIXELS, got + f * AIRY_SUM_PLANES, fixed ? 0x1p-23 + 0x1p-24 : 0,
-                          chunks ? "chunks" : "frames");
+            compare_crowd(c, it, frames + f * CROWD_PIXELS, got + f * AIRY_SUM_PLANES,
+                          fixed ? 0x1p-23 + 0x1p-24 : 0, chunks ? "chunks" : "frames");
     }
 out:
     airy_batch_destroy(&batch);
@@ -788,7 +853,8 @@ static void check_crowd(struct check *c, airy_error_model model)
     for (size_t f = 0; f < FRAMES; f++) {
         frames[f * CROWD_PIXELS + PARTLY] = 100;
         for (size_t k = 0; k < left[f]; k++)
-            frames[f * CROWD_PIXELS + check_rand_u64(c) % CROWD_PIXELS] = (uint16_t)(check_rand_u64(c) % 50);
+            frames[f * CROWD_PIXELS + check_rand_u64(c) % CROWD_PIXELS] =
+                (uint16_t)(check_rand_u64(c) % 50);
     }
     double share = 1;
     for (int k = 0; k < 12; k++) {
@@ -813,25 +879,32 @@ static void check_finish(struct check *c)
     CHECK_OK(c, airy_integrator_finish(it, sums, 2, intensity, std, sem));
     CHECK(c, intensity[0] == 2 && std[0] == 0.75f && sem[0] == 0.5f && isnan(intensity[1]));
     CHECK(c, sums[4] == 6 && sums[6] == 16 && sums[0] == 12);
-    CHECK_FAILS(c, airy_integrator_finish(it, sums, 0, intensity, std, sem), AIRY_ERR_PARAM, "normalization");
-    CHECK_FAILS(c, airy_integrator_finish(it, sums, NAN, intensity, std, sem), AIRY_ERR_PARAM, "normalization");
+    CHECK_FAILS(c, airy_integrator_finish(it, sums, 0, intensity, std, sem), AIRY_ERR_PARAM,
+                "normalization");
+    CHECK_FAILS(c, airy_integrator_finish(it, sums, NAN, intensity, std, sem), AIRY_ERR_PARAM,
+                "normalization");
     airy_integrator_info info;
     CHECK_OK(c, airy_integrator_get_info(it, &info));
-    CHECK(c, info.pixels == PIXELS && info.valid_pixels == PIXELS && info.bins == 2 && info.entries >= PIXELS &&
-                 info.lower == 0 && info.host_bytes > 0 && info.engine && *info.engine);
+    CHECK(c, info.pixels == PIXELS && info.valid_pixels == PIXELS && info.bins == 2 &&
+                 info.entries >= PIXELS && info.lower == 0 && info.host_bytes > 0 && info.engine &&
+                 *info.engine);
     airy_integrator_destroy(&it);
     CHECK(c, it == NULL);
     airy_integrator_destroy(&it);
 }
 
-/* A flat curve made into an image and integrated again gives the curve back, whatever the corrections. */
+/*
+ * A flat curve made into an image and integrated again gives the curve back, whatever the
+ * corrections.
+ */
 static void check_inverse(struct check *c, airy_split split)
 {
     if (!check_case(c, "inverse_%s", airy_split_name(split)))
         return;
-    struct scene s = {.dtype = AIRY_DTYPE_F64,
-                      .frames = 1,
-                      .params = {.bins = 20, .split = split, .has_polarization = true, .polarization = 0.9}};
+    struct scene s = {
+        .dtype = AIRY_DTYPE_F64,
+        .frames = 1,
+        .params = {.bins = 20, .split = split, .has_polarization = true, .polarization = 0.9}};
     fill_scene(c, &s);
     s.params.mask = s.mask;
     s.mask[3] = s.mask[40] = s.mask[41] = 1; /* where dark and flat are odd */
@@ -847,14 +920,18 @@ static void check_inverse(struct check *c, airy_split split)
     airy_frame_stats stats;
     float intensity[20];
     if (CHECK_OK(c, airy_integrator_create(&it, c->device, &s.geometry, &s.params)) &&
-        run_scene(c, &s, it, sums, &stats) && CHECK_OK(c, airy_integrator_finish(it, sums, 1, intensity, NULL, NULL)))
+        run_scene(c, &s, it, sums, &stats) &&
+        CHECK_OK(c, airy_integrator_finish(it, sums, 1, intensity, NULL, NULL)))
         for (size_t b = 0; b < 20; b++)
             /* the normalization's rounding to float, and the result's */
             CHECK(c, isnan(intensity[b]) || fabs((double)intensity[b] - 7) <= 7 * 2.1 * 0x1p-24);
     airy_integrator_destroy(&it);
 }
 
-/* The same frames from memory and from chunks, which the front decodes first where the back end declines (the azimuthal model on the CPU). */
+/*
+ * The same frames from memory and from chunks, which the front decodes first where the back end
+ * declines (the azimuthal model on the CPU).
+ */
 static void check_chunks(struct check *c, airy_codec codec, airy_error_model model)
 {
     if (!check_case(c, "chunks_%s_%s", airy_codec_name(codec), airy_error_model_name(model)))
@@ -874,17 +951,20 @@ static void check_chunks(struct check *c, airy_codec codec, airy_error_model mod
     airy_integrator *it = NULL;
     airy_batch *batch = NULL;
     if (!CHECK_OK(c, airy_integrator_create(&it, c->device, &s.geometry, &s.params)) ||
-        !run_scene(c, &s, it, want, want_stats) || !CHECK_OK(c, airy_batch_create(&batch, c->device, &batch_params)))
+        !run_scene(c, &s, it, want, want_stats) ||
+        !CHECK_OK(c, airy_batch_create(&batch, c->device, &batch_params)))
         goto out;
     for (size_t f = 0; f < s.frames; f++) {
         size_t chunk_size = airy_encode_bound(size, &params);
         uint8_t *chunk = check_alloc(c, chunk_size);
-        CHECK_OK(c, airy_encode(chunk, &chunk_size, (uint32_t *)s.data + f * PIXELS, size, &params));
+        CHECK_OK(c,
+                 airy_encode(chunk, &chunk_size, (uint32_t *)s.data + f * PIXELS, size, &params));
         if (f == BAD)
             memset(chunk + 16, 0xff, 24); /* an endless run of literals in the first block */
         CHECK_OK(c, airy_batch_add(batch, chunk, chunk_size));
     }
-    const size_t sums_shape[3] = {s.frames, AIRY_SUM_PLANES, 11}, stats_shape[2] = {s.frames, sizeof *stats};
+    const size_t sums_shape[3] = {s.frames, AIRY_SUM_PLANES, 11},
+                 stats_shape[2] = {s.frames, sizeof *stats};
     airy_array *d_sums = check_output(c, AIRY_DTYPE_F64, 3, sums_shape);
     airy_array *d_stats = check_output(c, AIRY_DTYPE_U8, 2, stats_shape);
     if (!CHECK_OK(c, airy_integrate_batch(c->queue, d_sums, d_stats, it, batch)) ||
@@ -895,10 +975,15 @@ static void check_chunks(struct check *c, airy_codec codec, airy_error_model mod
     for (size_t f = 0; f < s.frames; f++) {
         if (f == BAD)
             memset(want + f * plane, 0, plane * sizeof *want);
-        CHECK(c, f == BAD ? stats[f].status != AIRY_FRAME_GOOD : memcmp(&stats[f], &want_stats[f], sizeof *stats) == 0);
+        CHECK(c, f == BAD ? stats[f].status != AIRY_FRAME_GOOD
+                          : memcmp(&stats[f], &want_stats[f], sizeof *stats) == 0);
     }
-    /* The two ways of one device may sum in another order, and round weights differently (2^-20 of the terms at worst). */
-    check_values(c, "sums", AIRY_DTYPE_F64, got, want, s.frames * plane, &(struct check_tol){.rel = 1e-6});
+    /*
+     * The two ways of one device may sum in another order, and round weights differently (2^-20 of
+     * the terms at worst).
+     */
+    check_values(c, "sums", AIRY_DTYPE_F64, got, want, s.frames * plane,
+                 &(struct check_tol){.rel = 1e-6});
 out:
     airy_batch_destroy(&batch);
     airy_integrator_destroy(&it);
@@ -912,28 +997,38 @@ static void check_curve(struct check *c)
     const airy_geometry g = make_geometry(VIEW_ON, 3);
     const airy_integrator_params params = {.unit = AIRY_UNIT_TTH_DEG, .no_solid_angle = true};
     const double x[4] = {5, 6, 9, 12}, y[4] = {1, -2, 4, 3};
-    double *got = check_alloc(c, PIXELS * sizeof *got), *want = check_alloc(c, PIXELS * sizeof *want);
+    double *got = check_alloc(c, PIXELS * sizeof *got),
+           *want = check_alloc(c, PIXELS * sizeof *want);
     CHECK_OK(c, airy_image_from_pattern(got, &g, &params, x, y, 4));
     for (size_t i = 0; i < PIXELS; i++) {
-        const double v = ref_radial(&g, AIRY_UNIT_TTH_DEG, (double)(i / WIDTH) + 0.5, (double)(i % WIDTH) + 0.5);
-        want[i] = v <= 5 ? 1 : v < 6 ? 1 - 3 * (v - 5) : v < 9 ? -2 + 2 * (v - 6) : v < 12 ? 4 - (v - 9) / 3 : 3;
+        const double v =
+            ref_radial(&g, AIRY_UNIT_TTH_DEG, (double)(i / WIDTH) + 0.5, (double)(i % WIDTH) + 0.5);
+        want[i] = v <= 5   ? 1
+                  : v < 6  ? 1 - 3 * (v - 5)
+                  : v < 9  ? -2 + 2 * (v - 6)
+                  : v < 12 ? 4 - (v - 9) / 3
+                           : 3;
     }
     check_values(c, "image", AIRY_DTYPE_F64, got, want, PIXELS, &(struct check_tol){.abs = 1e-12});
     const double down[2] = {2, 1}, odd[2] = {NAN, 1};
     CHECK_FAILS(c, airy_image_from_pattern(got, &g, &params, x, y, 0), AIRY_ERR_PARAM, "no point");
-    CHECK_FAILS(c, airy_image_from_pattern(got, &g, &params, down, y, 2), AIRY_ERR_PARAM, "ascending");
+    CHECK_FAILS(c, airy_image_from_pattern(got, &g, &params, down, y, 2), AIRY_ERR_PARAM,
+                "ascending");
     CHECK_FAILS(c, airy_image_from_pattern(got, &g, &params, odd, y, 2), AIRY_ERR_PARAM, "finite");
     airy_geometry bad = g;
     bad.wavelength = 0;
     CHECK_FAILS(c, airy_image_from_pattern(got, &bad, NULL, x, y, 4), AIRY_ERR_PARAM, "wavelength");
     bad.detector.height = bad.detector.width = 0;
-    CHECK_FAILS(c, airy_image_from_pattern(got, &bad, &params, x, y, 4), AIRY_ERR_PARAM, "no shape");
+    CHECK_FAILS(c, airy_image_from_pattern(got, &bad, &params, x, y, 4), AIRY_ERR_PARAM,
+                "no shape");
     bad.dist = -1;
-    CHECK_FAILS(c, airy_image_from_pattern(got, &bad, &params, x, y, 4), AIRY_ERR_PARAM, "distance");
+    CHECK_FAILS(c, airy_image_from_pattern(got, &bad, &params, x, y, 4), AIRY_ERR_PARAM,
+                "distance");
     const airy_integrator_params unit = {.unit = AIRY_UNIT_COUNT},
                                  strong = {.has_polarization = true, .polarization = 2};
     CHECK_FAILS(c, airy_image_from_pattern(got, &g, &unit, x, y, 4), AIRY_ERR_PARAM, "unit");
-    CHECK_FAILS(c, airy_image_from_pattern(got, &g, &strong, x, y, 4), AIRY_ERR_PARAM, "polarization");
+    CHECK_FAILS(c, airy_image_from_pattern(got, &g, &strong, x, y, 4), AIRY_ERR_PARAM,
+                "polarization");
 }
 
 void check_integrate(struct check *c)

@@ -1,4 +1,7 @@
-/* Every public function with NULL where something is expected: a sentence that names it, or nothing happens. */
+/*
+ * Every public function with NULL where something is expected: a sentence that names it, or
+ * nothing happens.
+ */
 #include "check.h"
 
 #include <math.h>
@@ -72,8 +75,10 @@ static void check_null_integrator(struct check *c, const airy_geometry *g)
     double sums[3 * AIRY_SUM_PLANES] = {0};
     const size_t shape[3] = {1, 2, 2}, sums_shape[3] = {1, AIRY_SUM_PLANES, 3};
     const size_t stats_shape[2] = {1, sizeof(airy_frame_stats)};
-    const airy_batch_params batch_params = {.dtype = AIRY_DTYPE_U8, .height = 2, .width = 2, .frames = 1};
-    airy_array *frames = check_output(c, AIRY_DTYPE_U8, 3, shape), *a = check_output(c, AIRY_DTYPE_F64, 3, sums_shape);
+    const airy_batch_params batch_params = {
+        .dtype = AIRY_DTYPE_U8, .height = 2, .width = 2, .frames = 1};
+    airy_array *frames = check_output(c, AIRY_DTYPE_U8, 3, shape),
+               *a = check_output(c, AIRY_DTYPE_F64, 3, sums_shape);
     airy_array *stats = check_output(c, AIRY_DTYPE_U8, 2, stats_shape);
     airy_queue *q = c->queue;
     const airy_integrator_params params = {.bins = 3, .unit = AIRY_UNIT_R_M};
@@ -115,7 +120,8 @@ static void check_null_batch(struct check *c)
     const uint8_t pixels[4] = {0};
     uint8_t chunk[64];
     size_t size = sizeof chunk;
-    airy_array *frames = check_output(c, AIRY_DTYPE_U8, 3, shape), *status = check_output(c, AIRY_DTYPE_U32, 1, &one);
+    airy_array *frames = check_output(c, AIRY_DTYPE_U8, 3, shape),
+               *status = check_output(c, AIRY_DTYPE_U32, 1, &one);
     REFUSES(airy_batch_create(NULL, c->device, &params), "NULL");
     REFUSES(airy_batch_create(&batch, NULL, &params), "NULL");
     REFUSES(airy_batch_create(&batch, c->device, NULL), "NULL");
@@ -177,7 +183,8 @@ static void check_null_files(struct check *c)
     if (!check_case(c, "null_files"))
         return;
     airy_stack_writer *writer = NULL;
-    const airy_stack_writer_params params = {.dtype = AIRY_DTYPE_U8, .frames = 1, .height = 2, .width = 2};
+    const airy_stack_writer_params params = {
+        .dtype = AIRY_DTYPE_U8, .frames = 1, .height = 2, .width = 2};
     const uint8_t pixels[4] = {0};
     airy_image image = {.ndim = 1, .shape = {1}};
     airy_hdf5_entry *entries;
@@ -215,12 +222,16 @@ static void check_null_files(struct check *c)
     airy_hdf5_list_free(NULL);
 }
 
-/* What core hands out of NULL, and that all of it can be destroyed; its refusals are in check_core.c. */
+/*
+ * What core hands out of NULL, and that all of it can be destroyed; its refusals are in
+ * check_core.c.
+ */
 static void check_null_core(struct check *c)
 {
     if (!check_case(c, "null_core"))
         return;
-    CHECK(c, !airy_array_device(NULL) && airy_array_dtype(NULL) == AIRY_DTYPE_COUNT && airy_array_ndim(NULL) == 0);
+    CHECK(c, !airy_array_device(NULL) && airy_array_dtype(NULL) == AIRY_DTYPE_COUNT &&
+                 airy_array_ndim(NULL) == 0);
     CHECK(c, !airy_array_shape(NULL) && !airy_array_pitch(NULL));
     CHECK(c, airy_array_count(NULL) == 0 && airy_array_size(NULL) == 0);
     CHECK(c, !airy_queue_device(NULL) && !airy_host_data(NULL) && airy_host_size(NULL) == 0);
@@ -238,8 +249,9 @@ void check_null(struct check *c)
 {
     if (!c->is_cpu)
         return;
-    const airy_geometry g = {.detector = {.name = "Detector", .height = 2, .width = 2, .pixel1 = 1e-3, .pixel2 = 1e-3},
-                             .dist = 0.1};
+    const airy_geometry g = {
+        .detector = {.name = "Detector", .height = 2, .width = 2, .pixel1 = 1e-3, .pixel2 = 1e-3},
+        .dist = 0.1};
     check_null_names(c);
     check_null_geometry(c, &g);
     check_null_integrator(c, &g);

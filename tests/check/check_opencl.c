@@ -1,4 +1,7 @@
-/* What only the OpenCL back end has: loader, cache of programs, launches, copies through staging memory. */
+/*
+ * What only the OpenCL back end has: loader, cache of programs, launches, copies through staging
+ * memory.
+ */
 #include "check_cl_faults.h"
 
 #include <dirent.h>
@@ -30,11 +33,13 @@ static void keep_listed(void *user, const airy_device_info *info)
 }
 
 /* The loader with these names finds nothing, and the list has one entry that says why. */
-static void check_loader_reason(struct check *c, const char *loader_name, const char *direct_name, const char *part)
+static void check_loader_reason(struct check *c, const char *loader_name, const char *direct_name,
+                                const char *part)
 {
     airy_cl_loader loader;
     struct listed listed = {.count = 0};
-    const char *const loader_names[] = {loader_name, NULL}, *const direct_names[] = {direct_name, NULL};
+    const char *const loader_names[] = {loader_name, NULL}, *const direct_names[] = {direct_name,
+                                                                                     NULL};
     airy_cl_loader_open(&loader, &(struct airy_cl_libraries){loader_names, direct_names});
     airy_cl_list_of(&loader, true, keep_listed, &listed);
     CHECK(c, loader.platform_count == 0 && listed.count == loader.reason_count && listed.count > 0);
@@ -44,23 +49,29 @@ static void check_loader_reason(struct check *c, const char *loader_name, const 
         found = found || strstr(listed.info[i].why, part);
     }
     if (!found)
-        check_failed(c, __FILE__, __LINE__, "no reason has '%s'; the first: %s", part, listed.info[0].why);
+        check_failed(c, __FILE__, __LINE__, "no reason has '%s'; the first: %s", part,
+                     listed.info[0].why);
     airy_cl_loader_close(&loader);
 }
 
-/* A vendor's library used without the loader, through its dispatch table: PoCL stands in for NVIDIA's. */
+/*
+ * A vendor's library used without the loader, through its dispatch table: PoCL stands in for
+ * NVIDIA's.
+ */
 static void check_loader_direct(struct check *c)
 {
     airy_cl_loader loader;
     struct listed listed = {.count = 0};
-    const char *const loader_names[] = {"libairy-none.so", NULL}, *const direct_names[] = {"libpocl.so.2", NULL};
+    const char *const loader_names[] = {"libairy-none.so", NULL}, *const direct_names[] = {
+                                                                      "libpocl.so.2", NULL};
     airy_cl_loader_open(&loader, &(struct airy_cl_libraries){loader_names, direct_names});
     if (!loader.direct_library) {
         check_skip(c, "libpocl.so.2 is not there");
     } else {
         airy_cl_list_of(&loader, true, keep_listed, &listed);
         CHECK(c, loader.platform_count == 1 && loader.platforms[0].api == &loader.direct_api);
-        CHECK(c, listed.count > 0 && listed.info[0].usable && strcmp(listed.info[0].spec, "opencl:0:0") == 0);
+        CHECK(c, listed.count > 0 && listed.info[0].usable &&
+                     strcmp(listed.info[0].spec, "opencl:0:0") == 0);
     }
     airy_cl_loader_close(&loader);
 }
@@ -70,9 +81,11 @@ static void check_loader(struct check *c)
     if (check_case(c, "loader_missing"))
         check_loader_reason(c, "libairy-none.so", "libairy-none.so", "cannot open libairy-none.so");
     if (check_case(c, "loader_of_another_kind"))
-        check_loader_reason(c, "libm.so.6", "libairy-none.so", "libm.so.6 is older than OpenCL 1.2");
+        check_loader_reason(c, "libm.so.6", "libairy-none.so",
+                            "libm.so.6 is older than OpenCL 1.2");
     if (check_case(c, "loader_direct_of_another_kind"))
-        check_loader_reason(c, "libairy-none.so", "libm.so.6", "libm.so.6 has no clIcdGetPlatformIDsKHR");
+        check_loader_reason(c, "libairy-none.so", "libm.so.6",
+                            "libm.so.6 has no clIcdGetPlatformIDsKHR");
     if (check_case(c, "loader_direct"))
         check_loader_direct(c);
 }
@@ -151,7 +164,8 @@ static void check_cache_odd_files(struct check *c)
     CHECK(c, !loads(folder));
     CHECK(c, unlink(path) == 0 && mkdir(path, 0700) == 0);
     CHECK(c, !loads(folder));
-    airy_cl_cache_store(folder, key, stored, sizeof(stored)); /* cannot: nothing happens, nothing is left behind */
+    /* cannot: nothing happens, nothing is left behind */
+    airy_cl_cache_store(folder, key, stored, sizeof(stored));
     unsigned files = 0;
     DIR *listing = opendir(folder);
     if (CHECK(c, listing)) {
@@ -172,7 +186,8 @@ static void check_cache_folders(struct check *c)
     snprintf(blocked, 600, "%s/file", folder);
     const int file = open(blocked, O_CREAT | O_WRONLY, 0600);
     CHECK(c, file >= 0 && close(file) == 0);
-    snprintf(blocked, 600, "%s/file/cache", folder); /* a file is in the way: holds for root too, unlike permissions */
+    snprintf(blocked, 600, "%s/file/cache", folder); /* a file is in the way: holds for root too,
+                                                        unlike permissions */
     airy_cl_cache_store(blocked, key, stored, sizeof(stored));
     CHECK(c, !loads(blocked));
     airy_cl_cache_store("", key, stored, sizeof(stored));
@@ -228,7 +243,8 @@ static void check_cache_variables(struct check *c)
             set_variable(names[i], rows[r].values[i]);
         airy_cl_cache_folder(folder, sizeof(folder));
         if (strcmp(folder, rows[r].want) != 0)
-            check_failed(c, __FILE__, __LINE__, "row %zu: folder '%s', want '%s'", r, folder, rows[r].want);
+            check_failed(c, __FILE__, __LINE__, "row %zu: folder '%s', want '%s'", r, folder,
+                         rows[r].want);
     }
     char narrow[4];
     set_variable("AIRY_CACHE_DIR", "/longer");
@@ -242,8 +258,10 @@ static void check_cache_variables(struct check *c)
 
 static void check_cache_key(struct check *c)
 {
-    const char *const one[] = {"ab", "c", NULL}, *const two[] = {"a", "bc", NULL}, *const three[] = {"ab", "d", NULL};
-    const struct airy_cl_key a = airy_cl_cache_key(one), b = airy_cl_cache_key(two), d = airy_cl_cache_key(three);
+    const char *const one[] = {"ab", "c", NULL}, *const two[] = {"a", "bc", NULL},
+                      *const three[] = {"ab", "d", NULL};
+    const struct airy_cl_key a = airy_cl_cache_key(one), b = airy_cl_cache_key(two),
+                             d = airy_cl_cache_key(three);
     const struct airy_cl_key again = airy_cl_cache_key(one);
     for (int i = 0; i < 2; i++)
         CHECK(c, a.half[i] != b.half[i] && a.half[i] != d.half[i] && a.half[i] == again.half[i]);
@@ -271,7 +289,8 @@ static void check_errors(struct check *c)
     if (check_case(c, "error_names")) {
         CHECK(c, strcmp(airy_cl_error_name(CL_OUT_OF_RESOURCES), "CL_OUT_OF_RESOURCES") == 0);
         CHECK(c, strstr(airy_cl_error_name(-4321), "-4321"));
-        CHECK_FAILS(c, airy_cl_fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "opencl:0:0", "clFinish"), AIRY_ERR_MEMORY,
+        CHECK_FAILS(c, airy_cl_fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "opencl:0:0", "clFinish"),
+                    AIRY_ERR_MEMORY,
                     "clFinish on opencl:0:0 failed: CL_MEM_OBJECT_ALLOCATION_FAILURE");
         CHECK_FAILS(c, airy_cl_fail(CL_OUT_OF_RESOURCES, "opencl:0:0", "clFinish"), AIRY_ERR_DEVICE,
                     "CL_OUT_OF_RESOURCES");
@@ -283,14 +302,19 @@ static void check_errors(struct check *c)
 }
 
 /* Fill count words with value through the strided kernel. */
-static airy_status launch_fill(airy_queue *queue, const airy_array *dst, const char *options, size_t count,
-                               size_t group, uint64_t value)
+static airy_status launch_fill(airy_queue *queue, const airy_array *dst, const char *options,
+                               size_t count, size_t group, uint64_t value)
 {
     const struct airy_cl_kernel_spec spec = {"fill.cl", "fill_box", options};
-    const airy_fill_geom geom = {
-        .offset = airy_cl_offset(dst), .count0 = count, .count1 = 1, .count2 = 1, .total = count, .pattern = value};
+    const airy_fill_geom geom = {.offset = airy_cl_offset(dst),
+                                 .count0 = count,
+                                 .count1 = 1,
+                                 .count2 = 1,
+                                 .total = count,
+                                 .pattern = value};
     const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(dst), AIRY_CL_VALUE(geom)};
-    return airy_cl_launch(queue, &spec, 1, &count, group ? &group : NULL, 4.0 * (double)count, args, 2);
+    return airy_cl_launch(queue, &spec, 1, &count, group ? &group : NULL, 4.0 * (double)count, args,
+                          2);
 }
 
 static void check_launch_words(struct check *c, size_t count, size_t group)
@@ -309,32 +333,40 @@ static void check_launch_errors(struct check *c)
     airy_device_info info;
     airy_array *dst = check_output(c, AIRY_DTYPE_U32, 1, &count);
     CHECK_OK(c, airy_device_get_info(c->device, &info));
-    CHECK_FAILS(c, launch_fill(c->queue, dst, "-DT=no_such_type", count, 0, 0), AIRY_ERR_DEVICE, "fill.cl");
-    CHECK_FAILS(c, launch_fill(c->queue, dst, "-DT=no_such_type", count, 0, 0), AIRY_ERR_DEVICE, "no_such_type");
-    CHECK_FAILS(c, launch_fill(c->queue, dst, "-DT=uint", count, (size_t)info.max_group + 1, 0), AIRY_ERR_UNSUPPORTED,
-                "work-group of fill_box");
+    CHECK_FAILS(c, launch_fill(c->queue, dst, "-DT=no_such_type", count, 0, 0), AIRY_ERR_DEVICE,
+                "fill.cl");
+    CHECK_FAILS(c, launch_fill(c->queue, dst, "-DT=no_such_type", count, 0, 0), AIRY_ERR_DEVICE,
+                "no_such_type");
+    CHECK_FAILS(c, launch_fill(c->queue, dst, "-DT=uint", count, (size_t)info.max_group + 1, 0),
+                AIRY_ERR_UNSUPPORTED, "work-group of fill_box");
     struct airy_cl_kernel_spec spec = {"none.cl", "fill_box", NULL};
-    CHECK_FAILS(c, airy_cl_launch(c->queue, &spec, 1, &count, NULL, 0, NULL, 0), AIRY_ERR_UNSUPPORTED, "none.cl");
+    CHECK_FAILS(c, airy_cl_launch(c->queue, &spec, 1, &count, NULL, 0, NULL, 0),
+                AIRY_ERR_UNSUPPORTED, "none.cl");
     spec = (struct airy_cl_kernel_spec){"fill.cl", "no_such_kernel", NULL};
     CHECK_FAILS(c, airy_cl_launch(c->queue, &spec, 1, &count, NULL, 0, NULL, 0), AIRY_ERR_DEVICE,
                 "clCreateKernel of no_such_kernel");
     spec = (struct airy_cl_kernel_spec){"fill.cl", "fill_box", NULL};
-    const struct airy_cl_arg large[] = {AIRY_CL_ARRAY(dst), AIRY_CL_LOCAL((size_t)info.local_mem + 1)};
-    CHECK_FAILS(c, airy_cl_launch(c->queue, &spec, 1, &count, NULL, 0, large, 2), AIRY_ERR_UNSUPPORTED, "local memory");
+    const struct airy_cl_arg large[] = {AIRY_CL_ARRAY(dst),
+                                        AIRY_CL_LOCAL((size_t)info.local_mem + 1)};
+    CHECK_FAILS(c, airy_cl_launch(c->queue, &spec, 1, &count, NULL, 0, large, 2),
+                AIRY_ERR_UNSUPPORTED, "local memory");
     const airy_fill_geom geom = {.total = 0};
-    const struct airy_cl_arg many[] = {AIRY_CL_ARRAY(dst), AIRY_CL_VALUE(geom), AIRY_CL_VALUE(geom)};
+    const struct airy_cl_arg many[] = {AIRY_CL_ARRAY(dst), AIRY_CL_VALUE(geom),
+                                       AIRY_CL_VALUE(geom)};
     CHECK_FAILS(c, airy_cl_launch(c->queue, &spec, 1, &count, NULL, 0, many, 3), AIRY_ERR_DEVICE,
                 "clSetKernelArg 2 of fill_box");
     char *options = check_alloc(c, 1200);
     memset(options, 'x', 1199);
-    CHECK_FAILS(c, launch_fill(c->queue, dst, options, count, 0, 0), AIRY_ERR_UNSUPPORTED, "build options of fill.cl");
+    CHECK_FAILS(c, launch_fill(c->queue, dst, options, count, 0, 0), AIRY_ERR_UNSUPPORTED,
+                "build options of fill.cl");
     CHECK_OK(c, launch_fill(c->queue, dst, "-DT=uint", 1, 0, 0)); /* the queue still works */
     CHECK_OK(c, airy_array_fill(c->queue, dst, 0));
 }
 
 static void check_prepare(struct check *c)
 {
-    const struct airy_cl_kernel_spec spec = {"fill.cl", "fill_box", NULL}, bad = {"fill.cl", "fill_box", "-DT=bad"};
+    const struct airy_cl_kernel_spec spec = {"fill.cl", "fill_box", NULL},
+                                     bad = {"fill.cl", "fill_box", "-DT=bad"};
     struct airy_cl_kernel_info info;
     CHECK_OK(c, airy_cl_prepare(c->device, &spec, NULL));
     CHECK_OK(c, airy_cl_prepare(c->device, &spec, &info));
@@ -420,7 +452,8 @@ static void check_cached_programs(struct check *c)
     struct stat first, second;
     CHECK(c, stat(path, &first) == 0);
     launch_with_cache(c, folder, "-DT=uint"); /* reads it: the file stays as it is */
-    CHECK(c, files_in(folder, name, sizeof(name)) == 1 && stat(path, &second) == 0 && first.st_ino == second.st_ino);
+    CHECK(c, files_in(folder, name, sizeof(name)) == 1 && stat(path, &second) == 0 &&
+                 first.st_ino == second.st_ino);
     launch_with_cache(c, folder, "-DT=uint -DOTHER");
     CHECK(c, files_in(folder, name, sizeof(name)) == 2);
 
@@ -429,8 +462,10 @@ static void check_cached_programs(struct check *c)
     CHECK(c, stat(path, &second) == 0 && second.st_size > first.st_size / 2);
 
     struct airy_cl_key own = {{0, 0}};
-    CHECK(c, sscanf(strrchr(path, '/') + 1, "%16" SCNx64 "%16" SCNx64, &own.half[0], &own.half[1]) == 2);
-    airy_cl_cache_store(folder, own, stored, sizeof(stored)); /* sound file, but no program: the driver refuses it */
+    CHECK(c, sscanf(strrchr(path, '/') + 1, "%16" SCNx64 "%16" SCNx64, &own.half[0],
+                    &own.half[1]) == 2);
+    /* sound file, but no program: the driver refuses it */
+    airy_cl_cache_store(folder, own, stored, sizeof(stored));
     launch_with_cache(c, folder, "-DT=uint");
     CHECK(c, stat(path, &second) == 0 && second.st_size > first.st_size / 2);
 
@@ -453,11 +488,12 @@ static bool inside(const size_t at[4], const size_t start[4], const size_t box[4
 }
 
 /* Push into, pull from and fill a box of a 4-D array, against loops on the host. */
-static void check_box(struct check *c, airy_dtype dtype, const size_t shape[4], const size_t start[4],
-                      const size_t box[4], bool pinned)
+static void check_box(struct check *c, airy_dtype dtype, const size_t shape[4],
+                      const size_t start[4], const size_t box[4], bool pinned)
 {
     const size_t element = airy_dtype_size(dtype);
-    const size_t whole = shape[0] * shape[1] * shape[2] * shape[3], part = box[0] * box[1] * box[2] * box[3];
+    const size_t whole = shape[0] * shape[1] * shape[2] * shape[3],
+                 part = box[0] * box[1] * box[2] * box[3];
     unsigned char *want = check_alloc(c, whole * element), *got = check_alloc(c, part * element);
     airy_host *host = NULL;
     unsigned char *from = check_alloc(c, part * element), *to = got;
@@ -483,7 +519,8 @@ static void check_box(struct check *c, airy_dtype dtype, const size_t shape[4], 
             for (at[2] = 0; at[2] < shape[2]; at[2]++)
                 for (at[3] = 0; at[3] < shape[3]; at[3]++)
                     if (inside(at, start, box))
-                        memcpy(want + view_index(at, shape) * element, from + next++ * element, element);
+                        memcpy(want + view_index(at, shape) * element, from + next++ * element,
+                               element);
     check_array(c, array, want, NULL);
 
     /* The same box into another array of another pitch, then a fill of it. */
@@ -517,10 +554,13 @@ static void check_boxes(struct check *c)
         {"inner", {4, 5, 6, 9}, {1, 1, 2, 3}, {2, 3, 3, 5}, false},
         {"last_column", {4, 5, 6, 9}, {0, 0, 0, 8}, {4, 5, 6, 1}, false},
         {"thin", {4, 5, 6, 9}, {1, 0, 2, 1}, {3, 1, 2, 8}, false},
-        {"big_rows", {2, 2, 20, 60001}, {0, 1, 2, 3}, {2, 1, 17, 59990}, true}, /* several pieces of staging memory */
-        {"row_over_piece", {1, 1, 3, 1200001}, {0, 0, 1, 1}, {1, 1, 2, 1199999}, true}, /* u32: 4.8 MB a row */
+        /* several pieces of staging memory */
+        {"big_rows", {2, 2, 20, 60001}, {0, 1, 2, 3}, {2, 1, 17, 59990}, true},
+        /* u32: 4.8 MB a row */
+        {"row_over_piece", {1, 1, 3, 1200001}, {0, 0, 1, 1}, {1, 1, 2, 1199999}, true},
     };
-    static const airy_dtype dtypes[] = {AIRY_DTYPE_U8, AIRY_DTYPE_F32, AIRY_DTYPE_U16, AIRY_DTYPE_I64};
+    static const airy_dtype dtypes[] = {AIRY_DTYPE_U8, AIRY_DTYPE_F32, AIRY_DTYPE_U16,
+                                        AIRY_DTYPE_I64};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         for (int pinned = 0; pinned < 2; pinned++)
             for (int d = 0; d < (rows[i].big ? 2 : 4); d++)
@@ -585,7 +625,8 @@ static void check_event_order(struct check *c)
     const size_t count = 1 << 20;
     airy_queue *second = NULL;
     airy_event *filled = NULL, *copied = NULL;
-    airy_array *src = check_output(c, AIRY_DTYPE_U32, 1, &count), *dst = check_output(c, AIRY_DTYPE_U32, 1, &count);
+    airy_array *src = check_output(c, AIRY_DTYPE_U32, 1, &count),
+               *dst = check_output(c, AIRY_DTYPE_U32, 1, &count);
     CHECK_OK(c, airy_queue_create(&second, c->device));
     CHECK_OK(c, airy_event_create(&filled, c->device));
     CHECK_OK(c, airy_event_create(&copied, c->device));
@@ -603,7 +644,8 @@ static void check_event_order(struct check *c)
         uint32_t ends[2] = {0, 0};
         airy_array *view = NULL;
         for (size_t i = 0; i < 2; i++) {
-            CHECK_OK(c, airy_array_view(&view, dst, &(const size_t){i * (count - 1)}, &(const size_t){1}));
+            CHECK_OK(c, airy_array_view(&view, dst, &(const size_t){i * (count - 1)},
+                                        &(const size_t){1}));
             CHECK_OK(c, airy_array_pull(second, &ends[i], sizeof(ends[i]), view));
             airy_array_destroy(&view);
         }
@@ -637,7 +679,8 @@ static void *work(void *arg)
     for (unsigned round = 0; w->good && round < 20; round++) {
         char options[64];
         const uint32_t value = 1000 * w->number + round;
-        snprintf(options, sizeof(options), "-DT=uint -DTHREADS=%u", round / 5); /* the same for both threads */
+        /* the same for both threads */
+        snprintf(options, sizeof(options), "-DT=uint -DTHREADS=%u", round / 5);
         for (size_t i = 0; i < COUNT; i++)
             data[i] = value + (uint32_t)i;
         w->good = airy_array_push(queue, array, data, COUNT * sizeof(*data)) == AIRY_OK &&
@@ -668,7 +711,8 @@ static void check_threads(struct check *c)
     }
 }
 
-static const airy_profile_row *find_row(const airy_profile_row *rows, size_t count, const char *name)
+static const airy_profile_row *find_row(const airy_profile_row *rows, size_t count,
+                                        const char *name)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(rows[i].name, name) == 0)
@@ -703,14 +747,17 @@ static void check_profile(struct check *c)
         uint64_t count;
         bool transfer;
         double bytes; /* of one */
-    } want[] = {
-        {"fill_box", LAUNCHES, false, 400}, {"push", 2, true, 400}, {"pull", 1, true, 400}, {"fill", 1, false, 400}};
+    } want[] = {{"fill_box", LAUNCHES, false, 400},
+                {"push", 2, true, 400},
+                {"pull", 1, true, 400},
+                {"fill", 1, false, 400}};
     CHECK(c, row_count == 4);
     for (size_t i = 0; i < 4; i++) {
         const airy_profile_row *row = find_row(rows, row_count, want[i].name);
         if (CHECK(c, row))
             CHECK(c, row->count == want[i].count && row->transfer == want[i].transfer &&
-                         row->bytes == want[i].bytes * (double)want[i].count && row->min >= 0 && row->min <= row->max);
+                         row->bytes == want[i].bytes * (double)want[i].count && row->min >= 0 &&
+                         row->min <= row->max);
     }
     airy_profile_free(rows);
     airy_array_destroy(&array);

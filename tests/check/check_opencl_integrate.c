@@ -1,6 +1,6 @@
 /*
- * Integration on OpenCL devices against the sums of tests/ref over the same matrix: every engine, dtype and error model, frames with values that are
- * left out, bins that are emptied.
+ * Integration on OpenCL devices against the sums of tests/ref over the same matrix: every engine,
+ * dtype and error model, frames with values that are left out, bins that are emptied.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,20 +55,22 @@ static bool create_integrator(struct check *c, struct scene *scene)
         dark[i] = (float)(i % 5) * 0.75f;
         variance[i] = (float)(i % 7) + 0.5f;
     }
-    const airy_integrator_params params = {.bins = config->bins,
-                                           .split = config->split,
-                                           .error_model = config->model,
-                                           .compat = config->compat ? AIRY_COMPAT_PYFAI : AIRY_COMPAT_NONE,
-                                           .mask = mask,
-                                           .dark = config->dark ? dark : NULL,
-                                           .variance = config->model == AIRY_ERROR_MODEL_VARIANCE ? variance : NULL,
-                                           .unweighted = config->unweighted,
-                                           .has_dummy = config->dummy,
-                                           .dummy = 77,
-                                           .delta_dummy = 1.5,
-                                           .has_saturation = !config->plain,
-                                           .saturation = 100};
-    if (!CHECK_OK(c, airy_integrator_create(&scene->integrator, c->device, &geometry, &params)) || !config->sliver)
+    const airy_integrator_params params = {
+        .bins = config->bins,
+        .split = config->split,
+        .error_model = config->model,
+        .compat = config->compat ? AIRY_COMPAT_PYFAI : AIRY_COMPAT_NONE,
+        .mask = mask,
+        .dark = config->dark ? dark : NULL,
+        .variance = config->model == AIRY_ERROR_MODEL_VARIANCE ? variance : NULL,
+        .unweighted = config->unweighted,
+        .has_dummy = config->dummy,
+        .dummy = 77,
+        .delta_dummy = 1.5,
+        .has_saturation = !config->plain,
+        .saturation = 100};
+    if (!CHECK_OK(c, airy_integrator_create(&scene->integrator, c->device, &geometry, &params)) ||
+        !config->sliver)
         return scene->integrator != NULL;
     const struct airy_matrix *m = &scene->integrator->matrix;
     for (size_t i = 0; i < m->pixels; i++)
@@ -78,7 +80,10 @@ static bool create_integrator(struct check *c, struct scene *scene)
     return CHECK_OK(c, airy_integrator_create(&scene->integrator, c->device, &geometry, &params));
 }
 
-/* Small counts, in one frame of three nearly all zero, in one some of the whole range; in floats also NaN and infinities. */
+/*
+ * Small counts, in one frame of three nearly all zero, in one some of the whole range; in floats
+ * also NaN and infinities.
+ */
 static double draw_value(struct check *c, const struct scene_config *config, size_t frame)
 {
     static const double most[AIRY_DTYPE_COUNT] = {
@@ -94,7 +99,8 @@ static double draw_value(struct check *c, const struct scene_config *config, siz
         return (double)(float)(unit * 120 - 10);
     }
     if (frame % 3 == 0 && r % 64 == 1 && !config->plain)
-        return floor(airy_dtype_is_signed(config->dtype) ? unit * (2 * top + 1) - top - 1 : unit * top);
+        return floor(airy_dtype_is_signed(config->dtype) ? unit * (2 * top + 1) - top - 1
+                                                         : unit * top);
     return floor(unit * (config->top > 0 ? config->top : 90));
 }
 
@@ -121,7 +127,8 @@ static bool open_scene(struct check *c, struct scene *scene, const struct scene_
         scene->values[i] = draw_value(c, config, i / scene->pixels);
         put_value(scene->data, config->dtype, i, scene->values[i]);
     }
-    scene->rules = (struct ref_rules){.lo = 1, .hi = 0, .saturation = config->plain ? INFINITY : 100};
+    scene->rules =
+        (struct ref_rules){.lo = 1, .hi = 0, .saturation = config->plain ? INFINITY : 100};
     if (config->dummy) {
         scene->rules.lo = 77 - 1.5;
         scene->rules.hi = 77 + 1.5;
@@ -136,93 +143,111 @@ static bool open_scene(struct check *c, struct scene *scene, const struct scene_
 
 static struct results alloc_results(struct check *c, const struct scene_config *config)
 {
-    return (struct results){check_alloc(c, config->frames * AIRY_SUM_PLANES * config->bins * sizeof(double)),
-                            check_alloc(c, config->frames * sizeof(airy_frame_stats))};
+    return (struct results){
+        check_alloc(c, config->frames * AIRY_SUM_PLANES * config->bins * sizeof(double)),
+        check_alloc(c, config->frames * sizeof(airy_frame_stats))};
 }
 
 /* Frames first ... first + count - 1, or the batch. Outputs are guarded. */
-static bool run_part(struct check *c, const struct results *results, const struct scene *scene, size_t first,
-                     size_t count, airy_batch *batch)
+static bool run_part(struct check *c, const struct results *results, const struct scene *scene,
+                     size_t first, size_t count, airy_batch *batch)
 {
     const struct scene_config *f = &scene->config;
-    airy_array *sums = check_output(c, AIRY_DTYPE_F64, 3, (const size_t[]){count, AIRY_SUM_PLANES, f->bins});
-    airy_array *stats = check_output(c, AIRY_DTYPE_U8, 2, (const size_t[]){count, sizeof(airy_frame_stats)});
+    airy_array *sums =
+        check_output(c, AIRY_DTYPE_F64, 3, (const size_t[]){count, AIRY_SUM_PLANES, f->bins});
+    airy_array *stats =
+        check_output(c, AIRY_DTYPE_U8, 2, (const size_t[]){count, sizeof(airy_frame_stats)});
     if (!sums || !stats)
         return false;
     if (batch) {
         if (!CHECK_OK(c, airy_integrate_batch(c->queue, sums, stats, scene->integrator, batch)))
             return false;
     } else {
-        const uint8_t *data = (const uint8_t *)scene->data + first * scene->pixels * airy_dtype_size(f->dtype);
-        airy_array *frames = check_upload(c, f->dtype, 3, (const size_t[]){count, f->height, f->width}, data);
-        if (!frames || !CHECK_OK(c, airy_integrate(c->queue, sums, stats, scene->integrator, frames)))
+        const uint8_t *data = (const uint8_t *)scene->data +
+                              first * scene->pixels * airy_dtype_size(f->dtype);
+        airy_array *frames =
+            check_upload(c, f->dtype, 3, (const size_t[]){count, f->height, f->width}, data);
+        if (!frames ||
+            !CHECK_OK(c, airy_integrate(c->queue, sums, stats, scene->integrator, frames)))
             return false;
     }
     return CHECK_OK(c, airy_array_pull(c->queue, results->sums + first * AIRY_SUM_PLANES * f->bins,
                                        airy_array_size(sums), sums)) &&
-           CHECK_OK(c, airy_array_pull(c->queue, results->stats + first, airy_array_size(stats), stats)) &&
+           CHECK_OK(c, airy_array_pull(c->queue, results->stats + first, airy_array_size(stats),
+                                       stats)) &&
            CHECK_OK(c, airy_queue_finish(c->queue));
 }
 
 static struct ref_sums alloc_ref(struct check *c, size_t bins)
 {
     struct ref_sums s = {0};
-    double **all[] = {&s.signal,       &s.variance,     &s.normalization, &s.normalization2, &s.count,
-                      &s.magnitude[0], &s.magnitude[1], &s.magnitude[2],  &s.magnitude[3],   &s.magnitude[4],
-                      &s.recurrence,   &s.ordered,      &s.above,         &s.all_dark};
+    double **all[] = {&s.signal,       &s.variance,     &s.normalization, &s.normalization2,
+                      &s.count,        &s.magnitude[0], &s.magnitude[1],  &s.magnitude[2],
+                      &s.magnitude[3], &s.magnitude[4], &s.recurrence,    &s.ordered,
+                      &s.above,        &s.all_dark};
     for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
         *all[k] = check_alloc(c, bins * sizeof(double));
     s.entries = check_alloc(c, bins * sizeof(*s.entries));
     return s;
 }
 
-static bool check_stats(struct check *c, const struct scene *scene, size_t frame, const airy_frame_stats *got,
-                        const struct ref_sums *want)
+static bool check_stats(struct check *c, const struct scene *scene, size_t frame,
+                        const airy_frame_stats *got, const struct ref_sums *want)
 {
-    /* Integers are exact; in floats each addition rounds to 2^-53 of at most the sum of absolute values, below 120 a pixel. */
+    /*
+     * Integers are exact; in floats each addition rounds to 2^-53 of at most the sum of absolute
+     * values, below 120 a pixel.
+     */
     const double n = (double)scene->pixels;
     const double tolerance = airy_dtype_is_float(scene->config.dtype) ? n * 0x1p-53 * 120 * n : 0;
-    if (fabs(got->total - want->total) <= tolerance && got->max == want->max && got->invalid == want->invalid &&
-        got->saturated == want->saturated && got->status == AIRY_FRAME_GOOD && got->reserved == 0)
+    if (fabs(got->total - want->total) <= tolerance && got->max == want->max &&
+        got->invalid == want->invalid && got->saturated == want->saturated &&
+        got->status == AIRY_FRAME_GOOD && got->reserved == 0)
         return true;
-    return check_failed(c, __FILE__, __LINE__,
-                        "frame %zu: total %.17g max %g invalid %u saturated %u status %x, expected %.17g %g %u %u",
-                        frame, got->total, got->max, got->invalid, got->saturated, got->status, want->total, want->max,
-                        want->invalid, want->saturated);
+    return check_failed(
+        c, __FILE__, __LINE__,
+        "frame %zu: total %.17g max %g invalid %u saturated %u status %x, expected %.17g %g %u %u",
+        frame, got->total, got->max, got->invalid, got->saturated, got->status, want->total,
+        want->max, want->invalid, want->saturated);
 }
 
 /* slack: [planes][bins] what the engine may be off beside rounding, or NULL. */
 static bool check_frame(struct check *c, const struct scene *scene, size_t frame, const double *got,
                         const struct ref_sums *want, const double *slack)
 {
-    static const char *const names[] = {"signal", "variance", "normalization", "normalization2", "count"};
+    static const char *const names[] = {"signal", "variance", "normalization", "normalization2",
+                                        "count"};
     const airy_integrator *it = scene->integrator;
     const struct scene_config *f = &scene->config;
     const size_t bins = it->bins;
     const bool azimuthal = f->model == AIRY_ERROR_MODEL_AZIMUTHAL;
-    const double *planes[AIRY_SUM_PLANES] = {want->signal, azimuthal && f->compat ? want->recurrence : want->variance,
-                                             want->normalization, want->normalization2, want->count};
+    const double *planes[AIRY_SUM_PLANES] = {
+        want->signal, azimuthal && f->compat ? want->recurrence : want->variance,
+        want->normalization, want->normalization2, want->count};
     for (size_t k = 0; k < AIRY_SUM_PLANES; k++) {
         for (size_t b = 0; b < bins; b++) {
-            /* n terms, each and each partial sum rounded to 2^-53 of at most the sum of absolute terms, here and in the reference; pixels that
-             * are left out do not enter. Azimuthal: the mean has that error too, and so has each square relative to the largest terms; the
-             * recurrence carries the errors of all means before. */
+            /* n terms, each and each partial sum rounded to 2^-53 of at most the sum of absolute
+             * terms, here and in the reference; pixels that are left out do not enter. Azimuthal:
+             * the mean has that error too, and so has each square relative to the largest terms;
+             * the recurrence carries the errors of all means before. */
             const double n = want->entries[b];
             const double all = (double)it->matrix.entries;
-            const double factor = k == AIRY_SUM_VARIANCE && azimuthal ? (f->compat ? 4 * all : 4) : 1;
+            const double factor = k == AIRY_SUM_VARIANCE && azimuthal ? (f->compat ? 4 * all : 4)
+                                                                      : 1;
             const double tolerance = factor * 2 * (n + 8) * 0x1p-53 * want->magnitude[k][b] +
                                      (slack ? slack[k * bins + b] : 0);
             const double v = got[k * bins + b], expected = want->entries[b] ? planes[k][b] : 0;
             if (!(fabs(v - expected) <= (want->entries[b] ? tolerance : 0)))
-                return check_failed(c, __FILE__, __LINE__, "frame %zu, %s[%zu] = %.17g, expected %.17g +- %g", frame,
+                return check_failed(c, __FILE__, __LINE__,
+                                    "frame %zu, %s[%zu] = %.17g, expected %.17g +- %g", frame,
                                     names[k], b, v, expected, tolerance);
         }
     }
     return true;
 }
 
-static void check_against_reference(struct check *c, const struct scene *scene, const struct results *results,
-                                    const double *slack)
+static void check_against_reference(struct check *c, const struct scene *scene,
+                                    const struct results *results, const double *slack)
 {
     const airy_integrator *it = scene->integrator;
     struct ref_sums want = alloc_ref(c, it->bins);
@@ -241,16 +266,18 @@ static void check_against_reference(struct check *c, const struct scene *scene, 
                         (enum ref_model)scene->config.model, &it->pixels, 1);
         const size_t planes = AIRY_SUM_PLANES * it->bins;
         if (!check_stats(c, scene, i, &results->stats[i], &want) ||
-            !check_frame(c, scene, i, results->sums + i * planes, &want, slack ? slack + i * planes : NULL))
+            !check_frame(c, scene, i, results->sums + i * planes, &want,
+                         slack ? slack + i * planes : NULL))
             return;
     }
 }
 
 static bool start_case(struct check *c, const char *what, const struct scene_config *f)
 {
-    return check_case(c, "%s_%s_%zux%zu_b%zu_n%zu_%s_%s%s%s%s%s", what, airy_dtype_name(f->dtype), f->height, f->width,
-                      f->bins, f->frames, airy_split_name(f->split), airy_error_model_name(f->model),
-                      f->dark ? "_dark" : "", f->unweighted ? "_unweighted" : "", f->dummy ? "_dummy" : "",
+    return check_case(c, "%s_%s_%zux%zu_b%zu_n%zu_%s_%s%s%s%s%s", what, airy_dtype_name(f->dtype),
+                      f->height, f->width, f->bins, f->frames, airy_split_name(f->split),
+                      airy_error_model_name(f->model), f->dark ? "_dark" : "",
+                      f->unweighted ? "_unweighted" : "", f->dummy ? "_dummy" : "",
                       f->compat ? "_compat" : "");
 }
 
@@ -290,9 +317,10 @@ static const struct fused_way ways[] = {
 };
 
 /*
- * What rounding coefficients to fixed point may change, of pixels that are not left out: each of an ordinary bin's by d = 2^-(F+1), and by as
- * much as the pixel's do not add up to 1, 2^-24; in bins of slivers, of coefficients below 1/8, by 2^-34. Squares: c^2 by 2 c d + d^2 and by
- * half a unit.
+ * What rounding coefficients to fixed point may change, of pixels that are not left out: each of
+ * an ordinary bin's by d = 2^-(F+1), and by as much as the pixel's do not add up to 1, 2^-24; in
+ * bins of slivers, of coefficients below 1/8, by 2^-34. Squares: c^2 by 2 c d + d^2 and by half a
+ * unit.
  */
 static double *fused_slack(struct check *c, const struct scene *scene)
 {
@@ -303,13 +331,15 @@ static double *fused_slack(struct check *c, const struct scene *scene)
     double *slack = check_alloc(c, scene->config.frames * planes * sizeof(double));
     for (size_t f = 0; f < scene->config.frames; f++)
         for (size_t i = 0; i < it->pixels; i++) {
-            const double v = scene->values[f * it->pixels + i], n = it->norm[i], dark = it->dark ? it->dark[i] : 0;
+            const double v = scene->values[f * it->pixels + i], n = it->norm[i],
+                         dark = it->dark ? it->dark[i] : 0;
             if (v >= scene->rules.lo && v <= scene->rules.hi)
                 continue;
             for (uint32_t e = m->start[i]; e < m->start[i + 1]; e++) {
                 double *bin = slack + f * planes + m->bin[e];
                 const double ordinary = ldexp(1, -(int)state->fused.fraction_bits - 1) + 0x1p-24;
-                const double d = scene->config.sliver && m->bin[e] == it->bins / 2 ? 0x1p-34 : ordinary;
+                const double d = scene->config.sliver && m->bin[e] == it->bins / 2 ? 0x1p-34
+                                                                                   : ordinary;
                 bin[AIRY_SUM_SIGNAL * it->bins] += d * (v + fabs(dark));
                 bin[AIRY_SUM_VARIANCE * it->bins] += 4 * d * fmax(v, 1);
                 bin[AIRY_SUM_NORMALIZATION * it->bins] += d * n;
@@ -323,9 +353,13 @@ static double *fused_slack(struct check *c, const struct scene *scene)
 static airy_batch *make_batch(struct check *c, const struct scene *scene)
 {
     const struct scene_config *f = &scene->config;
-    const airy_codec_params codec = {.codec = AIRY_CODEC_BSLZ4, .elem_size = (uint32_t)airy_dtype_size(f->dtype)};
-    const airy_batch_params params = {
-        .dtype = f->dtype, .height = f->height, .width = f->width, .codec = codec, .frames = f->frames};
+    const airy_codec_params codec = {.codec = AIRY_CODEC_BSLZ4,
+                                     .elem_size = (uint32_t)airy_dtype_size(f->dtype)};
+    const airy_batch_params params = {.dtype = f->dtype,
+                                      .height = f->height,
+                                      .width = f->width,
+                                      .codec = codec,
+                                      .frames = f->frames};
     const size_t size = scene->pixels * codec.elem_size, bound = airy_encode_bound(size, &codec);
     airy_batch *batch = NULL;
     size_t *sizes = check_alloc(c, f->frames * sizeof(*sizes));
@@ -341,32 +375,39 @@ static airy_batch *make_batch(struct check *c, const struct scene *scene)
         if (i == 1) {
             memcpy(airy_batch_place(batch, i), frame, size);
             airy_batch_index_stored(batch, i);
-        } else if (CHECK_OK(c, airy_encode(airy_batch_place(batch, i), &chunk_size, frame, size, &codec))) {
+        } else if (CHECK_OK(c, airy_encode(airy_batch_place(batch, i), &chunk_size, frame, size,
+                                           &codec))) {
             CHECK_OK(c, airy_batch_index(batch, i, chunk_size));
         }
     }
     return batch;
 }
 
-static bool run_fused(struct check *c, const struct results *results, const struct scene *scene, airy_batch *batch,
-                      const struct airy_cl_lanes *way)
+static bool run_fused(struct check *c, const struct results *results, const struct scene *scene,
+                      airy_batch *batch, const struct airy_cl_lanes *way)
 {
     const struct scene_config *f = &scene->config;
-    const struct airy_cl_lanes usual = airy_cl_lanes_of(c->device), *lanes = way->lanes ? way : &usual;
+    const struct airy_cl_lanes usual = airy_cl_lanes_of(c->device),
+                               *lanes = way->lanes ? way : &usual;
     struct airy_integrate_plan plan = {.integrator = scene->integrator};
-    airy_array *sums = check_output(c, AIRY_DTYPE_F64, 3, (const size_t[]){f->frames, AIRY_SUM_PLANES, f->bins});
-    airy_array *stats = check_output(c, AIRY_DTYPE_U8, 2, (const size_t[]){f->frames, sizeof(airy_frame_stats)});
+    airy_array *sums =
+        check_output(c, AIRY_DTYPE_F64, 3, (const size_t[]){f->frames, AIRY_SUM_PLANES, f->bins});
+    airy_array *stats =
+        check_output(c, AIRY_DTYPE_U8, 2, (const size_t[]){f->frames, sizeof(airy_frame_stats)});
     plan.sums = sums;
     plan.stats = stats;
-    return sums && stats && CHECK_OK(c, airy_pixel_test_make(&plan.test, scene->integrator, f->dtype)) &&
+    return sums && stats &&
+           CHECK_OK(c, airy_pixel_test_make(&plan.test, scene->integrator, f->dtype)) &&
            CHECK_OK(c, airy_batch_upload(c->queue, batch, &plan.chunks)) &&
-           CHECK(c, airy_cl_fused_takes(&plan, lanes)) && CHECK_OK(c, airy_cl_fused_run(c->queue, &plan, lanes)) &&
+           CHECK(c, airy_cl_fused_takes(&plan, lanes)) &&
+           CHECK_OK(c, airy_cl_fused_run(c->queue, &plan, lanes)) &&
            CHECK_OK(c, airy_array_pull(c->queue, results->sums, airy_array_size(sums), sums)) &&
            CHECK_OK(c, airy_array_pull(c->queue, results->stats, airy_array_size(stats), stats)) &&
            CHECK_OK(c, airy_queue_finish(c->queue));
 }
 
-static void check_fused(struct check *c, const struct scene_config *config, const struct fused_way *way)
+static void check_fused(struct check *c, const struct scene_config *config,
+                        const struct fused_way *way)
 {
     char name[64];
     snprintf(name, sizeof(name), "opencl_fused_%s%s%s", way->name, config->plain ? "_plain" : "",
@@ -405,7 +446,8 @@ static void check_fused_same(struct check *c)
         for (size_t w = 1; w < sizeof(ways) / sizeof(ways[0]); w++)
             if (run_fused(c, &other, &scene, batch, &ways[w].lanes)) {
                 check_values(c, ways[w].name, AIRY_DTYPE_F64, other.sums, first.sums, count, NULL);
-                CHECK(c, memcmp(other.stats, first.stats, config.frames * sizeof(*first.stats)) == 0);
+                CHECK(c,
+                      memcmp(other.stats, first.stats, config.frames * sizeof(*first.stats)) == 0);
             }
         struct scene single = scene;
         single.config.frames = 1;
@@ -414,7 +456,8 @@ static void check_fused_same(struct check *c)
             single.data = (uint8_t *)scene.data + i * scene.pixels * airy_dtype_size(config.dtype);
             airy_batch *one = make_batch(c, &single);
             if (one && run_fused(c, &other, &single, one, &ways[0].lanes))
-                check_values(c, "one by one", AIRY_DTYPE_F64, other.sums, first.sums + i * planes, planes, NULL);
+                check_values(c, "one by one", AIRY_DTYPE_F64, other.sums, first.sums + i * planes,
+                             planes, NULL);
             airy_batch_destroy(&one);
         }
     }
@@ -422,11 +465,18 @@ static void check_fused_same(struct check *c)
     airy_integrator_destroy(&scene.integrator);
 }
 
-/* A constant frame: normalization and signal are sums of the same quantised weights, n is 1, so the mean is exact. */
+/*
+ * A constant frame: normalization and signal are sums of the same quantised weights, n is 1, so
+ * the mean is exact.
+ */
 static void check_fused_constant(struct check *c)
 {
-    const struct scene_config config = {
-        .height = 141, .width = 131, .bins = 90, .frames = 1, .dtype = AIRY_DTYPE_U16, .plain = true};
+    const struct scene_config config = {.height = 141,
+                                        .width = 131,
+                                        .bins = 90,
+                                        .frames = 1,
+                                        .dtype = AIRY_DTYPE_U16,
+                                        .plain = true};
     if (!check_case(c, "opencl_fused_constant"))
         return;
     struct scene scene = {.config = config, .pixels = config.height * config.width};
@@ -450,18 +500,24 @@ static void check_fused_constant(struct check *c)
         for (size_t b = 0; b < config.bins; b++) {
             const double norm = got.sums[AIRY_SUM_NORMALIZATION * config.bins + b];
             if (norm != 0 && got.sums[b] != 1234 * norm)
-                check_failed(c, __FILE__, __LINE__, "bin %zu: signal %.17g, expected 1234 x %.17g", b, got.sums[b],
-                             norm);
+                check_failed(c, __FILE__, __LINE__, "bin %zu: signal %.17g, expected 1234 x %.17g",
+                             b, got.sums[b], norm);
         }
     airy_batch_destroy(&batch);
     airy_integrator_destroy(&scene.integrator);
 }
 
-/* Damage in two frames: their status is the decoder's, their sums are 0, the others are as before. */
+/*
+ * Damage in two frames: their status is the decoder's, their sums are 0, the others are as before.
+ */
 static void check_fused_damaged(struct check *c, const struct fused_way *way)
 {
-    const struct scene_config config = {
-        .height = 141, .width = 131, .bins = 90, .frames = 5, .dtype = AIRY_DTYPE_U32, .plain = true};
+    const struct scene_config config = {.height = 141,
+                                        .width = 131,
+                                        .bins = 90,
+                                        .frames = 5,
+                                        .dtype = AIRY_DTYPE_U32,
+                                        .plain = true};
     struct scene scene;
     if (!check_case(c, "opencl_fused_damaged_%s", way->name))
         return;
@@ -488,10 +544,11 @@ static void check_fused_damaged(struct check *c, const struct fused_way *way)
         goto out;
     for (size_t f = 0; f < config.frames; f++) {
         const bool bad = f == 2 || f == 4;
-        CHECK(c, bad ? got.stats[f].status >> 3 == bad_block[f] : got.stats[f].status == AIRY_FRAME_GOOD);
+        CHECK(c, bad ? got.stats[f].status >> 3 == bad_block[f]
+                     : got.stats[f].status == AIRY_FRAME_GOOD);
         double *zero = check_alloc(c, planes * sizeof(double));
-        check_values(c, "sums", AIRY_DTYPE_F64, got.sums + f * planes, bad ? zero : good.sums + f * planes, planes,
-                     NULL);
+        check_values(c, "sums", AIRY_DTYPE_F64, got.sums + f * planes,
+                     bad ? zero : good.sums + f * planes, planes, NULL);
     }
 out:
     airy_batch_destroy(&batch);
@@ -514,7 +571,8 @@ static void check_declined(struct check *c, const struct scene_config *config, u
         CHECK_OK(c, airy_batch_upload(c->queue, batch, &plan.chunks));
         CHECK(c, !airy_cl_fused_takes(&plan, &ways[1].lanes));
         if (local_mem)
-            CHECK_FAILS(c, airy_cl_fused_run(c->queue, &plan, &ways[1].lanes), AIRY_ERR_UNSUPPORTED, "do not fit");
+            CHECK_FAILS(c, airy_cl_fused_run(c->queue, &plan, &ways[1].lanes), AIRY_ERR_UNSUPPORTED,
+                        "do not fit");
         if (run_part(c, &got, &scene, 0, config->frames, batch))
             check_against_reference(c, &scene, &got, NULL);
     }
@@ -525,8 +583,12 @@ static void check_declined(struct check *c, const struct scene_config *config, u
 
 static void check_all_declined(struct check *c)
 {
-    struct scene_config f = {
-        .height = 141, .width = 131, .bins = 90, .frames = 3, .dtype = AIRY_DTYPE_I32, .split = AIRY_SPLIT_BBOX};
+    struct scene_config f = {.height = 141,
+                             .width = 131,
+                             .bins = 90,
+                             .frames = 3,
+                             .dtype = AIRY_DTYPE_I32,
+                             .split = AIRY_SPLIT_BBOX};
     check_declined(c, &f, 0);
     f.dtype = AIRY_DTYPE_U16;
     f.unweighted = true;
@@ -558,16 +620,17 @@ static void check_all_fused(struct check *c)
                 if (w > 1 && (k > 0 || (w == 2 && bits % 2 == 0)))
                     continue;
                 /* Two blocks and more of each dtype, a short last one, a tail of 3 pixels. */
-                const struct scene_config f = {.height = 141,
-                                               .width = 131,
-                                               .bins = 90,
-                                               .frames = 4,
-                                               .dtype = dtypes[k],
-                                               .split = bits & 1 ? AIRY_SPLIT_FULL : AIRY_SPLIT_BBOX,
-                                               .model = bits & 1 ? AIRY_ERROR_MODEL_POISSON : AIRY_ERROR_MODEL_NONE,
-                                               .dark = bits & 1,
-                                               .dummy = bits == 2,
-                                               .plain = bits < 2};
+                const struct scene_config f = {
+                    .height = 141,
+                    .width = 131,
+                    .bins = 90,
+                    .frames = 4,
+                    .dtype = dtypes[k],
+                    .split = bits & 1 ? AIRY_SPLIT_FULL : AIRY_SPLIT_BBOX,
+                    .model = bits & 1 ? AIRY_ERROR_MODEL_POISSON : AIRY_ERROR_MODEL_NONE,
+                    .dark = bits & 1,
+                    .dummy = bits == 2,
+                    .plain = bits < 2};
                 check_fused(c, &f, &ways[w]);
             }
 }
@@ -590,21 +653,26 @@ static bool create_eiger(struct check *c, airy_integrator **integrator, airy_err
 }
 
 /* decoded: from frames on the device, else from compressed chunks. */
-static void check_integrate_bench(struct check *c, airy_dtype dtype, airy_error_model model, size_t frames,
-                                  bool decoded)
+static void check_integrate_bench(struct check *c, airy_dtype dtype, airy_error_model model,
+                                  size_t frames, bool decoded)
 {
-    if (!c->bench || !check_case(c, "integrate_4M_u%zu_%s_batch%zu_%s", 8 * airy_dtype_size(dtype),
-                                 airy_error_model_name(model), frames, decoded ? "frames" : "chunks"))
+    if (!c->bench ||
+        !check_case(c, "integrate_4M_u%zu_%s_batch%zu_%s", 8 * airy_dtype_size(dtype),
+                    airy_error_model_name(model), frames, decoded ? "frames" : "chunks"))
         return;
     airy_integrator *integrator = NULL;
     airy_batch *batch = NULL;
     struct airy_chunks chunks;
-    airy_array *sums = check_output(c, AIRY_DTYPE_F64, 3, (const size_t[]){frames, AIRY_SUM_PLANES, 1000});
-    airy_array *stats = check_output(c, AIRY_DTYPE_U8, 2, (const size_t[]){frames, sizeof(airy_frame_stats)});
+    airy_array *sums =
+        check_output(c, AIRY_DTYPE_F64, 3, (const size_t[]){frames, AIRY_SUM_PLANES, 1000});
+    airy_array *stats =
+        check_output(c, AIRY_DTYPE_U8, 2, (const size_t[]){frames, sizeof(airy_frame_stats)});
     const size_t kept = decoded ? frames : 1;
-    airy_array *images = check_output(c, dtype, 3, (const size_t[]){kept, EIGER_HEIGHT, EIGER_WIDTH});
+    airy_array *images =
+        check_output(c, dtype, 3, (const size_t[]){kept, EIGER_HEIGHT, EIGER_WIDTH});
     airy_array *status = check_output(c, AIRY_DTYPE_U32, 1, &frames);
-    const double bytes = (double)frames * EIGER_HEIGHT * EIGER_WIDTH * (double)airy_dtype_size(dtype);
+    const double bytes = (double)frames * EIGER_HEIGHT * EIGER_WIDTH *
+                         (double)airy_dtype_size(dtype);
     if (!create_eiger(c, &integrator, model) || !(batch = check_eiger_batch(c, dtype, frames)))
         goto out;
     if (decoded) {
@@ -637,16 +705,19 @@ void check_opencl_integrate(struct check *c)
 {
     if (c->is_cpu)
         return;
-    static const airy_dtype dtypes[] = {AIRY_DTYPE_U8,  AIRY_DTYPE_I8,  AIRY_DTYPE_U16, AIRY_DTYPE_I16,
-                                        AIRY_DTYPE_U32, AIRY_DTYPE_I32, AIRY_DTYPE_F32, AIRY_DTYPE_F64};
-    struct scene_config f = {.height = 83, .width = 97, .bins = 50, .frames = 5, .split = AIRY_SPLIT_BBOX};
+    static const airy_dtype dtypes[] = {AIRY_DTYPE_U8,  AIRY_DTYPE_I8,  AIRY_DTYPE_U16,
+                                        AIRY_DTYPE_I16, AIRY_DTYPE_U32, AIRY_DTYPE_I32,
+                                        AIRY_DTYPE_F32, AIRY_DTYPE_F64};
+    struct scene_config f = {
+        .height = 83, .width = 97, .bins = 50, .frames = 5, .split = AIRY_SPLIT_BBOX};
     for (size_t k = 0; k < sizeof(dtypes) / sizeof(dtypes[0]); k++) {
         f.dtype = dtypes[k];
         f.dummy = k % 2 == 0;
         f.model = k % 3 == 0 ? AIRY_ERROR_MODEL_POISSON : AIRY_ERROR_MODEL_NONE;
         check_gather(c, &f, false);
     }
-    f = (struct scene_config){.height = 83, .width = 97, .bins = 50, .frames = 3, .dtype = AIRY_DTYPE_U16};
+    f = (struct scene_config){
+        .height = 83, .width = 97, .bins = 50, .frames = 3, .dtype = AIRY_DTYPE_U16};
     for (int model = 0; model < AIRY_ERROR_MODEL_COUNT; model++)
         for (int corrected = 0; corrected < 2; corrected++) {
             f.model = (airy_error_model)model;
@@ -670,7 +741,9 @@ void check_opencl_integrate(struct check *c)
                                         .model = AIRY_ERROR_MODEL_AZIMUTHAL,
                                         .dtype = AIRY_DTYPE_F32},
                  false);
-    check_gather(c, &(struct scene_config){.height = 1, .width = 1, .bins = 4, .frames = 1, .dtype = AIRY_DTYPE_U8},
+    check_gather(c,
+                 &(struct scene_config){
+                     .height = 1, .width = 1, .bins = 4, .frames = 1, .dtype = AIRY_DTYPE_U8},
                  false);
     check_gather(c,
                  &(struct scene_config){.height = 61,

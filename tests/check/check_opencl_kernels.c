@@ -1,6 +1,7 @@
 /*
- * What is particular to the OpenCL kernels of codec and integrate: every way to share out blocks (the default of a device is one of them), odd
- * places in memory, damaged chunks anywhere in a batch. What they compute is checked for all devices in check_codec.c and check_integrate.c.
+ * What is particular to the OpenCL kernels of codec and integrate: every way to share out blocks
+ * (the default of a device is one of them), odd places in memory, damaged chunks anywhere in a
+ * batch. What they compute is checked for all devices in check_codec.c and check_integrate.c.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,20 +21,27 @@ struct kernel_way {
 enum { ALL_WAYS = 2 }; /* shapes that are decoded all ways */
 
 /*
- * PoCL 3.1 loses the bounds of loops that the items of a group leave at different times, if it optimises them: where several lanes meet by
- * barriers it is told not to.
+ * PoCL 3.1 loses the bounds of loops that the items of a group leave at different times, if it
+ * optimises them: where several lanes meet by barriers it is told not to.
  */
 static const struct kernel_way ways[] = {
-    {"default", {.lanes = 0}, .large = false}, /* what the device has: a warp and four blocks on NVIDIA */
+    {"default", {.lanes = 0}, .large = false}, /* what the device has: a warp and four blocks on
+                                                  NVIDIA */
     {"large_default", {.lanes = 0}, .large = true},
     {"lane", {.lanes = 1, .blocks = 1}, .large = false},
     {"lanes4", {.lanes = 1, .blocks = 4}, .rare = true},
     {"group32", {.lanes = 32, .blocks = 1, .portable = true, .unoptimised = true}, .large = false},
     {"group64", {.lanes = 64, .blocks = 1, .portable = true, .unoptimised = true}, .rare = true},
-    {"warp", {.lanes = 32, .blocks = 1, .portable = true, .as_warp = true, .unoptimised = true}, .large = false},
+    {"warp",
+     {.lanes = 32, .blocks = 1, .portable = true, .as_warp = true, .unoptimised = true},
+     .large = false},
     {"large_lane", {.lanes = 1, .blocks = 1}, .large = true},
-    {"large_group32", {.lanes = 32, .blocks = 1, .portable = true, .unoptimised = true}, .large = true},
-    {"large_warp", {.lanes = 32, .blocks = 1, .portable = true, .as_warp = true, .unoptimised = true}, .large = true},
+    {"large_group32",
+     {.lanes = 32, .blocks = 1, .portable = true, .unoptimised = true},
+     .large = true},
+    {"large_warp",
+     {.lanes = 32, .blocks = 1, .portable = true, .as_warp = true, .unoptimised = true},
+     .large = true},
 };
 
 static struct airy_cl_lanes lanes_of(const struct check *c, const struct kernel_way *way)
@@ -49,18 +57,29 @@ struct frames_case {
 };
 
 static const struct frames_case shapes[] = {
-    {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U32, 0, 0, 97, 103, 3},      {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U16, 0, 0, 97, 103, 3},
-    {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U8, 0, 0, 147, 203, 3},      {AIRY_CODEC_BSLZ4, AIRY_DTYPE_F64, 0, 0, 61, 83, 3},
-    {AIRY_CODEC_BSLZ4, AIRY_DTYPE_I32, 0, 0, 64, 64, 2},       {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U32, 0, 32, 5, 7, 3},
-    {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U32, 0, 4096, 64, 65, 2},    {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U16, 0, 1264, 31, 37, 4},
-    {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U32, 0, 65536, 128, 190, 2}, {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U8, 3, 0, 33, 99, 2},
-    {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U16, 0, 0, 1, 5, 2},         {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U32, 0, 0, 1, 9, 2},
-    {AIRY_CODEC_LZ4, AIRY_DTYPE_U16, 0, 0, 67, 71, 3},         {AIRY_CODEC_LZ4, AIRY_DTYPE_U8, 0, 1000, 33, 35, 3},
-    {AIRY_CODEC_BSHUF, AIRY_DTYPE_U32, 0, 0, 97, 103, 2},      {AIRY_CODEC_BSHUF, AIRY_DTYPE_U8, 5, 0, 30, 35, 2},
+    {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U32, 0, 0, 97, 103, 3},
+    {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U16, 0, 0, 97, 103, 3},
+    {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U8, 0, 0, 147, 203, 3},
+    {AIRY_CODEC_BSLZ4, AIRY_DTYPE_F64, 0, 0, 61, 83, 3},
+    {AIRY_CODEC_BSLZ4, AIRY_DTYPE_I32, 0, 0, 64, 64, 2},
+    {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U32, 0, 32, 5, 7, 3},
+    {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U32, 0, 4096, 64, 65, 2},
+    {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U16, 0, 1264, 31, 37, 4},
+    {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U32, 0, 65536, 128, 190, 2},
+    {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U8, 3, 0, 33, 99, 2},
+    {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U16, 0, 0, 1, 5, 2},
+    {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U32, 0, 0, 1, 9, 2},
+    {AIRY_CODEC_LZ4, AIRY_DTYPE_U16, 0, 0, 67, 71, 3},
+    {AIRY_CODEC_LZ4, AIRY_DTYPE_U8, 0, 1000, 33, 35, 3},
+    {AIRY_CODEC_BSHUF, AIRY_DTYPE_U32, 0, 0, 97, 103, 2},
+    {AIRY_CODEC_BSHUF, AIRY_DTYPE_U8, 5, 0, 30, 35, 2},
     {AIRY_CODEC_NONE, AIRY_DTYPE_U16, 0, 0, 31, 33, 2},
 };
 
-/* Counts, gaps of 2^n - 1, zeros, and noise: short and long literals, short and long matches of all kinds. */
+/*
+ * Counts, gaps of 2^n - 1, zeros, and noise: short and long literals, short and long matches of
+ * all kinds.
+ */
 static void fill_frame(struct check *c, uint8_t *frame, size_t size, size_t elem, size_t number)
 {
     for (size_t i = 0; i < size; i++)
@@ -82,7 +101,8 @@ static void fill_frame(struct check *c, uint8_t *frame, size_t size, size_t elem
 static airy_codec_params codec_of(const struct frames_case *f)
 {
     return (airy_codec_params){.codec = f->codec,
-                               .elem_size = f->elem_size ? f->elem_size : (uint32_t)airy_dtype_size(f->dtype),
+                               .elem_size = f->elem_size ? f->elem_size
+                                                         : (uint32_t)airy_dtype_size(f->dtype),
                                .block_bytes = f->block_bytes};
 }
 
@@ -111,8 +131,11 @@ static airy_batch *make_batch(struct check *c, airy_device *device, const struct
                               const struct chunk_set *set)
 {
     airy_batch *batch = NULL;
-    const airy_batch_params params = {
-        .dtype = f->dtype, .height = f->height, .width = f->width, .codec = codec_of(f), .frames = f->frames};
+    const airy_batch_params params = {.dtype = f->dtype,
+                                      .height = f->height,
+                                      .width = f->width,
+                                      .codec = codec_of(f),
+                                      .frames = f->frames};
     if (!CHECK_OK(c, airy_batch_create(&batch, device, &params)))
         return NULL;
     for (size_t i = 0; i < f->frames; i++)
@@ -121,8 +144,8 @@ static airy_batch *make_batch(struct check *c, airy_device *device, const struct
 }
 
 /* Decodes a batch one way into guarded arrays. */
-static bool decode_way(struct check *c, airy_batch *batch, const struct frames_case *f, const struct kernel_way *way,
-                       airy_array **frames, airy_array **status)
+static bool decode_way(struct check *c, airy_batch *batch, const struct frames_case *f,
+                       const struct kernel_way *way, airy_array **frames, airy_array **status)
 {
     *frames = check_output(c, f->dtype, 3, (const size_t[]){f->frames, f->height, f->width});
     *status = check_output(c, AIRY_DTYPE_U32, 1, &f->frames);
@@ -131,7 +154,8 @@ static bool decode_way(struct check *c, airy_batch *batch, const struct frames_c
     struct airy_decode_plan plan = {.frames = *frames, .status = *status};
     const struct airy_cl_lanes lanes = lanes_of(c, way);
     return CHECK_OK(c, airy_batch_upload(c->queue, batch, &plan.chunks)) &&
-           CHECK_OK(c, airy_cl_decode(c->queue, &plan, &lanes, way->large)) && CHECK_OK(c, airy_queue_finish(c->queue));
+           CHECK_OK(c, airy_cl_decode(c->queue, &plan, &lanes, way->large)) &&
+           CHECK_OK(c, airy_queue_finish(c->queue));
 }
 
 static bool way_fits(struct check *c, const struct kernel_way *way)
@@ -147,11 +171,12 @@ static bool way_fits(struct check *c, const struct kernel_way *way)
     return true;
 }
 
-static void check_decode_way(struct check *c, const struct frames_case *f, const struct kernel_way *way)
+static void check_decode_way(struct check *c, const struct frames_case *f,
+                             const struct kernel_way *way)
 {
     if (!check_case(c, "opencl_decode_%s_%s_e%u_b%u_%zux%zux%zu_%s", airy_codec_name(f->codec),
-                    airy_dtype_name(f->dtype), codec_of(f).elem_size, f->block_bytes, f->frames, f->height, f->width,
-                    way->name) ||
+                    airy_dtype_name(f->dtype), codec_of(f).elem_size, f->block_bytes, f->frames,
+                    f->height, f->width, way->name) ||
         !way_fits(c, way))
         return;
     const struct chunk_set set = make_chunks(c, f);
@@ -181,17 +206,19 @@ static void damage(struct check *c, struct chunk_set *set, const struct frames_c
             const uint32_t size = place.size & ~AIRY_BLOCK_STORED;
             uint8_t *bytes = set->chunk[i] + place.offset;
             const uint64_t r = check_rand_u64(c);
-            bytes[r % size] = (uint8_t)(r >> 32 & 1 ? 0xff : r >> 40); /* 0xff: tokens and lengths at their largest */
+            /* 0xff: tokens and lengths at their largest */
+            bytes[r % size] = (uint8_t)(r >> 32 & 1 ? 0xff : r >> 40);
             if (r >> 33 & 1)
                 memset(bytes + size / 2, 0xff, size - size / 2);
         }
     }
 }
 
-static void check_damaged_way(struct check *c, const struct frames_case *f, const struct kernel_way *way, int round)
+static void check_damaged_way(struct check *c, const struct frames_case *f,
+                              const struct kernel_way *way, int round)
 {
-    if (!check_case(c, "opencl_decode_damaged_%s_e%u_b%u_%d_%s", airy_codec_name(f->codec), codec_of(f).elem_size,
-                    f->block_bytes, round, way->name) ||
+    if (!check_case(c, "opencl_decode_damaged_%s_e%u_b%u_%d_%s", airy_codec_name(f->codec),
+                    codec_of(f).elem_size, f->block_bytes, round, way->name) ||
         !way_fits(c, way))
         return;
     struct chunk_set set = make_chunks(c, f);
@@ -202,15 +229,19 @@ static void check_damaged_way(struct check *c, const struct frames_case *f, cons
     airy_batch *batch = NULL, *host_batch = NULL;
     airy_array *frames = NULL, *status = NULL, *host_frames = NULL, *host_status = NULL;
     uint32_t want[8] = {0}, got[8] = {0};
-    uint8_t *pixels = check_alloc(c, f->frames * set.frame_bytes), *mine = check_alloc(c, f->frames * set.frame_bytes);
+    uint8_t *pixels = check_alloc(c, f->frames * set.frame_bytes),
+            *mine = check_alloc(c, f->frames * set.frame_bytes);
     const airy_device_params one = {.threads = 1};
-    if (!CHECK_OK(c, airy_device_create(&cpu, "cpu", &one)) || !CHECK_OK(c, airy_queue_create(&queue, cpu)))
+    if (!CHECK_OK(c, airy_device_create(&cpu, "cpu", &one)) ||
+        !CHECK_OK(c, airy_queue_create(&queue, cpu)))
         goto out;
-    CHECK_OK(c, airy_array_create(&host_frames, cpu, f->dtype, 3, (const size_t[]){f->frames, f->height, f->width}));
+    CHECK_OK(c, airy_array_create(&host_frames, cpu, f->dtype, 3,
+                                  (const size_t[]){f->frames, f->height, f->width}));
     CHECK_OK(c, airy_array_create(&host_status, cpu, AIRY_DTYPE_U32, 1, &f->frames));
     host_batch = make_batch(c, cpu, f, &set);
     batch = make_batch(c, c->device, f, &set);
-    if (!host_batch || !batch || !CHECK_OK(c, airy_decode_batch(queue, host_frames, host_status, host_batch)) ||
+    if (!host_batch || !batch ||
+        !CHECK_OK(c, airy_decode_batch(queue, host_frames, host_status, host_batch)) ||
         !CHECK_OK(c, airy_array_pull(queue, want, f->frames * 4, host_status)) ||
         !CHECK_OK(c, airy_array_pull(queue, pixels, f->frames * set.frame_bytes, host_frames)) ||
         !decode_way(c, batch, f, way, &frames, &status) ||
@@ -256,8 +287,11 @@ static void check_absent(struct check *c)
     const struct frames_case f = {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U16, 0, 0, 97, 103, 3};
     const struct chunk_set set = make_chunks(c, &f);
     airy_batch *batch = NULL;
-    const airy_batch_params params = {
-        .dtype = f.dtype, .height = f.height, .width = f.width, .codec = codec_of(&f), .frames = f.frames};
+    const airy_batch_params params = {.dtype = f.dtype,
+                                      .height = f.height,
+                                      .width = f.width,
+                                      .codec = codec_of(&f),
+                                      .frames = f.frames};
     const size_t sizes[] = {set.size[0], set.frame_bytes, set.size[2]};
     airy_array *frames, *status;
     if (!CHECK_OK(c, airy_batch_create(&batch, c->device, &params)) ||
@@ -288,14 +322,15 @@ static void check_decode_bench(struct check *c, airy_dtype dtype, size_t frames)
     struct airy_decode_plan plan;
     const struct airy_cl_lanes lanes = airy_cl_lanes_of(c->device);
     if (batch &&
-        CHECK_OK(c,
-                 airy_array_create(&out, c->device, dtype, 3, (const size_t[]){frames, EIGER_HEIGHT, EIGER_WIDTH})) &&
+        CHECK_OK(c, airy_array_create(&out, c->device, dtype, 3,
+                                      (const size_t[]){frames, EIGER_HEIGHT, EIGER_WIDTH})) &&
         CHECK_OK(c, airy_array_create(&status, c->device, AIRY_DTYPE_U32, 1, &frames)) &&
         CHECK_OK(c, airy_batch_upload(c->queue, batch, &plan.chunks))) {
         plan.frames = out;
         plan.status = status;
         CHECK_OK(c, airy_cl_decode(c->queue, &plan, &lanes, false));
-        CHECK_BENCH(c, (double)airy_array_size(out), 0, airy_cl_decode(c->queue, &plan, &lanes, false));
+        CHECK_BENCH(c, (double)airy_array_size(out), 0,
+                    airy_cl_decode(c->queue, &plan, &lanes, false));
     }
     airy_array_destroy(&out);
     airy_array_destroy(&status);

@@ -1,4 +1,7 @@
-/* The integrated file: rows from several threads, killed and resumed, shared and per-frame normalizations, read back by libhdf5. */
+/*
+ * The integrated file: rows from several threads, killed and resumed, shared and per-frame
+ * normalizations, read back by libhdf5.
+ */
 #include "check_stack.h"
 
 #include <hdf5.h>
@@ -56,8 +59,9 @@ static void make_row(struct row_data *d, size_t i, bool invalid, bool bad)
     }
     for (int plane = 0; plane < AIRY_SUM_PLANES; plane++)
         for (int b = 0; b < BINS; b++)
-            d->sums[plane * BINS + b] = plane < AIRY_SUM_NORMALIZATION ? 1e6 * plane + 1e3 * (double)i + b
-                                                                       : 1e6 * plane + b + (invalid ? 0.5 : 0);
+            d->sums[plane * BINS + b] = plane < AIRY_SUM_NORMALIZATION
+                                            ? 1e6 * plane + 1e3 * (double)i + b
+                                            : 1e6 * plane + b + (invalid ? 0.5 : 0);
     d->row = (struct airy_pattern_row){.intensity = d->intensity,
                                        .std = d->std,
                                        .sem = d->sem,
@@ -94,21 +98,26 @@ static bool read_values(const char *path, const char *name, hid_t type, void *va
 }
 
 /* Rows that status calls done hold what was written; `done` is their number. */
-static void check_contents(struct check *c, const char *path, bool errors, bool per_frame, size_t done,
-                           bool with_invalid)
+static void check_contents(struct check *c, const char *path, bool errors, bool per_frame,
+                           size_t done, bool with_invalid)
 {
     int status[FRAMES];
     float intensity[FRAMES * BINS], sem[FRAMES * BINS];
     double norm[FRAMES * BINS], total[FRAMES], radial[BINS];
-    if (!CHECK(c, read_values(path, "/entry/integrate/frame/status", H5T_NATIVE_INT, status, FRAMES)) ||
-        !CHECK(c, read_values(path, "/entry/integrate/result/intensity", H5T_NATIVE_FLOAT, intensity, FRAMES * BINS)) ||
-        !CHECK(c, read_values(path, "/entry/integrate/frame/total", H5T_NATIVE_DOUBLE, total, FRAMES)) ||
-        !CHECK(c, read_values(path, "/entry/integrate/result/radial", H5T_NATIVE_DOUBLE, radial, BINS)) ||
-        !CHECK(c, read_values(path, "/entry/integrate/merged/sum_normalization", H5T_NATIVE_DOUBLE, norm,
-                              per_frame ? FRAMES * BINS : BINS)))
+    if (!CHECK(c, read_values(path, "/entry/integrate/frame/status", H5T_NATIVE_INT, status,
+                              FRAMES)) ||
+        !CHECK(c, read_values(path, "/entry/integrate/result/intensity", H5T_NATIVE_FLOAT,
+                              intensity, FRAMES * BINS)) ||
+        !CHECK(c, read_values(path, "/entry/integrate/frame/total", H5T_NATIVE_DOUBLE, total,
+                              FRAMES)) ||
+        !CHECK(c, read_values(path, "/entry/integrate/result/radial", H5T_NATIVE_DOUBLE, radial,
+                              BINS)) ||
+        !CHECK(c, read_values(path, "/entry/integrate/merged/sum_normalization", H5T_NATIVE_DOUBLE,
+                              norm, per_frame ? FRAMES * BINS : BINS)))
         return;
     if (errors)
-        CHECK(c, read_values(path, "/entry/integrate/result/intensity_errors", H5T_NATIVE_FLOAT, sem, FRAMES * BINS));
+        CHECK(c, read_values(path, "/entry/integrate/result/intensity_errors", H5T_NATIVE_FLOAT,
+                             sem, FRAMES * BINS));
     size_t found = 0;
     CHECK(c, radial[3] == 0.1 + 0.01 * 3);
     for (size_t i = 0; i < FRAMES; i++) {
@@ -123,8 +132,8 @@ static void check_contents(struct check *c, const char *path, bool errors, bool 
         if (errors)
             CHECK(c, memcmp(sem + i * BINS, d.sem, sizeof(d.sem)) == 0);
         if (i != BAD_ROW)
-            CHECK(c, memcmp(norm + (per_frame ? i * BINS : 0), d.sums + AIRY_SUM_NORMALIZATION * BINS,
-                            BINS * sizeof(double)) == 0);
+            CHECK(c, memcmp(norm + (per_frame ? i * BINS : 0),
+                            d.sums + AIRY_SUM_NORMALIZATION * BINS, BINS * sizeof(double)) == 0);
     }
     if (found != done)
         check_failed(c, __FILE__, __LINE__, "%zu rows are done, expected %zu", found, done);
@@ -162,7 +171,8 @@ static void *write_rows(void *arg)
 
 static void check_threads(struct check *c, bool errors, bool with_invalid)
 {
-    if (!check_case(c, "pattern_threads_%s_%s", errors ? "errors" : "plain", with_invalid ? "per_frame" : "shared"))
+    if (!check_case(c, "pattern_threads_%s_%s", errors ? "errors" : "plain",
+                    with_invalid ? "per_frame" : "shared"))
         return;
     struct pattern_set set;
     make_spec(&set, errors);
@@ -171,7 +181,8 @@ static void check_threads(struct check *c, bool errors, bool with_invalid)
     if (!CHECK_OK(c, airy_pattern_file_create(&file, path, &set.spec, false, false)))
         return;
     check_contents(c, partial_of(c, path), errors, false, 0, with_invalid);
-    CHECK_FAILS(c, airy_pattern_file_finish(file, NULL), AIRY_ERR_PARAM, "40 of 40 rows are not written");
+    CHECK_FAILS(c, airy_pattern_file_finish(file, NULL), AIRY_ERR_PARAM,
+                "40 of 40 rows are not written");
     struct worker workers[THREADS];
     pthread_t threads[THREADS];
     for (size_t t = 0; t < THREADS; t++) {
@@ -196,7 +207,8 @@ static void check_threads(struct check *c, bool errors, bool with_invalid)
     H5Tset_cset(text, H5T_CSET_UTF8);
     CHECK(c, read_values(path, "/entry/integrate/frame/message", text, message, FRAMES));
     H5Tclose(text);
-    CHECK(c, strcmp(message + BAD_ROW * 200, "block 2: match leaves the block") == 0 && message[0] == 0);
+    CHECK(c, strcmp(message + BAD_ROW * 200, "block 2: match leaves the block") == 0 &&
+                 message[0] == 0);
 }
 
 static void check_monitor(struct check *c)
@@ -216,13 +228,14 @@ static void check_monitor(struct check *c)
     CHECK_OK(c, airy_pattern_file_finish(file, NULL));
     airy_pattern_file_destroy(&file, false);
     check_contents(c, path, false, true, FRAMES, false);
-    CHECK(c, read_values(path, "/entry/integrate/frame/monitor", H5T_NATIVE_DOUBLE, monitor, FRAMES) &&
-                 memcmp(monitor, set.monitor, sizeof(monitor)) == 0);
+    CHECK(c,
+          read_values(path, "/entry/integrate/frame/monitor", H5T_NATIVE_DOUBLE, monitor, FRAMES) &&
+              memcmp(monitor, set.monitor, sizeof(monitor)) == 0);
 }
 
 /* A process that writes some rows and is killed without warning. */
-static bool write_and_die(const char *path, const struct airy_pattern_spec *spec, bool with_invalid, size_t rows,
-                          bool resume)
+static bool write_and_die(const char *path, const struct airy_pattern_spec *spec, bool with_invalid,
+                          size_t rows, bool resume)
 {
     fflush(stdout);
     const pid_t child = fork();
@@ -231,7 +244,8 @@ static bool write_and_die(const char *path, const struct airy_pattern_spec *spec
         if (airy_pattern_file_create(&file, path, spec, false, resume) != AIRY_OK)
             _exit(1);
         for (size_t i = 0; i < FRAMES && rows > 0; i++) {
-            const size_t row = (i * 7) % FRAMES; /* 7 and 40 share no factor: all rows, not in order */
+            const size_t row = (i * 7) % FRAMES; /* 7 and 40 share no factor: all rows, not in
+                                                    order */
             if (airy_pattern_file_done(file, row))
                 continue;
             if (put_row(file, row, with_invalid) != AIRY_OK)
@@ -252,18 +266,21 @@ static void check_killed(struct check *c, bool with_invalid)
     make_spec(&set, true);
     const char *path = tmp_path(c, "out.h5");
     airy_pattern_file *file = NULL;
-    CHECK_FAILS(c, airy_pattern_file_create(&file, path, &set.spec, false, true), AIRY_ERR_NOT_FOUND, "cannot resume");
+    CHECK_FAILS(c, airy_pattern_file_create(&file, path, &set.spec, false, true),
+                AIRY_ERR_NOT_FOUND, "cannot resume");
     if (!CHECK(c, write_and_die(path, &set.spec, with_invalid, 10, false)))
         return;
     /* Rows 0 7 14 21 28 35 2 9 16 23: the tenth is the one that differs. */
     check_contents(c, partial_of(c, path), true, with_invalid, 10, with_invalid);
-    CHECK_FAILS(c, airy_pattern_file_create(&file, path, &set.spec, false, false), AIRY_ERR_EXISTS, "interrupted run");
+    CHECK_FAILS(c, airy_pattern_file_create(&file, path, &set.spec, false, false), AIRY_ERR_EXISTS,
+                "interrupted run");
     CHECK(c, write_and_die(path, &set.spec, with_invalid, 10, true));
     check_contents(c, partial_of(c, path), true, with_invalid, 20, with_invalid);
     if (!CHECK_OK(c, airy_pattern_file_create(&file, path, &set.spec, false, true)))
         return;
     airy_pattern_file *second = NULL;
-    CHECK_FAILS(c, airy_pattern_file_create(&second, path, &set.spec, false, true), AIRY_ERR_IO, "another process");
+    CHECK_FAILS(c, airy_pattern_file_create(&second, path, &set.spec, false, true), AIRY_ERR_IO,
+                "another process");
     size_t done = 0;
     for (size_t i = 0; i < FRAMES; i++) {
         done += airy_pattern_file_done(file, i);
@@ -274,7 +291,8 @@ static void check_killed(struct check *c, bool with_invalid)
     CHECK_OK(c, airy_pattern_file_finish(file, NULL));
     airy_pattern_file_destroy(&file, true);
     check_contents(c, path, true, with_invalid, FRAMES, with_invalid);
-    CHECK_FAILS(c, airy_pattern_file_create(&file, path, &set.spec, false, false), AIRY_ERR_EXISTS, "is there already");
+    CHECK_FAILS(c, airy_pattern_file_create(&file, path, &set.spec, false, false), AIRY_ERR_EXISTS,
+                "is there already");
 }
 
 /* Finishing cuts the file before it renames it; a run that ends in between can be resumed, too. */
@@ -298,7 +316,8 @@ static void check_finish_fails(struct check *c)
     if (!CHECK_OK(c, airy_pattern_file_create(&file, path, &set.spec, false, true)))
         return;
     CHECK_OK(c, put_row(file, BAD_ROW, true));
-    CHECK_OK(c, put_row(file, INVALID_ROW, true)); /* the normalizations become per frame after all */
+    CHECK_OK(c, put_row(file, INVALID_ROW, true)); /* the normalizations become per frame after
+                                                      all */
     CHECK_OK(c, airy_pattern_file_finish(file, NULL));
     airy_pattern_file_destroy(&file, false);
     check_contents(c, path, true, true, FRAMES, true);
@@ -310,7 +329,10 @@ static bool same_file(const char *path, const struct stat *want)
     return stat(path, &about) == 0 && about.st_ino == want->st_ino;
 }
 
-/* A second run by force, and short-lived outputs of the same name, leave a run alone that is under way. */
+/*
+ * A second run by force, and short-lived outputs of the same name, leave a run alone that is under
+ * way.
+ */
 static void check_force(struct check *c)
 {
     if (!check_case(c, "pattern_force"))
@@ -320,10 +342,13 @@ static void check_force(struct check *c)
     const char *path = tmp_path(c, "out.h5"), *partial = partial_of(c, path);
     airy_pattern_file *file = NULL, *second = NULL;
     struct stat about;
-    if (!CHECK_OK(c, airy_pattern_file_create(&file, path, &set.spec, true, false)) || stat(partial, &about) != 0)
+    if (!CHECK_OK(c, airy_pattern_file_create(&file, path, &set.spec, true, false)) ||
+        stat(partial, &about) != 0)
         return;
-    CHECK_FAILS(c, airy_pattern_file_create(&second, path, &set.spec, true, false), AIRY_ERR_IO, "by another process");
-    CHECK_FAILS(c, airy_pattern_file_create(&second, path, &set.spec, false, true), AIRY_ERR_IO, "by another process");
+    CHECK_FAILS(c, airy_pattern_file_create(&second, path, &set.spec, true, false), AIRY_ERR_IO,
+                "by another process");
+    CHECK_FAILS(c, airy_pattern_file_create(&second, path, &set.spec, false, true), AIRY_ERR_IO,
+                "by another process");
     CHECK(c, same_file(partial, &about));
     const airy_image image = {.dtype = AIRY_DTYPE_U8, .ndim = 1, .shape = {3}, .data = "abc"};
     CHECK_OK(c, airy_image_write(&image, path, false));
@@ -337,7 +362,8 @@ static void check_force(struct check *c)
     /* Somebody moves another file to its name. */
     CHECK(c, rename(partial, tmp_path(c, "mine")) == 0);
     CHECK(c, rename(stack_spill(c, "other", "other", 5), partial) == 0);
-    CHECK_FAILS(c, airy_pattern_file_finish(file, NULL), AIRY_ERR_IO, "replaced while it was written");
+    CHECK_FAILS(c, airy_pattern_file_finish(file, NULL), AIRY_ERR_IO,
+                "replaced while it was written");
     airy_pattern_file_destroy(&file, false);
     CHECK(c, access(path, F_OK) != 0 && access(partial, F_OK) == 0);
     /* Nobody writes this one: force may take its place. */
@@ -365,29 +391,36 @@ static void check_other_spec(struct check *c)
     CHECK_FAILS(c, airy_pattern_file_create(&file, path, &other.spec, false, true), AIRY_ERR_FORMAT,
                 "has shape [40, 0]");
     make_spec(&other, false);
-    CHECK_FAILS(c, airy_pattern_file_create(&file, path, &other.spec, false, true), AIRY_ERR_FORMAT, "error model");
+    CHECK_FAILS(c, airy_pattern_file_create(&file, path, &other.spec, false, true), AIRY_ERR_FORMAT,
+                "error model");
     make_spec(&other, true);
     other.spec.monitor = other.monitor;
-    CHECK_FAILS(c, airy_pattern_file_create(&file, path, &other.spec, false, true), AIRY_ERR_FORMAT, "monitor");
+    CHECK_FAILS(c, airy_pattern_file_create(&file, path, &other.spec, false, true), AIRY_ERR_FORMAT,
+                "monitor");
     make_spec(&other, true);
     other.spec.unit = AIRY_UNIT_TTH_DEG;
-    CHECK_FAILS(c, airy_pattern_file_create(&file, path, &other.spec, false, true), AIRY_ERR_FORMAT, "2th_deg");
+    CHECK_FAILS(c, airy_pattern_file_create(&file, path, &other.spec, false, true), AIRY_ERR_FORMAT,
+                "2th_deg");
     make_spec(&other, true);
     other.radial[5] += 1e-12;
-    CHECK_FAILS(c, airy_pattern_file_create(&file, path, &other.spec, false, true), AIRY_ERR_FORMAT, "radial[5]");
+    CHECK_FAILS(c, airy_pattern_file_create(&file, path, &other.spec, false, true), AIRY_ERR_FORMAT,
+                "radial[5]");
     make_spec(&other, true);
     other.index[9]++;
-    CHECK_FAILS(c, airy_pattern_file_create(&file, path, &other.spec, false, true), AIRY_ERR_FORMAT, "frame index[9]");
+    CHECK_FAILS(c, airy_pattern_file_create(&file, path, &other.spec, false, true), AIRY_ERR_FORMAT,
+                "frame index[9]");
     make_spec(&other, true);
     other.spec.configuration = "{\"poni\": \"y\"}";
-    CHECK_FAILS(c, airy_pattern_file_create(&file, path, &other.spec, false, true), AIRY_ERR_FORMAT, "configuration");
+    CHECK_FAILS(c, airy_pattern_file_create(&file, path, &other.spec, false, true), AIRY_ERR_FORMAT,
+                "configuration");
     CHECK_OK(c, airy_pattern_file_create(&file, path, &set.spec, false, true));
     airy_pattern_file_destroy(&file, false);
     CHECK(c, access(partial_of(c, path), F_OK) != 0);
     const char *junk = stack_spill(c, "junk.h5.partial", "not HDF5 at all", 15);
     char target[512];
     snprintf(target, sizeof(target), "%.*s", (int)(strlen(junk) - strlen(".partial")), junk);
-    CHECK_FAILS(c, airy_pattern_file_create(&file, target, &set.spec, false, true), AIRY_ERR_FORMAT, "no HDF5 file");
+    CHECK_FAILS(c, airy_pattern_file_create(&file, target, &set.spec, false, true), AIRY_ERR_FORMAT,
+                "no HDF5 file");
 }
 
 /* A full disk, played by a limit of the file's size. */
@@ -414,10 +447,11 @@ static void check_full_disk(struct check *c)
         CHECK(c, access(partial_of(c, path), F_OK) != 0);
     }
     signal(SIGXFSZ, handler);
-    CHECK_FAILS(c, airy_pattern_file_create(&file, "/proc/none/out.h5", &set.spec, false, false), AIRY_ERR_IO,
-                "No such file or directory");
+    CHECK_FAILS(c, airy_pattern_file_create(&file, "/proc/none/out.h5", &set.spec, false, false),
+                AIRY_ERR_IO, "No such file or directory");
     set.spec.bins = SIZE_MAX / 2;
-    CHECK_FAILS(c, airy_pattern_file_create(&file, path, &set.spec, false, false), AIRY_ERR_PARAM, "bins");
+    CHECK_FAILS(c, airy_pattern_file_create(&file, path, &set.spec, false, false), AIRY_ERR_PARAM,
+                "bins");
 }
 
 void check_pattern(struct check *c)

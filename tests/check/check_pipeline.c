@@ -10,14 +10,16 @@ enum { HEIGHT = 37, WIDTH = 44, PIXELS = HEIGHT * WIDTH, BINS = 50 };
 static airy_integrator *make_integrator(struct check *c, airy_error_model error_model)
 {
     const airy_geometry geometry = {
-        .detector = {.name = "Detector", .height = HEIGHT, .width = WIDTH, .pixel1 = 1e-4, .pixel2 = 1e-4},
+        .detector =
+            {.name = "Detector", .height = HEIGHT, .width = WIDTH, .pixel1 = 1e-4, .pixel2 = 1e-4},
         .dist = 0.1,
         .poni1 = 1.3e-3,
         .poni2 = 2.1e-3,
         .rot1 = 0.01,
         .wavelength = 1e-10,
     };
-    const airy_integrator_params params = {.bins = BINS, .error_model = error_model, .has_dummy = true, .dummy = 1e9};
+    const airy_integrator_params params = {
+        .bins = BINS, .error_model = error_model, .has_dummy = true, .dummy = 1e9};
     airy_integrator *integrator = NULL;
     CHECK_OK(c, airy_integrator_create(&integrator, c->device, &geometry, &params));
     return integrator;
@@ -44,12 +46,15 @@ static uint32_t *make_frames(struct check *c, size_t frames)
     return pixels;
 }
 
-static void write_stack(struct check *c, const char *path, const uint32_t *pixels, size_t frames, size_t special,
-                        enum spoil spoil)
+static void write_stack(struct check *c, const char *path, const uint32_t *pixels, size_t frames,
+                        size_t special, enum spoil spoil)
 {
     airy_codec_params codec = {.codec = AIRY_CODEC_BSLZ4, .elem_size = 4, .block_bytes = 1024};
-    const airy_stack_writer_params params = {
-        .dtype = AIRY_DTYPE_U32, .frames = frames, .height = HEIGHT, .width = WIDTH, .codec = codec};
+    const airy_stack_writer_params params = {.dtype = AIRY_DTYPE_U32,
+                                             .frames = frames,
+                                             .height = HEIGHT,
+                                             .width = WIDTH,
+                                             .codec = codec};
     airy_stack_writer *writer = NULL;
     const size_t size = PIXELS * sizeof(uint32_t);
     if (!CHECK_OK(c, airy_stack_writer_create(&writer, path, &params)))
@@ -69,7 +74,8 @@ static void write_stack(struct check *c, const char *path, const uint32_t *pixel
 }
 
 /* The patterns by airy_integrate, frame by frame. */
-static float *direct_patterns(struct check *c, const airy_integrator *integrator, const airy_stack *stack)
+static float *direct_patterns(struct check *c, const airy_integrator *integrator,
+                              const airy_stack *stack)
 {
     airy_stack_info info;
     CHECK_OK(c, airy_stack_get_info(stack, &info));
@@ -83,13 +89,15 @@ static float *direct_patterns(struct check *c, const airy_integrator *integrator
                 want[i * BINS + b] = NAN;
             continue;
         }
-        const size_t frame_shape[3] = {1, HEIGHT, WIDTH}, sums_shape[3] = {1, AIRY_SUM_PLANES, BINS},
+        const size_t frame_shape[3] = {1, HEIGHT, WIDTH},
+                     sums_shape[3] = {1, AIRY_SUM_PLANES, BINS},
                      stats_shape[2] = {1, sizeof(airy_frame_stats)};
         airy_array *frame = check_upload(c, info.dtype, 3, frame_shape, pixels);
         airy_array *d_sums = check_output(c, AIRY_DTYPE_F64, 3, sums_shape);
         airy_array *d_stats = check_output(c, AIRY_DTYPE_U8, 2, stats_shape);
         CHECK_OK(c, airy_integrate(c->queue, d_sums, d_stats, integrator, frame));
-        CHECK_OK(c, airy_array_pull(c->queue, sums, AIRY_SUM_PLANES * BINS * sizeof(double), d_sums));
+        CHECK_OK(c,
+                 airy_array_pull(c->queue, sums, AIRY_SUM_PLANES * BINS * sizeof(double), d_sums));
         CHECK_OK(c, airy_queue_finish(c->queue));
         CHECK_OK(c, airy_integrator_finish(integrator, sums, 1.0, want + i * BINS, NULL, NULL));
     }
@@ -103,11 +111,15 @@ static bool check_file(struct check *c, const char *path, const float *want, siz
     airy_image image = {0};
     if (!CHECK_OK(c, airy_image_read(&image, dataset)))
         return false;
-    bool good = CHECK(c, image.dtype == AIRY_DTYPE_F32 && image.ndim == 2 && image.shape[0] == frames &&
-                             image.shape[1] == BINS);
-    /* The CPU walks frames and chunks alike, so all bits agree; a device may use fixed-point weights for chunks: each within 1e-6. */
+    bool good = CHECK(c, image.dtype == AIRY_DTYPE_F32 && image.ndim == 2 &&
+                             image.shape[0] == frames && image.shape[1] == BINS);
+    /*
+     * The CPU walks frames and chunks alike, so all bits agree; a device may use fixed-point
+     * weights for chunks: each within 1e-6.
+     */
     const struct check_tol tol = {.rel = c->is_cpu ? 0 : 2e-6};
-    good = good && check_values(c, "intensity", AIRY_DTYPE_F32, image.data, want, frames * BINS, &tol);
+    good = good &&
+           check_values(c, "intensity", AIRY_DTYPE_F32, image.data, want, frames * BINS, &tol);
     airy_image_free(&image);
     return good;
 }
@@ -132,7 +144,8 @@ static void check_runs(struct check *c)
             CHECK_OK(c, airy_integrate_stack(out, stack, integrator, &runs[r], &info))) {
             CHECK(c, info.frames == FRAMES && info.bad == 0 && info.resumed == 0 && !info.stopped);
             check_file(c, out, direct_patterns(c, integrator, stack), FRAMES);
-            CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &runs[r], &info), AIRY_ERR_EXISTS, "out.h5");
+            CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &runs[r], &info),
+                        AIRY_ERR_EXISTS, "out.h5");
         }
         airy_stack_destroy(&stack);
         airy_integrator_destroy(&integrator);
@@ -173,7 +186,8 @@ static void check_layouts(struct check *c)
         airy_stack *stack = NULL;
         airy_stack_info stack_info;
         const airy_run_params params = {.batch = 4};
-        if (CHECK_OK(c, airy_stack_create(&stack, &path, 1)) && CHECK_OK(c, airy_stack_get_info(stack, &stack_info)) &&
+        if (CHECK_OK(c, airy_stack_create(&stack, &path, 1)) &&
+            CHECK_OK(c, airy_stack_get_info(stack, &stack_info)) &&
             CHECK_OK(c, airy_integrate_stack(out, stack, integrator, &params, NULL)))
             check_file(c, out, direct_patterns(c, integrator, stack), stack_info.frames);
         airy_stack_destroy(&stack);
@@ -199,10 +213,12 @@ static void check_bad_frames(struct check *c)
             CHECK_OK(c, airy_stack_create(&stack, &path, 1));
             if (skip) {
                 CHECK_OK(c, airy_integrate_stack(out, stack, integrator, &params, &info));
-                CHECK(c, info.bad == 1 && info.frames == FRAMES && strstr(info.first_error, frame) != NULL);
+                CHECK(c, info.bad == 1 && info.frames == FRAMES &&
+                             strstr(info.first_error, frame) != NULL);
                 check_file(c, out, direct_patterns(c, integrator, stack), FRAMES);
             } else {
-                CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &params, &info), AIRY_ERR_CORRUPT, frame);
+                CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &params, &info),
+                            AIRY_ERR_CORRUPT, frame);
                 CHECK(c, access(out, F_OK) != 0);
             }
             airy_stack_destroy(&stack);
@@ -245,7 +261,8 @@ static void check_resume(struct check *c)
     size_t limit = 10;
     airy_run_params params = {.batch = 3, .progress = stop_after, .user = &limit};
     CHECK_OK(c, airy_stack_create(&stack, &path, 1));
-    CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &params, &info), AIRY_ERR_STOPPED, "of 40 frames");
+    CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &params, &info), AIRY_ERR_STOPPED,
+                "of 40 frames");
     CHECK(c, info.stopped && info.frames >= 10 && info.frames < FRAMES);
     CHECK(c, access(out, F_OK) != 0 && access(partial, F_OK) == 0);
     const size_t done = info.frames;
@@ -258,7 +275,10 @@ static void check_resume(struct check *c)
     airy_integrator_destroy(&integrator);
 }
 
-/* Bad frames are tried again, so the rows of a resumed run are not neighbours: their bytes are another sum. */
+/*
+ * Bad frames are tried again, so the rows of a resumed run are not neighbours: their bytes are
+ * another sum.
+ */
 static void check_resume_bad(struct check *c)
 {
     enum { FRAMES = 50, FIRST = 0, SECOND = 40 };
@@ -268,15 +288,20 @@ static void check_resume_bad(struct check *c)
     uint32_t *pixels = check_alloc(c, FRAMES * PIXELS * sizeof(uint32_t));
     check_rand(c, pixels + FIRST * PIXELS, AIRY_DTYPE_U32, PIXELS, 0, 4e9);
     check_rand(c, pixels + SECOND * PIXELS, AIRY_DTYPE_U32, PIXELS, 0, 4e9);
-    const airy_codec_params codec = {.codec = AIRY_CODEC_BSLZ4, .elem_size = 4, .block_bytes = 1024};
-    const airy_stack_writer_params writer_params = {
-        .dtype = AIRY_DTYPE_U32, .frames = FRAMES, .height = HEIGHT, .width = WIDTH, .codec = codec};
+    const airy_codec_params codec = {
+        .codec = AIRY_CODEC_BSLZ4, .elem_size = 4, .block_bytes = 1024};
+    const airy_stack_writer_params writer_params = {.dtype = AIRY_DTYPE_U32,
+                                                    .frames = FRAMES,
+                                                    .height = HEIGHT,
+                                                    .width = WIDTH,
+                                                    .codec = codec};
     airy_stack_writer *writer = NULL;
     CHECK_OK(c, airy_stack_writer_create(&writer, path, &writer_params));
     for (size_t i = 0; i < FRAMES; i++) {
         size_t size = airy_encode_bound(PIXELS * sizeof(uint32_t), &codec);
         uint8_t *chunk = check_alloc(c, size);
-        CHECK_OK(c, airy_encode(chunk, &size, pixels + i * PIXELS, PIXELS * sizeof(uint32_t), &codec));
+        CHECK_OK(c,
+                 airy_encode(chunk, &size, pixels + i * PIXELS, PIXELS * sizeof(uint32_t), &codec));
         if (i == FIRST || i == SECOND)
             chunk[8] ^= 0x40; /* another block size than the lengths that follow */
         CHECK_OK(c, airy_stack_writer_add(writer, i, chunk, size));
@@ -288,9 +313,11 @@ static void check_resume_bad(struct check *c)
     airy_stack *stack = NULL;
     airy_run_info info;
     size_t limit = 48;
-    airy_run_params params = {.batch = 8, .slots = 1, .skip_bad = true, .progress = stop_after, .user = &limit};
+    airy_run_params params = {
+        .batch = 8, .slots = 1, .skip_bad = true, .progress = stop_after, .user = &limit};
     CHECK_OK(c, airy_stack_create(&stack, &path, 1));
-    CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &params, &info), AIRY_ERR_STOPPED, "of 50 frames");
+    CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &params, &info), AIRY_ERR_STOPPED,
+                "of 50 frames");
     params = (airy_run_params){.batch = 8, .skip_bad = true, .resume = true};
     CHECK_OK(c, airy_integrate_stack(out, stack, integrator, &params, &info));
     CHECK(c, info.bad == 2 && info.frames + info.resumed == FRAMES);
@@ -298,7 +325,10 @@ static void check_resume_bad(struct check *c)
     airy_integrator_destroy(&integrator);
 }
 
-/* Whatever the limit, a run works or is refused in a sentence; and what is enough stays enough when there is more. */
+/*
+ * Whatever the limit, a run works or is refused in a sentence; and what is enough stays enough
+ * when there is more.
+ */
 static void check_memory_limits(struct check *c)
 {
     enum { FRAMES = 40 };
@@ -317,14 +347,19 @@ static void check_memory_limits(struct check *c)
         if (!CHECK_OK(c, airy_device_create(&limited.device, c->spec, &device_params)))
             break;
         const airy_geometry geometry = {
-            .detector = {.name = "Detector", .height = HEIGHT, .width = WIDTH, .pixel1 = 1e-4, .pixel2 = 1e-4},
+            .detector = {.name = "Detector",
+                         .height = HEIGHT,
+                         .width = WIDTH,
+                         .pixel1 = 1e-4,
+                         .pixel2 = 1e-4},
             .dist = 0.1,
             .wavelength = 1e-10,
         };
-        airy_status status =
-            airy_integrator_create(&integrator, limited.device, &geometry, &(airy_integrator_params){.bins = BINS});
+        airy_status status = airy_integrator_create(&integrator, limited.device, &geometry,
+                                                    &(airy_integrator_params){.bins = BINS});
         if (status == AIRY_OK)
-            status = airy_integrate_stack(out, stack, integrator, &(airy_run_params){.force = true}, &info);
+            status = airy_integrate_stack(out, stack, integrator, &(airy_run_params){.force = true},
+                                          &info);
         worked += status == AIRY_OK;
         if (status != AIRY_OK && (status != AIRY_ERR_MEMORY || worked))
             check_failed(c, __FILE__, __LINE__, "limit %llu: %s: %s", (unsigned long long)limit,
@@ -347,23 +382,33 @@ static void check_errors(struct check *c)
     airy_stack *stack = NULL;
     airy_run_info info;
     CHECK_OK(c, airy_stack_create(&stack, &path, 1));
-    CHECK_FAILS(c, airy_integrate_stack(out, NULL, integrator, NULL, &info), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_integrate_stack(out, NULL, integrator, NULL, &info), AIRY_ERR_PARAM,
+                "NULL");
     CHECK_FAILS(c, airy_integrate_plan(&info, stack, NULL, NULL), AIRY_ERR_PARAM, "NULL");
-    CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &(airy_run_params){.last = 5}, &info), AIRY_ERR_PARAM,
-                "expected <= 4");
-    CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &(airy_run_params){.first = 4}, &info), AIRY_ERR_PARAM,
-                "first frame = 4");
-    CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &(airy_run_params){.slots = 65}, &info), AIRY_ERR_PARAM,
-                "slots = 65");
-    CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &(airy_run_params){.readers = 257}, &info),
-                AIRY_ERR_PARAM, "readers = 257");
+    CHECK_FAILS(c,
+                airy_integrate_stack(out, stack, integrator, &(airy_run_params){.last = 5}, &info),
+                AIRY_ERR_PARAM, "expected <= 4");
+    CHECK_FAILS(c,
+                airy_integrate_stack(out, stack, integrator, &(airy_run_params){.first = 4}, &info),
+                AIRY_ERR_PARAM, "first frame = 4");
+    CHECK_FAILS(
+        c, airy_integrate_stack(out, stack, integrator, &(airy_run_params){.slots = 65}, &info),
+        AIRY_ERR_PARAM, "slots = 65");
+    CHECK_FAILS(
+        c, airy_integrate_stack(out, stack, integrator, &(airy_run_params){.readers = 257}, &info),
+        AIRY_ERR_PARAM, "readers = 257");
     const double monitor[FRAMES] = {1, 2, 0, 1};
-    CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &(airy_run_params){.monitor = monitor}, &info),
-                AIRY_ERR_PARAM, "frame 2");
-    CHECK_FAILS(c, airy_integrate_stack(file_name(c, "no/folder.h5"), stack, integrator, NULL, &info), AIRY_ERR_IO,
-                "folder.h5");
-    CHECK_OK(c, airy_integrate_plan(&info, stack, integrator, &(airy_run_params){.first = 1, .step = 2}));
-    CHECK(c, info.frames == 2 && info.batch >= 1 && info.slots >= 1 && info.readers >= 1 && info.host_bytes > 0);
+    CHECK_FAILS(
+        c,
+        airy_integrate_stack(out, stack, integrator, &(airy_run_params){.monitor = monitor}, &info),
+        AIRY_ERR_PARAM, "frame 2");
+    CHECK_FAILS(c,
+                airy_integrate_stack(file_name(c, "no/folder.h5"), stack, integrator, NULL, &info),
+                AIRY_ERR_IO, "folder.h5");
+    CHECK_OK(c, airy_integrate_plan(&info, stack, integrator,
+                                    &(airy_run_params){.first = 1, .step = 2}));
+    CHECK(c, info.frames == 2 && info.batch >= 1 && info.slots >= 1 && info.readers >= 1 &&
+                 info.host_bytes > 0);
     airy_stack_destroy(&stack);
     airy_integrator_destroy(&integrator);
 }
@@ -382,7 +427,8 @@ static void check_monitor(struct check *c)
     airy_stack *stack = NULL;
     const double monitor[FRAMES] = {1, 4, 1};
     CHECK_OK(c, airy_stack_create(&stack, &path, 1));
-    if (CHECK_OK(c, airy_integrate_stack(out, stack, integrator, &(airy_run_params){.monitor = monitor}, NULL))) {
+    if (CHECK_OK(c, airy_integrate_stack(out, stack, integrator,
+                                         &(airy_run_params){.monitor = monitor}, NULL))) {
         float *want = direct_patterns(c, integrator, stack);
         for (size_t b = 0; b < BINS; b++)
             want[BINS + b] /= 4; /* a power of two: exact */
@@ -396,7 +442,8 @@ static void check_monitor(struct check *c)
             for (size_t i = 0; count.ndim == 2 && i < (size_t)FRAMES * BINS; i++)
                 total[i / BINS] += airy_image_value(&count, i);
             /* Each coefficient is rounded to f32: 1628 pixels, each off by at most 2^-24. */
-            CHECK(c, fabs(total[0] - PIXELS) < PIXELS * 0x1p-23 && fabs(total[2] - (PIXELS - 1)) < PIXELS * 0x1p-23);
+            CHECK(c, fabs(total[0] - PIXELS) < PIXELS * 0x1p-23 &&
+                         fabs(total[2] - (PIXELS - 1)) < PIXELS * 0x1p-23);
             airy_image_free(&count);
         }
     }

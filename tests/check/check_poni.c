@@ -16,7 +16,8 @@ static bool same_number(double a, double b)
     return memcmp(&a, &b, sizeof a) == 0 || a == b;
 }
 
-static void compare_geometry(struct check *c, const char *name, const airy_geometry *g, const json_t *want)
+static void compare_geometry(struct check *c, const char *name, const airy_geometry *g,
+                             const json_t *want)
 {
     const struct {
         const char *key;
@@ -32,16 +33,17 @@ static void compare_geometry(struct check *c, const char *name, const airy_geome
                   {"pixel2", g->detector.pixel2}};
     for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
         if (!same_number(fields[k].got, field(want, fields[k].key)))
-            check_failed(c, __FILE__, __LINE__, "%s: %s = %.17g, expected %.17g", name, fields[k].key, fields[k].got,
-                         field(want, fields[k].key));
+            check_failed(c, __FILE__, __LINE__, "%s: %s = %.17g, expected %.17g", name,
+                         fields[k].key, fields[k].got, field(want, fields[k].key));
     const json_t *shape = json_object_get(want, "shape");
     const size_t h = (size_t)json_integer_value(json_array_get(shape, 0)),
                  w = (size_t)json_integer_value(json_array_get(shape, 1));
     if (g->detector.height != h || g->detector.width != w ||
         strcmp(g->detector.name, json_string_value(json_object_get(want, "detector"))) != 0 ||
         g->detector.orientation != (int)field(want, "orientation"))
-        check_failed(c, __FILE__, __LINE__, "%s: detector '%s' %zu x %zu orientation %d", name, g->detector.name,
-                     g->detector.height, g->detector.width, g->detector.orientation);
+        check_failed(c, __FILE__, __LINE__, "%s: detector '%s' %zu x %zu orientation %d", name,
+                     g->detector.name, g->detector.height, g->detector.width,
+                     g->detector.orientation);
 }
 
 static void check_expected(struct check *c)
@@ -65,13 +67,17 @@ static void check_expected(struct check *c)
             continue;
         compare_geometry(c, name, &g, want);
         snprintf(file, sizeof file, "%s/again.poni", tmp);
-        if (CHECK_OK(c, airy_geometry_write(&g, file)) && CHECK_OK(c, airy_geometry_read(&again, file)))
+        if (CHECK_OK(c, airy_geometry_write(&g, file)) &&
+            CHECK_OK(c, airy_geometry_read(&again, file)))
             compare_geometry(c, "written and read again", &again, want);
     }
     json_decref(expected);
 }
 
-/* A registered detector with another shape, or other pixels, comes back as it was: nothing is taken for binning. */
+/*
+ * A registered detector with another shape, or other pixels, comes back as it was: nothing is
+ * taken for binning.
+ */
 static void check_shapes(struct check *c)
 {
     if (!check_case(c, "poni_shapes"))
@@ -87,8 +93,10 @@ static void check_shapes(struct check *c)
         g.detector.pixel2 *= factors[(k + k / 5) % 5];
         g.detector.height /= k % 3 + 1;
         if (CHECK_OK(c, airy_geometry_write(&g, path)) && CHECK_OK(c, airy_geometry_read(&h, path)))
-            CHECK(c, g.detector.height == h.detector.height && g.detector.width == h.detector.width &&
-                         g.detector.pixel1 == h.detector.pixel1 && g.detector.pixel2 == h.detector.pixel2);
+            CHECK(c, g.detector.height == h.detector.height &&
+                         g.detector.width == h.detector.width &&
+                         g.detector.pixel1 == h.detector.pixel1 &&
+                         g.detector.pixel2 == h.detector.pixel2);
     }
 }
 
@@ -119,14 +127,16 @@ static void check_round_trip(struct check *c)
         }
         g.detector.orientation = 1 + k % 4;
         airy_geometry h = {0};
-        if (!CHECK_OK(c, airy_geometry_write(&g, path)) || !CHECK_OK(c, airy_geometry_read(&h, path)))
+        if (!CHECK_OK(c, airy_geometry_write(&g, path)) ||
+            !CHECK_OK(c, airy_geometry_read(&h, path)))
             return;
         const double *a = &g.dist, *b = &h.dist;
         for (int i = 0; i < 7; i++)
             CHECK(c, a[i] == b[i]);
         CHECK(c, g.detector.pixel1 == h.detector.pixel1 && g.detector.pixel2 == h.detector.pixel2);
         CHECK(c, g.detector.height == h.detector.height && g.detector.width == h.detector.width);
-        CHECK(c, g.detector.orientation == h.detector.orientation && strcmp(g.detector.name, h.detector.name) == 0);
+        CHECK(c, g.detector.orientation == h.detector.orientation &&
+                     strcmp(g.detector.name, h.detector.name) == 0);
         CHECK(c, g.detector.dectris_dummy == h.detector.dectris_dummy && g.parallax == h.parallax);
     }
 }
@@ -140,8 +150,10 @@ static void write_text(const char *path, const char *text, size_t size)
     }
 }
 
-#define GOOD "PixelSize1: 1e-4\nPixelSize2: 1e-4\nDistance: 0.1\nPoni1: 0\nPoni2: 0\nRot1: 0\nRot2: 0\nRot3: 0\n"
-#define V2   "poni_version: 2\nDetector: Detector\nDistance: 0.1\n"
+#define GOOD                                                                                       \
+    "PixelSize1: 1e-4\nPixelSize2: 1e-4\nDistance: 0.1\nPoni1: 0\nPoni2: 0\nRot1: 0\nRot2: "       \
+    "0\nRot3: 0\n"
+#define V2 "poni_version: 2\nDetector: Detector\nDistance: 0.1\n"
 
 static void check_bad_text(struct check *c)
 {
@@ -181,18 +193,18 @@ static void check_bad_text(struct check *c)
         {V2 "Detector_config: [1, 2]\n", AIRY_ERR_FORMAT, "not a JSON object"},
         {V2 "Detector_config: {\"pixel1\": 1e-4, \"pixel1\": 2e-4}\n", AIRY_ERR_FORMAT, "not JSON"},
         {V2 "Detector_config: {\"pixel1\": \"1e-4\"}\n", AIRY_ERR_FORMAT, "pixel1"},
-        {V2 "Detector_config: {\"pixel1\": 1e-4, \"pixel2\": 1e-4, \"max_shape\": [1]}\n", AIRY_ERR_FORMAT,
-         "max_shape"},
-        {V2 "Detector_config: {\"pixel1\": 1e-4, \"pixel2\": 1e-4, \"max_shape\": [-1, 5]}\n", AIRY_ERR_FORMAT,
-         "max_shape"},
-        {V2 "Detector_config: {\"pixel1\": 1e-4, \"pixel2\": 1e-4, \"max_shape\": [99999999, 5]}\n", AIRY_ERR_FORMAT,
-         "max_shape"},
-        {V2 "Detector_config: {\"pixel1\": 1e-4, \"pixel2\": 1e-4, \"orientation\": 2.5}\n", AIRY_ERR_FORMAT,
-         "orientation"},
-        {V2 "Detector_config: {\"pixel1\": 1e-4, \"pixel2\": 1e-4, \"orientation\": 6}\n", AIRY_ERR_UNSUPPORTED,
-         "orientation"},
-        {V2 "Detector_config: {\"pixel1\": 1e-4, \"pixel2\": 1e-4, \"splineFile\": \"a\"}\n", AIRY_ERR_UNSUPPORTED,
-         "splineFile"},
+        {V2 "Detector_config: {\"pixel1\": 1e-4, \"pixel2\": 1e-4, \"max_shape\": [1]}\n",
+         AIRY_ERR_FORMAT, "max_shape"},
+        {V2 "Detector_config: {\"pixel1\": 1e-4, \"pixel2\": 1e-4, \"max_shape\": [-1, 5]}\n",
+         AIRY_ERR_FORMAT, "max_shape"},
+        {V2 "Detector_config: {\"pixel1\": 1e-4, \"pixel2\": 1e-4, \"max_shape\": [99999999, 5]}\n",
+         AIRY_ERR_FORMAT, "max_shape"},
+        {V2 "Detector_config: {\"pixel1\": 1e-4, \"pixel2\": 1e-4, \"orientation\": 2.5}\n",
+         AIRY_ERR_FORMAT, "orientation"},
+        {V2 "Detector_config: {\"pixel1\": 1e-4, \"pixel2\": 1e-4, \"orientation\": 6}\n",
+         AIRY_ERR_UNSUPPORTED, "orientation"},
+        {V2 "Detector_config: {\"pixel1\": 1e-4, \"pixel2\": 1e-4, \"splineFile\": \"a\"}\n",
+         AIRY_ERR_UNSUPPORTED, "splineFile"},
         {V2 "Detector_config: {\"filename\": \"a.h5\"}\n", AIRY_ERR_UNSUPPORTED, "filename"},
     };
     char path[4200];
@@ -211,20 +223,26 @@ static void check_good_text(struct check *c)
     char path[4200];
     airy_geometry g;
     snprintf(path, sizeof path, "%s/good.poni", check_tmp(c));
-    /* Windows line ends, unknown keys, a key without value, comments, the last entry without line end. */
-    static const char odd[] =
-        "\xef\xbb\xbf# x\r\nWhat: ever\r\nPixelSize1:1e-4\r\nPixelSize2: 2E-4\r\nno colon\r\nWavelength: None\r\n"
-        "  distance  :  .5\r\nRot1: \r\nPoni1: -3";
+    /*
+     * Windows line ends, unknown keys, a key without value, comments, the last entry without line
+     * end.
+     */
+    static const char odd[] = "\xef\xbb\xbf# x\r\nWhat: ever\r\nPixelSize1:1e-4\r\nPixelSize2: "
+                              "2E-4\r\nno colon\r\nWavelength: None\r\n"
+                              "  distance  :  .5\r\nRot1: \r\nPoni1: -3";
     write_text(path, odd, sizeof odd - 1);
     if (CHECK_OK(c, airy_geometry_read(&g, path)))
-        CHECK(c, g.dist == 0.5 && g.detector.pixel2 == 2e-4 && g.poni1 == -3 && g.rot1 == 0 && g.wavelength == 0);
+        CHECK(c, g.dist == 0.5 && g.detector.pixel2 == 2e-4 && g.poni1 == -3 && g.rot1 == 0 &&
+                     g.wavelength == 0);
     /* A registered detector with pixels twice as large is its image binned by two. */
-    static const char binned[] = "Detector: Pilatus1M\nPixelSize1: 0.000344\nPixelSize2: 0.000344\nDistance: 1\n";
+    static const char binned[] =
+        "Detector: Pilatus1M\nPixelSize1: 0.000344\nPixelSize2: 0.000344\nDistance: 1\n";
     write_text(path, binned, sizeof binned - 1);
     if (CHECK_OK(c, airy_geometry_read(&g, path)))
         CHECK(c, g.detector.height == 521 && g.detector.width == 490);
-    static const char three[] = V2 "poni_version: 3\nDetector_config: {\"pixel1\": 1e-4, \"pixel2\": 1e-4, \"sensor\": "
-                                   "{\"material\": \"Si\"}}\nParallax: True\n";
+    static const char three[] = V2
+        "poni_version: 3\nDetector_config: {\"pixel1\": 1e-4, \"pixel2\": 1e-4, \"sensor\": "
+        "{\"material\": \"Si\"}}\nParallax: True\n";
     write_text(path, three, sizeof three - 1);
     if (CHECK_OK(c, airy_geometry_read(&g, path)))
         CHECK(c, g.parallax);
@@ -235,8 +253,8 @@ static void check_bytes(struct check *c)
 {
     if (!check_case(c, "poni_bytes"))
         return;
-    static const char good[] = GOOD
-        "poni_version: 2.1\nDetector: Eiger4M\nDetector_config: {\"orientation\": 3, \"max_shape\": [3, 4]}\n";
+    static const char good[] = GOOD "poni_version: 2.1\nDetector: Eiger4M\nDetector_config: "
+                                    "{\"orientation\": 3, \"max_shape\": [3, 4]}\n";
     char path[4200], text[sizeof good];
     airy_geometry g;
     snprintf(path, sizeof path, "%s/bytes.poni", check_tmp(c));
@@ -263,10 +281,12 @@ static void check_bytes(struct check *c)
     write_text(path, block, 60000);
     CHECK_FAILS(c, airy_geometry_read(&g, path), AIRY_ERR_FORMAT, "not JSON");
     CHECK_FAILS(c, airy_geometry_read(&g, check_tmp(c)), AIRY_ERR_IO, "");
-    CHECK_FAILS(c, airy_geometry_read(&g, "/no/such/file.poni"), AIRY_ERR_NOT_FOUND, "/no/such/file.poni");
+    CHECK_FAILS(c, airy_geometry_read(&g, "/no/such/file.poni"), AIRY_ERR_NOT_FOUND,
+                "/no/such/file.poni");
     write_text(path, GOOD, sizeof GOOD - 1);
     if (CHECK_OK(c, airy_geometry_read(&g, path))) {
-        CHECK_FAILS(c, airy_geometry_write(&g, "/no/such/folder/file.poni"), AIRY_ERR_IO, "/no/such/folder");
+        CHECK_FAILS(c, airy_geometry_write(&g, "/no/such/folder/file.poni"), AIRY_ERR_IO,
+                    "/no/such/folder");
         g.dist = -1;
         CHECK_FAILS(c, airy_geometry_write(&g, path), AIRY_ERR_PARAM, "distance");
     }

@@ -10,16 +10,19 @@ enum { SIDE = 12, COUNT = SIDE * SIDE };
 
 static airy_geometry geometry(void)
 {
-    return (airy_geometry){
-        .detector = {.name = "Detector", .height = SIDE, .width = SIDE, .pixel1 = 1e-3, .pixel2 = 1e-3},
-        .dist = 0.1,
-        .poni1 = 0.0052,
-        .poni2 = 0.0061,
-        .wavelength = 1e-10};
+    return (airy_geometry){.detector = {.name = "Detector",
+                                        .height = SIDE,
+                                        .width = SIDE,
+                                        .pixel1 = 1e-3,
+                                        .pixel2 = 1e-3},
+                           .dist = 0.1,
+                           .poni1 = 0.0052,
+                           .poni2 = 0.0061,
+                           .wavelength = 1e-10};
 }
 
-static void refused(struct check *c, const airy_geometry *g, airy_integrator_params params, airy_status status,
-                    const char *part)
+static void refused(struct check *c, const airy_geometry *g, airy_integrator_params params,
+                    airy_status status, const char *part)
 {
     airy_integrator *it = NULL;
     CHECK_FAILS(c, airy_integrator_create(&it, c->device, g, &params), status, part);
@@ -37,32 +40,43 @@ static void check_params(struct check *c)
     refused(c, &g, (airy_integrator_params){.unit = AIRY_UNIT_COUNT}, AIRY_ERR_PARAM, "unit");
     refused(c, &g, (airy_integrator_params){.split = AIRY_SPLIT_COUNT}, AIRY_ERR_PARAM, "split");
     refused(c, &g, (airy_integrator_params){.method = AIRY_METHOD_COUNT}, AIRY_ERR_PARAM, "method");
-    refused(c, &g, (airy_integrator_params){.error_model = AIRY_ERROR_MODEL_COUNT}, AIRY_ERR_PARAM, "error_model");
+    refused(c, &g, (airy_integrator_params){.error_model = AIRY_ERROR_MODEL_COUNT}, AIRY_ERR_PARAM,
+            "error_model");
     refused(c, &g, (airy_integrator_params){.compat = (airy_compat)2}, AIRY_ERR_PARAM, "compat");
-    refused(c, &g, (airy_integrator_params){.error_model = AIRY_ERROR_MODEL_VARIANCE}, AIRY_ERR_PARAM,
-            "needs a variance image");
-    refused(c, &g, (airy_integrator_params){.variance = variance}, AIRY_ERR_PARAM, "takes no variance image");
+    refused(c, &g, (airy_integrator_params){.error_model = AIRY_ERROR_MODEL_VARIANCE},
+            AIRY_ERR_PARAM, "needs a variance image");
+    refused(c, &g, (airy_integrator_params){.variance = variance}, AIRY_ERR_PARAM,
+            "takes no variance image");
     refused(c, &g, (airy_integrator_params){.normalization = NAN}, AIRY_ERR_PARAM, "normalization");
-    refused(c, &g, (airy_integrator_params){.has_polarization = true, .polarization = 1.5}, AIRY_ERR_PARAM, "1.5");
-    refused(c, &g, (airy_integrator_params){.has_polarization = true, .polarization_offset_deg = NAN}, AIRY_ERR_PARAM,
-            "offset");
-    refused(c, &g, (airy_integrator_params){.has_dummy = true, .delta_dummy = -1}, AIRY_ERR_PARAM, "delta_dummy");
-    refused(c, &g, (airy_integrator_params){.has_saturation = true, .saturation = NAN}, AIRY_ERR_PARAM, "saturation");
+    refused(c, &g, (airy_integrator_params){.has_polarization = true, .polarization = 1.5},
+            AIRY_ERR_PARAM, "1.5");
+    refused(c, &g,
+            (airy_integrator_params){.has_polarization = true, .polarization_offset_deg = NAN},
+            AIRY_ERR_PARAM, "offset");
+    refused(c, &g, (airy_integrator_params){.has_dummy = true, .delta_dummy = -1}, AIRY_ERR_PARAM,
+            "delta_dummy");
+    refused(c, &g, (airy_integrator_params){.has_saturation = true, .saturation = NAN},
+            AIRY_ERR_PARAM, "saturation");
     static const double ranges[][2] = {{3, 3}, {4, 3}, {NAN, 3}, {0, INFINITY}};
     for (size_t k = 0; k < 4; k++)
-        refused(c, &g, (airy_integrator_params){.has_radial_range = true, .radial_range = {ranges[k][0], ranges[k][1]}},
+        refused(c, &g,
+                (airy_integrator_params){.has_radial_range = true,
+                                         .radial_range = {ranges[k][0], ranges[k][1]}},
                 AIRY_ERR_PARAM, "radial range");
-    refused(c, &g, (airy_integrator_params){.has_radial_range = true, .radial_range = {1, 1 + 1e-15}}, AIRY_ERR_PARAM,
-            "too narrow");
     refused(c, &g,
-            (airy_integrator_params){.has_radial_range = true, .radial_range = {0, 400}, .unit = AIRY_UNIT_CHI_DEG},
+            (airy_integrator_params){.has_radial_range = true, .radial_range = {1, 1 + 1e-15}},
+            AIRY_ERR_PARAM, "too narrow");
+    refused(c, &g,
+            (airy_integrator_params){
+                .has_radial_range = true, .radial_range = {0, 400}, .unit = AIRY_UNIT_CHI_DEG},
             AIRY_ERR_PARAM, "360");
-    refused(c, &g, (airy_integrator_params){.has_radial_range = true, .radial_range = {500, 600}}, AIRY_ERR_PARAM,
-            "none of 144 lies in the range");
-    refused(c, &g, (airy_integrator_params){.has_azimuth_range = true, .azimuth_range = {0, NAN}}, AIRY_ERR_PARAM,
-            "azimuth range");
-    refused(c, &g, (airy_integrator_params){.has_azimuth_range = true, .azimuth_range = {-200, 200}}, AIRY_ERR_PARAM,
-            "azimuth range");
+    refused(c, &g, (airy_integrator_params){.has_radial_range = true, .radial_range = {500, 600}},
+            AIRY_ERR_PARAM, "none of 144 lies in the range");
+    refused(c, &g, (airy_integrator_params){.has_azimuth_range = true, .azimuth_range = {0, NAN}},
+            AIRY_ERR_PARAM, "azimuth range");
+    refused(c, &g,
+            (airy_integrator_params){.has_azimuth_range = true, .azimuth_range = {-200, 200}},
+            AIRY_ERR_PARAM, "azimuth range");
 }
 
 static void check_geometries(struct check *c)
@@ -88,7 +102,8 @@ static void check_geometries(struct check *c)
         if (strcmp(detector.name, "Aarhus") == 0) {
             g = geometry();
             g.detector = detector;
-            refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_UNSUPPORTED, "'Aarhus' is not flat");
+            refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_UNSUPPORTED,
+                    "'Aarhus' is not flat");
         }
     }
     g = geometry();
@@ -115,9 +130,11 @@ static void check_masked(struct check *c)
     refused(c, &g, (airy_integrator_params){.dark = odd}, AIRY_ERR_PARAM, "144 have a dark");
     refused(c, &g, (airy_integrator_params){.flat = odd}, AIRY_ERR_PARAM, "144 have a dark");
     refused(c, &g, (airy_integrator_params){.absorption = odd}, AIRY_ERR_PARAM, "144 have a dark");
-    refused(c, &g, (airy_integrator_params){.variance = odd, .error_model = AIRY_ERROR_MODEL_VARIANCE}, AIRY_ERR_PARAM,
-            "144 have");
-    refused(c, &g, (airy_integrator_params){.flat = dark}, AIRY_ERR_PARAM, "144 have a normalization of 0");
+    refused(c, &g,
+            (airy_integrator_params){.variance = odd, .error_model = AIRY_ERROR_MODEL_VARIANCE},
+            AIRY_ERR_PARAM, "144 have");
+    refused(c, &g, (airy_integrator_params){.flat = dark}, AIRY_ERR_PARAM,
+            "144 have a normalization of 0");
     /* One pixel is enough, wherever the other values are missing. */
     mask[COUNT / 2] = 0;
     dark[0] = NAN;
@@ -146,9 +163,12 @@ static void check_overlaps(struct check *c, const airy_integrator *it)
     in_sums.offset = sums->offset + airy_array_size(sums) - 8;
     in_frames.offset = frames->offset + 64;
     sums_in_frames.offset = frames->offset;
-    CHECK_FAILS(c, airy_integrate(c->queue, sums, &in_sums, it, frames), AIRY_ERR_PARAM, "sums and stats overlap");
-    CHECK_FAILS(c, airy_integrate(c->queue, sums, &in_frames, it, frames), AIRY_ERR_PARAM, "stats and frames");
-    CHECK_FAILS(c, airy_integrate(c->queue, &sums_in_frames, stats, it, frames), AIRY_ERR_PARAM, "sums and frames");
+    CHECK_FAILS(c, airy_integrate(c->queue, sums, &in_sums, it, frames), AIRY_ERR_PARAM,
+                "sums and stats overlap");
+    CHECK_FAILS(c, airy_integrate(c->queue, sums, &in_frames, it, frames), AIRY_ERR_PARAM,
+                "stats and frames");
+    CHECK_FAILS(c, airy_integrate(c->queue, &sums_in_frames, stats, it, frames), AIRY_ERR_PARAM,
+                "sums and frames");
 }
 
 static void check_arrays(struct check *c)
@@ -160,8 +180,8 @@ static void check_arrays(struct check *c)
     airy_integrator *it = NULL;
     if (!CHECK_OK(c, airy_integrator_create(&it, c->device, &g, &params)))
         return;
-    const size_t shape[4] = {2, SIDE, SIDE, 1}, odd[3] = {2, SIDE, SIDE + 1}, wide[3] = {2, SIDE, 2 * SIDE},
-                 flat[2] = {SIDE, SIDE};
+    const size_t shape[4] = {2, SIDE, SIDE, 1}, odd[3] = {2, SIDE, SIDE + 1},
+                 wide[3] = {2, SIDE, 2 * SIDE}, flat[2] = {SIDE, SIDE};
     const size_t sums_shape[3] = {2, AIRY_SUM_PLANES, 5}, few[3] = {1, AIRY_SUM_PLANES, 5};
     const size_t stats_shape[2] = {2, sizeof(airy_frame_stats)}, short_stats[2] = {2, 8};
     airy_array *frames = check_output(c, AIRY_DTYPE_U16, 3, shape),
@@ -171,24 +191,29 @@ static void check_arrays(struct check *c)
     const size_t start[3] = {0, 0, 3};
     CHECK_OK(c, airy_array_view(&view, big, start, shape));
     airy_queue *q = c->queue;
-    CHECK_FAILS(c, airy_integrate(q, sums, stats, it, check_output(c, AIRY_DTYPE_U16, 3, odd)), AIRY_ERR_SHAPE,
-                "[n, 12, 12]");
-    CHECK_FAILS(c, airy_integrate(q, sums, stats, it, check_output(c, AIRY_DTYPE_U16, 2, flat)), AIRY_ERR_SHAPE,
-                "[n, 12, 12]");
+    CHECK_FAILS(c, airy_integrate(q, sums, stats, it, check_output(c, AIRY_DTYPE_U16, 3, odd)),
+                AIRY_ERR_SHAPE, "[n, 12, 12]");
+    CHECK_FAILS(c, airy_integrate(q, sums, stats, it, check_output(c, AIRY_DTYPE_U16, 2, flat)),
+                AIRY_ERR_SHAPE, "[n, 12, 12]");
     CHECK_FAILS(c, airy_integrate(q, sums, stats, it, view), AIRY_ERR_SHAPE, "gaps");
-    CHECK_FAILS(c, airy_integrate(q, sums, stats, it, check_output(c, AIRY_DTYPE_U64, 3, shape)), AIRY_ERR_DTYPE,
-                "uint64");
-    CHECK_FAILS(c, airy_integrate(q, check_output(c, AIRY_DTYPE_F64, 3, few), stats, it, frames), AIRY_ERR_SHAPE,
-                "[2, 5, 5]");
-    CHECK_FAILS(c, airy_integrate(q, check_output(c, AIRY_DTYPE_F32, 3, sums_shape), stats, it, frames), AIRY_ERR_DTYPE,
-                "sums");
-    CHECK_FAILS(c, airy_integrate(q, sums, check_output(c, AIRY_DTYPE_U8, 2, short_stats), it, frames), AIRY_ERR_SHAPE,
-                "expected [2, 32] without gaps");
+    CHECK_FAILS(c, airy_integrate(q, sums, stats, it, check_output(c, AIRY_DTYPE_U64, 3, shape)),
+                AIRY_ERR_DTYPE, "uint64");
+    CHECK_FAILS(c, airy_integrate(q, check_output(c, AIRY_DTYPE_F64, 3, few), stats, it, frames),
+                AIRY_ERR_SHAPE, "[2, 5, 5]");
+    CHECK_FAILS(
+        c, airy_integrate(q, check_output(c, AIRY_DTYPE_F32, 3, sums_shape), stats, it, frames),
+        AIRY_ERR_DTYPE, "sums");
+    CHECK_FAILS(c,
+                airy_integrate(q, sums, check_output(c, AIRY_DTYPE_U8, 2, short_stats), it, frames),
+                AIRY_ERR_SHAPE, "expected [2, 32] without gaps");
     airy_array_destroy(&view);
     check_overlaps(c, it);
     airy_batch *batch = NULL;
-    const airy_batch_params batch_params = {
-        .dtype = AIRY_DTYPE_U16, .height = SIDE, .width = SIDE + 1, .codec = {.codec = AIRY_CODEC_NONE}, .frames = 2};
+    const airy_batch_params batch_params = {.dtype = AIRY_DTYPE_U16,
+                                            .height = SIDE,
+                                            .width = SIDE + 1,
+                                            .codec = {.codec = AIRY_CODEC_NONE},
+                                            .frames = 2};
     if (CHECK_OK(c, airy_batch_create(&batch, c->device, &batch_params))) {
         const uint16_t pixels[SIDE * (SIDE + 1)] = {0};
         CHECK_OK(c, airy_batch_add(batch, pixels, sizeof pixels));
@@ -202,8 +227,10 @@ static void check_arrays(struct check *c)
     airy_error_model model;
     CHECK_FAILS(c, airy_split_parse(&split, "pseudo"), AIRY_ERR_PARAM, "full, bbox, no");
     CHECK_FAILS(c, airy_method_parse(&method, "fast"), AIRY_ERR_PARAM, "csr, csc, lut, histogram");
-    CHECK_FAILS(c, airy_error_model_parse(&model, "hybrid"), AIRY_ERR_PARAM, "none, poisson, azimuthal, variance");
-    CHECK(c, airy_split_name(AIRY_SPLIT_COUNT)[0] == '?' && airy_method_name(AIRY_METHOD_COUNT)[0] == '?' &&
+    CHECK_FAILS(c, airy_error_model_parse(&model, "hybrid"), AIRY_ERR_PARAM,
+                "none, poisson, azimuthal, variance");
+    CHECK(c, airy_split_name(AIRY_SPLIT_COUNT)[0] == '?' &&
+                 airy_method_name(AIRY_METHOD_COUNT)[0] == '?' &&
                  airy_error_model_name(AIRY_ERROR_MODEL_COUNT)[0] == '?');
 }
 
@@ -217,7 +244,8 @@ static void check_devices(struct check *c)
     struct airy_backend without = *backend;
     without.integrate = NULL;
     c->device->backend = &without;
-    refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_UNSUPPORTED, "does not implement integrate");
+    refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_UNSUPPORTED,
+            "does not implement integrate");
     c->device->backend = backend;
     const bool fp64 = c->device->info.fp64;
     c->device->info.fp64 = false;

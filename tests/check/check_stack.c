@@ -56,20 +56,24 @@ airy_status stack_open(airy_stack **stack, const char *path)
 }
 
 /* A frame through airy_stack_fetch and airy_decode, as the pipeline does it. */
-static bool fetch_frame(struct check *c, const airy_stack *stack, size_t frame, void *pixels, size_t size)
+static bool fetch_frame(struct check *c, const airy_stack *stack, size_t frame, void *pixels,
+                        size_t size)
 {
     airy_stack_info info;
     struct airy_source source;
     CHECK_OK(c, airy_stack_get_info(stack, &info));
     airy_stack_source(stack, frame, &source);
     if (source.kind != AIRY_SOURCE_CHUNK)
-        return CHECK(c, source.size == size) && CHECK_OK(c, airy_stack_fetch(stack, frame, pixels, size));
+        return CHECK(c, source.size == size) &&
+               CHECK_OK(c, airy_stack_fetch(stack, frame, pixels, size));
     uint8_t *chunk = check_alloc(c, source.size);
-    return CHECK(c, source.size <= info.max_chunk) && CHECK_OK(c, airy_stack_fetch(stack, frame, chunk, source.size)) &&
+    return CHECK(c, source.size <= info.max_chunk) &&
+           CHECK_OK(c, airy_stack_fetch(stack, frame, chunk, source.size)) &&
            CHECK_OK(c, airy_decode(pixels, size, chunk, source.size, &info.codec));
 }
 
-static void check_frames(struct check *c, const airy_stack *stack, const uint32_t *crc, size_t frames)
+static void check_frames(struct check *c, const airy_stack *stack, const uint32_t *crc,
+                         size_t frames)
 {
     airy_stack_info info;
     CHECK_OK(c, airy_stack_get_info(stack, &info));
@@ -78,7 +82,8 @@ static void check_frames(struct check *c, const airy_stack *stack, const uint32_
     const size_t size = info.height * info.width * airy_dtype_size(info.dtype);
     uint8_t *pixels = check_alloc(c, size);
     for (size_t i = 0; i < frames; i++) {
-        if (CHECK_OK(c, airy_stack_read(stack, i, pixels, size)) && stack_crc32(pixels, size) != crc[i])
+        if (CHECK_OK(c, airy_stack_read(stack, i, pixels, size)) &&
+            stack_crc32(pixels, size) != crc[i])
             check_failed(c, __FILE__, __LINE__, "frame %zu of %s differs", i, info.dataset);
         memset(pixels, 0xa5, size);
         if (fetch_frame(c, stack, i, pixels, size) && stack_crc32(pixels, size) != crc[i])
@@ -89,8 +94,8 @@ static void check_frames(struct check *c, const airy_stack *stack, const uint32_
 /* Layouts that must not need libhdf5 for their pixels. */
 static bool expect_direct(const char *file)
 {
-    static const char *const through_library[] = {"multi_frame_chunk", "tile_chunk", "gzip_shuffle", "big_endian",
-                                                  "fletcher"};
+    static const char *const through_library[] = {"multi_frame_chunk", "tile_chunk", "gzip_shuffle",
+                                                  "big_endian", "fletcher"};
     for (size_t i = 0; i < sizeof(through_library) / sizeof(through_library[0]); i++)
         if (strncmp(file, through_library[i], strlen(through_library[i])) == 0)
             return false;
@@ -102,7 +107,8 @@ static void check_golden_file(struct check *c, const json_t *entry)
     const char *file = json_string_value(json_object_get(entry, "file"));
     const char *dataset = json_string_value(json_object_get(entry, "path"));
     char variant[64];
-    snprintf(variant, sizeof(variant), "%s_%s", file, strrchr(dataset, '/') ? strrchr(dataset, '/') + 1 : dataset);
+    snprintf(variant, sizeof(variant), "%s_%s", file,
+             strrchr(dataset, '/') ? strrchr(dataset, '/') + 1 : dataset);
     if (!check_case(c, "stack_%s", variant))
         return;
     char name[128], path[1200];
@@ -113,12 +119,14 @@ static void check_golden_file(struct check *c, const json_t *entry)
     snprintf(path, sizeof(path), "%s::%s", found, dataset);
     airy_stack *stack = NULL;
     if (strcmp(file, "bshuf_zstd.h5") == 0) {
-        CHECK_FAILS(c, stack_open(&stack, path), AIRY_ERR_UNSUPPORTED, "filter 32008 (bitshuffle-zstd)");
+        CHECK_FAILS(c, stack_open(&stack, path), AIRY_ERR_UNSUPPORTED,
+                    "filter 32008 (bitshuffle-zstd)");
         return;
     }
     if (!CHECK_OK(c, stack_open(&stack, path)))
         return;
-    const json_t *shape = json_object_get(entry, "shape"), *crc = json_object_get(entry, "crc32_native");
+    const json_t *shape = json_object_get(entry, "shape"),
+                 *crc = json_object_get(entry, "crc32_native");
     airy_stack_info info;
     airy_dtype dtype = AIRY_DTYPE_F32;
     const char *type = json_string_value(json_object_get(entry, "dtype"));

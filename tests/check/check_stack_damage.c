@@ -11,9 +11,12 @@
 
 enum { FRAMES = 6, FRAME_BYTES = 37 * 44 * 4 };
 
-static const uint32_t good_crc[FRAMES] = {678781668u, 860699482u, 1897255417u, 3633318367u, 2572395466u, 1694678316u};
+static const uint32_t good_crc[FRAMES] = {678781668u,  860699482u,  1897255417u,
+                                          3633318367u, 2572395466u, 1694678316u};
 
-/* Files cut at many places: each frame is right or an error, and what lies before the cut is right. */
+/*
+ * Files cut at many places: each frame is right or an error, and what lies before the cut is right.
+ */
 static void check_cut(struct check *c, const char *name)
 {
     if (!check_case(c, "damage_cut_%s", name))
@@ -64,7 +67,8 @@ static void check_stored_bytes(struct check *c, const char *name)
     const uint8_t *bytes = path ? stack_slurp(c, path, &size) : NULL;
     airy_stack *stack = NULL;
     airy_stack_info info;
-    if (!bytes || !CHECK_OK(c, stack_open(&stack, path)) || !CHECK_OK(c, airy_stack_get_info(stack, &info)))
+    if (!bytes || !CHECK_OK(c, stack_open(&stack, path)) ||
+        !CHECK_OK(c, airy_stack_get_info(stack, &info)))
         return;
     const uint64_t all = info.stored_bytes;
     airy_stack_destroy(&stack);
@@ -74,7 +78,8 @@ static void check_stored_bytes(struct check *c, const char *name)
         if (stack_open(&stack, stack_spill(c, "x.h5", bytes, cut)) != AIRY_OK)
             continue;
         CHECK_OK(c, airy_stack_get_info(stack, &info));
-        CHECK(c, info.stored_bytes <= before && info.stored_bytes < cut && info.stored_bytes + (size - cut) >= all);
+        CHECK(c, info.stored_bytes <= before && info.stored_bytes < cut &&
+                     info.stored_bytes + (size - cut) >= all);
         before = info.stored_bytes;
         airy_stack_destroy(&stack);
     }
@@ -116,7 +121,8 @@ static void check_flipped(struct check *c)
     /* Headers that promise too much. */
     memset(bytes + place.offset, 0xff, 12);
     CHECK_OK(c, stack_open(&stack, stack_spill(c, "header.h5", bytes, size)));
-    CHECK_FAILS(c, airy_stack_read(stack, 3, pixels, FRAME_BYTES), AIRY_ERR_CORRUPT, "chunk header");
+    CHECK_FAILS(c, airy_stack_read(stack, 3, pixels, FRAME_BYTES), AIRY_ERR_CORRUPT,
+                "chunk header");
     airy_stack_destroy(&stack);
 }
 
@@ -141,7 +147,8 @@ static void check_library_error(struct check *c)
     airy_stack *stack = NULL;
     if (!CHECK_OK(c, stack_open(&stack, stack_spill(c, "x.h5", bytes, size))))
         return;
-    CHECK_FAILS(c, airy_stack_read(stack, 1, pixels, FRAME_BYTES), AIRY_ERR_CORRUPT, "block 0 of 4");
+    CHECK_FAILS(c, airy_stack_read(stack, 1, pixels, FRAME_BYTES), AIRY_ERR_CORRUPT,
+                "block 0 of 4");
     CHECK_OK(c, airy_stack_read(stack, 3, pixels, FRAME_BYTES));
     CHECK(c, stack_crc32(pixels, FRAME_BYTES) == good_crc[3]);
     airy_stack_destroy(&stack);
@@ -165,7 +172,8 @@ static void check_real_file(struct check *c, const json_t *entry)
     const char *path = check_realdata(c, name);
     airy_stack *stack = NULL;
     airy_stack_info info;
-    if (!path || !CHECK_OK(c, stack_open(&stack, path)) || !CHECK_OK(c, airy_stack_get_info(stack, &info)))
+    if (!path || !CHECK_OK(c, stack_open(&stack, path)) ||
+        !CHECK_OK(c, airy_stack_get_info(stack, &info)))
         return;
     const size_t size = info.height * info.width * airy_dtype_size(info.dtype);
     uint8_t *pixels = check_alloc(c, size);
@@ -204,7 +212,8 @@ static void check_real_master(struct check *c)
     bool broken = false;
     CHECK_OK(c, airy_hdf5_list(&entries, &count, path));
     for (size_t i = 0; i < count; i++)
-        broken = broken || (strcmp(entries[i].path, "/entry/data/data_000001") == 0 && entries[i].ndim == -1 &&
+        broken = broken || (strcmp(entries[i].path, "/entry/data/data_000001") == 0 &&
+                            entries[i].ndim == -1 &&
                             strstr(entries[i].filters, "dectris_eiger_data_000001.h5"));
     CHECK(c, count > 50 && broken);
     airy_hdf5_list_free(entries);

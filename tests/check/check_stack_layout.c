@@ -30,7 +30,8 @@ static uint16_t pixel(size_t k, size_t i, size_t p)
     return (uint16_t)(1000 * k + 100 * i + p);
 }
 
-static hid_t put_dataset(hid_t file, const char *name, hid_t type, int ndim, const hsize_t *shape, hid_t creation)
+static hid_t put_dataset(hid_t file, const char *name, hid_t type, int ndim, const hsize_t *shape,
+                         hid_t creation)
 {
     const hid_t links = H5Pcreate(H5P_LINK_CREATE), space = H5Screate_simple(ndim, shape, NULL);
     H5Pset_create_intermediate_group(links, 1);
@@ -54,7 +55,9 @@ static void put_frames(hid_t file, const char *name, size_t frames, size_t k, hi
     H5Dclose(dataset);
 }
 
-/* One chunk a frame, with filter 32008 or 32004 (ours, registered by the first stack), or none (0). */
+/*
+ * One chunk a frame, with filter 32008 or 32004 (ours, registered by the first stack), or none (0).
+ */
 static hid_t chunk_of_frame(unsigned filter)
 {
     const hsize_t chunk[3] = {1, HEIGHT, WIDTH};
@@ -62,11 +65,13 @@ static hid_t chunk_of_frame(unsigned filter)
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_chunk(creation, 3, chunk);
     if (filter)
-        H5Pset_filter(creation, (H5Z_filter_t)filter, H5Z_FLAG_MANDATORY, filter == 32008 ? 2 : 1, values);
+        H5Pset_filter(creation, (H5Z_filter_t)filter, H5Z_FLAG_MANDATORY, filter == 32008 ? 2 : 1,
+                      values);
     return creation;
 }
 
-static const char *make_file(struct check *c, const char *name, size_t frames, size_t k, unsigned filter)
+static const char *make_file(struct check *c, const char *name, size_t frames, size_t k,
+                             unsigned filter)
 {
     const char *path = tmp_path(c, name);
     if (airy_hdf5_lock() == AIRY_OK) /* registers the filters */
@@ -132,7 +137,8 @@ static void check_unwritten(struct check *c)
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_fill_value(creation, H5T_NATIVE_SHORT, &fill);
     const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    H5Dclose(put_dataset(file, "/data", H5T_STD_I16LE, 4, shape, creation)); /* late allocation: nothing is there */
+    /* late allocation: nothing is there */
+    H5Dclose(put_dataset(file, "/data", H5T_STD_I16LE, 4, shape, creation));
     H5Fclose(file);
     H5Pclose(creation);
     airy_stack *stack = NULL;
@@ -181,7 +187,8 @@ static void check_odd_storage(struct check *c)
     char name[1024];
     for (size_t k = 1; k <= 2; k++) {
         snprintf(name, sizeof(name), "%s::/%c", path, k == 1 ? 'a' : 'b');
-        if (!CHECK_OK(c, stack_open(&stack, name)) || !CHECK_OK(c, airy_stack_get_info(stack, &info)))
+        if (!CHECK_OK(c, stack_open(&stack, name)) ||
+            !CHECK_OK(c, airy_stack_get_info(stack, &info)))
             return;
         CHECK(c, info.path == AIRY_STACK_LIBRARY && kind_of(stack, 0) == AIRY_SOURCE_LIBRARY);
         CHECK(c, same_frame(stack, 0, k, 0) && same_frame(stack, 1, k, 1));
@@ -205,12 +212,14 @@ static void check_several_files(struct check *c)
     paths[3] = paths[0];
     airy_stack *stack = NULL;
     airy_stack_info info;
-    if (!CHECK_OK(c, airy_stack_create(&stack, paths, 4)) || !CHECK_OK(c, airy_stack_get_info(stack, &info)))
+    if (!CHECK_OK(c, airy_stack_create(&stack, paths, 4)) ||
+        !CHECK_OK(c, airy_stack_get_info(stack, &info)))
         return;
     CHECK(c, info.frames == 12 && info.files == 3 && info.codec.codec == AIRY_CODEC_BSLZ4);
-    static const size_t k[12] = {1, 1, 1, 2, 2, 3, 3, 3, 3, 1, 1, 1}, i[12] = {0, 1, 2, 0, 1, 0, 1, 2, 3, 0, 1, 2};
-    static const enum airy_source_kind kinds[4] = {AIRY_SOURCE_CHUNK, AIRY_SOURCE_CHUNK, AIRY_SOURCE_LIBRARY,
-                                                   AIRY_SOURCE_STORED};
+    static const size_t k[12] = {1, 1, 1, 2, 2, 3, 3, 3, 3, 1, 1, 1},
+                        i[12] = {0, 1, 2, 0, 1, 0, 1, 2, 3, 0, 1, 2};
+    static const enum airy_source_kind kinds[4] = {AIRY_SOURCE_CHUNK, AIRY_SOURCE_CHUNK,
+                                                   AIRY_SOURCE_LIBRARY, AIRY_SOURCE_STORED};
     for (size_t frame = 0; frame < 12; frame++) {
         CHECK(c, same_frame(stack, frame, k[frame], i[frame]));
         CHECK(c, kind_of(stack, frame) == kinds[k[frame]]);
@@ -229,9 +238,11 @@ static void check_several_files(struct check *c)
     char name[1024];
     const char *pair[2] = {paths[0], name};
     snprintf(name, sizeof(name), "%s::wide", other);
-    CHECK_FAILS(c, airy_stack_create(&stack, pair, 2), AIRY_ERR_SHAPE, "frames of 5 x 8 pixels, expected 5 x 7");
+    CHECK_FAILS(c, airy_stack_create(&stack, pair, 2), AIRY_ERR_SHAPE,
+                "frames of 5 x 8 pixels, expected 5 x 7");
     snprintf(name, sizeof(name), "%s::float", other);
-    CHECK_FAILS(c, airy_stack_create(&stack, pair, 2), AIRY_ERR_SHAPE, "pixels are float32, expected uint16");
+    CHECK_FAILS(c, airy_stack_create(&stack, pair, 2), AIRY_ERR_SHAPE,
+                "pixels are float32, expected uint16");
     CHECK_FAILS(c, airy_stack_create(&stack, pair, 0), AIRY_ERR_PARAM, "0 paths");
 }
 
@@ -255,7 +266,8 @@ static void check_many_files(struct check *c)
     airy_stack_destroy(&stack);
 }
 
-static void refuse(struct check *c, const char *path, const char *dataset, airy_status status, const char *part)
+static void refuse(struct check *c, const char *path, const char *dataset, airy_status status,
+                   const char *part)
 {
     char name[1024];
     snprintf(name, sizeof(name), "%s%s%s", path, dataset ? "::" : "", dataset ? dataset : "");
@@ -276,7 +288,8 @@ static void check_refused(struct check *c)
     H5Tset_size(text, 10);
     H5Tinsert(pair, "re", 0, H5T_NATIVE_FLOAT);
     H5Tinsert(pair, "im", 4, H5T_NATIVE_FLOAT);
-    refuse(c, path, NULL, AIRY_ERR_FORMAT, "x.h5"); /* the file is being written: no superblock yet, or no dataset */
+    refuse(c, path, NULL, AIRY_ERR_FORMAT, "x.h5"); /* the file is being written: no superblock
+                                                       yet, or no dataset */
     H5Dclose(put_dataset(file, "/text", text, 3, shape, H5P_DEFAULT));
     H5Dclose(put_dataset(file, "/pair", pair, 3, shape, H5P_DEFAULT));
     H5Dclose(put_dataset(file, "/line", H5T_NATIVE_INT, 1, shape, H5P_DEFAULT));
@@ -314,7 +327,8 @@ static void check_refused(struct check *c)
     refuse(c, "/", NULL, AIRY_ERR_IO, "no regular file");
     refuse(c, stack_spill(c, "junk.h5", "not HDF5", 8), NULL, AIRY_ERR_FORMAT, "no HDF5 file");
     refuse(c, stack_spill(c, "empty.h5", "", 0), NULL, AIRY_ERR_FORMAT, "no HDF5 file");
-    refuse(c, stack_spill(c, "short.h5", "\211HDF\r\n\032\n", 8), NULL, AIRY_ERR_FORMAT, "the file is cut");
+    refuse(c, stack_spill(c, "short.h5", "\211HDF\r\n\032\n", 8), NULL, AIRY_ERR_FORMAT,
+           "the file is cut");
 }
 
 static void check_found(struct check *c)
@@ -359,7 +373,8 @@ static void check_found(struct check *c)
     if (count == 6) {
         CHECK(c, strcmp(entries[5].path, "/some/flat") == 0 && entries[5].ndim == 2 &&
                      strcmp(entries[5].dtype, "float32") == 0);
-        CHECK(c, entries[5].shape[1] == WIDTH && strcmp(entries[5].filters, "none") == 0 && entries[5].chunk[0] == 0);
+        CHECK(c, entries[5].shape[1] == WIDTH && strcmp(entries[5].filters, "none") == 0 &&
+                     entries[5].chunk[0] == 0);
     }
     airy_hdf5_list_free(entries);
 }
@@ -369,7 +384,8 @@ struct virtual_part {
     hsize_t start, stride, count, from, from_stride, source_frames;
 };
 
-static void put_virtual(hid_t file, const char *name, size_t frames, const struct virtual_part *parts, size_t count)
+static void put_virtual(hid_t file, const char *name, size_t frames,
+                        const struct virtual_part *parts, size_t count)
 {
     const hsize_t shape[3] = {frames, HEIGHT, WIDTH};
     const uint16_t fill = 77;
@@ -377,9 +393,12 @@ static void put_virtual(hid_t file, const char *name, size_t frames, const struc
     H5Pset_fill_value(creation, H5T_NATIVE_UINT16, &fill);
     for (size_t k = 0; k < count; k++) {
         const struct virtual_part *p = &parts[k];
-        const hsize_t source_shape[3] = {p->source_frames, HEIGHT, WIDTH}, block[3] = {1, HEIGHT, WIDTH};
-        const hsize_t start[3] = {p->start, 0, 0}, from[3] = {p->from, 0, 0}, pieces[3] = {p->count, 1, 1};
-        const hsize_t stride[3] = {p->stride, HEIGHT, WIDTH}, from_stride[3] = {p->from_stride, HEIGHT, WIDTH};
+        const hsize_t source_shape[3] = {p->source_frames, HEIGHT, WIDTH},
+                      block[3] = {1, HEIGHT, WIDTH};
+        const hsize_t start[3] = {p->start, 0, 0}, from[3] = {p->from, 0, 0},
+                      pieces[3] = {p->count, 1, 1};
+        const hsize_t stride[3] = {p->stride, HEIGHT, WIDTH},
+                      from_stride[3] = {p->from_stride, HEIGHT, WIDTH};
         const hid_t source = H5Screate_simple(3, source_shape, NULL);
         H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, pieces, block);
         H5Sselect_hyperslab(source, H5S_SELECT_SET, from, from_stride, pieces, block);
@@ -407,14 +426,16 @@ static void check_virtual(struct check *c)
     put_frames(file, "/own", 3, 3, H5P_DEFAULT);
     put_virtual(file, "/entry/data/data", 8, parts, 4);
     put_virtual(file, "/nested", 8,
-                (struct virtual_part[]){{".", "/entry/data/data", 0, 1, 7, 0, 1, 8}, {".", "/own", 7, 1, 1, 0, 1, 3}},
+                (struct virtual_part[]){{".", "/entry/data/data", 0, 1, 7, 0, 1, 8},
+                                        {".", "/own", 7, 1, 1, 0, 1, 3}},
                 2);
     H5Fclose(file);
     airy_stack *stack = NULL;
     airy_stack_info info;
     if (!CHECK_OK(c, stack_open(&stack, path)) || !CHECK_OK(c, airy_stack_get_info(stack, &info)))
         return;
-    CHECK(c, info.frames == 8 && info.path == AIRY_STACK_DIRECT && info.codec.codec == AIRY_CODEC_BSLZ4);
+    CHECK(c, info.frames == 8 && info.path == AIRY_STACK_DIRECT &&
+                 info.codec.codec == AIRY_CODEC_BSLZ4);
     static const size_t k[8] = {3, 1, 0, 1, 2, 1, 3, 0}, i[8] = {1, 0, 0, 2, 3, 4, 2, 0};
     uint16_t pixels[PIXELS];
     for (size_t frame = 0; frame < 8; frame++)
@@ -423,23 +444,29 @@ static void check_virtual(struct check *c)
     CHECK(c, kind_of(stack, 1) == AIRY_SOURCE_CHUNK && kind_of(stack, 0) == AIRY_SOURCE_STORED);
     CHECK_OK(c, airy_stack_read(stack, 2, pixels, sizeof(pixels)));
     CHECK(c, kind_of(stack, 2) == AIRY_SOURCE_FILL && pixels[0] == 77 && pixels[PIXELS - 1] == 77);
-    CHECK_FAILS(c, airy_stack_read(stack, 7, pixels, sizeof(pixels)), AIRY_ERR_NOT_FOUND, "gone.h5");
+    CHECK_FAILS(c, airy_stack_read(stack, 7, pixels, sizeof(pixels)), AIRY_ERR_NOT_FOUND,
+                "gone.h5");
     airy_stack_destroy(&stack);
     char name[1024];
     snprintf(name, sizeof(name), "%s::/nested", path);
     if (!CHECK_OK(c, stack_open(&stack, name)) || !CHECK_OK(c, airy_stack_get_info(stack, &info)))
         return;
-    CHECK(c, info.path == AIRY_STACK_LIBRARY && same_frame(stack, 1, 1, 0) && same_frame(stack, 7, 3, 0));
+    CHECK(c, info.path == AIRY_STACK_LIBRARY && same_frame(stack, 1, 1, 0) &&
+                 same_frame(stack, 7, 3, 0));
     airy_stack_destroy(&stack);
 }
 
-/* A virtual dataset of the upper rows of each frame: libhdf5 reads it, and its source counts as a file of the stack. */
+/*
+ * A virtual dataset of the upper rows of each frame: libhdf5 reads it, and its source counts as a
+ * file of the stack.
+ */
 static void check_virtual_part(struct check *c)
 {
     if (!check_case(c, "layout_virtual_part"))
         return;
     const char *a = make_file(c, "a.h5", 2, 1, 32008), *path = tmp_path(c, "v.h5");
-    const hsize_t shape[3] = {2, HEIGHT - 1, WIDTH}, whole[3] = {2, HEIGHT, WIDTH}, start[3] = {0, 0, 0};
+    const hsize_t shape[3] = {2, HEIGHT - 1, WIDTH}, whole[3] = {2, HEIGHT, WIDTH},
+                  start[3] = {0, 0, 0};
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(3, shape, NULL),
                 source = H5Screate_simple(3, whole, NULL);
     H5Sselect_hyperslab(source, H5S_SELECT_SET, start, NULL, shape, NULL);
@@ -455,17 +482,23 @@ static void check_virtual_part(struct check *c)
     if (!CHECK_OK(c, stack_open(&stack, path)))
         return;
     CHECK_OK(c, airy_stack_read(stack, 1, pixels, (HEIGHT - 1) * WIDTH * sizeof(*pixels)));
-    CHECK(c, pixels[0] == pixel(1, 1, 0) && pixels[(HEIGHT - 1) * WIDTH - 1] == pixel(1, 1, (HEIGHT - 1) * WIDTH - 1));
-    CHECK(c, airy_stack_uses(stack, a) && airy_stack_uses(stack, path) && !airy_stack_uses(stack, "gone.h5"));
+    CHECK(c, pixels[0] == pixel(1, 1, 0) &&
+                 pixels[(HEIGHT - 1) * WIDTH - 1] == pixel(1, 1, (HEIGHT - 1) * WIDTH - 1));
+    CHECK(c, airy_stack_uses(stack, a) && airy_stack_uses(stack, path) &&
+                 !airy_stack_uses(stack, "gone.h5"));
     airy_stack_destroy(&stack);
 }
 
-/* Files that links and virtual datasets name lie beside the file that names them, not in the working directory. */
+/*
+ * Files that links and virtual datasets name lie beside the file that names them, not in the
+ * working directory.
+ */
 static void check_sources_missing(struct check *c)
 {
     if (!check_case(c, "layout_sources_missing"))
         return;
-    const char *other = make_file(c, "other.h5", 4, 9, 32008); /* another run's: in the working directory */
+    /* another run's: in the working directory */
+    const char *other = make_file(c, "other.h5", 4, 9, 32008);
     const int length = (int)(strrchr(other, '/') - other);
     char folder[1024], path[1100], linked[1100], beside[1100];
     snprintf(folder, sizeof(folder), "%.*s/apart", length, other);
@@ -491,13 +524,15 @@ static void check_sources_missing(struct check *c)
     }
     CHECK_FAILS(c, stack_open(&stack, "apart/v.h5::away"), AIRY_ERR_NOT_FOUND, "other.h5");
     if (CHECK_OK(c, stack_open(&stack, "apart/v.h5::v"))) {
-        CHECK_FAILS(c, airy_stack_read(stack, 1, pixels, sizeof(pixels)), AIRY_ERR_NOT_FOUND, "other.h5");
+        CHECK_FAILS(c, airy_stack_read(stack, 1, pixels, sizeof(pixels)), AIRY_ERR_NOT_FOUND,
+                    "other.h5");
         CHECK_OK(c, airy_stack_read(stack, 3, pixels, sizeof(pixels)));
         CHECK(c, pixels[0] == 77);
         airy_stack_destroy(&stack);
     }
     if (CHECK_OK(c, stack_open(&stack, "apart/v.h5::nested"))) {
-        CHECK_FAILS(c, airy_stack_read(stack, 1, pixels, sizeof(pixels)), AIRY_ERR_NOT_FOUND, "other.h5");
+        CHECK_FAILS(c, airy_stack_read(stack, 1, pixels, sizeof(pixels)), AIRY_ERR_NOT_FOUND,
+                    "other.h5");
         CHECK_OK(c, airy_stack_read(stack, 0, pixels, sizeof(pixels)));
         airy_stack_destroy(&stack);
     }
@@ -511,14 +546,16 @@ static void check_sources_missing(struct check *c)
     H5Fclose(odd);
     if (CHECK_OK(c, stack_open(&stack, "apart/r.h5"))) {
         CHECK(c, airy_stack_read(stack, 1, pixels, sizeof(pixels)) != AIRY_OK);
-        CHECK(c, airy_image_read(&image, "apart/r.h5") != AIRY_OK && rename("raw.bin", "apart/raw.bin") == 0);
+        CHECK(c, airy_image_read(&image, "apart/r.h5") != AIRY_OK &&
+                     rename("raw.bin", "apart/raw.bin") == 0);
         CHECK(c, same_frame(stack, 1, 8, 1));
         airy_stack_destroy(&stack);
     }
     CHECK(c, chdir(old) == 0);
     free(old);
     /* A source that is cut, wherever: its frames fail, the others do not. */
-    const char *sound = make_file(c, "s.h5", 1, 3, 32008), *cut = make_file(c, "s.h5", 2000, 4, 32008);
+    const char *sound = make_file(c, "s.h5", 1, 3, 32008),
+               *cut = make_file(c, "s.h5", 2000, 4, 32008);
     const char *both = tmp_path(c, "both.h5");
     const hid_t joined = H5Fcreate(both, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     put_virtual(joined, "/data", 3,
@@ -530,7 +567,8 @@ static void check_sources_missing(struct check *c)
         if (!CHECK(c, truncate(cut, bytes) == 0) || !CHECK_OK(c, stack_open(&stack, both)))
             return;
         CHECK(c, same_frame(stack, 2, 3, 0));
-        CHECK(c, airy_stack_read(stack, 0, pixels, sizeof(pixels)) != AIRY_OK || same_frame(stack, 0, 4, 0));
+        CHECK(c, airy_stack_read(stack, 0, pixels, sizeof(pixels)) != AIRY_OK ||
+                     same_frame(stack, 0, 4, 0));
         airy_stack_destroy(&stack);
     }
     /* Beside what a symbolic link leads to: beside the link's own folder nothing is there. */
@@ -550,12 +588,16 @@ static void check_sources_missing(struct check *c)
     }
 }
 
-/* A master with links to files of 4, 4 and 2 frames; 10 images are promised with `total`, and their numbers said with `numbers`. */
+/*
+ * A master with links to files of 4, 4 and 2 frames; 10 images are promised with `total`, and
+ * their numbers said with `numbers`.
+ */
 static const char *make_series(struct check *c, bool total, bool numbers, char folder[1024])
 {
     const char *path = tmp_path(c, "x_master.h5");
     snprintf(folder, 1024, "%.*s", (int)(strrchr(path, '/') - path), path);
-    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), creation = chunk_of_frame(0);
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+                creation = chunk_of_frame(0);
     for (unsigned k = 0; k < 3; k++) {
         char name[64], full[1100], link[64];
         snprintf(name, sizeof(name), "x_data_%06u.h5", k + 1);
@@ -563,11 +605,12 @@ static const char *make_series(struct check *c, bool total, bool numbers, char f
         snprintf(link, sizeof(link), "/entry/data/data_%06u", k + 1);
         const hid_t data = H5Fcreate(full, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
         put_frames(data, "/entry/data/data", k == 2 ? 2 : 4, k + 1, creation);
-        const hid_t dataset = H5Dopen2(data, "/entry/data/data", H5P_DEFAULT), scalar = H5Screate(H5S_SCALAR);
+        const hid_t dataset = H5Dopen2(data, "/entry/data/data", H5P_DEFAULT),
+                    scalar = H5Screate(H5S_SCALAR);
         const uint64_t low = 4 * k + 1, high = k == 2 ? 10 : low + 3;
         for (int end = 0; end < 2 && numbers; end++) {
-            const hid_t attribute = H5Acreate2(dataset, end ? "image_nr_high" : "image_nr_low", H5T_NATIVE_UINT64,
-                                               scalar, H5P_DEFAULT, H5P_DEFAULT);
+            const hid_t attribute = H5Acreate2(dataset, end ? "image_nr_high" : "image_nr_low",
+                                               H5T_NATIVE_UINT64, scalar, H5P_DEFAULT, H5P_DEFAULT);
             H5Awrite(attribute, H5T_NATIVE_UINT64, end ? &high : &low);
             H5Aclose(attribute);
         }
@@ -598,7 +641,10 @@ static const char *make_series(struct check *c, bool total, bool numbers, char f
     return path;
 }
 
-/* Data files that are missing, or cut in front of their dataset: their frames fail, the others stay where they are. */
+/*
+ * Data files that are missing, or cut in front of their dataset: their frames fail, the others
+ * stay where they are.
+ */
 static void check_series_missing(struct check *c)
 {
     if (!check_case(c, "layout_series_missing"))
@@ -607,9 +653,10 @@ static void check_series_missing(struct check *c)
         bool total, numbers;
         unsigned gone; /* 1 << file */
         bool opens;
-    } cases[] = {{false, false, 1, true}, {false, false, 2, true}, {false, false, 4, false}, {true, false, 4, true},
-                 {true, false, 7, false}, {true, false, 3, true},  {false, false, 3, false}, {false, true, 1, true},
-                 {true, true, 6, true},   {false, true, 5, false}, {false, false, 0, true}};
+    } cases[] = {{false, false, 1, true},  {false, false, 2, true}, {false, false, 4, false},
+                 {true, false, 4, true},   {true, false, 7, false}, {true, false, 3, true},
+                 {false, false, 3, false}, {false, true, 1, true},  {true, true, 6, true},
+                 {false, true, 5, false},  {false, false, 0, true}};
     uint16_t pixels[PIXELS];
     for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
         const bool cut = i % 2;
@@ -627,14 +674,16 @@ static void check_series_missing(struct check *c)
             CHECK_FAILS(c, stack_open(&stack, path), AIRY_ERR_NOT_FOUND, ".h5' is missing or cut");
             continue;
         }
-        if (!CHECK_OK(c, stack_open(&stack, path)) || !CHECK_OK(c, airy_stack_get_info(stack, &info)))
+        if (!CHECK_OK(c, stack_open(&stack, path)) ||
+            !CHECK_OK(c, airy_stack_get_info(stack, &info)))
             return;
         CHECK(c, info.frames == 10);
         for (size_t frame = 0; frame < info.frames; frame++) {
             const unsigned k = (unsigned)(frame / 4);
             snprintf(name, sizeof(name), "data file 'x_data_%06u.h5' is missing or cut", k + 1);
             if (gone >> k & 1)
-                CHECK_FAILS(c, airy_stack_read(stack, frame, pixels, sizeof(pixels)), AIRY_ERR_NOT_FOUND, name);
+                CHECK_FAILS(c, airy_stack_read(stack, frame, pixels, sizeof(pixels)),
+                            AIRY_ERR_NOT_FOUND, name);
             else
                 CHECK(c, same_frame(stack, frame, k + 1, frame % 4));
         }
@@ -642,7 +691,10 @@ static void check_series_missing(struct check *c)
     }
 }
 
-/* A file that another program writes for readers at this moment (SWMR): what is there when it is opened. */
+/*
+ * A file that another program writes for readers at this moment (SWMR): what is there when it is
+ * opened.
+ */
 static void check_growing(struct check *c)
 {
     if (!check_case(c, "layout_growing"))
@@ -653,7 +705,8 @@ static void check_growing(struct check *c)
     H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
     const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     const hid_t space = H5Screate_simple(3, none, growing);
-    const hid_t dataset = H5Dcreate2(file, "/data", H5T_STD_U16LE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    const hid_t dataset =
+        H5Dcreate2(file, "/data", H5T_STD_U16LE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
     CHECK(c, H5Fstart_swmr_write(file) >= 0);
     airy_stack *stack = NULL;
     for (hsize_t n = 1; n <= 5; n++) {
@@ -665,9 +718,11 @@ static void check_growing(struct check *c)
         H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, offset, sizeof(pixels), pixels);
         H5Dflush(dataset);
         airy_stack_info info;
-        if (!CHECK_OK(c, stack_open(&stack, path)) || !CHECK_OK(c, airy_stack_get_info(stack, &info)))
+        if (!CHECK_OK(c, stack_open(&stack, path)) ||
+            !CHECK_OK(c, airy_stack_get_info(stack, &info)))
             return;
-        CHECK(c, info.frames == n && info.path == AIRY_STACK_DIRECT && same_frame(stack, n - 1, 6, n - 1));
+        CHECK(c, info.frames == n && info.path == AIRY_STACK_DIRECT &&
+                     same_frame(stack, n - 1, 6, n - 1));
         airy_stack_destroy(&stack);
     }
     H5Dclose(dataset);
@@ -677,7 +732,10 @@ static void check_growing(struct check *c)
     H5Fclose(file);
 }
 
-/* Chunks whose size or header is another than the dataset's: read where they are sound, refused where they cannot be. */
+/*
+ * Chunks whose size or header is another than the dataset's: read where they are sound, refused
+ * where they cannot be.
+ */
 static void check_odd_chunks(struct check *c)
 {
     if (!check_case(c, "layout_odd_chunks"))
@@ -692,7 +750,8 @@ static void check_odd_chunks(struct check *c)
         const hsize_t offset[3] = {i, 0, 0};
         for (size_t p = 0; p < PIXELS; p++)
             pixels[p] = pixel(8, i, p);
-        airy_codec_params codec = {.codec = AIRY_CODEC_BSLZ4, .elem_size = 2, .block_bytes = i == 1 ? 32 : 0};
+        airy_codec_params codec = {
+            .codec = AIRY_CODEC_BSLZ4, .elem_size = 2, .block_bytes = i == 1 ? 32 : 0};
         size_t size = sizeof(chunk);
         CHECK_OK(c, airy_encode(chunk, &size, pixels, sizeof(pixels), &codec));
         if (i == 2) /* far too large */
@@ -711,12 +770,16 @@ static void check_odd_chunks(struct check *c)
     airy_stack_info info;
     if (!CHECK_OK(c, stack_open(&stack, name)) || !CHECK_OK(c, airy_stack_get_info(stack, &info)))
         return;
-    CHECK(c, same_frame(stack, 0, 8, 0) && same_frame(stack, 1, 8, 1) && same_frame(stack, 4, 8, 4));
+    CHECK(c,
+          same_frame(stack, 0, 8, 0) && same_frame(stack, 1, 8, 1) && same_frame(stack, 4, 8, 4));
     for (size_t i = 2; i < 4; i++) {
         CHECK(c, kind_of(stack, i) == AIRY_SOURCE_LIBRARY);
-        CHECK_FAILS(c, airy_stack_read(stack, i, pixels, sizeof(pixels)), AIRY_ERR_CORRUPT, "no sound entry");
+        CHECK_FAILS(c, airy_stack_read(stack, i, pixels, sizeof(pixels)), AIRY_ERR_CORRUPT,
+                    "no sound entry");
     }
-    /* The pipeline hears of other blocks from the walk and decodes such a frame by airy_stack_read. */
+    /*
+     * The pipeline hears of other blocks from the walk and decodes such a frame by airy_stack_read.
+     */
     struct airy_source source;
     airy_block_layout layout;
     airy_stack_source(stack, 1, &source);
@@ -724,7 +787,8 @@ static void check_odd_chunks(struct check *c)
     airy_block *table = check_alloc(c, 64 * sizeof(*table));
     if (CHECK(c, layout.blocks <= 64 && source.size <= sizeof(chunk)) &&
         CHECK_OK(c, airy_stack_fetch(stack, 1, chunk, source.size)))
-        CHECK_FAILS(c, airy_chunk_walk(table, &layout, chunk, source.size, 0), AIRY_ERR_UNSUPPORTED, "block");
+        CHECK_FAILS(c, airy_chunk_walk(table, &layout, chunk, source.size, 0), AIRY_ERR_UNSUPPORTED,
+                    "block");
     airy_stack_destroy(&stack);
 }
 
@@ -766,14 +830,16 @@ static void check_many_chunks(struct check *c, bool latest)
         return;
     enum { COUNT = 100000, SIDE = 4, BYTES = SIDE * SIDE * 2 };
     const char *path = tmp_path(c, "x.h5");
-    const hsize_t shape[3] = {COUNT, SIDE, SIDE}, growing[3] = {H5S_UNLIMITED, SIDE, SIDE}, chunk[3] = {1, SIDE, SIDE};
+    const hsize_t shape[3] = {COUNT, SIDE, SIDE}, growing[3] = {H5S_UNLIMITED, SIDE, SIDE},
+                  chunk[3] = {1, SIDE, SIDE};
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS), creation = H5Pcreate(H5P_DATASET_CREATE);
     if (latest)
         H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
     H5Pset_chunk(creation, 3, chunk);
     const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     const hid_t space = H5Screate_simple(3, shape, growing);
-    const hid_t dataset = H5Dcreate2(file, "/data", H5T_STD_U16LE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    const hid_t dataset =
+        H5Dcreate2(file, "/data", H5T_STD_U16LE, space, H5P_DEFAULT, creation, H5P_DEFAULT);
     uint16_t pixels[SIDE * SIDE] = {0};
     for (hsize_t i = 0; i < COUNT; i++) {
         const hsize_t offset[3] = {i, 0, 0};
@@ -792,7 +858,8 @@ static void check_many_chunks(struct check *c, bool latest)
     if (!CHECK_OK(c, stack_open(&stack, path)))
         return;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &stop);
-    const double seconds = (double)(stop.tv_sec - start.tv_sec) + 1e-9 * (double)(stop.tv_nsec - start.tv_nsec);
+    const double seconds = (double)(stop.tv_sec - start.tv_sec) +
+                           1e-9 * (double)(stop.tv_nsec - start.tv_nsec);
     printf("# %d chunks in %.3f s\n", COUNT, seconds);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     CHECK(c, seconds < 1);

@@ -66,7 +66,8 @@ static bool write_stack(struct check *c, const char *path, const airy_stack_writ
         CHECK_OK(c, airy_encode(chunk, &size, pixels + i * frame, frame, &codec));
         CHECK_OK(c, airy_stack_writer_add(writer, i, chunk, size));
         if (i == 3)
-            CHECK_FAILS(c, airy_stack_writer_finish(writer), AIRY_ERR_PARAM, "frame 0 of 5 was not added");
+            CHECK_FAILS(c, airy_stack_writer_finish(writer), AIRY_ERR_PARAM,
+                        "frame 0 of 5 was not added");
     }
     CHECK(c, access(path, F_OK) != 0);
     CHECK_OK(c, airy_stack_writer_finish(writer));
@@ -76,23 +77,26 @@ static bool write_stack(struct check *c, const char *path, const airy_stack_writ
 
 static void check_round_trip(struct check *c, airy_dtype dtype, airy_codec codec, uint32_t block)
 {
-    if (!check_case(c, "stack_write_%s_%s_%u", airy_dtype_name(dtype), airy_codec_name(codec), block))
+    if (!check_case(c, "stack_write_%s_%s_%u", airy_dtype_name(dtype), airy_codec_name(codec),
+                    block))
         return;
     const size_t size = airy_dtype_size(dtype), frame = PIXELS * size;
     uint8_t *pixels = check_alloc(c, FRAMES * frame), *back = check_alloc(c, frame);
     check_rand(c, pixels, AIRY_DTYPE_U8, FRAMES * frame, 0, 7);
-    const airy_stack_writer_params params = {.dtype = dtype,
-                                             .frames = FRAMES,
-                                             .height = HEIGHT,
-                                             .width = WIDTH,
-                                             .codec = {.codec = codec, .block_bytes = block * (uint32_t)size}};
+    const airy_stack_writer_params params = {
+        .dtype = dtype,
+        .frames = FRAMES,
+        .height = HEIGHT,
+        .width = WIDTH,
+        .codec = {.codec = codec, .block_bytes = block * (uint32_t)size}};
     const char *path = tmp_path(c, "stack.h5");
     airy_stack *stack = NULL;
     airy_stack_info info;
     if (!write_stack(c, path, &params, pixels) || !CHECK_OK(c, stack_open(&stack, path)))
         return;
     CHECK_OK(c, airy_stack_get_info(stack, &info));
-    CHECK(c, info.frames == FRAMES && info.height == HEIGHT && info.width == WIDTH && info.dtype == dtype);
+    CHECK(c, info.frames == FRAMES && info.height == HEIGHT && info.width == WIDTH &&
+                 info.dtype == dtype);
     CHECK(c, info.path == AIRY_STACK_DIRECT && info.codec.codec == codec && info.files == 1);
     for (size_t i = 0; i < FRAMES; i++) {
         CHECK_OK(c, airy_stack_read(stack, i, back, frame));
@@ -112,7 +116,8 @@ static void check_round_trip(struct check *c, airy_dtype dtype, airy_codec codec
 
 static void check_geometry_fields(struct check *c, double rot1, bool wipe_poni)
 {
-    if (!check_case(c, "stack_meta_%s%s", rot1 != 0 ? "tilted" : "straight", wipe_poni ? "_fields" : ""))
+    if (!check_case(c, "stack_meta_%s%s", rot1 != 0 ? "tilted" : "straight",
+                    wipe_poni ? "_fields" : ""))
         return;
     const airy_geometry want = some_geometry(rot1);
     uint8_t mask[PIXELS] = {0}, back[PIXELS];
@@ -140,19 +145,25 @@ static void check_geometry_fields(struct check *c, double rot1, bool wipe_poni)
     CHECK_OK(c, airy_stack_get_meta(stack, &meta));
     CHECK(c, meta.has_geometry && meta.has_mask && !meta.has_saturation);
     const airy_geometry *g = &meta.geometry;
-    /* The fields hold beam centre = poni / pixel and the wavelength in angstrom: two roundings of 2^-53 there and back. */
+    /*
+     * The fields hold beam centre = poni / pixel and the wavelength in angstrom: two roundings of
+     * 2^-53 there and back.
+     */
     const double rel = wipe_poni ? 4 * 0x1p-53 : 0;
     CHECK(c, g->dist == want.dist && g->rot1 == want.rot1 && g->rot2 == 0 && g->rot3 == 0);
     CHECK(c, fabs(g->poni1 - want.poni1) <= rel * fabs(want.poni1) &&
                  fabs(g->poni2 - want.poni2) <= rel * fabs(want.poni2));
     CHECK(c, fabs(g->wavelength - want.wavelength) <= rel * want.wavelength);
-    CHECK(c, g->detector.pixel1 == want.detector.pixel1 && g->detector.pixel2 == want.detector.pixel2);
+    CHECK(c,
+          g->detector.pixel1 == want.detector.pixel1 && g->detector.pixel2 == want.detector.pixel2);
     CHECK(c, g->detector.height == HEIGHT && g->detector.width == WIDTH);
     CHECK_OK(c, airy_stack_mask(stack, back));
     check_values(c, "mask", AIRY_DTYPE_U8, back, mask, PIXELS, NULL);
     double monitor[FRAMES];
-    CHECK_FAILS(c, airy_stack_monitor(stack, "/entry/none", monitor), AIRY_ERR_NOT_FOUND, "/entry/none");
-    CHECK_FAILS(c, airy_stack_monitor(stack, "/entry/data/data", monitor), AIRY_ERR_SHAPE, "one for each of 5 frames");
+    CHECK_FAILS(c, airy_stack_monitor(stack, "/entry/none", monitor), AIRY_ERR_NOT_FOUND,
+                "/entry/none");
+    CHECK_FAILS(c, airy_stack_monitor(stack, "/entry/data/data", monitor), AIRY_ERR_SHAPE,
+                "one for each of 5 frames");
     airy_stack_destroy(&stack);
 }
 
@@ -160,7 +171,8 @@ static void put_number(hid_t file, const char *path, double value, const char *u
 {
     const hid_t links = H5Pcreate(H5P_LINK_CREATE), space = H5Screate(H5S_SCALAR);
     H5Pset_create_intermediate_group(links, 1);
-    const hid_t dataset = H5Dcreate2(file, path, H5T_IEEE_F32LE, space, links, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t dataset =
+        H5Dcreate2(file, path, H5T_IEEE_F32LE, space, links, H5P_DEFAULT, H5P_DEFAULT);
     H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value);
     if (units) {
         const hid_t type = H5Tcopy(H5T_C_S1);
@@ -189,9 +201,12 @@ static void check_master(struct check *c)
         const char *name;
         double value;
         const char *units;
-    } numbers[] = {
-        {"beam_center_x", 1041.5, "pixel"}, {"beam_center_y", 82.5, "mm"}, {"x_pixel_size", 75, "um"},
-        {"y_pixel_size", 7.5e-5, "m"},      {"distance", 250, "mm"},       {"saturation_value", 65000, NULL}};
+    } numbers[] = {{"beam_center_x", 1041.5, "pixel"},
+                   {"beam_center_y", 82.5, "mm"},
+                   {"x_pixel_size", 75, "um"},
+                   {"y_pixel_size", 7.5e-5, "m"},
+                   {"distance", 250, "mm"},
+                   {"saturation_value", 65000, NULL}};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         char name[100];
         snprintf(name, sizeof(name), "%s%s", detector, numbers[i].name);
@@ -202,8 +217,10 @@ static void check_master(struct check *c)
     const hid_t space = H5Screate_simple(3, shape, NULL), line = H5Screate_simple(1, &one, NULL);
     const hid_t links = H5Pcreate(H5P_LINK_CREATE);
     H5Pset_create_intermediate_group(links, 1);
-    H5Dclose(H5Dcreate2(file, "/entry/data/data", H5T_STD_U32LE, space, links, H5P_DEFAULT, H5P_DEFAULT));
-    const hid_t monitor = H5Dcreate2(file, "/entry/monitor", H5T_STD_I16BE, line, links, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dclose(H5Dcreate2(file, "/entry/data/data", H5T_STD_U32LE, space, links, H5P_DEFAULT,
+                        H5P_DEFAULT));
+    const hid_t monitor =
+        H5Dcreate2(file, "/entry/monitor", H5T_STD_I16BE, line, links, H5P_DEFAULT, H5P_DEFAULT);
     const int counts[2] = {-7, 300};
     H5Dwrite(monitor, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, counts);
     H5Dclose(monitor);
@@ -217,13 +234,16 @@ static void check_master(struct check *c)
     if (!CHECK_OK(c, stack_open(&stack, path)) || !CHECK_OK(c, airy_stack_get_meta(stack, &meta)))
         return;
     const airy_geometry *g = &meta.geometry;
-    CHECK(c, meta.has_geometry && !meta.has_mask && meta.has_saturation && meta.saturation == 65000);
+    CHECK(c,
+          meta.has_geometry && !meta.has_mask && meta.has_saturation && meta.saturation == 65000);
     /* The file's numbers are single precision: relative 2^-24 each. */
-    CHECK(c, fabs(g->detector.pixel1 / 75e-6 - 1) < 1e-7 && fabs(g->detector.pixel2 / 75e-6 - 1) < 1e-7);
+    CHECK(c, fabs(g->detector.pixel1 / 75e-6 - 1) < 1e-7 &&
+                 fabs(g->detector.pixel2 / 75e-6 - 1) < 1e-7);
     CHECK(c, fabs(g->dist / 0.25 - 1) < 1e-7 && fabs(g->poni2 / (1041.5 * 75e-6) - 1) < 2e-7);
     CHECK(c, fabs(g->poni1 / 82.5e-3 - 1) < 2e-7);
     CHECK(c, fabs(g->wavelength / (12398.419843320026e-10 / 12500) - 1) < 2e-7);
-    CHECK(c, strstr(g->detector.name, "Eiger") && strstr(g->detector.name, "4M") && g->detector.dectris_dummy);
+    CHECK(c, strstr(g->detector.name, "Eiger") && strstr(g->detector.name, "4M") &&
+                 g->detector.dectris_dummy);
     CHECK_OK(c, airy_stack_monitor(stack, "/entry/monitor", values));
     CHECK(c, values[0] == -7 && values[1] == 300);
     uint8_t *mask = check_alloc(c, (size_t)H * W);
@@ -248,12 +268,14 @@ static void check_writer_errors(struct check *c)
     CHECK_FAILS(c, airy_stack_writer_add(writer, 0, chunk, 4), AIRY_ERR_PARAM, "fewer than the 12");
     CHECK_FAILS(c, airy_stack_writer_add(writer, 0, chunk, 4000), AIRY_ERR_PARAM, "at most");
     chunk[10] = 32; /* blocks of 8192 bytes, 0 bytes decoded */
-    CHECK_FAILS(c, airy_stack_writer_add(writer, 0, chunk, 100), AIRY_ERR_PARAM, "decodes to 0 bytes");
+    CHECK_FAILS(c, airy_stack_writer_add(writer, 0, chunk, 100), AIRY_ERR_PARAM,
+                "decodes to 0 bytes");
     airy_stack_writer_destroy(&writer);
     CHECK(c, no_partial(path) && access(path, F_OK) != 0);
     params.codec.codec = AIRY_CODEC_NONE;
     CHECK_OK(c, airy_stack_writer_create(&writer, path, &params));
-    CHECK_FAILS(c, airy_stack_writer_add(writer, 0, chunk, 100), AIRY_ERR_PARAM, "100 bytes, expected 874");
+    CHECK_FAILS(c, airy_stack_writer_add(writer, 0, chunk, 100), AIRY_ERR_PARAM,
+                "100 bytes, expected 874");
     for (size_t i = 0; i < FRAMES; i++)
         CHECK_OK(c, airy_stack_writer_add(writer, i, chunk, PIXELS * 2));
     airy_stack_writer *second = NULL; /* both write; the first to finish has the name */
@@ -264,7 +286,8 @@ static void check_writer_errors(struct check *c)
     CHECK_FAILS(c, airy_stack_writer_finish(second), AIRY_ERR_EXISTS, "is there already");
     airy_stack_writer_destroy(&second);
     airy_stack_writer_destroy(&writer);
-    CHECK_FAILS(c, airy_stack_writer_create(&writer, path, &params), AIRY_ERR_EXISTS, "is there already");
+    CHECK_FAILS(c, airy_stack_writer_create(&writer, path, &params), AIRY_ERR_EXISTS,
+                "is there already");
     params.force = true;
     CHECK_OK(c, airy_stack_writer_create(&writer, path, &params));
     airy_stack_writer_destroy(&writer);
@@ -273,12 +296,14 @@ static void check_writer_errors(struct check *c)
     CHECK_FAILS(c, airy_stack_writer_create(&writer, path, &params), AIRY_ERR_PARAM, "0 frames");
     params.frames = 1;
     params.dataset = "data";
-    CHECK_FAILS(c, airy_stack_writer_create(&writer, path, &params), AIRY_ERR_PARAM, "expected a path from /");
+    CHECK_FAILS(c, airy_stack_writer_create(&writer, path, &params), AIRY_ERR_PARAM,
+                "expected a path from /");
     params.dataset = NULL;
     params.dtype = AIRY_DTYPE_COUNT;
     CHECK_FAILS(c, airy_stack_writer_create(&writer, path, &params), AIRY_ERR_DTYPE, "dtype");
     params.dtype = AIRY_DTYPE_U8;
-    CHECK_FAILS(c, airy_stack_writer_create(&writer, "/proc/none/x.h5", &params), AIRY_ERR_IO, "No such file");
+    CHECK_FAILS(c, airy_stack_writer_create(&writer, "/proc/none/x.h5", &params), AIRY_ERR_IO,
+                "No such file");
 }
 
 /* A full disk, played by a limit of the file's size: one sentence, nothing left behind. */
@@ -287,8 +312,11 @@ static void check_writer_full(struct check *c)
     if (!check_case(c, "stack_write_full_disk"))
         return;
     const char *path = tmp_path(c, "stack.h5");
-    const airy_stack_writer_params params = {
-        .dtype = AIRY_DTYPE_F64, .frames = 1000, .height = HEIGHT, .width = WIDTH, .codec = {.codec = AIRY_CODEC_NONE}};
+    const airy_stack_writer_params params = {.dtype = AIRY_DTYPE_F64,
+                                             .frames = 1000,
+                                             .height = HEIGHT,
+                                             .width = WIDTH,
+                                             .codec = {.codec = AIRY_CODEC_NONE}};
     const size_t frame = PIXELS * 8;
     uint8_t *pixels = check_alloc(c, frame);
     struct rlimit before, small;

@@ -4,9 +4,10 @@
  *   helper damage FILE DATASET FRAME flip|truncate    spoil one chunk
  *   helper image FILE HEIGHT WIDTH VALUE     f32 image FILE::/image, every pixel VALUE ("nan" too)
  *   helper monitor FILE DATASET COUNT        add f64 values 1, 2, 3, ... to a file
- *   helper increment RESULT M                row i minus row 0 is (i mod M) sum of weights / sum of normalisation
- *   helper rows A B FIRST COUNT              rows FIRST.. of result A are rows 0.. of result B, bit for bit
- *   helper nan RESULT ROW...                 exactly these rows are not finite
+ *   helper increment RESULT M                row i minus row 0 is (i mod M) sum of weights / sum
+ *   of normalisation helper rows A B FIRST COUNT              rows FIRST.. of result A are rows
+ *   0.. of result B, bit for bit helper nan RESULT ROW...                 exactly these rows are
+ *   not finite
  */
 #include <hdf5.h>
 #include <math.h>
@@ -39,7 +40,8 @@ static int make_strings(const char *path)
 
 static int damage(const char *path, const char *name, const char *frame, const char *how)
 {
-    const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), set = H5Dopen2(file, name, H5P_DEFAULT);
+    const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT),
+                set = H5Dopen2(file, name, H5P_DEFAULT);
     const hsize_t at[3] = {strtoull(frame, NULL, 10), 0, 0};
     hsize_t size = 0;
     uint32_t mask = 0;
@@ -69,7 +71,8 @@ static int make_image(const char *path, const char *height, const char *width, c
         pixels[i] = strtof(value, NULL);
     const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
                 space = H5Screate_simple(2, shape, NULL);
-    const hid_t set = H5Dcreate2(file, "image", H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t set =
+        H5Dcreate2(file, "image", H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     const herr_t written = H5Dwrite(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, pixels);
     free(pixels);
     H5Dclose(set);
@@ -85,8 +88,10 @@ static int add_monitor(const char *path, const char *name, const char *count_tex
         return fail("out of memory");
     for (hsize_t i = 0; i < count; i++)
         values[i] = (double)(i + 1);
-    const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), space = H5Screate_simple(1, &count, NULL);
-    const hid_t set = H5Dcreate2(file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT),
+                space = H5Screate_simple(1, &count, NULL);
+    const hid_t set =
+        H5Dcreate2(file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     const herr_t written = H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
     free(values);
     H5Dclose(set);
@@ -125,7 +130,8 @@ static int check_increment(const char *path, const char *text)
     size_t rows = 0, bins = 0, n = 0, m = 0, different = 0;
     double *intensity = load(path, "result/intensity", &rows, &bins),
            *signal = load(path, "merged/sum_signal", &rows, &bins);
-    double *norm = load(path, "merged/sum_normalization", &n, &m), *count = load(path, "merged/count", &n, &m);
+    double *norm = load(path, "merged/sum_normalization", &n, &m),
+           *count = load(path, "merged/count", &n, &m);
     if (!intensity || !signal || !norm || !count || n != 1 || m != bins || modulus == 0)
         return fail("datasets are missing");
     for (size_t i = 0; i < rows; i++)
@@ -135,9 +141,13 @@ static int check_increment(const char *path, const char *text)
                          rounded = intensity[i * bins + b] - intensity[b];
             if (count[b] <= 0)
                 continue;
-            /* sums are doubles of coefficients rounded to f32 once; intensities are rounded to f32, 2^-24 each */
+            /*
+             * sums are doubles of coefficients rounded to f32 once; intensities are rounded to
+             * f32, 2^-24 each
+             */
             if (fabs(got - want) > 1e-5 * fmax(want, step) ||
-                fabs(rounded - want) > 1e-5 * fmax(want, step) + 0x1p-23 * (fabs(intensity[b]) + want))
+                fabs(rounded - want) >
+                    1e-5 * fmax(want, step) + 0x1p-23 * (fabs(intensity[b]) + want))
                 different++;
             if (i >= modulus && intensity[i * bins + b] != intensity[(i - modulus) * bins + b])
                 different++;
@@ -150,11 +160,13 @@ static int check_increment(const char *path, const char *text)
     return different != 0;
 }
 
-static int compare_rows(const char *a, const char *b, const char *first_text, const char *count_text)
+static int compare_rows(const char *a, const char *b, const char *first_text,
+                        const char *count_text)
 {
     const size_t first = strtoull(first_text, NULL, 10), count = strtoull(count_text, NULL, 10);
     size_t rows_a = 0, rows_b = 0, bins_a = 0, bins_b = 0;
-    double *x = load(a, "result/intensity", &rows_a, &bins_a), *y = load(b, "result/intensity", &rows_b, &bins_b);
+    double *x = load(a, "result/intensity", &rows_a, &bins_a),
+           *y = load(b, "result/intensity", &rows_b, &bins_b);
     if (!x || !y || bins_a != bins_b || rows_a < first + count || rows_b != count)
         return fail("shapes do not fit");
     const int different = memcmp(x + first * bins_a, y, count * bins_a * sizeof(double)) != 0;

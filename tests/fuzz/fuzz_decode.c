@@ -1,6 +1,7 @@
 /*
- * Chunks and blocks from a fuzzer, through every decoder of the host, against the byte-by-byte reference: same verdict, same reason, same
- * bytes. All buffers have exactly the size they are given as, so the address sanitizer sees any step outside.
+ * Chunks and blocks from a fuzzer, through every decoder of the host, against the byte-by-byte
+ * reference: same verdict, same reason, same bytes. All buffers have exactly the size they are
+ * given as, so the address sanitizer sees any step outside.
  *
  * Input: 6 bytes of parameters, then the chunk.
  */
@@ -49,8 +50,12 @@ static void fuzz_batch(const uint8_t *chunk, size_t chunk_size, size_t elements,
         require(airy_queue_create(&queue, device) == AIRY_OK);
     }
     const size_t shape[3] = {1, 1, elements}, size = elements * airy_dtype_size(dtype);
-    const airy_batch_params params = {
-        .dtype = dtype, .height = 1, .width = elements, .codec = *codec, .frames = 1, .bytes = chunk_size + size};
+    const airy_batch_params params = {.dtype = dtype,
+                                      .height = 1,
+                                      .width = elements,
+                                      .codec = *codec,
+                                      .frames = 1,
+                                      .bytes = chunk_size + size};
     airy_batch *batch = NULL;
     require(airy_batch_create(&batch, device, &params) == AIRY_OK);
     const airy_status added = airy_batch_add(batch, chunk, chunk_size);
@@ -80,8 +85,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const struct {
         uint32_t size;
         airy_dtype dtype;
-    } kinds[] = {
-        {1, AIRY_DTYPE_U8}, {2, AIRY_DTYPE_U16}, {4, AIRY_DTYPE_U32}, {8, AIRY_DTYPE_U64}, {3, AIRY_DTYPE_COUNT}};
+    } kinds[] = {{1, AIRY_DTYPE_U8},
+                 {2, AIRY_DTYPE_U16},
+                 {4, AIRY_DTYPE_U32},
+                 {8, AIRY_DTYPE_U64},
+                 {3, AIRY_DTYPE_COUNT}};
     const size_t kind = data[1] % (sizeof(kinds) / sizeof(kinds[0])),
                  elements = 1 + (data[2] | (size_t)data[3] << 8) % 4096;
     airy_codec_params codec = {.codec = (airy_codec)(data[0] & 3), .elem_size = kinds[kind].size};
@@ -103,8 +111,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(good || status == AIRY_ERR_CORRUPT);
     if (framed) {
         uint32_t bad;
-        good =
-            ref_decode_chunk(want, decoded, chunk, chunk_size, codec.codec == AIRY_CODEC_BSLZ4, codec.elem_size, &bad);
+        good = ref_decode_chunk(want, decoded, chunk, chunk_size, codec.codec == AIRY_CODEC_BSLZ4,
+                                codec.elem_size, &bad);
         require(good == (status == AIRY_OK));
         require(!good || memcmp(got, want, decoded) == 0);
     } else {

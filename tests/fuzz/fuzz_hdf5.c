@@ -1,8 +1,10 @@
 /*
- * HDF5 files that are sound as such and odd in everything they say: built through libhdf5 as the input asks, then given to every reader.
- * Types, shapes, chunk shapes, filter parameters, chunk bytes, attributes and links come from the input.
+ * HDF5 files that are sound as such and odd in everything they say: built through libhdf5 as the
+ * input asks, then given to every reader. Types, shapes, chunk shapes, filter parameters, chunk
+ * bytes, attributes and links come from the input.
  *
- * Input: a list of steps, each a byte for its kind and bytes that it takes as it needs them; what is missing counts as 0.
+ * Input: a list of steps, each a byte for its kind and bytes that it takes as it needs them; what
+ *        is missing counts as 0.
  */
 #include <hdf5.h>
 #include <stdio.h>
@@ -66,8 +68,22 @@ static const char *take_name(struct input *in)
 
 static hsize_t take_extent(struct input *in)
 {
-    static const hsize_t usual[16] = {
-        1, 2, 3, 4, 8, 9, 16, 24, 0, 1, 2, 4, 1 << 20, (hsize_t)1 << 32, (hsize_t)1 << 40, (hsize_t)1 << 62};
+    static const hsize_t usual[16] = {1,
+                                      2,
+                                      3,
+                                      4,
+                                      8,
+                                      9,
+                                      16,
+                                      24,
+                                      0,
+                                      1,
+                                      2,
+                                      4,
+                                      1 << 20,
+                                      (hsize_t)1 << 32,
+                                      (hsize_t)1 << 40,
+                                      (hsize_t)1 << 62};
     return usual[take(in) % 16];
 }
 
@@ -223,7 +239,8 @@ static bool put_dataset(struct input *in, hid_t file, hid_t links)
 {
     struct shape shape;
     const char *name = take_name(in);
-    const hid_t type = take_type(in), space = take_space(in, &shape), creation = take_creation(in, &shape);
+    const hid_t type = take_type(in), space = take_space(in, &shape),
+                creation = take_creation(in, &shape);
     const hid_t dataset = H5Dcreate2(file, name, type, space, links, creation, H5P_DEFAULT);
     const hssize_t points = H5Sget_simple_extent_npoints(space);
     bool heavy = points > MAX_BYTES;
@@ -250,13 +267,15 @@ static bool put_dataset(struct input *in, hid_t file, hid_t links)
 static void put_attribute(struct input *in, hid_t file)
 {
     static const char *const attributes[4] = {"units", "units", "signal", "NX_class"};
-    static const char *const texts[8] = {"m", "um",    "mm",        "keV",
-                                         "",  "pixel", "\xc2\xb5m", "a unit of many letters, that is none, and more"};
+    static const char *const texts[8] = {
+        "m", "um",    "mm",        "keV",
+        "",  "pixel", "\xc2\xb5m", "a unit of many letters, that is none, and more"};
     const char *object = take_name(in), *name = attributes[take(in) % 4];
     const hid_t type = take(in) % 4 ? take_string_type(in) : take_type(in);
     hsize_t count = take(in) % 8 * (hsize_t)(1 + take(in) % 16);
     const hid_t space = count ? H5Screate_simple(1, &count, NULL) : H5Screate(H5S_SCALAR);
-    const hid_t attribute = H5Acreate_by_name(file, object, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t attribute =
+        H5Acreate_by_name(file, object, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     const size_t n = count ? (size_t)count : 1;
     if (attribute >= 0 && H5Tget_class(type) == H5T_STRING) {
         const char *text = texts[take(in) % 8];
@@ -300,7 +319,8 @@ static bool put_virtual(struct input *in, hid_t file, hid_t links)
         H5Sclose(target);
         H5Sclose(source);
     }
-    const hid_t dataset = H5Dcreate2(file, name, H5T_STD_U16LE, space, links, creation, H5P_DEFAULT);
+    const hid_t dataset =
+        H5Dcreate2(file, name, H5T_STD_U16LE, space, links, creation, H5P_DEFAULT);
     if (dataset >= 0)
         H5Dclose(dataset);
     const bool heavy = H5Sget_simple_extent_npoints(space) > MAX_BYTES;

@@ -1,6 +1,6 @@
 /*
- * Image files from a fuzzer: NPY and EDF headers from buffers of exactly their size, then whole files through the readers. What was read
- * must have the size that its header says.
+ * Image files from a fuzzer: NPY and EDF headers from buffers of exactly their size, then whole
+ * files through the readers. What was read must have the size that its header says.
  *
  * Input: one byte (even: NPY, odd: EDF), then the file.
  */

@@ -1,5 +1,6 @@
 /*
- * PONI files from a fuzzer: what is accepted passes airy_geometry_check, and its positions are numbers.
+ * PONI files from a fuzzer: what is accepted passes airy_geometry_check, and its positions are
+ * numbers.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,11 @@
 /*
- * Stacks of damaged HDF5 files: small files of several layouts, made once, with bytes changed and the end cut off. Each frame is read
- * through airy_stack_read and airy_stack_fetch; nothing may be touched outside the buffers, whatever the answer.
+ * Stacks of damaged HDF5 files: small files of several layouts, made once, with bytes changed and
+ * the end cut off. Each frame is read through airy_stack_read and airy_stack_fetch; nothing may be
+ * touched outside the buffers, whatever the answer.
  *
- * Input: layout (1 byte), bytes cut off (2), then changes: offset (2), value (1). The changes go to the raw data, as libhdf5 1.10 is not made
- * for damaged metadata; with AIRY_FUZZ_METADATA in the environment they go anywhere.
+ * Input: layout (1 byte), bytes cut off (2), then changes: offset (2), value (1). The changes go
+ * to the raw data, as libhdf5 1.10 is not made for damaged metadata; with AIRY_FUZZ_METADATA in
+ * the environment they go anywhere.
  */
 #include <hdf5.h>
 #include <stdio.h>
@@ -17,7 +19,15 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { LAYOUTS = 5, FRAMES = 3, HEIGHT = 9, WIDTH = 13, PIXELS = HEIGHT * WIDTH, MAX_FILE = 1 << 16, MAX_RANGES = 32 };
+enum {
+    LAYOUTS = 5,
+    FRAMES = 3,
+    HEIGHT = 9,
+    WIDTH = 13,
+    PIXELS = HEIGHT * WIDTH,
+    MAX_FILE = 1 << 16,
+    MAX_RANGES = 32
+};
 
 /* A file and where its raw data lie. */
 static struct model {
@@ -31,7 +41,10 @@ static void require(bool condition)
         abort();
 }
 
-/* In memory where the system has such a folder; libhdf5 wants a name that leads somewhere, so no memfd. */
+/*
+ * In memory where the system has such a folder; libhdf5 wants a name that leads somewhere, so no
+ * memfd.
+ */
 static int open_file(char path[32])
 {
     strcpy(path, access("/dev/shm", W_OK) == 0 ? "/dev/shm/airy-XXXXXX" : "/tmp/airy-XXXXXX");
@@ -51,7 +64,8 @@ static hid_t creation_of(int layout)
     if (layout == 1)
         require(H5Pset_filter(creation, AIRY_FILTER_LZ4, H5Z_FLAG_MANDATORY, 1, lz4) >= 0);
     else if (layout < 4)
-        require(H5Pset_filter(creation, AIRY_FILTER_BITSHUFFLE, H5Z_FLAG_MANDATORY, 2, bitshuffle) >= 0);
+        require(H5Pset_filter(creation, AIRY_FILTER_BITSHUFFLE, H5Z_FLAG_MANDATORY, 2,
+                              bitshuffle) >= 0);
     return creation;
 }
 
@@ -64,9 +78,11 @@ static void make_model(struct model *model, int layout)
     uint16_t pixels[FRAMES * PIXELS];
     for (int i = 0; i < FRAMES * PIXELS; i++)
         pixels[i] = (uint16_t)(i % 7 ? i / 50 : i);
-    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), creation = creation_of(layout);
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+                creation = creation_of(layout);
     const hid_t space = H5Screate_simple(3, shape, NULL);
-    const hid_t dataset = H5Dcreate2(file, "data", H5T_NATIVE_UINT16, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    const hid_t dataset =
+        H5Dcreate2(file, "data", H5T_NATIVE_UINT16, space, H5P_DEFAULT, creation, H5P_DEFAULT);
     require(H5Dwrite(dataset, H5T_NATIVE_UINT16, H5S_ALL, H5S_ALL, H5P_DEFAULT, pixels) >= 0);
     require(H5Fflush(file, H5F_SCOPE_LOCAL) >= 0);
     hsize_t count = 0;

@@ -56,8 +56,8 @@ bool golden_ok(struct golden *g, const char *call, airy_status status)
     return false;
 }
 
-void golden_compare(struct golden *g, const char *what, const double *got, const double *want, size_t n,
-                    struct golden_tol tol, const double *count)
+void golden_compare(struct golden *g, const char *what, const double *got, const double *want,
+                    size_t n, struct golden_tol tol, const double *count)
 {
     double max = 0;
     for (size_t i = 0; i < n; i++)
@@ -79,15 +79,16 @@ void golden_compare(struct golden *g, const char *what, const double *got, const
         }
     }
     if (wrong)
-        golden_complain(g, "%s: %zu of %zu are wrong; worst [%zu]: got %.9g, want %.9g (max %.3g)", what, wrong, n,
-                        worst, got[worst], want[worst], max);
+        golden_complain(g, "%s: %zu of %zu are wrong; worst [%zu]: got %.9g, want %.9g (max %.3g)",
+                        what, wrong, n, worst, got[worst], want[worst], max);
 }
 
 /* A back end without integration is one skipped line, not hundreds of failures. */
 static bool lacks_integrate(struct golden *g)
 {
     const airy_geometry geometry = {
-        .detector = {.name = "Detector", .height = 8, .width = 8, .pixel1 = 1e-3, .pixel2 = 1e-3}, .dist = 0.1};
+        .detector = {.name = "Detector", .height = 8, .width = 8, .pixel1 = 1e-3, .pixel2 = 1e-3},
+        .dist = 0.1};
     const airy_integrator_params params = {.bins = 1, .unit = AIRY_UNIT_R_MM};
     airy_integrator *it = NULL;
     const airy_status status = airy_integrator_create(&it, g->device, &geometry, &params);
@@ -151,7 +152,8 @@ static size_t count_not_asked(const json_t *index)
     return n;
 }
 
-static const char usage[] = "usage: airy-golden [--device SPEC]... [--all-devices] [--dir FOLDER] [PATTERN...]\n";
+static const char usage[] =
+    "usage: airy-golden [--device SPEC]... [--all-devices] [--dir FOLDER] [PATTERN...]\n";
 
 int main(int argc, char **argv)
 {
@@ -189,8 +191,9 @@ int main(int argc, char **argv)
     for (size_t k = 0; k < n; k++)
         run_device(&g, index, specs[k]);
     printf("1..%zu\n", g.number);
-    printf("# %zu passed, %zu failed, %zu skipped; %zu reference cases are of kinds that are not asked for\n", g.passed,
-           g.failed, g.skipped, count_not_asked(index));
+    printf("# %zu passed, %zu failed, %zu skipped; %zu reference cases are of kinds that are not "
+           "asked for\n",
+           g.passed, g.failed, g.skipped, count_not_asked(index));
     json_decref(index);
     return g.failed ? 1 : 0;
 }

@@ -25,31 +25,43 @@ struct golden {
 
 /* Cases: begin (false: filtered out), complain any number of times, end. */
 bool golden_begin(struct golden *g, const char *name);
-void golden_complain(struct golden *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void golden_complain(struct golden *g, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void golden_end(struct golden *g);
 /* Complain with airy_last_error unless the call succeeded; returns success. */
 bool golden_ok(struct golden *g, const char *call, airy_status status);
 
-/* |got - want| <= rel |want| + of_max max|want|, element by element. count: NULL, or where it is < 0.5 `thin` is allowed on top. */
+/*
+ * |got - want| <= rel |want| + of_max max|want|, element by element. count: NULL, or where it is <
+ * 0.5 `thin` is allowed on top.
+ */
 struct golden_tol {
     double rel, of_max, thin;
 };
-void golden_compare(struct golden *g, const char *what, const double *got, const double *want, size_t n,
-                    struct golden_tol tol, const double *count);
+void golden_compare(struct golden *g, const char *what, const double *got, const double *want,
+                    size_t n, struct golden_tol tol, const double *count);
 
 /* Files. All return malloc'ed memory, or NULL after a complaint. */
 hid_t golden_open(struct golden *g, const char *name);
-/* A dataset converted to doubles or to floats; shape (NULL or two extents, 1 x n for one dimension). */
+/*
+ * A dataset converted to doubles or to floats; shape (NULL or two extents, 1 x n for one
+ * dimension).
+ */
 double *golden_doubles(struct golden *g, hid_t file, const char *path, size_t shape[2]);
 float *golden_floats(struct golden *g, hid_t file, const char *path);
 /* A dataset as it is, in native byte order. */
-void *golden_pixels(struct golden *g, hid_t file, const char *path, airy_dtype *dtype, size_t shape[2]);
-/* The stored bytes of the only chunk of a dataset; NULL without complaint where there is no such dataset. */
+void *golden_pixels(struct golden *g, hid_t file, const char *path, airy_dtype *dtype,
+                    size_t shape[2]);
+/*
+ * The stored bytes of the only chunk of a dataset; NULL without complaint where there is no such
+ * dataset.
+ */
 void *golden_chunk(hid_t file, const char *path, size_t *size);
 /* Part of the pool /results. */
 double *golden_results(struct golden *g, hid_t file, size_t offset, size_t count);
 json_t *golden_attribute_json(struct golden *g, hid_t file, const char *object, const char *name);
-bool golden_attribute_numbers(hid_t file, const char *object, const char *name, double *values, size_t count);
+bool golden_attribute_numbers(hid_t file, const char *object, const char *name, double *values,
+                              size_t count);
 
 /* From a group's entry of the index. */
 bool golden_geometry(struct golden *g, airy_geometry *geometry, const json_t *group);

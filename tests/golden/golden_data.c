@@ -40,7 +40,8 @@ static hid_t open_dataset(hid_t file, const char *path, size_t shape[2], size_t 
     return set;
 }
 
-static void *read_as(struct golden *g, hid_t file, const char *path, hid_t type, size_t size, size_t shape[2])
+static void *read_as(struct golden *g, hid_t file, const char *path, hid_t type, size_t size,
+                     size_t shape[2])
 {
     size_t count = 0;
     const hid_t set = open_dataset(file, path, shape, &count);
@@ -93,7 +94,8 @@ static bool type_dtype(hid_t type, airy_dtype *dtype, hid_t *native)
     }
 }
 
-void *golden_pixels(struct golden *g, hid_t file, const char *path, airy_dtype *dtype, size_t shape[2])
+void *golden_pixels(struct golden *g, hid_t file, const char *path, airy_dtype *dtype,
+                    size_t shape[2])
 {
     const hid_t set = H5Dopen2(file, path, H5P_DEFAULT);
     const hid_t type = set >= 0 ? H5Dget_type(set) : -1;
@@ -138,7 +140,8 @@ double *golden_results(struct golden *g, hid_t file, size_t offset, size_t count
     const hid_t space = set >= 0 ? H5Dget_space(set) : -1;
     const hsize_t start = offset, n = count;
     const hid_t memory = H5Screate_simple(1, &n, NULL);
-    const bool read = data && space >= 0 && H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &n, NULL) >= 0 &&
+    const bool read = data && space >= 0 &&
+                      H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &n, NULL) >= 0 &&
                       H5Dread(set, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, data) >= 0;
     H5Sclose(memory);
     if (space >= 0)
@@ -175,7 +178,8 @@ json_t *golden_attribute_json(struct golden *g, hid_t file, const char *object, 
     return json;
 }
 
-bool golden_attribute_numbers(hid_t file, const char *object, const char *name, double *values, size_t count)
+bool golden_attribute_numbers(hid_t file, const char *object, const char *name, double *values,
+                              size_t count)
 {
     const hid_t attribute = H5Aopen_by_name(file, object, name, H5P_DEFAULT, H5P_DEFAULT);
     if (attribute < 0)
@@ -198,7 +202,8 @@ bool golden_geometry(struct golden *g, airy_geometry *geometry, const json_t *gr
     const json_t *o = json_object_get(group, "geometry");
     *geometry = (airy_geometry){0};
     if (!golden_ok(g, "airy_detector_find",
-                   airy_detector_find(&geometry->detector, json_string_value(json_object_get(o, "detector")))))
+                   airy_detector_find(&geometry->detector,
+                                      json_string_value(json_object_get(o, "detector")))))
         return false;
     const json_t *shape = json_object_get(o, "shape");
     geometry->detector.height = (size_t)json_integer_value(json_array_get(shape, 0));

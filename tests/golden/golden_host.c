@@ -29,8 +29,9 @@ static double *subsample(const double *image, size_t height, size_t width, size_
     return out;
 }
 
-static void compare_image(struct golden *g, hid_t file, const char *path, double *image, const airy_geometry *geometry,
-                          const double stride[2], struct golden_tol tol, bool angle)
+static void compare_image(struct golden *g, hid_t file, const char *path, double *image,
+                          const airy_geometry *geometry, const double stride[2],
+                          struct golden_tol tol, bool angle)
 {
     const size_t h = geometry->detector.height, w = geometry->detector.width;
     const size_t sy = (size_t)stride[0], sx = (size_t)stride[1];
@@ -48,8 +49,8 @@ static void compare_image(struct golden *g, hid_t file, const char *path, double
     free(want);
 }
 
-/* Centres are doubles in pyFAI: 1e-12. Two units go through its float corners: 1e-6. Polarization is kept as float, solid angle comes from float
- * positions: 2^-24 and a few times that. */
+/* Centres are doubles in pyFAI: 1e-12. Two units go through its float corners: 1e-6. Polarization
+ * is kept as float, solid angle comes from float positions: 2^-24 and a few times that. */
 static void positions_of(struct golden *g, hid_t file, const airy_geometry *geometry)
 {
     static const struct {
@@ -57,15 +58,18 @@ static void positions_of(struct golden *g, hid_t file, const airy_geometry *geom
         airy_unit unit;
         double tol;
     } centers[] = {
-        {"geometry/center_2th_rad", AIRY_UNIT_TTH_RAD, 1e-12}, {"geometry/center_q_nm-1", AIRY_UNIT_Q_NM, 1e-12},
-        {"geometry/center_r_m", AIRY_UNIT_R_M, 1e-12},         {"geometry/center_ds2_nm-2", AIRY_UNIT_D2_NM, 1e-6},
+        {"geometry/center_2th_rad", AIRY_UNIT_TTH_RAD, 1e-12},
+        {"geometry/center_q_nm-1", AIRY_UNIT_Q_NM, 1e-12},
+        {"geometry/center_r_m", AIRY_UNIT_R_M, 1e-12},
+        {"geometry/center_ds2_nm-2", AIRY_UNIT_D2_NM, 1e-6},
         {"geometry/center_qx_nm-1", AIRY_UNIT_QX_NM, 1e-6},
     };
     static const struct {
         const char *path;
         double factor;
-    } polarizations[] = {
-        {"geometry/polarization_-0.3", -0.3}, {"geometry/polarization_0.0", 0}, {"geometry/polarization_0.95", 0.95}};
+    } polarizations[] = {{"geometry/polarization_-0.3", -0.3},
+                         {"geometry/polarization_0.0", 0},
+                         {"geometry/polarization_0.95", 0.95}};
     double stride[2] = {1, 1};
     double *image = calloc(geometry->detector.height * geometry->detector.width, sizeof *image);
     if (!image || !golden_attribute_numbers(file, "geometry", "stride", stride, 2)) {
@@ -75,19 +79,21 @@ static void positions_of(struct golden *g, hid_t file, const airy_geometry *geom
     }
     for (size_t k = 0; k < sizeof centers / sizeof *centers; k++)
         if (H5Lexists(file, centers[k].path, H5P_DEFAULT) > 0 &&
-            golden_ok(g, "airy_geometry_centers", airy_geometry_centers(geometry, centers[k].unit, image)))
+            golden_ok(g, "airy_geometry_centers",
+                      airy_geometry_centers(geometry, centers[k].unit, image)))
             compare_image(g, file, centers[k].path, image, geometry, stride,
                           (struct golden_tol){.of_max = centers[k].tol}, false);
     if (golden_ok(g, "airy_geometry_chi", airy_geometry_chi(geometry, image)))
-        compare_image(g, file, "geometry/center_chi_rad", image, geometry, stride, (struct golden_tol){.of_max = 1e-12},
-                      true);
+        compare_image(g, file, "geometry/center_chi_rad", image, geometry, stride,
+                      (struct golden_tol){.of_max = 1e-12}, true);
     if (golden_ok(g, "airy_geometry_solid_angle", airy_geometry_solid_angle(geometry, image)))
-        compare_image(g, file, "geometry/solidangle", image, geometry, stride, (struct golden_tol){.rel = 1e-7}, false);
+        compare_image(g, file, "geometry/solidangle", image, geometry, stride,
+                      (struct golden_tol){.rel = 1e-7}, false);
     for (size_t k = 0; k < 3; k++)
         if (golden_ok(g, "airy_geometry_polarization",
                       airy_geometry_polarization(geometry, polarizations[k].factor, 0, image)))
-            compare_image(g, file, polarizations[k].path, image, geometry, stride, (struct golden_tol){.rel = 3e-7},
-                          false);
+            compare_image(g, file, polarizations[k].path, image, geometry, stride,
+                          (struct golden_tol){.rel = 3e-7}, false);
     free(image);
 }
 
@@ -98,7 +104,8 @@ void golden_positions(struct golden *g, const json_t *index)
     json_array_foreach(json_object_get(index, "groups"), i, group)
     {
         char name[64];
-        snprintf(name, sizeof name, "%s/positions", json_string_value(json_object_get(group, "name")));
+        snprintf(name, sizeof name, "%s/positions",
+                 json_string_value(json_object_get(group, "name")));
         if (!golden_begin(g, name))
             continue;
         airy_geometry geometry;
@@ -112,7 +119,8 @@ void golden_positions(struct golden *g, const json_t *index)
 }
 
 /* The one case that belongs to no group: an Eiger 4M a metre away, the beam on its first corner. */
-static bool pattern_geometry(struct golden *g, airy_geometry *geometry, const json_t *index, const char *group)
+static bool pattern_geometry(struct golden *g, airy_geometry *geometry, const json_t *index,
+                             const char *group)
 {
     if (group)
         return golden_geometry(g, geometry, find_group(index, group));
@@ -128,7 +136,8 @@ static void run_pattern(struct golden *g, const json_t *index, hid_t file, const
                         : NULL;
     json_t *args = golden_attribute_json(g, file, name, "args");
     airy_geometry geometry;
-    airy_integrator_params p = {.no_solid_angle = json_is_false(json_object_get(args, "correctSolidAngle"))};
+    airy_integrator_params p = {
+        .no_solid_angle = json_is_false(json_object_get(args, "correctSolidAngle"))};
     double stride[2], sum = 0;
     size_t shape[2] = {0, 0};
     snprintf(path, sizeof path, "%s/x", name);
@@ -142,14 +151,16 @@ static void run_pattern(struct golden *g, const json_t *index, hid_t file, const
     float *flat = NULL, *dark = NULL;
     uint8_t *mask = NULL;
     double *image = NULL;
-    bool good = x && curve && golden_attribute_numbers(file, name, "stride", stride, 2) &&
-                golden_attribute_numbers(file, name, "sum", &sum, 1) &&
-                pattern_geometry(g, &geometry, index, json_string_value(group)) &&
-                golden_ok(g, "airy_unit_parse",
-                          airy_unit_parse(&p.unit, json_string_value(json_object_get(args, "dim1_unit"))));
+    bool good =
+        x && curve && golden_attribute_numbers(file, name, "stride", stride, 2) &&
+        golden_attribute_numbers(file, name, "sum", &sum, 1) &&
+        pattern_geometry(g, &geometry, index, json_string_value(group)) &&
+        golden_ok(g, "airy_unit_parse",
+                  airy_unit_parse(&p.unit, json_string_value(json_object_get(args, "dim1_unit"))));
     if (good && json_object_get(args, "flat")) {
-        const hid_t inputs =
-            golden_open(g, json_string_value(json_object_get(find_group(index, json_string_value(group)), "file")));
+        const hid_t inputs = golden_open(
+            g, json_string_value(
+                   json_object_get(find_group(index, json_string_value(group)), "file")));
         airy_dtype dtype;
         flat = golden_floats(g, inputs, "inputs/flat");
         dark = golden_floats(g, inputs, "inputs/dark");
@@ -165,15 +176,19 @@ static void run_pattern(struct golden *g, const json_t *index, hid_t file, const
         image = malloc(n * sizeof *image);
         if (image && golden_ok(g, "airy_image_from_pattern",
                                airy_image_from_pattern(image, &geometry, &p, x, curve, shape[1]))) {
-            /* The reference has float polarization and flat, and a solid angle from float positions (2^-24 of it). */
+            /*
+             * The reference has float polarization and flat, and a solid angle from float
+             * positions (2^-24 of it).
+             */
             const double rel = polarization ? 1e-6 : p.no_solid_angle ? 1e-12 : 1e-7;
             snprintf(path, sizeof path, "%s/image_sub", name);
-            compare_image(g, file, path, image, &geometry, stride, (struct golden_tol){.rel = rel, .of_max = 1e-12},
-                          false);
+            compare_image(g, file, path, image, &geometry, stride,
+                          (struct golden_tol){.rel = rel, .of_max = 1e-12}, false);
             double total = 0;
             for (size_t i = 0; i < n; i++)
                 total += image[i];
-            golden_compare(g, "sum", &total, &sum, 1, (struct golden_tol){.rel = fmax(rel, 1e-11)}, NULL);
+            golden_compare(g, "sum", &total, &sum, 1, (struct golden_tol){.rel = fmax(rel, 1e-11)},
+                           NULL);
         }
     }
     free(image);

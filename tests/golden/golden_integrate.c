@@ -24,7 +24,8 @@ static void free_inputs(struct inputs *in)
     free(in->mask);
 }
 
-static bool read_floats(struct golden *g, hid_t file, const json_t *args, const char *name, float **out)
+static bool read_floats(struct golden *g, hid_t file, const json_t *args, const char *name,
+                        float **out)
 {
     const char *value = json_string_value(json_object_get(args, name));
     if (!value)
@@ -52,7 +53,8 @@ static bool read_inputs(struct golden *g, hid_t file, const json_t *item, struct
             return false;
     }
     return in->image && read_floats(g, file, args, "dark", &in->dark) &&
-           read_floats(g, file, args, "flat", &in->flat) && read_floats(g, file, args, "absorption", &in->absorption) &&
+           read_floats(g, file, args, "flat", &in->flat) &&
+           read_floats(g, file, args, "absorption", &in->absorption) &&
            read_floats(g, file, args, "variance", &in->variance);
 }
 
@@ -90,10 +92,11 @@ static bool set_method(struct golden *g, airy_integrator_params *p, const char *
 
 static bool check_args(struct golden *g, const json_t *args)
 {
-    static const char *const known[] = {"npt",      "unit",         "error_model",          "polarization_factor",
-                                        "dark",     "flat",         "absorption",           "mask",
-                                        "dummy",    "variance",     "normalization_factor", "delta_dummy",
-                                        "chi_disc", "radial_range", "azimuth_range",        "correctSolidAngle"};
+    static const char *const known[] = {
+        "npt",      "unit",         "error_model",          "polarization_factor",
+        "dark",     "flat",         "absorption",           "mask",
+        "dummy",    "variance",     "normalization_factor", "delta_dummy",
+        "chi_disc", "radial_range", "azimuth_range",        "correctSolidAngle"};
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)args, name, value)
@@ -109,19 +112,21 @@ static bool check_args(struct golden *g, const json_t *args)
     return true;
 }
 
-static bool set_params(struct golden *g, airy_integrator_params *p, const json_t *item, const struct inputs *in)
+static bool set_params(struct golden *g, airy_integrator_params *p, const json_t *item,
+                       const struct inputs *in)
 {
     const json_t *args = json_object_get(item, "args");
     const char *model = json_string_value(json_object_get(args, "error_model"));
-    *p = (airy_integrator_params){.bins = (size_t)json_integer_value(json_object_get(args, "npt")),
-                                  .compat = AIRY_COMPAT_PYFAI,
-                                  .mask = in->mask,
-                                  .dark = in->dark,
-                                  .flat = in->flat,
-                                  .absorption = in->absorption,
-                                  .variance = in->variance,
-                                  .no_solid_angle = json_is_false(json_object_get(args, "correctSolidAngle")),
-                                  .chi_zero = json_object_get(args, "chi_disc") != NULL};
+    *p = (airy_integrator_params){
+        .bins = (size_t)json_integer_value(json_object_get(args, "npt")),
+        .compat = AIRY_COMPAT_PYFAI,
+        .mask = in->mask,
+        .dark = in->dark,
+        .flat = in->flat,
+        .absorption = in->absorption,
+        .variance = in->variance,
+        .no_solid_angle = json_is_false(json_object_get(args, "correctSolidAngle")),
+        .chi_zero = json_object_get(args, "chi_disc") != NULL};
     p->has_polarization = get_number(args, "polarization_factor", &p->polarization);
     get_number(args, "normalization_factor", &p->normalization);
     p->has_dummy = get_number(args, "dummy", &p->dummy);
@@ -134,22 +139,28 @@ static bool set_params(struct golden *g, airy_integrator_params *p, const json_t
     get_pair(args, "azimuth_range", &p->has_azimuth_range, p->azimuth_range);
     if (in->variance)
         p->error_model = AIRY_ERROR_MODEL_VARIANCE;
-    else if (model && !golden_ok(g, "airy_error_model_parse", airy_error_model_parse(&p->error_model, model)))
+    else if (model && !golden_ok(g, "airy_error_model_parse",
+                                 airy_error_model_parse(&p->error_model, model)))
         return false;
-    return check_args(g, args) && set_method(g, p, json_string_value(json_object_get(item, "method"))) &&
-           golden_ok(g, "airy_unit_parse", airy_unit_parse(&p->unit, json_string_value(json_object_get(args, "unit"))));
+    return check_args(g, args) &&
+           set_method(g, p, json_string_value(json_object_get(item, "method"))) &&
+           golden_ok(g, "airy_unit_parse",
+                     airy_unit_parse(&p->unit, json_string_value(json_object_get(args, "unit"))));
 }
 
 /* Sums of one frame from memory, or from its compressed chunk. */
-static bool run_frame(struct golden *g, const airy_integrator *it, const struct inputs *in, bool compressed,
-                      double *sums)
+static bool run_frame(struct golden *g, const airy_integrator *it, const struct inputs *in,
+                      bool compressed, double *sums)
 {
     const size_t bins = airy_integrator_bins(it), shape[3] = {1, in->shape[0], in->shape[1]};
-    const size_t sums_shape[3] = {1, AIRY_SUM_PLANES, bins}, stats_shape[2] = {1, sizeof(airy_frame_stats)};
+    const size_t sums_shape[3] = {1, AIRY_SUM_PLANES, bins},
+                 stats_shape[2] = {1, sizeof(airy_frame_stats)};
     airy_array *d_sums = NULL, *d_stats = NULL, *d_frames = NULL;
     airy_batch *batch = NULL;
-    bool good = golden_ok(g, "sums", airy_array_create(&d_sums, g->device, AIRY_DTYPE_F64, 3, sums_shape)) &&
-                golden_ok(g, "stats", airy_array_create(&d_stats, g->device, AIRY_DTYPE_U8, 2, stats_shape));
+    bool good = golden_ok(g, "sums",
+                          airy_array_create(&d_sums, g->device, AIRY_DTYPE_F64, 3, sums_shape)) &&
+                golden_ok(g, "stats",
+                          airy_array_create(&d_stats, g->device, AIRY_DTYPE_U8, 2, stats_shape));
     if (good && compressed) {
         const airy_batch_params params = {.dtype = in->dtype,
                                           .height = in->shape[0],
@@ -158,15 +169,20 @@ static bool run_frame(struct golden *g, const airy_integrator *it, const struct 
                                           .frames = 1};
         good = golden_ok(g, "airy_batch_create", airy_batch_create(&batch, g->device, &params)) &&
                golden_ok(g, "airy_batch_add", airy_batch_add(batch, in->chunk, in->chunk_size)) &&
-               golden_ok(g, "airy_integrate_batch", airy_integrate_batch(g->queue, d_sums, d_stats, it, batch));
+               golden_ok(g, "airy_integrate_batch",
+                         airy_integrate_batch(g->queue, d_sums, d_stats, it, batch));
     } else if (good) {
-        good = golden_ok(g, "frames", airy_array_create_from(&d_frames, g->queue, in->dtype, 3, shape, in->image)) &&
-               golden_ok(g, "airy_integrate", airy_integrate(g->queue, d_sums, d_stats, it, d_frames));
+        good =
+            golden_ok(
+                g, "frames",
+                airy_array_create_from(&d_frames, g->queue, in->dtype, 3, shape, in->image)) &&
+            golden_ok(g, "airy_integrate", airy_integrate(g->queue, d_sums, d_stats, it, d_frames));
     }
-    good = good &&
-           golden_ok(g, "airy_array_pull",
-                     airy_array_pull(g->queue, sums, bins * AIRY_SUM_PLANES * sizeof *sums, d_sums)) &&
-           golden_ok(g, "airy_queue_finish", airy_queue_finish(g->queue));
+    good =
+        good &&
+        golden_ok(g, "airy_array_pull",
+                  airy_array_pull(g->queue, sums, bins * AIRY_SUM_PLANES * sizeof *sums, d_sums)) &&
+        golden_ok(g, "airy_queue_finish", airy_queue_finish(g->queue));
     airy_batch_destroy(&batch);
     airy_array_destroy(&d_frames);
     airy_array_destroy(&d_stats);
@@ -178,14 +194,15 @@ struct results {
     double *sums, *intensity, *std, *sem; /* one block */
 };
 
-static bool make_results(struct golden *g, struct results *r, const airy_integrator *it, const struct inputs *in,
-                         bool compressed)
+static bool make_results(struct golden *g, struct results *r, const airy_integrator *it,
+                         const struct inputs *in, bool compressed)
 {
     const size_t n = airy_integrator_bins(it);
     r->sums = calloc((AIRY_SUM_PLANES + 3) * n, sizeof(double));
     float *f = calloc(3 * n, sizeof *f);
     bool good = r->sums && f && run_frame(g, it, in, compressed, r->sums) &&
-                golden_ok(g, "airy_integrator_finish", airy_integrator_finish(it, r->sums, 1, f, f + n, f + 2 * n));
+                golden_ok(g, "airy_integrator_finish",
+                          airy_integrator_finish(it, r->sums, 1, f, f + n, f + 2 * n));
     if (good) {
         r->intensity = r->sums + AIRY_SUM_PLANES * n;
         r->std = r->intensity + n;
@@ -197,7 +214,10 @@ static bool make_results(struct golden *g, struct results *r, const airy_integra
     return good;
 }
 
-/* The tolerance counts from the axis' upper limit, which is twice the largest centre where there is one bin. */
+/*
+ * The tolerance counts from the axis' upper limit, which is twice the largest centre where there
+ * is one bin.
+ */
 static void compare_axis(struct golden *g, const airy_integrator *it, const double *want, size_t n,
                          struct golden_tol tol)
 {
@@ -209,31 +229,40 @@ static void compare_axis(struct golden *g, const airy_integrator *it, const doub
 }
 
 /*
- * Tolerances. Without splitting pyFAI's positions are doubles, so pixels fall into the same bins; its normalization is a product of up to five
- * floats (5 x 2^-24 = 3e-7), ours is rounded once; some engines return float sums (2^-24). With splitting the corners are the
- * same floats, but coefficients are float quotients of areas accumulated in float: errors of 2^-24 of the largest terms, measured 1e-5 of
- * the maximum, twice that for their squares; axes come from float corners, which may round to the neighbouring float (2^-23 of the
- * largest). Units without a formula for centres go through float corners, too. The azimuthal model's recurrence loses digits where
- * coefficients are tiny: 1e-4. Thin bins divide small differences: 1e-3. Where chi starts at 0, pyFAI leaves pixels on the
- * discontinuity as quadrilaterals a turn wide, whose float areas cancel: 5e-5.
+ * Tolerances. Without splitting pyFAI's positions are doubles, so pixels fall into the same bins;
+ * its normalization is a product of up to five floats (5 x 2^-24 = 3e-7), ours is rounded once;
+ * some engines return float sums (2^-24). With splitting the corners are the same floats, but
+ * coefficients are float quotients of areas accumulated in float: errors of 2^-24 of the largest
+ * terms, measured 1e-5 of the maximum, twice that for their squares; axes come from float corners,
+ * which may round to the neighbouring float (2^-23 of the largest). Units without a formula for
+ * centres go through float corners, too. The azimuthal model's recurrence loses digits where
+ * coefficients are tiny: 1e-4. Thin bins divide small differences: 1e-3. Where chi starts at 0,
+ * pyFAI leaves pixels on the discontinuity as quadrilaterals a turn wide, whose float areas
+ * cancel: 5e-5.
  */
 static void compare_field(struct golden *g, const char *what, const airy_integrator_params *p,
-                          const airy_integrator *it, const struct results *r, const double *want, const double *count)
+                          const airy_integrator *it, const struct results *r, const double *want,
+                          const double *count)
 {
     const size_t n = airy_integrator_bins(it);
     const bool no = p->split == AIRY_SPLIT_NO;
     const bool azimuthal = p->error_model == AIRY_ERROR_MODEL_AZIMUTHAL;
-    const bool slow_unit = p->unit == AIRY_UNIT_D2_NM || p->unit == AIRY_UNIT_LOG1Q_NM || p->unit == AIRY_UNIT_QX_NM;
+    const bool slow_unit = p->unit == AIRY_UNIT_D2_NM || p->unit == AIRY_UNIT_LOG1Q_NM ||
+                           p->unit == AIRY_UNIT_QX_NM;
     const struct golden_tol axis = {.of_max = slow_unit ? 1e-6 : no ? 1e-12 : 1.01 * 0x1p-23};
-    const struct golden_tol sum = no ? (struct golden_tol){.rel = 3e-7} : (struct golden_tol){.of_max = 1e-5};
-    const struct golden_tol square = no ? (struct golden_tol){.rel = 6e-7} : (struct golden_tol){.of_max = 2e-5};
-    const struct golden_tol count_tol = no ? (struct golden_tol){0} : (struct golden_tol){.of_max = 1e-5};
+    const struct golden_tol sum = no ? (struct golden_tol){.rel = 3e-7}
+                                     : (struct golden_tol){.of_max = 1e-5};
+    const struct golden_tol square = no ? (struct golden_tol){.rel = 6e-7}
+                                        : (struct golden_tol){.of_max = 2e-5};
+    const struct golden_tol count_tol = no ? (struct golden_tol){0}
+                                           : (struct golden_tol){.of_max = 1e-5};
     const struct golden_tol mean = {.rel = no ? 1e-6 : 1e-5,
                                     .of_max = no            ? 1e-7
                                               : p->chi_zero ? 5e-5
                                                             : 1e-5,
                                     .thin = 1e-3};
-    const struct golden_tol spread = azimuthal ? (struct golden_tol){.rel = 1e-4, .of_max = 1e-4, .thin = 1e-3} : mean;
+    const struct golden_tol spread =
+        azimuthal ? (struct golden_tol){.rel = 1e-4, .of_max = 1e-4, .thin = 1e-3} : mean;
     const double *s = r->sums;
     if (strcmp(what, "radial") == 0)
         compare_axis(g, it, want, n, axis);
@@ -259,8 +288,9 @@ static void compare_field(struct golden *g, const char *what, const airy_integra
         golden_complain(g, "field '%s' is not understood", what);
 }
 
-static void compare_fields(struct golden *g, hid_t file, const json_t *item, const airy_integrator_params *p,
-                           const airy_integrator *it, const struct results *r)
+static void compare_fields(struct golden *g, hid_t file, const json_t *item,
+                           const airy_integrator_params *p, const airy_integrator *it,
+                           const struct results *r)
 {
     const size_t n = airy_integrator_bins(it);
     const double *count = r->sums + AIRY_SUM_COUNT_PLANE * n;
@@ -268,25 +298,29 @@ static void compare_fields(struct golden *g, hid_t file, const json_t *item, con
     json_t *field;
     json_object_foreach(json_object_get(item, "fields"), what, field)
     {
-        const size_t length = (size_t)json_integer_value(json_array_get(json_object_get(field, "shape"), 0));
+        const size_t length =
+            (size_t)json_integer_value(json_array_get(json_object_get(field, "shape"), 0));
         if (length != n) {
             golden_complain(g, "%s has %zu values, the integrator %zu bins", what, length, n);
             continue;
         }
-        double *want = golden_results(g, file, (size_t)json_integer_value(json_object_get(field, "offset")), n);
+        double *want = golden_results(
+            g, file, (size_t)json_integer_value(json_object_get(field, "offset")), n);
         if (want)
             compare_field(g, what, p, it, r, want, count);
         free(want);
     }
 }
 
-static void run_case(struct golden *g, hid_t file, const airy_geometry *geometry, const json_t *item)
+static void run_case(struct golden *g, hid_t file, const airy_geometry *geometry,
+                     const json_t *item)
 {
     struct inputs in = {0};
     airy_integrator_params params;
     airy_integrator *it = NULL;
     if (read_inputs(g, file, item, &in) && set_params(g, &params, item, &in) &&
-        golden_ok(g, "airy_integrator_create", airy_integrator_create(&it, g->device, geometry, &params))) {
+        golden_ok(g, "airy_integrator_create",
+                  airy_integrator_create(&it, g->device, geometry, &params))) {
         for (int compressed = 0; compressed < (in.chunk ? 2 : 1); compressed++) {
             struct results r = {0};
             if (make_results(g, &r, it, &in, compressed))

@@ -80,8 +80,8 @@ static uint64_t big_endian(const uint8_t *p, size_t bytes)
     return v;
 }
 
-bool ref_decode_chunk(uint8_t *dst, size_t size, const uint8_t *chunk, size_t chunk_size, bool shuffled,
-                      size_t elem_size, uint32_t *bad)
+bool ref_decode_chunk(uint8_t *dst, size_t size, const uint8_t *chunk, size_t chunk_size,
+                      bool shuffled, size_t elem_size, uint32_t *bad)
 {
     const size_t unit = shuffled ? 8 * elem_size : 1;
     *bad = UINT32_MAX;

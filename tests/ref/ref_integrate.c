@@ -17,7 +17,8 @@ static void multiply(double out[3][3], const double a[3][3], const double b[3][3
 static void before_rotation(double p[3], const airy_geometry *g, double c1, double c2)
 {
     const airy_detector *d = &g->detector;
-    const bool flip1 = d->orientation == 1 || d->orientation == 2, flip2 = d->orientation == 1 || d->orientation == 4;
+    const bool flip1 = d->orientation == 1 || d->orientation == 2,
+               flip2 = d->orientation == 1 || d->orientation == 4;
     p[0] = d->pixel1 * (flip1 ? (double)d->height - c1 : c1) - g->poni1;
     p[1] = d->pixel2 * (flip2 ? (double)d->width - c2 : c2) - g->poni2;
     p[2] = g->dist;
@@ -82,7 +83,8 @@ double ref_solid_angle(const airy_geometry *g, double c1, double c2)
     return pow(p[2] / sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]), 3);
 }
 
-double ref_polarization(const airy_geometry *g, double factor, double offset_rad, double c1, double c2)
+double ref_polarization(const airy_geometry *g, double factor, double offset_rad, double c1,
+                        double c2)
 {
     const double tth = ref_radial(g, AIRY_UNIT_TTH_RAD, c1, c2), chi = ref_chi(g, c1, c2);
     return 0.5 * (1 + pow(cos(tth), 2) - factor * cos(2 * (chi + offset_rad)) * pow(sin(tth), 2));
@@ -102,7 +104,10 @@ struct pixel {
     bool at_beam[4];
 };
 
-/* True if the beam, the point with x = y = 0, lies between the corners: the turns that chi makes around them add up. */
+/*
+ * True if the beam, the point with x = y = 0, lies between the corners: the turns that chi makes
+ * around them add up.
+ */
 static bool goes_around(const double chi[4])
 {
     double sum = 0;
@@ -111,8 +116,8 @@ static bool goes_around(const double chi[4])
     return fabs(sum) > PI;
 }
 
-static void make_pixel(struct pixel *p, const airy_geometry *g, const airy_integrator_params *params, size_t i,
-                       size_t j)
+static void make_pixel(struct pixel *p, const airy_geometry *g,
+                       const airy_integrator_params *params, size_t i, size_t j)
 {
     static const double at[4][2] = {{0, 0}, {1, 0}, {1, 1}, {0, 1}};
     const double y = (double)i, x = (double)j;
@@ -135,20 +140,25 @@ static void make_pixel(struct pixel *p, const airy_geometry *g, const airy_integ
     const bool polar = !angular && params->unit != AIRY_UNIT_QX_NM;
     p->beam = polar && goes_around(raw);
     for (int k = 0; k < 4; k++) {
-        p->at_beam[k] = polar && ref_radial(g, AIRY_UNIT_R_M, y + at[k][0], x + at[k][1]) < 1e-9 * g->detector.pixel1;
+        p->at_beam[k] = polar && ref_radial(g, AIRY_UNIT_R_M, y + at[k][0], x + at[k][1]) <
+                                     1e-9 * g->detector.pixel1;
         p->beam = p->beam || p->at_beam[k];
     }
     for (int k = 0; k < 4 && p->beam; k++)
         p->chi[k] = raw[k];
 }
 
-/* Keep what lies on one side of u = at; polygon of n points to out, which has room for n + 1; returns the number left. */
+/*
+ * Keep what lies on one side of u = at; polygon of n points to out, which has room for n + 1;
+ * returns the number left.
+ */
 static int clip(double out[][2], double in[][2], int n, double at, bool above)
 {
     int m = 0;
     for (int k = 0; k < n; k++) {
         const double *a = in[k], *b = in[(k + 1) % n];
-        const bool keep_a = above ? a[0] >= at : a[0] <= at, keep_b = above ? b[0] >= at : b[0] <= at;
+        const bool keep_a = above ? a[0] >= at : a[0] <= at,
+                   keep_b = above ? b[0] >= at : b[0] <= at;
         if (keep_a) {
             out[m][0] = a[0];
             out[m++][1] = a[1];
@@ -182,7 +192,10 @@ static double strip_area(const double u[4], const double v[4], double lo, double
     return polygon_area(a, m);
 }
 
-/* The pixel's area between lo and hi; with the beam inside, the area between its edges and radius 0. */
+/*
+ * The pixel's area between lo and hi; with the beam inside, the area between its edges and radius
+ * 0.
+ */
 static double pixel_area(const struct pixel *p, double lo, double hi)
 {
     if (!p->beam)
@@ -199,7 +212,8 @@ static double pixel_area(const struct pixel *p, double lo, double hi)
     return sum;
 }
 
-static void reach(const struct pixel *p, const airy_integrator_params *params, double *lo, double *hi)
+static void reach(const struct pixel *p, const airy_integrator_params *params, double *lo,
+                  double *hi)
 {
     *lo = *hi = p->center;
     if (params->split == AIRY_SPLIT_BBOX) {
@@ -216,14 +230,16 @@ static void reach(const struct pixel *p, const airy_integrator_params *params, d
     }
 }
 
-static void add_pixel(double *c, const struct pixel *p, const airy_integrator_params *params, const double limits[2])
+static void add_pixel(double *c, const struct pixel *p, const airy_integrator_params *params,
+                      const double limits[2])
 {
     const double width = (limits[1] - limits[0]) / (double)params->bins;
     double lo, hi;
     reach(p, params, &lo, &hi);
     for (size_t b = 0; b < params->bins; b++) {
         const double left = limits[0] + (double)b * width;
-        const double right = b + 1 == params->bins ? limits[1] : limits[0] + (double)(b + 1) * width;
+        const double right = b + 1 == params->bins ? limits[1]
+                                                   : limits[0] + (double)(b + 1) * width;
         const bool last = b + 1 == params->bins && !params->has_radial_range;
         for (int turn = -1; turn <= 1; turn++) {
             /* chi as the unit: the pixel is also a turn further up and down */
@@ -255,7 +271,8 @@ static bool in_azimuth(const airy_integrator_params *params, double chi)
     return chi < hi;
 }
 
-static void find_limits(double limits[2], const airy_geometry *g, const airy_integrator_params *params)
+static void find_limits(double limits[2], const airy_geometry *g,
+                        const airy_integrator_params *params)
 {
     if (params->has_radial_range) {
         memcpy(limits, params->radial_range, 2 * sizeof *limits);
@@ -280,8 +297,8 @@ static void find_limits(double limits[2], const airy_geometry *g, const airy_int
     }
 }
 
-void ref_matrix(double *c, double limits[2], const airy_geometry *g, const airy_integrator_params *params,
-                const uint8_t *valid)
+void ref_matrix(double *c, double limits[2], const airy_geometry *g,
+                const airy_integrator_params *params, const uint8_t *valid)
 {
     const size_t w = g->detector.width;
     memset(c, 0, g->detector.height * w * params->bins * sizeof *c);
@@ -295,7 +312,8 @@ void ref_matrix(double *c, double limits[2], const airy_geometry *g, const airy_
         }
 }
 
-void ref_normalization(double *norm, uint8_t *valid, const airy_geometry *g, const airy_integrator_params *p)
+void ref_normalization(double *norm, uint8_t *valid, const airy_geometry *g,
+                       const airy_integrator_params *p)
 {
     const size_t w = g->detector.width;
     for (size_t i = 0; i < g->detector.height * w; i++) {
@@ -310,13 +328,15 @@ void ref_normalization(double *norm, uint8_t *valid, const airy_geometry *g, con
         if (p->absorption)
             n *= (double)p->absorption[i];
         norm[i] = n;
-        valid[i] = !(p->mask && p->mask[i]) && isfinite(n) && n != 0 && !(p->dark && !isfinite(p->dark[i])) &&
+        valid[i] = !(p->mask && p->mask[i]) && isfinite(n) && n != 0 &&
+                   !(p->dark && !isfinite(p->dark[i])) &&
                    !(p->variance && !isfinite(p->variance[i]));
     }
 }
 
-void ref_sums(double *sums, double *scale, const double *c, const double *norm, const uint8_t *valid, const double *raw,
-              const uint8_t *out, const airy_geometry *g, const airy_integrator_params *p)
+void ref_sums(double *sums, double *scale, const double *c, const double *norm,
+              const uint8_t *valid, const double *raw, const uint8_t *out, const airy_geometry *g,
+              const airy_integrator_params *p)
 {
     const size_t bins = p->bins, pixels = g->detector.height * g->detector.width;
     memset(sums, 0, AIRY_SUM_PLANES * bins * sizeof *sums);
@@ -324,23 +344,27 @@ void ref_sums(double *sums, double *scale, const double *c, const double *norm, 
     for (size_t b = 0; b < bins; b++) {
         double *s = sums + b, *m = scale + b;
         for (int pass = 0; pass < 2; pass++) {
-            const double mean = pass ? s[AIRY_SUM_SIGNAL * bins] / s[AIRY_SUM_NORMALIZATION * bins] : 0;
+            const double mean = pass ? s[AIRY_SUM_SIGNAL * bins] / s[AIRY_SUM_NORMALIZATION * bins]
+                                     : 0;
             for (size_t i = 0; i < pixels; i++) {
                 const double k = c[i * bins + b];
                 if (!valid[i] || out[i] || k == 0)
                     continue;
                 const double dark = p->dark ? (double)p->dark[i] : 0;
-                const double n = p->unweighted ? 1 : norm[i], weight = p->unweighted ? k / norm[i] : k;
+                const double n = p->unweighted ? 1 : norm[i],
+                             weight = p->unweighted ? k / norm[i] : k;
                 const double x = (raw[i] - dark) * (weight / k) / n;
                 if (pass == 1 && p->error_model == AIRY_ERROR_MODEL_AZIMUTHAL) {
                     s[AIRY_SUM_VARIANCE * bins] += pow(k * n * (x - mean), 2);
-                    m[AIRY_SUM_VARIANCE * bins] += pow(k * n, 2) * fabs(x - mean) * (fabs(x) + fabs(mean));
+                    m[AIRY_SUM_VARIANCE * bins] += pow(k * n, 2) * fabs(x - mean) *
+                                                   (fabs(x) + fabs(mean));
                 }
                 if (pass == 1)
                     continue;
-                const double v = p->error_model == AIRY_ERROR_MODEL_POISSON    ? fmax(1, raw[i])
-                                 : p->error_model == AIRY_ERROR_MODEL_VARIANCE ? (double)p->variance[i]
-                                                                               : 0;
+                const double v = p->error_model == AIRY_ERROR_MODEL_POISSON ? fmax(1, raw[i])
+                                 : p->error_model == AIRY_ERROR_MODEL_VARIANCE
+                                     ? (double)p->variance[i]
+                                     : 0;
                 s[AIRY_SUM_SIGNAL * bins] += weight * (raw[i] - dark);
                 m[AIRY_SUM_SIGNAL * bins] += fabs(weight) * (fabs(raw[i]) + fabs(dark));
                 s[AIRY_SUM_VARIANCE * bins] += weight * weight * v;

@@ -11,9 +11,10 @@ static int left_out(double v, const struct ref_rules *rules)
 
 static void clear(struct ref_sums *s, size_t bins)
 {
-    double *all[] = {s->signal,       s->variance,     s->normalization, s->normalization2, s->count,
-                     s->magnitude[0], s->magnitude[1], s->magnitude[2],  s->magnitude[3],   s->magnitude[4],
-                     s->recurrence,   s->ordered,      s->above,         s->all_dark};
+    double *all[] = {s->signal,       s->variance,     s->normalization, s->normalization2,
+                     s->count,        s->magnitude[0], s->magnitude[1],  s->magnitude[2],
+                     s->magnitude[3], s->magnitude[4], s->recurrence,    s->ordered,
+                     s->above,        s->all_dark};
     for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
         memset(all[k], 0, bins * sizeof(double));
     memset(s->entries, 0, bins * sizeof(*s->entries));
@@ -54,7 +55,8 @@ static void sum_planes(struct ref_sums *s, const struct ref_matrix *m, const dou
             v = (double)m->variance[i];
         for (uint32_t e = m->start[i]; e < m->start[i + 1]; e++) {
             const uint32_t b = m->bin[e];
-            const double c = (double)m->coef[e], w = (double)m->weight[e], n = c * (double)m->norm[i];
+            const double c = (double)m->coef[e], w = (double)m->weight[e],
+                         n = c * (double)m->norm[i];
             const double term[5] = {w * (raw - dark), w * w * v, n, n * n, c};
             s->all_dark[b] += fabs(w * dark);
             if (out)
@@ -72,20 +74,26 @@ static void sum_planes(struct ref_sums *s, const struct ref_matrix *m, const dou
     }
 }
 
-/* Around the means, and by the recurrence; magnitude[1]: what rounding errors of the variance are relative to. */
+/*
+ * Around the means, and by the recurrence; magnitude[1]: what rounding errors of the variance are
+ * relative to.
+ */
 static void sum_azimuthal(struct ref_sums *s, const struct ref_matrix *m, const double *frame,
                           const struct ref_rules *rules)
 {
-    double *signal = calloc(m->bins, sizeof(double)), *normalization = calloc(m->bins, sizeof(double));
+    double *signal = calloc(m->bins, sizeof(double)),
+           *normalization = calloc(m->bins, sizeof(double));
     for (size_t i = 0; i < m->pixels; i++) {
         if (left_out(frame[i], rules))
             continue;
         const double value = frame[i] - (m->dark ? (double)m->dark[i] : 0);
         for (uint32_t e = m->start[i]; e < m->start[i + 1]; e++) {
             const uint32_t b = m->bin[e];
-            const double omega = (double)m->coef[e] * (double)m->norm[i], t = (double)m->weight[e] * value;
+            const double omega = (double)m->coef[e] * (double)m->norm[i],
+                         t = (double)m->weight[e] * value;
             const double mean = s->signal[b] / s->normalization[b], d = t - omega * mean;
-            const double large = fabs(t) + fabs(omega) * (s->magnitude[0][b] / fabs(s->normalization[b]));
+            const double large = fabs(t) +
+                                 fabs(omega) * (s->magnitude[0][b] / fabs(s->normalization[b]));
             s->variance[b] += d * d;
             s->magnitude[1][b] += large * large;
             if (omega == 0)
@@ -95,7 +103,8 @@ static void sum_azimuthal(struct ref_sums *s, const struct ref_matrix *m, const 
             signal[b] += t;
             normalization[b] += omega;
             if (!first)
-                s->recurrence[b] += omega * omega * (x - before) * (x - signal[b] / normalization[b]);
+                s->recurrence[b] += omega * omega * (x - before) *
+                                    (x - signal[b] / normalization[b]);
         }
     }
     free(signal);
@@ -111,7 +120,8 @@ static void sum_ordered(struct ref_sums *s, const struct ref_matrix *m, const do
         memset(signal, 0, m->bins * sizeof(double));
         memset(above, 0, m->bins * sizeof(double));
         for (; i < slice_end[k]; i++) {
-            const double raw = left_out(frame[i], rules) ? 0 : frame[i], more = (raw > 1 ? raw : 1) - 1;
+            const double raw = left_out(frame[i], rules) ? 0 : frame[i],
+                         more = (raw > 1 ? raw : 1) - 1;
             for (uint32_t e = m->start[i]; e < m->start[i + 1]; e++) {
                 const double w = (double)m->weight[e];
                 signal[m->bin[e]] = fma(w, raw, signal[m->bin[e]]);
@@ -128,7 +138,8 @@ static void sum_ordered(struct ref_sums *s, const struct ref_matrix *m, const do
 }
 
 void ref_matrix_sums(struct ref_sums *sums, const struct ref_matrix *matrix, const double *frame,
-                     const struct ref_rules *rules, enum ref_model model, const size_t *slice_end, size_t slices)
+                     const struct ref_rules *rules, enum ref_model model, const size_t *slice_end,
+                     size_t slices)
 {
     clear(sums, matrix->bins);
     sum_stats(sums, matrix, frame, rules);

@@ -26,7 +26,8 @@ struct ref_sums {
     double *magnitude[5];    /* sums of the absolute terms of the planes above */
     double *all_dark;        /* the same of weight * dark, pixels that are left out with them */
     double *recurrence;      /* azimuthal variance in one pass, first pixel without */
-    double *ordered, *above; /* signal without dark, and poisson's excess, summed slice by slice with fma */
+    double *ordered, *above; /* signal without dark, and poisson's excess, summed slice by slice
+                                with fma */
     uint32_t *entries;
     double total, max;
     uint32_t invalid, saturated;
@@ -34,6 +35,7 @@ struct ref_sums {
 
 /* slice_end: [slices] first pixel behind each. All arrays of sums are overwritten. */
 void ref_matrix_sums(struct ref_sums *sums, const struct ref_matrix *matrix, const double *frame,
-                     const struct ref_rules *rules, enum ref_model model, const size_t *slice_end, size_t slices);
+                     const struct ref_rules *rules, enum ref_model model, const size_t *slice_end,
+                     size_t slices);
 
 #endif

@@ -43,7 +43,8 @@ static void lane_close(struct lane *lane)
 static int lane_open(struct lane *lane, const struct integration *job)
 {
     const size_t bins = airy_integrator_bins(job->integrator);
-    const size_t frame[3] = {1, job->info.height, job->info.width}, sums[3] = {1, AIRY_SUM_PLANES, bins};
+    const size_t frame[3] = {1, job->info.height, job->info.width},
+                 sums[3] = {1, AIRY_SUM_PLANES, bins};
     const size_t stats[2] = {1, sizeof(airy_frame_stats)};
     memset(lane, 0, sizeof(*lane));
     lane->pixels_size = frame[1] * frame[2] * airy_dtype_size(job->info.dtype);
@@ -77,8 +78,9 @@ static airy_status integrate_one(struct lane *lane, const struct integration *jo
     if (status == AIRY_OK)
         status = airy_queue_finish(lane->queue);
     if (status == AIRY_OK)
-        status = airy_integrator_finish(job->integrator, lane->values, job->monitor ? job->monitor[index] : 1,
-                                        lane->intensity, lane->std, lane->sem);
+        status = airy_integrator_finish(job->integrator, lane->values,
+                                        job->monitor ? job->monitor[index] : 1, lane->intensity,
+                                        lane->std, lane->sem);
     return status;
 }
 
@@ -92,7 +94,8 @@ static void write_comment(FILE *file, const char *text)
     }
 }
 
-static void write_header(FILE *file, const struct integration *job, size_t index, const char *name, bool errors)
+static void write_header(FILE *file, const struct integration *job, size_t index, const char *name,
+                         bool errors)
 {
     const struct integrate_params *p = job->params;
     json_t *geometry = geometry_json(&job->geometry);
@@ -103,7 +106,9 @@ static void write_header(FILE *file, const struct integration *job, size_t index
     free(text);
     if (airy_stack_where(job->stack, index, where, sizeof(where)) == AIRY_OK)
         fprintf(file, "# Source: %s\n", where);
-    fprintf(file, "# Made by airy %s\n# Mask applied: %s\n# Dark current applied: %s\n# Flat field applied: %s\n",
+    fprintf(file,
+            "# Made by airy %s\n# Mask applied: %s\n# Dark current applied: %s\n# Flat field "
+            "applied: %s\n",
             airy_version(),
             p->mask_only || p->mask ? "user's"
             : job->meta.has_mask    ? "file's and detector's"
@@ -114,20 +119,25 @@ static void write_header(FILE *file, const struct integration *job, size_t index
     else
         fputs("# Polarization factor: None\n", file);
     fprintf(file, "# Normalization factor: %.9g\n# --> %s\n",
-            (p->has_normalization ? p->normalization : 1) * (job->monitor ? job->monitor[index] : 1), name);
+            (p->has_normalization ? p->normalization : 1) *
+                (job->monitor ? job->monitor[index] : 1),
+            name);
     fprintf(file, "# %-13s %14s", airy_unit_name(p->unit), "I");
     fprintf(file, errors ? "  %14s\n" : "\n", "sigma");
 }
 
 /* The file appears complete or not at all. */
-static int write_file(const struct integration *job, const struct lane *lane, size_t index, const char *path)
+static int write_file(const struct integration *job, const struct lane *lane, size_t index,
+                      const char *path)
 {
     const struct common *common = job->common;
-    const bool errors = job->integrator_params.error_model != AIRY_ERROR_MODEL_NONE && !tool_has_suffix(path, ".xy");
+    const bool errors = job->integrator_params.error_model != AIRY_ERROR_MODEL_NONE &&
+                        !tool_has_suffix(path, ".xy");
     const double *radial = airy_integrator_radial(job->integrator);
     const char *name = strrchr(path, '/');
     char partial[4300];
-    const int kept = integrate_keep_inputs(job->params, path) /* a name of the series may be that of an input */;
+    const int kept =
+        integrate_keep_inputs(job->params, path) /* a name of the series may be that of an input */;
     if (kept != AIRY_EXIT_OK)
         return kept;
     if (tool_keep_stack(common, path, job->stack) != AIRY_EXIT_OK)
@@ -137,7 +147,8 @@ static int write_file(const struct integration *job, const struct lane *lane, si
     snprintf(partial, sizeof(partial), "%s.partial", path);
     FILE *file = fopen(partial, "w");
     if (!file)
-        return tool_fail(common, "%s: cannot be written (%s); check path and permissions", path, strerror(errno));
+        return tool_fail(common, "%s: cannot be written (%s); check path and permissions", path,
+                         strerror(errno));
     write_header(file, job, index, name ? name + 1 : path, errors);
     for (size_t i = 0; i < airy_integrator_bins(job->integrator); i++) {
         fprintf(file, "%14.6e  %14.6e", radial[i], (double)lane->intensity[i]);
@@ -150,7 +161,8 @@ static int write_file(const struct integration *job, const struct lane *lane, si
     if ((fclose(file) != 0 || !good) || rename(partial, path) != 0) {
         const int reason = good ? errno : why;
         unlink(partial);
-        return tool_fail(common, "%s: cannot be written (%s); check free space", path, strerror(reason));
+        return tool_fail(common, "%s: cannot be written (%s); check free space", path,
+                         strerror(reason));
     }
     return AIRY_EXIT_OK;
 }
@@ -160,8 +172,11 @@ static int file_name(char name[4200], const struct integration *job, size_t inde
 {
     const char *output = job->params->output, *dot = strrchr(output, '.');
     const int n = job->frames == 1 ? snprintf(name, 4200, "%s", output)
-                                   : snprintf(name, 4200, "%.*s_%06zu%s", (int)(dot - output), output, index, dot);
-    return n > 0 && n < 4200 ? AIRY_EXIT_OK : tool_fail(job->common, "the output's name is longer than 4199 bytes");
+                                   : snprintf(name, 4200, "%.*s_%06zu%s", (int)(dot - output),
+                                              output, index, dot);
+    return n > 0 && n < 4200
+               ? AIRY_EXIT_OK
+               : tool_fail(job->common, "the output's name is longer than 4199 bytes");
 }
 
 /* What --on-error skip passes over, as in runs that write HDF5. */
@@ -176,8 +191,10 @@ int ascii_run(struct integration *job, size_t *written, size_t *bad)
     const struct common *common = job->common;
     struct lane lane;
     struct progress progress;
-    if (tool_has_suffix(job->params->output, ".xye") && job->integrator_params.error_model == AIRY_ERROR_MODEL_NONE)
-        return tool_usage(common, "output '%s' has a column of errors: give --error-model, or write .xy",
+    if (tool_has_suffix(job->params->output, ".xye") &&
+        job->integrator_params.error_model == AIRY_ERROR_MODEL_NONE)
+        return tool_usage(common,
+                          "output '%s' has a column of errors: give --error-model, or write .xy",
                           job->params->output);
     int code = lane_open(&lane, job);
     progress_begin(&progress, common, "frames");
@@ -199,8 +216,8 @@ int ascii_run(struct integration *job, size_t *written, size_t *bad)
         }
         if (code == AIRY_EXIT_OK && !progress_step(&progress, *written + *bad, job->frames) &&
             i + job->run.step < job->run.last)
-            code = tool_fail(common, "stopped after %zu of %zu frames; go on with --frames %zu:", *written + *bad,
-                             job->frames, i + job->run.step);
+            code = tool_fail(common, "stopped after %zu of %zu frames; go on with --frames %zu:",
+                             *written + *bad, job->frames, i + job->run.step);
     }
     progress_end(&progress);
     lane_close(&lane);

@@ -130,8 +130,8 @@ static airy_status repeat(struct bench *bench, airy_status (*run)(void *user), v
     airy_status status = run(user);
     t->first = tool_now() - begin;
     const double start = tool_now();
-    while (status == AIRY_OK && t->count < MAX_REPEATS && (t->count < 3 || tool_now() - start < wanted) &&
-           !tool_interrupted()) {
+    while (status == AIRY_OK && t->count < MAX_REPEATS &&
+           (t->count < 3 || tool_now() - start < wanted) && !tool_interrupted()) {
         const double before = tool_now();
         status = run(user);
         t->times[t->count++] = tool_now() - before;
@@ -140,26 +140,29 @@ static airy_status repeat(struct bench *bench, airy_status (*run)(void *user), v
 }
 
 /* amount / time as {value, p10, p90} of a row. limit is in the same unit. */
-static void add_row(struct bench *bench, const char *name, const char *sample, const char *unit, double amount,
-                    double limit, const char *limit_name)
+static void add_row(struct bench *bench, const char *name, const char *sample, const char *unit,
+                    double amount, double limit, const char *limit_name)
 {
     struct timing *t = &bench->timing;
     const double value = amount / percentile(t, 0.5);
-    json_array_append_new(bench->rows,
-                          json_pack("{s:s, s:s, s:s, s:f, s:s, s:f, s:f, s:o, s:s, s:o, s:f}", "name", name, "case",
-                                    sample, "device", airy_device_spec(bench->device), "value", value, "unit", unit,
-                                    "p10", amount / percentile(t, 0.9), "p90", amount / percentile(t, 0.1), "limit",
-                                    limit > 0 ? json_real(limit) : json_null(), "limit_name", limit_name, "ratio",
-                                    limit > 0 ? json_real(value / limit) : json_null(), "first_call", t->first));
+    json_array_append_new(
+        bench->rows,
+        json_pack("{s:s, s:s, s:s, s:f, s:s, s:f, s:f, s:o, s:s, s:o, s:f}", "name", name, "case",
+                  sample, "device", airy_device_spec(bench->device), "value", value, "unit", unit,
+                  "p10", amount / percentile(t, 0.9), "p90", amount / percentile(t, 0.1), "limit",
+                  limit > 0 ? json_real(limit) : json_null(), "limit_name", limit_name, "ratio",
+                  limit > 0 ? json_real(value / limit) : json_null(), "first_call", t->first));
 }
 
 /* A row of one number. */
-static void add_fact(struct bench *bench, const char *name, const char *sample, const char *unit, double value)
+static void add_fact(struct bench *bench, const char *name, const char *sample, const char *unit,
+                     double value)
 {
-    json_array_append_new(bench->rows, json_pack("{s:s, s:s, s:s, s:f, s:s, s:f, s:f, s:n, s:s, s:n, s:f}", "name",
-                                                 name, "case", sample, "device", airy_device_spec(bench->device),
-                                                 "value", value, "unit", unit, "p10", value, "p90", value, "limit",
-                                                 "limit_name", "", "ratio", "first_call", value));
+    json_array_append_new(
+        bench->rows, json_pack("{s:s, s:s, s:s, s:f, s:s, s:f, s:f, s:n, s:s, s:n, s:f}", "name",
+                               name, "case", sample, "device", airy_device_spec(bench->device),
+                               "value", value, "unit", unit, "p10", value, "p90", value, "limit",
+                               "limit_name", "", "ratio", "first_call", value));
 }
 
 struct copy_job {
@@ -184,8 +187,8 @@ static airy_status copy_device(void *user)
 }
 
 /*
- * Bandwidth in bytes/s: of copies from page-locked memory to the device (up), and of copies inside it. On the CPU both are what its
- * threads copy.
+ * Bandwidth in bytes/s: of copies from page-locked memory to the device (up), and of copies inside
+ * it. On the CPU both are what its threads copy.
  */
 static airy_status measure_limits(struct bench *bench, double *up, double *inside)
 {
@@ -226,9 +229,13 @@ static airy_status decode(void *user)
     return status == AIRY_OK ? airy_queue_finish(job->queue) : status;
 }
 
-/* Fill a batch with the first frames of a stack, encoded as they are stored or, where they are not, anew. */
-static airy_status fill_batch(airy_batch *batch, const airy_stack *stack, const airy_stack_info *info,
-                              const airy_codec_params *codec, size_t frames, size_t *stored)
+/*
+ * Fill a batch with the first frames of a stack, encoded as they are stored or, where they are
+ * not, anew.
+ */
+static airy_status fill_batch(airy_batch *batch, const airy_stack *stack,
+                              const airy_stack_info *info, const airy_codec_params *codec,
+                              size_t frames, size_t *stored)
 {
     const size_t size = info->height * info->width * airy_dtype_size(info->dtype),
                  bound = airy_encode_bound(size, codec);
@@ -256,8 +263,11 @@ static airy_status bench_decode(struct bench *bench, const airy_stack *stack, co
     if (status != AIRY_OK)
         return status;
     const size_t frames = bench->params->has_batch ? bench->params->batch : 32;
-    airy_batch_params params = {
-        .dtype = info.dtype, .height = info.height, .width = info.width, .codec = info.codec, .frames = frames};
+    airy_batch_params params = {.dtype = info.dtype,
+                                .height = info.height,
+                                .width = info.width,
+                                .codec = info.codec,
+                                .frames = frames};
     if (params.codec.codec == AIRY_CODEC_NONE)
         params.codec = (airy_codec_params){.codec = AIRY_CODEC_BSLZ4};
     params.codec.elem_size = (uint32_t)airy_dtype_size(info.dtype);
@@ -281,9 +291,13 @@ static airy_status bench_decode(struct bench *bench, const airy_stack *stack, co
         status = measure_limits(bench, &up, &inside);
         bench->timing = measured;
         const bool cpu = strcmp(bench->info.backend, "cpu") == 0;
-        /* The CPU cannot decode faster than it can copy the frames; a device not faster than the chunks come up the wire. */
+        /*
+         * The CPU cannot decode faster than it can copy the frames; a device not faster than the
+         * chunks come up the wire.
+         */
         const double limit = cpu ? inside / (raw / (double)frames) : up / (a / (double)frames);
-        const char *limit_name = cpu ? "copy of the decoded frames" : "copy of the chunks to the device";
+        const char *limit_name = cpu ? "copy of the decoded frames"
+                                     : "copy of the chunks to the device";
         add_row(bench, "decode", sample, "frames/s", (double)frames, limit, limit_name);
         add_row(bench, "decode bandwidth, decoded", sample, "GB/s", raw * 1e-9, inside * 1e-9,
                 "copy inside the device");
@@ -323,7 +337,8 @@ static airy_status integrate(void *user)
     return airy_integrate_stack(job->path, job->stack, job->integrator, &job->run, &job->info);
 }
 
-static airy_status report_integrate(struct bench *bench, const struct integrate_job *job, const char *sample)
+static airy_status report_integrate(struct bench *bench, const struct integrate_job *job,
+                                    const char *sample)
 {
     const struct timing measured = bench->timing;
     const double frames = (double)job->info.frames, raw = (double)job->info.decoded_bytes / frames;
@@ -334,8 +349,8 @@ static airy_status report_integrate(struct bench *bench, const struct integrate_
     const bool cpu = strcmp(bench->info.backend, "cpu") == 0;
     add_row(bench, "integrate", sample, "frames/s", frames, cpu ? inside / raw : up / stored,
             cpu ? "copy of the decoded frames" : "copy of the chunks to the device");
-    add_row(bench, "integrate bandwidth, decoded", sample, "GB/s", frames * raw * 1e-9, cpu ? inside * 1e-9 : 0,
-            cpu ? "copy in memory" : "");
+    add_row(bench, "integrate bandwidth, decoded", sample, "GB/s", frames * raw * 1e-9,
+            cpu ? inside * 1e-9 : 0, cpu ? "copy in memory" : "");
     add_fact(bench, "compression ratio", sample, "x", raw / stored);
     return status;
 }
@@ -356,8 +371,8 @@ static airy_status load_mask(uint8_t *mask, const airy_stack *stack, const airy_
     return status;
 }
 
-static airy_status bench_integrate(struct bench *bench, const airy_stack *stack, const airy_geometry *geometry,
-                                   const char *sample)
+static airy_status bench_integrate(struct bench *bench, const airy_stack *stack,
+                                   const airy_geometry *geometry, const char *sample)
 {
     const struct bench_params *p = bench->params;
     uint8_t *mask = malloc(geometry->detector.height * geometry->detector.width);
@@ -366,7 +381,8 @@ static airy_status bench_integrate(struct bench *bench, const airy_stack *stack,
                                            .split = p->split,
                                            .error_model = p->error_model,
                                            .mask = mask,
-                                           .unit = geometry->wavelength > 0 ? AIRY_UNIT_Q_NM : AIRY_UNIT_TTH_DEG};
+                                           .unit = geometry->wavelength > 0 ? AIRY_UNIT_Q_NM
+                                                                            : AIRY_UNIT_TTH_DEG};
     airy_integrator *integrator = NULL;
     const double start = tool_now();
     if (status == AIRY_OK)
@@ -426,23 +442,24 @@ static int make_case(struct bench *bench, const char *path, airy_geometry *geome
         status = airy_random_poisson_fill(made.base, pixels, 0, 0, 0);
     struct common forced = *common;
     forced.force = true; /* the name is one that mkstemps just made */
-    struct stack_out out = {.common = &forced,
-                            .path = path,
-                            .writer = {.dtype = AIRY_DTYPE_U32,
-                                       .frames = bench->params->has_frames ? bench->params->frames : 64,
-                                       .height = geometry->detector.height,
-                                       .width = geometry->detector.width,
-                                       .codec = {.codec = AIRY_CODEC_BSLZ4, .elem_size = 4},
-                                       .geometry = geometry},
-                            .make = make_frame,
-                            .user = &made};
+    struct stack_out out = {
+        .common = &forced,
+        .path = path,
+        .writer = {.dtype = AIRY_DTYPE_U32,
+                   .frames = bench->params->has_frames ? bench->params->frames : 64,
+                   .height = geometry->detector.height,
+                   .width = geometry->detector.width,
+                   .codec = {.codec = AIRY_CODEC_BSLZ4, .elem_size = 4},
+                   .geometry = geometry},
+        .make = make_frame,
+        .user = &made};
     const int code = status == AIRY_OK ? stack_out_run(&out) : tool_failed(common, status);
     free(made.base);
     return code;
 }
 
-static int run_named(struct bench *bench, const char *stack_path, const airy_geometry *made, bool decode_too,
-                     bool integrate_too)
+static int run_named(struct bench *bench, const char *stack_path, const airy_geometry *made,
+                     bool decode_too, bool integrate_too)
 {
     airy_stack *stack = NULL;
     airy_stack_info info;
@@ -462,7 +479,8 @@ static int run_named(struct bench *bench, const char *stack_path, const airy_geo
     if (status == AIRY_OK && made)
         geometry = *made;
     else if (status == AIRY_OK && integrate_too)
-        code = geometry_resolve(&geometry, &bench->params->geometry, &meta, info.height, info.width);
+        code =
+            geometry_resolve(&geometry, &bench->params->geometry, &meta, info.height, info.width);
     if (status == AIRY_OK && code == AIRY_EXIT_OK && decode_too)
         status = bench_decode(bench, stack, sample);
     if (status == AIRY_OK && code == AIRY_EXIT_OK && integrate_too)
@@ -492,14 +510,17 @@ static void print_table(const json_t *rows)
 {
     size_t i;
     json_t *row;
-    printf("%-30s %-12s %10s %-9s %10s %10s %10s %7s\n", "job", "device", "median", "unit", "p10", "p90", "limit",
-           "share");
+    printf("%-30s %-12s %10s %-9s %10s %10s %10s %7s\n", "job", "device", "median", "unit", "p10",
+           "p90", "limit", "share");
     json_array_foreach((json_t *)rows, i, row)
     {
         const json_t *limit = json_object_get(row, "limit");
-        printf("%-30s %-12s %10.4g %-9s %10.4g %10.4g", json_string_value(json_object_get(row, "name")),
-               json_string_value(json_object_get(row, "device")), json_number_value(json_object_get(row, "value")),
-               json_string_value(json_object_get(row, "unit")), json_number_value(json_object_get(row, "p10")),
+        printf("%-30s %-12s %10.4g %-9s %10.4g %10.4g",
+               json_string_value(json_object_get(row, "name")),
+               json_string_value(json_object_get(row, "device")),
+               json_number_value(json_object_get(row, "value")),
+               json_string_value(json_object_get(row, "unit")),
+               json_number_value(json_object_get(row, "p10")),
                json_number_value(json_object_get(row, "p90")));
         if (json_is_number(limit))
             printf(" %10.4g %6.1f%%  %s\n", json_number_value(limit),
@@ -510,7 +531,8 @@ static void print_table(const json_t *rows)
     }
 }
 
-static int choose(const struct bench_params *p, bool *decode_too, bool *integrate_too, const char **stack)
+static int choose(const struct bench_params *p, bool *decode_too, bool *integrate_too,
+                  const char **stack)
 {
     static const char *const names[] = {"decode", "integrate"};
     const struct common *common = &p->geometry.common;
@@ -524,8 +546,11 @@ static int choose(const struct bench_params *p, bool *decode_too, bool *integrat
             *stack = word;
         else {
             const char *near = opt_nearest(word, names, 2);
-            return near ? tool_usage(common, "unknown benchmark '%s', did you mean '%s'?", word, near)
-                        : tool_usage(common, "unknown benchmark '%s': this build has decode and integrate", word);
+            return near ? tool_usage(common, "unknown benchmark '%s', did you mean '%s'?", word,
+                                     near)
+                        : tool_usage(common,
+                                     "unknown benchmark '%s': this build has decode and integrate",
+                                     word);
         }
     }
     if (!*decode_too && !*integrate_too)
@@ -583,10 +608,14 @@ const struct command cmd_bench = {
     .name = "bench",
     .usage = "[decode] [integrate] [STACK] [options]",
     .summary = "whole jobs and the machine's limit measured beside them, as JSON",
-    .details = "Prints [{name, case, device, value, unit, p10, p90, limit, limit_name, ratio, first_call}]. Without "
-               "STACK the case \"4M\" is made in TMPDIR: Eiger 4M uint32 frames, one Poisson frame around 100/(1+q^2) "
-               "plus (frame index mod 500), 2.4 MB each. decode: chunks in page-locked memory to frames on the device. "
-               "integrate: file (in the page cache) to patterns in memory. first_call is in seconds; on the CPU limits "
+    .details = "Prints [{name, case, device, value, unit, p10, p90, limit, limit_name, ratio, "
+               "first_call}]. Without "
+               "STACK the case \"4M\" is made in TMPDIR: Eiger 4M uint32 frames, one Poisson frame "
+               "around 100/(1+q^2) "
+               "plus (frame index mod 500), 2.4 MB each. decode: chunks in page-locked memory to "
+               "frames on the device. "
+               "integrate: file (in the page cache) to patterns in memory. first_call is in "
+               "seconds; on the CPU limits "
                "are copies by all threads, on a device copies to it and inside it.",
     .examples = "  airy bench decode --device cpu\n"
                 "  airy bench integrate --frames 256 --device gpu\n"

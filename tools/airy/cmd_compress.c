@@ -60,22 +60,28 @@ static airy_status copy_frame(void *user, size_t index, void *frame)
     return airy_stack_read(copy->stack, index, frame, copy->frame_size);
 }
 
-/* Same shape of frames and element type: data of the stack itself, which a master links to or holds in parts. */
+/*
+ * Same shape of frames and element type: data of the stack itself, which a master links to or
+ * holds in parts.
+ */
 static bool is_frames(const airy_hdf5_entry *entry, const airy_stack_info *info)
 {
     return entry->ndim >= 2 && entry->shape[entry->ndim - 2] == info->height &&
-           entry->shape[entry->ndim - 1] == info->width && strcmp(entry->dtype, airy_dtype_name(info->dtype)) == 0 &&
+           entry->shape[entry->ndim - 1] == info->width &&
+           strcmp(entry->dtype, airy_dtype_name(info->dtype)) == 0 &&
            (entry->ndim > 2 || info->frames == 1);
 }
 
 /* What the copy leaves out, in one line. */
-static void say_left_out(const struct common *common, const char *input, const airy_stack_info *info)
+static void say_left_out(const struct common *common, const char *input,
+                         const airy_stack_info *info)
 {
     airy_hdf5_entry *entries = NULL;
     size_t count = 0, left = 0;
     char file[4096];
     const char *named = strstr(input, "::");
-    snprintf(file, sizeof(file), "%.*s", (int)(named ? (size_t)(named - input) : strlen(input)), input);
+    snprintf(file, sizeof(file), "%.*s", (int)(named ? (size_t)(named - input) : strlen(input)),
+             input);
     if (airy_hdf5_list(&entries, &count, file) != AIRY_OK)
         return;
     const char *first = NULL;
@@ -88,8 +94,11 @@ static void say_left_out(const struct common *common, const char *input, const a
         }
     }
     if (left)
-        tool_say(common, "only the frames, geometry and pixel mask are carried over; %zu other array%s %s (%s%s)", left,
-                 left > 1 ? "s" : "", left > 1 ? "are not" : "is not", first, left > 1 ? ", ..." : "");
+        tool_say(common,
+                 "only the frames, geometry and pixel mask are carried over; %zu other array%s %s "
+                 "(%s%s)",
+                 left, left > 1 ? "s" : "", left > 1 ? "are not" : "is not", first,
+                 left > 1 ? ", ..." : "");
     airy_hdf5_list_free(entries);
 }
 
@@ -98,12 +107,15 @@ static int find_output(const struct compress_params *p, const char **output)
 {
     const struct common *common = &p->common;
     if (p->output && common->inputs.count > 1)
-        return tool_usage(common, "unexpected argument '%s' beside -o %s", common->inputs.items[1], p->output);
+        return tool_usage(common, "unexpected argument '%s' beside -o %s", common->inputs.items[1],
+                          p->output);
     if (!p->output && common->inputs.count < 2)
         return tool_usage(common, "no output: give OUT.h5 behind the input");
     *output = p->output ? p->output : common->inputs.items[1];
-    if (!tool_has_suffix(*output, ".h5") && !tool_has_suffix(*output, ".hdf5") && !tool_has_suffix(*output, ".nxs"))
-        return tool_usage(common, "output '%s': expected a name that ends in .h5, .hdf5 or .nxs", *output);
+    if (!tool_has_suffix(*output, ".h5") && !tool_has_suffix(*output, ".hdf5") &&
+        !tool_has_suffix(*output, ".nxs"))
+        return tool_usage(common, "output '%s': expected a name that ends in .h5, .hdf5 or .nxs",
+                          *output);
     return tool_keep_input(common, *output, common->inputs.items[0]);
 }
 
@@ -122,34 +134,39 @@ static int copy_stack(const struct compress_params *p, const airy_codec_params *
         status = airy_stack_get_info(stack, &info);
     if (status == AIRY_OK)
         status = airy_stack_get_meta(stack, &meta);
-    int code = status == AIRY_OK ? tool_keep_stack(common, output, stack) : tool_failed(common, status);
+    int code = status == AIRY_OK ? tool_keep_stack(common, output, stack)
+                                 : tool_failed(common, status);
     if (code == AIRY_EXIT_OK && codec->block_bytes % (8 * airy_dtype_size(info.dtype)) != 0)
-        code = tool_usage(common, "--block %u: expected a multiple of %zu bytes, 8 elements of %s", codec->block_bytes,
-                          8 * airy_dtype_size(info.dtype), airy_dtype_name(info.dtype));
+        code = tool_usage(common, "--block %u: expected a multiple of %zu bytes, 8 elements of %s",
+                          codec->block_bytes, 8 * airy_dtype_size(info.dtype),
+                          airy_dtype_name(info.dtype));
     uint8_t *mask = NULL;
     if (code == AIRY_EXIT_OK && meta.has_mask) {
         mask = malloc(info.height * info.width);
         if (!mask)
-            code = tool_fail(common, "out of memory for a mask of %zu x %zu", info.height, info.width);
+            code =
+                tool_fail(common, "out of memory for a mask of %zu x %zu", info.height, info.width);
         else if ((status = airy_stack_mask(stack, mask)) != AIRY_OK)
             code = tool_failed(common, status);
     }
     if (code == AIRY_EXIT_OK) {
         const char *dataset = strstr(info.dataset, "::");
         dataset = dataset ? dataset + 2 : "/entry/data/data";
-        struct copy copy = {.stack = stack, .frame_size = info.height * info.width * airy_dtype_size(info.dtype)};
-        struct stack_out out = {.common = common,
-                                .path = output,
-                                .writer = {.dtype = info.dtype,
-                                           .frames = info.frames,
-                                           .height = info.height,
-                                           .width = info.width,
-                                           .codec = *codec,
-                                           .dataset = info.files > 1 || strstr(dataset, "data_0") ? NULL : dataset,
-                                           .geometry = meta.has_geometry ? &meta.geometry : NULL,
-                                           .mask = mask},
-                                .make = copy_frame,
-                                .user = &copy};
+        struct copy copy = {.stack = stack,
+                            .frame_size = info.height * info.width * airy_dtype_size(info.dtype)};
+        struct stack_out out = {
+            .common = common,
+            .path = output,
+            .writer = {.dtype = info.dtype,
+                       .frames = info.frames,
+                       .height = info.height,
+                       .width = info.width,
+                       .codec = *codec,
+                       .dataset = info.files > 1 || strstr(dataset, "data_0") ? NULL : dataset,
+                       .geometry = meta.has_geometry ? &meta.geometry : NULL,
+                       .mask = mask},
+            .make = copy_frame,
+            .user = &copy};
         if (codec->codec != AIRY_CODEC_NONE)
             out.writer.codec.elem_size = (uint32_t)airy_dtype_size(info.dtype);
         code = stack_out_run(&out);
@@ -167,7 +184,8 @@ static int run_compress(void *user)
 {
     const struct compress_params *p = user;
     if (p->block > UINT32_MAX)
-        return tool_usage(&p->common, "--block %llu: expected at most 4294967295 bytes", (unsigned long long)p->block);
+        return tool_usage(&p->common, "--block %llu: expected at most 4294967295 bytes",
+                          (unsigned long long)p->block);
     const airy_codec_params codec = {.codec = p->has_codec ? p->codec : AIRY_CODEC_BSLZ4,
                                      .block_bytes = (uint32_t)p->block};
     return copy_stack(p, &codec);
@@ -180,8 +198,9 @@ static int run_decompress(void *user)
     return copy_stack(p, &codec);
 }
 
-#define CARRIED                                                                                                        \
-    "Pixels are kept exactly, frame by frame, with the geometry and the pixel mask that the file says; other "         \
+#define CARRIED                                                                                    \
+    "Pixels are kept exactly, frame by frame, with the geometry and the pixel mask that the file " \
+    "says; other "                                                                                 \
     "datasets are not carried over."
 
 const struct command cmd_compress = {

@@ -22,7 +22,8 @@ static int keep_input(const struct common *common, const char *output, const cha
 {
     airy_stack *stack = NULL;
     int code = tool_keep_input(common, output, input);
-    if (code == AIRY_EXIT_OK && tool_exists(output) && airy_stack_create(&stack, &input, 1) == AIRY_OK)
+    if (code == AIRY_EXIT_OK && tool_exists(output) &&
+        airy_stack_create(&stack, &input, 1) == AIRY_OK)
         code = tool_keep_stack(common, output, stack);
     airy_stack_destroy(&stack);
     return code;
@@ -51,14 +52,16 @@ static int run_convert(void *user)
     size_t used = 0;
     json_t *list = json_array();
     for (int i = 0; i < image.ndim; i++) {
-        used += (size_t)snprintf(shape + used, sizeof(shape) - used, i ? " x %zu" : "%zu", image.shape[i]);
+        used += (size_t)snprintf(shape + used, sizeof(shape) - used, i ? " x %zu" : "%zu",
+                                 image.shape[i]);
         json_array_append_new(list, json_integer((json_int_t)image.shape[i]));
     }
     const char *dtype = airy_dtype_name(image.dtype);
     airy_image_free(&image);
     if (p->common.json)
-        return tool_print_json(&p->common, json_pack("{s:o, s:s, s:o}", "output", tool_json_string(p->output), "dtype",
-                                                     dtype, "shape", list));
+        return tool_print_json(&p->common,
+                               json_pack("{s:o, s:s, s:o}", "output", tool_json_string(p->output),
+                                         "dtype", dtype, "shape", list));
     json_decref(list);
     tool_say(&p->common, "%s: %s %s", p->output, shape, dtype);
     return AIRY_EXIT_OK;
@@ -68,7 +71,8 @@ const struct command cmd_convert = {
     .name = "convert",
     .usage = "IN -o OUT [options]",
     .summary = "convert an image or a stack to another format, exactly",
-    .details = "IN is NPY, EDF or HDF5 (FILE or FILE::DATASET), up to four dimensions, either byte order. Element "
+    .details = "IN is NPY, EDF or HDF5 (FILE or FILE::DATASET), up to four dimensions, either byte "
+               "order. Element "
                "type, shape and values are kept; what the format of OUT cannot hold is an error.",
     .examples = "  airy convert series_master.h5 -o frames.npy\n"
                 "  airy convert calibration.h5::/entry/dark -o dark.edf\n",

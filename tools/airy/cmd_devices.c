@@ -21,11 +21,12 @@ static int run_devices(void *user)
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++) {
         const airy_device_info *d = &list[i];
-        json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:o, s:o, s:i, s:b, s:s, s:b, s:s, s:b}", "spec",
-                                               d->spec, "name", d->name, "backend", d->backend, "memory",
-                                               bytes_or_null(d->memory), "free", bytes_or_null(d->memory_free), "units",
-                                               (int)d->units, "fp64", d->fp64, "driver", d->driver, "usable", d->usable,
-                                               "why", d->why, "default", d->is_default));
+        json_array_append_new(
+            array, json_pack("{s:s, s:s, s:s, s:o, s:o, s:i, s:b, s:s, s:b, s:s, s:b}", "spec",
+                             d->spec, "name", d->name, "backend", d->backend, "memory",
+                             bytes_or_null(d->memory), "free", bytes_or_null(d->memory_free),
+                             "units", (int)d->units, "fp64", d->fp64, "driver", d->driver, "usable",
+                             d->usable, "why", d->why, "default", d->is_default));
     }
     airy_device_list_free(list);
     return tool_print_json(&params->common, array);
@@ -35,8 +36,10 @@ const struct command cmd_devices = {
     .name = "devices",
     .usage = "",
     .summary = "list the devices, usable or not, as JSON",
-    .details = "Prints [{spec, name, backend, memory, free, units, fp64, driver, usable, why, default}]. memory and "
-               "free are bytes, null where unknown; why says the reason where something could not be used.",
+    .details = "Prints [{spec, name, backend, memory, free, units, fp64, driver, usable, why, "
+               "default}]. memory and "
+               "free are bytes, null where unknown; why says the reason where something could not "
+               "be used.",
     .examples = "  airy devices\n",
     .params_size = sizeof(struct devices_params),
     .run = run_devices,

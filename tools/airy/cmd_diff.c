@@ -45,7 +45,8 @@ struct difference {
 };
 
 /* NaN equals NaN, an infinity itself. */
-static void compare(struct difference *d, const airy_image *a, const airy_image *b, double rtol, double atol)
+static void compare(struct difference *d, const airy_image *a, const airy_image *b, double rtol,
+                    double atol)
 {
     d->elements = tool_count(a->shape, a->ndim);
     for (size_t i = 0; i < d->elements; i++) {
@@ -78,8 +79,8 @@ static void index_text(char text[96], const airy_image *image, size_t index)
 }
 
 /* Add one pair's line to list. Exit code of the reading. */
-static int diff_pair(const struct diff_params *p, const char *name, const char *path_a, const char *path_b,
-                     json_t *list, bool *same)
+static int diff_pair(const struct diff_params *p, const char *name, const char *path_a,
+                     const char *path_b, json_t *list, bool *same)
 {
     airy_image a = {0}, b = {0};
     airy_status status = airy_image_read(&a, path_a);
@@ -93,15 +94,17 @@ static int diff_pair(const struct diff_params *p, const char *name, const char *
     for (int i = 0; shapes && i < a.ndim; i++)
         shapes = a.shape[i] == b.shape[i];
     if (!shapes) {
-        json_array_append_new(list, json_pack("{s:s, s:b, s:s}", "name", name, "equal", 0, "why", "shapes differ"));
+        json_array_append_new(
+            list, json_pack("{s:s, s:b, s:s}", "name", name, "equal", 0, "why", "shapes differ"));
         *same = false;
     } else {
         struct difference d = {0};
         char where[96] = "";
         compare(&d, &a, &b, p->rtol, p->atol);
         index_text(where, &a, d.worst);
-        json_t *line = json_pack("{s:s, s:b, s:I, s:I}", "name", name, "equal", d.different == 0, "elements",
-                                 (json_int_t)d.elements, "different", (json_int_t)d.different);
+        json_t *line = json_pack("{s:s, s:b, s:I, s:I}", "name", name, "equal", d.different == 0,
+                                 "elements", (json_int_t)d.elements, "different",
+                                 (json_int_t)d.different);
         if (d.different) {
             json_object_set_new(line, "worst", json_string(where));
             json_object_set_new(line, "a", json_sprintf("%.17g", d.a));
@@ -116,7 +119,8 @@ static int diff_pair(const struct diff_params *p, const char *name, const char *
 }
 
 /* Numeric datasets below /entry/integrate/result and merged, when the file is a result. */
-static int diff_result(const struct diff_params *p, const char *a, const char *b, json_t *list, bool *same, bool *found)
+static int diff_result(const struct diff_params *p, const char *a, const char *b, json_t *list,
+                       bool *same, bool *found)
 {
     airy_hdf5_entry *entries = NULL;
     size_t count = 0;
@@ -126,8 +130,8 @@ static int diff_result(const struct diff_params *p, const char *a, const char *b
     int code = AIRY_EXIT_OK;
     for (size_t i = 0; i < count && code == AIRY_EXIT_OK; i++) {
         const char *path = entries[i].path;
-        if (entries[i].ndim < 1 ||
-            (strncmp(path, "/entry/integrate/result/", 24) != 0 && strncmp(path, "/entry/integrate/merged/", 24) != 0))
+        if (entries[i].ndim < 1 || (strncmp(path, "/entry/integrate/result/", 24) != 0 &&
+                                    strncmp(path, "/entry/integrate/merged/", 24) != 0))
             continue;
         char where[2][4400];
         snprintf(where[0], sizeof(where[0]), "%s::%s", a, path);
@@ -164,7 +168,8 @@ static int run_diff(void *user)
     bool same = true;
     int code = diff_files(p, list, &same);
     if (code == AIRY_EXIT_OK && p->common.json) {
-        code = tool_print_json(&p->common, json_pack("{s:b, s:O}", "equal", same, "datasets", list));
+        code =
+            tool_print_json(&p->common, json_pack("{s:b, s:O}", "equal", same, "datasets", list));
     } else if (code == AIRY_EXIT_OK) {
         size_t i;
         json_t *line;
@@ -181,7 +186,8 @@ static int run_diff(void *user)
                 printf("%s: %lld of %lld elements differ, worst at [%s]: %s and %s\n", name,
                        (long long)json_integer_value(json_object_get(line, "different")),
                        (long long)json_integer_value(json_object_get(line, "elements")),
-                       json_string_value(json_object_get(line, "worst")), json_string_value(json_object_get(line, "a")),
+                       json_string_value(json_object_get(line, "worst")),
+                       json_string_value(json_object_get(line, "a")),
                        json_string_value(json_object_get(line, "b")));
         }
     }
@@ -193,8 +199,10 @@ const struct command cmd_diff = {
     .name = "diff",
     .usage = "A B [options]",
     .summary = "compare two results or images element by element",
-    .details = "Results of 'airy integrate' are compared dataset by dataset (result and merged), anything else as one "
-               "array. NaN equals NaN. Exit code 0 when all is equal within the tolerance, 1 when not.",
+    .details =
+        "Results of 'airy integrate' are compared dataset by dataset (result and merged), anything "
+        "else as one "
+        "array. NaN equals NaN. Exit code 0 when all is equal within the tolerance, 1 when not.",
     .examples = "  airy diff cpu.h5 gpu.h5 --rtol 1e-5\n"
                 "  airy diff a.npy b.npy\n",
     .tables = {diff_options},

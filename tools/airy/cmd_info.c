@@ -42,26 +42,31 @@ static const char *shape_text(char text[160], const uint64_t *shape, int ndim)
     size_t used = 0;
     snprintf(text, 160, "scalar");
     for (int i = 0; i < ndim; i++)
-        used += (size_t)snprintf(text + used, 160 - used, i ? " x %llu" : "%llu", (unsigned long long)shape[i]);
+        used += (size_t)snprintf(text + used, 160 - used, i ? " x %llu" : "%llu",
+                                 (unsigned long long)shape[i]);
     return text;
 }
 
 static json_t *entry_json(const airy_hdf5_entry *e)
 {
     if (e->ndim < 0)
-        return json_pack("{s:o, s:o}", "path", tool_json_string(e->path), "broken_link", tool_json_string(e->filters));
+        return json_pack("{s:o, s:o}", "path", tool_json_string(e->path), "broken_link",
+                         tool_json_string(e->filters));
     json_t *chunk = e->chunk[0] ? shape_json(e->chunk, e->ndim) : json_null();
-    json_t *ratio = is_compressed(e) ? json_real((double)e->bytes / (double)e->stored_bytes) : json_null();
-    return json_pack("{s:o, s:o, s:s, s:o, s:s, s:I, s:I, s:o}", "path", tool_json_string(e->path), "shape",
-                     shape_json(e->shape, e->ndim), "dtype", e->dtype, "chunk", chunk, "filter", e->filters, "bytes",
-                     (json_int_t)e->bytes, "stored_bytes", (json_int_t)e->stored_bytes, "ratio", ratio);
+    json_t *ratio = is_compressed(e) ? json_real((double)e->bytes / (double)e->stored_bytes)
+                                     : json_null();
+    return json_pack("{s:o, s:o, s:s, s:o, s:s, s:I, s:I, s:o}", "path", tool_json_string(e->path),
+                     "shape", shape_json(e->shape, e->ndim), "dtype", e->dtype, "chunk", chunk,
+                     "filter", e->filters, "bytes", (json_int_t)e->bytes, "stored_bytes",
+                     (json_int_t)e->stored_bytes, "ratio", ratio);
 }
 
 static void print_entry(const airy_hdf5_entry *e)
 {
     char shape[160], chunk[160], bytes[32];
     if (e->ndim < 0) {
-        printf("  %-44s %s%s %s\n", e->path, e->dtype, strncmp(e->filters, "->", 2) == 0 ? "" : ":", e->filters);
+        printf("  %-44s %s%s %s\n", e->path, e->dtype, strncmp(e->filters, "->", 2) == 0 ? "" : ":",
+               e->filters);
         return;
     }
     printf("  %-44s %-8s %s", e->path, e->dtype, shape_text(shape, e->shape, e->ndim));
@@ -85,17 +90,18 @@ static json_t *limits_json(double frame)
     struct memory_limits limits;
     memory_limits_get(&limits);
     json_t *json = json_pack("{s:o, s:o, s:o, s:o}", "host", fits(limits.host, frame), "host_free",
-                             fits(limits.available, frame), "cgroup", fits(limits.cgroup, frame), "slurm",
-                             fits(limits.slurm, frame));
+                             fits(limits.available, frame), "cgroup", fits(limits.cgroup, frame),
+                             "slurm", fits(limits.slurm, frame));
     json_t *devices = json_array();
     airy_device_info *list = NULL;
     size_t count = 0;
     if (airy_device_list(&list, &count) == AIRY_OK) {
         for (size_t i = 0; i < count; i++)
             if (list[i].usable)
-                json_array_append_new(devices, json_pack("{s:s, s:s, s:o, s:o}", "spec", list[i].spec, "name",
-                                                         list[i].name, "total", fits(list[i].memory, frame), "free",
-                                                         fits(list[i].memory_free, frame)));
+                json_array_append_new(devices, json_pack("{s:s, s:s, s:o, s:o}", "spec",
+                                                         list[i].spec, "name", list[i].name,
+                                                         "total", fits(list[i].memory, frame),
+                                                         "free", fits(list[i].memory_free, frame)));
         airy_device_list_free(list);
     }
     json_object_set_new(json, "devices", devices);
@@ -110,18 +116,22 @@ static json_t *stack_json(const char *path, char why[512])
     airy_stack_meta meta;
     json_t *json = NULL;
     snprintf(why, 512, "%s", "");
-    if (airy_stack_create(&stack, &path, 1) == AIRY_OK && airy_stack_get_info(stack, &info) == AIRY_OK &&
+    if (airy_stack_create(&stack, &path, 1) == AIRY_OK &&
+        airy_stack_get_info(stack, &info) == AIRY_OK &&
         airy_stack_get_meta(stack, &meta) == AIRY_OK) {
-        const double frame = (double)info.height * (double)info.width * (double)airy_dtype_size(info.dtype);
+        const double frame = (double)info.height * (double)info.width *
+                             (double)airy_dtype_size(info.dtype);
         const double stored = (double)info.stored_bytes, all = frame * (double)info.frames;
         json_t *geometry = meta.has_geometry ? geometry_json(&meta.geometry) : json_null();
         json_t *saturation = meta.has_saturation ? json_real(meta.saturation) : json_null();
-        json = json_pack("{s:o, s:[I,I,I], s:s, s:s, s:s, s:I, s:f, s:f, s:o, s:b, s:o, s:o}", "dataset",
-                         tool_json_string(info.dataset), "shape", (json_int_t)info.frames, (json_int_t)info.height,
-                         (json_int_t)info.width, "dtype", airy_dtype_name(info.dtype), "filter", info.filters, "path",
-                         info.path == AIRY_STACK_DIRECT ? "direct" : "library", "files", (json_int_t)info.files,
-                         "bytes_per_frame", frame, "ratio", stored > 0 ? all / stored : 0.0, "geometry", geometry,
-                         "mask", meta.has_mask, "saturation", saturation, "frames_that_fit", limits_json(frame));
+        json = json_pack(
+            "{s:o, s:[I,I,I], s:s, s:s, s:s, s:I, s:f, s:f, s:o, s:b, s:o, s:o}", "dataset",
+            tool_json_string(info.dataset), "shape", (json_int_t)info.frames,
+            (json_int_t)info.height, (json_int_t)info.width, "dtype", airy_dtype_name(info.dtype),
+            "filter", info.filters, "path", info.path == AIRY_STACK_DIRECT ? "direct" : "library",
+            "files", (json_int_t)info.files, "bytes_per_frame", frame, "ratio",
+            stored > 0 ? all / stored : 0.0, "geometry", geometry, "mask", meta.has_mask,
+            "saturation", saturation, "frames_that_fit", limits_json(frame));
     } else {
         snprintf(why, 512, "%s", airy_last_error());
     }
@@ -145,18 +155,21 @@ static void print_stack(const json_t *stack)
 {
     const json_t *shape = json_object_get(stack, "shape"), *g = json_object_get(stack, "geometry");
     char bytes[32], name[128];
-    printf("stack %s\n  %lld frame%s of %lld x %lld %s, %s, read %s, %s a frame, %.2fx compressed\n",
-           text_of(stack, "dataset"), (long long)json_integer_value(json_array_get(shape, 0)),
-           tool_s(json_integer_value(json_array_get(shape, 0))),
-           (long long)json_integer_value(json_array_get(shape, 1)),
-           (long long)json_integer_value(json_array_get(shape, 2)), text_of(stack, "dtype"), text_of(stack, "filter"),
-           strcmp(text_of(stack, "path"), "direct") == 0 ? "chunk by chunk" : "through libhdf5",
-           tool_bytes(bytes, json_real_value(json_object_get(stack, "bytes_per_frame"))),
-           json_real_value(json_object_get(stack, "ratio")));
+    printf(
+        "stack %s\n  %lld frame%s of %lld x %lld %s, %s, read %s, %s a frame, %.2fx compressed\n",
+        text_of(stack, "dataset"), (long long)json_integer_value(json_array_get(shape, 0)),
+        tool_s(json_integer_value(json_array_get(shape, 0))),
+        (long long)json_integer_value(json_array_get(shape, 1)),
+        (long long)json_integer_value(json_array_get(shape, 2)), text_of(stack, "dtype"),
+        text_of(stack, "filter"),
+        strcmp(text_of(stack, "path"), "direct") == 0 ? "chunk by chunk" : "through libhdf5",
+        tool_bytes(bytes, json_real_value(json_object_get(stack, "bytes_per_frame"))),
+        json_real_value(json_object_get(stack, "ratio")));
     if (json_is_object(g)) {
         const json_t *wavelength = json_object_get(g, "wavelength");
-        printf("  geometry %s, distance %.6g m, PONI %.6g, %.6g m, wavelength", text_of(g, "detector"),
-               json_number_value(json_object_get(g, "dist")), json_number_value(json_object_get(g, "poni1")),
+        printf("  geometry %s, distance %.6g m, PONI %.6g, %.6g m, wavelength",
+               text_of(g, "detector"), json_number_value(json_object_get(g, "dist")),
+               json_number_value(json_object_get(g, "poni1")),
                json_number_value(json_object_get(g, "poni2")));
         if (json_is_number(wavelength))
             printf(" %.6g m\n", json_number_value(wavelength));
@@ -206,7 +219,8 @@ static json_t *result_json(const char *file, const airy_hdf5_entry *entries, siz
     return json;
 }
 
-static void print_entries(const struct common *common, const char *file, const airy_hdf5_entry *entries, size_t count)
+static void print_entries(const struct common *common, const char *file,
+                          const airy_hdf5_entry *entries, size_t count)
 {
     const size_t shown = common->verbose || count <= SHOWN_DATASETS ? count : SHOWN_DATASETS;
     printf("%s: %zu dataset%s\n", file, count, tool_s(count));
@@ -217,12 +231,14 @@ static void print_entries(const struct common *common, const char *file, const a
 }
 
 /*
- * Bytes that the superblock says the file has (HDF5 File Format Specification 3.0, II.A; addresses of 8 bytes); 0 when unknown.
+ * Bytes that the superblock says the file has (HDF5 File Format Specification 3.0, II.A; addresses
+ * of 8 bytes); 0 when unknown.
  */
 static uint64_t declared_size(FILE *file)
 {
     uint8_t head[64];
-    if (fread(head, 1, sizeof(head), file) != sizeof(head) || memcmp(head, "\x89HDF\r\n\x1a\n", 8) != 0)
+    if (fread(head, 1, sizeof(head), file) != sizeof(head) ||
+        memcmp(head, "\x89HDF\r\n\x1a\n", 8) != 0)
         return 0;
     const size_t at = head[8] == 0 ? 40 : head[8] == 1 ? 44 : 28; /* of the end-of-file address */
     if ((head[8] < 2 ? head[13] : head[9]) != 8)
@@ -252,12 +268,14 @@ static int info_hdf5(const struct common *common, const char *path)
     size_t count = 0;
     char file[4096], why[512] = "";
     const char *dataset = strstr(path, "::");
-    snprintf(file, sizeof(file), "%.*s", (int)(dataset ? (size_t)(dataset - path) : strlen(path)), path);
+    snprintf(file, sizeof(file), "%.*s", (int)(dataset ? (size_t)(dataset - path) : strlen(path)),
+             path);
     const airy_status status = airy_hdf5_list(&entries, &count, file);
     if (status != AIRY_OK)
         return tool_failed(common, status);
     warn_truncated(common, file);
-    json_t *result = dataset ? NULL : result_json(file, entries, count), *stack = result ? NULL : stack_json(path, why);
+    json_t *result = dataset ? NULL : result_json(file, entries, count),
+           *stack = result ? NULL : stack_json(path, why);
     int code = AIRY_EXIT_OK;
     if (!stack && dataset)
         code = tool_fail(common, "%s", why);
@@ -265,15 +283,19 @@ static int info_hdf5(const struct common *common, const char *path)
         json_t *list = json_array();
         for (size_t i = 0; i < count; i++)
             json_array_append_new(list, entry_json(&entries[i]));
-        code = tool_print_json(common, json_pack("{s:o, s:o, s:o?, s:o?, s:o}", "file", tool_json_string(file),
-                                                 "datasets", list, "stack", json_incref(stack), "result",
-                                                 json_incref(result), "why_no_stack", tool_json_string(why)));
+        code = tool_print_json(common, json_pack("{s:o, s:o, s:o?, s:o?, s:o}", "file",
+                                                 tool_json_string(file), "datasets", list, "stack",
+                                                 json_incref(stack), "result", json_incref(result),
+                                                 "why_no_stack", tool_json_string(why)));
     } else {
         if (result)
             printf("result of airy integrate %s: %lld frames of %lld bins over %s, %s errors, %s\n",
-                   text_of(result, "version"), (long long)json_integer_value(json_object_get(result, "frames")),
-                   (long long)json_integer_value(json_object_get(result, "bins")), text_of(result, "axis"),
-                   json_is_true(json_object_get(result, "errors")) ? "with" : "without", text_of(result, "date"));
+                   text_of(result, "version"),
+                   (long long)json_integer_value(json_object_get(result, "frames")),
+                   (long long)json_integer_value(json_object_get(result, "bins")),
+                   text_of(result, "axis"),
+                   json_is_true(json_object_get(result, "errors")) ? "with" : "without",
+                   text_of(result, "date"));
         else if (stack)
             print_stack(stack);
         else
@@ -290,7 +312,8 @@ static int info_poni(const struct common *common, const char *path)
 {
     airy_geometry geometry;
     const airy_status status = airy_geometry_read(&geometry, path);
-    return status == AIRY_OK ? tool_print_json(common, geometry_json(&geometry)) : tool_failed(common, status);
+    return status == AIRY_OK ? tool_print_json(common, geometry_json(&geometry))
+                             : tool_failed(common, status);
 }
 
 static int info_image(const struct common *common, const char *path)
@@ -307,10 +330,12 @@ static int info_image(const struct common *common, const char *path)
     const int ndim = image.ndim;
     airy_image_free(&image);
     if (common->json)
-        return tool_print_json(common, json_pack("{s:o, s:o, s:s, s:I}", "file", tool_json_string(path), "shape",
-                                                 shape_json(shape, ndim), "dtype", dtype, "bytes", (json_int_t)bytes));
+        return tool_print_json(
+            common, json_pack("{s:o, s:o, s:s, s:I}", "file", tool_json_string(path), "shape",
+                              shape_json(shape, ndim), "dtype", dtype, "bytes", (json_int_t)bytes));
     char text[160], size[32];
-    printf("%s: %s %s, %s\n", path, shape_text(text, shape, ndim), dtype, tool_bytes(size, (double)bytes));
+    printf("%s: %s %s, %s\n", path, shape_text(text, shape, ndim), dtype,
+           tool_bytes(size, (double)bytes));
     return AIRY_EXIT_OK;
 }
 
@@ -323,11 +348,12 @@ static int info_detectors(const struct common *common)
             continue;
         if (common->json)
             json_array_append_new(list,
-                                  json_pack("{s:s, s:[I,I], s:f, s:f}", "name", d.name, "shape", (json_int_t)d.height,
-                                            (json_int_t)d.width, "pixel1", d.pixel1, "pixel2", d.pixel2));
+                                  json_pack("{s:s, s:[I,I], s:f, s:f}", "name", d.name, "shape",
+                                            (json_int_t)d.height, (json_int_t)d.width, "pixel1",
+                                            d.pixel1, "pixel2", d.pixel2));
         else
-            printf("%-28s %5zu x %-5zu pixels of %.6g x %.6g um\n", d.name, d.height, d.width, d.pixel1 * 1e6,
-                   d.pixel2 * 1e6);
+            printf("%-28s %5zu x %-5zu pixels of %.6g x %.6g um\n", d.name, d.height, d.width,
+                   d.pixel1 * 1e6, d.pixel2 * 1e6);
     }
     if (common->json)
         return tool_print_json(common, list);
@@ -357,7 +383,8 @@ const struct command cmd_info = {
     .summary = "what a file holds: datasets, stack, geometry, frames that fit memory",
     .details =
         "HDF5: the stack of frames as 'airy integrate' would see it, then the datasets with shape, "
-        "type, chunk, filter and ratio. PONI: {detector, pixel1, pixel2, shape, orientation, dist, poni1, poni2, "
+        "type, chunk, filter and ratio. PONI: {detector, pixel1, pixel2, shape, orientation, dist, "
+        "poni1, poni2, "
         "rot1, rot2, rot3, wavelength, parallax} as JSON in SI units. NPY and EDF: shape and type.",
     .examples = "  airy info series_master.h5\n"
                 "  airy info series_master.h5::/entry/data/data_000002 --json\n"

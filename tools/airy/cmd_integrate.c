@@ -48,13 +48,15 @@ static const char *parse_polarization(void *field, const char *text)
     pair[1] = 0;
     if (!opt_two(text, pair) && !opt_number(text, &pair[0]))
         return "expected a factor, or factor,offset in degrees";
-    return pair[0] >= -1 && pair[0] <= 1 && isfinite(pair[1]) ? NULL : "expected a factor from -1 to 1";
+    return pair[0] >= -1 && pair[0] <= 1 && isfinite(pair[1]) ? NULL
+                                                              : "expected a factor from -1 to 1";
 }
 
 /* A:B[:S], either end may be missing */
 static const char *parse_frames(void *field, const char *text)
 {
-    static const char expected[] = "expected frames as N, FIRST:LAST or FIRST:LAST:STEP, LAST excluded";
+    static const char expected[] =
+        "expected frames as N, FIRST:LAST or FIRST:LAST:STEP, LAST excluded";
     size_t *frames = field;
     char part[3][24] = {"0", "", "1"};
     uint64_t one;
@@ -81,8 +83,8 @@ static const char *parse_frames(void *field, const char *text)
     }
     uint64_t value[3] = {0, 0, 1};
     if (*text || !opt_whole(part[0], &value[0]) ||
-        (*part[1] && (!opt_whole(part[1], &value[1]) || value[1] <= value[0])) || !opt_whole(part[2], &value[2]) ||
-        value[2] < 1)
+        (*part[1] && (!opt_whole(part[1], &value[1]) || value[1] <= value[0])) ||
+        !opt_whole(part[2], &value[2]) || value[2] < 1)
         return expected;
     for (size_t i = 0; i < 3; i++)
         frames[i] = (size_t)value[i];
@@ -195,8 +197,16 @@ static const struct opt integrate_options[] = {
      FIELD(mask_only),
      .argument = "FILE",
      .help = "bad pixels (not 0), instead of those"},
-    {.name = "dark", .type = OPT_STRING, FIELD(dark), .argument = "FILE", .help = "dark image, subtracted, counts"},
-    {.name = "flat", .type = OPT_STRING, FIELD(flat), .argument = "FILE", .help = "flat field, relative response"},
+    {.name = "dark",
+     .type = OPT_STRING,
+     FIELD(dark),
+     .argument = "FILE",
+     .help = "dark image, subtracted, counts"},
+    {.name = "flat",
+     .type = OPT_STRING,
+     FIELD(flat),
+     .argument = "FILE",
+     .help = "flat field, relative response"},
     {.name = "absorption",
      .type = OPT_STRING,
      FIELD(absorption),
@@ -210,7 +220,10 @@ static const struct opt integrate_options[] = {
      .argument = "F[,DEG]",
      .fallback = "off",
      .help = "polarization factor from -1 to 1, and the plane's angle in degrees"},
-    {.name = "no-solid-angle", .type = OPT_FLAG, FIELD(no_solid_angle), .help = "leave out the solid-angle correction"},
+    {.name = "no-solid-angle",
+     .type = OPT_FLAG,
+     FIELD(no_solid_angle),
+     .help = "leave out the solid-angle correction"},
     {.name = "normalization",
      .type = OPT_FLOAT,
      FIELD(normalization),
@@ -272,8 +285,12 @@ static const struct opt integrate_options[] = {
      .parse = parse_on_error,
      .argument = "stop|skip",
      .fallback = "stop",
-     .help = "skip: a frame that cannot be read or decoded becomes NaN with a message, exit code 3"},
-    {.name = "resume", .type = OPT_FLAG, FIELD(resume), .help = "go on with OUT.partial of an interrupted run"},
+     .help =
+         "skip: a frame that cannot be read or decoded becomes NaN with a message, exit code 3"},
+    {.name = "resume",
+     .type = OPT_FLAG,
+     FIELD(resume),
+     .help = "go on with OUT.partial of an interrupted run"},
     {.name = "config",
      .type = OPT_STRING,
      FIELD(config),
@@ -292,7 +309,8 @@ static const char *const integrate_later[] = {"clip", "quantile", "radial",    "
 
 static bool is_hdf5_name(const char *path)
 {
-    return tool_has_suffix(path, ".h5") || tool_has_suffix(path, ".hdf5") || tool_has_suffix(path, ".nxs");
+    return tool_has_suffix(path, ".h5") || tool_has_suffix(path, ".hdf5") ||
+           tool_has_suffix(path, ".nxs");
 }
 
 int integrate_keep_inputs(const struct integrate_params *p, const char *output)
@@ -316,12 +334,17 @@ static int check_output(const struct integrate_params *p)
     if (!p->output)
         return tool_usage(common, "no output: give -o OUT.h5, .xye, .xy, .chi or .dat");
     if (!is_hdf5_name(p->output) && !ascii_name(p->output))
-        return tool_usage(common, "output '%s': expected a name that ends in .h5, .xye, .xy, .chi or .dat", p->output);
+        return tool_usage(common,
+                          "output '%s': expected a name that ends in .h5, .xye, .xy, .chi or .dat",
+                          p->output);
     if (p->plot && !tool_has_suffix(p->plot, ".png") && !tool_has_suffix(p->plot, ".svg") &&
         !tool_has_suffix(p->plot, ".pdf"))
-        return tool_usage(common, "--plot %s: expected a name that ends in .png, .svg or .pdf", p->plot);
+        return tool_usage(common, "--plot %s: expected a name that ends in .png, .svg or .pdf",
+                          p->plot);
     if (p->resume && !is_hdf5_name(p->output))
-        return tool_usage(common, "--resume: text files are complete or not there; select what is missing by --frames");
+        return tool_usage(
+            common,
+            "--resume: text files are complete or not there; select what is missing by --frames");
     const char *const outputs[] = {p->output, p->plot, common->profile_file};
     for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
         const int code = integrate_keep_inputs(p, outputs[i]);
@@ -334,9 +357,12 @@ static int check_output(const struct integrate_params *p)
         return tool_fail(common, "%s is there already; --force overwrites it", p->output);
     char partial[4200];
     snprintf(partial, sizeof(partial), "%s.partial", p->output);
-    if (!common->explain && !common->force && !p->resume && is_hdf5_name(p->output) && tool_exists(partial))
-        return tool_fail(common, "%s is there from an interrupted run; --resume continues it, --force starts anew",
-                         partial);
+    if (!common->explain && !common->force && !p->resume && is_hdf5_name(p->output) &&
+        tool_exists(partial))
+        return tool_fail(
+            common,
+            "%s is there from an interrupted run; --resume continues it, --force starts anew",
+            partial);
     return AIRY_EXIT_OK;
 }
 
@@ -350,7 +376,8 @@ static double measure_rate(const struct integration *job)
     run.skip_bad = true;
     const size_t some = 32 * run.step;
     run.last = run.last - run.first > some ? run.first + some : run.last;
-    if (airy_integrate_stack(NULL, job->stack, job->integrator, &run, &info) != AIRY_OK || !(info.seconds > 0))
+    if (airy_integrate_stack(NULL, job->stack, job->integrator, &run, &info) != AIRY_OK ||
+        !(info.seconds > 0))
         return 0;
     return (double)info.frames / info.seconds;
 }
@@ -368,30 +395,35 @@ static int explain(const struct integration *job)
     if (job->common->json)
         return tool_print_json(
             job->common,
-            json_pack(
-                "{s:s, s:s, s:{s:I, s:I, s:I, s:I, s:[f,f]}, s:{s:I, s:I, s:I, s:I}, s:{s:I, s:I, s:I, s:I}, s:f}",
-                "device", airy_device_spec(job->device), "engine", matrix.engine, "matrix", "pixels",
-                (json_int_t)matrix.pixels, "valid_pixels", (json_int_t)matrix.valid_pixels, "entries",
-                (json_int_t)matrix.entries, "bins", (json_int_t)matrix.bins, "range", matrix.lower, matrix.upper,
-                "memory", "matrix_host_bytes", (json_int_t)matrix.host_bytes, "matrix_device_bytes",
-                (json_int_t)matrix.device_bytes, "slots_host_bytes", (json_int_t)plan.host_bytes, "slots_device_bytes",
-                (json_int_t)plan.device_bytes, "run", "frames", (json_int_t)job->frames, "batch",
-                (json_int_t)plan.batch, "slots", (json_int_t)plan.slots, "readers", (json_int_t)plan.readers,
-                "frames_per_second", rate));
+            json_pack("{s:s, s:s, s:{s:I, s:I, s:I, s:I, s:[f,f]}, s:{s:I, s:I, s:I, s:I}, s:{s:I, "
+                      "s:I, s:I, s:I}, s:f}",
+                      "device", airy_device_spec(job->device), "engine", matrix.engine, "matrix",
+                      "pixels", (json_int_t)matrix.pixels, "valid_pixels",
+                      (json_int_t)matrix.valid_pixels, "entries", (json_int_t)matrix.entries,
+                      "bins", (json_int_t)matrix.bins, "range", matrix.lower, matrix.upper,
+                      "memory", "matrix_host_bytes", (json_int_t)matrix.host_bytes,
+                      "matrix_device_bytes", (json_int_t)matrix.device_bytes, "slots_host_bytes",
+                      (json_int_t)plan.host_bytes, "slots_device_bytes",
+                      (json_int_t)plan.device_bytes, "run", "frames", (json_int_t)job->frames,
+                      "batch", (json_int_t)plan.batch, "slots", (json_int_t)plan.slots, "readers",
+                      (json_int_t)plan.readers, "frames_per_second", rate));
     char text[4][32];
-    printf("stack    %s: %zu frames of %zu x %zu %s, %s\n", job->info.dataset, job->info.frames, job->info.height,
-           job->info.width, airy_dtype_name(job->info.dtype), job->info.filters);
+    printf("stack    %s: %zu frames of %zu x %zu %s, %s\n", job->info.dataset, job->info.frames,
+           job->info.height, job->info.width, airy_dtype_name(job->info.dtype), job->info.filters);
     printf("engine   %s on %s\n", matrix.engine, airy_device_spec(job->device));
     printf("matrix   %zu of %zu pixels, %zu entries, %zu bins from %.6g to %.6g %s, %s splitting\n",
-           matrix.valid_pixels, matrix.pixels, matrix.entries, matrix.bins, matrix.lower, matrix.upper,
-           airy_unit_name(job->params->unit), airy_split_name(job->params->split));
+           matrix.valid_pixels, matrix.pixels, matrix.entries, matrix.bins, matrix.lower,
+           matrix.upper, airy_unit_name(job->params->unit), airy_split_name(job->params->split));
     printf("memory   matrix %s on the host, %s on the device; slots %s and %s\n",
-           tool_bytes(text[0], (double)matrix.host_bytes), tool_bytes(text[1], (double)matrix.device_bytes),
-           tool_bytes(text[2], (double)plan.host_bytes), tool_bytes(text[3], (double)plan.device_bytes));
-    printf("run      %zu frames, %zu a batch, %zu slots, %zu readers\n", job->frames, plan.batch, plan.slots,
-           plan.readers);
+           tool_bytes(text[0], (double)matrix.host_bytes),
+           tool_bytes(text[1], (double)matrix.device_bytes),
+           tool_bytes(text[2], (double)plan.host_bytes),
+           tool_bytes(text[3], (double)plan.device_bytes));
+    printf("run      %zu frames, %zu a batch, %zu slots, %zu readers\n", job->frames, plan.batch,
+           plan.slots, plan.readers);
     if (rate > 0)
-        printf("rate     %.4g frames/s on the first frames: about %.3g s\n", rate, (double)job->frames / rate);
+        printf("rate     %.4g frames/s on the first frames: about %.3g s\n", rate,
+               (double)job->frames / rate);
     else
         printf("rate     unknown: the first frames cannot be read (%s)\n", airy_last_error());
     return AIRY_EXIT_OK;
@@ -405,11 +437,13 @@ static void say_dummy(const struct integration *job)
     if (p->has_dummy)
         tool_say(job->common, "dummy: pixels of %g, within %g (--dummy)", p->dummy, p->delta_dummy);
     else if (!job->geometry.detector.dectris_dummy || airy_dtype_is_float(dtype))
-        tool_say(job->common, "dummy: none, detector %s with %s pixels has no such values; --dummy names one",
+        tool_say(job->common,
+                 "dummy: none, detector %s with %s pixels has no such values; --dummy names one",
                  job->geometry.detector.name, airy_dtype_name(dtype));
     else
         tool_say(job->common, "dummy: %s, as detector %s marks bad pixels",
-                 airy_dtype_is_signed(dtype) ? "-1, -2 and -3" : "the three largest values of the type",
+                 airy_dtype_is_signed(dtype) ? "-1, -2 and -3"
+                                             : "the three largest values of the type",
                  job->geometry.detector.name);
 }
 
@@ -433,10 +467,12 @@ static int say_choices(const struct integration *job)
              common->device  ? "by --device"
              : wish && *wish ? "by AIRY_DEVICE"
                              : "the default");
-    tool_say(common, "stack: %s, %zu frames of %zu x %zu %s, filters %s, read %s", job->info.dataset, job->info.frames,
-             job->info.height, job->info.width, airy_dtype_name(job->info.dtype), job->info.filters,
-             job->info.path == AIRY_STACK_DIRECT ? "chunk by chunk (a chunk is a frame)"
-                                                 : "through libhdf5 (chunks or filters are others)");
+    tool_say(common, "stack: %s, %zu frames of %zu x %zu %s, filters %s, read %s",
+             job->info.dataset, job->info.frames, job->info.height, job->info.width,
+             airy_dtype_name(job->info.dtype), job->info.filters,
+             job->info.path == AIRY_STACK_DIRECT
+                 ? "chunk by chunk (a chunk is a frame)"
+                 : "through libhdf5 (chunks or filters are others)");
     tool_say(common, "geometry: %s, from %s", job->geometry.detector.name,
              job->replayed                ? "--config"
              : job->params->geometry.poni ? "--poni"
@@ -445,20 +481,22 @@ static int say_choices(const struct integration *job)
     if (job->params->mask_only)
         tool_say(common, "mask: --mask-only %zu pixels", job->masked[2]);
     else
-        tool_say(common, "mask: detector %zu, file %zu, --mask %zu pixels", job->masked[0], job->masked[1],
-                 job->masked[2]);
+        tool_say(common, "mask: detector %zu, file %zu, --mask %zu pixels", job->masked[0],
+                 job->masked[1], job->masked[2]);
     say_dummy(job);
     tool_say(common, "engine: %s", matrix.engine);
-    tool_say(
-        common,
-        "matrix: %zu of %zu pixels, %zu entries, %zu bins from %.6g to %.6g %s, %s splitting, %s, %s on the device",
-        matrix.valid_pixels, matrix.pixels, matrix.entries, matrix.bins, matrix.lower, matrix.upper,
-        airy_unit_name(job->params->unit), airy_split_name(job->params->split), airy_method_name(job->params->method),
-        tool_bytes(text[0], (double)matrix.device_bytes));
-    tool_say(common, "run: %zu frame%s, %zu a batch (%s), %zu slot%s of together %s, %zu reader%s", job->frames,
-             tool_s(job->frames), plan.batch,
-             job->params->batch ? "--batch" : "chosen to fit memory and keep the device busy", plan.slots,
-             tool_s(plan.slots), tool_bytes(text[1], (double)plan.host_bytes), plan.readers, tool_s(plan.readers));
+    tool_say(common,
+             "matrix: %zu of %zu pixels, %zu entries, %zu bins from %.6g to %.6g %s, %s splitting, "
+             "%s, %s on the device",
+             matrix.valid_pixels, matrix.pixels, matrix.entries, matrix.bins, matrix.lower,
+             matrix.upper, airy_unit_name(job->params->unit), airy_split_name(job->params->split),
+             airy_method_name(job->params->method),
+             tool_bytes(text[0], (double)matrix.device_bytes));
+    tool_say(common, "run: %zu frame%s, %zu a batch (%s), %zu slot%s of together %s, %zu reader%s",
+             job->frames, tool_s(job->frames), plan.batch,
+             job->params->batch ? "--batch" : "chosen to fit memory and keep the device busy",
+             plan.slots, tool_s(plan.slots), tool_bytes(text[1], (double)plan.host_bytes),
+             plan.readers, tool_s(plan.readers));
     return AIRY_EXIT_OK;
 }
 
@@ -471,11 +509,12 @@ static int check_memory(const struct integration *job)
         return tool_failed(job->common, status);
     const uint64_t limit = job->common->memory_limit;
     if (limit && plan.host_bytes > limit)
-        return tool_fail(
-            job->common,
-            "--memory-limit %llu bytes: %zu slots of %zu frames need %llu bytes of the host; lower --batch or raise "
-            "the limit",
-            (unsigned long long)limit, plan.slots, plan.batch, (unsigned long long)plan.host_bytes);
+        return tool_fail(job->common,
+                         "--memory-limit %llu bytes: %zu slots of %zu frames need %llu bytes of "
+                         "the host; lower --batch or raise "
+                         "the limit",
+                         (unsigned long long)limit, plan.slots, plan.batch,
+                         (unsigned long long)plan.host_bytes);
     return AIRY_EXIT_OK;
 }
 
@@ -487,17 +526,21 @@ static int report(const struct integration *job, const airy_run_info *info, doub
     char text[2][32];
     if (common->json)
         return tool_print_json(
-            common,
-            json_pack("{s:o, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:f}", "output",
-                      tool_json_string(job->params->output), "device", airy_device_spec(job->device), "frames",
-                      (json_int_t)info->frames, "bad", (json_int_t)info->bad, "resumed", (json_int_t)info->resumed,
-                      "seconds", info->seconds, "setup_seconds", setup, "frames_per_second", frames / seconds,
-                      "gigabytes_per_second", decoded / seconds * 1e-9, "stored_bytes", (json_int_t)info->stored_bytes,
-                      "decoded_bytes", (json_int_t)info->decoded_bytes, "ratio", stored > 0 ? decoded / stored : 0.0));
-    tool_say(common, "%s: %zu frame%s in %.3g s, set-up %.2g s, %.4g frames/s, %s/s decoded, %s read (%.2fx)%s",
-             job->params->output, info->frames, tool_s(info->frames), info->seconds, setup, frames / seconds,
-             tool_bytes(text[0], decoded / seconds), tool_bytes(text[1], stored), stored > 0 ? decoded / stored : 0.0,
-             info->resumed ? ", the rest was done before" : "");
+            common, json_pack("{s:o, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:f}",
+                              "output", tool_json_string(job->params->output), "device",
+                              airy_device_spec(job->device), "frames", (json_int_t)info->frames,
+                              "bad", (json_int_t)info->bad, "resumed", (json_int_t)info->resumed,
+                              "seconds", info->seconds, "setup_seconds", setup, "frames_per_second",
+                              frames / seconds, "gigabytes_per_second", decoded / seconds * 1e-9,
+                              "stored_bytes", (json_int_t)info->stored_bytes, "decoded_bytes",
+                              (json_int_t)info->decoded_bytes, "ratio",
+                              stored > 0 ? decoded / stored : 0.0));
+    tool_say(
+        common,
+        "%s: %zu frame%s in %.3g s, set-up %.2g s, %.4g frames/s, %s/s decoded, %s read (%.2fx)%s",
+        job->params->output, info->frames, tool_s(info->frames), info->seconds, setup,
+        frames / seconds, tool_bytes(text[0], decoded / seconds), tool_bytes(text[1], stored),
+        stored > 0 ? decoded / stored : 0.0, info->resumed ? ", the rest was done before" : "");
     return AIRY_EXIT_OK;
 }
 
@@ -512,18 +555,22 @@ static int run_hdf5(struct integration *job, airy_run_info *info)
     progress_begin(&progress, common, "frames");
     job->run.progress = progress_step;
     job->run.user = &progress;
-    const airy_status status = airy_integrate_stack(job->params->output, job->stack, job->integrator, &job->run, info);
+    const airy_status status =
+        airy_integrate_stack(job->params->output, job->stack, job->integrator, &job->run, info);
     progress_end(&progress);
     if (status == AIRY_ERR_STOPPED)
-        return tool_fail(common, "stopped after %zu of %zu frames; the same command with --resume continues %s.partial",
-                         info->frames + info->resumed, job->frames, job->params->output);
+        return tool_fail(
+            common,
+            "stopped after %zu of %zu frames; the same command with --resume continues %s.partial",
+            info->frames + info->resumed, job->frames, job->params->output);
     if (status == AIRY_ERR_CORRUPT)
-        return tool_fail(common, "%s; --on-error skip goes on without such frames", airy_last_error());
+        return tool_fail(common, "%s; --on-error skip goes on without such frames",
+                         airy_last_error());
     if (status != AIRY_OK)
         return tool_failed(common, status);
     if (info->bad)
-        tool_say(common, "%zu of %zu frames failed, the first: %s", info->bad, info->frames + info->resumed,
-                 info->first_error);
+        tool_say(common, "%zu of %zu frames failed, the first: %s", info->bad,
+                 info->frames + info->resumed, info->first_error);
     return AIRY_EXIT_OK;
 }
 
@@ -533,7 +580,8 @@ static int run_job(struct integration *job)
     const struct common *common = job->common;
     airy_run_info info = {0};
     if (p->plot && ascii_name(p->output) && job->frames > 1)
-        return tool_usage(common, "--plot draws one result, not %zu text files; write .h5", job->frames);
+        return tool_usage(common, "--plot draws one result, not %zu text files; write .h5",
+                          job->frames);
     tool_catch_interrupts();
     tool_say_device(common, job->device, false);
     int code = common->verbose ? say_choices(job) : AIRY_EXIT_OK;
@@ -548,7 +596,8 @@ static int run_job(struct integration *job)
         code = ascii_run(job, &written, &info.bad);
         info.frames = written + info.bad;
         info.seconds = tool_now() - start;
-        info.decoded_bytes = info.frames * job->info.height * job->info.width * airy_dtype_size(job->info.dtype);
+        info.decoded_bytes = info.frames * job->info.height * job->info.width *
+                             airy_dtype_size(job->info.dtype);
         info.stored_bytes = job->info.stored_bytes / job->info.frames * info.frames;
     }
     const int profiled = tool_profile(common, job->device);
@@ -619,15 +668,20 @@ const struct command cmd_integrate = {
     .name = "integrate",
     .usage = "STACK... [--poni FILE] -o OUT.h5|.xye|.xy|.chi|.dat [options]",
     .summary = "azimuthal integration: a stack of frames to radial patterns",
-    .details =
-        "STACK is HDF5, FILE or FILE::DATASET, one or several; the usual places of data, pixel mask and geometry are "
-        "found by themselves. Without --poni and inline values the geometry is the file's own; inline values override "
-        "what a PONI or the file says. Eiger and Pilatus detectors leave out their dummy values unless --dummy is "
-        "given. OUT.h5 appears when complete; Ctrl-C leaves OUT.h5.partial, which --resume continues.",
+    .details = "STACK is HDF5, FILE or FILE::DATASET, one or several; the usual places of data, "
+               "pixel mask and geometry are "
+               "found by themselves. Without --poni and inline values the geometry is the file's "
+               "own; inline values override "
+               "what a PONI or the file says. Eiger and Pilatus detectors leave out their dummy "
+               "values unless --dummy is "
+               "given. OUT.h5 appears when complete; Ctrl-C leaves OUT.h5.partial, which --resume "
+               "continues.",
     .examples = "  airy integrate series_master.h5 -o patterns.h5\n"
-                "  airy integrate series_master.h5 --poni lab6.poni --bins 2000 --error-model poisson -o patterns.h5 "
+                "  airy integrate series_master.h5 --poni lab6.poni --bins 2000 --error-model "
+                "poisson -o patterns.h5 "
                 "--plot patterns.png\n"
-                "  airy integrate frame.h5 --detector eiger_4M --dist 0.3 --poni1 0.08 --poni2 0.08 --energy 12.4 \\\n"
+                "  airy integrate frame.h5 --detector eiger_4M --dist 0.3 --poni1 0.08 --poni2 "
+                "0.08 --energy 12.4 \\\n"
                 "      --unit 2th_deg --error-model poisson -o frame.xye\n",
     .tables = {geometry_options, integrate_options},
     .later = integrate_later,

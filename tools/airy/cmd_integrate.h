@@ -6,15 +6,17 @@
 
 struct integrate_params {
     struct geometry_params geometry;
-    const char *output, *plot, *config, *mask, *mask_only, *dark, *flat, *absorption, *variance, *monitor;
+    const char *output, *plot, *config, *mask, *mask_only, *dark, *flat, *absorption, *variance,
+        *monitor;
     size_t bins, batch, frames[3]; /* first, last (0: end), step */
     airy_unit unit;
     airy_split split;
     airy_method method;
     airy_error_model error_model;
-    double radial_range[2], azimuth_range[2], polarization[2], normalization, dummy, delta_dummy, empty;
-    bool has_frames, has_radial_range, has_azimuth_range, has_polarization, has_normalization, has_dummy,
-        has_delta_dummy, has_empty;
+    double radial_range[2], azimuth_range[2], polarization[2], normalization, dummy, delta_dummy,
+        empty;
+    bool has_frames, has_radial_range, has_azimuth_range, has_polarization, has_normalization,
+        has_dummy, has_delta_dummy, has_empty;
     bool no_solid_angle, unweighted, chi_zero, skip_bad, resume;
     int layout;
 };
@@ -39,29 +41,40 @@ struct integration {
     airy_integrator *integrator;
     airy_run_params run;
     size_t frames;    /* that run covers */
-    size_t masked[3]; /* pixels that the detector's mask, the file's and --mask or --mask-only leave out */
+    size_t masked[3]; /* pixels that the detector's mask, the file's and --mask or --mask-only
+                         leave out */
     double start;     /* of the set-up, s */
     char *configuration;
     bool replayed; /* the geometry comes from --config */
 };
 
-/* Open stack, geometry, masks, corrections, device and integrator. Exit code; integration_close in any case. */
-int integration_open(struct integration *job, const struct integrate_params *params, const airy_geometry *replayed);
+/*
+ * Open stack, geometry, masks, corrections, device and integrator. Exit code; integration_close in
+ * any case.
+ */
+int integration_open(struct integration *job, const struct integrate_params *params,
+                     const airy_geometry *replayed);
 void integration_close(struct integration *job);
 
 /* The JSON that goes into the result: enough to redo it. NULL when memory is short. */
 char *configuration_text(const struct integration *job);
 /*
- * Read the options of a previous result: words "--name=value" (each malloc'ed, in a malloc'ed list) and its geometry. Exit code.
+ * Read the options of a previous result: words "--name=value" (each malloc'ed, in a malloc'ed
+ * list) and its geometry. Exit code.
  */
-int configuration_read(const struct common *common, const char *path, struct opt_list *words, airy_geometry *geometry);
+int configuration_read(const struct common *common, const char *path, struct opt_list *words,
+                       airy_geometry *geometry);
 
-/* Refuse an output that is the same file as an input; the stack's linked files are looked at elsewhere. Exit code. */
+/*
+ * Refuse an output that is the same file as an input; the stack's linked files are looked at
+ * elsewhere. Exit code.
+ */
 int integrate_keep_inputs(const struct integrate_params *params, const char *output);
 
 /*
- * For --resume: OUT.partial must have been started with the same meaning, else a message says what differs; its configuration is taken
- * over. Without OUT.partial the run starts from the beginning. Exit code.
+ * For --resume: OUT.partial must have been started with the same meaning, else a message says what
+ * differs; its configuration is taken over. Without OUT.partial the run starts from the beginning.
+ * Exit code.
  */
 int resume_prepare(struct integration *job);
 

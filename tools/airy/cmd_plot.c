@@ -61,7 +61,8 @@ static const struct opt plot_options[] = {
      .parse = parse_kind,
      .argument = "KIND",
      .fallback = "auto",
-     .help = "lines, waterfall (lines set off), map (frame against radius) or both (lines above a map); auto: lines up "
+     .help = "lines, waterfall (lines set off), map (frame against radius) or both (lines above a "
+             "map); auto: lines up "
              "to 6 frames, "
              "else both"},
     {.name = "frame",
@@ -92,7 +93,11 @@ static const struct opt plot_options[] = {
      SEEN(has_y_range),
      .argument = "A,B",
      .help = "intensity range shown"},
-    {.name = "title", .type = OPT_STRING, FIELD(title), .argument = "TEXT", .help = "text above the picture"},
+    {.name = "title",
+     .type = OPT_STRING,
+     FIELD(title),
+     .argument = "TEXT",
+     .help = "text above the picture"},
     {0},
 };
 
@@ -155,7 +160,8 @@ static void find_extremes(struct drawing *d)
         d->most = fmax(d->most, v);
     }
     const enum plot_scale scale = d->params->scale;
-    d->log = d->most > 0 && (scale == SCALE_LOG || (scale == SCALE_AUTO && !below && d->most >= 30 * d->least));
+    d->log = d->most > 0 &&
+             (scale == SCALE_LOG || (scale == SCALE_AUTO && !below && d->most >= 30 * d->least));
 }
 
 /* Data of the lines: one block a frame, columns radius, value, error. */
@@ -189,11 +195,13 @@ static void set_x_range(const struct drawing *d)
 {
     const struct patterns *p = d->patterns;
     const double *x = d->params->x_range;
-    const double half = p->bins > 1 ? 0.5 * (p->radial[p->bins - 1] - p->radial[0]) / (double)(p->bins - 1) : 0.5;
+    const double half =
+        p->bins > 1 ? 0.5 * (p->radial[p->bins - 1] - p->radial[0]) / (double)(p->bins - 1) : 0.5;
     if (d->params->has_x_range)
         fprintf(d->s, "set xrange [%.9g:%.9g]\n", x[0], x[1]);
     else
-        fprintf(d->s, "set xrange [%.9g:%.9g]\n", p->radial[0] - half, p->radial[p->bins - 1] + half);
+        fprintf(d->s, "set xrange [%.9g:%.9g]\n", p->radial[0] - half,
+                p->radial[p->bins - 1] + half);
 }
 
 /* All of the drawn lines, their bands apart, with a little air. */
@@ -230,7 +238,9 @@ static void draw_lines(struct drawing *d, bool waterfall)
     fprintf(s, "set ylabel 'Intensity (counts/pixel)%s'\n", waterfall ? ", lines set off" : "");
     const bool log = d->log && !waterfall;
     const double step = waterfall ? 0.12 * (d->most - fmin(d->least, 0)) : 0;
-    fputs(log ? "set logscale y\nset format y '10^{%L}'\n" : "unset logscale y\nset format y '%g'\n", s);
+    fputs(log ? "set logscale y\nset format y '10^{%L}'\n"
+              : "unset logscale y\nset format y '%g'\n",
+          s);
     if (log && d->most < 1000 * d->least)
         fputs("set format y '%g'\n", s);
     if (params->has_y_range)
@@ -239,7 +249,7 @@ static void draw_lines(struct drawing *d, bool waterfall)
         set_y_range(d, log, step);
     fputs("set tics in\nset grid xtics ytics lw 0.5 lc '#dddddd'\n", s);
     fprintf(s, "set key %s spacing 1.1 noenhanced %s\n",
-            d->beside                 ? "at graph 1.015, graph 1.0 left top Left reverse samplen 1.2"
+            d->beside ? "at graph 1.015, graph 1.0 left top Left reverse samplen 1.2"
             : d->patterns->frames > 1 ? "outside right top Left reverse samplen 1.2"
                                       : "top right samplen 1.5",
             d->patterns->frames > 1 ? "title 'Frame'" : "notitle");
@@ -250,13 +260,15 @@ static void draw_lines(struct drawing *d, bool waterfall)
         const double shift = step * (double)k;
         if (d->patterns->errors)
             fprintf(s,
-                    "%s$lines index %zu using 1:($2-$3+%.9g):($2+$3+%.9g) with filledcurves fc '%s' fs transparent "
+                    "%s$lines index %zu using 1:($2-$3+%.9g):($2+$3+%.9g) with filledcurves fc "
+                    "'%s' fs transparent "
                     "solid 0.3 noborder notitle",
                     k ? ", " : "", k, shift, shift, color);
         if (d->patterns->frames > 1)
             snprintf(title, sizeof(title), "title '%zu'", d->rows[k]);
         else
-            snprintf(title, sizeof(title), d->patterns->errors ? "title 'intensity ± standard error'" : "notitle");
+            snprintf(title, sizeof(title),
+                     d->patterns->errors ? "title 'intensity ± standard error'" : "notitle");
         fprintf(s, "%s$lines index %zu using 1:($2+%.9g) with lines lw 1.3 lc '%s' %s",
                 k || d->patterns->errors ? ", " : "", k, shift, color, title);
     }
@@ -283,8 +295,8 @@ static void write_map(struct drawing *d, size_t rows, size_t columns)
     fputs("$map << EOD\n", d->s);
     for (size_t y = 0; y < rows; y++) {
         for (size_t x = 0; x < columns; x++)
-            write_number(d->s, block_mean(p, y * p->frames / rows, (y + 1) * p->frames / rows, x * p->bins / columns,
-                                          (x + 1) * p->bins / columns));
+            write_number(d->s, block_mean(p, y * p->frames / rows, (y + 1) * p->frames / rows,
+                                          x * p->bins / columns, (x + 1) * p->bins / columns));
         fputc('\n', d->s);
     }
     fputs("EOD\n", d->s);
@@ -301,7 +313,8 @@ static void draw_map(struct drawing *d)
     set_x_range(d);
     write_label(s, "xlabel", p->label);
     fprintf(s,
-            "set ylabel 'Frame'\nunset logscale y\nset format y '%%g'\nset yrange [-0.5:%.9g]\nunset grid\nunset "
+            "set ylabel 'Frame'\nunset logscale y\nset format y '%%g'\nset yrange "
+            "[-0.5:%.9g]\nunset grid\nunset "
             "key\nset tics out\n",
             (double)p->frames - 0.5);
     fputs("set cblabel 'Intensity (counts/pixel)'\nset colorbox\n", s);
@@ -309,8 +322,10 @@ static void draw_map(struct drawing *d)
     if (d->params->has_y_range)
         fprintf(s, "set cbrange [%.9g:%.9g]\n", d->params->y_range[0], d->params->y_range[1]);
     const double first = p->radial[0], span = p->radial[p->bins - 1] - first;
-    const double dx = columns > 1 ? span / (double)(columns - 1) : 1, dy = (double)p->frames / (double)rows;
-    fprintf(s, "plot $map matrix using (%.12g+$1*%.12g):(($2+0.5)*%.12g-0.5):3 with image\n", first, dx, dy);
+    const double dx = columns > 1 ? span / (double)(columns - 1) : 1,
+                 dy = (double)p->frames / (double)rows;
+    fprintf(s, "plot $map matrix using (%.12g+$1*%.12g):(($2+0.5)*%.12g-0.5):3 with image\n", first,
+            dx, dy);
 }
 
 /* Has the row a value to draw in --x-range? */
@@ -318,7 +333,8 @@ static bool is_drawable(const struct plot_params *params, const struct patterns 
 {
     for (size_t i = 0; i < p->bins; i++)
         if (isfinite(p->values[row * p->bins + i]) &&
-            (!params->has_x_range || (p->radial[i] >= params->x_range[0] && p->radial[i] <= params->x_range[1])))
+            (!params->has_x_range ||
+             (p->radial[i] >= params->x_range[0] && p->radial[i] <= params->x_range[1])))
             return true;
     return false;
 }
@@ -349,12 +365,14 @@ static int nothing_to_draw(const struct drawing *d)
     for (size_t i = 0; i < p->frames * p->bins; i++)
         any |= isfinite(p->values[i]) != 0;
     if (any)
-        return tool_fail(&params->common, "--x-range %g,%g: no values there; the axis runs from %g to %g",
-                         params->x_range[0], params->x_range[1], p->radial[0], p->radial[p->bins - 1]);
+        return tool_fail(
+            &params->common, "--x-range %g,%g: no values there; the axis runs from %g to %g",
+            params->x_range[0], params->x_range[1], p->radial[0], p->radial[p->bins - 1]);
     if (params->has_frame)
-        return tool_fail(&params->common,
-                         "--frame %zu: has no values, the frame failed or is not done yet; choose another",
-                         params->frame);
+        return tool_fail(
+            &params->common,
+            "--frame %zu: has no values, the frame failed or is not done yet; choose another",
+            params->frame);
     return tool_fail(&params->common, "no frame has values: all failed or none is done yet");
 }
 
@@ -366,7 +384,8 @@ static int draw(const struct plot_params *params, const struct patterns *pattern
         kind = patterns->frames > MAX_LINES ? PLOT_BOTH : PLOT_LINES;
     if (choose_rows(&d) == 0)
         return nothing_to_draw(&d);
-    const int code = gnuplot_begin(&d.gnuplot, &params->common, params->output, kind == PLOT_BOTH ? 1.0 : 0.62);
+    const int code =
+        gnuplot_begin(&d.gnuplot, &params->common, params->output, kind == PLOT_BOTH ? 1.0 : 0.62);
     if (code != AIRY_EXIT_OK)
         return code;
     d.s = d.gnuplot.script;
@@ -406,7 +425,8 @@ static int select_frame(const struct plot_params *params, struct patterns *p)
     if (!params->has_frame)
         return AIRY_EXIT_OK;
     if (params->frame >= p->frames)
-        return tool_fail(&params->common, "--frame %zu: the result has %zu frame%s, numbered from 0", params->frame,
+        return tool_fail(&params->common,
+                         "--frame %zu: the result has %zu frame%s, numbered from 0", params->frame,
                          p->frames, tool_s(p->frames));
     memmove(p->values, p->values + params->frame * p->bins, p->bins * sizeof(float));
     if (p->errors)
@@ -442,12 +462,15 @@ static int run_plot(void *user)
     if (!params->output)
         return tool_usage(&params->common, "no output: give -o OUT.png, .svg or .pdf");
     if (params->has_x_range && !(params->x_range[0] < params->x_range[1]))
-        return tool_usage(&params->common, "--x-range %g,%g: expected A < B", params->x_range[0], params->x_range[1]);
+        return tool_usage(&params->common, "--x-range %g,%g: expected A < B", params->x_range[0],
+                          params->x_range[1]);
     if (params->has_y_range && !(params->y_range[0] < params->y_range[1]))
-        return tool_usage(&params->common, "--y-range %g,%g: expected A < B", params->y_range[0], params->y_range[1]);
+        return tool_usage(&params->common, "--y-range %g,%g: expected A < B", params->y_range[0],
+                          params->y_range[1]);
     const int code = plot(params, params->common.inputs.items[0]);
     if (code == AIRY_EXIT_OK && params->common.json)
-        return tool_print_json(&params->common, json_pack("{s:o}", "output", tool_json_string(params->output)));
+        return tool_print_json(&params->common,
+                               json_pack("{s:o}", "output", tool_json_string(params->output)));
     if (code == AIRY_EXIT_OK)
         tool_say(&params->common, "%s written", params->output);
     return code;
@@ -457,7 +480,8 @@ const struct command cmd_plot = {
     .name = "plot",
     .usage = "RESULT -o OUT.png|.svg|.pdf [options]",
     .summary = "draw patterns: lines with error band, waterfall, map of frames",
-    .details = "RESULT is a file of 'airy integrate': HDF5, or columns of text. Needs the program gnuplot.",
+    .details = "RESULT is a file of 'airy integrate': HDF5, or columns of text. Needs the program "
+               "gnuplot.",
     .examples = "  airy plot patterns.h5 -o patterns.png\n"
                 "  airy plot patterns.h5 -o first.pdf --frame 0 --scale log\n"
                 "  airy plot sample.xye -o sample.svg --x-range 5,30\n",

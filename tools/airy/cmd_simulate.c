@@ -1,4 +1,7 @@
-/* airy simulate diffraction: a stack of Poisson frames around a radial curve, compressed as detectors write it. */
+/*
+ * airy simulate diffraction: a stack of Poisson frames around a radial curve, compressed as
+ * detectors write it.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +25,8 @@ static const char *parse_simulated_dtype(void *field, const char *text)
 {
     airy_dtype dtype;
     if (airy_dtype_parse(&dtype, text) != AIRY_OK ||
-        (dtype != AIRY_DTYPE_U8 && dtype != AIRY_DTYPE_U16 && dtype != AIRY_DTYPE_U32 && dtype != AIRY_DTYPE_I32 &&
-         dtype != AIRY_DTYPE_F32))
+        (dtype != AIRY_DTYPE_U8 && dtype != AIRY_DTYPE_U16 && dtype != AIRY_DTYPE_U32 &&
+         dtype != AIRY_DTYPE_I32 && dtype != AIRY_DTYPE_F32))
         return "expected uint8, uint16, uint32, int32 or float32";
     *(airy_dtype *)field = dtype;
     return NULL;
@@ -72,7 +75,10 @@ static const struct opt simulate_options[] = {
      .argument = "F",
      .fallback = "1",
      .help = "factor of the curve"},
-    {.name = "same-frame", .type = OPT_FLAG, FIELD(same_frame), .help = "one Poisson frame for all"},
+    {.name = "same-frame",
+     .type = OPT_FLAG,
+     FIELD(same_frame),
+     .help = "one Poisson frame for all"},
     {.name = "increment",
      .type = OPT_COUNT,
      FIELD(increment),
@@ -81,11 +87,15 @@ static const struct opt simulate_options[] = {
      .argument = "M",
      .fallback = "off",
      .help = "frame i has (i mod M) added to every valid pixel"},
-    {.name = "incompressible", .type = OPT_FLAG, FIELD(incompressible), .help = "random bits instead of counts"},
+    {.name = "incompressible",
+     .type = OPT_FLAG,
+     FIELD(incompressible),
+     .help = "random bits instead of counts"},
     {.name = "gaps",
      .type = OPT_FLAG,
      FIELD(gaps),
-     .help = "module gaps hold the type's largest value (-1 in int32, NaN in float32), as in real files, and the pixel "
+     .help = "module gaps hold the type's largest value (-1 in int32, NaN in float32), as in real "
+             "files, and the pixel "
              "mask is "
              "written; without it every pixel counts photons"},
     {.name = "write-poni",
@@ -130,14 +140,14 @@ static void store(airy_dtype dtype, void *frame, size_t i, double value)
 }
 
 /* n counts plus add, at most limit, from pixel i of the frame on. */
-#define STORE_COUNTS(T)                                                                                                \
-    for (size_t k = 0; k < n; k++) {                                                                                   \
-        const uint32_t sum = counts[k] + add;                                                                          \
-        ((T *)frame)[i + k] = (T)(sum < add || sum > limit ? limit : sum);                                             \
+#define STORE_COUNTS(T)                                                                            \
+    for (size_t k = 0; k < n; k++) {                                                               \
+        const uint32_t sum = counts[k] + add;                                                      \
+        ((T *)frame)[i + k] = (T)(sum < add || sum > limit ? limit : sum);                         \
     }
 
-static void store_counts(airy_dtype dtype, void *frame, size_t i, const uint32_t *counts, size_t n, uint32_t add,
-                         uint32_t limit)
+static void store_counts(airy_dtype dtype, void *frame, size_t i, const uint32_t *counts, size_t n,
+                         uint32_t add, uint32_t limit)
 {
     switch (dtype) {
     case AIRY_DTYPE_U8:
@@ -159,7 +169,8 @@ static void store_counts(airy_dtype dtype, void *frame, size_t i, const uint32_t
 }
 
 /* Poisson counts of n pixels from pixel i on; n <= PIECE. */
-static airy_status draw_counts(const struct job *job, uint64_t stream, size_t i, size_t n, uint32_t *counts)
+static airy_status draw_counts(const struct job *job, uint64_t stream, size_t i, size_t n,
+                               uint32_t *counts)
 {
     double values[PIECE];
     memcpy(values, job->mean + i, n * sizeof(double));
@@ -179,8 +190,10 @@ static void make_noise(const struct job *job, size_t index, void *frame)
         const size_t n = job->pixels - i < PIECE ? job->pixels - i : PIECE;
         airy_random_words(words, n, job->params->seed, index, i);
         for (size_t k = 0; k < n; k++) {
-            const uint32_t word = dtype == AIRY_DTYPE_F32 ? (words[k] & 0x9fffffffu) | 0x20000000u : words[k];
-            memcpy((char *)frame + (i + k) * size, &word, size); /* the low bytes, on a little-endian machine */
+            const uint32_t word = dtype == AIRY_DTYPE_F32 ? (words[k] & 0x9fffffffu) | 0x20000000u
+                                                          : words[k];
+            /* the low bytes, on a little-endian machine */
+            memcpy((char *)frame + (i + k) * size, &word, size);
         }
     }
 }
@@ -211,7 +224,9 @@ static airy_status make_frame(void *user, size_t index, void *frame)
             return status;
     }
     const airy_dtype dtype = job->params->dtype;
-    const double gap = airy_dtype_is_float(dtype) ? (double)NAN : airy_dtype_is_signed(dtype) ? -1 : image_limit(dtype);
+    const double gap = airy_dtype_is_float(dtype)    ? (double)NAN
+                       : airy_dtype_is_signed(dtype) ? -1
+                                                     : image_limit(dtype);
     for (size_t i = 0; job->mask && i < job->pixels; i++)
         if (job->mask[i])
             store(job->params->dtype, frame, i, gap);
@@ -224,7 +239,8 @@ static int read_curve(const struct simulate_params *p, double **q, double **curv
     const struct common *common = &p->geometry.common;
     FILE *file = fopen(p->curve, "r");
     if (!file)
-        return tool_fail(common, "--curve %s: cannot be opened; check path and permissions", p->curve);
+        return tool_fail(common, "--curve %s: cannot be opened; check path and permissions",
+                         p->curve);
     char line[512];
     size_t room = 0, n = 0, number = 0;
     int code = AIRY_EXIT_OK;
@@ -235,16 +251,19 @@ static int read_curve(const struct simulate_params *p, double **q, double **curv
             continue;
         if (n == room) {
             room = room ? 2 * room : 1024;
-            double *a = realloc(*q, room * sizeof(double)), *b = a ? realloc(*curve, room * sizeof(double)) : NULL;
+            double *a = realloc(*q, room * sizeof(double)),
+                   *b = a ? realloc(*curve, room * sizeof(double)) : NULL;
             *q = a ? a : *q;
             *curve = b ? b : *curve;
             if (!b)
                 code = tool_fail(common, "--curve %s: out of memory", p->curve);
         }
         double pair[2];
-        if (code == AIRY_EXIT_OK && (sscanf(text, "%lf%*[ \t,;]%lf", &pair[0], &pair[1]) != 2 || !isfinite(pair[0]) ||
-                                     !(pair[1] >= 0) || !isfinite(pair[1]) || (n && pair[0] <= (*q)[n - 1])))
-            code = tool_fail(common, "--curve %s line %zu: expected q (ascending) and counts >= 0", p->curve, number);
+        if (code == AIRY_EXIT_OK &&
+            (sscanf(text, "%lf%*[ \t,;]%lf", &pair[0], &pair[1]) != 2 || !isfinite(pair[0]) ||
+             !(pair[1] >= 0) || !isfinite(pair[1]) || (n && pair[0] <= (*q)[n - 1])))
+            code = tool_fail(common, "--curve %s line %zu: expected q (ascending) and counts >= 0",
+                             p->curve, number);
         if (code == AIRY_EXIT_OK) {
             (*q)[n] = pair[0];
             (*curve)[n++] = pair[1];
@@ -280,7 +299,8 @@ static int make_mean(const struct simulate_params *p, const airy_geometry *geome
         curve[i] *= p->scale;
     const airy_integrator_params params = {.unit = AIRY_UNIT_Q_NM};
     if (code == AIRY_EXIT_OK) {
-        const airy_status status = airy_image_from_pattern(mean, geometry, &params, q, curve, count);
+        const airy_status status =
+            airy_image_from_pattern(mean, geometry, &params, q, curve, count);
         code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
     }
     free(q);
@@ -289,8 +309,9 @@ static int make_mean(const struct simulate_params *p, const airy_geometry *geome
 }
 
 /*
- * Without a geometry: beam on the corner of the detector, 1 Angstrom, and 1.1 m for an Eiger 4M, where the default curve compresses 7.4
- * times as the stack does that others measure with; other detectors at a distance that shows the same angles.
+ * Without a geometry: beam on the corner of the detector, 1 Angstrom, and 1.1 m for an Eiger 4M,
+ * where the default curve compresses 7.4 times as the stack does that others measure with; other
+ * detectors at a distance that shows the same angles.
  */
 static int make_geometry(const struct simulate_params *p, airy_geometry *g)
 {
@@ -308,7 +329,8 @@ static int make_geometry(const struct simulate_params *p, airy_geometry *g)
         return code;
     const airy_detector *d = &g->detector;
     if (d->height == 0 || d->width == 0)
-        return tool_usage(&gp->common, "detector '%s' has no shape; name one with --detector", d->name);
+        return tool_usage(&gp->common, "detector '%s' has no shape; name one with --detector",
+                          d->name);
     if (!gp->poni) {
         const double diagonal = hypot((double)d->height * d->pixel1, (double)d->width * d->pixel2);
         const double eiger_4m = hypot(2167 * 75e-6, 2070 * 75e-6);
@@ -333,7 +355,8 @@ static int draw_base(struct job *job, uint32_t *base)
 }
 
 /* Mask, means and the shared frame; the arrays, [pixels] each, belong to the caller. */
-static int prepare(struct job *job, const airy_geometry *geometry, double *mean, uint8_t *mask, uint32_t *base)
+static int prepare(struct job *job, const airy_geometry *geometry, double *mean, uint8_t *mask,
+                   uint32_t *base)
 {
     const struct simulate_params *p = job->params;
     if (p->gaps) {
@@ -354,18 +377,18 @@ static int prepare(struct job *job, const airy_geometry *geometry, double *mean,
 static int write_stack(struct job *job, const airy_geometry *geometry, const char *path)
 {
     const struct simulate_params *p = job->params;
-    struct stack_out out = {
-        .common = &p->geometry.common,
-        .path = path,
-        .writer = {.dtype = p->dtype,
-                   .frames = p->frames,
-                   .height = geometry->detector.height,
-                   .width = geometry->detector.width,
-                   .codec = {.codec = AIRY_CODEC_BSLZ4, .elem_size = (uint32_t)airy_dtype_size(p->dtype)},
-                   .geometry = geometry,
-                   .mask = job->mask},
-        .make = make_frame,
-        .user = job};
+    struct stack_out out = {.common = &p->geometry.common,
+                            .path = path,
+                            .writer = {.dtype = p->dtype,
+                                       .frames = p->frames,
+                                       .height = geometry->detector.height,
+                                       .width = geometry->detector.width,
+                                       .codec = {.codec = AIRY_CODEC_BSLZ4,
+                                                 .elem_size = (uint32_t)airy_dtype_size(p->dtype)},
+                                       .geometry = geometry,
+                                       .mask = job->mask},
+                            .make = make_frame,
+                            .user = job};
     const int code = stack_out_run(&out);
     return code == AIRY_EXIT_OK ? stack_out_report(&out) : code;
 }
@@ -373,16 +396,20 @@ static int write_stack(struct job *job, const airy_geometry *geometry, const cha
 static int check_outputs(const struct simulate_params *p, const char *path)
 {
     const struct common *common = &p->geometry.common;
-    if (!tool_has_suffix(path, ".h5") && !tool_has_suffix(path, ".hdf5") && !tool_has_suffix(path, ".nxs"))
-        return tool_usage(common, "output '%s': expected a name that ends in .h5, .hdf5 or .nxs", path);
-    const char *const outputs[] = {path, p->write_poni}, *const files[] = {p->geometry.poni, p->curve};
+    if (!tool_has_suffix(path, ".h5") && !tool_has_suffix(path, ".hdf5") &&
+        !tool_has_suffix(path, ".nxs"))
+        return tool_usage(common, "output '%s': expected a name that ends in .h5, .hdf5 or .nxs",
+                          path);
+    const char *const outputs[] = {path, p->write_poni}, *const files[] = {p->geometry.poni,
+                                                                           p->curve};
     for (size_t i = 0; i < 4; i++) {
         const int code = tool_keep_input(common, outputs[i / 2], files[i % 2]);
         if (code != AIRY_EXIT_OK)
             return code;
     }
     if (p->write_poni && !common->force && tool_exists(p->write_poni))
-        return tool_fail(common, "--write-poni %s is there already; --force overwrites it", p->write_poni);
+        return tool_fail(common, "--write-poni %s is there already; --force overwrites it",
+                         p->write_poni);
     if (p->incompressible && p->increment)
         return tool_usage(common, "--increment has no meaning with --incompressible");
     return AIRY_EXIT_OK;
@@ -428,16 +455,21 @@ const struct command cmd_simulate = {
     .name = "simulate diffraction",
     .usage = "OUT.h5 [options]",
     .summary = "make a stack of diffraction frames, bitshuffle-LZ4 compressed",
-    .details =
-        "Poisson counts around a radial curve times solid angle, one chunk a frame, with the geometry in the file. "
-        "Without a geometry the detector is eiger_4M, the beam hits its first corner, the wavelength is 1e-10 m, and "
-        "the distance puts the far corner at q = 12.6 1/nm (1.1 m for eiger_4M). Counts stop 3 below the largest value "
-        "of an unsigned type: detectors keep those above it for bad pixels. A frame of eiger_4M with --same-frame "
-        "--increment 500 and nothing else takes 2.4 MB, 7.4 times less than plain: the case \"4M\" of the benchmarks.",
+    .details = "Poisson counts around a radial curve times solid angle, one chunk a frame, with "
+               "the geometry in the file. "
+               "Without a geometry the detector is eiger_4M, the beam hits its first corner, the "
+               "wavelength is 1e-10 m, and "
+               "the distance puts the far corner at q = 12.6 1/nm (1.1 m for eiger_4M). Counts "
+               "stop 3 below the largest value "
+               "of an unsigned type: detectors keep those above it for bad pixels. A frame of "
+               "eiger_4M with --same-frame "
+               "--increment 500 and nothing else takes 2.4 MB, 7.4 times less than plain: the case "
+               "\"4M\" of the benchmarks.",
     .examples =
 
         "  airy simulate diffraction demo.h5 --same-frame --increment 500 --write-poni demo.poni\n"
-        "  airy simulate diffraction small.h5 --detector pilatus_100k --dtype int32 --frames 8 --seed 7 --gaps\n",
+        "  airy simulate diffraction small.h5 --detector pilatus_100k --dtype int32 --frames 8 "
+        "--seed 7 --gaps\n",
     .tables = {geometry_options, simulate_options},
     .params_size = sizeof(struct simulate_params),
     .min_inputs = 1,

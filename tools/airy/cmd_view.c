@@ -21,7 +21,8 @@ static const char *parse_crop(void *field, const char *text)
 {
     size_t *crop = field;
     int used = 0;
-    if (strchr(text, '-') || sscanf(text, "%zu:%zu,%zu:%zu%n", &crop[0], &crop[1], &crop[2], &crop[3], &used) != 4 ||
+    if (strchr(text, '-') ||
+        sscanf(text, "%zu:%zu,%zu:%zu%n", &crop[0], &crop[1], &crop[2], &crop[3], &used) != 4 ||
         text[used] || crop[0] >= crop[1] || crop[2] >= crop[3])
         return "expected rows and columns as y0:y1,x0:x1 with y0 < y1 and x0 < x1";
     return NULL;
@@ -48,7 +49,12 @@ static const char *parse_colormap(void *field, const char *text)
 
 static const struct opt view_options[] = {
     {.heading = "Picture"},
-    {.name = "output", .letter = 'o', .type = OPT_STRING, FIELD(output), .argument = "OUT.png", .help = "the picture"},
+    {.name = "output",
+     .letter = 'o',
+     .type = OPT_STRING,
+     FIELD(output),
+     .argument = "OUT.png",
+     .help = "the picture"},
     {.name = "frame",
      .type = OPT_COUNT,
      FIELD(frame),
@@ -64,7 +70,10 @@ static const struct opt view_options[] = {
      .parse = parse_crop,
      .argument = "y0:y1,x0:x1",
      .help = "part of the image, in pixels, ends excluded"},
-    {.name = "log", .type = OPT_FLAG, FIELD(log), .help = "logarithmic colours; values <= 0 take the lowest colour"},
+    {.name = "log",
+     .type = OPT_FLAG,
+     FIELD(log),
+     .help = "logarithmic colours; values <= 0 take the lowest colour"},
     {.name = "limits",
      .type = OPT_PAIR,
      FIELD(limits),
@@ -85,8 +94,15 @@ static const struct opt view_options[] = {
      .argument = "NAME",
      .fallback = "viridis",
      .help = "viridis, magma, inferno, cividis, turbo or gray"},
-    {.name = "colorbar", .type = OPT_FLAG, FIELD(colorbar), .help = "draw the scale beside the image"},
-    {.name = "mask", .type = OPT_STRING, FIELD(mask), .argument = "FILE", .help = "more bad pixels (not 0 = bad)"},
+    {.name = "colorbar",
+     .type = OPT_FLAG,
+     FIELD(colorbar),
+     .help = "draw the scale beside the image"},
+    {.name = "mask",
+     .type = OPT_STRING,
+     FIELD(mask),
+     .argument = "FILE",
+     .help = "more bad pixels (not 0 = bad)"},
     {0},
 };
 
@@ -98,8 +114,9 @@ struct picture {
 };
 
 /*
- * Detectors write the largest values of an unsigned type, or -1 and -2 of a signed one, into gaps and bad pixels. Images that are no stack
- * may be of anything: there only values count that no one else has, those of 32 bits and more.
+ * Detectors write the largest values of an unsigned type, or -1 and -2 of a signed one, into gaps
+ * and bad pixels. Images that are no stack may be of anything: there only values count that no one
+ * else has, those of 32 bits and more.
  */
 static bool is_gap(airy_dtype dtype, double value, bool plain)
 {
@@ -121,24 +138,27 @@ static int load_frame(const struct view_params *p, struct picture *picture)
     airy_stack_info info;
     airy_dtype dtype = AIRY_DTYPE_F32;
     uint8_t *mask = NULL;
-    const bool plain = !strstr(path, "::") && (tool_has_suffix(path, ".npy") || tool_has_suffix(path, ".edf"));
+    const bool plain = !strstr(path, "::") &&
+                       (tool_has_suffix(path, ".npy") || tool_has_suffix(path, ".edf"));
     const void *data = NULL;
     void *owned = NULL;
-    airy_status status = plain ? airy_image_read(&image, path) : airy_stack_create(&stack, &path, 1);
+    airy_status status = plain ? airy_image_read(&image, path)
+                               : airy_stack_create(&stack, &path, 1);
     int code = AIRY_EXIT_OK;
     size_t frames = 1;
     if (status == AIRY_OK && plain) {
         if (image.ndim < 2) {
             airy_image_free(&image);
-            return tool_fail(common, "%s: has %d dimension, expected 2 or more; 'airy plot' draws lines", path,
-                             image.ndim);
+            return tool_fail(common,
+                             "%s: has %d dimension, expected 2 or more; 'airy plot' draws lines",
+                             path, image.ndim);
         }
         picture->height = image.shape[image.ndim - 2];
         picture->width = image.shape[image.ndim - 1];
         frames = tool_count(image.shape, image.ndim - 2);
         dtype = image.dtype;
-        data = (const char *)image.data +
-               (p->frame < frames ? p->frame : 0) * picture->height * picture->width * airy_dtype_size(dtype);
+        data = (const char *)image.data + (p->frame < frames ? p->frame : 0) * picture->height *
+                                              picture->width * airy_dtype_size(dtype);
     } else if (status == AIRY_OK && (status = airy_stack_get_info(stack, &info)) == AIRY_OK) {
         picture->height = info.height;
         picture->width = info.width;
@@ -150,18 +170,20 @@ static int load_frame(const struct view_params *p, struct picture *picture)
         airy_stack_meta meta;
         if (!owned || !mask)
             code = tool_fail(common, "out of memory for a frame of %zu bytes", size);
-        else if (p->frame < frames && (status = airy_stack_read(stack, p->frame, owned, size)) == AIRY_OK &&
+        else if (p->frame < frames &&
+                 (status = airy_stack_read(stack, p->frame, owned, size)) == AIRY_OK &&
                  (status = airy_stack_get_meta(stack, &meta)) == AIRY_OK && meta.has_mask)
             status = airy_stack_mask(stack, mask);
     }
     if (code == AIRY_EXIT_OK && status != AIRY_OK)
         code = tool_failed(common, status);
     if (code == AIRY_EXIT_OK && p->frame >= frames)
-        code = tool_fail(common, "--frame %zu: %s has %zu frame%s, numbered from 0", p->frame, path, frames,
-                         tool_s(frames));
+        code = tool_fail(common, "--frame %zu: %s has %zu frame%s, numbered from 0", p->frame, path,
+                         frames, tool_s(frames));
     if (code == AIRY_EXIT_OK) {
         const size_t count = picture->height * picture->width;
-        const airy_image frame = {.dtype = dtype, .ndim = 1, .shape = {count}, .data = (void *)data};
+        const airy_image frame = {
+            .dtype = dtype, .ndim = 1, .shape = {count}, .data = (void *)data};
         picture->values = malloc(count * sizeof(double));
         for (size_t i = 0; picture->values && i < count; i++) {
             const double v = airy_image_value(&frame, i);
@@ -184,7 +206,8 @@ static int apply_mask(const struct view_params *p, struct picture *picture)
     uint8_t *mask = NULL;
     if (!p->mask)
         return AIRY_EXIT_OK;
-    const int code = image_load_mask(&p->common, "mask", p->mask, picture->height, picture->width, &mask);
+    const int code =
+        image_load_mask(&p->common, "mask", p->mask, picture->height, picture->width, &mask);
     for (size_t i = 0; code == AIRY_EXIT_OK && i < picture->height * picture->width; i++)
         if (mask[i])
             picture->values[i] = (double)NAN;
@@ -198,8 +221,9 @@ static int crop(const struct view_params *p, struct picture *picture)
         return AIRY_EXIT_OK;
     const size_t *c = p->crop;
     if (c[1] > picture->height || c[3] > picture->width)
-        return tool_fail(&p->common, "--crop %zu:%zu,%zu:%zu: the image has %zu rows and %zu columns", c[0], c[1], c[2],
-                         c[3], picture->height, picture->width);
+        return tool_fail(&p->common,
+                         "--crop %zu:%zu,%zu:%zu: the image has %zu rows and %zu columns", c[0],
+                         c[1], c[2], c[3], picture->height, picture->width);
     const size_t height = c[1] - c[0], width = c[3] - c[2];
     for (size_t y = 0; y < height; y++)
         memmove(picture->values + y * width, picture->values + (c[0] + y) * picture->width + c[2],
@@ -215,14 +239,17 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Limits by percentiles of at most a million evenly spread good pixels (positive ones for a logarithmic scale). */
+/*
+ * Limits by percentiles of at most a million evenly spread good pixels (positive ones for a
+ * logarithmic scale).
+ */
 static int find_limits(const struct view_params *p, struct picture *picture)
 {
     const size_t count = picture->height * picture->width, step = count / 1000000 + 1;
     if (p->has_limits) {
         if (!(p->limits[0] < p->limits[1]) || (p->log && !(p->limits[0] > 0)))
-            return tool_usage(&p->common, "--limits %g,%g: expected A < B%s", p->limits[0], p->limits[1],
-                              p->log ? " and A > 0 with --log" : "");
+            return tool_usage(&p->common, "--limits %g,%g: expected A < B%s", p->limits[0],
+                              p->limits[1], p->log ? " and A > 0 with --log" : "");
         picture->lo = p->limits[0];
         picture->hi = p->limits[1];
     } else {
@@ -238,7 +265,8 @@ static int find_limits(const struct view_params *p, struct picture *picture)
         picture->hi = n ? sorted[(size_t)(0.995 * (double)(n - 1))] : 1;
         free(sorted);
         if (!n)
-            tool_say(&p->common, "no good pixel%s: the picture shows only masked ones", p->log ? " above 0" : "");
+            tool_say(&p->common, "no good pixel%s: the picture shows only masked ones",
+                     p->log ? " above 0" : "");
         if (!n && p->log)
             picture->lo = 0.1;
         if (!(picture->hi > picture->lo))
@@ -254,9 +282,10 @@ static int find_limits(const struct view_params *p, struct picture *picture)
 /* Digits for the scale, 5 x 7 points, one row a byte, the highest of five bits left. */
 static const char glyph_names[] = "0123456789.-+e";
 static const uint8_t glyphs[][7] = {
-    {14, 17, 19, 21, 25, 17, 14}, {4, 12, 4, 4, 4, 4, 14},    {14, 17, 1, 6, 8, 16, 31},  {31, 2, 4, 2, 1, 17, 14},
-    {2, 6, 10, 18, 31, 2, 2},     {31, 16, 30, 1, 1, 17, 14}, {6, 8, 16, 30, 17, 17, 14}, {31, 1, 2, 4, 8, 8, 8},
-    {14, 17, 17, 14, 17, 17, 14}, {14, 17, 17, 15, 1, 2, 12}, {0, 0, 0, 0, 0, 12, 12},    {0, 0, 0, 31, 0, 0, 0},
+    {14, 17, 19, 21, 25, 17, 14}, {4, 12, 4, 4, 4, 4, 14},    {14, 17, 1, 6, 8, 16, 31},
+    {31, 2, 4, 2, 1, 17, 14},     {2, 6, 10, 18, 31, 2, 2},   {31, 16, 30, 1, 1, 17, 14},
+    {6, 8, 16, 30, 17, 17, 14},   {31, 1, 2, 4, 8, 8, 8},     {14, 17, 17, 14, 17, 17, 14},
+    {14, 17, 17, 15, 1, 2, 12},   {0, 0, 0, 0, 0, 12, 12},    {0, 0, 0, 31, 0, 0, 0},
     {0, 4, 4, 31, 4, 4, 0},       {0, 0, 14, 17, 31, 16, 14},
 };
 
@@ -265,7 +294,8 @@ struct canvas {
     size_t height, width;
 };
 
-static void fill(struct canvas *canvas, size_t y0, size_t x0, size_t height, size_t width, const uint8_t rgb[3])
+static void fill(struct canvas *canvas, size_t y0, size_t x0, size_t height, size_t width,
+                 const uint8_t rgb[3])
 {
     for (size_t y = y0; y < y0 + height && y < canvas->height; y++)
         for (size_t x = x0; x < x0 + width && x < canvas->width; x++)
@@ -305,15 +335,18 @@ static void draw_tick(const struct bar *bar, double value, bool number)
 {
     static const uint8_t black[3] = {0, 0, 0};
     const struct picture *picture = bar->picture;
-    const double at = ((bar->log ? log10(value) : value) - picture->lo) / (picture->hi - picture->lo);
+    const double at = ((bar->log ? log10(value) : value) - picture->lo) /
+                      (picture->hi - picture->lo);
     if (!(at >= -1e-9 && at <= 1 + 1e-9))
         return;
     char text[32];
-    const size_t size = bar->size, y = bar->top + (size_t)(fmax(1 - at, 0) * (double)(bar->height - 1) + 0.5);
+    const size_t size = bar->size,
+                 y = bar->top + (size_t)(fmax(1 - at, 0) * (double)(bar->height - 1) + 0.5);
     fill(bar->canvas, y, bar->x + bar->width, (size + 1) / 2, number ? 2 * size : size, black);
     snprintf(text, sizeof(text), "%.4g", value);
     if (number)
-        draw_text(bar->canvas, y > 3 * size ? y - 3 * size : 0, bar->x + bar->width + 3 * size, size, text);
+        draw_text(bar->canvas, y > 3 * size ? y - 3 * size : 0, bar->x + bar->width + 3 * size,
+                  size, text);
 }
 
 static void draw_ticks(const struct bar *bar)
@@ -326,7 +359,8 @@ static void draw_ticks(const struct bar *bar)
         for (double decade = floor(bar->picture->lo); decade <= bar->picture->hi; decade++)
             for (int digit = 1; digit < (decades < 4 ? 10 : 2); digit++)
                 draw_tick(bar, digit * pow(10, decade),
-                          digit == 1 ? fmod(decade, every) == 0 : decades < 2 && (digit == 2 || digit == 5));
+                          digit == 1 ? fmod(decade, every) == 0
+                                     : decades < 2 && (digit == 2 || digit == 5));
         return;
     }
     const double step = tick_step(hi - lo);
@@ -334,7 +368,8 @@ static void draw_ticks(const struct bar *bar)
         draw_tick(bar, fabs(tick) < 1e-9 * step ? 0 : tick, true);
 }
 
-static void draw_bar(struct canvas *canvas, const struct view_params *p, const struct picture *picture, size_t size)
+static void draw_bar(struct canvas *canvas, const struct view_params *p,
+                     const struct picture *picture, size_t size)
 {
     struct bar bar = {.canvas = canvas,
                       .picture = picture,
@@ -362,7 +397,8 @@ static int draw(const struct view_params *p, const struct picture *picture)
     struct canvas canvas = {.height = picture->height, .width = picture->width + bar};
     canvas.rgb = malloc(3 * canvas.height * canvas.width);
     if (!canvas.rgb)
-        return tool_fail(common, "out of memory for a picture of %zu x %zu", canvas.height, canvas.width);
+        return tool_fail(common, "out of memory for a picture of %zu x %zu", canvas.height,
+                         canvas.width);
     memset(canvas.rgb, 255, 3 * canvas.height * canvas.width);
     for (size_t y = 0; y < picture->height; y++)
         for (size_t x = 0; x < picture->width; x++) {
@@ -379,7 +415,8 @@ static int draw(const struct view_params *p, const struct picture *picture)
         }
     if (p->colorbar)
         draw_bar(&canvas, p, picture, size);
-    const airy_status status = airy_png_write(p->output, canvas.rgb, canvas.height, canvas.width, common->force);
+    const airy_status status =
+        airy_png_write(p->output, canvas.rgb, canvas.height, canvas.width, common->force);
     free(canvas.rgb);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
@@ -410,14 +447,16 @@ static int run_view(void *user)
     if (code == AIRY_EXIT_OK)
         code = draw(p, &picture);
     free(picture.values);
-    const double lo = p->log ? pow(10, picture.lo) : picture.lo, hi = p->log ? pow(10, picture.hi) : picture.hi;
+    const double lo = p->log ? pow(10, picture.lo) : picture.lo,
+                 hi = p->log ? pow(10, picture.hi) : picture.hi;
     if (code == AIRY_EXIT_OK && p->common.json)
-        return tool_print_json(&p->common, json_pack("{s:o, s:[I,I], s:[f,f], s:b}", "output",
-                                                     tool_json_string(p->output), "shape", (json_int_t)picture.height,
-                                                     (json_int_t)picture.width, "limits", lo, hi, "log", p->log));
+        return tool_print_json(
+            &p->common, json_pack("{s:o, s:[I,I], s:[f,f], s:b}", "output",
+                                  tool_json_string(p->output), "shape", (json_int_t)picture.height,
+                                  (json_int_t)picture.width, "limits", lo, hi, "log", p->log));
     if (code == AIRY_EXIT_OK)
-        tool_say(&p->common, "%s: %zu x %zu pixels, colours from %.6g to %.6g%s", p->output, picture.height,
-                 picture.width, lo, hi, p->log ? ", logarithmic" : "");
+        tool_say(&p->common, "%s: %zu x %zu pixels, colours from %.6g to %.6g%s", p->output,
+                 picture.height, picture.width, lo, hi, p->log ? ", logarithmic" : "");
     return code;
 }
 
@@ -425,10 +464,12 @@ const struct command cmd_view = {
     .name = "view",
     .usage = "IMAGE -o OUT.png [options]",
     .summary = "draw an image or a frame of a stack as PNG",
-    .details = "Masked pixels (the file's mask, --mask, not finite, the values detectors write into gaps) have a "
+    .details = "Masked pixels (the file's mask, --mask, not finite, the values detectors write "
+               "into gaps) have a "
                "colour of their own.",
-    .examples = "  airy view series_master.h5 -o frame.png --log --colorbar\n"
-                "  airy view dark.npy -o dark.png --limits 0,20 --crop 0:512,0:512 --colormap gray\n",
+    .examples =
+        "  airy view series_master.h5 -o frame.png --log --colorbar\n"
+        "  airy view dark.npy -o dark.png --limits 0,20 --crop 0:512,0:512 --colormap gray\n",
     .tables = {view_options},
     .params_size = sizeof(struct view_params),
     .min_inputs = 1,

@@ -6,29 +6,37 @@
 #include "cmd_integrate.h"
 #include "sha256.h"
 
-enum { HASHED_WHOLE = 64 << 20 }; /* inputs beyond this many bytes are hashed by name, size and time */
+enum {
+    HASHED_WHOLE = 64 << 20
+}; /* inputs beyond this many bytes are hashed by name, size and
+                                     time */
 
-/* {path, sha256} of a file, or for a large one {path, bytes, modified, sha256_of_name_size_time}. */
+/*
+ * {path, sha256} of a file, or for a large one {path, bytes, modified, sha256_of_name_size_time}.
+ */
 static json_t *file_json(const char *path)
 {
     char name[4096], hex[65];
     const char *dataset = strstr(path, "::");
     struct stat status;
-    snprintf(name, sizeof(name), "%.*s", (int)(dataset ? (size_t)(dataset - path) : strlen(path)), path);
+    snprintf(name, sizeof(name), "%.*s", (int)(dataset ? (size_t)(dataset - path) : strlen(path)),
+             path);
     if (stat(name, &status) != 0)
         return json_pack("{s:o}", "path", tool_json_string(path));
     if (status.st_size <= HASHED_WHOLE)
-        return sha256_file(name, hex) ? json_pack("{s:o, s:s}", "path", tool_json_string(path), "sha256", hex)
-                                      : json_pack("{s:o}", "path", tool_json_string(path));
+        return sha256_file(name, hex)
+                   ? json_pack("{s:o, s:s}", "path", tool_json_string(path), "sha256", hex)
+                   : json_pack("{s:o}", "path", tool_json_string(path));
     char text[4200];
-    const int n =
-        snprintf(text, sizeof(text), "%s %lld %lld", name, (long long)status.st_size, (long long)status.st_mtime);
+    const int n = snprintf(text, sizeof(text), "%s %lld %lld", name, (long long)status.st_size,
+                           (long long)status.st_mtime);
     struct sha256 hash;
     sha256_begin(&hash);
     sha256_add(&hash, text, (size_t)n);
     sha256_end(&hash, hex);
-    return json_pack("{s:o, s:I, s:I, s:s}", "path", tool_json_string(path), "bytes", (json_int_t)status.st_size,
-                     "modified", (json_int_t)status.st_mtime, "sha256_of_name_size_time", hex);
+    return json_pack("{s:o, s:I, s:I, s:s}", "path", tool_json_string(path), "bytes",
+                     (json_int_t)status.st_size, "modified", (json_int_t)status.st_mtime,
+                     "sha256_of_name_size_time", hex);
 }
 
 static void set_file(json_t *files, const char *key, const char *path)
@@ -82,13 +90,14 @@ char *configuration_text(const struct integration *job)
             json_array_append_new(options, option_json(given->items[i], given->items[i + 1]));
     char frames[80];
     snprintf(frames, sizeof(frames), "%zu:%zu:%zu", job->run.first, job->run.last, job->run.step);
-    json_t *json = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:b, s:s, s:i, s:s, s:s, s:s, s:s}", "program",
-                             "airy", "version", airy_version(), "command", "integrate", "inputs", inputs, "files",
-                             files, "geometry", geometry_json(&job->geometry), "options", options, "file_mask",
-                             job->meta.has_mask, "frames", frames, "bins", (int)airy_integrator_bins(job->integrator),
-                             "unit", airy_unit_name(p->unit), "split", airy_split_name(p->split), "method",
-                             airy_method_name(p->method), "error_model",
-                             airy_error_model_name(job->integrator_params.error_model));
+    json_t *json =
+        json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:b, s:s, s:i, s:s, s:s, s:s, s:s}",
+                  "program", "airy", "version", airy_version(), "command", "integrate", "inputs",
+                  inputs, "files", files, "geometry", geometry_json(&job->geometry), "options",
+                  options, "file_mask", job->meta.has_mask, "frames", frames, "bins",
+                  (int)airy_integrator_bins(job->integrator), "unit", airy_unit_name(p->unit),
+                  "split", airy_split_name(p->split), "method", airy_method_name(p->method),
+                  "error_model", airy_error_model_name(job->integrator_params.error_model));
     char *text = json ? tool_json_text(json) : NULL;
     json_decref(json);
     return text;
@@ -104,12 +113,14 @@ static void say_changed(const struct common *common, const json_t *files)
         char hex[65];
         const char *path = json_string_value(json_object_get(file, "path")),
                    *then = json_string_value(json_object_get(file, "sha256"));
-        if (path && then && strcmp(key, "poni") != 0 && sha256_file(path, hex) && strcmp(hex, then) != 0)
+        if (path && then && strcmp(key, "poni") != 0 && sha256_file(path, hex) &&
+            strcmp(hex, then) != 0)
             tool_say(common, "--config: %s file %s has changed since", key, path);
     }
 }
 
-int configuration_read(const struct common *common, const char *path, struct opt_list *words, airy_geometry *geometry)
+int configuration_read(const struct common *common, const char *path, struct opt_list *words,
+                       airy_geometry *geometry)
 {
     char *text = NULL;
     const airy_status status = airy_hdf5_text(&text, path, "/entry/integrate/configuration");
@@ -121,14 +132,17 @@ int configuration_read(const struct common *common, const char *path, struct opt
     const json_t *options = json_object_get(json, "options");
     int code = AIRY_EXIT_OK;
     if (!json_is_array(options) || !geometry_from_json(geometry, json_object_get(json, "geometry")))
-        code = tool_fail(
-            common, "--config %s: its configuration is not one of this program; give the options themselves", path);
+        code = tool_fail(common,
+                         "--config %s: its configuration is not one of this program; give the "
+                         "options themselves",
+                         path);
     for (size_t i = 0; code == AIRY_EXIT_OK && i < json_array_size(options); i++) {
         const char *word = json_string_value(json_array_get(options, i));
         char *copy = word && strncmp(word, "--", 2) == 0 ? strdup(word) : NULL;
         if (!copy || !opt_list_add(words, copy)) {
             free(copy);
-            code = tool_fail(common, "--config %s: option %zu of its configuration is not a word", path, i);
+            code = tool_fail(common, "--config %s: option %zu of its configuration is not a word",
+                             path, i);
         }
     }
     if (code == AIRY_EXIT_OK)

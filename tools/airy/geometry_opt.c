@@ -25,7 +25,8 @@ static const char *parse_wavelength(void *field, const char *text)
     double wavelength;
     if (!opt_number(text, &wavelength) || !(wavelength >= 1e-15) || !isfinite(wavelength))
         return "expected a number from 1e-15 to 0.001, in m";
-    snprintf(why, sizeof(why), "expected at most 0.001, in m; for Angstrom write %ge-10", wavelength);
+    snprintf(why, sizeof(why), "expected at most 0.001, in m; for Angstrom write %ge-10",
+             wavelength);
     if (wavelength > 1e-3)
         return why;
     *(double *)field = wavelength;
@@ -37,7 +38,11 @@ static const char *parse_wavelength(void *field, const char *text)
 
 const struct opt geometry_options[] = {
     {.heading = "Geometry"},
-    {.name = "poni", .type = OPT_STRING, FIELD(poni), .argument = "FILE", .help = "PONI file, version 1, 2, 2.1 or 3"},
+    {.name = "poni",
+     .type = OPT_STRING,
+     FIELD(poni),
+     .argument = "FILE",
+     .help = "PONI file, version 1, 2, 2.1 or 3"},
     {.name = "detector",
      .type = OPT_STRING,
      FIELD(detector),
@@ -128,8 +133,9 @@ const struct opt geometry_options[] = {
 
 bool geometry_given(const struct geometry_params *p)
 {
-    return p->poni || p->detector || p->has_pixel || p->has_orientation || p->has_dist || p->has_poni1 ||
-           p->has_poni2 || p->has_rot1 || p->has_rot2 || p->has_rot3 || p->has_wavelength || p->has_energy;
+    return p->poni || p->detector || p->has_pixel || p->has_orientation || p->has_dist ||
+           p->has_poni1 || p->has_poni2 || p->has_rot1 || p->has_rot2 || p->has_rot3 ||
+           p->has_wavelength || p->has_energy;
 }
 
 int geometry_override(airy_geometry *g, const struct geometry_params *p)
@@ -143,7 +149,8 @@ int geometry_override(airy_geometry *g, const struct geometry_params *p)
     }
     if (p->has_pixel) {
         if (!(p->pixel[0] > 0) || !(p->pixel[1] > 0))
-            return tool_usage(&p->common, "--pixel %g,%g: expected two lengths above 0 m", p->pixel[0], p->pixel[1]);
+            return tool_usage(&p->common, "--pixel %g,%g: expected two lengths above 0 m",
+                              p->pixel[0], p->pixel[1]);
         if (!p->detector) {
             memset(&g->detector, 0, sizeof(g->detector));
             strcpy(g->detector.name, "Detector");
@@ -159,7 +166,9 @@ int geometry_override(airy_geometry *g, const struct geometry_params *p)
     g->rot1 = p->has_rot1 ? p->rot1 : g->rot1;
     g->rot2 = p->has_rot2 ? p->rot2 : g->rot2;
     g->rot3 = p->has_rot3 ? p->rot3 : g->rot3;
-    g->wavelength = p->has_wavelength ? p->wavelength : p->has_energy ? HC_KEV_M / p->energy : g->wavelength;
+    g->wavelength = p->has_wavelength ? p->wavelength
+                    : p->has_energy   ? HC_KEV_M / p->energy
+                                      : g->wavelength;
     return AIRY_EXIT_OK;
 }
 
@@ -176,12 +185,12 @@ static int fit_shape(airy_geometry *g, const struct common *common, size_t heigh
     char hint[128] = "give the right --detector";
     if (airy_detector_find_shape(&other, height, width) == AIRY_OK)
         snprintf(hint, sizeof(hint), "a detector of that shape is '%s'", other.name);
-    return tool_fail(common, "frames of %zu x %zu pixels do not fit detector '%s' of %zu x %zu; %s", height, width,
-                     g->detector.name, g->detector.height, g->detector.width, hint);
+    return tool_fail(common, "frames of %zu x %zu pixels do not fit detector '%s' of %zu x %zu; %s",
+                     height, width, g->detector.name, g->detector.height, g->detector.width, hint);
 }
 
-int geometry_resolve(airy_geometry *g, const struct geometry_params *p, const airy_stack_meta *meta, size_t height,
-                     size_t width)
+int geometry_resolve(airy_geometry *g, const struct geometry_params *p, const airy_stack_meta *meta,
+                     size_t height, size_t width)
 {
     const struct common *common = &p->common;
     memset(g, 0, sizeof(*g));
@@ -193,9 +202,9 @@ int geometry_resolve(airy_geometry *g, const struct geometry_params *p, const ai
     } else if (from_file) {
         *g = meta->geometry;
     } else if (!geometry_given(p)) {
-        return tool_usage(
-            common, "no geometry: the file has none, so give --poni FILE, or --detector, --dist, --poni1, --poni2 and "
-                    "--wavelength");
+        return tool_usage(common, "no geometry: the file has none, so give --poni FILE, or "
+                                  "--detector, --dist, --poni1, --poni2 and "
+                                  "--wavelength");
     } else if (!p->has_dist || !p->has_poni1 || !p->has_poni2 || (!p->detector && !p->has_pixel)) {
         return tool_usage(common, "the geometry lacks --%s",
                           !p->has_dist    ? "dist"
@@ -215,13 +224,15 @@ int geometry_resolve(airy_geometry *g, const struct geometry_params *p, const ai
 json_t *geometry_json(const airy_geometry *g)
 {
     const airy_detector *d = &g->detector;
-    json_t *shape = d->height && d->width ? json_pack("[I,I]", (json_int_t)d->height, (json_int_t)d->width)
-                                          : json_null();
+    json_t *shape = d->height && d->width
+                        ? json_pack("[I,I]", (json_int_t)d->height, (json_int_t)d->width)
+                        : json_null();
     json_t *wavelength = g->wavelength > 0 ? json_real(g->wavelength) : json_null();
-    return json_pack("{s:s, s:f, s:f, s:o, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:b}", "detector", d->name, "pixel1",
-                     d->pixel1, "pixel2", d->pixel2, "shape", shape, "orientation", d->orientation ? d->orientation : 3,
-                     "dist", g->dist, "poni1", g->poni1, "poni2", g->poni2, "rot1", g->rot1, "rot2", g->rot2, "rot3",
-                     g->rot3, "wavelength", wavelength, "parallax", g->parallax);
+    return json_pack("{s:s, s:f, s:f, s:o, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:b}",
+                     "detector", d->name, "pixel1", d->pixel1, "pixel2", d->pixel2, "shape", shape,
+                     "orientation", d->orientation ? d->orientation : 3, "dist", g->dist, "poni1",
+                     g->poni1, "poni2", g->poni2, "rot1", g->rot1, "rot2", g->rot2, "rot3", g->rot3,
+                     "wavelength", wavelength, "parallax", g->parallax);
 }
 
 bool geometry_from_json(airy_geometry *g, const json_t *json)
@@ -231,11 +242,12 @@ bool geometry_from_json(airy_geometry *g, const json_t *json)
     json_int_t height = 0, width = 0;
     int parallax = 0;
     memset(g, 0, sizeof(*g));
-    if (json_unpack((json_t *)json, "{s:s, s:F, s:F, s:[I,I], s:i, s:F, s:F, s:F, s:F, s:F, s:F, s:o, s:b}", "detector",
-                    &name, "pixel1", &g->detector.pixel1, "pixel2", &g->detector.pixel2, "shape", &height, &width,
-                    "orientation", &g->detector.orientation, "dist", &g->dist, "poni1", &g->poni1, "poni2", &g->poni2,
-                    "rot1", &g->rot1, "rot2", &g->rot2, "rot3", &g->rot3, "wavelength", &wavelength, "parallax",
-                    &parallax) != 0)
+    if (json_unpack(
+            (json_t *)json, "{s:s, s:F, s:F, s:[I,I], s:i, s:F, s:F, s:F, s:F, s:F, s:F, s:o, s:b}",
+            "detector", &name, "pixel1", &g->detector.pixel1, "pixel2", &g->detector.pixel2,
+            "shape", &height, &width, "orientation", &g->detector.orientation, "dist", &g->dist,
+            "poni1", &g->poni1, "poni2", &g->poni2, "rot1", &g->rot1, "rot2", &g->rot2, "rot3",
+            &g->rot3, "wavelength", &wavelength, "parallax", &parallax) != 0)
         return false;
     airy_detector known;
     if (height < 0 || width < 0 || airy_detector_find(&known, name) != AIRY_OK)

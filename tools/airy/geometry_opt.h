@@ -10,8 +10,8 @@ struct geometry_params {
     const char *poni, *detector;
     double dist, poni1, poni2, rot1, rot2, rot3, wavelength, energy, pixel[2];
     size_t orientation;
-    bool has_dist, has_poni1, has_poni2, has_rot1, has_rot2, has_rot3, has_wavelength, has_energy, has_pixel,
-        has_orientation;
+    bool has_dist, has_poni1, has_poni2, has_rot1, has_rot2, has_rot3, has_wavelength, has_energy,
+        has_pixel, has_orientation;
 };
 
 extern const struct opt geometry_options[];
@@ -19,14 +19,16 @@ extern const struct opt geometry_options[];
 /* Something of the above was given. */
 bool geometry_given(const struct geometry_params *params);
 /*
- * Put together the geometry: start (what a PONI or a file said, or zeros) changed by what was given. Exit code.
+ * Put together the geometry: start (what a PONI or a file said, or zeros) changed by what was
+ * given. Exit code.
  */
 int geometry_override(airy_geometry *geometry, const struct geometry_params *params);
 /*
- * The geometry for frames of a shape: --poni, inline values, or the file's own. Exit code 0, 1 or 2.
+ * The geometry for frames of a shape: --poni, inline values, or the file's own. Exit code 0, 1 or
+ * 2.
  */
-int geometry_resolve(airy_geometry *geometry, const struct geometry_params *params, const airy_stack_meta *meta,
-                     size_t height, size_t width);
+int geometry_resolve(airy_geometry *geometry, const struct geometry_params *params,
+                     const airy_stack_meta *meta, size_t height, size_t width);
 json_t *geometry_json(const airy_geometry *geometry);
 /* From geometry_json; false when keys are missing. */
 bool geometry_from_json(airy_geometry *geometry, const json_t *json);

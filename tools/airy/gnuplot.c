@@ -24,8 +24,8 @@ void gnuplot_palette(struct gnuplot *plot, const struct colormap *map)
 {
     fputs("set palette defined (", plot->script);
     for (int i = 0; i < map->count; i++)
-        fprintf(plot->script, "%s%d '#%02x%02x%02x'", i ? ", " : "", i, map->points[i][0], map->points[i][1],
-                map->points[i][2]);
+        fprintf(plot->script, "%s%d '#%02x%02x%02x'", i ? ", " : "", i, map->points[i][0],
+                map->points[i][1], map->points[i][2]);
     fputs(")\n", plot->script);
 }
 
@@ -54,17 +54,17 @@ static int start(struct gnuplot *plot)
         if (plot->talk)
             fclose(plot->talk);
         if (failed == ENOENT)
-            return tool_fail(
-                plot->common,
-                "the program 'gnuplot' is not there, and plots are drawn by it; install it (Debian, Ubuntu: "
-                "apt install gnuplot-nox)");
+            return tool_fail(plot->common, "the program 'gnuplot' is not there, and plots are "
+                                           "drawn by it; install it (Debian, Ubuntu: "
+                                           "apt install gnuplot-nox)");
         return tool_fail(plot->common, "gnuplot cannot be started: %s", strerror(failed));
     }
     plot->script = fdopen(ends[1], "w");
     return AIRY_EXIT_OK;
 }
 
-int gnuplot_begin(struct gnuplot *plot, const struct common *common, const char *output, double aspect)
+int gnuplot_begin(struct gnuplot *plot, const struct common *common, const char *output,
+                  double aspect)
 {
     memset(plot, 0, sizeof(*plot));
     plot->common = common;
@@ -72,16 +72,20 @@ int gnuplot_begin(struct gnuplot *plot, const struct common *common, const char 
     const bool png = tool_has_suffix(output, ".png"), svg = tool_has_suffix(output, ".svg"),
                pdf = tool_has_suffix(output, ".pdf");
     if (!png && !svg && !pdf)
-        return tool_usage(common, "output '%s': expected a name that ends in .png, .svg or .pdf", output);
+        return tool_usage(common, "output '%s': expected a name that ends in .png, .svg or .pdf",
+                          output);
     if (strpbrk(output, "\n\r"))
         return tool_usage(common, "the output's name has a line break");
     if (!common->force && tool_exists(output))
         return tool_fail(common, "%s is there already; --force overwrites it", output);
-    if ((size_t)snprintf(plot->partial, sizeof(plot->partial), "%s.partial", output) >= sizeof(plot->partial))
-        return tool_fail(common, "the output's name is longer than %zu bytes", sizeof(plot->partial));
+    if ((size_t)snprintf(plot->partial, sizeof(plot->partial), "%s.partial", output) >=
+        sizeof(plot->partial))
+        return tool_fail(common, "the output's name is longer than %zu bytes",
+                         sizeof(plot->partial));
     FILE *file = fopen(plot->partial, "w"); /* gnuplot's own message would be worse */
     if (!file)
-        return tool_fail(common, "%s: cannot be written (%s); check path and permissions", output, strerror(errno));
+        return tool_fail(common, "%s: cannot be written (%s); check path and permissions", output,
+                         strerror(errno));
     fclose(file);
     signal(SIGPIPE, SIG_IGN); /* a gnuplot that died shows in its exit status */
     const int code = start(plot);
@@ -91,16 +95,23 @@ int gnuplot_begin(struct gnuplot *plot, const struct common *common, const char 
     }
     FILE *s = plot->script;
     if (png)
-        fprintf(s, "set terminal pngcairo size 1600,%d font 'DejaVu Sans,22' linewidth 2 background 'white'\n",
+        fprintf(s,
+                "set terminal pngcairo size 1600,%d font 'DejaVu Sans,22' linewidth 2 background "
+                "'white'\n",
                 (int)(1600 * aspect));
     else if (svg)
-        fprintf(s, "set terminal svg size 800,%d font 'DejaVu Sans,13' linewidth 1.2 background 'white'\n",
-                (int)(800 * aspect));
+        fprintf(
+            s,
+            "set terminal svg size 800,%d font 'DejaVu Sans,13' linewidth 1.2 background 'white'\n",
+            (int)(800 * aspect));
     else
-        fprintf(s, "set terminal pdfcairo size 16cm,%.1fcm font 'DejaVu Sans,10' linewidth 1.2\n", 16 * aspect);
+        fprintf(s, "set terminal pdfcairo size 16cm,%.1fcm font 'DejaVu Sans,10' linewidth 1.2\n",
+                16 * aspect);
     fputs("set encoding utf8\nset output ", s);
     gnuplot_quote(s, plot->partial);
-    fputs("\nset border lw 0.8 lc '#303030'\nset tics nomirror scale 0.6\nset datafile missing 'NaN'\n", s);
+    fputs("\nset border lw 0.8 lc '#303030'\nset tics nomirror scale 0.6\nset datafile missing "
+          "'NaN'\n",
+          s);
     return AIRY_EXIT_OK;
 }
 
@@ -122,12 +133,14 @@ int gnuplot_end(struct gnuplot *plot)
     }
     if (!piped || status != 0) {
         unlink(plot->partial);
-        return tool_fail(plot->common, "%s: gnuplot failed: %s", plot->output, *line ? line : "no reason given");
+        return tool_fail(plot->common, "%s: gnuplot failed: %s", plot->output,
+                         *line ? line : "no reason given");
     }
     if (rename(plot->partial, plot->output) != 0) {
         const int why = errno;
         unlink(plot->partial);
-        return tool_fail(plot->common, "%s: cannot be written (%s); check path, permissions and free space",
+        return tool_fail(plot->common,
+                         "%s: cannot be written (%s); check path, permissions and free space",
                          plot->output, strerror(why));
     }
     return AIRY_EXIT_OK;

@@ -17,9 +17,11 @@ struct gnuplot {
 };
 
 /*
- * Start it for a picture of some aspect (height / width); the suffix of output decides: .png, .svg, .pdf. Exit code.
+ * Start it for a picture of some aspect (height / width); the suffix of output decides: .png,
+ * .svg, .pdf. Exit code.
  */
-int gnuplot_begin(struct gnuplot *plot, const struct common *common, const char *output, double aspect);
+int gnuplot_begin(struct gnuplot *plot, const struct common *common, const char *output,
+                  double aspect);
 /* Wait; the picture takes its name only if all went well. Exit code. */
 int gnuplot_end(struct gnuplot *plot);
 /* Commands for a palette like the colour map's. */

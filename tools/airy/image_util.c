@@ -13,8 +13,8 @@ double image_limit(airy_dtype dtype)
 }
 
 /* Read a file that must hold height x width values. */
-static int load(const struct common *common, const char *what, const char *path, size_t height, size_t width,
-                airy_image *image)
+static int load(const struct common *common, const char *what, const char *path, size_t height,
+                size_t width, airy_image *image)
 {
     const airy_status status = airy_image_read(image, path);
     if (status != AIRY_OK)
@@ -27,14 +27,16 @@ static int load(const struct common *common, const char *what, const char *path,
         return AIRY_EXIT_OK;
     char got[128] = "";
     for (int i = 0; i < image->ndim; i++)
-        snprintf(got + strlen(got), sizeof(got) - strlen(got), i ? " x %zu" : "%zu", image->shape[i]);
+        snprintf(got + strlen(got), sizeof(got) - strlen(got), i ? " x %zu" : "%zu",
+                 image->shape[i]);
     airy_image_free(image);
-    return tool_fail(common, "--%s %s: has %s values, the frames have %zu x %zu; give an image of that shape", what,
-                     path, got, height, width);
+    return tool_fail(
+        common, "--%s %s: has %s values, the frames have %zu x %zu; give an image of that shape",
+        what, path, got, height, width);
 }
 
-int image_load_float(const struct common *common, const char *what, const char *path, size_t height, size_t width,
-                     float **data, size_t *odd)
+int image_load_float(const struct common *common, const char *what, const char *path, size_t height,
+                     size_t width, float **data, size_t *odd)
 {
     airy_image image = {0};
     const int code = load(common, what, path, height, width, &image);
@@ -56,8 +58,8 @@ int image_load_float(const struct common *common, const char *what, const char *
     return AIRY_EXIT_OK;
 }
 
-int image_load_mask(const struct common *common, const char *what, const char *path, size_t height, size_t width,
-                    uint8_t **mask)
+int image_load_mask(const struct common *common, const char *what, const char *path, size_t height,
+                    size_t width, uint8_t **mask)
 {
     airy_image image = {0};
     const int code = load(common, what, path, height, width, &image);

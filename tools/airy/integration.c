@@ -21,15 +21,17 @@ const char *integrate_parse_error_model(void *field, const char *text)
 }
 
 /* A correction image; says how many of its pixels cannot be used. */
-static int load_correction(const struct integration *job, const char *what, const char *path, float **data)
+static int load_correction(const struct integration *job, const char *what, const char *path,
+                           float **data)
 {
     size_t odd = 0;
     if (!path)
         return AIRY_EXIT_OK;
-    const int code = image_load_float(job->common, what, path, job->info.height, job->info.width, data, &odd);
+    const int code =
+        image_load_float(job->common, what, path, job->info.height, job->info.width, data, &odd);
     if (code == AIRY_EXIT_OK && odd)
-        tool_say(job->common, "--%s %s: %zu of %zu pixels are not finite and are left out", what, path, odd,
-                 job->info.height * job->info.width);
+        tool_say(job->common, "--%s %s: %zu of %zu pixels are not finite and are left out", what,
+                 path, odd, job->info.height * job->info.width);
     return code;
 }
 
@@ -60,7 +62,8 @@ static int load_masks(struct integration *job)
     const struct integrate_params *p = job->params;
     const size_t height = job->info.height, width = job->info.width, count = height * width;
     if (p->mask_only) {
-        const int only = image_load_mask(job->common, "mask-only", p->mask_only, height, width, &job->mask);
+        const int only =
+            image_load_mask(job->common, "mask-only", p->mask_only, height, width, &job->mask);
         job->masked[2] = only == AIRY_EXIT_OK ? count_bad(job->mask, count) : 0;
         return only;
     }
@@ -102,8 +105,9 @@ static int open_stack(struct integration *job)
     for (size_t i = 0; i < inputs->count; i++) {
         const char *name = inputs->items[i];
         if (!strstr(name, "::") && (tool_has_suffix(name, ".npy") || tool_has_suffix(name, ".edf")))
-            return tool_fail(job->common, "%s: stacks are HDF5 files; 'airy convert %s -o %.*s.h5' makes one", name,
-                             name, (int)strlen(name) - 4, name);
+            return tool_fail(job->common,
+                             "%s: stacks are HDF5 files; 'airy convert %s -o %.*s.h5' makes one",
+                             name, name, (int)strlen(name) - 4, name);
     }
     airy_status status = airy_stack_create(&job->stack, inputs->items, inputs->count);
     if (status == AIRY_OK)
@@ -120,8 +124,9 @@ static int choose_frames(struct integration *job)
     const size_t first = p->frames[0], step = p->has_frames ? p->frames[2] : 1;
     const size_t last = p->has_frames && p->frames[1] ? p->frames[1] : job->info.frames;
     if (last > job->info.frames || first >= last)
-        return tool_fail(job->common, "--frames %zu:%zu: the stack has %zu frame%s, numbered from 0", first, last,
-                         job->info.frames, tool_s(job->info.frames));
+        return tool_fail(job->common,
+                         "--frames %zu:%zu: the stack has %zu frame%s, numbered from 0", first,
+                         last, job->info.frames, tool_s(job->info.frames));
     job->run.first = first;
     job->run.last = last;
     job->run.step = step;
@@ -141,7 +146,8 @@ static int choose_frames(struct integration *job)
     for (size_t i = first; i < last; i += step)
         if (!(job->monitor[i] > 0) || !isfinite(job->monitor[i]))
             return tool_fail(job->common,
-                             "--monitor %s: frame %zu has %g, expected a number above 0; leave it out by --frames",
+                             "--monitor %s: frame %zu has %g, expected a number above 0; leave it "
+                             "out by --frames",
                              p->monitor, i, job->monitor[i]);
     job->run.monitor = job->monitor;
     return AIRY_EXIT_OK;
@@ -152,15 +158,17 @@ static int check_params(const struct integrate_params *p)
     const struct common *common = &p->geometry.common;
     if (p->mask && p->mask_only)
         return tool_usage(common, "--mask and --mask-only: give one of them");
-    if (p->variance && p->error_model != AIRY_ERROR_MODEL_NONE && p->error_model != AIRY_ERROR_MODEL_VARIANCE)
+    if (p->variance && p->error_model != AIRY_ERROR_MODEL_NONE &&
+        p->error_model != AIRY_ERROR_MODEL_VARIANCE)
         return tool_usage(common, "--variance goes with --error-model variance");
     if (!p->variance && p->error_model == AIRY_ERROR_MODEL_VARIANCE)
         return tool_usage(common, "--error-model variance needs --variance FILE");
     if (p->has_radial_range && !(p->radial_range[0] < p->radial_range[1]))
-        return tool_usage(common, "--radial-range %g,%g: expected A < B", p->radial_range[0], p->radial_range[1]);
+        return tool_usage(common, "--radial-range %g,%g: expected A < B", p->radial_range[0],
+                          p->radial_range[1]);
     if (p->has_azimuth_range && p->azimuth_range[0] == p->azimuth_range[1])
-        return tool_usage(common, "--azimuth-range %g,%g: expected two limits that differ", p->azimuth_range[0],
-                          p->azimuth_range[1]);
+        return tool_usage(common, "--azimuth-range %g,%g: expected two limits that differ",
+                          p->azimuth_range[0], p->azimuth_range[1]);
     if (p->has_delta_dummy && !p->has_dummy)
         return tool_usage(common, "--delta-dummy needs --dummy");
     return AIRY_EXIT_OK;
@@ -174,7 +182,8 @@ static void fill_params(struct integration *job)
                                   .unit = p->unit,
                                   .split = p->split,
                                   .method = p->method,
-                                  .error_model = p->variance ? AIRY_ERROR_MODEL_VARIANCE : p->error_model,
+                                  .error_model = p->variance ? AIRY_ERROR_MODEL_VARIANCE
+                                                             : p->error_model,
                                   .compat = (airy_compat)job->common->compat,
                                   .has_radial_range = p->has_radial_range,
                                   .has_azimuth_range = p->has_azimuth_range,
@@ -201,7 +210,8 @@ static void fill_params(struct integration *job)
     memcpy(q->azimuth_range, p->azimuth_range, sizeof(q->azimuth_range));
 }
 
-int integration_open(struct integration *job, const struct integrate_params *params, const airy_geometry *replayed)
+int integration_open(struct integration *job, const struct integrate_params *params,
+                     const airy_geometry *replayed)
 {
     memset(job, 0, sizeof(*job));
     job->start = tool_now();
@@ -216,7 +226,8 @@ int integration_open(struct integration *job, const struct integrate_params *par
         job->meta.geometry = *replayed;
     }
     if (code == AIRY_EXIT_OK)
-        code = geometry_resolve(&job->geometry, &params->geometry, &job->meta, job->info.height, job->info.width);
+        code = geometry_resolve(&job->geometry, &params->geometry, &job->meta, job->info.height,
+                                job->info.width);
     if (code == AIRY_EXIT_OK)
         code = choose_frames(job);
     if (code == AIRY_EXIT_OK)
@@ -228,12 +239,14 @@ int integration_open(struct integration *job, const struct integrate_params *par
     fill_params(job);
     airy_status status = tool_device(job->common, &job->device);
     if (status == AIRY_OK)
-        status = airy_integrator_create(&job->integrator, job->device, &job->geometry, &job->integrator_params);
+        status = airy_integrator_create(&job->integrator, job->device, &job->geometry,
+                                        &job->integrator_params);
     if (status != AIRY_OK)
         return tool_failed(job->common, status);
     job->configuration = configuration_text(job);
     job->run.configuration = job->configuration;
-    return job->configuration ? AIRY_EXIT_OK : tool_fail(job->common, "out of memory for the configuration");
+    return job->configuration ? AIRY_EXIT_OK
+                              : tool_fail(job->common, "out of memory for the configuration");
 }
 
 void integration_close(struct integration *job)

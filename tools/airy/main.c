@@ -40,15 +40,19 @@ static void print_usage(FILE *file)
 {
     fprintf(file,
             "usage: airy COMMAND [options] INPUT... [-o OUTPUT]\n\n"
-            "Airy %s: compressed detector stacks to radial patterns, on the CPU and on OpenCL devices.\n\nCommands\n",
+            "Airy %s: compressed detector stacks to radial patterns, on the CPU and on OpenCL "
+            "devices.\n\nCommands\n",
             airy_version());
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(file, "  %-22s %s\n", commands[i]->name, commands[i]->summary);
-    fprintf(file, "\n  airy COMMAND --help     options of a command, with defaults, units and examples\n"
-                  "  airy --version          version; with --verbose filters, SIMD and libraries\n\n"
-                  "Exit codes: 0 done, 1 failed, 2 wrong use, 3 finished but some frames failed (--on-error skip).\n"
-                  "Environment: AIRY_DEVICE, AIRY_CPU (instruction-set mask), AIRY_LOG (off error warn info debug), "
-                  "AIRY_CACHE_DIR.\n");
+    fprintf(file,
+            "\n  airy COMMAND --help     options of a command, with defaults, units and examples\n"
+            "  airy --version          version; with --verbose filters, SIMD and libraries\n\n"
+            "Exit codes: 0 done, 1 failed, 2 wrong use, 3 finished but some frames failed "
+            "(--on-error skip).\n"
+            "Environment: AIRY_DEVICE, AIRY_CPU (instruction-set mask), AIRY_LOG (off error warn "
+            "info debug), "
+            "AIRY_CACHE_DIR.\n");
 }
 
 static int print_version(bool verbose)
@@ -84,12 +88,14 @@ static int refuse(int argc, char **argv)
     snprintf(two, sizeof(two), "%s %s", argv[1], argc > 2 ? argv[2] : "");
     for (size_t i = 0; i < LATER; i++)
         if (strcmp(later[i], argv[1]) == 0 || strcmp(later[i], two) == 0) {
-            fprintf(stderr, "airy: command '%s' is not in this build (%s); see 'airy --help'\n", later[i],
-                    airy_version());
+            fprintf(stderr, "airy: command '%s' is not in this build (%s); see 'airy --help'\n",
+                    later[i], airy_version());
             return AIRY_EXIT_USAGE;
         }
     if (strcmp(argv[1], "simulate") == 0) {
-        fprintf(stderr, "airy: simulate what? this build has 'airy simulate diffraction'; see 'airy --help'\n");
+        fprintf(
+            stderr,
+            "airy: simulate what? this build has 'airy simulate diffraction'; see 'airy --help'\n");
         return AIRY_EXIT_USAGE;
     }
     const char *names[COMMANDS];
@@ -98,9 +104,11 @@ static int refuse(int argc, char **argv)
     const char *near = opt_nearest(argv[1], names, COMMANDS);
     const bool option = argv[1][0] == '-';
     if (near && !option)
-        fprintf(stderr, "airy: unknown command '%s', did you mean '%s'? see 'airy --help'\n", argv[1], near);
+        fprintf(stderr, "airy: unknown command '%s', did you mean '%s'? see 'airy --help'\n",
+                argv[1], near);
     else
-        fprintf(stderr, "airy: unknown %s '%s'; see 'airy --help'\n", option ? "option" : "command", argv[1]);
+        fprintf(stderr, "airy: unknown %s '%s'; see 'airy --help'\n", option ? "option" : "command",
+                argv[1]);
     return AIRY_EXIT_USAGE;
 }
 
@@ -137,11 +145,13 @@ int main(int argc, char **argv)
         print_usage(stderr);
         return AIRY_EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || (argc == 2 && strcmp(argv[1], "help") == 0)) {
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        (argc == 2 && strcmp(argv[1], "help") == 0)) {
         print_usage(stdout);
         return tool_flush("");
     }
-    if (strcmp(argv[1], "--version") == 0 || (argc == 3 && verbose && strcmp(argv[2], "--version") == 0))
+    if (strcmp(argv[1], "--version") == 0 ||
+        (argc == 3 && verbose && strcmp(argv[2], "--version") == 0))
         return print_version(verbose);
     int words = 1;
     const bool help = strcmp(argv[1], "help") == 0; /* airy help COMMAND */

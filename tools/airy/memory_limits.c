@@ -49,7 +49,8 @@ static uint64_t cgroup_limit(void)
     uint64_t limit = 0;
     while (file && fgets(line, sizeof(line), file)) {
         line[strcspn(line, "\n")] = 0;
-        char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
+        char *controllers = strchr(line, ':'),
+             *group = controllers ? strchr(controllers + 1, ':') : NULL;
         if (!group)
             continue;
         *group++ = 0;
@@ -78,7 +79,8 @@ static uint64_t slurm_limit(void)
 
 void memory_limits_get(struct memory_limits *limits)
 {
-    const long pages = sysconf(_SC_PHYS_PAGES), available = sysconf(_SC_AVPHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    const long pages = sysconf(_SC_PHYS_PAGES), available = sysconf(_SC_AVPHYS_PAGES),
+               size = sysconf(_SC_PAGESIZE);
     limits->host = pages > 0 ? (uint64_t)pages * (uint64_t)size : 0;
     limits->available = available > 0 ? (uint64_t)available * (uint64_t)size : 0;
     limits->cgroup = cgroup_limit();

@@ -6,7 +6,8 @@
 
 struct memory_limits {
     uint64_t host, available; /* bytes of the machine, and free now; 0 unknown */
-    uint64_t cgroup;          /* limit of the control group (v1 or v2, the smallest on the way up); 0: none */
+    uint64_t cgroup;          /* limit of the control group (v1 or v2, the smallest on the way
+                                 up); 0: none */
     uint64_t slurm;           /* SLURM_MEM_PER_NODE, or per CPU times CPUs; 0: not a Slurm job */
 };
 

@@ -72,12 +72,18 @@ static const struct opt common_options[] = {
      .seen = offsetof(struct common, profile),
      .argument = "FILE",
      .help = "table of kernels, loops and copies on stderr at the end, or JSON into FILE"},
-    {.name = "json", .type = OPT_FLAG, .offset = offsetof(struct common, json), .help = "one JSON object on stdout"},
+    {.name = "json",
+     .type = OPT_FLAG,
+     .offset = offsetof(struct common, json),
+     .help = "one JSON object on stdout"},
     {.name = "explain",
      .type = OPT_FLAG,
      .offset = offsetof(struct common, explain),
      .help = "print engine, matrix, memory and predicted rate, then stop"},
-    {.name = "force", .type = OPT_FLAG, .offset = offsetof(struct common, force), .help = "overwrite the output"},
+    {.name = "force",
+     .type = OPT_FLAG,
+     .offset = offsetof(struct common, force),
+     .help = "overwrite the output"},
     {.name = "quiet",
      .type = OPT_FLAG,
      .offset = offsetof(struct common, quiet),
@@ -86,7 +92,11 @@ static const struct opt common_options[] = {
      .type = OPT_FLAG,
      .offset = offsetof(struct common, verbose),
      .help = "say what was chosen and why"},
-    {.name = "help", .letter = 'h', .type = OPT_FLAG, .offset = offsetof(struct common, help), .help = "this text"},
+    {.name = "help",
+     .letter = 'h',
+     .type = OPT_FLAG,
+     .offset = offsetof(struct common, help),
+     .help = "this text"},
     {.name = "version",
      .type = OPT_FLAG,
      .offset = offsetof(struct common, version),
@@ -109,7 +119,8 @@ static bool ends(const struct opt *opt)
     return !opt->name && !opt->heading;
 }
 
-static void usage_error(const struct command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void usage_error(const struct command *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 static void usage_error(const struct command *command, const char *format, ...)
 {
     char text[1024];
@@ -206,7 +217,8 @@ static const char *set_field(const struct opt *opt, void *field, const char *tex
         return NULL;
     }
     case OPT_SEED:
-        return opt_whole(text, field) ? NULL : "expected a whole number from 0 to 18446744073709551615";
+        return opt_whole(text, field) ? NULL
+                                      : "expected a whole number from 0 to 18446744073709551615";
     case OPT_BYTES:
         return parse_bytes(text, field) ? NULL : "expected bytes such as 800M or 2G";
     case OPT_FLOAT: {
@@ -248,15 +260,16 @@ static const struct opt *table_of(const struct command *command, size_t i)
 }
 
 /* By long name of some length, or by letter. own: not of the common table. */
-static const struct opt *find_option(const struct command *command, const char *name, size_t length, char letter,
-                                     bool *own)
+static const struct opt *find_option(const struct command *command, const char *name, size_t length,
+                                     char letter, bool *own)
 {
     for (size_t t = 0; t < TABLES; t++)
         for (const struct opt *opt = table_of(command, t); opt && !ends(opt); opt++) {
             if (!opt->name)
                 continue;
             *own = t + 1 < TABLES;
-            if (letter ? opt->letter == letter : strlen(opt->name) == length && strncmp(opt->name, name, length) == 0)
+            if (letter ? opt->letter == letter
+                       : strlen(opt->name) == length && strncmp(opt->name, name, length) == 0)
                 return opt;
         }
     return NULL;
@@ -364,10 +377,12 @@ static int parse_option(const struct command *command, void *params, int argc, c
             return AIRY_EXIT_USAGE;
         }
         argument = argv[++*i];
-        const bool number = argument[0] == '-' && (isdigit((unsigned char)argument[1]) || argument[1] == '.');
+        const bool number = argument[0] == '-' &&
+                            (isdigit((unsigned char)argument[1]) || argument[1] == '.');
         if (argument[0] == '-' && argument[1] && !number) {
-            usage_error(command, "--%s needs an argument %s; one that begins with '-' goes as --%s=%s", opt->name,
-                        opt->argument, opt->name, argument);
+            usage_error(command,
+                        "--%s needs an argument %s; one that begins with '-' goes as --%s=%s",
+                        opt->name, opt->argument, opt->name, argument);
             return AIRY_EXIT_USAGE;
         }
     }
@@ -411,13 +426,15 @@ int opt_parse(const struct command *command, void *params, int argc, char **argv
         return 0;
     if (common->inputs.count < command->min_inputs) {
         usage_error(command, "%s, usage: airy %s %s",
-                    common->inputs.count ? "an argument is missing" : "nothing was given to work on", command->name,
-                    command->usage);
+                    common->inputs.count ? "an argument is missing"
+                                         : "nothing was given to work on",
+                    command->name, command->usage);
         return AIRY_EXIT_USAGE;
     }
     if (common->inputs.count > command->max_inputs) {
-        usage_error(command, "unexpected argument '%s', usage: airy %s%s%s", common->inputs.items[command->max_inputs],
-                    command->name, *command->usage ? " " : "", command->usage);
+        usage_error(command, "unexpected argument '%s', usage: airy %s%s%s",
+                    common->inputs.items[command->max_inputs], command->name,
+                    *command->usage ? " " : "", command->usage);
         return AIRY_EXIT_USAGE;
     }
     return 0;
@@ -461,7 +478,8 @@ static void print_option(const struct opt *opt)
     int n = opt->letter ? snprintf(left, sizeof(left), "  -%c, --%s", opt->letter, opt->name)
                         : snprintf(left, sizeof(left), "  --%s", opt->name);
     if (opt->argument)
-        n += snprintf(left + n, sizeof(left) - (size_t)n, opt->optional ? "[=%s]" : " %s", opt->argument);
+        n += snprintf(left + n, sizeof(left) - (size_t)n, opt->optional ? "[=%s]" : " %s",
+                      opt->argument);
     if (opt->fallback)
         snprintf(help, sizeof(help), "%s (default %s)", opt->help, opt->fallback);
     else
@@ -475,8 +493,8 @@ static void print_option(const struct opt *opt)
 
 void opt_help(const struct command *command)
 {
-    printf("usage: airy %s %s\n\n%s\n", command->name, *command->usage ? command->usage : "[options]",
-           command->summary);
+    printf("usage: airy %s %s\n\n%s\n", command->name,
+           *command->usage ? command->usage : "[options]", command->summary);
     if (command->details) {
         putchar('\n');
         print_wrapped(command->details, 0, 0);

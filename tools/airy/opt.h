@@ -32,7 +32,8 @@ bool opt_list_add(struct opt_list *list, const char *item);
 typedef const char *(*opt_parse_fn)(void *field, const char *text);
 
 struct opt {
-    const char *name; /* without the dashes; NULL ends the table, or only opens a section with `heading` */
+    const char *name; /* without the dashes; NULL ends the table, or only opens a section with
+                         `heading` */
     char letter;      /* short form, 0: none */
     bool optional;    /* the argument may be left out (only --name=ARGUMENT gives one) */
     enum opt_type type;
@@ -53,7 +54,8 @@ struct common {
     char **argv;
     struct opt_list inputs;
     struct opt_list
-        given; /* name and argument in turn (NULL for a flag) of what was given, without the other common options */
+        given; /* name and argument in turn (NULL for a flag) of what was given, without the
+                  other common options */
     const char *device;
     size_t threads;
     uint64_t memory_limit;
@@ -67,10 +69,12 @@ struct command {
     const char *name;    /* "integrate", "simulate diffraction" */
     const char *usage;   /* what follows the name */
     const char *summary; /* one line */
-    const char *details; /* a paragraph between summary and options, wrapped when printed; NULL: none */
+    const char *details; /* a paragraph between summary and options, wrapped when printed; NULL:
+                            none */
     const char *examples;
     const struct opt *tables[3]; /* NULL where fewer */
-    const char *const *later;    /* options of the contract that this build lacks; NULL-terminated, NULL: none */
+    const char *const *later;    /* options of the contract that this build lacks;
+                                    NULL-terminated, NULL: none */
     size_t params_size;
     size_t min_inputs, max_inputs;
     int (*run)(void *params);

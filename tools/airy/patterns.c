@@ -21,7 +21,8 @@ void patterns_free(struct patterns *patterns)
 }
 
 /* A dataset of the result; shape as rows and columns. */
-static airy_status read_dataset(airy_image *image, size_t shape[2], const char *path, const char *name)
+static airy_status read_dataset(airy_image *image, size_t shape[2], const char *path,
+                                const char *name)
 {
     char where[4400];
     snprintf(where, sizeof(where), "%s::%s/%s", path, RESULT, name);
@@ -66,7 +67,9 @@ static airy_status read_axis(double **values, size_t *count, const char *path)
     return *values ? AIRY_OK : AIRY_ERR_MEMORY;
 }
 
-/* Name of the dataset of standard errors, or NULL. It has two names, of which a listing shows one. */
+/*
+ * Name of the dataset of standard errors, or NULL. It has two names, of which a listing shows one.
+ */
 static const char *find_errors(const char *path)
 {
     static const char *const names[] = {"intensity_errors", "sem"};
@@ -86,7 +89,10 @@ static const char *find_errors(const char *path)
     return found;
 }
 
-/* Rows that failed or are not done yet (frame/status is not 0) become NaN; files without a status have none. */
+/*
+ * Rows that failed or are not done yet (frame/status is not 0) become NaN; files without a status
+ * have none.
+ */
 static int hide_rows(struct patterns *patterns, const struct common *common, const char *path)
 {
     char where[4400];
@@ -96,7 +102,8 @@ static int hide_rows(struct patterns *patterns, const struct common *common, con
         return AIRY_EXIT_OK;
     if (tool_count(image.shape, image.ndim) != patterns->frames) {
         airy_image_free(&image);
-        return tool_fail(common, "%s: frame/status has another number of frames than intensity", path);
+        return tool_fail(common, "%s: frame/status has another number of frames than intensity",
+                         path);
     }
     for (size_t row = 0; row < patterns->frames; row++)
         for (size_t i = 0; airy_image_value(&image, row) != 0 && i < patterns->bins; i++)
@@ -116,8 +123,10 @@ static int load_hdf5(struct patterns *patterns, const struct common *common, con
     patterns->frames = shape[0];
     patterns->bins = shape[1];
     if (bins != shape[1])
-        return tool_fail(common, "%s: radial has %zu elements, intensity %zu bins; is it a result of 'airy integrate'?",
-                         path, bins, shape[1]);
+        return tool_fail(
+            common,
+            "%s: radial has %zu elements, intensity %zu bins; is it a result of 'airy integrate'?",
+            path, bins, shape[1]);
     const int code = hide_rows(patterns, common, path);
     if (code != AIRY_EXIT_OK)
         return code;
@@ -149,7 +158,8 @@ static int read_points(double **points, size_t *count, int *columns, struct patt
         const char *text = line + strspn(line, " \t");
         airy_unit unit;
         char word[64];
-        if (*text == '#' && sscanf(text + 1, "%63s", word) == 1 && airy_unit_parse(&unit, word) == AIRY_OK)
+        if (*text == '#' && sscanf(text + 1, "%63s", word) == 1 &&
+            airy_unit_parse(&unit, word) == AIRY_OK)
             snprintf(patterns->label, sizeof(patterns->label), "%s", airy_unit_label(unit));
         if (*text == '#' || *text == '\n' || *text == '\r' || !*text)
             continue;
@@ -166,7 +176,8 @@ static int read_points(double **points, size_t *count, int *columns, struct patt
         v[2] = 0;
         const int got = sscanf(text, "%lf%*[ \t,;]%lf%*[ \t,;]%lf", &v[0], &v[1], &v[2]);
         if (got < 2 || (*columns && got != *columns))
-            code = tool_fail(common, "%s line %zu: expected two or three columns of numbers", path, number);
+            code = tool_fail(common, "%s line %zu: expected two or three columns of numbers", path,
+                             number);
         *columns = got;
         ++*count;
     }
@@ -204,5 +215,6 @@ int patterns_load(struct patterns *patterns, const struct common *common, const 
 {
     memset(patterns, 0, sizeof(*patterns));
     snprintf(patterns->label, sizeof(patterns->label), "radius");
-    return patterns_is_hdf5(path) ? load_hdf5(patterns, common, path) : load_text(patterns, common, path);
+    return patterns_is_hdf5(path) ? load_hdf5(patterns, common, path)
+                                  : load_text(patterns, common, path);
 }

@@ -12,7 +12,10 @@ struct patterns {
     char label[128]; /* of the radial axis, such as "q (1/nm)" */
 };
 
-/* A result of 'airy integrate' (.h5) or columns of text. Exit code; free with patterns_free in any case. */
+/*
+ * A result of 'airy integrate' (.h5) or columns of text. Exit code; free with patterns_free in any
+ * case.
+ */
 int patterns_load(struct patterns *patterns, const struct common *common, const char *path);
 void patterns_free(struct patterns *patterns);
 /* The name says HDF5. */

@@ -1,4 +1,6 @@
-/* May an interrupted run be continued? Compares what it was started with to what is asked for now. */
+/*
+ * May an interrupted run be continued? Compares what it was started with to what is asked for now.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,11 +17,12 @@ static void add(struct differences *d, const char *key, const char *before, cons
 {
     const size_t used = strlen(d->text);
     if (d->count++ < 6)
-        snprintf(d->text + used, sizeof(d->text) - used, "%s%s: was %.120s, is %.120s", used ? "; " : "", key, before,
-                 now);
+        snprintf(d->text + used, sizeof(d->text) - used, "%s%s: was %.120s, is %.120s",
+                 used ? "; " : "", key, before, now);
 }
 
-static void compare_values(struct differences *d, const char *key, const json_t *before, const json_t *now)
+static void compare_values(struct differences *d, const char *key, const json_t *before,
+                           const json_t *now)
 {
     if (json_equal(before, now) || !before || !now)
         return;
@@ -51,12 +54,16 @@ static bool same_file(struct differences *d, const json_t *before, const json_t 
         return false;
     if (json_object_get(before, "sha256") && json_object_get(now, "sha256"))
         return strcmp(text_of(before, "sha256"), text_of(now, "sha256")) == 0;
-    d->touched |= !json_equal(json_object_get(before, "modified"), json_object_get(now, "modified"));
-    const json_t *size_a = json_object_get(before, "bytes"), *size_b = json_object_get(now, "bytes");
-    return strcmp(base_name(a), base_name(b)) == 0 && (size_a == size_b || json_equal(size_a, size_b));
+    d->touched |=
+        !json_equal(json_object_get(before, "modified"), json_object_get(now, "modified"));
+    const json_t *size_a = json_object_get(before, "bytes"),
+                 *size_b = json_object_get(now, "bytes");
+    return strcmp(base_name(a), base_name(b)) == 0 &&
+           (size_a == size_b || json_equal(size_a, size_b));
 }
 
-static void compare_files(struct differences *d, const char *key, const json_t *before, const json_t *now)
+static void compare_files(struct differences *d, const char *key, const json_t *before,
+                          const json_t *now)
 {
     if (!before && !now)
         return;
@@ -82,18 +89,25 @@ static void compare_inputs(struct differences *d, const json_t *before, const js
         compare_files(d, "input", json_array_get(before, i), json_array_get(now, i));
 }
 
-/* Keys of the configuration, and files compared by content, stand for these; --on-error says nothing about a row. */
+/*
+ * Keys of the configuration, and files compared by content, stand for these; --on-error says
+ * nothing about a row.
+ */
 static bool compared_otherwise(const char *name)
 {
-    static const char *const names[] = {"bins",      "unit", "split", "method",     "error-model", "frames",  "mask",
-                                        "mask-only", "dark", "flat",  "absorption", "variance",    "on-error"};
+    static const char *const names[] = {
+        "bins",      "unit", "split", "method",     "error-model", "frames",  "mask",
+        "mask-only", "dark", "flat",  "absorption", "variance",    "on-error"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(names[i], name) == 0)
             return true;
     return false;
 }
 
-/* "--name=argument" words as {name: argument}; numbers as numbers, so that 0.9 and 0.90 are the same. */
+/*
+ * "--name=argument" words as {name: argument}; numbers as numbers, so that 0.9 and 0.90 are the
+ * same.
+ */
 static json_t *option_values(const json_t *words)
 {
     json_t *values = json_object();
@@ -146,7 +160,8 @@ static void compare(struct differences *d, const json_t *before, const json_t *n
 {
     static const char *const keys[] = {"version", "frames", "bins",        "unit",
                                        "split",   "method", "error_model", "file_mask"};
-    static const char *const files[] = {"mask", "mask-only", "dark", "flat", "absorption", "variance"};
+    static const char *const files[] = {"mask", "mask-only",  "dark",
+                                        "flat", "absorption", "variance"};
     const char *key;
     json_t *value;
     compare_inputs(d, json_object_get(before, "inputs"), json_object_get(now, "inputs"));
@@ -164,7 +179,8 @@ int resume_prepare(struct integration *job)
 {
     const struct common *common = job->common;
     char partial[4200], *before = NULL;
-    if ((size_t)snprintf(partial, sizeof(partial), "%s.partial", job->params->output) >= sizeof(partial))
+    if ((size_t)snprintf(partial, sizeof(partial), "%s.partial", job->params->output) >=
+        sizeof(partial))
         return tool_fail(common, "the output's name is longer than %zu bytes", sizeof(partial) - 1);
     if (!tool_exists(partial)) {
         tool_say(common, "--resume: there is no %s, so it starts from the beginning", partial);
@@ -172,28 +188,31 @@ int resume_prepare(struct integration *job)
         return AIRY_EXIT_OK;
     }
     if (airy_hdf5_text(&before, partial, "/entry/integrate/configuration") != AIRY_OK)
-        return tool_fail(common, "%s cannot be continued: %s; --force without --resume starts anew", partial,
-                         airy_last_error());
+        return tool_fail(common, "%s cannot be continued: %s; --force without --resume starts anew",
+                         partial, airy_last_error());
     struct differences d = {0};
     json_t *a = json_loads(before, 0, NULL), *b = json_loads(job->configuration, 0, NULL);
     int code = AIRY_EXIT_OK;
     if (!a || !b)
-        code = tool_fail(common, "%s cannot be continued: its configuration is not one of this program", partial);
+        code = tool_fail(common,
+                         "%s cannot be continued: its configuration is not one of this program",
+                         partial);
     else
         compare(&d, a, b);
     json_decref(a);
     json_decref(b);
     if (d.count)
-        code = tool_fail(
-            common, "%s was started otherwise: %s%s; give the same options, or --force without --resume to start anew",
-            partial, d.text, d.count > 6 ? "; ..." : "");
+        code = tool_fail(common,
+                         "%s was started otherwise: %s%s; give the same options, or --force "
+                         "without --resume to start anew",
+                         partial, d.text, d.count > 6 ? "; ..." : "");
     if (code != AIRY_EXIT_OK) {
         free(before);
         return code;
     }
     if (d.touched)
-        tool_say(common,
-                 "--resume: a file has another time than when the run was started, its name and size are the same");
+        tool_say(common, "--resume: a file has another time than when the run was started, its "
+                         "name and size are the same");
     /* The same in meaning: the words of the first run stay in the file. */
     free(job->configuration);
     job->configuration = before;

@@ -24,7 +24,8 @@ static void fail_job(struct job *job, airy_status status, const char *sentence)
 }
 
 /* Write in the order of the frames, so that the file does not depend on the threads. */
-static void deliver(struct job *job, size_t index, const void *chunk, size_t size, airy_status status)
+static void deliver(struct job *job, size_t index, const void *chunk, size_t size,
+                    airy_status status)
 {
     pthread_mutex_lock(&job->lock);
     while (job->written != index && job->status == AIRY_OK && !job->stopped)
@@ -35,7 +36,8 @@ static void deliver(struct job *job, size_t index, const void *chunk, size_t siz
         if (status == AIRY_OK) {
             job->written++;
             job->out->stored += size;
-            job->stopped = !progress_step(&job->progress, job->written, job->frames) && job->written < job->frames;
+            job->stopped = !progress_step(&job->progress, job->written, job->frames) &&
+                           job->written < job->frames;
         } else {
             fail_job(job, status, airy_last_error());
         }
@@ -113,8 +115,9 @@ int stack_out_run(struct stack_out *out)
     if (job.status != AIRY_OK)
         code = tool_fail(common, "%s", job.error);
     else if (job.written < job.frames)
-        code = tool_fail(common, "%s: stopped after %zu of %zu frames, nothing was kept; start again", out->path,
-                         job.written, job.frames);
+        code = tool_fail(common,
+                         "%s: stopped after %zu of %zu frames, nothing was kept; start again",
+                         out->path, job.written, job.frames);
     else if ((status = airy_stack_writer_finish(job.writer)) != AIRY_OK)
         code = tool_failed(common, status);
     airy_stack_writer_destroy(&job.writer);
@@ -128,19 +131,24 @@ int stack_out_report(const struct stack_out *out)
 {
     const airy_stack_writer_params *w = &out->writer;
     const double frames = (double)w->frames, stored = (double)out->stored;
-    const double decoded = frames * (double)w->height * (double)w->width * (double)airy_dtype_size(w->dtype);
+    const double decoded = frames * (double)w->height * (double)w->width *
+                           (double)airy_dtype_size(w->dtype);
     char text[2][32];
     if (out->common->json)
         return tool_print_json(
-            out->common, json_pack("{s:o, s:I, s:[I,I,I], s:s, s:s, s:I, s:I, s:f, s:f, s:f}", "output",
-                                   tool_json_string(out->path), "frames", (json_int_t)w->frames, "shape",
-                                   (json_int_t)w->frames, (json_int_t)w->height, (json_int_t)w->width, "dtype",
-                                   airy_dtype_name(w->dtype), "codec", airy_codec_name(w->codec.codec), "stored_bytes",
-                                   (json_int_t)out->stored, "decoded_bytes", (json_int_t)decoded, "bytes_per_frame",
-                                   stored / frames, "ratio", decoded / stored, "seconds", out->seconds));
-    tool_say(out->common, "%s: %zu frame%s of %zu x %zu %s, %s a frame (%.2fx smaller than plain), %.1f frames/s, %s/s",
-             out->path, w->frames, tool_s(w->frames), w->height, w->width, airy_dtype_name(w->dtype),
-             tool_bytes(text[0], stored / frames), decoded / stored, frames / out->seconds,
-             tool_bytes(text[1], decoded / out->seconds));
+            out->common,
+            json_pack("{s:o, s:I, s:[I,I,I], s:s, s:s, s:I, s:I, s:f, s:f, s:f}", "output",
+                      tool_json_string(out->path), "frames", (json_int_t)w->frames, "shape",
+                      (json_int_t)w->frames, (json_int_t)w->height, (json_int_t)w->width, "dtype",
+                      airy_dtype_name(w->dtype), "codec", airy_codec_name(w->codec.codec),
+                      "stored_bytes", (json_int_t)out->stored, "decoded_bytes", (json_int_t)decoded,
+                      "bytes_per_frame", stored / frames, "ratio", decoded / stored, "seconds",
+                      out->seconds));
+    tool_say(out->common,
+             "%s: %zu frame%s of %zu x %zu %s, %s a frame (%.2fx smaller than plain), %.1f "
+             "frames/s, %s/s",
+             out->path, w->frames, tool_s(w->frames), w->height, w->width,
+             airy_dtype_name(w->dtype), tool_bytes(text[0], stored / frames), decoded / stored,
+             frames / out->seconds, tool_bytes(text[1], decoded / out->seconds));
     return AIRY_EXIT_OK;
 }

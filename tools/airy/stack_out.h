@@ -1,4 +1,7 @@
-/* A stack written by several threads: each makes a frame and encodes it, the file gets them in order. */
+/*
+ * A stack written by several threads: each makes a frame and encodes it, the file gets them in
+ * order.
+ */
 #ifndef AIRY_TOOLS_STACK_OUT_H
 #define AIRY_TOOLS_STACK_OUT_H
 

@@ -41,14 +41,17 @@ int tool_failed(const struct common *common, airy_status status)
 {
     const char *sentence = airy_last_error();
     /* A sentence that ends in advice of its own gets no other. */
-    const bool advised = strstr(sentence, "; ") || strstr(sentence, "--") || strstr(sentence, "::DATASET") ||
-                         strstr(sentence, "overwrite by force") || strstr(sentence, "raise the memory limit");
-    fprintf(stderr, "airy %s: %s%s\n", common->command->name, *sentence ? sentence : airy_status_name(status),
+    const bool advised = strstr(sentence, "; ") || strstr(sentence, "--") ||
+                         strstr(sentence, "::DATASET") || strstr(sentence, "overwrite by force") ||
+                         strstr(sentence, "raise the memory limit");
+    fprintf(stderr, "airy %s: %s%s\n", common->command->name,
+            *sentence ? sentence : airy_status_name(status),
             advised ? "" : advice(common, status, sentence));
     return AIRY_EXIT_FAILED;
 }
 
-static void print_line(const struct common *common, const char *format, va_list args, const char *tail)
+static void print_line(const struct common *common, const char *format, va_list args,
+                       const char *tail)
 {
     char text[2048];
     vsnprintf(text, sizeof(text), format, args);
@@ -87,8 +90,9 @@ void tool_say(const struct common *common, const char *format, ...)
 
 airy_status tool_device(const struct common *common, airy_device **device)
 {
-    const airy_device_params params = {
-        .threads = (uint32_t)common->threads, .profile = common->profile, .memory_limit = common->memory_limit};
+    const airy_device_params params = {.threads = (uint32_t)common->threads,
+                                       .profile = common->profile,
+                                       .memory_limit = common->memory_limit};
     return airy_device_create(device, common->device, &params);
 }
 
@@ -100,8 +104,8 @@ void tool_say_device(const struct common *common, const airy_device *device, boo
     if (common->device || (wish && *wish) || finished == (isatty(STDERR_FILENO) != 0) ||
         airy_device_get_info(device, &info) != AIRY_OK)
         return;
-    tool_say(common, "on device %s (%s, %u %s) by default; --device chooses another", info.spec, info.name, info.units,
-             strcmp(info.backend, "cpu") == 0 ? "threads" : "units");
+    tool_say(common, "on device %s (%s, %u %s) by default; --device chooses another", info.spec,
+             info.name, info.units, strcmp(info.backend, "cpu") == 0 ? "threads" : "units");
 }
 
 static json_t *profile_json(const airy_profile_row *rows, size_t count)
@@ -110,10 +114,11 @@ static json_t *profile_json(const airy_profile_row *rows, size_t count)
     for (size_t i = 0; i < count; i++) {
         const airy_profile_row *row = &rows[i];
         json_t *bytes = row->bytes > 0 ? json_real(row->bytes) : json_null();
-        json_array_append_new(list, json_pack("{s:s, s:b, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "name", row->name,
-                                              "transfer", row->transfer, "count", (json_int_t)row->count, "min_ms",
-                                              row->min, "median_ms", row->median, "max_ms", row->max, "mean_ms",
-                                              row->mean, "std_ms", row->std, "total_ms", row->total, "bytes", bytes));
+        json_array_append_new(
+            list, json_pack("{s:s, s:b, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "name", row->name,
+                            "transfer", row->transfer, "count", (json_int_t)row->count, "min_ms",
+                            row->min, "median_ms", row->median, "max_ms", row->max, "mean_ms",
+                            row->mean, "std_ms", row->std, "total_ms", row->total, "bytes", bytes));
     }
     return list;
 }
@@ -137,7 +142,8 @@ int tool_profile(const struct common *common, const airy_device *device)
     json_decref(list);
     return written == 0
                ? AIRY_EXIT_OK
-               : tool_fail(common, "--profile=%s: cannot be written; check path and permissions", common->profile_file);
+               : tool_fail(common, "--profile=%s: cannot be written; check path and permissions",
+                           common->profile_file);
 }
 
 unsigned tool_threads(const struct common *common)
@@ -147,7 +153,8 @@ unsigned tool_threads(const struct common *common)
     airy_device *device = NULL;
     airy_device_info info;
     unsigned threads = 1;
-    if (airy_device_create(&device, "cpu", NULL) == AIRY_OK && airy_device_get_info(device, &info) == AIRY_OK)
+    if (airy_device_create(&device, "cpu", NULL) == AIRY_OK &&
+        airy_device_get_info(device, &info) == AIRY_OK)
         threads = info.units ? info.units : 1;
     airy_device_destroy(&device);
     return threads;
@@ -172,7 +179,10 @@ json_t *tool_json_string(const char *text)
     return json;
 }
 
-/* Rewrite the real number of some length at text with as few digits as give it back; returns what was written. */
+/*
+ * Rewrite the real number of some length at text with as few digits as give it back; returns what
+ * was written.
+ */
 static size_t shorten(char *out, const char *text, size_t length)
 {
     char word[64];
@@ -242,7 +252,8 @@ static void on_interrupt(int number)
 void tool_catch_interrupts(void)
 {
     /* SA_RESETHAND: the second signal finds the default action, which kills */
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+    struct sigaction action = {.sa_handler = on_interrupt,
+                               .sa_flags = (int)SA_RESETHAND | SA_RESTART};
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
@@ -272,7 +283,8 @@ static void format_duration(char text[32], double seconds)
     if (!(seconds >= 0) || seconds > 3.6e6)
         snprintf(text, 32, "-");
     else if (seconds >= 3600)
-        snprintf(text, 32, "%d:%02d:%02d", (int)seconds / 3600, (int)seconds / 60 % 60, (int)seconds % 60);
+        snprintf(text, 32, "%d:%02d:%02d", (int)seconds / 3600, (int)seconds / 60 % 60,
+                 (int)seconds % 60);
     else
         snprintf(text, 32, "%d:%02d", (int)seconds / 60, (int)seconds % 60);
 }
@@ -297,7 +309,8 @@ bool progress_step(void *user, size_t done, size_t total)
     for (size_t i = 0; i < WIDTH; i++)
         bar[i] = i < filled ? '#' : '.';
     bar[WIDTH] = 0;
-    const double elapsed = now - p->start, rate = elapsed > 0 ? (double)(done - p->first) / elapsed : 0;
+    const double elapsed = now - p->start,
+                 rate = elapsed > 0 ? (double)(done - p->first) / elapsed : 0;
     format_duration(left, rate > 0 ? (double)(total - done) / rate : -1);
     fprintf(stderr, "\r[%s] %3.0f %%  %zu/%zu %s  %.4g/s  %s left \033[K", bar,
             total ? 100.0 * (double)done / (double)total : 100.0, done, total, p->what, rate, left);
@@ -341,7 +354,8 @@ static bool stat_file(const char *path, struct stat *status)
 {
     char name[4096];
     const char *dataset = strstr(path, "::");
-    const int n = snprintf(name, sizeof(name), "%.*s", (int)(dataset ? (size_t)(dataset - path) : strlen(path)), path);
+    const int n = snprintf(name, sizeof(name), "%.*s",
+                           (int)(dataset ? (size_t)(dataset - path) : strlen(path)), path);
     return n > 0 && (size_t)n < sizeof(name) && stat(name, status) == 0;
 }
 
@@ -354,9 +368,11 @@ int tool_keep_input(const struct common *common, const char *output, const char 
     snprintf(partial, sizeof(partial), "%s.partial", output);
     const char *const names[] = {output, partial};
     for (size_t i = 0; i < 2; i++)
-        if (stat(names[i], &out) == 0 && S_ISREG(out.st_mode) && out.st_dev == in.st_dev && out.st_ino == in.st_ino)
+        if (stat(names[i], &out) == 0 && S_ISREG(out.st_mode) && out.st_dev == in.st_dev &&
+            out.st_ino == in.st_ino)
             return tool_fail(common,
-                             "output '%s' is the same file as the input '%s', which would be lost; choose another name",
+                             "output '%s' is the same file as the input '%s', which would be lost; "
+                             "choose another name",
                              names[i], input);
     return AIRY_EXIT_OK;
 }
@@ -368,7 +384,9 @@ int tool_keep_stack(const struct common *common, const char *output, const airy_
     const char *const names[] = {output, partial};
     for (size_t i = 0; i < 2; i++)
         if (airy_stack_uses(stack, names[i]))
-            return tool_fail(common, "output '%s' is a file that frames are read from; choose another name", names[i]);
+            return tool_fail(common,
+                             "output '%s' is a file that frames are read from; choose another name",
+                             names[i]);
     return AIRY_EXIT_OK;
 }
 
@@ -376,7 +394,8 @@ int tool_flush(const char *command)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return AIRY_EXIT_OK;
-    fprintf(stderr, "airy%s%s: standard output: %s\n", *command ? " " : "", command, strerror(errno));
+    fprintf(stderr, "airy%s%s: standard output: %s\n", *command ? " " : "", command,
+            strerror(errno));
     return AIRY_EXIT_FAILED;
 }
 

@@ -11,21 +11,29 @@
 enum { AIRY_EXIT_OK = 0, AIRY_EXIT_FAILED = 1, AIRY_EXIT_USAGE = 2, AIRY_EXIT_PARTLY = 3 };
 
 /* One table entry a command; cmd_<name>.c. */
-extern const struct command cmd_devices, cmd_info, cmd_simulate, cmd_convert, cmd_integrate, cmd_compress,
-    cmd_decompress, cmd_plot, cmd_view, cmd_bench, cmd_diff;
+extern const struct command cmd_devices, cmd_info, cmd_simulate, cmd_convert, cmd_integrate,
+    cmd_compress, cmd_decompress, cmd_plot, cmd_view, cmd_bench, cmd_diff;
 
-/* Print "airy COMMAND: <sentence of the last library failure><what to do>" and return exit code 1. */
+/*
+ * Print "airy COMMAND: <sentence of the last library failure><what to do>" and return exit code 1.
+ */
 int tool_failed(const struct common *common, airy_status status);
 /* The same with a sentence of the command itself. */
-int tool_fail(const struct common *common, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int tool_fail(const struct common *common, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Wrong use: "airy COMMAND: <sentence>; see ... --help", exit code 2. */
-int tool_usage(const struct common *common, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int tool_usage(const struct common *common, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Talk on stderr, unless --quiet. */
-void tool_say(const struct common *common, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void tool_say(const struct common *common, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Open the device of --device, --threads, --memory-limit, --profile. */
 airy_status tool_device(const struct common *common, airy_device **device);
-/* Say which device was taken when none was named: called before and after the work, it says so once. */
+/*
+ * Say which device was taken when none was named: called before and after the work, it says so
+ * once.
+ */
 void tool_say_device(const struct common *common, const airy_device *device, bool finished);
 /* The profile asked for by --profile: table on stderr or JSON file. 0 or exit code 1. */
 int tool_profile(const struct common *common, const airy_device *device);
@@ -34,9 +42,15 @@ unsigned tool_threads(const struct common *common);
 
 /* A string; bytes that are not UTF-8 are read as Latin-1, so that any file name has a text. */
 json_t *tool_json_string(const char *text);
-/* The text of a value, malloc'ed, with the fewest digits that give back each number; NULL when memory is short. */
+/*
+ * The text of a value, malloc'ed, with the fewest digits that give back each number; NULL when
+ * memory is short.
+ */
 char *tool_json_text(const json_t *json);
-/* Print an object or array on stdout and release it. 0, or exit code 1 when stdout does not take it. */
+/*
+ * Print an object or array on stdout and release it. 0, or exit code 1 when stdout does not take
+ * it.
+ */
 int tool_print_json(const struct common *common, json_t *json);
 
 /* Ctrl-C: the first sets a flag, the second kills. */
@@ -64,8 +78,8 @@ const char *tool_bytes(char text[32], double bytes);
 bool tool_has_suffix(const char *path, const char *suffix); /* case is ignored */
 bool tool_exists(const char *path);
 /*
- * Refuse an output (or its OUTPUT.partial) that is the same file as an input, by whatever path or link. The input may be NULL or have a
- * ::DATASET. Exit code.
+ * Refuse an output (or its OUTPUT.partial) that is the same file as an input, by whatever path or
+ * link. The input may be NULL or have a ::DATASET. Exit code.
  */
 int tool_keep_input(const struct common *common, const char *output, const char *input);
 /* The same for every file that frames of a stack are read from. */

@@ -14,5 +14,6 @@ static inline void store_lanes(uint8_t *p, size_t step, const vec v[LANES])
 
 static inline vec load_lanes(const uint8_t *p, size_t step)
 {
-    return (vec)_mm256_loadu2_m128i((const __m128i *)(const void *)(p + step), (const __m128i *)(const void *)p);
+    return (vec)_mm256_loadu2_m128i((const __m128i *)(const void *)(p + step),
+                                    (const __m128i *)(const void *)p);
 }

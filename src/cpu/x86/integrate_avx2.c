@@ -10,13 +10,16 @@ static AIRY_ALWAYS_INLINE __m256i load8(const void *pixels, size_t i, const airy
 {
     switch (dtype) {
     case AIRY_DTYPE_U8:
-        return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)((const uint8_t *)pixels + i)));
+        return _mm256_cvtepu8_epi32(
+            _mm_loadl_epi64((const __m128i *)((const uint8_t *)pixels + i)));
     case AIRY_DTYPE_I8:
         return _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)((const int8_t *)pixels + i)));
     case AIRY_DTYPE_U16:
-        return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)((const uint16_t *)pixels + i)));
+        return _mm256_cvtepu16_epi32(
+            _mm_loadu_si128((const __m128i *)((const uint16_t *)pixels + i)));
     case AIRY_DTYPE_I16:
-        return _mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)((const int16_t *)pixels + i)));
+        return _mm256_cvtepi16_epi32(
+            _mm_loadu_si128((const __m128i *)((const int16_t *)pixels + i)));
     default:
         return _mm256_loadu_si256((const __m256i *)((const uint32_t *)pixels + i));
     }
@@ -52,8 +55,8 @@ static AIRY_ALWAYS_INLINE void store_block(struct block8 *out, unsigned pixel, _
 }
 
 /* 8 pixels, of 4 bytes, from the given one on. False where all are 0; nothing is written then. */
-static AIRY_ALWAYS_INLINE bool transpose_4(struct block8 *out, const uint8_t *const src[8], unsigned pixel,
-                                           const airy_dtype dtype)
+static AIRY_ALWAYS_INLINE bool transpose_4(struct block8 *out, const uint8_t *const src[8],
+                                           unsigned pixel, const airy_dtype dtype)
 {
     __m256i r[8], t[8], u[8];
     for (int f = 0; f < 8; f++)
@@ -85,7 +88,8 @@ static AIRY_ALWAYS_INLINE __m256i widen_2(__m128i v, const airy_dtype dtype)
 }
 
 /* 16 pixels of 2 bytes: an 8 x 8 transpose in each lane of 128 bits. */
-static AIRY_ALWAYS_INLINE bool transpose_2(struct block8 *out, const uint8_t *const src[8], const airy_dtype dtype)
+static AIRY_ALWAYS_INLINE bool transpose_2(struct block8 *out, const uint8_t *const src[8],
+                                           const airy_dtype dtype)
 {
     __m256i r[8], t[8];
     for (int f = 0; f < 8; f++)
@@ -103,7 +107,8 @@ static AIRY_ALWAYS_INLINE bool transpose_2(struct block8 *out, const uint8_t *co
         r[4 * i + 3] = _mm256_unpackhi_epi32(t[4 * i + 1], t[4 * i + 3]);
     }
     for (unsigned i = 0; i < 4; i++) {
-        const __m256i even = _mm256_unpacklo_epi64(r[i], r[i + 4]), odd = _mm256_unpackhi_epi64(r[i], r[i + 4]);
+        const __m256i even = _mm256_unpacklo_epi64(r[i], r[i + 4]),
+                      odd = _mm256_unpackhi_epi64(r[i], r[i + 4]);
         store_block(out, 2 * i, widen_2(_mm256_castsi256_si128(even), dtype));
         store_block(out, 2 * i + 1, widen_2(_mm256_castsi256_si128(odd), dtype));
         store_block(out, 2 * i + 8, widen_2(_mm256_extracti128_si256(even, 1), dtype));
@@ -113,29 +118,36 @@ static AIRY_ALWAYS_INLINE bool transpose_2(struct block8 *out, const uint8_t *co
 }
 
 /* Pixels of 1 byte, four of them in v: all frames of a pixel follow each other. */
-static AIRY_ALWAYS_INLINE void store_bytes(struct block8 *out, unsigned pixel, __m256i v, const airy_dtype dtype)
+static AIRY_ALWAYS_INLINE void store_bytes(struct block8 *out, unsigned pixel, __m256i v,
+                                           const airy_dtype dtype)
 {
     _Alignas(32) uint8_t bytes[32];
     _mm256_store_si256((__m256i *)(void *)bytes,
                        _mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
     for (unsigned i = 0; i < 4; i++) {
-        const __m128i frames = _mm_loadl_epi64((const __m128i *)(const void *)(bytes + (size_t)8 * i));
+        const __m128i frames =
+            _mm_loadl_epi64((const __m128i *)(const void *)(bytes + (size_t)8 * i));
         store_block(out, pixel + i,
-                    dtype == AIRY_DTYPE_I8 ? _mm256_cvtepi8_epi32(frames) : _mm256_cvtepu8_epi32(frames));
+                    dtype == AIRY_DTYPE_I8 ? _mm256_cvtepi8_epi32(frames)
+                                           : _mm256_cvtepu8_epi32(frames));
     }
 }
 
 /* 16 pixels of 1 byte. Register f: frame f below, frame f + 4 above. */
-static AIRY_ALWAYS_INLINE bool transpose_1(struct block8 *out, const uint8_t *const src[8], const airy_dtype dtype)
+static AIRY_ALWAYS_INLINE bool transpose_1(struct block8 *out, const uint8_t *const src[8],
+                                           const airy_dtype dtype)
 {
     __m256i r[4];
     for (int f = 0; f < 4; f++)
-        r[f] = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)src[f])),
-                                       _mm_loadu_si128((const __m128i *)(const void *)src[f + 4]), 1);
+        r[f] = _mm256_inserti128_si256(
+            _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)src[f])),
+            _mm_loadu_si128((const __m128i *)(const void *)src[f + 4]), 1);
     if (all_zero(r, 4))
         return false;
-    const __m256i low01 = _mm256_unpacklo_epi8(r[0], r[1]), high01 = _mm256_unpackhi_epi8(r[0], r[1]);
-    const __m256i low23 = _mm256_unpacklo_epi8(r[2], r[3]), high23 = _mm256_unpackhi_epi8(r[2], r[3]);
+    const __m256i low01 = _mm256_unpacklo_epi8(r[0], r[1]),
+                  high01 = _mm256_unpackhi_epi8(r[0], r[1]);
+    const __m256i low23 = _mm256_unpacklo_epi8(r[2], r[3]),
+                  high23 = _mm256_unpackhi_epi8(r[2], r[3]);
     store_bytes(out, 0, _mm256_unpacklo_epi16(low01, low23), dtype);
     store_bytes(out, 4, _mm256_unpackhi_epi16(low01, low23), dtype);
     store_bytes(out, 8, _mm256_unpacklo_epi16(high01, high23), dtype);
@@ -151,8 +163,8 @@ static AIRY_ALWAYS_INLINE size_t size_of(const airy_dtype dtype)
 }
 
 /* Bits of the halves of the group, 8 pixels each, that are not all 0. */
-static AIRY_ALWAYS_INLINE unsigned transpose_group(struct block8 *out, const struct airy_lanes *t, size_t group,
-                                                   const airy_dtype dtype)
+static AIRY_ALWAYS_INLINE unsigned transpose_group(struct block8 *out, const struct airy_lanes *t,
+                                                   size_t group, const airy_dtype dtype)
 {
     const uint8_t *src[8];
     for (int f = 0; f < 8; f++)
@@ -161,7 +173,8 @@ static AIRY_ALWAYS_INLINE unsigned transpose_group(struct block8 *out, const str
         return transpose_1(out, src, dtype) ? 3 : 0;
     if (size_of(dtype) == 2)
         return transpose_2(out, src, dtype) ? 3 : 0;
-    const unsigned first = transpose_4(out, src, 0, dtype), second = transpose_4(out, src, 8, dtype);
+    const unsigned first = transpose_4(out, src, 0, dtype),
+                   second = transpose_4(out, src, 8, dtype);
     return first | second << 1;
 }
 
@@ -172,8 +185,9 @@ static AIRY_ALWAYS_INLINE void add_entry(double *row, __m256d w, __m256d x0, __m
 }
 
 /* A compact group of 16 pixels. */
-static AIRY_ALWAYS_INLINE void sum_group(const struct airy_lanes *t, size_t group, const airy_dtype dtype,
-                                         const unsigned per_pixel, const bool poisson)
+static AIRY_ALWAYS_INLINE void sum_group(const struct airy_lanes *t, size_t group,
+                                         const airy_dtype dtype, const unsigned per_pixel,
+                                         const bool poisson)
 {
     const size_t first = t->first + group * AIRY_GROUP, step = poisson ? 16 : 8;
     const uint16_t *bin = t->matrix->bin + first;
@@ -200,11 +214,12 @@ static AIRY_ALWAYS_INLINE void sum_group(const struct airy_lanes *t, size_t grou
 }
 
 /* A group that the compact matrix does not have. */
-static AIRY_ALWAYS_INLINE void sum_any_group(const struct airy_lanes *t, size_t group, const airy_dtype dtype,
-                                             const bool poisson)
+static AIRY_ALWAYS_INLINE void sum_any_group(const struct airy_lanes *t, size_t group,
+                                             const airy_dtype dtype, const bool poisson)
 {
     const struct airy_matrix *m = &t->integrator->matrix;
-    const size_t end = airy_min_size(t->count - group * AIRY_GROUP, AIRY_GROUP), step = poisson ? 16 : 8;
+    const size_t end = airy_min_size(t->count - group * AIRY_GROUP, AIRY_GROUP),
+                 step = poisson ? 16 : 8;
     const uint32_t *start = m->start + t->first + group * AIRY_GROUP;
     const float *weight = t->integrator->weight;
     double *const sums = t->sums;
@@ -226,9 +241,12 @@ static AIRY_ALWAYS_INLINE void sum_any_group(const struct airy_lanes *t, size_t 
     }
 }
 
-/* A full compact group of the second pass. Entries of weight 0 fill up a pixel: their means may be any number, their rows are not looked at. */
-static AIRY_ALWAYS_INLINE void second_group(const struct airy_lanes *t, size_t group, const airy_dtype dtype,
-                                            const unsigned per_pixel)
+/*
+ * A full compact group of the second pass. Entries of weight 0 fill up a pixel: their means may be
+ * any number, their rows are not looked at.
+ */
+static AIRY_ALWAYS_INLINE void second_group(const struct airy_lanes *t, size_t group,
+                                            const airy_dtype dtype, const unsigned per_pixel)
 {
     const size_t first = t->first + group * AIRY_GROUP;
     const uint16_t *bin = t->matrix->bin + first;
@@ -252,7 +270,8 @@ static AIRY_ALWAYS_INLINE void second_group(const struct airy_lanes *t, size_t g
             const __m256d w = _mm256_set1_pd((double)weight[k * per_pixel + e]);
             const __m256d omega = _mm256_mul_pd(w, _mm256_set1_pd((double)norm[k]));
             const __m256d d0 = _mm256_fmsub_pd(w, x0, _mm256_mul_pd(omega, _mm256_loadu_pd(mean)));
-            const __m256d d1 = _mm256_fmsub_pd(w, x1, _mm256_mul_pd(omega, _mm256_loadu_pd(mean + 4)));
+            const __m256d d1 =
+                _mm256_fmsub_pd(w, x1, _mm256_mul_pd(omega, _mm256_loadu_pd(mean + 4)));
             _mm256_store_pd(row, _mm256_fmadd_pd(d0, d0, _mm256_load_pd(row)));
             _mm256_store_pd(row + 4, _mm256_fmadd_pd(d1, d1, _mm256_load_pd(row + 4)));
         }
@@ -292,9 +311,10 @@ static AIRY_ALWAYS_INLINE uint32_t largest_of(__m256i v)
     return largest;
 }
 
-static AIRY_ALWAYS_INLINE bool scan_int(struct airy_raw_stats *stats, bool *zero, const void *pixels,
-                                        const uint16_t *valid, size_t count, const struct airy_raw_rules *rules,
-                                        const airy_dtype dtype, bool *wide)
+static AIRY_ALWAYS_INLINE bool scan_int(struct airy_raw_stats *stats, bool *zero,
+                                        const void *pixels, const uint16_t *valid, size_t count,
+                                        const struct airy_raw_rules *rules, const airy_dtype dtype,
+                                        bool *wide)
 {
     __m256i max[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()}, total[2] = {max[0], max[0]};
     unsigned counts = 0;
@@ -337,11 +357,11 @@ AIRY_SCAN_FAST(u32, AIRY_DTYPE_U32)
 AIRY_SCAN_FAST(i32, AIRY_DTYPE_I32)
 
 /* Pairs of values are added as signed: from 2^15 on the plain scan does it. */
-static bool scan_words(struct airy_raw_stats *stats, bool *zero, const void *pixels, const uint16_t *valid,
-                       size_t count, const struct airy_raw_rules *rules)
+static bool scan_words(struct airy_raw_stats *stats, bool *zero, const void *pixels,
+                       const uint16_t *valid, size_t count, const struct airy_raw_rules *rules)
 {
-    const __m256i each =
-        _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, INT16_MIN);
+    const __m256i each = _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096,
+                                           8192, 16384, INT16_MIN);
     __m256i max = _mm256_setzero_si256(), total = max;
     unsigned counts = 0;
     for (size_t i = 0; i < count; i += AIRY_GROUP) {
@@ -349,14 +369,17 @@ static bool scan_words(struct airy_raw_stats *stats, bool *zero, const void *pix
         counts |= bits;
         if (bits == 0)
             continue;
-        __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)((const uint16_t *)pixels + i));
+        __m256i x =
+            _mm256_loadu_si256((const __m256i *)(const void *)((const uint16_t *)pixels + i));
         if (bits != 0xffff)
-            x = _mm256_and_si256(x, _mm256_cmpeq_epi16(_mm256_and_si256(_mm256_set1_epi16((short)bits), each), each));
+            x = _mm256_and_si256(
+                x,
+                _mm256_cmpeq_epi16(_mm256_and_si256(_mm256_set1_epi16((short)bits), each), each));
         max = _mm256_max_epu16(max, x);
         total = _mm256_add_epi32(total, _mm256_madd_epi16(x, _mm256_set1_epi16(1)));
     }
-    const uint32_t largest =
-        largest_of(_mm256_max_epu32(_mm256_srli_epi32(max, 16), _mm256_and_si256(max, _mm256_set1_epi32(0xffff))));
+    const uint32_t largest = largest_of(_mm256_max_epu32(
+        _mm256_srli_epi32(max, 16), _mm256_and_si256(max, _mm256_set1_epi32(0xffff))));
     if (largest >= rules->suspicious)
         return false;
     if (largest >= 1u << 15)
@@ -381,31 +404,38 @@ static AIRY_ALWAYS_INLINE void clear_pixel(void *pixels, size_t i, const airy_dt
         ((uint32_t *)pixels)[i] = 0;
 }
 
-/* Signed values are looked at with the top bit turned, in the order of unsigned ones: 2^31 more than they are. */
-static AIRY_ALWAYS_INLINE void clean_int(struct airy_raw_stats *stats, void *pixels, uint16_t *invalid,
-                                         const uint16_t *valid, size_t count, const struct airy_raw_rules *rules,
-                                         const airy_dtype dtype)
+/*
+ * Signed values are looked at with the top bit turned, in the order of unsigned ones: 2^31 more
+ * than they are.
+ */
+static AIRY_ALWAYS_INLINE void clean_int(struct airy_raw_stats *stats, void *pixels,
+                                         uint16_t *invalid, const uint16_t *valid, size_t count,
+                                         const struct airy_raw_rules *rules, const airy_dtype dtype)
 {
-    const bool is_signed = dtype == AIRY_DTYPE_I8 || dtype == AIRY_DTYPE_I16 || dtype == AIRY_DTYPE_I32;
+    const bool is_signed = dtype == AIRY_DTYPE_I8 || dtype == AIRY_DTYPE_I16 ||
+                           dtype == AIRY_DTYPE_I32;
     const int64_t bias = is_signed ? (int64_t)1 << 31 : 0, most = UINT32_MAX;
     const bool saturates = rules->saturation <= most - bias;
     const int64_t from = rules->saturation > -bias ? rules->saturation + bias : 0;
     const __m256i turn = _mm256_set1_epi32(is_signed ? INT32_MIN : 0);
     const __m256i limit = _mm256_set1_epi32((int)(uint32_t)(saturates ? from : 0));
-    const __m256i lo = _mm256_set1_epi32((int)rules->lo), span = _mm256_set1_epi32((int)rules->span);
+    const __m256i lo = _mm256_set1_epi32((int)rules->lo),
+                  span = _mm256_set1_epi32((int)rules->span);
     __m256i max = _mm256_setzero_si256(), total = max;
     int64_t kept = 0;
     for (size_t i = 0; i < count; i += 8) {
         const unsigned bits = valid[i / AIRY_GROUP] >> (i % AIRY_GROUP) & 0xff;
         if (bits == 0)
             continue;
-        const __m256i x = load8(pixels, i, dtype), u = _mm256_xor_si256(x, turn), above = _mm256_sub_epi32(x, lo);
+        const __m256i x = load8(pixels, i, dtype), u = _mm256_xor_si256(x, turn),
+                      above = _mm256_sub_epi32(x, lo);
         const __m256i out = _mm256_cmpeq_epi32(_mm256_min_epu32(above, span), above);
         const __m256i high = _mm256_cmpeq_epi32(_mm256_max_epu32(u, limit), u);
-        const unsigned leave = rules->has_interval ? (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(out)) & bits : 0;
+        const unsigned leave =
+            rules->has_interval ? (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(out)) & bits : 0;
         if (saturates)
-            stats->saturated +=
-                (uint32_t)__builtin_popcount((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(high)) & bits);
+            stats->saturated += (uint32_t)__builtin_popcount(
+                (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(high)) & bits);
         const __m256i keep = _mm256_and_si256(u, expand_bits(bits & ~leave));
         kept += __builtin_popcount(bits & ~leave);
         max = _mm256_max_epu32(max, keep);
@@ -432,11 +462,11 @@ AIRY_CLEAN_FAST(i16, AIRY_DTYPE_I16)
 AIRY_CLEAN_FAST(u32, AIRY_DTYPE_U32)
 AIRY_CLEAN_FAST(i32, AIRY_DTYPE_I32)
 
-#define RAW_FAST(dtype, look)                                                                                          \
-    {                                                                                                                  \
-        .wide = {sum_fast_##dtype##_avx2, second_fast_##dtype##_avx2},                                                 \
-        .single = {sum_single_##dtype##_avx2, second_single_##dtype##_avx2}, .scan = look,                             \
-        .clean = clean_fast_##dtype##_avx2                                                                             \
+#define RAW_FAST(dtype, look)                                                                      \
+    {                                                                                              \
+        .wide = {sum_fast_##dtype##_avx2, second_fast_##dtype##_avx2},                             \
+        .single = {sum_single_##dtype##_avx2, second_single_##dtype##_avx2}, .scan = look,         \
+        .clean = clean_fast_##dtype##_avx2                                                         \
     }
 
 const struct airy_integrate_kernels airy_integrate_avx2 = {

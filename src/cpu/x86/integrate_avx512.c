@@ -10,21 +10,24 @@ static AIRY_ALWAYS_INLINE __m512i load16(const void *pixels, size_t i, const air
 {
     switch (dtype) {
     case AIRY_DTYPE_U8:
-        return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)((const uint8_t *)pixels + i)));
+        return _mm512_cvtepu8_epi32(
+            _mm_loadu_si128((const __m128i *)((const uint8_t *)pixels + i)));
     case AIRY_DTYPE_I8:
         return _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)((const int8_t *)pixels + i)));
     case AIRY_DTYPE_U16:
-        return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)((const uint16_t *)pixels + i)));
+        return _mm512_cvtepu16_epi32(
+            _mm256_loadu_si256((const __m256i *)((const uint16_t *)pixels + i)));
     case AIRY_DTYPE_I16:
-        return _mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)((const int16_t *)pixels + i)));
+        return _mm512_cvtepi16_epi32(
+            _mm256_loadu_si256((const __m256i *)((const int16_t *)pixels + i)));
     default:
         return _mm512_loadu_si512((const uint32_t *)pixels + i);
     }
 }
 
 /*
- * A group of 16 pixels of 16 frames, transposed. 4 bytes: pixel k at 64 k. 2 bytes: frames 0 to 7 of pixel k at 64 (k mod 8) + 16 (k / 8), the others 32
- * bytes behind. 1 byte: pixel k at 16 k.
+ * A group of 16 pixels of 16 frames, transposed. 4 bytes: pixel k at 64 k. 2 bytes: frames 0 to 7
+ * of pixel k at 64 (k mod 8) + 16 (k / 8), the others 32 bytes behind. 1 byte: pixel k at 16 k.
  */
 struct block16 {
     _Alignas(64) uint8_t bytes[16 * 64];
@@ -46,13 +49,17 @@ static AIRY_ALWAYS_INLINE __m512d eight_values(const struct block16 *x, unsigned
     const uint8_t *byte = x->bytes + 16 * k + 8 * half;
     switch (dtype) {
     case AIRY_DTYPE_U8:
-        return _mm512_cvtepi64_pd(_mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)(const void *)byte)));
+        return _mm512_cvtepi64_pd(
+            _mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)(const void *)byte)));
     case AIRY_DTYPE_I8:
-        return _mm512_cvtepi64_pd(_mm512_cvtepi8_epi64(_mm_loadl_epi64((const __m128i *)(const void *)byte)));
+        return _mm512_cvtepi64_pd(
+            _mm512_cvtepi8_epi64(_mm_loadl_epi64((const __m128i *)(const void *)byte)));
     case AIRY_DTYPE_U16:
-        return _mm512_cvtepi64_pd(_mm512_cvtepu16_epi64(_mm_load_si128((const __m128i *)(const void *)narrow)));
+        return _mm512_cvtepi64_pd(
+            _mm512_cvtepu16_epi64(_mm_load_si128((const __m128i *)(const void *)narrow)));
     case AIRY_DTYPE_I16:
-        return _mm512_cvtepi64_pd(_mm512_cvtepi16_epi64(_mm_load_si128((const __m128i *)(const void *)narrow)));
+        return _mm512_cvtepi64_pd(
+            _mm512_cvtepi16_epi64(_mm_load_si128((const __m128i *)(const void *)narrow)));
     case AIRY_DTYPE_F32:
         return _mm512_cvtps_pd(_mm256_load_ps((const float *)(const void *)wide));
     case AIRY_DTYPE_U32:
@@ -113,8 +120,9 @@ static AIRY_ALWAYS_INLINE bool transpose_2(struct block16 *out, const uint8_t *c
 {
     __m512i r[8], t[8];
     for (int f = 0; f < 8; f++)
-        r[f] = _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)(const void *)src[f])),
-                                  _mm256_loadu_si256((const __m256i *)(const void *)src[f + 8]), 1);
+        r[f] = _mm512_inserti64x4(
+            _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)(const void *)src[f])),
+            _mm256_loadu_si256((const __m256i *)(const void *)src[f + 8]), 1);
     if (all_zero(r, 8))
         return false;
     for (int i = 0; i < 4; i++) {
@@ -146,9 +154,14 @@ static AIRY_ALWAYS_INLINE bool transpose_1(struct block16 *out, const uint8_t *c
 #undef ROW
     if (all_zero(r, 4))
         return false;
-    const __m512i low01 = _mm512_unpacklo_epi8(r[0], r[1]), high01 = _mm512_unpackhi_epi8(r[0], r[1]);
-    const __m512i low23 = _mm512_unpacklo_epi8(r[2], r[3]), high23 = _mm512_unpackhi_epi8(r[2], r[3]);
-    /* Four frames of four pixels in each lane; the permute brings the four lanes' parts of a pixel together. */
+    const __m512i low01 = _mm512_unpacklo_epi8(r[0], r[1]),
+                  high01 = _mm512_unpackhi_epi8(r[0], r[1]);
+    const __m512i low23 = _mm512_unpacklo_epi8(r[2], r[3]),
+                  high23 = _mm512_unpackhi_epi8(r[2], r[3]);
+    /*
+     * Four frames of four pixels in each lane; the permute brings the four lanes' parts of a pixel
+     * together.
+     */
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     store_block(out, 0, _mm512_permutexvar_epi32(order, _mm512_unpacklo_epi16(low01, low23)));
     store_block(out, 1, _mm512_permutexvar_epi32(order, _mm512_unpackhi_epi16(low01, low23)));
@@ -157,8 +170,8 @@ static AIRY_ALWAYS_INLINE bool transpose_1(struct block16 *out, const uint8_t *c
     return true;
 }
 
-static AIRY_ALWAYS_INLINE bool transpose_group(struct block16 *out, const struct airy_lanes *t, size_t group,
-                                               const airy_dtype dtype)
+static AIRY_ALWAYS_INLINE bool transpose_group(struct block16 *out, const struct airy_lanes *t,
+                                               size_t group, const airy_dtype dtype)
 {
     const uint8_t *src[16];
     for (int f = 0; f < 16; f++)
@@ -175,8 +188,9 @@ static AIRY_ALWAYS_INLINE void add_entry(double *row, __m512d w, __m512d x0, __m
 }
 
 /* A compact group of 16 pixels. */
-static AIRY_ALWAYS_INLINE void sum_group(const struct airy_lanes *t, size_t group, const airy_dtype dtype,
-                                         const unsigned per_pixel, const bool poisson)
+static AIRY_ALWAYS_INLINE void sum_group(const struct airy_lanes *t, size_t group,
+                                         const airy_dtype dtype, const unsigned per_pixel,
+                                         const bool poisson)
 {
     const size_t first = t->first + group * AIRY_GROUP;
     const uint16_t *bin = t->matrix->bin + first;
@@ -205,11 +219,12 @@ static AIRY_ALWAYS_INLINE void sum_group(const struct airy_lanes *t, size_t grou
 }
 
 /* A group that the compact matrix does not have. */
-static AIRY_ALWAYS_INLINE void sum_any_group(const struct airy_lanes *t, size_t group, const airy_dtype dtype,
-                                             const bool poisson)
+static AIRY_ALWAYS_INLINE void sum_any_group(const struct airy_lanes *t, size_t group,
+                                             const airy_dtype dtype, const bool poisson)
 {
     const struct airy_matrix *m = &t->integrator->matrix;
-    const size_t end = airy_min_size(t->count - group * AIRY_GROUP, AIRY_GROUP), step = poisson ? 32 : 16;
+    const size_t end = airy_min_size(t->count - group * AIRY_GROUP, AIRY_GROUP),
+                 step = poisson ? 32 : 16;
     const uint32_t *start = m->start + t->first + group * AIRY_GROUP;
     const float *weight = t->integrator->weight;
     double *const sums = t->sums;
@@ -232,9 +247,12 @@ static AIRY_ALWAYS_INLINE void sum_any_group(const struct airy_lanes *t, size_t 
     }
 }
 
-/* A full compact group of the second pass. Entries of weight 0 fill up a pixel: their means may be any number, their rows are not looked at. */
-static AIRY_ALWAYS_INLINE void second_group(const struct airy_lanes *t, size_t group, const airy_dtype dtype,
-                                            const unsigned per_pixel)
+/*
+ * A full compact group of the second pass. Entries of weight 0 fill up a pixel: their means may be
+ * any number, their rows are not looked at.
+ */
+static AIRY_ALWAYS_INLINE void second_group(const struct airy_lanes *t, size_t group,
+                                            const airy_dtype dtype, const unsigned per_pixel)
 {
     const size_t first = t->first + group * AIRY_GROUP;
     const uint16_t *bin = t->matrix->bin + first;
@@ -256,7 +274,8 @@ static AIRY_ALWAYS_INLINE void second_group(const struct airy_lanes *t, size_t g
             const __m512d w = _mm512_set1_pd((double)weight[k * per_pixel + e]);
             const __m512d omega = _mm512_mul_pd(w, _mm512_set1_pd((double)norm[k]));
             const __m512d d0 = _mm512_fmsub_pd(w, x0, _mm512_mul_pd(omega, _mm512_loadu_pd(mean)));
-            const __m512d d1 = _mm512_fmsub_pd(w, x1, _mm512_mul_pd(omega, _mm512_loadu_pd(mean + 8)));
+            const __m512d d1 =
+                _mm512_fmsub_pd(w, x1, _mm512_mul_pd(omega, _mm512_loadu_pd(mean + 8)));
             _mm512_store_pd(row, _mm512_fmadd_pd(d0, d0, _mm512_load_pd(row)));
             _mm512_store_pd(row + 8, _mm512_fmadd_pd(d1, d1, _mm512_load_pd(row + 8)));
         }
@@ -280,9 +299,10 @@ AIRY_SECOND_FAST(u32, AIRY_DTYPE_U32)
 AIRY_SECOND_FAST(i32, AIRY_DTYPE_I32)
 AIRY_SECOND_FAST(f32, AIRY_DTYPE_F32)
 
-static AIRY_ALWAYS_INLINE bool scan_int(struct airy_raw_stats *stats, bool *zero, const void *pixels,
-                                        const uint16_t *valid, size_t count, const struct airy_raw_rules *rules,
-                                        const airy_dtype dtype, bool *wide)
+static AIRY_ALWAYS_INLINE bool scan_int(struct airy_raw_stats *stats, bool *zero,
+                                        const void *pixels, const uint16_t *valid, size_t count,
+                                        const struct airy_raw_rules *rules, const airy_dtype dtype,
+                                        bool *wide)
 {
     __m512i max = _mm512_setzero_si512(), total = max;
     unsigned counts = 0;
@@ -313,12 +333,13 @@ static AIRY_ALWAYS_INLINE uint64_t valid_bits(const uint16_t *valid, size_t i, s
 {
     const size_t left = count - i;
     uint64_t bits = 0;
-    memcpy(&bits, valid + i / AIRY_GROUP, left >= 64 ? 8 : (left + AIRY_GROUP - 1) / AIRY_GROUP * 2);
+    memcpy(&bits, valid + i / AIRY_GROUP,
+           left >= 64 ? 8 : (left + AIRY_GROUP - 1) / AIRY_GROUP * 2);
     return bits;
 }
 
-static bool scan_bytes(struct airy_raw_stats *stats, bool *zero, const void *pixels, const uint16_t *valid,
-                       size_t count, const struct airy_raw_rules *rules)
+static bool scan_bytes(struct airy_raw_stats *stats, bool *zero, const void *pixels,
+                       const uint16_t *valid, size_t count, const struct airy_raw_rules *rules)
 {
     __m512i max = _mm512_setzero_si512(), total = max;
     uint64_t counts = 0;
@@ -329,10 +350,11 @@ static bool scan_bytes(struct airy_raw_stats *stats, bool *zero, const void *pix
         max = _mm512_max_epu8(max, x);
         total = _mm512_add_epi64(total, _mm512_sad_epu8(x, _mm512_setzero_si512()));
     }
-    const __m512i odd = _mm512_srli_epi16(max, 8), even = _mm512_and_si512(max, _mm512_set1_epi16(255));
+    const __m512i odd = _mm512_srli_epi16(max, 8),
+                  even = _mm512_and_si512(max, _mm512_set1_epi16(255));
     const __m512i most = _mm512_max_epu16(odd, even);
-    const uint32_t largest = _mm512_reduce_max_epu32(
-        _mm512_max_epu32(_mm512_srli_epi32(most, 16), _mm512_and_si512(most, _mm512_set1_epi32(0xffff))));
+    const uint32_t largest = _mm512_reduce_max_epu32(_mm512_max_epu32(
+        _mm512_srli_epi32(most, 16), _mm512_and_si512(most, _mm512_set1_epi32(0xffff))));
     if (largest >= rules->suspicious)
         return false;
     stats->total += _mm512_reduce_add_epi64(total);
@@ -343,8 +365,8 @@ static bool scan_bytes(struct airy_raw_stats *stats, bool *zero, const void *pix
 }
 
 /* Pairs of values are added as signed: from 2^15 on the plain scan does it. */
-static bool scan_words(struct airy_raw_stats *stats, bool *zero, const void *pixels, const uint16_t *valid,
-                       size_t count, const struct airy_raw_rules *rules)
+static bool scan_words(struct airy_raw_stats *stats, bool *zero, const void *pixels,
+                       const uint16_t *valid, size_t count, const struct airy_raw_rules *rules)
 {
     __m512i max = _mm512_setzero_si512(), total = max;
     uint64_t counts = 0;
@@ -352,14 +374,14 @@ static bool scan_words(struct airy_raw_stats *stats, bool *zero, const void *pix
         const uint64_t bits = valid_bits(valid, i, count);
         counts |= bits;
         for (unsigned h = 0; h < 2; h++) {
-            const __m512i x =
-                _mm512_maskz_loadu_epi16((__mmask32)(bits >> 32 * h), (const uint16_t *)pixels + i + 32 * h);
+            const __m512i x = _mm512_maskz_loadu_epi16((__mmask32)(bits >> 32 * h),
+                                                       (const uint16_t *)pixels + i + 32 * h);
             max = _mm512_max_epu16(max, x);
             total = _mm512_add_epi32(total, _mm512_madd_epi16(x, _mm512_set1_epi16(1)));
         }
     }
-    const uint32_t largest = _mm512_reduce_max_epu32(
-        _mm512_max_epu32(_mm512_srli_epi32(max, 16), _mm512_and_si512(max, _mm512_set1_epi32(0xffff))));
+    const uint32_t largest = _mm512_reduce_max_epu32(_mm512_max_epu32(
+        _mm512_srli_epi32(max, 16), _mm512_and_si512(max, _mm512_set1_epi32(0xffff))));
     if (largest >= rules->suspicious)
         return false;
     if (largest >= 1u << 15)
@@ -371,7 +393,8 @@ static bool scan_words(struct airy_raw_stats *stats, bool *zero, const void *pix
     return true;
 }
 
-static AIRY_ALWAYS_INLINE void clear16(void *pixels, size_t i, __mmask16 which, const airy_dtype dtype)
+static AIRY_ALWAYS_INLINE void clear16(void *pixels, size_t i, __mmask16 which,
+                                       const airy_dtype dtype)
 {
     if (dtype == AIRY_DTYPE_U8 || dtype == AIRY_DTYPE_I8)
         _mm_mask_storeu_epi8((uint8_t *)pixels + i, which, _mm_setzero_si128());
@@ -381,13 +404,16 @@ static AIRY_ALWAYS_INLINE void clear16(void *pixels, size_t i, __mmask16 which, 
         _mm512_mask_storeu_epi32((uint32_t *)pixels + i, which, _mm512_setzero_si512());
 }
 
-static AIRY_ALWAYS_INLINE void clean_int(struct airy_raw_stats *stats, void *pixels, uint16_t *invalid,
-                                         const uint16_t *valid, size_t count, const struct airy_raw_rules *rules,
-                                         const airy_dtype dtype)
+static AIRY_ALWAYS_INLINE void clean_int(struct airy_raw_stats *stats, void *pixels,
+                                         uint16_t *invalid, const uint16_t *valid, size_t count,
+                                         const struct airy_raw_rules *rules, const airy_dtype dtype)
 {
-    const bool is_signed = dtype == AIRY_DTYPE_I8 || dtype == AIRY_DTYPE_I16 || dtype == AIRY_DTYPE_I32;
-    const __m512i lo = _mm512_set1_epi32((int)rules->lo), span = _mm512_set1_epi32((int)rules->span);
-    const __m512i lowest = _mm512_set1_epi64(INT64_MIN), saturation = _mm512_set1_epi64(rules->saturation);
+    const bool is_signed = dtype == AIRY_DTYPE_I8 || dtype == AIRY_DTYPE_I16 ||
+                           dtype == AIRY_DTYPE_I32;
+    const __m512i lo = _mm512_set1_epi32((int)rules->lo),
+                  span = _mm512_set1_epi32((int)rules->span);
+    const __m512i lowest = _mm512_set1_epi64(INT64_MIN),
+                  saturation = _mm512_set1_epi64(rules->saturation);
     __m512i total = _mm512_setzero_si512(), max = lowest;
     for (size_t i = 0; i < count; i += AIRY_GROUP) {
         const __mmask16 bits = valid[i / AIRY_GROUP];
@@ -399,8 +425,10 @@ static AIRY_ALWAYS_INLINE void clean_int(struct airy_raw_stats *stats, void *pix
         if (!rules->has_interval)
             leave = 0;
         for (int h = 0; h < 2; h++) {
-            const __m512i v = is_signed ? _mm512_cvtepi32_epi64(half[h]) : _mm512_cvtepu32_epi64(half[h]);
-            const __mmask8 counts = (__mmask8)(bits >> 8 * h), keep = (__mmask8)(counts & ~(leave >> 8 * h));
+            const __m512i v = is_signed ? _mm512_cvtepi32_epi64(half[h])
+                                        : _mm512_cvtepu32_epi64(half[h]);
+            const __mmask8 counts = (__mmask8)(bits >> 8 * h),
+                           keep = (__mmask8)(counts & ~(leave >> 8 * h));
             const __mmask8 saturated = _mm512_mask_cmpge_epi64_mask(counts, v, saturation);
             stats->saturated += (uint32_t)__builtin_popcount(saturated);
             total = _mm512_mask_add_epi64(total, keep, total, v);
@@ -429,11 +457,11 @@ AIRY_CLEAN_FAST(i16, AIRY_DTYPE_I16)
 AIRY_CLEAN_FAST(u32, AIRY_DTYPE_U32)
 AIRY_CLEAN_FAST(i32, AIRY_DTYPE_I32)
 
-#define RAW_FAST(dtype, look)                                                                                          \
-    {                                                                                                                  \
-        .wide = {sum_fast_##dtype##_avx512, second_fast_##dtype##_avx512},                                             \
-        .single = {sum_single_##dtype##_avx512, second_single_##dtype##_avx512}, .scan = look,                         \
-        .clean = clean_fast_##dtype##_avx512                                                                           \
+#define RAW_FAST(dtype, look)                                                                      \
+    {                                                                                              \
+        .wide = {sum_fast_##dtype##_avx512, second_fast_##dtype##_avx512},                         \
+        .single = {sum_single_##dtype##_avx512, second_single_##dtype##_avx512}, .scan = look,     \
+        .clean = clean_fast_##dtype##_avx512                                                       \
     }
 
 const struct airy_integrate_kernels airy_integrate_avx512 = {

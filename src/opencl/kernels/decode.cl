@@ -1,10 +1,12 @@
 /*
  * Compressed frames to native pixels: blocks of up to BLOCK_BYTES bytes, decoded in local memory.
  *
- * Build options: ELEM_SIZE 1, 2, 4 or 8; BLOCK_BYTES, a multiple of 1024 that no block exceeds; LANES, BLOCKS (lz4_block.h).
+ * Build options: ELEM_SIZE 1, 2, 4 or 8; BLOCK_BYTES, a multiple of 1024 that no block exceeds;
+ *                LANES, BLOCKS (lz4_block.h).
  *
- * Mapping: LANES work-items a block, BLOCKS blocks a work-group of LANES * BLOCKS items, which is exact; blocks are counted frame by
- * frame. Local memory: BLOCKS * (BLOCK_BYTES + 32) bytes. Barriers: of the lanes of a block only.
+ * Mapping: LANES work-items a block, BLOCKS blocks a work-group of LANES * BLOCKS items, which is
+ * exact; blocks are counted frame by frame. Local memory: BLOCKS * (BLOCK_BYTES + 32) bytes.
+ * Barriers: of the lanes of a block only.
  */
 #include "opencl/kernels/lz4_block.h"
 #include "shared/decode_geom.h"
@@ -19,7 +21,10 @@
 #define PLANES (8u * ELEM_SIZE)
 #define WORDS  (8u * ELEM_SIZE) /* of 32 pixels */
 #define QUADS  (WORDS / 4u)
-/* Rows of 32 pixels that lie one on another before the 16-byte slots of neighbouring lanes collide in local memory. */
+/*
+ * Rows of 32 pixels that lie one on another before the 16-byte slots of neighbouring lanes collide
+ * in local memory.
+ */
 #define ROWS_A_LANE (WORDS > 32u ? WORDS / 32u : 1u)
 
 #if ELEM_SIZE == 1
@@ -45,8 +50,10 @@ AIRY_INLINE void pixels_of_planes(uint *y, uint *x)
     for (uint q = 0u; q < 4u; q++) {
 #pragma unroll
         for (uint h = 0u; h < 2u; h++)
-            y[2u * q + h] = (x[4u * h] >> (8u * q) & 0xffu) | (x[4u * h + 1u] >> (8u * q) & 0xffu) << 8 |
-                            (x[4u * h + 2u] >> (8u * q) & 0xffu) << 16 | (x[4u * h + 3u] >> (8u * q)) << 24;
+            y[2u * q + h] = (x[4u * h] >> (8u * q) & 0xffu) |
+                            (x[4u * h + 1u] >> (8u * q) & 0xffu) << 8 |
+                            (x[4u * h + 2u] >> (8u * q) & 0xffu) << 16 |
+                            (x[4u * h + 3u] >> (8u * q)) << 24;
     }
 #elif ELEM_SIZE == 2
     TRANSPOSE_16(x)
@@ -71,7 +78,10 @@ AIRY_INLINE void pixels_of_planes(uint *y, uint *x)
 #endif
 }
 
-/* 32 pixels, of which the first `count` exist, to an address that may have an element's alignment only. */
+/*
+ * 32 pixels, of which the first `count` exist, to an address that may have an element's alignment
+ * only.
+ */
 AIRY_INLINE void store_pixels(__global uchar *dst, const uint *y, uint count)
 {
     if (count == 32u && ((ulong)dst & 15u) == 0u) {
@@ -95,9 +105,11 @@ AIRY_INLINE void store_pixels(__global uchar *dst, const uint *y, uint count)
 }
 
 /* A block of any size, 32 pixels a lane at a time, straight to memory. */
-AIRY_INLINE void unshuffle_any(__global uchar *dst, __local const uchar *block, uint size, uint lane)
+AIRY_INLINE void unshuffle_any(__global uchar *dst, __local const uchar *block, uint size,
+                               uint lane)
 {
-    const uint elements = size / ELEM_SIZE, plane_bytes = elements / 8u, groups = (elements + 31u) / 32u;
+    const uint elements = size / ELEM_SIZE, plane_bytes = elements / 8u,
+               groups = (elements + 31u) / 32u;
     for (uint w = lane; w < groups; w += LANES) {
         uint x[PLANES], y[WORDS];
 #pragma unroll
@@ -110,10 +122,11 @@ AIRY_INLINE void unshuffle_any(__global uchar *dst, __local const uchar *block, 
 
 #ifdef EVEN_LANES
 /*
- * A full block of planes whose words the lanes share out evenly, to a 4-byte aligned place. The pixels go back to where their planes'
- * words were read, so that neighbouring lanes then store neighbouring 16 bytes, or neighbouring words where a frame before had no whole
- * number of 16 bytes: a lane's own 32 pixels are up to 256 bytes apart from the next lane's. Slots are permuted within a row, so that
- * neither step has bank conflicts.
+ * A full block of planes whose words the lanes share out evenly, to a 4-byte aligned place. The
+ * pixels go back to where their planes' words were read, so that neighbouring lanes then store
+ * neighbouring 16 bytes, or neighbouring words where a frame before had no whole number of 16
+ * bytes: a lane's own 32 pixels are up to 256 bytes apart from the next lane's. Slots are permuted
+ * within a row, so that neither step has bank conflicts.
  */
 AIRY_INLINE void unshuffle_full(__global uchar *dst, __local uchar *block, uint lane)
 {
@@ -142,13 +155,15 @@ AIRY_INLINE void unshuffle_full(__global uchar *dst, __local uchar *block, uint 
             for (uint i = 0u; i < QUADS; i++) {
                 const uint quad = i * 32u + lane, row = quad >> 3;
                 const uint slot = (quad & 7u) ^ (row / ROWS_A_LANE & 7u);
-                out[t * QUADS + quad] = *(__local const uint4 *)(words + row * row_words + t + slot * 4u);
+                out[t * QUADS + quad] =
+                    *(__local const uint4 *)(words + row * row_words + t + slot * 4u);
             }
         } else {
 #pragma unroll
             for (uint row = 0u; row < WORDS; row++) {
                 const uint slot = (lane >> 2) ^ (row / ROWS_A_LANE & 7u);
-                single[t * WORDS + row * 32u + lane] = words[row * row_words + t + slot * 4u + (lane & 3u)];
+                single[t * WORDS + row * 32u + lane] =
+                    words[row * row_words + t + slot * 4u + (lane & 3u)];
             }
         }
     }
@@ -163,7 +178,8 @@ AIRY_INLINE void copy_bytes(__global uchar *dst, __global const uchar *src, uint
 }
 
 __kernel __attribute__((reqd_work_group_size(LANES * BLOCKS, 1, 1))) void
-decode_blocks(__global const uchar *bytes, __global uchar *frames, __global uint *status, const airy_decode_geom g)
+decode_blocks(__global const uchar *bytes, __global uchar *frames, __global uint *status,
+              const airy_decode_geom g)
 {
     __local uint4 store[BLOCKS][BLOCK_BYTES / 16];
     __local uint steps[BLOCKS][STEP_WORDS];
@@ -176,7 +192,8 @@ decode_blocks(__global const uchar *bytes, __global uchar *frames, __global uint
     const airy_block place = table[(ulong)(g.first_frame + frame) * g.layout.blocks + block];
     const uint size = airy_block_decoded_bytes(g.layout, block);
     const ulong from = g.bytes_offset + place.offset;
-    __global uchar *dst = frames + g.frames_offset + frame * g.layout.frame_bytes + airy_block_start(g.layout, block);
+    __global uchar *dst = frames + g.frames_offset + frame * g.layout.frame_bytes +
+                          airy_block_start(g.layout, block);
     __local uchar *out = (__local uchar *)store[slot];
 
     uint reason = AIRY_STATUS_GOOD;

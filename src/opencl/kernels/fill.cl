@@ -1,8 +1,8 @@
 /*
  * Every element of a box becomes the pattern. T: an unsigned type of the element's size.
  *
- * Mapping: one work-item an element, in one dimension; more items than elements are harmless. Any work-group
- * size. No local memory, no barrier.
+ * Mapping: one work-item an element, in one dimension; more items than elements are harmless. Any
+ * work-group size. No local memory, no barrier.
  */
 #include "shared/fill_geom.h"
 

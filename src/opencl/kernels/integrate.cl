@@ -1,9 +1,11 @@
 /*
- * Radial sums of frames in memory: every bin's row of the matrix is walked in pieces. All sums of pixel values are in double precision and in
- * one order, whatever the batch.
+ * Radial sums of frames in memory: every bin's row of the matrix is walked in pieces. All sums of
+ * pixel values are in double precision and in one order, whatever the batch.
  *
- * Build options: T, the frames' element type, with T_FLOAT for float and double; GROUP, work-items of a piece, a power of two; FRAMES, frames that share a read of the matrix; MODEL, the error model: 0 none,
- * 1 poisson, 2 azimuthal, 3 variance; UNWEIGHTED 1: weight and coef differ; DARK 1: there is a dark image.
+ * Build options: T, the frames' element type, with T_FLOAT for float and double; GROUP, work-items
+ * of a piece, a power of two; FRAMES, frames that share a read of the matrix; MODEL, the error
+ * model: 0 none, 1 poisson, 2 azimuthal, 3 variance; UNWEIGHTED 1: weight and coef differ; DARK 1:
+ * there is a dark image.
  */
 #include "shared/block_layout.h"
 #include "shared/gather_geom.h"
@@ -54,7 +56,9 @@ static inline bool is_saturated(T raw, const airy_pixel_test t)
 #endif
 }
 
-/* columns[n][GROUP] become sums in columns[n][0], in a fixed order. All items of the group call it. */
+/*
+ * columns[n][GROUP] become sums in columns[n][0], in a fixed order. All items of the group call it.
+ */
 static inline void add_columns(__local double *columns, uint n, uint item)
 {
     for (uint half_size = GROUP / 2u; half_size > 0u; half_size /= 2u) {
@@ -67,12 +71,15 @@ static inline void add_columns(__local double *columns, uint n, uint item)
 }
 
 /*
- * Signal and poisson variance (less its constant part) of one piece for FRAMES frames, and how many entries are invalid there.
- * Mapping: work-groups of GROUP items, in x a piece each, in y FRAMES frames. Local memory: FRAMES * (GROUP * 16 + 4) bytes.
+ * Signal and poisson variance (less its constant part) of one piece for FRAMES frames, and how
+ * many entries are invalid there.
+ * Mapping: work-groups of GROUP items, in x a piece each, in y FRAMES frames. Local memory: FRAMES
+ *          * (GROUP * 16 + 4) bytes.
  */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-gather_pieces(__global const uint *pixel, __global const float *weight, __global const airy_gather_piece *pieces,
-              __global const T *frames, __global double *partials, __global uint *words, const airy_gather_geom g)
+gather_pieces(__global const uint *pixel, __global const float *weight,
+              __global const airy_gather_piece *pieces, __global const T *frames,
+              __global double *partials, __global uint *words, const airy_gather_geom g)
 {
     __local double columns[2 * FRAMES * GROUP];
     __local uint gone_of[FRAMES];
@@ -124,15 +131,17 @@ gather_pieces(__global const uint *pixel, __global const float *weight, __global
 }
 
 /*
- * What the pixels left of a piece contribute to the sums that are the same for all frames where none is invalid, each sum by itself: nothing is
- * taken away from a larger one. Pieces without invalid pixels write nothing.
- * Mapping: work-groups of GROUP items, in x a piece each, in y a frame. Local memory: GROUP * 40 bytes. Barriers: of the work-group.
+ * What the pixels left of a piece contribute to the sums that are the same for all frames where
+ * none is invalid, each sum by itself: nothing is taken away from a larger one. Pieces without
+ * invalid pixels write nothing.
+ * Mapping: work-groups of GROUP items, in x a piece each, in y a frame. Local memory: GROUP * 40
+ *          bytes. Barriers: of the work-group.
  */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 gather_kept(__global const uint *pixel, __global const float *weight, __global const float *coef,
-            __global const airy_gather_piece *pieces, __global const float *norm, __global const float *dark,
-            __global const float *variance, __global const T *frames, __global double *scratch,
-            __global const uint *words, const airy_gather_geom g)
+            __global const airy_gather_piece *pieces, __global const float *norm,
+            __global const float *dark, __global const float *variance, __global const T *frames,
+            __global double *scratch, __global const uint *words, const airy_gather_geom g)
 {
     __local double columns[5 * GROUP];
     const uint item = get_local_id(0), piece = get_group_id(0), frame = get_group_id(1);
@@ -167,13 +176,16 @@ gather_kept(__global const uint *pixel, __global const float *weight, __global c
 }
 
 /*
- * The pieces of each bin, in order, to the five planes. base: [5][bins] normalization, normalization2, count, dark, variance of a frame without
- * invalid pixels; piece_base: [pieces][5] the pieces' part in them; row: [bins + 1], the bins' pieces. Azimuthal models leave the variance to the kernels below.
+ * The pieces of each bin, in order, to the five planes. base: [5][bins] normalization,
+ * normalization2, count, dark, variance of a frame without invalid pixels; piece_base: [pieces][5]
+ * the pieces' part in them; row: [bins + 1], the bins' pieces. Azimuthal models leave the variance
+ * to the kernels below.
  * Mapping: in x bins, in y frames; any work-group. No local memory, no barrier.
  */
-__kernel void gather_finish(__global const uint *row, __global const double *base, __global const double *piece_base,
-                            __global const uint *base_entries, __global const double *scratch,
-                            __global const uint *words, __global const uint *status, __global double *sums,
+__kernel void gather_finish(__global const uint *row, __global const double *base,
+                            __global const double *piece_base, __global const uint *base_entries,
+                            __global const double *scratch, __global const uint *words,
+                            __global const uint *status, __global double *sums,
                             const airy_gather_geom g)
 {
     const uint bin = get_global_id(0), frame = get_global_id(1);
@@ -210,26 +222,27 @@ __kernel void gather_finish(__global const uint *row, __global const double *bas
 }
 
 /* What an entry adds to signal and normalization. */
-static inline double entry_signal(__global const float *weight, __global const float *dark, uint e, uint p, T raw)
+static inline double entry_signal(__global const float *weight, __global const float *dark, uint e,
+                                  uint p, T raw)
 {
     return (double)weight[e] * (DARK ? (double)raw - (double)dark[p] : (double)raw);
 }
 
-static inline double entry_norm(__global const float *weight, __global const float *coef, __global const float *norm,
-                                uint e, uint p)
+static inline double entry_norm(__global const float *weight, __global const float *coef,
+                                __global const float *norm, uint e, uint p)
 {
     return (double)(UNWEIGHTED ? coef[e] : weight[e]) * (double)norm[p];
 }
 
 /*
- * Second moment around the bin's mean, of one piece and frame: sum (weight (raw - dark) - mean coef norm)^2.
- * Mapping, memory and barriers as gather_kept, with GROUP * 8 bytes.
+ * Second moment around the bin's mean, of one piece and frame: sum (weight (raw - dark) - mean
+ * coef norm)^2. Mapping, memory and barriers as gather_kept, with GROUP * 8 bytes.
  */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 azimuth_pieces(__global const uint *pixel, __global const float *weight, __global const float *coef,
-               __global const airy_gather_piece *pieces, __global const float *norm, __global const float *dark,
-               __global const T *frames, __global const double *sums, __global double *partials,
-               const airy_gather_geom g)
+               __global const airy_gather_piece *pieces, __global const float *norm,
+               __global const float *dark, __global const T *frames, __global const double *sums,
+               __global double *partials, const airy_gather_geom g)
 {
     __local double columns[GROUP];
     const uint item = get_local_id(0), piece = get_group_id(0), frame = get_group_id(1);
@@ -244,7 +257,8 @@ azimuth_pieces(__global const uint *pixel, __global const float *weight, __globa
         const T raw = image[p];
         if (is_invalid(raw, g.test))
             continue;
-        const double d = entry_signal(weight, dark, e, p, raw) - mean * entry_norm(weight, coef, norm, e, p);
+        const double d = entry_signal(weight, dark, e, p, raw) -
+                         mean * entry_norm(weight, coef, norm, e, p);
         sum = fma(d, d, sum);
     }
     columns[item] = sum;
@@ -254,8 +268,8 @@ azimuth_pieces(__global const uint *pixel, __global const float *weight, __globa
 }
 
 /* Mapping: in x bins, in y frames; any work-group. No local memory, no barrier. */
-__kernel void azimuth_finish(__global const uint *row, __global const double *partials, __global double *sums,
-                             const airy_gather_geom g)
+__kernel void azimuth_finish(__global const uint *row, __global const double *partials,
+                             __global double *sums, const airy_gather_geom g)
 {
     const uint bin = get_global_id(0), frame = get_global_id(1);
     if (bin >= g.bins)
@@ -269,15 +283,18 @@ __kernel void azimuth_finish(__global const uint *row, __global const double *pa
 }
 
 /*
- * The recurrence that established packages use: V += w^2 (x - mean before)(x - mean after), pixel by pixel in ascending order; the first
- * pixel of a bin adds nothing.
- * Source: J. Kieffer et al., J. Synchrotron Rad. 27 (2020) 558; E. Schubert and M. Gertz, SSDBM 2018, doi:10.1145/3221269.3223036.
+ * The recurrence that established packages use: V += w^2 (x - mean before)(x - mean after), pixel
+ * by pixel in ascending order; the first pixel of a bin adds nothing.
+ * Source: J. Kieffer et al., J. Synchrotron Rad. 27 (2020) 558; E. Schubert and M. Gertz, SSDBM
+ *         2018, doi:10.1145/3221269.3223036.
  * Mapping: in x bins, in y frames, an item each; any work-group. No local memory, no barrier.
  */
-__kernel void azimuth_recurrence(__global const uint *pixel, __global const float *weight, __global const float *coef,
+__kernel void azimuth_recurrence(__global const uint *pixel, __global const float *weight,
+                                 __global const float *coef,
                                  __global const airy_gather_piece *pieces, __global const uint *row,
-                                 __global const float *norm, __global const float *dark, __global const T *frames,
-                                 __global double *sums, const airy_gather_geom g)
+                                 __global const float *norm, __global const float *dark,
+                                 __global const T *frames, __global double *sums,
+                                 const airy_gather_geom g)
 {
     const uint bin = get_global_id(0), frame = get_global_id(1);
     if (bin >= g.bins)
@@ -292,7 +309,8 @@ __kernel void azimuth_recurrence(__global const uint *pixel, __global const floa
             const T raw = image[p];
             if (is_invalid(raw, g.test))
                 continue;
-            const double s = entry_signal(weight, dark, e, p, raw), w = entry_norm(weight, coef, norm, e, p);
+            const double s = entry_signal(weight, dark, e, p, raw),
+                         w = entry_norm(weight, coef, norm, e, p);
             if (w == 0.0)
                 continue;
             const double x = s / w, before = signal / whole;
@@ -306,14 +324,16 @@ __kernel void azimuth_recurrence(__global const uint *pixel, __global const floa
 }
 
 /*
- * Total, largest, invalid and saturated values of the pixels that count, in pieces of STAT_PIECE pixels.
- * Mapping: work-groups of GROUP items, in x a piece each, in y a frame. Local memory: GROUP * 16 + 8 bytes. Barriers: of the work-group.
+ * Total, largest, invalid and saturated values of the pixels that count, in pieces of STAT_PIECE
+ * pixels.
+ * Mapping: work-groups of GROUP items, in x a piece each, in y a frame. Local memory: GROUP * 16 +
+ *          8 bytes. Barriers: of the work-group.
  */
 #define STAT_PIECE 16384u
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-stats_pieces(__global const uchar *valid, __global const T *frames, __global double *scratch, __global uint *words,
-             const airy_gather_geom g)
+stats_pieces(__global const uchar *valid, __global const T *frames, __global double *scratch,
+             __global uint *words, const airy_gather_geom g)
 {
     __local double columns[GROUP], largest[GROUP];
     __local uint count[2];
@@ -354,9 +374,13 @@ stats_pieces(__global const uchar *valid, __global const T *frames, __global dou
     }
 }
 
-/* stats: struct airy_frame_stats as doubles. Mapping: an item a frame; any work-group. No local memory, no barrier. */
-__kernel void stats_finish(__global const double *scratch, __global const uint *words, __global const uint *status,
-                           __global double *stats, const airy_gather_geom g)
+/*
+ * stats: struct airy_frame_stats as doubles. Mapping: an item a frame; any work-group. No local
+ * memory, no barrier.
+ */
+__kernel void stats_finish(__global const double *scratch, __global const uint *words,
+                           __global const uint *status, __global double *stats,
+                           const airy_gather_geom g)
 {
     const uint frame = get_global_id(0);
     if (frame >= g.frames)

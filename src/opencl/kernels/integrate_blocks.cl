@@ -1,9 +1,12 @@
 /*
- * Compressed frames to radial sums without a frame in between: blocks are decoded in local memory, and integer counts times fixed-point weights are
- * added to bins in local memory, which go to 64-bit sums in global memory once a work-group. All sums are integers, so their order does not matter.
+ * Compressed frames to radial sums without a frame in between: blocks are decoded in local memory,
+ * and integer counts times fixed-point weights are added to bins in local memory, which go to
+ * 64-bit sums in global memory once a work-group. All sums are integers, so their order does not
+ * matter.
  *
- * Build options: ELEM_SIZE 1, 2 or 4 (unsigned values), BLOCK_BYTES, SPAN: local bins, at least g.span; POISSON 0 or 1; LANES, BLOCKS
- * (lz4_block.h). Blocks hold a multiple of 1,024 elements, but for the last one and the tail.
+ * Build options: ELEM_SIZE 1, 2 or 4 (unsigned values), BLOCK_BYTES, SPAN: local bins, at least
+ * g.span; POISSON 0 or 1; LANES, BLOCKS (lz4_block.h). Blocks hold a multiple of 1,024 elements,
+ * but for the last one and the tail.
  */
 #include "opencl/kernels/lz4_block.h"
 #include "shared/fused_geom.h"
@@ -79,7 +82,8 @@ AIRY_INLINE uint add_local(__local uint *sum, uint v)
 }
 
 /*
- * The last addition to a local bin. Its old value is not looked at before the next addition, so that no lane waits for it.
+ * The last addition to a local bin. Its old value is not looked at before the next addition, so
+ * that no lane waits for it.
  */
 struct carry {
     uint at, low, high, old;
@@ -93,13 +97,15 @@ AIRY_INLINE void settle(const struct group *to, const struct carry *c)
 }
 
 /*
- * Sums of LOCAL_BITS bits at most go to local bins: a group adds at most 2^21 of them to a bin (64 blocks of 8,192 pixels, two bins each), so the upper word stays
- * below 2^32. Larger ones go straight to the frame's sums. small: known to the compiler
- * where counts are, so that the second way is not even there.
+ * Sums of LOCAL_BITS bits at most go to local bins: a group adds at most 2^21 of them to a bin (64
+ * blocks of 8,192 pixels, two bins each), so the upper word stays below 2^32. Larger ones go
+ * straight to the frame's sums. small: known to the compiler where counts are, so that the second
+ * way is not even there.
  */
 #define LOCAL_BITS 42
 
-AIRY_INLINE void add_bin(const struct group *to, struct carry *c, uint which, uint bin, uint span, ulong v, bool small)
+AIRY_INLINE void add_bin(const struct group *to, struct carry *c, uint which, uint bin, uint span,
+                         ulong v, bool small)
 {
     if (!small && v >> LOCAL_BITS != 0UL) {
         add_global(to->sums + (AIRY_FUSED_SIGNAL + which) * span + bin,
@@ -124,8 +130,10 @@ AIRY_INLINE void take_out(const struct group *to, uint pixel, uint bin, uint wei
     __global ulong *sums = to->sums + bin;
     __global uint *over = to->words + AIRY_FUSED_OVER * g->span + g->span -
                           1u; /* never read: these sums stay below 2^63 */
-    add_global(sums + AIRY_FUSED_NORMALIZATION * g->span, over, (ulong)(long)rint(cn * g->normalization_scale));
-    add_global(sums + AIRY_FUSED_NORMALIZATION2 * g->span, over, (ulong)(long)rint(cn * cn * g->normalization2_scale));
+    add_global(sums + AIRY_FUSED_NORMALIZATION * g->span, over,
+               (ulong)(long)rint(cn * g->normalization_scale));
+    add_global(sums + AIRY_FUSED_NORMALIZATION2 * g->span, over,
+               (ulong)(long)rint(cn * cn * g->normalization2_scale));
     add_global(sums + AIRY_FUSED_COUNT * g->span, over, weight);
     if (g->has_dark != 0u)
         add_global(sums + AIRY_FUSED_DARK * g->span, over,
@@ -136,8 +144,9 @@ AIRY_INLINE void take_out(const struct group *to, uint pixel, uint bin, uint wei
 }
 
 /*
- * Neighbouring pixels often share their bins: their sums are kept until the bin changes. whole: counts; part: counts times weight of the second bin;
- * left and right: what is there for the two bins already. Below 2^32 * 32 * 2^22 each, so no sum here comes near 2^63.
+ * Neighbouring pixels often share their bins: their sums are kept until the bin changes. whole:
+ * counts; part: counts times weight of the second bin; left and right: what is there for the two
+ * bins already. Below 2^32 * 32 * 2^22 each, so no sum here comes near 2^63.
  */
 struct run {
     uint bin;
@@ -145,10 +154,11 @@ struct run {
     ulong squares_left, squares_right; /* poisson */
 };
 
-AIRY_INLINE void turn_run(struct run *r, struct carry *c, uint bin, const struct group *to, const airy_fused_geom *g,
-                          bool small)
+AIRY_INLINE void turn_run(struct run *r, struct carry *c, uint bin, const struct group *to,
+                          const airy_fused_geom *g, bool small)
 {
-    const ulong left = r->left + (r->whole << g->fraction_bits) - r->part, right = r->right + r->part;
+    const ulong left = r->left + (r->whole << g->fraction_bits) - r->part,
+                right = r->right + r->part;
     const bool up = bin == r->bin + 1u, down = bin + 1u == r->bin;
     if (!down && left != 0UL)
         add_bin(to, c, 0u, r->bin, g->span, left, small);
@@ -169,8 +179,8 @@ AIRY_INLINE void turn_run(struct run *r, struct carry *c, uint bin, const struct
     r->bin = bin;
 }
 
-AIRY_INLINE void add_pixel(struct run *r, struct carry *c, uint entry, uint v, const struct group *to,
-                           const airy_fused_geom *g, bool small)
+AIRY_INLINE void add_pixel(struct run *r, struct carry *c, uint entry, uint v,
+                           const struct group *to, const airy_fused_geom *g, bool small)
 {
     const uint bin = entry >> g->fraction_bits, fraction = entry & ((1u << g->fraction_bits) - 1u);
     if (bin != r->bin)
@@ -193,16 +203,18 @@ struct tally {
 };
 
 /* Any pixel that counts, with all tests. */
-AIRY_INLINE void add_any(struct run *r, struct tally *t, uint entry, uint v, uint pixel, const struct group *to,
-                         const airy_fused_geom *g)
+AIRY_INLINE void add_any(struct run *r, struct tally *t, uint entry, uint v, uint pixel,
+                         const struct group *to, const airy_fused_geom *g)
 {
     t->saturated += (long)v >= g->test.saturation ? 1u : 0u;
     if ((long)v >= g->test.lo && (long)v <= g->test.hi) {
-        const uint bin = entry >> g->fraction_bits, fraction = entry & ((1u << g->fraction_bits) - 1u);
+        const uint bin = entry >> g->fraction_bits,
+                   fraction = entry & ((1u << g->fraction_bits) - 1u);
         t->invalid++;
 #pragma unroll 1
         for (uint k = 0u; k < 2u; k++)
-            take_out(to, pixel, bin + k, k ? fraction : (1u << g->fraction_bits) - fraction, g->fraction_bits, g);
+            take_out(to, pixel, bin + k, k ? fraction : (1u << g->fraction_bits) - fraction,
+                     g->fraction_bits, g);
         return;
     }
     t->total += v;
@@ -238,9 +250,13 @@ AIRY_INLINE uint value_at(const struct block *b, uint i)
     return v;
 }
 
-/* 32 pixels of a full block whose counts are all small: word w of the planes is replaced by the pixels. valid: those that count. */
-AIRY_INLINE bool add_fast(const struct block *b, struct tally *t, uint w, uint valid, __global const uint4 *entries,
-                          const struct group *to, const airy_fused_geom *g)
+/*
+ * 32 pixels of a full block whose counts are all small: word w of the planes is replaced by the
+ * pixels. valid: those that count.
+ */
+AIRY_INLINE bool add_fast(const struct block *b, struct tally *t, uint w, uint valid,
+                          __global const uint4 *entries, const struct group *to,
+                          const airy_fused_geom *g)
 {
     __local uint *words = (__local uint *)b->bytes + w;
     uint upper = 0u, x[16];
@@ -320,14 +336,17 @@ AIRY_INLINE uint value_full(const struct block *b, uint w, uint i)
 }
 
 /*
- * A short block of planes, whose planes may begin anywhere: 8 pixels a lane at a time, a byte of each plane.
+ * A short block of planes, whose planes may begin anywhere: 8 pixels a lane at a time, a byte of
+ * each plane.
  */
-AIRY_INLINE void add_short(const struct block *b, struct tally *t, uint lane, __global const uint *table,
-                           __global const uint *valid_words, const struct group *to, const airy_fused_geom *g)
+AIRY_INLINE void add_short(const struct block *b, struct tally *t, uint lane,
+                           __global const uint *table, __global const uint *valid_words,
+                           const struct group *to, const airy_fused_geom *g)
 {
     const uint columns = b->pixels / 8u;
     for (uint m = lane; m < columns; m += LANES) {
-        const uint first = b->first + m * 8u, valid = valid_words[first >> 5] >> (first & 31u) & 0xffu;
+        const uint first = b->first + m * 8u,
+                   valid = valid_words[first >> 5] >> (first & 31u) & 0xffu;
         if (valid == 0u)
             continue;
         ulong bytes[ELEM_SIZE]; /* byte i: of pixel i */
@@ -354,8 +373,9 @@ AIRY_INLINE void add_short(const struct block *b, struct tally *t, uint lane, __
 }
 
 /* All pixels of a block but for its extra entries. */
-AIRY_INLINE void add_block(const struct block *b, struct tally *t, uint lane, __global const uint *table,
-                           __global const uint *valid_words, const struct group *to, const airy_fused_geom *g)
+AIRY_INLINE void add_block(const struct block *b, struct tally *t, uint lane,
+                           __global const uint *table, __global const uint *valid_words,
+                           const struct group *to, const airy_fused_geom *g)
 {
     if (!b->full && !b->native) {
         add_short(b, t, lane, table, valid_words, to, g);
@@ -372,7 +392,8 @@ AIRY_INLINE void add_block(const struct block *b, struct tally *t, uint lane, __
             continue;
         const bool whole = b->full && !b->native;
         if (whole) {
-            __global const uint4 *entries = (__global const uint4 *)table + (first >> 10) * 256u + (first >> 5 & 31u);
+            __global const uint4 *entries = (__global const uint4 *)table + (first >> 10) * 256u +
+                                            (first >> 5 & 31u);
             if (add_fast(b, t, w, valid, entries, to, g))
                 continue;
             unshuffle_word(b, w);
@@ -390,7 +411,8 @@ AIRY_INLINE void add_block(const struct block *b, struct tally *t, uint lane, __
 
 /* Entries that the table has no room for. Before add_block, which changes the planes. */
 AIRY_INLINE void add_extra(const struct block *b, uint lane, __global const uint *extra_start,
-                           __global const airy_fused_extra *extra, const struct group *to, const airy_fused_geom *g)
+                           __global const airy_fused_extra *extra, const struct group *to,
+                           const airy_fused_geom *g)
 {
     const uint begin = extra_start[b->first / AIRY_FUSED_TILE];
     const uint end = extra_start[(b->first + b->pixels - 1u) / AIRY_FUSED_TILE + 1u];
@@ -413,8 +435,9 @@ AIRY_INLINE void add_extra(const struct block *b, uint lane, __global const uint
 }
 
 /* A block's bytes to local memory. AIRY_STATUS_GOOD or an AIRY_REASON_*, the same for all lanes. */
-AIRY_INLINE uint load_block(struct block *b, airy_block place, uint size, __global const uchar *bytes, uint lane,
-                            __local uint *step, const airy_fused_geom *g)
+AIRY_INLINE uint load_block(struct block *b, airy_block place, uint size,
+                            __global const uchar *bytes, uint lane, __local uint *step,
+                            const airy_fused_geom *g)
 {
     const ulong from = g->bytes_offset + place.offset;
     b->native = false;
@@ -431,12 +454,15 @@ AIRY_INLINE uint load_block(struct block *b, airy_block place, uint size, __glob
 }
 
 /*
- * Mapping: LANES * BLOCKS items, which is exact; a group takes group_blocks blocks of one frame, BLOCKS at a time; groups_a_frame groups a frame.
- * Local memory: BLOCKS * (BLOCK_BYTES + 32) + SUMS * SPAN * 8 + 20 bytes. Barriers: of the work-group around the loop, of a block's lanes inside.
+ * Mapping: LANES * BLOCKS items, which is exact; a group takes group_blocks blocks of one frame,
+ *          BLOCKS at a time; groups_a_frame groups a frame.
+ * Local memory: BLOCKS * (BLOCK_BYTES + 32) + SUMS * SPAN * 8 + 20 bytes. Barriers: of the
+ *               work-group around the loop, of a block's lanes inside.
  */
 __kernel __attribute__((reqd_work_group_size(LANES * BLOCKS, 1, 1))) void
-integrate_blocks(__global const uchar *bytes, __global const uint *table, __global const uint *valid_words,
-                 __global const uint *extra_start, __global const airy_fused_extra *extra, __global const float *norm,
+integrate_blocks(__global const uchar *bytes, __global const uint *table,
+                 __global const uint *valid_words, __global const uint *extra_start,
+                 __global const airy_fused_extra *extra, __global const float *norm,
                  __global const float *dark, __global ulong *sums, const airy_fused_geom g)
 {
     __local uint4 store[BLOCKS][BLOCK_BYTES / 16];
@@ -474,8 +500,9 @@ integrate_blocks(__global const uchar *bytes, __global const uint *table, __glob
         b.first = (uint)(airy_block_start(g.layout, index) / ELEM_SIZE);
         b.pixels = size / ELEM_SIZE;
         b.full = size == BLOCK_BYTES;
-        const uint reason = load_block(&b, places[(ulong)(g.first_frame + frame) * g.layout.blocks + index], size,
-                                       bytes, lane, steps[slot], &g);
+        const uint reason =
+            load_block(&b, places[(ulong)(g.first_frame + frame) * g.layout.blocks + index], size,
+                       bytes, lane, steps[slot], &g);
         if (reason == AIRY_STATUS_GOOD) {
             add_extra(&b, lane, extra_start, extra, &to, &g);
             LANES_SYNC();
@@ -511,34 +538,40 @@ integrate_blocks(__global const uchar *bytes, __global const uint *table, __glob
 }
 
 /*
- * Fixed-point sums to the five planes. base: [5][bins] 64-bit sums of a frame without pixels left out: normalization, normalization2, count, dark,
- * squares; base_entries: their number of entries; shift: [bins] the unit of each bin is 2^-shift.
+ * Fixed-point sums to the five planes. base: [5][bins] 64-bit sums of a frame without pixels left
+ * out: normalization, normalization2, count, dark, squares; base_entries: their number of entries;
+ * shift: [bins] the unit of each bin is 2^-shift.
  * Mapping: in x bins, in y frames; any work-group. No local memory, no barrier.
  */
 __kernel void integrate_blocks_finish(__global const ulong *base, __global const uint *base_entries,
-                                      __global const uint *shift, __global const ulong *sums, __global double *out,
-                                      __global double *stats, const airy_fused_geom g)
+                                      __global const uint *shift, __global const ulong *sums,
+                                      __global double *out, __global double *stats,
+                                      const airy_fused_geom g)
 {
     const uint bin = get_global_id(0), frame = get_global_id(1);
     if (bin >= g.bins)
         return;
     __global const ulong *sum = sums + (ulong)frame * AIRY_FUSED_PLANES * g.span + bin;
     __global const uint *words = (__global const uint *)sums + g.words +
-                                 (ulong)frame * (AIRY_FUSED_WORD_PLANES * g.span + AIRY_FUSED_STAT_WORDS);
+                                 (ulong)frame *
+                                     (AIRY_FUSED_WORD_PLANES * g.span + AIRY_FUSED_STAT_WORDS);
     __global const uint *stat = words + AIRY_FUSED_WORD_PLANES * g.span;
     const bool good = stat[5] == 0u;
     double plane[5] = {0.0, 0.0, 0.0, 0.0, 0.0};
     if (good && words[AIRY_FUSED_GONE * g.span + bin] != base_entries[bin]) {
         const double unit = ldexp(1.0, -(int)shift[bin]), above = 18446744073709551616.0; /* 2^64 */
         plane[0] = ((double)words[AIRY_FUSED_OVER * g.span + bin] * above + (double)sum[0]) * unit -
-                   (double)(long)(base[3u * g.bins + bin] - sum[AIRY_FUSED_DARK * g.span]) / g.dark_scale;
+                   (double)(long)(base[3u * g.bins + bin] - sum[AIRY_FUSED_DARK * g.span]) /
+                       g.dark_scale;
         if (POISSON)
             plane[1] = ((double)words[(AIRY_FUSED_OVER + 1u) * g.span + bin] * above +
                         (double)sum[AIRY_FUSED_VARIANCE * g.span] +
                         (double)(base[4u * g.bins + bin] - sum[AIRY_FUSED_SQUARES * g.span])) *
                        unit;
-        plane[2] = (double)(long)(base[bin] - sum[AIRY_FUSED_NORMALIZATION * g.span]) / g.normalization_scale;
-        plane[3] = (double)(base[g.bins + bin] - sum[AIRY_FUSED_NORMALIZATION2 * g.span]) / g.normalization2_scale;
+        plane[2] = (double)(long)(base[bin] - sum[AIRY_FUSED_NORMALIZATION * g.span]) /
+                   g.normalization_scale;
+        plane[3] = (double)(base[g.bins + bin] - sum[AIRY_FUSED_NORMALIZATION2 * g.span]) /
+                   g.normalization2_scale;
         plane[4] = (double)(base[2u * g.bins + bin] - sum[AIRY_FUSED_COUNT * g.span]) * unit;
     }
     for (uint k = 0u; k < 5u; k++)

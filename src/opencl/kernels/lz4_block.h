@@ -1,10 +1,12 @@
 /*
  * One LZ4 block decoded by LANES work-items, and the bit transpose of bitshuffle in registers.
  *
- * Build options: LANES 1, 32 or 64: work-items that share a block; BLOCK_SPACE __local or __global: where the decoded block lies.
- * With LANES 32 on NVIDIA the items are one warp: all of them parse the same bytes and meet by warp barriers, so that a work-group may hold
- * several blocks (BLOCKS). Elsewhere, and with -DPORTABLE, they are the whole work-group: the first one parses, and there are two barriers a
- * sequence that all items pass whatever they do in between. LANES 1 needs neither.
+ * Build options: LANES 1, 32 or 64: work-items that share a block; BLOCK_SPACE __local or
+ * __global: where the decoded block lies. With LANES 32 on NVIDIA the items are one warp: all of
+ * them parse the same bytes and meet by warp barriers, so that a work-group may hold several
+ * blocks (BLOCKS). Elsewhere, and with -DPORTABLE, they are the whole work-group: the first one
+ * parses, and there are two barriers a sequence that all items pass whatever they do in between.
+ * LANES 1 needs neither.
  */
 #ifndef AIRY_KERNELS_LZ4_BLOCK_H
 #define AIRY_KERNELS_LZ4_BLOCK_H
@@ -42,7 +44,10 @@
 /* From this many bytes on, copies go by words. */
 #define WORDS_FROM 64u
 
-/* A length that goes on behind the token. False: the bytes end inside it. Saturates, so no run of 255 can wrap it around. */
+/*
+ * A length that goes on behind the token. False: the bytes end inside it. Saturates, so no run of
+ * 255 can wrap it around.
+ */
 AIRY_INLINE bool read_length(uint *length, __global const uchar *in, uint *at, uint n, uint lane)
 {
     uint c;
@@ -71,9 +76,12 @@ AIRY_INLINE bool read_length(uint *length, __global const uchar *in, uint *at, u
     return true;
 }
 
-/* out[to ...] = the `count` bytes from bytes[from] on. Reads whole words: up to 7 bytes behind the last one. */
-AIRY_INLINE void copy_literals(BLOCK_SPACE uchar *out, uint to, __global const uchar *bytes, ulong from, uint count,
-                               uint lane)
+/*
+ * out[to ...] = the `count` bytes from bytes[from] on. Reads whole words: up to 7 bytes behind the
+ * last one.
+ */
+AIRY_INLINE void copy_literals(BLOCK_SPACE uchar *out, uint to, __global const uchar *bytes,
+                               ulong from, uint count, uint lane)
 {
     if (count < WORDS_FROM) {
         for (uint i = lane; i < count; i += LANES)
@@ -106,7 +114,10 @@ AIRY_INLINE void copy_within(BLOCK_SPACE uchar *out, uint to, uint from, uint co
     const uint shift = ((from + head) & 3u) * 8u;
     BLOCK_SPACE const uint *src = (BLOCK_SPACE const uint *)(out + ((from + head) & ~3u));
     BLOCK_SPACE uint *dst = (BLOCK_SPACE uint *)(out + to + head);
-    /* src[i + 1] ends at most 7 bytes behind the source, which is inside the destination: never outside the block. */
+    /*
+     * src[i + 1] ends at most 7 bytes behind the source, which is inside the destination: never
+     * outside the block.
+     */
     for (uint i = lane; i < words; i += LANES)
         dst[i] = (uint)(((ulong)src[i + 1u] << 32 | src[i]) >> shift);
     for (uint i = head + words * 4u + lane; i < count; i += LANES)
@@ -162,7 +173,8 @@ AIRY_INLINE void copy_match(BLOCK_SPACE uchar *out, uint to, uint offset, uint c
 #define STEP_REASON   5 /* MORE, or the end */
 #define MORE          8u
 
-AIRY_INLINE uint read_sequence(__local uint *step, __global const uchar *in, uint n, uint room, uint before)
+AIRY_INLINE uint read_sequence(__local uint *step, __global const uchar *in, uint n, uint room,
+                               uint before)
 {
     uint at = step[STEP_NEXT];
     step[STEP_LITERALS] = 0u;
@@ -202,7 +214,8 @@ AIRY_INLINE uint read_sequence(__local uint *step, __global const uchar *in, uin
 }
 #else
 /*
- * A long match that overlaps itself goes on by words as soon as four periods, which are a whole number of words, stand before an aligned place.
+ * A long match that overlaps itself goes on by words as soon as four periods, which are a whole
+ * number of words, stand before an aligned place.
  */
 AIRY_INLINE void repeat_words(BLOCK_SPACE uchar *out, uint to, uint offset, uint count, uint lane)
 {
@@ -246,7 +259,8 @@ AIRY_INLINE bool lanes_any(bool mine, uint lane, __local uint *step)
 #endif
 }
 
-AIRY_INLINE void copy_match(BLOCK_SPACE uchar *out, uint to, uint offset, uint count, uint lane, __local uint *step)
+AIRY_INLINE void copy_match(BLOCK_SPACE uchar *out, uint to, uint offset, uint count, uint lane,
+                            __local uint *step)
 {
     if (offset >= count) {
         copy_within(out, to, to - offset, count, lane);
@@ -272,12 +286,14 @@ AIRY_INLINE void copy_match(BLOCK_SPACE uchar *out, uint to, uint offset, uint c
 #endif
 
 /*
- * The n bytes from bytes[from] on to exactly size bytes at out[begin ...]; out is 16-byte aligned. The bytes may be anything: every length is
- * checked before it is used. At least 8 readable bytes follow them. step: STEP_WORDS words of these lanes. AIRY_STATUS_GOOD or an
- * AIRY_REASON_*, the same for all lanes, which have met when it is good.
+ * The n bytes from bytes[from] on to exactly size bytes at out[begin ...]; out is 16-byte aligned.
+ * The bytes may be anything: every length is checked before it is used. At least 8 readable bytes
+ * follow them. step: STEP_WORDS words of these lanes. AIRY_STATUS_GOOD or an AIRY_REASON_*, the
+ * same for all lanes, which have met when it is good.
  */
-AIRY_INLINE uint decode_lz4(BLOCK_SPACE uchar *out, uint begin, uint size, __global const uchar *bytes, ulong from,
-                            uint n, uint lane, __local uint *step)
+AIRY_INLINE uint decode_lz4(BLOCK_SPACE uchar *out, uint begin, uint size,
+                            __global const uchar *bytes, ulong from, uint n, uint lane,
+                            __local uint *step)
 {
     __global const uchar *in = bytes + from;
     uint to = begin;
@@ -288,7 +304,8 @@ AIRY_INLINE uint decode_lz4(BLOCK_SPACE uchar *out, uint begin, uint size, __glo
         if (lane == 0u)
             step[STEP_REASON] = read_sequence(step, in, n, begin + size - to, to - begin);
         LANES_SYNC();
-        const uint reason = step[STEP_REASON], literals = step[STEP_LITERALS], offset = step[STEP_OFFSET];
+        const uint reason = step[STEP_REASON], literals = step[STEP_LITERALS],
+                   offset = step[STEP_OFFSET];
         const uint match = step[STEP_MATCH];
         copy_literals(out, to, bytes, from + step[STEP_FROM], literals, lane);
         LANES_SYNC();
@@ -349,26 +366,26 @@ AIRY_INLINE ulong transpose_8x8(ulong m)
 }
 
 /* One step of the transpose: swap the blocks of `step` x `step` bits beside the diagonal. */
-#define TRANSPOSE_STEP(x, count, step, mask)                                                                           \
-    _Pragma("unroll") for (uint i_ = 0u; i_ < (count); i_++)                                                           \
-    {                                                                                                                  \
-        if ((i_ & (step)) == 0u) {                                                                                     \
-            const uint a_ = (x)[i_], c_ = (x)[i_ + (step)];                                                            \
-            (x)[i_] = bitselect(c_ << (step), a_, (uint)(mask));                                                       \
-            (x)[i_ + (step)] = bitselect(c_, a_ >> (step), (uint)(mask));                                              \
-        }                                                                                                              \
+#define TRANSPOSE_STEP(x, count, step, mask)                                                       \
+    _Pragma("unroll") for (uint i_ = 0u; i_ < (count); i_++)                                       \
+    {                                                                                              \
+        if ((i_ & (step)) == 0u) {                                                                 \
+            const uint a_ = (x)[i_], c_ = (x)[i_ + (step)];                                        \
+            (x)[i_] = bitselect(c_ << (step), a_, (uint)(mask));                                   \
+            (x)[i_ + (step)] = bitselect(c_, a_ >> (step), (uint)(mask));                          \
+        }                                                                                          \
     }
 
 /* The same for steps of 16 and 8: whole bytes, which NVIDIA moves in one instruction. */
 #ifdef AIRY_BYTES
-#define TRANSPOSE_BYTES(x, count, step, first, second)                                                                 \
-    _Pragma("unroll") for (uint i_ = 0u; i_ < (count); i_++)                                                           \
-    {                                                                                                                  \
-        if ((i_ & (step)) == 0u) {                                                                                     \
-            const uint a_ = (x)[i_], c_ = (x)[i_ + (step)];                                                            \
-            (x)[i_] = AIRY_BYTES(a_, c_, first);                                                                       \
-            (x)[i_ + (step)] = AIRY_BYTES(a_, c_, second);                                                             \
-        }                                                                                                              \
+#define TRANSPOSE_BYTES(x, count, step, first, second)                                             \
+    _Pragma("unroll") for (uint i_ = 0u; i_ < (count); i_++)                                       \
+    {                                                                                              \
+        if ((i_ & (step)) == 0u) {                                                                 \
+            const uint a_ = (x)[i_], c_ = (x)[i_ + (step)];                                        \
+            (x)[i_] = AIRY_BYTES(a_, c_, first);                                                   \
+            (x)[i_ + (step)] = AIRY_BYTES(a_, c_, second);                                         \
+        }                                                                                          \
     }
 #define TRANSPOSE_HALVES(x, count)   TRANSPOSE_BYTES(x, count, 16u, 0x5410u, 0x7632u)
 #define TRANSPOSE_QUARTERS(x, count) TRANSPOSE_BYTES(x, count, 8u, 0x6240u, 0x7351u)
@@ -378,35 +395,35 @@ AIRY_INLINE ulong transpose_8x8(ulong m)
 #endif
 
 /* 32 planes of 32 pixels to 32 pixels of 32 bits, and back. */
-#define TRANSPOSE_32(x)                                                                                                \
-    {                                                                                                                  \
-        TRANSPOSE_HALVES(x, 32u)                                                                                       \
-        TRANSPOSE_QUARTERS(x, 32u)                                                                                     \
-        TRANSPOSE_STEP(x, 32u, 4u, 0x0f0f0f0fu)                                                                        \
-        TRANSPOSE_STEP(x, 32u, 2u, 0x33333333u)                                                                        \
-        TRANSPOSE_STEP(x, 32u, 1u, 0x55555555u)                                                                        \
+#define TRANSPOSE_32(x)                                                                            \
+    {                                                                                              \
+        TRANSPOSE_HALVES(x, 32u)                                                                   \
+        TRANSPOSE_QUARTERS(x, 32u)                                                                 \
+        TRANSPOSE_STEP(x, 32u, 4u, 0x0f0f0f0fu)                                                    \
+        TRANSPOSE_STEP(x, 32u, 2u, 0x33333333u)                                                    \
+        TRANSPOSE_STEP(x, 32u, 1u, 0x55555555u)                                                    \
     }
 
 /* 16 planes: afterwards x[i] holds pixel i in its lower and pixel 16 + i in its upper half. */
-#define TRANSPOSE_16(x)                                                                                                \
-    {                                                                                                                  \
-        TRANSPOSE_QUARTERS(x, 16u)                                                                                     \
-        TRANSPOSE_STEP(x, 16u, 4u, 0x0f0f0f0fu)                                                                        \
-        TRANSPOSE_STEP(x, 16u, 2u, 0x33333333u)                                                                        \
-        TRANSPOSE_STEP(x, 16u, 1u, 0x55555555u)                                                                        \
+#define TRANSPOSE_16(x)                                                                            \
+    {                                                                                              \
+        TRANSPOSE_QUARTERS(x, 16u)                                                                 \
+        TRANSPOSE_STEP(x, 16u, 4u, 0x0f0f0f0fu)                                                    \
+        TRANSPOSE_STEP(x, 16u, 2u, 0x33333333u)                                                    \
+        TRANSPOSE_STEP(x, 16u, 1u, 0x55555555u)                                                    \
     }
 
 /* 8 planes: afterwards byte q of x[i] is pixel 8 q + i. */
-#define TRANSPOSE_8(x)                                                                                                 \
-    {                                                                                                                  \
-        TRANSPOSE_STEP(x, 8u, 4u, 0x0f0f0f0fu)                                                                         \
-        TRANSPOSE_STEP(x, 8u, 2u, 0x33333333u)                                                                         \
-        TRANSPOSE_STEP(x, 8u, 1u, 0x55555555u)                                                                         \
+#define TRANSPOSE_8(x)                                                                             \
+    {                                                                                              \
+        TRANSPOSE_STEP(x, 8u, 4u, 0x0f0f0f0fu)                                                     \
+        TRANSPOSE_STEP(x, 8u, 2u, 0x33333333u)                                                     \
+        TRANSPOSE_STEP(x, 8u, 1u, 0x55555555u)                                                     \
     }
 
 /*
- * Word w of a plane of plane_bytes bytes, in a block of bit planes; bytes behind the plane's end come out as 0. Planes that
- * are no whole number of words occur in the last block of a frame only.
+ * Word w of a plane of plane_bytes bytes, in a block of bit planes; bytes behind the plane's end
+ * come out as 0. Planes that are no whole number of words occur in the last block of a frame only.
  */
 AIRY_INLINE uint plane_word(__local const uchar *block, uint plane, uint plane_bytes, uint w)
 {

@@ -2,10 +2,16 @@
 
 #pragma OPENCL FP_CONTRACT OFF
 
-/* For functions that get pointers to private arrays or structs: these stay in registers only if the call vanishes. */
+/*
+ * For functions that get pointers to private arrays or structs: these stay in registers only if
+ * the call vanishes.
+ */
 #define AIRY_INLINE static inline __attribute__((always_inline))
 
-/* AIRY_FP64: double is there. AIRY_INT64_ATOMICS: atom_add and the like on 64-bit integers, also in local memory. */
+/*
+ * AIRY_FP64: double is there. AIRY_INT64_ATOMICS: atom_add and the like on 64-bit integers, also
+ * in local memory.
+ */
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #define AIRY_FP64 1
@@ -17,11 +23,11 @@
 #endif
 
 /*
- * NVIDIA: the 32 work-items of a warp exchange values in registers. AIRY_WARP is defined where this exists;
- * elsewhere kernels go through local memory and barriers. All 32 items must arrive at each of these calls
- * together, so work-groups are multiples of 32 and no item has returned.
- *   AIRY_WARP_SYNC()        items wait for each other, and see each other's writes to local and global memory
- *   AIRY_BALLOT(p)          bit i: item i of the warp has p != 0
+ * NVIDIA: the 32 work-items of a warp exchange values in registers. AIRY_WARP is defined where
+ * this exists; elsewhere kernels go through local memory and barriers. All 32 items must arrive at
+ * each of these calls together, so work-groups are multiples of 32 and no item has returned.
+ *   AIRY_WARP_SYNC()        items wait for each other, and see each other's writes to local and
+ *   global memory AIRY_BALLOT(p)          bit i: item i of the warp has p != 0
  *   AIRY_SHUFFLE(v, i)      v of item i (mod 32)
  *   AIRY_SHUFFLE_XOR(v, m)  v of item (own index ^ m), m < 32
  *   AIRY_SHUFFLE_UP(v, d)   v of item (own index - d), the own v where that is below 0
@@ -61,7 +67,10 @@ static inline uint airy_shuffle_up(uint v, uint d)
     return r;
 }
 
-/* Any four bytes of a (0 to 3) and b (4 to 7): a digit of the selector each, the lowest byte's in the lowest digit. */
+/*
+ * Any four bytes of a (0 to 3) and b (4 to 7): a digit of the selector each, the lowest byte's in
+ * the lowest digit.
+ */
 static inline uint airy_bytes(uint a, uint b, uint selector)
 {
     uint r;
