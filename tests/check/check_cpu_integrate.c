@@ -72,35 +72,6 @@ static airy_status create_integrator(struct check *c, airy_integrator **integrat
     return airy_integrator_create(integrator, device, &geometry, &params);
 }
 
-static void put_value(void *data, airy_dtype dtype, size_t i, double v)
-{
-    switch (dtype) {
-    case AIRY_DTYPE_U8:
-        ((uint8_t *)data)[i] = (uint8_t)v;
-        break;
-    case AIRY_DTYPE_I8:
-        ((int8_t *)data)[i] = (int8_t)v;
-        break;
-    case AIRY_DTYPE_U16:
-        ((uint16_t *)data)[i] = (uint16_t)v;
-        break;
-    case AIRY_DTYPE_I16:
-        ((int16_t *)data)[i] = (int16_t)v;
-        break;
-    case AIRY_DTYPE_U32:
-        ((uint32_t *)data)[i] = (uint32_t)v;
-        break;
-    case AIRY_DTYPE_I32:
-        ((int32_t *)data)[i] = (int32_t)v;
-        break;
-    case AIRY_DTYPE_F32:
-        ((float *)data)[i] = (float)v;
-        break;
-    default:
-        ((double *)data)[i] = v;
-    }
-}
-
 /*
  * Mostly small counts, in one frame of three none but zeros; some values of the dtype's whole
  * range; in floats also NaN and infinities.
@@ -136,7 +107,7 @@ static bool open_scene(struct check *c, struct scene *scene, const struct config
     scene->values = check_alloc(c, count * sizeof(double));
     for (size_t i = 0; i < count; i++) {
         scene->values[i] = draw_value(c, config->dtype, i / scene->pixels);
-        put_value(scene->data, config->dtype, i, scene->values[i]);
+        check_put(scene->data, config->dtype, i, scene->values[i]);
     }
     scene->rules = (struct ref_rules){.lo = 1, .hi = 0, .saturation = 100};
     if (config->dummy) {
@@ -763,7 +734,7 @@ static void check_extremes(struct check *c, const struct config *config)
             else if (frame % 6 == 4)
                 v = 0;
             scene.values[i] = v;
-            put_value(scene.data, config->dtype, i, v);
+            check_put(scene.data, config->dtype, i, v);
         }
         if (run_frames(c, &got, &scene))
             check_against_reference(c, &scene, &got);

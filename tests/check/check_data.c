@@ -47,7 +47,7 @@ uint64_t check_rand_u64(struct check *c)
     return (uint64_t)words[0] << 32 | words[1];
 }
 
-static void store(void *data, airy_dtype dtype, size_t i, double v)
+void check_put(void *data, airy_dtype dtype, size_t i, double v)
 {
     switch (dtype) {
     case AIRY_DTYPE_F32:
@@ -117,7 +117,7 @@ void check_rand(struct check *c, void *data, airy_dtype dtype, size_t count, dou
         const double u = (double)(check_rand_u64(c) >> 11) * 0x1p-53;
         double v = is_float ? lo + u * (hi - lo) : lo + floor(u * (hi - lo + 1));
         v = v > hi ? hi : v;
-        store(data, dtype, i, v);
+        check_put(data, dtype, i, v);
     }
 }
 

@@ -332,35 +332,6 @@ static const struct {
     [AIRY_DTYPE_U32] = {0, 4294967295.0}, [AIRY_DTYPE_I32] = {-2147483648.0, 2147483647.0},
 };
 
-static void store(void *data, airy_dtype dtype, size_t i, double v)
-{
-    switch (dtype) {
-    case AIRY_DTYPE_U8:
-        ((uint8_t *)data)[i] = (uint8_t)v;
-        return;
-    case AIRY_DTYPE_I8:
-        ((int8_t *)data)[i] = (int8_t)v;
-        return;
-    case AIRY_DTYPE_U16:
-        ((uint16_t *)data)[i] = (uint16_t)v;
-        return;
-    case AIRY_DTYPE_I16:
-        ((int16_t *)data)[i] = (int16_t)v;
-        return;
-    case AIRY_DTYPE_U32:
-        ((uint32_t *)data)[i] = (uint32_t)v;
-        return;
-    case AIRY_DTYPE_I32:
-        ((int32_t *)data)[i] = (int32_t)v;
-        return;
-    case AIRY_DTYPE_F32:
-        ((float *)data)[i] = (float)v;
-        return;
-    default:
-        ((double *)data)[i] = v;
-    }
-}
-
 /* Small counts, some dummies (17 to 19), the extremes, in floats fractions, NaN and infinity. */
 static double draw(struct check *c, airy_dtype dtype)
 {
@@ -399,7 +370,7 @@ static void fill_scene(struct check *c, struct scene *s)
         s->raw[i] = i < PIXELS ? (double)(i % 50)
                                : draw(c, s->dtype); /* nothing is left out of the first frame but
                                                        dummies */
-        store(s->data, s->dtype, i, s->raw[i]);
+        check_put(s->data, s->dtype, i, s->raw[i]);
         s->out[i] =
             !isfinite(s->raw[i]) ||
             (s->params.has_dummy && fabs(s->raw[i] - s->params.dummy) <= s->params.delta_dummy);
@@ -678,9 +649,9 @@ static void check_float_saturation(struct check *c)
             s.params.has_saturation = given;
             s.params.saturation = INFINITY;
             fill_scene(c, &s);
-            store(s.data, s.dtype, 5, INFINITY);
-            store(s.data, s.dtype, 9, NAN);
-            store(s.data, s.dtype, 11, -INFINITY);
+            check_put(s.data, s.dtype, 5, INFINITY);
+            check_put(s.data, s.dtype, 9, NAN);
+            check_put(s.data, s.dtype, 11, -INFINITY);
             airy_integrator *it = NULL;
             double sums[AIRY_SUM_PLANES * 4];
             airy_frame_stats stats;

@@ -104,17 +104,6 @@ static double draw_value(struct check *c, const struct scene_config *config, siz
     return floor(unit * (config->top > 0 ? config->top : 90));
 }
 
-static void put_value(void *data, airy_dtype dtype, size_t i, double v)
-{
-    const size_t size = airy_dtype_size(dtype);
-    const int64_t whole = airy_dtype_is_float(dtype) ? 0 : (int64_t)v;
-    const float single = (float)v;
-    const void *from = dtype == AIRY_DTYPE_F64   ? (const void *)&v
-                       : dtype == AIRY_DTYPE_F32 ? (const void *)&single
-                                                 : (const void *)&whole; /* little-endian */
-    memcpy((uint8_t *)data + i * size, from, size);
-}
-
 static bool open_scene(struct check *c, struct scene *scene, const struct scene_config *config)
 {
     *scene = (struct scene){.config = *config, .pixels = config->height * config->width};
@@ -125,7 +114,7 @@ static bool open_scene(struct check *c, struct scene *scene, const struct scene_
     scene->values = check_alloc(c, count * sizeof(double));
     for (size_t i = 0; i < count; i++) {
         scene->values[i] = draw_value(c, config, i / scene->pixels);
-        put_value(scene->data, config->dtype, i, scene->values[i]);
+        check_put(scene->data, config->dtype, i, scene->values[i]);
     }
     scene->rules =
         (struct ref_rules){.lo = 1, .hi = 0, .saturation = config->plain ? INFINITY : 100};
@@ -135,7 +124,7 @@ static bool open_scene(struct check *c, struct scene *scene, const struct scene_
         /* The whole of frame 0 is left out: every bin is emptied. */
         for (size_t i = 0; i < scene->pixels; i++) {
             scene->values[i] = 77;
-            put_value(scene->data, config->dtype, i, 77);
+            check_put(scene->data, config->dtype, i, 77);
         }
     }
     return true;
