@@ -91,11 +91,11 @@ airy_status airy_batch_create(airy_batch **batch, airy_device *device,
     b->places = block;
     const size_t size = b->capacity + AIRY_BATCH_SLACK;
     AIRY_TRY_OR(out, airy_host_create(&b->host, device, size));
-    if (device->backend == &airy_backend_cpu)
+    if (device->backend->in_place)
         AIRY_TRY_OR(out, airy_array_over_host(&b->bytes, b->host));
     else
         AIRY_TRY_OR(out, airy_array_create(&b->bytes, device, AIRY_DTYPE_U8, 1, &size));
-    if (device->backend != &airy_backend_cpu)
+    if (!device->backend->in_place)
         AIRY_TRY_OR(out, airy_event_create(&b->uploaded, device));
     airy_batch_clear(b);
     *batch = b;
@@ -273,7 +273,7 @@ airy_status airy_batch_upload(airy_queue *queue, airy_batch *batch, struct airy_
     size_t used = atomic_load(&batch->used);
     memset(data + used, 0, AIRY_BATCH_SLACK);
     used += AIRY_BATCH_SLACK;
-    if (batch->device->backend != &airy_backend_cpu) {
+    if (!batch->device->backend->in_place) {
         airy_array *part = NULL;
         const size_t start = 0;
         AIRY_TRY(airy_array_view(&part, batch->bytes, &start, &used));

@@ -133,7 +133,7 @@ airy_status airy_array_over_host(airy_array **array, airy_host *host)
 {
     airy_buffer *buffer;
     AIRY_FAIL_IF(!array || !host, AIRY_ERR_PARAM, "airy_array_over_host: argument is NULL");
-    AIRY_FAIL_IF(host->device->backend != &airy_backend_cpu, AIRY_ERR_UNSUPPORTED,
+    AIRY_FAIL_IF(!host->device->backend->in_place, AIRY_ERR_UNSUPPORTED,
                  "host memory of %s cannot be an array: only the CPU works in place",
                  host->device->info.spec);
     AIRY_TRY(airy_buffer_borrow(&buffer, host->device, host->size, host->data));
@@ -235,7 +235,7 @@ bool airy_array_overlaps(const airy_array *a, const airy_array *b)
 
 void *airy_array_address(const airy_array *array)
 {
-    assert(array->buffer->device->backend == &airy_backend_cpu);
+    assert(array->buffer->device->backend->in_place);
     return (char *)array->buffer->handle + array->offset;
 }
 

@@ -12,6 +12,7 @@ struct airy_integrate_fns; /* src/integrate/integrate_fns.h */
 
 struct airy_backend {
     const char *name;
+    bool in_place; /* device memory is host memory: handles are addresses, queues are one */
 
     /*
      * Devices, usable or not; appended through add. Never fails: what cannot be used is an entry

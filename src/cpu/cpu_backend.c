@@ -241,6 +241,7 @@ static airy_status fill(airy_queue *queue, const airy_array *dst, const void *pa
 
 const struct airy_backend airy_backend_cpu = {
     .name = "cpu",
+    .in_place = true,
     .list = list_cpu,
     .open = open_cpu,
     .close = close_cpu,

@@ -178,7 +178,7 @@ static airy_status open_queues(struct airy_run *run)
 {
     airy_device *device = run->integrator->device;
     AIRY_TRY(airy_queue_create(&run->compute, device));
-    if (device->backend == &airy_backend_cpu) {
+    if (device->backend->in_place) {
         run->up = run->down = run->compute;
         return AIRY_OK;
     }

@@ -72,7 +72,7 @@ static airy_status plan_memory(struct airy_run_plan *plan, const airy_stack *sta
     plan->result_bytes = plan->batch * (AIRY_SUM_PLANES * integrator->bins * sizeof(double) +
                                         sizeof(airy_frame_stats));
     const uint64_t slot = (uint64_t)plan->batch_bytes + table + plan->result_bytes;
-    const bool cpu = integrator->device->backend == &airy_backend_cpu;
+    const bool cpu = integrator->device->backend->in_place;
     plan->host_bytes = plan->slots * slot;
     plan->device_bytes = cpu ? plan->slots * plan->result_bytes
                              : plan->slots * slot + plan->batch * frame_bytes;
@@ -91,8 +91,7 @@ static bool fits(const struct airy_run_plan *plan, const airy_integrator *integr
     const uint64_t room = memory.limit > memory.in_use ? memory.limit - memory.in_use : 0;
     const uint64_t host_room = memory.limit > memory.host_in_use ? memory.limit - memory.host_in_use
                                                                  : 0;
-    const bool host_fits = integrator->device->backend != &airy_backend_cpu ||
-                           plan->host_bytes <= host_room;
+    const bool host_fits = !integrator->device->backend->in_place || plan->host_bytes <= host_room;
     return host_fits && plan->device_bytes <= room - room / 8;
 }
 
@@ -157,7 +156,7 @@ airy_status airy_run_plan_make(struct airy_run_plan *plan, const airy_stack *sta
                  params->slots, MAX_SLOTS);
     AIRY_FAIL_IF(params->readers > MAX_READERS, AIRY_ERR_PARAM,
                  "readers = %zu, expected at most %d", params->readers, MAX_READERS);
-    const bool cpu = integrator->device->backend == &airy_backend_cpu;
+    const bool cpu = integrator->device->backend->in_place;
     const size_t batch = cpu ? BATCH_CPU : device_batch(stack, &info, params, rows, row_count);
     const size_t readers = airy_min_size(cpu ? READERS_CPU : READERS_DEVICE, airy_thread_limit());
     *plan = (struct airy_run_plan){
