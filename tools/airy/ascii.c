@@ -122,7 +122,7 @@ static void write_header(FILE *file, const struct integration *job, size_t index
             (p->has_normalization ? p->normalization : 1) *
                 (job->monitor ? job->monitor[index] : 1),
             name);
-    fprintf(file, "# %-13s %14s", airy_unit_name(p->unit), "I");
+    fprintf(file, "# %-13s %14s", airy_unit_name(p->pattern.unit), "I");
     fprintf(file, errors ? "  %14s\n" : "\n", "sigma");
 }
 

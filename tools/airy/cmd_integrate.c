@@ -8,27 +8,6 @@
 #include "cmd_plot.h"
 #include "patterns.h"
 
-static const char *parse_bins(void *field, const char *text)
-{
-    uint64_t bins;
-    if (strchr(text, 'x'))
-        return "two-dimensional output is not in this build";
-    if (!opt_whole(text, &bins) || bins < 1 || bins > 1000000)
-        return "expected a whole number from 1 to 1000000";
-    *(size_t *)field = (size_t)bins;
-    return NULL;
-}
-
-static const char *parse_unit(void *field, const char *text)
-{
-    return airy_unit_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
-}
-
-static const char *parse_method(void *field, const char *text)
-{
-    return airy_method_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
-}
-
 static const char *parse_layout(void *field, const char *text)
 {
     (void)field;
@@ -108,49 +87,16 @@ static const char *parse_number(void *field, const char *text)
 #define FIELD(member) .offset = offsetof(struct integrate_params, member)
 #define SEEN(member)  .seen = offsetof(struct integrate_params, member)
 
+PATTERN_HEAD_FITS(struct integrate_params);
+
 static const struct opt integrate_options[] = {
-    {.heading = "Pattern"},
+    {.heading = "Result"},
     {.name = "output",
      .letter = 'o',
      .type = OPT_STRING,
      FIELD(output),
      .argument = "OUT",
      .help = ".h5 (all frames in one NeXus file), or text, one file a frame: .xye .xy .chi .dat"},
-    {.name = "bins",
-     .type = OPT_PARSED,
-     FIELD(bins),
-     .parse = parse_bins,
-     .argument = "N",
-     .fallback = "1000",
-     .help = "radial bins"},
-    {.name = "unit",
-     .type = OPT_PARSED,
-     FIELD(unit),
-     .parse = parse_unit,
-     .argument = "UNIT",
-     .fallback = "q_nm^-1",
-     .help = "radial unit: q_nm^-1, q_A^-1, 2th_deg, 2th_rad, r_mm, r_m, d*2_nm^-2, ..."},
-    {.name = "split",
-     .type = OPT_PARSED,
-     FIELD(split),
-     .parse = integrate_parse_split,
-     .argument = "HOW",
-     .fallback = "full",
-     .help = "pixel splitting: no, bbox, full"},
-    {.name = "method",
-     .type = OPT_PARSED,
-     FIELD(method),
-     .parse = parse_method,
-     .argument = "HOW",
-     .fallback = "csr",
-     .help = "how the matrix is walked: histogram, csr, csc, lut"},
-    {.name = "error-model",
-     .type = OPT_PARSED,
-     FIELD(error_model),
-     .parse = integrate_parse_error_model,
-     .argument = "MODEL",
-     .fallback = "none",
-     .help = "none, poisson, azimuthal or variance"},
     {.name = "variance",
      .type = OPT_STRING,
      FIELD(variance),
@@ -264,14 +210,6 @@ static const struct opt integrate_options[] = {
      .argument = "A:B[:S]",
      .fallback = "all",
      .help = "frames from A up to, not including, B, by S; one number: that frame"},
-    {.name = "batch",
-     .type = OPT_COUNT,
-     FIELD(batch),
-     .lo = 1,
-     .hi = 65536,
-     .argument = "N",
-     .fallback = "chosen",
-     .help = "frames a batch"},
     {.name = "layout",
      .type = OPT_PARSED,
      FIELD(layout),
@@ -413,7 +351,8 @@ static int explain(const struct integration *job)
     printf("engine   %s on %s\n", matrix.engine, airy_device_spec(job->device));
     printf("matrix   %zu of %zu pixels, %zu entries, %zu bins from %.6g to %.6g %s, %s splitting\n",
            matrix.valid_pixels, matrix.pixels, matrix.entries, matrix.bins, matrix.lower,
-           matrix.upper, airy_unit_name(job->params->unit), airy_split_name(job->params->split));
+           matrix.upper, airy_unit_name(job->params->pattern.unit),
+           airy_split_name(job->params->pattern.split));
     printf("memory   matrix %s on the host, %s on the device; slots %s and %s\n",
            tool_bytes(text[0], (double)matrix.host_bytes),
            tool_bytes(text[1], (double)matrix.device_bytes),
@@ -489,12 +428,14 @@ static int say_choices(const struct integration *job)
              "matrix: %zu of %zu pixels, %zu entries, %zu bins from %.6g to %.6g %s, %s splitting, "
              "%s, %s on the device",
              matrix.valid_pixels, matrix.pixels, matrix.entries, matrix.bins, matrix.lower,
-             matrix.upper, airy_unit_name(job->params->unit), airy_split_name(job->params->split),
-             airy_method_name(job->params->method),
+             matrix.upper, airy_unit_name(job->params->pattern.unit),
+             airy_split_name(job->params->pattern.split),
+             airy_method_name(job->params->pattern.method),
              tool_bytes(text[0], (double)matrix.device_bytes));
     tool_say(common, "run: %zu frame%s, %zu a batch (%s), %zu slot%s of together %s, %zu reader%s",
              job->frames, tool_s(job->frames), plan.batch,
-             job->params->batch ? "--batch" : "chosen to fit memory and keep the device busy",
+             job->params->pattern.batch ? "--batch"
+                                        : "chosen to fit memory and keep the device busy",
              plan.slots, tool_s(plan.slots), tool_bytes(text[1], (double)plan.host_bytes),
              plan.readers, tool_s(plan.readers));
     return AIRY_EXIT_OK;
@@ -683,7 +624,7 @@ const struct command cmd_integrate = {
                 "  airy integrate frame.h5 --detector eiger_4M --dist 0.3 --poni1 0.08 --poni2 "
                 "0.08 --energy 12.4 \\\n"
                 "      --unit 2th_deg --error-model poisson -o frame.xye\n",
-    .tables = {geometry_options, integrate_options},
+    .tables = {geometry_options, pattern_options, integrate_options},
     .later = integrate_later,
     .params_size = sizeof(struct integrate_params),
     .min_inputs = 1,

@@ -2,17 +2,14 @@
 #ifndef AIRY_TOOLS_CMD_INTEGRATE_H
 #define AIRY_TOOLS_CMD_INTEGRATE_H
 
-#include "geometry_opt.h"
+#include "pattern_opt.h"
 
 struct integrate_params {
     struct geometry_params geometry;
+    struct pattern_params pattern;
     const char *output, *plot, *config, *mask, *mask_only, *dark, *flat, *absorption, *variance,
         *monitor;
-    size_t bins, batch, frames[3]; /* first, last (0: end), step */
-    airy_unit unit;
-    airy_split split;
-    airy_method method;
-    airy_error_model error_model;
+    size_t frames[3]; /* first, last (0: end), step */
     double radial_range[2], azimuth_range[2], polarization[2], normalization, dummy, delta_dummy,
         empty;
     bool has_frames, has_radial_range, has_azimuth_range, has_polarization, has_normalization,
@@ -20,10 +17,6 @@ struct integrate_params {
     bool no_solid_angle, unweighted, chi_zero, skip_bad, resume;
     int layout;
 };
-
-/* Option parsers (opt_parse_fn) that other commands share. */
-const char *integrate_parse_split(void *field, const char *text);
-const char *integrate_parse_error_model(void *field, const char *text);
 
 /* Everything an integration needs, opened in this order and closed in reverse. */
 struct integration {

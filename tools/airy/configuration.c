@@ -90,14 +90,14 @@ char *configuration_text(const struct integration *job)
             json_array_append_new(options, option_json(given->items[i], given->items[i + 1]));
     char frames[80];
     snprintf(frames, sizeof(frames), "%zu:%zu:%zu", job->run.first, job->run.last, job->run.step);
-    json_t *json =
-        json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:b, s:s, s:i, s:s, s:s, s:s, s:s}",
-                  "program", "airy", "version", airy_version(), "command", "integrate", "inputs",
-                  inputs, "files", files, "geometry", geometry_json(&job->geometry), "options",
-                  options, "file_mask", job->meta.has_mask, "frames", frames, "bins",
-                  (int)airy_integrator_bins(job->integrator), "unit", airy_unit_name(p->unit),
-                  "split", airy_split_name(p->split), "method", airy_method_name(p->method),
-                  "error_model", airy_error_model_name(job->integrator_params.error_model));
+    json_t *json = json_pack(
+        "{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:b, s:s, s:i, s:s, s:s, s:s, s:s}", "program", "airy",
+        "version", airy_version(), "command", "integrate", "inputs", inputs, "files", files,
+        "geometry", geometry_json(&job->geometry), "options", options, "file_mask",
+        job->meta.has_mask, "frames", frames, "bins", (int)airy_integrator_bins(job->integrator),
+        "unit", airy_unit_name(p->pattern.unit), "split", airy_split_name(p->pattern.split),
+        "method", airy_method_name(p->pattern.method), "error_model",
+        airy_error_model_name(job->integrator_params.error_model));
     char *text = json ? tool_json_text(json) : NULL;
     json_decref(json);
     return text;

@@ -6,20 +6,6 @@
 #include "cmd_integrate.h"
 #include "image_util.h"
 
-const char *integrate_parse_split(void *field, const char *text)
-{
-    if (strcmp(text, "pseudo") == 0)
-        return "pseudo splitting is not in this build";
-    return airy_split_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
-}
-
-const char *integrate_parse_error_model(void *field, const char *text)
-{
-    if (strcmp(text, "hybrid") == 0)
-        return "the hybrid error model is not in this build";
-    return airy_error_model_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
-}
-
 /* A correction image; says how many of its pixels cannot be used. */
 static int load_correction(const struct integration *job, const char *what, const char *path,
                            float **data)
@@ -131,7 +117,7 @@ static int choose_frames(struct integration *job)
     job->run.last = last;
     job->run.step = step;
     job->frames = (last - first + step - 1) / step;
-    job->run.batch = p->batch;
+    job->run.batch = p->pattern.batch;
     job->run.skip_bad = p->skip_bad;
     job->run.resume = p->resume;
     job->run.force = job->common->force;
@@ -158,10 +144,10 @@ static int check_params(const struct integrate_params *p)
     const struct common *common = &p->geometry.common;
     if (p->mask && p->mask_only)
         return tool_usage(common, "--mask and --mask-only: give one of them");
-    if (p->variance && p->error_model != AIRY_ERROR_MODEL_NONE &&
-        p->error_model != AIRY_ERROR_MODEL_VARIANCE)
+    if (p->variance && p->pattern.error_model != AIRY_ERROR_MODEL_NONE &&
+        p->pattern.error_model != AIRY_ERROR_MODEL_VARIANCE)
         return tool_usage(common, "--variance goes with --error-model variance");
-    if (!p->variance && p->error_model == AIRY_ERROR_MODEL_VARIANCE)
+    if (!p->variance && p->pattern.error_model == AIRY_ERROR_MODEL_VARIANCE)
         return tool_usage(common, "--error-model variance needs --variance FILE");
     if (p->has_radial_range && !(p->radial_range[0] < p->radial_range[1]))
         return tool_usage(common, "--radial-range %g,%g: expected A < B", p->radial_range[0],
@@ -178,12 +164,12 @@ static void fill_params(struct integration *job)
 {
     const struct integrate_params *p = job->params;
     airy_integrator_params *q = &job->integrator_params;
-    *q = (airy_integrator_params){.bins = p->bins,
-                                  .unit = p->unit,
-                                  .split = p->split,
-                                  .method = p->method,
+    *q = (airy_integrator_params){.bins = p->pattern.bins,
+                                  .unit = p->pattern.unit,
+                                  .split = p->pattern.split,
+                                  .method = p->pattern.method,
                                   .error_model = p->variance ? AIRY_ERROR_MODEL_VARIANCE
-                                                             : p->error_model,
+                                                             : p->pattern.error_model,
                                   .compat = (airy_compat)job->common->compat,
                                   .has_radial_range = p->has_radial_range,
                                   .has_azimuth_range = p->has_azimuth_range,

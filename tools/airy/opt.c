@@ -499,6 +499,13 @@ void opt_help(const struct command *command)
         putchar('\n');
         print_wrapped(command->details, 0, 0);
     }
+    struct opt_word word;
+    if (command->word)
+        printf("\n%s\n", command->words);
+    for (size_t i = 0; command->word && command->word(i, &word); i++) {
+        printf("  %-*s", HELP_COLUMN - 2, word.name);
+        print_wrapped(word.help, HELP_COLUMN, HELP_COLUMN);
+    }
     for (size_t t = 0; t < TABLES; t++)
         for (const struct opt *opt = table_of(command, t); opt && !ends(opt); opt++) {
             if (opt->heading)

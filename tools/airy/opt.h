@@ -65,6 +65,11 @@ struct common {
     bool json, explain, force, quiet, verbose, help, version;
 };
 
+/* A word that a command knows, for the help text. */
+struct opt_word {
+    const char *name, *help;
+};
+
 struct command {
     const char *name;    /* "integrate", "simulate diffraction" */
     const char *usage;   /* what follows the name */
@@ -73,7 +78,9 @@ struct command {
                             none */
     const char *examples;
     const struct opt *tables[3]; /* NULL where fewer */
-    const char *const *later;    /* options of the contract that this build lacks;
+    const char *words;           /* heading of the words that it knows; NULL: none */
+    bool (*word)(size_t index, struct opt_word *word); /* false behind the last one */
+    const char *const *later; /* options of the contract that this build lacks;
                                     NULL-terminated, NULL: none */
     size_t params_size;
     size_t min_inputs, max_inputs;

@@ -1,0 +1,109 @@
+/* airy bench decode: chunks in page-locked memory to frames on the device. */
+#include <stdlib.h>
+
+#include "bench.h"
+
+struct decode_job {
+    airy_queue *queue;
+    airy_batch *batch;
+    airy_array *frames, *status;
+};
+
+static airy_status decode(void *user)
+{
+    const struct decode_job *job = user;
+    const airy_status status = airy_decode_batch(job->queue, job->frames, job->status, job->batch);
+    return status == AIRY_OK ? airy_queue_finish(job->queue) : status;
+}
+
+/*
+ * Fill a batch with the first frames of a stack, encoded as they are stored or, where they are
+ * not, anew.
+ */
+static airy_status fill_batch(airy_batch *batch, const airy_stack *stack,
+                              const airy_stack_info *info, const airy_codec_params *codec,
+                              size_t frames, size_t *stored)
+{
+    const size_t size = info->height * info->width * airy_dtype_size(info->dtype),
+                 bound = airy_encode_bound(size, codec);
+    void *pixels = malloc(size), *chunk = malloc(bound);
+    airy_status status = pixels && chunk ? AIRY_OK : AIRY_ERR_MEMORY;
+    *stored = 0;
+    for (size_t i = 0; i < frames && status == AIRY_OK; i++) {
+        size_t used = bound;
+        status = airy_stack_read(stack, i % info->frames, pixels, size);
+        if (status == AIRY_OK)
+            status = airy_encode(chunk, &used, pixels, size, codec);
+        if (status == AIRY_OK)
+            status = airy_batch_add(batch, chunk, used);
+        *stored += used;
+    }
+    free(pixels);
+    free(chunk);
+    return status;
+}
+
+static airy_status report(struct bench *bench, struct timing *t, const struct decode_job *job,
+                          size_t stored)
+{
+    const airy_status status = bench_measure_limits(bench);
+    if (status != AIRY_OK)
+        return status;
+    const double frames = (double)airy_batch_frames(job->batch),
+                 raw = (double)airy_array_size(job->frames);
+    /*
+     * The CPU cannot decode faster than it can copy the frames; a device not faster than the
+     * chunks come up the wire.
+     */
+    const double limit = bench->cpu ? bench->limits.inside / raw
+                                    : bench->limits.up / (double)stored;
+    bench_add_rate(bench, t,
+                   &(struct bench_row){.name = "decode",
+                                       .unit = "frames/s",
+                                       .amount = frames,
+                                       .limit = frames * limit,
+                                       .limit_name = bench->cpu
+                                                         ? "copy of the decoded frames"
+                                                         : "copy of the chunks to the device"});
+    bench_add_rate(bench, t,
+                   &(struct bench_row){.name = "decode bandwidth, decoded",
+                                       .unit = "GB/s",
+                                       .amount = raw * 1e-9,
+                                       .limit = bench->limits.inside * 1e-9,
+                                       .limit_name = "copy inside the device"});
+    return AIRY_OK;
+}
+
+int bench_decode(struct bench *bench)
+{
+    const airy_stack_info *info = &bench->stack_info;
+    const size_t frames = bench->params->pattern.batch ? bench->params->pattern.batch : 32;
+    airy_batch_params params = {.dtype = info->dtype,
+                                .height = info->height,
+                                .width = info->width,
+                                .codec = info->codec,
+                                .frames = frames};
+    if (params.codec.codec == AIRY_CODEC_NONE)
+        params.codec = (airy_codec_params){.codec = AIRY_CODEC_BSLZ4};
+    params.codec.elem_size = (uint32_t)airy_dtype_size(info->dtype);
+    params.bytes = info->max_chunk * frames + (frames << 16);
+    struct decode_job job = {.queue = bench->queue};
+    struct timing t;
+    const size_t shape[3] = {frames, info->height, info->width};
+    size_t stored = 0;
+    airy_status status = airy_batch_create(&job.batch, bench->device, &params);
+    if (status == AIRY_OK)
+        status = airy_array_create(&job.frames, bench->device, info->dtype, 3, shape);
+    if (status == AIRY_OK)
+        status = airy_array_create(&job.status, bench->device, AIRY_DTYPE_U32, 1, shape);
+    if (status == AIRY_OK)
+        status = fill_batch(job.batch, bench->stack, info, &params.codec, frames, &stored);
+    if (status == AIRY_OK)
+        status = bench_repeat(bench, &t, decode, &job);
+    if (status == AIRY_OK)
+        status = report(bench, &t, &job, stored);
+    airy_array_destroy(&job.status);
+    airy_array_destroy(&job.frames);
+    airy_batch_destroy(&job.batch);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(bench->common, status);
+}

@@ -1,0 +1,89 @@
+#include "pattern_opt.h"
+
+#include <string.h>
+
+static const char *parse_bins(void *field, const char *text)
+{
+    uint64_t bins;
+    if (strchr(text, 'x'))
+        return "two-dimensional output is not in this build";
+    if (!opt_whole(text, &bins) || bins < 1 || bins > 1000000)
+        return "expected a whole number from 1 to 1000000";
+    *(size_t *)field = (size_t)bins;
+    return NULL;
+}
+
+static const char *parse_unit(void *field, const char *text)
+{
+    return airy_unit_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
+}
+
+static const char *parse_method(void *field, const char *text)
+{
+    return airy_method_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
+}
+
+static const char *parse_split(void *field, const char *text)
+{
+    if (strcmp(text, "pseudo") == 0)
+        return "pseudo splitting is not in this build";
+    return airy_split_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
+}
+
+static const char *parse_error_model(void *field, const char *text)
+{
+    if (strcmp(text, "hybrid") == 0)
+        return "the hybrid error model is not in this build";
+    return airy_error_model_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
+}
+
+#define FIELD(member) .offset = offsetof(struct pattern_head, pattern.member)
+
+const struct opt pattern_options[] = {
+    {.heading = "Pattern"},
+    {.name = "bins",
+     .type = OPT_PARSED,
+     FIELD(bins),
+     .parse = parse_bins,
+     .argument = "N",
+     .fallback = "1000",
+     .help = "radial bins"},
+    {.name = "unit",
+     .type = OPT_PARSED,
+     FIELD(unit),
+     .seen = offsetof(struct pattern_head, pattern.has_unit),
+     .parse = parse_unit,
+     .argument = "UNIT",
+     .fallback = "q_nm^-1",
+     .help = "radial unit: q_nm^-1, q_A^-1, 2th_deg, 2th_rad, r_mm, r_m, d*2_nm^-2, ..."},
+    {.name = "split",
+     .type = OPT_PARSED,
+     FIELD(split),
+     .parse = parse_split,
+     .argument = "HOW",
+     .fallback = "full",
+     .help = "pixel splitting: no, bbox, full"},
+    {.name = "method",
+     .type = OPT_PARSED,
+     FIELD(method),
+     .parse = parse_method,
+     .argument = "HOW",
+     .fallback = "csr",
+     .help = "how the matrix is walked: histogram, csr, csc, lut"},
+    {.name = "error-model",
+     .type = OPT_PARSED,
+     FIELD(error_model),
+     .parse = parse_error_model,
+     .argument = "MODEL",
+     .fallback = "none",
+     .help = "none, poisson, azimuthal or variance"},
+    {.name = "batch",
+     .type = OPT_COUNT,
+     FIELD(batch),
+     .lo = 1,
+     .hi = 65536,
+     .argument = "N",
+     .fallback = "chosen",
+     .help = "frames a batch"},
+    {0},
+};

@@ -1,0 +1,28 @@
+/* What pattern is made of a frame, on the command line: rows that several commands take. */
+#ifndef AIRY_TOOLS_PATTERN_OPT_H
+#define AIRY_TOOLS_PATTERN_OPT_H
+
+#include "geometry_opt.h"
+
+struct pattern_params {
+    size_t bins, batch; /* batch 0: chosen */
+    airy_unit unit;
+    airy_split split;
+    airy_method method;
+    airy_error_model error_model;
+    bool has_unit;
+};
+
+/* How the params struct of a command begins that takes pattern_options. */
+struct pattern_head {
+    struct geometry_params geometry;
+    struct pattern_params pattern;
+};
+#define PATTERN_HEAD_FITS(type)                                                                    \
+    _Static_assert(offsetof(type, geometry) == offsetof(struct pattern_head, geometry) &&          \
+                       offsetof(type, pattern) == offsetof(struct pattern_head, pattern),          \
+                   #type " does not begin as pattern_options expects")
+
+extern const struct opt pattern_options[];
+
+#endif
