@@ -302,7 +302,7 @@ static void fill_traits(struct airy_cl_device *impl, const struct device_place *
      * a second time.
      */
     if (!impl->pocl)
-        airy_cl_cache_folder(impl->cache, sizeof(impl->cache));
+        airy_cache_folder(impl->cache, sizeof(impl->cache));
 }
 
 airy_status airy_cl_open(airy_device *device)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "opencl/cl_hash.h"
+#include "base/hash.h"
 #include "opencl/cl_program.h"
 
 struct airy_cl_kernel {

@@ -96,7 +96,7 @@ static airy_status build_from_source(struct airy_cl_device *device,
     return AIRY_OK;
 }
 
-static bool build_from_cache(struct airy_cl_device *device, struct airy_cl_key key,
+static bool build_from_cache(struct airy_cl_device *device, struct airy_cache_key key,
                              const char *options, cl_program *program)
 {
     const struct airy_cl_api *cl = device->cl;
@@ -120,7 +120,7 @@ static bool build_from_cache(struct airy_cl_device *device, struct airy_cl_key k
     return false;
 }
 
-static void keep_in_cache(const struct airy_cl_device *device, struct airy_cl_key key,
+static void keep_in_cache(const struct airy_cl_device *device, struct airy_cache_key key,
                           cl_program program)
 {
     size_t size = 0; /* of the one device that the program was built for */
@@ -146,7 +146,7 @@ static airy_status build(struct airy_cl_device *device, const struct airy_cl_sou
                  "build options of %s are %d characters, expected fewer than %zu", source->name,
                  length, sizeof(all));
     const char *parts[] = {AIRY_VERSION, device->driver, all, source->name, source->text, NULL};
-    const struct airy_cl_key key = airy_cl_cache_key(parts);
+    const struct airy_cache_key key = airy_cache_key(parts);
     const uint64_t start = airy_clock_ns();
     const bool cached = build_from_cache(device, key, all, program);
     if (!cached) {

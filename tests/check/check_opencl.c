@@ -90,7 +90,7 @@ static void check_loader(struct check *c)
         check_loader_direct(c);
 }
 
-static const struct airy_cl_key key = {{UINT64_C(0x0123456789abcdef), 42}};
+static const struct airy_cache_key key = {{UINT64_C(0x0123456789abcdef), 42}};
 static const char stored[] = "these bytes stand for a program";
 
 /* True if the cache gives the stored bytes back. */
@@ -153,7 +153,7 @@ static void check_cache_odd_files(struct check *c)
 {
     const char *folder = check_tmp(c), *path = entry_path(c, folder);
     char other[600];
-    const struct airy_cl_key stale = {{UINT64_C(0x0123456789abcdef), 43}};
+    const struct airy_cache_key stale = {{UINT64_C(0x0123456789abcdef), 43}};
     airy_cl_cache_store(folder, stale, stored, sizeof(stored));
     snprintf(other, sizeof(other), "%s/0123456789abcdef%016x.clbin", folder, 43);
     CHECK(c, rename(other, path) == 0);
@@ -201,7 +201,7 @@ static void check_cache_limit(struct check *c)
     unsigned files = 0;
     airy_cl_cache_store(folder, key, stored, sizeof(stored));
     for (uint64_t i = 0; i < AIRY_CL_CACHE_ENTRIES + 10; i++) {
-        airy_cl_cache_store(folder, (struct airy_cl_key){{i, i}}, stored, sizeof(stored));
+        airy_cl_cache_store(folder, (struct airy_cache_key){{i, i}}, stored, sizeof(stored));
         CHECK(c, loads(folder));
     }
     DIR *listing = opendir(folder);
@@ -241,14 +241,14 @@ static void check_cache_variables(struct check *c)
         char folder[64];
         for (int i = 0; i < 3; i++)
             set_variable(names[i], rows[r].values[i]);
-        airy_cl_cache_folder(folder, sizeof(folder));
+        airy_cache_folder(folder, sizeof(folder));
         if (strcmp(folder, rows[r].want) != 0)
             check_failed(c, __FILE__, __LINE__, "row %zu: folder '%s', want '%s'", r, folder,
                          rows[r].want);
     }
     char narrow[4];
     set_variable("AIRY_CACHE_DIR", "/longer");
-    airy_cl_cache_folder(narrow, sizeof(narrow));
+    airy_cache_folder(narrow, sizeof(narrow));
     CHECK(c, narrow[0] == 0);
     for (int i = 0; i < 3; i++) {
         set_variable(names[i], before[i]);
@@ -260,9 +260,9 @@ static void check_cache_key(struct check *c)
 {
     const char *const one[] = {"ab", "c", NULL}, *const two[] = {"a", "bc", NULL},
                       *const three[] = {"ab", "d", NULL};
-    const struct airy_cl_key a = airy_cl_cache_key(one), b = airy_cl_cache_key(two),
-                             d = airy_cl_cache_key(three);
-    const struct airy_cl_key again = airy_cl_cache_key(one);
+    const struct airy_cache_key a = airy_cache_key(one), b = airy_cache_key(two),
+                             d = airy_cache_key(three);
+    const struct airy_cache_key again = airy_cache_key(one);
     for (int i = 0; i < 2; i++)
         CHECK(c, a.half[i] != b.half[i] && a.half[i] != d.half[i] && a.half[i] == again.half[i]);
     CHECK(c, a.half[0] != a.half[1]);
@@ -461,7 +461,7 @@ static void check_cached_programs(struct check *c)
     launch_with_cache(c, folder, "-DT=uint"); /* builds, and replaces it */
     CHECK(c, stat(path, &second) == 0 && second.st_size > first.st_size / 2);
 
-    struct airy_cl_key own = {{0, 0}};
+    struct airy_cache_key own = {{0, 0}};
     CHECK(c, sscanf(strrchr(path, '/') + 1, "%16" SCNx64 "%16" SCNx64, &own.half[0],
                     &own.half[1]) == 2);
     /* sound file, but no program: the driver refuses it */

@@ -2,8 +2,8 @@
  * A 64-bit FNV-1a hash with a stronger end; not for secrets. Constants: Fowler, Noll, Vo,
  * draft-eastlake-fnv.
  */
-#ifndef AIRY_OPENCL_CL_HASH_H
-#define AIRY_OPENCL_CL_HASH_H
+#ifndef AIRY_BASE_HASH_H
+#define AIRY_BASE_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>
