@@ -13,5 +13,6 @@
 #include "airy/random.h"
 #include "airy/stack.h"
 #include "airy/status.h"
+#include "airy/tune.h"
 
 #endif

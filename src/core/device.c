@@ -102,6 +102,7 @@ static airy_status open_device(airy_device *device, const struct airy_device_ent
     memcpy(device->info.spec, entry->info.spec, sizeof(device->info.spec));
     device->memory.limit = device->params.memory_limit ? device->params.memory_limit
                                                        : device->info.memory;
+    airy_tuning_open(device);
     return AIRY_OK;
 }
 

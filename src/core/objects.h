@@ -9,6 +9,7 @@
 #include "airy/device.h"
 #include "base/thread.h"
 #include "core/profile.h"
+#include "core/tuning.h"
 
 struct airy_device {
     const struct airy_backend *backend;
@@ -21,8 +22,15 @@ struct airy_device {
     airy_memory_info memory;  /* accounts; largest is found from live */
     struct airy_buffer *live; /* list of live buffers, for the accounts */
     struct airy_host *hosts;  /* list of page-locked pieces */
+    struct airy_tuning tuning;
     void *impl;
 };
+
+/* The current value of a size that the device has. */
+static inline uint32_t airy_tuned(const airy_device *device, enum airy_tune which)
+{
+    return device->tuning.entries[which].current;
+}
 
 /* A piece of device memory, shared by an array and its views. */
 typedef struct airy_buffer {

@@ -3,6 +3,7 @@
 #include "opencl/cl_decode.h"
 #include "opencl/cl_integrate.h"
 #include "opencl/cl_queue.h"
+#include "opencl/cl_tuning.h"
 
 const struct airy_backend airy_backend_opencl = {
     .name = "opencl",
@@ -10,6 +11,7 @@ const struct airy_backend airy_backend_opencl = {
     .open = airy_cl_open,
     .close = airy_cl_close,
     .memory_free = airy_cl_memory_free,
+    .tuning = airy_cl_tuning,
     .alloc = airy_cl_alloc,
     .release = airy_cl_release,
     .host_alloc = airy_cl_host_alloc,

@@ -28,6 +28,7 @@ static const struct {
     {"pattern", check_pattern},
     {"pipeline", check_pipeline},
     {"null", check_null},
+    {"tuning", check_tuning},
     {"opencl_kernels", check_opencl_kernels},
     {"opencl_integrate", check_opencl_integrate},
 };

@@ -1,0 +1,377 @@
+#include "core/tuning.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cache_file.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "core/backend.h"
+
+enum { MAX_TABLE = 64 << 10, MAX_LINE = 127, NAME_SIZE = 32, MAX_FOLDER = 512 };
+
+/* cpu: where memory is in place; device: elsewhere. All 0: it has none. */
+static const struct definition {
+    const char *name, *kernel, *unit, *what;
+    struct airy_tune_range cpu, device;
+    uint32_t values[AIRY_TUNABLE_VALUES]; /* worth measuring, 0 at the end */
+    bool only_values;
+} definitions[AIRY_TUNE_COUNT] = {
+    [AIRY_TUNE_DECODE_LANES] = {"decode_blocks.lanes",
+                                "decode_blocks",
+                                "work-items a block",
+                                "items that decode a compressed block together",
+                                {0, 0, 0},
+                                {1, 64, 32},
+                                {1, 32, 64},
+                                true},
+    [AIRY_TUNE_DECODE_BLOCKS] = {"decode_blocks.blocks",
+                                 "decode_blocks",
+                                 "blocks a work-group",
+                                 "compressed blocks that a work-group decodes side by side",
+                                 {0, 0, 0},
+                                 {1, 16, 1},
+                                 {1, 2, 3, 4, 5, 6, 8, 12, 16},
+                                 false},
+    [AIRY_TUNE_UNSHUFFLE_GROUP] = {"unshuffle_large_blocks.group",
+                                   "unshuffle_large_blocks",
+                                   "work-items",
+                                   "work-group of the unshuffle of blocks over 8 KiB",
+                                   {0, 0, 0},
+                                   {1, 256, 64},
+                                   {32, 64, 128, 256},
+                                   false},
+    [AIRY_TUNE_FUSED_BLOCKS] = {"integrate_blocks.blocks",
+                                "integrate_blocks",
+                                "blocks a work-group",
+                                "compressed blocks beside the bins in a work-group's local memory",
+                                {0, 0, 0},
+                                {1, 16, 1},
+                                {1, 2, 3, 4, 5, 6, 8, 12, 16},
+                                false},
+    /* 64: with more blocks the local sums could run over, see integrate_blocks.cl. */
+    [AIRY_TUNE_FUSED_FLUSH] = {"integrate_blocks.flush",
+                               "integrate_blocks",
+                               "blocks, at most",
+                               "blocks that a work-group adds up before it writes its bins",
+                               {0, 0, 0},
+                               {1, 64, 64},
+                               {8, 16, 24, 32, 48, 64},
+                               false},
+    [AIRY_TUNE_FUSED_GROUPS] = {"integrate_blocks.groups",
+                                "integrate_blocks",
+                                "work-groups a compute unit",
+                                "work-groups that each unit should get of a batch",
+                                {0, 0, 0},
+                                {1, 1024, 40},
+                                {4, 8, 16, 24, 32, 40, 64, 96, 128},
+                                false},
+    [AIRY_TUNE_FUSED_FINISH_GROUP] = {"integrate_blocks_finish.group",
+                                      "integrate_blocks_finish",
+                                      "work-items",
+                                      "work-group of the step from integer sums to doubles",
+                                      {0, 0, 0},
+                                      {1, 256, 64},
+                                      {32, 64, 128, 256},
+                                      false},
+    [AIRY_TUNE_GATHER_FRAMES] = {"gather_pieces.frames",
+                                 "gather_pieces",
+                                 "frames",
+                                 "frames that share a read of the matrix",
+                                 {0, 0, 0},
+                                 {1, 8, 4},
+                                 {1, 2, 4, 8},
+                                 true},
+    [AIRY_TUNE_GATHER_FINISH_GROUP] = {"gather_finish.group",
+                                       "gather_finish",
+                                       "work-items",
+                                       "work-group of the step from pieces of bins to bins",
+                                       {0, 0, 0},
+                                       {1, 256, 64},
+                                       {32, 64, 128, 256},
+                                       false},
+    [AIRY_TUNE_BATCH_MIB] = {"pipeline.batch_mib",
+                             "",
+                             "MiB of compressed frames",
+                             "bytes of frames that go to the device together",
+                             {0, 0, 0},
+                             {1, 1024, 24},
+                             {4, 8, 12, 16, 24, 32, 48, 64, 96},
+                             false},
+    [AIRY_TUNE_BATCH_FRAMES] = {"pipeline.batch_frames",
+                                "",
+                                "frames",
+                                "frames that are integrated together",
+                                {1, 1024, 16},
+                                {0, 0, 0},
+                                {8, 16, 32, 48, 64},
+                                false},
+    [AIRY_TUNE_SLOTS] = {"pipeline.slots",
+                         "",
+                         "batches",
+                         "batches in flight",
+                         {1, 64, 3},
+                         {1, 64, 4},
+                         {2, 3, 4, 5, 6, 8, 12},
+                         false},
+    [AIRY_TUNE_READERS] = {"pipeline.readers",
+                           "",
+                           "threads",
+                           "threads that read files",
+                           {1, 256, 2},
+                           {1, 256, 12},
+                           {1, 2, 3, 4, 6, 8, 10, 12, 16, 24, 32},
+                           false},
+};
+
+static const char *const source_names[AIRY_TUNING_SOURCE_COUNT] = {
+    [AIRY_TUNING_DEFAULT] = "default",
+    [AIRY_TUNING_MEASURED] = "measured",
+    [AIRY_TUNING_SET] = "set",
+};
+
+const char *airy_tuning_source_name(airy_tuning_source source)
+{
+    return (unsigned)source < AIRY_TUNING_SOURCE_COUNT ? source_names[source] : "?";
+}
+
+static bool admits(const struct airy_tuning *tuning, enum airy_tune which, uint32_t value)
+{
+    const struct airy_tune_entry *e = &tuning->entries[which];
+    const struct definition *d = &definitions[which];
+    if (e->smallest == 0 || value < e->smallest || value > e->largest)
+        return false;
+    bool listed = !d->only_values || value == e->standard;
+    for (size_t i = 0; !listed && i < AIRY_TUNABLE_VALUES && d->values[i]; i++)
+        listed = d->values[i] == value;
+    return listed;
+}
+
+static uint32_t clamp(uint32_t value, uint32_t smallest, uint32_t largest)
+{
+    return value < smallest ? smallest : value > largest ? largest : value;
+}
+
+void airy_tuning_bound(struct airy_tuning *tuning, enum airy_tune which,
+                       struct airy_tune_range range)
+{
+    struct airy_tune_entry *e = &tuning->entries[which];
+    e->smallest = clamp(range.smallest, e->smallest, e->largest);
+    e->largest = clamp(range.largest, e->smallest, e->largest);
+    e->standard = e->current = clamp(range.standard, e->smallest, e->largest);
+}
+
+static void fill_defaults(struct airy_tuning *tuning, bool in_place)
+{
+    for (size_t i = 0; i < AIRY_TUNE_COUNT; i++) {
+        const struct airy_tune_range *range = in_place ? &definitions[i].cpu
+                                                       : &definitions[i].device;
+        tuning->entries[i] = (struct airy_tune_entry){.smallest = range->smallest,
+                                                      .largest = range->largest,
+                                                      .standard = range->standard,
+                                                      .current = range->standard};
+    }
+}
+
+/* What a line "name value source hash" says; line: without its end, with a 0. */
+static bool parse_line(struct airy_tuning *tuning, const char *line)
+{
+    char name[64], source[16];
+    uint32_t value;
+    uint64_t hash;
+    int used = 0;
+    if (sscanf(line, "%63s %9" SCNu32 " %15s %16" SCNx64 "%n", name, &value, source, &hash,
+               &used) != 4 ||
+        line[used] != 0)
+        return false;
+    for (unsigned i = 0; i < AIRY_TUNE_COUNT; i++) {
+        struct airy_tune_entry *e = &tuning->entries[i];
+        if (strcmp(definitions[i].name, name) != 0)
+            continue;
+        const bool measured = strcmp(source, source_names[AIRY_TUNING_MEASURED]) == 0;
+        if ((!measured && strcmp(source, source_names[AIRY_TUNING_SET]) != 0) || hash != e->hash ||
+            !admits(tuning, i, value))
+            return false;
+        e->current = value;
+        e->source = measured ? AIRY_TUNING_MEASURED : AIRY_TUNING_SET;
+        return true;
+    }
+    return false;
+}
+
+size_t airy_tuning_parse(struct airy_tuning *tuning, const char *text, size_t size)
+{
+    size_t taken = 0;
+    for (size_t at = 0; at < size;) {
+        const char *end = memchr(text + at, '\n', size - at);
+        const size_t length = end ? (size_t)(end - text) - at : size - at;
+        char line[MAX_LINE + 1];
+        if (length <= MAX_LINE) {
+            memcpy(line, text + at, length);
+            line[length] = 0;
+            if (strlen(line) == length && parse_line(tuning, line))
+                taken++;
+            else
+                airy_log(AIRY_LOG_DEBUG, "tuning: an entry does not fit this device: ignored");
+        }
+        at += length + 1;
+    }
+    return taken;
+}
+
+size_t airy_tuning_print(const struct airy_tuning *tuning, char text[AIRY_TUNING_TEXT])
+{
+    size_t used = 0;
+    text[0] = 0;
+    for (unsigned i = 0; i < AIRY_TUNE_COUNT; i++) {
+        const struct airy_tune_entry *e = &tuning->entries[i];
+        if (e->smallest == 0 || e->source == AIRY_TUNING_DEFAULT)
+            continue;
+        used += (size_t)snprintf(text + used, AIRY_TUNING_TEXT - used,
+                                 "%s %" PRIu32 " %s %016" PRIx64 "\n", definitions[i].name,
+                                 e->current, source_names[e->source], e->hash);
+    }
+    return used;
+}
+
+/* A file for each device; its key has what makes it stale. */
+static struct airy_cache_key table_name(const airy_device *device, char name[NAME_SIZE])
+{
+    char units[32];
+    snprintf(units, sizeof(units), "%u", device->info.units);
+    const char *const place[] = {device->info.backend, device->info.name, units, NULL};
+    snprintf(name, NAME_SIZE, "%016" PRIx64 ".tune", airy_cache_key(place).half[0]);
+    const char *const parts[] = {
+        AIRY_VERSION, device->info.backend, device->info.name, device->info.driver, units, NULL};
+    return airy_cache_key(parts);
+}
+
+void airy_tuning_open(airy_device *device)
+{
+    char folder[MAX_FOLDER], name[NAME_SIZE];
+    void *text;
+    size_t size;
+    fill_defaults(&device->tuning, device->backend->in_place);
+    if (device->backend->tuning)
+        device->backend->tuning(device, &device->tuning);
+    airy_cache_folder(folder, sizeof(folder));
+    const struct airy_cache_key key = table_name(device, name);
+    if (!airy_cache_load(folder, name, key, MAX_TABLE, &text, &size))
+        return;
+    const size_t taken = airy_tuning_parse(&device->tuning, text, size);
+    airy_log(AIRY_LOG_DEBUG, "tuning: %zu sizes of %s from %s/%s", taken, device->info.name, folder,
+             name);
+    free(text);
+}
+
+static void describe(airy_tunable *out, const struct airy_tuning *tuning, enum airy_tune which)
+{
+    const struct definition *d = &definitions[which];
+    const struct airy_tune_entry *e = &tuning->entries[which];
+    *out = (airy_tunable){.smallest = e->smallest,
+                          .largest = e->largest,
+                          .standard = e->standard,
+                          .current = e->current,
+                          .items = e->items,
+                          .source = e->source,
+                          .only_values = d->only_values};
+    snprintf(out->name, sizeof(out->name), "%s", d->name);
+    snprintf(out->kernel, sizeof(out->kernel), "%s", d->kernel);
+    snprintf(out->unit, sizeof(out->unit), "%s", d->unit);
+    snprintf(out->what, sizeof(out->what), "%s", d->what);
+    bool standard = false; /* is in the list */
+    for (size_t i = 0; i < AIRY_TUNABLE_VALUES; i++) {
+        const uint32_t value = d->values[i];
+        if (!standard && (value == 0 || value >= e->standard)) {
+            if (out->value_count < AIRY_TUNABLE_VALUES)
+                out->values[out->value_count++] = e->standard;
+            standard = true;
+        }
+        if (value && value != e->standard && admits(tuning, which, value) &&
+            out->value_count < AIRY_TUNABLE_VALUES)
+            out->values[out->value_count++] = value;
+    }
+}
+
+airy_status airy_tuning_list(const airy_device *device, airy_tunable **list, size_t *count)
+{
+    void *block;
+    AIRY_FAIL_IF(!device || !list || !count, AIRY_ERR_PARAM, "airy_tuning_list: argument is NULL");
+    AIRY_TRY(airy_memory_calloc(&block, AIRY_TUNE_COUNT, sizeof(airy_tunable), "a list of sizes"));
+    *list = block;
+    *count = 0;
+    for (unsigned i = 0; i < AIRY_TUNE_COUNT; i++)
+        if (device->tuning.entries[i].smallest)
+            describe(&(*list)[(*count)++], &device->tuning, i);
+    return AIRY_OK;
+}
+
+void airy_tuning_list_free(airy_tunable *list)
+{
+    free(list);
+}
+
+/* By name, else by kernel where its work-group depends on it. */
+static unsigned find(const struct airy_tuning *tuning, const char *name)
+{
+    for (unsigned i = 0; i < AIRY_TUNE_COUNT; i++)
+        if (tuning->entries[i].smallest && strcmp(definitions[i].name, name) == 0)
+            return i;
+    for (unsigned i = 0; i < AIRY_TUNE_COUNT; i++)
+        if (tuning->entries[i].smallest && tuning->entries[i].items &&
+            strcmp(definitions[i].kernel, name) == 0)
+            return i;
+    return AIRY_TUNE_COUNT;
+}
+
+airy_status airy_tuning_set(airy_device *device, const char *name, uint32_t value,
+                            airy_tuning_source source)
+{
+    AIRY_FAIL_IF(!device || !name, AIRY_ERR_PARAM, "airy_tuning_set: device or name is NULL");
+    AIRY_FAIL_IF((unsigned)source >= AIRY_TUNING_SOURCE_COUNT, AIRY_ERR_PARAM,
+                 "source = %d, expected less than %d", (int)source, AIRY_TUNING_SOURCE_COUNT);
+    const unsigned which = find(&device->tuning, name);
+    AIRY_FAIL_IF(which == AIRY_TUNE_COUNT, AIRY_ERR_NOT_FOUND, "device '%s' has no tunable '%s'",
+                 device->info.spec, name);
+    struct airy_tune_entry *e = &device->tuning.entries[which];
+    AIRY_FAIL_IF(value && !admits(&device->tuning, which, value), AIRY_ERR_PARAM,
+                 "%s = %u, expected %s%u to %u on %s", definitions[which].name, value,
+                 definitions[which].only_values ? "a listed value from " : "", e->smallest,
+                 e->largest, device->info.spec);
+    e->current = value ? value : e->standard;
+    e->source = value ? source : AIRY_TUNING_DEFAULT;
+    return AIRY_OK;
+}
+
+airy_status airy_tuning_save(const airy_device *device)
+{
+    char folder[MAX_FOLDER], name[NAME_SIZE], text[AIRY_TUNING_TEXT];
+    AIRY_FAIL_IF(!device, AIRY_ERR_PARAM, "airy_tuning_save: device is NULL");
+    airy_cache_folder(folder, sizeof(folder));
+    AIRY_FAIL_IF(!folder[0], AIRY_ERR_UNSUPPORTED,
+                 "there is no cache folder to keep the table in: set AIRY_CACHE_DIR or HOME");
+    const struct airy_cache_key key = table_name(device, name);
+    const size_t size = airy_tuning_print(&device->tuning, text);
+    const bool done = size ? airy_cache_store(folder, name, key, text, size)
+                           : airy_cache_drop(folder, name);
+    AIRY_FAIL_IF(!done, AIRY_ERR_IO, "the table cannot be kept in %s/%s: %s", folder, name,
+                 strerror(errno));
+    return AIRY_OK;
+}
+
+void airy_tuning_path(const airy_device *device, char *path, size_t size)
+{
+    char folder[MAX_FOLDER], name[NAME_SIZE];
+    if (!path || !size)
+        return;
+    path[0] = 0;
+    airy_cache_folder(folder, sizeof(folder));
+    if (!device || !folder[0])
+        return;
+    (void)table_name(device, name);
+    snprintf(path, size, "%s/%s", folder, name);
+}
