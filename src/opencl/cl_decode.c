@@ -13,7 +13,7 @@
  * Scratch of the general way is held to this by decoding a few frames at a time, as far as one
  * frame fits.
  */
-enum { SCRATCH_BYTES = 256 << 20, UNSHUFFLE_GROUP = 64, LANES_BYTES = 32 };
+enum { SCRATCH_BYTES = 256 << 20, LANES_BYTES = 32 };
 
 _Static_assert(AIRY_LAYOUT_BSLZ4 == AIRY_CODEC_BSLZ4 && AIRY_LAYOUT_LZ4 == AIRY_CODEC_LZ4 &&
                    AIRY_LAYOUT_BSHUF == AIRY_CODEC_BSHUF,
@@ -21,12 +21,11 @@ _Static_assert(AIRY_LAYOUT_BSLZ4 == AIRY_CODEC_BSLZ4 && AIRY_LAYOUT_LZ4 == AIRY_
 
 struct airy_cl_lanes airy_cl_lanes_of(const airy_device *device)
 {
-    const struct airy_cl_device *impl = airy_cl_device(device);
-    if (impl->nvidia)
-        return (struct airy_cl_lanes){.lanes = 32, .blocks = 4};
-    /* A CPU runs a work-group's items one after the other: one item a block needs no barriers. */
+    const unsigned lanes = airy_tuned(device, AIRY_TUNE_DECODE_LANES);
+    /* Work-group barriers are of one block: several need none, single items or warps. */
+    const bool several = lanes == 1 || airy_cl_device(device)->nvidia;
     return (struct airy_cl_lanes){
-        .lanes = device->info.gpu && device->info.max_group >= 32 ? 32 : 1, .blocks = 1};
+        .lanes = lanes, .blocks = several ? airy_tuned(device, AIRY_TUNE_DECODE_BLOCKS) : 1};
 }
 
 void airy_cl_lanes_options(char *text, size_t size, const struct airy_cl_lanes *lanes)
@@ -91,7 +90,7 @@ static airy_status decode_piece(airy_queue *queue, const struct airy_decode_plan
     const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(plan->chunks.bytes),
                                        AIRY_CL_ARRAY(plan->frames), scratch_arg,
                                        AIRY_CL_VALUE(*geom)};
-    const size_t local = airy_min_size(UNSHUFFLE_GROUP, queue->device->info.max_group),
+    const size_t local = airy_tuned(queue->device, AIRY_TUNE_UNSHUFFLE_GROUP),
                  global = blocks * local;
     return airy_cl_launch(queue, &unshuffle, 1, &global, &local, 2 * moved, args, 4);
 }
