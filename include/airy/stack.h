@@ -73,6 +73,17 @@ AIRY_API airy_status airy_stack_get_info(const airy_stack *stack, airy_stack_inf
 AIRY_API airy_status airy_stack_read(const airy_stack *stack, size_t frame, void *pixels,
                                      size_t size);
 
+/** Where the bytes of a frame lie, for programs that read them by themselves. */
+typedef struct airy_stack_place {
+    const char *path; /**< of the file; lives as long as the stack. NULL: no such place, only
+                           airy_stack_read knows the frame */
+    uint64_t offset;
+    size_t size;  /**< bytes there */
+    bool encoded; /**< in the stack's codec; else native pixels */
+} airy_stack_place;
+AIRY_API airy_status airy_stack_get_place(const airy_stack *stack, size_t frame,
+                                          airy_stack_place *place);
+
 /** Where a frame is stored: "FILE::DATASET frame 12", for messages. */
 AIRY_API airy_status airy_stack_where(const airy_stack *stack, size_t frame, char *text,
                                       size_t size);

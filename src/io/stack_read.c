@@ -84,6 +84,26 @@ airy_status airy_stack_where(const airy_stack *stack, size_t frame, char *text, 
     return AIRY_OK;
 }
 
+airy_status airy_stack_get_place(const airy_stack *stack, size_t frame, airy_stack_place *out)
+{
+    AIRY_FAIL_IF(!stack, AIRY_ERR_PARAM, "airy_stack_get_place: stack is NULL");
+    AIRY_FAIL_IF(!out, AIRY_ERR_PARAM, "airy_stack_get_place: place is NULL");
+    AIRY_FAIL_IF(frame >= stack->frames, AIRY_ERR_PARAM, "frame = %zu, the stack has %zu", frame,
+                 stack->frames);
+    size_t inside;
+    const struct stack_segment *segment = airy_stack_locate(stack, frame, &inside);
+    const struct airy_place place = get_place(stack, segment, inside);
+    const bool encoded = place.kind == AIRY_PLACE_CHUNK &&
+                         same_codec(&segment->codec, &stack->codec);
+    *out = (airy_stack_place){0};
+    if (encoded || place.kind == AIRY_PLACE_STORED)
+        *out = (airy_stack_place){.path = stack->files[segment->file].path,
+                                  .offset = place.offset,
+                                  .size = encoded ? place.size : stack->frame_bytes,
+                                  .encoded = encoded};
+    return AIRY_OK;
+}
+
 bool airy_stack_uses(const airy_stack *stack, const char *path)
 {
     struct stat about;

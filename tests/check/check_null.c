@@ -153,6 +153,7 @@ static void check_null_stack(struct check *c)
     airy_stack *stack = NULL;
     airy_stack_info info;
     airy_stack_meta meta;
+    airy_stack_place place;
     uint8_t bytes[8];
     double value;
     char text[8];
@@ -166,6 +167,8 @@ static void check_null_stack(struct check *c)
     REFUSES(airy_stack_read(stack, 0, NULL, sizeof bytes), "pixels is NULL");
     REFUSES(airy_stack_where(NULL, 0, text, sizeof text), "stack is NULL");
     REFUSES(airy_stack_where(stack, 0, NULL, sizeof text), "text is NULL");
+    REFUSES(airy_stack_get_place(NULL, 0, &place), "stack is NULL");
+    REFUSES(airy_stack_get_place(stack, 0, NULL), "place is NULL");
     REFUSES(airy_stack_get_meta(NULL, &meta), "NULL");
     REFUSES(airy_stack_get_meta(stack, NULL), "NULL");
     REFUSES(airy_stack_mask(NULL, bytes), "NULL");

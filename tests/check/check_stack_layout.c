@@ -223,7 +223,13 @@ static void check_several_files(struct check *c)
     for (size_t frame = 0; frame < 12; frame++) {
         CHECK(c, same_frame(stack, frame, k[frame], i[frame]));
         CHECK(c, kind_of(stack, frame) == kinds[k[frame]]);
+        airy_stack_place place;
+        CHECK_OK(c, airy_stack_get_place(stack, frame, &place));
+        CHECK(c, (place.path != NULL) == (k[frame] != 2) && place.encoded == (k[frame] == 1));
+        CHECK(c, !place.path || (strcmp(place.path, paths[k[frame] - 1]) == 0 && place.size > 0));
     }
+    airy_stack_place none;
+    CHECK_FAILS(c, airy_stack_get_place(stack, 12, &none), AIRY_ERR_PARAM, "frame = 12");
     char where[1024];
     CHECK_OK(c, airy_stack_where(stack, 4, where, sizeof(where)));
     CHECK(c, strstr(where, "b.h5::/entry/data/data frame 1 (4 of the stack)") != NULL);

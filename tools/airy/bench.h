@@ -8,36 +8,39 @@
 
 #include "pattern_opt.h"
 
+enum { BENCH_MAX_REPEATS = 10000, BENCH_MAX_CASES = 8 };
+
 struct bench_params {
     struct geometry_params geometry;
     struct pattern_params pattern;
     size_t frames, replay;
     double seconds;
-    bool has_frames, has_replay, has_seconds, table, write;
+    bool cases[BENCH_MAX_CASES];
+    bool has_cases, has_frames, has_replay, has_seconds, table, write, beyond_memory;
 };
-
-enum { BENCH_MAX_REPEATS = 10000 };
 
 /* Times of one measurement. */
 struct timing {
     double times[BENCH_MAX_REPEATS]; /* s */
     size_t count;
-    double first; /* s, of the first call, which is not among times */
+    double spent;                  /* s, sum of times */
+    double first;                  /* s, of the first call, which is not among times */
+    double host_peak, device_peak; /* bytes held at most, since the bench began */
 };
 
 /* Bytes/s; 0: not measured yet. */
 struct bench_limits {
-    double up, inside;
+    double up, inside, wire;
 };
 
 /* A bench gets this with a device open and, where it wants one, a stack. */
 struct bench {
     const struct bench_params *params;
     const struct common *common;
-    airy_device *device; /* opened for this case */
+    airy_device *device; /* opened for this bench and case */
     airy_queue *queue;
     airy_device_info info;
-    bool cpu;
+    bool cpu, device_said;
     const char *sample; /* the case's name, or the stack's */
     const char *path;   /* of the stack */
     airy_stack *stack;  /* NULL for benches that want none */
@@ -67,12 +70,24 @@ int bench_integrate(struct bench *bench);
 
 /* The part of the calls that took no longer, 0.5: the median, s. Sorts the times. */
 double bench_percentile(struct timing *t, double part);
-/*
- * Call run once for t->first, then until --seconds (default 2) are over, at least three times.
- * Ctrl-C ends it early.
- */
+double bench_seconds(const struct bench *bench); /* --seconds, or what holds without it */
+/* Call run once for t->first, then until --seconds are over, at least three times. */
 airy_status bench_repeat(const struct bench *bench, struct timing *t,
                          airy_status (*run)(void *user), void *user);
+/*
+ * The same with a step before each call that is not timed (NULL: none), and without a first call
+ * that is apart where `first` is false; at least `least` times.
+ */
+struct bench_loop {
+    airy_status (*prepare)(void *user), (*run)(void *user);
+    void *user;
+    double seconds;
+    size_t least;
+    bool first;
+};
+airy_status bench_loop(const struct bench *bench, struct timing *t, const struct bench_loop *loop);
+/* After Ctrl-C nothing (it is said once at the end), else tool_failed. Exit code. */
+int bench_failed(const struct bench *bench, airy_status status);
 
 /* One figure. */
 struct bench_row {
@@ -80,6 +95,10 @@ struct bench_row {
     double amount;          /* of one call: the figure is amount / time, or amount * time */
     double limit;           /* in the unit; 0: none */
     const char *limit_name; /* NULL: "" */
+    double bound;           /* what a design can reach, in the unit; 0: not said */
+    const char *bound_name;
+    size_t frames;    /* of one call; 0: not said */
+    const char *note; /* what a reader must know; NULL: nothing */
 };
 /* The figure is amount / time: the more the better; ratio = figure / limit. */
 void bench_add_rate(struct bench *bench, struct timing *t, const struct bench_row *row);
@@ -87,6 +106,8 @@ void bench_add_rate(struct bench *bench, struct timing *t, const struct bench_ro
 void bench_add_latency(struct bench *bench, struct timing *t, const struct bench_row *row);
 /* A row of one number. */
 void bench_add_fact(struct bench *bench, const char *name, const char *unit, double value);
+/* A row of what could not be measured, and why. */
+void bench_add_missing(struct bench *bench, const char *name, const char *unit, const char *why);
 void bench_print_table(const json_t *rows);
 
 /*
@@ -94,6 +115,11 @@ void bench_print_table(const json_t *rows);
  * inside it (bytes copied, not read and written). On the CPU both are what its threads copy.
  */
 airy_status bench_measure_limits(struct bench *bench);
+/*
+ * Fill bench->limits.wire: the same copy to the device as `up`, of exactly the bytes in which the
+ * stack's first frames are stored (256 MB of them at most). On the CPU it is `up`.
+ */
+airy_status bench_measure_wire(struct bench *bench);
 
 /* Make the temporary folder in TMPDIR, if it is not there yet. Exit code. */
 int bench_folder(struct bench *bench);
@@ -101,9 +127,18 @@ int bench_folder(struct bench *bench);
 void bench_name(char path[4096], const struct bench *bench, const char *name);
 /* Remove it with all that is in it. */
 void bench_remove_folder(struct bench *bench);
-/* Write the case's stack into the folder; its geometry. Exit code. */
-int bench_make_case(struct bench *bench, char path[4096], airy_geometry *geometry);
+/* So many bytes are free there. Exit code. */
+int bench_need_space(struct bench *bench, double bytes);
+/* Cases in order, NULL behind the last; the parser of --case fills bool[BENCH_MAX_CASES]. */
+const char *bench_case_name(size_t index);
+const char *bench_parse_cases(void *field, const char *text);
+/* Write a case's stack into the folder; bench->geometry is its. Exit code. */
+int bench_make_case(struct bench *bench, char path[4096], size_t index);
 
+/* The stack so many times in a row. */
+airy_status bench_replayed(airy_stack **stack, const struct bench *bench, size_t replay);
+/* An airy_progress_fn that stops a run after Ctrl-C. */
+bool bench_go_on(void *user, size_t done, size_t total);
 /* The mask of detector and file, malloc'ed. */
 airy_status bench_mask(uint8_t **mask, const struct bench *bench);
 /* An integrator as the options say, for bench->geometry. */

@@ -46,7 +46,7 @@ static airy_status fill_batch(airy_batch *batch, const airy_stack *stack,
 static airy_status report(struct bench *bench, struct timing *t, const struct decode_job *job,
                           size_t stored)
 {
-    const airy_status status = bench_measure_limits(bench);
+    const airy_status status = bench_measure_wire(bench);
     if (status != AIRY_OK)
         return status;
     const double frames = (double)airy_batch_frames(job->batch),
@@ -56,7 +56,7 @@ static airy_status report(struct bench *bench, struct timing *t, const struct de
      * chunks come up the wire.
      */
     const double limit = bench->cpu ? bench->limits.inside / raw
-                                    : bench->limits.up / (double)stored;
+                                    : bench->limits.wire / (double)stored;
     bench_add_rate(bench, t,
                    &(struct bench_row){.name = "decode",
                                        .unit = "frames/s",
@@ -64,7 +64,7 @@ static airy_status report(struct bench *bench, struct timing *t, const struct de
                                        .limit = frames * limit,
                                        .limit_name = bench->cpu
                                                          ? "copy of the decoded frames"
-                                                         : "copy of the chunks to the device"});
+                                                         : "copy of these chunks to the device"});
     bench_add_rate(bench, t,
                    &(struct bench_row){.name = "decode bandwidth, decoded",
                                        .unit = "GB/s",
@@ -105,5 +105,5 @@ int bench_decode(struct bench *bench)
     airy_array_destroy(&job.status);
     airy_array_destroy(&job.frames);
     airy_batch_destroy(&job.batch);
-    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(bench->common, status);
+    return status == AIRY_OK ? AIRY_EXIT_OK : bench_failed(bench, status);
 }

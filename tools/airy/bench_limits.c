@@ -1,5 +1,7 @@
 /* What the machine can do at most, measured beside the benches. */
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench.h"
 
@@ -24,11 +26,26 @@ static airy_status copy_inside(void *user)
     return status == AIRY_OK ? airy_queue_finish(job->queue) : status;
 }
 
+enum { LIMIT_BYTES = 256 << 20 };
+
+/* A limit takes half a second at most. */
+static airy_status repeat(const struct bench *bench, struct timing *t,
+                          airy_status (*run)(void *user), void *user)
+{
+    const double seconds = bench_seconds(bench);
+    const struct bench_loop loop = {.run = run,
+                                    .user = user,
+                                    .seconds = seconds < 0.5 ? seconds : 0.5,
+                                    .least = 3,
+                                    .first = true};
+    return bench_loop(bench, t, &loop);
+}
+
 airy_status bench_measure_limits(struct bench *bench)
 {
     if (bench->limits.inside > 0)
         return AIRY_OK;
-    const size_t size = (size_t)256 << 20;
+    const size_t size = LIMIT_BYTES;
     struct copy_job job = {.queue = bench->queue, .size = size};
     struct timing t;
     airy_host *host = NULL;
@@ -40,15 +57,69 @@ airy_status bench_measure_limits(struct bench *bench)
     if (status == AIRY_OK) {
         job.data = airy_host_data(host);
         memset(job.data, 1, size);
-        status = bench_repeat(bench, &t, copy_up, &job);
+        status = repeat(bench, &t, copy_up, &job);
     }
     if (status == AIRY_OK) {
         bench->limits.up = (double)size / bench_percentile(&t, 0.5);
-        status = bench_repeat(bench, &t, copy_inside, &job);
+        status = repeat(bench, &t, copy_inside, &job);
     }
     if (status == AIRY_OK)
         bench->limits.inside = (double)size / bench_percentile(&t, 0.5);
     airy_array_destroy(&job.other);
+    airy_array_destroy(&job.array);
+    airy_host_destroy(&host);
+    return status;
+}
+
+/* The chunks of the first frames one behind the other; what fits. */
+static size_t gather_chunks(const struct bench *bench, char *data)
+{
+    const char *open_path = NULL;
+    int fd = -1;
+    size_t size = 0;
+    for (size_t i = 0; i < bench->stack_info.frames; i++) {
+        airy_stack_place place;
+        if (airy_stack_get_place(bench->stack, i, &place) != AIRY_OK || !place.path ||
+            place.size > LIMIT_BYTES - size)
+            break;
+        if (place.path != open_path) {
+            if (fd >= 0)
+                close(fd);
+            fd = open(place.path, O_RDONLY | O_CLOEXEC);
+            open_path = place.path;
+        }
+        if (fd < 0 ||
+            pread(fd, data + size, place.size, (off_t)place.offset) != (ssize_t)place.size)
+            break;
+        size += place.size;
+    }
+    if (fd >= 0)
+        close(fd);
+    return size;
+}
+
+airy_status bench_measure_wire(struct bench *bench)
+{
+    const airy_status measured = bench_measure_limits(bench);
+    bench->limits.wire = bench->limits.up;
+    if (measured != AIRY_OK || bench->cpu)
+        return measured;
+    const size_t room = LIMIT_BYTES;
+    struct copy_job job = {.queue = bench->queue};
+    struct timing t;
+    airy_host *host = NULL;
+    airy_status status = airy_host_create(&host, bench->device, room);
+    if (status == AIRY_OK) {
+        job.data = airy_host_data(host);
+        job.size = gather_chunks(bench, job.data);
+    }
+    if (status == AIRY_OK && job.size > 0) {
+        status = airy_array_create(&job.array, bench->device, AIRY_DTYPE_U8, 1, &job.size);
+        if (status == AIRY_OK)
+            status = repeat(bench, &t, copy_up, &job);
+        if (status == AIRY_OK)
+            bench->limits.wire = (double)job.size / bench_percentile(&t, 0.5);
+    }
     airy_array_destroy(&job.array);
     airy_host_destroy(&host);
     return status;

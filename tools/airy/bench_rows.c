@@ -17,24 +17,6 @@ double bench_percentile(struct timing *t, double part)
     return t->count ? t->times[(size_t)(part * (double)(t->count - 1) + 0.5)] : (double)NAN;
 }
 
-airy_status bench_repeat(const struct bench *bench, struct timing *t,
-                         airy_status (*run)(void *user), void *user)
-{
-    const double wanted = bench->params->has_seconds ? bench->params->seconds : 2;
-    t->count = 0;
-    const double begin = tool_now();
-    airy_status status = run(user);
-    t->first = tool_now() - begin;
-    const double start = tool_now();
-    while (status == AIRY_OK && t->count < BENCH_MAX_REPEATS &&
-           (t->count < 3 || tool_now() - start < wanted) && !tool_interrupted()) {
-        const double before = tool_now();
-        status = run(user);
-        t->times[t->count++] = tool_now() - before;
-    }
-    return status;
-}
-
 /* The largest resident size so far, bytes; 0 where the system does not say. */
 static double host_peak(void)
 {
@@ -49,28 +31,94 @@ static double host_peak(void)
     return 1024.0 * (double)kib;
 }
 
+double bench_seconds(const struct bench *bench)
+{
+    return bench->params->has_seconds ? bench->params->seconds : 2;
+}
+
+airy_status bench_loop(const struct bench *bench, struct timing *t, const struct bench_loop *loop)
+{
+    airy_status status = AIRY_OK;
+    airy_memory_info memory;
+    t->count = 0;
+    t->first = NAN;
+    for (bool apart = loop->first; status == AIRY_OK && t->count < BENCH_MAX_REPEATS;
+         apart = false) {
+        if (loop->prepare)
+            status = loop->prepare(loop->user);
+        const double before = tool_now();
+        if (status == AIRY_OK)
+            status = loop->run(loop->user);
+        const double seconds = tool_now() - before;
+        if (apart)
+            t->first = seconds;
+        else
+            t->times[t->count++] = seconds;
+        t->spent = apart ? 0 : t->count == 1 ? seconds : t->spent + seconds;
+        if (tool_interrupted() || (t->count >= loop->least && t->spent >= loop->seconds))
+            break;
+    }
+    t->host_peak = host_peak();
+    t->device_peak = airy_device_memory(bench->device, &memory) == AIRY_OK ? (double)memory.peak
+                                                                           : 0;
+    return tool_interrupted() && status == AIRY_OK ? AIRY_ERR_STOPPED : status;
+}
+
+airy_status bench_repeat(const struct bench *bench, struct timing *t,
+                         airy_status (*run)(void *user), void *user)
+{
+    const struct bench_loop loop = {
+        .run = run, .user = user, .seconds = bench_seconds(bench), .least = 3, .first = true};
+    return bench_loop(bench, t, &loop);
+}
+
+int bench_failed(const struct bench *bench, airy_status status)
+{
+    return tool_interrupted() ? AIRY_EXIT_FAILED : tool_failed(bench->common, status);
+}
+
 static json_t *number_or_null(double value, bool there)
 {
     return there && isfinite(value) ? json_real(value) : json_null();
 }
 
-/* low and high: p10 and p90 of the figure. */
-static void add(struct bench *bench, const struct bench_row *row, const double figure[3],
-                double ratio, double first)
+static void set(json_t *object, const char *key, json_t *value)
 {
-    airy_memory_info memory = {0};
-    if (airy_device_memory(bench->device, &memory) != AIRY_OK)
-        memory.peak = 0;
-    json_array_append_new(
-        bench->rows,
-        json_pack("{s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:s, s:o, s:f, s:f, s:f}", "name",
-                  row->name, "case", bench->sample, "device", airy_device_spec(bench->device),
-                  "value", number_or_null(figure[0], true), "unit", row->unit, "p10",
-                  number_or_null(figure[1], true), "p90", number_or_null(figure[2], true), "limit",
-                  number_or_null(row->limit, row->limit > 0), "limit_name",
-                  row->limit_name && row->limit > 0 ? row->limit_name : "", "ratio",
-                  number_or_null(ratio, row->limit > 0), "first_call", first, "host_peak_bytes",
-                  host_peak(), "device_peak_bytes", (double)memory.peak));
+    json_object_set_new(object, key, value);
+}
+
+/* figure: median, p10 and p90. t: NULL for what was not timed. */
+static void add(struct bench *bench, const struct bench_row *row, const double figure[3],
+                double ratio, const struct timing *t)
+{
+    json_t *out = json_object();
+    const bool limited = row->limit > 0;
+    set(out, "name", json_string(row->name));
+    set(out, "case", tool_json_string(bench->sample));
+    set(out, "device", json_string(airy_device_spec(bench->device)));
+    set(out, "value", number_or_null(figure[0], true));
+    set(out, "unit", json_string(row->unit));
+    set(out, "p10", number_or_null(figure[1], true));
+    set(out, "p90", number_or_null(figure[2], true));
+    set(out, "limit", number_or_null(row->limit, limited));
+    set(out, "limit_name", json_string(limited && row->limit_name ? row->limit_name : ""));
+    set(out, "ratio", number_or_null(ratio, limited));
+    set(out, "first_call", number_or_null(t ? t->first : figure[0], true));
+    if (row->bound > 0) {
+        set(out, "bound", number_or_null(row->bound, true));
+        set(out, "bound_name", json_string(row->bound_name));
+        set(out, "bound_ratio", number_or_null(figure[0] / row->bound, true));
+    }
+    if (t) {
+        set(out, "calls", json_integer((json_int_t)t->count));
+        set(out, "host_peak_bytes", number_or_null(t->host_peak, t->host_peak > 0));
+        set(out, "device_peak_bytes", number_or_null(t->device_peak, true));
+    }
+    if (row->frames)
+        set(out, "frames", json_integer((json_int_t)row->frames));
+    if (row->note)
+        set(out, "note", json_string(row->note));
+    json_array_append_new(bench->rows, out);
 }
 
 void bench_add_rate(struct bench *bench, struct timing *t, const struct bench_row *row)
@@ -78,7 +126,7 @@ void bench_add_rate(struct bench *bench, struct timing *t, const struct bench_ro
     const double figure[3] = {row->amount / bench_percentile(t, 0.5),
                               row->amount / bench_percentile(t, 0.9),
                               row->amount / bench_percentile(t, 0.1)};
-    add(bench, row, figure, figure[0] / row->limit, t->first);
+    add(bench, row, figure, figure[0] / row->limit, t);
 }
 
 void bench_add_latency(struct bench *bench, struct timing *t, const struct bench_row *row)
@@ -86,13 +134,19 @@ void bench_add_latency(struct bench *bench, struct timing *t, const struct bench
     const double figure[3] = {row->amount * bench_percentile(t, 0.5),
                               row->amount * bench_percentile(t, 0.1),
                               row->amount * bench_percentile(t, 0.9)};
-    add(bench, row, figure, row->limit / figure[0], t->first);
+    add(bench, row, figure, row->limit / figure[0], t);
 }
 
 void bench_add_fact(struct bench *bench, const char *name, const char *unit, double value)
 {
     const struct bench_row row = {.name = name, .unit = unit};
-    add(bench, &row, (const double[3]){value, value, value}, 0, value);
+    add(bench, &row, (const double[3]){value, value, value}, 0, NULL);
+}
+
+void bench_add_missing(struct bench *bench, const char *name, const char *unit, const char *why)
+{
+    const struct bench_row row = {.name = name, .unit = unit, .note = why};
+    add(bench, &row, (const double[3]){NAN, NAN, NAN}, 0, NULL);
 }
 
 static double number(const json_t *row, const char *key)
@@ -107,22 +161,41 @@ static const char *text(const json_t *row, const char *key)
     return value ? value : "";
 }
 
+/* The number times scale, or a dash as wide. */
+static void print_number(const json_t *row, const char *key, const char *format, double scale)
+{
+    char word[64];
+    const double value = number(row, key);
+    const int width = snprintf(word, sizeof(word), format, isfinite(value) ? scale * value : 0.0);
+    if (isfinite(value))
+        fputs(word, stdout);
+    else
+        printf("%*s", width, "-");
+}
+
 void bench_print_table(const json_t *rows)
 {
     size_t i;
     json_t *row;
-    printf("%-30s %-14s %-8s %10s %-9s %10s %10s %10s %7s\n", "job", "case", "device", "median",
-           "unit", "p10", "p90", "limit", "share");
+    printf("%-30s %-14s %-8s %10s %-9s %10s %10s %10s %7s  %9s\n", "job", "case", "device",
+           "median", "unit", "p10", "p90", "limit", "share", "peak MB");
     json_array_foreach((json_t *)rows, i, row)
     {
         const char *sample = text(row, "case"), *slash = strrchr(sample, '/');
-        printf("%-30s %-14.14s %-8s %10.4g %-9s %10.4g %10.4g", text(row, "name"),
-               slash ? slash + 1 : sample, text(row, "device"), number(row, "value"),
-               text(row, "unit"), number(row, "p10"), number(row, "p90"));
-        if (isfinite(number(row, "limit")))
-            printf(" %10.4g %6.1f%%  %s\n", number(row, "limit"), 100 * number(row, "ratio"),
-                   text(row, "limit_name"));
-        else
-            printf(" %10s %7s\n", "-", "-");
+        printf("%-30s %-14.14s %-8s", text(row, "name"), slash ? slash + 1 : sample,
+               text(row, "device"));
+        print_number(row, "value", " %10.4g", 1);
+        printf(" %-9s", text(row, "unit"));
+        print_number(row, "p10", " %10.4g", 1);
+        print_number(row, "p90", " %10.4g", 1);
+        print_number(row, "limit", " %10.4g", 1);
+        print_number(row, "ratio", " %6.1f%%", 100);
+        print_number(row, "host_peak_bytes", "  %9.0f", 1e-6);
+        printf("%s%s%s%s\n", *text(row, "limit_name") || *text(row, "note") ? "  " : "",
+               text(row, "limit_name"), *text(row, "limit_name") && *text(row, "note") ? "; " : "",
+               text(row, "note"));
+        if (isfinite(number(row, "bound")))
+            printf("%-54s %10.4g %-9s: it is %.1f%% of that\n", text(row, "bound_name"),
+                   number(row, "bound"), text(row, "unit"), 100 * number(row, "bound_ratio"));
     }
 }

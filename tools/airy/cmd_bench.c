@@ -21,6 +21,15 @@ PATTERN_HEAD_FITS(struct bench_params);
 
 static const struct opt bench_options[] = {
     {.heading = "Job"},
+    {.name = "case",
+     .type = OPT_PARSED,
+     FIELD(cases),
+     SEEN(has_cases),
+     .parse = bench_parse_cases,
+     .argument = "NAME[,NAME...]",
+     .fallback = "4M",
+     .help = "the stacks to make where none is given: 4M, 4M-u16, 16M, sparse (0.01 counts a "
+             "pixel), incompressible; all"},
     {.name = "frames",
      .type = OPT_COUNT,
      FIELD(frames),
@@ -28,8 +37,8 @@ static const struct opt bench_options[] = {
      .lo = 1,
      .hi = 1000000,
      .argument = "N",
-     .fallback = "64",
-     .help = "frames of the case that is made"},
+     .fallback = "by case, 64 to 1024",
+     .help = "frames of a case that is made"},
     {.name = "seconds",
      .type = OPT_FLOAT,
      FIELD(seconds),
@@ -46,8 +55,12 @@ static const struct opt bench_options[] = {
      .lo = 1,
      .hi = 100000,
      .argument = "N",
-     .fallback = "1",
+     .fallback = "so that a call takes a third of --seconds",
      .help = "integrate: the stack N times in a row, for a steady state"},
+    {.name = "larger-than-memory",
+     .type = OPT_FLAG,
+     FIELD(beyond_memory),
+     .help = "so many frames that the case's chunks do not fit the machine's memory"},
     {.name = "write",
      .type = OPT_FLAG,
      FIELD(write),
@@ -88,8 +101,11 @@ static int choose(const struct bench_params *p, struct choice *choice)
     }
     for (size_t k = 0; named == 0 && k < BENCHES; k++)
         choice->chosen[k] = benches[k].by_default;
-    if (choice->stack && p->has_frames)
-        return tool_usage(common, "--frames is for the case that is made, not for a stack");
+    if (choice->stack && (p->has_frames || p->has_cases || p->beyond_memory))
+        return tool_usage(common, "--frames, --case and --larger-than-memory are for cases that "
+                                  "are made, not for a stack");
+    if (p->has_frames && p->beyond_memory)
+        return tool_usage(common, "--frames and --larger-than-memory exclude each other");
     if (p->pattern.error_model == AIRY_ERROR_MODEL_VARIANCE)
         return tool_usage(common, "--error-model variance needs an image: none, poisson or "
                                   "azimuthal can be timed");
@@ -103,20 +119,6 @@ static bool wanted(const struct choice *choice, enum bench_wants wants)
         if (choice->chosen[k] && benches[k].wants >= wants)
             return true;
     return false;
-}
-
-/* The stack, as often as --replay says. */
-static airy_status open_stack(struct bench *bench)
-{
-    const size_t replay = bench->params->has_replay ? bench->params->replay : 1;
-    const char **paths = malloc(replay * sizeof(*paths));
-    for (size_t i = 0; paths && i < replay; i++)
-        paths[i] = bench->path;
-    airy_status status = paths ? airy_stack_create(&bench->stack, paths, replay) : AIRY_ERR_MEMORY;
-    if (status == AIRY_OK)
-        status = airy_stack_get_info(bench->stack, &bench->stack_info);
-    free(paths);
-    return status;
 }
 
 static int find_geometry(struct bench *bench)
@@ -139,41 +141,75 @@ static airy_status open_device(struct bench *bench)
     return status;
 }
 
-/* Each chosen bench on a stack that is open, or those that want none. */
-static int run_benches(struct bench *bench, const struct choice *choice)
+/* Let the peak of resident memory begin anew; where that is not allowed, it is the highest. */
+static void reset_peak(void)
 {
+    FILE *file = fopen("/proc/self/clear_refs", "w");
+    if (file) {
+        fputs("5", file);
+        fclose(file);
+    }
+}
+
+/* One bench, on a device of its own, so that its peaks are its own. */
+static int run_one(struct bench *bench, const struct bench_kind *kind)
+{
+    reset_peak();
     const airy_status status = open_device(bench);
     int code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(bench->common, status);
-    for (size_t k = 0; k < BENCHES && code == AIRY_EXIT_OK && !tool_interrupted(); k++)
-        if (choice->chosen[k] && (benches[k].wants == BENCH_ALONE) == !bench->stack)
-            code = benches[k].run(bench);
+    bench->limits = (struct bench_limits){0};
+    if (code == AIRY_EXIT_OK)
+        code = kind->run(bench);
     if (code == AIRY_EXIT_OK)
         code = tool_profile(bench->common, bench->device);
-    if (code == AIRY_EXIT_OK)
+    if (code == AIRY_EXIT_OK && !bench->device_said)
         tool_say_device(bench->common, bench->device, true);
+    bench->device_said = true;
     airy_queue_destroy(&bench->queue);
     airy_device_destroy(&bench->device);
     return code;
 }
 
-/* On one stack: a given one or one that is made. */
+/* Each chosen bench on a stack that is open, or those that want none. */
+static int run_chosen(struct bench *bench, const struct choice *choice)
+{
+    int code = AIRY_EXIT_OK;
+    for (size_t k = 0; k < BENCHES && code == AIRY_EXIT_OK && !tool_interrupted(); k++)
+        if (choice->chosen[k] && (benches[k].wants == BENCH_ALONE) == !bench->stack)
+            code = run_one(bench, &benches[k]);
+    return code;
+}
+
+/* On the stack at bench->path. */
 static int run_stack(struct bench *bench, const struct choice *choice)
 {
-    char path[4096];
-    int code = AIRY_EXIT_OK;
-    bench->sample = choice->stack ? choice->stack : "4M";
-    bench->path = choice->stack ? choice->stack : path;
-    if (!choice->stack)
-        code = bench_make_case(bench, path, &bench->geometry);
-    if (code == AIRY_EXIT_OK) {
-        const airy_status status = open_stack(bench);
-        code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(bench->common, status);
-    }
+    airy_status status = airy_stack_create(&bench->stack, &bench->path, 1);
+    if (status == AIRY_OK)
+        status = airy_stack_get_info(bench->stack, &bench->stack_info);
+    int code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(bench->common, status);
     if (code == AIRY_EXIT_OK && choice->stack && wanted(choice, BENCH_GEOMETRY))
         code = find_geometry(bench);
     if (code == AIRY_EXIT_OK)
-        code = run_benches(bench, choice);
+        code = run_chosen(bench, choice);
     airy_stack_destroy(&bench->stack);
+    return code;
+}
+
+/* Each case in turn; only one of them is on the disk at a time. */
+static int run_cases(struct bench *bench, const struct choice *choice)
+{
+    char path[4096];
+    int code = AIRY_EXIT_OK;
+    for (size_t i = 0; bench_case_name(i) && code == AIRY_EXIT_OK && !tool_interrupted(); i++) {
+        if (!(bench->params->has_cases ? bench->params->cases[i] : i == 0))
+            continue;
+        bench->sample = bench_case_name(i);
+        bench->path = path;
+        code = bench_make_case(bench, path, i);
+        if (code == AIRY_EXIT_OK)
+            code = run_stack(bench, choice);
+        bench_remove_folder(bench);
+    }
     return code;
 }
 
@@ -182,14 +218,11 @@ static int run_all(struct bench *bench, const struct choice *choice)
     int code = AIRY_EXIT_OK;
     tool_catch_interrupts();
     bench->sample = "";
-    for (size_t k = 0; k < BENCHES; k++)
-        if (choice->chosen[k] && benches[k].wants == BENCH_ALONE) {
-            code = run_benches(bench, choice);
-            break;
-        }
+    code = run_chosen(bench, choice);
+    bench->sample = bench->path = choice->stack;
     if (code == AIRY_EXIT_OK && wanted(choice, BENCH_STACK))
-        code = run_stack(bench, choice);
-    if (code == AIRY_EXIT_OK && tool_interrupted())
+        code = choice->stack ? run_stack(bench, choice) : run_cases(bench, choice);
+    if (tool_interrupted())
         code = tool_fail(bench->common, "stopped; nothing was measured to the end");
     return code;
 }
@@ -229,14 +262,15 @@ const struct command cmd_bench = {
     .name = "bench",
     .usage = "[BENCH...] [STACK] [options]",
     .summary = "whole jobs and the machine's limit measured beside them, as JSON",
-    .details = "Prints [{name, case, device, value, unit, p10, p90, limit, limit_name, ratio, "
-               "first_call, host_peak_bytes, device_peak_bytes}]. Without STACK the case \"4M\" is "
-               "made in TMPDIR: Eiger 4M uint32 frames, one Poisson frame around 100/(1+q^2) plus "
-               "(frame index mod 500), 2.4 MB each. "
-               "first_call is in seconds; on the CPU limits are copies by all threads, on a device "
-               "copies to it and inside it.",
+    .details =
+        "Prints [{name, case, device, value, unit, p10, p90, limit, limit_name, ratio, "
+        "first_call, ...}] (docs/command.md). Without STACK cases are made in TMPDIR and removed: "
+        "\"4M\" is Eiger 4M uint32 frames, one Poisson frame around 100/(1+q^2) plus (frame "
+        "index mod 500), 2.4 MB each. first_call is in seconds; on the CPU limits are copies by "
+        "all threads, on a device "
+        "copies to it and inside it.",
     .examples = "  airy bench decode --device cpu\n"
-                "  airy bench integrate --frames 256 --device gpu\n"
+                "  airy bench integrate --case all --device gpu --table\n"
                 "  airy bench integrate series_master.h5 --poni lab6.poni\n",
     .words = "Benches (the first two where none is named)",
     .word = bench_word,

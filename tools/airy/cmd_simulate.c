@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "airy/random.h"
 #include "geometry_opt.h"
-#include "image_util.h"
+#include "simulated.h"
 #include "stack_out.h"
 
 struct simulate_params {
@@ -106,133 +105,6 @@ static const struct opt simulate_options[] = {
     {0},
 };
 
-/* What a frame is made from; the threads only read it. */
-struct job {
-    const struct simulate_params *params;
-    const double *mean;   /* [pixels] */
-    const uint8_t *mask;  /* [pixels] or NULL */
-    const uint32_t *base; /* [pixels] counts of --same-frame, or NULL */
-    size_t pixels;
-    uint32_t limit; /* most counts a pixel takes */
-};
-
-enum { PIECE = 4096 }; /* pixels made at a time */
-
-static void store(airy_dtype dtype, void *frame, size_t i, double value)
-{
-    switch (dtype) {
-    case AIRY_DTYPE_U8:
-        ((uint8_t *)frame)[i] = (uint8_t)value;
-        break;
-    case AIRY_DTYPE_U16:
-        ((uint16_t *)frame)[i] = (uint16_t)value;
-        break;
-    case AIRY_DTYPE_U32:
-        ((uint32_t *)frame)[i] = (uint32_t)value;
-        break;
-    case AIRY_DTYPE_I32:
-        ((int32_t *)frame)[i] = (int32_t)value;
-        break;
-    default:
-        ((float *)frame)[i] = (float)value;
-        break;
-    }
-}
-
-/* n counts plus add, at most limit, from pixel i of the frame on. */
-#define STORE_COUNTS(T)                                                                            \
-    for (size_t k = 0; k < n; k++) {                                                               \
-        const uint32_t sum = counts[k] + add;                                                      \
-        ((T *)frame)[i + k] = (T)(sum < add || sum > limit ? limit : sum);                         \
-    }
-
-static void store_counts(airy_dtype dtype, void *frame, size_t i, const uint32_t *counts, size_t n,
-                         uint32_t add, uint32_t limit)
-{
-    switch (dtype) {
-    case AIRY_DTYPE_U8:
-        STORE_COUNTS(uint8_t)
-        break;
-    case AIRY_DTYPE_U16:
-        STORE_COUNTS(uint16_t)
-        break;
-    case AIRY_DTYPE_U32:
-        STORE_COUNTS(uint32_t)
-        break;
-    case AIRY_DTYPE_I32:
-        STORE_COUNTS(int32_t)
-        break;
-    default:
-        STORE_COUNTS(float)
-        break;
-    }
-}
-
-/* Poisson counts of n pixels from pixel i on; n <= PIECE. */
-static airy_status draw_counts(const struct job *job, uint64_t stream, size_t i, size_t n,
-                               uint32_t *counts)
-{
-    double values[PIECE];
-    memcpy(values, job->mean + i, n * sizeof(double));
-    const airy_status status = airy_random_poisson_fill(values, n, job->params->seed, stream, i);
-    for (size_t k = 0; status == AIRY_OK && k < n; k++)
-        counts[k] = values[k] < job->limit ? (uint32_t)values[k] : job->limit;
-    return status;
-}
-
-/* Random bits; floats stay finite: sign, six bits of the exponent and the mantissa are random. */
-static void make_noise(const struct job *job, size_t index, void *frame)
-{
-    const airy_dtype dtype = job->params->dtype;
-    const size_t size = airy_dtype_size(dtype);
-    uint32_t words[PIECE];
-    for (size_t i = 0; i < job->pixels; i += PIECE) {
-        const size_t n = job->pixels - i < PIECE ? job->pixels - i : PIECE;
-        airy_random_words(words, n, job->params->seed, index, i);
-        for (size_t k = 0; k < n; k++) {
-            const uint32_t word = dtype == AIRY_DTYPE_F32 ? (words[k] & 0x9fffffffu) | 0x20000000u
-                                                          : words[k];
-            /* the low bytes, on a little-endian machine */
-            memcpy((char *)frame + (i + k) * size, &word, size);
-        }
-    }
-}
-
-static airy_status make_counts(const struct job *job, size_t index, void *frame)
-{
-    const struct simulate_params *p = job->params;
-    const uint32_t add = p->increment ? (uint32_t)(index % p->increment) : 0;
-    uint32_t drawn[PIECE];
-    for (size_t i = 0; i < job->pixels; i += PIECE) {
-        const size_t n = job->pixels - i < PIECE ? job->pixels - i : PIECE;
-        const airy_status status = job->base ? AIRY_OK : draw_counts(job, index, i, n, drawn);
-        if (status != AIRY_OK)
-            return status;
-        store_counts(p->dtype, frame, i, job->base ? job->base + i : drawn, n, add, job->limit);
-    }
-    return AIRY_OK;
-}
-
-static airy_status make_frame(void *user, size_t index, void *frame)
-{
-    const struct job *job = user;
-    if (job->params->incompressible)
-        make_noise(job, job->params->same_frame ? 0 : index, frame);
-    else {
-        const airy_status status = make_counts(job, index, frame);
-        if (status != AIRY_OK)
-            return status;
-    }
-    const airy_dtype dtype = job->params->dtype;
-    const double gap = airy_dtype_is_float(dtype)    ? (double)NAN
-                       : airy_dtype_is_signed(dtype) ? -1
-                                                     : image_limit(dtype);
-    for (size_t i = 0; job->mask && i < job->pixels; i++)
-        if (job->mask[i])
-            store(job->params->dtype, frame, i, gap);
-    return AIRY_OK;
-}
-
 /* Two columns of numbers; comments begin with '#'. */
 static int read_curve(const struct simulate_params *p, double **q, double **curve, size_t *count)
 {
@@ -281,7 +153,7 @@ static int make_mean(const struct simulate_params *p, const airy_geometry *geome
 {
     const struct common *common = &p->geometry.common;
     double *q = NULL, *curve = NULL;
-    size_t count = 15;
+    size_t count = SIMULATED_POINTS;
     int code = AIRY_EXIT_OK;
     if (p->curve) {
         code = read_curve(p, &q, &curve, &count);
@@ -290,10 +162,8 @@ static int make_mean(const struct simulate_params *p, const airy_geometry *geome
         curve = calloc(count, sizeof(double));
         if (!q || !curve)
             code = tool_fail(common, "out of memory");
-        for (size_t i = 0; code == AIRY_EXIT_OK && i < count; i++) {
-            q[i] = (double)i;
-            curve[i] = 100 / (1 + q[i] * q[i]);
-        }
+        else
+            simulated_curve(q, curve);
     }
     for (size_t i = 0; code == AIRY_EXIT_OK && i < count; i++)
         curve[i] *= p->scale;
@@ -308,11 +178,7 @@ static int make_mean(const struct simulate_params *p, const airy_geometry *geome
     return code;
 }
 
-/*
- * Without a geometry: beam on the corner of the detector, 1 Angstrom, and 1.1 m for an Eiger 4M,
- * where the default curve compresses 7.4 times as the stack does that others measure with; other
- * detectors at a distance that shows the same angles.
- */
+/* Without a geometry: simulated_distance, the beam on the corner and 1 Angstrom. */
 static int make_geometry(const struct simulate_params *p, airy_geometry *g)
 {
     const struct geometry_params *gp = &p->geometry;
@@ -332,51 +198,43 @@ static int make_geometry(const struct simulate_params *p, airy_geometry *g)
         return tool_usage(&gp->common, "detector '%s' has no shape; name one with --detector",
                           d->name);
     if (!gp->poni) {
-        const double diagonal = hypot((double)d->height * d->pixel1, (double)d->width * d->pixel2);
-        const double eiger_4m = hypot(2167 * 75e-6, 2070 * 75e-6);
-        g->dist = gp->has_dist ? g->dist : floor(1.1 * diagonal / eiger_4m * 1e6 + 0.5) / 1e6;
+        if (!gp->has_dist)
+            simulated_distance(g);
         g->wavelength = g->wavelength > 0 ? g->wavelength : 1e-10;
     }
     status = airy_geometry_check(g);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&gp->common, status);
 }
 
-/* The one frame of --same-frame. */
-static int draw_base(struct job *job, uint32_t *base)
-{
-    for (size_t i = 0; i < job->pixels; i += PIECE) {
-        const size_t n = job->pixels - i < PIECE ? job->pixels - i : PIECE;
-        const airy_status status = draw_counts(job, 0, i, n, base + i);
-        if (status != AIRY_OK)
-            return tool_failed(&job->params->geometry.common, status);
-    }
-    job->base = base;
-    return AIRY_EXIT_OK;
-}
-
 /* Mask, means and the shared frame; the arrays, [pixels] each, belong to the caller. */
-static int prepare(struct job *job, const airy_geometry *geometry, double *mean, uint8_t *mask,
-                   uint32_t *base)
+static int prepare(struct simulated *s, const struct simulate_params *p,
+                   const airy_geometry *geometry, double *mean, uint8_t *mask, uint32_t *base)
 {
-    const struct simulate_params *p = job->params;
+    airy_status status = AIRY_OK;
+    s->seed = p->seed;
+    s->increment = p->increment;
+    s->distinct = p->same_frame ? 1 : 0;
+    s->incompressible = p->incompressible;
     if (p->gaps) {
-        const airy_status status = airy_detector_mask(&geometry->detector, mask);
-        if (status != AIRY_OK)
-            return tool_failed(&p->geometry.common, status);
-        job->mask = mask;
+        status = airy_detector_mask(&geometry->detector, mask);
+        s->mask = mask;
     }
-    if (p->incompressible)
-        return AIRY_EXIT_OK;
-    const int code = make_mean(p, geometry, mean);
-    if (code != AIRY_EXIT_OK)
-        return code;
-    job->mean = mean;
-    return p->same_frame ? draw_base(job, base) : AIRY_EXIT_OK;
+    if (status == AIRY_OK && !p->incompressible) {
+        const int code = make_mean(p, geometry, mean);
+        if (code != AIRY_EXIT_OK)
+            return code;
+        s->mean = mean;
+    }
+    if (status == AIRY_OK && p->same_frame && !p->incompressible) {
+        status = simulated_draw(s, base);
+        s->base = base;
+    }
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->geometry.common, status);
 }
 
-static int write_stack(struct job *job, const airy_geometry *geometry, const char *path)
+static int write_stack(struct simulated *s, const struct simulate_params *p,
+                       const airy_geometry *geometry, const char *path)
 {
-    const struct simulate_params *p = job->params;
     struct stack_out out = {.common = &p->geometry.common,
                             .path = path,
                             .writer = {.dtype = p->dtype,
@@ -386,9 +244,10 @@ static int write_stack(struct job *job, const airy_geometry *geometry, const cha
                                        .codec = {.codec = AIRY_CODEC_BSLZ4,
                                                  .elem_size = (uint32_t)airy_dtype_size(p->dtype)},
                                        .geometry = geometry,
-                                       .mask = job->mask},
-                            .make = make_frame,
-                            .user = job};
+                                       .mask = s->mask},
+                            .make = simulated_frame,
+                            .user = s,
+                            .period = simulated_period(s)};
     const int code = stack_out_run(&out);
     return code == AIRY_EXIT_OK ? stack_out_report(&out) : code;
 }
@@ -427,20 +286,17 @@ static int run_simulate(void *user)
     int code = check_outputs(p, path);
     if (code != AIRY_EXIT_OK || (code = make_geometry(p, &geometry)) != AIRY_EXIT_OK)
         return code;
-    struct job job = {.params = p, .pixels = geometry.detector.height * geometry.detector.width};
-    /* Detectors keep the top three values of unsigned types for pixels that are not good. */
-    job.limit = airy_dtype_is_float(p->dtype)    ? UINT32_MAX
-                : airy_dtype_is_signed(p->dtype) ? (uint32_t)image_limit(p->dtype)
-                                                 : (uint32_t)image_limit(p->dtype) - 3;
-    double *mean = malloc(job.pixels * sizeof(double));
-    uint8_t *mask = malloc(job.pixels);
-    uint32_t *base = malloc(job.pixels * sizeof(uint32_t));
+    struct simulated s;
+    simulated_begin(&s, p->dtype, &geometry);
+    double *mean = malloc(s.pixels * sizeof(double));
+    uint8_t *mask = malloc(s.pixels);
+    uint32_t *base = malloc(s.pixels * sizeof(uint32_t));
     if (mean && mask && base)
-        code = prepare(&job, &geometry, mean, mask, base);
+        code = prepare(&s, p, &geometry, mean, mask, base);
     else
-        code = tool_fail(common, "out of memory for %zu pixels", job.pixels);
+        code = tool_fail(common, "out of memory for %zu pixels", s.pixels);
     if (code == AIRY_EXIT_OK)
-        code = write_stack(&job, &geometry, path);
+        code = write_stack(&s, p, &geometry, path);
     if (code == AIRY_EXIT_OK && p->write_poni) {
         const airy_status status = airy_geometry_write(&geometry, p->write_poni);
         code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);

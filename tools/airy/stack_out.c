@@ -2,6 +2,15 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* A chunk that is kept because frames repeat. */
+struct kept {
+    void *chunk;
+    size_t size;
+};
+
+enum { KEEP_BYTES = 512 << 20 }; /* of all that are kept */
 
 /* What the threads share. */
 struct job {
@@ -12,6 +21,8 @@ struct job {
     pthread_mutex_t lock; /* of everything below */
     pthread_cond_t turn;
     size_t next, written;
+    struct kept *kept; /* [period], or NULL */
+    uint64_t kept_bytes;
     airy_status status;
     char error[1024];
     bool stopped;
@@ -46,6 +57,42 @@ static void deliver(struct job *job, size_t index, const void *chunk, size_t siz
     pthread_mutex_unlock(&job->lock);
 }
 
+/* The chunk of a frame that was encoded before, or NULL. */
+static const struct kept *find_kept(struct job *job, size_t index)
+{
+    if (!job->kept)
+        return NULL;
+    pthread_mutex_lock(&job->lock);
+    const struct kept *kept = &job->kept[index % job->out->period];
+    const bool there = kept->chunk != NULL;
+    pthread_mutex_unlock(&job->lock);
+    return there ? kept : NULL; /* it does not change any more */
+}
+
+/* For the frames that follow a period later, as long as there is room. */
+static void keep(struct job *job, size_t index, const void *chunk, size_t size)
+{
+    if (!job->kept || index + job->out->period >= job->frames)
+        return;
+    pthread_mutex_lock(&job->lock);
+    struct kept *kept = &job->kept[index % job->out->period];
+    const bool room = !kept->chunk && job->kept_bytes + size <= KEEP_BYTES;
+    job->kept_bytes += room ? size : 0;
+    pthread_mutex_unlock(&job->lock);
+    void *copy = room ? malloc(size) : NULL;
+    if (!copy)
+        return;
+    memcpy(copy, chunk, size);
+    pthread_mutex_lock(&job->lock);
+    if (!kept->chunk) {
+        kept->size = size;
+        kept->chunk = copy;
+        copy = NULL;
+    }
+    pthread_mutex_unlock(&job->lock);
+    free(copy);
+}
+
 static void *work(void *user)
 {
     struct job *job = user;
@@ -65,10 +112,17 @@ static void *work(void *user)
         pthread_mutex_unlock(&job->lock);
         if (done)
             break;
+        const struct kept *again = find_kept(job, index);
+        if (again) {
+            deliver(job, index, again->chunk, again->size, AIRY_OK);
+            continue;
+        }
         size_t used = bound;
         airy_status status = job->out->make(job->out->user, index, frame);
         if (status == AIRY_OK && !plain)
             status = airy_encode(chunk, &used, frame, job->frame_size, codec);
+        if (status == AIRY_OK && !plain)
+            keep(job, index, chunk, used);
         deliver(job, index, plain ? frame : chunk, plain ? job->frame_size : used, status);
     }
     free(frame);
@@ -105,6 +159,8 @@ int stack_out_run(struct stack_out *out)
     airy_status status = airy_stack_writer_create(&job.writer, out->path, params);
     if (status != AIRY_OK)
         return tool_failed(common, status);
+    if (out->period && out->period < job.frames) /* without memory for it, all are encoded */
+        job.kept = calloc(out->period, sizeof(*job.kept));
     tool_catch_interrupts();
     const double start = tool_now();
     progress_begin(&job.progress, common, "frames");
@@ -121,6 +177,9 @@ int stack_out_run(struct stack_out *out)
     else if ((status = airy_stack_writer_finish(job.writer)) != AIRY_OK)
         code = tool_failed(common, status);
     airy_stack_writer_destroy(&job.writer);
+    for (size_t i = 0; job.kept && i < out->period; i++)
+        free(job.kept[i].chunk);
+    free(job.kept);
     pthread_cond_destroy(&job.turn);
     pthread_mutex_destroy(&job.lock);
     out->seconds = tool_now() - start;

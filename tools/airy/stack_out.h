@@ -13,6 +13,8 @@ struct stack_out {
     airy_stack_writer_params writer;                            /* force is taken from common */
     airy_status (*make)(void *user, size_t index, void *frame); /* called by several threads */
     void *user;
+    size_t period;   /* frame i is the same as frame i + period, so that chunks may be kept and
+                        written again; 0: frames differ */
     uint64_t stored; /* out: bytes of all chunks */
     double seconds;  /* out */
 };

@@ -1,0 +1,1 @@
+$airy bench --case 4M,5M

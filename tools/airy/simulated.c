@@ -1,0 +1,167 @@
+#include "simulated.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "airy/random.h"
+#include "image_util.h"
+
+enum { PIECE = 4096 }; /* pixels made at a time */
+
+static void store(airy_dtype dtype, void *frame, size_t i, double value)
+{
+    switch (dtype) {
+    case AIRY_DTYPE_U8:
+        ((uint8_t *)frame)[i] = (uint8_t)value;
+        break;
+    case AIRY_DTYPE_U16:
+        ((uint16_t *)frame)[i] = (uint16_t)value;
+        break;
+    case AIRY_DTYPE_U32:
+        ((uint32_t *)frame)[i] = (uint32_t)value;
+        break;
+    case AIRY_DTYPE_I32:
+        ((int32_t *)frame)[i] = (int32_t)value;
+        break;
+    default:
+        ((float *)frame)[i] = (float)value;
+        break;
+    }
+}
+
+/* n counts plus add, at most limit, from pixel i of the frame on. */
+#define STORE_COUNTS(T)                                                                            \
+    for (size_t k = 0; k < n; k++) {                                                               \
+        const uint32_t sum = counts[k] + add;                                                      \
+        ((T *)frame)[i + k] = (T)(sum < add || sum > limit ? limit : sum);                         \
+    }
+
+static void store_counts(airy_dtype dtype, void *frame, size_t i, const uint32_t *counts, size_t n,
+                         uint32_t add, uint32_t limit)
+{
+    switch (dtype) {
+    case AIRY_DTYPE_U8:
+        STORE_COUNTS(uint8_t)
+        break;
+    case AIRY_DTYPE_U16:
+        STORE_COUNTS(uint16_t)
+        break;
+    case AIRY_DTYPE_U32:
+        STORE_COUNTS(uint32_t)
+        break;
+    case AIRY_DTYPE_I32:
+        STORE_COUNTS(int32_t)
+        break;
+    default:
+        STORE_COUNTS(float)
+        break;
+    }
+}
+
+/* Poisson counts of n pixels from pixel i on; n <= PIECE. */
+static airy_status draw_counts(const struct simulated *s, uint64_t stream, size_t i, size_t n,
+                               uint32_t *counts)
+{
+    double values[PIECE];
+    memcpy(values, s->mean + i, n * sizeof(double));
+    const airy_status status = airy_random_poisson_fill(values, n, s->seed, stream, i);
+    for (size_t k = 0; status == AIRY_OK && k < n; k++)
+        counts[k] = values[k] < s->limit ? (uint32_t)values[k] : s->limit;
+    return status;
+}
+
+/* Random bits; floats stay finite: sign, six bits of the exponent and the mantissa are random. */
+static void make_noise(const struct simulated *s, uint64_t stream, void *frame)
+{
+    const size_t size = airy_dtype_size(s->dtype);
+    uint32_t words[PIECE];
+    for (size_t i = 0; i < s->pixels; i += PIECE) {
+        const size_t n = s->pixels - i < PIECE ? s->pixels - i : PIECE;
+        airy_random_words(words, n, s->seed, stream, i);
+        for (size_t k = 0; k < n && s->dtype == AIRY_DTYPE_F32; k++)
+            words[k] = (words[k] & 0x9fffffffu) | 0x20000000u;
+        if (size == sizeof(uint32_t))
+            memcpy((char *)frame + i * size, words, n * size);
+        for (size_t k = 0; k < n && size < sizeof(uint32_t); k++)
+            memcpy((char *)frame + (i + k) * size, &words[k], size); /* low bytes come first */
+    }
+}
+
+static airy_status make_counts(const struct simulated *s, size_t index, uint64_t stream,
+                               void *frame)
+{
+    const uint32_t add = s->increment ? (uint32_t)(index % s->increment) : 0;
+    uint32_t drawn[PIECE];
+    for (size_t i = 0; i < s->pixels; i += PIECE) {
+        const size_t n = s->pixels - i < PIECE ? s->pixels - i : PIECE;
+        const airy_status status = s->base ? AIRY_OK : draw_counts(s, stream, i, n, drawn);
+        if (status != AIRY_OK)
+            return status;
+        store_counts(s->dtype, frame, i, s->base ? s->base + i : drawn, n, add, s->limit);
+    }
+    return AIRY_OK;
+}
+
+airy_status simulated_frame(void *user, size_t index, void *frame)
+{
+    const struct simulated *s = user;
+    const uint64_t stream = s->distinct ? index % s->distinct : index;
+    if (s->incompressible) {
+        make_noise(s, stream, frame);
+    } else {
+        const airy_status status = make_counts(s, index, stream, frame);
+        if (status != AIRY_OK)
+            return status;
+    }
+    const double gap = airy_dtype_is_float(s->dtype)    ? (double)NAN
+                       : airy_dtype_is_signed(s->dtype) ? -1
+                                                        : image_limit(s->dtype);
+    for (size_t i = 0; s->mask && i < s->pixels; i++)
+        if (s->mask[i])
+            store(s->dtype, frame, i, gap);
+    return AIRY_OK;
+}
+
+size_t simulated_period(const struct simulated *s)
+{
+    return s->increment == 0 ? s->distinct : s->distinct == 1 ? s->increment : 0;
+}
+
+void simulated_begin(struct simulated *s, airy_dtype dtype, const airy_geometry *geometry)
+{
+    *s = (struct simulated){.dtype = dtype,
+                            .pixels = geometry->detector.height * geometry->detector.width};
+    /* Detectors keep the top three values of unsigned types for pixels that are not good. */
+    s->limit = airy_dtype_is_float(dtype)    ? UINT32_MAX
+               : airy_dtype_is_signed(dtype) ? (uint32_t)image_limit(dtype)
+                                             : (uint32_t)image_limit(dtype) - 3;
+}
+
+airy_status simulated_draw(const struct simulated *s, uint32_t *counts)
+{
+    airy_status status = AIRY_OK;
+    for (size_t i = 0; i < s->pixels && status == AIRY_OK; i += PIECE)
+        status = draw_counts(s, 0, i, s->pixels - i < PIECE ? s->pixels - i : PIECE, counts + i);
+    return status;
+}
+
+void simulated_curve(double q[SIMULATED_POINTS], double curve[SIMULATED_POINTS])
+{
+    for (size_t i = 0; i < SIMULATED_POINTS; i++) {
+        q[i] = (double)i;
+        curve[i] = 100 / (1 + q[i] * q[i]);
+    }
+}
+
+/*
+ * The beam on the corner of the detector, 1 Angstrom, and 1.1 m for an Eiger 4M, where the
+ * default curve compresses 7.4 times as the stack does that others measure with; other detectors
+ * at a distance that shows the same angles.
+ */
+void simulated_distance(airy_geometry *geometry)
+{
+    const airy_detector *d = &geometry->detector;
+    const double diagonal = hypot((double)d->height * d->pixel1, (double)d->width * d->pixel2);
+    const double eiger_4m = hypot(2167 * 75e-6, 2070 * 75e-6);
+    geometry->dist = floor(1.1 * diagonal / eiger_4m * 1e6 + 0.5) / 1e6;
+}
