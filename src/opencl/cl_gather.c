@@ -1,4 +1,7 @@
-/* Frames in device memory: the matrix walked bin by bin (kernels/integrate.cl). */
+/*
+ * Frames in device memory: the matrix walked tile by tile (kernels/integrate.cl,
+ * integrate_azimuth.cl).
+ */
 #include <assert.h>
 #include <stdio.h>
 
@@ -8,62 +11,117 @@
 #include "opencl/cl_launch.h"
 #include "shared/gather_geom.h"
 
-/* Scratch is held to this by taking a few frames at a time, as far as one frame fits. */
-enum { SCRATCH_BYTES = 256 << 20, BINS_GROUP = 64 };
+enum {
+    SCRATCH_BYTES = 256 << 20, /* held to by taking a few frames at a time, as far as one fits */
+    MAX_STEP = 32768,          /* frames of a launch; an index space's y has 65,535 groups */
+    MAX_FRAMES = 4,            /* that share a read of the matrix */
+    MAX_AZIMUTH = 2,           /* likewise, for the second moments */
+    LOCAL_REST = 64,           /* local memory beside the large parts, and what a driver may add */
+    FINISH_GROUP = 64          /* FINISH of integrate.cl */
+};
 
 /* What a frame needs in scratch, in doubles: see gather_geom.h. */
-enum { PARTIALS = 2, KEPT = 5 };
+enum { KEPT = 5 };
 
 struct gather {
     airy_queue *queue;
     const struct airy_integrate_plan *plan;
     const struct airy_cl_integrator *state;
+    const struct airy_cl_gather *tables;
     airy_buffer *scratch;
     airy_gather_geom geom;
-    unsigned frames; /* that share a read of the matrix */
-    char options[160];
+    char options[192];
 };
 
-static const char *type_name(airy_dtype dtype)
-{
-    static const char *const names[AIRY_DTYPE_COUNT] = {
-        [AIRY_DTYPE_U8] = "uchar",  [AIRY_DTYPE_I8] = "char",   [AIRY_DTYPE_U16] = "ushort",
-        [AIRY_DTYPE_I16] = "short", [AIRY_DTYPE_U32] = "uint",  [AIRY_DTYPE_I32] = "int",
-        [AIRY_DTYPE_F32] = "float", [AIRY_DTYPE_F64] = "double"};
-    return names[dtype];
-}
+/* What kernels hold a pixel in, and OpenCL's name of the frames' type. */
+static const struct {
+    const char *name, *held;
+    size_t size;
+} types[AIRY_DTYPE_COUNT] = {
+    [AIRY_DTYPE_U8] = {"uchar", "uint", 4},   [AIRY_DTYPE_I8] = {"char", "int", 4},
+    [AIRY_DTYPE_U16] = {"ushort", "uint", 4}, [AIRY_DTYPE_I16] = {"short", "int", 4},
+    [AIRY_DTYPE_U32] = {"uint", "uint", 4},   [AIRY_DTYPE_I32] = {"int", "int", 4},
+    [AIRY_DTYPE_F32] = {"float", "float", 4}, [AIRY_DTYPE_F64] = {"double", "double", 8}};
 
-static void write_options(struct gather *g)
+/* Options of a kernel that takes `frames` frames at a time. */
+static void write_options(struct gather *g, unsigned frames)
 {
     const airy_integrator *integrator = g->plan->integrator;
     const airy_dtype dtype = g->plan->frames->dtype;
+    char many[12] = "";
+    if (frames > 1)
+        snprintf(many, sizeof(many), "%u", frames);
     snprintf(g->options, sizeof(g->options),
-             "-DT=%s%s -DGROUP=%d -DFRAMES=%u -DMODEL=%d -DUNWEIGHTED=%d -DDARK=%d",
-             type_name(dtype), airy_dtype_is_float(dtype) ? " -DT_FLOAT" : "", AIRY_GATHER_GROUP,
-             g->frames, (int)integrator->params.error_model, g->state->coef != NULL,
-             g->state->dark != NULL);
+             "-DT=%s%s%s -DVALUE=%s -DVALUES=%s%s -DFRAMES=%u -DMODEL=%d -DUNWEIGHTED=%d -DDARK=%d",
+             types[dtype].name, airy_dtype_is_float(dtype) ? " -DT_FLOAT" : "",
+             airy_dtype_is_signed(dtype) && !airy_dtype_is_float(dtype) ? " -DT_SIGNED" : "",
+             types[dtype].held, types[dtype].held, many, frames,
+             (int)integrator->params.error_model, g->tables->coef != NULL, g->state->dark != NULL);
+}
+
+/* Local memory of gather_tiles and azimuth_tiles: see there. */
+static size_t tiles_local(const struct gather *g, unsigned frames)
+{
+    const bool poisson = g->plan->integrator->params.error_model == AIRY_ERROR_MODEL_POISSON;
+    const size_t tile = AIRY_GATHER_PLACES * frames * types[g->plan->frames->dtype].size,
+                 parts = AIRY_GATHER_GROUP * frames * (poisson ? 36 : 28),
+                 kept = AIRY_GATHER_GROUP * 44;
+    return airy_max_size(tile, airy_max_size(parts, kept)) + LOCAL_REST;
+}
+
+static size_t azimuth_local(const struct gather *g, unsigned frames)
+{
+    return AIRY_GATHER_PLACES * (frames * types[g->plan->frames->dtype].size + 9) +
+           AIRY_GATHER_GROUP * (8 * frames + 2) + LOCAL_REST;
+}
+
+/* Frames a group takes: 1, 2 or 4. */
+static unsigned choose_frames(const struct gather *g, unsigned most,
+                              size_t (*local)(const struct gather *g, unsigned frames))
+{
+    unsigned frames = g->geom.frames > 1 ? most : 1;
+    while (frames > 1 && local(g, frames) > g->queue->device->info.local_mem)
+        frames /= 2;
+    return frames;
 }
 
 /* Places of the parts of scratch for n frames; returns the bytes. */
-static size_t lay_out_scratch(airy_gather_geom *geom, size_t n)
+static size_t lay_out_scratch(airy_gather_geom *geom, size_t n, bool variance)
 {
-    const size_t pieces = n * geom->pieces, stat_pieces = n * geom->stat_pieces;
-    size_t at = PARTIALS * pieces;
-    geom->kept = at;
-    at += KEPT * pieces;
-    geom->stats = at;
-    at += 2 * stat_pieces;
-    geom->gone = 2 * at;
-    geom->counts = geom->gone + pieces;
-    return at * sizeof(double) + (pieces + 2 * stat_pieces) * sizeof(uint32_t);
+    const size_t slots = n * geom->slots, tiles = n * geom->tiles;
+    geom->variance = slots;
+    geom->kept = variance ? 2 * slots : slots;
+    geom->stats = geom->kept + KEPT * slots;
+    const size_t doubles = geom->stats + 2 * tiles;
+    geom->gone = 2 * doubles;
+    geom->counts = geom->gone + slots;
+    return doubles * sizeof(double) + (slots + 2 * tiles) * sizeof(uint32_t);
 }
 
-static airy_status launch(const struct gather *g, const char *name, size_t width, size_t height,
-                          size_t group, double bytes, const struct airy_cl_arg *args, size_t count)
+/* The test for integers in 32 bits, which all dtypes that kernels test as integers fit. */
+static void set_word_test(airy_gather_geom *geom, const airy_pixel_test *test, airy_dtype dtype)
 {
-    const struct airy_cl_kernel_spec spec = {"integrate.cl", name, g->options};
+    const int64_t least = airy_dtype_is_signed(dtype) ? INT32_MIN : 0,
+                  most = least + (int64_t)UINT32_MAX;
+    const int64_t lo = test->lo > least ? test->lo : least, hi = test->hi < most ? test->hi : most;
+    const int64_t saturation = test->saturation > least ? test->saturation : least;
+    geom->has_invalid = lo <= hi;
+    if (geom->has_invalid) {
+        geom->lo = (uint32_t)(lo - least);
+        geom->span = (uint32_t)(hi - lo);
+    }
+    geom->has_saturation = saturation <= most;
+    if (geom->has_saturation)
+        geom->saturation = (uint32_t)(saturation - least);
+}
+
+static airy_status launch(const struct gather *g, const char *file, const char *name, size_t width,
+                          size_t height, size_t group, double bytes, const struct airy_cl_arg *args,
+                          size_t count)
+{
+    const struct airy_cl_kernel_spec spec = {file, name, g->options};
     const size_t global[2] = {width, height}, local[2] = {group, 1};
-    return airy_cl_launch(g->queue, &spec, 2, global, local, bytes, args, count);
+    return airy_cl_launch(g->queue, &spec, height > 1 ? 2 : 1, global, local, bytes, args, count);
 }
 
 /* A buffer that there may not be: its kernels do not look at it then. */
@@ -72,140 +130,124 @@ static struct airy_cl_arg buffer_or_null(const airy_buffer *buffer)
     return buffer ? AIRY_CL_BUFFER(buffer) : AIRY_CL_NULL;
 }
 
-static airy_status gather_sums(const struct gather *g)
+static size_t tile_items(const struct gather *g, unsigned frames)
 {
-    const struct airy_cl_integrator *s = g->state;
-    const size_t items = s->piece_count * AIRY_GATHER_GROUP, n = g->geom.frames;
-    const struct airy_cl_arg frames = AIRY_CL_ARRAY(g->plan->frames),
-                             scratch = AIRY_CL_BUFFER(g->scratch);
-    const struct airy_cl_arg coef = buffer_or_null(s->coef), dark = buffer_or_null(s->dark);
-    const size_t entry_count = g->plan->integrator->matrix.entries;
-    const double matrix_bytes = 8.0 * (double)entry_count;
-    const double frame_bytes = (double)g->geom.pixels *
-                               (double)airy_dtype_size(g->plan->frames->dtype) * (double)n;
+    return g->tables->unit_count * ((g->geom.frames + frames - 1) / frames) * AIRY_GATHER_GROUP;
+}
 
-    const struct airy_cl_arg sum_args[] = {AIRY_CL_BUFFER(s->pixel),
-                                           AIRY_CL_BUFFER(s->weight),
-                                           AIRY_CL_BUFFER(s->pieces),
-                                           frames,
-                                           scratch,
-                                           scratch,
-                                           AIRY_CL_VALUE(g->geom)};
-    AIRY_TRY(launch(g, "gather_pieces", items, (n + g->frames - 1) / g->frames, AIRY_GATHER_GROUP,
-                    frame_bytes + matrix_bytes * (double)((n + g->frames - 1) / g->frames),
-                    sum_args, 7));
-    const struct airy_cl_arg kept_args[] = {AIRY_CL_BUFFER(s->pixel),
-                                            AIRY_CL_BUFFER(s->weight),
-                                            coef,
-                                            AIRY_CL_BUFFER(s->pieces),
-                                            AIRY_CL_BUFFER(s->norm),
-                                            dark,
-                                            buffer_or_null(s->variance),
-                                            frames,
-                                            scratch,
-                                            scratch,
-                                            AIRY_CL_VALUE(g->geom)};
-    AIRY_TRY(launch(g, "gather_kept", items, n, AIRY_GATHER_GROUP, 0, kept_args, 11));
+static airy_status gather_sums(struct gather *g)
+{
+    const struct airy_cl_gather *t = g->tables;
+    const unsigned frames = choose_frames(g, MAX_FRAMES, tiles_local);
+    const struct airy_cl_arg images = AIRY_CL_ARRAY(g->plan->frames),
+                             scratch = AIRY_CL_BUFFER(g->scratch);
+    write_options(g, frames);
+    const struct airy_cl_arg args[] = {AIRY_CL_BUFFER(t->units),
+                                       AIRY_CL_BUFFER(t->places),
+                                       AIRY_CL_BUFFER(t->weight),
+                                       AIRY_CL_BUFFER(t->segments),
+                                       AIRY_CL_BUFFER(t->valid),
+                                       buffer_or_null(t->coef),
+                                       AIRY_CL_BUFFER(g->state->norm),
+                                       buffer_or_null(g->state->dark),
+                                       buffer_or_null(t->variance),
+                                       images,
+                                       scratch,
+                                       scratch,
+                                       AIRY_CL_VALUE(g->geom)};
+    /* Each pixel once, and the entries once for all frames. */
+    const double bytes = (double)g->plan->integrator->pixels * (double)g->geom.frames *
+                             (double)airy_dtype_size(g->plan->frames->dtype) +
+                         (double)(t->weight->size + t->places->size);
+    AIRY_TRY(launch(g, "integrate.cl", "gather_tiles", tile_items(g, frames), 1, AIRY_GATHER_GROUP,
+                    bytes, args, 13));
     const struct airy_cl_arg status = g->geom.has_status ? AIRY_CL_ARRAY(g->plan->status)
                                                          : AIRY_CL_NULL;
-    const struct airy_cl_arg finish_args[] = {AIRY_CL_BUFFER(s->row),
-                                              AIRY_CL_BUFFER(s->base),
-                                              AIRY_CL_BUFFER(s->piece_base),
-                                              AIRY_CL_BUFFER(s->base_entries),
+    const struct airy_cl_arg finish_args[] = {AIRY_CL_BUFFER(t->row),
+                                              AIRY_CL_BUFFER(t->base),
+                                              AIRY_CL_BUFFER(t->slot_base),
+                                              AIRY_CL_BUFFER(t->base_entries),
                                               scratch,
                                               scratch,
                                               status,
                                               AIRY_CL_ARRAY(g->plan->sums),
+                                              AIRY_CL_ARRAY(g->plan->stats),
                                               AIRY_CL_VALUE(g->geom)};
-    return launch(g, "gather_finish", g->geom.bins, n, BINS_GROUP, 0, finish_args, 9);
+    return launch(g, "integrate.cl", "gather_finish", ((size_t)g->geom.bins + 1) * FINISH_GROUP,
+                  g->geom.frames, FINISH_GROUP, 0, finish_args, 10);
 }
 
-static airy_status gather_azimuthal(const struct gather *g)
+static airy_status gather_recurrence(struct gather *g)
 {
-    const struct airy_cl_integrator *s = g->state;
-    const size_t n = g->geom.frames;
-    const struct airy_cl_arg frames = AIRY_CL_ARRAY(g->plan->frames),
-                             scratch = AIRY_CL_BUFFER(g->scratch);
-    const struct airy_cl_arg coef = buffer_or_null(s->coef), dark = buffer_or_null(s->dark);
-    const struct airy_cl_arg sums = AIRY_CL_ARRAY(g->plan->sums);
-    if (g->plan->integrator->params.compat == AIRY_COMPAT_PYFAI) {
-        const struct airy_cl_arg args[] = {AIRY_CL_BUFFER(s->pixel),
-                                           AIRY_CL_BUFFER(s->weight),
-                                           coef,
-                                           AIRY_CL_BUFFER(s->pieces),
-                                           AIRY_CL_BUFFER(s->row),
-                                           AIRY_CL_BUFFER(s->norm),
-                                           dark,
-                                           frames,
-                                           sums,
-                                           AIRY_CL_VALUE(g->geom)};
-        return launch(g, "azimuth_recurrence", g->geom.bins, n, BINS_GROUP, 0, args, 10);
-    }
-    const struct airy_cl_arg args[] = {AIRY_CL_BUFFER(s->pixel),
-                                       AIRY_CL_BUFFER(s->weight),
-                                       coef,
-                                       AIRY_CL_BUFFER(s->pieces),
-                                       AIRY_CL_BUFFER(s->norm),
-                                       dark,
-                                       frames,
-                                       sums,
-                                       scratch,
-                                       AIRY_CL_VALUE(g->geom)};
-    AIRY_TRY(launch(g, "azimuth_pieces", s->piece_count * AIRY_GATHER_GROUP, n, AIRY_GATHER_GROUP,
-                    0, args, 10));
-    const struct airy_cl_arg finish_args[] = {AIRY_CL_BUFFER(s->row), scratch, sums,
-                                              AIRY_CL_VALUE(g->geom)};
-    return launch(g, "azimuth_finish", g->geom.bins, n, BINS_GROUP, 0, finish_args, 4);
+    const struct airy_cl_gather *t = g->tables;
+    write_options(g, 1);
+    const struct airy_cl_arg args[] = {
+        AIRY_CL_BUFFER(t->bin_pixel),   AIRY_CL_BUFFER(t->bin_weight),
+        buffer_or_null(t->bin_coef),    AIRY_CL_BUFFER(t->bin_row),
+        AIRY_CL_BUFFER(g->state->norm), buffer_or_null(g->state->dark),
+        AIRY_CL_ARRAY(g->plan->frames), AIRY_CL_ARRAY(g->plan->sums),
+        AIRY_CL_VALUE(g->geom)};
+    return launch(g, "integrate_azimuth.cl", "azimuth_recurrence", g->geom.bins, g->geom.frames,
+                  FINISH_GROUP, 0, args, 9);
 }
 
-static airy_status gather_stats(const struct gather *g)
+static airy_status gather_azimuthal(struct gather *g)
 {
-    const struct airy_cl_integrator *s = g->state;
-    const size_t n = g->geom.frames;
-    const struct airy_cl_arg scratch = AIRY_CL_BUFFER(g->scratch);
-    const struct airy_cl_arg args[] = {AIRY_CL_BUFFER(s->valid), AIRY_CL_ARRAY(g->plan->frames),
-                                       scratch, scratch, AIRY_CL_VALUE(g->geom)};
-    AIRY_TRY(launch(g, "stats_pieces", s->stat_pieces * AIRY_GATHER_GROUP, n, AIRY_GATHER_GROUP, 0,
-                    args, 5));
-    const struct airy_cl_arg status = g->geom.has_status ? AIRY_CL_ARRAY(g->plan->status)
-                                                         : AIRY_CL_NULL;
-    const struct airy_cl_arg finish_args[] = {
-        scratch, scratch, status, AIRY_CL_ARRAY(g->plan->stats), AIRY_CL_VALUE(g->geom)};
-    return launch(g, "stats_finish", n, 1, BINS_GROUP, 0, finish_args, 5);
+    const struct airy_cl_gather *t = g->tables;
+    const unsigned frames = choose_frames(g, MAX_AZIMUTH, azimuth_local);
+    write_options(g, frames);
+    const struct airy_cl_arg args[] = {
+        AIRY_CL_BUFFER(t->units),       AIRY_CL_BUFFER(t->places),
+        AIRY_CL_BUFFER(t->weight),      AIRY_CL_BUFFER(t->segments),
+        buffer_or_null(t->coef),        AIRY_CL_BUFFER(g->state->norm),
+        buffer_or_null(g->state->dark), AIRY_CL_ARRAY(g->plan->frames),
+        AIRY_CL_ARRAY(g->plan->sums),   AIRY_CL_BUFFER(g->scratch),
+        AIRY_CL_VALUE(g->geom)};
+    AIRY_TRY(launch(g, "integrate_azimuth.cl", "azimuth_tiles", tile_items(g, frames), 1,
+                    AIRY_GATHER_GROUP, 0, args, 11));
+    const struct airy_cl_arg finish_args[] = {AIRY_CL_BUFFER(t->row), AIRY_CL_BUFFER(g->scratch),
+                                              AIRY_CL_ARRAY(g->plan->sums), AIRY_CL_VALUE(g->geom)};
+    return launch(g, "integrate_azimuth.cl", "azimuth_finish", g->geom.bins, g->geom.frames,
+                  FINISH_GROUP, 0, finish_args, 4);
 }
 
 airy_status airy_cl_gather(airy_queue *queue, const struct airy_integrate_plan *plan)
 {
     const airy_integrator *integrator = plan->integrator;
     const struct airy_cl_integrator *state = integrator->state;
+    const airy_error_model model = integrator->params.error_model;
     const size_t frames = plan->frames->shape[0];
     assert(plan->sums->offset % 8 == 0 && plan->stats->offset % 8 == 0);
-    struct gather g = {.queue = queue, .plan = plan, .state = state};
+    AIRY_TRY(airy_cl_gather_prepare(queue, integrator));
+    struct gather g = {.queue = queue, .plan = plan, .state = state, .tables = &state->gather};
     g.geom = (airy_gather_geom){.test = plan->test,
-                                .pixels = (uint32_t)integrator->pixels,
+                                .width = (uint32_t)integrator->width,
+                                .height = (uint32_t)integrator->height,
                                 .bins = (uint32_t)integrator->bins,
-                                .pieces = (uint32_t)state->piece_count,
-                                .stat_pieces = (uint32_t)state->stat_pieces,
+                                .slots = (uint32_t)state->gather.slots,
+                                .tiles = (uint32_t)state->gather.tiles,
                                 .has_status = plan->status != NULL};
-    const size_t frame_scratch = lay_out_scratch(&g.geom, 1);
-    const size_t step = airy_min_size(frames, airy_max_size(1, SCRATCH_BYTES / frame_scratch));
-    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, lay_out_scratch(&g.geom, step),
-                                &g.scratch));
+    set_word_test(&g.geom, &plan->test, plan->frames->dtype);
+    const bool variance = model == AIRY_ERROR_MODEL_POISSON || model == AIRY_ERROR_MODEL_AZIMUTHAL;
+    const size_t frame_scratch = lay_out_scratch(&g.geom, 1, variance);
+    const size_t fitting = airy_min_size(MAX_STEP, SCRATCH_BYTES / frame_scratch),
+                 step = airy_min_size(frames, airy_max_size(1, fitting));
+    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS,
+                                lay_out_scratch(&g.geom, step, variance), &g.scratch));
     for (size_t first = 0; first < frames; first += step) {
         const size_t n = airy_min_size(step, frames - first);
-        (void)lay_out_scratch(&g.geom, n);
-        g.frames = n > 1 ? AIRY_GATHER_FRAMES : 1;
+        (void)lay_out_scratch(&g.geom, n, variance);
         g.geom.frames = (uint32_t)n;
         g.geom.frames_offset = airy_cl_offset(plan->frames) + first * integrator->pixels;
         g.geom.sums_offset = airy_cl_offset(plan->sums) +
                              first * AIRY_SUM_PLANES * integrator->bins;
         g.geom.stats_offset = plan->stats->offset / 8 + first * (sizeof(airy_frame_stats) / 8);
         g.geom.status_offset = plan->status ? airy_cl_offset(plan->status) + first : 0;
-        write_options(&g);
         AIRY_TRY(gather_sums(&g));
-        if (integrator->params.error_model == AIRY_ERROR_MODEL_AZIMUTHAL)
-            AIRY_TRY(gather_azimuthal(&g));
-        AIRY_TRY(gather_stats(&g));
+        if (model != AIRY_ERROR_MODEL_AZIMUTHAL)
+            continue;
+        AIRY_TRY(integrator->params.compat == AIRY_COMPAT_PYFAI ? gather_recurrence(&g)
+                                                                : gather_azimuthal(&g));
     }
     return AIRY_OK;
 }

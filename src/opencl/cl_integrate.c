@@ -1,6 +1,7 @@
 /* The integrator's matrix on the device. */
 #include "opencl/cl_integrate.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -19,58 +20,43 @@ airy_status airy_cl_upload(airy_buffer **buffer, airy_queue *queue, const void *
     return airy_cl_push(queue, &bytes, data, false);
 }
 
-/* Values of entries, in the order of the matrix by bin. */
-static airy_status upload_by_bin(airy_buffer **buffer, airy_queue *queue,
-                                 const struct airy_matrix *matrix, const float *values,
-                                 const char *what)
+/*
+ * The matrix by bin, for the recurrence alone. Two integrators never share a matrix, and the lock
+ * of the state is held.
+ */
+static airy_status upload_by_bin(struct airy_cl_gather *gather, airy_queue *queue,
+                                 const airy_integrator *integrator)
 {
-    void *block;
-    AIRY_TRY(airy_memory_alloc(&block, matrix->entries * sizeof(float)));
-    float *by_bin = block;
-    for (size_t e = 0; e < matrix->entries; e++)
-        by_bin[e] = values[matrix->entry[e]];
-    const airy_status status =
-        airy_cl_upload(buffer, queue, by_bin, matrix->entries * sizeof(float), what);
-    airy_memory_release(block);
-    return status;
-}
-
-static airy_status upload_pieces(struct airy_cl_integrator *state, airy_queue *queue,
-                                 const struct airy_matrix *matrix)
-{
-    airy_gather_piece *pieces = NULL;
-    uint32_t *row = NULL;
-    size_t count = 0;
-    for (size_t b = 0; b < matrix->bins; b++)
-        count += (matrix->row[b + 1] - matrix->row[b] + AIRY_GATHER_PIECE - 1) / AIRY_GATHER_PIECE;
+    static const char what[] = "the matrix by bin";
+    struct airy_matrix m = integrator->matrix;
+    float *values = NULL;
     airy_status status;
-    AIRY_TRY_OR(out, airy_memory_calloc((void **)&pieces, count ? count : 1, sizeof(*pieces),
-                                        "the pieces of rows"));
-    AIRY_TRY_OR(out, airy_memory_calloc((void **)&row, matrix->bins + 1, sizeof(*row),
-                                        "the pieces of rows"));
-    size_t at = 0;
-    for (size_t b = 0; b < matrix->bins; b++) {
-        for (uint32_t e = matrix->row[b]; e < matrix->row[b + 1]; e += AIRY_GATHER_PIECE) {
-            const uint32_t left = matrix->row[b + 1] - e;
-            pieces[at++] =
-                (airy_gather_piece){.first = e,
-                                    .count = left < AIRY_GATHER_PIECE ? left : AIRY_GATHER_PIECE,
-                                    .bin = (uint32_t)b};
-        }
-        row[b + 1] = (uint32_t)at;
-    }
-    state->piece_count = count;
-    AIRY_TRY_OR(out, airy_cl_upload(&state->pieces, queue, pieces, count * sizeof(*pieces),
-                                    "the pieces of rows"));
-    AIRY_TRY_OR(out, airy_cl_upload(&state->row, queue, row, (matrix->bins + 1) * sizeof(*row),
-                                    "the pieces of rows"));
+    AIRY_TRY(airy_matrix_by_bin(&m, integrator->device->pool));
+    AIRY_TRY_OR(out, airy_memory_alloc((void **)&values, m.entries * sizeof(*values)));
+    AIRY_TRY_OR(out, airy_cl_upload(&gather->bin_pixel, queue, m.pixel,
+                                    m.entries * sizeof(*m.pixel), what));
+    AIRY_TRY_OR(
+        out, airy_cl_upload(&gather->bin_row, queue, m.row, (m.bins + 1) * sizeof(*m.row), what));
+    for (size_t e = 0; e < m.entries; e++)
+        values[e] = integrator->weight[m.entry[e]];
+    AIRY_TRY_OR(
+        out, airy_cl_upload(&gather->bin_weight, queue, values, m.entries * sizeof(*values), what));
+    for (size_t e = 0; e < m.entries; e++)
+        values[e] = m.coef[m.entry[e]];
+    if (integrator->weight != m.coef)
+        AIRY_TRY_OR(out, airy_cl_upload(&gather->bin_coef, queue, values,
+                                        m.entries * sizeof(*values), what));
 out:
-    free(pieces);
-    free(row);
+    airy_memory_release(values);
+    if (!integrator->matrix.row) {
+        free(m.row);
+        airy_memory_release(m.pixel);
+        airy_memory_release(m.entry);
+    }
     return status;
 }
 
-static airy_status upload_base(struct airy_cl_integrator *state, airy_queue *queue,
+static airy_status upload_base(struct airy_cl_gather *gather, airy_queue *queue,
                                const airy_integrator *integrator)
 {
     const double *const sums[] = {integrator->base_normalization, integrator->base_normalization2,
@@ -83,81 +69,63 @@ static airy_status upload_base(struct airy_cl_integrator *state, airy_queue *que
     for (size_t k = 0; k < planes; k++)
         for (size_t b = 0; b < bins; b++)
             all[k * bins + b] = sums[k][b];
-    airy_status status = airy_cl_upload(&state->base, queue, all, planes * bins * sizeof(*all),
-                                        "the sums of the corrections");
+    const airy_status status = airy_cl_upload(
+        &gather->base, queue, all, planes * bins * sizeof(*all), "the sums of the corrections");
     free(all);
     AIRY_TRY(status);
-    return airy_cl_upload(&state->base_entries, queue, integrator->base_entries,
+    return airy_cl_upload(&gather->base_entries, queue, integrator->base_entries,
                           bins * sizeof(uint32_t), "the entries of bins");
 }
 
-/* In the order of the matrix by bin, as upload_pieces cuts it. */
-static airy_status upload_piece_base(struct airy_cl_integrator *state, airy_queue *queue,
-                                     const airy_integrator *integrator)
+static airy_status fill_gather(struct airy_cl_gather *gather, airy_queue *queue,
+                               const airy_integrator *integrator)
 {
-    const struct airy_matrix *m = &integrator->matrix;
-    double *all = NULL;
-    AIRY_TRY(airy_memory_calloc((void **)&all, state->piece_count * AIRY_BASE_PLANES + 1,
-                                sizeof(*all), "the sums of the corrections"));
-    double *piece = all;
-    for (size_t b = 0; b < m->bins; b++) {
-        for (uint32_t k = m->row[b]; k < m->row[b + 1]; k++) {
-            const bool last = k + 1 == m->row[b + 1] ||
-                              (k + 1 - m->row[b]) % AIRY_GATHER_PIECE == 0;
-            double terms[AIRY_BASE_PLANES];
-            airy_base_terms(terms, integrator, m->pixel[k], m->entry[k]);
-            for (size_t plane = 0; plane < AIRY_BASE_PLANES; plane++)
-                piece[plane] += terms[plane];
-            piece += last ? AIRY_BASE_PLANES : 0;
-        }
-    }
-    const airy_status status = airy_cl_upload(&state->piece_base, queue, all,
-                                              state->piece_count * AIRY_BASE_PLANES * sizeof(*all),
-                                              "the sums of the corrections");
-    free(all);
-    return status;
-}
-
-static airy_status upload_all(struct airy_cl_integrator *state, airy_queue *queue,
-                              airy_integrator *integrator)
-{
-    struct airy_matrix *matrix = &integrator->matrix;
-    const size_t image = integrator->pixels * sizeof(float);
-    AIRY_TRY(airy_matrix_by_bin(matrix, integrator->device->pool));
-    AIRY_TRY(airy_cl_upload(&state->pixel, queue, matrix->pixel, matrix->entries * sizeof(uint32_t),
-                            "the matrix"));
-    AIRY_TRY(upload_by_bin(&state->weight, queue, matrix, integrator->weight, "the matrix"));
-    if (integrator->weight != matrix->coef)
-        AIRY_TRY(upload_by_bin(&state->coef, queue, matrix, matrix->coef, "the matrix"));
-    AIRY_TRY(upload_pieces(state, queue, matrix));
-    AIRY_TRY(airy_cl_upload(&state->norm, queue, integrator->norm, image, "the corrections"));
-    if (integrator->dark)
-        AIRY_TRY(airy_cl_upload(&state->dark, queue, integrator->dark, image, "the dark image"));
-    if (integrator->variance)
-        AIRY_TRY(
-            airy_cl_upload(&state->variance, queue, integrator->variance, image, "the variance"));
+    const airy_integrator_params *params = &integrator->params;
+    AIRY_TRY(airy_cl_gather_table(gather, queue, integrator));
     AIRY_TRY(
-        airy_cl_upload(&state->valid, queue, integrator->valid, integrator->pixels, "the mask"));
-    state->stat_pieces = (integrator->pixels + AIRY_STAT_PIECE - 1) / AIRY_STAT_PIECE;
-    AIRY_TRY(upload_base(state, queue, integrator));
-    AIRY_TRY(upload_piece_base(state, queue, integrator));
+        airy_cl_upload(&gather->valid, queue, integrator->valid, integrator->pixels, "the mask"));
+    if (integrator->variance)
+        AIRY_TRY(airy_cl_upload(&gather->variance, queue, integrator->variance,
+                                integrator->pixels * sizeof(float), "the variance"));
+    if (params->error_model == AIRY_ERROR_MODEL_AZIMUTHAL && params->compat == AIRY_COMPAT_PYFAI)
+        AIRY_TRY(upload_by_bin(gather, queue, integrator));
+    AIRY_TRY(upload_base(gather, queue, integrator));
     return airy_queue_finish(queue);
 }
 
-/* Every buffer of the state. */
-enum { BUFFERS = 19 };
+/* Every buffer of the gather engine, and with them those of the state. */
+enum { GATHER_BUFFERS = 15, BUFFERS = GATHER_BUFFERS + 9 };
 
 static void list_buffers(struct airy_cl_integrator *state, airy_buffer **list[BUFFERS])
 {
+    struct airy_cl_gather *gather = &state->gather;
     struct airy_cl_fused *fused = &state->fused;
     airy_buffer **const all[BUFFERS] = {
-        &state->pixel, &state->weight,       &state->coef,         &state->pieces,
-        &state->row,   &state->norm,         &state->dark,         &state->variance,
-        &state->valid, &state->base,         &state->base_entries, &state->piece_base,
-        &fused->table, &fused->valid_words,  &fused->extra_start,  &fused->extra,
-        &fused->base,  &fused->base_entries, &fused->shift};
+        &gather->units,      &gather->segments, &gather->places,       &gather->weight,
+        &gather->coef,       &gather->row,      &gather->slot_base,    &gather->valid,
+        &gather->variance,   &gather->base,     &gather->base_entries, &gather->bin_pixel,
+        &gather->bin_weight, &gather->bin_coef, &gather->bin_row,      &state->norm,
+        &state->dark,        &fused->table,     &fused->valid_words,   &fused->extra_start,
+        &fused->extra,       &fused->base,      &fused->base_entries,  &fused->shift};
     for (size_t i = 0; i < BUFFERS; i++)
         list[i] = all[i];
+}
+
+airy_status airy_cl_gather_prepare(airy_queue *queue, const airy_integrator *integrator)
+{
+    struct airy_cl_integrator *state = integrator->state;
+    airy_status status = AIRY_OK;
+    pthread_mutex_lock(&state->lock);
+    if (!state->gather.ready) {
+        status = fill_gather(&state->gather, queue, integrator);
+        state->gather.ready = status == AIRY_OK;
+        airy_buffer **buffers[BUFFERS];
+        list_buffers(state, buffers);
+        for (size_t i = 0; i < GATHER_BUFFERS && status != AIRY_OK; i++)
+            airy_buffer_release(buffers[i]);
+    }
+    pthread_mutex_unlock(&state->lock);
+    return status;
 }
 
 static void release(airy_integrator *integrator)
@@ -169,34 +137,52 @@ static void release(airy_integrator *integrator)
     list_buffers(state, buffers);
     for (size_t i = 0; i < BUFFERS; i++)
         airy_buffer_release(buffers[i]);
+    pthread_mutex_destroy(&state->lock);
     free(state);
     integrator->state = NULL;
 }
 
+static airy_status upload_corrections(struct airy_cl_integrator *state, airy_queue *queue,
+                                      const airy_integrator *integrator)
+{
+    const size_t image = integrator->pixels * sizeof(float);
+    AIRY_TRY(airy_cl_upload(&state->norm, queue, integrator->norm, image, "the corrections"));
+    return integrator->dark
+               ? airy_cl_upload(&state->dark, queue, integrator->dark, image, "the dark image")
+               : AIRY_OK;
+}
+
+/*
+ * Compressed frames go through the fused engine where it takes the integrator: the gather engine's
+ * tables, which are larger, wait until a frame needs them.
+ */
 static airy_status prepare(airy_integrator *integrator)
 {
     airy_device *device = integrator->device;
     AIRY_FAIL_IF(!device->info.fp64, AIRY_ERR_UNSUPPORTED,
                  "device '%s' has no double precision, which integration needs", device->info.spec);
     AIRY_FAIL_IF(device->info.max_group < AIRY_GATHER_GROUP, AIRY_ERR_UNSUPPORTED,
-                 "device '%s' admits work-groups of %u items, integration needs %d",
+                 "device '%s' admits work-groups of %u items, integration needs %u",
                  device->info.spec, device->info.max_group, AIRY_GATHER_GROUP);
     struct airy_cl_integrator *state;
     airy_queue *queue = NULL;
     AIRY_TRY(airy_memory_calloc((void **)&state, 1, sizeof(*state), "the integrator"));
+    pthread_mutex_init(&state->lock, NULL);
     integrator->state = state;
     airy_status status;
     AIRY_TRY_OR(out, airy_queue_create(&queue, device));
-    AIRY_TRY_OR(out, upload_all(state, queue, integrator));
+    AIRY_TRY_OR(out, upload_corrections(state, queue, integrator));
     AIRY_TRY_OR(out, airy_cl_fused_prepare(&state->fused, queue, integrator));
+    if (state->fused.why)
+        AIRY_TRY_OR(out, airy_cl_gather_prepare(queue, integrator));
     AIRY_TRY_OR(out, airy_queue_finish(queue));
     airy_buffer **buffers[BUFFERS];
     list_buffers(state, buffers);
     for (size_t i = 0; i < BUFFERS; i++)
         integrator->state_bytes += *buffers[i] ? (*buffers[i])->size : 0;
     integrator->engine = state->fused.why
-                             ? "opencl: by bin"
-                             : "opencl: compressed blocks into local bins, else by bin";
+                             ? "opencl: by tile"
+                             : "opencl: compressed blocks into local bins, else by tile";
     if (state->fused.why)
         airy_log(AIRY_LOG_INFO, "compressed frames are decoded before they are integrated: %s",
                  state->fused.why);

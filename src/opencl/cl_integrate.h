@@ -2,15 +2,10 @@
 #ifndef AIRY_OPENCL_CL_INTEGRATE_H
 #define AIRY_OPENCL_CL_INTEGRATE_H
 
+#include <pthread.h>
+
 #include "integrate/integrate_fns.h"
 #include "opencl/cl_lanes.h"
-
-enum {
-    AIRY_GATHER_PIECE = 2048, /* entries of a row that one work-group adds up */
-    AIRY_GATHER_GROUP = 64,   /* its items; part of the order of sums, so the same everywhere */
-    AIRY_GATHER_FRAMES = 4,   /* that share a read of the matrix */
-    AIRY_STAT_PIECE = 16384   /* pixels; STAT_PIECE of integrate.cl */
-};
 
 /* The fused engine's form: see fused_geom.h and kernels/integrate_blocks.cl. */
 struct airy_cl_fused {
@@ -28,18 +23,30 @@ struct airy_cl_fused {
     airy_buffer *shift;        /* u32 [bins] */
 };
 
+/*
+ * What frames in device memory are summed with, made when the first such frame comes: see
+ * gather_geom.h.
+ */
+struct airy_cl_gather {
+    bool ready;
+    size_t unit_count, slots, tiles;
+    airy_buffer *units, *segments; /* airy_gather_unit, airy_gather_segment */
+    airy_buffer *places, *weight;  /* u16, f32: entries by unit */
+    airy_buffer *coef;             /* f32, where it differs from weight, else NULL */
+    airy_buffer *row, *slot_base;  /* u32 [bins + 1]: each bin's slots; f64 [slots][5] */
+    airy_buffer *valid, *variance; /* u8, f32 [pixels]; variance may be NULL */
+    airy_buffer *base;             /* f64 [5][bins]: normalization, normalization2, count, dark,
+                                      variance */
+    airy_buffer *base_entries;     /* u32 [bins] */
+    /* For the recurrence of the established packages alone: the matrix by bin. */
+    airy_buffer *bin_pixel, *bin_weight, *bin_coef, *bin_row;
+};
+
 /* airy_integrator.state */
 struct airy_cl_integrator {
-    airy_buffer *pixel, *weight; /* [entries], by bin */
-    airy_buffer *coef;           /* [entries] by bin where it differs from weight, else NULL */
-    airy_buffer *pieces, *row;   /* airy_gather_piece [piece_count]; u32 [bins + 1]: each bin's
-                                    pieces */
-    airy_buffer *norm, *dark, *variance, *valid; /* [pixels]; dark and variance may be NULL */
-    airy_buffer *base;         /* f64 [5][bins]: normalization, normalization2, count, dark,
-                                  variance */
-    airy_buffer *piece_base;   /* f64 [piece_count][5], the pieces' part in base */
-    airy_buffer *base_entries; /* u32 [bins] */
-    size_t piece_count, stat_pieces;
+    airy_buffer *norm, *dark; /* f32 [pixels]; dark may be NULL */
+    pthread_mutex_t lock;     /* of gather while it is made */
+    struct airy_cl_gather gather;
     struct airy_cl_fused fused;
 };
 
@@ -54,6 +61,11 @@ bool airy_cl_fused_takes(const struct airy_integrate_plan *plan, const struct ai
 airy_status airy_cl_fused_run(airy_queue *queue, const struct airy_integrate_plan *plan,
                               const struct airy_cl_lanes *lanes);
 
+/* The matrix in tiles; the other members are airy_cl_gather_prepare's. */
+airy_status airy_cl_gather_table(struct airy_cl_gather *gather, airy_queue *queue,
+                                 const airy_integrator *integrator);
+/* Make what airy_cl_gather needs, unless it is there. Any thread. */
+airy_status airy_cl_gather_prepare(airy_queue *queue, const airy_integrator *integrator);
 airy_status airy_cl_gather(airy_queue *queue, const struct airy_integrate_plan *plan);
 
 #endif

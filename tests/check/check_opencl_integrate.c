@@ -586,7 +586,8 @@ static void check_all_declined(struct check *c)
     f.model = AIRY_ERROR_MODEL_AZIMUTHAL;
     check_declined(c, &f, 0);
     f.model = AIRY_ERROR_MODEL_NONE;
-    check_declined(c, &f, 8500);
+    f.bins = 500;
+    check_declined(c, &f, 12000);
 }
 
 static void check_all_fused(struct check *c)
