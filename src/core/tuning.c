@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "core/backend.h"
+#include "shared/gather_geom.h"
 
 enum { MAX_TABLE = 64 << 10, MAX_LINE = 127, NAME_SIZE = 32, MAX_FOLDER = 512 };
 
@@ -78,22 +79,22 @@ static const struct definition {
                                       {1, 256, 64},
                                       {32, 64, 128, 256},
                                       false},
-    [AIRY_TUNE_GATHER_FRAMES] = {"gather_pieces.frames",
-                                 "gather_pieces",
+    [AIRY_TUNE_GATHER_FRAMES] = {"gather_tiles.frames",
+                                 "gather_tiles",
                                  "frames",
                                  "frames that share a read of the matrix",
                                  {0, 0, 0},
-                                 {1, 8, 4},
-                                 {1, 2, 4, 8},
+                                 {1, 4, 4},
+                                 {1, 2, 4},
                                  true},
-    [AIRY_TUNE_GATHER_FINISH_GROUP] = {"gather_finish.group",
-                                       "gather_finish",
-                                       "work-items",
-                                       "work-group of the step from pieces of bins to bins",
-                                       {0, 0, 0},
-                                       {1, 256, 64},
-                                       {32, 64, 128, 256},
-                                       false},
+    [AIRY_TUNE_GATHER_GROUP] = {"gather_tiles.group",
+                                "gather_tiles",
+                                "work-items",
+                                "fixed: part of the order of the sums",
+                                {0, 0, 0},
+                                {AIRY_GATHER_GROUP, AIRY_GATHER_GROUP, AIRY_GATHER_GROUP},
+                                {AIRY_GATHER_GROUP},
+                                true},
     [AIRY_TUNE_BATCH_MIB] = {"pipeline.batch_mib",
                              "",
                              "MiB of compressed frames",

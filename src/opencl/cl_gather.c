@@ -14,8 +14,7 @@
 enum {
     SCRATCH_BYTES = 256 << 20, /* held to by taking a few frames at a time, as far as one fits */
     MAX_STEP = 32768,          /* frames of a launch; an index space's y has 65,535 groups */
-    MAX_FRAMES = 4,            /* that share a read of the matrix */
-    MAX_AZIMUTH = 2,           /* likewise, for the second moments */
+    MAX_AZIMUTH = 2,           /* frames that share a read of the matrix, for second moments */
     LOCAL_REST = 64,           /* local memory beside the large parts, and what a driver may add */
     FINISH_GROUP = 64          /* FINISH of integrate.cl */
 };
@@ -138,7 +137,8 @@ static size_t tile_items(const struct gather *g, unsigned frames)
 static airy_status gather_sums(struct gather *g)
 {
     const struct airy_cl_gather *t = g->tables;
-    const unsigned frames = choose_frames(g, MAX_FRAMES, tiles_local);
+    const unsigned frames =
+        choose_frames(g, airy_tuned(g->queue->device, AIRY_TUNE_GATHER_FRAMES), tiles_local);
     const struct airy_cl_arg images = AIRY_CL_ARRAY(g->plan->frames),
                              scratch = AIRY_CL_BUFFER(g->scratch);
     write_options(g, frames);

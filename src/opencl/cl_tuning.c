@@ -18,7 +18,7 @@ static const char *const files[AIRY_TUNE_COUNT] = {
     [AIRY_TUNE_FUSED_GROUPS] = "integrate_blocks.cl",
     [AIRY_TUNE_FUSED_FINISH_GROUP] = "integrate_blocks.cl",
     [AIRY_TUNE_GATHER_FRAMES] = "integrate.cl",
-    [AIRY_TUNE_GATHER_FINISH_GROUP] = "integrate.cl",
+    [AIRY_TUNE_GATHER_GROUP] = "integrate.cl",
 };
 
 /* Sizes of whole runs depend on all kernels. */
@@ -65,8 +65,8 @@ static struct airy_tune_range blocks_range(const airy_device *device)
 
 void airy_cl_tuning(const airy_device *device, struct airy_tuning *tuning)
 {
-    static const enum airy_tune groups[] = {AIRY_TUNE_UNSHUFFLE_GROUP, AIRY_TUNE_FUSED_FINISH_GROUP,
-                                            AIRY_TUNE_GATHER_FINISH_GROUP};
+    static const enum airy_tune groups[] = {AIRY_TUNE_UNSHUFFLE_GROUP,
+                                            AIRY_TUNE_FUSED_FINISH_GROUP};
     const uint32_t most = device->info.max_group < LARGEST_GROUP ? device->info.max_group
                                                                  : LARGEST_GROUP;
     const struct airy_tune_range lanes = lanes_range(device), blocks = blocks_range(device);
@@ -77,7 +77,11 @@ void airy_cl_tuning(const airy_device *device, struct airy_tuning *tuning)
         airy_tuning_bound(tuning, groups[i], (struct airy_tune_range){1, most, 64});
         tuning->entries[groups[i]].items = 1;
     }
-    tuning->entries[AIRY_TUNE_DECODE_BLOCKS].items = lanes.standard;
+    if (blocks.largest == 1)
+        tuning->entries[AIRY_TUNE_DECODE_LANES].items = 1;
+    else
+        tuning->entries[AIRY_TUNE_DECODE_BLOCKS].items = lanes.standard;
     tuning->entries[AIRY_TUNE_FUSED_BLOCKS].items = lanes.standard;
+    tuning->entries[AIRY_TUNE_GATHER_GROUP].items = 1;
     hash_sources(tuning);
 }

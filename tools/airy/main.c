@@ -6,7 +6,7 @@
 
 static const struct command *const commands[] = {
     &cmd_devices,   &cmd_info, &cmd_simulate, &cmd_convert, &cmd_compress, &cmd_decompress,
-    &cmd_integrate, &cmd_plot, &cmd_view,     &cmd_diff,    &cmd_bench,
+    &cmd_integrate, &cmd_plot, &cmd_view,     &cmd_diff,    &cmd_bench,    &cmd_tune,
 };
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
@@ -30,7 +30,6 @@ static const char *const later[] = {
     "label",
     "sources",
     "oct",
-    "tune",
     "stream",
     "watch",
 };

@@ -1,0 +1,1 @@
+$airy tune
