@@ -37,7 +37,7 @@ static airy_status run(airy_device *device, const char *stack_path, const char *
     }
     if (s == AIRY_OK) {
         const airy_run_params params = {.skip_bad = true, .force = true, .progress = show_progress};
-        s = airy_integrate_stack(out, stack, integrator, &params, &info);
+        s = airy_integrate_stack(out, stack, &integrator, 1, &params, &info);
         fprintf(stderr, "\n");
     }
     if (s == AIRY_OK) {

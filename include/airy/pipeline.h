@@ -23,8 +23,8 @@ typedef bool (*airy_progress_fn)(void *user, size_t done, size_t total);
 typedef struct airy_run_params {
     size_t first, last, step;  /**< frames [first, last) by step; last 0: all; step 0: 1 */
     size_t batch;              /**< frames a batch; 0: chosen */
-    size_t slots;              /**< batches in flight; 0: 3 */
-    size_t readers;            /**< reader threads; 0: chosen */
+    size_t slots;              /**< batches in flight on a device; 0: chosen */
+    size_t readers;            /**< reader threads of a device; 0: chosen */
     bool skip_bad;             /**< a frame that cannot be read or decoded gets a status and NaN,
                                     the others go on */
     bool resume;               /**< continue PATH.partial */
@@ -33,20 +33,27 @@ typedef struct airy_run_params {
     const char *configuration; /**< JSON that goes into the file */
     airy_progress_fn progress;
     void *user;
+    size_t part, parts; /**< airy_run_work: blocks of rows b with b % parts == part; parts 0: 1,
+                             all rows */
 } airy_run_params;
 
 typedef struct airy_run_info {
     size_t frames, bad, resumed; /**< written in this run, of them bad, found done */
     size_t batch, slots, readers;
-    uint64_t host_bytes, device_bytes, stored_bytes, decoded_bytes;
+    uint64_t host_bytes;   /**< of slots, in all */
+    uint64_t device_bytes; /**< of slots and scratch, on each device */
+    uint64_t stored_bytes, decoded_bytes;
     double seconds;
     bool stopped;
     char first_error[512]; /**< sentence of the first bad frame */
 } airy_run_info;
 
-/** What a run would use, without running: batch, slots, readers, host_bytes, device_bytes. */
+/**
+ * What a run would use, without running: batch, and on each device slots, readers; host_bytes,
+ * device_bytes.
+ */
 AIRY_API airy_status airy_integrate_plan(airy_run_info *info, const airy_stack *stack,
-                                         const airy_integrator *integrator,
+                                         airy_integrator *const *integrators, size_t count,
                                          const airy_run_params *params);
 
 /**
@@ -54,14 +61,47 @@ AIRY_API airy_status airy_integrate_plan(airy_run_info *info, const airy_stack *
  * is PATH.partial, a valid HDF5 file at every moment whose frame/status says which rows are done;
  * params->resume goes on from there.
  *
- * @param path    NULL: nothing is written, for benchmarks
- * @param info    out, also on failure
- * Errors: AIRY_ERR_EXISTS, AIRY_ERR_IO, AIRY_ERR_CORRUPT (first bad frame, without skip_bad),
- *         AIRY_ERR_MEMORY, AIRY_ERR_STOPPED (progress said so; the partial file stays).
+ * @param path         NULL: nothing is written, for benchmarks
+ * @param integrators  one a device, all of the same parameters and geometry: batches of frames go
+ *                     to whichever device has room; which one it was changes a result by no more
+ *                     than airy_integrate says of devices, and nothing on devices of one kind
+ * @param count        of integrators, at least 1
+ * @param info         out, also on failure
+ * Errors: AIRY_ERR_EXISTS, AIRY_ERR_IO, AIRY_ERR_CORRUPT (the first bad frame, without skip_bad;
+ *         all rows before it are in the partial file), AIRY_ERR_MEMORY, AIRY_ERR_STOPPED (progress
+ *         said so; the partial file stays), AIRY_ERR_PARAM (integrators that differ). A device
+ *         that fails ends the run; with several the sentence names it.
  */
 AIRY_API airy_status airy_integrate_stack(const char *path, const airy_stack *stack,
-                                          const airy_integrator *integrator,
+                                          airy_integrator *const *integrators, size_t count,
                                           const airy_run_params *params, airy_run_info *info);
+
+/**
+ * The same by several processes: one calls airy_run_create; then each calls airy_run_work with its
+ * own params->part of params->parts, at the same time or not, on the same machine or on others
+ * that share the file; when all have returned, one calls airy_run_finish. All with the same path,
+ * stack, params (apart from part, progress, batch, slots, readers) and integrators of the same
+ * parameters.
+ *
+ * airy_run_create makes PATH.partial, or checks that resume can go on with it (info->resumed: rows
+ * that are done); it stays, whatever happens. airy_run_work writes the rows of its part that are
+ * not done; what fails in one process is the caller's to tell the others. Until airy_run_finish,
+ * sum_normalization, sum_normalization2 and count of frames with invalid pixels of their own are
+ * not to be seen in the partial file. airy_run_finish gives the file its final name.
+ *
+ * Errors: as airy_integrate_stack; airy_run_work: AIRY_ERR_NOT_FOUND without PATH.partial,
+ *         AIRY_ERR_FORMAT where it belongs to another run; airy_run_finish: AIRY_ERR_STOPPED where
+ *         rows are missing (the partial file stays), AIRY_ERR_IO while a process is at work.
+ */
+AIRY_API airy_status airy_run_create(const char *path, const airy_stack *stack,
+                                     const airy_integrator *integrator,
+                                     const airy_run_params *params, airy_run_info *info);
+AIRY_API airy_status airy_run_work(const char *path, const airy_stack *stack,
+                                   airy_integrator *const *integrators, size_t count,
+                                   const airy_run_params *params, airy_run_info *info);
+AIRY_API airy_status airy_run_finish(const char *path, const airy_stack *stack,
+                                     const airy_integrator *integrator,
+                                     const airy_run_params *params, airy_run_info *info);
 
 #ifdef __cplusplus
 }

@@ -24,12 +24,14 @@ enum row_state {
     ROW_DONE,    /* in an earlier run */
     ROW_WRITTEN, /* it does not follow the shared normalizations, or its own are in the file */
     ROW_FOLLOWS, /* good, and nothing stands in the [frames, bins] normalizations for it yet */
+    ROW_DIFFERS, /* its own stand there, although the shared ones count in the file */
 };
 
 struct airy_pattern_file {
     char *path, *partial;
     int fd;
     bool force, resumed, finished;
+    bool joined; /* others write rows, too: the root is not switched, see gather */
     size_t frames, bins;
     struct airy_pattern_layout layout;
     atomic_uchar *rows;    /* enum row_state */
@@ -53,28 +55,31 @@ static airy_status check_spec(const char *path, const struct airy_pattern_spec *
     return AIRY_OK;
 }
 
-/* Two programs must not write one file. Advisory; file systems without such locks do without. */
-static airy_status lock_file(int fd, const char *path)
+/*
+ * Two runs must not write one file; the parts of one run share it. Advisory; file systems without
+ * such locks do without.
+ */
+static airy_status lock_file(int fd, const char *path, bool shared)
 {
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0};
+    struct flock whole = {.l_type = shared ? F_RDLCK : F_WRLCK, .l_whence = SEEK_SET};
     const int refused = fcntl(fd, F_OFD_SETLK, &whole) != 0 && (errno == EAGAIN || errno == EACCES);
     AIRY_FAIL_IF(refused, AIRY_ERR_IO, "'%s' is being written by another process", path);
     return AIRY_OK;
 }
 
-static airy_status open_locked(int *fd, const char *path)
+static airy_status open_locked(int *fd, const char *path, bool shared)
 {
     *fd = open(path, O_RDWR | O_CLOEXEC);
     AIRY_FAIL_IF(*fd < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
                  "cannot open '%s': %s", path, strerror(errno));
-    return lock_file(*fd, path);
+    return lock_file(*fd, path, shared);
 }
 
 /* Remove what an interrupted run has left, not what another one is writing. */
 static airy_status remove_partial(const char *partial)
 {
     int fd = -1;
-    airy_status status = open_locked(&fd, partial);
+    airy_status status = open_locked(&fd, partial, false);
     if (status == AIRY_OK && unlink(partial) != 0)
         status = airy_fail(AIRY_ERR_IO, "cannot remove '%s': %s", partial, strerror(errno));
     if (fd >= 0)
@@ -97,7 +102,7 @@ static airy_status create_partial(airy_pattern_file *file, const struct airy_pat
     AIRY_TRY(airy_file_unique(&name, file->path));
     airy_status status = airy_pattern_layout_create(&file->layout, name, spec);
     if (status == AIRY_OK) {
-        status = open_locked(&file->fd, name);
+        status = open_locked(&file->fd, name, false);
         if (status == AIRY_OK)
             status = airy_file_rename(name, file->partial, false);
         if (status != AIRY_OK)
@@ -120,93 +125,6 @@ static airy_status restore_tail(airy_pattern_file *file)
                  "cannot extend '%s': %s", file->partial, strerror(errno));
     layout->cut = false;
     return airy_pattern_layout_switch(file->fd, layout, layout->per_frame, layout->end);
-}
-
-static airy_status load_rows(airy_pattern_file *file)
-{
-    const struct airy_pattern_layout *layout = &file->layout;
-    int32_t *status_of;
-    AIRY_TRY(airy_memory_alloc((void **)&status_of, sizeof(*status_of) * file->frames));
-    airy_status status = airy_file_pread(file->fd, status_of, sizeof(*status_of) * file->frames,
-                                         layout->offset[AIRY_PATTERN_STATUS]);
-    bool any = false;
-    for (size_t i = 0; i < file->frames && status == AIRY_OK; i++) {
-        /* Bad frames are tried again: their file may be complete by now. */
-        const bool good = status_of[i] == AIRY_ROW_GOOD;
-        atomic_store(&file->rows[i],
-                     good ? (layout->per_frame ? ROW_DONE : ROW_FOLLOWS) : ROW_PENDING);
-        any = any || good;
-    }
-    airy_memory_release(status_of);
-    /* The first good row of a run has written them, before its status. */
-    for (int k = 0; k < NORMALIZATIONS && any && !layout->per_frame && status == AIRY_OK; k++)
-        status = airy_file_pread(file->fd, file->shared + (size_t)k * file->bins, 8 * file->bins,
-                                 layout->offset[AIRY_PATTERN_SHARED_NORMALIZATION + k]);
-    atomic_store(&file->have_shared, any && !layout->per_frame);
-    return status;
-}
-
-static airy_status start_file(airy_pattern_file *file, const struct airy_pattern_spec *spec,
-                              bool resume)
-{
-    AIRY_FAIL_IF(!file->force && access(file->path, F_OK) == 0, AIRY_ERR_EXISTS,
-                 "'%s' is there already", file->path);
-    if (!resume) {
-        AIRY_FAIL_IF(
-            !file->force && access(file->partial, F_OK) == 0, AIRY_ERR_EXISTS,
-            "'%s' is there from an interrupted run: resume it, remove it, or overwrite by force",
-            file->partial);
-        if (file->force)
-            AIRY_TRY(remove_partial(file->partial));
-        return create_partial(file, spec);
-    }
-    const airy_status opened = open_locked(&file->fd, file->partial);
-    if (opened != AIRY_OK)
-        return airy_fail_context(opened, "cannot resume");
-    AIRY_TRY(airy_pattern_layout_open(&file->layout, file->partial, spec));
-    file->resumed = true;
-    AIRY_TRY(restore_tail(file));
-    return load_rows(file);
-}
-
-airy_status airy_pattern_file_create(airy_pattern_file **file, const char *path,
-                                     const struct airy_pattern_spec *spec, bool force, bool resume)
-{
-    AIRY_TRY(check_spec(path, spec));
-    airy_pattern_file *made;
-    AIRY_TRY(airy_memory_calloc((void **)&made, 1, sizeof(*made), "an integrated file"));
-    made->fd = -1;
-    made->force = force;
-    made->frames = spec->frames;
-    made->bins = spec->bins;
-    pthread_rwlock_init(&made->lock, NULL);
-    pthread_mutex_init(&made->first, NULL);
-    made->path = strdup(path);
-    if (asprintf(&made->partial, "%s.partial", path) < 0)
-        made->partial = NULL;
-    airy_status status = made->path && made->partial
-                             ? AIRY_OK
-                             : airy_fail(AIRY_ERR_MEMORY, "out of memory for a path");
-    if (status == AIRY_OK)
-        status = airy_memory_calloc((void **)&made->rows, made->frames, sizeof(*made->rows),
-                                    "rows of the integrated file");
-    if (status == AIRY_OK)
-        status = airy_memory_calloc((void **)&made->shared, NORMALIZATIONS * made->bins,
-                                    sizeof(double), "normalizations");
-    if (status == AIRY_OK)
-        status = start_file(made, spec, resume);
-    if (status != AIRY_OK) {
-        airy_pattern_file_destroy(&made, true);
-        return status;
-    }
-    *file = made;
-    return AIRY_OK;
-}
-
-bool airy_pattern_file_done(const airy_pattern_file *file, size_t row)
-{
-    const unsigned char state = atomic_load(&file->rows[row]);
-    return file->resumed && state != ROW_PENDING;
 }
 
 static airy_status write_row(airy_pattern_file *file, int field, size_t row, const void *data)
@@ -269,6 +187,187 @@ static airy_status make_per_frame(airy_pattern_file *file)
     return status;
 }
 
+/* A row as an earlier run left it. closing: a bad row counts as written. */
+static enum row_state state_of(const airy_pattern_file *file, int32_t status, uint32_t invalid,
+                               bool closing)
+{
+    /* Bad frames are tried again: their file may be complete by now. */
+    if (status != AIRY_ROW_GOOD)
+        return closing && status == AIRY_ROW_BAD ? ROW_WRITTEN : ROW_PENDING;
+    if (file->layout.per_frame)
+        return ROW_DONE;
+    return invalid ? ROW_DIFFERS : ROW_FOLLOWS;
+}
+
+static airy_status load_rows(airy_pattern_file *file, bool closing)
+{
+    const struct airy_pattern_layout *layout = &file->layout;
+    int32_t *status_of = NULL;
+    uint32_t *invalid = NULL;
+    airy_status status;
+    AIRY_TRY_OR(out, airy_memory_alloc((void **)&status_of, sizeof(*status_of) * file->frames));
+    AIRY_TRY_OR(out, airy_memory_alloc((void **)&invalid, sizeof(*invalid) * file->frames));
+    AIRY_TRY_OR(out, airy_file_pread(file->fd, status_of, sizeof(*status_of) * file->frames,
+                                     layout->offset[AIRY_PATTERN_STATUS]));
+    AIRY_TRY_OR(out, airy_file_pread(file->fd, invalid, sizeof(*invalid) * file->frames,
+                                     layout->offset[AIRY_PATTERN_INVALID]));
+    bool follows = false;
+    for (size_t i = 0; i < file->frames; i++) {
+        const enum row_state state = state_of(file, status_of[i], invalid[i], closing);
+        atomic_store(&file->rows[i], (unsigned char)state);
+        follows = follows || state == ROW_FOLLOWS;
+    }
+    /* The first good row of a run has written them, before its status. */
+    for (size_t k = 0; k < NORMALIZATIONS && follows; k++)
+        AIRY_TRY_OR(out, airy_file_pread(file->fd, file->shared + k * file->bins, 8 * file->bins,
+                                         layout->offset[AIRY_PATTERN_SHARED_NORMALIZATION + k]));
+    atomic_store(&file->have_shared, follows);
+out:
+    airy_memory_release(status_of);
+    airy_memory_release(invalid);
+    return status;
+}
+
+/* Parts of a run leave rows with normalizations of their own beside others that share one. */
+static bool any_differs(const airy_pattern_file *file)
+{
+    for (size_t row = 0; row < file->frames; row++)
+        if (atomic_load(&file->rows[row]) == ROW_DIFFERS)
+            return true;
+    return false;
+}
+
+/* Open the partial file that is there, alone, and bring it into the state of one writer's. */
+static airy_status take_over(airy_pattern_file *file, const struct airy_pattern_spec *spec,
+                             bool closing)
+{
+    const airy_status opened = open_locked(&file->fd, file->partial, false);
+    if (opened != AIRY_OK)
+        return airy_fail_context(opened, "cannot resume");
+    AIRY_TRY(airy_pattern_layout_open(&file->layout, file->partial, spec));
+    file->resumed = true;
+    AIRY_TRY(restore_tail(file));
+    AIRY_TRY(load_rows(file, closing));
+    return any_differs(file) ? make_per_frame(file) : AIRY_OK;
+}
+
+static airy_status join(airy_pattern_file *file, const struct airy_pattern_spec *spec)
+{
+    AIRY_TRY(open_locked(&file->fd, file->partial, true));
+    AIRY_TRY(airy_pattern_layout_open(&file->layout, file->partial, spec));
+    AIRY_FAIL_IF(file->layout.cut, AIRY_ERR_FORMAT,
+                 "'%s' was about to be finished: it has to be resumed first", file->partial);
+    file->resumed = file->joined = true;
+    return load_rows(file, false);
+}
+
+static airy_status start_file(airy_pattern_file *file, const struct airy_pattern_spec *spec,
+                              bool resume)
+{
+    AIRY_FAIL_IF(!file->force && access(file->path, F_OK) == 0, AIRY_ERR_EXISTS,
+                 "'%s' is there already", file->path);
+    if (resume)
+        return take_over(file, spec, false);
+    AIRY_FAIL_IF(
+        !file->force && access(file->partial, F_OK) == 0, AIRY_ERR_EXISTS,
+        "'%s' is there from an interrupted run: resume it, remove it, or overwrite by force",
+        file->partial);
+    if (file->force)
+        AIRY_TRY(remove_partial(file->partial));
+    return create_partial(file, spec);
+}
+
+/* The object, with no file open yet. */
+static airy_status make_file(airy_pattern_file **file, const char *path,
+                             const struct airy_pattern_spec *spec)
+{
+    AIRY_TRY(check_spec(path, spec));
+    airy_pattern_file *made;
+    AIRY_TRY(airy_memory_calloc((void **)&made, 1, sizeof(*made), "an integrated file"));
+    made->fd = -1;
+    made->frames = spec->frames;
+    made->bins = spec->bins;
+    pthread_rwlock_init(&made->lock, NULL);
+    pthread_mutex_init(&made->first, NULL);
+    made->path = strdup(path);
+    if (asprintf(&made->partial, "%s.partial", path) < 0)
+        made->partial = NULL;
+    airy_status status = made->path && made->partial
+                             ? AIRY_OK
+                             : airy_fail(AIRY_ERR_MEMORY, "out of memory for a path");
+    if (status == AIRY_OK)
+        status = airy_memory_calloc((void **)&made->rows, made->frames, sizeof(*made->rows),
+                                    "rows of the integrated file");
+    if (status == AIRY_OK)
+        status = airy_memory_calloc((void **)&made->shared, NORMALIZATIONS * made->bins,
+                                    sizeof(double), "normalizations");
+    if (status != AIRY_OK) {
+        airy_pattern_file_destroy(&made, true);
+        return status;
+    }
+    *file = made;
+    return AIRY_OK;
+}
+
+/* *file on success, else nothing is left of it. */
+static airy_status give(airy_pattern_file **file, airy_pattern_file *made, airy_status status)
+{
+    if (status == AIRY_OK)
+        *file = made;
+    else
+        airy_pattern_file_destroy(&made, true);
+    return status;
+}
+
+airy_status airy_pattern_file_create(airy_pattern_file **file, const char *path,
+                                     const struct airy_pattern_spec *spec, bool force, bool resume)
+{
+    airy_pattern_file *made;
+    AIRY_TRY(make_file(&made, path, spec));
+    made->force = force;
+    return give(file, made, start_file(made, spec, resume));
+}
+
+airy_status airy_pattern_file_join(airy_pattern_file **file, const char *path,
+                                   const struct airy_pattern_spec *spec)
+{
+    airy_pattern_file *made;
+    AIRY_TRY(make_file(&made, path, spec));
+    return give(file, made, join(made, spec));
+}
+
+airy_status airy_pattern_file_gather(airy_pattern_file **file, const char *path,
+                                     const struct airy_pattern_spec *spec, bool force)
+{
+    airy_pattern_file *made;
+    AIRY_TRY(make_file(&made, path, spec));
+    made->force = force;
+    return give(file, made, take_over(made, spec, true));
+}
+
+airy_status airy_pattern_file_retry(airy_pattern_file *file)
+{
+    const int32_t pending = AIRY_ROW_PENDING;
+    for (size_t row = 0; row < file->frames; row++)
+        if (atomic_load(&file->rows[row]) == ROW_PENDING)
+            AIRY_TRY(write_row(file, AIRY_PATTERN_STATUS, row, &pending));
+    return AIRY_OK;
+}
+
+size_t airy_pattern_file_pending(const airy_pattern_file *file)
+{
+    size_t pending = 0;
+    for (size_t row = 0; row < file->frames; row++)
+        pending += atomic_load(&file->rows[row]) == ROW_PENDING;
+    return pending;
+}
+
+bool airy_pattern_file_done(const airy_pattern_file *file, size_t row)
+{
+    const unsigned char state = atomic_load(&file->rows[row]);
+    return file->resumed && state != ROW_PENDING;
+}
+
 static airy_status write_values(airy_pattern_file *file, size_t row,
                                 const struct airy_pattern_row *data)
 {
@@ -298,9 +397,10 @@ static airy_status write_all(airy_pattern_file *file, size_t row,
                              const struct airy_pattern_row *data, bool good)
 {
     const double *planes = data->sums + AIRY_SUM_NORMALIZATION * file->bins;
-    const bool follows = good && !file->layout.per_frame;
+    const bool differs = good && data->stats.invalid > 0;
+    const bool follows = good && !file->layout.per_frame && !differs;
     AIRY_TRY(write_values(file, row, data));
-    if (file->layout.per_frame)
+    if (file->layout.per_frame || differs)
         AIRY_TRY(write_normalizations(file, row, planes));
     else if (follows)
         AIRY_TRY(keep_shared(file, planes));
@@ -320,7 +420,7 @@ airy_status airy_pattern_file_write(airy_pattern_file *file, size_t row,
                  AIRY_ERR_PARAM, "row %zu: intensity, sums, std or sem is NULL", row);
     const bool good = data->stats.status == AIRY_FRAME_GOOD;
     airy_status status = AIRY_OK;
-    if (good && data->stats.invalid > 0)
+    if (good && data->stats.invalid > 0 && !file->joined)
         status = make_per_frame(file);
     if (status == AIRY_OK) {
         pthread_rwlock_rdlock(&file->lock);
@@ -350,9 +450,7 @@ static airy_status cut_tail(airy_pattern_file *file)
 
 airy_status airy_pattern_file_finish(airy_pattern_file *file, const double *sums)
 {
-    size_t pending = 0;
-    for (size_t row = 0; row < file->frames; row++)
-        pending += atomic_load(&file->rows[row]) == ROW_PENDING;
+    const size_t pending = airy_pattern_file_pending(file);
     AIRY_FAIL_IF(pending > 0, AIRY_ERR_PARAM, "'%s': %zu of %zu rows are not written",
                  file->partial, pending, file->frames);
     airy_status status = AIRY_OK;

@@ -40,6 +40,22 @@ struct airy_pattern_row {
  */
 airy_status airy_pattern_file_create(airy_pattern_file **file, const char *path,
                                      const struct airy_pattern_spec *spec, bool force, bool resume);
+/*
+ * Write rows of a PATH.partial beside other processes, each row by one of them: a row whose
+ * normalizations differ gets them at its place, but [frames, bins] ones count in the file only
+ * after gather. AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT, AIRY_ERR_IO (a run that wants it alone).
+ */
+airy_status airy_pattern_file_join(airy_pattern_file **file, const char *path,
+                                   const struct airy_pattern_spec *spec);
+/*
+ * PATH.partial after all of them have left it, for finish; bad rows count as written. AIRY_ERR_IO:
+ * one is still writing. force: finish may overwrite PATH.
+ */
+airy_status airy_pattern_file_gather(airy_pattern_file **file, const char *path,
+                                     const struct airy_pattern_spec *spec, bool force);
+/* Rows that a resumed run has found bad are pending again in the file, too. */
+airy_status airy_pattern_file_retry(airy_pattern_file *file);
+size_t airy_pattern_file_pending(const airy_pattern_file *file);
 /* True if this row was done in an earlier run; bad rows are not, they are tried again. */
 bool airy_pattern_file_done(const airy_pattern_file *file, size_t row);
 airy_status airy_pattern_file_write(airy_pattern_file *file, size_t row,

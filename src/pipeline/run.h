@@ -1,9 +1,12 @@
 /*
- * One run of a stack through an integrator: what its threads share.
+ * One run of a stack through integrators: what its threads share.
  *
- * Readers fill slots (a slot = one batch), the calling thread submits full slots in order, the
- * writer thread waits for their results in order, writes the rows and frees the slot. Errors of
- * frames are values in the slot; the writer, which sees frames in order, decides.
+ * Each integrator is a lane: a device with slots (a slot = one batch) and threads of its own.
+ * Readers take the next batch of the run when their lane has a free slot, and fill it; a thread
+ * submits full slots in order; a writer waits for their results, writes the rows and frees the
+ * slot. So frames go to whichever device has room, and a slow one holds up nobody. Errors of
+ * frames are values in the slot. Where one ends the run, all batches before it are done first: the
+ * frame that is reported does not depend on threads or devices.
  */
 #ifndef AIRY_PIPELINE_RUN_H
 #define AIRY_PIPELINE_RUN_H
@@ -15,12 +18,19 @@
 #include "io/pattern_file.h"
 #include "io/stack_source.h"
 
-/* How a run is cut: worked out before anything is allocated. */
+/* The integrators of a run. All have frames and bins of the same shape. */
+struct airy_run_team {
+    const airy_integrator *const *integrators;
+    size_t count;
+};
+
+/* How a run is cut: worked out before anything is allocated. The same for every lane. */
 struct airy_run_plan {
     size_t batch, slots, readers;
-    size_t batch_bytes;  /* capacity for chunks of the largest batch */
-    size_t result_bytes; /* sums and stats of a batch */
-    uint64_t host_bytes, device_bytes;
+    size_t batch_bytes;    /* capacity for chunks of the largest batch */
+    size_t result_bytes;   /* sums and stats of a batch */
+    uint64_t host_bytes;   /* of all lanes */
+    uint64_t device_bytes; /* of a lane */
 };
 
 /* What became of a frame on its way into the slot. */
@@ -45,45 +55,92 @@ struct airy_slot {
     size_t *sizes;                 /* [batch] */
 };
 
+struct airy_run;
+
+/* A device at work. Batches go round its slots: the k-th it starts is in slot k % slots. */
+struct airy_lane {
+    struct airy_run *run;
+    const airy_integrator *integrator;
+    airy_queue *up, *compute, *down; /* one and the same on the CPU */
+    struct airy_slot *slots;         /* [plan.slots] */
+    size_t started, submitted, written;
+    pthread_cond_t room, full, sent; /* for its readers, submitter, writer; with the run's lock */
+    float *intensity, *std, *sem;    /* [bins], of the writer */
+    pthread_t *threads;
+    size_t thread_count;
+};
+
 struct airy_run {
     const airy_stack *stack;
     airy_stack_info info;
-    const airy_integrator *integrator;
     const airy_run_params *params;
+    struct airy_run_team team;
     struct airy_run_plan plan;
     size_t *rows; /* [row_count] rows of the file still to do */
-    size_t row_count, total_rows;
-    airy_pattern_file *file;         /* NULL: nothing is written */
-    airy_queue *up, *compute, *down; /* one and the same on the CPU */
-    struct airy_slot *slots;
+    size_t row_count, total_rows, resumed;
+    airy_pattern_file *file; /* NULL: nothing is written */
+    struct airy_lane *lanes; /* [team.count] */
 
     pthread_mutex_t lock;
-    pthread_cond_t changed;
     size_t next_batch, batches; /* next to be started, in total */
-    bool stopped, failed;
-    airy_status status;
+    bool stopped;               /* no further batches; those begun are finished */
+    size_t bad_batch;           /* the first with a frame that ends the run; SIZE_MAX none */
+    bool failed;                /* everything ends at once */
+    airy_status status;         /* of a failure or of the bad frame */
     char message[1024];
+    size_t first_bad_row; /* of out->first_error */
     airy_run_info *out;
-    float *intensity, *std, *sem; /* [bins], of the writer */
+
+    pthread_mutex_t progress_lock;
 };
 
 /* Frame of the stack behind a row of the file. */
 size_t airy_run_frame(const airy_run_params *params, size_t row);
 /* Number of rows of the file. */
 airy_status airy_run_rows(size_t *rows, const airy_stack_info *info, const airy_run_params *params);
+/* Is this row of `rows` one of this part's? */
+bool airy_run_is_mine(const airy_run_params *params, size_t row, size_t rows);
 /*
  * rows: [row_count] those still to do, or NULL: rows 0 to row_count - 1. refused: NULL, or a plan
  * for which there was not enough memory: a smaller one is made.
  */
 airy_status airy_run_plan_make(struct airy_run_plan *plan, const airy_stack *stack,
-                               const airy_integrator *integrator, const airy_run_params *params,
+                               const struct airy_run_team *team, const airy_run_params *params,
                                const size_t *rows, size_t row_count,
                                const struct airy_run_plan *refused);
+/* All there, of the stack's shape and like each other. call: for the sentence. */
+airy_status airy_run_check(const char *call, const airy_stack *stack,
+                           const struct airy_run_team *team, const airy_run_params *params);
 
-/* Threads' bodies; `run` is a struct airy_run. */
-void *airy_run_reader(void *run);
-void *airy_run_writer(void *run);
+/*
+ * The file of the run: opened in one of these ways, completed with what does not differ between
+ * frames. run->team, total_rows and params are set.
+ */
+enum airy_run_open { AIRY_RUN_ALONE, AIRY_RUN_JOIN, AIRY_RUN_GATHER };
+airy_status airy_run_file_open(struct airy_run *run, const char *path, enum airy_run_open how);
+airy_status airy_run_file_finish(struct airy_run *run);
+
+/*
+ * A lane's queues and slots. Opening ends with a rehearsal: a batch without a readable frame goes
+ * the whole way, so that the back end takes the scratch it needs and compiles what it has to
+ * before anything counts on it. Closing waits for what is enqueued.
+ */
+airy_status airy_lane_open(struct airy_lane *lane);
+void airy_lane_close(struct airy_lane *lane);
+/* Wait for what is enqueued, and tell what failed. */
+airy_status airy_lane_finish(struct airy_lane *lane);
+/* Enqueue one full slot: a copy up, the kernels, a copy down. */
+airy_status airy_lane_submit(struct airy_lane *lane, struct airy_slot *slot);
+
+/* Threads' bodies; `lane` is a struct airy_lane. */
+void *airy_run_reader(void *lane);
+void *airy_run_submitter(void *lane);
+void *airy_run_writer(void *lane);
 /* Ends the run with the calling thread's last error. The lock is not held. */
-void airy_run_fail(struct airy_run *run, airy_status status);
+void airy_run_fail(struct airy_lane *lane, airy_status status);
+/* Wake every thread. The lock is held. */
+void airy_run_wake(struct airy_run *run);
+/* No batch is started any more. The lock is held. */
+bool airy_run_ends(const struct airy_run *run);
 
 #endif

@@ -1,5 +1,7 @@
 #include "pipeline/run.h"
 
+#include <string.h>
+
 #include "base/error.h"
 #include "base/size.h"
 #include "core/backend.h"
@@ -13,6 +15,7 @@ enum {
     READERS_DEVICE = 12,
     MAX_SLOTS = 64,
     MAX_READERS = 256,
+    MAX_PARTS = 65536,
     /*
      * Compressed bytes of a batch for a device: page-locking costs 0.45 ms a MB at the start, and
      * more bytes bring nothing (4,096 Eiger 4M frames on an H200: batches of 8, 16, 32 and 64
@@ -39,6 +42,23 @@ airy_status airy_run_rows(size_t *rows, const airy_stack_info *info, const airy_
     return AIRY_OK;
 }
 
+/*
+ * Parts take blocks of rows in turn: of neighbours, whose bytes are neighbours too, but small
+ * enough that each part has one.
+ */
+static size_t part_rows(const airy_run_params *params, size_t rows)
+{
+    enum { MOST = 32 };
+    return airy_max_size(airy_min_size(rows / params->parts, MOST), 1);
+}
+
+bool airy_run_is_mine(const airy_run_params *params, size_t row, size_t rows)
+{
+    if (params->parts <= 1)
+        return true;
+    return row / part_rows(params, rows) % params->parts == params->part;
+}
+
 static size_t source_size(const airy_stack *stack, const airy_run_params *params,
                           const size_t *rows, size_t i)
 {
@@ -47,12 +67,21 @@ static size_t source_size(const airy_stack *stack, const airy_run_params *params
     return source.size;
 }
 
+/* A team of CPUs only is served otherwise than one with a device that bytes are copied to. */
+static bool is_cpu(const struct airy_run_team *team)
+{
+    bool cpu = true;
+    for (size_t i = 0; i < team->count; i++)
+        cpu = cpu && team->integrators[i]->device->backend->in_place;
+    return cpu;
+}
+
 /*
  * Memory of one choice of batch. The table of blocks travels with the bytes; the decoded frames
  * are scratch of the compute queue.
  */
 static airy_status plan_memory(struct airy_run_plan *plan, const airy_stack *stack,
-                               const airy_stack_info *info, const airy_integrator *integrator,
+                               const airy_stack_info *info, const struct airy_run_team *team,
                                const airy_run_params *params, const size_t *rows, size_t row_count)
 {
     airy_block_layout layout;
@@ -69,30 +98,42 @@ static airy_status plan_memory(struct airy_run_plan *plan, const airy_stack *sta
     }
     plan->batch_bytes = largest + AIRY_BATCH_SLACK;
     const size_t table = plan->batch * layout.blocks * sizeof(airy_block);
-    plan->result_bytes = plan->batch * (AIRY_SUM_PLANES * integrator->bins * sizeof(double) +
-                                        sizeof(airy_frame_stats));
+    plan->result_bytes =
+        plan->batch *
+        (AIRY_SUM_PLANES * team->integrators[0]->bins * sizeof(double) + sizeof(airy_frame_stats));
     const uint64_t slot = (uint64_t)plan->batch_bytes + table + plan->result_bytes;
-    const bool cpu = integrator->device->backend->in_place;
-    plan->host_bytes = plan->slots * slot;
-    plan->device_bytes = cpu ? plan->slots * plan->result_bytes
-                             : plan->slots * slot + plan->batch * frame_bytes;
+    plan->host_bytes = team->count * plan->slots * slot;
+    plan->device_bytes = is_cpu(team) ? plan->slots * plan->result_bytes
+                                      : plan->slots * slot + plan->batch * frame_bytes;
     return AIRY_OK;
 }
 
 /*
- * Room for the run on the device, an eighth of it left for partial sums; host memory has the same
+ * Room for the run on a device, an eighth of it left for partial sums; host memory has the same
  * limit and its own account.
  */
-static bool fits(const struct airy_run_plan *plan, const airy_integrator *integrator)
+static bool fits_on(const struct airy_run_plan *plan, const airy_integrator *integrator)
 {
     airy_memory_info memory;
-    if (airy_device_memory(integrator->device, &memory) != AIRY_OK || !memory.limit)
+    const airy_device *device = integrator->device;
+    if (airy_device_memory(device, &memory) != AIRY_OK || !memory.limit)
         return true;
     const uint64_t room = memory.limit > memory.in_use ? memory.limit - memory.in_use : 0;
     const uint64_t host_room = memory.limit > memory.host_in_use ? memory.limit - memory.host_in_use
                                                                  : 0;
-    const bool host_fits = !integrator->device->backend->in_place || plan->host_bytes <= host_room;
+    const bool host_fits = (!device->backend->in_place && !device->params.memory_limit) ||
+                           plan->host_bytes <= host_room;
     return host_fits && plan->device_bytes <= room - room / 8;
+}
+
+/* The first integrator on whose device the plan does not fit, or NULL. */
+static const airy_integrator *find_short(const struct airy_run_plan *plan,
+                                         const struct airy_run_team *team)
+{
+    for (size_t i = 0; i < team->count; i++)
+        if (!fits_on(plan, team->integrators[i]))
+            return team->integrators[i];
+    return NULL;
 }
 
 /* The next smaller plan; false: there is none, or the caller has fixed the sizes. */
@@ -113,13 +154,16 @@ static bool addressable(const struct airy_run_plan *plan)
     return plan->batch_bytes < (size_t)3 << 30;
 }
 
-static airy_status fail_memory(const struct airy_run_plan *plan, const airy_integrator *integrator)
+static airy_status fail_memory(const struct airy_run_plan *plan, const struct airy_run_team *team)
 {
     AIRY_FAIL_IF(
         !addressable(plan), AIRY_ERR_MEMORY,
         "batches of %zu frames have %zu bytes, expected less than 3 GiB: make the batch smaller",
         plan->batch, plan->batch_bytes);
     airy_memory_info memory;
+    const airy_integrator *integrator = find_short(plan, team);
+    if (!integrator) /* the allocation failed, not the account */
+        integrator = team->integrators[0];
     AIRY_TRY(airy_device_memory(integrator->device, &memory));
     return airy_fail(AIRY_ERR_MEMORY,
                      "batches of %zu frames in %zu slots need %llu bytes on the host and %llu on "
@@ -141,59 +185,93 @@ static size_t device_batch(const airy_stack *stack, const airy_stack_info *info,
     return airy_max_size(airy_min_size(BATCH_BYTES / mean, BATCH_DECODED_BYTES / frame_bytes), 1);
 }
 
+airy_status airy_run_check(const char *call, const airy_stack *stack,
+                           const struct airy_run_team *team, const airy_run_params *params)
+{
+    airy_stack_info info;
+    AIRY_FAIL_IF(!stack || !team->integrators || team->count == 0, AIRY_ERR_PARAM,
+                 "%s: stack or integrators is NULL", call);
+    AIRY_TRY(airy_stack_get_info(stack, &info));
+    for (size_t i = 0; i < team->count; i++) {
+        const airy_integrator *it = team->integrators[i], *first = team->integrators[0];
+        AIRY_FAIL_IF(!it, AIRY_ERR_PARAM, "%s: integrators[%zu] is NULL", call, i);
+        AIRY_FAIL_IF(info.height != it->height || info.width != it->width, AIRY_ERR_SHAPE,
+                     "%s has frames of %zu x %zu pixels, the geometry's detector %zu x %zu",
+                     info.dataset, info.height, info.width, it->height, it->width);
+        AIRY_FAIL_IF(it->bins != first->bins || it->params.unit != first->params.unit ||
+                         it->params.error_model != first->params.error_model ||
+                         memcmp(it->radial, first->radial, it->bins * sizeof(double)) != 0,
+                     AIRY_ERR_PARAM, "integrators[%zu] makes other patterns than integrators[0]",
+                     i);
+    }
+    AIRY_FAIL_IF(params->slots > MAX_SLOTS, AIRY_ERR_PARAM, "slots = %zu, expected at most %d",
+                 params->slots, MAX_SLOTS);
+    AIRY_FAIL_IF(params->readers > MAX_READERS, AIRY_ERR_PARAM,
+                 "readers = %zu, expected at most %d", params->readers, MAX_READERS);
+    AIRY_FAIL_IF(params->parts > MAX_PARTS, AIRY_ERR_PARAM, "parts = %zu, expected at most %d",
+                 params->parts, MAX_PARTS);
+    AIRY_FAIL_IF(params->part >= airy_max_size(params->parts, 1), AIRY_ERR_PARAM,
+                 "part = %zu, expected less than %zu, the parts", params->part,
+                 airy_max_size(params->parts, 1));
+    return AIRY_OK;
+}
+
+/* What is chosen where the caller has not. */
+static struct airy_run_plan choose(const airy_stack *stack, const airy_stack_info *info,
+                                   const struct airy_run_team *team, const airy_run_params *params,
+                                   const size_t *rows, size_t row_count)
+{
+    const bool cpu = is_cpu(team);
+    const size_t cores = airy_max_size(airy_thread_limit() / team->count, 1);
+    struct airy_run_plan plan = {
+        .batch = params->batch ? params->batch
+                 : cpu         ? BATCH_CPU
+                               : device_batch(stack, info, params, rows, row_count),
+        .slots = params->slots ? params->slots
+                 : cpu         ? SLOTS_CPU
+                               : SLOTS_DEVICE,
+        .readers = params->readers ? params->readers
+                                   : airy_min_size(cpu ? READERS_CPU : READERS_DEVICE, cores),
+    };
+    plan.batch = airy_max_size(airy_min_size(plan.batch, row_count), 1);
+    const size_t batches = (row_count + plan.batch - 1) / plan.batch;
+    plan.slots = airy_max_size(airy_min_size(plan.slots, batches), 1);
+    return plan;
+}
+
 airy_status airy_run_plan_make(struct airy_run_plan *plan, const airy_stack *stack,
-                               const airy_integrator *integrator, const airy_run_params *params,
+                               const struct airy_run_team *team, const airy_run_params *params,
                                const size_t *rows, size_t row_count,
                                const struct airy_run_plan *refused)
 {
     airy_stack_info info;
     AIRY_TRY(airy_stack_get_info(stack, &info));
-    AIRY_FAIL_IF(info.height != integrator->height || info.width != integrator->width,
-                 AIRY_ERR_SHAPE,
-                 "%s has frames of %zu x %zu pixels, the geometry's detector %zu x %zu",
-                 info.dataset, info.height, info.width, integrator->height, integrator->width);
-    AIRY_FAIL_IF(params->slots > MAX_SLOTS, AIRY_ERR_PARAM, "slots = %zu, expected at most %d",
-                 params->slots, MAX_SLOTS);
-    AIRY_FAIL_IF(params->readers > MAX_READERS, AIRY_ERR_PARAM,
-                 "readers = %zu, expected at most %d", params->readers, MAX_READERS);
-    const bool cpu = integrator->device->backend->in_place;
-    const size_t batch = cpu ? BATCH_CPU : device_batch(stack, &info, params, rows, row_count);
-    const size_t readers = airy_min_size(cpu ? READERS_CPU : READERS_DEVICE, airy_thread_limit());
-    *plan = (struct airy_run_plan){
-        .batch = params->batch ? params->batch : batch,
-        .slots = params->slots ? params->slots
-                 : cpu         ? SLOTS_CPU
-                               : SLOTS_DEVICE,
-        .readers = params->readers ? params->readers : readers,
-    };
-    plan->batch = airy_max_size(airy_min_size(plan->batch, row_count), 1);
-    plan->slots =
-        airy_max_size(airy_min_size(plan->slots, (row_count + plan->batch - 1) / plan->batch), 1);
-    if (refused)
-        *plan = *refused;
+    *plan = refused ? *refused : choose(stack, &info, team, params, rows, row_count);
     bool smaller = refused != NULL;
     do {
         if (smaller && !shrink(plan, params))
-            return fail_memory(plan, integrator);
-        AIRY_TRY(plan_memory(plan, stack, &info, integrator, params, rows, row_count));
+            return fail_memory(plan, team);
+        AIRY_TRY(plan_memory(plan, stack, &info, team, params, rows, row_count));
         smaller = true;
-    } while (!addressable(plan) || !fits(plan, integrator));
+    } while (!addressable(plan) || find_short(plan, team));
     return AIRY_OK;
 }
 
 airy_status airy_integrate_plan(airy_run_info *info, const airy_stack *stack,
-                                const airy_integrator *integrator, const airy_run_params *params)
+                                airy_integrator *const *integrators, size_t count,
+                                const airy_run_params *params)
 {
-    AIRY_FAIL_IF(!info || !stack || !integrator, AIRY_ERR_PARAM,
-                 "airy_integrate_plan: info, stack or integrator is NULL");
+    AIRY_FAIL_IF(!info, AIRY_ERR_PARAM, "airy_integrate_plan: info is NULL");
     static const airy_run_params defaults;
     const airy_run_params *p = params ? params : &defaults;
+    const struct airy_run_team team = {(const airy_integrator *const *)integrators, count};
     struct airy_run_plan plan;
     airy_stack_info stack_info;
     size_t rows = 0;
+    AIRY_TRY(airy_run_check("airy_integrate_plan", stack, &team, p));
     AIRY_TRY(airy_stack_get_info(stack, &stack_info));
     AIRY_TRY(airy_run_rows(&rows, &stack_info, p));
-    AIRY_TRY(airy_run_plan_make(&plan, stack, integrator, p, NULL, rows, NULL));
+    AIRY_TRY(airy_run_plan_make(&plan, stack, &team, p, NULL, rows, NULL));
     *info = (airy_run_info){
         .frames = rows,
         .batch = plan.batch,

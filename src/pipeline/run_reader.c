@@ -6,8 +6,9 @@
 #include "base/error.h"
 
 /* Fix places and sizes of the next batch in its slot. The lock is held. */
-static airy_status start_batch(struct airy_run *run, struct airy_slot *slot)
+static airy_status start_batch(struct airy_lane *lane, struct airy_slot *slot)
 {
+    struct airy_run *run = lane->run;
     const size_t first = run->next_batch * run->plan.batch;
     slot->number = run->next_batch;
     slot->frames = run->row_count - first < run->plan.batch ? run->row_count - first
@@ -22,45 +23,46 @@ static airy_status start_batch(struct airy_run *run, struct airy_slot *slot)
     }
     AIRY_TRY(airy_batch_reserve(slot->batch, slot->frames, slot->sizes));
     slot->state = AIRY_SLOT_FILLING;
+    lane->started++;
     run->next_batch++;
+    if (airy_run_ends(run)) /* threads of lanes without a batch may go */
+        airy_run_wake(run);
     return AIRY_OK;
 }
 
 /*
  * A slot with frames that no reader has taken yet, oldest batch first; starts a batch where a slot
- * is free. The lock is held.
+ * is free. NULL: there is none now, or the run has failed. The lock is held.
  */
-static struct airy_slot *find_work(struct airy_run *run)
+static struct airy_slot *find_work(struct airy_lane *lane)
 {
-    struct airy_slot *best = NULL;
-    for (size_t i = 0; i < run->plan.slots; i++) {
-        struct airy_slot *slot = &run->slots[i];
-        if (slot->state == AIRY_SLOT_FILLING && slot->taken < slot->frames &&
-            (!best || slot->number < best->number))
-            best = slot;
+    struct airy_run *run = lane->run;
+    const size_t slots = run->plan.slots;
+    for (size_t k = lane->submitted; k < lane->started; k++) {
+        struct airy_slot *slot = &lane->slots[k % slots];
+        if (slot->state == AIRY_SLOT_FILLING && slot->taken < slot->frames)
+            return slot;
     }
-    if (best || run->stopped || run->next_batch == run->batches)
-        return best;
-    struct airy_slot *slot = &run->slots[run->next_batch % run->plan.slots];
-    if (slot->state != AIRY_SLOT_FREE)
+    struct airy_slot *slot = &lane->slots[lane->started % slots];
+    if (airy_run_ends(run) || slot->state != AIRY_SLOT_FREE)
         return NULL;
-    const airy_status status = start_batch(run, slot);
-    if (status != AIRY_OK) {
-        run->failed = true;
-        run->status = status;
-        snprintf(run->message, sizeof(run->message), "%s", airy_last_error());
-        pthread_cond_broadcast(&run->changed);
-        return NULL;
+    const airy_status status = start_batch(lane, slot);
+    if (status == AIRY_OK) {
+        pthread_cond_broadcast(&lane->room);
+        return slot;
     }
-    pthread_cond_broadcast(&run->changed);
-    return slot;
+    pthread_mutex_unlock(&run->lock);
+    airy_run_fail(lane, status);
+    pthread_mutex_lock(&run->lock);
+    return NULL;
 }
 
 /*
  * A sound chunk in blocks of another size than the stack's, and no room in the batch for its
  * pixels: integrated by itself.
  */
-static airy_status read_pixels(struct airy_run *run, size_t frame, struct airy_frame_fate *fate)
+static airy_status read_pixels(const struct airy_run *run, size_t frame,
+                               struct airy_frame_fate *fate)
 {
     const size_t size = run->info.height * run->info.width * airy_dtype_size(run->info.dtype);
     void *pixels = malloc(size);
@@ -73,7 +75,8 @@ static airy_status read_pixels(struct airy_run *run, size_t frame, struct airy_f
     return status;
 }
 
-static airy_status read_frame(struct airy_run *run, struct airy_slot *slot, size_t i, size_t frame)
+static airy_status read_frame(const struct airy_run *run, struct airy_slot *slot, size_t i,
+                              size_t frame)
 {
     struct airy_source source;
     airy_stack_source(run->stack, frame, &source);
@@ -100,35 +103,41 @@ static bool is_of_frame(airy_status status)
            status == AIRY_ERR_NOT_FOUND;
 }
 
+/* Read frame i of a slot; what is wrong with it stays with it. */
+static void fetch(struct airy_lane *lane, struct airy_slot *slot, size_t i, size_t row)
+{
+    struct airy_run *run = lane->run;
+    struct airy_frame_fate *fate = &slot->fates[i];
+    fate->status = read_frame(run, slot, i, airy_run_frame(run->params, row));
+    if (fate->status == AIRY_OK)
+        return;
+    snprintf(fate->message, sizeof(fate->message), "%s", airy_last_error());
+    airy_batch_index_absent(slot->batch, i);
+    if (!is_of_frame(fate->status))
+        airy_run_fail(lane, fate->status);
+}
+
 void *airy_run_reader(void *arg)
 {
-    struct airy_run *run = arg;
+    struct airy_lane *lane = arg;
+    struct airy_run *run = lane->run;
     pthread_mutex_lock(&run->lock);
     while (!run->failed) {
-        struct airy_slot *slot = find_work(run);
+        struct airy_slot *slot = find_work(lane);
         if (!slot) {
-            if (run->failed || run->stopped || run->next_batch == run->batches)
+            if (run->failed || airy_run_ends(run))
                 break;
-            pthread_cond_wait(&run->changed, &run->lock);
+            pthread_cond_wait(&lane->room, &run->lock);
             continue;
         }
         const size_t i = slot->taken++;
         const size_t row = run->rows[slot->number * run->plan.batch + i];
         pthread_mutex_unlock(&run->lock);
-
-        struct airy_frame_fate *fate = &slot->fates[i];
-        fate->status = read_frame(run, slot, i, airy_run_frame(run->params, row));
-        if (fate->status != AIRY_OK) {
-            snprintf(fate->message, sizeof(fate->message), "%s", airy_last_error());
-            airy_batch_index_absent(slot->batch, i);
-            if (!is_of_frame(fate->status))
-                airy_run_fail(run, fate->status);
-        }
-
+        fetch(lane, slot, i, row);
         pthread_mutex_lock(&run->lock);
         if (++slot->filled == slot->frames) {
             slot->state = AIRY_SLOT_FULL;
-            pthread_cond_broadcast(&run->changed);
+            pthread_cond_signal(&lane->full);
         }
     }
     pthread_mutex_unlock(&run->lock);

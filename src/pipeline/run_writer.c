@@ -7,15 +7,33 @@
 #include "base/error.h"
 #include "integrate/integrator.h"
 
-void airy_run_fail(struct airy_run *run, airy_status status)
+void airy_run_wake(struct airy_run *run)
 {
+    for (size_t i = 0; i < run->team.count; i++) {
+        pthread_cond_broadcast(&run->lanes[i].room);
+        pthread_cond_broadcast(&run->lanes[i].full);
+        pthread_cond_broadcast(&run->lanes[i].sent);
+    }
+}
+
+bool airy_run_ends(const struct airy_run *run)
+{
+    return run->failed || run->stopped || run->bad_batch != SIZE_MAX ||
+           run->next_batch == run->batches;
+}
+
+void airy_run_fail(struct airy_lane *lane, airy_status status)
+{
+    struct airy_run *run = lane->run;
+    if (run->team.count > 1)
+        airy_fail_context(status, "device %s", airy_device_spec(lane->integrator->device));
     pthread_mutex_lock(&run->lock);
     if (!run->failed) {
         run->failed = true;
         run->status = status;
         snprintf(run->message, sizeof(run->message), "%s", airy_last_error());
     }
-    pthread_cond_broadcast(&run->changed);
+    airy_run_wake(run);
     pthread_mutex_unlock(&run->lock);
 }
 
@@ -37,9 +55,35 @@ static const char *frame_problem(struct airy_run *run, const struct airy_slot *s
     return message;
 }
 
-static airy_status write_row(struct airy_run *run, struct airy_slot *slot, size_t i)
+/* What the writer has done with a slot, for the run's books. */
+struct tally {
+    size_t frames, bad;
+    uint64_t stored;
+    size_t bad_row; /* the first; message says why */
+    char message[768];
+};
+
+/* Note a bad frame; its row gets NaN. Fails where such a frame ends the run. */
+static airy_status mark_bad(struct airy_lane *lane, airy_status status, size_t row,
+                            const char *problem, struct tally *tally)
 {
-    const airy_integrator *integrator = run->integrator;
+    if (!tally->bad) {
+        tally->bad_row = row;
+        snprintf(tally->message, sizeof(tally->message), "%s", problem);
+    }
+    tally->bad++;
+    if (!lane->run->params->skip_bad)
+        return airy_fail(status, "%s", problem);
+    for (size_t b = 0; b < lane->integrator->bins; b++)
+        lane->intensity[b] = lane->std[b] = lane->sem[b] = NAN;
+    return AIRY_OK;
+}
+
+static airy_status write_row(struct airy_lane *lane, struct airy_slot *slot, size_t i,
+                             struct tally *tally)
+{
+    struct airy_run *run = lane->run;
+    const airy_integrator *integrator = lane->integrator;
     const size_t bins = integrator->bins;
     const size_t row = run->rows[slot->number * run->plan.batch + i];
     const size_t frame = airy_run_frame(run->params, row);
@@ -54,73 +98,126 @@ static airy_status write_row(struct airy_run *run, struct airy_slot *slot, size_
     const bool errors = integrator->params.error_model != AIRY_ERROR_MODEL_NONE;
     const char *problem = frame_problem(run, slot, i, frame, &stats, message, sizeof(message));
     if (problem) {
-        if (!run->out->first_error[0])
-            snprintf(run->out->first_error, sizeof(run->out->first_error), "%.511s", problem);
-        if (!run->params->skip_bad)
-            return airy_fail(slot->fates[i].status != AIRY_OK ? slot->fates[i].status
-                                                              : AIRY_ERR_CORRUPT,
-                             "%s", problem);
-        run->out->bad++;
+        const airy_status status = slot->fates[i].status;
+        AIRY_TRY(
+            mark_bad(lane, status != AIRY_OK ? status : AIRY_ERR_CORRUPT, row, problem, tally));
         memset(sums, 0, AIRY_SUM_PLANES * bins * sizeof(double));
         if (stats.status == AIRY_FRAME_GOOD)
             stats.status = 0;
-        for (size_t b = 0; b < bins; b++)
-            run->intensity[b] = run->std[b] = run->sem[b] = NAN;
     } else {
         const double monitor = run->params->monitor ? run->params->monitor[frame] : 1.0;
-        AIRY_TRY(airy_integrator_finish(integrator, sums, monitor, run->intensity,
-                                        errors ? run->std : NULL, errors ? run->sem : NULL));
+        AIRY_TRY(airy_integrator_finish(integrator, sums, monitor, lane->intensity,
+                                        errors ? lane->std : NULL, errors ? lane->sem : NULL));
     }
     if (!run->file)
         return AIRY_OK;
     return airy_pattern_file_write(run->file, row,
                                    &(struct airy_pattern_row){
-                                       .intensity = run->intensity,
-                                       .std = errors ? run->std : NULL,
-                                       .sem = errors ? run->sem : NULL,
+                                       .intensity = lane->intensity,
+                                       .std = errors ? lane->std : NULL,
+                                       .sem = errors ? lane->sem : NULL,
                                        .sums = sums,
                                        .stats = stats,
                                        .message = problem,
                                    });
 }
 
-static airy_status write_slot(struct airy_run *run, struct airy_slot *slot)
+static airy_status write_slot(struct airy_lane *lane, struct airy_slot *slot, struct tally *tally)
 {
     AIRY_TRY(airy_event_wait(slot->done));
     for (size_t i = 0; i < slot->frames; i++) {
-        AIRY_TRY(write_row(run, slot, i));
-        run->out->frames++;
+        AIRY_TRY(write_row(lane, slot, i, tally));
+        tally->frames++;
+        tally->stored += slot->sizes[i];
     }
     return AIRY_OK;
 }
 
+/* Enter what was done into the books of the run. The lock is held. */
+static void book(struct airy_run *run, const struct tally *tally)
+{
+    airy_run_info *out = run->out;
+    if (tally->bad && (out->bad == 0 || tally->bad_row < run->first_bad_row)) {
+        run->first_bad_row = tally->bad_row;
+        snprintf(out->first_error, sizeof(out->first_error), "%.511s", tally->message);
+    }
+    out->frames += tally->frames;
+    out->bad += run->params->skip_bad ? tally->bad : 0;
+    out->stored_bytes += tally->stored;
+}
+
+/* A frame of this batch ends the run, when those before are done. The lock is held. */
+static void end_by(struct airy_run *run, size_t batch, airy_status status, const char *sentence)
+{
+    if (run->failed || batch > run->bad_batch)
+        return;
+    run->bad_batch = batch;
+    run->status = status;
+    snprintf(run->message, sizeof(run->message), "%s", sentence);
+    airy_run_wake(run);
+}
+
+static void show_progress(struct airy_run *run)
+{
+    if (!run->params->progress)
+        return;
+    pthread_mutex_lock(&run->progress_lock);
+    pthread_mutex_lock(&run->lock);
+    const size_t done = run->resumed + run->out->frames;
+    pthread_mutex_unlock(&run->lock);
+    const bool proceed =
+        run->params->progress(run->params->user, done, run->resumed + run->row_count);
+    if (!proceed) {
+        pthread_mutex_lock(&run->lock);
+        run->stopped = true;
+        airy_run_wake(run);
+        pthread_mutex_unlock(&run->lock);
+    }
+    pthread_mutex_unlock(&run->progress_lock);
+}
+
+/* Results of a submitted slot into the file. The lock is not held. */
+static void take_slot(struct airy_lane *lane, struct airy_slot *slot)
+{
+    struct airy_run *run = lane->run;
+    struct tally tally = {0};
+    const airy_status status = write_slot(lane, slot, &tally);
+    char sentence[1024] = "";
+    if (status != AIRY_OK)
+        snprintf(sentence, sizeof(sentence), "%s", airy_last_error());
+    pthread_mutex_lock(&run->lock);
+    book(run, &tally);
+    if (status != AIRY_OK && tally.bad && !run->params->skip_bad)
+        end_by(run, slot->number, status, sentence);
+    pthread_mutex_unlock(&run->lock);
+    if (status != AIRY_OK && !(tally.bad && !run->params->skip_bad))
+        airy_run_fail(lane, status);
+    else if (status == AIRY_OK)
+        show_progress(run);
+}
+
 void *airy_run_writer(void *arg)
 {
-    struct airy_run *run = arg;
+    struct airy_lane *lane = arg;
+    struct airy_run *run = lane->run;
     pthread_mutex_lock(&run->lock);
-    for (size_t number = 0;; number++) {
-        struct airy_slot *slot = &run->slots[number % run->plan.slots];
-        while (!run->failed && !(slot->state == AIRY_SLOT_SUBMITTED && slot->number == number) &&
-               number < (run->stopped ? run->next_batch : run->batches))
-            pthread_cond_wait(&run->changed, &run->lock);
-        if (run->failed || number >= (run->stopped ? run->next_batch : run->batches))
+    for (;;) {
+        struct airy_slot *slot = &lane->slots[lane->written % run->plan.slots];
+        const bool begun = lane->written < lane->started;
+        if (run->failed || (!begun && airy_run_ends(run)))
             break;
-        pthread_mutex_unlock(&run->lock);
-
-        const airy_status status = write_slot(run, slot);
-        const bool proceed =
-            status == AIRY_OK &&
-            (!run->params->progress ||
-             run->params->progress(run->params->user, run->out->resumed + run->out->frames,
-                                   run->total_rows));
-        if (status != AIRY_OK)
-            airy_run_fail(run, status);
-
-        pthread_mutex_lock(&run->lock);
+        if (!begun || slot->state != AIRY_SLOT_SUBMITTED) {
+            pthread_cond_wait(&lane->sent, &run->lock);
+            continue;
+        }
+        if (slot->number < run->bad_batch) {
+            pthread_mutex_unlock(&run->lock);
+            take_slot(lane, slot);
+            pthread_mutex_lock(&run->lock);
+        }
         slot->state = AIRY_SLOT_FREE;
-        if (!proceed && !run->failed)
-            run->stopped = true;
-        pthread_cond_broadcast(&run->changed);
+        lane->written++;
+        pthread_cond_broadcast(&lane->room);
     }
     pthread_mutex_unlock(&run->lock);
     return NULL;

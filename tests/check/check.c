@@ -27,6 +27,7 @@ static const struct {
     {"integrate", check_integrate},
     {"pattern", check_pattern},
     {"pipeline", check_pipeline},
+    {"run", check_pipeline_parts},
     {"null", check_null},
     {"tuning", check_tuning},
     {"opencl_kernels", check_opencl_kernels},

@@ -109,6 +109,7 @@ void check_stack(struct check *c);
 void check_pattern(struct check *c);
 void check_image(struct check *c);
 void check_pipeline(struct check *c);
+void check_pipeline_parts(struct check *c);
 void check_null(struct check *c);
 void check_tuning(struct check *c);
 void check_opencl_kernels(struct check *c);

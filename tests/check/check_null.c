@@ -218,8 +218,8 @@ static void check_null_files(struct check *c)
     REFUSES(airy_hdf5_text(NULL, path, "/x"), "NULL");
     REFUSES(airy_hdf5_text(&text, NULL, "/x"), "NULL");
     REFUSES(airy_hdf5_text(&text, path, NULL), "NULL");
-    REFUSES(airy_integrate_stack(path, NULL, NULL, NULL, NULL), "NULL");
-    REFUSES(airy_integrate_plan(NULL, NULL, NULL, NULL), "NULL");
+    REFUSES(airy_integrate_stack(path, NULL, NULL, 0, NULL, NULL), "NULL");
+    REFUSES(airy_integrate_plan(NULL, NULL, NULL, 0, NULL), "NULL");
     CHECK(c, isnan(airy_image_value(NULL, 0)));
     airy_image_free(NULL);
     airy_hdf5_list_free(NULL);

@@ -1,13 +1,14 @@
-#include "check.h"
+#include "check_pipeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { HEIGHT = 37, WIDTH = 44, PIXELS = HEIGHT * WIDTH, BINS = 50 };
+enum { HEIGHT = RUN_HEIGHT, WIDTH = RUN_WIDTH, PIXELS = RUN_PIXELS, BINS = RUN_BINS };
 
-static airy_integrator *make_integrator(struct check *c, airy_error_model error_model)
+airy_integrator *check_run_integrator(struct check *c, airy_device *device,
+                                      airy_error_model error_model)
 {
     const airy_geometry geometry = {
         .detector =
@@ -21,12 +22,16 @@ static airy_integrator *make_integrator(struct check *c, airy_error_model error_
     const airy_integrator_params params = {
         .bins = BINS, .error_model = error_model, .has_dummy = true, .dummy = 1e9};
     airy_integrator *integrator = NULL;
-    CHECK_OK(c, airy_integrator_create(&integrator, c->device, &geometry, &params));
+    CHECK_OK(c, airy_integrator_create(&integrator, device, &geometry, &params));
     return integrator;
 }
 
-/* A path in a new folder. */
-static const char *file_name(struct check *c, const char *name)
+static airy_integrator *make_integrator(struct check *c, airy_error_model error_model)
+{
+    return check_run_integrator(c, c->device, error_model);
+}
+
+const char *check_run_path(struct check *c, const char *name)
 {
     const char *folder = check_tmp(c);
     const size_t size = strlen(folder) + strlen(name) + 2;
@@ -35,10 +40,7 @@ static const char *file_name(struct check *c, const char *name)
     return path;
 }
 
-/* How one frame of a test stack is spoiled. */
-enum spoil { SOUND, OTHER_BLOCKS, TRUNCATED };
-
-static uint32_t *make_frames(struct check *c, size_t frames)
+uint32_t *check_run_frames(struct check *c, size_t frames)
 {
     uint32_t *pixels = check_alloc(c, frames * PIXELS * sizeof(uint32_t));
     for (size_t i = 0; i < frames * PIXELS; i++)
@@ -46,8 +48,8 @@ static uint32_t *make_frames(struct check *c, size_t frames)
     return pixels;
 }
 
-static void write_stack(struct check *c, const char *path, const uint32_t *pixels, size_t frames,
-                        size_t special, enum spoil spoil)
+void check_run_stack(struct check *c, const char *path, const uint32_t *pixels, size_t frames,
+                     size_t special, enum spoil spoil)
 {
     airy_codec_params codec = {.codec = AIRY_CODEC_BSLZ4, .elem_size = 4, .block_bytes = 1024};
     const airy_stack_writer_params params = {.dtype = AIRY_DTYPE_U32,
@@ -63,10 +65,12 @@ static void write_stack(struct check *c, const char *path, const uint32_t *pixel
         const bool is_special = i == special;
         codec.block_bytes = is_special && spoil == OTHER_BLOCKS ? 512 : 1024;
         size_t chunk_size = airy_encode_bound(size, &codec);
-        void *chunk = check_alloc(c, chunk_size);
+        uint8_t *chunk = check_alloc(c, chunk_size);
         CHECK_OK(c, airy_encode(chunk, &chunk_size, pixels + i * PIXELS, size, &codec));
         if (is_special && spoil == TRUNCATED)
             chunk_size /= 2;
+        if (is_special && spoil == FLIPPED) /* the first block has more literals than bytes */
+            memset(chunk + 16, 0xff, 40);
         CHECK_OK(c, airy_stack_writer_add(writer, i, chunk, chunk_size));
     }
     CHECK_OK(c, airy_stack_writer_finish(writer));
@@ -135,16 +139,16 @@ static void check_runs(struct check *c)
         if (!check_case(c, "pipeline_u32_37x44_batch%zu_slots%zu", runs[r].batch, runs[r].slots))
             continue;
         enum { FRAMES = 25 };
-        const char *path = file_name(c, "stack.h5"), *out = file_name(c, "out.h5");
-        write_stack(c, path, make_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
+        const char *path = check_run_path(c, "stack.h5"), *out = check_run_path(c, "out.h5");
+        check_run_stack(c, path, check_run_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
         airy_integrator *integrator = make_integrator(c, AIRY_ERROR_MODEL_POISSON);
         airy_stack *stack = NULL;
         airy_run_info info;
         if (CHECK_OK(c, airy_stack_create(&stack, &path, 1)) &&
-            CHECK_OK(c, airy_integrate_stack(out, stack, integrator, &runs[r], &info))) {
+            CHECK_OK(c, airy_integrate_stack(out, stack, &integrator, 1, &runs[r], &info))) {
             CHECK(c, info.frames == FRAMES && info.bad == 0 && info.resumed == 0 && !info.stopped);
             check_file(c, out, direct_patterns(c, integrator, stack), FRAMES);
-            CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &runs[r], &info),
+            CHECK_FAILS(c, airy_integrate_stack(out, stack, &integrator, 1, &runs[r], &info),
                         AIRY_ERR_EXISTS, "out.h5");
         }
         airy_stack_destroy(&stack);
@@ -179,7 +183,7 @@ static void check_layouts(struct check *c)
             continue;
         char name[128];
         snprintf(name, sizeof(name), "diffraction/hdf5/%s", files[i]);
-        const char *path = check_golden(c, name), *out = file_name(c, "out.h5");
+        const char *path = check_golden(c, name), *out = check_run_path(c, "out.h5");
         if (!path)
             continue;
         airy_integrator *integrator = make_integrator(c, AIRY_ERROR_MODEL_NONE);
@@ -188,7 +192,7 @@ static void check_layouts(struct check *c)
         const airy_run_params params = {.batch = 4};
         if (CHECK_OK(c, airy_stack_create(&stack, &path, 1)) &&
             CHECK_OK(c, airy_stack_get_info(stack, &stack_info)) &&
-            CHECK_OK(c, airy_integrate_stack(out, stack, integrator, &params, NULL)))
+            CHECK_OK(c, airy_integrate_stack(out, stack, &integrator, 1, &params, NULL)))
             check_file(c, out, direct_patterns(c, integrator, stack), stack_info.frames);
         airy_stack_destroy(&stack);
         airy_integrator_destroy(&integrator);
@@ -202,8 +206,8 @@ static void check_bad_frames(struct check *c)
         for (int skip = 0; skip < 2; skip++) {
             if (!check_case(c, "pipeline_truncated_frame%zu_%s", special, skip ? "skip" : "stop"))
                 continue;
-            const char *path = file_name(c, "bad.h5"), *out = file_name(c, "out.h5");
-            write_stack(c, path, make_frames(c, FRAMES), FRAMES, special, TRUNCATED);
+            const char *path = check_run_path(c, "bad.h5"), *out = check_run_path(c, "out.h5");
+            check_run_stack(c, path, check_run_frames(c, FRAMES), FRAMES, special, TRUNCATED);
             airy_integrator *integrator = make_integrator(c, AIRY_ERROR_MODEL_NONE);
             airy_stack *stack = NULL;
             airy_run_info info;
@@ -212,12 +216,12 @@ static void check_bad_frames(struct check *c)
             snprintf(frame, sizeof(frame), "frame %zu", special);
             CHECK_OK(c, airy_stack_create(&stack, &path, 1));
             if (skip) {
-                CHECK_OK(c, airy_integrate_stack(out, stack, integrator, &params, &info));
+                CHECK_OK(c, airy_integrate_stack(out, stack, &integrator, 1, &params, &info));
                 CHECK(c, info.bad == 1 && info.frames == FRAMES &&
                              strstr(info.first_error, frame) != NULL);
                 check_file(c, out, direct_patterns(c, integrator, stack), FRAMES);
             } else {
-                CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &params, &info),
+                CHECK_FAILS(c, airy_integrate_stack(out, stack, &integrator, 1, &params, &info),
                             AIRY_ERR_CORRUPT, frame);
                 CHECK(c, access(out, F_OK) != 0);
             }
@@ -226,13 +230,13 @@ static void check_bad_frames(struct check *c)
         }
     }
     if (check_case(c, "pipeline_other_block_size")) {
-        const char *path = file_name(c, "mixed.h5"), *out = file_name(c, "out.h5");
-        write_stack(c, path, make_frames(c, FRAMES), FRAMES, 5, OTHER_BLOCKS);
+        const char *path = check_run_path(c, "mixed.h5"), *out = check_run_path(c, "out.h5");
+        check_run_stack(c, path, check_run_frames(c, FRAMES), FRAMES, 5, OTHER_BLOCKS);
         airy_integrator *integrator = make_integrator(c, AIRY_ERROR_MODEL_NONE);
         airy_stack *stack = NULL;
         airy_run_info info;
         CHECK_OK(c, airy_stack_create(&stack, &path, 1));
-        CHECK_OK(c, airy_integrate_stack(out, stack, integrator, NULL, &info));
+        CHECK_OK(c, airy_integrate_stack(out, stack, &integrator, 1, NULL, &info));
         CHECK(c, info.bad == 0);
         check_file(c, out, direct_patterns(c, integrator, stack), FRAMES);
         airy_stack_destroy(&stack);
@@ -251,23 +255,23 @@ static void check_resume(struct check *c)
     enum { FRAMES = 40 };
     if (!check_case(c, "pipeline_stop_and_resume"))
         return;
-    const char *path = file_name(c, "stack.h5"), *out = file_name(c, "out.h5");
+    const char *path = check_run_path(c, "stack.h5"), *out = check_run_path(c, "out.h5");
     char partial[600];
     snprintf(partial, sizeof(partial), "%s.partial", out);
-    write_stack(c, path, make_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
+    check_run_stack(c, path, check_run_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
     airy_integrator *integrator = make_integrator(c, AIRY_ERROR_MODEL_POISSON);
     airy_stack *stack = NULL;
     airy_run_info info;
     size_t limit = 10;
     airy_run_params params = {.batch = 3, .progress = stop_after, .user = &limit};
     CHECK_OK(c, airy_stack_create(&stack, &path, 1));
-    CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &params, &info), AIRY_ERR_STOPPED,
-                "of 40 frames");
+    CHECK_FAILS(c, airy_integrate_stack(out, stack, &integrator, 1, &params, &info),
+                AIRY_ERR_STOPPED, "of 40 frames");
     CHECK(c, info.stopped && info.frames >= 10 && info.frames < FRAMES);
     CHECK(c, access(out, F_OK) != 0 && access(partial, F_OK) == 0);
     const size_t done = info.frames;
     params = (airy_run_params){.resume = true};
-    CHECK_OK(c, airy_integrate_stack(out, stack, integrator, &params, &info));
+    CHECK_OK(c, airy_integrate_stack(out, stack, &integrator, 1, &params, &info));
     CHECK(c, info.resumed == done && info.frames == FRAMES - done);
     CHECK(c, access(out, F_OK) == 0 && access(partial, F_OK) != 0);
     check_file(c, out, direct_patterns(c, integrator, stack), FRAMES);
@@ -284,7 +288,7 @@ static void check_resume_bad(struct check *c)
     enum { FRAMES = 50, FIRST = 0, SECOND = 40 };
     if (!check_case(c, "pipeline_resume_retries_bad_frames"))
         return;
-    const char *path = file_name(c, "stack.h5"), *out = file_name(c, "out.h5");
+    const char *path = check_run_path(c, "stack.h5"), *out = check_run_path(c, "out.h5");
     uint32_t *pixels = check_alloc(c, FRAMES * PIXELS * sizeof(uint32_t));
     check_rand(c, pixels + FIRST * PIXELS, AIRY_DTYPE_U32, PIXELS, 0, 4e9);
     check_rand(c, pixels + SECOND * PIXELS, AIRY_DTYPE_U32, PIXELS, 0, 4e9);
@@ -316,10 +320,10 @@ static void check_resume_bad(struct check *c)
     airy_run_params params = {
         .batch = 8, .slots = 1, .skip_bad = true, .progress = stop_after, .user = &limit};
     CHECK_OK(c, airy_stack_create(&stack, &path, 1));
-    CHECK_FAILS(c, airy_integrate_stack(out, stack, integrator, &params, &info), AIRY_ERR_STOPPED,
-                "of 50 frames");
+    CHECK_FAILS(c, airy_integrate_stack(out, stack, &integrator, 1, &params, &info),
+                AIRY_ERR_STOPPED, "of 50 frames");
     params = (airy_run_params){.batch = 8, .skip_bad = true, .resume = true};
-    CHECK_OK(c, airy_integrate_stack(out, stack, integrator, &params, &info));
+    CHECK_OK(c, airy_integrate_stack(out, stack, &integrator, 1, &params, &info));
     CHECK(c, info.bad == 2 && info.frames + info.resumed == FRAMES);
     airy_stack_destroy(&stack);
     airy_integrator_destroy(&integrator);
@@ -334,8 +338,8 @@ static void check_memory_limits(struct check *c)
     enum { FRAMES = 40 };
     if (!check_case(c, "pipeline_memory_limits"))
         return;
-    const char *path = file_name(c, "stack.h5"), *out = file_name(c, "out.h5");
-    write_stack(c, path, make_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
+    const char *path = check_run_path(c, "stack.h5"), *out = check_run_path(c, "out.h5");
+    check_run_stack(c, path, check_run_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
     airy_stack *stack = NULL;
     CHECK_OK(c, airy_stack_create(&stack, &path, 1));
     struct check limited = *c;
@@ -358,8 +362,8 @@ static void check_memory_limits(struct check *c)
         airy_status status = airy_integrator_create(&integrator, limited.device, &geometry,
                                                     &(airy_integrator_params){.bins = BINS});
         if (status == AIRY_OK)
-            status = airy_integrate_stack(out, stack, integrator, &(airy_run_params){.force = true},
-                                          &info);
+            status = airy_integrate_stack(out, stack, &integrator, 1,
+                                          &(airy_run_params){.force = true}, &info);
         worked += status == AIRY_OK;
         if (status != AIRY_OK && (status != AIRY_ERR_MEMORY || worked))
             check_failed(c, __FILE__, __LINE__, "limit %llu: %s: %s", (unsigned long long)limit,
@@ -376,36 +380,38 @@ static void check_errors(struct check *c)
     enum { FRAMES = 4 };
     if (!check_case(c, "pipeline_errors"))
         return;
-    const char *path = file_name(c, "stack.h5"), *out = file_name(c, "out.h5");
-    write_stack(c, path, make_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
+    const char *path = check_run_path(c, "stack.h5"), *out = check_run_path(c, "out.h5");
+    check_run_stack(c, path, check_run_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
     airy_integrator *integrator = make_integrator(c, AIRY_ERROR_MODEL_NONE);
     airy_stack *stack = NULL;
     airy_run_info info;
     CHECK_OK(c, airy_stack_create(&stack, &path, 1));
-    CHECK_FAILS(c, airy_integrate_stack(out, NULL, integrator, NULL, &info), AIRY_ERR_PARAM,
+    CHECK_FAILS(c, airy_integrate_stack(out, NULL, &integrator, 1, NULL, &info), AIRY_ERR_PARAM,
                 "NULL");
-    CHECK_FAILS(c, airy_integrate_plan(&info, stack, NULL, NULL), AIRY_ERR_PARAM, "NULL");
-    CHECK_FAILS(c,
-                airy_integrate_stack(out, stack, integrator, &(airy_run_params){.last = 5}, &info),
-                AIRY_ERR_PARAM, "expected <= 4");
-    CHECK_FAILS(c,
-                airy_integrate_stack(out, stack, integrator, &(airy_run_params){.first = 4}, &info),
-                AIRY_ERR_PARAM, "first frame = 4");
+    CHECK_FAILS(c, airy_integrate_plan(&info, stack, NULL, 0, NULL), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(
-        c, airy_integrate_stack(out, stack, integrator, &(airy_run_params){.slots = 65}, &info),
+        c, airy_integrate_stack(out, stack, &integrator, 1, &(airy_run_params){.last = 5}, &info),
+        AIRY_ERR_PARAM, "expected <= 4");
+    CHECK_FAILS(
+        c, airy_integrate_stack(out, stack, &integrator, 1, &(airy_run_params){.first = 4}, &info),
+        AIRY_ERR_PARAM, "first frame = 4");
+    CHECK_FAILS(
+        c, airy_integrate_stack(out, stack, &integrator, 1, &(airy_run_params){.slots = 65}, &info),
         AIRY_ERR_PARAM, "slots = 65");
     CHECK_FAILS(
-        c, airy_integrate_stack(out, stack, integrator, &(airy_run_params){.readers = 257}, &info),
+        c,
+        airy_integrate_stack(out, stack, &integrator, 1, &(airy_run_params){.readers = 257}, &info),
         AIRY_ERR_PARAM, "readers = 257");
     const double monitor[FRAMES] = {1, 2, 0, 1};
+    CHECK_FAILS(c,
+                airy_integrate_stack(out, stack, &integrator, 1,
+                                     &(airy_run_params){.monitor = monitor}, &info),
+                AIRY_ERR_PARAM, "frame 2");
     CHECK_FAILS(
         c,
-        airy_integrate_stack(out, stack, integrator, &(airy_run_params){.monitor = monitor}, &info),
-        AIRY_ERR_PARAM, "frame 2");
-    CHECK_FAILS(c,
-                airy_integrate_stack(file_name(c, "no/folder.h5"), stack, integrator, NULL, &info),
-                AIRY_ERR_IO, "folder.h5");
-    CHECK_OK(c, airy_integrate_plan(&info, stack, integrator,
+        airy_integrate_stack(check_run_path(c, "no/folder.h5"), stack, &integrator, 1, NULL, &info),
+        AIRY_ERR_IO, "folder.h5");
+    CHECK_OK(c, airy_integrate_plan(&info, stack, &integrator, 1,
                                     &(airy_run_params){.first = 1, .step = 2}));
     CHECK(c, info.frames == 2 && info.batch >= 1 && info.slots >= 1 && info.readers >= 1 &&
                  info.host_bytes > 0);
@@ -418,16 +424,16 @@ static void check_monitor(struct check *c)
     enum { FRAMES = 3 };
     if (!check_case(c, "pipeline_monitor"))
         return;
-    const char *path = file_name(c, "stack.h5"), *out = file_name(c, "out.h5");
-    uint32_t *pixels = make_frames(c, FRAMES);
+    const char *path = check_run_path(c, "stack.h5"), *out = check_run_path(c, "out.h5");
+    uint32_t *pixels = check_run_frames(c, FRAMES);
     memcpy(pixels + PIXELS, pixels, PIXELS * sizeof(uint32_t));
     pixels[2 * PIXELS + 100] = 1000000000; /* a dummy: the frame's normalization differs */
-    write_stack(c, path, pixels, FRAMES, FRAMES, SOUND);
+    check_run_stack(c, path, pixels, FRAMES, FRAMES, SOUND);
     airy_integrator *integrator = make_integrator(c, AIRY_ERROR_MODEL_NONE);
     airy_stack *stack = NULL;
     const double monitor[FRAMES] = {1, 4, 1};
     CHECK_OK(c, airy_stack_create(&stack, &path, 1));
-    if (CHECK_OK(c, airy_integrate_stack(out, stack, integrator,
+    if (CHECK_OK(c, airy_integrate_stack(out, stack, &integrator, 1,
                                          &(airy_run_params){.monitor = monitor}, NULL))) {
         float *want = direct_patterns(c, integrator, stack);
         for (size_t b = 0; b < BINS; b++)

@@ -66,7 +66,7 @@ bool bench_go_on(void *user, size_t done, size_t total)
 
 struct integrate_job {
     const airy_stack *stack;
-    const airy_integrator *integrator;
+    airy_integrator *integrator;
     airy_run_params run;
     airy_run_info info;
     const char *path; /* of the patterns, or NULL */
@@ -75,7 +75,7 @@ struct integrate_job {
 static airy_status integrate(void *user)
 {
     struct integrate_job *job = user;
-    return airy_integrate_stack(job->path, job->stack, job->integrator, &job->run, &job->info);
+    return airy_integrate_stack(job->path, job->stack, &job->integrator, 1, &job->run, &job->info);
 }
 
 /*

@@ -314,7 +314,7 @@ static double measure_rate(const struct integration *job)
     run.skip_bad = true;
     const size_t some = 32 * run.step;
     run.last = run.last - run.first > some ? run.first + some : run.last;
-    if (airy_integrate_stack(NULL, job->stack, job->integrator, &run, &info) != AIRY_OK ||
+    if (airy_integrate_stack(NULL, job->stack, &job->integrator, 1, &run, &info) != AIRY_OK ||
         !(info.seconds > 0))
         return 0;
     return (double)info.frames / info.seconds;
@@ -326,7 +326,7 @@ static int explain(const struct integration *job)
     airy_run_info plan;
     airy_status status = airy_integrator_get_info(job->integrator, &matrix);
     if (status == AIRY_OK)
-        status = airy_integrate_plan(&plan, job->stack, job->integrator, &job->run);
+        status = airy_integrate_plan(&plan, job->stack, &job->integrator, 1, &job->run);
     if (status != AIRY_OK)
         return tool_failed(job->common, status);
     const double rate = measure_rate(job);
@@ -395,7 +395,7 @@ static int say_choices(const struct integration *job)
     airy_device_info device;
     airy_status status = airy_integrator_get_info(job->integrator, &matrix);
     if (status == AIRY_OK)
-        status = airy_integrate_plan(&plan, job->stack, job->integrator, &job->run);
+        status = airy_integrate_plan(&plan, job->stack, &job->integrator, 1, &job->run);
     if (status == AIRY_OK)
         status = airy_device_get_info(job->device, &device);
     if (status != AIRY_OK)
@@ -445,7 +445,8 @@ static int say_choices(const struct integration *job)
 static int check_memory(const struct integration *job)
 {
     airy_run_info plan;
-    const airy_status status = airy_integrate_plan(&plan, job->stack, job->integrator, &job->run);
+    const airy_status status =
+        airy_integrate_plan(&plan, job->stack, &job->integrator, 1, &job->run);
     if (status != AIRY_OK)
         return tool_failed(job->common, status);
     const uint64_t limit = job->common->memory_limit;
@@ -497,7 +498,7 @@ static int run_hdf5(struct integration *job, airy_run_info *info)
     job->run.progress = progress_step;
     job->run.user = &progress;
     const airy_status status =
-        airy_integrate_stack(job->params->output, job->stack, job->integrator, &job->run, info);
+        airy_integrate_stack(job->params->output, job->stack, &job->integrator, 1, &job->run, info);
     progress_end(&progress);
     if (status == AIRY_ERR_STOPPED)
         return tool_fail(

@@ -189,9 +189,9 @@ airy_status tune_data_repeat(struct tune_data *d, double seconds)
     for (size_t i = 0; i < MOST_REPEATS; i++)
         paths[i] = d->path;
     /* The first run compiles; the second says what a file's frames cost. */
-    airy_status status = airy_integrate_stack(NULL, d->stack, d->integrator, NULL, &info);
+    airy_status status = airy_integrate_stack(NULL, d->stack, &d->integrator, 1, NULL, &info);
     if (status == AIRY_OK)
-        status = airy_integrate_stack(NULL, d->stack, d->integrator, NULL, &info);
+        status = airy_integrate_stack(NULL, d->stack, &d->integrator, 1, NULL, &info);
     const double repeats = status == AIRY_OK ? seconds / info.seconds : 1;
     d->repeats = repeats < 1 ? 1 : repeats > MOST_REPEATS ? MOST_REPEATS : (size_t)repeats;
     if (status != AIRY_OK || d->repeats == 1)
@@ -228,7 +228,7 @@ static airy_status integrate_frames(struct tune_data *d)
 static airy_status integrate_stack(struct tune_data *d)
 {
     airy_run_info info;
-    return airy_integrate_stack(NULL, d->stack, d->integrator, NULL, &info);
+    return airy_integrate_stack(NULL, d->stack, &d->integrator, 1, NULL, &info);
 }
 
 const struct tune_job tune_jobs[] = {

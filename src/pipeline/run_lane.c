@@ -1,0 +1,214 @@
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "core/backend.h"
+#include "integrate/integrate_fns.h"
+#include "pipeline/run.h"
+
+static airy_status open_slot(struct airy_lane *lane, struct airy_slot *slot)
+{
+    const struct airy_run *run = lane->run;
+    airy_device *device = lane->integrator->device;
+    const size_t batch = run->plan.batch, bins = lane->integrator->bins;
+    AIRY_TRY(airy_memory_calloc((void **)&slot->fates, batch, sizeof(slot->fates[0]),
+                                "frames of a slot"));
+    AIRY_TRY(airy_memory_calloc((void **)&slot->sizes, batch, sizeof(slot->sizes[0]),
+                                "frames of a slot"));
+    const airy_batch_params params = {
+        .dtype = run->info.dtype,
+        .height = run->info.height,
+        .width = run->info.width,
+        .codec = run->info.codec,
+        .frames = batch,
+        .bytes = run->plan.batch_bytes,
+    };
+    AIRY_TRY(airy_batch_create(&slot->batch, device, &params));
+    AIRY_TRY(airy_array_create(&slot->results, device, AIRY_DTYPE_U8, 1, &run->plan.result_bytes));
+    const size_t sums_shape[3] = {batch, AIRY_SUM_PLANES, bins};
+    const size_t stats_shape[2] = {batch, sizeof(airy_frame_stats)};
+    AIRY_TRY(airy_array_view_as(&slot->sums, slot->results, 0, AIRY_DTYPE_F64, 3, sums_shape));
+    AIRY_TRY(airy_array_view_as(&slot->stats, slot->results,
+                                batch * AIRY_SUM_PLANES * bins * sizeof(double), AIRY_DTYPE_U8, 2,
+                                stats_shape));
+    AIRY_TRY(airy_host_create(&slot->host_results, device, run->plan.result_bytes));
+    AIRY_TRY(airy_event_create(&slot->uploaded, device));
+    AIRY_TRY(airy_event_create(&slot->computed, device));
+    return airy_event_create(&slot->done, device);
+}
+
+static void close_slot(const struct airy_lane *lane, struct airy_slot *slot)
+{
+    airy_event_destroy(&slot->uploaded);
+    airy_event_destroy(&slot->computed);
+    airy_event_destroy(&slot->done);
+    airy_array_destroy(&slot->sums);
+    airy_array_destroy(&slot->stats);
+    airy_array_destroy(&slot->results);
+    airy_host_destroy(&slot->host_results);
+    airy_batch_destroy(&slot->batch);
+    for (size_t i = 0; slot->fates && i < lane->run->plan.batch; i++)
+        free(slot->fates[i].pixels);
+    free(slot->fates);
+    free(slot->sizes);
+    *slot = (struct airy_slot){0};
+}
+
+/* Frames that the readers had to decode: each by itself, over the row that the batch left empty. */
+static airy_status submit_decoded(struct airy_lane *lane, struct airy_slot *slot)
+{
+    const struct airy_run *run = lane->run;
+    for (size_t i = 0; i < slot->frames; i++) {
+        struct airy_frame_fate *fate = &slot->fates[i];
+        if (!fate->pixels)
+            continue;
+        airy_array *frame = NULL, *sums = NULL, *stats = NULL;
+        const size_t shape[3] = {1, run->info.height, run->info.width};
+        const size_t start[3] = {i, 0, 0};
+        airy_status status;
+        AIRY_TRY_OR(out, airy_array_create_from(&frame, lane->compute, run->info.dtype, 3, shape,
+                                                fate->pixels));
+        AIRY_TRY_OR(out,
+                    airy_array_view(&sums, slot->sums, start,
+                                    (const size_t[3]){1, AIRY_SUM_PLANES, lane->integrator->bins}));
+        AIRY_TRY_OR(out, airy_array_view(&stats, slot->stats, start,
+                                         (const size_t[2]){1, sizeof(airy_frame_stats)}));
+        AIRY_TRY_OR(out, airy_integrate(lane->compute, sums, stats, lane->integrator, frame));
+        status = airy_queue_finish(lane->compute); /* the frame's memory goes */
+    out:
+        airy_array_destroy(&sums);
+        airy_array_destroy(&stats);
+        airy_array_destroy(&frame);
+        free(fate->pixels);
+        fate->pixels = NULL;
+        AIRY_TRY(status);
+    }
+    return AIRY_OK;
+}
+
+airy_status airy_lane_submit(struct airy_lane *lane, struct airy_slot *slot)
+{
+    struct airy_chunks chunks;
+    const size_t origin[3] = {0, 0, 0};
+    airy_array *sums = NULL, *stats = NULL;
+    airy_status status;
+    AIRY_TRY_OR(out, airy_array_view(
+                         &sums, slot->sums, origin,
+                         (const size_t[3]){slot->frames, AIRY_SUM_PLANES, lane->integrator->bins}));
+    AIRY_TRY_OR(out, airy_array_view(&stats, slot->stats, origin,
+                                     (const size_t[2]){slot->frames, sizeof(airy_frame_stats)}));
+    AIRY_TRY_OR(out, airy_batch_upload(lane->up, slot->batch, &chunks));
+    if (lane->up != lane->compute) {
+        AIRY_TRY_OR(out, airy_event_record(slot->uploaded, lane->up));
+        AIRY_TRY_OR(out, airy_queue_flush(lane->up));
+        AIRY_TRY_OR(out, airy_queue_wait(lane->compute, slot->uploaded));
+    }
+    AIRY_TRY_OR(out, airy_integrate_chunks(lane->compute, sums, stats, lane->integrator, &chunks));
+    AIRY_TRY_OR(out, submit_decoded(lane, slot));
+    if (lane->down != lane->compute) {
+        AIRY_TRY_OR(out, airy_event_record(slot->computed, lane->compute));
+        AIRY_TRY_OR(out, airy_queue_flush(lane->compute));
+        AIRY_TRY_OR(out, airy_queue_wait(lane->down, slot->computed));
+    }
+    AIRY_TRY_OR(out, airy_array_pull(lane->down, airy_host_data(slot->host_results),
+                                     lane->run->plan.result_bytes, slot->results));
+    AIRY_TRY_OR(out, airy_event_record(slot->done, lane->down));
+    status = airy_queue_flush(lane->down);
+out:
+    airy_array_destroy(&sums);
+    airy_array_destroy(&stats);
+    return status;
+}
+
+void *airy_run_submitter(void *arg)
+{
+    struct airy_lane *lane = arg;
+    struct airy_run *run = lane->run;
+    pthread_mutex_lock(&run->lock);
+    for (;;) {
+        struct airy_slot *slot = &lane->slots[lane->submitted % run->plan.slots];
+        const bool begun = lane->submitted < lane->started;
+        if (run->failed || (!begun && airy_run_ends(run)))
+            break;
+        if (!begun || slot->state != AIRY_SLOT_FULL) {
+            pthread_cond_wait(&lane->full, &run->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&run->lock);
+        const airy_status status = airy_lane_submit(lane, slot);
+        if (status != AIRY_OK)
+            airy_run_fail(lane, status);
+        pthread_mutex_lock(&run->lock);
+        slot->state = AIRY_SLOT_SUBMITTED;
+        lane->submitted++;
+        pthread_cond_signal(&lane->sent);
+    }
+    pthread_mutex_unlock(&run->lock);
+    return NULL;
+}
+
+static airy_status open_queues(struct airy_lane *lane)
+{
+    airy_device *device = lane->integrator->device;
+    AIRY_TRY(airy_queue_create(&lane->compute, device));
+    if (device->backend->in_place) {
+        lane->up = lane->down = lane->compute;
+        return AIRY_OK;
+    }
+    AIRY_TRY(airy_queue_create(&lane->up, device));
+    return airy_queue_create(&lane->down, device);
+}
+
+airy_status airy_lane_finish(struct airy_lane *lane)
+{
+    AIRY_TRY(airy_queue_finish(lane->up));
+    AIRY_TRY(airy_queue_finish(lane->compute));
+    return airy_queue_finish(lane->down);
+}
+
+static airy_status rehearse(struct airy_lane *lane)
+{
+    struct airy_slot *slot = &lane->slots[0];
+    slot->frames = lane->run->plan.batch;
+    AIRY_TRY(airy_batch_reserve(slot->batch, slot->frames, slot->sizes));
+    AIRY_TRY(airy_lane_submit(lane, slot));
+    AIRY_TRY(airy_event_wait(slot->done));
+    return airy_lane_finish(lane);
+}
+
+airy_status airy_lane_open(struct airy_lane *lane)
+{
+    const size_t slots = lane->run->plan.slots, bins = lane->integrator->bins;
+    AIRY_TRY(airy_memory_calloc((void **)&lane->intensity, 3 * bins, sizeof(float), "patterns"));
+    lane->std = lane->intensity + bins;
+    lane->sem = lane->std + bins;
+    AIRY_TRY(airy_memory_calloc((void **)&lane->slots, slots, sizeof(lane->slots[0]), "slots"));
+    AIRY_TRY(open_queues(lane));
+    for (size_t i = 0; i < slots; i++)
+        AIRY_TRY(open_slot(lane, &lane->slots[i]));
+    return rehearse(lane);
+}
+
+void airy_lane_close(struct airy_lane *lane)
+{
+    /* What is enqueued refers to the slots: it ends before they go. */
+    if (lane->up && lane->up != lane->compute)
+        (void)airy_queue_finish(lane->up);
+    if (lane->compute)
+        (void)airy_queue_finish(lane->compute);
+    if (lane->down && lane->down != lane->compute)
+        (void)airy_queue_finish(lane->down);
+    for (size_t i = 0; lane->slots && i < lane->run->plan.slots; i++)
+        close_slot(lane, &lane->slots[i]);
+    free(lane->slots);
+    lane->slots = NULL;
+    free(lane->intensity);
+    lane->intensity = lane->std = lane->sem = NULL;
+    if (lane->up == lane->compute)
+        lane->up = NULL;
+    if (lane->down == lane->compute)
+        lane->down = NULL;
+    airy_queue_destroy(&lane->up);
+    airy_queue_destroy(&lane->down);
+    airy_queue_destroy(&lane->compute);
+}

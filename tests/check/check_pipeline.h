@@ -1,0 +1,22 @@
+/* Small stacks and integrators for the cases of the pipeline. */
+#ifndef AIRY_TESTS_CHECK_PIPELINE_H
+#define AIRY_TESTS_CHECK_PIPELINE_H
+
+#include "check.h"
+
+enum { RUN_HEIGHT = 37, RUN_WIDTH = 44, RUN_PIXELS = RUN_HEIGHT * RUN_WIDTH, RUN_BINS = 50 };
+
+/* Pixels of the value 1e9 are dummies. */
+airy_integrator *check_run_integrator(struct check *c, airy_device *device,
+                                      airy_error_model error_model);
+/* A path in a new folder. */
+const char *check_run_path(struct check *c, const char *name);
+/* Random counts below 50. */
+uint32_t *check_run_frames(struct check *c, size_t frames);
+/* How one frame of a stack is spoiled. */
+enum spoil { SOUND, OTHER_BLOCKS, TRUNCATED, FLIPPED };
+/* bslz4 in blocks of 1024 bytes; special: the frame that is spoiled, or `frames` for none. */
+void check_run_stack(struct check *c, const char *path, const uint32_t *pixels, size_t frames,
+                     size_t special, enum spoil spoil);
+
+#endif

@@ -1,0 +1,293 @@
+/* One run by several processes' worth of calls, and on several devices at once. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check_pipeline.h"
+
+enum { FRAMES = 70, MOST = 4 };
+
+static const char *const datasets[] = {
+    "result/intensity",          "result/sem",          "result/std",
+    "merged/sum_signal",         "merged/sum_variance", "merged/sum_normalization",
+    "merged/sum_normalization2", "merged/count",
+};
+
+/* All results of two files are the same bytes. */
+static void check_same(struct check *c, const char *got, const char *want)
+{
+    for (size_t i = 0; i < sizeof(datasets) / sizeof(datasets[0]); i++) {
+        airy_image a = {0}, b = {0};
+        char name[2][700];
+        snprintf(name[0], sizeof(name[0]), "%s::/entry/integrate/%s", got, datasets[i]);
+        snprintf(name[1], sizeof(name[1]), "%s::/entry/integrate/%s", want, datasets[i]);
+        if (CHECK_OK(c, airy_image_read(&a, name[0])) &&
+            CHECK_OK(c, airy_image_read(&b, name[1]))) {
+            size_t count = 1;
+            bool same = a.ndim == b.ndim && a.dtype == b.dtype;
+            for (int d = 0; same && d < a.ndim; d++) {
+                same = a.shape[d] == b.shape[d];
+                count *= a.shape[d];
+            }
+            if (!same || memcmp(a.data, b.data, count * airy_dtype_size(a.dtype)) != 0)
+                check_failed(c, __FILE__, __LINE__, "%s differs", datasets[i]);
+        }
+        airy_image_free(&a);
+        airy_image_free(&b);
+    }
+}
+
+/* A second device of the same kind as the one under test, or the same again. */
+static airy_integrator *other_integrator(struct check *c, airy_device **device)
+{
+    if (!CHECK_OK(c, airy_device_create(device, c->spec, NULL)))
+        return NULL;
+    return check_run_integrator(c, *device, AIRY_ERROR_MODEL_POISSON);
+}
+
+struct set {
+    const char *path, *want, *out;
+    airy_stack *stack;
+    airy_integrator *integrators[MOST];
+    airy_device *devices[MOST];
+    size_t count;
+};
+
+/* The stack with two frames whose normalizations differ, and its result by one call. */
+static bool open_set(struct check *c, struct set *set, size_t count, size_t special,
+                     enum spoil spoil)
+{
+    *set = (struct set){.path = check_run_path(c, "stack.h5"),
+                        .want = check_run_path(c, "want.h5"),
+                        .out = check_run_path(c, "out.h5"),
+                        .count = count};
+    uint32_t *pixels = check_run_frames(c, FRAMES);
+    pixels[7 * RUN_PIXELS + 5] = pixels[60 * RUN_PIXELS + 500] = 1000000000; /* dummies */
+    check_run_stack(c, set->path, pixels, FRAMES, special, spoil);
+    set->integrators[0] = check_run_integrator(c, c->device, AIRY_ERROR_MODEL_POISSON);
+    for (size_t i = 1; i < count; i++)
+        set->integrators[i] = other_integrator(c, &set->devices[i]);
+    const airy_run_params params = {.skip_bad = true, .batch = 5};
+    return CHECK_OK(c, airy_stack_create(&set->stack, &set->path, 1)) &&
+           CHECK_OK(
+               c, airy_integrate_stack(set->want, set->stack, set->integrators, 1, &params, NULL));
+}
+
+static void close_set(struct set *set)
+{
+    airy_stack_destroy(&set->stack);
+    for (size_t i = 0; i < set->count; i++) {
+        airy_integrator_destroy(&set->integrators[i]);
+        airy_device_destroy(&set->devices[i]);
+    }
+}
+
+struct worker {
+    const struct set *set;
+    airy_run_params params;
+    airy_run_info info;
+    airy_status status;
+    pthread_t thread;
+};
+
+static void *do_part(void *arg)
+{
+    struct worker *w = arg;
+    w->status =
+        airy_run_work(w->set->out, w->set->stack, w->set->integrators, 1, &w->params, &w->info);
+    return NULL;
+}
+
+/* Parts at the same time or one after the other, the last first. */
+static void check_parts(struct check *c, size_t parts, bool together)
+{
+    struct set set;
+    if (!check_case(c, "run_%zu_parts_%s", parts, together ? "together" : "in_turn"))
+        return;
+    if (open_set(c, &set, 1, FRAMES, SOUND)) {
+        const airy_run_params params = {.parts = parts, .batch = 3};
+        airy_run_info info;
+        size_t frames = 0;
+        CHECK_OK(c, airy_run_create(set.out, set.stack, set.integrators[0], &params, &info));
+        CHECK(c, info.resumed == 0);
+        struct worker *workers = check_alloc(c, parts * sizeof(*workers));
+        for (size_t i = 0; i < parts; i++) {
+            struct worker *w = &workers[parts - 1 - i];
+            *w = (struct worker){.set = &set, .params = params};
+            w->params.part = parts - 1 - i;
+            if (!together)
+                do_part(w);
+            else if (!CHECK(c, pthread_create(&w->thread, NULL, do_part, w) == 0))
+                return;
+        }
+        for (size_t i = 0; i < parts; i++) {
+            if (together)
+                pthread_join(workers[i].thread, NULL);
+            CHECK(c, workers[i].status == AIRY_OK && workers[i].info.bad == 0);
+            frames += workers[i].info.frames;
+        }
+        CHECK(c, frames == FRAMES);
+        CHECK_OK(c, airy_run_finish(set.out, set.stack, set.integrators[0], &params, &info));
+        CHECK(c, info.frames == FRAMES && !info.stopped);
+        check_same(c, set.out, set.want);
+    }
+    close_set(&set);
+}
+
+/* A part that did not come: nothing is finished; resumed, only its rows are made, by other parts. */
+static void check_missing_part(struct check *c)
+{
+    struct set set;
+    if (!check_case(c, "run_missing_part_resumed"))
+        return;
+    if (open_set(c, &set, 1, FRAMES, SOUND)) {
+        airy_run_params params = {.parts = 3};
+        airy_run_info info;
+        airy_integrator *const *its = set.integrators;
+        CHECK_FAILS(c, airy_run_work(set.out, set.stack, its, 1, &params, &info),
+                    AIRY_ERR_NOT_FOUND, "out.h5.partial");
+        CHECK_OK(c, airy_run_create(set.out, set.stack, its[0], &params, NULL));
+        CHECK_FAILS(c, airy_run_create(set.out, set.stack, its[0], &params, NULL), AIRY_ERR_EXISTS,
+                    "interrupted");
+        CHECK_OK(c, airy_run_work(set.out, set.stack, its, 1, &params, &info));
+        size_t done = info.frames;
+        params.part = 2;
+        CHECK_OK(c, airy_run_work(set.out, set.stack, its, 1, &params, &info));
+        done += info.frames;
+        CHECK_FAILS(c, airy_run_finish(set.out, set.stack, its[0], &params, &info),
+                    AIRY_ERR_STOPPED, "rows are not written");
+        CHECK(c, done < FRAMES && info.frames == done && info.stopped);
+        char partial[600];
+        snprintf(partial, sizeof(partial), "%s.partial", set.out);
+        CHECK(c, access(partial, F_OK) == 0 && access(set.out, F_OK) != 0);
+        params = (airy_run_params){.resume = true, .parts = 2};
+        CHECK_OK(c, airy_run_create(set.out, set.stack, its[0], &params, &info));
+        CHECK(c, info.resumed == done);
+        for (params.part = 0; params.part < 2; params.part++) {
+            CHECK_OK(c, airy_run_work(set.out, set.stack, its, 1, &params, &info));
+            done += info.frames;
+        }
+        CHECK(c, done == FRAMES);
+        params.part = 0;
+        CHECK_OK(c, airy_run_finish(set.out, set.stack, its[0], &params, NULL));
+        check_same(c, set.out, set.want);
+    }
+    close_set(&set);
+}
+
+/* What parts have left is gone on with by a single call. */
+static void check_parts_then_alone(struct check *c)
+{
+    struct set set;
+    if (!check_case(c, "run_part_resumed_alone"))
+        return;
+    if (open_set(c, &set, 1, 33, FLIPPED)) {
+        airy_run_params params = {.parts = 2, .skip_bad = true};
+        airy_run_info info;
+        CHECK_OK(c, airy_run_create(set.out, set.stack, set.integrators[0], &params, NULL));
+        params.part = 1;
+        CHECK_OK(c, airy_run_work(set.out, set.stack, set.integrators, 1, &params, &info));
+        const size_t done = info.frames - info.bad;
+        CHECK(c, info.bad == 1);
+        params = (airy_run_params){.resume = true, .skip_bad = true};
+        CHECK_OK(c, airy_integrate_stack(set.out, set.stack, set.integrators, 1, &params, &info));
+        CHECK(c, info.resumed == done && info.frames == FRAMES - done && info.bad == 1);
+        check_same(c, set.out, set.want);
+    }
+    close_set(&set);
+}
+
+static void check_devices(struct check *c, size_t count)
+{
+    struct set set;
+    if (!check_case(c, "run_on_%zu_devices", count))
+        return;
+    if (open_set(c, &set, count, FRAMES, SOUND)) {
+        const airy_run_params params = {.batch = 3, .slots = 2, .readers = 2, .force = true};
+        airy_run_info info;
+        for (int repeat = 0; repeat < 4; repeat++) {
+            CHECK_OK(c, airy_integrate_stack(set.out, set.stack, set.integrators, count, &params,
+                                             &info));
+            CHECK(c, info.frames == FRAMES && info.bad == 0);
+            check_same(c, set.out, set.want);
+        }
+    }
+    close_set(&set);
+}
+
+/* The frame that ends a run is the first, and all rows before it are there. */
+static void check_devices_bad(struct check *c)
+{
+    struct set set;
+    if (!check_case(c, "run_on_3_devices_bad_frame"))
+        return;
+    if (open_set(c, &set, 3, 41, FLIPPED)) {
+        airy_run_info info;
+        airy_run_params params = {.batch = 2, .slots = 2, .skip_bad = true};
+        CHECK_OK(c, airy_integrate_stack(set.out, set.stack, set.integrators, 3, &params, &info));
+        CHECK(c, info.frames == FRAMES && info.bad == 1);
+        CHECK(c, strstr(info.first_error, "frame 41") != NULL);
+        check_same(c, set.out, set.want);
+        params.skip_bad = false;
+        params.force = true;
+        CHECK_FAILS(c, airy_integrate_stack(set.out, set.stack, set.integrators, 3, &params, &info),
+                    AIRY_ERR_CORRUPT, "frame 41");
+        CHECK(c, info.frames >= 41 && info.frames < FRAMES);
+    }
+    close_set(&set);
+}
+
+static void check_refusals_of_runs(struct check *c)
+{
+    struct set set;
+    if (!check_case(c, "run_errors"))
+        return;
+    if (open_set(c, &set, 2, FRAMES, SOUND)) {
+        airy_integrator *const *its = set.integrators;
+        airy_integrator *const gap[2] = {its[0], NULL};
+        airy_run_info info;
+        CHECK_FAILS(c, airy_integrate_stack(NULL, set.stack, gap, 2, NULL, &info), AIRY_ERR_PARAM,
+                    "integrators[1] is NULL");
+        CHECK_FAILS(c, airy_integrate_stack(NULL, set.stack, its, 0, NULL, &info), AIRY_ERR_PARAM,
+                    "NULL");
+        CHECK_FAILS(
+            c,
+            airy_integrate_stack(set.out, set.stack, its, 1, &(airy_run_params){.parts = 2}, &info),
+            AIRY_ERR_PARAM, "parts = 2");
+        CHECK_FAILS(c,
+                    airy_run_work(set.out, set.stack, its, 1,
+                                  &(airy_run_params){.parts = 2, .part = 2}, &info),
+                    AIRY_ERR_PARAM, "part = 2");
+        CHECK_FAILS(
+            c, airy_run_work(set.out, set.stack, its, 1, &(airy_run_params){.parts = 65537}, &info),
+            AIRY_ERR_PARAM, "parts = 65537");
+        CHECK_FAILS(c, airy_run_finish(set.out, set.stack, its[0], NULL, &info), AIRY_ERR_NOT_FOUND,
+                    "out.h5.partial");
+        airy_integrator *plain = check_run_integrator(c, c->device, AIRY_ERROR_MODEL_NONE);
+        airy_integrator *const mixed[2] = {its[0], plain};
+        CHECK_FAILS(c, airy_integrate_stack(NULL, set.stack, mixed, 2, NULL, &info), AIRY_ERR_PARAM,
+                    "integrators[1] makes other patterns");
+        CHECK_OK(c, airy_run_create(set.out, set.stack, its[0], NULL, NULL));
+        CHECK_FAILS(c, airy_run_work(set.out, set.stack, &plain, 1, NULL, &info), AIRY_ERR_FORMAT,
+                    "cannot resume");
+        airy_integrator_destroy(&plain);
+    }
+    close_set(&set);
+}
+
+void check_pipeline_parts(struct check *c)
+{
+    check_parts(c, 1, false);
+    check_parts(c, 3, false);
+    check_parts(c, 3, true);
+    check_parts(c, 16, true);
+    check_parts(c, 100, false);
+    check_missing_part(c);
+    check_parts_then_alone(c);
+    check_devices(c, 2);
+    check_devices(c, MOST);
+    check_devices_bad(c);
+    check_refusals_of_runs(c);
+}
