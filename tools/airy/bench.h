@@ -6,6 +6,8 @@
 #ifndef AIRY_TOOLS_BENCH_H
 #define AIRY_TOOLS_BENCH_H
 
+#include <stdatomic.h>
+
 #include "pattern_opt.h"
 
 enum { BENCH_MAX_REPEATS = 10000, BENCH_MAX_CASES = 8 };
@@ -17,6 +19,7 @@ struct bench_params {
     double seconds;
     bool cases[BENCH_MAX_CASES];
     bool has_cases, has_frames, has_replay, has_seconds, table, write, beyond_memory;
+    const char *plot;
 };
 
 /* Times of one measurement. */
@@ -25,7 +28,8 @@ struct timing {
     size_t count;
     double spent;                  /* s, sum of times */
     double first;                  /* s, of the first call, which is not among times */
-    double host_peak, device_peak; /* bytes held at most, since the bench began */
+    double host_peak, device_peak; /* bytes held at most: by the process in this loop, on the
+                                      device since the bench began */
 };
 
 /* Bytes/s; 0: not measured yet. */
@@ -41,6 +45,7 @@ struct bench {
     airy_queue *queue;
     airy_device_info info;
     bool cpu, device_said;
+    atomic_bool said;   /* what failed */
     const char *sample; /* the case's name, or the stack's */
     const char *path;   /* of the stack */
     airy_stack *stack;  /* NULL for benches that want none */
@@ -67,6 +72,7 @@ struct bench_kind {
 
 int bench_decode(struct bench *bench);
 int bench_integrate(struct bench *bench);
+int bench_stages(struct bench *bench);
 
 /* The part of the calls that took no longer, 0.5: the median, s. Sorts the times. */
 double bench_percentile(struct timing *t, double part);
@@ -86,7 +92,9 @@ struct bench_loop {
     bool first;
 };
 airy_status bench_loop(const struct bench *bench, struct timing *t, const struct bench_loop *loop);
-/* After Ctrl-C nothing (it is said once at the end), else tool_failed. Exit code. */
+/* Print a failure whose sentence is not the library's, once; returns status. Any thread. */
+airy_status bench_say(struct bench *bench, airy_status status, const char *sentence);
+/* tool_failed, but after bench_say and Ctrl-C (said once at the end) nothing. Exit code. */
 int bench_failed(const struct bench *bench, airy_status status);
 
 /* One figure. */
@@ -137,6 +145,18 @@ int bench_make_case(struct bench *bench, char path[4096], size_t index);
 
 /* The stack so many times in a row. */
 airy_status bench_replayed(airy_stack **stack, const struct bench *bench, size_t replay);
+/*
+ * Times of integrating bench->stack, into the file at path or (NULL) to memory; a call goes through
+ * it so often as --replay says, or that --seconds hold three calls. info: of the last call.
+ */
+airy_status bench_time_integrate(const struct bench *bench, airy_integrator *integrator,
+                                 const char *path, struct timing *t, airy_run_info *info);
+/*
+ * Times of decoding `frames` frames of bench->stack that lie encoded in memory; bytes of all of
+ * them, stored.
+ */
+airy_status bench_time_decode(const struct bench *bench, size_t frames, struct timing *t,
+                              size_t *stored);
 /* An airy_progress_fn that stops a run after Ctrl-C. */
 bool bench_go_on(void *user, size_t done, size_t total);
 /* The mask of detector and file, malloc'ed. */

@@ -43,41 +43,10 @@ static airy_status fill_batch(airy_batch *batch, const airy_stack *stack,
     return status;
 }
 
-static airy_status report(struct bench *bench, struct timing *t, const struct decode_job *job,
-                          size_t stored)
-{
-    const airy_status status = bench_measure_wire(bench);
-    if (status != AIRY_OK)
-        return status;
-    const double frames = (double)airy_batch_frames(job->batch),
-                 raw = (double)airy_array_size(job->frames);
-    /*
-     * The CPU cannot decode faster than it can copy the frames; a device not faster than the
-     * chunks come up the wire.
-     */
-    const double limit = bench->cpu ? bench->limits.inside / raw
-                                    : bench->limits.wire / (double)stored;
-    bench_add_rate(bench, t,
-                   &(struct bench_row){.name = "decode",
-                                       .unit = "frames/s",
-                                       .amount = frames,
-                                       .limit = frames * limit,
-                                       .limit_name = bench->cpu
-                                                         ? "copy of the decoded frames"
-                                                         : "copy of these chunks to the device"});
-    bench_add_rate(bench, t,
-                   &(struct bench_row){.name = "decode bandwidth, decoded",
-                                       .unit = "GB/s",
-                                       .amount = raw * 1e-9,
-                                       .limit = bench->limits.inside * 1e-9,
-                                       .limit_name = "copy inside the device"});
-    return AIRY_OK;
-}
-
-int bench_decode(struct bench *bench)
+airy_status bench_time_decode(const struct bench *bench, size_t frames, struct timing *t,
+                              size_t *stored)
 {
     const airy_stack_info *info = &bench->stack_info;
-    const size_t frames = bench->params->pattern.batch ? bench->params->pattern.batch : 32;
     airy_batch_params params = {.dtype = info->dtype,
                                 .height = info->height,
                                 .width = info->width,
@@ -88,22 +57,61 @@ int bench_decode(struct bench *bench)
     params.codec.elem_size = (uint32_t)airy_dtype_size(info->dtype);
     params.bytes = info->max_chunk * frames + (frames << 16);
     struct decode_job job = {.queue = bench->queue};
-    struct timing t;
     const size_t shape[3] = {frames, info->height, info->width};
-    size_t stored = 0;
     airy_status status = airy_batch_create(&job.batch, bench->device, &params);
     if (status == AIRY_OK)
         status = airy_array_create(&job.frames, bench->device, info->dtype, 3, shape);
     if (status == AIRY_OK)
         status = airy_array_create(&job.status, bench->device, AIRY_DTYPE_U32, 1, shape);
     if (status == AIRY_OK)
-        status = fill_batch(job.batch, bench->stack, info, &params.codec, frames, &stored);
+        status = fill_batch(job.batch, bench->stack, info, &params.codec, frames, stored);
     if (status == AIRY_OK)
-        status = bench_repeat(bench, &t, decode, &job);
-    if (status == AIRY_OK)
-        status = report(bench, &t, &job, stored);
+        status = bench_repeat(bench, t, decode, &job);
     airy_array_destroy(&job.status);
     airy_array_destroy(&job.frames);
     airy_batch_destroy(&job.batch);
-    return status == AIRY_OK ? AIRY_EXIT_OK : bench_failed(bench, status);
+    return status;
+}
+
+/*
+ * The CPU cannot decode faster than it can copy the frames; a device not faster than the chunks
+ * come up the wire.
+ */
+static void report(struct bench *bench, struct timing *t, size_t count, size_t stored)
+{
+    const airy_stack_info *info = &bench->stack_info;
+    const double frames = (double)count,
+                 raw = frames * (double)(info->height * info->width * airy_dtype_size(info->dtype));
+    const double limit = bench->cpu ? bench->limits.inside / raw
+                                    : bench->limits.wire / (double)stored;
+    bench_add_rate(bench, t,
+                   &(struct bench_row){.name = "decode",
+                                       .unit = "frames/s",
+                                       .amount = frames,
+                                       .limit = frames * limit,
+                                       .limit_name = bench->cpu
+                                                         ? "copy of the decoded frames"
+                                                         : "copy of these chunks to the device",
+                                       .frames = count});
+    bench_add_rate(bench, t,
+                   &(struct bench_row){.name = "decode bandwidth, decoded",
+                                       .unit = "GB/s",
+                                       .amount = raw * 1e-9,
+                                       .limit = bench->limits.inside * 1e-9,
+                                       .limit_name = "copy inside the device",
+                                       .frames = count});
+}
+
+int bench_decode(struct bench *bench)
+{
+    const size_t frames = bench->params->pattern.batch ? bench->params->pattern.batch : 32;
+    struct timing t;
+    size_t stored = 0;
+    airy_status status = bench_time_decode(bench, frames, &t, &stored);
+    if (status == AIRY_OK)
+        status = bench_measure_wire(bench);
+    if (status != AIRY_OK)
+        return bench_failed(bench, status);
+    report(bench, &t, frames, stored);
+    return AIRY_EXIT_OK;
 }

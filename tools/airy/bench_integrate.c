@@ -103,16 +103,41 @@ static airy_status choose_replay(const struct bench *bench, struct integrate_job
     return status;
 }
 
+airy_status bench_time_integrate(const struct bench *bench, airy_integrator *integrator,
+                                 const char *path, struct timing *t, airy_run_info *info)
+{
+    airy_stack *replayed = NULL;
+    double first = NAN;
+    struct integrate_job job = {
+        .stack = bench->stack,
+        .integrator = integrator,
+        .run = {.batch = bench->params->pattern.batch, .force = true, .progress = bench_go_on},
+        .path = path};
+    const struct bench_loop loop = {.run = integrate,
+                                    .user = &job,
+                                    .seconds = bench_seconds(bench),
+                                    .least = 3,
+                                    .first = bench->params->has_replay};
+    airy_status status = choose_replay(bench, &job, &replayed, &first);
+    if (status == AIRY_OK)
+        status = bench_loop(bench, t, &loop);
+    if (isfinite(first))
+        t->first = first;
+    *info = job.info;
+    airy_stack_destroy(&replayed);
+    return status;
+}
+
 /* Frames a second that the decoder of the design would do at most, GB/s of frames. */
 enum { CLOSED_DECODER_GB_S = 776 };
 
-static airy_status report(struct bench *bench, struct timing *t, const struct integrate_job *job)
+static airy_status report(struct bench *bench, struct timing *t, const airy_run_info *info)
 {
     const airy_status status = bench_measure_wire(bench);
     if (status != AIRY_OK)
         return status;
-    const double frames = (double)job->info.frames, raw = (double)job->info.decoded_bytes / frames;
-    const double stored = (double)job->info.stored_bytes / frames;
+    const double frames = (double)info->frames, raw = (double)info->decoded_bytes / frames;
+    const double stored = (double)info->stored_bytes / frames;
     const double limit = bench->cpu ? bench->limits.inside / raw : bench->limits.wire / stored;
     struct bench_row row = {.name = bench->params->write ? "integrate to a file" : "integrate",
                             .unit = "frames/s",
@@ -120,7 +145,7 @@ static airy_status report(struct bench *bench, struct timing *t, const struct in
                             .limit = limit,
                             .limit_name = bench->cpu ? "copy of the decoded frames"
                                                      : "copy of these chunks to the device",
-                            .frames = job->info.frames};
+                            .frames = info->frames};
     if (!bench->cpu) {
         row.bound = fmin(limit, 1e9 * CLOSED_DECODER_GB_S / raw);
         row.bound_name = "that copy, or decoding at 776 GB/s";
@@ -132,7 +157,7 @@ static airy_status report(struct bench *bench, struct timing *t, const struct in
                                        .amount = frames * raw * 1e-9,
                                        .limit = bench->cpu ? bench->limits.inside * 1e-9 : 0,
                                        .limit_name = "copy in memory",
-                                       .frames = job->info.frames});
+                                       .frames = info->frames});
     bench_add_fact(bench, "compression ratio", "x", raw / stored);
     return AIRY_OK;
 }
@@ -141,9 +166,8 @@ int bench_integrate(struct bench *bench)
 {
     char path[4096];
     airy_integrator *integrator = NULL;
-    airy_stack *replayed = NULL;
+    airy_run_info info;
     struct timing t;
-    double first = NAN;
     if (bench->params->write) {
         const int code = bench_folder(bench);
         if (code != AIRY_EXIT_OK)
@@ -153,27 +177,13 @@ int bench_integrate(struct bench *bench)
     const double start = tool_now();
     airy_status status = bench_integrator(&integrator, bench);
     const double created = tool_now() - start;
-    struct integrate_job job = {
-        .stack = bench->stack,
-        .integrator = integrator,
-        .run = {.batch = bench->params->pattern.batch, .force = true, .progress = bench_go_on},
-        .path = bench->params->write ? path : NULL};
     if (status == AIRY_OK)
-        status = choose_replay(bench, &job, &replayed, &first);
-    const struct bench_loop loop = {.run = integrate,
-                                    .user = &job,
-                                    .seconds = bench_seconds(bench),
-                                    .least = 3,
-                                    .first = bench->params->has_replay};
+        status =
+            bench_time_integrate(bench, integrator, bench->params->write ? path : NULL, &t, &info);
     if (status == AIRY_OK)
-        status = bench_loop(bench, &t, &loop);
-    if (status == AIRY_OK && isfinite(first))
-        t.first = first;
-    if (status == AIRY_OK)
-        status = report(bench, &t, &job);
+        status = report(bench, &t, &info);
     if (status == AIRY_OK)
         bench_add_fact(bench, "integrator set-up", "s", created);
     airy_integrator_destroy(&integrator);
-    airy_stack_destroy(&replayed);
     return status == AIRY_OK ? AIRY_EXIT_OK : bench_failed(bench, status);
 }

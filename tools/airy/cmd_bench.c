@@ -10,6 +10,8 @@ static const struct bench_kind benches[] = {
      bench_decode},
     {"integrate", "a file in the page cache to patterns in memory; --write: to a file",
      BENCH_GEOMETRY, true, bench_integrate},
+    {"stages", "read, decode, + integrate, + write, each from the page cache and cold; --plot",
+     BENCH_GEOMETRY, false, bench_stages},
 };
 
 enum { BENCHES = sizeof(benches) / sizeof(benches[0]) };
@@ -65,6 +67,11 @@ static const struct opt bench_options[] = {
      .type = OPT_FLAG,
      FIELD(write),
      .help = "integrate: patterns into a file in TMPDIR, not only to memory"},
+    {.name = "plot",
+     .type = OPT_STRING,
+     FIELD(plot),
+     .argument = "OUT.png",
+     .help = "stages: draw rates and limits, too (.png, .svg, .pdf)"},
     {.name = "table", .type = OPT_FLAG, FIELD(table), .help = "a table to read instead of JSON"},
     {0},
 };
@@ -104,6 +111,11 @@ static int choose(const struct bench_params *p, struct choice *choice)
     if (choice->stack && (p->has_frames || p->has_cases || p->beyond_memory))
         return tool_usage(common, "--frames, --case and --larger-than-memory are for cases that "
                                   "are made, not for a stack");
+    size_t cases = 0;
+    for (size_t i = 0; bench_case_name(i); i++)
+        cases += p->cases[i];
+    if (p->plot && cases > 1)
+        return tool_usage(common, "--plot draws one case; name one with --case");
     if (p->has_frames && p->beyond_memory)
         return tool_usage(common, "--frames and --larger-than-memory exclude each other");
     if (p->pattern.error_model == AIRY_ERROR_MODEL_VARIANCE)
@@ -141,20 +153,9 @@ static airy_status open_device(struct bench *bench)
     return status;
 }
 
-/* Let the peak of resident memory begin anew; where that is not allowed, it is the highest. */
-static void reset_peak(void)
-{
-    FILE *file = fopen("/proc/self/clear_refs", "w");
-    if (file) {
-        fputs("5", file);
-        fclose(file);
-    }
-}
-
 /* One bench, on a device of its own, so that its peaks are its own. */
 static int run_one(struct bench *bench, const struct bench_kind *kind)
 {
-    reset_peak();
     const airy_status status = open_device(bench);
     int code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(bench->common, status);
     bench->limits = (struct bench_limits){0};
