@@ -101,6 +101,16 @@ typedef struct airy_memory_info {
 
 AIRY_API airy_status airy_device_memory(const airy_device *device, airy_memory_info *info);
 
+/** What opening a device and compiling for it has cost so far; all 0 on the CPU. */
+typedef struct airy_start_info {
+    double context_seconds;  /**< the driver's context, within airy_device_create */
+    double programs_seconds; /**< kernels, loaded from the cache folder or compiled */
+    uint32_t programs;       /**< how many */
+    uint32_t compiled;       /**< of them not from the cache folder */
+} airy_start_info;
+
+AIRY_API airy_status airy_device_start(const airy_device *device, airy_start_info *info);
+
 AIRY_API airy_status airy_queue_create(airy_queue **queue, airy_device *device);
 /** Finishes the queue first; an error of pending work is lost, so call airy_queue_finish before. */
 AIRY_API void airy_queue_destroy(airy_queue **queue);

@@ -24,6 +24,8 @@ struct airy_backend {
     void (*close)(airy_device *device);
     /* Bytes free now, 0 unknown. */
     uint64_t (*memory_free)(airy_device *device);
+    /* NULL: nothing to say. */
+    void (*start)(const airy_device *device, airy_start_info *info);
     /* NULL, or: bound the defaults of core/tuning.c to what the device admits, fill items, hash. */
     void (*tuning)(const airy_device *device, struct airy_tuning *tuning);
 

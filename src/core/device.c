@@ -165,6 +165,15 @@ airy_status airy_device_get_info(const airy_device *device, airy_device_info *in
     return AIRY_OK;
 }
 
+airy_status airy_device_start(const airy_device *device, airy_start_info *info)
+{
+    AIRY_FAIL_IF(!device || !info, AIRY_ERR_PARAM, "airy_device_start: argument is NULL");
+    *info = (airy_start_info){0};
+    if (device->backend->start)
+        device->backend->start(device, info);
+    return AIRY_OK;
+}
+
 const char *airy_device_spec(const airy_device *device)
 {
     return device ? device->info.spec : "?";

@@ -207,6 +207,13 @@ airy_status airy_profile_print(const airy_device *device, FILE *file)
     print_part(file, rows, count, true, kernels + copies);
     fprintf(file, "total on %s: kernels %.3f ms, copies %.3f ms, together %.3f ms\n",
             device->info.spec, kernels, copies, kernels + copies);
+    airy_start_info start;
+    if (airy_device_start(device, &start) != AIRY_OK)
+        start = (airy_start_info){0};
+    if (start.context_seconds > 0)
+        fprintf(file, "start: context %.1f ms, %u programs in %.1f ms, %u of them compiled\n",
+                1e3 * start.context_seconds, start.programs, 1e3 * start.programs_seconds,
+                start.compiled);
     const uint64_t lost = device->profile ? device->profile->lost : 0;
     if (lost)
         fprintf(file, "%llu samples are missing: there was no memory for them\n",

@@ -11,6 +11,7 @@ const struct airy_backend airy_backend_opencl = {
     .open = airy_cl_open,
     .close = airy_cl_close,
     .memory_free = airy_cl_memory_free,
+    .start = airy_cl_start,
     .tuning = airy_cl_tuning,
     .alloc = airy_cl_alloc,
     .release = airy_cl_release,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "opencl/cl_cache.h"
 #include "opencl/cl_program.h"
@@ -333,11 +334,13 @@ airy_status airy_cl_open(airy_device *device)
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                                 (cl_context_properties)impl->platform, 0};
     cl_int code = CL_SUCCESS;
+    const uint64_t start = airy_clock_ns();
     impl->context = impl->cl->CreateContext(properties, 1, &impl->id, note_context, NULL, &code);
     if (!impl->context) {
         status = airy_cl_fail(code, impl->spec, "clCreateContext");
         goto out;
     }
+    impl->start.context_seconds = (double)(airy_clock_ns() - start) * 1e-9;
     impl->internal = impl->cl->CreateCommandQueue(impl->context, impl->id, 0, &code);
     if (!impl->internal)
         status = airy_cl_fail(code, impl->spec, "clCreateCommandQueue");
@@ -367,4 +370,12 @@ uint64_t airy_cl_memory_free(airy_device *device)
 {
     const struct airy_cl_device *impl = airy_cl_device(device);
     return free_memory(impl->cl, impl->id, device->info.memory);
+}
+
+void airy_cl_start(const airy_device *device, airy_start_info *info)
+{
+    struct airy_cl_device *impl = airy_cl_device(device);
+    pthread_mutex_lock(&impl->build_lock);
+    *info = impl->start;
+    pthread_mutex_unlock(&impl->build_lock);
 }

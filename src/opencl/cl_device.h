@@ -28,7 +28,8 @@ struct airy_cl_device {
     pthread_mutex_t lock;      /* of `internal` */
     cl_command_queue internal; /* committing memory, mapping page-locked memory */
 
-    pthread_mutex_t build_lock; /* of `programs` and their compilation */
+    pthread_mutex_t build_lock; /* of `programs`, their compilation, and `start` */
+    airy_start_info start;
     struct airy_cl_program *programs;
 };
 
@@ -45,6 +46,7 @@ void airy_cl_list(bool ask_free, void (*add)(void *user, const airy_device_info 
 airy_status airy_cl_open(airy_device *device);
 void airy_cl_close(airy_device *device);
 uint64_t airy_cl_memory_free(airy_device *device);
+void airy_cl_start(const airy_device *device, airy_start_info *info);
 
 /*
  * The same list for any loader, so that tests can look at one without libraries or platforms.

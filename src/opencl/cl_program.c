@@ -153,8 +153,12 @@ static airy_status build(struct airy_cl_device *device, const struct airy_cl_sou
         AIRY_TRY(build_from_source(device, source, all, program));
         keep_in_cache(device, key, *program);
     }
+    const double seconds = (double)(airy_clock_ns() - start) * 1e-9;
+    device->start.programs_seconds += seconds;
+    device->start.programs++;
+    device->start.compiled += !cached;
     airy_log(AIRY_LOG_INFO, "opencl: %s with '%s' %s in %.1f ms", source->name, all,
-             cached ? "loaded from the cache" : "built", (double)(airy_clock_ns() - start) * 1e-6);
+             cached ? "loaded from the cache" : "built", 1e3 * seconds);
     return AIRY_OK;
 }
 

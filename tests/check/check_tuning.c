@@ -371,8 +371,39 @@ static void check_results(struct check *c, uint32_t block_bytes)
     airy_integrator_destroy(&job.integrator);
 }
 
+/* What opening and compiling cost is told, and nothing where there is neither. */
+static void check_start(struct check *c)
+{
+    airy_device *device = NULL;
+    airy_queue *queue = NULL;
+    airy_array *array = NULL;
+    airy_start_info before = {0}, after = {0};
+    const size_t shape[2] = {4, 4}, start[2] = {1, 1}, inner[2] = {2, 2};
+    airy_array *box = NULL;
+    CHECK_FAILS(c, airy_device_start(NULL, &before), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_device_start(c->device, NULL), AIRY_ERR_PARAM, "NULL");
+    if (CHECK_OK(c, airy_device_create(&device, c->spec, NULL)) &&
+        CHECK_OK(c, airy_queue_create(&queue, device)) &&
+        CHECK_OK(c, airy_array_create(&array, device, AIRY_DTYPE_U16, 2, shape)) &&
+        CHECK_OK(c, airy_array_view(&box, array, start, inner))) {
+        CHECK_OK(c, airy_device_start(device, &before));
+        CHECK_OK(c, airy_array_fill(queue, box, 7)); /* a kernel's work: there are gaps */
+        CHECK_OK(c, airy_queue_finish(queue));
+        CHECK_OK(c, airy_device_start(device, &after));
+        CHECK(c, (before.context_seconds > 0) == !c->is_cpu && before.programs == 0);
+        CHECK(c, after.programs == (c->is_cpu ? 0 : 1) && after.compiled <= after.programs);
+        CHECK(c, (after.programs_seconds > 0) == !c->is_cpu);
+    }
+    airy_array_destroy(&box);
+    airy_array_destroy(&array);
+    airy_queue_destroy(&queue);
+    airy_device_destroy(&device);
+}
+
 void check_tuning(struct check *c)
 {
+    if (check_case(c, "start_info"))
+        check_start(c);
     if (check_case(c, "tuning_list"))
         check_list(c);
     if (check_case(c, "tuning_text_hostile"))

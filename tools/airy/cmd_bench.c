@@ -12,6 +12,8 @@ static const struct bench_kind benches[] = {
      BENCH_GEOMETRY, true, bench_integrate},
     {"stages", "read, decode, + integrate, + write, each from the page cache and cold; --plot",
      BENCH_GEOMETRY, false, bench_stages},
+    {"start", "from a new process to the first patterns, step by step", BENCH_GEOMETRY, false,
+     bench_start},
 };
 
 enum { BENCHES = sizeof(benches) / sizeof(benches[0]) };

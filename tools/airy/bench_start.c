@@ -1,0 +1,304 @@
+/*
+ * airy bench start: from nothing to the first pattern, step by step. Each sample is a process of
+ * its own, started anew ("airy bench-start"), because a driver is loaded only once in a process.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+extern char **environ;
+
+/* Ends of the steps, in order; s since the process was asked for. */
+enum step { STEP_MAIN, STEP_DEVICE, STEP_STACK, STEP_INTEGRATOR, STEP_FIRST, STEP_ALL, STEPS };
+static const char *const step_names[STEPS] = {
+    [STEP_MAIN] = "main",   [STEP_DEVICE] = "device",
+    [STEP_STACK] = "stack", [STEP_INTEGRATOR] = "integrator",
+    [STEP_FIRST] = "first", [STEP_ALL] = "all",
+};
+
+/* The child: what `airy integrate` does, with a look at the clock behind each step. */
+struct start {
+    struct bench bench;
+    double marks[STEPS];
+};
+
+static bool note_first(void *user, size_t done, size_t total)
+{
+    (void)total;
+    struct start *start = user;
+    if (start->marks[STEP_FIRST] == 0 && done > 0)
+        start->marks[STEP_FIRST] = tool_now();
+    return true;
+}
+
+static int open_start(struct start *start, const char *path)
+{
+    struct bench *bench = &start->bench;
+    airy_stack_meta meta;
+    airy_status status = tool_device(bench->common, &bench->device);
+    start->marks[STEP_DEVICE] = tool_now();
+    if (status == AIRY_OK)
+        status = airy_stack_create(&bench->stack, &path, 1);
+    if (status == AIRY_OK)
+        status = airy_stack_get_info(bench->stack, &bench->stack_info);
+    if (status == AIRY_OK)
+        status = airy_stack_get_meta(bench->stack, &meta);
+    if (status != AIRY_OK)
+        return tool_failed(bench->common, status);
+    const int code = geometry_resolve(&bench->geometry, &bench->params->geometry, &meta,
+                                      bench->stack_info.height, bench->stack_info.width);
+    start->marks[STEP_STACK] = tool_now();
+    return code;
+}
+
+static airy_status run_to_end(struct start *start)
+{
+    struct bench *bench = &start->bench;
+    airy_integrator *integrator = NULL;
+    airy_run_info info;
+    const airy_run_params run = {
+        .batch = bench->params->pattern.batch, .progress = note_first, .user = start};
+    airy_status status = bench_integrator(&integrator, bench);
+    start->marks[STEP_INTEGRATOR] = tool_now();
+    if (status == AIRY_OK)
+        status = airy_integrate_stack(NULL, bench->stack, &integrator, 1, &run, &info);
+    start->marks[STEP_ALL] = tool_now();
+    airy_integrator_destroy(&integrator);
+    return status;
+}
+
+static int print_start(const struct start *start)
+{
+    airy_start_info info;
+    const airy_status status = airy_device_start(start->bench.device, &info);
+    if (status != AIRY_OK)
+        return tool_failed(start->bench.common, status);
+    json_t *root = json_pack("{s:f, s:f, s:i, s:i}", "context_s", info.context_seconds,
+                             "programs_s", info.programs_seconds, "programs", (int)info.programs,
+                             "compiled", (int)info.compiled);
+    for (int i = 0; root && i < STEPS; i++)
+        json_object_set_new(root, step_names[i], json_real(start->marks[i]));
+    return tool_print_json(start->bench.common, root);
+}
+
+static int run_start(void *user)
+{
+    const struct bench_params *p = user;
+    struct start *start = calloc(1, sizeof(*start));
+    if (!start)
+        return tool_fail(&p->geometry.common, "out of memory");
+    start->marks[STEP_MAIN] = tool_now();
+    start->bench.params = p;
+    start->bench.common = &p->geometry.common;
+    int code = open_start(start, p->geometry.common.inputs.items[0]);
+    if (code == AIRY_EXIT_OK) {
+        const airy_status status = run_to_end(start);
+        code = status == AIRY_OK ? print_start(start) : tool_failed(start->bench.common, status);
+    }
+    airy_stack_destroy(&start->bench.stack);
+    airy_device_destroy(&start->bench.device);
+    free(start);
+    return code;
+}
+
+PATTERN_HEAD_FITS(struct bench_params);
+
+const struct command cmd_bench_start = {
+    .name = "bench-start",
+    .usage = "STACK [options]",
+    .summary = "a sample of 'airy bench start', which starts it",
+    .tables = {geometry_options, pattern_options},
+    .params_size = sizeof(struct bench_params),
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .run = run_start,
+};
+
+/* What was measured, all samples but the first in the times. */
+struct samples {
+    struct timing steps[STEPS]; /* each step's own length */
+    struct timing context, programs, result, beyond;
+    int program_count, compiled;
+};
+
+static bool add_word(struct opt_list *words, const char *format, const char *name, const char *text)
+{
+    char *word = NULL;
+    return asprintf(&word, format, name, text ? text : "") >= 0 && opt_list_add(words, word);
+}
+
+static bool is_of(const struct opt *table, const char *name)
+{
+    for (; table->name || table->heading; table++)
+        if (table->name && strcmp(table->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* "airy bench-start STACK" and what of the command line is for it; NULL at the end. */
+static bool fill_words(struct opt_list *words, const struct bench *bench)
+{
+    const struct common *common = bench->common;
+    char number[32];
+    bool ok = add_word(words, "%s%s", "airy", NULL) &&
+              add_word(words, "%s%s", cmd_bench_start.name, NULL) &&
+              add_word(words, "%s%s", bench->path, NULL) &&
+              add_word(words, "--%s=%s", "device", airy_device_spec(bench->device));
+    snprintf(number, sizeof(number), "%zu", common->threads);
+    if (common->threads)
+        ok = ok && add_word(words, "--%s=%s", "threads", number);
+    snprintf(number, sizeof(number), "%llu", (unsigned long long)common->memory_limit);
+    if (common->memory_limit)
+        ok = ok && add_word(words, "--%s=%s", "memory-limit", number);
+    if (common->compat == AIRY_COMPAT_PYFAI)
+        ok = ok && add_word(words, "--%s=%s", "compat", "pyfai");
+    for (size_t i = 0; i + 1 < common->given.count; i += 2) {
+        const char *name = common->given.items[i], *argument = common->given.items[i + 1];
+        if (is_of(geometry_options, name) || is_of(pattern_options, name))
+            ok = ok && add_word(words, argument ? "--%s=%s" : "--%s%s", name, argument);
+    }
+    return ok && opt_list_add(words, NULL);
+}
+
+static void free_words(struct opt_list *words)
+{
+    for (size_t i = 0; i < words->count; i++)
+        free((char *)words->items[i]);
+    free(words->items);
+}
+
+/* Start it, and read what it prints. NULL after a message, the child's or ours. */
+static json_t *run_child(const struct bench *bench, const struct opt_list *words, double *asked)
+{
+    int pipes[2];
+    pid_t child = 0;
+    posix_spawn_file_actions_t actions;
+    if (pipe2(pipes, O_CLOEXEC) != 0) {
+        tool_fail(bench->common, "no pipe: %s", strerror(errno));
+        return NULL;
+    }
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, pipes[1], STDOUT_FILENO);
+    *asked = tool_now();
+    const int failed =
+        posix_spawn(&child, "/proc/self/exe", &actions, NULL, (char *const *)words->items, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(pipes[1]);
+    json_t *answer = NULL;
+    int ended = 0;
+    if (failed) {
+        tool_fail(bench->common, "/proc/self/exe cannot be started: %s", strerror(failed));
+    } else {
+        answer = json_loadfd(pipes[0], 0, NULL);
+        while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
+            continue;
+    }
+    close(pipes[0]);
+    if (!failed && (!WIFEXITED(ended) || WEXITSTATUS(ended) != 0) && answer) {
+        json_decref(answer);
+        answer = NULL;
+    }
+    return answer;
+}
+
+static double number(const json_t *answer, const char *key)
+{
+    return json_number_value(json_object_get(answer, key));
+}
+
+/* The first sample has cold caches: it stands apart. */
+static void add_time(struct timing *t, size_t sample, double seconds)
+{
+    if (sample == 0)
+        t->first = seconds;
+    else
+        t->times[t->count++] = seconds;
+}
+
+static void add_sample(struct samples *s, size_t sample, const json_t *answer, double asked)
+{
+    double before = asked;
+    for (int i = 0; i < STEPS; i++) {
+        const double end = number(answer, step_names[i]);
+        add_time(&s->steps[i], sample, end - before);
+        before = end;
+    }
+    const double result = number(answer, step_names[STEP_FIRST]) - asked,
+                 device = number(answer, step_names[STEP_DEVICE]) -
+                          number(answer, step_names[STEP_MAIN]);
+    add_time(&s->context, sample, number(answer, "context_s"));
+    add_time(&s->programs, sample, number(answer, "programs_s"));
+    add_time(&s->result, sample, result);
+    add_time(&s->beyond, sample, result - device);
+    s->program_count = (int)number(answer, "programs");
+    s->compiled = (int)number(answer, "compiled");
+}
+
+static void report(struct bench *bench, struct samples *s)
+{
+    char note[96];
+    static const char *const rows[STEPS] = {
+        [STEP_MAIN] = "start: process",
+        [STEP_DEVICE] = "start: device opened",
+        [STEP_STACK] = "start: stack and geometry",
+        [STEP_INTEGRATOR] = "start: integrator",
+        [STEP_FIRST] = "start: to the first patterns",
+        [STEP_ALL] = "start: the other patterns",
+    };
+    snprintf(note, sizeof(note), "%d programs, %d of them compiled; within the steps",
+             s->program_count, s->compiled);
+    for (int i = 0; i < STEPS; i++)
+        bench_add_latency(bench, &s->steps[i],
+                          &(struct bench_row){.name = rows[i], .unit = "s", .amount = 1});
+    bench_add_latency(bench, &s->context,
+                      &(struct bench_row){.name = "start: context alone",
+                                          .unit = "s",
+                                          .amount = 1,
+                                          .note = "within device opened"});
+    bench_add_latency(
+        bench, &s->programs,
+        &(struct bench_row){.name = "start: programs", .unit = "s", .amount = 1, .note = note});
+    bench_add_latency(
+        bench, &s->result,
+        &(struct bench_row){.name = "first patterns after start",
+                            .unit = "s",
+                            .amount = 1,
+                            .limit = 0.4 + bench_percentile(&s->steps[STEP_DEVICE], 0.5),
+                            .limit_name = "device opened + 0.4 s"});
+    bench_add_latency(
+        bench, &s->beyond,
+        &(struct bench_row){.name = "the same without the device", .unit = "s", .amount = 1});
+}
+
+int bench_start(struct bench *bench)
+{
+    struct opt_list words = {0};
+    struct samples *s = calloc(1, sizeof(*s));
+    int code = AIRY_EXIT_OK;
+    if (!s || !fill_words(&words, bench))
+        code = tool_fail(bench->common, "out of memory");
+    const double begin = tool_now();
+    size_t sample = 0;
+    for (; code == AIRY_EXIT_OK && sample < BENCH_MAX_REPEATS &&
+           (sample < 4 || tool_now() - begin < bench_seconds(bench)) && !tool_interrupted();
+         sample++) {
+        double asked = 0;
+        json_t *answer = run_child(bench, &words, &asked);
+        if (answer)
+            add_sample(s, sample, answer, asked);
+        else
+            code = AIRY_EXIT_FAILED;
+        json_decref(answer);
+    }
+    if (code == AIRY_EXIT_OK && sample > 1)
+        report(bench, s);
+    free_words(&words);
+    free(s);
+    return code;
+}
