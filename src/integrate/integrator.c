@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
@@ -308,22 +309,31 @@ static airy_status make_radial(airy_integrator *it)
 
 static airy_status fill_integrator(airy_integrator *it, const airy_integrator_params *params)
 {
+    const uint64_t start = airy_clock_ns();
     AIRY_TRY(make_corrections(it, params));
     AIRY_TRY(copy_valid(&it->dark, params->dark, it));
     AIRY_TRY(copy_valid(&it->variance, params->variance, it));
+    const uint64_t corrected = airy_clock_ns();
     AIRY_TRY(airy_matrix_build(&it->matrix, &it->limits, &it->geometry, params, it->valid,
                                it->device->pool));
     AIRY_FAIL_IF(it->matrix.entries == 0, AIRY_ERR_PARAM,
                  "no valid pixel left: none of %zu lies in the range (radial %g to %g %s%s)",
                  it->valid_pixels, it->limits.lower, it->limits.upper, airy_unit_name(params->unit),
                  params->has_azimuth_range ? ", and the azimuth range" : "");
+    const uint64_t built = airy_clock_ns();
     AIRY_TRY(make_weights(it));
     AIRY_TRY(make_base_sums(it));
     AIRY_TRY(make_radial(it));
+    const uint64_t summed = airy_clock_ns();
     it->params.mask = NULL;
     it->params.dark = it->params.flat = it->params.absorption = it->params.variance = NULL;
     it->engine = it->device->backend->name;
-    return it->device->backend->integrate->prepare(it);
+    AIRY_TRY(it->device->backend->integrate->prepare(it));
+    airy_log(AIRY_LOG_DEBUG,
+             "integrator: corrections %.1f ms, matrix %.1f ms, sums %.1f ms, on the device %.1f ms",
+             (double)(corrected - start) * 1e-6, (double)(built - corrected) * 1e-6,
+             (double)(summed - built) * 1e-6, (double)(airy_clock_ns() - summed) * 1e-6);
+    return AIRY_OK;
 }
 
 airy_status airy_integrator_create(airy_integrator **integrator, airy_device *device,

@@ -154,6 +154,8 @@ void bench_add_latency(struct bench *bench, struct timing *t, const struct bench
                               row->amount * bench_percentile(t, 0.1),
                               row->amount * bench_percentile(t, 0.9)};
     add(bench, row, figure, row->limit / figure[0], t);
+    set(json_array_get(bench->rows, json_array_size(bench->rows) - 1), "p99",
+        number_or_null(row->amount * bench_percentile(t, 0.99), true));
 }
 
 void bench_add_fact(struct bench *bench, const char *name, const char *unit, double value)

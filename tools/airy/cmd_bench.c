@@ -14,6 +14,8 @@ static const struct bench_kind benches[] = {
      BENCH_GEOMETRY, false, bench_stages},
     {"start", "from a new process to the first patterns, step by step", BENCH_GEOMETRY, false,
      bench_start},
+    {"latency", "one frame to its pattern: a chunk, a frame, a frame on the device", BENCH_GEOMETRY,
+     false, bench_latency},
 };
 
 enum { BENCHES = sizeof(benches) / sizeof(benches[0]) };
