@@ -16,7 +16,9 @@ enum {
     MAX_STEP = 32768,          /* frames of a launch; an index space's y has 65,535 groups */
     MAX_AZIMUTH = 2,           /* frames that share a read of the matrix, for second moments */
     LOCAL_REST = 64,           /* local memory beside the large parts, and what a driver may add */
-    FINISH_GROUP = 64          /* FINISH of integrate.cl */
+    FINISH_GROUP = 256,        /* FINISH of integrate.cl, */
+    FINISH_BINS = 8,           /* and the bins of such a group */
+    BINS_GROUP = 64
 };
 
 /* What a frame needs in scratch, in doubles: see gather_geom.h. */
@@ -173,7 +175,8 @@ static airy_status gather_sums(struct gather *g)
                                               AIRY_CL_ARRAY(g->plan->sums),
                                               AIRY_CL_ARRAY(g->plan->stats),
                                               AIRY_CL_VALUE(g->geom)};
-    return launch(g, "integrate.cl", "gather_finish", ((size_t)g->geom.bins + 1) * FINISH_GROUP,
+    return launch(g, "integrate.cl", "gather_finish",
+                  ((g->geom.bins + FINISH_BINS - 1) / FINISH_BINS + 1) * (size_t)FINISH_GROUP,
                   g->geom.frames, FINISH_GROUP, 0, finish_args, 10);
 }
 
@@ -188,7 +191,7 @@ static airy_status gather_recurrence(struct gather *g)
         AIRY_CL_ARRAY(g->plan->frames), AIRY_CL_ARRAY(g->plan->sums),
         AIRY_CL_VALUE(g->geom)};
     return launch(g, "integrate_azimuth.cl", "azimuth_recurrence", g->geom.bins, g->geom.frames,
-                  FINISH_GROUP, 0, args, 9);
+                  BINS_GROUP, 0, args, 9);
 }
 
 static airy_status gather_azimuthal(struct gather *g)
@@ -208,7 +211,7 @@ static airy_status gather_azimuthal(struct gather *g)
     const struct airy_cl_arg finish_args[] = {AIRY_CL_BUFFER(t->row), AIRY_CL_BUFFER(g->scratch),
                                               AIRY_CL_ARRAY(g->plan->sums), AIRY_CL_VALUE(g->geom)};
     return launch(g, "integrate_azimuth.cl", "azimuth_finish", g->geom.bins, g->geom.frames,
-                  FINISH_GROUP, 0, finish_args, 4);
+                  BINS_GROUP, 0, finish_args, 4);
 }
 
 airy_status airy_cl_gather(airy_queue *queue, const struct airy_integrate_plan *plan)

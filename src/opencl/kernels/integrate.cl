@@ -74,42 +74,67 @@ struct tally {
     uint counts[FRAMES]; /* invalid, and saturated times 2^16 */
 };
 
+/* Rows of a tile that the group brings at a time, and how often it does so at once. */
+#define ROWS (GROUP / AIRY_GATHER_TILE_WIDTH)
+#if FRAMES == 1
+#define ROUNDS (AIRY_GATHER_TILE_HEIGHT / ROWS)
+#else
+#define ROUNDS 4u
+#endif
+
+AIRY_INLINE void count_pixel(struct tally *tally, uint f, VALUE v, bool valid, bool invalid,
+                             bool saturated)
+{
+    const bool good = valid && !invalid;
+    tally->counts[f] += (valid && invalid ? 1u : 0u) + (valid && saturated ? 1u << 16 : 0u);
+    tally->total[f] += good ? (TOTAL)v : (TOTAL)0;
+    tally->top[f] = MAX_TOP(tally->top[f], good ? (TOP)v : NO_TOP);
+}
+
 /*
- * Bring the tile: invalid values and what is outside the image are 0. Two pixels of all frames are
- * on their way at a time.
+ * Bring the tile: invalid values and what is outside the image are 0. All loads of a round are on
+ * their way before the first value is looked at, so addresses outside are those of pixel 0.
  */
 AIRY_INLINE void bring_tile(__local VALUES *tile, struct tally *tally, __global const uchar *valid,
                             __global const T *frames, uint first, const airy_gather_unit unit,
                             const airy_gather_geom g)
 {
-    const uint item = get_local_id(0);
+    const uint item = get_local_id(0), x = item % AIRY_GATHER_TILE_WIDTH;
+    const bool in_x = unit.x + x < g.width;
+    ulong start[FRAMES];
 #pragma unroll
     for (uint f = 0u; f < FRAMES; f++) {
+        start[f] = frame_start(first + f, g);
         tally->total[f] = 0;
         tally->top[f] = NO_TOP;
         tally->counts[f] = 0u;
     }
-#ifdef AIRY_WARP
-#pragma unroll 2
-#endif
-    for (uint i = item; i < AIRY_GATHER_TILE_WIDTH * AIRY_GATHER_TILE_HEIGHT; i += GROUP) {
-        const uint place = place_of(i), p = pixel_of(place, unit, g.width);
-        const bool inside = is_inside(i, unit, g), counts = inside && valid[inside ? p : 0u] != 0;
-        VALUE v[FRAMES];
+    for (uint top = item / AIRY_GATHER_TILE_WIDTH; top < AIRY_GATHER_TILE_HEIGHT;
+         top += ROUNDS * ROWS) {
+        T raw[ROUNDS * FRAMES];
+        uchar ok[ROUNDS];
 #pragma unroll
-        for (uint f = 0u; f < FRAMES; f++) {
-            const T raw = inside ? frames[frame_start(first + f, g) + p] : (T)0;
-            const bool invalid = is_invalid(raw, g);
-            v[f] = invalid ? (VALUE)0 : (VALUE)raw;
-            if (!counts)
-                continue;
-            tally->counts[f] += (invalid ? 1u : 0u) + (is_saturated(raw, g) ? 1u << 16 : 0u);
-            if (!invalid) {
-                tally->total[f] += (TOTAL)v[f];
-                tally->top[f] = MAX_TOP(tally->top[f], (TOP)v[f]);
-            }
+        for (uint r = 0u; r < ROUNDS; r++) {
+            const uint y = unit.y + top + r * ROWS;
+            const bool inside = in_x && y < g.height;
+            const uint p = inside ? y * g.width + unit.x + x : 0u;
+            ok[r] = inside ? valid[p] : 2;
+#pragma unroll
+            for (uint f = 0u; f < FRAMES; f++)
+                raw[r * FRAMES + f] = frames[start[f] + p];
         }
-        tile[place] = pack(v);
+#pragma unroll
+        for (uint r = 0u; r < ROUNDS; r++) {
+            VALUE v[FRAMES];
+#pragma unroll
+            for (uint f = 0u; f < FRAMES; f++) {
+                const T value = raw[r * FRAMES + f];
+                const bool invalid = is_invalid(value, g);
+                v[f] = invalid || ok[r] == 2 ? (VALUE)0 : (VALUE)value;
+                count_pixel(tally, f, v[f], ok[r] == 1, invalid, is_saturated(value, g));
+            }
+            tile[(top + r * ROWS) * AIRY_GATHER_PITCH + x] = pack(v);
+        }
     }
     if (item == 0u) {
         const VALUE zero[FRAMES] = {0};
@@ -117,28 +142,48 @@ AIRY_INLINE void bring_tile(__local VALUES *tile, struct tally *tally, __global 
     }
 }
 
-/* Sums of the item's entries. */
-AIRY_INLINE void add_entries(double *sums, __local const VALUES *tile,
+/* Entries that are on their way while those before are added up. */
+#define AHEAD 4u
+
+struct entries {
+    ushort place[AHEAD];
+    float weight[AHEAD];
+};
+
+/* Entries k ... k + AHEAD - 1 of the item; behind the last there is nothing to add. */
+AIRY_INLINE void load_entries(struct entries *entries, __global const ushort *places,
+                              __global const float *weight, uint k, uint depth)
+{
+#pragma unroll
+    for (uint i = 0u; i < AHEAD; i++) {
+        const bool there = k + i < depth;
+        entries->place[i] = there ? places[(k + i) * GROUP] : (ushort)NOWHERE;
+        entries->weight[i] = there ? weight[(k + i) * GROUP] : 0.0f;
+    }
+}
+
+/* Sums of the item's entries, of which the first are loaded; the next ones are. */
+AIRY_INLINE void add_entries(double *sums, __local const VALUES *tile, struct entries *entries,
                              __global const ushort *places, __global const float *weight,
-                             const airy_gather_unit unit)
+                             uint depth)
 {
 #pragma unroll
     for (uint f = 0u; f < SUMS * FRAMES; f++)
         sums[f] = 0.0;
-    places += unit.first_entry + get_local_id(0);
-    weight += unit.first_entry + get_local_id(0);
-#ifdef AIRY_WARP
-#pragma unroll 4
-#endif
-    for (uint k = 0u; k < unit.depth; k++) {
-        VALUE v[FRAMES];
-        const double w = weight[k * GROUP];
-        unpack(v, tile[places[k * GROUP]]);
+    for (uint k = 0u; k < depth; k += AHEAD) {
+        const struct entries now = *entries;
+        load_entries(entries, places, weight, k + AHEAD, depth);
 #pragma unroll
-        for (uint f = 0u; f < FRAMES; f++) {
-            sums[f] = fma(w, to_double(v[f]), sums[f]);
-            if (MODEL == 1)
-                sums[FRAMES + f] = fma(w * w, above_one(v[f]), sums[FRAMES + f]);
+        for (uint i = 0u; i < AHEAD; i++) {
+            VALUE v[FRAMES];
+            const double w = now.weight[i];
+            unpack(v, tile[now.place[i]]);
+#pragma unroll
+            for (uint f = 0u; f < FRAMES; f++) {
+                sums[f] = fma(w, to_double(v[f]), sums[f]);
+                if (MODEL == 1)
+                    sums[FRAMES + f] = fma(w * w, above_one(v[f]), sums[FRAMES + f]);
+            }
         }
     }
 }
@@ -317,10 +362,14 @@ gather_tiles(__global const airy_gather_unit *units, __global const ushort *plac
     const uint first = get_group_id(0) % steps * FRAMES;
     const airy_gather_unit unit = units[get_group_id(0) / steps];
     struct tally tally;
+    struct entries entries;
     double sums[SUMS * FRAMES];
+    __global const ushort *own_places = places + unit.first_entry + item;
+    __global const float *own_weight = weight + unit.first_entry + item;
     if (item == 0u)
         dirty_frames = 0u;
     barrier(CLK_LOCAL_MEM_FENCE);
+    load_entries(&entries, own_places, own_weight, 0u, unit.depth);
     bring_tile(tile, &tally, valid, frames, first, unit, g);
 #pragma unroll
     for (uint f = 0u; f < FRAMES; f++)
@@ -328,7 +377,7 @@ gather_tiles(__global const airy_gather_unit *units, __global const ushort *plac
             atomic_or(&dirty_frames, 1u << f);
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint dirty = dirty_frames;
-    add_entries(sums, tile, places, weight, unit);
+    add_entries(sums, tile, &entries, own_places, own_weight, unit.depth);
     barrier(CLK_LOCAL_MEM_FENCE);
     const struct parts parts = lay_out_parts(area);
 #pragma unroll
@@ -351,55 +400,79 @@ gather_tiles(__global const airy_gather_unit *units, __global const ushort *plac
                        frames + frame_start(first + f, g), first + f, unit, g);
 }
 
-/* Items of a bin in gather_finish. */
-#define FINISH 64u
+/* Work-group of gather_finish, and its items that share a bin. */
+#define FINISH    256u
+#define BIN_ITEMS 32u
 
-/* columns[FINISH] become their sum in columns[0], in a fixed order. All items call it. */
-static inline double add_columns(__local double *columns, double v)
+/* Sums of items that share a bin, or of all: local memory of gather_finish. */
+struct columns {
+    __local double *first, *second; /* [FINISH] */
+    __local uint *count;            /* [FINISH] */
+};
+
+/*
+ * The first item of each `items` gets their sums, in a fixed order. All items of the group call it.
+ */
+static inline void add_columns(const struct columns c, uint items, double first, double second,
+                               uint count)
 {
     const uint item = get_local_id(0);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    columns[item] = v;
-    for (uint half_size = FINISH / 2u; half_size > 0u; half_size /= 2u) {
+    barrier(CLK_LOCAL_MEM_FENCE); /* what was there may still be read */
+    c.first[item] = first;
+    c.second[item] = second;
+    c.count[item] = count;
+    for (uint half_size = items / 2u; half_size > 0u; half_size /= 2u) {
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (item < half_size)
-            columns[item] += columns[item + half_size];
+        if (item % items < half_size) {
+            c.first[item] += c.first[item + half_size];
+            c.second[item] += c.second[item + half_size];
+            c.count[item] += c.count[item + half_size];
+        }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    return columns[0];
 }
 
+/* Tiles that an item of finish_stats takes at a time. */
+#define STAT_ROUNDS 4u
+
 /* The tiles of a frame to struct airy_frame_stats, as doubles. */
-static inline void finish_stats(__local double *columns, __global const double *scratch,
+static inline void finish_stats(const struct columns c, __global const double *scratch,
                                 __global const uint *words, __global double *stats, uint frame,
                                 uint word, const airy_gather_geom g)
 {
-    const uint item = get_local_id(0);
+    const uint item = get_local_id(0), tiles = word == AIRY_STATUS_GOOD ? g.tiles : 0u;
     double total = 0.0, top = -INFINITY;
     uint invalid = 0u, saturated = 0u;
-    for (uint tile = item; tile < g.tiles && word == AIRY_STATUS_GOOD; tile += FINISH) {
-        const ulong at = ((ulong)frame * g.tiles + tile) * 2u;
-        total += scratch[g.stats + at];
-        top = fmax(top, scratch[g.stats + at + 1u]);
-        invalid += words[g.counts + at];
-        saturated += words[g.counts + at + 1u];
+    for (uint tile = item; tile < tiles; tile += STAT_ROUNDS * FINISH) {
+#pragma unroll
+        for (uint r = 0u; r < STAT_ROUNDS; r++) {
+            const uint t = tile + r * FINISH;
+            const ulong at = ((ulong)frame * tiles + (t < tiles ? t : tile)) * 2u;
+            const double sum = scratch[g.stats + at], most = scratch[g.stats + at + 1u];
+            const uint bad = words[g.counts + at], over = words[g.counts + at + 1u];
+            total += t < tiles ? sum : 0.0;
+            top = fmax(top, most);
+            invalid += t < tiles ? bad : 0u;
+            saturated += t < tiles ? over : 0u;
+        }
     }
-    total = add_columns(columns, total);
-    /* Counts are below 2^32: exact. */
-    const double all_invalid = add_columns(columns, (double)invalid);
-    const double all_saturated = add_columns(columns, (double)saturated);
+    add_columns(c, FINISH, total, (double)saturated, invalid); /* counts are below 2^32: exact */
+    const double all = c.first[0], all_saturated = c.second[0];
+    const uint all_invalid = c.count[0];
     barrier(CLK_LOCAL_MEM_FENCE);
-    columns[item] = top;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    c.first[item] = top;
+    for (uint half_size = FINISH / 2u; half_size > 0u; half_size /= 2u) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < half_size)
+            c.first[item] = fmax(c.first[item], c.first[item + half_size]);
+    }
     if (item != 0u)
         return;
-    for (uint i = 1u; i < FINISH; i++)
-        top = fmax(top, columns[i]);
     __global double *out = stats + g.stats_offset + (ulong)frame * 4u;
-    out[0] = total;
-    out[1] = top == -INFINITY ? 0.0 : top;
+    out[0] = all;
+    out[1] = c.first[0] == -INFINITY ? 0.0 : c.first[0];
     __global uint *tail = (__global uint *)(out + 2);
-    tail[0] = (uint)all_invalid;
+    tail[0] = all_invalid;
     tail[1] = (uint)all_saturated;
     tail[2] = word;
     tail[3] = 0u;
@@ -410,8 +483,9 @@ static inline void finish_stats(__local double *columns, __global const double *
  * [5][bins] normalization, normalization2, count, dark, variance of a frame without invalid pixels;
  * slot_base: [slots][5] the slots' part in them; row: [bins + 1], the bins' slots. Azimuthal models
  * leave the variance to integrate_azimuth.cl.
- * Mapping: work-groups of FINISH items, in x a bin each and the statistics last, in y a frame.
- *          Local memory: FINISH * 8 bytes. Barriers: of the work-group.
+ * Mapping: work-groups of FINISH items, BIN_ITEMS a bin; in x the bins and a group for the
+ *          statistics, in y a frame. Local memory: FINISH * 20 + 4 bytes. Barriers: of the
+ *          work-group.
  */
 __kernel __attribute__((reqd_work_group_size(FINISH, 1, 1))) void
 gather_finish(__global const uint *row, __global const double *base,
@@ -420,49 +494,63 @@ gather_finish(__global const uint *row, __global const double *base,
               __global const uint *status, __global double *sums, __global double *stats,
               const airy_gather_geom g)
 {
-    __local double columns[FINISH];
-    const uint item = get_local_id(0), bin = get_group_id(0), frame = get_group_id(1);
+    __local double first_column[FINISH], second_column[FINISH];
+    __local uint counts[FINISH], any_gone;
+    const struct columns c = {first_column, second_column, counts};
+    const uint item = get_local_id(0), lane = item % BIN_ITEMS, frame = get_group_id(1);
     const uint word = g.has_status != 0u ? status[g.status_offset + frame] : AIRY_STATUS_GOOD;
-    if (bin == g.bins) {
-        finish_stats(columns, scratch, words, stats, frame, word, g);
+    const uint bin = get_group_id(0) * (FINISH / BIN_ITEMS) + item / BIN_ITEMS;
+    if (get_group_id(0) == get_num_groups(0) - 1u) {
+        finish_stats(c, scratch, words, stats, frame, word, g);
         return;
     }
+    const bool there = bin < g.bins;
+    const uint begin = there ? row[bin] : 0u, end = there ? row[bin + 1u] : 0u;
     const ulong first = (ulong)frame * g.slots;
     double signal = 0.0, variance = 0.0;
     uint gone = 0u;
-    for (uint slot = row[bin] + item; slot < row[bin + 1u]; slot += FINISH) {
+    for (uint slot = begin + lane; slot < end; slot += BIN_ITEMS) {
         signal += scratch[first + slot];
         if (MODEL == 1)
             variance += scratch[g.variance + first + slot];
         gone += words[g.gone + first + slot];
     }
-    signal = add_columns(columns, signal);
-    if (MODEL == 1)
-        variance = add_columns(columns, variance);
-    const uint all_gone = (uint)add_columns(columns, (double)gone);
-    __global double *out = sums + g.sums_offset + (ulong)frame * PLANES * g.bins + bin;
-    if (word != AIRY_STATUS_GOOD || all_gone == base_entries[bin]) {
-        if (item < PLANES)
-            out[(ulong)item * g.bins] = 0.0;
-        return;
-    }
-    double fixed[5];
-    for (uint k = 0u; k < 5u; k++) {
-        if (all_gone == 0u) {
-            fixed[k] = base[k * g.bins + bin];
-            continue;
+    if (item == 0u)
+        any_gone = 0u;
+    add_columns(c, BIN_ITEMS, signal, variance, gone);
+    signal = c.first[item - lane];
+    variance = c.second[item - lane];
+    gone = c.count[item - lane];
+    if (gone != 0u)
+        any_gone = 1u;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    double fixed[6];
+    for (uint k = 0u; k < 5u; k++)
+        fixed[k] = there ? base[k * g.bins + bin] : 0.0;
+    if (any_gone != 0u) {
+        for (uint k = 0u; k < 6u; k += 2u) {
+            double one = 0.0, other = 0.0;
+            for (uint slot = begin + lane; slot < end && gone != 0u; slot += BIN_ITEMS) {
+                const bool whole = words[g.gone + first + slot] == 0u;
+                __global const double *from = whole ? slot_base + (ulong)slot * 5u
+                                                    : scratch + g.kept + (first + slot) * 5u;
+                one += from[k];
+                other += k + 1u < 5u ? from[k + 1u] : 0.0;
+            }
+            add_columns(c, BIN_ITEMS, one, other, 0u);
+            if (gone != 0u) {
+                fixed[k] = c.first[item - lane];
+                fixed[k + 1u] = c.second[item - lane];
+            }
         }
-        double sum = 0.0;
-        for (uint slot = row[bin] + item; slot < row[bin + 1u]; slot += FINISH)
-            sum += words[g.gone + first + slot] == 0u ? slot_base[(ulong)slot * 5u + k]
-                                                      : scratch[g.kept + (first + slot) * 5u + k];
-        fixed[k] = add_columns(columns, sum);
     }
-    if (item != 0u)
+    if (!there || lane != 0u)
         return;
-    out[SIGNAL * g.bins] = signal - fixed[3];
-    out[VARIANCE * g.bins] = fixed[4] + variance;
-    out[NORMALIZATION * g.bins] = fixed[0];
-    out[NORMALIZATION2 * g.bins] = fixed[1];
-    out[COUNT * g.bins] = fixed[2];
+    __global double *out = sums + g.sums_offset + (ulong)frame * PLANES * g.bins + bin;
+    const bool empty = word != AIRY_STATUS_GOOD || gone == base_entries[bin];
+    out[SIGNAL * g.bins] = empty ? 0.0 : signal - fixed[3];
+    out[VARIANCE * g.bins] = empty ? 0.0 : fixed[4] + variance;
+    out[NORMALIZATION * g.bins] = empty ? 0.0 : fixed[0];
+    out[NORMALIZATION2 * g.bins] = empty ? 0.0 : fixed[1];
+    out[COUNT * g.bins] = empty ? 0.0 : fixed[2];
 }
