@@ -80,6 +80,12 @@ struct airy_block_fns {
      */
     uint32_t (*lz4)(uint8_t *dst, size_t dst_size, const uint8_t *src, size_t src_size);
     /*
+     * The same, but zeros that end the block need not be written: dst holds the block up to
+     * *filled, what follows is 0. dst is dst_size bytes all the same.
+     */
+    uint32_t (*lz4_front)(uint8_t *dst, size_t dst_size, const uint8_t *src, size_t src_size,
+                          size_t *filled);
+    /*
      * Bit transpose of `elements` (a multiple of 8) elements of elem_size bytes, there and back.
      * dst and src do not overlap.
      */

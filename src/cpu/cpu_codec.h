@@ -22,5 +22,8 @@ airy_transpose_fn airy_bitunshuffle_neon, airy_bitshuffle_neon;
 typedef uint32_t airy_lz4_fn(uint8_t *dst, size_t dst_size, const uint8_t *src, size_t src_size);
 
 airy_lz4_fn airy_lz4_block_portable, airy_lz4_block_avx2, airy_lz4_block_neon;
+typedef uint32_t airy_lz4_front_fn(uint8_t *dst, size_t dst_size, const uint8_t *src,
+                                   size_t src_size, size_t *filled);
+airy_lz4_front_fn airy_lz4_front_portable, airy_lz4_front_avx2, airy_lz4_front_neon;
 
 #endif

@@ -21,6 +21,8 @@
  * such frames.
  */
 #define MAX_BLOCK_BYTES 65536u
+/* Of a block's compressed bytes are asked for ahead; the machine goes on by itself. */
+#define FETCH_BYTES ((size_t)2048)
 
 static const double zeros[AIRY_TILE]; /* the tile of a lane without a frame, of any dtype */
 
@@ -147,6 +149,24 @@ static bool is_one_block(const struct slice_task *task, uint32_t *block, size_t 
     return true;
 }
 
+/* Bring a block's compressed bytes near: the next to be decoded stands far from this one's. */
+static void fetch_block(const struct slice_task *task, unsigned l, uint32_t block)
+{
+    const struct airy_integrate_job *job = task->job;
+    const size_t frame = job->wave_first + task->group->first + l;
+    const airy_block place = job->table[frame * job->plan->chunks.layout.blocks + block];
+    for (size_t i = 0; i < airy_min_size(place.size, FETCH_BYTES); i += 64)
+        __builtin_prefetch(job->bytes + place.offset + i, 0, 2);
+}
+
+/* Zeros that the decoder left out, up to byte `end` of the planes. */
+static void fill_planes(uint8_t *planes, size_t *filled, size_t end)
+{
+    if (*filled < end)
+        memset(planes + *filled, 0, end - *filled);
+    *filled = airy_max_size(*filled, end);
+}
+
 /*
  * The upper bit planes are 0 where pixels count, more often than not: only the lower ones are
  * transposed, to pixels of one or two bytes, the same for all lanes. What the last window needed
@@ -159,22 +179,29 @@ static void load_block(struct slice_task *task, uint32_t block, size_t first, si
     const uint8_t *valid = (const uint8_t *)(job->matrix->valid + first / AIRY_GROUP);
     const size_t elements = end - first, size = elements * job->elem_size;
     uint8_t *pixels = task->buffer, *planes = task->buffer + job->lanes * job->lane_size;
-    size_t width = task->narrow, most = 1;
+    size_t width = task->narrow, most = 1, filled[AIRY_MAX_LANES];
     unsigned again = 0;
     for (unsigned l = 0; l < task->group->count;
          l++, pixels += job->lane_size, planes += job->lane_size) {
         const size_t frame = job->wave_first + task->group->first + l;
         const airy_block place = job->table[frame * job->plan->chunks.layout.blocks + block];
         task->window[l] = NULL;
+        if (l + 1 < task->group->count)
+            fetch_block(task, l + 1, block);
         if (task->result[l]->status != AIRY_STATUS_GOOD)
             continue;
-        const uint32_t reason = fns->lz4(planes, size, job->bytes + place.offset, place.size);
+        const uint32_t reason =
+            fns->lz4_front(planes, size, job->bytes + place.offset, place.size, &filled[l]);
         if (reason != AIRY_STATUS_GOOD) {
             task->result[l]->status = block << 3 | reason;
             continue;
         }
-        const size_t needed =
-            task->group->kernels->narrowest(planes, elements / 8, job->elem_size, valid);
+        /* As many bytes of a pixel as the decoder brought, then as many as count. */
+        size_t needed = filled[l] <= elements       ? 1
+                        : filled[l] <= 2 * elements ? airy_min_size(2, job->elem_size)
+                                                    : job->elem_size;
+        fill_planes(planes, &filled[l], airy_max_size(needed, width) * elements);
+        needed = task->group->kernels->narrowest(planes, elements / 8, needed, valid);
         most = airy_max_size(most, needed);
         if (needed > width) {
             width = needed;
@@ -185,8 +212,11 @@ static void load_block(struct slice_task *task, uint32_t block, size_t first, si
     }
     for (unsigned l = 0; l < again; l++) {
         uint8_t *lane = task->buffer + l * job->lane_size;
-        if (task->window[l])
-            fns->unshuffle(lane, lane + job->lanes * job->lane_size, elements, width);
+        planes = lane + job->lanes * job->lane_size;
+        if (!task->window[l])
+            continue;
+        fill_planes(planes, &filled[l], width * elements);
+        fns->unshuffle(lane, planes, elements, width);
     }
     task->narrow = most;
     task->elem_size = width;

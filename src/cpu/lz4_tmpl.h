@@ -99,7 +99,22 @@ static inline void copy_match(uint8_t *dst, size_t offset, size_t length, size_t
     }
 }
 
-uint32_t NAME(airy_lz4_block)(uint8_t *dst, size_t dst_size, const uint8_t *src, size_t src_size)
+/*
+ * Whether a match of `length` bytes and what follows it are the end of a block in zeros, as
+ * encoders write it: the match, then five zeros as they are.
+ */
+static inline bool ends_in_zeros(const uint8_t *dst, size_t offset, size_t length, size_t room,
+                                 const uint8_t *ip, const uint8_t *end)
+{
+    static const uint8_t last[6] = {0x50, 0, 0, 0, 0, 0};
+    const uint8_t *src = dst - offset;
+    return length + 5 == room && end - ip == sizeof(last) && memcmp(ip, last, sizeof(last)) == 0 &&
+           offset < length && *src == 0 && memcmp(src, src + 1, offset - 1) == 0;
+}
+
+/* filled: NULL, or where the zeros begin that end the block and are not written. */
+static inline __attribute__((always_inline)) uint32_t
+decode_block(uint8_t *dst, size_t dst_size, const uint8_t *src, size_t src_size, size_t *filled)
 {
     const uint8_t *ip = src, *const end = src + src_size;
     uint8_t *op = dst, *const stop = dst + dst_size;
@@ -121,8 +136,11 @@ uint32_t NAME(airy_lz4_block)(uint8_t *dst, size_t dst_size, const uint8_t *src,
             copy_literals(op, ip, literals, source_room < block_room ? source_room : block_room);
             ip += literals;
             op += literals;
-            if (op == stop)
+            if (op == stop) {
+                if (filled)
+                    *filled = dst_size;
                 return ip == end ? AIRY_STATUS_GOOD : AIRY_REASON_LONG;
+            }
             if (ip == end)
                 return AIRY_REASON_SHORT;
             if (end - ip < 2)
@@ -144,8 +162,24 @@ uint32_t NAME(airy_lz4_block)(uint8_t *dst, size_t dst_size, const uint8_t *src,
                 return AIRY_REASON_TOKEN;
             if (length > (size_t)(stop - op))
                 return AIRY_REASON_MATCH;
+            if (filled && length >= LONG_MATCH &&
+                ends_in_zeros(op, offset, length, (size_t)(stop - op), ip, end)) {
+                *filled = (size_t)(op - dst);
+                return AIRY_STATUS_GOOD;
+            }
             copy_match(op, offset, length, (size_t)(stop - op));
         }
         op += length;
     }
+}
+
+uint32_t NAME(airy_lz4_block)(uint8_t *dst, size_t dst_size, const uint8_t *src, size_t src_size)
+{
+    return decode_block(dst, dst_size, src, src_size, NULL);
+}
+
+uint32_t NAME(airy_lz4_front)(uint8_t *dst, size_t dst_size, const uint8_t *src, size_t src_size,
+                              size_t *filled)
+{
+    return decode_block(dst, dst_size, src, src_size, filled);
 }
