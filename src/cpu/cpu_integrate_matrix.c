@@ -1,6 +1,8 @@
 /* The integrator's matrix in the form the CPU kernels walk. */
 #include "cpu/cpu_integrate.h"
 
+#include <string.h>
+
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
@@ -115,9 +117,15 @@ static void fill_slice(void *arg, size_t index, unsigned worker)
     struct airy_cpu_matrix *m = make->m;
     const struct airy_matrix *general = &make->integrator->matrix;
     const struct airy_slice *slice = &m->slice[index];
+    const size_t end = slice->pixel + slice->pixels, padded = airy_align_up(end, AIRY_GROUP);
     uint16_t bin = 0;
     (void)worker;
-    for (size_t i = slice->pixel; i < slice->pixel + slice->pixels; i++) {
+    if (m->per_pixel) {
+        memset(m->bin + slice->pixel, 0, (padded - slice->pixel) * sizeof(*m->bin));
+        memset(m->weight + slice->pixel * m->per_pixel, 0,
+               (padded - slice->pixel) * m->per_pixel * sizeof(*m->weight));
+    }
+    for (size_t i = slice->pixel; i < end; i++) {
         const uint32_t first = general->start[i], count = general->start[i + 1] - first;
         uint8_t *kind = &m->kind[i / AIRY_GROUP];
         if (i % AIRY_GROUP == 0)
@@ -152,11 +160,9 @@ static airy_status fill_matrix(struct airy_cpu_matrix *m, uint64_t *bytes,
     m->per_pixel = choose_per_pixel(make);
     const size_t pixels = m->groups * AIRY_GROUP, weights = pixels * m->per_pixel;
     airy_status status = AIRY_OK;
-    if (m->per_pixel) {
-        AIRY_TRY_OR(out, airy_memory_calloc((void **)&m->bin, pixels, sizeof(*m->bin),
-                                            "the compact matrix"));
-        AIRY_TRY_OR(out, airy_memory_calloc((void **)&m->weight, weights, sizeof(*m->weight),
-                                            "the compact matrix"));
+    if (m->per_pixel) { /* 6 entries each of fewer than 2^32 pixels */
+        AIRY_TRY_OR(out, airy_memory_alloc((void **)&m->bin, pixels * sizeof(*m->bin)));
+        AIRY_TRY_OR(out, airy_memory_alloc((void **)&m->weight, weights * sizeof(*m->weight)));
         *bytes += pixels * sizeof(*m->bin) + weights * sizeof(*m->weight);
     }
     airy_pool_run(pool, m->slices, fill_slice, make);
