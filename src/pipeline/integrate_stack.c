@@ -35,9 +35,9 @@ static void start_threads(struct airy_lane *lane)
 
 static airy_status run_threads(struct airy_run *run)
 {
-    for (size_t i = 0; i < run->team.count; i++)
+    for (size_t i = 0; i < run->team.lanes; i++)
         start_threads(&run->lanes[i]);
-    for (size_t i = 0; i < run->team.count; i++) {
+    for (size_t i = 0; i < run->team.lanes; i++) {
         struct airy_lane *lane = &run->lanes[i];
         for (size_t t = 0; t < lane->thread_count; t++)
             pthread_join(lane->threads[t], NULL);
@@ -47,7 +47,7 @@ static airy_status run_threads(struct airy_run *run)
     }
     if (run->failed || run->bad_batch != SIZE_MAX)
         return airy_fail_restore(run->status, run->message);
-    for (size_t i = 0; i < run->team.count; i++)
+    for (size_t i = 0; i < run->team.lanes; i++)
         AIRY_TRY(airy_lane_finish(&run->lanes[i]));
     return AIRY_OK;
 }
@@ -71,20 +71,20 @@ static airy_status list_rows(struct airy_run *run)
 
 static airy_status open_lanes(struct airy_run *run)
 {
-    for (size_t i = 0; i < run->team.count; i++) {
+    for (size_t i = 0; i < run->team.lanes; i++) {
         const airy_status status = airy_lane_open(&run->lanes[i]);
         if (status != AIRY_OK)
             return run->team.count == 1
                        ? status
                        : airy_fail_context(status, "device %s",
-                                           airy_device_spec(run->team.integrators[i]->device));
+                                           airy_device_spec(run->lanes[i].integrator->device));
     }
     return AIRY_OK;
 }
 
 static void close_lanes(struct airy_run *run)
 {
-    for (size_t i = 0; run->lanes && i < run->team.count; i++)
+    for (size_t i = 0; run->lanes && i < run->team.lanes; i++)
         airy_lane_close(&run->lanes[i]);
 }
 
@@ -141,8 +141,9 @@ static void describe(airy_run_info *out, const struct airy_run *run)
     const uint64_t frame_bytes = (uint64_t)run->info.height * run->info.width *
                                  airy_dtype_size(run->info.dtype);
     out->batch = run->plan.batch;
-    out->slots = run->plan.slots;
-    out->readers = run->plan.readers;
+    const size_t lanes = run->team.count ? run->team.lanes / run->team.count : 0;
+    out->slots = run->plan.slots * lanes;
+    out->readers = run->plan.readers * lanes;
     out->host_bytes = run->plan.host_bytes;
     out->device_bytes = run->plan.device_bytes;
     out->decoded_bytes = frame_bytes * out->frames;
@@ -162,12 +163,13 @@ static airy_status open_run(struct airy_run *run, const char *call, airy_run_inf
     AIRY_TRY(airy_stack_get_info(run->stack, &run->info));
     AIRY_TRY(airy_run_rows(&run->total_rows, &run->info, run->params));
     AIRY_TRY(check_monitor(run));
-    AIRY_TRY(airy_memory_calloc((void **)&run->lanes, run->team.count, sizeof(run->lanes[0]),
+    run->team.lanes = airy_run_lanes(&run->team, run->params, run->total_rows);
+    AIRY_TRY(airy_memory_calloc((void **)&run->lanes, run->team.lanes, sizeof(run->lanes[0]),
                                 "devices of a run"));
-    for (size_t i = 0; i < run->team.count; i++) {
+    for (size_t i = 0; i < run->team.lanes; i++) {
         struct airy_lane *lane = &run->lanes[i];
         lane->run = run;
-        lane->integrator = run->team.integrators[i];
+        lane->integrator = run->team.integrators[i % run->team.count];
         pthread_cond_init(&lane->room, NULL);
         pthread_cond_init(&lane->full, NULL);
         pthread_cond_init(&lane->sent, NULL);
@@ -182,7 +184,7 @@ static void close_run(struct airy_run *run, bool keep)
     close_lanes(run);
     if (run->file)
         airy_pattern_file_destroy(&run->file, keep);
-    for (size_t i = 0; run->lanes && i < run->team.count; i++) {
+    for (size_t i = 0; run->lanes && i < run->team.lanes; i++) {
         pthread_cond_destroy(&run->lanes[i].room);
         pthread_cond_destroy(&run->lanes[i].full);
         pthread_cond_destroy(&run->lanes[i].sent);
@@ -261,7 +263,7 @@ airy_status airy_integrate_stack(const char *path, const airy_stack *stack,
                                  const airy_run_params *params, airy_run_info *info)
 {
     struct airy_run run = {.stack = stack,
-                           .team = {(const airy_integrator *const *)integrators, count},
+                           .team = {(const airy_integrator *const *)integrators, count, 0},
                            .params = params};
     return execute(&run, "airy_integrate_stack", path, integrate_alone, info);
 }
@@ -270,7 +272,7 @@ airy_status airy_run_create(const char *path, const airy_stack *stack,
                             const airy_integrator *integrator, const airy_run_params *params,
                             airy_run_info *info)
 {
-    struct airy_run run = {.stack = stack, .team = {&integrator, 1}, .params = params};
+    struct airy_run run = {.stack = stack, .team = {&integrator, 1, 0}, .params = params};
     return execute(&run, "airy_run_create", path, create_file, info);
 }
 
@@ -279,7 +281,7 @@ airy_status airy_run_work(const char *path, const airy_stack *stack,
                           const airy_run_params *params, airy_run_info *info)
 {
     struct airy_run run = {.stack = stack,
-                           .team = {(const airy_integrator *const *)integrators, count},
+                           .team = {(const airy_integrator *const *)integrators, count, 0},
                            .params = params};
     return execute(&run, "airy_run_work", path, work_on_part, info);
 }
@@ -288,6 +290,6 @@ airy_status airy_run_finish(const char *path, const airy_stack *stack,
                             const airy_integrator *integrator, const airy_run_params *params,
                             airy_run_info *info)
 {
-    struct airy_run run = {.stack = stack, .team = {&integrator, 1}, .params = params};
+    struct airy_run run = {.stack = stack, .team = {&integrator, 1, 0}, .params = params};
     return execute(&run, "airy_run_finish", path, finish_file, info);
 }

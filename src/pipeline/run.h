@@ -1,7 +1,9 @@
 /*
  * One run of a stack through integrators: what its threads share.
  *
- * Each integrator is a lane: a device with slots (a slot = one batch) and threads of its own.
+ * Each integrator is a lane: a device with slots (a slot = one batch) and threads of its own. A
+ * CPU has two: work is done in the call that submits it, and one lane's batch keeps the pool busy
+ * while the other's ends.
  * Readers take the next batch of the run when their lane has a free slot, and fill it; a thread
  * submits full slots in order; a writer waits for their results, writes the rows and frees the
  * slot. So frames go to whichever device has room, and a slow one holds up nobody. Errors of
@@ -22,15 +24,17 @@
 struct airy_run_team {
     const airy_integrator *const *integrators;
     size_t count;
+    size_t lanes; /* lane i is one of integrators[i % count] */
 };
 
 /* How a run is cut: worked out before anything is allocated. The same for every lane. */
 struct airy_run_plan {
-    size_t batch, slots, readers;
+    size_t batch;
+    size_t slots, readers; /* of a lane */
     size_t batch_bytes;    /* capacity for chunks of the largest batch */
     size_t result_bytes;   /* sums and stats of a batch */
     uint64_t host_bytes;   /* of all lanes */
-    uint64_t device_bytes; /* of a lane */
+    uint64_t device_bytes; /* on a device */
 };
 
 /* What became of a frame on its way into the slot. */
@@ -79,7 +83,7 @@ struct airy_run {
     size_t *rows; /* [row_count] rows of the file still to do */
     size_t row_count, total_rows, resumed;
     airy_pattern_file *file; /* NULL: nothing is written */
-    struct airy_lane *lanes; /* [team.count] */
+    struct airy_lane *lanes; /* [team.lanes] */
 
     pthread_mutex_t lock;
     size_t next_batch, batches; /* next to be started, in total */
@@ -98,6 +102,8 @@ struct airy_run {
 size_t airy_run_frame(const airy_run_params *params, size_t row);
 /* Number of rows of the file. */
 airy_status airy_run_rows(size_t *rows, const airy_stack_info *info, const airy_run_params *params);
+/* Lanes of a team for so many rows. */
+size_t airy_run_lanes(const struct airy_run_team *team, const airy_run_params *params, size_t rows);
 /* Is this row of `rows` one of this part's? */
 bool airy_run_is_mine(const airy_run_params *params, size_t row, size_t rows);
 /*

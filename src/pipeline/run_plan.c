@@ -9,9 +9,9 @@
 
 enum {
     BATCH_CPU = 16,
-    SLOTS_CPU = 3,
+    SLOTS_CPU = 3, /* of a lane; two, where there are two */
     SLOTS_DEVICE = 4,
-    READERS_CPU = 2,
+    READERS_CPU = 4,
     READERS_DEVICE = 12,
     MAX_SLOTS = 64,
     MAX_READERS = 256,
@@ -76,6 +76,14 @@ static bool is_cpu(const struct airy_run_team *team)
     return cpu;
 }
 
+size_t airy_run_lanes(const struct airy_run_team *team, const airy_run_params *params, size_t rows)
+{
+    const size_t batch = params->batch ? params->batch : BATCH_CPU;
+    const bool two = team->count == 1 && is_cpu(team) && rows > batch && params->slots != 1 &&
+                     airy_pool_size(team->integrators[0]->device->pool) > 1;
+    return two ? 2 : team->count;
+}
+
 /*
  * Memory of one choice of batch. The table of blocks travels with the bytes; the decoded frames
  * are scratch of the compute queue.
@@ -102,8 +110,8 @@ static airy_status plan_memory(struct airy_run_plan *plan, const airy_stack *sta
         plan->batch *
         (AIRY_SUM_PLANES * team->integrators[0]->bins * sizeof(double) + sizeof(airy_frame_stats));
     const uint64_t slot = (uint64_t)plan->batch_bytes + table + plan->result_bytes;
-    plan->host_bytes = team->count * plan->slots * slot;
-    plan->device_bytes = is_cpu(team) ? plan->slots * plan->result_bytes
+    plan->host_bytes = team->lanes * plan->slots * slot;
+    plan->device_bytes = is_cpu(team) ? team->lanes * plan->slots * plan->result_bytes
                                       : plan->slots * slot + plan->batch * frame_bytes;
     return AIRY_OK;
 }
@@ -222,16 +230,23 @@ static struct airy_run_plan choose(const airy_stack *stack, const airy_stack_inf
                                    const size_t *rows, size_t row_count)
 {
     const bool cpu = is_cpu(team);
-    const size_t cores = airy_max_size(airy_thread_limit() / team->count, 1);
+    const size_t limit = airy_thread_limit();
+    const size_t threads =
+        cpu ? airy_min_size(limit, airy_pool_size(team->integrators[0]->device->pool)) : limit;
+    const size_t cores = airy_max_size(threads / team->lanes, 1);
+    /* On the CPU reading takes a quarter of the time of the sums, on the same cores. */
+    const size_t readers = cpu ? airy_min_size(READERS_CPU, airy_max_size(cores / 2, 1))
+                               : airy_min_size(READERS_DEVICE, cores);
+    /* What the caller says is for a device, whatever its lanes. */
+    const size_t share = team->lanes / team->count;
     struct airy_run_plan plan = {
         .batch = params->batch ? params->batch
                  : cpu         ? BATCH_CPU
                                : device_batch(stack, info, params, rows, row_count),
-        .slots = params->slots ? params->slots
-                 : cpu         ? SLOTS_CPU
+        .slots = params->slots ? (params->slots + share - 1) / share
+                 : cpu         ? (share > 1 ? 2 : SLOTS_CPU)
                                : SLOTS_DEVICE,
-        .readers = params->readers ? params->readers
-                                   : airy_min_size(cpu ? READERS_CPU : READERS_DEVICE, cores),
+        .readers = params->readers ? (params->readers + share - 1) / share : readers,
     };
     plan.batch = airy_max_size(airy_min_size(plan.batch, row_count), 1);
     const size_t batches = (row_count + plan.batch - 1) / plan.batch;
@@ -264,19 +279,20 @@ airy_status airy_integrate_plan(airy_run_info *info, const airy_stack *stack,
     AIRY_FAIL_IF(!info, AIRY_ERR_PARAM, "airy_integrate_plan: info is NULL");
     static const airy_run_params defaults;
     const airy_run_params *p = params ? params : &defaults;
-    const struct airy_run_team team = {(const airy_integrator *const *)integrators, count};
+    struct airy_run_team team = {(const airy_integrator *const *)integrators, count, count};
     struct airy_run_plan plan;
     airy_stack_info stack_info;
     size_t rows = 0;
     AIRY_TRY(airy_run_check("airy_integrate_plan", stack, &team, p));
     AIRY_TRY(airy_stack_get_info(stack, &stack_info));
     AIRY_TRY(airy_run_rows(&rows, &stack_info, p));
+    team.lanes = airy_run_lanes(&team, p, rows);
     AIRY_TRY(airy_run_plan_make(&plan, stack, &team, p, NULL, rows, NULL));
     *info = (airy_run_info){
         .frames = rows,
         .batch = plan.batch,
-        .slots = plan.slots,
-        .readers = plan.readers,
+        .slots = plan.slots * (team.lanes / team.count),
+        .readers = plan.readers * (team.lanes / team.count),
         .host_bytes = plan.host_bytes,
         .device_bytes = plan.device_bytes,
     };

@@ -9,7 +9,7 @@
 
 void airy_run_wake(struct airy_run *run)
 {
-    for (size_t i = 0; i < run->team.count; i++) {
+    for (size_t i = 0; i < run->team.lanes; i++) {
         pthread_cond_broadcast(&run->lanes[i].room);
         pthread_cond_broadcast(&run->lanes[i].full);
         pthread_cond_broadcast(&run->lanes[i].sent);
