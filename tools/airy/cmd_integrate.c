@@ -7,18 +7,7 @@
 
 #include "cmd_plot.h"
 #include "patterns.h"
-
-static const char *parse_layout(void *field, const char *text)
-{
-    (void)field;
-    if (strcmp(text, "auto") == 0)
-        return NULL;
-    static const char *const known[] = {"serial", "threads", "processes", "device"};
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (strcmp(text, known[i]) == 0)
-            return "this layout is not in this build, only auto";
-    return "expected auto";
-}
+#include "workers.h"
 
 /* F or F,OFFSET_DEG */
 static const char *parse_polarization(void *field, const char *text)
@@ -213,10 +202,18 @@ static const struct opt integrate_options[] = {
     {.name = "layout",
      .type = OPT_PARSED,
      FIELD(layout),
-     .parse = parse_layout,
+     .parse = layout_parse,
      .argument = "HOW",
      .fallback = "auto",
-     .help = "auto"},
+     .help = "auto, serial, threads, processes or device: who does which part of the work"},
+    {.name = "processes",
+     .type = OPT_COUNT,
+     FIELD(processes),
+     .lo = 1,
+     .hi = WORKERS_MAX,
+     .argument = "N",
+     .fallback = "one a thread of the CPU, 4 on a device",
+     .help = "of --layout processes"},
     {.name = "on-error",
      .type = OPT_PARSED,
      FIELD(skip_bad),
@@ -242,8 +239,8 @@ static const struct opt integrate_options[] = {
     {0},
 };
 
-static const char *const integrate_later[] = {"clip", "quantile", "radial",    "average", "sum",
-                                              "roi",  "grid",     "processes", "follow",  NULL};
+static const char *const integrate_later[] = {"clip", "quantile", "radial", "average", "sum",
+                                              "roi",  "grid",     "follow", NULL};
 
 static bool is_hdf5_name(const char *path)
 {
@@ -333,36 +330,40 @@ static int explain(const struct integration *job)
     if (job->common->json)
         return tool_print_json(
             job->common,
-            json_pack("{s:s, s:s, s:{s:I, s:I, s:I, s:I, s:[f,f]}, s:{s:I, s:I, s:I, s:I}, s:{s:I, "
-                      "s:I, s:I, s:I}, s:f}",
-                      "device", airy_device_spec(job->device), "engine", matrix.engine, "matrix",
-                      "pixels", (json_int_t)matrix.pixels, "valid_pixels",
-                      (json_int_t)matrix.valid_pixels, "entries", (json_int_t)matrix.entries,
-                      "bins", (json_int_t)matrix.bins, "range", matrix.lower, matrix.upper,
-                      "memory", "matrix_host_bytes", (json_int_t)matrix.host_bytes,
-                      "matrix_device_bytes", (json_int_t)matrix.device_bytes, "slots_host_bytes",
-                      (json_int_t)plan.host_bytes, "slots_device_bytes",
-                      (json_int_t)plan.device_bytes, "run", "frames", (json_int_t)job->frames,
-                      "batch", (json_int_t)plan.batch, "slots", (json_int_t)plan.slots, "readers",
-                      (json_int_t)plan.readers, "frames_per_second", rate));
+            json_pack(
+                "{s:s, s:s, s:I, s:s, s:s, s:{s:I, s:I, s:I, s:I, s:[f,f]}, s:{s:I, s:I, s:I, "
+                "s:I}, s:{s:I, s:I, s:I, s:I}, s:f}",
+                "device", airy_device_spec(job->device), "layout", layout_name(job->layout.layout),
+                "processes", (json_int_t)job->layout.processes, "why", job->layout.why, "engine",
+                matrix.engine, "matrix", "pixels", (json_int_t)matrix.pixels, "valid_pixels",
+                (json_int_t)matrix.valid_pixels, "entries", (json_int_t)matrix.entries, "bins",
+                (json_int_t)matrix.bins, "range", matrix.lower, matrix.upper, "memory",
+                "matrix_host_bytes", (json_int_t)matrix.host_bytes, "matrix_device_bytes",
+                (json_int_t)matrix.device_bytes, "slots_host_bytes", (json_int_t)plan.host_bytes,
+                "slots_device_bytes", (json_int_t)plan.device_bytes, "run", "frames",
+                (json_int_t)job->frames, "batch", (json_int_t)plan.batch, "slots",
+                (json_int_t)plan.slots, "readers", (json_int_t)plan.readers, "frames_per_second",
+                rate));
     char text[4][32];
     printf("stack    %s: %zu frames of %zu x %zu %s, %s\n", job->info.dataset, job->info.frames,
            job->info.height, job->info.width, airy_dtype_name(job->info.dtype), job->info.filters);
+    printf("layout   %s: %s\n", layout_name(job->layout.layout), job->layout.why);
     printf("engine   %s on %s\n", matrix.engine, airy_device_spec(job->device));
     printf("matrix   %zu of %zu pixels, %zu entries, %zu bins from %.6g to %.6g %s, %s splitting\n",
            matrix.valid_pixels, matrix.pixels, matrix.entries, matrix.bins, matrix.lower,
            matrix.upper, airy_unit_name(job->params->pattern.unit),
            airy_split_name(job->params->pattern.split));
-    printf("memory   matrix %s on the host, %s on the device; slots %s and %s\n",
-           tool_bytes(text[0], (double)matrix.host_bytes),
+    const bool several = job->layout.processes > 1;
+    printf("memory   %smatrix %s on the host, %s on the device; slots %s and %s\n",
+           several ? "each process " : "", tool_bytes(text[0], (double)matrix.host_bytes),
            tool_bytes(text[1], (double)matrix.device_bytes),
            tool_bytes(text[2], (double)plan.host_bytes),
            tool_bytes(text[3], (double)plan.device_bytes));
     printf("run      %zu frames, %zu a batch, %zu slots, %zu readers\n", job->frames, plan.batch,
            plan.slots, plan.readers);
     if (rate > 0)
-        printf("rate     %.4g frames/s on the first frames: about %.3g s\n", rate,
-               (double)job->frames / rate);
+        printf("rate     %.4g frames/s %son the first frames: about %.3g s\n", rate,
+               several ? "of one process " : "", (double)job->frames / rate);
     else
         printf("rate     unknown: the first frames cannot be read (%s)\n", airy_last_error());
     return AIRY_EXIT_OK;
@@ -423,6 +424,7 @@ static int say_choices(const struct integration *job)
         tool_say(common, "mask: detector %zu, file %zu, --mask %zu pixels", job->masked[0],
                  job->masked[1], job->masked[2]);
     say_dummy(job);
+    tool_say(common, "layout: %s, %s", layout_name(job->layout.layout), job->layout.why);
     tool_say(common, "engine: %s", matrix.engine);
     tool_say(common,
              "matrix: %zu of %zu pixels, %zu entries, %zu bins from %.6g to %.6g %s, %s splitting, "
@@ -441,8 +443,7 @@ static int say_choices(const struct integration *job)
     return AIRY_EXIT_OK;
 }
 
-/* The slots must fit the limit of --memory-limit on the host, too. */
-static int check_memory(const struct integration *job)
+int integrate_check_memory(const struct integration *job)
 {
     airy_run_info plan;
     const airy_status status =
@@ -468,15 +469,17 @@ static int report(const struct integration *job, const airy_run_info *info, doub
     char text[2][32];
     if (common->json)
         return tool_print_json(
-            common, json_pack("{s:o, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:f}",
-                              "output", tool_json_string(job->params->output), "device",
-                              airy_device_spec(job->device), "frames", (json_int_t)info->frames,
-                              "bad", (json_int_t)info->bad, "resumed", (json_int_t)info->resumed,
-                              "seconds", info->seconds, "setup_seconds", setup, "frames_per_second",
-                              frames / seconds, "gigabytes_per_second", decoded / seconds * 1e-9,
-                              "stored_bytes", (json_int_t)info->stored_bytes, "decoded_bytes",
-                              (json_int_t)info->decoded_bytes, "ratio",
-                              stored > 0 ? decoded / stored : 0.0));
+            common,
+            json_pack("{s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:f}",
+                      "output", tool_json_string(job->params->output), "device",
+                      airy_device_spec(job->device), "layout", layout_name(job->layout.layout),
+                      "processes", (json_int_t)job->layout.processes, "frames",
+                      (json_int_t)info->frames, "bad", (json_int_t)info->bad, "resumed",
+                      (json_int_t)info->resumed, "seconds", info->seconds, "setup_seconds", setup,
+                      "frames_per_second", frames / seconds, "gigabytes_per_second",
+                      decoded / seconds * 1e-9, "stored_bytes", (json_int_t)info->stored_bytes,
+                      "decoded_bytes", (json_int_t)info->decoded_bytes, "ratio",
+                      stored > 0 ? decoded / stored : 0.0));
     tool_say(
         common,
         "%s: %zu frame%s in %.3g s, set-up %.2g s, %.4g frames/s, %s/s decoded, %s read (%.2fx)%s",
@@ -486,12 +489,20 @@ static int report(const struct integration *job, const airy_run_info *info, doub
     return AIRY_EXIT_OK;
 }
 
-/* All frames into one NeXus file. */
+int integrate_failed(const struct common *common, airy_status status)
+{
+    if (status == AIRY_ERR_CORRUPT)
+        return tool_fail(common, "%s; --on-error skip goes on without such frames",
+                         airy_last_error());
+    return tool_failed(common, status);
+}
+
+/* All frames into one NeXus file, by this process. */
 static int run_hdf5(struct integration *job, airy_run_info *info)
 {
     const struct common *common = job->common;
     struct progress progress;
-    int code = check_memory(job);
+    int code = integrate_check_memory(job);
     if (code != AIRY_EXIT_OK)
         return code;
     progress_begin(&progress, common, "frames");
@@ -505,15 +516,7 @@ static int run_hdf5(struct integration *job, airy_run_info *info)
             common,
             "stopped after %zu of %zu frames; the same command with --resume continues %s.partial",
             info->frames + info->resumed, job->frames, job->params->output);
-    if (status == AIRY_ERR_CORRUPT)
-        return tool_fail(common, "%s; --on-error skip goes on without such frames",
-                         airy_last_error());
-    if (status != AIRY_OK)
-        return tool_failed(common, status);
-    if (info->bad)
-        tool_say(common, "%zu of %zu frames failed, the first: %s", info->bad,
-                 info->frames + info->resumed, info->first_error);
-    return AIRY_EXIT_OK;
+    return status == AIRY_OK ? AIRY_EXIT_OK : integrate_failed(common, status);
 }
 
 static int run_job(struct integration *job)
@@ -531,7 +534,11 @@ static int run_job(struct integration *job)
         return code;
     const double setup = tool_now() - job->start;
     if (is_hdf5_name(p->output)) {
-        code = run_hdf5(job, &info);
+        const bool parts = job->layout.layout == LAYOUT_PROCESSES;
+        code = parts ? parts_run(job, &info) : run_hdf5(job, &info);
+        if (code == AIRY_EXIT_OK && info.bad)
+            tool_say(common, "%zu of %zu frames failed, the first: %s", info.bad,
+                     info.frames + info.resumed, info.first_error);
     } else {
         size_t written = 0;
         const double start = tool_now();
@@ -542,7 +549,9 @@ static int run_job(struct integration *job)
                              airy_dtype_size(job->info.dtype);
         info.stored_bytes = job->info.stored_bytes / job->info.frames * info.frames;
     }
-    const int profiled = tool_profile(common, job->device);
+    const int profiled = job->layout.layout == LAYOUT_PROCESSES
+                             ? AIRY_EXIT_OK /* the workers have said theirs */
+                             : tool_profile(common, job->device);
     if (code == AIRY_EXIT_OK)
         tool_say_device(common, job->device, true);
     if (code == AIRY_EXIT_OK)
@@ -554,13 +563,47 @@ static int run_job(struct integration *job)
     return code != AIRY_EXIT_OK ? code : profiled;
 }
 
+static int check_layout(const struct integrate_params *p)
+{
+    const struct common *common = &p->geometry.common;
+    if (p->processes && p->layout != LAYOUT_PROCESSES)
+        return tool_usage(common, "--processes %zu goes with --layout processes", p->processes);
+    if (p->layout == LAYOUT_SERIAL && p->pattern.batch > 1)
+        return tool_usage(common, "--batch %zu: --layout serial does one frame at a time",
+                          p->pattern.batch);
+    if (p->output && ascii_name(p->output) && p->layout != LAYOUT_AUTO &&
+        p->layout != LAYOUT_SERIAL)
+        return tool_usage(common,
+                          "--layout %s: text files are written one after another; give serial, or "
+                          "write .h5",
+                          layout_name(p->layout));
+    return AIRY_EXIT_OK;
+}
+
+static int choose_layout(struct integration *job)
+{
+    const struct integrate_params *p = job->params;
+    const bool text = p->output && ascii_name(p->output); /* one file after another */
+    const int code = layout_choose(&job->layout, job->common, text ? LAYOUT_SERIAL : p->layout,
+                                   p->processes, job->device, job->frames);
+    if (code == AIRY_EXIT_OK && job->layout.layout == LAYOUT_SERIAL)
+        job->run.batch = job->run.slots = job->run.readers = 1;
+    return code;
+}
+
 static int run_with(const struct integrate_params *p, const airy_geometry *replayed)
 {
     struct integration job;
+    if (p->part)
+        return parts_work(p, replayed);
     int code = check_output(p);
+    if (code == AIRY_EXIT_OK)
+        code = check_layout(p);
     if (code != AIRY_EXIT_OK)
         return code;
     code = integration_open(&job, p, replayed);
+    if (code == AIRY_EXIT_OK)
+        code = choose_layout(&job);
     if (code == AIRY_EXIT_OK && p->output && !p->geometry.common.explain)
         code = tool_keep_stack(job.common, p->output, job.stack);
     if (code == AIRY_EXIT_OK && p->plot)
@@ -626,6 +669,23 @@ const struct command cmd_integrate = {
                 "0.08 --energy 12.4 \\\n"
                 "      --unit 2th_deg --error-model poisson -o frame.xye\n",
     .tables = {geometry_options, pattern_options, integrate_options},
+    .later = integrate_later,
+    .params_size = sizeof(struct integrate_params),
+    .min_inputs = 1,
+    .max_inputs = 100000,
+    .run = run_integrate,
+};
+
+static const struct opt part_options[] = {
+    {.name = "part", .type = OPT_STRING, FIELD(part), .argument = "PARENT", .help = "its parent"},
+    {0},
+};
+
+const struct command cmd_integrate_part = {
+    .name = "integrate-part",
+    .usage = "--part=PARENT, and what 'airy integrate' takes",
+    .summary = "a worker of 'airy integrate --layout processes', which starts it",
+    .tables = {geometry_options, pattern_options, integrate_options, part_options},
     .later = integrate_later,
     .params_size = sizeof(struct integrate_params),
     .min_inputs = 1,

@@ -2,6 +2,7 @@
 #ifndef AIRY_TOOLS_CMD_INTEGRATE_H
 #define AIRY_TOOLS_CMD_INTEGRATE_H
 
+#include "layout.h"
 #include "pattern_opt.h"
 
 struct integrate_params {
@@ -15,7 +16,9 @@ struct integrate_params {
     bool has_frames, has_radial_range, has_azimuth_range, has_polarization, has_normalization,
         has_dummy, has_delta_dummy, has_empty;
     bool no_solid_angle, unweighted, chi_zero, skip_bad, resume;
-    int layout;
+    enum layout layout;
+    size_t processes; /* 0: chosen */
+    const char *part; /* of a worker process: where its parent is (workers.h) */
 };
 
 /* Everything an integration needs, opened in this order and closed in reverse. */
@@ -39,6 +42,7 @@ struct integration {
     double start;     /* of the set-up, s */
     char *configuration;
     bool replayed; /* the geometry comes from --config */
+    struct layout_choice layout;
 };
 
 /*
@@ -70,6 +74,16 @@ int integrate_keep_inputs(const struct integrate_params *params, const char *out
  * Exit code.
  */
 int resume_prepare(struct integration *job);
+
+/* The slots must fit the limit of --memory-limit on the host, too. Exit code. */
+int integrate_check_memory(const struct integration *job);
+/* The message of a run that failed; exit code 1. */
+int integrate_failed(const struct common *common, airy_status status);
+
+/* --layout processes: the parent's side of a run into HDF5. Exit code. */
+int parts_run(struct integration *job, airy_run_info *info);
+/* The same in a worker process. */
+int parts_work(const struct integrate_params *params, const airy_geometry *replayed);
 
 /* One text file a frame: .xye .xy .chi .dat. Exit code. *written and *bad count frames. */
 int ascii_run(struct integration *job, size_t *written, size_t *bad);

@@ -229,6 +229,8 @@ int integration_open(struct integration *job, const struct integrate_params *par
                                         &job->integrator_params);
     if (status != AIRY_OK)
         return tool_failed(job->common, status);
+    if (params->part)
+        return AIRY_EXIT_OK; /* the parent has written it */
     job->configuration = configuration_text(job);
     job->run.configuration = job->configuration;
     return job->configuration ? AIRY_EXIT_OK

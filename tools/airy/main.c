@@ -79,7 +79,11 @@ static const struct command *find_command(int argc, char **argv, int *words)
             return commands[i];
     }
     *words = 1;
-    return strcmp(argv[1], cmd_bench_start.name) == 0 ? &cmd_bench_start : NULL;
+    static const struct command *const started[] = {&cmd_bench_start, &cmd_integrate_part};
+    for (size_t i = 0; i < sizeof(started) / sizeof(started[0]); i++)
+        if (strcmp(argv[1], started[i]->name) == 0)
+            return started[i];
+    return NULL;
 }
 
 static int refuse(int argc, char **argv)

@@ -77,7 +77,7 @@ struct command {
     const char *details; /* a paragraph between summary and options, wrapped when printed; NULL:
                             none */
     const char *examples;
-    const struct opt *tables[3]; /* NULL where fewer */
+    const struct opt *tables[4]; /* NULL where fewer */
     const char *words;           /* heading of the words that it knows; NULL: none */
     bool (*word)(size_t index, struct opt_word *word); /* false behind the last one */
     const char *const *later; /* options of the contract that this build lacks;

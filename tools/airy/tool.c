@@ -108,8 +108,12 @@ void tool_say_device(const struct common *common, const airy_device *device, boo
              info.name, info.units, strcmp(info.backend, "cpu") == 0 ? "threads" : "units");
 }
 
-static json_t *profile_json(const airy_profile_row *rows, size_t count)
+json_t *tool_profile_rows(const airy_device *device)
 {
+    airy_profile_row *rows = NULL;
+    size_t count = 0;
+    if (airy_profile_get(device, &rows, &count) != AIRY_OK)
+        return NULL;
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) {
         const airy_profile_row *row = &rows[i];
@@ -120,7 +124,16 @@ static json_t *profile_json(const airy_profile_row *rows, size_t count)
                             row->min, "median_ms", row->median, "max_ms", row->max, "mean_ms",
                             row->mean, "std_ms", row->std, "total_ms", row->total, "bytes", bytes));
     }
+    airy_profile_free(rows);
     return list;
+}
+
+int tool_write_profile(const struct common *common, const json_t *rows)
+{
+    return json_dump_file(rows, common->profile_file, JSON_INDENT(2)) == 0
+               ? AIRY_EXIT_OK
+               : tool_fail(common, "--profile=%s: cannot be written; check path and permissions",
+                           common->profile_file);
 }
 
 int tool_profile(const struct common *common, const airy_device *device)
@@ -131,19 +144,12 @@ int tool_profile(const struct common *common, const airy_device *device)
         const airy_status status = airy_profile_print(device, stderr);
         return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
     }
-    airy_profile_row *rows = NULL;
-    size_t count = 0;
-    const airy_status status = airy_profile_get(device, &rows, &count);
-    if (status != AIRY_OK)
-        return tool_failed(common, status);
-    json_t *list = profile_json(rows, count);
-    airy_profile_free(rows);
-    const int written = json_dump_file(list, common->profile_file, JSON_INDENT(2));
+    json_t *list = tool_profile_rows(device);
+    if (!list)
+        return tool_failed(common, AIRY_ERR_MEMORY);
+    const int code = tool_write_profile(common, list);
     json_decref(list);
-    return written == 0
-               ? AIRY_EXIT_OK
-               : tool_fail(common, "--profile=%s: cannot be written; check path and permissions",
-                           common->profile_file);
+    return code;
 }
 
 unsigned tool_threads(const struct common *common)

@@ -14,7 +14,7 @@ enum { AIRY_EXIT_OK = 0, AIRY_EXIT_FAILED = 1, AIRY_EXIT_USAGE = 2, AIRY_EXIT_PA
 extern const struct command cmd_devices, cmd_info, cmd_simulate, cmd_convert, cmd_integrate,
     cmd_compress, cmd_decompress, cmd_plot, cmd_view, cmd_bench, cmd_diff, cmd_tune;
 /* Processes that other commands start; in no list. */
-extern const struct command cmd_bench_start;
+extern const struct command cmd_bench_start, cmd_integrate_part;
 
 /*
  * Print "airy COMMAND: <sentence of the last library failure><what to do>" and return exit code 1.
@@ -39,6 +39,10 @@ airy_status tool_device(const struct common *common, airy_device **device);
 void tool_say_device(const struct common *common, const airy_device *device, bool finished);
 /* The profile asked for by --profile: table on stderr or JSON file. 0 or exit code 1. */
 int tool_profile(const struct common *common, const airy_device *device);
+/* Its rows as an array; NULL after a failure of the library. */
+json_t *tool_profile_rows(const airy_device *device);
+/* The file of --profile=FILE. Exit code. */
+int tool_write_profile(const struct common *common, const json_t *rows);
 /* Threads for loops of the command itself: --threads, else what the CPU device would use. */
 unsigned tool_threads(const struct common *common);
 

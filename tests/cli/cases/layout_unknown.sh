@@ -1,0 +1,1 @@
+$airy integrate $small --layout threaded -o y.h5

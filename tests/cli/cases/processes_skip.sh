@@ -1,0 +1,18 @@
+# bad chunks under --on-error skip: exit code 3 and one message; without it one line, and --resume
+set -- $small $small
+cp $small bad.h5
+$helper damage bad.h5 /entry/data/data 2 flip
+$helper damage bad.h5 /entry/data/data 6 truncate
+$airy integrate "$@" bad.h5 --on-error skip -o a.h5 --quiet 2>/dev/null
+[ $? = 3 ] || exit 1
+for n in 1 2 3; do
+    $airy integrate "$@" bad.h5 --on-error skip --layout processes --processes $n --batch 2 -o b.h5 --force 2>said
+    [ $? = 3 ] && grep -q '2 of 24 frames failed, the first: .*bad.h5.*frame ' said || { cat said >&2; exit 2; }
+    $helper nan b.h5 18 22 || exit 3
+    $helper rows a.h5 b.h5 0 24 || exit 4
+done
+$airy integrate "$@" bad.h5 --layout processes --processes 2 -o c.h5 2>said
+[ $? = 1 ] && [ "$(wc -l <said)" = 1 ] && grep -q '^airy integrate: .*bad.h5.*--on-error skip' said || { cat said >&2; exit 5; }
+[ -e c.h5 ] && exit 6
+$airy integrate "$@" bad.h5 --layout processes --processes 2 --on-error skip --resume -o c.h5 --quiet
+[ $? = 3 ] && $helper rows a.h5 c.h5 0 24

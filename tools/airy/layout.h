@@ -1,0 +1,32 @@
+/* How a stack is shared out between threads, processes and the device. */
+#ifndef AIRY_TOOLS_LAYOUT_H
+#define AIRY_TOOLS_LAYOUT_H
+
+#include "tool.h"
+
+enum layout {
+    LAYOUT_AUTO = 0,
+    LAYOUT_SERIAL,    /* one frame at a time, nothing read ahead */
+    LAYOUT_THREADS,   /* the CPU: readers ahead, a pool for groups of frames */
+    LAYOUT_PROCESSES, /* several processes share the CPU's cores, or the device */
+    LAYOUT_DEVICE,    /* an OpenCL device: readers, copies and kernels overlap */
+    LAYOUT_COUNT
+};
+
+struct layout_choice {
+    enum layout layout; /* not auto */
+    size_t processes;   /* 1 unless the layout is processes */
+    char why[200];
+};
+
+/* An opt_parse_fn for an enum layout. */
+const char *layout_parse(void *field, const char *text);
+const char *layout_name(enum layout layout);
+/*
+ * Which layout, and why; one that does not fit the device is refused. processes: 0 chosen.
+ * Exit code.
+ */
+int layout_choose(struct layout_choice *choice, const struct common *common, enum layout wish,
+                  size_t processes, const airy_device *device, size_t frames);
+
+#endif
