@@ -12,6 +12,8 @@ static const struct bench_kind benches[] = {
      BENCH_GEOMETRY, true, bench_integrate},
     {"stages", "read, decode, + integrate, + write, each from the page cache and cold; --plot",
      BENCH_GEOMETRY, false, bench_stages},
+    {"layouts", "one file by each layout of 'airy integrate', results compared bit by bit; --plot",
+     BENCH_GEOMETRY, false, bench_layouts},
     {"start", "from a new process to the first patterns, step by step", BENCH_GEOMETRY, false,
      bench_start},
     {"latency", "one frame to its pattern: a chunk, a frame, a frame on the device", BENCH_GEOMETRY,
@@ -75,7 +77,7 @@ static const struct opt bench_options[] = {
      .type = OPT_STRING,
      FIELD(plot),
      .argument = "OUT.png",
-     .help = "stages: draw rates and limits, too (.png, .svg, .pdf)"},
+     .help = "stages, layouts: draw rates, limits and speed-up, too (.png, .svg, .pdf)"},
     {.name = "table", .type = OPT_FLAG, FIELD(table), .help = "a table to read instead of JSON"},
     {0},
 };
@@ -85,6 +87,29 @@ struct choice {
     bool chosen[BENCHES];
     const char *stack; /* NULL: made */
 };
+
+/* What would make the picture fail after all has been measured. */
+static int check_plot(const struct bench_params *p, const struct choice *choice)
+{
+    const struct common *common = &p->geometry.common;
+    size_t cases = 0, drawn = 0;
+    for (size_t i = 0; bench_case_name(i); i++)
+        cases += p->cases[i];
+    for (size_t k = 0; k < BENCHES; k++)
+        drawn += choice->chosen[k] &&
+                 (benches[k].run == bench_stages || benches[k].run == bench_layouts);
+    if (cases > 1)
+        return tool_usage(common, "--plot draws one case; name one with --case");
+    if (drawn != 1)
+        return tool_usage(common, "--plot draws stages or layouts: name one of them");
+    if (!tool_has_suffix(p->plot, ".png") && !tool_has_suffix(p->plot, ".svg") &&
+        !tool_has_suffix(p->plot, ".pdf"))
+        return tool_usage(common, "--plot %s: expected a name that ends in .png, .svg or .pdf",
+                          p->plot);
+    if (!common->force && tool_exists(p->plot))
+        return tool_fail(common, "--plot %s is there already; --force overwrites it", p->plot);
+    return AIRY_EXIT_OK;
+}
 
 static int choose(const struct bench_params *p, struct choice *choice)
 {
@@ -115,17 +140,12 @@ static int choose(const struct bench_params *p, struct choice *choice)
     if (choice->stack && (p->has_frames || p->has_cases || p->beyond_memory))
         return tool_usage(common, "--frames, --case and --larger-than-memory are for cases that "
                                   "are made, not for a stack");
-    size_t cases = 0;
-    for (size_t i = 0; bench_case_name(i); i++)
-        cases += p->cases[i];
-    if (p->plot && cases > 1)
-        return tool_usage(common, "--plot draws one case; name one with --case");
     if (p->has_frames && p->beyond_memory)
         return tool_usage(common, "--frames and --larger-than-memory exclude each other");
     if (p->pattern.error_model == AIRY_ERROR_MODEL_VARIANCE)
         return tool_usage(common, "--error-model variance needs an image: none, poisson or "
                                   "azimuthal can be timed");
-    return AIRY_EXIT_OK;
+    return p->plot ? check_plot(p, choice) : AIRY_EXIT_OK;
 }
 
 /* A bench of the choice wants what is at least `wants`. */

@@ -1,0 +1,443 @@
+/* airy bench layouts: one stack by each layout, each a job of its own from start to exit. */
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "bench_layouts.h"
+#include "workers.h"
+
+extern char **environ;
+
+/* Of a device's memory that a process takes before it holds anything, bytes: its context. */
+static const double CONTEXT_BYTES = 1024.0 * 1024 * 1024;
+
+/* Those of the practitioners' table. */
+static const size_t process_counts[] = {1, 2, 4, 8, 15};
+enum { PROCESS_COUNTS = sizeof(process_counts) / sizeof(process_counts[0]) };
+
+/* What the jobs on one device have in common. */
+struct series {
+    struct bench *bench; /* its device is the one they run on */
+    const char *spec;
+    size_t units;
+    double limit;                  /* frames/s */
+    size_t replay;                 /* the stack so often in a row */
+    struct layout_figure *figures; /* [LAYOUT_FIGURES] */
+    size_t count;
+    char reference[4096]; /* result of the first job */
+};
+
+static void add_job(struct series *series, enum layout layout, size_t processes, size_t threads)
+{
+    if (series->count < LAYOUT_FIGURES)
+        series->figures[series->count++] = (struct layout_figure){.layout = layout,
+                                                                  .cpu = series->bench->cpu,
+                                                                  .processes = processes,
+                                                                  .threads = threads};
+}
+
+/* Largest number of processes that fits; `why` says what bounds it. */
+static size_t most_processes(const struct series *series, const char **why)
+{
+    const struct bench *bench = series->bench;
+    if (!bench->info.gpu) {
+        *why = "threads";
+        return series->units;
+    }
+    const uint64_t memory = bench->info.memory_free ? bench->info.memory_free : bench->info.memory;
+    *why = "GiB of the device";
+    return (size_t)((double)memory / CONTEXT_BYTES);
+}
+
+static void add_processes(struct series *series)
+{
+    const struct bench *bench = series->bench;
+    const char *why;
+    const size_t most = most_processes(series, &why);
+    const size_t frames = series->replay * bench->stack_info.frames;
+    for (size_t i = 0; i < PROCESS_COUNTS; i++) {
+        const size_t n = process_counts[i];
+        if (n > most)
+            tool_say(bench->common, "%s: processes %zu is left out: there are %zu %s", series->spec,
+                     n, most, why);
+        else if (n > frames)
+            tool_say(bench->common, "%s: processes %zu is left out: there %s %zu frame%s",
+                     series->spec, n, frames == 1 ? "is" : "are", frames, tool_s(frames));
+        else /* on the CPU each has one thread: n cores, as in the other layouts */
+            add_job(series, LAYOUT_PROCESSES, n, bench->cpu ? n : 0);
+    }
+}
+
+static void add_jobs(struct series *series)
+{
+    const bool cpu = series->bench->cpu;
+    const size_t units = series->units;
+    add_job(series, LAYOUT_SERIAL, 1, cpu ? units : 0);
+    for (size_t n = 1; cpu && n < units; n *= 2)
+        add_job(series, LAYOUT_THREADS, 1, n);
+    if (cpu)
+        add_job(series, LAYOUT_THREADS, 1, units);
+    add_processes(series);
+    if (!cpu)
+        add_job(series, LAYOUT_DEVICE, 1, 0);
+}
+
+/* Words of a command line, malloc'ed each. */
+struct words {
+    char *list[64];
+    size_t count, inputs;
+};
+
+static void add_word(struct words *words, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void add_word(struct words *words, const char *format, ...)
+{
+    va_list args;
+    char *word = NULL;
+    va_start(args, format);
+    if (words->count + 1 < sizeof(words->list) / sizeof(words->list[0]) &&
+        vasprintf(&word, format, args) >= 0)
+        words->list[words->count++] = word;
+    va_end(args);
+}
+
+static bool in_table(const struct opt *table, const char *name)
+{
+    for (const struct opt *opt = table; opt->name || opt->heading; opt++)
+        if (opt->name && strcmp(opt->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Geometry and pattern as they were given to the bench. */
+static void add_given(struct words *words, const struct common *common)
+{
+    for (size_t i = 0; i + 1 < common->given.count; i += 2) {
+        const char *name = common->given.items[i], *argument = common->given.items[i + 1];
+        if (in_table(geometry_options, name) || in_table(pattern_options, name) ||
+            strcmp(name, "compat") == 0)
+            add_word(words, "--%s%s%s", name, argument ? "=" : "", argument ? argument : "");
+    }
+    if (common->memory_limit)
+        add_word(words, "--memory-limit=%llu", (unsigned long long)common->memory_limit);
+}
+
+/* "airy integrate OPTIONS -- STACK STACK ..."; NULL when memory is short. */
+static char **make_command(struct words *words, const struct series *series,
+                           const struct layout_figure *figure, const char *path)
+{
+    const struct bench *bench = series->bench;
+    const size_t replay = series->replay;
+    add_word(words, "airy");
+    add_word(words, "integrate");
+    add_given(words, bench->common);
+    add_word(words, "--device=%s", series->spec);
+    add_word(words, "--layout=%s", layout_name(figure->layout));
+    if (figure->layout == LAYOUT_PROCESSES)
+        add_word(words, "--processes=%zu", figure->processes);
+    if (figure->threads)
+        add_word(words, "--threads=%zu", figure->threads);
+    add_word(words, "--json");
+    add_word(words, "--quiet");
+    add_word(words, "--output=%s", path);
+    add_word(words, "--");
+    char **list = calloc(words->count + replay + 1, sizeof(*list));
+    if (!list || !words->count || strcmp(words->list[words->count - 1], "--") != 0) {
+        free(list);
+        return NULL;
+    }
+    memcpy(list, words->list, words->count * sizeof(*list));
+    for (size_t i = 0; i < replay; i++)
+        list[words->count + i] = (char *)bench->path;
+    return list;
+}
+
+/* Start it with its output into a file. 0 or an errno. */
+static int start(pid_t *pid, int output, char **command)
+{
+    posix_spawn_file_actions_t actions;
+    int failed = posix_spawn_file_actions_init(&actions);
+    if (failed)
+        return failed;
+    failed = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    if (!failed)
+        failed = posix_spawn(pid, "/proc/self/exe", &actions, NULL, command, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return failed;
+}
+
+/* Ctrl-C reaches the job as well; a signal to this process alone is handed on. */
+static int wait_for(pid_t pid)
+{
+    int status = 0;
+    bool told = false;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        if (tool_interrupted() && !told) {
+            kill(pid, SIGTERM);
+            told = true;
+        }
+    return status;
+}
+
+static json_t *load_answer(int file)
+{
+    return lseek(file, 0, SEEK_SET) == 0 ? json_loadfd(file, 0, NULL) : NULL;
+}
+
+/* One job; its times are added to the figure. */
+static int run_job(struct series *series, struct layout_figure *figure, const char *path)
+{
+    const struct common *common = series->bench->common;
+    struct words words = {0};
+    pid_t pid = 0;
+    const int output = memfd_create("airy-answer", MFD_CLOEXEC);
+    char **command = output < 0 ? NULL : make_command(&words, series, figure, path);
+    const double begin = tool_now();
+    int failed = command ? start(&pid, output, command) : ENOMEM, status = 0;
+    if (!failed)
+        status = wait_for(pid);
+    const double wall = tool_now() - begin;
+    json_t *answer = !failed && status == 0 ? load_answer(output) : NULL;
+    const double seconds = json_number_value(json_object_get(answer, "seconds"));
+    int code = AIRY_EXIT_OK;
+    if (failed)
+        code = tool_fail(common, "layout %s cannot be started: %s", layout_name(figure->layout),
+                         strerror(failed));
+    else if (tool_interrupted())
+        code = AIRY_EXIT_FAILED; /* said once at the end */
+    else if (!(seconds > 0))
+        code = tool_fail(common, "layout %s failed on %s", figure->name, series->spec);
+    if (code == AIRY_EXIT_OK) {
+        if (!figure->runs)
+            figure->first = wall;
+        figure->frames = json_number_value(json_object_get(answer, "frames"));
+        figure->seconds[figure->runs++] = seconds;
+    }
+    json_decref(answer);
+    free(command);
+    for (size_t i = 0; i < words.count; i++)
+        free(words.list[i]);
+    if (output >= 0)
+        close(output);
+    return code;
+}
+
+/* Bytes of a dataset; false where the file has none. */
+static bool load(airy_image *image, size_t *size, const char *path, const char *name)
+{
+    char where[4400];
+    snprintf(where, sizeof(where), "%s::/entry/integrate/%s", path, name);
+    memset(image, 0, sizeof(*image));
+    if (airy_image_read(image, where) != AIRY_OK)
+        return false;
+    *size = tool_count(image->shape, image->ndim) * airy_dtype_size(image->dtype);
+    return true;
+}
+
+/* Name of the first dataset in which two results differ by a bit, or NULL. */
+static const char *difference(const char *a, const char *b)
+{
+    static const char *const names[] = {
+        "result/intensity",  "result/std",          "result/sem",
+        "merged/sum_signal", "merged/sum_variance", "merged/sum_normalization",
+        "merged/count",      "frame/status",        "frame/max"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        airy_image one, other;
+        size_t size = 0, other_size = 0;
+        const bool there = load(&one, &size, a, names[i]);
+        const bool other_there = load(&other, &other_size, b, names[i]);
+        const bool same =
+            there == other_there &&
+            (!there || (size == other_size && memcmp(one.data, other.data, size) == 0));
+        airy_image_free(&one);
+        airy_image_free(&other);
+        if (!same || (i == 0 && !there))
+            return names[i];
+    }
+    return NULL;
+}
+
+/* The job as often as --seconds asks for, the last result against the first one's. */
+static int run_figure(struct series *series, struct layout_figure *figure)
+{
+    const struct bench *bench = series->bench;
+    const double wanted = bench_seconds(bench);
+    char path[4096], name[64];
+    int code = AIRY_EXIT_OK;
+    if (figure->layout == LAYOUT_PROCESSES || figure->layout == LAYOUT_THREADS)
+        snprintf(figure->name, sizeof(figure->name), "%s %zu", layout_name(figure->layout),
+                 figure->layout == LAYOUT_THREADS ? figure->threads : figure->processes);
+    else
+        snprintf(figure->name, sizeof(figure->name), "%s", layout_name(figure->layout));
+    snprintf(name, sizeof(name), "layout-%s-%zu.h5", bench->cpu ? "cpu" : "device",
+             (size_t)(figure - series->figures));
+    bench_name(path, bench, name);
+    const double begin = tool_now();
+    do {
+        unlink(path);
+        code = run_job(series, figure, path);
+    } while (code == AIRY_EXIT_OK && figure->runs < LAYOUT_RUNS && tool_now() - begin < wanted &&
+             !tool_interrupted());
+    if (code != AIRY_EXIT_OK)
+        return code;
+    if (!*series->reference) {
+        snprintf(series->reference, sizeof(series->reference), "%s", path);
+        figure->identical = true;
+        return AIRY_EXIT_OK;
+    }
+    const char *differs = difference(series->reference, path);
+    figure->identical = !differs;
+    unlink(path);
+    return differs ? tool_fail(bench->common, "layout %s on %s: %s is not what layout %s gives",
+                               figure->name, series->spec, differs, series->figures[0].name)
+                   : AIRY_EXIT_OK;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double layout_rate(const struct layout_figure *figure, double part)
+{
+    double sorted[LAYOUT_RUNS];
+    memcpy(sorted, figure->seconds, sizeof(sorted));
+    qsort(sorted, figure->runs, sizeof(sorted[0]), compare);
+    const size_t at = (size_t)(part * (double)(figure->runs - 1) + 0.5);
+    return figure->frames / sorted[at];
+}
+
+/* The same layout with one thread or process on the same device, for the speed-up. */
+static const struct layout_figure *base_of(const struct series *series,
+                                           const struct layout_figure *figure)
+{
+    for (size_t i = 0; i < series->count; i++) {
+        const struct layout_figure *one = &series->figures[i];
+        if (one->processes == 1 && one->threads <= 1 &&
+            one->layout == (figure->cpu ? LAYOUT_THREADS : LAYOUT_PROCESSES))
+            return one;
+    }
+    return figure;
+}
+
+static void add_row(const struct series *series, struct layout_figure *figure, struct timing *t)
+{
+    struct bench *bench = series->bench;
+    char name[64];
+    snprintf(name, sizeof(name), "layout %s", figure->name);
+    memcpy(t->times, figure->seconds, sizeof(figure->seconds));
+    t->count = figure->runs;
+    t->first = figure->first;
+    t->host_peak = t->device_peak = (double)NAN; /* of processes that are gone */
+    bench_add_rate(bench, t,
+                   &(struct bench_row){.name = name,
+                                       .unit = "frames/s",
+                                       .amount = figure->frames,
+                                       .limit = series->limit,
+                                       .limit_name = bench->cpu
+                                                         ? "copy of the decoded frames"
+                                                         : "copy of these chunks to the device",
+                                       .frames = (size_t)figure->frames});
+    figure->speed_up = layout_rate(figure, 0.5) / layout_rate(base_of(series, figure), 0.5);
+    json_t *row = json_array_get(bench->rows, json_array_size(bench->rows) - 1);
+    json_object_set_new(row, "layout", json_string(layout_name(figure->layout)));
+    json_object_set_new(row, "processes", json_integer((json_int_t)figure->processes));
+    json_object_set_new(row, "threads",
+                        figure->threads ? json_integer((json_int_t)figure->threads) : json_null());
+    json_object_set_new(row, "speed_up", json_real(figure->speed_up));
+    json_object_set_new(row, "identical", json_boolean(figure->identical));
+}
+
+/* The limit, and from it how often the stack makes a job of a third of --seconds at that rate. */
+static airy_status measure(struct series *series)
+{
+    struct bench *bench = series->bench;
+    const airy_stack_info *info = &bench->stack_info;
+    const double decoded = (double)(info->height * info->width * airy_dtype_size(info->dtype));
+    const double stored = (double)info->stored_bytes / (double)info->frames;
+    const airy_status status = bench_measure_wire(bench);
+    if (status != AIRY_OK)
+        return status;
+    series->limit = bench->cpu ? bench->limits.inside / decoded : bench->limits.wire / stored;
+    const double wanted = series->limit * fmin(bench_seconds(bench) / 3, 4);
+    series->replay = bench->params->has_replay
+                         ? bench->params->replay
+                         : (size_t)fmin(fmax(wanted / (double)info->frames, 1), 4096);
+    return AIRY_OK;
+}
+
+/* All layouts of one device. */
+static int run_series(struct series *series)
+{
+    struct bench *bench = series->bench;
+    series->spec = airy_device_spec(bench->device);
+    series->units = bench->info.units ? bench->info.units : 1;
+    const airy_status status = measure(series);
+    if (status != AIRY_OK)
+        return bench_failed(bench, status);
+    add_jobs(series);
+    int code = AIRY_EXIT_OK;
+    for (size_t i = 0; i < series->count && code == AIRY_EXIT_OK && !tool_interrupted(); i++)
+        code = run_figure(series, &series->figures[i]);
+    struct timing *t = malloc(sizeof(*t));
+    for (size_t i = 0; t && i < series->count && code == AIRY_EXIT_OK && !tool_interrupted(); i++)
+        add_row(series, &series->figures[i], t);
+    free(t);
+    return code;
+}
+
+/* The CPU's layouts beside those of a GPU that nobody has named. */
+static int run_cpu_too(struct bench *bench, struct series *series)
+{
+    struct bench beside = *bench;
+    struct common common = *bench->common;
+    common.device = "cpu";
+    beside.common = &common;
+    beside.device = NULL;
+    beside.queue = NULL;
+    beside.limits = (struct bench_limits){0};
+    beside.cpu = true;
+    airy_status status = tool_device(&common, &beside.device);
+    if (status == AIRY_OK)
+        status = airy_queue_create(&beside.queue, beside.device);
+    if (status == AIRY_OK)
+        status = airy_device_get_info(beside.device, &beside.info);
+    series->bench = &beside;
+    const int code = status == AIRY_OK ? run_series(series) : bench_failed(bench, status);
+    airy_queue_destroy(&beside.queue);
+    airy_device_destroy(&beside.device);
+    series->bench = bench;
+    return code;
+}
+
+int bench_layouts(struct bench *bench)
+{
+    struct layout_figure *figures = calloc(2 * LAYOUT_FIGURES, sizeof(*figures));
+    struct series *both = calloc(2, sizeof(*both));
+    const char *wish = getenv("AIRY_DEVICE");
+    const bool named = bench->common->device || (wish && *wish);
+    int code = figures && both ? bench_folder(bench) : tool_fail(bench->common, "out of memory");
+    if (code == AIRY_EXIT_OK && !bench->cpu && !named) {
+        both[0].figures = figures;
+        code = run_cpu_too(bench, &both[0]);
+    }
+    if (code == AIRY_EXIT_OK && !tool_interrupted()) {
+        both[1].bench = bench;
+        both[1].figures = figures + both[0].count;
+        code = run_series(&both[1]);
+    }
+    if (code == AIRY_EXIT_OK && bench->params->plot && !tool_interrupted())
+        code = layouts_plot(bench, figures, both[0].count + both[1].count);
+    free(both);
+    free(figures);
+    return code;
+}

@@ -1,0 +1,118 @@
+/* The picture of airy bench layouts: frames a second of each, and how they scale. */
+#include <math.h>
+#include <string.h>
+
+#include "bench_layouts.h"
+#include "gnuplot.h"
+
+/* Colours that stay apart for colour-blind eyes and in grey. Source: Okabe and Ito, 2008. */
+static unsigned colour_of(enum layout layout)
+{
+    switch (layout) {
+    case LAYOUT_SERIAL:
+        return 0x999999;
+    case LAYOUT_THREADS:
+        return 0x0072b2;
+    case LAYOUT_PROCESSES:
+        return 0xe69f00;
+    default:
+        return 0x009e73;
+    }
+}
+
+static void draw_bars(FILE *s, const struct layout_figure *figures, size_t count, const char *title)
+{
+    double least = INFINITY, most = 0;
+    fputs("$bars << EOD\n", s);
+    for (size_t i = 0; i < count; i++) {
+        const struct layout_figure *f = &figures[i];
+        const double rate = layout_rate(f, 0.5);
+        least = fmin(least, rate);
+        most = fmax(most, rate);
+        fprintf(s, "%zu %.6g %u \"%s%s\" \"%.*f\"\n", i, rate, colour_of(f->layout), f->name,
+                f->cpu ? "" : " (device)", rate < 100 ? 1 : 0, rate);
+    }
+    fputs("EOD\n", s);
+    const bool log = most > 30 * least;
+    fputs("set title ", s);
+    gnuplot_quote(s, title);
+    fprintf(s,
+            " noenhanced\nset ylabel 'frames/s'\nunset key\nset xrange [-0.7:%.1f]\n"
+            "set bmargin 6\nset xtics rotate by 40 right\n%s\n"
+            "set style fill solid 0.9 noborder\n",
+            (double)count - 0.3, log ? "set logscale y" : "unset logscale y");
+    fprintf(s, "set yrange [%.6g:%.6g]\n", log ? least / 2 : 0.0, log ? most * 2.5 : most * 1.15);
+    fputs("plot $bars using 1:2:(0.72):3:xtic(4) with boxes lc rgb variable, "
+          "$bars using 1:2:5 with labels offset 0,0.7 font ',14'\n",
+          s);
+}
+
+/* The curve of one layout, if it has more than one point; returns how many. */
+static size_t write_curve(FILE *s, const char *name, const struct layout_figure *figures,
+                          size_t count, enum layout layout, bool cpu)
+{
+    size_t points = 0;
+    fprintf(s, "$%s << EOD\n", name);
+    for (size_t i = 0; i < count; i++) {
+        const struct layout_figure *f = &figures[i];
+        if (f->layout != layout || f->cpu != cpu)
+            continue;
+        fprintf(s, "%zu %.6g\n", layout == LAYOUT_THREADS ? f->threads : f->processes, f->speed_up);
+        points++;
+    }
+    fputs("EOD\n", s);
+    return points;
+}
+
+static void draw_speed_up(FILE *s, const struct layout_figure *figures, size_t count)
+{
+    size_t most = 1;
+    bool cores = false;
+    for (size_t i = 0; i < count; i++) {
+        cores |= figures[i].cpu;
+        const size_t n = figures[i].layout == LAYOUT_THREADS ? figures[i].threads
+                                                             : figures[i].processes;
+        most = n > most && figures[i].layout != LAYOUT_SERIAL ? n : most;
+    }
+    const struct {
+        const char *name, *title;
+        enum layout layout;
+        bool cpu;
+    } curves[] = {{"threads", "threads", LAYOUT_THREADS, true},
+                  {"processes", "processes of one thread", LAYOUT_PROCESSES, true},
+                  {"device", "processes that share the device", LAYOUT_PROCESSES, false}};
+    enum { CURVES = sizeof(curves) / sizeof(curves[0]) };
+    size_t points[CURVES];
+    for (size_t k = 0; k < CURVES; k++)
+        points[k] = write_curve(s, curves[k].name, figures, count, curves[k].layout, curves[k].cpu);
+    fprintf(s,
+            "set title 'Speed-up against one'\nunset logscale y\n"
+            "set key top left Left reverse samplen 2\n"
+            "set xlabel '%s'\nset ylabel 'times'\nset grid lw 0.5 lc rgb '#d0d0d0'\n"
+            "set xrange [0:%zu.5]\nset yrange [0:%zu.5]\nset xtics norotate %d\nset ytics %d\n"
+            "plot x with lines dt 2 lc rgb '#606060' title 'ideal'",
+            cores ? "cores" : "processes", most, most, most > 8 ? 2 : 1, most > 8 ? 2 : 1);
+    for (size_t k = 0; k < CURVES; k++)
+        if (points[k])
+            fprintf(s, ", $%s using 1:2 with linespoints pt 7 lc rgb '#%06x' dt %d title '%s'",
+                    curves[k].name, colour_of(curves[k].layout), curves[k].cpu ? 1 : 3,
+                    curves[k].title);
+    fputc('\n', s);
+}
+
+int layouts_plot(const struct bench *bench, const struct layout_figure *figures, size_t count)
+{
+    struct gnuplot plot;
+    const int code = gnuplot_begin(&plot, bench->common, bench->params->plot, 0.45);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    char title[200];
+    const char *slash = strrchr(bench->sample, '/');
+    snprintf(title, sizeof(title), "%.120s, %.0f frames", slash ? slash + 1 : bench->sample,
+             figures[0].frames);
+    fputs("set multiplot layout 1,2\n", plot.script);
+    draw_bars(plot.script, figures, count, title);
+    draw_speed_up(plot.script, figures, count);
+    fputs("unset multiplot\n", plot.script);
+    return gnuplot_end(&plot);
+}
