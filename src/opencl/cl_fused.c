@@ -1,4 +1,8 @@
-/* Compressed frames straight into bins (kernels/integrate_blocks.cl). */
+/*
+ * Compressed frames straight into bins. One kernel decodes and sums a frame's blocks
+ * (kernels/integrate_blocks.cl); where a batch has frames enough to fill the lanes, two kernels
+ * sum up to 32 frames together (kernels/integrate_planes.cl). Both give the same bits.
+ */
 #include <assert.h>
 #include <stdio.h>
 
@@ -18,12 +22,23 @@ enum {
     GROUPS_A_UNIT = 40,    /* work-groups that each unit should get, so that the last ones leave
                               few idle */
     FINISH_GROUP = 64,
-    SCRATCH_BYTES = 256 << 20
+    SCRATCH_BYTES = 256 << 20,
+    KEPT_BYTES = 320 << 20, /* of planes, as far as one block fits: all blocks of 32 frames of 4.4
+                               million pixels, since each further range leaves units idle at its
+                               end */
+    PLANES_BLOCKS = 2,      /* of a work-group of integrate_planes: more leave local memory over */
+    MIN_QUADS = 2           /* fewer, and most blocks would go pixel by pixel */
 };
 
 struct shape {
     struct airy_cl_lanes lanes;
-    size_t span, bin_bytes;
+    size_t span, bin_bytes; /* local bins */
+};
+
+/* Bit planes between the two kernels. */
+struct kept {
+    airy_buffer *quads, *planes;
+    size_t range; /* blocks */
 };
 
 static bool is_poisson(const airy_integrator *integrator)
@@ -59,12 +74,25 @@ bool airy_cl_fused_takes(const struct airy_integrate_plan *plan, const struct ai
            choose_shape(&shape, plan->integrator, lanes);
 }
 
-/* No value that the fast path takes is left out or saturated. */
-static bool is_all_fast(const airy_pixel_test *test, unsigned elem_size)
+/* No value below the limit is left out or saturated. */
+static bool is_clear_below(const airy_pixel_test *test, int64_t limit)
 {
-    const int64_t limit = 1 << (elem_size == 1 ? 7 : 11);
     const bool clear = test->lo > test->hi || test->lo >= limit || test->hi < 0;
     return clear && test->saturation >= limit;
+}
+
+static unsigned max_quads(unsigned elem_size)
+{
+    return elem_size == 1 ? 2 : 4;
+}
+
+/* Quads of planes whose values need no test. */
+static uint32_t clear_quads(const airy_pixel_test *test, unsigned elem_size)
+{
+    uint32_t quads = max_quads(elem_size);
+    while (quads > 0 && !is_clear_below(test, (int64_t)1 << (4 * quads)))
+        quads--;
+    return quads;
 }
 
 /* Long enough that flushing the bins costs little, short enough that every unit has work. */
@@ -82,13 +110,63 @@ static uint32_t blocks_a_group(const airy_device *device, const struct shape *sh
 static size_t lay_out_scratch(airy_fused_geom *geom, size_t n)
 {
     geom->words = 2 * n * AIRY_FUSED_PLANES * geom->span;
+    geom->lane_sums = 0;
     return n * (AIRY_FUSED_PLANES * geom->span * sizeof(uint64_t) +
                 (AIRY_FUSED_WORD_PLANES * geom->span + AIRY_FUSED_STAT_WORDS) * sizeof(uint32_t));
+}
+
+/* The same with the sums of lanes behind. */
+static size_t lay_out_lanes(airy_fused_geom *geom, size_t n, bool poisson)
+{
+    const size_t row = AIRY_FUSED_LANES * sizeof(uint64_t);
+    const size_t size = airy_align_up(lay_out_scratch(geom, n), row);
+    geom->lane_sums = size / sizeof(uint64_t);
+    return size + row * (geom->span * (poisson ? 2 : 1) + AIRY_FUSED_SLOTS) +
+           AIRY_FUSED_LANES * sizeof(uint32_t) * AIRY_FUSED_SLOTS;
 }
 
 static struct airy_cl_arg dark_or_null(const struct airy_cl_integrator *state)
 {
     return state->dark ? AIRY_CL_BUFFER(state->dark) : AIRY_CL_NULL;
+}
+
+static void write_options(char *text, size_t size, const struct airy_integrate_plan *plan,
+                          const struct shape *shape)
+{
+    const airy_block_layout *layout = &plan->chunks.layout;
+    char lanes[96];
+    airy_cl_lanes_options(lanes, sizeof(lanes), &shape->lanes);
+    const int n = snprintf(text, size, "%s -DELEM_SIZE=%u -DBLOCK_BYTES=%u -DPOISSON=%d", lanes,
+                           layout->elem_size, layout->block_bytes, is_poisson(plan->integrator));
+    if (shape->span && n > 0 && (size_t)n < size)
+        snprintf(text + n, size - (size_t)n, " -DSPAN=%zu", shape->span);
+}
+
+static airy_status clear_scratch(airy_queue *queue, airy_buffer *scratch, size_t size)
+{
+    const uint32_t zero = 0;
+    const airy_array words = {
+        .buffer = scratch, .dtype = AIRY_DTYPE_U32, .ndim = 1, .shape = {size / 4}, .pitch = {1}};
+    return airy_cl_fill(queue, &words, &zero);
+}
+
+static airy_status finish_part(airy_queue *queue, const struct airy_integrate_plan *plan,
+                               const struct shape *shape, const airy_fused_geom *geom,
+                               airy_buffer *scratch)
+{
+    const struct airy_cl_integrator *state = plan->integrator->state;
+    const struct airy_cl_fused *fused = &state->fused;
+    char options[192];
+    write_options(options, sizeof(options), plan, shape);
+    const struct airy_cl_arg args[] = {
+        AIRY_CL_BUFFER(fused->base),  AIRY_CL_BUFFER(fused->base_entries),
+        AIRY_CL_BUFFER(fused->shift), AIRY_CL_BUFFER(scratch),
+        AIRY_CL_ARRAY(plan->sums),    AIRY_CL_ARRAY(plan->stats),
+        AIRY_CL_VALUE(*geom)};
+    const struct airy_cl_kernel_spec spec = {"integrate_blocks.cl", "integrate_blocks_finish",
+                                             options};
+    const size_t width[2] = {geom->bins, geom->frames}, group[2] = {FINISH_GROUP, 1};
+    return airy_cl_launch(queue, &spec, 2, width, group, 0, args, 7);
 }
 
 static airy_status run_part(airy_queue *queue, const struct airy_integrate_plan *plan,
@@ -97,18 +175,9 @@ static airy_status run_part(airy_queue *queue, const struct airy_integrate_plan 
 {
     const struct airy_cl_integrator *state = plan->integrator->state;
     const struct airy_cl_fused *fused = &state->fused;
-    char text[96], options[192];
-    airy_cl_lanes_options(text, sizeof(text), &shape->lanes);
-    snprintf(options, sizeof(options), "%s -DELEM_SIZE=%u -DBLOCK_BYTES=%u -DSPAN=%zu -DPOISSON=%d",
-             text, geom->layout.elem_size, geom->layout.block_bytes, shape->span,
-             is_poisson(plan->integrator));
-    const uint32_t zero = 0;
-    const airy_array words = {.buffer = scratch,
-                              .dtype = AIRY_DTYPE_U32,
-                              .ndim = 1,
-                              .shape = {scratch_size / 4},
-                              .pitch = {1}};
-    AIRY_TRY(airy_cl_fill(queue, &words, &zero));
+    char options[192];
+    write_options(options, sizeof(options), plan, shape);
+    AIRY_TRY(clear_scratch(queue, scratch, scratch_size));
     const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(plan->chunks.bytes),
                                        AIRY_CL_BUFFER(fused->table),
                                        AIRY_CL_BUFFER(fused->valid_words),
@@ -124,15 +193,90 @@ static airy_status run_part(airy_queue *queue, const struct airy_integrate_plan 
     /* As if the frames had been written and read: the profile compares engines. */
     AIRY_TRY(airy_cl_launch(queue, &spec, 1, &global, &local,
                             (double)geom->layout.frame_bytes * geom->frames, args, 9));
-    const struct airy_cl_arg finish_args[] = {
-        AIRY_CL_BUFFER(fused->base),  AIRY_CL_BUFFER(fused->base_entries),
-        AIRY_CL_BUFFER(fused->shift), AIRY_CL_BUFFER(scratch),
-        AIRY_CL_ARRAY(plan->sums),    AIRY_CL_ARRAY(plan->stats),
-        AIRY_CL_VALUE(*geom)};
-    const struct airy_cl_kernel_spec finish = {"integrate_blocks.cl", "integrate_blocks_finish",
-                                               options};
-    const size_t width[2] = {geom->bins, geom->frames}, group[2] = {FINISH_GROUP, 1};
-    return airy_cl_launch(queue, &finish, 2, width, group, 0, finish_args, 7);
+    return finish_part(queue, plan, shape, geom, scratch);
+}
+
+/* Planes of the blocks of a range to memory, and from there to the sums. */
+static airy_status run_range(airy_queue *queue, const struct airy_integrate_plan *plan,
+                             const struct shape *shape, const airy_fused_geom *geom,
+                             airy_buffer *scratch, const struct kept *kept)
+{
+    const struct airy_cl_integrator *state = plan->integrator->state;
+    const struct airy_cl_fused *fused = &state->fused;
+    struct shape planes = *shape;
+    planes.span = 0;
+    if (planes.lanes.blocks > PLANES_BLOCKS)
+        planes.lanes.blocks = PLANES_BLOCKS;
+    char options[192];
+    write_options(options, sizeof(options), plan, &planes);
+    const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(plan->chunks.bytes),
+                                       AIRY_CL_BUFFER(fused->table),
+                                       AIRY_CL_BUFFER(fused->valid_words),
+                                       AIRY_CL_BUFFER(fused->extra_start),
+                                       AIRY_CL_BUFFER(fused->extra),
+                                       AIRY_CL_BUFFER(state->norm),
+                                       dark_or_null(state),
+                                       AIRY_CL_BUFFER(scratch),
+                                       AIRY_CL_BUFFER(kept->quads),
+                                       AIRY_CL_BUFFER(kept->planes),
+                                       AIRY_CL_VALUE(*geom)};
+    const struct airy_cl_kernel_spec spec = {"integrate_planes.cl", "integrate_planes", options};
+    const size_t blocks = (size_t)geom->range_blocks * geom->frames;
+    const size_t local = (size_t)planes.lanes.lanes * planes.lanes.blocks;
+    const size_t global = (blocks + planes.lanes.blocks - 1) / planes.lanes.blocks * local;
+    const double bytes = (double)geom->layout.block_bytes * (double)blocks;
+    AIRY_TRY(airy_cl_launch(queue, &spec, 1, &global, &local, bytes, args, 11));
+    const struct airy_cl_arg sum_args[] = {
+        AIRY_CL_BUFFER(fused->table), AIRY_CL_BUFFER(fused->parts), AIRY_CL_BUFFER(kept->quads),
+        AIRY_CL_BUFFER(kept->planes), AIRY_CL_BUFFER(scratch),      AIRY_CL_VALUE(*geom)};
+    const struct airy_cl_kernel_spec sum = {"integrate_planes.cl", "integrate_planes_sum", options};
+    const size_t parts = geom->layout.block_bytes / geom->layout.elem_size / AIRY_FUSED_PART;
+    const size_t items = geom->range_blocks * parts * AIRY_FUSED_LANES, group = AIRY_FUSED_LANES;
+    return airy_cl_launch(queue, &sum, 1, &items, &group, bytes, sum_args, 6);
+}
+
+static airy_status take_kept(struct kept *kept, airy_queue *queue, const airy_fused_geom *geom,
+                             const struct airy_cl_lanes *lanes)
+{
+    const unsigned elem_size = geom->layout.elem_size;
+    const size_t block = (size_t)geom->layout.block_bytes * max_quads(elem_size) / (2 * elem_size) *
+                         AIRY_FUSED_LANES;
+    const size_t range = lanes->range ? lanes->range : KEPT_BYTES / block;
+    kept->range = airy_min_size(geom->layout.blocks, airy_max_size(1, range));
+    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_SMALL, kept->range * AIRY_FUSED_LANES,
+                                &kept->quads));
+    return airy_queue_scratch(queue, AIRY_SCRATCH_BLOCKS, kept->range * block, &kept->planes);
+}
+
+/* Up to AIRY_FUSED_LANES frames. */
+static airy_status run_together(airy_queue *queue, const struct airy_integrate_plan *plan,
+                                const struct shape *shape, airy_fused_geom *geom)
+{
+    const size_t size = lay_out_lanes(geom, geom->frames, is_poisson(plan->integrator));
+    struct kept kept;
+    airy_buffer *scratch;
+    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, size, &scratch));
+    AIRY_TRY(take_kept(&kept, queue, geom, &shape->lanes));
+    AIRY_TRY(clear_scratch(queue, scratch, size));
+    for (uint32_t first = 0; first < geom->layout.blocks; first += (uint32_t)kept.range) {
+        geom->first_block = first;
+        geom->range_blocks =
+            (uint32_t)airy_min_size(kept.range, geom->layout.blocks - (size_t)first);
+        AIRY_TRY(run_range(queue, plan, shape, geom, scratch, &kept));
+    }
+    return finish_part(queue, plan, shape, geom, scratch);
+}
+
+/* Any number of frames, one by one. */
+static airy_status run_apart(airy_queue *queue, const struct airy_integrate_plan *plan,
+                             const struct shape *shape, airy_fused_geom *geom)
+{
+    const size_t size = lay_out_scratch(geom, geom->frames);
+    airy_buffer *scratch;
+    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, size, &scratch));
+    geom->group_blocks = blocks_a_group(queue->device, shape, geom->layout.blocks, geom->frames);
+    geom->groups_a_frame = (geom->layout.blocks + geom->group_blocks - 1) / geom->group_blocks;
+    return run_part(queue, plan, shape, geom, scratch, size);
 }
 
 airy_status airy_cl_fused_run(airy_queue *queue, const struct airy_integrate_plan *plan,
@@ -141,7 +285,7 @@ airy_status airy_cl_fused_run(airy_queue *queue, const struct airy_integrate_pla
     const airy_integrator *integrator = plan->integrator;
     const struct airy_cl_integrator *state = integrator->state;
     const struct airy_chunks *chunks = &plan->chunks;
-    const size_t frames = chunks->frames;
+    const unsigned elem_size = chunks->layout.elem_size;
     assert(chunks->bytes->offset % 8 == 0 && plan->sums->offset % 8 == 0 &&
            plan->stats->offset % 8 == 0);
     struct shape shape;
@@ -153,26 +297,25 @@ airy_status airy_cl_fused_run(airy_queue *queue, const struct airy_integrate_pla
                             .normalization_scale = state->fused.normalization_scale,
                             .normalization2_scale = state->fused.normalization2_scale,
                             .dark_scale = state->fused.dark_scale,
+                            .bytes_offset = chunks->bytes->offset,
                             .bins = (uint32_t)integrator->bins,
                             .span = (uint32_t)shape.span,
                             .fraction_bits = state->fused.fraction_bits,
-                            .all_fast = is_all_fast(&plan->test, chunks->layout.elem_size),
+                            .all_fast = is_clear_below(&plan->test, 1 << (elem_size == 1 ? 7 : 11)),
+                            .quads = clear_quads(&plan->test, elem_size),
                             .has_dark = state->dark != NULL};
-    const size_t frame_scratch = lay_out_scratch(&geom, 1);
-    const size_t step = airy_min_size(frames, airy_max_size(1, SCRATCH_BYTES / frame_scratch));
-    airy_buffer *scratch;
-    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, step * frame_scratch, &scratch));
-    for (size_t first = 0; first < frames; first += step) {
-        const size_t n = airy_min_size(step, frames - first);
-        const size_t size = lay_out_scratch(&geom, n);
+    const bool lanes_fit = lanes->together > 0 && geom.quads >= MIN_QUADS && state->fused.parts;
+    const size_t apart = airy_max_size(1, SCRATCH_BYTES / lay_out_scratch(&geom, 1));
+    for (size_t first = 0, n = 0; first < chunks->frames; first += n) {
+        n = chunks->frames - first;
+        const bool together = lanes_fit && n >= lanes->together;
+        n = airy_min_size(n, together ? AIRY_FUSED_LANES : apart);
         geom.frames = (uint32_t)n;
-        geom.bytes_offset = chunks->bytes->offset;
         geom.first_frame = (uint32_t)first;
         geom.sums_offset = airy_cl_offset(plan->sums) + first * AIRY_SUM_PLANES * integrator->bins;
         geom.stats_offset = plan->stats->offset / 8 + first * (sizeof(airy_frame_stats) / 8);
-        geom.group_blocks = blocks_a_group(queue->device, &shape, chunks->layout.blocks, n);
-        geom.groups_a_frame = (chunks->layout.blocks + geom.group_blocks - 1) / geom.group_blocks;
-        AIRY_TRY(run_part(queue, plan, &shape, &geom, scratch, size));
+        AIRY_TRY(together ? run_together(queue, plan, &shape, &geom)
+                          : run_apart(queue, plan, &shape, &geom));
     }
     return AIRY_OK;
 }

@@ -7,7 +7,9 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "opencl/cl_buffer.h"
 #include "opencl/cl_integrate.h"
+#include "opencl/cl_launch.h"
 #include "shared/fused_geom.h"
 
 /*
@@ -21,8 +23,15 @@ enum {
     MIN_FRACTION_BITS = 18,
     SLIVER_BITS = 20,
     WEIGHT_BITS = 31,
-    EXTRA_PART = 8
+    EXTRA_PART = 8,
+    PARTS_GROUP = 64
 };
+
+/*
+ * Frames are summed together without a look at carries: values below 2^16 times weights up to 2^22
+ * of so many pixels stay below 2^64.
+ */
+#define MAX_PIXELS_TOGETHER ((size_t)1 << 25)
 
 /* Coefficients of a pixel inside the range add up to 1 but for their rounding to float. */
 static const double sum_slack = 0x1p-22;
@@ -305,6 +314,21 @@ static airy_status make_table(struct table *t, const char **why)
     return AIRY_OK;
 }
 
+static airy_status make_parts(struct airy_cl_fused *fused, airy_queue *queue, const struct table *t)
+{
+    const airy_parts_geom geom = {.parts = (uint32_t)(t->tiles * AIRY_FUSED_TILE / AIRY_FUSED_PART),
+                                  .fraction_bits = t->fraction_bits};
+    AIRY_TRY(airy_buffer_create(&fused->parts, queue->device,
+                                (size_t)geom.parts * AIRY_PART_WORDS * sizeof(uint32_t),
+                                "the pixel table"));
+    const struct airy_cl_arg args[] = {AIRY_CL_BUFFER(fused->table),
+                                       AIRY_CL_BUFFER(fused->valid_words),
+                                       AIRY_CL_BUFFER(fused->parts), AIRY_CL_VALUE(geom)};
+    const struct airy_cl_kernel_spec spec = {"integrate_table.cl", "integrate_table", ""};
+    const size_t parts = geom.parts, group = PARTS_GROUP;
+    return airy_cl_launch(queue, &spec, 1, &parts, &group, 0, args, 4);
+}
+
 airy_status airy_cl_fused_prepare(struct airy_cl_fused *fused, airy_queue *queue,
                                   const airy_integrator *integrator)
 {
@@ -328,6 +352,8 @@ airy_status airy_cl_fused_prepare(struct airy_cl_fused *fused, airy_queue *queue
     airy_status status = make_table(&t, &fused->why);
     if (status == AIRY_OK && !fused->why)
         status = upload_table(fused, queue, &t);
+    if (status == AIRY_OK && !fused->why && integrator->pixels <= MAX_PIXELS_TOGETHER)
+        status = make_parts(fused, queue, &t);
     free_table(&t);
     return status;
 }

@@ -94,7 +94,7 @@ static airy_status fill_gather(struct airy_cl_gather *gather, airy_queue *queue,
 }
 
 /* Every buffer of the gather engine, and with them those of the state. */
-enum { GATHER_BUFFERS = 15, BUFFERS = GATHER_BUFFERS + 9 };
+enum { GATHER_BUFFERS = 15, BUFFERS = GATHER_BUFFERS + 10 };
 
 static void list_buffers(struct airy_cl_integrator *state, airy_buffer **list[BUFFERS])
 {
@@ -106,7 +106,8 @@ static void list_buffers(struct airy_cl_integrator *state, airy_buffer **list[BU
         &gather->variance,   &gather->base,     &gather->base_entries, &gather->bin_pixel,
         &gather->bin_weight, &gather->bin_coef, &gather->bin_row,      &state->norm,
         &state->dark,        &fused->table,     &fused->valid_words,   &fused->extra_start,
-        &fused->extra,       &fused->base,      &fused->base_entries,  &fused->shift};
+        &fused->extra,       &fused->base,      &fused->base_entries,  &fused->shift,
+        &fused->parts};
     for (size_t i = 0; i < BUFFERS; i++)
         list[i] = all[i];
 }

@@ -14,6 +14,8 @@ struct airy_cl_fused {
     size_t extra_count;
     double normalization_scale, normalization2_scale, dark_scale;
     airy_buffer *table;        /* u32, in tiles of 1,024 pixels */
+    airy_buffer *parts;        /* u32, the table for frames summed together; NULL: there are too
+                                  many pixels */
     airy_buffer *valid_words;  /* u32 a group of 32 pixels: those that count */
     airy_buffer *extra_start;  /* u32 [tiles + 1] */
     airy_buffer *extra;        /* airy_fused_extra, by pixel */

@@ -8,11 +8,13 @@
 #include "opencl/cl_device.h"
 
 struct airy_cl_lanes {
-    unsigned lanes;   /* 1, 32 or 64 items share a block */
-    unsigned blocks;  /* a work-group; more than 1 only with lanes 1, or 32 on NVIDIA */
-    bool portable;    /* barriers even where the lanes are a warp */
-    bool as_warp;     /* a warp's code where there is none, with barriers; for tests */
-    bool unoptimised; /* by the OpenCL compiler; for tests */
+    unsigned lanes;    /* 1, 32 or 64 items share a block */
+    unsigned blocks;   /* a work-group; more than 1 only with lanes 1, or 32 on NVIDIA */
+    bool portable;     /* barriers even where the lanes are a warp */
+    bool as_warp;      /* a warp's code where there is none, with barriers; for tests */
+    bool unoptimised;  /* by the OpenCL compiler; for tests */
+    unsigned together; /* from so many frames on, they are summed together; 0: never */
+    unsigned range;    /* blocks whose planes are kept at a time; 0: as memory allows */
 };
 
 struct airy_cl_lanes airy_cl_lanes_of(const airy_device *device);

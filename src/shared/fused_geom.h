@@ -61,6 +61,37 @@ static inline airy_u64 airy_fused_square(airy_u64 weight, airy_u32 shift)
  */
 #define AIRY_FUSED_STAT_WORDS 8u
 
+/*
+ * Frames summed together (kernels/integrate_planes.cl): lane k of a row of AIRY_FUSED_LANES has
+ * frame k. 64-bit sums [1 + poisson][span][AIRY_FUSED_LANES] at lane_sums, behind them totals
+ * [AIRY_FUSED_SLOTS][AIRY_FUSED_LANES], then largest values, likewise but of 32 bits; slots keep
+ * rows from waiting for each other.
+ *
+ * They read the pixel table in another form, which integrate_table.cl makes of it: parts of
+ * AIRY_FUSED_PART pixels, walked from first to last. A pixel's two bins are the near and the far
+ * one. Where the pair moves by one bin towards the far one, so that the near one is done with, the
+ * bit of the pixel is set in the changes of its word of 32 pixels; where it moves in any other way
+ * also in the jumps. A part has a head, then a word a pixel: the far bin's weight.
+ */
+#define AIRY_FUSED_LANES 32u
+#define AIRY_FUSED_SLOTS 64u
+#define AIRY_FUSED_PART  256u
+
+/* Words of a part: places in the head. */
+#define AIRY_PART_NEAR    0u  /* the near bin at the start */
+#define AIRY_PART_UP      1u  /* 1: the far bin is above the near one, 0: below */
+#define AIRY_PART_VALID   2u  /* bit w: a pixel of word w counts */
+#define AIRY_PART_CHANGES 8u  /* of each of 8 words */
+#define AIRY_PART_JUMPS   16u /* likewise */
+#define AIRY_PART_UPS     24u /* likewise: at a jump, AIRY_PART_UP from there on */
+#define AIRY_PART_HEAD    32u
+#define AIRY_PART_WORDS   (AIRY_PART_HEAD + AIRY_FUSED_PART)
+
+typedef struct airy_parts_geom {
+    airy_u32 parts, fraction_bits;
+} airy_parts_geom;
+AIRY_ASSERT_SIZE(airy_parts_geom, 8);
+
 typedef struct airy_fused_geom {
     airy_block_layout layout;
     airy_pixel_test test;
@@ -69,13 +100,16 @@ typedef struct airy_fused_geom {
     airy_u64 bytes_offset;
     airy_u64 words;                     /* place of the words in scratch */
     airy_u64 sums_offset, stats_offset; /* doubles */
+    airy_u64 lane_sums;                 /* place in scratch, 64-bit words; 0: there are none */
     airy_u32 bins, span, fraction_bits;
     airy_u32 frames, group_blocks, groups_a_frame;
     airy_u32 all_fast; /* no value below 2^FAST_PLANES is left out or saturated */
     airy_u32 has_dark;
-    airy_u32 first_frame; /* of the batch: its table counts from there */
-    airy_u32 reserved;
+    airy_u32 first_frame;               /* of the batch: its table counts from there */
+    airy_u32 first_block, range_blocks; /* whose planes are kept at a time */
+    airy_u32 quads; /* kept of a block, four planes each, without a value that is left out or
+                       saturated */
 } airy_fused_geom;
-AIRY_ASSERT_SIZE(airy_fused_geom, 184);
+AIRY_ASSERT_SIZE(airy_fused_geom, 200);
 
 #endif

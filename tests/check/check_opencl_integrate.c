@@ -303,6 +303,18 @@ static const struct fused_way ways[] = {
     {"lanes3", {.lanes = 1, .blocks = 3}},
     {"group32", {.lanes = 32, .blocks = 1, .portable = true, .unoptimised = true}},
     {"warp", {.lanes = 32, .blocks = 1, .portable = true, .as_warp = true, .unoptimised = true}},
+    /* Frames summed together, however few. */
+    {"together", {.lanes = 1, .blocks = 1, .together = 1}},
+    {"together3", {.lanes = 1, .blocks = 3, .together = 2, .range = 2}},
+    {"together_group",
+     {.lanes = 32, .blocks = 1, .portable = true, .unoptimised = true, .together = 1, .range = 1}},
+    {"together_warp",
+     {.lanes = 32,
+      .blocks = 1,
+      .portable = true,
+      .as_warp = true,
+      .unoptimised = true,
+      .together = 1}},
 };
 
 /*
@@ -544,6 +556,54 @@ out:
     airy_integrator_destroy(&scene.integrator);
 }
 
+/*
+ * Batches of 1 to 40 frames, summed together from the second frame on, with one that does not
+ * decode at each position: the others have the bits that they have alone.
+ */
+static void check_fused_batches(struct check *c)
+{
+    const struct scene_config config = {.height = 67,
+                                        .width = 131,
+                                        .bins = 40,
+                                        .frames = 40,
+                                        .dtype = AIRY_DTYPE_U16,
+                                        .model = AIRY_ERROR_MODEL_POISSON};
+    static const struct airy_cl_lanes together = {.lanes = 1, .blocks = 1, .together = 2},
+                                      apart = {.lanes = 1, .blocks = 1};
+    struct scene scene;
+    if (!start_case(c, "opencl_fused_batches", &config))
+        return;
+    const size_t planes = AIRY_SUM_PLANES * config.bins;
+    const struct results want = alloc_results(c, &config), got = alloc_results(c, &config);
+    double *zero = check_alloc(c, planes * sizeof(double));
+    airy_batch *batch = NULL;
+    bool ok = open_scene(c, &scene, &config) && (batch = make_batch(c, &scene)) != NULL &&
+              run_fused(c, &want, &scene, batch, &apart);
+    airy_batch_destroy(&batch);
+    for (size_t n = 1; n <= config.frames && ok; n++) {
+        struct scene some = scene;
+        some.config.frames = n;
+        const size_t bad = n - 1;
+        if (!(batch = make_batch(c, &some)))
+            break;
+        struct airy_chunks chunks;
+        ok = CHECK_OK(c, airy_batch_upload(c->queue, batch, &chunks));
+        if (ok && bad != 1) /* that one is stored */
+            memset((uint8_t *)airy_batch_place(batch, bad) + 16, 0xff, 16);
+        ok = ok && run_fused(c, &got, &some, batch, &together);
+        airy_batch_destroy(&batch);
+        for (size_t f = 0; f < n && ok; f++) {
+            const bool is_bad = f == bad && bad != 1;
+            ok = CHECK(c, is_bad
+                              ? got.stats[f].status >> 3 == 0
+                              : memcmp(&got.stats[f], &want.stats[f], sizeof(*got.stats)) == 0) &&
+                 check_values(c, "sums", AIRY_DTYPE_F64, got.sums + f * planes,
+                              is_bad ? zero : want.sums + f * planes, planes, NULL);
+        }
+    }
+    airy_integrator_destroy(&scene.integrator);
+}
+
 /* What the fused engine leaves to the others, or must: the front decodes whole frames then. */
 static void check_declined(struct check *c, const struct scene_config *config, uint64_t local_mem)
 {
@@ -678,8 +738,33 @@ out:
     airy_integrator_destroy(&integrator);
 }
 
+/* The case "4M". */
+static void check_case_bench(struct check *c, airy_error_model model, size_t frames)
+{
+    if (!c->bench ||
+        !check_case(c, "integrate_case4M_%s_batch%zu_chunks", airy_error_model_name(model), frames))
+        return;
+    airy_integrator *integrator = NULL;
+    airy_batch *batch = check_eiger_case(c, frames);
+    struct airy_chunks chunks;
+    airy_array *sums =
+        check_output(c, AIRY_DTYPE_F64, 3, (const size_t[]){frames, AIRY_SUM_PLANES, 1000});
+    airy_array *stats =
+        check_output(c, AIRY_DTYPE_U8, 2, (const size_t[]){frames, sizeof(airy_frame_stats)});
+    if (batch && create_eiger(c, &integrator, model) &&
+        CHECK_OK(c, airy_batch_upload(c->queue, batch, &chunks)) &&
+        CHECK_OK(c, airy_integrate_chunks(c->queue, sums, stats, integrator, &chunks)))
+        CHECK_BENCH(c, (double)frames * EIGER_HEIGHT * EIGER_WIDTH * 4, 0,
+                    airy_integrate_chunks(c->queue, sums, stats, integrator, &chunks));
+    airy_batch_destroy(&batch);
+    airy_integrator_destroy(&integrator);
+}
+
 static void check_all_benches(struct check *c)
 {
+    check_case_bench(c, AIRY_ERROR_MODEL_NONE, 1);
+    check_case_bench(c, AIRY_ERROR_MODEL_NONE, 32);
+    check_case_bench(c, AIRY_ERROR_MODEL_POISSON, 32);
     check_integrate_bench(c, AIRY_DTYPE_U32, AIRY_ERROR_MODEL_NONE, 1, false);
     check_integrate_bench(c, AIRY_DTYPE_U32, AIRY_ERROR_MODEL_NONE, 32, false);
     check_integrate_bench(c, AIRY_DTYPE_U32, AIRY_ERROR_MODEL_NONE, 128, false);
@@ -750,6 +835,7 @@ void check_opencl_integrate(struct check *c)
     check_all_fused(c);
     check_fused_same(c);
     check_fused_constant(c);
+    check_fused_batches(c);
     check_all_declined(c);
     for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++)
         check_fused_damaged(c, &ways[w]);

@@ -371,8 +371,8 @@ AIRY_INLINE ulong transpose_8x8(ulong m)
     {                                                                                              \
         if ((i_ & (step)) == 0u) {                                                                 \
             const uint a_ = (x)[i_], c_ = (x)[i_ + (step)];                                        \
-            (x)[i_] = bitselect(c_ << (step), a_, (uint)(mask));                                   \
-            (x)[i_ + (step)] = bitselect(c_, a_ >> (step), (uint)(mask));                          \
+            (x)[i_] = AIRY_BITS(c_ << (step), a_, (uint)(mask));                                   \
+            (x)[i_ + (step)] = AIRY_BITS(c_, a_ >> (step), (uint)(mask));                          \
         }                                                                                          \
     }
 

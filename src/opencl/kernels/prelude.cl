@@ -32,6 +32,7 @@
  *   AIRY_SHUFFLE_XOR(v, m)  v of item (own index ^ m), m < 32
  *   AIRY_SHUFFLE_UP(v, d)   v of item (own index - d), the own v where that is below 0
  *   AIRY_BYTES(a, b, s)     four of the eight bytes of two words (no exchange: any item, any time)
+ *   AIRY_BITS(a, b, m)      bitselect in one instruction, which compilers take apart (likewise)
  */
 #ifdef __NV_CL_C_VERSION
 #define AIRY_WARP        32
@@ -78,9 +79,19 @@ static inline uint airy_bytes(uint a, uint b, uint selector)
     return r;
 }
 
+static inline uint airy_bits(uint a, uint b, uint mask)
+{
+    uint r;
+    asm("lop3.b32 %0, %1, %2, %3, 0xd8;" : "=r"(r) : "r"(a), "r"(b), "r"(mask));
+    return r;
+}
+
 #define AIRY_BYTES(a, b, selector) airy_bytes((a), (b), (selector))
+#define AIRY_BITS(a, b, mask)      airy_bits((a), (b), (mask))
 #define AIRY_BALLOT(p)             airy_ballot((uint)((p) != 0))
 #define AIRY_SHUFFLE(v, i)         airy_shuffle((v), (i))
 #define AIRY_SHUFFLE_XOR(v, m)     airy_shuffle_xor((v), (m))
 #define AIRY_SHUFFLE_UP(v, d)      airy_shuffle_up((v), (d))
+#else
+#define AIRY_BITS(a, b, mask) bitselect((a), (b), (mask))
 #endif

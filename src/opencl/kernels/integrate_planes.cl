@@ -1,0 +1,307 @@
+/*
+ * Compressed frames to radial sums, up to 32 frames together: blocks are decoded in local memory
+ * and leave the lowest bit planes, as many as hold their counts, in global memory; there a lane
+ * takes the same pixels of each frame, so that all lanes read the same entry of the pixel table,
+ * change bins together and add to neighbouring words. What does not fit this goes to the frame's
+ * sums pixel by pixel: short and stored blocks, large counts, values that are left out. All sums
+ * are integers, so their order does not matter.
+ *
+ * Build options: of fused_block.h, but SPAN.
+ */
+#define SPAN 0
+#include "opencl/kernels/fused_block.h"
+
+#define KEPT        (ELEM_SIZE == 1 ? 8u : 16u) /* planes */
+#define KEPT_QUADS  (KEPT / 4u)
+#define ROW_QUADS   (ROW_WORDS / 4u)
+#define BLOCK_QUADS (KEPT_QUADS * ROW_WORDS * AIRY_FUSED_LANES) /* of a block of all frames */
+#define PART_ROWS   (AIRY_FUSED_PART / 32u)
+#define PARTS       (ROW_WORDS / PART_ROWS)
+
+/* What any lane has set, for all of them. */
+AIRY_INLINE uint lanes_or(uint mine, uint lane, __local uint *step)
+{
+    (void)lane;
+    (void)step;
+#if LANES == 1
+    return mine;
+#elif defined(LANES_ARE_A_WARP)
+#pragma unroll
+    for (uint m = 16u; m > 0u; m >>= 1)
+        mine |= AIRY_SHUFFLE_XOR(mine, m);
+    return mine;
+#else
+    LANES_SYNC();
+    if (lane == 0u)
+        step[0] = 0u;
+    LANES_SYNC();
+    if (mine != 0u)
+        atomic_or(&step[0], mine);
+    LANES_SYNC();
+    return step[0];
+#endif
+}
+
+/*
+ * How many quads of planes of a full block hold the values of all pixels that count: 0 to
+ * KEPT_QUADS, or KEPT_QUADS + 1: they do not.
+ */
+AIRY_INLINE uint count_quads(const struct block *b, __global const uint *valid_words, uint lane,
+                             __local uint *step)
+{
+    __local const uint4 *words = (__local const uint4 *)b->bytes;
+    __global const uint4 *valid = (__global const uint4 *)(valid_words + (b->first >> 5));
+    uint seen = 0u; /* bit k: quad k, the last one for all planes above */
+#pragma unroll
+    for (uint k = 0u; k < PLANES / 4u; k++) {
+        uint bits = 0u;
+#pragma unroll
+        for (uint i = lane; i < 4u * ROW_QUADS; i += LANES) {
+            const uint4 x = words[k * 4u * ROW_QUADS + i] & valid[i % ROW_QUADS];
+            bits |= x.x | x.y | x.z | x.w;
+        }
+        seen |= bits != 0u ? 1u << min(k, KEPT_QUADS) : 0u;
+    }
+    return 32u - clz(lanes_or(seen, lane, step));
+}
+
+/* Word w of quad k of a block: place in its frames' planes. Two words fill 32 bytes. */
+AIRY_INLINE uint quad_place(uint k, uint w, uint frame)
+{
+    return ((k * (ROW_WORDS / 2u) + w / 2u) * AIRY_FUSED_LANES + frame) * 2u + (w & 1u);
+}
+
+/* Pixels that do not count become 0. */
+AIRY_INLINE void keep_planes(__global uint4 *planes, const struct block *b, uint quads, uint frame,
+                             __global const uint *valid_words, uint lane)
+{
+    __local const uint *words = (__local const uint *)b->bytes;
+    for (uint w = lane; w < ROW_WORDS; w += LANES) {
+        const uint valid = valid_words[(b->first >> 5) + w];
+        for (uint k = 0u; k < quads; k++) {
+            __local const uint *x = words + k * 4u * ROW_WORDS + w;
+            planes[quad_place(k, w, frame)] =
+                valid & (uint4)(x[0], x[ROW_WORDS], x[2u * ROW_WORDS], x[3u * ROW_WORDS]);
+        }
+    }
+}
+
+/*
+ * Blocks to planes. quads: [range_blocks][AIRY_FUSED_LANES], how many of planes there are.
+ * Mapping: LANES * BLOCKS items, which is exact; BLOCKS blocks a group, the frames of a block one
+ *          after the other. Local memory: BLOCKS * (BLOCK_BYTES + 32) bytes. Barriers: of a block's
+ *          lanes.
+ */
+__kernel __attribute__((reqd_work_group_size(LANES * BLOCKS, 1, 1))) void
+integrate_planes(__global const uchar *bytes, __global const uint *table,
+                 __global const uint *valid_words, __global const uint *extra_start,
+                 __global const airy_fused_extra *extra, __global const float *norm,
+                 __global const float *dark, __global ulong *sums, __global uchar *quads,
+                 __global uint4 *planes, const airy_fused_geom g)
+{
+    __local uint4 store[BLOCKS][BLOCK_BYTES / 16];
+    __local uint steps[BLOCKS][STEP_WORDS];
+    const uint slot = get_local_id(0) / LANES, lane = get_local_id(0) % LANES;
+    const uint at = (uint)get_group_id(0) * BLOCKS + slot, row = at / g.frames,
+               frame = at % g.frames, index = g.first_block + row;
+    if (row >= g.range_blocks)
+        return;
+    __global const airy_block *places = (__global const airy_block *)(bytes + g.bytes_offset);
+    struct group to;
+    to.low = to.high = to.stat = 0;
+    to.sums = sums + (ulong)frame * AIRY_FUSED_PLANES * g.span;
+    to.words = (__global uint *)sums + g.words +
+               (ulong)frame * (AIRY_FUSED_WORD_PLANES * g.span + AIRY_FUSED_STAT_WORDS);
+    to.norm = norm;
+    to.dark = dark;
+    __global uint *stat = to.words + AIRY_FUSED_WORD_PLANES * g.span;
+    struct block b;
+    const uint size = airy_block_decoded_bytes(g.layout, index);
+    b.bytes = (__local uchar *)store[slot];
+    b.first = (uint)(airy_block_start(g.layout, index) / ELEM_SIZE);
+    b.pixels = size / ELEM_SIZE;
+    b.full = size == BLOCK_BYTES;
+    b.planes = PLANES;
+    const uint reason = load_block(&b,
+                                   places[(ulong)(g.first_frame + frame) * g.layout.blocks + index],
+                                   size, bytes, lane, steps[slot], &g);
+    uint kept = 0u;
+    if (reason != AIRY_STATUS_GOOD) {
+        /* The lowest status word wins: the highest complement, so that 0 is good. */
+        if (lane == 0u)
+            atomic_max(stat + 5, ~(index << 3 | reason));
+    } else {
+        uint need = KEPT_QUADS + 1u;
+        if (b.full && !b.native)
+            need = count_quads(&b, valid_words, lane, steps[slot]);
+        if (need <= KEPT_QUADS)
+            b.planes = 4u * need;
+        add_extra(&b, lane, extra_start, extra, &to, &g);
+        if (need <= g.quads) {
+            kept = need;
+            keep_planes(planes + (ulong)row * BLOCK_QUADS, &b, kept, frame, valid_words, lane);
+        } else {
+            struct tally t;
+            t.total = 0UL;
+            t.max = t.invalid = t.saturated = 0u;
+            t.carry.at = t.carry.low = t.carry.high = t.carry.old = 0u;
+            LANES_SYNC();
+            add_block(&b, &t, lane, table, valid_words, &to, &g);
+            if (t.total != 0UL)
+                add_global((__global ulong *)stat, stat + 6, t.total);
+            atomic_max(stat + 2, t.max);
+            if (t.invalid != 0u)
+                atomic_add(stat + 3, t.invalid);
+            if (t.saturated != 0u)
+                atomic_add(stat + 4, t.saturated);
+        }
+    }
+    if (lane == 0u)
+        quads[row * AIRY_FUSED_LANES + frame] = (uchar)kept;
+}
+
+/* Sums of 64 bits that cannot overflow: fused_geom.h. */
+AIRY_INLINE void add_lane(__global ulong *sum, ulong v)
+{
+#ifdef AIRY_INT64_ATOMICS
+    (void)atom_add(sum, v);
+#else
+    __global uint *half_word = (__global uint *)sum; /* little-endian */
+    const uint lo = (uint)v, old = atomic_add(half_word, lo);
+    const uint hi = (uint)(v >> 32) + (old + lo < old ? 1u : 0u);
+    if (hi != 0u)
+        atomic_add(half_word + 1, hi);
+#endif
+}
+
+/*
+ * Sums of a pair of bins. A part has 256 pixels below 2^16, weights are up to 2^22: all stay below
+ * 2^47.
+ */
+struct lane_run {
+    __global ulong *sums; /* of the lane */
+    uint at, step;        /* place of the near bin, from there to the far one */
+    uint largest;
+    ulong near, far;
+    ulong total;                     /* of all that was added to bins */
+    ulong squares_near, squares_far; /* poisson */
+};
+
+AIRY_INLINE void set_pair(struct lane_run *r, uint near, uint up)
+{
+    r->at = near * AIRY_FUSED_LANES;
+    r->step = up != 0u ? AIRY_FUSED_LANES : 0u - AIRY_FUSED_LANES;
+}
+
+/* The near bin is done with; the far one takes its place. */
+AIRY_INLINE void leave_near(struct lane_run *r, const airy_fused_geom *g)
+{
+    add_lane(r->sums + r->at, r->near);
+    r->total += r->near;
+    r->near = r->far;
+    r->far = 0UL;
+    if (POISSON) {
+        add_lane(r->sums + g->span * AIRY_FUSED_LANES + r->at, r->squares_near);
+        r->squares_near = r->squares_far;
+        r->squares_far = 0UL;
+    }
+    r->at += r->step;
+}
+
+AIRY_INLINE void add_lane_pixel(struct lane_run *r, uint weight, uint v, const airy_fused_geom *g)
+{
+    const uint one = 1u << g->fraction_bits;
+    r->near += (ulong)v * (one - weight);
+    r->far += (ulong)v * weight;
+    r->largest = max(r->largest, v);
+    if (POISSON) {
+        /* (2^F - w)^2 is 2^F - 2 w and w^2 in the unit of weights. */
+        const uint above = max(v, 1u) - 1u,
+                   square = (uint)airy_fused_square(weight, g->fraction_bits);
+        r->squares_near += (ulong)above * (one - 2u * weight + square);
+        r->squares_far += (ulong)above * square;
+    }
+}
+
+AIRY_INLINE void load_quads(uint4 *x, __global const uint4 *planes, uint w, uint quads)
+{
+#pragma unroll
+    for (uint k = 0u; k < KEPT_QUADS; k++)
+        x[k] = k < quads ? planes[quad_place(k, w, 0u)] : (uint4)(0u);
+}
+
+/*
+ * Planes to sums of bins.
+ * Mapping: a work-group is a row of AIRY_FUSED_LANES items, a lane a frame, and takes a part: all
+ *          but the counts is the same for its items, which the compiler can tell. No local memory,
+ *          no barrier.
+ */
+__kernel __attribute__((reqd_work_group_size(AIRY_FUSED_LANES, 1, 1))) void
+integrate_planes_sum(__global const uint *table, __global const uint *parts,
+                     __global const uchar *quads, __global const uint4 *planes,
+                     __global ulong *sums, const airy_fused_geom g)
+{
+    const uint row = (uint)get_group_id(0) / PARTS, part = (uint)get_group_id(0) % PARTS,
+               lane = (uint)get_local_id(0);
+    const uint kept = quads[row * AIRY_FUSED_LANES + lane];
+    if (lane >= g.frames || kept == 0u)
+        return;
+    const uint first = ((g.first_block + row) * PARTS + part) * AIRY_FUSED_PART;
+    __global const uint *head = parts + (ulong)(first / AIRY_FUSED_PART) * AIRY_PART_WORDS;
+    __global const uint4 *mine = planes + (ulong)row * BLOCK_QUADS + 2u * lane;
+    struct lane_run r;
+    r.sums = sums + g.lane_sums + lane;
+    r.largest = 0u;
+    r.near = r.far = r.total = r.squares_near = r.squares_far = 0UL;
+    set_pair(&r, head[AIRY_PART_NEAR], head[AIRY_PART_UP]);
+    uint4 quad[KEPT_QUADS];
+    load_quads(quad, mine, part * PART_ROWS, kept);
+    for (uint w = 0u; w < PART_ROWS; w++) {
+        uint x[KEPT];
+#pragma unroll
+        for (uint k = 0u; k < KEPT_QUADS; k++) {
+            x[4u * k] = quad[k].x;
+            x[4u * k + 1u] = quad[k].y;
+            x[4u * k + 2u] = quad[k].z;
+            x[4u * k + 3u] = quad[k].w;
+        }
+        load_quads(quad, mine, part * PART_ROWS + min(w + 1u, PART_ROWS - 1u), kept);
+#if ELEM_SIZE == 1
+        TRANSPOSE_8(x)
+#else
+        TRANSPOSE_16(x)
+#endif
+        const uint mask = ELEM_SIZE == 1 ? 0xffu : 0xffffu;
+        const uint changes = head[AIRY_PART_CHANGES + w], jumps = head[AIRY_PART_JUMPS + w];
+        __global const uint4 *weights = (__global const uint4 *)(head + AIRY_PART_HEAD + w * 32u);
+#pragma unroll
+        for (uint k = 0u; k < 8u; k++) {
+            const uint4 four = weights[k];
+            const uint weight[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+            for (uint j = 0u; j < 4u; j++) {
+                const uint i = 4u * k + j;
+                if ((changes & 1u << i) != 0u) {
+                    leave_near(&r, &g);
+                    if ((jumps & 1u << i) != 0u) {
+                        const uint up = head[AIRY_PART_UPS + w] >> i & 1u;
+                        const uint entry = table[airy_fused_place(first + w * 32u + i)];
+                        leave_near(&r, &g);
+                        set_pair(&r, (entry >> g.fraction_bits) + 1u - up, up);
+                    }
+                }
+                add_lane_pixel(&r, weight[j], x[i % PACKED] >> (i / PACKED * PACKED) & mask, &g);
+            }
+        }
+    }
+    leave_near(&r, &g);
+    leave_near(&r, &g);
+    __global ulong *totals = r.sums + SUMS * g.span * AIRY_FUSED_LANES;
+    __global uint *tops = (__global uint *)(totals - lane + AIRY_FUSED_SLOTS * AIRY_FUSED_LANES) +
+                          lane;
+    const uint slot = (uint)get_group_id(0) % AIRY_FUSED_SLOTS * AIRY_FUSED_LANES;
+    if (r.total != 0UL) {
+        add_lane(totals + slot, r.total >> g.fraction_bits); /* a pixel's weights add up to 1 */
+        atomic_max(tops + slot, r.largest);
+    }
+}
