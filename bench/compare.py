@@ -1,13 +1,24 @@
 #!/usr/bin/env python3
 """The established Python packages beside Airy, on the same file, in the same run: results compared, then speed.
 
-    bench/compare.py [--airy build/tools/airy/airy] [--cores 2] [--bins 1000] [--repeat 3] FILE PONI
+    bench/compare.py [--airy build/tools/airy/airy] [--device cpu] [--device gpu] [--cores 2] FILE PONI
 
-FILE: a bitshuffle-LZ4 stack; PONI: its geometry. Needs pyFAI, h5py and hdf5plugin; says so and stops where they are missing. Runs
-alternate (A B A B ...), the medians are compared. Peers: one process with OpenMP over `cores` threads, and one process per core;
-cython CSR and CSC each; the fastest counts.
+FILE: a bitshuffle-LZ4 stack with a frame a chunk; PONI: its geometry. A peer that is not installed, or finds no device, is named and
+skipped; without h5py there is nothing to compare with. Airy and the peers take turns (A B C A B C ...), medians count. A peer runs in
+one process with OpenMP over all cores and in several processes (on the CPU one per core, on a GPU four); each process makes its
+engine, then all begin at once.
+
+Airy's figures are rows of `airy bench`: integrate (into a file), and decode and read+decode of its stages.
+
+Agreement, of frame 0; intensities relative to the pattern's own:
+    cython, full splitting    1e-4   float32 corner positions there; the worst bins hold a few pixels
+    opencl, full splitting    1e-3   sums in float32 pairs there, too
+    numpy, no splitting       1e-5 in 99 % of the bins: a pixel on an edge may fall on either side of it
+    decoders                  sums of the frame's counts equal exactly
 """
 import argparse
+import importlib.metadata
+import importlib.util
 import json
 import multiprocessing
 import os
@@ -17,14 +28,21 @@ import sys
 import tempfile
 import time
 
+DATASETS = ("entry/data/data", "data", "entry/data/data_000001")
+
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--airy", default="build/tools/airy/airy")
+    parser.add_argument("--device", action="append", help="of Airy and its peers: cpu, gpu, opencl:P:D; may be given several times")
     parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--processes", type=int, help="of a peer beside one; default: the cores, on a device 4")
     parser.add_argument("--bins", type=int, default=1000)
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--peer-frames", type=int, default=32, help="frames that a peer integrates in one timing")
+    parser.add_argument("--seconds", type=float, default=1, help="of each of Airy's figures")
+    parser.add_argument("--peer-frames", type=int, default=32, help="frames that a peer takes in one timing")
+    parser.add_argument("--only", help="peers whose name contains this")
+    parser.add_argument("--json", help="all figures into this file")
     parser.add_argument("file")
     parser.add_argument("poni")
     return parser.parse_args()
@@ -32,38 +50,210 @@ def arguments():
 
 def open_stack(path):
     import h5py
-    import hdf5plugin  # noqa: F401  registers the filters
+    if importlib.util.find_spec("hdf5plugin"):
+        import hdf5plugin  # noqa: F401  registers the filters
 
     handle = h5py.File(path, "r")
-    for name in ("entry/data/data", "data", "entry/data/data_000001"):
+    for name in DATASETS:
         if name in handle:
             return handle[name]
     raise SystemExit(f"{path}: no dataset found")
 
 
-def peer_worker(args, algorithm, threads, frames, barrier, queue):
-    os.environ["OMP_NUM_THREADS"] = str(threads)
+def chunk(data, i):
+    """The stored bytes of frame i."""
+    return data.id.read_direct_chunk((i % len(data), 0, 0))[1]
+
+
+# Peers: each makes ready in a process of its own and returns the function of one frame.
+
+
+def pyfai_method(args, algorithm, implementation):
+    """integrate1d as its users call it; frames are decoded by hdf5plugin."""
     import pyFAI
 
-    integrator = pyFAI.load(args.poni)
+    integrator, data = pyFAI.load(args.poni), open_stack(args.file)
+    options = {"method": ("full", algorithm, implementation), "unit": "q_nm^-1"}
+    if implementation == "opencl":
+        options["method"] = (*options["method"], opencl_device(args)[0])
+    return lambda i: integrator.integrate1d(data[i % len(data)], args.bins, **options).intensity
+
+
+def pyfai_csr(args):
+    return pyfai_method(args, "csr", "cython")
+
+
+def pyfai_csc(args):
+    return pyfai_method(args, "csc", "cython")
+
+
+def pyfai_opencl(args):
+    return pyfai_method(args, "csr", "opencl")
+
+
+def pyfai_silx(args):
+    """The chunk goes to the device, silx decodes it there, the engine integrates it there."""
+    import pyFAI
+    from silx.opencl.codec.bitshuffle_lz4 import BitshuffleLz4
+
+    integrator, data = pyFAI.load(args.poni), open_stack(args.file)
+    method = ("full", "csr", "opencl", opencl_device(args)[0])
+    first = integrator.integrate1d(data[0], args.bins, method=method, unit="q_nm^-1")
+    engine = integrator.engines[first.method].engine
+    omega, checksum = integrator.solidAngleArray(data.shape[1:]), engine.on_device["solidangle"]
+    decoder = BitshuffleLz4(len(chunk(data, 0)), data[0].size, dtype=data.dtype, ctx=engine.ctx)
+    decoder.queue = engine.queue  # one queue keeps the order
+
+    def frame(i):
+        decoded = decoder.decompress(chunk(data, i))
+        return engine.integrate_ng(decoded, solidangle=omega, solidangle_checksum=checksum).intensity
+
+    return frame
+
+
+def numpy_bincount(args):
+    """The plain way: the bin of each pixel's centre once, then a weighted count a frame."""
+    import numpy
+
     data = open_stack(args.file)
-    method = ("full", algorithm, "cython")
-    options = {"method": method, "unit": "q_nm^-1"}
-    result = integrator.integrate1d(data[0], args.bins, **options)
-    barrier.wait()
-    start = time.perf_counter()
-    for i in frames:
-        integrator.integrate1d(data[i % len(data)], args.bins, **options)
-    queue.put((time.perf_counter() - start, result.intensity))
+    poni = {}
+    with open(args.poni) as lines:
+        for line in lines:
+            key, _, value = line.partition(":")
+            poni[key.strip().lower()] = value.strip()
+    if any(float(poni.get(f"rot{k}", 0)) for k in (1, 2, 3)):
+        raise NotImplementedError("the PONI has rotations")
+    if numpy.any(data[0] >= numpy.iinfo(data.dtype).max - 2):
+        raise NotImplementedError("the frames hold dummy values")
+    detector = json.loads(poni["detector_config"])
+    if "pixel1" not in detector:
+        raise NotImplementedError("the PONI has no pixel size")
+    y = (numpy.arange(data.shape[1]) + 0.5) * detector["pixel1"] - float(poni["poni1"])
+    x = (numpy.arange(data.shape[2]) + 0.5) * detector["pixel2"] - float(poni["poni2"])
+    distance, radius = float(poni["distance"]), numpy.hypot(y[:, None], x[None, :])
+    q = 4e-9 * numpy.pi / float(poni["wavelength"]) * numpy.sin(0.5 * numpy.arctan2(radius, distance))
+    low, high = q.min(), q.max()
+    bins = numpy.minimum(((q - low) * (args.bins / (high - low))).astype(numpy.int64), args.bins - 1).ravel()
+    solid = (distance / numpy.hypot(distance, radius)).ravel() ** 3
+    norm = numpy.bincount(bins, weights=solid, minlength=args.bins)
+
+    def frame(i):
+        with numpy.errstate(invalid="ignore"):
+            return numpy.bincount(bins, weights=data[i % len(data)].ravel(), minlength=args.bins) / norm
+
+    return frame
 
 
-def peer(args, algorithm, processes, threads):
-    """Frames a second of `processes` processes with `threads` OpenMP threads each, and the pattern of frame 0."""
+def hdf5plugin_read(args):
+    data = open_stack(args.file)
+    return lambda i: data[i % len(data)]
+
+
+def bitshuffle_decode(args):
+    """Chunks from memory, as `airy bench decode` has them."""
+    import bitshuffle
+    import numpy
+
+    data = open_stack(args.file)
+    chunks = [numpy.frombuffer(chunk(data, i), dtype=numpy.uint8) for i in range(min(len(data), args.peer_frames))]
+    block = int.from_bytes(chunks[0][8:12].tobytes(), "big") // data.dtype.itemsize
+    return lambda i: bitshuffle.decompress_lz4(chunks[i % len(chunks)][12:], data.shape[1:], data.dtype, block)
+
+
+def silx_decode(args):
+    """Chunks from the host's memory to frames in the device's."""
+    import pyopencl
+    from silx.opencl.codec.bitshuffle_lz4 import BitshuffleLz4
+
+    data = open_stack(args.file)
+    chunks = [chunk(data, i) for i in range(min(len(data), args.peer_frames))]
+    (platform, device), _ = opencl_device(args)
+    context = pyopencl.Context([pyopencl.get_platforms()[platform].get_devices()[device]])
+    decoder = BitshuffleLz4(max(map(len, chunks)), data[0].size, dtype=data.dtype, ctx=context)
+
+    def frame(i, fetch=False):
+        decoded = decoder.decompress(chunks[i % len(chunks)])
+        if fetch:
+            return decoded.get()
+        decoder.queue.finish()
+        return None
+
+    return frame
+
+
+def opencl_device(args):
+    """((platform, device), name) that answers to --device, of pyopencl's list."""
+    import pyopencl
+
+    want = args.on
+    for p, platform in enumerate(pyopencl.get_platforms()):
+        for d, device in enumerate(platform.get_devices()):
+            gpu = device.type & pyopencl.device_type.GPU
+            if want == f"opencl:{p}:{d}" or (gpu and want in ("gpu", "gpu:0")) or (not gpu and want == "cpu"):
+                return (p, d), device.name
+    raise NotImplementedError(f"OpenCL has no device for '{want}'")
+
+
+def counts(frame):
+    """Sum of the pixels that are no dummy values: what Airy's frame/total holds."""
+    import numpy
+
+    if frame.dtype.kind == "u":
+        good = frame < numpy.iinfo(frame.dtype).max - 2
+    else:
+        good = frame >= 0 if frame.dtype.kind == "i" else numpy.isfinite(frame)
+    return float(frame.sum(dtype="f8", where=good))
+
+
+class Peer:
+    def __init__(self, name, make, needs, job, tolerance=None, on_cpu=True, on_device=False):
+        self.name, self.make, self.needs, self.job, self.tolerance = name, make, needs, job, tolerance
+        self.on_cpu, self.on_device = on_cpu, on_device
+
+    def missing(self):
+        return [module for module in self.needs if not importlib.util.find_spec(module)]
+
+
+PEERS = [
+    Peer("pyFAI csr cython", pyfai_csr, ("pyFAI", "hdf5plugin"), "integrate", 1e-4),
+    Peer("pyFAI csc cython", pyfai_csc, ("pyFAI", "hdf5plugin"), "integrate", 1e-4),
+    Peer("pyFAI csr opencl", pyfai_opencl, ("pyFAI", "hdf5plugin", "pyopencl"), "integrate", 1e-3, on_device=True),
+    Peer("pyFAI csr opencl, silx decodes", pyfai_silx, ("pyFAI", "hdf5plugin", "pyopencl", "silx"), "integrate", 1e-3,
+         on_device=True),
+    Peer("numpy bincount, no splitting", numpy_bincount, ("numpy", "hdf5plugin"), "integrate no", 1e-5),
+    Peer("hdf5plugin through h5py", hdf5plugin_read, ("hdf5plugin",), "read+decode"),
+    Peer("bitshuffle package", bitshuffle_decode, ("bitshuffle",), "decode"),
+    Peer("silx decodes", silx_decode, ("pyopencl", "silx"), "decode", on_cpu=False, on_device=True),
+]
+
+
+def work(args, peer, threads, frames, barrier, queue):
+    """One process: ready, together with the others, then its frames. Answers (seconds, what frame 0 gave) or a sentence."""
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    try:
+        frame = peer.make(args)
+        result = frame(0, True) if peer.make is silx_decode else frame(0)
+        barrier.wait(600)
+        start = time.perf_counter()
+        for i in frames:
+            frame(i)
+        seconds = time.perf_counter() - start
+        queue.put((seconds, counts(result) if peer.tolerance is None else result))
+    except NotImplementedError as why:
+        barrier.abort()
+        queue.put(str(why))
+    except Exception as why:  # whatever a package does, the others go on
+        barrier.abort()
+        queue.put(f"failed: {type(why).__name__}: {why}")
+
+
+def run_peer(args, peer, processes):
+    """Frames a second, what frame 0 gave; or a sentence."""
     context = multiprocessing.get_context("spawn")
     barrier, queue = context.Barrier(processes), context.Queue()
+    threads = max(1, args.cores // processes)
     workers = [
-        context.Process(target=peer_worker,
-                        args=(args, algorithm, threads, range(k, args.peer_frames, processes), barrier, queue))
+        context.Process(target=work, args=(args, peer, threads, range(k, args.peer_frames, processes), barrier, queue))
         for k in range(processes)
     ]
     for worker in workers:
@@ -71,51 +261,147 @@ def peer(args, algorithm, processes, threads):
     answers = [queue.get() for _ in workers]
     for worker in workers:
         worker.join()
+    sentences = [a for a in answers if isinstance(a, str)]
+    if sentences:
+        return None, next((s for s in sentences if "BrokenBarrier" not in s), sentences[0])
     return args.peer_frames / max(a[0] for a in answers), answers[0][1]
 
 
-def airy(args, output):
-    command = [args.airy, "integrate", args.file, "--poni", args.poni, "-o", output, "--force", "--json", "--device", "cpu",
-               "--threads", str(args.cores), "--bins", str(args.bins), "--compat", "pyfai"]
-    answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    return answer["frames"] / answer["seconds"]
+def airy_json(args, *words):
+    command = [args.airy, *words, "--device", args.on, "--threads", str(args.cores), "--quiet"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"bench/compare.py: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
+def airy_bench(args, bench, *words):
+    rows = airy_json(args, "bench", bench, args.file, "--poni", args.poni, "--bins", str(args.bins), "--seconds",
+                     str(args.seconds), *words)
+    return {row["name"]: row["value"] for row in rows}
+
+
+def airy_rates(args):
+    """Frames a second by job, once."""
+    stages = airy_bench(args, "stages")
+    return {
+        "integrate": airy_bench(args, "integrate", "--write", "--compat", "pyfai")["integrate to a file"],
+        "integrate no": airy_bench(args, "integrate", "--write", "--split", "no")["integrate to a file"],
+        "read+decode": stages["read+decode, cached"],
+        "decode": stages["decode"],
+    }
+
+
+def airy_results(args, folder):
+    """Patterns of frame 0 by job, and the sum of all its pixels."""
+    import h5py
+    import numpy
+
+    empty = os.path.join(folder, "empty.npy")
+    numpy.save(empty, numpy.zeros(open_stack(args.file).shape[1:], numpy.uint8))
+    results = {}
+    for job, words in (("integrate", ("--compat", "pyfai")), ("integrate no", ("--split", "no", "--mask-only", empty))):
+        output = os.path.join(folder, "airy.h5")
+        airy_json(args, "integrate", args.file, "--poni", args.poni, "-o", output, "--force", "--json", "--bins",
+                  str(args.bins), "--frames", "0:1", *words)
+        with h5py.File(output) as handle:
+            results[job] = handle["entry/integrate/result/intensity"][0]
+            results["sum"] = float(handle["entry/integrate/frame/total"][0])
+    return results
+
+
+def agreement(peer, ours, theirs):
+    """(agrees, in words)"""
+    import numpy
+
+    if peer.tolerance is None:
+        return theirs == ours["sum"], "sum of frame 0 equal" if theirs == ours["sum"] else "sum of frame 0 DIFFERS"
+    pattern = ours[peer.job]
+    filled = numpy.isfinite(pattern) & numpy.isfinite(theirs) & (theirs != 0)
+    differences = numpy.abs(pattern - theirs)[filled] / numpy.abs(theirs[filled])
+    if peer.job == "integrate no":
+        differences = numpy.sort(differences)[: int(0.99 * len(differences))]
+    worst = float(differences.max()) if len(differences) else float("nan")
+    agrees = worst < peer.tolerance
+    return agrees, f"{worst:.0e} apart" if agrees else f"{worst:.0e} apart, MORE than {peer.tolerance:.0e}"
+
+
+def compare(args, device, rows):
+    """All peers of one device; rows gets what is found. True if all agree."""
+    args.on = device
+    many = args.processes or (args.cores if device == "cpu" else 4)
+    counts = sorted({1, many})
+    peers, skipped = [], []
+    for peer in PEERS:
+        if not (peer.on_cpu if device == "cpu" else peer.on_device) or (args.only and args.only not in peer.name):
+            continue
+        if peer.missing():
+            skipped.append((peer.name, "not installed: " + ", ".join(peer.missing())))
+        else:
+            peers += [(peer, count) for count in counts]
+    rates, answers = {}, {}
+    with tempfile.TemporaryDirectory() as folder:
+        ours = airy_results(args, folder)
+    for turn in range(args.repeat):
+        for job, rate in airy_rates(args).items():
+            rates.setdefault(job, []).append(rate)
+        for peer, count in list(peers):
+            rate, answer = run_peer(args, peer, count)
+            if rate is None:
+                peers.remove((peer, count))
+                skipped.append((peer.name, f"{count} processes: {answer}"))
+            else:
+                rates.setdefault((peer.name, count), []).append(rate)
+                answers[peer.name] = answer
+    medians = {name: statistics.median(values) for name, values in rates.items()}
+    print(f"\n{device}\n{'job':14}{'':34}{'frames/s':>10}{'Airy x':>8}")
+    good = True
+    for job in ("integrate", "integrate no", "read+decode", "decode"):
+        print(f"{job:14}{'Airy':34}{medians[job]:10.1f}")
+        rows.append({"device": device, "job": job, "name": "airy", "value": medians[job], "unit": "frames/s"})
+        for peer, count in peers:
+            if peer.job != job:
+                continue
+            agrees, words = agreement(peer, ours, answers[peer.name])
+            good = good and agrees
+            value, ratio = medians[peer.name, count], medians[job] / medians[peer.name, count]
+            name = f"{peer.name} ({count})"
+            print(f"{'':14}{name:34}{value:10.1f}{ratio:8.1f}  {words}")
+            rows.append({"device": device, "job": job, "name": peer.name, "processes": count, "value": value,
+                         "unit": "frames/s", "airy_ratio": ratio, "agrees": agrees, "agreement": words})
+    for name, why in skipped:
+        print(f"{'skipped':14}{name}: {why}")
+        rows.append({"device": device, "name": name, "skipped": why})
+    return good
+
+
+def versions():
+    found = []
+    for module in ("pyFAI", "silx", "hdf5plugin", "bitshuffle", "pyopencl", "numpy", "h5py"):
+        if importlib.util.find_spec(module):
+            try:
+                found.append(f"{module} {importlib.metadata.version(module)}")
+            except importlib.metadata.PackageNotFoundError:
+                found.append(module)
+    return ", ".join(found)
 
 
 def main():
     args = arguments()
-    try:
-        import h5py
-        import hdf5plugin  # noqa: F401
-        import numpy
-        import pyFAI
-    except ImportError as missing:
-        print(f"bench/compare.py: {missing}; nothing to compare with", file=sys.stderr)
+    if not importlib.util.find_spec("h5py"):
+        print("bench/compare.py: no module h5py; nothing to compare with", file=sys.stderr)
         return 0
-    cores = sorted(os.sched_getaffinity(0))[:args.cores]
+    cores = sorted(os.sched_getaffinity(0))[: args.cores]
     os.sched_setaffinity(0, cores)
-    print(f"pyFAI {pyFAI.version}, cores {cores}, {len(open_stack(args.file))} frames, medians of {args.repeat}")
-    peers = [(algorithm, processes, args.cores // processes) for algorithm in ("csr", "csc")
-             for processes in sorted({1, args.cores})]
-    rates = {name: [] for name in ["airy", *peers]}
-    with tempfile.TemporaryDirectory() as folder:
-        output = os.path.join(folder, "airy.h5")
-        for _ in range(args.repeat):
-            rates["airy"].append(airy(args, output))
-            for name in peers:
-                rate, pattern = peer(args, *name)
-                rates[name].append(rate)
-        with h5py.File(output) as handle:
-            ours = handle["entry/integrate/result/intensity"][0]
-    filled = numpy.isfinite(ours) & (pattern != 0)
-    worst = numpy.max(numpy.abs(ours - pattern)[filled] / numpy.maximum(numpy.abs(pattern[filled]), 1e-30))
-    medians = {name: statistics.median(values) for name, values in rates.items()}
-    best = max(peers, key=medians.get)
-    print(f"largest relative difference of frame 0: {worst:.1e}")
-    print(f"airy                                 {medians['airy']:8.1f} frames/s")
-    for name in peers:
-        print(f"pyFAI {name[0]}, {name[1]} processes x {name[2]} threads    {medians[name]:8.1f} frames/s")
-    print(f"ratio to the fastest peer            {medians['airy'] / medians[best]:8.1f}")
-    return 0 if worst < 1e-4 else 1
+    args.cores = len(cores)
+    print(f"{versions()}\n{args.file}: {len(open_stack(args.file))} frames; {len(cores)} cores; medians of {args.repeat}; "
+          f"(n): processes of a peer, which share the cores")
+    rows = []
+    good = all([compare(args, device, rows) for device in args.device or ["cpu"]])
+    if args.json:
+        with open(args.json, "w") as out:
+            json.dump({"packages": versions(), "cores": len(cores), "file": args.file, "rows": rows}, out, indent=1)
+    return 0 if good else 1
 
 
 if __name__ == "__main__":
