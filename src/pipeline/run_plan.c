@@ -8,21 +8,10 @@
 #include "integrate/integrator.h"
 
 enum {
-    BATCH_CPU = 16,
-    SLOTS_CPU = 3, /* of a lane; two, where there are two */
-    SLOTS_DEVICE = 4,
-    READERS_CPU = 4,
-    READERS_DEVICE = 12,
     MAX_SLOTS = 64,
     MAX_READERS = 256,
     MAX_PARTS = 65536,
-    /*
-     * Compressed bytes of a batch for a device: page-locking costs 0.45 ms a MB at the start, and
-     * more bytes bring nothing (4,096 Eiger 4M frames on an H200: batches of 8, 16, 32 and 64
-     * frames of 2.4 MB in 0.36, 0.38, 0.49 and 0.61 s). Decoded bytes bound the scratch.
-     */
-    BATCH_BYTES = 24 << 20,
-    BATCH_DECODED_BYTES = 1 << 30
+    BATCH_DECODED_BYTES = 1 << 30 /* of a batch for a device: they bound the scratch */
 };
 
 size_t airy_run_frame(const airy_run_params *params, size_t row)
@@ -76,10 +65,41 @@ static bool is_cpu(const struct airy_run_team *team)
     return cpu;
 }
 
+/* Whose tuned sizes hold: a device that bytes are copied to, where there is one. */
+static const airy_device *tuned_device(const struct airy_run_team *team)
+{
+    for (size_t i = 0; i < team->count; i++)
+        if (!team->integrators[i]->device->backend->in_place)
+            return team->integrators[i]->device;
+    return team->integrators[0]->device;
+}
+
+/* Slots and readers are of a device, whatever its lanes. */
+static size_t choose_slots(const struct airy_run_team *team, const airy_run_params *params)
+{
+    return params->slots ? params->slots : airy_tuned(tuned_device(team), AIRY_TUNE_SLOTS);
+}
+
+/* A default leaves cores for the other devices of the team. */
+static size_t choose_readers(const struct airy_run_team *team, const airy_run_params *params)
+{
+    const struct airy_tune_entry *size = &tuned_device(team)->tuning.entries[AIRY_TUNE_READERS];
+    if (params->readers)
+        return params->readers;
+    const size_t cores = airy_max_size(airy_thread_limit() / team->count, 1);
+    return size->source == AIRY_TUNING_DEFAULT ? airy_min_size(size->current, cores)
+                                               : size->current;
+}
+
+static size_t choose_cpu_batch(const struct airy_run_team *team, const airy_run_params *params)
+{
+    return params->batch ? params->batch : airy_tuned(tuned_device(team), AIRY_TUNE_BATCH_FRAMES);
+}
+
 size_t airy_run_lanes(const struct airy_run_team *team, const airy_run_params *params, size_t rows)
 {
-    const size_t batch = params->batch ? params->batch : BATCH_CPU;
-    const bool two = team->count == 1 && is_cpu(team) && rows > batch && params->slots != 1 &&
+    const bool two = team->count == 1 && is_cpu(team) && rows > choose_cpu_batch(team, params) &&
+                     choose_slots(team, params) != 1 &&
                      airy_pool_size(team->integrators[0]->device->pool) > 1;
     return two ? 2 : team->count;
 }
@@ -182,15 +202,17 @@ static airy_status fail_memory(const struct airy_run_plan *plan, const struct ai
                      (unsigned long long)memory.in_use, (unsigned long long)memory.limit);
 }
 
-static size_t device_batch(const airy_stack *stack, const airy_stack_info *info,
-                           const airy_run_params *params, const size_t *rows, size_t row_count)
+static size_t device_batch(const struct airy_run_team *team, const airy_stack *stack,
+                           const airy_stack_info *info, const airy_run_params *params,
+                           const size_t *rows, size_t row_count)
 {
     const size_t frame_bytes = info->height * info->width * airy_dtype_size(info->dtype);
     uint64_t sum = 0;
     for (size_t i = 0; i < row_count; i++)
         sum += source_size(stack, params, rows, i);
     const size_t mean = row_count ? airy_max_size((size_t)(sum / row_count), 1) : frame_bytes;
-    return airy_max_size(airy_min_size(BATCH_BYTES / mean, BATCH_DECODED_BYTES / frame_bytes), 1);
+    const size_t bytes = (size_t)airy_tuned(tuned_device(team), AIRY_TUNE_BATCH_MIB) << 20;
+    return airy_max_size(airy_min_size(bytes / mean, BATCH_DECODED_BYTES / frame_bytes), 1);
 }
 
 airy_status airy_run_check(const char *call, const airy_stack *stack,
@@ -230,23 +252,13 @@ static struct airy_run_plan choose(const airy_stack *stack, const airy_stack_inf
                                    const size_t *rows, size_t row_count)
 {
     const bool cpu = is_cpu(team);
-    const size_t limit = airy_thread_limit();
-    const size_t threads =
-        cpu ? airy_min_size(limit, airy_pool_size(team->integrators[0]->device->pool)) : limit;
-    const size_t cores = airy_max_size(threads / team->lanes, 1);
-    /* On the CPU reading takes a quarter of the time of the sums, on the same cores. */
-    const size_t readers = cpu ? airy_min_size(READERS_CPU, airy_max_size(cores / 2, 1))
-                               : airy_min_size(READERS_DEVICE, cores);
-    /* What the caller says is for a device, whatever its lanes. */
     const size_t share = team->lanes / team->count;
     struct airy_run_plan plan = {
-        .batch = params->batch ? params->batch
-                 : cpu         ? BATCH_CPU
-                               : device_batch(stack, info, params, rows, row_count),
-        .slots = params->slots ? (params->slots + share - 1) / share
-                 : cpu         ? (share > 1 ? 2 : SLOTS_CPU)
-                               : SLOTS_DEVICE,
-        .readers = params->readers ? (params->readers + share - 1) / share : readers,
+        .batch = cpu             ? choose_cpu_batch(team, params)
+                 : params->batch ? params->batch
+                                 : device_batch(team, stack, info, params, rows, row_count),
+        .slots = (choose_slots(team, params) + share - 1) / share,
+        .readers = (choose_readers(team, params) + share - 1) / share,
     };
     plan.batch = airy_max_size(airy_min_size(plan.batch, row_count), 1);
     const size_t batches = (row_count + plan.batch - 1) / plan.batch;

@@ -116,7 +116,7 @@ static void check_lines(struct check *c)
         "pipeline.slots 2 measured",
         "pipeline.slots 2 measured %s more",
         "pipeline.slots 0 measured %s",
-        "pipeline.slots 65 measured %s",
+        "pipeline.slots 17 measured %s",
         "pipeline.slots -2 measured %s",
         "pipeline.slots 4294967298 measured %s",
         "pipeline.slots 99999999999999999999999999 measured %s",

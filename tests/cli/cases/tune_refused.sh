@@ -10,7 +10,7 @@ wanted="'airy tune --show' lists them" && refused --set warp_drive=2
 wanted='expected KERNEL=N' && refused --set pipeline.slots
 wanted='expected KERNEL=N' && refused --set pipeline.slots=two
 wanted='expected KERNEL=N' && refused --set pipeline.slots=0
-wanted='pipeline.slots = 65, expected 1 to 64' && refused --set pipeline.slots=65
+wanted='pipeline.slots = 17, expected 1 to 16' && refused --set pipeline.slots=17
 wanted='exclude each other' && refused --show --sweep
 wanted='take no sizes' && refused --show pipeline.slots
 wanted="did you mean 'pipeline.slots'" && refused --sweep pipeline.slot

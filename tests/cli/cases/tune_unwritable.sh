@@ -6,5 +6,5 @@ $airy tune --set pipeline.slots=5 >out 2>err
 [ $? = 1 ] && grep -q '^airy tune: the table cannot be kept in .*/file/cache/.*: Not a directory' err || exit 1
 $airy tune pipeline.slots --detector pilatus_100k --seconds 0.1 >out 2>err
 [ $? = 1 ] && grep -q 'cannot be kept' err && grep -q median_ms out || exit 2
-$airy tune --show --table | grep -q '^pipeline.slots .* 3 .* default ' || exit 3
+$airy tune --show --table | grep -q '^pipeline.slots .* default ' || exit 3
 $airy integrate $small -o a.h5 --quiet
