@@ -11,6 +11,7 @@
 #include "airy/integrate.h"
 #include "airy/pipeline.h"
 #include "airy/random.h"
+#include "airy/reduce.h"
 #include "airy/stack.h"
 #include "airy/status.h"
 #include "airy/tune.h"

@@ -18,6 +18,7 @@
 #include "core/backend.h"
 #include "cpu/cpu_copy.h"
 #include "integrate/integrate_fns.h"
+#include "reduce/reduce_fns.h"
 
 /*
  * From this size on memory is asked for only after a look at what is left, and made present piece
@@ -264,4 +265,5 @@ const struct airy_backend airy_backend_cpu = {
     .fill = fill,
     .codec = &airy_codec_cpu,
     .integrate = &airy_integrate_cpu,
+    .reduce = &airy_reduce_cpu,
 };

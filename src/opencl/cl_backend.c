@@ -4,6 +4,7 @@
 #include "opencl/cl_integrate.h"
 #include "opencl/cl_queue.h"
 #include "opencl/cl_tuning.h"
+#include "reduce/reduce_fns.h"
 
 const struct airy_backend airy_backend_opencl = {
     .name = "opencl",
@@ -31,4 +32,5 @@ const struct airy_backend airy_backend_opencl = {
     .fill = airy_cl_fill,
     .codec = &airy_codec_opencl,
     .integrate = &airy_integrate_opencl,
+    .reduce = &airy_reduce_opencl,
 };

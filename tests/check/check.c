@@ -28,6 +28,7 @@ static const struct {
     {"pattern", check_pattern},
     {"pipeline", check_pipeline},
     {"run", check_pipeline_parts},
+    {"reduce", check_reduce},
     {"null", check_null},
     {"tuning", check_tuning},
     {"opencl_kernels", check_opencl_kernels},

@@ -114,6 +114,8 @@ static void run_device(struct golden *g, const json_t *index, const char *spec)
         golden_integrate(g, index);
         golden_exact(g, index);
     }
+    if (g->queue)
+        golden_reduce(g);
     airy_queue_destroy(&g->queue);
     airy_device_destroy(&g->device);
 }

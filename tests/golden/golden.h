@@ -69,6 +69,7 @@ bool golden_geometry(struct golden *g, airy_geometry *geometry, const json_t *gr
 /* Families of cases. */
 void golden_integrate(struct golden *g, const json_t *index);
 void golden_exact(struct golden *g, const json_t *index);
+void golden_reduce(struct golden *g);
 void golden_positions(struct golden *g, const json_t *index);
 void golden_patterns(struct golden *g, const json_t *index);
 

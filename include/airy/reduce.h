@@ -1,0 +1,127 @@
+/**
+ * Statistics of an array: moments, order statistics, histogram, iterated clipping, threshold.
+ *
+ * Any dtype and shape, views too. Elements that are not finite, and those that a mask excludes, are
+ * left out and counted. Elements are read as f64: 64-bit integers beyond 2^53 as the nearest one.
+ * Results are host memory and are there when the call returns: it waits for the work that is
+ * queued before it.
+ */
+#ifndef AIRY_REDUCE_H
+#define AIRY_REDUCE_H
+
+#include "airy/array.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum airy_statistics_flags {
+    AIRY_STATISTICS_MOMENTS = 1u << 0, /**< min, max, sum, mean, std */
+    AIRY_STATISTICS_MEDIAN = 1u << 1,
+    AIRY_STATISTICS_MAD = 1u << 2, /**< needs the median, and gives it */
+    AIRY_STATISTICS_ALL = 7u
+} airy_statistics_flags;
+
+/** NaN where there are no elements, or where the flag was not set. */
+typedef struct airy_statistics {
+    uint64_t count;                 /**< elements that went in: finite, not masked */
+    uint64_t nan, infinite, masked; /**< left out; a masked one is not looked at */
+    double min, max;
+    uint64_t min_at, max_at; /**< first place in raster order */
+    double sum, mean;
+    double std;    /**< population (ddof 0) */
+    double median; /**< of an even count: the mean of the two in the middle */
+    double mad;    /**< median of |x - median|, not scaled */
+} airy_statistics;
+
+/**
+ * @param statistics  out
+ * @param mask   u8, shape of src, not 0 = left out; NULL: none
+ * @param flags  of airy_statistics_flags; 0: all
+ *
+ * Accuracy: counts, min, max, places, median exact; mad too but for the rounding of x - median. sum,
+ *           mean, std: relative 1e-12 of the larger of |mean| and std, whatever the offset
+ *           (sums about an element near the median, blocks of 4,096 in f64, those in double words).
+ *           The bits do not depend on threads.
+ * Errors:   AIRY_ERR_PARAM, AIRY_ERR_SHAPE, AIRY_ERR_DTYPE (mask), AIRY_ERR_MEMORY,
+ *           AIRY_ERR_UNSUPPORTED.
+ */
+AIRY_API airy_status airy_statistics_get(airy_queue *queue, airy_statistics *statistics,
+                                         const airy_array *src, const airy_array *mask,
+                                         unsigned flags);
+
+/**
+ * Quantiles by linear interpolation between neighbours (NumPy's default): position fraction (count -
+ * 1).
+ * @param values     out, count of them; NaN where there are no elements
+ * @param fractions  count of them, in [0, 1]
+ */
+AIRY_API airy_status airy_quantiles(airy_queue *queue, double *values, const airy_array *src,
+                                    const airy_array *mask, const double *fractions, size_t count);
+
+/** What a histogram has outside of its bins. */
+typedef struct airy_histogram_rest {
+    uint64_t below, above, nan, masked; /**< infinities are below or above */
+} airy_histogram_rest;
+
+/**
+ * Counts in equal bins from lo to hi: bin i holds edge i <= x < edge i + 1, the last bin its upper
+ * edge too, edge i = lo + i (hi - lo) / bins.
+ * @param counts  out, bins of them
+ * @param bins    1 to 16777216
+ * @param lo      finite, below hi
+ * @param rest    out, or NULL
+ */
+AIRY_API airy_status airy_histogram(airy_queue *queue, uint64_t *counts, const airy_array *src,
+                                    const airy_array *mask, size_t bins, double lo, double hi,
+                                    airy_histogram_rest *rest);
+
+typedef enum airy_center {
+    AIRY_CENTER_MEDIAN = 0,
+    AIRY_CENTER_MEAN,
+    AIRY_CENTER_COUNT
+} airy_center;
+
+typedef enum airy_spread {
+    AIRY_SPREAD_STD = 0, /**< population */
+    AIRY_SPREAD_MAD,     /**< 1.482602218505602 x median of |x - median| */
+    AIRY_SPREAD_COUNT
+} airy_spread;
+
+/** Zeroed is the default. */
+typedef struct airy_clip_params {
+    double kappa_low, kappa_high; /**< 0: 3 */
+    airy_center center;
+    airy_spread spread;
+    size_t iterations; /**< passes at most; 0: until one removes nothing */
+    bool inclusive;    /**< elements on a bound stay (scipy, astropy); default: they go */
+} airy_clip_params;
+
+typedef struct airy_clip_result {
+    airy_statistics kept; /**< of what is left; mad only where it is the spread */
+    double low, high;     /**< bounds of the last pass */
+    uint64_t iterations;  /**< passes done; the last one, which removes nothing, counts */
+    uint64_t clipped;     /**< finite, unmasked elements removed */
+} airy_clip_result;
+
+/**
+ * Kappa-sigma clip: of what is left keep center - kappa_low spread < x < center + kappa_high spread,
+ * again and again. Bounds in f64. Where the spread is 0 nothing lies strictly between the bounds and
+ * nothing is left; with `inclusive` what equals the center stays.
+ * Accuracy: of the statistics as airy_statistics_get; an element within that of a bound may fall on
+ *           either side of it.
+ */
+AIRY_API airy_status airy_clip(airy_queue *queue, airy_clip_result *result, const airy_array *src,
+                               const airy_array *mask, const airy_clip_params *params);
+
+/**
+ * mask = 1 where src > value, else 0 (also where src is NaN). Returns before it is done.
+ * @param mask  out, u8, shape of src
+ */
+AIRY_API airy_status airy_threshold(airy_queue *queue, airy_array *mask, const airy_array *src,
+                                    double value);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

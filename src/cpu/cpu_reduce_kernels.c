@@ -1,0 +1,17 @@
+/* The reduce kernels for any machine, and the choice among the sets. */
+#include "base/cpu.h"
+
+#define SET portable
+#include "cpu/reduce_tmpl.c"
+
+const struct airy_reduce_kernels *airy_reduce_kernels(void)
+{
+#if defined(__x86_64__)
+    const unsigned flags = airy_cpu_flags();
+    if (flags & AIRY_CPU_AVX512)
+        return &airy_reduce_avx512;
+    if (flags & AIRY_CPU_AVX2)
+        return &airy_reduce_avx2;
+#endif
+    return &airy_reduce_portable;
+}

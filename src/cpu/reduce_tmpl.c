@@ -1,0 +1,135 @@
+/*
+ * The reduce kernels: compiled once for each instruction set, which defines SET, its name, first.
+ * Vectors of the compiler, eight f64 wide: what they become is the set's affair, the arithmetic is
+ * not.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "cpu/cpu_reduce.h"
+
+#define NAME_(f, set)  f##_##set
+#define NAME__(f, set) NAME_(f, set)
+#define NAME(f)        NAME__(f, SET)
+
+enum { WIDTH = 8, HALVES = AIRY_REDUCE_GROUP / WIDTH };
+typedef double vec __attribute__((vector_size(64)));
+typedef int64_t bits __attribute__((vector_size(64)));
+_Static_assert(sizeof(vec) == WIDTH * sizeof(double), "a vector has WIDTH elements");
+
+#define DEFINE_LOAD(name, type)                                                                    \
+    static void NAME(load_##name)(double *restrict dst, const void *restrict src, size_t n)        \
+    {                                                                                              \
+        const type *from = src;                                                                    \
+        for (size_t i = 0; i < n; i++)                                                             \
+            dst[i] = (double)from[i] + 0.0; /* -0 is 0 */                                          \
+    }
+DEFINE_LOAD(f32, float)
+DEFINE_LOAD(f64, double)
+DEFINE_LOAD(u8, uint8_t)
+DEFINE_LOAD(i8, int8_t)
+DEFINE_LOAD(u16, uint16_t)
+DEFINE_LOAD(i16, int16_t)
+DEFINE_LOAD(u32, uint32_t)
+DEFINE_LOAD(i32, int32_t)
+DEFINE_LOAD(u64, uint64_t)
+DEFINE_LOAD(i64, int64_t)
+
+#define SPLAT(x) ((vec){0} + (x))
+/* All bits where lo <= x <= hi, which NaN never is. */
+#define INSIDE(x, lo, hi)  (((x) >= (lo)) & ((x) <= (hi)))
+#define SELECT(mask, x)    ((vec)((bits)(x) & (mask)))
+#define CHOOSE(mask, x, y) ((vec)(((bits)(x) & (mask)) | ((bits)(y) & ~(mask))))
+
+static void NAME(moments)(struct airy_reduce_moments *m, const double *values, size_t n,
+                          double pivot, double lo, double hi)
+{
+    const vec *v = (const vec *)values;
+    const vec vlo = SPLAT(lo), vhi = SPLAT(hi), vpivot = SPLAT(pivot);
+    vec sum[HALVES] = {0}, squares[HALVES] = {0}, min[HALVES], max[HALVES];
+    bits count[HALVES] = {0};
+    for (int k = 0; k < HALVES; k++) {
+        min[k] = SPLAT((double)INFINITY);
+        max[k] = SPLAT(-(double)INFINITY);
+    }
+    for (size_t i = 0; i < n / WIDTH; i += HALVES)
+        for (int k = 0; k < HALVES; k++) {
+            const vec x = v[i + (size_t)k];
+            const bits in = INSIDE(x, vlo, vhi);
+            const vec d = SELECT(in, x - vpivot);
+            sum[k] += d;
+            squares[k] += d * d;
+            count[k] -= in;
+            min[k] = CHOOSE(in & (x < min[k]), x, min[k]);
+            max[k] = CHOOSE(in & (x > max[k]), x, max[k]);
+        }
+    *m = (struct airy_reduce_moments){.min = (double)INFINITY, .max = -(double)INFINITY};
+    for (int k = 0; k < HALVES; k++)
+        for (int i = 0; i < WIDTH; i++) {
+            m->count += (uint64_t)count[k][i];
+            m->sum += sum[k][i];
+            m->squares += squares[k][i];
+            m->min = min[k][i] < m->min ? min[k][i] : m->min;
+            m->max = max[k][i] > m->max ? max[k][i] : m->max;
+        }
+}
+
+static uint64_t NAME(count)(const double *values, size_t n, double lo, double hi)
+{
+    const vec *v = (const vec *)values;
+    const vec vlo = SPLAT(lo), vhi = SPLAT(hi);
+    bits count = {0};
+    for (size_t i = 0; i < n / WIDTH; i++)
+        count -= INSIDE(v[i], vlo, vhi);
+    uint64_t total = 0;
+    for (int i = 0; i < WIDTH; i++)
+        total += (uint64_t)count[i];
+    return total;
+}
+
+static size_t NAME(gather)(double *dst, const double *values, size_t n, double lo, double hi)
+{
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double x = values[i];
+        dst[k] = x;
+        k += (size_t)((x >= lo) & (x <= hi));
+    }
+    return k;
+}
+
+static size_t NAME(gather_tails)(double *dst, const double *values, size_t n, double lo, double hi,
+                                 double core_lo, double core_hi)
+{
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double x = values[i];
+        dst[k] = x;
+        k += (size_t)(((x >= lo) & (x < core_lo)) | ((x > core_hi) & (x <= hi)));
+    }
+    return k;
+}
+
+static void NAME(above)(uint8_t *mask, const double *values, size_t n, double value)
+{
+    for (size_t i = 0; i < n; i++)
+        mask[i] = values[i] > value;
+}
+
+const struct airy_reduce_kernels NAME(airy_reduce) = {
+    .load = {[AIRY_DTYPE_F32] = NAME(load_f32),
+             [AIRY_DTYPE_F64] = NAME(load_f64),
+             [AIRY_DTYPE_U8] = NAME(load_u8),
+             [AIRY_DTYPE_I8] = NAME(load_i8),
+             [AIRY_DTYPE_U16] = NAME(load_u16),
+             [AIRY_DTYPE_I16] = NAME(load_i16),
+             [AIRY_DTYPE_U32] = NAME(load_u32),
+             [AIRY_DTYPE_I32] = NAME(load_i32),
+             [AIRY_DTYPE_U64] = NAME(load_u64),
+             [AIRY_DTYPE_I64] = NAME(load_i64)},
+    .moments = NAME(moments),
+    .count = NAME(count),
+    .gather = NAME(gather),
+    .gather_tails = NAME(gather_tails),
+    .above = NAME(above),
+};

@@ -1,0 +1,3 @@
+/* The reduce kernels with AVX2. */
+#define SET avx2
+#include "cpu/reduce_tmpl.c"

@@ -1,0 +1,3 @@
+/* The reduce kernels with AVX-512. */
+#define SET avx512
+#include "cpu/reduce_tmpl.c"

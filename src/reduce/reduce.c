@@ -1,0 +1,121 @@
+#include "airy/reduce.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "core/backend.h"
+#include "core/objects.h"
+#include "reduce/statistics.h"
+
+enum { MAX_BINS = 1 << 24 };
+
+/* src and mask in order, and the back end's walks. */
+static airy_status make_source(struct airy_reduce_source *source, airy_queue *queue,
+                               const airy_array *src, const airy_array *mask)
+{
+    char text[96], other[96];
+    AIRY_FAIL_IF(!queue || !src, AIRY_ERR_PARAM, "%s is NULL", queue ? "src" : "queue");
+    AIRY_TRY(airy_check_device(queue, src, "src"));
+    if (mask) {
+        AIRY_TRY(airy_check_device(queue, mask, "mask"));
+        AIRY_FAIL_IF(mask->dtype != AIRY_DTYPE_U8, AIRY_ERR_DTYPE, "mask is %s, expected uint8",
+                     airy_array_describe(mask, text));
+        AIRY_FAIL_IF(mask->ndim != src->ndim ||
+                         memcmp(mask->shape, src->shape, (size_t)src->ndim * sizeof(size_t)) != 0,
+                     AIRY_ERR_SHAPE, "mask is %s, expected the shape of src, %s",
+                     airy_array_describe(mask, text), airy_array_describe(src, other));
+    }
+    const struct airy_reduce_fns *fns = airy_queue_backend(queue)->reduce;
+    AIRY_FAIL_IF(!fns, AIRY_ERR_UNSUPPORTED, "back end '%s' does not implement statistics",
+                 airy_queue_backend(queue)->name);
+    *source = (struct airy_reduce_source){
+        .queue = queue, .fns = fns, .src = src, .mask = mask, .count = airy_array_count(src)};
+    return AIRY_OK;
+}
+
+airy_status airy_statistics_get(airy_queue *queue, airy_statistics *statistics,
+                                const airy_array *src, const airy_array *mask, unsigned flags)
+{
+    struct airy_reduce_source source;
+    AIRY_FAIL_IF(!statistics, AIRY_ERR_PARAM, "statistics is NULL");
+    AIRY_FAIL_IF((flags & ~(unsigned)AIRY_STATISTICS_ALL) != 0, AIRY_ERR_PARAM,
+                 "flags = 0x%x, expected a sum of airy_statistics_flags", flags);
+    AIRY_TRY(make_source(&source, queue, src, mask));
+    airy_statistics result;
+    AIRY_TRY(airy_reduce_statistics(&source, &result, flags ? flags : AIRY_STATISTICS_ALL));
+    *statistics = result;
+    return AIRY_OK;
+}
+
+airy_status airy_quantiles(airy_queue *queue, double *values, const airy_array *src,
+                           const airy_array *mask, const double *fractions, size_t count)
+{
+    struct airy_reduce_source source;
+    AIRY_FAIL_IF(!values || !fractions, AIRY_ERR_PARAM, "%s is NULL",
+                 values ? "fractions" : "values");
+    for (size_t i = 0; i < count; i++)
+        AIRY_FAIL_IF(!(fractions[i] >= 0 && fractions[i] <= 1), AIRY_ERR_PARAM,
+                     "fractions[%zu] = %g, expected 0 to 1", i, fractions[i]);
+    AIRY_TRY(make_source(&source, queue, src, mask));
+    return airy_reduce_quantiles(&source, values, fractions, count);
+}
+
+airy_status airy_histogram(airy_queue *queue, uint64_t *counts, const airy_array *src,
+                           const airy_array *mask, size_t bins, double lo, double hi,
+                           airy_histogram_rest *rest)
+{
+    struct airy_reduce_source source;
+    AIRY_FAIL_IF(!counts, AIRY_ERR_PARAM, "counts is NULL");
+    AIRY_FAIL_IF(bins < 1 || bins > MAX_BINS, AIRY_ERR_PARAM, "bins = %zu, expected 1 to %d", bins,
+                 MAX_BINS);
+    AIRY_FAIL_IF(!isfinite(lo) || !isfinite(hi) || lo >= hi || !isfinite(hi - lo), AIRY_ERR_PARAM,
+                 "range = %g, %g, expected lo < hi, both finite and hi - lo too", lo, hi);
+    AIRY_TRY(make_source(&source, queue, src, mask));
+    memset(counts, 0, bins * sizeof(*counts));
+    airy_histogram_rest found = {0};
+    AIRY_TRY(source.fns->histogram(&source, counts, bins, lo, hi, &found));
+    if (rest)
+        *rest = found;
+    return AIRY_OK;
+}
+
+static airy_status fill_clip(airy_clip_params *params)
+{
+    AIRY_FAIL_IF((unsigned)params->center >= AIRY_CENTER_COUNT, AIRY_ERR_PARAM,
+                 "center = %d is none of airy_center", (int)params->center);
+    AIRY_FAIL_IF((unsigned)params->spread >= AIRY_SPREAD_COUNT, AIRY_ERR_PARAM,
+                 "spread = %d is none of airy_spread", (int)params->spread);
+    double *kappa[2] = {&params->kappa_low, &params->kappa_high};
+    for (int i = 0; i < 2; i++) {
+        AIRY_FAIL_IF(!(*kappa[i] >= 0) || isinf(*kappa[i]), AIRY_ERR_PARAM,
+                     "kappa = %g, expected a positive number", *kappa[i]);
+        if (*kappa[i] == 0)
+            *kappa[i] = 3;
+    }
+    return AIRY_OK;
+}
+
+airy_status airy_clip(airy_queue *queue, airy_clip_result *result, const airy_array *src,
+                      const airy_array *mask, const airy_clip_params *params)
+{
+    struct airy_reduce_source source;
+    airy_clip_result made;
+    AIRY_FAIL_IF(!result, AIRY_ERR_PARAM, "result is NULL");
+    airy_clip_params filled = params ? *params : (airy_clip_params){.iterations = 0};
+    AIRY_TRY(fill_clip(&filled));
+    AIRY_TRY(make_source(&source, queue, src, mask));
+    AIRY_TRY(airy_reduce_clip(&source, &made, &filled));
+    *result = made;
+    return AIRY_OK;
+}
+
+airy_status airy_threshold(airy_queue *queue, airy_array *mask, const airy_array *src, double value)
+{
+    struct airy_reduce_source source;
+    AIRY_FAIL_IF(!mask, AIRY_ERR_PARAM, "mask is NULL");
+    AIRY_FAIL_IF(isnan(value), AIRY_ERR_PARAM, "value = nan, expected a number");
+    AIRY_TRY(make_source(&source, queue, src, mask));
+    AIRY_FAIL_IF(airy_array_overlaps(mask, src), AIRY_ERR_PARAM, "mask and src share memory");
+    return source.fns->threshold(queue, mask, src, value);
+}

@@ -1,0 +1,361 @@
+/* Statistics, quantiles, histograms, clips, thresholds. */
+#include <float.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "ref_reduce.h"
+
+/* What an image of numbers is made of. */
+enum kind {
+    KIND_NOISE,  /* normal about an offset, with sources */
+    KIND_EVEN,   /* uniform */
+    KIND_COUNTS, /* few different whole numbers */
+    KIND_CONSTANT,
+    KIND_TAILS, /* Cauchy */
+    KIND_EXPONENTIAL,
+    KIND_STAR,    /* noise and an element of 10^12 standard deviations */
+    KIND_HOLES,   /* noise with NaN and infinities */
+    KIND_NOTHING, /* NaN only */
+    KIND_COUNT
+};
+static const char *const kind_names[KIND_COUNT] = {
+    "noise", "even", "counts", "constant", "tails", "exponential", "star", "holes", "nothing"};
+
+static double uniform(struct check *c)
+{
+    return (double)(check_rand_u64(c) >> 11) * 0x1p-53;
+}
+
+static double normal(struct check *c)
+{
+    double sum = -6; /* of twelve uniform numbers: variance 1 */
+    for (int i = 0; i < 12; i++)
+        sum += uniform(c);
+    return sum;
+}
+
+static double make_value(struct check *c, enum kind kind, double offset, size_t i)
+{
+    switch (kind) {
+    case KIND_EVEN:
+        return offset + uniform(c) * 100;
+    case KIND_COUNTS:
+        return offset + floor(uniform(c) * uniform(c) * 7);
+    case KIND_CONSTANT:
+        return offset + 3;
+    case KIND_TAILS:
+        return offset + tan(3.14159 * (uniform(c) - 0.5));
+    case KIND_EXPONENTIAL:
+        return offset - 10 * log(uniform(c) + 1e-9);
+    case KIND_STAR:
+        return offset + (i == 77 ? 1e13 : normal(c) * 10);
+    case KIND_HOLES:
+        return i % 7 == 3    ? (double)NAN
+               : i % 31 == 5 ? (double)INFINITY
+               : i % 37 == 1 ? -(double)INFINITY
+                             : offset + 10 * normal(c);
+    case KIND_NOTHING:
+        return (double)NAN;
+    default:
+        return offset + 10 * normal(c) + (i % 501 == 9 ? 1000 * uniform(c) : 0);
+    }
+}
+
+struct image {
+    airy_array *src, *mask;
+    double *x; /* the elements as f64, raster order */
+    uint8_t *m;
+    size_t n;
+};
+
+static double value_of(const void *data, airy_dtype dtype, size_t i)
+{
+    const airy_image image = {
+        .dtype = dtype, .ndim = 1, .shape = {i + 1}, .data = (void *)(uintptr_t)data};
+    return airy_image_value(&image, i);
+}
+
+/* view: the array is the inside of a larger one. */
+static struct image make_image(struct check *c, airy_dtype dtype, size_t h, size_t w,
+                               enum kind kind, double offset, bool masked, bool view)
+{
+    struct image image = {.n = h * w};
+    const size_t border = view ? 3 : 0, hh = h + 2 * border, ww = w + 2 * border;
+    const size_t shape[2] = {hh, ww}, start[2] = {border, border}, inner[2] = {h, w};
+    uint8_t *data = check_alloc(c, hh * ww * airy_dtype_size(dtype)),
+            *mask = check_alloc(c, hh * ww);
+    image.x = check_alloc(c, image.n * sizeof(double));
+    image.m = masked ? check_alloc(c, image.n) : NULL;
+    for (size_t i = 0; i < hh * ww; i++) {
+        check_put(data, dtype, i, make_value(c, kind, offset, i));
+        mask[i] = uniform(c) < 0.1 ? (uint8_t)(1 + i % 255) : 0;
+    }
+    for (size_t i = 0; i < image.n; i++) {
+        const size_t at = (i / w + border) * ww + i % w + border;
+        image.x[i] = value_of(data, dtype, at);
+        if (masked)
+            image.m[i] = mask[at];
+    }
+    image.src = check_upload(c, dtype, 2, shape, data);
+    image.mask = masked ? check_upload(c, AIRY_DTYPE_U8, 2, shape, mask) : NULL;
+    if (view) {
+        airy_array *outer = image.src, *outer_mask = image.mask;
+        CHECK_OK(c, airy_array_view(&image.src, outer, start, inner));
+        if (masked)
+            CHECK_OK(c, airy_array_view(&image.mask, outer_mask, start, inner));
+    }
+    return image;
+}
+
+static void free_views(struct image *image, bool view)
+{
+    if (view) {
+        airy_array_destroy(&image->src);
+        airy_array_destroy(&image->mask);
+    }
+}
+
+/* Within the header's 1e-12 of the larger of |mean| and std. */
+static bool near(double got, double want, double scale)
+{
+    return (isnan(got) && isnan(want)) || fabs(got - want) <= 1e-12 * scale;
+}
+
+static bool same(double got, double want)
+{
+    return got == want || (isnan(got) && isnan(want));
+}
+
+static void compare_statistics(struct check *c, const airy_statistics *got,
+                               const struct ref_statistics *want)
+{
+    const double scale = fmax(fabs(want->mean), want->std);
+    CHECK(c, got->count == want->count && got->nan == want->nan &&
+                 got->infinite == want->infinite && got->masked == want->masked);
+    CHECK(c, same(got->min, want->min) && same(got->max, want->max));
+    CHECK(c, got->count == 0 || (got->min_at == want->min_at && got->max_at == want->max_at));
+    CHECK(c, near(got->mean, want->mean, scale));
+    CHECK(c, near(got->std, want->std, scale));
+    CHECK(c, near(got->sum, want->sum, scale * (double)want->count));
+    CHECK(c, same(got->median, want->median));
+}
+
+static void check_statistics_one(struct check *c, airy_dtype dtype, size_t h, size_t w,
+                                 enum kind kind, double offset, bool masked, bool view)
+{
+    if (!check_case(c, "statistics_%s_%zux%zu_%s_%g%s%s", airy_dtype_name(dtype), h, w,
+                    kind_names[kind], offset, masked ? "_mask" : "", view ? "_view" : ""))
+        return;
+    struct image image = make_image(c, dtype, h, w, kind, offset, masked, view);
+    struct ref_statistics want;
+    airy_statistics got;
+    ref_statistics(&want, image.x, image.m, image.n);
+    if (CHECK_OK(c, airy_statistics_get(c->queue, &got, image.src, image.mask, 0))) {
+        compare_statistics(c, &got, &want);
+        /* x - median is rounded, so two of them may change places. */
+        CHECK(c, same(got.mad, want.mad) ||
+                     fabs(got.mad - want.mad) <= DBL_EPSILON * fabs(want.median));
+    }
+    if (CHECK_OK(
+            c, airy_statistics_get(c->queue, &got, image.src, image.mask, AIRY_STATISTICS_MOMENTS)))
+        CHECK(c, near(got.std, want.std, fmax(fabs(want.mean), want.std)) && isnan(got.median) &&
+                     isnan(got.mad));
+    CHECK_BENCH(c, (double)airy_array_size(image.src), 0,
+                airy_statistics_get(c->queue, &got, image.src, image.mask,
+                                    AIRY_STATISTICS_MOMENTS | AIRY_STATISTICS_MEDIAN));
+    free_views(&image, view);
+}
+
+static void check_quantiles_one(struct check *c, size_t h, size_t w, enum kind kind)
+{
+    static const double fractions[] = {0, 0.001, 0.1, 0.25, 0.5, 0.999, 1};
+    enum { N = sizeof(fractions) / sizeof(fractions[0]) };
+    if (!check_case(c, "quantiles_f32_%zux%zu_%s", h, w, kind_names[kind]))
+        return;
+    struct image image = make_image(c, AIRY_DTYPE_F32, h, w, kind, -3, true, false);
+    double got[N], want[N];
+    for (int i = 0; i < N; i++)
+        want[i] = ref_quantile(image.x, image.m, image.n, fractions[i]);
+    /* One rounding of the interpolation more or less. */
+    if (CHECK_OK(c, airy_quantiles(c->queue, got, image.src, image.mask, fractions, N)))
+        check_values(c, "quantiles", AIRY_DTYPE_F64, got, want, N,
+                     &(struct check_tol){.rel = 4 * DBL_EPSILON, .abs = DBL_MIN});
+}
+
+static void check_histogram_one(struct check *c, airy_dtype dtype, size_t bins, enum kind kind)
+{
+    if (!check_case(c, "histogram_%s_%zu_%s", airy_dtype_name(dtype), bins, kind_names[kind]))
+        return;
+    struct image image = make_image(c, dtype, 97, 133, kind, 20, true, true);
+    const double lo = 1, hi = 31;
+    uint64_t *got = check_alloc(c, bins * 8), *want = check_alloc(c, bins * 8);
+    airy_histogram_rest rest, want_rest = {0};
+    for (size_t i = 0; i < image.n; i++) {
+        const double x = image.x[i];
+        if (image.m[i])
+            want_rest.masked++;
+        else if (isnan(x))
+            want_rest.nan++;
+        else if (x < lo)
+            want_rest.below++;
+        else if (x > hi)
+            want_rest.above++;
+        else {
+            size_t bin = 0;
+            while (bin + 1 < bins && x >= lo + ((double)bin + 1) * (hi - lo) / (double)bins)
+                bin++;
+            want[bin]++;
+        }
+    }
+    if (CHECK_OK(c, airy_histogram(c->queue, got, image.src, image.mask, bins, lo, hi, &rest))) {
+        check_values(c, "counts", AIRY_DTYPE_U64, got, want, bins, NULL);
+        CHECK(c, memcmp(&rest, &want_rest, sizeof(rest)) == 0);
+    }
+    free_views(&image, true);
+}
+
+static void check_clip_one(struct check *c, airy_dtype dtype, size_t h, size_t w, enum kind kind,
+                           const airy_clip_params *params, const char *variant)
+{
+    if (!check_case(c, "clip_%s_%zux%zu_%s_%s", airy_dtype_name(dtype), h, w, kind_names[kind],
+                    variant))
+        return;
+    const bool masked = h % 2 == 1;
+    struct image image = make_image(c, dtype, h, w, kind, 20, masked, false);
+    const struct ref_clip p = {.kappa_low = params->kappa_low != 0 ? params->kappa_low : 3,
+                               .kappa_high = params->kappa_high != 0 ? params->kappa_high : 3,
+                               .mean = params->center == AIRY_CENTER_MEAN,
+                               .mad = params->spread == AIRY_SPREAD_MAD,
+                               .inclusive = params->inclusive,
+                               .iterations = params->iterations};
+    struct ref_statistics want, all;
+    uint8_t *keep = check_alloc(c, image.n);
+    const uint64_t passes = ref_clip(&want, keep, image.x, image.m, image.n, &p);
+    ref_statistics(&all, image.x, image.m, image.n);
+    want.nan = all.nan;
+    want.infinite = all.infinite;
+    want.masked = all.masked;
+    airy_clip_result got;
+    if (CHECK_OK(c, airy_clip(c->queue, &got, image.src, image.mask, params))) {
+        compare_statistics(c, &got.kept, &want);
+        CHECK(c, got.iterations == passes);
+        CHECK(c, got.clipped == all.count - want.count);
+    }
+    CHECK_BENCH(c, (double)airy_array_size(image.src), 0,
+                airy_clip(c->queue, &got, image.src, image.mask, params));
+}
+
+static void check_clip_all(struct check *c, enum kind kind)
+{
+    static const struct {
+        const char *name;
+        airy_clip_params params;
+    } variants[] = {
+        {"default", {.iterations = 0}},
+        {"mean", {.center = AIRY_CENTER_MEAN}},
+        {"mad", {.spread = AIRY_SPREAD_MAD}},
+        {"mean_mad", {.center = AIRY_CENTER_MEAN, .spread = AIRY_SPREAD_MAD}},
+        {"inclusive", {.inclusive = true}},
+        {"five", {.iterations = 5, .inclusive = true}},
+        {"one", {.iterations = 1}},
+        {"lopsided", {.kappa_low = 5, .kappa_high = 1.5}},
+        {"tight", {.kappa_low = 0.5, .kappa_high = 0.5}},
+    };
+    for (size_t i = 0; i < sizeof(variants) / sizeof(variants[0]); i++) {
+        check_clip_one(c, AIRY_DTYPE_F32, 200, 301, kind, &variants[i].params, variants[i].name);
+        check_clip_one(c, AIRY_DTYPE_F64, 17, 23, kind, &variants[i].params, variants[i].name);
+    }
+}
+
+static void check_threshold_one(struct check *c, airy_dtype dtype, size_t h, size_t w, bool view)
+{
+    if (!check_case(c, "threshold_%s_%zux%zu%s", airy_dtype_name(dtype), h, w, view ? "_view" : ""))
+        return;
+    struct image image = make_image(
+        c, dtype, h, w, airy_dtype_is_float(dtype) ? KIND_HOLES : KIND_COUNTS, 3, false, view);
+    const size_t shape[2] = {h, w};
+    airy_array *mask = check_output(c, AIRY_DTYPE_U8, 2, shape);
+    uint8_t *want = check_alloc(c, image.n);
+    for (size_t i = 0; i < image.n; i++)
+        want[i] = image.x[i] > 5;
+    if (CHECK_OK(c, airy_threshold(c->queue, mask, image.src, 5)))
+        check_array(c, mask, want, NULL);
+    CHECK_BENCH(c, (double)airy_array_size(image.src) + (double)image.n, 0,
+                airy_threshold(c->queue, mask, image.src, 5));
+    free_views(&image, view);
+}
+
+static void check_reduce_errors(struct check *c)
+{
+    if (!check_case(c, "reduce_errors"))
+        return;
+    const size_t shape[2] = {4, 5}, other[2] = {5, 4};
+    const float data[20] = {0};
+    const uint8_t bytes[20] = {0};
+    airy_array *src = check_upload(c, AIRY_DTYPE_F32, 2, shape, data),
+               *mask = check_upload(c, AIRY_DTYPE_U8, 2, other, bytes),
+               *out = check_output(c, AIRY_DTYPE_F32, 2, shape),
+               *byte_src = check_upload(c, AIRY_DTYPE_U8, 2, shape, bytes);
+    airy_statistics s;
+    airy_clip_result r;
+    double v;
+    uint64_t counts[4];
+    const double bad = 1.5;
+    CHECK_FAILS(c, airy_statistics_get(c->queue, NULL, src, NULL, 0), AIRY_ERR_PARAM, "statistics");
+    CHECK_FAILS(c, airy_statistics_get(c->queue, &s, NULL, NULL, 0), AIRY_ERR_PARAM, "src");
+    CHECK_FAILS(c, airy_statistics_get(c->queue, &s, src, NULL, 8), AIRY_ERR_PARAM, "0x8");
+    CHECK_FAILS(c, airy_statistics_get(c->queue, &s, src, mask, 0), AIRY_ERR_SHAPE, "[5, 4]");
+    CHECK_FAILS(c, airy_statistics_get(c->queue, &s, src, out, 0), AIRY_ERR_DTYPE, "uint8");
+    CHECK_FAILS(c, airy_quantiles(c->queue, &v, src, NULL, &bad, 1), AIRY_ERR_PARAM, "1.5");
+    CHECK_FAILS(c, airy_quantiles(c->queue, NULL, src, NULL, &bad, 1), AIRY_ERR_PARAM, "values");
+    CHECK_FAILS(c, airy_histogram(c->queue, counts, src, NULL, 0, 0, 1, NULL), AIRY_ERR_PARAM,
+                "bins = 0");
+    CHECK_FAILS(c, airy_histogram(c->queue, NULL, src, NULL, 4, 0, 1, NULL), AIRY_ERR_PARAM,
+                "counts");
+    CHECK_FAILS(c, airy_histogram(c->queue, counts, src, NULL, 4, 1, 1, NULL), AIRY_ERR_PARAM,
+                "range");
+    CHECK_FAILS(c, airy_histogram(c->queue, counts, src, NULL, 4, -DBL_MAX, DBL_MAX, NULL),
+                AIRY_ERR_PARAM, "range");
+    CHECK_FAILS(c, airy_clip(c->queue, NULL, src, NULL, NULL), AIRY_ERR_PARAM, "result");
+    CHECK_FAILS(c, airy_clip(c->queue, &r, src, NULL, &(airy_clip_params){.kappa_low = -1}),
+                AIRY_ERR_PARAM, "kappa = -1");
+    CHECK_FAILS(
+        c, airy_clip(c->queue, &r, src, NULL, &(airy_clip_params){.center = AIRY_CENTER_COUNT}),
+        AIRY_ERR_PARAM, "center");
+    CHECK_FAILS(
+        c, airy_clip(c->queue, &r, src, NULL, &(airy_clip_params){.spread = AIRY_SPREAD_COUNT}),
+        AIRY_ERR_PARAM, "spread");
+    CHECK_FAILS(c, airy_threshold(c->queue, out, src, 1), AIRY_ERR_DTYPE, "uint8");
+    CHECK_FAILS(c, airy_threshold(c->queue, mask, src, 1), AIRY_ERR_SHAPE, "mask");
+    CHECK_FAILS(c, airy_threshold(c->queue, NULL, src, 1), AIRY_ERR_PARAM, "mask");
+    CHECK_FAILS(c, airy_threshold(c->queue, byte_src, byte_src, 1), AIRY_ERR_PARAM, "share");
+    CHECK_FAILS(c, airy_threshold(c->queue, byte_src, src, (double)NAN), AIRY_ERR_PARAM, "nan");
+}
+
+void check_reduce(struct check *c)
+{
+    static const size_t shapes[][2] = {{1, 1}, {1, 2}, {1, 4095}, {64, 64}, {1, 4097}, {300, 401}};
+    for (int dtype = 0; dtype < AIRY_DTYPE_COUNT; dtype++)
+        for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+            check_statistics_one(c, (airy_dtype)dtype, shapes[i][0], shapes[i][1], KIND_COUNTS, 1,
+                                 i % 2 == 1, i % 3 == 2);
+    for (int kind = 0; kind < KIND_COUNT; kind++) {
+        check_statistics_one(c, AIRY_DTYPE_F32, 301, 403, (enum kind)kind, 0, true, true);
+        check_statistics_one(c, AIRY_DTYPE_F64, 700, 1000, (enum kind)kind, 1e6, false, false);
+        check_statistics_one(c, AIRY_DTYPE_F64, 3, 1, (enum kind)kind, -1e9, false, false);
+        check_quantiles_one(c, 211, 307, (enum kind)kind);
+        check_clip_all(c, (enum kind)kind);
+    }
+    check_statistics_one(c, AIRY_DTYPE_F32, 2048, 2048, KIND_NOISE, 0, false, false);
+    check_clip_one(c, AIRY_DTYPE_F32, 2048, 2048, KIND_NOISE, &(airy_clip_params){0}, "default");
+    for (size_t bins = 1; bins < 1000; bins = bins * 3 + 1) {
+        check_histogram_one(c, AIRY_DTYPE_F32, bins, KIND_HOLES);
+        check_histogram_one(c, AIRY_DTYPE_U16, bins, KIND_EXPONENTIAL);
+    }
+    for (int dtype = 0; dtype < AIRY_DTYPE_COUNT; dtype++)
+        check_threshold_one(c, (airy_dtype)dtype, 63, 65, dtype % 2 == 1);
+    check_threshold_one(c, AIRY_DTYPE_F32, 2048, 2048, false);
+    check_reduce_errors(c);
+}

@@ -1,0 +1,117 @@
+#include "ref_reduce.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The finite, unmasked elements, ascending; free it. */
+static double *sorted(const double *x, const uint8_t *mask, size_t n, size_t *count)
+{
+    double *v = calloc(n + 1, sizeof(*v));
+    *count = 0;
+    for (size_t i = 0; v && i < n; i++)
+        if (isfinite(x[i]) && !(mask && mask[i]))
+            v[(*count)++] = x[i];
+    if (v)
+        qsort(v, *count, sizeof(*v), compare);
+    return v;
+}
+
+static double middle(const double *v, size_t count)
+{
+    return count == 0 ? (double)NAN : (v[(count - 1) / 2] + v[count / 2]) / 2;
+}
+
+double ref_quantile(const double *x, const uint8_t *mask, size_t n, double fraction)
+{
+    size_t count;
+    double *v = sorted(x, mask, n, &count), value = (double)NAN;
+    if (v && count) {
+        const double at = fraction * (double)(count - 1);
+        const size_t i = (size_t)at, next = i + 1 < count ? i + 1 : i;
+        value = v[i] + (v[next] - v[i]) * (at - (double)i);
+    }
+    free(v);
+    return value;
+}
+
+void ref_statistics(struct ref_statistics *s, const double *x, const uint8_t *mask, size_t n)
+{
+    memset(s, 0, sizeof(*s));
+    s->min = s->max = s->sum = s->mean = s->std = s->median = s->mad = (double)NAN;
+    for (size_t i = 0; i < n; i++) {
+        if (mask && mask[i])
+            s->masked++;
+        else if (isnan(x[i]))
+            s->nan++;
+        else if (isinf(x[i]))
+            s->infinite++;
+        else if (s->count++ == 0 || x[i] < s->min) {
+            s->min = x[i];
+            s->min_at = i;
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(x[i]) && !(mask && mask[i]) && !(x[i] <= s->max)) {
+            s->max = x[i];
+            s->max_at = i;
+        }
+    if (s->count == 0)
+        return;
+    size_t count;
+    double *v = sorted(x, mask, n, &count);
+    long double sum = 0, squares = 0;
+    for (size_t i = 0; v && i < count; i++)
+        sum += v[i];
+    const long double mean = sum / (long double)count;
+    for (size_t i = 0; v && i < count; i++)
+        squares += (v[i] - mean) * (v[i] - mean);
+    s->sum = (double)sum;
+    s->mean = (double)mean;
+    s->std = (double)sqrtl(squares / (long double)count);
+    s->median = v ? middle(v, count) : (double)NAN;
+    for (size_t i = 0; v && i < count; i++)
+        v[i] = fabs(v[i] - s->median);
+    if (v)
+        qsort(v, count, sizeof(*v), compare);
+    s->mad = v ? middle(v, count) : (double)NAN;
+    free(v);
+}
+
+uint64_t ref_clip(struct ref_statistics *s, uint8_t *keep, const double *x, const uint8_t *mask,
+                  size_t n, const struct ref_clip *p)
+{
+    uint8_t *out = calloc(n + 1, 1);
+    uint64_t passes = 0;
+    for (size_t i = 0; i < n; i++)
+        keep[i] = isfinite(x[i]) && !(mask && mask[i]);
+    for (bool removed = true; out && removed && (!p->iterations || passes < p->iterations);) {
+        for (size_t i = 0; i < n; i++)
+            out[i] = !keep[i];
+        ref_statistics(s, x, out, n);
+        if (s->count == 0)
+            break;
+        const double center = p->mean ? s->mean : s->median,
+                     spread = p->mad ? 1.482602218505602 * s->mad : s->std;
+        const double lo = center - p->kappa_low * spread, hi = center + p->kappa_high * spread;
+        removed = false;
+        for (size_t i = 0; i < n; i++)
+            if (keep[i] && !(p->inclusive ? x[i] >= lo && x[i] <= hi : x[i] > lo && x[i] < hi)) {
+                keep[i] = 0;
+                removed = true;
+            }
+        passes++;
+    }
+    for (size_t i = 0; out && i < n; i++)
+        out[i] = !keep[i];
+    if (out)
+        ref_statistics(s, x, out, n);
+    free(out);
+    return passes;
+}

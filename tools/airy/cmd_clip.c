@@ -1,0 +1,136 @@
+/* airy clip: statistics of what a kappa-sigma clip leaves. */
+#include <string.h>
+
+#include "device_image.h"
+
+struct clip_params {
+    struct common common;
+    const char *mask;
+    double kappa[2];
+    bool has_kappa, inclusive;
+    int center, spread; /* airy_center, airy_spread */
+    size_t iterations;
+};
+
+#define FIELD(member) .offset = offsetof(struct clip_params, member)
+
+static const char *parse_kappa(void *field, const char *text)
+{
+    double *kappa = field;
+    if (opt_number(text, &kappa[0]))
+        kappa[1] = kappa[0];
+    else if (!opt_two(text, kappa))
+        return "expected a number, or two as LOW,HIGH";
+    return kappa[0] > 0 && kappa[0] < 1e300 && kappa[1] > 0 && kappa[1] < 1e300
+               ? NULL
+               : "expected positive numbers";
+}
+
+static const char *parse_center(void *field, const char *text)
+{
+    if (strcmp(text, "median") != 0 && strcmp(text, "mean") != 0)
+        return "expected median or mean";
+    *(int *)field = strcmp(text, "mean") == 0 ? AIRY_CENTER_MEAN : AIRY_CENTER_MEDIAN;
+    return NULL;
+}
+
+static const char *parse_spread(void *field, const char *text)
+{
+    if (strcmp(text, "std") != 0 && strcmp(text, "mad") != 0)
+        return "expected std or mad";
+    *(int *)field = strcmp(text, "mad") == 0 ? AIRY_SPREAD_MAD : AIRY_SPREAD_STD;
+    return NULL;
+}
+
+static const struct opt clip_options[] = {
+    {.heading = "Clip"},
+    {.name = "kappa",
+     .type = OPT_PARSED,
+     FIELD(kappa),
+     .seen = offsetof(struct clip_params, has_kappa),
+     .parse = parse_kappa,
+     .argument = "K[,HIGH]",
+     .fallback = "3",
+     .help = "bounds in spreads from the center, below and above"},
+    {.name = "center",
+     .type = OPT_PARSED,
+     FIELD(center),
+     .parse = parse_center,
+     .argument = "median|mean",
+     .fallback = "median",
+     .help = "of what is left"},
+    {.name = "spread",
+     .type = OPT_PARSED,
+     FIELD(spread),
+     .parse = parse_spread,
+     .argument = "std|mad",
+     .fallback = "std",
+     .help = "mad: 1.4826 times the median distance from the median"},
+    {.name = "iterations",
+     .type = OPT_COUNT,
+     FIELD(iterations),
+     .lo = 1,
+     .hi = 1e9,
+     .argument = "N",
+     .fallback = "until nothing is removed",
+     .help = "passes at most"},
+    {.name = "inclusive",
+     .type = OPT_FLAG,
+     FIELD(inclusive),
+     .help = "values on a bound stay, as scipy and astropy have it"},
+    {.name = "mask",
+     .type = OPT_STRING,
+     FIELD(mask),
+     .argument = "FILE",
+     .help = "image of the same shape; values that are not 0 are left out"},
+    {0},
+};
+
+static int run_clip(void *user)
+{
+    const struct clip_params *p = user;
+    struct device_image d;
+    airy_clip_result r;
+    const airy_clip_params params = {.kappa_low = p->has_kappa ? p->kappa[0] : 3,
+                                     .kappa_high = p->has_kappa ? p->kappa[1] : 3,
+                                     .center = (airy_center)p->center,
+                                     .spread = (airy_spread)p->spread,
+                                     .iterations = p->iterations,
+                                     .inclusive = p->inclusive};
+    int code = device_image_open(&d, &p->common, p->common.inputs.items[0], p->mask);
+    if (code == AIRY_EXIT_OK) {
+        const airy_status status = airy_clip(d.queue, &r, d.src, d.mask, &params);
+        code = status == AIRY_OK ? tool_profile(&p->common, d.device)
+                                 : tool_failed(&p->common, status);
+    }
+    device_image_close(&d);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    json_t *json = statistics_json(&r.kept);
+    json_object_set_new(json, "iterations", json_integer((json_int_t)r.iterations));
+    json_object_set_new(json, "clipped", json_integer((json_int_t)r.clipped));
+    json_object_set_new(json, "low", json_number(r.low));
+    json_object_set_new(json, "high", json_number(r.high));
+    return tool_print_json(&p->common, json);
+}
+
+const struct command cmd_clip = {
+    .name = "clip",
+    .usage = "IMAGE [options]",
+    .summary = "statistics of what an iterated kappa-sigma clip leaves of an image, as JSON",
+    .details =
+        "Values are kept while they lie strictly between center - K spread and center + K spread "
+        "of what is left, pass after pass. Prints {count, nan, masked, min, max, sum, mean, "
+        "median, "
+        "std} of what is kept, iterations (the last pass, which removes nothing, counts), clipped "
+        "(values removed) and the last bounds low and high. nan counts everything not finite. "
+        "Where "
+        "all values are alike nothing lies strictly between the bounds, and nothing is kept.",
+    .examples = "  airy clip image.npy\n"
+                "  airy clip image.npy --kappa 2.5 --spread mad --iterations 5\n",
+    .tables = {clip_options},
+    .params_size = sizeof(struct clip_params),
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .run = run_clip,
+};

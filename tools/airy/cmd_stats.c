@@ -1,0 +1,170 @@
+/* airy stats: what an image's values are like. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "device_image.h"
+
+struct stats_params {
+    struct common common;
+    const char *mask, *quantiles, *histogram;
+    bool mad;
+};
+
+#define FIELD(member) .offset = offsetof(struct stats_params, member)
+
+static const struct opt stats_options[] = {
+    {.heading = "Statistics"},
+    {.name = "mask",
+     .type = OPT_STRING,
+     FIELD(mask),
+     .argument = "FILE",
+     .help = "image of the same shape; values that are not 0 are left out"},
+    {.name = "quantiles",
+     .type = OPT_STRING,
+     FIELD(quantiles),
+     .argument = "A,B,...",
+     .help = "these too, in percent"},
+    {.name = "histogram",
+     .type = OPT_STRING,
+     FIELD(histogram),
+     .argument = "N[,LO,HI]",
+     .help = "counts in N equal bins from LO to HI (default: smallest to largest value)"},
+    {.name = "mad",
+     .type = OPT_FLAG,
+     FIELD(mad),
+     .help = "the median distance from the median too, not scaled"},
+    {0},
+};
+
+enum { MAX_NUMBERS = 64 };
+
+/* Numbers between commas; false where one is none, or they are too many. */
+static bool parse_numbers(const char *text, double *numbers, size_t *count)
+{
+    *count = 0;
+    for (const char *at = text;; at++) {
+        char word[64];
+        const size_t n = strcspn(at, ",");
+        if (n >= sizeof(word) || *count == MAX_NUMBERS)
+            return false;
+        memcpy(word, at, n);
+        word[n] = 0;
+        if (!opt_number(word, &numbers[(*count)++]))
+            return false;
+        at += n;
+        if (!*at)
+            return true;
+    }
+}
+
+static int add_quantiles(const struct stats_params *p, struct device_image *d, json_t *json)
+{
+    double percent[MAX_NUMBERS], fractions[MAX_NUMBERS], values[MAX_NUMBERS];
+    size_t n;
+    bool good = parse_numbers(p->quantiles, percent, &n);
+    for (size_t i = 0; i < n && good; i++) {
+        good = percent[i] >= 0 && percent[i] <= 100;
+        fractions[i] = percent[i] / 100;
+    }
+    if (!good)
+        return tool_usage(&p->common, "--quantiles %s: expected 1 to %d numbers from 0 to 100",
+                          p->quantiles, MAX_NUMBERS);
+    const airy_status status = airy_quantiles(d->queue, values, d->src, d->mask, fractions, n);
+    if (status != AIRY_OK)
+        return tool_failed(&p->common, status);
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(
+            list, json_pack("{s:f, s:o}", "percent", percent[i], "value", json_number(values[i])));
+    json_object_set_new(json, "quantiles", list);
+    return AIRY_EXIT_OK;
+}
+
+static int add_histogram(const struct stats_params *p, struct device_image *d,
+                         const airy_statistics *s, json_t *json)
+{
+    double numbers[MAX_NUMBERS];
+    size_t n;
+    if (!parse_numbers(p->histogram, numbers, &n) || (n != 1 && n != 3) || !(numbers[0] >= 1) ||
+        numbers[0] > 1 << 24 || numbers[0] != (double)(size_t)numbers[0] ||
+        (n == 3 && !(numbers[1] < numbers[2])))
+        return tool_usage(&p->common,
+                          "--histogram %s: expected N or N,LO,HI with 1 to 16777216 bins, LO < HI",
+                          p->histogram);
+    if (s->count == 0)
+        return tool_fail(&p->common,
+                         "%s: no finite value, so there is no histogram; give --mask "
+                         "another file or leave --histogram out",
+                         p->common.inputs.items[0]);
+    const size_t bins = (size_t)numbers[0];
+    const double lo = n == 3 ? numbers[1] : s->min, hi = n == 3            ? numbers[2]
+                                                         : s->max > s->min ? s->max
+                                                                           : s->min + 1;
+    uint64_t *counts = calloc(bins, sizeof(*counts));
+    if (!counts)
+        return tool_fail(&p->common, "out of memory for %zu bins", bins);
+    airy_histogram_rest rest;
+    const airy_status status =
+        airy_histogram(d->queue, counts, d->src, d->mask, bins, lo, hi, &rest);
+    json_t *list = json_array();
+    for (size_t i = 0; i < bins && status == AIRY_OK; i++)
+        json_array_append_new(list, json_integer((json_int_t)counts[i]));
+    free(counts);
+    json_object_set_new(json, "histogram",
+                        json_pack("{s:f, s:f, s:I, s:I, s:o}", "lo", lo, "hi", hi, "below",
+                                  (json_int_t)rest.below, "above", (json_int_t)rest.above, "counts",
+                                  list));
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+}
+
+static int make_stats(const struct stats_params *p, struct device_image *d, json_t *json)
+{
+    airy_statistics s;
+    const unsigned flags = AIRY_STATISTICS_MOMENTS | AIRY_STATISTICS_MEDIAN |
+                           (p->mad ? (unsigned)AIRY_STATISTICS_MAD : 0u);
+    const airy_status status = airy_statistics_get(d->queue, &s, d->src, d->mask, flags);
+    if (status != AIRY_OK)
+        return tool_failed(&p->common, status);
+    json_t *numbers = statistics_json(&s);
+    json_object_update(json, numbers);
+    json_decref(numbers);
+    if (p->mad)
+        json_object_set_new(json, "mad", json_number(s.mad));
+    int code = p->quantiles ? add_quantiles(p, d, json) : AIRY_EXIT_OK;
+    if (code == AIRY_EXIT_OK && p->histogram)
+        code = add_histogram(p, d, &s, json);
+    return code;
+}
+
+static int run_stats(void *user)
+{
+    const struct stats_params *p = user;
+    struct device_image d;
+    json_t *json = json_object();
+    int code = device_image_open(&d, &p->common, p->common.inputs.items[0], p->mask);
+    if (code == AIRY_EXIT_OK)
+        code = make_stats(p, &d, json);
+    if (code == AIRY_EXIT_OK)
+        code = tool_profile(&p->common, d.device);
+    device_image_close(&d);
+    if (code == AIRY_EXIT_OK)
+        return tool_print_json(&p->common, json);
+    json_decref(json);
+    return code;
+}
+
+const struct command cmd_stats = {
+    .name = "stats",
+    .usage = "IMAGE [options]",
+    .summary = "count, extremes, sum, mean, median and standard deviation of an image, as JSON",
+    .details = "Prints {count, nan, masked, min, max, sum, mean, median, std}. count is what went "
+               "in, nan what was left out because it is not finite; std is the population's (ddof "
+               "0). The median and quantiles are exact; a number that does not exist is null.",
+    .examples = "  airy stats image.npy\n"
+                "  airy stats stack.h5::/entry/data/data --quantiles 1,99 --histogram 100\n",
+    .tables = {stats_options},
+    .params_size = sizeof(struct stats_params),
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .run = run_stats,
+};

@@ -1,0 +1,100 @@
+#include "device_image.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "2048 x 2048" */
+static const char *shape_text(char text[96], const airy_image *image)
+{
+    size_t used = 0;
+    for (int i = 0; i < image->ndim && used < 96; i++)
+        used += (size_t)snprintf(text + used, 96 - used, i ? " x %zu" : "%zu", image->shape[i]);
+    return text;
+}
+
+static int push_mask(struct device_image *d, const struct common *common, const char *path)
+{
+    airy_image mask = {0};
+    char got[96], want[96];
+    airy_status status = airy_image_read(&mask, path);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    int code = AIRY_EXIT_OK;
+    const size_t count = tool_count(mask.shape, mask.ndim);
+    uint8_t *bad = NULL;
+    if (mask.ndim != d->image.ndim ||
+        memcmp(mask.shape, d->image.shape, (size_t)mask.ndim * sizeof(size_t)) != 0)
+        code = tool_fail(common, "--mask %s: has %s values, the image %s; give one of that shape",
+                         path, shape_text(got, &mask), shape_text(want, &d->image));
+    else if (!(bad = malloc(count)))
+        code = tool_fail(common, "--mask %s: out of memory for %zu values", path, count);
+    for (size_t i = 0; i < count && bad; i++)
+        bad[i] = airy_image_value(&mask, i) != 0; /* NaN differs from 0, so it is bad */
+    if (bad) {
+        status =
+            airy_array_create_from(&d->mask, d->queue, AIRY_DTYPE_U8, mask.ndim, mask.shape, bad);
+        code = status == AIRY_OK ? code : tool_failed(common, status);
+    }
+    free(bad);
+    airy_image_free(&mask);
+    return code;
+}
+
+int device_image_open(struct device_image *d, const struct common *common, const char *path,
+                      const char *mask)
+{
+    *d = (struct device_image){.device = NULL};
+    airy_status status = airy_image_read(&d->image, path);
+    if (status == AIRY_OK)
+        status = tool_device(common, &d->device);
+    if (status == AIRY_OK)
+        status = airy_queue_create(&d->queue, d->device);
+    if (status == AIRY_OK)
+        status = airy_array_create_from(&d->src, d->queue, d->image.dtype, d->image.ndim,
+                                        d->image.shape, d->image.data);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    tool_say_device(common, d->device, false);
+    return mask ? push_mask(d, common, mask) : AIRY_EXIT_OK;
+}
+
+int device_image_write(struct device_image *d, const struct common *common, const airy_array *array,
+                       const char *output)
+{
+    airy_image image = {.dtype = airy_array_dtype(array), .ndim = airy_array_ndim(array)};
+    memcpy(image.shape, airy_array_shape(array), (size_t)image.ndim * sizeof(size_t));
+    image.data = malloc(airy_array_size(array));
+    if (!image.data)
+        return tool_fail(common, "%s: out of memory for %zu bytes", output, airy_array_size(array));
+    airy_status status = airy_array_pull(d->queue, image.data, airy_array_size(array), array);
+    if (status == AIRY_OK)
+        status = airy_queue_finish(d->queue);
+    if (status == AIRY_OK)
+        status = airy_image_write(&image, output, common->force);
+    airy_image_free(&image);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
+void device_image_close(struct device_image *d)
+{
+    airy_array_destroy(&d->src);
+    airy_array_destroy(&d->mask);
+    airy_queue_destroy(&d->queue);
+    airy_device_destroy(&d->device);
+    airy_image_free(&d->image);
+}
+
+json_t *json_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *statistics_json(const airy_statistics *s)
+{
+    return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "count", (json_int_t)s->count,
+                     "nan", (json_int_t)(s->nan + s->infinite), "masked", (json_int_t)s->masked,
+                     "min", json_number(s->min), "max", json_number(s->max), "sum",
+                     json_number(s->sum), "mean", json_number(s->mean), "median",
+                     json_number(s->median), "std", json_number(s->std));
+}

@@ -1,0 +1,30 @@
+/* An image on its way to a device and back, for the commands that work on images. */
+#ifndef AIRY_TOOLS_DEVICE_IMAGE_H
+#define AIRY_TOOLS_DEVICE_IMAGE_H
+
+#include "tool.h"
+
+struct device_image {
+    airy_device *device;
+    airy_queue *queue;
+    airy_image image; /* as read */
+    airy_array *src, *mask;
+};
+
+/*
+ * Read FILE, open the device of --device and copy the image there; mask NULL, or a file of the same
+ * shape, not 0 = bad. Exit code; close it in any case.
+ */
+int device_image_open(struct device_image *d, const struct common *common, const char *path,
+                      const char *mask);
+/* The array to OUTPUT. Exit code. */
+int device_image_write(struct device_image *d, const struct common *common, const airy_array *array,
+                       const char *output);
+void device_image_close(struct device_image *d);
+
+/* A number, or null where it is none. */
+json_t *json_number(double value);
+/* Counts, extremes and moments as {count, nan, ...}; nan: everything that is not finite. */
+json_t *statistics_json(const airy_statistics *s);
+
+#endif
