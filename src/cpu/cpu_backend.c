@@ -24,7 +24,7 @@
  * From this size on memory is asked for only after a look at what is left, and made present piece
  * by piece.
  */
-static const size_t large_block = (size_t)4 << 20, touch_piece = (size_t)16 << 20;
+static const size_t large_block = (size_t)4 << 20, touch_piece = (size_t)2 << 20;
 
 static void read_model(char *name, size_t size)
 {
