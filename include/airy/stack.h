@@ -132,7 +132,10 @@ AIRY_API void airy_hdf5_list_free(airy_hdf5_entry *entries);
  */
 AIRY_API airy_status airy_hdf5_text(char **text, const char *path, const char *object);
 
-/** A stack being written: one dataset, chunk = frame. Thread-safety: one thread at a time. */
+/**
+ * A stack being written: one dataset, chunk = frame. Thread-safety: any number of threads may add,
+ * place and put, different frames at the same time; create, finish and destroy are alone.
+ */
 typedef struct airy_stack_writer airy_stack_writer;
 
 typedef struct airy_stack_writer_params {
@@ -154,6 +157,23 @@ AIRY_API airy_status airy_stack_writer_create(airy_stack_writer **writer, const 
                                               const airy_stack_writer_params *params);
 /** Add a frame that is encoded already, or raw when codec is NONE. */
 AIRY_API airy_status airy_stack_writer_add(airy_stack_writer *writer, size_t frame,
+                                           const void *chunk, size_t size);
+/** Where a frame that is written goes. */
+typedef struct airy_frame_place {
+    size_t frame;
+    uint64_t offset;
+    bool written; /**< airy_stack_writer_put has nothing more to write */
+} airy_frame_place;
+
+/**
+ * airy_stack_writer_add in two steps, for several threads: frames lie in the file in the order in
+ * which they are placed, which takes microseconds; the bytes follow by airy_stack_writer_put, from
+ * as many threads as there are. chunk and size are the same in both.
+ */
+AIRY_API airy_status airy_stack_writer_place(airy_stack_writer *writer, size_t frame,
+                                             const void *chunk, size_t size,
+                                             airy_frame_place *place);
+AIRY_API airy_status airy_stack_writer_put(airy_stack_writer *writer, const airy_frame_place *place,
                                            const void *chunk, size_t size);
 /**
  * All frames must have been added: AIRY_ERR_PARAM names the first that was not, and the writer

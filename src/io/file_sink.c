@@ -111,8 +111,21 @@ static herr_t sink_read(H5FD_t *base, H5FD_mem_t type, hid_t transfer, haddr_t a
 
 static void note_failure(struct airy_sink *sink, int error, size_t size, haddr_t address)
 {
-    if (sink->error == 0)
-        *sink = (struct airy_sink){error ? error : EIO, size, address};
+    if (sink->error != 0)
+        return;
+    sink->error = error ? error : EIO;
+    sink->size = size;
+    sink->offset = address;
+}
+
+/* The bytes that are held back are these; their place is noted. */
+static bool hold_back(struct airy_sink *sink, const void *bytes, size_t size, haddr_t address)
+{
+    if (!sink->held || sink->held != bytes || sink->held_size != size)
+        return false;
+    sink->held = NULL;
+    sink->held_at = address;
+    return true;
 }
 
 static herr_t sink_write(H5FD_t *base, H5FD_mem_t type, hid_t transfer, haddr_t address,
@@ -121,7 +134,7 @@ static herr_t sink_write(H5FD_t *base, H5FD_mem_t type, hid_t transfer, haddr_t 
     (void)type;
     (void)transfer;
     struct sink_file *file = (struct sink_file *)base;
-    size_t done = 0;
+    size_t done = hold_back(file->sink, buffer, size, address) ? size : 0;
     while (done < size && file->sink->error == 0) {
         const ssize_t n =
             pwrite(file->fd, (const char *)buffer + done, size - done, (off_t)(address + done));
@@ -181,7 +194,7 @@ hid_t airy_sink_register(void)
 airy_status airy_sink_create(hid_t *file, struct airy_sink *sink, const char *path,
                              size_t meta_block)
 {
-    *sink = (struct airy_sink){0, 0, 0};
+    *sink = (struct airy_sink){0};
     const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     AIRY_FAIL_IF(fd < 0, errno == EEXIST ? AIRY_ERR_EXISTS : AIRY_ERR_IO, "cannot create '%s': %s",
                  path, strerror(errno));
@@ -202,6 +215,20 @@ airy_status airy_sink_create(hid_t *file, struct airy_sink *sink, const char *pa
         H5Pclose(access);
     *file = opened;
     return status;
+}
+
+void airy_sink_hold(struct airy_sink *sink, const void *bytes, size_t size)
+{
+    sink->held = bytes;
+    sink->held_size = size;
+}
+
+bool airy_sink_held(struct airy_sink *sink, uint64_t *offset)
+{
+    const bool held = sink->held == NULL;
+    sink->held = NULL;
+    *offset = sink->held_at;
+    return held;
 }
 
 airy_status airy_sink_result(const struct airy_sink *sink, const char *path)

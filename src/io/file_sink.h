@@ -14,6 +14,8 @@ struct airy_sink {
     int error;     /* errno of the first failure; 0: none */
     uint64_t size; /* bytes that could not be written, and where */
     uint64_t offset;
+    const void *held; /* of airy_sink_hold; NULL: nothing is held back */
+    uint64_t held_size, held_at;
 };
 
 /* Register the driver; negative on failure. Lock held. */
@@ -25,6 +27,13 @@ hid_t airy_sink_register(void);
  */
 airy_status airy_sink_create(hid_t *file, struct airy_sink *sink, const char *path,
                              size_t meta_block);
+/*
+ * Of the next call into libhdf5, the write of these bytes from this address is left out, so that
+ * it can be done without the lock. Lock held.
+ */
+void airy_sink_hold(struct airy_sink *sink, const void *bytes, size_t size);
+/* After that call: true and where they go, or false: they were written after all. Lock held. */
+bool airy_sink_held(struct airy_sink *sink, uint64_t *offset);
 /* AIRY_ERR_IO naming path when a write has failed. */
 airy_status airy_sink_result(const struct airy_sink *sink, const char *path);
 

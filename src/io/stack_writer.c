@@ -20,6 +20,7 @@ struct airy_stack_writer {
     bool force, created, finished; /* created: the partial file is ours */
     struct airy_sink sink;
     hid_t file, dataset; /* -1: not open */
+    int bytes;           /* the file once more, for airy_stack_writer_put; -1: not open */
     size_t frames, frame_bytes, chunk_bound;
     uint8_t *added; /* one bit a frame */
     airy_codec_params codec;
@@ -243,7 +244,10 @@ static airy_status open_file(airy_stack_writer *w, const airy_stack_writer_param
     if (w->sink.error)
         status = airy_sink_result(&w->sink, w->partial);
     airy_hdf5_unlock();
-    return status;
+    AIRY_TRY(status);
+    w->bytes = open(w->partial, O_WRONLY | O_CLOEXEC);
+    AIRY_FAIL_IF(w->bytes < 0, AIRY_ERR_IO, "cannot open '%s': %s", w->partial, strerror(errno));
+    return AIRY_OK;
 }
 
 airy_status airy_stack_writer_create(airy_stack_writer **writer, const char *path,
@@ -253,7 +257,7 @@ airy_status airy_stack_writer_create(airy_stack_writer **writer, const char *pat
                  "airy_stack_writer_create: an argument is NULL");
     airy_stack_writer *w;
     AIRY_TRY(airy_memory_calloc((void **)&w, 1, sizeof(*w), "a stack writer"));
-    w->file = w->dataset = -1;
+    w->file = w->dataset = w->bytes = -1;
     w->force = params->force;
     w->path = strdup(path);
     w->dataset_name = strdup(params->dataset ? params->dataset : "/entry/data/data");
@@ -302,26 +306,53 @@ static airy_status check_chunk(const airy_stack_writer *w, size_t frame, const v
     return AIRY_OK;
 }
 
-airy_status airy_stack_writer_add(airy_stack_writer *writer, size_t frame, const void *chunk,
-                                  size_t size)
+airy_status airy_stack_writer_place(airy_stack_writer *writer, size_t frame, const void *chunk,
+                                    size_t size, airy_frame_place *place)
 {
-    AIRY_FAIL_IF(!writer || !chunk || writer->dataset < 0, AIRY_ERR_PARAM,
-                 "airy_stack_writer_add: no open writer or no chunk");
+    AIRY_FAIL_IF(!writer || !chunk || !place || writer->dataset < 0, AIRY_ERR_PARAM,
+                 "airy_stack_writer_place: no open writer, no chunk or no place");
     AIRY_FAIL_IF(frame >= writer->frames, AIRY_ERR_PARAM, "frame = %zu, the stack has %zu", frame,
                  writer->frames);
     AIRY_TRY(check_chunk(writer, frame, chunk, size));
     AIRY_TRY(airy_hdf5_lock());
     const hsize_t offset[3] = {frame, 0, 0};
     airy_status status = AIRY_OK;
+    airy_sink_hold(&writer->sink, chunk, size);
     if (H5Dwrite_chunk(writer->dataset, H5P_DEFAULT, 0, offset, size, chunk) < 0)
         status =
             airy_hdf5_fail(AIRY_ERR_IO, "cannot write frame %zu of '%s'", frame, writer->partial);
+    *place = (airy_frame_place){.frame = frame};
+    place->written = !airy_sink_held(&writer->sink, &place->offset);
     if (writer->sink.error)
         status = airy_sink_result(&writer->sink, writer->partial);
     airy_hdf5_unlock();
-    if (status == AIRY_OK)
-        writer->added[frame / 8] |= (uint8_t)(1u << frame % 8);
     return status;
+}
+
+airy_status airy_stack_writer_put(airy_stack_writer *writer, const airy_frame_place *place,
+                                  const void *chunk, size_t size)
+{
+    AIRY_FAIL_IF(!writer || !chunk || !place || writer->bytes < 0, AIRY_ERR_PARAM,
+                 "airy_stack_writer_put: no open writer, no chunk or no place");
+    AIRY_FAIL_IF(place->frame >= writer->frames || size > writer->chunk_bound, AIRY_ERR_PARAM,
+                 "frame = %zu of %zu bytes, the stack has %zu of at most %zu", place->frame, size,
+                 writer->frames, writer->chunk_bound);
+    if (!place->written) {
+        const airy_status status = airy_file_pwrite(writer->bytes, chunk, size, place->offset);
+        if (status != AIRY_OK)
+            return airy_fail_context(status, "'%s'", writer->partial);
+    }
+    __atomic_fetch_or(&writer->added[place->frame / 8], (uint8_t)(1u << place->frame % 8),
+                      __ATOMIC_RELAXED);
+    return AIRY_OK;
+}
+
+airy_status airy_stack_writer_add(airy_stack_writer *writer, size_t frame, const void *chunk,
+                                  size_t size)
+{
+    airy_frame_place place;
+    AIRY_TRY(airy_stack_writer_place(writer, frame, chunk, size, &place));
+    return airy_stack_writer_put(writer, &place, chunk, size);
 }
 
 static size_t first_missing(const airy_stack_writer *w)
@@ -341,6 +372,9 @@ static airy_status close_file(airy_stack_writer *w)
     if (w->file >= 0 && H5Fclose(w->file) < 0 && status == AIRY_OK)
         status = airy_hdf5_fail(AIRY_ERR_IO, "cannot close '%s'", w->partial);
     w->dataset = w->file = -1;
+    if (w->bytes >= 0 && close(w->bytes) != 0 && status == AIRY_OK)
+        status = airy_fail(AIRY_ERR_IO, "'%s': %s", w->partial, strerror(errno));
+    w->bytes = -1;
     if (w->sink.error)
         status = airy_sink_result(&w->sink, w->partial);
     return status;

@@ -201,6 +201,12 @@ static void check_null_files(struct check *c)
     REFUSES(airy_stack_writer_finish(NULL), "writer");
     if (CHECK_OK(c, airy_stack_writer_create(&writer, path, &params)))
         REFUSES(airy_stack_writer_add(writer, 0, NULL, 4), "chunk");
+    airy_frame_place place = {0};
+    REFUSES(airy_stack_writer_place(NULL, 0, pixels, 4, &place), "writer");
+    REFUSES(airy_stack_writer_place(writer, 0, pixels, 4, NULL), "place");
+    REFUSES(airy_stack_writer_put(NULL, &place, pixels, 4), "writer");
+    REFUSES(airy_stack_writer_put(writer, NULL, pixels, 4), "place");
+    REFUSES(airy_stack_writer_put(writer, &place, NULL, 4), "chunk");
     airy_stack_writer_destroy(&writer);
     airy_stack_writer_destroy(&writer);
     airy_stack_writer_destroy(NULL);

@@ -3,6 +3,7 @@
 
 #include <glob.h>
 #include <hdf5.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -306,6 +307,81 @@ static void check_writer_errors(struct check *c)
                 "No such file");
 }
 
+/* One thread's part: every THREADS-th frame, the last first. */
+enum { PUT_THREADS = 4, PUT_FRAMES = 40 };
+struct put_job {
+    airy_stack_writer *writer;
+    const airy_frame_place *places;
+    uint8_t *const *chunks;
+    const size_t *sizes;
+    size_t first;
+    airy_status status;
+};
+
+static void *put_frames(void *user)
+{
+    struct put_job *job = user;
+    for (size_t i = PUT_FRAMES; i-- > 0;)
+        if (i % PUT_THREADS == job->first && job->status == AIRY_OK)
+            job->status =
+                airy_stack_writer_put(job->writer, &job->places[i], job->chunks[i], job->sizes[i]);
+    return NULL;
+}
+
+/* Placed in order by one thread, put in another order by several. */
+static void check_places(struct check *c, airy_codec kind)
+{
+    if (!check_case(c, "stack_write_places_%s", airy_codec_name(kind)))
+        return;
+    const char *path = tmp_path(c, "stack.h5");
+    const airy_codec_params codec = {.codec = kind, .elem_size = 2};
+    const airy_stack_writer_params params = {.dtype = AIRY_DTYPE_U16,
+                                             .frames = PUT_FRAMES,
+                                             .height = HEIGHT,
+                                             .width = WIDTH,
+                                             .codec = codec};
+    const size_t frame = PIXELS * 2, bound = airy_encode_bound(frame, &codec);
+    uint8_t *chunks[PUT_FRAMES], *pixels = check_alloc(c, PUT_FRAMES * frame),
+                                 *back = check_alloc(c, frame);
+    size_t sizes[PUT_FRAMES];
+    airy_frame_place places[PUT_FRAMES];
+    airy_stack_writer *writer = NULL;
+    for (size_t i = 0; i < PUT_FRAMES * frame; i++)
+        pixels[i] = (uint8_t)(check_rand_u64(c) & (i % 2 ? 1 : 255));
+    CHECK_OK(c, airy_stack_writer_create(&writer, path, &params));
+    for (size_t i = 0; i < PUT_FRAMES; i++) {
+        sizes[i] = bound;
+        chunks[i] = check_alloc(c, bound);
+        CHECK_OK(c, airy_encode(chunks[i], &sizes[i], pixels + i * frame, frame, &codec));
+        CHECK_OK(c, airy_stack_writer_place(writer, i, chunks[i], sizes[i], &places[i]));
+        CHECK(c, places[i].frame == i && (i == 0 || places[i].offset > places[i - 1].offset));
+    }
+    CHECK_FAILS(c, airy_stack_writer_put(writer, &places[0], chunks[0], bound + 1), AIRY_ERR_PARAM,
+                "of at most");
+    CHECK_FAILS(c, airy_stack_writer_finish(writer), AIRY_ERR_PARAM, "frame 0 of 40");
+    struct put_job jobs[PUT_THREADS];
+    pthread_t threads[PUT_THREADS];
+    for (size_t t = 0; t < PUT_THREADS; t++) {
+        jobs[t] = (struct put_job){writer, places, chunks, sizes, t, AIRY_OK};
+        if (!CHECK(c, pthread_create(&threads[t], NULL, put_frames, &jobs[t]) == 0))
+            return;
+    }
+    for (size_t t = 0; t < PUT_THREADS; t++) {
+        pthread_join(threads[t], NULL);
+        CHECK(c, jobs[t].status == AIRY_OK);
+    }
+    CHECK_OK(c, airy_stack_writer_finish(writer));
+    airy_stack_writer_destroy(&writer);
+    airy_stack *stack = NULL;
+    CHECK_OK(c, airy_stack_create(&stack, &path, 1));
+    for (size_t i = 0; i < PUT_FRAMES; i++) {
+        CHECK_OK(c, airy_stack_read(stack, i, back, frame));
+        if (!check_values(c, "frame", AIRY_DTYPE_U8, back, pixels + i * frame, frame, NULL))
+            break;
+    }
+    airy_stack_destroy(&stack);
+}
+
 /* A full disk, played by a limit of the file's size: one sentence, nothing left behind. */
 static void check_writer_full(struct check *c)
 {
@@ -352,6 +428,8 @@ void check_stack_write(struct check *c)
     check_geometry_fields(c, 0, true);
     check_geometry_fields(c, 0.3, false);
     check_master(c);
+    check_places(c, AIRY_CODEC_BSLZ4);
+    check_places(c, AIRY_CODEC_NONE);
     check_writer_errors(c);
     check_writer_full(c);
 }

@@ -191,7 +191,7 @@ int bench_make_case(struct bench *bench, char path[4096], size_t index)
         status = make_means(mean, made, geometry);
     s.mean = mean;
     if (code == AIRY_EXIT_OK && status == AIRY_OK && s.distinct == 1) {
-        status = simulated_draw(&s, base);
+        status = simulated_draw(&s, base, tool_threads(bench->common));
         s.base = base;
     }
     if (status != AIRY_OK)

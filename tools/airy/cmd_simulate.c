@@ -226,7 +226,7 @@ static int prepare(struct simulated *s, const struct simulate_params *p,
         s->mean = mean;
     }
     if (status == AIRY_OK && p->same_frame && !p->incompressible) {
-        status = simulated_draw(s, base);
+        status = simulated_draw(s, base, tool_threads(&p->geometry.common));
         s->base = base;
     }
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->geometry.common, status);

@@ -1,6 +1,8 @@
 #include "simulated.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "airy/random.h"
@@ -137,12 +139,42 @@ void simulated_begin(struct simulated *s, airy_dtype dtype, const airy_geometry 
                                              : (uint32_t)image_limit(dtype) - 3;
 }
 
-airy_status simulated_draw(const struct simulated *s, uint32_t *counts)
+/* Pieces are taken in turn; what is drawn depends on the pixel alone. */
+struct draw {
+    const struct simulated *s;
+    uint32_t *counts;
+    atomic_size_t next; /* pixel */
+    atomic_int status;  /* of a piece that failed */
+};
+
+static void *draw_pieces(void *user)
 {
-    airy_status status = AIRY_OK;
-    for (size_t i = 0; i < s->pixels && status == AIRY_OK; i += PIECE)
-        status = draw_counts(s, 0, i, s->pixels - i < PIECE ? s->pixels - i : PIECE, counts + i);
-    return status;
+    struct draw *draw = user;
+    const size_t pixels = draw->s->pixels;
+    for (;;) {
+        const size_t i = atomic_fetch_add(&draw->next, PIECE);
+        if (i >= pixels)
+            return NULL;
+        const airy_status status =
+            draw_counts(draw->s, 0, i, pixels - i < PIECE ? pixels - i : PIECE, draw->counts + i);
+        if (status != AIRY_OK)
+            atomic_store(&draw->status, (int)status);
+    }
+}
+
+airy_status simulated_draw(const struct simulated *s, uint32_t *counts, unsigned threads)
+{
+    enum { MAX_THREADS = 64 };
+    struct draw draw = {.s = s, .counts = counts};
+    pthread_t others[MAX_THREADS];
+    unsigned started = 0;
+    while (started + 1 < threads && started < MAX_THREADS &&
+           pthread_create(&others[started], NULL, draw_pieces, &draw) == 0)
+        started++;
+    draw_pieces(&draw);
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(others[i], NULL);
+    return (airy_status)atomic_load(&draw.status);
 }
 
 void simulated_curve(double q[SIMULATED_POINTS], double curve[SIMULATED_POINTS])

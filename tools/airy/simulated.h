@@ -20,8 +20,8 @@ struct simulated {
 
 /* dtype, pixels and limit; the rest is zero. */
 void simulated_begin(struct simulated *s, airy_dtype dtype, const airy_geometry *geometry);
-/* The counts of stream 0, for base. */
-airy_status simulated_draw(const struct simulated *s, uint32_t *counts);
+/* The counts of stream 0, for base, by so many threads. */
+airy_status simulated_draw(const struct simulated *s, uint32_t *counts, unsigned threads);
 /* Make one frame: `make` of struct stack_out, user is the struct simulated. */
 airy_status simulated_frame(void *user, size_t index, void *frame);
 /* Frame i is the same as frame i + period; 0: there is no period. */

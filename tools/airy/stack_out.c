@@ -20,7 +20,7 @@ struct job {
     size_t frames, frame_size;
     pthread_mutex_t lock; /* of everything below */
     pthread_cond_t turn;
-    size_t next, written;
+    size_t next, placed, written;
     struct kept *kept; /* [period], or NULL */
     uint64_t kept_bytes;
     airy_status status;
@@ -34,24 +34,43 @@ static void fail_job(struct job *job, airy_status status, const char *sentence)
     snprintf(job->error, sizeof(job->error), "%s", sentence);
 }
 
-/* Write in the order of the frames, so that the file does not depend on the threads. */
+/*
+ * A frame's place in the file, in the order of the frames, so that the file does not depend on the
+ * threads. False: nothing is to be written.
+ */
+static bool place_frame(struct job *job, size_t index, const void *chunk, size_t size,
+                        airy_status status, airy_frame_place *place)
+{
+    pthread_mutex_lock(&job->lock);
+    while (job->placed != index && job->status == AIRY_OK && !job->stopped)
+        pthread_cond_wait(&job->turn, &job->lock);
+    const bool proceed = job->status == AIRY_OK && !job->stopped;
+    if (proceed && status == AIRY_OK)
+        status = airy_stack_writer_place(job->writer, index, chunk, size, place);
+    if (proceed && status != AIRY_OK)
+        fail_job(job, status, airy_last_error());
+    job->placed++;
+    pthread_cond_broadcast(&job->turn);
+    pthread_mutex_unlock(&job->lock);
+    return proceed && status == AIRY_OK;
+}
+
+/* The bytes of several frames are written at the same time. */
 static void deliver(struct job *job, size_t index, const void *chunk, size_t size,
                     airy_status status)
 {
+    airy_frame_place place;
+    if (!place_frame(job, index, chunk, size, status, &place))
+        return;
+    status = airy_stack_writer_put(job->writer, &place, chunk, size);
     pthread_mutex_lock(&job->lock);
-    while (job->written != index && job->status == AIRY_OK && !job->stopped)
-        pthread_cond_wait(&job->turn, &job->lock);
-    if (job->status == AIRY_OK && !job->stopped) {
-        if (status == AIRY_OK)
-            status = airy_stack_writer_add(job->writer, index, chunk, size);
-        if (status == AIRY_OK) {
-            job->written++;
-            job->out->stored += size;
-            job->stopped = !progress_step(&job->progress, job->written, job->frames) &&
-                           job->written < job->frames;
-        } else {
-            fail_job(job, status, airy_last_error());
-        }
+    if (status != AIRY_OK && job->status == AIRY_OK)
+        fail_job(job, status, airy_last_error());
+    if (job->status == AIRY_OK) {
+        job->written++;
+        job->out->stored += size;
+        job->stopped |= !progress_step(&job->progress, job->written, job->frames) &&
+                        job->written < job->frames;
     }
     pthread_cond_broadcast(&job->turn);
     pthread_mutex_unlock(&job->lock);

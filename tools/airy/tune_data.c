@@ -35,7 +35,7 @@ static int write_stack(struct tune_data *d)
     made.distinct = 1;
     made.increment = 500;
     if (status == AIRY_OK)
-        status = simulated_draw(&made, base);
+        status = simulated_draw(&made, base, tool_threads(d->common));
     made.base = base;
     struct stack_out out = {.common = d->common,
                             .path = d->path,
