@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "codec/codec_fns.h"
+#include "codec/framing.h"
 #include "core/backend.h"
 
 /*
@@ -229,21 +230,36 @@ void *airy_batch_place(airy_batch *batch, size_t frame)
     return (uint8_t *)airy_host_data(batch->host) + batch->places[frame].offset;
 }
 
-airy_status airy_batch_index(airy_batch *batch, size_t frame, size_t size)
+airy_status airy_batch_index_begin(airy_batch *batch, size_t frame, size_t size,
+                                   struct airy_chunk_walk *walk)
 {
     assert(frame < batch->frames && size <= batch->places[frame].size);
     const struct place *place = &batch->places[frame];
-    airy_status status = airy_chunk_walk(table_of(batch, frame), &batch->layout,
-                                         airy_batch_place(batch, frame), size,
-                                         (uint32_t)place->offset);
-    if (status == AIRY_ERR_UNSUPPORTED)
-        status = index_decoded(batch, frame, airy_batch_place(batch, frame), size);
-    if (status != AIRY_OK) {
+    const airy_status status = airy_chunk_walk_begin(walk, table_of(batch, frame), &batch->layout,
+                                                     airy_batch_place(batch, frame), size,
+                                                     (uint32_t)place->offset);
+    if (status != AIRY_OK)
         airy_batch_index_absent(batch, frame);
-        return status;
-    }
+    return status;
+}
+
+airy_status airy_batch_index_on(airy_batch *batch, size_t frame, struct airy_chunk_walk *walk,
+                                size_t have)
+{
+    airy_status status = airy_chunk_walk_on(walk, have);
+    if (status == AIRY_ERR_UNSUPPORTED)
+        status = index_decoded(batch, frame, airy_batch_place(batch, frame), walk->cursor.size);
+    if (status != AIRY_OK)
+        airy_batch_index_absent(batch, frame);
     batch->places[frame].indexed = true;
-    return AIRY_OK;
+    return status;
+}
+
+airy_status airy_batch_index(airy_batch *batch, size_t frame, size_t size)
+{
+    struct airy_chunk_walk walk;
+    AIRY_TRY(airy_batch_index_begin(batch, frame, size, &walk));
+    return airy_batch_index_on(batch, frame, &walk, size);
 }
 
 void airy_batch_index_stored(airy_batch *batch, size_t frame)

@@ -64,6 +64,16 @@ airy_status airy_chunk_walk(airy_block *table, const airy_block_layout *layout, 
 airy_status airy_batch_reserve(airy_batch *batch, size_t frames, const size_t *sizes);
 void *airy_batch_place(airy_batch *batch, size_t frame);
 airy_status airy_batch_index(airy_batch *batch, size_t frame, size_t size);
+/*
+ * The same while the bytes arrive, so that each piece is looked at while it is in cache: the chunk
+ * has `size` bytes, the first `have` are there: for begin its header or all of them, for the last
+ * step all of them. walk: src/codec/framing.h, the caller's, for one frame.
+ */
+struct airy_chunk_walk;
+airy_status airy_batch_index_begin(airy_batch *batch, size_t frame, size_t size,
+                                   struct airy_chunk_walk *walk);
+airy_status airy_batch_index_on(airy_batch *batch, size_t frame, struct airy_chunk_walk *walk,
+                                size_t have);
 void airy_batch_index_stored(airy_batch *batch, size_t frame);
 void airy_batch_index_absent(airy_batch *batch, size_t frame);
 /* Enqueue the copy to the device (nothing to do on the CPU) and describe the batch. */

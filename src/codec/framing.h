@@ -34,6 +34,23 @@ airy_status airy_chunk_open(struct airy_chunk_cursor *cursor, airy_block_layout 
  */
 airy_status airy_chunk_next(struct airy_chunk_cursor *cursor, const airy_block_layout *layout);
 
+/*
+ * airy_chunk_walk in steps, while the chunk's bytes arrive: begin needs the header
+ * (AIRY_CHUNK_HEADER_BYTES or the whole chunk), each step looks at the first `have` bytes, and the
+ * last step at all of them.
+ */
+struct airy_chunk_walk {
+    struct airy_chunk_cursor cursor;
+    airy_block_layout own; /* the chunk's */
+    airy_block *table;
+    uint32_t base, wanted; /* wanted: block bytes of the batch */
+    bool same;             /* the chunk has those */
+};
+airy_status airy_chunk_walk_begin(struct airy_chunk_walk *walk, airy_block *table,
+                                  const airy_block_layout *layout, const void *chunk, size_t size,
+                                  uint32_t base);
+airy_status airy_chunk_walk_on(struct airy_chunk_walk *walk, size_t have);
+
 static inline uint32_t airy_load_be32(const uint8_t *p)
 {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];

@@ -181,32 +181,55 @@ airy_status airy_chunk_next(struct airy_chunk_cursor *cursor, const airy_block_l
     return AIRY_OK;
 }
 
-airy_status airy_chunk_walk(airy_block *table, const airy_block_layout *layout, const void *chunk,
-                            size_t size, uint32_t base)
+/* The table's entries of the blocks whose lengths are among the first `have` bytes. */
+static airy_status walk_on(struct airy_chunk_walk *walk, size_t have)
+{
+    struct airy_chunk_cursor *cursor = &walk->cursor;
+    while (cursor->block < walk->own.blocks &&
+           (have == cursor->size || cursor->position + 4 <= have)) {
+        const uint32_t b = cursor->block;
+        AIRY_TRY(airy_chunk_next(cursor, &walk->own));
+        if (walk->same)
+            walk->table[b] = (airy_block){.offset = walk->base + (uint32_t)cursor->block_at,
+                                          .size = cursor->block_size |
+                                                  (cursor->block_stored ? AIRY_BLOCK_STORED : 0)};
+    }
+    return AIRY_OK;
+}
+
+airy_status airy_chunk_walk_begin(struct airy_chunk_walk *walk, airy_block *table,
+                                  const airy_block_layout *layout, const void *chunk, size_t size,
+                                  uint32_t base)
 {
     const airy_codec_params params = {.codec = (airy_codec)layout->codec,
                                       .elem_size = layout->elem_size,
                                       .block_bytes = layout->block_bytes};
-    airy_block_layout own = {0};
-    struct airy_chunk_cursor cursor = {0};
-    AIRY_TRY(airy_chunk_open(&cursor, &own, chunk, size, (size_t)layout->frame_bytes, &params));
+    *walk = (struct airy_chunk_walk){.table = table, .base = base, .wanted = layout->block_bytes};
+    AIRY_TRY(airy_chunk_open(&walk->cursor, &walk->own, chunk, size, (size_t)layout->frame_bytes,
+                             &params));
     AIRY_FAIL_IF(size > UINT32_MAX - base, AIRY_ERR_PARAM,
                  "chunk of %zu bytes at offset %u does not end below 4 GiB", size, base);
-    const bool same = own.block_bytes == layout->block_bytes;
-    while (cursor.block < own.blocks) {
-        const uint32_t b = cursor.block;
-        AIRY_TRY(airy_chunk_next(&cursor, &own));
-        if (same)
-            table[b] = (airy_block){.offset = base + (uint32_t)cursor.block_at,
-                                    .size = cursor.block_size |
-                                            (cursor.block_stored ? AIRY_BLOCK_STORED : 0)};
-    }
-    /* Not a failure of the chunk, so not through AIRY_FAIL_IF: the caller has another way. */
-    if (!same)
-        return airy_fail(AIRY_ERR_UNSUPPORTED,
-                         "chunk is cut into blocks of %u bytes, the batch into %u", own.block_bytes,
-                         layout->block_bytes);
+    walk->same = walk->own.block_bytes == layout->block_bytes;
     return AIRY_OK;
+}
+
+airy_status airy_chunk_walk_on(struct airy_chunk_walk *walk, size_t have)
+{
+    AIRY_TRY(walk_on(walk, have));
+    /* Not a failure of the chunk, so not through AIRY_FAIL_IF: the caller has another way. */
+    if (have == walk->cursor.size && !walk->same)
+        return airy_fail(AIRY_ERR_UNSUPPORTED,
+                         "chunk is cut into blocks of %u bytes, the batch into %u",
+                         walk->own.block_bytes, walk->wanted);
+    return AIRY_OK;
+}
+
+airy_status airy_chunk_walk(airy_block *table, const airy_block_layout *layout, const void *chunk,
+                            size_t size, uint32_t base)
+{
+    struct airy_chunk_walk walk;
+    AIRY_TRY(airy_chunk_walk_begin(&walk, table, layout, chunk, size, base));
+    return airy_chunk_walk_on(&walk, size);
 }
 
 const char *airy_frame_error(uint32_t status)

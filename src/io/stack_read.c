@@ -1,4 +1,5 @@
 /* Frames out of a stack: bytes by pread, pixels by our decoders, the rest by libhdf5. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -218,6 +219,18 @@ airy_status airy_stack_read(const airy_stack *stack, size_t frame, void *pixels,
     return status == AIRY_OK ? AIRY_OK : fail_at(stack, frame, status);
 }
 
+airy_status airy_stack_fetch_part(const airy_stack *stack, size_t frame, void *dst, size_t size,
+                                  size_t from)
+{
+    size_t inside;
+    const struct stack_segment *segment = airy_stack_locate(stack, frame, &inside);
+    const struct airy_place place = get_place(stack, segment, inside);
+    assert(place.kind == AIRY_PLACE_CHUNK && from <= place.size && size <= place.size - from);
+    const airy_status status =
+        read_bytes(&stack->files[segment->file], dst, size, place.offset + from);
+    return status == AIRY_OK ? AIRY_OK : fail_at(stack, frame, status);
+}
+
 airy_status airy_stack_fetch(const airy_stack *stack, size_t frame, void *dst, size_t size)
 {
     AIRY_FAIL_IF(frame >= stack->frames, AIRY_ERR_PARAM, "frame = %zu, the stack has %zu", frame,
@@ -228,9 +241,5 @@ airy_status airy_stack_fetch(const airy_stack *stack, size_t frame, void *dst, s
                  frame, source.size);
     if (source.kind != AIRY_SOURCE_CHUNK)
         return airy_stack_read(stack, frame, dst, size);
-    size_t inside;
-    const struct stack_segment *segment = airy_stack_locate(stack, frame, &inside);
-    const struct airy_place place = get_place(stack, segment, inside);
-    const airy_status status = read_bytes(&stack->files[segment->file], dst, size, place.offset);
-    return status == AIRY_OK ? AIRY_OK : fail_at(stack, frame, status);
+    return airy_stack_fetch_part(stack, frame, dst, size, 0);
 }

@@ -24,5 +24,11 @@ void airy_stack_source(const airy_stack *stack, size_t frame, struct airy_source
  * AIRY_ERR_CORRUPT; file, dataset and frame named.
  */
 airy_status airy_stack_fetch(const airy_stack *stack, size_t frame, void *dst, size_t size);
+/*
+ * size bytes of a chunk (AIRY_SOURCE_CHUNK) from `from` on, for those who look at the first while
+ * the others are still to come.
+ */
+airy_status airy_stack_fetch_part(const airy_stack *stack, size_t frame, void *dst, size_t size,
+                                  size_t from);
 
 #endif

@@ -4,6 +4,10 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/size.h"
+#include "codec/framing.h"
+
+enum { READ_PIECE = 256 << 10 };
 
 /* Fix places and sizes of the next batch in its slot. The lock is held. */
 static airy_status start_batch(struct airy_lane *lane, struct airy_slot *slot)
@@ -75,20 +79,42 @@ static airy_status read_pixels(const struct airy_run *run, size_t frame,
     return status;
 }
 
+/*
+ * A chunk in pieces: the block lengths of each are read while it is in the core's own cache, where
+ * a chain of them takes a few ns a block; from the shared one it would take as long as the reading.
+ */
+static airy_status read_chunk(const struct airy_run *run, struct airy_slot *slot, size_t i,
+                              size_t frame, size_t size)
+{
+    struct airy_chunk_walk walk;
+    uint8_t *place = airy_batch_place(slot->batch, i);
+    size_t have = 0;
+    do {
+        const size_t piece = airy_min_size(size - have, READ_PIECE);
+        AIRY_TRY(airy_stack_fetch_part(run->stack, frame, place + have, piece, have));
+        if (have == 0)
+            AIRY_TRY(airy_batch_index_begin(slot->batch, i, size, &walk));
+        have += piece;
+        AIRY_TRY(airy_batch_index_on(slot->batch, i, &walk, have));
+    } while (have < size);
+    return AIRY_OK;
+}
+
 static airy_status read_frame(const struct airy_run *run, struct airy_slot *slot, size_t i,
                               size_t frame)
 {
     struct airy_source source;
     airy_stack_source(run->stack, frame, &source);
-    AIRY_TRY(airy_stack_fetch(run->stack, frame, airy_batch_place(slot->batch, i), source.size));
     if (source.kind != AIRY_SOURCE_CHUNK) {
+        AIRY_TRY(
+            airy_stack_fetch(run->stack, frame, airy_batch_place(slot->batch, i), source.size));
         airy_batch_index_stored(slot->batch, i);
         return AIRY_OK;
     }
-    const airy_status status = airy_batch_index(slot->batch, i, source.size);
+    const airy_status status = read_chunk(run, slot, i, frame, source.size);
     if (status == AIRY_ERR_MEMORY)
         return read_pixels(run, frame, &slot->fates[i]);
-    if (status != AIRY_OK) {
+    if (status == AIRY_ERR_CORRUPT) {
         char where[512];
         if (airy_stack_where(run->stack, frame, where, sizeof(where)) == AIRY_OK)
             return airy_fail_context(status, "%s", where);
