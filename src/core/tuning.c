@@ -121,7 +121,7 @@ static const struct definition {
                          "batches",
                          "batches in flight",
                          {1, 16, 4},
-                         {1, 16, 4},
+                         {1, 16, 6},
                          {2, 3, 4, 5, 6, 8, 12},
                          false},
     [AIRY_TUNE_READERS] = {"pipeline.readers",

@@ -25,8 +25,8 @@ void airy_stack_source(const airy_stack *stack, size_t frame, struct airy_source
  */
 airy_status airy_stack_fetch(const airy_stack *stack, size_t frame, void *dst, size_t size);
 /*
- * size bytes of a chunk (AIRY_SOURCE_CHUNK) from `from` on, for those who look at the first while
- * the others are still to come.
+ * size bytes of a chunk or of stored pixels (AIRY_SOURCE_CHUNK, AIRY_SOURCE_STORED) from `from`
+ * on; the caller keeps to the frame's size. Errors: AIRY_ERR_IO.
  */
 airy_status airy_stack_fetch_part(const airy_stack *stack, size_t frame, void *dst, size_t size,
                                   size_t from);

@@ -43,6 +43,8 @@ struct airy_frame_fate {
     char message[256];
     void *pixels; /* decoded on the host because its chunk is cut in another way than the
                      stack's; or NULL */
+    size_t parts; /* that readers take, each by itself */
+    size_t left;  /* of them not read yet */
 };
 
 enum airy_slot_state { AIRY_SLOT_FREE, AIRY_SLOT_FILLING, AIRY_SLOT_FULL, AIRY_SLOT_SUBMITTED };
@@ -50,7 +52,8 @@ enum airy_slot_state { AIRY_SLOT_FREE, AIRY_SLOT_FILLING, AIRY_SLOT_FULL, AIRY_S
 struct airy_slot {
     enum airy_slot_state state;
     size_t number; /* of the batch it holds */
-    size_t frames, taken, filled;
+    size_t frames, taken, filled; /* taken: all parts of so many frames */
+    size_t part;                  /* of frame `taken`, the next to take */
     airy_batch *batch;
     airy_array *results, *sums, *stats; /* sums and stats are views of results */
     airy_host *host_results;

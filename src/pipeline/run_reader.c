@@ -7,7 +7,14 @@
 #include "base/size.h"
 #include "codec/framing.h"
 
-enum { READ_PIECE = 256 << 10 };
+enum {
+    READ_PIECE = 256 << 10,
+    /*
+     * A frame of more bytes is read by several readers: with frames of 18 MB a few slots would
+     * leave most of them idle, and more slots leave the processor's cache.
+     */
+    PART_BYTES = 4 << 20
+};
 
 /* Fix places and sizes of the next batch in its slot. The lock is held. */
 static airy_status start_batch(struct airy_lane *lane, struct airy_slot *slot)
@@ -17,13 +24,17 @@ static airy_status start_batch(struct airy_lane *lane, struct airy_slot *slot)
     slot->number = run->next_batch;
     slot->frames = run->row_count - first < run->plan.batch ? run->row_count - first
                                                             : run->plan.batch;
-    slot->taken = slot->filled = 0;
+    slot->taken = slot->filled = slot->part = 0;
     for (size_t i = 0; i < slot->frames; i++) {
         struct airy_source source;
         airy_stack_source(run->stack, airy_run_frame(run->params, run->rows[first + i]), &source);
+        const bool bytes = source.kind == AIRY_SOURCE_CHUNK || source.kind == AIRY_SOURCE_STORED;
+        struct airy_frame_fate *fate = &slot->fates[i];
         slot->sizes[i] = source.size;
-        slot->fates[i].status = AIRY_OK;
-        slot->fates[i].message[0] = 0;
+        fate->status = AIRY_OK;
+        fate->message[0] = 0;
+        fate->parts = fate->left =
+            bytes ? airy_max_size((source.size + PART_BYTES - 1) / PART_BYTES, 1) : 1;
     }
     AIRY_TRY(airy_batch_reserve(slot->batch, slot->frames, slot->sizes));
     slot->state = AIRY_SLOT_FILLING;
@@ -100,26 +111,49 @@ static airy_status read_chunk(const struct airy_run *run, struct airy_slot *slot
     return AIRY_OK;
 }
 
+/* Say which chunk it was; what the stack itself finds wrong says so already. */
+static airy_status name_chunk(const struct airy_run *run, size_t frame, airy_status status)
+{
+    char where[512];
+    if (status == AIRY_ERR_CORRUPT &&
+        airy_stack_where(run->stack, frame, where, sizeof(where)) == AIRY_OK)
+        airy_fail_context(status, "%s", where);
+    return status;
+}
+
 static airy_status read_frame(const struct airy_run *run, struct airy_slot *slot, size_t i,
                               size_t frame)
 {
     struct airy_source source;
     airy_stack_source(run->stack, frame, &source);
-    if (source.kind != AIRY_SOURCE_CHUNK) {
-        AIRY_TRY(
-            airy_stack_fetch(run->stack, frame, airy_batch_place(slot->batch, i), source.size));
-        airy_batch_index_stored(slot->batch, i);
-        return AIRY_OK;
-    }
-    const airy_status status = read_chunk(run, slot, i, frame, source.size);
-    if (status == AIRY_ERR_MEMORY)
-        return read_pixels(run, frame, &slot->fates[i]);
-    if (status == AIRY_ERR_CORRUPT) {
-        char where[512];
-        if (airy_stack_where(run->stack, frame, where, sizeof(where)) == AIRY_OK)
-            return airy_fail_context(status, "%s", where);
-    }
-    return status;
+    if (source.kind == AIRY_SOURCE_CHUNK)
+        return name_chunk(run, frame, read_chunk(run, slot, i, frame, source.size));
+    AIRY_TRY(airy_stack_fetch(run->stack, frame, airy_batch_place(slot->batch, i), source.size));
+    airy_batch_index_stored(slot->batch, i);
+    return AIRY_OK;
+}
+
+/* One of several parts of a frame: only its bytes. */
+static airy_status read_part(const struct airy_run *run, struct airy_slot *slot, size_t i,
+                             size_t frame, size_t part)
+{
+    const size_t size = slot->sizes[i], step = airy_align_up(size / slot->fates[i].parts + 1, 64);
+    const size_t from = airy_min_size(part * step, size);
+    uint8_t *place = airy_batch_place(slot->batch, i);
+    return airy_stack_fetch_part(run->stack, frame, place + from, airy_min_size(step, size - from),
+                                 from);
+}
+
+/* All parts are there. */
+static airy_status index_frame(const struct airy_run *run, struct airy_slot *slot, size_t i,
+                               size_t frame)
+{
+    struct airy_source source;
+    airy_stack_source(run->stack, frame, &source);
+    if (source.kind == AIRY_SOURCE_CHUNK)
+        return name_chunk(run, frame, airy_batch_index(slot->batch, i, source.size));
+    airy_batch_index_stored(slot->batch, i);
+    return AIRY_OK;
 }
 
 /* What is wrong with one frame, not with the machine or the run. */
@@ -129,18 +163,46 @@ static bool is_of_frame(airy_status status)
            status == AIRY_ERR_NOT_FOUND;
 }
 
-/* Read frame i of a slot; what is wrong with it stays with it. */
-static void fetch(struct airy_lane *lane, struct airy_slot *slot, size_t i, size_t row)
+/* The last word on frame i of a slot: what is wrong with it stays with it. */
+static void settle(struct airy_lane *lane, struct airy_slot *slot, size_t i, size_t frame,
+                   airy_status status)
 {
     struct airy_run *run = lane->run;
     struct airy_frame_fate *fate = &slot->fates[i];
-    fate->status = read_frame(run, slot, i, airy_run_frame(run->params, row));
-    if (fate->status == AIRY_OK)
+    if (status == AIRY_ERR_MEMORY)
+        status = read_pixels(run, frame, fate);
+    if (status == AIRY_OK)
         return;
+    fate->status = status;
     snprintf(fate->message, sizeof(fate->message), "%s", airy_last_error());
     airy_batch_index_absent(slot->batch, i);
-    if (!is_of_frame(fate->status))
-        airy_run_fail(lane, fate->status);
+    if (!is_of_frame(status))
+        airy_run_fail(lane, status);
+}
+
+/* Read a part of a frame; true: it was the last, and the frame is done. The lock is not held. */
+static bool fetch(struct airy_lane *lane, struct airy_slot *slot, size_t i, size_t part)
+{
+    struct airy_run *run = lane->run;
+    struct airy_frame_fate *fate = &slot->fates[i];
+    const size_t frame = airy_run_frame(run->params, run->rows[slot->number * run->plan.batch + i]);
+    if (fate->parts == 1) {
+        settle(lane, slot, i, frame, read_frame(run, slot, i, frame));
+        return true;
+    }
+    const airy_status status = read_part(run, slot, i, frame, part);
+    pthread_mutex_lock(&run->lock);
+    if (status != AIRY_OK && fate->status == AIRY_OK) {
+        fate->status = status;
+        snprintf(fate->message, sizeof(fate->message), "%s", airy_last_error());
+    }
+    const bool last = --fate->left == 0, whole = fate->status == AIRY_OK;
+    pthread_mutex_unlock(&run->lock);
+    if (last && whole)
+        settle(lane, slot, i, frame, index_frame(run, slot, i, frame));
+    else if (last)
+        airy_batch_index_absent(slot->batch, i);
+    return last;
 }
 
 void *airy_run_reader(void *arg)
@@ -156,12 +218,15 @@ void *airy_run_reader(void *arg)
             pthread_cond_wait(&lane->room, &run->lock);
             continue;
         }
-        const size_t i = slot->taken++;
-        const size_t row = run->rows[slot->number * run->plan.batch + i];
+        const size_t i = slot->taken, part = slot->part++;
+        if (slot->part == slot->fates[i].parts) {
+            slot->part = 0;
+            slot->taken++;
+        }
         pthread_mutex_unlock(&run->lock);
-        fetch(lane, slot, i, row);
+        const bool done = fetch(lane, slot, i, part);
         pthread_mutex_lock(&run->lock);
-        if (++slot->filled == slot->frames) {
+        if (done && ++slot->filled == slot->frames) {
             slot->state = AIRY_SLOT_FULL;
             pthread_cond_signal(&lane->full);
         }

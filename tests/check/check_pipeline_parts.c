@@ -239,6 +239,88 @@ static void check_devices_bad(struct check *c)
     close_set(&set);
 }
 
+enum { LARGE = 1100, LARGE_FRAMES = 5, LARGE_BAD = 3 };
+
+/* Frames of 4.8 MB that do not compress; one has a wrong length in its second half. */
+static void write_large(struct check *c, const char *path, const uint32_t *pixels, bool spoil,
+                        airy_codec kind)
+{
+    const size_t size = (size_t)LARGE * LARGE * sizeof(uint32_t);
+    const airy_codec_params codec = {.codec = kind, .elem_size = 4};
+    const airy_stack_writer_params params = {.dtype = AIRY_DTYPE_U32,
+                                             .frames = LARGE_FRAMES,
+                                             .height = LARGE,
+                                             .width = LARGE,
+                                             .codec = codec};
+    airy_stack_writer *writer = NULL;
+    if (!CHECK_OK(c, airy_stack_writer_create(&writer, path, &params)))
+        return;
+    uint8_t *chunk = check_alloc(c, airy_encode_bound(size, &codec));
+    for (size_t i = 0; i < LARGE_FRAMES; i++) {
+        size_t used = airy_encode_bound(size, &codec);
+        CHECK_OK(c, airy_encode(chunk, &used, (const uint8_t *)pixels + i * size, size, &codec));
+        if (spoil && i == LARGE_BAD)
+            used -= 1000;
+        CHECK_OK(c, airy_stack_writer_add(writer, i, chunk, used));
+    }
+    CHECK_OK(c, airy_stack_writer_finish(writer));
+    airy_stack_writer_destroy(&writer);
+}
+
+/* Frames that several readers share give what they give when they are stored as they are. */
+static void check_large_frames(struct check *c)
+{
+    if (!check_case(c, "run_large_frames"))
+        return;
+    const size_t count = (size_t)LARGE_FRAMES * LARGE * LARGE;
+    uint32_t *pixels = check_alloc(c, count * sizeof(uint32_t));
+    check_rand(c, pixels, AIRY_DTYPE_U32, count, 0, 4e9);
+    const airy_geometry geometry = {
+        .detector =
+            {.name = "Detector", .height = LARGE, .width = LARGE, .pixel1 = 1e-4, .pixel2 = 1e-4},
+        .dist = 0.1,
+        .wavelength = 1e-10,
+    };
+    const char *const names[] = {"chunks.h5", "bad.h5", "plain.h5"};
+    airy_image images[3] = {{0}};
+    airy_integrator *integrator = NULL;
+    CHECK_OK(c, airy_integrator_create(&integrator, c->device, &geometry,
+                                       &(airy_integrator_params){.bins = RUN_BINS}));
+    for (size_t i = 0; i < 3; i++) {
+        const char *path = check_run_path(c, names[i]), *out = check_run_path(c, "out.h5");
+        airy_stack *stack = NULL;
+        airy_run_info info = {0};
+        char result[700];
+        write_large(c, path, pixels, i == 1, i == 2 ? AIRY_CODEC_NONE : AIRY_CODEC_BSLZ4);
+        const airy_run_params params = {.skip_bad = true, .batch = i + 1, .readers = 5};
+        CHECK_OK(c, airy_stack_create(&stack, &path, 1));
+        CHECK_OK(c, airy_integrate_stack(out, stack, &integrator, 1, &params, &info));
+        CHECK(c, info.bad == (i == 1));
+        if (i == 1)
+            CHECK(c, strstr(info.first_error, "frame 3") && strstr(info.first_error, "block"));
+        snprintf(result, sizeof(result), "%s::/entry/integrate/result/intensity", out);
+        CHECK_OK(c, airy_image_read(&images[i], result));
+        airy_stack_destroy(&stack);
+    }
+    /* A device may use fixed-point weights for chunks: each within 1e-6. */
+    const struct check_tol stored = {.rel = c->is_cpu ? 0 : 2e-6};
+    for (size_t i = 0; images[0].data && images[1].data && images[2].data && i < LARGE_FRAMES;
+         i++) {
+        const size_t at = i * RUN_BINS;
+        const float *got = (const float *)images[0].data + at;
+        check_values(c, "stored", AIRY_DTYPE_F32, (const float *)images[2].data + at, got, RUN_BINS,
+                     &stored);
+        if (i == LARGE_BAD)
+            CHECK(c, isnan(((const float *)images[1].data)[at]));
+        else
+            check_values(c, "beside a bad one", AIRY_DTYPE_F32, (const float *)images[1].data + at,
+                         got, RUN_BINS, &(struct check_tol){0});
+    }
+    for (size_t i = 0; i < 3; i++)
+        airy_image_free(&images[i]);
+    airy_integrator_destroy(&integrator);
+}
+
 static void check_refusals_of_runs(struct check *c)
 {
     struct set set;
@@ -289,5 +371,6 @@ void check_pipeline_parts(struct check *c)
     check_devices(c, 2);
     check_devices(c, MOST);
     check_devices_bad(c);
+    check_large_frames(c);
     check_refusals_of_runs(c);
 }
