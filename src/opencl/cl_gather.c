@@ -15,7 +15,7 @@ enum {
     SCRATCH_BYTES = 256 << 20, /* held to by taking a few frames at a time, as far as one fits */
     MAX_STEP = 32768,          /* frames of a launch; an index space's y has 65,535 groups */
     MAX_AZIMUTH = 2,           /* frames that share a read of the matrix, for second moments */
-    LOCAL_REST = 64,           /* local memory beside the large parts, and what a driver may add */
+    LOCAL_REST = 320,          /* local memory beside the large parts, and what a driver may add */
     FINISH_GROUP = 256,        /* FINISH of integrate.cl, */
     FINISH_BINS = 8,           /* and the bins of such a group */
     BINS_GROUP = 64
@@ -49,14 +49,11 @@ static void write_options(struct gather *g, unsigned frames)
 {
     const airy_integrator *integrator = g->plan->integrator;
     const airy_dtype dtype = g->plan->frames->dtype;
-    char many[12] = "";
-    if (frames > 1)
-        snprintf(many, sizeof(many), "%u", frames);
     snprintf(g->options, sizeof(g->options),
-             "-DT=%s%s%s -DVALUE=%s -DVALUES=%s%s -DFRAMES=%u -DMODEL=%d -DUNWEIGHTED=%d -DDARK=%d",
+             "-DT=%s%s%s%s -DVALUE=%s -DFRAMES=%u -DMODEL=%d -DUNWEIGHTED=%d -DDARK=%d",
              types[dtype].name, airy_dtype_is_float(dtype) ? " -DT_FLOAT" : "",
              airy_dtype_is_signed(dtype) && !airy_dtype_is_float(dtype) ? " -DT_SIGNED" : "",
-             types[dtype].held, types[dtype].held, many, frames,
+             airy_dtype_size(dtype) == 4 ? " -DT_IS_4_BYTES" : "", types[dtype].held, frames,
              (int)integrator->params.error_model, g->tables->coef != NULL, g->state->dark != NULL);
 }
 
@@ -114,6 +111,10 @@ static void set_word_test(airy_gather_geom *geom, const airy_pixel_test *test, a
     geom->has_saturation = saturation <= most;
     if (geom->has_saturation)
         geom->saturation = (uint32_t)(saturation - least);
+    /* Where there are neither, the largest value is looked at for nothing. */
+    geom->odd = geom->has_saturation ? geom->saturation : UINT32_MAX;
+    if (geom->has_invalid && geom->lo < geom->odd)
+        geom->odd = geom->lo;
 }
 
 static airy_status launch(const struct gather *g, const char *file, const char *name, size_t width,

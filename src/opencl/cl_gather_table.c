@@ -42,6 +42,7 @@ struct build {
     unsigned workers;
     airy_gather_unit *units;
     airy_gather_segment *segments;
+    uint32_t *valid; /* [tiles][AIRY_GATHER_VALID_WORDS] */
     uint16_t *places;
     float *weight, *coef;
     double *base;      /* [segments][AIRY_BASE_PLANES], by tile */
@@ -162,6 +163,19 @@ static void measure_tile(void *arg, size_t tile, unsigned worker)
     b->tile[tile] = (struct tile){entries, (uint32_t)units, (uint32_t)n};
 }
 
+static void mark_valid(const struct build *b, size_t tile)
+{
+    uint32_t *words = b->valid + tile * AIRY_GATHER_VALID_WORDS;
+    for (size_t y = 0; y < tile_rows(b, tile); y++) {
+        size_t first, last;
+        tile_row(b, tile, y, &first, &last);
+        for (size_t i = first; i < last; i++) {
+            const size_t bit = y * TILE_WIDTH + (i - first);
+            words[bit / 32] |= (b->it->valid[i] ? 1u : 0u) << (bit % 32);
+        }
+    }
+}
+
 /* The units of a tile, with room for their entries. */
 static void place_units(struct build *b, struct worker *w, size_t tile, size_t n)
 {
@@ -204,6 +218,7 @@ static void fill_tile(void *arg, size_t tile, unsigned worker)
     const size_t n = find_parts(b, w, tile);
     if (w->failed)
         return;
+    mark_valid(b, tile);
     place_units(b, w, tile, n);
     double *base = b->base + (size_t)b->tile[tile].segments * AIRY_BASE_PLANES;
     for (size_t y = 0; y < tile_rows(b, tile); y++) {
@@ -291,6 +306,7 @@ static void free_build(struct build *b)
     free(b->worker);
     free(b->tile);
     free(b->units);
+    free(b->valid);
     free(b->segments);
     free(b->base);
     free(b->slot_base);
@@ -312,6 +328,8 @@ static airy_status make_table(struct build *b)
     const struct tile *all = &b->tile[b->tiles];
     const size_t entries = (size_t)all->entries, segments = all->segments;
     AIRY_TRY(airy_memory_calloc((void **)&b->units, all->units, sizeof(*b->units), what));
+    AIRY_TRY(airy_memory_calloc((void **)&b->valid, b->tiles * AIRY_GATHER_VALID_WORDS,
+                                sizeof(*b->valid), what));
     AIRY_TRY(airy_memory_calloc((void **)&b->segments, segments + 1, sizeof(*b->segments), what));
     AIRY_TRY(airy_memory_calloc((void **)&b->base, segments * AIRY_BASE_PLANES + 1,
                                 sizeof(*b->base), what));
@@ -337,6 +355,8 @@ static airy_status upload_table(struct airy_cl_gather *gather, airy_queue *queue
     gather->slots = segments;
     gather->tiles = b->tiles;
     AIRY_TRY(airy_cl_upload(&gather->units, queue, b->units, all->units * sizeof(*b->units), what));
+    AIRY_TRY(airy_cl_upload(&gather->valid, queue, b->valid,
+                            b->tiles * AIRY_GATHER_VALID_WORDS * sizeof(*b->valid), what));
     AIRY_TRY(airy_cl_upload(&gather->segments, queue, b->segments, segments * sizeof(*b->segments),
                             what));
     AIRY_TRY(airy_cl_upload(&gather->places, queue, b->places, entries * sizeof(*b->places), what));

@@ -82,8 +82,6 @@ static airy_status fill_gather(struct airy_cl_gather *gather, airy_queue *queue,
 {
     const airy_integrator_params *params = &integrator->params;
     AIRY_TRY(airy_cl_gather_table(gather, queue, integrator));
-    AIRY_TRY(
-        airy_cl_upload(&gather->valid, queue, integrator->valid, integrator->pixels, "the mask"));
     if (integrator->variance)
         AIRY_TRY(airy_cl_upload(&gather->variance, queue, integrator->variance,
                                 integrator->pixels * sizeof(float), "the variance"));

@@ -36,7 +36,8 @@ struct airy_cl_gather {
     airy_buffer *places, *weight;  /* u16, f32: entries by unit */
     airy_buffer *coef;             /* f32, where it differs from weight, else NULL */
     airy_buffer *row, *slot_base;  /* u32 [bins + 1]: each bin's slots; f64 [slots][5] */
-    airy_buffer *valid, *variance; /* u8, f32 [pixels]; variance may be NULL */
+    airy_buffer *valid;            /* u32: which pixels count */
+    airy_buffer *variance;         /* f32 [pixels] or NULL */
     airy_buffer *base;             /* f64 [5][bins]: normalization, normalization2, count, dark,
                                       variance */
     airy_buffer *base_entries;     /* u32 [bins] */

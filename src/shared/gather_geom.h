@@ -15,6 +15,8 @@
 #define AIRY_GATHER_PITCH       67u
 #define AIRY_GATHER_NOWHERE     (AIRY_GATHER_PITCH * AIRY_GATHER_TILE_HEIGHT)
 #define AIRY_GATHER_PLACES      (AIRY_GATHER_NOWHERE + 1u)
+/* A bit a pixel of the tile, row by row: those that count. */
+#define AIRY_GATHER_VALID_WORDS (AIRY_GATHER_TILE_WIDTH * AIRY_GATHER_TILE_HEIGHT / 32u)
 /* Items of a work-group. Part of the order of sums, so the same on every device. */
 #define AIRY_GATHER_GROUP 256u
 
@@ -63,7 +65,9 @@ typedef struct airy_gather_geom {
      */
     airy_u32 lo, span, saturation;
     airy_u32 has_invalid, has_saturation;
+    airy_u32 odd; /* values below it are neither, if there is such a value */
+    airy_u32 reserved;
 } airy_gather_geom;
-AIRY_ASSERT_SIZE(airy_gather_geom, 168);
+AIRY_ASSERT_SIZE(airy_gather_geom, 176);
 
 #endif

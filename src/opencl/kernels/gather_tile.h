@@ -2,8 +2,8 @@
  * A tile of frames in local memory: what integrate.cl and integrate_azimuth.cl share.
  *
  * Build options: T, the frames' element type, with T_FLOAT for float and double, T_SIGNED for
- * signed integers; VALUE, what holds a pixel: uint, int, float or double; FRAMES, frames that share
- * a read of the matrix, and VALUES, a vector of so many VALUE; MODEL, the error model: 0 none, 1
+ * signed integers and T_IS_4_BYTES; VALUE, what holds a pixel: uint, int, float or double; FRAMES,
+ * frames that share a read of the matrix; MODEL, the error model: 0 none, 1
  * poisson, 2 azimuthal, 3 variance; UNWEIGHTED 1: weight and coef differ; DARK 1: there is a dark
  * image.
  */
@@ -14,10 +14,10 @@
 #include "shared/gather_geom.h"
 
 #ifndef T
-#define T      uint
-#define VALUE  uint
-#define VALUES uint4
-#define FRAMES 4
+#define T            uint
+#define T_IS_4_BYTES 1
+#define VALUE        uint
+#define FRAMES       4
 #endif
 #ifndef MODEL
 #define MODEL 0
@@ -60,6 +60,18 @@ static inline bool is_saturated(T raw, const airy_gather_geom g)
     return g.has_saturation != 0u && ((uint)(int)raw ^ 0x80000000u) >= g.saturation;
 #else
     return g.has_saturation != 0u && (uint)raw >= g.saturation;
+#endif
+}
+
+/* Invalid or saturated, and maybe neither: to be looked at more closely. */
+static inline bool is_odd(T raw, const airy_gather_geom g)
+{
+#ifdef T_FLOAT
+    return is_invalid(raw, g) || is_saturated(raw, g);
+#elif defined T_SIGNED
+    return ((uint)(int)raw ^ 0x80000000u) >= g.odd;
+#else
+    return (uint)raw >= g.odd;
 #endif
 }
 
@@ -107,6 +119,12 @@ static inline bool is_inside(uint i, const airy_gather_unit unit, const airy_gat
 {
     return unit.x + i % AIRY_GATHER_TILE_WIDTH < g.width &&
            unit.y + i / AIRY_GATHER_TILE_WIDTH < g.height;
+}
+
+static inline uint tile_number(const airy_gather_unit unit, const airy_gather_geom g)
+{
+    const uint across = (g.width + AIRY_GATHER_TILE_WIDTH - 1u) / AIRY_GATHER_TILE_WIDTH;
+    return unit.y / AIRY_GATHER_TILE_HEIGHT * across + unit.x / AIRY_GATHER_TILE_WIDTH;
 }
 
 /* Elements to the first pixel of a frame; frames behind the last one are the last one once more. */

@@ -40,33 +40,6 @@ static inline double top_to_double(TOP top)
 #endif
 }
 
-/* A place's values in all frames of the group, and back. */
-static inline VALUES pack(const VALUE *v)
-{
-#if FRAMES == 1
-    return v[0];
-#elif FRAMES == 2
-    return (VALUES)(v[0], v[1]);
-#else
-    return (VALUES)(v[0], v[1], v[2], v[3]);
-#endif
-}
-
-AIRY_INLINE void unpack(VALUE *v, VALUES packed)
-{
-#if FRAMES == 1
-    v[0] = packed;
-#elif FRAMES == 2
-    v[0] = packed.x;
-    v[1] = packed.y;
-#else
-    v[0] = packed.x;
-    v[1] = packed.y;
-    v[2] = packed.z;
-    v[3] = packed.w;
-#endif
-}
-
 /* What an item saw while it brought its pixels. */
 struct tally {
     TOTAL total[FRAMES];
@@ -74,71 +47,88 @@ struct tally {
     uint counts[FRAMES]; /* invalid, and saturated times 2^16 */
 };
 
-/* Rows of a tile that the group brings at a time, and how often it does so at once. */
-#define ROWS (GROUP / AIRY_GATHER_TILE_WIDTH)
-#if FRAMES == 1
+/* Rows of a tile that the group brings at a time, and how often it does so. */
+#define ROWS   (GROUP / AIRY_GATHER_TILE_WIDTH)
 #define ROUNDS (AIRY_GATHER_TILE_HEIGHT / ROWS)
-#else
-#define ROUNDS 4u
-#endif
+/* Words of a tile's pixels that count. */
+#define VALID_WORDS AIRY_GATHER_VALID_WORDS
 
-AIRY_INLINE void count_pixel(struct tally *tally, uint f, VALUE v, bool valid, bool invalid,
-                             bool saturated)
+AIRY_INLINE void count_pixel(struct tally *tally, uint f, VALUE v, bool invalid, bool saturated)
 {
-    const bool good = valid && !invalid;
-    tally->counts[f] += (valid && invalid ? 1u : 0u) + (valid && saturated ? 1u << 16 : 0u);
-    tally->total[f] += good ? (TOTAL)v : (TOTAL)0;
-    tally->top[f] = MAX_TOP(tally->top[f], good ? (TOP)v : NO_TOP);
+    tally->counts[f] += (invalid ? 1u : 0u) + (saturated ? 1u << 16 : 0u);
+    tally->total[f] += invalid ? (TOTAL)0 : (TOTAL)v;
+    tally->top[f] = MAX_TOP(tally->top[f], invalid ? NO_TOP : (TOP)v);
 }
 
 /*
- * Bring the tile: invalid values and what is outside the image are 0. All loads of a round are on
- * their way before the first value is looked at, so addresses outside are those of pixel 0.
+ * Bring the tile, and which of its pixels count; what is outside the image is 0. All of it is on
+ * its way before any is looked at.
  */
-AIRY_INLINE void bring_tile(__local VALUES *tile, struct tally *tally, __global const uchar *valid,
-                            __global const T *frames, uint first, const airy_gather_unit unit,
-                            const airy_gather_geom g)
+AIRY_INLINE void bring_tile(__local VALUE *tile, __local uint *valid_words,
+                            __global const T *frames, __global const uint *valid, uint first,
+                            const airy_gather_unit unit, const airy_gather_geom g)
 {
+    const uint number = tile_number(unit, g);
     const uint item = get_local_id(0), x = item % AIRY_GATHER_TILE_WIDTH;
+    const uint top = item / AIRY_GATHER_TILE_WIDTH;
     const bool in_x = unit.x + x < g.width;
-    ulong start[FRAMES];
+    __local VALUE *own = tile + top * AIRY_GATHER_PITCH + x;
+    if (item < VALID_WORDS)
+        AIRY_FETCH4(valid_words, item, valid + (ulong)number * VALID_WORDS + item, true);
 #pragma unroll
     for (uint f = 0u; f < FRAMES; f++) {
-        start[f] = frame_start(first + f, g);
-        tally->total[f] = 0;
-        tally->top[f] = NO_TOP;
-        tally->counts[f] = 0u;
-    }
-    for (uint top = item / AIRY_GATHER_TILE_WIDTH; top < AIRY_GATHER_TILE_HEIGHT;
-         top += ROUNDS * ROWS) {
-        T raw[ROUNDS * FRAMES];
-        uchar ok[ROUNDS];
+        __global const T *from = frames + frame_start(first + f, g);
 #pragma unroll
         for (uint r = 0u; r < ROUNDS; r++) {
             const uint y = unit.y + top + r * ROWS;
             const bool inside = in_x && y < g.height;
             const uint p = inside ? y * g.width + unit.x + x : 0u;
-            ok[r] = inside ? valid[p] : 2;
-#pragma unroll
-            for (uint f = 0u; f < FRAMES; f++)
-                raw[r * FRAMES + f] = frames[start[f] + p];
+#ifdef T_IS_4_BYTES
+            AIRY_FETCH4(own, f * PLACES + r * ROWS * AIRY_GATHER_PITCH, from + p, inside);
+#else
+            own[f * PLACES + r * ROWS * AIRY_GATHER_PITCH] = inside ? (VALUE)from[p] : (VALUE)0;
+#endif
         }
-#pragma unroll
-        for (uint r = 0u; r < ROUNDS; r++) {
-            VALUE v[FRAMES];
-#pragma unroll
-            for (uint f = 0u; f < FRAMES; f++) {
-                const T value = raw[r * FRAMES + f];
-                const bool invalid = is_invalid(value, g);
-                v[f] = invalid || ok[r] == 2 ? (VALUE)0 : (VALUE)value;
-                count_pixel(tally, f, v[f], ok[r] == 1, invalid, is_saturated(value, g));
-            }
-            tile[(top + r * ROWS) * AIRY_GATHER_PITCH + x] = pack(v);
-        }
+        if (item == 0u)
+            tile[f * PLACES + NOWHERE] = 0;
     }
-    if (item == 0u) {
-        const VALUE zero[FRAMES] = {0};
-        tile[NOWHERE] = pack(zero);
+}
+
+/* Look at the pixels that the item has brought; invalid ones become 0. */
+AIRY_INLINE void look_at_tile(__local VALUE *tile, __local const uint *valid_words,
+                              struct tally *tally, const airy_gather_geom g)
+{
+    const uint item = get_local_id(0), x = item % AIRY_GATHER_TILE_WIDTH;
+    const uint top = item / AIRY_GATHER_TILE_WIDTH;
+    __local VALUE *own = tile + top * AIRY_GATHER_PITCH + x;
+#pragma unroll
+    for (uint f = 0u; f < FRAMES; f++) {
+        tally->total[f] = 0;
+        tally->top[f] = NO_TOP;
+        tally->counts[f] = 0u;
+    }
+#pragma unroll
+    for (uint r = 0u; r < ROUNDS; r++) {
+        const uint word = valid_words[((top + r * ROWS) * AIRY_GATHER_TILE_WIDTH + x) / 32u];
+        const bool valid = (word >> item % 32u & 1u) != 0u;
+        VALUE v[FRAMES];
+        bool odd = false;
+#pragma unroll
+        for (uint f = 0u; f < FRAMES; f++) {
+            v[f] = own[f * PLACES + r * ROWS * AIRY_GATHER_PITCH];
+            odd = odd || is_odd((T)v[f], g);
+        }
+#pragma unroll
+        for (uint f = 0u; f < FRAMES; f++)
+            if (odd) {
+                const bool invalid = is_invalid((T)v[f], g);
+                if (invalid)
+                    own[f * PLACES + r * ROWS * AIRY_GATHER_PITCH] = 0;
+                if (valid)
+                    count_pixel(tally, f, v[f], invalid, is_saturated((T)v[f], g));
+            } else if (valid) {
+                count_pixel(tally, f, v[f], false, false);
+            }
     }
 }
 
@@ -163,7 +153,7 @@ AIRY_INLINE void load_entries(struct entries *entries, __global const ushort *pl
 }
 
 /* Sums of the item's entries, of which the first are loaded; the next ones are. */
-AIRY_INLINE void add_entries(double *sums, __local const VALUES *tile, struct entries *entries,
+AIRY_INLINE void add_entries(double *sums, __local const VALUE *tile, struct entries *entries,
                              __global const ushort *places, __global const float *weight,
                              uint depth)
 {
@@ -175,14 +165,14 @@ AIRY_INLINE void add_entries(double *sums, __local const VALUES *tile, struct en
         load_entries(entries, places, weight, k + AHEAD, depth);
 #pragma unroll
         for (uint i = 0u; i < AHEAD; i++) {
-            VALUE v[FRAMES];
             const double w = now.weight[i];
-            unpack(v, tile[now.place[i]]);
+            __local const VALUE *place = tile + now.place[i];
 #pragma unroll
             for (uint f = 0u; f < FRAMES; f++) {
-                sums[f] = fma(w, to_double(v[f]), sums[f]);
+                const VALUE v = place[f * PLACES];
+                sums[f] = fma(w, to_double(v), sums[f]);
                 if (MODEL == 1)
-                    sums[FRAMES + f] = fma(w * w, above_one(v[f]), sums[FRAMES + f]);
+                    sums[FRAMES + f] = fma(w * w, above_one(v), sums[FRAMES + f]);
             }
         }
     }
@@ -198,7 +188,7 @@ struct parts {
 
 #define PARTS_BYTES (FRAMES * GROUP * (8u * SUMS + 8u + sizeof(TOP) + 4u))
 #define KEPT_BYTES  (GROUP * 44u)
-#define TILE_BYTES  (PLACES * sizeof(VALUES))
+#define TILE_BYTES  (FRAMES * PLACES * sizeof(VALUE))
 #define MOST(a, b)  ((a) > (b) ? (a) : (b))
 /* in units of 16 bytes */
 #define AREA ((MOST(MOST(PARTS_BYTES, KEPT_BYTES), TILE_BYTES) + 15u) / 16u)
@@ -346,18 +336,19 @@ static inline void write_kept(__global double *scratch, __global uint *words, __
  * A unit of the matrix for FRAMES frames.
  * Mapping: work-groups of GROUP items; a group takes FRAMES frames of a unit, groups of one unit
  *          follow each other, so that they find its entries in the cache. Local memory: AREA * 16
- *          + 4 bytes, at most 37 KB. Barriers: of the work-group.
+ *          + 260 bytes, at most 37 KB. Barriers: of the work-group.
  */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 gather_tiles(__global const airy_gather_unit *units, __global const ushort *places,
              __global const float *weight, __global const airy_gather_segment *segments,
-             __global const uchar *valid, __global const float *coef, __global const float *norm,
+             __global const uint *valid, __global const float *coef, __global const float *norm,
              __global const float *dark, __global const float *variance, __global const T *frames,
              __global double *scratch, __global uint *words, const airy_gather_geom g)
 {
     __local uint4 area[AREA];
+    __local uint valid_words[VALID_WORDS];
     __local uint dirty_frames;
-    __local VALUES *tile = (__local VALUES *)area;
+    __local VALUE *tile = (__local VALUE *)area;
     const uint item = get_local_id(0), steps = (g.frames + FRAMES - 1u) / FRAMES;
     const uint first = get_group_id(0) % steps * FRAMES;
     const airy_gather_unit unit = units[get_group_id(0) / steps];
@@ -368,9 +359,11 @@ gather_tiles(__global const airy_gather_unit *units, __global const ushort *plac
     __global const float *own_weight = weight + unit.first_entry + item;
     if (item == 0u)
         dirty_frames = 0u;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    bring_tile(tile, valid_words, frames, valid, first, unit, g);
     load_entries(&entries, own_places, own_weight, 0u, unit.depth);
-    bring_tile(tile, &tally, valid, frames, first, unit, g);
+    AIRY_FETCHED();
+    barrier(CLK_LOCAL_MEM_FENCE);
+    look_at_tile(tile, valid_words, &tally, g);
 #pragma unroll
     for (uint f = 0u; f < FRAMES; f++)
         if ((tally.counts[f] & 0xffffu) != 0u)

@@ -33,6 +33,10 @@
  *   AIRY_SHUFFLE_UP(v, d)   v of item (own index - d), the own v where that is below 0
  *   AIRY_BYTES(a, b, s)     four of the eight bytes of two words (no exchange: any item, any time)
  *   AIRY_BITS(a, b, m)      bitselect in one instruction, which compilers take apart (likewise)
+ * Loads into local memory that go on in the background, so that any number can be on their way at
+ * a time without taking registers; elsewhere they are copies like any others.
+ *   AIRY_FETCH4(to, i, from, there)  a value of 4 bytes to to[i]; 0 where it is not there
+ *   AIRY_FETCHED()                   the item's own have arrived; others see them after a barrier
  */
 #ifdef __NV_CL_C_VERSION
 #define AIRY_WARP        32
@@ -86,6 +90,19 @@ static inline uint airy_bits(uint a, uint b, uint mask)
     return r;
 }
 
+static inline void airy_fetch4(uint to, __global const void *from, uint bytes)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                 :
+                 : "r"(to), "l"(from), "r"(bytes)
+                 : "memory");
+}
+
+/* An address in local memory has 32 bits, to which ptxas adds constants for nothing. */
+#define AIRY_FETCH4(to, i, from, there)                                                            \
+    airy_fetch4((uint)(size_t)(to) + 4u * (i), (from), (there) ? 4u : 0u)
+#define AIRY_FETCHED() asm volatile("cp.async.wait_all;" ::: "memory")
+
 #define AIRY_BYTES(a, b, selector) airy_bytes((a), (b), (selector))
 #define AIRY_BITS(a, b, mask)      airy_bits((a), (b), (mask))
 #define AIRY_BALLOT(p)             airy_ballot((uint)((p) != 0))
@@ -94,4 +111,6 @@ static inline uint airy_bits(uint a, uint b, uint mask)
 #define AIRY_SHUFFLE_UP(v, d)      airy_shuffle_up((v), (d))
 #else
 #define AIRY_BITS(a, b, mask) bitselect((a), (b), (mask))
+#define AIRY_FETCH4(to, i, from, there) ((to)[i] = (there) ? *(from) : 0)
+#define AIRY_FETCHED()
 #endif
