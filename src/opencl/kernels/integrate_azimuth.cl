@@ -10,6 +10,9 @@ static inline double entry_signal(double weight, double raw, double dark)
     return weight * (DARK ? raw - dark : raw);
 }
 
+/* Pixels of a tile that an item brings. */
+#define PIXELS (AIRY_GATHER_TILE_WIDTH * AIRY_GATHER_TILE_HEIGHT / GROUP)
+
 /*
  * Moments of a unit of the matrix, sum (weight (raw - dark) - mean coef norm)^2, for FRAMES frames.
  * Mapping: as gather_tiles. Local memory: at most PLACES * (FRAMES * sizeof(VALUE) + 9) + GROUP *
@@ -31,20 +34,37 @@ azimuth_tiles(__global const airy_gather_unit *units, __global const ushort *pla
     const uint item = get_local_id(0), steps = (g.frames + FRAMES - 1u) / FRAMES;
     const uint first = get_group_id(0) % steps * FRAMES;
     const airy_gather_unit unit = units[get_group_id(0) / steps];
-    for (uint i = item; i < AIRY_GATHER_TILE_WIDTH * AIRY_GATHER_TILE_HEIGHT; i += GROUP) {
-        const uint place = place_of(i), p = pixel_of(place, unit, g.width);
-        const bool inside = is_inside(i, unit, g);
-        uint bits = 0u;
+#pragma unroll
+    for (uint i = 0u; i < PIXELS; i++) {
+        const uint place = place_of(item + i * GROUP), p = pixel_of(place, unit, g.width);
+        const bool inside = is_inside(item + i * GROUP, unit, g);
+        const uint at = inside ? p : 0u;
+        AIRY_FETCH4(norm_of, place, norm + at, inside);
+        if (DARK)
+            AIRY_FETCH4(dark_of, place, dark + at, inside);
+#pragma unroll
         for (uint f = 0u; f < FRAMES; f++) {
-            const T raw = inside ? frames[frame_start(first + f, g) + p] : (T)0;
-            const bool out = is_invalid(raw, g);
-            tile[f * PLACES + place] = out ? (VALUE)0 : (VALUE)raw;
+            __global const T *from = frames + frame_start(first + f, g) + at;
+#ifdef T_IS_4_BYTES
+            AIRY_FETCH4(tile, f * PLACES + place, from, inside);
+#else
+            tile[f * PLACES + place] = inside ? (VALUE)*from : (VALUE)0;
+#endif
+        }
+    }
+    AIRY_FETCHED();
+#pragma unroll
+    for (uint i = 0u; i < PIXELS; i++) {
+        const uint place = place_of(item + i * GROUP);
+        uint bits = 0u;
+#pragma unroll
+        for (uint f = 0u; f < FRAMES; f++) {
+            const bool out = is_invalid((T)tile[f * PLACES + place], g);
+            if (out)
+                tile[f * PLACES + place] = 0;
             bits |= out ? 1u << f : 0u;
         }
         invalid[place] = (uchar)bits;
-        norm_of[place] = inside ? norm[p] : 0.0f;
-        if (DARK)
-            dark_of[place] = inside ? dark[p] : 0.0f;
     }
     owner[item] = 0;
     if (item == 0u) {
