@@ -33,6 +33,7 @@
  *   AIRY_SHUFFLE_UP(v, d)   v of item (own index - d), the own v where that is below 0
  *   AIRY_BYTES(a, b, s)     four of the eight bytes of two words (no exchange: any item, any time)
  *   AIRY_BITS(a, b, m)      bitselect in one instruction, which compilers take apart (likewise)
+ *
  * Loads into local memory that go on in the background, so that any number can be on their way at
  * a time without taking registers; elsewhere they are copies like any others.
  *   AIRY_FETCH4(to, i, from, there)  a value of 4 bytes to to[i]; 0 where it is not there
