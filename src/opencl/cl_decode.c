@@ -13,7 +13,7 @@
  * Scratch of the general way is held to this by decoding a few frames at a time, as far as one
  * frame fits.
  */
-enum { SCRATCH_BYTES = 256 << 20, LANES_BYTES = 32 };
+enum { SCRATCH_BYTES = 256 << 20 };
 
 /* Frames of which one in each of 32 lanes leaves too many lanes idle are summed one by one. */
 enum { TOGETHER_FROM = 8 };
@@ -45,20 +45,28 @@ static bool fits_local(const airy_device *device, const airy_block_layout *layou
     const unsigned elem = layout->elem_size;
     return layout->codec != AIRY_CODEC_LZ4 && (elem == 1 || elem == 2 || elem == 4 || elem == 8) &&
            layout->block_bytes <= AIRY_CL_BLOCK_BYTES &&
-           device->info.local_mem >= AIRY_CL_BLOCK_BYTES + LANES_BYTES;
+           device->info.local_mem >= AIRY_CL_BLOCK_LOCAL;
+}
+
+/* Full blocks of planes that 32 lanes share out evenly are known as such to the compiler. */
+static unsigned room_of(const airy_block_layout *layout)
+{
+    const bool even = layout->block_bytes > 0 &&
+                      layout->block_bytes % (1024 * layout->elem_size) == 0;
+    return even ? layout->block_bytes : AIRY_CL_BLOCK_BYTES;
 }
 
 static airy_status decode_local(airy_queue *queue, const struct airy_decode_plan *plan,
                                 const struct airy_cl_lanes *lanes, const airy_decode_geom *geom)
 {
     struct airy_cl_lanes shape = *lanes;
-    while (shape.blocks > 1 && (uint64_t)shape.blocks * (AIRY_CL_BLOCK_BYTES + LANES_BYTES) >
-                                   queue->device->info.local_mem)
+    while (shape.blocks > 1 &&
+           (uint64_t)shape.blocks * AIRY_CL_BLOCK_LOCAL > queue->device->info.local_mem)
         shape.blocks /= 2;
     char text[96], options[160];
     airy_cl_lanes_options(text, sizeof(text), &shape);
-    snprintf(options, sizeof(options), "%s -DELEM_SIZE=%u -DBLOCK_BYTES=%d", text,
-             geom->layout.elem_size, AIRY_CL_BLOCK_BYTES);
+    snprintf(options, sizeof(options), "%s -DELEM_SIZE=%u -DBLOCK_BYTES=%u", text,
+             geom->layout.elem_size, room_of(&geom->layout));
     const struct airy_cl_kernel_spec spec = {"decode.cl", "decode_blocks", options};
     const size_t blocks = (size_t)geom->layout.blocks * geom->frames;
     const size_t local = (size_t)shape.lanes * shape.blocks;

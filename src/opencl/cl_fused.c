@@ -16,7 +16,7 @@
 
 enum {
     SPAN_STEP = 8, /* local bins are a multiple of it */
-    SLOT_BYTES = AIRY_CL_BLOCK_BYTES + 32,
+    SLOT_BYTES = AIRY_CL_BLOCK_LOCAL,
     GROUP_BYTES = 64,      /* statistics, and what a driver may add */
     MAX_GROUP_BLOCKS = 64, /* blocks of one flush of the bins */
     GROUPS_A_UNIT = 40,    /* work-groups that each unit should get, so that the last ones leave

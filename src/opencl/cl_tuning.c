@@ -6,7 +6,7 @@
 #include "opencl/cl_decode.h"
 #include "opencl/cl_program.h"
 
-enum { BLOCK_LOCAL = AIRY_CL_BLOCK_BYTES + 32, LARGEST_GROUP = 256 };
+enum { LARGEST_GROUP = 256 };
 
 /* Whose source a size was measured with. */
 static const char *const files[AIRY_TUNE_COUNT] = {
@@ -55,7 +55,7 @@ static struct airy_tune_range lanes_range(const airy_device *device)
 static struct airy_tune_range blocks_range(const airy_device *device)
 {
     const bool nvidia = airy_cl_device(device)->nvidia;
-    const uint64_t fit = device->info.local_mem / BLOCK_LOCAL;
+    const uint64_t fit = device->info.local_mem / AIRY_CL_BLOCK_LOCAL;
     const uint32_t most = device->info.max_group / (nvidia ? 32 : 1);
     const uint32_t largest = fit < most ? (uint32_t)fit : most;
     if (nvidia)

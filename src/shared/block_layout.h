@@ -57,6 +57,17 @@ AIRY_ASSERT_SIZE(airy_block, 8);
 #define AIRY_REASON_SIZE    7u /* a stored block of the wrong size */
 #define AIRY_STATUS_GOOD    0xffffffffu
 
+/*
+ * Device memory of a block in the making. Behind the block's own bytes there is room for the
+ * compressed bytes to be kept at the end and for the output to stay AIRY_STAGE_DISTANCE behind what
+ * is read of them: a sequence of a sound block takes more bytes than it makes only by what its
+ * literals' length takes, one in 255, and the last one by its token; up to 15 bytes are lost to
+ * alignment, and 16 may be read behind the last one. Then what the lanes share.
+ */
+#define AIRY_STAGE_DISTANCE 40u
+#define AIRY_STAGE_MARGIN   112u
+#define AIRY_STEP_BYTES     32u
+
 static inline airy_u32 airy_block_decoded_bytes(const airy_block_layout l, airy_u32 block)
 {
     if (block < l.full_blocks)

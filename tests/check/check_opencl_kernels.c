@@ -10,6 +10,7 @@
 #include "codec/chunks.h"
 #include "core/objects.h"
 #include "opencl/cl_decode.h"
+#include "ref_codec.h"
 
 struct kernel_way {
     const char *name;
@@ -67,6 +68,8 @@ static const struct frames_case shapes[] = {
     {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U16, 0, 1264, 31, 37, 4},
     {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U32, 0, 65536, 128, 190, 2},
     {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U8, 3, 0, 33, 99, 2},
+    {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U16, 0, 2048, 65, 77, 3},
+    {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U8, 0, 1024, 65, 77, 3},
     {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U16, 0, 0, 1, 5, 2},
     {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U32, 0, 0, 1, 9, 2},
     {AIRY_CODEC_LZ4, AIRY_DTYPE_U16, 0, 0, 67, 71, 3},
@@ -263,6 +266,126 @@ out:
     airy_device_destroy(&cpu);
 }
 
+static void put_length(uint8_t **at, size_t rest)
+{
+    for (; rest >= 255; rest -= 255)
+        *(*at)++ = 255;
+    *(*at)++ = (uint8_t)rest;
+}
+
+/* A sequence whose literals are random; match 0: the last one. */
+static void put_sequence(struct check *c, uint8_t **at, size_t literals, size_t match,
+                         size_t offset)
+{
+    uint8_t *token = (*at)++;
+    *token = (uint8_t)((literals < 15 ? literals : 15) << 4);
+    if (literals >= 15)
+        put_length(at, literals - 15);
+    for (size_t i = 0; i < literals; i++)
+        *(*at)++ = (uint8_t)check_rand_u64(c);
+    if (match == 0)
+        return;
+    *(*at)++ = (uint8_t)offset;
+    *(*at)++ = (uint8_t)(offset >> 8);
+    *token |= (uint8_t)(match - 4 < 15 ? match - 4 : 15);
+    if (match - 4 >= 15)
+        put_length(at, match - 4 - 15);
+}
+
+/*
+ * A block of LZ4 as no encoder writes it, of `size` decoded bytes: lengths on both sides of every
+ * step, offsets that repeat bytes, words and planes. Returns its end.
+ */
+static uint8_t *put_block(struct check *c, uint8_t *at, size_t size)
+{
+    static const size_t longest[] = {1, 1, 4, 20, 40, 300, 1000},
+                        matches[] = {8, 20, 40, 140, 300, 600, 5000},
+                        offsets[] = {1, 2, 3, 4, 16, 31, 32, 33, 48, 64, 128, 256, 512, 1024, 1040};
+    size_t to = 0;
+    while (size - to > 20 && check_rand_u64(c) % 200 != 0) {
+        const uint64_t r = check_rand_u64(c), u = check_rand_u64(c);
+        size_t literals = (r >> 8) % longest[r % 7];
+        literals += to + literals == 0;
+        if (literals > size - to - 5)
+            literals = size - to - 5;
+        to += literals;
+        size_t match = 4 + (r >> 40) % matches[(r >> 32) % 7];
+        if (match > size - to)
+            match = size - to;
+        size_t offset = u & 1 ? offsets[(u >> 8) % 15] : 1 + (u >> 8) % (u & 2 ? 70 : to);
+        if (offset > to)
+            offset = to;
+        put_sequence(c, &at, literals, match, offset);
+        to += match;
+    }
+    put_sequence(c, &at, size - to, 0, 0);
+    return at;
+}
+
+static void put_big_endian(uint8_t *at, uint64_t v, int bytes)
+{
+    for (int i = 0; i < bytes; i++)
+        at[i] = (uint8_t)(v >> (8 * (bytes - 1 - i)));
+}
+
+static struct chunk_set make_sequences(struct check *c, const struct frames_case *f)
+{
+    struct chunk_set set = {.frame_bytes = f->height * f->width * airy_dtype_size(f->dtype)};
+    airy_block_layout layout;
+    const airy_codec_params codec = codec_of(f);
+    CHECK_OK(c, airy_block_layout_make(&layout, set.frame_bytes, &codec));
+    set.pixels = check_alloc(c, f->frames * set.frame_bytes);
+    for (size_t i = 0; i < f->frames; i++) {
+        uint8_t *at = set.chunk[i] = check_alloc(c, 2 * set.frame_bytes + 1000);
+        put_big_endian(at, set.frame_bytes, 8);
+        put_big_endian(at + 8, layout.block_bytes, 4);
+        at += 12;
+        for (uint32_t b = 0; b < layout.blocks; b++) {
+            const size_t size = airy_block_decoded_bytes(layout, b);
+            if (airy_block_is_coded(layout, b)) {
+                uint8_t *end = put_block(c, at + 4, size);
+                put_big_endian(at, (uint64_t)(end - at - 4), 4);
+                at = end;
+            } else {
+                at += size;
+            }
+        }
+        set.size[i] = (size_t)(at - set.chunk[i]);
+    }
+    return set;
+}
+
+/* Any sequences, in odd rounds with damage. */
+static void check_sequences_way(struct check *c, const struct frames_case *f,
+                                const struct kernel_way *way, int round)
+{
+    if (!check_case(c, "opencl_decode_sequences_e%u_b%u_%d_%s", codec_of(f).elem_size,
+                    f->block_bytes, round, way->name) ||
+        !way_fits(c, way))
+        return;
+    struct chunk_set set = make_sequences(c, f);
+    if (round % 2 != 0)
+        damage(c, &set, f);
+    uint32_t want[8], got[8] = {0};
+    for (size_t i = 0; i < f->frames; i++)
+        if (ref_decode_chunk(set.pixels + i * set.frame_bytes, set.frame_bytes, set.chunk[i],
+                             set.size[i], true, codec_of(f).elem_size, &want[i]))
+            want[i] = AIRY_FRAME_GOOD;
+    airy_batch *batch = make_batch(c, c->device, f, &set);
+    airy_array *frames, *status;
+    uint8_t *mine = check_alloc(c, f->frames * set.frame_bytes);
+    if (batch && decode_way(c, batch, f, way, &frames, &status) &&
+        CHECK_OK(c, airy_array_pull(c->queue, got, f->frames * 4, status)) &&
+        CHECK_OK(c, airy_array_pull(c->queue, mine, f->frames * set.frame_bytes, frames))) {
+        check_values(c, "status", AIRY_DTYPE_U32, got, want, f->frames, NULL);
+        for (size_t i = 0; i < f->frames; i++)
+            if (want[i] == AIRY_FRAME_GOOD)
+                check_values(c, "pixels of a good frame", AIRY_DTYPE_U8, mine + i * set.frame_bytes,
+                             set.pixels + i * set.frame_bytes, set.frame_bytes, NULL);
+    }
+    airy_batch_destroy(&batch);
+}
+
 /* Devices with less local memory: fewer blocks a work-group, then the general kernels. */
 static void check_small_local(struct check *c, uint64_t local_mem)
 {
@@ -354,6 +477,15 @@ void check_opencl_kernels(struct check *c)
         for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++)
             for (int round = 0; round < 4; round++)
                 check_damaged_way(c, &damaged[s], &ways[w], round);
+    static const struct frames_case sequences[] = {
+        {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U32, 0, 0, 97, 203, 8},
+        {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U8, 0, 0, 211, 203, 8},
+        {AIRY_CODEC_BSLZ4, AIRY_DTYPE_U16, 0, 2048, 61, 83, 8},
+    };
+    for (size_t s = 0; s < sizeof(sequences) / sizeof(sequences[0]); s++)
+        for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++)
+            for (int round = 0; round < (ways[w].rare ? 1 : 4); round++)
+                check_sequences_way(c, &sequences[s], &ways[w], round);
     check_absent(c);
     check_small_local(c, 20000);
     check_small_local(c, 4096);

@@ -5,7 +5,7 @@
  *                LANES, BLOCKS (lz4_block.h).
  *
  * Mapping: LANES work-items a block, BLOCKS blocks a work-group of LANES * BLOCKS items, which is
- * exact; blocks are counted frame by frame. Local memory: BLOCKS * (BLOCK_BYTES + 32) bytes.
+ * exact; blocks are counted frame by frame. Local memory: BLOCKS * (BLOCK_STORE + 32) bytes.
  * Barriers: of the lanes of a block only.
  */
 #include "opencl/kernels/lz4_block.h"
@@ -13,9 +13,6 @@
 
 #ifndef ELEM_SIZE
 #define ELEM_SIZE 4
-#endif
-#ifndef BLOCK_BYTES
-#define BLOCK_BYTES 8192
 #endif
 
 #define PLANES (8u * ELEM_SIZE)
@@ -78,6 +75,104 @@ AIRY_INLINE void pixels_of_planes(uint *y, uint *x)
 #endif
 }
 
+#ifdef EVEN_LANES
+#define ROW_WORDS  (BLOCK_BYTES / ELEM_SIZE / 32u) /* of a plane */
+#define TILE_WORDS (32u * WORDS)                   /* of 1,024 pixels */
+
+/*
+ * Where word j of the pixels of 1,024 is kept: rows of 32 words, in which the quads are permuted
+ * so that neither writing a lane's own pixels nor reading neighbouring quads has bank conflicts.
+ */
+AIRY_INLINE uint tile_place(uint j)
+{
+    const uint row = j >> 5, slot = (j >> 2 & 7u) ^ (row / ROWS_A_LANE & 7u);
+    return row * ROW_WORDS + slot * 4u + (j & 3u);
+}
+
+/* 1,024 pixels by neighbouring words, pairs or quads of words. */
+#define STORE_TILE(type, count, dst, tile)                                                         \
+    {                                                                                              \
+        __global type *to_ = (__global type *)(dst);                                               \
+        _Pragma("unroll 8") for (uint i_ = 0u; i_ < WORDS / (count); i_++)                         \
+        {                                                                                          \
+            const uint at_ = i_ * 32u + lane;                                                      \
+            to_[at_] = *(__local const type *)((tile) + tile_place(at_ * (count)));                \
+        }                                                                                          \
+    }
+
+AIRY_INLINE uint block_word(__local const uint *words, uint j)
+{
+    return words[j / TILE_WORDS * 32u + tile_place(j % TILE_WORDS)];
+}
+
+/* A full block of pixels to any address: whole words between its first and last bytes. */
+AIRY_INLINE void store_unaligned(__global uchar *dst, __local const uint *words, uint lane)
+{
+    const uint head = (0u - (uint)(ulong)dst) & 3u, shift = head * 8u;
+    __global uint *to = (__global uint *)(dst + head);
+    ROLLED
+    for (uint i = lane; i < BLOCK_BYTES / 4u - 1u; i += 32u)
+        to[i] = (uint)(((ulong)block_word(words, i + 1u) << 32 | block_word(words, i)) >> shift);
+    const uint rest = BLOCK_BYTES - 4u + lane;
+    if (lane < head)
+        dst[lane] = (uchar)(block_word(words, 0u) >> (8u * lane));
+    else if (lane < 4u)
+        dst[rest] = (uchar)(block_word(words, BLOCK_BYTES / 4u - 1u) >> (8u * lane));
+}
+
+/*
+ * A full block of planes whose words 32 lanes share out evenly. The pixels go back to where their
+ * planes' words were read, so that neighbouring lanes then store neighbouring words, as wide as
+ * the frame's place in memory allows: a lane's own 32 pixels are up to 256 bytes apart from the
+ * next lane's.
+ */
+AIRY_INLINE void unshuffle_full(__global uchar *dst, __local uchar *block, uint lane)
+{
+    __local uint *words = (__local uint *)block;
+    const uint skew = (uint)(ulong)dst & 15u;
+    ROLLED
+    for (uint t = 0u; t < ROW_WORDS; t += 32u) {
+        __local uint *tile = words + t;
+        uint x[PLANES], y[WORDS];
+#pragma unroll
+        for (uint p = 0u; p < PLANES; p++)
+            x[p] = tile[p * ROW_WORDS + lane];
+        pixels_of_planes(y, x);
+        LANES_SYNC();
+#pragma unroll
+        for (uint i = 0u; i < QUADS; i++)
+            *(__local uint4 *)(tile + tile_place((lane * QUADS + i) * 4u)) =
+                (uint4)(y[4u * i], y[4u * i + 1u], y[4u * i + 2u], y[4u * i + 3u]);
+        LANES_SYNC();
+        __global uchar *to = dst + t * WORDS * 4u;
+        if (skew == 0u)
+            STORE_TILE(uint4, 4u, to, tile)
+        else if ((skew & 7u) == 0u)
+            STORE_TILE(uint2, 2u, to, tile)
+        else if ((skew & 3u) == 0u)
+            STORE_TILE(uint, 1u, to, tile)
+    }
+    if ((skew & 3u) != 0u)
+        store_unaligned(dst, words, lane);
+}
+
+/* A block of any size: 8 pixels a lane at a time, one of their bytes. */
+AIRY_INLINE void unshuffle_any(__global uchar *dst, __local const uchar *block, uint size,
+                               uint lane)
+{
+    const uint pieces = size / ELEM_SIZE / 8u;
+    ROLLED
+    for (uint at = lane; at < pieces * ELEM_SIZE; at += LANES) {
+        const uint byte = at % ELEM_SIZE, piece = at / ELEM_SIZE;
+        ulong m = 0u;
+        for (uint i = 0u; i < 8u; i++)
+            m |= (ulong)block[(byte * 8u + i) * pieces + piece] << (8u * i);
+        m = transpose_8x8(m);
+        for (uint i = 0u; i < 8u; i++)
+            dst[(piece * 8u + i) * ELEM_SIZE + byte] = (uchar)(m >> (8u * i));
+    }
+}
+#else
 /*
  * 32 pixels, of which the first `count` exist, to an address that may have an element's alignment
  * only.
@@ -119,60 +214,12 @@ AIRY_INLINE void unshuffle_any(__global uchar *dst, __local const uchar *block, 
         store_pixels(dst + w * 32u * ELEM_SIZE, y, min(32u, elements - w * 32u));
     }
 }
-
-#ifdef EVEN_LANES
-/*
- * A full block of planes whose words the lanes share out evenly, to a 4-byte aligned place. The
- * pixels go back to where their planes' words were read, so that neighbouring lanes then store
- * neighbouring 16 bytes, or neighbouring words where a frame before had no whole number of 16
- * bytes: a lane's own 32 pixels are up to 256 bytes apart from the next lane's. Slots are permuted
- * within a row, so that neither step has bank conflicts.
- */
-AIRY_INLINE void unshuffle_full(__global uchar *dst, __local uchar *block, uint lane)
-{
-    const uint row_words = BLOCK_BYTES / ELEM_SIZE / 32u; /* of a plane */
-    __local uint *words = (__local uint *)block;
-    __global uint4 *out = (__global uint4 *)dst;
-    __global uint *single = (__global uint *)dst;
-    const bool wide = ((ulong)dst & 15u) == 0u;
-    for (uint t = 0u; t < row_words; t += 32u) {
-        uint x[PLANES], y[WORDS];
-#pragma unroll
-        for (uint p = 0u; p < PLANES; p++)
-            x[p] = words[p * row_words + t + lane];
-        pixels_of_planes(y, x);
-        LANES_SYNC();
-#pragma unroll
-        for (uint i = 0u; i < QUADS; i++) {
-            const uint quad = lane * QUADS + i, row = quad >> 3;
-            const uint slot = (quad & 7u) ^ (row / ROWS_A_LANE & 7u);
-            *(__local uint4 *)(words + row * row_words + t + slot * 4u) =
-                (uint4)(y[4u * i], y[4u * i + 1u], y[4u * i + 2u], y[4u * i + 3u]);
-        }
-        LANES_SYNC();
-        if (wide) {
-#pragma unroll
-            for (uint i = 0u; i < QUADS; i++) {
-                const uint quad = i * 32u + lane, row = quad >> 3;
-                const uint slot = (quad & 7u) ^ (row / ROWS_A_LANE & 7u);
-                out[t * QUADS + quad] =
-                    *(__local const uint4 *)(words + row * row_words + t + slot * 4u);
-            }
-        } else {
-#pragma unroll
-            for (uint row = 0u; row < WORDS; row++) {
-                const uint slot = (lane >> 2) ^ (row / ROWS_A_LANE & 7u);
-                single[t * WORDS + row * 32u + lane] =
-                    words[row * row_words + t + slot * 4u + (lane & 3u)];
-            }
-        }
-    }
-}
 #endif
 
 /* `size` bytes as they are. */
 AIRY_INLINE void copy_bytes(__global uchar *dst, __global const uchar *src, uint size, uint lane)
 {
+    ROLLED
     for (uint i = lane; i < size; i += LANES)
         dst[i] = src[i];
 }
@@ -181,13 +228,14 @@ __kernel __attribute__((reqd_work_group_size(LANES * BLOCKS, 1, 1))) void
 decode_blocks(__global const uchar *bytes, __global uchar *frames, __global uint *status,
               const airy_decode_geom g)
 {
-    __local uint4 store[BLOCKS][BLOCK_BYTES / 16];
+    __local uint4 store[BLOCKS][BLOCK_STORE / 16];
     __local uint steps[BLOCKS][STEP_WORDS];
     const uint slot = get_local_id(0) / LANES, lane = get_local_id(0) % LANES;
-    const ulong index = (ulong)get_group_id(0) * BLOCKS + slot;
-    if (index >= (ulong)g.layout.blocks * g.frames)
+    /* A batch is below 4 GiB, and so are its blocks. */
+    const uint index = (uint)get_group_id(0) * BLOCKS + slot;
+    if (index >= g.layout.blocks * g.frames)
         return;
-    const uint frame = (uint)(index / g.layout.blocks), block = (uint)(index % g.layout.blocks);
+    const uint frame = index / g.layout.blocks, block = index % g.layout.blocks;
     __global const airy_block *table = (__global const airy_block *)(bytes + g.bytes_offset);
     const airy_block place = table[(ulong)(g.first_frame + frame) * g.layout.blocks + block];
     const uint size = airy_block_decoded_bytes(g.layout, block);
@@ -217,7 +265,7 @@ decode_blocks(__global const uchar *bytes, __global uchar *frames, __global uint
     }
     if (shuffled) {
 #ifdef EVEN_LANES
-        if (size == BLOCK_BYTES && ((ulong)dst & 3u) == 0u)
+        if (size == BLOCK_BYTES)
             unshuffle_full(dst, out, lane);
         else
 #endif

@@ -15,9 +15,6 @@
 #ifndef ELEM_SIZE
 #define ELEM_SIZE 4
 #endif
-#ifndef BLOCK_BYTES
-#define BLOCK_BYTES 8192
-#endif
 #ifndef SPAN
 #define SPAN 1024
 #endif

@@ -11,7 +11,7 @@
 /*
  * Mapping: LANES * BLOCKS items, which is exact; a group takes group_blocks blocks of one frame,
  *          BLOCKS at a time; groups_a_frame groups a frame.
- * Local memory: BLOCKS * (BLOCK_BYTES + 32) + SUMS * SPAN * 8 + 20 bytes. Barriers: of the
+ * Local memory: BLOCKS * (BLOCK_STORE + 32) + SUMS * SPAN * 8 + 20 bytes. Barriers: of the
  *               work-group around the loop, of a block's lanes inside.
  */
 __kernel __attribute__((reqd_work_group_size(LANES * BLOCKS, 1, 1))) void
@@ -20,7 +20,7 @@ integrate_blocks(__global const uchar *bytes, __global const uint *table,
                  __global const airy_fused_extra *extra, __global const float *norm,
                  __global const float *dark, __global ulong *sums, const airy_fused_geom g)
 {
-    __local uint4 store[BLOCKS][BLOCK_BYTES / 16];
+    __local uint4 store[BLOCKS][BLOCK_STORE / 16];
     __local uint steps[BLOCKS][STEP_WORDS];
     __local uint low[SUMS * SPAN], high[SUMS * SPAN], stat[5];
     const uint item = get_local_id(0), slot = item / LANES, lane = item % LANES;

@@ -89,7 +89,7 @@ AIRY_INLINE void keep_planes(__global uint4 *planes, const struct block *b, uint
 /*
  * Blocks to planes. quads: [range_blocks][AIRY_FUSED_LANES], how many of planes there are.
  * Mapping: LANES * BLOCKS items, which is exact; BLOCKS blocks a group, the frames of a block one
- *          after the other. Local memory: BLOCKS * (BLOCK_BYTES + 32) bytes. Barriers: of a block's
+ *          after the other. Local memory: BLOCKS * (BLOCK_STORE + 32) bytes. Barriers: of a block's
  *          lanes.
  */
 __kernel __attribute__((reqd_work_group_size(LANES * BLOCKS, 1, 1))) void
@@ -99,7 +99,7 @@ integrate_planes(__global const uchar *bytes, __global const uint *table,
                  __global const float *dark, __global ulong *sums, __global uchar *quads,
                  __global uint4 *planes, const airy_fused_geom g)
 {
-    __local uint4 store[BLOCKS][BLOCK_BYTES / 16];
+    __local uint4 store[BLOCKS][BLOCK_STORE / 16];
     __local uint steps[BLOCKS][STEP_WORDS];
     const uint slot = get_local_id(0) / LANES, lane = get_local_id(0) % LANES;
     const uint at = (uint)get_group_id(0) * BLOCKS + slot, row = at / g.frames,

@@ -2,11 +2,12 @@
  * One LZ4 block decoded by LANES work-items, and the bit transpose of bitshuffle in registers.
  *
  * Build options: LANES 1, 32 or 64: work-items that share a block; BLOCK_SPACE __local or
- * __global: where the decoded block lies. With LANES 32 on NVIDIA the items are one warp: all of
- * them parse the same bytes and meet by warp barriers, so that a work-group may hold several
- * blocks (BLOCKS). Elsewhere, and with -DPORTABLE, they are the whole work-group: the first one
- * parses, and there are two barriers a sequence that all items pass whatever they do in between.
- * LANES 1 needs neither.
+ * __global: where the decoded block lies; BLOCK_BYTES: the largest one.
+ *
+ * With LANES 32 on NVIDIA the items are one warp: all of them parse the same bytes and meet by
+ * warp barriers, so that a work-group may hold several blocks (BLOCKS). Elsewhere, and with
+ * -DPORTABLE, they are the whole work-group: the first one parses, and there are two barriers a
+ * sequence that all items pass whatever they do in between. LANES 1 needs neither.
  */
 #ifndef AIRY_KERNELS_LZ4_BLOCK_H
 #define AIRY_KERNELS_LZ4_BLOCK_H
@@ -21,6 +22,10 @@
 #endif
 #ifndef BLOCK_SPACE
 #define BLOCK_SPACE __local
+#define BLOCK_IS_LOCAL
+#endif
+#ifndef BLOCK_BYTES
+#define BLOCK_BYTES 8192
 #endif
 
 #if LANES == 1
@@ -38,8 +43,21 @@
 #endif
 #endif
 
+/*
+ * Most loops here run once or not at all. Unrolled they are only more instructions, for which a
+ * GPU's caches are small.
+ */
+#define ROLLED _Pragma("unroll 1")
+
 /* Words of local memory that the lanes of a block use among themselves. */
-#define STEP_WORDS 8
+#define STEP_WORDS (AIRY_STEP_BYTES / 4u)
+
+/* Bytes of local memory for a block of up to BLOCK_BYTES. */
+#define BLOCK_STORE (BLOCK_BYTES + AIRY_STAGE_MARGIN)
+
+#if defined(BLOCK_IS_LOCAL) && !defined(LANES_ARE_A_GROUP) && LANES == 32
+#define LANES_STAGE
+#endif
 
 /* From this many bytes on, copies go by words. */
 #define WORDS_FROM 64u
@@ -52,6 +70,7 @@ AIRY_INLINE bool read_length(uint *length, __global const uchar *in, uint *at, u
 {
     uint c;
     (void)lane;
+    ROLLED
     do {
         if (*at >= n)
             return false;
@@ -59,6 +78,7 @@ AIRY_INLINE bool read_length(uint *length, __global const uchar *in, uint *at, u
         *at += 1u;
         *length = add_sat(*length, c);
 #ifdef LANES_ARE_A_WARP
+        ROLLED
         while (c == 255u) {
             const uint mine = n - *at > lane ? in[*at + lane] : 0u;
             const uint stop = AIRY_BALLOT(mine != 255u);
@@ -84,18 +104,22 @@ AIRY_INLINE void copy_literals(BLOCK_SPACE uchar *out, uint to, __global const u
                                ulong from, uint count, uint lane)
 {
     if (count < WORDS_FROM) {
+        ROLLED
         for (uint i = lane; i < count; i += LANES)
             out[to + i] = bytes[from + i];
         return;
     }
     const uint head = (0u - to) & 3u, words = (count - head) >> 2;
+    ROLLED
     for (uint i = lane; i < head; i += LANES)
         out[to + i] = bytes[from + i];
     const uint shift = (uint)((from + head) & 3u) * 8u;
     __global const uint *src = (__global const uint *)bytes + ((from + head) >> 2);
     BLOCK_SPACE uint *dst = (BLOCK_SPACE uint *)(out + to + head);
+    ROLLED
     for (uint i = lane; i < words; i += LANES)
         dst[i] = (uint)(((ulong)src[i + 1u] << 32 | src[i]) >> shift);
+    ROLLED
     for (uint i = head + words * 4u + lane; i < count; i += LANES)
         out[to + i] = bytes[from + i];
 }
@@ -104,11 +128,13 @@ AIRY_INLINE void copy_literals(BLOCK_SPACE uchar *out, uint to, __global const u
 AIRY_INLINE void copy_within(BLOCK_SPACE uchar *out, uint to, uint from, uint count, uint lane)
 {
     if (count < WORDS_FROM) {
+        ROLLED
         for (uint i = lane; i < count; i += LANES)
             out[to + i] = out[from + i];
         return;
     }
     const uint head = (0u - to) & 3u, words = (count - head) >> 2;
+    ROLLED
     for (uint i = lane; i < head; i += LANES)
         out[to + i] = out[from + i];
     const uint shift = ((from + head) & 3u) * 8u;
@@ -118,8 +144,10 @@ AIRY_INLINE void copy_within(BLOCK_SPACE uchar *out, uint to, uint from, uint co
      * src[i + 1] ends at most 7 bytes behind the source, which is inside the destination: never
      * outside the block.
      */
+    ROLLED
     for (uint i = lane; i < words; i += LANES)
         dst[i] = (uint)(((ulong)src[i + 1u] << 32 | src[i]) >> shift);
+    ROLLED
     for (uint i = head + words * 4u + lane; i < count; i += LANES)
         out[to + i] = out[from + i];
 }
@@ -131,12 +159,15 @@ AIRY_INLINE void fill_bytes(BLOCK_SPACE uchar *out, uint to, uint count, uint va
         head = (0u - to) & 15u;
         quads = (count - head) >> 4;
     }
+    ROLLED
     for (uint i = lane; i < head; i += LANES)
         out[to + i] = (uchar)value;
     BLOCK_SPACE uint4 *dst = (BLOCK_SPACE uint4 *)(out + to + head);
     const uint4 four = (uint4)(value * 0x01010101u);
+    ROLLED
     for (uint i = lane; i < quads; i += LANES)
         dst[i] = four;
+    ROLLED
     for (uint i = head + quads * 16u + lane; i < count; i += LANES)
         out[to + i] = (uchar)value;
 }
@@ -146,6 +177,7 @@ AIRY_INLINE void repeat_bytes(BLOCK_SPACE uchar *out, uint to, uint offset, uint
 {
     const uint step = LANES % offset;
     uint phase = lane % offset;
+    ROLLED
     for (uint i = lane; i < count; i += LANES) {
         out[to + i] = out[to - offset + phase];
         phase += step;
@@ -229,11 +261,13 @@ AIRY_INLINE void repeat_words(BLOCK_SPACE uchar *out, uint to, uint offset, uint
     const uint words = (count - first) >> 2, step = LANES % offset;
     BLOCK_SPACE uint *dst = (BLOCK_SPACE uint *)(out + to + first);
     uint phase = lane % offset;
+    ROLLED
     for (uint i = lane; i < words; i += LANES) {
         dst[i] = (dst - offset)[phase];
         phase += step;
         phase -= phase >= offset ? offset : 0u;
     }
+    ROLLED
     for (uint i = first + words * 4u + lane; i < count; i += LANES)
         out[to + i] = out[to - offset + i % offset];
 }
@@ -276,6 +310,7 @@ AIRY_INLINE void copy_match(BLOCK_SPACE uchar *out, uint to, uint offset, uint c
     }
     /* The one long match of most blocks is the empty upper planes, at any distance. */
     uint seen = 0u;
+    ROLLED
     for (uint i = lane; i < offset; i += LANES)
         seen |= out[to - offset + i];
     if (!lanes_any(seen != 0u, lane, step))
@@ -285,8 +320,229 @@ AIRY_INLINE void copy_match(BLOCK_SPACE uchar *out, uint to, uint offset, uint c
 }
 #endif
 
+#ifdef LANES_STAGE
 /*
- * The n bytes from bytes[from] on to exactly size bytes at out[begin ...]; out is 16-byte aligned.
+ * The way of a warp. The compressed bytes are copied to the end of the block's own memory, and
+ * everything is a move inside it from then on: a sequence of at most 32 bytes is one move of a byte
+ * a lane, literals and match together. Places count from `out`.
+ */
+
+/*
+ * What a length of 15 goes on with. Far above any block when the bytes end inside it: there are at
+ * most BLOCK_STORE of them, so no sum wraps around.
+ */
+AIRY_INLINE uint staged_length(__local const uchar *out, uint *at, uint stop, uint lane)
+{
+    uint sum = 0u, c;
+    (void)lane;
+    ROLLED
+    do {
+        if (*at >= stop)
+            return 1u << 28;
+        c = out[*at];
+        *at += 1u;
+        sum += c;
+#ifdef LANES_ARE_A_WARP
+        if (c == 255u) {
+            const uint mine = *at + lane < stop ? out[*at + lane] : 0u;
+            const uint ends = AIRY_BALLOT(mine != 255u);
+            const uint run = ends != 0u ? 31u - clz(ends & (0u - ends)) : 32u;
+            sum += run * 255u;
+            *at += run;
+        }
+#endif
+    } while (c == 255u);
+    return sum;
+}
+
+/*
+ * Bytes from one place of the block's memory to another, 4 a lane at a time. in_place: to a lower
+ * one, as near as may be, so 32 lanes read before any of them writes; else at least `count` bytes
+ * away.
+ */
+AIRY_INLINE void move_bytes(__local uchar *out, uint to, uint from, uint count, uint lane,
+                            bool in_place)
+{
+    ROLLED
+    for (uint base = 0u; base < count; base += 128u) {
+        const uint i = base + lane;
+        __local const uchar *src = out + (from + i);
+        __local uchar *dst = out + (to + i);
+        uint c[4];
+#pragma unroll
+        for (uint k = 0u; k < 4u; k++)
+            c[k] = i + 32u * k < count ? src[32u * k] : 0u;
+        if (in_place)
+            LANES_SYNC();
+#pragma unroll
+        for (uint k = 0u; k < 4u; k++)
+            if (i + 32u * k < count)
+                dst[32u * k] = (uchar)c[k];
+    }
+}
+
+/* Divisors of small numbers: i / n is i * small_inverse[n] / 2^16 for i < 95. */
+__constant uint small_inverse[32] = {0u,    65536u, 32768u, 21846u, 16384u, 13108u, 10923u, 9363u,
+                                     8192u, 7282u,  6554u,  5958u,  5462u,  5042u,  4682u,  4370u,
+                                     4096u, 3856u,  3641u,  3450u,  3277u,  3121u,  2979u,  2850u,
+                                     2731u, 2622u,  2521u,  2428u,  2341u,  2260u,  2185u,  2115u};
+
+AIRY_INLINE uint small_mod(uint i, uint n)
+{
+    return i - n * (i * small_inverse[n] >> 16);
+}
+
+/*
+ * `count` bytes of what stands before them with a period of whole quads, of which 32 lanes either
+ * hold a whole number or do not meet themselves: 16, 32 ... 512, or more.
+ */
+AIRY_INLINE void repeat_quads(__local uchar *out, uint to, uint period, uint count, uint lane)
+{
+    const uint head = min((0u - to) & 15u, count), quads = (count - head) >> 4;
+    const uint tail = head + quads * 16u, distance = period >> 4;
+    if (lane < head)
+        out[to + lane] = out[to - period + lane];
+    LANES_SYNC();
+    __local uint4 *dst = (__local uint4 *)(out + to + head);
+    uint4 v = (dst - distance)[distance < 32u ? lane & (distance - 1u) : lane];
+    ROLLED
+    for (uint base = 0u; base < quads; base += 32u) {
+        if (base + lane < quads)
+            dst[base + lane] = v;
+        if (distance > 32u) {
+            LANES_SYNC();
+            v = (dst - distance)[base + 32u + lane];
+        }
+    }
+    if (lane < count - tail)
+        out[to + tail + lane] = out[to + tail - period + lane];
+}
+
+/* Bytes that are the same every 32. */
+AIRY_INLINE void fill_bytes_32(__local uchar *out, uint to, uint c, uint count, uint lane)
+{
+    ROLLED
+    for (uint base = 0u; base < count; base += 128u) {
+        const uint i = base + lane;
+        __local uchar *dst = out + (to + i);
+#pragma unroll
+        for (uint k = 0u; k < 4u; k++)
+            if (i + 32u * k < count)
+                dst[32u * k] = (uchar)c;
+    }
+}
+
+/* A match that overlaps itself, of more than 32 bytes with what stands before it. */
+AIRY_INLINE void repeat_match(__local uchar *out, uint to, uint offset, uint count, uint lane)
+{
+    uint period = offset;
+    if (offset < 32u) {
+        const uint c = out[to - offset + small_mod(lane, offset)];
+        uint first;
+        if ((offset & (offset - 1u)) == 0u) {
+            period = 32u;
+            first = count <= 512u ? count : 32u;
+            fill_bytes_32(out, to, c, first, lane);
+        } else {
+            period <<= clz(offset) - 26u; /* whole periods: 32 to 63 bytes */
+            first = min(period, count);
+            const uint more = out[to - offset + small_mod(32u + lane, offset)];
+            if (lane < first)
+                out[to + lane] = (uchar)c;
+            if (lane + 32u < first)
+                out[to + 32u + lane] = (uchar)more;
+        }
+        to += first;
+        count -= first;
+        LANES_SYNC();
+    }
+    ROLLED
+    while (count > period) {
+        if ((period & 15u) == 0u && (period >= 512u || (period & (period - 1u)) == 0u)) {
+            repeat_quads(out, to, period, count, lane);
+            return;
+        }
+        move_bytes(out, to, to - period, period, lane, false);
+        LANES_SYNC();
+        to += period;
+        count -= period;
+        period += period;
+    }
+    move_bytes(out, to, to - period, count, lane, false);
+}
+
+/* True: the block stands there. False: it must be decoded the general way, from its bytes. */
+AIRY_INLINE bool decode_staged(__local uchar *out, uint size, __global const uchar *bytes, uint n,
+                               uint lane)
+{
+    const uint skew = (uint)(ulong)bytes & 15u, quads = (skew + n + 15u) >> 4;
+    const uint room = BLOCK_STORE / 16u - 1u;
+    if (n > BLOCK_STORE || quads > room)
+        return false;
+    __global const uint4 *src = (__global const uint4 *)(bytes - skew);
+    __local uint4 *stage = (__local uint4 *)out + (room - quads);
+    ROLLED
+    for (uint i = lane; i < quads; i += 32u)
+        stage[i] = src[i];
+    LANES_SYNC();
+    uint at = (room - quads) * 16u + skew, to = 0u, from, literals;
+    const uint stop = at + n;
+    ROLLED
+    for (;;) {
+        /* Here at < stop, and there are 16 bytes behind stop. */
+        const uint token = out[at];
+        literals = token >> 4;
+        from = at + 1u;
+        if (literals == 15u) {
+            literals += staged_length(out, &from, stop, lane);
+            if (from + literals > stop)
+                break;
+        }
+        at = from + literals + 2u;
+        __local const uchar *low = out + (at - 2u);
+        const uint offset = low[0] | (uint)low[1] << 8;
+        uint match = (token & 15u) + 4u;
+        if (match == 19u)
+            match += staged_length(out, &at, stop, lane);
+        const uint total = literals + match, next = to + total;
+        if ((at >= stop) | (offset - 1u >= to + literals) | (next + AIRY_STAGE_DISTANCE > at))
+            break;
+        if (total <= 32u) {
+            /* What is written here ends before the literals begin. */
+            uint i = lane;
+            if (lane >= literals)
+                i -= offset;
+            if (offset < match && lane >= literals)
+                i = literals + small_mod(lane - literals, offset) - offset;
+            const uint place = ((int)i < 0 ? to : from) + i;
+            if (lane < total)
+                out[to + lane] = out[place];
+        } else {
+            const uint place = to + literals;
+            if (literals != 0u) {
+                move_bytes(out, to, from, literals, lane, true);
+                LANES_SYNC();
+            }
+            if (offset >= match)
+                move_bytes(out, place, place - offset, match, lane, false);
+            else
+                repeat_match(out, place, offset, match, lane);
+        }
+        to = next;
+        LANES_SYNC();
+    }
+    /* The last sequence has literals only, and ends both. Anything else is for the general way. */
+    if (from + literals != stop || to + literals != size)
+        return false;
+    move_bytes(out, to, from, literals, lane, true);
+    LANES_SYNC();
+    return true;
+}
+#endif
+
+/*
+ * The n bytes from bytes[from] on to exactly size bytes at out[begin ...]; out is 16-byte aligned,
+ * and has BLOCK_STORE bytes where it is local.
  * The bytes may be anything: every length is checked before it is used. At least 8 readable bytes
  * follow them. step: STEP_WORDS words of these lanes. AIRY_STATUS_GOOD or an AIRY_REASON_*, the
  * same for all lanes, which have met when it is good.
@@ -297,9 +553,15 @@ AIRY_INLINE uint decode_lz4(BLOCK_SPACE uchar *out, uint begin, uint size,
 {
     __global const uchar *in = bytes + from;
     uint to = begin;
+#ifdef LANES_STAGE
+    if (begin == 0u && decode_staged(out, size, in, n, lane))
+        return AIRY_STATUS_GOOD;
+    LANES_SYNC();
+#endif
 #ifdef LANES_ARE_A_GROUP
     if (lane == 0u)
         step[STEP_NEXT] = 0u;
+    ROLLED
     for (;;) {
         if (lane == 0u)
             step[STEP_REASON] = read_sequence(step, in, n, begin + size - to, to - begin);
@@ -318,6 +580,7 @@ AIRY_INLINE uint decode_lz4(BLOCK_SPACE uchar *out, uint begin, uint size,
 #else
     const uint end = begin + size;
     uint at = 0u;
+    ROLLED
     for (;;) {
         if (at >= n)
             return AIRY_REASON_TOKEN;
