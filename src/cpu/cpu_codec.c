@@ -26,7 +26,7 @@ static const struct {
      {airy_lz4_block_avx2, airy_lz4_front_avx2, airy_bitunshuffle_avx512, airy_bitshuffle_avx512,
       "avx512"}},
     {AIRY_CPU_VBMI,
-     {airy_lz4_block_avx2, airy_lz4_front_avx2, airy_bitunshuffle_vbmi, airy_bitshuffle_avx512,
+     {airy_lz4_block_avx2, airy_lz4_front_avx2, airy_bitunshuffle_vbmi, airy_bitshuffle_vbmi,
       "vbmi"}},
 #elif defined(__aarch64__)
     {AIRY_CPU_NEON,

@@ -15,7 +15,7 @@ airy_transpose_fn airy_bitunshuffle_portable, airy_bitshuffle_portable;
 airy_transpose_fn airy_bitunshuffle_sse2, airy_bitshuffle_sse2;
 airy_transpose_fn airy_bitunshuffle_avx2, airy_bitshuffle_avx2;
 airy_transpose_fn airy_bitunshuffle_avx512, airy_bitshuffle_avx512;
-airy_transpose_fn airy_bitunshuffle_vbmi;
+airy_transpose_fn airy_bitunshuffle_vbmi, airy_bitshuffle_vbmi;
 airy_transpose_fn airy_bitunshuffle_neon, airy_bitshuffle_neon;
 
 /* LZ4 block decoders; see struct airy_block_fns. */

@@ -1,7 +1,7 @@
 /*
- * Unshuffling with byte permutes over a whole register and the bit-matrix product of GFNI: eight
- * rows of eight columns are brought together as 8 x 8 bit matrices, one instruction transposes
- * each of them.
+ * Byte permutes over a whole register and the bit-matrix product of GFNI: eight rows of eight
+ * columns are brought together as 8 x 8 bit matrices, one instruction transposes each of them; and
+ * the same way back.
  */
 #include <immintrin.h>
 
@@ -172,4 +172,126 @@ void airy_bitunshuffle_vbmi(uint8_t *dst, const uint8_t *src, size_t elements, s
         unshuffle_rows(dst, src, row, 8);
     else
         airy_bitunshuffle_portable(dst, src, elements, elem_size);
+}
+
+/* Columns a step of the way back: a register of each row. */
+enum { BACK_STEP = 64 };
+
+static inline __m512i load(const uint8_t *p)
+{
+    return _mm512_loadu_si512(p);
+}
+
+/* Lane i of the four to lane k of out[i]. */
+static inline void transpose_lanes(__m512i out[4], __m512i a, __m512i b, __m512i c, __m512i d)
+{
+    const __m512i ab01 = _mm512_shuffle_i64x2(a, b, 0x44), ab23 = _mm512_shuffle_i64x2(a, b, 0xee);
+    const __m512i cd01 = _mm512_shuffle_i64x2(c, d, 0x44), cd23 = _mm512_shuffle_i64x2(c, d, 0xee);
+    out[0] = _mm512_shuffle_i64x2(ab01, cd01, 0x88);
+    out[1] = _mm512_shuffle_i64x2(ab01, cd01, 0xdd);
+    out[2] = _mm512_shuffle_i64x2(ab23, cd23, 0x88);
+    out[3] = _mm512_shuffle_i64x2(ab23, cd23, 0xdd);
+}
+
+/* 8 bytes k of register i to 8 bytes i of register k. */
+static inline void transpose_words(__m512i r[8])
+{
+    __m512i t[8], even[4], odd[4];
+    for (int i = 0; i < 4; i++) {
+        t[2 * i] = _mm512_unpacklo_epi64(r[2 * i], r[2 * i + 1]);
+        t[2 * i + 1] = _mm512_unpackhi_epi64(r[2 * i], r[2 * i + 1]);
+    }
+    transpose_lanes(even, t[0], t[2], t[4], t[6]);
+    transpose_lanes(odd, t[1], t[3], t[5], t[7]);
+    for (int i = 0; i < 4; i++) {
+        r[2 * i] = even[i];
+        r[2 * i + 1] = odd[i];
+    }
+}
+
+/* Byte b of 64 elements to bytes[b], as `order` says within a register. */
+static inline void split_bytes(__m512i bytes[8], const uint8_t *src, size_t size, __m512i order)
+{
+    __m512i v[8];
+    for (size_t i = 0; i < size; i++)
+        v[i] = _mm512_permutexvar_epi8(order, load(src + 64 * i));
+    if (size == 2) {
+        bytes[0] = _mm512_shuffle_i64x2(v[0], v[1], 0x44);
+        bytes[1] = _mm512_shuffle_i64x2(v[0], v[1], 0xee);
+    } else if (size == 4) {
+        transpose_lanes(bytes, v[0], v[1], v[2], v[3]);
+    } else {
+        if (size == 8)
+            transpose_words(v);
+        for (size_t i = 0; i < size; i++)
+            bytes[i] = v[i];
+    }
+}
+
+/* 64 columns of the eight rows of one byte: r[m] has the byte of 64 elements. */
+static inline void shuffle_byte(uint8_t *dst, size_t row, __m512i r[8], __m512i across)
+{
+    __m512i any = r[0];
+    for (int m = 1; m < 8; m++)
+        any = _mm512_or_si512(any, r[m]);
+    if (_mm512_test_epi64_mask(any, any) != 0) { /* low counts have upper bytes of 0 */
+        const __m512i units = _mm512_set1_epi64((long long)0x8040201008040201ull);
+        for (int m = 0; m < 8; m++)
+            r[m] = _mm512_permutexvar_epi8(across, _mm512_gf2p8affine_epi64_epi8(units, r[m], 0));
+        transpose_words(r);
+    }
+    for (size_t k = 0; k < 8; k++)
+        store(dst + k * row, r[k]);
+}
+
+static inline void shuffle_columns(uint8_t *dst, const uint8_t *src, size_t row, size_t j,
+                                   size_t size, __m512i order, __m512i across)
+{
+    __m512i parts[8][8]; /* [byte][64 elements] */
+    for (size_t m = 0; m < 8; m++) {
+        __m512i bytes[8];
+        split_bytes(bytes, src + 8 * size * (j + 8 * m), size, order);
+        for (size_t b = 0; b < size; b++)
+            parts[b][m] = bytes[b];
+    }
+    for (size_t b = 0; b < size; b++)
+        shuffle_byte(dst + 8 * b * row + j, row, parts[b], across);
+}
+
+/* As unshuffle_rows; row is at least BACK_STEP. */
+static inline void shuffle_rows(uint8_t *dst, const uint8_t *src, size_t row, size_t size)
+{
+    /*
+     * Of a register's 64 / size elements, byte after byte; the element that becomes bit i of a row
+     * is the matrix's byte 7 - i. Then byte k of matrix g goes to byte g of row k.
+     */
+    uint8_t place[64], turn[64];
+    const size_t elements = 64 / size;
+    for (size_t i = 0; i < 64; i++) {
+        const size_t element = i % elements, b = i / elements;
+        place[i] = (uint8_t)((element ^ 7) * size + b);
+        turn[i] = (uint8_t)(i % 8 * 8 + i / 8);
+    }
+    const __m512i order = load(place), across = load(turn);
+    for (size_t j = 0; j + BACK_STEP <= row; j += BACK_STEP)
+        shuffle_columns(dst, src, row, j, size, order, across);
+    if (row % BACK_STEP)
+        shuffle_columns(dst, src, row, row - BACK_STEP, size, order, across);
+}
+
+void airy_bitshuffle_vbmi(uint8_t *dst, const uint8_t *src, size_t elements, size_t elem_size)
+{
+    const size_t row = elements / 8;
+    if (row < BACK_STEP)
+        airy_bitshuffle_avx2(dst, src, elements, elem_size);
+    else if (elem_size == 1)
+        shuffle_rows(dst, src, row, 1);
+    else if (elem_size == 2)
+        shuffle_rows(dst, src, row, 2);
+    else if (elem_size == 4)
+        shuffle_rows(dst, src, row, 4);
+    else if (elem_size == 8)
+        shuffle_rows(dst, src, row, 8);
+    else
+        airy_bitshuffle_portable(dst, src, elements, elem_size);
 }
