@@ -18,6 +18,8 @@ static const struct bench_kind benches[] = {
      bench_start},
     {"latency", "one frame to its pattern: a chunk, a frame, a frame on the device", BENCH_GEOMETRY,
      false, bench_latency},
+    {"write", "frames in memory to chunks and to a file in TMPDIR, by the host's threads",
+     BENCH_STACK, false, bench_write},
 };
 
 enum { BENCHES = sizeof(benches) / sizeof(benches[0]) };
