@@ -32,7 +32,7 @@ struct timing {
                                       device since the bench began */
 };
 
-/* Bytes/s; 0: not measured yet. */
+/* Bytes/s; 0: not measured yet. up and inside hold for all cases. */
 struct bench_limits {
     double up, inside, wire;
 };
@@ -54,6 +54,7 @@ struct bench {
     struct bench_limits limits;
     char folder[3072]; /* a temporary one, empty at first; "" until bench_folder */
     json_t *rows;
+    size_t shown; /* rows printed in the table */
 };
 
 enum bench_wants {
@@ -120,7 +121,8 @@ void bench_add_latency(struct bench *bench, struct timing *t, const struct bench
 void bench_add_fact(struct bench *bench, const char *name, const char *unit, double value);
 /* A row of what could not be measured, and why. */
 void bench_add_missing(struct bench *bench, const char *name, const char *unit, const char *why);
-void bench_print_table(const json_t *rows);
+/* Print the rows that are new since the last call as lines of the table. */
+void bench_show(struct bench *bench);
 
 /*
  * Fill bench->limits: `up`, copies from page-locked memory to the device, and `inside`, copies
@@ -149,12 +151,18 @@ int bench_make_case(struct bench *bench, char path[4096], size_t index);
 
 /* The stack so many times in a row. */
 airy_status bench_replayed(airy_stack **stack, const struct bench *bench, size_t replay);
+/* What was timed below. */
+struct bench_integrated {
+    airy_run_info info; /* of the last call */
+    size_t replay;      /* a call is the stack so often */
+    double once;        /* s, the stack once, after the first call */
+};
 /*
  * Times of integrating bench->stack, into the file at path or (NULL) to memory; a call goes through
- * it so often as --replay says, or that --seconds hold three calls. info: of the last call.
+ * it so often as --replay says, or that --seconds hold three calls.
  */
 airy_status bench_time_integrate(const struct bench *bench, airy_integrator *integrator,
-                                 const char *path, struct timing *t, airy_run_info *info);
+                                 const char *path, struct timing *t, struct bench_integrated *out);
 /*
  * Times of decoding `frames` frames of bench->stack that lie encoded in memory; bytes of all of
  * them, stored.

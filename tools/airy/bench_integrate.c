@@ -78,52 +78,78 @@ static airy_status integrate(void *user)
     return airy_integrate_stack(job->path, job->stack, &job->integrator, 1, &job->run, &job->info);
 }
 
+/* Times of the stack once: the first call, and the median of some more. */
+static airy_status time_once(const struct bench *bench, struct integrate_job *job, double *first,
+                             double *once)
+{
+    struct timing *t = malloc(sizeof(*t));
+    const struct bench_loop loop = {.run = integrate,
+                                    .user = job,
+                                    .seconds = fmin(bench_seconds(bench) / 4, 0.5),
+                                    .least = 3,
+                                    .first = true};
+    const airy_status status = t ? bench_loop(bench, t, &loop) : AIRY_ERR_MEMORY;
+    if (status == AIRY_OK) {
+        *first = t->first;
+        *once = bench_percentile(t, 0.5);
+    }
+    free(t);
+    return status;
+}
+
+static airy_status set_replay(const struct bench *bench, struct integrate_job *job,
+                              airy_stack **replayed, size_t replay)
+{
+    airy_stack_destroy(replayed);
+    const airy_status status = bench_replayed(replayed, bench, replay);
+    job->stack = *replayed;
+    return status;
+}
+
 /*
- * One call is the stack so often that --seconds hold three of them, 4 s at most: what is made and
- * page-locked once counts for little then, as in a long run. The first call is of the stack once.
+ * So often that --seconds hold three calls, 4 s at most. What one more time costs is known from a
+ * few of them: much of a single one is what is made and page-locked once.
  */
 static airy_status choose_replay(const struct bench *bench, struct integrate_job *job,
-                                 airy_stack **replayed, double *first)
+                                 airy_stack **replayed, double once, size_t *replay)
 {
-    const struct bench_params *p = bench->params;
-    size_t replay = p->has_replay ? p->replay : 1;
-    double start = tool_now();
-    airy_status status = AIRY_OK;
-    if (!p->has_replay && (status = integrate(job)) == AIRY_OK) {
-        *first = tool_now() - start;
-        start = tool_now();
+    enum { FEW = 5, MOST = 4096 };
+    const double wanted = fmin(bench_seconds(bench) / 3, 4);
+    *replay = 1;
+    if (once >= wanted)
+        return AIRY_OK;
+    airy_status status = set_replay(bench, job, replayed, FEW);
+    const double start = tool_now();
+    if (status == AIRY_OK)
         status = integrate(job);
-        const double wanted = fmin(bench_seconds(bench) / 3, 4);
-        replay = (size_t)fmin(fmax(wanted / (tool_now() - start), 1), 4096);
-    }
-    if (status == AIRY_OK && replay > 1) {
-        status = bench_replayed(replayed, bench, replay);
-        job->stack = *replayed;
-    }
+    const double few = tool_now() - start, more = (few - once) / (FEW - 1);
+    if (status == AIRY_OK)
+        *replay = (size_t)fmin(fmax((wanted - once) / fmax(more, 1e-6), 0) + 1, MOST);
     return status;
 }
 
 airy_status bench_time_integrate(const struct bench *bench, airy_integrator *integrator,
-                                 const char *path, struct timing *t, airy_run_info *info)
+                                 const char *path, struct timing *t, struct bench_integrated *out)
 {
     airy_stack *replayed = NULL;
-    double first = NAN;
     struct integrate_job job = {
         .stack = bench->stack,
         .integrator = integrator,
         .run = {.batch = bench->params->pattern.batch, .force = true, .progress = bench_go_on},
         .path = path};
-    const struct bench_loop loop = {.run = integrate,
-                                    .user = &job,
-                                    .seconds = bench_seconds(bench),
-                                    .least = 3,
-                                    .first = bench->params->has_replay};
-    airy_status status = choose_replay(bench, &job, &replayed, &first);
+    const struct bench_loop loop = {
+        .run = integrate, .user = &job, .seconds = bench_seconds(bench), .least = 3};
+    double first = NAN;
+    *out = (struct bench_integrated){.replay = bench->params->replay};
+    airy_status status = time_once(bench, &job, &first, &out->once);
+    if (status == AIRY_OK && !bench->params->has_replay)
+        status = choose_replay(bench, &job, &replayed, out->once, &out->replay);
+    if (status == AIRY_OK)
+        status = set_replay(bench, &job, &replayed, out->replay);
     if (status == AIRY_OK)
         status = bench_loop(bench, t, &loop);
-    if (isfinite(first))
-        t->first = first;
-    *info = job.info;
+    t->first = first;
+    out->info = job.info;
     airy_stack_destroy(&replayed);
     return status;
 }
@@ -131,8 +157,29 @@ airy_status bench_time_integrate(const struct bench *bench, airy_integrator *int
 /* Frames a second that the decoder of the design would do at most, GB/s of frames. */
 enum { CLOSED_DECODER_GB_S = 776 };
 
-static airy_status report(struct bench *bench, struct timing *t, const airy_run_info *info)
+/*
+ * What a run without end would reach: the time of the stack once is taken from that of many times,
+ * and with it all that is made once. t is changed.
+ */
+static void report_steady(struct bench *bench, struct timing *t, const struct bench_integrated *out,
+                          struct bench_row row)
 {
+    const double frames = (double)bench->stack_info.frames, many = bench_percentile(t, 0.5);
+    if (out->replay < 2 || many <= out->once)
+        return;
+    row.name = bench->params->write ? "integrate to a file, steady" : "integrate, steady";
+    row.amount = frames * (double)(out->replay - 1);
+    for (size_t i = 0; i < t->count; i++)
+        t->times[i] = fmax(t->times[i] - out->once, 1e-9);
+    bench_add_rate(bench, t, &row);
+    bench_add_fact(bench, "start and end of a run", "s",
+                   out->once - frames * bench_percentile(t, 0.5) / row.amount);
+}
+
+static airy_status report(struct bench *bench, struct timing *t,
+                          const struct bench_integrated *integrated)
+{
+    const airy_run_info *info = &integrated->info;
     const airy_status status = bench_measure_wire(bench);
     if (status != AIRY_OK)
         return status;
@@ -158,6 +205,7 @@ static airy_status report(struct bench *bench, struct timing *t, const airy_run_
                                        .limit = bench->cpu ? bench->limits.inside * 1e-9 : 0,
                                        .limit_name = "copy in memory",
                                        .frames = info->frames});
+    report_steady(bench, t, integrated, row);
     bench_add_fact(bench, "compression ratio", "x", raw / stored);
     return AIRY_OK;
 }
@@ -166,7 +214,7 @@ int bench_integrate(struct bench *bench)
 {
     char path[4096];
     airy_integrator *integrator = NULL;
-    airy_run_info info;
+    struct bench_integrated integrated;
     struct timing t;
     if (bench->params->write) {
         const int code = bench_folder(bench);
@@ -178,10 +226,10 @@ int bench_integrate(struct bench *bench)
     airy_status status = bench_integrator(&integrator, bench);
     const double created = tool_now() - start;
     if (status == AIRY_OK)
-        status =
-            bench_time_integrate(bench, integrator, bench->params->write ? path : NULL, &t, &info);
+        status = bench_time_integrate(bench, integrator, bench->params->write ? path : NULL, &t,
+                                      &integrated);
     if (status == AIRY_OK)
-        status = report(bench, &t, &info);
+        status = report(bench, &t, &integrated);
     if (status == AIRY_OK)
         bench_add_fact(bench, "integrator set-up", "s", created);
     airy_integrator_destroy(&integrator);

@@ -194,29 +194,31 @@ static void print_number(const json_t *row, const char *key, const char *format,
         printf("%*s", width, "-");
 }
 
-void bench_print_table(const json_t *rows)
+static void show_row(const json_t *row)
 {
-    size_t i;
-    json_t *row;
-    printf("%-36s %-14s %-8s %10s %-9s %10s %10s %10s %7s  %9s\n", "job", "case", "device",
-           "median", "unit", "p10", "p90", "limit", "share", "peak MB");
-    json_array_foreach((json_t *)rows, i, row)
-    {
-        const char *sample = text(row, "case"), *slash = strrchr(sample, '/');
-        printf("%-36s %-14.14s %-8s", text(row, "name"), slash ? slash + 1 : sample,
-               text(row, "device"));
-        print_number(row, "value", " %10.4g", 1);
-        printf(" %-9s", text(row, "unit"));
-        print_number(row, "p10", " %10.4g", 1);
-        print_number(row, "p90", " %10.4g", 1);
-        print_number(row, "limit", " %10.4g", 1);
-        print_number(row, "ratio", " %6.1f%%", 100);
-        print_number(row, "host_peak_bytes", "  %9.0f", 1e-6);
-        printf("%s%s%s%s\n", *text(row, "limit_name") || *text(row, "note") ? "  " : "",
-               text(row, "limit_name"), *text(row, "limit_name") && *text(row, "note") ? "; " : "",
-               text(row, "note"));
-        if (isfinite(number(row, "bound")))
-            printf("%-60s %10.4g %-9s: it is %.1f%% of that\n", text(row, "bound_name"),
-                   number(row, "bound"), text(row, "unit"), 100 * number(row, "bound_ratio"));
-    }
+    const char *sample = text(row, "case"), *slash = strrchr(sample, '/');
+    const char *limit = text(row, "limit_name"), *note = text(row, "note");
+    printf("%-36s %-14.14s %-8s", text(row, "name"), slash ? slash + 1 : sample,
+           text(row, "device"));
+    print_number(row, "value", " %10.4g", 1);
+    printf(" %-9s", text(row, "unit"));
+    print_number(row, "p10", " %10.4g", 1);
+    print_number(row, "p90", " %10.4g", 1);
+    print_number(row, "limit", " %10.4g", 1);
+    print_number(row, "ratio", " %6.1f%%", 100);
+    print_number(row, "host_peak_bytes", "  %9.0f", 1e-6);
+    printf("%s%s%s%s\n", *limit || *note ? "  " : "", limit, *limit && *note ? "; " : "", note);
+    if (number(row, "bound") < number(row, "limit"))
+        printf("%-60s %10.4g %-9s: it is %.1f%% of that\n", text(row, "bound_name"),
+               number(row, "bound"), text(row, "unit"), 100 * number(row, "bound_ratio"));
+}
+
+void bench_show(struct bench *bench)
+{
+    if (bench->shown == 0 && json_array_size(bench->rows) > 0)
+        printf("%-36s %-14s %-8s %10s %-9s %10s %10s %10s %7s  %9s\n", "job", "case", "device",
+               "median", "unit", "p10", "p90", "limit", "share", "peak MB");
+    for (; bench->shown < json_array_size(bench->rows); bench->shown++)
+        show_row(json_array_get(bench->rows, bench->shown));
+    fflush(stdout);
 }

@@ -186,8 +186,11 @@ static airy_status run_stage(struct stages *s, enum stage stage, bool cold)
 /* The last two stages as a long run would: the stack several times in a row. */
 static airy_status run_replayed(struct stages *s, enum stage stage)
 {
-    const airy_status status = bench_time_integrate(
-        s->bench, s->integrator, stage == STAGE_WRITE ? s->path : NULL, &s->t[0][stage], &s->info);
+    struct bench_integrated integrated;
+    const airy_status status = bench_time_integrate(s->bench, s->integrator,
+                                                    stage == STAGE_WRITE ? s->path : NULL,
+                                                    &s->t[0][stage], &integrated);
+    s->info = integrated.info;
     s->done[0][stage] = status == AIRY_OK;
     s->frames[0][stage] = (double)s->info.frames;
     return status;

@@ -184,9 +184,10 @@ static int run_one(struct bench *bench, const struct bench_kind *kind)
 {
     const airy_status status = open_device(bench);
     int code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(bench->common, status);
-    bench->limits = (struct bench_limits){0};
     if (code == AIRY_EXIT_OK)
         code = kind->run(bench);
+    if (bench->params->table)
+        bench_show(bench);
     if (code == AIRY_EXIT_OK)
         code = tool_profile(bench->common, bench->device);
     if (code == AIRY_EXIT_OK && !bench->device_said)
@@ -210,6 +211,7 @@ static int run_chosen(struct bench *bench, const struct choice *choice)
 /* On the stack at bench->path. */
 static int run_stack(struct bench *bench, const struct choice *choice)
 {
+    bench->limits.wire = 0;
     airy_status status = airy_stack_create(&bench->stack, &bench->path, 1);
     if (status == AIRY_OK)
         status = airy_stack_get_info(bench->stack, &bench->stack_info);
@@ -250,7 +252,9 @@ static int run_all(struct bench *bench, const struct choice *choice)
     if (code == AIRY_EXIT_OK && wanted(choice, BENCH_STACK))
         code = choice->stack ? run_stack(bench, choice) : run_cases(bench, choice);
     if (tool_interrupted())
-        code = tool_fail(bench->common, "stopped; nothing was measured to the end");
+        code = tool_fail(bench->common, "stopped; %s",
+                         json_array_size(bench->rows) ? "what was measured before is printed"
+                                                      : "nothing was measured to the end");
     return code;
 }
 
@@ -269,10 +273,10 @@ static int run_bench(void *user)
     bench->rows = json_array();
     code = run_all(bench, &choice);
     bench_remove_folder(bench);
-    if (code == AIRY_EXIT_OK && p->table)
-        bench_print_table(bench->rows);
-    else if (code == AIRY_EXIT_OK)
-        code = tool_print_json(bench->common, json_incref(bench->rows));
+    if (!p->table && (code == AIRY_EXIT_OK || json_array_size(bench->rows) > 0)) {
+        const int printed = tool_print_json(bench->common, json_incref(bench->rows));
+        code = code == AIRY_EXIT_OK ? printed : code;
+    }
     json_decref(bench->rows);
     free(bench);
     return code;

@@ -249,18 +249,29 @@ int tool_print_json(const struct common *common, json_t *json)
 
 static volatile sig_atomic_t interrupted;
 
+/*
+ * A signal soon after the first is the same request: timeout(1) sends it to the process and to its
+ * group. A later one takes the default action, which kills.
+ */
 static void on_interrupt(int number)
 {
-    (void)number;
-    interrupted = 1;
+    static double first; /* s; the signals block each other */
+    const double grace = 0.5, now = tool_now();
+    if (interrupted && now - first > grace) {
+        signal(number, SIG_DFL);
+        raise(number);
+    } else if (!interrupted) {
+        first = now;
+        interrupted = 1;
+    }
 }
 
 void tool_catch_interrupts(void)
 {
-    /* SA_RESETHAND: the second signal finds the default action, which kills */
-    struct sigaction action = {.sa_handler = on_interrupt,
-                               .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
+    sigaddset(&action.sa_mask, SIGINT);
+    sigaddset(&action.sa_mask, SIGTERM);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
 }

@@ -60,7 +60,7 @@ char *tool_json_text(const json_t *json);
  */
 int tool_print_json(const struct common *common, json_t *json);
 
-/* Ctrl-C: the first sets a flag, the second kills. */
+/* Ctrl-C and SIGTERM: the first sets a flag, one half a second later or more kills. */
 void tool_catch_interrupts(void);
 bool tool_interrupted(void);
 
