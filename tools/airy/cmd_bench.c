@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "gnuplot.h"
 
 /* All there are, in the order in which they run. */
 static const struct bench_kind benches[] = {
@@ -110,7 +111,7 @@ static int check_plot(const struct bench_params *p, const struct choice *choice)
                           p->plot);
     if (!common->force && tool_exists(p->plot))
         return tool_fail(common, "--plot %s is there already; --force overwrites it", p->plot);
-    return AIRY_EXIT_OK;
+    return gnuplot_check(common);
 }
 
 static int choose(const struct bench_params *p, struct choice *choice)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +28,28 @@ void gnuplot_palette(struct gnuplot *plot, const struct colormap *map)
         fprintf(plot->script, "%s%d '#%02x%02x%02x'", i ? ", " : "", i, map->points[i][0],
                 map->points[i][1], map->points[i][2]);
     fputs(")\n", plot->script);
+}
+
+static int fail_missing(const struct common *common)
+{
+    return tool_fail(common, "the program 'gnuplot' is not there, and plots are drawn by it; "
+                             "install it (Debian, Ubuntu: apt install gnuplot-nox)");
+}
+
+int gnuplot_check(const struct common *common)
+{
+    char path[4300];
+    const char *list = getenv("PATH");
+    for (const char *folder = list ? list : "/usr/local/bin:/usr/bin:/bin"; *folder;
+         folder += *folder == ':') {
+        const size_t n = strcspn(folder, ":");
+        const int length =
+            snprintf(path, sizeof(path), "%.*s%sgnuplot", (int)n, folder, n ? "/" : "");
+        if (length > 0 && (size_t)length < sizeof(path) && access(path, X_OK) == 0)
+            return AIRY_EXIT_OK;
+        folder += n;
+    }
+    return fail_missing(common);
 }
 
 /* gnuplot without its init files, standard input from us. */
@@ -54,9 +77,7 @@ static int start(struct gnuplot *plot)
         if (plot->talk)
             fclose(plot->talk);
         if (failed == ENOENT)
-            return tool_fail(plot->common, "the program 'gnuplot' is not there, and plots are "
-                                           "drawn by it; install it (Debian, Ubuntu: "
-                                           "apt install gnuplot-nox)");
+            return fail_missing(plot->common);
         return tool_fail(plot->common, "gnuplot cannot be started: %s", strerror(failed));
     }
     plot->script = fdopen(ends[1], "w");

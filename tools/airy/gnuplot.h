@@ -16,6 +16,8 @@ struct gnuplot {
     pid_t pid;
 };
 
+/* The program is on the search path; else a message. Exit code. */
+int gnuplot_check(const struct common *common);
 /*
  * Start it for a picture of some aspect (height / width); the suffix of output decides: .png,
  * .svg, .pdf. Exit code.
