@@ -8,7 +8,7 @@ skipped; without h5py there is nothing to compare with. Airy and the peers take 
 one process with OpenMP over all cores and in several processes (on the CPU one per core, on a GPU four); each process makes its
 engine, then all begin at once.
 
-Airy's figures are rows of `airy bench`: integrate (into a file), and decode and read+decode of its stages.
+Airy's figures are rows of `airy bench`: integrate (into a file, steady), decode, and read+decode of its stages. Progress is told on stderr.
 
 Agreement, of frame 0; intensities relative to the pattern's own:
     cython, full splitting    1e-4   float32 corner positions there; the worst bins hold a few pixels
@@ -278,18 +278,26 @@ def airy_json(args, *words):
 def airy_bench(args, bench, *words):
     rows = airy_json(args, "bench", bench, args.file, "--poni", args.poni, "--bins", str(args.bins), "--seconds",
                      str(args.seconds), *words)
-    return {row["name"]: row["value"] for row in rows}
+    return {row["name"]: row["value"] or 0.0 for row in rows}
+
+
+def airy_integrate(args, *words):
+    """The rate of a long run, as the peers' is: what is made once is left out."""
+    rows = airy_bench(args, "integrate", "--write", *words)
+    return rows.get("integrate to a file, steady", rows["integrate to a file"])
 
 
 def airy_rates(args):
-    """Frames a second by job, once."""
-    stages = airy_bench(args, "stages")
-    return {
-        "integrate": airy_bench(args, "integrate", "--write", "--compat", "pyfai")["integrate to a file"],
-        "integrate no": airy_bench(args, "integrate", "--write", "--split", "no")["integrate to a file"],
-        "read+decode": stages["read+decode, cached"],
-        "decode": stages["decode"],
-    }
+    """Frames a second by job, once; jobs that no peer of this device does are left out."""
+    rates = {"integrate": airy_integrate(args, "--compat", "pyfai")}
+    if args.on == "cpu":
+        stages = airy_bench(args, "stages")
+        rates["integrate no"] = airy_integrate(args, "--split", "no")
+        rates["read+decode"] = stages["read+decode, cached"]
+        rates["decode"] = stages["decode"]
+    else:
+        rates["decode"] = airy_bench(args, "decode")["decode"]
+    return rates
 
 
 def airy_results(args, folder):
@@ -329,6 +337,7 @@ def agreement(peer, ours, theirs):
 def compare(args, device, rows):
     """All peers of one device; rows gets what is found. True if all agree."""
     args.on = device
+    args.on_name = next((d["name"] for d in airy_json(args, "devices") if d["spec"] in (device, device + ":0")), "")
     many = args.processes or (args.cores if device == "cpu" else 4)
     counts = sorted({1, many})
     peers, skipped = [], []
@@ -342,11 +351,13 @@ def compare(args, device, rows):
     rates, answers = {}, {}
     with tempfile.TemporaryDirectory() as folder:
         ours = airy_results(args, folder)
-    for turn in range(args.repeat):
+    for _ in range(args.repeat):
         for job, rate in airy_rates(args).items():
             rates.setdefault(job, []).append(rate)
+            print(f"  {job}, Airy: {rate:.1f}", file=sys.stderr, flush=True)
         for peer, count in list(peers):
             rate, answer = run_peer(args, peer, count)
+            print(f"  {peer.job}, {peer.name} ({count}): {f'{rate:.1f}' if rate else answer}", file=sys.stderr, flush=True)
             if rate is None:
                 peers.remove((peer, count))
                 skipped.append((peer.name, f"{count} processes: {answer}"))
@@ -354,9 +365,9 @@ def compare(args, device, rows):
                 rates.setdefault((peer.name, count), []).append(rate)
                 answers[peer.name] = answer
     medians = {name: statistics.median(values) for name, values in rates.items()}
-    print(f"\n{device}\n{'job':14}{'':34}{'frames/s':>10}{'Airy x':>8}")
+    print(f"\n{device}: {args.on_name}\n{'job':14}{'':34}{'frames/s':>10}{'Airy x':>8}")
     good = True
-    for job in ("integrate", "integrate no", "read+decode", "decode"):
+    for job in (job for job in medians if isinstance(job, str)):
         print(f"{job:14}{'Airy':34}{medians[job]:10.1f}")
         rows.append({"device": device, "job": job, "name": "airy", "value": medians[job], "unit": "frames/s"})
         for peer, count in peers:
@@ -364,7 +375,8 @@ def compare(args, device, rows):
                 continue
             agrees, words = agreement(peer, ours, answers[peer.name])
             good = good and agrees
-            value, ratio = medians[peer.name, count], medians[job] / medians[peer.name, count]
+            value = medians[peer.name, count]
+            ratio = medians[job] / value
             name = f"{peer.name} ({count})"
             print(f"{'':14}{name:34}{value:10.1f}{ratio:8.1f}  {words}")
             rows.append({"device": device, "job": job, "name": peer.name, "processes": count, "value": value,
