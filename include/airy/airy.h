@@ -9,6 +9,7 @@
 #include "airy/geometry.h"
 #include "airy/image.h"
 #include "airy/integrate.h"
+#include "airy/label.h"
 #include "airy/pipeline.h"
 #include "airy/random.h"
 #include "airy/reduce.h"

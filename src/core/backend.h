@@ -10,6 +10,7 @@
 struct airy_codec_fns;     /* src/codec/codec_fns.h */
 struct airy_integrate_fns; /* src/integrate/integrate_fns.h */
 struct airy_reduce_fns;    /* src/reduce/reduce_fns.h */
+struct airy_label_fns;     /* src/label/label_fns.h */
 
 struct airy_backend {
     const char *name;
@@ -64,6 +65,7 @@ struct airy_backend {
     const struct airy_codec_fns *codec;
     const struct airy_integrate_fns *integrate;
     const struct airy_reduce_fns *reduce;
+    const struct airy_label_fns *label;
 };
 
 extern const struct airy_backend airy_backend_cpu, airy_backend_opencl;

@@ -35,7 +35,9 @@ struct airy_reduce_kernels {
     /* The elements in [lo, hi] but not in [core_lo, core_hi]. */
     size_t (*gather_tails)(double *dst, const double *values, size_t n, double lo, double hi,
                            double core_lo, double core_hi);
+    /* 1 where it is so, else 0; any n and alignment. NaN is not above, and not zero. */
     void (*above)(uint8_t *mask, const double *values, size_t n, double value);
+    void (*not_zero)(uint8_t *mask, const double *values, size_t n);
 };
 extern const struct airy_reduce_kernels airy_reduce_portable;
 #if defined(__x86_64__)

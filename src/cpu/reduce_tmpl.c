@@ -116,6 +116,12 @@ static void NAME(above)(uint8_t *mask, const double *values, size_t n, double va
         mask[i] = values[i] > value;
 }
 
+static void NAME(not_zero)(uint8_t *mask, const double *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        mask[i] = values[i] != 0.0;
+}
+
 const struct airy_reduce_kernels NAME(airy_reduce) = {
     .load = {[AIRY_DTYPE_F32] = NAME(load_f32),
              [AIRY_DTYPE_F64] = NAME(load_f64),
@@ -132,4 +138,5 @@ const struct airy_reduce_kernels NAME(airy_reduce) = {
     .gather = NAME(gather),
     .gather_tails = NAME(gather_tails),
     .above = NAME(above),
+    .not_zero = NAME(not_zero),
 };

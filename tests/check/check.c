@@ -29,6 +29,7 @@ static const struct {
     {"pipeline", check_pipeline},
     {"run", check_pipeline_parts},
     {"reduce", check_reduce},
+    {"label", check_label},
     {"null", check_null},
     {"tuning", check_tuning},
     {"opencl_kernels", check_opencl_kernels},

@@ -5,20 +5,18 @@
 #include "tool.h"
 
 static const struct command *const commands[] = {
-    &cmd_devices,    &cmd_info,      &cmd_simulate, &cmd_convert, &cmd_compress,
-    &cmd_decompress, &cmd_integrate, &cmd_plot,     &cmd_view,    &cmd_stats,
-    &cmd_clip,       &cmd_threshold, &cmd_diff,     &cmd_bench,   &cmd_tune,
+    &cmd_devices,   &cmd_info, &cmd_simulate, &cmd_convert, &cmd_compress, &cmd_decompress,
+    &cmd_integrate, &cmd_plot, &cmd_view,     &cmd_stats,   &cmd_clip,     &cmd_threshold,
+    &cmd_label,     &cmd_diff, &cmd_bench,    &cmd_tune,
 };
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 /* Commands of the contract that this build lacks: refused by name. */
 static const char *const later[] = {
-    "simulate sky",    "simulate oct", "simulate diracs",
-    "simulate kernel", "reduce",       "calibrate",
-    "peaks",           "densify",      "sky",
-    "filter",          "convolve",     "blur",
-    "label",           "sources",      "oct",
-    "stream",          "watch",
+    "simulate sky", "simulate oct", "simulate diracs", "simulate kernel",
+    "reduce",       "calibrate",    "peaks",           "densify",
+    "sky",          "filter",       "convolve",        "blur",
+    "sources",      "oct",          "stream",          "watch",
 };
 enum { LATER = sizeof(later) / sizeof(later[0]) };
 

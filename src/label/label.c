@@ -1,0 +1,140 @@
+#include "airy/label.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "core/backend.h"
+#include "label/label_fns.h"
+
+static airy_status get_fns(const struct airy_label_fns **fns, const airy_queue *queue)
+{
+    *fns = airy_queue_backend(queue)->label;
+    AIRY_FAIL_IF(!*fns, AIRY_ERR_UNSUPPORTED, "back end '%s' does not implement label",
+                 airy_queue_backend(queue)->name);
+    return AIRY_OK;
+}
+
+/* src, and labels of its shape, as z, y, x. */
+static airy_status check_arrays(size_t shape[3], const airy_queue *queue, const airy_array *labels,
+                                const airy_array *src)
+{
+    char text[96], other[96];
+    AIRY_FAIL_IF(!queue || !src, AIRY_ERR_PARAM, "%s is NULL", queue ? "src" : "queue");
+    AIRY_TRY(airy_check_device(queue, src, "src"));
+    AIRY_FAIL_IF(src->ndim > 3, AIRY_ERR_SHAPE, "src is %s, expected 1 to 3 dimensions",
+                 airy_array_describe(src, text));
+    AIRY_FAIL_IF(airy_array_count(src) > INT32_MAX, AIRY_ERR_SHAPE,
+                 "src is %s, expected fewer than 2^31 elements", airy_array_describe(src, text));
+    for (int i = 0; i < 3; i++) {
+        const int axis = src->ndim - 3 + i;
+        shape[i] = axis < 0 ? 1 : src->shape[axis];
+    }
+    if (!labels)
+        return AIRY_OK;
+    AIRY_TRY(airy_check_device(queue, labels, "labels"));
+    AIRY_FAIL_IF(labels->dtype != AIRY_DTYPE_U32 && labels->dtype != AIRY_DTYPE_I32, AIRY_ERR_DTYPE,
+                 "labels is %s, expected uint32 or int32", airy_array_describe(labels, text));
+    AIRY_FAIL_IF(labels->ndim != src->ndim ||
+                     memcmp(labels->shape, src->shape, (size_t)src->ndim * sizeof(size_t)) != 0,
+                 AIRY_ERR_SHAPE, "labels is %s, expected the shape of src, %s",
+                 airy_array_describe(labels, text), airy_array_describe(src, other));
+    return AIRY_OK;
+}
+
+static airy_status check_connectivity(int *connectivity, int ndim)
+{
+    static const int known[3][3] = {{2, 2, 2}, {4, 8, 8}, {6, 18, 26}};
+    const int *k = known[ndim - 1];
+    if (*connectivity == 0)
+        *connectivity = k[0];
+    const int c = *connectivity;
+    AIRY_FAIL_IF(c != k[0] && c != k[1] && c != k[2], AIRY_ERR_PARAM,
+                 "connectivity = %d of an array of %d dimensions, expected %s", c, ndim,
+                 ndim == 1   ? "2"
+                 : ndim == 2 ? "4 or 8"
+                             : "6, 18 or 26");
+    return AIRY_OK;
+}
+
+airy_status airy_label(airy_queue *queue, airy_array *labels, const airy_array *src,
+                       const airy_label_params *params, size_t *count, airy_region **regions)
+{
+    const airy_label_params p = params ? *params : (airy_label_params){.connectivity = 0};
+    const struct airy_label_fns *fns;
+    struct airy_label_plan plan = {.labels = labels,
+                                   .src = src,
+                                   .connectivity = p.connectivity,
+                                   .has_above = p.has_above,
+                                   .above = p.above,
+                                   .min_count = p.min_count,
+                                   .max_count = p.max_count ? p.max_count : UINT64_MAX,
+                                   .wants_regions = regions != NULL};
+    AIRY_FAIL_IF(!count, AIRY_ERR_PARAM, "count is NULL");
+    AIRY_FAIL_IF(p.has_above && isnan(p.above), AIRY_ERR_PARAM, "above = nan, expected a number");
+    AIRY_FAIL_IF(plan.min_count > plan.max_count, AIRY_ERR_PARAM,
+                 "min_count = %llu, expected at most max_count = %llu",
+                 (unsigned long long)p.min_count, (unsigned long long)p.max_count);
+    AIRY_TRY(check_arrays(plan.shape, queue, labels, src));
+    AIRY_FAIL_IF(labels && airy_array_overlaps(labels, src), AIRY_ERR_PARAM,
+                 "labels and src share memory");
+    AIRY_TRY(check_connectivity(&plan.connectivity, src->ndim));
+    AIRY_TRY(get_fns(&fns, queue));
+    AIRY_TRY(fns->label(queue, &plan));
+    *count = plan.count;
+    if (regions)
+        *regions = plan.regions;
+    return AIRY_OK;
+}
+
+airy_status airy_measure(airy_queue *queue, airy_region *regions, size_t count,
+                         const airy_array *labels, const airy_array *src)
+{
+    const struct airy_label_fns *fns;
+    struct airy_measure_plan plan = {
+        .regions = regions, .count = count, .labels = labels, .src = src};
+    AIRY_FAIL_IF(!labels || (!regions && count), AIRY_ERR_PARAM, "%s is NULL",
+                 labels ? "regions" : "labels");
+    AIRY_FAIL_IF(count > INT32_MAX, AIRY_ERR_PARAM, "count = %zu, expected below 2^31", count);
+    AIRY_TRY(check_arrays(plan.shape, queue, labels, src));
+    AIRY_TRY(get_fns(&fns, queue));
+    return fns->measure(queue, &plan);
+}
+
+void airy_regions_free(airy_region *regions)
+{
+    free(regions);
+}
+
+void airy_region_center(airy_region *r, const struct airy_region_sums *s)
+{
+    const double n = (double)s->count;
+    r->count = s->count;
+    r->sum = s->count ? s->sum : (double)NAN;
+    r->mean = s->sum / n; /* 0 / 0 of none */
+    for (int i = 0; i < 3; i++) {
+        r->center[i] = s->sum != 0 ? s->moment[i] / s->sum : (double)NAN;
+        r->centroid[i] = s->place[i] / n;
+    }
+    if (s->count == 0 || r->min > r->max) /* NaN only */
+        r->min = r->max = (double)NAN;
+}
+
+void airy_region_finish(airy_region *r, const struct airy_region_sums *s)
+{
+    r->mxx = s->xx / s->sum;
+    r->myy = s->yy / s->sum;
+    r->mxy = s->xy / s->sum;
+    if (isnan(r->mxx)) {
+        r->a = r->b = r->theta = (double)NAN;
+        return;
+    }
+    /* Eigenvalues of [[mxx, mxy], [mxy, myy]]. */
+    const double middle = 0.5 * (r->mxx + r->myy), half = 0.5 * (r->mxx - r->myy),
+                 reach = hypot(half, r->mxy);
+    r->a = sqrt(fmax(middle + reach, 0.0));
+    r->b = sqrt(fmax(middle - reach, 0.0));
+    r->theta = 0.5 * atan2(2 * r->mxy, r->mxx - r->myy);
+}

@@ -1,0 +1,327 @@
+/* Labels and measures. */
+#include <hdf5.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "core/backend.h"
+#include "ref_label.h"
+
+struct volume {
+    size_t shape[3], n;
+    int ndim;
+    airy_array *src, *labels;
+    double *values;
+    uint8_t *foreground;
+    uint32_t *want;
+};
+
+enum shape_kind { SPOTS, SNAKES, STRIPES_, NOISE, FULL, EMPTY, CHECKER, SHAPE_KINDS };
+static const char *const shape_names[SHAPE_KINDS] = {"spots", "snakes", "stripes", "noise",
+                                                     "full",  "empty",  "checker"};
+
+static bool is_foreground(struct check *c, enum shape_kind kind, size_t z, size_t y, size_t x)
+{
+    switch (kind) {
+    case SPOTS:
+        return (x / 5 + y / 4 + z / 3) % 7 == 0 && (x * y + z) % 5 != 0;
+    case SNAKES: /* rows joined at alternate ends */
+        return y % 2 == 0 || x == (y % 4 == 1 ? 0u : 4u + z);
+    case STRIPES_:
+        return (x + y + z) % 3 == 0;
+    case FULL:
+        return true;
+    case EMPTY:
+        return false;
+    case CHECKER:
+        return (x + y + z) % 2 == 0;
+    default:
+        return check_rand_u64(c) % 100 < 45;
+    }
+}
+
+static struct volume make_volume(struct check *c, airy_dtype dtype, int ndim, const size_t *shape,
+                                 enum shape_kind kind, double above)
+{
+    struct volume v = {.shape = {1, 1, 1}, .ndim = ndim};
+    memcpy(v.shape + 3 - ndim, shape, (size_t)ndim * sizeof(size_t));
+    v.n = v.shape[0] * v.shape[1] * v.shape[2];
+    uint8_t *data = check_alloc(c, v.n * airy_dtype_size(dtype));
+    v.values = check_alloc(c, v.n * sizeof(double));
+    v.foreground = check_alloc(c, v.n);
+    v.want = check_alloc(c, v.n * sizeof(uint32_t));
+    for (size_t i = 0; i < v.n; i++) {
+        const size_t x = i % v.shape[2], y = i / v.shape[2] % v.shape[1],
+                     z = i / (v.shape[1] * v.shape[2]);
+        v.foreground[i] = is_foreground(c, kind, z, y, x);
+        check_put(data, dtype, i,
+                  v.foreground[i] ? above + 1 + (double)(check_rand_u64(c) % 90) : above);
+        const airy_image image = {.dtype = dtype, .ndim = 1, .shape = {i + 1}, .data = data};
+        v.values[i] = airy_image_value(&image, i);
+    }
+    v.src = check_upload(c, dtype, ndim, shape, data);
+    v.labels = check_output(c, AIRY_DTYPE_U32, ndim, shape);
+    return v;
+}
+
+/* Coordinates that may differ between neighbours. */
+static int axes_of(int ndim, int connectivity)
+{
+    return ndim == 1            ? 1
+           : ndim == 2          ? (connectivity == 8 ? 2 : 1)
+           : connectivity == 26 ? 3
+           : connectivity == 18 ? 2
+                                : 1;
+}
+
+static bool near(double got, double want, double allowed)
+{
+    return fabs(got - want) <= allowed;
+}
+
+static void compare_region(struct check *c, const airy_region *got, const struct volume *v,
+                           uint32_t label)
+{
+    struct ref_region want;
+    ref_measure(&want, label, v->want, v->values, v->shape);
+    CHECK(c, got->count == want.count);
+    CHECK(c, memcmp(got->first, want.first, sizeof(want.first)) == 0 &&
+                 memcmp(got->last, want.last, sizeof(want.last)) == 0);
+    CHECK(c, got->min == want.min && got->max == want.max &&
+                 memcmp(got->min_at, want.min_at, sizeof(want.min_at)) == 0 &&
+                 memcmp(got->max_at, want.max_at, sizeof(want.max_at)) == 0);
+    CHECK(c, near(got->sum, want.sum, 1e-12 * want.magnitude));
+    for (int k = 0; k < 3; k++)
+        CHECK(c, near(got->center[k], want.center[k], 1e-9) &&
+                     near(got->centroid[k], want.centroid[k], 1e-9));
+    const double box = fmax((double)(want.last[2] - want.first[2] + 1),
+                            (double)(want.last[1] - want.first[1] + 1));
+    CHECK(c, near(got->mxx, want.mxx, 1e-9 * box * box) &&
+                 near(got->myy, want.myy, 1e-9 * box * box) &&
+                 near(got->mxy, want.mxy, 1e-9 * box * box));
+    /* The ellipse has the moments: a^2 + b^2 = mxx + myy, (a^2 - b^2) sin 2 theta = 2 mxy. */
+    const double a2 = got->a * got->a, b2 = got->b * got->b;
+    CHECK(c, near(a2 + b2, want.mxx + want.myy, 2e-9 * box * box));
+    CHECK(c, near((a2 - b2) * sin(2 * got->theta), 2 * want.mxy, 4e-9 * box * box));
+    CHECK(c, got->theta > -1.5707963267948968 && got->theta <= 1.5707963267948968);
+}
+
+/* Every label where they are few, else some. */
+static void compare_regions(struct check *c, const airy_region *regions, size_t count,
+                            const struct volume *v)
+{
+    const size_t step = count / 25 + 1;
+    for (size_t i = 0; i < count; i += step)
+        compare_region(c, &regions[i], v, (uint32_t)(i + 1));
+}
+
+static void check_label_one(struct check *c, airy_dtype dtype, int ndim, const size_t *shape,
+                            int connectivity, enum shape_kind kind, double above)
+{
+    if (!check_case(c, "label_%s_%zux%zux%zu_%d_%s%s", airy_dtype_name(dtype),
+                    ndim > 2 ? shape[0] : 1, ndim > 1 ? shape[ndim - 2] : 1, shape[ndim - 1],
+                    connectivity, shape_names[kind], above != 0 ? "_above" : ""))
+        return;
+    struct volume v = make_volume(c, dtype, ndim, shape, kind, above);
+    const airy_label_params params = {
+        .connectivity = connectivity, .has_above = above != 0, .above = above};
+    const size_t want = ref_label(v.want, v.foreground, v.shape, axes_of(ndim, connectivity));
+    size_t count = 0;
+    airy_region *regions = NULL;
+    if (CHECK_OK(c, airy_label(c->queue, v.labels, v.src, &params, &count, &regions))) {
+        CHECK(c, count == want);
+        check_array(c, v.labels, v.want, NULL);
+        if (count == want)
+            compare_regions(c, regions, count, &v);
+        airy_regions_free(regions);
+    }
+    regions = check_alloc(c, (want + 1) * sizeof(*regions));
+    if (CHECK_OK(c, airy_measure(c->queue, regions, want, v.labels, v.src)))
+        compare_regions(c, regions, want, &v);
+    CHECK_BENCH(c, (double)airy_array_size(v.src) + 4.0 * (double)v.n, 0,
+                airy_label(c->queue, v.labels, v.src, &params, &count, NULL));
+}
+
+static void check_label_sizes(struct check *c)
+{
+    if (!check_case(c, "label_sizes"))
+        return;
+    const size_t shape[2] = {37, 301};
+    struct volume v = make_volume(c, AIRY_DTYPE_F32, 2, shape, NOISE, 0);
+    const size_t all = ref_label(v.want, v.foreground, v.shape, 1);
+    uint32_t *next = check_alloc(c, (all + 1) * sizeof(*next));
+    uint64_t *pixels = check_alloc(c, (all + 1) * sizeof(*pixels));
+    for (size_t i = 0; i < v.n; i++)
+        pixels[v.want[i]]++;
+    uint32_t left = 0;
+    for (size_t i = 1; i <= all; i++)
+        next[i] = pixels[i] >= 3 && pixels[i] <= 40 ? ++left : 0;
+    for (size_t i = 0; i < v.n; i++)
+        v.want[i] = next[v.want[i]];
+    size_t count;
+    const airy_label_params params = {.min_count = 3, .max_count = 40};
+    if (CHECK_OK(c, airy_label(c->queue, v.labels, v.src, &params, &count, NULL))) {
+        CHECK(c, count == left && left > 10);
+        check_array(c, v.labels, v.want, NULL);
+    }
+}
+
+/* NaN is not 0, and never above anything. */
+static void check_label_nan(struct check *c)
+{
+    if (!check_case(c, "label_nan"))
+        return;
+    const size_t shape[2] = {1, 6};
+    const float data[6] = {(float)NAN, 0, 2, (float)NAN, -0.0f, 1};
+    const uint32_t any[6] = {1, 0, 2, 2, 0, 3}, above[6] = {0, 0, 1, 0, 0, 0};
+    airy_array *src = check_upload(c, AIRY_DTYPE_F32, 2, shape, data),
+               *labels = check_output(c, AIRY_DTYPE_I32, 2, shape);
+    size_t count;
+    airy_region *regions = NULL;
+    if (CHECK_OK(c, airy_label(c->queue, labels, src, NULL, &count, &regions))) {
+        CHECK(c, count == 3 && isnan(regions[0].max) && isnan(regions[0].sum) &&
+                     isnan(regions[0].a) && regions[1].max == 2 && isnan(regions[1].center[2]));
+        check_array(c, labels, any, NULL);
+        airy_regions_free(regions);
+    }
+    const airy_label_params params = {.has_above = true, .above = 1};
+    if (CHECK_OK(c, airy_label(c->queue, labels, src, &params, &count, NULL)))
+        check_array(c, labels, above, NULL);
+}
+
+/* Labels of an image that somebody else made: gaps, negative numbers, more than are asked for. */
+static void check_measure_odd(struct check *c)
+{
+    if (!check_case(c, "measure_odd"))
+        return;
+    const size_t shape[2] = {2, 5};
+    const int32_t labels[10] = {3, 3, -1, 0, 7, 1, 3, INT32_MIN, 1, 7};
+    const double data[10] = {1, 2, 4, 8, 16, 32, 64, 128, -256, 512};
+    airy_array *src = check_upload(c, AIRY_DTYPE_F64, 2, shape, data),
+               *image = check_upload(c, AIRY_DTYPE_I32, 2, shape, labels);
+    airy_region r[3];
+    if (CHECK_OK(c, airy_measure(c->queue, r, 3, image, src))) {
+        CHECK(c, r[0].count == 2 && r[0].sum == -224 && r[0].min == -256 && r[0].min_at[2] == 3);
+        CHECK(c, r[1].count == 0 && isnan(r[1].sum) && isnan(r[1].min) && isnan(r[1].center[0]));
+        CHECK(c, r[2].count == 3 && r[2].sum == 67 && r[2].last[1] == 1 && r[2].first[2] == 0);
+    }
+    CHECK_OK(c, airy_measure(c->queue, NULL, 0, image, src));
+}
+
+static void check_label_errors(struct check *c)
+{
+    if (!check_case(c, "label_errors"))
+        return;
+    const size_t shape[4] = {2, 3, 4, 5}, count_of[1] = {120};
+    const uint32_t data[120] = {0};
+    airy_array *src = check_upload(c, AIRY_DTYPE_U32, 3, shape, data),
+               *four = check_upload(c, AIRY_DTYPE_U32, 4, shape, data),
+               *line = check_upload(c, AIRY_DTYPE_U32, 1, count_of, data),
+               *floats = check_output(c, AIRY_DTYPE_F32, 3, shape),
+               *two = check_output(c, AIRY_DTYPE_U32, 2, shape);
+    size_t count;
+    airy_region r;
+    CHECK_FAILS(c, airy_label(c->queue, NULL, NULL, NULL, &count, NULL), AIRY_ERR_PARAM, "src");
+    CHECK_FAILS(c, airy_label(c->queue, NULL, src, NULL, NULL, NULL), AIRY_ERR_PARAM, "count");
+    CHECK_FAILS(c, airy_label(c->queue, NULL, four, NULL, &count, NULL), AIRY_ERR_SHAPE, "1 to 3");
+    CHECK_FAILS(c, airy_label(c->queue, two, src, NULL, &count, NULL), AIRY_ERR_SHAPE, "labels");
+    CHECK_FAILS(c, airy_label(c->queue, floats, src, NULL, &count, NULL), AIRY_ERR_DTYPE, "labels");
+    CHECK_FAILS(c, airy_label(c->queue, src, src, NULL, &count, NULL), AIRY_ERR_PARAM, "share");
+    CHECK_FAILS(
+        c, airy_label(c->queue, NULL, src, &(airy_label_params){.connectivity = 8}, &count, NULL),
+        AIRY_ERR_PARAM, "6, 18 or 26");
+    CHECK_FAILS(
+        c, airy_label(c->queue, NULL, line, &(airy_label_params){.connectivity = 4}, &count, NULL),
+        AIRY_ERR_PARAM, "expected 2");
+    CHECK_FAILS(c,
+                airy_label(c->queue, NULL, src,
+                           &(airy_label_params){.has_above = true, .above = (double)NAN}, &count,
+                           NULL),
+                AIRY_ERR_PARAM, "above");
+    CHECK_FAILS(c,
+                airy_label(c->queue, NULL, src,
+                           &(airy_label_params){.min_count = 5, .max_count = 4}, &count, NULL),
+                AIRY_ERR_PARAM, "min_count");
+    CHECK_FAILS(c, airy_measure(c->queue, NULL, 1, src, src), AIRY_ERR_PARAM, "regions");
+    CHECK_FAILS(c, airy_measure(c->queue, &r, 1, NULL, src), AIRY_ERR_PARAM, "labels");
+    CHECK_FAILS(c, airy_measure(c->queue, &r, (size_t)1 << 31, src, src), AIRY_ERR_PARAM, "count");
+}
+
+/* The reference's masks and labels. */
+static herr_t torture_mask(hid_t file, const char *name, const H5L_info_t *info, void *user)
+{
+    (void)info;
+    struct check *c = user;
+    const char *end = strstr(name, "__mask");
+    if (!end || !check_case(c, "label_torture_%.*s", (int)(end - name), name))
+        return 0;
+    const hid_t set = H5Dopen2(file, name, H5P_DEFAULT), space = H5Dget_space(set);
+    hsize_t dims[2];
+    H5Sget_simple_extent_dims(space, dims, NULL);
+    const size_t shape[2] = {(size_t)dims[0], (size_t)dims[1]}, n = shape[0] * shape[1];
+    uint8_t *mask = check_alloc(c, n);
+    int32_t *want = check_alloc(c, n * sizeof(*want));
+    H5Dread(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, mask);
+    H5Sclose(space);
+    H5Dclose(set);
+    airy_array *src = check_upload(c, AIRY_DTYPE_U8, 2, shape, mask);
+    for (int connectivity = 4; connectivity <= 8; connectivity += 4) {
+        char path[128];
+        snprintf(path, sizeof(path), "%.*s__l%d", (int)(end - name), name, connectivity);
+        const hid_t labels = H5Dopen2(file, path, H5P_DEFAULT);
+        H5Dread(labels, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, want);
+        H5Dclose(labels);
+        airy_array *got = check_output(c, AIRY_DTYPE_I32, 2, shape);
+        size_t count;
+        if (CHECK_OK(c,
+                     airy_label(c->queue, got, src,
+                                &(airy_label_params){.connectivity = connectivity}, &count, NULL)))
+            check_array(c, got, want, NULL);
+    }
+    return 0;
+}
+
+static void check_label_torture(struct check *c)
+{
+    if (!check_case(c, "label_torture"))
+        return;
+    const char *path = check_golden(c, "astro/ccl_torture.h5");
+    if (!path)
+        return;
+    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    if (CHECK(c, file >= 0)) {
+        H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, NULL, torture_mask, c);
+        H5Fclose(file);
+    }
+}
+
+void check_label(struct check *c)
+{
+    if (!airy_queue_backend(c->queue)->label) {
+        if (check_case(c, "label"))
+            check_skip(c, "back end '%s' has no labels", airy_queue_backend(c->queue)->name);
+        return;
+    }
+    static const size_t flat[][2] = {{1, 1}, {1, 257}, {263, 1}, {63, 64}, {130, 129}, {67, 1030}},
+                        deep[][3] = {{2, 3, 4}, {70, 5, 66}, {9, 40, 33}};
+    static const int solid[] = {6, 18, 26};
+    for (int kind = 0; kind < SHAPE_KINDS; kind++) {
+        for (size_t i = 0; i < sizeof(flat) / sizeof(flat[0]); i++)
+            for (int connectivity = 4; connectivity <= 8; connectivity += 4)
+                check_label_one(c, i % 2 ? AIRY_DTYPE_F32 : AIRY_DTYPE_U8, 2, flat[i], connectivity,
+                                (enum shape_kind)kind, i % 3 == 0 ? 7 : 0);
+        for (size_t i = 0; i < sizeof(deep) / sizeof(deep[0]); i++)
+            for (size_t k = 0; k < 3; k++)
+                check_label_one(c, AIRY_DTYPE_F32, 3, deep[i], solid[k], (enum shape_kind)kind, 0);
+        check_label_one(c, AIRY_DTYPE_F64, 1, &(size_t){777}, 0, (enum shape_kind)kind, 2);
+    }
+    for (int dtype = 0; dtype < AIRY_DTYPE_COUNT; dtype++)
+        check_label_one(c, (airy_dtype)dtype, 2, flat[4], 8, NOISE, 3);
+    check_label_one(c, AIRY_DTYPE_F32, 2, (const size_t[]){1024, 1024}, 4, NOISE, 5);
+    check_label_one(c, AIRY_DTYPE_F32, 2, (const size_t[]){2048, 2048}, 4, EMPTY, 5);
+    check_label_sizes(c);
+    check_label_nan(c);
+    check_measure_odd(c);
+    check_label_errors(c);
+    check_label_torture(c);
+}

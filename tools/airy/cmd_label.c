@@ -1,0 +1,240 @@
+/* airy label: connected components, a label image and a table of measures. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "device_image.h"
+
+struct label_params {
+    struct common common;
+    const char *output, *table;
+    double above, sigma;
+    bool has_above, has_sigma;
+    size_t connectivity, min_area, max_area;
+};
+
+#define FIELD(member) .offset = offsetof(struct label_params, member)
+
+static const struct opt label_options[] = {
+    {.heading = "Labels"},
+    {.name = "above",
+     .type = OPT_FLOAT,
+     FIELD(above),
+     .seen = offsetof(struct label_params, has_above),
+     .argument = "T",
+     .fallback = "values that are not 0",
+     .help = "foreground are values larger than T, in the unit of the image"},
+    {.name = "sigma",
+     .type = OPT_FLOAT,
+     FIELD(sigma),
+     .seen = offsetof(struct label_params, has_sigma),
+     .lo = 0,
+     .hi = 1e300,
+     .argument = "K",
+     .help = "T is K standard deviations of what a kappa-sigma clip leaves; no median is added"},
+    {.name = "connectivity",
+     .type = OPT_COUNT,
+     FIELD(connectivity),
+     .lo = 2,
+     .hi = 26,
+     .argument = "N",
+     .fallback = "4, in 3-D 6",
+     .help = "neighbours of a pixel: 4 or 8, in 3-D 6, 18 or 26"},
+    {.name = "min-area",
+     .type = OPT_COUNT,
+     FIELD(min_area),
+     .lo = 1,
+     .hi = 4e9,
+     .argument = "N",
+     .fallback = "1",
+     .help = "pixels that a component must have"},
+    {.name = "max-area",
+     .type = OPT_COUNT,
+     FIELD(max_area),
+     .lo = 1,
+     .hi = 4e9,
+     .argument = "N",
+     .help = "pixels that it may have"},
+    {.name = "output",
+     .letter = 'o',
+     .type = OPT_STRING,
+     FIELD(output),
+     .argument = "LABELS",
+     .help = "32-bit image of the labels, .npy, .h5 or .edf"},
+    {.name = "table",
+     .type = OPT_STRING,
+     FIELD(table),
+     .argument = "CSV",
+     .help = "measures of each label"},
+    {0},
+};
+
+/* Shortest digits that give the number back; empty where it is none. */
+static void print_number(FILE *file, double v)
+{
+    char text[32];
+    for (int digits = 15; digits <= 17 && isfinite(v); digits++) {
+        snprintf(text, sizeof(text), "%.*g", digits, v);
+        if (strtod(text, NULL) == v)
+            break;
+    }
+    fprintf(file, ",%s", isfinite(v) ? text : "");
+}
+
+static void print_region(FILE *file, size_t label, const airy_region *r, bool deep)
+{
+    const unsigned long long peak[2] = {r->max_at[1], r->max_at[2]};
+    fprintf(file, "%zu,%llu", label, (unsigned long long)r->count);
+    print_number(file, r->sum);
+    print_number(file, r->mean);
+    print_number(file, r->max);
+    fprintf(file, ",%llu,%llu", peak[0], peak[1]);
+    print_number(file, r->center[1]);
+    print_number(file, r->center[2]);
+    fprintf(file, ",%llu,%llu,%llu,%llu", (unsigned long long)r->first[1],
+            (unsigned long long)r->last[1], (unsigned long long)r->first[2],
+            (unsigned long long)r->last[2]);
+    const double shape[6] = {r->mxx, r->myy, r->mxy, r->a, r->b, r->theta};
+    for (int i = 0; i < 6; i++)
+        print_number(file, shape[i]);
+    if (deep) {
+        fprintf(file, ",%llu", (unsigned long long)r->max_at[0]);
+        print_number(file, r->center[0]);
+        fprintf(file, ",%llu,%llu", (unsigned long long)r->first[0],
+                (unsigned long long)r->last[0]);
+    }
+    putc('\n', file);
+}
+
+/* The table under another name until it is complete. */
+static int write_table(const struct label_params *p, const airy_region *regions, size_t count,
+                       bool deep)
+{
+    if (tool_exists(p->table) && !p->common.force)
+        return tool_fail(&p->common, "'%s' exists; give --force to overwrite it", p->table);
+    char *partial = malloc(strlen(p->table) + 9);
+    if (!partial)
+        return tool_fail(&p->common, "%s: out of memory", p->table);
+    sprintf(partial, "%s.partial", p->table);
+    FILE *file = fopen(partial, "we");
+    bool good = file != NULL;
+    if (good) {
+        fprintf(file,
+                "label,npix,sum,mean,peak,peak_y,peak_x,com_y,com_x,ymin,ymax,xmin,xmax,mxx,"
+                "myy,mxy,a,b,theta%s\n",
+                deep ? ",peak_z,com_z,zmin,zmax" : "");
+        for (size_t i = 0; i < count; i++)
+            print_region(file, i + 1, &regions[i], deep);
+        good = !ferror(file);
+        good = fclose(file) == 0 && good;
+    }
+    good = good && rename(partial, p->table) == 0;
+    const int error = errno;
+    if (!good)
+        (void)unlink(partial);
+    free(partial);
+    return good ? AIRY_EXIT_OK
+                : tool_fail(&p->common, "cannot write '%s': %s; choose another place with --table",
+                            p->table, strerror(error));
+}
+
+/* The threshold of --sigma; what it was made of goes into the JSON. */
+static int find_threshold(const struct label_params *p, struct device_image *d,
+                          airy_label_params *params, json_t *json)
+{
+    params->has_above = p->has_above || p->has_sigma;
+    params->above = p->above;
+    if (p->has_sigma) {
+        airy_clip_result clip;
+        const airy_status status = airy_clip(d->queue, &clip, d->src, NULL, NULL);
+        if (status != AIRY_OK)
+            return tool_failed(&p->common, status);
+        if (clip.kept.count == 0)
+            return tool_fail(&p->common,
+                             "%s: a clip leaves nothing, so there is no standard "
+                             "deviation; give --above",
+                             p->common.inputs.items[0]);
+        params->above = p->sigma * clip.kept.std;
+        json_object_set_new(json, "std", json_number(clip.kept.std));
+        json_object_set_new(json, "iterations", json_integer((json_int_t)clip.iterations));
+    }
+    if (params->has_above)
+        json_object_set_new(json, "above", json_number(params->above));
+    return AIRY_EXIT_OK;
+}
+
+static int label_image(const struct label_params *p, struct device_image *d, json_t *json)
+{
+    airy_label_params params = {
+        .connectivity = (int)p->connectivity, .min_count = p->min_area, .max_count = p->max_area};
+    airy_array *labels = NULL;
+    airy_region *regions = NULL;
+    size_t count;
+    int code = find_threshold(p, d, &params, json);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    airy_status status = AIRY_OK;
+    if (p->output)
+        status =
+            airy_array_create(&labels, d->device, AIRY_DTYPE_I32, d->image.ndim, d->image.shape);
+    if (status == AIRY_OK)
+        status = airy_label(d->queue, labels, d->src, &params, &count, p->table ? &regions : NULL);
+    code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+    if (code == AIRY_EXIT_OK)
+        json_object_set_new(json, "labels", json_integer((json_int_t)count));
+    if (code == AIRY_EXIT_OK && p->table)
+        code = write_table(p, regions, count, d->image.ndim == 3);
+    if (code == AIRY_EXIT_OK && p->output)
+        code = device_image_write(d, &p->common, labels, p->output);
+    airy_regions_free(regions);
+    airy_array_destroy(&labels);
+    return code;
+}
+
+static int run_label(void *user)
+{
+    const struct label_params *p = user;
+    const struct common *common = &p->common;
+    if (p->has_above && p->has_sigma)
+        return tool_usage(common, "--above and --sigma exclude each other");
+    const char *outputs[2] = {p->output, p->table};
+    for (int i = 0; i < 2; i++) {
+        const int code = outputs[i] ? tool_keep_input(common, outputs[i], common->inputs.items[0])
+                                    : 0;
+        if (code != AIRY_EXIT_OK)
+            return code;
+    }
+    struct device_image d;
+    json_t *json = json_object();
+    int code = device_image_open(&d, common, common->inputs.items[0], NULL);
+    if (code == AIRY_EXIT_OK)
+        code = label_image(p, &d, json);
+    if (code == AIRY_EXIT_OK)
+        code = tool_profile(common, d.device);
+    device_image_close(&d);
+    if (code == AIRY_EXIT_OK)
+        return tool_print_json(common, json);
+    json_decref(json);
+    return code;
+}
+
+const struct command cmd_label = {
+    .name = "label",
+    .usage = "IMAGE [options]",
+    .summary = "number the connected components of an image, and measure them",
+    .details =
+        "Labels are 1, 2, ... in the raster order of the components' first pixels, as "
+        "scipy.ndimage.label has them. The table has label, npix, sum, mean, peak and its place, "
+        "center of mass, box (ends included), second moments about the center weighted by the "
+        "values, semi-axes a and b and angle theta (rad, from x towards y); coordinates are pixel "
+        "centres from 0. Prints {labels}, with the threshold used.",
+    .examples = "  airy label image.npy --sigma 5 -o labels.npy --table sources.csv\n"
+                "  airy label mask.npy --connectivity 8 --min-area 5\n",
+    .tables = {label_options},
+    .params_size = sizeof(struct label_params),
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .run = run_label,
+};
