@@ -76,7 +76,7 @@ typedef struct airy_device_params {
  *
  * @param device  out
  * @param spec    "cpu", "gpu" (the only or first usable GPU), "gpu:N", "opencl:P:D", or a part of
- *                a name (case is ignored). NULL: the environment's AIRY_DEVICE, else the first GPU
+ *                a name (case is ignored); one device, so not "gpu:all". NULL: the environment's AIRY_DEVICE, else the first GPU
  *                that works, else the CPU.
  * @param params  NULL for defaults
  * Errors: AIRY_ERR_DEVICE when nothing or more than one device answers to spec (the sentence lists
@@ -86,6 +86,21 @@ typedef struct airy_device_params {
 AIRY_API airy_status airy_device_create(airy_device **device, const char *spec,
                                         const airy_device_params *params);
 AIRY_API void airy_device_destroy(airy_device **device);
+
+/**
+ * Open several devices for one job: "gpu:all", every usable GPU, or specs separated by commas, each
+ * as for airy_device_create; any other spec and NULL open the one device that it opens.
+ *
+ * @param devices  out, in the order of the spec; freed with airy_device_destroy_all
+ * @param count    out, at least 1
+ * @param params   for each of them
+ * Errors: as airy_device_create; AIRY_ERR_DEVICE where there is no usable GPU; AIRY_ERR_PARAM where
+ *         two specs are one device. One that fails closes the others.
+ */
+AIRY_API airy_status airy_device_create_all(airy_device ***devices, size_t *count, const char *spec,
+                                            const airy_device_params *params);
+AIRY_API void airy_device_destroy_all(airy_device ***devices, size_t count);
+
 AIRY_API airy_status airy_device_get_info(const airy_device *device, airy_device_info *info);
 /** The short spec it was opened as, for messages. Lives as long as the device. */
 AIRY_API const char *airy_device_spec(const airy_device *device);

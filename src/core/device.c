@@ -56,6 +56,15 @@ static airy_status collect(struct registry *r, size_t count, bool ask_free)
     return AIRY_OK;
 }
 
+airy_status airy_device_collect(struct airy_device_entry **entries, size_t *count)
+{
+    struct registry r;
+    AIRY_TRY(collect(&r, BACKENDS, false));
+    *entries = r.entries;
+    *count = r.count;
+    return AIRY_OK;
+}
+
 /* What was asked for: spec, else the environment; NULL for the default. */
 static const char *wanted(const char *spec)
 {

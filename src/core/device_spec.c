@@ -58,6 +58,8 @@ static airy_status check_form(const char *spec)
     char rest;
     AIRY_FAIL_IF(!*spec, AIRY_ERR_PARAM,
                  "device spec is empty; expected cpu, gpu, gpu:N, opencl:P:D or a part of a name");
+    AIRY_FAIL_IF(strcasecmp(spec, "gpu:all") == 0 || strchr(spec, ','), AIRY_ERR_PARAM,
+                 "device spec '%s' may mean several devices, this work takes one", spec);
     AIRY_FAIL_IF(strncasecmp(spec, "gpu:", 4) == 0 && !parse_number(spec + 4, &number),
                  AIRY_ERR_PARAM,
                  "device spec '%s' does not name one device; expected gpu:N with a number", spec);

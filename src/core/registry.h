@@ -10,6 +10,9 @@ struct airy_device_entry {
     const struct airy_backend *backend;
 };
 
+/* All devices there are; freed with free. */
+airy_status airy_device_collect(struct airy_device_entry **entries, size_t *count);
+
 /*
  * The entry that spec means. spec NULL: the first usable GPU, else the CPU.
  * Errors: AIRY_ERR_PARAM for text that cannot be a spec, AIRY_ERR_DEVICE when none or several

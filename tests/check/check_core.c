@@ -120,6 +120,36 @@ static void check_device_list(struct check *c)
     CHECK_FAILS(c, airy_device_get_info(c->device, NULL), AIRY_ERR_PARAM, "NULL");
 }
 
+static void check_create_all(struct check *c)
+{
+    if (!check_case(c, "device_create_all"))
+        return;
+    airy_device **devices = NULL;
+    size_t count = 0;
+    const airy_device_params three = {.threads = 3};
+    CHECK_FAILS(c, airy_device_create_all(NULL, &count, "cpu", NULL), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_device_create_all(&devices, NULL, "cpu", NULL), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_device_create_all(&devices, &count, "cpu,CPU", NULL), AIRY_ERR_PARAM,
+                "both device cpu");
+    CHECK_FAILS(c, airy_device_create_all(&devices, &count, "cpu,", NULL), AIRY_ERR_PARAM, "empty");
+    CHECK_FAILS(c, airy_device_create_all(&devices, &count, "cpu,gpu:9999", NULL), AIRY_ERR_DEVICE,
+                "gpu:9999");
+    CHECK(c, devices == NULL && count == 0);
+    CHECK_OK(c, airy_device_create_all(&devices, &count, c->spec, &three));
+    CHECK(c, count == 1 && devices && strcmp(airy_device_spec(devices[0]), c->spec) == 0);
+    airy_device_destroy_all(&devices, count);
+    CHECK(c, devices == NULL);
+    airy_device_destroy_all(NULL, 0);
+    if (c->is_cpu)
+        return;
+    char both[80];
+    snprintf(both, sizeof(both), "%s,cpu", c->spec);
+    CHECK_OK(c, airy_device_create_all(&devices, &count, both, &three));
+    CHECK(c, count == 2 && devices && strcmp(airy_device_spec(devices[0]), c->spec) == 0 &&
+                 strcmp(airy_device_spec(devices[1]), "cpu") == 0);
+    airy_device_destroy_all(&devices, count);
+}
+
 static void check_device_create(struct check *c)
 {
     if (!check_case(c, "device_create"))
@@ -141,6 +171,9 @@ static void check_device_create(struct check *c)
     CHECK(c, device == NULL);
     airy_device_destroy(&device);
     airy_device_destroy(NULL);
+
+    CHECK_FAILS(c, airy_device_create(&device, "gpu:all", NULL), AIRY_ERR_PARAM, "takes one");
+    CHECK_FAILS(c, airy_device_create(&device, "cpu,gpu", NULL), AIRY_ERR_PARAM, "takes one");
 
     const char *set = getenv("AIRY_DEVICE");
     char *before = set ? strdup(set) : NULL;
@@ -490,6 +523,7 @@ void check_core_device(struct check *c)
         check_spec_rules(c);
     check_device_list(c);
     check_device_create(c);
+    check_create_all(c);
     check_memory_accounts(c);
     check_out_of_memory(c);
     check_queue(c);

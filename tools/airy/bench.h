@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "pattern_opt.h"
+#include "team.h"
 
 enum { BENCH_MAX_REPEATS = 10000, BENCH_MAX_CASES = 8 };
 
@@ -41,7 +42,8 @@ struct bench_limits {
 struct bench {
     const struct bench_params *params;
     const struct common *common;
-    airy_device *device; /* opened for this bench and case */
+    struct team team;    /* opened for this bench and case */
+    airy_device *device; /* the team's first */
     airy_queue *queue;
     airy_device_info info;
     bool cpu, device_said;
@@ -161,8 +163,9 @@ struct bench_integrated {
  * Times of integrating bench->stack, into the file at path or (NULL) to memory; a call goes through
  * it so often as --replay says, or that --seconds hold three calls.
  */
-airy_status bench_time_integrate(const struct bench *bench, airy_integrator *integrator,
-                                 const char *path, struct timing *t, struct bench_integrated *out);
+airy_status bench_time_integrate(const struct bench *bench, airy_integrator *const *integrators,
+                                 size_t count, const char *path, struct timing *t,
+                                 struct bench_integrated *out);
 /*
  * Times of decoding `frames` frames of bench->stack that lie encoded in memory; bytes of all of
  * them, stored.
@@ -173,7 +176,8 @@ airy_status bench_time_decode(const struct bench *bench, size_t frames, struct t
 bool bench_go_on(void *user, size_t done, size_t total);
 /* The mask of detector and file, malloc'ed. */
 airy_status bench_mask(uint8_t **mask, const struct bench *bench);
-/* An integrator as the options say, for bench->geometry. */
+/* An integrator as the options say, for bench->geometry; the other: one on each device. */
 airy_status bench_integrator(airy_integrator **integrator, const struct bench *bench);
+airy_status bench_team(struct bench *bench);
 
 #endif

@@ -1,5 +1,6 @@
 /* airy bench integrate: a file in the page cache to patterns. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "bench.h"
@@ -25,23 +26,38 @@ airy_status bench_mask(uint8_t **mask, const struct bench *bench)
     return status;
 }
 
-airy_status bench_integrator(airy_integrator **integrator, const struct bench *bench)
+static airy_integrator_params make_params(const struct bench *bench, const uint8_t *mask)
 {
     const struct pattern_params *p = &bench->params->pattern;
+    return (airy_integrator_params){.bins = p->bins,
+                                    .split = p->split,
+                                    .method = p->method,
+                                    .error_model = p->error_model,
+                                    .compat = (airy_compat)bench->common->compat,
+                                    .mask = mask,
+                                    .unit = p->has_unit                      ? p->unit
+                                            : bench->geometry.wavelength > 0 ? AIRY_UNIT_Q_NM
+                                                                             : AIRY_UNIT_TTH_DEG};
+}
+
+airy_status bench_integrator(airy_integrator **integrator, const struct bench *bench)
+{
     uint8_t *mask = NULL;
     airy_status status = bench_mask(&mask, bench);
-    const airy_integrator_params params = {.bins = p->bins,
-                                           .split = p->split,
-                                           .method = p->method,
-                                           .error_model = p->error_model,
-                                           .compat = (airy_compat)bench->common->compat,
-                                           .mask = mask,
-                                           .unit = p->has_unit ? p->unit
-                                                   : bench->geometry.wavelength > 0
-                                                       ? AIRY_UNIT_Q_NM
-                                                       : AIRY_UNIT_TTH_DEG};
+    const airy_integrator_params params = make_params(bench, mask);
     if (status == AIRY_OK)
         status = airy_integrator_create(integrator, bench->device, &bench->geometry, &params);
+    free(mask);
+    return status;
+}
+
+airy_status bench_team(struct bench *bench)
+{
+    uint8_t *mask = NULL;
+    airy_status status = bench_mask(&mask, bench);
+    const airy_integrator_params params = make_params(bench, mask);
+    if (status == AIRY_OK)
+        status = team_integrators(&bench->team, &bench->geometry, &params);
     free(mask);
     return status;
 }
@@ -66,7 +82,8 @@ bool bench_go_on(void *user, size_t done, size_t total)
 
 struct integrate_job {
     const airy_stack *stack;
-    airy_integrator *integrator;
+    airy_integrator *const *integrators;
+    size_t count;
     airy_run_params run;
     airy_run_info info;
     const char *path; /* of the patterns, or NULL */
@@ -75,7 +92,8 @@ struct integrate_job {
 static airy_status integrate(void *user)
 {
     struct integrate_job *job = user;
-    return airy_integrate_stack(job->path, job->stack, &job->integrator, 1, &job->run, &job->info);
+    return airy_integrate_stack(job->path, job->stack, job->integrators, job->count, &job->run,
+                                &job->info);
 }
 
 /* Times of the stack once: the first call, and the median of some more. */
@@ -128,13 +146,15 @@ static airy_status choose_replay(const struct bench *bench, struct integrate_job
     return status;
 }
 
-airy_status bench_time_integrate(const struct bench *bench, airy_integrator *integrator,
-                                 const char *path, struct timing *t, struct bench_integrated *out)
+airy_status bench_time_integrate(const struct bench *bench, airy_integrator *const *integrators,
+                                 size_t count, const char *path, struct timing *t,
+                                 struct bench_integrated *out)
 {
     airy_stack *replayed = NULL;
     struct integrate_job job = {
         .stack = bench->stack,
-        .integrator = integrator,
+        .integrators = integrators,
+        .count = count,
         .run = {.batch = bench->params->pattern.batch, .force = true, .progress = bench_go_on},
         .path = path};
     const struct bench_loop loop = {
@@ -185,16 +205,22 @@ static airy_status report(struct bench *bench, struct timing *t,
         return status;
     const double frames = (double)info->frames, raw = (double)info->decoded_bytes / frames;
     const double stored = (double)info->stored_bytes / frames;
-    const double limit = bench->cpu ? bench->limits.inside / raw : bench->limits.wire / stored;
+    const size_t devices = bench->team.count;
+    const double limit = bench->cpu ? bench->limits.inside / raw
+                                    : (double)devices * bench->limits.wire / stored;
+    char wire[96];
+    if (devices > 1)
+        snprintf(wire, sizeof(wire), "copy of these chunks to a device, times %zu", devices);
+    else
+        snprintf(wire, sizeof(wire), "copy of these chunks to the device");
     struct bench_row row = {.name = bench->params->write ? "integrate to a file" : "integrate",
                             .unit = "frames/s",
                             .amount = frames,
                             .limit = limit,
-                            .limit_name = bench->cpu ? "copy of the decoded frames"
-                                                     : "copy of these chunks to the device",
+                            .limit_name = bench->cpu ? "copy of the decoded frames" : wire,
                             .frames = info->frames};
     if (!bench->cpu) {
-        row.bound = fmin(limit, 1e9 * CLOSED_DECODER_GB_S / raw);
+        row.bound = fmin(limit, (double)devices * 1e9 * CLOSED_DECODER_GB_S / raw);
         row.bound_name = "that copy, or decoding at 776 GB/s";
     }
     bench_add_rate(bench, t, &row);
@@ -213,7 +239,6 @@ static airy_status report(struct bench *bench, struct timing *t,
 int bench_integrate(struct bench *bench)
 {
     char path[4096];
-    airy_integrator *integrator = NULL;
     struct bench_integrated integrated;
     struct timing t;
     if (bench->params->write) {
@@ -223,15 +248,14 @@ int bench_integrate(struct bench *bench)
         bench_name(path, bench, "patterns.h5");
     }
     const double start = tool_now();
-    airy_status status = bench_integrator(&integrator, bench);
+    airy_status status = bench_team(bench);
     const double created = tool_now() - start;
     if (status == AIRY_OK)
-        status = bench_time_integrate(bench, integrator, bench->params->write ? path : NULL, &t,
-                                      &integrated);
+        status = bench_time_integrate(bench, bench->team.integrators, bench->team.count,
+                                      bench->params->write ? path : NULL, &t, &integrated);
     if (status == AIRY_OK)
         status = report(bench, &t, &integrated);
     if (status == AIRY_OK)
         bench_add_fact(bench, "integrator set-up", "s", created);
-    airy_integrator_destroy(&integrator);
     return status == AIRY_OK ? AIRY_EXIT_OK : bench_failed(bench, status);
 }

@@ -114,7 +114,9 @@ static void add(struct bench *bench, const struct bench_row *row, const double f
     const bool limited = row->limit > 0;
     set(out, "name", json_string(row->name));
     set(out, "case", tool_json_string(bench->sample));
-    set(out, "device", json_string(airy_device_spec(bench->device)));
+    char *specs = bench->team.count > 1 ? team_specs(&bench->team) : NULL;
+    set(out, "device", json_string(specs ? specs : airy_device_spec(bench->device)));
+    free(specs);
     set(out, "value", number_or_null(figure[0], true));
     set(out, "unit", json_string(row->unit));
     set(out, "p10", number_or_null(figure[1], true));

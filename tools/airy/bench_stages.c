@@ -187,7 +187,7 @@ static airy_status run_stage(struct stages *s, enum stage stage, bool cold)
 static airy_status run_replayed(struct stages *s, enum stage stage)
 {
     struct bench_integrated integrated;
-    const airy_status status = bench_time_integrate(s->bench, s->integrator,
+    const airy_status status = bench_time_integrate(s->bench, &s->integrator, 1,
                                                     stage == STAGE_WRITE ? s->path : NULL,
                                                     &s->t[0][stage], &integrated);
     s->info = integrated.info;

@@ -171,7 +171,8 @@ static int find_geometry(struct bench *bench)
 
 static airy_status open_device(struct bench *bench)
 {
-    airy_status status = tool_device(bench->common, &bench->device);
+    airy_status status = team_open(&bench->team, bench->common);
+    bench->device = status == AIRY_OK ? bench->team.devices[0] : NULL;
     if (status == AIRY_OK)
         status = airy_queue_create(&bench->queue, bench->device);
     if (status == AIRY_OK)
@@ -185,17 +186,21 @@ static int run_one(struct bench *bench, const struct bench_kind *kind)
 {
     const airy_status status = open_device(bench);
     int code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(bench->common, status);
+    if (code == AIRY_EXIT_OK && bench->team.count > 1 && kind->run != bench_integrate)
+        code = tool_usage(bench->common, "bench %s measures one device, not %zu", kind->name,
+                          bench->team.count);
     if (code == AIRY_EXIT_OK)
         code = kind->run(bench);
     if (bench->params->table)
         bench_show(bench);
     if (code == AIRY_EXIT_OK)
-        code = tool_profile(bench->common, bench->device);
+        code = team_profile(&bench->team, bench->common);
     if (code == AIRY_EXIT_OK && !bench->device_said)
         tool_say_device(bench->common, bench->device, true);
     bench->device_said = true;
     airy_queue_destroy(&bench->queue);
-    airy_device_destroy(&bench->device);
+    team_close(&bench->team);
+    bench->device = NULL;
     return code;
 }
 

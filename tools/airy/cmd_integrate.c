@@ -311,7 +311,8 @@ static double measure_rate(const struct integration *job)
     run.skip_bad = true;
     const size_t some = 32 * run.step;
     run.last = run.last - run.first > some ? run.first + some : run.last;
-    if (airy_integrate_stack(NULL, job->stack, &job->integrator, 1, &run, &info) != AIRY_OK ||
+    if (airy_integrate_stack(NULL, job->stack, job->team.integrators, job->team.count, &run,
+                             &info) != AIRY_OK ||
         !(info.seconds > 0))
         return 0;
     return (double)info.frames / info.seconds;
@@ -323,44 +324,51 @@ static int explain(const struct integration *job)
     airy_run_info plan;
     airy_status status = airy_integrator_get_info(job->integrator, &matrix);
     if (status == AIRY_OK)
-        status = airy_integrate_plan(&plan, job->stack, &job->integrator, 1, &job->run);
+        status = airy_integrate_plan(&plan, job->stack, job->team.integrators, job->team.count,
+                                     &job->run);
     if (status != AIRY_OK)
         return tool_failed(job->common, status);
     const double rate = measure_rate(job);
-    if (job->common->json)
-        return tool_print_json(
-            job->common,
-            json_pack(
-                "{s:s, s:s, s:I, s:s, s:s, s:{s:I, s:I, s:I, s:I, s:[f,f]}, s:{s:I, s:I, s:I, "
-                "s:I}, s:{s:I, s:I, s:I, s:I}, s:f}",
-                "device", airy_device_spec(job->device), "layout", layout_name(job->layout.layout),
-                "processes", (json_int_t)job->layout.processes, "why", job->layout.why, "engine",
-                matrix.engine, "matrix", "pixels", (json_int_t)matrix.pixels, "valid_pixels",
-                (json_int_t)matrix.valid_pixels, "entries", (json_int_t)matrix.entries, "bins",
-                (json_int_t)matrix.bins, "range", matrix.lower, matrix.upper, "memory",
-                "matrix_host_bytes", (json_int_t)matrix.host_bytes, "matrix_device_bytes",
-                (json_int_t)matrix.device_bytes, "slots_host_bytes", (json_int_t)plan.host_bytes,
-                "slots_device_bytes", (json_int_t)plan.device_bytes, "run", "frames",
-                (json_int_t)job->frames, "batch", (json_int_t)plan.batch, "slots",
-                (json_int_t)plan.slots, "readers", (json_int_t)plan.readers, "frames_per_second",
-                rate));
+    char *specs = team_specs(&job->team);
+    if (!specs)
+        return tool_failed(job->common, AIRY_ERR_MEMORY);
+    if (job->common->json) {
+        json_t *json = json_pack(
+            "{s:s, s:s, s:I, s:s, s:s, s:{s:I, s:I, s:I, s:I, s:[f,f]}, s:{s:I, s:I, s:I, "
+            "s:I}, s:{s:I, s:I, s:I, s:I}, s:f}",
+            "device", specs, "layout", layout_name(job->layout.layout), "processes",
+            (json_int_t)job->layout.processes, "why", job->layout.why, "engine", matrix.engine,
+            "matrix", "pixels", (json_int_t)matrix.pixels, "valid_pixels",
+            (json_int_t)matrix.valid_pixels, "entries", (json_int_t)matrix.entries, "bins",
+            (json_int_t)matrix.bins, "range", matrix.lower, matrix.upper, "memory",
+            "matrix_host_bytes", (json_int_t)matrix.host_bytes, "matrix_device_bytes",
+            (json_int_t)matrix.device_bytes, "slots_host_bytes", (json_int_t)plan.host_bytes,
+            "slots_device_bytes", (json_int_t)plan.device_bytes, "run", "frames",
+            (json_int_t)job->frames, "batch", (json_int_t)plan.batch, "slots",
+            (json_int_t)plan.slots, "readers", (json_int_t)plan.readers, "frames_per_second", rate);
+        free(specs);
+        return tool_print_json(job->common, json);
+    }
     char text[4][32];
     printf("stack    %s: %zu frames of %zu x %zu %s, %s\n", job->info.dataset, job->info.frames,
            job->info.height, job->info.width, airy_dtype_name(job->info.dtype), job->info.filters);
     printf("layout   %s: %s\n", layout_name(job->layout.layout), job->layout.why);
-    printf("engine   %s on %s\n", matrix.engine, airy_device_spec(job->device));
+    printf("engine   %s on %s\n", matrix.engine, specs);
+    free(specs);
     printf("matrix   %zu of %zu pixels, %zu entries, %zu bins from %.6g to %.6g %s, %s splitting\n",
            matrix.valid_pixels, matrix.pixels, matrix.entries, matrix.bins, matrix.lower,
            matrix.upper, airy_unit_name(job->params->pattern.unit),
            airy_split_name(job->params->pattern.split));
     const bool several = job->layout.processes > 1;
-    printf("memory   %smatrix %s on the host, %s on the device; slots %s and %s\n",
-           several ? "each process " : "", tool_bytes(text[0], (double)matrix.host_bytes),
-           tool_bytes(text[1], (double)matrix.device_bytes),
+    const size_t devices = job->team.count;
+    printf("memory   %smatrix %s on the host, %s on %s device; slots %s and %s\n",
+           several ? "each process " : "",
+           tool_bytes(text[0], (double)devices * (double)matrix.host_bytes),
+           tool_bytes(text[1], (double)matrix.device_bytes), devices > 1 ? "each" : "the",
            tool_bytes(text[2], (double)plan.host_bytes),
            tool_bytes(text[3], (double)plan.device_bytes));
-    printf("run      %zu frames, %zu a batch, %zu slots, %zu readers\n", job->frames, plan.batch,
-           plan.slots, plan.readers);
+    printf("run      %zu frames, %zu a batch, %zu slots, %zu readers%s\n", job->frames, plan.batch,
+           plan.slots, plan.readers, devices > 1 ? " on each device" : "");
     if (rate > 0)
         printf("rate     %.4g frames/s %son the first frames: about %.3g s\n", rate,
                several ? "of one process " : "", (double)job->frames / rate);
@@ -396,17 +404,21 @@ static int say_choices(const struct integration *job)
     airy_device_info device;
     airy_status status = airy_integrator_get_info(job->integrator, &matrix);
     if (status == AIRY_OK)
-        status = airy_integrate_plan(&plan, job->stack, &job->integrator, 1, &job->run);
-    if (status == AIRY_OK)
-        status = airy_device_get_info(job->device, &device);
+        status = airy_integrate_plan(&plan, job->stack, job->team.integrators, job->team.count,
+                                     &job->run);
     if (status != AIRY_OK)
         return tool_failed(common, status);
     const char *wish = getenv("AIRY_DEVICE");
     char text[2][32];
-    tool_say(common, "device: %s (%s, %u units), %s", device.spec, device.name, device.units,
-             common->device  ? "by --device"
-             : wish && *wish ? "by AIRY_DEVICE"
-                             : "the default");
+    for (size_t i = 0; i < job->team.count; i++) {
+        status = airy_device_get_info(job->team.devices[i], &device);
+        if (status != AIRY_OK)
+            return tool_failed(common, status);
+        tool_say(common, "device: %s (%s, %u units), %s", device.spec, device.name, device.units,
+                 common->device  ? "by --device"
+                 : wish && *wish ? "by AIRY_DEVICE"
+                                 : "the default");
+    }
     tool_say(common, "stack: %s, %zu frames of %zu x %zu %s, filters %s, read %s",
              job->info.dataset, job->info.frames, job->info.height, job->info.width,
              airy_dtype_name(job->info.dtype), job->info.filters,
@@ -447,7 +459,7 @@ int integrate_check_memory(const struct integration *job)
 {
     airy_run_info plan;
     const airy_status status =
-        airy_integrate_plan(&plan, job->stack, &job->integrator, 1, &job->run);
+        airy_integrate_plan(&plan, job->stack, job->team.integrators, job->team.count, &job->run);
     if (status != AIRY_OK)
         return tool_failed(job->common, status);
     const uint64_t limit = job->common->memory_limit;
@@ -466,20 +478,20 @@ static int report(const struct integration *job, const airy_run_info *info, doub
     const struct common *common = job->common;
     const double frames = (double)info->frames, seconds = info->seconds > 0 ? info->seconds : 1e-9;
     const double stored = (double)info->stored_bytes, decoded = (double)info->decoded_bytes;
-    char text[2][32];
-    if (common->json)
-        return tool_print_json(
-            common,
-            json_pack("{s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:f}",
-                      "output", tool_json_string(job->params->output), "device",
-                      airy_device_spec(job->device), "layout", layout_name(job->layout.layout),
-                      "processes", (json_int_t)job->layout.processes, "frames",
-                      (json_int_t)info->frames, "bad", (json_int_t)info->bad, "resumed",
-                      (json_int_t)info->resumed, "seconds", info->seconds, "setup_seconds", setup,
-                      "frames_per_second", frames / seconds, "gigabytes_per_second",
-                      decoded / seconds * 1e-9, "stored_bytes", (json_int_t)info->stored_bytes,
-                      "decoded_bytes", (json_int_t)info->decoded_bytes, "ratio",
-                      stored > 0 ? decoded / stored : 0.0));
+    char text[2][32], *specs = common->json ? team_specs(&job->team) : NULL;
+    if (common->json) {
+        json_t *json = json_pack(
+            "{s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:f}", "output",
+            tool_json_string(job->params->output), "device", specs ? specs : "?", "layout",
+            layout_name(job->layout.layout), "processes", (json_int_t)job->layout.processes,
+            "frames", (json_int_t)info->frames, "bad", (json_int_t)info->bad, "resumed",
+            (json_int_t)info->resumed, "seconds", info->seconds, "setup_seconds", setup,
+            "frames_per_second", frames / seconds, "gigabytes_per_second", decoded / seconds * 1e-9,
+            "stored_bytes", (json_int_t)info->stored_bytes, "decoded_bytes",
+            (json_int_t)info->decoded_bytes, "ratio", stored > 0 ? decoded / stored : 0.0);
+        free(specs);
+        return tool_print_json(common, json);
+    }
     tool_say(
         common,
         "%s: %zu frame%s in %.3g s, set-up %.2g s, %.4g frames/s, %s/s decoded, %s read (%.2fx)%s",
@@ -508,8 +520,8 @@ static int run_hdf5(struct integration *job, airy_run_info *info)
     progress_begin(&progress, common, "frames");
     job->run.progress = progress_step;
     job->run.user = &progress;
-    const airy_status status =
-        airy_integrate_stack(job->params->output, job->stack, &job->integrator, 1, &job->run, info);
+    const airy_status status = airy_integrate_stack(
+        job->params->output, job->stack, job->team.integrators, job->team.count, &job->run, info);
     progress_end(&progress);
     if (status == AIRY_ERR_STOPPED)
         return tool_fail(
@@ -551,7 +563,7 @@ static int run_job(struct integration *job)
     }
     const int profiled = job->layout.layout == LAYOUT_PROCESSES
                              ? AIRY_EXIT_OK /* the workers have said theirs */
-                             : tool_profile(common, job->device);
+                             : team_profile(&job->team, common);
     if (code == AIRY_EXIT_OK)
         tool_say_device(common, job->device, true);
     if (code == AIRY_EXIT_OK)
@@ -584,6 +596,10 @@ static int choose_layout(struct integration *job)
 {
     const struct integrate_params *p = job->params;
     const bool text = p->output && ascii_name(p->output); /* one file after another */
+    if (job->team.count > 1 && (text || (p->layout != LAYOUT_AUTO && p->layout != LAYOUT_DEVICE)))
+        return tool_usage(job->common, "--device with %zu devices: %s %s, which takes one device",
+                          job->team.count, text ? "writing" : "--layout",
+                          text ? "text files" : layout_name(p->layout));
     const int code = layout_choose(&job->layout, job->common, text ? LAYOUT_SERIAL : p->layout,
                                    p->processes, job->device, job->frames);
     if (code == AIRY_EXIT_OK && job->layout.layout == LAYOUT_SERIAL)

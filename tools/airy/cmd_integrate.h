@@ -4,6 +4,7 @@
 
 #include "layout.h"
 #include "pattern_opt.h"
+#include "team.h"
 
 struct integrate_params {
     struct geometry_params geometry;
@@ -33,8 +34,9 @@ struct integration {
     uint8_t *mask;
     float *dark, *flat, *absorption, *variance;
     double *monitor;
-    airy_device *device;
-    airy_integrator *integrator;
+    struct team team;
+    airy_device *device;         /* the team's first */
+    airy_integrator *integrator; /* the team's first */
     airy_run_params run;
     size_t frames;    /* that run covers */
     size_t masked[3]; /* pixels that the detector's mask, the file's and --mask or --mask-only

@@ -223,12 +223,13 @@ int integration_open(struct integration *job, const struct integrate_params *par
     if (code != AIRY_EXIT_OK)
         return code;
     fill_params(job);
-    airy_status status = tool_device(job->common, &job->device);
+    airy_status status = team_open(&job->team, job->common);
     if (status == AIRY_OK)
-        status = airy_integrator_create(&job->integrator, job->device, &job->geometry,
-                                        &job->integrator_params);
+        status = team_integrators(&job->team, &job->geometry, &job->integrator_params);
     if (status != AIRY_OK)
         return tool_failed(job->common, status);
+    job->device = job->team.devices[0];
+    job->integrator = job->team.integrators[0];
     if (params->part)
         return AIRY_EXIT_OK; /* the parent has written it */
     job->configuration = configuration_text(job);
@@ -239,8 +240,7 @@ int integration_open(struct integration *job, const struct integrate_params *par
 
 void integration_close(struct integration *job)
 {
-    airy_integrator_destroy(&job->integrator);
-    airy_device_destroy(&job->device);
+    team_close(&job->team);
     airy_stack_destroy(&job->stack);
     free(job->configuration);
     free(job->monitor);

@@ -29,8 +29,6 @@ static const char *parse_device(void *field, const char *text)
 {
     if (!*text)
         return "expected a device, see 'airy devices'";
-    if (strcmp(text, "gpu:all") == 0)
-        return "several devices at once are not in this build";
     *(const char **)field = text;
     return NULL;
 }
@@ -43,7 +41,8 @@ static const struct opt common_options[] = {
      .offset = offsetof(struct common, device),
      .argument = "SPEC",
      .fallback = "AIRY_DEVICE, else the first GPU that works, else cpu",
-     .help = "cpu, gpu, gpu:N, opencl:P:D or a part of a name; see 'airy devices'"},
+     .help = "cpu, gpu, gpu:N, opencl:P:D or a part of a name; see 'airy devices'. For "
+             "integrate several: gpu:all, or specs with commas between"},
     {.name = "threads",
      .type = OPT_COUNT,
      .offset = offsetof(struct common, threads),

@@ -1,0 +1,2 @@
+# what takes one device refuses several
+$airy tune --show --device gpu:all

@@ -1,0 +1,1 @@
+$airy integrate $small --device cpu,cpu -o y.h5

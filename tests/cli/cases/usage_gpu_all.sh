@@ -1,1 +1,0 @@
-$airy integrate $small --device gpu:all -o y.h5
