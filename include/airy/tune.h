@@ -36,7 +36,8 @@ enum { AIRY_TUNABLE_VALUES = 12 };
 /** One size of a device. */
 typedef struct airy_tunable {
     char name[48];   /**< "decode_blocks.blocks" */
-    char kernel[48]; /**< the row of the profile that it changes; "": the whole run */
+    char kernel[48]; /**< the row of the profile that it changes, with those that begin with it
+                          and an underscore; "": the whole run */
     char unit[48];   /**< of the values: "blocks a work-group" */
     char what[96];   /**< one line */
     uint32_t smallest, largest, standard, current; /**< standard: the default on this device */

@@ -79,6 +79,26 @@ static const struct definition {
                                       {1, 256, 64},
                                       {32, 64, 128, 256},
                                       false},
+    [AIRY_TUNE_PLANES_BLOCKS] = {"integrate_planes.blocks",
+                                 "integrate_planes",
+                                 "blocks a work-group",
+                                 "compressed blocks that a work-group turns into planes",
+                                 {0, 0, 0},
+                                 {1, 16, 1},
+                                 {1, 2, 3, 4, 5, 6, 8, 12, 16},
+                                 false},
+    /*
+     * 320: all blocks of 32 frames of 4.4 million pixels, since each further range leaves units
+     * idle at its end.
+     */
+    [AIRY_TUNE_PLANES_MIB] = {"integrate_planes.mib",
+                              "integrate_planes",
+                              "MiB of planes, at most",
+                              "planes kept between the two kernels that sum frames together",
+                              {0, 0, 0},
+                              {16, 1024, 320},
+                              {32, 64, 96, 160, 320, 640},
+                              false},
     [AIRY_TUNE_GATHER_FRAMES] = {"gather_tiles.frames",
                                  "gather_tiles",
                                  "frames",

@@ -15,9 +15,6 @@
  */
 enum { SCRATCH_BYTES = 256 << 20 };
 
-/* Frames of which one in each of 32 lanes leaves too many lanes idle are summed one by one. */
-enum { TOGETHER_FROM = 8 };
-
 _Static_assert(AIRY_LAYOUT_BSLZ4 == AIRY_CODEC_BSLZ4 && AIRY_LAYOUT_LZ4 == AIRY_CODEC_LZ4 &&
                    AIRY_LAYOUT_BSHUF == AIRY_CODEC_BSHUF,
                "kernels use other numbers for the codecs");
@@ -27,10 +24,8 @@ struct airy_cl_lanes airy_cl_lanes_of(const airy_device *device)
     const unsigned lanes = airy_tuned(device, AIRY_TUNE_DECODE_LANES);
     /* Work-group barriers are of one block: several need none, single items or warps. */
     const bool several = lanes == 1 || airy_cl_device(device)->nvidia;
-    return (struct airy_cl_lanes){.lanes = lanes,
-                                  .blocks = several ? airy_tuned(device, AIRY_TUNE_DECODE_BLOCKS)
-                                                    : 1,
-                                  .together = device->info.gpu ? TOGETHER_FROM : 0};
+    return (struct airy_cl_lanes){
+        .lanes = lanes, .blocks = several ? airy_tuned(device, AIRY_TUNE_DECODE_BLOCKS) : 1};
 }
 
 void airy_cl_lanes_options(char *text, size_t size, const struct airy_cl_lanes *lanes)

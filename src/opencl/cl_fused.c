@@ -17,17 +17,11 @@
 enum {
     SPAN_STEP = 8, /* local bins are a multiple of it */
     SLOT_BYTES = AIRY_CL_BLOCK_LOCAL,
-    GROUP_BYTES = 64,      /* statistics, and what a driver may add */
-    MAX_GROUP_BLOCKS = 64, /* blocks of one flush of the bins */
-    GROUPS_A_UNIT = 40,    /* work-groups that each unit should get, so that the last ones leave
-                              few idle */
-    FINISH_GROUP = 64,
+    GROUP_BYTES = 64, /* statistics, and what a driver may add */
     SCRATCH_BYTES = 256 << 20,
-    KEPT_BYTES = 320 << 20, /* of planes, as far as one block fits: all blocks of 32 frames of 4.4
-                               million pixels, since each further range leaves units idle at its
-                               end */
-    PLANES_BLOCKS = 2,      /* of a work-group of integrate_planes: more leave local memory over */
-    MIN_QUADS = 2           /* fewer, and most blocks would go pixel by pixel */
+    TOGETHER_FROM = 8, /* frames of which one in each of 32 lanes leaves too many lanes idle are
+                          summed one by one */
+    MIN_QUADS = 2      /* fewer, and most blocks would go pixel by pixel */
 };
 
 struct shape {
@@ -40,6 +34,17 @@ struct kept {
     airy_buffer *quads, *planes;
     size_t range; /* blocks */
 };
+
+struct airy_cl_lanes airy_cl_fused_lanes(const airy_device *device)
+{
+    struct airy_cl_lanes lanes = airy_cl_lanes_of(device);
+    /* lanes of which several blocks may share a work-group, as airy_cl_lanes_of has it */
+    const bool several = lanes.lanes == 1 || airy_cl_device(device)->nvidia;
+    lanes.blocks = several ? airy_tuned(device, AIRY_TUNE_FUSED_BLOCKS) : 1;
+    lanes.planes_blocks = several ? airy_tuned(device, AIRY_TUNE_PLANES_BLOCKS) : 1;
+    lanes.together = device->info.gpu ? TOGETHER_FROM : 0;
+    return lanes;
+}
 
 static bool is_poisson(const airy_integrator *integrator)
 {
@@ -99,10 +104,12 @@ static uint32_t clear_quads(const airy_pixel_test *test, unsigned elem_size)
 static uint32_t blocks_a_group(const airy_device *device, const struct shape *shape,
                                uint32_t blocks, size_t frames)
 {
-    const uint64_t groups = (uint64_t)device->info.units * GROUPS_A_UNIT;
+    const uint64_t groups = (uint64_t)device->info.units *
+                            airy_tuned(device, AIRY_TUNE_FUSED_GROUPS);
     uint64_t n = (uint64_t)blocks * frames / (groups ? groups : 1);
+    const uint32_t most = airy_tuned(device, AIRY_TUNE_FUSED_FLUSH);
+    n = n > most ? most : n;
     n = n / shape->lanes.blocks * shape->lanes.blocks;
-    n = n > MAX_GROUP_BLOCKS ? MAX_GROUP_BLOCKS : n;
     return (uint32_t)(n < shape->lanes.blocks ? shape->lanes.blocks : n);
 }
 
@@ -165,7 +172,8 @@ static airy_status finish_part(airy_queue *queue, const struct airy_integrate_pl
         AIRY_CL_VALUE(*geom)};
     const struct airy_cl_kernel_spec spec = {"integrate_blocks.cl", "integrate_blocks_finish",
                                              options};
-    const size_t width[2] = {geom->bins, geom->frames}, group[2] = {FINISH_GROUP, 1};
+    const size_t width[2] = {geom->bins, geom->frames},
+                 group[2] = {airy_tuned(queue->device, AIRY_TUNE_FUSED_FINISH_GROUP), 1};
     return airy_cl_launch(queue, &spec, 2, width, group, 0, args, 7);
 }
 
@@ -205,8 +213,8 @@ static airy_status run_range(airy_queue *queue, const struct airy_integrate_plan
     const struct airy_cl_fused *fused = &state->fused;
     struct shape planes = *shape;
     planes.span = 0;
-    if (planes.lanes.blocks > PLANES_BLOCKS)
-        planes.lanes.blocks = PLANES_BLOCKS;
+    if (planes.lanes.planes_blocks)
+        planes.lanes.blocks = planes.lanes.planes_blocks;
     char options[192];
     write_options(options, sizeof(options), plan, &planes);
     const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(plan->chunks.bytes),
@@ -241,7 +249,8 @@ static airy_status take_kept(struct kept *kept, airy_queue *queue, const airy_fu
     const unsigned elem_size = geom->layout.elem_size;
     const size_t block = (size_t)geom->layout.block_bytes * max_quads(elem_size) / (2 * elem_size) *
                          AIRY_FUSED_LANES;
-    const size_t range = lanes->range ? lanes->range : KEPT_BYTES / block;
+    const size_t memory = (size_t)airy_tuned(queue->device, AIRY_TUNE_PLANES_MIB) << 20;
+    const size_t range = lanes->range ? lanes->range : memory / block;
     kept->range = airy_min_size(geom->layout.blocks, airy_max_size(1, range));
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_SMALL, kept->range * AIRY_FUSED_LANES,
                                 &kept->quads));

@@ -192,13 +192,13 @@ out:
 
 static bool takes_chunks(const struct airy_integrate_plan *plan)
 {
-    const struct airy_cl_lanes lanes = airy_cl_lanes_of(plan->integrator->device);
+    const struct airy_cl_lanes lanes = airy_cl_fused_lanes(plan->integrator->device);
     return airy_cl_fused_takes(plan, &lanes);
 }
 
 static airy_status integrate_chunks(airy_queue *queue, const struct airy_integrate_plan *plan)
 {
-    const struct airy_cl_lanes lanes = airy_cl_lanes_of(queue->device);
+    const struct airy_cl_lanes lanes = airy_cl_fused_lanes(queue->device);
     return airy_cl_fused_run(queue, plan, &lanes);
 }
 

@@ -6,7 +6,8 @@
 #include "opencl/cl_decode.h"
 #include "opencl/cl_program.h"
 
-enum { LARGEST_GROUP = 256 };
+/* LOCAL_REST: what a driver may add to the local memory of a work-group. */
+enum { LOCAL_REST = 64, LARGEST_GROUP = 256 };
 
 /* Whose source a size was measured with. */
 static const char *const files[AIRY_TUNE_COUNT] = {
@@ -17,6 +18,8 @@ static const char *const files[AIRY_TUNE_COUNT] = {
     [AIRY_TUNE_FUSED_FLUSH] = "integrate_blocks.cl",
     [AIRY_TUNE_FUSED_GROUPS] = "integrate_blocks.cl",
     [AIRY_TUNE_FUSED_FINISH_GROUP] = "integrate_blocks.cl",
+    [AIRY_TUNE_PLANES_BLOCKS] = "integrate_planes.cl",
+    [AIRY_TUNE_PLANES_MIB] = "integrate_planes.cl",
     [AIRY_TUNE_GATHER_FRAMES] = "integrate.cl",
     [AIRY_TUNE_GATHER_GROUP] = "integrate.cl",
 };
@@ -55,7 +58,8 @@ static struct airy_tune_range lanes_range(const airy_device *device)
 static struct airy_tune_range blocks_range(const airy_device *device)
 {
     const bool nvidia = airy_cl_device(device)->nvidia;
-    const uint64_t fit = device->info.local_mem / AIRY_CL_BLOCK_LOCAL;
+    const uint64_t local = device->info.local_mem;
+    const uint64_t fit = local > LOCAL_REST ? (local - LOCAL_REST) / AIRY_CL_BLOCK_LOCAL : 0;
     const uint32_t most = device->info.max_group / (nvidia ? 32 : 1);
     const uint32_t largest = fit < most ? (uint32_t)fit : most;
     if (nvidia)
@@ -70,9 +74,13 @@ void airy_cl_tuning(const airy_device *device, struct airy_tuning *tuning)
     const uint32_t most = device->info.max_group < LARGEST_GROUP ? device->info.max_group
                                                                  : LARGEST_GROUP;
     const struct airy_tune_range lanes = lanes_range(device), blocks = blocks_range(device);
+    struct airy_tune_range planes = blocks;
+    if (planes.standard > 2)
+        planes.standard = 2; /* more leave local memory over */
     airy_tuning_bound(tuning, AIRY_TUNE_DECODE_LANES, lanes);
     airy_tuning_bound(tuning, AIRY_TUNE_DECODE_BLOCKS, blocks);
     airy_tuning_bound(tuning, AIRY_TUNE_FUSED_BLOCKS, blocks);
+    airy_tuning_bound(tuning, AIRY_TUNE_PLANES_BLOCKS, planes);
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
         airy_tuning_bound(tuning, groups[i], (struct airy_tune_range){1, most, 64});
         tuning->entries[groups[i]].items = 1;
@@ -82,6 +90,7 @@ void airy_cl_tuning(const airy_device *device, struct airy_tuning *tuning)
     else
         tuning->entries[AIRY_TUNE_DECODE_BLOCKS].items = lanes.standard;
     tuning->entries[AIRY_TUNE_FUSED_BLOCKS].items = lanes.standard;
+    tuning->entries[AIRY_TUNE_PLANES_BLOCKS].items = lanes.standard;
     tuning->entries[AIRY_TUNE_GATHER_GROUP].items = 1;
     hash_sources(tuning);
 }

@@ -388,7 +388,7 @@ static bool run_fused(struct check *c, const struct results *results, const stru
                       airy_batch *batch, const struct airy_cl_lanes *way)
 {
     const struct scene_config *f = &scene->config;
-    const struct airy_cl_lanes usual = airy_cl_lanes_of(c->device),
+    const struct airy_cl_lanes usual = airy_cl_fused_lanes(c->device),
                                *lanes = way->lanes ? way : &usual;
     struct airy_integrate_plan plan = {.integrator = scene->integrator};
     airy_array *sums =

@@ -21,9 +21,9 @@ struct tune_data {
     airy_queue *queue;
     airy_device_info info;
     airy_geometry geometry;
-    size_t frames;             /* of a batch */
-    airy_batch *batch, *large; /* in blocks of 8 KiB, and in larger ones */
-    airy_array *pixels, *status, *sums, *stats;
+    size_t frames;                   /* of a batch */
+    airy_batch *batch, *one, *large; /* in blocks of 8 KiB; one frame; in larger blocks */
+    airy_array *pixels, *status, *sums, *stats, *one_sums, *one_stats;
     airy_integrator *integrator;
     struct bench bench; /* its folder holds the stack */
     char path[4096];

@@ -79,7 +79,8 @@ void tune_data_remove(struct tune_data *d)
 }
 
 /* The first frames of the file over and over, in blocks of this size (0: the format's). */
-static airy_status fill_batch(airy_batch **batch, const struct tune_data *d, uint32_t block_bytes)
+static airy_status fill_batch(airy_batch **batch, const struct tune_data *d, size_t frames,
+                              uint32_t block_bytes)
 {
     const size_t height = d->geometry.detector.height, width = d->geometry.detector.width;
     const size_t size = height * width * sizeof(uint32_t);
@@ -91,24 +92,24 @@ static airy_status fill_batch(airy_batch **batch, const struct tune_data *d, uin
     void *pixels = malloc(size), *chunks[DISTINCT] = {NULL};
     size_t sizes[DISTINCT], total = 0;
     airy_status status = pixels ? AIRY_OK : AIRY_ERR_MEMORY;
-    for (size_t i = 0; i < DISTINCT && i < d->frames && status == AIRY_OK; i++) {
+    for (size_t i = 0; i < DISTINCT && i < frames && status == AIRY_OK; i++) {
         sizes[i] = bound;
         chunks[i] = malloc(bound);
         status = chunks[i] ? airy_stack_read(d->stack, i, pixels, size) : AIRY_ERR_MEMORY;
         if (status == AIRY_OK)
             status = airy_encode(chunks[i], &sizes[i], pixels, size, &codec);
     }
-    for (size_t i = 0; i < d->frames && status == AIRY_OK; i++)
+    for (size_t i = 0; i < frames && status == AIRY_OK; i++)
         total += sizes[i % DISTINCT];
     const airy_batch_params params = {.dtype = AIRY_DTYPE_U32,
                                       .height = height,
                                       .width = width,
                                       .codec = codec,
-                                      .frames = d->frames,
-                                      .bytes = total + (d->frames << 16)};
+                                      .frames = frames,
+                                      .bytes = total + (frames << 16)};
     if (status == AIRY_OK)
         status = airy_batch_create(batch, d->device, &params);
-    for (size_t i = 0; i < d->frames && status == AIRY_OK; i++)
+    for (size_t i = 0; i < frames && status == AIRY_OK; i++)
         status = airy_batch_add(*batch, chunks[i % DISTINCT], sizes[i % DISTINCT]);
     for (size_t i = 0; i < DISTINCT; i++)
         free(chunks[i]);
@@ -133,10 +134,12 @@ static airy_status open_batches(struct tune_data *d)
     const size_t frames_shape[3] = {d->frames, d->geometry.detector.height,
                                     d->geometry.detector.width};
     const size_t sums_shape[3] = {d->frames, AIRY_SUM_PLANES, BINS};
-    const size_t stats_shape[2] = {d->frames, sizeof(airy_frame_stats)};
-    airy_status status = fill_batch(&d->batch, d, 0);
+    const size_t stats_shape[2] = {d->frames, sizeof(airy_frame_stats)}, origin[3] = {0};
+    airy_status status = fill_batch(&d->batch, d, d->frames, 0);
     if (status == AIRY_OK)
-        status = fill_batch(&d->large, d, LARGE_BLOCK);
+        status = fill_batch(&d->one, d, 1, 0);
+    if (status == AIRY_OK)
+        status = fill_batch(&d->large, d, d->frames, LARGE_BLOCK);
     if (status == AIRY_OK)
         status = airy_array_create(&d->pixels, d->device, AIRY_DTYPE_U32, 3, frames_shape);
     if (status == AIRY_OK)
@@ -145,6 +148,12 @@ static airy_status open_batches(struct tune_data *d)
         status = airy_array_create(&d->sums, d->device, AIRY_DTYPE_F64, 3, sums_shape);
     if (status == AIRY_OK)
         status = airy_array_create(&d->stats, d->device, AIRY_DTYPE_U8, 2, stats_shape);
+    if (status == AIRY_OK)
+        status = airy_array_view(&d->one_sums, d->sums, origin,
+                                 (const size_t[3]){1, AIRY_SUM_PLANES, BINS});
+    if (status == AIRY_OK)
+        status = airy_array_view(&d->one_stats, d->stats, origin,
+                                 (const size_t[2]){1, sizeof(airy_frame_stats)});
     return status;
 }
 
@@ -170,11 +179,14 @@ airy_status tune_data_open(struct tune_data *d, bool whole)
 
 void tune_data_close(struct tune_data *d)
 {
+    airy_array_destroy(&d->one_stats);
+    airy_array_destroy(&d->one_sums);
     airy_array_destroy(&d->stats);
     airy_array_destroy(&d->sums);
     airy_array_destroy(&d->status);
     airy_array_destroy(&d->pixels);
     airy_batch_destroy(&d->large);
+    airy_batch_destroy(&d->one);
     airy_batch_destroy(&d->batch);
     airy_integrator_destroy(&d->integrator);
     airy_stack_destroy(&d->stack);
@@ -220,6 +232,12 @@ static airy_status integrate_batch(struct tune_data *d)
     return finish(d, airy_integrate_batch(d->queue, d->sums, d->stats, d->integrator, d->batch));
 }
 
+static airy_status integrate_one(struct tune_data *d)
+{
+    return finish(d,
+                  airy_integrate_batch(d->queue, d->one_sums, d->one_stats, d->integrator, d->one));
+}
+
 static airy_status integrate_frames(struct tune_data *d)
 {
     return finish(d, airy_integrate(d->queue, d->sums, d->stats, d->integrator, d->pixels));
@@ -235,6 +253,7 @@ const struct tune_job tune_jobs[] = {
     {"decoding", decode, false},
     {"decoding large blocks", decode_large, false},
     {"integrating compressed frames", integrate_batch, false},
+    {"integrating one compressed frame", integrate_one, false},
     {"integrating frames", integrate_frames, false},
     {"a whole run", integrate_stack, true},
 };

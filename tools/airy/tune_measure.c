@@ -21,6 +21,13 @@ double tune_part(struct tune_times *t, double part)
     return t->count ? t->ms[(size_t)(part * (double)(t->count - 1) + 0.5)] : (double)NAN;
 }
 
+/* The kernel, or one of its further steps. */
+static bool is_of_kernel(const char *row, const char *kernel)
+{
+    const size_t n = strlen(kernel);
+    return strncmp(row, kernel, n) == 0 && (row[n] == 0 || row[n] == '_');
+}
+
 /* What the profile has of a kernel so far. */
 static airy_status kernel_total(const struct tune_data *d, const char *kernel, double *ms)
 {
@@ -29,7 +36,7 @@ static airy_status kernel_total(const struct tune_data *d, const char *kernel, d
     *ms = 0;
     const airy_status status = airy_profile_get(d->device, &rows, &count);
     for (size_t i = 0; status == AIRY_OK && i < count; i++)
-        if (!rows[i].transfer && strcmp(rows[i].name, kernel) == 0)
+        if (!rows[i].transfer && is_of_kernel(rows[i].name, kernel))
             *ms += rows[i].total;
     airy_profile_free(rows);
     return status;
