@@ -1,13 +1,25 @@
 /*
- * What the shell cases cannot do alone: files that are wrong on purpose, and arithmetic on results.
- *   helper strings FILE                      a file whose only dataset holds strings
- *   helper damage FILE DATASET FRAME flip|truncate    spoil one chunk
- *   helper image FILE HEIGHT WIDTH VALUE     f32 image FILE::/image, every pixel VALUE ("nan" too)
- *   helper monitor FILE DATASET COUNT        add f64 values 1, 2, 3, ... to a file
- *   helper increment RESULT M                row i minus row 0 is (i mod M) sum of weights / sum
- *   of normalisation helper rows A B FIRST COUNT              rows FIRST.. of result A are rows
- *   0.. of result B, bit for bit helper nan RESULT ROW...                 exactly these rows are
- *   not finite
+ * What the shell cases cannot do alone: files that are wrong on purpose, arithmetic on results, and
+ * the peak of memory.
+ *
+ * helper strings FILE
+ *     a file whose only dataset holds strings
+ * helper damage FILE DATASET FRAME flip|truncate
+ *     spoil one chunk
+ * helper image FILE HEIGHT WIDTH VALUE
+ *     f32 image FILE::/image, every pixel VALUE ("nan" too)
+ * helper monitor FILE DATASET COUNT
+ *     add f64 values 1, 2, 3, ... to a file
+ * helper increment RESULT M
+ *     row i minus row 0 is (i mod M) sum of weights / sum of normalisation
+ * helper rows A B FIRST COUNT
+ *     rows FIRST.. of result A are rows 0.. of result B, bit for bit
+ * helper nan RESULT ROW...
+ *     exactly these rows are not finite
+ * helper virtual FILE SOURCE DATASET COUNT
+ *     /entry/data/data of FILE is the stack SOURCE::DATASET COUNT times in a row
+ * helper peak COMMAND...
+ *     run it, print the bytes it held at most and the milliseconds it took
  */
 #include <hdf5.h>
 #include <math.h>
@@ -15,6 +27,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 static int fail(const char *what)
 {
@@ -195,6 +211,54 @@ static int check_nan(int argc, char **argv)
     return wrong ? fail("other rows are not finite") : 0;
 }
 
+static int make_virtual(const char *path, const char *source, const char *name, const char *times)
+{
+    const hid_t real = H5Fopen(source, H5F_ACC_RDONLY, H5P_DEFAULT),
+                set = H5Dopen2(real, name, H5P_DEFAULT);
+    hsize_t part[3], all[3], at[3] = {0};
+    const hid_t piece = H5Dget_space(set), type = H5Dget_type(set),
+                creation = H5Pcreate(H5P_DATASET_CREATE), links = H5Pcreate(H5P_LINK_CREATE);
+    if (H5Sget_simple_extent_ndims(piece) != 3 || H5Sget_simple_extent_dims(piece, part, NULL) < 0)
+        return fail("no stack to map");
+    memcpy(all, part, sizeof(all));
+    all[0] *= strtoull(times, NULL, 10);
+    const hid_t space = H5Screate_simple(3, all, NULL);
+    herr_t status = H5Pset_create_intermediate_group(links, 1);
+    for (; at[0] < all[0] && status >= 0; at[0] += part[0]) {
+        status = H5Sselect_hyperslab(space, H5S_SELECT_SET, at, NULL, part, NULL);
+        if (status >= 0)
+            status = H5Pset_virtual(creation, space, source, name, piece);
+    }
+    H5Sselect_all(space);
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t made =
+        H5Dcreate2(file, "/entry/data/data", type, space, links, creation, H5P_DEFAULT);
+    H5Dclose(made);
+    H5Dclose(set);
+    H5Fclose(real);
+    return status < 0 || made < 0 || H5Fclose(file) < 0 ? fail("no virtual dataset") : 0;
+}
+
+static int measure_peak(char **command)
+{
+    struct timespec start, end;
+    struct rusage usage;
+    int status = 0;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    const pid_t child = fork();
+    if (child == 0) {
+        execv(command[0], command);
+        _exit(127);
+    }
+    if (child < 0 || wait4(child, &status, 0, &usage) != child)
+        return fail("it cannot be run");
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    printf("%lld %.0f\n", 1024LL * (long long)usage.ru_maxrss,
+           1e3 * (double)(end.tv_sec - start.tv_sec) +
+               1e-6 * (double)(end.tv_nsec - start.tv_nsec));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 2 ? argv[1] : "";
@@ -212,5 +276,9 @@ int main(int argc, char **argv)
         return compare_rows(argv[2], argv[3], argv[4], argv[5]);
     if (strcmp(what, "nan") == 0)
         return check_nan(argc - 2, argv + 2);
+    if (strcmp(what, "virtual") == 0 && argc == 6)
+        return make_virtual(argv[2], argv[3], argv[4], argv[5]);
+    if (strcmp(what, "peak") == 0)
+        return measure_peak(argv + 2);
     return fail("usage: see the comment at the top of helper.c");
 }
