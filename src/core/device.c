@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/numa.h"
 #include "core/registry.h"
 
 /* In this order in every list; the CPU is the first. */
@@ -103,6 +104,7 @@ static airy_status open_device(airy_device *device, const struct airy_device_ent
 {
     device->backend = entry->backend;
     device->info = entry->info;
+    device->node = AIRY_NUMA_NONE;
     memcpy(device->info.spec, entry->native, sizeof(device->info.spec));
     AIRY_TRY(airy_pool_create(&device->pool, device->params.threads));
     if (device->params.profile)

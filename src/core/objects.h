@@ -23,6 +23,7 @@ struct airy_device {
     struct airy_buffer *live; /* list of live buffers, for the accounts */
     struct airy_host *hosts;  /* list of page-locked pieces */
     struct airy_tuning tuning;
+    int node; /* of memory, that it is near to; negative: none */
     void *impl;
 };
 

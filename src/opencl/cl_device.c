@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/numa.h"
 #include "opencl/cl_cache.h"
 #include "opencl/cl_program.h"
 
@@ -330,6 +331,7 @@ airy_status airy_cl_open(airy_device *device)
     pthread_mutex_init(&impl->build_lock, NULL);
     device->impl = impl;
     fill_traits(impl, &finder.place);
+    device->node = airy_numa_of_pci("", impl->pci);
 
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                                 (cl_context_properties)impl->platform, 0};

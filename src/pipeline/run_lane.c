@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/numa.h"
 #include "core/backend.h"
 #include "integrate/integrate_fns.h"
 #include "pipeline/run.h"
@@ -124,6 +125,7 @@ void *airy_run_submitter(void *arg)
 {
     struct airy_lane *lane = arg;
     struct airy_run *run = lane->run;
+    airy_numa_bind(lane->integrator->device->node);
     pthread_mutex_lock(&run->lock);
     for (;;) {
         struct airy_slot *slot = &lane->slots[lane->submitted % run->plan.slots];
@@ -184,9 +186,13 @@ airy_status airy_lane_open(struct airy_lane *lane)
     lane->sem = lane->std + bins;
     AIRY_TRY(airy_memory_calloc((void **)&lane->slots, slots, sizeof(lane->slots[0]), "slots"));
     AIRY_TRY(open_queues(lane));
-    for (size_t i = 0; i < slots; i++)
-        AIRY_TRY(open_slot(lane, &lane->slots[i]));
-    return rehearse(lane);
+    struct airy_numa_policy before;
+    airy_numa_prefer(lane->integrator->device->node, &before);
+    airy_status status = AIRY_OK;
+    for (size_t i = 0; i < slots && status == AIRY_OK; i++)
+        status = open_slot(lane, &lane->slots[i]);
+    airy_numa_restore(&before);
+    return status == AIRY_OK ? rehearse(lane) : status;
 }
 
 void airy_lane_close(struct airy_lane *lane)

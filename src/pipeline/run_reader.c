@@ -4,8 +4,11 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/numa.h"
 #include "base/size.h"
 #include "codec/framing.h"
+#include "core/objects.h"
+#include "integrate/integrator.h"
 
 enum {
     READ_PIECE = 256 << 10,
@@ -209,6 +212,7 @@ void *airy_run_reader(void *arg)
 {
     struct airy_lane *lane = arg;
     struct airy_run *run = lane->run;
+    airy_numa_bind(lane->integrator->device->node);
     pthread_mutex_lock(&run->lock);
     while (!run->failed) {
         struct airy_slot *slot = find_work(lane);

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/numa.h"
+#include "core/objects.h"
 #include "integrate/integrator.h"
 
 void airy_run_wake(struct airy_run *run)
@@ -200,6 +202,7 @@ void *airy_run_writer(void *arg)
 {
     struct airy_lane *lane = arg;
     struct airy_run *run = lane->run;
+    airy_numa_bind(lane->integrator->device->node);
     pthread_mutex_lock(&run->lock);
     for (;;) {
         struct airy_slot *slot = &lane->slots[lane->written % run->plan.slots];

@@ -10,6 +10,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/numa.h"
 #include "base/random.h"
 #include "base/size.h"
 #include "base/thread.h"
@@ -519,6 +520,69 @@ static void write_file(struct check *c, const char *root, const char *name, cons
     }
 }
 
+static void check_numa(struct check *c)
+{
+    if (!check_case(c, "numa_nodes"))
+        return;
+    const char *root = check_tmp(c);
+    const char *const pci = "0000:17:00.0";
+    struct airy_numa_cpus cpus;
+    CHECK(c, airy_numa_of_pci(root, pci) < 0 && !airy_numa_cpus(root, 1, &cpus));
+    write_file(c, root, "sys/bus/pci/devices/0000:17:00.0/numa_node", "1\n");
+    CHECK(c, airy_numa_of_pci(root, pci) < 0);
+    write_file(c, root, "sys/devices/system/node/online", "0\n");
+    CHECK(c, airy_numa_of_pci(root, pci) < 0); /* one node: nothing to choose */
+    write_file(c, root, "sys/devices/system/node/online", "0-1\n");
+    CHECK(c, airy_numa_of_pci(root, pci) == 1 && airy_numa_of_pci(root, "") < 0);
+    write_file(c, root, "sys/bus/pci/devices/0000:17:00.0/numa_node", "-1\n");
+    CHECK(c, airy_numa_of_pci(root, pci) < 0);
+    write_file(c, root, "sys/bus/pci/devices/0000:17:00.0/numa_node", "1024\n");
+    CHECK(c, airy_numa_of_pci(root, pci) < 0);
+    write_file(c, root, "sys/devices/system/node/node1/cpulist", "2-4,9,1030-1031\n");
+    CHECK(c, airy_numa_cpus(root, 1, &cpus));
+    CHECK(c, CPU_COUNT_S(sizeof(cpus), cpus.sets) == 6 && CPU_ISSET_S(4, sizeof(cpus), cpus.sets) &&
+                 CPU_ISSET_S(1031, sizeof(cpus), cpus.sets) &&
+                 !CPU_ISSET_S(5, sizeof(cpus), cpus.sets));
+    static const char *const odd[] = {"2-\n", "x\n", "1;2\n"};
+    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+        write_file(c, root, "sys/devices/system/node/node1/cpulist", odd[i]);
+        CHECK(c, !airy_numa_cpus(root, 1, &cpus));
+    }
+    write_file(c, root, "sys/devices/system/node/node1/cpulist", "0-99999999999\n");
+    CHECK(c,
+          airy_numa_cpus(root, 1, &cpus) && CPU_COUNT_S(sizeof(cpus), cpus.sets) == AIRY_NUMA_CPUS);
+}
+
+static void *bind_here(void *arg)
+{
+    const int node = *(int *)arg;
+    struct airy_numa_cpus before, after;
+    struct airy_numa_policy policy;
+    airy_numa_prefer(node, &policy);
+    airy_numa_restore(&policy);
+    const bool known = sched_getaffinity(0, sizeof(before), before.sets) == 0;
+    airy_numa_bind(node);
+    const bool still = sched_getaffinity(0, sizeof(after), after.sets) == 0 &&
+                       CPU_COUNT_S(sizeof(after), after.sets) > 0 &&
+                       CPU_COUNT_S(sizeof(after), after.sets) <=
+                           CPU_COUNT_S(sizeof(before), before.sets);
+    return known && still ? NULL : arg;
+}
+
+/* Whatever the machine has, a thread that was bound can still run. */
+static void check_numa_bind(struct check *c)
+{
+    if (!check_case(c, "numa_bind"))
+        return;
+    for (int node = -1; node < 3; node++) {
+        pthread_t thread;
+        void *failed = c;
+        if (CHECK(c, pthread_create(&thread, NULL, bind_here, &node) == 0))
+            pthread_join(thread, &failed);
+        CHECK(c, !failed);
+    }
+}
+
 static void check_cgroup2(struct check *c)
 {
     if (!check_case(c, "cgroup_version2"))
@@ -650,6 +714,8 @@ void check_core_base(struct check *c)
     check_pool_concurrent(c);
     check_pool_speed(c);
     check_cgroup2(c);
+    check_numa(c);
+    check_numa_bind(c);
     check_cgroup1(c);
     check_profile_rows(c);
 }
