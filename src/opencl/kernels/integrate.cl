@@ -75,7 +75,7 @@ AIRY_INLINE void bring_tile(__local VALUE *tile, __local uint *valid_words,
     __local VALUE *own = tile + top * AIRY_GATHER_PITCH + x;
     if (item < VALID_WORDS)
         AIRY_FETCH4(valid_words, item, valid + (ulong)number * VALID_WORDS + item, true);
-#pragma unroll
+#pragma unroll 1
     for (uint f = 0u; f < FRAMES; f++) {
         __global const T *from = frames + frame_start(first + f, g);
 #pragma unroll
@@ -107,7 +107,8 @@ AIRY_INLINE void look_at_tile(__local VALUE *tile, __local const uint *valid_wor
         tally->top[f] = NO_TOP;
         tally->counts[f] = 0u;
     }
-#pragma unroll
+    /* Not unrolled: the code is long enough to wait for. */
+#pragma unroll 1
     for (uint r = 0u; r < ROUNDS; r++) {
         const uint word = valid_words[((top + r * ROWS) * AIRY_GATHER_TILE_WIDTH + x) / 32u];
         const bool valid = (word >> item % 32u & 1u) != 0u;
@@ -115,20 +116,24 @@ AIRY_INLINE void look_at_tile(__local VALUE *tile, __local const uint *valid_wor
         bool odd = false;
 #pragma unroll
         for (uint f = 0u; f < FRAMES; f++) {
-            v[f] = own[f * PLACES + r * ROWS * AIRY_GATHER_PITCH];
+            v[f] = own[f * PLACES];
             odd = odd || is_odd((T)v[f], g);
         }
+        if (odd) {
 #pragma unroll
-        for (uint f = 0u; f < FRAMES; f++)
-            if (odd) {
+            for (uint f = 0u; f < FRAMES; f++) {
                 const bool invalid = is_invalid((T)v[f], g);
                 if (invalid)
-                    own[f * PLACES + r * ROWS * AIRY_GATHER_PITCH] = 0;
+                    own[f * PLACES] = 0;
                 if (valid)
                     count_pixel(tally, f, v[f], invalid, is_saturated((T)v[f], g));
-            } else if (valid) {
-                count_pixel(tally, f, v[f], false, false);
             }
+        } else if (valid) {
+#pragma unroll
+            for (uint f = 0u; f < FRAMES; f++)
+                count_pixel(tally, f, v[f], false, false);
+        }
+        own += ROWS * AIRY_GATHER_PITCH;
     }
 }
 
