@@ -208,12 +208,16 @@ static void sum_slice(void *arg, size_t slice, unsigned worker)
     struct base_bin *bins = b->bins + slice * m->bins;
     (void)worker;
     const size_t first = m->pixels * slice / b->slices, last = m->pixels * (slice + 1) / b->slices;
+    /* Terms of the planes behind the count are 0 without these. */
+    const bool more = it->dark || it->variance ||
+                      it->params.error_model == AIRY_ERROR_MODEL_POISSON;
+    const int planes = more ? AIRY_BASE_PLANES : AIRY_BASE_COUNT + 1;
     for (size_t i = first; i < last; i++) {
         for (uint32_t e = m->start[i]; e < m->start[i + 1]; e++) {
             struct base_bin *bin = &bins[m->bin[e]];
             double terms[AIRY_BASE_PLANES];
             airy_base_terms(terms, it, i, e);
-            for (int k = 0; k < AIRY_BASE_PLANES; k++)
+            for (int k = 0; k < planes; k++)
                 airy_double_double_add(&bin->sum[k], terms[k]);
             bin->entries++;
         }

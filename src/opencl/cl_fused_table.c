@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/size.h"
 #include "opencl/cl_buffer.h"
 #include "opencl/cl_integrate.h"
 #include "opencl/cl_launch.h"
@@ -40,7 +41,7 @@ static const double sum_slack = 0x1p-22;
  * Tiles are filled and added up by the pool, in SLICES parts of the same size whatever the number
  * of threads.
  */
-enum { SLICES = 16 };
+enum { SLICES = 64 };
 
 struct table {
     const airy_integrator *integrator;
@@ -55,11 +56,12 @@ struct table {
     uint32_t *base_entries; /* [SLICES][bins], then in the first slice their sums */
     uint64_t *base;         /* [SLICES][5][bins], likewise */
     double scale[3];        /* of normalization, normalization2, dark */
+    float most[SLICES][2];  /* largest absolute value of the slice's norm, dark */
 };
 
 static void free_table(struct table *t)
 {
-    free(t->entries);
+    airy_memory_release(t->entries);
     free(t->valid_words);
     free(t->extra_start);
     free(t->extra);
@@ -73,8 +75,8 @@ static airy_status alloc_table(struct table *t)
 {
     static const char what[] = "the pixel table";
     const size_t bins = t->integrator->bins;
-    AIRY_TRY(airy_memory_calloc((void **)&t->entries, t->tiles * AIRY_FUSED_TILE,
-                                sizeof(*t->entries), what));
+    AIRY_TRY(
+        airy_memory_alloc((void **)&t->entries, t->tiles * AIRY_FUSED_TILE * sizeof(*t->entries)));
     AIRY_TRY(airy_memory_calloc((void **)&t->valid_words, t->tiles * 32 + 1,
                                 sizeof(*t->valid_words), what));
     AIRY_TRY(
@@ -84,6 +86,13 @@ static airy_status alloc_table(struct table *t)
     AIRY_TRY(airy_memory_calloc((void **)&t->base_entries, SLICES * bins, sizeof(*t->base_entries),
                                 what));
     return airy_memory_calloc((void **)&t->base, SLICES * 5 * bins, sizeof(*t->base), what);
+}
+
+/* most: entries of a bin that a count of 1 admits, inverse. */
+static bool is_sliver(const struct table *t, size_t bin, double most)
+{
+    const double entries = t->integrator->base_entries[bin];
+    return entries > 0 && entries * most > t->integrator->base_count[bin];
 }
 
 /*
@@ -96,12 +105,14 @@ static airy_status choose_units(struct table *t)
     const double most = ldexp(1.0, SLIVER_BITS - 1 - (int)t->fraction_bits);
     float *largest;
     AIRY_TRY(airy_memory_calloc((void **)&largest, m->bins, sizeof(*largest), "the pixel table"));
-    for (size_t e = 0; e < m->entries; e++)
+    bool slivers = false;
+    for (size_t b = 0; b < m->bins; b++)
+        slivers = slivers || is_sliver(t, b, most);
+    for (size_t e = 0; slivers && e < m->entries; e++)
         largest[m->bin[e]] = fmaxf(largest[m->bin[e]], m->coef[e]);
     for (size_t b = 0; b < m->bins; b++) {
-        const double entries = t->integrator->base_entries[b], count = t->integrator->base_count[b];
         int shift = (int)t->fraction_bits;
-        if (entries > 0 && largest[b] > 0 && entries * most > count) {
+        if (largest[b] > 0 && is_sliver(t, b, most)) {
             /* Below 2^-32 a coefficient is as good as none: the shift stays below 63. */
             shift = WEIGHT_BITS - 1 - ilogb((double)fmaxf(largest[b], 0x1p-32f));
             shift = shift > (int)t->fraction_bits ? shift : (int)t->fraction_bits;
@@ -130,7 +141,7 @@ static bool pack_pixel(const struct table *t, uint32_t *word, uint32_t first, ui
         return false;
     uint32_t bin = m->bin[first], fraction = 0;
     if (count == 2)
-        fraction = (uint32_t)lrint(ldexp((double)m->coef[first + 1], (int)t->fraction_bits));
+        fraction = (uint32_t)lrint((double)m->coef[first + 1] * (double)one);
     if (fraction >= one) {
         bin++;
         fraction = 0;
@@ -142,7 +153,7 @@ static bool pack_pixel(const struct table *t, uint32_t *word, uint32_t first, ui
 static uint32_t weight_of(const struct table *t, uint32_t e)
 {
     const struct airy_matrix *m = &t->integrator->matrix;
-    return (uint32_t)llrint(ldexp((double)m->coef[e], (int)t->shift[m->bin[e]]));
+    return (uint32_t)llrint((double)m->coef[e] / t->unit[m->bin[e]]); /* a power of two: exact */
 }
 
 /*
@@ -179,12 +190,37 @@ static size_t fill_tile(struct table *t, size_t tile, airy_fused_extra *extra)
     return at;
 }
 
+static float largest_of(const float *values, size_t first, size_t last)
+{
+    float most = 0;
+    for (size_t i = first; values && i < last; i++) {
+        const float v = fabsf(values[i]);
+        most = v > most ? v : most;
+    }
+    return most;
+}
+
 static void count_slice(void *arg, size_t slice, unsigned worker)
+{
+    struct table *t = arg;
+    const airy_integrator *it = t->integrator;
+    (void)worker;
+    const size_t first = t->tiles * slice / SLICES, last = t->tiles * (slice + 1) / SLICES;
+    for (size_t tile = first; tile < last; tile++)
+        t->extra_start[tile + 1] = (uint32_t)fill_tile(t, tile, NULL);
+    const size_t end = airy_min_size(last * AIRY_FUSED_TILE, it->pixels);
+    t->most[slice][0] = largest_of(it->norm, first * AIRY_FUSED_TILE, end);
+    t->most[slice][1] = largest_of(it->dark, first * AIRY_FUSED_TILE, end);
+}
+
+/* The extra entries of tiles that have some. */
+static void fill_slice(void *arg, size_t slice, unsigned worker)
 {
     struct table *t = arg;
     (void)worker;
     for (size_t tile = t->tiles * slice / SLICES; tile < t->tiles * (slice + 1) / SLICES; tile++)
-        t->extra_start[tile + 1] = (uint32_t)fill_tile(t, tile, NULL);
+        if (t->extra_start[tile + 1] > t->extra_start[tile])
+            (void)fill_tile(t, tile, t->extra + t->extra_start[tile]);
 }
 
 /*
@@ -242,10 +278,10 @@ static bool choose_scales(struct table *t)
 {
     const airy_integrator *it = t->integrator;
     double norm = 0, dark = 0, count = 0;
-    for (size_t i = 0; i < it->pixels; i++)
-        norm = fmax(norm, fabs((double)it->norm[i]));
-    for (size_t i = 0; it->dark && i < it->pixels; i++)
-        dark = fmax(dark, fabs((double)it->dark[i]));
+    for (size_t slice = 0; slice < SLICES; slice++) {
+        norm = fmax(norm, (double)t->most[slice][0]);
+        dark = fmax(dark, (double)t->most[slice][1]);
+    }
     /* Rounded coefficients may add up to a little more. */
     for (size_t b = 0; b < it->bins; b++)
         count = fmax(count, 2 * it->base_count[b]);
@@ -301,9 +337,7 @@ static airy_status make_table(struct table *t, const char **why)
     }
     AIRY_TRY(airy_memory_calloc((void **)&t->extra, t->extra_count ? t->extra_count : 1,
                                 sizeof(*t->extra), "the pixel table"));
-    for (size_t tile = 0; tile < t->tiles; tile++)
-        if (t->extra_start[tile + 1] > t->extra_start[tile])
-            (void)fill_tile(t, tile, t->extra + t->extra_start[tile]);
+    airy_pool_run(pool, SLICES, fill_slice, t);
     airy_pool_run(pool, SLICES, add_slice, t);
     for (size_t slice = 1; slice < SLICES; slice++) {
         for (size_t k = 0; k < 5 * bins; k++)
