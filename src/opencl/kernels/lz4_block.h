@@ -411,9 +411,11 @@ AIRY_INLINE void repeat_quads(__local uchar *out, uint to, uint period, uint cou
             dst[base + lane] = v;
         if (distance > 32u) {
             LANES_SYNC();
-            v = (dst - distance)[base + 32u + lane];
+            if (base + 32u + lane < quads)
+                v = (dst - distance)[base + 32u + lane];
         }
     }
+    LANES_SYNC();
     if (lane < count - tail)
         out[to + tail + lane] = out[to + tail - period + lane];
 }
