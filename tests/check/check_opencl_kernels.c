@@ -80,8 +80,8 @@ static const struct frames_case shapes[] = {
 };
 
 /*
- * Counts, gaps of 2^n - 1, zeros, and noise: short and long literals, short and long matches of
- * all kinds.
+ * Counts, gaps of 2^n - 1, zeros, and noise, of 8 bits in frame 1 and of 16 in frame 2: short and
+ * long literals, short and long matches of all kinds.
  */
 static void fill_frame(struct check *c, uint8_t *frame, size_t size, size_t elem, size_t number)
 {
@@ -90,8 +90,9 @@ static void fill_frame(struct check *c, uint8_t *frame, size_t size, size_t elem
     for (size_t i = 0; i < size / elem; i++) {
         const size_t region = i / 700 % 5;
         const uint64_t r = check_rand_u64(c);
+        const uint64_t noise = number == 1 ? r & 0xff : number == 2 ? r & 0xffff : r;
         if (region == 0)
-            memcpy(frame + i * elem, &r, elem < 8 ? elem : 8);
+            memcpy(frame + i * elem, &noise, elem < 8 ? elem : 8);
         else if (region == 1)
             memset(frame + i * elem, 0xff, elem);
         else if (region == 2)

@@ -38,6 +38,41 @@
 #define EVEN_LANES /* 32 lanes share out the words of a full block's planes evenly */
 #endif
 
+#if ELEM_SIZE == 4 && !defined(LANES_ARE_A_GROUP)
+#define ALIKE_PLANES
+/* All bits of pixel i's word above `low` planes are those of plane word u. */
+#ifdef AIRY_BYTES /* a digit above 7: the byte's sign 8 times */
+#define EXTEND(x, selector, u, i) AIRY_BYTES(x, (u) << (31u - (i)), selector)
+#else
+#define EXTEND(x, selector, u, i)                                                                  \
+    (((x) >> ((selector) % 4u * 8u) & ((selector) >= 0xfff0u ? 0xffu : 0xffffu)) |                 \
+     (((u) >> (i)&1u) == 0u   ? 0u                                                                 \
+      : (selector) >= 0xfff0u ? 0xffffff00u                                                        \
+                              : 0xffff0000u))
+#endif
+
+/* Counts of 8 or 16 bits and pixels of all ones: the same with upper planes that are alike. */
+AIRY_INLINE void pixels_of_8_planes(uint *y, uint *x)
+{
+    const uint u = x[31];
+    TRANSPOSE_8(x)
+#pragma unroll
+    for (uint i = 0u; i < 32u; i++)
+        y[i] = EXTEND(x[i & 7u], 0xfff0u + i / 8u, u, i);
+}
+
+AIRY_INLINE void pixels_of_16_planes(uint *y, uint *x)
+{
+    const uint u = x[31];
+    TRANSPOSE_16(x)
+#pragma unroll
+    for (uint i = 0u; i < 16u; i++) {
+        y[i] = EXTEND(x[i], 0xff10u, u, i);
+        y[16u + i] = EXTEND(x[i], 0xff32u, u, 16u + i);
+    }
+}
+#endif
+
 /* The planes' words x of 32 pixels to the pixels' words y, in memory order. */
 AIRY_INLINE void pixels_of_planes(uint *y, uint *x)
 {
@@ -126,7 +161,8 @@ AIRY_INLINE void store_unaligned(__global uchar *dst, __local const uint *words,
  * the frame's place in memory allows: a lane's own 32 pixels are up to 256 bytes apart from the
  * next lane's.
  */
-AIRY_INLINE void unshuffle_full(__global uchar *dst, __local uchar *block, uint lane)
+AIRY_INLINE void unshuffle_full(__global uchar *dst, __local uchar *block, uint lane,
+                                __local uint *step)
 {
     __local uint *words = (__local uint *)block;
     const uint skew = (uint)(ulong)dst & 15u;
@@ -137,7 +173,24 @@ AIRY_INLINE void unshuffle_full(__global uchar *dst, __local uchar *block, uint 
 #pragma unroll
         for (uint p = 0u; p < PLANES; p++)
             x[p] = tile[p * ROW_WORDS + lane];
+#ifdef ALIKE_PLANES
+        uint above_8 = 0u, above_16 = 0u;
+#pragma unroll
+        for (uint p = 16u; p < 31u; p++)
+            above_16 |= x[p] ^ x[31];
+#pragma unroll
+        for (uint p = 8u; p < 16u; p++)
+            above_8 |= x[p] ^ x[31];
+        if (lanes_any(above_16 != 0u, lane, step))
+            pixels_of_planes(y, x);
+        else if (lanes_any(above_8 != 0u, lane, step))
+            pixels_of_16_planes(y, x);
+        else
+            pixels_of_8_planes(y, x);
+#else
+        (void)step;
         pixels_of_planes(y, x);
+#endif
         LANES_SYNC();
 #pragma unroll
         for (uint i = 0u; i < QUADS; i++)
@@ -266,7 +319,7 @@ decode_blocks(__global const uchar *bytes, __global uchar *frames, __global uint
     if (shuffled) {
 #ifdef EVEN_LANES
         if (size == BLOCK_BYTES)
-            unshuffle_full(dst, out, lane);
+            unshuffle_full(dst, out, lane, steps[slot]);
         else
 #endif
             unshuffle_any(dst, out, size, lane);

@@ -328,30 +328,32 @@ AIRY_INLINE void copy_match(BLOCK_SPACE uchar *out, uint to, uint offset, uint c
  */
 
 /*
- * What a length of 15 goes on with. Far above any block when the bytes end inside it: there are at
- * most BLOCK_STORE of them, so no sum wraps around.
+ * What a length of 15 goes on with; at: a place of which a byte can be read. When the bytes end
+ * inside it, `at` is behind them. No sum wraps around: there are at most BLOCK_STORE bytes.
  */
 AIRY_INLINE uint staged_length(__local const uchar *out, uint *at, uint stop, uint lane)
 {
-    uint sum = 0u, c;
+    uint c = out[*at], sum = c;
     (void)lane;
+    *at += 1u;
     ROLLED
-    do {
-        if (*at >= stop)
-            return 1u << 28;
-        c = out[*at];
-        *at += 1u;
-        sum += c;
+    while (c == 255u && *at < stop) {
 #ifdef LANES_ARE_A_WARP
-        if (c == 255u) {
-            const uint mine = *at + lane < stop ? out[*at + lane] : 0u;
-            const uint ends = AIRY_BALLOT(mine != 255u);
-            const uint run = ends != 0u ? 31u - clz(ends & (0u - ends)) : 32u;
-            sum += run * 255u;
-            *at += run;
+        const uint mine = *at + lane < stop ? out[*at + lane] : 0u;
+        const uint ends = AIRY_BALLOT(mine != 255u);
+        if (ends == 0u) {
+            sum += 32u * 255u;
+            *at += 32u;
+            continue;
         }
+        const uint run = 31u - clz(ends & (0u - ends));
+        sum += run * 255u;
+        *at += run;
 #endif
-    } while (c == 255u);
+        c = out[*at];
+        sum += c;
+        *at += 1u;
+    }
     return sum;
 }
 
@@ -434,7 +436,7 @@ AIRY_INLINE void fill_bytes_32(__local uchar *out, uint to, uint c, uint count, 
     }
 }
 
-/* A match that overlaps itself, of more than 32 bytes with what stands before it. */
+/* A match that overlaps itself. */
 AIRY_INLINE void repeat_match(__local uchar *out, uint to, uint offset, uint count, uint lane)
 {
     uint period = offset;
@@ -445,6 +447,8 @@ AIRY_INLINE void repeat_match(__local uchar *out, uint to, uint offset, uint cou
             period = 32u;
             first = count <= 512u ? count : 32u;
             fill_bytes_32(out, to, c, first, lane);
+            if (first == count)
+                return;
         } else {
             period <<= clz(offset) - 26u; /* whole periods: 32 to 63 bytes */
             first = min(period, count);
@@ -493,34 +497,40 @@ AIRY_INLINE bool decode_staged(__local uchar *out, uint size, __global const uch
     for (;;) {
         /* Here at < stop, and there are 16 bytes behind stop. */
         const uint token = out[at];
+        uint match = token & 15u, next;
         literals = token >> 4;
         from = at + 1u;
-        if (literals == 15u) {
-            literals += staged_length(out, &from, stop, lane);
-            if (from + literals > stop)
+        if ((literals != 15u) & (match != 15u)) {
+            at = from + literals + 2u;
+            __local const uchar *low = out + (at - 2u);
+            const uint offset = low[0] | (uint)low[1] << 8;
+            match += 4u;
+            next = to + literals + match;
+            if ((at >= stop) | (offset - 1u >= to + literals) | (next + AIRY_STAGE_DISTANCE > at))
                 break;
-        }
-        at = from + literals + 2u;
-        __local const uchar *low = out + (at - 2u);
-        const uint offset = low[0] | (uint)low[1] << 8;
-        uint match = (token & 15u) + 4u;
-        if (match == 19u)
-            match += staged_length(out, &at, stop, lane);
-        const uint total = literals + match, next = to + total;
-        if ((at >= stop) | (offset - 1u >= to + literals) | (next + AIRY_STAGE_DISTANCE > at))
-            break;
-        if (total <= 32u) {
-            /* What is written here ends before the literals begin. */
+            /* At most 32 bytes, which end before these literals begin. */
             uint i = lane;
             if (lane >= literals)
                 i -= offset;
             if (offset < match && lane >= literals)
                 i = literals + small_mod(lane - literals, offset) - offset;
             const uint place = ((int)i < 0 ? to : from) + i;
-            if (lane < total)
+            if (lane < literals + match)
                 out[to + lane] = out[place];
         } else {
+            if (literals == 15u)
+                literals += staged_length(out, &from, stop, lane);
+            at = from + literals + 2u;
+            if (at > stop)
+                break;
+            const uint offset = out[at - 2u] | (uint)out[at - 1u] << 8;
+            if (match == 15u)
+                match += staged_length(out, &at, stop, lane);
+            match += 4u;
             const uint place = to + literals;
+            next = place + match;
+            if ((at >= stop) | (offset - 1u >= place) | (next + AIRY_STAGE_DISTANCE > at))
+                break;
             if (literals != 0u) {
                 move_bytes(out, to, from, literals, lane, true);
                 LANES_SYNC();
