@@ -329,6 +329,18 @@ airy_status airy_stack_writer_place(airy_stack_writer *writer, size_t frame, con
     return status;
 }
 
+/*
+ * The disk begins while frames are still being made, so that the sync at the end has less to wait
+ * for. Whether it does is its affair: errors come out in the end.
+ */
+static void start_writeback(int fd, uint64_t from, uint64_t to)
+{
+    const uint64_t piece = (uint64_t)8 << 20, first = from / piece * piece,
+                   last = to / piece * piece;
+    if (first < last)
+        (void)sync_file_range(fd, (off_t)first, (off_t)(last - first), SYNC_FILE_RANGE_WRITE);
+}
+
 airy_status airy_stack_writer_put(airy_stack_writer *writer, const airy_frame_place *place,
                                   const void *chunk, size_t size)
 {
@@ -341,6 +353,7 @@ airy_status airy_stack_writer_put(airy_stack_writer *writer, const airy_frame_pl
         const airy_status status = airy_file_pwrite(writer->bytes, chunk, size, place->offset);
         if (status != AIRY_OK)
             return airy_fail_context(status, "'%s'", writer->partial);
+        start_writeback(writer->bytes, place->offset, place->offset + size);
     }
     __atomic_fetch_or(&writer->added[place->frame / 8], (uint8_t)(1u << place->frame % 8),
                       __ATOMIC_RELAXED);
