@@ -140,6 +140,8 @@ struct airy_integrate_kernels {
 extern const struct airy_integrate_kernels airy_integrate_portable;
 #if defined(__x86_64__)
 extern const struct airy_integrate_kernels airy_integrate_avx2, airy_integrate_avx512;
+#elif defined(__aarch64__)
+extern const struct airy_integrate_kernels airy_integrate_neon;
 #endif
 const struct airy_integrate_kernels *airy_integrate_kernels(void);
 

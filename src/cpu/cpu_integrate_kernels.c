@@ -28,6 +28,9 @@ const struct airy_integrate_kernels *airy_integrate_kernels(void)
         return &airy_integrate_avx512;
     if (flags & AIRY_CPU_AVX2)
         return &airy_integrate_avx2;
+#elif defined(__aarch64__)
+    if (airy_cpu_flags() & AIRY_CPU_NEON)
+        return &airy_integrate_neon;
 #endif
     return &airy_integrate_portable;
 }

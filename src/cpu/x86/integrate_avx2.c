@@ -5,8 +5,58 @@
 #define SUFFIX(f, dtype) f##_##dtype##_avx2
 #include "cpu/integrate_tmpl_dtypes.c"
 
+typedef __m256d doubles;
+typedef __m256i words;
+typedef __m256i longs;
+enum { DOUBLES = 4, WORDS = 8 };
+
+static AIRY_ALWAYS_INLINE doubles load_doubles(const double *p)
+{
+    return _mm256_load_pd(p);
+}
+
+static AIRY_ALWAYS_INLINE doubles load_means(const double *p)
+{
+    return _mm256_loadu_pd(p);
+}
+
+static AIRY_ALWAYS_INLINE void store_doubles(double *p, doubles v)
+{
+    _mm256_store_pd(p, v);
+}
+
+static AIRY_ALWAYS_INLINE doubles all_doubles(double x)
+{
+    return _mm256_set1_pd(x);
+}
+
+static AIRY_ALWAYS_INLINE doubles multiply(doubles a, doubles b)
+{
+    return _mm256_mul_pd(a, b);
+}
+
+static AIRY_ALWAYS_INLINE doubles subtract(doubles a, doubles b)
+{
+    return _mm256_sub_pd(a, b);
+}
+
+static AIRY_ALWAYS_INLINE doubles larger(doubles a, doubles b)
+{
+    return _mm256_max_pd(a, b);
+}
+
+static AIRY_ALWAYS_INLINE doubles add_product(doubles a, doubles b, doubles c)
+{
+    return _mm256_fmadd_pd(a, b, c);
+}
+
+static AIRY_ALWAYS_INLINE doubles subtract_product(doubles a, doubles b, doubles c)
+{
+    return _mm256_fmsub_pd(a, b, c);
+}
+
 /* 8 pixels from pixel i on, in 32 bits each. */
-static AIRY_ALWAYS_INLINE __m256i load8(const void *pixels, size_t i, const airy_dtype dtype)
+static AIRY_ALWAYS_INLINE words load_words(const void *pixels, size_t i, const airy_dtype dtype)
 {
     switch (dtype) {
     case AIRY_DTYPE_U8:
@@ -25,8 +75,79 @@ static AIRY_ALWAYS_INLINE __m256i load8(const void *pixels, size_t i, const airy
     }
 }
 
+/* All bits of the words whose bit is set. */
+static AIRY_ALWAYS_INLINE words expand_bits(unsigned bits)
+{
+    const words each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), each), each);
+}
+
+static AIRY_ALWAYS_INLINE words keep_words(words v, unsigned bits)
+{
+    return (bits & 0xff) == 0xff ? v : _mm256_and_si256(v, expand_bits(bits));
+}
+
+static AIRY_ALWAYS_INLINE words all_words(uint32_t x)
+{
+    return _mm256_set1_epi32((int)x);
+}
+
+static AIRY_ALWAYS_INLINE words add_words(words a, words b)
+{
+    return _mm256_add_epi32(a, b);
+}
+
+static AIRY_ALWAYS_INLINE words subtract_words(words a, words b)
+{
+    return _mm256_sub_epi32(a, b);
+}
+
+static AIRY_ALWAYS_INLINE words turn_words(words a, words b)
+{
+    return _mm256_xor_si256(a, b);
+}
+
+static AIRY_ALWAYS_INLINE words larger_word(words a, words b)
+{
+    return _mm256_max_epu32(a, b);
+}
+
+static AIRY_ALWAYS_INLINE uint32_t largest_word(words v)
+{
+    _Alignas(32) uint32_t each[8];
+    uint32_t largest = 0;
+    _mm256_store_si256((__m256i *)(void *)each, v);
+    for (int i = 0; i < 8; i++)
+        largest = each[i] > largest ? each[i] : largest;
+    return largest;
+}
+
+static AIRY_ALWAYS_INLINE unsigned at_most(words a, words b)
+{
+    const words less = _mm256_cmpeq_epi32(_mm256_min_epu32(a, b), a);
+    return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(less));
+}
+
+static AIRY_ALWAYS_INLINE longs no_longs(void)
+{
+    return _mm256_setzero_si256();
+}
+
+static AIRY_ALWAYS_INLINE longs add_longs(longs sum, words v)
+{
+    sum = _mm256_add_epi64(sum, _mm256_cvtepu32_epi64(_mm256_castsi256_si128(v)));
+    return _mm256_add_epi64(sum, _mm256_cvtepu32_epi64(_mm256_extracti128_si256(v, 1)));
+}
+
+static AIRY_ALWAYS_INLINE int64_t sum_longs(longs sum)
+{
+    _Alignas(32) int64_t each[4];
+    _mm256_store_si256((__m256i *)(void *)each, sum);
+    return each[0] + each[1] + each[2] + each[3];
+}
+
 /* u32 goes through i32: minus 2^31, exact, and back. */
-static AIRY_ALWAYS_INLINE __m256d to_double(const uint32_t *x, const airy_dtype dtype)
+static AIRY_ALWAYS_INLINE doubles to_double(const uint32_t *x, const airy_dtype dtype)
 {
     const __m128i v = _mm_load_si128((const __m128i *)x);
     if (dtype == AIRY_DTYPE_F32)
@@ -37,7 +158,7 @@ static AIRY_ALWAYS_INLINE __m256d to_double(const uint32_t *x, const airy_dtype 
 }
 
 /* 16 pixels of 8 frames, transposed, in 32 bits; u32 less 2^31. */
-struct block8 {
+struct group {
     _Alignas(32) uint32_t x[16][8];
 };
 
@@ -49,13 +170,13 @@ static AIRY_ALWAYS_INLINE bool all_zero(const __m256i *r, unsigned count)
     return _mm256_testz_si256(any, any);
 }
 
-static AIRY_ALWAYS_INLINE void store_block(struct block8 *out, unsigned pixel, __m256i v)
+static AIRY_ALWAYS_INLINE void store_block(struct group *out, unsigned pixel, __m256i v)
 {
     _mm256_store_si256((__m256i *)(void *)out->x[pixel], v);
 }
 
 /* 8 pixels, of 4 bytes, from the given one on. False where all are 0; nothing is written then. */
-static AIRY_ALWAYS_INLINE bool transpose_4(struct block8 *out, const uint8_t *const src[8],
+static AIRY_ALWAYS_INLINE bool transpose_4(struct group *out, const uint8_t *const src[8],
                                            unsigned pixel, const airy_dtype dtype)
 {
     __m256i r[8], t[8], u[8];
@@ -88,7 +209,7 @@ static AIRY_ALWAYS_INLINE __m256i widen_2(__m128i v, const airy_dtype dtype)
 }
 
 /* 16 pixels of 2 bytes: an 8 x 8 transpose in each lane of 128 bits. */
-static AIRY_ALWAYS_INLINE bool transpose_2(struct block8 *out, const uint8_t *const src[8],
+static AIRY_ALWAYS_INLINE bool transpose_2(struct group *out, const uint8_t *const src[8],
                                            const airy_dtype dtype)
 {
     __m256i r[8], t[8];
@@ -118,7 +239,7 @@ static AIRY_ALWAYS_INLINE bool transpose_2(struct block8 *out, const uint8_t *co
 }
 
 /* Pixels of 1 byte, four of them in v: all frames of a pixel follow each other. */
-static AIRY_ALWAYS_INLINE void store_bytes(struct block8 *out, unsigned pixel, __m256i v,
+static AIRY_ALWAYS_INLINE void store_bytes(struct group *out, unsigned pixel, __m256i v,
                                            const airy_dtype dtype)
 {
     _Alignas(32) uint8_t bytes[32];
@@ -134,7 +255,7 @@ static AIRY_ALWAYS_INLINE void store_bytes(struct block8 *out, unsigned pixel, _
 }
 
 /* 16 pixels of 1 byte. Register f: frame f below, frame f + 4 above. */
-static AIRY_ALWAYS_INLINE bool transpose_1(struct block8 *out, const uint8_t *const src[8],
+static AIRY_ALWAYS_INLINE bool transpose_1(struct group *out, const uint8_t *const src[8],
                                            const airy_dtype dtype)
 {
     __m256i r[4];
@@ -163,7 +284,7 @@ static AIRY_ALWAYS_INLINE size_t size_of(const airy_dtype dtype)
 }
 
 /* Bits of the halves of the group, 8 pixels each, that are not all 0. */
-static AIRY_ALWAYS_INLINE unsigned transpose_group(struct block8 *out, const struct airy_lanes *t,
+static AIRY_ALWAYS_INLINE unsigned transpose_group(struct group *out, const struct airy_lanes *t,
                                                    size_t group, const airy_dtype dtype)
 {
     const uint8_t *src[8];
@@ -178,183 +299,17 @@ static AIRY_ALWAYS_INLINE unsigned transpose_group(struct block8 *out, const str
     return first | second << 1;
 }
 
-static AIRY_ALWAYS_INLINE void add_entry(double *row, __m256d w, __m256d x0, __m256d x1)
+static AIRY_ALWAYS_INLINE void clear_half(struct group *out, unsigned half, const airy_dtype dtype)
 {
-    _mm256_store_pd(row, _mm256_fmadd_pd(w, x0, _mm256_load_pd(row)));
-    _mm256_store_pd(row + 4, _mm256_fmadd_pd(w, x1, _mm256_load_pd(row + 4)));
+    for (unsigned k = 0; k < 8; k++)
+        store_block(out, 8 * half + k, _mm256_set1_epi32(dtype == AIRY_DTYPE_U32 ? INT32_MIN : 0));
 }
 
-/* A compact group of 16 pixels. */
-static AIRY_ALWAYS_INLINE void sum_group(const struct airy_lanes *t, size_t group,
-                                         const airy_dtype dtype, const unsigned per_pixel,
-                                         const bool poisson)
+static AIRY_ALWAYS_INLINE doubles group_values(const struct group *group, unsigned pixel,
+                                               unsigned vector, const airy_dtype dtype)
 {
-    const size_t first = t->first + group * AIRY_GROUP, step = poisson ? 16 : 8;
-    const uint16_t *bin = t->matrix->bin + first;
-    const float *weight = t->matrix->weight + first * per_pixel;
-    double *const sums = t->sums;
-    const __m256d one = _mm256_set1_pd(1.0);
-    struct block8 block;
-    const unsigned halves = transpose_group(&block, t, group, dtype);
-    for (unsigned k = halves & 1 ? 0 : 8; k < (halves & 2 ? 16 : 8); k++) {
-        const __m256d x0 = to_double(block.x[k], dtype), x1 = to_double(block.x[k] + 4, dtype);
-        double *row = sums + bin[k] * step;
-        __m256d above0 = one, above1 = one;
-        if (poisson) {
-            above0 = _mm256_sub_pd(_mm256_max_pd(x0, one), one);
-            above1 = _mm256_sub_pd(_mm256_max_pd(x1, one), one);
-        }
-        for (unsigned e = 0; e < per_pixel; e++) {
-            const __m256d w = _mm256_cvtps_pd(_mm_set1_ps(weight[k * per_pixel + e]));
-            add_entry(row + e * step, w, x0, x1);
-            if (poisson)
-                add_entry(row + e * step + 8, _mm256_mul_pd(w, w), above0, above1);
-        }
-    }
+    return to_double(group->x[pixel] + (size_t)4 * vector, dtype);
 }
-
-/* A group that the compact matrix does not have. */
-static AIRY_ALWAYS_INLINE void sum_any_group(const struct airy_lanes *t, size_t group,
-                                             const airy_dtype dtype, const bool poisson)
-{
-    const struct airy_matrix *m = &t->integrator->matrix;
-    const size_t end = airy_min_size(t->count - group * AIRY_GROUP, AIRY_GROUP),
-                 step = poisson ? 16 : 8;
-    const uint32_t *start = m->start + t->first + group * AIRY_GROUP;
-    const float *weight = t->integrator->weight;
-    double *const sums = t->sums;
-    const size_t bin_lo = t->slice->bin_lo;
-    const __m256d one = _mm256_set1_pd(1.0);
-    struct block8 x;
-    const unsigned halves = transpose_group(&x, t, group, dtype);
-    for (unsigned k = halves & 1 ? 0 : 8; k < (halves & 2 ? end : airy_min_size(end, 8)); k++) {
-        const __m256d x0 = to_double(x.x[k], dtype), x1 = to_double(x.x[k] + 4, dtype);
-        const __m256d above0 = _mm256_sub_pd(_mm256_max_pd(x0, one), one),
-                      above1 = _mm256_sub_pd(_mm256_max_pd(x1, one), one);
-        for (uint32_t e = start[k]; e < start[k + 1]; e++) {
-            const __m256d w = _mm256_set1_pd((double)weight[e]);
-            double *row = sums + (m->bin[e] - bin_lo) * step;
-            add_entry(row, w, x0, x1);
-            if (poisson)
-                add_entry(row + 8, _mm256_mul_pd(w, w), above0, above1);
-        }
-    }
-}
-
-/*
- * A full compact group of the second pass. Entries of weight 0 fill up a pixel: their means may be
- * any number, their rows are not looked at.
- */
-static AIRY_ALWAYS_INLINE void second_group(const struct airy_lanes *t, size_t group,
-                                            const airy_dtype dtype, const unsigned per_pixel)
-{
-    const size_t first = t->first + group * AIRY_GROUP;
-    const uint16_t *bin = t->matrix->bin + first;
-    const float *weight = t->matrix->weight + first * per_pixel;
-    const float *dark = t->integrator->dark ? t->integrator->dark + first : NULL;
-    const float *norm = t->integrator->norm + first;
-    const double *means = t->means + t->slice->bin_lo * LANES;
-    double *const sums = t->sums;
-    struct block8 x;
-    const unsigned halves = transpose_group(&x, t, group, dtype);
-    for (unsigned k = 0; k < 16; k++)
-        if (!(halves >> k / 8 & 1))
-            store_block(&x, k, _mm256_set1_epi32(dtype == AIRY_DTYPE_U32 ? INT32_MIN : 0));
-    for (unsigned k = 0; k < 16; k++) {
-        const __m256d shift = _mm256_set1_pd(dark ? (double)dark[k] : 0.0);
-        const __m256d x0 = _mm256_sub_pd(to_double(x.x[k], dtype), shift);
-        const __m256d x1 = _mm256_sub_pd(to_double(x.x[k] + 4, dtype), shift);
-        for (unsigned e = 0; e < per_pixel; e++) {
-            const double *mean = means + (bin[k] + e) * (size_t)LANES;
-            double *row = sums + (bin[k] + e) * (size_t)LANES;
-            const __m256d w = _mm256_set1_pd((double)weight[k * per_pixel + e]);
-            const __m256d omega = _mm256_mul_pd(w, _mm256_set1_pd((double)norm[k]));
-            const __m256d d0 = _mm256_fmsub_pd(w, x0, _mm256_mul_pd(omega, _mm256_loadu_pd(mean)));
-            const __m256d d1 =
-                _mm256_fmsub_pd(w, x1, _mm256_mul_pd(omega, _mm256_loadu_pd(mean + 4)));
-            _mm256_store_pd(row, _mm256_fmadd_pd(d0, d0, _mm256_load_pd(row)));
-            _mm256_store_pd(row + 4, _mm256_fmadd_pd(d1, d1, _mm256_load_pd(row + 4)));
-        }
-    }
-}
-
-#define FAST(f, dtype) f##_fast_##dtype##_avx2
-#include "cpu/integrate_fast.h"
-AIRY_SUM_FAST(u8, AIRY_DTYPE_U8)
-AIRY_SUM_FAST(i8, AIRY_DTYPE_I8)
-AIRY_SUM_FAST(u16, AIRY_DTYPE_U16)
-AIRY_SUM_FAST(i16, AIRY_DTYPE_I16)
-AIRY_SUM_FAST(u32, AIRY_DTYPE_U32)
-AIRY_SUM_FAST(i32, AIRY_DTYPE_I32)
-AIRY_SUM_FAST(f32, AIRY_DTYPE_F32)
-AIRY_SECOND_FAST(u8, AIRY_DTYPE_U8)
-AIRY_SECOND_FAST(i8, AIRY_DTYPE_I8)
-AIRY_SECOND_FAST(u16, AIRY_DTYPE_U16)
-AIRY_SECOND_FAST(i16, AIRY_DTYPE_I16)
-AIRY_SECOND_FAST(u32, AIRY_DTYPE_U32)
-AIRY_SECOND_FAST(i32, AIRY_DTYPE_I32)
-AIRY_SECOND_FAST(f32, AIRY_DTYPE_F32)
-
-static AIRY_ALWAYS_INLINE __m256i expand_bits(unsigned bits)
-{
-    const __m256i each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-    return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), each), each);
-}
-
-static AIRY_ALWAYS_INLINE uint32_t largest_of(__m256i v)
-{
-    _Alignas(32) uint32_t each[8];
-    uint32_t largest = 0;
-    _mm256_store_si256((__m256i *)each, v);
-    for (int i = 0; i < 8; i++)
-        largest = each[i] > largest ? each[i] : largest;
-    return largest;
-}
-
-static AIRY_ALWAYS_INLINE bool scan_int(struct airy_raw_stats *stats, bool *zero,
-                                        const void *pixels, const uint16_t *valid, size_t count,
-                                        const struct airy_raw_rules *rules, const airy_dtype dtype,
-                                        bool *wide)
-{
-    __m256i max[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()}, total[2] = {max[0], max[0]};
-    unsigned counts = 0;
-    for (size_t i = 0; i < count; i += AIRY_GROUP) {
-        const unsigned bits = valid[i / AIRY_GROUP];
-        counts |= bits;
-        if (bits == 0)
-            continue;
-        __m256i x[2] = {load8(pixels, i, dtype), load8(pixels, i + 8, dtype)};
-        if (bits != 0xffff) {
-            x[0] = _mm256_and_si256(x[0], expand_bits(bits));
-            x[1] = _mm256_and_si256(x[1], expand_bits(bits >> 8));
-        }
-        for (int h = 0; h < 2; h++) {
-            max[h] = _mm256_max_epu32(max[h], x[h]);
-            total[h] = _mm256_add_epi32(total[h], x[h]);
-        }
-    }
-    const uint32_t largest = largest_of(_mm256_max_epu32(max[0], max[1]));
-    if (largest >= rules->suspicious)
-        return false;
-    *wide = largest >= AIRY_SCAN_LIMIT;
-    if (*wide)
-        return true;
-    _Alignas(32) uint32_t each[16];
-    _mm256_store_si256((__m256i *)each, total[0]);
-    _mm256_store_si256((__m256i *)(each + 8), total[1]);
-    for (int k = 0; k < 16; k++)
-        stats->total += each[k];
-    if (counts)
-        airy_raw_stats_max(stats, (double)largest);
-    *zero = largest == 0;
-    return true;
-}
-
-AIRY_SCAN_FAST(u8, AIRY_DTYPE_U8)
-AIRY_SCAN_FAST(i8, AIRY_DTYPE_I8)
-AIRY_SCAN_FAST(i16, AIRY_DTYPE_I16)
-AIRY_SCAN_FAST(u32, AIRY_DTYPE_U32)
-AIRY_SCAN_FAST(i32, AIRY_DTYPE_I32)
 
 /* Pairs of values are added as signed: from 2^15 on the plain scan does it. */
 static bool scan_words(struct airy_raw_stats *stats, bool *zero, const void *pixels,
@@ -378,7 +333,7 @@ static bool scan_words(struct airy_raw_stats *stats, bool *zero, const void *pix
         max = _mm256_max_epu16(max, x);
         total = _mm256_add_epi32(total, _mm256_madd_epi16(x, _mm256_set1_epi16(1)));
     }
-    const uint32_t largest = largest_of(_mm256_max_epu32(
+    const uint32_t largest = largest_word(_mm256_max_epu32(
         _mm256_srli_epi32(max, 16), _mm256_and_si256(max, _mm256_set1_epi32(0xffff))));
     if (largest >= rules->suspicious)
         return false;
@@ -394,95 +349,11 @@ static bool scan_words(struct airy_raw_stats *stats, bool *zero, const void *pix
     return true;
 }
 
-static AIRY_ALWAYS_INLINE void clear_pixel(void *pixels, size_t i, const airy_dtype dtype)
-{
-    if (dtype == AIRY_DTYPE_U8 || dtype == AIRY_DTYPE_I8)
-        ((uint8_t *)pixels)[i] = 0;
-    else if (dtype == AIRY_DTYPE_U16 || dtype == AIRY_DTYPE_I16)
-        ((uint16_t *)pixels)[i] = 0;
-    else
-        ((uint32_t *)pixels)[i] = 0;
-}
-
-/*
- * Signed values are looked at with the top bit turned, in the order of unsigned ones: 2^31 more
- * than they are.
- */
-static AIRY_ALWAYS_INLINE void clean_int(struct airy_raw_stats *stats, void *pixels,
-                                         uint16_t *invalid, const uint16_t *valid, size_t count,
-                                         const struct airy_raw_rules *rules, const airy_dtype dtype)
-{
-    const bool is_signed = dtype == AIRY_DTYPE_I8 || dtype == AIRY_DTYPE_I16 ||
-                           dtype == AIRY_DTYPE_I32;
-    const int64_t bias = is_signed ? (int64_t)1 << 31 : 0, most = UINT32_MAX;
-    const bool saturates = rules->saturation <= most - bias;
-    const int64_t from = rules->saturation > -bias ? rules->saturation + bias : 0;
-    const __m256i turn = _mm256_set1_epi32(is_signed ? INT32_MIN : 0);
-    const __m256i limit = _mm256_set1_epi32((int)(uint32_t)(saturates ? from : 0));
-    const __m256i lo = _mm256_set1_epi32((int)rules->lo),
-                  span = _mm256_set1_epi32((int)rules->span);
-    __m256i max = _mm256_setzero_si256(), total = max;
-    int64_t kept = 0;
-    for (size_t i = 0; i < count; i += 8) {
-        const unsigned bits = valid[i / AIRY_GROUP] >> (i % AIRY_GROUP) & 0xff;
-        if (bits == 0)
-            continue;
-        const __m256i x = load8(pixels, i, dtype), u = _mm256_xor_si256(x, turn),
-                      above = _mm256_sub_epi32(x, lo);
-        const __m256i out = _mm256_cmpeq_epi32(_mm256_min_epu32(above, span), above);
-        const __m256i high = _mm256_cmpeq_epi32(_mm256_max_epu32(u, limit), u);
-        const unsigned leave =
-            rules->has_interval ? (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(out)) & bits : 0;
-        if (saturates)
-            stats->saturated += (uint32_t)__builtin_popcount(
-                (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(high)) & bits);
-        const __m256i keep = _mm256_and_si256(u, expand_bits(bits & ~leave));
-        kept += __builtin_popcount(bits & ~leave);
-        max = _mm256_max_epu32(max, keep);
-        total = _mm256_add_epi64(total, _mm256_cvtepu32_epi64(_mm256_castsi256_si128(keep)));
-        total = _mm256_add_epi64(total, _mm256_cvtepu32_epi64(_mm256_extracti128_si256(keep, 1)));
-        if (leave) {
-            stats->invalid += (uint32_t)__builtin_popcount(leave);
-            invalid[i / AIRY_GROUP] |= (uint16_t)(leave << i % AIRY_GROUP);
-            for (unsigned rest = leave; rest; rest &= rest - 1)
-                clear_pixel(pixels, i + (unsigned)__builtin_ctz(rest), dtype);
-        }
-    }
-    _Alignas(32) int64_t each[4];
-    _mm256_store_si256((__m256i *)each, total);
-    stats->total += each[0] + each[1] + each[2] + each[3] - kept * bias;
-    if (kept)
-        airy_raw_stats_max(stats, (double)((int64_t)largest_of(max) - bias));
-}
-
-AIRY_CLEAN_FAST(u8, AIRY_DTYPE_U8)
-AIRY_CLEAN_FAST(i8, AIRY_DTYPE_I8)
-AIRY_CLEAN_FAST(u16, AIRY_DTYPE_U16)
-AIRY_CLEAN_FAST(i16, AIRY_DTYPE_I16)
-AIRY_CLEAN_FAST(u32, AIRY_DTYPE_U32)
-AIRY_CLEAN_FAST(i32, AIRY_DTYPE_I32)
-
-#define RAW_FAST(dtype, look)                                                                      \
-    {                                                                                              \
-        .wide = {sum_fast_##dtype##_avx2, second_fast_##dtype##_avx2},                             \
-        .single = {sum_single_##dtype##_avx2, second_single_##dtype##_avx2}, .scan = look,         \
-        .clean = clean_fast_##dtype##_avx2                                                         \
-    }
-
-const struct airy_integrate_kernels airy_integrate_avx2 = {
-    .narrowest = SUFFIX(narrowest, planes),
-    .lanes = LANES,
-    .worth = 3,
-    .engine = "by pixel, 8 frames in lanes (AVX2)",
-    .raw = {[AIRY_DTYPE_U8] = RAW_FAST(u8, scan_fast_u8_avx2),
-            [AIRY_DTYPE_I8] = RAW_FAST(i8, scan_fast_i8_avx2),
-            [AIRY_DTYPE_U16] = RAW_FAST(u16, scan_words),
-            [AIRY_DTYPE_I16] = RAW_FAST(i16, scan_fast_i16_avx2),
-            [AIRY_DTYPE_U32] = RAW_FAST(u32, scan_fast_u32_avx2),
-            [AIRY_DTYPE_I32] = RAW_FAST(i32, scan_fast_i32_avx2),
-            [AIRY_DTYPE_F32] = {.wide = {sum_fast_f32_avx2, second_fast_f32_avx2},
-                                .single = {sum_single_f32_avx2, second_single_f32_avx2},
-                                .scan = scan_f32_avx2,
-                                .clean = clean_f32_avx2},
-            [AIRY_DTYPE_F64] = AIRY_RAW_FNS(f64_avx2)},
-};
+#define FAST(f, dtype) f##_fast_##dtype##_avx2
+#define SCAN_U8        FAST(scan, u8)
+#define SCAN_U16       scan_words
+#define KERNELS        airy_integrate_avx2
+#define ENGINE         "by pixel, 8 frames in lanes (AVX2)"
+#define WORTH          3
+#define FEWER          NULL
+#include "cpu/integrate_fast_tmpl.c"

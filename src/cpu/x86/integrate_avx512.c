@@ -5,8 +5,58 @@
 #define SUFFIX(f, dtype) f##_##dtype##_avx512
 #include "cpu/integrate_tmpl_dtypes.c"
 
+typedef __m512d doubles;
+typedef __m512i words;
+typedef __m512i longs;
+enum { DOUBLES = 8, WORDS = 16 };
+
+static AIRY_ALWAYS_INLINE doubles load_doubles(const double *p)
+{
+    return _mm512_load_pd(p);
+}
+
+static AIRY_ALWAYS_INLINE doubles load_means(const double *p)
+{
+    return _mm512_loadu_pd(p);
+}
+
+static AIRY_ALWAYS_INLINE void store_doubles(double *p, doubles v)
+{
+    _mm512_store_pd(p, v);
+}
+
+static AIRY_ALWAYS_INLINE doubles all_doubles(double x)
+{
+    return _mm512_set1_pd(x);
+}
+
+static AIRY_ALWAYS_INLINE doubles multiply(doubles a, doubles b)
+{
+    return _mm512_mul_pd(a, b);
+}
+
+static AIRY_ALWAYS_INLINE doubles subtract(doubles a, doubles b)
+{
+    return _mm512_sub_pd(a, b);
+}
+
+static AIRY_ALWAYS_INLINE doubles larger(doubles a, doubles b)
+{
+    return _mm512_max_pd(a, b);
+}
+
+static AIRY_ALWAYS_INLINE doubles add_product(doubles a, doubles b, doubles c)
+{
+    return _mm512_fmadd_pd(a, b, c);
+}
+
+static AIRY_ALWAYS_INLINE doubles subtract_product(doubles a, doubles b, doubles c)
+{
+    return _mm512_fmsub_pd(a, b, c);
+}
+
 /* 16 pixels from pixel i on, in 32 bits each. */
-static AIRY_ALWAYS_INLINE __m512i load16(const void *pixels, size_t i, const airy_dtype dtype)
+static AIRY_ALWAYS_INLINE words load_words(const void *pixels, size_t i, const airy_dtype dtype)
 {
     switch (dtype) {
     case AIRY_DTYPE_U8:
@@ -25,11 +75,67 @@ static AIRY_ALWAYS_INLINE __m512i load16(const void *pixels, size_t i, const air
     }
 }
 
+static AIRY_ALWAYS_INLINE words keep_words(words v, unsigned bits)
+{
+    return _mm512_maskz_mov_epi32((__mmask16)bits, v);
+}
+
+static AIRY_ALWAYS_INLINE words all_words(uint32_t x)
+{
+    return _mm512_set1_epi32((int)x);
+}
+
+static AIRY_ALWAYS_INLINE words add_words(words a, words b)
+{
+    return _mm512_add_epi32(a, b);
+}
+
+static AIRY_ALWAYS_INLINE words subtract_words(words a, words b)
+{
+    return _mm512_sub_epi32(a, b);
+}
+
+static AIRY_ALWAYS_INLINE words turn_words(words a, words b)
+{
+    return _mm512_xor_si512(a, b);
+}
+
+static AIRY_ALWAYS_INLINE words larger_word(words a, words b)
+{
+    return _mm512_max_epu32(a, b);
+}
+
+static AIRY_ALWAYS_INLINE uint32_t largest_word(words v)
+{
+    return _mm512_reduce_max_epu32(v);
+}
+
+static AIRY_ALWAYS_INLINE unsigned at_most(words a, words b)
+{
+    return _mm512_cmple_epu32_mask(a, b);
+}
+
+static AIRY_ALWAYS_INLINE longs no_longs(void)
+{
+    return _mm512_setzero_si512();
+}
+
+static AIRY_ALWAYS_INLINE longs add_longs(longs sum, words v)
+{
+    sum = _mm512_add_epi64(sum, _mm512_cvtepu32_epi64(_mm512_castsi512_si256(v)));
+    return _mm512_add_epi64(sum, _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(v, 1)));
+}
+
+static AIRY_ALWAYS_INLINE int64_t sum_longs(longs sum)
+{
+    return _mm512_reduce_add_epi64(sum);
+}
+
 /*
  * A group of 16 pixels of 16 frames, transposed. 4 bytes: pixel k at 64 k. 2 bytes: frames 0 to 7
  * of pixel k at 64 (k mod 8) + 16 (k / 8), the others 32 bytes behind. 1 byte: pixel k at 16 k.
  */
-struct block16 {
+struct group {
     _Alignas(64) uint8_t bytes[16 * 64];
 };
 
@@ -41,7 +147,7 @@ static AIRY_ALWAYS_INLINE size_t size_of(const airy_dtype dtype)
 }
 
 /* Frames 8 half to 8 half + 7 of pixel k. */
-static AIRY_ALWAYS_INLINE __m512d eight_values(const struct block16 *x, unsigned k, unsigned half,
+static AIRY_ALWAYS_INLINE doubles group_values(const struct group *x, unsigned k, unsigned half,
                                                const airy_dtype dtype)
 {
     const uint8_t *wide = x->bytes + 64 * k + 32 * half;
@@ -69,7 +175,7 @@ static AIRY_ALWAYS_INLINE __m512d eight_values(const struct block16 *x, unsigned
     }
 }
 
-static AIRY_ALWAYS_INLINE void store_block(struct block16 *out, unsigned i, __m512i v)
+static AIRY_ALWAYS_INLINE void store_block(struct group *out, unsigned i, __m512i v)
 {
     _mm512_store_si512(out->bytes + (size_t)64 * i, v);
 }
@@ -83,7 +189,7 @@ static AIRY_ALWAYS_INLINE bool all_zero(const __m512i *r, unsigned count)
 }
 
 /* False, and nothing written, where all pixels are 0. src[f]: the group's pixels of frame f. */
-static AIRY_ALWAYS_INLINE bool transpose_4(struct block16 *out, const uint8_t *const src[16])
+static AIRY_ALWAYS_INLINE bool transpose_4(struct group *out, const uint8_t *const src[16])
 {
     __m512i r[16], t[16];
     for (int f = 0; f < 16; f++)
@@ -116,7 +222,7 @@ static AIRY_ALWAYS_INLINE bool transpose_4(struct block16 *out, const uint8_t *c
 }
 
 /* Register f: frame f below, frame f + 8 above; an 8 x 8 transpose in each lane of 128 bits. */
-static AIRY_ALWAYS_INLINE bool transpose_2(struct block16 *out, const uint8_t *const src[16])
+static AIRY_ALWAYS_INLINE bool transpose_2(struct group *out, const uint8_t *const src[16])
 {
     __m512i r[8], t[8];
     for (int f = 0; f < 8; f++)
@@ -143,7 +249,7 @@ static AIRY_ALWAYS_INLINE bool transpose_2(struct block16 *out, const uint8_t *c
 }
 
 /* Register f: frames f, f + 4, f + 8, f + 12. */
-static AIRY_ALWAYS_INLINE bool transpose_1(struct block16 *out, const uint8_t *const src[16])
+static AIRY_ALWAYS_INLINE bool transpose_1(struct group *out, const uint8_t *const src[16])
 {
 #define ROW(f) _mm_loadu_si128((const __m128i *)(const void *)src[f])
     __m512i r[4];
@@ -170,162 +276,24 @@ static AIRY_ALWAYS_INLINE bool transpose_1(struct block16 *out, const uint8_t *c
     return true;
 }
 
-static AIRY_ALWAYS_INLINE bool transpose_group(struct block16 *out, const struct airy_lanes *t,
-                                               size_t group, const airy_dtype dtype)
+static AIRY_ALWAYS_INLINE unsigned transpose_group(struct group *out, const struct airy_lanes *t,
+                                                   size_t group, const airy_dtype dtype)
 {
     const uint8_t *src[16];
     for (int f = 0; f < 16; f++)
         src[f] = (const uint8_t *)t->pixels[f] + group * AIRY_GROUP * size_of(dtype);
-    if (size_of(dtype) == 1)
-        return transpose_1(out, src);
-    return size_of(dtype) == 2 ? transpose_2(out, src) : transpose_4(out, src);
+    const bool some = size_of(dtype) == 1   ? transpose_1(out, src)
+                      : size_of(dtype) == 2 ? transpose_2(out, src)
+                                            : transpose_4(out, src);
+    return some ? 3 : 0;
 }
 
-static AIRY_ALWAYS_INLINE void add_entry(double *row, __m512d w, __m512d x0, __m512d x1)
+/* Both halves at once: so are they written. */
+static AIRY_ALWAYS_INLINE void clear_half(struct group *out, unsigned half, const airy_dtype dtype)
 {
-    _mm512_store_pd(row, _mm512_fmadd_pd(w, x0, _mm512_load_pd(row)));
-    _mm512_store_pd(row + 8, _mm512_fmadd_pd(w, x1, _mm512_load_pd(row + 8)));
-}
-
-/* A compact group of 16 pixels. */
-static AIRY_ALWAYS_INLINE void sum_group(const struct airy_lanes *t, size_t group,
-                                         const airy_dtype dtype, const unsigned per_pixel,
-                                         const bool poisson)
-{
-    const size_t first = t->first + group * AIRY_GROUP;
-    const uint16_t *bin = t->matrix->bin + first;
-    const float *weight = t->matrix->weight + first * per_pixel;
-    const size_t step = poisson ? 32 : 16;
-    double *const sums = t->sums;
-    struct block16 x;
-    if (!transpose_group(&x, t, group, dtype))
-        return;
-    const __m512d one = _mm512_set1_pd(1.0);
-    for (unsigned k = 0; k < 16; k++) {
-        const __m512d x0 = eight_values(&x, k, 0, dtype), x1 = eight_values(&x, k, 1, dtype);
-        double *row = sums + bin[k] * step;
-        __m512d above0 = one, above1 = one;
-        if (poisson) {
-            above0 = _mm512_sub_pd(_mm512_max_pd(x0, one), one);
-            above1 = _mm512_sub_pd(_mm512_max_pd(x1, one), one);
-        }
-        for (unsigned e = 0; e < per_pixel; e++) {
-            const __m512d w = _mm512_cvtps_pd(_mm256_set1_ps(weight[k * per_pixel + e]));
-            add_entry(row + e * step, w, x0, x1);
-            if (poisson)
-                add_entry(row + e * step + 16, _mm512_mul_pd(w, w), above0, above1);
-        }
-    }
-}
-
-/* A group that the compact matrix does not have. */
-static AIRY_ALWAYS_INLINE void sum_any_group(const struct airy_lanes *t, size_t group,
-                                             const airy_dtype dtype, const bool poisson)
-{
-    const struct airy_matrix *m = &t->integrator->matrix;
-    const size_t end = airy_min_size(t->count - group * AIRY_GROUP, AIRY_GROUP),
-                 step = poisson ? 32 : 16;
-    const uint32_t *start = m->start + t->first + group * AIRY_GROUP;
-    const float *weight = t->integrator->weight;
-    double *const sums = t->sums;
-    const size_t bin_lo = t->slice->bin_lo;
-    const __m512d one = _mm512_set1_pd(1.0);
-    struct block16 x;
-    if (!transpose_group(&x, t, group, dtype))
-        return;
-    for (unsigned k = 0; k < end; k++) {
-        const __m512d x0 = eight_values(&x, k, 0, dtype), x1 = eight_values(&x, k, 1, dtype);
-        const __m512d above0 = _mm512_sub_pd(_mm512_max_pd(x0, one), one),
-                      above1 = _mm512_sub_pd(_mm512_max_pd(x1, one), one);
-        for (uint32_t e = start[k]; e < start[k + 1]; e++) {
-            const __m512d w = _mm512_set1_pd((double)weight[e]);
-            double *row = sums + (m->bin[e] - bin_lo) * step;
-            add_entry(row, w, x0, x1);
-            if (poisson)
-                add_entry(row + 16, _mm512_mul_pd(w, w), above0, above1);
-        }
-    }
-}
-
-/*
- * A full compact group of the second pass. Entries of weight 0 fill up a pixel: their means may be
- * any number, their rows are not looked at.
- */
-static AIRY_ALWAYS_INLINE void second_group(const struct airy_lanes *t, size_t group,
-                                            const airy_dtype dtype, const unsigned per_pixel)
-{
-    const size_t first = t->first + group * AIRY_GROUP;
-    const uint16_t *bin = t->matrix->bin + first;
-    const float *weight = t->matrix->weight + first * per_pixel;
-    const float *dark = t->integrator->dark ? t->integrator->dark + first : NULL;
-    const float *norm = t->integrator->norm + first;
-    const double *means = t->means + t->slice->bin_lo * LANES;
-    double *const sums = t->sums;
-    struct block16 x;
-    if (!transpose_group(&x, t, group, dtype))
-        memset(&x, 0, sizeof(x));
-    for (unsigned k = 0; k < 16; k++) {
-        const __m512d shift = _mm512_set1_pd(dark ? (double)dark[k] : 0.0);
-        const __m512d x0 = _mm512_sub_pd(eight_values(&x, k, 0, dtype), shift);
-        const __m512d x1 = _mm512_sub_pd(eight_values(&x, k, 1, dtype), shift);
-        for (unsigned e = 0; e < per_pixel; e++) {
-            const double *mean = means + (bin[k] + e) * (size_t)LANES;
-            double *row = sums + (bin[k] + e) * (size_t)LANES;
-            const __m512d w = _mm512_set1_pd((double)weight[k * per_pixel + e]);
-            const __m512d omega = _mm512_mul_pd(w, _mm512_set1_pd((double)norm[k]));
-            const __m512d d0 = _mm512_fmsub_pd(w, x0, _mm512_mul_pd(omega, _mm512_loadu_pd(mean)));
-            const __m512d d1 =
-                _mm512_fmsub_pd(w, x1, _mm512_mul_pd(omega, _mm512_loadu_pd(mean + 8)));
-            _mm512_store_pd(row, _mm512_fmadd_pd(d0, d0, _mm512_load_pd(row)));
-            _mm512_store_pd(row + 8, _mm512_fmadd_pd(d1, d1, _mm512_load_pd(row + 8)));
-        }
-    }
-}
-
-#define FAST(f, dtype) f##_fast_##dtype##_avx512
-#include "cpu/integrate_fast.h"
-AIRY_SUM_FAST(u8, AIRY_DTYPE_U8)
-AIRY_SUM_FAST(i8, AIRY_DTYPE_I8)
-AIRY_SUM_FAST(u16, AIRY_DTYPE_U16)
-AIRY_SUM_FAST(i16, AIRY_DTYPE_I16)
-AIRY_SUM_FAST(u32, AIRY_DTYPE_U32)
-AIRY_SUM_FAST(i32, AIRY_DTYPE_I32)
-AIRY_SUM_FAST(f32, AIRY_DTYPE_F32)
-AIRY_SECOND_FAST(u8, AIRY_DTYPE_U8)
-AIRY_SECOND_FAST(i8, AIRY_DTYPE_I8)
-AIRY_SECOND_FAST(u16, AIRY_DTYPE_U16)
-AIRY_SECOND_FAST(i16, AIRY_DTYPE_I16)
-AIRY_SECOND_FAST(u32, AIRY_DTYPE_U32)
-AIRY_SECOND_FAST(i32, AIRY_DTYPE_I32)
-AIRY_SECOND_FAST(f32, AIRY_DTYPE_F32)
-
-static AIRY_ALWAYS_INLINE bool scan_int(struct airy_raw_stats *stats, bool *zero,
-                                        const void *pixels, const uint16_t *valid, size_t count,
-                                        const struct airy_raw_rules *rules, const airy_dtype dtype,
-                                        bool *wide)
-{
-    __m512i max = _mm512_setzero_si512(), total = max;
-    unsigned counts = 0;
-    for (size_t i = 0; i < count; i += AIRY_GROUP) {
-        const __m512i x = load16(pixels, i, dtype);
-        const __mmask16 bits = valid[i / AIRY_GROUP];
-        counts |= bits;
-        max = _mm512_mask_max_epu32(max, bits, max, x);
-        total = _mm512_mask_add_epi32(total, bits, total, x);
-    }
-    const uint32_t largest = _mm512_reduce_max_epu32(max);
-    if (largest >= rules->suspicious)
-        return false;
-    *wide = largest >= AIRY_SCAN_LIMIT;
-    if (*wide)
-        return true;
-    const __m512i low = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(total));
-    const __m512i high = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(total, 1));
-    stats->total += _mm512_reduce_add_epi64(_mm512_add_epi64(low, high));
-    if (counts)
-        airy_raw_stats_max(stats, (double)largest);
-    *zero = largest == 0;
-    return true;
+    (void)half;
+    (void)dtype;
+    memset(out, 0, sizeof(*out));
 }
 
 /* The valid bits of 32 or 64 pixels from pixel i on, none from `count` on. */
@@ -393,92 +361,11 @@ static bool scan_words(struct airy_raw_stats *stats, bool *zero, const void *pix
     return true;
 }
 
-static AIRY_ALWAYS_INLINE void clear16(void *pixels, size_t i, __mmask16 which,
-                                       const airy_dtype dtype)
-{
-    if (dtype == AIRY_DTYPE_U8 || dtype == AIRY_DTYPE_I8)
-        _mm_mask_storeu_epi8((uint8_t *)pixels + i, which, _mm_setzero_si128());
-    else if (dtype == AIRY_DTYPE_U16 || dtype == AIRY_DTYPE_I16)
-        _mm256_mask_storeu_epi16((uint16_t *)pixels + i, which, _mm256_setzero_si256());
-    else
-        _mm512_mask_storeu_epi32((uint32_t *)pixels + i, which, _mm512_setzero_si512());
-}
-
-static AIRY_ALWAYS_INLINE void clean_int(struct airy_raw_stats *stats, void *pixels,
-                                         uint16_t *invalid, const uint16_t *valid, size_t count,
-                                         const struct airy_raw_rules *rules, const airy_dtype dtype)
-{
-    const bool is_signed = dtype == AIRY_DTYPE_I8 || dtype == AIRY_DTYPE_I16 ||
-                           dtype == AIRY_DTYPE_I32;
-    const __m512i lo = _mm512_set1_epi32((int)rules->lo),
-                  span = _mm512_set1_epi32((int)rules->span);
-    const __m512i lowest = _mm512_set1_epi64(INT64_MIN),
-                  saturation = _mm512_set1_epi64(rules->saturation);
-    __m512i total = _mm512_setzero_si512(), max = lowest;
-    for (size_t i = 0; i < count; i += AIRY_GROUP) {
-        const __mmask16 bits = valid[i / AIRY_GROUP];
-        if (bits == 0)
-            continue;
-        const __m512i x = load16(pixels, i, dtype);
-        const __m256i half[2] = {_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64(x, 1)};
-        __mmask16 leave = _mm512_mask_cmple_epu32_mask(bits, _mm512_sub_epi32(x, lo), span);
-        if (!rules->has_interval)
-            leave = 0;
-        for (int h = 0; h < 2; h++) {
-            const __m512i v = is_signed ? _mm512_cvtepi32_epi64(half[h])
-                                        : _mm512_cvtepu32_epi64(half[h]);
-            const __mmask8 counts = (__mmask8)(bits >> 8 * h),
-                           keep = (__mmask8)(counts & ~(leave >> 8 * h));
-            const __mmask8 saturated = _mm512_mask_cmpge_epi64_mask(counts, v, saturation);
-            stats->saturated += (uint32_t)__builtin_popcount(saturated);
-            total = _mm512_mask_add_epi64(total, keep, total, v);
-            max = _mm512_mask_max_epi64(max, keep, max, v);
-        }
-        if (leave) {
-            stats->invalid += (uint32_t)__builtin_popcount(leave);
-            invalid[i / AIRY_GROUP] |= leave;
-            clear16(pixels, i, leave, dtype);
-        }
-    }
-    stats->total += _mm512_reduce_add_epi64(total);
-    const int64_t largest = _mm512_reduce_max_epi64(max);
-    if (largest != INT64_MIN)
-        airy_raw_stats_max(stats, (double)largest);
-}
-
-AIRY_SCAN_FAST(i8, AIRY_DTYPE_I8)
-AIRY_SCAN_FAST(i16, AIRY_DTYPE_I16)
-AIRY_SCAN_FAST(u32, AIRY_DTYPE_U32)
-AIRY_SCAN_FAST(i32, AIRY_DTYPE_I32)
-AIRY_CLEAN_FAST(u8, AIRY_DTYPE_U8)
-AIRY_CLEAN_FAST(i8, AIRY_DTYPE_I8)
-AIRY_CLEAN_FAST(u16, AIRY_DTYPE_U16)
-AIRY_CLEAN_FAST(i16, AIRY_DTYPE_I16)
-AIRY_CLEAN_FAST(u32, AIRY_DTYPE_U32)
-AIRY_CLEAN_FAST(i32, AIRY_DTYPE_I32)
-
-#define RAW_FAST(dtype, look)                                                                      \
-    {                                                                                              \
-        .wide = {sum_fast_##dtype##_avx512, second_fast_##dtype##_avx512},                         \
-        .single = {sum_single_##dtype##_avx512, second_single_##dtype##_avx512}, .scan = look,     \
-        .clean = clean_fast_##dtype##_avx512                                                       \
-    }
-
-const struct airy_integrate_kernels airy_integrate_avx512 = {
-    .narrowest = SUFFIX(narrowest, planes),
-    .lanes = LANES,
-    .worth = 9,
-    .fewer = &airy_integrate_avx2,
-    .engine = "by pixel, 16 frames in lanes (AVX-512)",
-    .raw = {[AIRY_DTYPE_U8] = RAW_FAST(u8, scan_bytes),
-            [AIRY_DTYPE_I8] = RAW_FAST(i8, scan_fast_i8_avx512),
-            [AIRY_DTYPE_U16] = RAW_FAST(u16, scan_words),
-            [AIRY_DTYPE_I16] = RAW_FAST(i16, scan_fast_i16_avx512),
-            [AIRY_DTYPE_U32] = RAW_FAST(u32, scan_fast_u32_avx512),
-            [AIRY_DTYPE_I32] = RAW_FAST(i32, scan_fast_i32_avx512),
-            [AIRY_DTYPE_F32] = {.wide = {sum_fast_f32_avx512, second_fast_f32_avx512},
-                                .single = {sum_single_f32_avx512, second_single_f32_avx512},
-                                .scan = scan_f32_avx512,
-                                .clean = clean_f32_avx512},
-            [AIRY_DTYPE_F64] = AIRY_RAW_FNS(f64_avx512)},
-};
+#define FAST(f, dtype) f##_fast_##dtype##_avx512
+#define SCAN_U8        scan_bytes
+#define SCAN_U16       scan_words
+#define KERNELS        airy_integrate_avx512
+#define ENGINE         "by pixel, 16 frames in lanes (AVX-512)"
+#define WORTH          9
+#define FEWER          &airy_integrate_avx2
+#include "cpu/integrate_fast_tmpl.c"
