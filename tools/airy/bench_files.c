@@ -99,7 +99,8 @@ airy_status bench_files_open(struct bench_files *f, struct bench *bench, unsigne
 {
     *f = (struct bench_files){.bench = bench,
                               .threads = threads < MAX_THREADS ? threads : MAX_THREADS,
-                              .frames = bench->stack_info.frames};
+                              .frames = bench->stack_info.frames,
+                              .passes = 1};
     f->places = calloc(f->frames, sizeof(*f->places));
     f->owner = calloc(f->frames, sizeof(*f->owner));
     f->buffers = calloc(f->threads, sizeof(*f->buffers));
@@ -141,6 +142,7 @@ void bench_files_close(struct bench_files *f)
 airy_status bench_files_read_frame(void *user, unsigned thread, size_t frame)
 {
     const struct bench_files *f = user;
+    frame %= f->frames;
     const airy_stack_place *place = &f->places[frame];
     size_t done = 0;
     while (done < place->size) {
@@ -159,7 +161,7 @@ airy_status bench_files_read(void *user)
     const struct bench_files *f = user;
     const struct bench_team team = {.bench = f->bench,
                                     .threads = f->threads,
-                                    .count = f->frames,
+                                    .count = f->frames * f->passes,
                                     .work = bench_files_read_frame,
                                     .user = user};
     return bench_team_run(&team);

@@ -32,6 +32,7 @@ struct bench_files {
     airy_stack_place *places; /* [frames] */
     size_t *owner;            /* [frames] index into files */
     size_t frames, largest;   /* bytes of the largest frame */
+    size_t passes;            /* of bench_files_read over the frames; 1 */
     double stored;            /* bytes of a frame, mean */
     char **buffers;           /* [threads] of `largest` bytes */
 };
@@ -44,7 +45,7 @@ void bench_files_close(struct bench_files *files);
 
 /* One frame into the buffer of a thread. */
 airy_status bench_files_read_frame(void *user, unsigned thread, size_t frame);
-/* All frames once, each by one pread (user: a struct bench_files). */
+/* All frames `passes` times, each by one pread (user: a struct bench_files). */
 airy_status bench_files_read(void *user);
 /* Part of the frames' bytes that is in the page cache, 0 to 1; NaN: the system does not say. */
 double bench_files_resident(const struct bench_files *files);

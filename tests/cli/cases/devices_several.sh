@@ -11,7 +11,7 @@ AIRY_DEVICE=$two $airy integrate $small -o x.h5 --json --quiet | grep -q '"devic
 $airy integrate $small --device $two --explain | grep -q 'on opencl:0:0, opencl:0:1' || exit 5
 $airy integrate $small --device $two --profile=p.json -o y.h5 --quiet || exit 6
 grep -q '"device": "opencl:0:1"' p.json || exit 7
-$airy bench integrate $small --device $two --replay 1 --seconds 0.1 | grep -q '"copy of these chunks to a device, times 2"' || exit 8
+$airy bench integrate $small --device $two --replay 1 --seconds 0.1 | grep -q '"device": "opencl:0:0, opencl:0:1"' || exit 8
 $airy bench decode $small --device $two 2>err
 [ $? = 2 ] && grep -q 'measures one device, not 2' err || exit 9
 $airy integrate $small --device opencl:0:0,opencl:0:7 -o z.h5 2>err
