@@ -1,0 +1,176 @@
+/*
+ * LZ4 blocks from a fuzzer, through the device's decoder as compiled for the host: each of a warp's
+ * lanes is a thread, and what they exchange in a block's memory is ordered by barriers alone. So
+ * the sanitizers see any step outside that memory, and races, neither of which a device shows. Same
+ * verdict, reason and bytes as the byte-by-byte reference.
+ *
+ * Input: 2 bytes of parameters, then the block's bytes or what to make them of.
+ */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ref_codec.h"
+
+enum { MOST = 24000, FEWEST = 16 }; /* bytes of a block, and before it */
+
+/* OpenCL's words for C. */
+typedef unsigned char uchar;
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long ulong;
+typedef uint uint4 __attribute__((ext_vector_type(4)));
+#define __local
+#define __global
+#define __constant               static const
+#define AIRY_INLINE              static inline
+#define __OPENCL_VERSION__       120
+#define CLK_LOCAL_MEM_FENCE      1
+#define CLK_GLOBAL_MEM_FENCE     2
+#define barrier(fence)           pthread_barrier_wait(&lanes_meet)
+#define min(a, b)                ((a) < (b) ? (a) : (b))
+#define clz(a)                   ((a) ? (uint)__builtin_clz(a) : 32u)
+#define add_sat(a, b)            ((a) + (b) < (a) ? UINT32_MAX : (a) + (b))
+#define bitselect(a, b, c)       (((a) & ~(c)) | ((b) & (c)))
+#define atomic_or(address, bits) __atomic_fetch_or((address), (bits), __ATOMIC_SEQ_CST)
+
+static pthread_barrier_t lanes_meet, all_meet;
+
+#define LANES  32
+#define BLOCKS 1
+#define PORTABLE
+#define AS_WARP
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Weverything"
+#include "opencl/kernels/lz4_block.h"
+#pragma clang diagnostic pop
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct {
+    uint8_t *out, *bytes;
+    uint size, count, step[STEP_WORDS], reason[LANES];
+} task;
+
+static void require(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+static void *run_lane(void *number)
+{
+    const uint lane = (uint)(uintptr_t)number;
+    for (;;) {
+        pthread_barrier_wait(&all_meet);
+        task.reason[lane] =
+            decode_lz4(task.out, 0u, task.size, task.bytes, FEWEST, task.count, lane, task.step);
+        pthread_barrier_wait(&all_meet);
+    }
+    return NULL;
+}
+
+static void start_lanes(void)
+{
+    static bool started;
+    if (started)
+        return;
+    started = true;
+    require(pthread_barrier_init(&lanes_meet, NULL, LANES) == 0);
+    require(pthread_barrier_init(&all_meet, NULL, LANES + 1) == 0);
+    for (uintptr_t lane = 0; lane < LANES; lane++) {
+        pthread_t thread;
+        require(pthread_create(&thread, NULL, run_lane, (void *)lane) == 0);
+        pthread_detach(thread);
+    }
+}
+
+static size_t put_length(uint8_t *at, size_t rest)
+{
+    size_t count = 0;
+    for (; rest >= 255; rest -= 255)
+        at[count++] = 255;
+    at[count++] = (uint8_t)rest;
+    return count;
+}
+
+/*
+ * A sound block of `size` bytes from 4 bytes a sequence: literals, match and offset, each on a
+ * scale that reaches both short and long ones. Returns its length.
+ */
+static size_t make_block(uint8_t *block, size_t size, const uint8_t *data, size_t data_size)
+{
+    size_t to = 0, at = 0;
+    for (size_t d = 0; d + 4 <= data_size && size - to > 20 && at < MOST / 2; d += 4) {
+        const uint8_t *b = data + d;
+        size_t literals = b[0] < 128 ? b[0] % 4u : b[0] < 224 ? b[0] - 128u : (b[0] - 224u) * 30u;
+        literals += to + literals == 0;
+        literals = min(literals, size - to - 5);
+        size_t match = 4 + (b[1] < 200 ? b[1] % 40u : (b[1] - 200u) * 100u);
+        match = min(match, size - to - literals);
+        size_t offset = b[2] | (b[3] & 3u) << 8 | (b[3] & 4u ? 0 : (size_t)b[3] >> 3 << 8);
+        offset = b[3] & 8u ? offset & ~(size_t)15 : offset;
+        offset = min(offset ? offset : 1, to + literals);
+        uint8_t *token = block + at++;
+        *token = (uint8_t)(min(literals, 15u) << 4 | min(match - 4, 15u));
+        if (literals >= 15)
+            at += put_length(block + at, literals - 15);
+        for (size_t i = 0; i < literals; i++)
+            block[at++] = (uint8_t)(b[2] + i * 31u);
+        block[at++] = (uint8_t)offset;
+        block[at++] = (uint8_t)(offset >> 8);
+        if (match >= 19)
+            at += put_length(block + at, match - 19);
+        to += literals + match;
+    }
+    const size_t rest = size - to;
+    block[at++] = (uint8_t)(min(rest, 15u) << 4);
+    if (rest >= 15)
+        at += put_length(block + at, rest - 15);
+    memset(block + at, 0x5a, rest);
+    return at + rest;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static uint8_t block[MOST];
+    if (size < 2)
+        return 0;
+    start_lanes();
+    const bool made = data[0] & 1, damaged = data[0] & 2;
+    const size_t decoded = data[0] & 4 ? BLOCK_BYTES : 8u * (1u + data[1] * 4u),
+                 skew = data[1] % 16;
+    size_t count = min(size - 2, (size_t)MOST);
+    if (made) {
+        count = make_block(block, decoded, data + 2, count);
+        if (damaged)
+            block[(data[1] * 977u + size * 31u) % count] ^= (uint8_t)(1u + data[0] / 8u);
+    } else {
+        memcpy(block, data + 2, count);
+    }
+
+    /* Quads are read: to the next multiple of 16 bytes, as the slack of a batch allows. */
+    const size_t room = (skew + FEWEST + count + 31) / 16 * 16;
+    uint8_t *bytes = aligned_alloc(16, room), *want = malloc(decoded);
+    task.out = aligned_alloc(16, BLOCK_STORE);
+    require(bytes && want && task.out);
+    memset(bytes, 0xee, room);
+    memcpy(bytes + skew + FEWEST, block, count);
+    task.bytes = bytes + skew;
+    task.size = (uint)decoded;
+    task.count = (uint)count;
+    pthread_barrier_wait(&all_meet);
+    pthread_barrier_wait(&all_meet);
+
+    const enum ref_reason reason = ref_lz4_block(want, decoded, block, count);
+    for (uint lane = 0; lane < LANES; lane++)
+        require(task.reason[lane] == (reason == REF_GOOD ? AIRY_STATUS_GOOD : (uint)reason));
+    require(reason != REF_GOOD || memcmp(task.out, want, decoded) == 0);
+    require(!made || damaged || reason == REF_GOOD);
+    free(task.out);
+    free(want);
+    free(bytes);
+    return 0;
+}
