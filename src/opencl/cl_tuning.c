@@ -74,13 +74,13 @@ void airy_cl_tuning(const airy_device *device, struct airy_tuning *tuning)
     const uint32_t most = device->info.max_group < LARGEST_GROUP ? device->info.max_group
                                                                  : LARGEST_GROUP;
     const struct airy_tune_range lanes = lanes_range(device), blocks = blocks_range(device);
-    struct airy_tune_range planes = blocks;
-    if (planes.standard > 2)
-        planes.standard = 2; /* more leave local memory over */
+    struct airy_tune_range pairs = blocks;
+    if (pairs.standard > 2)
+        pairs.standard = 2; /* more leave local memory over */
     airy_tuning_bound(tuning, AIRY_TUNE_DECODE_LANES, lanes);
-    airy_tuning_bound(tuning, AIRY_TUNE_DECODE_BLOCKS, blocks);
+    airy_tuning_bound(tuning, AIRY_TUNE_DECODE_BLOCKS, pairs);
     airy_tuning_bound(tuning, AIRY_TUNE_FUSED_BLOCKS, blocks);
-    airy_tuning_bound(tuning, AIRY_TUNE_PLANES_BLOCKS, planes);
+    airy_tuning_bound(tuning, AIRY_TUNE_PLANES_BLOCKS, pairs);
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
         airy_tuning_bound(tuning, groups[i], (struct airy_tune_range){1, most, 64});
         tuning->entries[groups[i]].items = 1;
