@@ -418,6 +418,7 @@ static int say_choices(const struct integration *job)
                  common->device  ? "by --device"
                  : wish && *wish ? "by AIRY_DEVICE"
                                  : "the default");
+        tool_say_tuning(common, job->team.devices[i]);
     }
     tool_say(common, "stack: %s, %zu frames of %zu x %zu %s, filters %s, read %s",
              job->info.dataset, job->info.frames, job->info.height, job->info.width,

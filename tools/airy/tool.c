@@ -108,6 +108,23 @@ void tool_say_device(const struct common *common, const airy_device *device, boo
              info.name, info.units, strcmp(info.backend, "cpu") == 0 ? "threads" : "units");
 }
 
+void tool_say_tuning(const struct common *common, const airy_device *device)
+{
+    airy_tunable *list = NULL;
+    size_t count = 0, used = 0;
+    char text[1024] = "";
+    if (airy_tuning_list(device, &list, &count) != AIRY_OK)
+        return;
+    for (size_t i = 0; i < count && used < sizeof(text); i++)
+        if (list[i].source != AIRY_TUNING_DEFAULT)
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s %s = %u (%s)",
+                                     used ? "," : "", list[i].name, list[i].current,
+                                     airy_tuning_source_name(list[i].source));
+    airy_tuning_list_free(list);
+    if (used)
+        tool_say(common, "tuning of %s:%s", airy_device_spec(device), text);
+}
+
 json_t *tool_profile_rows(const airy_device *device)
 {
     airy_profile_row *rows = NULL;

@@ -38,6 +38,8 @@ airy_status tool_device(const struct common *common, airy_device **device);
  * once.
  */
 void tool_say_device(const struct common *common, const airy_device *device, bool finished);
+/* The sizes of `airy tune` that are not the defaults, if any. */
+void tool_say_tuning(const struct common *common, const airy_device *device);
 /* The profile asked for by --profile: table on stderr or JSON file. 0 or exit code 1. */
 int tool_profile(const struct common *common, const airy_device *device);
 /* Its rows as an array; NULL after a failure of the library. */

@@ -5,7 +5,7 @@ current() { $airy tune --show --table | awk -v name="$1" '$1 == name { print $5,
 slots=$(current pipeline.slots | cut -d ' ' -f 1)
 $airy tune --set pipeline.slots=5 --set pipeline.readers=1 --quiet >/dev/null || exit 1
 [ "$(current pipeline.slots)" = '5 set' ] && [ "$(current pipeline.readers)" = '1 set' ] || exit 2
-$airy integrate $small -o a.h5 --verbose 2>err || exit 3
+$airy integrate $small -o a.h5 --verbose 2>err && grep -q 'tuning of cpu: pipeline.slots = 5 (set), pipeline.readers = 1 (set)' err || exit 3
 [ "$(find cache -type f | wc -l)" = 1 ] || exit 4
 # results do not depend on it
 AIRY_CACHE_DIR=none $airy integrate $small -o b.h5 --quiet && $airy diff a.h5 b.h5 >/dev/null || exit 5
