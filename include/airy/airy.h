@@ -4,8 +4,10 @@
 
 #include "airy/array.h"
 #include "airy/codec.h"
+#include "airy/border.h"
 #include "airy/device.h"
 #include "airy/dtype.h"
+#include "airy/filter.h"
 #include "airy/geometry.h"
 #include "airy/image.h"
 #include "airy/integrate.h"

@@ -11,6 +11,7 @@ struct airy_codec_fns;     /* src/codec/codec_fns.h */
 struct airy_integrate_fns; /* src/integrate/integrate_fns.h */
 struct airy_reduce_fns;    /* src/reduce/reduce_fns.h */
 struct airy_label_fns;     /* src/label/label_fns.h */
+struct airy_filter_fns;    /* src/filter/filter_fns.h */
 
 struct airy_backend {
     const char *name;
@@ -66,6 +67,7 @@ struct airy_backend {
     const struct airy_integrate_fns *integrate;
     const struct airy_reduce_fns *reduce;
     const struct airy_label_fns *label;
+    const struct airy_filter_fns *filter;
 };
 
 extern const struct airy_backend airy_backend_cpu, airy_backend_opencl;

@@ -18,6 +18,7 @@
 #include "core/backend.h"
 #include "cpu/cpu_copy.h"
 #include "integrate/integrate_fns.h"
+#include "filter/filter_fns.h"
 #include "label/label_fns.h"
 #include "reduce/reduce_fns.h"
 
@@ -268,4 +269,5 @@ const struct airy_backend airy_backend_cpu = {
     .integrate = &airy_integrate_cpu,
     .reduce = &airy_reduce_cpu,
     .label = &airy_label_cpu,
+    .filter = &airy_filter_cpu,
 };

@@ -30,6 +30,7 @@ static const struct {
     {"run", check_pipeline_parts},
     {"reduce", check_reduce},
     {"label", check_label},
+    {"filter", check_filter},
     {"null", check_null},
     {"tuning", check_tuning},
     {"opencl_kernels", check_opencl_kernels},

@@ -5,9 +5,9 @@
 #include "tool.h"
 
 static const struct command *const commands[] = {
-    &cmd_devices,   &cmd_info, &cmd_simulate, &cmd_convert, &cmd_compress, &cmd_decompress,
-    &cmd_integrate, &cmd_plot, &cmd_view,     &cmd_stats,   &cmd_clip,     &cmd_threshold,
-    &cmd_label,     &cmd_diff, &cmd_bench,    &cmd_tune,
+    &cmd_devices,   &cmd_info,     &cmd_simulate, &cmd_convert, &cmd_compress, &cmd_decompress,
+    &cmd_integrate, &cmd_plot,     &cmd_view,     &cmd_stats,   &cmd_clip,     &cmd_threshold,
+    &cmd_label,     &cmd_convolve, &cmd_blur,     &cmd_diff,    &cmd_bench,    &cmd_tune,
 };
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
@@ -15,8 +15,8 @@ enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 static const char *const later[] = {
     "simulate sky", "simulate oct", "simulate diracs", "simulate kernel",
     "reduce",       "calibrate",    "peaks",           "densify",
-    "sky",          "filter",       "convolve",        "blur",
-    "sources",      "oct",          "stream",          "watch",
+    "sky",          "filter",       "sources",         "oct",
+    "stream",       "watch",
 };
 enum { LATER = sizeof(later) / sizeof(later[0]) };
 

@@ -1,0 +1,114 @@
+/**
+ * Filters: convolution and Gaussian blur in one, two and three dimensions.
+ *
+ * Arrays have 1 to 3 dimensions, or 4: a list of volumes. src and dst must not overlap. Shapes are
+ * given slowest axis first (z, y, x). src is converted to the dtype of dst, and the arithmetic is
+ * done in it; sums of integers do not wrap.
+ */
+#ifndef AIRY_FILTER_H
+#define AIRY_FILTER_H
+
+#include "airy/array.h"
+#include "airy/border.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Which part of the full result is kept. Along an axis, n: length of src, k: of the kernel.
+ *   full   n + k - 1 elements
+ *   same   n elements from number (k - 1) / 2 of the full ones on: scipy.signal.convolve2d 'same',
+ *          and for odd k scipy.ndimage.convolve, which for even k begins at k / 2.
+ *          numpy.convolve 'same' of a kernel longer than the line has k elements, this has n.
+ *   valid  n - k + 1 elements, for which no border is looked at; k <= n
+ */
+typedef enum airy_convolve_mode {
+    AIRY_CONVOLVE_FULL = 0,
+    AIRY_CONVOLVE_SAME,
+    AIRY_CONVOLVE_VALID,
+    AIRY_CONVOLVE_MODE_COUNT
+} airy_convolve_mode;
+
+typedef enum airy_convolve_method {
+    AIRY_CONVOLVE_AUTO = 0,  /**< separable where that is less work, else direct */
+    AIRY_CONVOLVE_DIRECT,    /**< any kernel */
+    AIRY_CONVOLVE_SEPARABLE, /**< the kernel is a sum of up to 4 products of lines */
+    AIRY_CONVOLVE_METHOD_COUNT
+} airy_convolve_method;
+
+AIRY_API const char *airy_convolve_mode_name(airy_convolve_mode mode);
+AIRY_API const char *airy_convolve_method_name(airy_convolve_method method);
+AIRY_API airy_status airy_convolve_mode_parse(airy_convolve_mode *mode, const char *name);
+AIRY_API airy_status airy_convolve_method_parse(airy_convolve_method *method, const char *name);
+
+/** Zeroed is the default. */
+typedef struct airy_convolve_params {
+    airy_convolve_mode mode;
+    airy_border border;  /**< full and same */
+    double border_value; /**< AIRY_BORDER_VALUE */
+    airy_convolve_method method;
+    bool correlate; /**< the kernel is not turned round; same then begins at k / 2 */
+} airy_convolve_params;
+
+/** What was done. */
+typedef struct airy_convolve_info {
+    airy_convolve_method method;
+    int rank;        /**< products that make the kernel; 0: more than 4, or not looked for */
+    double residual; /**< largest |kernel - products| over the largest |kernel| */
+} airy_convolve_info;
+
+/**
+ * Convolution: dst[i] = sum_j kernel[j] src[i + offset - j].
+ *
+ * @param dst           out, f32 or f64, of the shape that airy_convolve_shape gives
+ * @param src           any dtype
+ * @param kernel        host memory, f64, tight
+ * @param kernel_ndim   1 to 3: of the fastest axes of src, which has as many or one more (a list)
+ * @param kernel_shape  slowest first; 1 to 1025 along an axis
+ * @param params        NULL for defaults
+ * @param info          out, or NULL
+ *
+ * NaN:      under the kernel give NaN, also where the kernel is 0.
+ * Accuracy: direct: |error| <= (taps + 2) e sum |kernel src| (e = 2^-24 for f32, 2^-53 for f64);
+ *           separable: the lengths of the lines and the rank in place of taps, the absolute values of
+ *           the products in place of |kernel|, and residual max|kernel| sum |src| on top (residual
+ *           is below 2^-24 for f32, 1e-14 for f64). Not bit-equal between devices.
+ * Errors:   AIRY_ERR_PARAM (a kernel that is no sum of 4 products for SEPARABLE, or is not finite),
+ *           AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_MEMORY, AIRY_ERR_UNSUPPORTED.
+ */
+AIRY_API airy_status airy_convolve(airy_queue *queue, airy_array *dst, const airy_array *src,
+                                   const double *kernel, int kernel_ndim,
+                                   const size_t *kernel_shape, const airy_convolve_params *params,
+                                   airy_convolve_info *info);
+/** Shape of the result for src_shape of ndim dimensions. AIRY_ERR_SHAPE where nothing is valid. */
+AIRY_API airy_status airy_convolve_shape(size_t *shape, airy_convolve_mode mode, int ndim,
+                                         const size_t *src_shape, int kernel_ndim,
+                                         const size_t *kernel_shape);
+
+/** Zeroed but for sigma is the default. */
+typedef struct airy_blur_params {
+    int axes;         /**< how many of the fastest axes sigma is for; 0: all, at most 3 */
+    double sigma[3];  /**< px along the last `axes` axes, slowest first; 0: left as it is */
+    double truncate;  /**< radius = floor(truncate sigma + 0.5); 0: 4 */
+    size_t radius[3]; /**< instead of truncate where not 0; at most 512 */
+    bool has_border;
+    airy_border border; /**< without has_border: AIRY_BORDER_REFLECT */
+    double border_value;
+} airy_blur_params;
+
+/**
+ * Gaussian blur, as scipy.ndimage.gaussian_filter: weights exp(-x^2 / (2 sigma^2)) over their sum.
+ *
+ * @param dst  out, f32 or f64, shape of src
+ * NaN, accuracy, errors: as airy_convolve, separable. AIRY_ERR_PARAM too where no sigma is above 0
+ * or one is negative or needs a radius over 512.
+ * Memory: no further array, but some MB of scratch.
+ */
+AIRY_API airy_status airy_gaussian_blur(airy_queue *queue, airy_array *dst, const airy_array *src,
+                                        const airy_blur_params *params);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

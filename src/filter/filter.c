@@ -1,0 +1,351 @@
+#include "airy/filter.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "core/backend.h"
+#include "filter/filter_fns.h"
+
+enum { MAX_RADIUS = 512 };
+
+static const char *const border_names[AIRY_BORDER_COUNT] = {"zero",    "value",  "nearest",
+                                                            "reflect", "mirror", "wrap"};
+static const char *const mode_names[AIRY_CONVOLVE_MODE_COUNT] = {"full", "same", "valid"};
+static const char *const method_names[AIRY_CONVOLVE_METHOD_COUNT] = {"auto", "direct", "separable"};
+
+/* Index of name among names; -1, and the sentence, where it is none. */
+static int find_name(const char *what, const char *name, const char *const *names, int count)
+{
+    for (int i = 0; name && i < count; i++)
+        if (strcmp(name, names[i]) == 0)
+            return i;
+    char list[128] = "";
+    for (int i = 0; i < count; i++) {
+        strcat(list, i ? " " : "");
+        strcat(list, names[i]);
+    }
+    (void)airy_fail(AIRY_ERR_PARAM, "%s '%s', expected one of: %s", what, name ? name : "(null)",
+                    list);
+    return -1;
+}
+
+const char *airy_border_name(airy_border border)
+{
+    return (unsigned)border < AIRY_BORDER_COUNT ? border_names[border] : "?";
+}
+
+airy_status airy_border_parse(airy_border *border, const char *name)
+{
+    const int i = find_name("border", name, border_names, AIRY_BORDER_COUNT);
+    if (i >= 0)
+        *border = (airy_border)i;
+    return i >= 0 ? AIRY_OK : AIRY_ERR_PARAM;
+}
+
+const char *airy_convolve_mode_name(airy_convolve_mode mode)
+{
+    return (unsigned)mode < AIRY_CONVOLVE_MODE_COUNT ? mode_names[mode] : "?";
+}
+
+airy_status airy_convolve_mode_parse(airy_convolve_mode *mode, const char *name)
+{
+    const int i = find_name("mode", name, mode_names, AIRY_CONVOLVE_MODE_COUNT);
+    if (i >= 0)
+        *mode = (airy_convolve_mode)i;
+    return i >= 0 ? AIRY_OK : AIRY_ERR_PARAM;
+}
+
+const char *airy_convolve_method_name(airy_convolve_method method)
+{
+    return (unsigned)method < AIRY_CONVOLVE_METHOD_COUNT ? method_names[method] : "?";
+}
+
+airy_status airy_convolve_method_parse(airy_convolve_method *method, const char *name)
+{
+    const int i = find_name("method", name, method_names, AIRY_CONVOLVE_METHOD_COUNT);
+    if (i >= 0)
+        *method = (airy_convolve_method)i;
+    return i >= 0 ? AIRY_OK : AIRY_ERR_PARAM;
+}
+
+static airy_status check_kernel_shape(int ndim, int kernel_ndim, const size_t *kernel_shape)
+{
+    AIRY_FAIL_IF(!kernel_shape, AIRY_ERR_PARAM, "kernel_shape is NULL");
+    AIRY_FAIL_IF(kernel_ndim < 1 || kernel_ndim > 3, AIRY_ERR_PARAM,
+                 "kernel_ndim = %d, expected 1 to 3", kernel_ndim);
+    AIRY_FAIL_IF(ndim != kernel_ndim && ndim != kernel_ndim + 1, AIRY_ERR_SHAPE,
+                 "a kernel of %d dimensions for an array of %d, expected %d or %d", kernel_ndim,
+                 ndim, ndim, ndim - 1);
+    for (int i = 0; i < kernel_ndim; i++)
+        AIRY_FAIL_IF(kernel_shape[i] < 1 || kernel_shape[i] > AIRY_FILTER_MAX_TAPS, AIRY_ERR_SHAPE,
+                     "kernel_shape[%d] = %zu, expected 1 to %d", i, kernel_shape[i],
+                     AIRY_FILTER_MAX_TAPS);
+    return AIRY_OK;
+}
+
+airy_status airy_convolve_shape(size_t *shape, airy_convolve_mode mode, int ndim,
+                                const size_t *src_shape, int kernel_ndim,
+                                const size_t *kernel_shape)
+{
+    AIRY_FAIL_IF(!shape || !src_shape, AIRY_ERR_PARAM, "%s is NULL", shape ? "src_shape" : "shape");
+    AIRY_FAIL_IF((unsigned)mode >= AIRY_CONVOLVE_MODE_COUNT, AIRY_ERR_PARAM,
+                 "mode = %d is none of airy_convolve_mode", (int)mode);
+    AIRY_TRY(check_kernel_shape(ndim, kernel_ndim, kernel_shape));
+    size_t made[AIRY_MAX_DIMS];
+    for (int i = 0; i < ndim; i++) {
+        const int axis = i - (ndim - kernel_ndim);
+        const size_t k = axis < 0 ? 1 : kernel_shape[axis], n = src_shape[i];
+        AIRY_FAIL_IF(mode == AIRY_CONVOLVE_VALID && k > n, AIRY_ERR_SHAPE,
+                     "mode valid: the kernel has %zu elements along axis %d, expected at most the "
+                     "array's %zu",
+                     k, i, n);
+        made[i] = mode == AIRY_CONVOLVE_FULL   ? n + k - 1
+                  : mode == AIRY_CONVOLVE_SAME ? n
+                                               : n - k + 1;
+    }
+    memcpy(shape, made, (size_t)ndim * sizeof(*shape));
+    return AIRY_OK;
+}
+
+void airy_filter_steps(size_t step[3], const airy_array *array,
+                       const struct airy_filter_geometry *geometry)
+{
+    const int last = array->ndim - 1;
+    step[2] = last >= 1 ? array->pitch[last - 1] : 0;
+    step[1] = last >= 2 ? array->pitch[last - 2] : 0;
+    step[0] = last >= 3 ? array->pitch[last - 3] : 0;
+    /* The list takes the axis in front of the kernel's. */
+    if (geometry->images > 1 && last < 3) {
+        step[0] = last == 2 ? step[1] : step[2];
+        if (last == 2)
+            step[1] = 0;
+        else
+            step[2] = 0;
+    }
+}
+
+static airy_status check_arrays(const airy_queue *queue, const airy_array *dst,
+                                const airy_array *src, const size_t *shape)
+{
+    char text[96];
+    AIRY_TRY(airy_check_device(queue, dst, "dst"));
+    AIRY_FAIL_IF(dst->dtype != AIRY_DTYPE_F32 && dst->dtype != AIRY_DTYPE_F64, AIRY_ERR_DTYPE,
+                 "dst is %s, expected float32 or float64", airy_array_describe(dst, text));
+    bool same = dst->ndim == src->ndim;
+    for (int i = 0; same && i < src->ndim; i++)
+        same = dst->shape[i] == shape[i];
+    char want[96] = "";
+    size_t used = 0;
+    for (int i = 0; i < src->ndim; i++)
+        used += (size_t)snprintf(want + used, sizeof(want) - used, i ? ", %zu" : "%zu", shape[i]);
+    AIRY_FAIL_IF(!same, AIRY_ERR_SHAPE, "dst is %s, expected [%s]", airy_array_describe(dst, text),
+                 want);
+    AIRY_FAIL_IF(airy_array_overlaps(dst, src), AIRY_ERR_PARAM, "dst and src share memory");
+    return AIRY_OK;
+}
+
+/* Axes of src and of a kernel of kernel_ndim dimensions; offsets of the mode. */
+static void make_geometry(struct airy_filter_geometry *g, const airy_array *src, int kernel_ndim,
+                          const size_t *kernel_shape, const size_t *out,
+                          const airy_convolve_params *p)
+{
+    g->images = src->ndim > kernel_ndim ? src->shape[0] : 1;
+    g->border = p->border;
+    g->border_value = p->border == AIRY_BORDER_VALUE ? p->border_value : 0;
+    for (int i = 0; i < 3; i++) {
+        const int axis = kernel_ndim - 3 + i, at = src->ndim - 3 + i;
+        struct airy_filter_axis *a = &g->axis[i];
+        a->taps = axis < 0 ? 1 : kernel_shape[axis];
+        a->n = axis < 0 ? 1 : src->shape[at];
+        a->out = axis < 0 ? 1 : out[at];
+        const int64_t k = (int64_t)a->taps;
+        a->offset = p->mode == AIRY_CONVOLVE_FULL    ? 0
+                    : p->mode == AIRY_CONVOLVE_VALID ? k - 1
+                    : p->correlate                   ? k / 2
+                                                     : (k - 1) / 2;
+    }
+}
+
+static airy_status check_params(const airy_convolve_params *p)
+{
+    AIRY_FAIL_IF((unsigned)p->mode >= AIRY_CONVOLVE_MODE_COUNT, AIRY_ERR_PARAM,
+                 "mode = %d is none of airy_convolve_mode", (int)p->mode);
+    AIRY_FAIL_IF((unsigned)p->border >= AIRY_BORDER_COUNT, AIRY_ERR_PARAM,
+                 "border = %d is none of airy_border", (int)p->border);
+    AIRY_FAIL_IF((unsigned)p->method >= AIRY_CONVOLVE_METHOD_COUNT, AIRY_ERR_PARAM,
+                 "method = %d is none of airy_convolve_method", (int)p->method);
+    return AIRY_OK;
+}
+
+/* The kernel in the order in which the back ends walk it; malloc'ed. */
+static airy_status turn_kernel(double **turned, const double *kernel, size_t n, bool correlate)
+{
+    void *block;
+    AIRY_FAIL_IF(!kernel, AIRY_ERR_PARAM, "kernel is NULL");
+    AIRY_TRY(airy_memory_calloc(&block, n, sizeof(double), "a kernel"));
+    double *to = block;
+    for (size_t i = 0; i < n; i++) {
+        to[i] = kernel[correlate ? i : n - 1 - i];
+        if (isfinite(to[i]))
+            continue;
+        free(block);
+        return airy_fail(AIRY_ERR_PARAM, "kernel: element %zu is not finite",
+                         correlate ? i : n - 1 - i);
+    }
+    *turned = to;
+    return AIRY_OK;
+}
+
+/* Whether the products are less work than the kernel: each product reads and writes as well. */
+static bool is_worth(int rank, const size_t taps[3])
+{
+    const size_t lines = taps[0] + taps[1] + taps[2], all = taps[0] * taps[1] * taps[2];
+    return (size_t)rank * lines * 3 / 2 < all;
+}
+
+static airy_status run_plan(airy_queue *queue, struct airy_convolve_plan *plan,
+                            airy_convolve_method method, airy_convolve_info *info)
+{
+    const struct airy_filter_fns *fns = airy_queue_backend(queue)->filter;
+    AIRY_FAIL_IF(!fns, AIRY_ERR_UNSUPPORTED, "back end '%s' does not implement convolution",
+                 airy_queue_backend(queue)->name);
+    const struct airy_filter_axis *a = plan->geometry.axis;
+    const size_t taps[3] = {a[0].taps, a[1].taps, a[2].taps};
+    info->residual = 0;
+    if (method != AIRY_CONVOLVE_DIRECT)
+        AIRY_TRY(airy_kernel_split(plan->line, &plan->rank, &info->residual, plan->kernel, taps,
+                                   plan->dst->dtype == AIRY_DTYPE_F32 ? 0x1p-24 : 1e-14));
+    AIRY_FAIL_IF(method == AIRY_CONVOLVE_SEPARABLE && plan->rank == 0, AIRY_ERR_PARAM,
+                 "the kernel is no sum of %d products of lines (%.3g of it is left), expected one "
+                 "for the separable method",
+                 taps[0] > 1 && taps[1] > 1 && taps[2] > 1 ? 1 : AIRY_FILTER_MAX_RANK,
+                 info->residual);
+    info->rank = plan->rank;
+    const bool split = plan->rank &&
+                       (method == AIRY_CONVOLVE_SEPARABLE || is_worth(plan->rank, taps));
+    info->method = split ? AIRY_CONVOLVE_SEPARABLE : AIRY_CONVOLVE_DIRECT;
+    return split ? fns->separable(queue, plan) : fns->direct(queue, plan);
+}
+
+static void free_lines(struct airy_convolve_plan *plan)
+{
+    for (int r = 0; r < AIRY_FILTER_MAX_RANK; r++)
+        for (int axis = 0; axis < 3; axis++)
+            free(plan->line[r][axis]);
+}
+
+airy_status airy_convolve(airy_queue *queue, airy_array *dst, const airy_array *src,
+                          const double *kernel, int kernel_ndim, const size_t *kernel_shape,
+                          const airy_convolve_params *params, airy_convolve_info *info)
+{
+    const airy_convolve_params p = params ? *params : (airy_convolve_params){.border_value = 0};
+    size_t shape[AIRY_MAX_DIMS], n = 1;
+    struct airy_convolve_plan plan = {.dst = dst, .src = src};
+    airy_convolve_info made = {.rank = 0};
+    AIRY_FAIL_IF(!queue || !dst || !src, AIRY_ERR_PARAM, "%s is NULL",
+                 !queue ? "queue"
+                 : dst  ? "src"
+                        : "dst");
+    AIRY_TRY(check_params(&p));
+    AIRY_TRY(airy_check_device(queue, src, "src"));
+    AIRY_TRY(airy_convolve_shape(shape, p.mode, src->ndim, src->shape, kernel_ndim, kernel_shape));
+    AIRY_TRY(check_arrays(queue, dst, src, shape));
+    make_geometry(&plan.geometry, src, kernel_ndim, kernel_shape, shape, &p);
+    for (int i = 0; i < kernel_ndim; i++)
+        n *= kernel_shape[i];
+    double *turned = NULL;
+    AIRY_TRY(turn_kernel(&turned, kernel, n, p.correlate));
+    plan.kernel = turned;
+    const airy_status status = run_plan(queue, &plan, p.method, &made);
+    free_lines(&plan);
+    free(turned);
+    if (status == AIRY_OK && info)
+        *info = made;
+    return status;
+}
+
+/* Weights of one axis; *taps 1 and no line: left as it is. */
+static airy_status make_gauss(double **line, size_t *taps, double sigma, double truncate,
+                              size_t radius)
+{
+    AIRY_FAIL_IF(!(sigma >= 0) || isinf(sigma), AIRY_ERR_PARAM,
+                 "sigma = %g, expected a number of at least 0", sigma);
+    const double reach = sigma > 0 ? (radius ? (double)radius : floor(truncate * sigma + 0.5)) : 0;
+    AIRY_FAIL_IF(reach > MAX_RADIUS, AIRY_ERR_PARAM,
+                 "sigma = %g needs a radius of %g, expected at most %d; scale the image down first",
+                 sigma, reach, MAX_RADIUS);
+    void *block;
+    const size_t r = (size_t)reach;
+    *taps = 2 * r + 1;
+    AIRY_TRY(airy_memory_calloc(&block, *taps, sizeof(double), "blur weights"));
+    *line = block;
+    double sum = 0;
+    for (size_t i = 0; i < *taps; i++) {
+        const double x = ((double)i - (double)r) / (sigma > 0 ? sigma : 1);
+        (*line)[i] = exp(-0.5 * x * x);
+        sum += (*line)[i];
+    }
+    for (size_t i = 0; i < *taps; i++)
+        (*line)[i] /= sum;
+    return AIRY_OK;
+}
+
+/* The weights of all axes, as one product. */
+static airy_status make_blur(struct airy_convolve_plan *plan, size_t taps[3],
+                             const airy_blur_params *p, int axes)
+{
+    bool any = false;
+    const double truncate = p->truncate != 0 ? p->truncate : 4;
+    AIRY_FAIL_IF(!(truncate > 0) || isinf(truncate), AIRY_ERR_PARAM,
+                 "truncate = %g, expected a positive number", truncate);
+    for (int i = 0; i < 3; i++) {
+        const int axis = axes - 3 + i;
+        const double sigma = axis < 0 ? 0 : p->sigma[axis];
+        any = any || sigma > 0;
+        AIRY_TRY(make_gauss(&plan->line[0][i], &taps[i], sigma, truncate,
+                            axis < 0 ? 0 : p->radius[axis]));
+    }
+    AIRY_FAIL_IF(!any, AIRY_ERR_PARAM, "sigma = 0 on every axis, expected one above 0");
+    plan->rank = 1;
+    return AIRY_OK;
+}
+
+airy_status airy_gaussian_blur(airy_queue *queue, airy_array *dst, const airy_array *src,
+                               const airy_blur_params *params)
+{
+    struct airy_convolve_plan plan = {.dst = dst, .src = src};
+    AIRY_FAIL_IF(!queue || !dst || !src || !params, AIRY_ERR_PARAM, "%s is NULL",
+                 !queue    ? "queue"
+                 : !dst    ? "dst"
+                 : !params ? "params"
+                           : "src");
+    const airy_convolve_params p = {.mode = AIRY_CONVOLVE_SAME,
+                                    .border = params->has_border ? params->border
+                                                                 : AIRY_BORDER_REFLECT,
+                                    .border_value = params->border_value};
+    AIRY_TRY(check_params(&p));
+    AIRY_TRY(airy_check_device(queue, src, "src"));
+    const int most = src->ndim < 3 ? src->ndim : 3, axes = params->axes ? params->axes : most;
+    AIRY_FAIL_IF(axes < 1 || axes > most ||
+                         axes<src->ndim - 1, AIRY_ERR_PARAM,
+                              "axes = %d for an array of %d dimensions, expected %d to %d",
+                              params->axes, src->ndim, src->ndim> 1
+                     ? src->ndim - 1
+                     : 1,
+                 most);
+    AIRY_TRY(check_arrays(queue, dst, src, src->shape));
+    const struct airy_filter_fns *fns = airy_queue_backend(queue)->filter;
+    AIRY_FAIL_IF(!fns, AIRY_ERR_UNSUPPORTED, "back end '%s' does not implement blur",
+                 airy_queue_backend(queue)->name);
+    size_t taps[3];
+    airy_status status = make_blur(&plan, taps, params, axes);
+    if (status == AIRY_OK) {
+        make_geometry(&plan.geometry, src, axes, taps + 3 - axes, src->shape, &p);
+        status = fns->separable(queue, &plan);
+    }
+    free_lines(&plan);
+    return status;
+}

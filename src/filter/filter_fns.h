@@ -1,0 +1,53 @@
+/* What a back end does for the filter family. */
+#ifndef AIRY_FILTER_FILTER_FNS_H
+#define AIRY_FILTER_FILTER_FNS_H
+
+#include "airy/filter.h"
+#include "core/objects.h"
+
+enum { AIRY_FILTER_MAX_RANK = 4, AIRY_FILTER_MAX_TAPS = 1025 };
+
+/*
+ * One axis: result i is the sum over j < taps of line[j] times the element i + offset - (taps - 1)
+ * + j: the kernel is turned round already.
+ */
+struct airy_filter_axis {
+    size_t n, out, taps;
+    int64_t offset;
+};
+
+/* Axes z, y, x; images: the list in front of them. dst and src are of as many dimensions. */
+struct airy_filter_geometry {
+    size_t images;
+    struct airy_filter_axis axis[3];
+    airy_border border;
+    double border_value;
+};
+
+struct airy_convolve_plan {
+    const airy_array *dst, *src;
+    struct airy_filter_geometry geometry;
+    const double *kernel;                  /* direct: [z taps][y taps][x taps] */
+    int rank;                              /* separable: products */
+    double *line[AIRY_FILTER_MAX_RANK][3]; /* of a product: taps of each axis */
+};
+
+struct airy_filter_fns {
+    airy_status (*direct)(airy_queue *queue, const struct airy_convolve_plan *plan);
+    airy_status (*separable)(airy_queue *queue, const struct airy_convolve_plan *plan);
+};
+
+/* Steps of an array of a plan in elements: image, z, y (x is 1). */
+void airy_filter_steps(size_t step[3], const airy_array *array,
+                       const struct airy_filter_geometry *geometry);
+
+/*
+ * A kernel of shape[3] as a sum of at most AIRY_FILTER_MAX_RANK products of lines, if the rest is
+ * below `limit` times the largest element. line[r][axis]: malloc'ed. *rank 0: it is no such sum.
+ */
+airy_status airy_kernel_split(double *line[AIRY_FILTER_MAX_RANK][3], int *rank, double *residual,
+                              const double *kernel, const size_t shape[3], double limit);
+
+extern const struct airy_filter_fns airy_filter_cpu;
+
+#endif

@@ -1,0 +1,42 @@
+/* Where an element outside of a line is taken from. The same on host and device. */
+#ifndef AIRY_SHARED_BORDER_INDEX_H
+#define AIRY_SHARED_BORDER_INDEX_H
+
+#include "shared/scalar.h"
+
+/* airy_border. */
+#define AIRY_BORDER_INDEX_NEAREST 2u
+#define AIRY_BORDER_INDEX_REFLECT 3u
+#define AIRY_BORDER_INDEX_MIRROR  4u
+#define AIRY_BORDER_INDEX_WRAP    5u
+
+/* i modulo n, at least 0. */
+static inline airy_i64 airy_modulo(airy_i64 i, airy_i64 n)
+{
+    const airy_i64 r = i % n;
+    return r < 0 ? r + n : r;
+}
+
+/* The element of a line of n that stands for element i; -1: the border's value does. */
+static inline airy_i64 airy_border_index(airy_i64 i, airy_i64 n, airy_u32 border)
+{
+    if (i >= 0 && i < n)
+        return i;
+    if (border == AIRY_BORDER_INDEX_NEAREST)
+        return i < 0 ? 0 : n - 1;
+    if (border == AIRY_BORDER_INDEX_WRAP)
+        return airy_modulo(i, n);
+    if (border == AIRY_BORDER_INDEX_REFLECT) {
+        const airy_i64 k = airy_modulo(i, 2 * n);
+        return k < n ? k : 2 * n - 1 - k;
+    }
+    if (border == AIRY_BORDER_INDEX_MIRROR) {
+        if (n == 1)
+            return 0;
+        const airy_i64 k = airy_modulo(i, 2 * n - 2);
+        return k < n ? k : 2 * n - 2 - k;
+    }
+    return -1;
+}
+
+#endif

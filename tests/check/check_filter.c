@@ -1,0 +1,453 @@
+/* Convolution and blur. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "core/backend.h"
+#include "ref_filter.h"
+
+enum kernel_kind { RANDOM, PRODUCT, TWO_PRODUCTS, ZEROS, KERNEL_KINDS };
+static const char *const kernel_names[KERNEL_KINDS] = {"random", "product", "two", "zeros"};
+
+struct shape {
+    int ndim;
+    size_t n[3];
+};
+
+static size_t count_of(const struct shape *s)
+{
+    size_t n = 1;
+    for (int i = 0; i < s->ndim; i++)
+        n *= s->n[i];
+    return n;
+}
+
+/* An axis of a shape of up to three, slowest first; 1 where it has none. */
+static size_t axis_of(const struct shape *s, int axis)
+{
+    const int i = axis - (3 - s->ndim);
+    return i < 0 ? 1 : s->n[i];
+}
+
+static double *make_kernel(struct check *c, const struct shape *k, enum kernel_kind kind)
+{
+    const size_t n = count_of(k);
+    double *v = check_alloc(c, n * sizeof(*v));
+    double line[2][3][64];
+    check_rand(c, v, AIRY_DTYPE_F64, n, -1, 1);
+    for (int r = 0; r < 2; r++)
+        for (int axis = 0; axis < 3; axis++)
+            check_rand(c, line[r][axis], AIRY_DTYPE_F64, 64, -1, 1);
+    for (size_t i = 0; i < n && kind != RANDOM; i++) {
+        const size_t x = i % axis_of(k, 2), y = i / axis_of(k, 2) % axis_of(k, 1),
+                     z = i / (axis_of(k, 2) * axis_of(k, 1));
+        v[i] = kind == ZEROS ? 0 : line[0][0][z] * line[0][1][y] * line[0][2][x];
+        if (kind == TWO_PRODUCTS)
+            v[i] += line[1][0][z] * line[1][1][y] * line[1][2][x];
+    }
+    return v;
+}
+
+struct problem {
+    struct shape src, kernel;
+    airy_dtype from, to;
+    airy_convolve_params params;
+    size_t images; /* 0: no list */
+    enum kernel_kind kind;
+};
+
+/* What the reference gives for every image, and the sum of |kernel src| beside it. */
+static void make_want(struct check *c, const struct problem *p, const double *values,
+                      const double *kernel, const size_t *out, double *want, double *scale)
+{
+    struct ref_convolve r = {.border = (enum ref_border)p->params.border,
+                             .value = p->params.border_value,
+                             .correlate = p->params.correlate};
+    size_t n = 1, results = 1;
+    (void)c;
+    for (int i = 0; i < 3; i++) {
+        r.n[i] = axis_of(&p->src, i);
+        r.k[i] = axis_of(&p->kernel, i);
+        const int axis = i - (3 - p->src.ndim);
+        r.out[i] = axis < 0 ? 1 : out[axis];
+        const long k = (long)r.k[i];
+        r.offset[i] = p->params.mode == AIRY_CONVOLVE_FULL    ? 0
+                      : p->params.mode == AIRY_CONVOLVE_VALID ? k - 1
+                      : p->params.correlate                   ? k / 2
+                                                              : (k - 1) / 2;
+        n *= r.n[i];
+        results *= r.out[i];
+    }
+    for (size_t i = 0; i < (p->images ? p->images : 1); i++)
+        ref_convolve(want + i * results, scale + i * results, values + i * n, kernel, &r);
+}
+
+static double largest_scale(const double *scale, size_t n)
+{
+    double most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = fmax(most, scale[i]);
+    return most;
+}
+
+static void run_problem(struct check *c, const struct problem *p)
+{
+    const double *kernel = make_kernel(c, &p->kernel, p->kind);
+    size_t shape[4], out[4];
+    const int list = p->images != 0, ndim = p->src.ndim + list;
+    shape[0] = p->images;
+    memcpy(shape + list, p->src.n, (size_t)p->src.ndim * sizeof(size_t));
+    size_t n = 1, results = 1;
+    if (!CHECK_OK(
+            c, airy_convolve_shape(out, p->params.mode, ndim, shape, p->kernel.ndim, p->kernel.n)))
+        return;
+    for (int i = 0; i < ndim; i++) {
+        n *= shape[i];
+        results *= out[i];
+    }
+    uint8_t *data = check_alloc(c, n * airy_dtype_size(p->from));
+    double *values = check_alloc(c, n * sizeof(double)), *want = check_alloc(c, results * 8),
+           *scale = check_alloc(c, results * 8);
+    check_rand(c, data, p->from, n, airy_dtype_is_signed(p->from) ? -100 : 0, 100);
+    for (size_t i = 0; i < n; i++) {
+        const airy_image image = {.dtype = p->from, .ndim = 1, .shape = {n}, .data = data};
+        values[i] = airy_image_value(&image, i);
+    }
+    make_want(c, p, values, kernel, out + list, want, scale);
+    airy_array *src = check_upload(c, p->from, ndim, shape, data),
+               *dst = check_output(c, p->to, ndim, out);
+    airy_convolve_info info;
+    if (!CHECK_OK(c, airy_convolve(c->queue, dst, src, kernel, p->kernel.ndim, p->kernel.n,
+                                   &p->params, &info)))
+        return;
+    if (p->kind != RANDOM && p->kernel.ndim < 3)
+        CHECK(c, info.method == AIRY_CONVOLVE_DIRECT ||
+                     info.rank == (p->kind == TWO_PRODUCTS && p->kernel.ndim == 2 &&
+                                           p->kernel.n[0] > 1 && p->kernel.n[1] > 1
+                                       ? 2
+                                       : 1));
+    /*
+     * The header's bound, with one sum of |kernel src| for all elements: products of lines have larger
+     * absolute values than the kernel where they cancel, by a factor below 8 here, and each of their
+     * numbers is rounded to the dtype once.
+     */
+    const double e = p->to == AIRY_DTYPE_F32 ? 0x1p-24 : 0x1p-53,
+                 taps = (double)count_of(&p->kernel);
+    const double allowed = (taps + 4) * e * largest_scale(scale, results) *
+                           (info.method == AIRY_CONVOLVE_SEPARABLE ? 8 : 1);
+    float *narrow = check_alloc(c, results * sizeof(float));
+    for (size_t i = 0; i < results; i++)
+        narrow[i] = (float)want[i];
+    check_array(c, dst, p->to == AIRY_DTYPE_F32 ? (const void *)narrow : (const void *)want,
+                &(struct check_tol){.abs = allowed});
+}
+
+static void check_convolve_one(struct check *c, const struct problem *p)
+{
+    char src[64] = "", kernel[64] = "";
+    for (int i = 0; i < p->src.ndim; i++)
+        snprintf(src + strlen(src), sizeof(src) - strlen(src), i ? "x%zu" : "%zu", p->src.n[i]);
+    for (int i = 0; i < p->kernel.ndim; i++)
+        snprintf(kernel + strlen(kernel), sizeof(kernel) - strlen(kernel), i ? "x%zu" : "%zu",
+                 p->kernel.n[i]);
+    if (!check_case(c, "convolve_%s_%s_%s_t%s_%s_%s_%s_%s%s%s", airy_dtype_name(p->from),
+                    airy_dtype_name(p->to), src, kernel, airy_convolve_mode_name(p->params.mode),
+                    airy_border_name(p->params.border), airy_convolve_method_name(p->params.method),
+                    kernel_names[p->kind], p->params.correlate ? "_correlate" : "",
+                    p->images ? "_list" : ""))
+        return;
+    run_problem(c, p);
+}
+
+static void check_convolve_all(struct check *c)
+{
+    static const struct {
+        struct shape src, kernel;
+    } shapes[] = {{{1, {1}}, {1, {1}}},
+                  {{1, {100}}, {1, {15}}},
+                  {{1, {5}}, {1, {12}}},
+                  {{1, {9000}}, {1, {4}}},
+                  {{2, {1, 1}}, {2, {3, 3}}},
+                  {{2, {7, 5}}, {2, {4, 6}}},
+                  {{2, {40, 70}}, {2, {5, 9}}},
+                  {{2, {33, 129}}, {2, {1, 8}}},
+                  {{2, {65, 31}}, {2, {7, 1}}},
+                  {{3, {5, 6, 7}}, {3, {3, 2, 5}}},
+                  {{3, {20, 9, 40}}, {3, {5, 3, 3}}},
+                  {{3, {2, 3, 35}}, {3, {1, 3, 3}}}};
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+        for (int mode = 0; mode < AIRY_CONVOLVE_MODE_COUNT; mode++)
+            for (int border = 0; border < AIRY_BORDER_COUNT; border++)
+                for (int kind = 0; kind < KERNEL_KINDS; kind++) {
+                    struct problem p = {.src = shapes[i].src,
+                                        .kernel = shapes[i].kernel,
+                                        .from = (border + kind) % 2 ? AIRY_DTYPE_F32
+                                                                    : AIRY_DTYPE_F64,
+                                        .to = kind % 2 ? AIRY_DTYPE_F64 : AIRY_DTYPE_F32,
+                                        .kind = (enum kernel_kind)kind};
+                    p.params = (airy_convolve_params){.mode = (airy_convolve_mode)mode,
+                                                      .border = (airy_border)border,
+                                                      .border_value = 3.25,
+                                                      .correlate = (border + mode + kind) % 3 == 0};
+                    p.images = p.src.ndim < 3 && border % 2 ? 1 + (size_t)border : 0;
+                    bool fits = mode != AIRY_CONVOLVE_VALID || border == 0;
+                    for (int k = 0; k < p.src.ndim; k++)
+                        fits = fits && (mode != AIRY_CONVOLVE_VALID || p.kernel.n[k] <= p.src.n[k]);
+                    if (!fits)
+                        continue;
+                    p.params.method = kind == PRODUCT  ? AIRY_CONVOLVE_SEPARABLE
+                                      : kind == RANDOM ? AIRY_CONVOLVE_DIRECT
+                                                       : AIRY_CONVOLVE_AUTO;
+                    check_convolve_one(c, &p);
+                }
+    for (int dtype = 0; dtype < AIRY_DTYPE_COUNT; dtype++) {
+        const struct problem p = {
+            .src = {2, {31, 57}},
+            .kernel = {2, {3, 5}},
+            .from = (airy_dtype)dtype,
+            .to = AIRY_DTYPE_F64,
+            .params = {.mode = AIRY_CONVOLVE_SAME, .border = AIRY_BORDER_REFLECT}};
+        check_convolve_one(c, &p);
+    }
+}
+
+/* scipy.signal.convolve2d of two small arrays, worked out by hand. */
+static void check_convolve_literal(struct check *c)
+{
+    if (!check_case(c, "convolve_literal"))
+        return;
+    const size_t shape[2] = {2, 3}, k[2] = {2, 2};
+    const double data[6] = {1, 2, 3, 4, 5, 6}, kernel[4] = {1, 10, 100, 1000};
+    const double full[12] = {1, 12, 23, 30, 104, 1245, 2356, 3060, 400, 4500, 5600, 6000},
+                 same[6] = {1, 12, 23, 104, 1245, 2356}, valid[2] = {1245, 2356},
+                 /* the kernel not turned: 1 x + 10 right + 100 below + 1000 below right */
+        correlate[2] = {1 + 20 + 400 + 5000, 2 + 30 + 500 + 6000};
+    airy_array *src = check_upload(c, AIRY_DTYPE_F64, 2, shape, data);
+    const struct {
+        airy_convolve_params params;
+        const double *want;
+    } cases[] = {{{.mode = AIRY_CONVOLVE_FULL}, full},
+                 {{.mode = AIRY_CONVOLVE_SAME}, same},
+                 {{.mode = AIRY_CONVOLVE_VALID}, valid},
+                 {{.mode = AIRY_CONVOLVE_VALID, .correlate = true}, correlate}};
+    for (size_t i = 0; i < 4; i++) {
+        size_t out[2];
+        CHECK_OK(c, airy_convolve_shape(out, cases[i].params.mode, 2, shape, 2, k));
+        airy_array *dst = check_output(c, AIRY_DTYPE_F64, 2, out);
+        if (CHECK_OK(c, airy_convolve(c->queue, dst, src, kernel, 2, k, &cases[i].params, NULL)))
+            check_array(c, dst, cases[i].want, NULL);
+    }
+}
+
+static void check_blur_one(struct check *c, const struct shape *s, size_t images,
+                           const airy_blur_params *params, const char *variant)
+{
+    if (!check_case(c, "blur_%zux%zux%zu_%s%s", axis_of(s, 0), axis_of(s, 1), axis_of(s, 2),
+                    variant, images ? "_list" : ""))
+        return;
+    struct ref_convolve r = {.border = params->has_border ? (enum ref_border)params->border
+                                                          : REF_REFLECT,
+                             .value = params->border_value};
+    size_t shape[4] = {images}, n = images ? images : 1;
+    double line[3][128], kernel[128 * 128];
+    size_t taps = 1;
+    for (int i = 0; i < 3; i++) {
+        const int axis = i - (3 - s->ndim);
+        const double sigma = axis < 0 ? 0 : params->sigma[axis];
+        const size_t radius =
+            (size_t)((params->truncate != 0 ? params->truncate : 4) * sigma + 0.5);
+        line[i][0] = 1;
+        if (sigma > 0)
+            ref_gauss(line[i], radius, sigma);
+        r.n[i] = r.out[i] = axis_of(s, i);
+        r.k[i] = sigma > 0 ? 2 * radius + 1 : 1;
+        r.offset[i] = (long)(r.k[i] - 1) / 2;
+        n *= r.n[i];
+        taps *= r.k[i];
+    }
+    for (size_t i = 0; i < taps; i++)
+        kernel[i] = line[0][i / (r.k[1] * r.k[2])] * line[1][i / r.k[2] % r.k[1]] *
+                    line[2][i % r.k[2]];
+    memcpy(shape + (images != 0), s->n, (size_t)s->ndim * sizeof(size_t));
+    float *data = check_alloc(c, n * sizeof(float)), *narrow = check_alloc(c, n * sizeof(float));
+    double *values = check_alloc(c, n * 8), *want = check_alloc(c, n * 8);
+    check_rand(c, data, AIRY_DTYPE_F32, n, 0, 10);
+    for (size_t i = 0; i < n; i++)
+        values[i] = data[i];
+    const size_t each = n / (images ? images : 1);
+    for (size_t i = 0; i < n; i += each)
+        ref_convolve(want + i, NULL, values + i, kernel, &r);
+    for (size_t i = 0; i < n; i++)
+        narrow[i] = (float)want[i];
+    const int ndim = s->ndim + (images != 0);
+    airy_array *src = check_upload(c, AIRY_DTYPE_F32, ndim, shape, data),
+               *dst = check_output(c, AIRY_DTYPE_F32, ndim, shape);
+    /* Weights are positive and add up to 1: (taps of the lines + 4) 2^-24 of the largest value. */
+    if (CHECK_OK(c, airy_gaussian_blur(c->queue, dst, src, params)))
+        check_array(
+            c, dst, narrow,
+            &(struct check_tol){.abs = ldexp((double)(r.k[0] + r.k[1] + r.k[2] + 4) * 10, -24)});
+    CHECK_BENCH(c, 8.0 * (double)n, 2.0 * (double)n * (double)(r.k[0] + r.k[1] + r.k[2]),
+                airy_gaussian_blur(c->queue, dst, src, params));
+}
+
+static void bench_convolve(struct check *c, airy_dtype dtype, airy_convolve_method method)
+{
+    if (!check_case(c, "convolve_bench_%s_2048_t15_%s", airy_dtype_name(dtype),
+                    airy_convolve_method_name(method)))
+        return;
+    const size_t shape[2] = {2048, 2048}, k[2] = {15, 15}, out[2] = {2062, 2062},
+                 n = shape[0] * shape[1];
+    void *data = check_alloc(c, n * airy_dtype_size(dtype));
+    double kernel[225];
+    for (int i = 0; i < 225; i++) {
+        const double y = (i / 15 - 7) * 2.0 / 7, x = (i % 15 - 7) * 2.0 / 7;
+        kernel[i] = exp(-0.5 * (x * x + y * y));
+    }
+    check_put(data, dtype, n / 2, 1); /* comes out as the kernel */
+    airy_array *src = check_upload(c, dtype, 2, shape, data), *dst = check_output(c, dtype, 2, out);
+    const airy_convolve_params params = {.method = method};
+    double *got = check_alloc(c, 2062 * 2062 * 8);
+    if (CHECK_OK(c, airy_convolve(c->queue, dst, src, kernel, 2, k, &params, NULL)) &&
+        CHECK_OK(c, airy_array_pull(c->queue, got, airy_array_size(dst), dst)) &&
+        CHECK_OK(c, airy_queue_finish(c->queue))) {
+        const size_t at = (n / 2 / 2048 + 7) * 2062 + 7;
+        CHECK(c, fabs((dtype == AIRY_DTYPE_F32 ? (double)((float *)got)[at] : got[at]) - 1) < 1e-6);
+    }
+    CHECK_BENCH(c, (double)airy_array_size(src) + (double)airy_array_size(dst),
+                2.0 * 225 * 2062 * 2062,
+                airy_convolve(c->queue, dst, src, kernel, 2, k, &params, NULL));
+}
+
+static void check_filter_nan(struct check *c)
+{
+    if (!check_case(c, "convolve_nan"))
+        return;
+    const size_t shape[1] = {7}, k[1] = {3};
+    const float data[7] = {1, 2, 3, (float)NAN, 5, 6, 7};
+    const float nan = (float)NAN, want[7] = {1, 2, nan, nan, nan, 6, 7};
+    const double kernel[3] = {0, 1, 0};
+    airy_array *src = check_upload(c, AIRY_DTYPE_F32, 1, shape, data),
+               *dst = check_output(c, AIRY_DTYPE_F32, 1, shape);
+    const airy_convolve_params params = {.mode = AIRY_CONVOLVE_SAME, .border = AIRY_BORDER_NEAREST};
+    if (CHECK_OK(c, airy_convolve(c->queue, dst, src, kernel, 1, k, &params, NULL)))
+        check_array(c, dst, want, NULL);
+}
+
+static void check_filter_errors(struct check *c)
+{
+    if (!check_case(c, "filter_errors"))
+        return;
+    const size_t shape[2] = {4, 5}, k[2] = {3, 3}, big[2] = {5, 9}, huge[2] = {1, 1026},
+                 full[2] = {6, 7};
+    const float data[30] = {0};
+    double kernel[45] = {1, 0, 0, 0, 1};
+    airy_array *src = check_upload(c, AIRY_DTYPE_F32, 2, shape, data),
+               *same = check_output(c, AIRY_DTYPE_F32, 2, shape),
+               *dst = check_output(c, AIRY_DTYPE_F32, 2, full),
+               *ints = check_output(c, AIRY_DTYPE_I32, 2, full);
+    size_t out[2];
+    airy_border border;
+    airy_convolve_mode mode;
+    airy_convolve_method method;
+    CHECK_FAILS(c, airy_convolve(c->queue, NULL, src, kernel, 2, k, NULL, NULL), AIRY_ERR_PARAM,
+                "dst");
+    CHECK_FAILS(c, airy_convolve(c->queue, dst, src, NULL, 2, k, NULL, NULL), AIRY_ERR_PARAM,
+                "kernel");
+    CHECK_FAILS(c, airy_convolve(c->queue, same, src, kernel, 2, k, NULL, NULL), AIRY_ERR_SHAPE,
+                "[6, 7]");
+    CHECK_FAILS(c, airy_convolve(c->queue, ints, src, kernel, 2, k, NULL, NULL), AIRY_ERR_DTYPE,
+                "float64");
+    CHECK_FAILS(c,
+                airy_convolve(c->queue, src, src, kernel, 2, k,
+                              &(airy_convolve_params){.mode = AIRY_CONVOLVE_SAME}, NULL),
+                AIRY_ERR_PARAM, "share");
+    CHECK_FAILS(c, airy_convolve(c->queue, dst, src, kernel, 2, NULL, NULL, NULL), AIRY_ERR_PARAM,
+                "kernel_shape");
+    CHECK_FAILS(c, airy_convolve(c->queue, dst, src, kernel, 4, k, NULL, NULL), AIRY_ERR_PARAM,
+                "kernel_ndim");
+    CHECK_FAILS(c, airy_convolve(c->queue, dst, src, kernel, 3, k, NULL, NULL), AIRY_ERR_SHAPE,
+                "3 dimensions");
+    CHECK_FAILS(c, airy_convolve(c->queue, dst, src, kernel, 2, huge, NULL, NULL), AIRY_ERR_SHAPE,
+                "1026");
+    CHECK_FAILS(c,
+                airy_convolve(c->queue, dst, src, kernel, 2, k,
+                              &(airy_convolve_params){.mode = AIRY_CONVOLVE_MODE_COUNT}, NULL),
+                AIRY_ERR_PARAM, "mode");
+    CHECK_FAILS(c,
+                airy_convolve(c->queue, dst, src, kernel, 2, k,
+                              &(airy_convolve_params){.border = AIRY_BORDER_COUNT}, NULL),
+                AIRY_ERR_PARAM, "border");
+    CHECK_FAILS(c,
+                airy_convolve(c->queue, dst, src, kernel, 2, k,
+                              &(airy_convolve_params){.method = AIRY_CONVOLVE_METHOD_COUNT}, NULL),
+                AIRY_ERR_PARAM, "method");
+    CHECK_FAILS(c, airy_convolve_shape(out, AIRY_CONVOLVE_VALID, 2, shape, 2, big), AIRY_ERR_SHAPE,
+                "valid");
+    CHECK_FAILS(c, airy_convolve_shape(NULL, AIRY_CONVOLVE_VALID, 2, shape, 2, k), AIRY_ERR_PARAM,
+                "shape");
+    for (int i = 0; i < 25; i++)
+        kernel[i] = i % 6 == 0;
+    size_t five[2] = {5, 5}, wide[2] = {8, 9};
+    airy_array *larger = check_output(c, AIRY_DTYPE_F32, 2, wide);
+    CHECK_FAILS(c,
+                airy_convolve(c->queue, larger, src, kernel, 2, five,
+                              &(airy_convolve_params){.method = AIRY_CONVOLVE_SEPARABLE}, NULL),
+                AIRY_ERR_PARAM, "products");
+    kernel[3] = (double)INFINITY;
+    CHECK_FAILS(c, airy_convolve(c->queue, dst, src, kernel, 2, k, NULL, NULL), AIRY_ERR_PARAM,
+                "not finite");
+    CHECK_FAILS(c, airy_gaussian_blur(c->queue, same, src, NULL), AIRY_ERR_PARAM, "params");
+    CHECK_FAILS(c, airy_gaussian_blur(c->queue, same, src, &(airy_blur_params){.truncate = 4}),
+                AIRY_ERR_PARAM, "every axis");
+    CHECK_FAILS(c, airy_gaussian_blur(c->queue, same, src, &(airy_blur_params){.sigma = {-1}}),
+                AIRY_ERR_PARAM, "sigma = -1");
+    CHECK_FAILS(c, airy_gaussian_blur(c->queue, same, src, &(airy_blur_params){.sigma = {1, 200}}),
+                AIRY_ERR_PARAM, "512");
+    CHECK_FAILS(
+        c, airy_gaussian_blur(c->queue, same, src, &(airy_blur_params){.axes = 3, .sigma = {1}}),
+        AIRY_ERR_PARAM, "axes");
+    CHECK_FAILS(
+        c,
+        airy_gaussian_blur(c->queue, same, src, &(airy_blur_params){.sigma = {1}, .truncate = -1}),
+        AIRY_ERR_PARAM, "truncate");
+    CHECK_FAILS(c, airy_gaussian_blur(c->queue, dst, src, &(airy_blur_params){.sigma = {1}}),
+                AIRY_ERR_SHAPE, "[4, 5]");
+    CHECK_FAILS(c, airy_border_parse(&border, "edge"), AIRY_ERR_PARAM, "reflect");
+    CHECK_FAILS(c, airy_convolve_mode_parse(&mode, NULL), AIRY_ERR_PARAM, "valid");
+    CHECK_FAILS(c, airy_convolve_method_parse(&method, "fast"), AIRY_ERR_PARAM, "separable");
+    CHECK(c, airy_border_parse(&border, "mirror") == AIRY_OK && border == AIRY_BORDER_MIRROR);
+}
+
+void check_filter(struct check *c)
+{
+    if (!airy_queue_backend(c->queue)->filter) {
+        if (check_case(c, "filter"))
+            check_skip(c, "back end '%s' has no filters", airy_queue_backend(c->queue)->name);
+        return;
+    }
+    check_convolve_all(c);
+    check_convolve_literal(c);
+    check_filter_nan(c);
+    static const struct shape flat = {2, {50, 61}}, deep = {3, {12, 20, 33}}, line = {1, {300}};
+    check_blur_one(c, &line, 0, &(airy_blur_params){.sigma = {5}}, "5");
+    check_blur_one(c, &line, 4, &(airy_blur_params){.axes = 1, .sigma = {2}}, "2");
+    check_blur_one(c, &flat, 0, &(airy_blur_params){.sigma = {2, 0.5}}, "2_0.5");
+    check_blur_one(c, &flat, 3, &(airy_blur_params){.axes = 2, .sigma = {0, 1}, .truncate = 2.5},
+                   "0_1");
+    check_blur_one(
+        c, &flat, 0,
+        &(airy_blur_params){
+            .sigma = {3, 3}, .has_border = true, .border = AIRY_BORDER_VALUE, .border_value = 7},
+        "value");
+    check_blur_one(c, &deep, 0, &(airy_blur_params){.sigma = {1.5, 1, 1}}, "3d");
+    check_blur_one(c, &deep, 2, &(airy_blur_params){.sigma = {1, 0.7, 0}}, "3d_flat");
+    check_blur_one(
+        c, &deep, 0,
+        &(airy_blur_params){.sigma = {1, 1, 1}, .has_border = true, .border = AIRY_BORDER_WRAP},
+        "3d_wrap");
+    for (int i = 0; i < 2; i++)
+        for (int method = AIRY_CONVOLVE_DIRECT; method < AIRY_CONVOLVE_METHOD_COUNT; method++)
+            bench_convolve(c, i ? AIRY_DTYPE_F64 : AIRY_DTYPE_F32, (airy_convolve_method)method);
+    check_filter_errors(c);
+}
