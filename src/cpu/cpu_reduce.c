@@ -317,7 +317,7 @@ static void compared(double *values, size_t n, const struct airy_reduce_order *o
     const double lo = order->lo, hi = order->hi, center = order->center;
     for (size_t i = 0; i < n; i++) {
         const double x = values[i], v = order->deviation ? fabs(x - center) : x;
-        values[i] = (x >= lo) & (x <= hi) ? v : (double)NAN;
+        values[i] = ((x >= lo) & (x <= hi)) ? v : (double)NAN;
     }
 }
 

@@ -51,7 +51,7 @@ enum airy_slot_state { AIRY_SLOT_FREE, AIRY_SLOT_FILLING, AIRY_SLOT_FULL, AIRY_S
 
 struct airy_slot {
     enum airy_slot_state state;
-    size_t number; /* of the batch it holds */
+    size_t number;                /* of the batch it holds */
     size_t frames, taken, filled; /* taken: all parts of so many frames */
     size_t part;                  /* of frame `taken`, the next to take */
     airy_batch *batch;
