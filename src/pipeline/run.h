@@ -64,12 +64,16 @@ struct airy_slot {
 
 struct airy_run;
 
+enum { AIRY_RUN_COPIES = 4 };
+
 /* A device at work. Batches go round its slots: the k-th it starts is in slot k % slots. */
 struct airy_lane {
     struct airy_run *run;
     const airy_integrator *integrator;
-    airy_queue *up, *compute, *down; /* one and the same on the CPU */
-    struct airy_slot *slots;         /* [plan.slots] */
+    airy_queue *up[AIRY_RUN_COPIES]; /* [copies], taken in turn */
+    size_t copies;
+    airy_queue *compute, *down; /* one and the same on the CPU, and up[0] */
+    struct airy_slot *slots;    /* [plan.slots] */
     size_t started, submitted, written;
     pthread_cond_t room, full, sent; /* for its readers, submitter, writer; with the run's lock */
     float *intensity, *std, *sem;    /* [bins], of the writer */

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/numa.h"
+#include "base/size.h"
 #include "core/backend.h"
 #include "integrate/integrate_fns.h"
 #include "pipeline/run.h"
@@ -91,6 +92,7 @@ airy_status airy_lane_submit(struct airy_lane *lane, struct airy_slot *slot)
 {
     struct airy_chunks chunks;
     const size_t origin[3] = {0, 0, 0};
+    airy_queue *up = lane->up[lane->submitted % lane->copies];
     airy_array *sums = NULL, *stats = NULL;
     airy_status status;
     AIRY_TRY_OR(out, airy_array_view(
@@ -98,10 +100,10 @@ airy_status airy_lane_submit(struct airy_lane *lane, struct airy_slot *slot)
                          (const size_t[3]){slot->frames, AIRY_SUM_PLANES, lane->integrator->bins}));
     AIRY_TRY_OR(out, airy_array_view(&stats, slot->stats, origin,
                                      (const size_t[2]){slot->frames, sizeof(airy_frame_stats)}));
-    AIRY_TRY_OR(out, airy_batch_upload(lane->up, slot->batch, &chunks));
-    if (lane->up != lane->compute) {
-        AIRY_TRY_OR(out, airy_event_record(slot->uploaded, lane->up));
-        AIRY_TRY_OR(out, airy_queue_flush(lane->up));
+    AIRY_TRY_OR(out, airy_batch_upload(up, slot->batch, &chunks));
+    if (up != lane->compute) {
+        AIRY_TRY_OR(out, airy_event_record(slot->uploaded, up));
+        AIRY_TRY_OR(out, airy_queue_flush(up));
         AIRY_TRY_OR(out, airy_queue_wait(lane->compute, slot->uploaded));
     }
     AIRY_TRY_OR(out, airy_integrate_chunks(lane->compute, sums, stats, lane->integrator, &chunks));
@@ -154,16 +156,22 @@ static airy_status open_queues(struct airy_lane *lane)
     airy_device *device = lane->integrator->device;
     AIRY_TRY(airy_queue_create(&lane->compute, device));
     if (device->backend->in_place) {
-        lane->up = lane->down = lane->compute;
+        lane->up[0] = lane->down = lane->compute;
+        lane->copies = 1;
         return AIRY_OK;
     }
-    AIRY_TRY(airy_queue_create(&lane->up, device));
+    const size_t copies = airy_min_size(airy_tuned(device, AIRY_TUNE_COPIES), AIRY_RUN_COPIES);
+    while (lane->copies < copies) {
+        AIRY_TRY(airy_queue_create(&lane->up[lane->copies], device));
+        lane->copies++;
+    }
     return airy_queue_create(&lane->down, device);
 }
 
 airy_status airy_lane_finish(struct airy_lane *lane)
 {
-    AIRY_TRY(airy_queue_finish(lane->up));
+    for (size_t i = 0; i < lane->copies; i++)
+        AIRY_TRY(airy_queue_finish(lane->up[i]));
     AIRY_TRY(airy_queue_finish(lane->compute));
     return airy_queue_finish(lane->down);
 }
@@ -198,11 +206,11 @@ airy_status airy_lane_open(struct airy_lane *lane)
 void airy_lane_close(struct airy_lane *lane)
 {
     /* What is enqueued refers to the slots: it ends before they go. */
-    if (lane->up && lane->up != lane->compute)
-        (void)airy_queue_finish(lane->up);
+    for (size_t i = 0; i < lane->copies; i++)
+        (void)airy_queue_finish(lane->up[i]);
     if (lane->compute)
         (void)airy_queue_finish(lane->compute);
-    if (lane->down && lane->down != lane->compute)
+    if (lane->down)
         (void)airy_queue_finish(lane->down);
     for (size_t i = 0; lane->slots && i < lane->run->plan.slots; i++)
         close_slot(lane, &lane->slots[i]);
@@ -210,11 +218,12 @@ void airy_lane_close(struct airy_lane *lane)
     lane->slots = NULL;
     free(lane->intensity);
     lane->intensity = lane->std = lane->sem = NULL;
-    if (lane->up == lane->compute)
-        lane->up = NULL;
+    for (size_t i = 0; i < lane->copies; i++)
+        if (lane->up[i] != lane->compute)
+            airy_queue_destroy(&lane->up[i]);
+    lane->copies = 0;
     if (lane->down == lane->compute)
         lane->down = NULL;
-    airy_queue_destroy(&lane->up);
     airy_queue_destroy(&lane->down);
     airy_queue_destroy(&lane->compute);
 }

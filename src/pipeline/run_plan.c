@@ -9,11 +9,11 @@
 
 /*
  * Batches, slots and readers are core/tuning.c's. A slot goes round as: filled by the readers,
- * copied, summed, written, 2 ms of an Eiger 4M run at the speed of the wire, so that 40 to 50
- * frames are in flight; and all slots together stay below half of a large processor's shared
- * cache, because what the readers write the copy engine reads soon after. (H200, 16 cores, frames
- * of 2.4 MB: readers alone bring 27,000 frames/s into 100 MB of slots and 16,000 into 300 MB; the
- * whole run 21,500 with 6 slots of 10 frames and 14,300 with 4 of 32.)
+ * copied, summed, written, 2 ms of an Eiger 4M run at the speed of the wire, so that 40 frames are
+ * in flight; and all slots together stay below half of a large processor's shared cache, because
+ * what the readers write the copy engine reads soon after. (H200, 16 cores, frames of 2.4 MB:
+ * readers alone bring 27,000 frames/s into 100 MB of slots and 16,000 into 300 MB; the whole run
+ * 21,200 with 5 slots of 8 frames and 14,300 with 4 of 32.)
  */
 enum {
     MAX_SLOTS = 64,
@@ -86,7 +86,12 @@ static const airy_device *tuned_device(const struct airy_run_team *team)
 /* Slots and readers are of a device, whatever its lanes. */
 static size_t choose_slots(const struct airy_run_team *team, const airy_run_params *params)
 {
-    return params->slots ? params->slots : airy_tuned(tuned_device(team), AIRY_TUNE_SLOTS);
+    const struct airy_tune_entry *size = &tuned_device(team)->tuning.entries[AIRY_TUNE_SLOTS];
+    if (params->slots)
+        return params->slots;
+    /* Several devices share the processor's cache. */
+    const bool share = size->source == AIRY_TUNING_DEFAULT && team->count > 1 && size->current > 1;
+    return size->current - share;
 }
 
 /* A default leaves cores for the other devices of the team. */

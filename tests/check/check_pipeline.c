@@ -51,7 +51,13 @@ uint32_t *check_run_frames(struct check *c, size_t frames)
 void check_run_stack(struct check *c, const char *path, const uint32_t *pixels, size_t frames,
                      size_t special, enum spoil spoil)
 {
-    airy_codec_params codec = {.codec = AIRY_CODEC_BSLZ4, .elem_size = 4, .block_bytes = 1024};
+    check_run_stack_as(c, path, AIRY_CODEC_BSLZ4, pixels, frames, special, spoil);
+}
+
+void check_run_stack_as(struct check *c, const char *path, airy_codec kind, const uint32_t *pixels,
+                        size_t frames, size_t special, enum spoil spoil)
+{
+    airy_codec_params codec = {.codec = kind, .elem_size = 4, .block_bytes = 1024};
     const airy_stack_writer_params params = {.dtype = AIRY_DTYPE_U32,
                                              .frames = frames,
                                              .height = HEIGHT,

@@ -15,7 +15,10 @@ const char *check_run_path(struct check *c, const char *name);
 uint32_t *check_run_frames(struct check *c, size_t frames);
 /* How one frame of a stack is spoiled. */
 enum spoil { SOUND, OTHER_BLOCKS, TRUNCATED, FLIPPED };
-/* bslz4 in blocks of 1024 bytes; special: the frame that is spoiled, or `frames` for none. */
+/* In blocks of 1024 bytes; special: the frame that is spoiled, or `frames` for none. */
+void check_run_stack_as(struct check *c, const char *path, airy_codec kind, const uint32_t *pixels,
+                        size_t frames, size_t special, enum spoil spoil);
+/* The same in bslz4. */
 void check_run_stack(struct check *c, const char *path, const uint32_t *pixels, size_t frames,
                      size_t special, enum spoil spoil);
 

@@ -239,6 +239,107 @@ static void check_devices_bad(struct check *c)
     close_set(&set);
 }
 
+/* The intensity of a run; NULL after a message. */
+static const float *run_to_memory(struct check *c, const char *path, airy_integrator *integrator,
+                                  const airy_run_params *params, airy_run_info *info,
+                                  airy_image *image)
+{
+    const char *out = check_run_path(c, "run.h5");
+    char name[700];
+    airy_stack *stack = NULL;
+    airy_image_free(image);
+    airy_run_params forced = *params;
+    forced.force = true;
+    snprintf(name, sizeof(name), "%s::/entry/integrate/result/intensity", out);
+    const bool good =
+        CHECK_OK(c, airy_stack_create(&stack, &path, 1)) &&
+        CHECK_OK(c, airy_integrate_stack(out, stack, &integrator, 1, &forced, info)) &&
+        CHECK_OK(c, airy_image_read(image, name));
+    airy_stack_destroy(&stack);
+    return good ? image->data : NULL;
+}
+
+/* A spoiled chunk in each place of a batch leaves the patterns beside it as they are. */
+static void check_hostile_places(struct check *c)
+{
+    enum { COUNT = 17, BATCH = 8 };
+    static const airy_codec codecs[] = {AIRY_CODEC_BSLZ4, AIRY_CODEC_LZ4};
+    static const enum spoil spoils[] = {TRUNCATED, FLIPPED};
+    for (size_t k = 0; k < 4; k++) {
+        if (!check_case(c, "run_hostile_places_%s_%s", k / 2 ? "lz4" : "bslz4",
+                        k % 2 ? "token" : "length"))
+            continue;
+        const char *path = check_run_path(c, "stack.h5");
+        const uint32_t *pixels = check_run_frames(c, COUNT);
+        airy_integrator *integrator = check_run_integrator(c, c->device, AIRY_ERROR_MODEL_NONE);
+        airy_image sound = {0}, image = {0};
+        airy_run_info info;
+        const airy_run_params params = {.batch = BATCH, .skip_bad = true};
+        check_run_stack_as(c, path, codecs[k / 2], pixels, COUNT, COUNT, SOUND);
+        const float *want = run_to_memory(c, path, integrator, &params, &info, &sound);
+        CHECK(c, info.bad == 0);
+        for (size_t bad = BATCH; want && bad < 2 * BATCH; bad++) {
+            const char *spoiled = check_run_path(c, "spoiled.h5");
+            check_run_stack_as(c, spoiled, codecs[k / 2], pixels, COUNT, bad, spoils[k % 2]);
+            const float *got = run_to_memory(c, spoiled, integrator, &params, &info, &image);
+            CHECK(c, info.bad == 1);
+            for (size_t i = 0; got && i < COUNT; i++) {
+                const size_t at = i * RUN_BINS;
+                if (i == bad ? !isnan(got[at])
+                             : memcmp(got + at, want + at, RUN_BINS * sizeof(float)) != 0)
+                    check_failed(c, __FILE__, __LINE__, "frame %zu beside the bad frame %zu", i,
+                                 bad);
+            }
+        }
+        airy_image_free(&sound);
+        airy_image_free(&image);
+        airy_integrator_destroy(&integrator);
+    }
+}
+
+/* How a run is cut and by how many threads it is done changes no bit. */
+static void check_cuts(struct check *c)
+{
+    enum { COUNT = 67 };
+    if (!check_case(c, "run_any_batch_slots_readers_threads"))
+        return;
+    const char *path = check_run_path(c, "stack.h5");
+    airy_integrator *integrator = check_run_integrator(c, c->device, AIRY_ERROR_MODEL_POISSON);
+    airy_image first = {0}, image = {0};
+    airy_run_info info;
+    const size_t size = (size_t)COUNT * RUN_BINS * sizeof(float);
+    check_run_stack(c, path, check_run_frames(c, COUNT), COUNT, COUNT, SOUND);
+    const airy_run_params one = {.batch = 1, .slots = 1, .readers = 1};
+    const float *want = run_to_memory(c, path, integrator, &one, &info, &first);
+    for (size_t batch = 1; want && batch <= 33; batch++) {
+        const airy_run_params params = {
+            .batch = batch, .slots = 1 + batch % 7, .readers = 1 + batch % 5};
+        const float *got = run_to_memory(c, path, integrator, &params, &info, &image);
+        if (got && memcmp(got, want, size) != 0)
+            check_failed(c, __FILE__, __LINE__, "batches of %zu, %zu slots, %zu readers", batch,
+                         params.slots, params.readers);
+    }
+    for (uint32_t threads = 1; want && threads <= 7; threads += 2) {
+        airy_device *device = NULL;
+        if (!CHECK_OK(
+                c, airy_device_create(&device, c->spec, &(airy_device_params){.threads = threads})))
+            break;
+        if (!c->is_cpu)
+            CHECK_OK(c,
+                     airy_tuning_set(device, "pipeline.copies", 1 + threads / 3, AIRY_TUNING_SET));
+        airy_integrator *other = check_run_integrator(c, device, AIRY_ERROR_MODEL_POISSON);
+        const airy_run_params params = {.batch = 7, .slots = 4};
+        const float *got = run_to_memory(c, path, other, &params, &info, &image);
+        if (got && memcmp(got, want, size) != 0)
+            check_failed(c, __FILE__, __LINE__, "%u threads", threads);
+        airy_integrator_destroy(&other);
+        airy_device_destroy(&device);
+    }
+    airy_image_free(&first);
+    airy_image_free(&image);
+    airy_integrator_destroy(&integrator);
+}
+
 enum { LARGE = 1100, LARGE_FRAMES = 5, LARGE_BAD = 3 };
 
 /* Frames of 4.8 MB that do not compress; one has a wrong length in its second half. */
@@ -371,6 +472,8 @@ void check_pipeline_parts(struct check *c)
     check_devices(c, 2);
     check_devices(c, MOST);
     check_devices_bad(c);
+    check_hostile_places(c);
+    check_cuts(c);
     check_large_frames(c);
     check_refusals_of_runs(c);
 }
