@@ -28,15 +28,17 @@ static bool is_of_kernel(const char *row, const char *kernel)
     return strncmp(row, kernel, n) == 0 && (row[n] == 0 || row[n] == '_');
 }
 
-/* What the profile has of a kernel so far. */
-static airy_status kernel_total(const struct tune_data *d, const char *kernel, double *ms)
+/* What the profile has of a kernel so far, with its further steps or alone. */
+static airy_status kernel_total(const struct tune_data *d, const char *kernel, bool alone,
+                                double *ms)
 {
     airy_profile_row *rows = NULL;
     size_t count = 0;
     *ms = 0;
     const airy_status status = airy_profile_get(d->device, &rows, &count);
     for (size_t i = 0; status == AIRY_OK && i < count; i++)
-        if (!rows[i].transfer && is_of_kernel(rows[i].name, kernel))
+        if (!rows[i].transfer &&
+            (alone ? strcmp(rows[i].name, kernel) == 0 : is_of_kernel(rows[i].name, kernel)))
             *ms += rows[i].total;
     airy_profile_free(rows);
     return status;
@@ -48,12 +50,12 @@ static airy_status time_once(struct tune_data *d, const struct tune_job *job, co
 {
     double before = 0, after = 0;
     const double start = tool_now();
-    airy_status status = job->whole ? AIRY_OK : kernel_total(d, kernel, &before);
+    airy_status status = job->whole ? AIRY_OK : kernel_total(d, kernel, false, &before);
     if (status == AIRY_OK)
         status = job->run(d);
     const double wall = 1e3 * (tool_now() - start);
     if (status == AIRY_OK && !job->whole)
-        status = kernel_total(d, kernel, &after);
+        status = kernel_total(d, kernel, false, &after);
     *ms = job->whole ? wall : after - before;
     return status;
 }
@@ -73,7 +75,7 @@ static airy_status find_jobs(struct tune *tune, bool whole)
         double before[TUNE_SIZES] = {0};
         airy_status status = AIRY_OK;
         for (size_t i = 0; !whole && i < tune->count && status == AIRY_OK; i++)
-            status = kernel_total(&tune->data, tune->results[i].tunable.kernel, &before[i]);
+            status = kernel_total(&tune->data, tune->results[i].tunable.kernel, true, &before[i]);
         if (status == AIRY_OK && !whole)
             status = tune_jobs[j].run(&tune->data);
         for (size_t i = 0; i < tune->count && status == AIRY_OK; i++) {
@@ -82,7 +84,7 @@ static airy_status find_jobs(struct tune *tune, bool whole)
             if (r->job || (r->tunable.kernel[0] == 0) != whole)
                 continue;
             if (!whole)
-                status = kernel_total(&tune->data, r->tunable.kernel, &after);
+                status = kernel_total(&tune->data, r->tunable.kernel, true, &after);
             if (whole || after > before[i])
                 r->job = &tune_jobs[j];
         }
