@@ -89,7 +89,7 @@ airy_status bench_repeat(const struct bench *bench, struct timing *t,
                          airy_status (*run)(void *user), void *user);
 /*
  * The same with a step before each call that is not timed (NULL: none), and without a first call
- * that is apart where `first` is false; at least `least` times.
+ * that is apart where `first` is false; at least `least` times, or until 20 s are spent.
  */
 struct bench_loop {
     airy_status (*prepare)(void *user), (*run)(void *user);

@@ -48,11 +48,13 @@ double bench_seconds(const struct bench *bench)
 
 airy_status bench_loop(const struct bench *bench, struct timing *t, const struct bench_loop *loop)
 {
+    enum { LONG = 20 }; /* s, after which one call is enough */
     airy_status status = AIRY_OK;
     airy_memory_info memory;
     reset_peak();
     t->count = 0;
     t->first = NAN;
+    t->spent = 0;
     for (bool apart = loop->first; status == AIRY_OK && t->count < BENCH_MAX_REPEATS;
          apart = false) {
         if (loop->prepare)
@@ -65,8 +67,9 @@ airy_status bench_loop(const struct bench *bench, struct timing *t, const struct
             t->first = seconds;
         else
             t->times[t->count++] = seconds;
-        t->spent = apart ? 0 : t->count == 1 ? seconds : t->spent + seconds;
-        if (tool_interrupted() || (t->count >= loop->least && t->spent >= loop->seconds))
+        t->spent += apart ? 0 : seconds;
+        if (tool_interrupted() || (t->count >= loop->least && t->spent >= loop->seconds) ||
+            t->spent >= LONG)
             break;
     }
     t->host_peak = host_peak();
