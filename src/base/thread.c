@@ -68,14 +68,18 @@ static bool has_work(const struct loop *loop)
     return atomic_load_explicit(&loop->next, memory_order_relaxed) < loop->count;
 }
 
-/* The loop with work that has the fewest threads, so that several callers share the pool. */
+/*
+ * The loop with work that was started first. All threads in one loop after the other: loops that
+ * start together end one after the other, and the threads are in the second while the caller of
+ * the first goes on to its next.
+ */
 static struct loop *choose_loop(const struct airy_pool *pool)
 {
-    struct loop *best = NULL;
+    struct loop *first = NULL;
     for (struct loop *l = pool->loops; l; l = l->behind)
-        if (has_work(l) && l->joined < pool->size && (!best || l->active < best->active))
-            best = l;
-    return best;
+        if (has_work(l) && l->joined < pool->size)
+            first = l;
+    return first;
 }
 
 static void take_part(struct loop *loop, unsigned worker)
