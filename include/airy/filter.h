@@ -103,7 +103,7 @@ typedef struct airy_blur_params {
  * @param dst  out, f32 or f64, shape of src
  * NaN, accuracy, errors: as airy_convolve, separable. AIRY_ERR_PARAM too where no sigma is above 0
  * or one is negative or needs a radius over 512.
- * Memory: no further array, but some MB of scratch.
+ * Memory: on the CPU some MB of scratch; on OpenCL two arrays of the size of dst.
  */
 AIRY_API airy_status airy_gaussian_blur(airy_queue *queue, airy_array *dst, const airy_array *src,
                                         const airy_blur_params *params);

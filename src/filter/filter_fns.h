@@ -48,6 +48,6 @@ void airy_filter_steps(size_t step[3], const airy_array *array,
 airy_status airy_kernel_split(double *line[AIRY_FILTER_MAX_RANK][3], int *rank, double *residual,
                               const double *kernel, const size_t shape[3], double limit);
 
-extern const struct airy_filter_fns airy_filter_cpu;
+extern const struct airy_filter_fns airy_filter_cpu, airy_filter_opencl;
 
 #endif

@@ -3,6 +3,7 @@
 #include "opencl/cl_decode.h"
 #include "opencl/cl_integrate.h"
 #include "opencl/cl_queue.h"
+#include "filter/filter_fns.h"
 #include "opencl/cl_tuning.h"
 #include "reduce/reduce_fns.h"
 
@@ -33,4 +34,5 @@ const struct airy_backend airy_backend_opencl = {
     .codec = &airy_codec_opencl,
     .integrate = &airy_integrate_opencl,
     .reduce = &airy_reduce_opencl,
+    .filter = &airy_filter_opencl,
 };
