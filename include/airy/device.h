@@ -69,6 +69,12 @@ typedef struct airy_device_params {
      * the device's.
      */
     uint64_t memory_limit;
+    /**
+     * Return before the driver has made its context, which takes up to a second and goes on in a
+     * thread: geometry and matrix of an integrator are made meanwhile. What fails in it is
+     * the error of every call that needs it.
+     */
+    bool background;
 } airy_device_params;
 
 /**
@@ -118,7 +124,7 @@ AIRY_API airy_status airy_device_memory(const airy_device *device, airy_memory_i
 
 /** What opening a device and compiling for it has cost so far; all 0 on the CPU. */
 typedef struct airy_start_info {
-    double context_seconds;  /**< the driver's context, within airy_device_create */
+    double context_seconds;  /**< the driver's context, within airy_device_create or behind it */
     double programs_seconds; /**< kernels, loaded from the cache folder or compiled */
     uint32_t programs;       /**< how many */
     uint32_t compiled;       /**< of them not from the cache folder */

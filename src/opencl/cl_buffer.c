@@ -42,6 +42,7 @@ airy_status airy_cl_alloc(airy_device *device, size_t size, void **handle)
     AIRY_FAIL_IF(size > device->info.max_alloc, AIRY_ERR_MEMORY,
                  "%zu bytes are more than the largest single allocation of %s, %" PRIu64 " bytes",
                  size, impl->spec, device->info.max_alloc);
+    AIRY_TRY(airy_cl_ready(impl));
     cl_int code = CL_SUCCESS;
     const char *call = "clCreateBuffer";
     cl_mem buffer =
@@ -73,6 +74,7 @@ void airy_cl_release(airy_device *device, void *handle)
 
 airy_status airy_cl_pin(struct airy_cl_device *device, size_t size, cl_mem *buffer, void **data)
 {
+    AIRY_TRY(airy_cl_ready(device));
     cl_int code = CL_SUCCESS;
     const char *call = "clCreateBuffer";
     cl_mem memory = device->cl->CreateBuffer(

@@ -307,6 +307,38 @@ static void fill_traits(struct airy_cl_device *impl, const struct device_place *
         airy_cache_folder(impl->cache, sizeof(impl->cache));
 }
 
+static void make_context(struct airy_cl_device *impl)
+{
+    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                                (cl_context_properties)impl->platform, 0};
+    const uint64_t start = airy_clock_ns();
+    impl->context =
+        impl->cl->CreateContext(properties, 1, &impl->id, note_context, NULL, &impl->open_code);
+    impl->start.context_seconds = (double)(airy_clock_ns() - start) * 1e-9;
+    if (impl->context)
+        impl->internal = impl->cl->CreateCommandQueue(impl->context, impl->id, 0, &impl->open_code);
+    impl->opened = impl->internal != NULL;
+}
+
+static void *open_in_background(void *impl)
+{
+    make_context(impl);
+    return NULL;
+}
+
+airy_status airy_cl_ready(struct airy_cl_device *device)
+{
+    pthread_mutex_lock(&device->open_lock);
+    if (device->opening)
+        pthread_join(device->opener, NULL);
+    device->opening = false;
+    const bool opened = device->opened;
+    pthread_mutex_unlock(&device->open_lock);
+    return opened ? AIRY_OK
+                  : airy_cl_fail(device->open_code, device->spec,
+                                 device->context ? "clCreateCommandQueue" : "clCreateContext");
+}
+
 airy_status airy_cl_open(airy_device *device)
 {
     struct finder finder = {.spec = device->info.spec};
@@ -327,26 +359,19 @@ airy_status airy_cl_open(airy_device *device)
     impl->platform = finder.place.platform->id;
     impl->id = finder.place.id;
     impl->spec = device->info.spec;
+    pthread_mutex_init(&impl->open_lock, NULL);
     pthread_mutex_init(&impl->lock, NULL);
     pthread_mutex_init(&impl->build_lock, NULL);
     device->impl = impl;
     fill_traits(impl, &finder.place);
     device->node = airy_numa_of_pci("", impl->pci);
 
-    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
-                                                (cl_context_properties)impl->platform, 0};
-    cl_int code = CL_SUCCESS;
-    const uint64_t start = airy_clock_ns();
-    impl->context = impl->cl->CreateContext(properties, 1, &impl->id, note_context, NULL, &code);
-    if (!impl->context) {
-        status = airy_cl_fail(code, impl->spec, "clCreateContext");
-        goto out;
+    impl->opening = device->params.background &&
+                    pthread_create(&impl->opener, NULL, open_in_background, impl) == 0;
+    if (!impl->opening) {
+        make_context(impl);
+        status = airy_cl_ready(impl);
     }
-    impl->start.context_seconds = (double)(airy_clock_ns() - start) * 1e-9;
-    impl->internal = impl->cl->CreateCommandQueue(impl->context, impl->id, 0, &code);
-    if (!impl->internal)
-        status = airy_cl_fail(code, impl->spec, "clCreateCommandQueue");
-out:
     if (status != AIRY_OK)
         airy_cl_close(device);
     return status;
@@ -357,6 +382,8 @@ void airy_cl_close(airy_device *device)
     struct airy_cl_device *impl = airy_cl_device(device);
     if (!impl)
         return;
+    if (impl->opening)
+        pthread_join(impl->opener, NULL);
     airy_cl_programs_release(impl);
     if (impl->internal)
         impl->cl->ReleaseCommandQueue(impl->internal);
@@ -364,6 +391,7 @@ void airy_cl_close(airy_device *device)
         impl->cl->ReleaseContext(impl->context);
     pthread_mutex_destroy(&impl->build_lock);
     pthread_mutex_destroy(&impl->lock);
+    pthread_mutex_destroy(&impl->open_lock);
     free(impl);
     device->impl = NULL;
 }
@@ -377,6 +405,7 @@ uint64_t airy_cl_memory_free(airy_device *device)
 void airy_cl_start(const airy_device *device, airy_start_info *info)
 {
     struct airy_cl_device *impl = airy_cl_device(device);
+    (void)airy_cl_ready(impl);
     pthread_mutex_lock(&impl->build_lock);
     *info = impl->start;
     pthread_mutex_unlock(&impl->build_lock);

@@ -25,6 +25,15 @@ struct airy_cl_device {
     char driver[320];    /* platform, device, versions: part of the key of cached programs */
     char cache[512];     /* folder of compiled programs, "" none */
 
+    /*
+     * The context and `internal` are there once airy_cl_ready says so; until then a thread may be
+     * at work on them.
+     */
+    pthread_mutex_t open_lock; /* of the next four */
+    pthread_t opener;
+    bool opening, opened; /* the thread is to be joined; it has succeeded */
+    cl_int open_code;     /* what CreateContext or CreateCommandQueue said */
+
     pthread_mutex_t lock;      /* of `internal` */
     cl_command_queue internal; /* committing memory, mapping page-locked memory */
 
@@ -45,6 +54,8 @@ void airy_cl_list(bool ask_free, void (*add)(void *user, const airy_device_info 
  */
 airy_status airy_cl_open(airy_device *device);
 void airy_cl_close(airy_device *device);
+/* Wait for the context; its failure is every caller's. Any thread. */
+airy_status airy_cl_ready(struct airy_cl_device *device);
 uint64_t airy_cl_memory_free(airy_device *device);
 void airy_cl_start(const airy_device *device, airy_start_info *info);
 

@@ -191,6 +191,7 @@ static airy_status find_or_build(struct airy_cl_device *device, const char *file
 airy_status airy_cl_program_get(struct airy_cl_device *device, const char *file,
                                 const char *options, cl_program *program)
 {
+    AIRY_TRY(airy_cl_ready(device));
     pthread_mutex_lock(&device->build_lock);
     const airy_status status = find_or_build(device, file, options, program);
     pthread_mutex_unlock(&device->build_lock);

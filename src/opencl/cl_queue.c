@@ -17,6 +17,7 @@ airy_status airy_cl_queue_open(airy_queue *queue)
     struct airy_cl_device *device = airy_cl_device(queue->device);
     struct airy_cl_queue *impl;
     airy_status status = AIRY_OK;
+    AIRY_TRY(airy_cl_ready(device));
     AIRY_TRY(airy_memory_calloc((void **)&impl, 1, sizeof(*impl), "a queue"));
     impl->device = device;
     queue->impl = impl;

@@ -315,6 +315,41 @@ static void check_queue_faults(struct check *c, struct patient *p)
     check_recovered(c, p);
 }
 
+/* Opened in the background: destroyed at once, used at once, and told of by who comes first. */
+static void check_background(struct check *c)
+{
+    const airy_device_params params = {.background = true};
+    const size_t count = 100;
+    struct patient p = {.device = NULL};
+    airy_start_info start;
+    if (!CHECK_OK(c, airy_device_create(&p.device, c->spec, &params)))
+        return;
+    airy_device_destroy(&p.device);
+    if (!CHECK_OK(c, airy_device_create(&p.device, c->spec, &params)))
+        return;
+    CHECK_OK(c, airy_queue_create(&p.queue, p.device));
+    CHECK_OK(c, airy_device_start(p.device, &start));
+    CHECK(c, start.context_seconds > 0);
+    struct airy_cl_device *impl = airy_cl_device(p.device);
+    p.api = p.sound = *impl->cl;
+    check_recovered(c, &p);
+    impl->opened = false;
+    impl->open_code = CL_OUT_OF_RESOURCES;
+    airy_queue *queue = NULL;
+    airy_array *array = NULL;
+    airy_host *host = NULL;
+    const struct airy_cl_kernel_spec spec = {"fill.cl", "fill_box", "-DT=uchar"};
+    CHECK_FAILS(c, airy_queue_create(&queue, p.device), AIRY_ERR_DEVICE, "CL_OUT_OF_RESOURCES");
+    CHECK_FAILS(c, airy_array_create(&array, p.device, AIRY_DTYPE_U8, 1, &count), AIRY_ERR_DEVICE,
+                "CL_OUT_OF_RESOURCES");
+    CHECK_FAILS(c, airy_host_create(&host, p.device, count), AIRY_ERR_DEVICE,
+                "CL_OUT_OF_RESOURCES");
+    CHECK_FAILS(c, airy_cl_prepare(p.device, &spec, NULL), AIRY_ERR_DEVICE, "CL_OUT_OF_RESOURCES");
+    CHECK(c, !queue && !array && !host);
+    impl->opened = true;
+    close_patient(&p);
+}
+
 void check_cl_faults(struct check *c)
 {
     struct patient patient = {.device = NULL};
@@ -323,6 +358,8 @@ void check_cl_faults(struct check *c)
             check_memory_faults(c, &patient);
         close_patient(&patient);
     }
+    if (check_case(c, "faults_in_the_background"))
+        check_background(c);
     if (check_case(c, "faults_of_queues")) {
         if (open_patient(c, &patient))
             check_queue_faults(c, &patient);

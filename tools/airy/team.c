@@ -8,7 +8,8 @@ airy_status team_open(struct team *team, const struct common *common)
 {
     const airy_device_params params = {.threads = (uint32_t)common->threads,
                                        .profile = common->profile,
-                                       .memory_limit = common->memory_limit};
+                                       .memory_limit = common->memory_limit,
+                                       .background = true};
     return airy_device_create_all(&team->devices, &team->count, common->device, &params);
 }
 

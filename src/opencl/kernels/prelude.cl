@@ -111,7 +111,7 @@ static inline void airy_fetch4(uint to, __global const void *from, uint bytes)
 #define AIRY_SHUFFLE_XOR(v, m)     airy_shuffle_xor((v), (m))
 #define AIRY_SHUFFLE_UP(v, d)      airy_shuffle_up((v), (d))
 #else
-#define AIRY_BITS(a, b, mask) bitselect((a), (b), (mask))
+#define AIRY_BITS(a, b, mask)           bitselect((a), (b), (mask))
 #define AIRY_FETCH4(to, i, from, there) ((to)[i] = (there) ? *(from) : 0)
 #define AIRY_FETCHED()
 #endif
