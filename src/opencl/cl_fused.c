@@ -141,12 +141,17 @@ static void write_options(char *text, size_t size, const struct airy_integrate_p
                           const struct shape *shape)
 {
     const airy_block_layout *layout = &plan->chunks.layout;
+    const struct airy_cl_integrator *state = plan->integrator->state;
     char lanes[96];
     airy_cl_lanes_options(lanes, sizeof(lanes), &shape->lanes);
     const int n = snprintf(text, size, "%s -DELEM_SIZE=%u -DBLOCK_BYTES=%u -DPOISSON=%d", lanes,
                            layout->elem_size, layout->block_bytes, is_poisson(plan->integrator));
-    if (shape->span && n > 0 && (size_t)n < size)
+    if (n <= 0 || (size_t)n >= size)
+        return;
+    if (shape->span)
         snprintf(text + n, size - (size_t)n, " -DSPAN=%zu", shape->span);
+    else
+        snprintf(text + n, size - (size_t)n, " -DFRACTION_BITS=%u", state->fused.fraction_bits);
 }
 
 static airy_status clear_scratch(airy_queue *queue, airy_buffer *scratch, size_t size)

@@ -6,15 +6,20 @@
  * sums pixel by pixel: short and stored blocks, large counts, values that are left out. All sums
  * are integers, so their order does not matter.
  *
- * Build options: of fused_block.h, but SPAN.
+ * Build options: of fused_block.h, but SPAN; FRACTION_BITS: of weights.
  */
 #define SPAN 0
 #include "opencl/kernels/fused_block.h"
+
+#ifndef FRACTION_BITS
+#define FRACTION_BITS 22
+#endif
 
 #define KEPT        (ELEM_SIZE == 1 ? 8u : 16u) /* planes */
 #define KEPT_QUADS  (KEPT / 4u)
 #define ROW_QUADS   (ROW_WORDS / 4u)
 #define BLOCK_QUADS (KEPT_QUADS * ROW_WORDS * AIRY_FUSED_LANES) /* of a block of all frames */
+#define PACKED_MASK (ELEM_SIZE == 1 ? 0xffu : 0xffffu) /* the lowest of a word's packed pixels */
 #define PART_ROWS   (AIRY_FUSED_PART / 32u)
 #define PARTS       (ROW_WORDS / PART_ROWS)
 
@@ -163,7 +168,9 @@ integrate_planes(__global const uchar *bytes, __global const uint *table,
 /* Sums of 64 bits that cannot overflow: fused_geom.h. */
 AIRY_INLINE void add_lane(__global ulong *sum, ulong v)
 {
-#ifdef AIRY_INT64_ATOMICS
+#if defined(AIRY_ADD_64)
+    AIRY_ADD_64(sum, v);
+#elif defined(AIRY_INT64_ATOMICS)
     (void)atom_add(sum, v);
 #else
     __global uint *half_word = (__global uint *)sum; /* little-endian */
@@ -175,59 +182,76 @@ AIRY_INLINE void add_lane(__global ulong *sum, ulong v)
 }
 
 /*
- * Sums of a pair of bins. A part has 256 pixels below 2^16, weights are up to 2^22: all stay below
- * 2^47.
+ * Running sums of a part, which are never set back, so that most pixels take few instructions:
+ * counts, and counts times the far bin's weight. At the i-th change of bins the near one is left
+ * with (counts - far)[i] - (counts - far)[i - 1] in units of 2^F, and what it got as the far one
+ * before, far[i - 1] - far[i - 2]: a difference of (counts - far)[i] + far[i - 1], kept as done. A
+ * part has 256 pixels below 2^16, weights are up to 2^22: all stay below 2^47.
  */
 struct lane_run {
-    __global ulong *sums; /* of the lane */
-    uint at, step;        /* place of the near bin, from there to the far one */
-    uint largest;
-    ulong near, far;
-    ulong total;                     /* of all that was added to bins */
-    ulong squares_near, squares_far; /* poisson */
+    __global ulong *near; /* sum of the near bin */
+    int step;             /* from there to the far one's */
+    uint counts, largest;
+    ulong far, far_before, done;
+    /* poisson: sums of squared weights times max(1, count) - 1 */
+    ulong squares_near, squares_far, squares_before, squares_done;
 };
 
-AIRY_INLINE void set_pair(struct lane_run *r, uint near, uint up)
+AIRY_INLINE void set_pair(struct lane_run *r, __global ulong *sums, uint near, uint up)
 {
-    r->at = near * AIRY_FUSED_LANES;
-    r->step = up != 0u ? AIRY_FUSED_LANES : 0u - AIRY_FUSED_LANES;
+    r->near = sums + near * AIRY_FUSED_LANES;
+    r->step = up != 0u ? (int)AIRY_FUSED_LANES : -(int)AIRY_FUSED_LANES;
 }
 
 /* The near bin is done with; the far one takes its place. */
 AIRY_INLINE void leave_near(struct lane_run *r, const airy_fused_geom *g)
 {
-    add_lane(r->sums + r->at, r->near);
-    r->total += r->near;
-    r->near = r->far;
-    r->far = 0UL;
+    const ulong done = ((ulong)r->counts << FRACTION_BITS) + (r->far_before - r->far);
+    add_lane(r->near, done - r->done);
+    r->done = done;
+    r->far_before = r->far;
     if (POISSON) {
-        add_lane(r->sums + g->span * AIRY_FUSED_LANES + r->at, r->squares_near);
-        r->squares_near = r->squares_far;
-        r->squares_far = 0UL;
+        const ulong squares = r->squares_near + r->squares_before;
+        add_lane(r->near + g->span * AIRY_FUSED_LANES, squares - r->squares_done);
+        r->squares_done = squares;
+        r->squares_before = r->squares_far;
     }
-    r->at += r->step;
+    r->near += r->step;
 }
 
-AIRY_INLINE void add_lane_pixel(struct lane_run *r, uint weight, uint v, const airy_fused_geom *g)
+/* After leave_near: the other bin is done with too. */
+AIRY_INLINE void leave_far(struct lane_run *r, const airy_fused_geom *g)
 {
-    const uint one = 1u << g->fraction_bits;
-    r->near += (ulong)v * (one - weight);
+    const ulong done = (ulong)r->counts << FRACTION_BITS;
+    add_lane(r->near, done - r->done);
+    r->done = done;
+    if (POISSON) {
+        const ulong squares = r->squares_near + r->squares_far;
+        add_lane(r->near + g->span * AIRY_FUSED_LANES, squares - r->squares_done);
+        r->squares_done = squares;
+    }
+}
+
+AIRY_INLINE void add_lane_pixel(struct lane_run *r, uint weight, uint v)
+{
+    r->counts += v;
     r->far += (ulong)v * weight;
     r->largest = max(r->largest, v);
     if (POISSON) {
         /* (2^F - w)^2 is 2^F - 2 w and w^2 in the unit of weights. */
-        const uint above = max(v, 1u) - 1u,
-                   square = (uint)airy_fused_square(weight, g->fraction_bits);
-        r->squares_near += (ulong)above * (one - 2u * weight + square);
+        const uint above = max(v, 1u) - 1u, square = (uint)airy_fused_square(weight, FRACTION_BITS);
+        r->squares_near += (ulong)above * ((1u << FRACTION_BITS) - 2u * weight + square);
         r->squares_far += (ulong)above * square;
     }
 }
 
+/* Word w of a lane's planes of a block. */
 AIRY_INLINE void load_quads(uint4 *x, __global const uint4 *planes, uint w, uint quads)
 {
+    __global const uint4 *at = planes + quad_place(0u, w, 0u);
 #pragma unroll
     for (uint k = 0u; k < KEPT_QUADS; k++)
-        x[k] = k < quads ? planes[quad_place(k, w, 0u)] : (uint4)(0u);
+        x[k] = k < quads ? at[quad_place(k, 0u, 0u)] : (uint4)(0u);
 }
 
 /*
@@ -249,12 +273,14 @@ integrate_planes_sum(__global const uint *table, __global const uint *parts,
     const uint first = ((g.first_block + row) * PARTS + part) * AIRY_FUSED_PART;
     __global const uint *head = parts + (ulong)(first / AIRY_FUSED_PART) * AIRY_PART_WORDS;
     __global const uint4 *mine = planes + (ulong)row * BLOCK_QUADS + 2u * lane;
+    __global ulong *lane_sums = sums + g.lane_sums + lane;
     struct lane_run r;
-    r.sums = sums + g.lane_sums + lane;
-    r.largest = 0u;
-    r.near = r.far = r.total = r.squares_near = r.squares_far = 0UL;
-    set_pair(&r, head[AIRY_PART_NEAR], head[AIRY_PART_UP]);
-    uint4 quad[KEPT_QUADS];
+    r.counts = r.largest = 0u;
+    r.far = r.far_before = r.done = 0UL;
+    r.squares_near = r.squares_far = r.squares_before = r.squares_done = 0UL;
+    set_pair(&r, lane_sums, head[AIRY_PART_NEAR], head[AIRY_PART_UP]);
+    /* Of the next word: its planes, and so much of the table that the rest is in the cache. */
+    uint4 quad[KEPT_QUADS], ahead = *(__global const uint4 *)(head + AIRY_PART_HEAD);
     load_quads(quad, mine, part * PART_ROWS, kept);
     for (uint w = 0u; w < PART_ROWS; w++) {
         uint x[KEPT];
@@ -265,43 +291,58 @@ integrate_planes_sum(__global const uint *table, __global const uint *parts,
             x[4u * k + 2u] = quad[k].z;
             x[4u * k + 3u] = quad[k].w;
         }
-        load_quads(quad, mine, part * PART_ROWS + min(w + 1u, PART_ROWS - 1u), kept);
+        const uint4 begun = ahead;
+        const uint next = min(w + 1u, PART_ROWS - 1u);
+        load_quads(quad, mine, part * PART_ROWS + next, kept);
+        ahead = *(__global const uint4 *)(head + AIRY_PART_HEAD + next * 32u);
 #if ELEM_SIZE == 1
         TRANSPOSE_8(x)
 #else
         TRANSPOSE_16(x)
 #endif
-        const uint mask = ELEM_SIZE == 1 ? 0xffu : 0xffffu;
-        const uint changes = head[AIRY_PART_CHANGES + w], jumps = head[AIRY_PART_JUMPS + w];
-        __global const uint4 *weights = (__global const uint4 *)(head + AIRY_PART_HEAD + w * 32u);
+        /* PACKED pixels at a time: so much code stays in the nearest cache. */
+#pragma unroll 1
+        for (uint half_word = 0u; half_word < 32u; half_word += PACKED) {
+            const uint changes = head[AIRY_PART_CHANGES + w] >> half_word,
+                       jumps = head[AIRY_PART_JUMPS + w] >> half_word;
+            const uint at = w * 32u + half_word, ups = head[AIRY_PART_UPS + w] >> half_word;
+            __global const uint *entries = table + airy_fused_place(first + at);
+            __global const uint4 *weights = (__global const uint4 *)(head + AIRY_PART_HEAD + at);
+            uint4 four[PACKED / 4u];
+            four[0] = half_word == 0u ? begun : weights[0];
 #pragma unroll
-        for (uint k = 0u; k < 8u; k++) {
-            const uint4 four = weights[k];
-            const uint weight[4] = {four.x, four.y, four.z, four.w};
+            for (uint k = 1u; k < PACKED / 4u; k++)
+                four[k] = weights[k];
 #pragma unroll
-            for (uint j = 0u; j < 4u; j++) {
-                const uint i = 4u * k + j;
+            for (uint i = 0u; i < PACKED; i++) {
                 if ((changes & 1u << i) != 0u) {
                     leave_near(&r, &g);
                     if ((jumps & 1u << i) != 0u) {
-                        const uint up = head[AIRY_PART_UPS + w] >> i & 1u;
-                        const uint entry = table[airy_fused_place(first + w * 32u + i)];
-                        leave_near(&r, &g);
-                        set_pair(&r, (entry >> g.fraction_bits) + 1u - up, up);
+                        const uint entry = entries[airy_fused_place(i)], up = ups >> i & 1u;
+                        leave_far(&r, &g);
+                        set_pair(&r, lane_sums, (entry >> FRACTION_BITS) + 1u - up, up);
                     }
                 }
-                add_lane_pixel(&r, weight[j], x[i % PACKED] >> (i / PACKED * PACKED) & mask, &g);
+                const uint4 f = four[i / 4u];
+                const uint weight = i % 4u == 0u   ? f.x
+                                    : i % 4u == 1u ? f.y
+                                    : i % 4u == 2u ? f.z
+                                                   : f.w;
+                add_lane_pixel(&r, weight, x[i] & PACKED_MASK);
             }
+#pragma unroll
+            for (uint i = 0u; i < PACKED; i++)
+                x[i] >>= PACKED;
         }
     }
     leave_near(&r, &g);
-    leave_near(&r, &g);
-    __global ulong *totals = r.sums + SUMS * g.span * AIRY_FUSED_LANES;
+    leave_far(&r, &g);
+    __global ulong *totals = lane_sums + SUMS * g.span * AIRY_FUSED_LANES;
     __global uint *tops = (__global uint *)(totals - lane + AIRY_FUSED_SLOTS * AIRY_FUSED_LANES) +
                           lane;
     const uint slot = (uint)get_group_id(0) % AIRY_FUSED_SLOTS * AIRY_FUSED_LANES;
-    if (r.total != 0UL) {
-        add_lane(totals + slot, r.total >> g.fraction_bits); /* a pixel's weights add up to 1 */
+    if (r.counts != 0u) {
+        add_lane(totals + slot, r.counts);
         atomic_max(tops + slot, r.largest);
     }
 }

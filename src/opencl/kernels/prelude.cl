@@ -32,6 +32,7 @@
  *   AIRY_SHUFFLE_XOR(v, m)  v of item (own index ^ m), m < 32
  *   AIRY_SHUFFLE_UP(v, d)   v of item (own index - d), the own v where that is below 0
  *   AIRY_BYTES(a, b, s)     four of the eight bytes of two words (no exchange: any item, any time)
+ *   AIRY_ADD_64(sum, v)     atom_add without a result (likewise)
  *   AIRY_BITS(a, b, m)      bitselect in one instruction, which compilers take apart (likewise)
  *
  * Loads into local memory that go on in the background, so that any number can be on their way at
@@ -104,6 +105,12 @@ static inline void airy_fetch4(uint to, __global const void *from, uint bytes)
     airy_fetch4((uint)(size_t)(to) + 4u * (i), (from), (there) ? 4u : 0u)
 #define AIRY_FETCHED() asm volatile("cp.async.wait_all;" ::: "memory")
 
+static inline void airy_add_64(__global ulong *sum, ulong v)
+{
+    asm volatile("red.global.add.u64 [%0], %1;" : : "l"(sum), "l"(v) : "memory");
+}
+
+#define AIRY_ADD_64(sum, v)        airy_add_64((sum), (v))
 #define AIRY_BYTES(a, b, selector) airy_bytes((a), (b), (selector))
 #define AIRY_BITS(a, b, mask)      airy_bits((a), (b), (mask))
 #define AIRY_BALLOT(p)             airy_ballot((uint)((p) != 0))
