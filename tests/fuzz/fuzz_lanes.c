@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct {
     uint8_t *out, *bytes;
-    uint size, count, step[STEP_WORDS], reason[LANES];
+    uint from, count, size, step[STEP_WORDS], reason[LANES];
 } task;
 
 static void require(bool condition)
@@ -66,7 +66,7 @@ static void *run_lane(void *number)
     for (;;) {
         pthread_barrier_wait(&all_meet);
         task.reason[lane] =
-            decode_lz4(task.out, 0u, task.size, task.bytes, FEWEST, task.count, lane, task.step);
+            decode_lz4(task.out, 0u, task.size, task.bytes, task.from, task.count, lane, task.step);
         pthread_barrier_wait(&all_meet);
     }
     return NULL;
@@ -158,7 +158,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(bytes && want && task.out);
     memset(bytes, 0xee, room);
     memcpy(bytes + skew + FEWEST, block, count);
-    task.bytes = bytes + skew;
+    task.bytes = bytes;
+    task.from = (uint)skew + FEWEST;
     task.size = (uint)decoded;
     task.count = (uint)count;
     pthread_barrier_wait(&all_meet);

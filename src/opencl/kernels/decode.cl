@@ -289,8 +289,10 @@ decode_blocks(__global const uchar *bytes, __global uchar *frames, __global uint
     if (index >= g.layout.blocks * g.frames)
         return;
     const uint frame = index / g.layout.blocks, block = index % g.layout.blocks;
-    __global const airy_block *table = (__global const airy_block *)(bytes + g.bytes_offset);
-    const airy_block place = table[(ulong)(g.first_frame + frame) * g.layout.blocks + block];
+    /* An airy_block at once: its size is looked at first, and would be waited for twice. */
+    __global const uint2 *table = (__global const uint2 *)(bytes + g.bytes_offset);
+    const uint2 entry = table[(ulong)(g.first_frame + frame) * g.layout.blocks + block];
+    const airy_block place = {entry.x, entry.y};
     const uint size = airy_block_decoded_bytes(g.layout, block);
     const ulong from = g.bytes_offset + place.offset;
     __global uchar *dst = frames + g.frames_offset + frame * g.layout.frame_bytes +

@@ -331,26 +331,21 @@ AIRY_INLINE void copy_match(BLOCK_SPACE uchar *out, uint to, uint offset, uint c
  * What a length of 15 goes on with; at: a place of which a byte can be read. When the bytes end
  * inside it, `at` is behind them. No sum wraps around: there are at most BLOCK_STORE bytes.
  */
-AIRY_INLINE uint staged_length(__local const uchar *out, uint *at, uint stop, uint lane)
+AIRY_INLINE uint staged_length(__local const uchar *in, uint *at, uint stop, uint lane)
 {
-    uint c = out[*at], sum = c;
+    uint c = in[*at], sum = c;
     (void)lane;
     *at += 1u;
     ROLLED
     while (c == 255u && *at < stop) {
 #ifdef LANES_ARE_A_WARP
-        const uint mine = *at + lane < stop ? out[*at + lane] : 0u;
+        const uint mine = *at + lane < stop ? in[*at + lane] : 0u;
         const uint ends = AIRY_BALLOT(mine != 255u);
-        if (ends == 0u) {
-            sum += 32u * 255u;
-            *at += 32u;
-            continue;
-        }
-        const uint run = 31u - clz(ends & (0u - ends));
+        const uint run = ends != 0u ? 31u - clz(ends & (0u - ends)) : 31u;
         sum += run * 255u;
         *at += run;
 #endif
-        c = out[*at];
+        c = in[*at];
         sum += c;
         *at += 1u;
     }
@@ -358,28 +353,26 @@ AIRY_INLINE uint staged_length(__local const uchar *out, uint *at, uint stop, ui
 }
 
 /*
- * Bytes from one place of the block's memory to another, 4 a lane at a time. in_place: to a lower
- * one, as near as may be, so 32 lanes read before any of them writes; else at least `count` bytes
- * away.
+ * Literals to their place, which is a lower one, as near as may be: 32 lanes read before any of
+ * them writes. 4 bytes a lane at a time.
  */
-AIRY_INLINE void move_bytes(__local uchar *out, uint to, uint from, uint count, uint lane,
-                            bool in_place)
+AIRY_INLINE void move_literals(__local uchar *to, __local const uchar *from, uint count, uint lane)
 {
     ROLLED
     for (uint base = 0u; base < count; base += 128u) {
         const uint i = base + lane;
-        __local const uchar *src = out + (from + i);
-        __local uchar *dst = out + (to + i);
+        const int rest = (int)(count - i);
+        __local const uchar *src = from + i;
+        __local uchar *dst = to + i;
         uint c[4];
 #pragma unroll
-        for (uint k = 0u; k < 4u; k++)
-            c[k] = i + 32u * k < count ? src[32u * k] : 0u;
-        if (in_place)
-            LANES_SYNC();
+        for (int k = 0; k < 4; k++)
+            c[k] = rest > 32 * k ? src[32 * k] : 0u;
+        LANES_SYNC();
 #pragma unroll
-        for (uint k = 0u; k < 4u; k++)
-            if (i + 32u * k < count)
-                dst[32u * k] = (uchar)c[k];
+        for (int k = 0; k < 4; k++)
+            if (rest > 32 * k)
+                dst[32 * k] = (uchar)c[k];
     }
 }
 
@@ -422,42 +415,43 @@ AIRY_INLINE void repeat_quads(__local uchar *out, uint to, uint period, uint cou
         out[to + tail + lane] = out[to + tail - period + lane];
 }
 
-/* Bytes that are the same every 32. */
-AIRY_INLINE void fill_bytes_32(__local uchar *out, uint to, uint c, uint count, uint lane)
+/*
+ * Bytes that stand before their destination: at least `count` before it, or else with a period of
+ * a power of two. mask: period - 1, or all ones.
+ */
+AIRY_INLINE void move_masked(__local uchar *out, uint to, uint offset, uint count, uint mask,
+                             uint lane)
 {
+    __local const uchar *src = out + (to - offset);
     ROLLED
     for (uint base = 0u; base < count; base += 128u) {
         const uint i = base + lane;
+        const int rest = (int)(count - i);
         __local uchar *dst = out + (to + i);
+        uint c[4];
 #pragma unroll
-        for (uint k = 0u; k < 4u; k++)
-            if (i + 32u * k < count)
-                dst[32u * k] = (uchar)c;
+        for (int k = 0; k < 4; k++)
+            c[k] = rest > 32 * k ? src[i + 32u * (uint)k & mask] : 0u;
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            if (rest > 32 * k)
+                dst[32 * k] = (uchar)c[k];
     }
 }
 
-/* A match that overlaps itself. */
+/* A match that overlaps itself, with any period. */
 AIRY_INLINE void repeat_match(__local uchar *out, uint to, uint offset, uint count, uint lane)
 {
     uint period = offset;
     if (offset < 32u) {
+        period <<= clz(offset) - 26u; /* whole periods: 32 to 63 bytes */
+        const uint first = min(period, count);
         const uint c = out[to - offset + small_mod(lane, offset)];
-        uint first;
-        if ((offset & (offset - 1u)) == 0u) {
-            period = 32u;
-            first = count <= 512u ? count : 32u;
-            fill_bytes_32(out, to, c, first, lane);
-            if (first == count)
-                return;
-        } else {
-            period <<= clz(offset) - 26u; /* whole periods: 32 to 63 bytes */
-            first = min(period, count);
-            const uint more = out[to - offset + small_mod(32u + lane, offset)];
-            if (lane < first)
-                out[to + lane] = (uchar)c;
-            if (lane + 32u < first)
-                out[to + 32u + lane] = (uchar)more;
-        }
+        const uint more = out[to - offset + small_mod(32u + lane, offset)];
+        if (lane < first)
+            out[to + lane] = (uchar)c;
+        if (lane + 32u < first)
+            out[to + 32u + lane] = (uchar)more;
         to += first;
         count -= first;
         LANES_SYNC();
@@ -468,13 +462,13 @@ AIRY_INLINE void repeat_match(__local uchar *out, uint to, uint offset, uint cou
             repeat_quads(out, to, period, count, lane);
             return;
         }
-        move_bytes(out, to, to - period, period, lane, false);
+        move_masked(out, to, period, period, ~0u, lane);
         LANES_SYNC();
         to += period;
         count -= period;
         period += period;
     }
-    move_bytes(out, to, to - period, count, lane, false);
+    move_masked(out, to, period, count, ~0u, lane);
 }
 
 /* True: the block stands there. False: it must be decoded the general way, from its bytes. */
@@ -491,52 +485,54 @@ AIRY_INLINE bool decode_staged(__local uchar *out, uint size, __global const uch
     for (uint i = lane; i < quads; i += 32u)
         stage[i] = src[i];
     LANES_SYNC();
-    uint at = (room - quads) * 16u + skew, to = 0u, from, literals;
+    /* Places of compressed bytes count from `in`, so that no output may end above them. */
+    __local const uchar *in = out + AIRY_STAGE_DISTANCE;
+    uint at = (room - quads) * 16u + skew - AIRY_STAGE_DISTANCE, to = 0u, from, literals;
     const uint stop = at + n;
     ROLLED
     for (;;) {
         /* Here at < stop, and there are 16 bytes behind stop. */
-        const uint token = out[at];
-        uint match = token & 15u, next;
+        const uint token = in[at];
+        uint match = token & 15u, offset;
         literals = token >> 4;
         from = at + 1u;
         if ((literals != 15u) & (match != 15u)) {
+            __local const uchar *low = in + (from + literals);
             at = from + literals + 2u;
-            __local const uchar *low = out + (at - 2u);
-            const uint offset = low[0] | (uint)low[1] << 8;
-            match += 4u;
-            next = to + literals + match;
-            if ((at >= stop) | (offset - 1u >= to + literals) | (next + AIRY_STAGE_DISTANCE > at))
-                break;
-            /* At most 32 bytes, which end before these literals begin. */
+            offset = low[0] | (uint)low[1] << 8;
+        } else {
+            if (literals == 15u)
+                literals += staged_length(in, &from, stop, lane);
+            /* Where literals leave the bytes, anything will do. */
+            __local const uchar *low = in + min(from + literals, stop);
+            at = from + literals + 2u;
+            offset = low[0] | (uint)low[1] << 8;
+            if ((match == 15u) & (at < stop))
+                match += staged_length(in, &at, stop, lane);
+        }
+        match += 4u;
+        const uint place = to + literals, next = place + match, total = literals + match;
+        if ((at >= stop) | (offset - 1u >= place) | (next > at))
+            break;
+        if (total <= 32u) {
+            /* What is written ends before these literals begin. */
             uint i = lane;
             if (lane >= literals)
                 i -= offset;
             if (offset < match && lane >= literals)
                 i = literals + small_mod(lane - literals, offset) - offset;
-            const uint place = ((int)i < 0 ? to : from) + i;
-            if (lane < literals + match)
-                out[to + lane] = out[place];
+            __local const uchar *src = (int)i < 0 ? out + to : in + from;
+            if (lane < total)
+                out[to + lane] = src[(int)i];
         } else {
-            if (literals == 15u)
-                literals += staged_length(out, &from, stop, lane);
-            at = from + literals + 2u;
-            if (at > stop)
-                break;
-            const uint offset = out[at - 2u] | (uint)out[at - 1u] << 8;
-            if (match == 15u)
-                match += staged_length(out, &at, stop, lane);
-            match += 4u;
-            const uint place = to + literals;
-            next = place + match;
-            if ((at >= stop) | (offset - 1u >= place) | (next + AIRY_STAGE_DISTANCE > at))
-                break;
             if (literals != 0u) {
-                move_bytes(out, to, from, literals, lane, true);
+                move_literals(out + to, in + from, literals, lane);
                 LANES_SYNC();
             }
             if (offset >= match)
-                move_bytes(out, place, place - offset, match, lane, false);
+                move_masked(out, place, offset, match, ~0u, lane);
+            else if ((offset & (offset - 1u)) == 0u && match <= 512u)
+                move_masked(out, place, offset, match, offset - 1u, lane);
             else
                 repeat_match(out, place, offset, match, lane);
         }
@@ -546,7 +542,7 @@ AIRY_INLINE bool decode_staged(__local uchar *out, uint size, __global const uch
     /* The last sequence has literals only, and ends both. Anything else is for the general way. */
     if (from + literals != stop || to + literals != size)
         return false;
-    move_bytes(out, to, from, literals, lane, true);
+    move_literals(out + to, in + from, literals, lane);
     LANES_SYNC();
     return true;
 }
