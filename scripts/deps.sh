@@ -34,6 +34,10 @@ for goal in "$@"; do
         need libjansson-dev "JSON"
         need liblz4-dev "compressing"
         need libpng-dev "PNG pictures"
+        need zlib1g-dev "gzip files"
+        need libcfitsio-dev "FITS images"
+        need wcslib-dev "sky coordinates"
+        need libtiff-dev "TIFF images"
         need opencl-c-headers "OpenCL declarations; the library itself is looked for at run time"
         ;;
     demo)

@@ -8,24 +8,58 @@
 extern "C" {
 #endif
 
-/** Plain data; data is malloc'ed and freed by airy_image_free. */
+/** The header of the FITS image that an image came from; opaque. Thread-safety: never changes. */
+typedef struct airy_header airy_header;
+
+/** Plain data; data and header are malloc'ed and freed by airy_image_free. */
 typedef struct airy_image {
     airy_dtype dtype;
     int ndim;
     size_t shape[AIRY_MAX_DIMS];
-    void *data; /**< native byte order, C order, tightly packed */
+    void *data;          /**< native byte order, C order, tightly packed */
+    airy_header *header; /**< read from FITS; NULL: none */
 } airy_image;
+
+enum { AIRY_FITS_AXES = 8 };
+
+/** One HDU of a FITS file. */
+typedef struct airy_fits_hdu {
+    char name[72];        /**< EXTNAME; "" without one */
+    char kind[16];        /**< "image", "header" (no pixels), "binary table", "ASCII table" */
+    char compression[16]; /**< ZCMPTYPE of a tile-compressed image, else "" */
+    int bitpix;           /**< as stored, images only */
+    int ndim;
+    size_t shape[AIRY_FITS_AXES]; /**< slowest axis first; tables: rows, columns */
+} airy_fits_hdu;
 
 /**
  * Read .npy (any of the dtypes, either byte order, C or Fortran order), HDF5 (FILE or
- * FILE::DATASET, any number of dimensions up to 4, big-endian too), EDF, or anything
+ * FILE::DATASET, any number of dimensions up to 4, big-endian too), EDF, FITS, or anything
  * airy_stack_create takes. Exact: no conversion of dtype.
- * Errors: AIRY_ERR_IO, AIRY_ERR_FORMAT, AIRY_ERR_UNSUPPORTED (suffix), AIRY_ERR_MEMORY.
+ *
+ * FITS: FILE, FILE[N] (0: primary) or FILE[EXTNAME] or FILE[EXTNAME,EXTVER]; without one the first
+ * HDU with pixels; plain, gzip (.gz) or tile-compressed (.fz). The shape has all axes, the fastest
+ * last, those of length 1 too. Values are physical: integers keep their type (unsigned where BZERO
+ * says so), but BSCALE, another BZERO or BLANK make f32 of 8 and 16 bits, f64 of 32 and 64 bits,
+ * with NaN for BLANK. The header comes with the image.
+ * Errors: AIRY_ERR_IO, AIRY_ERR_FORMAT, AIRY_ERR_CORRUPT, AIRY_ERR_UNSUPPORTED (suffix, or a build
+ * without the format), AIRY_ERR_NOT_FOUND, AIRY_ERR_SHAPE, AIRY_ERR_MEMORY.
+ * Threads: any; those that read FITS wait for each other.
  */
 AIRY_API airy_status airy_image_read(airy_image *image, const char *path);
-/** Write .npy, .h5 or .edf; the file appears when complete. AIRY_ERR_EXISTS unless force. */
+/**
+ * Write .npy, .h5, .edf or .fits; the file appears when complete. FITS takes over what the image's
+ * header says about coordinates, beam and history; the header must be of that shape
+ * (AIRY_ERR_SHAPE), and other formats leave it out. AIRY_ERR_EXISTS unless force.
+ */
 AIRY_API airy_status airy_image_write(const airy_image *image, const char *path, bool force);
 AIRY_API void airy_image_free(airy_image *image);
+/** Whether the name is that of a format read as a whole: all but HDF5 and stacks. Any thread. */
+AIRY_API bool airy_image_is_plain(const char *path);
+/** Give dst a copy of src's header (none if it has none), for an image made from src. */
+AIRY_API airy_status airy_image_copy_header(airy_image *dst, const airy_image *src);
+/** The HDUs of a FITS file; release with free(). The errors of airy_image_read. */
+AIRY_API airy_status airy_fits_list(airy_fits_hdu **hdus, size_t *count, const char *path);
 /** Element i as double; NaN where there are no data. */
 AIRY_API double airy_image_value(const airy_image *image, size_t index);
 /** Write 8-bit RGB rows, top first, as PNG; the file appears when complete. */

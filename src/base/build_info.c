@@ -4,6 +4,16 @@
 #include <png.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <zlib.h>
+#if AIRY_HAVE_FITS
+#include <fitsio.h>
+#endif
+#if AIRY_HAVE_WCS
+#include <wcsconfig.h>
+#endif
+#if AIRY_HAVE_TIFF
+#include <tiffio.h>
+#endif
 
 #include "airy/status.h"
 #include "base/cpu.h"
@@ -33,6 +43,26 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 #define COMPILER "gcc " __VERSION__
 #endif
 
+#define QUOTE_(x) #x
+#define QUOTE(x)  QUOTE_(x)
+/* The versions that the headers name: the libraries' own words are not alike. */
+#if AIRY_HAVE_FITS
+#define FITS_TEXT                                                                                  \
+    "fits: cfitsio " QUOTE(CFITSIO_MAJOR) "." QUOTE(CFITSIO_MINOR) "." QUOTE(CFITSIO_MICRO)
+#else
+#define FITS_TEXT "fits: written only"
+#endif
+#if AIRY_HAVE_WCS
+#define WCS_TEXT "wcs: wcslib " QUOTE(WCSLIB_VERSION)
+#else
+#define WCS_TEXT "wcs: no"
+#endif
+#if AIRY_HAVE_TIFF
+#define TIFF_TEXT "tiff: libtiff " QUOTE(TIFFLIB_VERSION)
+#else
+#define TIFF_TEXT "tiff: no"
+#endif
+
 static void make(void)
 {
     unsigned major = 0, minor = 0, release = 0;
@@ -42,10 +72,11 @@ static void make(void)
              "back ends: cpu (%u threads, %s), opencl (opened at run time)\n"
              "filters: bitshuffle-lz4 (32008) and lz4 (32004) built in; %sshuffle, fletcher32%s "
              "from libhdf5\n"
-             "hdf5 %u.%u.%u (%s), lz4 %s, png %s, jansson %s\n",
+             "hdf5 %u.%u.%u (%s), lz4 %s, png %s, jansson %s, zlib %s\n" FITS_TEXT ", " WCS_TEXT
+             ", " TIFF_TEXT "\n",
              AIRY_VERSION, COMPILER, airy_thread_limit(), airy_cpu_name(), DEFLATE, SZIP, major,
              minor, release, THREADSAFE, LZ4_versionString(), png_get_libpng_ver(NULL),
-             jansson_version_str());
+             jansson_version_str(), zlibVersion());
 }
 
 const char *airy_build_info(void)

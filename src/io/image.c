@@ -13,20 +13,29 @@
 #include "io/image_formats.h"
 #include "io/plain_file.h"
 
-enum format { FORMAT_UNKNOWN, FORMAT_NPY, FORMAT_HDF5, FORMAT_EDF };
+enum format { FORMAT_UNKNOWN, FORMAT_NPY, FORMAT_HDF5, FORMAT_EDF, FORMAT_FITS };
 
 static const struct {
     const char *suffix;
     enum format format;
 } suffixes[] = {
-    {".npy", FORMAT_NPY},  {".edf", FORMAT_EDF},  {".h5", FORMAT_HDF5},  {".hdf5", FORMAT_HDF5},
-    {".hdf", FORMAT_HDF5}, {".nxs", FORMAT_HDF5}, {".nx5", FORMAT_HDF5}, {".cxi", FORMAT_HDF5},
+    {".npy", FORMAT_NPY},   {".edf", FORMAT_EDF},  {".h5", FORMAT_HDF5},  {".hdf5", FORMAT_HDF5},
+    {".hdf", FORMAT_HDF5},  {".nxs", FORMAT_HDF5}, {".nx5", FORMAT_HDF5}, {".cxi", FORMAT_HDF5},
+    {".fits", FORMAT_FITS}, {".fit", FORMAT_FITS}, {".fts", FORMAT_FITS}, {".fz", FORMAT_FITS},
 };
 
 static enum format format_of_name(const char *path)
 {
+    char file[4096];
+    const char *ext;
     if (access(path, F_OK) != 0 && strstr(path, "::"))
         return FORMAT_HDF5;
+    if (airy_fits_split(file, sizeof(file), &ext, path)) {
+        path = file;
+        const size_t n = strlen(file);
+        if (n > 3 && strcasecmp(file + n - 3, ".gz") == 0)
+            file[n - 3] = 0; /* the format is what is inside */
+    }
     const char *slash = strrchr(path, '/');
     const char *dot = strrchr(slash ? slash : path, '.');
     for (size_t i = 0; dot && i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
@@ -50,6 +59,8 @@ static airy_status format_of_bytes(enum format *format, const char *path)
         *format = FORMAT_NPY;
     else if (memcmp(start, "\211HDF\r\n\032\n", 8) == 0)
         *format = FORMAT_HDF5;
+    else if (memcmp(start, "SIMPLE  ", 8) == 0)
+        *format = FORMAT_FITS;
     else
         *format = FORMAT_UNKNOWN;
     return AIRY_OK;
@@ -98,6 +109,12 @@ void airy_image_swap(void *data, size_t count, size_t size)
     }
 }
 
+bool airy_image_is_plain(const char *path)
+{
+    const enum format format = path ? format_of_name(path) : FORMAT_UNKNOWN;
+    return format != FORMAT_UNKNOWN && format != FORMAT_HDF5;
+}
+
 airy_status airy_image_read(airy_image *image, const char *path)
 {
     AIRY_FAIL_IF(!image || !path || !*path, AIRY_ERR_PARAM,
@@ -110,12 +127,14 @@ airy_status airy_image_read(airy_image *image, const char *path)
         return airy_image_read_npy(image, path);
     case FORMAT_EDF:
         return airy_image_read_edf(image, path);
+    case FORMAT_FITS:
+        return airy_image_read_fits(image, path);
     case FORMAT_HDF5:
         return airy_image_read_hdf5(image, path);
     default:
-        return airy_fail(AIRY_ERR_UNSUPPORTED,
-                         "'%s' is of no known format, expected .npy, .edf, .h5 or FILE::DATASET",
-                         path);
+        return airy_fail(
+            AIRY_ERR_UNSUPPORTED,
+            "'%s' is of no known format, expected .npy, .edf, .fits, .h5 or FILE::DATASET", path);
     }
 }
 
@@ -130,12 +149,14 @@ airy_status airy_image_write(const airy_image *image, const char *path, bool for
         return airy_image_write_npy(image, path, force);
     case FORMAT_EDF:
         return airy_image_write_edf(image, path, force);
+    case FORMAT_FITS:
+        return airy_image_write_fits(image, path, force);
     case FORMAT_HDF5:
         return airy_image_write_hdf5(image, path, force);
     default:
-        return airy_fail(AIRY_ERR_UNSUPPORTED,
-                         "'%s': suffix of no format that is written, expected .npy, .edf or .h5",
-                         path);
+        return airy_fail(
+            AIRY_ERR_UNSUPPORTED,
+            "'%s': suffix of no format that is written, expected .npy, .edf, .fits or .h5", path);
     }
 }
 
@@ -144,6 +165,7 @@ void airy_image_free(airy_image *image)
     if (!image)
         return;
     free(image->data);
+    free(image->header);
     memset(image, 0, sizeof(*image));
 }
 

@@ -8,6 +8,14 @@ airy_status airy_image_read_npy(airy_image *image, const char *path);
 airy_status airy_image_write_npy(const airy_image *image, const char *path, bool force);
 airy_status airy_image_read_edf(airy_image *image, const char *path);
 airy_status airy_image_write_edf(const airy_image *image, const char *path, bool force);
+/* FILE or FILE[EXT] */
+airy_status airy_image_read_fits(airy_image *image, const char *path);
+airy_status airy_image_write_fits(const airy_image *image, const char *path, bool force);
+/*
+ * FILE into file, *ext to what stands in the brackets (NULL without) in path: "2]". A file of
+ * the whole name goes first. false: file is too small.
+ */
+bool airy_fits_split(char *file, size_t size, const char **ext, const char *path);
 /* FILE or FILE::DATASET */
 airy_status airy_image_read_hdf5(airy_image *image, const char *path);
 airy_status airy_image_write_hdf5(const airy_image *image, const char *path, bool force);

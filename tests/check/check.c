@@ -23,6 +23,7 @@ static const struct {
     {"codec", check_codec},
     {"stack", check_stack},
     {"image", check_image},
+    {"fits", check_fits},
     {"geometry", check_geometry},
     {"integrate", check_integrate},
     {"pattern", check_pattern},

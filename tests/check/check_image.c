@@ -41,6 +41,10 @@ static void check_round_trip(struct check *c, airy_dtype dtype, int ndim, const 
     CHECK_OK(c, airy_image_write(&image, path, false));
     CHECK_FAILS(c, airy_image_write(&image, path, false), AIRY_ERR_EXISTS, "is there already");
     CHECK_OK(c, airy_image_write(&image, path, true));
+    if (strcmp(suffix, ".fits") == 0 && !AIRY_HAVE_FITS) {
+        CHECK_FAILS(c, airy_image_read(&back, path), AIRY_ERR_UNSUPPORTED, "lacks CFITSIO");
+        return;
+    }
     if (!CHECK_OK(c, airy_image_read(&back, path)))
         return;
     const bool row = strcmp(suffix, ".edf") == 0 && ndim == 1; /* EDF has at least two axes */
@@ -273,10 +277,10 @@ void check_image(struct check *c)
 {
     if (!c->is_cpu)
         return; /* files and host memory only */
-    static const char *const suffixes[] = {".npy", ".h5", ".edf"};
+    static const char *const suffixes[] = {".npy", ".h5", ".edf", ".fits"};
     for (int dtype = 0; dtype < AIRY_DTYPE_COUNT; dtype++)
         for (int ndim = 1; ndim <= 4; ndim++)
-            for (int s = 0; s < 3; s++)
+            for (int s = 0; s < 4; s++)
                 check_round_trip(c, (airy_dtype)dtype, ndim, suffixes[s]);
     check_npy_variants(c);
     check_npy_hostile(c);

@@ -372,7 +372,7 @@ static int run_info(void *user)
     const char *path = p->common.inputs.items[0];
     if (tool_has_suffix(path, ".poni"))
         return info_poni(&p->common, path);
-    if (!strstr(path, "::") && (tool_has_suffix(path, ".npy") || tool_has_suffix(path, ".edf")))
+    if (airy_image_is_plain(path))
         return info_image(&p->common, path);
     return info_hdf5(&p->common, path);
 }

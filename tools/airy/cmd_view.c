@@ -138,8 +138,7 @@ static int load_frame(const struct view_params *p, struct picture *picture)
     airy_stack_info info;
     airy_dtype dtype = AIRY_DTYPE_F32;
     uint8_t *mask = NULL;
-    const bool plain = !strstr(path, "::") &&
-                       (tool_has_suffix(path, ".npy") || tool_has_suffix(path, ".edf"));
+    const bool plain = airy_image_is_plain(path);
     const void *data = NULL;
     void *owned = NULL;
     airy_status status = plain ? airy_image_read(&image, path)

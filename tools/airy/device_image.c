@@ -23,8 +23,11 @@ static int push_mask(struct device_image *d, const struct common *common, const 
     int code = AIRY_EXIT_OK;
     const size_t count = tool_count(mask.shape, mask.ndim);
     uint8_t *bad = NULL;
-    if (mask.ndim != d->image.ndim ||
-        memcmp(mask.shape, d->image.shape, (size_t)mask.ndim * sizeof(size_t)) != 0)
+    int skip = 0; /* a mask with the image's axes of length 1, or without */
+    while (mask.ndim - skip > d->image.ndim && mask.shape[skip] == 1)
+        skip++;
+    if (mask.ndim - skip != d->image.ndim ||
+        memcmp(mask.shape + skip, d->image.shape, (size_t)d->image.ndim * sizeof(size_t)) != 0)
         code = tool_fail(common, "--mask %s: has %s values, the image %s; give one of that shape",
                          path, shape_text(got, &mask), shape_text(want, &d->image));
     else if (!(bad = malloc(count)))
@@ -32,8 +35,8 @@ static int push_mask(struct device_image *d, const struct common *common, const 
     for (size_t i = 0; i < count && bad; i++)
         bad[i] = airy_image_value(&mask, i) != 0; /* NaN differs from 0, so it is bad */
     if (bad) {
-        status =
-            airy_array_create_from(&d->mask, d->queue, AIRY_DTYPE_U8, mask.ndim, mask.shape, bad);
+        status = airy_array_create_from(&d->mask, d->queue, AIRY_DTYPE_U8, d->image.ndim,
+                                        d->image.shape, bad);
         code = status == AIRY_OK ? code : tool_failed(common, status);
     }
     free(bad);
@@ -41,11 +44,39 @@ static int push_mask(struct device_image *d, const struct common *common, const 
     return code;
 }
 
+/* Radio images carry axes of length 1 (frequency, Stokes) in front of their two. */
+static void drop_axes(struct device_image *d)
+{
+    airy_image *image = &d->image;
+    while (image->header && image->ndim > 2 && image->shape[0] == 1) {
+        image->ndim--;
+        memmove(image->shape, image->shape + 1, (size_t)image->ndim * sizeof(size_t));
+        d->dropped++;
+    }
+}
+
+/* The dropped axes again, and the source's header where the pixels are still the same ones. */
+static airy_status restore_axes(const struct device_image *d, airy_image *image)
+{
+    const bool same = image->ndim == d->image.ndim &&
+                      memcmp(image->shape, d->image.shape, (size_t)image->ndim * sizeof(size_t)) ==
+                          0;
+    if (image->ndim + d->dropped <= AIRY_MAX_DIMS) {
+        memmove(image->shape + d->dropped, image->shape, (size_t)image->ndim * sizeof(size_t));
+        for (int i = 0; i < d->dropped; i++)
+            image->shape[i] = 1;
+        image->ndim += d->dropped;
+    }
+    return same ? airy_image_copy_header(image, &d->image) : AIRY_OK;
+}
+
 int device_image_open(struct device_image *d, const struct common *common, const char *path,
                       const char *mask)
 {
     *d = (struct device_image){.device = NULL};
     airy_status status = airy_image_read(&d->image, path);
+    if (status == AIRY_OK)
+        drop_axes(d);
     if (status == AIRY_OK)
         status = tool_device(common, &d->device);
     if (status == AIRY_OK)
@@ -70,6 +101,8 @@ int device_image_write(struct device_image *d, const struct common *common, cons
     airy_status status = airy_array_pull(d->queue, image.data, airy_array_size(array), array);
     if (status == AIRY_OK)
         status = airy_queue_finish(d->queue);
+    if (status == AIRY_OK)
+        status = restore_axes(d, &image);
     if (status == AIRY_OK)
         status = airy_image_write(&image, output, common->force);
     airy_image_free(&image);

@@ -7,7 +7,8 @@
 struct device_image {
     airy_device *device;
     airy_queue *queue;
-    airy_image image; /* as read */
+    airy_image image; /* as read; leading axes of length 1 are dropped where FITS has them */
+    int dropped;      /* that many; device_image_write puts them back */
     airy_array *src, *mask;
 };
 

@@ -90,10 +90,10 @@ static int open_stack(struct integration *job)
     const struct opt_list *inputs = &job->common->inputs;
     for (size_t i = 0; i < inputs->count; i++) {
         const char *name = inputs->items[i];
-        if (!strstr(name, "::") && (tool_has_suffix(name, ".npy") || tool_has_suffix(name, ".edf")))
+        if (airy_image_is_plain(name))
             return tool_fail(job->common,
                              "%s: stacks are HDF5 files; 'airy convert %s -o %.*s.h5' makes one",
-                             name, name, (int)strlen(name) - 4, name);
+                             name, name, (int)(strrchr(name, '.') - name), name);
     }
     airy_status status = airy_stack_create(&job->stack, inputs->items, inputs->count);
     if (status == AIRY_OK)

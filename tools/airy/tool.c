@@ -384,14 +384,19 @@ bool tool_exists(const char *path)
     return lstat(path, &status) == 0;
 }
 
-/* stat of the file part of FILE::DATASET. */
+/* stat of the file part of FILE::DATASET and FILE[EXT]. */
 static bool stat_file(const char *path, struct stat *status)
 {
     char name[4096];
     const char *dataset = strstr(path, "::");
     const int n = snprintf(name, sizeof(name), "%.*s",
                            (int)(dataset ? (size_t)(dataset - path) : strlen(path)), path);
-    return n > 0 && (size_t)n < sizeof(name) && stat(name, status) == 0;
+    if (n <= 0 || (size_t)n >= sizeof(name))
+        return false;
+    char *bracket = name[n - 1] == ']' && stat(name, status) != 0 ? strrchr(name, '[') : NULL;
+    if (bracket)
+        *bracket = 0;
+    return stat(name, status) == 0;
 }
 
 int tool_keep_input(const struct common *common, const char *output, const char *input)

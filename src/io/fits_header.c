@@ -1,0 +1,132 @@
+/*
+ * Cards: keyword in columns 1 to 8, "= " in 9 and 10, the value from 11 on, a comment behind '/'.
+ * Source: FITS Standard 4.0 (IAU FITS Working Group, 2018), section 4.
+ */
+#include "io/fits_header.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/size.h"
+#include "io/image_formats.h"
+
+enum { KEYWORD = 8, MAX_CARDS = 1 << 20 };
+
+static bool is_end(const char *card)
+{
+    return memcmp(card, "END     ", KEYWORD) == 0;
+}
+
+static bool is_printable(const char *card)
+{
+    for (int i = 0; i < FITS_CARD; i++)
+        if (card[i] < ' ' || card[i] > '~')
+            return false;
+    return true;
+}
+
+airy_status airy_header_create(airy_header **header, const airy_image *image, const char *text,
+                               size_t cards)
+{
+    size_t count = 0;
+    while (count < cards && !is_end(text + count * FITS_CARD) &&
+           is_printable(text + count * FITS_CARD))
+        count++;
+    AIRY_FAIL_IF(count > MAX_CARDS, AIRY_ERR_FORMAT,
+                 "FITS header of %zu cards, expected at most %d", count, MAX_CARDS);
+    airy_header *made = malloc(sizeof(*made) + count * FITS_CARD + 1);
+    AIRY_FAIL_IF(!made, AIRY_ERR_MEMORY, "cannot allocate %zu cards of a FITS header", count);
+    *made = (airy_header){.dtype = image->dtype, .ndim = image->ndim, .cards = count};
+    memcpy(made->shape, image->shape, sizeof(made->shape));
+    memcpy(made->text, text, count * FITS_CARD);
+    made->text[count * FITS_CARD] = 0;
+    *header = made;
+    return AIRY_OK;
+}
+
+airy_status airy_image_copy_header(airy_image *dst, const airy_image *src)
+{
+    AIRY_FAIL_IF(!dst || !src, AIRY_ERR_PARAM, "airy_image_copy_header: an image is missing");
+    airy_header *made = NULL;
+    if (src->header) {
+        const size_t bytes = sizeof(*made) + src->header->cards * FITS_CARD + 1;
+        made = malloc(bytes);
+        AIRY_FAIL_IF(!made, AIRY_ERR_MEMORY, "cannot allocate a header of %zu bytes", bytes);
+        memcpy(made, src->header, bytes);
+    }
+    free(dst->header);
+    dst->header = made;
+    return AIRY_OK;
+}
+
+bool airy_header_get(const airy_header *header, const char *keyword, char value[FITS_CARD])
+{
+    char name[KEYWORD + 3] = "        = ";
+    memcpy(name, keyword, airy_min_size(strlen(keyword), KEYWORD));
+    for (size_t i = 0; header && i < header->cards; i++) {
+        const char *card = header->text + i * FITS_CARD;
+        if (memcmp(card, name, KEYWORD + 2) != 0)
+            continue;
+        int at = KEYWORD + 2, used = 0;
+        while (at < FITS_CARD && card[at] == ' ')
+            at++;
+        const bool quoted = at < FITS_CARD && card[at] == '\'';
+        for (at += quoted; at < FITS_CARD && card[at] != (quoted ? '\'' : '/'); at++)
+            value[used++] = card[at];
+        while (used > 0 && value[used - 1] == ' ')
+            used--;
+        value[used] = 0;
+        return true;
+    }
+    return false;
+}
+
+bool airy_header_number(const airy_header *header, const char *keyword, double *number)
+{
+    char value[FITS_CARD], *end;
+    if (!airy_header_get(header, keyword, value) || !value[0])
+        return false;
+    char *exponent = strpbrk(value, "dD"); /* Fortran's double precision: 1.5D+03 */
+    if (exponent)
+        *exponent = 'E';
+    const double v = strtod(value, &end);
+    if (*end || !isfinite(v))
+        return false;
+    *number = v;
+    return true;
+}
+
+bool airy_header_structural(const char *card)
+{
+    static const char *const names[] = {
+        "SIMPLE  ", "XTENSION", "BITPIX  ", "NAXIS   ", "EXTEND  ", "PCOUNT  ",
+        "GCOUNT  ", "GROUPS  ", "BSCALE  ", "BZERO   ", "BLANK   ", "DATAMIN ",
+        "DATAMAX ", "CHECKSUM", "DATASUM ", "EXTNAME ", "EXTVER  ", "EXTLEVEL",
+        "INHERIT ", "TFIELDS ", "THEAP   ", "END     ",
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (memcmp(card, names[i], KEYWORD) == 0)
+            return true;
+    return memcmp(card, "NAXIS", 5) == 0 && card[5] >= '0' && card[5] <= '9';
+}
+
+bool airy_fits_split(char *file, size_t size, const char **ext, const char *path)
+{
+    const size_t n = strlen(path);
+    snprintf(file, size, "%s", path);
+    *ext = NULL;
+    if (n >= size)
+        return false;
+    if (n < 3 || path[n - 1] != ']' || access(path, F_OK) == 0)
+        return true;
+    char *open = strrchr(file, '[');
+    if (!open || open == file)
+        return true;
+    *ext = path + (open - file) + 1;
+    *open = 0;
+    return true;
+}

@@ -1,0 +1,27 @@
+/* The cards of a FITS header as they lie in the file, kept with an image that came from one. */
+#ifndef AIRY_IO_FITS_HEADER_H
+#define AIRY_IO_FITS_HEADER_H
+
+#include "airy/image.h"
+
+enum { FITS_CARD = 80, FITS_BLOCK = 2880 };
+
+struct airy_header {
+    airy_dtype dtype; /* of the image that it describes */
+    int ndim;
+    size_t shape[AIRY_MAX_DIMS];
+    size_t cards;
+    char text[]; /* FITS_CARD bytes a card, END left out, then a 0 */
+};
+
+/* From cards up to END, or to where they stop being printable. */
+airy_status airy_header_create(airy_header **header, const airy_image *image, const char *text,
+                               size_t cards);
+/* The value field of a keyword's first card, without quotes and comment; false: not there. */
+bool airy_header_get(const airy_header *header, const char *keyword, char value[FITS_CARD]);
+/* The same as a number. */
+bool airy_header_number(const airy_header *header, const char *keyword, double *number);
+/* Keywords that say how the pixels lie in the file, not what they mean. */
+bool airy_header_structural(const char *card);
+
+#endif

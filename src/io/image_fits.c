@@ -1,0 +1,574 @@
+/*
+ * FITS through CFITSIO: images of any HDU, tile-compressed ones too, as physical values.
+ *
+ * CFITSIO shares lists of files and messages between threads unless it was built otherwise, so one
+ * lock of ours is held from open to close. It is given descriptors and memory, never a name: its
+ * names can fetch, start filters and look for other files.
+ *
+ * Source: FITS Standard 4.0 (IAU FITS Working Group, 2018), sections 4.4.2.5, 5 and 10; for the
+ *         type of scaled integers astropy's documentation of astropy.io.fits.
+ */
+#include <fitsio.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/size.h"
+#include "io/fits_header.h"
+#include "io/fits_scan.h"
+#include "io/gunzip.h"
+#include "io/image_formats.h"
+#include "io/plain_file.h"
+
+enum { MAX_AXES = 16 };
+
+static pthread_mutex_t fits_mutex = PTHREAD_MUTEX_INITIALIZER; /* CFITSIO */
+
+struct fits_open {
+    fitsfile *file;
+    void *memory; /* of an uncompressed .gz */
+    size_t bytes;
+    int fd;
+    uint64_t size; /* of the file, or of what the .gz holds */
+};
+
+/* What CFITSIO says: its word for the code, and the first line that it noted. */
+static airy_status fits_fail(airy_status status, int code)
+{
+    char word[FLEN_STATUS], line[FLEN_ERRMSG], first[FLEN_ERRMSG] = "";
+    fits_get_errstatus(code, word);
+    while (fits_read_errmsg(line))
+        if (!first[0])
+            snprintf(first, sizeof(first), "%s", line);
+    for (char *p = first; *p; p++)
+        if (*p < ' ' || *p > '~')
+            *p = '?';
+    if (code == MEMORY_ALLOCATION)
+        status = AIRY_ERR_MEMORY;
+    return airy_fail(status, "CFITSIO: %s%s%s", word, first[0] ? ": " : "", first);
+}
+
+static void close_file(struct fits_open *f)
+{
+    int code = 0;
+    if (f->file)
+        fits_close_file(f->file, &code);
+    free(f->memory);
+    close(f->fd);
+}
+
+/* A FITS file starts with SIMPLE; gzip is undone here, so that what it needs is asked for. */
+static airy_status open_file(struct fits_open *f, const char *path)
+{
+    uint8_t start[9] = "";
+    char name[64];
+    int code = 0;
+    memset(f, 0, sizeof(*f));
+    AIRY_TRY(airy_file_open(&f->fd, &f->size, path));
+    airy_status status =
+        airy_file_pread(f->fd, start, airy_min_size(sizeof(start), (size_t)f->size), 0);
+    if (status == AIRY_OK && start[0] == 0x1f && start[1] == 0x8b) {
+        status = airy_gunzip(&f->memory, &f->bytes, f->fd, f->size);
+        f->size = f->bytes;
+        if (status == AIRY_OK)
+            memcpy(start, f->memory, airy_min_size(sizeof(start), f->bytes));
+    }
+    if (status == AIRY_OK && (f->size < FITS_BLOCK || memcmp(start, "SIMPLE  =", 9) != 0))
+        status = airy_fail(AIRY_ERR_FORMAT, "no FITS file: it does not start with SIMPLE and a "
+                                            "block of 2880 bytes");
+    if (status == AIRY_OK)
+        status = airy_fits_scan(&(struct fits_bytes){f->memory, f->fd, f->size});
+    fits_clear_errmsg();
+    if (status == AIRY_OK && f->memory) {
+        (void)fits_open_memfile(&f->file, "memory", READONLY, &f->memory, &f->bytes, 0, NULL,
+                                &code);
+    } else if (status == AIRY_OK) {
+        snprintf(name, sizeof(name), "/proc/self/fd/%d", f->fd);
+        (void)fits_open_diskfile(&f->file, name, READONLY, &code);
+    }
+    if (code != 0) {
+        f->file = NULL;
+        status = fits_fail(AIRY_ERR_FORMAT, code);
+    }
+    if (status != AIRY_OK)
+        close_file(f);
+    return status;
+}
+
+/* Axes of the HDU that CFITSIO is at; 0 for a table. */
+static int count_axes(fitsfile *file, int *code)
+{
+    int type = 0, axes = 0;
+    if (fits_get_hdu_type(file, &type, code) == 0 && type == IMAGE_HDU)
+        fits_get_img_dim(file, &axes, code);
+    return axes;
+}
+
+static airy_status move_to(fitsfile *file, const char *ext, size_t length)
+{
+    int code = 0;
+    char name[FLEN_VALUE], *end;
+    snprintf(name, sizeof(name), "%.*s", (int)airy_min_size(length, sizeof(name) - 1), ext);
+    const long number = strtol(name, &end, 10);
+    if (!*end && end != name) {
+        AIRY_FAIL_IF(number < 0 || number > 1 << 24, AIRY_ERR_PARAM,
+                     "extension [%s], expected 0 (the primary image) or more", name);
+        fits_movabs_hdu(file, (int)number + 1, NULL, &code);
+    } else {
+        int version = 0;
+        char *comma = strrchr(name, ',');
+        if (comma) {
+            *comma = 0;
+            version = (int)strtol(comma + 1, NULL, 10);
+        }
+        fits_movnam_hdu(file, ANY_HDU, name, version, &code);
+    }
+    if (code == END_OF_FILE || code == BAD_HDU_NUM) {
+        fits_clear_errmsg();
+        return airy_fail(AIRY_ERR_NOT_FOUND, "there is no extension [%s]", name);
+    }
+    return code ? fits_fail(AIRY_ERR_FORMAT, code) : AIRY_OK;
+}
+
+/* The named one, else the first that holds pixels. */
+static airy_status select_image(fitsfile *file, const char *ext)
+{
+    int code = 0;
+    if (ext) {
+        AIRY_TRY(move_to(file, ext, strlen(ext) - 1));
+        const int axes = count_axes(file, &code);
+        if (code)
+            return fits_fail(AIRY_ERR_FORMAT, code);
+        AIRY_FAIL_IF(axes == 0, AIRY_ERR_UNSUPPORTED, "extension [%s holds no image", ext);
+        return AIRY_OK;
+    }
+    for (;;) {
+        if (count_axes(file, &code) > 0)
+            return AIRY_OK;
+        if (code == 0)
+            fits_movrel_hdu(file, 1, NULL, &code);
+        if (code == END_OF_FILE) {
+            fits_clear_errmsg();
+            return airy_fail(AIRY_ERR_UNSUPPORTED, "no image in any of its HDUs");
+        }
+        if (code)
+            return fits_fail(AIRY_ERR_FORMAT, code);
+    }
+}
+
+/* How the pixels lie in the file. */
+struct stored {
+    int bitpix;
+    bool compressed, quantised, blank, offset;
+    double scale, zero;
+    LONGLONG blank_value;
+};
+
+/* A keyword that may be missing; one that is no number is an error. */
+static airy_status get_key(fitsfile *file, int type, const char *keyword, void *value, bool *there)
+{
+    int code = 0;
+    fits_read_key(file, type, keyword, value, NULL, &code);
+    *there = code == 0;
+    if (code == KEY_NO_EXIST || code == VALUE_UNDEFINED) {
+        fits_clear_errmsg();
+        return AIRY_OK;
+    }
+    if (code)
+        return airy_fail_context(fits_fail(AIRY_ERR_FORMAT, code), "keyword %s", keyword);
+    return AIRY_OK;
+}
+
+static airy_status get_shape(airy_image *image, struct stored *s, fitsfile *file)
+{
+    LONGLONG axes[MAX_AXES] = {0};
+    int code = 0, ndim = 0;
+    fits_get_img_paramll(file, MAX_AXES, &s->bitpix, &ndim, axes, &code);
+    if (code)
+        return fits_fail(AIRY_ERR_FORMAT, code);
+    AIRY_FAIL_IF(ndim < 1 || ndim > MAX_AXES, AIRY_ERR_UNSUPPORTED, "NAXIS = %d, expected 1 to %d",
+                 ndim, AIRY_MAX_DIMS);
+    for (int i = 0; i < ndim; i++)
+        AIRY_FAIL_IF(axes[i] < 1, AIRY_ERR_SHAPE, "NAXIS%d = %lld, expected at least 1", i + 1,
+                     (long long)axes[i]);
+    while (ndim > AIRY_MAX_DIMS && axes[ndim - 1] == 1)
+        ndim--;
+    AIRY_FAIL_IF(ndim > AIRY_MAX_DIMS, AIRY_ERR_UNSUPPORTED, "NAXIS = %d, expected 1 to %d", ndim,
+                 AIRY_MAX_DIMS);
+    image->ndim = ndim;
+    for (int i = 0; i < ndim; i++)
+        image->shape[i] = (size_t)axes[ndim - 1 - i];
+    return AIRY_OK;
+}
+
+/* The type in memory: the file's own, unsigned by the offset, or float where values are scaled. */
+static airy_status choose_dtype(airy_image *image, struct stored *s)
+{
+    static const struct {
+        int bitpix;
+        airy_dtype plain, offset, scaled;
+        double zero;
+    } types[] = {
+        {8, AIRY_DTYPE_U8, AIRY_DTYPE_I8, AIRY_DTYPE_F32, -128},
+        {16, AIRY_DTYPE_I16, AIRY_DTYPE_U16, AIRY_DTYPE_F32, 32768},
+        {32, AIRY_DTYPE_I32, AIRY_DTYPE_U32, AIRY_DTYPE_F64, 2147483648.0},
+        {64, AIRY_DTYPE_I64, AIRY_DTYPE_U64, AIRY_DTYPE_F64, 9223372036854775808.0},
+        {-32, AIRY_DTYPE_F32, AIRY_DTYPE_F32, AIRY_DTYPE_F32, 0},
+        {-64, AIRY_DTYPE_F64, AIRY_DTYPE_F64, AIRY_DTYPE_F64, 0},
+    };
+    size_t i = 0;
+    while (i < sizeof(types) / sizeof(types[0]) && types[i].bitpix != s->bitpix)
+        i++;
+    AIRY_FAIL_IF(i == sizeof(types) / sizeof(types[0]), AIRY_ERR_FORMAT,
+                 "BITPIX = %d, expected 8, 16, 32, 64, -32 or -64", s->bitpix);
+    s->offset = s->bitpix > 0 && s->scale == 1 && s->zero == types[i].zero && !s->blank;
+    const bool scaled = s->scale != 1 || s->zero != 0 || s->blank;
+    image->dtype = s->offset ? types[i].offset : scaled ? types[i].scaled : types[i].plain;
+    return AIRY_OK;
+}
+
+static airy_status get_scaling(struct stored *s, fitsfile *file)
+{
+    bool there;
+    s->scale = 1;
+    s->zero = 0;
+    AIRY_TRY(get_key(file, TDOUBLE, "BSCALE", &s->scale, &there));
+    AIRY_TRY(get_key(file, TDOUBLE, "BZERO", &s->zero, &there));
+    AIRY_FAIL_IF(!isfinite(s->scale) || !isfinite(s->zero), AIRY_ERR_FORMAT,
+                 "BSCALE = %g, BZERO = %g, expected numbers", s->scale, s->zero);
+    if (s->bitpix > 0) {
+        AIRY_TRY(get_key(file, TLONGLONG, "BLANK", &s->blank_value, &s->blank));
+        if (!s->blank && s->compressed)
+            AIRY_TRY(get_key(file, TLONGLONG, "ZBLANK", &s->blank_value, &s->blank));
+    }
+    return AIRY_OK;
+}
+
+/* Start of the bytes of a tile: *length of them in the column of the row. */
+static airy_status get_tile(uint8_t start[16], LONGLONG *length, fitsfile *file, int column,
+                            LONGLONG row, int type, int want)
+{
+    int code = 0, any = 0;
+    LONGLONG offset;
+    fits_read_descriptll(file, column, row, length, &offset, &code);
+    if (code == 0 && *length >= want)
+        fits_read_col(file, type, column, row, 1, want, NULL, start, &any, &code);
+    return code ? fits_fail(AIRY_ERR_CORRUPT, code) : AIRY_OK;
+}
+
+/* Sizes inside the tiles that CFITSIO's decoders believe: HCOMPRESS's image, PLIO's list. */
+static airy_status check_tiles(fitsfile *file, const airy_image *image)
+{
+    char kind[FLEN_VALUE] = "";
+    bool there;
+    int code = 0, column = 0;
+    LONGLONG rows = 0, length, pixels = 1;
+    AIRY_TRY(get_key(file, TSTRING, "ZCMPTYPE", kind, &there));
+    const bool hcompress = strncmp(kind, "HCOMPRESS", 9) == 0, plio = strncmp(kind, "PLIO", 4) == 0;
+    if (!hcompress && !plio)
+        return AIRY_OK;
+    for (int i = 0; i < image->ndim; i++) {
+        char keyword[16];
+        LONGLONG tile = i == 0 ? (LONGLONG)image->shape[image->ndim - 1] : 1;
+        snprintf(keyword, sizeof(keyword), "ZTILE%d", i + 1);
+        AIRY_TRY(get_key(file, TLONGLONG, keyword, &tile, &there));
+        pixels *= tile; /* each at most its axis: the scan saw to it */
+    }
+    fits_get_num_rowsll(file, &rows, &code);
+    fits_get_colnum(file, CASEINSEN, "COMPRESSED_DATA", &column, &code);
+    if (code)
+        return fits_fail(AIRY_ERR_CORRUPT, code);
+    for (LONGLONG row = 1; row <= rows; row++) {
+        uint8_t start[16] = {0};
+        AIRY_TRY(get_tile(start, &length, file, column, row, hcompress ? TBYTE : TSHORT,
+                          hcompress ? 14 : 7));
+        if (length == 0)
+            continue;    /* kept in another column */
+        if (hcompress) { /* 2 bytes of a mark, then rows and columns, big-endian */
+            const uint64_t y = (uint64_t)start[2] << 24 | start[3] << 16 | start[4] << 8 | start[5],
+                           x = (uint64_t)start[6] << 24 | start[7] << 16 | start[8] << 8 | start[9];
+            AIRY_FAIL_IF(length < 14 || x * y > (uint64_t)pixels, AIRY_ERR_CORRUPT,
+                         "tile %lld: HCOMPRESS data of %llu x %llu pixels, expected at most %lld",
+                         (long long)row, (unsigned long long)y, (unsigned long long)x,
+                         (long long)pixels);
+        } else {
+            int16_t word[7];
+            memcpy(word, start, sizeof(word));
+            const LONGLONG said = word[2] > 0 ? word[2] : ((LONGLONG)word[4] << 15) + word[3];
+            AIRY_FAIL_IF(length < 7 || word[1] < 0 || said < 0 || said > length, AIRY_ERR_CORRUPT,
+                         "tile %lld: a PLIO list of %lld words, expected at most %lld",
+                         (long long)row, (long long)said, (long long)length);
+        }
+    }
+    return AIRY_OK;
+}
+
+/* All that the header promises must lie inside the file. */
+static airy_status check_end(const struct fits_open *f, const struct stored *s, size_t bytes)
+{
+    LONGLONG head, data, end;
+    int code = 0;
+    fits_get_hduaddrll(f->file, &head, &data, &end, &code);
+    if (code)
+        return fits_fail(AIRY_ERR_FORMAT, code);
+    AIRY_FAIL_IF(data < 0 || (uint64_t)data > f->size, AIRY_ERR_FORMAT,
+                 "the file ends inside its header");
+    const uint64_t left = f->size - (uint64_t)data;
+    AIRY_FAIL_IF(!s->compressed && bytes > left, AIRY_ERR_FORMAT,
+                 "%llu bytes behind the header, its axes need %zu: the file is cut",
+                 (unsigned long long)left, bytes);
+    /* A table may lack its last padding. */
+    AIRY_FAIL_IF(s->compressed && end > data && (uint64_t)(end - data) > left + FITS_BLOCK,
+                 AIRY_ERR_FORMAT,
+                 "%llu bytes behind the header, its table needs %lld: the file is cut",
+                 (unsigned long long)left, (long long)(end - data));
+    return AIRY_OK;
+}
+
+/* Integers to floats in place, last first: a float is never narrower than its integer. */
+static void scale_integers(airy_image *image, const struct stored *s, size_t count)
+{
+    const bool wide = image->dtype == AIRY_DTYPE_F64;
+    for (size_t i = count; i-- > 0;) {
+        LONGLONG raw;
+        if (s->bitpix == 8)
+            raw = ((const uint8_t *)image->data)[i];
+        else if (s->bitpix == 16)
+            raw = ((const int16_t *)image->data)[i];
+        else if (s->bitpix == 32)
+            raw = ((const int32_t *)image->data)[i];
+        else
+            raw = ((const int64_t *)image->data)[i];
+        const bool blank = s->blank && raw == s->blank_value;
+        if (wide) {
+            const double v = (double)raw * s->scale;
+            ((double *)image->data)[i] = blank ? (double)NAN : v + s->zero;
+        } else {
+            const float v = (float)raw * (float)s->scale;
+            ((float *)image->data)[i] = blank ? NAN : v + (float)s->zero;
+        }
+    }
+}
+
+static void scale_floats(airy_image *image, const struct stored *s, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (image->dtype == AIRY_DTYPE_F64) {
+            double *v = (double *)image->data + i;
+            *v = *v * s->scale + s->zero;
+        } else {
+            float *v = (float *)image->data + i;
+            *v = *v * (float)s->scale + (float)s->zero;
+        }
+    }
+}
+
+/* Unsigned types lie in the file with their top bit flipped. */
+static void flip_signs(airy_image *image, size_t count)
+{
+    const size_t size = airy_dtype_size(image->dtype);
+    const size_t top = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? size - 1 : 0;
+    uint8_t *bytes = image->data;
+    for (size_t i = 0; i < count; i++)
+        bytes[i * size + top] ^= 0x80;
+}
+
+/* Pixels that lie in the file as they are; CFITSIO would want the last block to be complete. */
+static airy_status read_plain(airy_image *image, const struct stored *s, const struct fits_open *f,
+                              size_t count)
+{
+    LONGLONG head, data, end;
+    int code = 0;
+    const size_t size = (size_t)abs(s->bitpix) / 8;
+    fits_get_hduaddrll(f->file, &head, &data, &end, &code);
+    if (code)
+        return fits_fail(AIRY_ERR_FORMAT, code);
+    if (f->memory)
+        memcpy(image->data, (const uint8_t *)f->memory + data, count * size);
+    else
+        AIRY_TRY(airy_file_pread(f->fd, image->data, count * size, (uint64_t)data));
+    if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && size > 1)
+        airy_image_swap(image->data, count, size);
+    return AIRY_OK;
+}
+
+static airy_status read_tiles(airy_image *image, const struct stored *s, fitsfile *file,
+                              size_t count)
+{
+    static const struct {
+        int bitpix, type;
+    } types[] = {{8, TBYTE},      {16, TSHORT},  {32, TINT},
+                 {64, TLONGLONG}, {-32, TFLOAT}, {-64, TDOUBLE}};
+    int code = 0, any = 0;
+    float nan32 = NAN;
+    double nan64 = (double)NAN;
+    size_t i = 0;
+    while (types[i].bitpix != s->bitpix) /* choose_dtype knows the same six */
+        i++;
+    /* Asked for NaN, CFITSIO would also turn numbers below the normal range to 0. */
+    void *null = !s->quantised ? NULL : s->bitpix == -32 ? (void *)&nan32 : (void *)&nan64;
+    LONGLONG first[MAX_AXES];
+    for (int k = 0; k < MAX_AXES; k++)
+        first[k] = 1;
+    fits_set_bscale(file, 1.0, 0.0, &code); /* as stored; scaled here */
+    fits_read_pixll(file, types[i].type, first, (LONGLONG)count, null, image->data, &any, &code);
+    return code ? fits_fail(AIRY_ERR_CORRUPT, code) : AIRY_OK;
+}
+
+static airy_status keep_header(airy_image *image, const struct stored *s, fitsfile *file)
+{
+    char *text = NULL;
+    int cards = 0, code = 0;
+    if (s->compressed)
+        fits_convert_hdr2str(file, 0, NULL, 0, &text, &cards, &code);
+    else
+        fits_hdr2str(file, 0, NULL, 0, &text, &cards, &code);
+    airy_status status =
+        code ? fits_fail(AIRY_ERR_FORMAT, code)
+             : airy_header_create(&image->header, image, text, text ? strlen(text) / FITS_CARD : 0);
+    if (text)
+        fits_free_memory(text, &code);
+    return status;
+}
+
+static airy_status read_image(airy_image *image, struct fits_open *f, const char *ext)
+{
+    struct stored s = {0};
+    int code = 0, column = 0;
+    size_t bytes;
+    AIRY_TRY(select_image(f->file, ext));
+    s.compressed = fits_is_compressed_image(f->file, &code) != 0;
+    AIRY_TRY(get_shape(image, &s, f->file));
+    AIRY_TRY(get_scaling(&s, f->file));
+    AIRY_TRY(choose_dtype(image, &s));
+    AIRY_TRY(airy_image_bytes(&bytes, image));
+    const size_t count = bytes / airy_dtype_size(image->dtype);
+    const size_t stored = count * ((size_t)abs(s.bitpix) / 8);
+    AIRY_TRY(check_end(f, &s, stored));
+    if (s.compressed) {
+        AIRY_TRY(check_tiles(f->file, image));
+        s.quantised = s.bitpix < 0 && fits_get_colnum(f->file, CASEINSEN, "ZSCALE", &column,
+                                                      &code) != COL_NOT_FOUND;
+        fits_clear_errmsg();
+    }
+    AIRY_TRY(airy_image_alloc(&image->data, bytes));
+    AIRY_TRY(s.compressed ? read_tiles(image, &s, f->file, count)
+                          : read_plain(image, &s, f, count));
+    if (s.offset)
+        flip_signs(image, count);
+    else if (s.bitpix > 0 && airy_dtype_is_float(image->dtype))
+        scale_integers(image, &s, count);
+    else if (s.bitpix < 0 && (s.scale != 1 || s.zero != 0))
+        scale_floats(image, &s, count);
+    return keep_header(image, &s, f->file);
+}
+
+airy_status airy_image_read_fits(airy_image *image, const char *path)
+{
+    char file[4096];
+    const char *ext;
+    struct fits_open f;
+    airy_image made = {0};
+    AIRY_FAIL_IF(!airy_fits_split(file, sizeof(file), &ext, path), AIRY_ERR_PARAM,
+                 "a path of %zu bytes, expected less than %zu", strlen(path), sizeof(file));
+    pthread_mutex_lock(&fits_mutex);
+    airy_status status = open_file(&f, file);
+    if (status == AIRY_OK) {
+        status = read_image(&made, &f, ext);
+        close_file(&f);
+    }
+    fits_clear_errmsg();
+    pthread_mutex_unlock(&fits_mutex);
+    if (status == AIRY_OK) {
+        *image = made;
+        return AIRY_OK;
+    }
+    airy_image_free(&made);
+    return airy_fail_context(status, "'%s'", path);
+}
+
+static airy_status describe_hdu(airy_fits_hdu *hdu, fitsfile *file)
+{
+    int code = 0, type = 0, bitpix = 0, ndim = 0;
+    LONGLONG axes[MAX_AXES] = {0};
+    bool there;
+    fits_get_hdu_type(file, &type, &code);
+    if (code)
+        return fits_fail(AIRY_ERR_FORMAT, code);
+    char name[FLEN_VALUE] = "";
+    AIRY_TRY(get_key(file, TSTRING, "EXTNAME", name, &there));
+    snprintf(hdu->name, sizeof(hdu->name), "%s", name);
+    if (type != IMAGE_HDU) {
+        snprintf(hdu->kind, sizeof(hdu->kind), "%s",
+                 type == BINARY_TBL ? "binary table" : "ASCII table");
+        LONGLONG rows = 0;
+        int columns = 0;
+        fits_get_num_rowsll(file, &rows, &code);
+        fits_get_num_cols(file, &columns, &code);
+        hdu->shape[0] = (size_t)rows;
+        hdu->shape[1] = (size_t)columns;
+        return code ? fits_fail(AIRY_ERR_FORMAT, code) : AIRY_OK;
+    }
+    fits_get_img_paramll(file, MAX_AXES, &bitpix, &ndim, axes, &code);
+    if (code)
+        return fits_fail(AIRY_ERR_FORMAT, code);
+    const bool compressed = fits_is_compressed_image(file, &code) != 0;
+    snprintf(hdu->kind, sizeof(hdu->kind), "%s", ndim ? "image" : "header");
+    if (compressed) {
+        AIRY_TRY(get_key(file, TSTRING, "ZCMPTYPE", name, &there));
+        snprintf(hdu->compression, sizeof(hdu->compression), "%s", there ? name : "");
+    }
+    hdu->bitpix = bitpix;
+    hdu->ndim = ndim < AIRY_FITS_AXES ? ndim : AIRY_FITS_AXES;
+    for (int i = 0; i < hdu->ndim; i++)
+        hdu->shape[i] = axes[hdu->ndim - 1 - i] > 0 ? (size_t)axes[hdu->ndim - 1 - i] : 0;
+    return AIRY_OK;
+}
+
+static airy_status list_hdus(airy_fits_hdu **list, size_t *count, fitsfile *file)
+{
+    int code = 0, total = 0;
+    fits_get_num_hdus(file, &total, &code);
+    if (code)
+        return fits_fail(AIRY_ERR_FORMAT, code);
+    *list = calloc((size_t)total, sizeof(**list));
+    AIRY_FAIL_IF(!*list, AIRY_ERR_MEMORY, "cannot allocate a list of %d HDUs", total);
+    for (int i = 0; i < total; i++) {
+        fits_movabs_hdu(file, i + 1, NULL, &code);
+        if (code)
+            return fits_fail(AIRY_ERR_FORMAT, code);
+        AIRY_TRY(describe_hdu(*list + i, file));
+    }
+    *count = (size_t)total;
+    return AIRY_OK;
+}
+
+airy_status airy_fits_list(airy_fits_hdu **hdus, size_t *count, const char *path)
+{
+    AIRY_FAIL_IF(!hdus || !count || !path || !*path, AIRY_ERR_PARAM,
+                 "airy_fits_list: hdus, count or path is missing");
+    char file[4096];
+    const char *ext;
+    struct fits_open f;
+    airy_fits_hdu *made = NULL;
+    AIRY_FAIL_IF(!airy_fits_split(file, sizeof(file), &ext, path), AIRY_ERR_PARAM,
+                 "a path of %zu bytes, expected less than %zu", strlen(path), sizeof(file));
+    pthread_mutex_lock(&fits_mutex);
+    airy_status status = open_file(&f, file);
+    if (status == AIRY_OK) {
+        status = list_hdus(&made, count, f.file);
+        close_file(&f);
+    }
+    fits_clear_errmsg();
+    pthread_mutex_unlock(&fits_mutex);
+    if (status == AIRY_OK) {
+        *hdus = made;
+        return AIRY_OK;
+    }
+    free(made);
+    return airy_fail_context(status, "'%s'", path);
+}

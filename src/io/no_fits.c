@@ -1,0 +1,22 @@
+/* A build without CFITSIO says so. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "io/image_formats.h"
+
+airy_status airy_image_read_fits(airy_image *image, const char *path)
+{
+    (void)image;
+    return airy_fail(AIRY_ERR_UNSUPPORTED, "'%s': this build reads no FITS, it lacks CFITSIO",
+                     path);
+}
+
+airy_status airy_fits_list(airy_fits_hdu **hdus, size_t *count, const char *path)
+{
+    AIRY_FAIL_IF(!hdus || !count || !path, AIRY_ERR_PARAM,
+                 "airy_fits_list: hdus, count or path is missing");
+    return airy_fail(AIRY_ERR_UNSUPPORTED, "'%s': this build reads no FITS, it lacks CFITSIO",
+                     path);
+}

@@ -1,0 +1,339 @@
+/* FITS: encodings as other programs write them, headers through a file, hostile headers. */
+#include "check_stack.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/fits_header.h"
+#include "io/image_formats.h"
+
+enum { MOST_CARDS = 36 };
+
+/* A header block of these cards ("" ends the list) and END, then data. */
+static const char *fits_file(struct check *c, const char *const *cards, const void *data,
+                             size_t bytes)
+{
+    uint8_t *file = check_alloc(c, FITS_BLOCK + bytes + 1);
+    memset(file, ' ', FITS_BLOCK);
+    size_t n = 0;
+    for (; n < MOST_CARDS - 1 && cards[n]; n++)
+        memcpy(file + n * FITS_CARD, cards[n], strlen(cards[n]));
+    memcpy(file + n * FITS_CARD, "END", 3);
+    if (bytes)
+        memcpy(file + FITS_BLOCK, data, bytes);
+    return stack_spill(c, "x.fits", file, FITS_BLOCK + bytes);
+}
+
+static bool same_values(const airy_image *a, const airy_image *b)
+{
+    if (a->ndim != b->ndim || memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof(size_t)) != 0)
+        return false;
+    size_t count = 1;
+    for (int axis = 0; axis < a->ndim; axis++)
+        count *= a->shape[axis];
+    for (size_t i = 0; i < count; i++) {
+        const double x = airy_image_value(a, i), y = airy_image_value(b, i);
+        if (x != y && (x == x || y == y)) /* NaN where the other has NaN */
+            return false;
+    }
+    return true;
+}
+
+/* 17 encodings of another program; values and shape exact. */
+static void check_variants(struct check *c)
+{
+    static const struct {
+        const char *name;
+        airy_dtype dtype;
+    } files[] = {
+        {"u8", AIRY_DTYPE_U8},
+        {"i16", AIRY_DTYPE_I16},
+        {"u16_bzero", AIRY_DTYPE_U16},
+        {"i32", AIRY_DTYPE_I32},
+        {"i64", AIRY_DTYPE_I64},
+        {"f4_nan", AIRY_DTYPE_F32},
+        {"f8", AIRY_DTYPE_F64},
+        {"cube_f4", AIRY_DTYPE_F32},
+        {"radio4d_f4", AIRY_DTYPE_F32},
+        {"i16_bscale_blank", AIRY_DTYPE_F32}, /* the truth is f64; its quarters are exact in f32 */
+        {"comp_RICE_1", AIRY_DTYPE_I16},
+        {"comp_GZIP_1", AIRY_DTYPE_I16},
+        {"comp_GZIP_2", AIRY_DTYPE_I16},
+        {"comp_HCOMPRESS_1", AIRY_DTYPE_I16},
+        {"comp_PLIO_1", AIRY_DTYPE_I16},
+        {"comp_GZIP2_f4_lossless", AIRY_DTYPE_F32},
+        {"comp_RICE_f4_dither1", AIRY_DTYPE_F32},
+    };
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        char name[128], truth[1024];
+        if (!check_case(c, "fits_%s", files[i].name))
+            continue;
+        snprintf(name, sizeof(name), "astro/fitsvariants/%s.fits", files[i].name);
+        const char *path = check_golden(c, name);
+        const char *values = path ? check_golden(c, "astro/fitsvariants/truth.h5") : NULL;
+        if (!values)
+            continue;
+        snprintf(truth, sizeof(truth), "%s::/%s", values, files[i].name);
+        airy_image got = {0}, want = {0}, back = {0};
+        if (!CHECK_OK(c, airy_image_read(&got, path)) ||
+            !CHECK_OK(c, airy_image_read(&want, truth)))
+            continue;
+        CHECK(c, got.dtype == files[i].dtype && got.header);
+        CHECK(c, same_values(&got, &want));
+        snprintf(name, sizeof(name), "%s/%s.fits", check_tmp(c), files[i].name);
+        CHECK_OK(c, airy_image_write(&got, name, false));
+        if (CHECK_OK(c, airy_image_read(&back, name)))
+            CHECK(c, back.dtype == got.dtype && same_values(&got, &back));
+        airy_image_free(&got);
+        airy_image_free(&want);
+        airy_image_free(&back);
+    }
+}
+
+/* Coordinates, beam and history stay with the pixels; units go where the values become others. */
+static void check_header(struct check *c)
+{
+    if (!check_case(c, "fits_header"))
+        return;
+    static const char *const cards[] = {
+        "SIMPLE  =                    T",
+        "BITPIX  =                   16",
+        "NAXIS   =                    2",
+        "NAXIS1  =                    2",
+        "NAXIS2  =                    1",
+        "BSCALE  =              1.5D+00 / Fortran's exponent",
+        "BZERO   =                   10",
+        "BLANK   =                   -1",
+        "CTYPE1  = 'RA---SIN'           / it's a projection",
+        "CRVAL1  =      1.234567890D+02",
+        "BUNIT   = 'JY/BEAM '",
+        "BMAJ    =   6.944444444444E-03",
+        "HISTORY AIPS   CLEAN BMAJ=  1.0000E-02 BMIN=  1.0000E-02 BPA=   0.00",
+        NULL};
+    static const uint8_t data[4] = {0xff, 0xff, 0, 4};
+    airy_image image = {0}, back = {0}, mask = {.dtype = AIRY_DTYPE_U8, .ndim = 2, .shape = {1, 2}};
+    char value[FITS_CARD];
+    double number = 0;
+    if (!CHECK_OK(c, airy_image_read(&image, fits_file(c, cards, data, 4))))
+        return;
+    CHECK(c, image.dtype == AIRY_DTYPE_F32 &&
+                 airy_image_value(&image, 0) != airy_image_value(&image, 0));
+    CHECK(c, airy_image_value(&image, 1) == 16);
+    CHECK(c, airy_header_get(image.header, "CTYPE1", value) && strcmp(value, "RA---SIN") == 0);
+    CHECK(c, airy_header_number(image.header, "CRVAL1", &number) && number == 123.4567890);
+    CHECK(c, !airy_header_get(image.header, "CRVAL2", value));
+    CHECK(c, !airy_header_number(image.header, "BUNIT", &number));
+    char path[512];
+    snprintf(path, sizeof(path), "%s/y.fits", check_tmp(c));
+    CHECK_OK(c, airy_image_write(&image, path, false));
+    CHECK_OK(c, airy_image_read(&back, path));
+    CHECK(c, same_values(&image, &back));
+    CHECK(c, airy_header_get(back.header, "BUNIT", value) && strcmp(value, "JY/BEAM") == 0);
+    CHECK(c, airy_header_number(back.header, "BMAJ", &number) && number == 6.944444444444e-3);
+    CHECK(c, !airy_header_get(back.header, "BSCALE", value));
+    CHECK(c, strstr(back.header->text, "AIPS   CLEAN") != NULL);
+    airy_image_free(&back);
+    mask.data = malloc(2);
+    memcpy(mask.data, "\1\0", 2);
+    CHECK_OK(c, airy_image_copy_header(&mask, &image));
+    CHECK_OK(c, airy_image_write(&mask, path, true));
+    CHECK_OK(c, airy_image_read(&back, path));
+    CHECK(c, back.dtype == AIRY_DTYPE_U8 && airy_header_get(back.header, "CTYPE1", value) &&
+                 !airy_header_get(back.header, "BUNIT", value));
+    mask.shape[0] = 2;
+    mask.shape[1] = 1;
+    CHECK_FAILS(c, airy_image_write(&mask, path, true), AIRY_ERR_SHAPE, "another shape");
+    CHECK_FAILS(c, airy_image_copy_header(&mask, NULL), AIRY_ERR_PARAM, "missing");
+    airy_image_free(&mask);
+    airy_image_free(&back);
+    airy_image_free(&image);
+}
+
+#define FITS_START "SIMPLE  =                    T", "BITPIX  =                   16"
+
+static void check_hostile(struct check *c)
+{
+    if (!check_case(c, "fits_hostile"))
+        return;
+    static const struct {
+        const char *cards[8];
+        airy_status status;
+        const char *part;
+    } bad[] = {
+        {{"SIMPLE  =                    T"}, AIRY_ERR_FORMAT, "CFITSIO"},
+        {{FITS_START}, AIRY_ERR_FORMAT, "CFITSIO"},
+        {{"SIMPLE  =                    T", "BITPIX  =                  -16",
+          "NAXIS   =                    1", "NAXIS1  =                    2"},
+         AIRY_ERR_FORMAT,
+         "CFITSIO"},
+        {{FITS_START, "NAXIS   =                   -1"}, AIRY_ERR_FORMAT, "CFITSIO"},
+        {{FITS_START, "NAXIS   =                    2", "NAXIS1  =                    2"},
+         AIRY_ERR_FORMAT,
+         "CFITSIO"},
+        {{FITS_START, "NAXIS   =                    1", "NAXIS1  =                   -5"},
+         AIRY_ERR_FORMAT,
+         "CFITSIO"},
+        {{FITS_START, "NAXIS   =                    1", "NAXIS1  =                    0"},
+         AIRY_ERR_SHAPE,
+         "NAXIS1 = 0"},
+        {{FITS_START, "NAXIS   =                    1", "NAXIS1  =                   99"},
+         AIRY_ERR_FORMAT,
+         "the file is cut"},
+        {{FITS_START, "NAXIS   =                    2", "NAXIS1  =           4294967296",
+          "NAXIS2  =           4294967296"},
+         AIRY_ERR_SHAPE,
+         "below 2^64"},
+        {{FITS_START, "NAXIS   =                    2", "NAXIS1  =               100000",
+          "NAXIS2  =               100000"},
+         AIRY_ERR_FORMAT,
+         "the file is cut"},
+        {{FITS_START, "NAXIS   =                    1", "NAXIS1  =                    2",
+          "BSCALE  = 'x       '"},
+         AIRY_ERR_FORMAT,
+         "BSCALE"},
+    };
+    airy_image image;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        CHECK_FAILS(c, airy_image_read(&image, fits_file(c, bad[i].cards, "\0\1\0\2", 4)),
+                    bad[i].status, bad[i].part);
+    static const char *const none[] = {FITS_START, "NAXIS   =                    0", NULL};
+    CHECK_FAILS(c, airy_image_read(&image, fits_file(c, none, "", 0)), AIRY_ERR_UNSUPPORTED,
+                "no image");
+    static const char *const deep[] = {FITS_START,
+                                       "NAXIS   =                    6",
+                                       "NAXIS1  =                    1",
+                                       "NAXIS2  =                    1",
+                                       "NAXIS3  =                    1",
+                                       "NAXIS4  =                    1",
+                                       "NAXIS5  =                    2",
+                                       "NAXIS6  =                    1",
+                                       NULL};
+    CHECK_FAILS(c, airy_image_read(&image, fits_file(c, deep, "\0\1\0\2", 4)), AIRY_ERR_UNSUPPORTED,
+                "NAXIS = 5, expected 1 to 4");
+    CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.fits", "SIMPLE  =", 9)),
+                AIRY_ERR_FORMAT, "no FITS file");
+    CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.fits", "", 0)), AIRY_ERR_FORMAT,
+                "no FITS file");
+    CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.fits.gz", "\x1f\x8b\x08xxxxxxx", 10)),
+                AIRY_ERR_CORRUPT, "gzip");
+    CHECK_FAILS(c, airy_image_read(&image, "/proc/none/x.fits[2]"), AIRY_ERR_NOT_FOUND,
+                "cannot open");
+    const char *path = check_golden(c, "astro/fitsvariants/i16.fits");
+    char name[1024];
+    snprintf(name, sizeof(name), "%s[1]", path ? path : "");
+    CHECK_FAILS(c, airy_image_read(&image, name), AIRY_ERR_NOT_FOUND, "no extension [1]");
+    snprintf(name, sizeof(name), "%s[SCI,2]", path ? path : "");
+    CHECK_FAILS(c, airy_image_read(&image, name), AIRY_ERR_NOT_FOUND, "no extension [SCI");
+    snprintf(name, sizeof(name), "%s[-1]", path ? path : "");
+    CHECK_FAILS(c, airy_image_read(&image, name), AIRY_ERR_PARAM, "expected 0");
+}
+
+static const uint8_t *find_card(const uint8_t *bytes, size_t size, const char *text)
+{
+    const size_t n = strlen(text);
+    for (size_t i = 0; i + FITS_CARD <= size; i += FITS_CARD)
+        if (memcmp(bytes + i, text, n) == 0)
+            return bytes + i;
+    return NULL;
+}
+
+/* Tile tables that lie, and compressed files cut at any place: an error, never more. */
+static void check_tiles(struct check *c)
+{
+    if (!check_case(c, "fits_hostile_tiles"))
+        return;
+    static const struct {
+        const char *card, *lie;
+    } lies[] = {
+        {"ZTILE1  =", "ZTILE1  =           2147483647"},
+        {"ZTILE1  =", "ZTILE1  =                    0"},
+        {"ZTILE2  =", "ZTILE2  =                   -3"},
+        {"ZNAXIS1 =", "ZNAXIS1 =                   99"},
+        {"ZNAXIS2 =", "ZNAXIS2 =             99999999"},
+        {"ZBITPIX =", "ZBITPIX =                   17"},
+        {"ZCMPTYPE=", "ZCMPTYPE= 'NONE_SUCH'"},
+        {"NAXIS2  =", "NAXIS2  =                   64"},
+        {"NAXIS2  =", "NAXIS2  =             99999999"},
+    };
+    const char *path = check_golden(c, "astro/fitsvariants/comp_RICE_1.fits");
+    size_t size = 0;
+    uint8_t *bytes = path ? stack_slurp(c, path, &size) : NULL;
+    airy_image image = {0};
+    for (size_t i = 0; bytes && i < sizeof(lies) / sizeof(lies[0]); i++) {
+        uint8_t *copy = check_alloc(c, size);
+        memcpy(copy, bytes, size);
+        const uint8_t *card = find_card(copy + FITS_BLOCK, size - FITS_BLOCK, lies[i].card);
+        if (!CHECK(c, card != NULL))
+            continue;
+        memcpy(copy + (card - copy), lies[i].lie, strlen(lies[i].lie));
+        CHECK(c, airy_image_read(&image, stack_spill(c, "x.fits", copy, size)) != AIRY_OK);
+    }
+    for (size_t cut = FITS_BLOCK; bytes && cut + FITS_BLOCK < size; cut += 997)
+        CHECK(c, airy_image_read(&image, stack_spill(c, "x.fits", bytes, cut)) != AIRY_OK);
+}
+
+static void check_list(struct check *c)
+{
+    if (!check_case(c, "fits_list"))
+        return;
+    const char *path = check_golden(c, "astro/fitsvariants/comp_RICE_1.fits");
+    airy_fits_hdu *hdus = NULL;
+    size_t count = 0;
+    if (!path || !CHECK_OK(c, airy_fits_list(&hdus, &count, path)))
+        return;
+    CHECK(c, count == 2 && hdus[0].ndim == 0 && strcmp(hdus[0].kind, "header") == 0);
+    CHECK(c, strcmp(hdus[1].kind, "image") == 0 && strcmp(hdus[1].compression, "RICE_1") == 0 &&
+                 hdus[1].bitpix == 16 && hdus[1].ndim == 2 && hdus[1].shape[0] == 65 &&
+                 hdus[1].shape[1] == 73);
+    free(hdus);
+    CHECK_FAILS(c, airy_fits_list(&hdus, &count, NULL), AIRY_ERR_PARAM, "missing");
+    CHECK_FAILS(c, airy_fits_list(&hdus, &count, "/proc/none/x.fits"), AIRY_ERR_NOT_FOUND,
+                "cannot open");
+}
+
+/* Images of telescopes and of other programs, where they are there. */
+static void check_real(struct check *c)
+{
+    static const struct {
+        const char *name;
+        size_t height, width;
+    } files[] = {
+        {"astro/aegean/1904-66_SIN.fits", 192, 192},
+        {"astro/sep/image.fits", 256, 256},
+        {"astro/caesar/ScorpioFaintSNRField.fits", 1000, 1000},
+        {"astro/astropy/m13_rice.fits", 300, 300},
+    };
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        if (!check_case(c, "fits_real_%zu", i))
+            continue;
+        const char *path = check_realdata(c, files[i].name);
+        airy_image image = {0};
+        if (!path || !CHECK_OK(c, airy_image_read(&image, path)))
+            continue;
+        CHECK(c, image.ndim >= 2 && image.shape[image.ndim - 2] == files[i].height &&
+                     image.shape[image.ndim - 1] == files[i].width);
+        airy_image_free(&image);
+    }
+    if (!check_case(c, "fits_real_m13_compressed"))
+        return;
+    const char *plain = check_realdata(c, "astro/astropy/m13.fits"),
+               *rice = plain ? check_realdata(c, "astro/astropy/m13_rice.fits") : NULL;
+    airy_image a = {0}, b = {0};
+    if (rice && CHECK_OK(c, airy_image_read(&a, plain)) && CHECK_OK(c, airy_image_read(&b, rice)))
+        CHECK(c, same_values(&a, &b));
+    airy_image_free(&a);
+    airy_image_free(&b);
+}
+
+void check_fits(struct check *c)
+{
+    if (!c->is_cpu || !AIRY_HAVE_FITS)
+        return; /* files and host memory only */
+    check_variants(c);
+    check_header(c);
+    check_hostile(c);
+    check_tiles(c);
+    check_list(c);
+    check_real(c);
+}
