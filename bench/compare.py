@@ -22,6 +22,7 @@ import importlib.util
 import json
 import multiprocessing
 import os
+import queue as queue_module
 import statistics
 import subprocess
 import sys
@@ -258,7 +259,16 @@ def run_peer(args, peer, processes):
     ]
     for worker in workers:
         worker.start()
-    answers = [queue.get() for _ in workers]
+    answers = []
+    while len(answers) < processes:
+        try:
+            answers.append(queue.get(timeout=5))
+        except queue_module.Empty:
+            died = [worker.exitcode for worker in workers if worker.exitcode]
+            if died:  # a crash says nothing, and the others wait for it
+                answers += [f"failed: a process ended with {died[0]}"] * (processes - len(answers))
+                for worker in workers:
+                    worker.terminate()
     for worker in workers:
         worker.join()
     sentences = [a for a in answers if isinstance(a, str)]
