@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -16,6 +17,7 @@
 #include "io/pattern_layout.h"
 #include "io/plain_file.h"
 
+enum { ROWS_AT_ONCE = 64 };
 enum { NORMALIZATIONS = 3 }; /* planes of the sums that frames may share */
 
 /* A row's progress in this run. */
@@ -368,67 +370,155 @@ bool airy_pattern_file_done(const airy_pattern_file *file, size_t row)
     return file->resumed && state != ROW_PENDING;
 }
 
-static airy_status write_values(airy_pattern_file *file, size_t row,
-                                const struct airy_pattern_row *data)
+/* Where a row keeps a field that has a value for every row. */
+static const void *value_of(const struct airy_pattern_row *data, int field, size_t bins)
+{
+    switch (field) {
+    case AIRY_PATTERN_INTENSITY:
+        return data->intensity;
+    case AIRY_PATTERN_STD:
+        return data->std;
+    case AIRY_PATTERN_SEM:
+        return data->sem;
+    case AIRY_PATTERN_SIGNAL:
+        return data->sums + AIRY_SUM_SIGNAL * bins;
+    case AIRY_PATTERN_VARIANCE:
+        return data->sums + AIRY_SUM_VARIANCE * bins;
+    case AIRY_PATTERN_TOTAL:
+        return &data->stats.total;
+    case AIRY_PATTERN_MAX:
+        return &data->stats.max;
+    case AIRY_PATTERN_SATURATED:
+        return &data->stats.saturated;
+    case AIRY_PATTERN_INVALID:
+        return &data->stats.invalid;
+    default:
+        return data->sums +
+               (size_t)(AIRY_SUM_NORMALIZATION + field - AIRY_PATTERN_NORMALIZATION) * bins;
+    }
+}
+
+static airy_status write_field(airy_pattern_file *file, int field, size_t row,
+                               const struct airy_pattern_row *data, size_t count)
 {
     const struct airy_pattern_layout *layout = &file->layout;
-    AIRY_TRY(write_row(file, AIRY_PATTERN_INTENSITY, row, data->intensity));
-    AIRY_TRY(write_row(file, AIRY_PATTERN_SIGNAL, row, data->sums + AIRY_SUM_SIGNAL * file->bins));
-    if (layout->offset[AIRY_PATTERN_STD]) {
-        AIRY_TRY(write_row(file, AIRY_PATTERN_STD, row, data->std));
-        AIRY_TRY(write_row(file, AIRY_PATTERN_SEM, row, data->sem));
-        AIRY_TRY(write_row(file, AIRY_PATTERN_VARIANCE, row,
-                           data->sums + AIRY_SUM_VARIANCE * file->bins));
-    }
-    AIRY_TRY(write_row(file, AIRY_PATTERN_TOTAL, row, &data->stats.total));
-    AIRY_TRY(write_row(file, AIRY_PATTERN_MAX, row, &data->stats.max));
-    AIRY_TRY(write_row(file, AIRY_PATTERN_SATURATED, row, &data->stats.saturated));
-    AIRY_TRY(write_row(file, AIRY_PATTERN_INVALID, row, &data->stats.invalid));
-    if (data->message || file->resumed) { /* a killed run may have left one */
-        char message[AIRY_PATTERN_MESSAGE_BYTES] = "";
-        snprintf(message, sizeof(message), "%s", data->message ? data->message : "");
-        AIRY_TRY(write_row(file, AIRY_PATTERN_MESSAGE, row, message));
-    }
-    return AIRY_OK;
+    struct iovec parts[ROWS_AT_ONCE];
+    for (size_t i = 0; i < count; i++)
+        parts[i] = (struct iovec){.iov_base = (void *)value_of(&data[i], field, file->bins),
+                                  .iov_len = layout->row[field]};
+    return airy_file_pwritev(file->fd, parts, count,
+                             layout->offset[field] + row * layout->row[field]);
 }
 
-/* The lock is held for reading. */
-static airy_status write_all(airy_pattern_file *file, size_t row,
-                             const struct airy_pattern_row *data, bool good)
+static airy_status write_message(airy_pattern_file *file, size_t row,
+                                 const struct airy_pattern_row *data)
 {
-    const double *planes = data->sums + AIRY_SUM_NORMALIZATION * file->bins;
-    const bool differs = good && data->stats.invalid > 0;
-    const bool follows = good && !file->layout.per_frame && !differs;
-    AIRY_TRY(write_values(file, row, data));
-    if (file->layout.per_frame || differs)
-        AIRY_TRY(write_normalizations(file, row, planes));
-    else if (follows)
-        AIRY_TRY(keep_shared(file, planes));
-    const int32_t status = good ? AIRY_ROW_GOOD : AIRY_ROW_BAD;
-    AIRY_TRY(write_row(file, AIRY_PATTERN_STATUS, row, &status));
-    atomic_store(&file->rows[row], follows ? ROW_FOLLOWS : ROW_WRITTEN);
+    char message[AIRY_PATTERN_MESSAGE_BYTES] = "";
+    if (!data->message && !file->resumed) /* a killed run may have left one */
+        return AIRY_OK;
+    snprintf(message, sizeof(message), "%s", data->message ? data->message : "");
+    return write_row(file, AIRY_PATTERN_MESSAGE, row, message);
+}
+
+static airy_status write_values(airy_pattern_file *file, size_t row,
+                                const struct airy_pattern_row *data, size_t count)
+{
+    static const int fields[] = {
+        AIRY_PATTERN_INTENSITY, AIRY_PATTERN_SIGNAL,    AIRY_PATTERN_TOTAL,
+        AIRY_PATTERN_MAX,       AIRY_PATTERN_SATURATED, AIRY_PATTERN_INVALID,
+        AIRY_PATTERN_STD,       AIRY_PATTERN_SEM,       AIRY_PATTERN_VARIANCE};
+    const size_t errors = file->layout.offset[AIRY_PATTERN_STD] ? 0 : 3;
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]) - errors; i++)
+        AIRY_TRY(write_field(file, fields[i], row, data, count));
+    for (size_t i = 0; i < count; i++)
+        AIRY_TRY(write_message(file, row + i, &data[i]));
     return AIRY_OK;
 }
 
-airy_status airy_pattern_file_write(airy_pattern_file *file, size_t row,
-                                    const struct airy_pattern_row *data)
+static bool is_good(const struct airy_pattern_row *data)
+{
+    return data->stats.status == AIRY_FRAME_GOOD;
+}
+
+/* Good, and with normalizations of its own. */
+static bool differs(const struct airy_pattern_row *data)
+{
+    return is_good(data) && data->stats.invalid > 0;
+}
+
+static airy_status write_norms(airy_pattern_file *file, size_t row,
+                               const struct airy_pattern_row *data, size_t count)
+{
+    if (file->layout.per_frame) {
+        for (int k = 0; k < NORMALIZATIONS; k++)
+            AIRY_TRY(write_field(file, AIRY_PATTERN_NORMALIZATION + k, row, data, count));
+        return AIRY_OK;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const double *planes = data[i].sums + AIRY_SUM_NORMALIZATION * file->bins;
+        if (differs(&data[i]))
+            AIRY_TRY(write_normalizations(file, row + i, planes));
+        else if (is_good(&data[i]))
+            AIRY_TRY(keep_shared(file, planes));
+    }
+    return AIRY_OK;
+}
+
+/* The lock is held for reading. count <= ROWS_AT_ONCE */
+static airy_status write_all(airy_pattern_file *file, size_t row,
+                             const struct airy_pattern_row *data, size_t count)
+{
+    int32_t status[ROWS_AT_ONCE];
+    AIRY_TRY(write_values(file, row, data, count));
+    AIRY_TRY(write_norms(file, row, data, count));
+    for (size_t i = 0; i < count; i++)
+        status[i] = is_good(&data[i]) ? AIRY_ROW_GOOD : AIRY_ROW_BAD;
+    AIRY_TRY(airy_file_pwrite(file->fd, status, count * sizeof(status[0]),
+                              file->layout.offset[AIRY_PATTERN_STATUS] + row * sizeof(status[0])));
+    for (size_t i = 0; i < count; i++) {
+        const bool follows = is_good(&data[i]) && !file->layout.per_frame && !differs(&data[i]);
+        atomic_store(&file->rows[row + i], follows ? ROW_FOLLOWS : ROW_WRITTEN);
+    }
+    return AIRY_OK;
+}
+
+static airy_status check_row(const airy_pattern_file *file, size_t row,
+                             const struct airy_pattern_row *data)
 {
     AIRY_FAIL_IF(row >= file->frames, AIRY_ERR_PARAM, "row = %zu, the file has %zu", row,
                  file->frames);
     const bool has_errors = file->layout.offset[AIRY_PATTERN_STD] != 0;
     AIRY_FAIL_IF(!data->intensity || !data->sums || (has_errors && (!data->std || !data->sem)),
                  AIRY_ERR_PARAM, "row %zu: intensity, sums, std or sem is NULL", row);
-    const bool good = data->stats.status == AIRY_FRAME_GOOD;
-    airy_status status = AIRY_OK;
-    if (good && data->stats.invalid > 0 && !file->joined)
-        status = make_per_frame(file);
-    if (status == AIRY_OK) {
-        pthread_rwlock_rdlock(&file->lock);
-        status = write_all(file, row, data, good);
-        pthread_rwlock_unlock(&file->lock);
+    return AIRY_OK;
+}
+
+airy_status airy_pattern_file_write_rows(airy_pattern_file *file, size_t row,
+                                         const struct airy_pattern_row *data, size_t count)
+{
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        AIRY_TRY(check_row(file, row + i, &data[i]));
+        any = any || differs(&data[i]);
     }
-    return status == AIRY_OK ? AIRY_OK
-                             : airy_fail_context(status, "row %zu of '%s'", row, file->partial);
+    airy_status status = any && !file->joined ? make_per_frame(file) : AIRY_OK;
+    size_t done = 0;
+    while (status == AIRY_OK && done < count) {
+        const size_t some = airy_min_size(count - done, ROWS_AT_ONCE);
+        pthread_rwlock_rdlock(&file->lock);
+        status = write_all(file, row + done, data + done, some);
+        pthread_rwlock_unlock(&file->lock);
+        done += status == AIRY_OK ? some : 0;
+    }
+    return status == AIRY_OK
+               ? AIRY_OK
+               : airy_fail_context(status, "row %zu of '%s'", row + done, file->partial);
+}
+
+airy_status airy_pattern_file_write(airy_pattern_file *file, size_t row,
+                                    const struct airy_pattern_row *data)
+{
+    return airy_pattern_file_write_rows(file, row, data, 1);
 }
 
 /*

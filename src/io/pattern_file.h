@@ -60,6 +60,9 @@ size_t airy_pattern_file_pending(const airy_pattern_file *file);
 bool airy_pattern_file_done(const airy_pattern_file *file, size_t row);
 airy_status airy_pattern_file_write(airy_pattern_file *file, size_t row,
                                     const struct airy_pattern_row *data);
+/* Rows row to row + count - 1 with fewer calls to the system. */
+airy_status airy_pattern_file_write_rows(airy_pattern_file *file, size_t row,
+                                         const struct airy_pattern_row *data, size_t count);
 /*
  * All rows must have been written. sums: planes of a frame without invalid pixels, for the
  * datasets that do not differ between frames; NULL: those of the first good row without. fsync,

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -36,6 +37,28 @@ airy_status airy_file_pwrite(int fd, const void *data, size_t size, uint64_t off
         AIRY_FAIL_IF(n <= 0, AIRY_ERR_IO, "cannot write %zu bytes at %llu: %s", size,
                      (unsigned long long)offset, n < 0 ? strerror(errno) : "nothing was written");
         done += (size_t)n;
+    }
+    return AIRY_OK;
+}
+
+airy_status airy_file_pwritev(int fd, struct iovec *parts, size_t count, uint64_t offset)
+{
+    while (count > 0) {
+        ssize_t n = pwritev(fd, parts, (int)count, (off_t)offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        AIRY_FAIL_IF(n <= 0, AIRY_ERR_IO, "cannot write %zu bytes at %llu: %s", parts[0].iov_len,
+                     (unsigned long long)offset, n < 0 ? strerror(errno) : "nothing was written");
+        offset += (uint64_t)n;
+        while (count > 0 && (size_t)n >= parts->iov_len) {
+            n -= (ssize_t)parts->iov_len;
+            parts++;
+            count--;
+        }
+        if (count > 0) {
+            parts->iov_base = (char *)parts->iov_base + n;
+            parts->iov_len -= (size_t)n;
+        }
     }
     return AIRY_OK;
 }

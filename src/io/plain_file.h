@@ -14,6 +14,9 @@
 /* pread and pwrite of all bytes; AIRY_ERR_IO with the system's words. */
 airy_status airy_file_pread(int fd, void *data, size_t size, uint64_t offset);
 airy_status airy_file_pwrite(int fd, const void *data, size_t size, uint64_t offset);
+/* The same from several places; parts is used up. */
+struct iovec;
+airy_status airy_file_pwritev(int fd, struct iovec *parts, size_t count, uint64_t offset);
 /* Open a regular file for reading; AIRY_ERR_NOT_FOUND, AIRY_ERR_IO. */
 airy_status airy_file_open(int *fd, uint64_t *size, const char *path);
 

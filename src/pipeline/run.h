@@ -76,7 +76,9 @@ struct airy_lane {
     struct airy_slot *slots;    /* [plan.slots] */
     size_t started, submitted, written;
     pthread_cond_t room, full, sent; /* for its readers, submitter, writer; with the run's lock */
-    float *intensity, *std, *sem;    /* [bins], of the writer */
+    /* Of the writer, for a slot's frames: patterns, whose intensity, std and sem are in values. */
+    struct airy_pattern_row *patterns; /* [batch] */
+    float *values;                     /* [batch][3][bins] */
     pthread_t *threads;
     size_t thread_count;
 };

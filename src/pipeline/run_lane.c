@@ -189,9 +189,11 @@ static airy_status rehearse(struct airy_lane *lane)
 airy_status airy_lane_open(struct airy_lane *lane)
 {
     const size_t slots = lane->run->plan.slots, bins = lane->integrator->bins;
-    AIRY_TRY(airy_memory_calloc((void **)&lane->intensity, 3 * bins, sizeof(float), "patterns"));
-    lane->std = lane->intensity + bins;
-    lane->sem = lane->std + bins;
+    const size_t batch = lane->run->plan.batch;
+    AIRY_TRY(
+        airy_memory_calloc((void **)&lane->patterns, batch, sizeof(lane->patterns[0]), "patterns"));
+    AIRY_TRY(
+        airy_memory_calloc((void **)&lane->values, batch, 3 * bins * sizeof(float), "patterns"));
     AIRY_TRY(airy_memory_calloc((void **)&lane->slots, slots, sizeof(lane->slots[0]), "slots"));
     AIRY_TRY(open_queues(lane));
     struct airy_numa_policy before;
@@ -216,8 +218,10 @@ void airy_lane_close(struct airy_lane *lane)
         close_slot(lane, &lane->slots[i]);
     free(lane->slots);
     lane->slots = NULL;
-    free(lane->intensity);
-    lane->intensity = lane->std = lane->sem = NULL;
+    free(lane->patterns);
+    free(lane->values);
+    lane->patterns = NULL;
+    lane->values = NULL;
     for (size_t i = 0; i < lane->copies; i++)
         if (lane->up[i] != lane->compute)
             airy_queue_destroy(&lane->up[i]);

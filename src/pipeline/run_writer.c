@@ -65,8 +65,8 @@ struct tally {
     char message[768];
 };
 
-/* Note a bad frame; its row gets NaN. Fails where such a frame ends the run. */
-static airy_status mark_bad(struct airy_lane *lane, airy_status status, size_t row,
+/* Note a bad frame. Fails where such a frame ends the run. */
+static airy_status mark_bad(const struct airy_run *run, airy_status status, size_t row,
                             const char *problem, struct tally *tally)
 {
     if (!tally->bad) {
@@ -74,65 +74,83 @@ static airy_status mark_bad(struct airy_lane *lane, airy_status status, size_t r
         snprintf(tally->message, sizeof(tally->message), "%s", problem);
     }
     tally->bad++;
-    if (!lane->run->params->skip_bad)
-        return airy_fail(status, "%s", problem);
-    for (size_t b = 0; b < lane->integrator->bins; b++)
-        lane->intensity[b] = lane->std[b] = lane->sem[b] = NAN;
-    return AIRY_OK;
+    return run->params->skip_bad ? AIRY_OK : airy_fail(status, "%s", problem);
 }
 
-static airy_status write_row(struct airy_lane *lane, struct airy_slot *slot, size_t i,
-                             struct tally *tally)
+/* The pattern of frame i into lane->patterns[i]. */
+static airy_status make_row(struct airy_lane *lane, struct airy_slot *slot, size_t i, size_t row,
+                            struct tally *tally)
 {
     struct airy_run *run = lane->run;
     const airy_integrator *integrator = lane->integrator;
-    const size_t bins = integrator->bins;
-    const size_t row = run->rows[slot->number * run->plan.batch + i];
-    const size_t frame = airy_run_frame(run->params, row);
+    const size_t bins = integrator->bins, frame = airy_run_frame(run->params, row);
+    const bool errors = integrator->params.error_model != AIRY_ERROR_MODEL_NONE;
     unsigned char *results = airy_host_data(slot->host_results);
     double *sums = (double *)(void *)results + i * AIRY_SUM_PLANES * bins;
-    airy_frame_stats stats;
-    memcpy(&stats,
-           results + run->plan.batch * AIRY_SUM_PLANES * bins * sizeof(double) + i * sizeof(stats),
-           sizeof(stats));
+    float *intensity = lane->values + i * 3 * bins, *std = intensity + bins, *sem = std + bins;
+    struct airy_pattern_row *pattern = &lane->patterns[i];
+    *pattern = (struct airy_pattern_row){.intensity = intensity,
+                                         .std = errors ? std : NULL,
+                                         .sem = errors ? sem : NULL,
+                                         .sums = sums};
+    airy_frame_stats *stats = &pattern->stats;
+    memcpy(stats,
+           results + run->plan.batch * AIRY_SUM_PLANES * bins * sizeof(double) + i * sizeof(*stats),
+           sizeof(*stats));
 
     char message[768];
-    const bool errors = integrator->params.error_model != AIRY_ERROR_MODEL_NONE;
-    const char *problem = frame_problem(run, slot, i, frame, &stats, message, sizeof(message));
-    if (problem) {
-        const airy_status status = slot->fates[i].status;
-        AIRY_TRY(
-            mark_bad(lane, status != AIRY_OK ? status : AIRY_ERR_CORRUPT, row, problem, tally));
-        memset(sums, 0, AIRY_SUM_PLANES * bins * sizeof(double));
-        if (stats.status == AIRY_FRAME_GOOD)
-            stats.status = 0;
-    } else {
+    struct airy_frame_fate *fate = &slot->fates[i];
+    const char *problem = frame_problem(run, slot, i, frame, stats, message, sizeof(message));
+    if (!problem) {
         const double monitor = run->params->monitor ? run->params->monitor[frame] : 1.0;
-        AIRY_TRY(airy_integrator_finish(integrator, sums, monitor, lane->intensity,
-                                        errors ? lane->std : NULL, errors ? lane->sem : NULL));
+        return airy_integrator_finish(integrator, sums, monitor, intensity, errors ? std : NULL,
+                                      errors ? sem : NULL);
     }
-    if (!run->file)
-        return AIRY_OK;
-    return airy_pattern_file_write(run->file, row,
-                                   &(struct airy_pattern_row){
-                                       .intensity = lane->intensity,
-                                       .std = errors ? lane->std : NULL,
-                                       .sem = errors ? lane->sem : NULL,
-                                       .sums = sums,
-                                       .stats = stats,
-                                       .message = problem,
-                                   });
+    AIRY_TRY(mark_bad(run, fate->status != AIRY_OK ? fate->status : AIRY_ERR_CORRUPT, row, problem,
+                      tally));
+    snprintf(fate->message, sizeof(fate->message), "%.255s", problem);
+    pattern->message = fate->message;
+    memset(sums, 0, AIRY_SUM_PLANES * bins * sizeof(double));
+    if (stats->status == AIRY_FRAME_GOOD)
+        stats->status = 0;
+    for (size_t b = 0; b < 3 * bins; b++)
+        intensity[b] = NAN;
+    return AIRY_OK;
+}
+
+/* Frames first to end - 1 of a slot are made: rows that are neighbours go to the file together. */
+static airy_status flush_rows(struct airy_lane *lane, const size_t *rows, size_t first, size_t end)
+{
+    const struct airy_run *run = lane->run;
+    while (run->file && first < end) {
+        size_t next = first + 1;
+        while (next < end && rows[next] == rows[next - 1] + 1)
+            next++;
+        AIRY_TRY(airy_pattern_file_write_rows(run->file, rows[first], &lane->patterns[first],
+                                              next - first));
+        first = next;
+    }
+    return AIRY_OK;
 }
 
 static airy_status write_slot(struct airy_lane *lane, struct airy_slot *slot, struct tally *tally)
 {
+    const size_t *rows = lane->run->rows + slot->number * lane->run->plan.batch;
     AIRY_TRY(airy_event_wait(slot->done));
-    for (size_t i = 0; i < slot->frames; i++) {
-        AIRY_TRY(write_row(lane, slot, i, tally));
-        tally->frames++;
-        tally->stored += slot->sizes[i];
+    airy_status made = AIRY_OK;
+    size_t count = 0;
+    char sentence[1024];
+    while (made == AIRY_OK && count < slot->frames) {
+        made = make_row(lane, slot, count, rows[count], tally);
+        count += made == AIRY_OK;
     }
-    return AIRY_OK;
+    if (made != AIRY_OK)
+        snprintf(sentence, sizeof(sentence), "%s", airy_last_error());
+    AIRY_TRY(flush_rows(lane, rows, 0, count));
+    tally->frames = count;
+    for (size_t i = 0; i < count; i++)
+        tally->stored += slot->sizes[i];
+    return made == AIRY_OK ? AIRY_OK : airy_fail_restore(made, sentence);
 }
 
 /* Enter what was done into the books of the run. The lock is held. */

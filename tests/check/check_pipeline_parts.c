@@ -311,7 +311,7 @@ static void check_cuts(struct check *c)
     check_run_stack(c, path, check_run_frames(c, COUNT), COUNT, COUNT, SOUND);
     const airy_run_params one = {.batch = 1, .slots = 1, .readers = 1};
     const float *want = run_to_memory(c, path, integrator, &one, &info, &first);
-    for (size_t batch = 1; want && batch <= 33; batch++) {
+    for (size_t batch = 1; want && batch <= COUNT; batch += batch == 33 ? COUNT - 33 : 1) {
         const airy_run_params params = {
             .batch = batch, .slots = 1 + batch % 7, .readers = 1 + batch % 5};
         const float *got = run_to_memory(c, path, integrator, &params, &info, &image);
