@@ -80,6 +80,7 @@ int bench_start(struct bench *bench);
 int bench_latency(struct bench *bench);
 int bench_layouts(struct bench *bench);
 int bench_write(struct bench *bench);
+int bench_scaling(struct bench *bench);
 
 /* The part of the calls that took no longer, 0.5: the median, s. Sorts the times. */
 double bench_percentile(struct timing *t, double part);

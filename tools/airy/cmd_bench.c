@@ -21,6 +21,8 @@ static const struct bench_kind benches[] = {
      false, bench_latency},
     {"write", "frames in memory to chunks and to a file in TMPDIR, by the host's threads",
      BENCH_STACK, false, bench_write},
+    {"scaling", "integrate on 1, 2, 4 ... cores, beside what they compute and read together",
+     BENCH_GEOMETRY, false, bench_scaling},
 };
 
 enum { BENCHES = sizeof(benches) / sizeof(benches[0]) };
