@@ -1,8 +1,8 @@
 /*
  * LZ4 blocks from a fuzzer, through the device's decoder as compiled for the host: each of a warp's
- * lanes is a thread, and what they exchange in a block's memory is ordered by barriers alone. So
- * the sanitizers see any step outside that memory, and races, neither of which a device shows. Same
- * verdict, reason and bytes as the byte-by-byte reference.
+ * lanes is a thread, and what they exchange in a block's memory is ordered by barriers alone. So a
+ * step outside that memory meets the sanitizers and a missing barrier makes other bytes, neither of
+ * which a device need show. Same verdict, reason and bytes as the byte-by-byte reference.
  *
  * Input: 2 bytes of parameters, then the block's bytes or what to make them of.
  */
