@@ -551,9 +551,10 @@ AIRY_INLINE bool decode_staged(__local uchar *out, uint size, __global const uch
 /*
  * The n bytes from bytes[from] on to exactly size bytes at out[begin ...]; out is 16-byte aligned,
  * and has BLOCK_STORE bytes where it is local.
- * The bytes may be anything: every length is checked before it is used. At least 8 readable bytes
- * follow them. step: STEP_WORDS words of these lanes. AIRY_STATUS_GOOD or an AIRY_REASON_*, the
- * same for all lanes, which have met when it is good.
+ * The bytes may be anything: every length is checked before it is used. At least 15 readable bytes
+ * stand before them (a batch's table, a chunk's head) and 15 behind. step: STEP_WORDS words of
+ * these lanes. AIRY_STATUS_GOOD or an AIRY_REASON_*, the same for all lanes, which have met when it
+ * is good.
  */
 AIRY_INLINE uint decode_lz4(BLOCK_SPACE uchar *out, uint begin, uint size,
                             __global const uchar *bytes, ulong from, uint n, uint lane,
