@@ -225,7 +225,8 @@ airy_status airy_measure_runs(airy_queue *queue, airy_region *regions, size_t co
     void *block;
     if (runs->row_first[runs->rows] >= RUNS_ALONE && count <= LABELS_ALONE)
         job.count = airy_min_size(STRIPES, runs->rows);
-    memset(regions, 0, count * sizeof(*regions));
+    if (count)
+        memset(regions, 0, count * sizeof(*regions));
     AIRY_TRY(airy_memory_calloc(&block, count + 1, sizeof(struct airy_region_sums), "regions"));
     struct airy_region_sums *sums = block;
     airy_status status = walk(&job, queue->device, sums);

@@ -288,7 +288,12 @@ static airy_status walk(const struct airy_reduce_source *source, struct airy_red
         join_lists(&w->tails, &job.slices->tails, sizeof(*job.slices), job.course.slices);
     free(block);
     status = status != AIRY_OK ? status : second;
-    w->window_full = !w->window || w->window_count > job.limit;
+    const bool listed = w->window_lo < w->window_hi;
+    if (!listed) { /* counted only */
+        free(w->window);
+        w->window = NULL;
+    }
+    w->window_full = listed && (!w->window || w->window_count > job.limit);
     w->tails_full = !w->tails || w->tails_count > job.limit;
     if (status != AIRY_OK) {
         free(w->window);

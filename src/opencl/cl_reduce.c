@@ -157,7 +157,7 @@ static airy_status pull_walk(const struct call *call, struct airy_reduce_walk *w
     airy_reduce_part part[MAX_GROUPS];
     AIRY_TRY(pull(call, part, parts, call->groups * sizeof(part[0])));
     add_parts(w, part, call->groups);
-    w->window_full = w->window_count > call->geom.limit;
+    w->window_full = w->window_lo < w->window_hi && w->window_count > call->geom.limit;
     w->tails_full = w->tails_count > call->geom.limit;
     if (w->window_lo < w->window_hi)
         AIRY_TRY(pull_list(call, &w->window, window, w->window_count));
