@@ -4,9 +4,13 @@
  */
 #include "check_cl_faults.h"
 
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "check_pipeline.h"
 #include "opencl/cl_buffer.h"
 #include "opencl/cl_launch.h"
 
@@ -350,6 +354,65 @@ static void check_background(struct check *c)
     close_patient(&p);
 }
 
+/* The driver's own launch, and how many more of them go well; slow: each takes a while longer. */
+static struct {
+    cl_int(CL_API_CALL *launch)(cl_command_queue, cl_kernel, cl_uint, const size_t *,
+                                const size_t *, const size_t *, cl_uint, const cl_event *,
+                                cl_event *);
+    atomic_int left;
+    bool slow;
+} launches;
+
+static cl_int CL_API_CALL count_launch(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
+                                       const size_t *offset, const size_t *global,
+                                       const size_t *local, cl_uint count, const cl_event *events,
+                                       cl_event *event)
+{
+    if (launches.slow)
+        usleep(3000);
+    else if (atomic_fetch_sub(&launches.left, 1) <= 0)
+        return CL_OUT_OF_RESOURCES;
+    return launches.launch(queue, kernel, dims, offset, global, local, count, events, event);
+}
+
+/* One of two devices fails sooner or later, or is slow: the run ends, and says which it was. */
+static void check_run(struct check *c)
+{
+    enum { FRAMES = 60, SLOW = 1000 };
+    static const int lefts[] = {0, 1, 7, 20, SLOW};
+    const char *path = check_run_path(c, "stack.h5"), *out = check_run_path(c, "out.h5");
+    airy_stack *stack = NULL;
+    check_run_stack(c, path, check_run_frames(c, FRAMES), FRAMES, FRAMES, SOUND);
+    CHECK_OK(c, airy_stack_create(&stack, &path, 1));
+    for (size_t i = 0; i < sizeof(lefts) / sizeof(lefts[0]); i++) {
+        struct patient p = {.device = NULL};
+        if (!open_patient(c, &p))
+            break;
+        airy_integrator *its[2] = {check_run_integrator(c, c->device, AIRY_ERROR_MODEL_NONE),
+                                   check_run_integrator(c, p.device, AIRY_ERROR_MODEL_NONE)};
+        const airy_run_params params = {.batch = 2, .slots = 2, .readers = 2, .force = true};
+        airy_run_info info;
+        launches.launch = p.sound.EnqueueNDRangeKernel;
+        launches.slow = lefts[i] == SLOW;
+        atomic_store(&launches.left, lefts[i]);
+        p.api.EnqueueNDRangeKernel = count_launch;
+        const airy_status status = airy_integrate_stack(out, stack, its, 2, &params, &info);
+        if (launches.slow || atomic_load(&launches.left) >= 0) { /* the other may do most of it */
+            CHECK(c, status == AIRY_OK && info.frames == FRAMES && info.bad == 0);
+        } else {
+            char device[80];
+            snprintf(device, sizeof(device), "device %s", c->spec);
+            CHECK_FAILS(c, status, AIRY_ERR_DEVICE, device);
+            CHECK(c, strstr(airy_last_error(), "CL_OUT_OF_RESOURCES") != NULL);
+        }
+        p.api = p.sound;
+        airy_integrator_destroy(&its[1]);
+        airy_integrator_destroy(&its[0]);
+        close_patient(&p);
+    }
+    airy_stack_destroy(&stack);
+}
+
 void check_cl_faults(struct check *c)
 {
     struct patient patient = {.device = NULL};
@@ -358,6 +421,8 @@ void check_cl_faults(struct check *c)
             check_memory_faults(c, &patient);
         close_patient(&patient);
     }
+    if (check_case(c, "faults_of_a_run"))
+        check_run(c);
     if (check_case(c, "faults_in_the_background"))
         check_background(c);
     if (check_case(c, "faults_of_queues")) {
