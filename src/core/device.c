@@ -73,10 +73,29 @@ static const char *wanted(const char *spec)
     return spec ? spec : environment && *environment ? environment : NULL;
 }
 
+/* What a job without a spec would take: with AIRY_DEVICE it may be several. */
+static void mark_default(airy_device_info *list, const struct registry *r)
+{
+    const char *want = wanted(NULL);
+    size_t chosen;
+    if (want && strcasecmp(want, "gpu:all") == 0) {
+        for (size_t i = 0; i < r->count; i++)
+            list[i].is_default = list[i].gpu && list[i].usable;
+        return;
+    }
+    do {
+        char spec[256];
+        const size_t length = want ? strcspn(want, ",") : 0;
+        snprintf(spec, sizeof(spec), "%.*s", (int)(length < 255 ? length : 255), want ? want : "");
+        if (airy_device_match(&chosen, r->entries, r->count, want ? spec : NULL) == AIRY_OK)
+            list[chosen].is_default = true;
+        want = want && want[length] ? want + length + 1 : NULL;
+    } while (want);
+}
+
 airy_status airy_device_list(airy_device_info **list, size_t *count)
 {
     struct registry r;
-    size_t chosen;
     void *block;
     AIRY_FAIL_IF(!list || !count, AIRY_ERR_PARAM, "airy_device_list: argument is NULL");
     AIRY_TRY(collect(&r, BACKENDS, true));
@@ -86,8 +105,7 @@ airy_status airy_device_list(airy_device_info **list, size_t *count)
         airy_device_info *out = block;
         for (size_t i = 0; i < r.count; i++)
             out[i] = r.entries[i].info;
-        if (airy_device_match(&chosen, r.entries, r.count, wanted(NULL)) == AIRY_OK)
-            out[chosen].is_default = true;
+        mark_default(out, &r);
         *list = out;
         *count = r.count;
     }
