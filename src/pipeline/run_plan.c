@@ -19,8 +19,11 @@ enum {
     MAX_SLOTS = 64,
     MAX_READERS = 256,
     MAX_PARTS = 65536,
-    BATCH_MULTIPLE = 8,           /* kernels that take frames side by side take so many */
-    BATCH_DECODED_BYTES = 1 << 30 /* of a batch for a device: they bound the scratch */
+    /* Kernels that take frames side by side take so many best, and fewer in these steps. */
+    BATCH_LANES = 32,
+    BATCH_STEP = 8,
+    /* Of a batch for a device: they bound the scratch. 64 frames of an Eiger 4M. */
+    BATCH_DECODED_BYTES = 1200 << 20
 };
 
 size_t airy_run_frame(const airy_run_params *params, size_t row)
@@ -226,8 +229,14 @@ static size_t device_batch(const struct airy_run_team *team, const airy_stack *s
         sum += source_size(stack, params, rows, i);
     const size_t mean = row_count ? airy_max_size((size_t)(sum / row_count), 1) : frame_bytes;
     const size_t bytes = (size_t)airy_tuned(tuned_device(team), AIRY_TUNE_BATCH_MIB) << 20;
-    const size_t most = airy_min_size(bytes / mean, BATCH_DECODED_BYTES / frame_bytes);
-    return most < BATCH_MULTIPLE ? airy_max_size(most, 1) : most - most % BATCH_MULTIPLE;
+    const size_t result = AIRY_SUM_PLANES * team->integrators[0]->bins * sizeof(double);
+    size_t batch = airy_min_size(airy_min_size(bytes / mean, bytes / result),
+                                 BATCH_DECODED_BYTES / frame_bytes);
+    if (team->count > 1) /* a short stack is for all of them */
+        batch = airy_min_size(batch, row_count / (2 * team->count));
+    if (batch >= BATCH_STEP)
+        batch -= batch % (batch >= BATCH_LANES ? BATCH_LANES : BATCH_STEP);
+    return airy_max_size(batch, 1);
 }
 
 airy_status airy_run_check(const char *call, const airy_stack *stack,
