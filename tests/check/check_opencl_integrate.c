@@ -772,6 +772,7 @@ static void check_all_benches(struct check *c)
     check_integrate_bench(c, AIRY_DTYPE_U16, AIRY_ERROR_MODEL_NONE, 32, false);
     check_integrate_bench(c, AIRY_DTYPE_U32, AIRY_ERROR_MODEL_NONE, 1, true);
     check_integrate_bench(c, AIRY_DTYPE_U32, AIRY_ERROR_MODEL_NONE, 32, true);
+    check_integrate_bench(c, AIRY_DTYPE_U16, AIRY_ERROR_MODEL_NONE, 32, true);
     check_integrate_bench(c, AIRY_DTYPE_U32, AIRY_ERROR_MODEL_POISSON, 32, true);
     check_integrate_bench(c, AIRY_DTYPE_U32, AIRY_ERROR_MODEL_AZIMUTHAL, 32, true);
 }
