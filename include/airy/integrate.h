@@ -128,7 +128,9 @@ AIRY_API const double *airy_integrator_radial(const airy_integrator *integrator)
 /** Facts for --explain and logs. */
 typedef struct airy_integrator_info {
     size_t pixels, valid_pixels, entries, bins;
-    uint64_t host_bytes, device_bytes;
+    uint64_t host_bytes;
+    uint64_t device_bytes; /**< a device other than the CPU takes more with the first frames that
+                                are not compressed: some 7 bytes an entry */
     double lower, upper; /**< limits of the radial axis in the unit */
     const char *engine;  /**< what walks the matrix on this device, static text */
 } airy_integrator_info;

@@ -341,7 +341,7 @@ static inline void write_kept(__global double *scratch, __global uint *words, __
  * A unit of the matrix for FRAMES frames.
  * Mapping: work-groups of GROUP items; a group takes FRAMES frames of a unit, groups of one unit
  *          follow each other, so that they find its entries in the cache. Local memory: AREA * 16
- *          + 260 bytes, at most 37 KB. Barriers: of the work-group.
+ *          + 260 bytes, at most 39 KB. Barriers: of the work-group.
  */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 gather_tiles(__global const airy_gather_unit *units, __global const ushort *places,

@@ -16,7 +16,7 @@ static inline double entry_signal(double weight, double raw, double dark)
 /*
  * Moments of a unit of the matrix, sum (weight (raw - dark) - mean coef norm)^2, for FRAMES frames.
  * Mapping: as gather_tiles. Local memory: at most PLACES * (FRAMES * sizeof(VALUE) + 9) + GROUP *
- *          (FRAMES * 8 + 2) bytes, 41 KB. Barriers: of the work-group.
+ *          (FRAMES * 8 + 2) bytes, 46 KB. Barriers: of the work-group.
  */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 azimuth_tiles(__global const airy_gather_unit *units, __global const ushort *places,
