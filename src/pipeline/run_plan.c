@@ -23,7 +23,8 @@ enum {
     BATCH_LANES = 32,
     BATCH_STEP = 8,
     /* Of a batch for a device: they bound the scratch. 64 frames of an Eiger 4M. */
-    BATCH_DECODED_BYTES = 1200 << 20
+    BATCH_DECODED_BYTES = 1200 << 20,
+    BATCH_CPU_BYTES = 320 << 20 /* as stored: 16 frames of an Eiger 4M even uncompressed */
 };
 
 size_t airy_run_frame(const airy_run_params *params, size_t row)
@@ -219,15 +220,21 @@ static airy_status fail_memory(const struct airy_run_plan *plan, const struct ai
                      (unsigned long long)memory.in_use, (unsigned long long)memory.limit);
 }
 
-static size_t device_batch(const struct airy_run_team *team, const airy_stack *stack,
-                           const airy_stack_info *info, const airy_run_params *params,
-                           const size_t *rows, size_t row_count)
+/* Bytes of a frame in the file. */
+static size_t mean_size(const airy_stack *stack, const airy_stack_info *info,
+                        const airy_run_params *params, const size_t *rows, size_t row_count)
 {
-    const size_t frame_bytes = info->height * info->width * airy_dtype_size(info->dtype);
     uint64_t sum = 0;
     for (size_t i = 0; i < row_count; i++)
         sum += source_size(stack, params, rows, i);
-    const size_t mean = row_count ? airy_max_size((size_t)(sum / row_count), 1) : frame_bytes;
+    return row_count ? airy_max_size((size_t)(sum / row_count), 1)
+                     : info->height * info->width * airy_dtype_size(info->dtype);
+}
+
+static size_t device_batch(const struct airy_run_team *team, const airy_stack_info *info,
+                           size_t mean, size_t row_count)
+{
+    const size_t frame_bytes = info->height * info->width * airy_dtype_size(info->dtype);
     const size_t bytes = (size_t)airy_tuned(tuned_device(team), AIRY_TUNE_BATCH_MIB) << 20;
     const size_t result = AIRY_SUM_PLANES * team->integrators[0]->bins * sizeof(double);
     size_t batch = airy_min_size(airy_min_size(bytes / mean, bytes / result),
@@ -277,10 +284,11 @@ static struct airy_run_plan choose(const airy_stack *stack, const airy_stack_inf
 {
     const bool cpu = is_cpu(team);
     const size_t share = team->lanes / team->count;
+    const size_t mean = mean_size(stack, info, params, rows, row_count);
     struct airy_run_plan plan = {
-        .batch = cpu             ? choose_cpu_batch(team, params)
-                 : params->batch ? params->batch
-                                 : device_batch(team, stack, info, params, rows, row_count),
+        .batch = params->batch ? params->batch
+                 : cpu ? airy_min_size(choose_cpu_batch(team, params), BATCH_CPU_BYTES / mean)
+                       : device_batch(team, info, mean, row_count),
         .slots = (choose_slots(team, params) + share - 1) / share,
         .readers = (choose_readers(team, params) + share - 1) / share,
     };
