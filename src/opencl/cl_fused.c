@@ -248,13 +248,16 @@ static airy_status run_range(airy_queue *queue, const struct airy_integrate_plan
     return airy_cl_launch(queue, &sum, 1, &items, &group, bytes, sum_args, 6);
 }
 
+/* Never more than the decoded batch would be, which callers have room for. */
 static airy_status take_kept(struct kept *kept, airy_queue *queue, const airy_fused_geom *geom,
-                             const struct airy_cl_lanes *lanes)
+                             const struct airy_cl_lanes *lanes, size_t batch)
 {
     const unsigned elem_size = geom->layout.elem_size;
     const size_t block = (size_t)geom->layout.block_bytes * max_quads(elem_size) / (2 * elem_size) *
                          AIRY_FUSED_LANES;
-    const size_t memory = (size_t)airy_tuned(queue->device, AIRY_TUNE_PLANES_MIB) << 20;
+    const size_t memory =
+        airy_min_size((size_t)airy_tuned(queue->device, AIRY_TUNE_PLANES_MIB) << 20,
+                      batch * (size_t)geom->layout.frame_bytes);
     const size_t range = lanes->range ? lanes->range : memory / block;
     kept->range = airy_min_size(geom->layout.blocks, airy_max_size(1, range));
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_SMALL, kept->range * AIRY_FUSED_LANES,
@@ -270,7 +273,7 @@ static airy_status run_together(airy_queue *queue, const struct airy_integrate_p
     struct kept kept;
     airy_buffer *scratch;
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, size, &scratch));
-    AIRY_TRY(take_kept(&kept, queue, geom, &shape->lanes));
+    AIRY_TRY(take_kept(&kept, queue, geom, &shape->lanes, plan->chunks.frames));
     AIRY_TRY(clear_scratch(queue, scratch, size));
     for (uint32_t first = 0; first < geom->layout.blocks; first += (uint32_t)kept.range) {
         geom->first_block = first;
