@@ -71,9 +71,8 @@ bool airy_cl_fused_takes(const struct airy_integrate_plan *plan, const struct ai
     const airy_block_layout *layout = &plan->chunks.layout;
     const airy_dtype dtype = plan->chunks.dtype;
     struct shape shape;
-    return !state->fused.why && layout->codec == AIRY_CODEC_BSLZ4 &&
-           (dtype == AIRY_DTYPE_U8 || dtype == AIRY_DTYPE_U16 || dtype == AIRY_DTYPE_U32) &&
-           layout->elem_size == airy_dtype_size(dtype) &&
+    return !state->fused.why && layout->codec == AIRY_CODEC_BSLZ4 && !airy_dtype_is_float(dtype) &&
+           airy_dtype_size(dtype) <= 4 && layout->elem_size == airy_dtype_size(dtype) &&
            layout->block_bytes <= AIRY_CL_BLOCK_BYTES &&
            layout->block_bytes / layout->elem_size % AIRY_FUSED_TILE == 0 &&
            choose_shape(&shape, plan->integrator, lanes);
@@ -91,10 +90,12 @@ static unsigned max_quads(unsigned elem_size)
     return elem_size == 1 ? 2 : 4;
 }
 
-/* Quads of planes whose values need no test. */
-static uint32_t clear_quads(const airy_pixel_test *test, unsigned elem_size)
+/* Quads of planes whose values need no test, and have no sign among them. */
+static uint32_t clear_quads(const airy_pixel_test *test, airy_dtype dtype)
 {
+    const unsigned elem_size = (unsigned)airy_dtype_size(dtype);
     uint32_t quads = max_quads(elem_size);
+    quads -= airy_dtype_is_signed(dtype) && quads * 4 == elem_size * 8;
     while (quads > 0 && !is_clear_below(test, (int64_t)1 << (4 * quads)))
         quads--;
     return quads;
@@ -144,8 +145,10 @@ static void write_options(char *text, size_t size, const struct airy_integrate_p
     const struct airy_cl_integrator *state = plan->integrator->state;
     char lanes[96];
     airy_cl_lanes_options(lanes, sizeof(lanes), &shape->lanes);
-    const int n = snprintf(text, size, "%s -DELEM_SIZE=%u -DBLOCK_BYTES=%u -DPOISSON=%d", lanes,
-                           layout->elem_size, layout->block_bytes, is_poisson(plan->integrator));
+    const int n = snprintf(text, size,
+                           "%s -DELEM_SIZE=%u -DSIGNED=%d -DBLOCK_BYTES=%u -DPOISSON=%d", lanes,
+                           layout->elem_size, airy_dtype_is_signed(plan->chunks.dtype),
+                           layout->block_bytes, is_poisson(plan->integrator));
     if (n <= 0 || (size_t)n >= size)
         return;
     if (shape->span)
@@ -319,7 +322,7 @@ airy_status airy_cl_fused_run(airy_queue *queue, const struct airy_integrate_pla
                             .span = (uint32_t)shape.span,
                             .fraction_bits = state->fused.fraction_bits,
                             .all_fast = is_clear_below(&plan->test, 1 << (elem_size == 1 ? 7 : 11)),
-                            .quads = clear_quads(&plan->test, elem_size),
+                            .quads = clear_quads(&plan->test, chunks->dtype),
                             .has_dark = state->dark != NULL};
     const bool lanes_fit = lanes->together > 0 && geom.quads >= MIN_QUADS && state->fused.parts;
     const size_t apart = airy_max_size(1, SCRATCH_BYTES / lay_out_scratch(&geom, 1));

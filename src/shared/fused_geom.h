@@ -56,8 +56,8 @@ static inline airy_u64 airy_fused_square(airy_u64 weight, airy_u32 shift)
 #define AIRY_FUSED_GONE        2u
 #define AIRY_FUSED_WORD_PLANES 3u
 /*
- * Words behind these planes: total (2), max, invalid, saturated, complement of the status, 2
- * unused.
+ * Words behind these planes: total (2), rank of the largest value, invalid, saturated, complement
+ * of the status, 1 unused, 1 if a value was seen (signed values only).
  */
 #define AIRY_FUSED_STAT_WORDS 8u
 

@@ -2,7 +2,7 @@
  * A compressed block decoded in local memory, and its pixels into bins: what the kernels share
  * that sum without a frame in between.
  *
- * Build options: ELEM_SIZE 1, 2 or 4 (unsigned values), BLOCK_BYTES; SPAN: local bins, at least
+ * Build options: ELEM_SIZE 1, 2 or 4, SIGNED 0 or 1, BLOCK_BYTES; SPAN: local bins, at least
  * g.span, or 0: none, all goes straight to the frame's sums; POISSON 0 or 1; LANES, BLOCKS
  * (lz4_block.h). Blocks hold a multiple of 1,024 elements, but for the last one and the tail.
  */
@@ -28,6 +28,10 @@
 #define FAST_PLANES (ELEM_SIZE == 1 ? 7u : 11u)
 #define SUMS        (1u + POISSON)
 
+#ifndef SIGNED
+#define SIGNED 0
+#endif
+
 #if ELEM_SIZE == 1
 #define ELEM   uchar
 #define PACKED 8u /* words of 32 packed pixels */
@@ -42,29 +46,33 @@
 /* What a group adds to, and what it reads: the same for all its items. */
 struct group {
     __local uint *low, *high; /* [SUMS][SPAN], 64-bit sums in two words */
-    __local uint *stat;       /* total (2), max, invalid, saturated */
+    __local uint *stat;       /* total (2), rank of the largest, invalid, saturated, seen */
     __global ulong *sums;     /* of the frame, planes of g.span */
     __global uint *words;
     __global const float *norm, *dark;
 };
 
+/*
+ * 96 bits: the upper word counts carries, and where values are signed the sign above bit 63, as
+ * two's complement does.
+ */
 AIRY_INLINE void add_global(__global ulong *sum, __global uint *over, ulong v)
 {
+    const uint sign = SIGNED && (long)v < 0L ? 0xffffffffu : 0u;
 #ifdef AIRY_INT64_ATOMICS
     const ulong old = atom_add(sum, v);
-    if (old + v < old)
-        atomic_inc(over);
+    const uint above = sign + (old + v < old ? 1u : 0u);
 #else
     __global uint *half_word = (__global uint *)sum; /* little-endian */
     const uint lo = (uint)v, hi = (uint)(v >> 32), old_low = atomic_add(half_word, lo);
     const uint carry = old_low + lo < old_low ? 1u : 0u;
     const uint old = atomic_add(half_word + 1, hi), with = old + hi;
-    bool above = with < old;
+    uint above = sign + (with < old ? 1u : 0u);
     if (carry != 0u)
-        above |= atomic_add(half_word + 1, 1u) == 0xffffffffu;
-    if (above)
-        atomic_inc(over);
+        above += atomic_add(half_word + 1, 1u) == 0xffffffffu ? 1u : 0u;
 #endif
+    if (above != 0u)
+        atomic_add(over, above);
 }
 
 /* The old value. A group of one item needs no atomics on its own memory. */
@@ -177,17 +185,43 @@ AIRY_INLINE void turn_run(struct run *r, struct carry *c, uint bin, const struct
     r->bin = bin;
 }
 
+/* v: the value's low 32 bits. */
+AIRY_INLINE long value_of(uint v)
+{
+    return SIGNED ? (long)(int)v : (long)(ulong)v;
+}
+
+/* max(1, v) - 1 */
+AIRY_INLINE uint above_one(uint v)
+{
+    return SIGNED ? (uint)(max((int)v, 1) - 1) : v - min(v, 1u);
+}
+
+/* In the order of values. */
+AIRY_INLINE uint rank_of(uint v)
+{
+    return SIGNED ? v ^ 0x80000000u : v;
+}
+
+/* A value of ELEM_SIZE bytes to 32 bits. */
+AIRY_INLINE uint extend(uint v)
+{
+    const uint rest = 32u - PLANES;
+    return SIGNED ? (uint)((int)(v << rest) >> rest) : v;
+}
+
 AIRY_INLINE void add_pixel(struct run *r, struct carry *c, uint entry, uint v,
                            const struct group *to, const airy_fused_geom *g, bool small)
 {
     const uint bin = entry >> g->fraction_bits, fraction = entry & ((1u << g->fraction_bits) - 1u);
     if (bin != r->bin)
         turn_run(r, c, bin, to, g, small);
-    r->whole += v;
-    r->part += (ulong)v * fraction;
+    const ulong value = small ? v : (ulong)value_of(v);
+    r->whole += value;
+    r->part += value * fraction;
     if (POISSON) {
         const uint rest = (1u << g->fraction_bits) - fraction;
-        const ulong above = v - min(v, 1u); /* max(1, v) - 1 */
+        const ulong above = above_one(v);
         r->squares_left += airy_fused_square(rest, g->fraction_bits) * above;
         r->squares_right += airy_fused_square(fraction, g->fraction_bits) * above;
     }
@@ -196,7 +230,8 @@ AIRY_INLINE void add_pixel(struct run *r, struct carry *c, uint entry, uint v,
 /* What an item keeps until its group's end. */
 struct tally {
     ulong total;
-    uint max, invalid, saturated;
+    uint rank, seen; /* of the largest value; 1: there was one */
+    uint invalid, saturated;
     struct carry carry;
 };
 
@@ -204,8 +239,9 @@ struct tally {
 AIRY_INLINE void add_any(struct run *r, struct tally *t, uint entry, uint v, uint pixel,
                          const struct group *to, const airy_fused_geom *g)
 {
-    t->saturated += (long)v >= g->test.saturation ? 1u : 0u;
-    if ((long)v >= g->test.lo && (long)v <= g->test.hi) {
+    const long value = value_of(v);
+    t->saturated += value >= g->test.saturation ? 1u : 0u;
+    if (value >= g->test.lo && value <= g->test.hi) {
         const uint bin = entry >> g->fraction_bits,
                    fraction = entry & ((1u << g->fraction_bits) - 1u);
         t->invalid++;
@@ -215,8 +251,9 @@ AIRY_INLINE void add_any(struct run *r, struct tally *t, uint entry, uint v, uin
                      g->fraction_bits, g);
         return;
     }
-    t->total += v;
-    t->max = max(t->max, v);
+    t->total += (ulong)value;
+    t->rank = max(t->rank, rank_of(v));
+    t->seen = 1u;
     add_pixel(r, &t->carry, entry, v, to, g, false);
 }
 
@@ -242,11 +279,11 @@ struct block {
 AIRY_INLINE uint value_at(const struct block *b, uint i)
 {
     if (b->native)
-        return ((__local const ELEM *)b->bytes)[i];
+        return extend(((__local const ELEM *)b->bytes)[i]);
     uint v = 0u;
     for (uint p = 0u; p < b->planes; p++)
         v |= (uint)(b->bytes[p * (b->pixels / 8u) + i / 8u] >> (i & 7u) & 1u) << p;
-    return v;
+    return extend(v);
 }
 
 #if SPAN != 0
@@ -277,7 +314,8 @@ AIRY_INLINE bool add_fast(const struct block *b, struct tally *t, uint w, uint v
         top |= with != 0u ? 1u << p : 0u;
     }
     t->total += total;
-    t->max = max(t->max, top);
+    t->rank = max(t->rank, rank_of(top));
+    t->seen = 1u;
 #if ELEM_SIZE == 1
     TRANSPOSE_8(x)
 #else
@@ -331,9 +369,9 @@ AIRY_INLINE uint value_full(const struct block *b, uint w, uint i)
 #if ELEM_SIZE == 4
     return words[i * ROW_WORDS];
 #elif ELEM_SIZE == 2
-    return words[(i & 15u) * ROW_WORDS] >> (i >> 4 << 4) & 0xffffu;
+    return extend(words[(i & 15u) * ROW_WORDS] >> (i >> 4 << 4) & 0xffffu);
 #else
-    return words[(i & 7u) * ROW_WORDS] >> (i >> 3 << 3) & 0xffu;
+    return extend(words[(i & 7u) * ROW_WORDS] >> (i >> 3 << 3) & 0xffu);
 #endif
 }
 
@@ -368,7 +406,7 @@ AIRY_INLINE void add_short(const struct block *b, struct tally *t, uint lane,
 #pragma unroll
             for (uint k = 0u; k < ELEM_SIZE; k++)
                 v |= (uint)(bytes[k] >> (8u * i) & 0xffu) << (8u * k);
-            add_any(&r, t, table[airy_fused_place(first + i)], v, first + i, to, g);
+            add_any(&r, t, table[airy_fused_place(first + i)], extend(v), first + i, to, g);
         }
         turn_run(&r, &t->carry, 0xfffffff0u, to, g, false);
     }
@@ -425,16 +463,17 @@ AIRY_INLINE void add_extra(const struct block *b, uint lane, __global const uint
         if (entry.pixel < b->first || entry.pixel - b->first >= b->pixels)
             continue;
         const uint v = value_at(b, entry.pixel - b->first);
-        if ((long)v >= g->test.lo && (long)v <= g->test.hi) {
+        const long value = value_of(v);
+        if (value >= g->test.lo && value <= g->test.hi) {
             take_out(to, entry.pixel, entry.bin, entry.weight, entry.shift, g);
             continue;
         }
         add_global(to->sums + AIRY_FUSED_SIGNAL * g->span + entry.bin,
-                   to->words + AIRY_FUSED_OVER * g->span + entry.bin, (ulong)v * entry.weight);
+                   to->words + AIRY_FUSED_OVER * g->span + entry.bin, (ulong)value * entry.weight);
         if (POISSON)
             add_global(to->sums + AIRY_FUSED_VARIANCE * g->span + entry.bin,
                        to->words + (AIRY_FUSED_OVER + 1u) * g->span + entry.bin,
-                       airy_fused_square(entry.weight, entry.shift) * (ulong)(v - min(v, 1u)));
+                       airy_fused_square(entry.weight, entry.shift) * above_one(v));
     }
 }
 

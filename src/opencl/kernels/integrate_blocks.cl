@@ -11,7 +11,7 @@
 /*
  * Mapping: LANES * BLOCKS items, which is exact; a group takes group_blocks blocks of one frame,
  *          BLOCKS at a time; groups_a_frame groups a frame.
- * Local memory: BLOCKS * (BLOCK_STORE + 32) + SUMS * SPAN * 8 + 20 bytes. Barriers: of the
+ * Local memory: BLOCKS * (BLOCK_STORE + 32) + SUMS * SPAN * 8 + 24 bytes. Barriers: of the
  *               work-group around the loop, of a block's lanes inside.
  */
 __kernel __attribute__((reqd_work_group_size(LANES * BLOCKS, 1, 1))) void
@@ -22,11 +22,11 @@ integrate_blocks(__global const uchar *bytes, __global const uint *table,
 {
     __local uint4 store[BLOCKS][BLOCK_STORE / 16];
     __local uint steps[BLOCKS][STEP_WORDS];
-    __local uint low[SUMS * SPAN], high[SUMS * SPAN], stat[5];
+    __local uint low[SUMS * SPAN], high[SUMS * SPAN], stat[6];
     const uint item = get_local_id(0), slot = item / LANES, lane = item % LANES;
     for (uint i = item; i < SUMS * SPAN; i += LANES * BLOCKS)
         low[i] = high[i] = 0u;
-    for (uint i = item; i < 5u; i += LANES * BLOCKS)
+    for (uint i = item; i < 6u; i += LANES * BLOCKS)
         stat[i] = 0u;
     barrier(CLK_LOCAL_MEM_FENCE);
 
@@ -46,7 +46,7 @@ integrate_blocks(__global const uchar *bytes, __global const uint *table,
     __global uint *frame_stat = to.words + AIRY_FUSED_WORD_PLANES * g.span;
     struct tally t;
     t.total = 0UL;
-    t.max = t.invalid = t.saturated = 0u;
+    t.rank = t.seen = t.invalid = t.saturated = 0u;
     t.carry.at = t.carry.low = t.carry.high = t.carry.old = 0u;
     for (uint index = begin + slot; index < end; index += BLOCKS) {
         struct block b;
@@ -72,9 +72,10 @@ integrate_blocks(__global const uchar *bytes, __global const uint *table,
     settle(&to, &t.carry);
     const uint lo = (uint)t.total, old = atomic_add(stat, lo);
     atomic_add(stat + 1, (uint)(t.total >> 32) + (old + lo < old ? 1u : 0u));
-    atomic_max(stat + 2, t.max);
+    atomic_max(stat + 2, t.rank);
     atomic_add(stat + 3, t.invalid);
     atomic_add(stat + 4, t.saturated);
+    atomic_or(stat + 5, t.seen);
     barrier(CLK_LOCAL_MEM_FENCE);
 
     for (uint k = 0u; k < SUMS; k++)
@@ -90,6 +91,7 @@ integrate_blocks(__global const uchar *bytes, __global const uint *table,
         atomic_max(frame_stat + 2, stat[2]);
         atomic_add(frame_stat + 3, stat[3]);
         atomic_add(frame_stat + 4, stat[4]);
+        atomic_or(frame_stat + 7, stat[5]);
     }
 }
 
@@ -103,6 +105,15 @@ AIRY_INLINE void add_sum(struct sum *s, ulong v)
 {
     s->low += v;
     s->over += s->low < v ? 1u : 0u;
+}
+
+AIRY_INLINE double sum_value(struct sum s)
+{
+    const double above = 18446744073709551616.0; /* 2^64 */
+    if (!SIGNED || (int)s.over >= 0)
+        return (double)s.over * above + (double)s.low;
+    const ulong low = 0UL - s.low;
+    return -((double)(~s.over + (low == 0UL ? 1u : 0u)) * above + (double)low);
 }
 
 /*
@@ -139,12 +150,12 @@ __kernel void integrate_blocks_finish(__global const ulong *base, __global const
     }
     double plane[5] = {0.0, 0.0, 0.0, 0.0, 0.0};
     if (good && words[AIRY_FUSED_GONE * g.span + bin] != base_entries[bin]) {
-        const double unit = ldexp(1.0, -(int)shift[bin]), above = 18446744073709551616.0; /* 2^64 */
-        plane[0] = ((double)signal.over * above + (double)signal.low) * unit -
+        const double unit = ldexp(1.0, -(int)shift[bin]);
+        plane[0] = sum_value(signal) * unit -
                    (double)(long)(base[3u * g.bins + bin] - sum[AIRY_FUSED_DARK * g.span]) /
                        g.dark_scale;
         if (POISSON)
-            plane[1] = ((double)variance.over * above + (double)variance.low +
+            plane[1] = (sum_value(variance) +
                         (double)(base[4u * g.bins + bin] - sum[AIRY_FUSED_SQUARES * g.span])) *
                        unit;
         plane[2] = (double)(long)(base[bin] - sum[AIRY_FUSED_NORMALIZATION * g.span]) /
@@ -158,7 +169,7 @@ __kernel void integrate_blocks_finish(__global const ulong *base, __global const
     if (bin != 0u)
         return;
     ulong total = (ulong)stat[1] << 32 | stat[0];
-    uint top = stat[2];
+    uint rank = stat[2];
     if (g.lane_sums != 0UL) {
         __global const ulong *totals = lanes + SUMS * g.span * AIRY_FUSED_LANES;
         __global const uint *tops = (__global const uint *)(totals +
@@ -167,12 +178,14 @@ __kernel void integrate_blocks_finish(__global const ulong *base, __global const
                                     frame % AIRY_FUSED_LANES;
         for (uint i = 0u; i < AIRY_FUSED_SLOTS; i++) {
             total += totals[i * AIRY_FUSED_LANES];
-            top = max(top, tops[i * AIRY_FUSED_LANES]);
+            const uint top = tops[i * AIRY_FUSED_LANES];
+            rank = max(rank, top != 0u ? rank_of(top) : 0u);
         }
     }
     __global double *to = stats + g.stats_offset + (ulong)frame * 4u;
-    to[0] = good ? (double)total : 0.0;
-    to[1] = good ? (double)top : 0.0;
+    const bool any = good && (!SIGNED || stat[7] != 0u);
+    to[0] = any ? (SIGNED ? (double)(long)total : (double)total) : 0.0;
+    to[1] = any ? (double)value_of(rank_of(rank)) : 0.0;
     __global uint *tail = (__global uint *)(to + 2);
     tail[0] = good ? stat[3] : 0u;
     tail[1] = good ? stat[4] : 0u;

@@ -91,6 +91,19 @@ AIRY_INLINE void keep_planes(__global uint4 *planes, const struct block *b, uint
     }
 }
 
+/* Kept values are not negative, and the sums tell only how large they are. */
+AIRY_INLINE void note_kept(__global uint *stat, const struct block *b,
+                           __global const uint *valid_words, uint lane)
+{
+    uint valid = 0u;
+    for (uint w = lane; w < ROW_WORDS; w += LANES)
+        valid |= valid_words[(b->first >> 5) + w];
+    if (valid != 0u && stat[2] < rank_of(0u)) {
+        atomic_max(stat + 2, rank_of(0u));
+        atomic_or(stat + 7, 1u);
+    }
+}
+
 /*
  * Blocks to planes. quads: [range_blocks][AIRY_FUSED_LANES], how many of planes there are.
  * Mapping: LANES * BLOCKS items, which is exact; BLOCKS blocks a group, the frames of a block one
@@ -145,16 +158,20 @@ integrate_planes(__global const uchar *bytes, __global const uint *table,
         if (need <= g.quads) {
             kept = need;
             keep_planes(planes + (ulong)row * BLOCK_QUADS, &b, kept, frame, valid_words, lane);
+            if (SIGNED)
+                note_kept(stat, &b, valid_words, lane);
         } else {
             struct tally t;
             t.total = 0UL;
-            t.max = t.invalid = t.saturated = 0u;
+            t.rank = t.seen = t.invalid = t.saturated = 0u;
             t.carry.at = t.carry.low = t.carry.high = t.carry.old = 0u;
             LANES_SYNC();
             add_block(&b, &t, lane, table, valid_words, &to, &g);
             if (t.total != 0UL)
                 add_global((__global ulong *)stat, stat + 6, t.total);
-            atomic_max(stat + 2, t.max);
+            atomic_max(stat + 2, t.rank);
+            if (t.seen != 0u)
+                atomic_or(stat + 7, 1u);
             if (t.invalid != 0u)
                 atomic_add(stat + 3, t.invalid);
             if (t.saturated != 0u)
