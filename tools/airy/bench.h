@@ -81,6 +81,15 @@ int bench_latency(struct bench *bench);
 int bench_layouts(struct bench *bench);
 int bench_write(struct bench *bench);
 int bench_scaling(struct bench *bench);
+int bench_convolve(struct bench *bench);
+int bench_convolve1d(struct bench *bench);
+int bench_blur(struct bench *bench);
+int bench_stats(struct bench *bench);
+int bench_clip(struct bench *bench);
+int bench_threshold(struct bench *bench);
+int bench_label(struct bench *bench);
+int bench_measure(struct bench *bench);
+int bench_chain(struct bench *bench);
 
 /* The part of the calls that took no longer, 0.5: the median, s. Sorts the times. */
 double bench_percentile(struct timing *t, double part);

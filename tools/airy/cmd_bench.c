@@ -23,6 +23,17 @@ static const struct bench_kind benches[] = {
      BENCH_STACK, false, bench_write},
     {"scaling", "integrate on 1, 2, 4 ... cores, beside what they compute and read together",
      BENCH_GEOMETRY, false, bench_scaling},
+    {"convolve", "2048 x 2048 by 15 x 15, direct and found to be of rank 1, f32 and f64",
+     BENCH_ALONE, false, bench_convolve},
+    {"convolve1d", "4 M elements by 15", BENCH_ALONE, false, bench_convolve1d},
+    {"blur", "100 x 1024 x 1024, sigma 1, 2, 5, 10", BENCH_ALONE, false, bench_blur},
+    {"stats", "mean, median, standard deviation and maximum of 2048 x 2048", BENCH_ALONE, false,
+     bench_stats},
+    {"clip", "a kappa-sigma clip to convergence of it", BENCH_ALONE, false, bench_clip},
+    {"threshold", "a mask of it", BENCH_ALONE, false, bench_threshold},
+    {"label", "its connected components", BENCH_ALONE, false, bench_label},
+    {"measure", "their measures", BENCH_ALONE, false, bench_measure},
+    {"chain", "clip, threshold, label and measure together", BENCH_ALONE, false, bench_chain},
 };
 
 enum { BENCHES = sizeof(benches) / sizeof(benches[0]) };

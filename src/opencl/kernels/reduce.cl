@@ -35,6 +35,7 @@ AIRY_INLINE ulong place(const airy_reduce_box *box, ulong i)
 AIRY_INLINE double element(__global const T *src, __global const uchar *mask,
                            const airy_reduce_geom *g, ulong i)
 {
+    (void)mask;
     if (i >= g->count)
         return NAN;
 #if HAS_MASK

@@ -1,0 +1,325 @@
+/*
+ * airy bench convolve, convolve1d, blur, stats, clip, threshold, label, measure, chain: operations on
+ * an image that is on the device, and with the copies there and back. The image is noise with 200
+ * sources; the volume of blur is noise.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+
+enum { SIDE = 2048, TAPS = 15, SOURCES = 200, LINE = SIDE * SIDE };
+
+static const size_t flat_shape[2] = {SIDE, SIDE},
+                    full_shape[2] = {SIDE + TAPS - 1, SIDE + TAPS - 1}, line_shape[1] = {LINE},
+                    long_shape[1] = {LINE + TAPS - 1}, deep_shape[3] = {100, 1024, 1024};
+
+struct images {
+    airy_queue *queue;
+    airy_host *host, *back; /* the image; what comes back */
+    airy_array *src, *dst, *labels;
+    double kernel[TAPS * TAPS];
+    double threshold; /* five standard deviations of the noise */
+    airy_region *regions;
+    size_t count;
+    airy_convolve_params convolve;
+    airy_blur_params blur;
+};
+
+/* An operation on src, timed as it is and between a push and a pull. */
+struct operation {
+    const char *name;
+    airy_status (*run)(struct images *images);
+    double walks; /* images read or written at least */
+};
+
+static airy_status run_convolve(struct images *m)
+{
+    const int ndim = airy_array_ndim(m->src);
+    const size_t shape[2] = {TAPS, TAPS};
+    return airy_convolve(m->queue, m->dst, m->src, m->kernel, ndim, shape, &m->convolve, NULL);
+}
+
+static airy_status run_blur(struct images *m)
+{
+    return airy_gaussian_blur(m->queue, m->dst, m->src, &m->blur);
+}
+
+static airy_status run_stats(struct images *m)
+{
+    airy_statistics s;
+    return airy_statistics_get(m->queue, &s, m->src, NULL,
+                               AIRY_STATISTICS_MOMENTS | AIRY_STATISTICS_MEDIAN);
+}
+
+static airy_status run_clip(struct images *m)
+{
+    airy_clip_result r;
+    const airy_status status = airy_clip(m->queue, &r, m->src, NULL, NULL);
+    if (status == AIRY_OK)
+        m->threshold = 5 * r.kept.std;
+    return status;
+}
+
+static airy_status run_threshold(struct images *m)
+{
+    return airy_threshold(m->queue, m->labels, m->src, m->threshold);
+}
+
+static airy_status run_label(struct images *m)
+{
+    const airy_label_params params = {.has_above = true, .above = m->threshold};
+    return airy_label(m->queue, m->labels, m->src, &params, &m->count, NULL);
+}
+
+static airy_status run_measure(struct images *m)
+{
+    return airy_measure(m->queue, m->regions, m->count, m->labels, m->src);
+}
+
+static airy_status run_chain(struct images *m)
+{
+    airy_region *regions = NULL;
+    airy_status status = run_clip(m);
+    const airy_label_params params = {.has_above = true, .above = m->threshold};
+    if (status == AIRY_OK)
+        status = airy_label(m->queue, NULL, m->src, &params, &m->count, &regions);
+    airy_regions_free(regions);
+    return status;
+}
+
+struct call {
+    struct images *images;
+    const struct operation *operation;
+};
+
+static airy_status resident(void *user)
+{
+    const struct call *call = user;
+    const airy_status status = call->operation->run(call->images);
+    return status == AIRY_OK ? airy_queue_finish(call->images->queue) : status;
+}
+
+/* The image from page-locked memory, and back what the operation has written there. */
+static airy_status there_and_back(void *user)
+{
+    const struct call *call = user;
+    struct images *m = call->images;
+    airy_status status =
+        airy_array_push(m->queue, m->src, airy_host_data(m->host), airy_array_size(m->src));
+    if (status == AIRY_OK)
+        status = call->operation->run(m);
+    if (status == AIRY_OK && m->back)
+        status =
+            airy_array_pull(m->queue, airy_host_data(m->back), airy_array_size(m->dst), m->dst);
+    return status == AIRY_OK ? airy_queue_finish(m->queue) : status;
+}
+
+/* Noise of standard deviation 1, and discs of up to 50 in it. */
+static void draw_image(float *image, size_t n, size_t width, bool sources)
+{
+    uint32_t words[1024];
+    for (size_t i = 0; i < n; i += 256) {
+        airy_random_words(words, 1024, 1, 0, 4 * i);
+        for (size_t k = 0; k < 256 && i + k < n; k++) {
+            double sum = 0; /* of four uniform numbers: variance 1/3 */
+            for (size_t j = 0; j < 4; j++)
+                sum += words[4 * k + j] * 0x1p-32 - 0.5;
+            image[i + k] = (float)(sum * sqrt(3.0));
+        }
+    }
+    for (size_t s = 0; sources && s < SOURCES; s++) {
+        airy_random_words(words, 3, 2, 0, 4 * s);
+        const size_t y0 = 8 + words[0] % (n / width - 16), x0 = 8 + words[1] % (width - 16);
+        for (size_t y = y0 - 4; y <= y0 + 4; y++)
+            for (size_t x = x0 - 4; x <= x0 + 4; x++) {
+                const double dy = (double)y - (double)y0, dx = (double)x - (double)x0;
+                image[y * width + x] +=
+                    (float)((6 + words[2] * 0x1p-32 * 44) * exp(-(dy * dy + dx * dx) / 4));
+            }
+    }
+}
+
+static airy_status open_images(struct images *m, const struct bench *bench, airy_dtype dtype,
+                               int ndim, const size_t *shape, const size_t *out)
+{
+    *m = (struct images){.queue = bench->queue};
+    for (int i = 0; i < TAPS * TAPS; i++) {
+        const double y = (i / TAPS - TAPS / 2) * 4.0 / (TAPS - 1),
+                     x = (i % TAPS - TAPS / 2) * 4.0 / (TAPS - 1);
+        m->kernel[i] = exp(-0.5 * (x * x + y * y));
+    }
+    airy_status status = airy_array_create(&m->src, bench->device, dtype, ndim, shape);
+    if (status == AIRY_OK && out)
+        status = airy_array_create(&m->dst, bench->device, dtype, ndim, out);
+    if (status == AIRY_OK)
+        status = airy_host_create(&m->host, bench->device, airy_array_size(m->src));
+    if (status == AIRY_OK && out)
+        status = airy_host_create(&m->back, bench->device, airy_array_size(m->dst));
+    const size_t n = status == AIRY_OK ? airy_array_count(m->src) : 0;
+    float *values = status == AIRY_OK ? airy_host_data(m->host) : NULL;
+    if (status == AIRY_OK)
+        draw_image(values, n, shape[ndim - 1] < LINE ? shape[ndim - 1] : SIDE, ndim < 3);
+    /* From the end on, so that the wider values do not overtake the others. */
+    for (size_t i = n; dtype == AIRY_DTYPE_F64 && i-- > 0;)
+        ((double *)(void *)values)[i] = values[i];
+    return status == AIRY_OK ? airy_array_push(m->queue, m->src, values, airy_array_size(m->src))
+                             : status;
+}
+
+static void close_images(struct images *m)
+{
+    airy_array_destroy(&m->src);
+    airy_array_destroy(&m->dst);
+    airy_array_destroy(&m->labels);
+    airy_host_destroy(&m->host);
+    airy_host_destroy(&m->back);
+    airy_regions_free(m->regions);
+}
+
+static airy_status measure(struct bench *bench, struct images *m, const struct operation *operation)
+{
+    struct call call = {.images = m, .operation = operation};
+    struct timing t;
+    char name[96];
+    airy_status status = bench_measure_limits(bench);
+    const double size = (double)airy_array_size(m->src);
+    if (status == AIRY_OK)
+        status = bench_repeat(bench, &t, resident, &call);
+    if (status == AIRY_OK) /* `inside` counts the bytes copied: one read and one written each */
+        bench_add_latency(
+            bench, &t,
+            &(struct bench_row){.name = operation->name,
+                                .unit = "ms",
+                                .amount = 1e3,
+                                .limit = 1e3 * operation->walks * size / (2 * bench->limits.inside),
+                                .limit_name = "reading and writing the images at the copy rate"});
+    snprintf(name, sizeof(name), "%s, with copies", operation->name);
+    if (status == AIRY_OK && !bench->cpu)
+        status = bench_repeat(bench, &t, there_and_back, &call);
+    const double back = m->back ? (double)airy_array_size(m->dst) : 0;
+    if (status == AIRY_OK && !bench->cpu)
+        bench_add_latency(bench, &t,
+                          &(struct bench_row){.name = name,
+                                              .unit = "ms",
+                                              .amount = 1e3,
+                                              .limit = 1e3 * (size + back) / bench->limits.up,
+                                              .limit_name = "the copies alone"});
+    return status;
+}
+
+static int finish(struct bench *bench, struct images *m, airy_status status)
+{
+    close_images(m);
+    return status == AIRY_OK ? AIRY_EXIT_OK : bench_failed(bench, status);
+}
+
+int bench_convolve(struct bench *bench)
+{
+    static const struct {
+        airy_dtype dtype;
+        airy_convolve_method method;
+        struct operation operation;
+    } jobs[] = {
+        {AIRY_DTYPE_F32, AIRY_CONVOLVE_DIRECT, {"convolve 15x15, direct, f32", run_convolve, 2}},
+        {AIRY_DTYPE_F32, AIRY_CONVOLVE_AUTO, {"convolve 15x15, rank 1, f32", run_convolve, 2}},
+        {AIRY_DTYPE_F64, AIRY_CONVOLVE_DIRECT, {"convolve 15x15, direct, f64", run_convolve, 2}},
+        {AIRY_DTYPE_F64, AIRY_CONVOLVE_AUTO, {"convolve 15x15, rank 1, f64", run_convolve, 2}},
+    };
+    struct images m;
+    airy_status status = AIRY_OK;
+    for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]) && status == AIRY_OK; i++) {
+        status = open_images(&m, bench, jobs[i].dtype, 2, flat_shape, full_shape);
+        m.convolve.method = jobs[i].method;
+        if (status == AIRY_OK)
+            status = measure(bench, &m, &jobs[i].operation);
+        if (status == AIRY_OK)
+            close_images(&m);
+    }
+    return status == AIRY_OK ? AIRY_EXIT_OK : finish(bench, &m, status);
+}
+
+int bench_convolve1d(struct bench *bench)
+{
+    static const struct operation operation = {"convolve 4 M by 15, f64", run_convolve, 2};
+    struct images m;
+    airy_status status = open_images(&m, bench, AIRY_DTYPE_F64, 1, line_shape, long_shape);
+    if (status == AIRY_OK)
+        status = measure(bench, &m, &operation);
+    return finish(bench, &m, status);
+}
+
+int bench_blur(struct bench *bench)
+{
+    static const double sigmas[] = {1, 2, 5, 10};
+    struct images m;
+    airy_status status = open_images(&m, bench, AIRY_DTYPE_F32, 3, deep_shape, deep_shape);
+    for (size_t i = 0; i < sizeof(sigmas) / sizeof(sigmas[0]) && status == AIRY_OK; i++) {
+        char name[64];
+        snprintf(name, sizeof(name), "blur 100x1024x1024, sigma %g", sigmas[i]);
+        const struct operation operation = {name, run_blur, 2};
+        for (int axis = 0; axis < 3; axis++)
+            m.blur.sigma[axis] = sigmas[i];
+        status = measure(bench, &m, &operation);
+    }
+    return finish(bench, &m, status);
+}
+
+/* One operation on the image with its sources; labels of so many bytes a pixel are there for it. */
+static int bench_image(struct bench *bench, const struct operation *operation, airy_dtype labels,
+                       bool measured)
+{
+    struct images m;
+    airy_status status = open_images(&m, bench, AIRY_DTYPE_F32, 2, flat_shape, NULL);
+    if (status == AIRY_OK)
+        status = airy_array_create(&m.labels, bench->device, labels, 2, flat_shape);
+    if (status == AIRY_OK)
+        status = run_clip(&m);
+    if (status == AIRY_OK && measured)
+        status = run_label(&m);
+    if (status == AIRY_OK && measured) {
+        m.regions = malloc((m.count + 1) * sizeof(*m.regions));
+        status = m.regions ? AIRY_OK : AIRY_ERR_MEMORY;
+    }
+    if (status == AIRY_OK)
+        status = measure(bench, &m, operation);
+    return finish(bench, &m, status);
+}
+
+int bench_stats(struct bench *bench)
+{
+    static const struct operation operation = {"mean, median, std, max of 2048x2048", run_stats, 1};
+    return bench_image(bench, &operation, AIRY_DTYPE_U8, false);
+}
+
+int bench_clip(struct bench *bench)
+{
+    static const struct operation operation = {"clip to convergence, 2048x2048", run_clip, 1};
+    return bench_image(bench, &operation, AIRY_DTYPE_U8, false);
+}
+
+int bench_threshold(struct bench *bench)
+{
+    static const struct operation operation = {"threshold, 2048x2048", run_threshold, 1.25};
+    return bench_image(bench, &operation, AIRY_DTYPE_U8, false);
+}
+
+int bench_label(struct bench *bench)
+{
+    static const struct operation operation = {"label, 2048x2048", run_label, 2};
+    return bench_image(bench, &operation, AIRY_DTYPE_U32, false);
+}
+
+int bench_measure(struct bench *bench)
+{
+    static const struct operation operation = {"measures of labels, 2048x2048", run_measure, 2};
+    return bench_image(bench, &operation, AIRY_DTYPE_U32, true);
+}
+
+int bench_chain(struct bench *bench)
+{
+    static const struct operation operation = {"clip, threshold, label, measure, 2048x2048",
+                                               run_chain, 1};
+    return bench_image(bench, &operation, AIRY_DTYPE_U8, false);
+}
