@@ -124,6 +124,9 @@ static airy_status choose_units(struct table *t)
     return AIRY_OK;
 }
 
+/* As the number of a tile's extra entries: a quadrilateral's edges cross, and a share is below 0. */
+#define NEGATIVE UINT32_MAX
+
 /* A pixel's word, or false: it needs extra entries. */
 static bool pack_pixel(const struct table *t, uint32_t *word, uint32_t first, uint32_t count)
 {
@@ -134,7 +137,7 @@ static bool pack_pixel(const struct table *t, uint32_t *word, uint32_t first, ui
     double sum = 0;
     for (uint32_t e = first; e < first + count; e++) {
         sum += (double)m->coef[e];
-        if (t->shift[m->bin[e]] != t->fraction_bits)
+        if (t->shift[m->bin[e]] != t->fraction_bits || m->coef[e] < 0)
             return false;
     }
     if (!(fabs(sum - 1) <= sum_slack))
@@ -176,6 +179,8 @@ static size_t fill_tile(struct table *t, size_t tile, airy_fused_extra *extra)
             word = nowhere;
             if (count > 0 && !pack_pixel(t, &word, first, count)) {
                 for (uint32_t e = first; e < first + count; e++) {
+                    if (m->coef[e] < 0)
+                        return NEGATIVE;
                     const uint32_t weight = weight_of(t, e);
                     if (weight && extra)
                         extra[at] =
@@ -324,8 +329,13 @@ static airy_status make_table(struct table *t, const char **why)
     AIRY_TRY(alloc_table(t));
     AIRY_TRY(choose_units(t));
     airy_pool_run(pool, SLICES, count_slice, t);
-    for (size_t tile = 0; tile < t->tiles; tile++)
+    for (size_t tile = 0; tile < t->tiles; tile++) {
+        if (t->extra_start[tile + 1] == NEGATIVE) {
+            *why = "a pixel has a negative share of a bin";
+            return AIRY_OK;
+        }
         t->extra_start[tile + 1] += t->extra_start[tile];
+    }
     t->extra_count = t->extra_start[t->tiles];
     if (t->extra_count > t->integrator->matrix.entries / EXTRA_PART) {
         *why = "too many pixels lie in more than two bins, or partly outside the range";
