@@ -15,6 +15,7 @@
 #include "airy/pipeline.h"
 #include "airy/random.h"
 #include "airy/reduce.h"
+#include "airy/sky.h"
 #include "airy/stack.h"
 #include "airy/status.h"
 #include "airy/tune.h"

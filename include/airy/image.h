@@ -58,6 +58,11 @@ AIRY_API void airy_image_free(airy_image *image);
 AIRY_API bool airy_image_is_plain(const char *path);
 /** Give dst a copy of src's header (none if it has none), for an image made from src. */
 AIRY_API airy_status airy_image_copy_header(airy_image *dst, const airy_image *src);
+/**
+ * Append a card of at most 80 printable characters, such as "BMAJ    =  0.0048", to the header,
+ * which is made where there is none. AIRY_ERR_PARAM, AIRY_ERR_MEMORY.
+ */
+AIRY_API airy_status airy_image_add_card(airy_image *image, const char *card);
 /** The HDUs of a FITS file; release with free(). The errors of airy_image_read. */
 AIRY_API airy_status airy_fits_list(airy_fits_hdu **hdus, size_t *count, const char *path);
 /** Element i as double; NaN where there are no data. */

@@ -63,6 +63,30 @@ airy_status airy_image_copy_header(airy_image *dst, const airy_image *src)
     return AIRY_OK;
 }
 
+airy_status airy_image_add_card(airy_image *image, const char *card)
+{
+    AIRY_FAIL_IF(!image || !card, AIRY_ERR_PARAM, "airy_image_add_card: image or card is missing");
+    const size_t n = strlen(card);
+    char text[FITS_CARD];
+    memset(text, ' ', sizeof(text));
+    memcpy(text, card, airy_min_size(n, FITS_CARD));
+    AIRY_FAIL_IF(n > FITS_CARD || !is_printable(text) || is_end(text), AIRY_ERR_PARAM,
+                 "card of %zu characters, expected at most %d printable ones and not END", n,
+                 FITS_CARD);
+    const size_t cards = image->header ? image->header->cards : 0;
+    AIRY_FAIL_IF(cards == MAX_CARDS, AIRY_ERR_PARAM, "a header of %d cards is full", MAX_CARDS);
+    airy_header *made = realloc(image->header, sizeof(*made) + (cards + 1) * FITS_CARD + 1);
+    AIRY_FAIL_IF(!made, AIRY_ERR_MEMORY, "cannot allocate %zu cards of a FITS header", cards + 1);
+    made->dtype = image->dtype;
+    made->ndim = image->ndim;
+    memcpy(made->shape, image->shape, sizeof(made->shape));
+    made->cards = cards + 1;
+    memcpy(made->text + cards * FITS_CARD, text, FITS_CARD);
+    made->text[(cards + 1) * FITS_CARD] = 0;
+    image->header = made;
+    return AIRY_OK;
+}
+
 bool airy_header_get(const airy_header *header, const char *keyword, char value[FITS_CARD])
 {
     char name[KEYWORD + 3] = "        = ";

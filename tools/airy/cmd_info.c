@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fits_info.h"
 #include "geometry_opt.h"
 #include "memory_limits.h"
 
@@ -316,10 +317,36 @@ static int info_poni(const struct common *common, const char *path)
                              : tool_failed(common, status);
 }
 
+/* A FITS file of tables: the HDUs alone. */
+static int info_tables(const struct common *common, const char *path)
+{
+    const airy_image none = {0};
+    json_t *json = json_pack("{s:o}", "file", tool_json_string(path));
+    const int code = fits_info(common, json, path, &none);
+    if (code == AIRY_EXIT_OK && common->json)
+        return tool_print_json(common, json);
+    if (code == AIRY_EXIT_OK) {
+        printf("%s: no image\n", path);
+        fits_print(json);
+    }
+    json_decref(json);
+    return code;
+}
+
 static int info_image(const struct common *common, const char *path)
 {
     airy_image image = {0};
+    airy_fits_hdu *hdus = NULL;
+    size_t count = 0;
     const airy_status status = airy_image_read(&image, path);
+    char why[512];
+    snprintf(why, sizeof(why), "%s", airy_last_error());
+    if (status == AIRY_ERR_UNSUPPORTED && airy_fits_list(&hdus, &count, path) == AIRY_OK) {
+        free(hdus);
+        return info_tables(common, path);
+    }
+    if (status == AIRY_ERR_UNSUPPORTED)
+        return tool_fail(common, "%s", why);
     if (status != AIRY_OK)
         return tool_failed(common, status);
     uint64_t shape[AIRY_MAX_DIMS];
@@ -327,16 +354,22 @@ static int info_image(const struct common *common, const char *path)
         shape[i] = image.shape[i];
     const size_t bytes = tool_count(image.shape, image.ndim) * airy_dtype_size(image.dtype);
     const char *dtype = airy_dtype_name(image.dtype);
+    json_t *json = json_pack("{s:o, s:o, s:s, s:I}", "file", tool_json_string(path), "shape",
+                             shape_json(shape, image.ndim), "dtype", dtype, "bytes",
+                             (json_int_t)bytes);
     const int ndim = image.ndim;
+    const int code = image.header ? fits_info(common, json, path, &image) : AIRY_EXIT_OK;
     airy_image_free(&image);
-    if (common->json)
-        return tool_print_json(
-            common, json_pack("{s:o, s:o, s:s, s:I}", "file", tool_json_string(path), "shape",
-                              shape_json(shape, ndim), "dtype", dtype, "bytes", (json_int_t)bytes));
-    char text[160], size[32];
-    printf("%s: %s %s, %s\n", path, shape_text(text, shape, ndim), dtype,
-           tool_bytes(size, (double)bytes));
-    return AIRY_EXIT_OK;
+    if (code == AIRY_EXIT_OK && common->json)
+        return tool_print_json(common, json);
+    if (code == AIRY_EXIT_OK) {
+        char text[160], size[32];
+        printf("%s: %s %s, %s\n", path, shape_text(text, shape, ndim), dtype,
+               tool_bytes(size, (double)bytes));
+        fits_print(json);
+    }
+    json_decref(json);
+    return code;
 }
 
 static int info_detectors(const struct common *common)

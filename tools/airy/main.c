@@ -5,18 +5,35 @@
 #include "tool.h"
 
 static const struct command *const commands[] = {
-    &cmd_devices,   &cmd_info,     &cmd_simulate, &cmd_convert, &cmd_compress, &cmd_decompress,
-    &cmd_integrate, &cmd_plot,     &cmd_view,     &cmd_stats,   &cmd_clip,     &cmd_threshold,
-    &cmd_label,     &cmd_convolve, &cmd_blur,     &cmd_diff,    &cmd_bench,    &cmd_tune,
+    &cmd_devices,
+    &cmd_info,
+    &cmd_simulate,
+    &cmd_simulate_sky,
+    &cmd_simulate_diracs,
+    &cmd_simulate_kernel,
+    &cmd_convert,
+    &cmd_compress,
+    &cmd_decompress,
+    &cmd_integrate,
+    &cmd_plot,
+    &cmd_view,
+    &cmd_stats,
+    &cmd_clip,
+    &cmd_threshold,
+    &cmd_label,
+    &cmd_sky,
+    &cmd_convolve,
+    &cmd_blur,
+    &cmd_diff,
+    &cmd_bench,
+    &cmd_tune,
 };
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 /* Commands of the contract that this build lacks: refused by name. */
 static const char *const later[] = {
-    "simulate sky", "simulate oct", "simulate diracs", "simulate kernel",
-    "reduce",       "calibrate",    "peaks",           "densify",
-    "sky",          "filter",       "sources",         "oct",
-    "stream",       "watch",
+    "simulate oct", "reduce",  "calibrate", "peaks",  "densify",
+    "filter",       "sources", "oct",       "stream", "watch",
 };
 enum { LATER = sizeof(later) / sizeof(later[0]) };
 
@@ -82,9 +99,8 @@ static int refuse(int argc, char **argv)
             return AIRY_EXIT_USAGE;
         }
     if (strcmp(argv[1], "simulate") == 0) {
-        fprintf(
-            stderr,
-            "airy: simulate what? this build has 'airy simulate diffraction'; see 'airy --help'\n");
+        fprintf(stderr, "airy: simulate what? this build has 'airy simulate diffraction', 'sky', "
+                        "'diracs' and 'kernel'; see 'airy --help'\n");
         return AIRY_EXIT_USAGE;
     }
     const char *names[COMMANDS];

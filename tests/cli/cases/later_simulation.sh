@@ -1,1 +1,1 @@
-$airy simulate sky x.fits
+$airy simulate oct x.fits

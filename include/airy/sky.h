@@ -1,0 +1,59 @@
+/**
+ * Sky coordinates of an image that came from FITS.
+ *
+ * Pixels count from 0 at the centre of the first one: x along a row, y down the rows as they lie in
+ * memory. FITS counts from 1: x here is FITS's first pixel coordinate minus 1, y the second minus 1.
+ */
+#ifndef AIRY_SKY_H
+#define AIRY_SKY_H
+
+#include "airy/image.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Thread-safety: any thread; those that use one object wait for each other. */
+typedef struct airy_sky airy_sky;
+
+typedef struct airy_sky_info {
+    char longitude[16], latitude[16]; /**< CTYPE of the two axes, such as "RA---SIN" */
+    char frame[16];                   /**< RADESYS, "" where the header has none */
+    double equinox;                   /**< years; NaN where the header has none */
+    double reference[2];              /**< longitude and latitude of the reference point, deg */
+    double reference_px[2];           /**< its x and y, from 0 */
+    double pixel_deg2;                /**< area of a pixel at the reference point */
+    bool has_beam;
+    double beam_major_deg, beam_minor_deg; /**< full widths at half maximum */
+    double beam_angle_deg;                 /**< of the major axis, from north to east */
+    double beam_px;                        /**< pi/(4 ln 2) major minor / pixel_deg2 */
+} airy_sky_info;
+
+/**
+ * The celestial axes of the image's header (any projection that wcslib knows; PC, CD, CDELT with
+ * CROTA; SIP), which must be its first two. The beam is BMAJ, BMIN, BPA, or else that of the last
+ * HISTORY line that AIPS wrote about CLEAN. The image may be freed afterwards.
+ *
+ * Errors: AIRY_ERR_NOT_FOUND where there is no header or no celestial axes in it, AIRY_ERR_FORMAT
+ * where they make no sense, AIRY_ERR_UNSUPPORTED in a build without wcslib, AIRY_ERR_MEMORY.
+ * Source: M. R. Calabretta, E. W. Greisen, A&A 395 (2002) 1077, doi:10.1051/0004-6361:20021327.
+ */
+AIRY_API airy_status airy_sky_create(airy_sky **sky, const airy_image *image);
+AIRY_API void airy_sky_destroy(airy_sky **sky);
+AIRY_API airy_status airy_sky_get_info(const airy_sky *sky, airy_sky_info *info);
+
+/**
+ * Longitude (0 <= ra < 360) and latitude in degrees of count pixels; NaN where a pixel lies on no
+ * point of the sky. ra, dec may be x, y.
+ * Accuracy: 1e-9 deg beside wcslib itself.
+ */
+AIRY_API airy_status airy_sky_from_pixel(airy_sky *sky, double *ra, double *dec, const double *x,
+                                         const double *y, size_t count);
+/** The way back; NaN where the projection has no such point. x, y may be ra, dec. */
+AIRY_API airy_status airy_sky_to_pixel(airy_sky *sky, double *x, double *y, const double *ra,
+                                       const double *dec, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,229 @@
+/* Sky coordinates: 14 projections beside wcslib's own numbers, beams, headers that make no sense. */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check_stack.h"
+
+enum { MOST_POINTS = 1024 };
+
+struct rows {
+    char projection[MOST_POINTS][8];
+    double x[MOST_POINTS], y[MOST_POINTS], ra[MOST_POINTS], dec[MOST_POINTS];
+    size_t count;
+};
+
+/* malloc'ed: it outlives the cases. */
+static struct rows *read_rows(const char *path)
+{
+    struct rows *r = calloc(1, sizeof(*r));
+    char line[256];
+    FILE *file = fopen(path, "r");
+    while (r && file && fgets(line, sizeof(line), file) && r->count < MOST_POINTS)
+        r->count += sscanf(line, "%7[A-Z],%lf,%lf,%lf,%lf", r->projection[r->count],
+                           &r->x[r->count], &r->y[r->count], &r->ra[r->count],
+                           &r->dec[r->count]) == 5;
+    if (file)
+        fclose(file);
+    return r;
+}
+
+/* An image of one pixel with the keywords of a JSON object. */
+static void make_image(struct check *c, airy_image *image, const json_t *keys)
+{
+    const char *key;
+    json_t *value;
+    *image = (airy_image){.dtype = AIRY_DTYPE_U8, .ndim = 2, .shape = {1, 1}, .data = calloc(1, 1)};
+    json_object_foreach((json_t *)keys, key, value)
+    {
+        char card[81];
+        if (json_is_string(value))
+            snprintf(card, sizeof(card), "%-8s= '%-8s'", key, json_string_value(value));
+        else
+            snprintf(card, sizeof(card), "%-8s= %20.17G", key, json_number_value(value));
+        if (strncmp(key, "NAXIS", 5) != 0)
+            CHECK_OK(c, airy_image_add_card(image, card));
+    }
+}
+
+/* 1e-9 deg, what the header promises; 1e-8 pixels back at 0.067 deg a pixel or more. */
+static void check_projection(struct check *c, const char *name, const json_t *keys,
+                             const struct rows *r)
+{
+    if (!check_case(c, "sky_%s", name))
+        return;
+    airy_image image;
+    airy_sky *sky = NULL;
+    make_image(c, &image, keys);
+    if (CHECK_OK(c, airy_sky_create(&sky, &image))) {
+        size_t points = 0;
+        for (size_t i = 0; i < r->count; i++) {
+            if (strcmp(r->projection[i], name) != 0)
+                continue;
+            const double x = r->x[i] - 1, y = r->y[i] - 1; /* FITS counts from 1 */
+            double ra = x, dec = y, px = r->ra[i], py = r->dec[i];
+            CHECK_OK(c, airy_sky_from_pixel(sky, &ra, &dec, &ra, &dec, 1));
+            CHECK_OK(c, airy_sky_to_pixel(sky, &px, &py, &px, &py, 1));
+            CHECK(c, fabs(ra - r->ra[i]) <= 1e-9 && fabs(dec - r->dec[i]) <= 1e-9);
+            CHECK(c, fabs(px - x) <= 1e-8 && fabs(py - y) <= 1e-8);
+            points++;
+        }
+        CHECK(c, points == 40);
+    }
+    airy_sky_destroy(&sky);
+    airy_image_free(&image);
+}
+
+static void check_projections(struct check *c)
+{
+    const char *csv = check_golden(c, "astro/wcs.csv"),
+               *json = csv ? check_golden(c, "astro/wcs.headers.json") : NULL;
+    json_t *headers = json ? json_load_file(json, 0, NULL) : NULL, *keys;
+    struct rows *rows = json ? read_rows(csv) : NULL;
+    const char *name;
+    json_object_foreach(rows ? headers : NULL, name, keys)
+    {
+        check_projection(c, name, keys, rows);
+    }
+    json_decref(headers);
+    free(rows);
+}
+
+static void add_cards(struct check *c, airy_image *image, const char *const *cards)
+{
+    *image = (airy_image){.dtype = AIRY_DTYPE_U8, .ndim = 2, .shape = {1, 1}, .data = calloc(1, 1)};
+    for (; *cards; cards++)
+        CHECK_OK(c, airy_image_add_card(image, *cards));
+}
+
+#define SKY_AXES                                                                                   \
+    "CTYPE1  = 'RA---SIN'", "CTYPE2  = 'DEC--SIN'", "CRVAL1  = 10.0", "CRVAL2  = 20.0",            \
+        "CRPIX1  = 3.0", "CRPIX2  = 5.0"
+
+/* The same pixel written in four ways: turned by 90 degrees, 0.001 x 0.002 degrees. */
+static void check_matrices(struct check *c)
+{
+    if (!check_case(c, "sky_matrices"))
+        return;
+    static const char *const ways[][12] = {
+        {SKY_AXES, "CDELT1  = -0.001", "CDELT2  = 0.002", "CROTA2  = 90.0", NULL},
+        {SKY_AXES, "CD1_1   = 0.0", "CD1_2   = -0.002", "CD2_1   = -0.001", "CD2_2   = 0.0", NULL},
+        {SKY_AXES, "CDELT1  = 0.001", "CDELT2  = 0.001", "PC1_1   = 0.0", "PC1_2   = -2.0",
+         "PC2_1   = -1.0", NULL},
+    };
+    double want[2] = {0, 0};
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        airy_image image;
+        airy_sky *sky = NULL;
+        airy_sky_info info;
+        add_cards(c, &image, ways[i]);
+        if (i == 2)
+            CHECK_OK(c, airy_image_add_card(&image, "PC2_2   = 0.0"));
+        if (CHECK_OK(c, airy_sky_create(&sky, &image)) &&
+            CHECK_OK(c, airy_sky_get_info(sky, &info))) {
+            double ra = 10, dec = 20;
+            CHECK_OK(c, airy_sky_from_pixel(sky, &ra, &dec, &ra, &dec, 1));
+            if (i == 0) {
+                want[0] = ra;
+                want[1] = dec;
+            }
+            /* the same numbers but for the sine and cosine of 90 degrees */
+            CHECK(c, fabs(ra - want[0]) < 1e-12 && fabs(dec - want[1]) < 1e-12);
+            CHECK(c, fabs(info.pixel_deg2 - 2e-6) < 1e-18 && !info.has_beam);
+            CHECK(c, info.reference_px[0] == 2 && info.reference_px[1] == 4 &&
+                         info.reference[0] == 10 && info.reference[1] == 20);
+        }
+        airy_sky_destroy(&sky);
+        airy_image_free(&image);
+    }
+}
+
+static void check_beam(struct check *c)
+{
+    if (!check_case(c, "sky_beam"))
+        return;
+    static const char *const cards[] = {
+        SKY_AXES,
+        "CDELT1  = -0.001",
+        "CDELT2  = 0.001",
+        "HISTORY AIPS   CLEAN BMAJ=  9.0000E-03 BMIN=  9.0000E-03 BPA=   0.00",
+        "HISTORY AIPS   CLEAN BMAJ=  4.0000E-03 BMIN=  3.0000E-03 BPA=  25.00",
+        NULL};
+    airy_image image;
+    airy_sky *sky = NULL;
+    airy_sky_info info = {0};
+    add_cards(c, &image, cards);
+    for (int keywords = 0; keywords < 2; keywords++) {
+        if (CHECK_OK(c, airy_sky_create(&sky, &image)) &&
+            CHECK_OK(c, airy_sky_get_info(sky, &info)))
+            /* pi/(4 ln 2) = 1.1330900354567985 */
+            CHECK(c, info.has_beam && info.beam_major_deg == (keywords ? 0.002 : 0.004) &&
+                         info.beam_minor_deg == (keywords ? 0.001 : 0.003) &&
+                         info.beam_angle_deg == (keywords ? 0 : 25) &&
+                         fabs(info.beam_px / 1.1330900354567985 - (keywords ? 2 : 12)) < 1e-12);
+        airy_sky_destroy(&sky);
+        CHECK_OK(c, airy_image_add_card(&image, "BMAJ    = 0.002"));
+        CHECK_OK(c, airy_image_add_card(&image, "BMIN    = 1D-3"));
+    }
+    airy_image_free(&image);
+}
+
+static void check_refused(struct check *c)
+{
+    if (!check_case(c, "sky_refused"))
+        return;
+    static const struct {
+        const char *cards[6];
+        airy_status status;
+        const char *part;
+    } bad[] = {
+        {{"BUNIT   = 'K'"}, AIRY_ERR_NOT_FOUND, "no"},
+        {{"CTYPE1  = 'FREQ    '", "CTYPE2  = 'STOKES  '"}, AIRY_ERR_NOT_FOUND, "no celestial"},
+        {{"CTYPE1  = 'RA---SIN'", "CTYPE2  = 'DEC--TAN'"}, AIRY_ERR_FORMAT, "wcslib"},
+        {{"CTYPE1  = 'RA---SIN'", "CTYPE2  = 'DEC--SIN'", "CDELT1  = 0.0"},
+         AIRY_ERR_FORMAT,
+         "wcslib"},
+        {{"CTYPE1  = 'FREQ    '", "CTYPE2  = 'RA---SIN'", "CTYPE3  = 'DEC--SIN'"},
+         AIRY_ERR_UNSUPPORTED,
+         "expected 1 and 2"},
+    };
+    airy_sky *sky = NULL;
+    airy_image image;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        add_cards(c, &image, bad[i].cards);
+        CHECK_FAILS(c, airy_sky_create(&sky, &image), bad[i].status, bad[i].part);
+        airy_image_free(&image);
+    }
+    static const char *const good[] = {SKY_AXES, "CDELT1  = -1.0", "CDELT2  = 1.0", NULL};
+    add_cards(c, &image, good);
+    double x = 1000, y = 1000;
+    CHECK_OK(c, airy_sky_create(&sky, &image));
+    CHECK_OK(c, airy_sky_from_pixel(sky, &x, &y, &x, &y, 1));
+    CHECK(c, x != x && y != y); /* far outside of the hemisphere */
+    x = 190;
+    y = -20;
+    CHECK_OK(c, airy_sky_to_pixel(sky, &x, &y, &x, &y, 1));
+    CHECK(c, x != x && y != y); /* the other side of the sky */
+    CHECK_FAILS(c, airy_sky_to_pixel(sky, NULL, &y, &x, &y, 1), AIRY_ERR_PARAM, "missing");
+    CHECK_FAILS(c, airy_sky_from_pixel(NULL, &x, &y, &x, &y, 1), AIRY_ERR_PARAM, "missing");
+    CHECK_FAILS(c, airy_sky_get_info(sky, NULL), AIRY_ERR_PARAM, "missing");
+    airy_sky_destroy(&sky);
+    CHECK_FAILS(c, airy_image_add_card(&image, "END"), AIRY_ERR_PARAM, "not END");
+    CHECK_FAILS(c, airy_image_add_card(&image, "\n"), AIRY_ERR_PARAM, "printable");
+    CHECK_FAILS(c, airy_image_add_card(NULL, "A"), AIRY_ERR_PARAM, "missing");
+    airy_image_free(&image);
+    CHECK_FAILS(c, airy_sky_create(&sky, &image), AIRY_ERR_NOT_FOUND, "no FITS header");
+    CHECK_FAILS(c, airy_sky_create(&sky, NULL), AIRY_ERR_PARAM, "missing");
+}
+
+void check_sky(struct check *c)
+{
+    if (!c->is_cpu || !AIRY_HAVE_WCS)
+        return; /* host memory only */
+    check_projections(c);
+    check_matrices(c);
+    check_beam(c);
+    check_refused(c);
+}
