@@ -13,15 +13,25 @@
 #include "io/image_formats.h"
 #include "io/plain_file.h"
 
-enum format { FORMAT_UNKNOWN, FORMAT_NPY, FORMAT_HDF5, FORMAT_EDF, FORMAT_FITS };
+enum format {
+    FORMAT_UNKNOWN,
+    FORMAT_NPY,
+    FORMAT_HDF5,
+    FORMAT_EDF,
+    FORMAT_FITS,
+    FORMAT_TIFF,
+    FORMAT_PNG,
+    FORMAT_CBF
+};
 
 static const struct {
     const char *suffix;
     enum format format;
 } suffixes[] = {
-    {".npy", FORMAT_NPY},   {".edf", FORMAT_EDF},  {".h5", FORMAT_HDF5},  {".hdf5", FORMAT_HDF5},
-    {".hdf", FORMAT_HDF5},  {".nxs", FORMAT_HDF5}, {".nx5", FORMAT_HDF5}, {".cxi", FORMAT_HDF5},
-    {".fits", FORMAT_FITS}, {".fit", FORMAT_FITS}, {".fts", FORMAT_FITS}, {".fz", FORMAT_FITS},
+    {".npy", FORMAT_NPY},   {".edf", FORMAT_EDF},   {".h5", FORMAT_HDF5},  {".hdf5", FORMAT_HDF5},
+    {".hdf", FORMAT_HDF5},  {".nxs", FORMAT_HDF5},  {".nx5", FORMAT_HDF5}, {".cxi", FORMAT_HDF5},
+    {".tif", FORMAT_TIFF},  {".tiff", FORMAT_TIFF}, {".png", FORMAT_PNG},  {".cbf", FORMAT_CBF},
+    {".fits", FORMAT_FITS}, {".fit", FORMAT_FITS},  {".fts", FORMAT_FITS}, {".fz", FORMAT_FITS},
 };
 
 static enum format format_of_name(const char *path)
@@ -61,6 +71,12 @@ static airy_status format_of_bytes(enum format *format, const char *path)
         *format = FORMAT_HDF5;
     else if (memcmp(start, "SIMPLE  ", 8) == 0)
         *format = FORMAT_FITS;
+    else if (memcmp(start, "II*", 4) == 0 || memcmp(start, "MM\0*", 4) == 0)
+        *format = FORMAT_TIFF;
+    else if (memcmp(start, "\211PNG\r\n\032\n", 8) == 0)
+        *format = FORMAT_PNG;
+    else if (memcmp(start, "###CBF", 6) == 0)
+        *format = FORMAT_CBF;
     else
         *format = FORMAT_UNKNOWN;
     return AIRY_OK;
@@ -129,12 +145,19 @@ airy_status airy_image_read(airy_image *image, const char *path)
         return airy_image_read_edf(image, path);
     case FORMAT_FITS:
         return airy_image_read_fits(image, path);
+    case FORMAT_CBF:
+        return airy_image_read_cbf(image, path);
+    case FORMAT_PNG:
+        return airy_image_read_png(image, path);
+    case FORMAT_TIFF:
+        return airy_image_read_tiff(image, path);
     case FORMAT_HDF5:
         return airy_image_read_hdf5(image, path);
     default:
-        return airy_fail(
-            AIRY_ERR_UNSUPPORTED,
-            "'%s' is of no known format, expected .npy, .edf, .fits, .h5 or FILE::DATASET", path);
+        return airy_fail(AIRY_ERR_UNSUPPORTED,
+                         "'%s' is of no known format, expected .npy, .edf, .fits, .tif, .png, "
+                         ".cbf, .h5 or FILE::DATASET",
+                         path);
     }
 }
 
@@ -151,12 +174,19 @@ airy_status airy_image_write(const airy_image *image, const char *path, bool for
         return airy_image_write_edf(image, path, force);
     case FORMAT_FITS:
         return airy_image_write_fits(image, path, force);
+    case FORMAT_CBF:
+        return airy_image_write_cbf(image, path, force);
+    case FORMAT_PNG:
+        return airy_image_write_png(image, path, force);
+    case FORMAT_TIFF:
+        return airy_image_write_tiff(image, path, force);
     case FORMAT_HDF5:
         return airy_image_write_hdf5(image, path, force);
     default:
-        return airy_fail(
-            AIRY_ERR_UNSUPPORTED,
-            "'%s': suffix of no format that is written, expected .npy, .edf, .fits or .h5", path);
+        return airy_fail(AIRY_ERR_UNSUPPORTED,
+                         "'%s': suffix of no format that is written, expected .npy, .edf, .fits, "
+                         ".tif, .png, .cbf or .h5",
+                         path);
     }
 }
 

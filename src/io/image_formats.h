@@ -8,6 +8,13 @@ airy_status airy_image_read_npy(airy_image *image, const char *path);
 airy_status airy_image_write_npy(const airy_image *image, const char *path, bool force);
 airy_status airy_image_read_edf(airy_image *image, const char *path);
 airy_status airy_image_write_edf(const airy_image *image, const char *path, bool force);
+airy_status airy_image_read_tiff(airy_image *image, const char *path);
+airy_status airy_image_write_tiff(const airy_image *image, const char *path, bool force);
+/* Grey; airy_png_write draws colours. */
+airy_status airy_image_read_png(airy_image *image, const char *path);
+airy_status airy_image_write_png(const airy_image *image, const char *path, bool force);
+airy_status airy_image_read_cbf(airy_image *image, const char *path);
+airy_status airy_image_write_cbf(const airy_image *image, const char *path, bool force);
 /* FILE or FILE[EXT] */
 airy_status airy_image_read_fits(airy_image *image, const char *path);
 airy_status airy_image_write_fits(const airy_image *image, const char *path, bool force);
@@ -35,6 +42,7 @@ struct airy_image_header {
 /* text: what the file starts with, all of the file or more than any header has. */
 airy_status airy_npy_parse(struct airy_image_header *header, const void *text, size_t size);
 airy_status airy_edf_parse(struct airy_image_header *header, const void *text, size_t size);
+airy_status airy_cbf_parse(struct airy_image_header *header, const void *text, size_t size);
 
 /* Bytes of an image's data; AIRY_ERR_SHAPE where there are none or too many. */
 airy_status airy_image_bytes(size_t *bytes, const airy_image *image);

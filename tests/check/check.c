@@ -24,6 +24,7 @@ static const struct {
     {"stack", check_stack},
     {"image", check_image},
     {"fits", check_fits},
+    {"formats", check_formats},
     {"sky", check_sky},
     {"geometry", check_geometry},
     {"integrate", check_integrate},

@@ -112,6 +112,7 @@ void check_stack(struct check *c);
 void check_pattern(struct check *c);
 void check_image(struct check *c);
 void check_fits(struct check *c);
+void check_formats(struct check *c);
 void check_sky(struct check *c);
 void check_pipeline(struct check *c);
 void check_pipeline_parts(struct check *c);

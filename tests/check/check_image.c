@@ -171,7 +171,7 @@ static void check_npy_hostile(struct check *c)
                 AIRY_ERR_FORMAT, "ends inside");
     CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.npy", "", 0)), AIRY_ERR_FORMAT,
                 "no NPY file");
-    CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.tif", "II*", 3)), AIRY_ERR_UNSUPPORTED,
+    CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.jpg", "xx*", 3)), AIRY_ERR_UNSUPPORTED,
                 "no known format");
     CHECK_FAILS(c, airy_image_read(&image, "/proc/none/x.npy"), AIRY_ERR_NOT_FOUND, "cannot open");
 }

@@ -13,7 +13,7 @@ static const struct opt convert_options[] = {
      .type = OPT_STRING,
      .offset = offsetof(struct convert_params, output),
      .argument = "OUT",
-     .help = ".npy, .h5 or .edf; the suffix decides"},
+     .help = ".npy, .h5, .edf, .fits, .tif, .png or .cbf; the suffix decides"},
     {0},
 };
 
@@ -71,11 +71,13 @@ const struct command cmd_convert = {
     .name = "convert",
     .usage = "IN -o OUT [options]",
     .summary = "convert an image or a stack to another format, exactly",
-    .details = "IN is NPY, EDF or HDF5 (FILE or FILE::DATASET), up to four dimensions, either byte "
-               "order. Element "
-               "type, shape and values are kept; what the format of OUT cannot hold is an error.",
+    .details = "IN is NPY, EDF, FITS (FILE or FILE[EXT]), TIFF, PNG, CBF or HDF5 (FILE or "
+               "FILE::DATASET), up to four dimensions, either byte order. Element type, shape and "
+               "values are kept; what the format of OUT cannot hold is an error. FITS: values are "
+               "physical (BSCALE, BZERO, BLANK), and the header goes along from FITS to FITS.",
     .examples = "  airy convert series_master.h5 -o frames.npy\n"
-                "  airy convert calibration.h5::/entry/dark -o dark.edf\n",
+                "  airy convert calibration.h5::/entry/dark -o dark.edf\n"
+                "  airy convert 'mosaic.fits[SCI]' -o mosaic.tif\n",
     .tables = {convert_options},
     .params_size = sizeof(struct convert_params),
     .min_inputs = 1,

@@ -418,7 +418,9 @@ const struct command cmd_info = {
         "HDF5: the stack of frames as 'airy integrate' would see it, then the datasets with shape, "
         "type, chunk, filter and ratio. PONI: {detector, pixel1, pixel2, shape, orientation, dist, "
         "poni1, poni2, "
-        "rot1, rot2, rot3, wavelength, parallax} as JSON in SI units. NPY and EDF: shape and type.",
+        "rot1, rot2, rot3, wavelength, parallax} as JSON in SI units. Other images: shape and "
+        "type; FITS also "
+        "its HDUs, coordinates and beam.",
     .examples = "  airy info series_master.h5\n"
                 "  airy info series_master.h5::/entry/data/data_000002 --json\n"
                 "  airy info geometry.poni\n"

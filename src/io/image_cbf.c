@@ -1,0 +1,202 @@
+/*
+ * CBF: the first binary section of a file, byte-offset compressed. The text before it has one
+ * keyword a line.
+ * Source: International Tables for Crystallography G (2005), sections 2.3 and 5.6.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/size.h"
+#include "codec/byte_offset.h"
+#include "io/image_formats.h"
+#include "io/plain_file.h"
+
+enum { MAX_HEADER = 1 << 20, VALUE = 96 };
+
+static const uint8_t magic[4] = {0x0c, 0x1a, 0x04, 0xd5}; /* in front of the binary data */
+
+static const struct {
+    const char *name;
+    airy_dtype dtype;
+} types[] = {
+    {"unsigned 8-bit integer", AIRY_DTYPE_U8},   {"signed 8-bit integer", AIRY_DTYPE_I8},
+    {"unsigned 16-bit integer", AIRY_DTYPE_U16}, {"signed 16-bit integer", AIRY_DTYPE_I16},
+    {"unsigned 32-bit integer", AIRY_DTYPE_U32}, {"signed 32-bit integer", AIRY_DTYPE_I32},
+};
+
+/* What follows "KEY:" or "KEY=" up to the line's end, without quotes; the first one counts. */
+static bool find_value(char value[VALUE], const char *text, size_t size, const char *key)
+{
+    const size_t n = strlen(key);
+    for (const char *at = text, *end = text + size; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        stop = stop ? stop : end;
+        while (at < stop && isspace((unsigned char)*at))
+            at++;
+        if ((size_t)(stop - at) > n && strncasecmp(at, key, n) == 0 &&
+            (at[n] == ':' || at[n] == '=')) {
+            const char *from = at + n + 1, *to = stop;
+            while (from < to && (isspace((unsigned char)*from) || *from == '"'))
+                from++;
+            while (to > from && (isspace((unsigned char)to[-1]) || to[-1] == '"' || to[-1] == ';'))
+                to--;
+            snprintf(value, VALUE, "%.*s", (int)airy_min_size((size_t)(to - from), VALUE - 1),
+                     from);
+            return true;
+        }
+        at = stop + 1;
+    }
+    return false;
+}
+
+static airy_status get_size(size_t *out, const char *text, size_t size, const char *key,
+                            bool needed)
+{
+    char value[VALUE];
+    if (!find_value(value, text, size, key)) {
+        AIRY_FAIL_IF(needed, AIRY_ERR_FORMAT, "CBF header: '%s' is missing", key);
+        return AIRY_OK;
+    }
+    size_t v = 0;
+    bool good = value[0] != 0;
+    for (const char *p = value; *p && good; p++)
+        good = isdigit((unsigned char)*p) && !airy_mul_size(&v, v, 10) &&
+               !airy_add_size(&v, v, (size_t)(*p - '0'));
+    AIRY_FAIL_IF(!good, AIRY_ERR_FORMAT, "CBF header: %s = '%s', expected a size", key, value);
+    *out = v;
+    return AIRY_OK;
+}
+
+static airy_status parse_type(airy_image *image, const char *text, size_t size)
+{
+    char value[VALUE] = "";
+    AIRY_FAIL_IF(!find_value(value, text, size, "X-Binary-Element-Type"), AIRY_ERR_FORMAT,
+                 "CBF header: 'X-Binary-Element-Type' is missing");
+    size_t i = 0;
+    while (i < sizeof(types) / sizeof(types[0]) && strcasecmp(value, types[i].name) != 0)
+        i++;
+    AIRY_FAIL_IF(i == sizeof(types) / sizeof(types[0]), AIRY_ERR_UNSUPPORTED,
+                 "CBF header: element type '%s', expected integers of 8, 16 or 32 bits", value);
+    image->dtype = types[i].dtype;
+    AIRY_FAIL_IF(!find_value(value, text, size, "conversions") ||
+                     strcasecmp(value, "x-CBF_BYTE_OFFSET") != 0,
+                 AIRY_ERR_UNSUPPORTED, "CBF header: conversions '%s', expected x-CBF_BYTE_OFFSET",
+                 value);
+    if (find_value(value, text, size, "X-Binary-Element-Byte-Order"))
+        AIRY_FAIL_IF(strcasecmp(value, "LITTLE_ENDIAN") != 0, AIRY_ERR_UNSUPPORTED,
+                     "CBF header: byte order '%s', expected LITTLE_ENDIAN", value);
+    return AIRY_OK;
+}
+
+airy_status airy_cbf_parse(struct airy_image_header *header, const void *text, size_t size)
+{
+    memset(header, 0, sizeof(*header));
+    AIRY_FAIL_IF(size < 6 || memcmp(text, "###CBF", 6) != 0, AIRY_ERR_FORMAT,
+                 "no CBF file: it does not start with '###CBF'");
+    const char *mark = memmem(text, airy_min_size(size, MAX_HEADER), magic, sizeof(magic));
+    AIRY_FAIL_IF(!mark, AIRY_ERR_FORMAT, "CBF header: no binary section in the first %d bytes",
+                 MAX_HEADER);
+    const size_t length = (size_t)(mark - (const char *)text);
+    airy_image *image = &header->image;
+    AIRY_TRY(parse_type(image, text, length));
+    size_t width = 0, height = 0, depth = 1, count = 0;
+    AIRY_TRY(get_size(&width, text, length, "X-Binary-Size-Fastest-Dimension", true));
+    AIRY_TRY(get_size(&height, text, length, "X-Binary-Size-Second-Dimension", true));
+    AIRY_TRY(get_size(&depth, text, length, "X-Binary-Size-Third-Dimension", false));
+    image->ndim = depth > 1 ? 3 : 2;
+    image->shape[0] = depth;
+    image->shape[image->ndim - 2] = height;
+    image->shape[image->ndim - 1] = width;
+    AIRY_TRY(airy_image_bytes(&header->data, image));
+    count = header->data / airy_dtype_size(image->dtype);
+    size_t said = count;
+    AIRY_TRY(get_size(&said, text, length, "X-Binary-Number-of-Elements", false));
+    AIRY_FAIL_IF(said != count, AIRY_ERR_FORMAT,
+                 "CBF header: %zu elements, its dimensions have %zu", said, count);
+    AIRY_TRY(get_size(&header->stored, text, length, "X-Binary-Size", true));
+    AIRY_FAIL_IF(header->stored < count, AIRY_ERR_FORMAT,
+                 "CBF header: %zu bytes of data for %zu elements", header->stored, count);
+    header->bytes = length + sizeof(magic);
+    return AIRY_OK;
+}
+
+static airy_status read_open(airy_image *image, int fd, uint64_t size)
+{
+    struct airy_image_header header;
+    uint8_t *start = NULL, *stored = NULL;
+    const size_t head = airy_min_size((size_t)size, MAX_HEADER);
+    AIRY_TRY(airy_image_alloc((void **)&start, head));
+    airy_status status = airy_file_pread(fd, start, head, 0);
+    if (status == AIRY_OK)
+        status = airy_cbf_parse(&header, start, head);
+    free(start);
+    AIRY_TRY(status);
+    AIRY_FAIL_IF(header.stored > size - header.bytes, AIRY_ERR_FORMAT,
+                 "%llu bytes behind the header, expected %zu: the file is cut",
+                 (unsigned long long)(size - header.bytes), header.stored);
+    AIRY_TRY(airy_image_alloc((void **)&stored, header.stored));
+    status = airy_file_pread(fd, stored, header.stored, header.bytes);
+    airy_image *made = &header.image;
+    if (status == AIRY_OK)
+        status = airy_image_alloc(&made->data, header.data);
+    if (status == AIRY_OK)
+        status = airy_byte_offset_decode(made->data, made->dtype,
+                                         header.data / airy_dtype_size(made->dtype), stored,
+                                         header.stored);
+    free(stored);
+    if (status == AIRY_OK)
+        *image = *made;
+    else
+        free(made->data);
+    return status;
+}
+
+airy_status airy_image_read_cbf(airy_image *image, const char *path)
+{
+    int fd;
+    uint64_t size;
+    AIRY_TRY(airy_file_open(&fd, &size, path));
+    const airy_status status = read_open(image, fd, size);
+    close(fd);
+    return status == AIRY_OK ? AIRY_OK : airy_fail_context(status, "'%s'", path);
+}
+
+airy_status airy_image_write_cbf(const airy_image *image, const char *path, bool force)
+{
+    static const char tail[] = "\r\n--CIF-BINARY-FORMAT-SECTION----\r\n;\r\n";
+    size_t type = 0, bytes, room, count;
+    while (type < sizeof(types) / sizeof(types[0]) && types[type].dtype != image->dtype)
+        type++;
+    AIRY_FAIL_IF(type == sizeof(types) / sizeof(types[0]), AIRY_ERR_UNSUPPORTED,
+                 "'%s': CBF holds integers of 8, 16 or 32 bits, this image is %s", path,
+                 airy_dtype_name(image->dtype));
+    AIRY_FAIL_IF(image->ndim != 2, AIRY_ERR_UNSUPPORTED,
+                 "'%s': CBF holds one image of 2 dimensions, this one has %d", path, image->ndim);
+    AIRY_TRY(airy_image_bytes(&bytes, image));
+    count = bytes / airy_dtype_size(image->dtype);
+    AIRY_FAIL_IF(airy_mul_size(&room, count, BYTE_OFFSET_WORST), AIRY_ERR_SHAPE,
+                 "'%s': %zu pixels are too many", path, count);
+    uint8_t *packed = NULL;
+    AIRY_TRY(airy_image_alloc((void **)&packed, room));
+    const size_t size = airy_byte_offset_encode(packed, image->data, image->dtype, count);
+    char header[1024];
+    const int used = snprintf(
+        header, sizeof(header),
+        "###CBF: VERSION 1.5\r\n\r\ndata_image\r\n\r\n_array_data.data\r\n;\r\n"
+        "--CIF-BINARY-FORMAT-SECTION--\r\nContent-Type: application/octet-stream;\r\n"
+        "     conversions=\"x-CBF_BYTE_OFFSET\"\r\nContent-Transfer-Encoding: BINARY\r\n"
+        "X-Binary-Size: %zu\r\nX-Binary-ID: 1\r\nX-Binary-Element-Type: \"%s\"\r\n"
+        "X-Binary-Element-Byte-Order: LITTLE_ENDIAN\r\nX-Binary-Number-of-Elements: %zu\r\n"
+        "X-Binary-Size-Fastest-Dimension: %zu\r\nX-Binary-Size-Second-Dimension: %zu\r\n\r\n",
+        size, types[type].name, count, image->shape[1], image->shape[0]);
+    const void *const parts[] = {header, magic, packed, tail};
+    const size_t sizes[] = {(size_t)used, sizeof(magic), size, sizeof(tail) - 1};
+    const airy_status status = airy_file_put(path, parts, sizes, 4, force);
+    free(packed);
+    return status;
+}

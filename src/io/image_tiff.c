@@ -1,0 +1,386 @@
+/*
+ * TIFF through libtiff: grey images, pages as planes. libtiff keeps its state in the handle, its
+ * messages come to a handler of that handle, and files are read through our own descriptor, so any
+ * thread may read without a lock.
+ * Source: TIFF Revision 6.0 (Aldus, 1992); libtiff's manual.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tiffio.h>
+#include <unistd.h>
+
+#include "base/cgroup.h"
+#include "base/error.h"
+#include "base/size.h"
+#include "io/image_formats.h"
+#include "io/plain_file.h"
+
+enum { MAX_PAGES = 1 << 20, STRIP = 1 << 20 };
+
+struct tiff_file {
+    TIFF *tiff;
+    int fd;
+    bool writing;
+    uint64_t at, size;
+    char why[256]; /* libtiff's first message */
+};
+
+static int note_error(TIFF *tiff, void *user, const char *module, const char *format, va_list args)
+{
+    struct tiff_file *f = user;
+    (void)tiff;
+    (void)module;
+    if (!f->why[0])
+        vsnprintf(f->why, sizeof(f->why), format, args);
+    for (char *p = f->why; *p; p++)
+        if (*p < ' ' || *p > '~')
+            *p = '?';
+    return 1;
+}
+
+static int ignore_warning(TIFF *tiff, void *user, const char *module, const char *format,
+                          va_list args)
+{
+    (void)tiff;
+    (void)user;
+    (void)module;
+    (void)format;
+    (void)args;
+    return 1;
+}
+
+static tmsize_t read_bytes(thandle_t handle, void *data, tmsize_t size)
+{
+    struct tiff_file *f = handle;
+    const uint64_t left = f->at < f->size ? f->size - f->at : 0;
+    const size_t n = airy_min_size((size_t)size, (size_t)left);
+    if (airy_file_pread(f->fd, data, n, f->at) != AIRY_OK)
+        return -1;
+    f->at += n;
+    return (tmsize_t)n;
+}
+
+static tmsize_t write_bytes(thandle_t handle, void *data, tmsize_t size)
+{
+    struct tiff_file *f = handle;
+    if (!f->writing || airy_file_pwrite(f->fd, data, (size_t)size, f->at) != AIRY_OK)
+        return -1;
+    f->at += (uint64_t)size;
+    f->size = f->at > f->size ? f->at : f->size;
+    return size;
+}
+
+static toff_t seek(thandle_t handle, toff_t offset, int whence)
+{
+    struct tiff_file *f = handle;
+    const uint64_t base = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? f->at : f->size;
+    f->at = base + offset;
+    return f->at;
+}
+
+static int close_nothing(thandle_t handle)
+{
+    (void)handle;
+    return 0;
+}
+
+static toff_t get_size(thandle_t handle)
+{
+    return ((struct tiff_file *)handle)->size;
+}
+
+static airy_status tiff_fail(airy_status status, const struct tiff_file *f, const char *what)
+{
+    return airy_fail(status, "TIFF: %s%s%s", what, f->why[0] ? ": " : "", f->why);
+}
+
+static airy_status open_tiff(struct tiff_file *f, const char *mode)
+{
+    TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
+    AIRY_FAIL_IF(!options, AIRY_ERR_MEMORY, "libtiff does not start");
+    TIFFOpenOptionsSetMaxSingleMemAlloc(
+        options, (tmsize_t)airy_min_size(airy_memory_available(), SSIZE_MAX));
+    TIFFOpenOptionsSetErrorHandlerExtR(options, note_error, f);
+    TIFFOpenOptionsSetWarningHandlerExtR(options, ignore_warning, f);
+    f->tiff = TIFFClientOpenExt("TIFF", mode, f, read_bytes, write_bytes, seek, close_nothing,
+                                get_size, NULL, NULL, options);
+    TIFFOpenOptionsFree(options);
+    return f->tiff ? AIRY_OK : tiff_fail(AIRY_ERR_FORMAT, f, "cannot be opened");
+}
+
+static airy_status check_colours(TIFF *tiff)
+{
+    static const struct {
+        uint16_t value;
+        const char *name;
+    } colours[] = {
+        {PHOTOMETRIC_MINISWHITE, "grey with 0 as white"},
+        {PHOTOMETRIC_RGB, "RGB"},
+        {PHOTOMETRIC_PALETTE, "a palette"},
+        {PHOTOMETRIC_MASK, "a transparency mask"},
+        {PHOTOMETRIC_SEPARATED, "inks"},
+        {PHOTOMETRIC_YCBCR, "YCbCr"},
+        {PHOTOMETRIC_CIELAB, "Lab"},
+    };
+    uint16_t colour = PHOTOMETRIC_MINISBLACK, samples = 1;
+    TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &colour);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLESPERPIXEL, &samples);
+    for (size_t i = 0; i < sizeof(colours) / sizeof(colours[0]); i++)
+        AIRY_FAIL_IF(colour == colours[i].value, AIRY_ERR_UNSUPPORTED,
+                     "its pixels are %s, expected grey", colours[i].name);
+    AIRY_FAIL_IF(colour != PHOTOMETRIC_MINISBLACK, AIRY_ERR_UNSUPPORTED,
+                 "its photometric interpretation is %d, expected grey (1)", colour);
+    AIRY_FAIL_IF(samples != 1, AIRY_ERR_UNSUPPORTED, "%d samples a pixel, expected 1", samples);
+    return AIRY_OK;
+}
+
+static airy_status describe_page(airy_image *page, TIFF *tiff)
+{
+    static const struct {
+        uint16_t format, bits;
+        airy_dtype dtype;
+    } types[] = {
+        {SAMPLEFORMAT_UINT, 8, AIRY_DTYPE_U8},     {SAMPLEFORMAT_UINT, 16, AIRY_DTYPE_U16},
+        {SAMPLEFORMAT_UINT, 32, AIRY_DTYPE_U32},   {SAMPLEFORMAT_UINT, 64, AIRY_DTYPE_U64},
+        {SAMPLEFORMAT_INT, 8, AIRY_DTYPE_I8},      {SAMPLEFORMAT_INT, 16, AIRY_DTYPE_I16},
+        {SAMPLEFORMAT_INT, 32, AIRY_DTYPE_I32},    {SAMPLEFORMAT_INT, 64, AIRY_DTYPE_I64},
+        {SAMPLEFORMAT_IEEEFP, 32, AIRY_DTYPE_F32}, {SAMPLEFORMAT_IEEEFP, 64, AIRY_DTYPE_F64},
+    };
+    uint16_t bits = 1, format = SAMPLEFORMAT_UINT;
+    uint32_t width = 0, height = 0;
+    AIRY_TRY(check_colours(tiff));
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_BITSPERSAMPLE, &bits);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLEFORMAT, &format);
+    TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &width);
+    TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &height);
+    format = format == SAMPLEFORMAT_VOID ? SAMPLEFORMAT_UINT : format;
+    size_t i = 0;
+    while (i < sizeof(types) / sizeof(types[0]) &&
+           (types[i].format != format || types[i].bits != bits))
+        i++;
+    AIRY_FAIL_IF(i == sizeof(types) / sizeof(types[0]), AIRY_ERR_UNSUPPORTED,
+                 "its samples are of format %d and %d bits, expected integers of 8, 16, 32, 64 or "
+                 "floats of 32, 64 bits",
+                 format, bits);
+    *page = (airy_image){.dtype = types[i].dtype, .ndim = 2, .shape = {height, width}};
+    size_t bytes;
+    return airy_image_bytes(&bytes, page);
+}
+
+/* Reduced copies of a page are none themselves. */
+static bool is_page(TIFF *tiff)
+{
+    uint32_t kind = 0;
+    TIFFGetField(tiff, TIFFTAG_SUBFILETYPE, &kind);
+    return (kind & FILETYPE_REDUCEDIMAGE) == 0;
+}
+
+static airy_status count_pages(airy_image *image, struct tiff_file *f)
+{
+    size_t pages = 0;
+    airy_image first = {0};
+    do {
+        airy_image page;
+        if (!is_page(f->tiff))
+            continue;
+        AIRY_FAIL_IF(pages == MAX_PAGES, AIRY_ERR_UNSUPPORTED, "more than %d pages", MAX_PAGES);
+        const airy_status status = describe_page(&page, f->tiff);
+        if (status != AIRY_OK)
+            return airy_fail_context(status, "page %zu", pages + 1);
+        if (pages++ == 0)
+            first = page;
+        AIRY_FAIL_IF(page.dtype != first.dtype || page.shape[0] != first.shape[0] ||
+                         page.shape[1] != first.shape[1],
+                     AIRY_ERR_UNSUPPORTED,
+                     "page %zu has %zu x %zu %s, the first one %zu x %zu %s: no stack", pages,
+                     page.shape[0], page.shape[1], airy_dtype_name(page.dtype), first.shape[0],
+                     first.shape[1], airy_dtype_name(first.dtype));
+    } while (TIFFReadDirectory(f->tiff));
+    AIRY_FAIL_IF(f->why[0], AIRY_ERR_FORMAT, "TIFF: %s", f->why);
+    AIRY_FAIL_IF(pages == 0, AIRY_ERR_FORMAT, "TIFF: no page");
+    *image = first;
+    if (pages > 1) {
+        image->ndim = 3;
+        image->shape[2] = first.shape[1];
+        image->shape[1] = first.shape[0];
+        image->shape[0] = pages;
+    }
+    return AIRY_OK;
+}
+
+static airy_status read_strips(uint8_t *out, size_t bytes, struct tiff_file *f)
+{
+    const tmsize_t strip = TIFFStripSize(f->tiff);
+    const uint32_t strips = TIFFNumberOfStrips(f->tiff);
+    AIRY_FAIL_IF(strip <= 0 || (bytes + (size_t)strip - 1) / (size_t)strip != strips,
+                 AIRY_ERR_FORMAT, "TIFF: %u strips of %lld bytes for %zu bytes", strips,
+                 (long long)strip, bytes);
+    for (uint32_t i = 0; i < strips; i++) {
+        const size_t from = (size_t)i * (size_t)strip,
+                     want = airy_min_size((size_t)strip, bytes - from);
+        const tmsize_t got = TIFFReadEncodedStrip(f->tiff, i, out + from, (tmsize_t)want);
+        if (got != (tmsize_t)want)
+            return tiff_fail(AIRY_ERR_CORRUPT, f, "a strip does not decode");
+    }
+    return AIRY_OK;
+}
+
+static airy_status read_tiles(uint8_t *out, const airy_image *page, struct tiff_file *f)
+{
+    const size_t size = airy_dtype_size(page->dtype), height = page->shape[0],
+                 width = page->shape[1];
+    uint32_t tile_width = 0, tile_height = 0;
+    TIFFGetField(f->tiff, TIFFTAG_TILEWIDTH, &tile_width);
+    TIFFGetField(f->tiff, TIFFTAG_TILELENGTH, &tile_height);
+    const tmsize_t bytes = TIFFTileSize(f->tiff);
+    size_t want = size;
+    AIRY_FAIL_IF(tile_width == 0 || tile_height == 0 || airy_mul_size(&want, want, tile_width) ||
+                     airy_mul_size(&want, want, tile_height) || bytes <= 0 || want != (size_t)bytes,
+                 AIRY_ERR_FORMAT, "TIFF: tiles of %u x %u pixels and %lld bytes", tile_height,
+                 tile_width, (long long)bytes);
+    uint8_t *tile = NULL;
+    AIRY_TRY(airy_image_alloc((void **)&tile, want));
+    airy_status status = AIRY_OK;
+    for (size_t y = 0; y < height && status == AIRY_OK; y += tile_height) {
+        for (size_t x = 0; x < width && status == AIRY_OK; x += tile_width) {
+            const uint32_t number = TIFFComputeTile(f->tiff, (uint32_t)x, (uint32_t)y, 0, 0);
+            if (TIFFReadEncodedTile(f->tiff, number, tile, bytes) != bytes) {
+                status = tiff_fail(AIRY_ERR_CORRUPT, f, "a tile does not decode");
+                break;
+            }
+            const size_t rows = airy_min_size(tile_height, height - y),
+                         row = airy_min_size(tile_width, width - x) * size;
+            for (size_t k = 0; k < rows; k++)
+                memcpy(out + ((y + k) * width + x) * size, tile + k * tile_width * size, row);
+        }
+    }
+    free(tile);
+    return status;
+}
+
+static airy_status read_pages(airy_image *image, struct tiff_file *f)
+{
+    const bool stack = image->ndim == 3;
+    airy_image page = {
+        .dtype = image->dtype, .ndim = 2, .shape = {image->shape[stack], image->shape[stack + 1]}};
+    size_t bytes, done = 0;
+    AIRY_TRY(airy_image_bytes(&bytes, &page));
+    AIRY_FAIL_IF(!TIFFSetDirectory(f->tiff, 0), AIRY_ERR_FORMAT, "TIFF: %s", f->why);
+    const size_t pages = stack ? image->shape[0] : 1;
+    do {
+        if (!is_page(f->tiff))
+            continue;
+        uint8_t *out = (uint8_t *)image->data + done * bytes;
+        const airy_status status = TIFFIsTiled(f->tiff) ? read_tiles(out, &page, f)
+                                                        : read_strips(out, bytes, f);
+        if (status != AIRY_OK)
+            return airy_fail_context(status, "page %zu", done + 1);
+        done++;
+    } while (done < pages && TIFFReadDirectory(f->tiff));
+    AIRY_FAIL_IF(done < pages, AIRY_ERR_FORMAT, "TIFF: %zu of %zu pages", done, pages);
+    return AIRY_OK;
+}
+
+airy_status airy_image_read_tiff(airy_image *image, const char *path)
+{
+    struct tiff_file f = {.fd = -1};
+    airy_image made = {0};
+    size_t bytes;
+    AIRY_TRY(airy_file_open(&f.fd, &f.size, path));
+    airy_status status = open_tiff(&f, "rm"); /* m: no mapping */
+    if (status == AIRY_OK)
+        status = count_pages(&made, &f);
+    if (status == AIRY_OK)
+        status = airy_image_bytes(&bytes, &made);
+    if (status == AIRY_OK)
+        status = airy_image_alloc(&made.data, bytes);
+    if (status == AIRY_OK)
+        status = read_pages(&made, &f);
+    if (f.tiff)
+        TIFFClose(f.tiff);
+    close(f.fd);
+    if (status == AIRY_OK) {
+        *image = made;
+        return AIRY_OK;
+    }
+    airy_image_free(&made);
+    return airy_fail_context(status, "'%s'", path);
+}
+
+static bool write_page(TIFF *tiff, const airy_image *image, const uint8_t *data)
+{
+    const size_t size = airy_dtype_size(image->dtype), height = image->shape[image->ndim - 2],
+                 width = image->shape[image->ndim - 1], pitch = width * size,
+                 rows = airy_min_size(height, airy_max_size(1, STRIP / pitch));
+    const int format = airy_dtype_is_float(image->dtype)    ? SAMPLEFORMAT_IEEEFP
+                       : airy_dtype_is_signed(image->dtype) ? SAMPLEFORMAT_INT
+                                                            : SAMPLEFORMAT_UINT;
+    bool good = TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, (uint32_t)width) &&
+                TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, (uint32_t)height) &&
+                TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, (int)(8 * size)) &&
+                TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, 1) &&
+                TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, format) &&
+                TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK) &&
+                TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG) &&
+                TIFFSetField(tiff, TIFFTAG_COMPRESSION, COMPRESSION_NONE) &&
+                TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, (uint32_t)rows);
+    uint32_t strip = 0;
+    for (size_t y = 0; y < height && good; y += rows) {
+        const size_t bytes = airy_min_size(rows, height - y) * pitch;
+        /* Not changed: the file has the machine's byte order. */
+        good = TIFFWriteEncodedStrip(tiff, strip++, (void *)(data + y * pitch), (tmsize_t)bytes) >=
+               0;
+    }
+    return good && TIFFWriteDirectory(tiff);
+}
+
+static airy_status write_partial(const airy_image *image, const char *partial)
+{
+    struct tiff_file f = {.fd = -1, .writing = true};
+    size_t bytes;
+    AIRY_TRY(airy_image_bytes(&bytes, image));
+    const size_t pages = image->ndim == 3 ? image->shape[0] : 1;
+    f.fd = open(partial, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    AIRY_FAIL_IF(f.fd < 0, AIRY_ERR_IO, "cannot create '%s': %s", partial, strerror(errno));
+    /* 8: 64-bit offsets, where 32 bits could not reach the last page's directory */
+    airy_status status = open_tiff(&f, bytes + 512 * pages > (size_t)3 << 30 ? "w8m" : "wm");
+    for (size_t i = 0; i < pages && status == AIRY_OK; i++)
+        if (!write_page(f.tiff, image, (const uint8_t *)image->data + i * (bytes / pages)))
+            status = tiff_fail(AIRY_ERR_IO, &f, "cannot be written");
+    if (f.tiff)
+        TIFFClose(f.tiff);
+    if (status == AIRY_OK && f.why[0])
+        status = tiff_fail(AIRY_ERR_IO, &f, "cannot be written");
+    if (status == AIRY_OK && fsync(f.fd) != 0 && errno != EINVAL && errno != EROFS)
+        status = airy_fail(AIRY_ERR_IO, "fsync: %s", strerror(errno));
+    close(f.fd);
+    return status;
+}
+
+airy_status airy_image_write_tiff(const airy_image *image, const char *path, bool force)
+{
+    AIRY_FAIL_IF(image->ndim != 2 && image->ndim != 3, AIRY_ERR_UNSUPPORTED,
+                 "'%s': TIFF holds images and stacks, of 2 or 3 dimensions; this one has %d", path,
+                 image->ndim);
+    for (int axis = image->ndim - 2; axis < image->ndim; axis++)
+        AIRY_FAIL_IF(image->shape[axis] > UINT32_MAX, AIRY_ERR_UNSUPPORTED,
+                     "'%s': %zu pixels a side are more than TIFF's 32 bits", path,
+                     image->shape[axis]);
+    AIRY_FAIL_IF(image->ndim == 3 && image->shape[0] > MAX_PAGES, AIRY_ERR_UNSUPPORTED,
+                 "'%s': %zu pages, expected at most %d", path, image->shape[0], MAX_PAGES);
+    AIRY_FAIL_IF(!force && access(path, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already", path);
+    char *partial;
+    AIRY_TRY(airy_file_unique(&partial, path));
+    airy_status status = write_partial(image, partial);
+    if (status == AIRY_OK)
+        status = airy_file_rename(partial, path, force);
+    if (status != AIRY_OK)
+        unlink(partial);
+    free(partial);
+    return status;
+}

@@ -1,0 +1,247 @@
+/* TIFF, PNG and CBF: round trips, files as other programs write them, hostile files. */
+#include "check_stack.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codec/byte_offset.h"
+
+static const char *tmp_path(struct check *c, const char *name)
+{
+    const char *folder = check_tmp(c);
+    char *path = check_alloc(c, strlen(folder) + strlen(name) + 2);
+    sprintf(path, "%s/%s", folder, name);
+    return path;
+}
+
+static bool is_whole(airy_dtype dtype, size_t most)
+{
+    return !airy_dtype_is_float(dtype) && airy_dtype_size(dtype) <= most;
+}
+
+/* What each format holds; the rest is refused by a sentence. */
+static bool is_held(const char *suffix, airy_dtype dtype, int ndim)
+{
+    if (strcmp(suffix, ".png") == 0)
+        return ndim == 2 && (dtype == AIRY_DTYPE_U8 || dtype == AIRY_DTYPE_U16);
+    if (strcmp(suffix, ".cbf") == 0)
+        return ndim == 2 && is_whole(dtype, 4);
+    return ndim == 2 || ndim == 3;
+}
+
+static void check_round_trip(struct check *c, airy_dtype dtype, int ndim, const char *suffix)
+{
+    if (!check_case(c, "image_%s_%dd%s", airy_dtype_name(dtype), ndim, suffix))
+        return;
+    airy_image image = {.dtype = dtype, .ndim = ndim}, back = {0};
+    size_t count = 1;
+    for (int axis = 0; axis < ndim; axis++) {
+        image.shape[axis] = (size_t)(5 + 3 * axis);
+        count *= image.shape[axis];
+    }
+    const size_t size = airy_dtype_size(dtype);
+    image.data = check_alloc(c, count * size);
+    check_rand(c, image.data, AIRY_DTYPE_U8, count * size, 0, 255);
+    char name[32];
+    snprintf(name, sizeof(name), "image%s", suffix);
+    const char *path = tmp_path(c, name);
+    if (!is_held(suffix, dtype, ndim)) {
+        CHECK_FAILS(c, airy_image_write(&image, path, false), AIRY_ERR_UNSUPPORTED, "holds");
+        return;
+    }
+    CHECK_OK(c, airy_image_write(&image, path, false));
+    CHECK_FAILS(c, airy_image_write(&image, path, false), AIRY_ERR_EXISTS, "is there already");
+    CHECK_OK(c, airy_image_write(&image, path, true));
+    if (!CHECK_OK(c, airy_image_read(&back, path)))
+        return;
+    CHECK(c, back.dtype == dtype && back.ndim == ndim &&
+                 memcmp(back.shape, image.shape, (size_t)ndim * sizeof(size_t)) == 0 &&
+                 memcmp(back.data, image.data, count * size) == 0);
+    airy_image_free(&back);
+    /* Cut anywhere: an error, never pixels. */
+    size_t bytes = 0;
+    const uint8_t *file = stack_slurp(c, path, &bytes);
+    for (size_t cut = 0; file && cut + 60 < bytes; cut += 1 + bytes / 23)
+        CHECK(c, airy_image_read(&back, stack_spill(c, name, file, cut)) != AIRY_OK);
+}
+
+/* A TIFF of 2 x 3 pixels: tags as given (tag, type, value), data at byte 8. */
+static const char *tiff_file(struct check *c, const uint16_t (*tags)[3], size_t count, bool big)
+{
+    uint8_t *file = check_alloc(c, 512);
+    size_t at = 64;
+    memset(file, 0, 512);
+    memcpy(file, big ? "MM\0*\0\0\0\x40" : "II*\0\x40\0\0\0", 8);
+    for (size_t i = 0; i < 48; i++)
+        file[8 + i] = (uint8_t)i;
+    file[at + big] = (uint8_t)count;
+    at += 2;
+    for (size_t i = 0; i < count; i++, at += 12) {
+        const uint16_t words[] = {tags[i][0], tags[i][1], 0, 1, tags[i][2], 0};
+        for (size_t k = 0; k < 6; k++) {
+            const size_t swap = k == 2 || k == 3; /* the count has 32 bits */
+            const uint16_t w = big || !swap ? words[k] : words[5 - k];
+            file[at + 2 * k + big] = (uint8_t)w;
+            file[at + 2 * k + !big] = (uint8_t)(w >> 8);
+        }
+    }
+    return stack_spill(c, "x.tif", file, at + 4);
+}
+
+enum { SHORT = 3 };
+#define PLAIN_TAGS(bits, colour, samples, strip)                                                   \
+    {256, SHORT, 3}, {257, SHORT, 2}, {258, SHORT, bits}, {259, SHORT, 1}, {262, SHORT, colour},   \
+        {273, SHORT, 8}, {277, SHORT, samples}, {278, SHORT, 2},                                   \
+    {                                                                                              \
+        279, SHORT, strip                                                                          \
+    }
+
+static void check_tiff(struct check *c)
+{
+    if (!check_case(c, "tiff_files"))
+        return;
+    static const uint16_t grey[][3] = {PLAIN_TAGS(16, 1, 1, 12)};
+    static const uint16_t rgb[][3] = {PLAIN_TAGS(8, 2, 3, 18)};
+    static const uint16_t inks[][3] = {PLAIN_TAGS(8, 5, 1, 6)};
+    static const uint16_t white[][3] = {PLAIN_TAGS(8, 0, 1, 6)};
+    static const uint16_t two[][3] = {PLAIN_TAGS(8, 1, 2, 12)};
+    static const uint16_t bit[][3] = {PLAIN_TAGS(1, 1, 1, 2)};
+    airy_image image = {0};
+    for (int big = 0; big < 2; big++) {
+        if (!CHECK_OK(c, airy_image_read(&image, tiff_file(c, grey, 9, big))))
+            continue;
+        CHECK(c, image.dtype == AIRY_DTYPE_U16 && image.ndim == 2 && image.shape[0] == 2 &&
+                     image.shape[1] == 3);
+        CHECK(c, airy_image_value(&image, 1) == (big ? 0x0203 : 0x0302));
+        airy_image_free(&image);
+    }
+    CHECK_FAILS(c, airy_image_read(&image, tiff_file(c, rgb, 9, false)), AIRY_ERR_UNSUPPORTED,
+                "are RGB");
+    CHECK_FAILS(c, airy_image_read(&image, tiff_file(c, inks, 9, false)), AIRY_ERR_UNSUPPORTED,
+                "are inks");
+    CHECK_FAILS(c, airy_image_read(&image, tiff_file(c, white, 9, false)), AIRY_ERR_UNSUPPORTED,
+                "0 as white");
+    CHECK_FAILS(c, airy_image_read(&image, tiff_file(c, two, 9, false)), AIRY_ERR_UNSUPPORTED,
+                "2 samples");
+    CHECK_FAILS(c, airy_image_read(&image, tiff_file(c, bit, 9, false)), AIRY_ERR_UNSUPPORTED,
+                "1 bits");
+    /* 65535 x 65535 pixels of 16 bits in a file of 200 bytes */
+    static const uint16_t bomb[][3] = {{256, SHORT, 65535}, {257, SHORT, 65535}, {258, SHORT, 16},
+                                       {259, SHORT, 1},     {262, SHORT, 1},     {273, SHORT, 8},
+                                       {277, SHORT, 1},     {278, SHORT, 65535}, {279, SHORT, 12}};
+    CHECK(c, airy_image_read(&image, tiff_file(c, bomb, 9, false)) != AIRY_OK);
+    CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.tif", "II*", 3)), AIRY_ERR_FORMAT,
+                "TIFF");
+    CHECK_FAILS(c, airy_image_read(&image, "/proc/none/x.tif"), AIRY_ERR_NOT_FOUND, "cannot open");
+}
+
+static void check_png_files(struct check *c)
+{
+    if (!check_case(c, "png_files"))
+        return;
+    static const uint8_t rgb[6] = {0};
+    airy_image image = {0};
+    const char *path = tmp_path(c, "rgb.png");
+    CHECK_OK(c, airy_png_write(path, rgb, 1, 2, false));
+    CHECK_FAILS(c, airy_image_read(&image, path), AIRY_ERR_UNSUPPORTED, "are RGB");
+    CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.png", "\211PNG", 4)), AIRY_ERR_FORMAT,
+                "PNG");
+    CHECK_FAILS(c, airy_image_read(&image, "/proc/none/x.png"), AIRY_ERR_NOT_FOUND, "cannot open");
+}
+
+#define CBF_START "###CBF: VERSION 1.5\r\n conversions=\"x-CBF_BYTE_OFFSET\"\r\n"
+#define CBF_TYPE  "X-Binary-Element-Type: \"signed 32-bit integer\"\r\n"
+#define CBF_SHAPE "X-Binary-Size-Fastest-Dimension: 2\r\nX-Binary-Size-Second-Dimension: 1\r\n"
+#define CBF_MARK  "\x0c\x1a\x04\xd5"
+
+static void check_cbf_hostile(struct check *c)
+{
+    static const struct {
+        const char *text;
+        airy_status status;
+        const char *part;
+    } bad[] = {
+        {"x", AIRY_ERR_FORMAT, "###CBF"},
+        {"###CBF: VERSION 1.5\r\n", AIRY_ERR_FORMAT, "no binary section"},
+        {"###CBF\n" CBF_MARK, AIRY_ERR_FORMAT, "'X-Binary-Element-Type' is missing"},
+        {"###CBF\n" CBF_TYPE CBF_MARK, AIRY_ERR_UNSUPPORTED, "conversions"},
+        {"###CBF\nconversions=\"x-CBF_PACKED\"\n" CBF_TYPE CBF_MARK, AIRY_ERR_UNSUPPORTED,
+         "x-CBF_PACKED"},
+        {CBF_START "X-Binary-Element-Type: \"signed 32-bit real IEEE\"\n" CBF_MARK,
+         AIRY_ERR_UNSUPPORTED, "real IEEE"},
+        {CBF_START CBF_TYPE "X-Binary-Element-Byte-Order: BIG_ENDIAN\n" CBF_MARK,
+         AIRY_ERR_UNSUPPORTED, "BIG_ENDIAN"},
+        {CBF_START CBF_TYPE CBF_MARK, AIRY_ERR_FORMAT, "Fastest-Dimension' is missing"},
+        {CBF_START CBF_TYPE CBF_SHAPE CBF_MARK, AIRY_ERR_FORMAT, "'X-Binary-Size' is missing"},
+        {CBF_START CBF_TYPE CBF_SHAPE "X-Binary-Size: -1\n" CBF_MARK, AIRY_ERR_FORMAT, "'-1'"},
+        {CBF_START CBF_TYPE CBF_SHAPE "X-Binary-Size: 1\n" CBF_MARK, AIRY_ERR_FORMAT,
+         "1 bytes of data"},
+        {CBF_START CBF_TYPE CBF_SHAPE "X-Binary-Size: 9\n" CBF_MARK "ab", AIRY_ERR_FORMAT,
+         "the file is cut"},
+        {CBF_START CBF_TYPE CBF_SHAPE "X-Binary-Size: 3\n" CBF_MARK "abc", AIRY_ERR_CORRUPT,
+         "1 bytes behind"},
+        {CBF_START CBF_TYPE CBF_SHAPE "X-Binary-Size: 2\n" CBF_MARK "a\x80", AIRY_ERR_CORRUPT,
+         "end at value 1"},
+        {CBF_START CBF_TYPE CBF_SHAPE "X-Binary-Size: 2\nX-Binary-Number-of-Elements: 3\n" CBF_MARK
+                                      "ab",
+         AIRY_ERR_FORMAT, "3 elements"},
+        {CBF_START CBF_TYPE
+         "X-Binary-Size-Fastest-Dimension: 99999999999\r\n"
+         "X-Binary-Size-Second-Dimension: 99999999999\nX-Binary-Size: 2\n" CBF_MARK,
+         AIRY_ERR_SHAPE, "below 2^64"},
+    };
+    airy_image image = {0};
+    if (!check_case(c, "cbf_hostile"))
+        return;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        CHECK_FAILS(
+            c, airy_image_read(&image, stack_spill(c, "x.cbf", bad[i].text, strlen(bad[i].text))),
+            bad[i].status, bad[i].part);
+}
+
+/* Literal codes of all four lengths. */
+static void check_byte_offset(struct check *c)
+{
+    if (!check_case(c, "byte_offset"))
+        return;
+    static const int32_t values[] = {0, 127, 0, -127, 1, -32766, 2147483647, -2147483647 - 1};
+    static const uint8_t codes[] = {
+        0,    127,  0x81, 0x81, 0x80, 0x80, 0,    0x80, 0x01, 0x80, /* 0, 127, -127, -127, 128, */
+        0x80, 0x00, 0x80, 0x80, 0x00, 0x80, 0xfd, 0x7f, 0x00, 0x80, /* ... */
+    };
+    uint8_t packed[BYTE_OFFSET_WORST * 8];
+    int32_t back[8];
+    const size_t used = airy_byte_offset_encode(packed, values, AIRY_DTYPE_I32, 8);
+    CHECK(c, used > 8 && memcmp(packed, codes, 7) == 0); /* up to +128: 80 80 00 */
+    CHECK_OK(c, airy_byte_offset_decode(back, AIRY_DTYPE_I32, 8, packed, used));
+    CHECK(c, memcmp(back, values, sizeof(values)) == 0);
+    static const uint8_t eight[] = {0x80, 0,    0x80, 0, 0, 0, 0x80, 0xff,
+                                    0xff, 0xff, 0x7f, 0, 0, 0, 0};
+    CHECK_OK(c, airy_byte_offset_decode(back, AIRY_DTYPE_I32, 1, eight, sizeof(eight)));
+    CHECK(c, back[0] == 2147483647);
+    uint8_t byte;
+    CHECK_FAILS(c, airy_byte_offset_decode(&byte, AIRY_DTYPE_U8, 1, (const uint8_t[1]){0xff}, 1),
+                AIRY_ERR_CORRUPT, "leaves the range of uint8");
+    CHECK_FAILS(
+        c, airy_byte_offset_decode(&byte, AIRY_DTYPE_I8, 1, (const uint8_t[3]){0x80, 0x80, 0}, 3),
+        AIRY_ERR_CORRUPT, "leaves the range of int8");
+    CHECK_FAILS(c, airy_byte_offset_decode(&byte, AIRY_DTYPE_U8, 1, eight, 2), AIRY_ERR_CORRUPT,
+                "end at value 0");
+}
+
+void check_formats(struct check *c)
+{
+    if (!c->is_cpu)
+        return; /* files and host memory only */
+    static const char *const suffixes[] = {".png", ".cbf", ".tif"};
+    for (int dtype = 0; dtype < AIRY_DTYPE_COUNT; dtype++)
+        for (int ndim = 1; ndim <= 4; ndim++)
+            for (int s = 0; s < (AIRY_HAVE_TIFF ? 3 : 2); s++)
+                check_round_trip(c, (airy_dtype)dtype, ndim, suffixes[s]);
+    if (AIRY_HAVE_TIFF)
+        check_tiff(c);
+    check_png_files(c);
+    check_cbf_hostile(c);
+    check_byte_offset(c);
+}

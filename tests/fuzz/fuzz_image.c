@@ -1,0 +1,80 @@
+/*
+ * One image format from a fuzzer, whole files through its reader (READ, as the build names it).
+ * What was read has the size that its shape says; CBF's decoder also gets buffers of exactly the
+ * data's size, and gives back what its encoder was given.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "airy/airy.h"
+#include "codec/byte_offset.h"
+#include "io/image_formats.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+static void fuzz_reader(const uint8_t *bytes, size_t size)
+{
+    const int fd = memfd_create("image", MFD_CLOEXEC);
+    require(fd >= 0 && write(fd, bytes, size) == (ssize_t)size);
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    airy_image image = {0};
+    if (READ(&image, path) == AIRY_OK) {
+        size_t all = 0;
+        require(airy_image_bytes(&all, &image) == AIRY_OK);
+        volatile double sum = 0; /* every pixel is there */
+        for (size_t i = 0; i < all / airy_dtype_size(image.dtype); i++)
+            sum = sum + airy_image_value(&image, i);
+        airy_sky *sky = NULL;
+        if (airy_sky_create(&sky, &image) == AIRY_OK) {
+            double x = 1, y = 2;
+            (void)airy_sky_from_pixel(sky, &x, &y, &x, &y, 1);
+        }
+        airy_sky_destroy(&sky);
+        airy_image_free(&image);
+    } else {
+        require(image.data == NULL && image.header == NULL);
+    }
+    close(fd);
+}
+
+static void fuzz_byte_offset(const uint8_t *bytes, size_t size)
+{
+    static const airy_dtype dtypes[] = {AIRY_DTYPE_U8,  AIRY_DTYPE_I8,  AIRY_DTYPE_U16,
+                                        AIRY_DTYPE_I16, AIRY_DTYPE_U32, AIRY_DTYPE_I32};
+    if (size < 2)
+        return;
+    const airy_dtype dtype = dtypes[bytes[0] % 6];
+    const size_t count = bytes[1], room = count * airy_dtype_size(dtype);
+    uint8_t *in = malloc(size - 2 + 1), *values = malloc(room + 1),
+            *packed = malloc(BYTE_OFFSET_WORST * count + 1), *back = malloc(room + 1);
+    require(in && values && packed && back);
+    memcpy(in, bytes + 2, size - 2);
+    if (airy_byte_offset_decode(values, dtype, count, in, size - 2) == AIRY_OK) {
+        const size_t used = airy_byte_offset_encode(packed, values, dtype, count);
+        require(used <= BYTE_OFFSET_WORST * count);
+        require(airy_byte_offset_decode(back, dtype, count, packed, used) == AIRY_OK);
+        require(memcmp(back, values, room) == 0);
+    }
+    free(in);
+    free(values);
+    free(packed);
+    free(back);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    fuzz_reader(data, size);
+    if (CODEC)
+        fuzz_byte_offset(data, size);
+    return 0;
+}
