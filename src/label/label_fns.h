@@ -42,6 +42,6 @@ struct airy_region_sums {
 void airy_region_center(airy_region *region, const struct airy_region_sums *sums);
 void airy_region_finish(airy_region *region, const struct airy_region_sums *sums);
 
-extern const struct airy_label_fns airy_label_cpu;
+extern const struct airy_label_fns airy_label_cpu, airy_label_opencl;
 
 #endif

@@ -4,6 +4,7 @@
 #include "opencl/cl_integrate.h"
 #include "opencl/cl_queue.h"
 #include "filter/filter_fns.h"
+#include "label/label_fns.h"
 #include "opencl/cl_tuning.h"
 #include "reduce/reduce_fns.h"
 
@@ -34,5 +35,6 @@ const struct airy_backend airy_backend_opencl = {
     .codec = &airy_codec_opencl,
     .integrate = &airy_integrate_opencl,
     .reduce = &airy_reduce_opencl,
+    .label = &airy_label_opencl,
     .filter = &airy_filter_opencl,
 };

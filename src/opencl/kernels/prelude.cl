@@ -34,6 +34,8 @@
  *   AIRY_BYTES(a, b, s)     four of the eight bytes of two words (no exchange: any item, any time)
  *   AIRY_ADD_64(sum, v)     atom_add without a result (likewise)
  *   AIRY_BITS(a, b, m)      bitselect in one instruction, which compilers take apart (likewise)
+ *   AIRY_FENCE()            what the item wrote to global memory is seen before what it writes
+ *                           next, by all groups; NVIDIA's mem_fence is for the own group (likewise)
  *
  * Loads into local memory that go on in the background, so that any number can be on their way at
  * a time without taking registers; elsewhere they are copies like any others.
@@ -110,6 +112,7 @@ static inline void airy_add_64(__global ulong *sum, ulong v)
     asm volatile("red.global.add.u64 [%0], %1;" : : "l"(sum), "l"(v) : "memory");
 }
 
+#define AIRY_FENCE()               asm volatile("fence.acq_rel.gpu;" ::: "memory")
 #define AIRY_ADD_64(sum, v)        airy_add_64((sum), (v))
 #define AIRY_BYTES(a, b, selector) airy_bytes((a), (b), (selector))
 #define AIRY_BITS(a, b, mask)      airy_bits((a), (b), (mask))
@@ -118,6 +121,7 @@ static inline void airy_add_64(__global ulong *sum, ulong v)
 #define AIRY_SHUFFLE_XOR(v, m)     airy_shuffle_xor((v), (m))
 #define AIRY_SHUFFLE_UP(v, d)      airy_shuffle_up((v), (d))
 #else
+#define AIRY_FENCE()                    mem_fence(CLK_GLOBAL_MEM_FENCE)
 #define AIRY_BITS(a, b, mask)           bitselect((a), (b), (mask))
 #define AIRY_FETCH4(to, i, from, there) ((to)[i] = (there) ? *(from) : 0)
 #define AIRY_FETCHED()

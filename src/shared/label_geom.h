@@ -1,0 +1,102 @@
+/* Labels and measures on a device. The same on host and device. */
+#ifndef AIRY_SHARED_LABEL_GEOM_H
+#define AIRY_SHARED_LABEL_GEOM_H
+
+#include "shared/scalar.h"
+
+/* Where rows of an image of z, y, x lie, in elements. */
+typedef struct airy_label_rows {
+    airy_u64 offset, step_z, step_y;
+} airy_label_rows;
+AIRY_ASSERT_SIZE(airy_label_rows, 24);
+
+typedef struct airy_label_geom {
+    airy_label_rows src, labels;
+    airy_u64 first, span; /* keys of foreground: from first on, span more */
+    airy_u32 width, height, depth;
+    airy_u32 words; /* of 32 pixels, a row */
+    airy_u32 total; /* words of all rows */
+    airy_u32 tiles, tiles_y;
+    airy_u32 none;   /* no key is foreground */
+    airy_u32 edge;   /* pixels that share an edge (in a plane: a corner) are neighbours */
+    airy_u32 corner; /* voxels that share a corner are, too */
+    airy_u32 sized;  /* components have to be of min_count to max_count pixels */
+    airy_u32 min_count, max_count;
+    airy_u32 chunks;   /* groups of label_roots */
+    airy_u32 capacity; /* labels that the table of parts has room for; 0: no measures */
+    airy_u32 count;    /* labels, where the host knows */
+} airy_label_geom;
+AIRY_ASSERT_SIZE(airy_label_geom, 128);
+
+#define AIRY_LABEL_GROUP      256u /* items of a work-group of all kernels but label_tiles */
+#define AIRY_LABEL_TILE       32u  /* pixels each way */
+#define AIRY_LABEL_WRITE_EACH 4u   /* words that 32 items take, one after the other */
+#define AIRY_LABEL_WALK_EACH  8u   /* words that an item measures. Part of the order of sums */
+
+/*
+ * What is known of a label: whole numbers all, so that the order of additions is no matter. Entry 0
+ * of a table is of the image: count is the number of labels, nan that of finished groups.
+ *
+ * Sums are those of I 2^-e, of that times u and of that times u u, in units of 2^-b and in two
+ * words: wide[i][0] 2^32 + wide[i][1]. u: place in the box by the power of two at or above the
+ * box's length. e: of the largest |I|; b: airy_label_bits.
+ */
+enum {
+    AIRY_LABEL_SUM,
+    AIRY_LABEL_Z,
+    AIRY_LABEL_Y,
+    AIRY_LABEL_X,
+    AIRY_LABEL_XX,
+    AIRY_LABEL_YY,
+    AIRY_LABEL_XY,
+    AIRY_LABEL_SUMS
+};
+typedef struct airy_label_part {
+    airy_u64 least, most; /* keys of extremes; least above most: NaN only */
+    airy_u64 place[3];    /* sums of z, y, x */
+    airy_u64 wide[AIRY_LABEL_SUMS][2];
+    airy_u32 count;
+    airy_u32 first[3], last[3]; /* box: z, y, x */
+    airy_u32 least_at, most_at; /* pixels in raster order */
+    airy_u32 nan;               /* some pixel is NaN */
+} airy_label_part;
+AIRY_ASSERT_SIZE(airy_label_part, 192);
+
+/* A double's order as a number, and back. */
+static inline airy_u64 airy_label_key(airy_u64 bits)
+{
+    return bits >> 63 != 0u ? ~bits : bits | (airy_u64)1 << 63;
+}
+
+static inline airy_u64 airy_label_unkey(airy_u64 key)
+{
+    return key >> 63 != 0u ? key & ~((airy_u64)1 << 63) : ~key;
+}
+
+/* The exponent field of the larger one in size. */
+static inline airy_u32 airy_label_exponent(const airy_u64 least, const airy_u64 most)
+{
+    const airy_u32 a = (airy_u32)(airy_label_unkey(least) >> 52) & 2047u,
+                   b = (airy_u32)(airy_label_unkey(most) >> 52) & 2047u;
+    return a > b ? a : b;
+}
+
+/* The smallest k with 2^k >= n, n >= 1. */
+static inline airy_u32 airy_label_log2(airy_u32 n)
+{
+    airy_u32 k = 0u;
+    while (k < 32u && (airy_u64)1 << k < n)
+        k++;
+    return k;
+}
+
+/*
+ * b, by the number of pixels: n 2^b stays below 2^94, so that neither the high words (2^62) nor the
+ * low ones (n 2^32) overflow.
+ */
+static inline airy_u32 airy_label_bits(airy_u32 count)
+{
+    return 94u - airy_label_log2(count);
+}
+
+#endif
