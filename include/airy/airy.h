@@ -7,6 +7,7 @@
 #include "airy/border.h"
 #include "airy/device.h"
 #include "airy/dtype.h"
+#include "airy/element.h"
 #include "airy/filter.h"
 #include "airy/geometry.h"
 #include "airy/image.h"

@@ -18,6 +18,7 @@
 #include "core/backend.h"
 #include "cpu/cpu_copy.h"
 #include "integrate/integrate_fns.h"
+#include "element/element_fns.h"
 #include "filter/filter_fns.h"
 #include "label/label_fns.h"
 #include "reduce/reduce_fns.h"
@@ -270,4 +271,5 @@ const struct airy_backend airy_backend_cpu = {
     .reduce = &airy_reduce_cpu,
     .label = &airy_label_cpu,
     .filter = &airy_filter_cpu,
+    .element = &airy_element_cpu,
 };

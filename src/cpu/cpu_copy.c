@@ -126,3 +126,22 @@ void airy_strided_copy(airy_pool *pool, const struct airy_strided *s)
                                           : (job.runs + job.per_piece - 1) / job.per_piece;
     airy_pool_run(pool, pieces, copy_piece, &job);
 }
+
+char *airy_cpu_find(const airy_array *a, size_t index, size_t *run)
+{
+    const size_t elem = airy_dtype_size(a->dtype);
+    char *at = airy_array_address(a);
+    size_t tight = 1, left = 0;
+    bool joined = true;
+    for (int i = a->ndim - 1; i >= 0; i--) {
+        const size_t k = index % a->shape[i];
+        at += k * a->pitch[i] * elem;
+        index /= a->shape[i];
+        joined = joined && (a->pitch[i] == tight || a->shape[i] == 1);
+        if (joined)
+            left += (a->shape[i] - 1 - k) * tight;
+        tight *= a->shape[i];
+    }
+    *run = left + 1;
+    return at;
+}

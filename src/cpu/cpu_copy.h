@@ -23,4 +23,7 @@ void airy_strided_make(struct airy_strided *s, const airy_array *dst, const airy
 size_t airy_strided_size(const struct airy_strided *s);
 void airy_strided_copy(airy_pool *pool, const struct airy_strided *s);
 
+/* Where element `index` in raster order lies; *run: how many follow it without a gap, itself too. */
+char *airy_cpu_find(const airy_array *a, size_t index, size_t *run);
+
 #endif

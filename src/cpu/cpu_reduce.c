@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "cpu/cpu_copy.h"
 #include "reduce/select.h"
 #include "shared/reduce_geom.h"
 
@@ -41,33 +42,13 @@ static void run_slices(const struct course *c, const char *name, airy_pool_fn fn
     airy_profile_loop(c->source->queue->device, name, bytes, c->slices, fn, job);
 }
 
-/* Where element `index` in raster order lies; *run: how many follow it without a gap, itself too. */
-static char *find(const airy_array *a, size_t index, size_t *run)
-{
-    const size_t elem = airy_dtype_size(a->dtype);
-    char *at = airy_array_address(a);
-    size_t tight = 1, left = 0;
-    bool joined = true;
-    for (int i = a->ndim - 1; i >= 0; i--) {
-        const size_t k = index % a->shape[i];
-        at += k * a->pitch[i] * elem;
-        index /= a->shape[i];
-        joined = joined && (a->pitch[i] == tight || a->shape[i] == 1);
-        if (joined)
-            left += (a->shape[i] - 1 - k) * tight;
-        tight *= a->shape[i];
-    }
-    *run = left + 1;
-    return at;
-}
-
 static void apply_mask(const airy_array *array, size_t first, size_t n, double *values,
                        uint64_t *masked)
 {
     uint64_t out = 0;
     for (size_t done = 0; done < n;) {
         size_t run;
-        const uint8_t *mask = (const uint8_t *)find(array, first + done, &run);
+        const uint8_t *mask = (const uint8_t *)airy_cpu_find(array, first + done, &run);
         run = airy_min_size(run, n - done);
         for (size_t i = 0; i < run; i++) {
             values[done + i] = mask[i] ? (double)NAN : values[done + i];
@@ -86,7 +67,7 @@ static void read_range(const struct course *c, size_t first, size_t n, double *v
     const airy_array *src = c->source->src;
     for (size_t done = 0; done < n;) {
         size_t run;
-        const char *at = find(src, first + done, &run);
+        const char *at = airy_cpu_find(src, first + done, &run);
         run = airy_min_size(run, n - done);
         c->kernels->load[src->dtype](values + done, at, run);
         done += run;
@@ -602,7 +583,7 @@ static void threshold_slice(void *arg, size_t index, unsigned worker)
         const size_t first = b * AIRY_REDUCE_BLOCK, n = block_count(&job->course, b);
         for (size_t done = 0; done < n;) {
             size_t run;
-            uint8_t *mask = (uint8_t *)find(job->mask, first + done, &run);
+            uint8_t *mask = (uint8_t *)airy_cpu_find(job->mask, first + done, &run);
             run = airy_min_size(run, n - done);
             job->course.kernels->above(mask, values + done, run, job->value);
             done += run;

@@ -3,6 +3,7 @@
 #include "opencl/cl_decode.h"
 #include "opencl/cl_integrate.h"
 #include "opencl/cl_queue.h"
+#include "element/element_fns.h"
 #include "filter/filter_fns.h"
 #include "label/label_fns.h"
 #include "opencl/cl_tuning.h"
@@ -37,4 +38,5 @@ const struct airy_backend airy_backend_opencl = {
     .reduce = &airy_reduce_opencl,
     .label = &airy_label_opencl,
     .filter = &airy_filter_opencl,
+    .element = &airy_element_opencl,
 };

@@ -33,6 +33,7 @@ static const struct {
     {"run", check_pipeline_parts},
     {"reduce", check_reduce},
     {"label", check_label},
+    {"element", check_element},
     {"filter", check_filter},
     {"null", check_null},
     {"tuning", check_tuning},

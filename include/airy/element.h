@@ -1,0 +1,107 @@
+/**
+ * Element by element: arithmetic, comparison, logic, functions, choice, limits and conversion.
+ *
+ * Arrays of one call have one shape; each has a dtype and a pitch of its own. dst may be one of the
+ * operands, but not overlap one in any other way. Calls return before the work is done, but for
+ * AIRY_CONVERT_EXACT.
+ *
+ * What it is computed in:
+ *   integers  exactly where the operands are integers, and dst too unless 0 or 1 is written, but for
+ *             divide, power, hypot, sqrt, exp and the logarithms; what leaves (-2^64, 2^64) stays at
+ *             its limit
+ *   f64       else, where an operand or dst (unless 0 or 1 is written) is f64 or has integers of 32
+ *             or 64 bits, of which those beyond 2^53 are rounded
+ *   f32       else
+ * The result goes to dst as by AIRY_CONVERT_SATURATE.
+ *
+ * Accuracy: +, -, *, / and sqrt are rounded once (f32 on an OpenCL device without correctly rounded
+ *           division: 2.5 units in the last place); hypot, exp and logarithms within 4 units in the
+ *           last place, power within 16.
+ * Errors:   AIRY_ERR_PARAM, AIRY_ERR_SHAPE, AIRY_ERR_DTYPE (mask), AIRY_ERR_MEMORY,
+ *           AIRY_ERR_UNSUPPORTED (f64 on a device without it).
+ * Threads:  one thread per queue at a time.
+ */
+#ifndef AIRY_ELEMENT_H
+#define AIRY_ELEMENT_H
+
+#include "airy/array.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum airy_operator {
+    AIRY_ADD = 0,
+    AIRY_SUBTRACT,
+    AIRY_MULTIPLY,
+    AIRY_DIVIDE,
+    AIRY_MINIMUM, /**< NaN where either is */
+    AIRY_MAXIMUM, /**< NaN where either is */
+    AIRY_POWER,
+    AIRY_HYPOT,
+    AIRY_LESS, /**< this and those below write 0 or 1; NaN is only not equal */
+    AIRY_LESS_EQUAL,
+    AIRY_EQUAL,
+    AIRY_NOT_EQUAL,
+    AIRY_GREATER_EQUAL,
+    AIRY_GREATER,
+    AIRY_AND, /**< of "not 0"; NaN is not 0 */
+    AIRY_OR,
+    AIRY_XOR,
+    AIRY_OPERATOR_COUNT
+} airy_operator;
+
+typedef enum airy_function {
+    AIRY_NEGATE = 0,
+    AIRY_ABS,
+    AIRY_SQUARE,
+    AIRY_SQRT,
+    AIRY_EXP,
+    AIRY_LOG,
+    AIRY_LOG10,
+    AIRY_LOG1P,
+    AIRY_NOT, /**< this and those below write 0 or 1; of "not 0" */
+    AIRY_IS_NAN,
+    AIRY_IS_FINITE,
+    AIRY_FUNCTION_COUNT
+} airy_function;
+
+/** dst = a op b. */
+AIRY_API airy_status airy_combine(airy_queue *queue, airy_array *dst, const airy_array *a,
+                                  airy_operator op, const airy_array *b);
+/**
+ * dst = a op b for a number. Beside floats it has their dtype; beside integers it is an integer
+ * where it is a whole number from -2^63 to below 2^64, else f64.
+ */
+AIRY_API airy_status airy_combine_value(airy_queue *queue, airy_array *dst, const airy_array *a,
+                                        airy_operator op, double b);
+/** dst = function(src). */
+AIRY_API airy_status airy_apply(airy_queue *queue, airy_array *dst, airy_function function,
+                                const airy_array *src);
+/** dst = mask != 0 ? a : b; mask u8. */
+AIRY_API airy_status airy_where(airy_queue *queue, airy_array *dst, const airy_array *mask,
+                                const airy_array *a, const airy_array *b);
+/** dst = src limited to [lo, hi], lo <= hi; NaN stays. */
+AIRY_API airy_status airy_clamp(airy_queue *queue, airy_array *dst, const airy_array *src,
+                                double lo, double hi);
+
+typedef enum airy_conversion {
+    AIRY_CONVERT_SATURATE = 0, /**< integers: halves to even, limits, NaN 0; floats: the nearest */
+    AIRY_CONVERT_TRUNCATE,     /**< integers: towards 0, limits, NaN 0; floats: the nearest */
+    AIRY_CONVERT_EXACT, /**< waits; AIRY_ERR_DTYPE, with their number, where dst does not hold
+                             elements exactly: these are written as by SATURATE */
+    AIRY_CONVERSION_COUNT
+} airy_conversion;
+
+/**
+ * dst = scale src + offset, each step rounded in f64; 1 and 0: every element as it is, rounded at
+ * most once.
+ * @param scale, offset  finite
+ */
+AIRY_API airy_status airy_convert(airy_queue *queue, airy_array *dst, const airy_array *src,
+                                  airy_conversion conversion, double scale, double offset);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,20 @@
+/* Loops of arithmetic, one set for each class of shared/element_geom.h. */
+#ifndef AIRY_CPU_CPU_ELEMENT_H
+#define AIRY_CPU_CPU_ELEMENT_H
+
+#include "element/element_fns.h"
+
+/* Elements at a time, and bytes that they have in any class. */
+enum { AIRY_ELEMENT_BLOCK = 512, AIRY_ELEMENT_BYTES = AIRY_ELEMENT_BLOCK * sizeof(airy_wide) };
+
+struct airy_element_kernels {
+    void (*load)(void *to, const void *from, airy_dtype dtype, size_t n);
+    void (*fill)(void *to, const struct airy_element_number *number, size_t n);
+    void (*run)(void *result, const void *a, const void *b, const void *c, unsigned op, size_t n);
+    void (*store)(void *to, airy_dtype dtype, const void *from, bool truncate, size_t n);
+    /* How many the dtype does not hold. */
+    uint64_t (*inexact)(airy_dtype dtype, const void *from, size_t n);
+};
+extern const struct airy_element_kernels airy_element_kernels[4];
+
+#endif

@@ -1,0 +1,136 @@
+/* Arithmetic element by element (kernels/element.cl). */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "core/backend.h"
+#include "element/element_fns.h"
+#include "opencl/cl_buffer.h"
+#include "opencl/cl_launch.h"
+
+enum { GROUP = 256 };
+
+/* Types and their limits in OpenCL C. */
+static const struct {
+    const char *name, *min, *max;
+} types[AIRY_DTYPE_COUNT] = {[AIRY_DTYPE_F32] = {"float", "0", "0"},
+                             [AIRY_DTYPE_F64] = {"double", "0", "0"},
+                             [AIRY_DTYPE_U8] = {"uchar", "0", "UCHAR_MAX"},
+                             [AIRY_DTYPE_I8] = {"char", "SCHAR_MIN", "SCHAR_MAX"},
+                             [AIRY_DTYPE_U16] = {"ushort", "0", "USHRT_MAX"},
+                             [AIRY_DTYPE_I16] = {"short", "SHRT_MIN", "SHRT_MAX"},
+                             [AIRY_DTYPE_U32] = {"uint", "0", "UINT_MAX"},
+                             [AIRY_DTYPE_I32] = {"int", "INT_MIN", "INT_MAX"},
+                             [AIRY_DTYPE_U64] = {"ulong", "0", "ULONG_MAX"},
+                             [AIRY_DTYPE_I64] = {"long", "LONG_MIN", "LONG_MAX"}};
+
+/* Axes without gaps between them are one. */
+static airy_element_box make_box(const airy_array *a)
+{
+    airy_u64 count[AIRY_MAX_DIMS] = {1, 1, 1, 1}, step[AIRY_MAX_DIMS] = {1};
+    int top = -1;
+    for (int i = a->ndim - 1; i >= 0; i--) {
+        if (a->shape[i] == 1 && top >= 0)
+            continue;
+        if (top >= 0 && a->pitch[i] == count[top] * step[top]) {
+            count[top] *= a->shape[i];
+            continue;
+        }
+        top++;
+        count[top] = a->shape[i];
+        step[top] = a->pitch[i];
+    }
+    return (airy_element_box){.offset = airy_cl_offset(a),
+                              .step0 = step[0],
+                              .step1 = step[1],
+                              .step2 = step[2],
+                              .step3 = step[3],
+                              .count0 = count[0],
+                              .count1 = count[1],
+                              .count2 = count[2]};
+}
+
+/* Operations of the kernel's SLOW variant. */
+static bool is_slow(unsigned op)
+{
+    return op == AIRY_DIVIDE || op == AIRY_POWER || op == AIRY_HYPOT ||
+           (op >= AIRY_ELEMENT_FUNCTION + AIRY_SQRT && op <= AIRY_ELEMENT_FUNCTION + AIRY_LOG1P);
+}
+
+static airy_element_geom make_geom(const struct airy_element_plan *p)
+{
+    airy_element_geom g = {.dst = make_box(p->dst),
+                           .a = make_box(p->a),
+                           .b = make_box(p->b ? p->b : p->a),
+                           .c = make_box(p->c ? p->c : p->a),
+                           .count = airy_array_count(p->dst),
+                           .wide_b = p->number_b.wide,
+                           .wide_c = p->number_c.wide,
+                           .narrow_b = (float)p->number_b.value,
+                           .narrow_c = (float)p->number_c.value,
+                           .op = p->op};
+    memcpy(&g.bits_b, &p->number_b.value, sizeof(g.bits_b));
+    memcpy(&g.bits_c, &p->number_c.value, sizeof(g.bits_c));
+    return g;
+}
+
+static airy_status check_device(const airy_queue *queue, const struct airy_element_plan *p)
+{
+    const airy_device_info *info = &queue->device->info;
+    const bool wide = p->domain == AIRY_ELEMENT_F64 || p->dst->dtype == AIRY_DTYPE_F64;
+    AIRY_FAIL_IF(wide && !info->fp64, AIRY_ERR_UNSUPPORTED,
+                 "device '%s' has no double precision; use float32 arrays or --device cpu",
+                 info->spec);
+    AIRY_FAIL_IF(info->max_group < GROUP, AIRY_ERR_UNSUPPORTED,
+                 "device '%s' takes work-groups of %u items, arithmetic needs %d; use --device cpu",
+                 info->spec, info->max_group, GROUP);
+    return AIRY_OK;
+}
+
+static airy_status launch(airy_queue *queue, const struct airy_element_plan *p,
+                          const airy_buffer *counter)
+{
+    const airy_element_geom geom = make_geom(p);
+    char options[320];
+    snprintf(options, sizeof(options),
+             "-DAIRY_ELEMENT_CLASS=%d -DTA=%s -DTB=%s -DTC=%s -DTD=%s -DTD_MIN=%s -DTD_MAX=%s "
+             "-DTD_FLOAT=%d -DHAS_B=%d -DHAS_C=%d -DSLOW=%d -DTRUNCATE=%d -DCOUNT=%d",
+             p->domain, types[p->a->dtype].name, p->b ? types[p->b->dtype].name : "uchar",
+             p->c ? types[p->c->dtype].name : "uchar", types[p->dst->dtype].name,
+             types[p->dst->dtype].min, types[p->dst->dtype].max, airy_dtype_is_float(p->dst->dtype),
+             p->b != NULL, p->c != NULL, is_slow(p->op), p->truncate, p->inexact != NULL);
+    const struct airy_cl_kernel_spec spec = {"element.cl", "element", options};
+    const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(p->dst),
+                                       AIRY_CL_ARRAY(p->a),
+                                       p->b ? AIRY_CL_ARRAY(p->b) : AIRY_CL_NULL,
+                                       p->c ? AIRY_CL_ARRAY(p->c) : AIRY_CL_NULL,
+                                       counter ? AIRY_CL_BUFFER(counter) : AIRY_CL_NULL,
+                                       AIRY_CL_VALUE(geom)};
+    const airy_array *const arrays[4] = {p->dst, p->a, p->b, p->c};
+    double bytes = 0;
+    for (int i = 0; i < 4; i++)
+        bytes += arrays[i] ? (double)airy_array_size(arrays[i]) : 0;
+    const size_t global = geom.count, local = GROUP;
+    return airy_cl_launch(queue, &spec, 1, &global, &local, bytes, args,
+                          sizeof(args) / sizeof(args[0]));
+}
+
+static airy_status run(airy_queue *queue, const struct airy_element_plan *plan)
+{
+    AIRY_TRY(check_device(queue, plan));
+    if (!plan->inexact)
+        return launch(queue, plan, NULL);
+    airy_buffer *buffer;
+    uint32_t counts[2] = {0, 0};
+    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_SMALL, sizeof(counts), &buffer));
+    const airy_array view = {
+        .buffer = buffer, .dtype = AIRY_DTYPE_U32, .ndim = 1, .shape = {2}, .pitch = {1}};
+    AIRY_TRY(airy_cl_push(queue, &view, counts, false));
+    AIRY_TRY(launch(queue, plan, buffer));
+    AIRY_TRY(airy_cl_pull(queue, counts, &view, false));
+    /* The number starts again at 2^32. */
+    *plan->inexact += counts[0] == 0 && counts[1] != 0 ? (uint64_t)1 << 32 : counts[0];
+    return AIRY_OK;
+}
+
+const struct airy_element_fns airy_element_opencl = {.run = run};

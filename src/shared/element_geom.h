@@ -1,0 +1,45 @@
+/* Operations element by element on a device. The same on host and device. */
+#ifndef AIRY_SHARED_ELEMENT_GEOM_H
+#define AIRY_SHARED_ELEMENT_GEOM_H
+
+#include "shared/scalar.h"
+
+/* What it is computed in. */
+#define AIRY_ELEMENT_F32  0
+#define AIRY_ELEMENT_F64  1
+#define AIRY_ELEMENT_I64  2
+#define AIRY_ELEMENT_WIDE 3
+
+/* Operations: airy_operator from 0, airy_function from 32, and those of the other functions. */
+#define AIRY_ELEMENT_FUNCTION 32u
+#define AIRY_ELEMENT_WHERE    64u
+#define AIRY_ELEMENT_CLAMP    65u
+#define AIRY_ELEMENT_LINEAR   66u
+#define AIRY_ELEMENT_COPY     67u
+
+/* A whole number in (-2^64, 2^64); 0 is not negative. */
+typedef struct airy_wide {
+    airy_u64 size;
+    airy_u64 negative;
+} airy_wide;
+AIRY_ASSERT_SIZE(airy_wide, 16);
+
+/* Where the elements of an array lie, fastest axis first, in elements. */
+typedef struct airy_element_box {
+    airy_u64 offset;
+    airy_u64 step0, step1, step2, step3;
+    airy_u64 count0, count1, count2; /* of a row, rows of a slice, slices of a volume */
+} airy_element_box;
+AIRY_ASSERT_SIZE(airy_element_box, 64);
+
+typedef struct airy_element_geom {
+    airy_element_box dst, a, b, c;
+    airy_u64 count;
+    airy_wide wide_b, wide_c; /* numbers in place of arrays, */
+    airy_u64 bits_b, bits_c;  /* as f64, */
+    float narrow_b, narrow_c; /* as f32 */
+    airy_u32 op, pad;
+} airy_element_geom;
+AIRY_ASSERT_SIZE(airy_element_geom, 328);
+
+#endif
