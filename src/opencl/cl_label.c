@@ -16,7 +16,6 @@
 enum {
     PARTS = 16384,     /* room for measures before it is known how many there are */
     FIRST_PARTS = 256, /* come back together with the number of labels */
-    WARP_TILES = 8,    /* a work-group, where there are warps */
     CLEAR_GROUPS = 64,
     FINISH_EACH = 1024 /* regions that a thread finishes at a time */
 };
@@ -174,11 +173,11 @@ static void find_keys(airy_label_geom *g, airy_dtype dtype, double above)
     g->span = most - g->first;
 }
 
-static airy_status run_tiles(const struct call *call, unsigned tiles)
+static airy_status run_tiles(const struct call *call)
 {
     const airy_label_geom *g = &call->geom;
-    const size_t local = (size_t)AIRY_LABEL_TILE * tiles,
-                 items = (g->tiles + (size_t)tiles - 1) / tiles * local;
+    const size_t local = (size_t)AIRY_LABEL_TILE * AIRY_LABEL_TILES,
+                 items = (g->tiles + (size_t)AIRY_LABEL_TILES - 1) / AIRY_LABEL_TILES * local;
     const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(call->src),    AIRY_CL_BUFFER(call->parent),
                                        AIRY_CL_BUFFER(call->words), AIRY_CL_BUFFER(call->pixels),
                                        AIRY_CL_BUFFER(call->parts), AIRY_CL_VALUE(call->geom)};
@@ -187,13 +186,13 @@ static airy_status run_tiles(const struct call *call, unsigned tiles)
 }
 
 /* Components: bits, roots, and the number of labels in the table's first entry. */
-static airy_status run_components(const struct call *call, unsigned tiles)
+static airy_status run_components(const struct call *call)
 {
     const airy_label_geom *g = &call->geom;
     const struct airy_cl_arg parent = AIRY_CL_BUFFER(call->parent),
                              words = AIRY_CL_BUFFER(call->words),
                              sizes = AIRY_CL_BUFFER(call->pixels);
-    AIRY_TRY(run_tiles(call, tiles));
+    AIRY_TRY(run_tiles(call));
     const struct airy_cl_arg merge[] = {parent, words, AIRY_CL_VALUE(call->geom)};
     AIRY_TRY(launch(call, "label.cl", "label_merge", call->options, g->total, AIRY_LABEL_GROUP,
                     4.0 * g->total, merge, sizeof(merge) / sizeof(merge[0])));
@@ -420,9 +419,8 @@ static airy_status label(airy_queue *queue, struct airy_label_plan *plan)
     g->max_count = (uint32_t)(plan->max_count < UINT32_MAX ? plan->max_count : UINT32_MAX);
     if (plan->has_above)
         find_keys(g, dtype, plan->above);
-    const unsigned tiles = airy_cl_device(queue->device)->nvidia ? WARP_TILES : 1;
-    snprintf(call.options, sizeof(call.options), "-DBYTES=%zu -DKIND=%d -DABOVE=%d -DTILES=%u",
-             airy_dtype_size(dtype), types[dtype].kind, plan->has_above, tiles);
+    snprintf(call.options, sizeof(call.options), "-DBYTES=%zu -DKIND=%d -DABOVE=%d",
+             airy_dtype_size(dtype), types[dtype].kind, plan->has_above);
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_FRAMES, pixels, &call.parent));
     /* One after the other: sizes of components, and labels that nobody asked for. */
     const bool needs_pixels = g->sized || (plan->wants_regions && !plan->labels);
@@ -432,7 +430,7 @@ static airy_status label(airy_queue *queue, struct airy_label_plan *plan)
     set_target(&call, plan);
     if (!plan->wants_regions)
         g->capacity = 0;
-    AIRY_TRY(run_components(&call, tiles));
+    AIRY_TRY(run_components(&call));
     if (plan->labels || plan->wants_regions)
         AIRY_TRY(run_write(&call));
     if (plan->wants_regions)

@@ -29,6 +29,7 @@ typedef struct airy_label_geom {
 AIRY_ASSERT_SIZE(airy_label_geom, 128);
 
 #define AIRY_LABEL_GROUP      256u /* items of a work-group of all kernels but label_tiles */
+#define AIRY_LABEL_TILES      4u   /* of a work-group of label_tiles */
 #define AIRY_LABEL_TILE       32u  /* pixels each way */
 #define AIRY_LABEL_WRITE_EACH 4u   /* words that 32 items take, one after the other */
 #define AIRY_LABEL_WALK_EACH  8u   /* words that an item measures. Part of the order of sums */

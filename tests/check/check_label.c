@@ -166,6 +166,148 @@ static void check_label_sizes(struct check *c)
     }
 }
 
+/* Thresholds that a dtype does not have: between, outside of and at the ends of its values. */
+static void check_label_above(struct check *c, airy_dtype dtype, double above)
+{
+    if (!check_case(c, "label_above_%s_%g", airy_dtype_name(dtype), above))
+        return;
+    const double values[] = {0,   -0.0, 1,    2,   3,   0.1,  -0.1,  -1,     -2,           100, 127,
+                             128, 255,  -128, 300, 1e6, -1e6, 1e-42, -1e-42, 4294967295.0, 1e12};
+    const size_t n = sizeof(values) / sizeof(values[0]), shape[1] = {4 * n};
+    uint8_t *data = check_alloc(c, 4 * n * airy_dtype_size(dtype));
+    uint32_t *want = check_alloc(c, 4 * n * sizeof(*want));
+    const bool is_float = dtype == AIRY_DTYPE_F32 || dtype == AIRY_DTYPE_F64;
+    uint32_t labels = 0;
+    for (size_t i = 0; i < 4 * n; i++) {
+        /* The bytes of small values, or all bits. */
+        const double v = values[i / 4];
+        if (is_float)
+            check_put(data, dtype, i, i % 4 == 3 ? -(double)INFINITY : i % 4 == 2 ? NAN : v);
+        else if (i % 4 == 3)
+            memset(data + i * airy_dtype_size(dtype), 0xff, airy_dtype_size(dtype));
+        else
+            check_put(data, dtype, i, fmod(fabs(v), 128));
+        const airy_image image = {.dtype = dtype, .ndim = 1, .shape = {i + 1}, .data = data};
+        if (airy_image_value(&image, i) > above) {
+            labels += i == 0 || want[i - 1] == 0;
+            want[i] = labels;
+        }
+    }
+    airy_array *src = check_upload(c, dtype, 1, shape, data),
+               *got = check_output(c, AIRY_DTYPE_U32, 1, shape);
+    size_t count;
+    const airy_label_params params = {.has_above = true, .above = above};
+    if (CHECK_OK(c, airy_label(c->queue, got, src, &params, &count, NULL))) {
+        CHECK(c, count == labels);
+        check_array(c, got, want, NULL);
+    }
+}
+
+/* The inside of a larger image or volume, and labels into one. */
+static void check_label_view(struct check *c, int ndim)
+{
+    if (!check_case(c, "label_view_%d", ndim))
+        return;
+    const size_t shape[3] = {7, 45, 70}, origin[3] = {1, 3, 5}, inner[3] = {5, 39, 61};
+    const int skip = 3 - ndim;
+    struct volume v = make_volume(c, AIRY_DTYPE_I16, ndim, shape + skip, NOISE, 0);
+    uint8_t *inside = check_alloc(c, v.n);
+    uint32_t *part = check_alloc(c, v.n * sizeof(*part));
+    double *values = check_alloc(c, v.n * sizeof(*values));
+    size_t size[3] = {1, inner[1], inner[2]}, n = 0;
+    for (int i = skip; i < 3; i++)
+        size[i] = inner[i];
+    for (size_t z = 0; z < size[0]; z++)
+        for (size_t y = 0; y < size[1]; y++)
+            for (size_t x = 0; x < size[2]; x++, n++) {
+                const size_t at = ((z + (skip ? 0 : origin[0])) * shape[1] + y + origin[1]) *
+                                      shape[2] +
+                                  x + origin[2];
+                inside[n] = v.foreground[at];
+                values[n] = v.values[at];
+            }
+    const size_t labels = ref_label(part, inside, size, axes_of(ndim, ndim == 2 ? 8 : 26));
+    airy_array *src = NULL, *target = NULL;
+    CHECK_OK(c, airy_array_view(&src, v.src, origin + skip, inner + skip));
+    CHECK_OK(c, airy_array_view(&target, v.labels, origin + skip, inner + skip));
+    const airy_label_params params = {.connectivity = ndim == 2 ? 8 : 26};
+    size_t count = 0;
+    airy_region *regions = NULL;
+    if (CHECK_OK(c, airy_label(c->queue, target, src, &params, &count, &regions))) {
+        uint32_t *got = check_alloc(c, n * sizeof(*got));
+        CHECK_OK(c, airy_array_pull(c->queue, got, n * sizeof(*got), target));
+        CHECK(c, count == labels);
+        check_values(c, "labels", AIRY_DTYPE_U32, got, part, n, NULL);
+        struct volume w = {.n = n, .want = part, .values = values};
+        memcpy(w.shape, size, sizeof(size));
+        if (count == labels) {
+            compare_regions(c, regions, count, &w);
+            if (CHECK_OK(c, airy_measure(c->queue, regions, count, target, src)))
+                compare_regions(c, regions, count, &w);
+        }
+        airy_regions_free(regions);
+    }
+    airy_array_destroy(&src);
+    airy_array_destroy(&target);
+}
+
+/*
+ * Values of any size: labels whose values differ by 200 orders of magnitude, fractions, one bright
+ * pixel among faint ones. The same bits when it is done again, with labels written or not.
+ */
+static void check_measure_range(struct check *c)
+{
+    if (!check_case(c, "measure_range"))
+        return;
+    const size_t shape[2] = {90, 200}, n = shape[0] * shape[1];
+    struct volume v = {.shape = {1, shape[0], shape[1]}, .n = n, .ndim = 2};
+    v.values = check_alloc(c, n * sizeof(double));
+    v.want = check_alloc(c, n * sizeof(uint32_t));
+    check_rand(c, v.values, AIRY_DTYPE_F64, n, 0.5, 2);
+    for (size_t i = 0; i < n; i++) {
+        const size_t column = i % shape[1] / 10;
+        v.values[i] = i % 10 == 9 ? 0 : ldexp(v.values[i], (int)column * 100 - 1010);
+        if (i % shape[1] == 4 && i / shape[1] == 7)
+            v.values[i] *= 1e14;
+    }
+    uint8_t *foreground = check_alloc(c, n);
+    for (size_t i = 0; i < n; i++)
+        foreground[i] = v.values[i] != 0;
+    const size_t want = ref_label(v.want, foreground, v.shape, 1);
+    v.src = check_upload(c, AIRY_DTYPE_F64, 2, shape, v.values);
+    v.labels = check_output(c, AIRY_DTYPE_U32, 2, shape);
+    size_t count = 0, again = 0;
+    airy_region *regions = NULL, *same = NULL;
+    if (CHECK_OK(c, airy_label(c->queue, v.labels, v.src, NULL, &count, &regions)) &&
+        CHECK(c, count == want && want == 20))
+        compare_regions(c, regions, count, &v);
+    if (CHECK_OK(c, airy_label(c->queue, NULL, v.src, NULL, &again, &same)) &&
+        CHECK(c, again == count))
+        CHECK(c, memcmp(regions, same, count * sizeof(*same)) == 0);
+    airy_regions_free(regions);
+    airy_regions_free(same);
+}
+
+/* Infinities are extremes, and leave no center. */
+static void check_measure_infinite(struct check *c)
+{
+    if (!check_case(c, "measure_infinite"))
+        return;
+    const size_t shape[2] = {1, 8};
+    const float huge = (float)INFINITY, data[8] = {1, huge, 0, -huge, huge, 0, 3, -huge};
+    airy_array *src = check_upload(c, AIRY_DTYPE_F32, 2, shape, data);
+    size_t count;
+    airy_region *r = NULL;
+    if (!CHECK_OK(c, airy_label(c->queue, NULL, src, NULL, &count, &r)) || !CHECK(c, count == 3))
+        return;
+    CHECK(c, isinf(r[0].sum) && r[0].sum > 0 && r[0].min == 1 && r[0].max_at[2] == 1);
+    CHECK(c, isnan(r[1].sum) && r[1].min_at[2] == 3 && r[1].max_at[2] == 4);
+    CHECK(c, isinf(r[2].sum) && r[2].sum < 0 && r[2].max == 3 && r[2].last[2] == 7);
+    for (int i = 0; i < 3; i++)
+        CHECK(c, isnan(r[i].center[2]) && isnan(r[i].a) && r[i].count == 2);
+    airy_regions_free(r);
+}
+
 /* NaN is not 0, and never above anything. */
 static void check_label_nan(struct check *c)
 {
@@ -319,8 +461,18 @@ void check_label(struct check *c)
         check_label_one(c, (airy_dtype)dtype, 2, flat[4], 8, NOISE, 3);
     check_label_one(c, AIRY_DTYPE_F32, 2, (const size_t[]){1024, 1024}, 4, NOISE, 5);
     check_label_one(c, AIRY_DTYPE_F32, 2, (const size_t[]){2048, 2048}, 4, EMPTY, 5);
+    /* More than AIRY_LABEL_GROUP groups of words. */
+    check_label_one(c, AIRY_DTYPE_U8, 2, (const size_t[]){70001, 3}, 8, NOISE, 0);
+    static const double above[] = {-1e300, -2, -0.1, -0.0, 0.1, 2, 2.5, 254, 1e19, 1e300};
+    for (int dtype = 0; dtype < AIRY_DTYPE_COUNT; dtype++)
+        for (size_t i = 0; i < sizeof(above) / sizeof(above[0]); i++)
+            check_label_above(c, (airy_dtype)dtype, above[i]);
+    check_label_view(c, 2);
+    check_label_view(c, 3);
     check_label_sizes(c);
     check_label_nan(c);
+    check_measure_range(c);
+    check_measure_infinite(c);
     check_measure_odd(c);
     check_label_errors(c);
     check_label_torture(c);

@@ -5,8 +5,8 @@
  * pixel. Roots are flagged and counted in raster order.
  *
  * Build options: BYTES, KIND (0 unsigned, 1 signed, 2 floating): of the elements; ABOVE: 1:
- * foreground is what lies in a range of keys, 0: what is not 0; TILES: tiles of a work-group of
- * label_tiles, 1 where there are no warps. No floating-point arithmetic.
+ * foreground is what lies in a range of keys, 0: what is not 0. No
+ * floating-point arithmetic.
  */
 #include "opencl/kernels/label_part.h"
 
@@ -18,9 +18,6 @@
 #endif
 #ifndef ABOVE
 #define ABOVE 1
-#endif
-#ifndef TILES
-#define TILES 1
 #endif
 
 #if BYTES == 1
@@ -82,19 +79,22 @@ AIRY_INLINE uint run_length(uint bits, uint i)
     return gaps != 0u ? min(lowest(gaps), 32u - i) : 32u;
 }
 
-/* Exchange among the 32 items of a tile; all of them call. Without warps a tile is a work-group. */
+/*
+ * Exchange among the 32 items of a tile; all of a work-group call. TILE_ANY: whether it is true of
+ * any item of the tile (without warps: of the group).
+ */
 #ifdef AIRY_WARP
 #define TILE_SYNC()    AIRY_WARP_SYNC()
 #define TILE_XOR(v, m) AIRY_SHUFFLE_XOR((v), (m))
 #define TILE_BEFORE(v) AIRY_SHUFFLE_UP((v), 1u)
-#define TILE_ANY(v)    AIRY_BALLOT(v)
+#define TILE_ANY(v)    (AIRY_BALLOT(v) != 0u)
 #else
 #define TILE_SYNC()    barrier(CLK_LOCAL_MEM_FENCE)
-#define TILE_XOR(v, m) exchange(room, (v), lane ^ (m))
-#define TILE_BEFORE(v) exchange(room, (v), lane == 0u ? 0u : lane - 1u)
+#define TILE_XOR(v, m) exchange(room, (v), get_local_id(0) ^ (m))
+#define TILE_BEFORE(v) exchange(room, (v), max(get_local_id(0), (size_t)1) - 1u)
 #define TILE_ANY(v)    any_of(room, (v))
 
-AIRY_INLINE uint exchange(__local uint *room, uint v, uint from)
+AIRY_INLINE uint exchange(__local uint *room, uint v, size_t from)
 {
     room[get_local_id(0)] = v;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -103,13 +103,15 @@ AIRY_INLINE uint exchange(__local uint *room, uint v, uint from)
     return other;
 }
 
-AIRY_INLINE uint any_of(__local uint *room, bool v)
+AIRY_INLINE bool any_of(__local uint *room, bool v)
 {
-    room[get_local_id(0)] = v ? 1u : 0u;
+    if (get_local_id(0) == 0u)
+        room[0] = 0u;
     barrier(CLK_LOCAL_MEM_FENCE);
-    uint any = 0u;
-    for (uint i = 0u; i < AIRY_LABEL_TILE; i++)
-        any |= room[i];
+    if (v)
+        (void)atomic_or(&room[0], 1u);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const bool any = room[0] != 0u;
     barrier(CLK_LOCAL_MEM_FENCE);
     return any;
 }
@@ -165,9 +167,11 @@ AIRY_INLINE void unite(__global volatile uint *parent, uint a, uint b)
 /* The stride of a tile's rows in local memory: all items at one column use different banks. */
 #define NODE_ROW 33u
 
+#define TILES AIRY_LABEL_TILES
+
 /*
- * Mapping: 32 items a tile; an item reads a column, then owns a row. sizes: cleared at nodes, if
- * components are to be counted. Local memory: 4.2 KiB a tile. Barriers (without warps): 20.
+ * Mapping: AIRY_LABEL_TILES tiles a work-group, 32 items a tile; an item reads a column, then owns a row. sizes: cleared at nodes, if
+ * components are to be counted. Local memory: 4.2 KiB a tile. Barriers (without warps): 17.
  */
 __kernel __attribute__((reqd_work_group_size(AIRY_LABEL_TILE * TILES, 1, 1))) void
 label_tiles(__global const element *src, __global uint *parent, __global uint *bits,
@@ -175,7 +179,7 @@ label_tiles(__global const element *src, __global uint *parent, __global uint *b
 {
     __local uint nodes[TILES][AIRY_LABEL_TILE * NODE_ROW];
 #ifndef AIRY_WARP
-    __local uint room[AIRY_LABEL_TILE];
+    __local uint room[AIRY_LABEL_TILE * TILES];
 #endif
     const uint lane = get_local_id(0) % AIRY_LABEL_TILE, team = get_local_id(0) / AIRY_LABEL_TILE;
     const uint wanted = get_group_id(0) * TILES + team, tile = min(wanted, g.tiles - 1u);
@@ -200,7 +204,7 @@ label_tiles(__global const element *src, __global uint *parent, __global uint *b
 
     const uint row = z * g.height + y + lane;
     const bool owns = lane < rows && wanted < g.tiles;
-    if (TILE_ANY(mine != 0u) == 0u) {
+    if (!TILE_ANY(mine != 0u)) {
         if (owns)
             bits[(size_t)row * g.words + tx] = 0u;
         return;

@@ -83,6 +83,16 @@ AIRY_INLINE void add_64(__global ulong *sum, ulong v)
 #endif
 }
 
+/* Whether an item has anything to do; asked of all its words at once, since most are 0. */
+AIRY_INLINE bool has_pixels(__global const uint *bits, size_t start, uint total)
+{
+    uint any = 0u;
+#pragma unroll
+    for (uint k = 0u; k < AIRY_LABEL_WALK_EACH; k++)
+        any |= bits[min(start + k, (size_t)total - 1u)];
+    return start < total && any != 0u;
+}
+
 struct extent {
     uint count, first, last;
     ulong place;
@@ -132,6 +142,8 @@ measure_extents(__global const T *src, __global const uint *labels, __global con
     const uint count = min(parts[0].count, g.capacity);
     struct stretch s = {0u, 0u};
     struct extent e = no_extent();
+    if (!has_pixels(bits, start, g.total))
+        return;
     for (size_t word = start; word < start + AIRY_LABEL_WALK_EACH && word < g.total; word++) {
         const uint row = (uint)(word / g.words), x0 = (uint)(word % g.words) * 32u;
         const uint z = row / g.height, y = row % g.height;
@@ -239,6 +251,8 @@ measure_sums(__global const T *src, __global const uint *labels, __global const 
     const uint count = min(parts[0].count, g.capacity);
     struct stretch at = {0u, 0u};
     struct sums s = {0.0, 0.0, NAN, NAN, 0u, UINT_MAX, UINT_MAX, 0.0, 0.0, 0.0};
+    if (!has_pixels(bits, start, g.total))
+        return;
     for (size_t word = start; word < start + AIRY_LABEL_WALK_EACH && word < g.total; word++) {
         const uint row = (uint)(word / g.words), x0 = (uint)(word % g.words) * 32u;
         const uint z = row / g.height, y = row % g.height;
