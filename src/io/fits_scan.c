@@ -20,7 +20,9 @@ struct hdu {
     long long bitpix, naxis, pcount, gcount;
     long long axes[MAX_AXES], zaxes[MAX_AXES], tiles[MAX_AXES], values[MAX_AXES];
     char names[MAX_AXES][16];
-    bool groups;
+    bool groups, rice;
+    bool seen[4 + 4 * MAX_AXES]; /* the numbers above, in their order */
+    bool twice;                  /* one of them has two values: which counts is anybody's guess */
 };
 
 airy_status airy_fits_read_at(const struct fits_bytes *bytes, void *out, uint64_t at, size_t size)
@@ -60,14 +62,21 @@ static void note_card(struct hdu *h, const char *raw)
         field = &h->gcount;
     else if (memcmp(card, "GROUPS  =", 9) == 0)
         h->groups = card[29] == 'T';
+    else if (memcmp(card, "ZCMPTYPE= 'RICE", 15) == 0)
+        h->rice = true;
     else if ((value = indexed(h->values, card, "ZNAME")))
         (void)sscanf(card + 10, " '%15[A-Za-z0-9_]", h->names[value - h->values]);
     else if (!(field = indexed(h->axes, card, "NAXIS")) &&
              !(field = indexed(h->zaxes, card, "ZNAXIS")) &&
              !(field = indexed(h->tiles, card, "ZTILE")))
         field = indexed(h->values, card, "ZVAL");
-    if (field)
-        *field = strtoll(card + 10, NULL, 10);
+    if (!field)
+        return;
+    const long long number = strtoll(card + 10, NULL, 10);
+    bool *seen = h->seen + (size_t)((char *)field - (char *)h) / sizeof(*field);
+    h->twice |= *seen && *field != number;
+    *seen = true;
+    *field = number;
 }
 
 /* Header blocks from *at to the one with END. */
@@ -89,8 +98,20 @@ static airy_status scan_header(struct hdu *h, const struct fits_bytes *bytes, ui
     return airy_fail(AIRY_ERR_FORMAT, "a header of more than %d blocks", MAX_BLOCKS);
 }
 
+static bool is_pixel_size(long long bytes)
+{
+    return bytes == 1 || bytes == 2 || bytes == 4;
+}
+
 static airy_status check_tiles(const struct hdu *h)
 {
+    /* CFITSIO takes block size and bytes a pixel by their place; no bytes a pixel means 4. */
+    AIRY_FAIL_IF(h->rice && (h->values[0] < 1 || h->values[0] > 1 << 16 ||
+                             (h->values[1] != 0 && !is_pixel_size(h->values[1]))),
+                 AIRY_ERR_FORMAT,
+                 "RICE tiles: ZVAL1 = %lld, ZVAL2 = %lld, expected blocks of 1 to 65536 and pixels "
+                 "of 1, 2 or 4 bytes",
+                 h->values[0], h->values[1]);
     for (int i = 0; i < MAX_AXES; i++) {
         AIRY_FAIL_IF(h->zaxes[i] < 0 || h->tiles[i] < 1 ||
                          h->tiles[i] > (h->zaxes[i] ? h->zaxes[i] : 1),
@@ -135,6 +156,9 @@ airy_status airy_fits_scan(const struct fits_bytes *bytes)
                            memcmp(start, "XTENSION", 8) != 0))
             return AIRY_OK;
         airy_status status = scan_header(&h, bytes, &at);
+        if (status == AIRY_OK && h.twice)
+            status = airy_fail(AIRY_ERR_FORMAT, "a keyword of its size stands there twice, with "
+                                                "different values");
         if (status == AIRY_OK)
             status = check_tiles(&h);
         size_t size = 0;

@@ -23,6 +23,7 @@
 #include "io/gunzip.h"
 #include "io/image_formats.h"
 #include "io/plain_file.h"
+#include "io/rice_walk.h"
 
 enum { MAX_AXES = 16 };
 
@@ -248,62 +249,131 @@ static airy_status get_scaling(struct stored *s, fitsfile *file)
     return AIRY_OK;
 }
 
-/* Start of the bytes of a tile: *length of them in the column of the row. */
-static airy_status get_tile(uint8_t start[16], LONGLONG *length, fitsfile *file, int column,
-                            LONGLONG row, int type, int want)
+/* The tiles of a compressed image. */
+struct tiles {
+    fitsfile *file;
+    int column;                                                /* COMPRESSED_DATA */
+    LONGLONG rows, size[AIRY_MAX_DIMS], extent[AIRY_MAX_DIMS]; /* fastest axis first */
+    int axes;
+    unsigned bytes; /* RICE: of a value */
+    size_t block;
+    uint64_t most; /* bytes of the file */
+};
+
+/* Pixels of the tile in this row, from 0: those at the far edges are smaller. */
+static size_t count_pixels(const struct tiles *t, LONGLONG row)
 {
-    int code = 0, any = 0;
-    LONGLONG offset;
-    fits_read_descriptll(file, column, row, length, &offset, &code);
-    if (code == 0 && *length >= want)
-        fits_read_col(file, type, column, row, 1, want, NULL, start, &any, &code);
+    size_t pixels = 1;
+    for (int i = 0; i < t->axes; i++) {
+        const LONGLONG along = (t->extent[i] + t->size[i] - 1) / t->size[i],
+                       left = t->extent[i] - row % along * t->size[i];
+        pixels *= (size_t)(left < t->size[i] ? left : t->size[i]);
+        row /= along;
+    }
+    return pixels;
+}
+
+static airy_status open_tiles(struct tiles *t, const struct fits_open *f, const airy_image *image)
+{
+    int code = 0;
+    bool there;
+    LONGLONG block = 32, bytes = 4;
+    *t = (struct tiles){.file = f->file, .axes = image->ndim, .most = f->size};
+    for (int i = 0; i < image->ndim; i++) {
+        char keyword[16];
+        t->extent[i] = (LONGLONG)image->shape[image->ndim - 1 - i];
+        t->size[i] = i == 0 ? t->extent[i] : 1;
+        snprintf(keyword, sizeof(keyword), "ZTILE%d", i + 1);
+        AIRY_TRY(get_key(f->file, TLONGLONG, keyword, &t->size[i], &there));
+        AIRY_FAIL_IF(t->size[i] < 1 || t->size[i] > t->extent[i], AIRY_ERR_FORMAT,
+                     "%s = %lld, expected 1 to the image's %lld", keyword, (long long)t->size[i],
+                     (long long)t->extent[i]);
+    }
+    AIRY_TRY(get_key(f->file, TLONGLONG, "ZVAL1", &block, &there));
+    AIRY_TRY(get_key(f->file, TLONGLONG, "ZVAL2", &bytes, &there));
+    t->block = block < 1 ? 1 : (size_t)block;
+    t->bytes = bytes == 1 ? 1 : bytes == 2 ? 2 : 4;
+    fits_get_num_rowsll(f->file, &t->rows, &code);
+    fits_get_colnum(f->file, CASEINSEN, "COMPRESSED_DATA", &t->column, &code);
     return code ? fits_fail(AIRY_ERR_CORRUPT, code) : AIRY_OK;
 }
 
-/* Sizes inside the tiles that CFITSIO's decoders believe: HCOMPRESS's image, PLIO's list. */
-static airy_status check_tiles(fitsfile *file, const airy_image *image)
+/* The first `want` elements of a row's tile, or all of them; *length is how many it has. */
+static airy_status get_tile(void *start, LONGLONG *length, const struct tiles *t, LONGLONG row,
+                            int type, LONGLONG want)
+{
+    int code = 0, any = 0;
+    LONGLONG offset;
+    fits_read_descriptll(t->file, t->column, row + 1, length, &offset, &code);
+    if (code == 0 && want && *length >= want)
+        fits_read_col(t->file, type, t->column, row + 1, 1, want, NULL, start, &any, &code);
+    return code ? fits_fail(AIRY_ERR_CORRUPT, code) : AIRY_OK;
+}
+
+static airy_status check_hcompress(const struct tiles *t, LONGLONG row)
+{
+    uint8_t start[16] = {0};
+    LONGLONG length;
+    AIRY_TRY(get_tile(start, &length, t, row, TBYTE, 14));
+    /* 2 bytes of a mark, then rows and columns, big-endian */
+    const uint64_t y = (uint64_t)start[2] << 24 | start[3] << 16 | start[4] << 8 | start[5],
+                   x = (uint64_t)start[6] << 24 | start[7] << 16 | start[8] << 8 | start[9];
+    const size_t pixels = count_pixels(t, row);
+    AIRY_FAIL_IF(length > 0 && (length < 14 || x * y > pixels), AIRY_ERR_CORRUPT,
+                 "tile %lld: HCOMPRESS data of %llu x %llu pixels, expected at most %zu",
+                 (long long)row, (unsigned long long)y, (unsigned long long)x, pixels);
+    return AIRY_OK;
+}
+
+static airy_status check_plio(const struct tiles *t, LONGLONG row)
+{
+    int16_t word[8] = {0};
+    LONGLONG length;
+    AIRY_TRY(get_tile(word, &length, t, row, TSHORT, 7));
+    const LONGLONG said = word[2] > 0 ? word[2] : (LONGLONG)word[4] * 32768 + word[3];
+    AIRY_FAIL_IF(length > 0 && (length < 7 || word[1] < 0 || said < 0 || said > length),
+                 AIRY_ERR_CORRUPT, "tile %lld: a PLIO list of %lld words, expected at most %lld",
+                 (long long)row, (long long)said, (long long)length);
+    return AIRY_OK;
+}
+
+static airy_status check_rice(const struct tiles *t, LONGLONG row)
+{
+    LONGLONG length, again;
+    AIRY_TRY(get_tile(NULL, &length, t, row, TBYTE, 0));
+    if (length == 0)
+        return AIRY_OK; /* kept in another column */
+    AIRY_FAIL_IF(length < 0 || (uint64_t)length > t->most, AIRY_ERR_CORRUPT,
+                 "tile %lld: %lld bytes, the file has %llu", (long long)row, (long long)length,
+                 (unsigned long long)t->most);
+    uint8_t *bytes = NULL;
+    AIRY_TRY(airy_image_alloc((void **)&bytes, (size_t)length));
+    airy_status status = get_tile(bytes, &again, t, row, TBYTE, length);
+    if (status == AIRY_OK &&
+        !airy_rice_ends(bytes, (size_t)length, count_pixels(t, row), t->bytes, t->block))
+        status = airy_fail(AIRY_ERR_CORRUPT, "tile %lld: the RICE data end inside a value",
+                           (long long)row);
+    free(bytes);
+    return status;
+}
+
+/* What CFITSIO's decoders believe: the sizes inside of tiles, and that the data end. */
+static airy_status check_tiles(const struct fits_open *f, const airy_image *image)
 {
     char kind[FLEN_VALUE] = "";
     bool there;
-    int code = 0, column = 0;
-    LONGLONG rows = 0, length, pixels = 1;
-    AIRY_TRY(get_key(file, TSTRING, "ZCMPTYPE", kind, &there));
-    const bool hcompress = strncmp(kind, "HCOMPRESS", 9) == 0, plio = strncmp(kind, "PLIO", 4) == 0;
-    if (!hcompress && !plio)
+    struct tiles t;
+    AIRY_TRY(get_key(f->file, TSTRING, "ZCMPTYPE", kind, &there));
+    airy_status (*check)(const struct tiles *, LONGLONG) =
+        strncmp(kind, "HCOMPRESS", 9) == 0 ? check_hcompress
+        : strncmp(kind, "PLIO", 4) == 0    ? check_plio
+        : strncmp(kind, "RICE", 4) == 0    ? check_rice
+                                           : NULL;
+    if (!check)
         return AIRY_OK;
-    for (int i = 0; i < image->ndim; i++) {
-        char keyword[16];
-        LONGLONG tile = i == 0 ? (LONGLONG)image->shape[image->ndim - 1] : 1;
-        snprintf(keyword, sizeof(keyword), "ZTILE%d", i + 1);
-        AIRY_TRY(get_key(file, TLONGLONG, keyword, &tile, &there));
-        pixels *= tile; /* each at most its axis: the scan saw to it */
-    }
-    fits_get_num_rowsll(file, &rows, &code);
-    fits_get_colnum(file, CASEINSEN, "COMPRESSED_DATA", &column, &code);
-    if (code)
-        return fits_fail(AIRY_ERR_CORRUPT, code);
-    for (LONGLONG row = 1; row <= rows; row++) {
-        uint8_t start[16] = {0};
-        AIRY_TRY(get_tile(start, &length, file, column, row, hcompress ? TBYTE : TSHORT,
-                          hcompress ? 14 : 7));
-        if (length == 0)
-            continue;    /* kept in another column */
-        if (hcompress) { /* 2 bytes of a mark, then rows and columns, big-endian */
-            const uint64_t y = (uint64_t)start[2] << 24 | start[3] << 16 | start[4] << 8 | start[5],
-                           x = (uint64_t)start[6] << 24 | start[7] << 16 | start[8] << 8 | start[9];
-            AIRY_FAIL_IF(length < 14 || x * y > (uint64_t)pixels, AIRY_ERR_CORRUPT,
-                         "tile %lld: HCOMPRESS data of %llu x %llu pixels, expected at most %lld",
-                         (long long)row, (unsigned long long)y, (unsigned long long)x,
-                         (long long)pixels);
-        } else {
-            int16_t word[7];
-            memcpy(word, start, sizeof(word));
-            const LONGLONG said = word[2] > 0 ? word[2] : ((LONGLONG)word[4] << 15) + word[3];
-            AIRY_FAIL_IF(length < 7 || word[1] < 0 || said < 0 || said > length, AIRY_ERR_CORRUPT,
-                         "tile %lld: a PLIO list of %lld words, expected at most %lld",
-                         (long long)row, (long long)said, (long long)length);
-        }
-    }
+    AIRY_TRY(open_tiles(&t, f, image));
+    for (LONGLONG row = 0; row < t.rows; row++)
+        AIRY_TRY(check(&t, row));
     return AIRY_OK;
 }
 
@@ -450,7 +520,7 @@ static airy_status read_image(airy_image *image, struct fits_open *f, const char
     const size_t stored = count * ((size_t)abs(s.bitpix) / 8);
     AIRY_TRY(check_end(f, &s, stored));
     if (s.compressed) {
-        AIRY_TRY(check_tiles(f->file, image));
+        AIRY_TRY(check_tiles(f, image));
         s.quantised = s.bitpix < 0 && fits_get_colnum(f->file, CASEINSEN, "ZSCALE", &column,
                                                       &code) != COL_NOT_FOUND;
         fits_clear_errmsg();

@@ -96,6 +96,9 @@ static airy_status read_open(airy_image *image, struct png_input *in)
     size_t bytes;
     AIRY_TRY(choose_image(image, in));
     AIRY_TRY(airy_image_bytes(&bytes, image));
+    enum { DEFLATE_MOST = 1032 }; /* bytes that one can stand for */
+    AIRY_FAIL_IF(bytes / DEFLATE_MOST > in->size, AIRY_ERR_FORMAT,
+                 "PNG: %llu bytes cannot hold %zu", (unsigned long long)in->size, bytes);
     AIRY_TRY(airy_image_alloc(&image->data, bytes));
     AIRY_FAIL_IF(!read_rows(in, image), AIRY_ERR_CORRUPT, "PNG: %s", in->why);
     return AIRY_OK;

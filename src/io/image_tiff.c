@@ -213,6 +213,26 @@ static airy_status count_pages(airy_image *image, struct tiff_file *f)
     return AIRY_OK;
 }
 
+/*
+ * A small file that promises a large image is refused before the memory for it is taken. Deflate
+ * packs at most 1032 bytes into one, LZW and run lengths about as many or fewer; the newer codes
+ * have no such limit, so theirs is one of ours.
+ */
+static airy_status check_ratio(const struct tiff_file *f, size_t bytes)
+{
+    uint16_t code = COMPRESSION_NONE;
+    TIFFGetFieldDefaulted(f->tiff, TIFFTAG_COMPRESSION, &code);
+    const size_t most = code == COMPRESSION_NONE ? 1
+                        : code == COMPRESSION_LZW || code == COMPRESSION_PACKBITS ||
+                                code == COMPRESSION_DEFLATE || code == COMPRESSION_ADOBE_DEFLATE
+                            ? 2048
+                            : 1 << 16;
+    AIRY_FAIL_IF(bytes / most > f->size, AIRY_ERR_FORMAT,
+                 "%llu bytes cannot hold the %zu that its pages promise",
+                 (unsigned long long)f->size, bytes);
+    return AIRY_OK;
+}
+
 static airy_status read_strips(uint8_t *out, size_t bytes, struct tiff_file *f)
 {
     const tmsize_t strip = TIFFStripSize(f->tiff);
@@ -297,6 +317,8 @@ airy_status airy_image_read_tiff(airy_image *image, const char *path)
         status = count_pages(&made, &f);
     if (status == AIRY_OK)
         status = airy_image_bytes(&bytes, &made);
+    if (status == AIRY_OK)
+        status = check_ratio(&f, bytes);
     if (status == AIRY_OK)
         status = airy_image_alloc(&made.data, bytes);
     if (status == AIRY_OK)

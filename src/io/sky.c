@@ -78,6 +78,19 @@ static void fill_info(airy_sky_info *info, const struct wcsprm *wcs)
     info->pixel_deg2 = fabs((pc[0] * pc[3] - pc[1] * pc[2]) * wcs->cdelt[0] * wcs->cdelt[1]);
 }
 
+/* wcslib copies a string without its end beyond its own: such cards are left blank. */
+static void blank_open_strings(char *text, size_t cards)
+{
+    for (size_t i = 0; i < cards; i++) {
+        char *card = text + i * FITS_CARD;
+        const char *quote = memchr(card, '\'', FITS_CARD);
+        const char *end = quote ? memchr(quote + 1, '\'', (size_t)(card + FITS_CARD - quote - 1))
+                                : card;
+        if (!end)
+            memset(card, ' ', FITS_CARD);
+    }
+}
+
 static airy_status parse(airy_sky *sky, const airy_header *header)
 {
     int rejected = 0, count = 0;
@@ -85,6 +98,7 @@ static airy_status parse(airy_sky *sky, const airy_header *header)
     char *text = malloc(header->cards * FITS_CARD + 1); /* wcspih's is not const */
     AIRY_FAIL_IF(!text, AIRY_ERR_MEMORY, "cannot allocate %zu cards", header->cards);
     memcpy(text, header->text, header->cards * FITS_CARD + 1);
+    blank_open_strings(text, header->cards);
     pthread_mutex_lock(&parser_mutex);
     const int code = wcspih(text, (int)header->cards, WCSHDR_all, 0, &rejected, &count, &all);
     airy_status status =

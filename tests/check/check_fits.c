@@ -248,6 +248,9 @@ static void check_tiles(struct check *c)
     } lies[] = {
         {"ZTILE1  =", "ZTILE1  =           2147483647"},
         {"ZTILE1  =", "ZTILE1  =                    0"},
+        {"ZCMPTYPE=", "ZTILE1  =                   72"},
+        {"ZVAL1   =", "ZVAL1   =                    0"},
+        {"ZVAL2   =", "ZVAL2   =                    3"},
         {"ZTILE2  =", "ZTILE2  =                   -3"},
         {"ZNAXIS1 =", "ZNAXIS1 =                   99"},
         {"ZNAXIS2 =", "ZNAXIS2 =             99999999"},
