@@ -19,9 +19,12 @@ enum {
     SLOT_BYTES = AIRY_CL_BLOCK_LOCAL,
     GROUP_BYTES = 64, /* statistics, and what a driver may add */
     SCRATCH_BYTES = 256 << 20,
-    TOGETHER_FROM = 8, /* frames of which one in each of 32 lanes leaves too many lanes idle are
-                          summed one by one */
-    MIN_QUADS = 2      /* fewer, and most blocks would go pixel by pixel */
+    /*
+     * Fewer frames are summed one by one: a lane a frame leaves lanes idle. On an H200 the sums of 8
+     * frames take 21.6 us a frame this way and those of 32 5 us, beside 15 to 18 us for the planes.
+     */
+    TOGETHER_FROM = 24,
+    MIN_QUADS = 2 /* fewer, and most blocks would go pixel by pixel */
 };
 
 struct shape {

@@ -683,7 +683,9 @@ static void check_all_fused(struct check *c)
                     .height = 141,
                     .width = 131,
                     .bins = 90,
-                    .frames = w == 0 ? 9 : 4, /* nine are summed together on a GPU */
+                    .frames = w != 0                ? 4
+                              : c->device->info.gpu ? 24
+                                                    : 9, /* 24: together there */
                     .dtype = dtypes[k],
                     .split = bits & 1 ? AIRY_SPLIT_FULL : AIRY_SPLIT_BBOX,
                     .model = bits & 1 ? AIRY_ERROR_MODEL_POISSON : AIRY_ERROR_MODEL_NONE,
