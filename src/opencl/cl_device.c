@@ -293,6 +293,8 @@ static void fill_traits(struct airy_cl_device *impl, const struct device_place *
              driver);
     impl->nvidia = is_nvidia(place->platform);
     impl->pocl = strstr(platform, "Portable Computing Language") != NULL;
+    impl->int64_atomics = has_extension(cl, impl->id, "cl_khr_int64_base_atomics") &&
+                          has_extension(cl, impl->id, "cl_khr_int64_extended_atomics");
     find_pci(cl, impl->id, impl->pci);
     const bool exact = (device_number(cl, impl->id, CL_DEVICE_SINGLE_FP_CONFIG) &
                         CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;

@@ -18,6 +18,7 @@ struct airy_cl_device {
     cl_context context;
     const char *spec; /* the airy_device's, for sentences */
     bool nvidia, pocl;
+    bool int64_atomics;  /* additions and extremes, as AIRY_INT64_ATOMICS of prelude.cl */
     bool over_allocates; /* single allocations above max_alloc work: CL_DEVICE_MAX_MEM_ALLOC_SIZE
                             is no limit */
     char pci[16];        /* "0000:17:00.0", "" unknown */

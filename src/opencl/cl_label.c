@@ -70,6 +70,10 @@ static airy_status start(struct call *call, airy_queue *queue, const airy_array 
                  "device '%s' has no double precision, which measures of labels need; use "
                  "--device cpu",
                  info->spec);
+    AIRY_FAIL_IF(measures && !airy_cl_device(queue->device)->int64_atomics, AIRY_ERR_UNSUPPORTED,
+                 "device '%s' has no 64-bit atomics, which measures of labels need; use "
+                 "--device cpu",
+                 info->spec);
     *call = (struct call){.queue = queue, .src = src};
     airy_label_geom *g = &call->geom;
     g->src = rows_of(src);

@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "core/backend.h"
+#include "opencl/cl_device.h"
 #include "ref_label.h"
 
 struct volume {
@@ -389,6 +390,33 @@ static void check_label_errors(struct check *c)
     CHECK_FAILS(c, airy_measure(c->queue, &r, (size_t)1 << 31, src, src), AIRY_ERR_PARAM, "count");
 }
 
+/* What a device lacks is named; labels alone need neither. */
+static void check_label_lacking(struct check *c)
+{
+    if (c->is_cpu || !check_case(c, "label_lacking"))
+        return;
+    const size_t shape[2] = {2, 3};
+    const float data[6] = {0, 1, 0, 2, 0, 3};
+    airy_array *src = check_upload(c, AIRY_DTYPE_F32, 2, shape, data),
+               *labels = check_output(c, AIRY_DTYPE_U32, 2, shape);
+    airy_region r[3], *regions = NULL;
+    size_t count = 0;
+    struct airy_cl_device *device = airy_cl_device(c->device);
+    const bool fp64 = c->device->info.fp64, atomics = device->int64_atomics;
+    for (int i = 0; i < 2; i++) {
+        const char *lacks = i == 0 ? "no double precision" : "no 64-bit atomics";
+        c->device->info.fp64 = i == 0 ? false : fp64;
+        device->int64_atomics = i == 1 ? false : atomics;
+        CHECK_FAILS(c, airy_label(c->queue, labels, src, NULL, &count, &regions),
+                    AIRY_ERR_UNSUPPORTED, lacks);
+        CHECK_FAILS(c, airy_measure(c->queue, r, 3, labels, src), AIRY_ERR_UNSUPPORTED, lacks);
+        CHECK_OK(c, airy_label(c->queue, labels, src, NULL, &count, NULL));
+        CHECK(c, count == 3 && !regions);
+    }
+    c->device->info.fp64 = fp64;
+    device->int64_atomics = atomics;
+}
+
 /* The reference's masks and labels. */
 static herr_t torture_mask(hid_t file, const char *name, const H5L_info_t *info, void *user)
 {
@@ -475,5 +503,6 @@ void check_label(struct check *c)
     check_measure_infinite(c);
     check_measure_odd(c);
     check_label_errors(c);
+    check_label_lacking(c);
     check_label_torture(c);
 }

@@ -164,6 +164,17 @@ AIRY_INLINE void unite(__global volatile uint *parent, uint a, uint b)
     }
 }
 
+/*
+ * The root, when all unions are done: values that a cache kept from before others shortened a path
+ * lead there, too.
+ */
+AIRY_INLINE uint settled_root(__global const uint *parent, uint i)
+{
+    for (uint up = parent[i]; up != i; up = parent[i])
+        i = up;
+    return i;
+}
+
 /* The stride of a tile's rows in local memory: all items at one column use different banks. */
 #define NODE_ROW 33u
 
@@ -341,7 +352,7 @@ label_sizes(__global uint *parent, __global const uint *bits, __global uint *siz
         return;
     const uint pixel = (uint)(word / g.words) * g.width + (uint)(word % g.words) * 32u;
     for (uint left = m & ~(m << 1); left != 0u; left &= left - 1u) {
-        const uint c = lowest(left), root = find_root(parent, pixel + c);
+        const uint c = lowest(left), root = settled_root(parent, pixel + c);
         parent[pixel + c] = root;
         atomic_add(&sizes[root], run_length(m, c));
     }
@@ -383,7 +394,7 @@ label_roots(__global uint *parent, __global uint *words, __global const uint *si
     const uint pixel = (uint)(word / g.words) * g.width + (uint)(word % g.words) * 32u;
     uint flag = 0u;
     for (uint left = m & ~(m << 1); left != 0u; left &= left - 1u) {
-        const uint c = lowest(left), root = find_root(parent, pixel + c);
+        const uint c = lowest(left), root = settled_root(parent, pixel + c);
         if (root != pixel + c)
             parent[pixel + c] = root;
         else if (g.sized == 0u || (sizes[root] >= g.min_count && sizes[root] <= g.max_count))
