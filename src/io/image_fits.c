@@ -357,12 +357,44 @@ static airy_status check_rice(const struct tiles *t, LONGLONG row)
     return status;
 }
 
+/* Descriptors say how long a tile is; CFITSIO takes that much memory at once. */
+static airy_status check_lengths(const struct fits_open *f)
+{
+    static const char *const names[] = {"COMPRESSED_DATA", "GZIP_COMPRESSED_DATA",
+                                        "UNCOMPRESSED_DATA"};
+    int code = 0;
+    LONGLONG rows = 0;
+    fits_get_num_rowsll(f->file, &rows, &code);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && code == 0; i++) {
+        int column = 0;
+        LONGLONG length = 0, offset = 0;
+        char name[FLEN_VALUE];
+        snprintf(name, sizeof(name), "%s", names[i]);
+        if (fits_get_colnum(f->file, CASEINSEN, name, &column, &code) != 0) {
+            code = 0;
+            continue;
+        }
+        for (LONGLONG row = 1; row <= rows && code == 0; row++) {
+            fits_read_descriptll(f->file, column, row, &length, &offset, &code);
+            AIRY_FAIL_IF(code == 0 && (length < 0 || (uint64_t)length > f->size || offset < 0 ||
+                                       (uint64_t)offset > f->size),
+                         AIRY_ERR_CORRUPT,
+                         "tile %lld: %lld elements at %lld, the file has %llu bytes",
+                         (long long)row - 1, (long long)length, (long long)offset,
+                         (unsigned long long)f->size);
+        }
+    }
+    fits_clear_errmsg();
+    return code ? fits_fail(AIRY_ERR_CORRUPT, code) : AIRY_OK;
+}
+
 /* What CFITSIO's decoders believe: the sizes inside of tiles, and that the data end. */
 static airy_status check_tiles(const struct fits_open *f, const airy_image *image)
 {
     char kind[FLEN_VALUE] = "";
     bool there;
     struct tiles t;
+    AIRY_TRY(check_lengths(f));
     AIRY_TRY(get_key(f->file, TSTRING, "ZCMPTYPE", kind, &there));
     airy_status (*check)(const struct tiles *, LONGLONG) =
         strncmp(kind, "HCOMPRESS", 9) == 0 ? check_hcompress

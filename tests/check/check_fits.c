@@ -272,6 +272,21 @@ static void check_tiles(struct check *c)
         memcpy(copy + (card - copy), lies[i].lie, strlen(lies[i].lie));
         CHECK(c, airy_image_read(&image, stack_spill(c, "x.fits", copy, size)) != AIRY_OK);
     }
+    /* The first descriptor, right behind the table's header: 4 bytes length, 4 bytes offset. */
+    const uint8_t *end = bytes ? find_card(bytes + FITS_BLOCK, size - FITS_BLOCK, "END     ")
+                               : NULL;
+    if (end) {
+        const size_t table = ((size_t)(end - bytes) / FITS_BLOCK + 1) * FITS_BLOCK;
+        uint8_t *copy = check_alloc(c, size);
+        memcpy(copy, bytes, size);
+        memset(copy + table, 0x7f, 4);
+        CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.fits", copy, size)),
+                    AIRY_ERR_CORRUPT, "tile 0: 2139062143 elements");
+        memcpy(copy, bytes, size);
+        copy[table + 3] = 2; /* two bytes of RICE data for a row of pixels */
+        CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.fits", copy, size)),
+                    AIRY_ERR_CORRUPT, "tile 0: the RICE data end");
+    }
     for (size_t cut = FITS_BLOCK; bytes && cut + FITS_BLOCK < size; cut += 997)
         CHECK(c, airy_image_read(&image, stack_spill(c, "x.fits", bytes, cut)) != AIRY_OK);
 }
