@@ -1,8 +1,9 @@
 /**
- * Element by element: arithmetic, comparison, logic, functions, choice, limits and conversion.
+ * Element by element: arithmetic, comparison, logic, functions, choice, limits and conversion; and
+ * elements moved about, or brought together in boxes.
  *
- * Arrays of one call have one shape; each has a dtype and a pitch of its own. dst may be one of the
- * operands, but not overlap one in any other way. Calls return before the work is done, but for
+ * Arrays of one call have one shape, if not said otherwise; each has a pitch of its own. dst may be
+ * one of the operands of arithmetic, but not overlap one in any other way. Calls return before the work is done, but for
  * AIRY_CONVERT_EXACT.
  *
  * What it is computed in:
@@ -25,6 +26,7 @@
 #define AIRY_ELEMENT_H
 
 #include "airy/array.h"
+#include "airy/border.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -100,6 +102,56 @@ typedef enum airy_conversion {
  */
 AIRY_API airy_status airy_convert(airy_queue *queue, airy_array *dst, const airy_array *src,
                                   airy_conversion conversion, double scale, double offset);
+
+/*
+ * Moves: dst has the dtype of src and shares no memory with it. Elements are copied bit for bit.
+ */
+
+/** Turn the axes round whose bit is set: bit 0 the slowest. */
+AIRY_API airy_status airy_flip(airy_queue *queue, airy_array *dst, const airy_array *src,
+                               unsigned axes);
+/** Axis i of dst is axis order[i] of src; NULL: the other way round. */
+AIRY_API airy_status airy_transpose(airy_queue *queue, airy_array *dst, const airy_array *src,
+                                    const int *order);
+/**
+ * src with before[i] elements in front of axis i, and behind it what dst has room for.
+ * @param border_value  AIRY_BORDER_VALUE: a number that the dtype holds
+ */
+AIRY_API airy_status airy_pad(airy_queue *queue, airy_array *dst, const airy_array *src,
+                              const size_t *before, airy_border border, double border_value);
+/** Each element factor[i] times along axis i; dst has factor[i] times src's length. */
+AIRY_API airy_status airy_enlarge(airy_queue *queue, airy_array *dst, const airy_array *src,
+                                  const size_t *factor);
+
+typedef enum airy_projection {
+    AIRY_PROJECT_MEAN = 0,
+    AIRY_PROJECT_SUM,
+    AIRY_PROJECT_MAX,
+    AIRY_PROJECT_MIN,
+    AIRY_PROJECT_STD,    /**< population (ddof 0), about the mean that was found before */
+    AIRY_PROJECT_MEDIAN, /**< of an even count: the mean of the two in the middle */
+    AIRY_PROJECTION_COUNT
+} airy_projection;
+
+AIRY_API const char *airy_projection_name(airy_projection projection); /**< "mean" ...; or "?" */
+AIRY_API airy_status airy_projection_parse(airy_projection *projection, const char *name);
+
+/**
+ * One value for each box of factor[i] elements along axis i; elements that fill no box at an end are
+ * left out. An axis is projected by a factor of its whole length. One thread walks a box: for all of
+ * a large array see airy_statistics_get.
+ *
+ * @param dst       any dtype, of src's lengths over the factors, rounded down; written as by
+ *                  AIRY_CONVERT_SATURATE
+ * @param factor    1 to the length of the axis
+ * @param skip_nan  leave NaN out; of a box of nothing else the sum is 0, the rest NaN. Else NaN in a
+ *                  box gives NaN.
+ * Accuracy: sums in f64, one element after the other in raster order: |error| <= count 2^-53 sum |x|.
+ *           Elements are read as f64. max, min and the elements of a median are exact.
+ * Errors:   AIRY_ERR_UNSUPPORTED on an OpenCL device without f64.
+ */
+AIRY_API airy_status airy_project(airy_queue *queue, airy_array *dst, const airy_array *src,
+                                  const size_t *factor, airy_projection projection, bool skip_nan);
 
 #ifdef __cplusplus
 }

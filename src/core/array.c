@@ -322,16 +322,25 @@ static void encode(uint8_t pattern[8], airy_dtype dtype, double value)
     }
 }
 
-airy_status airy_array_fill(airy_queue *queue, airy_array *array, double value)
+airy_status airy_array_pattern(uint8_t pattern[8], const airy_array *array, double value)
 {
-    uint8_t pattern[8] = {0};
-    AIRY_FAIL_IF(!queue || !array, AIRY_ERR_PARAM, "airy_array_fill: argument is NULL");
-    AIRY_TRY(airy_check_device(queue, array, "array"));
     const bool is_float = airy_dtype_is_float(array->dtype);
     AIRY_FAIL_IF(!is_float && !fits_integer(array->dtype, value), AIRY_ERR_PARAM,
-                 "fill: value = %.17g is no %s", value, airy_dtype_name(array->dtype));
+                 "value = %.17g is no %s", value, airy_dtype_name(array->dtype));
     AIRY_FAIL_IF(array->dtype == AIRY_DTYPE_F32 && isfinite(value) && fabs(value) > FLT_MAX,
-                 AIRY_ERR_PARAM, "fill: value = %.17g is beyond float32", value);
+                 AIRY_ERR_PARAM, "value = %.17g is beyond float32", value);
+    memset(pattern, 0, 8);
     encode(pattern, array->dtype, value);
+    return AIRY_OK;
+}
+
+airy_status airy_array_fill(airy_queue *queue, airy_array *array, double value)
+{
+    uint8_t pattern[8];
+    AIRY_FAIL_IF(!queue || !array, AIRY_ERR_PARAM, "airy_array_fill: argument is NULL");
+    AIRY_TRY(airy_check_device(queue, array, "array"));
+    const airy_status status = airy_array_pattern(pattern, array, value);
+    if (status != AIRY_OK)
+        return airy_fail_context(status, "fill");
     return queue->device->backend->fill(queue, array, pattern);
 }

@@ -124,6 +124,11 @@ airy_status airy_array_view_as(airy_array **view, const airy_array *array, size_
 airy_status airy_array_over_host(airy_array **array, airy_host *host);
 /* "u32 [4, 10, 10] on cpu", for messages; text has at least 96 bytes. */
 const char *airy_array_describe(const airy_array *array, char text[96]);
+/*
+ * value as one element of the array's dtype, the rest 0. AIRY_ERR_PARAM where the dtype does not
+ * hold it.
+ */
+airy_status airy_array_pattern(uint8_t pattern[8], const airy_array *array, double value);
 /* Checks that an array is on the queue's device; name is the parameter's. */
 airy_status airy_check_device(const airy_queue *queue, const airy_array *array, const char *name);
 

@@ -93,4 +93,5 @@ static airy_status run(airy_queue *queue, const struct airy_element_plan *plan)
     return AIRY_OK;
 }
 
-const struct airy_element_fns airy_element_cpu = {.run = run};
+const struct airy_element_fns airy_element_cpu = {
+    .run = run, .move = airy_cpu_move, .project = airy_cpu_project};

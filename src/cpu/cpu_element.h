@@ -17,4 +17,7 @@ struct airy_element_kernels {
 };
 extern const struct airy_element_kernels airy_element_kernels[4];
 
+airy_status airy_cpu_move(airy_queue *queue, const struct airy_move_plan *plan);
+airy_status airy_cpu_project(airy_queue *queue, const struct airy_project_plan *plan);
+
 #endif

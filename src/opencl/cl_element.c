@@ -7,22 +7,21 @@
 #include "element/element_fns.h"
 #include "opencl/cl_buffer.h"
 #include "opencl/cl_launch.h"
+#include "opencl/cl_move.h"
 
 enum { GROUP = 256 };
 
-/* Types and their limits in OpenCL C. */
-static const struct {
-    const char *name, *min, *max;
-} types[AIRY_DTYPE_COUNT] = {[AIRY_DTYPE_F32] = {"float", "0", "0"},
-                             [AIRY_DTYPE_F64] = {"double", "0", "0"},
-                             [AIRY_DTYPE_U8] = {"uchar", "0", "UCHAR_MAX"},
-                             [AIRY_DTYPE_I8] = {"char", "SCHAR_MIN", "SCHAR_MAX"},
-                             [AIRY_DTYPE_U16] = {"ushort", "0", "USHRT_MAX"},
-                             [AIRY_DTYPE_I16] = {"short", "SHRT_MIN", "SHRT_MAX"},
-                             [AIRY_DTYPE_U32] = {"uint", "0", "UINT_MAX"},
-                             [AIRY_DTYPE_I32] = {"int", "INT_MIN", "INT_MAX"},
-                             [AIRY_DTYPE_U64] = {"ulong", "0", "ULONG_MAX"},
-                             [AIRY_DTYPE_I64] = {"long", "LONG_MIN", "LONG_MAX"}};
+const struct airy_cl_type airy_cl_types[AIRY_DTYPE_COUNT] = {
+    [AIRY_DTYPE_F32] = {"float", "0", "0"},
+    [AIRY_DTYPE_F64] = {"double", "0", "0"},
+    [AIRY_DTYPE_U8] = {"uchar", "0", "UCHAR_MAX"},
+    [AIRY_DTYPE_I8] = {"char", "SCHAR_MIN", "SCHAR_MAX"},
+    [AIRY_DTYPE_U16] = {"ushort", "0", "USHRT_MAX"},
+    [AIRY_DTYPE_I16] = {"short", "SHRT_MIN", "SHRT_MAX"},
+    [AIRY_DTYPE_U32] = {"uint", "0", "UINT_MAX"},
+    [AIRY_DTYPE_I32] = {"int", "INT_MIN", "INT_MAX"},
+    [AIRY_DTYPE_U64] = {"ulong", "0", "ULONG_MAX"},
+    [AIRY_DTYPE_I64] = {"long", "LONG_MIN", "LONG_MAX"}};
 
 /* Axes without gaps between them are one. */
 static airy_element_box make_box(const airy_array *a)
@@ -95,10 +94,12 @@ static airy_status launch(airy_queue *queue, const struct airy_element_plan *p,
     snprintf(options, sizeof(options),
              "-DAIRY_ELEMENT_CLASS=%d -DTA=%s -DTB=%s -DTC=%s -DTD=%s -DTD_MIN=%s -DTD_MAX=%s "
              "-DTD_FLOAT=%d -DHAS_B=%d -DHAS_C=%d -DSLOW=%d -DTRUNCATE=%d -DCOUNT=%d",
-             p->domain, types[p->a->dtype].name, p->b ? types[p->b->dtype].name : "uchar",
-             p->c ? types[p->c->dtype].name : "uchar", types[p->dst->dtype].name,
-             types[p->dst->dtype].min, types[p->dst->dtype].max, airy_dtype_is_float(p->dst->dtype),
-             p->b != NULL, p->c != NULL, is_slow(p->op), p->truncate, p->inexact != NULL);
+             p->domain, airy_cl_types[p->a->dtype].name,
+             p->b ? airy_cl_types[p->b->dtype].name : "uchar",
+             p->c ? airy_cl_types[p->c->dtype].name : "uchar", airy_cl_types[p->dst->dtype].name,
+             airy_cl_types[p->dst->dtype].min, airy_cl_types[p->dst->dtype].max,
+             airy_dtype_is_float(p->dst->dtype), p->b != NULL, p->c != NULL, is_slow(p->op),
+             p->truncate, p->inexact != NULL);
     const struct airy_cl_kernel_spec spec = {"element.cl", "element", options};
     const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(p->dst),
                                        AIRY_CL_ARRAY(p->a),
@@ -133,4 +134,5 @@ static airy_status run(airy_queue *queue, const struct airy_element_plan *plan)
     return AIRY_OK;
 }
 
-const struct airy_element_fns airy_element_opencl = {.run = run};
+const struct airy_element_fns airy_element_opencl = {
+    .run = run, .move = airy_cl_move, .project = airy_cl_project};

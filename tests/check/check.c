@@ -34,6 +34,7 @@ static const struct {
     {"reduce", check_reduce},
     {"label", check_label},
     {"element", check_element},
+    {"move", check_move},
     {"filter", check_filter},
     {"null", check_null},
     {"tuning", check_tuning},

@@ -1,6 +1,7 @@
 #include "ref_element.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 long double ref_enter(long double v, enum ref_domain domain)
 {
@@ -106,4 +107,83 @@ long double ref_store(long double v, struct ref_type type, bool truncate)
                       least = type.is_signed ? -above : 0;
     const long double whole = truncate ? truncl(v) : rintl(v);
     return whole >= above ? above - 1 : whole < least ? least : whole;
+}
+
+long ref_border_element(long i, long n, int border)
+{
+    while (i < 0 || i >= n) {
+        switch (border) {
+        case 2:
+            i = i < 0 ? 0 : n - 1;
+            break;
+        case 3:
+            i = i < 0 ? -1 - i : 2 * n - 1 - i;
+            break;
+        case 4:
+            i = n == 1 ? 0 : i < 0 ? -i : 2 * n - 2 - i;
+            break;
+        case 5:
+            i = i < 0 ? i + n : i - n;
+            break;
+        default:
+            return -1;
+        }
+    }
+    return i;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double of_list(double *v, size_t n, int how)
+{
+    long double sum = 0, squares = 0;
+    for (size_t i = 0; i < n; i++)
+        if (isnan(v[i]))
+            return (double)NAN;
+    if (n == 0)
+        return how == 1 ? 0 : (double)NAN;
+    for (size_t i = 0; i < n; i++)
+        sum += v[i];
+    for (size_t i = 0; i < n; i++)
+        squares += (v[i] - sum / (long double)n) * (v[i] - sum / (long double)n);
+    qsort(v, n, sizeof(*v), compare);
+    switch (how) {
+    case 0:
+        return (double)(sum / (long double)n);
+    case 1:
+        return (double)sum;
+    case 2:
+        return v[n - 1];
+    case 3:
+        return v[0];
+    case 4:
+        return (double)sqrtl(squares / (long double)n);
+    default:
+        return (v[(n - 1) / 2] + v[n / 2]) / 2;
+    }
+}
+
+double ref_project(const double *src, const size_t shape[4], const size_t first[4],
+                   const size_t box[4], int how, bool skip_nan, double *scale)
+{
+    double *list = calloc(box[0] * box[1] * box[2] * box[3], sizeof(*list));
+    size_t n = 0;
+    *scale = 0;
+    for (size_t i = 0; list && i < box[0] * box[1] * box[2] * box[3]; i++) {
+        const size_t x = first[3] + i % box[3], y = first[2] + i / box[3] % box[2],
+                     z = first[1] + i / (box[3] * box[2]) % box[1],
+                     w = first[0] + i / (box[3] * box[2] * box[1]);
+        const double v = src[((w * shape[1] + z) * shape[2] + y) * shape[3] + x];
+        if (skip_nan && isnan(v))
+            continue;
+        list[n++] = v;
+        *scale += fabs(v);
+    }
+    const double value = list ? of_list(list, n, how) : (double)NAN;
+    free(list);
+    return value;
 }

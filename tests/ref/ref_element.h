@@ -6,6 +6,7 @@
 #define AIRY_TESTS_REF_ELEMENT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct ref_type {
     bool is_float, is_signed;
@@ -21,5 +22,15 @@ long double ref_function(int function, long double a, enum ref_domain domain);
 long double ref_enter(long double v, enum ref_domain domain);
 /* v as the type holds it: halves to even or towards 0, limits, NaN 0. */
 long double ref_store(long double v, struct ref_type type, bool truncate);
+
+/* Which element of a line of n an index means; -1: the border's value. Names as in ref_filter.h. */
+long ref_border_element(long i, long n, int border);
+
+/*
+ * One box of a C-ordered array of four axes: the elements [first, first + box) along each. how: as
+ * airy_projection. scale: sum |x| of what went in.
+ */
+double ref_project(const double *src, const size_t shape[4], const size_t first[4],
+                   const size_t box[4], int how, bool skip_nan, double *scale);
 
 #endif
