@@ -35,7 +35,7 @@
  *   AIRY_ADD_64(sum, v)     atom_add without a result (likewise)
  *   AIRY_BITS(a, b, m)      bitselect in one instruction, which compilers take apart (likewise)
  *   AIRY_FENCE()            what the item wrote to global memory is seen before what it writes
- *                           next, by all groups; NVIDIA's mem_fence is for the own group (likewise)
+ *                           next, by all groups; mem_fence promises it to the own group (likewise)
  *
  * Loads into local memory that go on in the background, so that any number can be on their way at
  * a time without taking registers; elsewhere they are copies like any others.
