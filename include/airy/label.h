@@ -58,6 +58,7 @@ AIRY_API airy_status airy_label(airy_queue *queue, airy_array *labels, const air
  * Measures of the labels 1 to count of a label image.
  * @param regions  out, host, count of them; a label without pixels has count 0 and NaN
  * @param labels   u32 or i32, shape of src; 0, negative ones and those above count are left out
+ * Accuracy and errors: as airy_label.
  */
 AIRY_API airy_status airy_measure(airy_queue *queue, airy_region *regions, size_t count,
                                   const airy_array *labels, const airy_array *src);

@@ -55,6 +55,7 @@ AIRY_API airy_status airy_statistics_get(airy_queue *queue, airy_statistics *sta
  * 1).
  * @param values     out, count of them; NaN where there are no elements
  * @param fractions  count of them, in [0, 1]
+ * Exact but for the rounding of the interpolation. Errors: as airy_statistics_get.
  */
 AIRY_API airy_status airy_quantiles(airy_queue *queue, double *values, const airy_array *src,
                                     const airy_array *mask, const double *fractions, size_t count);
@@ -71,6 +72,7 @@ typedef struct airy_histogram_rest {
  * @param bins    1 to 16777216
  * @param lo      finite, below hi
  * @param rest    out, or NULL
+ * Errors: as airy_statistics_get.
  */
 AIRY_API airy_status airy_histogram(airy_queue *queue, uint64_t *counts, const airy_array *src,
                                     const airy_array *mask, size_t bins, double lo, double hi,
@@ -90,7 +92,7 @@ typedef enum airy_spread {
 
 /** Zeroed is the default. */
 typedef struct airy_clip_params {
-    double kappa_low, kappa_high; /**< 0: 3 */
+    double kappa_low, kappa_high; /**< 0: 3; INFINITY: no bound on that side */
     airy_center center;
     airy_spread spread;
     size_t iterations; /**< passes at most; 0: until one removes nothing */
@@ -116,7 +118,8 @@ AIRY_API airy_status airy_clip(airy_queue *queue, airy_clip_result *result, cons
 
 /**
  * mask = 1 where src > value, else 0 (also where src is NaN). Returns before it is done.
- * @param mask  out, u8, shape of src
+ * @param mask  out, u8, shape of src, not overlapping it
+ * Errors: as airy_statistics_get.
  */
 AIRY_API airy_status airy_threshold(airy_queue *queue, airy_array *mask, const airy_array *src,
                                     double value);

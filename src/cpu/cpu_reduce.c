@@ -379,8 +379,7 @@ static airy_status list(const struct airy_reduce_source *source,
 struct keys_job {
     struct course course;
     const struct airy_reduce_order *order;
-    double lo, hi;
-    uint64_t first;
+    uint64_t first, span; /* keys from first to first + span */
     unsigned shift;
     uint64_t *bins; /* [workers][1 << AIRY_KEY_BITS] */
 };
@@ -394,9 +393,11 @@ static void keys_slice(void *arg, size_t index, unsigned worker)
     for (size_t b = slice_begin(&job->course, index); b < end; b++) {
         const size_t n = read_block(&job->course, b, values, NULL);
         compared(values, n, job->order);
-        for (size_t i = 0; i < n; i++)
-            if ((values[i] >= job->lo) & (values[i] <= job->hi))
-                bins[(airy_key_of(values[i]) - job->first) >> job->shift]++;
+        for (size_t i = 0; i < n; i++) {
+            const uint64_t key = airy_key_of(values[i]) - job->first;
+            if (!isnan(values[i]) && key <= job->span)
+                bins[key >> job->shift]++;
+        }
     }
 }
 
@@ -410,9 +411,8 @@ static airy_status keys(const struct airy_reduce_source *source,
     AIRY_TRY(airy_memory_calloc(&block, workers * n, sizeof(uint64_t), "a histogram"));
     struct keys_job job = {.course = plan_course(source),
                            .order = order,
-                           .lo = airy_of_key(first),
-                           .hi = airy_of_key(last),
                            .first = first,
+                           .span = last - first,
                            .shift = shift,
                            .bins = block};
     run_slices(&job.course, "select_keys", keys_slice, &job);

@@ -329,13 +329,10 @@ airy_status airy_gaussian_blur(airy_queue *queue, airy_array *dst, const airy_ar
     AIRY_TRY(check_params(&p));
     AIRY_TRY(airy_check_device(queue, src, "src"));
     const int most = src->ndim < 3 ? src->ndim : 3, axes = params->axes ? params->axes : most;
-    AIRY_FAIL_IF(axes < 1 || axes > most ||
-                         axes<src->ndim - 1, AIRY_ERR_PARAM,
-                              "axes = %d for an array of %d dimensions, expected %d to %d",
-                              params->axes, src->ndim, src->ndim> 1
-                     ? src->ndim - 1
-                     : 1,
-                 most);
+    const int least = src->ndim > 1 ? src->ndim - 1 : 1; /* the axis in front may be a list */
+    AIRY_FAIL_IF(axes < least || axes > most, AIRY_ERR_PARAM,
+                 "axes = %d for an array of %d dimensions, expected %d to %d", axes, src->ndim,
+                 least, most);
     AIRY_TRY(check_arrays(queue, dst, src, src->shape));
     const struct airy_filter_fns *fns = airy_queue_backend(queue)->filter;
     AIRY_FAIL_IF(!fns, AIRY_ERR_UNSUPPORTED, "back end '%s' does not implement blur",

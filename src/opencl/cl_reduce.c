@@ -283,8 +283,9 @@ static airy_status keys(const struct airy_reduce_source *source,
     airy_buffer *counts;
     const size_t n = (size_t)1 << AIRY_KEY_BITS;
     AIRY_TRY(start(&call, source));
-    set_order(&call.geom, order, airy_of_key(first), airy_of_key(last));
+    set_order(&call.geom, order, 0, 0);
     call.geom.first = first;
+    call.geom.span = last - first;
     call.geom.shift = shift;
     AIRY_TRY(cleared(&call, AIRY_SCRATCH_SMALL, 2 * n * sizeof(uint32_t), &counts));
     const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(source->src), mask_of(&call),

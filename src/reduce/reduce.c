@@ -1,9 +1,11 @@
 #include "airy/reduce.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "core/backend.h"
 #include "core/objects.h"
 #include "reduce/statistics.h"
@@ -58,7 +60,13 @@ airy_status airy_quantiles(airy_queue *queue, double *values, const airy_array *
         AIRY_FAIL_IF(!(fractions[i] >= 0 && fractions[i] <= 1), AIRY_ERR_PARAM,
                      "fractions[%zu] = %g, expected 0 to 1", i, fractions[i]);
     AIRY_TRY(make_source(&source, queue, src, mask));
-    return airy_reduce_quantiles(&source, values, fractions, count);
+    void *made;
+    AIRY_TRY(airy_memory_calloc(&made, count + 1, sizeof(double), "quantiles"));
+    const airy_status status = airy_reduce_quantiles(&source, made, fractions, count);
+    if (status == AIRY_OK)
+        memcpy(values, made, count * sizeof(*values));
+    free(made);
+    return status;
 }
 
 airy_status airy_histogram(airy_queue *queue, uint64_t *counts, const airy_array *src,
@@ -72,12 +80,16 @@ airy_status airy_histogram(airy_queue *queue, uint64_t *counts, const airy_array
     AIRY_FAIL_IF(!isfinite(lo) || !isfinite(hi) || lo >= hi || !isfinite(hi - lo), AIRY_ERR_PARAM,
                  "range = %g, %g, expected lo < hi, both finite and hi - lo too", lo, hi);
     AIRY_TRY(make_source(&source, queue, src, mask));
-    memset(counts, 0, bins * sizeof(*counts));
     airy_histogram_rest found = {0};
-    AIRY_TRY(source.fns->histogram(&source, counts, bins, lo, hi, &found));
-    if (rest)
+    void *made;
+    AIRY_TRY(airy_memory_calloc(&made, bins, sizeof(uint64_t), "a histogram"));
+    const airy_status status = source.fns->histogram(&source, made, bins, lo, hi, &found);
+    if (status == AIRY_OK)
+        memcpy(counts, made, bins * sizeof(*counts));
+    if (status == AIRY_OK && rest)
         *rest = found;
-    return AIRY_OK;
+    free(made);
+    return status;
 }
 
 static airy_status fill_clip(airy_clip_params *params)
@@ -88,8 +100,8 @@ static airy_status fill_clip(airy_clip_params *params)
                  "spread = %d is none of airy_spread", (int)params->spread);
     double *kappa[2] = {&params->kappa_low, &params->kappa_high};
     for (int i = 0; i < 2; i++) {
-        AIRY_FAIL_IF(!(*kappa[i] >= 0) || isinf(*kappa[i]), AIRY_ERR_PARAM,
-                     "kappa = %g, expected a positive number", *kappa[i]);
+        AIRY_FAIL_IF(!(*kappa[i] >= 0), AIRY_ERR_PARAM, "kappa = %g, expected a positive number",
+                     *kappa[i]);
         if (*kappa[i] == 0)
             *kappa[i] = 3;
     }

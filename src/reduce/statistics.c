@@ -187,7 +187,8 @@ static void measure_kept(struct measure *m, const struct kept *k, double lo, dou
     airy_double_double_add(&total, sum.lo);
     m->sum = total.hi;
     m->mean = total.hi / n;
-    m->std = sqrt(fmax((squares.hi - sum.hi * shift) / n, 0.0));
+    const double variance = (squares.hi - sum.hi * shift) / n;
+    m->std = sqrt(variance < 0 ? 0 : variance);
 }
 
 static bool window_holds(const struct kept *k, const struct measure *m)
@@ -313,8 +314,9 @@ static airy_status next_bounds(struct clip *c, const airy_clip_params *p, airy_c
         AIRY_TRY(deviation(&c->mad, &c->kept, c->median, c->lo, c->hi, c->m.count));
         spread = AIRY_MAD_SCALE * c->mad;
     }
-    r->low = center - p->kappa_low * spread;
-    r->high = center + p->kappa_high * spread;
+    /* Infinity times a spread of 0 is no number. */
+    r->low = isinf(p->kappa_low) ? -(double)INFINITY : center - p->kappa_low * spread;
+    r->high = isinf(p->kappa_high) ? (double)INFINITY : center + p->kappa_high * spread;
     const double lo = p->inclusive ? r->low : nextafter(r->low, (double)INFINITY),
                  hi = p->inclusive ? r->high : nextafter(r->high, -(double)INFINITY);
     c->lo = fmax(c->lo, lo);
@@ -385,7 +387,8 @@ airy_status airy_reduce_quantiles(const struct airy_reduce_source *source, doubl
         upper = lower;
         if (n && at > (double)rank)
             AIRY_TRY(airy_select(&upper, source, &order, n, rank + 1));
-        values[i] = fma(at - (double)rank, upper - lower, lower);
+        const double t = at - (double)rank;
+        values[i] = t == 0 ? lower : (1 - t) * lower + t * upper;
     }
     return AIRY_OK;
 }

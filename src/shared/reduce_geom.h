@@ -20,7 +20,7 @@ typedef struct airy_reduce_geom {
     airy_reduce_box src, mask;
     airy_u64 count; /* elements */
     airy_u64 limit; /* of a list */
-    airy_u64 first; /* key */
+    airy_u64 first, span; /* keys from first to first + span */
     double lo, hi;  /* elements that are looked at */
     double core_lo, core_hi, window_lo, window_hi, pivot, center;
     airy_u32 deviation; /* compared by the distance from center */
@@ -28,7 +28,7 @@ typedef struct airy_reduce_geom {
     airy_u32 bins;
     airy_u32 lists; /* whether a list is wanted */
 } airy_reduce_geom;
-AIRY_ASSERT_SIZE(airy_reduce_geom, 216);
+AIRY_ASSERT_SIZE(airy_reduce_geom, 224);
 
 /* Items of a work-group, and elements an item takes at a time. Part of the order of sums. */
 #define AIRY_REDUCE_GROUP_ITEMS 256u

@@ -287,6 +287,54 @@ static void check_threshold_one(struct check *c, airy_dtype dtype, size_t h, siz
     free_views(&image, view);
 }
 
+/* Numbers whose keys lie about those of zero, too many to be listed at once. */
+static void check_denormals(struct check *c)
+{
+    enum { N = 300000 };
+    if (!check_case(c, "statistics_denormals"))
+        return;
+    const size_t shape[1] = {N};
+    double *x = check_alloc(c, N * sizeof(*x));
+    for (size_t i = 0; i < N; i++)
+        x[i] = i % 3 == 0 ? 0 : -ldexp((double)(1 + i % 5), -1060);
+    airy_array *src = check_upload(c, AIRY_DTYPE_F64, 1, shape, x);
+    const double fractions[] = {0.1, 0.3, 0.5, 0.66, 0.7, 0.9};
+    double got[6], want[6];
+    for (int i = 0; i < 6; i++)
+        want[i] = ref_quantile(x, NULL, N, fractions[i]);
+    if (CHECK_OK(c, airy_quantiles(c->queue, got, src, NULL, fractions, 6)))
+        check_values(c, "quantiles", AIRY_DTYPE_F64, got, want, 6, NULL);
+}
+
+/* Bounds on one side alone, and numbers whose squares are too large. */
+static void check_clip_extremes(struct check *c)
+{
+    if (!check_case(c, "clip_extremes"))
+        return;
+    const size_t shape[1] = {40};
+    double x[40], huge[40] = {0};
+    for (int i = 0; i < 40; i++)
+        x[i] = i % 2;
+    x[3] = -1000;
+    x[4] = 1000;
+    huge[7] = 1e200;
+    airy_array *src = check_upload(c, AIRY_DTYPE_F64, 1, shape, x),
+               *large = check_upload(c, AIRY_DTYPE_F64, 1, shape, huge);
+    const airy_clip_params params = {.kappa_low = (double)INFINITY};
+    airy_clip_result r;
+    airy_statistics s;
+    if (CHECK_OK(c, airy_clip(c->queue, &r, src, NULL, &params)))
+        CHECK(c, r.kept.max == 1 && r.kept.min == -1000 && r.low == -(double)INFINITY);
+    if (CHECK_OK(c, airy_statistics_get(c->queue, &s, large, NULL, 0)))
+        CHECK(c, s.max == 1e200 && s.median == 0 && !(s.std < 1e190));
+    const double half = 0.5, ends[2] = {-1.5e308, 1.5e308};
+    const size_t two[1] = {2};
+    double middle;
+    airy_array *wide = check_upload(c, AIRY_DTYPE_F64, 1, two, ends);
+    if (CHECK_OK(c, airy_quantiles(c->queue, &middle, wide, NULL, &half, 1)))
+        CHECK(c, middle == 0);
+}
+
 static void check_reduce_errors(struct check *c)
 {
     if (!check_case(c, "reduce_errors"))
@@ -357,5 +405,7 @@ void check_reduce(struct check *c)
     for (int dtype = 0; dtype < AIRY_DTYPE_COUNT; dtype++)
         check_threshold_one(c, (airy_dtype)dtype, 63, 65, dtype % 2 == 1);
     check_threshold_one(c, AIRY_DTYPE_F32, 2048, 2048, false);
+    check_denormals(c);
+    check_clip_extremes(c);
     check_reduce_errors(c);
 }

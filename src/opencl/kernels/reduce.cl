@@ -126,7 +126,7 @@ AIRY_INLINE uint list_place(uint mine, __global uint *listed)
 /* Elements of a group of items at once, and how far to the group's next. */
 #define CHUNK ((ulong)ITEMS * EACH)
 
-/* listed: of window and tails. Fewer than 2^31 elements are listed, so no count wraps. */
+/* listed: of window and tails; an array has fewer than 2^32 elements, so no count wraps. */
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
 reduce_walk(__global const T *src, __global const uchar *mask, __global airy_reduce_part *parts,
             __global double *window, __global double *tails, __global uint *listed,
@@ -259,8 +259,9 @@ reduce_keys(__global const T *src, __global const uchar *mask, __global uint *co
         for (uint k = 0u; k < EACH; k++) {
             const double x =
                 compared(element(src, mask, &g, first + k * ITEMS + get_local_id(0)), &g);
-            if (x >= g.window_lo && x <= g.window_hi)
-                atomic_inc(&bins[(uint)((key_of(x) - g.first) >> g.shift)]);
+            const ulong key = key_of(x) - g.first;
+            if (!isnan(x) && key <= g.span)
+                atomic_inc(&bins[(uint)(key >> g.shift)]);
         }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint i = get_local_id(0); i < KEY_BINS; i += ITEMS)
