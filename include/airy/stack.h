@@ -161,6 +161,7 @@ AIRY_API airy_status airy_stack_writer_add(airy_stack_writer *writer, size_t fra
 /** Where a frame that is written goes. */
 typedef struct airy_frame_place {
     size_t frame;
+    size_t size; /**< bytes of the chunk */
     uint64_t offset;
     bool written; /**< airy_stack_writer_put has nothing more to write */
 } airy_frame_place;
@@ -168,7 +169,8 @@ typedef struct airy_frame_place {
 /**
  * airy_stack_writer_add in two steps, for several threads: frames lie in the file in the order in
  * which they are placed, which takes microseconds; the bytes follow by airy_stack_writer_put, from
- * as many threads as there are. chunk and size are the same in both.
+ * as many threads as there are. chunk and size are the same in both. A frame is placed once:
+ * AIRY_ERR_PARAM the second time.
  */
 AIRY_API airy_status airy_stack_writer_place(airy_stack_writer *writer, size_t frame,
                                              const void *chunk, size_t size,

@@ -442,3 +442,38 @@ airy_status airy_integrator_get_info(const airy_integrator *integrator, airy_int
     };
     return AIRY_OK;
 }
+
+/* Bit by bit, so that NaN is equal to itself. */
+static bool same_number(double a, double b)
+{
+    return memcmp(&a, &b, sizeof(a)) == 0;
+}
+
+static bool same_rules(const airy_integrator_params *a, const airy_integrator_params *b)
+{
+    return a->unit == b->unit && a->split == b->split && a->method == b->method &&
+           a->error_model == b->error_model && a->compat == b->compat &&
+           a->unweighted == b->unweighted && a->has_dummy == b->has_dummy &&
+           a->no_default_dummy == b->no_default_dummy && a->has_saturation == b->has_saturation &&
+           a->has_empty == b->has_empty && same_number(a->dummy, b->dummy) &&
+           same_number(a->delta_dummy, b->delta_dummy) &&
+           same_number(a->saturation, b->saturation) && same_number(a->empty, b->empty);
+}
+
+/*
+ * Sums over all entries tell of geometry, mask and corrections: two that differ there and agree in
+ * every bin of all sums were made for it.
+ */
+bool airy_integrators_agree(const airy_integrator *a, const airy_integrator *b)
+{
+    if (a == b)
+        return true;
+    const size_t planes = a->bins * AIRY_BASE_PLANES * sizeof(double);
+    return a->height == b->height && a->width == b->width && a->bins == b->bins &&
+           a->valid_pixels == b->valid_pixels && same_rules(&a->params, &b->params) &&
+           strcmp(a->geometry.detector.name, b->geometry.detector.name) == 0 &&
+           memcmp(a->radial, b->radial, a->bins * sizeof(double)) == 0 &&
+           memcmp(a->base_entries, b->base_entries, a->bins * sizeof(*a->base_entries)) == 0 &&
+           memcmp(a->base_normalization, b->base_normalization, planes) == 0 &&
+           memcmp(a->base_low, b->base_low, planes) == 0;
+}

@@ -54,6 +54,9 @@ struct airy_integrator {
     const char *engine;
 };
 
+/* Both make the same patterns of any frame, as far as their devices do. */
+bool airy_integrators_agree(const airy_integrator *a, const airy_integrator *b);
+
 /*
  * What entry e of a pixel adds to the base sums. The only place where this is written down for the
  * host: what is taken away from a base sum is bit by bit what was added to it.

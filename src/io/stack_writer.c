@@ -22,7 +22,7 @@ struct airy_stack_writer {
     hid_t file, dataset; /* -1: not open */
     int bytes;           /* the file once more, for airy_stack_writer_put; -1: not open */
     size_t frames, frame_bytes, chunk_bound;
-    uint8_t *added; /* one bit a frame */
+    uint8_t *added, *placed; /* one bit a frame */
     airy_codec_params codec;
 };
 
@@ -272,6 +272,9 @@ airy_status airy_stack_writer_create(airy_stack_writer **writer, const char *pat
         status =
             airy_memory_calloc((void **)&w->added, w->frames / 8 + 1, 1, "the frames of a stack");
     if (status == AIRY_OK)
+        status =
+            airy_memory_calloc((void **)&w->placed, w->frames / 8 + 1, 1, "the frames of a stack");
+    if (status == AIRY_OK)
         status = open_file(w, params);
     if (status != AIRY_OK) {
         airy_stack_writer_destroy(&w);
@@ -315,13 +318,19 @@ airy_status airy_stack_writer_place(airy_stack_writer *writer, size_t frame, con
                  writer->frames);
     AIRY_TRY(check_chunk(writer, frame, chunk, size));
     AIRY_TRY(airy_hdf5_lock());
+    const uint8_t bit = (uint8_t)(1u << frame % 8);
+    if (writer->placed[frame / 8] & bit) {
+        airy_hdf5_unlock();
+        return airy_fail(AIRY_ERR_PARAM, "frame %zu has its place already", frame);
+    }
     const hsize_t offset[3] = {frame, 0, 0};
     airy_status status = AIRY_OK;
+    writer->placed[frame / 8] |= bit;
     airy_sink_hold(&writer->sink, chunk, size);
     if (H5Dwrite_chunk(writer->dataset, H5P_DEFAULT, 0, offset, size, chunk) < 0)
         status =
             airy_hdf5_fail(AIRY_ERR_IO, "cannot write frame %zu of '%s'", frame, writer->partial);
-    *place = (airy_frame_place){.frame = frame};
+    *place = (airy_frame_place){.frame = frame, .size = size};
     place->written = !airy_sink_held(&writer->sink, &place->offset);
     if (writer->sink.error)
         status = airy_sink_result(&writer->sink, writer->partial);
@@ -346,9 +355,9 @@ airy_status airy_stack_writer_put(airy_stack_writer *writer, const airy_frame_pl
 {
     AIRY_FAIL_IF(!writer || !chunk || !place || writer->bytes < 0, AIRY_ERR_PARAM,
                  "airy_stack_writer_put: no open writer, no chunk or no place");
-    AIRY_FAIL_IF(place->frame >= writer->frames || size > writer->chunk_bound, AIRY_ERR_PARAM,
-                 "frame = %zu of %zu bytes, the stack has %zu of at most %zu", place->frame, size,
-                 writer->frames, writer->chunk_bound);
+    AIRY_FAIL_IF(place->frame >= writer->frames || size != place->size, AIRY_ERR_PARAM,
+                 "frame = %zu of %zu bytes, the stack has %zu, and %zu bytes were placed",
+                 place->frame, size, writer->frames, place->size);
     if (!place->written) {
         const airy_status status = airy_file_pwrite(writer->bytes, chunk, size, place->offset);
         if (status != AIRY_OK)
@@ -436,6 +445,7 @@ void airy_stack_writer_destroy(airy_stack_writer **writer)
     free(dead->path);
     free(dead->partial);
     free(dead->added);
+    free(dead->placed);
     free(dead->dataset_name);
     free(dead);
 }

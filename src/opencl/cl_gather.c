@@ -13,7 +13,7 @@
 
 enum {
     SCRATCH_BYTES = 256 << 20, /* held to by taking a few frames at a time, as far as one fits */
-    MAX_STEP = 32768,          /* frames of a launch; an index space's y has 65,535 groups */
+    MAX_STEP = 32768,          /* frames of a launch, whose number fits any device's index space */
     MAX_AZIMUTH = 2,           /* frames that share a read of the matrix, for second moments */
     LOCAL_REST = 320,          /* local memory beside the large parts, and what a driver may add */
     FINISH_GROUP = 256,        /* FINISH of integrate.cl, */

@@ -42,7 +42,7 @@ airy_status airy_run_rows(size_t *rows, const airy_stack_info *info, const airy_
                  "last frame = %zu, expected <= %zu, the frames of the stack", last, info->frames);
     AIRY_FAIL_IF(params->first >= last, AIRY_ERR_PARAM, "first frame = %zu, expected < %zu",
                  params->first, last);
-    *rows = (last - params->first + step - 1) / step;
+    *rows = (last - params->first - 1) / step + 1;
     return AIRY_OK;
 }
 
@@ -265,11 +265,8 @@ airy_status airy_run_check(const char *call, const airy_stack *stack,
         AIRY_FAIL_IF(info.height != it->height || info.width != it->width, AIRY_ERR_SHAPE,
                      "%s has frames of %zu x %zu pixels, the geometry's detector %zu x %zu",
                      info.dataset, info.height, info.width, it->height, it->width);
-        AIRY_FAIL_IF(it->bins != first->bins || it->params.unit != first->params.unit ||
-                         it->params.error_model != first->params.error_model ||
-                         memcmp(it->radial, first->radial, it->bins * sizeof(double)) != 0,
-                     AIRY_ERR_PARAM, "integrators[%zu] makes other patterns than integrators[0]",
-                     i);
+        AIRY_FAIL_IF(!airy_integrators_agree(it, first), AIRY_ERR_PARAM,
+                     "integrators[%zu] makes other patterns than integrators[0]", i);
     }
     AIRY_FAIL_IF(params->slots > MAX_SLOTS, AIRY_ERR_PARAM, "slots = %zu, expected at most %d",
                  params->slots, MAX_SLOTS);

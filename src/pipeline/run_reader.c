@@ -199,12 +199,13 @@ static bool fetch(struct airy_lane *lane, struct airy_slot *slot, size_t i, size
         fate->status = status;
         snprintf(fate->message, sizeof(fate->message), "%s", airy_last_error());
     }
-    const bool last = --fate->left == 0, whole = fate->status == AIRY_OK;
+    const bool last = --fate->left == 0;
+    const airy_status read = fate->status;
     pthread_mutex_unlock(&run->lock);
-    if (last && whole)
+    if (last && read == AIRY_OK)
         settle(lane, slot, i, frame, index_frame(run, slot, i, frame));
     else if (last)
-        airy_batch_index_absent(slot->batch, i);
+        settle(lane, slot, i, frame, airy_fail_restore(read, fate->message));
     return last;
 }
 

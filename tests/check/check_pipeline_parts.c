@@ -55,6 +55,42 @@ struct set {
     size_t count;
 };
 
+/* The same axis is not enough: a mask, a dummy value or a factor makes other patterns. */
+static void check_not_alike(struct check *c, const airy_stack *stack)
+{
+    airy_stack_info info;
+    airy_run_info run;
+    if (!CHECK_OK(c, airy_stack_get_info(stack, &info)))
+        return;
+    const airy_geometry geometry = {.detector = {.name = "Detector",
+                                                 .height = info.height,
+                                                 .width = info.width,
+                                                 .pixel1 = 1e-4,
+                                                 .pixel2 = 1e-4},
+                                    .dist = 0.1,
+                                    .wavelength = 1e-10};
+    uint8_t *mask = check_alloc(c, info.height * info.width);
+    mask[info.height * info.width / 2] = 1;
+    const airy_integrator_params params[] = {{.bins = 20},
+                                             {.bins = 20},
+                                             {.bins = 20, .mask = mask},
+                                             {.bins = 20, .normalization = 1000},
+                                             {.bins = 20, .has_dummy = true, .dummy = 7}};
+    airy_integrator *its[5] = {NULL};
+    for (int i = 0; i < 5; i++)
+        CHECK_OK(c, airy_integrator_create(&its[i], c->device, &geometry, &params[i]));
+    for (int i = 1; i < 5 && its[i]; i++) {
+        airy_integrator *const pair[2] = {its[0], its[i]};
+        if (i == 1)
+            CHECK_OK(c, airy_integrate_plan(&run, stack, pair, 2, NULL));
+        else
+            CHECK_FAILS(c, airy_integrate_plan(&run, stack, pair, 2, NULL), AIRY_ERR_PARAM,
+                        "makes other patterns");
+    }
+    for (int i = 0; i < 5; i++)
+        airy_integrator_destroy(&its[i]);
+}
+
 /* The stack with two frames whose normalizations differ, and its result by one call. */
 static bool open_set(struct check *c, struct set *set, size_t count, size_t special,
                      enum spoil spoil)
@@ -452,6 +488,7 @@ static void check_refusals_of_runs(struct check *c)
         airy_integrator *const mixed[2] = {its[0], plain};
         CHECK_FAILS(c, airy_integrate_stack(NULL, set.stack, mixed, 2, NULL, &info), AIRY_ERR_PARAM,
                     "integrators[1] makes other patterns");
+        check_not_alike(c, set.stack);
         CHECK_OK(c, airy_run_create(set.out, set.stack, its[0], NULL, NULL));
         CHECK_FAILS(c, airy_run_work(set.out, set.stack, &plain, 1, NULL, &info), AIRY_ERR_FORMAT,
                     "cannot resume");

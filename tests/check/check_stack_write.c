@@ -356,8 +356,10 @@ static void check_places(struct check *c, airy_codec kind)
         CHECK_OK(c, airy_stack_writer_place(writer, i, chunks[i], sizes[i], &places[i]));
         CHECK(c, places[i].frame == i && (i == 0 || places[i].offset > places[i - 1].offset));
     }
-    CHECK_FAILS(c, airy_stack_writer_put(writer, &places[0], chunks[0], bound + 1), AIRY_ERR_PARAM,
-                "of at most");
+    CHECK_FAILS(c, airy_stack_writer_put(writer, &places[0], chunks[0], sizes[0] + 1),
+                AIRY_ERR_PARAM, "were placed");
+    CHECK_FAILS(c, airy_stack_writer_place(writer, 1, chunks[1], sizes[1], &places[1]),
+                AIRY_ERR_PARAM, "has its place");
     CHECK_FAILS(c, airy_stack_writer_finish(writer), AIRY_ERR_PARAM, "frame 0 of 40");
     struct put_job jobs[PUT_THREADS];
     pthread_t threads[PUT_THREADS];

@@ -108,6 +108,7 @@ static int start_one(struct workers *workers, size_t number, const char *word)
 int workers_start(struct workers *workers, const char *word)
 {
     int code = AIRY_EXIT_OK;
+    (void)signal(SIGCHLD, SIG_DFL); /* where it is ignored, waitpid does not say how they ended */
     for (size_t i = 0; i < workers->count && code == AIRY_EXIT_OK; i++)
         code = start_one(workers, i, word);
     return code;
@@ -178,7 +179,7 @@ static bool look(struct workers *workers)
             workers->list[numbers[k]].ready = true;
         else if (got == 1 && word == END)
             workers->last_end = tool_now();
-        else if (got == 0 || (errno != EAGAIN && errno != EINTR))
+        else if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
             reap(workers, numbers[k]);
     }
     if (tool_interrupted())
