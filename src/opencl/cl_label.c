@@ -110,12 +110,11 @@ static airy_status take_parts(struct call *call, size_t labels)
     return AIRY_OK;
 }
 
-static airy_status launch(const struct call *call, const char *file, const char *kernel,
-                          const char *options, size_t items, size_t local, double bytes,
-                          const struct airy_cl_arg *args, size_t count)
+static airy_status launch(const struct call *call, const struct airy_cl_kernel_spec *spec,
+                          size_t items, size_t local, double bytes, const struct airy_cl_arg *args,
+                          size_t count)
 {
-    const struct airy_cl_kernel_spec spec = {file, kernel, options};
-    return airy_cl_launch(call->queue, &spec, 1, &items, &local, bytes, args, count);
+    return airy_cl_launch(call->queue, spec, 1, &items, &local, bytes, args, count);
 }
 
 /* Items of the kernels that give 32 of them AIRY_LABEL_WRITE_EACH words. */
@@ -185,8 +184,9 @@ static airy_status run_tiles(const struct call *call)
     const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(call->src),    AIRY_CL_BUFFER(call->parent),
                                        AIRY_CL_BUFFER(call->words), AIRY_CL_BUFFER(call->pixels),
                                        AIRY_CL_BUFFER(call->parts), AIRY_CL_VALUE(call->geom)};
-    return launch(call, "label.cl", "label_tiles", call->options, items, local,
-                  (double)airy_array_size(call->src), args, sizeof(args) / sizeof(args[0]));
+    return launch(call, &(struct airy_cl_kernel_spec){"label.cl", "label_tiles", call->options},
+                  items, local, (double)airy_array_size(call->src), args,
+                  sizeof(args) / sizeof(args[0]));
 }
 
 /* Components: bits, roots, and the number of labels in the table's first entry. */
@@ -198,17 +198,20 @@ static airy_status run_components(const struct call *call)
                              sizes = AIRY_CL_BUFFER(call->pixels);
     AIRY_TRY(run_tiles(call));
     const struct airy_cl_arg merge[] = {parent, words, AIRY_CL_VALUE(call->geom)};
-    AIRY_TRY(launch(call, "label.cl", "label_merge", call->options, g->total, AIRY_LABEL_GROUP,
-                    4.0 * g->total, merge, sizeof(merge) / sizeof(merge[0])));
+    AIRY_TRY(launch(call, &(struct airy_cl_kernel_spec){"label.cl", "label_merge", call->options},
+                    g->total, AIRY_LABEL_GROUP, 4.0 * g->total, merge,
+                    sizeof(merge) / sizeof(merge[0])));
     if (g->sized) {
         const struct airy_cl_arg size[] = {parent, words, sizes, AIRY_CL_VALUE(call->geom)};
-        AIRY_TRY(launch(call, "label.cl", "label_sizes", call->options, g->total, AIRY_LABEL_GROUP,
-                        4.0 * g->total, size, sizeof(size) / sizeof(size[0])));
+        AIRY_TRY(launch(
+            call, &(struct airy_cl_kernel_spec){"label.cl", "label_sizes", call->options}, g->total,
+            AIRY_LABEL_GROUP, 4.0 * g->total, size, sizeof(size) / sizeof(size[0])));
     }
     const struct airy_cl_arg roots[] = {parent, words, sizes, AIRY_CL_BUFFER(call->parts),
                                         AIRY_CL_VALUE(call->geom)};
-    return launch(call, "label.cl", "label_roots", call->options, g->total, AIRY_LABEL_GROUP,
-                  12.0 * g->total, roots, sizeof(roots) / sizeof(roots[0]));
+    return launch(call, &(struct airy_cl_kernel_spec){"label.cl", "label_roots", call->options},
+                  g->total, AIRY_LABEL_GROUP, 12.0 * g->total, roots,
+                  sizeof(roots) / sizeof(roots[0]));
 }
 
 static airy_status run_write(const struct call *call)
@@ -216,8 +219,9 @@ static airy_status run_write(const struct call *call)
     const struct airy_cl_arg args[] = {AIRY_CL_BUFFER(call->parent), AIRY_CL_BUFFER(call->words),
                                        call->labels, AIRY_CL_BUFFER(call->parts),
                                        AIRY_CL_VALUE(call->geom)};
-    return launch(call, "label.cl", "label_write", call->options, pixel_items(&call->geom),
-                  AIRY_LABEL_GROUP, call->label_bytes, args, sizeof(args) / sizeof(args[0]));
+    return launch(call, &(struct airy_cl_kernel_spec){"label.cl", "label_write", call->options},
+                  pixel_items(&call->geom), AIRY_LABEL_GROUP, call->label_bytes, args,
+                  sizeof(args) / sizeof(args[0]));
 }
 
 /* Both walks over the labels, into a cleared table. */
@@ -229,16 +233,17 @@ static airy_status run_measures(const struct call *call)
     const size_t count = sizeof(args) / sizeof(args[0]),
                  items = (call->geom.total + (size_t)AIRY_LABEL_WALK_EACH - 1) /
                          AIRY_LABEL_WALK_EACH;
-    AIRY_TRY(launch(call, "measure.cl", "measure_extents", call->value, items, AIRY_LABEL_GROUP, 0,
-                    args, count));
-    return launch(call, "measure.cl", "measure_sums", call->value, items, AIRY_LABEL_GROUP, 0, args,
-                  count);
+    AIRY_TRY(launch(call,
+                    &(struct airy_cl_kernel_spec){"measure.cl", "measure_extents", call->value},
+                    items, AIRY_LABEL_GROUP, 0, args, count));
+    return launch(call, &(struct airy_cl_kernel_spec){"measure.cl", "measure_sums", call->value},
+                  items, AIRY_LABEL_GROUP, 0, args, count);
 }
 
 static airy_status run_clear(const struct call *call)
 {
     const struct airy_cl_arg args[] = {AIRY_CL_BUFFER(call->parts), AIRY_CL_VALUE(call->geom)};
-    return launch(call, "measure.cl", "measure_clear", call->value,
+    return launch(call, &(struct airy_cl_kernel_spec){"measure.cl", "measure_clear", call->value},
                   (size_t)CLEAR_GROUPS * AIRY_LABEL_GROUP, AIRY_LABEL_GROUP, 0, args,
                   sizeof(args) / sizeof(args[0]));
 }
@@ -452,9 +457,9 @@ static airy_status measure(airy_queue *queue, const struct airy_measure_plan *pl
     call.labels = AIRY_CL_ARRAY(plan->labels);
     const struct airy_cl_arg args[] = {call.labels, AIRY_CL_BUFFER(call.words),
                                        AIRY_CL_BUFFER(call.parts), AIRY_CL_VALUE(call.geom)};
-    AIRY_TRY(launch(&call, "measure.cl", "measure_bits", call.value, pixel_items(&call.geom),
-                    AIRY_LABEL_GROUP, (double)airy_array_size(plan->labels), args,
-                    sizeof(args) / sizeof(args[0])));
+    AIRY_TRY(launch(&call, &(struct airy_cl_kernel_spec){"measure.cl", "measure_bits", call.value},
+                    pixel_items(&call.geom), AIRY_LABEL_GROUP,
+                    (double)airy_array_size(plan->labels), args, sizeof(args) / sizeof(args[0])));
     AIRY_TRY(run_measures(&call));
     return pull_parts(&call, plan->regions, plan->count, NULL, 0);
 }

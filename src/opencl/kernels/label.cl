@@ -276,15 +276,23 @@ AIRY_INLINE struct trio load_trio(__global const uint *bits, size_t word, uint k
     return t;
 }
 
+/* A word: its number, its place in the row, its bits, its first pixel. */
+struct word {
+    size_t at;
+    uint k;
+    struct trio bits;
+    uint pixel;
+};
+
 /*
- * Unite a word with the word `back` words before it. widen: corners touch. inside: both lie in one
- * tile, which leaves corners across its sides.
+ * Unite a word with the one that is `back` words and `pixels` pixels before it. widen: corners
+ * touch. inside: both lie in one tile, which leaves corners across its sides.
  */
-AIRY_INLINE void unite_words(__global volatile uint *parent, __global const uint *bits, size_t word,
-                             uint k, size_t back, struct trio m, uint pixel, uint other, bool widen,
-                             bool inside, uint words)
+AIRY_INLINE void unite_words(__global volatile uint *parent, struct word w, struct trio u,
+                             uint pixels, bool widen, bool inside)
 {
-    const struct trio u = load_trio(bits, word - back, k, words);
+    const struct trio m = w.bits;
+    const uint pixel = w.pixel, other = pixel - pixels;
     if (!inside) {
         const uint both = m.here & u.here, begun = (m.before & u.before) >> 31;
         for (uint left = both & ~(both << 1 | begun); left != 0u; left &= left - 1u) {
@@ -315,30 +323,31 @@ AIRY_INLINE void unite_words(__global volatile uint *parent, __global const uint
 __kernel __attribute__((reqd_work_group_size(AIRY_LABEL_GROUP, 1, 1))) void
 label_merge(__global uint *parent, __global const uint *bits, const airy_label_geom g)
 {
-    const size_t word = get_global_id(0);
-    if (word >= g.total || bits[word] == 0u)
+    struct word w;
+    w.at = get_global_id(0);
+    if (w.at >= g.total || bits[w.at] == 0u)
         return;
-    const uint row = (uint)(word / g.words), k = (uint)(word % g.words);
-    const uint z = row / g.height, y = row % g.height, pixel = row * g.width + k * 32u;
-    const struct trio m = load_trio(bits, word, k, g.words);
-    const size_t plane = (size_t)g.height * g.words;
-    const uint voxels = g.height * g.width;
-    if ((m.here & 1u) != 0u && m.before >> 31 != 0u)
-        unite(parent, pixel, pixel - 32u + run_start(m.before, 31u));
-    const bool inside = y % AIRY_LABEL_TILE != 0u;
-    if (y > 0u && (!inside || g.edge != 0u))
-        unite_words(parent, bits, word, k, g.words, m, pixel, pixel - g.width, g.edge != 0u, inside,
-                    g.words);
+    const uint row = (uint)(w.at / g.words), z = row / g.height, y = row % g.height;
+    w.k = (uint)(w.at % g.words);
+    w.pixel = row * g.width + w.k * 32u;
+    w.bits = load_trio(bits, w.at, w.k, g.words);
+    if ((w.bits.here & 1u) != 0u && w.bits.before >> 31 != 0u)
+        unite(parent, w.pixel, w.pixel - 32u + run_start(w.bits.before, 31u));
+    const bool inside = y % AIRY_LABEL_TILE != 0u, edge = g.edge != 0u, corner = g.corner != 0u;
+    if (y > 0u && (!inside || edge))
+        unite_words(parent, w, load_trio(bits, w.at - g.words, w.k, g.words), g.width, edge,
+                    inside);
     if (z == 0u)
         return;
-    unite_words(parent, bits, word, k, plane, m, pixel, pixel - voxels, g.edge != 0u, false,
-                g.words);
-    if (g.edge != 0u && y > 0u)
-        unite_words(parent, bits, word, k, plane + g.words, m, pixel, pixel - voxels - g.width,
-                    g.corner != 0u, false, g.words);
-    if (g.edge != 0u && y + 1u < g.height)
-        unite_words(parent, bits, word, k, plane - g.words, m, pixel, pixel - voxels + g.width,
-                    g.corner != 0u, false, g.words);
+    const size_t plane = w.at - (size_t)g.height * g.words; /* the word in the plane before */
+    const uint voxels = g.height * g.width;
+    unite_words(parent, w, load_trio(bits, plane, w.k, g.words), voxels, edge, false);
+    if (edge && y > 0u)
+        unite_words(parent, w, load_trio(bits, plane - g.words, w.k, g.words), voxels + g.width,
+                    corner, false);
+    if (edge && y + 1u < g.height)
+        unite_words(parent, w, load_trio(bits, plane + g.words, w.k, g.words), voxels - g.width,
+                    corner, false);
 }
 
 /* Pixels of components, at their roots. Mapping: an item a word; groups of AIRY_LABEL_GROUP. */
