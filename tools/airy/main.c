@@ -20,6 +20,7 @@ static const struct command *const commands[] = {
     &cmd_stats,
     &cmd_clip,
     &cmd_threshold,
+    &cmd_reduce,
     &cmd_label,
     &cmd_sky,
     &cmd_convolve,
@@ -32,8 +33,7 @@ enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 /* Commands of the contract that this build lacks: refused by name. */
 static const char *const later[] = {
-    "simulate oct", "reduce",  "calibrate", "peaks",  "densify",
-    "filter",       "sources", "oct",       "stream", "watch",
+    "simulate oct", "calibrate", "peaks", "densify", "filter", "sources", "oct", "stream", "watch",
 };
 enum { LATER = sizeof(later) / sizeof(later[0]) };
 

@@ -1,0 +1,420 @@
+/* airy reduce: one image of all frames of a stack, which stream through. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool.h"
+
+struct reduce_params {
+    struct common common;
+    const char *output;
+    airy_projection by;
+};
+
+static const char *parse_by(void *field, const char *text)
+{
+    return airy_projection_parse(field, text) == AIRY_OK
+               ? NULL
+               : "expected mean, sum, max, min, median or "
+                 "std";
+}
+
+static const struct opt reduce_options[] = {
+    {.heading = "Reduction"},
+    {.name = "by",
+     .type = OPT_PARSED,
+     .offset = offsetof(struct reduce_params, by),
+     .parse = parse_by,
+     .argument = "mean|sum|max|min|median|std",
+     .fallback = "mean",
+     .help = "of each pixel over the frames; std: population"},
+    {.name = "output",
+     .letter = 'o',
+     .type = OPT_STRING,
+     .offset = offsetof(struct reduce_params, output),
+     .argument = "OUT",
+     .help = "the image, .npy, .h5, .edf or .fits"},
+    {0},
+};
+
+/* Bytes of frames that are in memory at a time, once on the host and once on the device. */
+enum { STREAM_BYTES = 64 << 20, MEDIAN_BYTES = 256 << 20, MOST_THREADS = 64 };
+
+struct reduction {
+    const struct reduce_params *p;
+    airy_stack *stack;
+    airy_stack_info info;
+    airy_device *device;
+    airy_queue *queue;
+    airy_array *result;  /* [1, height, width] */
+    airy_array *squares; /* of std: the sum of squares about the mean so far */
+    airy_array *part, *spread;
+    struct progress progress;
+};
+
+/* Frames [first, first + count), of each the rows [row, row + rows), read by several threads. */
+struct reading {
+    const struct reduction *r;
+    size_t first, count, row, rows;
+    uint8_t *pixels;
+    atomic_size_t next;
+    atomic_bool failed;
+    pthread_mutex_t lock;
+    char sentence[1024];
+};
+
+static void read_one(struct reading *job, size_t i, uint8_t *frame)
+{
+    const airy_stack_info *info = &job->r->info;
+    const size_t row = info->width * airy_dtype_size(info->dtype), size = info->height * row;
+    uint8_t *to = job->pixels + i * job->rows * row;
+    uint8_t *whole = frame ? frame : to;
+    if (airy_stack_read(job->r->stack, job->first + i, whole, size) == AIRY_OK) {
+        if (frame)
+            memcpy(to, frame + job->row * row, job->rows * row);
+        return;
+    }
+    pthread_mutex_lock(&job->lock);
+    if (!atomic_exchange(&job->failed, true))
+        snprintf(job->sentence, sizeof(job->sentence), "%s", airy_last_error());
+    pthread_mutex_unlock(&job->lock);
+}
+
+static void *read_frames(void *arg)
+{
+    struct reading *job = arg;
+    const airy_stack_info *info = &job->r->info;
+    uint8_t *frame = NULL;
+    if (job->rows < info->height) {
+        frame = malloc(info->height * info->width * airy_dtype_size(info->dtype));
+        if (!frame) {
+            pthread_mutex_lock(&job->lock);
+            if (!atomic_exchange(&job->failed, true))
+                snprintf(job->sentence, sizeof(job->sentence), "out of memory for a frame");
+            pthread_mutex_unlock(&job->lock);
+            return NULL;
+        }
+    }
+    for (size_t i;
+         !atomic_load(&job->failed) && (i = atomic_fetch_add(&job->next, 1)) < job->count;)
+        read_one(job, i, frame);
+    free(frame);
+    return NULL;
+}
+
+/* Exit code. */
+static int read_all(struct reading *job)
+{
+    const struct common *common = &job->r->p->common;
+    pthread_t threads[MOST_THREADS];
+    size_t started = 0, wanted = tool_threads(common);
+    wanted = wanted < MOST_THREADS ? wanted : MOST_THREADS;
+    wanted = wanted < job->count ? wanted : job->count;
+    atomic_store(&job->next, 0);
+    atomic_store(&job->failed, false);
+    pthread_mutex_init(&job->lock, NULL);
+    while (started + 1 < wanted && pthread_create(&threads[started], NULL, read_frames, job) == 0)
+        started++;
+    (void)read_frames(job);
+    for (size_t i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    pthread_mutex_destroy(&job->lock);
+    return atomic_load(&job->failed) ? tool_fail(common, "%s", job->sentence) : AIRY_EXIT_OK;
+}
+
+/* Bytes for frames: less than --memory-limit allows for these and the results. */
+static size_t budget(const struct reduction *r, size_t most)
+{
+    const uint64_t limit = r->p->common.memory_limit / 4;
+    return limit > 0 && limit < most ? (size_t)limit : most;
+}
+
+/* dst += factor src, with src overwritten. */
+static airy_status add_scaled(airy_queue *queue, airy_array *dst, airy_array *src, double factor)
+{
+    airy_status status = airy_combine_value(queue, src, src, AIRY_MULTIPLY, factor);
+    return status == AIRY_OK ? airy_combine(queue, dst, dst, AIRY_ADD, src) : status;
+}
+
+/*
+ * Mean and squares of `before` frames get `count` more: Chan, Golub, LeVeque, 1979, equations 2.1a
+ * and b.
+ */
+static airy_status merge_spread(struct reduction *r, double before, double count)
+{
+    airy_queue *q = r->queue;
+    const double all = before + count;
+    airy_status status = airy_apply(q, r->spread, AIRY_SQUARE, r->spread);
+    if (status == AIRY_OK)
+        status = add_scaled(q, r->squares, r->spread, count);
+    if (status == AIRY_OK) /* from here on part: the distance of the means */
+        status = airy_combine(q, r->part, r->part, AIRY_SUBTRACT, r->result);
+    if (status == AIRY_OK)
+        status = airy_apply(q, r->spread, AIRY_SQUARE, r->part);
+    if (status == AIRY_OK)
+        status = add_scaled(q, r->squares, r->spread, before * count / all);
+    return status == AIRY_OK ? add_scaled(q, r->result, r->part, count / all) : status;
+}
+
+static airy_status take_extremes(struct reduction *r, const airy_array *frames, size_t before,
+                                 size_t count)
+{
+    const size_t shape[3] = {1, r->info.height, r->info.width};
+    airy_status status = AIRY_OK;
+    for (size_t i = 0; i < count && status == AIRY_OK; i++) {
+        airy_array *frame = NULL;
+        const size_t start[3] = {i, 0, 0};
+        status = airy_array_view(&frame, frames, start, shape);
+        if (status == AIRY_OK && before + i == 0)
+            status = airy_array_copy(r->queue, r->result, frame);
+        else if (status == AIRY_OK)
+            status = airy_combine(r->queue, r->result, r->result,
+                                  r->p->by == AIRY_PROJECT_MAX ? AIRY_MAXIMUM : AIRY_MINIMUM,
+                                  frame);
+        airy_array_destroy(&frame);
+    }
+    return status;
+}
+
+/* A batch of `count` frames behind `before` that were taken already. */
+static airy_status take_batch(struct reduction *r, const airy_array *frames, size_t before,
+                              size_t count)
+{
+    const size_t factor[3] = {count, 1, 1};
+    const airy_projection by = r->p->by;
+    if (by == AIRY_PROJECT_MAX || by == AIRY_PROJECT_MIN)
+        return take_extremes(r, frames, before, count);
+    if (by == AIRY_PROJECT_STD) {
+        airy_status status =
+            airy_project(r->queue, r->part, frames, factor, AIRY_PROJECT_MEAN, false);
+        if (status == AIRY_OK)
+            status = airy_project(r->queue, r->spread, frames, factor, AIRY_PROJECT_STD, false);
+        return status == AIRY_OK ? merge_spread(r, (double)before, (double)count) : status;
+    }
+    const airy_status status =
+        airy_project(r->queue, r->part, frames, factor, AIRY_PROJECT_SUM, false);
+    return status == AIRY_OK ? airy_combine(r->queue, r->result, r->result, AIRY_ADD, r->part)
+                             : status;
+}
+
+static airy_status finish_result(struct reduction *r)
+{
+    const double frames = (double)r->info.frames;
+    if (r->p->by == AIRY_PROJECT_MEAN)
+        return airy_combine_value(r->queue, r->result, r->result, AIRY_DIVIDE, frames);
+    if (r->p->by != AIRY_PROJECT_STD)
+        return AIRY_OK;
+    const airy_status status =
+        airy_combine_value(r->queue, r->squares, r->squares, AIRY_DIVIDE, frames);
+    return status == AIRY_OK ? airy_apply(r->queue, r->result, AIRY_SQRT, r->squares) : status;
+}
+
+/* f64 images of zeros that the sums of this reduction need. */
+static airy_status make_sums(struct reduction *r)
+{
+    const airy_projection by = r->p->by;
+    const size_t shape[3] = {1, r->info.height, r->info.width};
+    const bool sums = by == AIRY_PROJECT_SUM || by == AIRY_PROJECT_MEAN || by == AIRY_PROJECT_STD;
+    airy_array **const arrays[3] = {&r->part, &r->squares, &r->spread};
+    airy_status status = sums ? airy_array_fill(r->queue, r->result, 0) : AIRY_OK;
+    for (int i = 0; i < (!sums ? 0 : by == AIRY_PROJECT_STD ? 3 : 1) && status == AIRY_OK; i++) {
+        status = airy_array_create(arrays[i], r->device, AIRY_DTYPE_F64, 3, shape);
+        if (status == AIRY_OK)
+            status = airy_array_fill(r->queue, *arrays[i], 0);
+    }
+    return status;
+}
+
+/* Frames in batches, once through the stack. */
+static int stream_frames(struct reduction *r)
+{
+    const struct common *common = &r->p->common;
+    const airy_stack_info *info = &r->info;
+    const size_t frame = info->height * info->width * airy_dtype_size(info->dtype);
+    size_t batch = budget(r, STREAM_BYTES) / frame;
+    batch = batch < 1 ? 1 : batch > info->frames ? info->frames : batch;
+    uint8_t *pixels = malloc(batch * frame);
+    if (!pixels)
+        return tool_fail(common, "out of memory for %zu frames of %zu bytes", batch, frame);
+    int code = AIRY_EXIT_OK;
+    airy_status status = make_sums(r);
+    for (size_t i = 0; i < info->frames && code == AIRY_EXIT_OK && status == AIRY_OK; i += batch) {
+        const size_t n = info->frames - i < batch ? info->frames - i : batch,
+                     shape[3] = {n, info->height, info->width};
+        struct reading job = {
+            .r = r, .first = i, .count = n, .rows = info->height, .pixels = pixels};
+        airy_array *frames = NULL;
+        code = read_all(&job);
+        if (code != AIRY_EXIT_OK)
+            break;
+        status = airy_array_create_from(&frames, r->queue, info->dtype, 3, shape, pixels);
+        if (status == AIRY_OK)
+            status = take_batch(r, frames, i, n);
+        if (status == AIRY_OK)
+            status = airy_queue_finish(r->queue);
+        airy_array_destroy(&frames);
+        if (!progress_step(&r->progress, i + n, info->frames))
+            code = tool_fail(common, "interrupted after %zu of %zu frames", i + n, info->frames);
+    }
+    if (code == AIRY_EXIT_OK && status == AIRY_OK)
+        status = finish_result(r);
+    free(pixels);
+    return code != AIRY_EXIT_OK ? code : status == AIRY_OK ? code : tool_failed(common, status);
+}
+
+/* Rows [row, row + rows) of all frames at once. */
+static airy_status take_median(struct reduction *r, const uint8_t *pixels, size_t row, size_t rows)
+{
+    const airy_stack_info *info = &r->info;
+    const size_t shape[3] = {info->frames, rows, info->width}, factor[3] = {info->frames, 1, 1},
+                 start[3] = {0, row, 0}, part[3] = {1, rows, info->width};
+    airy_array *frames = NULL, *to = NULL;
+    airy_status status = airy_array_create_from(&frames, r->queue, info->dtype, 3, shape, pixels);
+    if (status == AIRY_OK)
+        status = airy_array_view(&to, r->result, start, part);
+    if (status == AIRY_OK)
+        status = airy_project(r->queue, to, frames, factor, AIRY_PROJECT_MEDIAN, false);
+    if (status == AIRY_OK)
+        status = airy_queue_finish(r->queue);
+    airy_array_destroy(&frames);
+    airy_array_destroy(&to);
+    return status;
+}
+
+/* A median needs all frames of a pixel: strips of rows, the stack read once for each. */
+static int stream_rows(struct reduction *r)
+{
+    const struct common *common = &r->p->common;
+    const airy_stack_info *info = &r->info;
+    const size_t row = info->width * airy_dtype_size(info->dtype);
+    size_t most = budget(r, MEDIAN_BYTES) / row / info->frames, all;
+    most = most < 1 ? 1 : most > info->height ? info->height : most;
+    const size_t strips = (info->height + most - 1) / most;
+    uint8_t *pixels = __builtin_mul_overflow(most * row, info->frames, &all) ? NULL : malloc(all);
+    if (!pixels)
+        return tool_fail(common, "out of memory for %zu rows of %zu frames", most, info->frames);
+    if (strips > 1)
+        tool_say(common, "the stack is read %zu times, %zu rows of all %zu frames each", strips,
+                 most, info->frames);
+    int code = AIRY_EXIT_OK;
+    for (size_t i = 0; i < info->height && code == AIRY_EXIT_OK; i += most) {
+        const size_t n = info->height - i < most ? info->height - i : most;
+        struct reading job = {.r = r, .count = info->frames, .row = i, .rows = n, .pixels = pixels};
+        code = read_all(&job);
+        const airy_status status = code == AIRY_EXIT_OK ? take_median(r, pixels, i, n) : AIRY_OK;
+        if (status != AIRY_OK)
+            code = tool_failed(common, status);
+        if (code == AIRY_EXIT_OK && !progress_step(&r->progress, i + n, info->height))
+            code = tool_fail(common, "interrupted after %zu of %zu rows", i + n, info->height);
+    }
+    free(pixels);
+    return code;
+}
+
+static int write_result(struct reduction *r)
+{
+    const struct common *common = &r->p->common;
+    const size_t size = airy_array_size(r->result);
+    airy_image image = {.dtype = airy_array_dtype(r->result),
+                        .ndim = 2,
+                        .shape = {r->info.height, r->info.width},
+                        .data = malloc(size)};
+    if (!image.data)
+        return tool_fail(common, "out of memory for %zu bytes", size);
+    airy_status status = airy_array_pull(r->queue, image.data, size, r->result);
+    if (status == AIRY_OK)
+        status = airy_queue_finish(r->queue);
+    if (status == AIRY_OK)
+        status = airy_image_write(&image, r->p->output, common->force);
+    airy_image_free(&image);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
+static int report(const struct reduction *r)
+{
+    const struct common *common = &r->p->common;
+    const airy_stack_info *info = &r->info;
+    const char *by = airy_projection_name(r->p->by),
+               *dtype = airy_dtype_name(airy_array_dtype(r->result));
+    if (common->json)
+        return tool_print_json(common, json_pack("{s:o, s:s, s:I, s:[I, I], s:s}", "output",
+                                                 tool_json_string(r->p->output), "by", by, "frames",
+                                                 (json_int_t)info->frames, "shape",
+                                                 (json_int_t)info->height, (json_int_t)info->width,
+                                                 "dtype", dtype));
+    tool_say(common, "%s: %s of %zu frame%s, %zu x %zu, %s", r->p->output, by, info->frames,
+             tool_s(info->frames), info->height, info->width, dtype);
+    return AIRY_EXIT_OK;
+}
+
+static int reduce_stack(struct reduction *r)
+{
+    const struct common *common = &r->p->common;
+    const bool extreme = r->p->by == AIRY_PROJECT_MAX || r->p->by == AIRY_PROJECT_MIN;
+    const size_t shape[3] = {1, r->info.height, r->info.width};
+    airy_status status = tool_device(common, &r->device);
+    if (status == AIRY_OK)
+        status = airy_queue_create(&r->queue, r->device);
+    if (status == AIRY_OK)
+        status = airy_array_create(&r->result, r->device, extreme ? r->info.dtype : AIRY_DTYPE_F64,
+                                   3, shape);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    tool_say_device(common, r->device, false);
+    tool_catch_interrupts();
+    progress_begin(&r->progress, common, r->p->by == AIRY_PROJECT_MEDIAN ? "rows" : "frames");
+    int code = r->p->by == AIRY_PROJECT_MEDIAN ? stream_rows(r) : stream_frames(r);
+    progress_end(&r->progress);
+    if (code == AIRY_EXIT_OK)
+        code = write_result(r);
+    if (code == AIRY_EXIT_OK)
+        code = tool_profile(common, r->device);
+    return code == AIRY_EXIT_OK ? report(r) : code;
+}
+
+static int run_reduce(void *user)
+{
+    const struct reduce_params *p = user;
+    const struct common *common = &p->common;
+    struct reduction r = {.p = p};
+    if (!p->output)
+        return tool_usage(common, "-o OUT is missing");
+    if (tool_exists(p->output) && !common->force)
+        return tool_fail(common, "'%s' exists; give --force to overwrite it", p->output);
+    airy_status status = airy_stack_create(&r.stack, common->inputs.items, common->inputs.count);
+    if (status == AIRY_OK)
+        status = airy_stack_get_info(r.stack, &r.info);
+    int code = status == AIRY_OK ? tool_keep_stack(common, p->output, r.stack)
+                                 : tool_failed(common, status);
+    if (code == AIRY_EXIT_OK && r.info.frames == 0)
+        code = tool_fail(common, "%s has no frames", common->inputs.items[0]);
+    if (code == AIRY_EXIT_OK)
+        code = reduce_stack(&r);
+    airy_array_destroy(&r.result);
+    airy_array_destroy(&r.squares);
+    airy_array_destroy(&r.part);
+    airy_array_destroy(&r.spread);
+    airy_queue_destroy(&r.queue);
+    airy_device_destroy(&r.device);
+    airy_stack_destroy(&r.stack);
+    return code;
+}
+
+const struct command cmd_reduce = {
+    .name = "reduce",
+    .usage = "STACK... -o OUT [--by mean|sum|max|min|median|std]",
+    .summary = "dark, flat and hot-pixel images of a stack",
+    .details =
+        "One image of all frames, pixel by pixel. Frames stream through: memory does not grow with "
+        "their number. A median takes strips of rows and reads the stack once for each strip. max "
+        "and min have the dtype of the stack, the others float64. Pixels are taken as they are, "
+        "those that a detector marks too; NaN gives NaN.",
+    .examples = "  airy reduce dark.h5 --by median -o dark.npy\n"
+                "  airy reduce run.h5 --by max -o hot.edf\n",
+    .tables = {reduce_options},
+    .params_size = sizeof(struct reduce_params),
+    .min_inputs = 1,
+    .max_inputs = 100000,
+    .run = run_reduce,
+};
