@@ -34,10 +34,12 @@ install: build
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)
 	@meson install -C $(BUILD)
 
+# Without libtiff, which Debian links to libjbig: that is under the GPL, and a bundle hands its libraries on.
 bundle:
 	@scripts/deps.sh build bundle
-	@$(MAKE) --no-print-directory build
-	@scripts/bundle.sh $(BUILD) bundle
+	@test -f $(BUILD)/bundled/build.ninja || meson setup $(BUILD)/bundled --prefix=$(PREFIX) -Dtiff=disabled
+	@ninja -C $(BUILD)/bundled -j $(JOBS)
+	@scripts/bundle.sh $(BUILD)/bundled bundle
 
 clean:
 	rm -rf $(BUILD) bundle demo

@@ -25,6 +25,10 @@ LD_LIBRARY_PATH="$build/src" ldd "$out"/bin/* | awk '$2 == "=>" && $3 ~ /^\// { 
         is_glibc "$name" || cp -L "$path" "$out/lib/$name"
     done
 
+if ls "$out"/lib/libjbig* >/dev/null 2>&1; then
+    echo "scripts/bundle.sh: $build is linked to libjbig (GPL) through libtiff; build it with -Dtiff=disabled" >&2
+    exit 1
+fi
 chmod u+w "$out"/lib/* "$out"/bin/*
 strip --strip-unneeded "$out"/lib/* "$out"/bin/*
 for file in "$out"/bin/*; do patchelf --set-rpath '$ORIGIN/../lib' "$file"; done
