@@ -137,13 +137,13 @@ static int write_file(const struct integration *job, const struct lane *lane, si
     const char *name = strrchr(path, '/');
     char partial[4300];
     const int kept =
-        integrate_keep_inputs(job->params, path) /* a name of the series may be that of an input */;
+        tool_keep_inputs(common, path) /* a name of the series may be that of an input */;
     if (kept != AIRY_EXIT_OK)
         return kept;
     if (tool_keep_stack(common, path, job->stack) != AIRY_EXIT_OK)
         return AIRY_EXIT_FAILED;
     if (!common->force && tool_exists(path))
-        return tool_fail(common, "%s is there already; --force overwrites it", path);
+        return tool_exists_already(common, path);
     snprintf(partial, sizeof(partial), "%s.partial", path);
     FILE *file = fopen(partial, "w");
     if (!file)

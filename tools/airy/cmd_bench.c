@@ -92,6 +92,7 @@ static const struct opt bench_options[] = {
     {.name = "plot",
      .type = OPT_STRING,
      FIELD(plot),
+     .use = OPT_WRITTEN,
      .argument = "OUT.png",
      .help = "stages, layouts: draw rates, limits and speed-up, too (.png, .svg, .pdf)"},
     {.name = "table", .type = OPT_FLAG, FIELD(table), .help = "a table to read instead of JSON"},
@@ -122,8 +123,6 @@ static int check_plot(const struct bench_params *p, const struct choice *choice)
         !tool_has_suffix(p->plot, ".pdf"))
         return tool_usage(common, "--plot %s: expected a name that ends in .png, .svg or .pdf",
                           p->plot);
-    if (!common->force && tool_exists(p->plot))
-        return tool_fail(common, "--plot %s is there already; --force overwrites it", p->plot);
     return gnuplot_check(common);
 }
 

@@ -81,6 +81,7 @@ static const struct opt clip_options[] = {
     {.name = "mask",
      .type = OPT_STRING,
      FIELD(mask),
+     .use = OPT_READ,
      .argument = "FILE",
      .help = "image of the same shape; values that are not 0 are left out"},
     {0},

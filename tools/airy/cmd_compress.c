@@ -25,6 +25,7 @@ static const struct opt output_options[] = {
      .letter = 'o',
      .type = OPT_STRING,
      .offset = offsetof(struct compress_params, output),
+     .use = OPT_WRITTEN,
      .argument = "OUT.h5",
      .help = "the same as OUT.h5 without a letter"},
     {0},
@@ -116,7 +117,7 @@ static int find_output(const struct compress_params *p, const char **output)
         !tool_has_suffix(*output, ".nxs"))
         return tool_usage(common, "output '%s': expected a name that ends in .h5, .hdf5 or .nxs",
                           *output);
-    return tool_keep_input(common, *output, common->inputs.items[0]);
+    return AIRY_EXIT_OK;
 }
 
 static int copy_stack(const struct compress_params *p, const airy_codec_params *codec)
@@ -214,6 +215,7 @@ const struct command cmd_compress = {
     .params_size = sizeof(struct compress_params),
     .min_inputs = 1,
     .max_inputs = 2,
+    .writes = 2,
     .run = run_compress,
 };
 
@@ -227,5 +229,6 @@ const struct command cmd_decompress = {
     .params_size = sizeof(struct compress_params),
     .min_inputs = 1,
     .max_inputs = 2,
+    .writes = 2,
     .run = run_decompress,
 };

@@ -12,22 +12,11 @@ static const struct opt convert_options[] = {
      .letter = 'o',
      .type = OPT_STRING,
      .offset = offsetof(struct convert_params, output),
+     .use = OPT_WRITTEN,
      .argument = "OUT",
      .help = ".npy, .h5, .edf, .fits, .tif, .png or .cbf; the suffix decides"},
     {0},
 };
-
-/* The input, and what it links to, must not be overwritten. */
-static int keep_input(const struct common *common, const char *output, const char *input)
-{
-    airy_stack *stack = NULL;
-    int code = tool_keep_input(common, output, input);
-    if (code == AIRY_EXIT_OK && tool_exists(output) &&
-        airy_stack_create(&stack, &input, 1) == AIRY_OK)
-        code = tool_keep_stack(common, output, stack);
-    airy_stack_destroy(&stack);
-    return code;
-}
 
 static int run_convert(void *user)
 {
@@ -35,11 +24,6 @@ static int run_convert(void *user)
     const char *input = p->common.inputs.items[0];
     if (!p->output)
         return tool_usage(&p->common, "no output: give -o OUT");
-    const int kept = keep_input(&p->common, p->output, input);
-    if (kept != AIRY_EXIT_OK)
-        return kept;
-    if (!p->common.force && tool_exists(p->output))
-        return tool_fail(&p->common, "%s is there already; --force overwrites it", p->output);
     airy_image image = {0};
     airy_status status = airy_image_read(&image, input);
     if (status == AIRY_OK)

@@ -48,7 +48,7 @@ static const char *parse_border(void *field, const char *text)
 #define OUTPUT_OPTION(type_)                                                                       \
     {                                                                                              \
         .name = "output", .letter = 'o', .type = OPT_STRING, .offset = offsetof(type_, output),    \
-        .argument = "OUT", .help = "the result, .npy, .h5 or .edf"                                 \
+        .use = OPT_WRITTEN, .argument = "OUT", .help = "the result, .npy, .h5 or .edf"             \
     }
 #define DTYPE_OPTION(type_)                                                                        \
     {                                                                                              \
@@ -63,6 +63,7 @@ static const struct opt convolve_options[] = {
     {.name = "kernel",
      .type = OPT_STRING,
      .offset = offsetof(struct convolve_params, kernel),
+     .use = OPT_READ,
      .argument = "FILE",
      .help = "image of 1 to 3 dimensions, 1 to 1025 along each"},
     {.name = "mode",
@@ -135,14 +136,11 @@ static int result_dtype(const struct common *common, const char *text, airy_dtyp
     return tool_usage(common, "--dtype %s: expected float32 or float64", text);
 }
 
-/* The input stays, and there is an output. */
 static int check_output(const struct common *common, const char *output)
 {
     if (!output)
         return tool_usage(common, "-o OUT is missing");
-    if (tool_exists(output) && !common->force)
-        return tool_fail(common, "'%s' exists; give --force to overwrite it", output);
-    return tool_keep_input(common, output, common->inputs.items[0]);
+    return AIRY_EXIT_OK;
 }
 
 /* The kernel as f64 without its outer axes of length 1; malloc'ed. */

@@ -84,11 +84,13 @@ static const struct opt integrate_options[] = {
      .letter = 'o',
      .type = OPT_STRING,
      FIELD(output),
+     .use = OPT_WRITTEN_OWN,
      .argument = "OUT",
      .help = ".h5 (all frames in one NeXus file), or text, one file a frame: .xye .xy .chi .dat"},
     {.name = "variance",
      .type = OPT_STRING,
      FIELD(variance),
+     .use = OPT_READ,
      .argument = "FILE",
      .help = "variance of each pixel, counts squared"},
     {.name = "radial-range",
@@ -125,26 +127,31 @@ static const struct opt integrate_options[] = {
     {.name = "mask",
      .type = OPT_STRING,
      FIELD(mask),
+     .use = OPT_READ,
      .argument = "FILE",
      .help = "bad pixels (not 0), added to the detector's and the file's"},
     {.name = "mask-only",
      .type = OPT_STRING,
      FIELD(mask_only),
+     .use = OPT_READ,
      .argument = "FILE",
      .help = "bad pixels (not 0), instead of those"},
     {.name = "dark",
      .type = OPT_STRING,
      FIELD(dark),
+     .use = OPT_READ,
      .argument = "FILE",
      .help = "dark image, subtracted, counts"},
     {.name = "flat",
      .type = OPT_STRING,
      FIELD(flat),
+     .use = OPT_READ,
      .argument = "FILE",
      .help = "flat field, relative response"},
     {.name = "absorption",
      .type = OPT_STRING,
      FIELD(absorption),
+     .use = OPT_READ,
      .argument = "FILE",
      .help = "absorption correction, a factor of the normalisation"},
     {.name = "polarization",
@@ -229,11 +236,13 @@ static const struct opt integrate_options[] = {
     {.name = "config",
      .type = OPT_STRING,
      FIELD(config),
+     .use = OPT_READ,
      .argument = "PREVIOUS.h5",
      .help = "geometry and options of a previous result; others override them"},
     {.name = "plot",
      .type = OPT_STRING,
      FIELD(plot),
+     .use = OPT_WRITTEN_OWN,
      .argument = "OUT.png",
      .help = "draw the result, too (.png, .svg, .pdf)"},
     {0},
@@ -246,19 +255,6 @@ static bool is_hdf5_name(const char *path)
 {
     return tool_has_suffix(path, ".h5") || tool_has_suffix(path, ".hdf5") ||
            tool_has_suffix(path, ".nxs");
-}
-
-int integrate_keep_inputs(const struct integrate_params *p, const char *output)
-{
-    const struct common *common = &p->geometry.common;
-    const char *const files[] = {p->geometry.poni, p->mask,       p->mask_only, p->dark,
-                                 p->flat,          p->absorption, p->variance,  p->config};
-    int code = AIRY_EXIT_OK;
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && code == AIRY_EXIT_OK; i++)
-        code = tool_keep_input(common, output, files[i]);
-    for (size_t i = 0; i < common->inputs.count && code == AIRY_EXIT_OK; i++)
-        code = tool_keep_input(common, output, common->inputs.items[i]);
-    return code;
 }
 
 static int check_output(const struct integrate_params *p)
@@ -280,23 +276,17 @@ static int check_output(const struct integrate_params *p)
         return tool_usage(
             common,
             "--resume: text files are complete or not there; select what is missing by --frames");
-    const char *const outputs[] = {p->output, p->plot, common->profile_file};
-    for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
-        const int code = integrate_keep_inputs(p, outputs[i]);
-        if (code != AIRY_EXIT_OK)
-            return code;
-    }
     if (p->plot && !common->force && tool_exists(p->plot))
-        return tool_fail(common, "--plot %s is there already; --force overwrites it", p->plot);
+        return tool_exists_already(common, p->plot);
     if (!common->explain && !common->force && is_hdf5_name(p->output) && tool_exists(p->output))
-        return tool_fail(common, "%s is there already; --force overwrites it", p->output);
+        return tool_exists_already(common, p->output);
     char partial[4200];
     snprintf(partial, sizeof(partial), "%s.partial", p->output);
     if (!common->explain && !common->force && !p->resume && is_hdf5_name(p->output) &&
         tool_exists(partial))
         return tool_fail(
             common,
-            "%s is there from an interrupted run; --resume continues it, --force starts anew",
+            "'%s' is there from an interrupted run; --resume continues it, --force starts anew",
             partial);
     return AIRY_EXIT_OK;
 }
@@ -649,6 +639,8 @@ static int run_replayed(const struct integrate_params *p)
         code = tool_fail(common, "out of memory");
     if (code == AIRY_EXIT_OK) {
         code = opt_parse(common->command, again, (int)words.count, (char **)words.items);
+        if (code == AIRY_EXIT_OK && !p->part)
+            code = tool_check_files(&again->geometry.common);
         if (code == AIRY_EXIT_OK)
             code = run_with(again, &geometry);
         opt_free(common->command, again);
@@ -702,6 +694,7 @@ const struct command cmd_integrate_part = {
     .name = "integrate-part",
     .usage = "--part=PARENT, and what 'airy integrate' takes",
     .summary = "a worker of 'airy integrate --layout processes', which starts it",
+    .part = true,
     .tables = {geometry_options, pattern_options, integrate_options, part_options},
     .later = integrate_later,
     .params_size = sizeof(struct integrate_params),

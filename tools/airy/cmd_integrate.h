@@ -65,12 +65,6 @@ int configuration_read(const struct common *common, const char *path, struct opt
                        airy_geometry *geometry);
 
 /*
- * Refuse an output that is the same file as an input; the stack's linked files are looked at
- * elsewhere. Exit code.
- */
-int integrate_keep_inputs(const struct integrate_params *params, const char *output);
-
-/*
  * For --resume: OUT.partial must have been started with the same meaning, else a message says what
  * differs; its configuration is taken over. Without OUT.partial the run starts from the beginning.
  * Exit code.

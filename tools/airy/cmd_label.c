@@ -61,11 +61,13 @@ static const struct opt label_options[] = {
      .letter = 'o',
      .type = OPT_STRING,
      FIELD(output),
+     .use = OPT_WRITTEN,
      .argument = "LABELS",
      .help = "32-bit image of the labels, .npy, .h5 or .edf"},
     {.name = "table",
      .type = OPT_STRING,
      FIELD(table),
+     .use = OPT_WRITTEN,
      .argument = "CSV",
      .help = "measures of each label"},
     {0},
@@ -112,8 +114,6 @@ static void print_region(FILE *file, size_t label, const airy_region *r, bool de
 static int write_table(const struct label_params *p, const airy_region *regions, size_t count,
                        bool deep)
 {
-    if (tool_exists(p->table) && !p->common.force)
-        return tool_fail(&p->common, "'%s' exists; give --force to overwrite it", p->table);
     char *partial = malloc(strlen(p->table) + 9);
     if (!partial)
         return tool_fail(&p->common, "%s: out of memory", p->table);
@@ -199,13 +199,6 @@ static int run_label(void *user)
     const struct common *common = &p->common;
     if (p->has_above && p->has_sigma)
         return tool_usage(common, "--above and --sigma exclude each other");
-    const char *outputs[2] = {p->output, p->table};
-    for (int i = 0; i < 2; i++) {
-        const int code = outputs[i] ? tool_keep_input(common, outputs[i], common->inputs.items[0])
-                                    : 0;
-        if (code != AIRY_EXIT_OK)
-            return code;
-    }
     struct device_image d;
     json_t *json = json_object();
     int code = device_image_open(&d, common, common->inputs.items[0], NULL);

@@ -53,6 +53,7 @@ static const struct opt plot_options[] = {
      .letter = 'o',
      .type = OPT_STRING,
      FIELD(output),
+     .use = OPT_WRITTEN,
      .argument = "OUT",
      .help = "picture: .png, .svg or .pdf"},
     {.name = "kind",
@@ -438,10 +439,7 @@ static int select_frame(const struct plot_params *params, struct patterns *p)
 static int plot(const struct plot_params *params, const char *result)
 {
     struct patterns patterns;
-    int code = tool_keep_input(&params->common, params->output, result);
-    if (code != AIRY_EXIT_OK)
-        return code;
-    code = patterns_load(&patterns, &params->common, result);
+    int code = patterns_load(&patterns, &params->common, result);
     if (code == AIRY_EXIT_OK)
         code = select_frame(params, &patterns);
     if (code == AIRY_EXIT_OK)

@@ -62,6 +62,7 @@ static const struct opt simulate_options[] = {
     {.name = "curve",
      .type = OPT_STRING,
      FIELD(curve),
+     .use = OPT_READ,
      .argument = "FILE",
      .fallback = "100/(1+q^2) at q = 0, 1, ... 14",
      .help = "two columns, q in 1/nm and mean counts; linear between the points, level outside"},
@@ -100,6 +101,7 @@ static const struct opt simulate_options[] = {
     {.name = "write-poni",
      .type = OPT_STRING,
      FIELD(write_poni),
+     .use = OPT_WRITTEN,
      .argument = "FILE",
      .help = "write the geometry as a PONI file"},
     {0},
@@ -259,16 +261,6 @@ static int check_outputs(const struct simulate_params *p, const char *path)
         !tool_has_suffix(path, ".nxs"))
         return tool_usage(common, "output '%s': expected a name that ends in .h5, .hdf5 or .nxs",
                           path);
-    const char *const outputs[] = {path, p->write_poni}, *const files[] = {p->geometry.poni,
-                                                                           p->curve};
-    for (size_t i = 0; i < 4; i++) {
-        const int code = tool_keep_input(common, outputs[i / 2], files[i % 2]);
-        if (code != AIRY_EXIT_OK)
-            return code;
-    }
-    if (p->write_poni && !common->force && tool_exists(p->write_poni))
-        return tool_fail(common, "--write-poni %s is there already; --force overwrites it",
-                         p->write_poni);
     if (p->incompressible && p->increment)
         return tool_usage(common, "--increment has no meaning with --incompressible");
     return AIRY_EXIT_OK;
@@ -330,5 +322,6 @@ const struct command cmd_simulate = {
     .params_size = sizeof(struct simulate_params),
     .min_inputs = 1,
     .max_inputs = 1,
+    .writes = 1,
     .run = run_simulate,
 };

@@ -197,9 +197,6 @@ static int write_image(const struct common *common, airy_image *image)
 static int begin_image(const struct common *common, airy_image *image, airy_dtype dtype,
                        size_t rows, size_t columns)
 {
-    const char *path = common->inputs.items[0];
-    if (!common->force && tool_exists(path))
-        return tool_fail(common, "%s is there already; --force overwrites it", path);
     *image = (airy_image){.dtype = dtype, .ndim = 2, .shape = {rows, columns}};
     image->data = calloc(rows * columns, airy_dtype_size(dtype));
     return image->data ? AIRY_EXIT_OK
@@ -290,6 +287,7 @@ const struct command cmd_simulate_sky = {
     .params_size = sizeof(struct sky_params),
     .min_inputs = 1,
     .max_inputs = 1,
+    .writes = 1,
     .run = run_sky,
 };
 
@@ -391,6 +389,7 @@ const struct command cmd_simulate_diracs = {
     .params_size = sizeof(struct plain_params),
     .min_inputs = 1,
     .max_inputs = 1,
+    .writes = 1,
     .run = run_diracs,
 };
 
@@ -405,5 +404,6 @@ const struct command cmd_simulate_kernel = {
     .params_size = sizeof(struct plain_params),
     .min_inputs = 1,
     .max_inputs = 1,
+    .writes = 1,
     .run = run_kernel,
 };

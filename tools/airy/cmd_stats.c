@@ -17,6 +17,7 @@ static const struct opt stats_options[] = {
     {.name = "mask",
      .type = OPT_STRING,
      FIELD(mask),
+     .use = OPT_READ,
      .argument = "FILE",
      .help = "image of the same shape; values that are not 0 are left out"},
     {.name = "quantiles",

@@ -24,6 +24,7 @@ static const struct opt threshold_options[] = {
      .letter = 'o',
      .type = OPT_STRING,
      FIELD(output),
+     .use = OPT_WRITTEN,
      .argument = "MASK",
      .help = "8-bit image of 0 and 1, .npy, .h5 or .edf"},
     {0},
@@ -36,12 +37,9 @@ static int run_threshold(void *user)
     const char *input = common->inputs.items[0];
     if (!p->has_above || !p->output)
         return tool_usage(common, "%s is missing", p->output ? "--above T" : "-o MASK");
-    int code = tool_keep_input(common, p->output, input);
-    if (code != AIRY_EXIT_OK)
-        return code;
     struct device_image d;
     airy_array *mask = NULL;
-    code = device_image_open(&d, common, input, NULL);
+    int code = device_image_open(&d, common, input, NULL);
     if (code == AIRY_EXIT_OK) {
         airy_status status =
             airy_array_create(&mask, d.device, AIRY_DTYPE_U8, d.image.ndim, d.image.shape);

@@ -53,6 +53,7 @@ static const struct opt view_options[] = {
      .letter = 'o',
      .type = OPT_STRING,
      FIELD(output),
+     .use = OPT_WRITTEN,
      .argument = "OUT.png",
      .help = "the picture"},
     {.name = "frame",
@@ -101,6 +102,7 @@ static const struct opt view_options[] = {
     {.name = "mask",
      .type = OPT_STRING,
      FIELD(mask),
+     .use = OPT_READ,
      .argument = "FILE",
      .help = "more bad pixels (not 0 = bad)"},
     {0},
@@ -427,16 +429,9 @@ static int run_view(void *user)
         return tool_usage(&p->common, "no output: give -o OUT.png");
     if (!tool_has_suffix(p->output, ".png"))
         return tool_usage(&p->common, "output '%s': expected a name that ends in .png", p->output);
-    int code = tool_keep_input(&p->common, p->output, p->common.inputs.items[0]);
-    if (code == AIRY_EXIT_OK)
-        code = tool_keep_input(&p->common, p->output, p->mask);
-    if (code != AIRY_EXIT_OK)
-        return code;
-    if (!p->common.force && tool_exists(p->output))
-        return tool_fail(&p->common, "%s is there already; --force overwrites it", p->output);
     p->colormap = p->colormap ? p->colormap : colormap_find("viridis");
     struct picture picture = {0};
-    code = load_frame(p, &picture);
+    int code = load_frame(p, &picture);
     if (code == AIRY_EXIT_OK)
         code = apply_mask(p, &picture);
     if (code == AIRY_EXIT_OK)

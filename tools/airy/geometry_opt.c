@@ -41,6 +41,7 @@ const struct opt geometry_options[] = {
     {.name = "poni",
      .type = OPT_STRING,
      FIELD(poni),
+     .use = OPT_READ,
      .argument = "FILE",
      .help = "PONI file, version 1, 2, 2.1 or 3"},
     {.name = "detector",

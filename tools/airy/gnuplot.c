@@ -98,7 +98,7 @@ int gnuplot_begin(struct gnuplot *plot, const struct common *common, const char 
     if (strpbrk(output, "\n\r"))
         return tool_usage(common, "the output's name has a line break");
     if (!common->force && tool_exists(output))
-        return tool_fail(common, "%s is there already; --force overwrites it", output);
+        return tool_exists_already(common, output);
     if ((size_t)snprintf(plot->partial, sizeof(plot->partial), "%s.partial", output) >=
         sizeof(plot->partial))
         return tool_fail(common, "the output's name is longer than %zu bytes",

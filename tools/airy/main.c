@@ -131,7 +131,7 @@ static int run_command(const struct command *command, int argc, char **argv)
             opt_help(command);
         else if (common->version)
             code = print_version(common->verbose);
-        else
+        else if (command->part || (code = tool_check_files(common)) == AIRY_EXIT_OK)
             code = command->run(params);
     }
     opt_free(command, params);

@@ -69,6 +69,7 @@ static const struct opt common_options[] = {
      .optional = true,
      .offset = offsetof(struct common, profile_file),
      .seen = offsetof(struct common, profile),
+     .use = OPT_WRITTEN,
      .argument = "FILE",
      .help = "table of kernels, loops and copies on stderr at the end, or JSON into FILE"},
     {.name = "json",
@@ -448,6 +449,21 @@ void opt_free(const struct command *command, void *params)
         for (const struct opt *opt = table_of(command, t); opt && !ends(opt); opt++)
             if (opt->name && opt->type == OPT_LIST)
                 free(((struct opt_list *)(void *)((char *)params + opt->offset))->items);
+}
+
+size_t opt_files(const struct common *common, struct opt_file files[OPT_FILES])
+{
+    size_t count = 0;
+    for (size_t t = 0; t < TABLES; t++)
+        for (const struct opt *opt = table_of(common->command, t); opt && !ends(opt); opt++) {
+            if (!opt->name || opt->use == OPT_NO_FILE || opt->type != OPT_STRING)
+                continue;
+            const char *path =
+                *(const char *const *)(const void *)((const char *)common + opt->offset);
+            if (path && count < OPT_FILES)
+                files[count++] = (struct opt_file){.path = path, .use = opt->use};
+        }
+    return count;
 }
 
 /* Print text from column on, broken at blanks. */

@@ -28,6 +28,14 @@ struct opt_list {
 };
 bool opt_list_add(struct opt_list *list, const char *item);
 
+/* What an option's argument names, for the checks of files (files.c). */
+enum opt_use {
+    OPT_NO_FILE,
+    OPT_READ,       /* FILE, FILE::DATASET or FILE[EXT] that is only read */
+    OPT_WRITTEN,    /* a file that is written; one that is there already only by --force */
+    OPT_WRITTEN_OWN /* the command itself looks whether it is there already */
+};
+
 /* Fill the field from text; NULL, or a sentence that says what was expected. */
 typedef const char *(*opt_parse_fn)(void *field, const char *text);
 
@@ -41,6 +49,7 @@ struct opt {
     size_t seen;   /* of a bool that says the option was given; 0: none */
     double lo, hi; /* both 0: no limit */
     opt_parse_fn parse;
+    enum opt_use use;     /* of strings only */
     const char *argument; /* "N", "FILE", "A,B" */
     const char *fallback; /* what holds without it, for the help text; NULL: says nothing */
     const char *help;     /* one line with the unit */
@@ -84,6 +93,8 @@ struct command {
                                     NULL-terminated, NULL: none */
     size_t params_size;
     size_t min_inputs, max_inputs;
+    size_t writes; /* from this argument on (1: the first) they are outputs; 0: none is */
+    bool part;     /* started by another command, which has looked at the files */
     int (*run)(void *params);
 };
 
@@ -94,6 +105,15 @@ struct command {
 int opt_parse(const struct command *command, void *params, int argc, char **argv);
 void opt_free(const struct command *command, void *params);
 void opt_help(const struct command *command);
+
+/* A file that was named by an option. */
+struct opt_file {
+    const char *path;
+    enum opt_use use;
+};
+enum { OPT_FILES = 32 };
+/* Those of the common options and the command's own; their number. */
+size_t opt_files(const struct common *common, struct opt_file files[OPT_FILES]);
 
 /* The word of list nearest to text, or NULL when none is near; for "did you mean". */
 const char *opt_nearest(const char *text, const char *const *list, size_t count);

@@ -384,52 +384,6 @@ bool tool_exists(const char *path)
     return lstat(path, &status) == 0;
 }
 
-/* stat of the file part of FILE::DATASET and FILE[EXT]. */
-static bool stat_file(const char *path, struct stat *status)
-{
-    char name[4096];
-    const char *dataset = strstr(path, "::");
-    const int n = snprintf(name, sizeof(name), "%.*s",
-                           (int)(dataset ? (size_t)(dataset - path) : strlen(path)), path);
-    if (n <= 0 || (size_t)n >= sizeof(name))
-        return false;
-    char *bracket = name[n - 1] == ']' && stat(name, status) != 0 ? strrchr(name, '[') : NULL;
-    if (bracket)
-        *bracket = 0;
-    return stat(name, status) == 0;
-}
-
-int tool_keep_input(const struct common *common, const char *output, const char *input)
-{
-    struct stat in, out;
-    char partial[4200];
-    if (!output || !input || !stat_file(input, &in))
-        return AIRY_EXIT_OK;
-    snprintf(partial, sizeof(partial), "%s.partial", output);
-    const char *const names[] = {output, partial};
-    for (size_t i = 0; i < 2; i++)
-        if (stat(names[i], &out) == 0 && S_ISREG(out.st_mode) && out.st_dev == in.st_dev &&
-            out.st_ino == in.st_ino)
-            return tool_fail(common,
-                             "output '%s' is the same file as the input '%s', which would be lost; "
-                             "choose another name",
-                             names[i], input);
-    return AIRY_EXIT_OK;
-}
-
-int tool_keep_stack(const struct common *common, const char *output, const airy_stack *stack)
-{
-    char partial[4200];
-    snprintf(partial, sizeof(partial), "%s.partial", output);
-    const char *const names[] = {output, partial};
-    for (size_t i = 0; i < 2; i++)
-        if (airy_stack_uses(stack, names[i]))
-            return tool_fail(common,
-                             "output '%s' is a file that frames are read from; choose another name",
-                             names[i]);
-    return AIRY_EXIT_OK;
-}
-
 int tool_flush(const char *command)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))

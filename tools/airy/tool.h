@@ -88,11 +88,16 @@ const char *tool_bytes(char text[32], double bytes);
 bool tool_has_suffix(const char *path, const char *suffix); /* case is ignored */
 bool tool_exists(const char *path);
 /*
- * Refuse an output (or its OUTPUT.partial) that is the same file as an input, by whatever path or
- * link. The input may be NULL or have a ::DATASET. Exit code.
+ * Files of the command line (files.c), looked at before a command runs: an output that is the same
+ * file as an input, by whatever path or link, or as another output, is refused, and without --force
+ * one that is there already. Exit code.
  */
-int tool_keep_input(const struct common *common, const char *output, const char *input);
-/* The same for every file that frames of a stack are read from. */
+int tool_check_files(const struct common *common);
+/* The first of these for an output that the command line does not name. */
+int tool_keep_inputs(const struct common *common, const char *output);
+/* The message of the last; exit code 1. */
+int tool_exists_already(const struct common *common, const char *path);
+/* tool_keep_inputs for every file that frames of a stack are read from. */
 int tool_keep_stack(const struct common *common, const char *output, const airy_stack *stack);
 /* Flush stdout; a message and exit code 1 when it does not take what was printed. */
 int tool_flush(const char *command);

@@ -1,0 +1,173 @@
+/*
+ * The files of a command line: what is read stays, no two outputs share a name, and what is there
+ * already is only overwritten by force.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tool.h"
+
+/* stat of the file part of FILE::DATASET and FILE[EXT]. */
+static bool stat_file(const char *path, struct stat *status)
+{
+    char name[4096];
+    const char *dataset = strstr(path, "::");
+    const int n = snprintf(name, sizeof(name), "%.*s",
+                           (int)(dataset ? (size_t)(dataset - path) : strlen(path)), path);
+    if (n <= 0 || (size_t)n >= sizeof(name))
+        return false;
+    char *bracket = name[n - 1] == ']' && stat(name, status) != 0 ? strrchr(name, '[') : NULL;
+    if (bracket)
+        *bracket = 0;
+    return stat(name, status) == 0;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return S_ISREG(a->st_mode) && a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static int keep_input(const struct common *common, const char *output, const char *input)
+{
+    struct stat in, out;
+    char partial[4200];
+    if (!output || !input || !stat_file(input, &in))
+        return AIRY_EXIT_OK;
+    snprintf(partial, sizeof(partial), "%s.partial", output);
+    const char *const names[] = {output, partial};
+    for (size_t i = 0; i < 2; i++)
+        if (stat(names[i], &out) == 0 && is_same(&out, &in))
+            return tool_fail(common,
+                             "output '%s' is the same file as the input '%s', which would be lost; "
+                             "choose another name",
+                             names[i], input);
+    return AIRY_EXIT_OK;
+}
+
+/* Is the argument at this place written? */
+static bool is_output(const struct common *common, size_t place)
+{
+    return common->command->writes && place + 1 >= common->command->writes;
+}
+
+int tool_keep_inputs(const struct common *common, const char *output)
+{
+    struct opt_file files[OPT_FILES];
+    const size_t count = opt_files(common, files);
+    int code = AIRY_EXIT_OK;
+    for (size_t i = 0; i < count && code == AIRY_EXIT_OK; i++)
+        if (files[i].use == OPT_READ)
+            code = keep_input(common, output, files[i].path);
+    for (size_t i = 0; i < common->inputs.count && code == AIRY_EXIT_OK; i++)
+        if (!is_output(common, i))
+            code = keep_input(common, output, common->inputs.items[i]);
+    return code;
+}
+
+int tool_keep_stack(const struct common *common, const char *output, const airy_stack *stack)
+{
+    char partial[4200];
+    snprintf(partial, sizeof(partial), "%s.partial", output);
+    const char *const names[] = {output, partial};
+    for (size_t i = 0; i < 2; i++)
+        if (airy_stack_uses(stack, names[i]))
+            return tool_fail(common,
+                             "output '%s' is a file that frames are read from; choose another name",
+                             names[i]);
+    return AIRY_EXIT_OK;
+}
+
+/* An output that is there already may be a file that an HDF5 input links to. */
+static int keep_linked(const struct common *common, const char *output)
+{
+    int code = AIRY_EXIT_OK;
+    for (size_t i = 0; i < common->inputs.count && code == AIRY_EXIT_OK; i++) {
+        const char *input = common->inputs.items[i];
+        airy_stack *stack = NULL;
+        struct stat status;
+        if (!is_output(common, i) && stat_file(input, &status) && S_ISREG(status.st_mode) &&
+            !airy_image_is_plain(input) && airy_stack_create(&stack, &input, 1) == AIRY_OK)
+            code = tool_keep_stack(common, output, stack);
+        airy_stack_destroy(&stack);
+    }
+    return code;
+}
+
+/* The folder's true name and the last part of path. */
+static void full_name(char full[8400], const char *path)
+{
+    char folder[4200];
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1,
+             slash ? path : ".");
+    char *true_name = realpath(folder, NULL);
+    snprintf(full, 8400, "%s/%s", true_name ? true_name : folder, slash ? slash + 1 : path);
+    free(true_name);
+}
+
+static bool one_name(const char *a, const char *b)
+{
+    struct stat status[2];
+    char full[2][8400];
+    if (stat(a, &status[0]) == 0 && stat(b, &status[1]) == 0)
+        return is_same(&status[0], &status[1]);
+    full_name(full[0], a);
+    full_name(full[1], b);
+    return strcmp(full[0], full[1]) == 0;
+}
+
+/* Two outputs of one name, or one that is the other's .partial. */
+static bool outputs_clash(const char *a, const char *b)
+{
+    char partial[4200];
+    bool clash = one_name(a, b);
+    snprintf(partial, sizeof(partial), "%s.partial", a);
+    clash = clash || one_name(partial, b);
+    snprintf(partial, sizeof(partial), "%s.partial", b);
+    return clash || one_name(a, partial);
+}
+
+int tool_exists_already(const struct common *common, const char *path)
+{
+    return tool_fail(common, "'%s' is there already; --force overwrites it", path);
+}
+
+/* A device or a pipe takes what is written without losing anything. */
+static bool would_be_lost(const char *path)
+{
+    struct stat status;
+    const bool sink = stat(path, &status) == 0 &&
+                      (S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode));
+    return !sink && tool_exists(path);
+}
+
+int tool_check_files(const struct common *common)
+{
+    struct opt_file outputs[2 * OPT_FILES];
+    size_t count = opt_files(common, outputs), kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (outputs[i].use != OPT_READ)
+            outputs[kept++] = outputs[i];
+    for (size_t i = 0; i < common->inputs.count && kept < 2 * OPT_FILES; i++)
+        if (is_output(common, i))
+            outputs[kept++] =
+                (struct opt_file){.path = common->inputs.items[i], .use = OPT_WRITTEN};
+    for (size_t i = 0; i < kept; i++) {
+        if (strcmp(outputs[i].path, "-") == 0)
+            return tool_usage(common, "output '-': expected the name of a file");
+        for (size_t k = 0; k < i; k++)
+            if (outputs_clash(outputs[i].path, outputs[k].path))
+                return tool_usage(common, "'%s' and '%s' are one file; give each output its own",
+                                  outputs[k].path, outputs[i].path);
+    }
+    int code = AIRY_EXIT_OK;
+    for (size_t i = 0; i < kept && code == AIRY_EXIT_OK; i++) {
+        const char *path = outputs[i].path;
+        code = tool_keep_inputs(common, path);
+        if (code == AIRY_EXIT_OK && outputs[i].use == OPT_WRITTEN && !common->explain &&
+            would_be_lost(path))
+            code = common->force ? keep_linked(common, path) : tool_exists_already(common, path);
+    }
+    return code;
+}
