@@ -4,9 +4,8 @@
  * is a whole number, so no order changes a bit.
  *
  * Build option: T: type of the values. Mapping of the walks: an item takes AIRY_LABEL_WALK_EACH
- * words of 32 pixels, and adds once for each stretch of a row that has one label; where many items
- * end with the same label, the group adds their last stretches once. Groups of AIRY_LABEL_GROUP.
- * Local memory: 2 KiB. Barriers: 3, and 10 for each of 13 or 16 numbers that the group adds.
+ * words of 32 pixels, and adds once for each stretch of a row that has one label; groups of
+ * AIRY_LABEL_GROUP. No local memory.
  */
 #include "opencl/kernels/label_part.h"
 
@@ -94,48 +93,6 @@ AIRY_INLINE bool has_pixels(__global const uint *bits, size_t start, uint total)
     return start < total && any != 0u;
 }
 
-/* From so many items on a group adds their numbers first: else atomics wait for each other. */
-#define SHARED 32u
-
-/* The label that the items' last stretches have, if they are many and it is one; else 0. */
-AIRY_INLINE uint shared_label(uint label, __local uint *seen)
-{
-    if (get_local_id(0) == 0u) {
-        seen[0] = UINT_MAX;
-        seen[1] = seen[2] = 0u;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (label != 0u) {
-        atomic_min(&seen[0], label);
-        atomic_max(&seen[1], label);
-        atomic_inc(&seen[2]);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const uint shared = seen[0] == seen[1] && seen[2] >= SHARED ? seen[0] : 0u;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return shared;
-}
-
-enum how { SUM_OF, LEAST_OF, MOST_OF };
-
-/* Of all items of the group; all call it. */
-AIRY_INLINE ulong group_of(enum how how, ulong v, __local ulong *room)
-{
-    const uint item = get_local_id(0);
-    room[item] = v;
-    for (uint step = AIRY_LABEL_GROUP / 2u; step > 0u; step /= 2u) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (item < step) {
-            const ulong a = room[item], b = room[item + step];
-            room[item] = how == SUM_OF ? a + b : how == LEAST_OF ? min(a, b) : max(a, b);
-        }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const ulong all = room[0];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return all;
-}
-
 struct extent {
     uint count, first, last;
     ulong place;
@@ -149,75 +106,45 @@ AIRY_INLINE struct extent no_extent(void)
     return e;
 }
 
-/* What an extent adds: neutral numbers where there is none. */
-struct extent_words {
-    ulong count, place[3], first[3], last[3], least, most, nan;
-};
-
-AIRY_INLINE struct extent_words extent_words(const airy_label_geom *g, struct stretch s,
-                                             struct extent e)
+AIRY_INLINE void add_extent(__global airy_label_part *parts, const airy_label_geom *g,
+                            struct stretch s, struct extent e)
 {
-    const bool none = s.label == 0u, numbers = e.least <= e.most;
-    const uint at[3] = {s.row / g->height, s.row % g->height, 0u};
-    struct extent_words w;
-    w.count = e.count;
-    for (uint i = 0u; i < 3u; i++) {
-        w.place[i] = i < 2u ? (ulong)at[i] * e.count : e.place;
-        w.first[i] = none ? UINT_MAX : i < 2u ? at[i] : e.first;
-        w.last[i] = none ? 0u : i < 2u ? at[i] : e.last;
+    if (s.label == 0u)
+        return;
+    __global airy_label_part *p = parts + s.label;
+    const uint z = s.row / g->height, y = s.row % g->height;
+    atomic_add(&p->count, e.count);
+    atomic_min(&p->first[2], e.first);
+    atomic_max(&p->last[2], e.last);
+    atomic_min(&p->first[1], y);
+    atomic_max(&p->last[1], y);
+    add_64(&p->place[2], e.place);
+    add_64(&p->place[1], (ulong)y * e.count);
+    if (g->depth > 1u) {
+        atomic_min(&p->first[0], z);
+        atomic_max(&p->last[0], z);
+        add_64(&p->place[0], (ulong)z * e.count);
     }
-    /* -0 as 0 */
-    w.least = numbers ? airy_label_key(as_ulong(e.least + 0.0)) : ULONG_MAX;
-    w.most = numbers ? airy_label_key(as_ulong(e.most + 0.0)) : 0ul;
-    w.nan = e.nan ? 1ul : 0ul;
-    return w;
-}
-
-AIRY_INLINE void put_extent(__global airy_label_part *p, const airy_label_geom *g,
-                            struct extent_words w)
-{
-    atomic_add(&p->count, (uint)w.count);
-    for (uint i = g->depth > 1u ? 0u : 1u; i < 3u; i++) {
-        add_64(&p->place[i], w.place[i]);
-        atomic_min(&p->first[i], (uint)w.first[i]);
-        atomic_max(&p->last[i], (uint)w.last[i]);
-    }
-    if (w.nan != 0ul)
+    if (e.nan)
         atomic_or(&p->nan, 1u);
-    if (w.least <= w.most) {
-        atom_min(&p->least, w.least);
-        atom_max(&p->most, w.most);
+    if (e.least <= e.most) {
+        /* -0 as 0 */
+        atom_min(&p->least, airy_label_key(as_ulong(e.least + 0.0)));
+        atom_max(&p->most, airy_label_key(as_ulong(e.most + 0.0)));
     }
-}
-
-AIRY_INLINE struct extent_words group_extent(struct extent_words w, __local ulong *room)
-{
-    w.count = group_of(SUM_OF, w.count, room);
-    for (uint i = 0u; i < 3u; i++) {
-        w.place[i] = group_of(SUM_OF, w.place[i], room);
-        w.first[i] = group_of(LEAST_OF, w.first[i], room);
-        w.last[i] = group_of(MOST_OF, w.last[i], room);
-    }
-    w.least = group_of(LEAST_OF, w.least, room);
-    w.most = group_of(MOST_OF, w.most, room);
-    w.nan = group_of(MOST_OF, w.nan, room);
-    return w;
 }
 
 __kernel __attribute__((reqd_work_group_size(AIRY_LABEL_GROUP, 1, 1))) void
 measure_extents(__global const T *src, __global const uint *labels, __global const uint *bits,
                 __global airy_label_part *parts, const airy_label_geom g)
 {
-    __local ulong room[AIRY_LABEL_GROUP];
-    __local uint seen[3];
     const size_t start = (size_t)get_global_id(0) * AIRY_LABEL_WALK_EACH;
     const uint count = min(parts[0].count, g.capacity);
     struct stretch s = {0u, 0u};
     struct extent e = no_extent();
-    const size_t end = has_pixels(bits, start, g.total)
-                           ? min(start + AIRY_LABEL_WALK_EACH, (size_t)g.total)
-                           : start;
-    for (size_t word = start; word < end; word++) {
+    if (!has_pixels(bits, start, g.total))
+        return;
+    for (size_t word = start; word < start + AIRY_LABEL_WALK_EACH && word < g.total; word++) {
         const uint row = (uint)(word / g.words), x0 = (uint)(word % g.words) * 32u;
         const uint z = row / g.height, y = row % g.height;
         __global const T *from = src + g.src.offset + z * g.src.step_z + y * g.src.step_y;
@@ -228,8 +155,7 @@ measure_extents(__global const T *src, __global const uint *labels, __global con
             if (label - 1u >= count)
                 continue;
             if (label != s.label || row != s.row) {
-                if (s.label != 0u)
-                    put_extent(parts + s.label, &g, extent_words(&g, s, e));
+                add_extent(parts, &g, s, e);
                 s.label = label;
                 s.row = row;
                 e = no_extent();
@@ -244,15 +170,7 @@ measure_extents(__global const T *src, __global const uint *labels, __global con
             e.nan = e.nan || isnan(v);
         }
     }
-    const uint shared = shared_label(s.label, seen);
-    if (shared == 0u) {
-        if (s.label != 0u)
-            put_extent(parts + s.label, &g, extent_words(&g, s, e));
-        return;
-    }
-    const struct extent_words w = group_extent(extent_words(&g, s, e), room);
-    if (get_local_id(0) == 0u)
-        put_extent(parts + shared, &g, w);
+    add_extent(parts, &g, s, e);
 }
 
 /* How a label's values and places are scaled, and its sums so far. */
@@ -285,83 +203,57 @@ AIRY_INLINE struct sums start_sums(__global const airy_label_part *p)
     return s;
 }
 
-/* What sums add, in units that all stretches of a label share. */
-struct sum_words {
-    ulong wide[AIRY_LABEL_SUMS][2], least_at, most_at;
-};
-
-AIRY_INLINE void set_wide(ulong *wide, double v, double unit)
+/* v, in units that all stretches share, added in two words. */
+AIRY_INLINE void add_wide(__global ulong *wide, double v, double unit)
 {
+    if (v == 0.0)
+        return;
     const double t = v * unit, high = floor(t * 0x1p-32);
-    wide[0] = (ulong)(long)high;
-    wide[1] = (ulong)rint(t - high * 0x1p32);
+    add_64(&wide[0], (ulong)(long)high);
+    add_64(&wide[1], (ulong)rint(t - high * 0x1p32));
 }
 
-AIRY_INLINE struct sum_words sum_words(__global const airy_label_part *parts,
-                                       const airy_label_geom *g, struct stretch at, struct sums s)
+AIRY_INLINE void add_sums(__global airy_label_part *parts, const airy_label_geom *g,
+                          struct stretch at, struct sums s)
 {
-    struct sum_words w;
-    for (uint i = 0u; i < AIRY_LABEL_SUMS; i++)
-        w.wide[i][0] = w.wide[i][1] = 0ul;
-    w.least_at = s.least_at;
-    w.most_at = s.most_at;
-    if (at.label == 0u || s.by == 0.0)
-        return w;
-    __global const airy_label_part *p = parts + at.label;
+    if (at.label == 0u)
+        return;
+    __global airy_label_part *p = parts + at.label;
+    const uint z = at.row / g->height, y = at.row % g->height;
+    if (s.least_at != UINT_MAX)
+        atomic_min(&p->least_at, s.least_at);
+    if (s.most_at != UINT_MAX)
+        atomic_min(&p->most_at, s.most_at);
+    if (s.by == 0.0)
+        return;
     const double unit = power_of_two((int)airy_label_bits(p->count));
-    const uint y0 = p->first[1], z0 = p->first[0];
-    const double y = (double)(at.row % g->height - y0) *
-                     power_of_two(-(int)airy_label_log2(p->last[1] - y0 + 1u)),
-                 z = (double)(at.row / g->height - z0) *
-                     power_of_two(-(int)airy_label_log2(p->last[0] - z0 + 1u));
-    set_wide(w.wide[AIRY_LABEL_SUM], s.sum, unit);
-    set_wide(w.wide[AIRY_LABEL_Z], s.sum * z, unit);
-    set_wide(w.wide[AIRY_LABEL_Y], s.sum * y, unit);
-    set_wide(w.wide[AIRY_LABEL_X], s.x, unit);
-    set_wide(w.wide[AIRY_LABEL_XX], s.xx, unit);
-    set_wide(w.wide[AIRY_LABEL_YY], s.sum * y * y, unit);
-    set_wide(w.wide[AIRY_LABEL_XY], s.x * y, unit);
-    return w;
-}
-
-AIRY_INLINE void put_sums(__global airy_label_part *p, struct sum_words w)
-{
-#pragma unroll
-    for (uint i = 0u; i < AIRY_LABEL_SUMS; i++)
-        for (uint k = 0u; k < 2u; k++)
-            if (w.wide[i][k] != 0ul)
-                add_64(&p->wide[i][k], w.wide[i][k]);
-    if (w.least_at != UINT_MAX)
-        atomic_min(&p->least_at, (uint)w.least_at);
-    if (w.most_at != UINT_MAX)
-        atomic_min(&p->most_at, (uint)w.most_at);
-}
-
-AIRY_INLINE struct sum_words group_sums(struct sum_words w, __local ulong *room)
-{
-#pragma unroll
-    for (uint i = 0u; i < AIRY_LABEL_SUMS; i++)
-        for (uint k = 0u; k < 2u; k++)
-            w.wide[i][k] = group_of(SUM_OF, w.wide[i][k], room);
-    w.least_at = group_of(LEAST_OF, w.least_at, room);
-    w.most_at = group_of(LEAST_OF, w.most_at, room);
-    return w;
+    const uint y0 = p->first[1];
+    const double v = (double)(y - y0) * power_of_two(-(int)airy_label_log2(p->last[1] - y0 + 1u));
+    add_wide(p->wide[AIRY_LABEL_SUM], s.sum, unit);
+    add_wide(p->wide[AIRY_LABEL_X], s.x, unit);
+    add_wide(p->wide[AIRY_LABEL_Y], s.sum * v, unit);
+    add_wide(p->wide[AIRY_LABEL_XX], s.xx, unit);
+    add_wide(p->wide[AIRY_LABEL_YY], s.sum * v * v, unit);
+    add_wide(p->wide[AIRY_LABEL_XY], s.x * v, unit);
+    if (g->depth > 1u) {
+        const uint z0 = p->first[0];
+        const double w = (double)(z - z0) *
+                         power_of_two(-(int)airy_label_log2(p->last[0] - z0 + 1u));
+        add_wide(p->wide[AIRY_LABEL_Z], s.sum * w, unit);
+    }
 }
 
 __kernel __attribute__((reqd_work_group_size(AIRY_LABEL_GROUP, 1, 1))) void
 measure_sums(__global const T *src, __global const uint *labels, __global const uint *bits,
              __global airy_label_part *parts, const airy_label_geom g)
 {
-    __local ulong room[AIRY_LABEL_GROUP];
-    __local uint seen[3];
     const size_t start = (size_t)get_global_id(0) * AIRY_LABEL_WALK_EACH;
     const uint count = min(parts[0].count, g.capacity);
     struct stretch at = {0u, 0u};
     struct sums s = {0.0, 0.0, NAN, NAN, 0u, UINT_MAX, UINT_MAX, 0.0, 0.0, 0.0};
-    const size_t end = has_pixels(bits, start, g.total)
-                           ? min(start + AIRY_LABEL_WALK_EACH, (size_t)g.total)
-                           : start;
-    for (size_t word = start; word < end; word++) {
+    if (!has_pixels(bits, start, g.total))
+        return;
+    for (size_t word = start; word < start + AIRY_LABEL_WALK_EACH && word < g.total; word++) {
         const uint row = (uint)(word / g.words), x0 = (uint)(word % g.words) * 32u;
         const uint z = row / g.height, y = row % g.height;
         __global const T *from = src + g.src.offset + z * g.src.step_z + y * g.src.step_y;
@@ -372,8 +264,7 @@ measure_sums(__global const T *src, __global const uint *labels, __global const 
             if (label - 1u >= count)
                 continue;
             if (label != at.label || row != at.row) {
-                if (at.label != 0u)
-                    put_sums(parts + at.label, sum_words(parts, &g, at, s));
+                add_sums(parts, &g, at, s);
                 at.label = label;
                 at.row = row;
                 s = start_sums(parts + label);
@@ -390,15 +281,7 @@ measure_sums(__global const T *src, __global const uint *labels, __global const 
             }
         }
     }
-    const uint shared = shared_label(at.label, seen);
-    if (shared == 0u) {
-        if (at.label != 0u)
-            put_sums(parts + at.label, sum_words(parts, &g, at, s));
-        return;
-    }
-    const struct sum_words w = group_sums(sum_words(parts, &g, at, s), room);
-    if (get_local_id(0) == 0u)
-        put_sums(parts + shared, w);
+    add_sums(parts, &g, at, s);
 }
 
 #endif
