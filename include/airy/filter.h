@@ -108,6 +108,46 @@ typedef struct airy_blur_params {
 AIRY_API airy_status airy_gaussian_blur(airy_queue *queue, airy_array *dst, const airy_array *src,
                                         const airy_blur_params *params);
 
+typedef enum airy_stencil {
+    AIRY_STENCIL_BOX = 0,  /**< mean of a box; of an even length one more element in front */
+    AIRY_STENCIL_SOBEL,    /**< along one axis: -1 0 1 there, 1 2 1 along the others */
+    AIRY_STENCIL_PREWITT,  /**< the same with 1 1 1 */
+    AIRY_STENCIL_GRADIENT, /**< root of the sum of the squares of Sobel along every axis */
+    AIRY_STENCIL_LAPLACE,  /**< sum over the axes of 1 -2 1 */
+    AIRY_STENCIL_LOG,      /**< sum over the axes of the second derivative of a Gaussian */
+    AIRY_STENCIL_DOG,      /**< blur by sigma less blur by sigma2 */
+    AIRY_STENCIL_COUNT
+} airy_stencil;
+
+/** Zeroed but for what the stencil asks for is the default. */
+typedef struct airy_stencil_params {
+    airy_stencil stencil;
+    int axes;       /**< how many of the fastest axes it is of; 0: all, at most 3 */
+    size_t size[3]; /**< BOX: elements along the last `axes` axes, slowest first; 1 to 1025 */
+    bool has_axis;
+    int axis; /**< SOBEL, PREWITT: among the last `axes` axes; without has_axis: the last */
+    double sigma[3], sigma2[3]; /**< px; LOG: all above 0; DOG: one of each above 0 */
+    double truncate;            /**< of LOG and DOG, as of airy_blur_params; 0: 4 */
+    bool has_border;
+    airy_border border; /**< without has_border: AIRY_BORDER_REFLECT */
+    double border_value;
+} airy_stencil_params;
+
+/**
+ * The filters that are sums of products of lines, as scipy.ndimage defines them (uniform_filter,
+ * sobel, prewitt, generic_gradient_magnitude of sobel, laplace, gaussian_laplace). A border's value
+ * stands for every element outside, where scipy.ndimage puts it in again between its passes.
+ *
+ * @param dst  out, f32 or f64, shape of src
+ * NaN:      under the weights gives NaN.
+ * Accuracy: of each product as airy_convolve, separable; sums, and hypot for the gradient, are
+ *           rounded once more for each axis.
+ * Memory: one array of the size of dst more where there are several products.
+ * Errors: as airy_gaussian_blur.
+ */
+AIRY_API airy_status airy_stencil_run(airy_queue *queue, airy_array *dst, const airy_array *src,
+                                      const airy_stencil_params *params);
+
 #ifdef __cplusplus
 }
 #endif

@@ -313,6 +313,23 @@ static airy_status make_blur(struct airy_convolve_plan *plan, size_t taps[3],
     return AIRY_OK;
 }
 
+airy_status airy_filter_product(airy_queue *queue, airy_array *dst, const airy_array *src,
+                                double *const line[3], const size_t taps[3], int axes,
+                                const airy_convolve_params *params)
+{
+    struct airy_convolve_plan plan = {.dst = dst, .src = src, .rank = 1};
+    AIRY_TRY(check_params(params));
+    AIRY_TRY(airy_check_device(queue, src, "src"));
+    AIRY_TRY(check_arrays(queue, dst, src, src->shape));
+    const struct airy_filter_fns *fns = airy_queue_backend(queue)->filter;
+    AIRY_FAIL_IF(!fns, AIRY_ERR_UNSUPPORTED, "back end '%s' does not implement filters",
+                 airy_queue_backend(queue)->name);
+    for (int i = 0; i < 3; i++)
+        plan.line[0][i] = line[i];
+    make_geometry(&plan.geometry, src, axes, taps + 3 - axes, src->shape, params);
+    return fns->separable(queue, &plan);
+}
+
 airy_status airy_gaussian_blur(airy_queue *queue, airy_array *dst, const airy_array *src,
                                const airy_blur_params *params)
 {

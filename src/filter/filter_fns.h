@@ -50,4 +50,12 @@ airy_status airy_kernel_split(double *line[AIRY_FILTER_MAX_RANK][3], int *rank, 
 
 extern const struct airy_filter_fns airy_filter_cpu, airy_filter_opencl;
 
+/*
+ * src correlated with a product of lines (z, y, x; one tap of 1 for axes in front of the last
+ * `axes`), to the shape of src.
+ */
+airy_status airy_filter_product(airy_queue *queue, airy_array *dst, const airy_array *src,
+                                double *const line[3], const size_t taps[3], int axes,
+                                const airy_convolve_params *params);
+
 #endif

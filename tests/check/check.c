@@ -36,6 +36,7 @@ static const struct {
     {"element", check_element},
     {"move", check_move},
     {"filter", check_filter},
+    {"stencil", check_stencil},
     {"null", check_null},
     {"tuning", check_tuning},
     {"opencl_kernels", check_opencl_kernels},
