@@ -65,8 +65,8 @@ typedef struct airy_device_params {
                            1024 */
     bool profile;     /**< record every kernel, parallel loop and copy */
     /**
-     * Bytes that arrays, scratch and plans may use on it, and as many of airy_host; 0: no limit but
-     * the device's.
+     * Bytes that arrays, scratch and plans may use on it, and as many of airy_host; on the CPU all
+     * of it together, with what integrators keep. 0: no limit but the device's.
      */
     uint64_t memory_limit;
     /**

@@ -14,13 +14,45 @@ static uint64_t find_largest(const airy_device *device)
     return largest;
 }
 
+/*
+ * What counts against the limit. Where work is done in the host's memory there is one memory: its
+ * arrays and airy_host share the limit. The device's lock is held.
+ */
+static uint64_t in_use(const airy_device *device)
+{
+    return device->memory.in_use + (device->backend->in_place ? device->memory.host_in_use : 0);
+}
+
+airy_status airy_device_book(airy_device *device, uint64_t size, const char *what)
+{
+    pthread_mutex_lock(&device->lock);
+    const uint64_t limit = device->memory.limit, used = in_use(device);
+    const bool fits = size <= limit && used <= limit - size;
+    if (fits)
+        device->memory.in_use += size;
+    if (device->memory.in_use > device->memory.peak)
+        device->memory.peak = device->memory.in_use;
+    pthread_mutex_unlock(&device->lock);
+    AIRY_FAIL_IF(!fits, AIRY_ERR_MEMORY,
+                 "out of memory on %s for %s: wanted %llu bytes, in use %llu, limit %llu",
+                 device->info.spec, what, (ull)size, (ull)used, (ull)limit);
+    return AIRY_OK;
+}
+
+void airy_device_unbook(airy_device *device, uint64_t size)
+{
+    pthread_mutex_lock(&device->lock);
+    device->memory.in_use -= size;
+    pthread_mutex_unlock(&device->lock);
+}
+
 /* Book size bytes before they are asked for, so that two threads cannot pass the limit together. */
 static airy_status book(airy_device *device, size_t size, const char *what)
 {
     pthread_mutex_lock(&device->lock);
     airy_memory_info m = device->memory;
-    const uint64_t most = device->info.max_alloc;
-    const bool fits = (most == 0 || size <= most) && size <= m.limit && m.in_use <= m.limit - size;
+    const uint64_t most = device->info.max_alloc, used = in_use(device);
+    const bool fits = (most == 0 || size <= most) && size <= m.limit && used <= m.limit - size;
     if (fits) {
         device->memory.in_use += size;
         device->memory.count++;
@@ -34,7 +66,7 @@ static airy_status book(airy_device *device, size_t size, const char *what)
                  "out of memory on %s for %s: wanted %llu bytes, in use %llu, limit %llu, largest "
                  "block %llu, "
                  "largest single allocation of the device %llu",
-                 device->info.spec, what, (ull)size, (ull)m.in_use, (ull)m.limit, (ull)m.largest,
+                 device->info.spec, what, (ull)size, (ull)used, (ull)m.limit, (ull)m.largest,
                  (ull)most);
     return AIRY_OK;
 }

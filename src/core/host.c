@@ -10,7 +10,8 @@ static airy_status book(airy_device *device, size_t size)
     const uint64_t limit = device->params.memory_limit;
     pthread_mutex_lock(&device->lock);
     airy_memory_info *m = &device->memory;
-    const uint64_t in_use = m->host_in_use;
+    /* One memory where the device works in the host's. */
+    const uint64_t in_use = m->host_in_use + (device->backend->in_place ? m->in_use : 0);
     const bool fits = limit == 0 || (size <= limit && in_use <= limit - size);
     if (fits)
         m->host_in_use += size;

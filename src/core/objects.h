@@ -88,6 +88,13 @@ struct airy_host {
 };
 
 /* Device memory with accounts: what names the purpose in the sentence of a failure. */
+/*
+ * Memory that is kept for the device without being one of its buffers, against its limit.
+ * AIRY_ERR_MEMORY when it does not fit.
+ */
+airy_status airy_device_book(airy_device *device, uint64_t size, const char *what);
+void airy_device_unbook(airy_device *device, uint64_t size);
+
 airy_status airy_buffer_create(airy_buffer **buffer, airy_device *device, size_t size,
                                const char *what);
 /* A buffer over memory that somebody else owns and keeps for longer. */

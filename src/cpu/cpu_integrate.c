@@ -419,20 +419,40 @@ static size_t wave_bytes(const airy_queue *queue)
     const airy_buffer *held = queue->scratch[AIRY_SCRATCH_PARTIALS];
     if (airy_device_memory(queue->device, &info) != AIRY_OK)
         return 0;
-    const uint64_t left = info.limit > info.in_use ? (info.limit - info.in_use) / 2 : 0;
+    const uint64_t used = info.in_use + info.host_in_use;
+    const uint64_t left = info.limit > used ? (info.limit - used) / 2 : 0;
     return airy_min_size(WAVE_BYTES, (size_t)left + (held ? held->size : 0));
+}
+
+/* Tiles of each thread, for job->lanes. */
+static airy_status take_tiles(struct airy_integrate_job *job, airy_queue *queue)
+{
+    airy_buffer *buffer = NULL;
+    /*
+     * Lanes a line apart from a multiple of the page: else all of them would fall into the same
+     * sets of the cache.
+     */
+    job->window = choose_window(job);
+    job->lane_size = airy_align_up(job->window * job->elem_size, 64) + 64;
+    size_t tiles = job->lanes * job->lane_size;
+    if (!job->pixels)
+        tiles += airy_max_size(tiles, 2 * (size_t)MAX_BLOCK_BYTES);
+    job->worker_size = airy_align_up(airy_max_size(tiles, airy_integrate_merge_scratch(job)), 4096);
+    const unsigned workers = airy_pool_size(queue->device->pool);
+    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_BLOCKS, workers * job->worker_size, &buffer));
+    job->worker = buffer->handle;
+    return AIRY_OK;
 }
 
 /*
  * Sizes below are bounded by pixels, bins and 64 frames of an integrator that exists, far below
  * the range of size_t.
  */
-static airy_status take_scratch(struct airy_integrate_job *job, airy_queue *queue)
+static airy_status take_partials(struct airy_integrate_job *job, airy_queue *queue)
 {
     const struct airy_cpu_matrix *m = job->matrix;
     const size_t row = job->planes * sizeof(double);
     const bool azimuthal = job->integrator->params.error_model == AIRY_ERROR_MODEL_AZIMUTHAL;
-    job->lanes = job->kernels->lanes;
     const size_t partials = airy_align_up(m->rows * row, 64);
     const size_t means = azimuthal ? airy_align_up(job->integrator->bins * sizeof(double), 64) : 0;
     const size_t results = airy_align_up(m->slices * sizeof(struct airy_slice_result), 64);
@@ -457,20 +477,6 @@ static airy_status take_scratch(struct airy_integrate_job *job, airy_queue *queu
     job->invalid = (uint16_t *)(at + wave * (partials + means + results));
     job->removed = at + wave * one;
     job->wave_frames = wave;
-
-    /*
-     * Lanes a line apart from a multiple of the page: else all of them would fall into the same
-     * sets of the cache.
-     */
-    job->window = choose_window(job);
-    job->lane_size = airy_align_up(job->window * job->elem_size, 64) + 64;
-    size_t tiles = job->lanes * job->lane_size;
-    if (!job->pixels)
-        tiles += airy_max_size(tiles, 2 * (size_t)MAX_BLOCK_BYTES);
-    job->worker_size = airy_align_up(airy_max_size(tiles, airy_integrate_merge_scratch(job)), 4096);
-    const unsigned workers = airy_pool_size(queue->device->pool);
-    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_BLOCKS, workers * job->worker_size, &buffer));
-    job->worker = buffer->handle;
     return AIRY_OK;
 }
 
@@ -486,7 +492,12 @@ static airy_status run_job(airy_queue *queue, struct airy_integrate_job *job)
     job->stats = airy_array_address(plan->stats);
     assert(job->kernels->raw[job->dtype].scan);
     make_rules(&job->rules, &plan->test, job->dtype);
-    AIRY_TRY(take_scratch(job, queue));
+    job->lanes = job->kernels->lanes;
+    if (take_tiles(job, queue) != AIRY_OK) { /* a small limit: frame by frame, to the same bits */
+        job->lanes = 1;
+        AIRY_TRY(take_tiles(job, queue));
+    }
+    AIRY_TRY(take_partials(job, queue));
     const size_t wave = job->wave_frames;
     for (job->wave_first = 0; job->wave_first < job->frames; job->wave_first += wave) {
         job->wave_frames = airy_min_size(wave, job->frames - job->wave_first);

@@ -311,6 +311,34 @@ static airy_status make_radial(airy_integrator *it)
     return AIRY_OK;
 }
 
+/* As long as the integrator lives. */
+static uint64_t host_bytes(const airy_integrator *it)
+{
+    const struct airy_matrix *m = &it->matrix;
+    uint64_t bytes = (m->pixels + 1) * sizeof *m->start +
+                     m->entries * (sizeof *m->bin + sizeof *m->coef);
+    if (m->row)
+        bytes += (m->bins + 1) * sizeof *m->row +
+                 m->entries * (sizeof *m->pixel + sizeof *m->entry);
+    if (it->weight != m->coef)
+        bytes += m->entries * sizeof *it->weight;
+    bytes += it->pixels * (sizeof *it->norm + 1 + (it->dark ? sizeof *it->dark : 0) +
+                           (it->variance ? sizeof *it->variance : 0));
+    bytes += it->bins * ((2 * AIRY_BASE_PLANES + 1) * sizeof(double) + sizeof *it->base_entries);
+    return bytes;
+}
+
+/* The CPU has one memory: what is kept on the host, too, counts against the limit. */
+static airy_status book_memory(airy_integrator *it)
+{
+    if (!it->device->backend->in_place)
+        return AIRY_OK;
+    const uint64_t bytes = host_bytes(it) + it->state_bytes;
+    AIRY_TRY(airy_device_book(it->device, bytes - it->booked, "the matrix"));
+    it->booked = bytes;
+    return AIRY_OK;
+}
+
 static airy_status fill_integrator(airy_integrator *it, const airy_integrator_params *params)
 {
     const uint64_t start = airy_clock_ns();
@@ -326,6 +354,7 @@ static airy_status fill_integrator(airy_integrator *it, const airy_integrator_pa
                  params->has_azimuth_range ? ", and the azimuth range" : "");
     const uint64_t built = airy_clock_ns();
     AIRY_TRY(make_weights(it));
+    AIRY_TRY(book_memory(it));
     AIRY_TRY(make_base_sums(it));
     AIRY_TRY(make_radial(it));
     const uint64_t summed = airy_clock_ns();
@@ -333,6 +362,7 @@ static airy_status fill_integrator(airy_integrator *it, const airy_integrator_pa
     it->params.dark = it->params.flat = it->params.absorption = it->params.variance = NULL;
     it->engine = it->device->backend->name;
     AIRY_TRY(it->device->backend->integrate->prepare(it));
+    AIRY_TRY(book_memory(it));
     airy_log(AIRY_LOG_DEBUG,
              "integrator: corrections %.1f ms, matrix %.1f ms, sums %.1f ms, on the device %.1f ms",
              (double)(corrected - start) * 1e-6, (double)(built - corrected) * 1e-6,
@@ -389,6 +419,7 @@ void airy_integrator_destroy(airy_integrator **integrator)
         return;
     if (it->state && it->device->backend->integrate->release)
         it->device->backend->integrate->release(it);
+    airy_device_unbook(it->device, it->booked);
     if (it->weight != it->matrix.coef)
         airy_memory_release(it->weight);
     airy_matrix_free(&it->matrix);
@@ -418,23 +449,12 @@ airy_status airy_integrator_get_info(const airy_integrator *integrator, airy_int
     AIRY_FAIL_IF(!integrator, AIRY_ERR_PARAM, "airy_integrator_get_info: integrator is NULL");
     AIRY_FAIL_IF(!info, AIRY_ERR_PARAM, "airy_integrator_get_info: info is NULL");
     const airy_integrator *it = integrator;
-    const struct airy_matrix *m = &it->matrix;
-    uint64_t bytes = (m->pixels + 1) * sizeof *m->start +
-                     m->entries * (sizeof *m->bin + sizeof *m->coef);
-    if (m->row)
-        bytes += (m->bins + 1) * sizeof *m->row +
-                 m->entries * (sizeof *m->pixel + sizeof *m->entry);
-    if (it->weight != m->coef)
-        bytes += m->entries * sizeof *it->weight;
-    bytes += it->pixels * (sizeof *it->norm + 1 + (it->dark ? sizeof *it->dark : 0) +
-                           (it->variance ? sizeof *it->variance : 0));
-    bytes += it->bins * ((2 * AIRY_BASE_PLANES + 1) * sizeof(double) + sizeof *it->base_entries);
     *info = (airy_integrator_info){
         .pixels = it->pixels,
         .valid_pixels = it->valid_pixels,
-        .entries = m->entries,
+        .entries = it->matrix.entries,
         .bins = it->bins,
-        .host_bytes = bytes,
+        .host_bytes = host_bytes(it),
         .device_bytes = it->state_bytes,
         .lower = it->limits.lower,
         .upper = it->limits.upper,

@@ -51,6 +51,7 @@ struct airy_integrator {
     double *radial; /* [bins] */
     void *state;    /* the back end's own form; integrate_fns->release */
     uint64_t state_bytes;
+    uint64_t booked; /* of the device's limit, where it works in the host's memory */
     const char *engine;
 };
 

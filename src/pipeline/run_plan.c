@@ -161,8 +161,8 @@ static airy_status plan_memory(struct airy_run_plan *plan, const airy_stack *sta
 }
 
 /*
- * Room for the run on a device, an eighth of it left for partial sums; host memory has the same
- * limit and its own account.
+ * Room for the run on a device, an eighth of it left for partial sums. Host memory has the same
+ * limit and its own account; on the CPU both are one.
  */
 static bool fits_on(const struct airy_run_plan *plan, const airy_integrator *integrator)
 {
@@ -170,12 +170,15 @@ static bool fits_on(const struct airy_run_plan *plan, const airy_integrator *int
     const airy_device *device = integrator->device;
     if (airy_device_memory(device, &memory) != AIRY_OK || !memory.limit)
         return true;
-    const uint64_t room = memory.limit > memory.in_use ? memory.limit - memory.in_use : 0;
+    const bool one = device->backend->in_place; /* one memory */
+    const uint64_t used = memory.in_use + (one ? memory.host_in_use : 0);
+    const uint64_t room = memory.limit > used ? memory.limit - used : 0;
     const uint64_t host_room = memory.limit > memory.host_in_use ? memory.limit - memory.host_in_use
                                                                  : 0;
-    const bool host_fits = (!device->backend->in_place && !device->params.memory_limit) ||
-                           plan->host_bytes <= host_room;
-    return host_fits && plan->device_bytes <= room - room / 8;
+    if (one)
+        return plan->host_bytes + plan->device_bytes <= room - room / 8;
+    return (!device->params.memory_limit || plan->host_bytes <= host_room) &&
+           plan->device_bytes <= room - room / 8;
 }
 
 /* The first integrator on whose device the plan does not fit, or NULL. */
@@ -206,24 +209,45 @@ static bool addressable(const struct airy_run_plan *plan)
     return plan->batch_bytes < (size_t)3 << 30;
 }
 
+/* Which memory is short: need, in use and limit are of the same account. */
+static airy_status fail_short(const struct airy_run_plan *plan, const airy_device *device)
+{
+    airy_memory_info memory;
+    AIRY_TRY(airy_device_memory(device, &memory));
+    const bool one = device->backend->in_place;
+    const bool host =
+        !one && device->params.memory_limit &&
+        (memory.host_in_use > memory.limit || plan->host_bytes > memory.limit - memory.host_in_use);
+    const uint64_t need = one    ? plan->host_bytes + plan->device_bytes
+                          : host ? plan->host_bytes
+                                 : plan->device_bytes;
+    const uint64_t used = one    ? memory.in_use + memory.host_in_use
+                          : host ? memory.host_in_use
+                                 : memory.in_use;
+    return airy_fail(AIRY_ERR_MEMORY,
+                     "batches of %zu frame%s in %zu slot%s need %llu bytes of %s%s beside the %llu "
+                     "in use, more than the limit of %llu%s: raise the memory limit",
+                     plan->batch, plan->batch == 1 ? "" : "s", plan->slots,
+                     plan->slots == 1 ? "" : "s", (unsigned long long)need,
+                     host ? "host memory for " : "", airy_device_spec(device),
+                     (unsigned long long)used, (unsigned long long)memory.limit,
+                     host ? "" : " less an eighth of what is free, for partial sums");
+}
+
 static airy_status fail_memory(const struct airy_run_plan *plan, const struct airy_run_team *team)
 {
     AIRY_FAIL_IF(
         !addressable(plan), AIRY_ERR_MEMORY,
         "batches of %zu frames have %zu bytes, expected less than 3 GiB: make the batch smaller",
         plan->batch, plan->batch_bytes);
-    airy_memory_info memory;
+    char reason[512];
     const airy_integrator *integrator = find_short(plan, team);
-    if (!integrator) /* the allocation failed, not the account */
-        integrator = team->integrators[0];
-    AIRY_TRY(airy_device_memory(integrator->device, &memory));
-    return airy_fail(AIRY_ERR_MEMORY,
-                     "batches of %zu frames in %zu slots need %llu bytes on the host and %llu on "
-                     "%s, where %llu of %llu "
-                     "are in use: raise the memory limit",
-                     plan->batch, plan->slots, (unsigned long long)plan->host_bytes,
-                     (unsigned long long)plan->device_bytes, airy_device_spec(integrator->device),
-                     (unsigned long long)memory.in_use, (unsigned long long)memory.limit);
+    if (integrator)
+        return fail_short(plan, integrator->device);
+    airy_error_copy(reason, sizeof(reason)); /* the allocation failed, not the account */
+    return airy_fail(AIRY_ERR_MEMORY, "batches of %zu frame%s in %zu slot%s do not fit: %s",
+                     plan->batch, plan->batch == 1 ? "" : "s", plan->slots,
+                     plan->slots == 1 ? "" : "s", reason);
 }
 
 /* Bytes of a frame in the file. */

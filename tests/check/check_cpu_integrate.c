@@ -484,9 +484,15 @@ static void check_memory_limit(struct check *c, const struct config *config)
     const uint64_t frames = config->frames * scene.pixels * airy_dtype_size(config->dtype);
     const uint64_t sums = config->frames * (AIRY_SUM_PLANES * config->bins * sizeof(double) +
                                             sizeof(airy_frame_stats));
+    airy_integrator_info held = {0}; /* the matrix counts, too */
+    airy_integrator *plain = NULL;
+    ok = ok && CHECK_OK(c, create_integrator(c, &plain, c->device, config)) &&
+         CHECK_OK(c, airy_integrator_get_info(plain, &held));
+    airy_integrator_destroy(&plain);
+    const uint64_t base = frames + sums + held.host_bytes + held.device_bytes;
     static const uint64_t extra[] = {12u << 20, 3u << 20, 1u << 16};
     for (size_t k = 0; ok && k < sizeof(extra) / sizeof(extra[0]); k++) {
-        const airy_device_params params = {.threads = 2, .memory_limit = frames + sums + extra[k]};
+        const airy_device_params params = {.threads = 2, .memory_limit = base + extra[k]};
         airy_device *device = NULL;
         airy_queue *queue = NULL;
         airy_integrator *integrator = NULL;

@@ -291,8 +291,11 @@ static int check_output(const struct integrate_params *p)
     return AIRY_EXIT_OK;
 }
 
-/* Frames a second on a few frames, nothing written; 0 when they cannot be read. */
-static double measure_rate(const struct integration *job)
+/*
+ * Frames a second on a few frames, nothing written; 0 when they cannot be read, or would not fit
+ * the memory, with *status.
+ */
+static double measure_rate(const struct integration *job, airy_status *status)
 {
     airy_run_params run = job->run;
     airy_run_info info;
@@ -301,11 +304,9 @@ static double measure_rate(const struct integration *job)
     run.skip_bad = true;
     const size_t some = 32 * run.step;
     run.last = run.last - run.first > some ? run.first + some : run.last;
-    if (airy_integrate_stack(NULL, job->stack, job->team.integrators, job->team.count, &run,
-                             &info) != AIRY_OK ||
-        !(info.seconds > 0))
-        return 0;
-    return (double)info.frames / info.seconds;
+    *status =
+        airy_integrate_stack(NULL, job->stack, job->team.integrators, job->team.count, &run, &info);
+    return *status == AIRY_OK && info.seconds > 0 ? (double)info.frames / info.seconds : 0;
 }
 
 static int explain(const struct integration *job)
@@ -318,7 +319,9 @@ static int explain(const struct integration *job)
                                      &job->run);
     if (status != AIRY_OK)
         return tool_failed(job->common, status);
-    const double rate = measure_rate(job);
+    const double rate = measure_rate(job, &status);
+    if (status == AIRY_ERR_MEMORY) /* the run would end so, too */
+        return tool_failed(job->common, status);
     char *specs = team_specs(&job->team);
     if (!specs)
         return tool_failed(job->common, AIRY_ERR_MEMORY);

@@ -20,6 +20,8 @@ static const char *advice(const struct common *common, airy_status status, const
     case AIRY_ERR_EXISTS:
         return "; --force overwrites it";
     case AIRY_ERR_MEMORY:
+        if (strcmp(common->command->name, "integrate") != 0)
+            return common->memory_limit ? "; raise --memory-limit" : "";
         return common->memory_limit ? "; raise --memory-limit or lower --batch"
                                     : "; lower --batch or --threads, or choose another --device";
     case AIRY_ERR_DEVICE:
