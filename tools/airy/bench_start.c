@@ -114,6 +114,7 @@ const struct command cmd_bench_start = {
     .usage = "STACK [options]",
     .summary = "a sample of 'airy bench start', which starts it",
     .tables = {geometry_options, pattern_options},
+    .takes = TAKES_COMPUTE | TAKES_COMPAT,
     .params_size = sizeof(struct bench_params),
     .min_inputs = 1,
     .max_inputs = 1,

@@ -126,6 +126,59 @@ static int check_plot(const struct bench_params *p, const struct choice *choice)
     return gnuplot_check(common);
 }
 
+static bool in_table(const struct opt *table, const char *name)
+{
+    for (; table->name || table->heading; table++)
+        if (table->name && strcmp(table->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Does a bench look at an option? Those that are not named here are for all. */
+static bool is_used(const struct bench_kind *kind, const char *name)
+{
+    int (*const run)(struct bench *) = kind->run;
+    if (strcmp(name, "replay") == 0)
+        return run == bench_integrate || run == bench_layouts || run == bench_scaling;
+    if (strcmp(name, "write") == 0)
+        return run == bench_integrate;
+    if (strcmp(name, "batch") == 0)
+        return kind->wants >= BENCH_STACK && run != bench_write;
+    if (strcmp(name, "case") == 0 || strcmp(name, "frames") == 0 ||
+        strcmp(name, "larger-than-memory") == 0)
+        return kind->wants >= BENCH_STACK;
+    if (strcmp(name, "compat") == 0 || in_table(pattern_options, name) ||
+        in_table(geometry_options, name))
+        return kind->wants == BENCH_GEOMETRY;
+    return true;
+}
+
+/* An option that none of the chosen benches looks at is refused. */
+static int check_used(const struct common *common, const struct choice *choice)
+{
+    size_t named = 0;
+    const char *only = "";
+    for (size_t k = 0; k < BENCHES; k++)
+        if (choice->chosen[k] && named++ == 0)
+            only = benches[k].name;
+    for (size_t i = 0; i < common->given.count; i += 2) {
+        const char *name = common->given.items[i];
+        bool used = false;
+        for (size_t k = 0; k < BENCHES; k++)
+            used |= choice->chosen[k] && is_used(&benches[k], name);
+        if (!used && named == 1)
+            return tool_usage(common, "--%s: bench %s does not use it", name, only);
+        if (!used)
+            return tool_usage(common, "--%s: none of the benches named uses it", name);
+        if (!choice->stack && in_table(geometry_options, name))
+            return tool_usage(common,
+                              "--%s: cases that are made have a geometry of their own; "
+                              "name a stack",
+                              name);
+    }
+    return AIRY_EXIT_OK;
+}
+
 static int choose(const struct bench_params *p, struct choice *choice)
 {
     const struct common *common = &p->geometry.common;
@@ -160,7 +213,8 @@ static int choose(const struct bench_params *p, struct choice *choice)
     if (p->pattern.error_model == AIRY_ERROR_MODEL_VARIANCE)
         return tool_usage(common, "--error-model variance needs an image: none, poisson or "
                                   "azimuthal can be timed");
-    return p->plot ? check_plot(p, choice) : AIRY_EXIT_OK;
+    const int code = check_used(common, choice);
+    return code == AIRY_EXIT_OK && p->plot ? check_plot(p, choice) : code;
 }
 
 /* A bench of the choice wants what is at least `wants`. */
@@ -324,6 +378,7 @@ const struct command cmd_bench = {
     .words = "Benches (the first two where none is named)",
     .word = bench_word,
     .tables = {geometry_options, pattern_options, bench_options},
+    .takes = TAKES_COMPUTE | TAKES_COMPAT,
     .params_size = sizeof(struct bench_params),
     .min_inputs = 0,
     .max_inputs = BENCHES + 1,

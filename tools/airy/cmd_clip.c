@@ -130,6 +130,7 @@ const struct command cmd_clip = {
     .examples = "  airy clip image.npy\n"
                 "  airy clip image.npy --kappa 2.5 --spread mad --iterations 5\n",
     .tables = {clip_options},
+    .takes = TAKES_COMPUTE,
     .params_size = sizeof(struct clip_params),
     .min_inputs = 1,
     .max_inputs = 1,

@@ -212,6 +212,7 @@ const struct command cmd_compress = {
     .examples = "  airy compress plain.h5 small.h5\n"
                 "  airy compress plain.h5::/entry/data/data small.h5 --filter lz4\n",
     .tables = {compress_options, output_options},
+    .takes = TAKES_THREADS,
     .params_size = sizeof(struct compress_params),
     .min_inputs = 1,
     .max_inputs = 2,
@@ -226,6 +227,7 @@ const struct command cmd_decompress = {
     .details = CARRIED,
     .examples = "  airy decompress series_master.h5 plain.h5\n",
     .tables = {output_options},
+    .takes = TAKES_THREADS,
     .params_size = sizeof(struct compress_params),
     .min_inputs = 1,
     .max_inputs = 2,

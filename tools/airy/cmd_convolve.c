@@ -324,6 +324,7 @@ const struct command cmd_convolve = {
     .examples =
         "  airy convolve image.npy --kernel psf.npy -o out.npy --mode same --border reflect\n",
     .tables = {convolve_options},
+    .takes = TAKES_COMPUTE,
     .params_size = sizeof(struct convolve_params),
     .min_inputs = 1,
     .max_inputs = 1,
@@ -340,6 +341,7 @@ const struct command cmd_blur = {
         "an axis as it is.",
     .examples = "  airy blur volume.npy --sigma 1,2,2 -o smooth.npy\n",
     .tables = {blur_options},
+    .takes = TAKES_COMPUTE,
     .params_size = sizeof(struct blur_params),
     .min_inputs = 1,
     .max_inputs = 1,

@@ -6,6 +6,8 @@
 #include "image_util.h"
 #include "patterns.h"
 
+enum { DIFFERS = 1, TROUBLE = 2 }; /* exit codes, as diff(1) has them */
+
 struct diff_params {
     struct common common;
     double rtol, atol;
@@ -192,7 +194,9 @@ static int run_diff(void *user)
         }
     }
     json_decref(list);
-    return code != AIRY_EXIT_OK ? code : same ? AIRY_EXIT_OK : AIRY_EXIT_FAILED;
+    if (code == AIRY_EXIT_OK)
+        code = tool_flush("diff");
+    return code != AIRY_EXIT_OK ? TROUBLE : same ? AIRY_EXIT_OK : DIFFERS;
 }
 
 const struct command cmd_diff = {
@@ -202,7 +206,9 @@ const struct command cmd_diff = {
     .details =
         "Results of 'airy integrate' are compared dataset by dataset (result and merged), anything "
         "else as one "
-        "array. NaN equals NaN. Exit code 0 when all is equal within the tolerance, 1 when not.",
+        "array. NaN equals NaN. Exit code 0 when all is equal within the tolerance, 1 when not, 2 "
+        "when that "
+        "cannot be told: a file or a dataset is missing or cannot be read.",
     .examples = "  airy diff cpu.h5 gpu.h5 --rtol 1e-5\n"
                 "  airy diff a.npy b.npy\n",
     .tables = {diff_options},

@@ -498,8 +498,10 @@ static int report(const struct integration *job, const airy_run_info *info, doub
 int integrate_failed(const struct common *common, airy_status status)
 {
     if (status == AIRY_ERR_CORRUPT)
-        return tool_fail(common, "%s; --on-error skip goes on without such frames",
-                         airy_last_error());
+        return tool_fail(
+            common,
+            "%s; the same command with --on-error skip --resume goes on without such frames",
+            airy_last_error());
     return tool_failed(common, status);
 }
 
@@ -682,6 +684,7 @@ const struct command cmd_integrate = {
                 "      --unit 2th_deg --error-model poisson -o frame.xye\n",
     .tables = {geometry_options, pattern_options, integrate_options},
     .later = integrate_later,
+    .takes = TAKES_COMPUTE | TAKES_COMPAT | TAKES_EXPLAIN,
     .params_size = sizeof(struct integrate_params),
     .min_inputs = 1,
     .max_inputs = 100000,
@@ -700,6 +703,7 @@ const struct command cmd_integrate_part = {
     .part = true,
     .tables = {geometry_options, pattern_options, integrate_options, part_options},
     .later = integrate_later,
+    .takes = TAKES_COMPUTE | TAKES_COMPAT | TAKES_EXPLAIN,
     .params_size = sizeof(struct integrate_params),
     .min_inputs = 1,
     .max_inputs = 100000,

@@ -226,6 +226,7 @@ const struct command cmd_label = {
     .examples = "  airy label image.npy --sigma 5 -o labels.npy --table sources.csv\n"
                 "  airy label mask.npy --connectivity 8 --min-area 5\n",
     .tables = {label_options},
+    .takes = TAKES_COMPUTE,
     .params_size = sizeof(struct label_params),
     .min_inputs = 1,
     .max_inputs = 1,

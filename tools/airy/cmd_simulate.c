@@ -319,6 +319,7 @@ const struct command cmd_simulate = {
         "  airy simulate diffraction small.h5 --detector pilatus_100k --dtype int32 --frames 8 "
         "--seed 7 --gaps\n",
     .tables = {geometry_options, simulate_options},
+    .takes = TAKES_THREADS,
     .params_size = sizeof(struct simulate_params),
     .min_inputs = 1,
     .max_inputs = 1,

@@ -164,6 +164,7 @@ const struct command cmd_stats = {
     .examples = "  airy stats image.npy\n"
                 "  airy stats stack.h5::/entry/data/data --quantiles 1,99 --histogram 100\n",
     .tables = {stats_options},
+    .takes = TAKES_COMPUTE,
     .params_size = sizeof(struct stats_params),
     .min_inputs = 1,
     .max_inputs = 1,

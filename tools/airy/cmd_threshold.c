@@ -62,6 +62,7 @@ const struct command cmd_threshold = {
     .details = "Values larger than T become 1, all others 0, NaN too.",
     .examples = "  airy threshold image.npy --above 5 -o mask.npy\n",
     .tables = {threshold_options},
+    .takes = TAKES_COMPUTE,
     .params_size = sizeof(struct threshold_params),
     .min_inputs = 1,
     .max_inputs = 1,

@@ -449,6 +449,7 @@ const struct command cmd_tune = {
                 "  airy tune --sweep decode_blocks --seconds 5 --table\n"
                 "  airy tune --set pipeline.readers=8 --set decode_blocks=default\n",
     .tables = {tune_options},
+    .takes = TAKES_DEVICE | TAKES_MEMORY | TAKES_THREADS,
     .params_size = sizeof(struct tune_params),
     .min_inputs = 0,
     .max_inputs = TUNE_SIZES,

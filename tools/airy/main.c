@@ -88,6 +88,18 @@ static const struct command *find_command(int argc, char **argv, int *words)
     return NULL;
 }
 
+/* "airy simulate --help", "airy help simulate": what can be simulated. */
+static int print_group(const char *group)
+{
+    const size_t n = strlen(group);
+    printf("usage: airy %s WHAT OUT [options]\n\n", group);
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strncmp(commands[i]->name, group, n) == 0 && commands[i]->name[n] == ' ')
+            printf("  %-22s %s\n", commands[i]->name, commands[i]->summary);
+    printf("\n  airy %s WHAT --help   its options, with defaults, units and examples\n", group);
+    return tool_flush("");
+}
+
 static int refuse(int argc, char **argv)
 {
     char two[64];
@@ -165,6 +177,10 @@ int main(int argc, char **argv)
         argv++;
     }
     const struct command *command = find_command(argc, argv, &words);
+    const char *second = argc > 2 ? argv[2] : "";
+    if (strcmp(argv[1], "simulate") == 0 &&
+        (strcmp(second, "--help") == 0 || strcmp(second, "-h") == 0 || (help && !*second)))
+        return print_group("simulate");
     if (command && help) {
         opt_help(command);
         return tool_flush("");

@@ -38,6 +38,7 @@ static const struct opt common_options[] = {
     {.name = "device",
      .type = OPT_PARSED,
      .parse = parse_device,
+     .takes = TAKES_DEVICE,
      .offset = offsetof(struct common, device),
      .argument = "SPEC",
      .fallback = "AIRY_DEVICE, else the first GPU that works, else cpu",
@@ -45,6 +46,7 @@ static const struct opt common_options[] = {
              "integrate several: gpu:all, or specs with commas between"},
     {.name = "threads",
      .type = OPT_COUNT,
+     .takes = TAKES_THREADS,
      .offset = offsetof(struct common, threads),
      .lo = 1,
      .hi = 1024,
@@ -53,12 +55,14 @@ static const struct opt common_options[] = {
      .help = "threads of the CPU's pool"},
     {.name = "memory-limit",
      .type = OPT_BYTES,
+     .takes = TAKES_MEMORY,
      .offset = offsetof(struct common, memory_limit),
      .argument = "SIZE",
      .fallback = "none",
      .help = "bytes with K, M or G, for the host and for each device"},
     {.name = "compat",
      .type = OPT_PARSED,
+     .takes = TAKES_COMPAT,
      .offset = offsetof(struct common, compat),
      .parse = parse_compat,
      .argument = "NAME",
@@ -67,6 +71,7 @@ static const struct opt common_options[] = {
     {.name = "profile",
      .type = OPT_STRING,
      .optional = true,
+     .takes = TAKES_PROFILE,
      .offset = offsetof(struct common, profile_file),
      .seen = offsetof(struct common, profile),
      .use = OPT_WRITTEN,
@@ -78,6 +83,7 @@ static const struct opt common_options[] = {
      .help = "one JSON object on stdout"},
     {.name = "explain",
      .type = OPT_FLAG,
+     .takes = TAKES_EXPLAIN,
      .offset = offsetof(struct common, explain),
      .help = "print engine, matrix, memory and predicted rate, then stop"},
     {.name = "force",
@@ -117,6 +123,11 @@ bool opt_list_add(struct opt_list *list, const char *item)
 static bool ends(const struct opt *opt)
 {
     return !opt->name && !opt->heading;
+}
+
+static bool takes(const struct command *command, const struct opt *opt)
+{
+    return !opt->takes || (command->takes & opt->takes);
 }
 
 static void usage_error(const struct command *command, const char *format, ...)
@@ -323,7 +334,7 @@ static void unknown_option(const struct command *command, const char *word)
     size_t count = 0;
     for (size_t t = 0; t < TABLES; t++)
         for (const struct opt *opt = table_of(command, t); opt && !ends(opt) && count < 128; opt++)
-            if (opt->name)
+            if (opt->name && takes(command, opt))
                 names[count++] = opt->name;
     char name[64];
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
@@ -356,12 +367,16 @@ static int parse_option(const struct command *command, void *params, int argc, c
             argument = word + 2 + length + 1;
     } else {
         opt = find_option(command, NULL, 0, word[1], &own);
-        if (opt && word[2]) /* -oFILE */
-            argument = word + 2;
+        if (opt && word[2]) /* -oFILE, -o=FILE */
+            argument = word + 2 + (word[2] == '=');
         if (!opt || (opt->type == OPT_FLAG && argument)) {
             usage_error(command, "unknown option %s", word);
             return AIRY_EXIT_USAGE;
         }
+    }
+    if (!takes(command, opt) && opt->takes != TAKES_THREADS) {
+        usage_error(command, "--%s is no option of this command", opt->name);
+        return AIRY_EXIT_USAGE;
     }
     if (opt->type == OPT_FLAG && argument) {
         usage_error(command, "--%s takes no argument", opt->name);
@@ -370,8 +385,14 @@ static int parse_option(const struct command *command, void *params, int argc, c
     if (opt->seen)
         *(bool *)((char *)params + opt->seen) = true;
     if (opt->type != OPT_FLAG && !argument) {
-        if (opt->optional)
-            return 0;
+        if (opt->optional) {
+            const char *next = *i + 1 < argc ? argv[*i + 1] : "";
+            if (!tool_has_suffix(next, ".json")) /* which no command reads */
+                return 0;
+            usage_error(command, "--%s %s: its %s goes behind '=', --%s=%s", opt->name, next,
+                        opt->argument, opt->name, next);
+            return AIRY_EXIT_USAGE;
+        }
         if (*i + 1 >= argc) {
             usage_error(command, "--%s needs an argument %s", opt->name, opt->argument);
             return AIRY_EXIT_USAGE;
@@ -424,6 +445,10 @@ int opt_parse(const struct command *command, void *params, int argc, char **argv
     }
     if (common->help || common->version)
         return 0;
+    if (common->quiet && common->verbose) {
+        usage_error(command, "--quiet and --verbose exclude each other");
+        return AIRY_EXIT_USAGE;
+    }
     if (common->inputs.count < command->min_inputs) {
         usage_error(command, "%s, usage: airy %s %s",
                     common->inputs.count ? "an argument is missing"
@@ -525,7 +550,7 @@ void opt_help(const struct command *command)
         for (const struct opt *opt = table_of(command, t); opt && !ends(opt); opt++) {
             if (opt->heading)
                 printf("\n%s\n", opt->heading);
-            if (opt->name)
+            if (opt->name && takes(command, opt))
                 print_option(opt);
         }
     if (command->examples)

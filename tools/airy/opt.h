@@ -39,6 +39,18 @@ enum opt_use {
 /* Fill the field from text; NULL, or a sentence that says what was expected. */
 typedef const char *(*opt_parse_fn)(void *field, const char *text);
 
+/* Common options that not every command takes; others are for all. */
+enum opt_takes {
+    TAKES_DEVICE = 1u << 0,
+    TAKES_MEMORY = 1u << 1,
+    TAKES_PROFILE = 1u << 2,
+    TAKES_COMPAT = 1u << 3,
+    TAKES_EXPLAIN = 1u << 4,
+    TAKES_THREADS = 1u << 5, /* others accept it: one thread is no more than N */
+    /* of commands that compute on a device */
+    TAKES_COMPUTE = TAKES_DEVICE | TAKES_MEMORY | TAKES_PROFILE | TAKES_THREADS
+};
+
 struct opt {
     const char *name; /* without the dashes; NULL ends the table, or only opens a section with
                          `heading` */
@@ -54,6 +66,7 @@ struct opt {
     const char *fallback; /* what holds without it, for the help text; NULL: says nothing */
     const char *help;     /* one line with the unit */
     const char *heading;  /* of the section that starts here */
+    unsigned takes;       /* opt_takes of a common option */
 };
 
 /* Options every command takes. */
@@ -91,6 +104,7 @@ struct command {
     bool (*word)(size_t index, struct opt_word *word); /* false behind the last one */
     const char *const *later; /* options of the contract that this build lacks;
                                     NULL-terminated, NULL: none */
+    unsigned takes;           /* opt_takes */
     size_t params_size;
     size_t min_inputs, max_inputs;
     size_t writes; /* from this argument on (1: the first) they are outputs; 0: none is */
