@@ -186,7 +186,7 @@ static bool is_bad_frame(airy_status status)
            status == AIRY_ERR_NOT_FOUND;
 }
 
-int ascii_run(struct integration *job, size_t *written, size_t *bad)
+int ascii_run(struct integration *job, struct ascii_result *result)
 {
     const struct common *common = job->common;
     struct lane lane;
@@ -199,25 +199,33 @@ int ascii_run(struct integration *job, size_t *written, size_t *bad)
     int code = lane_open(&lane, job);
     progress_begin(&progress, common, "frames");
     for (size_t i = job->run.first; code == AIRY_EXIT_OK && i < job->run.last; i += job->run.step) {
-        char name[4200], sentence[1024];
+        char name[4200];
         code = file_name(name, job, i);
         if (code != AIRY_EXIT_OK)
             break;
         const airy_status status = integrate_one(&lane, job, i);
         if (status == AIRY_OK) {
             code = write_file(job, &lane, i, name);
-            *written += code == AIRY_EXIT_OK;
+            if (code == AIRY_EXIT_OK) {
+                snprintf(result->last, sizeof(result->last), "%s", name);
+                if (result->written++ == 0)
+                    memcpy(result->first, name, sizeof(name));
+            }
         } else if (job->run.skip_bad && is_bad_frame(status)) {
-            snprintf(sentence, sizeof(sentence), "%s", airy_last_error());
-            tool_say(common, "skipped: %s", sentence);
-            ++*bad;
+            if (result->bad++ == 0)
+                snprintf(result->first_error, sizeof(result->first_error), "%s", airy_last_error());
+            tool_say(common, "skipped: %s", airy_last_error());
+        } else if (status == AIRY_ERR_CORRUPT) {
+            code = tool_fail(common, "%s; --on-error skip --frames %zu:%zu:%zu goes on without it",
+                             airy_last_error(), i, job->run.last, job->run.step);
         } else {
             code = tool_failed(common, status);
         }
-        if (code == AIRY_EXIT_OK && !progress_step(&progress, *written + *bad, job->frames) &&
+        if (code == AIRY_EXIT_OK &&
+            !progress_step(&progress, result->written + result->bad, job->frames) &&
             i + job->run.step < job->run.last)
             code = tool_fail(common, "stopped after %zu of %zu frames; go on with --frames %zu:",
-                             *written + *bad, job->frames, i + job->run.step);
+                             result->written + result->bad, job->frames, i + job->run.step);
     }
     progress_end(&progress);
     lane_close(&lane);

@@ -193,6 +193,30 @@ static void print_stack(const json_t *stack)
     }
 }
 
+/* frame/status of a result: rows done, and which of them are bad. */
+static void add_rows(json_t *result, const char *file)
+{
+    enum { LISTED = 100 };
+    char where[4400];
+    airy_image image = {0};
+    snprintf(where, sizeof(where), "%s::/entry/integrate/frame/status", file);
+    if (airy_image_read(&image, where) != AIRY_OK)
+        return;
+    const size_t count = tool_count(image.shape, image.ndim);
+    size_t done = 0, bad = 0;
+    json_t *rows = json_array();
+    for (size_t i = 0; i < count; i++) {
+        const double status = airy_image_value(&image, i); /* 0 good, -1 not done, else bad */
+        done += status >= 0;
+        if (status > 0 && bad++ < LISTED)
+            json_array_append_new(rows, json_integer((json_int_t)i));
+    }
+    airy_image_free(&image);
+    json_object_set_new(result, "done", json_integer((json_int_t)done));
+    json_object_set_new(result, "bad", json_integer((json_int_t)bad));
+    json_object_set_new(result, "bad_rows", rows); /* the first of them */
+}
+
 /* What a result of 'airy integrate' holds; NULL when the file is none. */
 static json_t *result_json(const char *file, const airy_hdf5_entry *entries, size_t count)
 {
@@ -217,7 +241,24 @@ static json_t *result_json(const char *file, const airy_hdf5_entry *entries, siz
             json_object_set_new(json, names[i][0], json_string(text));
         free(text);
     }
+    add_rows(json, file);
     return json;
+}
+
+static void print_rows(const json_t *result)
+{
+    const long long frames = json_integer_value(json_object_get(result, "frames")),
+                    done = json_integer_value(json_object_get(result, "done")),
+                    bad = json_integer_value(json_object_get(result, "bad"));
+    const json_t *rows = json_object_get(result, "bad_rows");
+    if (!rows)
+        return;
+    printf("  %lld of %lld frames done%s, %lld bad", done, frames,
+           done < frames ? " (not complete)" : "", bad);
+    for (size_t i = 0; i < json_array_size(rows) && i < 10; i++)
+        printf("%s%lld", i ? ", " : ": row ",
+               (long long)json_integer_value(json_array_get(rows, i)));
+    puts(bad > 10 ? ", ..." : "");
 }
 
 static void print_entries(const struct common *common, const char *file,
@@ -289,7 +330,7 @@ static int info_hdf5(const struct common *common, const char *path)
                                                  json_incref(stack), "result", json_incref(result),
                                                  "why_no_stack", tool_json_string(why)));
     } else {
-        if (result)
+        if (result) {
             printf("result of airy integrate %s: %lld frames of %lld bins over %s, %s errors, %s\n",
                    text_of(result, "version"),
                    (long long)json_integer_value(json_object_get(result, "frames")),
@@ -297,7 +338,8 @@ static int info_hdf5(const struct common *common, const char *path)
                    text_of(result, "axis"),
                    json_is_true(json_object_get(result, "errors")) ? "with" : "without",
                    text_of(result, "date"));
-        else if (stack)
+            print_rows(result);
+        } else if (stack)
             print_stack(stack);
         else
             printf("no stack of frames: %s\n", why);

@@ -276,6 +276,8 @@ static int check_output(const struct integrate_params *p)
         return tool_usage(
             common,
             "--resume: text files are complete or not there; select what is missing by --frames");
+    if (resume_is_complete(p) && !common->explain)
+        return AIRY_EXIT_OK;
     if (p->plot && !common->force && tool_exists(p->plot))
         return tool_exists_already(common, p->plot);
     if (!common->explain && !common->force && is_hdf5_name(p->output) && tool_exists(p->output))
@@ -467,16 +469,21 @@ int integrate_check_memory(const struct integration *job)
     return AIRY_EXIT_OK;
 }
 
-static int report(const struct integration *job, const airy_run_info *info, double setup)
+/* text_files: NULL, or what was written as text. */
+static int report(const struct integration *job, const airy_run_info *info, double setup,
+                  const struct ascii_result *text_files)
 {
     const struct common *common = job->common;
     const double frames = (double)info->frames, seconds = info->seconds > 0 ? info->seconds : 1e-9;
     const double stored = (double)info->stored_bytes, decoded = (double)info->decoded_bytes;
-    char text[2][32], *specs = common->json ? team_specs(&job->team) : NULL;
+    char text[2][32], bad[64] = "", *specs = common->json ? team_specs(&job->team) : NULL;
+    const char *first = text_files ? text_files->first : job->params->output,
+               *last = text_files ? text_files->last : first;
+    const bool several = strcmp(first, last) != 0;
     if (common->json) {
         json_t *json = json_pack(
             "{s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:f}", "output",
-            tool_json_string(job->params->output), "device", specs ? specs : "?", "layout",
+            *first ? tool_json_string(first) : json_null(), "device", specs ? specs : "?", "layout",
             layout_name(job->layout.layout), "processes", (json_int_t)job->layout.processes,
             "frames", (json_int_t)info->frames, "bad", (json_int_t)info->bad, "resumed",
             (json_int_t)info->resumed, "seconds", info->seconds, "setup_seconds", setup,
@@ -484,14 +491,20 @@ static int report(const struct integration *job, const airy_run_info *info, doub
             "stored_bytes", (json_int_t)info->stored_bytes, "decoded_bytes",
             (json_int_t)info->decoded_bytes, "ratio", stored > 0 ? decoded / stored : 0.0);
         free(specs);
+        if (several)
+            json_object_set_new(json, "last_output", tool_json_string(last));
         return tool_print_json(common, json);
     }
-    tool_say(
-        common,
-        "%s: %zu frame%s in %.3g s, set-up %.2g s, %.4g frames/s, %s/s decoded, %s read (%.2fx)%s",
-        job->params->output, info->frames, tool_s(info->frames), info->seconds, setup,
-        frames / seconds, tool_bytes(text[0], decoded / seconds), tool_bytes(text[1], stored),
-        stored > 0 ? decoded / stored : 0.0, info->resumed ? ", the rest was done before" : "");
+    if (info->bad)
+        snprintf(bad, sizeof(bad), ", %zu of them bad", info->bad);
+    tool_say(common,
+             "%s%s%s: %zu frame%s%s in %.3g s, set-up %.2g s, %.4g frames/s, %s/s decoded, %s read "
+             "(%.2fx)%s",
+             *first ? first : "no file", several ? " to " : "", several ? last : "", info->frames,
+             tool_s(info->frames), bad, info->seconds, setup, frames / seconds,
+             tool_bytes(text[0], decoded / seconds), tool_bytes(text[1], stored),
+             stored > 0 ? decoded / stored : 0.0,
+             info->resumed ? ", the rest was done before" : "");
     return AIRY_EXIT_OK;
 }
 
@@ -532,6 +545,8 @@ static int run_job(struct integration *job)
     const struct integrate_params *p = job->params;
     const struct common *common = job->common;
     airy_run_info info = {0};
+    struct ascii_result text = {0};
+    const bool hdf5 = is_hdf5_name(p->output);
     if (p->plot && ascii_name(p->output) && job->frames > 1)
         return tool_usage(common, "--plot draws one result, not %zu text files; write .h5",
                           job->frames);
@@ -541,29 +556,30 @@ static int run_job(struct integration *job)
     if (code != AIRY_EXIT_OK)
         return code;
     const double setup = tool_now() - job->start;
-    if (is_hdf5_name(p->output)) {
+    if (hdf5) {
         const bool parts = job->layout.layout == LAYOUT_PROCESSES;
         code = parts ? parts_run(job, &info) : run_hdf5(job, &info);
-        if (code == AIRY_EXIT_OK && info.bad)
-            tool_say(common, "%zu of %zu frames failed, the first: %s", info.bad,
-                     info.frames + info.resumed, info.first_error);
     } else {
-        size_t written = 0;
         const double start = tool_now();
-        code = ascii_run(job, &written, &info.bad);
-        info.frames = written + info.bad;
+        code = ascii_run(job, &text);
+        info.bad = text.bad;
+        info.frames = text.written + text.bad;
+        snprintf(info.first_error, sizeof(info.first_error), "%s", text.first_error);
         info.seconds = tool_now() - start;
         info.decoded_bytes = info.frames * job->info.height * job->info.width *
                              airy_dtype_size(job->info.dtype);
         info.stored_bytes = job->info.stored_bytes / job->info.frames * info.frames;
     }
+    if (code == AIRY_EXIT_OK && info.bad)
+        tool_say(common, "%zu of %zu frames failed, the first: %s", info.bad,
+                 info.frames + info.resumed, info.first_error);
     const int profiled = job->layout.layout == LAYOUT_PROCESSES
                              ? AIRY_EXIT_OK /* the workers have said theirs */
                              : team_profile(&job->team, common);
     if (code == AIRY_EXIT_OK)
         tool_say_device(common, job->device, true);
     if (code == AIRY_EXIT_OK)
-        code = report(job, &info, setup);
+        code = report(job, &info, setup, hdf5 ? NULL : &text);
     if (code == AIRY_EXIT_OK && p->plot)
         code = plot_result(common, p->output, p->plot);
     if (code == AIRY_EXIT_OK && info.bad)
@@ -603,6 +619,34 @@ static int choose_layout(struct integration *job)
     return code;
 }
 
+/* What a finished run lacks is the picture at most. */
+static int complete(const struct integration *job)
+{
+    const struct integrate_params *p = job->params;
+    int code = resume_complete(job);
+    if (p->plot && (code == AIRY_EXIT_OK || code == AIRY_EXIT_PARTLY) && !tool_exists(p->plot)) {
+        const int drawn = plot_result(job->common, p->output, p->plot);
+        code = drawn == AIRY_EXIT_OK ? code : drawn;
+    }
+    return code;
+}
+
+static int go(struct integration *job)
+{
+    const struct integrate_params *p = job->params;
+    const struct common *common = job->common;
+    if (common->explain)
+        return explain(job);
+    const char *const outputs[] = {p->output, p->plot, common->profile_file};
+    int code = AIRY_EXIT_OK;
+    for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]) && code == AIRY_EXIT_OK; i++)
+        if (outputs[i])
+            code = tool_keep_stack(common, outputs[i], job->stack);
+    if (code == AIRY_EXIT_OK && p->resume)
+        code = resume_prepare(job);
+    return code == AIRY_EXIT_OK ? run_job(job) : code;
+}
+
 static int run_with(const struct integrate_params *p, const airy_geometry *replayed)
 {
     struct integration job;
@@ -616,14 +660,10 @@ static int run_with(const struct integrate_params *p, const airy_geometry *repla
     code = integration_open(&job, p, replayed);
     if (code == AIRY_EXIT_OK)
         code = choose_layout(&job);
-    if (code == AIRY_EXIT_OK && p->output && !p->geometry.common.explain)
-        code = tool_keep_stack(job.common, p->output, job.stack);
-    if (code == AIRY_EXIT_OK && p->plot)
-        code = tool_keep_stack(job.common, p->plot, job.stack);
-    if (code == AIRY_EXIT_OK && p->resume && !p->geometry.common.explain)
-        code = resume_prepare(&job);
-    if (code == AIRY_EXIT_OK)
-        code = p->geometry.common.explain ? explain(&job) : run_job(&job);
+    if (code == AIRY_EXIT_OK && !p->geometry.common.explain && resume_is_complete(p))
+        code = complete(&job);
+    else if (code == AIRY_EXIT_OK)
+        code = go(&job);
     integration_close(&job);
     return code;
 }

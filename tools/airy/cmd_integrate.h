@@ -70,6 +70,10 @@ int configuration_read(const struct common *common, const char *path, struct opt
  * Exit code.
  */
 int resume_prepare(struct integration *job);
+/* The output of --resume is there, and no OUT.partial. */
+bool resume_is_complete(const struct integrate_params *params);
+/* Then it must be of the same run: says so, or what differs. Exit code. */
+int resume_complete(const struct integration *job);
 
 /* The slots must fit the limit of --memory-limit on the host, too. Exit code. */
 int integrate_check_memory(const struct integration *job);
@@ -81,8 +85,13 @@ int parts_run(struct integration *job, airy_run_info *info);
 /* The same in a worker process. */
 int parts_work(const struct integrate_params *params, const airy_geometry *replayed);
 
-/* One text file a frame: .xye .xy .chi .dat. Exit code. *written and *bad count frames. */
-int ascii_run(struct integration *job, size_t *written, size_t *bad);
+/* One text file a frame: .xye .xy .chi .dat. Exit code. */
+struct ascii_result {
+    size_t written, bad;          /* frames */
+    char first[4200], last[4200]; /* files; "" where none was written */
+    char first_error[512];
+};
+int ascii_run(struct integration *job, struct ascii_result *result);
 bool ascii_name(const char *path);
 
 #endif

@@ -105,9 +105,12 @@ static int hide_rows(struct patterns *patterns, const struct common *common, con
         return tool_fail(common, "%s: frame/status has another number of frames than intensity",
                          path);
     }
-    for (size_t row = 0; row < patterns->frames; row++)
-        for (size_t i = 0; airy_image_value(&image, row) != 0 && i < patterns->bins; i++)
+    for (size_t row = 0; row < patterns->frames; row++) {
+        const double state = airy_image_value(&image, row);
+        patterns->pending += state < 0;
+        for (size_t i = 0; state != 0 && i < patterns->bins; i++)
             patterns->values[row * patterns->bins + i] = NAN;
+    }
     airy_image_free(&image);
     return AIRY_EXIT_OK;
 }

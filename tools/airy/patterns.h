@@ -6,6 +6,7 @@
 
 struct patterns {
     size_t frames, bins;
+    size_t pending;  /* frames that are not done yet */
     double *radial;  /* [bins] */
     float *values;   /* [frames][bins] */
     float *errors;   /* [frames][bins] standard error of the mean, or NULL */

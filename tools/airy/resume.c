@@ -175,6 +175,72 @@ static void compare(struct differences *d, const json_t *before, const json_t *n
     compare_options(d, json_object_get(before, "options"), json_object_get(now, "options"));
 }
 
+/* Rows of frame/status: how many are not done, and how many are bad. */
+static bool count_rows(const char *path, size_t *pending, size_t *bad)
+{
+    char where[4400];
+    airy_image image = {0};
+    snprintf(where, sizeof(where), "%s::/entry/integrate/frame/status", path);
+    if (airy_image_read(&image, where) != AIRY_OK)
+        return false;
+    *pending = *bad = 0;
+    for (size_t i = 0; i < tool_count(image.shape, image.ndim); i++) {
+        const double status = airy_image_value(&image, i);
+        *pending += status < 0;
+        *bad += status > 0;
+    }
+    airy_image_free(&image);
+    return true;
+}
+
+bool resume_is_complete(const struct integrate_params *params)
+{
+    char partial[4200];
+    snprintf(partial, sizeof(partial), "%s.partial", params->output);
+    return params->resume && !params->geometry.common.force && tool_exists(params->output) &&
+           !tool_exists(partial);
+}
+
+int resume_complete(const struct integration *job)
+{
+    const struct common *common = job->common;
+    const char *output = job->params->output;
+    char *text = NULL;
+    struct differences d = {0};
+    size_t pending, bad;
+    if (airy_hdf5_text(&text, output, "/entry/integrate/configuration") != AIRY_OK ||
+        !count_rows(output, &pending, &bad) || pending) {
+        free(text);
+        return tool_exists_already(common, output);
+    }
+    json_t *before = json_loads(text, 0, NULL), *now = json_loads(job->configuration, 0, NULL);
+    free(text);
+    const bool readable = before && now;
+    if (readable)
+        compare(&d, before, now);
+    json_decref(before);
+    json_decref(now);
+    if (!readable)
+        return tool_exists_already(common, output);
+    if (d.count)
+        return tool_fail(common,
+                         "'%s' is there already and was made otherwise: %s%s; --force without "
+                         "--resume overwrites it",
+                         output, d.text, d.count > 6 ? "; ..." : "");
+    if (bad)
+        tool_say(common, "%s: complete already, %zu of %zu frames failed", output, bad,
+                 job->frames);
+    else
+        tool_say(common, "%s: complete already", output);
+    int code = AIRY_EXIT_OK;
+    if (common->json)
+        code = tool_print_json(common,
+                               json_pack("{s:o, s:b, s:I, s:I}", "output", tool_json_string(output),
+                                         "complete_already", 1, "frames", (json_int_t)job->frames,
+                                         "bad", (json_int_t)bad));
+    return code == AIRY_EXIT_OK && bad ? AIRY_EXIT_PARTLY : code;
+}
+
 int resume_prepare(struct integration *job)
 {
     const struct common *common = job->common;
