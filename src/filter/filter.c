@@ -16,20 +16,21 @@ static const char *const border_names[AIRY_BORDER_COUNT] = {"zero",    "value", 
 static const char *const mode_names[AIRY_CONVOLVE_MODE_COUNT] = {"full", "same", "valid"};
 static const char *const method_names[AIRY_CONVOLVE_METHOD_COUNT] = {"auto", "direct", "separable"};
 
-/* Index of name among names; -1, and the sentence, where it is none. */
-static int find_name(const char *what, const char *name, const char *const *names, int count)
+/* Index of name among names. */
+static airy_status find_name(int *index, const char *what, const char *name,
+                             const char *const *names, int count)
 {
-    for (int i = 0; name && i < count; i++)
-        if (strcmp(name, names[i]) == 0)
-            return i;
     char list[128] = "";
     for (int i = 0; i < count; i++) {
+        if (name && strcmp(name, names[i]) == 0) {
+            *index = i;
+            return AIRY_OK;
+        }
         strcat(list, i ? " " : "");
         strcat(list, names[i]);
     }
-    (void)airy_fail(AIRY_ERR_PARAM, "%s '%s', expected one of: %s", what, name ? name : "(null)",
-                    list);
-    return -1;
+    return airy_fail(AIRY_ERR_PARAM, "%s '%s', expected one of: %s", what, name ? name : "(null)",
+                     list);
 }
 
 const char *airy_border_name(airy_border border)
@@ -39,10 +40,10 @@ const char *airy_border_name(airy_border border)
 
 airy_status airy_border_parse(airy_border *border, const char *name)
 {
-    const int i = find_name("border", name, border_names, AIRY_BORDER_COUNT);
-    if (i >= 0)
-        *border = (airy_border)i;
-    return i >= 0 ? AIRY_OK : AIRY_ERR_PARAM;
+    int i;
+    AIRY_TRY(find_name(&i, "border", name, border_names, AIRY_BORDER_COUNT));
+    *border = (airy_border)i;
+    return AIRY_OK;
 }
 
 const char *airy_convolve_mode_name(airy_convolve_mode mode)
@@ -52,10 +53,10 @@ const char *airy_convolve_mode_name(airy_convolve_mode mode)
 
 airy_status airy_convolve_mode_parse(airy_convolve_mode *mode, const char *name)
 {
-    const int i = find_name("mode", name, mode_names, AIRY_CONVOLVE_MODE_COUNT);
-    if (i >= 0)
-        *mode = (airy_convolve_mode)i;
-    return i >= 0 ? AIRY_OK : AIRY_ERR_PARAM;
+    int i;
+    AIRY_TRY(find_name(&i, "mode", name, mode_names, AIRY_CONVOLVE_MODE_COUNT));
+    *mode = (airy_convolve_mode)i;
+    return AIRY_OK;
 }
 
 const char *airy_convolve_method_name(airy_convolve_method method)
@@ -65,10 +66,10 @@ const char *airy_convolve_method_name(airy_convolve_method method)
 
 airy_status airy_convolve_method_parse(airy_convolve_method *method, const char *name)
 {
-    const int i = find_name("method", name, method_names, AIRY_CONVOLVE_METHOD_COUNT);
-    if (i >= 0)
-        *method = (airy_convolve_method)i;
-    return i >= 0 ? AIRY_OK : AIRY_ERR_PARAM;
+    int i;
+    AIRY_TRY(find_name(&i, "method", name, method_names, AIRY_CONVOLVE_METHOD_COUNT));
+    *method = (airy_convolve_method)i;
+    return AIRY_OK;
 }
 
 static airy_status check_kernel_shape(int ndim, int kernel_ndim, const size_t *kernel_shape)

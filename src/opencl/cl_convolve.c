@@ -10,15 +10,10 @@
 #include "filter/filter_fns.h"
 #include "opencl/cl_buffer.h"
 #include "opencl/cl_launch.h"
+#include "opencl/cl_move.h"
 #include "shared/filter_geom.h"
 
 enum { LOCAL_REST = 64 /* what a driver may add to local memory */ };
-
-static const char *const types[AIRY_DTYPE_COUNT] = {
-    [AIRY_DTYPE_F32] = "float", [AIRY_DTYPE_F64] = "double", [AIRY_DTYPE_U8] = "uchar",
-    [AIRY_DTYPE_I8] = "char",   [AIRY_DTYPE_U16] = "ushort", [AIRY_DTYPE_I16] = "short",
-    [AIRY_DTYPE_U32] = "uint",  [AIRY_DTYPE_I32] = "int",    [AIRY_DTYPE_U64] = "ulong",
-    [AIRY_DTYPE_I64] = "long"};
 
 /* Where a pass reads or writes; steps in elements: image, z, y. */
 struct place {
@@ -115,8 +110,8 @@ static airy_status launch(const struct pass *pass, const char *kernel, const air
                           size_t local_size, const size_t *global, const size_t *local)
 {
     char options[48];
-    snprintf(options, sizeof(options), "-DT=%s -DW=%s", types[pass->src.dtype],
-             types[pass->dst.dtype]);
+    snprintf(options, sizeof(options), "-DT=%s -DW=%s", airy_cl_types[pass->src.dtype].name,
+             airy_cl_types[pass->dst.dtype].name);
     const struct airy_cl_kernel_spec spec = {"convolve.cl", kernel, options};
     const double wide = pass->outside;
     const float narrow = (float)pass->outside;

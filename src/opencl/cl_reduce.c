@@ -11,16 +11,11 @@
 #include "core/backend.h"
 #include "opencl/cl_buffer.h"
 #include "opencl/cl_launch.h"
+#include "opencl/cl_move.h"
 #include "reduce/select.h"
 #include "shared/reduce_geom.h"
 
 enum { MAX_GROUPS = 1024, CHUNK = AIRY_REDUCE_GROUP_ITEMS * AIRY_REDUCE_EACH };
-
-static const char *const types[AIRY_DTYPE_COUNT] = {
-    [AIRY_DTYPE_F32] = "float", [AIRY_DTYPE_F64] = "double", [AIRY_DTYPE_U8] = "uchar",
-    [AIRY_DTYPE_I8] = "char",   [AIRY_DTYPE_U16] = "ushort", [AIRY_DTYPE_I16] = "short",
-    [AIRY_DTYPE_U32] = "uint",  [AIRY_DTYPE_I32] = "int",    [AIRY_DTYPE_U64] = "ulong",
-    [AIRY_DTYPE_I64] = "long"};
 
 struct call {
     const struct airy_reduce_source *source;
@@ -73,8 +68,8 @@ static airy_status start(struct call *call, const struct airy_reduce_source *sou
     call->geom.mask = make_box(mask ? mask : src);
     call->geom.count = source->count;
     call->groups = airy_min_size((source->count + CHUNK - 1) / CHUNK, MAX_GROUPS);
-    snprintf(call->options, sizeof(call->options), "-DT=%s -DHAS_MASK=%d", types[src->dtype],
-             mask != NULL);
+    snprintf(call->options, sizeof(call->options), "-DT=%s -DHAS_MASK=%d",
+             airy_cl_types[src->dtype].name, mask != NULL);
     return AIRY_OK;
 }
 
