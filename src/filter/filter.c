@@ -40,7 +40,7 @@ const char *airy_border_name(airy_border border)
 
 airy_status airy_border_parse(airy_border *border, const char *name)
 {
-    int i;
+    int i = 0;
     AIRY_TRY(find_name(&i, "border", name, border_names, AIRY_BORDER_COUNT));
     *border = (airy_border)i;
     return AIRY_OK;
@@ -53,7 +53,7 @@ const char *airy_convolve_mode_name(airy_convolve_mode mode)
 
 airy_status airy_convolve_mode_parse(airy_convolve_mode *mode, const char *name)
 {
-    int i;
+    int i = 0;
     AIRY_TRY(find_name(&i, "mode", name, mode_names, AIRY_CONVOLVE_MODE_COUNT));
     *mode = (airy_convolve_mode)i;
     return AIRY_OK;
@@ -66,7 +66,7 @@ const char *airy_convolve_method_name(airy_convolve_method method)
 
 airy_status airy_convolve_method_parse(airy_convolve_method *method, const char *name)
 {
-    int i;
+    int i = 0;
     AIRY_TRY(find_name(&i, "method", name, method_names, AIRY_CONVOLVE_METHOD_COUNT));
     *method = (airy_convolve_method)i;
     return AIRY_OK;
