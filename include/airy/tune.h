@@ -47,6 +47,8 @@ typedef struct airy_tunable {
     uint32_t values[AIRY_TUNABLE_VALUES];
     uint32_t value_count;
     bool only_values; /**< no value between them is admitted */
+    uint64_t pixels;  /**< current holds for runs of frames of half to twice as many, elsewhere
+                           standard does; 0: it holds for all */
 } airy_tunable;
 
 /**
@@ -68,6 +70,15 @@ AIRY_API void airy_tuning_list_free(airy_tunable *list);
  */
 AIRY_API airy_status airy_tuning_set(airy_device *device, const char *name, uint32_t value,
                                      airy_tuning_source source);
+
+/**
+ * Say that the measured value of a size was found with frames of so many pixels: it will hold for
+ * frames of half to twice as many, as batches and readers that suit large frames do not suit small
+ * ones. airy_tuning_set forgets it.
+ * @param pixels  0: it holds for all
+ * Errors: as airy_tuning_set.
+ */
+AIRY_API airy_status airy_tuning_set_frame(airy_device *device, const char *name, uint64_t pixels);
 
 /**
  * Keep what is not default in the user's cache folder, in the place of what was kept before. The

@@ -212,6 +212,17 @@ static void fill_defaults(struct airy_tuning *tuning, bool in_place)
     }
 }
 
+struct airy_tune_entry airy_tuned_for(const airy_device *device, enum airy_tune which,
+                                      uint64_t pixels)
+{
+    struct airy_tune_entry e = device->tuning.entries[which];
+    if (e.pixels && (pixels < e.pixels / 2 || pixels / 2 > e.pixels)) {
+        e.current = e.standard;
+        e.source = AIRY_TUNING_DEFAULT;
+    }
+    return e;
+}
+
 /*
  * Slots and readers as the threads there are ask for. A CPU of several has two lanes of two slots;
  * there reading takes a quarter of the time of the sums, on the same cores.
@@ -224,22 +235,27 @@ static void fit_threads(airy_device *device)
     if (device->backend->in_place) {
         const unsigned threads = limit < pool ? limit : pool;
         slots->current = slots->standard = threads > 1 ? 4 : 3;
-        readers->current = readers->standard = clamp(threads / 2, 1, 8);
+        readers->current = readers->standard = threads > 1 ? clamp(threads / 2, 2, 8) : 1;
     } else {
         readers->current = readers->standard = clamp(readers->standard, 1, limit);
     }
 }
 
-/* What a line "name value source hash" says; line: without its end, with a 0. */
+/*
+ * What a line "name value source hash" says, with the pixels of a frame behind it where it holds
+ * for frames of that size; line: without its end, with a 0.
+ */
 static bool parse_line(struct airy_tuning *tuning, const char *line)
 {
     char name[64], source[16];
     uint32_t value;
-    uint64_t hash;
-    int used = 0;
+    uint64_t hash, pixels = 0;
+    int used = 0, all = 0;
     if (sscanf(line, "%63s %9" SCNu32 " %15s %16" SCNx64 "%n", name, &value, source, &hash,
-               &used) != 4 ||
-        line[used] != 0)
+               &used) != 4)
+        return false;
+    if (line[used] != 0 && (sscanf(line + used, " %15" SCNu64 "%n", &pixels, &all) != 1 ||
+                            line[used + all] != 0 || line[used] != ' ' || pixels == 0))
         return false;
     for (unsigned i = 0; i < AIRY_TUNE_COUNT; i++) {
         struct airy_tune_entry *e = &tuning->entries[i];
@@ -251,6 +267,7 @@ static bool parse_line(struct airy_tuning *tuning, const char *line)
             return false;
         e->current = value;
         e->source = measured ? AIRY_TUNING_MEASURED : AIRY_TUNING_SET;
+        e->pixels = pixels;
         return true;
     }
     return false;
@@ -285,8 +302,11 @@ size_t airy_tuning_print(const struct airy_tuning *tuning, char text[AIRY_TUNING
         if (e->smallest == 0 || e->source == AIRY_TUNING_DEFAULT)
             continue;
         used += (size_t)snprintf(text + used, AIRY_TUNING_TEXT - used,
-                                 "%s %" PRIu32 " %s %016" PRIx64 "\n", definitions[i].name,
-                                 e->current, source_names[e->source], e->hash);
+                                 "%s %" PRIu32 " %s %016" PRIx64, definitions[i].name, e->current,
+                                 source_names[e->source], e->hash);
+        used += e->pixels ? (size_t)snprintf(text + used, AIRY_TUNING_TEXT - used, " %" PRIu64 "\n",
+                                             e->pixels)
+                          : (size_t)snprintf(text + used, AIRY_TUNING_TEXT - used, "\n");
     }
     return used;
 }
@@ -332,7 +352,8 @@ static void describe(airy_tunable *out, const struct airy_tuning *tuning, enum a
                           .current = e->current,
                           .items = e->items,
                           .source = e->source,
-                          .only_values = d->only_values};
+                          .only_values = d->only_values,
+                          .pixels = e->pixels};
     snprintf(out->name, sizeof(out->name), "%s", d->name);
     snprintf(out->kernel, sizeof(out->kernel), "%s", d->kernel);
     snprintf(out->unit, sizeof(out->unit), "%s", d->unit);
@@ -382,6 +403,25 @@ static unsigned find(const struct airy_tuning *tuning, const char *name)
     return AIRY_TUNE_COUNT;
 }
 
+/* "256, which is fixed", "one of 1, 2, 4" or "1 to 16" */
+static void say_admitted(char *text, size_t size, const struct airy_tuning *tuning,
+                         enum airy_tune which)
+{
+    airy_tunable t;
+    describe(&t, tuning, which);
+    if (t.smallest == t.largest) {
+        snprintf(text, size, "%u, which is fixed", t.smallest);
+        return;
+    }
+    if (!t.only_values) {
+        snprintf(text, size, "%u to %u", t.smallest, t.largest);
+        return;
+    }
+    size_t used = (size_t)snprintf(text, size, "one of");
+    for (size_t i = 0; i < t.value_count && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s %u", i ? "," : "", t.values[i]);
+}
+
 airy_status airy_tuning_set(airy_device *device, const char *name, uint32_t value,
                             airy_tuning_source source)
 {
@@ -392,12 +432,27 @@ airy_status airy_tuning_set(airy_device *device, const char *name, uint32_t valu
     AIRY_FAIL_IF(which == AIRY_TUNE_COUNT, AIRY_ERR_NOT_FOUND, "device '%s' has no tunable '%s'",
                  device->info.spec, name);
     struct airy_tune_entry *e = &device->tuning.entries[which];
+    char admitted[128];
+    say_admitted(admitted, sizeof(admitted), &device->tuning, which);
     AIRY_FAIL_IF(value && !admits(&device->tuning, which, value), AIRY_ERR_PARAM,
-                 "%s = %u, expected %s%u to %u on %s", definitions[which].name, value,
-                 definitions[which].only_values ? "a listed value from " : "", e->smallest,
-                 e->largest, device->info.spec);
+                 "%s = %u, expected %s on %s", definitions[which].name, value, admitted,
+                 device->info.spec);
+    e->pixels = 0;
     e->current = value ? value : e->standard;
     e->source = value ? source : AIRY_TUNING_DEFAULT;
+    return AIRY_OK;
+}
+
+airy_status airy_tuning_set_frame(airy_device *device, const char *name, uint64_t pixels)
+{
+    AIRY_FAIL_IF(!device || !name, AIRY_ERR_PARAM, "airy_tuning_set_frame: device or name is NULL");
+    const unsigned which = find(&device->tuning, name);
+    AIRY_FAIL_IF(which == AIRY_TUNE_COUNT, AIRY_ERR_NOT_FOUND, "device '%s' has no tunable '%s'",
+                 device->info.spec, name);
+    AIRY_FAIL_IF(pixels > UINT32_MAX, AIRY_ERR_PARAM, "pixels = %llu, expected fewer than 2^32",
+                 (unsigned long long)pixels);
+    struct airy_tune_entry *e = &device->tuning.entries[which];
+    e->pixels = e->source == AIRY_TUNING_MEASURED ? pixels : 0;
     return AIRY_OK;
 }
 

@@ -31,13 +31,20 @@ struct airy_tune_entry {
     uint32_t smallest, largest, standard, current; /* smallest 0: the device does not have it */
     uint32_t items;                                /* of airy_tunable */
     airy_tuning_source source;
-    uint64_t hash; /* of what the value was measured with, beside device and version */
+    uint64_t pixels; /* of a frame that it was measured with; 0: it holds for all */
+    uint64_t hash;   /* of what the value was measured with, beside device and version */
 };
 
 struct airy_tuning {
     struct airy_tune_entry entries[AIRY_TUNE_COUNT];
 };
 
+/*
+ * The size as it holds for frames of so many pixels: a value that was measured with frames of less
+ * than half or more than twice as many gives way to the default.
+ */
+struct airy_tune_entry airy_tuned_for(const airy_device *device, enum airy_tune which,
+                                      uint64_t pixels);
 /* Fill device->tuning; the device is open. */
 void airy_tuning_open(airy_device *device);
 struct airy_tune_range {
@@ -52,7 +59,7 @@ void airy_tuning_bound(struct airy_tuning *tuning, enum airy_tune which,
  */
 size_t airy_tuning_parse(struct airy_tuning *tuning, const char *text, size_t size);
 /* The text of what is not default, with its end; "" when everything is. Returns its length. */
-enum { AIRY_TUNING_TEXT = 128 * AIRY_TUNE_COUNT };
+enum { AIRY_TUNING_TEXT = 144 * AIRY_TUNE_COUNT };
 size_t airy_tuning_print(const struct airy_tuning *tuning, char text[AIRY_TUNING_TEXT]);
 
 #endif

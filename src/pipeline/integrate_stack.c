@@ -12,7 +12,7 @@
 /* One thread of each kind, and readers; what cannot be started fails the run. */
 static void start_threads(struct airy_lane *lane)
 {
-    const size_t readers = lane->run->plan.readers;
+    const size_t readers = lane->readers;
     const airy_status status = airy_memory_calloc((void **)&lane->threads, readers + 2,
                                                   sizeof(lane->threads[0]), "threads of a run");
     if (status != AIRY_OK) {
@@ -141,9 +141,8 @@ static void describe(airy_run_info *out, const struct airy_run *run)
     const uint64_t frame_bytes = (uint64_t)run->info.height * run->info.width *
                                  airy_dtype_size(run->info.dtype);
     out->batch = run->plan.batch;
-    const size_t lanes = run->team.count ? run->team.lanes / run->team.count : 0;
-    out->slots = run->plan.slots * lanes;
-    out->readers = run->plan.readers * lanes;
+    out->slots = run->plan.slots;
+    out->readers = run->plan.readers;
     out->host_bytes = run->plan.host_bytes;
     out->device_bytes = run->plan.device_bytes;
     out->decoded_bytes = frame_bytes * out->frames;

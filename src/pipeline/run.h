@@ -30,7 +30,7 @@ struct airy_run_team {
 /* How a run is cut: worked out before anything is allocated. The same for every lane. */
 struct airy_run_plan {
     size_t batch;
-    size_t slots, readers; /* of a lane */
+    size_t slots, readers; /* of a device, shared by its lanes */
     size_t batch_bytes;    /* capacity for chunks of the largest batch */
     size_t result_bytes;   /* sums and stats of a batch */
     uint64_t host_bytes;   /* of all lanes */
@@ -73,7 +73,8 @@ struct airy_lane {
     airy_queue *up[AIRY_RUN_COPIES]; /* [copies], taken in turn */
     size_t copies;
     airy_queue *compute, *down; /* one and the same on the CPU, and up[0] */
-    struct airy_slot *slots;    /* [plan.slots] */
+    struct airy_slot *slots;    /* [slot_count] */
+    size_t slot_count, readers; /* its share of the plan's */
     size_t started, submitted, written;
     pthread_cond_t room, full, sent; /* for its readers, submitter, writer; with the run's lock */
     /* Of the writer, for a slot's frames: patterns, whose intensity, std and sem are in values. */

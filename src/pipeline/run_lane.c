@@ -130,7 +130,7 @@ void *airy_run_submitter(void *arg)
     airy_numa_bind(lane->integrator->device->node);
     pthread_mutex_lock(&run->lock);
     for (;;) {
-        struct airy_slot *slot = &lane->slots[lane->submitted % run->plan.slots];
+        struct airy_slot *slot = &lane->slots[lane->submitted % lane->slot_count];
         const bool begun = lane->submitted < lane->started;
         if (run->failed || (!begun && airy_run_ends(run)))
             break;
@@ -160,7 +160,9 @@ static airy_status open_queues(struct airy_lane *lane)
         lane->copies = 1;
         return AIRY_OK;
     }
-    const size_t copies = airy_min_size(airy_tuned(device, AIRY_TUNE_COPIES), AIRY_RUN_COPIES);
+    const size_t copies =
+        airy_min_size(airy_tuned_for(device, AIRY_TUNE_COPIES, lane->integrator->pixels).current,
+                      AIRY_RUN_COPIES);
     while (lane->copies < copies) {
         AIRY_TRY(airy_queue_create(&lane->up[lane->copies], device));
         lane->copies++;
@@ -186,10 +188,21 @@ static airy_status rehearse(struct airy_lane *lane)
     return airy_lane_finish(lane);
 }
 
+/* The lanes of a device share its slots and readers; the first ones have one more. */
+static size_t share(const struct airy_lane *lane, size_t of_device)
+{
+    const struct airy_run_team *team = &lane->run->team;
+    const size_t lanes = team->lanes / team->count;
+    const size_t index = (size_t)(lane - lane->run->lanes) / team->count;
+    return airy_max_size(of_device / lanes + (index < of_device % lanes), 1);
+}
+
 airy_status airy_lane_open(struct airy_lane *lane)
 {
-    const size_t slots = lane->run->plan.slots, bins = lane->integrator->bins;
+    const size_t slots = share(lane, lane->run->plan.slots), bins = lane->integrator->bins;
     const size_t batch = lane->run->plan.batch;
+    lane->slot_count = slots;
+    lane->readers = share(lane, lane->run->plan.readers);
     AIRY_TRY(
         airy_memory_calloc((void **)&lane->patterns, batch, sizeof(lane->patterns[0]), "patterns"));
     AIRY_TRY(
@@ -214,7 +227,7 @@ void airy_lane_close(struct airy_lane *lane)
         (void)airy_queue_finish(lane->compute);
     if (lane->down)
         (void)airy_queue_finish(lane->down);
-    for (size_t i = 0; lane->slots && i < lane->run->plan.slots; i++)
+    for (size_t i = 0; lane->slots && i < lane->slot_count; i++)
         close_slot(lane, &lane->slots[i]);
     free(lane->slots);
     lane->slots = NULL;

@@ -89,41 +89,46 @@ static const airy_device *tuned_device(const struct airy_run_team *team)
     return team->integrators[0]->device;
 }
 
+/* What holds for frames of this run. */
+static struct airy_tune_entry tuned(const struct airy_run_team *team, enum airy_tune which)
+{
+    return airy_tuned_for(tuned_device(team), which, team->integrators[0]->pixels);
+}
+
 /* Slots and readers are of a device, whatever its lanes. */
 static size_t choose_slots(const struct airy_run_team *team, const airy_run_params *params)
 {
-    const struct airy_tune_entry *size = &tuned_device(team)->tuning.entries[AIRY_TUNE_SLOTS];
+    const struct airy_tune_entry size = tuned(team, AIRY_TUNE_SLOTS);
     if (params->slots)
         return params->slots;
-    if (size->source != AIRY_TUNING_DEFAULT || team->count == 1)
-        return size->current;
+    if (size.source != AIRY_TUNING_DEFAULT || team->count == 1)
+        return size.current;
     /*
      * Several devices share the processor's cache, and one that waits for readers needs fewer: two
      * H200 with 4 slots each do 36,000 frames/s, with 8 each 25,000.
      */
-    return airy_min_size(size->current, airy_max_size(TEAM_SLOTS / team->count, LEAST_SLOTS));
+    return airy_min_size(size.current, airy_max_size(TEAM_SLOTS / team->count, LEAST_SLOTS));
 }
 
 /* A default leaves cores for the other devices of the team. */
 static size_t choose_readers(const struct airy_run_team *team, const airy_run_params *params)
 {
-    const struct airy_tune_entry *size = &tuned_device(team)->tuning.entries[AIRY_TUNE_READERS];
+    const struct airy_tune_entry size = tuned(team, AIRY_TUNE_READERS);
     if (params->readers)
         return params->readers;
     const size_t cores = airy_max_size(airy_thread_limit() / team->count, 1);
-    return size->source == AIRY_TUNING_DEFAULT ? airy_min_size(size->current, cores)
-                                               : size->current;
+    return size.source == AIRY_TUNING_DEFAULT ? airy_min_size(size.current, cores) : size.current;
 }
 
 static size_t choose_cpu_batch(const struct airy_run_team *team, const airy_run_params *params)
 {
-    return params->batch ? params->batch : airy_tuned(tuned_device(team), AIRY_TUNE_BATCH_FRAMES);
+    return params->batch ? params->batch : tuned(team, AIRY_TUNE_BATCH_FRAMES).current;
 }
 
 size_t airy_run_lanes(const struct airy_run_team *team, const airy_run_params *params, size_t rows)
 {
     const bool two = team->count == 1 && is_cpu(team) && rows > choose_cpu_batch(team, params) &&
-                     choose_slots(team, params) != 1 &&
+                     choose_slots(team, params) != 1 && choose_readers(team, params) != 1 &&
                      airy_pool_size(team->integrators[0]->device->pool) > 1;
     return two ? 2 : team->count;
 }
@@ -154,8 +159,8 @@ static airy_status plan_memory(struct airy_run_plan *plan, const airy_stack *sta
         plan->batch *
         (AIRY_SUM_PLANES * team->integrators[0]->bins * sizeof(double) + sizeof(airy_frame_stats));
     const uint64_t slot = (uint64_t)plan->batch_bytes + table + plan->result_bytes;
-    plan->host_bytes = team->lanes * plan->slots * slot;
-    plan->device_bytes = is_cpu(team) ? team->lanes * plan->slots * plan->result_bytes
+    plan->host_bytes = team->count * plan->slots * slot;
+    plan->device_bytes = is_cpu(team) ? plan->slots * plan->result_bytes
                                       : plan->slots * slot + plan->batch * frame_bytes;
     return AIRY_OK;
 }
@@ -192,11 +197,11 @@ static const airy_integrator *find_short(const struct airy_run_plan *plan,
 }
 
 /* The next smaller plan; false: there is none, or the caller has fixed the sizes. */
-static bool shrink(struct airy_run_plan *plan, const airy_run_params *params)
+static bool shrink(struct airy_run_plan *plan, const airy_run_params *params, size_t least_slots)
 {
     if (plan->batch > 1 && !params->batch)
         plan->batch = (plan->batch + 1) / 2;
-    else if (plan->slots > 1 && !params->slots)
+    else if (plan->slots > least_slots && !params->slots)
         plan->slots--;
     else
         return false;
@@ -265,7 +270,7 @@ static size_t device_batch(const struct airy_run_team *team, const airy_stack_in
                            size_t mean, size_t row_count)
 {
     const size_t frame_bytes = info->height * info->width * airy_dtype_size(info->dtype);
-    const size_t bytes = (size_t)airy_tuned(tuned_device(team), AIRY_TUNE_BATCH_MIB) << 20;
+    const size_t bytes = (size_t)tuned(team, AIRY_TUNE_BATCH_MIB).current << 20;
     const size_t result = AIRY_SUM_PLANES * team->integrators[0]->bins * sizeof(double);
     size_t batch = airy_min_size(airy_min_size(bytes / mean, bytes / result),
                                  BATCH_DECODED_BYTES / frame_bytes);
@@ -310,18 +315,18 @@ static struct airy_run_plan choose(const airy_stack *stack, const airy_stack_inf
                                    const size_t *rows, size_t row_count)
 {
     const bool cpu = is_cpu(team);
-    const size_t share = team->lanes / team->count;
+    const size_t share = team->lanes / team->count; /* each lane has a slot and a reader */
     const size_t mean = mean_size(stack, info, params, rows, row_count);
     struct airy_run_plan plan = {
         .batch = params->batch ? params->batch
                  : cpu ? airy_min_size(choose_cpu_batch(team, params), BATCH_CPU_BYTES / mean)
                        : device_batch(team, info, mean, row_count),
-        .slots = (choose_slots(team, params) + share - 1) / share,
-        .readers = (choose_readers(team, params) + share - 1) / share,
+        .slots = choose_slots(team, params),
+        .readers = choose_readers(team, params),
     };
     plan.batch = airy_max_size(airy_min_size(plan.batch, row_count), 1);
     const size_t batches = (row_count + plan.batch - 1) / plan.batch;
-    plan.slots = airy_max_size(airy_min_size(plan.slots, batches), 1);
+    plan.slots = airy_max_size(airy_min_size(plan.slots, batches), share);
     return plan;
 }
 
@@ -335,7 +340,7 @@ airy_status airy_run_plan_make(struct airy_run_plan *plan, const airy_stack *sta
     *plan = refused ? *refused : choose(stack, &info, team, params, rows, row_count);
     bool smaller = refused != NULL;
     do {
-        if (smaller && !shrink(plan, params))
+        if (smaller && !shrink(plan, params, team->lanes / team->count))
             return fail_memory(plan, team);
         AIRY_TRY(plan_memory(plan, stack, &info, team, params, rows, row_count));
         smaller = true;
@@ -362,8 +367,8 @@ airy_status airy_integrate_plan(airy_run_info *info, const airy_stack *stack,
     *info = (airy_run_info){
         .frames = rows,
         .batch = plan.batch,
-        .slots = plan.slots * (team.lanes / team.count),
-        .readers = plan.readers * (team.lanes / team.count),
+        .slots = plan.slots,
+        .readers = plan.readers,
         .host_bytes = plan.host_bytes,
         .device_bytes = plan.device_bytes,
     };

@@ -55,7 +55,7 @@ static airy_status start_batch(struct airy_lane *lane, struct airy_slot *slot)
 static struct airy_slot *find_work(struct airy_lane *lane)
 {
     struct airy_run *run = lane->run;
-    const size_t slots = run->plan.slots;
+    const size_t slots = lane->slot_count;
     for (size_t k = lane->submitted; k < lane->started; k++) {
         struct airy_slot *slot = &lane->slots[k % slots];
         if (slot->state == AIRY_SLOT_FILLING && slot->taken < slot->frames)

@@ -223,7 +223,7 @@ void *airy_run_writer(void *arg)
     airy_numa_bind(lane->integrator->device->node);
     pthread_mutex_lock(&run->lock);
     for (;;) {
-        struct airy_slot *slot = &lane->slots[lane->written % run->plan.slots];
+        struct airy_slot *slot = &lane->slots[lane->written % lane->slot_count];
         const bool begun = lane->written < lane->started;
         if (run->failed || (!begun && airy_run_ends(run)))
             break;

@@ -125,6 +125,8 @@ static void check_lines(struct check *c)
         "pipeline.slots 2 guessed %s",
         "pipeline.slots 2 measured 0123456789abcdef",
         "pipeline.slots 2 measured %s0",
+        "pipeline.slots 2 measured %s 0",
+        "pipeline.slots 2 measured %s 12x",
         "pipeline.slotspipeline.slotspipeline.slotspipeline.slotspipeline.slots 2 measured %s",
         "pipeline.none 2 measured %s",
     };
@@ -143,6 +145,20 @@ static void check_lines(struct check *c)
             check_failed(c, __FILE__, __LINE__, "taken: %s", line);
     }
     struct airy_tuning tuning = fresh;
+    snprintf(line, sizeof(line), "pipeline.slots 2 measured %s 1000000", hash);
+    CHECK(c, airy_tuning_parse(&tuning, line, strlen(line)) == 1);
+    static const struct {
+        uint64_t pixels;
+        bool holds;
+    } frames[] = {
+        {499999, false}, {500000, true}, {1000000, true}, {2000001, true}, {2000002, false}};
+    const airy_device probe = {.tuning = tuning};
+    for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
+        const struct airy_tune_entry e = airy_tuned_for(&probe, AIRY_TUNE_SLOTS, frames[i].pixels);
+        CHECK(c, e.current == (frames[i].holds ? 2 : fresh.entries[AIRY_TUNE_SLOTS].standard) &&
+                     (e.source == AIRY_TUNING_MEASURED) == frames[i].holds);
+    }
+    tuning = fresh;
     snprintf(line, sizeof(line), "no entry\npipeline.slots 2 set %s\nnor this", hash);
     CHECK(c, airy_tuning_parse(&tuning, line, strlen(line)) == 1);
     CHECK(c, tuning.entries[AIRY_TUNE_SLOTS].current == 2 &&

@@ -76,11 +76,12 @@ static json_t *times_json(struct tune_result *r)
 
 static json_t *size_json(const airy_tunable *t)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:o, s:s}", "name", t->name,
+    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:o, s:s, s:o}", "name", t->name,
                      "kernel", t->kernel, "unit", t->unit, "what", t->what, "smallest",
                      (int)t->smallest, "largest", (int)t->largest, "default", (int)t->standard,
                      "current", (int)t->current, "work_group", work_group(t, t->current), "source",
-                     airy_tuning_source_name(t->source));
+                     airy_tuning_source_name(t->source), "frame_pixels",
+                     t->pixels ? json_integer((json_int_t)t->pixels) : json_null());
 }
 
 static json_t *gain_json(struct tune_gain *gain)
@@ -117,14 +118,19 @@ static void print_sizes(const json_t *sizes)
         const json_t *items = json_object_get(s, "work_group");
         if (json_is_integer(items))
             snprintf(group, sizeof(group), "%d", (int)json_integer_value(items));
-        printf("%-30s %8d %8d %8d %8d %10s %-9s %s\n",
+        char frames[48] = "";
+        const json_t *pixels = json_object_get(s, "frame_pixels");
+        if (json_is_integer(pixels))
+            snprintf(frames, sizeof(frames), ", of %.3g megapixels",
+                     (double)json_integer_value(pixels) * 1e-6);
+        printf("%-30s %8d %8d %8d %8d %10s %-9s %s%s\n",
                json_string_value(json_object_get(s, "name")),
                (int)json_integer_value(json_object_get(s, "smallest")),
                (int)json_integer_value(json_object_get(s, "largest")),
                (int)json_integer_value(json_object_get(s, "default")),
                (int)json_integer_value(json_object_get(s, "current")), group,
                json_string_value(json_object_get(s, "source")),
-               json_string_value(json_object_get(s, "unit")));
+               json_string_value(json_object_get(s, "unit")), frames);
     }
 }
 
@@ -285,7 +291,10 @@ static int want_sizes(struct tune *tune, const struct tune_params *p)
     for (size_t i = 0; i < tune->count; i++) {
         struct tune_result *r = &tune->results[i];
         r->tunable = list[i];
-        r->wanted = names->count == 0;
+        r->wanted = names->count == 0 && list[i].source != AIRY_TUNING_SET;
+        if (names->count == 0 && !r->wanted)
+            tool_say(&p->common, "%s = %u was set by hand and stays; 'airy tune %s' measures it",
+                     list[i].name, list[i].current, list[i].name);
         for (size_t k = 0; k < names->count; k++)
             r->wanted |= find_size(names->items[k], list, count) == &list[i];
     }
@@ -339,7 +348,8 @@ static json_t *report(const struct tune_params *p, struct tune *tune)
     size_t count = 0;
     const airy_status status = airy_tuning_list(tune->data.device, &list, &count);
     for (size_t i = 0; status == AIRY_OK && i < tune->count && i < count; i++) {
-        json_t *size = size_json(&list[i]);
+        /* A sweep keeps nothing: what held before holds on. */
+        json_t *size = size_json(p->sweep ? &tune->results[i].tunable : &list[i]);
         json_object_set_new(size, "times", times_json(&tune->results[i]));
         json_array_append_new(json_object_get(root, "sizes"), size);
     }
@@ -362,7 +372,15 @@ static void say_unmeasured(const struct tune *tune, const struct common *common)
 /* Everything is measured: keep it, say it. */
 static int keep(struct tune *tune, const struct tune_params *p)
 {
-    const airy_status status = p->sweep ? AIRY_OK : airy_tuning_save(tune->data.device);
+    airy_status status = AIRY_OK;
+    const uint64_t pixels = (uint64_t)tune->data.geometry.detector.height *
+                            tune->data.geometry.detector.width;
+    for (size_t i = 0; i < tune->count && status == AIRY_OK; i++)
+        if (tune->results[i].count && !tune->results[i].tunable.kernel[0])
+            status =
+                airy_tuning_set_frame(tune->data.device, tune->results[i].tunable.name, pixels);
+    if (status == AIRY_OK && !p->sweep)
+        status = airy_tuning_save(tune->data.device);
     const int code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
     say_unmeasured(tune, &p->common);
     const int printed = print_answer(p, report(p, tune));
@@ -436,14 +454,18 @@ const struct command cmd_tune = {
     .name = "tune",
     .usage = "[--show | --sweep [SIZE...] | --set KERNEL=N | SIZE...] [options]",
     .summary = "measure work-groups, batches and readers for a device, and keep the fastest",
-    .details = "Sizes change how fast a device works, never what it gives. Without an option all "
-               "(or those named) are timed on frames that are made in TMPDIR, and what is faster "
-               "than the default by 2 % and more than the noise is kept in the user's cache "
-               "folder, for this device, driver and version; every command uses it from then on. "
-               "Prints {device, name, driver, table, sizes: [{name, kernel, unit, what, smallest, "
-               "largest, default, current, work_group, source, times: [{value, work_group, usable, "
-               "runs, median_ms, p10_ms, p90_ms}]}], kernels: [{kernel, job, before_ms, after_ms, "
-               "gain, runs, taken_back}]}.",
+    .details =
+        "Sizes change how fast a device works, never what it gives. Without an option all "
+        "(or those named) are timed on frames that are made in TMPDIR, and what is faster "
+        "than the default by 2 % and more than the noise is kept in the user's cache "
+        "folder, for this device, driver and version; every command uses it from then on. What "
+        "was given by --set stays, and what is measured of a whole run (pipeline.*) holds "
+        "for frames of half to twice the detector's pixels. "
+        "Prints {device, name, driver, table, sizes: [{name, kernel, unit, what, smallest, "
+        "largest, default, current, work_group, source, frame_pixels, times: [{value, work_group, "
+        "usable, "
+        "runs, median_ms, p10_ms, p90_ms}]}], kernels: [{kernel, job, before_ms, after_ms, "
+        "gain, runs, taken_back}]}.",
     .examples = "  airy tune --device gpu --table\n"
                 "  airy tune --show --table\n"
                 "  airy tune --sweep decode_blocks --seconds 5 --table\n"

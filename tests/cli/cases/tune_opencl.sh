@@ -12,3 +12,5 @@ $airy tune --set pipeline.batch_mib=1 --set pipeline.slots=1 --set pipeline.read
 $airy integrate $small --error-model poisson -o b.h5 --quiet && $airy diff a.h5 b.h5 >/dev/null || exit 4
 $airy tune --sweep unshuffle_large_blocks --detector pilatus_100k --seconds 0.1 --table --quiet >text || exit 5
 grep -q '^unshuffle_large_blocks .* [0-9]' text
+$airy tune --set gather_tiles.group=128 --quiet >/dev/null 2>err
+[ $? = 2 ] && grep -q 'gather_tiles.group = 128, expected 256, which is fixed' err || { cat err >&2; exit 6; }

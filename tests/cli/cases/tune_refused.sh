@@ -11,6 +11,7 @@ wanted='expected KERNEL=N' && refused --set pipeline.slots
 wanted='expected KERNEL=N' && refused --set pipeline.slots=two
 wanted='expected KERNEL=N' && refused --set pipeline.slots=0
 wanted='pipeline.slots = 17, expected 1 to 16' && refused --set pipeline.slots=17
+wanted='pipeline.readers = 257, expected 1 to 256 on cpu' && refused --set pipeline.readers=257
 wanted='exclude each other' && refused --show --sweep
 wanted='take no sizes' && refused --show pipeline.slots
 wanted="did you mean 'pipeline.slots'" && refused --sweep pipeline.slot

@@ -7,6 +7,12 @@ $airy tune --set pipeline.slots=5 --set pipeline.readers=1 --quiet >/dev/null ||
 [ "$(current pipeline.slots)" = '5 set' ] && [ "$(current pipeline.readers)" = '1 set' ] || exit 2
 $airy integrate $small -o a.h5 --verbose 2>err && grep -q 'tuning of cpu: pipeline.slots = 5 (set), pipeline.readers = 1 (set)' err || exit 3
 [ "$(find cache -type f | wc -l)" = 1 ] || exit 4
+# readers are those of the device, whatever lanes share them
+for readers in 1 3; do
+    $airy tune --set pipeline.readers=$readers --quiet >/dev/null || exit 20
+    $airy integrate $small --batch 1 --threads 4 --explain | grep -q " $readers reader" || exit 21
+done
+$airy tune --set pipeline.readers=1 --quiet >/dev/null || exit 22
 # results do not depend on it
 AIRY_CACHE_DIR=none $airy integrate $small -o b.h5 --quiet && $airy diff a.h5 b.h5 >/dev/null || exit 5
 for sizes in 'pipeline.slots=1 pipeline.readers=1 pipeline.batch_frames=1' 'pipeline.slots=16 pipeline.readers=256 pipeline.batch_frames=256'; do
