@@ -190,6 +190,11 @@ airy_status airy_image_write(const airy_image *image, const char *path, bool for
     }
 }
 
+bool airy_image_has_format(const char *path)
+{
+    return path && format_of_name(path) != FORMAT_UNKNOWN;
+}
+
 void airy_image_free(airy_image *image)
 {
     if (!image)

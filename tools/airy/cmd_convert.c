@@ -14,7 +14,7 @@ static const struct opt convert_options[] = {
      .letter = 'o',
      .type = OPT_STRING,
      .offset = offsetof(struct convert_params, output),
-     .use = OPT_WRITTEN,
+     .use = OPT_WRITTEN_IMAGE,
      .argument = "OUT",
      .help = ".npy, .h5, .edf, .fits, .tif, .png or .cbf; the suffix decides"},
     {0},
@@ -95,6 +95,7 @@ const struct command cmd_convert = {
                 "  airy convert calibration.h5::/entry/dark -o dark.edf\n"
                 "  airy convert 'mosaic.fits[SCI]' -o mosaic.tif\n",
     .tables = {convert_options},
+    .takes = TAKES_MEMORY,
     .params_size = sizeof(struct convert_params),
     .min_inputs = 1,
     .max_inputs = 1,

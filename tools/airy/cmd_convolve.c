@@ -48,7 +48,7 @@ static const char *parse_border(void *field, const char *text)
 #define OUTPUT_OPTION(type_)                                                                       \
     {                                                                                              \
         .name = "output", .letter = 'o', .type = OPT_STRING, .offset = offsetof(type_, output),    \
-        .use = OPT_WRITTEN, .argument = "OUT", .help = "the result, .npy, .h5 or .edf"             \
+        .use = OPT_WRITTEN_IMAGE, .argument = "OUT", .help = "the result, .npy, .h5 or .edf"       \
     }
 #define DTYPE_OPTION(type_)                                                                        \
     {                                                                                              \
@@ -238,37 +238,52 @@ static int run_convolve(void *user)
     return code;
 }
 
-/* --sigma for the image's axes, the last `axes` of them. */
-static int read_sigma(const struct blur_params *p, int ndim, airy_blur_params *params)
+/* --sigma, *count numbers of which one is above 0; exit code. */
+static int parse_sigma(const struct blur_params *p, double numbers[3], int *count)
 {
-    double numbers[3];
-    int n = 0;
-    for (const char *at = p->sigma; n < 3; at++) {
+    bool any = false;
+    *count = 0;
+    for (const char *at = p->sigma; *count < 3; at++) {
         char word[64];
         const size_t length = strcspn(at, ",");
         if (length >= sizeof(word))
             break;
         memcpy(word, at, length);
         word[length] = 0;
-        if (!opt_number(word, &numbers[n]) || !(numbers[n] >= 0))
+        if (!opt_number(word, &numbers[*count]) || !(numbers[*count] >= 0))
             break;
-        n++;
+        any |= numbers[(*count)++] > 0;
         at += length;
-        if (!*at) {
-            const int most = ndim < 3 ? ndim : 3, axes = n == 1 ? most : n;
-            if (axes > most || axes < ndim - 1)
-                return tool_usage(&p->common,
-                                  "--sigma %s: expected 1 or %d numbers for an image "
-                                  "of %d dimensions",
-                                  p->sigma, most, ndim);
-            params->axes = axes;
-            for (int i = 0; i < axes; i++)
-                params->sigma[i] = numbers[n == 1 ? 0 : i];
-            return AIRY_EXIT_OK;
-        }
+        if (*at)
+            continue;
+        return any ? AIRY_EXIT_OK
+                   : tool_usage(&p->common, "--sigma %s: expected one above 0", p->sigma);
     }
     return tool_usage(&p->common, "--sigma %s: expected 1 to 3 numbers of at least 0, as S,S,S",
                       p->sigma);
+}
+
+/* The same for the image's axes, the last `axes` of them. */
+static int read_sigma(const struct blur_params *p, int ndim, airy_blur_params *params)
+{
+    double numbers[3];
+    int n, code = parse_sigma(p, numbers, &n);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    const int most = ndim < 3 ? ndim : 3, axes = n == 1 ? most : n;
+    if (axes > most || axes < ndim - 1)
+        return tool_usage(&p->common,
+                          "--sigma %s: expected 1 or %d numbers for an image of %d dimensions",
+                          p->sigma, most, ndim);
+    if (n == 1 && ndim == 3)
+        tool_say(&p->common,
+                 "--sigma %s is for all three axes, along the first too; --sigma %s,%s blurs each "
+                 "image of a list by itself",
+                 p->sigma, p->sigma, p->sigma);
+    params->axes = axes;
+    for (int i = 0; i < axes; i++)
+        params->sigma[i] = numbers[n == 1 ? 0 : i];
+    return AIRY_EXIT_OK;
 }
 
 static int blur_image(const struct blur_params *p, struct device_image *d)
@@ -300,7 +315,10 @@ static int run_blur(void *user)
     struct device_image d = {.device = NULL};
     if (!p->sigma)
         return tool_usage(&p->common, "--sigma S is missing");
-    int code = check_output(&p->common, p->output);
+    double numbers[3];
+    int count, code = parse_sigma(p, numbers, &count);
+    if (code == AIRY_EXIT_OK)
+        code = check_output(&p->common, p->output);
     if (code == AIRY_EXIT_OK)
         code = device_image_open(&d, &p->common, p->common.inputs.items[0], NULL);
     if (code == AIRY_EXIT_OK)
@@ -337,9 +355,11 @@ const struct command cmd_blur = {
     .summary = "Gaussian blur of an image or a volume",
     .details =
         "Weights are exp(-x^2 / (2 sigma^2)) over their sum, out to truncate sigmas, as "
-        "scipy.ndimage.gaussian_filter has them. One sigma is for every axis; a sigma of 0 leaves "
-        "an axis as it is.",
-    .examples = "  airy blur volume.npy --sigma 1,2,2 -o smooth.npy\n",
+        "scipy.ndimage.gaussian_filter has them. One sigma is for every axis, in a stack along the "
+        "frames too: S,S blurs each image of a stack by itself. A sigma of 0 leaves an axis as it "
+        "is.",
+    .examples = "  airy blur volume.npy --sigma 1,2,2 -o smooth.npy\n"
+                "  airy blur stack.h5 --sigma 2,2 -o smooth.h5\n",
     .tables = {blur_options},
     .takes = TAKES_COMPUTE,
     .params_size = sizeof(struct blur_params),

@@ -33,7 +33,8 @@ static const struct opt label_options[] = {
      .lo = 0,
      .hi = 1e300,
      .argument = "K",
-     .help = "T is K standard deviations of what a kappa-sigma clip leaves; no median is added"},
+     .help = "T = K standard deviations (of what a kappa-sigma clip leaves); no background is "
+             "subtracted, so that it is for images around 0"},
     {.name = "connectivity",
      .type = OPT_COUNT,
      FIELD(connectivity),
@@ -61,7 +62,7 @@ static const struct opt label_options[] = {
      .letter = 'o',
      .type = OPT_STRING,
      FIELD(output),
-     .use = OPT_WRITTEN,
+     .use = OPT_WRITTEN_IMAGE,
      .argument = "LABELS",
      .help = "32-bit image of the labels, .npy, .h5 or .edf"},
     {.name = "table",
@@ -223,7 +224,8 @@ const struct command cmd_label = {
         "center of mass, box (ends included), second moments about the center weighted by the "
         "values, semi-axes a and b and angle theta (rad, from x towards y); coordinates are pixel "
         "centres from 0. Prints {labels}, with the threshold used.",
-    .examples = "  airy label image.npy --sigma 5 -o labels.npy --table sources.csv\n"
+    .examples = "  airy label image.npy --above 120 -o labels.npy --table sources.csv\n"
+                "  airy label residual.npy --sigma 5 --table sources.csv\n"
                 "  airy label mask.npy --connectivity 8 --min-area 5\n",
     .tables = {label_options},
     .takes = TAKES_COMPUTE,

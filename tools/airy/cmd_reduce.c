@@ -33,6 +33,7 @@ static const struct opt reduce_options[] = {
      .letter = 'o',
      .type = OPT_STRING,
      .offset = offsetof(struct reduce_params, output),
+     .use = OPT_WRITTEN_IMAGE,
      .argument = "OUT",
      .help = "the image, .npy, .h5, .edf or .fits"},
     {0},
@@ -380,8 +381,6 @@ static int run_reduce(void *user)
     struct reduction r = {.p = p};
     if (!p->output)
         return tool_usage(common, "-o OUT is missing");
-    if (tool_exists(p->output) && !common->force)
-        return tool_fail(common, "'%s' exists; give --force to overwrite it", p->output);
     airy_status status = airy_stack_create(&r.stack, common->inputs.items, common->inputs.count);
     if (status == AIRY_OK)
         status = airy_stack_get_info(r.stack, &r.info);
@@ -413,6 +412,7 @@ const struct command cmd_reduce = {
     .examples = "  airy reduce dark.h5 --by median -o dark.npy\n"
                 "  airy reduce run.h5 --by max -o hot.edf\n",
     .tables = {reduce_options},
+    .takes = TAKES_COMPUTE,
     .params_size = sizeof(struct reduce_params),
     .min_inputs = 1,
     .max_inputs = 100000,

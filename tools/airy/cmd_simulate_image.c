@@ -288,6 +288,7 @@ const struct command cmd_simulate_sky = {
     .min_inputs = 1,
     .max_inputs = 1,
     .writes = 1,
+    .writes_image = true,
     .run = run_sky,
 };
 
@@ -390,6 +391,7 @@ const struct command cmd_simulate_diracs = {
     .min_inputs = 1,
     .max_inputs = 1,
     .writes = 1,
+    .writes_image = true,
     .run = run_diracs,
 };
 
@@ -405,5 +407,6 @@ const struct command cmd_simulate_kernel = {
     .min_inputs = 1,
     .max_inputs = 1,
     .writes = 1,
+    .writes_image = true,
     .run = run_kernel,
 };

@@ -24,7 +24,7 @@ static const struct opt threshold_options[] = {
      .letter = 'o',
      .type = OPT_STRING,
      FIELD(output),
-     .use = OPT_WRITTEN,
+     .use = OPT_WRITTEN_IMAGE,
      .argument = "MASK",
      .help = "8-bit image of 0 and 1, .npy, .h5 or .edf"},
     {0},

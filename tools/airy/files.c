@@ -28,11 +28,19 @@ static bool is_same(const struct stat *a, const struct stat *b)
     return S_ISREG(a->st_mode) && a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+/* The file of an output FILE::DATASET. */
+static void file_of(char file[4096], const char *output)
+{
+    const char *dataset = tool_exists(output) ? NULL : strstr(output, "::");
+    snprintf(file, 4096, "%.*s", (int)(dataset ? (size_t)(dataset - output) : strlen(output)),
+             output);
+}
+
 static int keep_input(const struct common *common, const char *output, const char *input)
 {
     struct stat in, out;
     char partial[4200];
-    if (!output || !input || !stat_file(input, &in))
+    if (!input || !stat_file(input, &in))
         return AIRY_EXIT_OK;
     snprintf(partial, sizeof(partial), "%s.partial", output);
     const char *const names[] = {output, partial};
@@ -55,13 +63,15 @@ int tool_keep_inputs(const struct common *common, const char *output)
 {
     struct opt_file files[OPT_FILES];
     const size_t count = opt_files(common, files);
+    char file[4096];
     int code = AIRY_EXIT_OK;
+    file_of(file, output);
     for (size_t i = 0; i < count && code == AIRY_EXIT_OK; i++)
         if (files[i].use == OPT_READ)
-            code = keep_input(common, output, files[i].path);
+            code = keep_input(common, file, files[i].path);
     for (size_t i = 0; i < common->inputs.count && code == AIRY_EXIT_OK; i++)
         if (!is_output(common, i))
-            code = keep_input(common, output, common->inputs.items[i]);
+            code = keep_input(common, file, common->inputs.items[i]);
     return code;
 }
 
@@ -118,9 +128,11 @@ static bool one_name(const char *a, const char *b)
 }
 
 /* Two outputs of one name, or one that is the other's .partial. */
-static bool outputs_clash(const char *a, const char *b)
+static bool outputs_clash(const char *output_a, const char *output_b)
 {
-    char partial[4200];
+    char a[4096], b[4096], partial[4200];
+    file_of(a, output_a);
+    file_of(b, output_b);
     bool clash = one_name(a, b);
     snprintf(partial, sizeof(partial), "%s.partial", a);
     clash = clash || one_name(partial, b);
@@ -142,32 +154,47 @@ static bool would_be_lost(const char *path)
     return !sink && tool_exists(path);
 }
 
+/* Each output by itself and beside the others; wrong use is told by exit code 2. */
+static int check_names(const struct common *common, const struct opt_file *outputs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *path = outputs[i].path;
+        if (strcmp(path, "-") == 0)
+            return tool_usage(common, "output '-': expected the name of a file");
+        if (outputs[i].use == OPT_WRITTEN_IMAGE && !airy_image_has_format(path))
+            return tool_usage(common,
+                              "output '%s': expected a name that ends in .npy, .h5, .edf, .fits, "
+                              ".tif, .png or .cbf",
+                              path);
+        for (size_t k = 0; k < i; k++)
+            if (outputs_clash(path, outputs[k].path))
+                return tool_usage(common, "'%s' and '%s' are one file; give each output its own",
+                                  outputs[k].path, path);
+    }
+    return AIRY_EXIT_OK;
+}
+
 int tool_check_files(const struct common *common)
 {
     struct opt_file outputs[2 * OPT_FILES];
-    size_t count = opt_files(common, outputs), kept = 0;
-    for (size_t i = 0; i < count; i++)
+    const size_t named = opt_files(common, outputs);
+    size_t count = 0;
+    for (size_t i = 0; i < named; i++)
         if (outputs[i].use != OPT_READ)
-            outputs[kept++] = outputs[i];
-    for (size_t i = 0; i < common->inputs.count && kept < 2 * OPT_FILES; i++)
+            outputs[count++] = outputs[i];
+    for (size_t i = 0; i < common->inputs.count && count < 2 * OPT_FILES; i++)
         if (is_output(common, i))
-            outputs[kept++] =
-                (struct opt_file){.path = common->inputs.items[i], .use = OPT_WRITTEN};
-    for (size_t i = 0; i < kept; i++) {
-        if (strcmp(outputs[i].path, "-") == 0)
-            return tool_usage(common, "output '-': expected the name of a file");
-        for (size_t k = 0; k < i; k++)
-            if (outputs_clash(outputs[i].path, outputs[k].path))
-                return tool_usage(common, "'%s' and '%s' are one file; give each output its own",
-                                  outputs[k].path, outputs[i].path);
-    }
-    int code = AIRY_EXIT_OK;
-    for (size_t i = 0; i < kept && code == AIRY_EXIT_OK; i++) {
-        const char *path = outputs[i].path;
-        code = tool_keep_inputs(common, path);
-        if (code == AIRY_EXIT_OK && outputs[i].use == OPT_WRITTEN && !common->explain &&
-            would_be_lost(path))
-            code = common->force ? keep_linked(common, path) : tool_exists_already(common, path);
+            outputs[count++] = (struct opt_file){
+                .path = common->inputs.items[i],
+                .use = common->command->writes_image ? OPT_WRITTEN_IMAGE : OPT_WRITTEN};
+    int code = check_names(common, outputs, count);
+    for (size_t i = 0; i < count && code == AIRY_EXIT_OK; i++) {
+        char file[4096];
+        file_of(file, outputs[i].path);
+        code = tool_keep_inputs(common, file);
+        if (code == AIRY_EXIT_OK && outputs[i].use != OPT_WRITTEN_OWN && !common->explain &&
+            would_be_lost(file))
+            code = common->force ? keep_linked(common, file) : tool_exists_already(common, file);
     }
     return code;
 }

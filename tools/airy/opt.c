@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "tool.h"
 
@@ -234,7 +235,7 @@ static const char *set_field(const struct opt *opt, void *field, const char *tex
         return parse_bytes(text, field) ? NULL : "expected bytes such as 800M or 2G";
     case OPT_FLOAT: {
         double value;
-        if (!opt_number(text, &value))
+        if (!opt_number(text, &value) || isnan(value))
             return "expected a number";
         snprintf(why, sizeof(why), "expected a number from %g to %g", opt->lo, opt->hi);
         if (limited && !(value >= opt->lo && value <= opt->hi))
@@ -419,6 +420,30 @@ static int parse_option(const struct command *command, void *params, int argc, c
     return 0;
 }
 
+/* Several devices only where they are taken, and none twice. */
+static bool check_device(const struct command *command, const char *device)
+{
+    if (!device || !strchr(device, ','))
+        return true;
+    if (!(command->takes & TAKES_DEVICES)) {
+        usage_error(command, "--device %s: this command takes one device", device);
+        return false;
+    }
+    for (const char *a = device; *a; a += a[0] == ',') {
+        const size_t n = strcspn(a, ",");
+        for (const char *b = a + n; *b;) {
+            const size_t m = strcspn(++b, ",");
+            if (n == m && strncasecmp(a, b, n) == 0) {
+                usage_error(command, "--device %s: %.*s is named twice", device, (int)n, a);
+                return false;
+            }
+            b += m;
+        }
+        a += n;
+    }
+    return true;
+}
+
 int opt_parse(const struct command *command, void *params, int argc, char **argv)
 {
     memset(params, 0, command->params_size);
@@ -449,6 +474,8 @@ int opt_parse(const struct command *command, void *params, int argc, char **argv
         usage_error(command, "--quiet and --verbose exclude each other");
         return AIRY_EXIT_USAGE;
     }
+    if (!check_device(command, common->device))
+        return AIRY_EXIT_USAGE;
     if (common->inputs.count < command->min_inputs) {
         usage_error(command, "%s, usage: airy %s %s",
                     common->inputs.count ? "an argument is missing"
@@ -474,6 +501,15 @@ void opt_free(const struct command *command, void *params)
         for (const struct opt *opt = table_of(command, t); opt && !ends(opt); opt++)
             if (opt->name && opt->type == OPT_LIST)
                 free(((struct opt_list *)(void *)((char *)params + opt->offset))->items);
+}
+
+bool opt_has(const struct command *command, const char *name)
+{
+    for (size_t t = 0; t + 1 < TABLES; t++)
+        for (const struct opt *opt = table_of(command, t); opt && !ends(opt); opt++)
+            if (opt->name && strcmp(opt->name, name) == 0)
+                return true;
+    return false;
 }
 
 size_t opt_files(const struct common *common, struct opt_file files[OPT_FILES])

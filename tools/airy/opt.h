@@ -31,9 +31,10 @@ bool opt_list_add(struct opt_list *list, const char *item);
 /* What an option's argument names, for the checks of files (files.c). */
 enum opt_use {
     OPT_NO_FILE,
-    OPT_READ,       /* FILE, FILE::DATASET or FILE[EXT] that is only read */
-    OPT_WRITTEN,    /* a file that is written; one that is there already only by --force */
-    OPT_WRITTEN_OWN /* the command itself looks whether it is there already */
+    OPT_READ,          /* FILE, FILE::DATASET or FILE[EXT] that is only read */
+    OPT_WRITTEN,       /* a file that is written; one that is there already only by --force */
+    OPT_WRITTEN_IMAGE, /* the same, of a format that airy_image_write knows */
+    OPT_WRITTEN_OWN    /* the command itself looks whether it is there already */
 };
 
 /* Fill the field from text; NULL, or a sentence that says what was expected. */
@@ -42,6 +43,7 @@ typedef const char *(*opt_parse_fn)(void *field, const char *text);
 /* Common options that not every command takes; others are for all. */
 enum opt_takes {
     TAKES_DEVICE = 1u << 0,
+    TAKES_DEVICES = 1u << 6, /* and several of them */
     TAKES_MEMORY = 1u << 1,
     TAKES_PROFILE = 1u << 2,
     TAKES_COMPAT = 1u << 3,
@@ -107,8 +109,9 @@ struct command {
     unsigned takes;           /* opt_takes */
     size_t params_size;
     size_t min_inputs, max_inputs;
-    size_t writes; /* from this argument on (1: the first) they are outputs; 0: none is */
-    bool part;     /* started by another command, which has looked at the files */
+    size_t writes;     /* from this argument on (1: the first) they are outputs; 0: none is */
+    bool writes_image; /* those are OPT_WRITTEN_IMAGE */
+    bool part;         /* started by another command, which has looked at the files */
     int (*run)(void *params);
 };
 
@@ -128,6 +131,9 @@ struct opt_file {
 enum { OPT_FILES = 32 };
 /* Those of the common options and the command's own; their number. */
 size_t opt_files(const struct common *common, struct opt_file files[OPT_FILES]);
+
+/* The command has an option of its own of that name. */
+bool opt_has(const struct command *command, const char *name);
 
 /* The word of list nearest to text, or NULL when none is near; for "did you mean". */
 const char *opt_nearest(const char *text, const char *const *list, size_t count);

@@ -20,10 +20,15 @@ static const char *advice(const struct common *common, airy_status status, const
     case AIRY_ERR_EXISTS:
         return "; --force overwrites it";
     case AIRY_ERR_MEMORY:
-        if (strcmp(common->command->name, "integrate") != 0)
-            return common->memory_limit ? "; raise --memory-limit" : "";
-        return common->memory_limit ? "; raise --memory-limit or lower --batch"
-                                    : "; lower --batch or --threads, or choose another --device";
+        if (opt_has(common->command, "batch"))
+            return common->memory_limit ? "; raise --memory-limit or lower --batch"
+                                        : "; lower --batch or --threads, or choose another "
+                                          "--device";
+        if (common->memory_limit)
+            return "; raise --memory-limit";
+        return common->command->takes & TAKES_DEVICE
+                   ? "; choose another --device, or a smaller image"
+                   : "; it takes a machine with more memory, or a smaller image";
     case AIRY_ERR_DEVICE:
         return "; 'airy devices' lists what there is";
     case AIRY_ERR_IO:
@@ -39,9 +44,32 @@ static const char *advice(const struct common *common, airy_status status, const
     }
 }
 
+/*
+ * The library writes under NAME.XXXXXXXX.partial, or NAME.partial.new, until a file is complete;
+ * who reads the message knows NAME.
+ */
+static void hide_temporary(char *text)
+{
+    static const char mark[] = ".partial";
+    const size_t n = sizeof(mark) - 1;
+    for (char *at = text; (at = strstr(at, mark));) {
+        const bool fresh = strncmp(at + n, ".new", 4) == 0;
+        char *number = at - text >= 9 ? at - 9 : at;
+        const bool unique = *number == '.' && strspn(number + 1, "0123456789abcdef") == 8;
+        const char *rest = at + n + (fresh ? 4 : 0);
+        at = unique ? number : at;
+        if (unique || fresh)
+            memmove(at, rest, strlen(rest) + 1);
+        else
+            at += n;
+    }
+}
+
 int tool_failed(const struct common *common, airy_status status)
 {
-    const char *sentence = airy_last_error();
+    char sentence[2048];
+    snprintf(sentence, sizeof(sentence), "%s", airy_last_error());
+    hide_temporary(sentence);
     /* A sentence that ends in advice of its own gets no other. */
     const bool advised = strstr(sentence, "; ") || strstr(sentence, "--") ||
                          strstr(sentence, "::DATASET") || strstr(sentence, "overwrite by force") ||

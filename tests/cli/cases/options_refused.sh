@@ -3,7 +3,7 @@ $airy simulate diracs d.npy --size 8 --quiet && mkdir said || exit 1
 try() { want=$1; shift; "$airy" "$@" >said/out 2>&1; code=$?; [ $code = $want ] || { echo "$code: $*"; cat said/out; }; }
 try 2 stats d.npy --explain
 try 2 view d.npy -o d.png --device cpu
-try 2 convert d.npy -o e.npy --memory-limit 1G
+try 2 view d.npy -o e.png --memory-limit 1G
 try 2 diff d.npy d.npy --profile
 try 2 devices --device cpu
 try 2 label d.npy --compat pyfai
