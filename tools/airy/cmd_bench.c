@@ -334,6 +334,8 @@ static int run_bench(void *user)
 {
     const struct bench_params *p = user;
     struct choice choice = {0};
+    if (p->table && p->geometry.common.json)
+        return tool_usage(&p->geometry.common, "--table and --json exclude each other");
     int code = choose(p, &choice);
     if (code != AIRY_EXIT_OK)
         return code;

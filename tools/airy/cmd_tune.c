@@ -414,6 +414,8 @@ static airy_status open_plain(struct tune *tune, const struct common *common)
 static int run_tune(void *user)
 {
     const struct tune_params *p = user;
+    if (p->table && p->common.json)
+        return tool_usage(&p->common, "--table and --json exclude each other");
     if (p->show + p->sweep + (p->set.count > 0) > 1)
         return tool_usage(&p->common, "--show, --sweep and --set exclude each other");
     if ((p->show || p->set.count) && p->common.inputs.count)

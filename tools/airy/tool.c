@@ -85,6 +85,7 @@ static void print_line(const struct common *common, const char *format, va_list 
 {
     char text[2048];
     vsnprintf(text, sizeof(text), format, args);
+    hide_temporary(text);
     fprintf(stderr, "airy %s: %s%s\n", common->command->name, text, tail);
 }
 

@@ -16,6 +16,8 @@ try 2 bench decode $small --bins 100
 try 2 bench write $small --batch 4
 try 2 bench stats --larger-than-memory
 try 2 bench integrate --poni x.poni
+try 2 bench decode $small --table --json
+try 2 tune --show --table --json
 try 0 convert d.npy -o=f.npy --threads 2
 try 0 diff d.npy f.npy --threads 1 --force --json
 try 0 simulate --help
