@@ -145,8 +145,9 @@ static herr_t probe_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t 
         return 0;
     }
     if (address > probe->size || size > probe->size - address) {
-        PUSH("%zu bytes at %llu lie behind the end of '%s' (%llu bytes): the file is cut", size,
-             (unsigned long long)address, probe->path, (unsigned long long)probe->size);
+        PUSH("%zu bytes at %llu lie behind the end of '%s' (%llu bytes), which is "
+             "shorter than its index says",
+             size, (unsigned long long)address, probe->path, (unsigned long long)probe->size);
         return -1;
     }
     unsigned char *out = buffer;

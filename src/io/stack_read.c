@@ -192,7 +192,8 @@ static airy_status read_pixels(const airy_stack *stack, const struct stack_segme
     AIRY_FAIL_IF(place.kind == AIRY_PLACE_ODD, AIRY_ERR_CORRUPT,
                  "the file's index has no sound entry for its chunk");
     AIRY_FAIL_IF(place.kind == AIRY_PLACE_CUT, AIRY_ERR_IO,
-                 "%zu bytes at %llu lie behind the end of the file (%llu bytes): the file is cut",
+                 "%zu bytes at %llu lie behind the end of the file (%llu bytes), which is shorter "
+                 "than its index says",
                  segment->places ? (size_t)place.size : stack->frame_bytes,
                  (unsigned long long)place.offset, (unsigned long long)segment->end);
     if (place.kind == AIRY_PLACE_LIBRARY)

@@ -334,7 +334,7 @@ static void check_refused(struct check *c)
     refuse(c, stack_spill(c, "junk.h5", "not HDF5", 8), NULL, AIRY_ERR_FORMAT, "no HDF5 file");
     refuse(c, stack_spill(c, "empty.h5", "", 0), NULL, AIRY_ERR_FORMAT, "no HDF5 file");
     refuse(c, stack_spill(c, "short.h5", "\211HDF\r\n\032\n", 8), NULL, AIRY_ERR_FORMAT,
-           "the file is cut");
+           "shorter than its index says");
 }
 
 static void check_found(struct check *c)

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,8 +12,6 @@
 #include "bench.h"
 #include "bench_layouts.h"
 #include "workers.h"
-
-extern char **environ;
 
 /* Of a device's memory that a process takes before it holds anything, bytes: its context. */
 static const double CONTEXT_BYTES = 1024.0 * 1024 * 1024;
@@ -160,20 +157,6 @@ static char **make_command(struct words *words, const struct series *series,
     return list;
 }
 
-/* Start it with its output into a file. 0 or an errno. */
-static int start(pid_t *pid, int output, char **command)
-{
-    posix_spawn_file_actions_t actions;
-    int failed = posix_spawn_file_actions_init(&actions);
-    if (failed)
-        return failed;
-    failed = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-    if (!failed)
-        failed = posix_spawn(pid, "/proc/self/exe", &actions, NULL, command, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    return failed;
-}
-
 /* Ctrl-C reaches the job as well; a signal to this process alone is handed on. */
 static int wait_for(pid_t pid)
 {
@@ -201,7 +184,7 @@ static int run_job(struct series *series, struct layout_figure *figure, const ch
     const int output = memfd_create("airy-answer", MFD_CLOEXEC);
     char **command = output < 0 ? NULL : make_command(&words, series, figure, path);
     const double begin = tool_now();
-    int failed = command ? start(&pid, output, command) : ENOMEM, status = 0;
+    int failed = command ? tool_spawn(&pid, output, command) : ENOMEM, status = 0;
     if (!failed)
         status = wait_for(pid);
     const double wall = tool_now() - begin;

@@ -127,7 +127,8 @@ static void add(struct bench *bench, const struct bench_row *row, const double f
     set(out, "limit", number_or_null(row->limit, limited));
     set(out, "limit_name", json_string(limited && row->limit_name ? row->limit_name : ""));
     set(out, "ratio", number_or_null(ratio, limited));
-    set(out, "first_call", number_or_null(t ? t->first : figure[0], true));
+    set(out, "first_call",
+        number_or_null(t ? t->first : figure[0], t || strcmp(row->unit, "s") == 0));
     if (row->bound > 0) {
         set(out, "bound", number_or_null(row->bound, true));
         set(out, "bound_name", json_string(row->bound_name));

@@ -4,15 +4,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench.h"
-
-extern char **environ;
 
 /* Ends of the steps, in order; s since the process was asked for. */
 enum step { STEP_MAIN, STEP_DEVICE, STEP_STACK, STEP_INTEGRATOR, STEP_FIRST, STEP_ALL, STEPS };
@@ -179,17 +176,12 @@ static json_t *run_child(const struct bench *bench, const struct opt_list *words
 {
     int pipes[2];
     pid_t child = 0;
-    posix_spawn_file_actions_t actions;
     if (pipe2(pipes, O_CLOEXEC) != 0) {
         tool_fail(bench->common, "no pipe: %s", strerror(errno));
         return NULL;
     }
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, pipes[1], STDOUT_FILENO);
     *asked = tool_now();
-    const int failed =
-        posix_spawn(&child, "/proc/self/exe", &actions, NULL, (char *const *)words->items, environ);
-    posix_spawn_file_actions_destroy(&actions);
+    const int failed = tool_spawn(&child, pipes[1], (char *const *)words->items);
     close(pipes[1]);
     json_t *answer = NULL;
     int ended = 0;

@@ -255,15 +255,20 @@ static int run_one(struct bench *bench, const struct bench_kind *kind)
     if (code == AIRY_EXIT_OK && bench->team.count > 1 && kind->run != bench_integrate)
         code = tool_usage(bench->common, "bench %s measures one device, not %zu", kind->name,
                           bench->team.count);
-    if (code == AIRY_EXIT_OK)
+    if (code == AIRY_EXIT_OK && !bench->device_said) {
+        tool_say_device(bench->common, bench->device);
+        bench->device_said = true;
+    }
+    if (code == AIRY_EXIT_OK) {
+        const char *sample = bench->sample ? bench->sample : "", *slash = strrchr(sample, '/');
+        tool_say(bench->common, "%s%s%s ...", kind->name, *sample ? " of " : "",
+                 slash ? slash + 1 : sample);
         code = kind->run(bench);
+    }
     if (bench->params->table)
         bench_show(bench);
     if (code == AIRY_EXIT_OK)
         code = team_profile(&bench->team, bench->common);
-    if (code == AIRY_EXIT_OK && !bench->device_said)
-        tool_say_device(bench->common, bench->device, true);
-    bench->device_said = true;
     airy_queue_destroy(&bench->queue);
     team_close(&bench->team);
     bench->device = NULL;

@@ -356,14 +356,19 @@ static int explain(const struct integration *job)
            airy_split_name(job->params->pattern.split));
     const bool several = job->layout.processes > 1;
     const size_t devices = job->team.count;
-    printf("memory   %smatrix %s on the host, %s on %s device; slots %s and %s\n",
+    airy_device_info device;
+    status = airy_device_get_info(job->device, &device);
+    const bool cpu = status == AIRY_OK && strcmp(device.backend, "cpu") == 0;
+    printf(cpu ? "memory   %smatrix %s, and %s in %s%s CPU's form; slots %s and %s\n"
+               : "memory   %smatrix %s on the host, %s on %s%s; slots %s and %s\n",
            several ? "each process " : "",
            tool_bytes(text[0], (double)devices * (double)matrix.host_bytes),
            tool_bytes(text[1], (double)matrix.device_bytes), devices > 1 ? "each" : "the",
-           tool_bytes(text[2], (double)plan.host_bytes),
+           cpu ? "" : " device", tool_bytes(text[2], (double)plan.host_bytes),
            tool_bytes(text[3], (double)plan.device_bytes));
-    printf("run      %zu frames, %zu a batch, %zu slots, %zu readers%s\n", job->frames, plan.batch,
-           plan.slots, plan.readers, devices > 1 ? " on each device" : "");
+    printf("run      %zu frame%s, %zu a batch, %zu slot%s, %zu reader%s%s\n", job->frames,
+           tool_s(job->frames), plan.batch, plan.slots, tool_s(plan.slots), plan.readers,
+           tool_s(plan.readers), devices > 1 ? " on each device" : "");
     if (rate > 0)
         printf("rate     %.4g frames/s %son the first frames: about %.3g s\n", rate,
                several ? "of one process " : "", (double)job->frames / rate);
@@ -515,6 +520,11 @@ int integrate_failed(const struct common *common, airy_status status)
             common,
             "%s; the same command with --on-error skip --resume goes on without such frames",
             airy_last_error());
+    if (strstr(airy_last_error(), "shorter than its index says"))
+        return tool_fail(common,
+                         "%s; it may still be written, or its copy was cut; --on-error skip goes "
+                         "on without such frames",
+                         airy_last_error());
     return tool_failed(common, status);
 }
 
@@ -551,7 +561,7 @@ static int run_job(struct integration *job)
         return tool_usage(common, "--plot draws one result, not %zu text files; write .h5",
                           job->frames);
     tool_catch_interrupts();
-    tool_say_device(common, job->device, false);
+    tool_say_device(common, job->device);
     int code = common->verbose ? say_choices(job) : AIRY_EXIT_OK;
     if (code != AIRY_EXIT_OK)
         return code;
@@ -576,8 +586,6 @@ static int run_job(struct integration *job)
     const int profiled = job->layout.layout == LAYOUT_PROCESSES
                              ? AIRY_EXIT_OK /* the workers have said theirs */
                              : team_profile(&job->team, common);
-    if (code == AIRY_EXIT_OK)
-        tool_say_device(common, job->device, true);
     if (code == AIRY_EXIT_OK)
         code = report(job, &info, setup, hdf5 ? NULL : &text);
     if (code == AIRY_EXIT_OK && p->plot)

@@ -362,7 +362,7 @@ static int reduce_stack(struct reduction *r)
                                    3, shape);
     if (status != AIRY_OK)
         return tool_failed(common, status);
-    tool_say_device(common, r->device, false);
+    tool_say_device(common, r->device);
     tool_catch_interrupts();
     progress_begin(&r->progress, common, r->p->by == AIRY_PROJECT_MEDIAN ? "rows" : "frames");
     int code = r->p->by == AIRY_PROJECT_MEDIAN ? stream_rows(r) : stream_frames(r);

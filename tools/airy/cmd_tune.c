@@ -429,7 +429,7 @@ static int run_tune(void *user)
     const airy_status status = open_plain(tune, &p->common);
     int code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
     if (code == AIRY_EXIT_OK)
-        tool_say_device(&p->common, tune->data.device, false);
+        tool_say_device(&p->common, tune->data.device);
     airy_tuning_path(tune->data.device, path, sizeof(path));
     if (code == AIRY_EXIT_OK && p->show) {
         code = show(p, tune->data.device);
@@ -444,8 +444,6 @@ static int run_tune(void *user)
         if (code == AIRY_EXIT_OK)
             code = measure(tune, p);
     }
-    if (code == AIRY_EXIT_OK)
-        tool_say_device(&p->common, tune->data.device, true);
     tune_data_close(&tune->data);
     tune_data_remove(&tune->data);
     free(tune);

@@ -86,7 +86,7 @@ int device_image_open(struct device_image *d, const struct common *common, const
                                         d->image.shape, d->image.data);
     if (status != AIRY_OK)
         return tool_failed(common, status);
-    tool_say_device(common, d->device, false);
+    tool_say_device(common, d->device);
     return mask ? push_mask(d, common, mask) : AIRY_EXIT_OK;
 }
 

@@ -7,15 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/wait.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+extern char **environ;
 
 /* What the user can do about a failure whose sentence does not say it. */
 static const char *advice(const struct common *common, airy_status status, const char *sentence)
 {
     if (strstr(sentence, "No such file"))
         return "; check the path";
+    if (strstr(sentence, "shorter than its index says"))
+        return "; it may still be written, or its copy was cut";
     switch (status) {
     case AIRY_ERR_EXISTS:
         return "; --force overwrites it";
@@ -128,13 +134,39 @@ airy_status tool_device(const struct common *common, airy_device **device)
     return airy_device_create(device, common->device, &params);
 }
 
-void tool_say_device(const struct common *common, const airy_device *device, bool finished)
+int tool_spawn(pid_t *pid, int output, char *const words[])
+{
+    const pid_t parent = getpid();
+    /* The parent waits until the child has exec'ed, so that nothing is copied and errno is its. */
+    volatile int failed = 0;
+    const pid_t child = vfork();
+    if (child == 0) {
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || dup2(output, STDOUT_FILENO) < 0)
+            failed = errno;
+        else if (getppid() != parent)
+            failed = ECHILD; /* it ended before the signal was asked for */
+        if (!failed) {
+            execve("/proc/self/exe", words, environ);
+            failed = errno;
+        }
+        _exit(127);
+    }
+    if (child < 0)
+        return errno;
+    if (failed) {
+        while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+            continue;
+        return failed;
+    }
+    *pid = child;
+    return 0;
+}
+
+void tool_say_device(const struct common *common, const airy_device *device)
 {
     airy_device_info info;
     const char *wish = getenv("AIRY_DEVICE");
-    /* Where somebody watches it is said first; elsewhere a failure should be the only line. */
-    if (common->device || (wish && *wish) || finished == (isatty(STDERR_FILENO) != 0) ||
-        airy_device_get_info(device, &info) != AIRY_OK)
+    if (common->device || (wish && *wish) || airy_device_get_info(device, &info) != AIRY_OK)
         return;
     tool_say(common, "on device %s (%s, %u %s) by default; --device chooses another", info.spec,
              info.name, info.units, strcmp(info.backend, "cpu") == 0 ? "threads" : "units");
@@ -340,7 +372,8 @@ double tool_now(void)
 void progress_begin(struct progress *progress, const struct common *common, const char *what)
 {
     *progress = (struct progress){.common = common, .what = what, .start = tool_now()};
-    progress->active = !common->quiet && isatty(STDERR_FILENO);
+    progress->active = !common->quiet;
+    progress->lines = !isatty(STDERR_FILENO);
 }
 
 /* "1:02:03", "2:05" */
@@ -366,7 +399,10 @@ bool progress_step(void *user, size_t done, size_t total)
         p->first = done; /* what a resumed run found done does not count for the rate */
         p->start = now;
     }
-    if (now - p->shown < 0.1 && done < total)
+    /* Into a file: a line every ten seconds, none for what takes less. */
+    if (p->lines && p->shown == 0)
+        p->shown = now;
+    if (now - p->shown < (p->lines ? 10 : 0.1) && (done < total || p->lines))
         return !tool_interrupted();
     p->shown = now;
     enum { WIDTH = 30 };
@@ -378,6 +414,12 @@ bool progress_step(void *user, size_t done, size_t total)
     const double elapsed = now - p->start,
                  rate = elapsed > 0 ? (double)(done - p->first) / elapsed : 0;
     format_duration(left, rate > 0 ? (double)(total - done) / rate : -1);
+    if (p->lines) {
+        tool_say(p->common, "%.0f %%, %zu of %zu %s, %.4g/s, %s left",
+                 total ? 100.0 * (double)done / (double)total : 100.0, done, total, p->what, rate,
+                 left);
+        return !tool_interrupted();
+    }
     fprintf(stderr, "\r[%s] %3.0f %%  %zu/%zu %s  %.4g/s  %s left \033[K", bar,
             total ? 100.0 * (double)done / (double)total : 100.0, done, total, p->what, rate, left);
     fflush(stderr);
@@ -386,7 +428,7 @@ bool progress_step(void *user, size_t done, size_t total)
 
 void progress_end(struct progress *progress)
 {
-    if (progress->active && progress->begun)
+    if (progress->active && progress->begun && !progress->lines)
         fputs("\r\033[K", stderr);
     progress->active = false;
 }

@@ -2,6 +2,8 @@
 #ifndef AIRY_TOOLS_TOOL_H
 #define AIRY_TOOLS_TOOL_H
 
+#include <sys/types.h>
+
 #include <jansson.h>
 #include <stdio.h>
 
@@ -34,11 +36,13 @@ void tool_say(const struct common *common, const char *format, ...)
 
 /* Open the device of --device, --threads, --memory-limit, --profile. */
 airy_status tool_device(const struct common *common, airy_device **device);
+/* Say which device was taken when none was named: before the work. */
+void tool_say_device(const struct common *common, const airy_device *device);
 /*
- * Say which device was taken when none was named: called before and after the work, it says so
- * once.
+ * Start this program with other words, its standard output into a file, as a child that is killed
+ * when the calling thread ends, however it ends. 0 or an errno.
  */
-void tool_say_device(const struct common *common, const airy_device *device, bool finished);
+int tool_spawn(pid_t *pid, int output, char *const words[]);
 /* The sizes of `airy tune` that are not the defaults, if any. */
 void tool_say_tuning(const struct common *common, const airy_device *device);
 /* The profile asked for by --profile: table on stderr or JSON file. 0 or exit code 1. */
@@ -72,8 +76,8 @@ struct progress {
     const struct common *common;
     const char *what; /* "frames" */
     double start, shown;
-    size_t first; /* done when it began */
-    bool active, begun;
+    size_t first;              /* done when it began */
+    bool active, begun, lines; /* lines: not a terminal */
 };
 void progress_begin(struct progress *progress, const struct common *common, const char *what);
 /* An airy_progress_fn with a struct progress; false after Ctrl-C. */
