@@ -462,6 +462,9 @@ static int run_plot(void *user)
     const struct plot_params *params = user;
     if (!params->output)
         return tool_usage(&params->common, "no output: give -o OUT.png, .svg or .pdf");
+    const int named = gnuplot_check_name(&params->common, params->output);
+    if (named != AIRY_EXIT_OK)
+        return named;
     if (params->has_x_range && !(params->x_range[0] < params->x_range[1]))
         return tool_usage(&params->common, "--x-range %g,%g: expected A < B", params->x_range[0],
                           params->x_range[1]);

@@ -84,17 +84,25 @@ static int start(struct gnuplot *plot)
     return AIRY_EXIT_OK;
 }
 
+int gnuplot_check_name(const struct common *common, const char *output)
+{
+    if (tool_has_suffix(output, ".png") || tool_has_suffix(output, ".svg") ||
+        tool_has_suffix(output, ".pdf"))
+        return AIRY_EXIT_OK;
+    return tool_usage(common, "output '%s': expected a name that ends in .png, .svg or .pdf",
+                      output);
+}
+
 int gnuplot_begin(struct gnuplot *plot, const struct common *common, const char *output,
                   double aspect)
 {
     memset(plot, 0, sizeof(*plot));
     plot->common = common;
     plot->output = output;
-    const bool png = tool_has_suffix(output, ".png"), svg = tool_has_suffix(output, ".svg"),
-               pdf = tool_has_suffix(output, ".pdf");
-    if (!png && !svg && !pdf)
-        return tool_usage(common, "output '%s': expected a name that ends in .png, .svg or .pdf",
-                          output);
+    const bool png = tool_has_suffix(output, ".png"), svg = tool_has_suffix(output, ".svg");
+    const int named = gnuplot_check_name(common, output);
+    if (named != AIRY_EXIT_OK)
+        return named;
     if (strpbrk(output, "\n\r"))
         return tool_usage(common, "the output's name has a line break");
     if (!common->force && tool_exists(output))

@@ -18,6 +18,8 @@ struct gnuplot {
 
 /* The program is on the search path; else a message. Exit code. */
 int gnuplot_check(const struct common *common);
+/* Is it a name of a format that can be drawn? Exit code 0 or 2. */
+int gnuplot_check_name(const struct common *common, const char *output);
 /*
  * Start it for a picture of some aspect (height / width); the suffix of output decides: .png,
  * .svg, .pdf. Exit code.

@@ -9,6 +9,8 @@ try 2 convolve none.npy --kernel none.npy -o x.gif
 try 2 simulate sky x.txt
 try 2 stats none.npy --device cpu,cpu
 try 2 integrate none.h5 --device cpu,gpu:0,CPU -o x.h5
+try 2 plot none.h5 -o x.gif
+try 2 view none.h5 -o x.gif
 try 1 blur none.npy --sigma 1 -o x.npy
 # an output within an input file is that file
 cp $small a.h5 && cksum a.h5 >before
