@@ -228,7 +228,7 @@ static airy_status copy(airy_queue *queue, const airy_array *dst, const airy_arr
 {
     struct airy_strided s;
     airy_strided_make(&s, dst, src);
-    copy_profiled(queue, "copy", false, &s);
+    copy_profiled(queue, "copy inside", false, &s);
     return AIRY_OK;
 }
 

@@ -113,7 +113,7 @@ static const struct {
 } directions[] = {
     [PUSH] = {"push", "a copy to the device"},
     [PULL] = {"pull", "a copy from the device"},
-    [COPY] = {"copy", "a copy inside the device"},
+    [COPY] = {"copy inside", "a copy inside the device"},
 };
 
 /*

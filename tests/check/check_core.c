@@ -492,7 +492,7 @@ static void check_profile_device(struct check *c)
         CHECK(c,
               rows[i].count > 0 && rows[i].min <= rows[i].median && rows[i].median <= rows[i].max);
         CHECK(c, i == 0 || rows[i].total <= rows[i - 1].total);
-        copies += strcmp(rows[i].name, "copy") == 0 ? (size_t)rows[i].count : 0;
+        copies += strcmp(rows[i].name, "copy inside") == 0 ? (size_t)rows[i].count : 0;
         transfers += rows[i].transfer;
         bytes += rows[i].transfer ? rows[i].bytes : 0;
     }

@@ -18,7 +18,7 @@ struct bench_params {
     struct pattern_params pattern;
     size_t frames, replay;
     double seconds;
-    bool cases[BENCH_MAX_CASES];
+    uint8_t cases[BENCH_MAX_CASES]; /* 1: the first to run, 2 ...; 0: not at all */
     bool has_cases, has_frames, has_replay, has_seconds, table, write, beyond_memory;
     const char *plot;
 };

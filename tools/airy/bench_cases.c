@@ -42,15 +42,17 @@ const char *bench_case_name(size_t index)
 
 const char *bench_parse_cases(void *field, const char *text)
 {
-    bool *chosen = field;
+    uint8_t *chosen = field, rank = 0;
     static char expected[256]; /* the sentence outlives the call */
     for (;;) {
         const size_t length = strcspn(text, ",");
         bool known = false;
         for (size_t i = 0; i < CASES; i++)
             if ((strlen(cases[i].name) == length && strncmp(text, cases[i].name, length) == 0) ||
-                (length == 3 && strncmp(text, "all", 3) == 0))
-                known = chosen[i] = true;
+                (length == 3 && strncmp(text, "all", 3) == 0)) {
+                known = true;
+                chosen[i] = chosen[i] ? chosen[i] : ++rank;
+            }
         if (!known) {
             int n = snprintf(expected, sizeof(expected), "expected all, or some of");
             for (size_t i = 0; i < CASES; i++)

@@ -306,7 +306,8 @@ static const struct layout_figure *base_of(const struct series *series,
     for (size_t i = 0; i < series->count; i++) {
         const struct layout_figure *one = &series->figures[i];
         if (one->processes == 1 && one->threads <= 1 &&
-            one->layout == (figure->cpu ? LAYOUT_THREADS : LAYOUT_PROCESSES))
+            one->layout == (figure->cpu && figure->layout != LAYOUT_PROCESSES ? LAYOUT_THREADS
+                                                                              : LAYOUT_PROCESSES))
             return one;
     }
     return figure;

@@ -88,7 +88,7 @@ static void draw_speed_up(FILE *s, const struct layout_figure *figures, size_t c
     fprintf(s,
             "set title 'Speed-up against one'\nunset logscale y\n"
             "set key top left Left reverse samplen 2\n"
-            "set xlabel '%s'\nset ylabel 'times'\nset grid lw 0.5 lc rgb '#d0d0d0'\n"
+            "set xlabel '%s'\nset ylabel 'speed-up'\nset grid lw 0.5 lc rgb '#d0d0d0'\n"
             "set xrange [0:%zu.5]\nset yrange [0:%zu.5]\nset xtics norotate %d\nset ytics %d\n"
             "plot x with lines dt 2 lc rgb '#606060' title 'ideal'",
             cores ? "cores" : "processes", most, most, most > 8 ? 2 : 1, most > 8 ? 2 : 1);

@@ -122,8 +122,9 @@ static void add(struct bench *bench, const struct bench_row *row, const double f
     free(specs);
     set(out, "value", number_or_null(figure[0], true));
     set(out, "unit", json_string(row->unit));
-    set(out, "p10", number_or_null(figure[1], true));
-    set(out, "p90", number_or_null(figure[2], true));
+    const bool spread = !t || t->count > 1; /* one call has none */
+    set(out, "p10", number_or_null(figure[1], spread));
+    set(out, "p90", number_or_null(figure[2], spread));
     set(out, "limit", number_or_null(row->limit, limited));
     set(out, "limit_name", json_string(limited && row->limit_name ? row->limit_name : ""));
     set(out, "ratio", number_or_null(ratio, limited));
@@ -143,6 +144,9 @@ static void add(struct bench *bench, const struct bench_row *row, const double f
         set(out, "frames", json_integer((json_int_t)row->frames));
     if (row->note)
         set(out, "note", json_string(row->note));
+    else if (limited && ratio > 1 && bench->cpu && row->limit_name &&
+             strstr(row->limit_name, "copy"))
+        set(out, "note", json_string("above the limit: what stays in the caches passes memory"));
     json_array_append_new(bench->rows, out);
 }
 
@@ -188,43 +192,111 @@ static const char *text(const json_t *row, const char *key)
     return value ? value : "";
 }
 
-/* The number times scale, or a dash as wide. */
-static void print_number(const json_t *row, const char *key, const char *format, double scale)
+/* Four digits, without an exponent where that is short. */
+static void format_number(char word[32], double value)
 {
-    char word[64];
-    const double value = number(row, key);
-    const int width = snprintf(word, sizeof(word), format, isfinite(value) ? scale * value : 0.0);
-    if (isfinite(value))
-        fputs(word, stdout);
-    else
-        printf("%*s", width, "-");
+    const double size = fabs(value);
+    if (!isfinite(value))
+        snprintf(word, 32, "-");
+    else if (size >= 1e7 || (size > 0 && size < 1e-6))
+        snprintf(word, 32, "%.4g", value);
+    else if (size >= 1e4) { /* rounded to what was measured */
+        const double step = pow(10, floor(log10(size)) - 3);
+        snprintf(word, 32, "%.0f", round(value / step) * step);
+    } else {
+        const int whole = size > 0 ? (int)floor(log10(size)) : 0;
+        snprintf(word, 32, "%.*f", whole < 3 ? 3 - whole : 0, value);
+    }
 }
 
-static void show_row(const json_t *row)
+static void print_number(const json_t *row, const char *key, int width, double scale)
+{
+    char word[32];
+    format_number(word, scale * number(row, key));
+    printf(" %*s", width, word);
+}
+
+static const char *file_name(const json_t *row)
 {
     const char *sample = text(row, "case"), *slash = strrchr(sample, '/');
+    return slash ? slash + 1 : sample;
+}
+
+/* Widths of the columns of words. */
+struct widths {
+    int name, sample, device, unit;
+};
+
+static void widen(int *width, const char *word)
+{
+    const int length = (int)strlen(word);
+    *width = length > *width ? length : *width;
+}
+
+/* What is said of a row, on a line of its own so that numbers stay in their columns. */
+static void show_remarks(const json_t *row)
+{
     const char *limit = text(row, "limit_name"), *note = text(row, "note");
-    printf("%-36s %-14.14s %-8s", text(row, "name"), slash ? slash + 1 : sample,
+    const char *between = "    ";
+    if (*limit) {
+        printf("%slimit: %s", between, limit);
+        between = "; ";
+    }
+    if (json_is_number(json_object_get(row, "speed_up"))) {
+        printf("%sspeed-up %.3g, %s", between, number(row, "speed_up"),
+               json_is_true(json_object_get(row, "identical")) ? "identical" : "DIFFERENT");
+        between = "; ";
+    }
+    if (*note) {
+        printf("%s%s", between, note);
+        between = "; ";
+    }
+    if (between[0] == ';')
+        putchar('\n');
+}
+
+static void show_row(const json_t *row, const struct widths *w)
+{
+    printf("%-*s %-*s %-*s", w->name, text(row, "name"), w->sample, file_name(row), w->device,
            text(row, "device"));
-    print_number(row, "value", " %10.4g", 1);
-    printf(" %-9s", text(row, "unit"));
-    print_number(row, "p10", " %10.4g", 1);
-    print_number(row, "p90", " %10.4g", 1);
-    print_number(row, "limit", " %10.4g", 1);
-    print_number(row, "ratio", " %6.1f%%", 100);
-    print_number(row, "host_peak_bytes", "  %9.0f", 1e-6);
-    printf("%s%s%s%s\n", *limit || *note ? "  " : "", limit, *limit && *note ? "; " : "", note);
-    if (number(row, "bound") < number(row, "limit"))
-        printf("%-60s %10.4g %-9s: it is %.1f%% of that\n", text(row, "bound_name"),
-               number(row, "bound"), text(row, "unit"), 100 * number(row, "bound_ratio"));
+    print_number(row, "value", 9, 1);
+    printf(" %-*s", w->unit, text(row, "unit"));
+    print_number(row, "p10", 9, 1);
+    print_number(row, "p90", 9, 1);
+    print_number(row, "limit", 9, 1);
+    if (isfinite(number(row, "ratio")))
+        printf(" %6.1f%%", 100 * number(row, "ratio"));
+    else
+        printf(" %7s", "-");
+    if (isfinite(number(row, "host_peak_bytes")))
+        printf(" %7.0f\n", 1e-6 * number(row, "host_peak_bytes"));
+    else
+        printf(" %7s\n", "-");
+    show_remarks(row);
+    if (number(row, "bound") < number(row, "limit")) {
+        char bound[32];
+        format_number(bound, number(row, "bound"));
+        printf("    bound: %s %s, %s; it is %.1f%% of that\n", bound, text(row, "unit"),
+               text(row, "bound_name"), 100 * number(row, "bound_ratio"));
+    }
 }
 
 void bench_show(struct bench *bench)
 {
-    if (bench->shown == 0 && json_array_size(bench->rows) > 0)
-        printf("%-36s %-14s %-8s %10s %-9s %10s %10s %10s %7s  %9s\n", "job", "case", "device",
-               "median", "unit", "p10", "p90", "limit", "share", "peak MB");
-    for (; bench->shown < json_array_size(bench->rows); bench->shown++)
-        show_row(json_array_get(bench->rows, bench->shown));
+    struct widths w = {3, 4, 6, 4};
+    const size_t count = json_array_size(bench->rows);
+    for (size_t i = bench->shown; i < count; i++) {
+        const json_t *row = json_array_get(bench->rows, i);
+        widen(&w.name, text(row, "name"));
+        widen(&w.sample, file_name(row));
+        widen(&w.device, text(row, "device"));
+        widen(&w.unit, text(row, "unit"));
+    }
+    if (bench->shown < count)
+        printf("%s%-*s %-*s %-*s %9s %-*s %9s %9s %9s %7s %7s\n", bench->shown ? "\n" : "", w.name,
+               "job", w.sample, "case", w.device, "device", "median", w.unit, "unit", "p10", "p90",
+               "limit", "share", "peak MB");
+    for (; bench->shown < count; bench->shown++)
+        show_row(json_array_get(bench->rows, bench->shown), &w);
     fflush(stdout);
 }

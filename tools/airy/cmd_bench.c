@@ -111,7 +111,7 @@ static int check_plot(const struct bench_params *p, const struct choice *choice)
     const struct common *common = &p->geometry.common;
     size_t cases = 0, drawn = 0;
     for (size_t i = 0; bench_case_name(i); i++)
-        cases += p->cases[i];
+        cases += p->cases[i] != 0;
     for (size_t k = 0; k < BENCHES; k++)
         drawn += choice->chosen[k] &&
                  (benches[k].run == bench_stages || benches[k].run == bench_layouts);
@@ -306,9 +306,14 @@ static int run_cases(struct bench *bench, const struct choice *choice)
 {
     char path[4096];
     int code = AIRY_EXIT_OK;
-    for (size_t i = 0; bench_case_name(i) && code == AIRY_EXIT_OK && !tool_interrupted(); i++) {
-        if (!(bench->params->has_cases ? bench->params->cases[i] : i == 0))
-            continue;
+    for (size_t turn = 1; turn <= BENCH_MAX_CASES && code == AIRY_EXIT_OK && !tool_interrupted();
+         turn++) {
+        size_t i = 0;
+        while (bench_case_name(i) &&
+               (bench->params->has_cases ? bench->params->cases[i] : i == 0) != turn)
+            i++;
+        if (!bench_case_name(i))
+            break;
         bench->sample = bench_case_name(i);
         bench->path = path;
         code = bench_make_case(bench, path, i);
