@@ -131,8 +131,8 @@ typedef struct airy_integrator_info {
     uint64_t host_bytes;
     uint64_t device_bytes; /**< a device other than the CPU takes more with the first frames that
                                 are not compressed: some 7 bytes an entry */
-    double lower, upper; /**< limits of the radial axis in the unit */
-    const char *engine;  /**< what walks the matrix on this device, static text */
+    double lower, upper;   /**< limits of the radial axis in the unit */
+    const char *engine;    /**< what walks the matrix on this device, static text */
 } airy_integrator_info;
 AIRY_API airy_status airy_integrator_get_info(const airy_integrator *integrator,
                                               airy_integrator_info *info);

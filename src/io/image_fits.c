@@ -280,7 +280,7 @@ static airy_status open_tiles(struct tiles *t, const struct fits_open *f, const 
     LONGLONG block = 32, bytes = 4;
     *t = (struct tiles){.file = f->file, .axes = image->ndim, .most = f->size};
     for (int i = 0; i < image->ndim; i++) {
-        char keyword[16];
+        char keyword[24];
         t->extent[i] = (LONGLONG)image->shape[image->ndim - 1 - i];
         t->size[i] = i == 0 ? t->extent[i] : 1;
         snprintf(keyword, sizeof(keyword), "ZTILE%d", i + 1);

@@ -18,10 +18,10 @@ AIRY_ASSERT_SIZE(airy_reduce_box, 56);
 
 typedef struct airy_reduce_geom {
     airy_reduce_box src, mask;
-    airy_u64 count; /* elements */
-    airy_u64 limit; /* of a list */
+    airy_u64 count;       /* elements */
+    airy_u64 limit;       /* of a list */
     airy_u64 first, span; /* keys from first to first + span */
-    double lo, hi;  /* elements that are looked at */
+    double lo, hi;        /* elements that are looked at */
     double core_lo, core_hi, window_lo, window_hi, pivot, center;
     airy_u32 deviation; /* compared by the distance from center */
     airy_u32 shift;

@@ -261,7 +261,7 @@ static void check_cache_key(struct check *c)
     const char *const one[] = {"ab", "c", NULL}, *const two[] = {"a", "bc", NULL},
                       *const three[] = {"ab", "d", NULL};
     const struct airy_cache_key a = airy_cache_key(one), b = airy_cache_key(two),
-                             d = airy_cache_key(three);
+                                d = airy_cache_key(three);
     const struct airy_cache_key again = airy_cache_key(one);
     for (int i = 0; i < 2; i++)
         CHECK(c, a.half[i] != b.half[i] && a.half[i] != d.half[i] && a.half[i] == again.half[i]);

@@ -126,8 +126,8 @@ json_t *json_number(double value)
 json_t *statistics_json(const airy_statistics *s)
 {
     return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "count", (json_int_t)s->count,
-                     "nan", (json_int_t)(s->nan + s->infinite), "masked", (json_int_t)s->masked,
-                     "min", json_number(s->min), "max", json_number(s->max), "sum",
-                     json_number(s->sum), "mean", json_number(s->mean), "median",
+                     "nan", (json_int_t)s->nan + (json_int_t)s->infinite, "masked",
+                     (json_int_t)s->masked, "min", json_number(s->min), "max", json_number(s->max),
+                     "sum", json_number(s->sum), "mean", json_number(s->mean), "median",
                      json_number(s->median), "std", json_number(s->std));
 }
