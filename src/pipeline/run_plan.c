@@ -26,7 +26,8 @@ enum {
     BATCH_STEP = 8,
     /* Of a batch for a device: they bound the scratch. 64 frames of an Eiger 4M. */
     BATCH_DECODED_BYTES = 1200 << 20,
-    BATCH_CPU_BYTES = 320 << 20 /* as stored: 16 frames of an Eiger 4M even uncompressed */
+    BATCH_CPU_BYTES = 320 << 20, /* as stored: 16 frames of an Eiger 4M even uncompressed */
+    THREAD_SCRATCH = 256 << 10   /* blocks a thread of the CPU works on, in each lane */
 };
 
 size_t airy_run_frame(const airy_run_params *params, size_t row)
@@ -167,9 +168,10 @@ static airy_status plan_memory(struct airy_run_plan *plan, const airy_stack *sta
 
 /*
  * Room for the run on a device, an eighth of it left for partial sums. Host memory has the same
- * limit and its own account; on the CPU both are one.
+ * limit and its own account; on the CPU both are one, and its threads work there too.
  */
-static bool fits_on(const struct airy_run_plan *plan, const airy_integrator *integrator)
+static bool fits_on(const struct airy_run_plan *plan, const airy_integrator *integrator,
+                    size_t lanes)
 {
     airy_memory_info memory;
     const airy_device *device = integrator->device;
@@ -180,8 +182,9 @@ static bool fits_on(const struct airy_run_plan *plan, const airy_integrator *int
     const uint64_t room = memory.limit > used ? memory.limit - used : 0;
     const uint64_t host_room = memory.limit > memory.host_in_use ? memory.limit - memory.host_in_use
                                                                  : 0;
+    const uint64_t scratch = (uint64_t)THREAD_SCRATCH * airy_pool_size(device->pool) * lanes;
     if (one)
-        return plan->host_bytes + plan->device_bytes <= room - room / 8;
+        return plan->host_bytes + plan->device_bytes + scratch <= room - room / 8;
     return (!device->params.memory_limit || plan->host_bytes <= host_room) &&
            plan->device_bytes <= room - room / 8;
 }
@@ -191,7 +194,7 @@ static const airy_integrator *find_short(const struct airy_run_plan *plan,
                                          const struct airy_run_team *team)
 {
     for (size_t i = 0; i < team->count; i++)
-        if (!fits_on(plan, team->integrators[i]))
+        if (!fits_on(plan, team->integrators[i], team->lanes / team->count))
             return team->integrators[i];
     return NULL;
 }
