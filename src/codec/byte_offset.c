@@ -69,7 +69,7 @@ airy_status airy_byte_offset_decode(void *dst, airy_dtype dtype, size_t count, c
     for (size_t i = 0; i < count; i++) {
         AIRY_FAIL_IF(at == size, AIRY_ERR_CORRUPT, "byte-offset data end at value %zu of %zu", i,
                      count);
-        int64_t step = (int8_t)src[at++];
+        int64_t step = (src[at++] ^ 0x80) - 0x80; /* two's complement */
         for (size_t bytes = 2; bytes <= 8 && step == -((int64_t)1 << (4 * bytes - 1)); bytes *= 2) {
             AIRY_FAIL_IF(bytes > size - at, AIRY_ERR_CORRUPT,
                          "byte-offset data end at value %zu of %zu", i, count);

@@ -106,7 +106,7 @@ static airy_status open_list(airy_device ***devices, size_t *count, char *specs,
     airy_device **made = NULL;
     airy_status status;
     AIRY_TRY_OR(out, airy_memory_calloc((void **)&all, wanted, sizeof(all[0]), "devices"));
-    AIRY_TRY_OR(out, airy_memory_calloc((void **)&made, wanted, sizeof(made[0]), "devices"));
+    AIRY_TRY_OR(out, airy_memory_calloc((void **)&made, wanted, sizeof(void *), "devices"));
     status = open_all(all, wanted, specs, params);
     for (size_t i = 0; i < wanted; i++)
         made[i] = all[i].device;
@@ -135,7 +135,7 @@ airy_status airy_device_create_all(airy_device ***devices, size_t *count, const 
     char *specs = NULL;
     if (!want || (strcasecmp(want, "gpu:all") != 0 && !strchr(want, ','))) {
         airy_device **made = NULL;
-        AIRY_TRY(airy_memory_calloc((void **)&made, 1, sizeof(made[0]), "devices"));
+        AIRY_TRY(airy_memory_calloc((void **)&made, 1, sizeof(void *), "devices"));
         const airy_status status = airy_device_create(&made[0], spec, params);
         if (status != AIRY_OK) {
             free(made);

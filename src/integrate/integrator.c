@@ -466,7 +466,10 @@ airy_status airy_integrator_get_info(const airy_integrator *integrator, airy_int
 /* Bit by bit, so that NaN is equal to itself. */
 static bool same_number(double a, double b)
 {
-    return memcmp(&a, &b, sizeof(a)) == 0;
+    uint64_t x, y;
+    memcpy(&x, &a, sizeof(x));
+    memcpy(&y, &b, sizeof(y));
+    return x == y;
 }
 
 static bool same_rules(const airy_integrator_params *a, const airy_integrator_params *b)
