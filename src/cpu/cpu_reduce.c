@@ -232,11 +232,7 @@ static void walk_slice(void *arg, size_t index, unsigned worker)
 
 static void add_slices(struct airy_reduce_walk *w, const struct walk_slice *slices, size_t n)
 {
-    w->masked = w->core_count = w->below = 0;
-    w->window_count = w->tails_count = 0;
-    w->sum = w->squares = (struct airy_double_double){0};
-    w->min = (double)INFINITY;
-    w->max = -(double)INFINITY;
+    airy_reduce_walk_begin(w);
     for (size_t i = 0; i < n; i++) {
         w->masked += slices[i].masked;
         w->core_count += slices[i].core_count;

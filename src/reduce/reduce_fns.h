@@ -9,6 +9,7 @@
 #define AIRY_REDUCE_REDUCE_FNS_H
 
 #include <float.h>
+#include <math.h>
 
 #include "airy/reduce.h"
 #include "base/double_double.h"
@@ -56,6 +57,16 @@ struct airy_reduce_walk {
     size_t window_count, tails_count;       /* right also where a list is longer than its limit: */
     bool window_full, tails_full;           /* then there is none */
 };
+
+/* Before what the pieces of an array gave is added: nothing was found. */
+static inline void airy_reduce_walk_begin(struct airy_reduce_walk *w)
+{
+    w->masked = w->core_count = w->below = 0;
+    w->window_count = w->tails_count = 0;
+    w->sum = w->squares = (struct airy_double_double){0};
+    w->min = (double)INFINITY;
+    w->max = -(double)INFINITY;
+}
 
 /* Runs of a sample, and elements of a run. */
 enum { AIRY_SAMPLE_RUN = 16, AIRY_SAMPLE_RUNS = 1024 };
