@@ -23,32 +23,6 @@ const struct airy_cl_type airy_cl_types[AIRY_DTYPE_COUNT] = {
     [AIRY_DTYPE_U64] = {"ulong", "0", "ULONG_MAX"},
     [AIRY_DTYPE_I64] = {"long", "LONG_MIN", "LONG_MAX"}};
 
-/* Axes without gaps between them are one. */
-static airy_element_box make_box(const airy_array *a)
-{
-    airy_u64 count[AIRY_MAX_DIMS] = {1, 1, 1, 1}, step[AIRY_MAX_DIMS] = {1};
-    int top = -1;
-    for (int i = a->ndim - 1; i >= 0; i--) {
-        if (a->shape[i] == 1 && top >= 0)
-            continue;
-        if (top >= 0 && a->pitch[i] == count[top] * step[top]) {
-            count[top] *= a->shape[i];
-            continue;
-        }
-        top++;
-        count[top] = a->shape[i];
-        step[top] = a->pitch[i];
-    }
-    return (airy_element_box){.offset = airy_cl_offset(a),
-                              .step0 = step[0],
-                              .step1 = step[1],
-                              .step2 = step[2],
-                              .step3 = step[3],
-                              .count0 = count[0],
-                              .count1 = count[1],
-                              .count2 = count[2]};
-}
-
 /* Operations of the kernel's SLOW variant. */
 static bool is_slow(unsigned op)
 {
@@ -58,10 +32,10 @@ static bool is_slow(unsigned op)
 
 static airy_element_geom make_geom(const struct airy_element_plan *p)
 {
-    airy_element_geom g = {.dst = make_box(p->dst),
-                           .a = make_box(p->a),
-                           .b = make_box(p->b ? p->b : p->a),
-                           .c = make_box(p->c ? p->c : p->a),
+    airy_element_geom g = {.dst = airy_cl_box(p->dst),
+                           .a = airy_cl_box(p->a),
+                           .b = airy_cl_box(p->b ? p->b : p->a),
+                           .c = airy_cl_box(p->c ? p->c : p->a),
                            .count = airy_array_count(p->dst),
                            .wide_b = p->number_b.wide,
                            .wide_c = p->number_c.wide,

@@ -219,3 +219,28 @@ void airy_cl_kernels_release(struct airy_cl_queue *queue)
     queue->kernels = NULL;
     queue->kernel_slots = queue->kernel_count = 0;
 }
+
+airy_array_box airy_cl_box(const airy_array *a)
+{
+    airy_u64 count[AIRY_MAX_DIMS] = {1, 1, 1, 1}, step[AIRY_MAX_DIMS] = {1};
+    int top = -1;
+    for (int i = a->ndim - 1; i >= 0; i--) {
+        if (a->shape[i] == 1 && top >= 0)
+            continue;
+        if (top >= 0 && a->pitch[i] == count[top] * step[top]) {
+            count[top] *= a->shape[i];
+            continue;
+        }
+        top++;
+        count[top] = a->shape[i];
+        step[top] = a->pitch[i];
+    }
+    return (airy_array_box){.offset = airy_cl_offset(a),
+                            .step0 = step[0],
+                            .step1 = step[1],
+                            .step2 = step[2],
+                            .step3 = step[3],
+                            .count0 = count[0],
+                            .count1 = count[1],
+                            .count2 = count[2]};
+}

@@ -24,6 +24,7 @@
 #define AIRY_OPENCL_CL_LAUNCH_H
 
 #include "opencl/cl_queue.h"
+#include "shared/array_box.h"
 
 struct airy_cl_kernel_spec {
     const char *file;    /* "decode.cl" */
@@ -53,6 +54,9 @@ static inline uint64_t airy_cl_offset(const airy_array *array)
 {
     return array->offset / airy_dtype_size(array->dtype);
 }
+
+/* The same with steps and counts, for kernels that include array_box.h. */
+airy_array_box airy_cl_box(const airy_array *array);
 
 /*
  * Enqueue a kernel.

@@ -25,31 +25,6 @@ struct call {
     double bytes;
 };
 
-/* Axes without gaps between them are one. */
-static airy_reduce_box make_box(const airy_array *a)
-{
-    airy_u64 count[AIRY_MAX_DIMS] = {1, 1, 1, 1}, step[AIRY_MAX_DIMS] = {1};
-    int top = -1;
-    for (int i = a->ndim - 1; i >= 0; i--) {
-        if (a->shape[i] == 1 && top >= 0)
-            continue;
-        if (top >= 0 && a->pitch[i] == count[top] * step[top]) {
-            count[top] *= a->shape[i];
-            continue;
-        }
-        top++;
-        count[top] = a->shape[i];
-        step[top] = a->pitch[i];
-    }
-    return (airy_reduce_box){.offset = airy_cl_offset(a),
-                             .step1 = step[1],
-                             .step2 = step[2],
-                             .step3 = step[3],
-                             .count0 = count[0],
-                             .count1 = count[1],
-                             .count2 = count[2]};
-}
-
 static airy_status start(struct call *call, const struct airy_reduce_source *source)
 {
     const airy_array *src = source->src, *mask = source->mask;
@@ -64,8 +39,8 @@ static airy_status start(struct call *call, const struct airy_reduce_source *sou
                  "src has %zu elements, expected fewer than 2^32 on an OpenCL device",
                  source->count);
     *call = (struct call){.source = source, .bytes = (double)airy_array_size(src)};
-    call->geom.src = make_box(src);
-    call->geom.mask = make_box(mask ? mask : src);
+    call->geom.src = airy_cl_box(src);
+    call->geom.mask = airy_cl_box(mask ? mask : src);
     call->geom.count = source->count;
     call->groups = airy_min_size((source->count + CHUNK - 1) / CHUNK, MAX_GROUPS);
     snprintf(call->options, sizeof(call->options), "-DT=%s -DHAS_MASK=%d",
@@ -128,11 +103,7 @@ static airy_status pull_list(const struct call *call, double **list, airy_buffer
 
 static void add_parts(struct airy_reduce_walk *w, const airy_reduce_part *parts, size_t n)
 {
-    w->masked = w->core_count = w->below = 0;
-    w->window_count = w->tails_count = 0;
-    w->sum = w->squares = (struct airy_double_double){0};
-    w->min = (double)INFINITY;
-    w->max = -(double)INFINITY;
+    airy_reduce_walk_begin(w);
     for (size_t i = 0; i < n; i++) {
         w->masked += parts[i].masked;
         w->core_count += parts[i].count;
@@ -366,7 +337,7 @@ static airy_status threshold(airy_queue *queue, const airy_array *mask, const ai
         .queue = queue, .src = src, .count = airy_array_count(src)};
     struct call call;
     AIRY_TRY(start(&call, &source));
-    call.geom.mask = make_box(mask);
+    call.geom.mask = airy_cl_box(mask);
     call.geom.pivot = value;
     const struct airy_cl_kernel_spec spec = {"reduce.cl", "threshold", call.options};
     const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(src), AIRY_CL_ARRAY(mask),

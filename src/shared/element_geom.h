@@ -2,7 +2,7 @@
 #ifndef AIRY_SHARED_ELEMENT_GEOM_H
 #define AIRY_SHARED_ELEMENT_GEOM_H
 
-#include "shared/scalar.h"
+#include "shared/array_box.h"
 
 /* What it is computed in. */
 #define AIRY_ELEMENT_F32  0
@@ -24,16 +24,8 @@ typedef struct airy_wide {
 } airy_wide;
 AIRY_ASSERT_SIZE(airy_wide, 16);
 
-/* Where the elements of an array lie, fastest axis first, in elements. */
-typedef struct airy_element_box {
-    airy_u64 offset;
-    airy_u64 step0, step1, step2, step3;
-    airy_u64 count0, count1, count2; /* of a row, rows of a slice, slices of a volume */
-} airy_element_box;
-AIRY_ASSERT_SIZE(airy_element_box, 64);
-
 typedef struct airy_element_geom {
-    airy_element_box dst, a, b, c;
+    airy_array_box dst, a, b, c;
     airy_u64 count;
     airy_wide wide_b, wide_c; /* numbers in place of arrays, */
     airy_u64 bits_b, bits_c;  /* as f64, */

@@ -6,18 +6,10 @@
 #include <math.h>
 #endif
 
-#include "shared/scalar.h"
-
-/* Where the elements of an array lie, fastest axis first, in elements. */
-typedef struct airy_reduce_box {
-    airy_u64 offset;                 /* of the first */
-    airy_u64 step1, step2, step3;    /* from one row, slice, volume to the next */
-    airy_u64 count0, count1, count2; /* elements of a row, rows of a slice, slices of a volume */
-} airy_reduce_box;
-AIRY_ASSERT_SIZE(airy_reduce_box, 56);
+#include "shared/array_box.h"
 
 typedef struct airy_reduce_geom {
-    airy_reduce_box src, mask;
+    airy_array_box src, mask;
     airy_u64 count;       /* elements */
     airy_u64 limit;       /* of a list */
     airy_u64 first, span; /* keys from first to first + span */
@@ -28,7 +20,7 @@ typedef struct airy_reduce_geom {
     airy_u32 bins;
     airy_u32 lists; /* whether a list is wanted */
 } airy_reduce_geom;
-AIRY_ASSERT_SIZE(airy_reduce_geom, 224);
+AIRY_ASSERT_SIZE(airy_reduce_geom, 240);
 
 /* Items of a work-group, and elements an item takes at a time. Part of the order of sums. */
 #define AIRY_REDUCE_GROUP_ITEMS 256u

@@ -7,6 +7,7 @@
  * count what dst does not hold.
  * Mapping: one item an element. No local memory, no barriers.
  */
+#include "opencl/kernels/array_box.h"
 #include "shared/element_geom.h"
 
 #ifndef AIRY_ELEMENT_CLASS
@@ -27,16 +28,6 @@
 
 #define AIRY_E(name) element_##name
 #include "shared/element_ops.h"
-
-AIRY_INLINE ulong place(const airy_element_box *box, ulong i)
-{
-    const ulong x = i % box->count0, row = i / box->count0;
-    if (row == 0ul)
-        return box->offset + x * box->step0;
-    const ulong y = row % box->count1, slice = row / box->count1;
-    const ulong z = slice % box->count2, volume = slice / box->count2;
-    return box->offset + x * box->step0 + y * box->step1 + z * box->step2 + volume * box->step3;
-}
 
 #if AIRY_ELEMENT_CLASS == AIRY_ELEMENT_WIDE
 #define LOAD(T, v)       ((T)-1 < (T)0 ? element_signed((long)(v)) : element_unsigned((ulong)(v)))
@@ -144,22 +135,22 @@ __kernel void element(__global TD *dst, __global const TA *a, __global const TB 
     const ulong i = get_global_id(0);
     if (i >= g.count)
         return;
-    const V v = LOAD(TA, a[place(&g.a, i)]);
+    const V v = LOAD(TA, a[box_place(&g.a, i)]);
 #if HAS_B
-    const V w = LOAD(TB, b[place(&g.b, i)]);
+    const V w = LOAD(TB, b[box_place(&g.b, i)]);
 #else
     const V w = NUMBER(g, b);
 #endif
 #if HAS_C
-    const V u = LOAD(TC, c[place(&g.c, i)]);
+    const V u = LOAD(TC, c[box_place(&g.c, i)]);
 #else
     const V u = NUMBER(g, c);
 #endif
     const V r = compute(v, w, u, g.op);
 #if TD_FLOAT
-    dst[place(&g.dst, i)] = AIRY_E_FLOAT(r, TD);
+    dst[box_place(&g.dst, i)] = AIRY_E_FLOAT(r, TD);
 #else
-    dst[place(&g.dst, i)] = AIRY_E_INTEGER(r, TD, TD_MIN, TD_MAX, TRUNCATE);
+    dst[box_place(&g.dst, i)] = AIRY_E_INTEGER(r, TD, TD_MIN, TD_MAX, TRUNCATE);
 #endif
 #if COUNT
 #if TD_FLOAT

@@ -7,6 +7,7 @@
  * groups further on. The number of groups is the host's, the same for an array every time.
  * Local memory: 2 KiB for sums; reduce_keys: 16 KiB.
  */
+#include "opencl/kernels/array_box.h"
 #include "shared/reduce_geom.h"
 
 #ifndef T
@@ -21,16 +22,6 @@
 #define ITEMS AIRY_REDUCE_GROUP_ITEMS
 #define EACH  AIRY_REDUCE_EACH
 
-AIRY_INLINE ulong place(const airy_reduce_box *box, ulong i)
-{
-    const ulong x = i % box->count0, row = i / box->count0;
-    if (row == 0ul)
-        return box->offset + x;
-    const ulong y = row % box->count1, slice = row / box->count1;
-    const ulong z = slice % box->count2, volume = slice / box->count2;
-    return box->offset + x + y * box->step1 + z * box->step2 + volume * box->step3;
-}
-
 /* Element i as f64, -0 as 0; NaN where it is masked or there is none. */
 AIRY_INLINE double element(__global const T *src, __global const uchar *mask,
                            const airy_reduce_geom *g, ulong i)
@@ -39,10 +30,10 @@ AIRY_INLINE double element(__global const T *src, __global const uchar *mask,
     if (i >= g->count)
         return NAN;
 #if HAS_MASK
-    if (mask[place(&g->mask, i)] != 0)
+    if (mask[box_place(&g->mask, i)] != 0)
         return NAN;
 #endif
-    return (double)src[place(&g->src, i)] + 0.0;
+    return (double)src[box_place(&g->src, i)] + 0.0;
 }
 
 /* What the order compares, NaN for what it does not admit. */
@@ -145,7 +136,7 @@ reduce_walk(__global const T *src, __global const uchar *mask, __global airy_red
             const ulong i = first + k * ITEMS + get_local_id(0);
             x[k] = element(src, mask, &g, i);
 #if HAS_MASK
-            p.masked += i < g.count && mask[place(&g.mask, i)] != 0 ? 1ul : 0ul;
+            p.masked += i < g.count && mask[box_place(&g.mask, i)] != 0 ? 1ul : 0ul;
 #endif
             const bool core = x[k] >= g.core_lo && x[k] <= g.core_hi;
             const double d = core ? x[k] - g.pivot : 0.0;
@@ -314,7 +305,7 @@ reduce_bins(__global const T *src, __global const uchar *mask, __global airy_red
             if (i >= g.count)
                 continue;
 #if HAS_MASK
-            if (mask[place(&g.mask, i)] != 0) {
+            if (mask[box_place(&g.mask, i)] != 0) {
                 masked++;
                 continue;
             }
@@ -345,7 +336,7 @@ __kernel void threshold(__global const T *src, __global uchar *mask, const airy_
 {
     const ulong i = get_global_id(0);
     if (i < g.count)
-        mask[place(&g.mask, i)] = (double)src[place(&g.src, i)] > g.pivot ? 1 : 0;
+        mask[box_place(&g.mask, i)] = (double)src[box_place(&g.src, i)] > g.pivot ? 1 : 0;
 }
 
 #endif
