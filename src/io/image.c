@@ -1,5 +1,6 @@
 #include "airy/image.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,6 +112,17 @@ airy_status airy_image_alloc(void **data, size_t bytes)
     AIRY_FAIL_IF(!made, AIRY_ERR_MEMORY, "cannot allocate %zu bytes for an image", bytes);
     *data = made;
     return AIRY_OK;
+}
+
+bool airy_image_parse_size(size_t *size, const char *digits)
+{
+    size_t v = 0;
+    bool good = digits[0] != 0;
+    for (const char *p = digits; *p && good; p++)
+        good = isdigit((unsigned char)*p) && !airy_mul_size(&v, v, 10) &&
+               !airy_add_size(&v, v, (size_t)(*p - '0'));
+    *size = v;
+    return good;
 }
 
 void airy_image_swap(void *data, size_t count, size_t size)

@@ -97,11 +97,8 @@ static airy_status get_size(size_t *out, const char *text, size_t size, const ch
         AIRY_FAIL_IF(needed, AIRY_ERR_FORMAT, "EDF header: key '%s' is missing", key);
         return AIRY_OK;
     }
-    size_t v = 0;
-    bool good = value[0] != 0;
-    for (const char *p = value; *p && good; p++)
-        good = isdigit((unsigned char)*p) && !airy_mul_size(&v, v, 10) &&
-               !airy_add_size(&v, v, (size_t)(*p - '0'));
+    size_t v;
+    const bool good = airy_image_parse_size(&v, value);
     AIRY_FAIL_IF(!good, AIRY_ERR_FORMAT, "EDF header: %s = '%s', expected a size", key, value);
     *out = v;
     return AIRY_OK;
