@@ -1,7 +1,7 @@
 /*
  * Convolution on the CPU for one dtype of result: included by cpu_convolve.c with
  *   W          float or double       NAME(f)   f with the dtype in its name
- *   LOADS      load_f32 or load_f64 of the kernels      SUM   f32 or f64
+ *   LOADS, SUM, BLOCK   the kernels of this dtype
  * A task is a tile of rows: the rows of the source that it looks at become lines with their borders
  * in thread-local memory, and results are sums over these.
  */
@@ -37,61 +37,97 @@ static void NAME(make_line)(const struct job *job, W *line, const char *row, siz
     }
 }
 
-/* The rows that a tile of results looks at, as lines: [z taps][rows][length]. */
-static void NAME(make_lines)(const struct job *job, W *line, const struct tile *t, size_t planes,
-                             size_t lines, size_t length)
+/* The line of source row (z, y) that columns [x0, x1) of results look at. */
+static void NAME(make_row)(const struct job *job, W *line, const struct tile *t, int64_t z,
+                           int64_t y)
 {
-    const struct airy_filter_axis *az = &job->geometry->axis[0], *ay = az + 1, *ax = az + 2;
-    for (size_t k = 0; k < planes; k++)
-        for (size_t i = 0; i < lines; i++) {
-            const int64_t z = planes == 1
-                                  ? (int64_t)t->z
-                                  : (int64_t)(t->z + k) + az->offset - (int64_t)(planes - 1),
-                          y = (int64_t)(t->y0 + i) + ay->offset - (int64_t)(ay->taps - 1);
-            NAME(make_line)
-            (job, line + (k * lines + i) * length, source_row(job, t->image, z, y), length,
-             (int64_t)t->x0 + ax->offset - (int64_t)(ax->taps - 1));
-        }
+    const struct airy_filter_axis *x = &job->geometry->axis[2];
+    NAME(make_line)
+    (job, line, source_row(job, t->image, z, y), t->x1 - t->x0 + x->taps - 1,
+     (int64_t)t->x0 + x->offset - (int64_t)(x->taps - 1));
+}
+
+/* `count` results from [planes][rows + count - 1] lines: a block at once, fewer one by one. */
+static void NAME(sum_block)(const struct job *job, W *const *out, size_t count, const W *const *row,
+                            size_t planes, size_t rows, const W *weights, size_t taps, size_t n,
+                            bool add)
+{
+    if (count == AIRY_CONVOLVE_ROWS && rows >= AIRY_CONVOLVE_ROWS - 1) {
+        job->kernels->BLOCK(out, row, planes, rows, weights, taps, n, add);
+        return;
+    }
+    for (size_t k = 0; k < count; k++)
+        for (size_t c = 0; c < planes; c++)
+            job->kernels->SUM(out[k], row + c * (rows + count - 1) + k, rows,
+                              weights + c * rows * taps, taps, n, add || c > 0);
+}
+
+/* The same for rows y to y + count - 1 of plane z of a tile. */
+static void NAME(sum_rows)(const struct job *job, const struct tile *t, size_t z, size_t y,
+                           size_t count, const W *const *row, size_t planes, size_t rows,
+                           const W *weights, size_t taps, bool add)
+{
+    W *out[AIRY_CONVOLVE_ROWS];
+    for (size_t k = 0; k < count; k++)
+        out[k] = (W *)(void *)result_row(job, t->image, z, y + k) + t->x0;
+    NAME(sum_block)(job, out, count, row, planes, rows, weights, taps, t->x1 - t->x0, add);
 }
 
 /* A tile of results of the direct method. */
 static void NAME(direct_tile)(const struct job *job, void *scratch, const struct tile *t)
 {
     const struct airy_filter_axis *az = &job->geometry->axis[0], *ay = az + 1, *ax = az + 2;
-    const size_t n = t->x1 - t->x0, length = n + ax->taps - 1, lines = t->y1 - t->y0 + ay->taps - 1;
+    const size_t lines = t->y1 - t->y0 + ay->taps - 1, step = job->line_step;
     const W **row = scratch;
-    W *line = (W *)(void *)(row + az->taps * ay->taps);
-    NAME(make_lines)(job, line, t, az->taps, lines, length);
-    for (size_t y = t->y0; y < t->y1; y++) {
+    W *line = (W *)(void *)((char *)scratch + job->lines_at);
+    for (size_t k = 0; k < az->taps; k++)
+        for (size_t i = 0; i < lines; i++)
+            NAME(make_row)
+    (job, line + (k * lines + i) * step, t,
+     (int64_t)(t->z + k) + az->offset - (int64_t)(az->taps - 1),
+     (int64_t)(t->y0 + i) + ay->offset - (int64_t)(ay->taps - 1));
+    for (size_t y = t->y0, count; y < t->y1; y += count) {
+        count = airy_min_size(t->y1 - y, AIRY_CONVOLVE_ROWS);
         size_t rows = 0;
         for (size_t k = 0; k < az->taps; k++)
-            for (size_t j = 0; j < ay->taps; j++)
-                row[rows++] = line + (k * lines + y - t->y0 + j) * length;
-        job->kernels->SUM((W *)(void *)result_row(job, t->image, t->z, y) + t->x0, row, rows,
-                          job->weights, ax->taps, n, false);
+            for (size_t j = 0; j < ay->taps + count - 1; j++)
+                row[rows++] = line + (k * lines + y - t->y0 + j) * step;
+        NAME(sum_rows)
+        (job, t, t->z, y, count, row, az->taps, ay->taps, job->weights, ax->taps, false);
     }
 }
 
-/* The products along x and y of a tile. */
+/*
+ * The products along x and y of a tile. A ring of lines has what x gives of the rows that a block of
+ * results looks at, so that each row is read once and the ring stays in the cache.
+ */
 static void NAME(lines_tile)(const struct job *job, void *scratch, const struct tile *t)
 {
     const struct airy_filter_axis *ay = &job->geometry->axis[1], *ax = ay + 1;
-    const size_t n = t->x1 - t->x0, length = n + ax->taps - 1, lines = t->y1 - t->y0 + ay->taps - 1;
+    const size_t n = t->x1 - t->x0, step = job->line_step, rank = (size_t)job->plan->rank,
+                 turn = ay->taps + AIRY_CONVOLVE_ROWS - 1;
     const W **row = scratch;
-    W *line = (W *)(void *)(row + ay->taps), *smooth = line + lines * length;
-    NAME(make_lines)(job, line, t, 1, lines, length);
-    for (int r = 0; r < job->plan->rank; r++) {
-        const W *along_y = (const W *)job->weights + (size_t)r * (ay->taps + ax->taps),
-                *along_x = along_y + ay->taps;
-        for (size_t i = 0; i < lines; i++) {
-            const W *one = line + i * length;
-            job->kernels->SUM(smooth + i * n, &one, 1, along_x, ax->taps, n, false);
+    W *line = (W *)(void *)((char *)scratch + job->lines_at), *ring = line + job->source_step;
+    const W *from = line;
+    size_t made = 0;
+    for (size_t y = t->y0, count; y < t->y1; y += count) {
+        count = airy_min_size(t->y1 - y, AIRY_CONVOLVE_ROWS);
+        const size_t first = y - t->y0, needed = first + ay->taps + count - 1;
+        for (; made < needed; made++) {
+            NAME(make_row)
+            (job, line, t, (int64_t)t->z,
+             (int64_t)(t->y0 + made) + ay->offset - (int64_t)(ay->taps - 1));
+            for (size_t r = 0; r < rank; r++)
+                job->kernels->SUM(ring + (r * turn + made % turn) * step, &from, 1,
+                                  (const W *)job->weights + r * (ay->taps + ax->taps) + ay->taps,
+                                  ax->taps, n, false);
         }
-        for (size_t y = t->y0; y < t->y1; y++) {
-            for (size_t j = 0; j < ay->taps; j++)
-                row[j] = smooth + (y - t->y0 + j) * n;
-            job->kernels->SUM((W *)(void *)result_row(job, t->image, t->z, y) + t->x0, row,
-                              ay->taps, along_y, 1, n, r > 0);
+        for (size_t r = 0; r < rank; r++) {
+            for (size_t j = 0; j < ay->taps + count - 1; j++)
+                row[j] = ring + (r * turn + (first + j) % turn) * step;
+            NAME(sum_rows)
+            (job, t, t->z, y, count, row, 1, ay->taps,
+             (const W *)job->weights + r * (ay->taps + ax->taps), 1, r > 0);
         }
     }
 }
@@ -100,23 +136,26 @@ static void NAME(lines_tile)(const struct job *job, void *scratch, const struct 
 static void NAME(columns_tile)(const struct job *job, void *scratch, const struct tile *t)
 {
     const struct airy_filter_axis *az = &job->geometry->axis[0];
-    const size_t n = t->x1 - t->x0;
+    const size_t n = t->x1 - t->x0, step = job->line_step;
     const W **row = scratch;
-    W *slab = (W *)(void *)(row + az->taps), *outside = slab + az->n * n;
+    W *slab = (W *)(void *)((char *)scratch + job->lines_at), *outside = slab + az->n * step;
     for (size_t z = 0; z < az->n; z++)
-        memcpy(slab + z * n, (const W *)(const void *)plane_row(job, t->image, z, t->y0) + t->x0,
+        memcpy(slab + z * step, (const W *)(const void *)plane_row(job, t->image, z, t->y0) + t->x0,
                n * sizeof(W));
     for (size_t i = 0; i < n; i++)
         outside[i] = (W)job->outside;
-    for (size_t z = 0; z < az->out; z++) {
-        for (size_t k = 0; k < az->taps; k++) {
+    for (size_t z = 0, count; z < az->out; z += count) {
+        W *out[AIRY_CONVOLVE_ROWS];
+        count = airy_min_size(az->out - z, AIRY_CONVOLVE_ROWS);
+        for (size_t k = 0; k < az->taps + count - 1; k++) {
             const int64_t at =
                 airy_border_index((int64_t)(z + k) + az->offset - (int64_t)(az->taps - 1),
                                   (int64_t)az->n, (uint32_t)job->geometry->border);
-            row[k] = at < 0 ? outside : slab + (size_t)at * n;
+            row[k] = at < 0 ? outside : slab + (size_t)at * step;
         }
-        job->kernels->SUM((W *)(void *)result_row(job, t->image, z, t->y0) + t->x0, row, az->taps,
-                          job->weights, 1, n, false);
+        for (size_t k = 0; k < count; k++)
+            out[k] = (W *)(void *)result_row(job, t->image, z + k, t->y0) + t->x0;
+        NAME(sum_block)(job, out, count, row, 1, az->taps, job->weights, 1, n, false);
     }
 }
 
@@ -127,3 +166,4 @@ static const struct tiles NAME(tiles) = {
 #undef NAME
 #undef LOADS
 #undef SUM
+#undef BLOCK

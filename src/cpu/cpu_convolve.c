@@ -11,8 +11,11 @@
 
 enum {
     TILE_X = 4096,          /* results of a tile along x, at most */
-    TILE_BYTES = 256 << 10, /* of lines in a tile, as far as one row fits */
-    TILE_Y = 32             /* rows of a tile, at least twice the taps where they fit */
+    LEAST_X = 64,           /* and at least, where the image has them */
+    TILE_BYTES = 256 << 10, /* of the lines of a tile: half of a small second-level cache */
+    SLAB_BYTES = 384 << 10, /* of columns, of which each is read once */
+    TILE_Y = 32,            /* rows of a tile */
+    TASKS = 4               /* tiles a thread, so that all end at about the same time */
 };
 
 struct tile {
@@ -37,6 +40,8 @@ struct job {
     double outside;  /* what stands for planes that are not there */
     size_t count[4]; /* images, planes, tiles of rows, tiles of a row */
     size_t tile_y, tile_x, out_y;
+    size_t lines_at;               /* bytes of row pointers in front of the lines */
+    size_t line_step, source_step; /* elements from a line to the next; of a source line */
     char *scratch;
     size_t scratch_size; /* of a thread */
 };
@@ -68,11 +73,13 @@ static const char *plane_row(const struct job *job, size_t image, size_t z, size
 #define NAME(f) f##_f32
 #define LOADS   load_f32
 #define SUM     f32
+#define BLOCK   block_f32
 #include "cpu/convolve_tiles_tmpl.c"
 #define W       double
 #define NAME(f) f##_f64
 #define LOADS   load_f64
 #define SUM     f64
+#define BLOCK   block_f64
 #include "cpu/convolve_tiles_tmpl.c"
 
 static void run_tile(void *arg, size_t index, unsigned worker)
@@ -108,24 +115,39 @@ static struct job start_job(const struct airy_convolve_plan *plan)
     return job;
 }
 
-/* Tiles of `planes` planes; a line of a tile is kept `copies` times, `rows` pointers beside them. */
-static void cut_tiles(struct job *job, size_t planes, size_t depth, size_t copies, size_t rows)
+/*
+ * Elements from one line of n to the next: lines begin at a multiple of 64 bytes, and not all of
+ * them at the same place of a page, which shares a set of the first-level cache.
+ */
+static size_t line_step(size_t n, size_t elem)
 {
-    const struct airy_filter_axis *ay = &job->geometry->axis[1], *ax = ay + 1;
+    const size_t step = airy_align_up(n + AIRY_CONVOLVE_PAD, 16);
+    return step * elem % 4096 ? step : step + 16;
+}
+
+/* Tiles of tile_y rows and tile_x columns; `lines` lines and `rows` pointers are kept for one. */
+static void cut_tiles(struct job *job, size_t planes, size_t lines, size_t rows)
+{
     const size_t elem = airy_dtype_size(job->plan->dst->dtype);
-    job->tile_x = airy_min_size(ax->out, TILE_X);
-    const size_t line = (job->tile_x + ax->taps - 1) * elem * copies * depth,
-                 fit = TILE_BYTES / line;
-    job->tile_y = airy_max_size(TILE_Y, 2 * ay->taps);
-    if (job->tile_y + ay->taps > fit)
-        job->tile_y = fit > 2 * ay->taps ? fit - ay->taps : airy_max_size(ay->taps, 8);
     job->tile_y = airy_min_size(job->tile_y, job->out_y);
     job->count[0] = job->geometry->images;
     job->count[1] = planes;
     job->count[2] = (job->out_y + job->tile_y - 1) / job->tile_y;
-    job->count[3] = (ax->out + job->tile_x - 1) / job->tile_x;
+    job->count[3] = (job->geometry->axis[2].out + job->tile_x - 1) / job->tile_x;
+    job->lines_at = airy_align_up(rows * sizeof(void *), 64);
     job->scratch_size =
-        airy_align_up(line * (job->tile_y + ay->taps - 1) + rows * sizeof(void *), 64);
+        airy_align_up(job->lines_at + (job->source_step + lines * job->line_step) * elem, 64);
+}
+
+/* Columns of a tile whose `lines` lines, `more` longer than it, are to fit `bytes`. */
+static size_t fit_columns(const struct job *job, size_t lines, size_t more, size_t bytes)
+{
+    const size_t fit = bytes / (lines * airy_dtype_size(job->plan->dst->dtype)),
+                 n = fit > more + LEAST_X ? (fit - more) / LEAST_X * LEAST_X : LEAST_X,
+                 out = job->geometry->axis[2].out, most = airy_min_size(n, TILE_X);
+    /* As many tiles, all of about the same width. */
+    const size_t count = (out + most - 1) / most;
+    return airy_min_size(airy_align_up((out + count - 1) / count, LEAST_X), out);
 }
 
 static airy_status run_tiles(airy_queue *queue, struct job *job, tile_fn fn, const char *name)
@@ -170,7 +192,11 @@ static airy_status direct(airy_queue *queue, const struct airy_convolve_plan *pl
     AIRY_TRY(airy_memory_calloc(&weights, n, sizeof(double), "a kernel"));
     job.weights = weights;
     put_weights(&job, 0, plan->kernel, n);
-    cut_tiles(&job, a[0].out, a[0].taps, 1, a[0].taps * a[1].taps);
+    job.tile_y = airy_max_size(TILE_Y, airy_min_size(2 * a[1].taps, 8 * TILE_Y)) / 4 * 4;
+    const size_t high = airy_min_size(job.tile_y, a[1].out) + a[1].taps - 1;
+    job.tile_x = fit_columns(&job, a[0].taps * high, a[2].taps - 1, TILE_BYTES);
+    job.line_step = line_step(job.tile_x + a[2].taps - 1, airy_dtype_size(plan->dst->dtype));
+    cut_tiles(&job, a[0].out, a[0].taps * high, a[0].taps * (a[1].taps + AIRY_CONVOLVE_ROWS - 1));
     const airy_status status = run_tiles(queue, &job, tiles_of(plan)->direct, "convolve_direct");
     free(weights);
     return status;
@@ -189,7 +215,18 @@ static airy_status run_lines(airy_queue *queue, struct job *job)
         put_weights(job, (size_t)r * lines, plan->line[r][1], a[1].taps);
         put_weights(job, (size_t)r * lines + a[1].taps, plan->line[r][2], a[2].taps);
     }
-    cut_tiles(job, a[0].n, 1, 2, a[1].taps);
+    const size_t elem = airy_dtype_size(plan->dst->dtype),
+                 ring = (size_t)plan->rank * (a[1].taps + AIRY_CONVOLVE_ROWS - 1),
+                 planes = a[0].n * plan->geometry.images;
+    job->tile_x = fit_columns(job, ring, 0, TILE_BYTES);
+    /* Tiles are high, since each makes the lines above its first row once more. */
+    const size_t across = planes * ((a[2].out + job->tile_x - 1) / job->tile_x),
+                 wanted = TASKS * airy_pool_size(queue->device->pool) / across + 1;
+    job->tile_y = airy_max_size(airy_max_size(TILE_Y, 4 * a[1].taps), a[1].out / wanted + 1);
+    job->tile_y = airy_align_up(job->tile_y, AIRY_CONVOLVE_ROWS);
+    job->line_step = line_step(job->tile_x, elem);
+    job->source_step = line_step(job->tile_x + a[2].taps - 1, elem);
+    cut_tiles(job, a[0].n, ring, a[1].taps + AIRY_CONVOLVE_ROWS - 1);
     const airy_status status = run_tiles(queue, job, tiles_of(plan)->lines, "convolve_lines");
     free(weights);
     return status;
@@ -208,21 +245,17 @@ static airy_status run_columns(airy_queue *queue, struct job *job)
 {
     const struct airy_convolve_plan *plan = job->plan;
     const struct airy_filter_axis *a = plan->geometry.axis;
-    const size_t elem = airy_dtype_size(plan->dst->dtype), fit = TILE_BYTES / (a[0].n * elem);
     void *weights;
     AIRY_TRY(airy_memory_calloc(&weights, a[0].taps, sizeof(double), "weights"));
     job->weights = weights;
     put_weights(job, 0, plan->line[0][0], a[0].taps);
     job->outside = plan->geometry.border_value * sum_of(plan->line[0][1], a[1].taps) *
                    sum_of(plan->line[0][2], a[2].taps);
-    job->tile_x = airy_min_size(airy_max_size(fit / 16 * 16, 16), a[2].out);
+    job->tile_x = fit_columns(job, a[0].n, 0, SLAB_BYTES);
     job->tile_y = 1;
-    job->count[0] = plan->geometry.images;
-    job->count[1] = 1;
-    job->count[2] = job->out_y;
-    job->count[3] = (a[2].out + job->tile_x - 1) / job->tile_x;
-    job->scratch_size =
-        airy_align_up((a[0].n + 1) * job->tile_x * elem + a[0].taps * sizeof(void *), 64);
+    job->line_step = line_step(job->tile_x, airy_dtype_size(plan->dst->dtype));
+    job->source_step = 0;
+    cut_tiles(job, 1, a[0].n + 1, a[0].taps + AIRY_CONVOLVE_ROWS - 1);
     const airy_status status = run_tiles(queue, job, tiles_of(plan)->columns, "convolve_columns");
     free(weights);
     return status;

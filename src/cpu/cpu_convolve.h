@@ -6,16 +6,29 @@
 
 #include "airy/dtype.h"
 
+enum {
+    AIRY_CONVOLVE_ROWS = 4, /* results of a block */
+    AIRY_CONVOLVE_PAD = 16  /* elements that are read behind the end of a row, whatever they hold */
+};
+
 /*
- * out[i] = sum over rows r and taps j of weights[r * taps + j] * row[r][i + j], for i < n; add: to
- * what is there. A row has n + taps - 1 elements. Products are added in the order of r, then j, one
- * after the other; instruction sets with fused multiply-add use it.
+ * Sums, each added up in the order of planes, rows, taps, one product after the other; instruction
+ * sets with fused multiply-add use it. A row has n + taps - 1 elements and the padding.
+ *   f32, f64   out[i] = sum over rows r and taps j of weights[r * taps + j] * row[r][i + j], i < n;
+ *              add: to what is there
+ *   block      AIRY_CONVOLVE_ROWS such results at a time, for 3 rows or more: out[k][i] = sum over
+ *              planes c, rows r and taps j of weights[(c * rows + r) * taps + j] * row[c * (rows +
+ *              AIRY_CONVOLVE_ROWS - 1) + r + k][i + j]
  */
 struct airy_convolve_kernels {
     void (*f32)(float *out, const float *const *row, size_t rows, const float *weights, size_t taps,
                 size_t n, bool add);
     void (*f64)(double *out, const double *const *row, size_t rows, const double *weights,
                 size_t taps, size_t n, bool add);
+    void (*block_f32)(float *const *out, const float *const *row, size_t planes, size_t rows,
+                      const float *weights, size_t taps, size_t n, bool add);
+    void (*block_f64)(double *const *out, const double *const *row, size_t planes, size_t rows,
+                      const double *weights, size_t taps, size_t n, bool add);
     void (*load_f32[AIRY_DTYPE_COUNT])(float *dst, const void *src, size_t n);
     void (*load_f64[AIRY_DTYPE_COUNT])(double *dst, const void *src, size_t n);
 };
