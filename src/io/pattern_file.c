@@ -16,6 +16,7 @@
 #include "base/size.h"
 #include "io/pattern_layout.h"
 #include "io/plain_file.h"
+#include "io/writeback.h"
 
 enum { ROWS_AT_ONCE = 64 };
 enum { NORMALIZATIONS = 3 }; /* planes of the sums that frames may share */
@@ -42,6 +43,7 @@ struct airy_pattern_file {
     pthread_mutex_t first; /* of `shared` and have_shared */
     atomic_bool have_shared;
     double *shared; /* [NORMALIZATIONS][bins] of the frames that do not differ */
+    airy_writeback *writeback;
 };
 
 static airy_status check_spec(const char *path, const struct airy_pattern_spec *spec)
@@ -314,10 +316,12 @@ static airy_status make_file(airy_pattern_file **file, const char *path,
 /* *file on success, else nothing is left of it. */
 static airy_status give(airy_pattern_file **file, airy_pattern_file *made, airy_status status)
 {
-    if (status == AIRY_OK)
+    if (status == AIRY_OK) {
+        made->writeback = airy_writeback_start(made->fd);
         *file = made;
-    else
+    } else {
         airy_pattern_file_destroy(&made, true);
+    }
     return status;
 }
 
@@ -406,8 +410,10 @@ static airy_status write_field(airy_pattern_file *file, int field, size_t row,
     for (size_t i = 0; i < count; i++)
         parts[i] = (struct iovec){.iov_base = (void *)value_of(&data[i], field, file->bins),
                                   .iov_len = layout->row[field]};
-    return airy_file_pwritev(file->fd, parts, count,
-                             layout->offset[field] + row * layout->row[field]);
+    const uint64_t from = layout->offset[field] + row * layout->row[field];
+    AIRY_TRY(airy_file_pwritev(file->fd, parts, count, from));
+    airy_writeback_add(file->writeback, from, from + count * layout->row[field]);
+    return AIRY_OK;
 }
 
 static airy_status write_message(airy_pattern_file *file, size_t row,
@@ -548,6 +554,7 @@ airy_status airy_pattern_file_finish(airy_pattern_file *file, const double *sums
         status = write_shared(file, sums + AIRY_SUM_NORMALIZATION * file->bins);
     if (status == AIRY_OK)
         status = cut_tail(file);
+    airy_writeback_stop(&file->writeback);
     if (status == AIRY_OK && fsync(file->fd) != 0)
         status = airy_fail(AIRY_ERR_IO, "fsync: %s", strerror(errno));
     if (status == AIRY_OK && !is_ours(file))
@@ -564,6 +571,7 @@ void airy_pattern_file_destroy(airy_pattern_file **file, bool keep)
         return;
     airy_pattern_file *dead = *file;
     *file = NULL;
+    airy_writeback_stop(&dead->writeback);
     if (dead->fd >= 0) {
         if (!keep && !dead->finished && is_ours(dead))
             unlink(dead->partial);

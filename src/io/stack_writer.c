@@ -12,6 +12,7 @@
 #include "io/file_sink.h"
 #include "io/hdf5_put.h"
 #include "io/plain_file.h"
+#include "io/writeback.h"
 
 enum { METADATA_BYTES = 64 << 10 };
 
@@ -19,8 +20,9 @@ struct airy_stack_writer {
     char *path, *partial, *dataset_name;
     bool force, created, finished; /* created: the partial file is ours */
     struct airy_sink sink;
-    hid_t file, dataset; /* -1: not open */
-    int bytes;           /* the file once more, for airy_stack_writer_put; -1: not open */
+    hid_t file, dataset;       /* -1: not open */
+    int bytes;                 /* the file once more, for airy_stack_writer_put; -1: not open */
+    airy_writeback *writeback; /* of bytes */
     size_t frames, frame_bytes, chunk_bound;
     uint8_t *added, *placed; /* one bit a frame */
     airy_codec_params codec;
@@ -247,6 +249,7 @@ static airy_status open_file(airy_stack_writer *w, const airy_stack_writer_param
     AIRY_TRY(status);
     w->bytes = open(w->partial, O_WRONLY | O_CLOEXEC);
     AIRY_FAIL_IF(w->bytes < 0, AIRY_ERR_IO, "cannot open '%s': %s", w->partial, strerror(errno));
+    w->writeback = airy_writeback_start(w->bytes);
     return AIRY_OK;
 }
 
@@ -338,18 +341,6 @@ airy_status airy_stack_writer_place(airy_stack_writer *writer, size_t frame, con
     return status;
 }
 
-/*
- * The disk begins while frames are still being made, so that the sync at the end has less to wait
- * for. Whether it does is its affair: errors come out in the end.
- */
-static void start_writeback(int fd, uint64_t from, uint64_t to)
-{
-    const uint64_t piece = (uint64_t)8 << 20, first = from / piece * piece,
-                   last = to / piece * piece;
-    if (first < last)
-        (void)sync_file_range(fd, (off_t)first, (off_t)(last - first), SYNC_FILE_RANGE_WRITE);
-}
-
 airy_status airy_stack_writer_put(airy_stack_writer *writer, const airy_frame_place *place,
                                   const void *chunk, size_t size)
 {
@@ -362,7 +353,7 @@ airy_status airy_stack_writer_put(airy_stack_writer *writer, const airy_frame_pl
         const airy_status status = airy_file_pwrite(writer->bytes, chunk, size, place->offset);
         if (status != AIRY_OK)
             return airy_fail_context(status, "'%s'", writer->partial);
-        start_writeback(writer->bytes, place->offset, place->offset + size);
+        airy_writeback_add(writer->writeback, place->offset, place->offset + size);
     }
     __atomic_fetch_or(&writer->added[place->frame / 8], (uint8_t)(1u << place->frame % 8),
                       __ATOMIC_RELAXED);
@@ -394,6 +385,7 @@ static airy_status close_file(airy_stack_writer *w)
     if (w->file >= 0 && H5Fclose(w->file) < 0 && status == AIRY_OK)
         status = airy_hdf5_fail(AIRY_ERR_IO, "cannot close '%s'", w->partial);
     w->dataset = w->file = -1;
+    airy_writeback_stop(&w->writeback);
     if (w->bytes >= 0 && close(w->bytes) != 0 && status == AIRY_OK)
         status = airy_fail(AIRY_ERR_IO, "'%s': %s", w->partial, strerror(errno));
     w->bytes = -1;
