@@ -19,6 +19,7 @@
 #include "airy/sky.h"
 #include "airy/stack.h"
 #include "airy/status.h"
+#include "airy/table.h"
 #include "airy/tune.h"
 
 #endif

@@ -67,6 +67,21 @@ AIRY_API airy_status airy_image_copy_header(airy_image *dst, const airy_image *s
  * which is made where there is none. AIRY_ERR_PARAM, AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_image_add_card(airy_image *image, const char *card);
+/**
+ * Keep one plane: all axes but the last two get length 1. The header follows, its reference pixels
+ * (CRPIX) too, so that the plane keeps its coordinates.
+ * @param plane  of the planes in the order of memory, from 0
+ * AIRY_ERR_PARAM, AIRY_ERR_SHAPE (fewer than two dimensions). The memory of the others is kept.
+ */
+AIRY_API airy_status airy_image_take_plane(airy_image *image, size_t plane);
+
+enum { AIRY_CARD_VALUE = 81 };
+/**
+ * The value of a keyword of the header, without quotes and comment: "JY/BEAM" of BUNIT.
+ * AIRY_ERR_NOT_FOUND where there is no header, or none in it. Any thread.
+ */
+AIRY_API airy_status airy_image_get_card(const airy_image *image, const char *keyword,
+                                         char value[AIRY_CARD_VALUE]);
 /** The HDUs of a FITS file; release with free(). The errors of airy_image_read. */
 AIRY_API airy_status airy_fits_list(airy_fits_hdu **hdus, size_t *count, const char *path);
 /** Element i as double; NaN where there are no data. */

@@ -16,6 +16,17 @@ extern "C" {
 /** Thread-safety: any thread; those that use one object wait for each other. */
 typedef struct airy_sky airy_sky;
 
+/** What the two coordinates are. */
+typedef enum airy_sky_system {
+    AIRY_SKY_OTHER = 0, /**< helioprojective, of planets, ...; or apparent places */
+    AIRY_SKY_ICRS,
+    AIRY_SKY_FK5,
+    AIRY_SKY_FK4,
+    AIRY_SKY_GALACTIC,
+    AIRY_SKY_ECLIPTIC,
+    AIRY_SKY_COUNT
+} airy_sky_system;
+
 typedef struct airy_sky_info {
     char longitude[16], latitude[16]; /**< CTYPE of the two axes, such as "RA---SIN" */
     char frame[16];                   /**< RADESYS, "" where the header has none */
@@ -27,6 +38,8 @@ typedef struct airy_sky_info {
     double beam_major_deg, beam_minor_deg; /**< full widths at half maximum */
     double beam_angle_deg;                 /**< of the major axis, from north to east */
     double beam_px;                        /**< pi/(4 ln 2) major minor / pixel_deg2 */
+    /** of RADESYS; without it ICRS, or with an EQUINOX FK4 before 1984 and FK5 since */
+    airy_sky_system system;
 } airy_sky_info;
 
 /**

@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/number.h"
 #include "integrate/detector_table.h"
 
 /*
@@ -308,53 +308,25 @@ static airy_status parse_geometry(airy_geometry *geometry, const char *path, cha
     return AIRY_OK;
 }
 
-/*
- * Decimal points are points whatever the program's locale is; the setting is the calling thread's.
- */
-struct c_locale {
-    locale_t c, before;
-};
-
-static airy_status enter_c_locale(struct c_locale *locale)
-{
-    locale->c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    AIRY_FAIL_IF(locale->c == (locale_t)0, AIRY_ERR_MEMORY, "cannot create the C locale: %s",
-                 strerror(errno));
-    locale->before = uselocale(locale->c);
-    return AIRY_OK;
-}
-
-static void leave_c_locale(struct c_locale *locale)
-{
-    uselocale(locale->before);
-    freelocale(locale->c);
-}
-
 airy_status airy_geometry_read(airy_geometry *geometry, const char *path)
 {
     AIRY_FAIL_IF(!geometry, AIRY_ERR_PARAM, "airy_geometry_read: geometry is NULL");
     AIRY_FAIL_IF(!path, AIRY_ERR_PARAM, "airy_geometry_read: path is NULL");
     char *text = NULL;
-    struct c_locale locale = {0};
-    AIRY_TRY(enter_c_locale(&locale));
+    struct airy_c_locale locale = {0};
+    AIRY_TRY(airy_c_locale_enter(&locale));
     airy_status status = read_text(&text, path);
     if (status == AIRY_OK)
         status = parse_geometry(geometry, path, text);
-    leave_c_locale(&locale);
+    airy_c_locale_leave(&locale);
     free(text);
     return status;
 }
 
-/* The shortest decimal that reads back as the same double; 17 digits always do. */
 static void print_number(FILE *file, double value, const char *after)
 {
-    char text[40];
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
-    fprintf(file, "%s%s", text, after);
+    char text[AIRY_NUMBER_TEXT];
+    fprintf(file, "%s%s", airy_number_text(text, value, false), after);
 }
 
 /* The registry's name as files have it: blanks as '_'. */
@@ -418,9 +390,9 @@ airy_status airy_geometry_write(const airy_geometry *geometry, const char *path)
 {
     AIRY_FAIL_IF(!path, AIRY_ERR_PARAM, "airy_geometry_write: path is NULL");
     AIRY_TRY(airy_geometry_check(geometry));
-    struct c_locale locale = {0};
-    AIRY_TRY(enter_c_locale(&locale));
+    struct airy_c_locale locale = {0};
+    AIRY_TRY(airy_c_locale_enter(&locale));
     const airy_status status = write_file(geometry, path);
-    leave_c_locale(&locale);
+    airy_c_locale_leave(&locale);
     return status;
 }

@@ -4,6 +4,7 @@
  */
 #include "io/fits_header.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/number.h"
 #include "base/size.h"
 #include "io/image_formats.h"
 
@@ -87,6 +89,18 @@ airy_status airy_image_add_card(airy_image *image, const char *card)
     return AIRY_OK;
 }
 
+airy_status airy_image_get_card(const airy_image *image, const char *keyword,
+                                char value[AIRY_CARD_VALUE])
+{
+    char got[FITS_CARD];
+    AIRY_FAIL_IF(!image || !keyword || !value, AIRY_ERR_PARAM,
+                 "airy_image_get_card: image, keyword or value is missing");
+    AIRY_FAIL_IF(!airy_header_get(image->header, keyword, got), AIRY_ERR_NOT_FOUND,
+                 "the image has no keyword %s", keyword);
+    snprintf(value, AIRY_CARD_VALUE, "%s", got);
+    return AIRY_OK;
+}
+
 bool airy_header_get(const airy_header *header, const char *keyword, char value[FITS_CARD])
 {
     char name[KEYWORD + 3] = "        = ";
@@ -122,6 +136,29 @@ bool airy_header_number(const airy_header *header, const char *keyword, double *
         return false;
     *number = v;
     return true;
+}
+
+void airy_header_cut(airy_header *header, int axis, size_t first)
+{
+    char name[16], text[AIRY_NUMBER_TEXT], rewritten[FITS_CARD + 1];
+    if (!header || axis > header->ndim)
+        return;
+    header->shape[header->ndim - axis] = 1;
+    const int length = snprintf(name, sizeof(name), "CRPIX%d", axis);
+    for (size_t i = 0; i < header->cards; i++) {
+        char *card = header->text + i * FITS_CARD;
+        double reference;
+        /* the description may be one of several: CRPIX3A */
+        if (memcmp(card, name, (size_t)length) != 0 || isdigit((unsigned char)card[length]))
+            continue;
+        char keyword[KEYWORD + 1];
+        snprintf(keyword, sizeof(keyword), "%.*s", (int)strcspn(card, " ="), card);
+        if (!airy_header_number(header, keyword, &reference))
+            continue;
+        snprintf(rewritten, sizeof(rewritten), "%-8s= %20s%50s", keyword,
+                 airy_number_text(text, reference - (double)first, false), "");
+        memcpy(card, rewritten, FITS_CARD);
+    }
 }
 
 bool airy_header_structural(const char *card)

@@ -21,6 +21,8 @@ airy_status airy_header_create(airy_header **header, const airy_image *image, co
 bool airy_header_get(const airy_header *header, const char *keyword, char value[FITS_CARD]);
 /* The same as a number. */
 bool airy_header_number(const airy_header *header, const char *keyword, double *number);
+/* One pixel of FITS's axis 1, 2, ... is kept: the reference pixels move. NULL: nothing to do. */
+void airy_header_cut(airy_header *header, int axis, size_t first);
 /* Keywords that say how the pixels lie in the file, not what they mean. */
 bool airy_header_structural(const char *card);
 

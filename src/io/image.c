@@ -11,6 +11,7 @@
 #include "base/cgroup.h"
 #include "base/error.h"
 #include "base/size.h"
+#include "io/fits_header.h"
 #include "io/image_formats.h"
 #include "io/plain_file.h"
 
@@ -200,6 +201,27 @@ airy_status airy_image_write(const airy_image *image, const char *path, bool for
                          ".tif, .png, .cbf or .h5",
                          path);
     }
+}
+
+airy_status airy_image_take_plane(airy_image *image, size_t plane)
+{
+    size_t bytes;
+    AIRY_FAIL_IF(!image || !image->data, AIRY_ERR_PARAM, "airy_image_take_plane: image is missing");
+    AIRY_TRY(airy_image_bytes(&bytes, image));
+    AIRY_FAIL_IF(image->ndim < 2, AIRY_ERR_SHAPE, "image of %d dimension, expected 2 or more",
+                 image->ndim);
+    size_t *shape = image->shape;
+    const size_t plane_bytes = shape[image->ndim - 2] * shape[image->ndim - 1] *
+                               airy_dtype_size(image->dtype);
+    AIRY_FAIL_IF(plane >= bytes / plane_bytes, AIRY_ERR_PARAM, "plane = %zu of %zu", plane,
+                 bytes / plane_bytes);
+    memmove(image->data, (char *)image->data + plane * plane_bytes, plane_bytes);
+    for (int axis = image->ndim - 3; axis >= 0; axis--) {
+        airy_header_cut(image->header, image->ndim - axis, plane % shape[axis]);
+        plane /= shape[axis];
+        shape[axis] = 1;
+    }
+    return AIRY_OK;
 }
 
 bool airy_image_has_format(const char *path)

@@ -64,6 +64,26 @@ static airy_status take_celestial(struct wcsprm *sub, struct wcsprm *all, int co
     return AIRY_OK;
 }
 
+/* Source: M. R. Calabretta, E. W. Greisen, section 3.1, for the frame that is meant where none is
+ * named. */
+static airy_sky_system find_system(const airy_sky_info *info)
+{
+    if (memcmp(info->longitude, "GLON", 4) == 0)
+        return AIRY_SKY_GALACTIC;
+    if (memcmp(info->longitude, "ELON", 4) == 0)
+        return AIRY_SKY_ECLIPTIC;
+    if (memcmp(info->longitude, "RA--", 4) != 0 && strcmp(info->longitude, "RA") != 0)
+        return AIRY_SKY_OTHER;
+    if (!info->frame[0])
+        return isnan(info->equinox)   ? AIRY_SKY_ICRS
+               : info->equinox < 1984 ? AIRY_SKY_FK4
+                                      : AIRY_SKY_FK5;
+    return strcmp(info->frame, "ICRS") == 0      ? AIRY_SKY_ICRS
+           : strcmp(info->frame, "FK5") == 0     ? AIRY_SKY_FK5
+           : strncmp(info->frame, "FK4", 3) == 0 ? AIRY_SKY_FK4 /* FK4-NO-E too */
+                                                 : AIRY_SKY_OTHER;
+}
+
 static void fill_info(airy_sky_info *info, const struct wcsprm *wcs)
 {
     snprintf(info->longitude, sizeof(info->longitude), "%.15s", wcs->ctype[wcs->lng]);
@@ -75,6 +95,7 @@ static void fill_info(airy_sky_info *info, const struct wcsprm *wcs)
     info->reference_px[0] = wcs->crpix[0] - 1;
     info->reference_px[1] = wcs->crpix[1] - 1;
     const double *pc = wcs->pc; /* CD and CROTA are in it after wcsset */
+    info->system = find_system(info);
     info->pixel_deg2 = fabs((pc[0] * pc[3] - pc[1] * pc[2]) * wcs->cdelt[0] * wcs->cdelt[1]);
 }
 

@@ -26,6 +26,7 @@ static const struct {
     {"fits", check_fits},
     {"formats", check_formats},
     {"sky", check_sky},
+    {"table", check_tables},
     {"geometry", check_geometry},
     {"integrate", check_integrate},
     {"pattern", check_pattern},

@@ -117,6 +117,7 @@ void check_image(struct check *c);
 void check_fits(struct check *c);
 void check_formats(struct check *c);
 void check_sky(struct check *c);
+void check_tables(struct check *c);
 void check_pipeline(struct check *c);
 void check_pipeline_parts(struct check *c);
 void check_null(struct check *c);

@@ -1,10 +1,5 @@
 /* airy label: connected components, a label image and a table of measures. */
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
+#include "catalog.h"
 #include "device_image.h"
 
 struct label_params {
@@ -69,76 +64,27 @@ static const struct opt label_options[] = {
      .type = OPT_STRING,
      FIELD(table),
      .use = OPT_WRITTEN,
-     .argument = "CSV",
-     .help = "measures of each label"},
+     .argument = "TABLE",
+     .help = "measures of each label, .csv, .fits or .vot"},
     {0},
 };
 
-/* Shortest digits that give the number back; empty where it is none. */
-static void print_number(FILE *file, double v)
+static int write_table(const struct label_params *p, const airy_image *image,
+                       const airy_region *regions, size_t count)
 {
-    char text[32];
-    for (int digits = 15; digits <= 17 && isfinite(v); digits++) {
-        snprintf(text, sizeof(text), "%.*g", digits, v);
-        if (strtod(text, NULL) == v)
-            break;
-    }
-    fprintf(file, ",%s", isfinite(v) ? text : "");
-}
-
-static void print_region(FILE *file, size_t label, const airy_region *r, bool deep)
-{
-    const unsigned long long peak[2] = {r->max_at[1], r->max_at[2]};
-    fprintf(file, "%zu,%llu", label, (unsigned long long)r->count);
-    print_number(file, r->sum);
-    print_number(file, r->mean);
-    print_number(file, r->max);
-    fprintf(file, ",%llu,%llu", peak[0], peak[1]);
-    print_number(file, r->center[1]);
-    print_number(file, r->center[2]);
-    fprintf(file, ",%llu,%llu,%llu,%llu", (unsigned long long)r->first[1],
-            (unsigned long long)r->last[1], (unsigned long long)r->first[2],
-            (unsigned long long)r->last[2]);
-    const double shape[6] = {r->mxx, r->myy, r->mxy, r->a, r->b, r->theta};
-    for (int i = 0; i < 6; i++)
-        print_number(file, shape[i]);
-    if (deep) {
-        fprintf(file, ",%llu", (unsigned long long)r->max_at[0]);
-        print_number(file, r->center[0]);
-        fprintf(file, ",%llu,%llu", (unsigned long long)r->first[0],
-                (unsigned long long)r->last[0]);
-    }
-    putc('\n', file);
-}
-
-/* The table under another name until it is complete. */
-static int write_table(const struct label_params *p, const airy_region *regions, size_t count,
-                       bool deep)
-{
-    char *partial = malloc(strlen(p->table) + 9);
-    if (!partial)
-        return tool_fail(&p->common, "%s: out of memory", p->table);
-    sprintf(partial, "%s.partial", p->table);
-    FILE *file = fopen(partial, "we");
-    bool good = file != NULL;
-    if (good) {
-        fprintf(file,
-                "label,npix,sum,mean,peak,peak_y,peak_x,com_y,com_x,ymin,ymax,xmin,xmax,mxx,"
-                "myy,mxy,a,b,theta%s\n",
-                deep ? ",peak_z,com_z,zmin,zmax" : "");
-        for (size_t i = 0; i < count; i++)
-            print_region(file, i + 1, &regions[i], deep);
-        good = !ferror(file);
-        good = fclose(file) == 0 && good;
-    }
-    good = good && rename(partial, p->table) == 0;
-    const int error = errno;
-    if (!good)
-        (void)unlink(partial);
-    free(partial);
-    return good ? AIRY_EXIT_OK
-                : tool_fail(&p->common, "cannot write '%s': %s; choose another place with --table",
-                            p->table, strerror(error));
+    struct catalog catalog;
+    catalog_open(&catalog, image);
+    catalog.rows = count;
+    int code = AIRY_EXIT_OK;
+    if (!catalog_add_regions(&catalog, regions))
+        code = tool_fail(&p->common, "%s: out of memory for %zu labels", p->table, count);
+    if (image->ndim == 3)
+        catalog_add_depth(&catalog, regions);
+    if (code == AIRY_EXIT_OK)
+        code = catalog_write(&catalog, &p->common, "LABELS", "Connected components", NULL, 0,
+                             p->table);
+    catalog_close(&catalog);
+    return code;
 }
 
 /* The threshold of --sigma; what it was made of goes into the JSON. */
@@ -186,7 +132,7 @@ static int label_image(const struct label_params *p, struct device_image *d, jso
     if (code == AIRY_EXIT_OK)
         json_object_set_new(json, "labels", json_integer((json_int_t)count));
     if (code == AIRY_EXIT_OK && p->table)
-        code = write_table(p, regions, count, d->image.ndim == 3);
+        code = write_table(p, &d->image, regions, count);
     if (code == AIRY_EXIT_OK && p->output)
         code = device_image_write(d, &p->common, labels, p->output);
     airy_regions_free(regions);
@@ -200,9 +146,12 @@ static int run_label(void *user)
     const struct common *common = &p->common;
     if (p->has_above && p->has_sigma)
         return tool_usage(common, "--above and --sigma exclude each other");
+    int code = catalog_check_name(common, "table", p->table);
+    if (code != AIRY_EXIT_OK)
+        return code;
     struct device_image d;
     json_t *json = json_object();
-    int code = device_image_open(&d, common, common->inputs.items[0], NULL);
+    code = device_image_open(&d, common, common->inputs.items[0], NULL);
     if (code == AIRY_EXIT_OK)
         code = label_image(p, &d, json);
     if (code == AIRY_EXIT_OK)

@@ -70,15 +70,10 @@ static airy_status restore_axes(const struct device_image *d, airy_image *image)
     return same ? airy_image_copy_header(image, &d->image) : AIRY_OK;
 }
 
-int device_image_open(struct device_image *d, const struct common *common, const char *path,
-                      const char *mask)
+/* The image is read: device, copy, mask. */
+static int push_image(struct device_image *d, const struct common *common, const char *mask)
 {
-    *d = (struct device_image){.device = NULL};
-    airy_status status = airy_image_read(&d->image, path);
-    if (status == AIRY_OK)
-        drop_axes(d);
-    if (status == AIRY_OK)
-        status = tool_device(common, &d->device);
+    airy_status status = tool_device(common, &d->device);
     if (status == AIRY_OK)
         status = airy_queue_create(&d->queue, d->device);
     if (status == AIRY_OK)
@@ -88,6 +83,47 @@ int device_image_open(struct device_image *d, const struct common *common, const
         return tool_failed(common, status);
     tool_say_device(common, d->device);
     return mask ? push_mask(d, common, mask) : AIRY_EXIT_OK;
+}
+
+int device_image_open(struct device_image *d, const struct common *common, const char *path,
+                      const char *mask)
+{
+    *d = (struct device_image){.device = NULL};
+    const airy_status status = airy_image_read(&d->image, path);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    drop_axes(d);
+    return push_image(d, common, mask);
+}
+
+int device_image_open_plane(struct device_image *d, const struct common *common, const char *path,
+                            const char *mask, const size_t *frame)
+{
+    char text[96];
+    *d = (struct device_image){.device = NULL};
+    airy_image *image = &d->image;
+    airy_status status = airy_image_read(image, path);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    if (image->ndim < 2)
+        return tool_fail(common, "%s: has one dimension of %zu values, expected an image", path,
+                         image->shape[0]);
+    const size_t planes = tool_count(image->shape, image->ndim - 2);
+    if (planes != 1 && !frame)
+        return tool_fail(common, "%s: has %s values, which are %zu planes; choose one with --frame",
+                         path, shape_text(text, image), planes);
+    if (frame && *frame >= planes)
+        return tool_fail(common, "--frame %zu: %s has %zu plane%s, numbered from 0", *frame, path,
+                         planes, tool_s(planes));
+    status = airy_image_take_plane(image, frame ? *frame : 0);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    drop_axes(d);
+    while (image->ndim > 2) { /* of a format whose axes have no meaning of their own */
+        image->ndim--;
+        memmove(image->shape, image->shape + 1, (size_t)image->ndim * sizeof(size_t));
+    }
+    return push_image(d, common, mask);
 }
 
 int device_image_write(struct device_image *d, const struct common *common, const airy_array *array,

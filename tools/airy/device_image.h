@@ -18,6 +18,12 @@ struct device_image {
  */
 int device_image_open(struct device_image *d, const struct common *common, const char *path,
                       const char *mask);
+/*
+ * The same of one plane, whatever the number of axes: frame NULL where none was named, which a cube
+ * refuses; planes are counted from 0 in the order of the file.
+ */
+int device_image_open_plane(struct device_image *d, const struct common *common, const char *path,
+                            const char *mask, const size_t *frame);
 /* The array to OUTPUT. Exit code. */
 int device_image_write(struct device_image *d, const struct common *common, const airy_array *array,
                        const char *output);

@@ -22,6 +22,7 @@ static const struct command *const commands[] = {
     &cmd_threshold,
     &cmd_reduce,
     &cmd_label,
+    &cmd_sources,
     &cmd_sky,
     &cmd_convolve,
     &cmd_blur,
@@ -33,7 +34,7 @@ enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 /* Commands of the contract that this build lacks: refused by name. */
 static const char *const later[] = {
-    "simulate oct", "calibrate", "peaks", "densify", "filter", "sources", "oct", "stream", "watch",
+    "simulate oct", "calibrate", "peaks", "densify", "filter", "oct", "stream", "watch",
 };
 enum { LATER = sizeof(later) / sizeof(later[0]) };
 

@@ -1,1 +1,1 @@
-$airy sources x.fits
+$airy calibrate x.fits

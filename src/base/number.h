@@ -1,0 +1,26 @@
+/* Numbers as text, the same in every locale. */
+#ifndef AIRY_BASE_NUMBER_H
+#define AIRY_BASE_NUMBER_H
+
+#include <locale.h>
+#include <stdbool.h>
+
+#include "airy/status.h"
+
+/*
+ * Decimal points are points whatever the program's locale is; the setting is the calling thread's.
+ */
+struct airy_c_locale {
+    locale_t c, before;
+};
+airy_status airy_c_locale_enter(struct airy_c_locale *locale);
+void airy_c_locale_leave(struct airy_c_locale *locale);
+
+enum { AIRY_NUMBER_TEXT = 32 };
+/*
+ * The shortest decimal that reads back as the same double (17 digits always do), or the same float
+ * where the value is one (9 digits); in the C locale. Returns text.
+ */
+const char *airy_number_text(char text[AIRY_NUMBER_TEXT], double value, bool is_float);
+
+#endif

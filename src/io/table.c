@@ -1,0 +1,225 @@
+#include "airy/table.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+#include "base/number.h"
+#include "base/size.h"
+#include "io/plain_file.h"
+#include "io/table_formats.h"
+
+enum { MAX_COLUMNS = 999, MAX_NAME = 68 }; /* FITS: TFIELDS; what a string of one card holds */
+
+typedef void (*print_fn)(FILE *file, const airy_table *table);
+
+static print_fn printer_of_name(const char *path)
+{
+    static const struct {
+        const char *suffix;
+        print_fn print;
+    } formats[] = {
+        {".csv", airy_table_print_csv},     {".fits", airy_table_print_fits},
+        {".fit", airy_table_print_fits},    {".vot", airy_table_print_votable},
+        {".xml", airy_table_print_votable},
+    };
+    const char *slash = strrchr(path, '/');
+    const char *dot = strrchr(slash ? slash : path, '.');
+    for (size_t i = 0; dot && i < sizeof(formats) / sizeof(formats[0]); i++)
+        if (strcasecmp(dot, formats[i].suffix) == 0)
+            return formats[i].print;
+    return NULL;
+}
+
+bool airy_table_has_format(const char *path)
+{
+    return path && printer_of_name(path);
+}
+
+airy_dtype airy_table_stored(airy_dtype dtype)
+{
+    switch (dtype) {
+    case AIRY_DTYPE_I8:
+        return AIRY_DTYPE_I16;
+    case AIRY_DTYPE_U16:
+        return AIRY_DTYPE_I32;
+    case AIRY_DTYPE_U32:
+    case AIRY_DTYPE_U64:
+        return AIRY_DTYPE_I64;
+    default:
+        return dtype;
+    }
+}
+
+struct airy_cell airy_table_cell(const airy_column *column, size_t row)
+{
+    const size_t size = airy_dtype_size(column->dtype);
+    const char *at = (const char *)column->data + row * (column->step ? column->step : size);
+    struct airy_cell cell = {.is_float = airy_dtype_is_float(column->dtype)};
+    union {
+        uint8_t u8;
+        int8_t i8;
+        uint16_t u16;
+        int16_t i16;
+        uint32_t u32;
+        int32_t i32;
+        int64_t i64;
+        float f32;
+        double f64;
+    } v;
+    memcpy(&v, at, size); /* a column of a struct may lie anywhere */
+    switch (column->dtype) {
+    case AIRY_DTYPE_U8:
+        cell.whole = v.u8;
+        break;
+    case AIRY_DTYPE_I8:
+        cell.whole = (int16_t)v.i8;
+        break;
+    case AIRY_DTYPE_U16:
+        cell.whole = v.u16;
+        break;
+    case AIRY_DTYPE_I16:
+        cell.whole = v.i16;
+        break;
+    case AIRY_DTYPE_U32:
+        cell.whole = v.u32;
+        break;
+    case AIRY_DTYPE_I32:
+        cell.whole = v.i32;
+        break;
+    case AIRY_DTYPE_F32:
+        cell.real = v.f32;
+        break;
+    case AIRY_DTYPE_F64:
+        cell.real = v.f64;
+        break;
+    default: /* 64 bits; values that do not fit were refused */
+        cell.whole = v.i64;
+        break;
+    }
+    cell.is_none = cell.is_float ? isnan(cell.real)
+                                 : column->has_null && cell.whole == column->null;
+    return cell;
+}
+
+const char *airy_cell_text(char text[AIRY_CELL_TEXT], const struct airy_cell *cell,
+                           airy_dtype dtype)
+{
+    if (!cell->is_float)
+        snprintf(text, AIRY_CELL_TEXT, "%lld", (long long)cell->whole);
+    else if (isnan(cell->real))
+        memcpy(text, "nan", sizeof("nan"));
+    else
+        (void)airy_number_text(text, cell->real, dtype == AIRY_DTYPE_F32);
+    return text;
+}
+
+bool airy_column_is_celestial(const airy_column *column)
+{
+    const char *ucd = column->ucd ? column->ucd : "";
+    return strncmp(ucd, "pos.eq", 6) == 0 || strncmp(ucd, "pos.galactic", 12) == 0 ||
+           strncmp(ucd, "pos.ecliptic", 12) == 0;
+}
+
+static bool is_printable(const char *text)
+{
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~')
+            return false;
+    return true;
+}
+
+static airy_status check_column(const airy_table *table, size_t index)
+{
+    const airy_column *c = &table->column[index];
+    const char *const words[] = {c->name, c->unit, c->ucd};
+    AIRY_FAIL_IF(!c->name || !*c->name, AIRY_ERR_PARAM, "column %zu has no name", index);
+    for (size_t i = 0; i < 3; i++)
+        AIRY_FAIL_IF(words[i] && (!is_printable(words[i]) || strlen(words[i]) > MAX_NAME),
+                     AIRY_ERR_PARAM,
+                     "column %zu: name, unit and UCD are at most %d printable ASCII characters",
+                     index, MAX_NAME);
+    AIRY_FAIL_IF(airy_dtype_size(c->dtype) == 0, AIRY_ERR_DTYPE,
+                 "column '%s': dtype = %d is not known", c->name, (int)c->dtype);
+    AIRY_FAIL_IF(table->rows && !c->data, AIRY_ERR_PARAM, "column '%s' has no data", c->name);
+    for (size_t i = 0; i < index; i++)
+        AIRY_FAIL_IF(strcasecmp(table->column[i].name, c->name) == 0, AIRY_ERR_PARAM,
+                     "two columns are named '%s'", c->name);
+    for (size_t row = 0; c->dtype == AIRY_DTYPE_U64 && row < table->rows; row++)
+        AIRY_FAIL_IF(airy_table_cell(c, row).whole < 0, AIRY_ERR_PARAM,
+                     "column '%s' row %zu: expected less than 2^63", c->name, row);
+    return AIRY_OK;
+}
+
+static airy_status check_note(const airy_note *note)
+{
+    const size_t length = note->key ? strlen(note->key) : 0;
+    AIRY_FAIL_IF(length < 1 || length > 8 ||
+                     strspn(note->key, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != length,
+                 AIRY_ERR_PARAM, "note '%s': expected 1 to 8 of A-Z, 0-9, '-' and '_'",
+                 note->key ? note->key : "");
+    AIRY_FAIL_IF(!note->text && !isfinite(note->number), AIRY_ERR_PARAM,
+                 "note %s = %g: expected a finite number", note->key, note->number);
+    return AIRY_OK;
+}
+
+static airy_status check_table(const airy_table *table)
+{
+    AIRY_FAIL_IF(table->columns < 1 || table->columns > MAX_COLUMNS || !table->column,
+                 AIRY_ERR_PARAM, "table of %zu columns, expected 1 to %d", table->columns,
+                 MAX_COLUMNS);
+    AIRY_FAIL_IF(table->notes && !table->note, AIRY_ERR_PARAM, "the table's notes are missing");
+    for (size_t i = 0; i < table->columns; i++)
+        AIRY_TRY(check_column(table, i));
+    for (size_t i = 0; i < table->notes; i++)
+        AIRY_TRY(check_note(&table->note[i]));
+    return AIRY_OK;
+}
+
+airy_status airy_print_file(const char *path, bool force,
+                            void (*print)(FILE *file, const void *user), const void *user)
+{
+    char *text = NULL;
+    size_t size = 0;
+    struct airy_c_locale locale;
+    FILE *file = open_memstream(&text, &size);
+    AIRY_FAIL_IF(!file, AIRY_ERR_MEMORY, "'%s': %s", path, strerror(errno));
+    airy_status status = airy_c_locale_enter(&locale);
+    if (status == AIRY_OK) {
+        print(file, user);
+        airy_c_locale_leave(&locale);
+    }
+    const bool short_of_memory = ferror(file) != 0;
+    if (fclose(file) != 0 || short_of_memory)
+        status = airy_fail(AIRY_ERR_MEMORY, "'%s': out of memory for what is written", path);
+    const void *part = text;
+    if (status == AIRY_OK)
+        status = airy_file_put(path, &part, &size, 1, force);
+    free(text);
+    return status;
+}
+
+struct job {
+    const airy_table *table;
+    print_fn print;
+};
+
+static void print_job(FILE *file, const void *user)
+{
+    const struct job *job = user;
+    job->print(file, job->table);
+}
+
+airy_status airy_table_write(const airy_table *table, const char *path, bool force)
+{
+    AIRY_FAIL_IF(!table || !path || !*path, AIRY_ERR_PARAM,
+                 "airy_table_write: table or path is missing");
+    const struct job job = {table, printer_of_name(path)};
+    AIRY_FAIL_IF(!job.print, AIRY_ERR_UNSUPPORTED,
+                 "'%s': suffix of no format of tables, expected .csv, .fits, .vot or .xml", path);
+    AIRY_TRY(check_table(table));
+    return airy_print_file(path, force, print_job, &job);
+}

@@ -1,0 +1,238 @@
+#include "catalog.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "JY/BEAM", "mJy beam^-1": what one of it is in Jy a beam; NaN: another unit. */
+static double jy_per_beam(const char *unit)
+{
+    static const struct {
+        char prefix;
+        double value;
+    } prefixes[] = {{'m', 1e-3}, {'u', 1e-6}, {'n', 1e-9}, {'k', 1e3}};
+    char text[AIRY_CARD_VALUE];
+    size_t n = 0;
+    for (const char *p = unit; *p; p++)
+        if (!strchr(" .*^", *p))
+            text[n++] = *p;
+    text[n] = 0;
+    double scale = 1;
+    const char *at = text;
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+        if (*at == prefixes[i].prefix) {
+            scale = prefixes[i].value;
+            at++;
+            break;
+        }
+    for (char *p = text; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    return strcmp(at, "jy/beam") == 0 || strcmp(at, "jybeam-1") == 0 ? scale : (double)NAN;
+}
+
+void catalog_open(struct catalog *catalog, const airy_image *image)
+{
+    memset(catalog, 0, sizeof(*catalog));
+    catalog->jy = (double)NAN;
+    if (airy_image_get_card(image, "BUNIT", catalog->unit) != AIRY_OK)
+        catalog->unit[0] = 0;
+    if (airy_sky_create(&catalog->sky, image) != AIRY_OK ||
+        airy_sky_get_info(catalog->sky, &catalog->info) != AIRY_OK) {
+        snprintf(catalog->why_not, sizeof(catalog->why_not), "%s", airy_last_error());
+        return;
+    }
+    const double scale = jy_per_beam(catalog->unit);
+    if (!catalog->info.has_beam)
+        snprintf(catalog->why_not, sizeof(catalog->why_not), "the header has no beam (BMAJ, BMIN)");
+    else if (isnan(scale))
+        snprintf(catalog->why_not, sizeof(catalog->why_not),
+                 catalog->unit[0] ? "the unit is '%s', expected Jy/beam"
+                                  : "the header has no BUNIT%s, expected Jy/beam",
+                 catalog->unit);
+    else
+        catalog->jy = scale / catalog->info.beam_px;
+    if (scale == 1)
+        memcpy(catalog->unit, "Jy/beam", sizeof("Jy/beam"));
+}
+
+void catalog_close(struct catalog *catalog)
+{
+    airy_sky_destroy(&catalog->sky);
+    while (catalog->owns > 0)
+        free(catalog->owned[--catalog->owns]);
+}
+
+static void add(struct catalog *catalog, const airy_column *column)
+{
+    if (catalog->columns < CATALOG_COLUMNS) /* the tables of columns are ours and shorter */
+        catalog->column[catalog->columns++] = *column;
+}
+
+static void *own(struct catalog *catalog, size_t size)
+{
+    void *data = calloc(catalog->rows + 1, size);
+    if (data)
+        catalog->owned[catalog->owns++] = data;
+    return data;
+}
+
+bool catalog_add_label(struct catalog *catalog)
+{
+    uint32_t *labels = own(catalog, sizeof(*labels));
+    for (size_t i = 0; labels && i < catalog->rows; i++)
+        labels[i] = (uint32_t)(i + 1);
+    add(catalog, &(airy_column){.name = "label",
+                                .ucd = "meta.id;meta.main",
+                                .description = "number in the label image",
+                                .dtype = AIRY_DTYPE_U32,
+                                .data = labels});
+    return labels != NULL;
+}
+
+void catalog_add_members(struct catalog *catalog, const struct catalog_member *members,
+                         size_t count, const void *structs, size_t step)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct catalog_member *m = &members[i];
+        const bool pixels = m->unit && strcmp(m->unit, "*") == 0;
+        add(catalog, &(airy_column){.name = m->name,
+                                    .unit = pixels ? catalog->unit : m->unit,
+                                    .ucd = m->ucd,
+                                    .description = m->description,
+                                    .dtype = m->dtype,
+                                    .data = structs ? (const char *)structs + m->offset : NULL,
+                                    .step = step});
+    }
+}
+
+double catalog_value(const void *column, size_t step, size_t row)
+{
+    return *(const double *)(const void *)((const char *)column + row * step);
+}
+
+bool catalog_add_jy(struct catalog *catalog, const void *flux, size_t step)
+{
+    double *jy = own(catalog, sizeof(*jy));
+    for (size_t i = 0; jy && i < catalog->rows; i++)
+        jy[i] = catalog_value(flux, step, i) * catalog->jy;
+    add(catalog, &(airy_column){.name = "flux_jy",
+                                .unit = "Jy",
+                                .ucd = "phot.flux.density",
+                                .description = "flux divided by the area of the beam",
+                                .dtype = AIRY_DTYPE_F64,
+                                .data = jy});
+    return jy != NULL;
+}
+
+int catalog_add_sky(struct catalog *catalog, const struct common *common, const void *x,
+                    const void *y, size_t step)
+{
+    static const char *const ucds[AIRY_SKY_COUNT][2] = {
+        [AIRY_SKY_GALACTIC] = {"pos.galactic.lon;meta.main", "pos.galactic.lat;meta.main"},
+        [AIRY_SKY_ECLIPTIC] = {"pos.ecliptic.lon;meta.main", "pos.ecliptic.lat;meta.main"},
+        [AIRY_SKY_ICRS] = {"pos.eq.ra;meta.main", "pos.eq.dec;meta.main"},
+        [AIRY_SKY_FK5] = {"pos.eq.ra;meta.main", "pos.eq.dec;meta.main"},
+        [AIRY_SKY_FK4] = {"pos.eq.ra;meta.main", "pos.eq.dec;meta.main"},
+    };
+    double *ra = own(catalog, sizeof(*ra)), *dec = own(catalog, sizeof(*dec));
+    if (!ra || !dec)
+        return tool_fail(common, "out of memory for %zu places", catalog->rows);
+    for (size_t i = 0; i < catalog->rows; i++) {
+        ra[i] = catalog->sky ? catalog_value(x, step, i) : (double)NAN;
+        dec[i] = catalog->sky ? catalog_value(y, step, i) : (double)NAN;
+    }
+    if (catalog->sky) {
+        const airy_status status =
+            airy_sky_from_pixel(catalog->sky, ra, dec, ra, dec, catalog->rows);
+        if (status != AIRY_OK)
+            return tool_failed(common, status);
+    }
+    const char *const *ucd = ucds[catalog->info.system];
+    add(catalog, &(airy_column){.name = "ra",
+                                .unit = "deg",
+                                .ucd = ucd[0],
+                                .description = "right ascension, or the image's longitude",
+                                .dtype = AIRY_DTYPE_F64,
+                                .data = ra});
+    add(catalog, &(airy_column){.name = "dec",
+                                .unit = "deg",
+                                .ucd = ucd[1],
+                                .description = "declination, or the image's latitude",
+                                .dtype = AIRY_DTYPE_F64,
+                                .data = dec});
+    return AIRY_EXIT_OK;
+}
+
+#define X_UCD "pos.cartesian.x;instr.det"
+#define Y_UCD "pos.cartesian.y;instr.det"
+#define Z_UCD "pos.cartesian.z;instr.det"
+#define MEMBER(name, unit, ucd, description, dtype, member)                                        \
+    {                                                                                              \
+        name, unit, ucd, description, AIRY_DTYPE_##dtype, offsetof(airy_region, member)            \
+    }
+
+static const struct catalog_member region_members[] = {
+    MEMBER("npix", "pix", "meta.number;instr.pixel", "pixels", U64, count),
+    MEMBER("sum", "*", "phot.flux.density", "sum of the pixels", F64, sum),
+    MEMBER("mean", "*", "phot.flux.density;stat.mean", "mean of the pixels", F64, mean),
+    MEMBER("peak", "*", "phot.flux.density;stat.max", "largest pixel", F64, max),
+    MEMBER("peak_y", "pix", Y_UCD, "its row, from 0", U64, max_at[1]),
+    MEMBER("peak_x", "pix", X_UCD, "its column, from 0", U64, max_at[2]),
+    MEMBER("com_y", "pix", Y_UCD, "center of mass, from 0", F64, center[1]),
+    MEMBER("com_x", "pix", X_UCD, "center of mass, from 0", F64, center[2]),
+    MEMBER("ymin", "pix", Y_UCD ";stat.min", "box, ends included", U64, first[1]),
+    MEMBER("ymax", "pix", Y_UCD ";stat.max", "box, ends included", U64, last[1]),
+    MEMBER("xmin", "pix", X_UCD ";stat.min", "box, ends included", U64, first[2]),
+    MEMBER("xmax", "pix", X_UCD ";stat.max", "box, ends included", U64, last[2]),
+    MEMBER("mxx", "pix2", "src.morph.param", "second moment about the center", F64, mxx),
+    MEMBER("myy", "pix2", "src.morph.param", "second moment about the center", F64, myy),
+    MEMBER("mxy", "pix2", "src.morph.param", "second moment about the center", F64, mxy),
+    MEMBER("a", "pix", "phys.size.smajAxis;instr.det", "semi-axis of the moments", F64, a),
+    MEMBER("b", "pix", "phys.size.sminAxis;instr.det", "semi-axis of the moments", F64, b),
+    MEMBER("theta", "rad", "pos.posAng;instr.det", "angle of a against x, towards y", F64, theta),
+};
+
+static const struct catalog_member depth_members[] = {
+    MEMBER("peak_z", "pix", Z_UCD, "plane of the largest pixel, from 0", U64, max_at[0]),
+    MEMBER("com_z", "pix", Z_UCD, "center of mass, from 0", F64, center[0]),
+    MEMBER("zmin", "pix", Z_UCD ";stat.min", "box, ends included", U64, first[0]),
+    MEMBER("zmax", "pix", Z_UCD ";stat.max", "box, ends included", U64, last[0]),
+};
+
+bool catalog_add_regions(struct catalog *catalog, const airy_region *regions)
+{
+    const bool good = catalog_add_label(catalog);
+    catalog_add_members(catalog, region_members, sizeof(region_members) / sizeof(region_members[0]),
+                        regions, sizeof(*regions));
+    return good;
+}
+
+void catalog_add_depth(struct catalog *catalog, const airy_region *regions)
+{
+    catalog_add_members(catalog, depth_members, sizeof(depth_members) / sizeof(depth_members[0]),
+                        regions, sizeof(*regions));
+}
+
+int catalog_check_name(const struct common *common, const char *option, const char *path)
+{
+    if (!path || airy_table_has_format(path))
+        return AIRY_EXIT_OK;
+    return tool_usage(common, "--%s %s: expected a name that ends in .csv, .fits, .vot or .xml",
+                      option, path);
+}
+
+int catalog_write(const struct catalog *catalog, const struct common *common, const char *name,
+                  const char *description, const airy_note *notes, size_t count, const char *path)
+{
+    const airy_table table = {.name = name,
+                              .description = description,
+                              .rows = catalog->rows,
+                              .columns = catalog->columns,
+                              .column = catalog->column,
+                              .note = notes,
+                              .notes = count,
+                              .sky = catalog->sky ? &catalog->info : NULL};
+    const airy_status status = airy_table_write(&table, path, common->force);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
