@@ -1,9 +1,10 @@
 /**
- * Filters: convolution and Gaussian blur in one, two and three dimensions.
+ * Filters: convolution, Gaussian blur, order statistics and morphology in one, two and three
+ * dimensions.
  *
  * Arrays have 1 to 3 dimensions, or 4: a list of volumes. src and dst must not overlap. Shapes are
  * given slowest axis first (z, y, x). src is converted to the dtype of dst, and the arithmetic is
- * done in it; sums of integers do not wrap.
+ * done in it; sums of integers do not wrap. Rank filters keep the dtype.
  */
 #ifndef AIRY_FILTER_H
 #define AIRY_FILTER_H
@@ -147,6 +148,82 @@ typedef struct airy_stencil_params {
  */
 AIRY_API airy_status airy_stencil_run(airy_queue *queue, airy_array *dst, const airy_array *src,
                                       const airy_stencil_params *params);
+
+typedef enum airy_rank_filter {
+    AIRY_RANK_MEDIAN = 0, /**< element n / 2 of n, counted from 0: of an even number the upper */
+    AIRY_RANK_MINIMUM,    /**< grey erosion */
+    AIRY_RANK_MAXIMUM,    /**< over the footprint as it is; see the note on dilation */
+    AIRY_RANK_PERCENTILE, /**< element floor(n percentile / 100), at 100 the last */
+    AIRY_RANK_NTH,        /**< element `rank` */
+    AIRY_RANK_OPENING, /**< erosion, then dilation: bright things smaller than the footprint go */
+    AIRY_RANK_CLOSING, /**< dilation, then erosion */
+    AIRY_RANK_WHITE_TOPHAT, /**< src - opening */
+    AIRY_RANK_BLACK_TOPHAT, /**< closing - src */
+    AIRY_RANK_FILTER_COUNT
+} airy_rank_filter;
+
+/** "median", "minimum", "maximum", "percentile", "rank", "opening", "closing", "tophat",
+ *  "black-tophat"; or "?". */
+AIRY_API const char *airy_rank_filter_name(airy_rank_filter filter);
+AIRY_API airy_status airy_rank_filter_parse(airy_rank_filter *filter, const char *name);
+
+/** Zeroed but for size is the default: a median. */
+typedef struct airy_rank_params {
+    airy_rank_filter filter;
+    int axes;       /**< how many of the fastest axes it is of; 0: all, at most 3 */
+    size_t size[3]; /**< of the box along the last `axes` axes, slowest first; 1 to 1025; of
+                                   an even length one more element in front */
+    const uint8_t *footprint; /**< host memory, tight, of that size: elements not 0 are looked at;
+                                   NULL: all of the box */
+    double percentile;        /**< 0 to 100 */
+    int64_t rank;             /**< NTH: 0 the smallest; negative: -1 the largest */
+    bool has_border;
+    airy_border border;  /**< without has_border: AIRY_BORDER_REFLECT */
+    double border_value; /**< AIRY_BORDER_VALUE: a number that the dtype holds */
+} airy_rank_params;
+
+/**
+ * Order statistics of the elements under a footprint, as scipy.ndimage's median_filter,
+ * minimum_filter, maximum_filter, percentile_filter, rank_filter, grey_opening, grey_closing,
+ * white_tophat and black_tophat. Every element of the result is one of src's or the border's value;
+ * integers stay integers.
+ *
+ * Dilation, the second half of an opening, is the maximum over the footprint turned round, which
+ * along an even length begins one element later.
+ *
+ * @param dst     out, dtype and shape of src
+ * @param src     any dtype
+ * @param params  filter and size
+ *
+ * NaN:       larger than every number: a minimum passes it over, a maximum gives it; written as the
+ *            positive quiet NaN. -0 is smaller than 0.
+ * Top-hats:  a difference that the dtype does not hold stays at its limit, where scipy's wraps
+ *            round; they take one or two arrays of the size of src besides.
+ * Accuracy:  exact and equal on all devices; differences of floats are rounded once.
+ * Work, for n elements under a footprint of r runs along x, per element of the result:
+ *            minimum, maximum: log2 of the size of each axis, on vectors; footprints: r;
+ *            medians and ranks of few elements (about 15 x 15 in 8 bits): a network of comparisons on
+ *            vectors, of about n^0.5 log2(n)^2 steps; of more: r counts kept as the window moves on,
+ *            on OpenCL n for each of at most 16 halvings, 64 without room in local memory.
+ * Memory:    CPU: tiles of some MB a thread at most; OpenCL: two arrays of the size of src for
+ *            minimum and maximum of boxes.
+ * Errors:    AIRY_ERR_PARAM, AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_MEMORY, AIRY_ERR_UNSUPPORTED
+ *            (more than 2^20 elements under a footprint, but for minimum and maximum of a box).
+ */
+AIRY_API airy_status airy_rank_filter_run(airy_queue *queue, airy_array *dst, const airy_array *src,
+                                          const airy_rank_params *params);
+
+/**
+ * A disc or ball as a footprint: elements whose centres are at most `radius` px from the centre of a
+ * box of 2 floor(radius) + 1 elements along each of `axes` axes.
+ *
+ * @param footprint  out, malloc'ed, [length]^axes; free it with airy_footprint_free
+ * @param length     out: elements along an axis
+ * Errors: AIRY_ERR_PARAM (axes not 1 to 3, radius not 0 to 512), AIRY_ERR_MEMORY.
+ */
+AIRY_API airy_status airy_footprint_ball(uint8_t **footprint, size_t *length, int axes,
+                                         double radius);
+AIRY_API void airy_footprint_free(uint8_t *footprint);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "cpu/cpu_rank.h"
 #include "filter/filter_fns.h"
 #include "shared/border_index.h"
 
@@ -290,4 +291,5 @@ static airy_status separable(airy_queue *queue, const struct airy_convolve_plan 
     return run_columns(queue, &job);
 }
 
-const struct airy_filter_fns airy_filter_cpu = {.direct = direct, .separable = separable};
+const struct airy_filter_fns airy_filter_cpu = {
+    .direct = direct, .separable = separable, .rank = airy_cpu_rank};

@@ -16,9 +16,8 @@ static const char *const border_names[AIRY_BORDER_COUNT] = {"zero",    "value", 
 static const char *const mode_names[AIRY_CONVOLVE_MODE_COUNT] = {"full", "same", "valid"};
 static const char *const method_names[AIRY_CONVOLVE_METHOD_COUNT] = {"auto", "direct", "separable"};
 
-/* Index of name among names. */
-static airy_status find_name(int *index, const char *what, const char *name,
-                             const char *const *names, int count)
+airy_status airy_find_name(int *index, const char *what, const char *name, const char *const *names,
+                           int count)
 {
     char list[128] = "";
     for (int i = 0; i < count; i++) {
@@ -41,7 +40,7 @@ const char *airy_border_name(airy_border border)
 airy_status airy_border_parse(airy_border *border, const char *name)
 {
     int i = 0;
-    AIRY_TRY(find_name(&i, "border", name, border_names, AIRY_BORDER_COUNT));
+    AIRY_TRY(airy_find_name(&i, "border", name, border_names, AIRY_BORDER_COUNT));
     *border = (airy_border)i;
     return AIRY_OK;
 }
@@ -54,7 +53,7 @@ const char *airy_convolve_mode_name(airy_convolve_mode mode)
 airy_status airy_convolve_mode_parse(airy_convolve_mode *mode, const char *name)
 {
     int i = 0;
-    AIRY_TRY(find_name(&i, "mode", name, mode_names, AIRY_CONVOLVE_MODE_COUNT));
+    AIRY_TRY(airy_find_name(&i, "mode", name, mode_names, AIRY_CONVOLVE_MODE_COUNT));
     *mode = (airy_convolve_mode)i;
     return AIRY_OK;
 }
@@ -67,7 +66,7 @@ const char *airy_convolve_method_name(airy_convolve_method method)
 airy_status airy_convolve_method_parse(airy_convolve_method *method, const char *name)
 {
     int i = 0;
-    AIRY_TRY(find_name(&i, "method", name, method_names, AIRY_CONVOLVE_METHOD_COUNT));
+    AIRY_TRY(airy_find_name(&i, "method", name, method_names, AIRY_CONVOLVE_METHOD_COUNT));
     *method = (airy_convolve_method)i;
     return AIRY_OK;
 }
@@ -128,13 +127,11 @@ void airy_filter_steps(size_t step[3], const airy_array *array,
     }
 }
 
-static airy_status check_arrays(const airy_queue *queue, const airy_array *dst,
-                                const airy_array *src, const size_t *shape)
+airy_status airy_filter_check_dst(const airy_queue *queue, const airy_array *dst,
+                                  const airy_array *src, const size_t *shape)
 {
     char text[96];
     AIRY_TRY(airy_check_device(queue, dst, "dst"));
-    AIRY_FAIL_IF(dst->dtype != AIRY_DTYPE_F32 && dst->dtype != AIRY_DTYPE_F64, AIRY_ERR_DTYPE,
-                 "dst is %s, expected float32 or float64", airy_array_describe(dst, text));
     bool same = dst->ndim == src->ndim;
     for (int i = 0; same && i < src->ndim; i++)
         same = dst->shape[i] == shape[i];
@@ -146,6 +143,15 @@ static airy_status check_arrays(const airy_queue *queue, const airy_array *dst,
                  want);
     AIRY_FAIL_IF(airy_array_overlaps(dst, src), AIRY_ERR_PARAM, "dst and src share memory");
     return AIRY_OK;
+}
+
+static airy_status check_arrays(const airy_queue *queue, const airy_array *dst,
+                                const airy_array *src, const size_t *shape)
+{
+    char text[96];
+    AIRY_FAIL_IF(dst->dtype != AIRY_DTYPE_F32 && dst->dtype != AIRY_DTYPE_F64, AIRY_ERR_DTYPE,
+                 "dst is %s, expected float32 or float64", airy_array_describe(dst, text));
+    return airy_filter_check_dst(queue, dst, src, shape);
 }
 
 /* Axes of src and of a kernel of kernel_ndim dimensions; offsets of the mode. */

@@ -5,7 +5,7 @@
 #include "airy/filter.h"
 #include "core/objects.h"
 
-enum { AIRY_FILTER_MAX_RANK = 4, AIRY_FILTER_MAX_TAPS = 1025 };
+enum { AIRY_FILTER_MAX_RANK = 4, AIRY_FILTER_MAX_TAPS = 1025, AIRY_RANK_MAX_COUNT = 1 << 20 };
 
 /*
  * One axis: result i is the sum over j < taps of line[j] times the element i + offset - (taps - 1)
@@ -32,14 +32,34 @@ struct airy_convolve_plan {
     double *line[AIRY_FILTER_MAX_RANK][3]; /* of a product: taps of each axis */
 };
 
+/*
+ * Element number `rank`, from the smallest, of those under the footprint. taps of the geometry: its
+ * box. dst and src have the same dtype.
+ */
+struct airy_rank_plan {
+    const airy_array *dst, *src;
+    struct airy_filter_geometry geometry;
+    const uint8_t *footprint; /* [z][y][x], not all of it set; NULL: the box */
+    size_t count, rank;       /* of elements under the footprint; rank < count */
+    uint8_t outside[8];       /* the border's value as an element */
+};
+
 struct airy_filter_fns {
     airy_status (*direct)(airy_queue *queue, const struct airy_convolve_plan *plan);
     airy_status (*separable)(airy_queue *queue, const struct airy_convolve_plan *plan);
+    airy_status (*rank)(airy_queue *queue, const struct airy_rank_plan *plan);
 };
 
 /* Steps of an array of a plan in elements: image, z, y (x is 1). */
 void airy_filter_steps(size_t step[3], const airy_array *array,
                        const struct airy_filter_geometry *geometry);
+
+/* Index of name among names, or a failure that lists them. */
+airy_status airy_find_name(int *index, const char *what, const char *name, const char *const *names,
+                           int count);
+/* dst is on the device, has the shape given and shares no memory with src. */
+airy_status airy_filter_check_dst(const airy_queue *queue, const airy_array *dst,
+                                  const airy_array *src, const size_t *shape);
 
 /*
  * A kernel of shape[3] as a sum of at most AIRY_FILTER_MAX_RANK products of lines, if the rest is

@@ -38,6 +38,7 @@ static const struct {
     {"move", check_move},
     {"filter", check_filter},
     {"stencil", check_stencil},
+    {"rank", check_rank},
     {"null", check_null},
     {"tuning", check_tuning},
     {"opencl_kernels", check_opencl_kernels},

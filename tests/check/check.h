@@ -109,6 +109,7 @@ void check_reduce(struct check *c);
 void check_label(struct check *c);
 void check_filter(struct check *c);
 void check_stencil(struct check *c);
+void check_rank(struct check *c);
 void check_element(struct check *c);
 void check_move(struct check *c);
 void check_stack(struct check *c);

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-/* One step at a time back into the line. */
-static long bring_inside(long i, long n, enum ref_border border)
+/* One step at a time. */
+long ref_border_index(long i, long n, enum ref_border border)
 {
     while (i < 0 || i >= n) {
         switch (border) {
@@ -43,7 +43,7 @@ void ref_convolve(double *dst, double *scale, const double *src, const double *k
                             long in[3];
                             bool outside = false;
                             for (int i = 0; i < 3; i++) {
-                                in[i] = bring_inside(from[i], (long)p->n[i], p->border);
+                                in[i] = ref_border_index(from[i], (long)p->n[i], p->border);
                                 outside = outside || in[i] < 0;
                             }
                             const double v =

@@ -7,6 +7,9 @@
 
 enum ref_border { REF_ZERO, REF_VALUE, REF_NEAREST, REF_REFLECT, REF_MIRROR, REF_WRAP };
 
+/* The element of a line of n that stands for element i; -1: the border's value does. */
+long ref_border_index(long i, long n, enum ref_border border);
+
 struct ref_convolve {
     size_t n[3], k[3], out[3]; /* z, y, x of source, kernel, result */
     long offset[3];            /* result i is element i + offset of the full one */
