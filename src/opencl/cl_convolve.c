@@ -1,4 +1,7 @@
-/* Convolution (kernels/convolve.cl). */
+/*
+ * Convolution: all taps at once (kernels/convolve.cl), and products of lines
+ * (kernels/convolve_lines.cl).
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +16,14 @@
 #include "opencl/cl_move.h"
 #include "shared/filter_geom.h"
 
-enum { LOCAL_REST = 64 /* what a driver may add to local memory */ };
+enum {
+    LOCAL_REST = 64,          /* what a driver may add to local memory */
+    SCRATCH_BYTES = 56 << 20, /* for what a pass leaves for the next */
+    TABLE = 256,              /* weights by value */
+    SMALL_TABLE = 64,
+    EACH = AIRY_FILTER_EACH,
+    UNIT = 16 /* bytes; local memory is counted in such */
+};
 
 /* Where a pass reads or writes; steps in elements: image, z, y. */
 struct place {
@@ -23,14 +33,24 @@ struct place {
     size_t step[3];
 };
 
+/* A pass: which axes it goes along, over what, with which weights. */
 struct pass {
     airy_queue *queue;
     struct place src, dst;
-    airy_filter_geom geom;
+    struct airy_filter_axis axis[3]; /* of one tap where it does not go along */
+    airy_border border;
     size_t images;
-    double outside;    /* what stands for elements that are not there */
-    size_t weights_at; /* of the weights' buffer, in elements */
+    double outside; /* what stands for elements that are not there */
     bool add;
+    const double *weights; /* of x in front, airy_filter_rounded, where there are two lines */
+    size_t weight_count;
+    airy_filter_geom geom;
+};
+
+/* A kernel and its group, with what it needs of local memory. */
+struct shape {
+    const char *file, *kernel, *options;
+    size_t group, memory; /* bytes; 0: none that is handed over */
 };
 
 static struct place place_of(const airy_array *array, const struct airy_filter_geometry *g)
@@ -60,7 +80,7 @@ static airy_status place_scratch(struct place *p, airy_queue *queue, enum airy_s
     return AIRY_OK;
 }
 
-static void fill_geom(struct pass *pass, const struct airy_filter_axis axis[3], airy_border border)
+static void fill_geom(struct pass *pass)
 {
     airy_filter_geom *g = &pass->geom;
     g->src_offset = (int64_t)pass->src.offset;
@@ -68,68 +88,109 @@ static void fill_geom(struct pass *pass, const struct airy_filter_axis axis[3], 
     for (int i = 0; i < 3; i++) {
         g->src_step[i] = (int64_t)pass->src.step[i];
         g->dst_step[i] = (int64_t)pass->dst.step[i];
-        g->n[i] = (int64_t)axis[i].n;
-        g->out[i] = (int64_t)axis[i].out;
-        g->offset[i] = axis[i].offset;
-        g->taps[i] = (uint32_t)axis[i].taps;
+        g->n[i] = (int64_t)pass->axis[i].n;
+        g->out[i] = (int64_t)pass->axis[i].out;
+        g->offset[i] = pass->axis[i].offset;
+        g->taps[i] = (uint32_t)pass->axis[i].taps;
     }
-    g->border = (uint32_t)border;
+    g->border = (uint32_t)pass->border;
     g->add = pass->add;
 }
 
-/*
- * Weights on the device, in the dtype of the result. They are copied before this returns, and the
- * queue's order keeps a launch before the next push.
- */
-static airy_status push_weights(airy_queue *queue, airy_buffer **buffer, airy_dtype dtype,
-                                const double *weights, size_t n)
+static size_t units_of(const struct pass *pass)
 {
-    const size_t elem = airy_dtype_size(dtype);
-    void *block;
-    AIRY_TRY(airy_memory_calloc(&block, n, elem, "weights"));
-    for (size_t i = 0; i < n; i++) {
-        if (dtype == AIRY_DTYPE_F32)
-            ((float *)block)[i] = (float)weights[i];
+    return UNIT / airy_dtype_size(pass->dst.dtype);
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t divide_up(size_t a, size_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Weights in the dtype of the result; block has room for `room`, the rest is left as it is. */
+static void convert_weights(void *block, const struct pass *pass)
+{
+    for (size_t i = 0; i < pass->weight_count; i++) {
+        if (pass->dst.dtype == AIRY_DTYPE_F32)
+            ((float *)block)[i] = (float)pass->weights[i];
         else
-            ((double *)block)[i] = weights[i];
+            ((double *)block)[i] = pass->weights[i];
     }
-    airy_status status = airy_queue_scratch(queue, AIRY_SCRATCH_SMALL, n * elem, buffer);
+}
+
+/*
+ * Weights on the device. They are copied before this returns, and the queue's order keeps a launch
+ * before the next push.
+ */
+static airy_status push_weights(const struct pass *pass, airy_buffer **buffer)
+{
+    const size_t size = pass->weight_count * airy_dtype_size(pass->dst.dtype);
+    void *block;
+    AIRY_TRY(airy_memory_calloc(&block, size, 1, "weights"));
+    convert_weights(block, pass);
+    airy_status status = airy_queue_scratch(pass->queue, AIRY_SCRATCH_SMALL, size, buffer);
     if (status == AIRY_OK) {
-        const airy_array bytes = {.buffer = *buffer,
-                                  .dtype = AIRY_DTYPE_U8,
-                                  .ndim = 1,
-                                  .shape = {n * elem},
-                                  .pitch = {1}};
-        status = airy_cl_push(queue, &bytes, block, false);
+        const airy_array bytes = {
+            .buffer = *buffer, .dtype = AIRY_DTYPE_U8, .ndim = 1, .shape = {size}, .pitch = {1}};
+        status = airy_cl_push(pass->queue, &bytes, block, false);
     }
     free(block);
     return status;
 }
 
-static airy_status launch(const struct pass *pass, const char *kernel, const airy_buffer *weights,
-                          size_t local_size, const size_t *global, const size_t *local)
+/*
+ * How many weights go by value: a copy to the device would take longer than many a pass. 0: too
+ * many for that, or for what the device takes as arguments.
+ */
+static size_t table_of(const struct pass *pass)
 {
-    char options[48];
-    snprintf(options, sizeof(options), "-DT=%s -DW=%s", airy_cl_types[pass->src.dtype].name,
-             airy_cl_types[pass->dst.dtype].name);
-    const struct airy_cl_kernel_spec spec = {"convolve.cl", kernel, options};
+    enum { OTHERS = 64 /* bytes of the other arguments */ };
+    const size_t table = pass->weight_count <= SMALL_TABLE ? SMALL_TABLE : TABLE;
+    const size_t size = table * airy_dtype_size(pass->dst.dtype) + sizeof(pass->geom) + OTHERS;
+    const bool fits = pass->weight_count <= table &&
+                      size <= airy_cl_device(pass->queue->device)->max_arguments;
+    return fits ? table : 0;
+}
+
+static airy_status launch(struct pass *pass, const struct shape *shape, size_t groups)
+{
+    char options[160];
+    double block[TABLE] = {0};
+    airy_buffer *buffer = NULL;
+    const airy_dtype from = pass->src.dtype, to = pass->dst.dtype;
+    const size_t elem = airy_dtype_size(to), table = table_of(pass);
+    snprintf(options, sizeof(options),
+             "-DT=%s -DW=%s -DVL=%zu -DGROUP=%zu -DTABLE=%zu -DFETCH=%zu%s",
+             airy_cl_types[from].name, airy_cl_types[to].name, units_of(pass), shape->group, table,
+             from == to ? elem : 0, shape->options);
+    const struct airy_cl_kernel_spec spec = {shape->file, shape->kernel, options};
+    if (table)
+        convert_weights(block, pass);
+    else
+        AIRY_TRY(push_weights(pass, &buffer));
     const double wide = pass->outside;
     const float narrow = (float)pass->outside;
     struct airy_cl_arg args[6];
     size_t n = 0;
     args[n++] = pass->src.buffer;
-    args[n++] = AIRY_CL_BUFFER(weights);
+    args[n++] = table ? (struct airy_cl_arg){.value = block, .size = table * elem}
+                      : AIRY_CL_BUFFER(buffer);
     args[n++] = pass->dst.buffer;
-    if (local_size)
-        args[n++] = AIRY_CL_LOCAL(local_size);
-    args[n++] = pass->dst.dtype == AIRY_DTYPE_F32 ? AIRY_CL_VALUE(narrow) : AIRY_CL_VALUE(wide);
+    if (shape->memory)
+        args[n++] = AIRY_CL_LOCAL(shape->memory);
+    args[n++] = to == AIRY_DTYPE_F32 ? AIRY_CL_VALUE(narrow) : AIRY_CL_VALUE(wide);
     args[n++] = AIRY_CL_VALUE(pass->geom);
     const airy_filter_geom *g = &pass->geom;
-    const double bytes =
-        (double)pass->images *
-        ((double)(g->n[0] * g->n[1] * g->n[2]) * (double)airy_dtype_size(pass->src.dtype) +
-         (double)(g->out[0] * g->out[1] * g->out[2]) * (double)airy_dtype_size(pass->dst.dtype));
-    return airy_cl_launch(pass->queue, &spec, 3, global, local, bytes, args, n);
+    const double bytes = (double)pass->images *
+                         ((double)(g->n[0] * g->n[1] * g->n[2]) * (double)airy_dtype_size(from) +
+                          (double)(g->out[0] * g->out[1] * g->out[2]) * (double)elem);
+    const size_t global = groups * shape->group;
+    return airy_cl_launch(pass->queue, &spec, 1, &global, &shape->group, bytes, args, n);
 }
 
 static airy_status check_device(const airy_queue *queue, const struct airy_convolve_plan *plan)
@@ -139,65 +200,135 @@ static airy_status check_device(const airy_queue *queue, const struct airy_convo
         !info->fp64 && (plan->dst->dtype == AIRY_DTYPE_F64 || plan->src->dtype == AIRY_DTYPE_F64),
         AIRY_ERR_UNSUPPORTED,
         "device '%s' has no double precision; use float32 arrays or --device cpu", info->spec);
-    AIRY_FAIL_IF(info->max_group < AIRY_FILTER_LINE, AIRY_ERR_UNSUPPORTED,
-                 "device '%s' takes work-groups of %u items, filters need %u; use --device cpu",
-                 info->spec, info->max_group, AIRY_FILTER_LINE);
+    AIRY_FAIL_IF(info->max_group < 64, AIRY_ERR_UNSUPPORTED,
+                 "device '%s' takes work-groups of %u items, filters need 64; use --device cpu",
+                 info->spec, info->max_group);
     return AIRY_OK;
 }
 
 static airy_status direct(airy_queue *queue, const struct airy_convolve_plan *plan)
 {
     const struct airy_filter_geometry *g = &plan->geometry;
-    const struct airy_filter_axis *a = g->axis;
     struct pass pass = {.queue = queue,
                         .src = place_of(plan->src, g),
                         .dst = place_of(plan->dst, g),
+                        .border = g->border,
                         .images = g->images,
-                        .outside = g->border_value};
-    airy_buffer *weights;
+                        .outside = g->border_value,
+                        .weights = plan->kernel};
     AIRY_TRY(check_device(queue, plan));
-    fill_geom(&pass, a, g->border);
-    AIRY_TRY(push_weights(queue, &weights, plan->dst->dtype, plan->kernel,
-                          a[0].taps * a[1].taps * a[2].taps));
-    const size_t width = AIRY_FILTER_X + a[2].taps - 1,
-                 height = AIRY_FILTER_Y * AIRY_FILTER_EACH + a[1].taps - 1,
-                 size = width * height * airy_dtype_size(plan->dst->dtype);
-    const size_t rows = (a[1].out + AIRY_FILTER_EACH - 1) / AIRY_FILTER_EACH;
-    if (size + LOCAL_REST > queue->device->info.local_mem) {
-        const size_t global[3] = {a[2].out, a[1].out, a[0].out * g->images}, local[3] = {64, 1, 1};
-        return launch(&pass, "convolve_far", weights, 0, global, local);
-    }
-    pass.geom.tile_width = (uint32_t)width;
-    pass.geom.tile_height = (uint32_t)height;
-    const size_t global[3] = {a[2].out, rows, a[0].out * g->images},
-                 local[3] = {AIRY_FILTER_X, AIRY_FILTER_Y, 1};
-    return launch(&pass, "convolve_direct", weights, size, global, local);
+    memcpy(pass.axis, g->axis, sizeof(pass.axis));
+    const struct airy_filter_axis *a = pass.axis;
+    pass.weight_count = a[0].taps * a[1].taps * a[2].taps;
+    fill_geom(&pass);
+    const size_t group = queue->device->info.max_group < 128 ? 64 : 128,
+                 rows = plan->dst->dtype == AIRY_DTYPE_F32 ? 4 : 2,
+                 high = group / (AIRY_FILTER_WIDE / AIRY_FILTER_QUAD) * rows;
+    char options[48];
+    snprintf(options, sizeof(options), " -DTAPS_X=%zu -DROWS=%zu",
+             least(a[2].taps, AIRY_FILTER_BLOCK), rows);
+    pass.geom.strips = (uint32_t)divide_up(a[2].out, AIRY_FILTER_WIDE);
+    pass.geom.segments = (uint32_t)divide_up(a[1].out, high);
+    const struct shape shape = {"convolve.cl", "convolve_direct", options, group, 0};
+    return launch(&pass, &shape,
+                  (size_t)pass.geom.strips * pass.geom.segments * a[0].out * g->images);
 }
 
-/* One axis of a product, from src to dst; the other axes pass as they are. */
-static airy_status run_axis(struct pass *pass, int axis, const struct airy_filter_axis now[3],
-                            airy_border border, const double *line)
+/*
+ * Results of a segment along an axis of `out`: enough groups for the device, but not so short that
+ * reaching back over the taps is most of the work.
+ */
+static void set_segments(struct pass *pass, size_t out, size_t taps, size_t others)
 {
-    airy_buffer *weights;
-    struct airy_filter_axis axes[3];
-    for (int i = 0; i < 3; i++)
-        axes[i] = i == axis ? now[i] : (struct airy_filter_axis){now[i].n, now[i].n, 1, 0};
-    fill_geom(pass, axes, border);
-    pass->geom.axis = (uint32_t)axis;
-    AIRY_TRY(push_weights(pass->queue, &weights, pass->dst.dtype, line, now[axis].taps));
-    if (axis == 2) {
-        const size_t each = AIRY_FILTER_LINE * AIRY_FILTER_LINE_EACH,
-                     size = (each + axes[2].taps - 1) * airy_dtype_size(pass->dst.dtype);
-        const size_t global[3] = {(axes[2].out + each - 1) / each * AIRY_FILTER_LINE, axes[1].out,
-                                  axes[0].out * pass->images},
-                     local[3] = {AIRY_FILTER_LINE, 1, 1};
-        return launch(pass, "convolve_x", weights, size, global, local);
+    enum { GROUPS = 8 /* a compute unit */, SHORT = 32 };
+    const size_t wanted = divide_up(GROUPS * (size_t)pass->queue->device->info.units, others);
+    const size_t shortest = 2 * (taps - 1) > SHORT ? 2 * (taps - 1) : SHORT;
+    size_t segments = least(wanted, out / shortest);
+    segments = segments ? segments : 1;
+    const size_t length = divide_up(divide_up(out, segments), EACH) * EACH;
+    pass->geom.length = (uint32_t)length;
+    pass->geom.segments = (uint32_t)divide_up(out, length);
+}
+
+/* The local memory of convolve_xy, in units, for groups of `group`. */
+static size_t plan_xy(struct pass *pass, size_t group)
+{
+    const struct airy_filter_axis *a = pass->axis;
+    const size_t vl = units_of(pass), x = airy_filter_rounded((uint32_t)a[2].taps),
+                 y = airy_filter_rounded((uint32_t)a[1].taps), line = (group + x) / vl;
+    airy_filter_geom *g = &pass->geom;
+    g->pitch = (uint32_t)(line + line / 8);
+    g->ring = (uint32_t)(2 * EACH * g->pitch);
+    g->weights = (uint32_t)(g->ring + airy_filter_slots((uint32_t)a[1].taps) * EACH *
+                                          (group + group / 8) / vl);
+    return g->weights + (x + y) / vl;
+}
+
+static size_t plan_march(struct pass *pass, size_t taps, size_t group)
+{
+    const size_t vl = units_of(pass);
+    pass->geom.ring = 0;
+    pass->geom.weights = (uint32_t)(airy_filter_slots((uint32_t)taps) * EACH * group / vl);
+    return pass->geom.weights + airy_filter_rounded((uint32_t)taps) / vl;
+}
+
+/* The largest group whose local memory is there; 0: none. */
+static size_t choose_group(struct pass *pass, size_t taps, bool xy, size_t *memory)
+{
+    const airy_device_info *info = &pass->queue->device->info;
+    for (size_t group = 128; group >= 32; group /= 2) {
+        *memory = UNIT * (xy ? plan_xy(pass, group) : plan_march(pass, taps, group));
+        if (group <= info->max_group && *memory + LOCAL_REST <= info->local_mem)
+            return group;
     }
-    const size_t runs = (axes[axis].out + AIRY_FILTER_RUN - 1) / AIRY_FILTER_RUN;
-    const size_t global[3] = {axes[2].out, axis == 1 ? runs : axes[1].out,
-                              (axis == 1 ? axes[0].out : runs) * pass->images},
-                 local[3] = {64, 1, 1};
-    return launch(pass, "convolve_run", weights, 0, global, local);
+    return 0;
+}
+
+/* Along x and y, or one of them with one tap along the other. weights: both lines. */
+static airy_status run_xy(struct pass *pass, size_t group, size_t memory)
+{
+    const struct airy_filter_axis *a = pass->axis;
+    const size_t planes = a[0].out * pass->images;
+    fill_geom(pass);
+    plan_xy(pass, group);
+    pass->geom.strips = (uint32_t)divide_up(a[2].out, group);
+    set_segments(pass, a[1].out, a[1].taps, pass->geom.strips * planes);
+    const struct shape shape = {"convolve_lines.cl", "convolve_xy", "", group, memory};
+    return launch(pass, &shape, (size_t)pass->geom.strips * pass->geom.segments * planes);
+}
+
+static airy_status run_x(struct pass *pass)
+{
+    const struct airy_filter_axis *a = pass->axis;
+    const size_t group = 64, vl = units_of(pass),
+                 line = (group * EACH + airy_filter_rounded((uint32_t)a[2].taps)) / vl;
+    fill_geom(pass);
+    pass->geom.weights = (uint32_t)(line + line / 8);
+    pass->geom.strips = (uint32_t)divide_up(a[2].out, group * EACH);
+    const size_t memory = UNIT *
+                          (pass->geom.weights + airy_filter_rounded((uint32_t)a[2].taps) / vl);
+    const struct shape shape = {"convolve_lines.cl", "convolve_x", "", group, memory};
+    return launch(pass, &shape, (size_t)pass->geom.strips * a[1].out * a[0].out * pass->images);
+}
+
+/* Along y (1) or z (0). */
+static airy_status run_column(struct pass *pass, int axis)
+{
+    const struct airy_filter_axis *a = pass->axis;
+    const size_t columns = a[2].out * a[1 - axis].out;
+    size_t memory;
+    fill_geom(pass);
+    pass->geom.axis = (uint32_t)axis;
+    const size_t group = choose_group(pass, a[axis].taps, false, &memory);
+    const size_t across = group ? group : 64;
+    pass->geom.strips = (uint32_t)divide_up(columns, across);
+    if (group)
+        set_segments(pass, a[axis].out, a[axis].taps, pass->geom.strips * pass->images);
+    else
+        pass->geom.segments = (uint32_t)divide_up(a[axis].out, EACH);
+    const struct shape shape = {"convolve_lines.cl", group ? "convolve_march" : "convolve_run", "",
+                                across, group ? memory : 0};
+    return launch(pass, &shape, (size_t)pass->geom.strips * pass->geom.segments * pass->images);
 }
 
 static double sum_of(const double *v, size_t n)
@@ -208,53 +339,166 @@ static double sum_of(const double *v, size_t n)
     return sum;
 }
 
+static struct airy_filter_axis as_it_is(size_t n)
+{
+    return (struct airy_filter_axis){n, n, 1, 0};
+}
+
+/* The lines of a product: x, then y at airy_filter_rounded(taps of x), then z. */
+struct lines {
+    double *all, *line[3];
+    double sum[3];
+};
+
+/* What axes of one tap multiply by goes into the first line that has more. */
+static airy_status make_lines(struct lines *lines, const struct airy_filter_axis axis[3],
+                              double *const line[3])
+{
+    void *block;
+    const size_t x = airy_filter_rounded((uint32_t)axis[2].taps),
+                 y = airy_filter_rounded((uint32_t)axis[1].taps);
+    AIRY_TRY(airy_memory_calloc(&block, x + y + axis[0].taps, sizeof(double), "weights"));
+    lines->all = block;
+    lines->line[2] = lines->all;
+    lines->line[1] = lines->all + x;
+    lines->line[0] = lines->all + x + y;
+    const int first = axis[2].taps > 1 || (axis[1].taps == 1 && axis[0].taps == 1) ? 2
+                      : axis[1].taps > 1                                           ? 1
+                                                                                   : 0;
+    double factor = 1;
+    for (int i = 0; i < 3; i++)
+        factor *= axis[i].taps == 1 ? line[i][0] : 1;
+    for (int i = 0; i < 3; i++) {
+        for (size_t k = 0; k < axis[i].taps; k++)
+            lines->line[i][k] = (axis[i].taps == 1 ? 1 : line[i][k]) * (i == first ? factor : 1);
+        lines->sum[i] = sum_of(lines->line[i], axis[i].taps);
+    }
+    return AIRY_OK;
+}
+
+static void set_weights(struct pass *pass, const struct lines *lines, int axis)
+{
+    pass->weights = lines->line[axis];
+    pass->weight_count = pass->axis[axis].taps;
+}
+
+/* Taps of x and y do not fit local memory together. */
+static bool is_far(const struct pass *pass)
+{
+    struct pass copy = *pass;
+    size_t memory;
+    return copy.axis[2].taps > 1 && copy.axis[1].taps > 1 &&
+           choose_group(&copy, 0, true, &memory) == 0;
+}
+
+static airy_status run_plane(struct pass *pass, const struct lines *lines);
+
+/* x for all rows to scratch, then y: where both at a time do not fit local memory. */
+static airy_status run_plane_apart(const struct pass *pass, const struct lines *lines)
+{
+    struct pass x = *pass, y = *pass;
+    const size_t n[3] = {pass->axis[0].out, pass->axis[1].n, pass->axis[2].out};
+    struct lines apart;
+    static const double one[1] = {1};
+    x.axis[1] = as_it_is(n[1]);
+    x.add = false;
+    AIRY_TRY(place_scratch(&x.dst, pass->queue, AIRY_SCRATCH_PARTIALS, pass->dst.dtype,
+                           pass->images, n));
+    AIRY_TRY(make_lines(&apart, x.axis,
+                        (double *const[3]){(double *)one, (double *)one, lines->line[2]}));
+    const airy_status status = run_plane(&x, &apart);
+    free(apart.all);
+    AIRY_TRY(status);
+    y.src = x.dst;
+    y.axis[2] = as_it_is(n[2]);
+    y.outside *= lines->sum[2];
+    return run_plane(&y, lines);
+}
+
+/* Along x and y, which may be of one tap. */
+static airy_status run_plane(struct pass *pass, const struct lines *lines)
+{
+    const size_t x = pass->axis[2].taps, y = pass->axis[1].taps;
+    size_t memory;
+    if (x == 1 && y > 1) {
+        set_weights(pass, lines, 1);
+        return run_column(pass, 1);
+    }
+    if (y == 1 && pass->axis[1].out < EACH) {
+        set_weights(pass, lines, 2);
+        return run_x(pass);
+    }
+    const size_t group = choose_group(pass, 0, true, &memory);
+    if (!group)
+        return run_plane_apart(pass, lines);
+    pass->weights = lines->all;
+    pass->weight_count = airy_filter_rounded((uint32_t)x) + y;
+    return run_xy(pass, group, memory);
+}
+
 /*
- * One product: x, then y, then z, each from what the one before has left. The last one writes, or
- * adds to, dst; two pieces of scratch take turns before it.
+ * Along x and y to scratch, then along z: some rows of all planes at a time, so that scratch stays
+ * small. Whole images where several fit; all rows where y has to look back over its own scratch.
  */
+static airy_status run_volume(const struct pass *whole, const struct lines *lines)
+{
+    const struct airy_filter_axis *a = whole->axis;
+    const size_t row = a[0].n * a[2].out * airy_dtype_size(whole->dst.dtype);
+    const size_t room = SCRATCH_BYTES / row, shortest = a[1].taps > EACH ? a[1].taps : EACH;
+    size_t rows = room > shortest ? room : shortest, images = 1;
+    if (rows >= a[1].out || is_far(whole)) {
+        images = room / a[1].out ? room / a[1].out : 1;
+        rows = a[1].out;
+    } else
+        rows = divide_up(divide_up(a[1].out, divide_up(a[1].out, rows)), EACH) * EACH;
+    for (size_t image = 0; image < whole->images; image += images)
+        for (size_t y = 0; y < a[1].out; y += rows) {
+            struct pass plane = *whole, z = *whole;
+            plane.images = z.images = least(images, whole->images - image);
+            plane.axis[0] = as_it_is(a[0].n);
+            plane.axis[1].offset += (int64_t)y;
+            plane.axis[1].out = least(rows, a[1].out - y);
+            plane.src.offset += image * plane.src.step[0];
+            plane.add = false;
+            const size_t n[3] = {a[0].n, plane.axis[1].out, a[2].out};
+            AIRY_TRY(place_scratch(&plane.dst, whole->queue, AIRY_SCRATCH_FRAMES, whole->dst.dtype,
+                                   plane.images, n));
+            AIRY_TRY(run_plane(&plane, lines));
+            z.src = plane.dst;
+            z.axis[1] = as_it_is(n[1]);
+            z.axis[2] = as_it_is(n[2]);
+            z.dst.offset += image * z.dst.step[0] + y * z.dst.step[2];
+            z.outside *= lines->sum[2] * lines->sum[1];
+            set_weights(&z, lines, 0);
+            AIRY_TRY(run_column(&z, 0));
+        }
+    return AIRY_OK;
+}
+
+/* One product, which writes, or adds to, dst. */
 static airy_status run_product(airy_queue *queue, const struct airy_convolve_plan *plan, int r)
 {
     const struct airy_filter_geometry *g = &plan->geometry;
-    struct airy_filter_axis now[3];
+    struct lines lines;
     struct pass pass = {.queue = queue,
                         .src = place_of(plan->src, g),
+                        .dst = place_of(plan->dst, g),
+                        .border = g->border,
                         .images = g->images,
-                        .outside = g->border_value};
-    static const enum airy_scratch slots[2] = {AIRY_SCRATCH_FRAMES, AIRY_SCRATCH_PARTIALS};
-    int last = 2;
-    memcpy(now, g->axis, sizeof(now));
-    for (int axis = 1; axis >= 0; axis--)
-        if (now[axis].taps > 1)
-            last = axis;
-    double factor = 1; /* of axes that are left out */
-    for (int axis = 0; axis < 2; axis++)
-        factor *= now[axis].taps == 1 ? plan->line[r][axis][0] : 1;
-    for (int axis = 2, turn = 0; axis >= last; axis--) {
-        if (axis < 2 && now[axis].taps == 1)
-            continue;
-        void *block;
-        AIRY_TRY(airy_memory_calloc(&block, now[axis].taps, sizeof(double), "weights"));
-        double *line = block;
-        for (size_t i = 0; i < now[axis].taps; i++)
-            line[i] = plan->line[r][axis][i] * (axis == 2 ? factor : 1);
-        const size_t n[3] = {axis == 0 ? now[0].out : now[0].n, axis == 1 ? now[1].out : now[1].n,
-                             axis == 2 ? now[2].out : now[2].n};
-        airy_status status = AIRY_OK;
-        pass.add = axis == last && r > 0;
-        if (axis == last)
-            pass.dst = place_of(plan->dst, g);
-        else
-            status =
-                place_scratch(&pass.dst, queue, slots[turn++ % 2], plan->dst->dtype, g->images, n);
-        if (status == AIRY_OK)
-            status = run_axis(&pass, axis, now, g->border, line);
-        pass.outside *= sum_of(line, now[axis].taps);
-        free(block);
-        AIRY_TRY(status);
-        pass.src = pass.dst;
-        now[axis] = (struct airy_filter_axis){now[axis].out, now[axis].out, 1, 0};
-    }
-    return AIRY_OK;
+                        .outside = g->border_value,
+                        .add = r > 0};
+    memcpy(pass.axis, g->axis, sizeof(pass.axis));
+    AIRY_TRY(make_lines(&lines, pass.axis, plan->line[r]));
+    airy_status status;
+    if (pass.axis[0].taps == 1)
+        status = run_plane(&pass, &lines);
+    else if (pass.axis[1].taps == 1 && pass.axis[2].taps == 1) {
+        set_weights(&pass, &lines, 0);
+        status = run_column(&pass, 0);
+    } else
+        status = run_volume(&pass, &lines);
+    free(lines.all);
+    return status;
 }
 
 static airy_status separable(airy_queue *queue, const struct airy_convolve_plan *plan)

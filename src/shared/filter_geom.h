@@ -6,7 +6,8 @@
 
 /*
  * One pass. Result i along an axis is the sum over j < taps of weight j times the element i + offset
- * - (taps - 1) + j. Axes 0, 1, 2: z, y, x; steps in elements, of x 1.
+ * - (taps - 1) + j. Axes 0, 1, 2: z, y, x; steps in elements, of x 1. Work-groups are numbered
+ * strips first, then segments, then planes (or images, of a pass along z).
  */
 typedef struct airy_filter_geom {
     airy_i64 src_offset, dst_offset;
@@ -14,20 +15,36 @@ typedef struct airy_filter_geom {
     airy_i64 n[3], out[3], offset[3];
     airy_u32 taps[3];
     airy_u32 border;
-    airy_u32 axis;                    /* of a pass along one */
-    airy_u32 add;                     /* to what is there */
-    airy_u32 tile_width, tile_height; /* of a direct pass: elements in local memory */
+    airy_u32 axis;             /* of a pass along one */
+    airy_u32 add;              /* to what is there */
+    airy_u32 strips, segments; /* work-groups across and along */
+    airy_u32 length;           /* results of a segment, a multiple of AIRY_FILTER_EACH */
+    airy_u32 pitch;            /* of lines in local memory, in units of 16 bytes */
+    airy_u32 ring, weights;    /* where they begin in local memory, in units of 16 bytes */
 } airy_filter_geom;
-AIRY_ASSERT_SIZE(airy_filter_geom, 168);
+AIRY_ASSERT_SIZE(airy_filter_geom, 184);
 
-/* Items of a work-group of a direct pass: x and y; rows of results that an item makes. */
-#define AIRY_FILTER_X    32u
-#define AIRY_FILTER_Y    8u
-#define AIRY_FILTER_EACH 4u
-/* Results that an item of a pass along y or z makes, one behind the other. */
-#define AIRY_FILTER_RUN 8u
-/* Items of a pass along x, and results of each. */
-#define AIRY_FILTER_LINE      256u
-#define AIRY_FILTER_LINE_EACH 4u
+/* Results that an item makes at a time, one behind the other; rows in a block of a ring. */
+#define AIRY_FILTER_EACH 8u
+
+/*
+ * Direct passes: a group makes AIRY_FILTER_WIDE results across, AIRY_FILTER_QUAD of each item; taps
+ * are taken in blocks of at most AIRY_FILTER_BLOCK x AIRY_FILTER_BLOCK.
+ */
+#define AIRY_FILTER_WIDE  64u
+#define AIRY_FILTER_QUAD  4u
+#define AIRY_FILTER_BLOCK 16u
+
+/* Blocks of a ring that hold what AIRY_FILTER_EACH results need. */
+static inline airy_u32 airy_filter_slots(airy_u32 taps)
+{
+    return (taps + 2u * AIRY_FILTER_EACH - 2u) / AIRY_FILTER_EACH;
+}
+
+/* Weights of a line in local memory: to the next whole block. */
+static inline airy_u32 airy_filter_rounded(airy_u32 taps)
+{
+    return (taps + AIRY_FILTER_EACH - 1u) / AIRY_FILTER_EACH * AIRY_FILTER_EACH;
+}
 
 #endif

@@ -1,181 +1,130 @@
 /*
- * Convolution: all taps at once from a tile in local memory, or one axis after the other.
+ * Convolution, all taps at once.
  *
- * Build options: T: type of the source; W: of the result and the arithmetic.
- * Groups in the third dimension: images x planes of results (passes along z: runs of them).
+ * Build options beside those of filter_line.h: TAPS_X: taps along x, 16 for more (in blocks of 16,
+ * the last one shorter); ROWS: rows of results that an item makes.
  */
-#include "shared/filter_geom.h"
-
-#ifndef T
-#define T float
+#ifndef VL
+#define VL 4
 #endif
-#ifndef W
-#define W float
+#define PADDED (VL != 4) /* items beside each other read float units beside each other */
+
+#include "opencl/kernels/filter_line.h"
+
+#ifndef TAPS_X
+#define TAPS_X 16
+#endif
+#ifndef ROWS
+#define ROWS 4
 #endif
 
-/* Element (z, y, x) of an image of the source, borders included. */
-AIRY_INLINE W element(__global const T *image, long z, long y, long x, W outside,
-                      const airy_filter_geom *g)
-{
-    z = airy_border_index(z, g->n[0], g->border);
-    y = airy_border_index(y, g->n[1], g->border);
-    x = airy_border_index(x, g->n[2], g->border);
-    if (z < 0 || y < 0 || x < 0)
-        return outside;
-    return (W)image[z * g->src_step[1] + y * g->src_step[2] + x];
-}
+#define QUAD   4
+#define BLOCK  16
+#define ACROSS 16                                               /* items of a row */
+#define HIGH   (GROUP / ACROSS * ROWS)                          /* rows of results of a group */
+#define WIDE   64                                               /* columns of results of a group */
+#define PITCH  (PADDED ? (WIDE + BLOCK) * 9 / 8 : WIDE + BLOCK) /* of the tile, in elements */
+#define UNITS  ((QUAD + TAPS_X - 1 + VL - 1) / VL)              /* of a row that an item looks at */
 
 /*
- * Mapping: groups of AIRY_FILTER_X x AIRY_FILTER_Y items make AIRY_FILTER_X x (AIRY_FILTER_Y *
- * AIRY_FILTER_EACH) results. Local memory: tile_width x tile_height elements, which is the group's
- * results with the taps around them. Barriers: two a tap along z.
+ * Mapping: 16 items across with 4 results each, GROUP / 16 down with ROWS each. Local memory: the
+ * elements under a block of 16 x 16 taps, and its weights: 18 KiB of float with groups of 128 and 4
+ * rows, 25 KiB of double with 2. Barriers: two a block.
  */
-__kernel __attribute__((reqd_work_group_size(AIRY_FILTER_X, AIRY_FILTER_Y, 1))) void
-convolve_direct(__global const T *src, __global const W *weights, __global W *dst, __local W *tile,
-                W outside, const airy_filter_geom g)
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+convolve_direct(__global const T *src, WEIGHTS, __global W *dst, W outside,
+                const airy_filter_geom g)
 {
-    const uint item = get_local_id(1) * AIRY_FILTER_X + get_local_id(0);
-    const long plane = (long)get_group_id(2), image = plane / g.out[0], z = plane % g.out[0];
-    const long x0 = (long)get_group_id(0) * AIRY_FILTER_X,
-               y0 = (long)get_group_id(1) * (AIRY_FILTER_Y * AIRY_FILTER_EACH);
+    __local V tile[(HIGH + BLOCK - 1) * (PITCH / VL)], table[BLOCK * BLOCK / VL];
+    const uint item = get_local_id(0), across = item % ACROSS, down = item / ACROSS * ROWS;
+    const uint strip = get_group_id(0) % g.strips, rest = get_group_id(0) / g.strips,
+               plane = rest / g.segments;
+    const long image = (long)(plane / (uint)g.out[0]), z = (long)(plane % (uint)g.out[0]);
+    const long x0 = (long)strip * WIDE, y0 = (long)(rest % g.segments) * HIGH;
     __global const T *from = src + g.src_offset + image * g.src_step[0];
-    W sum[AIRY_FILTER_EACH];
-    for (uint k = 0u; k < AIRY_FILTER_EACH; k++)
-        sum[k] = (W)0;
-    for (uint c = 0u; c < g.taps[0]; c++) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint i = item; i < g.tile_width * g.tile_height; i += AIRY_FILTER_X * AIRY_FILTER_Y) {
-            const long y = (long)(i / g.tile_width), x = (long)(i % g.tile_width);
-            tile[i] = element(from, z + g.offset[0] - (long)(g.taps[0] - 1u) + (long)c,
-                              y0 + y + g.offset[1] - (long)(g.taps[1] - 1u),
-                              x0 + x + g.offset[2] - (long)(g.taps[2] - 1u), outside, &g);
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint b = 0u; b < g.taps[1]; b++)
-            for (uint a = 0u; a < g.taps[2]; a++) {
-                const W w = weights[(c * g.taps[1] + b) * g.taps[2] + a];
-                __local const W *at = tile + (get_local_id(1) + b) * g.tile_width +
-                                      get_local_id(0) + a;
-                for (uint k = 0u; k < AIRY_FILTER_EACH; k++)
-                    sum[k] = fma(w, at[k * AIRY_FILTER_Y * g.tile_width], sum[k]);
-            }
-    }
-    const long x = x0 + (long)get_local_id(0);
-    for (uint k = 0u; k < AIRY_FILTER_EACH; k++) {
-        const long y = y0 + (long)(get_local_id(1) + k * AIRY_FILTER_Y);
-        if (x < g.out[2] && y < g.out[1])
-            dst[g.dst_offset + image * g.dst_step[0] + z * g.dst_step[1] + y * g.dst_step[2] + x] =
-                sum[k];
-    }
-}
-
-/* Kernels whose tile is larger than local memory. Mapping: an item a result; any work-group. */
-__kernel void convolve_far(__global const T *src, __global const W *weights, __global W *dst,
-                           W outside, const airy_filter_geom g)
-{
-    const long x = (long)get_global_id(0), y = (long)get_global_id(1),
-               plane = (long)get_global_id(2), image = plane / g.out[0], z = plane % g.out[0];
-    if (x >= g.out[2] || y >= g.out[1])
-        return;
-    __global const T *from = src + g.src_offset + image * g.src_step[0];
-    W sum = (W)0;
+    W sum[ROWS][QUAD];
+#pragma unroll
+    for (uint s = 0u; s < ROWS; s++)
+#pragma unroll
+        for (uint k = 0u; k < QUAD; k++)
+            sum[s][k] = (W)0;
     for (uint c = 0u; c < g.taps[0]; c++)
-        for (uint b = 0u; b < g.taps[1]; b++)
-            for (uint a = 0u; a < g.taps[2]; a++)
-                sum = fma(weights[(c * g.taps[1] + b) * g.taps[2] + a],
-                          element(from, z + g.offset[0] - (long)(g.taps[0] - 1u) + (long)c,
-                                  y + g.offset[1] - (long)(g.taps[1] - 1u) + (long)b,
-                                  x + g.offset[2] - (long)(g.taps[2] - 1u) + (long)a, outside, &g),
-                          sum);
-    dst[g.dst_offset + image * g.dst_step[0] + z * g.dst_step[1] + y * g.dst_step[2] + x] = sum;
-}
-
-AIRY_INLINE void put(__global W *dst, long at, W v, const airy_filter_geom *g)
-{
-    dst[at] = g->add != 0u ? dst[at] + v : v;
-}
-
-/*
- * Along x. Mapping: groups of AIRY_FILTER_LINE items make AIRY_FILTER_LINE * AIRY_FILTER_LINE_EACH
- * results of one row. Local memory: as many elements and taps - 1. One barrier.
- */
-__kernel __attribute__((reqd_work_group_size(AIRY_FILTER_LINE, 1, 1))) void
-convolve_x(__global const T *src, __global const W *weights, __global W *dst, __local W *line,
-           W outside, const airy_filter_geom g)
-{
-    const long y = (long)get_group_id(1), plane = (long)get_group_id(2), image = plane / g.out[0],
-               z = plane % g.out[0];
-    const long x0 = (long)get_group_id(0) * (AIRY_FILTER_LINE * AIRY_FILTER_LINE_EACH);
-    __global const T *from = src + g.src_offset + image * g.src_step[0];
-    const uint length = AIRY_FILTER_LINE * AIRY_FILTER_LINE_EACH + g.taps[2] - 1u;
-    for (uint i = get_local_id(0); i < length; i += AIRY_FILTER_LINE) {
-        const long x = x0 + (long)i + g.offset[2] - (long)(g.taps[2] - 1u);
-        const bool needed = x0 + (long)i < g.out[2] + (long)(g.taps[2] - 1u);
-        line[i] = needed ? element(from, z, y, x, outside, &g) : (W)0;
-    }
+        for (uint b0 = 0u; b0 < g.taps[1]; b0 += BLOCK)
+            for (uint a0 = 0u; a0 < g.taps[2]; a0 += BLOCK) {
+                const uint taps_y = min(g.taps[1] - b0, (uint)BLOCK),
+                           taps_x = TAPS_X < BLOCK ? TAPS_X : min(g.taps[2] - a0, (uint)BLOCK);
+                barrier(CLK_LOCAL_MEM_FENCE);
+                stage((__local W *)tile, PITCH, HIGH + taps_y - 1u, WIDE + taps_x - 1u, from,
+                      z + g.offset[0] - (long)(g.taps[0] - 1u) + (long)c,
+                      y0 + g.offset[1] - (long)(g.taps[1] - 1u) + (long)b0,
+                      x0 + g.offset[2] - (long)(g.taps[2] - 1u) + (long)a0, outside, &g);
+                for (uint i = item; i < BLOCK * taps_y; i += GROUP) {
+                    const uint a = i % BLOCK, b = i / BLOCK;
+                    if (a < taps_x)
+                        ((__local W *)table)[i] =
+                            WEIGHT(((c * g.taps[1] + b0 + b) * g.taps[2]) + a0 + a);
+                }
+                AIRY_FETCHED();
+                barrier(CLK_LOCAL_MEM_FENCE);
+                /* Row i of the tile counts in row s of the results with row i - s of the taps. */
+                W w[ROWS][BLOCK];
+                for (uint i0 = 0u; i0 < taps_y + ROWS - 1u; i0 += ROWS) {
+#pragma unroll
+                    for (uint u = 0u; u < ROWS; u++) {
+                        const uint i = i0 + u;
+                        W at[UNITS * VL];
+                        if (i < taps_y) {
+#pragma unroll
+                            for (uint k = 0u; k < (TAPS_X + VL - 1) / VL; k++) {
+                                const V v = table[i * (BLOCK / VL) + k];
+                                w[u][k * VL] = v.s0;
+                                w[u][k * VL + 1u] = v.s1;
+#if VL == 4
+                                w[u][k * VL + 2u] = v.s2;
+                                w[u][k * VL + 3u] = v.s3;
+#endif
+                            }
+                        }
+                        if (i < taps_y + ROWS - 1u) {
+#pragma unroll
+                            for (uint k = 0u; k < UNITS; k++) {
+                                const V v = tile[(down + i) * (PITCH / VL) +
+                                                 padded_unit(across * (QUAD / VL) + k)];
+                                at[k * VL] = v.s0;
+                                at[k * VL + 1u] = v.s1;
+#if VL == 4
+                                at[k * VL + 2u] = v.s2;
+                                at[k * VL + 3u] = v.s3;
+#endif
+                            }
+                        }
+#pragma unroll
+                        for (uint s = 0u; s < ROWS; s++)
+                            if (i - s < taps_y) {
+#pragma unroll
+                                for (uint j = 0u; j < TAPS_X; j++)
+                                    if (TAPS_X < BLOCK || j < taps_x) {
+#pragma unroll
+                                        for (uint k = 0u; k < QUAD; k++)
+                                            sum[s][k] = fma(w[(u + ROWS - s) % ROWS][j], at[j + k],
+                                                            sum[s][k]);
+                                    }
+                            }
+                    }
+                }
+            }
+    /* Through local memory, so that items beside each other write beside each other. */
     barrier(CLK_LOCAL_MEM_FENCE);
-    W sum[AIRY_FILTER_LINE_EACH];
-    for (uint k = 0u; k < AIRY_FILTER_LINE_EACH; k++)
-        sum[k] = (W)0;
-    for (uint j = 0u; j < g.taps[2]; j++) {
-        const W w = weights[j];
-        for (uint k = 0u; k < AIRY_FILTER_LINE_EACH; k++)
-            sum[k] = fma(w, line[k * AIRY_FILTER_LINE + get_local_id(0) + j], sum[k]);
-    }
-    for (uint k = 0u; k < AIRY_FILTER_LINE_EACH; k++) {
-        const long x = x0 + (long)(k * AIRY_FILTER_LINE + get_local_id(0));
-        if (x < g.out[2])
-            put(dst,
-                g.dst_offset + image * g.dst_step[0] + z * g.dst_step[1] + y * g.dst_step[2] + x,
-                sum[k], &g);
-    }
-}
-
-/*
- * Along y or z (g.axis). Mapping: an item makes AIRY_FILTER_RUN results, one behind the other along
- * the axis; the first dimension is x, the second runs or rows, the third images x planes or runs.
- * Any work-group. No local memory, no barrier.
- */
-__kernel void convolve_run(__global const T *src, __global const W *weights, __global W *dst,
-                           W outside, const airy_filter_geom g)
-{
-    const bool along_z = g.axis == 0u;
-    const uint taps = g.taps[g.axis];
-    const long runs = (g.out[0] + AIRY_FILTER_RUN - 1u) / AIRY_FILTER_RUN;
-    const long x = (long)get_global_id(0), third = (long)get_global_id(2);
-    const long image = third / (along_z ? runs : g.out[0]);
-    const long first = AIRY_FILTER_RUN * (along_z ? third % runs : (long)get_global_id(1)),
-               other = along_z ? (long)get_global_id(1) : third % g.out[0];
-    if (x >= g.out[2] || (along_z ? other >= g.out[1] : first >= g.out[1]))
-        return;
-    __global const T *from = src + g.src_offset + image * g.src_step[0];
-    const long least = first + g.offset[g.axis] - (long)(taps - 1u);
-    W sum[AIRY_FILTER_RUN];
 #pragma unroll
-    for (uint k = 0u; k < AIRY_FILTER_RUN; k++)
-        sum[k] = (W)0;
-    /* Element i of the run's source counts in result k with weight i - k. */
-    for (uint i = 0u; i < taps + AIRY_FILTER_RUN - 1u; i++) {
-        const long at = least + (long)i;
-        const W v = along_z ? element(from, at, other, x, outside, &g)
-                            : element(from, other, at, x, outside, &g);
-        if (i >= AIRY_FILTER_RUN - 1u && i < taps) {
+    for (uint s = 0u; s < ROWS; s++)
 #pragma unroll
-            for (uint k = 0u; k < AIRY_FILTER_RUN; k++)
-                sum[k] = fma(weights[i - k], v, sum[k]);
-        } else {
-#pragma unroll
-            for (uint k = 0u; k < AIRY_FILTER_RUN; k++)
-                if (i >= k && i - k < taps)
-                    sum[k] = fma(weights[i - k], v, sum[k]);
-        }
-    }
-#pragma unroll
-    for (uint k = 0u; k < AIRY_FILTER_RUN; k++) {
-        const long at = first + (long)k, z = along_z ? at : other, y = along_z ? other : at;
-        if (z < g.out[0] && y < g.out[1])
-            put(dst,
-                g.dst_offset + image * g.dst_step[0] + z * g.dst_step[1] + y * g.dst_step[2] + x,
-                sum[k], &g);
-    }
+        for (uint k = 0u; k < QUAD; k++)
+            ((__local W *)tile)[(down + s) * PITCH + padded(across * QUAD + k)] = sum[s][k];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    __global W *to = dst + g.dst_offset + image * g.dst_step[0] + z * g.dst_step[1] +
+                     y0 * g.dst_step[2] + x0;
+    const uint high = (uint)min((long)HIGH, g.out[1] - y0);
+    for (uint i = item % WIDE; i < (uint)min((long)WIDE, g.out[2] - x0); i += WIDE)
+        for (uint y = item / WIDE; y < high; y += GROUP / WIDE)
+            to[(long)y * g.dst_step[2] + i] = ((__local W *)tile)[y * PITCH + padded(i)];
 }

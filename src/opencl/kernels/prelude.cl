@@ -40,6 +40,7 @@
  * Loads into local memory that go on in the background, so that any number can be on their way at
  * a time without taking registers; elsewhere they are copies like any others.
  *   AIRY_FETCH4(to, i, from, there)  a value of 4 bytes to to[i]; 0 where it is not there
+ *   AIRY_FETCH8(to, i, from)         a value of 8 bytes
  *   AIRY_FETCHED()                   the item's own have arrived; others see them after a barrier
  */
 #ifdef __NV_CL_C_VERSION
@@ -102,10 +103,16 @@ static inline void airy_fetch4(uint to, __global const void *from, uint bytes)
                  : "memory");
 }
 
+static inline void airy_fetch8(uint to, __global const void *from)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" : : "r"(to), "l"(from) : "memory");
+}
+
 /* An address in local memory has 32 bits, to which ptxas adds constants for nothing. */
 #define AIRY_FETCH4(to, i, from, there)                                                            \
     airy_fetch4((uint)(size_t)(to) + 4u * (i), (from), (there) ? 4u : 0u)
-#define AIRY_FETCHED() asm volatile("cp.async.wait_all;" ::: "memory")
+#define AIRY_FETCH8(to, i, from) airy_fetch8((uint)(size_t)(to) + 8u * (i), (from))
+#define AIRY_FETCHED()           asm volatile("cp.async.wait_all;" ::: "memory")
 
 static inline void airy_add_64(__global ulong *sum, ulong v)
 {
@@ -124,5 +131,6 @@ static inline void airy_add_64(__global ulong *sum, ulong v)
 #define AIRY_FENCE()                    mem_fence(CLK_GLOBAL_MEM_FENCE)
 #define AIRY_BITS(a, b, mask)           bitselect((a), (b), (mask))
 #define AIRY_FETCH4(to, i, from, there) ((to)[i] = (there) ? *(from) : 0)
+#define AIRY_FETCH8(to, i, from)        ((to)[i] = *(from))
 #define AIRY_FETCHED()
 #endif

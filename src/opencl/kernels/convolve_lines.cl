@@ -1,0 +1,240 @@
+/*
+ * Products of lines: x and y in one pass, y or z in one, x alone.
+ *
+ * Local memory is one piece: lines, the ring, the weights (airy_filter_geom).
+ */
+#include "opencl/kernels/filter_line.h"
+
+AIRY_INLINE void put(__global W *dst, long at, W v, const airy_filter_geom *g)
+{
+    dst[at] = g->add != 0u ? dst[at] + v : v;
+}
+
+/*
+ * Along x, then along y. Mapping: a group goes down a strip of GROUP columns, EACH rows at a time:
+ * these go to local memory while the rows before are worked on, an item makes EACH results of one
+ * row, which join the ring of rows that y looks back on, and then EACH of one column. Local memory:
+ * 2 x EACH lines, the ring, the weights of x (g.taps[2], rounded) and y. Barriers: two a step.
+ */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+convolve_xy(__global const T *src, WEIGHTS, __global W *dst, __local V *memory, W outside,
+            const airy_filter_geom g)
+{
+    const uint item = get_local_id(0), strip = get_group_id(0) % g.strips,
+               rest = get_group_id(0) / g.strips, segment = rest % g.segments;
+    const uint plane = rest / g.segments;
+    const long image = (long)(plane / (uint)g.out[0]), z = (long)(plane % (uint)g.out[0]);
+    const long x0 = (long)strip * GROUP, first = (long)segment * g.length;
+    const long end = min(first + (long)g.length, (long)g.out[1]);
+    const uint columns = (uint)min((long)GROUP, g.out[2] - x0) + g.taps[2] - 1u;
+    const uint slots = airy_filter_slots(g.taps[1]);
+    const uint blocks = (uint)((end - first + EACH - 1) / EACH) + slots - 1u;
+    const long from_x = x0 + g.offset[2] - (long)(g.taps[2] - 1u),
+               from_y = first + g.offset[1] - (long)(g.taps[1] - 1u);
+    __global const T *from = src + g.src_offset + image * g.src_step[0];
+    __global W *to = dst + g.dst_offset + image * g.dst_step[0] + z * g.dst_step[1];
+    __local W *lines = (__local W *)memory, *ring = (__local W *)(memory + g.ring);
+    __local V *weights_x = memory + g.weights,
+              *weights_y = weights_x + airy_filter_rounded(g.taps[2]) / VL;
+    const uint ring_pitch = GROUP + GROUP / 8u, run = item % (GROUP / EACH),
+               row = item / (GROUP / EACH);
+    for (uint i = item; i < g.taps[2]; i += GROUP)
+        ((__local W *)weights_x)[i] = WEIGHT(i);
+    for (uint i = item; i < g.taps[1]; i += GROUP)
+        ((__local W *)weights_y)[i] = WEIGHT(airy_filter_rounded(g.taps[2]) + i);
+    stage(lines, g.pitch * VL, EACH, columns, from, z + g.offset[0], from_y, from_x, outside, &g);
+    uint newest = 0u; /* block of the ring */
+    for (uint m = 0u; m < blocks; m++) {
+        W sum[EACH];
+        AIRY_FETCHED();
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (m + 1u < blocks)
+            stage(lines + ((m + 1u) & 1u) * EACH * g.pitch * VL, g.pitch * VL, EACH, columns, from,
+                  z + g.offset[0], from_y + (long)(EACH * (m + 1u)), from_x, outside, &g);
+        sum_line(sum, memory + ((m & 1u) * EACH + row) * g.pitch, run * EACH, g.taps[2], weights_x);
+        __local V *made = memory + g.ring + (newest * EACH + row) * (ring_pitch / VL);
+#pragma unroll
+        for (uint k = 0u; k < EACH / VL; k++)
+#if VL == 4
+            made[padded_unit(run * (EACH / VL) + k)] =
+                (V)(sum[4u * k], sum[4u * k + 1u], sum[4u * k + 2u], sum[4u * k + 3u]);
+#else
+            made[padded_unit(run * (EACH / VL) + k)] = (V)(sum[2u * k], sum[2u * k + 1u]);
+#endif
+        barrier(CLK_LOCAL_MEM_FENCE);
+        newest = newest + 1u == slots ? 0u : newest + 1u;
+        if (m + 1u < slots)
+            continue;
+        sum_column(sum, ring + padded(item), ring_pitch, newest, slots, g.taps[1], weights_y);
+        const long y = first + (long)(EACH * (m + 1u - slots));
+        if (x0 + (long)item < g.out[2]) {
+#pragma unroll
+            for (uint k = 0u; k < EACH; k++)
+                if (y + (long)k < end)
+                    put(to, (y + (long)k) * g.dst_step[2] + x0 + (long)item, sum[k], &g);
+        }
+    }
+}
+
+/* EACH elements along the axis of a march, from number `at` on. */
+AIRY_INLINE void load_ahead(W *to, __global const T *column, long at, long n, long step, W outside,
+                            uint border)
+{
+    if (at >= 0 && at + EACH <= n) {
+        __global const T *from = column + at * step;
+#pragma unroll
+        for (uint k = 0u; k < EACH; k++)
+            to[k] = (W)from[(long)k * step];
+        return;
+    }
+#pragma unroll
+    for (uint k = 0u; k < EACH; k++) {
+        const long i = airy_border_index(at + (long)k, n, border);
+        to[k] = i < 0 ? outside : (W)column[i * step];
+    }
+}
+
+/*
+ * Along y or z (g.axis). Mapping: an item goes along a column, EACH elements at a time, and keeps
+ * in a ring of its own what it looks back on; columns are numbered x first, then the other axis.
+ * Local memory: the ring and the weights. One barrier.
+ */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+convolve_march(__global const T *src, WEIGHTS, __global W *dst, __local V *memory, W outside,
+               const airy_filter_geom g)
+{
+    const uint item = get_local_id(0), strip = get_group_id(0) % g.strips,
+               rest = get_group_id(0) / g.strips, segment = rest % g.segments;
+    const uint axis = g.axis, other = 1u - axis;
+    const ulong column = (ulong)strip * GROUP + item;
+    const long image = (long)(rest / g.segments), x = (long)(column % (ulong)g.out[2]),
+               across = (long)(column / (ulong)g.out[2]);
+    const uint taps = axis == 0u ? g.taps[0] : g.taps[1], slots = airy_filter_slots(taps);
+    const long n = axis == 0u ? g.n[0] : g.n[1], out = axis == 0u ? g.out[0] : g.out[1],
+               others = axis == 0u ? g.out[1] : g.out[0];
+    const long src_step = axis == 0u ? g.src_step[1] : g.src_step[2],
+               dst_step = axis == 0u ? g.dst_step[1] : g.dst_step[2];
+    __local W *ring = (__local W *)(memory + g.ring) + item;
+    __local V *line = memory + g.weights;
+    for (uint i = item; i < taps; i += GROUP)
+        ((__local W *)line)[i] = WEIGHT(i);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (across >= others)
+        return;
+    const long first = (long)segment * g.length, end = min(first + (long)g.length, out);
+    const uint blocks = (uint)((end - first + EACH - 1) / EACH) + slots - 1u;
+    const long begin = first + (axis == 0u ? g.offset[0] : g.offset[1]) - (long)(taps - 1u);
+    __global const T *from = src + g.src_offset + image * g.src_step[0] +
+                             across * (other == 0u ? g.src_step[1] : g.src_step[2]) + x;
+    __global W *to = dst + g.dst_offset + image * g.dst_step[0] +
+                     across * (other == 0u ? g.dst_step[1] : g.dst_step[2]) + x;
+    W next[EACH], sum[EACH];
+    load_ahead(next, from, begin, n, src_step, outside, g.border);
+    uint newest = 0u;
+    for (uint m = 0u; m < blocks; m++) {
+#pragma unroll
+        for (uint k = 0u; k < EACH; k++)
+            ring[(newest * EACH + k) * GROUP] = next[k];
+        if (m + 1u < blocks)
+            load_ahead(next, from, begin + (long)(EACH * (m + 1u)), n, src_step, outside, g.border);
+        newest = newest + 1u == slots ? 0u : newest + 1u;
+        if (m + 1u < slots)
+            continue;
+        sum_column(sum, ring, GROUP, newest, slots, taps, line);
+        const long at = first + (long)(EACH * (m + 1u - slots));
+#pragma unroll
+        for (uint k = 0u; k < EACH; k++)
+            if (at + (long)k < end)
+                put(to, (at + (long)k) * dst_step, sum[k], &g);
+    }
+}
+
+/*
+ * Along x, where there are fewer rows than EACH. Mapping: a group makes GROUP * EACH results of one
+ * row. Local memory: one line of as many elements and the taps, the weights. Three barriers.
+ */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+convolve_x(__global const T *src, WEIGHTS, __global W *dst, __local V *memory, W outside,
+           const airy_filter_geom g)
+{
+    const uint item = get_local_id(0);
+    const uint strip = get_group_id(0) % g.strips, rest = get_group_id(0) / g.strips;
+    const uint row = rest % (uint)g.out[1], plane = rest / (uint)g.out[1];
+    const long image = (long)(plane / (uint)g.out[0]), z = (long)(plane % (uint)g.out[0]);
+    const long x0 = (long)strip * (GROUP * EACH);
+    const uint results = (uint)min((long)(GROUP * EACH), g.out[2] - x0),
+               length = results + g.taps[2] - 1u;
+    const long from_x = x0 + g.offset[2] - (long)(g.taps[2] - 1u), y = (long)row + g.offset[1];
+    __global const T *from = src + g.src_offset + image * g.src_step[0] + z * g.src_step[1] +
+                             y * g.src_step[2];
+    __local W *line = (__local W *)memory;
+    W sum[EACH];
+    for (uint i = item; i < g.taps[2]; i += GROUP)
+        ((__local W *)(memory + g.weights))[i] = WEIGHT(i);
+    if (from_x >= 0 && from_x + (long)length <= g.n[2])
+        for (uint i = item; i < length; i += GROUP)
+            TO_LOCAL(line, padded(i), from + from_x + i);
+    else
+        for (uint i = item; i < length; i += GROUP) {
+            const long x = airy_border_index(from_x + (long)i, g.n[2], g.border);
+            line[padded(i)] = x < 0 ? outside : (W)from[x];
+        }
+    AIRY_FETCHED();
+    barrier(CLK_LOCAL_MEM_FENCE);
+    sum_line(sum, memory, item * EACH, g.taps[2], memory + g.weights);
+    barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+    for (uint k = 0u; k < EACH / VL; k++)
+#if VL == 4
+        memory[padded_unit(item * (EACH / VL) + k)] =
+            (V)(sum[4u * k], sum[4u * k + 1u], sum[4u * k + 2u], sum[4u * k + 3u]);
+#else
+        memory[padded_unit(item * (EACH / VL) + k)] = (V)(sum[2u * k], sum[2u * k + 1u]);
+#endif
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const long to = g.dst_offset + image * g.dst_step[0] + z * g.dst_step[1] +
+                    (long)row * g.dst_step[2] + x0;
+    for (uint i = item; i < results; i += GROUP)
+        put(dst, to + (long)i, line[padded(i)], &g);
+}
+
+/*
+ * Along y or z with more taps than a ring has room for. Mapping: an item makes EACH results, one
+ * behind the other along the axis; columns as convolve_march. No local memory, no barrier.
+ */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+convolve_run(__global const T *src, WEIGHTS, __global W *dst, W outside, const airy_filter_geom g)
+{
+    const uint strip = get_group_id(0) % g.strips, rest = get_group_id(0) / g.strips;
+    const bool along_z = g.axis == 0u;
+    const uint taps = along_z ? g.taps[0] : g.taps[1];
+    const ulong column = (ulong)strip * GROUP + get_local_id(0);
+    const long image = (long)(rest / g.segments), first = EACH * (long)(rest % g.segments);
+    const long x = (long)(column % (ulong)g.out[2]), across = (long)(column / (ulong)g.out[2]);
+    if (across >= (along_z ? g.out[1] : g.out[0]))
+        return;
+    const long n = along_z ? g.n[0] : g.n[1], out = along_z ? g.out[0] : g.out[1];
+    const long step = along_z ? g.src_step[1] : g.src_step[2];
+    __global const T *from = src + g.src_offset + image * g.src_step[0] +
+                             across * (along_z ? g.src_step[2] : g.src_step[1]) + x;
+    const long begin = first + (along_z ? g.offset[0] : g.offset[1]) - (long)(taps - 1u);
+    W sum[EACH];
+#pragma unroll
+    for (uint k = 0u; k < EACH; k++)
+        sum[k] = (W)0;
+    /* Element i of the run's source counts in result k with weight i - k. */
+    for (uint i = 0u; i < taps + EACH - 1u; i++) {
+        const long at = airy_border_index(begin + (long)i, n, g.border);
+        const W v = at < 0 ? outside : (W)from[at * step];
+#pragma unroll
+        for (uint k = 0u; k < EACH; k++)
+            if (i >= k && i - k < taps)
+                sum[k] = fma(WEIGHT(i - k), v, sum[k]);
+    }
+    __global W *to = dst + g.dst_offset + image * g.dst_step[0] +
+                     across * (along_z ? g.dst_step[2] : g.dst_step[1]) + x;
+#pragma unroll
+    for (uint k = 0u; k < EACH; k++)
+        if (first + (long)k < out)
+            put(to, (first + (long)k) * (along_z ? g.dst_step[1] : g.dst_step[2]), sum[k], &g);
+}
