@@ -36,6 +36,7 @@ static const struct {
     {"label", check_label},
     {"element", check_element},
     {"move", check_move},
+    {"fft", check_fft},
     {"filter", check_filter},
     {"stencil", check_stencil},
     {"rank", check_rank},

@@ -107,6 +107,7 @@ void check_geometry(struct check *c);
 void check_poni(struct check *c); /* part of check_geometry */
 void check_reduce(struct check *c);
 void check_label(struct check *c);
+void check_fft(struct check *c);
 void check_filter(struct check *c);
 void check_stencil(struct check *c);
 void check_rank(struct check *c);
