@@ -1,9 +1,11 @@
 /* airy sources: what stands out of an image of the sky, as a catalogue. */
-#include "sources.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "gnuplot.h"
+#include "sources.h"
 
 #define FIELD(member) .offset = offsetof(struct sources_params, member)
 #define SEEN(member)  .seen = offsetof(struct sources_params, member)
@@ -76,6 +78,12 @@ static const struct opt sources_options[] = {
      .use = OPT_WRITTEN_IMAGE,
      .argument = "OUT",
      .help = "32-bit image of the sources' numbers"},
+    {.name = "plot",
+     .type = OPT_STRING,
+     FIELD(plot),
+     .use = OPT_WRITTEN,
+     .argument = "OUT.png",
+     .help = "picture of the image with the sources, .png, .svg or .pdf; drawn by gnuplot"},
     {0},
 };
 
@@ -131,6 +139,8 @@ static int write_outputs(const struct sources_params *p, struct device_image *d,
         code = sources_write_regions(p, f, catalog);
     if (code == AIRY_EXIT_OK && p->segmentation)
         code = device_image_write(d, &p->common, f->labels, p->segmentation);
+    if (code == AIRY_EXIT_OK && p->plot)
+        code = sources_plot(p, f, catalog, &d->image);
     return code;
 }
 
@@ -165,6 +175,10 @@ static int run_sources(void *user)
     if (p->connectivity != 4 && p->connectivity != 8)
         return tool_usage(common, "--connectivity %zu: expected 4 or 8", p->connectivity);
     int code = catalog_check_name(common, "catalog", p->catalog);
+    if (code == AIRY_EXIT_OK && p->plot)
+        code = gnuplot_check_name(common, p->plot);
+    if (code == AIRY_EXIT_OK && p->plot)
+        code = gnuplot_check(common);
     if (code != AIRY_EXIT_OK)
         return code;
     struct device_image d;

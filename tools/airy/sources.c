@@ -13,6 +13,14 @@ struct found_source sources_get(const struct found *found, size_t index)
         .pixels = r->count};
 }
 
+airy_ellipse sources_outline(const struct found *found, size_t index)
+{
+    airy_ellipse e = sources_get(found, index).ellipse;
+    e.a = fmax(2 * e.a, 1);
+    e.b = fmax(2 * e.b, 1);
+    return e;
+}
+
 int sources_columns(const struct sources_params *p, const struct found *found,
                     struct catalog *catalog)
 {
@@ -49,29 +57,23 @@ int sources_write_regions(const struct sources_params *p, const struct found *fo
     airy_ellipse *ellipses = malloc((found->count + 1) * sizeof(*ellipses));
     if (!ellipses)
         return tool_fail(&p->common, "%s: out of memory for %zu regions", p->regions, found->count);
-    for (size_t i = 0; i < found->count; i++) {
-        ellipses[i] = sources_get(found, i).ellipse;
-        /* twice the moments' axes is the outline of an even disc; one pixel has none */
-        ellipses[i].a = fmax(2 * ellipses[i].a, 1);
-        ellipses[i].b = fmax(2 * ellipses[i].b, 1);
-    }
+    for (size_t i = 0; i < found->count; i++)
+        ellipses[i] = sources_outline(found, i);
     const airy_status status =
         airy_regions_write(ellipses, found->count, catalog->sky, p->regions, p->common.force);
     free(ellipses);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
 }
 
-enum { TOP = 10 };
-
-/* The numbers of the brightest sources, falling; how many. */
-static size_t find_brightest(size_t top[TOP], const struct found *found)
+size_t sources_brightest(size_t top[SOURCES_TOP], const struct found *found)
 {
     size_t count = 0;
     for (size_t i = 0; i < found->count; i++) {
         const double flux = sources_get(found, i).flux;
-        if (isnan(flux) || (count == TOP && !(flux > sources_get(found, top[TOP - 1]).flux)))
+        if (isnan(flux) ||
+            (count == SOURCES_TOP && !(flux > sources_get(found, top[SOURCES_TOP - 1]).flux)))
             continue;
-        size_t at = count < TOP ? count++ : TOP - 1;
+        size_t at = count < SOURCES_TOP ? count++ : SOURCES_TOP - 1;
         for (; at > 0 && flux > sources_get(found, top[at - 1]).flux; at--)
             top[at] = top[at - 1];
         top[at] = i;
@@ -84,12 +86,17 @@ void sources_say(const struct sources_params *p, const struct found *found,
 {
     const struct common *common = &p->common;
     const bool jy = !isnan(catalog->jy);
-    size_t top[TOP];
-    const size_t count = find_brightest(top, found);
+    size_t top[SOURCES_TOP];
+    const size_t count = sources_brightest(top, found);
     tool_say(common,
              "%zu source%s above %.6g%s%s (%g x %.6g); noise alone would have %.3g pixels there",
              found->count, tool_s(found->count), found->threshold, catalog->unit[0] ? " " : "",
              catalog->unit, p->sigma, found->noise, found->expected_false);
+    if (p->simple && found->background > found->threshold)
+        tool_say(common,
+                 "the background, %.6g, is above the threshold itself: this method is for images "
+                 "around 0",
+                 found->background);
     if (!jy)
         tool_say(common, "flux_jy is left empty: %s", catalog->why_not);
     if (count > 0)

@@ -1,0 +1,147 @@
+/* The picture of airy sources: the image, its sources as ellipses, the brightest ones numbered. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "gnuplot.h"
+#include "sources.h"
+
+enum { MOST_PIXELS = 1200 }; /* of a side; larger images are drawn in boxes of their mean */
+
+/* The image as it is drawn: stretch(value) of boxes of `step` pixels, y upwards. */
+struct picture {
+    size_t width, height, step;
+    float *values;
+    double center, scale; /* stretch: asinh((v - center) / scale) */
+    double lo, hi;        /* stretched */
+};
+
+static double stretch(const struct picture *p, double v)
+{
+    return asinh((v - p->center) / p->scale);
+}
+
+/* Mean of a box's finite pixels; NaN without one. */
+static double box_mean(const airy_image *image, size_t step, size_t row, size_t column)
+{
+    const size_t height = image->shape[0], width = image->shape[1];
+    double sum = 0;
+    size_t count = 0;
+    for (size_t y = row * step; y < (row + 1) * step && y < height; y++)
+        for (size_t x = column * step; x < (column + 1) * step && x < width; x++) {
+            const double v = airy_image_value(image, y * width + x);
+            sum += isfinite(v) ? v : 0;
+            count += isfinite(v) != 0;
+        }
+    return count ? sum / (double)count : (double)NAN;
+}
+
+/*
+ * Logarithmic far above the noise and linear within it, as asinh is; colours run from two noises
+ * below the background to the brightest box.
+ */
+static bool make_picture(struct picture *p, const airy_image *image, const struct found *found)
+{
+    const size_t longer = image->shape[0] > image->shape[1] ? image->shape[0] : image->shape[1];
+    p->step = (longer + MOST_PIXELS - 1) / MOST_PIXELS;
+    p->height = (image->shape[0] + p->step - 1) / p->step;
+    p->width = (image->shape[1] + p->step - 1) / p->step;
+    p->values = malloc(p->height * p->width * sizeof(float));
+    if (!p->values)
+        return false;
+    p->center = found->background;
+    p->scale = found->noise > 0 ? found->noise : 1;
+    double most = p->center + p->scale;
+    for (size_t y = 0; y < p->height; y++)
+        for (size_t x = 0; x < p->width; x++) {
+            const double v = box_mean(image, p->step, y, x);
+            most = v > most ? v : most;
+            p->values[y * p->width + x] = (float)stretch(p, v);
+        }
+    p->lo = stretch(p, p->center - 2 * p->scale);
+    p->hi = stretch(p, most);
+    return true;
+}
+
+/*
+ * Ticks at 0, or at a background that is far from it, and at 1, 3, 10, ... of the image's unit above
+ * as far as they are apart.
+ */
+static void write_ticks(FILE *s, const struct picture *p)
+{
+    const double base = fabs(p->center) < p->scale ? 0 : p->center;
+    const double top = p->center + p->scale * sinh(p->hi);
+    double last = stretch(p, base);
+    fprintf(s, "set cbtics ('%.4g' %.9g", base, last);
+    for (double decade = pow(10, floor(log10(p->scale))); base + decade <= top; decade *= 10)
+        for (int digit = 1; digit <= 3; digit += 2) {
+            const double value = base + digit * decade, at = stretch(p, value);
+            if (at < last + 0.06 * (p->hi - p->lo) || at > p->hi)
+                continue;
+            fprintf(s, ", '%.4g' %.9g", value, at);
+            last = at;
+        }
+    fputs(")\n", s);
+}
+
+static void write_sources(FILE *s, const struct found *found, double least)
+{
+    fputs("$sources << EOD\n", s);
+    for (size_t i = 0; i < found->count; i++) {
+        const airy_ellipse e = sources_outline(found, i);
+        if (isfinite(e.x + e.y + e.a + e.b + e.theta))
+            fprintf(s, "%.9g %.9g %.9g %.9g %.9g\n", e.x, e.y, 2 * fmax(e.a, least),
+                    2 * fmax(e.b, least), e.theta * 180 / 3.14159265358979323846);
+    }
+    fputs("NaN NaN 1 1 0\nEOD\n$names << EOD\n", s); /* gnuplot wants a point */
+    size_t top[SOURCES_TOP];
+    const size_t count = sources_brightest(top, found);
+    for (size_t k = 0; k < count; k++) {
+        const airy_ellipse e = sources_outline(found, top[k]);
+        fprintf(s, "%.9g %.9g %zu\n", e.x, e.y + fmax(e.a, least), top[k] + 1);
+    }
+    fputs("NaN NaN 0\nEOD\n", s);
+}
+
+static void write_script(FILE *s, const struct sources_params *p, const struct found *found,
+                         const struct catalog *catalog, const struct picture *picture,
+                         const size_t *shape)
+{
+    const double step = (double)picture->step;
+    fputs("set title ", s);
+    gnuplot_quote(s, p->common.inputs.items[0]);
+    fputs(" noenhanced\nset cblabel ", s);
+    gnuplot_quote(s, catalog->unit);
+    fprintf(s,
+            " noenhanced offset 1.5\nset rmargin 13\nset xlabel 'x (pixels)'\nset ylabel 'y "
+            "(pixels)'\nset size ratio -1\n"
+            "set tics out\nset xrange [-0.5:%.1f]\nset yrange [-0.5:%.1f]\n"
+            "set cbrange [%.9g:%.9g]\nset style ellipse units xx clip\nunset key\n",
+            (double)shape[1] - 0.5, (double)shape[0] - 0.5, picture->lo, picture->hi);
+    write_ticks(s, picture);
+    write_sources(s, found, 0.004 * (double)(shape[0] > shape[1] ? shape[0] : shape[1]));
+    fprintf(s,
+            "plot '-' binary array=(%zu,%zu) format='%%float' origin=(%.9g,%.9g) dx=%.9g dy=%.9g "
+            "with image notitle, "
+            "$sources using 1:2:3:4:5 with ellipses fs empty border lc rgb '#ff6a3d' lw 1.2, "
+            "$names using 1:2:3 with labels offset 0,0.6 font ',15' tc rgb '#ffffff' noenhanced\n",
+            picture->width, picture->height, (step - 1) / 2, (step - 1) / 2, step, step);
+    fwrite(picture->values, sizeof(float), picture->width * picture->height, s);
+}
+
+int sources_plot(const struct sources_params *p, const struct found *found,
+                 const struct catalog *catalog, const airy_image *image)
+{
+    struct gnuplot plot;
+    struct picture picture = {0};
+    if (!make_picture(&picture, image, found))
+        return tool_fail(&p->common, "%s: out of memory for the picture", p->plot);
+    const double ratio = (double)image->shape[0] / (double)image->shape[1];
+    int code = gnuplot_begin(&plot, &p->common, p->plot, fmin(fmax(0.86 * ratio, 0.3), 2));
+    if (code == AIRY_EXIT_OK) {
+        gnuplot_palette(&plot, colormap_find("viridis"));
+        write_script(plot.script, p, found, catalog, &picture, image->shape);
+        code = gnuplot_end(&plot);
+    }
+    free(picture.values);
+    return code;
+}
