@@ -3,6 +3,7 @@
 #define AIRY_AIRY_H
 
 #include "airy/array.h"
+#include "airy/background.h"
 #include "airy/codec.h"
 #include "airy/border.h"
 #include "airy/device.h"

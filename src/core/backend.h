@@ -7,12 +7,13 @@
 
 #include "core/objects.h"
 
-struct airy_codec_fns;     /* src/codec/codec_fns.h */
-struct airy_integrate_fns; /* src/integrate/integrate_fns.h */
-struct airy_reduce_fns;    /* src/reduce/reduce_fns.h */
-struct airy_label_fns;     /* src/label/label_fns.h */
-struct airy_filter_fns;    /* src/filter/filter_fns.h */
-struct airy_element_fns;   /* src/element/element_fns.h */
+struct airy_codec_fns;      /* src/codec/codec_fns.h */
+struct airy_integrate_fns;  /* src/integrate/integrate_fns.h */
+struct airy_reduce_fns;     /* src/reduce/reduce_fns.h */
+struct airy_label_fns;      /* src/label/label_fns.h */
+struct airy_filter_fns;     /* src/filter/filter_fns.h */
+struct airy_element_fns;    /* src/element/element_fns.h */
+struct airy_background_fns; /* src/background/background_fns.h */
 
 struct airy_backend {
     const char *name;
@@ -70,6 +71,7 @@ struct airy_backend {
     const struct airy_label_fns *label;
     const struct airy_filter_fns *filter;
     const struct airy_element_fns *element;
+    const struct airy_background_fns *background;
 };
 
 extern const struct airy_backend airy_backend_cpu, airy_backend_opencl;

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "background/background_fns.h"
 #include "codec/codec_fns.h"
 #include "core/backend.h"
 #include "cpu/cpu_copy.h"
@@ -272,4 +273,5 @@ const struct airy_backend airy_backend_cpu = {
     .label = &airy_label_cpu,
     .filter = &airy_filter_cpu,
     .element = &airy_element_cpu,
+    .background = &airy_background_cpu,
 };

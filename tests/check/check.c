@@ -40,6 +40,7 @@ static const struct {
     {"filter", check_filter},
     {"stencil", check_stencil},
     {"rank", check_rank},
+    {"background", check_backgrounds},
     {"null", check_null},
     {"tuning", check_tuning},
     {"opencl_kernels", check_opencl_kernels},

@@ -113,6 +113,7 @@ void check_stencil(struct check *c);
 void check_rank(struct check *c);
 void check_element(struct check *c);
 void check_move(struct check *c);
+void check_backgrounds(struct check *c);
 void check_stack(struct check *c);
 void check_pattern(struct check *c);
 void check_image(struct check *c);
