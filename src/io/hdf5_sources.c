@@ -44,7 +44,7 @@ static char *try_prefixes(const char *prefixes, const char *beside, const char *
     return found;
 }
 
-char *airy_sources_find(const char *beside, const char *name)
+char *airy_hdf5_source_find(const char *beside, const char *name)
 {
     if (strcmp(name, ".") == 0)
         return strdup(beside);
@@ -156,7 +156,7 @@ static airy_status check_source(hid_t creation, size_t i, const struct walk *w)
     airy_status status = AIRY_OK;
     if (!file || !name || H5Pget_virtual_filename(creation, i, file, (size_t)file_length + 1) < 0 ||
         H5Pget_virtual_dsetname(creation, i, name, (size_t)name_length + 1) < 0 ||
-        !(found = airy_sources_find(w->beside, file)))
+        !(found = airy_hdf5_source_find(w->beside, file)))
         status = airy_fail(AIRY_ERR_MEMORY, "out of memory for the sources of %s", w->what);
     /*
      * "%b" numbers the sources of a growing dataset: how many there should be is not written

@@ -10,7 +10,7 @@
  * in the working directory. Where none is there: the one beside it. malloc'ed, NULL when memory is
  * short.
  */
-char *airy_sources_find(const char *beside, const char *name);
+char *airy_hdf5_source_find(const char *beside, const char *name);
 /*
  * Nothing that a box of a virtual dataset (start NULL: all of it) is mapped to is missing: libhdf5
  * gives fill values for files and datasets that cannot be opened. Datasets of other layouts pass.

@@ -53,7 +53,7 @@ static bool same_codec(const airy_codec_params *a, const airy_codec_params *b)
            (a->codec != AIRY_CODEC_BSHUF || a->block_bytes == b->block_bytes);
 }
 
-void airy_stack_source(const airy_stack *stack, size_t frame, struct airy_source *source)
+void airy_stack_source(const airy_stack *stack, size_t frame, struct airy_frame_source *source)
 {
     size_t inside;
     const struct stack_segment *segment = airy_stack_locate(stack, frame, &inside);
@@ -236,7 +236,7 @@ airy_status airy_stack_fetch(const airy_stack *stack, size_t frame, void *dst, s
 {
     AIRY_FAIL_IF(frame >= stack->frames, AIRY_ERR_PARAM, "frame = %zu, the stack has %zu", frame,
                  stack->frames);
-    struct airy_source source;
+    struct airy_frame_source source;
     airy_stack_source(stack, frame, &source);
     AIRY_FAIL_IF(size != source.size, AIRY_ERR_PARAM, "size = %zu bytes, frame %zu has %zu", size,
                  frame, source.size);

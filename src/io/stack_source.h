@@ -11,13 +11,13 @@ enum airy_source_kind {
     AIRY_SOURCE_LIBRARY /* only through airy_stack_read */
 };
 
-struct airy_source {
+struct airy_frame_source {
     enum airy_source_kind kind;
     size_t size; /* bytes that airy_stack_fetch delivers: the chunk's, or the frame's */
 };
 
 /* Constant time. frame < info.frames. */
-void airy_stack_source(const airy_stack *stack, size_t frame, struct airy_source *source);
+void airy_stack_source(const airy_stack *stack, size_t frame, struct airy_frame_source *source);
 /*
  * The frame's bytes into dst (source.size bytes): the chunk as stored for AIRY_SOURCE_CHUNK,
  * native pixels otherwise. Thread-safety: any number of threads. Errors: AIRY_ERR_IO (short file),

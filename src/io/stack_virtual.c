@@ -226,7 +226,7 @@ static bool get_names(const struct resolver *r, size_t i, char **file, char **da
         H5Pget_virtual_dsetname(r->creation, i, *dataset, (size_t)dataset_length + 1) ==
             dataset_length &&
         !strchr(name, '%') && !strchr(*dataset, '%');
-    *file = got ? airy_sources_find(r->path, name) : NULL;
+    *file = got ? airy_hdf5_source_find(r->path, name) : NULL;
     free(name);
     return *file != NULL;
 }

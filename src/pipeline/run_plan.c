@@ -67,7 +67,7 @@ bool airy_run_is_mine(const airy_run_params *params, size_t row, size_t rows)
 static size_t source_size(const airy_stack *stack, const airy_run_params *params,
                           const size_t *rows, size_t i)
 {
-    struct airy_source source;
+    struct airy_frame_source source;
     airy_stack_source(stack, airy_run_frame(params, rows ? rows[i] : i), &source);
     return source.size;
 }

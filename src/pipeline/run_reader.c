@@ -29,7 +29,7 @@ static airy_status start_batch(struct airy_lane *lane, struct airy_slot *slot)
                                                             : run->plan.batch;
     slot->taken = slot->filled = slot->part = 0;
     for (size_t i = 0; i < slot->frames; i++) {
-        struct airy_source source;
+        struct airy_frame_source source;
         airy_stack_source(run->stack, airy_run_frame(run->params, run->rows[first + i]), &source);
         const bool bytes = source.kind == AIRY_SOURCE_CHUNK || source.kind == AIRY_SOURCE_STORED;
         struct airy_frame_fate *fate = &slot->fates[i];
@@ -127,7 +127,7 @@ static airy_status name_chunk(const struct airy_run *run, size_t frame, airy_sta
 static airy_status read_frame(const struct airy_run *run, struct airy_slot *slot, size_t i,
                               size_t frame)
 {
-    struct airy_source source;
+    struct airy_frame_source source;
     airy_stack_source(run->stack, frame, &source);
     if (source.kind == AIRY_SOURCE_CHUNK)
         return name_chunk(run, frame, read_chunk(run, slot, i, frame, source.size));
@@ -151,7 +151,7 @@ static airy_status read_part(const struct airy_run *run, struct airy_slot *slot,
 static airy_status index_frame(const struct airy_run *run, struct airy_slot *slot, size_t i,
                                size_t frame)
 {
-    struct airy_source source;
+    struct airy_frame_source source;
     airy_stack_source(run->stack, frame, &source);
     if (source.kind == AIRY_SOURCE_CHUNK)
         return name_chunk(run, frame, airy_batch_index(slot->batch, i, source.size));

@@ -60,7 +60,7 @@ static bool fetch_frame(struct check *c, const airy_stack *stack, size_t frame, 
                         size_t size)
 {
     airy_stack_info info;
-    struct airy_source source;
+    struct airy_frame_source source;
     CHECK_OK(c, airy_stack_get_info(stack, &info));
     airy_stack_source(stack, frame, &source);
     if (source.kind != AIRY_SOURCE_CHUNK)

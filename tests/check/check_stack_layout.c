@@ -95,7 +95,7 @@ static bool same_frame(const airy_stack *stack, size_t frame, size_t k, size_t i
 
 static enum airy_source_kind kind_of(const airy_stack *stack, size_t frame)
 {
-    struct airy_source source;
+    struct airy_frame_source source;
     airy_stack_source(stack, frame, &source);
     return source.kind;
 }
@@ -786,7 +786,7 @@ static void check_odd_chunks(struct check *c)
     /*
      * The pipeline hears of other blocks from the walk and decodes such a frame by airy_stack_read.
      */
-    struct airy_source source;
+    struct airy_frame_source source;
     airy_block_layout layout;
     airy_stack_source(stack, 1, &source);
     CHECK_OK(c, airy_block_layout_make(&layout, sizeof(pixels), &info.codec));

@@ -380,7 +380,7 @@ static void read_stack(const char *path)
     uint8_t *pixels = size <= MAX_BYTES ? malloc(size) : NULL;
     for (size_t i = 0; pixels && i < 6 && i < info.frames; i++) {
         const size_t frame = i < 3 ? i : info.frames - 1 - (i - 3);
-        struct airy_source source;
+        struct airy_frame_source source;
         airy_stack_source(stack, frame, &source);
         (void)airy_stack_read(stack, frame, pixels, size);
         uint8_t *bytes = source.size <= MAX_BYTES ? malloc(source.size) : NULL;

@@ -129,7 +129,7 @@ static void read_frames(const airy_stack *stack)
     if (size > MAX_FILE || info.frames > 64)
         return; /* a dataset of another size altogether */
     for (size_t i = 0; i < info.frames; i++) {
-        struct airy_source source;
+        struct airy_frame_source source;
         airy_stack_source(stack, i, &source);
         uint8_t *pixels = malloc(size), *bytes = malloc(source.size);
         require(pixels && bytes);
