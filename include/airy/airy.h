@@ -18,6 +18,7 @@
 #include "airy/random.h"
 #include "airy/reduce.h"
 #include "airy/sky.h"
+#include "airy/sources.h"
 #include "airy/stack.h"
 #include "airy/status.h"
 #include "airy/table.h"

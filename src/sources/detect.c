@@ -1,0 +1,218 @@
+/*
+ * From an image to planes on the host: values, which pixels count, filtered values, islands. The
+ * operations are those of the other families, on the queue's device.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "airy/element.h"
+#include "airy/filter.h"
+#include "airy/label.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "core/backend.h"
+#include "sources/sources_parts.h"
+
+struct job {
+    airy_queue *queue;
+    const struct airy_source_plan *plan;
+    struct airy_detection *to;
+    airy_array *value, *good, *filtered, *noise, *spare, *found, *label;
+};
+
+static airy_status add_array(struct job *job, airy_array **array, airy_dtype dtype)
+{
+    struct airy_detection *d = job->to;
+    const size_t shape[2] = {job->plan->height, job->plan->width};
+    AIRY_TRY(airy_array_create(array, job->queue->device, dtype, 2, shape));
+    d->arrays[d->array_count++] = *array;
+    return AIRY_OK;
+}
+
+/* good = good and found. */
+static airy_status keep_found(const struct job *job)
+{
+    return airy_combine(job->queue, job->good, job->good, AIRY_AND, job->found);
+}
+
+static airy_status mark_good(const struct job *job)
+{
+    const airy_sources_params *p = &job->plan->p;
+    airy_queue *q = job->queue;
+    AIRY_TRY(airy_apply(q, job->good, AIRY_IS_FINITE, job->value));
+    if (p->mask) {
+        AIRY_TRY(airy_combine_value(q, job->found, p->mask, AIRY_EQUAL, 0));
+        AIRY_TRY(keep_found(job));
+    }
+    if (!job->noise)
+        return AIRY_OK;
+    AIRY_TRY(airy_combine_value(q, job->found, job->noise, AIRY_GREATER, 0));
+    AIRY_TRY(keep_found(job));
+    AIRY_TRY(airy_apply(q, job->found, AIRY_IS_FINITE, job->noise));
+    return keep_found(job);
+}
+
+static airy_status prepare(struct job *job, const airy_array *image)
+{
+    const struct airy_source_plan *plan = job->plan;
+    airy_queue *q = job->queue;
+    AIRY_TRY(add_array(job, &job->value, AIRY_DTYPE_F32));
+    AIRY_TRY(add_array(job, &job->spare, AIRY_DTYPE_F32));
+    AIRY_TRY(add_array(job, &job->good, AIRY_DTYPE_U8));
+    AIRY_TRY(add_array(job, &job->found, AIRY_DTYPE_U8));
+    AIRY_TRY(add_array(job, &job->label, AIRY_DTYPE_U32));
+    job->filtered = job->value;
+    if (plan->kernel)
+        AIRY_TRY(add_array(job, &job->filtered, AIRY_DTYPE_F32));
+    AIRY_TRY(airy_convert(q, job->value, image, AIRY_CONVERT_SATURATE, 1, 0));
+    if (plan->p.noise_map) {
+        AIRY_TRY(add_array(job, &job->noise, AIRY_DTYPE_F32));
+        AIRY_TRY(airy_convert(q, job->noise, plan->p.noise_map, AIRY_CONVERT_SATURATE, 1, 0));
+    }
+    AIRY_TRY(mark_good(job));
+    AIRY_TRY(airy_array_fill(q, job->spare, 0));
+    AIRY_TRY(airy_where(q, job->value, job->good, job->value, job->spare));
+    return job->noise ? airy_where(q, job->noise, job->good, job->noise, job->spare) : AIRY_OK;
+}
+
+/* dst = correlation of src with the kernel, or with its square. */
+static airy_status correlate(const struct job *job, airy_array *dst, const airy_array *src,
+                             bool squared)
+{
+    const airy_convolve_params params = {.mode = AIRY_CONVOLVE_SAME, .correlate = true};
+    const size_t *shape = job->plan->p.kernel_shape, n = shape[0] * shape[1];
+    if (!squared)
+        return airy_convolve(job->queue, dst, src, job->plan->kernel, 2, shape, &params, NULL);
+    void *block;
+    AIRY_TRY(airy_memory_calloc(&block, n, sizeof(double), "a kernel"));
+    double *square = block;
+    for (size_t i = 0; i < n; i++)
+        square[i] = job->plan->kernel[i] * job->plan->kernel[i];
+    const airy_status status = airy_convolve(job->queue, dst, src, square, 2, shape, &params, NULL);
+    free(square);
+    return status;
+}
+
+/* found = sum k f / s^2 > sigma root(sum k^2 / s^2): nowhere where there is no pixel that counts. */
+static airy_status match(struct job *job)
+{
+    airy_queue *q = job->queue;
+    airy_array *weight, *weighted;
+    AIRY_TRY(add_array(job, &weight, AIRY_DTYPE_F32));
+    AIRY_TRY(add_array(job, &weighted, AIRY_DTYPE_F32));
+    if (job->noise) { /* spare is 0 still */
+        AIRY_TRY(airy_apply(q, weight, AIRY_SQUARE, job->noise));
+        AIRY_TRY(airy_array_fill(q, weighted, 1));
+        AIRY_TRY(airy_combine(q, weight, weighted, AIRY_DIVIDE, weight));
+        AIRY_TRY(airy_where(q, weight, job->good, weight, job->spare));
+    } else {
+        AIRY_TRY(airy_convert(q, weight, job->good, AIRY_CONVERT_SATURATE,
+                              1 / (job->plan->p.noise * job->plan->p.noise), 0));
+    }
+    AIRY_TRY(airy_combine(q, weighted, job->value, AIRY_MULTIPLY, weight));
+    AIRY_TRY(correlate(job, job->spare, weight, true));
+    AIRY_TRY(airy_apply(q, job->spare, AIRY_SQRT, job->spare));
+    AIRY_TRY(correlate(job, weight, weighted, false));
+    AIRY_TRY(airy_combine(q, weight, weight, AIRY_DIVIDE, job->spare));
+    return airy_combine_value(q, job->found, weight, AIRY_GREATER, job->plan->p.sigma);
+}
+
+static airy_status label(struct job *job)
+{
+    const struct airy_source_plan *plan = job->plan;
+    airy_queue *q = job->queue;
+    airy_label_params params = {.connectivity = plan->p.connectivity,
+                                .min_count = plan->p.min_area};
+    size_t *count = &job->to->islands;
+    /* Without a filter pixels that are left out are 0. */
+    if (!plan->kernel && !plan->varies && plan->threshold >= 0) {
+        params.has_above = true;
+        params.above = (double)plan->threshold;
+        return airy_label(q, job->label, job->value, &params, count, NULL);
+    }
+    if (plan->p.matched) {
+        AIRY_TRY(match(job));
+    } else if (plan->varies) {
+        AIRY_TRY(airy_combine_value(q, job->spare, job->noise, AIRY_MULTIPLY, plan->p.sigma));
+        AIRY_TRY(airy_combine(q, job->found, job->filtered, AIRY_GREATER, job->spare));
+    } else {
+        AIRY_TRY(airy_combine_value(q, job->found, job->filtered, AIRY_GREATER,
+                                    (double)plan->threshold));
+    }
+    AIRY_TRY(airy_combine(q, job->found, job->found, AIRY_AND, job->good));
+    return airy_label(q, job->label, job->found, &params, count, NULL);
+}
+
+/* Host memory with the elements of an array. */
+static airy_status find_plane(struct job *job, void **plane, const airy_array *array)
+{
+    struct airy_detection *d = job->to;
+    if (!array || airy_queue_backend(job->queue)->in_place) {
+        *plane = array ? airy_array_address(array) : NULL;
+        return AIRY_OK;
+    }
+    AIRY_TRY(airy_memory_alloc(plane, airy_array_size(array)));
+    d->copies[d->copy_count++] = *plane;
+    return airy_array_pull(job->queue, *plane, airy_array_size(array), array);
+}
+
+static airy_status find_planes(struct job *job)
+{
+    struct airy_source_planes *to = &job->to->planes;
+    airy_array *background = NULL;
+    void *plane[6];
+    if (job->plan->p.background) {
+        AIRY_TRY(add_array(job, &background, AIRY_DTYPE_F32));
+        AIRY_TRY(airy_convert(job->queue, background, job->plan->p.background,
+                              AIRY_CONVERT_SATURATE, 1, 0));
+    }
+    AIRY_TRY(airy_queue_finish(job->queue));
+    AIRY_TRY(find_plane(job, &plane[0], job->value));
+    plane[1] = plane[0];
+    if (job->filtered != job->value)
+        AIRY_TRY(find_plane(job, &plane[1], job->filtered));
+    AIRY_TRY(find_plane(job, &plane[2], job->good));
+    AIRY_TRY(find_plane(job, &plane[3], job->noise));
+    AIRY_TRY(find_plane(job, &plane[4], background));
+    AIRY_TRY(find_plane(job, &plane[5], job->label));
+    *to = (struct airy_source_planes){.width = job->plan->width,
+                                      .height = job->plan->height,
+                                      .value = plane[0],
+                                      .filtered = plane[1],
+                                      .good = plane[2],
+                                      .noise = plane[3],
+                                      .background = plane[4],
+                                      .uniform_noise = (float)job->plan->p.noise,
+                                      .label = plane[5]};
+    return AIRY_OK;
+}
+
+static airy_status run(struct job *job, const airy_array *image)
+{
+    AIRY_TRY(prepare(job, image));
+    if (job->plan->kernel)
+        AIRY_TRY(correlate(job, job->filtered, job->value, false));
+    AIRY_TRY(label(job));
+    return find_planes(job);
+}
+
+airy_status airy_detect(airy_queue *queue, struct airy_detection *detection,
+                        const airy_array *image, const struct airy_source_plan *plan)
+{
+    struct job job = {.queue = queue, .plan = plan, .to = detection};
+    *detection = (struct airy_detection){.islands = 0};
+    const airy_status status = run(&job, image);
+    if (status != AIRY_OK)
+        airy_detection_free(detection);
+    return status;
+}
+
+void airy_detection_free(struct airy_detection *detection)
+{
+    for (int i = 0; i < detection->array_count; i++)
+        airy_array_destroy(&detection->arrays[i]);
+    for (int i = 0; i < detection->copy_count; i++)
+        airy_memory_release(detection->copies[i]);
+    *detection = (struct airy_detection){.islands = 0};
+}
