@@ -22,6 +22,7 @@
 #include "airy/stack.h"
 #include "airy/status.h"
 #include "airy/table.h"
+#include "airy/tile.h"
 #include "airy/tune.h"
 
 #endif

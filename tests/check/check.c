@@ -41,6 +41,7 @@ static const struct {
     {"stencil", check_stencil},
     {"rank", check_rank},
     {"background", check_backgrounds},
+    {"tile", check_tile},
     {"null", check_null},
     {"tuning", check_tuning},
     {"opencl_kernels", check_opencl_kernels},
