@@ -14,6 +14,7 @@
 #include "opencl/cl_buffer.h"
 #include "opencl/cl_launch.h"
 #include "opencl/cl_move.h"
+#include "opencl/cl_rank.h"
 #include "shared/filter_geom.h"
 
 enum {
@@ -509,4 +510,5 @@ static airy_status separable(airy_queue *queue, const struct airy_convolve_plan 
     return AIRY_OK;
 }
 
-const struct airy_filter_fns airy_filter_opencl = {.direct = direct, .separable = separable};
+const struct airy_filter_fns airy_filter_opencl = {
+    .direct = direct, .separable = separable, .rank = airy_cl_rank};
