@@ -180,9 +180,8 @@ static airy_status run_axis(struct pass *pass, int axis)
 {
     const struct airy_filter_axis *a = pass->plan->geometry.axis;
     const size_t taps = a[axis].taps, images = pass->plan->geometry.images;
-    size_t run = 16; /* results of an item: at most the length of the window */
-    while (run > taps)
-        run /= 2;
+    /* Results of an item: at most the length of the window. */
+    const size_t run = taps >= 32 ? 16 : taps >= 8 ? 8 : taps >= 2 ? 2 : 1;
     char more[48];
     snprintf(more, sizeof(more), " -DLARGEST=%d -DRUN=%zu", pass->plan->rank > 0, run);
     pass->geom.axis = (uint32_t)axis;

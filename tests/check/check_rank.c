@@ -212,7 +212,7 @@ static void check_shapes(struct check *c)
         for (int border = 0; border < AIRY_BORDER_COUNT; border++)
             for (size_t k = 0; k < sizeof(filters) / sizeof(filters[0]); k++) {
                 struct problem p = {.shape = boxes[i].shape,
-                                    .dtype = dtypes[(i + (size_t)border + k) % 4],
+                                    .dtype = dtypes[(i + (size_t)border + k) % (c->is_cpu ? 4 : 2)],
                                     .images = boxes[i].shape.ndim < 3 && border % 3 == 1 ? 3 : 0,
                                     .params = {.filter = filters[k],
                                                .percentile = 80,
