@@ -12,6 +12,7 @@
 #include "opencl/cl_buffer.h"
 #include "opencl/cl_launch.h"
 #include "opencl/cl_move.h"
+#include "opencl/cl_reduce.h"
 #include "reduce/select.h"
 #include "shared/reduce_geom.h"
 
@@ -61,16 +62,10 @@ static airy_status launch(const struct call *call, const char *kernel,
     return airy_cl_launch(call->source->queue, &spec, 1, &global, &local, call->bytes, args, count);
 }
 
-static airy_array bytes_of(airy_buffer *buffer, size_t size)
-{
-    return (airy_array){
-        .buffer = buffer, .dtype = AIRY_DTYPE_U8, .ndim = 1, .shape = {size}, .pitch = {1}};
-}
-
 /* The first `size` bytes of scratch; done on return. */
 static airy_status pull(const struct call *call, void *data, airy_buffer *buffer, size_t size)
 {
-    const airy_array bytes = bytes_of(buffer, size);
+    const airy_array bytes = airy_cl_bytes_of(buffer, size);
     return airy_cl_pull(call->source->queue, data, &bytes, false);
 }
 
@@ -80,7 +75,7 @@ static airy_status cleared(const struct call *call, enum airy_scratch slot, size
 {
     static const uint8_t zero = 0;
     AIRY_TRY(airy_queue_scratch(call->source->queue, slot, size, buffer));
-    const airy_array bytes = bytes_of(*buffer, size);
+    const airy_array bytes = airy_cl_bytes_of(*buffer, size);
     return airy_cl_fill(call->source->queue, &bytes, &zero);
 }
 
@@ -175,7 +170,7 @@ static airy_status sample(const struct airy_reduce_source *source, const uint64_
     AIRY_TRY(airy_queue_scratch(source->queue, AIRY_SCRATCH_SMALL, places_size, &places));
     AIRY_TRY(
         airy_queue_scratch(source->queue, AIRY_SCRATCH_PARTIALS, total * sizeof(double), &values));
-    const airy_array bytes = bytes_of(places, places_size);
+    const airy_array bytes = airy_cl_bytes_of(places, places_size);
     AIRY_TRY(airy_cl_push(source->queue, &bytes, first, false));
     const struct airy_cl_kernel_spec spec = {"reduce.cl", "sample_runs", call.options};
     const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(source->src), mask_of(&call),
@@ -348,6 +343,7 @@ static airy_status threshold(airy_queue *queue, const airy_array *mask, const ai
 }
 
 const struct airy_reduce_fns airy_reduce_opencl = {
+    .solve = airy_cl_solve,
     .walk = walk,
     .sample = sample,
     .list = list,

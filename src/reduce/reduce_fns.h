@@ -71,7 +71,26 @@ static inline void airy_reduce_walk_begin(struct airy_reduce_walk *w)
 /* Runs of a sample, and elements of a run. */
 enum { AIRY_SAMPLE_RUN = 16, AIRY_SAMPLE_RUNS = 1024 };
 
+/* Statistics, or the end of a clip, as one call of a back end finds them. */
+struct airy_reduce_solution {
+    bool found;                        /* false: this way it was not to be had */
+    uint64_t finite, masked, infinite; /* of all elements */
+    uint64_t count;                    /* what is left; without any the rest is not set */
+    double pivot;                      /* and the sums of x - pivot */
+    struct airy_double_double sum, squares;
+    double min, max, median;
+    uint64_t min_at, max_at;
+    double low, high; /* bounds of the last pass, and passes */
+    uint64_t iterations;
+};
+
 struct airy_reduce_fns {
+    /*
+     * NULL, or all in one go: no pass waits for the host. params NULL: no clip; else its spread is
+     * the standard deviation. Where it gives up, the walks below serve.
+     */
+    airy_status (*solve)(const struct airy_reduce_source *source, const airy_clip_params *params,
+                         bool median, struct airy_reduce_solution *solution);
     airy_status (*walk)(const struct airy_reduce_source *source, struct airy_reduce_walk *walk);
     /* Elements [first[i], first[i] + AIRY_SAMPLE_RUN) of every run, masked ones NaN. */
     airy_status (*sample)(const struct airy_reduce_source *source, const uint64_t *first,

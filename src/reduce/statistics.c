@@ -163,6 +163,20 @@ static airy_status walk_again(struct kept *k, double lo, double hi, uint64_t amo
     return k->walk.window ? buckets_make(&k->window, &k->walk) : AIRY_OK;
 }
 
+/* From the count of m, and sums about a pivot. */
+static void set_moments(struct measure *m, double pivot, struct airy_double_double sum,
+                        struct airy_double_double squares)
+{
+    const double n = (double)m->count, shift = sum.hi / n, whole = pivot * n;
+    struct airy_double_double total = {whole, fma(pivot, n, -whole)};
+    airy_double_double_add(&total, sum.hi);
+    airy_double_double_add(&total, sum.lo);
+    m->sum = total.hi;
+    m->mean = total.hi / n;
+    const double variance = (squares.hi - sum.hi * shift) / n;
+    m->std = sqrt(variance < 0 ? 0 : variance);
+}
+
 /* Sums of the core and of those listed outside of it that are still in the bounds. */
 static void measure_kept(struct measure *m, const struct kept *k, double lo, double hi)
 {
@@ -181,14 +195,7 @@ static void measure_kept(struct measure *m, const struct kept *k, double lo, dou
         m->min = fmin(m->min, x);
         m->max = fmax(m->max, x);
     }
-    const double n = (double)m->count, shift = sum.hi / n, whole = w->pivot * n;
-    struct airy_double_double total = {whole, fma(w->pivot, n, -whole)};
-    airy_double_double_add(&total, sum.hi);
-    airy_double_double_add(&total, sum.lo);
-    m->sum = total.hi;
-    m->mean = total.hi / n;
-    const double variance = (squares.hi - sum.hi * shift) / n;
-    m->std = sqrt(variance < 0 ? 0 : variance);
+    set_moments(m, w->pivot, sum, squares);
 }
 
 static bool window_holds(const struct kept *k, const struct measure *m)
@@ -240,18 +247,24 @@ static void kept_free(struct kept *k)
     airy_memory_release(k->window.values);
 }
 
-/* The counts of what was left out, and NaN for everything else. */
-static airy_status start_result(airy_statistics *r, const struct kept *k, uint64_t finite)
+/* A count, and NaN for everything that is not set otherwise. */
+static airy_statistics blank(uint64_t masked)
 {
     const double none = (double)NAN;
-    *r = (airy_statistics){.masked = k->walk.masked,
-                           .min = none,
-                           .max = none,
-                           .sum = none,
-                           .mean = none,
-                           .std = none,
-                           .median = none,
-                           .mad = none};
+    return (airy_statistics){.masked = masked,
+                             .min = none,
+                             .max = none,
+                             .sum = none,
+                             .mean = none,
+                             .std = none,
+                             .median = none,
+                             .mad = none};
+}
+
+/* The counts of what was left out. */
+static airy_status start_result(airy_statistics *r, const struct kept *k, uint64_t finite)
+{
+    *r = blank(k->walk.masked);
     return finite + k->walk.masked == k->source->count
                ? AIRY_OK
                : k->source->fns->odd(k->source, &r->nan, &r->infinite);
@@ -267,17 +280,69 @@ static airy_status fill_result(airy_statistics *r, const struct kept *k, const s
     return k->source->fns->locate(k->source, m->min, m->max, &r->min_at, &r->max_at);
 }
 
-static airy_status deviation(double *mad, const struct kept *k, double median, double lo, double hi,
-                             uint64_t count)
+static airy_status deviation(double *mad, const struct airy_reduce_source *source, double median,
+                             double lo, double hi, uint64_t count)
 {
     const struct airy_reduce_order order = {
         .lo = lo, .hi = hi, .deviation = true, .center = median};
-    return airy_select_median(mad, k->source, &order, count);
+    return airy_select_median(mad, source, &order, count);
+}
+
+/* What a back end found in one go. */
+static void take_solution(airy_statistics *r, const struct airy_reduce_source *source,
+                          const struct airy_reduce_solution *s)
+{
+    struct measure m = {.count = s->count};
+    *r = blank(s->masked);
+    r->infinite = s->infinite;
+    r->nan = source->count - s->finite - s->masked - s->infinite;
+    r->count = s->count;
+    if (s->count == 0)
+        return;
+    set_moments(&m, s->pivot, s->sum, s->squares);
+    r->min = s->min;
+    r->max = s->max;
+    r->min_at = s->min_at;
+    r->max_at = s->max_at;
+    r->sum = m.sum;
+    r->mean = m.mean;
+    r->std = m.std;
+    r->median = s->median;
+}
+
+static airy_status solve_statistics(const struct airy_reduce_source *source,
+                                    airy_statistics *result, unsigned flags, bool *found)
+{
+    struct airy_reduce_solution s = {.found = false};
+    const bool middle = (flags & (AIRY_STATISTICS_MEDIAN | AIRY_STATISTICS_MAD)) != 0;
+    if (source->fns->solve)
+        AIRY_TRY(source->fns->solve(source, NULL, middle, &s));
+    *found = s.found;
+    if (!s.found)
+        return AIRY_OK;
+    take_solution(result, source, &s);
+    if (!(flags & AIRY_STATISTICS_MOMENTS)) {
+        const airy_statistics all = *result;
+        *result = blank(all.masked);
+        result->count = all.count;
+        result->nan = all.nan;
+        result->infinite = all.infinite;
+        result->median = all.median;
+    }
+    if (!middle)
+        result->median = (double)NAN;
+    return s.count && (flags & AIRY_STATISTICS_MAD)
+               ? deviation(&result->mad, source, s.median, -DBL_MAX, DBL_MAX, s.count)
+               : AIRY_OK;
 }
 
 airy_status airy_reduce_statistics(const struct airy_reduce_source *source, airy_statistics *result,
                                    unsigned flags)
 {
+    bool found;
+    AIRY_TRY(solve_statistics(source, result, flags, &found));
+    if (found)
+        return AIRY_OK;
     struct kept k = {.source = source};
     struct measure m;
     double median = (double)NAN;
@@ -292,7 +357,7 @@ airy_status airy_reduce_statistics(const struct airy_reduce_source *source, airy
     if (status == AIRY_OK && m.count && (flags & AIRY_STATISTICS_MOMENTS))
         status = fill_result(result, &k, &m);
     if (status == AIRY_OK && m.count && (flags & AIRY_STATISTICS_MAD))
-        status = deviation(&result->mad, &k, median, -DBL_MAX, DBL_MAX, m.count);
+        status = deviation(&result->mad, source, median, -DBL_MAX, DBL_MAX, m.count);
     kept_free(&k);
     return status;
 }
@@ -311,7 +376,7 @@ static airy_status next_bounds(struct clip *c, const airy_clip_params *p, airy_c
 {
     double center = p->center == AIRY_CENTER_MEDIAN ? c->median : c->m.mean, spread = c->m.std;
     if (p->spread == AIRY_SPREAD_MAD) {
-        AIRY_TRY(deviation(&c->mad, &c->kept, c->median, c->lo, c->hi, c->m.count));
+        AIRY_TRY(deviation(&c->mad, c->kept.source, c->median, c->lo, c->hi, c->m.count));
         spread = AIRY_MAD_SCALE * c->mad;
     }
     /* Infinity times a spread of 0 is no number. */
@@ -345,9 +410,30 @@ static airy_status clip_passes(struct clip *c, const airy_clip_params *p, airy_c
     return c->m.count ? look(&c->kept, &c->m, &c->median, c->lo, c->hi, before) : AIRY_OK;
 }
 
+static airy_status solve_clip(const struct airy_reduce_source *source, airy_clip_result *result,
+                              const airy_clip_params *params, bool *found)
+{
+    struct airy_reduce_solution s = {.found = false};
+    if (source->fns->solve && params->spread == AIRY_SPREAD_STD)
+        AIRY_TRY(source->fns->solve(source, params, true, &s));
+    *found = s.found;
+    if (!s.found)
+        return AIRY_OK;
+    take_solution(&result->kept, source, &s);
+    result->low = s.low;
+    result->high = s.high;
+    result->iterations = s.iterations;
+    result->clipped = s.finite - s.count;
+    return AIRY_OK;
+}
+
 airy_status airy_reduce_clip(const struct airy_reduce_source *source, airy_clip_result *result,
                              const airy_clip_params *params)
 {
+    bool solved;
+    AIRY_TRY(solve_clip(source, result, params, &solved));
+    if (solved)
+        return AIRY_OK;
     struct clip c = {.kept = {.source = source, .params = params},
                      .lo = -DBL_MAX,
                      .hi = DBL_MAX,
@@ -367,7 +453,7 @@ airy_status airy_reduce_clip(const struct airy_reduce_source *source, airy_clip_
         result->kept.median = c.median;
     }
     if (status == AIRY_OK && c.m.count && params->spread == AIRY_SPREAD_MAD)
-        status = deviation(&result->kept.mad, &c.kept, c.median, c.lo, c.hi, c.m.count);
+        status = deviation(&result->kept.mad, source, c.median, c.lo, c.hi, c.m.count);
     kept_free(&c.kept);
     return status;
 }

@@ -1,0 +1,145 @@
+/* Statistics and clips that the device finds by itself (kernels/clip.cl). */
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/size.h"
+#include "core/backend.h"
+#include "opencl/cl_buffer.h"
+#include "opencl/cl_launch.h"
+#include "opencl/cl_move.h"
+#include "opencl/cl_reduce.h"
+#include "shared/clip_geom.h"
+
+enum {
+    LEAST_ROOM = AIRY_CLIP_ITEMS * AIRY_CLIP_EACH, /* a step's worth of tails */
+    LEAST_DEPTH = 256,                             /* elements of a bucket */
+    GROUPS_A_UNIT = 2
+};
+
+/* A solve under way. */
+struct solve {
+    const struct airy_reduce_source *source;
+    airy_clip_geom geom;
+    char options[64], width[16];
+    airy_buffer *state, *buckets, *tails, *tail_at;
+    double bytes;
+};
+
+/* Types that f32 does not hold are compared as f64. */
+static bool is_wide(airy_dtype dtype)
+{
+    return dtype != AIRY_DTYPE_F32 && airy_dtype_size(dtype) >= 4;
+}
+
+static void plan_sizes(struct solve *s)
+{
+    airy_clip_geom *g = &s->geom;
+    const struct airy_reduce_source *source = s->source;
+    const size_t step = (size_t)AIRY_CLIP_ITEMS * AIRY_CLIP_EACH,
+                 steps = (source->count + step - 1) / step,
+                 units = (size_t)GROUPS_A_UNIT * source->queue->device->info.units;
+    g->groups = (uint32_t)airy_min_size(steps, airy_min_size(units, AIRY_CLIP_GROUPS));
+    /* A quarter of what a group sees; a sixteenth of all elements is near the median, four times. */
+    const size_t seen = (steps + g->groups - 1) / g->groups * step;
+    g->room = (uint32_t)airy_max_size(LEAST_ROOM, seen / 4);
+    g->depth = (uint32_t)airy_max_size(LEAST_DEPTH, source->count / AIRY_CLIP_BUCKETS / 4);
+}
+
+static airy_status start(struct solve *s, const struct airy_reduce_source *source,
+                         const airy_clip_params *params, bool median)
+{
+    const airy_array *src = source->src, *mask = source->mask;
+    const bool wide = is_wide(src->dtype),
+               tight = airy_array_is_tight(src) && (!mask || airy_array_is_tight(mask));
+    *s = (struct solve){.source = source,
+                        .bytes = (double)airy_array_size(src) + (mask ? (double)source->count : 0)};
+    airy_clip_geom *g = &s->geom;
+    g->src = airy_cl_box(src);
+    g->mask = airy_cl_box(mask ? mask : src);
+    g->count = source->count;
+    g->samples =
+        (uint32_t)airy_min_size(source->count, wide ? AIRY_CLIP_SAMPLE / 2 : AIRY_CLIP_SAMPLE);
+    g->median = median;
+    if (params) {
+        g->clips = 1;
+        g->passes = params->iterations;
+        g->kappa_low = params->kappa_low;
+        g->kappa_high = params->kappa_high;
+        g->mean = params->center == AIRY_CENTER_MEAN;
+        g->inclusive = params->inclusive;
+    }
+    plan_sizes(s);
+    snprintf(s->options, sizeof(s->options), "-DT=%s -DWIDE=%d -DHAS_MASK=%d -DTIGHT=%d -DTAILS=%d",
+             airy_cl_types[src->dtype].name, wide, mask != NULL, tight, params != NULL);
+    snprintf(s->width, sizeof(s->width), "-DWIDE=%d", wide);
+    airy_queue *queue = source->queue;
+    const size_t size = wide ? sizeof(double) : sizeof(float),
+                 tails = params ? (size_t)g->groups * g->room : 1;
+    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_SMALL, sizeof(airy_clip_state), &s->state));
+    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_FRAMES,
+                                (median ? (size_t)AIRY_CLIP_BUCKETS * g->depth : 1) * size,
+                                &s->buckets));
+    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_BLOCKS, tails * size, &s->tails));
+    return airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, tails * sizeof(uint32_t), &s->tail_at);
+}
+
+static airy_status launch(const struct solve *s, const char *kernel, size_t groups, size_t local,
+                          double bytes, const struct airy_cl_arg *args, size_t count)
+{
+    const bool reads = args[0].buffer != s->state->handle;
+    const struct airy_cl_kernel_spec spec = {reads ? "clip.cl" : "clip_solve.cl", kernel,
+                                             reads ? s->options : s->width};
+    const size_t global = groups * local;
+    return airy_cl_launch(s->source->queue, &spec, 1, &global, &local, bytes, args, count);
+}
+
+static airy_status run(const struct solve *s)
+{
+    const struct airy_reduce_source *source = s->source;
+    const struct airy_cl_arg src = AIRY_CL_ARRAY(source->src),
+                             mask = source->mask ? AIRY_CL_ARRAY(source->mask) : AIRY_CL_NULL,
+                             state = AIRY_CL_BUFFER(s->state), buckets = AIRY_CL_BUFFER(s->buckets),
+                             tails = AIRY_CL_BUFFER(s->tails), tail_at = AIRY_CL_BUFFER(s->tail_at),
+                             geom = AIRY_CL_VALUE(s->geom);
+    const struct airy_cl_arg rank_args[] = {src, mask, state, geom}, plan_args[] = {state, geom},
+                             walk_args[] = {src, mask, state, buckets, tails, tail_at, geom},
+                             solve_args[] = {state, buckets, tails, tail_at, geom};
+    const size_t ranking = (s->geom.samples + AIRY_CLIP_RANKED - 1) / AIRY_CLIP_RANKED;
+    AIRY_TRY(launch(s, "clip_ranks", ranking, AIRY_CLIP_RANK_ITEMS, 0, rank_args, 4));
+    if (s->geom.clips)
+        AIRY_TRY(launch(s, "clip_plan", 1, AIRY_CLIP_ITEMS, 0, plan_args, 2));
+    AIRY_TRY(launch(s, "clip_walk", s->geom.groups, AIRY_CLIP_ITEMS, s->bytes, walk_args, 7));
+    return launch(s, "clip_solve", 1, AIRY_CLIP_ITEMS, 0, solve_args, 5);
+}
+
+airy_status airy_cl_solve(const struct airy_reduce_source *source, const airy_clip_params *params,
+                          bool median, struct airy_reduce_solution *solution)
+{
+    const airy_device_info *info = &source->queue->device->info;
+    struct solve s;
+    airy_clip_found found;
+    *solution = (struct airy_reduce_solution){.found = false};
+    if (!info->fp64 || info->max_group < AIRY_CLIP_ITEMS || source->count > UINT32_MAX)
+        return AIRY_OK;
+    AIRY_TRY(start(&s, source, params, median));
+    AIRY_TRY(run(&s));
+    const airy_array bytes = airy_cl_bytes_of(s.state, sizeof(found));
+    AIRY_TRY(airy_cl_pull(source->queue, &found, &bytes, false));
+    *solution = (struct airy_reduce_solution){.found = found.status == AIRY_CLIP_DONE,
+                                              .finite = found.finite,
+                                              .masked = found.masked,
+                                              .infinite = found.infinite,
+                                              .count = found.count,
+                                              .pivot = found.pivot,
+                                              .sum = {found.sum, 0},
+                                              .squares = {found.squares, 0},
+                                              .min = found.min,
+                                              .max = found.max,
+                                              .median = found.median,
+                                              .min_at = found.min_at,
+                                              .max_at = found.max_at,
+                                              .low = found.low,
+                                              .high = found.high,
+                                              .iterations = found.passes};
+    return AIRY_OK;
+}

@@ -1,0 +1,289 @@
+/*
+ * What a clip reads of an array: a sample, and one walk (clip_solve.cl does the rest). The sample,
+ * ranked by all groups, says where the median lies and what surely stays. The walk sums that core,
+ * puts the elements near the median into buckets and lists those outside of the core.
+ *
+ * Build options: T: type of the elements; WIDE: 1 where f32 does not hold it; HAS_MASK: 1 with a
+ * mask; TIGHT: 1 where array and mask have no gaps; TAILS: 1 for a clip, 0: all is core.
+ * Local memory: clip_ranks 16 KiB; clip_walk 0.4 KiB, 12 KiB without warps.
+ */
+#include "opencl/kernels/array_box.h"
+
+#ifndef T
+#define T float
+#endif
+#ifndef WIDE
+#define WIDE 0
+#endif
+#ifndef HAS_MASK
+#define HAS_MASK 0
+#endif
+#ifndef TIGHT
+#define TIGHT 1
+#endif
+#ifndef TAILS
+#define TAILS 1
+#endif
+
+#ifdef AIRY_FP64
+
+#include "opencl/kernels/clip_real.h"
+
+#define EACH AIRY_CLIP_EACH
+
+/* Element i, -0 as 0; NaN where it is masked. */
+AIRY_INLINE real element(__global const T *src, __global const uchar *mask, const airy_clip_geom *g,
+                         uint i)
+{
+    (void)mask;
+#if TIGHT
+    const ulong at = g->src.offset + i, bad = g->mask.offset + i;
+#else
+    const ulong at = box_place(&g->src, i), bad = box_place(&g->mask, i);
+#endif
+#if HAS_MASK
+    if (mask[bad] != 0)
+        return (real)NAN;
+#else
+    (void)bad;
+#endif
+    return (real)src[at] + (real)0;
+}
+
+/* Well-mixed bits of a number (finalizer of MurmurHash3, A. Appleby, public domain). */
+AIRY_INLINE uint mix(uint z)
+{
+    z = (z ^ z >> 16) * 0x85ebca6bu;
+    z = (z ^ z >> 13) * 0xc2b2ae35u;
+    return z ^ z >> 16;
+}
+
+/* Element i of the sample: one from each of g->samples stretches. */
+AIRY_INLINE real_key sampled(__global const T *src, __global const uchar *mask,
+                             const airy_clip_geom *g, uint i)
+{
+    const ulong first = g->count * i / g->samples, next = g->count * (i + 1u) / g->samples;
+    const real x = element(src, mask, g, (uint)(first + mix(i) % (next - first)));
+    return fabs(x) <= REAL_MAX ? key_of(x) : NO_KEY;
+}
+
+/*
+ * One item and seven helpers an element of the sample: its rank is counted, every group reads the
+ * whole sample. Groups of AIRY_CLIP_RANK_ITEMS. Without a clip this makes the plan too.
+ */
+__kernel __attribute__((reqd_work_group_size(AIRY_CLIP_RANK_ITEMS, 1, 1))) void
+clip_ranks(__global const T *src, __global const uchar *mask, __global airy_clip_state *state,
+           const airy_clip_geom g)
+{
+    __local real_key keys[WIDE ? AIRY_CLIP_SAMPLE / 2u : AIRY_CLIP_SAMPLE];
+    __local uint ranks[AIRY_CLIP_RANKED], valid;
+    const uint item = get_local_id(0), own = item / AIRY_CLIP_RANK_SHARE,
+               share = item % AIRY_CLIP_RANK_SHARE,
+               place = (uint)get_group_id(0) * AIRY_CLIP_RANKED + own;
+    for (uint i = get_global_id(0); i < BUCKETS; i += get_global_size(0)) {
+        state->counts[i] = 0u;
+        state->least[i] = LONG_MAX;
+        state->most[i] = LONG_MIN;
+    }
+    if (item < AIRY_CLIP_RANKED)
+        ranks[item] = 0u;
+    if (item == 0u)
+        valid = 0u;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint found = 0u;
+    for (uint i = item; i < g.samples; i += AIRY_CLIP_RANK_ITEMS) {
+        const real_key k = sampled(src, mask, &g, i);
+        keys[i] = k;
+        found += k < NO_KEY ? 1u : 0u;
+    }
+    atomic_add(&valid, found);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (place < g.samples) {
+        const real_key mine = keys[place];
+        uint below = 0u, i = share;
+        for (; i < place; i += AIRY_CLIP_RANK_SHARE) /* of equal ones the first is less */
+            below += keys[i] <= mine ? 1u : 0u;
+        for (; i < g.samples; i += AIRY_CLIP_RANK_SHARE)
+            below += keys[i] < mine ? 1u : 0u;
+        atomic_add(&ranks[own], below);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (place >= g.samples || share != 0u)
+        return;
+    const uint rank = ranks[own], n = valid, margin = margin_of(n);
+    const double x = (double)of_key(keys[place]);
+    state->sample[rank] = keys[place];
+    __global airy_clip_plan *plan = &state->plan;
+    if (g.clips != 0u)
+        return;
+    if (rank == n / 2u)
+        plan->pivot = n != 0u ? x : 0.0;
+    if (rank == (n / 2u > margin ? n / 2u - margin : 0u))
+        plan->window_lo = n != 0u && g.median != 0u ? x : (double)INFINITY;
+    if (rank == (n != 0u ? min(n / 2u + margin, n - 1u) : 0u))
+        plan->window_hi = n != 0u && g.median != 0u ? x : -(double)INFINITY;
+    if (rank == 0u) {
+        plan->core_lo = -(double)REAL_MAX;
+        plan->core_hi = (double)REAL_MAX;
+    }
+}
+
+/* Extremes of what a bucket did not hold. */
+AIRY_INLINE void keep_extremes(__global long *least, __global long *most, long key)
+{
+#ifdef AIRY_INT64_ATOMICS
+    atom_min(least, key);
+    atom_max(most, key);
+#else
+    (void)key;
+    *least = LONG_MIN; /* as if all were different */
+    *most = LONG_MAX;
+#endif
+}
+
+/* An element of the window, on none of its ends, to its bucket. */
+AIRY_INLINE void put_in_bucket(__global airy_clip_state *state, __global real *buckets, real x,
+                               real lo, real scale, uint depth)
+{
+    const real at = (x - lo) * scale;
+    const uint b = at < (real)BUCKETS ? (uint)at : BUCKETS - 1u;
+    const uint slot = atomic_inc(&state->counts[b]);
+    if (slot < depth)
+        buckets[(ulong)b * depth + slot] = x;
+    else
+        keep_extremes(&state->least[b], &state->most[b], (long)key_of(x));
+}
+
+/* tails, tail_at: g.room values and places a group, in raster order of its elements' items. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_state *state,
+          __global real *buckets, __global real *tails, __global uint *tail_at,
+          const airy_clip_geom g)
+{
+    __local struct group_room room;
+    const uint item = get_local_id(0), group = get_group_id(0);
+    const airy_clip_plan plan = state->plan;
+    const real core_lo = (real)plan.core_lo, core_hi = (real)plan.core_hi,
+               window_lo = (real)plan.window_lo, window_hi = (real)plan.window_hi,
+               pivot = (real)plan.pivot;
+    const real scale = (real)BUCKETS / (window_hi - window_lo);
+#if TAILS
+    const ulong begin = (ulong)group * g.room;
+#else
+    (void)tails;
+    (void)tail_at;
+#endif
+    airy_clip_part p = {0.0, 0.0, LONG_MAX, LONG_MAX, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u};
+    double sum_rest = 0.0, squares_rest = 0.0;
+    real least = (real)INFINITY, most = -(real)INFINITY;
+    uint least_step = 0u, most_step = 0u;
+    for (ulong step = (ulong)group * GROUP * EACH; step < g.count;
+         step += (ulong)g.groups * GROUP * EACH) {
+        const uint first = (uint)step + item;
+        real x[EACH];
+        if (step + GROUP * EACH <= g.count) {
+#pragma unroll
+            for (uint k = 0u; k < EACH; k++)
+                x[k] = element(src, mask, &g, first + k * GROUP);
+        } else {
+#pragma unroll
+            for (uint k = 0u; k < EACH; k++)
+                x[k] = step + item + k * GROUP < g.count ? element(src, mask, &g, first + k * GROUP)
+                                                         : (real)NAN;
+        }
+        real low = (real)INFINITY, high = -(real)INFINITY;
+        double sum = 0.0, squares = 0.0;
+        uint special = 0u;
+#pragma unroll
+        for (uint k = 0u; k < EACH; k++) {
+            const bool core = x[k] >= core_lo && x[k] <= core_hi;
+            const bool less = x[k]<window_lo, more = x[k]> window_hi;
+            const double d = (double)(core ? x[k] : pivot) - plan.pivot;
+            const real y = core ? x[k] : (real)NAN;
+            sum += d;
+            squares = fma(d, d, squares);
+            low = fmin(low, y);
+            high = fmax(high, y);
+            p.count += core ? 1u : 0u;
+            p.below += core && less ? 1u : 0u;
+            special |= core && (less || more) ? 0u : 1u << k;
+        }
+        /* Two words a sum (Knuth, TAOCP 2, 4.2.2, theorem B). */
+        double s = p.sum + sum, rounded = s - p.sum;
+        sum_rest += (p.sum - (s - rounded)) + (sum - rounded);
+        p.sum = s;
+        s = p.squares + squares;
+        rounded = s - p.squares;
+        squares_rest += (p.squares - (s - rounded)) + (squares - rounded);
+        p.squares = s;
+        least_step = low < least ? first : least_step;
+        least = fmin(least, low);
+        most_step = high > most ? first : most_step;
+        most = fmax(most, high);
+#if TAILS
+        uint outside = 0u;
+#endif
+        for (; special != 0u; special &= special - 1u) {
+            const uint k = 31u - clz(special & (0u - special)), i = first + k * GROUP;
+            if (step + item + k * GROUP >= g.count)
+                break;
+#if HAS_MASK
+            if (mask[TIGHT ? g.mask.offset + i : box_place(&g.mask, i)] != 0) {
+                p.masked++;
+                continue;
+            }
+#endif
+            const real y = element(src, mask, &g, i);
+            if (isnan(y))
+                continue;
+            if (isinf(y))
+                p.infinite++;
+#if TAILS
+            else if (y < core_lo || y > core_hi)
+                outside |= 1u << k;
+#endif
+            else if (y == window_lo)
+                p.ties_lo++;
+            else if (y == window_hi)
+                p.ties_hi++;
+            else
+                put_in_bucket(state, buckets, y, window_lo, scale, g.depth);
+        }
+#if TAILS
+        uint all, slot = p.tails + group_scan(popcount(outside), &all, &room);
+        p.tails += all;
+        for (; outside != 0u; outside &= outside - 1u, slot++) {
+            const uint k = 31u - clz(outside & (0u - outside)), i = first + k * GROUP;
+            if (slot < g.room) {
+                tails[begin + slot] = element(src, mask, &g, i);
+                tail_at[begin + slot] = i;
+            }
+        }
+#endif
+    }
+    /* The items know the steps of their extremes; now the places. */
+    for (uint k = EACH; k-- > 0u;) {
+        const uint i = least_step + k * GROUP, j = most_step + k * GROUP;
+        if (least <= REAL_MAX && i < g.count && i >= least_step &&
+            element(src, mask, &g, i) == least) {
+            p.least = (long)key_of(least);
+            p.least_at = i;
+        }
+        if (most >= -REAL_MAX && j < g.count && j >= most_step &&
+            element(src, mask, &g, j) == most) {
+            p.most = -1l - (long)key_of(most);
+            p.most_at = j;
+        }
+    }
+    p.sum += sum_rest;
+    p.squares += squares_rest;
+    group_sums(&p.sum, &p.squares, &p.count, &p.below, &room);
+    group_counts(&p.ties_lo, &p.ties_hi, &room);
+    group_counts(&p.masked, &p.infinite, &room);
+    group_first(&p.least, &p.least_at, &room);
+    group_first(&p.most, &p.most_at, &room);
+    if (item == 0u)
+        state->parts[group] = p;
+}
+
+#endif

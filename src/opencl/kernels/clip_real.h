@@ -1,0 +1,53 @@
+/* What clips compare elements as: f32 where it holds them (WIDE 0), or f64; keys in their order. */
+#ifndef AIRY_KERNELS_CLIP_REAL_H
+#define AIRY_KERNELS_CLIP_REAL_H
+
+#include "shared/clip_geom.h"
+
+#define GROUP AIRY_CLIP_ITEMS
+#include "opencl/kernels/group_sums.h"
+
+#define BUCKETS AIRY_CLIP_BUCKETS
+
+#if WIDE
+typedef double real;
+typedef long real_key;
+#define REAL_MAX         DBL_MAX
+#define KEY_BITS         63
+#define KEY_REST         LONG_MAX
+#define bits_of(x)       as_long(x)
+#define of_bits(x)       as_double(x)
+#define real_not_less(x) (x)
+#define real_not_more(x) (x)
+#else
+typedef float real;
+typedef int real_key;
+#define REAL_MAX         FLT_MAX
+#define KEY_BITS         31
+#define KEY_REST         INT_MAX
+#define bits_of(x)       as_int(x)
+#define of_bits(x)       as_float(x)
+#define real_not_less(x) convert_float_rtp(x)
+#define real_not_more(x) convert_float_rtn(x)
+#endif
+
+AIRY_INLINE real_key key_of(real x)
+{
+    const real_key b = bits_of(x);
+    return b ^ ((b >> KEY_BITS) & KEY_REST);
+}
+
+AIRY_INLINE real of_key(real_key k)
+{
+    return of_bits(k ^ ((k >> KEY_BITS) & KEY_REST));
+}
+
+#define NO_KEY key_of((real)INFINITY)
+
+/* Ranks of the sample on either side of one that hold it with 3.5 standard deviations, sqrt(n)/2. */
+AIRY_INLINE uint margin_of(uint n)
+{
+    return (uint)(1.75f * sqrt((float)n)) + 1u;
+}
+
+#endif

@@ -1,0 +1,85 @@
+/* Statistics and clips that a device finds by itself (kernels/clip.cl). The same on host and device. */
+#ifndef AIRY_SHARED_CLIP_GEOM_H
+#define AIRY_SHARED_CLIP_GEOM_H
+
+#include "shared/array_box.h"
+
+#define AIRY_CLIP_ITEMS   512u  /* of a work-group, but for clip_ranks */
+#define AIRY_CLIP_EACH    8u    /* elements an item takes at a time; part of the order of sums */
+#define AIRY_CLIP_GROUPS  1024u /* of a walk, at most */
+#define AIRY_CLIP_SAMPLE  4096u /* elements that are looked at first, at most */
+#define AIRY_CLIP_BUCKETS 4096u /* of the elements near the median */
+/* clip_ranks: items, those that share the work of one element, and elements of a group. */
+#define AIRY_CLIP_RANK_ITEMS 256u
+#define AIRY_CLIP_RANK_SHARE 8u
+#define AIRY_CLIP_RANKED     (AIRY_CLIP_RANK_ITEMS / AIRY_CLIP_RANK_SHARE)
+
+typedef struct airy_clip_geom {
+    airy_array_box src, mask;
+    airy_u64 count; /* elements, fewer than 2^32 */
+    airy_u64 passes;
+    double kappa_low, kappa_high;
+    airy_u32 samples;
+    airy_u32 groups;
+    airy_u32 room;  /* tails a group may list */
+    airy_u32 depth; /* elements that a bucket holds */
+    airy_u32 clips; /* 0: statistics alone */
+    airy_u32 mean;  /* the center is the mean */
+    airy_u32 inclusive;
+    airy_u32 median; /* wanted */
+} airy_clip_geom;
+AIRY_ASSERT_SIZE(airy_clip_geom, 192);
+
+/* What the walk sums and lists, from the sample. */
+typedef struct airy_clip_plan {
+    double pivot;
+    double core_lo, core_hi;     /* summed; what lies outside, the tails, is listed */
+    double window_lo, window_hi; /* in the core, with the median: in buckets */
+} airy_clip_plan;
+
+/* What a group of the walk found. */
+typedef struct airy_clip_part {
+    double sum, squares;  /* of x - pivot over the core */
+    airy_i64 least, most; /* keys of its extremes, and their first places */
+    airy_u32 least_at, most_at;
+    airy_u32 count, below;     /* of the core; below the window */
+    airy_u32 ties_lo, ties_hi; /* on the ends of the window */
+    airy_u32 masked, infinite;
+    airy_u32 tails; /* found; no more than `room` are listed */
+    airy_u32 unused;
+} airy_clip_part;
+AIRY_ASSERT_SIZE(airy_clip_part, 72);
+
+/* Why the device gave up: the data are not what the sample told. */
+enum {
+    AIRY_CLIP_DONE,
+    AIRY_CLIP_FULL,    /* more tails than can be listed */
+    AIRY_CLIP_MISSED,  /* the median is not in the window */
+    AIRY_CLIP_CROWDED, /* its bucket is full of different values */
+    AIRY_CLIP_INSIDE   /* bounds in the core */
+};
+
+typedef struct airy_clip_found {
+    double sum, squares, pivot; /* of the elements that are left, as in a part */
+    double median, min, max;
+    double low, high; /* bounds of the last pass */
+    airy_u64 min_at, max_at;
+    airy_u64 count, finite, masked, infinite, passes;
+    airy_u64 tails; /* listed */
+    airy_u32 status;
+    airy_u32 unused;
+} airy_clip_found;
+AIRY_ASSERT_SIZE(airy_clip_found, 136);
+
+/* All that lives on the device between the kernels. */
+typedef struct airy_clip_state {
+    airy_clip_found found; /* first: it is what is copied back */
+    airy_clip_plan plan;
+    airy_clip_part parts[AIRY_CLIP_GROUPS];
+    airy_i64 sample[AIRY_CLIP_SAMPLE]; /* keys, ascending */
+    /* Elements of each bucket, and the extremes of the keys that it did not hold. */
+    airy_i64 least[AIRY_CLIP_BUCKETS], most[AIRY_CLIP_BUCKETS];
+    airy_u32 counts[AIRY_CLIP_BUCKETS];
+} airy_clip_state;
+
+#endif
