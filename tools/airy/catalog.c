@@ -164,13 +164,7 @@ int catalog_add_sky(struct catalog *catalog, const struct common *common, const 
     return AIRY_EXIT_OK;
 }
 
-#define X_UCD "pos.cartesian.x;instr.det"
-#define Y_UCD "pos.cartesian.y;instr.det"
-#define Z_UCD "pos.cartesian.z;instr.det"
-#define MEMBER(name, unit, ucd, description, dtype, member)                                        \
-    {                                                                                              \
-        name, unit, ucd, description, AIRY_DTYPE_##dtype, offsetof(airy_region, member)            \
-    }
+#define MEMBER(...) CATALOG_MEMBER(airy_region, __VA_ARGS__)
 
 static const struct catalog_member region_members[] = {
     MEMBER("npix", "pix", "meta.number;instr.pixel", "pixels", U64, count),

@@ -15,6 +15,14 @@ struct catalog_member {
     size_t offset;
 };
 
+#define CATALOG_MEMBER(type, name, unit, ucd, description, dtype, member)                          \
+    {                                                                                              \
+        name, unit, ucd, description, AIRY_DTYPE_##dtype, offsetof(type, member)                   \
+    }
+#define X_UCD "pos.cartesian.x;instr.det"
+#define Y_UCD "pos.cartesian.y;instr.det"
+#define Z_UCD "pos.cartesian.z;instr.det"
+
 struct catalog {
     char unit[AIRY_CARD_VALUE]; /* of the pixels, BUNIT; "" where none is known */
     airy_sky *sky;              /* NULL: the image has no sky coordinates */

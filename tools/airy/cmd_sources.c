@@ -1,21 +1,77 @@
 /* airy sources: what stands out of an image of the sky, as a catalogue. */
-
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "found.h"
 #include "gnuplot.h"
-#include "sources.h"
 
 #define FIELD(member) .offset = offsetof(struct sources_params, member)
 #define SEEN(member)  .seen = offsetof(struct sources_params, member)
 
 static const char *parse_method(void *field, const char *text)
 {
-    if (strcmp(text, "simple") != 0)
-        return "expected simple";
+    if (strcmp(text, "full") != 0 && strcmp(text, "simple") != 0)
+        return "expected full or simple";
+    *(bool *)field = strcmp(text, "simple") == 0;
+    return NULL;
+}
+
+static const char *parse_compat(void *field, const char *text)
+{
+    if (strcmp(text, "sep") != 0)
+        return "expected sep";
     *(bool *)field = true;
     return NULL;
+}
+
+/* N, or Y,X */
+static const char *parse_mesh(void *field, const char *text)
+{
+    double v[2];
+    size_t *mesh = field;
+    if (opt_number(text, &v[0]))
+        v[1] = v[0];
+    else if (!opt_two(text, v))
+        return "expected a number of pixels, or two as Y,X";
+    for (int i = 0; i < 2; i++) {
+        if (!(v[i] >= 2 && v[i] <= 32768 && floor(v[i]) == v[i]))
+            return "expected whole numbers from 2 to 32768";
+        mesh[i] = (size_t)v[i];
+    }
+    return NULL;
+}
+
+static const char *parse_deblend(void *field, const char *text)
+{
+    struct deblending *d = field;
+    double v[2] = {1, 1};
+    if (strcmp(text, "off") != 0 && !opt_two(text, v))
+        return "expected LEVELS,CONTRAST or off";
+    if (!(v[0] >= 1 && v[0] <= 1024 && floor(v[0]) == v[0] && v[1] >= 0 && v[1] <= 1))
+        return "expected 1 to 1024 levels and a contrast from 0 to 1";
+    d->levels = (int)v[0];
+    d->contrast = v[1];
+    return NULL;
+}
+
+static const char *parse_apertures(void *field, const char *text)
+{
+    struct apertures *a = field;
+    a->count = 0;
+    while (*text) {
+        char word[64];
+        const size_t n = strcspn(text, ",");
+        if (n >= sizeof(word) || a->count == AIRY_SOURCE_APERTURES)
+            return "expected at most 8 radii";
+        memcpy(word, text, n);
+        word[n] = 0;
+        if (!opt_number(word, &a->radius[a->count]) || !(a->radius[a->count] > 0) ||
+            a->radius[a->count] > 1e6)
+            return "expected radii in pixels as R,R,..., each above 0";
+        a->count++;
+        text += n + (text[n] == ',');
+    }
+    return a->count ? NULL : "expected radii in pixels as R,R,...";
 }
 
 static const struct opt sources_options[] = {
@@ -24,8 +80,10 @@ static const struct opt sources_options[] = {
      .type = OPT_PARSED,
      FIELD(simple),
      .parse = parse_method,
-     .argument = "simple",
-     .help = "simple: a threshold of SIGMA standard deviations of what a clip leaves, above 0"},
+     .argument = "full|simple",
+     .fallback = "full",
+     .help = "full: background and noise of a mesh, deblending; simple: SIGMA standard deviations "
+             "of what a clip leaves, above 0"},
     {.name = "sigma",
      .type = OPT_FLOAT,
      FIELD(sigma),
@@ -41,7 +99,7 @@ static const struct opt sources_options[] = {
      .lo = 4,
      .hi = 8,
      .argument = "4|8",
-     .fallback = "4",
+     .fallback = "8; simple: 4",
      .help = "neighbours of a pixel"},
     {.name = "min-area",
      .type = OPT_COUNT,
@@ -49,7 +107,7 @@ static const struct opt sources_options[] = {
      .lo = 1,
      .hi = 4e9,
      .argument = "N",
-     .fallback = "1",
+     .fallback = "5; simple: 1",
      .help = "pixels that a source must have"},
     {.name = "frame",
      .type = OPT_COUNT,
@@ -59,6 +117,62 @@ static const struct opt sources_options[] = {
      .hi = 1e15,
      .argument = "N",
      .help = "plane of a cube, from 0"},
+    {.heading = "The full method"},
+    {.name = "mesh",
+     .type = OPT_PARSED,
+     FIELD(mesh),
+     .parse = parse_mesh,
+     .argument = "N|Y,X",
+     .fallback = "64",
+     .help = "pixels of a mesh of the background"},
+    {.name = "global-noise",
+     .type = OPT_FLAG,
+     FIELD(global_noise),
+     .help = "one noise for the image, the median over the meshes"},
+    {.name = "matched",
+     .type = OPT_FLOAT,
+     FIELD(fwhm),
+     .lo = 0.1,
+     .hi = 300,
+     .argument = "FWHM",
+     .help = "detect in the image filtered for points of this width, pixels"},
+    {.name = "deblend",
+     .type = OPT_PARSED,
+     FIELD(deblending),
+     .parse = parse_deblend,
+     .argument = "LEVELS,CONTRAST|off",
+     .fallback = "32,0.005",
+     .help =
+         "split sources whose parts have each CONTRAST of the flux at one of LEVELS thresholds"},
+    {.name = "clean",
+     .type = OPT_FLAG,
+     FIELD(clean),
+     .help = "leave out what the wings of brighter neighbours explain"},
+    {.name = "apertures",
+     .type = OPT_PARSED,
+     FIELD(apertures),
+     .parse = parse_apertures,
+     .argument = "R,R,...",
+     .help = "radii of circles, pixels, for flux_aper_1, ..."},
+    {.name = "gain",
+     .type = OPT_FLOAT,
+     FIELD(gain),
+     .lo = 1e-30,
+     .hi = 1e30,
+     .argument = "G",
+     .help = "electrons a unit of the image, for errors of fluxes"},
+    {.name = "mask",
+     .type = OPT_STRING,
+     FIELD(mask),
+     .use = OPT_READ,
+     .argument = "FILE",
+     .help = "image of the same shape; pixels that are not 0 are left out"},
+    {.name = "compat",
+     .type = OPT_PARSED,
+     FIELD(sep),
+     .parse = parse_compat,
+     .argument = "sep",
+     .help = "as sep 1.4 by default: its background, one noise, its filter of 3 x 3, cleaning"},
     {.heading = "Output"},
     {.name = "catalog",
      .type = OPT_STRING,
@@ -78,6 +192,18 @@ static const struct opt sources_options[] = {
      .use = OPT_WRITTEN_IMAGE,
      .argument = "OUT",
      .help = "32-bit image of the sources' numbers"},
+    {.name = "background",
+     .type = OPT_STRING,
+     FIELD(background),
+     .use = OPT_WRITTEN_IMAGE,
+     .argument = "OUT",
+     .help = "float32 image of the background (full)"},
+    {.name = "noise",
+     .type = OPT_STRING,
+     FIELD(noise),
+     .use = OPT_WRITTEN_IMAGE,
+     .argument = "OUT",
+     .help = "float32 image of the noise (full)"},
     {.name = "plot",
      .type = OPT_STRING,
      FIELD(plot),
@@ -86,12 +212,6 @@ static const struct opt sources_options[] = {
      .help = "picture of the image with the sources, .png, .svg or .pdf; drawn by gnuplot"},
     {0},
 };
-
-/* Pixels above k standard deviations among n of pure Gaussian noise. */
-static double expected_false(double k, double n)
-{
-    return n * erfc(k / sqrt(2)) / 2;
-}
 
 static void fill_json(json_t *json, const struct found *f, const struct catalog *catalog)
 {
@@ -103,44 +223,24 @@ static void fill_json(json_t *json, const struct found *f, const struct catalog 
     json_object_set_new(json, "unit", tool_json_string(catalog->unit));
 }
 
-static int find_simple(const struct sources_params *p, struct device_image *d, struct found *f)
-{
-    const struct common *common = &p->common;
-    airy_clip_result clip;
-    airy_status status = airy_clip(d->queue, &clip, d->src, NULL, NULL);
-    if (status != AIRY_OK)
-        return tool_failed(common, status);
-    if (clip.kept.count == 0)
-        return tool_fail(common, "%s: %s, so there is no noise to measure", common->inputs.items[0],
-                         clip.clipped ? "a clip leaves nothing of its values"
-                                      : "no pixel is finite");
-    f->background = clip.kept.median;
-    f->noise = clip.kept.std;
-    f->threshold = p->sigma * f->noise;
-    f->expected_false = expected_false(p->sigma, (double)(clip.kept.count + clip.clipped));
-    const airy_label_params params = {.connectivity = (int)p->connectivity,
-                                      .has_above = true,
-                                      .above = f->threshold,
-                                      .min_count = p->min_area};
-    if (p->segmentation)
-        status = airy_array_create(&f->labels, d->device, AIRY_DTYPE_I32, 2, d->image.shape);
-    if (status == AIRY_OK)
-        status = airy_label(d->queue, f->labels, d->src, &params, &f->count, &f->regions);
-    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
-}
-
 static int write_outputs(const struct sources_params *p, struct device_image *d,
                          const struct found *f, struct catalog *catalog)
 {
+    const struct {
+        const char *path;
+        const airy_array *array;
+    } images[] = {
+        {p->segmentation, f->segmentation}, {p->background, f->level}, {p->noise, f->noise_map}};
     int code = AIRY_EXIT_OK;
     if (p->catalog)
-        code = sources_write_catalog(p, f, catalog);
+        code = found_write_catalog(p, f, catalog);
     if (code == AIRY_EXIT_OK && p->regions)
-        code = sources_write_regions(p, f, catalog);
-    if (code == AIRY_EXIT_OK && p->segmentation)
-        code = device_image_write(d, &p->common, f->labels, p->segmentation);
+        code = found_write_regions(p, f, catalog);
+    for (size_t i = 0; i < 3 && code == AIRY_EXIT_OK; i++)
+        if (images[i].path)
+            code = device_image_write(d, &p->common, images[i].array, images[i].path);
     if (code == AIRY_EXIT_OK && p->plot)
-        code = sources_plot(p, f, catalog, &d->image);
+        code = found_plot(p, f, catalog, &d->image);
     return code;
 }
 
@@ -149,19 +249,44 @@ static int find_sources(const struct sources_params *p, struct device_image *d, 
     struct found found = {0};
     struct catalog catalog;
     catalog_open(&catalog, &d->image);
-    int code = find_simple(p, d, &found);
+    int code = p->simple ? find_simple(p, d, &found) : find_full(p, d, &found);
     catalog.rows = found.count;
     if (code == AIRY_EXIT_OK)
-        code = sources_columns(p, &found, &catalog);
+        code = found_columns(p, &found, &catalog);
     if (code == AIRY_EXIT_OK)
         code = write_outputs(p, d, &found, &catalog);
     if (code == AIRY_EXIT_OK) {
         fill_json(json, &found, &catalog);
-        sources_say(p, &found, &catalog);
+        found_say(p, &found, &catalog);
     }
     catalog_close(&catalog);
-    airy_regions_free(found.regions);
-    airy_array_destroy(&found.labels);
+    found_free(&found);
+    return code;
+}
+
+/* Options that the simple method does not have, and names of outputs. */
+static int check_options(const struct sources_params *p)
+{
+    const struct common *common = &p->common;
+    const struct {
+        const char *name;
+        bool given;
+    } full[] = {{"mesh", p->mesh[0] > 0},   {"global-noise", p->global_noise},
+                {"matched", p->fwhm > 0},   {"deblend", p->deblending.levels > 0},
+                {"clean", p->clean},        {"apertures", p->apertures.count > 0},
+                {"gain", p->gain > 0},      {"mask", p->mask != NULL},
+                {"compat", p->sep},         {"background", p->background != NULL},
+                {"noise", p->noise != NULL}};
+    for (size_t i = 0; p->simple && i < sizeof(full) / sizeof(full[0]); i++)
+        if (full[i].given)
+            return tool_usage(common, "--%s is of the full method", full[i].name);
+    if (p->connectivity && p->connectivity != 4 && p->connectivity != 8)
+        return tool_usage(common, "--connectivity %zu: expected 4 or 8", p->connectivity);
+    int code = catalog_check_name(common, "catalog", p->catalog);
+    if (code == AIRY_EXIT_OK && p->plot)
+        code = gnuplot_check_name(common, p->plot);
+    if (code == AIRY_EXIT_OK && p->plot)
+        code = gnuplot_check(common);
     return code;
 }
 
@@ -170,20 +295,12 @@ static int run_sources(void *user)
     struct sources_params *p = user;
     const struct common *common = &p->common;
     p->sigma = p->has_sigma ? p->sigma : 5;
-    p->connectivity = p->connectivity ? p->connectivity : 4;
-    p->min_area = p->min_area ? p->min_area : 1;
-    if (p->connectivity != 4 && p->connectivity != 8)
-        return tool_usage(common, "--connectivity %zu: expected 4 or 8", p->connectivity);
-    int code = catalog_check_name(common, "catalog", p->catalog);
-    if (code == AIRY_EXIT_OK && p->plot)
-        code = gnuplot_check_name(common, p->plot);
-    if (code == AIRY_EXIT_OK && p->plot)
-        code = gnuplot_check(common);
+    int code = check_options(p);
     if (code != AIRY_EXIT_OK)
         return code;
     struct device_image d;
     json_t *json = json_object();
-    code = device_image_open_plane(&d, common, common->inputs.items[0], NULL,
+    code = device_image_open_plane(&d, common, common->inputs.items[0], p->mask,
                                    p->has_frame ? &p->frame : NULL);
     if (code == AIRY_EXIT_OK)
         code = find_sources(p, &d, json);
@@ -201,14 +318,17 @@ const struct command cmd_sources = {
     .usage = "IMAGE [options]",
     .summary = "find the sources of an image of the sky, and measure them",
     .details =
-        "The simple method clips the image until nothing is removed, takes K standard deviations "
-        "of what is left as threshold, without the median, so that it is for images around 0, and "
-        "measures the connected pixels above it. The catalogue has the columns of `airy label`, "
-        "the flux in Jy where the header has a beam and the unit Jy/beam, and sky coordinates. "
-        "Prints {sources, threshold, background, noise, expected_false_pixels, unit}; the last "
-        "number is what Gaussian noise alone would have above the threshold.",
-    .examples = "  airy sources residual.fits --method simple --catalog sources.csv\n"
-                "  airy sources cube.fits --frame 3 --method simple --sigma 6 --regions out.reg\n",
+        "The full method subtracts a background that it takes from the image, mesh by mesh, finds "
+        "what is brighter than K times the noise there, splits what belongs to several sources, "
+        "and measures it. The simple one clips the image until nothing is removed and takes K "
+        "standard deviations of what is left as threshold, without the median: it is for images "
+        "around 0. Fluxes are in Jy where the header has a beam and the unit Jy/beam, places in "
+        "degrees where it has coordinates. Prints {sources, threshold, background, noise, "
+        "expected_false_pixels, unit}; noise alone would have so many pixels above the threshold.",
+    .examples = "  airy sources field.fits --catalog field.vot --regions field.reg\n"
+                "  airy sources ccd.fits --sigma 1.5 --matched 3 --mesh 32 --apertures 3,5 \\\n"
+                "      --catalog ccd.csv --background back.fits --plot ccd.png\n"
+                "  airy sources cube.fits --frame 3 --method simple --catalog plane3.csv\n",
     .tables = {sources_options},
     .takes = TAKES_COMPUTE,
     .params_size = sizeof(struct sources_params),

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "gnuplot.h"
-#include "sources.h"
+#include "found.h"
 
 enum { MOST_PIXELS = 1200 }; /* of a side; larger images are drawn in boxes of their mean */
 
@@ -87,16 +87,16 @@ static void write_sources(FILE *s, const struct found *found, double least)
 {
     fputs("$sources << EOD\n", s);
     for (size_t i = 0; i < found->count; i++) {
-        const airy_ellipse e = sources_outline(found, i);
+        const airy_ellipse e = found_outline(found, i);
         if (isfinite(e.x + e.y + e.a + e.b + e.theta))
             fprintf(s, "%.9g %.9g %.9g %.9g %.9g\n", e.x, e.y, 2 * fmax(e.a, least),
                     2 * fmax(e.b, least), e.theta * 180 / 3.14159265358979323846);
     }
     fputs("NaN NaN 1 1 0\nEOD\n$names << EOD\n", s); /* gnuplot wants a point */
-    size_t top[SOURCES_TOP];
-    const size_t count = sources_brightest(top, found);
+    size_t top[FOUND_TOP];
+    const size_t count = found_brightest(top, found);
     for (size_t k = 0; k < count; k++) {
-        const airy_ellipse e = sources_outline(found, top[k]);
+        const airy_ellipse e = found_outline(found, top[k]);
         fprintf(s, "%.9g %.9g %zu\n", e.x, e.y + fmax(e.a, least), top[k] + 1);
     }
     fputs("NaN NaN 0\nEOD\n", s);
@@ -128,8 +128,8 @@ static void write_script(FILE *s, const struct sources_params *p, const struct f
     fwrite(picture->values, sizeof(float), picture->width * picture->height, s);
 }
 
-int sources_plot(const struct sources_params *p, const struct found *found,
-                 const struct catalog *catalog, const airy_image *image)
+int found_plot(const struct sources_params *p, const struct found *found,
+               const struct catalog *catalog, const airy_image *image)
 {
     struct gnuplot plot;
     struct picture picture = {0};

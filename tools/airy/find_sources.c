@@ -1,0 +1,146 @@
+/* The two methods of airy sources. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "found.h"
+
+/* Pixels above k standard deviations among n of pure Gaussian noise. */
+static double expected_false(double k, double n)
+{
+    return n * erfc(k / sqrt(2)) / 2;
+}
+
+static int fail_empty(const struct common *common, bool clipped)
+{
+    return tool_fail(common, "%s: %s, so there is no noise to measure", common->inputs.items[0],
+                     clipped ? "a clip leaves nothing of its values" : "no pixel is good");
+}
+
+int find_simple(const struct sources_params *p, struct device_image *d, struct found *found)
+{
+    const struct common *common = &p->common;
+    airy_clip_result clip;
+    airy_status status = airy_clip(d->queue, &clip, d->src, NULL, NULL);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    if (clip.kept.count == 0)
+        return fail_empty(common, clip.clipped > 0);
+    found->background = clip.kept.median;
+    found->noise = clip.kept.std;
+    found->threshold = p->sigma * found->noise;
+    found->expected_false = expected_false(p->sigma, (double)(clip.kept.count + clip.clipped));
+    const airy_label_params params = {.connectivity = p->connectivity ? (int)p->connectivity : 4,
+                                      .has_above = true,
+                                      .above = found->threshold,
+                                      .min_count = p->min_area};
+    if (p->segmentation)
+        status =
+            airy_array_create(&found->segmentation, d->device, AIRY_DTYPE_I32, 2, d->image.shape);
+    if (status == AIRY_OK)
+        status = airy_label(d->queue, found->segmentation, d->src, &params, &found->count,
+                            &found->regions);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
+/* SEP's default filter, as SExtractor's default.conv. */
+static const double small_kernel[9] = {1, 2, 1, 2, 4, 2, 1, 2, 1};
+
+/* A Gaussian up to three standard deviations; its side. */
+static size_t make_gaussian(double **kernel, double fwhm)
+{
+    const double sigma = fwhm / 2.3548200450309493; /* 2 root(2 ln 2) */
+    const int radius = (int)ceil(3 * sigma);
+    const size_t side = 2 * (size_t)radius + 1;
+    double *k = malloc(side * side * sizeof(double));
+    for (int y = -radius; k && y <= radius; y++)
+        for (int x = -radius; x <= radius; x++)
+            k[(size_t)(y + radius) * side + (size_t)(x + radius)] =
+                exp(-(x * x + y * y) / (2 * sigma * sigma));
+    *kernel = k;
+    return side;
+}
+
+/* Background, noise and what is left of the image without the background, on the device. */
+static airy_status subtract(const struct sources_params *p, struct device_image *d,
+                            struct found *found, airy_array **flat)
+{
+    const airy_background_params params = {.mesh = {p->mesh[0], p->mesh[1]}, .compat_sep = p->sep};
+    airy_background_info info;
+    airy_background *background = NULL;
+    airy_statistics statistics;
+    airy_array **const made[] = {flat, &found->level, &found->noise_map};
+    airy_status status =
+        airy_background_create(&background, d->queue, d->src, d->mask, &params, &info);
+    for (size_t i = 0; i < 3 && status == AIRY_OK; i++)
+        status = airy_array_create(made[i], d->device, AIRY_DTYPE_F32, 2, d->image.shape);
+    if (status == AIRY_OK)
+        status = airy_background_subtract(d->queue, background, *flat, d->src, found->noise_map);
+    if (status == AIRY_OK)
+        status = airy_background_map(d->queue, background, found->level, NULL);
+    if (status == AIRY_OK)
+        status =
+            airy_statistics_get(d->queue, &statistics, d->src, d->mask, AIRY_STATISTICS_MOMENTS);
+    if (status == AIRY_OK) {
+        found->background = info.level;
+        found->noise = info.noise;
+        found->threshold = p->sigma * info.noise;
+        found->expected_false = expected_false(p->sigma, (double)statistics.count);
+        if (p->common.verbose)
+            tool_say(&p->common, "background of %zu x %zu meshes, %zu of them filled from others",
+                     info.nodes[0], info.nodes[1], info.bad);
+    }
+    airy_background_destroy(&background);
+    return status;
+}
+
+int find_full(const struct sources_params *p, struct device_image *d, struct found *found)
+{
+    const struct common *common = &p->common;
+    airy_array *flat = NULL;
+    double *gaussian = NULL;
+    airy_sources_params params = {.sigma = p->sigma,
+                                  .mask = d->mask,
+                                  .gain = p->gain,
+                                  .min_area = p->min_area,
+                                  .connectivity = (int)p->connectivity,
+                                  .deblend_levels = p->deblending.levels,
+                                  .has_contrast = p->deblending.levels > 0,
+                                  .deblend_contrast = p->deblending.contrast,
+                                  .clean = p->clean || p->sep,
+                                  .apertures = p->apertures.radius,
+                                  .aperture_count = p->apertures.count};
+    if (p->fwhm > 0) {
+        params.kernel_shape[0] = params.kernel_shape[1] = make_gaussian(&gaussian, p->fwhm);
+        params.kernel = gaussian;
+        if (!gaussian)
+            return tool_fail(common, "--matched %g: out of memory for the filter", p->fwhm);
+    } else if (p->sep) {
+        params.kernel = small_kernel;
+        params.kernel_shape[0] = params.kernel_shape[1] = 3;
+    }
+    params.matched = params.kernel != NULL;
+    airy_status status = subtract(p, d, found, &flat);
+    params.background = found->level;
+    if ((p->global_noise || p->sep) && found->noise > 0)
+        params.noise = found->noise;
+    else
+        params.noise_map = found->noise_map;
+    if (status == AIRY_OK && p->segmentation)
+        status =
+            airy_array_create(&found->segmentation, d->device, AIRY_DTYPE_U32, 2, d->image.shape);
+    if (status == AIRY_OK)
+        status = airy_sources_find(d->queue, &found->sources, &found->count, found->segmentation,
+                                   flat, &params);
+    airy_array_destroy(&flat);
+    free(gaussian);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
+void found_free(struct found *found)
+{
+    airy_regions_free(found->regions);
+    airy_sources_free(found->sources);
+    airy_array_destroy(&found->segmentation);
+    airy_array_destroy(&found->level);
+    airy_array_destroy(&found->noise_map);
+}
