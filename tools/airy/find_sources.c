@@ -93,6 +93,63 @@ static airy_status subtract(const struct sources_params *p, struct device_image 
     return status;
 }
 
+/* What is left out, and the rest with zeros there. */
+static airy_status fill_holes(struct device_image *d, const airy_array *flat, airy_array *bad,
+                              airy_array *filled)
+{
+    airy_array *zero = NULL;
+    airy_status status = airy_array_create(&zero, d->device, AIRY_DTYPE_F32, 2, d->image.shape);
+    if (status == AIRY_OK)
+        status = airy_array_fill(d->queue, zero, 0);
+    if (status == AIRY_OK)
+        status = airy_apply(d->queue, bad, AIRY_IS_FINITE, flat);
+    if (status == AIRY_OK)
+        status = airy_apply(d->queue, bad, AIRY_NOT, bad);
+    if (status == AIRY_OK && d->mask)
+        status = airy_combine(d->queue, bad, bad, AIRY_OR, d->mask);
+    if (status == AIRY_OK)
+        status = airy_where(d->queue, filled, bad, zero, flat);
+    airy_array_destroy(&zero);
+    return status;
+}
+
+/*
+ * The noise of the filtered image over what independent pixels would leave of it: above 1 where a
+ * beam makes neighbours alike, as in every radio image. Without it a matched filter would see most
+ * of the noise as sources.
+ */
+static airy_status measure_correlation(const struct sources_params *p, struct device_image *d,
+                                       const airy_array *flat, const airy_sources_params *params,
+                                       double noise, double *ratio)
+{
+    const airy_convolve_params same = {.mode = AIRY_CONVOLVE_SAME};
+    const airy_background_params mesh = {.mesh = {p->mesh[0], p->mesh[1]}};
+    airy_array *bad = NULL, *filled = NULL, *filtered = NULL;
+    airy_background *background = NULL;
+    airy_background_info info = {.noise = 0};
+    airy_status status = airy_array_create(&bad, d->device, AIRY_DTYPE_U8, 2, d->image.shape);
+    if (status == AIRY_OK)
+        status = airy_array_create(&filled, d->device, AIRY_DTYPE_F32, 2, d->image.shape);
+    if (status == AIRY_OK)
+        status = airy_array_create(&filtered, d->device, AIRY_DTYPE_F32, 2, d->image.shape);
+    if (status == AIRY_OK)
+        status = fill_holes(d, flat, bad, filled);
+    if (status == AIRY_OK)
+        status = airy_convolve(d->queue, filtered, filled, params->kernel, 2, params->kernel_shape,
+                               &same, NULL);
+    if (status == AIRY_OK)
+        status = airy_background_create(&background, d->queue, filtered, bad, &mesh, &info);
+    double squares = 0;
+    for (size_t i = 0; i < params->kernel_shape[0] * params->kernel_shape[1]; i++)
+        squares += params->kernel[i] * params->kernel[i];
+    *ratio = noise > 0 && info.noise > 0 ? info.noise / (noise * sqrt(squares)) : 1;
+    airy_background_destroy(&background);
+    airy_array_destroy(&bad);
+    airy_array_destroy(&filled);
+    airy_array_destroy(&filtered);
+    return status;
+}
+
 int find_full(const struct sources_params *p, struct device_image *d, struct found *found)
 {
     const struct common *common = &p->common;
@@ -107,6 +164,7 @@ int find_full(const struct sources_params *p, struct device_image *d, struct fou
                                   .has_contrast = p->deblending.levels > 0,
                                   .deblend_contrast = p->deblending.contrast,
                                   .clean = p->clean || p->sep,
+                                  .compat_sep = p->sep,
                                   .apertures = p->apertures.radius,
                                   .aperture_count = p->apertures.count};
     if (p->fwhm > 0) {
@@ -114,12 +172,16 @@ int find_full(const struct sources_params *p, struct device_image *d, struct fou
         params.kernel = gaussian;
         if (!gaussian)
             return tool_fail(common, "--matched %g: out of memory for the filter", p->fwhm);
-    } else if (p->sep) {
+        params.matched = true;
+    } else if (p->sep) { /* with one noise for the image sep's filter is a plain one */
         params.kernel = small_kernel;
         params.kernel_shape[0] = params.kernel_shape[1] = 3;
     }
-    params.matched = params.kernel != NULL;
     airy_status status = subtract(p, d, found, &flat);
+    found->correlation = 1;
+    if (status == AIRY_OK && p->fwhm > 0 && !p->sep)
+        status = measure_correlation(p, d, flat, &params, found->noise, &found->correlation);
+    params.sigma *= found->correlation;
     params.background = found->level;
     if ((p->global_noise || p->sep) && found->noise > 0)
         params.noise = found->noise;

@@ -131,7 +131,7 @@ int found_write_catalog(const struct sources_params *p, const struct found *foun
 {
     static const char *const radii[AIRY_SOURCE_APERTURES] = {"APER1", "APER2", "APER3", "APER4",
                                                              "APER5", "APER6", "APER7", "APER8"};
-    airy_note notes[9 + AIRY_SOURCE_APERTURES] = {
+    airy_note notes[10 + AIRY_SOURCE_APERTURES] = {
         {.key = "IMAGE", .text = p->common.inputs.items[0]},
         {.key = "CREATOR", .text = "Airy", .comment = airy_version()},
         {.key = "METHOD", .text = p->simple ? "simple" : "full"},
@@ -145,9 +145,13 @@ int found_write_catalog(const struct sources_params *p, const struct found *foun
         notes[count++] = (airy_note){.key = "BEAMPIX",
                                      .number = catalog->info.beam_px,
                                      .comment = "area of the beam, pixels"};
-    if (p->fwhm > 0)
+    if (p->fwhm > 0) {
         notes[count++] = (airy_note){
             .key = "FWHM", .number = p->fwhm, .comment = "of the matched filter, pixels"};
+        notes[count++] = (airy_note){.key = "FILTNOIS",
+                                     .number = found->correlation,
+                                     .comment = "noise of the filtered image over white noise's"};
+    }
     for (int i = 0; i < p->apertures.count; i++)
         notes[count++] = (airy_note){.key = radii[i],
                                      .number = p->apertures.radius[i],
@@ -202,6 +206,10 @@ void found_say(const struct sources_params *p, const struct found *found,
                  "the background, %.6g, is above the threshold itself: this method is for images "
                  "around 0",
                  found->background);
+    if (p->fwhm > 0 && !p->sep)
+        tool_say(common,
+                 "the filtered image has %.3g times the noise of independent pixels, which counts",
+                 found->correlation);
     if (!jy)
         tool_say(common, "flux_jy is left empty: %s", catalog->why_not);
     if (count > 0)

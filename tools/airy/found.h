@@ -29,10 +29,11 @@ struct sources_params {
 struct found {
     size_t count;
     double threshold, background, noise, expected_false; /* pixels */
-    airy_region *regions;                                /* of the simple method */
-    airy_source *sources;                                /* of the full one */
-    airy_array *segmentation;                            /* NULL: not wanted */
-    airy_array *level, *noise_map;                       /* of the full method */
+    double correlation;   /* of a matched filter: noise of the filtered image over white noise's */
+    airy_region *regions; /* of the simple method */
+    airy_source *sources; /* of the full one */
+    airy_array *segmentation;      /* NULL: not wanted */
+    airy_array *level, *noise_map; /* of the full method */
 };
 
 /* The methods. Exit code; found_free in any case. */
