@@ -8,7 +8,7 @@
 #include "base/size.h"
 #include "core/objects.h"
 
-enum { SLOTS = 2 };
+enum { SLOTS = 2, COPY_START = 256 << 10, OWN_ROOM = 64 << 20 };
 
 /* Elements `at` to `at + length - 1` of a tile's source are those from `from` on of the image. */
 struct segment {
@@ -113,6 +113,18 @@ static double count_copied(const struct job *job)
     return bytes;
 }
 
+/* Stretches that lie in a row in the image, for all tiles. */
+static double count_copies(const struct job *job)
+{
+    double copies = 1, all = 1;
+    for (int i = 0; i < job->ndim; i++) {
+        if (job->pieces[i] > 1)
+            copies = all * (double)job->pieces[i];
+        all *= (double)longest_source(job, i) * (double)job->pieces[i];
+    }
+    return copies;
+}
+
 static void count_tiles(struct job *job)
 {
     job->plan.tiles = 1;
@@ -120,7 +132,10 @@ static void count_tiles(struct job *job)
         job->plan.tiles *= job->pieces[i];
 }
 
-/* Twice as many pieces along the axis where the fewest bytes more are copied; false: none is left. */
+/*
+ * Twice as many pieces along the axis where that makes copies the least longer, each of which takes
+ * as long to start as COPY_START bytes take to go; false: none is left.
+ */
 static bool cut_once(struct job *job)
 {
     int best = -1;
@@ -131,10 +146,10 @@ static bool cut_once(struct job *job)
             continue;
         const size_t half = length / 2 + length % 2, n = job->plan.shape[i];
         job->pieces[i] = n / half + (n % half != 0);
-        const double bytes = count_copied(job);
-        if (best < 0 || bytes < least) {
+        const double cost = count_copied(job) + COPY_START * count_copies(job);
+        if (best < 0 || cost < least) {
             best = i;
-            least = bytes;
+            least = cost;
         }
         job->pieces[i] = before;
     }
@@ -172,6 +187,8 @@ static airy_status find_room(const struct job *job, double *room, uint64_t *sing
         *room = (double)job->params.memory;
     else if (info.memory_free && (double)info.memory_free * 0.9 < *room)
         *room = (double)info.memory_free * 0.9; /* drivers keep some of it for themselves */
+    if (!job->params.memory) /* what operations take whatever the size of a tile */
+        *room -= *room / 4 < OWN_ROOM ? *room / 4 : OWN_ROOM;
     return AIRY_OK;
 }
 

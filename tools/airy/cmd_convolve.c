@@ -9,7 +9,7 @@ struct convolve_params {
     struct common common;
     const char *output, *kernel, *dtype;
     airy_convolve_params params;
-    bool has_mode;
+    bool plan;
 };
 
 struct blur_params {
@@ -17,7 +17,7 @@ struct blur_params {
     const char *output, *sigma, *dtype;
     double truncate;
     airy_convolve_params border; /* border and its value */
-    bool has_border;
+    bool has_border, plan;
 };
 
 static const char *parse_mode(void *field, const char *text)
@@ -56,6 +56,12 @@ static const char *parse_border(void *field, const char *text)
         .argument = "float32|float64", .fallback = "float64 for float64 images, else float32",     \
         .help = "of the result and the arithmetic"                                                 \
     }
+#define PLAN_OPTION(type_)                                                                         \
+    {                                                                                              \
+        .name = "plan", .type = OPT_FLAG, .offset = offsetof(type_, plan),                         \
+        .help = "say how the image would be cut and what memory that takes, and do nothing; -o "   \
+                "is not needed"                                                                    \
+    }
 #define BORDER_ARGUMENT "zero|value=V|nearest|reflect|mirror|wrap"
 
 static const struct opt convolve_options[] = {
@@ -92,6 +98,7 @@ static const struct opt convolve_options[] = {
      .offset = offsetof(struct convolve_params, params.correlate),
      .help = "do not turn the kernel round"},
     DTYPE_OPTION(struct convolve_params),
+    PLAN_OPTION(struct convolve_params),
     OUTPUT_OPTION(struct convolve_params),
     {0},
 };
@@ -120,6 +127,7 @@ static const struct opt blur_options[] = {
      .fallback = "reflect",
      .help = "what lies outside of the image"},
     DTYPE_OPTION(struct blur_params),
+    PLAN_OPTION(struct blur_params),
     OUTPUT_OPTION(struct blur_params),
     {0},
 };
@@ -136,11 +144,45 @@ static int result_dtype(const struct common *common, const char *text, airy_dtyp
     return tool_usage(common, "--dtype %s: expected float32 or float64", text);
 }
 
-static int check_output(const struct common *common, const char *output)
+static int check_output(const struct common *common, const char *output, bool plan)
 {
-    if (!output)
+    if (!output && !plan)
         return tool_usage(common, "-o OUT is missing");
     return AIRY_EXIT_OK;
+}
+
+static json_t *json_shape(const size_t *shape, int ndim)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < ndim; i++)
+        json_array_append_new(list, json_integer((json_int_t)shape[i]));
+    return list;
+}
+
+/* "3 x 4" */
+static void print_shape(char text[96], const size_t *shape, int ndim)
+{
+    size_t used = 0;
+    for (int i = 0; i < ndim && used < 96; i++)
+        used += (size_t)snprintf(text + used, 96 - used, i ? " x %zu" : "%zu", shape[i]);
+}
+
+/* What a plan says, as members of json, and on stderr unless it is one tile that was done. */
+static void report_plan(const struct common *common, const airy_tile_plan *plan, bool only,
+                        json_t *json)
+{
+    char tile[96], all[96];
+    print_shape(tile, plan->tile, plan->ndim);
+    print_shape(all, plan->shape, plan->ndim);
+    json_object_set_new(json, "shape", json_shape(plan->shape, plan->ndim));
+    json_object_set_new(json, "tiles", json_integer((json_int_t)plan->tiles));
+    json_object_set_new(json, "tile", json_shape(plan->tile, plan->ndim));
+    json_object_set_new(json, "device_bytes", json_integer((json_int_t)plan->device_bytes));
+    json_object_set_new(json, "copied_bytes", json_integer((json_int_t)plan->copied_bytes));
+    if (only || plan->tiles > 1)
+        tool_say(common, "%s in %llu tile%s of %s: %.1f MB on the device, %.1f MB copied to it",
+                 all, (unsigned long long)plan->tiles, tool_s((size_t)plan->tiles), tile,
+                 (double)plan->device_bytes * 1e-6, (double)plan->copied_bytes * 1e-6);
 }
 
 /* The kernel as f64 without its outer axes of length 1; malloc'ed. */
@@ -173,32 +215,25 @@ static int convolve_image(const struct convolve_params *p, struct device_image *
                           const double *kernel, int ndim, const size_t *kernel_shape, json_t *json)
 {
     const struct common *common = &p->common;
-    airy_dtype dtype;
-    size_t shape[AIRY_MAX_DIMS];
-    airy_array *dst = NULL;
+    airy_tile_target target = {.memory = 0};
+    airy_tile_plan plan;
     airy_convolve_info info;
-    int code = result_dtype(common, p->dtype, d->image.dtype, &dtype);
+    airy_image result;
+    int code = result_dtype(common, p->dtype, d->image.dtype, &target.dtype);
     if (code != AIRY_EXIT_OK)
         return code;
-    airy_status status = airy_convolve_shape(shape, p->params.mode, d->image.ndim, d->image.shape,
-                                             ndim, kernel_shape);
-    if (status == AIRY_OK)
-        status = airy_array_create(&dst, d->device, dtype, d->image.ndim, shape);
-    if (status == AIRY_OK)
-        status =
-            airy_convolve(d->queue, dst, d->src, kernel, ndim, kernel_shape, &p->params, &info);
-    code = status == AIRY_OK ? device_image_write(d, common, dst, p->output)
-                             : tool_failed(common, status);
-    if (code == AIRY_EXIT_OK) {
-        json_t *list = json_array();
-        for (int i = 0; i < d->image.ndim; i++)
-            json_array_append_new(list, json_integer((json_int_t)shape[i]));
-        json_object_set_new(json, "output", tool_json_string(p->output));
-        json_object_set_new(json, "shape", list);
-        json_object_set_new(json, "algorithm", json_string(airy_convolve_method_name(info.method)));
-        json_object_set_new(json, "rank", info.rank ? json_integer(info.rank) : json_null());
-    }
-    airy_array_destroy(&dst);
+    const airy_status status = airy_tile_convolve(d->queue, p->plan ? NULL : &result, &d->image,
+                                                  &target, kernel, ndim, kernel_shape, &p->params,
+                                                  &info, &plan);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    report_plan(common, &plan, p->plan, json);
+    if (p->plan)
+        return AIRY_EXIT_OK;
+    code = device_image_save(d, common, &result, p->output);
+    json_object_set_new(json, "output", tool_json_string(p->output));
+    json_object_set_new(json, "algorithm", json_string(airy_convolve_method_name(info.method)));
+    json_object_set_new(json, "rank", info.rank ? json_integer(info.rank) : json_null());
     return code;
 }
 
@@ -212,11 +247,11 @@ static int run_convolve(void *user)
     struct device_image d = {.device = NULL};
     if (!p->kernel)
         return tool_usage(common, "--kernel FILE is missing");
-    int code = check_output(common, p->output);
+    int code = check_output(common, p->output, p->plan);
     if (code == AIRY_EXIT_OK)
         code = read_kernel(common, p->kernel, &kernel, &ndim, shape);
     if (code == AIRY_EXIT_OK)
-        code = device_image_open(&d, common, common->inputs.items[0], NULL);
+        code = device_image_open_host(&d, common, common->inputs.items[0]);
     json_t *json = json_object();
     if (code == AIRY_EXIT_OK)
         code = convolve_image(p, &d, kernel, ndim, shape, json);
@@ -224,7 +259,7 @@ static int run_convolve(void *user)
         code = tool_profile(common, d.device);
     if (code == AIRY_EXIT_OK && common->json) {
         code = tool_print_json(common, json_incref(json));
-    } else if (code == AIRY_EXIT_OK) {
+    } else if (code == AIRY_EXIT_OK && !p->plan) {
         const json_t *rank = json_object_get(json, "rank");
         tool_say(common, "%s: %s method%s%s", p->output,
                  json_string_value(json_object_get(json, "algorithm")),
@@ -286,27 +321,27 @@ static int read_sigma(const struct blur_params *p, int ndim, airy_blur_params *p
     return AIRY_EXIT_OK;
 }
 
-static int blur_image(const struct blur_params *p, struct device_image *d)
+static int blur_image(const struct blur_params *p, struct device_image *d, json_t *json)
 {
     const struct common *common = &p->common;
     airy_blur_params params = {.truncate = p->truncate,
                                .has_border = p->has_border,
                                .border = p->border.border,
                                .border_value = p->border.border_value};
-    airy_dtype dtype;
-    airy_array *dst = NULL;
-    int code = result_dtype(common, p->dtype, d->image.dtype, &dtype);
+    airy_tile_target target = {.memory = 0};
+    airy_tile_plan plan;
+    airy_image result;
+    int code = result_dtype(common, p->dtype, d->image.dtype, &target.dtype);
     if (code == AIRY_EXIT_OK)
         code = read_sigma(p, d->image.ndim, &params);
     if (code != AIRY_EXIT_OK)
         return code;
-    airy_status status = airy_array_create(&dst, d->device, dtype, d->image.ndim, d->image.shape);
-    if (status == AIRY_OK)
-        status = airy_gaussian_blur(d->queue, dst, d->src, &params);
-    code = status == AIRY_OK ? device_image_write(d, common, dst, p->output)
-                             : tool_failed(common, status);
-    airy_array_destroy(&dst);
-    return code;
+    const airy_status status =
+        airy_tile_blur(d->queue, p->plan ? NULL : &result, &d->image, &target, &params, &plan);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    report_plan(common, &plan, p->plan, json);
+    return p->plan ? AIRY_EXIT_OK : device_image_save(d, common, &result, p->output);
 }
 
 static int run_blur(void *user)
@@ -318,13 +353,19 @@ static int run_blur(void *user)
     double numbers[3];
     int count, code = parse_sigma(p, numbers, &count);
     if (code == AIRY_EXIT_OK)
-        code = check_output(&p->common, p->output);
+        code = check_output(&p->common, p->output, p->plan);
+    json_t *json = json_object();
+    if (p->output)
+        json_object_set_new(json, "output", tool_json_string(p->output));
     if (code == AIRY_EXIT_OK)
-        code = device_image_open(&d, &p->common, p->common.inputs.items[0], NULL);
+        code = device_image_open_host(&d, &p->common, p->common.inputs.items[0]);
     if (code == AIRY_EXIT_OK)
-        code = blur_image(p, &d);
+        code = blur_image(p, &d, json);
     if (code == AIRY_EXIT_OK)
         code = tool_profile(&p->common, d.device);
+    if (code == AIRY_EXIT_OK && p->common.json)
+        code = tool_print_json(&p->common, json_incref(json));
+    json_decref(json);
     device_image_close(&d);
     return code;
 }
@@ -338,7 +379,9 @@ const struct command cmd_convolve = {
         "axis "
         "is a list. full keeps n + k - 1 elements along an axis of n with a kernel of k, same n "
         "from number (k - 1) / 2 on, valid those n - k + 1 that look at no border. Says which "
-        "method was taken; --json prints {output, shape, algorithm, rank}.",
+        "method was taken; Images that are larger than the device are taken tile by tile. --json "
+        "prints {output, shape, "
+        "algorithm, rank, tiles, tile, device_bytes, copied_bytes}.",
     .examples =
         "  airy convolve image.npy --kernel psf.npy -o out.npy --mode same --border reflect\n",
     .tables = {convolve_options},
@@ -357,7 +400,7 @@ const struct command cmd_blur = {
         "Weights are exp(-x^2 / (2 sigma^2)) over their sum, out to truncate sigmas, as "
         "scipy.ndimage.gaussian_filter has them. One sigma is for every axis, in a stack along the "
         "frames too: S,S blurs each image of a stack by itself. A sigma of 0 leaves an axis as it "
-        "is.",
+        "is. Images that are larger than the device are taken tile by tile.",
     .examples = "  airy blur volume.npy --sigma 1,2,2 -o smooth.npy\n"
                 "  airy blur stack.h5 --sigma 2,2 -o smooth.h5\n",
     .tables = {blur_options},

@@ -70,12 +70,16 @@ static airy_status restore_axes(const struct device_image *d, airy_image *image)
     return same ? airy_image_copy_header(image, &d->image) : AIRY_OK;
 }
 
+static airy_status open_queue(struct device_image *d, const struct common *common)
+{
+    const airy_status status = tool_device(common, &d->device);
+    return status == AIRY_OK ? airy_queue_create(&d->queue, d->device) : status;
+}
+
 /* The image is read: device, copy, mask. */
 static int push_image(struct device_image *d, const struct common *common, const char *mask)
 {
-    airy_status status = tool_device(common, &d->device);
-    if (status == AIRY_OK)
-        status = airy_queue_create(&d->queue, d->device);
+    airy_status status = open_queue(d, common);
     if (status == AIRY_OK)
         status = airy_array_create_from(&d->src, d->queue, d->image.dtype, d->image.ndim,
                                         d->image.shape, d->image.data);
@@ -85,15 +89,31 @@ static int push_image(struct device_image *d, const struct common *common, const
     return mask ? push_mask(d, common, mask) : AIRY_EXIT_OK;
 }
 
-int device_image_open(struct device_image *d, const struct common *common, const char *path,
-                      const char *mask)
+static int read_image(struct device_image *d, const struct common *common, const char *path)
 {
     *d = (struct device_image){.device = NULL};
     const airy_status status = airy_image_read(&d->image, path);
     if (status != AIRY_OK)
         return tool_failed(common, status);
     drop_axes(d);
-    return push_image(d, common, mask);
+    return AIRY_EXIT_OK;
+}
+
+int device_image_open(struct device_image *d, const struct common *common, const char *path,
+                      const char *mask)
+{
+    const int code = read_image(d, common, path);
+    return code == AIRY_EXIT_OK ? push_image(d, common, mask) : code;
+}
+
+int device_image_open_host(struct device_image *d, const struct common *common, const char *path)
+{
+    const int code = read_image(d, common, path);
+    const airy_status status = code == AIRY_EXIT_OK ? open_queue(d, common) : AIRY_OK;
+    if (code != AIRY_EXIT_OK || status != AIRY_OK)
+        return code != AIRY_EXIT_OK ? code : tool_failed(common, status);
+    tool_say_device(common, d->device);
+    return AIRY_EXIT_OK;
 }
 
 int device_image_open_plane(struct device_image *d, const struct common *common, const char *path,
@@ -126,6 +146,16 @@ int device_image_open_plane(struct device_image *d, const struct common *common,
     return push_image(d, common, mask);
 }
 
+int device_image_save(const struct device_image *d, const struct common *common, airy_image *result,
+                      const char *output)
+{
+    airy_status status = restore_axes(d, result);
+    if (status == AIRY_OK)
+        status = airy_image_write(result, output, common->force);
+    airy_image_free(result);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
 int device_image_write(struct device_image *d, const struct common *common, const airy_array *array,
                        const char *output)
 {
@@ -138,11 +168,9 @@ int device_image_write(struct device_image *d, const struct common *common, cons
     if (status == AIRY_OK)
         status = airy_queue_finish(d->queue);
     if (status == AIRY_OK)
-        status = restore_axes(d, &image);
-    if (status == AIRY_OK)
-        status = airy_image_write(&image, output, common->force);
+        return device_image_save(d, common, &image, output);
     airy_image_free(&image);
-    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+    return tool_failed(common, status);
 }
 
 void device_image_close(struct device_image *d)

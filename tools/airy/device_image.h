@@ -24,6 +24,11 @@ int device_image_open(struct device_image *d, const struct common *common, const
  */
 int device_image_open_plane(struct device_image *d, const struct common *common, const char *path,
                             const char *mask, const size_t *frame);
+/* The same without the copy: the image is taken tile by tile. */
+int device_image_open_host(struct device_image *d, const struct common *common, const char *path);
+/* The result to OUTPUT, freed in any case. Exit code. */
+int device_image_save(const struct device_image *d, const struct common *common, airy_image *result,
+                      const char *output);
 /* The array to OUTPUT. Exit code. */
 int device_image_write(struct device_image *d, const struct common *common, const airy_array *array,
                        const char *output);
