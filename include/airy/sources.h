@@ -81,8 +81,10 @@ typedef struct airy_sources_params {
     bool has_kron_minimum;
     double kron_minimum;  /**< in units of a and b; without has_kron_minimum: 3.5 */
     bool mask_neighbours; /**< leave pixels of other sources out of apertures */
+    bool whole_pixels;    /**< flux_kron of all of the pixels whose centres are in the ellipse, as
+                            SExtractor's FLUX_AUTO, not of exact overlaps */
 
-    bool compat_sep; /**< cleaning as SExtractor and SEP do it, oddities too: docs/sources.md */
+    bool compat_sep; /**< clean as SExtractor and SEP do, oddities too: docs/sources.md */
 } airy_sources_params;
 
 /**

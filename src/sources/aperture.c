@@ -81,15 +81,19 @@ static unsigned finish_sum(double *flux, double *error, struct sum sum, bool cut
     return flags;
 }
 
-/*
- * Sum in the ellipse of semi-axes a >= b. m takes it to the unit circle, where half the diagonal of
- * a pixel is at most half_diagonal / b.
- */
+struct ellipse {
+    double a, b, theta; /* a >= b */
+    bool whole;         /* pixels whose centres are in it count whole, others not at all */
+};
+
+/* m takes it to the unit circle, where half the diagonal of a pixel is at most half_diagonal / b. */
 static unsigned sum_ellipse(double *flux, double *error, const struct field *field,
-                            const airy_source *s, double a, double b, double theta)
+                            const airy_source *s, const struct ellipse *ellipse)
 {
+    const double a = ellipse->a, b = ellipse->b, theta = ellipse->theta;
     const double c = cos(theta), d = sin(theta), m[4] = {c / a, d / a, -d / b, c / b},
-                 margin = half_diagonal / b, full = margin < 1 ? (1 - margin) * (1 - margin) : -1,
+                 margin = ellipse->whole ? 0 : half_diagonal / b,
+                 full = margin < 1 ? (1 - margin) * (1 - margin) : -1,
                  none = (1 + margin) * (1 + margin);
     const struct window w = find_window(field, s, hypot(a * c, b * d), hypot(a * d, b * c));
     struct sum sum = {.flux = 0};
@@ -184,9 +188,10 @@ static void measure_kron(airy_source *s, const struct field *field)
     const airy_sources_params *p = &field->plan->p;
     unsigned flags = find_kron(&s->kron_radius, field, s);
     const double k = fmax(p->kron_factor * s->kron_radius, p->kron_minimum);
+    const struct ellipse ellipse = {
+        .a = k * s->a, .b = k * s->b, .theta = s->theta, .whole = p->whole_pixels};
     if (k > 0)
-        flags |=
-            sum_ellipse(&s->flux_kron, &s->flux_kron_err, field, s, k * s->a, k * s->b, s->theta);
+        flags |= sum_ellipse(&s->flux_kron, &s->flux_kron_err, field, s, &ellipse);
     s->flags |= flags;
     s->half_light_radius = find_radius(field, s, 0.5 * s->flux_kron);
 }
@@ -203,9 +208,10 @@ void airy_source_apertures(airy_source *s, const struct airy_source_plan *plan,
     s->kron_radius = s->flux_kron = s->flux_kron_err = s->half_light_radius = (double)NAN;
     for (int i = 0; i < AIRY_SOURCE_APERTURES; i++) {
         s->flux_aper[i] = s->flux_aper_err[i] = (double)NAN;
-        if (i < plan->p.aperture_count)
-            s->flags |= sum_ellipse(&s->flux_aper[i], &s->flux_aper_err[i], &field, s,
-                                    plan->p.apertures[i], plan->p.apertures[i], 0);
+        if (i >= plan->p.aperture_count)
+            continue;
+        const struct ellipse circle = {.a = plan->p.apertures[i], .b = plan->p.apertures[i]};
+        s->flags |= sum_ellipse(&s->flux_aper[i], &s->flux_aper_err[i], &field, s, &circle);
     }
     if (!plan->p.isophotal)
         measure_kron(s, &field);

@@ -12,7 +12,7 @@ static const double zone = 10;
 
 struct wings {
     struct airy_source_object *object;
-    const uint32_t *rank; /* 0: the brightest */
+    const uint32_t *rank; /* 0: the brightest, or whose turn is first */
     uint32_t self;
     double power, amplitude,
         alpha; /* amplitude (1 + alpha r^2)^-power, r in units of the ellipse */
@@ -32,16 +32,32 @@ static bool reaches(void *arg, double distance2, const double most[2])
     return distance2 <= reach * reach && wing(w, distance2 / (a * a) * (1 - 1e-9)) > -most[1];
 }
 
-static void remove_if_explained(void *arg, uint32_t index)
+/* Remove an object if the wings explain it. */
+static void try_wings(const struct wings *w, uint32_t index)
 {
-    const struct wings *w = arg;
     const airy_source *s = &w->object[w->self].s;
     struct airy_source_object *o = &w->object[index];
-    if (w->rank[index] <= w->rank[w->self] || o->removed)
-        return;
     const double dx = o->s.x - s->x, dy = o->s.y - s->y, reach = zone * (s->a + o->s.a),
                  r2 = s->cxx * dx * dx + s->cyy * dy * dy + s->cxy * dx * dy;
-    o->removed = dx * dx + dy * dy <= reach * reach && r2 > 0 && wing(w, r2) > o->excess;
+    if (w->alpha > 0 && dx * dx + dy * dy <= reach * reach && r2 > 0 && wing(w, r2) > o->excess)
+        o->removed = true;
+}
+
+static void try_fainter(void *arg, uint32_t index)
+{
+    const struct wings *w = arg;
+    if (w->rank[index] > w->rank[w->self] && !w->object[index].removed)
+        try_wings(w, index);
+}
+
+static void set_wings(struct wings *w, uint32_t self)
+{
+    static const double pi = 3.14159265358979323846;
+    const struct airy_source_object *o = &w->object[self];
+    const double area = pi * o->s.a * o->s.b;
+    w->self = self;
+    w->amplitude = o->s.filtered_flux / (2 * area * o->widening);
+    w->alpha = (pow(w->amplitude / o->s.threshold, 1 / w->power) - 1) * area / (double)o->s.npix;
 }
 
 struct bright {
@@ -62,19 +78,51 @@ static void clean(struct airy_source_object *object, size_t count, double power,
                   const struct bright *bright, const uint32_t *rank,
                   const struct airy_place_tree *tree)
 {
-    static const double pi = 3.14159265358979323846;
     for (size_t i = 0; i < count; i++) {
         const struct airy_source_object *o = &object[bright[i].index];
-        const double area = pi * o->s.a * o->s.b;
-        struct wings w = {.object = object, .rank = rank, .self = bright[i].index, .power = power};
-        w.amplitude = o->s.filtered_flux / (2 * area * o->widening);
-        w.alpha = (pow(w.amplitude / o->s.threshold, 1 / power) - 1) * area / (double)o->s.npix;
+        struct wings w = {.object = object, .rank = rank, .power = power};
+        set_wings(&w, bright[i].index);
         if (!o->removed && w.alpha > 0)
-            airy_place_tree_walk(tree, o->s.x, o->s.y, reaches, remove_if_explained, &w);
+            airy_place_tree_walk(tree, o->s.x, o->s.y, reaches, try_fainter, &w);
     }
 }
 
-airy_status airy_sources_clean(struct airy_source_object *object, size_t count, double power)
+/* SEP's way: every source, in turn, against all that come after it, brighter ones too. */
+static bool is_in_zone(void *arg, double distance2, const double most[2])
+{
+    const struct wings *w = arg;
+    const double reach = zone * (w->object[w->self].s.a + most[0]);
+    return distance2 <= reach * reach;
+}
+
+static void try_both(void *arg, uint32_t index)
+{
+    struct wings *w = arg;
+    struct airy_source_object *o = &w->object[index];
+    if (w->rank[index] <= w->rank[w->self] || o->removed)
+        return;
+    struct wings other = *w;
+    const bool is_fainter = o->s.filtered_flux < w->object[w->self].s.filtered_flux;
+    if (!is_fainter)
+        set_wings(&other, index);
+    try_wings(&other, is_fainter ? index : w->self);
+}
+
+static void clean_in_turn(struct airy_source_object *object, size_t count, double power,
+                          const uint32_t *turn, const uint32_t *rank,
+                          const struct airy_place_tree *tree)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct wings w = {.object = object, .rank = rank, .power = power};
+        set_wings(&w, turn[i]);
+        if (!object[turn[i]].removed)
+            airy_place_tree_walk(tree, object[turn[i]].s.x, object[turn[i]].s.y, is_in_zone,
+                                 try_both, &w);
+    }
+}
+
+airy_status airy_sources_clean(struct airy_source_object *object, size_t count, double power,
+                               const uint32_t *turn)
 {
     void *bright = NULL, *rank = NULL, *point = NULL;
     struct airy_place_tree tree = {.count = 0};
@@ -91,10 +139,14 @@ airy_status airy_sources_clean(struct airy_source_object *object, size_t count, 
         points[i] = (struct airy_place_point){s->x, s->y, {s->a, -object[i].excess}};
     }
     AIRY_TRY_OR(out, airy_place_tree_make(&tree, points, count));
-    qsort(sorted, count, sizeof(*sorted), compare_bright);
+    if (!turn)
+        qsort(sorted, count, sizeof(*sorted), compare_bright);
     for (size_t i = 0; i < count; i++)
-        ranks[sorted[i].index] = (uint32_t)i;
-    clean(object, count, power, sorted, ranks, &tree);
+        ranks[turn ? turn[i] : sorted[i].index] = (uint32_t)i;
+    if (turn)
+        clean_in_turn(object, count, power, turn, ranks, &tree);
+    else
+        clean(object, count, power, sorted, ranks, &tree);
 out:
     airy_place_tree_free(&tree);
     free(bright);

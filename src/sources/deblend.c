@@ -371,6 +371,7 @@ static struct airy_source_pixels pixels_of(const struct split *job, const uint32
 {
     return (struct airy_source_pixels){.place = job->s->place,
                                        .index = job->s->order + begin[i],
+                                       .gathered = job->s->state,
                                        .count = begin[i + 1] - begin[i]};
 }
 
@@ -431,6 +432,7 @@ static void gather_piece(void *arg, size_t index, unsigned worker)
             airy_place_tree_walk(&g->tree, best.x, best.y, can_be_best, try_object, &best);
         }
         s->owner[i] = best.object + 1;
+        s->state[i] = 1;
     }
 }
 
@@ -469,13 +471,16 @@ static void measure_objects(const struct split *job, const uint32_t *begin, bool
                             double threshold)
 {
     const size_t objects = job->list->count - job->first;
+    /* What flux and parent were for is done. */
+    const struct airy_excess_scratch scratch = {.heap = (float *)(void *)job->s->parent,
+                                                .list = (struct airy_place *)(void *)job->s->flux};
     for (size_t i = 0; i < objects; i++) {
         struct airy_source_object *o = &job->list->object[job->first + i];
         const struct airy_source_pixels pixels = pixels_of(job, begin, i);
         airy_source_shape(o, job->planes, &pixels, cores ? o->s.threshold : threshold,
                           job->plan->p.gain, !cores && o->s.flags & AIRY_SOURCE_MERGED);
-        if (!cores && job->plan->p.clean) /* flux is done with, and has room */
-            airy_source_excess(o, job->plan, job->planes, &pixels, (float *)(void *)job->s->flux);
+        if (!cores && job->plan->p.clean)
+            airy_source_excess(o, job->plan, job->planes, &pixels, &scratch);
     }
 }
 
@@ -488,6 +493,7 @@ static airy_status finish_objects(const struct split *job, double threshold, uin
     AIRY_TRY(airy_memory_calloc(&block, objects + 1, sizeof(uint32_t), "deblending"));
     uint32_t *begin = block;
     airy_status status = AIRY_OK;
+    memset(s->state, 0, job->n * sizeof(*s->state));
     if (objects > 1) {
         sort_owners(job, begin, objects);
         measure_objects(job, begin, true, threshold);

@@ -341,13 +341,59 @@ static void measure(void *arg, size_t index, unsigned worker)
     airy_source_apertures(&job->sources[index], job->plan, job->planes);
 }
 
+struct turn {
+    uint32_t row, end, object;
+};
+
+static int compare_turns(const void *left, const void *right)
+{
+    const struct turn *a = left, *b = right;
+    if (a->row != b->row)
+        return a->row < b->row ? -1 : 1;
+    if (a->end != b->end)
+        return a->end < b->end ? -1 : 1;
+    return a->object < b->object ? -1 : a->object > b->object;
+}
+
+/* Objects in SEP's order: as a scan sees islands end, on their last row. */
+static airy_status clean_in_turn(struct job *job)
+{
+    void *block = NULL;
+    uint32_t *order = NULL;
+    AIRY_TRY(airy_memory_calloc(&block, job->count, sizeof(struct turn), "sources"));
+    struct turn *turn = block;
+    airy_status status = alloc_array(&order, job->count);
+    for (size_t i = 0; i < job->count && status == AIRY_OK; i++) {
+        const struct airy_source_run last =
+            job->islands.run[job->islands.first[job->object[i].island + 1] - 1];
+        turn[i] = (struct turn){last.row, last.end, (uint32_t)i};
+    }
+    if (status == AIRY_OK) {
+        qsort(turn, job->count, sizeof(*turn), compare_turns);
+        for (size_t i = 0; i < job->count; i++)
+            order[i] = turn[i].object;
+        status = airy_sources_clean(job->object, job->count, job->plan->p.clean_power, order);
+    }
+    free(turn);
+    free(order);
+    return status;
+}
+
+static airy_status clean(struct job *job)
+{
+    if (!job->plan->p.clean)
+        return AIRY_OK;
+    return job->plan->p.compat_sep
+               ? clean_in_turn(job)
+               : airy_sources_clean(job->object, job->count, job->plan->p.clean_power, NULL);
+}
+
 static airy_status find(struct job *job, size_t islands)
 {
     AIRY_TRY(airy_islands_make(&job->islands, job->device, job->planes, islands));
     AIRY_TRY(split_islands(job));
     AIRY_TRY(collect(job));
-    if (job->plan->p.clean)
-        AIRY_TRY(airy_sources_clean(job->object, job->count, job->plan->p.clean_power));
+    AIRY_TRY(clean(job));
     AIRY_TRY(number(job));
     airy_profile_loop(job->device, "sources_relabel", 0, islands, relabel, job);
     airy_profile_loop(job->device, "sources_measure", 0, job->count, measure, job);

@@ -1,6 +1,6 @@
 /*
  * The parts of airy_sources_find. detect.c makes planes on the host; islands.c lists the runs of
- * each island; deblend.c splits an island into objects; shape.c measures their pixels; clean.c
+ * each island; deblend.c splits an island into objects; shape.c and excess.c measure their pixels; clean.c
  * removes objects; aperture.c measures around those that are left.
  */
 #ifndef AIRY_SOURCES_SOURCES_PARTS_H
@@ -83,6 +83,7 @@ struct airy_source_object {
 struct airy_source_pixels {
     const struct airy_place *place;
     const uint32_t *index;
+    const uint8_t *gathered; /* [of place] not 0: left over, not of the object's core */
     size_t count;
 };
 
@@ -93,10 +94,16 @@ struct airy_source_pixels {
 void airy_source_shape(struct airy_source_object *o, const struct airy_source_planes *planes,
                        const struct airy_source_pixels *pixels, double threshold, double gain,
                        bool keep_center);
-/* o->excess. heap: min_area floats, or as many as there are pixels. */
+/* Room for as many as there are pixels. */
+struct airy_excess_scratch {
+    float *heap;
+    struct airy_place *list; /* compat_sep */
+};
+/* o->excess. */
 void airy_source_excess(struct airy_source_object *o, const struct airy_source_plan *plan,
                         const struct airy_source_planes *planes,
-                        const struct airy_source_pixels *pixels, float *heap);
+                        const struct airy_source_pixels *pixels,
+                        const struct airy_excess_scratch *scratch);
 
 /* A list of objects that grows. */
 struct airy_source_list {
@@ -126,8 +133,12 @@ airy_status airy_island_split(struct airy_source_list *list, struct airy_deblend
                               const struct airy_source_planes *planes,
                               const struct airy_islands *islands, uint32_t island, airy_pool *pool);
 
-/* Set `removed` of what the wings of brighter objects explain. */
-airy_status airy_sources_clean(struct airy_source_object *object, size_t count, double power);
+/*
+ * Set `removed` of what the wings of brighter objects explain, the brightest first; or by turns, as
+ * SEP does.
+ */
+airy_status airy_sources_clean(struct airy_source_object *object, size_t count, double power,
+                               const uint32_t *turn);
 
 /* Fluxes in apertures, Kron and half-light radius, background and noise. */
 void airy_source_apertures(airy_source *s, const struct airy_source_plan *plan,
