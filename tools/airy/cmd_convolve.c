@@ -227,14 +227,13 @@ static int convolve_image(const struct convolve_params *p, struct device_image *
                                                   &info, &plan);
     if (status != AIRY_OK)
         return tool_failed(common, status);
+    if (!p->plan) {
+        json_object_set_new(json, "output", tool_json_string(p->output));
+        json_object_set_new(json, "algorithm", json_string(airy_convolve_method_name(info.method)));
+        json_object_set_new(json, "rank", info.rank ? json_integer(info.rank) : json_null());
+    }
     report_plan(common, &plan, p->plan, json);
-    if (p->plan)
-        return AIRY_EXIT_OK;
-    code = device_image_save(d, common, &result, p->output);
-    json_object_set_new(json, "output", tool_json_string(p->output));
-    json_object_set_new(json, "algorithm", json_string(airy_convolve_method_name(info.method)));
-    json_object_set_new(json, "rank", info.rank ? json_integer(info.rank) : json_null());
-    return code;
+    return p->plan ? AIRY_EXIT_OK : device_image_save(d, common, &result, p->output);
 }
 
 static int run_convolve(void *user)
