@@ -32,9 +32,10 @@ typedef enum airy_convolve_mode {
 } airy_convolve_mode;
 
 typedef enum airy_convolve_method {
-    AIRY_CONVOLVE_AUTO = 0,  /**< separable where that is less work, else direct */
+    AIRY_CONVOLVE_AUTO = 0,  /**< the least work of the others */
     AIRY_CONVOLVE_DIRECT,    /**< any kernel */
     AIRY_CONVOLVE_SEPARABLE, /**< the kernel is a sum of up to 4 products of lines */
+    AIRY_CONVOLVE_FFT,       /**< any kernel, by transforms of tiles of the image */
     AIRY_CONVOLVE_METHOD_COUNT
 } airy_convolve_method;
 
@@ -57,6 +58,11 @@ typedef struct airy_convolve_info {
     airy_convolve_method method;
     int rank;        /**< products that make the kernel; 0: more than 4, or not looked for */
     double residual; /**< largest |kernel - products| over the largest |kernel| */
+    /**
+     * fft: elements of a tile along z, y, x, powers of two; 1 or a piece of an axis along which the
+     * kernel has one element. Other methods: 0.
+     */
+    size_t tile[3];
 } airy_convolve_info;
 
 /**
@@ -70,12 +76,21 @@ typedef struct airy_convolve_info {
  * @param params        NULL for defaults
  * @param info          out, or NULL
  *
- * NaN:      under the kernel give NaN, also where the kernel is 0.
+ * NaN:      under the kernel give NaN, also where the kernel is 0, with every method: a tile of fft
+ *           in which an element is not finite, or so large that sums over the tile might overflow,
+ *           is done directly.
  * Accuracy: direct: |error| <= (taps + 2) e sum |kernel src| (e = 2^-24 for f32, 2^-53 for f64);
  *           separable: the lengths of the lines and the rank in place of taps, the absolute values of
  *           the products in place of |kernel|, and residual max|kernel| sum |src| on top (residual
- *           is below 2^-24 for f32, 1e-14 for f64). Not bit-equal between devices.
+ *           is below 2^-24 for f32, 1e-14 for f64); fft: |error| <= 21 L e |kernel| |src| 2^(L/2), L
+ *           the base-2 logarithm of a tile's elements, |kernel| and |src| the roots of the sums of
+ *           squares of the kernel and of the two tiles that are done together. In practice an
+ *           error of about e times the largest results nearby; but unlike the others it does not
+ *           shrink with what is under the kernel: next to a star of 1e6, elements of f32 results
+ *           are good to some 0.1, and integers do not come out exact. Not bit-equal between
+ *           devices.
  * Errors:   AIRY_ERR_PARAM (a kernel that is no sum of 4 products for SEPARABLE, or is not finite),
+ *           AIRY_ERR_UNSUPPORTED (a kernel whose tiles would be too large for FFT),
  *           AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_MEMORY, AIRY_ERR_UNSUPPORTED.
  */
 AIRY_API airy_status airy_convolve(airy_queue *queue, airy_array *dst, const airy_array *src,

@@ -6,14 +6,14 @@
  * in thread-local memory, and results are sums over these.
  */
 
-/* Elements first .. first + n - 1 of a source row, borders included; NULL: all of it is outside. */
-static void NAME(make_line)(const struct job *job, W *line, const char *row, size_t n,
-                            int64_t first)
+void NAME(airy_convolve_line)(const struct airy_convolve_source *source, W *line, size_t image,
+                              int64_t z, int64_t y, int64_t first, size_t n)
 {
-    const struct airy_filter_axis *x = &job->geometry->axis[2];
-    const airy_dtype dtype = job->plan->src->dtype;
-    const size_t elem = airy_dtype_size(dtype);
-    const W value = (W)job->geometry->border_value;
+    const struct airy_filter_geometry *g = source->geometry;
+    const struct airy_filter_axis *x = &g->axis[2];
+    const size_t elem = airy_dtype_size(source->dtype);
+    const char *row = source_row(source, image, z, y);
+    const W value = (W)g->border_value;
     size_t i = 0;
     if (!row) {
         for (; i < n; i++)
@@ -24,15 +24,15 @@ static void NAME(make_line)(const struct job *job, W *line, const char *row, siz
         const int64_t at = first + (int64_t)i;
         if (at >= 0 && at < (int64_t)x->n) {
             const size_t inside = airy_min_size(n - i, x->n - (size_t)at);
-            job->kernels->LOADS[dtype](line + i, row + (size_t)at * elem, inside);
+            source->kernels->LOADS[source->dtype](line + i, row + (size_t)at * elem, inside);
             i += inside;
             continue;
         }
-        const int64_t from = airy_border_index(at, (int64_t)x->n, (uint32_t)job->geometry->border);
+        const int64_t from = airy_border_index(at, (int64_t)x->n, (uint32_t)g->border);
         if (from < 0)
             line[i] = value;
         else
-            job->kernels->LOADS[dtype](line + i, row + (size_t)from * elem, 1);
+            source->kernels->LOADS[source->dtype](line + i, row + (size_t)from * elem, 1);
         i++;
     }
 }
@@ -42,9 +42,9 @@ static void NAME(make_row)(const struct job *job, W *line, const struct tile *t,
                            int64_t y)
 {
     const struct airy_filter_axis *x = &job->geometry->axis[2];
-    NAME(make_line)
-    (job, line, source_row(job, t->image, z, y), t->x1 - t->x0 + x->taps - 1,
-     (int64_t)t->x0 + x->offset - (int64_t)(x->taps - 1));
+    NAME(airy_convolve_line)
+    (&job->source, line, t->image, z, y, (int64_t)t->x0 + x->offset - (int64_t)(x->taps - 1),
+     t->x1 - t->x0 + x->taps - 1);
 }
 
 /* `count` results from [planes][rows + count - 1] lines: a block at once, fewer one by one. */

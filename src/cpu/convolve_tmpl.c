@@ -111,7 +111,7 @@ enum { FOUR = 4 };
         size_t i = 0;                                                                              \
         for (; i + MANY * (WIDTH) <= n; i += MANY * (WIDTH))                                       \
             NAME(rows_##name)                                                                      \
-            (out, row, planes, rows, weights, taps, i, MANY * (WIDTH), MANY, add);                 \
+        (out, row, planes, rows, weights, taps, i, MANY * (WIDTH), MANY, add);                     \
         for (; i < n; i += (WIDTH))                                                                \
             NAME(rows_##name)(out, row, planes, rows, weights, taps, i, n - i, 1, add);            \
     }

@@ -33,10 +33,11 @@ struct job {
     const struct airy_convolve_plan *plan;
     const struct airy_filter_geometry *geometry;
     const struct airy_convolve_kernels *kernels;
+    struct airy_convolve_source source;
     tile_fn run;
     /* Bytes from one image, plane, row to the next. */
-    char *src, *dst, *planes;
-    size_t src_step[3], dst_step[3], planes_step[3];
+    char *dst, *planes;
+    size_t dst_step[3], planes_step[3];
     void *weights;   /* of the result's dtype */
     double outside;  /* what stands for planes that are not there */
     size_t count[4]; /* images, planes, tiles of rows, tiles of a row */
@@ -48,15 +49,28 @@ struct job {
 };
 
 /* Row y of plane z; NULL where the border's value stands for it. */
-static const char *source_row(const struct job *job, size_t image, int64_t z, int64_t y)
+static const char *source_row(const struct airy_convolve_source *source, size_t image, int64_t z,
+                              int64_t y)
 {
-    const struct airy_filter_geometry *g = job->geometry;
+    const struct airy_filter_geometry *g = source->geometry;
     const int64_t zz = airy_border_index(z, (int64_t)g->axis[0].n, (uint32_t)g->border),
                   yy = airy_border_index(y, (int64_t)g->axis[1].n, (uint32_t)g->border);
     if (zz < 0 || yy < 0)
         return NULL;
-    return job->src + image * job->src_step[0] + (size_t)zz * job->src_step[1] +
-           (size_t)yy * job->src_step[2];
+    return source->data + image * source->step[0] + (size_t)zz * source->step[1] +
+           (size_t)yy * source->step[2];
+}
+
+void airy_convolve_source_open(struct airy_convolve_source *source,
+                               const struct airy_convolve_plan *plan)
+{
+    *source = (struct airy_convolve_source){.geometry = &plan->geometry,
+                                            .kernels = airy_convolve_kernels(),
+                                            .dtype = plan->src->dtype,
+                                            .data = airy_array_address(plan->src)};
+    airy_filter_steps(source->step, plan->src, &plan->geometry);
+    for (int i = 0; i < 3; i++)
+        source->step[i] *= airy_dtype_size(source->dtype);
 }
 
 static char *result_row(const struct job *job, size_t image, size_t z, size_t y)
@@ -104,15 +118,12 @@ static struct job start_job(const struct airy_convolve_plan *plan)
     struct job job = {.plan = plan,
                       .geometry = &plan->geometry,
                       .kernels = airy_convolve_kernels(),
-                      .src = airy_array_address(plan->src),
                       .dst = airy_array_address(plan->dst),
                       .out_y = plan->geometry.axis[1].out};
-    airy_filter_steps(job.src_step, plan->src, &plan->geometry);
+    airy_convolve_source_open(&job.source, plan);
     airy_filter_steps(job.dst_step, plan->dst, &plan->geometry);
-    for (int i = 0; i < 3; i++) {
-        job.src_step[i] *= airy_dtype_size(plan->src->dtype);
+    for (int i = 0; i < 3; i++)
         job.dst_step[i] *= airy_dtype_size(plan->dst->dtype);
-    }
     return job;
 }
 
@@ -184,7 +195,7 @@ static void put_weights(const struct job *job, size_t at, const double *from, si
     }
 }
 
-static airy_status direct(airy_queue *queue, const struct airy_convolve_plan *plan)
+airy_status airy_cpu_convolve_direct(airy_queue *queue, const struct airy_convolve_plan *plan)
 {
     struct job job = start_job(plan);
     const struct airy_filter_axis *a = plan->geometry.axis;
@@ -291,5 +302,8 @@ static airy_status separable(airy_queue *queue, const struct airy_convolve_plan 
     return run_columns(queue, &job);
 }
 
-const struct airy_filter_fns airy_filter_cpu = {
-    .direct = direct, .separable = separable, .rank = airy_cpu_rank};
+const struct airy_filter_fns airy_filter_cpu = {.direct = airy_cpu_convolve_direct,
+                                                .separable = separable,
+                                                .fft_work = airy_cpu_fft_work,
+                                                .fft = airy_cpu_fft,
+                                                .rank = airy_cpu_rank};

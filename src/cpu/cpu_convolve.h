@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "airy/dtype.h"
+#include "filter/filter_fns.h"
 
 enum {
     AIRY_CONVOLVE_ROWS = 4, /* results of a block */
@@ -37,5 +37,26 @@ extern const struct airy_convolve_kernels airy_convolve_portable;
 extern const struct airy_convolve_kernels airy_convolve_avx2, airy_convolve_avx512;
 #endif
 const struct airy_convolve_kernels *airy_convolve_kernels(void);
+
+/* A source with its borders. step: bytes from an image, plane, row to the next. */
+struct airy_convolve_source {
+    const struct airy_filter_geometry *geometry;
+    const struct airy_convolve_kernels *kernels;
+    airy_dtype dtype;
+    const char *data;
+    size_t step[3];
+};
+void airy_convolve_source_open(struct airy_convolve_source *source,
+                               const struct airy_convolve_plan *plan);
+/* n elements from number `first` of row (z, y) on, all three of which may lie outside. */
+void airy_convolve_line_f32(const struct airy_convolve_source *source, float *line, size_t image,
+                            int64_t z, int64_t y, int64_t first, size_t n);
+void airy_convolve_line_f64(const struct airy_convolve_source *source, double *line, size_t image,
+                            int64_t z, int64_t y, int64_t first, size_t n);
+
+/* Entries of airy_filter_cpu. */
+airy_status airy_cpu_convolve_direct(airy_queue *queue, const struct airy_convolve_plan *plan);
+double airy_cpu_fft_work(const airy_queue *queue, struct airy_convolve_plan *plan);
+airy_status airy_cpu_fft(airy_queue *queue, const struct airy_convolve_plan *plan);
 
 #endif

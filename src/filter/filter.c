@@ -14,7 +14,8 @@ enum { MAX_RADIUS = 512 };
 static const char *const border_names[AIRY_BORDER_COUNT] = {"zero",    "value",  "nearest",
                                                             "reflect", "mirror", "wrap"};
 static const char *const mode_names[AIRY_CONVOLVE_MODE_COUNT] = {"full", "same", "valid"};
-static const char *const method_names[AIRY_CONVOLVE_METHOD_COUNT] = {"auto", "direct", "separable"};
+static const char *const method_names[AIRY_CONVOLVE_METHOD_COUNT] = {"auto", "direct", "separable",
+                                                                     "fft"};
 
 airy_status airy_find_name(int *index, const char *what, const char *name, const char *const *names,
                            int count)
@@ -206,11 +207,61 @@ static airy_status turn_kernel(double **turned, const double *kernel, size_t n, 
     return AIRY_OK;
 }
 
-/* Whether the products are less work than the kernel: each product reads and writes as well. */
-static bool is_worth(int rank, const size_t taps[3])
+/* Results times taps: the unit in which methods are compared. */
+static double products(const struct airy_filter_geometry *g, size_t taps)
 {
-    const size_t lines = taps[0] + taps[1] + taps[2], all = taps[0] * taps[1] * taps[2];
-    return (size_t)rank * lines * 3 / 2 < all;
+    return (double)g->images * (double)g->axis[0].out * (double)g->axis[1].out *
+           (double)g->axis[2].out * (double)taps;
+}
+
+/* The kernel as products of lines, for SEPARABLE, or AUTO. */
+static airy_status split_kernel(struct airy_convolve_plan *plan, airy_convolve_method method,
+                                const size_t taps[3], airy_convolve_info *info)
+{
+    AIRY_TRY(airy_kernel_split(plan->line, &plan->rank, &info->residual, plan->kernel, taps,
+                               plan->dst->dtype == AIRY_DTYPE_F32 ? 0x1p-24 : 1e-14));
+    AIRY_FAIL_IF(method == AIRY_CONVOLVE_SEPARABLE && plan->rank == 0, AIRY_ERR_PARAM,
+                 "the kernel is no sum of %d products of lines (%.3g of it is left), expected one "
+                 "for the separable method",
+                 taps[0] > 1 && taps[1] > 1 && taps[2] > 1 ? 1 : AIRY_FILTER_MAX_RANK,
+                 info->residual);
+    info->rank = plan->rank;
+    return AIRY_OK;
+}
+
+/* The method that is asked for, or the one that is the least work; with what it needs in the plan. */
+static airy_status choose_method(airy_queue *queue, struct airy_convolve_plan *plan,
+                                 airy_convolve_method method, airy_convolve_info *info)
+{
+    const struct airy_filter_fns *fns = airy_queue_backend(queue)->filter;
+    const struct airy_filter_geometry *g = &plan->geometry;
+    const struct airy_filter_axis *a = g->axis;
+    const size_t taps[3] = {a[0].taps, a[1].taps, a[2].taps};
+    double least = products(g, taps[0] * taps[1] * taps[2]);
+    info->method = method == AIRY_CONVOLVE_AUTO ? AIRY_CONVOLVE_DIRECT : method;
+    if (method == AIRY_CONVOLVE_SEPARABLE || method == AIRY_CONVOLVE_AUTO)
+        AIRY_TRY(split_kernel(plan, method, taps, info));
+    /* Each product of lines reads and writes as well. */
+    const double separable = 1.5 * (double)plan->rank * products(g, taps[0] + taps[1] + taps[2]);
+    if (method == AIRY_CONVOLVE_AUTO && plan->rank && separable < least) {
+        info->method = AIRY_CONVOLVE_SEPARABLE;
+        least = separable;
+    }
+    if (method == AIRY_CONVOLVE_FFT || (method == AIRY_CONVOLVE_AUTO && fns->fft)) {
+        AIRY_FAIL_IF(!fns->fft, AIRY_ERR_UNSUPPORTED, "back end '%s' does not implement method fft",
+                     airy_queue_backend(queue)->name);
+        const double work = fns->fft_work(queue, plan);
+        AIRY_FAIL_IF(method == AIRY_CONVOLVE_FFT && isinf(work), AIRY_ERR_UNSUPPORTED,
+                     "a kernel of %zu x %zu x %zu is too large for the tiles of method fft; use "
+                     "direct",
+                     taps[0], taps[1], taps[2]);
+        /* Its error is spread over a tile: it has to be worth that. */
+        if (1.25 * work < least)
+            info->method = AIRY_CONVOLVE_FFT;
+    }
+    if (info->method == AIRY_CONVOLVE_FFT)
+        memcpy(info->tile, plan->tiles.length, sizeof(info->tile));
+    return AIRY_OK;
 }
 
 static airy_status run_plan(airy_queue *queue, struct airy_convolve_plan *plan,
@@ -219,22 +270,16 @@ static airy_status run_plan(airy_queue *queue, struct airy_convolve_plan *plan,
     const struct airy_filter_fns *fns = airy_queue_backend(queue)->filter;
     AIRY_FAIL_IF(!fns, AIRY_ERR_UNSUPPORTED, "back end '%s' does not implement convolution",
                  airy_queue_backend(queue)->name);
-    const struct airy_filter_axis *a = plan->geometry.axis;
-    const size_t taps[3] = {a[0].taps, a[1].taps, a[2].taps};
     info->residual = 0;
-    if (method != AIRY_CONVOLVE_DIRECT)
-        AIRY_TRY(airy_kernel_split(plan->line, &plan->rank, &info->residual, plan->kernel, taps,
-                                   plan->dst->dtype == AIRY_DTYPE_F32 ? 0x1p-24 : 1e-14));
-    AIRY_FAIL_IF(method == AIRY_CONVOLVE_SEPARABLE && plan->rank == 0, AIRY_ERR_PARAM,
-                 "the kernel is no sum of %d products of lines (%.3g of it is left), expected one "
-                 "for the separable method",
-                 taps[0] > 1 && taps[1] > 1 && taps[2] > 1 ? 1 : AIRY_FILTER_MAX_RANK,
-                 info->residual);
-    info->rank = plan->rank;
-    const bool split = plan->rank &&
-                       (method == AIRY_CONVOLVE_SEPARABLE || is_worth(plan->rank, taps));
-    info->method = split ? AIRY_CONVOLVE_SEPARABLE : AIRY_CONVOLVE_DIRECT;
-    return split ? fns->separable(queue, plan) : fns->direct(queue, plan);
+    AIRY_TRY(choose_method(queue, plan, method, info));
+    switch (info->method) {
+    case AIRY_CONVOLVE_FFT:
+        return fns->fft(queue, plan);
+    case AIRY_CONVOLVE_SEPARABLE:
+        return fns->separable(queue, plan);
+    default:
+        return fns->direct(queue, plan);
+    }
 }
 
 static void free_lines(struct airy_convolve_plan *plan)

@@ -24,10 +24,22 @@ struct airy_filter_geometry {
     double border_value;
 };
 
+/*
+ * How a convolution is cut for transforms: tiles of length[0] x length[1] x length[2] elements, of
+ * which each gives block[0] x block[1] x block[2] results. Axes with more than one tap are
+ * transformed. Where x alone is (lines), a tile is `rows` pieces of lines, wherever these lie.
+ */
+struct airy_convolve_tiles {
+    size_t length[3], block[3], rows;
+    size_t blocks[3]; /* of an image along each axis */
+    bool turned[3], lines;
+};
+
 struct airy_convolve_plan {
     const airy_array *dst, *src;
     struct airy_filter_geometry geometry;
-    const double *kernel;                  /* direct: [z taps][y taps][x taps] */
+    const double *kernel; /* direct, fft: [z taps][y taps][x taps] */
+    struct airy_convolve_tiles tiles;
     int rank;                              /* separable: products */
     double *line[AIRY_FILTER_MAX_RANK][3]; /* of a product: taps of each axis */
 };
@@ -47,8 +59,31 @@ struct airy_rank_plan {
 struct airy_filter_fns {
     airy_status (*direct)(airy_queue *queue, const struct airy_convolve_plan *plan);
     airy_status (*separable)(airy_queue *queue, const struct airy_convolve_plan *plan);
+    /*
+     * NULL, or: cut the plan's tiles; the work of fft in products of the direct method, infinite
+     * where the kernel is too large for it.
+     */
+    double (*fft_work)(const airy_queue *queue, struct airy_convolve_plan *plan);
+    airy_status (*fft)(airy_queue *queue, const struct airy_convolve_plan *plan);
     airy_status (*rank)(airy_queue *queue, const struct airy_rank_plan *plan);
 };
+
+/* What transforms cost a back end and how long they may be; lengths are powers of two. */
+struct airy_transform_cost {
+    size_t least, longest, most; /* along an axis; elements of a tile */
+    size_t rows;                 /* of a tile of lines */
+    size_t width;                /* of a tile along x where x is not transformed */
+    double element[3];           /* work of an element of two tiles, there and back, in products of
+                                    the direct method: with one, two, three axes transformed */
+    double start;                /* what comes before the first two tiles, as so many of them */
+    size_t cached;               /* tiles of more elements take longer: by `beyond` for each */
+    double beyond;               /* doubling */
+};
+
+/* The tiles that are the least work; that work, infinite where none are large enough. */
+double airy_convolve_cut(struct airy_convolve_tiles *tiles,
+                         const struct airy_filter_geometry *geometry,
+                         const struct airy_transform_cost *cost);
 
 /* Steps of an array of a plan in elements: image, z, y (x is 1). */
 void airy_filter_steps(size_t step[3], const airy_array *array,

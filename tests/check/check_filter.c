@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "core/backend.h"
+#include "filter/filter_fns.h"
 #include "ref_filter.h"
 
 enum kernel_kind { RANDOM, PRODUCT, TWO_PRODUCTS, ZEROS, KERNEL_KINDS };
@@ -90,6 +91,27 @@ static double largest_scale(const double *scale, size_t n)
     return most;
 }
 
+/*
+ * The header's bound over e, with the largest element for all of two tiles.
+ *
+ * Where it comes from, u = e: a transform of N, in steps of two or fewer roundings, gives a result
+ * with |error| <= 6.7 u log2 N |result| (check_fft_tmpl.c); the kernel's has this error too, and the
+ * product's norm is at most |src| sqrt(N) times the largest frequency of the kernel, which is below
+ * sqrt(N) |kernel|. Three transforms make 20.1 log2 N, and rounding the kernel, the product and the
+ * source to the dtype less than another log2 N, as N >= 16.
+ */
+static double fft_allowed(const struct problem *p, const double *kernel, const double *values,
+                          size_t n, const airy_convolve_info *info)
+{
+    double squares = 0, most = p->params.border == AIRY_BORDER_VALUE ? p->params.border_value : 0;
+    for (size_t i = 0; i < count_of(&p->kernel); i++)
+        squares += kernel[i] * kernel[i];
+    for (size_t i = 0; i < n; i++)
+        most = fmax(most, fabs(values[i]));
+    const double elements = (double)info->tile[0] * (double)info->tile[1] * (double)info->tile[2];
+    return 21 * log2(elements) * sqrt(squares * elements) * sqrt(2 * elements) * most;
+}
+
 static void run_problem(struct check *c, const struct problem *p)
 {
     const double *kernel = make_kernel(c, &p->kernel, p->kind);
@@ -133,8 +155,11 @@ static void run_problem(struct check *c, const struct problem *p)
      */
     const double e = p->to == AIRY_DTYPE_F32 ? 0x1p-24 : 0x1p-53,
                  taps = (double)count_of(&p->kernel);
-    const double allowed = (taps + 4) * e * largest_scale(scale, results) *
-                           (info.method == AIRY_CONVOLVE_SEPARABLE ? 8 : 1);
+    const double allowed = info.method == AIRY_CONVOLVE_FFT
+                               ? fft_allowed(p, kernel, values, n, &info) * e
+                               : (taps + 4) * e * largest_scale(scale, results) *
+                                     (info.method == AIRY_CONVOLVE_SEPARABLE ? 8 : 1);
+    CHECK(c, p->params.method == AIRY_CONVOLVE_AUTO || info.method == p->params.method);
     float *narrow = check_alloc(c, results * sizeof(float));
     for (size_t i = 0; i < results; i++)
         narrow[i] = (float)want[i];
@@ -209,6 +234,79 @@ static void check_convolve_all(struct check *c)
             .params = {.mode = AIRY_CONVOLVE_SAME, .border = AIRY_BORDER_REFLECT}};
         check_convolve_one(c, &p);
     }
+}
+
+/* Several tiles along every axis, and kernels of which some axes have one element. */
+static void check_convolve_fft(struct check *c)
+{
+    static const struct {
+        struct shape src, kernel;
+        size_t images;
+    } shapes[] = {{{1, {1}}, {1, {1}}, 0},
+                  {{1, {9000}}, {1, {70}}, 0},
+                  {{1, {700}}, {1, {700}}, 3},
+                  {{1, {40}}, {1, {200}}, 0},
+                  {{2, {150, 170}}, {2, {9, 12}}, 0},
+                  {{2, {90, 100}}, {2, {33, 20}}, 2},
+                  {{2, {200, 33}}, {2, {1, 16}}, 0},
+                  {{2, {200, 133}}, {2, {16, 1}}, 0},
+                  {{2, {5, 6}}, {2, {5, 6}}, 0},
+                  {{3, {40, 45, 50}}, {3, {5, 6, 7}}, 0},
+                  {{3, {40, 9, 50}}, {3, {5, 1, 3}}, 0},
+                  {{3, {70, 9, 70}}, {3, {17, 1, 1}}, 2},
+                  {{3, {4, 30, 50}}, {3, {1, 9, 1}}, 0},
+                  {{3, {4, 30, 50}}, {3, {1, 9, 9}}, 0}};
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+        for (int mode = 0; mode < AIRY_CONVOLVE_MODE_COUNT; mode++)
+            for (int border = 0; border < AIRY_BORDER_COUNT; border++) {
+                struct problem p = {.src = shapes[i].src,
+                                    .kernel = shapes[i].kernel,
+                                    .from = border == 3 ? AIRY_DTYPE_I16 : AIRY_DTYPE_F32,
+                                    .to = (border + mode) % 2 ? AIRY_DTYPE_F64 : AIRY_DTYPE_F32,
+                                    .images = shapes[i].images};
+                p.params = (airy_convolve_params){.mode = (airy_convolve_mode)mode,
+                                                  .method = AIRY_CONVOLVE_FFT,
+                                                  .border = (airy_border)border,
+                                                  .border_value = 3.25,
+                                                  .correlate = (border + mode) % 3 == 0};
+                bool fits = mode != AIRY_CONVOLVE_VALID || border == 0;
+                for (int k = 0; k < p.src.ndim; k++)
+                    fits = fits && (mode != AIRY_CONVOLVE_VALID || p.kernel.n[k] <= p.src.n[k]);
+                if (fits)
+                    check_convolve_one(c, &p);
+            }
+}
+
+/* NaN, infinities and numbers near the largest come out as the direct method has them. */
+static void check_fft_nan(struct check *c)
+{
+    if (!check_case(c, "convolve_fft_nan"))
+        return;
+    const size_t shape[2] = {100, 90}, k[2] = {5, 4}, n = 9000;
+    double kernel[20];
+    float *data = check_alloc(c, n * sizeof(float)), *want = check_alloc(c, n * sizeof(float));
+    check_rand(c, kernel, AIRY_DTYPE_F64, 20, 0, 1);
+    check_rand(c, data, AIRY_DTYPE_F32, n, 0, 1);
+    data[30 * 90 + 40] = (float)NAN;
+    data[98 * 90 + 2] = (float)INFINITY;
+    data[5] = 1e38F;
+    airy_array *src = check_upload(c, AIRY_DTYPE_F32, 2, shape, data),
+               *direct = check_output(c, AIRY_DTYPE_F32, 2, shape),
+               *fft = check_output(c, AIRY_DTYPE_F32, 2, shape);
+    airy_convolve_params params = {.mode = AIRY_CONVOLVE_SAME, .method = AIRY_CONVOLVE_DIRECT};
+    airy_convolve_info info;
+    CHECK_OK(c, airy_convolve(c->queue, direct, src, kernel, 2, k, &params, NULL));
+    params.method = AIRY_CONVOLVE_FFT;
+    if (!CHECK_OK(c, airy_convolve(c->queue, fft, src, kernel, 2, k, &params, &info)) ||
+        !CHECK_OK(c, airy_array_pull(c->queue, want, n * sizeof(float), direct)) ||
+        !CHECK_OK(c, airy_queue_finish(c->queue)))
+        return;
+    /* Where 1e38 counts direct results are 1e38 times a weight; elsewhere fft_allowed has
+     * 21 log2 N e |kernel| |src| sqrt(N) with 20 weights and elements of at most 1. */
+    const double elements = (double)(info.tile[1] * info.tile[2]);
+    check_array(c, fft, want,
+                &(struct check_tol){.abs = 21 * log2(elements) * 0x1p-24 * sqrt(40.0) * elements,
+                                    .rel = 24 * 0x1p-24});
 }
 
 /* scipy.signal.convolve2d of two small arrays, worked out by hand. */
@@ -307,12 +405,19 @@ static void bench_convolve(struct check *c, airy_dtype dtype, airy_convolve_meth
     check_put(data, dtype, n / 2, 1); /* comes out as the kernel */
     airy_array *src = check_upload(c, dtype, 2, shape, data), *dst = check_output(c, dtype, 2, out);
     const airy_convolve_params params = {.method = method};
+    airy_convolve_info info;
     double *got = check_alloc(c, 2062 * 2062 * 8);
-    if (CHECK_OK(c, airy_convolve(c->queue, dst, src, kernel, 2, k, &params, NULL)) &&
+    if (CHECK_OK(c, airy_convolve(c->queue, dst, src, kernel, 2, k, &params, &info)) &&
         CHECK_OK(c, airy_array_pull(c->queue, got, airy_array_size(dst), dst)) &&
         CHECK_OK(c, airy_queue_finish(c->queue))) {
         const size_t at = (n / 2 / 2048 + 7) * 2062 + 7;
-        CHECK(c, fabs((dtype == AIRY_DTYPE_F32 ? (double)((float *)got)[at] : got[at]) - 1) < 1e-6);
+        /* fft: fft_allowed for one element of 1; squares of the kernel add up to less than 20. */
+        const double elements = (double)(info.tile[1] * info.tile[2]),
+                     allowed = method == AIRY_CONVOLVE_FFT
+                                   ? 21 * log2(elements) * 0x1p-24 * sqrt(20 * elements)
+                                   : 1e-6;
+        CHECK(c,
+              fabs((dtype == AIRY_DTYPE_F32 ? (double)((float *)got)[at] : got[at]) - 1) < allowed);
     }
     CHECK_BENCH(c, (double)airy_array_size(src) + (double)airy_array_size(dst),
                 2.0 * 225 * 2062 * 2062,
@@ -429,6 +534,10 @@ void check_filter(struct check *c)
     check_convolve_all(c);
     check_convolve_literal(c);
     check_filter_nan(c);
+    if (airy_queue_backend(c->queue)->filter->fft) {
+        check_convolve_fft(c);
+        check_fft_nan(c);
+    }
     static const struct shape flat = {2, {50, 61}}, deep = {3, {12, 20, 33}}, line = {1, {300}};
     check_blur_one(c, &line, 0, &(airy_blur_params){.sigma = {5}}, "5");
     check_blur_one(c, &line, 4, &(airy_blur_params){.axes = 1, .sigma = {2}}, "2");
@@ -446,8 +555,10 @@ void check_filter(struct check *c)
         c, &deep, 0,
         &(airy_blur_params){.sigma = {1, 1, 1}, .has_border = true, .border = AIRY_BORDER_WRAP},
         "3d_wrap");
+    const bool fft = airy_queue_backend(c->queue)->filter->fft != NULL;
     for (int i = 0; i < 2; i++)
-        for (int method = AIRY_CONVOLVE_DIRECT; method < AIRY_CONVOLVE_METHOD_COUNT; method++)
+        for (int method = AIRY_CONVOLVE_DIRECT;
+             method <= (fft ? AIRY_CONVOLVE_FFT : AIRY_CONVOLVE_SEPARABLE); method++)
             bench_convolve(c, i ? AIRY_DTYPE_F64 : AIRY_DTYPE_F32, (airy_convolve_method)method);
     check_filter_errors(c);
 }

@@ -29,7 +29,7 @@ static const char *parse_method(void *field, const char *text)
 {
     return airy_convolve_method_parse(field, text) == AIRY_OK
                ? NULL
-               : "expected auto, direct or separable";
+               : "expected auto, direct, separable or fft";
 }
 
 /* A border, or value=V: of the params whose border the field is. */
@@ -90,9 +90,10 @@ static const struct opt convolve_options[] = {
      .type = OPT_PARSED,
      .offset = offsetof(struct convolve_params, params.method),
      .parse = parse_method,
-     .argument = "auto|direct|separable",
+     .argument = "auto|direct|separable|fft",
      .fallback = "auto",
-     .help = "separable: the kernel is a sum of up to 4 products of lines"},
+     .help =
+         "separable: the kernel is a sum of up to 4 products of lines; fft: transforms of tiles"},
     {.name = "correlate",
      .type = OPT_FLAG,
      .offset = offsetof(struct convolve_params, params.correlate),
