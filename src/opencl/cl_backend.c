@@ -1,3 +1,4 @@
+#include "background/background_fns.h"
 #include "core/backend.h"
 #include "opencl/cl_buffer.h"
 #include "opencl/cl_decode.h"
@@ -39,4 +40,5 @@ const struct airy_backend airy_backend_opencl = {
     .label = &airy_label_opencl,
     .filter = &airy_filter_opencl,
     .element = &airy_element_opencl,
+    .background = &airy_background_opencl,
 };

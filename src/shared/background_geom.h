@@ -246,7 +246,7 @@ static inline airy_u32 airy_background_pieces(airy_u32 nodes)
 
 static inline airy_u32 airy_background_piece(airy_u32 x, airy_u32 mesh, airy_u32 nodes)
 {
-    const airy_u32 half = mesh / 2u, piece = x < half ? 0u : (x - half) / mesh;
+    const airy_u32 middle = mesh / 2u, piece = x < middle ? 0u : (x - middle) / mesh;
     return piece < airy_background_pieces(nodes) ? piece : airy_background_pieces(nodes) - 1u;
 }
 

@@ -550,8 +550,6 @@ void check_backgrounds(struct check *c)
         {"large", {.mesh = {300, 32768}, .filter = {1, 1}}},
         {"sep_odd", {.mesh = {15, 22}, .filter = {1, 5}, .compat_sep = true}},
     };
-    if (!c->is_cpu)
-        return;
     for (size_t v = 0; v < sizeof(variants) / sizeof(variants[0]); v++)
         for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
             for (int kind = 0; kind <= KIND_FLAT; kind++)
