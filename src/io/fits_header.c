@@ -151,8 +151,8 @@ void airy_header_cut(airy_header *header, int axis, size_t first)
         /* the description may be one of several: CRPIX3A */
         if (memcmp(card, name, (size_t)length) != 0 || isdigit((unsigned char)card[length]))
             continue;
-        char keyword[KEYWORD + 1];
-        snprintf(keyword, sizeof(keyword), "%.*s", (int)strcspn(card, " ="), card);
+        char keyword[KEYWORD + 1] = "";
+        memcpy(keyword, card, airy_min_size(strcspn(card, " ="), KEYWORD));
         if (!airy_header_number(header, keyword, &reference))
             continue;
         snprintf(rewritten, sizeof(rewritten), "%-8s= %20s%50s", keyword,

@@ -4,3 +4,4 @@ $airy label $m::/onepix__mask --above 1 --sigma 2; echo $?
 $airy label $m::/full__mask --sigma 2; echo $?
 echo keep >t.csv; $airy label $m::/onepix__mask --table t.csv; echo $?; cat t.csv
 $airy label $m::/onepix__mask --table no/t.csv; echo $?
+$airy label $m::/onepix__mask --table t.txt; echo $?
