@@ -11,33 +11,25 @@
 #include "label/label_fns.h"
 #include "opencl/cl_buffer.h"
 #include "opencl/cl_launch.h"
+#include "opencl/cl_move.h"
 #include "shared/label_geom.h"
 
 enum {
     PARTS = 16384,     /* room for measures before it is known how many there are */
     FIRST_PARTS = 256, /* come back together with the number of labels */
     CLEAR_GROUPS = 64,
-    FINISH_EACH = 1024 /* regions that a thread finishes at a time */
+    FINISH_EACH = 32 /* regions that a thread finishes at a time */
 };
-
-static const struct {
-    const char *name;
-    int kind; /* of label.cl: 0 unsigned, 1 signed, 2 floating */
-} types[AIRY_DTYPE_COUNT] = {[AIRY_DTYPE_F32] = {"float", 2},  [AIRY_DTYPE_F64] = {"double", 2},
-                             [AIRY_DTYPE_U8] = {"uchar", 0},   [AIRY_DTYPE_I8] = {"char", 1},
-                             [AIRY_DTYPE_U16] = {"ushort", 0}, [AIRY_DTYPE_I16] = {"short", 1},
-                             [AIRY_DTYPE_U32] = {"uint", 0},   [AIRY_DTYPE_I32] = {"int", 1},
-                             [AIRY_DTYPE_U64] = {"ulong", 0},  [AIRY_DTYPE_I64] = {"long", 1}};
 
 struct call {
     airy_queue *queue;
     const airy_array *src;
     airy_label_geom geom;
-    airy_label_rows target; /* labels, where they are written */
     struct airy_cl_arg labels;
-    airy_buffer *parent, *words, *pixels, *parts; /* parts: the table; its entry 0 is the image's */
-    char options[64];                             /* of label.cl */
-    char value[16];                               /* of measure.cl */
+    /* nodes: parents, then labels of runs; words: bits, facts or first bits, states of chunks */
+    airy_buffer *nodes, *words, *sizes, *parts;
+    char options[96]; /* of label.cl */
+    char value[24];   /* of measure.cl */
     double label_bytes;
 };
 
@@ -49,14 +41,26 @@ static airy_label_rows rows_of(const airy_array *a)
                              .step_z = last >= 2 ? a->pitch[last - 2] : 0};
 }
 
-/* Words for each row: bits, flags of roots, roots before; then roots of each group. */
+/* Bits of all words and what follows them: facts or first bits, the turn of chunks, their states. */
 static airy_status size_words(size_t *size, const airy_label_geom *g)
 {
     size_t words;
-    AIRY_FAIL_IF(airy_mul_size(&words, g->total, 3) || airy_add_size(&words, words, g->chunks) ||
+    AIRY_FAIL_IF(airy_mul_size(&words, g->total, 2) ||
+                     airy_add_size(&words, words, (size_t)g->chunks + 1) ||
                      airy_mul_size(size, words, sizeof(uint32_t)),
                  AIRY_ERR_MEMORY, "%u words of 32 pixels do not fit the address space", g->total);
     return AIRY_OK;
+}
+
+/* Scratch of 4 bytes for every node, `times` over. */
+static airy_status take_nodes(struct call *call, enum airy_scratch slot, unsigned times,
+                              airy_buffer **buffer)
+{
+    const airy_label_geom *g = &call->geom;
+    size_t size;
+    AIRY_FAIL_IF(airy_mul_size(&size, (size_t)g->total << g->shift, times * sizeof(uint32_t)),
+                 AIRY_ERR_MEMORY, "%u words of 32 pixels do not fit the address space", g->total);
+    return airy_queue_scratch(call->queue, slot, size, buffer);
 }
 
 static airy_status start(struct call *call, airy_queue *queue, const airy_array *src,
@@ -82,13 +86,13 @@ static airy_status start(struct call *call, airy_queue *queue, const airy_array 
     g->width = (uint32_t)shape[2];
     g->words = (g->width + 31) / 32;
     g->total = g->depth * g->height * g->words; /* at most the number of elements */
-    g->tiles_y = (g->height + AIRY_LABEL_TILE - 1) / AIRY_LABEL_TILE;
-    g->tiles = g->depth * g->tiles_y * g->words;
+    g->tiles_x = (g->words + AIRY_LABEL_TILE_WORDS - 1) / AIRY_LABEL_TILE_WORDS;
+    g->tiles_y = (g->height + AIRY_LABEL_TILE_ROWS - 1) / AIRY_LABEL_TILE_ROWS;
     g->chunks = (g->total + AIRY_LABEL_GROUP - 1) / AIRY_LABEL_GROUP;
     size_t words_size;
     AIRY_TRY(size_words(&words_size, g));
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_BLOCKS, words_size, &call->words));
-    snprintf(call->value, sizeof(call->value), "-DT=%s", types[src->dtype].name);
+    snprintf(call->value, sizeof(call->value), "-DT=%s", airy_cl_types[src->dtype].name);
     return AIRY_OK;
 }
 
@@ -117,11 +121,10 @@ static airy_status launch(const struct call *call, const struct airy_cl_kernel_s
     return airy_cl_launch(call->queue, spec, 1, &items, &local, bytes, args, count);
 }
 
-/* Items of the kernels that give 32 of them AIRY_LABEL_WRITE_EACH words. */
-static size_t pixel_items(const airy_label_geom *g)
+/* KIND of label.cl: 0 unsigned, 1 signed, 2 floating. */
+static int kind_of(airy_dtype dtype)
 {
-    const size_t words = AIRY_LABEL_GROUP / 32 * AIRY_LABEL_WRITE_EACH;
-    return (g->total + words - 1) / words * AIRY_LABEL_GROUP;
+    return airy_dtype_is_float(dtype) ? 2 : airy_dtype_is_signed(dtype);
 }
 
 /* The value that a key stands for: the number itself, or a floating one by its bits. */
@@ -140,7 +143,7 @@ static double value_of_key(airy_dtype dtype, uint64_t key)
         memcpy(&v, &bits, sizeof(v));
         return v;
     }
-    return types[dtype].kind == 1 ? (double)(int64_t)key : (double)key;
+    return kind_of(dtype) == 1 ? (double)(int64_t)key : (double)key;
 }
 
 /*
@@ -151,10 +154,10 @@ static void find_keys(airy_label_geom *g, airy_dtype dtype, double above)
 {
     const unsigned bits = 8 * (unsigned)airy_dtype_size(dtype);
     uint64_t least, most;
-    if (types[dtype].kind == 2) {
+    if (kind_of(dtype) == 2) {
         most = dtype == AIRY_DTYPE_F32 ? UINT64_C(0x7f800000) : UINT64_C(0x7ff0000000000000);
         least = 0 - most;
-    } else if (types[dtype].kind == 1) {
+    } else if (kind_of(dtype) == 1) {
         most = (UINT64_C(1) << (bits - 1)) - 1;
         least = ~most;
     } else {
@@ -176,76 +179,60 @@ static void find_keys(airy_label_geom *g, airy_dtype dtype, double above)
     g->span = most - g->first;
 }
 
-static airy_status run_tiles(const struct call *call)
+/* A kernel of label.cl with an item for each of so many. */
+static airy_status launch_label(const struct call *call, const char *name, size_t items,
+                                double bytes, const struct airy_cl_arg *args, size_t count)
 {
-    const airy_label_geom *g = &call->geom;
-    const size_t local = (size_t)AIRY_LABEL_TILE * AIRY_LABEL_TILES,
-                 items = (g->tiles + (size_t)AIRY_LABEL_TILES - 1) / AIRY_LABEL_TILES * local;
-    const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(call->src),    AIRY_CL_BUFFER(call->parent),
-                                       AIRY_CL_BUFFER(call->words), AIRY_CL_BUFFER(call->pixels),
-                                       AIRY_CL_BUFFER(call->parts), AIRY_CL_VALUE(call->geom)};
-    return launch(call, &(struct airy_cl_kernel_spec){"label.cl", "label_tiles", call->options},
-                  items, local, (double)airy_array_size(call->src), args,
-                  sizeof(args) / sizeof(args[0]));
+    return launch(call, &(struct airy_cl_kernel_spec){"label.cl", name, call->options}, items,
+                  AIRY_LABEL_GROUP, bytes, args, count);
 }
 
-/* Components: bits, roots, and the number of labels in the table's first entry. */
+/* Components: bits, roots, their numbers and what follows from these; the count in the table. */
 static airy_status run_components(const struct call *call)
 {
     const airy_label_geom *g = &call->geom;
-    const struct airy_cl_arg parent = AIRY_CL_BUFFER(call->parent),
-                             words = AIRY_CL_BUFFER(call->words),
-                             sizes = AIRY_CL_BUFFER(call->pixels);
-    AIRY_TRY(run_tiles(call));
-    const struct airy_cl_arg merge[] = {parent, words, AIRY_CL_VALUE(call->geom)};
-    AIRY_TRY(launch(call, &(struct airy_cl_kernel_spec){"label.cl", "label_merge", call->options},
-                    g->total, AIRY_LABEL_GROUP, 4.0 * g->total, merge,
-                    sizeof(merge) / sizeof(merge[0])));
+    const size_t groups = (size_t)g->tiles_x * g->tiles_y * g->depth;
+    const double words = 4.0 * g->total;
+    const struct airy_cl_arg src = AIRY_CL_ARRAY(call->src), nodes = AIRY_CL_BUFFER(call->nodes),
+                             bits = AIRY_CL_BUFFER(call->words),
+                             sizes = AIRY_CL_BUFFER(call->sizes),
+                             parts = AIRY_CL_BUFFER(call->parts), geom = AIRY_CL_VALUE(call->geom);
+    const struct airy_cl_arg tiles[] = {src, nodes, bits, sizes, call->labels, geom};
+    AIRY_TRY(launch_label(call, "label_tiles", groups * AIRY_LABEL_GROUP,
+                          (double)airy_array_size(call->src) + words + call->label_bytes, tiles,
+                          sizeof(tiles) / sizeof(tiles[0])));
+    const struct airy_cl_arg merge[] = {nodes, bits, geom};
+    AIRY_TRY(launch_label(call, "label_merge", (size_t)g->total * AIRY_LABEL_MERGERS, words, merge,
+                          sizeof(merge) / sizeof(merge[0])));
     if (g->sized) {
-        const struct airy_cl_arg size[] = {parent, words, sizes, AIRY_CL_VALUE(call->geom)};
-        AIRY_TRY(launch(
-            call, &(struct airy_cl_kernel_spec){"label.cl", "label_sizes", call->options}, g->total,
-            AIRY_LABEL_GROUP, 4.0 * g->total, size, sizeof(size) / sizeof(size[0])));
+        const struct airy_cl_arg count[] = {nodes, bits, sizes, geom};
+        AIRY_TRY(launch_label(call, "label_sizes", g->total, words, count,
+                              sizeof(count) / sizeof(count[0])));
     }
-    const struct airy_cl_arg roots[] = {parent, words, sizes, AIRY_CL_BUFFER(call->parts),
-                                        AIRY_CL_VALUE(call->geom)};
-    return launch(call, &(struct airy_cl_kernel_spec){"label.cl", "label_roots", call->options},
-                  g->total, AIRY_LABEL_GROUP, 12.0 * g->total, roots,
-                  sizeof(roots) / sizeof(roots[0]));
+    const struct airy_cl_arg number[] = {src, nodes, bits, sizes, call->labels, parts, geom};
+    return launch_label(call, "label_number", g->total, 2 * words, number,
+                        sizeof(number) / sizeof(number[0]));
 }
 
-static airy_status run_write(const struct call *call)
+/* A walk of measure.cl over all words. */
+static airy_status run_walk(const struct call *call, const char *name)
 {
-    const struct airy_cl_arg args[] = {AIRY_CL_BUFFER(call->parent), AIRY_CL_BUFFER(call->words),
-                                       call->labels, AIRY_CL_BUFFER(call->parts),
-                                       AIRY_CL_VALUE(call->geom)};
-    return launch(call, &(struct airy_cl_kernel_spec){"label.cl", "label_write", call->options},
-                  pixel_items(&call->geom), AIRY_LABEL_GROUP, call->label_bytes, args,
-                  sizeof(args) / sizeof(args[0]));
-}
-
-/* Both walks over the labels, into a cleared table. */
-static airy_status run_measures(const struct call *call)
-{
-    const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(call->src), call->labels,
+    const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(call->src), AIRY_CL_BUFFER(call->nodes),
                                        AIRY_CL_BUFFER(call->words), AIRY_CL_BUFFER(call->parts),
                                        AIRY_CL_VALUE(call->geom)};
-    const size_t count = sizeof(args) / sizeof(args[0]),
-                 items = (call->geom.total + (size_t)AIRY_LABEL_WALK_EACH - 1) /
-                         AIRY_LABEL_WALK_EACH;
-    AIRY_TRY(launch(call,
-                    &(struct airy_cl_kernel_spec){"measure.cl", "measure_extents", call->value},
-                    items, AIRY_LABEL_GROUP, 0, args, count));
-    return launch(call, &(struct airy_cl_kernel_spec){"measure.cl", "measure_sums", call->value},
-                  items, AIRY_LABEL_GROUP, 0, args, count);
+    return launch(call, &(struct airy_cl_kernel_spec){"measure.cl", name, call->value},
+                  call->geom.total, AIRY_LABEL_GROUP, 4.0 * call->geom.total, args,
+                  sizeof(args) / sizeof(args[0]));
 }
 
 static airy_status run_clear(const struct call *call)
 {
     const struct airy_cl_arg args[] = {AIRY_CL_BUFFER(call->parts), AIRY_CL_VALUE(call->geom)};
-    return launch(call, &(struct airy_cl_kernel_spec){"measure.cl", "measure_clear", call->value},
-                  (size_t)CLEAR_GROUPS * AIRY_LABEL_GROUP, AIRY_LABEL_GROUP, 0, args,
-                  sizeof(args) / sizeof(args[0]));
+    const size_t most = (size_t)CLEAR_GROUPS * AIRY_LABEL_GROUP;
+    return launch(
+        call, &(struct airy_cl_kernel_spec){"measure.cl", "measure_clear", call->value},
+        airy_min_size(((size_t)call->geom.count + 1) * (sizeof(airy_label_part) / 8), most),
+        AIRY_LABEL_GROUP, 0, args, sizeof(args) / sizeof(args[0]));
 }
 
 /* A sum of two words, in units of 2^-b. */
@@ -386,7 +373,8 @@ static airy_status collect(struct call *call, struct airy_label_plan *plan)
         AIRY_TRY(take_parts(call, plan->count));
         call->geom.count = (uint32_t)plan->count;
         AIRY_TRY(run_clear(call));
-        AIRY_TRY(run_measures(call));
+        AIRY_TRY(run_walk(call, "measure_extents"));
+        AIRY_TRY(run_walk(call, "measure_sums"));
         entries = 0;
     }
     AIRY_TRY(airy_memory_calloc(&block, plan->count + 1, sizeof(airy_region), "regions"));
@@ -399,51 +387,49 @@ static airy_status collect(struct call *call, struct airy_label_plan *plan)
     return status;
 }
 
-/* Labels go to the caller's array, or to scratch for the measures. */
-static void set_target(struct call *call, const struct airy_label_plan *plan)
+/* What a component has to be, and what is foreground. */
+static void set_components(airy_label_geom *g, const struct airy_label_plan *plan)
 {
-    airy_label_geom *g = &call->geom;
-    if (plan->labels) {
-        g->labels = rows_of(plan->labels);
-        call->labels = AIRY_CL_ARRAY(plan->labels);
-    } else {
-        g->labels = (airy_label_rows){.step_y = g->width, .step_z = (uint64_t)g->width * g->height};
-        call->labels = AIRY_CL_BUFFER(call->pixels);
-    }
-    call->label_bytes = 4.0 * (double)airy_array_count(plan->src);
-}
-
-static airy_status label(airy_queue *queue, struct airy_label_plan *plan)
-{
-    struct call call;
-    const airy_dtype dtype = plan->src->dtype;
-    const size_t pixels = airy_array_count(plan->src) * sizeof(uint32_t);
     const int c = plan->connectivity;
-    AIRY_TRY(start(&call, queue, plan->src, plan->shape, plan->wants_regions));
-    airy_label_geom *g = &call.geom;
     g->edge = c == 8 || c == 18 || c == 26;
     g->corner = c == 26;
     g->sized = plan->min_count > 1 || plan->max_count < airy_array_count(plan->src);
     g->min_count = (uint32_t)(plan->min_count < UINT32_MAX ? plan->min_count : UINT32_MAX);
     g->max_count = (uint32_t)(plan->max_count < UINT32_MAX ? plan->max_count : UINT32_MAX);
     if (plan->has_above)
-        find_keys(g, dtype, plan->above);
-    snprintf(call.options, sizeof(call.options), "-DBYTES=%zu -DKIND=%d -DABOVE=%d",
-             airy_dtype_size(dtype), types[dtype].kind, plan->has_above);
-    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_FRAMES, pixels, &call.parent));
-    /* One after the other: sizes of components, and labels that nobody asked for. */
-    const bool needs_pixels = g->sized || (plan->wants_regions && !plan->labels);
-    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS,
-                                needs_pixels ? pixels : sizeof(uint32_t), &call.pixels));
+        find_keys(g, plan->src->dtype, plan->above);
+}
+
+static airy_status label(airy_queue *queue, struct airy_label_plan *plan)
+{
+    struct call call;
+    const airy_dtype dtype = plan->src->dtype;
+    AIRY_TRY(start(&call, queue, plan->src, plan->shape, plan->wants_regions));
+    airy_label_geom *g = &call.geom;
+    set_components(g, plan);
+    /* Every other pixel of a word begins a run at most. */
+    g->shift = airy_label_log2((uint32_t)airy_min_size(g->width + 1, 32) / 2);
+    g->writes = plan->labels != NULL;
+    g->runs_at = g->total;
+    snprintf(call.options, sizeof(call.options),
+             "-DBYTES=%zu -DKIND=%d -DABOVE=%d -DMEASURES=%d %s", airy_dtype_size(dtype),
+             kind_of(dtype), plan->has_above, plan->wants_regions, call.value);
+    AIRY_TRY(take_nodes(&call, AIRY_SCRATCH_FRAMES, plan->wants_regions ? 2 : 1, &call.nodes));
+    call.sizes = call.nodes;
+    if (g->sized)
+        AIRY_TRY(take_nodes(&call, AIRY_SCRATCH_PARTIALS, 1, &call.sizes));
     AIRY_TRY(take_parts(&call, PARTS));
-    set_target(&call, plan);
     if (!plan->wants_regions)
         g->capacity = 0;
+    call.labels = AIRY_CL_NULL;
+    if (plan->labels) {
+        g->labels = rows_of(plan->labels);
+        call.labels = AIRY_CL_ARRAY(plan->labels);
+        call.label_bytes = (double)airy_array_size(plan->labels);
+    }
     AIRY_TRY(run_components(&call));
-    if (plan->labels || plan->wants_regions)
-        AIRY_TRY(run_write(&call));
     if (plan->wants_regions)
-        AIRY_TRY(run_measures(&call));
+        AIRY_TRY(run_walk(&call, "measure_sums"));
     return collect(&call, plan);
 }
 
@@ -451,16 +437,22 @@ static airy_status measure(airy_queue *queue, const struct airy_measure_plan *pl
 {
     struct call call;
     AIRY_TRY(start(&call, queue, plan->src, plan->shape, true));
+    airy_label_geom *g = &call.geom;
+    /* Every pixel may begin a run. */
+    g->shift = airy_label_log2((uint32_t)airy_min_size(g->width, 32));
+    g->split = 1;
+    g->labels = rows_of(plan->labels);
+    g->count = (uint32_t)plan->count;
+    AIRY_TRY(take_nodes(&call, AIRY_SCRATCH_FRAMES, 1, &call.nodes));
     AIRY_TRY(take_parts(&call, plan->count));
-    call.geom.labels = rows_of(plan->labels);
-    call.geom.count = (uint32_t)plan->count;
-    call.labels = AIRY_CL_ARRAY(plan->labels);
-    const struct airy_cl_arg args[] = {call.labels, AIRY_CL_BUFFER(call.words),
+    AIRY_TRY(run_clear(&call));
+    const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(call.src),    AIRY_CL_ARRAY(plan->labels),
+                                       AIRY_CL_BUFFER(call.nodes), AIRY_CL_BUFFER(call.words),
                                        AIRY_CL_BUFFER(call.parts), AIRY_CL_VALUE(call.geom)};
-    AIRY_TRY(launch(&call, &(struct airy_cl_kernel_spec){"measure.cl", "measure_bits", call.value},
-                    pixel_items(&call.geom), AIRY_LABEL_GROUP,
-                    (double)airy_array_size(plan->labels), args, sizeof(args) / sizeof(args[0])));
-    AIRY_TRY(run_measures(&call));
+    AIRY_TRY(launch(&call, &(struct airy_cl_kernel_spec){"measure.cl", "measure_runs", call.value},
+                    g->total, AIRY_LABEL_GROUP, (double)airy_array_size(plan->labels), args,
+                    sizeof(args) / sizeof(args[0])));
+    AIRY_TRY(run_walk(&call, "measure_sums"));
     return pull_parts(&call, plan->regions, plan->count, NULL, 0);
 }
 

@@ -337,9 +337,10 @@ static airy_status threshold(airy_queue *queue, const airy_array *mask, const ai
     const struct airy_cl_kernel_spec spec = {"reduce.cl", "threshold", call.options};
     const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(src), AIRY_CL_ARRAY(mask),
                                        AIRY_CL_VALUE(call.geom)};
-    const size_t local = AIRY_REDUCE_GROUP_ITEMS;
-    return airy_cl_launch(queue, &spec, 1, &source.count, &local, call.bytes + (double)source.count,
-                          args, sizeof(args) / sizeof(args[0]));
+    const size_t local = AIRY_REDUCE_GROUP_ITEMS,
+                 items = (source.count + AIRY_THRESHOLD_EACH - 1) / AIRY_THRESHOLD_EACH;
+    return airy_cl_launch(queue, &spec, 1, &items, &local, call.bytes + (double)source.count, args,
+                          sizeof(args) / sizeof(args[0]));
 }
 
 const struct airy_reduce_fns airy_reduce_opencl = {

@@ -16,23 +16,26 @@ typedef struct airy_label_geom {
     airy_u32 width, height, depth;
     airy_u32 words; /* of 32 pixels, a row */
     airy_u32 total; /* words of all rows */
-    airy_u32 tiles, tiles_y;
+    airy_u32 shift; /* a word has 2^shift nodes */
+    airy_u32 tiles_x, tiles_y;
     airy_u32 none;   /* no key is foreground */
     airy_u32 edge;   /* pixels that share an edge (in a plane: a corner) are neighbours */
     airy_u32 corner; /* voxels that share a corner are, too */
     airy_u32 sized;  /* components have to be of min_count to max_count pixels */
     airy_u32 min_count, max_count;
-    airy_u32 chunks;   /* groups of label_roots */
+    airy_u32 chunks;   /* of AIRY_LABEL_GROUP words */
+    airy_u32 writes;   /* labels of all pixels are wanted */
     airy_u32 capacity; /* labels that the table of parts has room for; 0: no measures */
     airy_u32 count;    /* labels, where the host knows */
+    airy_u32 split;    /* stretches of bits may change labels: where, follows the bits */
+    airy_u32 runs_at;  /* labels of runs begin behind the nodes of so many words */
 } airy_label_geom;
-AIRY_ASSERT_SIZE(airy_label_geom, 128);
+AIRY_ASSERT_SIZE(airy_label_geom, 144);
 
-#define AIRY_LABEL_GROUP      256u /* items of a work-group of all kernels but label_tiles */
-#define AIRY_LABEL_TILES      4u   /* of a work-group of label_tiles */
-#define AIRY_LABEL_TILE       32u  /* pixels each way */
-#define AIRY_LABEL_WRITE_EACH 4u   /* words that 32 items take, one after the other */
-#define AIRY_LABEL_WALK_EACH  8u   /* words that an item measures. Part of the order of sums */
+#define AIRY_LABEL_GROUP      256u /* items of a work-group, words of a chunk and of a tile */
+#define AIRY_LABEL_TILE_WORDS 4u   /* across */
+#define AIRY_LABEL_TILE_ROWS  (AIRY_LABEL_GROUP / AIRY_LABEL_TILE_WORDS)
+#define AIRY_LABEL_MERGERS    4u /* items of label_merge that share a word */
 
 /*
  * What is known of a label: whole numbers all, so that the order of additions is no matter. Entry 0

@@ -25,6 +25,7 @@ AIRY_ASSERT_SIZE(airy_reduce_geom, 240);
 /* Items of a work-group, and elements an item takes at a time. Part of the order of sums. */
 #define AIRY_REDUCE_GROUP_ITEMS 256u
 #define AIRY_REDUCE_EACH        8u
+#define AIRY_THRESHOLD_EACH     4u /* elements that an item of threshold takes */
 
 /* What a group found. */
 typedef struct airy_reduce_part {

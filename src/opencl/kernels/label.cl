@@ -1,13 +1,16 @@
 /*
  * Connected components: rows become one bit a pixel, 32 to a word; runs of bits inside a word are
- * nodes, known by their first pixel. Tiles of 32 x 32 pixels unite their own in local memory, words
- * then those across tiles. The smaller pixel always wins, so the root of a component is its first
- * pixel. Roots are flagged and counted in raster order.
+ * nodes, known by their word and their place in it, which is the raster order. Tiles of 128 x 64
+ * pixels unite their own in local memory, words then those across tiles. The smaller node always
+ * wins, so the root of a component is its first run. Roots are flagged and numbered in raster order.
  *
  * Build options: BYTES, KIND (0 unsigned, 1 signed, 2 floating): of the elements; ABOVE: 1:
- * foreground is what lies in a range of keys, 0: what is not 0. No
- * floating-point arithmetic.
+ * foreground is what lies in a range of keys, 0: what is not 0; MEASURES: 1: counts, boxes and
+ * extremes are found as well, of values of type T. Without it no floating-point arithmetic.
  */
+#ifndef T
+#define T float
+#endif
 #include "opencl/kernels/label_part.h"
 
 #ifndef BYTES
@@ -60,41 +63,111 @@ AIRY_INLINE bool is_foreground(element x, const airy_label_geom *g)
 #endif
 }
 
-AIRY_INLINE uint lowest(uint bits)
+/* Bits of a run, by its first one. */
+AIRY_INLINE uint run_of(uint bits, uint head)
 {
-    return 31u - clz(bits & (0u - bits));
+    return bits & (bits ^ (bits + head));
 }
 
-/* The first bit of the run that holds bit i. */
-AIRY_INLINE uint run_start(uint bits, uint i)
+/* A word between its neighbours in a row. */
+struct trio {
+    uint before, here, after;
+};
+
+/* What a run touches in a row above: the last run of the word before, runs, the first one after. */
+struct touch {
+    uint over;
+    bool before, after;
+};
+
+AIRY_INLINE struct touch find_touch(uint run, const struct trio *up, bool widen)
 {
-    const uint gaps = ~bits & ((1u << i) - 1u);
-    return gaps != 0u ? 32u - clz(gaps) : 0u;
+    struct touch t;
+    t.over = up->here & (widen ? run | run << 1 | run >> 1 : run);
+    t.before = widen && (run & 1u) != 0u && up->before >> 31 != 0u;
+    t.after = widen && run >> 31 != 0u && (up->after & 1u) != 0u;
+    return t;
 }
 
-/* Bits of a run that starts at bit i. */
-AIRY_INLINE uint run_length(uint bits, uint i)
+/* The next of them: in which word, from -1 to 1, and the how-manieth run there. */
+AIRY_INLINE bool next_touch(struct touch *t, const struct trio *up, int *word, uint *rank)
 {
-    const uint gaps = ~(bits >> i);
-    return gaps != 0u ? min(lowest(gaps), 32u - i) : 32u;
+    if (t->before) {
+        t->before = false;
+        *word = -1;
+        *rank = popcount(heads_of(up->before)) - 1u;
+        return true;
+    }
+    if (t->over != 0u) {
+        const uint upto = heads_of(up->here) & ((2u << lowest(t->over)) - 1u);
+        t->over &= ~run_of(up->here, 1u << (31u - clz(upto)));
+        *word = 0;
+        *rank = popcount(upto) - 1u;
+        return true;
+    }
+    const bool after = t->after;
+    t->after = false;
+    *word = 1;
+    *rank = 0u;
+    return after;
 }
 
 /*
- * Exchange among the 32 items of a tile; all of a work-group call. TILE_ANY: whether it is true of
- * any item of the tile (without warps: of the group).
+ * Union-find in one address space. A path is halved on the way: the store may come after an
+ * atomic minimum of somebody else on the same node, which then goes on with what it has replaced,
+ * so nothing is lost.
  */
-#ifdef AIRY_WARP
-#define TILE_SYNC()    AIRY_WARP_SYNC()
-#define TILE_XOR(v, m) AIRY_SHUFFLE_XOR((v), (m))
-#define TILE_BEFORE(v) AIRY_SHUFFLE_UP((v), 1u)
-#define TILE_ANY(v)    (AIRY_BALLOT(v) != 0u)
-#else
-#define TILE_SYNC()    barrier(CLK_LOCAL_MEM_FENCE)
-#define TILE_XOR(v, m) exchange(room, (v), get_local_id(0) ^ (m))
-#define TILE_BEFORE(v) exchange(room, (v), max(get_local_id(0), (size_t)1) - 1u)
-#define TILE_ANY(v)    any_of(room, (v))
+#define DEFINE_UNION(SPACE, find, unite)                                                           \
+    AIRY_INLINE uint find(SPACE volatile uint *parent, uint i)                                     \
+    {                                                                                              \
+        uint up = parent[i];                                                                       \
+        while (up != i) {                                                                          \
+            const uint over = parent[up];                                                          \
+            if (over != up)                                                                        \
+                parent[i] = over;                                                                  \
+            i = up;                                                                                \
+            up = over;                                                                             \
+        }                                                                                          \
+        return i;                                                                                  \
+    }                                                                                              \
+    AIRY_INLINE void unite(SPACE volatile uint *parent, uint a, uint b)                            \
+    {                                                                                              \
+        if (parent[a] == parent[b])                                                                \
+            return;                                                                                \
+        for (;;) {                                                                                 \
+            a = find(parent, a);                                                                   \
+            b = find(parent, b);                                                                   \
+            if (a == b)                                                                            \
+                return;                                                                            \
+            const uint high = max(a, b), low = min(a, b);                                          \
+            const uint old = atomic_min(&parent[high], low);                                       \
+            if (old == high)                                                                       \
+                return;                                                                            \
+            /* Somebody was there before: what it points to, and ours, are one. */                 \
+            a = old;                                                                               \
+            b = low;                                                                               \
+        }                                                                                          \
+    }
+DEFINE_UNION(__local, find_local, unite_local)
+DEFINE_UNION(__global, find_global, unite)
 
-AIRY_INLINE uint exchange(__local uint *room, uint v, size_t from)
+/*
+ * The root, when all unions are done: values that a cache kept from before others shortened a path
+ * lead there, too.
+ */
+AIRY_INLINE uint settled_root(__global uint *parent, uint i)
+{
+    const uint first = parent[i];
+    uint root = first;
+    for (uint up = parent[root]; up != root; up = parent[root])
+        root = up;
+    if (root != first)
+        parent[i] = root;
+    return root;
+}
+
+#ifndef AIRY_WARP
+AIRY_INLINE uint exchange(__local uint *room, uint v, uint from)
 {
     room[get_local_id(0)] = v;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -102,170 +175,133 @@ AIRY_INLINE uint exchange(__local uint *room, uint v, size_t from)
     barrier(CLK_LOCAL_MEM_FENCE);
     return other;
 }
-
-AIRY_INLINE bool any_of(__local uint *room, bool v)
-{
-    if (get_local_id(0) == 0u)
-        room[0] = 0u;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (v)
-        (void)atomic_or(&room[0], 1u);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const bool any = room[0] != 0u;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return any;
-}
 #endif
 
-AIRY_INLINE uint find_local(__local volatile uint *node, uint i)
-{
-    for (uint up = node[i]; up != i; up = node[i])
-        i = up;
-    return i;
-}
+#define GROUP      AIRY_LABEL_GROUP
+#define TILE_WORDS AIRY_LABEL_TILE_WORDS
+#define TILE_ROWS  AIRY_LABEL_TILE_ROWS
 
-AIRY_INLINE void unite_local(__local volatile uint *node, uint a, uint b)
+/* Nodes of a word in local memory: one more than it can have, so that rows use different banks. */
+#define NODES 17u
+
+/* The words around that of an item in the row above, inside a tile. */
+AIRY_INLINE struct trio load_above(__local const uint *words, uint item)
 {
-    for (;;) {
-        a = find_local(node, a);
-        b = find_local(node, b);
-        if (a == b)
-            return;
-        const uint high = max(a, b), low = min(a, b);
-        const uint old = atomic_min(&node[high], low);
-        if (old == high)
-            return;
-        /* Somebody was there before: what it points to, and ours, are one. */
-        a = old;
-        b = low;
+    const uint tx = item % TILE_WORDS;
+    struct trio up = {0u, 0u, 0u};
+    if (item >= TILE_WORDS) {
+        up.here = words[item - TILE_WORDS];
+        up.before = tx > 0u ? words[item - TILE_WORDS - 1u] : 0u;
+        up.after = tx + 1u < TILE_WORDS ? words[item - TILE_WORDS + 1u] : 0u;
     }
+    return up;
 }
 
-AIRY_INLINE uint find_root(__global volatile uint *parent, uint i)
+/* Unite the runs of a tile; each points to one that it touches at once. All of a group call. */
+AIRY_INLINE void unite_tile(__local uint *node, __local const uint *words, bool widen)
 {
-    for (uint up = parent[i]; up != i; up = parent[i])
-        i = up;
-    return i;
-}
-
-AIRY_INLINE void unite(__global volatile uint *parent, uint a, uint b)
-{
-    for (;;) {
-        a = find_root(parent, a);
-        b = find_root(parent, b);
-        if (a == b)
-            return;
-        const uint high = max(a, b), low = min(a, b);
-        const uint old = atomic_min(&parent[high], low);
-        if (old == high)
-            return;
-        a = old;
-        b = low;
+    const uint item = get_local_id(0), bits = words[item], at = item * NODES;
+    const uint left = item % TILE_WORDS != 0u ? words[item - 1u] : 0u;
+    const struct trio up = load_above(words, item);
+    int word;
+    uint rank, k = 0u;
+    for (uint some = heads_of(bits); some != 0u; some &= some - 1u, k++) {
+        struct touch t = find_touch(run_of(bits, some & (0u - some)), &up, widen);
+        uint first = at + k;
+        if ((some & 1u) != 0u && left >> 31 != 0u)
+            first = at - NODES + popcount(heads_of(left)) - 1u;
+        else if (next_touch(&t, &up, &word, &rank))
+            first = (uint)((int)(at - TILE_WORDS * NODES) + word * (int)NODES) + rank;
+        node[at + k] = first;
     }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    k = 0u;
+    for (uint some = heads_of(bits); some != 0u; some &= some - 1u, k++) {
+        struct touch t = find_touch(run_of(bits, some & (0u - some)), &up, widen);
+        if ((some & 1u) == 0u || left >> 31 == 0u)
+            (void)next_touch(&t, &up, &word, &rank);
+        while (next_touch(&t, &up, &word, &rank))
+            unite_local(node, at + k,
+                        (uint)((int)(at - TILE_WORDS * NODES) + word * (int)NODES) + rank);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
 }
 
 /*
- * The root, when all unions are done: values that a cache kept from before others shortened a path
- * lead there, too.
+ * Mapping: a work-group a tile; 32 items read 32 rows of a word's columns, then an item owns a word.
+ * states: cleared; sizes: cleared at nodes, if components are to be counted; labels: 0 in the words
+ * without a bit, if they are wanted. Local memory: 19 KiB. Barriers: 3, and without warps 10.
  */
-AIRY_INLINE uint settled_root(__global const uint *parent, uint i)
-{
-    for (uint up = parent[i]; up != i; up = parent[i])
-        i = up;
-    return i;
-}
-
-/* The stride of a tile's rows in local memory: all items at one column use different banks. */
-#define NODE_ROW 33u
-
-#define TILES AIRY_LABEL_TILES
-
-/*
- * Mapping: AIRY_LABEL_TILES tiles a work-group, 32 items a tile; an item reads a column, then owns a row. sizes: cleared at nodes, if
- * components are to be counted. Local memory: 4.2 KiB a tile. Barriers (without warps): 17.
- */
-__kernel __attribute__((reqd_work_group_size(AIRY_LABEL_TILE * TILES, 1, 1))) void
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 label_tiles(__global const element *src, __global uint *parent, __global uint *bits,
-            __global uint *sizes, __global airy_label_part *parts, const airy_label_geom g)
+            __global uint *sizes, __global uint *labels, const airy_label_geom g)
 {
-    __local uint nodes[TILES][AIRY_LABEL_TILE * NODE_ROW];
-#ifndef AIRY_WARP
-    __local uint room[AIRY_LABEL_TILE * TILES];
-#endif
-    const uint lane = get_local_id(0) % AIRY_LABEL_TILE, team = get_local_id(0) / AIRY_LABEL_TILE;
-    const uint wanted = get_group_id(0) * TILES + team, tile = min(wanted, g.tiles - 1u);
-    const uint tx = tile % g.words, band = tile / g.words;
-    const uint z = band / g.tiles_y, y = band % g.tiles_y * AIRY_LABEL_TILE;
-    const uint x = tx * AIRY_LABEL_TILE + lane;
-    const uint rows = min(AIRY_LABEL_TILE, g.height - y);
-    if (wanted == 0u && lane == 0u)
-        parts[0].nan = 0u;
+    __local uint node[GROUP * NODES], words[GROUP];
+    const uint item = get_local_id(0), lane = item % 32u, team = item / 32u;
+    const uint tx = get_group_id(0) % g.tiles_x, band = get_group_id(0) / g.tiles_x;
+    const uint z = band / g.tiles_y, top = band % g.tiles_y * TILE_ROWS;
+    const uint k = tx * TILE_WORDS + team % TILE_WORDS, x = k * 32u + lane,
+               y = top + team / TILE_WORDS * 32u;
+    const uint rows = y < g.height ? min(32u, g.height - y) : 0u;
+    __global uint *states = bits + 2u * (size_t)g.total;
+    for (size_t i = get_global_id(0); i <= g.chunks; i += get_global_size(0))
+        states[i] = 0u;
     /* Places outside of the image read the nearest inside, and count as background. */
-    __global const element *from = src + g.src.offset + z * g.src.step_z + y * g.src.step_y +
-                                   min(x, g.width - 1u);
-    element v[AIRY_LABEL_TILE];
-#pragma unroll
-    for (uint k = 0u; k < AIRY_LABEL_TILE; k++)
-        v[k] = from[min(k, rows - 1u) * g.src.step_y];
+    __global const element *from = src + g.src.offset + z * g.src.step_z + min(x, g.width - 1u);
     uint mine = 0u;
+#pragma unroll 1
+    for (uint first = 0u; first < 32u; first += 16u) {
+        element v[16];
 #pragma unroll
-    for (uint k = 0u; k < AIRY_LABEL_TILE; k++)
-        mine |= is_foreground(v[k], &g) ? 1u << k : 0u;
-    mine = x < g.width && wanted < g.tiles ? mine & (0xffffffffu >> (32u - rows)) : 0u;
-
-    const uint row = z * g.height + y + lane;
-    const bool owns = lane < rows && wanted < g.tiles;
-    if (!TILE_ANY(mine != 0u)) {
-        if (owns)
-            bits[(size_t)row * g.words + tx] = 0u;
-        return;
+        for (uint i = 0u; i < 16u; i++)
+            v[i] = from[min(y + first + i, g.height - 1u) * g.src.step_y];
+        uint part = 0u;
+#pragma unroll
+        for (uint i = 0u; i < 16u; i++)
+            part |= is_foreground(v[i], &g) ? 1u << i : 0u;
+        mine |= part << first;
     }
+    mine = x < g.width && rows != 0u ? mine & (0xffffffffu >> (32u - rows)) : 0u;
     /* The transpose of 32 x 32 bits: blocks change places, of half the size each time. */
-    for (uint step = 16u, low = 0xffffu; step != 0u; step /= 2u, low ^= low << step) {
-        const uint other = TILE_XOR(mine, step);
-        mine = (lane & step) != 0u ? (mine & ~low) | (other >> step & low)
-                                   : (mine & low) | (other & low) << step;
+#ifdef AIRY_WARP
+    if (AIRY_BALLOT(mine != 0u) != 0u)
+#endif
+        for (uint step = 16u, low = 0xffffu; step != 0u; step /= 2u, low ^= low << step) {
+#ifdef AIRY_WARP
+            const uint other = AIRY_SHUFFLE_XOR(mine, step);
+#else
+            const uint other = exchange(words, mine, item ^ step);
+#endif
+            mine = (lane & step) != 0u ? (mine & ~low) | (other >> step & low)
+                                       : (mine & low) | (other & low) << step;
+        }
+    words[(team / TILE_WORDS * 32u + lane) * TILE_WORDS + team % TILE_WORDS] = mine;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (g.writes != 0u && x < g.width) {
+        __global uint *to = labels + g.labels.offset + z * g.labels.step_z + x;
+        for (uint i = 0u; i < rows; i++)
+            if (words[(team / TILE_WORDS * 32u + i) * TILE_WORDS + team % TILE_WORDS] == 0u)
+                to[(y + i) * g.labels.step_y] = 0u;
     }
-    if (owns)
-        bits[(size_t)row * g.words + tx] = mine;
 
-    __local volatile uint *node = nodes[team];
-    const uint heads = mine & ~(mine << 1), at = lane * NODE_ROW;
-    uint up = TILE_BEFORE(mine);
-    up = lane == 0u ? 0u : up;
-    for (uint left = heads; left != 0u; left &= left - 1u)
-        node[at + lowest(left)] = at + lowest(left);
-    TILE_SYNC();
-    const uint both = mine & up;
-    for (uint left = both & ~(both << 1); left != 0u; left &= left - 1u) {
-        const uint c = lowest(left);
-        unite_local(node, at + run_start(mine, c), at - NODE_ROW + run_start(up, c));
-    }
-    if (g.edge != 0u) {
-        for (uint left = mine & up << 1 & ~up & ~(mine << 1); left != 0u; left &= left - 1u) {
-            const uint c = lowest(left);
-            unite_local(node, at + c, at - NODE_ROW + run_start(up, c - 1u));
-        }
-        for (uint left = mine & up >> 1 & ~up & ~(mine >> 1); left != 0u; left &= left - 1u) {
-            const uint c = lowest(left);
-            unite_local(node, at + run_start(mine, c), at - NODE_ROW + c + 1u);
-        }
-    }
-    TILE_SYNC();
-    const uint corner = (z * g.height + y) * g.width + tx * AIRY_LABEL_TILE;
-    for (uint left = heads; left != 0u; left &= left - 1u) {
-        const uint c = lowest(left), root = find_local(node, at + c);
-        const uint pixel = corner + lane * g.width + c;
-        parent[pixel] = corner + root / NODE_ROW * g.width + root % NODE_ROW;
+    unite_tile(node, words, g.edge != 0u);
+    const uint row = top + item / TILE_WORDS, first_row = z * g.height + top,
+               column = tx * TILE_WORDS + item % TILE_WORDS;
+    if (row >= g.height || column >= g.words)
+        return;
+    const size_t word = (size_t)(z * g.height + row) * g.words + column;
+    bits[word] = words[item];
+    const uint count = popcount(heads_of(words[item]));
+    for (uint i = 0u; i < count; i++) {
+        const uint root = find_local(node, item * NODES + i), owner = root / NODES;
+        parent[(word << g.shift) + i] =
+            (((first_row + owner / TILE_WORDS) * g.words + tx * TILE_WORDS + owner % TILE_WORDS)
+             << g.shift) +
+            root % NODES;
         if (g.sized != 0u)
-            sizes[pixel] = 0u;
+            sizes[(word << g.shift) + i] = 0u;
     }
 }
-
-/* A word between its neighbours in a row. */
-struct trio {
-    uint before, here, after;
-};
 
 AIRY_INLINE struct trio load_trio(__global const uint *bits, size_t word, uint k, uint words)
 {
@@ -276,199 +312,272 @@ AIRY_INLINE struct trio load_trio(__global const uint *bits, size_t word, uint k
     return t;
 }
 
-/* A word: its number, its place in the row, its bits, its first pixel. */
-struct word {
-    size_t at;
-    uint k;
-    struct trio bits;
-    uint pixel;
-};
-
 /*
- * Unite a word with the one that is `back` words and `pixels` pixels before it. widen: corners
- * touch. inside: both lie in one tile, which leaves corners across its sides.
+ * Unite runs of a word that begin at `heads` with those above them, in a row that is `back` words
+ * before. sides: only what lies in the word before (1), here (4), or after (2). between: pixels whose
+ * neighbours are united with them anyway: what touches one that the run touches is left out.
  */
-AIRY_INLINE void unite_words(__global volatile uint *parent, struct word w, struct trio u,
-                             uint pixels, bool widen, bool inside)
+AIRY_INLINE void unite_word(__global uint *parent, __global const uint *bits,
+                            const airy_label_geom *g, uint word, uint heads, uint back, bool widen,
+                            uint sides, uint between)
 {
-    const struct trio m = w.bits;
-    const uint pixel = w.pixel, other = pixel - pixels;
-    if (!inside) {
-        const uint both = m.here & u.here, begun = (m.before & u.before) >> 31;
-        for (uint left = both & ~(both << 1 | begun); left != 0u; left &= left - 1u) {
-            const uint c = lowest(left);
-            unite(parent, pixel + run_start(m.here, c), other + run_start(u.here, c));
-        }
-    }
-    if (!widen)
-        return;
-    uint back_corner = m.here & (u.here << 1 | u.before >> 31) & ~u.here &
-                       ~(m.here << 1 | m.before >> 31),
-         next_corner = m.here & (u.here >> 1 | u.after << 31) & ~u.here &
-                       ~(m.here >> 1 | m.after << 31);
-    back_corner &= inside ? 1u : ~0u;
-    next_corner &= inside ? 1u << 31 : ~0u;
-    for (; back_corner != 0u; back_corner &= back_corner - 1u) {
-        const uint c = lowest(back_corner);
-        unite(parent, pixel + c,
-              c > 0u ? other + run_start(u.here, c - 1u) : other - 32u + run_start(u.before, 31u));
-    }
-    for (; next_corner != 0u; next_corner &= next_corner - 1u) {
-        const uint c = lowest(next_corner);
-        unite(parent, pixel + run_start(m.here, c), other + c + 1u);
+    const uint here = bits[word], k = word % g->words, other = word - back;
+    struct trio up = load_trio(bits, other, k, g->words);
+    if ((sides & 1u) == 0u)
+        up.before = 0u;
+    if ((sides & 2u) == 0u)
+        up.after = 0u;
+    int at;
+    uint rank;
+    for (; heads != 0u; heads &= heads - 1u) {
+        const uint head = heads & (0u - heads), run = run_of(here, head);
+        const uint known = (run | run << 1 | run >> 1) & between;
+        struct touch t = find_touch(run, &up, widen);
+        t.over &= (sides & 4u) == 0u ? 0u : ~(known | known << 1 | known >> 1);
+        while (next_touch(&t, &up, &at, &rank))
+            unite(parent, (word << g->shift) + rank_of(heads_of(here), lowest(head)),
+                  ((uint)((int)other + at) << g->shift) + rank);
     }
 }
 
-/* Mapping: an item a word; groups of AIRY_LABEL_GROUP. No local memory. */
-__kernel __attribute__((reqd_work_group_size(AIRY_LABEL_GROUP, 1, 1))) void
+/* Mapping: AIRY_LABEL_MERGERS items a word, each with the runs that begin in its part of it. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 label_merge(__global uint *parent, __global const uint *bits, const airy_label_geom g)
 {
-    struct word w;
-    w.at = get_global_id(0);
-    if (w.at >= g.total || bits[w.at] == 0u)
+    const uint word = (uint)(get_global_id(0) / AIRY_LABEL_MERGERS),
+               part = get_global_id(0) % AIRY_LABEL_MERGERS, each = 32u / AIRY_LABEL_MERGERS;
+    const uint here = word < g.total ? bits[word] : 0u;
+    const uint heads = heads_of(here) & (0xffffffffu >> (32u - each)) << part * each;
+    if (heads == 0u)
         return;
-    const uint row = (uint)(w.at / g.words), z = row / g.height, y = row % g.height;
-    w.k = (uint)(w.at % g.words);
-    w.pixel = row * g.width + w.k * 32u;
-    w.bits = load_trio(bits, w.at, w.k, g.words);
-    if ((w.bits.here & 1u) != 0u && w.bits.before >> 31 != 0u)
-        unite(parent, w.pixel, w.pixel - 32u + run_start(w.bits.before, 31u));
-    const bool inside = y % AIRY_LABEL_TILE != 0u, edge = g.edge != 0u, corner = g.corner != 0u;
-    if (y > 0u && (!inside || edge))
-        unite_words(parent, w, load_trio(bits, w.at - g.words, w.k, g.words), g.width, edge,
-                    inside);
-    if (z == 0u)
+    const struct place p = place_of(word, &g);
+    const uint k = p.x / 32u, before = k > 0u ? bits[word - 1u] : 0u;
+    const bool starts = k % TILE_WORDS == 0u, ends = k % TILE_WORDS == TILE_WORDS - 1u;
+    if (starts && (heads & 1u) != 0u && before >> 31 != 0u)
+        unite(parent, word << g.shift, ((word - 1u) << g.shift) + popcount(heads_of(before)) - 1u);
+    const bool edge = g.edge != 0u, corner = g.corner != 0u, top = p.y % TILE_ROWS == 0u;
+    const uint sides = top ? 7u : (starts ? 1u : 0u) | (ends ? 2u : 0u);
+    if (p.y > 0u && (top || (edge && sides != 0u)))
+        unite_word(parent, bits, &g, word, heads, g.words, edge, sides, 0u);
+    if (p.z == 0u)
         return;
-    const size_t plane = w.at - (size_t)g.height * g.words; /* the word in the plane before */
-    const uint voxels = g.height * g.width;
-    unite_words(parent, w, load_trio(bits, plane, w.k, g.words), voxels, edge, false);
-    if (edge && y > 0u)
-        unite_words(parent, w, load_trio(bits, plane - g.words, w.k, g.words), voxels + g.width,
-                    corner, false);
-    if (edge && y + 1u < g.height)
-        unite_words(parent, w, load_trio(bits, plane + g.words, w.k, g.words), voxels - g.width,
-                    corner, false);
+    const uint plane = g.height * g.words; /* words back to the plane before */
+    unite_word(parent, bits, &g, word, heads, plane, edge, 7u, 0u);
+    /* Across an edge or a corner: by way of the row below the one, or beside the other. */
+    const uint below = bits[word - plane];
+    if (edge && p.y > 0u)
+        unite_word(parent, bits, &g, word, heads, plane + g.words, corner, 7u,
+                   below | bits[word - g.words]);
+    if (edge && p.y + 1u < g.height)
+        unite_word(parent, bits, &g, word, heads, plane - g.words, corner, 7u,
+                   below | bits[word + g.words]);
 }
 
-/* Pixels of components, at their roots. Mapping: an item a word; groups of AIRY_LABEL_GROUP. */
-__kernel __attribute__((reqd_work_group_size(AIRY_LABEL_GROUP, 1, 1))) void
+/* Pixels of components, at their roots. Mapping: an item a word. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 label_sizes(__global uint *parent, __global const uint *bits, __global uint *sizes,
             const airy_label_geom g)
 {
     const size_t word = get_global_id(0);
-    const uint m = word < g.total ? bits[word] : 0u;
-    if (m == 0u)
-        return;
-    const uint pixel = (uint)(word / g.words) * g.width + (uint)(word % g.words) * 32u;
-    for (uint left = m & ~(m << 1); left != 0u; left &= left - 1u) {
-        const uint c = lowest(left), root = settled_root(parent, pixel + c);
-        parent[pixel + c] = root;
-        atomic_add(&sizes[root], run_length(m, c));
-    }
+    const uint here = word < g.total ? bits[word] : 0u;
+    uint i = 0u;
+    for (uint heads = heads_of(here); heads != 0u; heads &= heads - 1u, i++)
+        atomic_add(&sizes[settled_root(parent, (uint)(word << g.shift) + i)],
+                   popcount(run_of(here, heads & (0u - heads))));
 }
 
-/* Sum of v over the items up to this one. All items call it. */
-AIRY_INLINE uint sum_upto(uint v, __local uint *room)
+/* Sum of v over the items up to this one, and over all. All of a group call. */
+AIRY_INLINE uint sum_upto(uint v, __local uint *room, uint *total)
 {
     const uint i = get_local_id(0);
+#ifdef AIRY_WARP
+    uint sum = v;
+    for (uint step = 1u; step < 32u; step *= 2u) {
+        const uint before = AIRY_SHUFFLE_UP(sum, step);
+        sum += i % 32u >= step ? before : 0u;
+    }
+    if (i % 32u == 31u)
+        room[i / 32u] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    *total = 0u;
+    for (uint k = 0u; k < GROUP / 32u; k++) {
+        sum += k < i / 32u ? room[k] : 0u;
+        *total += room[k];
+    }
+    return sum;
+#else
     room[i] = v;
-    for (uint step = 1u; step < AIRY_LABEL_GROUP; step *= 2u) {
+    for (uint step = 1u; step < GROUP; step *= 2u) {
         barrier(CLK_LOCAL_MEM_FENCE);
         const uint before = i >= step ? room[i - step] : 0u;
         barrier(CLK_LOCAL_MEM_FENCE);
         room[i] += before;
     }
-    const uint sum = room[i];
     barrier(CLK_LOCAL_MEM_FENCE);
+    *total = room[GROUP - 1u];
+    return room[i];
+#endif
+}
+
+/*
+ * What a chunk says of itself: 0: nothing yet; its roots + 1; or with the top bit the roots up to
+ * its end. Chunks are taken in turn, so those before are done or at work, and can be waited for.
+ */
+#define UPTO   0x80000000u
+#define WINDOW 4u /* chunks that an item looks at in one go */
+
+/* Roots before a chunk. The first 32 items of a group call (without warps: one), and get it all. */
+AIRY_INLINE uint roots_before(__global uint *states, uint chunk)
+{
+    uint sum = 0u;
+#ifdef AIRY_WARP
+    const uint lane = get_local_id(0) % 32u;
+    for (uint end = chunk; end > 0u;) {
+        uint seen[WINDOW];
+#pragma unroll
+        for (uint k = 0u; k < WINDOW; k++)
+            seen[k] = lane + 32u * k < end ? AIRY_LOOK(&states[end - 1u - lane - 32u * k]) : UPTO;
+#pragma unroll
+        for (uint k = 0u; k < WINDOW; k++) {
+            while (seen[k] == 0u)
+                seen[k] = AIRY_LOOK(&states[end - 1u - lane - 32u * k]);
+            const uint known = AIRY_BALLOT((seen[k] & UPTO) != 0u);
+            const uint last = known != 0u ? lowest(known) : 31u;
+            uint part = lane < last || known == 0u ? seen[k] - 1u
+                        : lane == last             ? seen[k] & ~UPTO
+                                                   : 0u;
+            for (uint m = 1u; m < 32u; m *= 2u)
+                part += AIRY_SHUFFLE_XOR(part, m);
+            sum += part;
+            if (known != 0u)
+                return sum;
+        }
+        end -= 32u * WINDOW;
+    }
+#else
+    for (uint end = chunk; end > 0u; end--) {
+        uint seen = AIRY_LOOK(&states[end - 1u]);
+        while (seen == 0u)
+            seen = AIRY_LOOK(&states[end - 1u]);
+        if ((seen & UPTO) != 0u)
+            return sum + (seen & ~UPTO);
+        sum += seen - 1u;
+    }
+#endif
     return sum;
 }
 
 /*
- * Every node points to its root. Behind the bits of all words there are written flags, bits of
- * roots that become labels; before, their number in the group before a word; and chunks, those of
- * all groups before, which the group that finishes last sums up.
- *
- * Mapping: an item a word; groups of AIRY_LABEL_GROUP. Local memory: 1 KiB. Barriers: 18, and 19 for
- * each AIRY_LABEL_GROUP groups in the last one.
+ * The label of a root, 0 if it is none. facts: of each word, bits of its roots, and below them how
+ * many roots the chunk has from this word on. own, upto: the group's chunk and its state.
  */
-__kernel __attribute__((reqd_work_group_size(AIRY_LABEL_GROUP, 1, 1))) void
-label_roots(__global uint *parent, __global uint *words, __global const uint *sizes,
-            __global airy_label_part *parts, const airy_label_geom g)
+AIRY_INLINE uint label_of(uint root, __global uint *facts, __global uint *states, uint own,
+                          uint upto, uint shift)
 {
-    __global uint *flags = words + g.total, *before = flags + g.total;
-    __global volatile uint *chunks = before + g.total;
-    __local uint room[AIRY_LABEL_GROUP], finished[1], carry[1];
-    const size_t word = get_global_id(0);
-    const uint item = get_local_id(0), m = word < g.total ? words[word] : 0u;
-    const uint pixel = (uint)(word / g.words) * g.width + (uint)(word % g.words) * 32u;
-    uint flag = 0u;
-    for (uint left = m & ~(m << 1); left != 0u; left &= left - 1u) {
-        const uint c = lowest(left), root = settled_root(parent, pixel + c);
-        if (root != pixel + c)
-            parent[pixel + c] = root;
-        else if (g.sized == 0u || (sizes[root] >= g.min_count && sizes[root] <= g.max_count))
-            flag |= 1u << c;
+    const uint word = root >> shift, i = root & ((1u << shift) - 1u), chunk = word / GROUP;
+    uint seen = chunk == own ? upto : 0u;
+    while ((seen & UPTO) == 0u)
+        seen = AIRY_LOOK(&states[chunk]);
+    const uint fact = AIRY_LOOK(&facts[word]), roots = fact >> 16;
+    return (roots >> i & 1u) == 0u
+               ? 0u
+               : (seen & ~UPTO) - (fact & 0xffffu) + popcount(roots & ((1u << i) - 1u)) + 1u;
+}
+
+/* Labels of the words that have a bit. */
+AIRY_INLINE void write_labels(__global uint *labels, __local const ulong *place,
+                              __local const uint *words, __local const uint *node)
+{
+    const uint lane = get_local_id(0) % 32u, teams = GROUP / 32u;
+    for (uint i = get_local_id(0) / 32u; i < GROUP; i += teams) {
+        const uint here = words[i], width = (uint)(place[i] >> 56);
+        if (here != 0u && lane < width)
+            labels[(place[i] & (ULONG_MAX >> 8)) + lane] =
+                (here >> lane & 1u) != 0u ? node[i * NODES + rank_of(heads_of(here), lane)] : 0u;
     }
-    const uint upto = sum_upto(popcount(flag), room);
-    if (word < g.total) {
-        flags[word] = flag;
-        before[word] = upto - popcount(flag);
-    }
-    if (item == AIRY_LABEL_GROUP - 1u) {
-        (void)atomic_xchg(&chunks[get_group_id(0)], upto);
-        AIRY_FENCE();
-        finished[0] = atomic_inc(&parts[0].nan);
-        AIRY_FENCE();
-        carry[0] = 0u;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (finished[0] != g.chunks - 1u)
-        return;
-    for (uint first = 0u; first < g.chunks; first += AIRY_LABEL_GROUP) {
-        const uint i = first + item, n = i < g.chunks ? chunks[i] : 0u;
-        const uint sum = sum_upto(n, room), start = carry[0];
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (i < g.chunks)
-            chunks[i] = start + sum - n;
-        if (item == AIRY_LABEL_GROUP - 1u)
-            carry[0] = start + sum;
-    }
-    if (item == AIRY_LABEL_GROUP - 1u)
-        parts[0].count = carry[0];
 }
 
 /*
- * Labels of all pixels, and a cleared table of parts where one is wanted.
- * Mapping: 32 items take AIRY_LABEL_WRITE_EACH words; groups of AIRY_LABEL_GROUP. No local memory.
+ * Numbers of the roots, in one walk: a group flags those of its chunk of words, says how many they
+ * are, adds up what the chunks before have said, and takes the labels of its runs from its own roots
+ * and theirs. It writes labels of all pixels where they are wanted, and with MEASURES labels of runs
+ * behind the parents, and counts, boxes and extremes.
+ *
+ * Mapping: an item a word, then 32 items a word. Local memory: 22 KiB. Barriers: 5, and 17 without
+ * warps.
  */
-__kernel __attribute__((reqd_work_group_size(AIRY_LABEL_GROUP, 1, 1))) void
-label_write(__global const uint *parent, __global const uint *bits, __global uint *labels,
-            __global airy_label_part *parts, const airy_label_geom g)
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+label_number(__global const T *src, __global uint *parent, __global uint *bits,
+             __global const uint *sizes, __global uint *labels, __global airy_label_part *parts,
+             const airy_label_geom g)
 {
-    __global const uint *flags = bits + g.total, *before = flags + g.total,
-                        *chunks = before + g.total;
-    const uint lane = get_local_id(0) % 32u, teams = AIRY_LABEL_GROUP / 32u;
-    const size_t start = (size_t)get_group_id(0) * (teams * AIRY_LABEL_WRITE_EACH);
-    const uint count = min(parts[0].count, g.capacity);
-    for (size_t i = get_global_id(0); i < count; i += get_global_size(0))
-        airy_label_clear(&parts[i + 1u], g.depth);
-    for (uint k = 0u; k < AIRY_LABEL_WRITE_EACH; k++) {
-        const size_t word = start + k * teams + get_local_id(0) / 32u;
-        const uint row = (uint)(word / g.words), x = (uint)(word % g.words) * 32u + lane;
-        if (word >= g.total || x >= g.width)
-            continue;
-        const uint m = bits[word];
-        uint label = 0u;
-        if ((m >> lane & 1u) != 0u) {
-            const uint root = parent[row * g.width + x - lane + run_start(m, lane)];
-            const uint bit = root % g.width % 32u;
-            const size_t at = (size_t)(root / g.width) * g.words + root % g.width / 32u;
-            const uint flag = flags[at];
-            if ((flag >> bit & 1u) != 0u)
-                label = 1u + chunks[at / AIRY_LABEL_GROUP] + before[at] +
-                        popcount(flag & ((1u << bit) - 1u));
-        }
-        const uint z = row / g.height, y = row % g.height;
-        labels[g.labels.offset + z * g.labels.step_z + y * g.labels.step_y + x] = label;
+    __local uint node[GROUP * NODES], words[GROUP], room[GROUP], shared[2];
+    __local ulong place[GROUP];
+    __global uint *facts = bits + g.total, *states = facts + g.total + 1u;
+    const uint item = get_local_id(0);
+    if (item == 0u)
+        shared[0] = atomic_inc(states - 1);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const uint chunk = shared[0], word = chunk * GROUP + item;
+    const bool there = word < g.total;
+    const uint here = there ? bits[word] : 0u, heads = heads_of(here), count = popcount(heads);
+    const struct place at = place_of(there ? word : 0u, &g);
+    words[item] = here;
+    /* Where its labels go, and how many there are. Arrays have fewer than 2^56 elements. */
+    place[item] = element_of(&g.labels, &at) |
+                  (ulong)(there ? min(32u, g.width - at.x) : 0u) << 56;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint roots = 0u;
+    for (uint i = 0u; i < count; i++) {
+        const uint self = (word << g.shift) + i, root = settled_root(parent, self);
+        node[item * NODES + i] = root;
+        if (root == self &&
+            (g.sized == 0u || (sizes[root] >= g.min_count && sizes[root] <= g.max_count)))
+            roots |= 1u << i;
     }
+    uint total;
+    const uint from_here = sum_upto(popcount(roots), room, &total);
+    if (there)
+        facts[word] = roots << 16 | (total - from_here + popcount(roots));
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+#ifdef AIRY_WARP
+    if (item < 32u) {
+#else
+    if (item == 0u) {
+#endif
+        AIRY_FENCE();
+        if (item == 0u)
+            (void)atomic_xchg(&states[chunk], total + 1u);
+        shared[1] = roots_before(states, chunk);
+        AIRY_FENCE();
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const uint first = shared[1];
+#if MEASURES
+    airy_label_clear(parts + 1u + first, min(first + total, g.capacity) - min(first, g.capacity),
+                     g.depth, item, GROUP);
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+#endif
+    if (item == 0u) {
+        AIRY_FENCE();
+        (void)atomic_xchg(&states[chunk], UPTO | (first + total));
+        if (chunk == g.chunks - 1u)
+            parts[0].count = first + total;
+    }
+    for (uint i = 0u; i < count; i++) {
+        const uint label = label_of(node[item * NODES + i], facts, states, chunk,
+                                    UPTO | (first + total), g.shift);
+        node[item * NODES + i] = label;
+#if MEASURES
+        parent[(((size_t)g.runs_at + word) << g.shift) + i] = label;
+#endif
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (g.writes != 0u)
+        write_labels(labels, place, words, node);
+#if MEASURES
+    AIRY_FENCE();
+    walk_extents(parts, &g, src + element_of(&g.src, &at), here, heads, at,
+                 parent + (((size_t)g.runs_at + word) << g.shift), g.capacity);
+#endif
 }

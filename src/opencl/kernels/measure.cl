@@ -3,192 +3,163 @@
  * for sums, which are scaled by what the first one found. Everything that items add to each other
  * is a whole number, so no order changes a bit.
  *
- * Build option: T: type of the values. Mapping of the walks: an item takes AIRY_LABEL_WALK_EACH
- * words of 32 pixels, and adds once for each stretch of a row that has one label; groups of
- * AIRY_LABEL_GROUP. No local memory.
+ * runs: labels of the runs of all words, 2^shift for each, from word runs_at on. Where g.split is set, runs are bounded by
+ * labels as well as by background, and their first bits follow the bits of all words.
+ *
+ * Build option: T: type of the values. Mapping of the walks: an item a word of 32 pixels; groups of
+ * AIRY_LABEL_GROUP. No local memory, but for measure_runs.
  */
-#include "opencl/kernels/label_part.h"
-
 #ifndef T
 #define T float
 #endif
+#include "opencl/kernels/label_part.h"
 
-/* Bits of the pixels whose labels are wanted, and a cleared table. Local memory: 32 bytes. */
-__kernel __attribute__((reqd_work_group_size(AIRY_LABEL_GROUP, 1, 1))) void
-measure_bits(__global const uint *labels, __global uint *bits, __global airy_label_part *parts,
-             const airy_label_geom g)
-{
-    const uint lane = get_local_id(0) % 32u, team = get_local_id(0) / 32u,
-               teams = AIRY_LABEL_GROUP / 32u;
-    const size_t start = (size_t)get_group_id(0) * (teams * AIRY_LABEL_WRITE_EACH);
-    if (get_global_id(0) == 0u)
-        parts[0].count = g.count;
-    for (size_t i = get_global_id(0); i < g.count; i += get_global_size(0))
-        airy_label_clear(&parts[i + 1u], g.depth);
-    bool wanted[AIRY_LABEL_WRITE_EACH];
-#pragma unroll
-    for (uint k = 0u; k < AIRY_LABEL_WRITE_EACH; k++) {
-        const size_t word = start + k * teams + team;
-        const uint row = (uint)(word / g.words), x = (uint)(word % g.words) * 32u + lane;
-        const uint z = row / g.height, y = row % g.height;
-        const bool there = word < g.total && x < g.width;
-        const uint label =
-            there ? labels[g.labels.offset + z * g.labels.step_z + y * g.labels.step_y + x] : 0u;
-        wanted[k] = label - 1u < g.count; /* as u32 negative labels are above any count */
-    }
-#ifdef AIRY_WARP
-#pragma unroll
-    for (uint k = 0u; k < AIRY_LABEL_WRITE_EACH; k++) {
-        const uint word = AIRY_BALLOT(wanted[k]);
-        if (lane == 0u && start + k * teams + team < g.total)
-            bits[start + k * teams + team] = word;
-    }
-#else
-    __local uint room[AIRY_LABEL_GROUP / 32u];
-    for (uint k = 0u; k < AIRY_LABEL_WRITE_EACH; k++) {
-        if (lane == 0u)
-            room[team] = 0u;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (wanted[k])
-            atomic_or(&room[team], 1u << lane);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (lane == 0u && start + k * teams + team < g.total)
-            bits[start + k * teams + team] = room[team];
-    }
-#endif
-}
+#define GROUP AIRY_LABEL_GROUP
 
-/* A cleared table. Mapping: items take labels in turn. */
+/* A cleared table. Mapping: items take words of it in turn. */
 __kernel void measure_clear(__global airy_label_part *parts, const airy_label_geom g)
 {
     if (get_global_id(0) == 0u)
         parts[0].count = g.count;
-    for (size_t i = get_global_id(0); i < g.count; i += get_global_size(0))
-        airy_label_clear(&parts[i + 1u], g.depth);
+    airy_label_clear(parts + 1, g.count, g.depth, get_global_id(0), get_global_size(0));
 }
 
 #if defined(AIRY_FP64) && defined(AIRY_INT64_ATOMICS)
 
-/* Pixels of one label that follow each other in a row; label 0: none yet. */
-struct stretch {
-    uint label, row;
-};
-
-AIRY_INLINE void add_64(__global ulong *sum, ulong v)
+/* Bits and first bits of a word's runs; their labels to runs. As u32 negative ones are above all. */
+AIRY_INLINE uint find_runs(__global const uint *labels, uint width, uint count,
+                           __global uint *runs, uint *heads)
 {
-#ifdef AIRY_ADD_64
-    AIRY_ADD_64(sum, v);
-#else
-    atom_add(sum, v);
-#endif
-}
-
-/* Whether an item has anything to do; asked of all its words at once, since most are 0. */
-AIRY_INLINE bool has_pixels(__global const uint *bits, size_t start, uint total)
-{
-    uint any = 0u;
-#pragma unroll
-    for (uint k = 0u; k < AIRY_LABEL_WALK_EACH; k++)
-        any |= bits[min(start + k, (size_t)total - 1u)];
-    return start < total && any != 0u;
-}
-
-struct extent {
-    uint count, first, last;
-    ulong place;
-    double least, most;
-    bool nan;
-};
-
-AIRY_INLINE struct extent no_extent(void)
-{
-    const struct extent e = {0u, UINT_MAX, 0u, 0ul, INFINITY, -INFINITY, false};
-    return e;
-}
-
-AIRY_INLINE void add_extent(__global airy_label_part *parts, const airy_label_geom *g,
-                            struct stretch s, struct extent e)
-{
-    if (s.label == 0u)
-        return;
-    __global airy_label_part *p = parts + s.label;
-    const uint z = s.row / g->height, y = s.row % g->height;
-    atomic_add(&p->count, e.count);
-    atomic_min(&p->first[2], e.first);
-    atomic_max(&p->last[2], e.last);
-    atomic_min(&p->first[1], y);
-    atomic_max(&p->last[1], y);
-    add_64(&p->place[2], e.place);
-    add_64(&p->place[1], (ulong)y * e.count);
-    if (g->depth > 1u) {
-        atomic_min(&p->first[0], z);
-        atomic_max(&p->last[0], z);
-        add_64(&p->place[0], (ulong)z * e.count);
-    }
-    if (e.nan)
-        atomic_or(&p->nan, 1u);
-    if (e.least <= e.most) {
-        /* -0 as 0 */
-        atom_min(&p->least, airy_label_key(as_ulong(e.least + 0.0)));
-        atom_max(&p->most, airy_label_key(as_ulong(e.most + 0.0)));
-    }
-}
-
-__kernel __attribute__((reqd_work_group_size(AIRY_LABEL_GROUP, 1, 1))) void
-measure_extents(__global const T *src, __global const uint *labels, __global const uint *bits,
-                __global airy_label_part *parts, const airy_label_geom g)
-{
-    const size_t start = (size_t)get_global_id(0) * AIRY_LABEL_WALK_EACH;
-    const uint count = min(parts[0].count, g.capacity);
-    struct stretch s = {0u, 0u};
-    struct extent e = no_extent();
-    if (!has_pixels(bits, start, g.total))
-        return;
-    for (size_t word = start; word < start + AIRY_LABEL_WALK_EACH && word < g.total; word++) {
-        const uint row = (uint)(word / g.words), x0 = (uint)(word % g.words) * 32u;
-        const uint z = row / g.height, y = row % g.height;
-        __global const T *from = src + g.src.offset + z * g.src.step_z + y * g.src.step_y;
-        __global const uint *of = labels + g.labels.offset + z * g.labels.step_z +
-                                  y * g.labels.step_y;
-        for (uint left = bits[word]; left != 0u; left &= left - 1u) {
-            const uint x = x0 + 31u - clz(left & (0u - left)), label = of[x];
-            if (label - 1u >= count)
-                continue;
-            if (label != s.label || row != s.row) {
-                add_extent(parts, &g, s, e);
-                s.label = label;
-                s.row = row;
-                e = no_extent();
+    uint bits = 0u, before = 0u, rank = 0u;
+    *heads = 0u;
+    for (uint c = 0u; c < width; c++) {
+        const uint label = labels[c];
+        if (label - 1u < count) {
+            bits |= 1u << c;
+            if (label != before) {
+                *heads |= 1u << c;
+                runs[rank++] = label;
             }
-            const double v = (double)from[x];
-            e.count++;
-            e.first = min(e.first, x);
-            e.last = x;
-            e.place += x;
-            e.least = v < e.least ? v : e.least;
-            e.most = v > e.most ? v : e.most;
-            e.nan = e.nan || isnan(v);
+        }
+        before = label;
+    }
+    return bits;
+}
+
+#ifdef AIRY_WARP
+/* The same for the words of a group, by 32 items each. */
+AIRY_INLINE void find_group_runs(__global const uint *labels, __local const ulong *place,
+                                 uint count, __global uint *runs, uint shift,
+                                 __local uint *words, __local uint *firsts)
+{
+    const uint lane = get_local_id(0) % 32u, team = get_local_id(0) / 32u;
+    for (uint i = team * 32u; i < team * 32u + 32u; i += 8u) {
+        uint label[8];
+#pragma unroll
+        for (uint k = 0u; k < 8u; k++)
+            label[k] = lane < (uint)(place[i + k] >> 56)
+                           ? labels[(place[i + k] & (ULONG_MAX >> 8)) + lane]
+                           : 0u;
+#pragma unroll
+        for (uint k = 0u; k < 8u; k++) {
+            const bool wanted = label[k] - 1u < count;
+            const uint bits = AIRY_BALLOT(wanted);
+            if (bits == 0u) {
+                if (lane == 0u)
+                    words[i + k] = firsts[i + k] = 0u;
+                continue;
+            }
+            const uint before = AIRY_SHUFFLE_UP(label[k], 1u);
+            const bool begins = wanted && (lane == 0u || before != label[k]);
+            const uint heads = AIRY_BALLOT(begins);
+            if (begins)
+                runs[((size_t)(get_group_id(0) * GROUP + i + k) << shift) + rank_of(heads, lane)] =
+                    label[k];
+            if (lane == 0u) {
+                words[i + k] = bits;
+                firsts[i + k] = heads;
+            }
         }
     }
-    add_extent(parts, &g, s, e);
+}
+#endif
+
+/*
+ * Runs of a label image, and the first walk. Local memory: 4 KiB. Barriers: 2.
+ */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+measure_runs(__global const T *src, __global const uint *labels, __global uint *runs,
+             __global uint *bits, __global airy_label_part *parts, const airy_label_geom g)
+{
+    const uint item = get_local_id(0), word = (uint)get_global_id(0);
+    const bool there = word < g.total;
+    const struct place at = place_of(there ? word : 0u, &g);
+    const uint width = there ? min(32u, g.width - at.x) : 0u;
+    __global uint *own = runs + ((size_t)word << g.shift);
+    uint heads;
+#ifdef AIRY_WARP
+    __local uint words[GROUP], firsts[GROUP];
+    __local ulong place[GROUP];
+    place[item] = element_of(&g.labels, &at) | (ulong)width << 56;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    find_group_runs(labels, place, g.count, runs, g.shift, words, firsts);
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const uint here = words[item];
+    heads = firsts[item];
+#else
+    const uint here = find_runs(labels + element_of(&g.labels, &at), width, g.count, own, &heads);
+#endif
+    if (there) {
+        bits[word] = here;
+        bits[(size_t)g.total + word] = heads;
+    }
+    walk_extents(parts, &g, src + element_of(&g.src, &at), here, heads, at, own, g.count);
 }
 
-/* How a label's values and places are scaled, and its sums so far. */
+/* The bits of a word and the first ones of its runs; 0 behind the last one. */
+AIRY_INLINE uint load_word(__global const uint *bits, const airy_label_geom *g, uint word,
+                           uint *heads)
+{
+    const uint here = word < g->total ? bits[word] : 0u;
+    *heads = heads_of(here);
+    if (g->split != 0u && here != 0u)
+        *heads = bits[(size_t)g->total + word];
+    return here;
+}
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+measure_extents(__global const T *src, __global const uint *runs, __global const uint *bits,
+                __global airy_label_part *parts, const airy_label_geom g)
+{
+    const uint word = (uint)get_global_id(0);
+    uint heads;
+    const uint here = load_word(bits, &g, word, &heads);
+    const struct place at = place_of(here != 0u ? word : 0u, &g);
+    walk_extents(parts, &g, src + element_of(&g.src, &at), here, heads, at,
+                 runs + (((size_t)g.runs_at + word) << g.shift), g.count);
+}
+
+/* How a label's values and places are scaled, and its sums over a word's pixels. */
 struct sums {
     double by, by_x, least, most; /* by: 0 where some value is not finite */
-    uint first;
-    uint least_at, most_at;
+    uint label, first, least_at, most_at;
     double sum, x, xx;
 };
+
+AIRY_INLINE struct sums no_sums(void)
+{
+    const struct sums s = {0.0, 0.0, NAN, NAN, 0u, 0u, UINT_MAX, UINT_MAX, 0.0, 0.0, 0.0};
+    return s;
+}
 
 AIRY_INLINE double power_of_two(int k)
 {
     return as_double((ulong)(1023 + k) << 52);
 }
 
-AIRY_INLINE struct sums start_sums(__global const airy_label_part *p)
+AIRY_INLINE struct sums start_sums(__global const airy_label_part *p, uint label)
 {
-    struct sums s = {0.0, 0.0, NAN, NAN, 0u, UINT_MAX, UINT_MAX, 0.0, 0.0, 0.0};
+    struct sums s = no_sums();
     const ulong least = p->least, most = p->most;
     if (least <= most) {
         s.least = as_double(airy_label_unkey(least));
@@ -198,90 +169,88 @@ AIRY_INLINE struct sums start_sums(__global const airy_label_part *p)
         if (e < 2047u && p->nan == 0u)
             s.by = e < 2045u ? power_of_two(1022 - (int)e) : as_double(1ul << (2096u - e));
     }
+    s.label = label;
     s.first = p->first[2];
     s.by_x = power_of_two(-(int)airy_label_log2(p->last[2] - s.first + 1u));
     return s;
 }
 
-/* v, in units that all stretches share, added in two words. */
-AIRY_INLINE void add_wide(__global ulong *wide, double v, double unit)
+/* v, in units that all items share, added in two words. */
+AIRY_INLINE void add_wide(__global ulong *wide, double v, double unit, const struct team *t)
 {
-    if (v == 0.0)
-        return;
-    const double t = v * unit, high = floor(t * 0x1p-32);
-    add_64(&wide[0], (ulong)(long)high);
-    add_64(&wide[1], (ulong)rint(t - high * 0x1p32));
-}
-
-AIRY_INLINE void add_sums(__global airy_label_part *parts, const airy_label_geom *g,
-                          struct stretch at, struct sums s)
-{
-    if (at.label == 0u)
-        return;
-    __global airy_label_part *p = parts + at.label;
-    const uint z = at.row / g->height, y = at.row % g->height;
-    if (s.least_at != UINT_MAX)
-        atomic_min(&p->least_at, s.least_at);
-    if (s.most_at != UINT_MAX)
-        atomic_min(&p->most_at, s.most_at);
-    if (s.by == 0.0)
-        return;
-    const double unit = power_of_two((int)airy_label_bits(p->count));
-    const uint y0 = p->first[1];
-    const double v = (double)(y - y0) * power_of_two(-(int)airy_label_log2(p->last[1] - y0 + 1u));
-    add_wide(p->wide[AIRY_LABEL_SUM], s.sum, unit);
-    add_wide(p->wide[AIRY_LABEL_X], s.x, unit);
-    add_wide(p->wide[AIRY_LABEL_Y], s.sum * v, unit);
-    add_wide(p->wide[AIRY_LABEL_XX], s.xx, unit);
-    add_wide(p->wide[AIRY_LABEL_YY], s.sum * v * v, unit);
-    add_wide(p->wide[AIRY_LABEL_XY], s.x * v, unit);
-    if (g->depth > 1u) {
-        const uint z0 = p->first[0];
-        const double w = (double)(z - z0) *
-                         power_of_two(-(int)airy_label_log2(p->last[0] - z0 + 1u));
-        add_wide(p->wide[AIRY_LABEL_Z], s.sum * w, unit);
+    const double scaled = v * unit, high = floor(scaled * 0x1p-32);
+    const ulong a = join_sum_64(t, (ulong)(long)high, 0ul),
+                b = join_sum_64(t, (ulong)rint(scaled - high * 0x1p32), 0ul);
+    if (t->adds && (a | b) != 0ul) {
+        add_64(&wide[0], a);
+        add_64(&wide[1], b);
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(AIRY_LABEL_GROUP, 1, 1))) void
-measure_sums(__global const T *src, __global const uint *labels, __global const uint *bits,
+AIRY_INLINE void add_sums(__global airy_label_part *parts, const struct sums *s,
+                          const struct place *at, uint depth, const struct team *t)
+{
+    __global airy_label_part *p = parts + s->label;
+    const uint least_at = join_min(t, s->least_at, UINT_MAX),
+               most_at = join_min(t, s->most_at, UINT_MAX);
+    if (t->adds && least_at != UINT_MAX)
+        atomic_min(&p->least_at, least_at);
+    if (t->adds && most_at != UINT_MAX)
+        atomic_min(&p->most_at, most_at);
+    double unit = 0.0, v = 0.0, w = 0.0; /* places in the box, y and z */
+    if (s->by != 0.0) {
+        const uint y0 = p->first[1], z0 = p->first[0];
+        unit = power_of_two((int)airy_label_bits(p->count));
+        v = (double)(at->y - y0) * power_of_two(-(int)airy_label_log2(p->last[1] - y0 + 1u));
+        w = (double)(at->z - z0) * power_of_two(-(int)airy_label_log2(p->last[0] - z0 + 1u));
+    }
+    add_wide(p->wide[AIRY_LABEL_SUM], s->sum, unit, t);
+    add_wide(p->wide[AIRY_LABEL_X], s->x, unit, t);
+    add_wide(p->wide[AIRY_LABEL_Y], s->sum * v, unit, t);
+    add_wide(p->wide[AIRY_LABEL_XX], s->xx, unit, t);
+    add_wide(p->wide[AIRY_LABEL_YY], s->sum * v * v, unit, t);
+    add_wide(p->wide[AIRY_LABEL_XY], s->x * v, unit, t);
+    if (depth > 1u)
+        add_wide(p->wide[AIRY_LABEL_Z], s->sum * w, unit, t);
+}
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+measure_sums(__global const T *src, __global const uint *runs, __global const uint *bits,
              __global airy_label_part *parts, const airy_label_geom g)
 {
-    const size_t start = (size_t)get_global_id(0) * AIRY_LABEL_WALK_EACH;
-    const uint count = min(parts[0].count, g.capacity);
-    struct stretch at = {0u, 0u};
-    struct sums s = {0.0, 0.0, NAN, NAN, 0u, UINT_MAX, UINT_MAX, 0.0, 0.0, 0.0};
-    if (!has_pixels(bits, start, g.total))
-        return;
-    for (size_t word = start; word < start + AIRY_LABEL_WALK_EACH && word < g.total; word++) {
-        const uint row = (uint)(word / g.words), x0 = (uint)(word % g.words) * 32u;
-        const uint z = row / g.height, y = row % g.height;
-        __global const T *from = src + g.src.offset + z * g.src.step_z + y * g.src.step_y;
-        __global const uint *of = labels + g.labels.offset + z * g.labels.step_z +
-                                  y * g.labels.step_y;
-        for (uint left = bits[word]; left != 0u; left &= left - 1u) {
-            const uint x = x0 + 31u - clz(left & (0u - left)), label = of[x];
-            if (label - 1u >= count)
-                continue;
-            if (label != at.label || row != at.row) {
-                add_sums(parts, &g, at, s);
-                at.label = label;
-                at.row = row;
-                s = start_sums(parts + label);
-            }
-            const double v = (double)from[x];
-            const uint pixel = row * g.width + x;
-            s.least_at = v == s.least ? min(s.least_at, pixel) : s.least_at;
-            s.most_at = v == s.most ? min(s.most_at, pixel) : s.most_at;
-            if (s.by != 0.0) {
-                const double t = v * s.by, u = (double)(x - s.first) * s.by_x;
-                s.sum += t;
-                s.x += t * u;
-                s.xx += t * u * u;
-            }
+    const uint word = (uint)get_global_id(0), count = min(parts[0].count, g.capacity);
+    uint heads, rank = 0u, label = 0u;
+    const uint here = load_word(bits, &g, word, &heads);
+    const struct place at = place_of(here != 0u ? word : 0u, &g);
+    __global const T *from = src + element_of(&g.src, &at);
+    runs += ((size_t)g.runs_at + word) << g.shift;
+    struct sums s = no_sums();
+    for (uint left = here; left != 0u; left &= left - 1u) {
+        const uint c = lowest(left), x = at.x + c, pixel = at.row * g.width + x;
+        if ((heads >> c & 1u) != 0u) {
+            label = runs[rank++];
+            label = label - 1u < count ? label : 0u;
+        }
+        if (label == 0u)
+            continue;
+        if (label != s.label) {
+            const struct team alone = no_team(s.label);
+            if (s.label != 0u)
+                add_sums(parts, &s, &at, g.depth, &alone);
+            s = start_sums(parts + label, label);
+        }
+        const double v = (double)from[c];
+        s.least_at = v == s.least ? min(s.least_at, pixel) : s.least_at;
+        s.most_at = v == s.most ? min(s.most_at, pixel) : s.most_at;
+        if (s.by != 0.0) {
+            const double t = v * s.by, u = (double)(x - s.first) * s.by_x;
+            s.sum += t;
+            s.x += t * u;
+            s.xx += t * u * u;
         }
     }
-    add_sums(parts, &g, at, s);
+    const struct team t = find_team(s.label);
+    add_sums(parts, &s, &at, g.depth, &t);
 }
 
 #endif

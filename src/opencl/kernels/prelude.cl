@@ -36,6 +36,7 @@
  *   AIRY_BITS(a, b, m)      bitselect in one instruction, which compilers take apart (likewise)
  *   AIRY_FENCE()            what the item wrote to global memory is seen before what it writes
  *                           next, by all groups; mem_fence promises it to the own group (likewise)
+ *   AIRY_LOOK(p)            the u32 there as other groups have written it by now (likewise)
  *
  * Loads into local memory that go on in the background, so that any number can be on their way at
  * a time without taking registers; elsewhere they are copies like any others.
@@ -119,6 +120,14 @@ static inline void airy_add_64(__global ulong *sum, ulong v)
     asm volatile("red.global.add.u64 [%0], %1;" : : "l"(sum), "l"(v) : "memory");
 }
 
+static inline uint airy_look(__global const uint *p)
+{
+    uint v;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+    return v;
+}
+
+#define AIRY_LOOK(p)               airy_look(p)
 #define AIRY_FENCE()               asm volatile("fence.acq_rel.gpu;" ::: "memory")
 #define AIRY_ADD_64(sum, v)        airy_add_64((sum), (v))
 #define AIRY_BYTES(a, b, selector) airy_bytes((a), (b), (selector))
@@ -129,6 +138,7 @@ static inline void airy_add_64(__global ulong *sum, ulong v)
 #define AIRY_SHUFFLE_UP(v, d)      airy_shuffle_up((v), (d))
 #else
 #define AIRY_FENCE()                    mem_fence(CLK_GLOBAL_MEM_FENCE)
+#define AIRY_LOOK(p)                    atomic_or((p), 0u)
 #define AIRY_BITS(a, b, mask)           bitselect((a), (b), (mask))
 #define AIRY_FETCH4(to, i, from, there) ((to)[i] = (there) ? *(from) : 0)
 #define AIRY_FETCH8(to, i, from)        ((to)[i] = *(from))
