@@ -74,6 +74,10 @@ AIRY_API airy_status airy_tile_blur(airy_queue *queue, airy_image *dst, const ai
 AIRY_API airy_status airy_tile_stencil(airy_queue *queue, airy_image *dst, const airy_image *src,
                                        const airy_tile_target *target,
                                        const airy_stencil_params *params, airy_tile_plan *plan);
+/** airy_rank_filter_run of an image in host memory; the result has the image's dtype. */
+AIRY_API airy_status airy_tile_rank(airy_queue *queue, airy_image *dst, const airy_image *src,
+                                    uint64_t memory, const airy_rank_params *params,
+                                    airy_tile_plan *plan);
 
 #ifdef __cplusplus
 }

@@ -13,6 +13,7 @@ struct filter {
     airy_convolve_info *info;
     const airy_blur_params *blur;
     const airy_stencil_params *stencil;
+    const airy_rank_params *rank;
 };
 
 static airy_status run_convolve(void *user, airy_queue *queue, airy_array *dst,
@@ -34,6 +35,12 @@ static airy_status run_stencil(void *user, airy_queue *queue, airy_array *dst,
 {
     const struct filter *f = user;
     return airy_stencil_run(queue, dst, src, f->stencil);
+}
+
+static airy_status run_rank(void *user, airy_queue *queue, airy_array *dst, const airy_array *src)
+{
+    const struct filter *f = user;
+    return airy_rank_filter_run(queue, dst, src, f->rank);
 }
 
 static airy_status start_params(airy_tile_params *params, const airy_image *src,
@@ -152,4 +159,24 @@ airy_status airy_tile_stencil(airy_queue *queue, airy_image *dst, const airy_ima
     tiles.scratch = 1; /* sums of several products take an array more */
     tiles.wrap = params->has_border && params->border == AIRY_BORDER_WRAP;
     return airy_tile_run(queue, dst, src, &tiles, run_stencil, &f, plan);
+}
+
+airy_status airy_tile_rank(airy_queue *queue, airy_image *dst, const airy_image *src,
+                           uint64_t memory, const airy_rank_params *params, airy_tile_plan *plan)
+{
+    struct filter f = {.rank = params};
+    airy_tile_params tiles;
+    AIRY_TRY(start_params(&tiles, src, NULL, params));
+    tiles.dtype = src->dtype;
+    tiles.memory = memory;
+    const int axes = filter_axes(src, params->axes);
+    const bool twice = params->filter >= AIRY_RANK_OPENING;
+    for (int i = 0; i < axes; i++) {
+        const int axis = src->ndim - axes + i;
+        const size_t reach = params->size[i] / 2;
+        tiles.before[axis] = tiles.after[axis] = twice ? 2 * reach : reach;
+    }
+    tiles.scratch = twice ? 3 : 2; /* what is in between, and the passes of a box */
+    tiles.wrap = params->has_border && params->border == AIRY_BORDER_WRAP;
+    return airy_tile_run(queue, dst, src, &tiles, run_rank, &f, plan);
 }

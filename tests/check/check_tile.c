@@ -123,6 +123,29 @@ static void check_stencils(struct check *c, const struct shape *s, airy_stencil 
     }
 }
 
+static void check_ranks(struct check *c, const struct shape *s, airy_rank_filter filter,
+                        airy_border border)
+{
+    if (!check_case(c, "tile_%s_%dd_%zu_%s", airy_rank_filter_name(filter), s->ndim, s->n[0],
+                    airy_border_name(border)))
+        return;
+    const airy_image src = make_image(c, s, AIRY_DTYPE_U16);
+    const airy_rank_params params = {.filter = filter,
+                                     .size = {3, 4, 5},
+                                     .has_border = true,
+                                     .border = border,
+                                     .border_value = 2};
+    airy_array *a = check_upload(c, AIRY_DTYPE_U16, s->ndim, s->n, src.data),
+               *want = check_output(c, AIRY_DTYPE_U16, s->ndim, s->n);
+    CHECK_OK(c, airy_rank_filter_run(c->queue, want, a, &params));
+    for (size_t i = 0; i < sizeof(rooms) / sizeof(rooms[0]); i++) {
+        airy_tile_plan plan;
+        airy_image got;
+        if (CHECK_OK(c, airy_tile_rank(c->queue, &got, &src, rooms[i], &params, &plan)))
+            compare(c, &got, want, &plan, rooms[i]);
+    }
+}
+
 static airy_status fail_third(void *user, airy_queue *queue, airy_array *dst, const airy_array *src)
 {
     int *calls = user;
@@ -185,6 +208,8 @@ void check_tile(struct check *c)
                                                            .correlate = (border + mode) % 2});
             for (int stencil = 0; stencil < AIRY_STENCIL_COUNT && shapes[i].ndim < 4; stencil += 3)
                 check_stencils(c, &shapes[i], (airy_stencil)stencil, b);
+            for (int k = 0; k < 2; k++)
+                check_ranks(c, &shapes[i], k ? AIRY_RANK_WHITE_TOPHAT : AIRY_RANK_MEDIAN, b);
         }
     check_refusals(c);
 }

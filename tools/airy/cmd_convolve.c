@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "device_image.h"
+#include "filter_opt.h"
 
 struct convolve_params {
     struct common common;
@@ -32,38 +33,6 @@ static const char *parse_method(void *field, const char *text)
                : "expected auto, direct, separable or fft";
 }
 
-/* A border, or value=V: of the params whose border the field is. */
-static const char *parse_border(void *field, const char *text)
-{
-    airy_convolve_params *p = field;
-    if (strncmp(text, "value=", 6) == 0 && opt_number(text + 6, &p->border_value)) {
-        p->border = AIRY_BORDER_VALUE;
-        return NULL;
-    }
-    if (strcmp(text, "value") == 0 || airy_border_parse(&p->border, text) != AIRY_OK)
-        return "expected zero, value=V, nearest, reflect, mirror or wrap";
-    return NULL;
-}
-
-#define OUTPUT_OPTION(type_)                                                                       \
-    {                                                                                              \
-        .name = "output", .letter = 'o', .type = OPT_STRING, .offset = offsetof(type_, output),    \
-        .use = OPT_WRITTEN_IMAGE, .argument = "OUT", .help = "the result, .npy, .h5 or .edf"       \
-    }
-#define DTYPE_OPTION(type_)                                                                        \
-    {                                                                                              \
-        .name = "dtype", .type = OPT_STRING, .offset = offsetof(type_, dtype),                     \
-        .argument = "float32|float64", .fallback = "float64 for float64 images, else float32",     \
-        .help = "of the result and the arithmetic"                                                 \
-    }
-#define PLAN_OPTION(type_)                                                                         \
-    {                                                                                              \
-        .name = "plan", .type = OPT_FLAG, .offset = offsetof(type_, plan),                         \
-        .help = "say how the image would be cut and what memory that takes, and do nothing; -o "   \
-                "is not needed"                                                                    \
-    }
-#define BORDER_ARGUMENT "zero|value=V|nearest|reflect|mirror|wrap"
-
 static const struct opt convolve_options[] = {
     {.heading = "Convolution"},
     {.name = "kernel",
@@ -82,8 +51,8 @@ static const struct opt convolve_options[] = {
     {.name = "border",
      .type = OPT_PARSED,
      .offset = offsetof(struct convolve_params, params),
-     .parse = parse_border,
-     .argument = BORDER_ARGUMENT,
+     .parse = filter_parse_border,
+     .argument = FILTER_BORDER_ARGUMENT,
      .fallback = "zero",
      .help = "what lies outside of the image"},
     {.name = "algorithm",
@@ -98,9 +67,9 @@ static const struct opt convolve_options[] = {
      .type = OPT_FLAG,
      .offset = offsetof(struct convolve_params, params.correlate),
      .help = "do not turn the kernel round"},
-    DTYPE_OPTION(struct convolve_params),
-    PLAN_OPTION(struct convolve_params),
-    OUTPUT_OPTION(struct convolve_params),
+    FILTER_DTYPE_OPTION(struct convolve_params),
+    FILTER_PLAN_OPTION(struct convolve_params),
+    FILTER_OUTPUT_OPTION(struct convolve_params),
     {0},
 };
 
@@ -123,68 +92,15 @@ static const struct opt blur_options[] = {
      .type = OPT_PARSED,
      .offset = offsetof(struct blur_params, border),
      .seen = offsetof(struct blur_params, has_border),
-     .parse = parse_border,
-     .argument = BORDER_ARGUMENT,
+     .parse = filter_parse_border,
+     .argument = FILTER_BORDER_ARGUMENT,
      .fallback = "reflect",
      .help = "what lies outside of the image"},
-    DTYPE_OPTION(struct blur_params),
-    PLAN_OPTION(struct blur_params),
-    OUTPUT_OPTION(struct blur_params),
+    FILTER_DTYPE_OPTION(struct blur_params),
+    FILTER_PLAN_OPTION(struct blur_params),
+    FILTER_OUTPUT_OPTION(struct blur_params),
     {0},
 };
-
-/* The dtype of the result, or exit code 2. */
-static int result_dtype(const struct common *common, const char *text, airy_dtype from,
-                        airy_dtype *dtype)
-{
-    *dtype = from == AIRY_DTYPE_F64 ? AIRY_DTYPE_F64 : AIRY_DTYPE_F32;
-    if (!text)
-        return AIRY_EXIT_OK;
-    if (airy_dtype_parse(dtype, text) == AIRY_OK && airy_dtype_is_float(*dtype))
-        return AIRY_EXIT_OK;
-    return tool_usage(common, "--dtype %s: expected float32 or float64", text);
-}
-
-static int check_output(const struct common *common, const char *output, bool plan)
-{
-    if (!output && !plan)
-        return tool_usage(common, "-o OUT is missing");
-    return AIRY_EXIT_OK;
-}
-
-static json_t *json_shape(const size_t *shape, int ndim)
-{
-    json_t *list = json_array();
-    for (int i = 0; i < ndim; i++)
-        json_array_append_new(list, json_integer((json_int_t)shape[i]));
-    return list;
-}
-
-/* "3 x 4" */
-static void print_shape(char text[96], const size_t *shape, int ndim)
-{
-    size_t used = 0;
-    for (int i = 0; i < ndim && used < 96; i++)
-        used += (size_t)snprintf(text + used, 96 - used, i ? " x %zu" : "%zu", shape[i]);
-}
-
-/* What a plan says, as members of json, and on stderr unless it is one tile that was done. */
-static void report_plan(const struct common *common, const airy_tile_plan *plan, bool only,
-                        json_t *json)
-{
-    char tile[96], all[96];
-    print_shape(tile, plan->tile, plan->ndim);
-    print_shape(all, plan->shape, plan->ndim);
-    json_object_set_new(json, "shape", json_shape(plan->shape, plan->ndim));
-    json_object_set_new(json, "tiles", json_integer((json_int_t)plan->tiles));
-    json_object_set_new(json, "tile", json_shape(plan->tile, plan->ndim));
-    json_object_set_new(json, "device_bytes", json_integer((json_int_t)plan->device_bytes));
-    json_object_set_new(json, "copied_bytes", json_integer((json_int_t)plan->copied_bytes));
-    if (only || plan->tiles > 1)
-        tool_say(common, "%s in %llu tile%s of %s: %.1f MB on the device, %.1f MB copied to it",
-                 all, (unsigned long long)plan->tiles, tool_s((size_t)plan->tiles), tile,
-                 (double)plan->device_bytes * 1e-6, (double)plan->copied_bytes * 1e-6);
-}
 
 /* The kernel as f64 without its outer axes of length 1; malloc'ed. */
 static int read_kernel(const struct common *common, const char *path, double **values, int *ndim,
@@ -220,7 +136,7 @@ static int convolve_image(const struct convolve_params *p, struct device_image *
     airy_tile_plan plan;
     airy_convolve_info info;
     airy_image result;
-    int code = result_dtype(common, p->dtype, d->image.dtype, &target.dtype);
+    int code = filter_result_dtype(common, p->dtype, d->image.dtype, &target.dtype);
     if (code != AIRY_EXIT_OK)
         return code;
     const airy_status status = airy_tile_convolve(d->queue, p->plan ? NULL : &result, &d->image,
@@ -233,7 +149,7 @@ static int convolve_image(const struct convolve_params *p, struct device_image *
         json_object_set_new(json, "algorithm", json_string(airy_convolve_method_name(info.method)));
         json_object_set_new(json, "rank", info.rank ? json_integer(info.rank) : json_null());
     }
-    report_plan(common, &plan, p->plan, json);
+    filter_report_plan(common, &plan, p->plan, json);
     return p->plan ? AIRY_EXIT_OK : device_image_save(d, common, &result, p->output);
 }
 
@@ -247,7 +163,7 @@ static int run_convolve(void *user)
     struct device_image d = {.device = NULL};
     if (!p->kernel)
         return tool_usage(common, "--kernel FILE is missing");
-    int code = check_output(common, p->output, p->plan);
+    int code = filter_check_output(common, p->output, p->plan);
     if (code == AIRY_EXIT_OK)
         code = read_kernel(common, p->kernel, &kernel, &ndim, shape);
     if (code == AIRY_EXIT_OK)
@@ -276,26 +192,13 @@ static int run_convolve(void *user)
 /* --sigma, *count numbers of which one is above 0; exit code. */
 static int parse_sigma(const struct blur_params *p, double numbers[3], int *count)
 {
+    const int code = filter_numbers(&p->common, "sigma", p->sigma, numbers, count);
     bool any = false;
-    *count = 0;
-    for (const char *at = p->sigma; *count < 3; at++) {
-        char word[64];
-        const size_t length = strcspn(at, ",");
-        if (length >= sizeof(word))
-            break;
-        memcpy(word, at, length);
-        word[length] = 0;
-        if (!opt_number(word, &numbers[*count]) || !(numbers[*count] >= 0))
-            break;
-        any |= numbers[(*count)++] > 0;
-        at += length;
-        if (*at)
-            continue;
-        return any ? AIRY_EXIT_OK
-                   : tool_usage(&p->common, "--sigma %s: expected one above 0", p->sigma);
-    }
-    return tool_usage(&p->common, "--sigma %s: expected 1 to 3 numbers of at least 0, as S,S,S",
-                      p->sigma);
+    for (int i = 0; code == AIRY_EXIT_OK && i < *count; i++)
+        any |= numbers[i] > 0;
+    if (code == AIRY_EXIT_OK && !any)
+        return tool_usage(&p->common, "--sigma %s: expected one above 0", p->sigma);
+    return code;
 }
 
 /* The same for the image's axes, the last `axes` of them. */
@@ -303,20 +206,16 @@ static int read_sigma(const struct blur_params *p, int ndim, airy_blur_params *p
 {
     double numbers[3];
     int n, code = parse_sigma(p, numbers, &n);
+    if (code == AIRY_EXIT_OK)
+        code = filter_axes(&p->common, "sigma", p->sigma, n, ndim, &params->axes);
     if (code != AIRY_EXIT_OK)
         return code;
-    const int most = ndim < 3 ? ndim : 3, axes = n == 1 ? most : n;
-    if (axes > most || axes < ndim - 1)
-        return tool_usage(&p->common,
-                          "--sigma %s: expected 1 or %d numbers for an image of %d dimensions",
-                          p->sigma, most, ndim);
     if (n == 1 && ndim == 3)
         tool_say(&p->common,
                  "--sigma %s is for all three axes, along the first too; --sigma %s,%s blurs each "
                  "image of a list by itself",
                  p->sigma, p->sigma, p->sigma);
-    params->axes = axes;
-    for (int i = 0; i < axes; i++)
+    for (int i = 0; i < params->axes; i++)
         params->sigma[i] = numbers[n == 1 ? 0 : i];
     return AIRY_EXIT_OK;
 }
@@ -331,7 +230,7 @@ static int blur_image(const struct blur_params *p, struct device_image *d, json_
     airy_tile_target target = {.memory = 0};
     airy_tile_plan plan;
     airy_image result;
-    int code = result_dtype(common, p->dtype, d->image.dtype, &target.dtype);
+    int code = filter_result_dtype(common, p->dtype, d->image.dtype, &target.dtype);
     if (code == AIRY_EXIT_OK)
         code = read_sigma(p, d->image.ndim, &params);
     if (code != AIRY_EXIT_OK)
@@ -340,7 +239,7 @@ static int blur_image(const struct blur_params *p, struct device_image *d, json_
         airy_tile_blur(d->queue, p->plan ? NULL : &result, &d->image, &target, &params, &plan);
     if (status != AIRY_OK)
         return tool_failed(common, status);
-    report_plan(common, &plan, p->plan, json);
+    filter_report_plan(common, &plan, p->plan, json);
     return p->plan ? AIRY_EXIT_OK : device_image_save(d, common, &result, p->output);
 }
 
@@ -353,7 +252,7 @@ static int run_blur(void *user)
     double numbers[3];
     int count, code = parse_sigma(p, numbers, &count);
     if (code == AIRY_EXIT_OK)
-        code = check_output(&p->common, p->output, p->plan);
+        code = filter_check_output(&p->common, p->output, p->plan);
     json_t *json = json_object();
     if (p->output)
         json_object_set_new(json, "output", tool_json_string(p->output));

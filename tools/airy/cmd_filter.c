@@ -1,0 +1,424 @@
+/* airy filter: every filter of the library by its name. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device_image.h"
+#include "filter_opt.h"
+
+struct filter_params {
+    struct common common;
+    const char *output, *size, *footprint, *sigma, *sigma2, *dtype;
+    double percentile, truncate;
+    int64_t rank;
+    size_t axis;
+    airy_convolve_params border; /* border and its value */
+    bool has_border, has_percentile, has_rank, has_axis, planes, list, plan;
+};
+
+/* A filter, and the options that are for it beside those for all. */
+struct kind {
+    const char *name, *help, *options;
+    bool is_rank;
+    airy_rank_filter rank;
+    airy_stencil stencil;
+};
+
+#define RANK(name_, filter_, options_, help_)                                                      \
+    {                                                                                              \
+        .name = (name_), .help = (help_), .options = (options_), .is_rank = true,                  \
+        .rank = (filter_)                                                                          \
+    }
+#define STENCIL(name_, stencil_, options_, help_)                                                  \
+    {                                                                                              \
+        .name = (name_), .help = (help_), .options = (options_), .stencil = (stencil_)             \
+    }
+
+static const struct kind kinds[] = {
+    RANK("median", AIRY_RANK_MEDIAN, "size footprint", "of an even number of elements the upper"),
+    RANK("minimum", AIRY_RANK_MINIMUM, "size footprint", "grey erosion"),
+    RANK("maximum", AIRY_RANK_MAXIMUM, "size footprint", "over the footprint as it is"),
+    RANK("percentile", AIRY_RANK_PERCENTILE, "size footprint percentile", "--percentile P"),
+    RANK("rank", AIRY_RANK_NTH, "size footprint rank", "element --rank N of the sorted ones"),
+    RANK("opening", AIRY_RANK_OPENING, "size footprint", "erosion, then dilation"),
+    RANK("closing", AIRY_RANK_CLOSING, "size footprint", "dilation, then erosion"),
+    RANK("tophat", AIRY_RANK_WHITE_TOPHAT, "size footprint", "image less its opening"),
+    RANK("black-tophat", AIRY_RANK_BLACK_TOPHAT, "size footprint", "closing less the image"),
+    STENCIL("box", AIRY_STENCIL_BOX, "size dtype", "mean of a box"),
+    STENCIL("sobel", AIRY_STENCIL_SOBEL, "axis dtype", "derivative along --axis"),
+    STENCIL("prewitt", AIRY_STENCIL_PREWITT, "axis dtype", "the same, with weights 1 1 1"),
+    STENCIL("gradient", AIRY_STENCIL_GRADIENT, "dtype", "size of the gradient, by Sobel"),
+    STENCIL("laplace", AIRY_STENCIL_LAPLACE, "dtype", "sum of the second differences"),
+    STENCIL("log", AIRY_STENCIL_LOG, "sigma truncate dtype", "Laplacian of a Gaussian, --sigma S"),
+    STENCIL("dog", AIRY_STENCIL_DOG, "sigma sigma2 truncate dtype",
+            "blur by --sigma S less blur by --sigma2 S"),
+};
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static const char *parse_rank(void *field, const char *text)
+{
+    char *end;
+    const long long v = strtoll(text, &end, 10);
+    if (!*text || *end || v < -(1LL << 40) || v > 1LL << 40)
+        return "expected a whole number";
+    *(int64_t *)field = v;
+    return NULL;
+}
+
+#define FIELD(member) .offset = offsetof(struct filter_params, member)
+
+static const struct opt filter_options[] = {
+    {.heading = "Filter"},
+    {.name = "size",
+     .type = OPT_STRING,
+     FIELD(size),
+     .argument = "N[,N[,N]]",
+     .fallback = "3",
+     .help = "elements along z, y, x, 1 to 1025; one number: along every axis"},
+    {.name = "footprint",
+     .type = OPT_STRING,
+     FIELD(footprint),
+     .argument = "ball=R|FILE",
+     .help = "what is looked at, in place of a box: a disc or ball of R px, or an image, not 0"},
+    {.name = "percentile",
+     .type = OPT_FLOAT,
+     FIELD(percentile),
+     .seen = offsetof(struct filter_params, has_percentile),
+     .lo = 0,
+     .hi = 100,
+     .argument = "P",
+     .help = "element floor(n P / 100) of n, at 100 the last"},
+    {.name = "rank",
+     .type = OPT_PARSED,
+     FIELD(rank),
+     .seen = offsetof(struct filter_params, has_rank),
+     .parse = parse_rank,
+     .argument = "N",
+     .help = "0: the smallest; --rank=-1: the largest"},
+    {.name = "axis",
+     .type = OPT_COUNT,
+     FIELD(axis),
+     .seen = offsetof(struct filter_params, has_axis),
+     .lo = 0,
+     .hi = 2,
+     .argument = "N",
+     .fallback = "the last, x",
+     .help = "of a derivative, 0 the slowest"},
+    {.name = "sigma",
+     .type = OPT_STRING,
+     FIELD(sigma),
+     .argument = "S[,S[,S]]",
+     .help = "px along z, y, x; one number: along every axis"},
+    {.name = "sigma2", .type = OPT_STRING, FIELD(sigma2), .argument = "S[,S[,S]]", .help = "px"},
+    {.name = "truncate",
+     .type = OPT_FLOAT,
+     FIELD(truncate),
+     .lo = 1e-3,
+     .hi = 1e6,
+     .argument = "T",
+     .fallback = "4",
+     .help = "radius of a Gaussian in sigmas"},
+    {.name = "planes",
+     .type = OPT_FLAG,
+     FIELD(planes),
+     .help = "each image of a stack by itself, not the volume"},
+    {.name = "border",
+     .type = OPT_PARSED,
+     FIELD(border),
+     .seen = offsetof(struct filter_params, has_border),
+     .parse = filter_parse_border,
+     .argument = FILTER_BORDER_ARGUMENT,
+     .fallback = "reflect",
+     .help = "what lies outside of the image"},
+    FILTER_DTYPE_OPTION(struct filter_params),
+    FILTER_PLAN_OPTION(struct filter_params),
+    FILTER_OUTPUT_OPTION(struct filter_params),
+    {.name = "list", .type = OPT_FLAG, FIELD(list), .help = "print the filters' names, and stop"},
+    {0},
+};
+
+static bool filter_word(size_t index, struct opt_word *word)
+{
+    if (index < KINDS)
+        *word = (struct opt_word){kinds[index].name, kinds[index].help};
+    return index < KINDS;
+}
+
+static bool has_word(const char *words, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *at = words; (at = strstr(at, word)) != NULL; at += n)
+        if ((at == words || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
+            return true;
+    return false;
+}
+
+/* The filter that is named, and only options that are for it. Exit code. */
+static int find_kind(const struct common *common, const struct kind **kind)
+{
+    const char *name = common->inputs.items[0], *names[KINDS];
+    *kind = NULL;
+    for (size_t i = 0; i < KINDS; i++) {
+        names[i] = kinds[i].name;
+        if (strcmp(name, names[i]) == 0)
+            *kind = &kinds[i];
+    }
+    const char *near = opt_nearest(name, names, KINDS);
+    if (!*kind && near)
+        return tool_usage(common, "unknown filter '%s', did you mean '%s'?", name, near);
+    if (!*kind)
+        return tool_usage(common, "unknown filter '%s'; airy filter --list names them", name);
+    for (size_t i = 0; i + 1 < common->given.count; i += 2) {
+        const char *option = common->given.items[i];
+        if (!has_word("planes border output list plan", option) &&
+            !has_word((*kind)->options, option))
+            return tool_usage(common, "--%s is not for filter %s", option, name);
+    }
+    return AIRY_EXIT_OK;
+}
+
+/* Axes of the image that the filter is of, from what is given in one to three numbers. */
+struct axes {
+    int count; /* 0: not known yet */
+    int ndim;
+};
+
+/* Numbers of --name, one for each axis: into values. Exit code. */
+static int read_numbers(const struct common *common, const char *name, const char *text,
+                        struct axes *axes, double values[3])
+{
+    double numbers[3];
+    int n = 0, of = 0, code = filter_numbers(common, name, text, numbers, &n);
+    if (code == AIRY_EXIT_OK && n > 1)
+        code = filter_axes(common, name, text, n, axes->ndim, &of);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    if (n > 1 && axes->count && axes->count != n)
+        return tool_usage(common, "--%s %s: expected 1 or %d numbers", name, text, axes->count);
+    axes->count = n > 1 ? n : axes->count;
+    for (int i = 0; i < 3; i++)
+        values[i] = numbers[n == 1 ? 0 : i < n ? i : n - 1];
+    return AIRY_EXIT_OK;
+}
+
+static int read_size(const struct filter_params *p, struct axes *axes, size_t size[3])
+{
+    double values[3] = {3, 3, 3};
+    const int code = p->size ? read_numbers(&p->common, "size", p->size, axes, values)
+                             : AIRY_EXIT_OK;
+    for (int i = 0; i < 3 && code == AIRY_EXIT_OK; i++) {
+        if (values[i] < 1 || values[i] > 1025 || values[i] != floor(values[i]))
+            return tool_usage(&p->common, "--size %s: expected whole numbers from 1 to 1025",
+                              p->size);
+        size[i] = (size_t)values[i];
+    }
+    return code;
+}
+
+/* What --planes, or the image's dimensions, say of the axes. Exit code. */
+static int settle_axes(const struct filter_params *p, struct axes *axes)
+{
+    if (p->planes && axes->ndim > 3)
+        return tool_usage(&p->common,
+                          "--planes: the image has 4 dimensions; its volumes are filtered one by "
+                          "one, expected at most 3");
+    if (!axes->count && p->planes)
+        axes->count = axes->ndim < 2 ? axes->ndim : 2;
+    if (p->planes && axes->count > 2)
+        return tool_usage(&p->common, "--planes: three numbers are for a volume, expected one or "
+                                      "two");
+    if (!axes->count && axes->ndim == 3)
+        tool_say(&p->common, "the volume is filtered along all three axes; --planes filters each "
+                             "image by itself");
+    if (!axes->count)
+        axes->count = axes->ndim < 3 ? axes->ndim : 3;
+    return AIRY_EXIT_OK;
+}
+
+/* The image of --footprint for so many axes; malloc'ed. Exit code. */
+static int read_footprint(const struct filter_params *p, int axes, uint8_t **footprint,
+                          size_t size[3])
+{
+    airy_image image = {0};
+    double radius;
+    if (strncmp(p->footprint, "ball=", 5) == 0) {
+        size_t length;
+        if (!opt_number(p->footprint + 5, &radius) || !(radius >= 0 && radius <= 512))
+            return tool_usage(&p->common, "--footprint %s: expected ball=R, R from 0 to 512 px",
+                              p->footprint);
+        const airy_status status = airy_footprint_ball(footprint, &length, axes, radius);
+        for (int i = 0; i < 3 && status == AIRY_OK; i++)
+            size[i] = length;
+        return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+    }
+    const airy_status status = airy_image_read(&image, p->footprint);
+    if (status != AIRY_OK)
+        return tool_failed(&p->common, status);
+    const size_t *shape = image.shape, n = tool_count(image.shape, image.ndim);
+    int ndim = image.ndim, code = AIRY_EXIT_OK;
+    for (; ndim > axes && shape[0] == 1; ndim--)
+        shape++;
+    if (ndim != axes)
+        code = tool_fail(&p->common, "--footprint %s: has %d dimensions, the filter %d",
+                         p->footprint, ndim, axes);
+    else if (!(*footprint = malloc(n)))
+        code =
+            tool_fail(&p->common, "--footprint %s: out of memory for %zu values", p->footprint, n);
+    for (size_t i = 0; i < n && *footprint; i++)
+        (*footprint)[i] = airy_image_value(&image, i) != 0;
+    if (ndim == axes)
+        memcpy(size, shape, (size_t)axes * sizeof(*size));
+    airy_image_free(&image);
+    return code;
+}
+
+/* Results go to *result, unless only the plan is asked for. */
+static int run_rank(const struct filter_params *p, const struct kind *kind,
+                    const struct device_image *d, airy_image *result, airy_tile_plan *plan)
+{
+    struct axes axes = {.ndim = d->image.ndim};
+    airy_rank_params params = {.filter = kind->rank,
+                               .percentile = p->percentile,
+                               .rank = p->rank,
+                               .has_border = p->has_border,
+                               .border = p->border.border,
+                               .border_value = p->border.border_value};
+    uint8_t *footprint = NULL;
+    int code = read_size(p, &axes, params.size);
+    if (code == AIRY_EXIT_OK)
+        code = settle_axes(p, &axes);
+    if (code == AIRY_EXIT_OK && p->footprint)
+        code = read_footprint(p, axes.count, &footprint, params.size);
+    params.axes = axes.count;
+    params.footprint = footprint;
+    if (code == AIRY_EXIT_OK) {
+        const airy_status status =
+            airy_tile_rank(d->queue, p->plan ? NULL : result, &d->image, 0, &params, plan);
+        code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+    }
+    airy_footprint_free(footprint);
+    return code;
+}
+
+static int run_stencil(const struct filter_params *p, const struct kind *kind,
+                       const struct device_image *d, airy_image *result, airy_tile_plan *plan)
+{
+    struct axes axes = {.ndim = d->image.ndim};
+    airy_stencil_params params = {.stencil = kind->stencil,
+                                  .has_axis = p->has_axis,
+                                  .axis = (int)p->axis,
+                                  .truncate = p->truncate,
+                                  .has_border = p->has_border,
+                                  .border = p->border.border,
+                                  .border_value = p->border.border_value};
+    airy_tile_target target = {.memory = 0};
+    int code = filter_result_dtype(&p->common, p->dtype, d->image.dtype, &target.dtype);
+    if (code == AIRY_EXIT_OK)
+        code = read_size(p, &axes, params.size);
+    if (code == AIRY_EXIT_OK && p->sigma)
+        code = read_numbers(&p->common, "sigma", p->sigma, &axes, params.sigma);
+    if (code == AIRY_EXIT_OK && p->sigma2)
+        code = read_numbers(&p->common, "sigma2", p->sigma2, &axes, params.sigma2);
+    if (code == AIRY_EXIT_OK)
+        code = settle_axes(p, &axes);
+    params.axes = axes.count;
+    if (code != AIRY_EXIT_OK)
+        return code;
+    const airy_status status =
+        airy_tile_stencil(d->queue, p->plan ? NULL : result, &d->image, &target, &params, plan);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+}
+
+static int print_list(void)
+{
+    for (size_t i = 0; i < KINDS; i++)
+        printf("%-14s%s\n", kinds[i].name, kinds[i].help);
+    return AIRY_EXIT_OK;
+}
+
+/* What the named filter cannot do without. Exit code. */
+static int check_given(const struct filter_params *p, const struct kind *kind)
+{
+    const struct common *common = &p->common;
+    if (p->size && p->footprint)
+        return tool_usage(common, "--size and --footprint exclude each other");
+    if (has_word(kind->options, "percentile") && !p->has_percentile)
+        return tool_usage(common, "--percentile P is missing");
+    if (has_word(kind->options, "rank") && !p->has_rank)
+        return tool_usage(common, "--rank N is missing");
+    if (has_word(kind->options, "sigma") && !p->sigma)
+        return tool_usage(common, "--sigma S is missing");
+    if (has_word(kind->options, "sigma2") && !p->sigma2)
+        return tool_usage(common, "--sigma2 S is missing");
+    return filter_check_output(common, p->output, p->plan);
+}
+
+static int filter_image(const struct filter_params *p, const struct kind *kind,
+                        struct device_image *d, json_t *json)
+{
+    airy_tile_plan plan;
+    airy_image result;
+    const int code = kind->is_rank ? run_rank(p, kind, d, &result, &plan)
+                                   : run_stencil(p, kind, d, &result, &plan);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    if (!p->plan) {
+        json_object_set_new(json, "output", tool_json_string(p->output));
+        json_object_set_new(json, "dtype", json_string(airy_dtype_name(result.dtype)));
+    }
+    filter_report_plan(&p->common, &plan, p->plan, json);
+    return p->plan ? AIRY_EXIT_OK : device_image_save(d, &p->common, &result, p->output);
+}
+
+static int run_filter(void *user)
+{
+    const struct filter_params *p = user;
+    const struct common *common = &p->common;
+    const struct kind *kind = NULL;
+    struct device_image d = {.device = NULL};
+    if (p->list)
+        return print_list();
+    if (common->inputs.count < 1)
+        return tool_usage(common, "NAME is missing; airy filter --list prints the names");
+    int code = find_kind(common, &kind);
+    if (code == AIRY_EXIT_OK && common->inputs.count < 2)
+        code = tool_usage(common, "IMAGE is missing");
+    if (code == AIRY_EXIT_OK)
+        code = check_given(p, kind);
+    if (code == AIRY_EXIT_OK)
+        code = device_image_open_host(&d, common, common->inputs.items[1]);
+    json_t *json = json_object();
+    if (code == AIRY_EXIT_OK)
+        code = filter_image(p, kind, &d, json);
+    if (code == AIRY_EXIT_OK)
+        code = tool_profile(common, d.device);
+    if (code == AIRY_EXIT_OK && common->json)
+        code = tool_print_json(common, json_incref(json));
+    json_decref(json);
+    device_image_close(&d);
+    return code;
+}
+
+const struct command cmd_filter = {
+    .name = "filter",
+    .usage = "NAME IMAGE -o OUT [options]",
+    .summary = "order statistics, morphology, means and derivatives",
+    .details =
+        "An image of three dimensions is a volume; --planes, or two numbers for --size or --sigma, "
+        "filter each image of a stack by itself. Order statistics keep the dtype and are exact; "
+        "NaN is larger than every number there. The others give floats, as airy convolve. FITS "
+        "files keep their header. Images that are larger than the device are taken tile by tile. "
+        "--json prints {output, dtype, shape, tiles, tile, device_bytes, copied_bytes}.",
+    .examples = "  airy filter median image.fits --size 5 -o smooth.fits\n"
+                "  airy filter tophat image.npy --footprint ball=7 -o small.npy\n"
+                "  airy filter median stack.h5 --size 3 --planes -o clean.h5\n"
+                "  airy filter log volume.npy --sigma 1,2,2 -o blobs.npy\n",
+    .words = "Filters",
+    .word = filter_word,
+    .tables = {filter_options},
+    .takes = TAKES_COMPUTE,
+    .params_size = sizeof(struct filter_params),
+    .min_inputs = 0,
+    .max_inputs = 2,
+    .run = run_filter,
+};

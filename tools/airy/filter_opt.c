@@ -1,0 +1,97 @@
+#include "filter_opt.h"
+
+#include <string.h>
+
+const char *filter_parse_border(void *field, const char *text)
+{
+    airy_convolve_params *p = field;
+    if (strncmp(text, "value=", 6) == 0 && opt_number(text + 6, &p->border_value)) {
+        p->border = AIRY_BORDER_VALUE;
+        return NULL;
+    }
+    if (strcmp(text, "value") == 0 || airy_border_parse(&p->border, text) != AIRY_OK)
+        return "expected zero, value=V, nearest, reflect, mirror or wrap";
+    return NULL;
+}
+
+int filter_result_dtype(const struct common *common, const char *text, airy_dtype from,
+                        airy_dtype *dtype)
+{
+    *dtype = from == AIRY_DTYPE_F64 ? AIRY_DTYPE_F64 : AIRY_DTYPE_F32;
+    if (!text)
+        return AIRY_EXIT_OK;
+    if (airy_dtype_parse(dtype, text) == AIRY_OK && airy_dtype_is_float(*dtype))
+        return AIRY_EXIT_OK;
+    return tool_usage(common, "--dtype %s: expected float32 or float64", text);
+}
+
+int filter_numbers(const struct common *common, const char *name, const char *text,
+                   double numbers[3], int *count)
+{
+    *count = 0;
+    for (const char *at = text; *count < 3; at++) {
+        char word[64];
+        const size_t length = strcspn(at, ",");
+        if (length >= sizeof(word))
+            break;
+        memcpy(word, at, length);
+        word[length] = 0;
+        if (!opt_number(word, &numbers[*count]) || !(numbers[*count] >= 0))
+            break;
+        (*count)++;
+        at += length;
+        if (!*at)
+            return AIRY_EXIT_OK;
+    }
+    return tool_usage(common, "--%s %s: expected 1 to 3 numbers of at least 0, as S,S,S", name,
+                      text);
+}
+
+int filter_axes(const struct common *common, const char *name, const char *text, int count,
+                int ndim, int *axes)
+{
+    const int most = ndim < 3 ? ndim : 3;
+    *axes = count == 1 ? most : count;
+    if (*axes > most || *axes < ndim - 1)
+        return tool_usage(common, "--%s %s: expected 1 or %d numbers for an image of %d dimensions",
+                          name, text, most, ndim);
+    return AIRY_EXIT_OK;
+}
+
+int filter_check_output(const struct common *common, const char *output, bool plan)
+{
+    return output || plan ? AIRY_EXIT_OK : tool_usage(common, "-o OUT is missing");
+}
+
+static json_t *json_shape(const size_t *shape, int ndim)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < ndim; i++)
+        json_array_append_new(list, json_integer((json_int_t)shape[i]));
+    return list;
+}
+
+/* "3 x 4" */
+static void print_shape(char text[96], const size_t *shape, int ndim)
+{
+    size_t used = 0;
+    for (int i = 0; i < ndim && used < 96; i++)
+        used += (size_t)snprintf(text + used, 96 - used, i ? " x %zu" : "%zu", shape[i]);
+}
+
+void filter_report_plan(const struct common *common, const airy_tile_plan *plan, bool only,
+                        json_t *json)
+{
+    char tile[96], all[96];
+    print_shape(tile, plan->tile, plan->ndim);
+    print_shape(all, plan->shape, plan->ndim);
+    json_object_set_new(json, "shape", json_shape(plan->shape, plan->ndim));
+    json_object_set_new(json, "tiles", json_integer((json_int_t)plan->tiles));
+    json_object_set_new(json, "tile", json_shape(plan->tile, plan->ndim));
+    json_object_set_new(json, "device_bytes", json_integer((json_int_t)plan->device_bytes));
+    json_object_set_new(json, "copied_bytes", json_integer((json_int_t)plan->copied_bytes));
+    if (only || plan->tiles > 1)
+        tool_say(common, "%s in %llu tile%s of %s: %.1f MB on the device, %.1f MB copied to it",
+                 all, (unsigned long long)plan->tiles, tool_s((size_t)plan->tiles), tile,
+                 (double)plan->device_bytes * 1e-6, (double)plan->copied_bytes * 1e-6);
+}
