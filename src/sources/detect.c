@@ -9,6 +9,7 @@
 #include "airy/element.h"
 #include "airy/filter.h"
 #include "airy/label.h"
+#include "airy/reduce.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "core/backend.h"
@@ -94,28 +95,39 @@ static airy_status correlate(const struct job *job, airy_array *dst, const airy_
     return status;
 }
 
+/* weight = (scale / s)^2, 0 where a pixel is left out. */
+static airy_status make_weights(struct job *job, airy_array *weight, airy_array *ones,
+                                double *scale)
+{
+    airy_queue *q = job->queue;
+    airy_statistics noise;
+    *scale = job->plan->p.noise;
+    if (!job->noise)
+        return airy_convert(q, weight, job->good, AIRY_CONVERT_SATURATE, 1, 0);
+    /* Weights of a map of any unit stay within f32. */
+    AIRY_TRY(airy_statistics_get(q, &noise, job->noise, NULL, AIRY_STATISTICS_MOMENTS));
+    *scale = noise.max > 0 ? noise.max : 1;
+    AIRY_TRY(airy_array_fill(q, ones, *scale));
+    AIRY_TRY(airy_combine(q, weight, ones, AIRY_DIVIDE, job->noise));
+    AIRY_TRY(airy_apply(q, weight, AIRY_SQUARE, weight));
+    return airy_where(q, weight, job->good, weight, job->spare); /* spare is 0 still */
+}
+
 /* found = sum k f / s^2 > sigma root(sum k^2 / s^2): nowhere where there is no pixel that counts. */
 static airy_status match(struct job *job)
 {
     airy_queue *q = job->queue;
     airy_array *weight, *weighted;
+    double scale;
     AIRY_TRY(add_array(job, &weight, AIRY_DTYPE_F32));
     AIRY_TRY(add_array(job, &weighted, AIRY_DTYPE_F32));
-    if (job->noise) { /* spare is 0 still */
-        AIRY_TRY(airy_apply(q, weight, AIRY_SQUARE, job->noise));
-        AIRY_TRY(airy_array_fill(q, weighted, 1));
-        AIRY_TRY(airy_combine(q, weight, weighted, AIRY_DIVIDE, weight));
-        AIRY_TRY(airy_where(q, weight, job->good, weight, job->spare));
-    } else {
-        AIRY_TRY(airy_convert(q, weight, job->good, AIRY_CONVERT_SATURATE,
-                              1 / (job->plan->p.noise * job->plan->p.noise), 0));
-    }
+    AIRY_TRY(make_weights(job, weight, weighted, &scale));
     AIRY_TRY(airy_combine(q, weighted, job->value, AIRY_MULTIPLY, weight));
     AIRY_TRY(correlate(job, job->spare, weight, true));
     AIRY_TRY(airy_apply(q, job->spare, AIRY_SQRT, job->spare));
     AIRY_TRY(correlate(job, weight, weighted, false));
     AIRY_TRY(airy_combine(q, weight, weight, AIRY_DIVIDE, job->spare));
-    return airy_combine_value(q, job->found, weight, AIRY_GREATER, job->plan->p.sigma);
+    return airy_combine_value(q, job->found, weight, AIRY_GREATER, job->plan->p.sigma * scale);
 }
 
 static airy_status label(struct job *job)

@@ -41,6 +41,7 @@ static const struct {
     {"stencil", check_stencil},
     {"rank", check_rank},
     {"background", check_backgrounds},
+    {"sources", check_sources},
     {"tile", check_tile},
     {"null", check_null},
     {"tuning", check_tuning},

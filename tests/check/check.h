@@ -115,6 +115,8 @@ void check_tile(struct check *c);
 void check_element(struct check *c);
 void check_move(struct check *c);
 void check_backgrounds(struct check *c);
+void check_sources(struct check *c);
+void check_sources_golden(struct check *c); /* part of check_sources */
 void check_stack(struct check *c);
 void check_pattern(struct check *c);
 void check_image(struct check *c);
