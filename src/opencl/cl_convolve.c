@@ -18,6 +18,8 @@
 #include "shared/filter_geom.h"
 
 enum {
+    WORTH_EXACT = 1 << 21,    /* results from which on a kernel is built for a number of taps */
+    MOST_EXACT = 17,          /* taps of a line for which there is such a kernel */
     LOCAL_REST = 64,          /* what a driver may add to local memory */
     SCRATCH_BYTES = 56 << 20, /* for what a pass leaves for the next */
     TABLE = 256,              /* weights by value */
@@ -41,8 +43,8 @@ struct pass {
     struct airy_filter_axis axis[3]; /* of one tap where it does not go along */
     airy_border border;
     size_t images;
-    double outside; /* what stands for elements that are not there */
-    bool add;
+    double outside;        /* what stands for elements that are not there */
+    bool add, in_place;    /* in_place: src is dst, which airy_filter_in_place admits */
     const double *weights; /* of x in front, airy_filter_rounded, where there are two lines */
     size_t weight_count;
     airy_filter_geom geom;
@@ -207,32 +209,32 @@ static airy_status check_device(const airy_queue *queue, const struct airy_convo
     return AIRY_OK;
 }
 
-static airy_status direct(airy_queue *queue, const struct airy_convolve_plan *plan)
+static size_t results_of(const struct pass *pass)
 {
-    const struct airy_filter_geometry *g = &plan->geometry;
-    struct pass pass = {.queue = queue,
-                        .src = place_of(plan->src, g),
-                        .dst = place_of(plan->dst, g),
-                        .border = g->border,
-                        .images = g->images,
-                        .outside = g->border_value,
-                        .weights = plan->kernel};
-    AIRY_TRY(check_device(queue, plan));
-    memcpy(pass.axis, g->axis, sizeof(pass.axis));
-    const struct airy_filter_axis *a = pass.axis;
-    pass.weight_count = a[0].taps * a[1].taps * a[2].taps;
-    fill_geom(&pass);
-    const size_t group = queue->device->info.max_group < 128 ? 64 : 128,
-                 rows = plan->dst->dtype == AIRY_DTYPE_F32 ? 4 : 2,
+    return pass->images * pass->axis[0].out * pass->axis[1].out * pass->axis[2].out;
+}
+
+/* All taps in kernels that are built for their number, or in blocks. */
+static airy_status run_direct(struct pass *pass)
+{
+    const struct airy_filter_axis *a = pass->axis;
+    const size_t x = a[2].taps, y = a[1].taps;
+    const bool exact = a[0].taps == 1 && x <= AIRY_FILTER_BLOCK && y <= AIRY_FILTER_BLOCK &&
+                       results_of(pass) >= WORTH_EXACT && table_of(pass);
+    const size_t group = pass->queue->device->info.max_group < 128 ? 64 : 128,
+                 rows = pass->dst.dtype == AIRY_DTYPE_F32 && !exact ? 4 : 2,
                  high = group / (AIRY_FILTER_WIDE / AIRY_FILTER_QUAD) * rows;
-    char options[48];
-    snprintf(options, sizeof(options), " -DTAPS_X=%zu -DROWS=%zu",
-             least(a[2].taps, AIRY_FILTER_BLOCK), rows);
-    pass.geom.strips = (uint32_t)divide_up(a[2].out, AIRY_FILTER_WIDE);
-    pass.geom.segments = (uint32_t)divide_up(a[1].out, high);
+    char options[64];
+    const int used = snprintf(options, sizeof(options), " -DROWS=%zu -DTAPS_X=%zu", rows,
+                              least(x, AIRY_FILTER_BLOCK));
+    if (exact)
+        snprintf(options + used, sizeof(options) - (size_t)used, " -DTAPS_Y=%zu", y);
+    fill_geom(pass);
+    pass->geom.strips = (uint32_t)divide_up(a[2].out, AIRY_FILTER_WIDE);
+    pass->geom.segments = (uint32_t)divide_up(a[1].out, high);
     const struct shape shape = {"convolve.cl", "convolve_direct", options, group, 0};
-    return launch(&pass, &shape,
-                  (size_t)pass.geom.strips * pass.geom.segments * a[0].out * g->images);
+    return launch(pass, &shape,
+                  (size_t)pass->geom.strips * pass->geom.segments * a[0].out * pass->images);
 }
 
 /*
@@ -241,7 +243,7 @@ static airy_status direct(airy_queue *queue, const struct airy_convolve_plan *pl
  */
 static void set_segments(struct pass *pass, size_t out, size_t taps, size_t others)
 {
-    enum { GROUPS = 8 /* a compute unit */, SHORT = 32 };
+    enum { GROUPS = 32 /* a compute unit */, SHORT = 32 };
     const size_t wanted = divide_up(GROUPS * (size_t)pass->queue->device->info.units, others);
     const size_t shortest = 2 * (taps - 1) > SHORT ? 2 * (taps - 1) : SHORT;
     size_t segments = least(wanted, out / shortest);
@@ -285,6 +287,14 @@ static size_t choose_group(struct pass *pass, size_t taps, bool xy, size_t *memo
     return 0;
 }
 
+/* Build options of a kernel of convolve_lines.cl, along lines of x and y taps. */
+static void line_options(char options[48], const struct pass *pass, int kernel, size_t x, size_t y)
+{
+    const int used = snprintf(options, 48, " -DKERNEL=%d", kernel);
+    if (x <= MOST_EXACT && y <= MOST_EXACT && results_of(pass) >= WORTH_EXACT && table_of(pass))
+        snprintf(options + used, (size_t)(48 - used), " -DTAPS_X=%zuu -DTAPS_Y=%zuu", x, y);
+}
+
 /* Along x and y, or one of them with one tap along the other. weights: both lines. */
 static airy_status run_xy(struct pass *pass, size_t group, size_t memory)
 {
@@ -293,8 +303,11 @@ static airy_status run_xy(struct pass *pass, size_t group, size_t memory)
     fill_geom(pass);
     plan_xy(pass, group);
     pass->geom.strips = (uint32_t)divide_up(a[2].out, group);
+    pass->geom.axis = 1;
     set_segments(pass, a[1].out, a[1].taps, pass->geom.strips * planes);
-    const struct shape shape = {"convolve_lines.cl", "convolve_xy", "", group, memory};
+    char options[48];
+    line_options(options, pass, 1, a[2].taps, a[1].taps);
+    const struct shape shape = {"convolve_lines.cl", "convolve_xy", options, group, memory};
     return launch(pass, &shape, (size_t)pass->geom.strips * pass->geom.segments * planes);
 }
 
@@ -308,7 +321,7 @@ static airy_status run_x(struct pass *pass)
     pass->geom.strips = (uint32_t)divide_up(a[2].out, group * EACH);
     const size_t memory = UNIT *
                           (pass->geom.weights + airy_filter_rounded((uint32_t)a[2].taps) / vl);
-    const struct shape shape = {"convolve_lines.cl", "convolve_x", "", group, memory};
+    const struct shape shape = {"convolve_lines.cl", "convolve_x", " -DKERNEL=3", group, memory};
     return launch(pass, &shape, (size_t)pass->geom.strips * a[1].out * a[0].out * pass->images);
 }
 
@@ -323,13 +336,18 @@ static airy_status run_column(struct pass *pass, int axis)
     const size_t group = choose_group(pass, a[axis].taps, false, &memory);
     const size_t across = group ? group : 64;
     pass->geom.strips = (uint32_t)divide_up(columns, across);
+    pass->geom.in_place = pass->in_place;
     if (group)
-        set_segments(pass, a[axis].out, a[axis].taps, pass->geom.strips * pass->images);
+        set_segments(pass, a[axis].out, a[axis].taps,
+                     pass->in_place ? SIZE_MAX / 2 : pass->geom.strips * pass->images);
     else
         pass->geom.segments = (uint32_t)divide_up(a[axis].out, EACH);
-    const struct shape shape = {"convolve_lines.cl", group ? "convolve_march" : "convolve_run", "",
-                                across, group ? memory : 0};
-    return launch(pass, &shape, (size_t)pass->geom.strips * pass->geom.segments * pass->images);
+    char options[48];
+    line_options(options, pass, 2, 1, a[axis].taps);
+    const struct shape march = {"convolve_lines.cl", "convolve_march", options, group, memory},
+                       run = {"convolve_lines.cl", "convolve_run", " -DKERNEL=4", across, 0},
+                       *shape = group ? &march : &run;
+    return launch(pass, shape, (size_t)pass->geom.strips * pass->geom.segments * pass->images);
 }
 
 static double sum_of(const double *v, size_t n)
@@ -438,6 +456,39 @@ static airy_status run_plane(struct pass *pass, const struct lines *lines)
 }
 
 /*
+ * Along x and y to dst, and along z in place. Not with so few columns that a march of each from
+ * one end to the other leaves the device idle.
+ */
+static bool runs_in_place(const struct pass *pass)
+{
+    enum { COLUMNS = 512 /* a compute unit */ };
+    const struct airy_filter_axis *a = pass->axis;
+    struct pass copy = *pass;
+    size_t memory;
+    return !pass->add &&
+           airy_filter_in_place((int64_t)a[0].n, (int64_t)a[0].out, a[0].offset,
+                                (uint32_t)a[0].taps, (uint32_t)pass->border) &&
+           a[1].out * a[2].out * pass->images >=
+               COLUMNS * (size_t)pass->queue->device->info.units &&
+           choose_group(&copy, a[0].taps, false, &memory);
+}
+
+static airy_status run_in_place(const struct pass *whole, const struct lines *lines)
+{
+    const struct airy_filter_axis *a = whole->axis;
+    struct pass plane = *whole, z = *whole;
+    plane.axis[0] = as_it_is(a[0].n);
+    AIRY_TRY(run_plane(&plane, lines));
+    z.src = z.dst;
+    z.in_place = true;
+    z.axis[1] = as_it_is(a[1].out);
+    z.axis[2] = as_it_is(a[2].out);
+    z.outside *= lines->sum[2] * lines->sum[1];
+    set_weights(&z, lines, 0);
+    return run_column(&z, 0);
+}
+
+/*
  * Along x and y to scratch, then along z: some rows of all planes at a time, so that scratch stays
  * small. Whole images where several fit; all rows where y has to look back over its own scratch.
  */
@@ -476,39 +527,68 @@ static airy_status run_volume(const struct pass *whole, const struct lines *line
     return AIRY_OK;
 }
 
-/* One product, which writes, or adds to, dst. */
-static airy_status run_product(airy_queue *queue, const struct airy_convolve_plan *plan, int r)
+static struct pass pass_of(airy_queue *queue, const struct airy_convolve_plan *plan)
 {
     const struct airy_filter_geometry *g = &plan->geometry;
-    struct lines lines;
     struct pass pass = {.queue = queue,
                         .src = place_of(plan->src, g),
                         .dst = place_of(plan->dst, g),
                         .border = g->border,
                         .images = g->images,
-                        .outside = g->border_value,
-                        .add = r > 0};
+                        .outside = g->border_value};
     memcpy(pass.axis, g->axis, sizeof(pass.axis));
-    AIRY_TRY(make_lines(&lines, pass.axis, plan->line[r]));
+    return pass;
+}
+
+/* One product, which writes, or adds to, dst. */
+static airy_status run_product(airy_queue *queue, const struct airy_convolve_plan *plan,
+                               double *const line[3], bool add)
+{
+    struct lines lines;
+    struct pass pass = pass_of(queue, plan);
+    pass.add = add;
+    AIRY_TRY(make_lines(&lines, pass.axis, line));
     airy_status status;
     if (pass.axis[0].taps == 1)
         status = run_plane(&pass, &lines);
     else if (pass.axis[1].taps == 1 && pass.axis[2].taps == 1) {
         set_weights(&pass, &lines, 0);
         status = run_column(&pass, 0);
-    } else
+    } else if (runs_in_place(&pass))
+        status = run_in_place(&pass, &lines);
+    else
         status = run_volume(&pass, &lines);
     free(lines.all);
     return status;
+}
+
+/* A kernel along one axis is a product, with its weights as they are. */
+static airy_status direct(airy_queue *queue, const struct airy_convolve_plan *plan)
+{
+    struct pass pass = pass_of(queue, plan);
+    AIRY_TRY(check_device(queue, plan));
+    pass.weights = plan->kernel;
+    pass.weight_count = pass.axis[0].taps * pass.axis[1].taps * pass.axis[2].taps;
+    double one = 1, *line[3] = {&one, &one, &one};
+    for (int i = 0; i < 3; i++)
+        if (pass.axis[i].taps == pass.weight_count) {
+            void *copy;
+            AIRY_TRY(airy_memory_calloc(&copy, pass.weight_count, sizeof(double), "weights"));
+            line[i] = copy;
+            memcpy(line[i], plan->kernel, pass.weight_count * sizeof(double));
+            const airy_status status = run_product(queue, plan, line, false);
+            free(line[i]);
+            return status;
+        }
+    return run_direct(&pass);
 }
 
 static airy_status separable(airy_queue *queue, const struct airy_convolve_plan *plan)
 {
     AIRY_TRY(check_device(queue, plan));
     for (int r = 0; r < plan->rank; r++)
-        AIRY_TRY(run_product(queue, plan, r));
+        AIRY_TRY(run_product(queue, plan, plan->line[r], r > 0));
     return AIRY_OK;
 }
 
-const struct airy_filter_fns airy_filter_opencl = {
-    .direct = direct, .separable = separable, .rank = airy_cl_rank};
+const struct airy_filter_fns airy_filter_opencl = {.direct = direct, .separable = separable};

@@ -21,8 +21,10 @@ typedef struct airy_filter_geom {
     airy_u32 length;           /* results of a segment, a multiple of AIRY_FILTER_EACH */
     airy_u32 pitch;            /* of lines in local memory, in units of 16 bytes */
     airy_u32 ring, weights;    /* where they begin in local memory, in units of 16 bytes */
+    airy_u32 in_place;         /* a march over its own source, as airy_filter_in_place admits */
+    airy_u32 unused;
 } airy_filter_geom;
-AIRY_ASSERT_SIZE(airy_filter_geom, 184);
+AIRY_ASSERT_SIZE(airy_filter_geom, 192);
 
 /* Results that an item makes at a time, one behind the other; rows in a block of a ring. */
 #define AIRY_FILTER_EACH 8u
@@ -45,6 +47,18 @@ static inline airy_u32 airy_filter_slots(airy_u32 taps)
 static inline airy_u32 airy_filter_rounded(airy_u32 taps)
 {
     return (taps + AIRY_FILTER_EACH - 1u) / AIRY_FILTER_EACH * AIRY_FILTER_EACH;
+}
+
+/*
+ * Whether a march over an axis of n elements can write over its source: results are behind what is
+ * still to be read, and of what borders need at the end either nothing is overwritten or the ring
+ * has it. Not so where the first elements come again behind the last, or lines fold more than once.
+ */
+static inline bool airy_filter_in_place(airy_i64 n, airy_i64 out, airy_i64 offset, airy_u32 taps,
+                                        airy_u32 border)
+{
+    return n == out && 2 * offset <= (airy_i64)taps && n > (airy_i64)taps &&
+           border != AIRY_BORDER_INDEX_WRAP;
 }
 
 #endif

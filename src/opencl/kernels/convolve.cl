@@ -2,7 +2,9 @@
  * Convolution, all taps at once.
  *
  * Build options beside those of filter_line.h: TAPS_X: taps along x, 16 for more (in blocks of 16,
- * the last one shorter); ROWS: rows of results that an item makes.
+ * the last one shorter); TAPS_Y: along y where both are 16 at most, all else is one plane and the
+ * weights go by value: loops vanish, and weights are operands; ROWS: rows of results that an item
+ * makes.
  */
 #ifndef VL
 #define VL 4
@@ -26,6 +28,21 @@
 #define PITCH  (PADDED ? (WIDE + BLOCK) * 9 / 8 : WIDE + BLOCK) /* of the tile, in elements */
 #define UNITS  ((QUAD + TAPS_X - 1 + VL - 1) / VL)              /* of a row that an item looks at */
 
+/* What an item looks at of a row. */
+AIRY_INLINE void load_row(W *at, __local const V *row, uint across)
+{
+#pragma unroll
+    for (uint k = 0u; k < UNITS; k++) {
+        const V v = row[padded_unit(across * (QUAD / VL) + k)];
+        at[k * VL] = v.s0;
+        at[k * VL + 1u] = v.s1;
+#if VL == 4
+        at[k * VL + 2u] = v.s2;
+        at[k * VL + 3u] = v.s3;
+#endif
+    }
+}
+
 /*
  * Mapping: 16 items across with 4 results each, GROUP / 16 down with ROWS each. Local memory: the
  * elements under a block of 16 x 16 taps, and its weights: 18 KiB of float with groups of 128 and 4
@@ -35,7 +52,10 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 convolve_direct(__global const T *src, WEIGHTS, __global W *dst, W outside,
                 const airy_filter_geom g)
 {
-    __local V tile[(HIGH + BLOCK - 1) * (PITCH / VL)], table[BLOCK * BLOCK / VL];
+    __local V tile[(HIGH + BLOCK - 1) * (PITCH / VL)];
+#ifndef TAPS_Y
+    __local V table[BLOCK * BLOCK / VL];
+#endif
     const uint item = get_local_id(0), across = item % ACROSS, down = item / ACROSS * ROWS;
     const uint strip = get_group_id(0) % g.strips, rest = get_group_id(0) / g.strips,
                plane = rest / g.segments;
@@ -48,6 +68,27 @@ convolve_direct(__global const T *src, WEIGHTS, __global W *dst, W outside,
 #pragma unroll
         for (uint k = 0u; k < QUAD; k++)
             sum[s][k] = (W)0;
+#ifdef TAPS_Y
+    stage((__local W *)tile, PITCH, HIGH + TAPS_Y - 1u, WIDE + TAPS_X - 1u, from, z + g.offset[0],
+          y0 + g.offset[1] - (TAPS_Y - 1), x0 + g.offset[2] - (TAPS_X - 1), outside, &g);
+    AIRY_FETCHED();
+    barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+    for (uint i = 0u; i < TAPS_Y + ROWS - 1u; i++) {
+        W at[UNITS * VL];
+        load_row(at, tile + (down + i) * (PITCH / VL), across);
+#pragma unroll
+        for (uint s = 0u; s < ROWS; s++)
+            if (i - s < TAPS_Y) {
+#pragma unroll
+                for (uint j = 0u; j < TAPS_X; j++) {
+#pragma unroll
+                    for (uint k = 0u; k < QUAD; k++)
+                        sum[s][k] = fma(WEIGHT((i - s) * TAPS_X + j), at[j + k], sum[s][k]);
+                }
+            }
+    }
+#else
     for (uint c = 0u; c < g.taps[0]; c++)
         for (uint b0 = 0u; b0 < g.taps[1]; b0 += BLOCK)
             for (uint a0 = 0u; a0 < g.taps[2]; a0 += BLOCK) {
@@ -85,19 +126,8 @@ convolve_direct(__global const T *src, WEIGHTS, __global W *dst, W outside,
 #endif
                             }
                         }
-                        if (i < taps_y + ROWS - 1u) {
-#pragma unroll
-                            for (uint k = 0u; k < UNITS; k++) {
-                                const V v = tile[(down + i) * (PITCH / VL) +
-                                                 padded_unit(across * (QUAD / VL) + k)];
-                                at[k * VL] = v.s0;
-                                at[k * VL + 1u] = v.s1;
-#if VL == 4
-                                at[k * VL + 2u] = v.s2;
-                                at[k * VL + 3u] = v.s3;
-#endif
-                            }
-                        }
+                        if (i < taps_y + ROWS - 1u)
+                            load_row(at, tile + (down + i) * (PITCH / VL), across);
 #pragma unroll
                         for (uint s = 0u; s < ROWS; s++)
                             if (i - s < taps_y) {
@@ -113,6 +143,7 @@ convolve_direct(__global const T *src, WEIGHTS, __global W *dst, W outside,
                     }
                 }
             }
+#endif
     /* Through local memory, so that items beside each other write beside each other. */
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll

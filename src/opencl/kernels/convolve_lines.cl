@@ -1,13 +1,52 @@
 /*
  * Products of lines: x and y in one pass, y or z in one, x alone.
  *
- * Local memory is one piece: lines, the ring, the weights (airy_filter_geom).
+ * Build options beside those of filter_line.h: TAPS_X, TAPS_Y: taps along x and y (marches: TAPS_Y,
+ * along their axis), both or none. Local memory is one piece: lines, the ring, the weights
+ * (airy_filter_geom).
  */
+#ifdef TAPS_Y
+#define LOOP  8
+#define EXACT true
+#else
+#define EXACT false
+#endif
+
 #include "opencl/kernels/filter_line.h"
+
+/* -DKERNEL=N: only the Nth kernel, so that what is not needed is not compiled. */
+#ifdef KERNEL
+#define HAS(n) (KERNEL == (n))
+#else
+#define HAS(n) 1
+#endif
+
+#ifndef TAPS_Y
+#define TAPS_X g.taps[2]
+#define TAPS_Y (g.axis == 0u ? g.taps[0] : g.taps[1])
+#endif
 
 AIRY_INLINE void put(__global W *dst, long at, W v, const airy_filter_geom *g)
 {
     dst[at] = g->add != 0u ? dst[at] + v : v;
+}
+
+/* EACH results, `step` apart, of which there are `count` at most. */
+AIRY_INLINE void put_column(__global W *to, long step, const W *v, long count,
+                            const airy_filter_geom *g)
+{
+    if (count >= EACH && g->add == 0u) {
+#pragma unroll
+        for (uint k = 0u; k < EACH; k++) {
+            *to = v[k];
+            to += step;
+        }
+        return;
+    }
+#pragma unroll
+    for (uint k = 0u; k < EACH; k++)
+        if ((long)k < count)
+            put(to, (long)k * step, v[k], g);
 }
 
 /*
@@ -16,6 +55,7 @@ AIRY_INLINE void put(__global W *dst, long at, W v, const airy_filter_geom *g)
  * row, which join the ring of rows that y looks back on, and then EACH of one column. Local memory:
  * 2 x EACH lines, the ring, the weights of x (g.taps[2], rounded) and y. Barriers: two a step.
  */
+#if HAS(1)
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 convolve_xy(__global const T *src, WEIGHTS, __global W *dst, __local V *memory, W outside,
             const airy_filter_geom g)
@@ -24,24 +64,25 @@ convolve_xy(__global const T *src, WEIGHTS, __global W *dst, __local V *memory, 
                rest = get_group_id(0) / g.strips, segment = rest % g.segments;
     const uint plane = rest / g.segments;
     const long image = (long)(plane / (uint)g.out[0]), z = (long)(plane % (uint)g.out[0]);
+    const uint taps_x = TAPS_X, taps_y = TAPS_Y;
     const long x0 = (long)strip * GROUP, first = (long)segment * g.length;
     const long end = min(first + (long)g.length, (long)g.out[1]);
-    const uint columns = (uint)min((long)GROUP, g.out[2] - x0) + g.taps[2] - 1u;
-    const uint slots = airy_filter_slots(g.taps[1]);
+    const uint columns = (uint)min((long)GROUP, g.out[2] - x0) + taps_x - 1u;
+    const uint slots = airy_filter_slots(taps_y);
     const uint blocks = (uint)((end - first + EACH - 1) / EACH) + slots - 1u;
-    const long from_x = x0 + g.offset[2] - (long)(g.taps[2] - 1u),
-               from_y = first + g.offset[1] - (long)(g.taps[1] - 1u);
+    const long from_x = x0 + g.offset[2] - (long)(taps_x - 1u),
+               from_y = first + g.offset[1] - (long)(taps_y - 1u);
     __global const T *from = src + g.src_offset + image * g.src_step[0];
     __global W *to = dst + g.dst_offset + image * g.dst_step[0] + z * g.dst_step[1];
     __local W *lines = (__local W *)memory, *ring = (__local W *)(memory + g.ring);
     __local V *weights_x = memory + g.weights,
-              *weights_y = weights_x + airy_filter_rounded(g.taps[2]) / VL;
+              *weights_y = weights_x + airy_filter_rounded(taps_x) / VL;
     const uint ring_pitch = GROUP + GROUP / 8u, run = item % (GROUP / EACH),
                row = item / (GROUP / EACH);
-    for (uint i = item; i < g.taps[2]; i += GROUP)
+    for (uint i = item; i < taps_x; i += GROUP)
         ((__local W *)weights_x)[i] = WEIGHT(i);
-    for (uint i = item; i < g.taps[1]; i += GROUP)
-        ((__local W *)weights_y)[i] = WEIGHT(airy_filter_rounded(g.taps[2]) + i);
+    for (uint i = item; i < taps_y; i += GROUP)
+        ((__local W *)weights_y)[i] = WEIGHT(airy_filter_rounded(taps_x) + i);
     stage(lines, g.pitch * VL, EACH, columns, from, z + g.offset[0], from_y, from_x, outside, &g);
     uint newest = 0u; /* block of the ring */
     for (uint m = 0u; m < blocks; m++) {
@@ -51,7 +92,8 @@ convolve_xy(__global const T *src, WEIGHTS, __global W *dst, __local V *memory, 
         if (m + 1u < blocks)
             stage(lines + ((m + 1u) & 1u) * EACH * g.pitch * VL, g.pitch * VL, EACH, columns, from,
                   z + g.offset[0], from_y + (long)(EACH * (m + 1u)), from_x, outside, &g);
-        sum_line(sum, memory + ((m & 1u) * EACH + row) * g.pitch, run * EACH, g.taps[2], weights_x);
+        sum_line(sum, memory + ((m & 1u) * EACH + row) * g.pitch, run * EACH, taps_x, weights_x,
+                 EXACT, TABLE_AT(0));
         __local V *made = memory + g.ring + (newest * EACH + row) * (ring_pitch / VL);
 #pragma unroll
         for (uint k = 0u; k < EACH / VL; k++)
@@ -65,20 +107,21 @@ convolve_xy(__global const T *src, WEIGHTS, __global W *dst, __local V *memory, 
         newest = newest + 1u == slots ? 0u : newest + 1u;
         if (m + 1u < slots)
             continue;
-        sum_column(sum, ring + padded(item), ring_pitch, newest, slots, g.taps[1], weights_y);
+        sum_column(sum, ring + padded(item), ring_pitch, newest, slots, taps_y, weights_y, EXACT,
+                   TABLE_AT(airy_filter_rounded(taps_x)));
         const long y = first + (long)(EACH * (m + 1u - slots));
-        if (x0 + (long)item < g.out[2]) {
-#pragma unroll
-            for (uint k = 0u; k < EACH; k++)
-                if (y + (long)k < end)
-                    put(to, (y + (long)k) * g.dst_step[2] + x0 + (long)item, sum[k], &g);
-        }
+        if (x0 + (long)item < g.out[2])
+            put_column(to + y * g.dst_step[2] + x0 + (long)item, g.dst_step[2], sum, end - y, &g);
     }
 }
+#endif
 
-/* EACH elements along the axis of a march, from number `at` on. */
-AIRY_INLINE void load_ahead(W *to, __global const T *column, long at, long n, long step, W outside,
-                            uint border)
+/*
+ * EACH elements along the axis of a march, from number `at` on, which is `seen` behind the first
+ * that it looked at. In place, what came before comes from the ring.
+ */
+AIRY_INLINE void load_ahead(W *to, __global const T *column, long at, uint seen, long n, long step,
+                            W outside, __local const W *ring, uint slots, const airy_filter_geom *g)
 {
     if (at >= 0 && at + EACH <= n) {
         __global const T *from = column + at * step;
@@ -89,8 +132,12 @@ AIRY_INLINE void load_ahead(W *to, __global const T *column, long at, long n, lo
     }
 #pragma unroll
     for (uint k = 0u; k < EACH; k++) {
-        const long i = airy_border_index(at + (long)k, n, border);
-        to[k] = i < 0 ? outside : (W)column[i * step];
+        const long i = airy_border_index(at + (long)k, n, g->border);
+        const uint back = (uint)(i - at + (long)seen);
+        if (i >= 0 && i < at && at > 0 && g->in_place != 0u)
+            to[k] = ring[(back / EACH % slots * EACH + back % EACH) * GROUP];
+        else
+            to[k] = i < 0 ? outside : (W)column[i * step];
     }
 }
 
@@ -99,6 +146,7 @@ AIRY_INLINE void load_ahead(W *to, __global const T *column, long at, long n, lo
  * in a ring of its own what it looks back on; columns are numbered x first, then the other axis.
  * Local memory: the ring and the weights. One barrier.
  */
+#if HAS(2)
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 convolve_march(__global const T *src, WEIGHTS, __global W *dst, __local V *memory, W outside,
                const airy_filter_geom g)
@@ -109,7 +157,7 @@ convolve_march(__global const T *src, WEIGHTS, __global W *dst, __local V *memor
     const ulong column = (ulong)strip * GROUP + item;
     const long image = (long)(rest / g.segments), x = (long)(column % (ulong)g.out[2]),
                across = (long)(column / (ulong)g.out[2]);
-    const uint taps = axis == 0u ? g.taps[0] : g.taps[1], slots = airy_filter_slots(taps);
+    const uint taps = TAPS_Y, slots = airy_filter_slots(taps);
     const long n = axis == 0u ? g.n[0] : g.n[1], out = axis == 0u ? g.out[0] : g.out[1],
                others = axis == 0u ? g.out[1] : g.out[0];
     const long src_step = axis == 0u ? g.src_step[1] : g.src_step[2],
@@ -129,30 +177,30 @@ convolve_march(__global const T *src, WEIGHTS, __global W *dst, __local V *memor
     __global W *to = dst + g.dst_offset + image * g.dst_step[0] +
                      across * (other == 0u ? g.dst_step[1] : g.dst_step[2]) + x;
     W next[EACH], sum[EACH];
-    load_ahead(next, from, begin, n, src_step, outside, g.border);
+    load_ahead(next, from, begin, 0u, n, src_step, outside, ring, slots, &g);
     uint newest = 0u;
     for (uint m = 0u; m < blocks; m++) {
 #pragma unroll
         for (uint k = 0u; k < EACH; k++)
             ring[(newest * EACH + k) * GROUP] = next[k];
         if (m + 1u < blocks)
-            load_ahead(next, from, begin + (long)(EACH * (m + 1u)), n, src_step, outside, g.border);
+            load_ahead(next, from, begin + (long)(EACH * (m + 1u)), EACH * (m + 1u), n, src_step,
+                       outside, ring, slots, &g);
         newest = newest + 1u == slots ? 0u : newest + 1u;
         if (m + 1u < slots)
             continue;
-        sum_column(sum, ring, GROUP, newest, slots, taps, line);
+        sum_column(sum, ring, GROUP, newest, slots, taps, line, EXACT, TABLE_AT(0));
         const long at = first + (long)(EACH * (m + 1u - slots));
-#pragma unroll
-        for (uint k = 0u; k < EACH; k++)
-            if (at + (long)k < end)
-                put(to, (at + (long)k) * dst_step, sum[k], &g);
+        put_column(to + at * dst_step, dst_step, sum, end - at, &g);
     }
 }
+#endif
 
 /*
  * Along x, where there are fewer rows than EACH. Mapping: a group makes GROUP * EACH results of one
  * row. Local memory: one line of as many elements and the taps, the weights. Three barriers.
  */
+#if HAS(3)
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 convolve_x(__global const T *src, WEIGHTS, __global W *dst, __local V *memory, W outside,
            const airy_filter_geom g)
@@ -177,11 +225,14 @@ convolve_x(__global const T *src, WEIGHTS, __global W *dst, __local V *memory, W
     else
         for (uint i = item; i < length; i += GROUP) {
             const long x = airy_border_index(from_x + (long)i, g.n[2], g.border);
-            line[padded(i)] = x < 0 ? outside : (W)from[x];
+            if (x < 0)
+                line[padded(i)] = outside;
+            else
+                TO_LOCAL(line, padded(i), from + x);
         }
     AIRY_FETCHED();
     barrier(CLK_LOCAL_MEM_FENCE);
-    sum_line(sum, memory, item * EACH, g.taps[2], memory + g.weights);
+    sum_line(sum, memory, item * EACH, g.taps[2], memory + g.weights, false, TABLE_AT(0));
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
     for (uint k = 0u; k < EACH / VL; k++)
@@ -197,11 +248,13 @@ convolve_x(__global const T *src, WEIGHTS, __global W *dst, __local V *memory, W
     for (uint i = item; i < results; i += GROUP)
         put(dst, to + (long)i, line[padded(i)], &g);
 }
+#endif
 
 /*
  * Along y or z with more taps than a ring has room for. Mapping: an item makes EACH results, one
  * behind the other along the axis; columns as convolve_march. No local memory, no barrier.
  */
+#if HAS(4)
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 convolve_run(__global const T *src, WEIGHTS, __global W *dst, W outside, const airy_filter_geom g)
 {
@@ -238,3 +291,4 @@ convolve_run(__global const T *src, WEIGHTS, __global W *dst, W outside, const a
         if (first + (long)k < out)
             put(to, (first + (long)k) * (along_z ? g.dst_step[1] : g.dst_step[2]), sum[k], &g);
 }
+#endif

@@ -39,17 +39,25 @@
 #define V                AIRY_JOIN(W, VL)
 #define EACH             8
 
+/* Blocks of taps that loops take at a time: all where their number is known. */
+#ifndef LOOP
+#define LOOP 2
+#endif
+
 #if TABLE
 typedef struct filter_weights {
     W w[TABLE];
 } filter_weights;
-#define WEIGHTS   const filter_weights weights
-#define WEIGHT(i) weights.w[i]
+#define WEIGHTS        const filter_weights weights
+#define WEIGHT(i)      weights.w[i]
+#define TABLE_AT(from) (weights.w + (from))
 #else
-#define WEIGHTS   __global const W *weights
-#define WEIGHT(i) weights[i]
+#define WEIGHTS        __global const W *weights
+#define WEIGHT(i)      weights[i]
+#define TABLE_AT(from) ((const W *)0)
 #endif
 
+/* Loads into local memory that nobody waits for, where no conversion is needed. */
 #if FETCH == 4
 #define TO_LOCAL(to, i, from) AIRY_FETCH4(to, i, from, true)
 #elif FETCH == 8
@@ -72,6 +80,37 @@ AIRY_INLINE uint padded(uint i)
     return padded_unit(i / VL) * VL + i % VL;
 }
 
+/* Elements 32 apart of a line. */
+#define STEP (PADDED ? 32u + 32u / 8u : 32u)
+
+/*
+ * Four of them from row + x[k], of which `count` are wanted; x below 0: outside. All loads are on
+ * their way before one is waited for.
+ */
+AIRY_INLINE void stage_four(__local W *to, __global const T *row, const long *x, uint count,
+                            bool there, W outside)
+{
+#if FETCH
+#pragma unroll
+    for (uint k = 0u; k < 4u; k++)
+        if (k < count) {
+            if (there && x[k] >= 0)
+                TO_LOCAL(to, k * STEP, row + x[k]);
+            else
+                to[k * STEP] = outside;
+        }
+#else
+    W v[4];
+#pragma unroll
+    for (uint k = 0u; k < 4u; k++)
+        v[k] = k < count && there && x[k] >= 0 ? (W)row[x[k]] : outside;
+#pragma unroll
+    for (uint k = 0u; k < 4u; k++)
+        if (k < count)
+            to[k * STEP] = v[k];
+#endif
+}
+
 /*
  * rows x columns elements of plane z of an image from (y, x) on, borders included, to padded lines
  * of `pitch` elements. All items of the group; AIRY_FETCHED and a barrier end it.
@@ -81,26 +120,34 @@ AIRY_INLINE void stage(__local W *lines, uint pitch, uint rows, uint columns,
                        const airy_filter_geom *g)
 {
     const uint lane = get_local_id(0) % 32u, first = get_local_id(0) / 32u;
-    if (z >= 0 && z < g->n[0] && y >= 0 && y + (long)rows <= g->n[1] && x >= 0 &&
-        x + (long)columns <= g->n[2]) {
-        __global const T *from = image + z * g->src_step[1] + (y + (long)first) * g->src_step[2] +
-                                 x;
-        for (uint row = first; row < rows; row += GROUP / 32u) {
-            for (uint i = lane; i < columns; i += 32u)
-                TO_LOCAL(lines, row * pitch + padded(i), from + i);
-            from += (long)(GROUP / 32u) * g->src_step[2];
-        }
-        return;
-    }
     const long from_z = airy_border_index(z, g->n[0], g->border);
-    for (uint i = lane; i < columns; i += 32u) {
-        const long from_x = airy_border_index(x + (long)i, g->n[2], g->border);
+    const bool inside = y >= 0 && y + (long)rows <= g->n[1] && x >= 0 &&
+                        x + (long)columns <= g->n[2];
+    __global const T *plane = image + from_z * g->src_step[1];
+    for (uint i = lane; i < columns; i += 128u) {
+        const uint count = (columns - i + 31u) / 32u;
+        __local W *to = lines + first * pitch + padded(lane) + i / 32u * STEP;
+        long from_x[4];
+        if (inside && from_z >= 0) {
+            __global const T *from = plane + (y + (long)first) * g->src_step[2] + x + (long)i;
+#pragma unroll
+            for (uint k = 0u; k < 4u; k++)
+                from_x[k] = 32 * (long)k;
+            for (uint row = first; row < rows; row += GROUP / 32u) {
+                stage_four(to, from, from_x, count, true, outside);
+                from += (long)(GROUP / 32u) * g->src_step[2];
+                to += GROUP / 32u * pitch;
+            }
+            continue;
+        }
+#pragma unroll
+        for (uint k = 0u; k < 4u; k++)
+            from_x[k] = airy_border_index(x + (long)(i + 32u * k), g->n[2], g->border);
         for (uint row = first; row < rows; row += GROUP / 32u) {
             const long from_y = airy_border_index(y + (long)row, g->n[1], g->border);
-            const bool there = from_z >= 0 && from_y >= 0 && from_x >= 0;
-            lines[row * pitch + padded(i)] =
-                there ? (W)image[from_z * g->src_step[1] + from_y * g->src_step[2] + from_x]
-                      : outside;
+            stage_four(to, plane + from_y * g->src_step[2], from_x, count,
+                       from_z >= 0 && from_y >= 0, outside);
+            to += GROUP / 32u * pitch;
         }
     }
 }
@@ -148,11 +195,24 @@ AIRY_INLINE void add_taps(W *sum, const W *w, const W *at, uint taps)
 }
 
 /*
+ * Where the number of taps is a build option loops vanish, and weights are taken from the table by
+ * numbers that the compiler knows, which is faster than from local memory.
+ */
+#define TAKE_WEIGHTS(w, exact, table, weights, j)                                                  \
+    do {                                                                                           \
+        if (exact) {                                                                               \
+            _Pragma("unroll") for (uint k_ = 0u; k_ < EACH; k_++)(w)[k_] =                         \
+                (j) + k_ < taps ? (table)[(j) + k_] : (W)0;                                        \
+        } else                                                                                     \
+            load_weights((w), (weights) + (j) / VL);                                               \
+    } while (0)
+
+/*
  * sum[k] = sum over j < taps of weight j times element first + k + j of a padded line; first is a
  * multiple of EACH. Reads to the end of the block of EACH behind the last tap.
  */
 AIRY_INLINE void sum_line(W *sum, __local const V *line, uint first, uint taps,
-                          __local const V *weights)
+                          __local const V *weights, bool exact, const W *table)
 {
     W at[2 * EACH], w[EACH];
     uint unit = first / VL, j = 0u;
@@ -160,19 +220,20 @@ AIRY_INLINE void sum_line(W *sum, __local const V *line, uint first, uint taps,
     for (uint k = 0u; k < EACH; k++)
         sum[k] = (W)0;
     load_line(at, line, unit);
-#pragma unroll 2
+#pragma unroll LOOP
     for (; j + EACH <= taps; j += EACH) {
         unit += EACH / VL;
         load_line(at + EACH, line, unit);
-        load_weights(w, weights + j / VL);
+        TAKE_WEIGHTS(w, exact, table, weights, j);
         add_taps(sum, w, at, EACH);
 #pragma unroll
         for (uint k = 0u; k < EACH; k++)
             at[k] = at[k + EACH];
     }
     if (j < taps) {
-        load_line(at + EACH, line, unit + EACH / VL);
-        load_weights(w, weights + j / VL);
+        if (j + 1u < taps)
+            load_line(at + EACH, line, unit + EACH / VL);
+        TAKE_WEIGHTS(w, exact, table, weights, j);
         add_taps(sum, w, at, taps - j);
     }
 }
@@ -190,7 +251,7 @@ AIRY_INLINE void load_block(W *to, __local const W *block, uint pitch)
  * first row of block `slot` on.
  */
 AIRY_INLINE void sum_column(W *sum, __local const W *ring, uint pitch, uint slot, uint slots,
-                            uint taps, __local const V *weights)
+                            uint taps, __local const V *weights, bool exact, const W *table)
 {
     W at[2 * EACH], w[EACH];
     uint j = 0u;
@@ -198,20 +259,22 @@ AIRY_INLINE void sum_column(W *sum, __local const W *ring, uint pitch, uint slot
     for (uint k = 0u; k < EACH; k++)
         sum[k] = (W)0;
     load_block(at, ring + slot * EACH * pitch, pitch);
-#pragma unroll 2
+#pragma unroll LOOP
     for (; j + EACH <= taps; j += EACH) {
         slot = slot + 1u == slots ? 0u : slot + 1u;
         load_block(at + EACH, ring + slot * EACH * pitch, pitch);
-        load_weights(w, weights + j / VL);
+        TAKE_WEIGHTS(w, exact, table, weights, j);
         add_taps(sum, w, at, EACH);
 #pragma unroll
         for (uint k = 0u; k < EACH; k++)
             at[k] = at[k + EACH];
     }
     if (j < taps) {
-        slot = slot + 1u == slots ? 0u : slot + 1u;
-        load_block(at + EACH, ring + slot * EACH * pitch, pitch);
-        load_weights(w, weights + j / VL);
+        if (j + 1u < taps) {
+            slot = slot + 1u == slots ? 0u : slot + 1u;
+            load_block(at + EACH, ring + slot * EACH * pitch, pitch);
+        }
+        TAKE_WEIGHTS(w, exact, table, weights, j);
         add_taps(sum, w, at, taps - j);
     }
 }
