@@ -34,11 +34,12 @@ static double *make_kernel(struct check *c, const struct shape *k, enum kernel_k
 {
     const size_t n = count_of(k);
     double *v = check_alloc(c, n * sizeof(*v));
-    double line[2][3][64];
+    enum { LONGEST = 1025 };
+    double line[2][3][LONGEST];
     check_rand(c, v, AIRY_DTYPE_F64, n, -1, 1);
     for (int r = 0; r < 2; r++)
         for (int axis = 0; axis < 3; axis++)
-            check_rand(c, line[r][axis], AIRY_DTYPE_F64, 64, -1, 1);
+            check_rand(c, line[r][axis], AIRY_DTYPE_F64, LONGEST, -1, 1);
     for (size_t i = 0; i < n && kind != RANDOM; i++) {
         const size_t x = i % axis_of(k, 2), y = i / axis_of(k, 2) % axis_of(k, 1),
                      z = i / (axis_of(k, 2) * axis_of(k, 1));
@@ -55,6 +56,7 @@ struct problem {
     airy_convolve_params params;
     size_t images; /* 0: no list */
     enum kernel_kind kind;
+    bool small; /* on a device of 32 KiB of local memory and groups of 64 */
 };
 
 /* What the reference gives for every image, and the sum of |kernel src| beside it. */
@@ -175,13 +177,22 @@ static void check_convolve_one(struct check *c, const struct problem *p)
     for (int i = 0; i < p->kernel.ndim; i++)
         snprintf(kernel + strlen(kernel), sizeof(kernel) - strlen(kernel), i ? "x%zu" : "%zu",
                  p->kernel.n[i]);
-    if (!check_case(c, "convolve_%s_%s_%s_t%s_%s_%s_%s_%s%s%s", airy_dtype_name(p->from),
+    if (!check_case(c, "convolve_%s_%s_%s_t%s_%s_%s_%s_%s%s%s%s", airy_dtype_name(p->from),
                     airy_dtype_name(p->to), src, kernel, airy_convolve_mode_name(p->params.mode),
                     airy_border_name(p->params.border), airy_convolve_method_name(p->params.method),
                     kernel_names[p->kind], p->params.correlate ? "_correlate" : "",
-                    p->images ? "_list" : ""))
+                    p->images ? "_list" : "", p->small ? "_small" : ""))
         return;
+    airy_device_info *info = &c->device->info;
+    const uint64_t local_mem = info->local_mem;
+    const uint32_t max_group = info->max_group;
+    if (p->small) {
+        info->local_mem = local_mem < 32768 ? local_mem : 32768;
+        info->max_group = max_group < 64 ? max_group : 64;
+    }
     run_problem(c, p);
+    info->local_mem = local_mem;
+    info->max_group = max_group;
 }
 
 static void check_convolve_all(struct check *c)
@@ -307,6 +318,49 @@ static void check_fft_nan(struct check *c)
     check_array(c, fft, want,
                 &(struct check_tol){.abs = 21 * log2(elements) * 0x1p-24 * sqrt(40.0) * elements,
                                     .rel = 24 * 0x1p-24});
+}
+
+/*
+ * More taps than a block of a direct pass has, lines that local memory does not hold, and results
+ * so many that OpenCL has kernels for their number of taps.
+ */
+static void check_convolve_sizes(struct check *c)
+{
+    static const airy_dtype f32 = AIRY_DTYPE_F32, f64 = AIRY_DTYPE_F64, u16 = AIRY_DTYPE_U16;
+    const airy_convolve_params direct = {.mode = AIRY_CONVOLVE_SAME,
+                                         .border = AIRY_BORDER_MIRROR,
+                                         .method = AIRY_CONVOLVE_DIRECT},
+                               full = {.border = AIRY_BORDER_VALUE,
+                                       .border_value = -2.5,
+                                       .method = AIRY_CONVOLVE_DIRECT},
+                               lines = {.mode = AIRY_CONVOLVE_SAME,
+                                        .border = AIRY_BORDER_REFLECT,
+                                        .method = AIRY_CONVOLVE_SEPARABLE},
+                               value = {.border = AIRY_BORDER_VALUE,
+                                        .border_value = -2.5,
+                                        .method = AIRY_CONVOLVE_SEPARABLE};
+    const struct problem problems[] = {
+        {{2, {90, 100}}, {2, {20, 19}}, f32, f32, direct, 0, RANDOM, false},
+        {{2, {90, 100}}, {2, {20, 19}}, u16, f64, full, 0, RANDOM, true},
+        {{2, {60, 140}}, {2, {2, 70}}, f32, f64, full, 0, RANDOM, false},
+        {{3, {7, 30, 40}}, {3, {3, 18, 17}}, f64, f32, full, 0, RANDOM, true},
+        {{1, {3000}}, {1, {401}}, f32, f32, lines, 3, RANDOM, true},
+        {{2, {300, 70}}, {2, {150, 1}}, f64, f64, lines, 0, PRODUCT, true},
+        {{2, {260, 70}}, {2, {60, 33}}, u16, f32, lines, 2, PRODUCT, false},
+        {{2, {260, 70}}, {2, {60, 33}}, f32, f64, value, 2, PRODUCT, true},
+        {{2, {500, 24}}, {2, {701, 3}}, f64, f64, lines, 0, PRODUCT, false},
+        {{3, {300, 9, 24}}, {3, {351, 1, 3}}, f32, f64, lines, 0, PRODUCT, true},
+        {{3, {12, 20, 33}}, {3, {5, 4, 3}}, u16, f32, value, 0, PRODUCT, true},
+        {{3, {40, 1, 70}}, {3, {9, 1, 5}}, f32, f32, value, 0, PRODUCT, false},
+        {{2, {1451, 1467}}, {2, {3, 5}}, f32, f32, direct, 0, RANDOM, false},
+        {{2, {1451, 1467}}, {2, {4, 2}}, u16, f64, full, 0, RANDOM, false},
+        {{2, {1451, 1467}}, {2, {5, 3}}, f32, f32, value, 0, PRODUCT, false},
+        {{2, {1451, 1467}}, {2, {2, 9}}, f64, f64, lines, 0, PRODUCT, false},
+        {{3, {70, 190, 160}}, {3, {5, 1, 3}}, f32, f32, value, 0, PRODUCT, false},
+    };
+    for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
+        if (!c->is_cpu || count_of(&problems[i].src) < 1000000)
+            check_convolve_one(c, &problems[i]);
 }
 
 /* scipy.signal.convolve2d of two small arrays, worked out by hand. */
@@ -532,6 +586,7 @@ void check_filter(struct check *c)
         return;
     }
     check_convolve_all(c);
+    check_convolve_sizes(c);
     check_convolve_literal(c);
     check_filter_nan(c);
     if (airy_queue_backend(c->queue)->filter->fft) {
@@ -555,6 +610,16 @@ void check_filter(struct check *c)
         c, &deep, 0,
         &(airy_blur_params){.sigma = {1, 1, 1}, .has_border = true, .border = AIRY_BORDER_WRAP},
         "3d_wrap");
+    /* As many columns as let OpenCL go along z in place. */
+    static const struct shape volume = {3, {30, 50, 90}};
+    for (int border = 0; border < AIRY_BORDER_COUNT; border++)
+        check_blur_one(c, &volume, 0,
+                       &(airy_blur_params){.sigma = {1, 0.5, 0.5},
+                                           .has_border = true,
+                                           .border = (airy_border)border,
+                                           .border_value = 3},
+                       airy_border_name((airy_border)border));
+    check_blur_one(c, &volume, 0, &(airy_blur_params){.sigma = {3.5, 0, 0.5}}, "3d_27_1_5");
     const bool fft = airy_queue_backend(c->queue)->filter->fft != NULL;
     for (int i = 0; i < 2; i++)
         for (int method = AIRY_CONVOLVE_DIRECT;
