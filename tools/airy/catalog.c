@@ -111,15 +111,16 @@ double catalog_value(const void *column, size_t step, size_t row)
     return *(const double *)(const void *)((const char *)column + row * step);
 }
 
-bool catalog_add_jy(struct catalog *catalog, const void *flux, size_t step)
+bool catalog_add_jy(struct catalog *catalog, const char *name, const char *description,
+                    const void *flux, size_t step)
 {
     double *jy = own(catalog, sizeof(*jy));
     for (size_t i = 0; jy && i < catalog->rows; i++)
         jy[i] = catalog_value(flux, step, i) * catalog->jy;
-    add(catalog, &(airy_column){.name = "flux_jy",
+    add(catalog, &(airy_column){.name = name,
                                 .unit = "Jy",
                                 .ucd = "phot.flux.density",
-                                .description = "flux divided by the area of the beam",
+                                .description = description,
                                 .dtype = AIRY_DTYPE_F64,
                                 .data = jy});
     return jy != NULL;

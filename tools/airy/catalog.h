@@ -44,8 +44,9 @@ bool catalog_add_label(struct catalog *catalog);
 /* Members of rows structs of `step` bytes. */
 void catalog_add_members(struct catalog *catalog, const struct catalog_member *members,
                          size_t count, const void *structs, size_t step);
-/* flux_jy of the f64 fluxes at `flux`, empty where jy is not known. */
-bool catalog_add_jy(struct catalog *catalog, const void *flux, size_t step);
+/* The f64 fluxes at `flux` in Jy, empty where jy is not known. */
+bool catalog_add_jy(struct catalog *catalog, const char *name, const char *description,
+                    const void *flux, size_t step);
 /* ra and dec of the f64 pixels at x and y, empty where there is no sky. Exit code. */
 int catalog_add_sky(struct catalog *catalog, const struct common *common, const void *x,
                     const void *y, size_t step);

@@ -32,7 +32,9 @@ static int simple_columns(const struct common *common, const airy_region *r,
                           struct catalog *catalog)
 {
     const size_t step = sizeof(*r);
-    if (!catalog_add_regions(catalog, r) || !catalog_add_jy(catalog, r ? &r->sum : NULL, step))
+    if (!catalog_add_regions(catalog, r) ||
+        !catalog_add_jy(catalog, "flux_jy", "sum divided by the area of the beam",
+                        r ? &r->sum : NULL, step))
         return tool_fail(common, "out of memory for %zu sources", catalog->rows);
     return catalog_add_sky(catalog, common, r ? &r->center[2] : NULL, r ? &r->center[1] : NULL,
                            step);
@@ -113,9 +115,12 @@ static int full_columns(const struct sources_params *p, const airy_source *s,
         return code;
     ADD(catalog, measure_members, s);
     catalog_add_members(catalog, aperture_members, 2 * (size_t)p->apertures.count, s, step);
-    if (!catalog_add_jy(catalog, s ? &s->flux : NULL, step))
-        return tool_fail(&p->common, "out of memory for %zu sources", catalog->rows);
+    const bool good = catalog_add_jy(catalog, "flux_jy", "flux divided by the area of the beam",
+                                     s ? &s->flux : NULL, step);
     ADD(catalog, other_members, s);
+    if (!good || !catalog_add_jy(catalog, "flux_kron_jy", "flux_kron divided by the same",
+                                 s ? &s->flux_kron : NULL, step))
+        return tool_fail(&p->common, "out of memory for %zu sources", catalog->rows);
     return AIRY_EXIT_OK;
 }
 
