@@ -239,15 +239,25 @@ static void check_sky_ellipses(struct check *c)
     static const struct {
         const char *rotation, *radesys, *frame;
         double angle;
-    } skies[] = {{"CROTA2  = 0.0", "RADESYS = 'ICRS'", "icrs", 0},
-                 {"CROTA2  = 30.0", "EQUINOX = 2000.0", "fk5", -30},
-                 {"CROTA2  = 0.0", "RADESYS = 'FK4'", "fk4", 0},
-                 {"CROTA2  = 0.0", "RADESYS = 'GAPPT'", "image", 0}};
+        const char *axes[2];
+    } skies[] = {
+        {"CROTA2  = 0.0", "RADESYS = 'ICRS'", "icrs", 0, {"RA--", "DEC-"}},
+        {"CROTA2  = 30.0", "EQUINOX = 2000.0", "fk5", -30, {"RA--", "DEC-"}},
+        {"CROTA2  = 0.0", "RADESYS = 'FK4'", "fk4", 0, {"RA--", "DEC-"}},
+        {"CROTA2  = 0.0", "EQUINOX = 1975.0", "image", 0, {"RA--", "DEC-"}},
+        {"CROTA2  = 0.0", "RADESYS = 'GAPPT'", "image", 0, {"RA--", "DEC-"}},
+        {"CROTA2  = 0.0", "RADESYS = 'ICRS'", "galactic", 0, {"GLON", "GLAT"}},
+        {"CROTA2  = 0.0", "RADESYS = 'FK5'", "ecliptic", 0, {"ELON", "ELAT"}},
+        {"CROTA2  = 0.0", "RADESYS = 'ICRS'", "image", 0, {"HPLN", "HPLT"}},
+    };
     /* the last one lies on the far side of the sphere */
     static const airy_ellipse ellipses[] = {{10, 10, 3, 2, 0}, {1e6, 0, 1, 1, 0}};
     for (size_t i = 0; i < sizeof(skies) / sizeof(skies[0]); i++) {
-        const char *const cards[] = {"CTYPE1  = 'RA---SIN'",
-                                     "CTYPE2  = 'DEC--SIN'",
+        char axes[2][32];
+        for (int k = 0; k < 2; k++)
+            snprintf(axes[k], sizeof(axes[k]), "CTYPE%d  = '%s-SIN'", k + 1, skies[i].axes[k]);
+        const char *const cards[] = {axes[0],
+                                     axes[1],
                                      "CRVAL1  = 120.0",
                                      "CRVAL2  = 60.0",
                                      "CRPIX1  = 11.0",

@@ -181,6 +181,7 @@ int find_full(const struct sources_params *p, struct device_image *d, struct fou
     found->correlation = 1;
     if (status == AIRY_OK && p->fwhm > 0 && !p->sep)
         status = measure_correlation(p, d, flat, &params, found->noise, &found->correlation);
+    airy_array_destroy(&d->src); /* makes room */
     params.sigma *= found->correlation;
     params.background = found->level;
     if ((p->global_noise || p->sep) && found->noise > 0)
