@@ -25,12 +25,6 @@ struct solve {
     double bytes;
 };
 
-/* Types that f32 does not hold are compared as f64. */
-static bool is_wide(airy_dtype dtype)
-{
-    return dtype != AIRY_DTYPE_F32 && airy_dtype_size(dtype) >= 4;
-}
-
 static void plan_sizes(struct solve *s)
 {
     airy_clip_geom *g = &s->geom;
@@ -49,7 +43,7 @@ static airy_status start(struct solve *s, const struct airy_reduce_source *sourc
                          const airy_clip_params *params, bool median)
 {
     const airy_array *src = source->src, *mask = source->mask;
-    const bool wide = is_wide(src->dtype),
+    const bool wide = airy_cl_is_wide(src->dtype),
                tight = airy_array_is_tight(src) && (!mask || airy_array_is_tight(mask));
     *s = (struct solve){.source = source,
                         .bytes = (double)airy_array_size(src) + (mask ? (double)source->count : 0)};

@@ -325,20 +325,35 @@ static airy_status histogram(const struct airy_reduce_source *source, uint64_t *
     return AIRY_OK;
 }
 
+static bool takes_quads(const airy_array *array, const airy_array_box *box)
+{
+    return airy_array_is_tight(array) && box->offset % 4 == 0;
+}
+
 static airy_status threshold(airy_queue *queue, const airy_array *mask, const airy_array *src,
                              double value)
 {
     const struct airy_reduce_source source = {
         .queue = queue, .src = src, .count = airy_array_count(src)};
     struct call call;
+    char options[64];
     AIRY_TRY(start(&call, &source));
     call.geom.mask = airy_cl_box(mask);
     call.geom.pivot = value;
-    const struct airy_cl_kernel_spec spec = {"reduce.cl", "threshold", call.options};
+    const bool quads = takes_quads(src, &call.geom.src) && takes_quads(mask, &call.geom.mask);
+    snprintf(options, sizeof(options), "-DT=%s -DREAL=%s -DQUADS=%d",
+             airy_cl_types[src->dtype].name, airy_cl_is_wide(src->dtype) ? "double" : "float",
+             quads);
+    const struct airy_cl_kernel_spec spec = {"threshold.cl", "threshold", options};
     const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(src), AIRY_CL_ARRAY(mask),
                                        AIRY_CL_VALUE(call.geom)};
+<<<<<<< HEAD
     const size_t local = AIRY_REDUCE_GROUP_ITEMS,
                  items = (source.count + AIRY_THRESHOLD_EACH - 1) / AIRY_THRESHOLD_EACH;
+=======
+    const size_t local = AIRY_REDUCE_GROUP_ITEMS, each = quads ? 4 * AIRY_THRESHOLD_QUADS : 1,
+                 items = (source.count + each - 1) / each;
+>>>>>>> 9d109ca (opencl/threshold: four elements a load and a store)
     return airy_cl_launch(queue, &spec, 1, &items, &local, call.bytes + (double)source.count, args,
                           sizeof(args) / sizeof(args[0]));
 }

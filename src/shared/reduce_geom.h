@@ -27,6 +27,9 @@ AIRY_ASSERT_SIZE(airy_reduce_geom, 240);
 #define AIRY_REDUCE_EACH        8u
 #define AIRY_THRESHOLD_EACH     4u /* elements that an item of threshold takes */
 
+/* Quads of elements that an item of a threshold takes. */
+#define AIRY_THRESHOLD_QUADS 2u
+
 /* What a group found. */
 typedef struct airy_reduce_part {
     airy_u64 masked, count, below, window, tails;

@@ -2,7 +2,7 @@
  * Statistics of an array: walks that count, sum and list.
  *
  * Build options: T: type of the elements; HAS_MASK: 1 with a mask.
- * Mapping (all kernels but sample_runs and threshold): work-groups of AIRY_REDUCE_GROUP_ITEMS items;
+ * Mapping (all kernels but sample_runs): work-groups of AIRY_REDUCE_GROUP_ITEMS items;
  * a group takes AIRY_REDUCE_GROUP_ITEMS x AIRY_REDUCE_EACH elements at a time, then those that many
  * groups further on. The number of groups is the host's, the same for an array every time.
  * Local memory: 2 KiB for sums; reduce_keys: 16 KiB.
@@ -331,6 +331,7 @@ reduce_bins(__global const T *src, __global const uchar *mask, __global airy_red
     }
 }
 
+<<<<<<< HEAD
 /* Elements of which an item of threshold takes this many follow each other. */
 AIRY_INLINE bool is_row(const airy_array_box *box, ulong count)
 {
@@ -352,4 +353,6 @@ __kernel void threshold(__global const T *src, __global uchar *mask, const airy_
         mask[box_place(&g.mask, i)] = (double)src[box_place(&g.src, i)] > g.pivot ? 1 : 0;
 }
 
+=======
+>>>>>>> 9d109ca (opencl/threshold: four elements a load and a store)
 #endif
