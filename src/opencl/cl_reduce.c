@@ -347,13 +347,8 @@ static airy_status threshold(airy_queue *queue, const airy_array *mask, const ai
     const struct airy_cl_kernel_spec spec = {"threshold.cl", "threshold", options};
     const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(src), AIRY_CL_ARRAY(mask),
                                        AIRY_CL_VALUE(call.geom)};
-<<<<<<< HEAD
-    const size_t local = AIRY_REDUCE_GROUP_ITEMS,
-                 items = (source.count + AIRY_THRESHOLD_EACH - 1) / AIRY_THRESHOLD_EACH;
-=======
     const size_t local = AIRY_REDUCE_GROUP_ITEMS, each = quads ? 4 * AIRY_THRESHOLD_QUADS : 1,
                  items = (source.count + each - 1) / each;
->>>>>>> 9d109ca (opencl/threshold: four elements a load and a store)
     return airy_cl_launch(queue, &spec, 1, &items, &local, call.bytes + (double)source.count, args,
                           sizeof(args) / sizeof(args[0]));
 }

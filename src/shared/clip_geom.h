@@ -4,7 +4,7 @@
 
 #include "shared/array_box.h"
 
-#define AIRY_CLIP_ITEMS   512u  /* of a work-group, but for clip_ranks */
+#define AIRY_CLIP_ITEMS   256u  /* of a work-group, but for clip_ranks */
 #define AIRY_CLIP_EACH    8u    /* elements an item takes at a time; part of the order of sums */
 #define AIRY_CLIP_GROUPS  1024u /* of a walk, at most */
 #define AIRY_CLIP_SAMPLE  4096u /* elements that are looked at first, at most */

@@ -25,7 +25,6 @@ AIRY_ASSERT_SIZE(airy_reduce_geom, 240);
 /* Items of a work-group, and elements an item takes at a time. Part of the order of sums. */
 #define AIRY_REDUCE_GROUP_ITEMS 256u
 #define AIRY_REDUCE_EACH        8u
-#define AIRY_THRESHOLD_EACH     4u /* elements that an item of threshold takes */
 
 /* Quads of elements that an item of a threshold takes. */
 #define AIRY_THRESHOLD_QUADS 2u

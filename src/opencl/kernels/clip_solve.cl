@@ -21,6 +21,11 @@ struct looked {
     double sum, squares;
 };
 
+AIRY_INLINE double sample_at(__global const airy_clip_state *state, uint rank)
+{
+    return (double)of_key((real_key)state->sample[rank]);
+}
+
 /*
  * The bounds that a clip of the sample comes to, and from them what a walk is to sum and to list.
  * One group.
@@ -41,7 +46,7 @@ clip_plan(__global airy_clip_state *state, const airy_clip_geom g)
         n += keys[k] < NO_KEY ? 1u : 0u;
     }
     group_counts(&n, &unused, &room);
-    const double pivot = n != 0u ? (double)of_key((real_key)state->sample[n / 2u]) : 0.0;
+    const double pivot = n != 0u ? sample_at(state, n / 2u) : 0.0;
     double lo = -DBL_MAX, hi = DBL_MAX, center = pivot;
     uint left = 0u, middle = n / 2u;
     for (ulong pass = 0; n != 0u && pass < 64u; pass++) {
@@ -61,7 +66,7 @@ clip_plan(__global airy_clip_state *state, const airy_clip_geom g)
         middle = s.below + s.count / 2u;
         const double mean = s.sum / s.count,
                      spread = sqrt(fmax(s.squares / s.count - mean * mean, 0.0));
-        center = g.mean != 0u ? pivot + mean : (double)of_key((real_key)state->sample[middle]);
+        center = g.mean != 0u ? pivot + mean : sample_at(state, middle);
         if (s.count == left || (g.passes != 0ul && pass >= g.passes))
             break;
         left = s.count;
@@ -72,17 +77,24 @@ clip_plan(__global airy_clip_state *state, const airy_clip_geom g)
         return;
     airy_clip_plan plan = {pivot, -(double)REAL_MAX, (double)REAL_MAX, (double)INFINITY,
                            -(double)INFINITY};
-    if (lo > -DBL_MAX && center >= lo)
-        plan.core_lo = (double)real_not_less(lo + margin * (center - lo));
-    if (hi < DBL_MAX && center <= hi)
-        plan.core_hi = (double)real_not_more(hi - margin * (hi - center));
     if (n != 0u) {
         /* From the median of all to that of what is left. */
-        const uint beside = margin_of(n), first = min(middle, n / 2u), last = max(middle, n / 2u);
-        const uint from = first > beside ? first - beside : 0u, to = min(last + beside, n - 1u);
-        plan.pivot = (double)of_key((real_key)state->sample[min(middle, n - 1u)]);
-        plan.window_lo = fmax((double)of_key((real_key)state->sample[from]), plan.core_lo);
-        plan.window_hi = fmin((double)of_key((real_key)state->sample[to]), plan.core_hi);
+        const uint beside = margin_of(n), first = min(middle, n / 2u), last = max(middle, n / 2u),
+                   most = n - 1u;
+        plan.pivot = sample_at(state, min(middle, most));
+        plan.window_lo = sample_at(state, first > beside ? first - beside : 0u);
+        plan.window_hi = sample_at(state, min(last + beside, most));
+        /* The true center moves the bounds with it. */
+        const double before = sample_at(state, middle > beside ? middle - beside : 0u),
+                     behind = sample_at(state, min(middle + beside, most));
+        if (lo > -DBL_MAX)
+            plan.core_lo = fmin(fmax(behind - center, 0.0) + lo + margin * (center - lo), center);
+        if (hi < DBL_MAX)
+            plan.core_hi = fmax(hi - margin * (hi - center) - fmax(center - before, 0.0), center);
+        plan.core_lo = (double)real_not_less(plan.core_lo);
+        plan.core_hi = (double)real_not_more(plan.core_hi);
+        plan.window_lo = fmax(plan.window_lo, plan.core_lo);
+        plan.window_hi = fmin(plan.window_hi, plan.core_hi);
     }
     state->plan = plan;
 }

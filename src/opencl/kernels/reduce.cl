@@ -331,28 +331,4 @@ reduce_bins(__global const T *src, __global const uchar *mask, __global airy_red
     }
 }
 
-<<<<<<< HEAD
-/* Elements of which an item of threshold takes this many follow each other. */
-AIRY_INLINE bool is_row(const airy_array_box *box, ulong count)
-{
-    return box->count0 == count && box->step0 == 1ul;
-}
-
-/* One item AIRY_THRESHOLD_EACH elements. */
-__kernel void threshold(__global const T *src, __global uchar *mask, const airy_reduce_geom g)
-{
-    const ulong first = (ulong)get_global_id(0) * AIRY_THRESHOLD_EACH;
-    if (first + AIRY_THRESHOLD_EACH <= g.count && is_row(&g.src, g.count) &&
-        is_row(&g.mask, g.count)) {
-        const double4 v = convert_double4(vload4(0, src + g.src.offset + first));
-        vstore4(convert_uchar4(v > (double4)(g.pivot)) & (uchar4)(1), 0,
-                mask + g.mask.offset + first);
-        return;
-    }
-    for (ulong i = first; i < min(first + AIRY_THRESHOLD_EACH, g.count); i++)
-        mask[box_place(&g.mask, i)] = (double)src[box_place(&g.src, i)] > g.pivot ? 1 : 0;
-}
-
-=======
->>>>>>> 9d109ca (opencl/threshold: four elements a load and a store)
 #endif
