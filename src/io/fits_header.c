@@ -131,7 +131,11 @@ bool airy_header_number(const airy_header *header, const char *keyword, double *
     char *exponent = strpbrk(value, "dD"); /* Fortran's double precision: 1.5D+03 */
     if (exponent)
         *exponent = 'E';
+    struct airy_c_locale locale;
+    if (airy_c_locale_enter(&locale) != AIRY_OK)
+        return false;
     const double v = strtod(value, &end);
+    airy_c_locale_leave(&locale);
     if (*end || !isfinite(v))
         return false;
     *number = v;

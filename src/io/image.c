@@ -10,6 +10,7 @@
 
 #include "base/cgroup.h"
 #include "base/error.h"
+#include "base/number.h"
 #include "base/size.h"
 #include "io/fits_header.h"
 #include "io/image_formats.h"
@@ -215,12 +216,15 @@ airy_status airy_image_take_plane(airy_image *image, size_t plane)
                                airy_dtype_size(image->dtype);
     AIRY_FAIL_IF(plane >= bytes / plane_bytes, AIRY_ERR_PARAM, "plane = %zu of %zu", plane,
                  bytes / plane_bytes);
+    struct airy_c_locale locale;
+    AIRY_TRY(airy_c_locale_enter(&locale));
     memmove(image->data, (char *)image->data + plane * plane_bytes, plane_bytes);
     for (int axis = image->ndim - 3; axis >= 0; axis--) {
         airy_header_cut(image->header, image->ndim - axis, plane % shape[axis]);
         plane /= shape[axis];
         shape[axis] = 1;
     }
+    airy_c_locale_leave(&locale);
     return AIRY_OK;
 }
 

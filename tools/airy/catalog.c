@@ -37,6 +37,7 @@ void catalog_open(struct catalog *catalog, const airy_image *image)
     catalog->jy = (double)NAN;
     if (airy_image_get_card(image, "BUNIT", catalog->unit) != AIRY_OK)
         catalog->unit[0] = 0;
+    catalog->unit[68] = 0; /* as long as FITS has it in quotes */
     if (airy_sky_create(&catalog->sky, image) != AIRY_OK ||
         airy_sky_get_info(catalog->sky, &catalog->info) != AIRY_OK) {
         snprintf(catalog->why_not, sizeof(catalog->why_not), "%s", airy_last_error());

@@ -4,6 +4,8 @@ $airy simulate sky sky512.fits --height 512 --width 512 --seed 20240001 --source
 $airy simulate sky skynan480x640.fits --height 480 --width 640 --seed 20240002 --sources 45 --source none --blank 1.55 --quiet
 $airy simulate sky sky2048.fits --quiet
 for name in sky512 skynan480x640 sky2048; do $airy sources $name.fits --quiet | digits; done
+# as many as sep 1.4.1 finds without filter, deblending and cleaning
+for name in sky512 skynan480x640 sky2048; do $airy sources $name.fits --sigma 3 --global-noise --deblend off --quiet | grep '"sources'; done
 # every output; images keep the coordinates
 $airy sources sky512.fits --catalog a.csv --regions a.reg --segmentation s.fits --background b.fits --noise n.fits --apertures 3,5 2>/dev/null >/dev/null
 head -n 2 a.csv | digits
