@@ -13,7 +13,8 @@
 enum {
     LEAST_ROOM = AIRY_CLIP_ITEMS * AIRY_CLIP_EACH, /* a step's worth of tails */
     LEAST_DEPTH = 256,                             /* elements of a bucket */
-    GROUPS_A_UNIT = 2
+    GROUPS_A_UNIT = 4,
+    LEAST_LOCAL = 40 << 10 /* of local memory, without warps */
 };
 
 /* A solve under way. */
@@ -62,13 +63,14 @@ static airy_status start(struct solve *s, const struct airy_reduce_source *sourc
         g->mean = params->center == AIRY_CENTER_MEAN;
         g->inclusive = params->inclusive;
     }
+    g->stretch = (uint32_t)(source->count / g->samples);
     plan_sizes(s);
     snprintf(s->options, sizeof(s->options), "-DT=%s -DWIDE=%d -DHAS_MASK=%d -DTIGHT=%d -DTAILS=%d",
              airy_cl_types[src->dtype].name, wide, mask != NULL, tight, params != NULL);
     snprintf(s->width, sizeof(s->width), "-DWIDE=%d", wide);
     airy_queue *queue = source->queue;
     const size_t size = wide ? sizeof(double) : sizeof(float),
-                 tails = params ? (size_t)g->groups * g->room : 1;
+                 tails = params ? 2 * (size_t)g->groups * g->room : 1;
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_SMALL, sizeof(airy_clip_state), &s->state));
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_FRAMES,
                                 (median ? (size_t)AIRY_CLIP_BUCKETS * g->depth : 1) * size,
@@ -77,14 +79,12 @@ static airy_status start(struct solve *s, const struct airy_reduce_source *sourc
     return airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, tails * sizeof(uint32_t), &s->tail_at);
 }
 
-static airy_status launch(const struct solve *s, const char *kernel, size_t groups, size_t local,
-                          double bytes, const struct airy_cl_arg *args, size_t count)
+static airy_status launch(const struct solve *s, const struct airy_cl_kernel_spec *spec,
+                          size_t groups, size_t local, double bytes, const struct airy_cl_arg *args,
+                          size_t count)
 {
-    const bool reads = args[0].buffer != s->state->handle;
-    const struct airy_cl_kernel_spec spec = {reads ? "clip.cl" : "clip_solve.cl", kernel,
-                                             reads ? s->options : s->width};
     const size_t global = groups * local;
-    return airy_cl_launch(s->source->queue, &spec, 1, &global, &local, bytes, args, count);
+    return airy_cl_launch(s->source->queue, spec, 1, &global, &local, bytes, args, count);
 }
 
 static airy_status run(const struct solve *s)
@@ -95,15 +95,24 @@ static airy_status run(const struct solve *s)
                              state = AIRY_CL_BUFFER(s->state), buckets = AIRY_CL_BUFFER(s->buckets),
                              tails = AIRY_CL_BUFFER(s->tails), tail_at = AIRY_CL_BUFFER(s->tail_at),
                              geom = AIRY_CL_VALUE(s->geom);
+    const struct airy_cl_kernel_spec ranks = {"clip.cl", "clip_ranks", s->options},
+                                     plan = {"clip_solve.cl", "clip_plan", s->width},
+                                     walk = {"clip.cl", "clip_walk", s->options},
+                                     gather = {"clip.cl", "clip_gather", s->options},
+                                     solve = {"clip_solve.cl", "clip_solve", s->width};
     const struct airy_cl_arg rank_args[] = {src, mask, state, geom}, plan_args[] = {state, geom},
                              walk_args[] = {src, mask, state, buckets, tails, tail_at, geom},
+                             gather_args[] = {state, tails, tail_at, geom},
                              solve_args[] = {state, buckets, tails, tail_at, geom};
-    const size_t ranking = (s->geom.samples + AIRY_CLIP_RANKED - 1) / AIRY_CLIP_RANKED;
-    AIRY_TRY(launch(s, "clip_ranks", ranking, AIRY_CLIP_RANK_ITEMS, 0, rank_args, 4));
+    const size_t ranking = (s->geom.samples + AIRY_CLIP_RANKED - 1) / AIRY_CLIP_RANKED,
+                 groups = s->geom.groups;
+    AIRY_TRY(launch(s, &ranks, ranking, AIRY_CLIP_RANK_ITEMS, 0, rank_args, 4));
     if (s->geom.clips)
-        AIRY_TRY(launch(s, "clip_plan", 1, AIRY_CLIP_ITEMS, 0, plan_args, 2));
-    AIRY_TRY(launch(s, "clip_walk", s->geom.groups, AIRY_CLIP_ITEMS, s->bytes, walk_args, 7));
-    return launch(s, "clip_solve", 1, AIRY_CLIP_ITEMS, 0, solve_args, 5);
+        AIRY_TRY(launch(s, &plan, 1, AIRY_CLIP_SOLVERS, 0, plan_args, 2));
+    AIRY_TRY(launch(s, &walk, groups, AIRY_CLIP_ITEMS, s->bytes, walk_args, 7));
+    if (s->geom.clips)
+        AIRY_TRY(launch(s, &gather, groups, AIRY_CLIP_ITEMS, 0, gather_args, 4));
+    return launch(s, &solve, 1, AIRY_CLIP_SOLVERS, 0, solve_args, 5);
 }
 
 airy_status airy_cl_solve(const struct airy_reduce_source *source, const airy_clip_params *params,
@@ -113,7 +122,8 @@ airy_status airy_cl_solve(const struct airy_reduce_source *source, const airy_cl
     struct solve s;
     airy_clip_found found;
     *solution = (struct airy_reduce_solution){.found = false};
-    if (!info->fp64 || info->max_group < AIRY_CLIP_ITEMS || source->count > UINT32_MAX)
+    if (!info->fp64 || info->max_group < AIRY_CLIP_SOLVERS || info->local_mem < LEAST_LOCAL ||
+        source->count > UINT32_MAX)
         return AIRY_OK;
     AIRY_TRY(start(&s, source, params, median));
     AIRY_TRY(run(&s));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/size.h"
 #include "base/hash.h"
 #include "opencl/cl_program.h"
 
@@ -77,9 +78,14 @@ static void kernel_info(const struct airy_cl_device *device, cl_kernel kernel,
                         struct airy_cl_kernel_info *info)
 {
     const struct airy_cl_api *cl = device->cl;
+    size_t required[3] = {0, 0, 0};
     *info = (struct airy_cl_kernel_info){.max_group = 1, .multiple = 1};
     (void)cl->GetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof(size_t),
                                      &info->max_group, NULL);
+    /* NVIDIA's driver says 256 there also of kernels that are compiled for more. */
+    (void)cl->GetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+                                     sizeof(required), required, NULL);
+    info->max_group = airy_max_size(info->max_group, required[0] * required[1] * required[2]);
     (void)cl->GetKernelWorkGroupInfo(kernel, device->id,
                                      CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, sizeof(size_t),
                                      &info->multiple, NULL);

@@ -4,14 +4,18 @@
 
 #include "shared/array_box.h"
 
-#define AIRY_CLIP_ITEMS   256u  /* of a work-group, but for clip_ranks */
+#define AIRY_CLIP_ITEMS   256u  /* of a work-group of the walk */
 #define AIRY_CLIP_EACH    8u    /* elements an item takes at a time; part of the order of sums */
+#define AIRY_CLIP_BATCH   4u    /* such steps before elements go to their buckets */
+#define AIRY_CLIP_STAGE   1024u /* elements that wait for it; more go at once */
 #define AIRY_CLIP_GROUPS  1024u /* of a walk, at most */
+#define AIRY_CLIP_SOLVERS 1024u /* items of the group that plans and solves */
 #define AIRY_CLIP_SAMPLE  4096u /* elements that are looked at first, at most */
 #define AIRY_CLIP_BUCKETS 4096u /* of the elements near the median */
+#define AIRY_CLIP_SORTED  512u  /* elements of a bucket that are ranked in local memory */
 /* clip_ranks: items, those that share the work of one element, and elements of a group. */
-#define AIRY_CLIP_RANK_ITEMS 256u
-#define AIRY_CLIP_RANK_SHARE 8u
+#define AIRY_CLIP_RANK_ITEMS 1024u
+#define AIRY_CLIP_RANK_SHARE 32u
 #define AIRY_CLIP_RANKED     (AIRY_CLIP_RANK_ITEMS / AIRY_CLIP_RANK_SHARE)
 
 typedef struct airy_clip_geom {
@@ -19,7 +23,7 @@ typedef struct airy_clip_geom {
     airy_u64 count; /* elements, fewer than 2^32 */
     airy_u64 passes;
     double kappa_low, kappa_high;
-    airy_u32 samples;
+    airy_u32 samples, stretch; /* one element of each stretch is in the sample */
     airy_u32 groups;
     airy_u32 room;  /* tails a group may list */
     airy_u32 depth; /* elements that a bucket holds */
@@ -27,8 +31,9 @@ typedef struct airy_clip_geom {
     airy_u32 mean;  /* the center is the mean */
     airy_u32 inclusive;
     airy_u32 median; /* wanted */
+    airy_u32 unused;
 } airy_clip_geom;
-AIRY_ASSERT_SIZE(airy_clip_geom, 192);
+AIRY_ASSERT_SIZE(airy_clip_geom, 200);
 
 /* What the walk sums and lists, from the sample. */
 typedef struct airy_clip_plan {

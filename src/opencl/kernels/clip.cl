@@ -5,7 +5,7 @@
  *
  * Build options: T: type of the elements; WIDE: 1 where f32 does not hold it; HAS_MASK: 1 with a
  * mask; TIGHT: 1 where array and mask have no gaps; TAILS: 1 for a clip, 0: all is core.
- * Local memory: clip_ranks 16 KiB; clip_walk 0.4 KiB, 12 KiB without warps.
+ * Local memory: clip_ranks 16 KiB; clip_walk 9 KiB at most, 15 KiB without warps.
  */
 #include "opencl/kernels/array_box.h"
 
@@ -27,6 +27,9 @@
 
 #ifdef AIRY_FP64
 
+#include "shared/clip_geom.h"
+
+#define GROUP AIRY_CLIP_ITEMS
 #include "opencl/kernels/clip_real.h"
 
 #define EACH AIRY_CLIP_EACH
@@ -58,24 +61,31 @@ AIRY_INLINE uint mix(uint z)
     return z ^ z >> 16;
 }
 
-/* Element i of the sample: one from each of g->samples stretches. */
+/* Element i of the sample: one from each stretch. */
 AIRY_INLINE real_key sampled(__global const T *src, __global const uchar *mask,
                              const airy_clip_geom *g, uint i)
 {
-    const ulong first = g->count * i / g->samples, next = g->count * (i + 1u) / g->samples;
-    const real x = element(src, mask, g, (uint)(first + mix(i) % (next - first)));
+    const real x = element(src, mask, g, i * g->stretch + mul_hi(mix(i), g->stretch));
     return fabs(x) <= REAL_MAX ? key_of(x) : NO_KEY;
 }
 
+AIRY_INLINE uint count_less(real_key4 keys, real_key than)
+{
+    return (keys.x < than ? 1u : 0u) + (keys.y < than ? 1u : 0u) + (keys.z < than ? 1u : 0u) +
+           (keys.w < than ? 1u : 0u);
+}
+
 /*
- * One item and seven helpers an element of the sample: its rank is counted, every group reads the
- * whole sample. Groups of AIRY_CLIP_RANK_ITEMS. Without a clip this makes the plan too.
+ * AIRY_CLIP_RANK_SHARE items an element of the sample: its rank is counted, every group reads the
+ * whole sample. Without a clip this makes the plan too.
  */
 __kernel __attribute__((reqd_work_group_size(AIRY_CLIP_RANK_ITEMS, 1, 1))) void
 clip_ranks(__global const T *src, __global const uchar *mask, __global airy_clip_state *state,
            const airy_clip_geom g)
 {
-    __local real_key keys[WIDE ? AIRY_CLIP_SAMPLE / 2u : AIRY_CLIP_SAMPLE];
+    enum { MOST = WIDE ? AIRY_CLIP_SAMPLE / 2 : AIRY_CLIP_SAMPLE };
+    __local real_key4 quads[MOST / 4];
+    __local real_key *keys = (__local real_key *)quads;
     __local uint ranks[AIRY_CLIP_RANKED], valid;
     const uint item = get_local_id(0), own = item / AIRY_CLIP_RANK_SHARE,
                share = item % AIRY_CLIP_RANK_SHARE,
@@ -91,20 +101,24 @@ clip_ranks(__global const T *src, __global const uchar *mask, __global airy_clip
         valid = 0u;
     barrier(CLK_LOCAL_MEM_FENCE);
     uint found = 0u;
-    for (uint i = item; i < g.samples; i += AIRY_CLIP_RANK_ITEMS) {
-        const real_key k = sampled(src, mask, &g, i);
-        keys[i] = k;
-        found += k < NO_KEY ? 1u : 0u;
+#pragma unroll
+    for (uint k = 0u; k < MOST / AIRY_CLIP_RANK_ITEMS; k++) {
+        const uint i = k * AIRY_CLIP_RANK_ITEMS + item;
+        const real_key key = i < g.samples ? sampled(src, mask, &g, i) : NO_KEY;
+        keys[i] = key;
+        found += key < NO_KEY ? 1u : 0u;
     }
     atomic_add(&valid, found);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (place < g.samples) {
+        /* Of equal ones the first is less. */
         const real_key mine = keys[place];
-        uint below = 0u, i = share;
-        for (; i < place; i += AIRY_CLIP_RANK_SHARE) /* of equal ones the first is less */
-            below += keys[i] <= mine ? 1u : 0u;
-        for (; i < g.samples; i += AIRY_CLIP_RANK_SHARE)
-            below += keys[i] < mine ? 1u : 0u;
+        uint below = 0u;
+#pragma unroll 4
+        for (uint i = share; i < MOST / 4u; i += AIRY_CLIP_RANK_SHARE)
+            below += count_less(quads[i], i < place / 4u ? mine + 1 : mine);
+        for (uint i = place - place % 4u; i < place && share == 0u; i++)
+            below += keys[i] == mine ? 1u : 0u;
         atomic_add(&ranks[own], below);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -154,13 +168,21 @@ AIRY_INLINE void put_in_bucket(__global airy_clip_state *state, __global real *b
         keep_extremes(&state->least[b], &state->most[b], (long)key_of(x));
 }
 
-/* tails, tail_at: g.room values and places a group, in raster order of its elements' items. */
+/* Elements on their way to the buckets. */
+struct stage {
+    real values[AIRY_CLIP_STAGE];
+    uint count;
+};
+
+/* tails, tail_at: g.room values and places a group, in the order of steps and items. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_state *state,
           __global real *buckets, __global real *tails, __global uint *tail_at,
           const airy_clip_geom g)
 {
     __local struct group_room room;
+    __local struct stage stage;
+    __local uint first_places[2];
     const uint item = get_local_id(0), group = get_group_id(0);
     const airy_clip_plan plan = state->plan;
     const real core_lo = (real)plan.core_lo, core_hi = (real)plan.core_hi,
@@ -173,117 +195,166 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
     (void)tails;
     (void)tail_at;
 #endif
+    const ulong stride = (ulong)g.groups * GROUP * EACH;
     airy_clip_part p = {0.0, 0.0, LONG_MAX, LONG_MAX, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u};
     double sum_rest = 0.0, squares_rest = 0.0;
     real least = (real)INFINITY, most = -(real)INFINITY;
     uint least_step = 0u, most_step = 0u;
-    for (ulong step = (ulong)group * GROUP * EACH; step < g.count;
-         step += (ulong)g.groups * GROUP * EACH) {
-        const uint first = (uint)step + item;
-        real x[EACH];
-        if (step + GROUP * EACH <= g.count) {
+    if (item < 2u)
+        first_places[item] = UINT_MAX;
+    if (item == 0u)
+        stage.count = 0u;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (ulong batch = (ulong)group * GROUP * EACH; batch < g.count;
+         batch += AIRY_CLIP_BATCH * stride) {
+        for (ulong step = batch; step < g.count && step < batch + AIRY_CLIP_BATCH * stride;
+             step += stride) {
+            const uint first = (uint)step + item;
+            real x[EACH];
+            if (step + GROUP * EACH <= g.count) {
 #pragma unroll
-            for (uint k = 0u; k < EACH; k++)
-                x[k] = element(src, mask, &g, first + k * GROUP);
-        } else {
+                for (uint k = 0u; k < EACH; k++)
+                    x[k] = element(src, mask, &g, first + k * GROUP);
+            } else {
 #pragma unroll
-            for (uint k = 0u; k < EACH; k++)
-                x[k] = step + item + k * GROUP < g.count ? element(src, mask, &g, first + k * GROUP)
-                                                         : (real)NAN;
-        }
-        real low = (real)INFINITY, high = -(real)INFINITY;
-        double sum = 0.0, squares = 0.0;
-        uint special = 0u;
+                for (uint k = 0u; k < EACH; k++)
+                    x[k] = step + item + k * GROUP < g.count
+                               ? element(src, mask, &g, first + k * GROUP)
+                               : (real)NAN;
+            }
+            real low = (real)INFINITY, high = -(real)INFINITY;
+            double sum = 0.0, squares = 0.0;
+            uint special = 0u;
 #pragma unroll
-        for (uint k = 0u; k < EACH; k++) {
-            const bool core = x[k] >= core_lo && x[k] <= core_hi;
-            const bool less = x[k]<window_lo, more = x[k]> window_hi;
-            const double d = (double)(core ? x[k] : pivot) - plan.pivot;
-            const real y = core ? x[k] : (real)NAN;
-            sum += d;
-            squares = fma(d, d, squares);
-            low = fmin(low, y);
-            high = fmax(high, y);
-            p.count += core ? 1u : 0u;
-            p.below += core && less ? 1u : 0u;
-            special |= core && (less || more) ? 0u : 1u << k;
-        }
-        /* Two words a sum (Knuth, TAOCP 2, 4.2.2, theorem B). */
-        double s = p.sum + sum, rounded = s - p.sum;
-        sum_rest += (p.sum - (s - rounded)) + (sum - rounded);
-        p.sum = s;
-        s = p.squares + squares;
-        rounded = s - p.squares;
-        squares_rest += (p.squares - (s - rounded)) + (squares - rounded);
-        p.squares = s;
-        least_step = low < least ? first : least_step;
-        least = fmin(least, low);
-        most_step = high > most ? first : most_step;
-        most = fmax(most, high);
+            for (uint k = 0u; k < EACH; k++) {
+                const bool core = x[k] >= core_lo && x[k] <= core_hi;
+                const bool less = x[k]<window_lo, more = x[k]> window_hi;
+                const double d = (double)(core ? x[k] : pivot) - plan.pivot;
+                const real y = core ? x[k] : (real)NAN;
+                sum += d;
+                squares = fma(d, d, squares);
+                low = fmin(low, y);
+                high = fmax(high, y);
+                p.count += core ? 1u : 0u;
+                p.below += core && less ? 1u : 0u;
+                special |= core && (less || more) ? 0u : 1u << k;
+            }
+            /* Two words a sum (Knuth, TAOCP 2, 4.2.2, theorem B). */
+            double s = p.sum + sum, rounded = s - p.sum;
+            sum_rest += (p.sum - (s - rounded)) + (sum - rounded);
+            p.sum = s;
+            s = p.squares + squares;
+            rounded = s - p.squares;
+            squares_rest += (p.squares - (s - rounded)) + (squares - rounded);
+            p.squares = s;
+            least_step = low < least ? first : least_step;
+            least = fmin(least, low);
+            most_step = high > most ? first : most_step;
+            most = fmax(most, high);
 #if TAILS
-        uint outside = 0u;
+            uint outside = 0u;
 #endif
-        for (; special != 0u; special &= special - 1u) {
-            const uint k = 31u - clz(special & (0u - special)), i = first + k * GROUP;
-            if (step + item + k * GROUP >= g.count)
-                break;
+            for (; special != 0u; special &= special - 1u) {
+                const uint k = 31u - clz(special & (0u - special)), i = first + k * GROUP;
+                if (step + item + k * GROUP >= g.count)
+                    break;
 #if HAS_MASK
-            if (mask[TIGHT ? g.mask.offset + i : box_place(&g.mask, i)] != 0) {
-                p.masked++;
-                continue;
+                if (mask[TIGHT ? g.mask.offset + i : box_place(&g.mask, i)] != 0) {
+                    p.masked++;
+                    continue;
+                }
+#endif
+                const real y = element(src, mask, &g, i);
+                if (isnan(y))
+                    continue;
+                if (isinf(y))
+                    p.infinite++;
+#if TAILS
+                else if (y < core_lo || y > core_hi)
+                    outside |= 1u << k;
+#endif
+                else if (y == window_lo)
+                    p.ties_lo++;
+                else if (y == window_hi)
+                    p.ties_hi++;
+                else {
+                    const uint slot = atomic_inc(&stage.count);
+                    if (slot < AIRY_CLIP_STAGE)
+                        stage.values[slot] = y;
+                    else
+                        put_in_bucket(state, buckets, y, window_lo, scale, g.depth);
+                }
+            }
+#if TAILS
+            uint all, slot = p.tails + group_scan(popcount(outside), &all, &room);
+            p.tails += all;
+            for (; outside != 0u; outside &= outside - 1u, slot++) {
+                const uint k = 31u - clz(outside & (0u - outside)), i = first + k * GROUP;
+                if (slot < g.room) {
+                    tails[begin + slot] = element(src, mask, &g, i);
+                    tail_at[begin + slot] = i;
+                }
             }
 #endif
-            const real y = element(src, mask, &g, i);
-            if (isnan(y))
-                continue;
-            if (isinf(y))
-                p.infinite++;
-#if TAILS
-            else if (y < core_lo || y > core_hi)
-                outside |= 1u << k;
-#endif
-            else if (y == window_lo)
-                p.ties_lo++;
-            else if (y == window_hi)
-                p.ties_hi++;
-            else
-                put_in_bucket(state, buckets, y, window_lo, scale, g.depth);
         }
-#if TAILS
-        uint all, slot = p.tails + group_scan(popcount(outside), &all, &room);
-        p.tails += all;
-        for (; outside != 0u; outside &= outside - 1u, slot++) {
-            const uint k = 31u - clz(outside & (0u - outside)), i = first + k * GROUP;
-            if (slot < g.room) {
-                tails[begin + slot] = element(src, mask, &g, i);
-                tail_at[begin + slot] = i;
-            }
-        }
-#endif
-    }
-    /* The items know the steps of their extremes; now the places. */
-    for (uint k = EACH; k-- > 0u;) {
-        const uint i = least_step + k * GROUP, j = most_step + k * GROUP;
-        if (least <= REAL_MAX && i < g.count && i >= least_step &&
-            element(src, mask, &g, i) == least) {
-            p.least = (long)key_of(least);
-            p.least_at = i;
-        }
-        if (most >= -REAL_MAX && j < g.count && j >= most_step &&
-            element(src, mask, &g, j) == most) {
-            p.most = -1l - (long)key_of(most);
-            p.most_at = j;
-        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint i = item; i < min(stage.count, AIRY_CLIP_STAGE); i += GROUP)
+            put_in_bucket(state, buckets, stage.values[i], window_lo, scale, g.depth);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item == 0u)
+            stage.count = 0u;
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
     p.sum += sum_rest;
     p.squares += squares_rest;
     group_sums(&p.sum, &p.squares, &p.count, &p.below, &room);
     group_counts(&p.ties_lo, &p.ties_hi, &room);
     group_counts(&p.masked, &p.infinite, &room);
-    group_first(&p.least, &p.least_at, &room);
-    group_first(&p.most, &p.most_at, &room);
+    /* The items know the steps of their extremes; those that have the group's find the places. */
+    uint unused = 0u;
+    p.least = least <= REAL_MAX ? (long)key_of(least) : LONG_MAX;
+    p.most = most >= -REAL_MAX ? -1l - (long)key_of(most) : LONG_MAX;
+    group_first(&p.least, &unused, &room);
+    group_first(&p.most, &unused, &room);
+    if (least <= REAL_MAX && (long)key_of(least) == p.least) {
+#pragma unroll
+        for (uint k = 0u; k < EACH; k++) {
+            const uint i = least_step + k * GROUP;
+            if (i >= least_step && i < g.count && element(src, mask, &g, i) == least)
+                atomic_min(&first_places[0], i);
+        }
+    }
+    if (most >= -REAL_MAX && -1l - (long)key_of(most) == p.most) {
+#pragma unroll
+        for (uint k = 0u; k < EACH; k++) {
+            const uint i = most_step + k * GROUP;
+            if (i >= most_step && i < g.count && element(src, mask, &g, i) == most)
+                atomic_min(&first_places[1], i);
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    p.least_at = first_places[0];
+    p.most_at = first_places[1];
     if (item == 0u)
         state->parts[group] = p;
+}
+
+/* The groups' tails one behind the other, behind the room of all groups. As many groups. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+clip_gather(__global const airy_clip_state *state, __global real *tails, __global uint *tail_at,
+            const airy_clip_geom g)
+{
+    __local struct group_room room;
+    const uint item = get_local_id(0), group = get_group_id(0);
+    const ulong from = (ulong)group * g.room, to = (ulong)g.groups * g.room;
+    uint before = 0u, unused = 0u;
+    for (uint i = item; i < group; i += GROUP)
+        before += min(state->parts[i].tails, g.room);
+    group_counts(&before, &unused, &room);
+    for (uint i = item; i < min(state->parts[group].tails, g.room); i += GROUP) {
+        tails[to + before + i] = tails[from + i];
+        tail_at[to + before + i] = tail_at[from + i];
+    }
 }
 
 #endif

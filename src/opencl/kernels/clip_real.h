@@ -1,10 +1,13 @@
-/* What clips compare elements as: f32 where it holds them (WIDE 0), or f64; keys in their order. */
+/*
+ * GROUP must be defined (group_sums.h).
+ *
+ * What clips compare elements as: f32 where it holds them (WIDE 0), or f64; keys in their order.
+ */
 #ifndef AIRY_KERNELS_CLIP_REAL_H
 #define AIRY_KERNELS_CLIP_REAL_H
 
 #include "shared/clip_geom.h"
 
-#define GROUP AIRY_CLIP_ITEMS
 #include "opencl/kernels/group_sums.h"
 
 #define BUCKETS AIRY_CLIP_BUCKETS
@@ -12,6 +15,7 @@
 #if WIDE
 typedef double real;
 typedef long real_key;
+typedef long4 real_key4;
 #define REAL_MAX         DBL_MAX
 #define KEY_BITS         63
 #define KEY_REST         LONG_MAX
@@ -22,6 +26,7 @@ typedef long real_key;
 #else
 typedef float real;
 typedef int real_key;
+typedef int4 real_key4;
 #define REAL_MAX         FLT_MAX
 #define KEY_BITS         31
 #define KEY_REST         INT_MAX

@@ -3,7 +3,7 @@
  * buckets. Where the sample was wrong, `status` says so.
  *
  * Build option: WIDE: 1 where elements are compared as f64.
- * Local memory: 17 KiB; 29 KiB without warps.
+ * Local memory: 9 KiB at most; 32 KiB without warps.
  */
 #ifndef WIDE
 #define WIDE 0
@@ -11,9 +11,13 @@
 
 #ifdef AIRY_FP64
 
+#include "shared/clip_geom.h"
+
+#define GROUP AIRY_CLIP_SOLVERS
 #include "opencl/kernels/clip_real.h"
 
-#define OWN (BUCKETS / GROUP)
+#define OWN   (BUCKETS / GROUP)
+#define AHEAD 8u /* loads on their way */
 
 /* Of the elements in [lo, hi] of the sample; their sums about a pivot. */
 struct looked {
@@ -102,10 +106,16 @@ clip_plan(__global airy_clip_state *state, const airy_clip_geom g)
 /* What the solving group shares. */
 struct solving {
     struct group_room room;
-    uint from[BUCKETS + 1u]; /* elements in the buckets before */
-    uint bucket[2];
+    real sorted[2][AIRY_CLIP_SORTED];
+    uint bucket[2], before[2], size[2]; /* those of the two elements in the middle */
     real middle[2];
     uint crowded;
+};
+
+/* An item's own buckets: elements in those before each, and in all of the array's. */
+struct buckets {
+    uint from[OWN + 1u];
+    uint all;
 };
 
 /* The whole walk's part, the same in all items; the number of groups whose list is too long. */
@@ -143,30 +153,28 @@ AIRY_INLINE uint add_parts(airy_clip_part *p, __global const airy_clip_state *st
     return full;
 }
 
-AIRY_INLINE void add_buckets(__global const airy_clip_state *state, __local struct solving *w)
+AIRY_INLINE struct buckets add_buckets(__global const airy_clip_state *state,
+                                       __local struct group_room *room)
 {
-    const uint first = get_local_id(0) * OWN;
-    uint counts[OWN], mine = 0u, all;
+    struct buckets own;
+    uint mine = 0u;
     for (uint k = 0u; k < OWN; k++) {
-        counts[k] = state->counts[first + k];
-        mine += counts[k];
+        own.from[k] = mine;
+        mine += state->counts[get_local_id(0) * OWN + k];
     }
-    uint upto = group_scan(mine, &all, &w->room);
-    for (uint k = 0u; k < OWN; k++) {
-        w->from[first + k] = upto;
-        upto += counts[k];
-    }
-    if (get_local_id(0) == 0u)
-        w->from[BUCKETS] = all;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    own.from[OWN] = mine;
+    const uint before = group_scan(mine, &own.all, room);
+    for (uint k = 0u; k <= OWN; k++)
+        own.from[k] += before;
+    return own;
 }
 
-/* Element `rank` of bucket b to *to, by some of the items: number `item` of `items`. */
+/* One of the two in the middle, by half of the items: number `item` of `items`. */
 AIRY_INLINE void find_in_bucket(__global const airy_clip_state *state, __global const real *values,
-                                __local struct solving *w, uint b, uint rank, uint depth, uint item,
-                                uint items, __local real *to)
+                                __local struct solving *w, uint side, uint rank, uint depth,
+                                uint item, uint items)
 {
-    const uint n = w->from[b + 1u] - w->from[b];
+    const uint n = w->size[side], b = w->bucket[side];
     if (n > depth) { /* only where all are alike */
         const long key = (long)key_of(values[0]);
         bool alike = state->least[b] == key && state->most[b] == key;
@@ -175,16 +183,25 @@ AIRY_INLINE void find_in_bucket(__global const airy_clip_state *state, __global 
         if (!alike)
             w->crowded = 1u;
         if (item == 0u)
-            *to = values[0];
+            w->middle[side] = values[0];
         return;
     }
+    const bool near = n <= AIRY_CLIP_SORTED;
     for (uint i = item; i < n; i += items) {
-        const real x = values[i];
+        const real x = near ? w->sorted[side][i] : values[i];
         uint below = 0u;
-        for (uint k = 0u; k < n; k++)
-            below += values[k] < x || (values[k] == x && k < i) ? 1u : 0u;
+        if (near) {
+#pragma unroll 4
+            for (uint k = 0u; k < n; k++) {
+                const real y = w->sorted[side][k];
+                below += y < x || (y == x && k < i) ? 1u : 0u;
+            }
+        } else {
+            for (uint k = 0u; k < n; k++)
+                below += values[k] < x || (values[k] == x && k < i) ? 1u : 0u;
+        }
         if (below == rank)
-            *to = x;
+            w->middle[side] = x;
     }
 }
 
@@ -193,37 +210,42 @@ AIRY_INLINE void find_in_bucket(__global const airy_clip_state *state, __global 
  * Barriers stand under no condition: compilers that make loops of items double what follows those.
  */
 AIRY_INLINE uint find_median(double *median, bool wanted, __global const airy_clip_state *state,
-                             __global const real *buckets, __local struct solving *w,
-                             const airy_clip_part *p, const airy_clip_geom *g, ulong count,
-                             ulong below)
+                             __global const real *buckets, const struct buckets *own,
+                             __local struct solving *w, const airy_clip_part *p,
+                             const airy_clip_geom *g, ulong count, ulong below)
 {
-    const uint item = get_local_id(0), side = item / (GROUP / 2u), in_buckets = w->from[BUCKETS];
+    const uint item = get_local_id(0), side = item / (GROUP / 2u), mate = item % (GROUP / 2u);
     long rank[2];
     bool missed = count == 0ul, sought[2];
     for (uint j = 0u; j < 2u; j++) {
         rank[j] = (long)((count - (j == 0u ? 1ul : 0ul)) / 2ul) - (long)below;
-        missed = missed || rank[j] < 0l || rank[j] >= (long)p->ties_lo + in_buckets + p->ties_hi;
+        missed = missed || rank[j] < 0l || rank[j] >= (long)p->ties_lo + own->all + p->ties_hi;
         const bool lo = rank[j] < (long)p->ties_lo;
         rank[j] -= (long)p->ties_lo;
-        sought[j] = wanted && !missed && !lo && rank[j] < (long)in_buckets;
+        sought[j] = wanted && !missed && !lo && rank[j] < (long)own->all;
         if (item == 0u && !sought[j])
             w->middle[j] = (real)(lo ? state->plan.window_lo : state->plan.window_hi);
     }
     if (item == 0u)
         w->crowded = 0u;
-    for (uint k = 0u; k < OWN; k++) {
-        const uint b = item * OWN + k;
-        for (uint j = 0u; j < 2u; j++)
-            if (sought[j] && rank[j] >= (long)w->from[b] && rank[j] < (long)w->from[b + 1u])
-                w->bucket[j] = b;
-    }
+    for (uint j = 0u; j < 2u; j++)
+        for (uint k = 0u; k < OWN; k++)
+            if (sought[j] && rank[j] >= (long)own->from[k] && rank[j] < (long)own->from[k + 1u]) {
+                w->bucket[j] = item * OWN + k;
+                w->before[j] = own->from[k];
+                w->size[j] = own->from[k + 1u] - own->from[k];
+            }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (side != 0u ? sought[1] : sought[0]) {
-        const uint b = w->bucket[side];
-        const long at = (side != 0u ? rank[1] : rank[0]) - (long)w->from[b];
-        find_in_bucket(state, buckets + (ulong)b * g->depth, w, b, (uint)at, g->depth,
-                       item % (GROUP / 2u), GROUP / 2u, &w->middle[side]);
-    }
+    const bool seeks = side != 0u ? sought[1] : sought[0];
+    __global const real *values = buckets + (seeks ? (ulong)w->bucket[side] * g->depth : 0ul);
+    const uint loaded = seeks ? min(w->size[side], min(g->depth, AIRY_CLIP_SORTED)) : 0u;
+    for (uint i = mate; i < loaded; i += GROUP / 2u)
+        w->sorted[side][i] = values[i];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (seeks)
+        find_in_bucket(state, values, w, side,
+                       (uint)((side != 0u ? rank[1] : rank[0]) - (long)w->before[side]), g->depth,
+                       mate, GROUP / 2u);
     barrier(CLK_LOCAL_MEM_FENCE);
     const double found = 0.5 * (double)w->middle[0] + 0.5 * (double)w->middle[1];
     const bool crowded = w->crowded != 0u;
@@ -234,14 +256,6 @@ AIRY_INLINE uint find_median(double *median, bool wanted, __global const airy_cl
     return missed ? AIRY_CLIP_MISSED : crowded ? AIRY_CLIP_CROWDED : AIRY_CLIP_DONE;
 }
 
-/* The lists of the groups, 32 items to a group's at a time. */
-#define FOR_TAILS(x, at)                                                                           \
-    for (uint group_ = get_local_id(0) / 32u; group_ < g->groups; group_ += GROUP / 32u)           \
-        for (ulong i_ = get_local_id(0) % 32u, n_ = min(state->parts[group_].tails, g->room),      \
-                   at = (ulong)group_ * g->room + i_;                                              \
-             i_ < n_; i_ += 32ul, at += 32ul)                                                      \
-            for (real x = tails[at], once_ = (real)0; once_ == (real)0; once_ = (real)1)
-
 /* Sums over tails. */
 struct tail_sums {
     double sum, squares;
@@ -250,22 +264,28 @@ struct tail_sums {
 
 /* Of those in [lo, hi]; removed: those of [was_lo, was_hi] that are not. */
 AIRY_INLINE struct tail_sums add_tails(__global const airy_clip_state *state,
-                                       __global const real *tails, const airy_clip_geom *g, real lo,
-                                       real hi, bool removed, real was_lo, real was_hi,
+                                       __global const real *tails, uint count, real lo, real hi,
+                                       bool removed, real was_lo, real was_hi,
                                        __local struct group_room *room)
 {
     struct tail_sums s = {0.0, 0.0, 0u, 0u};
     const double pivot = state->plan.pivot;
     const real core_lo = (real)state->plan.core_lo;
-    FOR_TAILS(x, at)
-    {
-        const bool in = x >= lo && x <= hi;
-        if (removed ? !in && x >= was_lo && x <= was_hi : in) {
-            const double d = (double)x - pivot;
-            s.sum += d;
-            s.squares = fma(d, d, s.squares);
-            s.count++;
-            s.below += x < core_lo ? 1u : 0u;
+    for (ulong first = get_local_id(0); first < count; first += GROUP * AHEAD) {
+        real x[AHEAD];
+#pragma unroll
+        for (uint k = 0u; k < AHEAD; k++)
+            x[k] = first + k * GROUP < count ? tails[first + k * GROUP] : (real)NAN;
+#pragma unroll
+        for (uint k = 0u; k < AHEAD; k++) {
+            const bool in = x[k] >= lo && x[k] <= hi;
+            if (removed ? !in && x[k] >= was_lo && x[k] <= was_hi : in) {
+                const double d = (double)x[k] - pivot;
+                s.sum += d;
+                s.squares = fma(d, d, s.squares);
+                s.count++;
+                s.below += x[k] < core_lo ? 1u : 0u;
+            }
         }
     }
     group_sums(&s.sum, &s.squares, &s.count, &s.below, room);
@@ -275,6 +295,7 @@ AIRY_INLINE struct tail_sums add_tails(__global const airy_clip_state *state,
 /* A clip under way; the same in all items. */
 struct passing {
     airy_clip_part p; /* of the walk */
+    struct buckets own;
     struct tail_sums kept;
     double added;        /* squares when kept was last added up, not subtracted from */
     double lo, hi;       /* closed bounds of what is left */
@@ -347,8 +368,8 @@ AIRY_INLINE uint run_passes(struct passing *c, ulong *finite, double *median,
     ulong before = ULONG_MAX;
     bool known = false; /* the median of what is left */
     for (bool done = false; !done;) {
-        const struct tail_sums s =
-            add_tails(state, tails, g, c->rlo, c->rhi, c->removes, c->was_lo, c->was_hi, &w->room);
+        const struct tail_sums s = add_tails(state, tails, c->p.tails, c->rlo, c->rhi, c->removes,
+                                             c->was_lo, c->was_hi, &w->room);
         const bool again = take_tails(c, &s);
         const ulong count = c->p.count + (ulong)c->kept.count;
         *finite = before == ULONG_MAX ? count : *finite;
@@ -356,7 +377,8 @@ AIRY_INLINE uint run_passes(struct passing *c, ulong *finite, double *median,
                           (g->passes != 0ul && c->passes == g->passes));
         known = known && count == before;
         status = find_median(median, !again && !known && g->median != 0u && (done || g->mean == 0u),
-                             state, buckets, w, &c->p, g, count, (ulong)c->p.below + c->kept.below);
+                             state, buckets, &c->own, w, &c->p, g, count,
+                             (ulong)c->p.below + c->kept.below);
         known = known || (!again && g->mean == 0u);
         done = done || status != AIRY_CLIP_DONE;
         if (!done && !again) {
@@ -369,14 +391,13 @@ AIRY_INLINE uint run_passes(struct passing *c, ulong *finite, double *median,
 }
 
 /* Extremes of what is left, tails too. */
-AIRY_INLINE void add_extremes(struct passing *c, __global const airy_clip_state *state,
-                              __global const real *tails, __global const uint *tail_at,
-                              const airy_clip_geom *g, __local struct group_room *room)
+AIRY_INLINE void add_extremes(struct passing *c, __global const real *tails,
+                              __global const uint *tail_at, __local struct group_room *room)
 {
     long least = LONG_MAX, most = LONG_MAX;
     uint least_at = UINT_MAX, most_at = UINT_MAX;
-    FOR_TAILS(x, at)
-    {
+    for (ulong at = get_local_id(0); at < c->p.tails; at += GROUP) {
+        const real x = tails[at];
         if (x >= c->rlo && x <= c->rhi) {
             const long k = (long)key_of(x), m = -1l - k;
             const uint i = tail_at[at];
@@ -415,12 +436,17 @@ clip_solve(__global airy_clip_state *state, __global const real *buckets,
                         .empty = false,
                         .passes = 0ul};
     const uint full = add_parts(&c.p, state, g, &w.room);
-    add_buckets(state, &w);
+    c.own = add_buckets(state, &w.room);
+    if (full != 0u) /* they are not all there */
+        c.p.tails = 0u;
+    /* clip_gather put them there. */
+    tails += (ulong)g->groups * g->room;
+    tail_at += (ulong)g->groups * g->room;
     ulong finite = 0ul;
     double median = NAN;
     const uint passed = run_passes(&c, &finite, &median, state, buckets, tails, &w, g),
                status = full != 0u ? AIRY_CLIP_FULL : passed;
-    add_extremes(&c, state, tails, tail_at, g, &w.room);
+    add_extremes(&c, tails, tail_at, &w.room);
     if (get_local_id(0) != 0u)
         return;
     const ulong count = c.empty ? 0ul : c.p.count + (ulong)c.kept.count;

@@ -11,7 +11,7 @@
 #define GROUP_ROWS (GROUP / AIRY_WARP)
 #define GROUP_ROOM GROUP_ROWS
 #else
-#define GROUP_ROWS 16u
+#define GROUP_ROWS 32u
 #define GROUP_ROW  (GROUP / GROUP_ROWS)
 #define GROUP_ROOM GROUP
 #endif
@@ -117,31 +117,34 @@ AIRY_INLINE void group_sums(double *a, double *b, uint *c, uint *d, __local stru
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* The least key, and of equal ones the first place. */
-AIRY_INLINE void group_first(long *key, uint *at, __local struct group_room *room)
-{
-    const uint i = get_local_id(0);
-    __local long *keys = (__local long *)room->a;
 #ifdef AIRY_WARP
-    for (uint m = AIRY_WARP / 2u; m > 0u; m /= 2u) {
+AIRY_INLINE void first_of_lanes(long *key, uint *at, uint lanes)
+{
+    for (uint m = lanes / 2u; m > 0u; m /= 2u) {
         const long k = as_long(exchange_double(as_double(*key), m));
         const uint place = AIRY_SHUFFLE_XOR(*at, m);
         const bool better = k < *key || (k == *key && place < *at);
         *key = better ? k : *key;
         *at = better ? place : *at;
     }
+}
+#endif
+
+/* The least key, and of equal ones the first place. */
+AIRY_INLINE void group_first(long *key, uint *at, __local struct group_room *room)
+{
+    const uint i = get_local_id(0);
+    __local long *keys = (__local long *)room->a;
+#ifdef AIRY_WARP
+    first_of_lanes(key, at, AIRY_WARP);
     if (i % AIRY_WARP == 0u) {
         keys[i / AIRY_WARP] = *key;
         room->c[i / AIRY_WARP] = *at;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    *key = keys[0];
-    *at = room->c[0];
-    for (uint w = 1u; w < GROUP_ROWS; w++) {
-        const bool better = keys[w] < *key || (keys[w] == *key && room->c[w] < *at);
-        *key = better ? keys[w] : *key;
-        *at = better ? room->c[w] : *at;
-    }
+    *key = keys[i % GROUP_ROWS];
+    *at = room->c[i % GROUP_ROWS];
+    first_of_lanes(key, at, GROUP_ROWS);
 #else
     keys[i] = *key;
     room->c[i] = *at;
