@@ -90,6 +90,7 @@ int bench_threshold(struct bench *bench);
 int bench_label(struct bench *bench);
 int bench_measure(struct bench *bench);
 int bench_chain(struct bench *bench);
+int bench_background(struct bench *bench);
 int bench_memory(struct bench *bench);
 
 /* The part of the calls that took no longer, 0.5: the median, s. Sorts the times. */

@@ -1,6 +1,6 @@
 /*
- * airy bench convolve, convolve1d, blur, stats, clip, threshold, label, measure, chain: operations on
- * an image that is on the device, and with the copies there and back. The image is noise with 200
+ * airy bench convolve, convolve1d, blur, stats, clip, threshold, label, measure, chain, background:
+ * operations on an image that is on the device, and with the copies there and back. The image is noise with 200
  * sources; the volume of blur is noise.
  */
 #include <math.h>
@@ -86,6 +86,16 @@ static airy_status run_chain(struct images *m)
     if (status == AIRY_OK)
         status = airy_label(m->queue, NULL, m->src, &params, &m->count, &regions);
     airy_regions_free(regions);
+    return status;
+}
+
+static airy_status run_background(struct images *m)
+{
+    airy_background *background = NULL;
+    airy_status status = airy_background_create(&background, m->queue, m->src, NULL, NULL, NULL);
+    if (status == AIRY_OK)
+        status = airy_background_subtract(m->queue, background, m->dst, m->src, NULL);
+    airy_background_destroy(&background);
     return status;
 }
 
@@ -322,4 +332,15 @@ int bench_chain(struct bench *bench)
     static const struct operation operation = {"clip, threshold, label, measure, 2048x2048",
                                                run_chain, 1};
     return bench_image(bench, &operation, AIRY_DTYPE_U8, false);
+}
+
+int bench_background(struct bench *bench)
+{
+    static const struct operation operation = {"background taken from 2048x2048", run_background,
+                                               3};
+    struct images m;
+    airy_status status = open_images(&m, bench, AIRY_DTYPE_F32, 2, flat_shape, flat_shape);
+    if (status == AIRY_OK)
+        status = measure(bench, &m, &operation);
+    return finish(bench, &m, status);
 }

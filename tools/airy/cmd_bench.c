@@ -34,6 +34,8 @@ static const struct bench_kind benches[] = {
     {"label", "its connected components", BENCH_ALONE, false, bench_label},
     {"measure", "their measures", BENCH_ALONE, false, bench_measure},
     {"chain", "clip, threshold, label and measure together", BENCH_ALONE, false, bench_chain},
+    {"background", "its background from meshes of 64 x 64, subtracted", BENCH_ALONE, false,
+     bench_background},
     {"memory", "the largest array and the largest blur that the device takes", BENCH_ALONE, false,
      bench_memory},
 };
