@@ -10,13 +10,21 @@
 #define NAME__(f, set) NAME_(f, set)
 #define NAME(f)        NAME__(f, SET)
 
-enum { WIDE = 8, NARROW = 16 };
-typedef double wide __attribute__((vector_size(64)));
-typedef int64_t wide_bits __attribute__((vector_size(64)));
-typedef float half_narrow __attribute__((vector_size(32)));
-typedef int32_t half_bits __attribute__((vector_size(32)));
-typedef float narrow __attribute__((vector_size(64)));
-typedef int32_t narrow_bits __attribute__((vector_size(64)));
+/* What the set has in a register: compilers take wider comparisons apart, element by element. */
+#if defined(__AVX512F__)
+#define VECTOR 64
+#elif defined(__AVX2__)
+#define VECTOR 32
+#else
+#define VECTOR 16
+#endif
+enum { WIDE = VECTOR / 8, NARROW = VECTOR / 4 };
+typedef double wide __attribute__((vector_size(VECTOR)));
+typedef int64_t wide_bits __attribute__((vector_size(VECTOR)));
+typedef float half_narrow __attribute__((vector_size(VECTOR / 2)));
+typedef int32_t half_bits __attribute__((vector_size(VECTOR / 2)));
+typedef float narrow __attribute__((vector_size(VECTOR)));
+typedef int32_t narrow_bits __attribute__((vector_size(VECTOR)));
 
 static void NAME(bins)(uint32_t *counts, const double *values, size_t n,
                        const airy_background_bins *b)

@@ -251,19 +251,20 @@ static void run_mesh(void *arg, size_t index, unsigned worker)
 static airy_status meshes(airy_queue *queue, const struct airy_background_plan *plan, double *level,
                           double *noise)
 {
-    void *rooms;
-    AIRY_TRY(airy_memory_alloc(&rooms, airy_pool_size(queue->device->pool) * sizeof(struct room)));
+    airy_buffer *rooms;
+    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS,
+                                airy_pool_size(queue->device->pool) * sizeof(struct room),
+                                &rooms));
     struct meshes_job job = {.plan = plan,
                              .kernels = airy_background_kernels(),
                              .reduce = airy_reduce_kernels(),
                              .level = level,
                              .noise = noise,
-                             .rooms = rooms};
+                             .rooms = rooms->handle};
     const double bytes = (double)airy_array_size(plan->image) +
                          (plan->mask ? (double)airy_array_size(plan->mask) : 0);
     airy_profile_loop(queue->device, "background_meshes", bytes, plan->nodes[0] * plan->nodes[1],
                       run_mesh, &job);
-    airy_memory_release(rooms);
     return AIRY_OK;
 }
 

@@ -1,7 +1,7 @@
 /*
  * The reduce kernels: compiled once for each instruction set, which defines SET, its name, first.
- * Vectors of the compiler, eight f64 wide: what they become is the set's affair, the arithmetic is
- * not.
+ * Vectors of the compiler, as wide as the set's; an element is added to the same of 16 sums in all
+ * of them, so that the arithmetic is the same.
  */
 #include <math.h>
 #include <string.h>
@@ -12,9 +12,17 @@
 #define NAME__(f, set) NAME_(f, set)
 #define NAME(f)        NAME__(f, SET)
 
-enum { WIDTH = 8, HALVES = AIRY_REDUCE_GROUP / WIDTH };
-typedef double vec __attribute__((vector_size(64)));
-typedef int64_t bits __attribute__((vector_size(64)));
+/* What the set has in a register: compilers take wider comparisons apart, element by element. */
+#if defined(__AVX512F__)
+#define VECTOR 64
+#elif defined(__AVX2__)
+#define VECTOR 32
+#else
+#define VECTOR 16
+#endif
+enum { WIDTH = VECTOR / 8, PARTS = AIRY_REDUCE_GROUP / WIDTH };
+typedef double vec __attribute__((vector_size(VECTOR)));
+typedef int64_t bits __attribute__((vector_size(VECTOR)));
 _Static_assert(sizeof(vec) == WIDTH * sizeof(double), "a vector has WIDTH elements");
 
 #define DEFINE_LOAD(name, type)                                                                    \
@@ -46,14 +54,14 @@ static void NAME(moments)(struct airy_reduce_moments *m, const double *values, s
 {
     const vec *v = (const vec *)values;
     const vec vlo = SPLAT(lo), vhi = SPLAT(hi), vpivot = SPLAT(pivot);
-    vec sum[HALVES] = {0}, squares[HALVES] = {0}, min[HALVES], max[HALVES];
-    bits count[HALVES] = {0};
-    for (int k = 0; k < HALVES; k++) {
+    vec sum[PARTS] = {0}, squares[PARTS] = {0}, min[PARTS], max[PARTS];
+    bits count[PARTS] = {0};
+    for (int k = 0; k < PARTS; k++) {
         min[k] = SPLAT((double)INFINITY);
         max[k] = SPLAT(-(double)INFINITY);
     }
-    for (size_t i = 0; i < n / WIDTH; i += HALVES)
-        for (int k = 0; k < HALVES; k++) {
+    for (size_t i = 0; i < n / WIDTH; i += PARTS)
+        for (int k = 0; k < PARTS; k++) {
             const vec x = v[i + (size_t)k];
             const bits in = INSIDE(x, vlo, vhi);
             const vec d = SELECT(in, x - vpivot);
@@ -64,7 +72,7 @@ static void NAME(moments)(struct airy_reduce_moments *m, const double *values, s
             max[k] = CHOOSE(in & (x > max[k]), x, max[k]);
         }
     *m = (struct airy_reduce_moments){.min = (double)INFINITY, .max = -(double)INFINITY};
-    for (int k = 0; k < HALVES; k++)
+    for (int k = 0; k < PARTS; k++)
         for (int i = 0; i < WIDTH; i++) {
             m->count += (uint64_t)count[k][i];
             m->sum += sum[k][i];
