@@ -1,10 +1,12 @@
 #include "airy/table.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/number.h"
@@ -179,26 +181,46 @@ static airy_status check_table(const airy_table *table)
     return AIRY_OK;
 }
 
-airy_status airy_print_file(const char *path, bool force,
-                            void (*print)(FILE *file, const void *user), const void *user)
+/* Print to a descriptor, which is closed. */
+static airy_status print_to(int fd, void (*print)(FILE *file, const void *user), const void *user)
 {
-    char *text = NULL;
-    size_t size = 0;
     struct airy_c_locale locale;
-    FILE *file = open_memstream(&text, &size);
-    AIRY_FAIL_IF(!file, AIRY_ERR_MEMORY, "'%s': %s", path, strerror(errno));
+    FILE *file = fdopen(fd, "w");
+    if (!file) {
+        const airy_status status = airy_fail(AIRY_ERR_MEMORY, "%s", strerror(errno));
+        close(fd);
+        return status;
+    }
     airy_status status = airy_c_locale_enter(&locale);
     if (status == AIRY_OK) {
         print(file, user);
         airy_c_locale_leave(&locale);
     }
-    const bool short_of_memory = ferror(file) != 0;
-    if (fclose(file) != 0 || short_of_memory)
-        status = airy_fail(AIRY_ERR_MEMORY, "'%s': out of memory for what is written", path);
-    const void *part = text;
+    if (status == AIRY_OK && (fflush(file) != 0 || ferror(file)))
+        status = airy_fail(AIRY_ERR_IO, "it cannot be written: %s", strerror(errno));
+    if (status == AIRY_OK && fsync(fd) != 0 && errno != EINVAL && errno != EROFS)
+        status = airy_fail(AIRY_ERR_IO, "fsync: %s", strerror(errno));
+    (void)fclose(file); /* everything is in the file already */
+    return status;
+}
+
+airy_status airy_print_file(const char *path, bool force,
+                            void (*print)(FILE *file, const void *user), const void *user)
+{
+    char *partial;
+    AIRY_FAIL_IF(!force && access(path, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already", path);
+    AIRY_TRY(airy_file_unique(&partial, path));
+    const int fd = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    airy_status status =
+        fd < 0 ? airy_fail(AIRY_ERR_IO, "cannot create '%s': %s", partial, strerror(errno))
+               : print_to(fd, print, user);
+    if (fd >= 0 && status != AIRY_OK)
+        status = airy_fail_context(status, "'%s'", partial);
     if (status == AIRY_OK)
-        status = airy_file_put(path, &part, &size, 1, force);
-    free(text);
+        status = airy_file_rename(partial, path, force);
+    if (fd >= 0 && status != AIRY_OK)
+        unlink(partial);
+    free(partial);
     return status;
 }
 
