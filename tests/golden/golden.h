@@ -28,6 +28,8 @@ bool golden_begin(struct golden *g, const char *name);
 void golden_complain(struct golden *g, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void golden_end(struct golden *g);
+/* Ends it as skipped. */
+void golden_skip(struct golden *g, const char *why);
 /* Complain with airy_last_error unless the call succeeded; returns success. */
 bool golden_ok(struct golden *g, const char *call, airy_status status);
 
@@ -66,10 +68,16 @@ bool golden_attribute_numbers(hid_t file, const char *object, const char *name, 
 /* From a group's entry of the index. */
 bool golden_geometry(struct golden *g, airy_geometry *geometry, const json_t *group);
 
+/* Statistics {n, min, max, mean, median, std}; the passes and the end of a clip (golden_reduce.c). */
+void golden_statistics(struct golden *g, const char *what, const airy_statistics *got,
+                       const json_t *want);
+void golden_clip_passes(struct golden *g, const airy_array *src, const json_t *item);
+
 /* Families of cases. */
 void golden_integrate(struct golden *g, const json_t *index);
 void golden_exact(struct golden *g, const json_t *index);
 void golden_reduce(struct golden *g);
+void golden_sky(struct golden *g);
 void golden_positions(struct golden *g, const json_t *index);
 void golden_patterns(struct golden *g, const json_t *index);
 

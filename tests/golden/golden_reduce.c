@@ -13,6 +13,21 @@ static void compare_number(struct golden *g, const char *what, double got, const
         golden_complain(g, "%s %s: got %.17g, want %.17g", what, key, got, want);
 }
 
+void golden_statistics(struct golden *g, const char *what, const airy_statistics *got,
+                       const json_t *want)
+{
+    const double std = json_number_value(json_object_get(want, "std"));
+    if (got->count != (uint64_t)json_integer_value(json_object_get(want, "n")))
+        golden_complain(g, "%s: %llu elements", what, (unsigned long long)got->count);
+    if (got->count == 0)
+        return;
+    compare_number(g, what, got->min, want, "min", 0);
+    compare_number(g, what, got->max, want, "max", 0);
+    compare_number(g, what, got->median, want, "median", 0);
+    compare_number(g, what, got->mean, want, "mean", std);
+    compare_number(g, what, got->std, want, "std", std);
+}
+
 static void check_pass(struct golden *g, const airy_array *src, size_t pass, const json_t *entry)
 {
     char what[32];
@@ -28,24 +43,17 @@ static void check_pass(struct golden *g, const airy_array *src, size_t pass, con
         golden_complain(g, "%s: %llu elements are left", what, (unsigned long long)r.kept.count);
 }
 
-static void check_end(struct golden *g, const airy_array *src, const json_t *item)
+void golden_clip_passes(struct golden *g, const airy_array *src, const json_t *item)
 {
-    const json_t *want = json_object_get(item, "clipped");
+    const json_t *passes = json_object_get(item, "iterations"), *pass;
+    size_t i;
+    json_array_foreach(passes, i, pass) check_pass(g, src, i, pass);
     airy_clip_result r;
     if (!golden_ok(g, "airy_clip", airy_clip(g->queue, &r, src, NULL, NULL)))
         return;
-    if (r.iterations != json_array_size(json_object_get(item, "iterations")) ||
-        r.kept.count != (uint64_t)json_integer_value(json_object_get(want, "n")))
-        golden_complain(g, "%llu passes leave %llu elements", (unsigned long long)r.iterations,
-                        (unsigned long long)r.kept.count);
-    if (r.kept.count == 0)
-        return;
-    const double std = json_number_value(json_object_get(want, "std"));
-    compare_number(g, "end", r.kept.min, want, "min", 0);
-    compare_number(g, "end", r.kept.max, want, "max", 0);
-    compare_number(g, "end", r.kept.median, want, "median", 0);
-    compare_number(g, "end", r.kept.mean, want, "mean", std);
-    compare_number(g, "end", r.kept.std, want, "std", std);
+    if (r.iterations != json_array_size(passes))
+        golden_complain(g, "%llu passes", (unsigned long long)r.iterations);
+    golden_statistics(g, "end", &r.kept, json_object_get(item, "clipped"));
 }
 
 void golden_reduce(struct golden *g)
@@ -62,17 +70,12 @@ void golden_reduce(struct golden *g)
         snprintf(name, sizeof(name), "clip_%s", key);
         if (!golden_begin(g, name))
             continue;
-        size_t shape[2], i;
+        size_t shape[2];
         double *x = golden_doubles(g, file, key, shape);
         airy_array *src = NULL;
-        json_t *pass;
-        if (x &&
-            golden_ok(g, "airy_array_create_from",
-                      airy_array_create_from(&src, g->queue, AIRY_DTYPE_F64, 1, &shape[1], x))) {
-            json_array_foreach(json_object_get(item, "iterations"), i, pass)
-                check_pass(g, src, i, pass);
-            check_end(g, src, item);
-        }
+        if (x && golden_ok(g, "airy_array_create_from",
+                           airy_array_create_from(&src, g->queue, AIRY_DTYPE_F64, 1, &shape[1], x)))
+            golden_clip_passes(g, src, item);
         airy_array_destroy(&src);
         free(x);
         golden_end(g);
