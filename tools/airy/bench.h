@@ -84,6 +84,7 @@ int bench_scaling(struct bench *bench);
 int bench_convolve(struct bench *bench);
 int bench_convolve1d(struct bench *bench);
 int bench_blur(struct bench *bench);
+int bench_filter(struct bench *bench);
 int bench_stats(struct bench *bench);
 int bench_clip(struct bench *bench);
 int bench_threshold(struct bench *bench);
