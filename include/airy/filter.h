@@ -216,12 +216,15 @@ typedef struct airy_rank_params {
  *            round; they take one or two arrays of the size of src besides.
  * Accuracy:  exact and equal on all devices; differences of floats are rounded once.
  * Work, for n elements under a footprint of r runs along x, per element of the result:
- *            minimum, maximum: log2 of the size of each axis, on vectors; footprints: r;
- *            medians and ranks of few elements (about 15 x 15 in 8 bits): a network of comparisons on
- *            vectors, of about n^0.5 log2(n)^2 steps; of more: r counts kept as the window moves on,
- *            on OpenCL n for each of at most 16 halvings, 64 without room in local memory.
- * Memory:    CPU: tiles of some MB a thread at most; OpenCL: two arrays of the size of src for
- *            minimum and maximum of boxes.
+ *            CPU: on vectors, minimum and maximum of a box: 3 along y and z, log2 of the size along x;
+ *            few elements (about 25 x 25 in 8 bits, 21 x 21 in 32): a network of about
+ *            n^0.5 log2(n)^2 comparisons; more: 2 r updates of a set of bits and a share of a sort.
+ *            OpenCL: box minimum and maximum: the sum of 1 + size / 2 to 16 of each axis; medians of
+ *            3 x 3, 5 x 5, 7 x 7, 3 x 3 x 3: a network; else n comparisons for each bit in which the
+ *            elements of a tile differ, until the wanted one is found, and n once more.
+ * Memory:    CPU: a tile a thread, of at most twice the footprint's lengths and 16 bytes an element,
+ *            and one array of the size of src for minimum and maximum of a box in space; OpenCL: up
+ *            to two arrays for those of a box.
  * Errors:    AIRY_ERR_PARAM, AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_MEMORY, AIRY_ERR_UNSUPPORTED
  *            (more than 2^20 elements under a footprint, but for minimum and maximum of a box).
  */

@@ -29,8 +29,8 @@ struct job {
     airy_dtype dtype;
     size_t elem;
     airy_border border;
-    uint8_t outside[8]; /* the border's value, as a key */
-    size_t count[4];    /* images, planes, tiles of rows, tiles of a row */
+    uint64_t outside; /* the border's value: a key in its first bytes */
+    size_t count[4];  /* images, planes, tiles of rows, tiles of a row */
     size_t tile_y, tile_x;
     size_t pitch;            /* bytes of a line */
     size_t rows;             /* lines of a plane in a tile */
@@ -55,7 +55,7 @@ static void make_line(const struct job *job, char *line, const char *row, size_t
         const size_t inside = from >= 0 && from == at ? airy_min_size(n - i, length - (size_t)at)
                                                       : 1;
         if (from < 0)
-            memcpy(line + i * elem, job->outside, elem);
+            memcpy(line + i * elem, &job->outside, elem);
         else
             job->kernels->load[job->dtype](line + i * elem, row + (size_t)from * elem, inside);
         i += inside;
@@ -306,7 +306,7 @@ static struct job start_job(const struct airy_rank_plan *plan)
         job.src_step[i] *= job.elem;
         job.dst_step[i] *= job.elem;
     }
-    job.kernels->load[job.dtype](job.outside, plan->outside, 1);
+    job.kernels->load[job.dtype](&job.outside, &plan->outside, 1);
     return job;
 }
 

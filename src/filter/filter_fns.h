@@ -53,7 +53,7 @@ struct airy_rank_plan {
     struct airy_filter_geometry geometry;
     const uint8_t *footprint; /* [z][y][x], not all of it set; NULL: the box */
     size_t count, rank;       /* of elements under the footprint; rank < count */
-    uint8_t outside[8];       /* the border's value as an element */
+    uint64_t outside;         /* the border's value: an element in its first bytes */
 };
 
 struct airy_filter_fns {

@@ -137,7 +137,7 @@ static airy_status run_rank(const struct run *run, airy_array *dst, const airy_a
                                   .count = run->count,
                                   .rank = rank};
     struct airy_filter_geometry *g = &plan.geometry;
-    memcpy(plan.outside, run->outside, sizeof(plan.outside));
+    memcpy(&plan.outside, run->outside, sizeof(plan.outside));
     g->images = src->ndim > run->axes ? src->shape[0] : 1;
     g->border = run->border;
     for (int i = 0; i < 3; i++) {

@@ -13,8 +13,8 @@
 #include "shared/rank_geom.h"
 
 enum {
-    LOCAL_REST = 64, /* what a driver may add to local memory */
-    MAX_SMALL = 49,  /* elements of a median in registers */
+    LOCAL_REST = 128, /* what the kernel and a driver add to local memory */
+    MAX_SMALL = 49,   /* elements of a median in registers */
     GROUP = 64
 };
 
@@ -50,7 +50,7 @@ static struct pass start_pass(airy_queue *queue, const struct airy_rank_plan *pl
                         .geom = {.border = (uint32_t)g->border,
                                  .count = (uint32_t)plan->count,
                                  .rank = (uint32_t)plan->rank}};
-    memcpy(&pass.geom.outside, plan->outside, sizeof(pass.geom.outside));
+    memcpy(&pass.geom.outside, &plan->outside, sizeof(pass.geom.outside));
     for (int i = 0; i < 3; i++) {
         pass.geom.n[i] = (int64_t)g->axis[i].n;
         pass.geom.taps[i] = (uint32_t)g->axis[i].taps;
@@ -109,7 +109,8 @@ static airy_status run_small(airy_queue *queue, const struct airy_rank_plan *pla
     struct pass pass = start_pass(queue, plan);
     char more[64];
     snprintf(more, sizeof(more), " -DNX=%zu -DNY=%zu -DNZ=%zu", a[2].taps, a[1].taps, a[0].taps);
-    const size_t each = AIRY_RANK_SMALL_EACH, local[3] = {AIRY_RANK_X, GROUP / AIRY_RANK_X, 1};
+    const size_t each = AIRY_RANK_SMALL_EACH(plan->count),
+                 local[3] = {AIRY_RANK_X, GROUP / AIRY_RANK_X, 1};
     const size_t global[3] = {a[2].n, (a[1].n + each - 1) / each, a[0].n * plan->geometry.images};
     return launch(&pass, "rank_small", NULL, 0, global, local, more);
 }

@@ -28,9 +28,10 @@ typedef struct airy_rank_stretch {
 } airy_rank_stretch;
 AIRY_ASSERT_SIZE(airy_rank_stretch, 16);
 
-/* Items of a work-group along x; results of an item of rank_small, one below the other. */
-#define AIRY_RANK_X          32u
-#define AIRY_RANK_SMALL_EACH 4u
+/* Items of a work-group along x; results of an item of rank_small, one below the other, by the
+ * elements of the window. */
+#define AIRY_RANK_X                 32u
+#define AIRY_RANK_SMALL_EACH(count) ((count) == 9u ? 4u : 2u)
 /* Items of a pass along x; it makes so many results for each of a run. */
 #define AIRY_RANK_LINE 64u
 

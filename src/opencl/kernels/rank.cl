@@ -81,57 +81,125 @@ AIRY_INLINE K choose(K a, K b)
     }
 
 /*
- * Medians of an odd number of elements, in registers: of any half of them and two more neither the
- * smallest nor the largest is the median; they go, one comes, until three are left.
+ * Medians of an odd number of elements, in registers. Of any half of them and two more neither the
+ * smallest nor the largest is the median: they go, one comes, until three are left. Of two results,
+ * one below the other, what both see comes first; what is left of it then, an element more than a
+ * row has, is the same for both.
  */
-#define COUNT (NX * NY * NZ)
-#define HELD  (COUNT / 2 + 2)
-
-#if NX == 3 && NY == 3 && NZ == 1
-/* Rows are sorted once for the three results that they count in. */
-#define SHARES_ROWS 1
-#else
-#define SHARES_ROWS 0
-#endif
+#define COUNT  (NX * NY * NZ)
+#define ROW    (NX * NZ)
+#define COMMON (COUNT - ROW)
+#define HELD   (COUNT / 2 + 2)
+#define STEPS  (COMMON - HELD + 1)
 
 AIRY_INLINE K median_of_three(K a, K b, K c)
 {
     return max(min(a, b), min(max(a, b), c));
 }
 
-/* Element i of the window at (z, y, x). */
-AIRY_INLINE K nth(__global const T *image, long z, long y, long x, int i, bool inside,
-                  const airy_rank_geom *g)
+/*
+ * Where the elements of an item's windows are: the sum of what its plane, row and column add to the
+ * place; negative where the border's value stands for it.
+ */
+#define SMALL_ROWS ((int)AIRY_RANK_SMALL_EACH(COUNT) + NY - 1)
+#define NOWHERE    (-((long)1 << 60))
+
+struct places {
+    long plane[NZ], row[SMALL_ROWS], column[NX];
+};
+
+AIRY_INLINE long place(long i, long n, uint border, long step)
 {
-    const long dz = i / (NX * NY), dy = i / NX % NY, dx = i % NX;
-    if (inside)
-        return to_key(image[(z + dz) * g->src_step[1] + (y + dy) * g->src_step[2] + x + dx]);
-    return element(image, z + dz, y + dy, x + dx, g);
+    const long at = airy_border_index(i, n, border);
+    return at < 0 ? NOWHERE : at * step;
 }
 
-AIRY_INLINE K median(__global const T *image, long z, long y, long x, bool inside,
-                     const airy_rank_geom *g)
+AIRY_INLINE K nth(__global const T *image, const struct places *at, int z, int y, int x,
+                  const airy_rank_geom *g)
+{
+    const long i = at->plane[z] + at->row[y] + at->column[x];
+    const T v = image[max(i, (long)0)]; /* no branch: element 0 is there */
+    return to_key(i < 0 ? (T)g->outside : v);
+}
+
+/* Element i of the rows that two results have in common. */
+#define SEEN_BY_BOTH(i) nth(image, at, (i) / (NX * (NY - 1)), 1 + (i) / NX % (NY - 1), (i) % NX, g)
+
+/* The smallest of v[0 .. m - 1] to the front, the largest to the end. */
+AIRY_INLINE void part_extremes(K *v, int m)
+{
+#pragma unroll
+    for (int i = 0; i < m / 2; i++)
+        SWAP(v[i], v[m - 1 - i]);
+#pragma unroll
+    for (int i = 1; i < (m + 1) / 2; i++)
+        SWAP(v[0], v[i]);
+#pragma unroll
+    for (int i = m / 2; i < m - 1; i++)
+        SWAP(v[i], v[m - 1]);
+}
+
+/* Steps are written out, since compilers do not see that inner loops have fixed lengths. */
+#define EIGHT(STEP, n)                                                                             \
+    STEP((n))                                                                                      \
+    STEP((n) + 1)                                                                                  \
+    STEP((n) + 2) STEP((n) + 3) STEP((n) + 4) STEP((n) + 5) STEP((n) + 6) STEP((n) + 7)
+#define BOTH_STEP(step)                                                                            \
+    if ((step) < STEPS) {                                                                          \
+        part_extremes(v, (step) < STEPS ? HELD - (step) : 2);                                      \
+        if ((step) + 1 < STEPS)                                                                    \
+            v[0] = SEEN_BY_BOTH(HELD + (step));                                                    \
+    }
+#define OWN_STEP(step)                                                                             \
+    if ((step) < ROW) {                                                                            \
+        part_extremes(w, (step) < ROW ? ROW + 2 - (step) : 2);                                     \
+        if ((step) + 1 < ROW)                                                                      \
+            w[0] = nth(image, at, ((step) + 1) / NX, k * NY, ((step) + 1) % NX, g);                \
+    }
+
+/* Two results, one below the other. */
+AIRY_INLINE void median_pair(K result[2], __global const T *image, const struct places *at,
+                             const airy_rank_geom *g)
 {
     K v[HELD];
 #pragma unroll
     for (int i = 0; i < HELD; i++)
-        v[i] = nth(image, z, y, x, i, inside, g);
+        v[i] = SEEN_BY_BOTH(i);
+    EIGHT(BOTH_STEP, 0)
+    EIGHT(BOTH_STEP, 8)
+    EIGHT(BOTH_STEP, 16)
 #pragma unroll
-    for (int step = 0; step < HELD - 2; step++) {
-        const int m = HELD - step;
+    for (int k = 0; k < 2; k++) {
+        K w[ROW + 2];
+        w[0] = nth(image, at, 0, k * NY, 0, g);
 #pragma unroll
-        for (int i = 0; i < m / 2; i++)
-            SWAP(v[i], v[m - 1 - i]);
-#pragma unroll
-        for (int i = 1; i < (m + 1) / 2; i++)
-            SWAP(v[0], v[i]);
-#pragma unroll
-        for (int i = m / 2; i < m - 1; i++)
-            SWAP(v[i], v[m - 1]);
-        if (m > 3)
-            v[0] = nth(image, z, y, x, HELD + step, inside, g);
+        for (int i = 1; i < ROW + 2; i++)
+            w[i] = v[i];
+        EIGHT(OWN_STEP, 0)
+        EIGHT(OWN_STEP, 8)
+        result[k] = w[1];
     }
-    return v[1];
+}
+
+/* Four results of 3 x 3. */
+AIRY_INLINE void median_four(K result[4], __global const T *image, const struct places *at,
+                             const airy_rank_geom *g)
+{
+    K low[SMALL_ROWS], middle[SMALL_ROWS], high[SMALL_ROWS];
+#pragma unroll
+    for (int r = 0; r < SMALL_ROWS; r++) {
+        low[r] = nth(image, at, 0, r, 0, g);
+        middle[r] = nth(image, at, 0, r, 1, g);
+        high[r] = nth(image, at, 0, r, 2, g);
+        SWAP(low[r], middle[r]);
+        SWAP(middle[r], high[r]);
+        SWAP(low[r], middle[r]);
+    }
+#pragma unroll
+    for (int r = 0; r < SMALL_ROWS - 2; r++)
+        result[r] = median_of_three(max(max(low[r], low[r + 1]), low[r + 2]),
+                                    median_of_three(middle[r], middle[r + 1], middle[r + 2]),
+                                    min(min(high[r], high[r + 1]), high[r + 2]));
 }
 
 /*
@@ -141,87 +209,116 @@ AIRY_INLINE K median(__global const T *image, long z, long y, long x, bool insid
  */
 __kernel void rank_small(__global const T *src, __global T *dst, const airy_rank_geom g)
 {
-    const long x = (long)get_global_id(0), y0 = (long)get_global_id(1) * AIRY_RANK_SMALL_EACH,
-               plane = (long)get_global_id(2), image = plane / g.n[0], z = plane % g.n[0];
+    const long x = (long)get_global_id(0), plane = (long)get_global_id(2),
+               y0 = (long)(get_global_id(1) * AIRY_RANK_SMALL_EACH(COUNT)), image = plane / g.n[0],
+               z = plane % g.n[0];
     if (x >= g.n[2] || y0 >= g.n[1])
         return;
+    struct places at;
+#pragma unroll
+    for (int i = 0; i < NZ; i++)
+        at.plane[i] = place(z + g.first[0] + i, g.n[0], g.border, g.src_step[1]);
+#pragma unroll
+    for (int i = 0; i < SMALL_ROWS; i++)
+        at.row[i] = place(y0 + g.first[1] + i, g.n[1], g.border, g.src_step[2]);
+#pragma unroll
+    for (int i = 0; i < NX; i++)
+        at.column[i] = place(x + g.first[2] + i, g.n[2], g.border, 1);
     __global const T *from = src + g.src_offset + image * g.src_step[0];
     __global T *to = dst + g.dst_offset + image * g.dst_step[0] + z * g.dst_step[1] + x;
-    const long zs = z + g.first[0], ys = y0 + g.first[1], xs = x + g.first[2];
-    const bool inside = zs >= 0 && ys >= 0 && xs >= 0 && zs + NZ <= g.n[0] &&
-                        ys + (long)AIRY_RANK_SMALL_EACH - 1 + NY <= g.n[1] && xs + NX <= g.n[2];
-#if SHARES_ROWS
-    K low[AIRY_RANK_SMALL_EACH + 2], middle[AIRY_RANK_SMALL_EACH + 2],
-        high[AIRY_RANK_SMALL_EACH + 2];
-#pragma unroll
-    for (int r = 0; r < (int)AIRY_RANK_SMALL_EACH + 2; r++) {
-        low[r] = nth(from, zs, ys + r, xs, 0, inside, &g);
-        middle[r] = nth(from, zs, ys + r, xs, 1, inside, &g);
-        high[r] = nth(from, zs, ys + r, xs, 2, inside, &g);
-        SWAP(low[r], middle[r]);
-        SWAP(middle[r], high[r]);
-        SWAP(low[r], middle[r]);
-    }
-#pragma unroll
-    for (int r = 0; r < (int)AIRY_RANK_SMALL_EACH; r++)
-        if (y0 + r < g.n[1])
-            to[(y0 + r) * g.dst_step[2]] =
-                from_key(median_of_three(max(max(low[r], low[r + 1]), low[r + 2]),
-                                         median_of_three(middle[r], middle[r + 1], middle[r + 2]),
-                                         min(min(high[r], high[r + 1]), high[r + 2])));
+    K result[AIRY_RANK_SMALL_EACH(COUNT)];
+#if NX == 3 && NY == 3 && NZ == 1
+    median_four(result, from, &at, &g);
 #else
-    for (int r = 0; r < (int)AIRY_RANK_SMALL_EACH && y0 + r < g.n[1]; r++)
-        to[(y0 + r) * g.dst_step[2]] = from_key(median(from, zs, ys + r, xs, inside, &g));
+    median_pair(result, from, &at, &g);
 #endif
-}
-
-/* Elements of a tile below each of the EACH numbers; rows y .. y + taps + EACH - 2. */
-AIRY_INLINE void count_below(uint count[EACH], const K than[EACH], __local const T *tile,
-                             __global const airy_rank_stretch *runs, const airy_rank_geom *g)
-{
 #pragma unroll
-    for (int k = 0; k < EACH; k++)
-        count[k] = 0u;
-    for (uint i = 0u; i < g->runs; i++) {
-        const airy_rank_stretch run = runs[i];
-        __local const T *row = tile + (run.plane * g->tile_height + run.row) * g->tile_width;
-        for (uint x = run.first; x < run.end; x++)
-#pragma unroll
-            for (int k = 0; k < EACH; k++)
-                count[k] += (K)row[(uint)k * g->tile_width + x] < than[k] ? 1u : 0u;
-    }
-    if (g->runs != 0u)
-        return;
-    for (uint z = 0u; z < g->taps[0]; z++)
-        for (uint y = 0u; y < g->taps[1] + EACH - 1u; y++) {
-            __local const T *row = tile + (z * g->tile_height + y) * g->tile_width;
-            if (y + 1u >= EACH && y < g->taps[1]) {
-                for (uint x = 0u; x < g->taps[2]; x++) {
-                    const K v = row[x];
-#pragma unroll
-                    for (int k = 0; k < EACH; k++)
-                        count[k] += v < than[k] ? 1u : 0u;
-                }
-                continue;
-            }
-            for (uint x = 0u; x < g->taps[2]; x++) {
-                const K v = row[x];
-#pragma unroll
-                for (int k = 0; k < EACH; k++)
-                    count[k] += v < than[k] && y >= (uint)k && y - (uint)k < g->taps[1] ? 1u : 0u;
-            }
-        }
+    for (int r = 0; r < (int)AIRY_RANK_SMALL_EACH(COUNT); r++)
+        if (y0 + r < g.n[1])
+            to[(y0 + r) * g.dst_step[2]] = from_key(result[r]);
 }
 
 /*
- * Any element: the largest number that no more than `rank` elements are below of, bit by bit.
+ * VISIT(k, v) for each of the elements v under the windows of the EACH results k of an item, whose
+ * first window begins at `tile`. The rows in the middle are seen by all of them.
+ */
+#define WALK(VISIT)                                                                                \
+    {                                                                                              \
+        for (uint i = 0u; i < g.runs; i++) {                                                       \
+            const airy_rank_stretch run = runs[i];                                                 \
+            __local const T *row = first + (run.plane * g.tile_height + run.row) * g.tile_width;   \
+            for (uint x = run.first; x < run.end; x++) {                                           \
+                _Pragma("unroll") for (uint k = 0u; k < EACH; k++)                                 \
+                {                                                                                  \
+                    const K v = row[k * g.tile_width + x];                                         \
+                    VISIT(k, v)                                                                    \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+        for (uint i = 0u; g.runs == 0u && i < g.taps[0] * (g.taps[1] + EACH - 1u); i++) {          \
+            const uint y = i % (g.taps[1] + EACH - 1u), z = i / (g.taps[1] + EACH - 1u);           \
+            __local const T *row = first + (z * g.tile_height + y) * g.tile_width;                 \
+            if (y + 1u >= EACH && y < g.taps[1]) {                                                 \
+                for (uint x = 0u; x < g.taps[2]; x++) {                                            \
+                    const K v = row[x];                                                            \
+                    _Pragma("unroll") for (uint k = 0u; k < EACH; k++)                             \
+                    {                                                                              \
+                        VISIT(k, v)                                                                \
+                    }                                                                              \
+                }                                                                                  \
+                continue;                                                                          \
+            }                                                                                      \
+            for (uint x = 0u; x < g.taps[2]; x++) {                                                \
+                const K v = row[x];                                                                \
+                _Pragma("unroll") for (uint k = 0u; k < EACH; k++)                                 \
+                {                                                                                  \
+                    if (y >= k && y - k < g.taps[1])                                               \
+                        VISIT(k, v)                                                                \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+#define COUNT_BELOW(k, v) count[k] += (v) < tried[k] ? 1u : 0u;
+#define NEAREST(k, v)                                                                              \
+    {                                                                                              \
+        at_least[k] = (v) >= found[k] ? min(at_least[k], (v)) : at_least[k];                       \
+        at_most[k] = (v) <= limit[k] ? max(at_most[k], (v)) : at_most[k];                          \
+    }
+
+/* The bits in which keys of a tile differ: all items call it. Two barriers. */
+AIRY_INLINE K find_differences(__local const T *tile, uint count, uint item, uint items,
+                               __local uint *words)
+{
+    K differs = 0;
+    if (item < 2u)
+        words[item] = 0u;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = item; i < count; i += items)
+        differs |= (K)(tile[i] ^ tile[0]);
+    atomic_or(words, (uint)differs);
+    if (sizeof(K) == 8u)
+        atomic_or(words + 1, (uint)(differs >> (4u * (uint)sizeof(K))));
+    barrier(CLK_LOCAL_MEM_FENCE);
+    differs = words[0];
+    if (sizeof(K) == 8u)
+        differs |= (K)words[1] << (4u * (uint)sizeof(K));
+    return differs;
+}
+
+/*
+ * Any element: the largest number that no more than `rank` elements are below of, bit by bit, where
+ * bits differ at all. found and limit: the least and the largest that it can be; below and up_to: elements
+ * below found, and up to limit. As soon as it is the first of those from found on, or the last of
+ * those up to limit, it is the nearest there.
  * Mapping: groups of AIRY_RANK_X x GY items make AIRY_RANK_X x (GY * EACH) results. Local memory: the
- * keys that they look at, [z taps][tile_height][tile_width] of T. One barrier.
+ * keys that they look at, [z taps][tile_height][tile_width] of T, and 8 bytes. Three barriers.
  */
 __kernel __attribute__((reqd_work_group_size(AIRY_RANK_X, GY, 1))) void
 rank_select(__global const T *src, __global const airy_rank_stretch *runs, __global T *dst,
             __local T *tile, const airy_rank_geom g)
 {
+    __local uint words[2];
     const uint item = get_local_id(1) * AIRY_RANK_X + get_local_id(0);
     const long plane = (long)get_group_id(2), image = plane / g.n[0], z = plane % g.n[0];
     const long x0 = (long)get_group_id(0) * AIRY_RANK_X, y0 = (long)get_group_id(1) * (GY * EACH);
@@ -232,28 +329,54 @@ rank_select(__global const T *src, __global const airy_rank_stretch *runs, __glo
                              y0 + g.first[1] + (long)(i % each / g.tile_width),
                              x0 + g.first[2] + (long)(i % g.tile_width), &g);
     barrier(CLK_LOCAL_MEM_FENCE);
-    K found[EACH], tried[EACH];
-    uint count[EACH];
+    const K differs = find_differences(tile, each * g.taps[0], item, AIRY_RANK_X * GY, words);
+    __local const T *first = tile + get_local_id(1) * EACH * g.tile_width + get_local_id(0);
+    K found[EACH], limit[EACH], tried[EACH], at_least[EACH], at_most[EACH];
+    uint count[EACH], below[EACH], up_to[EACH];
 #pragma unroll
-    for (int k = 0; k < EACH; k++)
-        found[k] = 0;
-    for (int bit = 8 * (int)sizeof(T) - 1; bit >= 0; bit--) {
-#pragma unroll
-        for (int k = 0; k < EACH; k++)
-            tried[k] = found[k] | (K)1 << bit;
-        count_below(count, tried, tile + get_local_id(1) * EACH * g.tile_width + get_local_id(0),
-                    runs, &g);
-#pragma unroll
-        for (int k = 0; k < EACH; k++)
-            found[k] = count[k] <= g.rank ? tried[k] : found[k];
+    for (uint k = 0u; k < EACH; k++) {
+        found[k] = tile[0] & ~differs;
+        limit[k] = tile[0] | differs;
+        below[k] = 0u;
+        up_to[k] = g.count;
     }
+    for (K bit = SIGN; bit != 0; bit >>= 1) {
+        bool done = true;
+#pragma unroll
+        for (uint k = 0u; k < EACH; k++)
+            done = done && (below[k] == g.rank || up_to[k] == g.rank + 1u);
+        if (done)
+            break;
+        if ((bit & differs) == 0)
+            continue;
+#pragma unroll
+        for (uint k = 0u; k < EACH; k++) {
+            tried[k] = found[k] | bit;
+            count[k] = 0u;
+        }
+        WALK(COUNT_BELOW)
+#pragma unroll
+        for (uint k = 0u; k < EACH; k++) {
+            const bool above = count[k] <= g.rank;
+            found[k] = above ? tried[k] : found[k];
+            below[k] = above ? count[k] : below[k];
+            limit[k] = above ? limit[k] : limit[k] & ~bit;
+            up_to[k] = above ? up_to[k] : count[k];
+        }
+    }
+#pragma unroll
+    for (uint k = 0u; k < EACH; k++) {
+        at_least[k] = limit[k];
+        at_most[k] = found[k];
+    }
+    WALK(NEAREST)
     const long x = x0 + (long)get_local_id(0);
 #pragma unroll
-    for (int k = 0; k < EACH; k++) {
-        const long y = y0 + (long)get_local_id(1) * EACH + k;
+    for (uint k = 0u; k < EACH; k++) {
+        const long y = y0 + (long)(get_local_id(1) * EACH + k);
         if (x < g.n[2] && y < g.n[1])
             dst[g.dst_offset + image * g.dst_step[0] + z * g.dst_step[1] + y * g.dst_step[2] + x] =
-                from_key(found[k]);
+                from_key(below[k] == g.rank ? at_least[k] : at_most[k]);
     }
 }
 
@@ -267,31 +390,32 @@ __kernel void rank_far(__global const T *src, __global const airy_rank_stretch *
         return;
     __global const T *from = src + g.src_offset + image * g.src_step[0];
     const uint stretches = g.runs != 0u ? g.runs : g.taps[0] * g.taps[1];
-    K found = 0;
-    for (int bit = 8 * (int)sizeof(T) - 1; bit >= 0; bit--) {
-        const K tried = found | (K)1 << bit;
+    K found = 0, nearest = 0;
+    uint below = 0u;
+    /* The last walk, with no bit to try, is for the smallest from `found` on. */
+    for (K bit = SIGN, last = 0; last == 0; bit >>= 1) {
+        last = bit == 0 || below == g.rank ? 1 : 0;
+        const K tried = found | bit;
         uint count = 0u;
+        nearest = ~(K)0;
         for (uint i = 0u; i < stretches; i++) {
-            airy_rank_stretch run;
-            if (g.runs != 0u) {
+            airy_rank_stretch run = {i / g.taps[1], i % g.taps[1], 0u, g.taps[2]};
+            if (g.runs != 0u)
                 run = runs[i];
-            } else {
-                run.plane = i / g.taps[1];
-                run.row = i % g.taps[1];
-                run.first = 0u;
-                run.end = g.taps[2];
+            for (uint k = run.first; k < run.end; k++) {
+                const K v = element(from, z + g.first[0] + (long)run.plane,
+                                    y + g.first[1] + (long)run.row, x + g.first[2] + (long)k, &g);
+                count += v < tried ? 1u : 0u;
+                nearest = v >= found ? min(nearest, v) : nearest;
             }
-            for (uint k = run.first; k < run.end; k++)
-                count += element(from, z + g.first[0] + (long)run.plane,
-                                 y + g.first[1] + (long)run.row, x + g.first[2] + (long)k,
-                                 &g) < tried
-                             ? 1u
-                             : 0u;
         }
-        found = count <= g.rank ? tried : found;
+        if (last == 0 && count <= g.rank) {
+            found = tried;
+            below = count;
+        }
     }
     dst[g.dst_offset + image * g.dst_step[0] + z * g.dst_step[1] + y * g.dst_step[2] + x] =
-        from_key(found);
+        from_key(nearest);
 }
 
 /*
