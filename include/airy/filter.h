@@ -119,7 +119,9 @@ typedef struct airy_blur_params {
  * @param dst  out, f32 or f64, shape of src
  * NaN, accuracy, errors: as airy_convolve, separable. AIRY_ERR_PARAM too where no sigma is above 0
  * or one is negative or needs a radius over 512.
- * Memory: on the CPU some MB of scratch; on OpenCL two arrays of the size of dst.
+ * Memory: on the CPU some MB of scratch. On OpenCL none, or a slab of 56 MiB (or of as many rows as
+ *         there are taps) where a volume has few columns or the border is wrap; two arrays of the
+ *         size of dst where lines of x and y, several hundred taps long, do not fit local memory.
  */
 AIRY_API airy_status airy_gaussian_blur(airy_queue *queue, airy_array *dst, const airy_array *src,
                                         const airy_blur_params *params);

@@ -2,6 +2,7 @@
  * Convolution: all taps at once (kernels/convolve.cl), and products of lines
  * (kernels/convolve_lines.cl).
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,17 +239,27 @@ static airy_status run_direct(struct pass *pass)
 }
 
 /*
- * Results of a segment along an axis of `out`: enough groups for the device, but not so short that
- * reaching back over the taps is most of the work.
+ * Segments along an axis of `out`, each of which begins by `back` steps that give no result. Work is
+ * counted in steps of EACH results; `others` groups stand beside each other. Short segments go over
+ * more elements twice; with long ones units wait for the last groups, TAIL of them beside each other
+ * on a unit.
  */
 static void set_segments(struct pass *pass, size_t out, size_t taps, size_t others)
 {
-    enum { GROUPS = 32 /* a compute unit */, SHORT = 32 };
-    const size_t wanted = divide_up(GROUPS * (size_t)pass->queue->device->info.units, others);
-    const size_t shortest = 2 * (taps - 1) > SHORT ? 2 * (taps - 1) : SHORT;
-    size_t segments = least(wanted, out / shortest);
-    segments = segments ? segments : 1;
-    const size_t length = divide_up(divide_up(out, segments), EACH) * EACH;
+    enum { TAIL = 3, MOST = 1024 };
+    const double back = airy_filter_slots((uint32_t)taps) - 1.0,
+                 steps = (double)divide_up(out, EACH),
+                 each = (double)others / (double)pass->queue->device->info.units;
+    double best = INFINITY;
+    size_t chosen = 1;
+    for (size_t i = 1; i <= MOST && (double)i <= steps; i++) {
+        const double n = (double)i, cost = each * (steps + n * back) + TAIL * (steps / n + back);
+        if (cost >= best)
+            break; /* it falls, then it rises */
+        best = cost;
+        chosen = i;
+    }
+    const size_t length = divide_up(divide_up(out, chosen), EACH) * EACH;
     pass->geom.length = (uint32_t)length;
     pass->geom.segments = (uint32_t)divide_up(out, length);
 }
@@ -337,9 +348,11 @@ static airy_status run_column(struct pass *pass, int axis)
     const size_t across = group ? group : 64;
     pass->geom.strips = (uint32_t)divide_up(columns, across);
     pass->geom.in_place = pass->in_place;
-    if (group)
-        set_segments(pass, a[axis].out, a[axis].taps,
-                     pass->in_place ? SIZE_MAX / 2 : pass->geom.strips * pass->images);
+    if (group && pass->in_place) {
+        pass->geom.length = (uint32_t)(divide_up(a[axis].out, EACH) * EACH);
+        pass->geom.segments = 1;
+    } else if (group)
+        set_segments(pass, a[axis].out, a[axis].taps, pass->geom.strips * pass->images);
     else
         pass->geom.segments = (uint32_t)divide_up(a[axis].out, EACH);
     char options[48];

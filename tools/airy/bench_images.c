@@ -219,6 +219,132 @@ static airy_status measure(struct bench *bench, struct images *m, const struct o
     return status;
 }
 
+enum { CHAIN = 20 };
+
+static airy_status chain(void *user)
+{
+    const struct call *call = user;
+    airy_status status = AIRY_OK;
+    for (int i = 0; i < CHAIN && status == AIRY_OK; i++)
+        status = call->operation->run(call->images);
+    return status == AIRY_OK ? airy_queue_finish(call->images->queue) : status;
+}
+
+static airy_status launch(void *user)
+{
+    const struct call *call = user;
+    return call->operation->run(call->images);
+}
+
+static airy_status wait_for_queue(void *user)
+{
+    const struct call *call = user;
+    return airy_queue_finish(call->images->queue);
+}
+
+static void add_part(struct bench *bench, struct timing *t, const struct operation *operation,
+                     const char *part, double amount, double limit, const char *limit_name)
+{
+    char name[96];
+    snprintf(name, sizeof(name), "%s, %s", operation->name, part);
+    bench_add_latency(bench, t,
+                      &(struct bench_row){.name = name,
+                                          .unit = "ms",
+                                          .amount = amount,
+                                          .limit = limit,
+                                          .limit_name = limit_name});
+}
+
+/* ms so far of kernels [0] and of copies [1]. */
+static airy_status sum_profile(double ms[2], const airy_device *device)
+{
+    airy_profile_row *rows = NULL;
+    size_t count = 0;
+    const airy_status status = airy_profile_get(device, &rows, &count);
+    ms[0] = ms[1] = 0;
+    for (size_t i = 0; i < count; i++)
+        ms[rows[i].transfer] += rows[i].total;
+    airy_profile_free(rows);
+    return status;
+}
+
+/* What the device's own clock says of kernels and copies, on a device that is opened for it. */
+static airy_status measure_profile(struct bench *bench, struct images *m,
+                                   const struct operation *operation)
+{
+    enum { CALLS = 10 };
+    struct bench own = *bench;
+    struct images images = {.host = NULL};
+    char name[96];
+    double ms[CALLS + 1][2];
+    airy_status status = airy_device_create(&own.device, airy_device_spec(bench->device),
+                                            &(airy_device_params){.profile = true});
+    if (status != AIRY_OK)
+        return status;
+    status = airy_queue_create(&own.queue, own.device);
+    if (status == AIRY_OK)
+        status = open_images(&images, &own, airy_array_dtype(m->src), airy_array_ndim(m->src),
+                             airy_array_shape(m->src), airy_array_shape(m->dst));
+    images.convolve = m->convolve;
+    images.blur = m->blur;
+    struct call call = {.images = &images, .operation = operation};
+    for (int i = -1; i <= CALLS && status == AIRY_OK; i++) { /* the first is compiled */
+        status = there_and_back(&call);
+        if (status == AIRY_OK)
+            status = sum_profile(ms[i < 0 ? 0 : i], own.device);
+    }
+    static struct timing t;
+    for (int what = 0; what < 2 && status == AIRY_OK; what++) {
+        t = (struct timing){.first = (double)NAN};
+        for (t.count = 0; t.count < CALLS; t.count++)
+            t.times[t.count] = 1e-3 * (ms[t.count + 1][what] - ms[t.count][what]);
+        snprintf(name, sizeof(name), "%s, %s", operation->name, what ? "copies" : "kernels");
+        bench_add_latency(bench, &t,
+                          &(struct bench_row){.name = name, .unit = "ms", .amount = 1e3});
+    }
+    close_images(&images);
+    airy_queue_destroy(&own.queue);
+    airy_device_destroy(&own.device);
+    return status;
+}
+
+/* measure, and what the time is made of. */
+static airy_status measure_parts(struct bench *bench, struct images *m,
+                                 const struct operation *operation)
+{
+    struct call call = {.images = m, .operation = operation};
+    static struct timing t;
+    airy_memory_info memory;
+    char name[96];
+    airy_status status = measure(bench, m, operation);
+    if (status != AIRY_OK || bench->cpu)
+        return status;
+    const double size = (double)(airy_array_size(m->src) + airy_array_size(m->dst));
+    status = bench_repeat(bench, &t, chain, &call);
+    if (status == AIRY_OK)
+        add_part(bench, &t, operation, "back to back", 1e3 / CHAIN,
+                 1e3 * size / (2 * bench->limits.inside),
+                 "reading and writing the images at the copy rate");
+    const struct bench_loop loop = {.prepare = wait_for_queue,
+                                    .run = launch,
+                                    .user = &call,
+                                    .seconds = 0.1 * bench_seconds(bench),
+                                    .least = 3,
+                                    .first = true};
+    if (status == AIRY_OK)
+        status = bench_loop(bench, &t, &loop);
+    if (status == AIRY_OK)
+        add_part(bench, &t, operation, "until the call returns", 1e3, 0, NULL);
+    if (status == AIRY_OK)
+        status = measure_profile(bench, m, operation);
+    if (status == AIRY_OK)
+        status = airy_device_memory(bench->device, &memory);
+    snprintf(name, sizeof(name), "%s, memory at most", operation->name);
+    if (status == AIRY_OK)
+        bench_add_fact(bench, name, "MB", 1e-6 * (double)memory.peak);
+    return status;
+}
+
 static int finish(struct bench *bench, struct images *m, airy_status status)
 {
     close_images(m);
@@ -243,7 +369,7 @@ int bench_convolve(struct bench *bench)
         status = open_images(&m, bench, jobs[i].dtype, 2, flat_shape, full_shape);
         m.convolve.method = jobs[i].method;
         if (status == AIRY_OK)
-            status = measure(bench, &m, &jobs[i].operation);
+            status = measure_parts(bench, &m, &jobs[i].operation);
         if (status == AIRY_OK)
             close_images(&m);
     }
@@ -256,7 +382,7 @@ int bench_convolve1d(struct bench *bench)
     struct images m;
     airy_status status = open_images(&m, bench, AIRY_DTYPE_F64, 1, line_shape, long_shape);
     if (status == AIRY_OK)
-        status = measure(bench, &m, &operation);
+        status = measure_parts(bench, &m, &operation);
     return finish(bench, &m, status);
 }
 
@@ -271,7 +397,7 @@ int bench_blur(struct bench *bench)
         const struct operation operation = {name, run_blur, 2};
         for (int axis = 0; axis < 3; axis++)
             m.blur.sigma[axis] = sigmas[i];
-        status = measure(bench, &m, &operation);
+        status = measure_parts(bench, &m, &operation);
     }
     return finish(bench, &m, status);
 }

@@ -6,7 +6,7 @@
  * (airy_filter_geom).
  */
 #ifdef TAPS_Y
-#define LOOP  8
+#define LOOP  _Pragma("unroll")
 #define EXACT true
 #else
 #define EXACT false

@@ -39,9 +39,9 @@
 #define V                AIRY_JOIN(W, VL)
 #define EACH             8
 
-/* Blocks of taps that loops take at a time: all where their number is known. */
+/* In front of loops over blocks of taps: all at a time where their number is known. */
 #ifndef LOOP
-#define LOOP 2
+#define LOOP AIRY_UNROLL(2)
 #endif
 
 #if TABLE
@@ -80,19 +80,20 @@ AIRY_INLINE uint padded(uint i)
     return padded_unit(i / VL) * VL + i % VL;
 }
 
-/* Elements 32 apart of a line. */
-#define STEP (PADDED ? 32u + 32u / 8u : 32u)
+/* Elements of a line that an item stages at a time, 32 apart: a line of 128 and taps is one turn. */
+#define ROUND 5u
+#define STEP  (PADDED ? 32u + 32u / 8u : 32u)
 
 /*
- * Four of them from row + x[k], of which `count` are wanted; x below 0: outside. All loads are on
+ * ROUND of them from row + x[k], of which `count` are wanted; x below 0: outside. All loads are on
  * their way before one is waited for.
  */
-AIRY_INLINE void stage_four(__local W *to, __global const T *row, const long *x, uint count,
-                            bool there, W outside)
+AIRY_INLINE void stage_round(__local W *to, __global const T *row, const long *x, uint count,
+                             bool there, W outside)
 {
 #if FETCH
 #pragma unroll
-    for (uint k = 0u; k < 4u; k++)
+    for (uint k = 0u; k < ROUND; k++)
         if (k < count) {
             if (there && x[k] >= 0)
                 TO_LOCAL(to, k * STEP, row + x[k]);
@@ -100,12 +101,12 @@ AIRY_INLINE void stage_four(__local W *to, __global const T *row, const long *x,
                 to[k * STEP] = outside;
         }
 #else
-    W v[4];
+    W v[ROUND];
 #pragma unroll
-    for (uint k = 0u; k < 4u; k++)
+    for (uint k = 0u; k < ROUND; k++)
         v[k] = k < count && there && x[k] >= 0 ? (W)row[x[k]] : outside;
 #pragma unroll
-    for (uint k = 0u; k < 4u; k++)
+    for (uint k = 0u; k < ROUND; k++)
         if (k < count)
             to[k * STEP] = v[k];
 #endif
@@ -124,29 +125,29 @@ AIRY_INLINE void stage(__local W *lines, uint pitch, uint rows, uint columns,
     const bool inside = y >= 0 && y + (long)rows <= g->n[1] && x >= 0 &&
                         x + (long)columns <= g->n[2];
     __global const T *plane = image + from_z * g->src_step[1];
-    for (uint i = lane; i < columns; i += 128u) {
+    for (uint i = lane; i < columns; i += 32u * ROUND) {
         const uint count = (columns - i + 31u) / 32u;
         __local W *to = lines + first * pitch + padded(lane) + i / 32u * STEP;
-        long from_x[4];
+        long from_x[ROUND];
         if (inside && from_z >= 0) {
             __global const T *from = plane + (y + (long)first) * g->src_step[2] + x + (long)i;
 #pragma unroll
-            for (uint k = 0u; k < 4u; k++)
+            for (uint k = 0u; k < ROUND; k++)
                 from_x[k] = 32 * (long)k;
             for (uint row = first; row < rows; row += GROUP / 32u) {
-                stage_four(to, from, from_x, count, true, outside);
+                stage_round(to, from, from_x, count, true, outside);
                 from += (long)(GROUP / 32u) * g->src_step[2];
                 to += GROUP / 32u * pitch;
             }
             continue;
         }
 #pragma unroll
-        for (uint k = 0u; k < 4u; k++)
+        for (uint k = 0u; k < ROUND; k++)
             from_x[k] = airy_border_index(x + (long)(i + 32u * k), g->n[2], g->border);
         for (uint row = first; row < rows; row += GROUP / 32u) {
             const long from_y = airy_border_index(y + (long)row, g->n[1], g->border);
-            stage_four(to, plane + from_y * g->src_step[2], from_x, count,
-                       from_z >= 0 && from_y >= 0, outside);
+            stage_round(to, plane + from_y * g->src_step[2], from_x, count,
+                        from_z >= 0 && from_y >= 0, outside);
             to += GROUP / 32u * pitch;
         }
     }
@@ -220,8 +221,8 @@ AIRY_INLINE void sum_line(W *sum, __local const V *line, uint first, uint taps,
     for (uint k = 0u; k < EACH; k++)
         sum[k] = (W)0;
     load_line(at, line, unit);
-#pragma unroll LOOP
-    for (; j + EACH <= taps; j += EACH) {
+    LOOP for (; j + EACH <= taps; j += EACH)
+    {
         unit += EACH / VL;
         load_line(at + EACH, line, unit);
         TAKE_WEIGHTS(w, exact, table, weights, j);
@@ -259,8 +260,8 @@ AIRY_INLINE void sum_column(W *sum, __local const W *ring, uint pitch, uint slot
     for (uint k = 0u; k < EACH; k++)
         sum[k] = (W)0;
     load_block(at, ring + slot * EACH * pitch, pitch);
-#pragma unroll LOOP
-    for (; j + EACH <= taps; j += EACH) {
+    LOOP for (; j + EACH <= taps; j += EACH)
+    {
         slot = slot + 1u == slots ? 0u : slot + 1u;
         load_block(at + EACH, ring + slot * EACH * pitch, pitch);
         TAKE_WEIGHTS(w, exact, table, weights, j);

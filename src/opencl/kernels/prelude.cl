@@ -8,6 +8,14 @@
  */
 #define AIRY_INLINE static inline __attribute__((always_inline))
 
+/* In front of a loop whose turns are few or unknown; elsewhere compilers warn of what they leave. */
+#ifdef __NV_CL_C_VERSION
+#define AIRY_UNROLL(n) _Pragma(AIRY_TEXT(unroll n))
+#define AIRY_TEXT(t)   #t
+#else
+#define AIRY_UNROLL(n)
+#endif
+
 /*
  * AIRY_FP64: double is there. AIRY_INT64_ATOMICS: atom_add and the like on 64-bit integers, also
  * in local memory.
