@@ -29,6 +29,19 @@ void airy_fft_factor(double *c, double *s, size_t k, size_t n)
     }
 }
 
+void airy_fft_circle(double *table, size_t n)
+{
+    /* An eighth is worked out; the others have the same numbers in other places. */
+    for (size_t k = 0; 8 * k <= n; k++)
+        airy_fft_factor(&table[2 * k], &table[2 * k + 1], k, n);
+    for (size_t k = n / 8 + 1; k < n; k++) {
+        double *to = table + 2 * k;
+        const double *from = table + 2 * (4 * k <= n ? n / 4 - k : k - n / 4);
+        to[0] = 4 * k <= n ? -from[1] : from[1];
+        to[1] = -from[0];
+    }
+}
+
 size_t airy_fft_place(size_t n, size_t k)
 {
     size_t place = 0;

@@ -17,6 +17,8 @@ enum { AIRY_FFT_MAX = 8192 }; /* elements of a line */
 
 /* w^k = *c + i *s, to the rounding of double. */
 void airy_fft_factor(double *c, double *s, size_t k, size_t n);
+/* w^k for all k below n, a power of two: real and imaginary part. */
+void airy_fft_circle(double *table, size_t n);
 /* Where a forward transform of n leaves frequency k. */
 size_t airy_fft_place(size_t n, size_t k);
 /*

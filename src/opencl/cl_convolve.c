@@ -13,6 +13,7 @@
 #include "core/backend.h"
 #include "filter/filter_fns.h"
 #include "opencl/cl_buffer.h"
+#include "opencl/cl_convolve.h"
 #include "opencl/cl_launch.h"
 #include "opencl/cl_move.h"
 #include "opencl/cl_rank.h"
@@ -197,7 +198,7 @@ static airy_status launch(struct pass *pass, const struct shape *shape, size_t g
     return airy_cl_launch(pass->queue, &spec, 1, &global, &shape->group, bytes, args, n);
 }
 
-static airy_status check_device(const airy_queue *queue, const struct airy_convolve_plan *plan)
+airy_status airy_cl_convolve_check(const airy_queue *queue, const struct airy_convolve_plan *plan)
 {
     const airy_device_info *info = &queue->device->info;
     AIRY_FAIL_IF(
@@ -579,7 +580,7 @@ static airy_status run_product(airy_queue *queue, const struct airy_convolve_pla
 static airy_status direct(airy_queue *queue, const struct airy_convolve_plan *plan)
 {
     struct pass pass = pass_of(queue, plan);
-    AIRY_TRY(check_device(queue, plan));
+    AIRY_TRY(airy_cl_convolve_check(queue, plan));
     pass.weights = plan->kernel;
     pass.weight_count = pass.axis[0].taps * pass.axis[1].taps * pass.axis[2].taps;
     double one = 1, *line[3] = {&one, &one, &one};
@@ -598,10 +599,14 @@ static airy_status direct(airy_queue *queue, const struct airy_convolve_plan *pl
 
 static airy_status separable(airy_queue *queue, const struct airy_convolve_plan *plan)
 {
-    AIRY_TRY(check_device(queue, plan));
+    AIRY_TRY(airy_cl_convolve_check(queue, plan));
     for (int r = 0; r < plan->rank; r++)
         AIRY_TRY(run_product(queue, plan, plan->line[r], r > 0));
     return AIRY_OK;
 }
 
-const struct airy_filter_fns airy_filter_opencl = {.direct = direct, .separable = separable};
+const struct airy_filter_fns airy_filter_opencl = {.direct = direct,
+                                                   .separable = separable,
+                                                   .fft_work = airy_cl_fft_work,
+                                                   .fft = airy_cl_fft,
+                                                   .rank = airy_cl_rank};
