@@ -111,6 +111,37 @@ airy_status airy_background_median(double *median, const double *values, size_t 
     return AIRY_OK;
 }
 
+static void order(double *a, double *b)
+{
+    const double low = *a < *b ? *a : *b, high = *a < *b ? *b : *a;
+    *a = low;
+    *b = high;
+}
+
+/*
+ * Without a branch, which data as random as these would make wait. Source: A. W. Paeth, in Graphics
+ * Gems (1990), p. 171: threes are ordered; of the least ones the largest, of the middles the middle
+ * and of the largest ones the least remain.
+ */
+static double middle_of_nine(double *v)
+{
+    for (int i = 0; i < 9; i += 3) {
+        order(&v[i + 1], &v[i + 2]);
+        order(&v[i], &v[i + 1]);
+        order(&v[i + 1], &v[i + 2]);
+    }
+    const double least = fmax(fmax(v[0], v[3]), v[6]), most = fmin(fmin(v[2], v[5]), v[8]);
+    double middle[3] = {v[1], v[4], v[7]}, last[3] = {least, 0, most};
+    order(&middle[0], &middle[1]);
+    order(&middle[1], &middle[2]);
+    order(&middle[0], &middle[1]);
+    last[1] = middle[1];
+    order(&last[0], &last[1]);
+    order(&last[1], &last[2]);
+    order(&last[0], &last[1]);
+    return last[1];
+}
+
 /* Values of the window about node y, x, cut off evenly at the border; how many. */
 static size_t take_window(double *to, const double *values, const size_t nodes[2],
                           const size_t window[2], size_t y, size_t x)
@@ -121,6 +152,13 @@ static size_t take_window(double *to, const double *values, const size_t nodes[2
     for (size_t j = 0; j <= 2 * ry; j++)
         memcpy(to + j * width, values + (y - ry + j) * nodes[1] + x - rx, width * sizeof(*to));
     return (2 * ry + 1) * width;
+}
+
+static double window_median(double *room, const double *values, const size_t nodes[2],
+                            const size_t window[2], size_t y, size_t x)
+{
+    const size_t n = take_window(room, values, nodes, window, y, x);
+    return n == 9 ? middle_of_nine(room) : middle_of(room, n);
 }
 
 airy_status airy_background_filter(double *level, double *noise, const size_t nodes[2],
@@ -137,36 +175,46 @@ airy_status airy_background_filter(double *level, double *noise, const size_t no
     memcpy(was[1], noise, count * sizeof(double));
     for (size_t i = 0; i < count; i++) {
         const size_t y = i / nodes[1], x = i % nodes[1];
-        const double median = middle_of(values, take_window(values, was[0], nodes, window, y, x));
+        const double median = window_median(values, was[0], nodes, window, y, x);
         if (fabs(median - was[0][i]) < threshold)
             continue;
         level[i] = median;
-        noise[i] = middle_of(values, take_window(values, was[1], nodes, window, y, x));
+        noise[i] = window_median(values, was[1], nodes, window, y, x);
     }
     free(block);
     return AIRY_OK;
 }
 
+/* Lines of a grid: `lines` of n values, which lie a step apart; each begins `apart` from the last. */
+struct lines {
+    size_t n, step, lines, apart;
+};
+
 /*
- * Second derivatives over 6 of the natural cubic spline through n values a unit apart, `step`
- * elements from each other; room for n. With compat, what SExtractor makes of it: the step back
- * divides the whole sum by 6.
+ * Second derivatives over 6 of the natural cubic splines through values a unit apart; factors: room
+ * for n. With compat, what SExtractor makes of it: the step back divides the whole sum by 6. Lines
+ * are taken a few at a time, so that none has to wait for the one before.
  */
-static void bend(double *bends, const double *values, size_t n, size_t step, double *room,
+static void bend(double *bends, const double *values, const struct lines *l, double *factors,
                  bool compat)
 {
-    bends[0] = bends[(n - 1) * step] = 0;
-    if (n < 3)
-        return;
-    double *factor = room, before = 0;
-    for (size_t i = 1; i + 1 < n; i++) {
-        const double *v = values + i * step;
-        factor[i] = -1 / ((i > 1 ? factor[i - 1] : 0) + 4);
-        before = factor[i] * (before - (v[step] - 2 * v[0] + v[-(ptrdiff_t)step]));
-        bends[i * step] = before;
+    enum { TOGETHER = 8 };
+    const size_t step = l->step;
+    for (size_t i = 1; i + 1 < l->n; i++)
+        factors[i] = -1 / ((i > 1 ? factors[i - 1] : 0) + 4);
+    for (size_t first = 0; first < l->lines; first += TOGETHER) {
+        const size_t begin = first * l->apart,
+                     end = airy_min_size(first + TOGETHER, l->lines) * l->apart;
+        for (size_t i = 1; i + 1 < l->n; i++)
+            for (size_t k = begin + i * step; k < end + i * step; k += l->apart)
+                bends[k] = factors[i] * ((i > 1 ? bends[k - step] : 0) -
+                                         (values[k + step] - 2 * values[k] + values[k - step]));
+        for (size_t i = l->n > 3 ? l->n - 3 : 0; i > 0; i--) { /* the last but one has all of it */
+            const double factor = compat ? factors[i] / 6 : factors[i];
+            for (size_t k = begin + i * step; k < end + i * step; k += l->apart)
+                bends[k] += factor * bends[k + step];
+        }
     }
-    for (size_t i = n - 2; i > 0; i--)
-        bends[i * step] += factor[i] * bends[(i + 1) * step] * (compat ? 1.0 / 6.0 : 1.0);
 }
 
 airy_status airy_background_splines(double *planes, const double *values, double base,
@@ -176,18 +224,19 @@ airy_status airy_background_splines(double *planes, const double *values, double
     double *value = planes, *along_y = planes + AIRY_BACKGROUND_ALONG_Y * count,
            *along_x = planes + AIRY_BACKGROUND_ALONG_X * count,
            *along_both = planes + AIRY_BACKGROUND_ALONG_BOTH * count;
-    void *room;
-    AIRY_TRY(airy_memory_calloc(&room, airy_max_size(ny, nx), sizeof(double),
+    const struct lines columns = {.n = ny, .step = nx, .lines = nx, .apart = 1},
+                       rows = {.n = nx, .step = 1, .lines = ny, .apart = nx};
+    void *factors;
+    AIRY_TRY(airy_memory_calloc(&factors, airy_max_size(ny, nx), sizeof(double),
                                 "a spline of a background"));
     memset(planes, 0, AIRY_BACKGROUND_PLANES * count * sizeof(*planes));
     for (size_t i = 0; i < count; i++)
         value[i] = values[i] - base;
-    for (size_t x = 0; x < nx; x++)
-        bend(along_y + x, value + x, ny, nx, room, compat);
-    for (size_t y = 0; y < ny && !(compat && ny == 1); y++) {
-        bend(along_x + y * nx, value + y * nx, nx, 1, room, compat);
-        bend(along_both + y * nx, along_y + y * nx, nx, 1, room, compat);
+    bend(along_y, value, &columns, factors, compat);
+    if (!compat || ny > 1) {
+        bend(along_x, value, &rows, factors, compat);
+        bend(along_both, along_y, &rows, factors, compat);
     }
-    free(room);
+    free(factors);
     return AIRY_OK;
 }

@@ -61,6 +61,26 @@ static void NAME(bins_compat)(uint32_t *counts, const double *values, size_t n,
     }
 }
 
+static void NAME(sums)(struct airy_background_sums *before, const uint32_t *counts, size_t groups)
+{
+    struct airy_background_sums s = {0};
+    before[0] = s;
+    for (size_t g = 0; g < groups; g++) {
+        uint64_t plain = 0, once = 0, twice = 0;
+        for (uint32_t i = 0; i < AIRY_BACKGROUND_GROUP; i++) {
+            const uint64_t c = counts[g * AIRY_BACKGROUND_GROUP + i];
+            plain += c;
+            once += c * i;
+            twice += c * (i * i);
+        }
+        const uint64_t at = g * AIRY_BACKGROUND_GROUP;
+        s.count += plain;
+        s.first += once + at * plain;
+        s.second += twice + 2 * at * once + at * at * plain;
+        before[g + 1] = s;
+    }
+}
+
 /* A loop over pixels, T wide, the last ones in part: EACH of x from src, its cubic, and other. */
 #define DEFINE_MAP(name, type, T, LANES, EACH)                                                     \
     static void NAME(name##_run)(type * dst, const type *src, const type *places, size_t n,        \
@@ -114,6 +134,7 @@ DEFINE_ALONE(noise_f64, double)
 const struct airy_background_kernels NAME(airy_background) = {
     .bins = NAME(bins),
     .bins_compat = NAME(bins_compat),
+    .sums = NAME(sums),
     .level_f32 = NAME(level_f32),
     .level_f64 = NAME(level_f64),
     .less_f32 = NAME(less_f32_run),

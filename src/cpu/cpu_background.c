@@ -17,19 +17,17 @@
 #include "cpu/cpu_reduce.h"
 
 enum {
-    TILE = 1 << 16,  /* pixels that a thread has in its cache, as f64 */
-    GROUP_BINS = 64, /* bins with common sums */
-    GROUPS = AIRY_BACKGROUND_LEVELS / GROUP_BINS,
-    ROWS = 8,    /* of a map, that a thread takes at a time */
-    PIECES = 64, /* between nodes, of a row, that are worked out at a time */
-    BUFFER = 512 /* pixels that are converted at a time */
+    TILE = 1 << 16, /* pixels that a thread has in its cache, as f64 */
+    ROWS = 8,       /* of a map, that a thread takes at a time */
+    PIECES = 64,    /* between nodes, of a row, that are worked out at a time */
+    BUFFER = 512    /* pixels that are converted at a time */
 };
 
-/* What a thread works in. */
+/* What a thread works in. Sums before a group of bins: of counts, and of i and i^2 for each. */
 struct room {
-    _Alignas(64) double tile[TILE + AIRY_REDUCE_GROUP];
-    uint32_t counts[AIRY_BACKGROUND_COUNTS], upto[AIRY_BACKGROUND_LEVELS];
-    uint64_t first[GROUPS + 1], second[GROUPS + 1]; /* sums of i and i^2 before a group of bins */
+    uint32_t counts[AIRY_BACKGROUND_COUNTS];
+    struct airy_background_sums before[AIRY_BACKGROUND_GROUPS + 1];
+    _Alignas(64) double tile[]; /* padded */
 };
 
 struct meshes_job {
@@ -37,7 +35,8 @@ struct meshes_job {
     const struct airy_background_kernels *kernels;
     const struct airy_reduce_kernels *reduce;
     double *level, *noise;
-    struct room *rooms; /* [workers] */
+    char *rooms; /* [workers] of room_size bytes */
+    size_t room_size;
 };
 
 /* A mesh, and how it is read: `rows` rows at a time. */
@@ -133,7 +132,8 @@ static struct moments measure(const struct meshes_job *job, struct mesh *m, stru
 static void fill_bins(const struct meshes_job *job, struct mesh *m, struct room *room,
                       const airy_background_bins *bins)
 {
-    memset(room->counts, 0, airy_align_up(bins->levels, GROUP_BINS) * sizeof(room->counts[0]));
+    memset(room->counts, 0,
+           airy_align_up(bins->levels, AIRY_BACKGROUND_GROUP) * sizeof(room->counts[0]));
     for (size_t row = 0; row < m->height; row += m->rows) {
         load_tile(job, m, room->tile, row);
         (job->plan->compat ? job->kernels->bins_compat
@@ -141,73 +141,56 @@ static void fill_bins(const struct meshes_job *job, struct mesh *m, struct room 
     }
 }
 
-/* Running sums over the bins. */
-static void sum_bins(struct room *room, size_t levels)
+static struct airy_background_sums sum_below(const struct room *room, size_t i)
 {
-    uint32_t upto = 0;
-    uint64_t first = 0, second = 0;
-    size_t g = 0;
-    for (; g * GROUP_BINS < levels; g++) {
-        const uint32_t *counts = room->counts + g * GROUP_BINS;
-        uint64_t plain = 0, once = 0, twice = 0;
-        room->first[g] = first;
-        room->second[g] = second;
-        for (size_t i = 0; i < GROUP_BINS; i++) {
-            plain += counts[i];
-            once += (uint64_t)counts[i] * i;
-            twice += (uint64_t)counts[i] * (i * i);
-        }
-        for (size_t i = 0; i < GROUP_BINS; i++) {
-            upto += counts[i];
-            room->upto[g * GROUP_BINS + i] = upto;
-        }
-        const uint64_t at = g * GROUP_BINS;
-        first += once + at * plain;
-        second += twice + 2 * at * once + at * at * plain;
+    struct airy_background_sums s = room->before[i / AIRY_BACKGROUND_GROUP];
+    for (size_t k = i / AIRY_BACKGROUND_GROUP * AIRY_BACKGROUND_GROUP; k < i; k++) {
+        s.count += room->counts[k];
+        s.first += (uint64_t)room->counts[k] * k;
+        s.second += (uint64_t)room->counts[k] * (k * k);
     }
-    room->first[g] = first;
-    room->second[g] = second;
+    return s;
 }
 
-/* Pixels in bins below i; sums of bins below i. */
-static uint32_t count_below(const struct room *room, int32_t i)
+/*
+ * The first k in [lo, hi] that airy_background_meet asks for; *below: pixels in bins below it.
+ * before: pixels below lo; all: those in [lo, hi].
+ */
+static size_t find_meeting(uint64_t *below, const struct room *room, size_t lo, size_t hi,
+                           uint64_t before, uint64_t all)
 {
-    return i > 0 ? room->upto[i - 1] : 0;
-}
-
-static void sum_below(uint64_t sums[2], const struct room *room, size_t i)
-{
-    const size_t group = i / GROUP_BINS;
-    sums[0] = room->first[group];
-    sums[1] = room->second[group];
-    for (size_t k = group * GROUP_BINS; k < i; k++) {
-        sums[0] += (uint64_t)room->counts[k] * k;
-        sums[1] += (uint64_t)room->counts[k] * k * k;
-    }
-}
-
-static airy_background_pass look(const struct room *room, int32_t lo, int32_t hi)
-{
-    const uint32_t before = count_below(room, lo), all = count_below(room, hi + 1) - before;
-    uint64_t low[2], high[2];
-    int32_t k = lo, end = hi;
-    while (k < end) { /* the first k that airy_background_meet asks for */
-        const int32_t mid = k + (end - k) / 2;
-        const uint64_t below = count_below(room, mid) - before,
-                       past = count_below(room, mid + 2) - before;
-        if (below + past >= all)
-            end = mid;
+    const uint32_t *counts = room->counts;
+    size_t group = lo / AIRY_BACKGROUND_GROUP, last = hi / AIRY_BACKGROUND_GROUP;
+    while (group < last) { /* the last group whose first bin is not it, or that of lo */
+        const size_t mid = group + (last - group + 1) / 2, k = mid * AIRY_BACKGROUND_GROUP;
+        const uint64_t upto = room->before[mid].count - before,
+                       past = upto + counts[k] + (k < hi ? counts[k + 1] : 0);
+        if (upto + past >= all)
+            last = mid - 1;
         else
-            k = mid + 1;
+            group = mid;
     }
-    const int32_t split = airy_background_meet(k, count_below(room, k) - before,
-                                               count_below(room, k + 1) - before, all);
-    sum_below(low, room, (size_t)lo);
-    sum_below(high, room, (size_t)hi + 1);
-    return (airy_background_pass){.first = high[0] - low[0],
-                                  .second = high[1] - low[1],
-                                  .count = all,
-                                  .low = count_below(room, split + 1) - before,
+    size_t k = group * AIRY_BACKGROUND_GROUP < lo ? lo : group * AIRY_BACKGROUND_GROUP;
+    uint64_t upto = k == lo ? 0 : room->before[group].count - before;
+    for (; k < hi && 2 * upto + counts[k] + counts[k + 1] < all; k++)
+        upto += counts[k];
+    *below = upto;
+    return k;
+}
+
+static airy_background_pass look(const struct room *room, size_t lo, size_t hi)
+{
+    const struct airy_background_sums low = sum_below(room, lo), high = sum_below(room, hi + 1);
+    const uint64_t all = high.count - low.count;
+    uint64_t below;
+    const size_t k = find_meeting(&below, room, lo, hi, low.count, all);
+    const uint64_t upto = below + room->counts[k];
+    const int32_t split =
+        airy_background_meet((int32_t)k, (uint32_t)below, (uint32_t)upto, (uint32_t)all);
+    return (airy_background_pass){.first = high.first - low.first,
+                                  .second = high.second - low.second,
+                                  .count = (uint32_t)all,
+                                  .low = (uint32_t)(split == (int32_t)k ? upto : below),
                                   .at = split >= 0 ? room->counts[split] : 0,
                                   .next = room->counts[split + 1],
                                   .split = split};
@@ -233,10 +216,12 @@ static void estimate_mesh(const struct meshes_job *job, struct mesh *m, struct r
     if (bins.levels == 0)
         return;
     fill_bins(job, m, room, &bins);
-    sum_bins(room, bins.levels);
+    job->kernels->sums(room->before, room->counts,
+                       (bins.levels + AIRY_BACKGROUND_GROUP - 1) / AIRY_BACKGROUND_GROUP);
     airy_background_clip clip = airy_background_clip_begin(bins.levels);
     while (airy_background_clip_goes_on(clip))
-        clip = airy_background_clip_pass(clip, look(room, clip.lo, clip.hi), bins.levels);
+        clip = airy_background_clip_pass(clip, look(room, (size_t)clip.lo, (size_t)clip.hi),
+                                         bins.levels);
     *level = airy_background_level(clip, bins, (uint32_t)plan->estimate);
     *noise = clip.std * bins.scale;
 }
@@ -245,22 +230,27 @@ static void run_mesh(void *arg, size_t index, unsigned worker)
 {
     const struct meshes_job *job = arg;
     struct mesh m = find_mesh(job->plan, index);
-    estimate_mesh(job, &m, &job->rooms[worker], &job->level[index], &job->noise[index]);
+    struct room *room = (struct room *)(void *)(job->rooms + worker * job->room_size);
+    estimate_mesh(job, &m, room, &job->level[index], &job->noise[index]);
 }
 
 static airy_status meshes(airy_queue *queue, const struct airy_background_plan *plan, double *level,
                           double *noise)
 {
+    const size_t area = airy_min_size(plan->mesh[0], plan->image->shape[0]) *
+                        airy_min_size(plan->mesh[1], plan->image->shape[1]),
+                 pixels = airy_align_up(airy_min_size(area, TILE), AIRY_REDUCE_GROUP),
+                 size = sizeof(struct room) + pixels * sizeof(double);
     airy_buffer *rooms;
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS,
-                                airy_pool_size(queue->device->pool) * sizeof(struct room),
-                                &rooms));
+                                airy_pool_size(queue->device->pool) * size, &rooms));
     struct meshes_job job = {.plan = plan,
                              .kernels = airy_background_kernels(),
                              .reduce = airy_reduce_kernels(),
                              .level = level,
                              .noise = noise,
-                             .rooms = rooms->handle};
+                             .rooms = rooms->handle,
+                             .room_size = size};
     const double bytes = (double)airy_array_size(plan->image) +
                          (plan->mask ? (double)airy_array_size(plan->mask) : 0);
     airy_profile_loop(queue->device, "background_meshes", bytes, plan->nodes[0] * plan->nodes[1],
