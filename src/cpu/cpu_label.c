@@ -22,7 +22,11 @@ struct job {
     struct airy_runs *runs;
     uint64_t *bits; /* [rows][words] */
     size_t words, stripes;
-    uint32_t *parent; /* [runs] */
+    uint32_t *parent;         /* [runs] */
+    uint32_t *pixels;         /* [runs], of components at their roots; NULL: any size is wanted */
+    size_t reach;             /* stripes on each side of a border, while they are joined */
+    uint32_t roots[STRIPES];  /* components of each stripe by itself */
+    uint32_t before[STRIPES]; /* labels of the stripes before */
 };
 
 void airy_runs_free(struct airy_runs *runs)
@@ -51,6 +55,11 @@ static size_t stripe_begin(const struct job *job, size_t stripe)
     const size_t unit = job->runs->shape[0] > 1 ? job->runs->shape[1] : 1,
                  units = job->runs->rows / unit;
     return stripe * units / job->stripes * unit;
+}
+
+static uint32_t first_run(const struct job *job, size_t stripe)
+{
+    return job->runs->row_first[stripe_begin(job, stripe)];
 }
 
 /* Eight bytes of 0 or 1 to eight bits. */
@@ -185,10 +194,28 @@ static void unite_row(const struct job *job, size_t row, size_t least, bool inne
             unite_rows(job, row, row - neighbours[i].back, neighbours[i].widen);
 }
 
+/*
+ * Every run to the root of its component in the stripe: what it points to came before, and points
+ * there. The roots are listed where the stripe's labels will be.
+ */
+static void flatten_stripe(struct job *job, size_t index)
+{
+    uint32_t *parent = job->parent, *list = job->runs->label + first_run(job, index);
+    const uint32_t end = first_run(job, index + 1);
+    uint32_t roots = 0;
+    for (uint32_t i = first_run(job, index); i < end; i++) {
+        if (parent[i] == i)
+            list[roots++] = i;
+        else
+            parent[i] = parent[parent[i]];
+    }
+    job->roots[index] = roots;
+}
+
 static void unite_stripe(void *arg, size_t index, unsigned worker)
 {
     (void)worker;
-    const struct job *job = arg;
+    struct job *job = arg;
     const size_t begin = stripe_begin(job, index), end = stripe_begin(job, index + 1);
     for (size_t row = begin; row < end; row++) {
         const uint32_t first = job->runs->row_first[row], last = job->runs->row_first[row + 1];
@@ -201,38 +228,107 @@ static void unite_stripe(void *arg, size_t index, unsigned worker)
             job->parent[i] = i;
         unite_row(job, row, begin, true);
     }
+    flatten_stripe(job, index);
 }
 
-/* What touches across the borders of stripes. */
-static void unite_borders(const struct job *job)
+/* What touches across the border in the middle of 2 x reach stripes, which nobody else looks at. */
+static void join_stripes(void *arg, size_t index, unsigned worker)
 {
-    const size_t reach = job->runs->shape[0] > 1 ? job->runs->shape[1] : 1;
-    for (size_t s = 1; s < job->stripes; s++) {
-        const size_t begin = stripe_begin(job, s), end = stripe_begin(job, s + 1);
-        for (size_t row = begin; row < airy_min_size(begin + reach, end); row++)
-            unite_row(job, row, begin, false);
+    (void)worker;
+    const struct job *job = arg;
+    const size_t stripe = (2 * index + 1) * job->reach;
+    const size_t begin = stripe_begin(job, stripe),
+                 end = stripe_begin(job, stripe + 1 < job->stripes ? stripe + 1 : job->stripes),
+                 rows = job->runs->shape[0] > 1 ? job->runs->shape[1] : 1;
+    for (size_t row = begin; row < airy_min_size(begin + rows, end); row++)
+        unite_row(job, row, begin, false);
+}
+
+/* Pairs of stripes, pairs of these and so on. */
+static void join_all(struct job *job, airy_device *device)
+{
+    for (job->reach = 1; job->reach < job->stripes; job->reach *= 2)
+        airy_profile_loop(device, "label_join", 0,
+                          (job->stripes + job->reach - 1) / (2 * job->reach), join_stripes, job);
+    /* What a root of a stripe points to is one that came before, and points to the image's. */
+    for (size_t s = 0; s < job->stripes; s++) {
+        const uint32_t *list = job->runs->label + first_run(job, s);
+        for (uint32_t k = 0; k < job->roots[s]; k++)
+            job->parent[list[k]] = job->parent[job->parent[list[k]]];
     }
 }
 
-/* Roots get their numbers in raster order, if they are of a size that is wanted. */
-static airy_status number_runs(struct job *job, size_t *count)
+/* The root of every run, in place of its label. */
+static void root_stripe(void *arg, size_t index, unsigned worker)
 {
-    struct airy_runs *runs = job->runs;
-    const uint32_t n = runs->row_first[runs->rows];
-    uint32_t *parent = job->parent, *pixels = runs->label;
-    for (uint32_t i = 0; i < n; i++) {
-        parent[i] = parent[parent[i]]; /* the parent came before, and points to its root */
-        pixels[parent[i]] += runs->run[i].end - runs->run[i].begin;
+    (void)worker;
+    const struct job *job = arg;
+    const uint32_t end = first_run(job, index + 1);
+    for (uint32_t i = first_run(job, index); i < end; i++)
+        job->runs->label[i] = job->parent[job->parent[i]];
+}
+
+static bool is_wanted(const struct job *job, uint32_t i)
+{
+    return job->runs->label[i] == i && (!job->pixels || (job->pixels[i] >= job->plan->min_count &&
+                                                         job->pixels[i] <= job->plan->max_count));
+}
+
+static void count_stripe(void *arg, size_t index, unsigned worker)
+{
+    (void)worker;
+    struct job *job = arg;
+    const uint32_t end = first_run(job, index + 1);
+    uint32_t roots = 0;
+    for (uint32_t i = first_run(job, index); i < end; i++)
+        roots += is_wanted(job, i);
+    job->before[index] = roots;
+}
+
+/* Roots get their numbers in raster order, in place of their parents. */
+static void number_stripe(void *arg, size_t index, unsigned worker)
+{
+    (void)worker;
+    struct job *job = arg;
+    const uint32_t end = first_run(job, index + 1);
+    uint32_t label = job->before[index];
+    for (uint32_t i = first_run(job, index); i < end; i++)
+        if (job->runs->label[i] == i)
+            job->parent[i] = is_wanted(job, i) ? ++label : 0;
+}
+
+static void label_stripe(void *arg, size_t index, unsigned worker)
+{
+    (void)worker;
+    const struct job *job = arg;
+    uint32_t *label = job->runs->label;
+    const uint32_t end = first_run(job, index + 1);
+    for (uint32_t i = first_run(job, index); i < end; i++)
+        label[i] = job->parent[label[i]];
+}
+
+/* Labels of runs; components of a size that is not wanted get 0. */
+static airy_status number_runs(struct job *job, airy_device *device, size_t *count)
+{
+    const struct airy_runs *runs = job->runs;
+    const size_t n = runs->row_first[runs->rows];
+    airy_profile_loop(device, "label_roots", 0, job->stripes, root_stripe, job);
+    if (job->plan->min_count > 1 || job->plan->max_count < airy_array_count(job->plan->src)) {
+        void *block;
+        AIRY_TRY(airy_memory_calloc(&block, n + 1, sizeof(uint32_t), "label runs"));
+        job->pixels = block;
+        for (size_t i = 0; i < n; i++)
+            job->pixels[runs->label[i]] += runs->run[i].end - runs->run[i].begin;
     }
+    airy_profile_loop(device, "label_count", 0, job->stripes, count_stripe, job);
     uint32_t labels = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        if (parent[i] != i)
-            runs->label[i] = runs->label[parent[i]];
-        else if (pixels[i] >= job->plan->min_count && pixels[i] <= job->plan->max_count)
-            runs->label[i] = ++labels;
-        else
-            runs->label[i] = 0;
+    for (size_t s = 0; s < job->stripes; s++) {
+        const uint32_t roots = job->before[s];
+        job->before[s] = labels;
+        labels += roots;
     }
+    airy_profile_loop(device, "label_number", 0, job->stripes, number_stripe, job);
+    airy_profile_loop(device, "label_runs", 0, job->stripes, label_stripe, job);
     *count = labels;
     return AIRY_OK;
 }
@@ -273,8 +369,8 @@ static airy_status label_runs(struct job *job, airy_device *device, size_t *coun
     AIRY_TRY(airy_memory_calloc(&block, n + 1, sizeof(uint32_t), "label runs"));
     job->parent = block;
     airy_profile_loop(device, "label_unite", 0, job->stripes, unite_stripe, job);
-    unite_borders(job);
-    return number_runs(job, count);
+    join_all(job, device);
+    return number_runs(job, device, count);
 }
 
 static airy_status label(airy_queue *queue, struct airy_label_plan *plan)
@@ -300,8 +396,23 @@ static airy_status label(airy_queue *queue, struct airy_label_plan *plan)
     }
     free(job.bits);
     free(job.parent);
+    free(job.pixels);
     airy_runs_free(&runs);
     return status;
+}
+
+/* The first x from here on that is not 0; blocks of zeros are passed as a whole. */
+static size_t skip_zeros(const uint32_t *row, size_t x, size_t width)
+{
+    enum { BLOCK = 16 };
+    while (x < width && row[x] == 0) {
+        uint32_t any = x % BLOCK != 0 || x + BLOCK > width;
+        for (size_t i = 0; i < BLOCK && !any; i += BLOCK / 2)
+            any |= row[x + i] | row[x + i + 1] | row[x + i + 2] | row[x + i + 3] | row[x + i + 4] |
+                   row[x + i + 5] | row[x + i + 6] | row[x + i + 7];
+        x += any ? 1 : BLOCK;
+    }
+    return x;
 }
 
 /* Runs of one label of a label image. */
@@ -309,13 +420,12 @@ static uint32_t label_row(struct airy_run *run, uint32_t *label, const uint32_t 
                           size_t count)
 {
     uint32_t n = 0;
-    for (size_t x = 0; x < width;) {
+    for (size_t x = skip_zeros(row, 0, width); x < width; x = skip_zeros(row, x, width)) {
         const size_t begin = x;
         const uint32_t value = row[x];
         while (x < width && row[x] == value)
             x++;
-        /* As u32 negative labels are above any count. */
-        if (value == 0 || value > count)
+        if (value > count) /* as u32 negative labels are, too */
             continue;
         if (run) {
             run[n] = (struct airy_run){(uint32_t)begin, (uint32_t)x};

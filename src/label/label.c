@@ -108,33 +108,37 @@ void airy_regions_free(airy_region *regions)
     free(regions);
 }
 
-void airy_region_center(airy_region *r, const struct airy_region_sums *s)
+/* Semi-axes and angle: eigenvalues of [[mxx, mxy], [mxy, myy]]. */
+static void set_ellipse(airy_region *r)
 {
-    const double n = (double)s->count;
-    r->count = s->count;
-    r->sum = s->count ? s->sum : (double)NAN;
-    r->mean = s->sum / n; /* 0 / 0 of none */
-    for (int i = 0; i < 3; i++) {
-        r->center[i] = s->sum != 0 ? s->moment[i] / s->sum : (double)NAN;
-        r->centroid[i] = s->place[i] / n;
-    }
-    if (s->count == 0 || r->min > r->max) /* NaN only */
-        r->min = r->max = (double)NAN;
-}
-
-void airy_region_finish(airy_region *r, const struct airy_region_sums *s)
-{
-    r->mxx = s->xx / s->sum;
-    r->myy = s->yy / s->sum;
-    r->mxy = s->xy / s->sum;
     if (isnan(r->mxx)) {
         r->a = r->b = r->theta = (double)NAN;
         return;
     }
-    /* Eigenvalues of [[mxx, mxy], [mxy, myy]]. */
     const double middle = 0.5 * (r->mxx + r->myy), half = 0.5 * (r->mxx - r->myy),
                  reach = hypot(half, r->mxy);
     r->a = sqrt(fmax(middle + reach, 0.0));
     r->b = sqrt(fmax(middle - reach, 0.0));
     r->theta = 0.5 * atan2(2 * r->mxy, r->mxx - r->myy);
+}
+
+void airy_region_finish(airy_region *r, const struct airy_region_sums *s, const double origin[3],
+                        const double length[3])
+{
+    const double n = (double)s->count;
+    double u[3];
+    r->count = s->count;
+    r->sum = s->count ? s->sum : (double)NAN;
+    r->mean = s->sum / n; /* 0 / 0 of none */
+    for (int i = 0; i < 3; i++) {
+        u[i] = s->sum != 0 ? s->moment[i] / s->sum : (double)NAN;
+        r->center[i] = origin[i] + length[i] * u[i];
+        r->centroid[i] = s->place[i] / n;
+    }
+    if (s->count == 0 || r->min > r->max) /* NaN only */
+        r->min = r->max = (double)NAN;
+    r->mxx = length[2] * length[2] * (s->xx / s->sum - u[2] * u[2]);
+    r->myy = length[1] * length[1] * (s->yy / s->sum - u[1] * u[1]);
+    r->mxy = length[2] * length[1] * (s->xy / s->sum - u[2] * u[1]);
+    set_ellipse(r);
 }

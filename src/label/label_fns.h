@@ -30,17 +30,22 @@ struct airy_label_fns {
 };
 
 /*
- * Sums over a label's pixels, of which its measures are made. The sums of squares are about the
- * center, so that they come in a second walk.
+ * Sums over a label's pixels, of which its measures are made. Places in `moment` and in xx, yy, xy
+ * are from an origin inside the box of the component and in units of a length.
  */
 struct airy_region_sums {
     uint64_t count;
-    double sum, moment[3]; /* of I, of I r */
-    double place[3];       /* of r */
-    double xx, yy, xy;     /* second walk: of I (r - center) (r - center) */
+    double sum, moment[3]; /* of I, of I u */
+    double place[3];       /* of r, from the image's corner */
+    double xx, yy, xy;     /* of I u u */
 };
-void airy_region_center(airy_region *region, const struct airy_region_sums *sums);
-void airy_region_finish(airy_region *region, const struct airy_region_sums *sums);
+
+/*
+ * What follows from the sums; extremes and box are there already. origin, length: z, y, x of the
+ * places in moments.
+ */
+void airy_region_finish(airy_region *region, const struct airy_region_sums *sums,
+                        const double origin[3], const double length[3]);
 
 extern const struct airy_label_fns airy_label_cpu, airy_label_opencl;
 

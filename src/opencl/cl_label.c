@@ -235,12 +235,11 @@ static airy_status run_clear(const struct call *call)
         AIRY_LABEL_GROUP, 0, args, sizeof(args) / sizeof(args[0]));
 }
 
-/* A sum of two words, in units of 2^-b. */
-static double wide_value(const uint64_t wide[2], uint32_t b)
+/* A sum of two words. */
+static double wide_value(const uint64_t wide[2])
 {
     const int64_t high = (int64_t)(wide[0] + (wide[1] >> 32));
-    const double v = (double)high * 0x1p32 + (double)(wide[1] & UINT32_MAX);
-    return ldexp(v, -(int)b);
+    return (double)high * 0x1p32 + (double)(wide[1] & UINT32_MAX);
 }
 
 static double double_of_key(uint64_t key)
@@ -260,60 +259,50 @@ static void set_place(uint64_t at[3], uint32_t pixel, const airy_label_geom *g)
     at[2] = pixel % g->width;
 }
 
-/* Centers and moments from sums over the box. */
-static void finish_finite(airy_region *r, struct airy_region_sums *s, const airy_label_part *p)
+/* Of a label whose values are all finite: sums of the walk, in units of 2^(what is returned). */
+static int finite_sums(struct airy_region_sums *s, const airy_label_part *p)
 {
-    const uint32_t b = airy_label_bits(p->count);
-    const int e = (int)airy_label_exponent(p->least, p->most) - 1022;
-    double sums[AIRY_LABEL_SUMS], length[3];
-    for (int i = 0; i < AIRY_LABEL_SUMS; i++)
-        sums[i] = wide_value(p->wide[i], b);
-    s->sum = ldexp(sums[AIRY_LABEL_SUM], e);
-    airy_region_center(r, s);
-    const double total = sums[AIRY_LABEL_SUM],
-                 u[3] = {sums[AIRY_LABEL_Z] / total, sums[AIRY_LABEL_Y] / total,
-                         sums[AIRY_LABEL_X] / total};
-    for (int i = 0; i < 3; i++) {
-        length[i] = ldexp(1.0, (int)airy_label_log2(p->last[i] - p->first[i] + 1));
-        r->center[i] = total != 0 ? (double)p->first[i] + length[i] * u[i] : (double)NAN;
-    }
-    /* The walk's moments are about the corner of the box; and by the sum already. */
-    struct airy_region_sums about = {.sum = 1};
-    about.xx = length[2] * length[2] * (sums[AIRY_LABEL_XX] / total - u[2] * u[2]);
-    about.yy = length[1] * length[1] * (sums[AIRY_LABEL_YY] / total - u[1] * u[1]);
-    about.xy = length[2] * length[1] * (sums[AIRY_LABEL_XY] / total - u[2] * u[1]);
-    airy_region_finish(r, &about);
+    s->sum = wide_value(p->wide[AIRY_LABEL_SUM]);
+    s->moment[0] = wide_value(p->wide[AIRY_LABEL_Z]);
+    s->moment[1] = wide_value(p->wide[AIRY_LABEL_Y]);
+    s->moment[2] = wide_value(p->wide[AIRY_LABEL_X]);
+    s->xx = wide_value(p->wide[AIRY_LABEL_XX]);
+    s->yy = wide_value(p->wide[AIRY_LABEL_YY]);
+    s->xy = wide_value(p->wide[AIRY_LABEL_XY]);
+    return (int)airy_label_exponent(p->least, p->most) - 1022 - (int)airy_label_bits(p->count);
 }
 
 static void finish_region(airy_region *r, const airy_label_part *p, const airy_label_geom *g)
 {
     struct airy_region_sums s = {.count = p->count};
-    *r = (airy_region){.count = p->count};
-    if (p->count == 0) {
-        airy_region_center(r, &s);
-        airy_region_finish(r, &s);
-        return;
+    double origin[3] = {0}, length[3] = {1, 1, 1};
+    int exponent = 0;
+    *r = (airy_region){.min = (double)INFINITY, .max = -(double)INFINITY};
+    const bool numbers = p->count > 0 && p->least <= p->most;
+    if (numbers) {
+        r->min = double_of_key(p->least);
+        r->max = double_of_key(p->most);
+        set_place(r->min_at, p->least_at, g);
+        set_place(r->max_at, p->most_at, g);
     }
-    const bool numbers = p->least <= p->most;
-    r->min = numbers ? double_of_key(p->least) : (double)INFINITY;
-    r->max = numbers ? double_of_key(p->most) : -(double)INFINITY;
-    set_place(r->min_at, p->least_at, g);
-    set_place(r->max_at, p->most_at, g);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3 && p->count > 0; i++) {
         r->first[i] = p->first[i];
         r->last[i] = p->last[i];
         s.place[i] = (double)p->place[i];
+        origin[i] = (double)p->first[i];
+        length[i] = (double)(UINT64_C(1) << airy_label_log2(p->last[i] - p->first[i] + 1));
     }
     if (numbers && !p->nan && isfinite(r->min) && isfinite(r->max)) {
-        finish_finite(r, &s, p);
-        return;
+        exponent = finite_sums(&s, p);
+    } else if (p->count > 0) {
+        s.sum = p->nan || !numbers ? (double)NAN : r->min + r->max; /* of both infinities: NaN */
+        for (int i = 0; i < 3; i++)
+            s.moment[i] = (double)NAN;
+        s.xx = s.yy = s.xy = (double)NAN;
     }
-    s.sum = p->nan || !numbers ? (double)NAN : r->min + r->max; /* of both infinities: NaN */
-    for (int i = 0; i < 3; i++)
-        s.moment[i] = (double)NAN;
-    s.xx = s.yy = s.xy = (double)NAN;
-    airy_region_center(r, &s);
-    airy_region_finish(r, &s);
+    airy_region_finish(r, &s, origin, length);
+    r->sum = ldexp(r->sum, exponent);
+    r->mean = ldexp(r->mean, exponent);
 }
 
 struct finish_job {
