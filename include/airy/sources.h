@@ -115,8 +115,10 @@ typedef struct airy_sources_params {
  * pixels that are as near to a threshold.
  * Where: filter, threshold and labels on the queue's device; the rest on the host's threads, from
  * copies of its arrays. The call waits for its work.
- * Memory: 18 bytes a pixel on the device, 4 more with noise_map, 13 more with matched; on an OpenCL
- * device copies of these on the host; up to 40 bytes a detected pixel and 1.2 kB a source.
+ * Memory: 14 bytes a pixel on the device (10 without a kernel), 4 more with each of noise_map and
+ *         background, 8 more with matched; on an OpenCL device host copies of most of it; on the
+ *         host up to 80 bytes a detected pixel, 40 of them for one island at a time, and 1.5 kB a
+ *         source.
  * Time: near-linear in pixels and sources, however large an island is; no limit on either.
  * Errors: AIRY_ERR_PARAM, AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_MEMORY, AIRY_ERR_UNSUPPORTED.
  * Source: E. Bertin, S. Arnouts, A&AS 117 (1996) 393; K. Barbary, JOSS 1 (2016) 58. docs/sources.md

@@ -143,12 +143,13 @@ static unsigned find_kron(double *radius, const struct field *field, const airy_
     return flags;
 }
 
-/* Flux in rings about the source, from parts of pixels that are of one ring each. */
-static void sum_rings(double ring[RINGS], const struct field *field, const airy_source *s,
-                      double reach)
+/* Flux in the first rings about the source, from parts of pixels that are of one ring each. */
+static void sum_rings(double ring[RINGS], int count, const struct field *field,
+                      const airy_source *s, double step)
 {
+    const double reach = count * step, rings = 1 / step, part = 1.0 / SUBPIXELS,
+                 out = reach + half_diagonal;
     const struct window w = find_window(field, s, reach, reach);
-    const double rings = RINGS / reach, part = 1.0 / SUBPIXELS, out = reach + half_diagonal;
     for (ptrdiff_t y = w.y[0]; y <= w.y[1]; y++)
         for (ptrdiff_t x = w.x[0]; x <= w.x[1]; x++) {
             const double dx = (double)x - s->x, dy = (double)y - s->y;
@@ -156,31 +157,36 @@ static void sum_rings(double ring[RINGS], const struct field *field, const airy_
             if (dx * dx + dy * dy > out * out || !is_good(field, at))
                 continue;
             const double f = part * part * (double)field->planes->value[at];
-            for (int i = 0; i < SUBPIXELS; i++)
+            for (int i = 0; i < SUBPIXELS; i++) {
+                const double py = dy + (i - SUBPIXELS / 2) * part;
+                double r[SUBPIXELS];
                 for (int k = 0; k < SUBPIXELS; k++) {
-                    const double px = dx + (k - SUBPIXELS / 2) * part,
-                                 py = dy + (i - SUBPIXELS / 2) * part,
-                                 r = sqrt(px * px + py * py) * rings;
-                    if (r < RINGS)
-                        ring[(int)r] += f;
+                    const double px = dx + (k - SUBPIXELS / 2) * part;
+                    r[k] = sqrt(px * px + py * py) * rings;
                 }
+                for (int k = 0; k < SUBPIXELS; k++)
+                    if (r[k] < count)
+                        ring[(int)r[k]] += f;
+            }
         }
 }
 
-/* The radius at which the flux reaches `wanted` first. */
+/* The radius at which the flux reaches `wanted` first; mostly it is far inside. */
 static double find_radius(const struct field *field, const airy_source *s, double wanted)
 {
-    const double reach = kron_reach * s->a, step = reach / RINGS;
-    double ring[RINGS] = {0}, sum = 0;
+    const double step = kron_reach * s->a / RINGS;
     if (!(wanted > 0))
         return (double)NAN;
-    sum_rings(ring, field, s, reach);
-    for (int i = 0; i < RINGS; i++) {
-        if (sum + ring[i] >= wanted)
-            return step * (i + (wanted - sum) / ring[i]);
-        sum += ring[i];
+    for (int count = RINGS / 4; count <= RINGS; count *= 2) {
+        double ring[RINGS] = {0}, sum = 0;
+        sum_rings(ring, count, field, s, step);
+        for (int i = 0; i < count; i++) {
+            if (sum + ring[i] >= wanted)
+                return step * (i + (wanted - sum) / ring[i]);
+            sum += ring[i];
+        }
     }
-    return reach;
+    return RINGS * step;
 }
 
 static void measure_kron(airy_source *s, const struct field *field)

@@ -59,10 +59,12 @@ static airy_status prepare(struct job *job, const airy_array *image)
     const struct airy_source_plan *plan = job->plan;
     airy_queue *q = job->queue;
     AIRY_TRY(add_array(job, &job->value, AIRY_DTYPE_F32));
-    AIRY_TRY(add_array(job, &job->spare, AIRY_DTYPE_F32));
     AIRY_TRY(add_array(job, &job->good, AIRY_DTYPE_U8));
     AIRY_TRY(add_array(job, &job->found, AIRY_DTYPE_U8));
     AIRY_TRY(add_array(job, &job->label, AIRY_DTYPE_U32));
+    /* Labels come last: until then their memory is spare. */
+    AIRY_TRY(airy_array_view_as(&job->spare, job->label, 0, AIRY_DTYPE_F32, 2, job->label->shape));
+    job->to->arrays[job->to->array_count++] = job->spare;
     job->filtered = job->value;
     if (plan->kernel)
         AIRY_TRY(add_array(job, &job->filtered, AIRY_DTYPE_F32));

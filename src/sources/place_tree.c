@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 
-enum { LEAF = 8, MAX_DEPTH = 32 };
+enum { LEAF = 8 };
 
 struct key {
     uint64_t curve;
@@ -68,7 +68,7 @@ static airy_status sort_points(struct airy_place_tree *tree)
 
 static void make_boxes(struct airy_place_tree *tree)
 {
-    for (size_t i = 0; i < tree->leaves; i++) {
+    for (size_t i = 0; i < tree->boxes[0]; i++) {
         struct airy_place_box *to = &tree->box[i];
         const size_t end = airy_min_size((i + 1) * LEAF, tree->count);
         for (size_t j = i * LEAF; j < end; j++) {
@@ -81,15 +81,14 @@ static void make_boxes(struct airy_place_tree *tree)
                 add_box(to, &one);
         }
     }
-    size_t from = 0, n = tree->leaves;
-    for (size_t to = n; n > 1; to += n) {
-        for (size_t i = 0; i < n; i += 2) {
-            tree->box[to + i / 2] = tree->box[from + i];
-            if (i + 1 < n)
-                add_box(&tree->box[to + i / 2], &tree->box[from + i + 1]);
+    for (int level = 1; level < tree->levels; level++) {
+        const struct airy_place_box *from = tree->box + tree->first[level - 1];
+        struct airy_place_box *to = tree->box + tree->first[level];
+        for (size_t i = 0; i < tree->boxes[level - 1]; i += 2) {
+            to[i / 2] = from[i];
+            if (i + 1 < tree->boxes[level - 1])
+                add_box(&to[i / 2], &from[i + 1]);
         }
-        from = to;
-        n = (n + 1) / 2;
     }
 }
 
@@ -97,14 +96,18 @@ airy_status airy_place_tree_make(struct airy_place_tree *tree, const struct airy
                                  size_t count)
 {
     *tree = (struct airy_place_tree){.point = point, .count = count};
-    tree->leaves = tree->boxes = (count + LEAF - 1) / LEAF;
-    for (size_t n = tree->leaves; n > 1;)
-        tree->boxes += n = (n + 1) / 2;
+    size_t all = 0;
+    for (size_t n = (count + LEAF - 1) / LEAF; count > 0; n = (n + 1) / 2) {
+        tree->first[tree->levels] = all;
+        tree->boxes[tree->levels++] = n;
+        all += n;
+        if (n == 1)
+            break;
+    }
     void *block = NULL;
     AIRY_TRY(airy_memory_calloc(&block, count, sizeof(uint32_t), "places"));
     tree->order = block;
-    airy_status status =
-        airy_memory_calloc(&block, tree->boxes, sizeof(struct airy_place_box), "places");
+    airy_status status = airy_memory_calloc(&block, all, sizeof(struct airy_place_box), "places");
     if (status == AIRY_OK) {
         tree->box = block;
         status = sort_points(tree);
@@ -129,7 +132,8 @@ static double outside(double x, const double range[2])
 }
 
 struct entry {
-    size_t level_first, level_count, at; /* of the boxes of its level */
+    int level;
+    size_t at; /* among the boxes of the level */
 };
 
 static double distance2(const struct airy_place_box *box, double x, double y)
@@ -138,46 +142,31 @@ static double distance2(const struct airy_place_box *box, double x, double y)
     return dx * dx + dy * dy;
 }
 
-/* Boxes of the level below that this one is over. */
-static int children(struct entry child[2], const struct airy_place_tree *tree,
-                    const struct entry *parent)
-{
-    size_t first = 0, n = tree->leaves;
-    while (first + n < parent->level_first) {
-        first += n;
-        n = (n + 1) / 2;
-    }
-    child[0] = (struct entry){first, n, 2 * parent->at};
-    child[1] = (struct entry){first, n, 2 * parent->at + 1};
-    return child[1].at < n ? 2 : 1;
-}
-
 void airy_place_tree_walk(const struct airy_place_tree *tree, double x, double y,
                           bool (*enter)(void *arg, double distance2, const double most[2]),
                           void (*visit)(void *arg, uint32_t point), void *arg)
 {
-    struct entry stack[2 * MAX_DEPTH];
+    struct entry stack[2 * AIRY_PLACE_LEVELS];
     int depth = 0;
     if (tree->count > 0)
-        stack[depth++] = (struct entry){tree->boxes - 1, 1, 0};
+        stack[depth++] = (struct entry){tree->levels - 1, 0};
     while (depth > 0) {
         const struct entry e = stack[--depth];
-        const struct airy_place_box *box = &tree->box[e.level_first + e.at];
+        const struct airy_place_box *box = &tree->box[tree->first[e.level] + e.at];
         if (!enter(arg, distance2(box, x, y), box->most))
             continue;
-        if (e.level_first == 0) {
+        if (e.level == 0) {
             const size_t end = airy_min_size((e.at + 1) * LEAF, tree->count);
             for (size_t i = e.at * LEAF; i < end; i++)
                 visit(arg, tree->order[i]);
             continue;
         }
-        struct entry child[2];
-        const int n = children(child, tree, &e);
-        const struct airy_place_box *below = tree->box + child[0].level_first;
-        const bool swap = n == 2 && distance2(&below[child[0].at], x, y) <
-                                        distance2(&below[child[1].at], x, y);
-        if (n == 2)
-            stack[depth++] = child[swap ? 1 : 0];
-        stack[depth++] = child[swap ? 0 : (n == 2 ? 1 : 0)];
+        /* The box that is pushed last comes first. */
+        const struct airy_place_box *below = tree->box + tree->first[e.level - 1] + 2 * e.at;
+        const bool two = 2 * e.at + 1 < tree->boxes[e.level - 1],
+                   second = two && distance2(&below[1], x, y) < distance2(&below[0], x, y);
+        if (two)
+            stack[depth++] = (struct entry){e.level - 1, 2 * e.at + !second};
+        stack[depth++] = (struct entry){e.level - 1, 2 * e.at + second};
     }
 }

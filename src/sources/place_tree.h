@@ -11,6 +11,8 @@
 
 #include "airy/status.h"
 
+enum { AIRY_PLACE_LEVELS = 32 };
+
 struct airy_place_point {
     double x, y, value[2];
 };
@@ -23,7 +25,9 @@ struct airy_place_tree {
     const struct airy_place_point *point; /* the caller's */
     uint32_t *order;                      /* points along a curve that fills the plane */
     struct airy_place_box *box; /* leaves first, then the boxes over two of them, ..., the root */
-    size_t count, leaves, boxes;
+    size_t count;
+    int levels;
+    size_t first[AIRY_PLACE_LEVELS], boxes[AIRY_PLACE_LEVELS]; /* of each level, leaves first */
 };
 
 /* point: stays the caller's, for as long as the tree; finite, fewer than 2^31. */
