@@ -219,8 +219,9 @@ typedef struct airy_rank_params {
  * Accuracy:  exact and equal on all devices; differences of floats are rounded once.
  * Work, for n elements under a footprint of r runs along x, per element of the result:
  *            CPU: on vectors, minimum and maximum of a box: 3 along y and z, log2 of the size along x;
- *            few elements (about 25 x 25 in 8 bits, 21 x 21 in 32): a network of about
- *            n^0.5 log2(n)^2 comparisons; more: 2 r updates of a set of bits and a share of a sort.
+ *            few elements (about 21 x 21): a network of about
+ *            n^0.5 log2(n)^2 comparisons; larger boxes of 8 bits: histograms, whatever n; others: 2 r
+ *            updates of a set of bits and a share of a sort.
  *            OpenCL: box minimum and maximum: the sum of 1 + size / 2 to 16 of each axis; medians of
  *            3 x 3, 5 x 5, 7 x 7, 3 x 3 x 3: a network; else n comparisons for each bit in which the
  *            elements of a tile differ, until the wanted one is found, and n once more.

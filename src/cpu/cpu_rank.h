@@ -83,12 +83,17 @@ struct airy_rank_slide {
     size_t height, width; /* of the results */
     const struct airy_rank_run *runs;
     size_t run_count, rank;
-    void *results; /* [height][width] */
-    void *scratch; /* airy_rank_slide_scratch bytes */
+    size_t taps[2]; /* of a box, along y and x */
+    void *results;  /* [height][width] */
+    void *scratch;  /* airy_rank_slide_scratch or airy_rank_histogram_scratch bytes */
 };
 /* For so many keys, fewer than 2^32. */
 size_t airy_rank_slide_scratch(size_t keys);
 void airy_rank_slide(const struct airy_rank_slide *slide);
+/* The same of a box of 8-bit keys, at most AIRY_RANK_HISTOGRAM_MOST of them; runs are not looked at. */
+enum { AIRY_RANK_HISTOGRAM_MOST = 65535 };
+size_t airy_rank_histogram_scratch(size_t length);
+void airy_rank_histogram(const struct airy_rank_slide *slide);
 
 /* An entry of struct airy_filter_fns. */
 struct airy_rank_plan;

@@ -266,6 +266,18 @@ static void check_large(struct check *c)
             .hi = 100};
         check_one(c, &p, "");
     }
+    for (int i = 0; i < 2; i++) { /* histograms of 8 bits: two tiles side by side; planes */
+        const struct problem p = {.shape = {i ? 3 : 2, {i ? 5 : 3, i ? 9 : 300, 20}},
+                                  .dtype = i ? AIRY_DTYPE_I8 : AIRY_DTYPE_U8,
+                                  .params = {.filter = AIRY_RANK_PERCENTILE,
+                                             .size = {i ? 9 : 45, i ? 11 : 31, 13},
+                                             .percentile = 40,
+                                             .has_border = true,
+                                             .border = AIRY_BORDER_MIRROR},
+                                  .lo = i ? -128 : 0,
+                                  .hi = i ? 127 : 255};
+        check_one(c, &p, "_histogram");
+    }
     for (int axes = 1; axes <= 3; axes++) {
         const double radius = axes == 3 ? 2.3 : 6.5;
         uint8_t *ball = NULL;
