@@ -16,6 +16,42 @@ static int fail_empty(const struct common *common, bool clipped)
                      clipped ? "a clip leaves nothing of its values" : "no pixel is good");
 }
 
+/* What is left out, and the rest with zeros there. */
+static airy_status fill_holes(struct device_image *d, const airy_array *flat, airy_array *bad,
+                              airy_array *filled)
+{
+    airy_array *zero = NULL;
+    airy_status status =
+        airy_array_create(&zero, d->device, airy_array_dtype(flat), 2, d->image.shape);
+    if (status == AIRY_OK)
+        status = airy_array_fill(d->queue, zero, 0);
+    if (status == AIRY_OK)
+        status = airy_apply(d->queue, bad, AIRY_IS_FINITE, flat);
+    if (status == AIRY_OK)
+        status = airy_apply(d->queue, bad, AIRY_NOT, bad);
+    if (status == AIRY_OK && d->mask)
+        status = airy_combine(d->queue, bad, bad, AIRY_OR, d->mask);
+    if (status == AIRY_OK)
+        status = airy_where(d->queue, filled, bad, zero, flat);
+    airy_array_destroy(&zero);
+    return status;
+}
+
+/* Infinite pixels are no sources, so they become 0, which is below every threshold. */
+static airy_status drop_infinite(struct device_image *d)
+{
+    airy_array *bad = NULL, *filled = NULL;
+    airy_status status = airy_array_create(&bad, d->device, AIRY_DTYPE_U8, 2, d->image.shape);
+    if (status == AIRY_OK)
+        status = airy_array_create(&filled, d->device, d->image.dtype, 2, d->image.shape);
+    if (status == AIRY_OK)
+        status = fill_holes(d, d->src, bad, filled);
+    airy_array_destroy(&bad);
+    airy_array_destroy(status == AIRY_OK ? &d->src : &filled);
+    d->src = status == AIRY_OK ? filled : d->src;
+    return status;
+}
+
 int find_simple(const struct sources_params *p, struct device_image *d, struct found *found)
 {
     const struct common *common = &p->common;
@@ -33,7 +69,9 @@ int find_simple(const struct sources_params *p, struct device_image *d, struct f
                                       .has_above = true,
                                       .above = found->threshold,
                                       .min_count = p->min_area};
-    if (p->segmentation)
+    if (clip.kept.infinite > 0)
+        status = drop_infinite(d);
+    if (status == AIRY_OK && p->segmentation)
         status =
             airy_array_create(&found->segmentation, d->device, AIRY_DTYPE_I32, 2, d->image.shape);
     if (status == AIRY_OK)
@@ -90,26 +128,6 @@ static airy_status subtract(const struct sources_params *p, struct device_image 
                      info.nodes[0], info.nodes[1], info.bad);
     }
     airy_background_destroy(&background);
-    return status;
-}
-
-/* What is left out, and the rest with zeros there. */
-static airy_status fill_holes(struct device_image *d, const airy_array *flat, airy_array *bad,
-                              airy_array *filled)
-{
-    airy_array *zero = NULL;
-    airy_status status = airy_array_create(&zero, d->device, AIRY_DTYPE_F32, 2, d->image.shape);
-    if (status == AIRY_OK)
-        status = airy_array_fill(d->queue, zero, 0);
-    if (status == AIRY_OK)
-        status = airy_apply(d->queue, bad, AIRY_IS_FINITE, flat);
-    if (status == AIRY_OK)
-        status = airy_apply(d->queue, bad, AIRY_NOT, bad);
-    if (status == AIRY_OK && d->mask)
-        status = airy_combine(d->queue, bad, bad, AIRY_OR, d->mask);
-    if (status == AIRY_OK)
-        status = airy_where(d->queue, filled, bad, zero, flat);
-    airy_array_destroy(&zero);
     return status;
 }
 

@@ -14,3 +14,7 @@ sed "s/^\(.*\)BMAJ    =               0.0048/\1BMAX    =               0.0048/" 
 sed "s/RA---SIN/FREQ    /" a.fits >w.fits && $airy sources w.fits --sigma 3 --min-area 1 --catalog w.csv --regions w.reg 2>&1 >/dev/null | grep empty
 sed -n 3p w.reg
 awk -F, 'NR == 2 { print "ra " $4 ", dec " $5 }' w.csv
+# infinite pixels are no sources
+$airy stats $f/f4_nan.fits | grep '"nan'
+$airy sources $f/f4_nan.fits --method simple --sigma 1 --catalog inf.csv --quiet | grep '"sources'
+echo "$(grep -c inf inf.csv) infinite"
