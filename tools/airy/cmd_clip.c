@@ -101,7 +101,7 @@ static int run_clip(void *user)
     int code = device_image_open(&d, &p->common, p->common.inputs.items[0], p->mask);
     if (code == AIRY_EXIT_OK) {
         const airy_status status = airy_clip(d.queue, &r, d.src, d.mask, &params);
-        code = status == AIRY_OK ? tool_profile(&p->common, d.device)
+        code = status == AIRY_OK ? device_image_profile(&d, &p->common)
                                  : tool_failed(&p->common, status);
     }
     device_image_close(&d);
@@ -130,7 +130,7 @@ const struct command cmd_clip = {
     .examples = "  airy clip image.npy\n"
                 "  airy clip image.npy --kappa 2.5 --spread mad --iterations 5\n",
     .tables = {clip_options},
-    .takes = TAKES_COMPUTE,
+    .takes = TAKES_COMPUTE | TAKES_COMPARE,
     .params_size = sizeof(struct clip_params),
     .min_inputs = 1,
     .max_inputs = 1,

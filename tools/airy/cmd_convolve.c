@@ -284,7 +284,7 @@ const struct command cmd_convolve = {
     .examples =
         "  airy convolve image.npy --kernel psf.npy -o out.npy --mode same --border reflect\n",
     .tables = {convolve_options},
-    .takes = TAKES_COMPUTE,
+    .takes = TAKES_COMPUTE | TAKES_COMPARE,
     .params_size = sizeof(struct convolve_params),
     .min_inputs = 1,
     .max_inputs = 1,
@@ -303,7 +303,7 @@ const struct command cmd_blur = {
     .examples = "  airy blur volume.npy --sigma 1,2,2 -o smooth.npy\n"
                 "  airy blur stack.h5 --sigma 2,2 -o smooth.h5\n",
     .tables = {blur_options},
-    .takes = TAKES_COMPUTE,
+    .takes = TAKES_COMPUTE | TAKES_COMPARE,
     .params_size = sizeof(struct blur_params),
     .min_inputs = 1,
     .max_inputs = 1,

@@ -155,7 +155,7 @@ static int run_label(void *user)
     if (code == AIRY_EXIT_OK)
         code = label_image(p, &d, json);
     if (code == AIRY_EXIT_OK)
-        code = tool_profile(common, d.device);
+        code = device_image_profile(&d, common);
     device_image_close(&d);
     if (code == AIRY_EXIT_OK)
         return tool_print_json(common, json);
@@ -177,7 +177,7 @@ const struct command cmd_label = {
                 "  airy label residual.npy --sigma 5 --table sources.csv\n"
                 "  airy label mask.npy --connectivity 8 --min-area 5\n",
     .tables = {label_options},
-    .takes = TAKES_COMPUTE,
+    .takes = TAKES_COMPUTE | TAKES_COMPARE,
     .params_size = sizeof(struct label_params),
     .min_inputs = 1,
     .max_inputs = 1,

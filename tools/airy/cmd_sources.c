@@ -330,7 +330,7 @@ const struct command cmd_sources = {
                 "      --catalog ccd.csv --background back.fits --plot ccd.png\n"
                 "  airy sources cube.fits --frame 3 --method simple --catalog plane3.csv\n",
     .tables = {sources_options},
-    .takes = TAKES_COMPUTE,
+    .takes = TAKES_COMPUTE | TAKES_COMPARE,
     .params_size = sizeof(struct sources_params),
     .min_inputs = 1,
     .max_inputs = 1,

@@ -146,7 +146,7 @@ static int run_stats(void *user)
     if (code == AIRY_EXIT_OK)
         code = make_stats(p, &d, json);
     if (code == AIRY_EXIT_OK)
-        code = tool_profile(&p->common, d.device);
+        code = device_image_profile(&d, &p->common);
     device_image_close(&d);
     if (code == AIRY_EXIT_OK)
         return tool_print_json(&p->common, json);
@@ -164,7 +164,7 @@ const struct command cmd_stats = {
     .examples = "  airy stats image.npy\n"
                 "  airy stats stack.h5::/entry/data/data --quantiles 1,99 --histogram 100\n",
     .tables = {stats_options},
-    .takes = TAKES_COMPUTE,
+    .takes = TAKES_COMPUTE | TAKES_COMPARE,
     .params_size = sizeof(struct stats_params),
     .min_inputs = 1,
     .max_inputs = 1,

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare.h"
+
 /* "2048 x 2048" */
 static const char *shape_text(char text[96], const airy_image *image)
 {
@@ -86,7 +88,9 @@ static int push_image(struct device_image *d, const struct common *common, const
     if (status != AIRY_OK)
         return tool_failed(common, status);
     tool_say_device(common, d->device);
-    return mask ? push_mask(d, common, mask) : AIRY_EXIT_OK;
+    const int code = mask ? push_mask(d, common, mask) : AIRY_EXIT_OK;
+    compare_begin(common, d->queue);
+    return code;
 }
 
 static int read_image(struct device_image *d, const struct common *common, const char *path)
@@ -113,6 +117,7 @@ int device_image_open_host(struct device_image *d, const struct common *common, 
     if (code != AIRY_EXIT_OK || status != AIRY_OK)
         return code != AIRY_EXIT_OK ? code : tool_failed(common, status);
     tool_say_device(common, d->device);
+    compare_begin(common, d->queue);
     return AIRY_EXIT_OK;
 }
 
@@ -149,6 +154,7 @@ int device_image_open_plane(struct device_image *d, const struct common *common,
 int device_image_save(const struct device_image *d, const struct common *common, airy_image *result,
                       const char *output)
 {
+    compare_end(common);
     airy_status status = restore_axes(d, result);
     if (status == AIRY_OK)
         status = airy_image_write(result, output, common->force);
@@ -171,6 +177,13 @@ int device_image_write(struct device_image *d, const struct common *common, cons
         return device_image_save(d, common, &image, output);
     airy_image_free(&image);
     return tool_failed(common, status);
+}
+
+int device_image_profile(struct device_image *d, const struct common *common)
+{
+    compare_end(common);
+    const airy_status status = airy_queue_finish(d->queue);
+    return status == AIRY_OK ? tool_profile(common, d->device) : tool_failed(common, status);
 }
 
 void device_image_close(struct device_image *d)

@@ -32,6 +32,8 @@ int device_image_save(const struct device_image *d, const struct common *common,
 /* The array to OUTPUT. Exit code. */
 int device_image_write(struct device_image *d, const struct common *common, const airy_array *array,
                        const char *output);
+/* Waits for the work, which the profile counts only then, and tells the profile. Exit code. */
+int device_image_profile(struct device_image *d, const struct common *common);
 void device_image_close(struct device_image *d);
 
 /* A number, or null where it is none. */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare.h"
 #include "tool.h"
 
 static const struct command *const commands[] = {
@@ -146,7 +147,7 @@ static int run_command(const struct command *command, int argc, char **argv)
         else if (common->version)
             code = print_version(common->verbose);
         else if (command->part || (code = tool_check_files(common)) == AIRY_EXIT_OK)
-            code = command->run(params);
+            code = common->compare ? compare_devices(command, params) : command->run(params);
     }
     opt_free(command, params);
     free(params);

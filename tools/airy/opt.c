@@ -45,6 +45,14 @@ static const struct opt common_options[] = {
      .fallback = "AIRY_DEVICE, else the first GPU that works, else cpu",
      .help = "cpu, gpu, gpu:N, opencl:P:D or a part of a name; see 'airy devices'. For "
              "integrate several: gpu:all, or specs with commas between"},
+    {.name = "compare",
+     .type = OPT_STRING,
+     .takes = TAKES_COMPARE,
+     .offset = offsetof(struct common, compare),
+     .argument = "A,B",
+     .help =
+         "run on device A and on B; print the largest difference in units in the last place and "
+         "both times as JSON. The outputs are A's"},
     {.name = "threads",
      .type = OPT_COUNT,
      .takes = TAKES_THREADS,
@@ -522,7 +530,8 @@ size_t opt_files(const struct common *common, struct opt_file files[OPT_FILES])
             const char *path =
                 *(const char *const *)(const void *)((const char *)common + opt->offset);
             if (path && count < OPT_FILES)
-                files[count++] = (struct opt_file){.path = path, .use = opt->use};
+                files[count++] =
+                    (struct opt_file){.path = path, .offset = opt->offset, .use = opt->use};
         }
     return count;
 }

@@ -48,6 +48,7 @@ enum opt_takes {
     TAKES_PROFILE = 1u << 2,
     TAKES_COMPAT = 1u << 3,
     TAKES_EXPLAIN = 1u << 4,
+    TAKES_COMPARE = 1u << 7, /* of commands whose devices can be compared */
     TAKES_THREADS = 1u << 5, /* others accept it: one thread is no more than N */
     /* of commands that compute on a device */
     TAKES_COMPUTE = TAKES_DEVICE | TAKES_MEMORY | TAKES_PROFILE | TAKES_THREADS
@@ -81,6 +82,8 @@ struct common {
         given; /* name and argument in turn (NULL for a flag) of what was given, without the
                   other common options */
     const char *device;
+    const char *compare;           /* A,B: run on both */
+    struct comparison *comparison; /* not NULL: this is such a run (compare.h) */
     size_t threads;
     uint64_t memory_limit;
     int compat; /* airy_compat */
@@ -126,6 +129,7 @@ void opt_help(const struct command *command);
 /* A file that was named by an option. */
 struct opt_file {
     const char *path;
+    size_t offset; /* of the field that holds it */
     enum opt_use use;
 };
 enum { OPT_FILES = 32 };

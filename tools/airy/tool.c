@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "compare.h"
+
 extern char **environ;
 
 /* What the user can do about a failure whose sentence does not say it. */
@@ -128,7 +130,7 @@ void tool_say(const struct common *common, const char *format, ...)
 airy_status tool_device(const struct common *common, airy_device **device)
 {
     const airy_device_params params = {.threads = (uint32_t)common->threads,
-                                       .profile = common->profile,
+                                       .profile = common->profile || common->comparison,
                                        .memory_limit = common->memory_limit,
                                        .background = true};
     return airy_device_create(device, common->device, &params);
@@ -219,6 +221,11 @@ int tool_write_profile(const struct common *common, const json_t *rows)
 
 int tool_profile(const struct common *common, const airy_device *device)
 {
+    if (common->comparison) {
+        const airy_status status = compare_profile(common, device);
+        if (status != AIRY_OK)
+            return tool_failed(common, status);
+    }
     if (!common->profile)
         return AIRY_EXIT_OK;
     if (!common->profile_file) {
@@ -317,6 +324,10 @@ char *tool_json_text(const json_t *json)
 
 int tool_print_json(const struct common *common, json_t *json)
 {
+    if (common->comparison && json) {
+        compare_answer(common, json);
+        return AIRY_EXIT_OK;
+    }
     char *text = json ? tool_json_text(json) : NULL;
     json_decref(json);
     if (!text)

@@ -1,0 +1,362 @@
+#include "compare.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ulp.h"
+
+/* The results of one output, or of the answer. */
+struct distance {
+    size_t values, different;
+    double ulp;      /* the largest; infinite where only one is a number */
+    size_t worst_at; /* among the values */
+    double a, b;     /* there */
+};
+
+/* An output of the command, and where the two runs put it. */
+struct output {
+    const char **field; /* of the params */
+    const char *path;   /* as it was given */
+    char *runs[2];
+};
+
+enum { RUNS = 2, TIMES = 2 }; /* devices; the first time kernels are loaded */
+
+struct pair {
+    const struct command *command;
+    struct common *common;
+    char *spec[RUNS];
+    struct output outputs[OPT_FILES];
+    size_t count;
+    struct comparison runs[RUNS], first[RUNS];
+};
+
+void compare_begin(const struct common *common, airy_queue *queue)
+{
+    struct comparison *c = common->comparison;
+    if (!c || c->begun > 0)
+        return;
+    (void)airy_queue_finish(queue); /* its error is the command's own finish's to tell */
+    c->begun = tool_now();
+}
+
+void compare_end(const struct common *common)
+{
+    struct comparison *c = common->comparison;
+    if (c && c->ended <= 0)
+        c->ended = tool_now();
+}
+
+void compare_answer(const struct common *common, json_t *json)
+{
+    struct comparison *c = common->comparison;
+    json_decref(c->answer);
+    c->answer = json;
+    compare_end(common);
+}
+
+airy_status compare_profile(const struct common *common, const airy_device *device)
+{
+    airy_profile_row *rows = NULL;
+    size_t count = 0;
+    struct comparison *c = common->comparison;
+    const airy_status status = airy_profile_get(device, &rows, &count);
+    for (size_t i = 0; i < count && status == AIRY_OK; i++)
+        *(rows[i].transfer ? &c->copies : &c->kernels) += rows[i].total * 1e-3;
+    airy_profile_free(rows);
+    return status;
+}
+
+static void add_value(struct distance *d, double a, double b, double ulp)
+{
+    if (ulp > 0) {
+        d->different++;
+        if (!(ulp <= d->ulp)) {
+            d->ulp = ulp;
+            d->worst_at = d->values;
+            d->a = a;
+            d->b = b;
+        }
+    }
+    d->values++;
+}
+
+static int compare_images(const struct common *common, struct distance *d, const char *path[RUNS])
+{
+    airy_image image[RUNS] = {{.ndim = 0}, {.ndim = 0}};
+    airy_status status = AIRY_OK;
+    for (int i = 0; i < RUNS && status == AIRY_OK; i++)
+        status = airy_image_read(&image[i], path[i]);
+    const bool alike = status == AIRY_OK && image[0].dtype == image[1].dtype &&
+                       tool_count(image[0].shape, image[0].ndim) ==
+                           tool_count(image[1].shape, image[1].ndim);
+    const size_t n = alike ? tool_count(image[0].shape, image[0].ndim) : 0;
+    for (size_t i = 0; i < n; i++) {
+        const double a = airy_image_value(&image[0], i), b = airy_image_value(&image[1], i);
+        add_value(d, a, b, ulp_distance(image[0].dtype, a, b));
+    }
+    for (int i = 0; i < RUNS; i++)
+        airy_image_free(&image[i]);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    return alike ? AIRY_EXIT_OK
+                 : tool_fail(common, "--compare: the two images differ in shape or dtype");
+}
+
+/* The next word of a table, up to a comma or blank; false at the end. */
+static bool next_word(FILE *file, char word[256])
+{
+    static const char gaps[] = ", \t\r\n()<>\"";
+    size_t n = 0;
+    int c;
+    while ((c = getc(file)) != EOF && (n == 0 || !strchr(gaps, c)))
+        if (!strchr(gaps, c) && n < 255)
+            word[n++] = (char)c;
+    word[n] = 0;
+    return n > 0;
+}
+
+static int compare_tables(const struct common *common, struct distance *d, const char *path[RUNS])
+{
+    FILE *file[RUNS] = {fopen(path[0], "r"), fopen(path[1], "r")};
+    char word[RUNS][256];
+    for (bool more = file[0] && file[1]; more;) {
+        const bool left = next_word(file[0], word[0]), right = next_word(file[1], word[1]);
+        more = left && right;
+        if (!left && !right)
+            break;
+        double x[RUNS];
+        const bool numbers = more && opt_number(word[0], &x[0]) && opt_number(word[1], &x[1]);
+        if (numbers)
+            add_value(d, x[0], x[1], ulp_distance(AIRY_DTYPE_F64, x[0], x[1]));
+        else
+            add_value(d, (double)NAN, (double)NAN,
+                      more && strcmp(word[0], word[1]) == 0 ? 0 : (double)INFINITY);
+    }
+    const bool read = file[0] && file[1] && !ferror(file[0]) && !ferror(file[1]);
+    const int number = errno;
+    for (int i = 0; i < RUNS; i++)
+        if (file[i])
+            fclose(file[i]);
+    return read ? AIRY_EXIT_OK
+                : tool_fail(common, "--compare: a result of a run is not there: %s",
+                            strerror(number));
+}
+
+/* Numbers of two answers at the same keys, one by one. */
+static void compare_json(struct distance *d, json_t *a, json_t *b)
+{
+    const char *key;
+    json_t *value;
+    size_t i;
+    if (json_is_object(a) && json_is_object(b)) {
+        json_object_foreach(a, key, value) compare_json(d, value, json_object_get(b, key));
+    } else if (json_is_array(a) && json_is_array(b)) {
+        json_array_foreach(a, i, value) compare_json(d, value, json_array_get(b, i));
+    } else if (json_is_number(a) && json_is_number(b)) {
+        const double x = json_number_value(a), y = json_number_value(b);
+        add_value(d, x, y, ulp_distance(AIRY_DTYPE_F64, x, y));
+    } else if (json_is_number(a) || json_is_number(b)) {
+        add_value(d, (double)NAN, (double)NAN, (double)INFINITY);
+    }
+}
+
+static json_t *number_or_null(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *distance_json(const char *name, const struct distance *d)
+{
+    json_t *json = json_pack("{s:o, s:I, s:I, s:o}", "name", tool_json_string(name), "values",
+                             (json_int_t)d->values, "different", (json_int_t)d->different, "ulp",
+                             number_or_null(d->ulp));
+    if (json && d->different) {
+        json_object_set_new(json, "at", json_integer((json_int_t)d->worst_at));
+        json_object_set_new(json, "a", number_or_null(d->a));
+        json_object_set_new(json, "b", number_or_null(d->b));
+    }
+    return json;
+}
+
+static bool is_table(const char *path)
+{
+    static const char *const suffixes[] = {".csv", ".reg", ".vot", ".xml", ".txt"};
+    bool table = false;
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
+        table = table || tool_has_suffix(path, suffixes[i]);
+    return table;
+}
+
+/* ".compare-PID-RUN-NAME" in the folder of path. */
+static char *run_path(const char *path, int run)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const size_t size = strlen(path) + 64;
+    char *text = malloc(size);
+    if (text)
+        snprintf(text, size, "%.*s.compare-%ld-%d-%s", (int)(name - path), path, (long)getpid(),
+                 run, name);
+    return text;
+}
+
+/* The file of FILE::DATASET. */
+static char *file_of(const char *path)
+{
+    char *file = strdup(path), *dataset = file ? strstr(file, "::") : NULL;
+    if (dataset)
+        *dataset = 0;
+    return file;
+}
+
+static int find_outputs(struct pair *p)
+{
+    struct opt_file files[OPT_FILES];
+    const size_t count = opt_files(p->common, files);
+    for (size_t i = 0; i < count; i++) {
+        if (files[i].use == OPT_READ || files[i].offset == offsetof(struct common, profile_file))
+            continue;
+        struct output *out = &p->outputs[p->count++];
+        *out =
+            (struct output){.field = (const char **)(void *)((char *)p->common + files[i].offset),
+                            .path = files[i].path};
+        for (int run = 0; run < RUNS; run++)
+            if (!(out->runs[run] = run_path(out->path, run)))
+                return tool_fail(p->common, "out of memory for names");
+    }
+    return AIRY_EXIT_OK;
+}
+
+/* One run of the command; what it gave is kept. */
+static int run_once(struct pair *p, void *params, int run, struct comparison *kept)
+{
+    struct common *common = p->common;
+    *kept = (struct comparison){.answer = NULL};
+    common->comparison = kept;
+    common->device = p->spec[run];
+    common->force = common->json = true;
+    for (size_t i = 0; i < p->count; i++)
+        *p->outputs[i].field = p->outputs[i].runs[run];
+    const int code = p->command->run(params);
+    for (size_t i = 0; i < p->count; i++)
+        *p->outputs[i].field = p->outputs[i].path;
+    common->comparison = NULL;
+    return code;
+}
+
+static int compare_output(const struct pair *p, const struct output *out, json_t *results,
+                          double *ulp)
+{
+    struct distance d = {.values = 0};
+    const char *paths[RUNS] = {out->runs[0], out->runs[1]};
+    const int code = is_table(out->path) ? compare_tables(p->common, &d, paths)
+                                         : compare_images(p->common, &d, paths);
+    *ulp = fmax(*ulp, d.ulp);
+    json_array_append_new(results, distance_json(out->path, &d));
+    return code;
+}
+
+static json_t *run_json(const struct pair *p, int run)
+{
+    const struct comparison *c = &p->runs[run], *first = &p->first[run];
+    return json_pack("{s:s, s:f, s:f, s:f, s:f}", "device", p->spec[run], "seconds",
+                     c->ended - c->begun, "first_seconds", first->ended - first->begun,
+                     "kernel_seconds", c->kernels, "copy_seconds", c->copies);
+}
+
+/* The first device's outputs become the command's; the others go. */
+static int keep_first(const struct pair *p, bool keep)
+{
+    int code = AIRY_EXIT_OK;
+    for (size_t i = 0; i < p->count; i++) {
+        char *file[RUNS] = {file_of(p->outputs[i].runs[0]), file_of(p->outputs[i].runs[1])},
+             *given = file_of(p->outputs[i].path);
+        if (keep && file[0] && given && rename(file[0], given) != 0)
+            code = tool_fail(p->common, "%s: %s", p->outputs[i].path, strerror(errno));
+        for (int run = keep ? 1 : 0; run < RUNS; run++)
+            if (file[run])
+                (void)unlink(file[run]);
+        free(file[0]);
+        free(file[1]);
+        free(given);
+    }
+    return code;
+}
+
+/* The outputs' own names in an answer. */
+static void name_outputs(const struct pair *p, json_t *answer)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(
+        answer, key, value) for (size_t i = 0; i < p->count && json_is_string(value);
+                                 i++) if (strcmp(json_string_value(value), p->outputs[i].runs[0]) ==
+                                          0) json_string_set(value, p->outputs[i].path);
+}
+
+static int print_comparison(struct pair *p)
+{
+    struct distance answer = {.values = 0};
+    double ulp = 0;
+    int code = AIRY_EXIT_OK;
+    json_t *results = json_array(),
+           *all = p->runs[0].answer ? json_incref(p->runs[0].answer) : json_object();
+    name_outputs(p, all);
+    compare_json(&answer, p->runs[0].answer, p->runs[1].answer);
+    if (answer.values) {
+        ulp = answer.ulp;
+        json_array_append_new(results, distance_json("answer", &answer));
+    }
+    for (size_t i = 0; i < p->count && code == AIRY_EXIT_OK; i++)
+        code = compare_output(p, &p->outputs[i], results, &ulp);
+    if (code != AIRY_EXIT_OK) {
+        json_decref(results);
+        json_decref(all);
+        return code;
+    }
+    json_object_set_new(all, "compare",
+                        json_pack("{s:[o, o], s:o, s:o}", "devices", run_json(p, 0), run_json(p, 1),
+                                  "results", results, "ulp", number_or_null(ulp)));
+    return tool_print_json(p->common, all);
+}
+
+static int split_specs(struct pair *p)
+{
+    const char *text = p->common->compare, *comma = strchr(text, ',');
+    if (p->common->device)
+        return tool_usage(p->common, "--device and --compare exclude each other");
+    if (!comma || comma == text || !comma[1] || strchr(comma + 1, ','))
+        return tool_usage(p->common, "--compare %s: expected two devices as A,B", text);
+    p->spec[0] = strndup(text, (size_t)(comma - text));
+    p->spec[1] = strdup(comma + 1);
+    return p->spec[0] && p->spec[1] ? AIRY_EXIT_OK : tool_fail(p->common, "out of memory");
+}
+
+int compare_devices(const struct command *command, void *params)
+{
+    struct pair p = {.command = command, .common = params};
+    const bool json = p.common->json, force = p.common->force;
+    int code = split_specs(&p);
+    if (code == AIRY_EXIT_OK)
+        code = find_outputs(&p);
+    for (int run = 0; run < RUNS; run++)
+        for (int time = 0; time < TIMES && code == AIRY_EXIT_OK; time++)
+            code = run_once(&p, params, run, time == 0 ? &p.first[run] : &p.runs[run]);
+    p.common->device = NULL;
+    p.common->json = json;
+    p.common->force = force;
+    if (code == AIRY_EXIT_OK)
+        code = print_comparison(&p);
+    const int moved = keep_first(&p, code == AIRY_EXIT_OK);
+    for (int run = 0; run < RUNS; run++) {
+        json_decref(p.runs[run].answer);
+        json_decref(p.first[run].answer);
+        free(p.spec[run]);
+        for (size_t i = 0; i < p.count; i++)
+            free(p.outputs[i].runs[run]);
+    }
+    return code == AIRY_EXIT_OK ? moved : code;
+}
