@@ -136,9 +136,8 @@ static airy_status join_lists(double **values, struct list *first, size_t step, 
         count += list->count;
         dropped = dropped || list->dropped;
     }
-    void *block = NULL;
-    const airy_status status =
-        dropped ? AIRY_OK : airy_memory_calloc(&block, count + 1, sizeof(double), "a list");
+    void *block = dropped ? NULL : malloc((count + 1) * sizeof(double));
+    const bool failed = !dropped && !block;
     for (size_t i = 0; i < slices; i++) {
         struct list *list = (struct list *)((char *)first + i * step);
         if (block && list->count)
@@ -148,7 +147,8 @@ static airy_status join_lists(double **values, struct list *first, size_t step, 
         *list = (struct list){0};
     }
     *values = block;
-    return status;
+    AIRY_FAIL_IF(failed, AIRY_ERR_MEMORY, "no memory for a list of %zu elements", count);
+    return AIRY_OK;
 }
 
 struct walk_slice {

@@ -1,5 +1,7 @@
 /*
- * The reduce kernels: compiled once for each instruction set, which defines SET, its name, first.
+ * The reduce kernels: compiled once for each instruction set, which defines SET, its name, first,
+ * and may define KEEP(dst, values, in): the elements of a vector whose mask is set to dst, which has
+ * room for all, in order; how many.
  * Vectors of the compiler, as wide as the set's; an element is added to the same of 16 sums in all
  * of them, so that the arithmetic is the same.
  */
@@ -95,25 +97,39 @@ static uint64_t NAME(count)(const double *values, size_t n, double lo, double hi
     return total;
 }
 
-static size_t NAME(gather)(double *dst, const double *values, size_t n, double lo, double hi)
+#ifndef KEEP
+#define KEEP(dst, values, in) NAME(keep)((dst), (values), (in))
+static size_t NAME(keep)(double *dst, const double *values, bits in)
 {
     size_t k = 0;
-    for (size_t i = 0; i < n; i++) {
-        const double x = values[i];
-        dst[k] = x;
-        k += (size_t)((x >= lo) & (x <= hi));
+    for (size_t i = 0; i < WIDTH; i++) {
+        dst[k] = values[i];
+        k += (size_t)(in[i] & 1);
     }
+    return k;
+}
+#endif
+
+static size_t NAME(gather)(double *dst, const double *values, size_t n, double lo, double hi)
+{
+    const vec *v = (const vec *)values;
+    const vec vlo = SPLAT(lo), vhi = SPLAT(hi);
+    size_t k = 0;
+    for (size_t i = 0; i < n / WIDTH; i++)
+        k += KEEP(dst + k, values + i * WIDTH, INSIDE(v[i], vlo, vhi));
     return k;
 }
 
 static size_t NAME(gather_tails)(double *dst, const double *values, size_t n, double lo, double hi,
                                  double core_lo, double core_hi)
 {
+    const vec *v = (const vec *)values;
+    const vec vlo = SPLAT(lo), vhi = SPLAT(hi), vcore_lo = SPLAT(core_lo),
+              vcore_hi = SPLAT(core_hi);
     size_t k = 0;
-    for (size_t i = 0; i < n; i++) {
-        const double x = values[i];
-        dst[k] = x;
-        k += (size_t)(((x >= lo) & (x < core_lo)) | ((x > core_hi) & (x <= hi)));
+    for (size_t i = 0; i < n / WIDTH; i++) {
+        const bits in = INSIDE(v[i], vlo, vhi), core = INSIDE(v[i], vcore_lo, vcore_hi);
+        k += KEEP(dst + k, values + i * WIDTH, in & ~core);
     }
     return k;
 }

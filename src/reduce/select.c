@@ -137,6 +137,15 @@ static airy_status select_divided(double *value, const struct airy_reduce_source
                                          airy_of_key(last), rank);
 }
 
+/* A value so frequent in the sample that a list of what is near it would be too long. */
+static bool is_frequent(double x, const double *sample, size_t n)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += sample[i] == x;
+    return count > n / 64;
+}
+
 airy_status airy_select(double *value, const struct airy_reduce_source *source,
                         const struct airy_reduce_order *order, uint64_t among, uint64_t rank)
 {
@@ -145,7 +154,11 @@ airy_status airy_select(double *value, const struct airy_reduce_source *source,
     bool found = false;
     AIRY_TRY(airy_select_sample(sample, &n, source, order));
     airy_select_window(&lo, &hi, sample, n, among, rank);
-    if (lo <= hi)
+    if (lo < hi && is_frequent(lo, sample, n))
+        AIRY_TRY(select_listed(value, &found, source, order, lo, lo, rank));
+    if (!found && lo < hi && is_frequent(hi, sample, n))
+        AIRY_TRY(select_listed(value, &found, source, order, hi, hi, rank));
+    if (!found && lo <= hi)
         AIRY_TRY(select_listed(value, &found, source, order, lo, hi, rank));
     return found ? AIRY_OK : select_divided(value, source, order, among, rank);
 }

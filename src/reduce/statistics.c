@@ -177,24 +177,51 @@ static void set_moments(struct measure *m, double pivot, struct airy_double_doub
     m->std = sqrt(variance < 0 ? 0 : variance);
 }
 
+/* Of some elements of a list; the same four sums side by side. */
+enum { LANES = 4, PIECE = 256 };
+
+/* Elements [0, n) of a list of tails that are in [lo, hi], n at most PIECE. */
+static void add_tails(struct measure *m, struct airy_double_double *sum,
+                      struct airy_double_double *squares, const double *tails, size_t n, double lo,
+                      double hi, const struct airy_reduce_walk *w)
+{
+    double s[LANES] = {0}, q[LANES] = {0}, min[LANES], max[LANES];
+    uint64_t count[LANES] = {0}, low[LANES] = {0};
+    for (size_t k = 0; k < LANES; k++) {
+        min[k] = (double)INFINITY;
+        max[k] = -(double)INFINITY;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const size_t k = i % LANES;
+        const double x = tails[i];
+        const bool in = (x >= lo) & (x <= hi);
+        const double d = in ? x - w->pivot : 0.0;
+        s[k] += d;
+        q[k] += d * d;
+        count[k] += in;
+        low[k] += in & (x < w->core_lo);
+        min[k] = in & (x < min[k]) ? x : min[k];
+        max[k] = in & (x > max[k]) ? x : max[k];
+    }
+    for (size_t k = 0; k < LANES; k++) {
+        airy_double_double_add(sum, s[k]);
+        airy_double_double_add(squares, q[k]);
+        m->count += count[k];
+        m->low += low[k];
+        m->min = fmin(m->min, min[k]);
+        m->max = fmax(m->max, max[k]);
+    }
+}
+
 /* Sums of the core and of those listed outside of it that are still in the bounds. */
 static void measure_kept(struct measure *m, const struct kept *k, double lo, double hi)
 {
     const struct airy_reduce_walk *w = &k->walk;
     struct airy_double_double sum = w->sum, squares = w->squares;
     *m = (struct measure){.count = w->core_count, .low = w->below, .min = w->min, .max = w->max};
-    for (size_t i = 0; i < w->tails_count; i++) {
-        const double x = w->tails[i];
-        if (!((x >= lo) & (x <= hi)))
-            continue;
-        const double d = x - w->pivot;
-        airy_double_double_add(&sum, d);
-        airy_double_double_add(&squares, d * d);
-        m->count++;
-        m->low += x < w->core_lo;
-        m->min = fmin(m->min, x);
-        m->max = fmax(m->max, x);
-    }
+    for (size_t i = 0; i < w->tails_count; i += PIECE)
+        add_tails(m, &sum, &squares, w->tails + i,
+                  w->tails_count - i < PIECE ? w->tails_count - i : PIECE, lo, hi, w);
     set_moments(m, w->pivot, sum, squares);
 }
 
