@@ -110,7 +110,7 @@ static airy_status make_background(struct airy_background *b, airy_queue *queue,
     AIRY_TRY(get_fns(&fns, queue));
     AIRY_TRY(airy_memory_calloc(&block, count, 2 * sizeof(double), "nodes of a background"));
     double *level = block, *noise = level + count;
-    airy_status status = fns->meshes(queue, plan, level, noise);
+    airy_status status = fns->meshes(queue, plan, level);
     if (status == AIRY_OK)
         status = make_nodes(level, noise, info, p);
     if (status == AIRY_OK)

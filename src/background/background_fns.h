@@ -32,9 +32,9 @@ struct airy_background_map_plan {
 };
 
 struct airy_background_fns {
-    /* level, noise: [nodes]; NaN: the mesh is bad. Complete on return. */
-    airy_status (*meshes)(airy_queue *queue, const struct airy_background_plan *plan, double *level,
-                          double *noise);
+    /* level_noise: [2][nodes], out; NaN: the mesh is bad. Complete on return. */
+    airy_status (*meshes)(airy_queue *queue, const struct airy_background_plan *plan,
+                          double *level_noise);
     airy_status (*map)(airy_queue *queue, const struct airy_background_map_plan *plan);
 };
 

@@ -234,8 +234,8 @@ static void run_mesh(void *arg, size_t index, unsigned worker)
     estimate_mesh(job, &m, room, &job->level[index], &job->noise[index]);
 }
 
-static airy_status meshes(airy_queue *queue, const struct airy_background_plan *plan, double *level,
-                          double *noise)
+static airy_status meshes(airy_queue *queue, const struct airy_background_plan *plan,
+                          double *level_noise)
 {
     const size_t area = airy_min_size(plan->mesh[0], plan->image->shape[0]) *
                         airy_min_size(plan->mesh[1], plan->image->shape[1]),
@@ -247,8 +247,8 @@ static airy_status meshes(airy_queue *queue, const struct airy_background_plan *
     struct meshes_job job = {.plan = plan,
                              .kernels = airy_background_kernels(),
                              .reduce = airy_reduce_kernels(),
-                             .level = level,
-                             .noise = noise,
+                             .level = level_noise,
+                             .noise = level_noise + plan->nodes[0] * plan->nodes[1],
                              .rooms = rooms->handle,
                              .room_size = size};
     const double bytes = (double)airy_array_size(plan->image) +

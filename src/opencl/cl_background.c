@@ -33,8 +33,14 @@ static airy_status choose_items(size_t *items, const airy_queue *queue)
     return AIRY_OK;
 }
 
-static airy_status meshes(airy_queue *queue, const struct airy_background_plan *plan, double *level,
-                          double *noise)
+/* What f32 holds exactly, or nothing. */
+static bool is_narrow(const airy_array *array)
+{
+    return !array || array->dtype == AIRY_DTYPE_F32 || airy_dtype_size(array->dtype) <= 2;
+}
+
+static airy_status meshes(airy_queue *queue, const struct airy_background_plan *plan,
+                          double *level_noise)
 {
     const airy_array *image = plan->image, *mask = plan->mask ? plan->mask : plan->image;
     const size_t nodes = plan->nodes[0] * plan->nodes[1],
@@ -48,9 +54,9 @@ static airy_status meshes(airy_queue *queue, const struct airy_background_plan *
                  "image has %zu meshes, expected at most %u on an OpenCL device", nodes,
                  UINT32_MAX / MAX_ITEMS);
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, 2 * nodes * sizeof(double), &out));
-    snprintf(options, sizeof(options), "-DT=%s -DHAS_MASK=%d -DITEMS=%zu -DEACH=%d",
+    snprintf(options, sizeof(options), "-DT=%s -DHAS_MASK=%d -DITEMS=%zu -DEACH=%d -DKEPT=%s",
              airy_cl_types[image->dtype].name, plan->mask != NULL, items,
-             area <= EACH * items ? EACH : 0);
+             area <= EACH * items ? EACH : 0, is_narrow(image) ? "float" : "double");
     const airy_background_geom geom = {.src_offset = airy_cl_offset(image),
                                        .src_pitch = image->pitch[0],
                                        .mask_offset = airy_cl_offset(mask),
@@ -72,17 +78,9 @@ static airy_status meshes(airy_queue *queue, const struct airy_background_plan *
                          (plan->mask ? (double)airy_array_size(mask) : 0);
     AIRY_TRY(airy_cl_launch(queue, &spec, 1, &global, &items, bytes, args,
                             sizeof(args) / sizeof(args[0])));
-    airy_array view = {
-        .buffer = out, .dtype = AIRY_DTYPE_F64, .ndim = 1, .shape = {nodes}, .pitch = {1}};
-    AIRY_TRY(airy_cl_pull(queue, level, &view, false));
-    view.offset = nodes * sizeof(double);
-    return airy_cl_pull(queue, noise, &view, false);
-}
-
-/* What f32 holds exactly, or nothing. */
-static bool is_narrow(const airy_array *array)
-{
-    return !array || array->dtype == AIRY_DTYPE_F32 || airy_dtype_size(array->dtype) <= 2;
+    const airy_array view = {
+        .buffer = out, .dtype = AIRY_DTYPE_F64, .ndim = 1, .shape = {2 * nodes}, .pitch = {1}};
+    return airy_cl_pull(queue, level_noise, &view, false);
 }
 
 static const char *type_of(const airy_array *array)

@@ -2,7 +2,8 @@
  * Backgrounds: statistics of meshes, and maps of splines through them.
  *
  * Build options of background_mesh: T: type of the pixels; HAS_MASK; ITEMS: items of a work-group,
- * a power of two from 32 to 256; EACH: pixels that an item keeps, 0: they are read again each time.
+ * a power of two from 32 to 256; EACH: pixels that an item keeps, 0: they are read again each time;
+ * KEPT: the type it keeps them in, which holds them exactly.
  * Of background_map: TD, TS, TN: types of dst, src, noise; HAS_DST, HAS_SRC, HAS_NOISE; REAL: type
  * of the arithmetic with pixels; REAL4: four of them.
  */
@@ -19,6 +20,9 @@
 #endif
 #ifndef EACH
 #define EACH 16
+#endif
+#ifndef KEPT
+#define KEPT float
 #endif
 #ifndef TD
 #define TD        float
@@ -88,7 +92,7 @@ AIRY_INLINE double pixel(__global const T *src, __global const uchar *mask,
 #define FOR_PIXELS(x)                                                                              \
     _Pragma("unroll") for (uint k = 0u; k < EACH; k++)                                             \
     {                                                                                              \
-        const double x = kept[k];
+        const double x = (double)kept[k];
 #define END_PIXELS }
 #else
 #define FOR_PIXELS(x)                                                                              \
@@ -270,11 +274,11 @@ background_mesh(__global const T *src, __global const uchar *mask, __global doub
     m.width = min(g.mesh_x, g.width - m.x);
     double first = NAN;
 #if EACH
-    double kept[EACH];
+    KEPT kept[EACH];
     walk place = walk_begin(&m);
     _Pragma("unroll") for (uint k = 0u; k < EACH; k++)
     {
-        kept[k] = pixel(src, mask, &g, &m, &place);
+        kept[k] = (KEPT)pixel(src, mask, &g, &m, &place);
         walk_on(&place, &m);
     }
 #endif
