@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define AIRY_FFT_LANES(type) (64 / sizeof(type))
 
@@ -17,6 +18,9 @@
  *   split, join       the steps of the transform of one row of n down to LANES neighbours, and back;
  *                     table: of airy_fft_row_table. What is left are transforms of LANES neighbours:
  *   transpose         LANES x LANES numbers, line by line; `to` is not `from`
+ *   part              of forward transforms of n real numbers in re and n others in im: frequencies 0
+ *                     to n / 2 of both, in their order, LANES apart. to: real and imaginary parts of
+ *                     the one, then of the other; place: airy_fft_place of all n
  *   multiply          n elements of LANES numbers by as many others, in the same places
  *   exceeds           whether one of n numbers is not within [-limit, limit], or NaN
  */
@@ -26,6 +30,8 @@
     void (*split)(type * re, type * im, size_t n, const type *table);                              \
     void (*join)(type * re, type * im, size_t n, const type *table);                               \
     void (*transpose)(type *const *to, const type *const *from);                                   \
+    void (*part)(type *const to[4], const type *re, const type *im, size_t n, size_t step,         \
+                 const uint32_t *place);                                                           \
     void (*multiply)(type * re, type * im, const type *by_re, const type *by_im, size_t n,         \
                      size_t step);                                                                 \
     bool (*exceeds)(const type *values, size_t n, type limit);
@@ -46,8 +52,8 @@ struct airy_fft_kernels {
     {                                                                                              \
         .forward = forward_##type##_##set, .inverse = inverse_##type##_##set,                      \
         .split = split_##type##_##set, .join = join_##type##_##set,                                \
-        .transpose = transpose_##type##_##set, .multiply = multiply_##type##_##set,                \
-        .exceeds = exceeds_##type##_##set                                                          \
+        .transpose = transpose_##type##_##set, .part = part_##type##_##set,                        \
+        .multiply = multiply_##type##_##set, .exceeds = exceeds_##type##_##set                     \
     }
 
 extern const struct airy_fft_kernels airy_fft_portable;

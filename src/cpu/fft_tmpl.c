@@ -219,6 +219,23 @@ static void NAME(transpose)(W *const *to, const W *const *from)
 #endif
 }
 
+/* Z = A + i B, and the conjugate of Z[n - k] is A - i B, at k. */
+static void NAME(part)(W *const to[4], const W *re, const W *im, size_t n, size_t step,
+                       const uint32_t *place)
+{
+    const V half = SPLAT((W)0.5);
+    for (size_t k = 0; k <= n / 2; k++)
+        EACH
+        {
+            const size_t p = place[k] * step + o, q = place[(n - k) % n] * step + o;
+            const NAME(cpx) z = NAME(get)(re + p, im + p), y = NAME(get)(re + q, im + q);
+            STORE(to[0] + k * LANES + o, MUL(half, ADD(z.re, y.re)));
+            STORE(to[1] + k * LANES + o, MUL(half, SUB(z.im, y.im)));
+            STORE(to[2] + k * LANES + o, MUL(half, ADD(z.im, y.im)));
+            STORE(to[3] + k * LANES + o, MUL(half, SUB(y.re, z.re)));
+        }
+}
+
 static void NAME(multiply)(W *re, W *im, const W *by_re, const W *by_im, size_t n, size_t step)
 {
     for (size_t i = 0; i < n * step; i += step)

@@ -37,11 +37,28 @@ static void check_factors(struct check *c)
         }
 }
 
+/* The same numbers all round. */
+static void check_circle(struct check *c)
+{
+    if (!check_case(c, "fft_circle"))
+        return;
+    double *table = check_alloc(c, 2 * AIRY_FFT_MAX * sizeof(double));
+    for (size_t n = 8; n <= AIRY_FFT_MAX; n *= 2) {
+        airy_fft_circle(table, n);
+        for (size_t k = 0; k < n; k++) {
+            double re, im;
+            airy_fft_factor(&re, &im, k, n);
+            CHECK(c, table[2 * k] == re && table[2 * k + 1] == im);
+        }
+    }
+}
+
 void check_fft(struct check *c)
 {
     if (!c->is_cpu)
         return;
     check_factors(c);
+    check_circle(c);
     check_type_f32(c);
     check_type_f64(c);
 }

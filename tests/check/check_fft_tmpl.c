@@ -79,6 +79,37 @@ static void NAME(check_lanes)(struct check *c, size_t n)
                 airy_fft_kernels()->TYPE.forward(re, im, n, step, table));
 }
 
+/* Two real lines for one complex one. */
+static void NAME(check_real)(struct check *c, size_t n)
+{
+    if (!check_case(c, "fft_%s_real_%zu", airy_dtype_name(DTYPE), n))
+        return;
+    const size_t size = n * LANES, lane = check_rand_u64(c) % LANES;
+    const W *table = NAME(table)(c, n, 0);
+    W *re = check_alloc(c, size * sizeof(W)), *im = check_alloc(c, size * sizeof(W)), *to[4];
+    uint32_t *place = check_alloc(c, n * sizeof(*place));
+    double *x = check_alloc(c, n * sizeof(double)), *y = check_alloc(c, n * sizeof(double));
+    check_rand(c, re, DTYPE, size, -1, 1);
+    check_rand(c, im, DTYPE, size, -1, 1);
+    for (size_t j = 0; j < n; j++) {
+        x[j] = re[j * LANES + lane];
+        y[j] = im[j * LANES + lane];
+        place[j] = (uint32_t)airy_fft_place(n, j);
+    }
+    for (int i = 0; i < 4; i++)
+        to[i] = check_alloc(c, (n / 2 + 1) * LANES * sizeof(W));
+    airy_fft_kernels()->TYPE.forward(re, im, n, LANES, table);
+    airy_fft_kernels()->TYPE.part(to, re, im, n, LANES, place);
+    const double allowed = NAME(allowed)(x, y, n);
+    for (size_t k = 0; k <= n / 2; k += 1 + n / 200) {
+        double want[4];
+        ref_dft(&want[0], &want[1], x, NULL, n, k);
+        ref_dft(&want[2], &want[3], y, NULL, n, k);
+        for (int i = 0; i < 4; i++)
+            NAME(near)(c, to[i][k * LANES + lane], want[i], allowed, "frequency", k);
+    }
+}
+
 /* A row down to transforms of LANES neighbours, which the definition finishes; and back. */
 static void NAME(check_row)(struct check *c, size_t n)
 {
@@ -148,6 +179,8 @@ static void NAME(check_type)(struct check *c)
         NAME(check_lanes)(c, n);
     for (size_t n = LANES; n <= AIRY_FFT_MAX; n *= 2)
         NAME(check_row)(c, n);
+    for (size_t n = 2; n <= AIRY_FFT_MAX; n *= 2)
+        NAME(check_real)(c, n);
     NAME(check_square)(c);
 }
 
