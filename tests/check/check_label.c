@@ -388,6 +388,10 @@ static void check_label_errors(struct check *c)
     CHECK_FAILS(c, airy_measure(c->queue, NULL, 1, src, src), AIRY_ERR_PARAM, "regions");
     CHECK_FAILS(c, airy_measure(c->queue, &r, 1, NULL, src), AIRY_ERR_PARAM, "labels");
     CHECK_FAILS(c, airy_measure(c->queue, &r, (size_t)1 << 31, src, src), AIRY_ERR_PARAM, "count");
+    airy_array large = *line; /* refused before a pixel is looked at */
+    large.shape[0] = (size_t)1 << 31;
+    CHECK_FAILS(c, airy_label(c->queue, NULL, &large, NULL, &count, NULL), AIRY_ERR_SHAPE, "2^31");
+    CHECK_FAILS(c, airy_measure(c->queue, &r, 1, &large, &large), AIRY_ERR_SHAPE, "2^31");
 }
 
 /* What a device lacks is named; labels alone need neither. */

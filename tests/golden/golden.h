@@ -73,6 +73,9 @@ void golden_statistics(struct golden *g, const char *what, const airy_statistics
                        const json_t *want);
 void golden_clip_passes(struct golden *g, const airy_array *src, const json_t *item);
 
+/* Labels above five standard deviations of an image, of its entry (golden_label.c). */
+void golden_labels(struct golden *g, const airy_array *src, const json_t *item, const char *name);
+
 /* Families of cases. */
 void golden_integrate(struct golden *g, const json_t *index);
 void golden_exact(struct golden *g, const json_t *index);

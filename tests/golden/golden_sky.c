@@ -1,4 +1,4 @@
-/* Statistics and clips of simulated and real images: NumPy's, SciPy's and Astropy's, pass by pass. */
+/* Statistics, clips and labels of simulated and real images: of NumPy, SciPy and Astropy. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +142,7 @@ static void check_image(struct golden *g, const struct image *image, const char 
         golden_clip_passes(g, src, item);
         check_variants(g, src, item);
         check_threshold(g, src, item);
+        golden_labels(g, src, item, name);
     }
     airy_array_destroy(&src);
     json_decref(item);
