@@ -73,6 +73,24 @@ static airy_status run_label(struct images *m)
     return airy_label(m->queue, m->labels, m->src, &params, &m->count, NULL);
 }
 
+/* Half of the noise is above 0. */
+static airy_status run_label_half(struct images *m)
+{
+    const airy_label_params params = {.has_above = true, .above = 0};
+    size_t count;
+    return airy_label(m->queue, m->labels, m->src, &params, &count, NULL);
+}
+
+static airy_status run_label_and_measure(struct images *m)
+{
+    const airy_label_params params = {.has_above = true, .above = m->threshold};
+    airy_region *regions = NULL;
+    const airy_status status =
+        airy_label(m->queue, m->labels, m->src, &params, &m->count, &regions);
+    airy_regions_free(regions);
+    return status;
+}
+
 static airy_status run_measure(struct images *m)
 {
     return airy_measure(m->queue, m->regions, m->count, m->labels, m->src);
@@ -443,8 +461,15 @@ int bench_threshold(struct bench *bench)
 
 int bench_label(struct bench *bench)
 {
-    static const struct operation operation = {"label, 2048x2048", run_label, 2};
-    return bench_image(bench, &operation, AIRY_DTYPE_U32, false);
+    static const struct operation operations[] = {
+        {"label, 2048x2048", run_label, 2},
+        {"label and measures, 2048x2048", run_label_and_measure, 2},
+        {"label of half the pixels, 2048x2048", run_label_half, 2},
+    };
+    int code = AIRY_EXIT_OK;
+    for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]) && code == AIRY_EXIT_OK; i++)
+        code = bench_image(bench, &operations[i], AIRY_DTYPE_U32, false);
+    return code;
 }
 
 int bench_measure(struct bench *bench)
