@@ -18,7 +18,7 @@ enum {
     PARTS = 16384,     /* room for measures before it is known how many there are */
     FIRST_PARTS = 256, /* come back together with the number of labels */
     CLEAR_GROUPS = 64,
-    FINISH_EACH = 32 /* regions that a thread finishes at a time */
+    FINISH_EACH = 256 /* regions that a thread finishes at a time; less than waking one costs */
 };
 
 struct call {
