@@ -67,7 +67,7 @@ typedef struct airy_background_info {
 
 /**
  * @param background  out
- * @param image   any dtype, [height, width], fewer than 2^32 pixels on an OpenCL device
+ * @param image   any dtype, [height, width]; fewer than 2^24 meshes on an OpenCL device
  * @param mask    u8, shape of image, not 0 = left out; NULL: none
  * @param params  NULL for defaults
  * @param info    out, or NULL
