@@ -24,11 +24,12 @@ void airy_c_locale_leave(struct airy_c_locale *locale)
 
 const char *airy_number_text(char text[AIRY_NUMBER_TEXT], double value, bool is_float)
 {
+    char made[AIRY_NUMBER_TEXT];
     const int most = is_float ? 9 : 17;
     for (int digits = is_float ? 6 : 15; digits <= most; digits++) {
-        snprintf(text, AIRY_NUMBER_TEXT, "%.*g", digits, value);
-        if (is_float ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value)
+        snprintf(made, sizeof(made), "%.*g", digits, value);
+        if (is_float ? strtof(made, NULL) == (float)value : strtod(made, NULL) == value)
             break;
     }
-    return text;
+    return memcpy(text, made, sizeof(made));
 }
