@@ -36,6 +36,27 @@ static struct window find_window(const struct field *field, const airy_source *s
     return w;
 }
 
+/* p x^2 + 2 q x y + r y^2 about a source. */
+struct form {
+    double p, q, r;
+};
+
+/* Pixels of a row where the form can be below a limit; none where first > last. */
+static void find_row(ptrdiff_t range[2], const struct window *w, const struct form *form,
+                     const airy_source *s, ptrdiff_t y, double limit)
+{
+    const double dy = (double)y - s->y, slope = form->q / form->p,
+                 d = limit / form->p + (slope * slope - form->r / form->p) * dy * dy,
+                 middle = s->x - slope * dy, half = sqrt(fmax(d, 0)) + 1;
+    range[0] = w->x[0];
+    range[1] = w->x[1];
+    /* One pixel more at each end, for rounding. */
+    if (middle - half > (double)range[0])
+        range[0] = (ptrdiff_t)fmin(middle - half, (double)w->x[1] + 1);
+    if (middle + half < (double)range[1])
+        range[1] = (ptrdiff_t)fmax(middle + half, (double)w->x[0] - 1);
+}
+
 static bool is_good(const struct field *field, size_t at)
 {
     const uint32_t label = field->planes->label[at];
@@ -96,9 +117,12 @@ static unsigned sum_ellipse(double *flux, double *error, const struct field *fie
                  full = margin < 1 ? (1 - margin) * (1 - margin) : -1,
                  none = (1 + margin) * (1 + margin);
     const struct window w = find_window(field, s, hypot(a * c, b * d), hypot(a * d, b * c));
+    const struct form form = {m[0] * m[0] + m[2] * m[2], m[0] * m[1] + m[2] * m[3],
+                              m[1] * m[1] + m[3] * m[3]};
     struct sum sum = {.flux = 0};
-    for (ptrdiff_t y = w.y[0]; y <= w.y[1]; y++)
-        for (ptrdiff_t x = w.x[0]; x <= w.x[1]; x++) {
+    for (ptrdiff_t y = w.y[0], range[2]; y <= w.y[1]; y++) {
+        find_row(range, &w, &form, s, y, none);
+        for (ptrdiff_t x = range[0]; x <= range[1]; x++) {
             const double dx = (double)x - s->x, dy = (double)y - s->y, u = m[0] * dx + m[1] * dy,
                          v = m[2] * dx + m[3] * dy, r2 = u * u + v * v;
             if (r2 >= none)
@@ -107,6 +131,7 @@ static unsigned sum_ellipse(double *flux, double *error, const struct field *fie
             if (overlap > 0)
                 add_pixel(&sum, field, (size_t)y * field->planes->width + (size_t)x, overlap);
         }
+    }
     return finish_sum(flux, error, sum, w.cut, field);
 }
 
@@ -115,12 +140,14 @@ static unsigned find_kron(double *radius, const struct field *field, const airy_
 {
     const double c = cos(s->theta), d = sin(s->theta), a = kron_reach * s->a, b = kron_reach * s->b;
     const struct window w = find_window(field, s, hypot(a * c, b * d), hypot(a * d, b * c));
+    const struct form form = {s->cxx, 0.5 * s->cxy, s->cyy};
     unsigned flags = w.cut ? AIRY_SOURCE_APER_EDGE : 0;
     double flux = 0, moment = 0;
     size_t count = 0;
     *radius = 0;
-    for (ptrdiff_t y = w.y[0]; y <= w.y[1]; y++)
-        for (ptrdiff_t x = w.x[0]; x <= w.x[1]; x++) {
+    for (ptrdiff_t y = w.y[0], range[2]; y <= w.y[1]; y++) {
+        find_row(range, &w, &form, s, y, kron_reach * kron_reach);
+        for (ptrdiff_t x = range[0]; x <= range[1]; x++) {
             const double dx = (double)x - s->x, dy = (double)y - s->y,
                          r2 = s->cxx * dx * dx + s->cyy * dy * dy + s->cxy * dx * dy;
             const size_t at = (size_t)y * field->planes->width + (size_t)x;
@@ -135,6 +162,7 @@ static unsigned find_kron(double *radius, const struct field *field, const airy_
             flux += f;
             count++;
         }
+    }
     if (count == 0)
         return flags | AIRY_SOURCE_APER_EMPTY;
     if (!(moment > 0 && flux > 0))
@@ -143,32 +171,46 @@ static unsigned find_kron(double *radius, const struct field *field, const airy_
     return flags;
 }
 
-/* Flux in the first rings about the source, from parts of pixels that are of one ring each. */
+/* A pixel's flux f goes to rings by parts of it that are of one ring each. */
+static void add_parts(double ring[RINGS], int count, double f, double dx, double dy, double rings)
+{
+    const double part = 1.0 / SUBPIXELS;
+    for (int i = 0; i < SUBPIXELS; i++) {
+        const double py = dy + (i - SUBPIXELS / 2) * part;
+        double r[SUBPIXELS];
+        for (int k = 0; k < SUBPIXELS; k++) {
+            const double px = dx + (k - SUBPIXELS / 2) * part;
+            r[k] = sqrt(px * px + py * py) * rings;
+        }
+        for (int k = 0; k < SUBPIXELS; k++)
+            if (r[k] < count)
+                ring[(int)r[k]] += f * (part * part);
+    }
+}
+
+/* Flux in the first rings about the source. */
 static void sum_rings(double ring[RINGS], int count, const struct field *field,
                       const airy_source *s, double step)
 {
-    const double reach = count * step, rings = 1 / step, part = 1.0 / SUBPIXELS,
-                 out = reach + half_diagonal;
+    const double reach = count * step, rings = 1 / step, out = reach + half_diagonal,
+                 spread = half_diagonal * rings;
     const struct window w = find_window(field, s, reach, reach);
-    for (ptrdiff_t y = w.y[0]; y <= w.y[1]; y++)
-        for (ptrdiff_t x = w.x[0]; x <= w.x[1]; x++) {
-            const double dx = (double)x - s->x, dy = (double)y - s->y;
+    const struct form circle = {1, 0, 1};
+    for (ptrdiff_t y = w.y[0], range[2]; y <= w.y[1]; y++) {
+        find_row(range, &w, &circle, s, y, out * out);
+        for (ptrdiff_t x = range[0]; x <= range[1]; x++) {
+            const double dx = (double)x - s->x, dy = (double)y - s->y, r2 = dx * dx + dy * dy;
             const size_t at = (size_t)y * field->planes->width + (size_t)x;
-            if (dx * dx + dy * dy > out * out || !is_good(field, at))
+            if (r2 > out * out || !is_good(field, at))
                 continue;
-            const double f = part * part * (double)field->planes->value[at];
-            for (int i = 0; i < SUBPIXELS; i++) {
-                const double py = dy + (i - SUBPIXELS / 2) * part;
-                double r[SUBPIXELS];
-                for (int k = 0; k < SUBPIXELS; k++) {
-                    const double px = dx + (k - SUBPIXELS / 2) * part;
-                    r[k] = sqrt(px * px + py * py) * rings;
-                }
-                for (int k = 0; k < SUBPIXELS; k++)
-                    if (r[k] < count)
-                        ring[(int)r[k]] += f;
-            }
+            const double f = (double)field->planes->value[at], r = sqrt(r2) * rings;
+            const int first = (int)fmax(r - spread, 0), last = (int)(r + spread);
+            if (first != last)
+                add_parts(ring, count, f, dx, dy, rings);
+            else if (first < count)
+                ring[first] += f;
         }
+    }
 }
 
 /* The radius at which the flux reaches `wanted` first; mostly it is far inside. */

@@ -424,6 +424,38 @@ static void check_clean(struct check *c)
     }
 }
 
+/* A line across the image: its ellipses are long and thin, and leave the image. */
+static void check_line(struct check *c, int dx, int dy)
+{
+    if (!check_case(c, "sources_line_%d_%d", dx, dy))
+        return;
+    const size_t shape[2] = {90, 100}, n = shape[0] * shape[1];
+    const double apertures[1] = {7};
+    double *value = check_alloc(c, n * sizeof(*value));
+    for (int t = -35; t <= 35; t++)
+        value[(size_t)(45 + dy * t) * shape[1] + (size_t)(50 + dx * t)] = 100;
+    airy_array *image = upload(c, value, shape);
+    const airy_sources_params params = {.noise = 4, .apertures = apertures, .aperture_count = 1};
+    airy_source *s = NULL;
+    size_t count = 0;
+    if (!CHECK_OK(c, airy_sources_find(c->queue, &s, &count, NULL, image, &params)) ||
+        !CHECK(c, count == 1))
+        return;
+    const double angle = dx == 0 ? 2 * atan(1) : atan2(dy, dx);
+    CHECK(c, s->npix == 71 && near(s->x, 50, 1e-9) && near(s->y, 45, 1e-9));
+    CHECK(c, near(fabs(s->theta), fabs(angle), 1e-9) && s->flags & AIRY_SOURCE_SINGULAR);
+    /* Every pixel of the line is in the ellipses whole, or nearly: 3.5 b = 1 px wide, or more. */
+    CHECK(c, near(s->flux, 7100, 1e-9) && near(s->flux_kron, 7100, 0.02 * 7100));
+    CHECK(c, s->kron_radius > 0.8 && s->kron_radius < 1);
+    /* Half of it is within 71 / 4 pixels of the center, along the line. */
+    CHECK(c, near(s->half_light_radius, 71 / 4.0 * hypot(dx, dy), hypot(dx, dy)));
+    double inside = 0; /* of the circle, in pixels: each pixel of the line, by its overlap */
+    for (int t = -10; t <= 10; t++)
+        inside += ref_overlap(dx * t, dy * t, 7, 7, 0);
+    CHECK(c, near(s->flux_aper[0], 100 * inside, 1e-3 * 100 * inside));
+    airy_sources_free(s);
+}
+
 static void check_masks(struct check *c)
 {
     if (!check_case(c, "sources_mask_neighbours"))
@@ -556,6 +588,10 @@ void check_sources(struct check *c)
     check_deep(c);
     check_clean(c);
     check_masks(c);
+    check_line(c, 1, 0);
+    check_line(c, 0, 1);
+    check_line(c, 1, 1);
+    check_line(c, 1, -1);
     check_errors(c);
     check_sources_golden(c);
 }

@@ -187,6 +187,21 @@ static bool find(struct check *c, airy_source **s, size_t *count, const struct s
            CHECK(c, *count > 0);
 }
 
+static airy_status find_and_free(struct check *c, const struct sky *sky,
+                                 const airy_sources_params *params)
+{
+    airy_source *s = NULL;
+    size_t count = 0;
+    const airy_status status = airy_sources_find(c->queue, &s, &count, NULL, sky->image, params);
+    airy_sources_free(s);
+    return status;
+}
+
+static double bytes_of(const struct sky *sky)
+{
+    return (double)airy_array_size(sky->image);
+}
+
 /* Threshold 3, no filter, no deblending: every source. */
 static void compare_plain(struct check *c, const struct sky *sky, const struct list *want)
 {
@@ -210,6 +225,7 @@ static void compare_plain(struct check *c, const struct sky *sky, const struct l
         CHECK(c, got->flags % 16 == (unsigned)row[FLAGS]);
     }
     airy_sources_free(s);
+    CHECK_BENCH(c, bytes_of(sky), 0, find_and_free(c, sky, &params));
 }
 
 /* Threshold 1.5, filter, deblending, cleaning. */
@@ -230,6 +246,7 @@ static void compare_usual(struct check *c, const struct sky *sky, const struct l
         return;
     compare_lists(c, s, count, want);
     airy_sources_free(s);
+    CHECK_BENCH(c, bytes_of(sky), 0, find_and_free(c, sky, &params));
 }
 
 static void check_golden_one(struct check *c, const struct golden *g, const char *run)
