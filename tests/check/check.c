@@ -58,6 +58,7 @@ struct options {
     const char *json;
     uint64_t seed;
     unsigned threads;
+    unsigned part, parts; /* every parts-th family, from number part on; 0: all */
 };
 
 /* For the handler of crashes, which may use little else. */
@@ -255,7 +256,7 @@ static void run_device(struct check *c, const struct options *o, const char *spe
     c->spec = airy_device_spec(c->device);
     c->is_cpu = strcmp(info.backend, "cpu") == 0;
     printf("# device %s: %s; %s; %u units\n", c->spec, info.name, info.driver, info.units);
-    for (size_t i = 0; i < FAMILIES; i++) {
+    for (size_t i = o->part; i < FAMILIES; i += o->parts ? o->parts : 1) {
         s->family = families[i].name;
         families[i].run(c);
         check_end(c);
@@ -310,6 +311,7 @@ static void print_usage(void)
            "NAME: a case or a family, with * and ? as in file names; without one, all cases run.\n"
            "  --device SPEC   run on this device; may be given several times (default: cpu)\n"
            "  --all-devices   run on every device that is usable\n"
+           "  --part I/N      part I of N, 1 to N: every N-th family\n"
            "  --threads N     size of the CPU pool\n"
            "  --bench         time the cases that have timings\n"
            "  --json FILE     write results and timings\n"
@@ -328,17 +330,27 @@ static bool parse_count(const char *text, uint64_t limit, uint64_t *value)
 }
 
 /* 0 go on, else the exit status + 1. */
+/* "2/4" */
+static bool parse_part(struct options *o, const char *text)
+{
+    char rest;
+    if (sscanf(text, "%2u/%2u%c", &o->part, &o->parts, &rest) != 2 || o->part < 1 ||
+        o->part > o->parts) {
+        fprintf(stderr, "airy-check: --part '%s', expected I/N with 1 <= I <= N\n", text);
+        return false;
+    }
+    o->part--;
+    return true;
+}
+
 static int parse(struct options *o, struct check_state *s, int argc, char **argv)
 {
-    static const struct option table[] = {{"device", required_argument, NULL, 'd'},
-                                          {"all-devices", no_argument, NULL, 'a'},
-                                          {"threads", required_argument, NULL, 't'},
-                                          {"bench", no_argument, NULL, 'b'},
-                                          {"json", required_argument, NULL, 'j'},
-                                          {"seed", required_argument, NULL, 's'},
-                                          {"list", no_argument, NULL, 'l'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option table[] = {
+        {"device", required_argument, NULL, 'd'}, {"all-devices", no_argument, NULL, 'a'},
+        {"part", required_argument, NULL, 'p'},   {"threads", required_argument, NULL, 't'},
+        {"bench", no_argument, NULL, 'b'},        {"json", required_argument, NULL, 'j'},
+        {"seed", required_argument, NULL, 's'},   {"list", no_argument, NULL, 'l'},
+        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
     uint64_t number = 0;
     for (int option; (option = getopt_long(argc, argv, "", table, NULL)) != -1;) {
         switch (option) {
@@ -347,6 +359,10 @@ static int parse(struct options *o, struct check_state *s, int argc, char **argv
             break;
         case 'a':
             o->all_devices = true;
+            break;
+        case 'p':
+            if (!parse_part(o, optarg))
+                return 3;
             break;
         case 't':
             if (!parse_count(optarg, 1024, &number))
