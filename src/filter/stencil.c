@@ -174,7 +174,9 @@ airy_status airy_stencil_run(airy_queue *queue, airy_array *dst, const airy_arra
         .src = src,
         .params = *params,
         .border = {.mode = AIRY_CONVOLVE_SAME,
-                   .correlate = true,
+                   /* A box is the same turned round, and of an even one more lies in front, as in
+                      scipy.ndimage. */
+                   .correlate = params->stencil != AIRY_STENCIL_BOX,
                    .border = params->has_border ? params->border : AIRY_BORDER_REFLECT,
                    .border_value = params->border_value},
         .axes = params->axes ? params->axes : most};

@@ -70,7 +70,8 @@ static void run_term(struct check *c, double *out, double *scale, const double *
         line[i][0] = 1;
         r.n[i] = r.out[i] = i < lead ? 1 : s->n[i - lead];
         r.k[i] = i < lead ? 1 : make_line(line[i], p, i - lead, term, wanted);
-        r.offset[i] = (long)r.k[i] / 2;
+        /* An even box has one more element in front. */
+        r.offset[i] = (long)(p->stencil == AIRY_STENCIL_BOX ? r.k[i] - 1 : r.k[i]) / 2;
     }
     const size_t taps = r.k[0] * r.k[1] * r.k[2];
     double *kernel = check_alloc(c, taps * sizeof(*kernel)), sum = 0;
