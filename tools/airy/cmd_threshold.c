@@ -26,7 +26,7 @@ static const struct opt threshold_options[] = {
      FIELD(output),
      .use = OPT_WRITTEN_IMAGE,
      .argument = "MASK",
-     .help = "8-bit image of 0 and 1, .npy, .h5 or .edf"},
+     .help = "8-bit image of 0 and 1, .npy, .h5, .edf, .fits, .tif, .png or .cbf"},
     {0},
 };
 

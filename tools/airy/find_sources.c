@@ -1,4 +1,5 @@
 /* The two methods of airy sources. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -98,6 +99,24 @@ static size_t make_gaussian(double **kernel, double fwhm)
     return side;
 }
 
+/* The full method works in f32, where such pixels would be infinite and left out in silence. */
+static int check_range(const struct sources_params *p, struct device_image *d, struct found *found)
+{
+    airy_statistics s;
+    const airy_status status =
+        airy_statistics_get(d->queue, &s, d->src, d->mask, AIRY_STATISTICS_MOMENTS);
+    if (status != AIRY_OK)
+        return tool_failed(&p->common, status);
+    const double largest = s.count > 0 ? fmax(fabs(s.min), fabs(s.max)) : 0;
+    if (largest > (double)FLT_MAX)
+        return tool_fail(&p->common,
+                         "%s: has values up to %g, the full method takes them up to %g; scale the "
+                         "image down, mask them, or take --method simple",
+                         p->common.inputs.items[0], largest, (double)FLT_MAX);
+    found->expected_false = expected_false(p->sigma, (double)s.count);
+    return AIRY_EXIT_OK;
+}
+
 /* Background, noise and what is left of the image without the background, on the device. */
 static airy_status subtract(const struct sources_params *p, struct device_image *d,
                             struct found *found, airy_array **flat)
@@ -105,7 +124,6 @@ static airy_status subtract(const struct sources_params *p, struct device_image 
     const airy_background_params params = {.mesh = {p->mesh[0], p->mesh[1]}, .compat_sep = p->sep};
     airy_background_info info;
     airy_background *background = NULL;
-    airy_statistics statistics;
     airy_array **const made[] = {flat, &found->level, &found->noise_map};
     airy_status status =
         airy_background_create(&background, d->queue, d->src, d->mask, &params, &info);
@@ -115,14 +133,10 @@ static airy_status subtract(const struct sources_params *p, struct device_image 
         status = airy_background_subtract(d->queue, background, *flat, d->src, found->noise_map);
     if (status == AIRY_OK)
         status = airy_background_map(d->queue, background, found->level, NULL);
-    if (status == AIRY_OK)
-        status =
-            airy_statistics_get(d->queue, &statistics, d->src, d->mask, AIRY_STATISTICS_MOMENTS);
     if (status == AIRY_OK) {
         found->background = info.level;
         found->noise = info.noise;
         found->threshold = p->sigma * info.noise;
-        found->expected_false = expected_false(p->sigma, (double)statistics.count);
         if (p->common.verbose)
             tool_say(&p->common, "background of %zu x %zu meshes, %zu of them filled from others",
                      info.nodes[0], info.nodes[1], info.bad);
@@ -173,6 +187,9 @@ int find_full(const struct sources_params *p, struct device_image *d, struct fou
     const struct common *common = &p->common;
     airy_array *flat = NULL;
     double *gaussian = NULL;
+    const int checked = check_range(p, d, found);
+    if (checked != AIRY_EXIT_OK)
+        return checked;
     airy_sources_params params = {.sigma = p->sigma,
                                   .mask = d->mask,
                                   .gain = p->gain,

@@ -206,6 +206,9 @@ void found_say(const struct sources_params *p, const struct found *found,
              "%zu source%s above %.6g%s%s (%g x %.6g); noise alone would have %.3g pixels there",
              found->count, tool_s(found->count), found->threshold, catalog->unit[0] ? " " : "",
              catalog->unit, p->sigma, found->noise, found->expected_false);
+    if (!(found->noise > 0))
+        tool_say(common, "the noise of half of the image or more is 0, and where it is, no source "
+                         "is found: values there hardly differ");
     if (p->simple && found->background > found->threshold)
         tool_say(common,
                  "the background, %.6g, is above the threshold itself: this method is for images "

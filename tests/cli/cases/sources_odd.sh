@@ -7,3 +7,7 @@ $helper image n.h5 8 8 nan && $airy sources n.h5::/image --quiet; echo $?
 $airy sources $small --quiet; echo $?
 $airy sources $small --frame 3 --quiet | grep -c sources
 $airy sources $golden/astro/ccl_torture.h5::/full__mask --quiet | grep '"sources'
+# values beyond float32 are refused by the full method; no noise is said
+$helper image k.h5 1 8 1 && $airy convolve o.h5::/image --kernel k.h5::/image -o one.npy --mode same --border value=1e60 --dtype float64 --quiet
+$airy sources one.npy --quiet; echo $?
+$airy sources c.h5::/image --device cpu >/dev/null
