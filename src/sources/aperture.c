@@ -17,7 +17,10 @@ struct field {
     uint32_t label; /* of the source */
 };
 
-/* Pixels that a shape can touch, ends included; none where first > last. */
+/*
+ * Pixels that a shape can touch, ends included; none where first > last. Weights of both signs can
+ * put a centre anywhere, so ends are brought near the image before they are whole numbers.
+ */
 struct window {
     ptrdiff_t x[2], y[2];
     bool cut;
@@ -30,9 +33,10 @@ static struct window find_window(const struct field *field, const airy_source *s
                  y[2] = {floor(s->y - reach_y + 0.5), ceil(s->y + reach_y - 0.5)},
                  right = (double)field->planes->width - 1,
                  bottom = (double)field->planes->height - 1;
-    const struct window w = {{(ptrdiff_t)fmax(x[0], 0), (ptrdiff_t)fmin(x[1], right)},
-                             {(ptrdiff_t)fmax(y[0], 0), (ptrdiff_t)fmin(y[1], bottom)},
-                             x[0] < 0 || y[0] < 0 || x[1] > right || y[1] > bottom};
+    const struct window w = {
+        {(ptrdiff_t)fmin(fmax(x[0], 0), right + 1), (ptrdiff_t)fmax(fmin(x[1], right), -1)},
+        {(ptrdiff_t)fmin(fmax(y[0], 0), bottom + 1), (ptrdiff_t)fmax(fmin(y[1], bottom), -1)},
+        x[0] < 0 || y[0] < 0 || x[1] > right || y[1] > bottom};
     return w;
 }
 

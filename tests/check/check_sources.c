@@ -456,6 +456,34 @@ static void check_line(struct check *c, int dx, int dy)
     airy_sources_free(s);
 }
 
+/*
+ * Weights of both signs that cancel to 2^-10 of 1: the centre is 2^70 times as far away as the
+ * image is wide, where no aperture finds a pixel.
+ */
+static void check_far_center(struct check *c)
+{
+    if (!check_case(c, "sources_far_center"))
+        return;
+    const size_t shape[2] = {8, 16}, places[2][2] = {{2, 9}, {9, 2}};
+    const double radius[1] = {3};
+    for (int i = 0; i < 2; i++) {
+        double *value = check_alloc(c, shape[0] * shape[1] * sizeof(*value));
+        value[places[i][0]] = 0x1p70;
+        value[places[i][1]] = -0x1p70;
+        value[100] = 0x1p-10;
+        airy_array *image = upload(c, value, shape);
+        const airy_sources_params params = {
+            .has_threshold = true, .threshold = -0x1p80, .apertures = radius, .aperture_count = 1};
+        airy_source *s = NULL;
+        size_t count = 0;
+        if (!CHECK_OK(c, airy_sources_find(c->queue, &s, &count, NULL, image, &params)))
+            return;
+        CHECK(c, count == 1 && fabs(s[0].x) > 0x1p80 && isnan(s[0].flux_aper[0]) &&
+                     s[0].flags & AIRY_SOURCE_APER_EMPTY);
+        airy_sources_free(s);
+    }
+}
+
 static void check_masks(struct check *c)
 {
     if (!check_case(c, "sources_mask_neighbours"))
@@ -587,6 +615,7 @@ void check_sources(struct check *c)
     check_odd(c);
     check_deep(c);
     check_clean(c);
+    check_far_center(c);
     check_masks(c);
     check_line(c, 1, 0);
     check_line(c, 0, 1);
