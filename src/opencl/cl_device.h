@@ -18,14 +18,14 @@ struct airy_cl_device {
     cl_context context;
     const char *spec; /* the airy_device's, for sentences */
     bool nvidia, pocl;
-    bool int64_atomics;  /* additions and extremes, as AIRY_INT64_ATOMICS of prelude.cl */
-    bool over_allocates; /* single allocations above max_alloc work: CL_DEVICE_MAX_MEM_ALLOC_SIZE
+    bool int64_atomics;   /* additions and extremes, as AIRY_INT64_ATOMICS of prelude.cl */
+    bool over_allocates;  /* single allocations above max_alloc work: CL_DEVICE_MAX_MEM_ALLOC_SIZE
                             is no limit */
     size_t max_arguments; /* bytes of a kernel's arguments */
-    char pci[16];        /* "0000:17:00.0", "" unknown */
-    char options[128];   /* of every build */
-    char driver[320];    /* platform, device, versions: part of the key of cached programs */
-    char cache[512];     /* folder of compiled programs, "" none */
+    char pci[16];         /* "0000:17:00.0", "" unknown */
+    char options[128];    /* of every build */
+    char driver[320];     /* platform, device, versions: part of the key of cached programs */
+    char cache[512];      /* folder of compiled programs, "" none */
 
     /*
      * The context and `internal` are there once airy_cl_ready says so; until then a thread may be

@@ -51,7 +51,7 @@ AIRY_INLINE ulong element_of(const airy_label_rows *rows, const struct place *p)
 AIRY_INLINE ulong empty_word(uint i, uint depth)
 {
     switch (i) {
-    case 0u: /* least */
+    case 0u:  /* least */
     case 20u: /* first: y, x */
         return ULONG_MAX;
     case 19u: /* count, first: z */
@@ -176,8 +176,8 @@ AIRY_INLINE void add_extent(__global airy_label_part *parts, uint depth, const s
         if (nan != 0u)
             atomic_or(&p->nan, 1u);
     }
-    const ulong least = join_min_64(
-        t, numbers ? airy_label_key(as_ulong(e->least + 0.0)) : ULONG_MAX, ULONG_MAX);
+    const ulong least =
+        join_min_64(t, numbers ? airy_label_key(as_ulong(e->least + 0.0)) : ULONG_MAX, ULONG_MAX);
     const ulong most = join_max_64(t, numbers ? airy_label_key(as_ulong(e->most + 0.0)) : 0ul, 0ul);
     if (t->adds && least <= most) {
         atom_min(&p->least, least);
