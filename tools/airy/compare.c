@@ -191,10 +191,12 @@ static bool is_table(const char *path)
     return table;
 }
 
-/* ".compare-PID-RUN-NAME" in the folder of path. */
+/* ".compare-PID-RUN-NAME" in the folder of path, which may be FILE::/DATASET. */
 static char *run_path(const char *path, int run)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *dataset = strstr(path, "::"), *name = path;
+    for (const char *p = path; *p && p != dataset; p++)
+        name = *p == '/' ? p + 1 : name;
     const size_t size = strlen(path) + 64;
     char *text = malloc(size);
     if (text)
@@ -219,6 +221,11 @@ static int find_outputs(struct pair *p)
     for (size_t i = 0; i < count; i++) {
         if (files[i].use == OPT_READ || files[i].offset == offsetof(struct common, profile_file))
             continue;
+        if (files[i].use == OPT_WRITTEN && !is_table(files[i].path))
+            return tool_usage(p->common,
+                              "--compare: '%s' is neither an image nor a table as text (.csv, "
+                              ".vot, .reg), so there is nothing to compare",
+                              files[i].path);
         struct output *out = &p->outputs[p->count++];
         *out =
             (struct output){.field = (const char **)(void *)((char *)p->common + files[i].offset),

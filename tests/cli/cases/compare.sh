@@ -11,3 +11,6 @@ $airy stats a.npy --compare cpu,cpu --device cpu; echo $?
 $airy stats a.npy --compare cpu,nothing >/dev/null; echo $?
 $airy threshold a.npy --above 4 -o m.npy --compare cpu,cpu; echo $?
 $airy view a.npy -o v.png --compare cpu,cpu; echo $?
+$airy blur a.npy --sigma 1 -o d.h5::/g/image --compare cpu,cpu | grep -e '"output"' -e '"name"' -e '"ulp"' && ls -A | grep -e h5
+$airy blur a.npy --sigma 1 -o d.h5::/g/image --compare cpu,cpu; echo $?; ls -A | grep -e h5
+for o in "--catalog s.fits" "--plot s.png"; do $airy sources y.npy $o --compare cpu,cpu; echo $?; done
