@@ -174,6 +174,11 @@ static airy_status check_table(const airy_table *table)
                  AIRY_ERR_PARAM, "table of %zu columns, expected 1 to %d", table->columns,
                  MAX_COLUMNS);
     AIRY_FAIL_IF(table->notes && !table->note, AIRY_ERR_PARAM, "the table's notes are missing");
+    AIRY_FAIL_IF(table->sky && (unsigned)table->sky->system >= AIRY_SKY_COUNT, AIRY_ERR_PARAM,
+                 "the frame's system = %d is none of airy_sky_system", (int)table->sky->system);
+    AIRY_FAIL_IF(table->sky && isinf(table->sky->equinox), AIRY_ERR_PARAM,
+                 "the frame's equinox = %g, expected a number of years, or NaN",
+                 table->sky->equinox);
     for (size_t i = 0; i < table->columns; i++)
         AIRY_TRY(check_column(table, i));
     for (size_t i = 0; i < table->notes; i++)

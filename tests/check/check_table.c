@@ -337,6 +337,13 @@ static void check_refused(struct check *c)
     }
     t.note = NULL;
     CHECK_FAILS(c, airy_table_write(&t, "a.csv", false), AIRY_ERR_PARAM, "notes are missing");
+    airy_sky_info frame = {.system = AIRY_SKY_COUNT};
+    t.notes = 0;
+    t.sky = &frame;
+    CHECK_FAILS(c, airy_table_write(&t, "a.fits", false), AIRY_ERR_PARAM, "system = ");
+    frame = (airy_sky_info){.system = AIRY_SKY_FK5, .equinox = (double)INFINITY};
+    CHECK_FAILS(c, airy_table_write(&t, "a.vot", false), AIRY_ERR_PARAM, "equinox = inf");
+    t.sky = NULL;
     t.columns = 0;
     CHECK_FAILS(c, airy_table_write(&t, "a.csv", false), AIRY_ERR_PARAM, "0 columns");
     CHECK(c, airy_table_has_format("a.b/c.FITS") && !airy_table_has_format("a.csv/c") &&
