@@ -223,8 +223,13 @@ static airy_status run_direct(struct pass *pass)
     const size_t x = a[2].taps, y = a[1].taps;
     const bool exact = a[0].taps == 1 && x <= AIRY_FILTER_BLOCK && y <= AIRY_FILTER_BLOCK &&
                        results_of(pass) >= WORTH_EXACT && table_of(pass);
-    const size_t group = pass->queue->device->info.max_group < 128 ? 64 : 128,
-                 rows = pass->dst.dtype == AIRY_DTYPE_F32 && !exact ? 4 : 2,
+    const uint32_t most = pass->queue->device->info.max_group;
+    const bool single = pass->dst.dtype == AIRY_DTYPE_F32;
+    /* Higher tiles read less twice: 50.5 us instead of 53.8 for 2048 x 2048 by 15 x 15 on an H200. */
+    const size_t group = most < 128                        ? 64
+                         : most < 256 || !single || !exact ? 128
+                                                           : 256,
+                 rows = single && !exact ? 4 : 2,
                  high = group / (AIRY_FILTER_WIDE / AIRY_FILTER_QUAD) * rows;
     char options[64];
     const int used = snprintf(options, sizeof(options), " -DROWS=%zu -DTAPS_X=%zu", rows,
