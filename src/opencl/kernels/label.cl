@@ -514,6 +514,7 @@ label_number(__global const T *src, __global uint *parent, __global uint *bits,
     __local uint node[GROUP * NODES], words[GROUP], room[GROUP], shared[2];
     __local ulong place[GROUP];
     __global uint *facts = bits + g.total, *states = facts + g.total + 1u;
+    (void)src; /* with MEASURES */
     const uint item = get_local_id(0);
     if (item == 0u)
         shared[0] = atomic_inc(states - 1);

@@ -91,13 +91,14 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 measure_runs(__global const T *src, __global const uint *labels, __global uint *runs,
              __global uint *bits, __global airy_label_part *parts, const airy_label_geom g)
 {
-    const uint item = get_local_id(0), word = (uint)get_global_id(0);
+    const uint word = (uint)get_global_id(0);
     const bool there = word < g.total;
     const struct place at = place_of(there ? word : 0u, &g);
     const uint width = there ? min(32u, g.width - at.x) : 0u;
     __global uint *own = runs + ((size_t)word << g.shift);
     uint heads;
 #ifdef AIRY_WARP
+    const uint item = get_local_id(0);
     __local uint words[GROUP], firsts[GROUP];
     __local ulong place[GROUP];
     place[item] = element_of(&g.labels, &at) | (ulong)width << 56;
