@@ -161,6 +161,12 @@ static int check_names(const struct common *common, const struct opt_file *outpu
         const char *path = outputs[i].path;
         if (strcmp(path, "-") == 0)
             return tool_usage(common, "output '-': expected the name of a file");
+        if (outputs[i].use == OPT_WRITTEN_IMAGE &&
+            (tool_has_suffix(path, ".gz") || tool_has_suffix(path, ".fz")))
+            return tool_usage(common,
+                              "output '%s': images are written plain, expected a name without its "
+                              "last three characters",
+                              path);
         if (outputs[i].use == OPT_WRITTEN_IMAGE && !airy_image_has_format(path))
             return tool_usage(common,
                               "output '%s': expected a name that ends in .npy, .h5, .edf, .fits, "

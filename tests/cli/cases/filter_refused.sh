@@ -29,3 +29,4 @@ try median $small -o a.npy --planes --size 3,3,3
 try median $m::/onepix__mask -o a.txt
 try median nothing.npy -o a.npy
 [ ! -e a.npy ]
+try median $m::/onepix__mask -o a.fits.gz
