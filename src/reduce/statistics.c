@@ -200,8 +200,8 @@ static void add_tails(struct measure *m, struct airy_double_double *sum,
         q[k] += d * d;
         count[k] += in;
         low[k] += in & (x < w->core_lo);
-        min[k] = in & (x < min[k]) ? x : min[k];
-        max[k] = in & (x > max[k]) ? x : max[k];
+        min[k] = (in & (x < min[k])) ? x : min[k];
+        max[k] = (in & (x > max[k])) ? x : max[k];
     }
     for (size_t k = 0; k < LANES; k++) {
         airy_double_double_add(sum, s[k]);

@@ -10,7 +10,8 @@ const char *filter_parse_border(void *field, const char *text);
 #define FILTER_OUTPUT_OPTION(type_)                                                                \
     {                                                                                              \
         .name = "output", .letter = 'o', .type = OPT_STRING, .offset = offsetof(type_, output),    \
-        .use = OPT_WRITTEN_IMAGE, .argument = "OUT", .help = "the result, .npy, .h5, .edf, .fits or .tif"       \
+        .use = OPT_WRITTEN_IMAGE, .argument = "OUT",                                               \
+        .help = "the result, .npy, .h5, .edf, .fits or .tif"                                       \
     }
 #define FILTER_DTYPE_OPTION(type_)                                                                 \
     {                                                                                              \
