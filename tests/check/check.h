@@ -58,6 +58,8 @@ bool check_fails(struct check *c, const char *file, int line, const char *expr, 
 void *check_alloc(struct check *c, size_t size) __attribute__((returns_nonnull));
 void check_rand(struct check *c, void *data, airy_dtype dtype, size_t count, double lo, double hi);
 uint64_t check_rand_u64(struct check *c);
+double check_uniform(struct check *c); /* in [0, 1) */
+double check_normal(struct check *c);  /* the sum of twelve of them less 6: variance 1 */
 /* Element i of data becomes v, converted to the dtype as C does. */
 void check_put(void *data, airy_dtype dtype, size_t i, double v);
 /* Arrays that live until the case ends. check_output: filled with a pattern and guarded on both

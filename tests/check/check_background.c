@@ -3,27 +3,14 @@
 #include <string.h>
 
 #include "check.h"
+#include "check_skies.h"
 #include "ref_background.h"
-#include "simulated_sky.h"
 
 struct image {
     airy_array *src, *mask;
     double *x; /* NaN: left out */
     size_t h, w;
 };
-
-static double uniform(struct check *c)
-{
-    return (double)(check_rand_u64(c) >> 11) * 0x1p-53;
-}
-
-static double normal(struct check *c)
-{
-    double sum = -6; /* of twelve uniform numbers: variance 1 */
-    for (int i = 0; i < 12; i++)
-        sum += uniform(c);
-    return sum;
-}
 
 /* What an image is made of. */
 enum kind {
@@ -37,17 +24,17 @@ static const char *const kind_names[] = {"sky", "counts", "holes", "flat"};
 static double make_pixel(struct check *c, enum kind kind, size_t y, size_t x, double offset)
 {
     const double sky = offset + 0.05 * (double)x - 0.002 * (double)y * (double)y / 100 +
-                       (4 + 0.01 * (double)x) * normal(c) +
-                       (uniform(c) < 0.01 ? 900 * uniform(c) : 0);
+                       (4 + 0.01 * (double)x) * check_normal(c) +
+                       (check_uniform(c) < 0.01 ? 900 * check_uniform(c) : 0);
     switch (kind) {
     case KIND_COUNTS:
-        return offset + floor(uniform(c) * uniform(c) * 9);
+        return offset + floor(check_uniform(c) * check_uniform(c) * 9);
     case KIND_HOLES:
-        return (y / 40 + x / 50) % 3 == 1 || uniform(c) < 0.1
-                   ? (uniform(c) < 0.5 ? (double)NAN : (double)INFINITY)
+        return (y / 40 + x / 50) % 3 == 1 || check_uniform(c) < 0.1
+                   ? (check_uniform(c) < 0.5 ? (double)NAN : (double)INFINITY)
                    : sky;
     case KIND_FLAT:
-        return offset + (uniform(c) < 0.02 ? 1 + floor(3 * uniform(c)) : 0);
+        return offset + (check_uniform(c) < 0.02 ? 1 + floor(3 * check_uniform(c)) : 0);
     default:
         return sky;
     }
@@ -64,7 +51,7 @@ static struct image make_image(struct check *c, airy_dtype dtype, size_t h, size
     const airy_image all = {.dtype = dtype, .ndim = 2, .shape = {hh, ww}, .data = data};
     for (size_t i = 0; i < hh * ww; i++) {
         check_put(data, dtype, i, make_pixel(c, kind, i / ww, i % ww, offset));
-        mask[i] = uniform(c) < 0.2 ? 3 : 0;
+        mask[i] = check_uniform(c) < 0.2 ? 3 : 0;
     }
     for (size_t i = 0; i < h * w; i++) {
         const size_t at = (i / w + border) * ww + i % w + border;
@@ -208,22 +195,9 @@ struct golden {
 
 static float *simulate(const struct golden *g)
 {
-    static const struct sky_source source = {1030.25, 1019.75, 2.4, 9, 0.2, 1.3, 0};
-    const struct sky_model model = {.seed = g->seed,
-                                    .height = g->height,
-                                    .width = g->width,
-                                    .random = g->random,
-                                    .amplitude = {0.045, 1.2},
-                                    .widths = {1.6, 7},
-                                    .rings = 0.03,
-                                    .sigma = 0.0115,
-                                    .gradient = 0.9,
-                                    .background = {-2e-05, 0.0004, -0.0003},
-                                    .blank = g->blank,
-                                    .sources = &source,
-                                    .count = g->height == 2048};
+    const struct check_sky sky = {g->height, g->width, g->random, g->seed, g->blank};
     float *pixels = malloc(g->height * g->width * sizeof(*pixels));
-    if (pixels && !simulated_sky(pixels, &model)) {
+    if (pixels && !check_simulate_sky(pixels, &sky)) {
         free(pixels);
         return NULL;
     }

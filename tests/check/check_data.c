@@ -47,6 +47,19 @@ uint64_t check_rand_u64(struct check *c)
     return (uint64_t)words[0] << 32 | words[1];
 }
 
+double check_uniform(struct check *c)
+{
+    return (double)(check_rand_u64(c) >> 11) * 0x1p-53;
+}
+
+double check_normal(struct check *c)
+{
+    double sum = -6;
+    for (int i = 0; i < 12; i++)
+        sum += check_uniform(c);
+    return sum;
+}
+
 void check_put(void *data, airy_dtype dtype, size_t i, double v)
 {
     switch (dtype) {

@@ -23,43 +23,30 @@ enum kind {
 static const char *const kind_names[KIND_COUNT] = {
     "noise", "even", "counts", "constant", "tails", "exponential", "star", "holes", "nothing"};
 
-static double uniform(struct check *c)
-{
-    return (double)(check_rand_u64(c) >> 11) * 0x1p-53;
-}
-
-static double normal(struct check *c)
-{
-    double sum = -6; /* of twelve uniform numbers: variance 1 */
-    for (int i = 0; i < 12; i++)
-        sum += uniform(c);
-    return sum;
-}
-
 static double make_value(struct check *c, enum kind kind, double offset, size_t i)
 {
     switch (kind) {
     case KIND_EVEN:
-        return offset + uniform(c) * 100;
+        return offset + check_uniform(c) * 100;
     case KIND_COUNTS:
-        return offset + floor(uniform(c) * uniform(c) * 7);
+        return offset + floor(check_uniform(c) * check_uniform(c) * 7);
     case KIND_CONSTANT:
         return offset + 3;
     case KIND_TAILS:
-        return offset + tan(3.14159 * (uniform(c) - 0.5));
+        return offset + tan(3.14159 * (check_uniform(c) - 0.5));
     case KIND_EXPONENTIAL:
-        return offset - 10 * log(uniform(c) + 1e-9);
+        return offset - 10 * log(check_uniform(c) + 1e-9);
     case KIND_STAR:
-        return offset + (i == 77 ? 1e13 : normal(c) * 10);
+        return offset + (i == 77 ? 1e13 : check_normal(c) * 10);
     case KIND_HOLES:
         return i % 7 == 3    ? (double)NAN
                : i % 31 == 5 ? (double)INFINITY
                : i % 37 == 1 ? -(double)INFINITY
-                             : offset + 10 * normal(c);
+                             : offset + 10 * check_normal(c);
     case KIND_NOTHING:
         return (double)NAN;
     default:
-        return offset + 10 * normal(c) + (i % 501 == 9 ? 1000 * uniform(c) : 0);
+        return offset + 10 * check_normal(c) + (i % 501 == 9 ? 1000 * check_uniform(c) : 0);
     }
 }
 
@@ -90,7 +77,7 @@ static struct image make_image(struct check *c, airy_dtype dtype, size_t h, size
     image.m = masked ? check_alloc(c, image.n) : NULL;
     for (size_t i = 0; i < hh * ww; i++) {
         check_put(data, dtype, i, make_value(c, kind, offset, i));
-        mask[i] = uniform(c) < 0.1 ? (uint8_t)(1 + i % 255) : 0;
+        mask[i] = check_uniform(c) < 0.1 ? (uint8_t)(1 + i % 255) : 0;
     }
     for (size_t i = 0; i < image.n; i++) {
         const size_t at = (i / w + border) * ww + i % w + border;

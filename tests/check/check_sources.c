@@ -8,11 +8,6 @@
 
 static const double blur[9] = {1, 2, 1, 2, 4, 2, 1, 2, 1};
 
-static double uniform(struct check *c)
-{
-    return (double)(check_rand_u64(c) >> 11) * 0x1p-53;
-}
-
 /* What an image is made of. Values are whole numbers, so that filtered ones are exact in f32. */
 enum kind { NOISE, STARS, HOLES, KINDS };
 static const char *const kind_names[KINDS] = {"noise", "stars", "holes"};
@@ -31,12 +26,13 @@ static double *make_values(struct check *c, enum kind kind, const size_t shape[2
     const size_t n = shape[0] * shape[1];
     double *value = check_alloc(c, n * sizeof(*value));
     for (size_t i = 0; i < n; i++)
-        value[i] = floor((kind == NOISE ? 200 : 40) * (uniform(c) - 0.5));
+        value[i] = floor((kind == NOISE ? 200 : 40) * (check_uniform(c) - 0.5));
     for (size_t i = 0; kind != NOISE && i < n / 60 + 1; i++)
-        add_star(value, shape, uniform(c) * (double)shape[1], uniform(c) * (double)shape[0],
-                 1 + 2 * uniform(c), 60 / (0.02 + uniform(c)));
+        add_star(value, shape, check_uniform(c) * (double)shape[1],
+                 check_uniform(c) * (double)shape[0], 1 + 2 * check_uniform(c),
+                 60 / (0.02 + check_uniform(c)));
     for (size_t i = 0; kind == HOLES && i < n; i++)
-        if (uniform(c) < 0.05)
+        if (check_uniform(c) < 0.05)
             value[i] = (double)NAN;
     return value;
 }
@@ -215,9 +211,10 @@ static void check_overlap(struct check *c)
     if (!check_case(c, "sources_overlap"))
         return;
     for (int i = 0; i < 400; i++) {
-        const double b = i % 5 == 0 ? 0.05 + uniform(c) : 0.3 + 5 * uniform(c),
-                     a = i % 3 == 0 ? b : b * (1 + 6 * uniform(c)), theta = 3 * uniform(c) - 1.5,
-                     dx = (2 * uniform(c) - 1) * (a + 1), dy = (2 * uniform(c) - 1) * (a + 1),
+        const double b = i % 5 == 0 ? 0.05 + check_uniform(c) : 0.3 + 5 * check_uniform(c),
+                     a = i % 3 == 0 ? b : b * (1 + 6 * check_uniform(c)),
+                     theta = 3 * check_uniform(c) - 1.5, dx = (2 * check_uniform(c) - 1) * (a + 1),
+                     dy = (2 * check_uniform(c) - 1) * (a + 1),
                      m[4] = {cos(theta) / a, sin(theta) / a, -sin(theta) / b, cos(theta) / b};
         /* The sum of 40000 slices errs where the chord begins, by at most (1/40000)^1.5 times its
          * steepness, root(2 / radius of curvature), there: 1.3e-7 root(2 a / b^2) <= 1e-5. */

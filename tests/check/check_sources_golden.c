@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "simulated_sky.h"
+#include "check_skies.h"
 
 /* Columns of sources_sep.h5. */
 enum column { X, Y, NPIX, FLUX, A, B, THETA, ERR_XX, FLAGS, CIRCLE, KRON, FLUX_KRON, COLUMNS };
@@ -65,24 +65,11 @@ struct golden {
 
 static bool simulate(struct check *c, struct sky *sky, const struct golden *g)
 {
-    static const struct sky_source source = {1030.25, 1019.75, 2.4, 9, 0.2, 1.3, 0};
-    const struct sky_model model = {.seed = g->seed,
-                                    .height = g->height,
-                                    .width = g->width,
-                                    .random = g->random,
-                                    .amplitude = {0.045, 1.2},
-                                    .widths = {1.6, 7},
-                                    .rings = 0.03,
-                                    .sigma = 0.0115,
-                                    .gradient = 0.9,
-                                    .background = {-2e-05, 0.0004, -0.0003},
-                                    .blank = g->blank,
-                                    .sources = &source,
-                                    .count = g->height == 2048};
+    const struct check_sky model = {g->height, g->width, g->random, g->seed, g->blank};
     float *pixels = check_alloc(c, g->height * g->width * sizeof(*pixels));
     sky->height = g->height;
     sky->width = g->width;
-    return CHECK(c, simulated_sky(pixels, &model)) && subtract_background(c, sky, pixels);
+    return CHECK(c, check_simulate_sky(pixels, &model)) && subtract_background(c, sky, pixels);
 }
 
 static bool load(struct check *c, struct sky *sky, const char *file)
