@@ -5,19 +5,8 @@
 #include <string.h>
 
 #include "cpu/cpu_background.h"
+#include "cpu/set_tmpl.h"
 
-#define NAME_(f, set)  f##_##set
-#define NAME__(f, set) NAME_(f, set)
-#define NAME(f)        NAME__(f, SET)
-
-/* What the set has in a register: compilers take wider comparisons apart, element by element. */
-#if defined(__AVX512F__)
-#define VECTOR 64
-#elif defined(__AVX2__)
-#define VECTOR 32
-#else
-#define VECTOR 16
-#endif
 enum { WIDE = VECTOR / 8, NARROW = VECTOR / 4 };
 typedef double wide __attribute__((vector_size(VECTOR)));
 typedef int64_t wide_bits __attribute__((vector_size(VECTOR)));

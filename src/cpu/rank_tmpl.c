@@ -6,10 +6,7 @@
 #include <string.h>
 
 #include "cpu/cpu_rank.h"
-
-#define NAME_(f, set)  f##_##set
-#define NAME__(f, set) NAME_(f, set)
-#define NAME(f)        NAME__(f, SET)
+#include "cpu/set_tmpl.h"
 
 /* Lines do not overlap, but a and b may be the same one. */
 #define DEFINE_RUN(K)                                                                              \

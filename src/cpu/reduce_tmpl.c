@@ -9,19 +9,8 @@
 #include <string.h>
 
 #include "cpu/cpu_reduce.h"
+#include "cpu/set_tmpl.h"
 
-#define NAME_(f, set)  f##_##set
-#define NAME__(f, set) NAME_(f, set)
-#define NAME(f)        NAME__(f, SET)
-
-/* What the set has in a register: compilers take wider comparisons apart, element by element. */
-#if defined(__AVX512F__)
-#define VECTOR 64
-#elif defined(__AVX2__)
-#define VECTOR 32
-#else
-#define VECTOR 16
-#endif
 enum { WIDTH = VECTOR / 8, PARTS = AIRY_REDUCE_GROUP / WIDTH };
 typedef double vec __attribute__((vector_size(VECTOR)));
 typedef int64_t bits __attribute__((vector_size(VECTOR)));
