@@ -18,7 +18,7 @@ struct airy_writeback {
     pthread_cond_t more;
     struct range waiting[WAITING]; /* a ring */
     unsigned first, count;
-    bool stop;
+    bool started, refused, stop;
 };
 
 static void *write_back(void *arg)
@@ -50,12 +50,7 @@ airy_writeback *airy_writeback_start(int fd)
     w->fd = fd;
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->more, NULL);
-    if (pthread_create(&w->thread, NULL, write_back, w) == 0)
-        return w;
-    pthread_cond_destroy(&w->more);
-    pthread_mutex_destroy(&w->lock);
-    free(w);
-    return NULL;
+    return w;
 }
 
 void airy_writeback_add(airy_writeback *w, uint64_t from, uint64_t to)
@@ -64,7 +59,11 @@ void airy_writeback_add(airy_writeback *w, uint64_t from, uint64_t to)
     if (!w || range.from >= range.to)
         return;
     pthread_mutex_lock(&w->lock);
-    if (w->count < WAITING)
+    if (!w->started && !w->refused) {
+        w->started = pthread_create(&w->thread, NULL, write_back, w) == 0;
+        w->refused = !w->started;
+    }
+    if (w->started && w->count < WAITING)
         w->waiting[(w->first + w->count++) % WAITING] = range;
     pthread_cond_signal(&w->more);
     pthread_mutex_unlock(&w->lock);
@@ -80,7 +79,8 @@ void airy_writeback_stop(airy_writeback **writeback)
     w->stop = true;
     pthread_cond_signal(&w->more);
     pthread_mutex_unlock(&w->lock);
-    pthread_join(w->thread, NULL);
+    if (w->started)
+        pthread_join(w->thread, NULL);
     pthread_cond_destroy(&w->more);
     pthread_mutex_destroy(&w->lock);
     free(w);

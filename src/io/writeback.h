@@ -10,8 +10,10 @@
 
 typedef struct airy_writeback airy_writeback;
 
-/* fd stays open until airy_writeback_stop. NULL where there is no thread to be had: then all
- * waiting is left to the sync. */
+/*
+ * fd stays open until airy_writeback_stop. The thread begins with the first piece; NULL, or no
+ * thread to be had: all waiting is left to the sync.
+ */
 airy_writeback *airy_writeback_start(int fd);
 /* Bytes from `from` to `to` were written: the pieces of 8 MiB that they complete may go. */
 void airy_writeback_add(airy_writeback *writeback, uint64_t from, uint64_t to);
