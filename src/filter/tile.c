@@ -91,18 +91,23 @@ static size_t longest_source(const struct job *job, int axis)
     return airy_min_size(length + 2 * airy_max_size(before, after) + 1, n);
 }
 
-static double count_bytes(const struct job *job)
+/* Bytes of the largest tile's source and of what the operation makes of it. */
+static void count_tile(const struct job *job, double *source, double *made)
 {
-    double source = 1, result = 1;
+    *source = (double)airy_dtype_size(job->src->dtype);
+    *made = (double)airy_dtype_size(job->params.dtype);
     for (int i = 0; i < job->ndim; i++) {
         const size_t n = longest_source(job, i);
-        source *= (double)n;
-        result *= (double)((ptrdiff_t)n + job->params.grow[i]);
+        *source *= (double)n;
+        *made *= (double)((ptrdiff_t)n + job->params.grow[i]);
     }
-    const double slots = job->plan.tiles > 1 ? SLOTS : 1;
-    return slots *
-           (source * (double)airy_dtype_size(job->src->dtype) +
-            result * (1 + job->params.scratch) * (double)airy_dtype_size(job->params.dtype));
+}
+
+static double count_bytes(const struct job *job)
+{
+    double source, made;
+    count_tile(job, &source, &made);
+    return (job->plan.tiles > 1 ? SLOTS : 1) * (source + made * (1 + job->params.scratch));
 }
 
 static double count_copied(const struct job *job)
@@ -132,6 +137,13 @@ static void count_tiles(struct job *job)
         job->plan.tiles *= job->pieces[i];
 }
 
+/* Pieces of an axis whose tiles are half as long. */
+static size_t twice_as_many(const struct job *job, int axis)
+{
+    const size_t length = tile_length(job, axis), half = length / 2 + length % 2;
+    return job->plan.shape[axis] / half + (job->plan.shape[axis] % half != 0);
+}
+
 /*
  * Twice as many pieces along the axis where that makes copies the least longer, each of which takes
  * as long to start as COPY_START bytes take to go; false: none is left.
@@ -141,11 +153,10 @@ static bool cut_once(struct job *job)
     int best = -1;
     double least = 0;
     for (int i = 0; i < job->ndim; i++) {
-        const size_t before = job->pieces[i], length = tile_length(job, i);
-        if (length == 1)
+        if (tile_length(job, i) == 1)
             continue;
-        const size_t half = length / 2 + length % 2, n = job->plan.shape[i];
-        job->pieces[i] = n / half + (n % half != 0);
+        const size_t before = job->pieces[i];
+        job->pieces[i] = twice_as_many(job, i);
         const double cost = count_copied(job) + COPY_START * count_copies(job);
         if (best < 0 || cost < least) {
             best = i;
@@ -155,8 +166,7 @@ static bool cut_once(struct job *job)
     }
     if (best < 0)
         return false;
-    const size_t length = tile_length(job, best), half = length / 2 + length % 2;
-    job->pieces[best] = job->plan.shape[best] / half + (job->plan.shape[best] % half != 0);
+    job->pieces[best] = twice_as_many(job, best);
     count_tiles(job);
     return true;
 }
@@ -164,13 +174,9 @@ static bool cut_once(struct job *job)
 /* No single array is larger than the device admits. */
 static bool fits_alone(const struct job *job, uint64_t most)
 {
-    double source = (double)airy_dtype_size(job->src->dtype);
-    double result = (double)airy_dtype_size(job->params.dtype);
-    for (int i = 0; i < job->ndim; i++) {
-        source *= (double)longest_source(job, i);
-        result *= (double)((ptrdiff_t)longest_source(job, i) + job->params.grow[i]);
-    }
-    return most == 0 || (source <= (double)most && result <= (double)most);
+    double source, made;
+    count_tile(job, &source, &made);
+    return most == 0 || (source <= (double)most && made <= (double)most);
 }
 
 /* Bytes that tiles may have. */
