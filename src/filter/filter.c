@@ -319,29 +319,34 @@ airy_status airy_convolve(airy_queue *queue, airy_array *dst, const airy_array *
     return status;
 }
 
-/* Weights of one axis; *taps 1 and no line: left as it is. */
-static airy_status make_gauss(double **line, size_t *taps, double sigma, double truncate,
-                              size_t radius)
+double airy_gauss_reach(double sigma, double truncate, size_t radius)
+{
+    return !(sigma > 0) ? 0 : radius ? (double)radius : floor(truncate * sigma + 0.5);
+}
+
+airy_status airy_gauss_line(double **line, size_t *taps, double sigma, double truncate,
+                            size_t radius, bool second)
 {
     AIRY_FAIL_IF(!(sigma >= 0) || isinf(sigma), AIRY_ERR_PARAM,
                  "sigma = %g, expected a number of at least 0", sigma);
-    const double reach = sigma > 0 ? (radius ? (double)radius : floor(truncate * sigma + 0.5)) : 0;
+    const double reach = airy_gauss_reach(sigma, truncate, radius), width = sigma > 0 ? sigma : 1;
     AIRY_FAIL_IF(reach > MAX_RADIUS, AIRY_ERR_PARAM,
                  "sigma = %g needs a radius of %g, expected at most %d; scale the image down first",
                  sigma, reach, MAX_RADIUS);
     void *block;
-    const size_t r = (size_t)reach;
-    *taps = 2 * r + 1;
-    AIRY_TRY(airy_memory_calloc(&block, *taps, sizeof(double), "blur weights"));
+    *taps = 2 * (size_t)reach + 1;
+    AIRY_TRY(airy_memory_calloc(&block, *taps, sizeof(double), "weights of a Gaussian"));
     *line = block;
     double sum = 0;
     for (size_t i = 0; i < *taps; i++) {
-        const double x = ((double)i - (double)r) / (sigma > 0 ? sigma : 1);
+        const double x = ((double)i - reach) / width;
         (*line)[i] = exp(-0.5 * x * x);
         sum += (*line)[i];
     }
-    for (size_t i = 0; i < *taps; i++)
-        (*line)[i] /= sum;
+    for (size_t i = 0; i < *taps; i++) {
+        const double x = ((double)i - reach) / width;
+        (*line)[i] = second ? (*line)[i] * ((x * x - 1) / (width * width) / sum) : (*line)[i] / sum;
+    }
     return AIRY_OK;
 }
 
@@ -357,8 +362,8 @@ static airy_status make_blur(struct airy_convolve_plan *plan, size_t taps[3],
         const int axis = axes - 3 + i;
         const double sigma = axis < 0 ? 0 : p->sigma[axis];
         any = any || sigma > 0;
-        AIRY_TRY(make_gauss(&plan->line[0][i], &taps[i], sigma, truncate,
-                            axis < 0 ? 0 : p->radius[axis]));
+        AIRY_TRY(airy_gauss_line(&plan->line[0][i], &taps[i], sigma, truncate,
+                                 axis < 0 ? 0 : p->radius[axis], false));
     }
     AIRY_FAIL_IF(!any, AIRY_ERR_PARAM, "sigma = 0 on every axis, expected one above 0");
     plan->rank = 1;

@@ -103,6 +103,15 @@ airy_status airy_filter_check_dst(const airy_queue *queue, const airy_array *dst
 airy_status airy_kernel_split(double *line[AIRY_FILTER_MAX_RANK][3], int *rank, double *residual,
                               const double *kernel, const size_t shape[3], double limit);
 
+/* Elements that a Gaussian reaches on either side; radius: instead of truncate where not 0. */
+double airy_gauss_reach(double sigma, double truncate, size_t radius);
+/*
+ * A Gaussian of sum 1, or its second derivative: times (x / sigma)^2 - 1, over sigma^2. line:
+ * malloc'ed.
+ */
+airy_status airy_gauss_line(double **line, size_t *taps, double sigma, double truncate,
+                            size_t radius, bool second);
+
 extern const struct airy_filter_fns airy_filter_cpu, airy_filter_opencl;
 
 /*

@@ -7,8 +7,6 @@
 #include "core/backend.h"
 #include "filter/filter_fns.h"
 
-enum { MAX_RADIUS = 512 };
-
 /* A stencil on its way: its products of lines follow each other. */
 struct stencil {
     airy_queue *queue;
@@ -37,32 +35,6 @@ static airy_status make_three(double **line, size_t *taps, double a, double b, d
     return AIRY_OK;
 }
 
-/* A Gaussian of sum 1, or its second derivative: times (x / sigma)^2 - 1, over sigma^2. */
-static airy_status make_gauss(double **line, size_t *taps, double sigma, double truncate,
-                              bool second)
-{
-    AIRY_FAIL_IF(!(sigma >= 0) || isinf(sigma), AIRY_ERR_PARAM,
-                 "sigma = %g, expected a number of at least 0", sigma);
-    const double reach = sigma > 0 ? floor(truncate * sigma + 0.5) : 0;
-    AIRY_FAIL_IF(reach > MAX_RADIUS, AIRY_ERR_PARAM,
-                 "sigma = %g needs a radius of %g, expected at most %d; scale the image down first",
-                 sigma, reach, MAX_RADIUS);
-    const double width = sigma > 0 ? sigma : 1;
-    double sum = 0;
-    *taps = 2 * (size_t)reach + 1;
-    AIRY_TRY(make_line(line, *taps));
-    for (size_t i = 0; i < *taps; i++) {
-        const double x = ((double)i - reach) / width;
-        (*line)[i] = exp(-0.5 * x * x);
-        sum += (*line)[i];
-    }
-    for (size_t i = 0; i < *taps; i++) {
-        const double x = ((double)i - reach) / width;
-        (*line)[i] *= (second ? (x * x - 1) / (width * width) : 1) / sum;
-    }
-    return AIRY_OK;
-}
-
 /* The line of one axis (of the last `axes`) in product number `term`. */
 static airy_status make_axis(const struct stencil *s, double **line, size_t *taps, int term,
                              int axis)
@@ -83,11 +55,12 @@ static airy_status make_axis(const struct stencil *s, double **line, size_t *tap
     case AIRY_STENCIL_LAPLACE:
         if (along)
             return make_three(line, taps, 1, -2, 1);
-        return make_gauss(line, taps, 0, 1, false);
+        return airy_gauss_line(line, taps, 0, 1, 0, false);
     case AIRY_STENCIL_LOG:
-        return make_gauss(line, taps, p->sigma[axis], p->truncate, along);
+        return airy_gauss_line(line, taps, p->sigma[axis], p->truncate, 0, along);
     case AIRY_STENCIL_DOG:
-        return make_gauss(line, taps, term ? p->sigma2[axis] : p->sigma[axis], p->truncate, false);
+        return airy_gauss_line(line, taps, term ? p->sigma2[axis] : p->sigma[axis], p->truncate, 0,
+                               false);
     default:
         return along ? make_three(line, taps, -1, 0, 1) : make_three(line, taps, 1, 2, 1);
     }
@@ -100,7 +73,7 @@ static airy_status run_term(const struct stencil *s, airy_array *to, int term)
     airy_status status = AIRY_OK;
     for (int i = 0; i < 3 && status == AIRY_OK; i++) {
         const int axis = s->axes - 3 + i;
-        status = axis < 0 ? make_gauss(&line[i], &taps[i], 0, 1, false)
+        status = axis < 0 ? airy_gauss_line(&line[i], &taps[i], 0, 1, 0, false)
                           : make_axis(s, &line[i], &taps[i], term, axis);
     }
     if (status == AIRY_OK)

@@ -61,13 +61,11 @@ static int filter_axes(const airy_image *src, int axes)
     return axes > 0 && axes < most ? axes : most;
 }
 
-/* What a Gaussian reaches; a sigma that is none is refused by the filter itself. */
+/* What a Gaussian reaches; one that is too wide, or none, is refused by the filter itself. */
 static size_t reach_of(double sigma, double truncate, size_t radius)
 {
-    const double reach = floor((truncate != 0 ? truncate : 4) * sigma + 0.5);
-    if (!(sigma > 0) || !(reach >= 0))
-        return 0;
-    return radius ? radius : reach < AIRY_FILTER_MAX_TAPS ? (size_t)reach : AIRY_FILTER_MAX_TAPS;
+    const double reach = airy_gauss_reach(sigma, truncate != 0 ? truncate : 4, radius);
+    return !(reach > 0) ? 0 : reach < AIRY_FILTER_MAX_TAPS ? (size_t)reach : AIRY_FILTER_MAX_TAPS;
 }
 
 airy_status airy_tile_convolve(airy_queue *queue, airy_image *dst, const airy_image *src,
