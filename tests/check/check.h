@@ -66,6 +66,8 @@ void check_put(void *data, airy_dtype dtype, size_t i, double v);
  * sides; guards are checked by check_array and when the case ends. */
 airy_array *check_upload(struct check *c, airy_dtype dtype, int ndim, const size_t *shape,
                          const void *data);
+airy_array *check_view(struct check *c, const airy_array *array, const size_t *start,
+                       const size_t *shape);
 airy_array *check_output(struct check *c, airy_dtype dtype, int ndim, const size_t *shape);
 /*
  * Compare element by element; reports index, got, want of the first and the worst, and how many

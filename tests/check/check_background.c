@@ -60,20 +60,10 @@ static struct image make_image(struct check *c, airy_dtype dtype, size_t h, size
     image.src = check_upload(c, dtype, 2, shape, data);
     image.mask = masked ? check_upload(c, AIRY_DTYPE_U8, 2, shape, mask) : NULL;
     if (view) {
-        airy_array *outer = image.src, *outer_mask = image.mask;
-        CHECK_OK(c, airy_array_view(&image.src, outer, start, inner));
-        if (masked)
-            CHECK_OK(c, airy_array_view(&image.mask, outer_mask, start, inner));
+        image.src = check_view(c, image.src, start, inner);
+        image.mask = masked ? check_view(c, image.mask, start, inner) : NULL;
     }
     return image;
-}
-
-static void free_views(struct image *image, bool view)
-{
-    if (view) {
-        airy_array_destroy(&image->src);
-        airy_array_destroy(&image->mask);
-    }
 }
 
 static struct ref_background ref_of(const airy_background_params *p, size_t h, size_t w)
@@ -178,7 +168,6 @@ static void check_one(struct check *c, airy_dtype dtype, size_t h, size_t w, enu
     }
     airy_background_destroy(&b);
     CHECK(c, b == NULL);
-    free_views(&image, view);
 }
 
 /* An image that SEP has been given, pixels malloc'ed. */
@@ -398,7 +387,6 @@ static void check_dtypes(struct check *c, airy_dtype from, airy_dtype to)
             check_array(c, image.src, less, &tol);
     }
     airy_background_destroy(&b);
-    free_views(&image, true);
 }
 
 static void check_errors(struct check *c)

@@ -156,6 +156,15 @@ airy_array *check_upload(struct check *c, airy_dtype dtype, int ndim, const size
     return array;
 }
 
+airy_array *check_view(struct check *c, const airy_array *array, const size_t *start,
+                       const size_t *shape)
+{
+    airy_array *view = NULL;
+    if (CHECK_OK(c, airy_array_view(&view, array, start, shape)))
+        hold(c, view, NULL);
+    return view;
+}
+
 airy_array *check_output(struct check *c, airy_dtype dtype, int ndim, const size_t *shape)
 {
     airy_array *raw = NULL, *array = NULL;

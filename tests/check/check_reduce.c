@@ -88,20 +88,10 @@ static struct image make_image(struct check *c, airy_dtype dtype, size_t h, size
     image.src = check_upload(c, dtype, 2, shape, data);
     image.mask = masked ? check_upload(c, AIRY_DTYPE_U8, 2, shape, mask) : NULL;
     if (view) {
-        airy_array *outer = image.src, *outer_mask = image.mask;
-        CHECK_OK(c, airy_array_view(&image.src, outer, start, inner));
-        if (masked)
-            CHECK_OK(c, airy_array_view(&image.mask, outer_mask, start, inner));
+        image.src = check_view(c, image.src, start, inner);
+        image.mask = masked ? check_view(c, image.mask, start, inner) : NULL;
     }
     return image;
-}
-
-static void free_views(struct image *image, bool view)
-{
-    if (view) {
-        airy_array_destroy(&image->src);
-        airy_array_destroy(&image->mask);
-    }
 }
 
 /* Within the header's 1e-12 of the larger of |mean| and std. */
@@ -152,7 +142,6 @@ static void check_statistics_one(struct check *c, airy_dtype dtype, size_t h, si
     CHECK_BENCH(c, (double)airy_array_size(image.src), 0,
                 airy_statistics_get(c->queue, &got, image.src, image.mask,
                                     AIRY_STATISTICS_MOMENTS | AIRY_STATISTICS_MEDIAN));
-    free_views(&image, view);
 }
 
 static void check_quantiles_one(struct check *c, size_t h, size_t w, enum kind kind)
@@ -200,7 +189,6 @@ static void check_histogram_one(struct check *c, airy_dtype dtype, size_t bins, 
         check_values(c, "counts", AIRY_DTYPE_U64, got, want, bins, NULL);
         CHECK(c, memcmp(&rest, &want_rest, sizeof(rest)) == 0);
     }
-    free_views(&image, true);
 }
 
 static void check_clip_one(struct check *c, airy_dtype dtype, size_t h, size_t w, enum kind kind,
@@ -271,7 +259,6 @@ static void check_threshold_one(struct check *c, airy_dtype dtype, size_t h, siz
         check_array(c, mask, want, NULL);
     CHECK_BENCH(c, (double)airy_array_size(image.src) + (double)image.n, 0,
                 airy_threshold(c->queue, mask, image.src, 5));
-    free_views(&image, view);
 }
 
 /* Numbers whose keys lie about those of zero, too many to be listed at once. */
