@@ -15,6 +15,8 @@
 #include "io/plain_file.h"
 
 enum { MAX_AXES = 16, MAX_BLOCKS = 1 << 16, BLOCK_CARDS = FITS_BLOCK / FITS_CARD };
+/* CFITSIO 4.2 repeats a text that is no integer in a message with room for this much of it. */
+enum { MAX_INTEGER_TEXT = 28 };
 
 struct hdu {
     long long bitpix, naxis, pcount, gcount;
@@ -23,6 +25,7 @@ struct hdu {
     bool groups, rice;
     bool seen[4 + 4 * MAX_AXES]; /* the numbers above, in their order */
     bool twice;                  /* one of them has two values: which counts is anybody's guess */
+    char long_text[9];           /* the keyword of an integer whose value is a long text, or "" */
 };
 
 airy_status airy_fits_read_at(const struct fits_bytes *bytes, void *out, uint64_t at, size_t size)
@@ -46,12 +49,36 @@ static long long *indexed(long long *fields, const char *card, const char *keywo
     return index <= MAX_AXES ? fields + index - 1 : NULL;
 }
 
+/* What CFITSIO reads as an integer, with an index behind it or without. */
+static bool is_integer_key(const char *card)
+{
+    static const char *const keys[] = {"BITPIX",  "NAXIS",   "PCOUNT", "GCOUNT",  "TFIELDS",
+                                       "THEAP",   "BLANK",   "TNULL",  "TBCOL",   "EXTVER",
+                                       "EXTLEVE", "ZBITPIX", "ZNAXIS", "ZPCOUNT", "ZGCOUNT",
+                                       "ZTILE",   "ZVAL",    "ZBLANK", "ZDITHER", "ZTHEAP"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (memcmp(card, keys[i], strlen(keys[i])) == 0)
+            return card[8] == '=';
+    return false;
+}
+
+/* The text of the value is longer than an integer and CFITSIO's message about it may be. */
+static bool is_long_text(const char *card)
+{
+    const char *text = card + 10 + strspn(card + 10, " ");
+    const char *last = strrchr(text, '\'');
+    const size_t length = *text == '\'' ? (size_t)(last - text) : strcspn(text, " /");
+    return length > MAX_INTEGER_TEXT;
+}
+
 static void note_card(struct hdu *h, const char *raw)
 {
     char card[FITS_CARD + 1];
     memcpy(card, raw, FITS_CARD);
     card[FITS_CARD] = 0;
     long long *field = NULL, *value;
+    if (is_integer_key(card) && is_long_text(card))
+        memcpy(h->long_text, card, 8);
     if (memcmp(card, "BITPIX  =", 9) == 0)
         field = &h->bitpix;
     else if (memcmp(card, "NAXIS   =", 9) == 0)
@@ -159,6 +186,11 @@ airy_status airy_fits_scan(const struct fits_bytes *bytes)
         if (status == AIRY_OK && h.twice)
             status = airy_fail(AIRY_ERR_FORMAT, "a keyword of its size stands there twice, with "
                                                 "different values");
+        if (status == AIRY_OK && h.long_text[0])
+            status = airy_fail(AIRY_ERR_FORMAT,
+                               "%.*s has a text of more than %d characters, "
+                               "expected an integer",
+                               (int)strcspn(h.long_text, " "), h.long_text, MAX_INTEGER_TEXT);
         if (status == AIRY_OK)
             status = check_tiles(&h);
         size_t size = 0;

@@ -258,6 +258,9 @@ static void check_tiles(struct check *c)
         {"ZCMPTYPE=", "ZCMPTYPE= 'NONE_SUCH'"},
         {"NAXIS2  =", "NAXIS2  =                   64"},
         {"NAXIS2  =", "NAXIS2  =             99999999"},
+        {"ZVAL1   =", "ZVAL1   = 'twenty-nine characters and more of it'"},
+        {"ZTILE2  =", "ZTILE2  = 123456789012345678901234567890x"},
+        {"PCOUNT  =", "PCOUNT  = 12345678901234567890123456789.x"},
     };
     const char *path = check_golden(c, "astro/fitsvariants/comp_RICE_1.fits");
     size_t size = 0;
