@@ -2,13 +2,14 @@
 #   make demo    install what is missing, build, simulate a stack, integrate it, print a table, draw a plot
 #   make test    install what is missing, build, run all tests
 # Also: make (build only; it installs nothing and says what is missing), make deps (install what the build needs), make install,
-# make bundle (a folder that runs elsewhere), make clean.
+# make bundle (a folder that runs elsewhere), make fuzz (each fuzzer for FUZZ_SECONDS, at random), make clean.
 
 BUILD ?= build
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 60
 
-.PHONY: all build deps demo test install bundle clean
+.PHONY: all build deps demo test install bundle fuzz clean
 
 all: build
 
@@ -40,6 +41,14 @@ bundle:
 	@test -f $(BUILD)/bundled/build.ninja || meson setup $(BUILD)/bundled --prefix=$(PREFIX) -Dtiff=disabled
 	@ninja -C $(BUILD)/bundled -j $(JOBS)
 	@scripts/bundle.sh $(BUILD)/bundled bundle
+
+# The corpus grows in $(BUILD)/fuzz/corpus from run to run; what crashes is kept in $(BUILD)/fuzz/found.
+fuzz:
+	@scripts/deps.sh build ci
+	@test -f $(BUILD)/fuzz/build.ninja || CC=clang meson setup $(BUILD)/fuzz --buildtype=debugoptimized -Dfuzz=true \
+		-Db_sanitize=address,undefined -Db_lundef=false
+	@ninja -C $(BUILD)/fuzz -j $(JOBS) fuzzers
+	@JOBS=$(JOBS) scripts/fuzz.sh $(BUILD)/fuzz $(FUZZ_SECONDS)
 
 clean:
 	rm -rf $(BUILD) bundle demo

@@ -1,0 +1,75 @@
+#!/bin/bash
+# Run the fuzzers of a build folder, JOBS at a time.
+#   scripts/fuzz.sh BUILD                     seconds: the seeds of the tree and a fixed number of changes to them, the same on
+#                                             every machine that gets through them in 30 s
+#   scripts/fuzz.sh BUILD SECONDS [NAME...]   so long each, at random; goes on from what earlier runs found
+# Inputs that crash are kept in BUILD/found/NAME; the long mode tries them first and throws away those that no longer do. One that
+# crashes inside of a library of others counts as skipped in the short mode, as any change of ours may draw it: it does not decide
+# over that change, but wants a guard in front of the library.
+# Last line: N passed, N failed, N skipped.
+set -u
+all=()
+build=$(cd "$1" && pwd) || exit 1
+long=${2:-}
+shift $(($# < 2 ? $# : 2))
+cd "$(dirname "$0")/../tests/fuzz" || exit 1
+export build long ASAN_OPTIONS=allocator_may_return_null=1 AIRY_LOG=off
+
+runs_of() { # NAME: changes that take about five seconds
+    case $1 in
+    hdf5) echo 300 ;;
+    lanes) echo 3000 ;;
+    stack) echo 6000 ;;
+    poni) echo 15000 ;;
+    fits | tiff) echo 30000 ;;
+    npy) echo 60000 ;;
+    decode) echo 100000 ;;
+    cbf | png | tuning) echo 200000 ;;
+    *) echo 10000 ;;
+    esac
+}
+
+in_library() { # LOG: the first frame that is neither the system's nor the sanitizer's lies in a library of others
+    ! grep -q LeakSanitizer "$1" && awk '/^ *#[0-9]+ 0x/ {
+        if (/\/(src\/[a-z]+|tests\/(fuzz|ref))\/[a-z0-9_]+\.[ch]:/) exit 1
+        if (/\(.*\/lib(cfitsio|tiff|hdf5[a-z_]*|png[0-9]*|wcs|z|lz4|jpeg|zstd|lzma|webp|jbig|Lerc|deflate)\.so/) { hit = 1; exit 0 }
+    } END { exit !hit }' "$1"
+}
+
+one() { # NAME
+    local program=$build/tests/fuzz/fuzz_$1 corpus=$build/corpus/$1 found=$build/found/$1 log=$build/fuzz_$1.log kept arguments status
+    arguments=(-timeout=25 -report_slow_units=25 -rss_limit_mb=2048 -max_len=65536 "-artifact_prefix=$found/")
+    if [ -n "$long" ]; then
+        for kept in "$found"/*; do
+            [ ! -f "$kept" ] || ! "$program" "${arguments[@]}" "$kept" >"$log" 2>&1 || rm "$kept"
+        done
+        arguments+=("-max_total_time=$long" -fork=1 -ignore_crashes=1 -ignore_ooms=1 -ignore_timeouts=1)
+    else
+        arguments+=(-seed=1 "-runs=$(runs_of "$1")" -max_total_time=30)
+        rm -rf "$corpus" "$found"
+    fi
+    mkdir -p "$corpus" "$found"
+    [ ! -f "$1.dict" ] || arguments+=("-dict=$1.dict")
+    arguments+=("$corpus")
+    [ ! -d "corpus/$1" ] || arguments+=("corpus/$1")
+    "$program" "${arguments[@]}" >"$log" 2>&1
+    status=$?
+    kept=$(find "$found" -type f)
+    if [ $status = 0 ] && [ -z "$kept" ]; then
+        echo "ok   $1: $(grep -E '^Done|^#[0-9]+: cov' "$log" | tail -n 1)"
+    elif [ -z "$long" ] && in_library "$log"; then
+        echo "skip $1: crashed in a library: $(grep -m 1 '^SUMMARY' "$log"); $kept"
+    else
+        echo "FAIL $1"
+        grep -vE '^(INFO|#[0-9]+)' "$log" | tail -n 40
+        echo "$kept"
+    fi
+}
+export -f one in_library runs_of
+
+[ $# -gt 0 ] || mapfile -t all < <(find "$build/tests/fuzz" -maxdepth 1 -type f -name 'fuzz_*' -printf '%f\n' | sed s/fuzz_// | sort)
+# shellcheck disable=SC2016
+printf '%s\n' "$@" "${all[@]}" | xargs -P "${JOBS:-$(nproc)}" -n 1 bash -c 'text=$(one "$1"); printf "%s\n" "$text"' one |
+    tee "$build/fuzz.log"
+awk '/^ok / { p++ } /^FAIL / { f++ } /^skip / { s++ }
+    END { printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f > 0 || p + s == 0 }' "$build/fuzz.log"
