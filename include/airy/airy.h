@@ -14,6 +14,7 @@
 #include "airy/image.h"
 #include "airy/integrate.h"
 #include "airy/label.h"
+#include "airy/oct.h"
 #include "airy/pipeline.h"
 #include "airy/random.h"
 #include "airy/reduce.h"

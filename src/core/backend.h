@@ -14,6 +14,7 @@ struct airy_label_fns;      /* src/label/label_fns.h */
 struct airy_filter_fns;     /* src/filter/filter_fns.h */
 struct airy_element_fns;    /* src/element/element_fns.h */
 struct airy_background_fns; /* src/background/background_fns.h */
+struct airy_oct_fns;        /* src/oct/oct_fns.h */
 
 struct airy_backend {
     const char *name;
@@ -72,6 +73,7 @@ struct airy_backend {
     const struct airy_filter_fns *filter;
     const struct airy_element_fns *element;
     const struct airy_background_fns *background;
+    const struct airy_oct_fns *oct;
 };
 
 extern const struct airy_backend airy_backend_cpu, airy_backend_opencl;
