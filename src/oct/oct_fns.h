@@ -80,6 +80,7 @@ struct airy_oct_fns {
      */
     airy_status (*mean)(airy_queue *queue, const struct airy_oct *oct, const airy_array *mean,
                         const airy_array *src, size_t frames);
+    /* Scratch of the queue: FRAMES and SMALL are the front's, the others the back end's. */
     airy_status (*lines)(airy_queue *queue, const struct airy_oct_lines_plan *plan);
     airy_status (*combine)(airy_queue *queue, const struct airy_oct_combine_plan *plan);
 };
