@@ -3,7 +3,8 @@
  *
  * A tile's result is made from its part of the image and what overlaps it, so that it is the result
  * of the whole image, bit for bit unless the operation says otherwise. Two tiles are on their way
- * at a time: one computes while the other is copied.
+ * at a time: one computes while the other is copied; one on the CPU, which computes in its own
+ * memory.
  */
 #ifndef AIRY_TILE_H
 #define AIRY_TILE_H

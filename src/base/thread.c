@@ -20,6 +20,7 @@ struct loop {
     airy_pool_fn fn;
     void *arg;
     size_t count;
+    unsigned most;       /* threads that may take part */
     atomic_size_t next;  /* index to be taken */
     unsigned joined;     /* threads that ever took part: their numbers; under the pool's lock */
     unsigned active;     /* of them still at work; under the pool's lock */
@@ -77,7 +78,7 @@ static struct loop *choose_loop(const struct airy_pool *pool)
 {
     struct loop *first = NULL;
     for (struct loop *l = pool->loops; l; l = l->behind)
-        if (has_work(l) && l->joined < pool->size)
+        if (has_work(l) && l->joined < l->most)
             first = l;
     return first;
 }
@@ -200,23 +201,30 @@ static void leave_loop(airy_pool *pool, struct loop *loop)
     pthread_mutex_unlock(&pool->lock);
 }
 
-void airy_pool_run(airy_pool *pool, size_t count, airy_pool_fn fn, void *arg)
+void airy_pool_run_few(airy_pool *pool, unsigned threads, size_t count, airy_pool_fn fn, void *arg)
 {
-    if (count < 2 || airy_pool_size(pool) == 1 || inside_loop) {
+    if (count < 2 || threads < 2 || airy_pool_size(pool) == 1 || inside_loop) {
         run_serially(count, fn, arg);
         return;
     }
-    struct loop loop = {.fn = fn, .arg = arg, .count = count, .joined = 1, .active = 1};
+    struct loop loop = {
+        .fn = fn, .arg = arg, .count = count, .most = threads, .joined = 1, .active = 1};
     atomic_init(&loop.next, 0);
     pthread_mutex_lock(&pool->lock);
     loop.behind = pool->loops;
     pool->loops = &loop;
-    if (count > pool->size / 2)
+    const size_t wanted = count < threads ? count : threads;
+    if (wanted > pool->size / 2)
         pthread_cond_broadcast(&pool->work);
     else
-        for (size_t i = 1; i < count; i++)
+        for (size_t i = 1; i < wanted; i++)
             pthread_cond_signal(&pool->work);
     pthread_mutex_unlock(&pool->lock);
     take_part(&loop, 0);
     leave_loop(pool, &loop);
+}
+
+void airy_pool_run(airy_pool *pool, size_t count, airy_pool_fn fn, void *arg)
+{
+    airy_pool_run_few(pool, airy_pool_size(pool), count, fn, arg);
 }

@@ -30,5 +30,7 @@ unsigned airy_pool_size(const airy_pool *pool);
  */
 typedef void (*airy_pool_fn)(void *arg, size_t index, unsigned worker);
 void airy_pool_run(airy_pool *pool, size_t count, airy_pool_fn fn, void *arg);
+/* The same by at most so many threads: worker is below `threads`. */
+void airy_pool_run_few(airy_pool *pool, unsigned threads, size_t count, airy_pool_fn fn, void *arg);
 
 #endif

@@ -46,6 +46,14 @@ void airy_device_unbook(airy_device *device, uint64_t size)
     pthread_mutex_unlock(&device->lock);
 }
 
+uint64_t airy_device_room(airy_device *device)
+{
+    pthread_mutex_lock(&device->lock);
+    const uint64_t limit = device->memory.limit, used = in_use(device);
+    pthread_mutex_unlock(&device->lock);
+    return used < limit ? limit - used : 0;
+}
+
 /* Book size bytes before they are asked for, so that two threads cannot pass the limit together. */
 static airy_status book(airy_device *device, size_t size, const char *what)
 {

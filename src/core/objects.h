@@ -94,6 +94,8 @@ struct airy_host {
  */
 airy_status airy_device_book(airy_device *device, uint64_t size, const char *what);
 void airy_device_unbook(airy_device *device, uint64_t size);
+/* Bytes that the limit leaves. */
+uint64_t airy_device_room(airy_device *device);
 
 airy_status airy_buffer_create(airy_buffer **buffer, airy_device *device, size_t size,
                                const char *what);
@@ -104,6 +106,12 @@ void airy_buffer_release(airy_buffer **buffer);
 /* At least size bytes for use on this queue until the next request for the same slot. */
 airy_status airy_queue_scratch(airy_queue *queue, enum airy_scratch slot, size_t size,
                                airy_buffer **buffer);
+/*
+ * The same, `each` bytes for each of *threads: those of the device's pool, or fewer, and at least
+ * one, where that takes more than half of the memory that is left.
+ */
+airy_status airy_queue_thread_scratch(airy_queue *queue, enum airy_scratch slot, size_t each,
+                                      unsigned *threads, airy_buffer **buffer);
 /*
  * Keep the first error of enqueued work for airy_queue_finish; takes the sentence of
  * airy_last_error.

@@ -222,14 +222,18 @@ airy_status airy_profile_print(const airy_device *device, FILE *file)
     return AIRY_OK;
 }
 
+void airy_profile_loop_few(airy_device *device, const char *name, double bytes, unsigned threads,
+                           size_t count, airy_pool_fn fn, void *arg)
+{
+    const uint64_t start = device->profile ? airy_clock_ns() : 0;
+    airy_pool_run_few(device->pool, threads, count, fn, arg);
+    if (device->profile)
+        airy_profile_add(device->profile, name, false, (double)(airy_clock_ns() - start) * 1e-6,
+                         bytes);
+}
+
 void airy_profile_loop(airy_device *device, const char *name, double bytes, size_t count,
                        airy_pool_fn fn, void *arg)
 {
-    if (!device->profile) {
-        airy_pool_run(device->pool, count, fn, arg);
-        return;
-    }
-    const uint64_t start = airy_clock_ns();
-    airy_pool_run(device->pool, count, fn, arg);
-    airy_profile_add(device->profile, name, false, (double)(airy_clock_ns() - start) * 1e-6, bytes);
+    airy_profile_loop_few(device, name, bytes, airy_pool_size(device->pool), count, fn, arg);
 }

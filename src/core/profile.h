@@ -23,5 +23,8 @@ airy_status airy_profile_rows(const airy_profile *profile, airy_profile_row **ro
 /* The CPU back end's parallel loop, profiled under name. bytes: what the loop moves, for GB/s. */
 void airy_profile_loop(airy_device *device, const char *name, double bytes, size_t count,
                        airy_pool_fn fn, void *arg);
+/* The same by at most so many threads, as of airy_queue_thread_scratch. */
+void airy_profile_loop_few(airy_device *device, const char *name, double bytes, unsigned threads,
+                           size_t count, airy_pool_fn fn, void *arg);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/size.h"
 #include "core/backend.h"
 
 airy_status airy_queue_create(airy_queue **queue, airy_device *device)
@@ -78,4 +79,21 @@ airy_status airy_queue_scratch(airy_queue *queue, enum airy_scratch slot, size_t
         AIRY_TRY(airy_buffer_create(held, queue->device, size, names[slot]));
     *buffer = *held;
     return AIRY_OK;
+}
+
+airy_status airy_queue_thread_scratch(airy_queue *queue, enum airy_scratch slot, size_t each,
+                                      unsigned *threads, airy_buffer **buffer)
+{
+    const size_t held = queue->scratch[slot] ? queue->scratch[slot]->size : 0;
+    /* Half of it: arrays that come later need room as well. */
+    const uint64_t room = (airy_device_room(queue->device) + held) / 2;
+    unsigned n = airy_pool_size(queue->device->pool);
+    if (each > 0 && room / each < n)
+        n = room < each ? 1 : (unsigned)(room / each);
+    size_t size;
+    AIRY_FAIL_IF(airy_mul_size(&size, each, n), AIRY_ERR_MEMORY,
+                 "scratch of %zu bytes for each of %u threads does not fit the address space", each,
+                 n);
+    *threads = n;
+    return airy_queue_scratch(queue, slot, size, buffer);
 }

@@ -242,8 +242,8 @@ static airy_status meshes(airy_queue *queue, const struct airy_background_plan *
                  pixels = airy_align_up(airy_min_size(area, TILE), AIRY_REDUCE_GROUP),
                  size = sizeof(struct room) + pixels * sizeof(double);
     airy_buffer *rooms;
-    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS,
-                                airy_pool_size(queue->device->pool) * size, &rooms));
+    unsigned threads;
+    AIRY_TRY(airy_queue_thread_scratch(queue, AIRY_SCRATCH_PARTIALS, size, &threads, &rooms));
     struct meshes_job job = {.plan = plan,
                              .kernels = airy_background_kernels(),
                              .reduce = airy_reduce_kernels(),
@@ -253,8 +253,8 @@ static airy_status meshes(airy_queue *queue, const struct airy_background_plan *
                              .room_size = size};
     const double bytes = (double)airy_array_size(plan->image) +
                          (plan->mask ? (double)airy_array_size(plan->mask) : 0);
-    airy_profile_loop(queue->device, "background_meshes", bytes, plan->nodes[0] * plan->nodes[1],
-                      run_mesh, &job);
+    airy_profile_loop_few(queue->device, "background_meshes", bytes, threads,
+                          plan->nodes[0] * plan->nodes[1], run_mesh, &job);
     return AIRY_OK;
 }
 

@@ -165,16 +165,15 @@ static size_t fit_columns(const struct job *job, size_t lines, size_t more, size
 static airy_status run_tiles(airy_queue *queue, struct job *job, tile_fn fn, const char *name)
 {
     airy_buffer *buffer;
-    size_t size;
-    AIRY_FAIL_IF(airy_mul_size(&size, job->scratch_size, airy_pool_size(queue->device->pool)),
-                 AIRY_ERR_MEMORY, "the lines of a tile do not fit the address space");
-    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, size, &buffer));
+    unsigned threads;
+    AIRY_TRY(airy_queue_thread_scratch(queue, AIRY_SCRATCH_PARTIALS, job->scratch_size, &threads,
+                                       &buffer));
     job->scratch = buffer->handle;
     job->run = fn;
-    airy_profile_loop(queue->device, name,
-                      (double)airy_array_size(job->plan->src) +
-                          (double)airy_array_size(job->plan->dst),
-                      job->count[0] * job->count[1] * job->count[2] * job->count[3], run_tile, job);
+    airy_profile_loop_few(
+        queue->device, name,
+        (double)airy_array_size(job->plan->src) + (double)airy_array_size(job->plan->dst), threads,
+        job->count[0] * job->count[1] * job->count[2] * job->count[3], run_tile, job);
     return AIRY_OK;
 }
 

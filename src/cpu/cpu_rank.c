@@ -166,19 +166,19 @@ static airy_status run_tiles(airy_queue *queue, struct job *job, const char *nam
 {
     const struct airy_filter_axis *a = job->axis;
     airy_buffer *buffer;
-    size_t size;
+    unsigned threads;
     job->count[1] = a[0].n;
     job->count[2] = (a[1].n + job->tile_y - 1) / job->tile_y;
     job->count[3] = (a[2].n + job->tile_x - 1) / job->tile_x;
     job->scratch_size = airy_align_up(job->scratch_size, 64);
-    AIRY_FAIL_IF(airy_mul_size(&size, job->scratch_size, airy_pool_size(queue->device->pool)),
-                 AIRY_ERR_MEMORY, "the lines of a tile do not fit the address space");
-    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, size, &buffer));
+    AIRY_TRY(airy_queue_thread_scratch(queue, AIRY_SCRATCH_PARTIALS, job->scratch_size, &threads,
+                                       &buffer));
     job->scratch = buffer->handle;
     const double bytes = 2.0 * (double)(job->count[0] * a[0].n) * (double)(a[1].n * a[2].n) *
                          (double)job->elem;
-    airy_profile_loop(queue->device, name, bytes,
-                      job->count[0] * job->count[1] * job->count[2] * job->count[3], run_tile, job);
+    airy_profile_loop_few(queue->device, name, bytes, threads,
+                          job->count[0] * job->count[1] * job->count[2] * job->count[3], run_tile,
+                          job);
     return AIRY_OK;
 }
 

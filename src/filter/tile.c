@@ -6,9 +6,10 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "core/backend.h"
 #include "core/objects.h"
 
-enum { SLOTS = 2, COPY_START = 256 << 10, OWN_ROOM = 64 << 20 };
+enum { MOST_SLOTS = 2, COPY_START = 256 << 10, OWN_ROOM = 64 << 20 };
 
 /* Elements `at` to `at + length - 1` of a tile's source are those from `from` on of the image. */
 struct segment {
@@ -42,7 +43,8 @@ struct job {
     int ndim;
     size_t pieces[AIRY_MAX_DIMS]; /* tiles along an axis */
     airy_tile_plan plan;
-    struct slot slots[SLOTS];
+    int slot_count; /* of many tiles */
+    struct slot slots[MOST_SLOTS];
 };
 
 /*
@@ -103,11 +105,17 @@ static void count_tile(const struct job *job, double *source, double *made)
     }
 }
 
+/* Tiles on their way at a time. */
+static int count_slots(const struct job *job)
+{
+    return job->plan.tiles > 1 ? job->slot_count : 1;
+}
+
 static double count_bytes(const struct job *job)
 {
     double source, made;
     count_tile(job, &source, &made);
-    return (job->plan.tiles > 1 ? SLOTS : 1) * (source + made * (1 + job->params.scratch));
+    return count_slots(job) * (source + made * (1 + job->params.scratch));
 }
 
 static double count_copied(const struct job *job)
@@ -385,7 +393,7 @@ static airy_status finish_tile(const struct job *job, struct slot *slot)
 /* Every tile once. Whatever happens, nothing is left on the device. */
 static airy_status run_tiles(struct job *job)
 {
-    const int slots = job->plan.tiles > 1 ? SLOTS : 1;
+    const int slots = count_slots(job);
     airy_status status = AIRY_OK;
     for (int i = 0; i < slots && status == AIRY_OK; i++)
         status = airy_queue_create(&job->slots[i].queue, job->device);
@@ -452,13 +460,16 @@ airy_status airy_tile_run(airy_queue *queue, airy_image *dst, const airy_image *
 {
     AIRY_FAIL_IF(!queue || !src || !src->data || !params || (dst && !fn), AIRY_ERR_PARAM,
                  "airy_tile_run: queue, src, params or fn is NULL");
-    struct job job = {.queue = queue,
-                      .device = airy_queue_device(queue),
-                      .src = src,
-                      .dst = dst,
-                      .params = *params,
-                      .fn = fn,
-                      .user = user};
+    struct job job = {
+        .queue = queue,
+        .device = airy_queue_device(queue),
+        /* Where nothing is copied while a tile computes, a second one gains nothing. */
+        .slot_count = airy_queue_backend(queue)->in_place ? 1 : MOST_SLOTS,
+        .src = src,
+        .dst = dst,
+        .params = *params,
+        .fn = fn,
+        .user = user};
     double room;
     uint64_t single;
     AIRY_TRY(check_job(&job));

@@ -445,6 +445,9 @@ static void check_pool_nested(struct check *c)
     airy_pool_run(t.pool, 1, run_lonely, &lonely);
     for (size_t i = 0; i < sizeof(lonely.seen); i++)
         CHECK(c, lonely.seen[i] != 0);
+    airy_pool_run_few(t.pool, 2, sizeof(lonely.seen), note_thread, lonely.seen);
+    for (size_t i = 0; i < sizeof(lonely.seen); i++)
+        CHECK(c, lonely.seen[i] == 1 || lonely.seen[i] == 2);
     airy_pool_destroy(&t.pool);
 }
 
