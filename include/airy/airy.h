@@ -15,6 +15,7 @@
 #include "airy/integrate.h"
 #include "airy/label.h"
 #include "airy/oct.h"
+#include "airy/oct_config.h"
 #include "airy/pipeline.h"
 #include "airy/random.h"
 #include "airy/reduce.h"

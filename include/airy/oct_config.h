@@ -13,12 +13,17 @@
 extern "C" {
 #endif
 
-/** A plan and what its tables need. Zeroed is empty; freed by airy_oct_config_free. */
+/**
+ * A plan and what its tables need. Zeroed is empty; freed by airy_oct_config_free. A plan for files
+ * that say their shape themselves may leave out samples (then it has the length of the tables, or 0
+ * without one), lines (0) and dtype.
+ */
 typedef struct airy_oct_config {
     airy_oct_params params; /**< its tables lie in this object */
     uint64_t header_bytes;  /**< of a headerless raw file: to skip in front of the first frame */
     bool has_range;         /**< db_range stands in the plan; else display limits are automatic */
     void *block;            /**< what is released */
+    bool has_dtype;         /**< dtype or packing stands in the plan */
 } airy_oct_config;
 
 /**

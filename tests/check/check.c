@@ -43,6 +43,7 @@ static const struct {
     {"background", check_backgrounds},
     {"sources", check_sources},
     {"tile", check_tile},
+    {"oct_config", check_oct_config},
     {"null", check_null},
     {"tuning", check_tuning},
     {"opencl_kernels", check_opencl_kernels},

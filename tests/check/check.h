@@ -131,6 +131,7 @@ void check_tables(struct check *c);
 void check_pipeline(struct check *c);
 void check_pipeline_parts(struct check *c);
 void check_null(struct check *c);
+void check_oct_config(struct check *c);
 void check_tuning(struct check *c);
 void check_opencl_kernels(struct check *c);
 void check_opencl_integrate(struct check *c);
