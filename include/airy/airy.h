@@ -16,6 +16,7 @@
 #include "airy/label.h"
 #include "airy/oct.h"
 #include "airy/oct_config.h"
+#include "airy/oct_stream.h"
 #include "airy/pipeline.h"
 #include "airy/random.h"
 #include "airy/reduce.h"

@@ -155,6 +155,8 @@ AIRY_API airy_status airy_event_record(airy_event *event, airy_queue *queue);
 AIRY_API airy_status airy_queue_wait(airy_queue *queue, const airy_event *event);
 /** Block the calling thread until the event has happened. */
 AIRY_API airy_status airy_event_wait(const airy_event *event);
+/** Has it happened? Does not wait. Errors: as airy_event_wait. */
+AIRY_API airy_status airy_event_is_done(const airy_event *event, bool *done);
 
 /**
  * Host memory that copies run fastest from and to: page-locked on OpenCL, 64-byte aligned on the

@@ -55,6 +55,7 @@ struct airy_backend {
     airy_status (*event_record)(airy_event *event, airy_queue *queue); /* event->impl: replaced */
     airy_status (*event_enqueue_wait)(airy_queue *queue, const airy_event *event);
     airy_status (*event_wait)(const airy_event *event);
+    airy_status (*event_is_done)(const airy_event *event, bool *done);
     void (*event_close)(airy_event *event);
 
     /* Copies of whole arrays, strided on the device side. pinned: host memory is airy_host of this

@@ -53,3 +53,10 @@ airy_status airy_event_wait(const airy_event *event)
     AIRY_FAIL_IF(!event, AIRY_ERR_PARAM, "airy_event_wait: event is NULL");
     return event->recorded ? event->device->backend->event_wait(event) : AIRY_OK;
 }
+
+airy_status airy_event_is_done(const airy_event *event, bool *done)
+{
+    AIRY_FAIL_IF(!event || !done, AIRY_ERR_PARAM, "airy_event_is_done: argument is NULL");
+    *done = true;
+    return event->recorded ? event->device->backend->event_is_done(event, done) : AIRY_OK;
+}

@@ -189,6 +189,13 @@ static airy_status event_wait(const airy_event *event)
     return AIRY_OK;
 }
 
+static airy_status event_is_done(const airy_event *event, bool *done)
+{
+    (void)event;
+    *done = true;
+    return AIRY_OK;
+}
+
 static void event_close(airy_event *event)
 {
     (void)event;
@@ -262,6 +269,7 @@ const struct airy_backend airy_backend_cpu = {
     .event_record = event_record,
     .event_enqueue_wait = event_enqueue_wait,
     .event_wait = event_wait,
+    .event_is_done = event_is_done,
     .event_close = event_close,
     .push = push,
     .pull = pull,

@@ -29,6 +29,7 @@ const struct airy_backend airy_backend_opencl = {
     .event_record = airy_cl_event_record,
     .event_enqueue_wait = airy_cl_event_enqueue_wait,
     .event_wait = airy_cl_event_wait,
+    .event_is_done = airy_cl_event_is_done,
     .event_close = airy_cl_event_close,
     .push = airy_cl_push,
     .pull = airy_cl_pull,

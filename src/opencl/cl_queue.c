@@ -145,6 +145,23 @@ airy_status airy_cl_event_wait(const airy_event *event)
     return AIRY_OK;
 }
 
+airy_status airy_cl_event_is_done(const airy_event *event, bool *done)
+{
+    const struct airy_cl_device *device = airy_cl_device(event->device);
+    const cl_event marker = event->impl;
+    cl_int state = CL_COMPLETE;
+    if (marker)
+        AIRY_CL_TRY(device,
+                    device->cl->GetEventInfo(marker, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                             sizeof(state), &state, NULL),
+                    "clGetEventInfo");
+    /* Negative: the error that the command ended with. */
+    AIRY_CL_TRY(device, state < 0 ? state : CL_SUCCESS, "work before an event");
+    *done = state == CL_COMPLETE;
+    /* Only waiting makes the host see what was written (OpenCL 1.2, 5.9). */
+    return *done ? airy_cl_event_wait(event) : AIRY_OK;
+}
+
 void airy_cl_event_close(airy_event *event)
 {
     if (!event->impl)

@@ -58,6 +58,7 @@ airy_status airy_cl_finish(airy_queue *queue);
 airy_status airy_cl_event_record(airy_event *event, airy_queue *queue);
 airy_status airy_cl_event_enqueue_wait(airy_queue *queue, const airy_event *event);
 airy_status airy_cl_event_wait(const airy_event *event);
+airy_status airy_cl_event_is_done(const airy_event *event, bool *done);
 void airy_cl_event_close(airy_event *event);
 
 /*

@@ -44,6 +44,7 @@ static const struct {
     {"sources", check_sources},
     {"tile", check_tile},
     {"oct_config", check_oct_config},
+    {"oct_stream", check_oct_stream},
     {"null", check_null},
     {"tuning", check_tuning},
     {"opencl_kernels", check_opencl_kernels},

@@ -330,7 +330,10 @@ static void check_event(struct check *c)
     if (!e || !q)
         return;
     /* A never recorded event has happened. */
+    bool happened = false;
     CHECK_OK(c, airy_event_wait(e));
+    CHECK_OK(c, airy_event_is_done(e, &happened));
+    CHECK(c, happened);
     CHECK_OK(c, airy_queue_wait(q, e));
     /* One queue writes, the other copies after the event; twice with one event object. */
     airy_array *a = check_output(c, AIRY_DTYPE_U32, 1, &n),
@@ -345,6 +348,8 @@ static void check_event(struct check *c)
         CHECK_OK(c, airy_array_copy(q, b, a));
         CHECK_OK(c, airy_queue_finish(q));
         CHECK_OK(c, airy_event_wait(e));
+        CHECK_OK(c, airy_event_is_done(e, &happened));
+        CHECK(c, happened);
         for (size_t i = 0; i < n; i++)
             want[i] = round;
         check_array(c, b, want, NULL);
@@ -354,6 +359,8 @@ static void check_event(struct check *c)
     CHECK_FAILS(c, airy_queue_wait(NULL, e), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_queue_wait(q, NULL), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_event_wait(NULL), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_event_is_done(NULL, &happened), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_event_is_done(e, NULL), AIRY_ERR_PARAM, "NULL");
     CHECK_OK(c, airy_device_create(&other, c->spec, NULL));
     CHECK_OK(c, airy_queue_create(&foreign, other));
     CHECK_FAILS(c, airy_event_record(e, foreign), AIRY_ERR_PARAM, "event is of device");

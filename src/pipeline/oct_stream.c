@@ -1,0 +1,592 @@
+/*
+ * A slot goes round: free -> (taken, filled) -> given -> in flight -> done -> (held) -> free. Three
+ * rings of slot numbers hand it on, each written by one thread and read by one, without locks; what
+ * a slot contains belongs to whoever has taken its number out of a ring and not put it into the
+ * next.
+ *
+ * Submitting and looking for what is done is one thread's work: no wake-up lies between the two, and
+ * the driver is called by one thread at a time. It is not the giver's, because calls of a driver
+ * take 1 to 20 us each and wait where its own queues are full.
+ */
+#include "airy/oct_stream.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/latency.h"
+#include "base/memory.h"
+#include "base/notice.h"
+#include "base/numa.h"
+#include "base/size.h"
+#include "core/backend.h"
+#include "oct/oct_fns.h"
+
+enum {
+    SLOTS = AIRY_OCT_STREAM_SLOTS, /* a power of two */
+    LANES = 2,
+    FEW_SLOTS = 4,
+    MANY_SLOTS = 16,
+    SMALL_BYTES = 1 << 20, /* raw and result together */
+    SPIN_NS = 50000,       /* before the thread sleeps for a buffer, a default */
+    LOOK_NS = 20000,       /* before a thread sleeps for a result */
+    FLIGHT_SPIN_GPU_NS = 2000000 /* before the thread naps while a GPU works */,
+    NAP_NS = 50000
+};
+
+/* Numbers of slots on their way from one thread to another; never full, as it has room for all. */
+struct slot_ring {
+    _Alignas(64) atomic_uint head; /* of numbers taken out */
+    _Alignas(64) atomic_uint tail; /* put in */
+    uint8_t slots[SLOTS];
+};
+
+/*
+ * In-order queues that a buffer passes. Small buffers: one queue for all three, twice, so that one
+ * buffer's copies run beside the other's computation and no queue waits for another one, which costs
+ * more than copying them. Others: three queues. On the CPU one queue and no copies.
+ */
+struct lane {
+    airy_queue *up, *compute, *down;
+};
+
+struct stream_slot {
+    airy_host *raw, *result;
+    airy_array *src, *dst; /* in place: over raw and result */
+    airy_event *uploaded, *computed, *done;
+    size_t lane;
+    uint64_t first_frame, given_ns, latency_ns;
+    size_t frames;
+    airy_status status;
+    char message[256];
+    bool held; /* of the thread that asks for results */
+};
+
+struct airy_oct_stream {
+    const airy_oct *oct;
+    airy_device *device;
+    bool in_place;
+    airy_oct_stream_info sizes; /* counters 0 */
+    uint64_t spin_ns, flight_spin_ns;
+    struct lane lanes[LANES];
+    size_t lane_count;
+    struct stream_slot slots[SLOTS];
+
+    struct slot_ring free, given, done;
+    struct airy_notice freed_notice, given_notice, done_notice;
+
+    /* The giver's. */
+    struct stream_slot *filling;
+    uint64_t next_frame;
+    bool ended;
+
+    /* The stream's thread's: slots in flight, oldest first. */
+    uint8_t flight[SLOTS];
+    size_t flight_head, flight_count, submitted;
+    pthread_t thread;
+    bool has_thread;
+
+    _Alignas(64) atomic_bool stop, end;
+    atomic_uint_least64_t in, out, dropped, failed;
+    struct airy_latency latency;
+};
+
+static void put(struct slot_ring *ring, size_t slot)
+{
+    const unsigned tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
+    ring->slots[tail % SLOTS] = (uint8_t)slot;
+    atomic_store_explicit(&ring->tail, tail + 1, memory_order_release);
+}
+
+static bool is_empty(struct slot_ring *ring)
+{
+    return atomic_load_explicit(&ring->head, memory_order_relaxed) ==
+           atomic_load_explicit(&ring->tail, memory_order_acquire);
+}
+
+/* Only the ring's reader; NULL: empty. */
+static struct stream_slot *get(airy_oct_stream *stream, struct slot_ring *ring)
+{
+    if (is_empty(ring))
+        return NULL;
+    const unsigned head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+    const size_t slot = ring->slots[head % SLOTS];
+    atomic_store_explicit(&ring->head, head + 1, memory_order_release);
+    return &stream->slots[slot];
+}
+
+static size_t number_of(const airy_oct_stream *stream, const struct stream_slot *slot)
+{
+    return (size_t)(slot - stream->slots);
+}
+
+/* ---- the stream's thread ---- */
+
+static size_t result_bytes(const airy_oct_stream *stream, size_t frames)
+{
+    const airy_oct_info *info = &stream->oct->info;
+    return frames / info->frames_per_result * info->result_bytes;
+}
+
+static airy_status enqueue(const airy_oct_stream *stream, const struct stream_slot *slot,
+                           airy_array *dst, airy_array *src)
+{
+    const struct lane *lane = &stream->lanes[slot->lane];
+    const airy_oct_run run = {.first_frame = slot->first_frame};
+    if (stream->in_place) {
+        AIRY_TRY(airy_oct_process(lane->compute, stream->oct, dst, src, &run));
+        return airy_queue_finish(lane->compute);
+    }
+    AIRY_TRY(airy_array_push(lane->up, src, airy_host_data(slot->raw), airy_array_size(src)));
+    if (lane->up != lane->compute) {
+        AIRY_TRY(airy_event_record(slot->uploaded, lane->up));
+        AIRY_TRY(airy_queue_wait(lane->compute, slot->uploaded));
+    }
+    AIRY_TRY(airy_oct_process(lane->compute, stream->oct, dst, src, &run));
+    if (lane->down != lane->compute) {
+        AIRY_TRY(airy_event_record(slot->computed, lane->compute));
+        AIRY_TRY(airy_queue_wait(lane->down, slot->computed));
+    }
+    AIRY_TRY(airy_array_pull(lane->down, airy_host_data(slot->result), airy_array_size(dst), dst));
+    return airy_event_record(slot->done, lane->down);
+}
+
+/* Views of fewer frames than the slot has room for. */
+static airy_status enqueue_part(const airy_oct_stream *stream, const struct stream_slot *slot)
+{
+    const size_t start[AIRY_MAX_DIMS] = {0};
+    size_t src_shape[AIRY_MAX_DIMS], dst_shape[AIRY_MAX_DIMS];
+    airy_array *src = NULL, *dst = NULL;
+    airy_status status;
+    memcpy(src_shape, slot->src->shape, sizeof(src_shape));
+    memcpy(dst_shape, slot->dst->shape, sizeof(dst_shape));
+    src_shape[0] = slot->frames;
+    dst_shape[0] = slot->frames / stream->oct->info.frames_per_result;
+    AIRY_TRY_OR(out, airy_array_view(&src, slot->src, start, src_shape));
+    AIRY_TRY_OR(out, airy_array_view(&dst, slot->dst, start, dst_shape));
+    status = enqueue(stream, slot, dst, src);
+out:
+    airy_array_destroy(&src);
+    airy_array_destroy(&dst);
+    return status;
+}
+
+static airy_status finish_lane(const struct lane *lane)
+{
+    airy_status status = lane->up ? airy_queue_finish(lane->up) : AIRY_OK;
+    if (lane->compute && lane->compute != lane->up && status == AIRY_OK)
+        status = airy_queue_finish(lane->compute);
+    if (lane->down && lane->down != lane->compute && status == AIRY_OK)
+        status = airy_queue_finish(lane->down);
+    return status;
+}
+
+static void keep_error(struct stream_slot *slot, airy_status status)
+{
+    slot->status = status;
+    if (status != AIRY_OK)
+        airy_error_copy(slot->message, sizeof(slot->message));
+}
+
+static void submit(airy_oct_stream *stream, struct stream_slot *slot)
+{
+    slot->lane = stream->submitted++ % stream->lane_count;
+    slot->message[0] = '\0';
+    const airy_status status = slot->frames == stream->sizes.frames
+                                   ? enqueue(stream, slot, slot->dst, slot->src)
+                                   : enqueue_part(stream, slot);
+    keep_error(slot, status);
+    /* What was enqueued before the failure still uses the buffers. */
+    if (status != AIRY_OK && !stream->in_place)
+        (void)finish_lane(&stream->lanes[slot->lane]);
+    stream->flight[(stream->flight_head + stream->flight_count++) % SLOTS] =
+        (uint8_t)number_of(stream, slot);
+}
+
+/* True: the oldest slot in flight is done, and handed over. */
+static bool land(airy_oct_stream *stream)
+{
+    if (stream->flight_count == 0)
+        return false;
+    struct stream_slot *slot = &stream->slots[stream->flight[stream->flight_head]];
+    if (slot->status == AIRY_OK && !stream->in_place) {
+        bool done = false;
+        const airy_status status = airy_event_is_done(slot->done, &done);
+        if (status == AIRY_OK && !done)
+            return false;
+        keep_error(slot, status);
+    }
+    stream->flight_head = (stream->flight_head + 1) % SLOTS;
+    stream->flight_count--;
+    slot->latency_ns = airy_clock_ns() - slot->given_ns;
+    airy_latency_add(&stream->latency, slot->latency_ns);
+    atomic_fetch_add_explicit(slot->status == AIRY_OK ? &stream->out : &stream->failed,
+                              slot->frames, memory_order_relaxed);
+    put(&stream->done, number_of(stream, slot));
+    airy_notice_post(&stream->done_notice);
+    return true;
+}
+
+/* Nothing happened since `since`: look again at once, after a nap, or when a buffer is given. */
+static void pause_thread(airy_oct_stream *stream, uint64_t since, unsigned seen)
+{
+    const uint64_t waited = airy_clock_ns() - since;
+    if (stream->flight_count > 0) {
+        if (waited < stream->flight_spin_ns)
+            airy_relax();
+        else
+            (void)airy_notice_wait(&stream->given_notice, seen, airy_notice_deadline(NAP_NS));
+        return;
+    }
+    if (waited < stream->spin_ns)
+        airy_relax();
+    else
+        (void)airy_notice_wait(&stream->given_notice, seen, UINT64_MAX);
+}
+
+static void *run_thread(void *arg)
+{
+    airy_oct_stream *stream = arg;
+    airy_numa_bind(stream->device->node);
+    uint64_t since = airy_clock_ns();
+    for (;;) {
+        const unsigned seen = airy_notice_seen(&stream->given_notice);
+        if (atomic_load_explicit(&stream->stop, memory_order_acquire))
+            break;
+        struct stream_slot *slot = get(stream, &stream->given);
+        if (slot)
+            submit(stream, slot);
+        if (land(stream) || slot)
+            since = airy_clock_ns();
+        else
+            pause_thread(stream, since, seen);
+    }
+    for (size_t i = 0; i < stream->lane_count; i++)
+        (void)finish_lane(&stream->lanes[i]);
+    return NULL;
+}
+
+/* ---- making and ending it ---- */
+
+static airy_status open_lanes(airy_oct_stream *stream)
+{
+    airy_device *device = stream->device;
+    const bool small = stream->sizes.raw_bytes + stream->sizes.result_bytes < SMALL_BYTES;
+    const size_t lanes = small && !stream->in_place ? LANES : 1;
+    for (; stream->lane_count < lanes; stream->lane_count++) {
+        struct lane *lane = &stream->lanes[stream->lane_count];
+        AIRY_TRY(airy_queue_create(&lane->compute, device));
+        lane->up = lane->down = lane->compute;
+        if (small || stream->in_place)
+            continue;
+        lane->up = lane->down = NULL;
+        AIRY_TRY(airy_queue_create(&lane->up, device));
+        AIRY_TRY(airy_queue_create(&lane->down, device));
+    }
+    return AIRY_OK;
+}
+
+static void close_lane(struct lane *lane)
+{
+    if (lane->up != lane->compute)
+        airy_queue_destroy(&lane->up);
+    if (lane->down != lane->compute)
+        airy_queue_destroy(&lane->down);
+    airy_queue_destroy(&lane->compute);
+}
+
+/* An array of its own, or where the device works in the host's memory, one over it. */
+static airy_status open_array(const airy_oct_stream *stream, airy_array **array, airy_host *host,
+                              airy_dtype dtype, int ndim, const size_t *shape)
+{
+    if (!stream->in_place)
+        return airy_array_create(array, stream->device, dtype, ndim, shape);
+    airy_array *bytes = NULL;
+    AIRY_TRY(airy_array_over_host(&bytes, host));
+    const airy_status status = airy_array_view_as(array, bytes, 0, dtype, ndim, shape);
+    airy_array_destroy(&bytes);
+    return status;
+}
+
+static airy_status open_slot(const airy_oct_stream *stream, struct stream_slot *slot)
+{
+    const airy_oct_params *p = &stream->oct->p;
+    const airy_oct_info *info = &stream->oct->info;
+    const bool packed = p->packing != AIRY_OCT_PACKING_NONE;
+    const size_t frames = stream->sizes.frames;
+    const size_t src_shape[3] = {frames, p->lines, packed ? info->line_bytes : p->samples};
+    const size_t dst_shape[4] = {frames / info->frames_per_result, info->out_lines, info->depth, 2};
+    AIRY_TRY(airy_host_create(&slot->raw, stream->device, stream->sizes.raw_bytes));
+    AIRY_TRY(airy_host_create(&slot->result, stream->device, stream->sizes.result_bytes));
+    memset(airy_host_data(slot->raw), 0, stream->sizes.raw_bytes);
+    memset(airy_host_data(slot->result), 0, stream->sizes.result_bytes);
+    AIRY_TRY(
+        open_array(stream, &slot->src, slot->raw, packed ? AIRY_DTYPE_U8 : p->dtype, 3, src_shape));
+    AIRY_TRY(open_array(stream, &slot->dst, slot->result, p->to,
+                        p->output == AIRY_OCT_COMPLEX ? 4 : 3, dst_shape));
+    AIRY_TRY(airy_event_create(&slot->uploaded, stream->device));
+    AIRY_TRY(airy_event_create(&slot->computed, stream->device));
+    return airy_event_create(&slot->done, stream->device);
+}
+
+static void close_slot(struct stream_slot *slot)
+{
+    airy_event_destroy(&slot->uploaded);
+    airy_event_destroy(&slot->computed);
+    airy_event_destroy(&slot->done);
+    airy_array_destroy(&slot->src);
+    airy_array_destroy(&slot->dst);
+    airy_host_destroy(&slot->raw);
+    airy_host_destroy(&slot->result);
+}
+
+static airy_status open_slots(airy_oct_stream *stream)
+{
+    struct airy_numa_policy before;
+    airy_status status = AIRY_OK;
+    airy_numa_prefer(stream->device->node, &before);
+    for (size_t i = 0; i < stream->sizes.slots && status == AIRY_OK; i++) {
+        status = open_slot(stream, &stream->slots[i]);
+        put(&stream->free, i);
+    }
+    airy_numa_restore(&before);
+    return status;
+}
+
+/* A buffer of zeros goes through every lane. */
+static airy_status rehearse(airy_oct_stream *stream)
+{
+    for (size_t i = 0; i < stream->lane_count; i++) {
+        struct stream_slot *slot = &stream->slots[i];
+        slot->lane = i;
+        AIRY_TRY(enqueue(stream, slot, slot->dst, slot->src));
+        AIRY_TRY(finish_lane(&stream->lanes[i]));
+    }
+    return AIRY_OK;
+}
+
+/* Signals stay with the threads of the program that handles them. */
+static airy_status start_thread(airy_oct_stream *stream)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int failed = pthread_create(&stream->thread, NULL, run_thread, stream);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    AIRY_FAIL_IF(failed, AIRY_ERR_MEMORY, "cannot start the stream's thread: %s", strerror(failed));
+    stream->has_thread = true;
+    return AIRY_OK;
+}
+
+static airy_status plan_sizes(airy_oct_stream *stream, const airy_oct_stream_params *params)
+{
+    const airy_oct_info *info = &stream->oct->info;
+    airy_oct_stream_info *sizes = &stream->sizes;
+    const size_t least = info->frames_per_result;
+    sizes->frames = params->frames ? params->frames : least;
+    AIRY_FAIL_IF(sizes->frames % least != 0, AIRY_ERR_PARAM,
+                 "stream frames = %zu, expected a multiple of the %zu frames of a result",
+                 sizes->frames, least);
+    AIRY_FAIL_IF(
+        airy_mul_size(&sizes->raw_bytes, sizes->frames, info->frame_bytes) ||
+            airy_mul_size(&sizes->result_bytes, sizes->frames / least, info->result_bytes) ||
+            sizes->raw_bytes > SIZE_MAX / (4 * SLOTS) ||
+            sizes->result_bytes > SIZE_MAX / (4 * SLOTS),
+        AIRY_ERR_MEMORY, "stream frames = %zu of %zu bytes are more than memory has", sizes->frames,
+        info->frame_bytes);
+    const size_t bytes = sizes->raw_bytes + sizes->result_bytes;
+    AIRY_FAIL_IF(params->slots == 1 || params->slots > SLOTS, AIRY_ERR_PARAM,
+                 "stream slots = %zu, expected 2 to %d", params->slots, (int)SLOTS);
+    sizes->slots = params->slots ? params->slots : bytes < SMALL_BYTES ? MANY_SLOTS : FEW_SLOTS;
+    sizes->memory = (uint64_t)bytes * sizes->slots * (stream->in_place ? 1 : 2);
+    return AIRY_OK;
+}
+
+airy_status airy_oct_stream_create(airy_oct_stream **stream, const airy_oct *oct,
+                                   const airy_oct_stream_params *params)
+{
+    static const airy_oct_stream_params defaults = {0};
+    void *block;
+    airy_status status;
+    AIRY_FAIL_IF(!stream || !oct, AIRY_ERR_PARAM, "airy_oct_stream_create: argument is NULL");
+    params = params ? params : &defaults;
+    AIRY_TRY(airy_memory_alloc(&block, sizeof(airy_oct_stream)));
+    airy_oct_stream *s = memset(block, 0, sizeof(airy_oct_stream));
+    s->oct = oct;
+    s->device = oct->device;
+    s->in_place = oct->device->backend->in_place;
+    s->spin_ns = params->spin_ns ? params->spin_ns : SPIN_NS;
+    s->flight_spin_ns = s->device->info.gpu ? FLIGHT_SPIN_GPU_NS : s->spin_ns;
+    AIRY_TRY_OR(out, plan_sizes(s, params));
+    AIRY_TRY_OR(out, open_lanes(s));
+    AIRY_TRY_OR(out, open_slots(s));
+    AIRY_TRY_OR(out, rehearse(s));
+    AIRY_TRY_OR(out, start_thread(s));
+    *stream = s;
+    return AIRY_OK;
+out:
+    airy_oct_stream_destroy(&s);
+    return status;
+}
+
+void airy_oct_stream_destroy(airy_oct_stream **stream)
+{
+    if (!stream || !*stream)
+        return;
+    airy_oct_stream *s = *stream;
+    if (s->has_thread) {
+        atomic_store_explicit(&s->stop, true, memory_order_release);
+        airy_notice_post(&s->given_notice);
+        pthread_join(s->thread, NULL);
+    }
+    for (size_t i = 0; i < LANES; i++)
+        close_lane(&s->lanes[i]);
+    for (size_t i = 0; i < s->sizes.slots; i++)
+        close_slot(&s->slots[i]);
+    airy_memory_release(s);
+    *stream = NULL;
+}
+
+/* ---- the giver's side ---- */
+
+airy_status airy_oct_stream_take(airy_oct_stream *stream, void **buffer)
+{
+    AIRY_FAIL_IF(!stream || !buffer, AIRY_ERR_PARAM, "airy_oct_stream_take: argument is NULL");
+    AIRY_FAIL_IF(stream->ended, AIRY_ERR_PARAM, "airy_oct_stream_take after the stream's end");
+    if (!stream->filling)
+        stream->filling = get(stream, &stream->free);
+    *buffer = stream->filling ? airy_host_data(stream->filling->raw) : NULL;
+    return AIRY_OK;
+}
+
+airy_status airy_oct_stream_take_wait(airy_oct_stream *stream, void **buffer, uint64_t timeout_ns)
+{
+    const uint64_t deadline = airy_notice_deadline(timeout_ns);
+    AIRY_FAIL_IF(!stream, AIRY_ERR_PARAM, "airy_oct_stream_take_wait: stream is NULL");
+    for (;;) {
+        const unsigned seen = airy_notice_seen(&stream->freed_notice);
+        AIRY_TRY(airy_oct_stream_take(stream, buffer));
+        if (*buffer || !airy_notice_wait(&stream->freed_notice, seen, deadline))
+            return AIRY_OK;
+    }
+}
+
+airy_status airy_oct_stream_give(airy_oct_stream *stream, size_t frames)
+{
+    AIRY_FAIL_IF(!stream, AIRY_ERR_PARAM, "airy_oct_stream_give: stream is NULL");
+    AIRY_FAIL_IF(!stream->filling, AIRY_ERR_PARAM,
+                 "airy_oct_stream_give without a buffer from airy_oct_stream_take");
+    AIRY_FAIL_IF(stream->ended, AIRY_ERR_PARAM, "airy_oct_stream_give after the stream's end");
+    const size_t least = stream->oct->info.frames_per_result;
+    AIRY_FAIL_IF(frames == 0 || frames > stream->sizes.frames || frames % least != 0,
+                 AIRY_ERR_PARAM, "frames = %zu, expected a multiple of %zu, at most %zu", frames,
+                 least, stream->sizes.frames);
+    struct stream_slot *slot = stream->filling;
+    stream->filling = NULL;
+    slot->frames = frames;
+    slot->first_frame = stream->next_frame;
+    stream->next_frame += frames;
+    atomic_fetch_add_explicit(&stream->in, frames, memory_order_relaxed);
+    slot->given_ns = airy_clock_ns();
+    put(&stream->given, number_of(stream, slot));
+    airy_notice_post(&stream->given_notice);
+    return AIRY_OK;
+}
+
+airy_status airy_oct_stream_drop(airy_oct_stream *stream, uint64_t frames)
+{
+    AIRY_FAIL_IF(!stream, AIRY_ERR_PARAM, "airy_oct_stream_drop: stream is NULL");
+    stream->next_frame += frames;
+    atomic_fetch_add_explicit(&stream->dropped, frames, memory_order_relaxed);
+    return AIRY_OK;
+}
+
+airy_status airy_oct_stream_end(airy_oct_stream *stream)
+{
+    AIRY_FAIL_IF(!stream, AIRY_ERR_PARAM, "airy_oct_stream_end: stream is NULL");
+    stream->ended = true;
+    atomic_store_explicit(&stream->end, true, memory_order_release);
+    airy_notice_post(&stream->done_notice);
+    return AIRY_OK;
+}
+
+/* ---- the side that asks ---- */
+
+/* All that was given has been asked for; `end` is seen after the last give. */
+static bool is_over(airy_oct_stream *stream)
+{
+    return atomic_load_explicit(&stream->end, memory_order_acquire) &&
+           atomic_load_explicit(&stream->given.tail, memory_order_acquire) ==
+               atomic_load_explicit(&stream->done.head, memory_order_relaxed);
+}
+
+/* Sleeps only after a while: the result of a small frame is there before a thread has woken up. */
+static struct stream_slot *wait_result(airy_oct_stream *stream, uint64_t timeout_ns)
+{
+    const uint64_t look = airy_notice_deadline(LOOK_NS), end = airy_notice_deadline(timeout_ns);
+    for (;;) {
+        const unsigned seen = airy_notice_seen(&stream->done_notice);
+        struct stream_slot *slot = get(stream, &stream->done);
+        if (slot || timeout_ns == 0 || is_over(stream))
+            return slot;
+        const uint64_t now = airy_clock_ns();
+        if (now < look && now < end)
+            airy_relax();
+        else if (!airy_notice_wait(&stream->done_notice, seen, end))
+            return NULL;
+    }
+}
+
+airy_status airy_oct_stream_next(airy_oct_stream *stream, airy_oct_result *result,
+                                 uint64_t timeout_ns, bool *ended)
+{
+    AIRY_FAIL_IF(!stream || !result, AIRY_ERR_PARAM, "airy_oct_stream_next: argument is NULL");
+    struct stream_slot *slot = wait_result(stream, timeout_ns);
+    if (ended)
+        *ended = !slot && is_over(stream);
+    *result = (airy_oct_result){0};
+    if (!slot)
+        return AIRY_OK;
+    slot->held = true;
+    result->data = airy_host_data(slot->result);
+    result->bytes = slot->status == AIRY_OK ? result_bytes(stream, slot->frames) : 0;
+    result->first_frame = slot->first_frame;
+    result->frames = slot->frames;
+    result->latency_ns = slot->latency_ns;
+    result->status = slot->status;
+    memcpy(result->message, slot->message, sizeof(result->message));
+    result->slot = number_of(stream, slot);
+    return AIRY_OK;
+}
+
+airy_status airy_oct_stream_release(airy_oct_stream *stream, const airy_oct_result *result)
+{
+    AIRY_FAIL_IF(!stream || !result, AIRY_ERR_PARAM, "airy_oct_stream_release: argument is NULL");
+    AIRY_FAIL_IF(result->slot >= stream->sizes.slots || !stream->slots[result->slot].held ||
+                     result->first_frame != stream->slots[result->slot].first_frame,
+                 AIRY_ERR_PARAM, "the result of slot %zu, frame %llu, is not held", result->slot,
+                 (unsigned long long)result->first_frame);
+    stream->slots[result->slot].held = false;
+    put(&stream->free, result->slot);
+    airy_notice_post(&stream->freed_notice);
+    return AIRY_OK;
+}
+
+airy_status airy_oct_stream_get_info(airy_oct_stream *stream, airy_oct_stream_info *info)
+{
+    AIRY_FAIL_IF(!stream || !info, AIRY_ERR_PARAM, "airy_oct_stream_get_info: argument is NULL");
+    *info = stream->sizes;
+    info->in = atomic_load_explicit(&stream->in, memory_order_relaxed);
+    info->out = atomic_load_explicit(&stream->out, memory_order_relaxed);
+    info->dropped = atomic_load_explicit(&stream->dropped, memory_order_relaxed);
+    info->failed = atomic_load_explicit(&stream->failed, memory_order_relaxed);
+    info->latency_p50_ns = airy_latency_quantile(&stream->latency, 0.5);
+    info->latency_p99_ns = airy_latency_quantile(&stream->latency, 0.99);
+    info->latency_max_ns = atomic_load_explicit(&stream->latency.max, memory_order_relaxed);
+    return AIRY_OK;
+}
