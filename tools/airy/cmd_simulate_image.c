@@ -18,26 +18,9 @@ struct sky_params {
         has_sigma, has_gradient, has_background;
 };
 
-/* As many numbers between commas as asked for; false otherwise. */
-static bool parse_numbers(const char *text, double *numbers, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        char word[64];
-        const size_t n = strcspn(text, ",");
-        if (n >= sizeof(word) || (text[n] == ',') != (i + 1 < count))
-            return false;
-        memcpy(word, text, n);
-        word[n] = 0;
-        if (!opt_number(word, &numbers[i]))
-            return false;
-        text += n + 1;
-    }
-    return true;
-}
-
 static const char *parse_three(void *field, const char *text)
 {
-    return parse_numbers(text, field, 3) ? NULL : "expected three numbers A,B,C";
+    return opt_numbers(text, field, 3) == 3 ? NULL : "expected three numbers A,B,C";
 }
 
 #define FIELD(member) .offset = offsetof(struct sky_params, member)
@@ -167,7 +150,7 @@ static int read_sources(const struct sky_params *p, struct sky_source **sources,
         double v[NUMBERS];
         if (strcmp(items[i], "none") == 0)
             continue;
-        if (!parse_numbers(items[i], v, NUMBERS) || !(v[3] > 0))
+        if (opt_numbers(items[i], v, NUMBERS) != NUMBERS || !(v[3] > 0))
             return tool_usage(&p->common,
                               "--source %s: expected 7 numbers X,Y,A,W,SHEAR,STRETCH,R with W > 0, "
                               "or none",

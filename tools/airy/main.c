@@ -12,6 +12,7 @@ static const struct command *const commands[] = {
     &cmd_simulate_sky,
     &cmd_simulate_diracs,
     &cmd_simulate_kernel,
+    &cmd_simulate_oct,
     &cmd_convert,
     &cmd_compress,
     &cmd_decompress,
@@ -36,7 +37,7 @@ enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 /* Commands of the contract that this build lacks: refused by name. */
 static const char *const later[] = {
-    "simulate oct", "calibrate", "peaks", "densify", "oct", "stream", "watch",
+    "calibrate", "peaks", "densify", "oct", "stream", "watch",
 };
 enum { LATER = sizeof(later) / sizeof(later[0]) };
 
@@ -114,8 +115,9 @@ static int refuse(int argc, char **argv)
             return AIRY_EXIT_USAGE;
         }
     if (strcmp(argv[1], "simulate") == 0) {
-        fprintf(stderr, "airy: simulate what? this build has 'airy simulate diffraction', 'sky', "
-                        "'diracs' and 'kernel'; see 'airy --help'\n");
+        fprintf(stderr,
+                "airy: simulate what? this build has 'airy simulate diffraction', 'sky', 'oct', "
+                "'diracs' and 'kernel'; see 'airy --help'\n");
         return AIRY_EXIT_USAGE;
     }
     const char *names[COMMANDS];

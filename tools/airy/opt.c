@@ -176,16 +176,28 @@ bool opt_whole(const char *text, uint64_t *value)
     return true;
 }
 
+size_t opt_numbers(const char *text, double *numbers, size_t most)
+{
+    for (size_t i = 0; i < most; i++) {
+        char word[64];
+        const size_t n = strcspn(text, ",");
+        if (n >= sizeof(word))
+            return 0;
+        memcpy(word, text, n);
+        word[n] = 0;
+        if (!opt_number(word, &numbers[i]))
+            return 0;
+        if (!text[n])
+            return i + 1;
+        text += n + 1;
+    }
+    return 0;
+}
+
 bool opt_two(const char *text, double value[2])
 {
-    char first[64];
-    const char *comma = strchr(text, ',');
-    if (!comma || (size_t)(comma - text) >= sizeof(first))
-        return false;
-    memcpy(first, text, (size_t)(comma - text));
-    first[comma - text] = 0;
     double pair[2];
-    if (!opt_number(first, &pair[0]) || !opt_number(comma + 1, &pair[1]))
+    if (opt_numbers(text, pair, 2) != 2)
         return false;
     value[0] = pair[0];
     value[1] = pair[1];

@@ -147,5 +147,7 @@ bool opt_number(const char *text, double *value);
 bool opt_whole(const char *text, uint64_t *value);
 /* "A,B" as two numbers. */
 bool opt_two(const char *text, double value[2]);
+/* Numbers between commas, `most` of them at most; how many, 0 where the text is something else. */
+size_t opt_numbers(const char *text, double *numbers, size_t most);
 
 #endif

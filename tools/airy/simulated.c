@@ -1,7 +1,6 @@
 #include "simulated.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -164,16 +163,8 @@ static void *draw_pieces(void *user)
 
 airy_status simulated_draw(const struct simulated *s, uint32_t *counts, unsigned threads)
 {
-    enum { MAX_THREADS = 64 };
     struct draw draw = {.s = s, .counts = counts};
-    pthread_t others[MAX_THREADS];
-    unsigned started = 0;
-    while (started + 1 < threads && started < MAX_THREADS &&
-           pthread_create(&others[started], NULL, draw_pieces, &draw) == 0)
-        started++;
-    draw_pieces(&draw);
-    for (unsigned i = 0; i < started; i++)
-        pthread_join(others[i], NULL);
+    tool_work(threads, draw_pieces, &draw);
     return (airy_status)atomic_load(&draw.status);
 }
 

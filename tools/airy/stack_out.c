@@ -149,22 +149,6 @@ static void *work(void *user)
     return NULL;
 }
 
-/* All frames by as many threads as asked for; the caller works too. */
-static void run_threads(struct job *job)
-{
-    enum { MAX_THREADS = 64 };
-    pthread_t threads[MAX_THREADS];
-    size_t wanted = tool_threads(job->out->common), started = 0;
-    if (wanted > job->frames)
-        wanted = job->frames;
-    for (; started + 1 < wanted && started < MAX_THREADS; started++)
-        if (pthread_create(&threads[started], NULL, work, job) != 0)
-            break;
-    work(job);
-    for (size_t i = 0; i < started; i++)
-        pthread_join(threads[i], NULL);
-}
-
 int stack_out_run(struct stack_out *out)
 {
     const struct common *common = out->common;
@@ -184,7 +168,8 @@ int stack_out_run(struct stack_out *out)
     const double start = tool_now();
     progress_begin(&job.progress, common, "frames");
     out->stored = 0;
-    run_threads(&job);
+    const size_t threads = tool_threads(common);
+    tool_work(threads < job.frames ? threads : job.frames, work, &job);
     progress_end(&job.progress);
     int code = AIRY_EXIT_OK;
     if (job.status != AIRY_OK)

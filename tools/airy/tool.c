@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -252,6 +253,19 @@ unsigned tool_threads(const struct common *common)
         threads = info.units ? info.units : 1;
     airy_device_destroy(&device);
     return threads;
+}
+
+void tool_work(size_t threads, void *(*work)(void *), void *user)
+{
+    enum { MAX_THREADS = 64 };
+    pthread_t others[MAX_THREADS];
+    size_t started = 0;
+    while (started + 1 < threads && started < MAX_THREADS &&
+           pthread_create(&others[started], NULL, work, user) == 0)
+        started++;
+    work(user);
+    for (size_t i = 0; i < started; i++)
+        pthread_join(others[i], NULL);
 }
 
 json_t *tool_json_string(const char *text)

@@ -16,7 +16,8 @@ enum { AIRY_EXIT_OK = 0, AIRY_EXIT_FAILED = 1, AIRY_EXIT_USAGE = 2, AIRY_EXIT_PA
 extern const struct command cmd_devices, cmd_info, cmd_simulate, cmd_convert, cmd_integrate,
     cmd_compress, cmd_decompress, cmd_plot, cmd_view, cmd_bench, cmd_diff, cmd_stats, cmd_clip,
     cmd_threshold, cmd_reduce, cmd_label, cmd_sky, cmd_sources, cmd_simulate_sky,
-    cmd_simulate_diracs, cmd_simulate_kernel, cmd_convolve, cmd_blur, cmd_filter, cmd_tune;
+    cmd_simulate_diracs, cmd_simulate_kernel, cmd_simulate_oct, cmd_convolve, cmd_blur, cmd_filter,
+    cmd_tune;
 /* Processes that other commands start; in no list. */
 extern const struct command cmd_bench_start, cmd_integrate_part;
 
@@ -53,6 +54,8 @@ json_t *tool_profile_rows(const airy_device *device);
 int tool_write_profile(const struct common *common, const json_t *rows);
 /* Threads for loops of the command itself: --threads, else what the CPU device would use. */
 unsigned tool_threads(const struct common *common);
+/* Call work(user) in so many threads, the calling one among them, or in fewer; waits for all. */
+void tool_work(size_t threads, void *(*work)(void *), void *user);
 
 /* A string; bytes that are not UTF-8 are read as Latin-1, so that any file name has a text. */
 json_t *tool_json_string(const char *text);

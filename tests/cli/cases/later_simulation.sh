@@ -1,1 +1,0 @@
-$airy simulate oct x.fits

@@ -1,0 +1,767 @@
+/* airy simulate oct: interferograms of known reflectors, or of a piece of tissue. */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "simulated_oct.h"
+#include "stack_out.h"
+
+enum { WAVELENGTH_TERMS = 6, MOST_REFLECTORS = 1000, BLOCK = 32 /* lines made at a time */ };
+
+struct oct_sim_params {
+    struct common common;
+    size_t samples, lines, frames, repeats, beam;
+    uint64_t seed;
+    airy_dtype dtype;
+    airy_oct_packing packing;
+    size_t bits;
+    struct opt_list reflectors;
+    double flow, spectrum[2], dispersion[2], full_well, exposure, read_noise, pattern;
+    const char *wavelengths, *spectrum_file, *truth;
+    bool bidirectional, sinusoidal, linear_k, balanced, noiseless;
+    bool has_samples, has_lines, has_frames, has_repeats, has_beam, has_seed, has_dtype, has_bits,
+        has_flow, has_spectrum, has_full_well, has_exposure, has_read_noise, has_pattern;
+    /* what the tables of the model come from */
+    double *wavelength, *envelope;
+    struct oct_reflector *reflector;
+};
+
+static const char *parse_oct_dtype(void *field, const char *text)
+{
+    airy_dtype dtype;
+    if (airy_dtype_parse(&dtype, text) != AIRY_OK ||
+        (dtype != AIRY_DTYPE_U8 && dtype != AIRY_DTYPE_U16 && dtype != AIRY_DTYPE_I16 &&
+         dtype != AIRY_DTYPE_F32))
+        return "expected u8, u16, i16 or f32";
+    *(airy_dtype *)field = dtype;
+    return NULL;
+}
+
+static const char *parse_packing(void *field, const char *text)
+{
+    airy_oct_packing *packing = field;
+    if (strcmp(text, "none") == 0)
+        *packing = AIRY_OCT_PACKING_NONE;
+    else if (strcmp(text, "10") == 0)
+        *packing = AIRY_OCT_PACKING_10;
+    else if (strcmp(text, "12") == 0)
+        *packing = AIRY_OCT_PACKING_12;
+    else
+        return "expected none, 10 or 12";
+    return NULL;
+}
+
+#define FIELD(member) .offset = offsetof(struct oct_sim_params, member)
+#define SEEN(member)  .seen = offsetof(struct oct_sim_params, member)
+
+static const struct opt recording_options[] = {
+    {.heading = "Recording"},
+    {.name = "samples",
+     .type = OPT_COUNT,
+     FIELD(samples),
+     SEEN(has_samples),
+     .lo = 8,
+     .hi = AIRY_OCT_MAX_SAMPLES,
+     .argument = "N",
+     .fallback = "2048",
+     .help = "of a line"},
+    {.name = "lines",
+     .type = OPT_COUNT,
+     FIELD(lines),
+     SEEN(has_lines),
+     .lo = 1,
+     .hi = AIRY_OCT_MAX_LINES,
+     .argument = "N",
+     .fallback = "512",
+     .help = "of a frame"},
+    {.name = "frames",
+     .type = OPT_COUNT,
+     FIELD(frames),
+     SEEN(has_frames),
+     .lo = 1,
+     .hi = 10000000,
+     .argument = "N",
+     .fallback = "1",
+     .help = "each at another place of the tissue"},
+    {.name = "repeats",
+     .type = OPT_COUNT,
+     FIELD(repeats),
+     SEEN(has_repeats),
+     .lo = 1,
+     .hi = 10000000,
+     .argument = "N",
+     .fallback = "1",
+     .help = "frames that follow each other at the same place; blood has moved in between"},
+    {.name = "dtype",
+     .type = OPT_PARSED,
+     FIELD(dtype),
+     SEEN(has_dtype),
+     .parse = parse_oct_dtype,
+     .argument = "TYPE",
+     .fallback = "u16",
+     .help =
+         "u8, u16, i16 (half of the range is 0) or f32 (numbers of the converter, not rounded)"},
+    {.name = "packing",
+     .type = OPT_PARSED,
+     FIELD(packing),
+     .parse = parse_packing,
+     .argument = "P",
+     .fallback = "none",
+     .help = "10 or 12: samples of so many bits without gaps, the lowest bits first"},
+    {.name = "bits",
+     .type = OPT_COUNT,
+     FIELD(bits),
+     SEEN(has_bits),
+     .lo = 1,
+     .hi = 16,
+     .argument = "N",
+     .fallback = "12; 8 of u8",
+     .help = "of the converter"},
+    {.name = "bidirectional",
+     .type = OPT_FLAG,
+     FIELD(bidirectional),
+     .help = "frames 1, 3, 5, ... are scanned backwards"},
+    {.name = "sinusoidal",
+     .type = OPT_FLAG,
+     FIELD(sinusoidal),
+     .help = "the scan slows down at both ends of a frame, as a resonant mirror's does"},
+    {.name = "seed",
+     .type = OPT_SEED,
+     FIELD(seed),
+     SEEN(has_seed),
+     .argument = "N",
+     .fallback = "1",
+     .help = "of tissue and noise; the same bits everywhere"},
+    {.name = "truth",
+     .type = OPT_STRING,
+     FIELD(truth),
+     .use = OPT_WRITTEN,
+     .argument = "FILE",
+     .help = "table of the reflectors (.csv, .fits, .vot): depth in micrometres and in bins"},
+    {0},
+};
+
+static const struct opt light_options[] = {
+    {.heading = "Sample"},
+    {.name = "reflectors",
+     .type = OPT_LIST,
+     FIELD(reflectors),
+     .argument = "Z:R[:S],...",
+     .fallback = "a piece of tissue with a vessel",
+     .help = "mirrors instead of tissue: depth in micrometres, reflectivity in dB of the reference "
+             "arm's light, micrometres that the depth grows by from line to line; may be given "
+             "several times"},
+    {.name = "beam",
+     .type = OPT_COUNT,
+     FIELD(beam),
+     SEEN(has_beam),
+     .lo = 1,
+     .hi = PHANTOM_MOST_BEAM,
+     .argument = "LINES",
+     .fallback = "4",
+     .help = "lines that a speckle of the tissue is wide"},
+    {.name = "flow",
+     .type = OPT_FLOAT,
+     FIELD(flow),
+     SEEN(has_flow),
+     .lo = -1e6,
+     .hi = 1e6,
+     .argument = "RAD",
+     .fallback = "1",
+     .help = "phase from line to line in the middle of the vessel"},
+    {.heading = "Light"},
+    {.name = "wavelengths",
+     .type = OPT_STRING,
+     FIELD(wavelengths),
+     .use = OPT_READ,
+     .argument = "C0,C1,...|FILE",
+     .fallback = "1187.2,252.9,13.5,-25.5,4.6",
+     .help = "of the samples: nm = C0 + C1 t + C2 t^2 ..., t = 0 to 1 along the line, up to 6 "
+             "terms; or a file (.npy, or text of one number a line) of metres"},
+    {.name = "linear-k",
+     .type = OPT_FLAG,
+     FIELD(linear_k),
+     .help = "samples at equal steps of the wavenumber between the ends of --wavelengths"},
+    {.name = "spectrum",
+     .type = OPT_PAIR,
+     FIELD(spectrum),
+     SEEN(has_spectrum),
+     .argument = "CENTER,WIDTH",
+     .fallback = "the middle and 0.45 of the range",
+     .help = "Gaussian; nm, full width at half maximum"},
+    {.name = "spectrum-file",
+     .type = OPT_STRING,
+     FIELD(spectrum_file),
+     .use = OPT_READ,
+     .argument = "FILE",
+     .help = "its shape instead, a number a sample (.npy, or text of one number a line)"},
+    {.name = "dispersion",
+     .type = OPT_PAIR,
+     FIELD(dispersion),
+     .argument = "D2,D3",
+     .fallback = "0,0",
+     .help = "radians; D2 t^2 + D3 t^3 compensates it, t = 0 to 1 along the resampled line"},
+    {.heading = "Camera"},
+    {.name = "full-well",
+     .type = OPT_FLOAT,
+     FIELD(full_well),
+     SEEN(has_full_well),
+     .lo = 1,
+     .hi = 1e12,
+     .argument = "E",
+     .fallback = "200000",
+     .help = "electrons that saturate a sample, the converter's largest number"},
+    {.name = "exposure",
+     .type = OPT_FLOAT,
+     FIELD(exposure),
+     SEEN(has_exposure),
+     .lo = 1e-9,
+     .hi = 100,
+     .argument = "F",
+     .fallback = "0.5",
+     .help = "part of the well that the reference arm fills at the spectrum's maximum"},
+    {.name = "read-noise",
+     .type = OPT_FLOAT,
+     FIELD(read_noise),
+     SEEN(has_read_noise),
+     .lo = 0,
+     .hi = 1e12,
+     .argument = "E",
+     .fallback = "60",
+     .help = "electrons"},
+    {.name = "fixed-pattern",
+     .type = OPT_FLOAT,
+     FIELD(pattern),
+     SEEN(has_pattern),
+     .lo = 0,
+     .hi = 0.5,
+     .argument = "F",
+     .fallback = "0.003",
+     .help = "standard deviation of the samples' gain"},
+    {.name = "balanced",
+     .type = OPT_FLAG,
+     FIELD(balanced),
+     .help = "the difference of two detectors, without DC and autocorrelation"},
+    {.name = "noiseless",
+     .type = OPT_FLAG,
+     FIELD(noiseless),
+     .help = "no shot noise, no read noise, no fixed pattern"},
+    {0},
+};
+
+static void fill_defaults(struct oct_sim_params *p)
+{
+    p->samples = p->has_samples ? p->samples : 2048;
+    p->lines = p->has_lines ? p->lines : 512;
+    p->frames = p->has_frames ? p->frames : 1;
+    p->repeats = p->has_repeats ? p->repeats : 1;
+    p->beam = p->has_beam ? p->beam : 4;
+    p->seed = p->has_seed ? p->seed : 1;
+    p->flow = p->has_flow ? p->flow : 1;
+    p->full_well = p->has_full_well ? p->full_well : 200000;
+    p->exposure = p->has_exposure ? p->exposure : 0.5;
+    p->read_noise = p->has_read_noise ? p->read_noise : 60;
+    p->pattern = p->noiseless ? 0 : p->has_pattern ? p->pattern : 0.003;
+    p->dtype = p->packing ? AIRY_DTYPE_U8 : p->has_dtype ? p->dtype : AIRY_DTYPE_U16;
+    if (!p->has_bits)
+        p->bits = p->packing == AIRY_OCT_PACKING_10         ? 10
+                  : p->packing || p->dtype != AIRY_DTYPE_U8 ? 12
+                                                            : 8;
+}
+
+static int check_kinds(const struct oct_sim_params *p)
+{
+    const struct common *c = &p->common;
+    const size_t packed = p->packing == AIRY_OCT_PACKING_10   ? 10
+                          : p->packing == AIRY_OCT_PACKING_12 ? 12
+                                                              : 0;
+    if (packed && p->has_dtype && p->dtype != AIRY_DTYPE_U16)
+        return tool_usage(c, "--packing %zu: such samples are unsigned, leave out --dtype", packed);
+    if (packed && p->bits != packed)
+        return tool_usage(c, "--bits %zu: expected %zu, as --packing says", p->bits, packed);
+    if (packed && p->samples * packed % 8)
+        return tool_usage(c, "--samples %zu of %zu bits do not fill whole bytes", p->samples,
+                          packed);
+    if (p->dtype == AIRY_DTYPE_U8 && !packed && p->bits > 8)
+        return tool_usage(c, "--bits %zu: u8 has 8", p->bits);
+    if (p->has_spectrum && p->spectrum_file)
+        return tool_usage(c, "--spectrum and --spectrum-file: expected one of them");
+    if (p->has_spectrum && (!(p->spectrum[0] > 0) || !(p->spectrum[1] > 0)))
+        return tool_usage(c, "--spectrum: expected CENTER and WIDTH above 0");
+    if (p->noiseless && (p->has_read_noise || p->has_pattern))
+        return tool_usage(c, "--read-noise and --fixed-pattern have no meaning with --noiseless");
+    if (p->reflectors.count && (p->has_beam || p->has_flow || p->has_repeats))
+        return tool_usage(c, "--beam, --flow and --repeats are of the tissue, which --reflectors "
+                             "replace");
+    if (p->truth && !p->reflectors.count)
+        return tool_usage(c, "--truth: it lists --reflectors, and there are none");
+    return AIRY_EXIT_OK;
+}
+
+/* count numbers of a file: NPY, or text of one number a line. */
+static int read_numbers(const struct common *common, const char *option, const char *path,
+                        double *to, size_t count)
+{
+    size_t n = 0;
+    if (tool_has_suffix(path, ".npy")) {
+        airy_image image = {0};
+        const airy_status status = airy_image_read(&image, path);
+        if (status != AIRY_OK)
+            return tool_failed(common, status);
+        n = tool_count(image.shape, image.ndim);
+        for (size_t i = 0; i < n && i < count; i++)
+            to[i] = airy_image_value(&image, i);
+        airy_image_free(&image);
+    } else {
+        FILE *file = fopen(path, "r");
+        if (!file)
+            return tool_fail(common, "%s %s: %s; check path and permissions", option, path,
+                             strerror(errno));
+        char line[256];
+        bool good = true;
+        while (good && fgets(line, sizeof(line), file)) {
+            double v = 0;
+            line[strcspn(line, "\r\n")] = 0;
+            if (!line[0] || line[0] == '#')
+                continue;
+            good = opt_number(line, &v);
+            if (n < count)
+                to[n] = v;
+            n += good;
+        }
+        fclose(file);
+        if (!good)
+            return tool_fail(common, "%s %s: line '%.40s' is not a number", option, path, line);
+    }
+    for (size_t i = 0; i < n && i < count; i++)
+        if (!isfinite(to[i]))
+            return tool_fail(common, "%s %s: value %zu is not finite", option, path, i);
+    if (n != count)
+        return tool_fail(common, "%s %s: has %zu numbers, expected one for each of %zu samples",
+                         option, path, n, count);
+    return AIRY_EXIT_OK;
+}
+
+static int make_wavelengths(struct oct_sim_params *p)
+{
+    const struct common *c = &p->common;
+    const char *text = p->wavelengths ? p->wavelengths : "1187.2,252.9,13.5,-25.5,4.6";
+    double terms[WAVELENGTH_TERMS];
+    const size_t count = opt_numbers(text, terms, WAVELENGTH_TERMS);
+    int code = AIRY_EXIT_OK;
+    if (!count)
+        code = read_numbers(c, "--wavelengths", text, p->wavelength, p->samples);
+    for (size_t i = 0; count && i < p->samples; i++) {
+        const double t = (double)i / (double)(p->samples - 1);
+        double nm = 0;
+        for (size_t n = count; n-- > 0;)
+            nm = nm * t + terms[n];
+        p->wavelength[i] = 1e-9 * nm;
+    }
+    const double *w = p->wavelength;
+    for (size_t i = 0; code == AIRY_EXIT_OK && i < p->samples; i++) {
+        /* 1 nm to 1 mm */
+        if (!(w[i] >= 1e-9) || !(w[i] <= 1e-3))
+            code =
+                tool_usage(c, "--wavelengths: sample %zu has %g m, expected 1e-9 to 1e-3", i, w[i]);
+        else if (i > 0 && !(w[1] > w[0] ? w[i] > w[i - 1] : w[i] < w[i - 1]))
+            code = tool_usage(c, "--wavelengths: neither rising nor falling at sample %zu", i);
+    }
+    return code;
+}
+
+/* "Z:R[:S],Z:R,..." of one option. */
+static int read_reflectors(struct oct_sim_params *p, const char *text, size_t *count)
+{
+    while (*text) {
+        char word[128], *field = word, *save = NULL;
+        const size_t n = strcspn(text, ",");
+        double v[3] = {0};
+        size_t fields = 0;
+        bool good = n > 0 && n < sizeof(word);
+        memcpy(word, text, good ? n : 0);
+        word[good ? n : 0] = 0;
+        for (field = strtok_r(word, ":", &save); good && field;
+             field = strtok_r(NULL, ":", &save)) {
+            good = fields < 3 && opt_number(field, &v[fields < 3 ? fields : 0]);
+            fields++;
+        }
+        good = good && fields >= 2 && v[0] >= 0 && v[0] <= 1e7 && v[1] >= -300 && v[1] <= 20 &&
+               fabs(v[2]) <= 1e6;
+        if (!good)
+            return tool_usage(&p->common,
+                              "--reflectors %s: expected Z:R[:S],... with Z of 0 to 1e7 "
+                              "micrometres, R of -300 to 20 dB, S of -1e6 to 1e6",
+                              text);
+        if (*count == MOST_REFLECTORS)
+            return tool_usage(&p->common, "--reflectors: expected at most %d", MOST_REFLECTORS);
+        p->reflector[(*count)++] = (struct oct_reflector){v[0], v[1], v[2]};
+        text += n + (text[n] == ',');
+    }
+    return AIRY_EXIT_OK;
+}
+
+/* The recording's model; its tables are still to be made. */
+static int make_model(struct oct_sim_params *p, struct simulated_oct *m)
+{
+    const size_t n = p->samples;
+    size_t count = 0;
+    p->wavelength = calloc(n, sizeof(double));
+    p->envelope = calloc(n, sizeof(double));
+    p->reflector = calloc(MOST_REFLECTORS, sizeof(*p->reflector));
+    if (!p->wavelength || !p->envelope || !p->reflector)
+        return tool_fail(&p->common, "out of memory");
+    int code = make_wavelengths(p);
+    for (size_t i = 0; code == AIRY_EXIT_OK && i < p->reflectors.count; i++)
+        code = read_reflectors(p, p->reflectors.items[i], &count);
+    if (code == AIRY_EXIT_OK && p->spectrum_file)
+        code = read_numbers(&p->common, "--spectrum-file", p->spectrum_file, p->envelope, n);
+    double most = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (code == AIRY_EXIT_OK && p->envelope[i] < 0)
+            code = tool_fail(&p->common, "--spectrum-file %s: value %zu is negative",
+                             p->spectrum_file, i);
+        most = p->envelope[i] > most ? p->envelope[i] : most;
+    }
+    if (code == AIRY_EXIT_OK && p->spectrum_file && most <= 0)
+        code = tool_fail(&p->common, "--spectrum-file %s: has no value above 0", p->spectrum_file);
+    const double a = p->wavelength[0], b = p->wavelength[n - 1], low = a < b ? a : b,
+                 high = a < b ? b : a;
+    *m = (struct simulated_oct){
+        .samples = n,
+        .lines = p->lines,
+        .frames = p->frames,
+        .repeats = p->repeats,
+        .seed = p->seed,
+        .dtype = p->dtype,
+        .packing = p->packing,
+        .bits = (int)p->bits,
+        .full_well = p->full_well,
+        .exposure = p->exposure,
+        .read_noise = p->read_noise,
+        .pattern = p->pattern,
+        .balanced = p->balanced,
+        .noiseless = p->noiseless,
+        .bidirectional = p->bidirectional,
+        .sinusoidal = p->sinusoidal,
+        .dispersion = {0, 0, p->dispersion[0], p->dispersion[1]},
+        .wavelength = p->linear_k ? NULL : p->wavelength,
+        .ends = {low, high},
+        .spectrum = p->spectrum_file ? p->envelope : NULL,
+        .center = p->has_spectrum ? 1e-9 * p->spectrum[0] : 0.5 * (low + high),
+        .width = p->has_spectrum ? 1e-9 * p->spectrum[1] : 0.45 * (high - low),
+        .reflectors = p->reflector,
+        .count = count,
+        .beam = p->beam,
+        .flow = p->flow,
+    };
+    return code;
+}
+
+/* Blocks of lines into memory or a file, by several threads. */
+struct recording {
+    const struct simulated_oct *model;
+    char *memory; /* all frames, or NULL */
+    int file;
+    size_t blocks, per_frame; /* blocks of all frames, of one */
+    pthread_mutex_t lock;     /* of everything below */
+    struct progress progress;
+    size_t next, done;
+    airy_status status;
+    int why; /* errno of the file; 0: none */
+    bool stopped;
+};
+
+static bool write_at(int file, const char *from, size_t size, uint64_t offset, int *why)
+{
+    while (size) {
+        const ssize_t n = pwrite(file, from, size, (off_t)offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            *why = n < 0 ? errno : EIO;
+            return false;
+        }
+        from += n;
+        size -= (size_t)n;
+        offset += (uint64_t)n;
+    }
+    return true;
+}
+
+/* One block; where it goes in bytes. */
+static airy_status make_block(struct recording *r, struct oct_scratch *scratch, char *buffer,
+                              size_t block, int *why)
+{
+    const struct simulated_oct *m = r->model;
+    const size_t frame = block / r->per_frame, first = block % r->per_frame * BLOCK,
+                 count = m->lines - first < BLOCK ? m->lines - first : BLOCK,
+                 bytes = simulated_oct_line_bytes(m);
+    const uint64_t offset = ((uint64_t)frame * m->lines + first) * bytes;
+    const airy_status status = simulated_oct_lines(m, scratch, frame, first, count,
+                                                   r->memory ? r->memory + offset : buffer);
+    if (status == AIRY_OK && !r->memory)
+        write_at(r->file, buffer, count * bytes, offset, why);
+    return status;
+}
+
+static void *record(void *user)
+{
+    struct recording *r = user;
+    struct oct_scratch scratch;
+    const bool room = simulated_oct_scratch(r->model, &scratch);
+    char *buffer = malloc(BLOCK * simulated_oct_line_bytes(r->model));
+    for (;;) {
+        pthread_mutex_lock(&r->lock);
+        if (!room || !buffer)
+            r->status = AIRY_ERR_MEMORY;
+        const size_t block = r->next;
+        const bool more = block < r->blocks && r->status == AIRY_OK && r->why == 0 && !r->stopped;
+        r->next += more;
+        pthread_mutex_unlock(&r->lock);
+        if (!more)
+            break;
+        int why = 0;
+        const airy_status status = make_block(r, &scratch, buffer, block, &why);
+        pthread_mutex_lock(&r->lock);
+        r->status = status != AIRY_OK ? status : r->status;
+        r->why = why ? why : r->why;
+        r->done++;
+        r->stopped |= !progress_step(&r->progress, r->done, r->blocks) && r->done < r->blocks;
+        pthread_mutex_unlock(&r->lock);
+    }
+    free(buffer);
+    simulated_oct_release(&scratch);
+    return NULL;
+}
+
+static int run_recording(const struct oct_sim_params *p, struct recording *r, const char *path)
+{
+    const struct common *common = &p->common;
+    r->per_frame = (p->lines + BLOCK - 1) / BLOCK;
+    r->blocks = r->per_frame * p->frames;
+    pthread_mutex_init(&r->lock, NULL);
+    tool_catch_interrupts();
+    progress_begin(&r->progress, common, "blocks of lines");
+    const size_t threads = tool_threads(common);
+    tool_work(threads < r->blocks ? threads : r->blocks, record, r);
+    progress_end(&r->progress);
+    pthread_mutex_destroy(&r->lock);
+    if (r->status == AIRY_ERR_MEMORY)
+        return tool_fail(common, "out of memory for %zu lines in flight; lower --threads",
+                         (size_t)BLOCK * threads);
+    if (r->status != AIRY_OK)
+        return tool_fail(common, "%s: noise could not be drawn (%s); lower --exposure", path,
+                         airy_status_name(r->status));
+    if (r->why)
+        return tool_fail(common, "%s: cannot be written (%s); check free space", path,
+                         strerror(r->why));
+    if (r->done < r->blocks)
+        return tool_fail(common, "%s: stopped, nothing was kept; start again", path);
+    return AIRY_EXIT_OK;
+}
+
+/* Headerless: lines of a frame after each other, frames after each other. */
+static int write_raw(const struct oct_sim_params *p, const struct simulated_oct *m,
+                     const char *path)
+{
+    const struct common *common = &p->common;
+    char partial[4300];
+    if ((size_t)snprintf(partial, sizeof(partial), "%s.partial", path) >= sizeof(partial))
+        return tool_fail(common, "the output's name is longer than %zu bytes", sizeof(partial));
+    struct recording r = {.model = m};
+    r.file = open(partial, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
+    if (r.file < 0)
+        return tool_fail(common, "%s: cannot be written (%s); check path and permissions", path,
+                         strerror(errno));
+    int code = run_recording(p, &r, path);
+    if ((close(r.file) != 0 || (code == AIRY_EXIT_OK && rename(partial, path) != 0)) &&
+        code == AIRY_EXIT_OK)
+        code = tool_fail(common, "%s: cannot be written (%s); check free space", path,
+                         strerror(errno));
+    if (code != AIRY_EXIT_OK)
+        unlink(partial);
+    return code;
+}
+
+/* .npy and .tif: [frames, lines, samples], packed ones [frames, lines, bytes]. */
+static int write_image(const struct oct_sim_params *p, const struct simulated_oct *m,
+                       const char *path)
+{
+    const size_t width = simulated_oct_line_bytes(m) / airy_dtype_size(m->dtype);
+    airy_image image = {.dtype = m->dtype, .ndim = 3, .shape = {p->frames, p->lines, width}};
+    const size_t count = tool_count(image.shape, 3);
+    image.data = count ? calloc(count, airy_dtype_size(m->dtype)) : NULL;
+    if (!image.data)
+        return tool_fail(&p->common, "%s: out of memory for %zu frames; .h5 and raw files need one",
+                         path, p->frames);
+    struct recording r = {.model = m, .memory = image.data, .file = -1};
+    int code = run_recording(p, &r, path);
+    if (code == AIRY_EXIT_OK) {
+        const airy_status status = airy_image_write(&image, path, p->common.force);
+        code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+    }
+    airy_image_free(&image);
+    return code;
+}
+
+static airy_status make_frame(void *user, size_t index, void *frame)
+{
+    const struct simulated_oct *m = user;
+    struct oct_scratch scratch;
+    const airy_status status = simulated_oct_scratch(m, &scratch)
+                                   ? simulated_oct_lines(m, &scratch, index, 0, m->lines, frame)
+                                   : AIRY_ERR_MEMORY;
+    simulated_oct_release(&scratch);
+    return status;
+}
+
+static int write_stack(const struct oct_sim_params *p, struct simulated_oct *m, const char *path)
+{
+    struct stack_out out = {
+        .common = &p->common,
+        .path = path,
+        .writer = {.dtype = m->dtype,
+                   .frames = p->frames,
+                   .height = p->lines,
+                   .width = simulated_oct_line_bytes(m) / airy_dtype_size(m->dtype)},
+        .make = make_frame,
+        .user = m};
+    return stack_out_run(&out);
+}
+
+static int write_truth(const struct oct_sim_params *p, const struct simulated_oct *m)
+{
+    double *bins = malloc(m->count * sizeof(double));
+    int32_t *numbers = malloc(m->count * sizeof(int32_t));
+    int code = AIRY_EXIT_OK;
+    if (!bins || !numbers) {
+        code = tool_fail(&p->common, "out of memory");
+    } else {
+        for (size_t i = 0; i < m->count; i++) {
+            bins[i] = simulated_oct_bin(m, m->reflectors[i].depth_um);
+            numbers[i] = (int32_t)i;
+        }
+        const size_t step = sizeof(struct oct_reflector);
+        const airy_column columns[] = {
+            {.name = "reflector", .dtype = AIRY_DTYPE_I32, .data = numbers},
+            {.name = "depth_um",
+             .unit = "um",
+             .description = "depth at the frame's left edge",
+             .dtype = AIRY_DTYPE_F64,
+             .data = &m->reflectors->depth_um,
+             .step = step},
+            {.name = "bin",
+             .description = "the same in bins of the profile",
+             .dtype = AIRY_DTYPE_F64,
+             .data = bins},
+            {.name = "reflectivity_db",
+             .description = "power relative to the reference arm's, dB",
+             .dtype = AIRY_DTYPE_F64,
+             .data = &m->reflectors->db,
+             .step = step},
+            {.name = "slope_um",
+             .unit = "um",
+             .description = "growth of the depth from line to line",
+             .dtype = AIRY_DTYPE_F64,
+             .data = &m->reflectors->slope_um,
+             .step = step},
+        };
+        const airy_table table = {.name = "REFLECTORS",
+                                  .rows = m->count,
+                                  .columns = sizeof(columns) / sizeof(columns[0]),
+                                  .column = columns};
+        const airy_status status = airy_table_write(&table, p->truth, p->common.force);
+        code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+    }
+    free(bins);
+    free(numbers);
+    return code;
+}
+
+static int report(const struct oct_sim_params *p, const struct simulated_oct *m, const char *path,
+                  double seconds)
+{
+    const double lines = (double)p->frames * (double)p->lines,
+                 bytes = lines * (double)simulated_oct_line_bytes(m);
+    char text[32];
+    if (p->common.json)
+        return tool_print_json(
+            &p->common, json_pack("{s:o, s:I, s:I, s:I, s:s, s:i, s:f, s:f, s:f}", "output",
+                                  tool_json_string(path), "frames", (json_int_t)p->frames, "lines",
+                                  (json_int_t)p->lines, "samples", (json_int_t)p->samples, "dtype",
+                                  airy_dtype_name(p->dtype), "bits", (int)p->bits, "bytes", bytes,
+                                  "depth_step_um", 5e5 / m->span, "seconds", seconds));
+    tool_say(&p->common, "%s: %zu frame%s of %zu line%s of %zu samples, %s, %.0f lines/s", path,
+             p->frames, tool_s(p->frames), p->lines, tool_s(p->lines), p->samples,
+             tool_bytes(text, bytes), lines / seconds);
+    return AIRY_EXIT_OK;
+}
+
+static int write_all(const struct oct_sim_params *p, struct simulated_oct *m, const char *path)
+{
+    const double start = tool_now();
+    int code;
+    if (tool_has_suffix(path, ".h5") || tool_has_suffix(path, ".hdf5") ||
+        tool_has_suffix(path, ".nxs"))
+        code = write_stack(p, m, path);
+    else if (tool_has_suffix(path, ".npy") || tool_has_suffix(path, ".tif") ||
+             tool_has_suffix(path, ".tiff"))
+        code = write_image(p, m, path);
+    else if (airy_image_has_format(path))
+        code = tool_usage(&p->common,
+                          "output '%s': expected .h5, .npy, .tif, or a suffix of no format for a "
+                          "headerless file",
+                          path);
+    else
+        code = write_raw(p, m, path);
+    if (code == AIRY_EXIT_OK && p->truth)
+        code = write_truth(p, m);
+    return code == AIRY_EXIT_OK ? report(p, m, path, tool_now() - start) : code;
+}
+
+static int run_simulate_oct(void *user)
+{
+    struct oct_sim_params *p = user;
+    struct simulated_oct model = {0};
+    fill_defaults(p);
+    int code = check_kinds(p);
+    if (code == AIRY_EXIT_OK)
+        code = make_model(p, &model);
+    if (code == AIRY_EXIT_OK && !simulated_oct_begin(&model))
+        code = tool_fail(&p->common, "out of memory");
+    if (code == AIRY_EXIT_OK)
+        code = write_all(p, &model, p->common.inputs.items[0]);
+    simulated_oct_end(&model);
+    free(p->wavelength);
+    free(p->envelope);
+    free(p->reflector);
+    return code;
+}
+
+const struct command cmd_simulate_oct = {
+    .name = "simulate oct",
+    .usage = "OUT [options]",
+    .summary = "make interferograms of tissue with a vessel, or of given mirrors",
+    .details =
+        "Electrons of a reference arm and a sample arm that interfere, with shot noise, read noise "
+        "and fixed pattern, through a converter. Without --reflectors the sample is tissue of "
+        "five layers under a curved surface, whose scatterers make speckle, and a vessel in which "
+        "the phase turns from line to line. The same options give the same bits on every machine. "
+        "OUT ends in .h5, .npy or .tif, or in anything else for a headerless file.",
+    .examples = "  airy simulate oct tissue.raw --lines 1024 --bits 12\n"
+                "  airy simulate oct mirror.npy --lines 64 --reflectors 800:-20 --dispersion "
+                "30,-12 --truth mirror.csv\n"
+                "  airy simulate oct flow.h5 --frames 16 --repeats 4 --flow 0.6\n",
+    .tables = {recording_options, light_options},
+    .takes = TAKES_THREADS,
+    .params_size = sizeof(struct oct_sim_params),
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .writes = 1,
+    .run = run_simulate_oct,
+};
