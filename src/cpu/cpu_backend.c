@@ -22,6 +22,7 @@
 #include "element/element_fns.h"
 #include "filter/filter_fns.h"
 #include "label/label_fns.h"
+#include "oct/oct_fns.h"
 #include "reduce/reduce_fns.h"
 
 /*
@@ -282,4 +283,5 @@ const struct airy_backend airy_backend_cpu = {
     .filter = &airy_filter_cpu,
     .element = &airy_element_cpu,
     .background = &airy_background_cpu,
+    .oct = &airy_oct_cpu,
 };

@@ -2,28 +2,9 @@
 #include <immintrin.h>
 
 #include "cpu/cpu_fft.h"
+#include "cpu/x86/transpose.h"
 
-#define SET avx2
-/* Four lines of four at a time inside of the halves, then the halves. */
-static inline void transpose8(__m256 v[8])
-{
-    __m256 t[8], r[8];
-    for (size_t i = 0; i < 8; i += 2) {
-        t[i] = _mm256_unpacklo_ps(v[i], v[i + 1]);
-        t[i + 1] = _mm256_unpackhi_ps(v[i], v[i + 1]);
-    }
-    for (size_t i = 0; i < 8; i += 4)
-        for (size_t k = 0; k < 2; k++) {
-            const __m256d a = _mm256_castps_pd(t[i + k]), b = _mm256_castps_pd(t[i + k + 2]);
-            r[i + 2 * k] = _mm256_castpd_ps(_mm256_unpacklo_pd(a, b));
-            r[i + 2 * k + 1] = _mm256_castpd_ps(_mm256_unpackhi_pd(a, b));
-        }
-    for (size_t c = 0; c < 4; c++) {
-        v[c] = _mm256_permute2f128_ps(r[c], r[4 + c], 0x20);
-        v[4 + c] = _mm256_permute2f128_ps(r[c], r[4 + c], 0x31);
-    }
-}
-
+#define SET       avx2
 #define TYPE      f32
 #define W         float
 #define V         __m256

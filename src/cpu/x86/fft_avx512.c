@@ -2,37 +2,9 @@
 #include <immintrin.h>
 
 #include "cpu/cpu_fft.h"
+#include "cpu/x86/transpose.h"
 
-#define SET avx512
-/* The 4 x 4 quarters of u, which are 16 bytes each, change places. */
-static inline void quarters_f32(__m512 *to, size_t step, __m512 u0, __m512 u1, __m512 u2, __m512 u3)
-{
-    const __m512 a = _mm512_shuffle_f32x4(u0, u1, 0x44), b = _mm512_shuffle_f32x4(u0, u1, 0xee),
-                 c = _mm512_shuffle_f32x4(u2, u3, 0x44), d = _mm512_shuffle_f32x4(u2, u3, 0xee);
-    to[0] = _mm512_shuffle_f32x4(a, c, 0x88);
-    to[step] = _mm512_shuffle_f32x4(a, c, 0xdd);
-    to[2 * step] = _mm512_shuffle_f32x4(b, d, 0x88);
-    to[3 * step] = _mm512_shuffle_f32x4(b, d, 0xdd);
-}
-
-/* Four lines of four at a time inside of the quarters, then the quarters. */
-static inline void transpose16(__m512 v[16])
-{
-    __m512 t[16], r[16];
-    for (size_t i = 0; i < 16; i += 2) {
-        t[i] = _mm512_unpacklo_ps(v[i], v[i + 1]);
-        t[i + 1] = _mm512_unpackhi_ps(v[i], v[i + 1]);
-    }
-    for (size_t i = 0; i < 16; i += 4)
-        for (size_t k = 0; k < 2; k++) {
-            const __m512d a = _mm512_castps_pd(t[i + k]), b = _mm512_castps_pd(t[i + k + 2]);
-            r[i + 2 * k] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, b));
-            r[i + 2 * k + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, b));
-        }
-    for (size_t c = 0; c < 4; c++)
-        quarters_f32(v + c, 4, r[c], r[4 + c], r[8 + c], r[12 + c]);
-}
-
+#define SET       avx512
 #define TYPE      f32
 #define W         float
 #define V         __m512
