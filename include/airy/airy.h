@@ -20,6 +20,7 @@
 #include "airy/pipeline.h"
 #include "airy/random.h"
 #include "airy/reduce.h"
+#include "airy/ring.h"
 #include "airy/sky.h"
 #include "airy/sources.h"
 #include "airy/stack.h"

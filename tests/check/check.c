@@ -45,6 +45,7 @@ static const struct {
     {"tile", check_tile},
     {"oct_config", check_oct_config},
     {"oct_stream", check_oct_stream},
+    {"ring", check_ring},
     {"null", check_null},
     {"tuning", check_tuning},
     {"opencl_kernels", check_opencl_kernels},

@@ -1,0 +1,500 @@
+/*
+ * Shared memory: a header, a number for each slot, then the slots. What the other process may have
+ * written is read once, bounded, and only what was bounded is used.
+ */
+#include "airy/ring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/notice.h"
+#include "base/size.h"
+
+enum { VERSION = 1, NAME = 256, LONGEST_NAME = 200, ALIGNMENT = 64, CREATE_TRIES = 8 };
+
+/* A producer holds a lock on byte 0 of the object, a consumer on byte 1: the system takes it away
+ * when the process ends in whatever way. */
+enum side { PRODUCER, CONSUMER };
+
+static const char magic[8] = "AIRYRNG";
+static const uint64_t LOOK_NS = 100000000u; /* between two looks at whether the producer lives */
+
+struct header {
+    char magic[8];
+    uint32_t version, slots;
+    uint64_t frame_bytes, size; /* size: of the whole object */
+    atomic_uint ready;          /* all above is there */
+
+    _Alignas(ALIGNMENT) atomic_uint_least64_t given;
+    atomic_uint_least64_t dropped;
+    atomic_uint ended;
+    struct airy_notice given_notice;
+
+    _Alignas(ALIGNMENT) atomic_uint_least64_t released;
+};
+
+struct airy_ring {
+    enum side side;
+    char name[NAME];
+    int fd;
+    struct header *header; /* NULL: not mapped */
+    atomic_uint_least64_t *numbers;
+    unsigned char *frames;
+    size_t size, slots, frame_bytes, stride;
+    uint64_t count;       /* producer: given; consumer: released */
+    uint64_t next_number; /* producer's */
+    bool taken, ended;
+};
+
+struct layout {
+    size_t frames, stride, size; /* offset of the first; of one; all */
+};
+
+static bool plan_layout(struct layout *layout, uint64_t frame_bytes, uint64_t slots)
+{
+    size_t bytes;
+    if (frame_bytes == 0 || frame_bytes > SIZE_MAX / 2 || slots < 2 || slots > AIRY_RING_MAX_SLOTS)
+        return false;
+    layout->stride = airy_align_up((size_t)frame_bytes, ALIGNMENT);
+    layout->frames =
+        airy_align_up(sizeof(struct header) + (size_t)slots * sizeof(uint64_t), ALIGNMENT);
+    return !airy_mul_size(&bytes, layout->stride, (size_t)slots) &&
+           !airy_add_size(&layout->size, bytes, layout->frames) && layout->size <= INT64_MAX;
+}
+
+static airy_status check_name(char full[NAME], const char *name)
+{
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    AIRY_FAIL_IF(!name, AIRY_ERR_PARAM, "ring name is NULL");
+    const size_t length = strlen(name);
+    AIRY_FAIL_IF(length == 0 || length > LONGEST_NAME || strspn(name, allowed) != length,
+                 AIRY_ERR_PARAM,
+                 "ring name '%.40s', expected 1 to %d letters, digits, '.', '_' and '-'", name,
+                 (int)LONGEST_NAME);
+    snprintf(full, NAME, "/airy-%s", name);
+    return AIRY_OK;
+}
+
+/* True: it is ours now. */
+static bool lock_side(int fd, enum side side)
+{
+    struct flock lock = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)side, .l_len = 1};
+    return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+static bool is_locked(int fd, enum side side)
+{
+    struct flock lock = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)side, .l_len = 1};
+    return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
+
+static airy_status new_ring(airy_ring **ring, enum side side, const char *name)
+{
+    void *block;
+    AIRY_FAIL_IF(!ring, AIRY_ERR_PARAM, "airy_ring_%s: ring is NULL",
+                 side == PRODUCER ? "create" : "open");
+    AIRY_TRY(airy_memory_calloc(&block, 1, sizeof(airy_ring), "a ring"));
+    airy_ring *r = block;
+    r->side = side;
+    r->fd = -1;
+    const airy_status status = check_name(r->name, name);
+    if (status != AIRY_OK) {
+        free(r);
+        return status;
+    }
+    *ring = r;
+    return AIRY_OK;
+}
+
+static airy_status map_ring(airy_ring *ring, const struct layout *layout)
+{
+    void *map = mmap(NULL, layout->size, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+    AIRY_FAIL_IF(map == MAP_FAILED, AIRY_ERR_MEMORY, "ring %s: cannot map %zu bytes: %s",
+                 ring->name, layout->size, strerror(errno));
+    ring->header = map;
+    ring->numbers = (atomic_uint_least64_t *)(ring->header + 1);
+    ring->frames = (unsigned char *)map + layout->frames;
+    ring->stride = layout->stride;
+    ring->size = layout->size;
+    return AIRY_OK;
+}
+
+static void close_ring(airy_ring *ring)
+{
+    if (ring->header)
+        munmap(ring->header, ring->size);
+    if (ring->fd >= 0)
+        close(ring->fd);
+    free(ring);
+}
+
+/* ---- the producer ---- */
+
+/* The name still means this object. */
+static bool is_current(const char *name, int fd)
+{
+    struct stat mine, named;
+    const int other = shm_open(name, O_RDONLY, 0);
+    const bool same = other >= 0 && fstat(fd, &mine) == 0 && fstat(other, &named) == 0 &&
+                      mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
+    if (other >= 0)
+        close(other);
+    return same;
+}
+
+/*
+ * Only the holder of an object's lock takes its name away, and only while it is that object's: two
+ * processes that find a dead ring do not remove each other's new one.
+ */
+static void unlink_locked(const char *name, int fd)
+{
+    if (is_current(name, fd))
+        shm_unlink(name);
+}
+
+/* What a dead producer left makes way; AIRY_ERR_EXISTS where it lives. */
+static airy_status clear_name(const char *name)
+{
+    const int old = shm_open(name, O_RDWR, 0);
+    AIRY_FAIL_IF(old < 0 && errno != ENOENT, AIRY_ERR_IO, "ring %s: cannot open it: %s", name,
+                 strerror(errno));
+    if (old < 0)
+        return AIRY_OK;
+    const bool dead = lock_side(old, PRODUCER);
+    if (dead)
+        unlink_locked(name, old);
+    close(old);
+    AIRY_FAIL_IF(!dead, AIRY_ERR_EXISTS, "ring %s has a producer already", name);
+    return AIRY_OK;
+}
+
+/* A new object of this name, locked. */
+static airy_status make_object(airy_ring *ring)
+{
+    for (int i = 0; i < CREATE_TRIES; i++) {
+        const int fd = shm_open(ring->name, O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
+        AIRY_FAIL_IF(fd < 0 && errno != EEXIST, AIRY_ERR_IO, "ring %s: cannot create it: %s",
+                     ring->name, strerror(errno));
+        if (fd < 0) {
+            AIRY_TRY(clear_name(ring->name));
+            continue;
+        }
+        /* Before it was locked somebody may have taken it for a dead one. */
+        if (lock_side(fd, PRODUCER) && is_current(ring->name, fd)) {
+            ring->fd = fd;
+            return AIRY_OK;
+        }
+        close(fd);
+    }
+    return airy_fail(AIRY_ERR_EXISTS, "ring %s: other processes create it again and again",
+                     ring->name);
+}
+
+static airy_status fill_object(airy_ring *ring, size_t frame_bytes, size_t slots)
+{
+    struct layout layout;
+    AIRY_FAIL_IF(!plan_layout(&layout, frame_bytes, slots), AIRY_ERR_PARAM,
+                 "ring of %zu slots of %zu bytes, expected 2 to %d slots of 1 byte or more", slots,
+                 frame_bytes, (int)AIRY_RING_MAX_SLOTS);
+    AIRY_TRY(make_object(ring));
+    /* The memory is there from the start: no write can find the file system full. */
+    const int failed = posix_fallocate(ring->fd, 0, (off_t)layout.size);
+    AIRY_FAIL_IF(failed, AIRY_ERR_MEMORY, "ring %s: no %zu bytes of shared memory: %s", ring->name,
+                 layout.size, strerror(failed));
+    AIRY_TRY(map_ring(ring, &layout));
+    ring->slots = slots;
+    ring->frame_bytes = frame_bytes;
+    struct header *h = ring->header;
+    memcpy(h->magic, magic, sizeof(magic));
+    h->version = VERSION;
+    h->slots = (uint32_t)slots;
+    h->frame_bytes = frame_bytes;
+    h->size = layout.size;
+    atomic_store_explicit(&h->ready, 1, memory_order_release);
+    return AIRY_OK;
+}
+
+airy_status airy_ring_create(airy_ring **ring, const char *name, size_t frame_bytes, size_t slots)
+{
+    airy_ring *r;
+    AIRY_FAIL_IF(!ring, AIRY_ERR_PARAM, "airy_ring_create: ring is NULL");
+    AIRY_TRY(new_ring(&r, PRODUCER, name));
+    const airy_status status = fill_object(r, frame_bytes, slots);
+    if (status != AIRY_OK) {
+        if (r->fd >= 0)
+            unlink_locked(r->name, r->fd);
+        close_ring(r);
+        return status;
+    }
+    *ring = r;
+    return AIRY_OK;
+}
+
+static airy_status check_side(const airy_ring *ring, enum side side, const char *call)
+{
+    AIRY_FAIL_IF(!ring, AIRY_ERR_PARAM, "%s: ring is NULL", call);
+    AIRY_FAIL_IF(ring->side != side, AIRY_ERR_PARAM, "%s: this process is the ring's %s", call,
+                 side == PRODUCER ? "consumer" : "producer");
+    return AIRY_OK;
+}
+
+/* A consumer's counter that cannot be leaves no room. */
+static bool has_room(airy_ring *ring)
+{
+    const uint64_t released = atomic_load_explicit(&ring->header->released, memory_order_acquire);
+    return ring->count - released < ring->slots;
+}
+
+airy_status airy_ring_take(airy_ring *ring, void **frame)
+{
+    AIRY_TRY(check_side(ring, PRODUCER, "airy_ring_take"));
+    AIRY_FAIL_IF(!frame, AIRY_ERR_PARAM, "airy_ring_take: frame is NULL");
+    AIRY_FAIL_IF(ring->ended, AIRY_ERR_PARAM, "airy_ring_take after the ring's end");
+    ring->taken = ring->taken || has_room(ring);
+    *frame = ring->taken ? ring->frames + ring->count % ring->slots * ring->stride : NULL;
+    return AIRY_OK;
+}
+
+airy_status airy_ring_give(airy_ring *ring)
+{
+    AIRY_TRY(check_side(ring, PRODUCER, "airy_ring_give"));
+    AIRY_FAIL_IF(!ring->taken, AIRY_ERR_PARAM, "airy_ring_give without room from airy_ring_take");
+    atomic_store_explicit(&ring->numbers[ring->count % ring->slots], ring->next_number,
+                          memory_order_relaxed);
+    ring->taken = false;
+    ring->next_number++;
+    ring->count++;
+    atomic_store_explicit(&ring->header->given, ring->count, memory_order_release);
+    airy_notice_post(&ring->header->given_notice);
+    return AIRY_OK;
+}
+
+airy_status airy_ring_drop(airy_ring *ring, uint64_t frames)
+{
+    AIRY_TRY(check_side(ring, PRODUCER, "airy_ring_drop"));
+    ring->next_number += frames;
+    atomic_fetch_add_explicit(&ring->header->dropped, frames, memory_order_relaxed);
+    return AIRY_OK;
+}
+
+airy_status airy_ring_put(airy_ring *ring, const void *frame)
+{
+    void *room;
+    AIRY_FAIL_IF(!frame, AIRY_ERR_PARAM, "airy_ring_put: frame is NULL");
+    AIRY_TRY(airy_ring_take(ring, &room));
+    if (!room)
+        return airy_ring_drop(ring, 1);
+    memcpy(room, frame, ring->frame_bytes);
+    return airy_ring_give(ring);
+}
+
+airy_status airy_ring_end(airy_ring *ring)
+{
+    AIRY_TRY(check_side(ring, PRODUCER, "airy_ring_end"));
+    ring->ended = true;
+    atomic_store_explicit(&ring->header->ended, 1, memory_order_release);
+    airy_notice_post(&ring->header->given_notice);
+    return AIRY_OK;
+}
+
+/* ---- the consumer ---- */
+
+/*
+ * The object as it is now. *ready false: its producer is still filling it in, or is gone. What is
+ * copied out of the header here is all that is ever believed of it.
+ */
+static airy_status adopt(airy_ring *ring, bool *ready)
+{
+    struct stat stat;
+    struct layout layout;
+    *ready = false;
+    AIRY_FAIL_IF(fstat(ring->fd, &stat) != 0, AIRY_ERR_IO, "ring %s: %s", ring->name,
+                 strerror(errno));
+    if (stat.st_size == 0 || !is_locked(ring->fd, PRODUCER))
+        return AIRY_OK;
+    AIRY_FAIL_IF(stat.st_size < (off_t)sizeof(struct header), AIRY_ERR_CORRUPT,
+                 "ring %s is no ring: %lld bytes", ring->name, (long long)stat.st_size);
+    const struct layout whole = {.frames = sizeof(struct header), .size = (size_t)stat.st_size};
+    AIRY_TRY(map_ring(ring, &whole));
+    if (!atomic_load_explicit(&ring->header->ready, memory_order_acquire))
+        return AIRY_OK;
+    struct header h;
+    memcpy(&h, ring->header, sizeof(h));
+    AIRY_FAIL_IF(memcmp(h.magic, magic, sizeof(magic)) != 0, AIRY_ERR_CORRUPT, "ring %s is no ring",
+                 ring->name);
+    AIRY_FAIL_IF(h.version != VERSION, AIRY_ERR_CORRUPT, "ring %s has version %u, expected %d",
+                 ring->name, (unsigned)h.version, (int)VERSION);
+    AIRY_FAIL_IF(!plan_layout(&layout, h.frame_bytes, h.slots) || layout.size != h.size ||
+                     layout.size != (size_t)stat.st_size,
+                 AIRY_ERR_CORRUPT, "ring %s: %u slots of %llu bytes in %lld bytes", ring->name,
+                 (unsigned)h.slots, (unsigned long long)h.frame_bytes, (long long)stat.st_size);
+    ring->frames = (unsigned char *)ring->header + layout.frames;
+    ring->stride = layout.stride;
+    ring->slots = h.slots;
+    ring->frame_bytes = (size_t)h.frame_bytes;
+    *ready = true;
+    return AIRY_OK;
+}
+
+/* A consumer before this one has released so many; where that cannot be, what is in it is lost. */
+static void resume(airy_ring *ring)
+{
+    const uint64_t given = atomic_load_explicit(&ring->header->given, memory_order_acquire);
+    ring->count = atomic_load_explicit(&ring->header->released, memory_order_relaxed);
+    if (given - ring->count > ring->slots)
+        ring->count = given;
+    atomic_store_explicit(&ring->header->released, ring->count, memory_order_release);
+}
+
+static airy_status try_open(airy_ring *ring, bool *ready)
+{
+    *ready = false;
+    ring->fd = shm_open(ring->name, O_RDWR, 0);
+    if (ring->fd < 0 && errno == ENOENT)
+        return AIRY_OK;
+    AIRY_FAIL_IF(ring->fd < 0, AIRY_ERR_IO, "ring %s: cannot open it: %s", ring->name,
+                 strerror(errno));
+    airy_status status = adopt(ring, ready);
+    if (status == AIRY_OK && *ready && !lock_side(ring->fd, CONSUMER))
+        status = airy_fail(AIRY_ERR_EXISTS, "ring %s has a consumer already", ring->name);
+    if (status == AIRY_OK && *ready) {
+        resume(ring);
+        return AIRY_OK;
+    }
+    if (ring->header)
+        munmap(ring->header, ring->size);
+    ring->header = NULL;
+    close(ring->fd);
+    ring->fd = -1;
+    return status;
+}
+
+airy_status airy_ring_open(airy_ring **ring, const char *name, uint64_t timeout_ns)
+{
+    airy_ring *r;
+    const uint64_t deadline = airy_notice_deadline(timeout_ns);
+    AIRY_FAIL_IF(!ring, AIRY_ERR_PARAM, "airy_ring_open: ring is NULL");
+    AIRY_TRY(new_ring(&r, CONSUMER, name));
+    bool ready = false;
+    airy_status status;
+    for (;;) {
+        status = try_open(r, &ready);
+        if (status != AIRY_OK || ready || airy_clock_ns() >= deadline)
+            break;
+        usleep(1000);
+    }
+    if (status == AIRY_OK && !ready)
+        status = airy_fail(AIRY_ERR_NOT_FOUND, "there is no ring %s", r->name);
+    if (status != AIRY_OK) {
+        close_ring(r);
+        return status;
+    }
+    *ring = r;
+    return AIRY_OK;
+}
+
+/* Has the producer said so, or gone without? */
+static bool is_ended(airy_ring *ring)
+{
+    return atomic_load_explicit(&ring->header->ended, memory_order_acquire) != 0 ||
+           !is_locked(ring->fd, PRODUCER);
+}
+
+/* Frames in the ring. */
+static airy_status count_waiting(airy_ring *ring, uint64_t *waiting)
+{
+    const uint64_t given = atomic_load_explicit(&ring->header->given, memory_order_acquire);
+    *waiting = given - ring->count;
+    AIRY_FAIL_IF(*waiting > ring->slots, AIRY_ERR_CORRUPT,
+                 "ring %s: %llu frames given, %llu released, %zu slots", ring->name,
+                 (unsigned long long)given, (unsigned long long)ring->count, ring->slots);
+    return AIRY_OK;
+}
+
+airy_status airy_ring_next(airy_ring *ring, airy_ring_frame *frame, uint64_t timeout_ns,
+                           bool *ended)
+{
+    const uint64_t deadline = airy_notice_deadline(timeout_ns);
+    uint64_t waiting;
+    bool over = false;
+    AIRY_TRY(check_side(ring, CONSUMER, "airy_ring_next"));
+    AIRY_FAIL_IF(!frame, AIRY_ERR_PARAM, "airy_ring_next: frame is NULL");
+    for (;;) {
+        struct airy_notice *notice = &ring->header->given_notice;
+        const unsigned seen = airy_notice_seen(notice);
+        AIRY_TRY(count_waiting(ring, &waiting));
+        if (waiting > 0 || over)
+            break;
+        /* Then the frames are counted once more: none comes after the end. */
+        over = is_ended(ring);
+        if (over)
+            continue;
+        if (airy_clock_ns() >= deadline)
+            break;
+        const uint64_t look = airy_notice_deadline(LOOK_NS);
+        (void)airy_notice_wait(notice, seen, look < deadline ? look : deadline);
+    }
+    if (ended)
+        *ended = waiting == 0 && over;
+    *frame = (airy_ring_frame){0};
+    ring->taken = waiting > 0;
+    if (ring->taken) {
+        const size_t slot = (size_t)(ring->count % ring->slots);
+        frame->data = ring->frames + slot * ring->stride;
+        frame->number = atomic_load_explicit(&ring->numbers[slot], memory_order_relaxed);
+    }
+    return AIRY_OK;
+}
+
+airy_status airy_ring_release(airy_ring *ring)
+{
+    AIRY_TRY(check_side(ring, CONSUMER, "airy_ring_release"));
+    AIRY_FAIL_IF(!ring->taken, AIRY_ERR_PARAM,
+                 "airy_ring_release without a frame from airy_ring_next");
+    ring->taken = false;
+    ring->count++;
+    atomic_store_explicit(&ring->header->released, ring->count, memory_order_release);
+    return AIRY_OK;
+}
+
+airy_status airy_ring_get_info(airy_ring *ring, airy_ring_info *info)
+{
+    AIRY_FAIL_IF(!ring || !info, AIRY_ERR_PARAM, "airy_ring_get_info: argument is NULL");
+    const uint64_t given = atomic_load_explicit(&ring->header->given, memory_order_acquire),
+                   released = atomic_load_explicit(&ring->header->released, memory_order_acquire);
+    *info = (airy_ring_info){
+        .frame_bytes = ring->frame_bytes,
+        .slots = ring->slots,
+        .given = given,
+        .dropped = atomic_load_explicit(&ring->header->dropped, memory_order_relaxed),
+        .waiting = given - released,
+        .memory = ring->size,
+    };
+    return AIRY_OK;
+}
+
+void airy_ring_destroy(airy_ring **ring)
+{
+    if (!ring || !*ring)
+        return;
+    airy_ring *r = *ring;
+    if (r->side == PRODUCER) {
+        (void)airy_ring_end(r);
+        unlink_locked(r->name, r->fd);
+    }
+    close_ring(r);
+    *ring = NULL;
+}
