@@ -52,6 +52,7 @@ one() { # NAME
     [ ! -f "$1.dict" ] || arguments+=("-dict=$1.dict")
     arguments+=("$corpus")
     [ ! -d "corpus/$1" ] || arguments+=("corpus/$1")
+    [ "$1" != fits ] || arguments+=(../golden/astro/fitsvariants)
     "$program" "${arguments[@]}" >"$log" 2>&1
     status=$?
     kept=$(find "$found" -type f)

@@ -50,6 +50,55 @@ airy_status airy_header_create(airy_header **header, const airy_image *image, co
     return AIRY_OK;
 }
 
+/* The keyword of the card; '#' stands for an index. */
+static bool is_named(const char *card, const char *name)
+{
+    size_t n = strcspn(name, "#");
+    if (memcmp(card, name, n) != 0)
+        return false;
+    while (name[strcspn(name, "#")] && n < KEYWORD && isdigit((unsigned char)card[n]))
+        n++;
+    while (n < KEYWORD && card[n] == ' ')
+        n++;
+    return n == KEYWORD;
+}
+
+/* Source: FITS Standard 4.0, section 10.1, tables of reserved keywords. */
+size_t airy_header_untile(char *text, size_t cards)
+{
+    static const char *const dropped[] = {
+        "XTENSION", "BITPIX", "NAXIS",  "NAXIS#", "PCOUNT",   "GCOUNT",   "TFIELDS",
+        "TTYPE#",   "TFORM#", "THEAP",  "ZIMAGE", "ZQUANTIZ", "ZDITHER0", "ZTILE#",
+        "ZCMPTYPE", "ZBLANK", "ZNAME#", "ZVAL#",  "CHECKSUM", "DATASUM"};
+    static const char *const renamed[][2] = {{"ZSIMPLE", "SIMPLE"},    {"ZTENSION", "XTENSION"},
+                                             {"ZBITPIX", "BITPIX"},    {"ZNAXIS", "NAXIS"},
+                                             {"ZNAXIS#", "NAXIS"},     {"ZEXTEND", "EXTEND"},
+                                             {"ZPCOUNT", "PCOUNT"},    {"ZGCOUNT", "GCOUNT"},
+                                             {"ZHECKSUM", "CHECKSUM"}, {"ZDATASUM", "DATASUM"}};
+    size_t kept = 0;
+    for (size_t i = 0; i < cards; i++) {
+        const char *card = text + i * FITS_CARD;
+        bool keep = memcmp(card, "EXTNAME = 'COMPRESSED_IMAGE'", 28) != 0;
+        for (size_t k = 0; k < sizeof(dropped) / sizeof(dropped[0]) && keep; k++)
+            keep = !is_named(card, dropped[k]);
+        if (!keep)
+            continue;
+        char *out = text + kept++ * FITS_CARD;
+        memmove(out, card, FITS_CARD);
+        for (size_t k = 0; k < sizeof(renamed) / sizeof(renamed[0]); k++) {
+            if (!is_named(out, renamed[k][0]))
+                continue;
+            char name[KEYWORD + 16];
+            const size_t index = strcspn(renamed[k][0], "#");
+            snprintf(name, sizeof(name), "%s%.*s%*s", renamed[k][1], KEYWORD - (int)index,
+                     out + index, KEYWORD, "");
+            memcpy(out, name, KEYWORD);
+            break;
+        }
+    }
+    return kept;
+}
+
 airy_status airy_image_copy_header(airy_image *dst, const airy_image *src)
 {
     AIRY_FAIL_IF(!dst || !src, AIRY_ERR_PARAM, "airy_image_copy_header: an image is missing");

@@ -17,6 +17,11 @@ struct airy_header {
 /* From cards up to END, or to where they stop being printable. */
 airy_status airy_header_create(airy_header **header, const airy_image *image, const char *text,
                                size_t cards);
+/*
+ * Cards of the table that a tile-compressed image lies in, to those of the image, in place. The
+ * number that are left.
+ */
+size_t airy_header_untile(char *text, size_t cards);
 /* The value field of a keyword's first card, without quotes and comment; false: not there. */
 bool airy_header_get(const airy_header *header, const char *keyword, char value[FITS_CARD]);
 /* The same as a number. */

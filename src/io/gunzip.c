@@ -99,3 +99,25 @@ airy_status airy_gunzip(void **data, size_t *bytes, int fd, uint64_t size)
     free(u);
     return status;
 }
+
+bool airy_gunzip_ends(const void *bytes, size_t size, size_t most)
+{
+    struct unpack *u = calloc(1, sizeof(*u));
+    if (!u || inflateInit2(&u->stream, 15 + 16) != Z_OK) {
+        free(u);
+        return false;
+    }
+    int code = Z_OK;
+    u->stream.next_in = (z_const Bytef *)bytes;
+    u->stream.avail_in = (uInt)airy_min_size(size, 1u << 30);
+    while (code == Z_OK && u->used <= most) {
+        u->stream.next_out = u->in;
+        u->stream.avail_out = PIECE;
+        code = inflate(&u->stream, Z_NO_FLUSH);
+        u->used += PIECE - u->stream.avail_out;
+    }
+    const bool ends = code == Z_STREAM_END && u->used <= most;
+    inflateEnd(&u->stream);
+    free(u);
+    return ends;
+}

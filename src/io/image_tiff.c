@@ -228,8 +228,8 @@ static airy_status check_ratio(const struct tiff_file *f, size_t bytes)
                             ? 2048
                             : 1 << 16;
     AIRY_FAIL_IF(bytes / most > f->size, AIRY_ERR_FORMAT,
-                 "%llu bytes cannot hold the %zu that its pages promise",
-                 (unsigned long long)f->size, bytes);
+                 "%llu bytes cannot hold the %zu that it promises", (unsigned long long)f->size,
+                 bytes);
     return AIRY_OK;
 }
 
@@ -263,6 +263,7 @@ static airy_status read_tiles(uint8_t *out, const airy_image *page, struct tiff_
                      airy_mul_size(&want, want, tile_height) || bytes <= 0 || want != (size_t)bytes,
                  AIRY_ERR_FORMAT, "TIFF: tiles of %u x %u pixels and %lld bytes", tile_height,
                  tile_width, (long long)bytes);
+    AIRY_TRY(check_ratio(f, want));
     uint8_t *tile = NULL;
     AIRY_TRY(airy_image_alloc((void **)&tile, want));
     airy_status status = AIRY_OK;

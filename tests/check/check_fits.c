@@ -66,7 +66,7 @@ static void check_variants(struct check *c)
         {"comp_RICE_f4_dither1", AIRY_DTYPE_F32},
     };
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        char name[128], truth[1024];
+        char name[128], truth[1024], value[FITS_CARD];
         if (!check_case(c, "fits_%s", files[i].name))
             continue;
         snprintf(name, sizeof(name), "astro/fitsvariants/%s.fits", files[i].name);
@@ -80,6 +80,10 @@ static void check_variants(struct check *c)
             !CHECK_OK(c, airy_image_read(&want, truth)))
             continue;
         CHECK(c, got.dtype == files[i].dtype && got.header);
+        CHECK(c, airy_header_get(got.header, "BITPIX", value) &&
+                     airy_header_get(got.header, "NAXIS1", value) &&
+                     !airy_header_get(got.header, "TFORM1", value) &&
+                     !airy_header_get(got.header, "ZTILE1", value));
         CHECK(c, same_values(&got, &want));
         snprintf(name, sizeof(name), "%s/%s.fits", check_tmp(c), files[i].name);
         CHECK_OK(c, airy_image_write(&got, name, false));
@@ -167,13 +171,39 @@ static void check_hostile(struct check *c)
           "NAXIS   =                    1", "NAXIS1  =                    2"},
          AIRY_ERR_FORMAT,
          "CFITSIO"},
-        {{FITS_START, "NAXIS   =                   -1"}, AIRY_ERR_FORMAT, "CFITSIO"},
+        {{FITS_START, "NAXIS   =                   -1"}, AIRY_ERR_FORMAT, "NAXIS = -1, expected 0"},
         {{FITS_START, "NAXIS   =                    2", "NAXIS1  =                    2"},
          AIRY_ERR_FORMAT,
          "CFITSIO"},
         {{FITS_START, "NAXIS   =                    1", "NAXIS1  =                   -5"},
          AIRY_ERR_FORMAT,
-         "CFITSIO"},
+         "NAXIS1 = -5, expected 0"},
+        {{FITS_START, "NAXIS   =                   17"}, AIRY_ERR_FORMAT, "NAXIS = 17, expected 0"},
+        {{FITS_START, "NAXIS   =                    1", "NAXIS1  =                  2.5"},
+         AIRY_ERR_FORMAT,
+         "NAXIS1 = 2.5"},
+        {{FITS_START, "NAXIS   =                    1", "NAXIS1 =                     2"},
+         AIRY_ERR_FORMAT,
+         "NAXIS1 does not stand in columns 1 to 8"},
+        {{FITS_START, "NAXIS   =                    1", "NAXIS1  =                    2",
+          "naxis1  =                    2"},
+         AIRY_ERR_FORMAT,
+         "naxis1 does not stand"},
+        {{FITS_START, "NAXIS   =                    0", "PCOUNT  =                 2880"},
+         AIRY_ERR_FORMAT,
+         "PCOUNT = 2880"},
+        {{FITS_START, "NAXIS   =                    1", "NAXIS1  =                    2",
+          "BLANK   = 'a text that has no end and is longer than CFITSIO has room for"},
+         AIRY_ERR_FORMAT,
+         "expected a number"},
+        {{FITS_START, "NAXIS   =                    1", "NAXIS1  =                    2",
+          "BLANK   = 'a ''text'' that has no end and is longer than there is room for"},
+         AIRY_ERR_FORMAT,
+         "expected a number"},
+        {{FITS_START, "NAXIS   =                    1", "NAXIS1  =                    2",
+          "BLANK   = (a number of two parts, longer than CFITSIO has room for it)"},
+         AIRY_ERR_FORMAT,
+         "expected a number"},
         {{FITS_START, "NAXIS   =                    1", "NAXIS1  =                    0"},
          AIRY_ERR_SHAPE,
          "NAXIS1 = 0"},
@@ -238,6 +268,26 @@ static const uint8_t *find_card(const uint8_t *bytes, size_t size, const char *t
     return NULL;
 }
 
+/* The first tile's data are cut to so many bytes. */
+static void check_tile_end(struct check *c, const char *name, unsigned left, const char *part)
+{
+    char path[128];
+    size_t size = 0;
+    airy_image image = {0};
+    snprintf(path, sizeof(path), "astro/fitsvariants/%s.fits", name);
+    const char *found = check_golden(c, path);
+    uint8_t *bytes = found ? stack_slurp(c, found, &size) : NULL;
+    const uint8_t *end = bytes ? find_card(bytes + FITS_BLOCK, size - FITS_BLOCK, "END     ")
+                               : NULL;
+    if (!end)
+        return;
+    uint8_t *descriptor = bytes + ((size_t)(end - bytes) / FITS_BLOCK + 1) * FITS_BLOCK;
+    descriptor[2] = (uint8_t)(left >> 8);
+    descriptor[3] = (uint8_t)left;
+    CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.fits", bytes, size)), AIRY_ERR_CORRUPT,
+                part);
+}
+
 /* Tile tables that lie, and compressed files cut at any place: an error, never more. */
 static void check_tiles(struct check *c)
 {
@@ -247,17 +297,32 @@ static void check_tiles(struct check *c)
         const char *card, *lie;
     } lies[] = {
         {"ZTILE1  =", "ZTILE1  =           2147483647"},
+        {"ZTILE1  =", "ZTILE1  =   999999999999999999"},
         {"ZTILE1  =", "ZTILE1  =                    0"},
         {"ZCMPTYPE=", "ZTILE1  =                   72"},
         {"ZVAL1   =", "ZVAL1   =                    0"},
         {"ZVAL2   =", "ZVAL2   =                    3"},
         {"ZTILE2  =", "ZTILE2  =                   -3"},
+        {"ZNAXIS1 =", "ZNAXIS1 =                    0"},
         {"ZNAXIS1 =", "ZNAXIS1 =                   99"},
         {"ZNAXIS2 =", "ZNAXIS2 =             99999999"},
         {"ZBITPIX =", "ZBITPIX =                   17"},
         {"ZCMPTYPE=", "ZCMPTYPE= 'NONE_SUCH'"},
         {"NAXIS2  =", "NAXIS2  =                   64"},
         {"NAXIS2  =", "NAXIS2  =             99999999"},
+        {"ZTILE1  =", "ZTILE1  =0                  73"},
+        {"ZTILE1  =", "ZTILE1 =                    73"},
+        {"ZTILE1  =", "ZTILE1  =                   73\xe3"},
+        {"ZVAL2   =", "ZVAL2   =          (         2"},
+        {"TFIELDS =", "TFIELDS =                   -1"},
+        {"NAXIS1  =", "NAXIS1  =                   -8"},
+        {"EXTNAME =", "HIERARCH ZTILE1 = 0           "},
+        {"EXTNAME =", "PCOUNT  =                    1"},
+        {"EXTNAME =", "THEAP   =                   -1"},
+        {"EXTNAME =", "ZDITHER0=                    0"},
+        {"EXTNAME =", "ZDITHER0=                10001"},
+        {"EXTNAME =", "ZCMPTYPE= 'GZIP_1  '          "},
+        {"EXTNAME =", "ZIMAGE  =                    F"},
         {"ZVAL1   =", "ZVAL1   = 'twenty-nine characters and more of it'"},
         {"ZTILE2  =", "ZTILE2  = 123456789012345678901234567890x"},
         {"PCOUNT  =", "PCOUNT  = 12345678901234567890123456789.x"},
@@ -290,6 +355,9 @@ static void check_tiles(struct check *c)
         CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.fits", copy, size)),
                     AIRY_ERR_CORRUPT, "tile 0: the RICE data end");
     }
+    check_tile_end(c, "comp_GZIP_1", 20, "tile 0: its gzip data do not end");
+    check_tile_end(c, "comp_HCOMPRESS_1", 24, "HCOMPRESS data of 24 bytes");
+    check_tile_end(c, "comp_HCOMPRESS_1", 2859, "tile 0: the HCOMPRESS data end inside a value");
     for (size_t cut = FITS_BLOCK; bytes && cut + FITS_BLOCK < size; cut += 997)
         CHECK(c, airy_image_read(&image, stack_spill(c, "x.fits", bytes, cut)) != AIRY_OK);
 }

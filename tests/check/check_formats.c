@@ -132,6 +132,13 @@ static void check_tiff(struct check *c)
                                        {277, SHORT, 1},     {278, SHORT, 65535}, {279, SHORT, 12}};
     CHECK_FAILS(c, airy_image_read(&image, tiff_file(c, bomb, 9, false)), AIRY_ERR_FORMAT,
                 "cannot hold");
+    /* An image of 2 x 3 pixels in one tile of 65520 x 65520 */
+    static const uint16_t tile[][3] = {{256, SHORT, 3},     {257, SHORT, 2},     {258, SHORT, 16},
+                                       {259, SHORT, 1},     {262, SHORT, 1},     {277, SHORT, 1},
+                                       {322, SHORT, 65520}, {323, SHORT, 65520}, {324, SHORT, 8},
+                                       {325, SHORT, 12}};
+    CHECK_FAILS(c, airy_image_read(&image, tiff_file(c, tile, 10, false)), AIRY_ERR_FORMAT,
+                "cannot hold the 8585740800");
     CHECK_FAILS(c, airy_image_read(&image, stack_spill(c, "x.tif", "II*", 3)), AIRY_ERR_FORMAT,
                 "TIFF");
     CHECK_FAILS(c, airy_image_read(&image, "/proc/none/x.tif"), AIRY_ERR_NOT_FOUND, "cannot open");
