@@ -14,8 +14,8 @@
  *   8. the fixed pattern, a complex number for each bin, is subtracted;
  *   9. quantity: power |F|^2, magnitude |F|, db 10 log10 of the power (at least -300 dB), phase in
  *      radians from -pi to pi, or F itself;
- *  10. means of frames, then of lines, or flow between repeats;
- *  11. every other frame reversed, the sinusoidal scan straightened;
+ *  10. every other raw frame reversed; means of frames, then of lines, or flow between repeats;
+ *  11. the sinusoidal scan straightened;
  *  12. display: g = multiply ((v - low) / (high - low) + add), less the post background, and
  *      clipped to 0..1 and made an integer where the result is one.
  * A bin's depth is p / (2 (kmax - kmin)), k in 1/length without 2 pi, in a medium of index 1.
@@ -61,13 +61,13 @@ typedef enum airy_oct_background {
     AIRY_OCT_BACKGROUND_COUNT
 } airy_oct_background;
 
-/** Where a line is read at. */
+/** Where a line is read at. Beyond its ends interpolation repeats its first and last sample. */
 typedef enum airy_oct_axis {
     AIRY_OCT_AXIS_NONE = 0,
     AIRY_OCT_AXIS_WAVELENGTH, /**< axis[i]: wavelength of sample i in m, strictly monotonic */
     AIRY_OCT_AXIS_K,          /**< axis[i]: wavenumber 1/wavelength in 1/m, strictly monotonic */
-    AIRY_OCT_AXIS_CURVE,      /**< axis[j]: position r[j] itself, in samples */
-    AIRY_OCT_AXIS_POLY,       /**< r[j] = sum_n poly[n] t^n, t = j / (samples - 1) */
+    AIRY_OCT_AXIS_CURVE, /**< axis[j]: position r[j] itself, in samples; kept within the line */
+    AIRY_OCT_AXIS_POLY,  /**< r[j] = sum_n poly[n] t^n, t = j / (samples - 1); likewise */
     AIRY_OCT_AXIS_COUNT
 } airy_oct_axis;
 
@@ -83,7 +83,8 @@ typedef enum airy_oct_window {
     AIRY_OCT_WINDOW_HANN,
     AIRY_OCT_WINDOW_HAMMING,
     AIRY_OCT_WINDOW_BLACKMAN,
-    AIRY_OCT_WINDOW_GAUSS, /**< exp(-10 u^2), u = (j - center) / (fill (samples - 1)); not cut */
+    AIRY_OCT_WINDOW_GAUSS, /**< exp(-10 u^2), u = (j - floor(center samples)) / (fill (samples - 1));
+                                not cut */
     AIRY_OCT_WINDOW_SINE,
     AIRY_OCT_WINDOW_FLATTOP, /**< 5 terms */
     AIRY_OCT_WINDOW_TUKEY,   /**< flat in the middle half, half a Hann window at either end */
@@ -102,9 +103,11 @@ typedef enum airy_oct_output {
 
 typedef enum airy_oct_flow {
     AIRY_OCT_FLOW_NONE = 0,
-    AIRY_OCT_FLOW_PHASE,    /**< arg sum_r conj(F_r) F_(r+1), radians; output PHASE */
+    AIRY_OCT_FLOW_PHASE, /**< arg sum_r conj(F_r) F_(r+1), radians; output PHASE. The sum goes over
+                                 average_lines and average_frames too. */
     AIRY_OCT_FLOW_VARIANCE, /**< of the repeats' output (DB, MAGNITUDE or POWER), divided by their
-                                 number; A. Mariampillai et al., Opt. Lett. 33 (2008) 1530 */
+                                 number, then means; A. Mariampillai et al., Opt. Lett. 33 (2008)
+                                 1530 */
     AIRY_OCT_FLOW_COUNT
 } airy_oct_flow;
 
@@ -126,9 +129,10 @@ typedef enum airy_oct_compat {
      */
     AIRY_OCT_COMPAT_PYMOTIONOCT,
     /**
-     * As OCTproZ 1.8: the inverse transform, not divided; db is 10 log10(|F|^2 / (samples / 2)),
-     * magnitude |F| / (samples / 2); cubic reads |i - 1| left of the line; Lanczos weights are not
-     * divided by their sum; windows are 0 outside of 0.0001 to 0.999 of the filled width.
+     * As OCTproZ 1.8: the inverse transform, not divided; power is |F|^2 / (samples / 2), db of that,
+     * magnitude |F| / (samples / 2); positions may be beyond the line; cubic reads |i - 1| left of it;
+     * Lanczos weights are not divided by their sum; windows are 0 outside of 0.0001 to 0.999 of the
+     * filled width.
      */
     AIRY_OCT_COMPAT_OCTPROZ,
     AIRY_OCT_COMPAT_COUNT
@@ -247,12 +251,13 @@ AIRY_API airy_status airy_oct_learn(airy_queue *queue, airy_oct *oct, const airy
  *
  * Returns before it is done.
  *
- * NaN:       a line with a sample that is not finite gives NaN in all its bins (integers: 0), and no
- *            other line changes, except through means and flow.
+ * NaN:       a line with a sample that is read and not finite gives NaN in all its bins (integers: 0),
+ *            and no other line changes, except through means (the background's too) and flow.
  * Accuracy:  of F relative to its largest in two lines that follow each other: 4e-7 root mean square,
- *            2e-6 at most. db, power and magnitude follow from that. Not bit-equal between devices;
- *            the same line gives the same result at any place of a call of the same device, but for
- *            its neighbour's share.
+ *            2e-6 at most; a background that is subtracted adds the rounding of samples, about
+ *            6e-8 sqrt(samples) of the largest one. db, power and magnitude follow from that. Not
+ *            bit-equal between devices; the same line gives the same result at any place of a call of
+ *            the same device, but for its neighbour's share.
  * Errors:    AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_PARAM (airy_oct_learn was to come first),
  *            AIRY_ERR_MEMORY.
  */

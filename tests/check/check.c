@@ -43,6 +43,7 @@ static const struct {
     {"background", check_backgrounds},
     {"sources", check_sources},
     {"tile", check_tile},
+    {"oct", check_oct},
     {"oct_config", check_oct_config},
     {"oct_stream", check_oct_stream},
     {"ring", check_ring},
