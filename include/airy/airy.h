@@ -15,6 +15,7 @@
 #include "airy/integrate.h"
 #include "airy/label.h"
 #include "airy/oct.h"
+#include "airy/oct_calibrate.h"
 #include "airy/oct_config.h"
 #include "airy/oct_stream.h"
 #include "airy/pipeline.h"

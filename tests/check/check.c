@@ -47,6 +47,7 @@ static const struct {
     {"oct_config", check_oct_config},
     {"oct_stream", check_oct_stream},
     {"ring", check_ring},
+    {"oct_calibrate", check_oct_calibrate},
     {"null", check_null},
     {"tuning", check_tuning},
     {"opencl_kernels", check_opencl_kernels},

@@ -134,6 +134,7 @@ void check_pipeline_parts(struct check *c);
 void check_oct_stream(struct check *c);
 void check_ring(struct check *c);
 void check_null(struct check *c);
+void check_oct_calibrate(struct check *c);
 void check_oct_config(struct check *c);
 void check_tuning(struct check *c);
 void check_opencl_kernels(struct check *c);
