@@ -14,6 +14,9 @@
  * A pixel is left out where the mask is not 0, n is 0, or raw, dark, flat or absorption is not
  * finite or raw is a dummy value; where a bin has no pixel left its sums are 0 and the results are
  * params->empty.
+ * Two dimensions (azimuth_bins > 0): bins are cells of radius and chi, planes of sums are
+ * [azimuth_bins][bins], and a pixel's share of a cell is by area; chi is cut at its discontinuity
+ * and at the ends of azimuth_range, pixels on either side of it belong to both ends.
  * Bins: half open, [lo, hi); without a range given lo and hi are the limits of the unmasked pixels
  * (centres, boxes or corners, by splitting; corners: 0 where such a pixel holds the beam), and hi
  * belongs to the last bin.
@@ -35,6 +38,8 @@ typedef enum airy_split {
     AIRY_SPLIT_FULL = 0, /**< the pixel's quadrilateral in (radius, chi), by area */
     AIRY_SPLIT_BBOX,     /**< the interval centre +- half width, by length */
     AIRY_SPLIT_NO,       /**< all of the pixel to the bin of its centre */
+    AIRY_SPLIT_PSEUDO, /**< two dimensions only: the quadrilateral's box, shrunk to its area about its
+                              middle, by area */
     AIRY_SPLIT_COUNT
 } airy_split;
 
@@ -76,7 +81,7 @@ AIRY_API airy_status airy_error_model_parse(airy_error_model *v, const char *nam
  * only; NULL: none.
  */
 typedef struct airy_integrator_params {
-    size_t bins; /**< 0: 1000; at most 1000000 */
+    size_t bins; /**< of the radius; 0: 1000; at most 1000000 */
     airy_unit unit;
     airy_split split;
     airy_method method;
@@ -103,6 +108,9 @@ typedef struct airy_integrator_params {
                             value, for floats none */
     bool has_empty;
     double empty; /**< result of a bin without pixels; default NaN, with compat 0 */
+    size_t
+        azimuth_bins; /**< 0: patterns of one dimension; bins * azimuth_bins at most 4194304. Then
+                              azimuth_range, if given, is the axis of chi: pixels are cut there */
 } airy_integrator_params;
 
 /**
@@ -120,10 +128,12 @@ AIRY_API airy_status airy_integrator_create(airy_integrator **integrator, airy_d
                                             const airy_geometry *geometry,
                                             const airy_integrator_params *params);
 AIRY_API void airy_integrator_destroy(airy_integrator **integrator);
-/** 0 for NULL. */
+/** All bins of a plane of sums: in two dimensions those of the radius times those of chi. 0 for NULL. */
 AIRY_API size_t airy_integrator_bins(const airy_integrator *integrator);
 /** Bin centres in the unit, [bins]; lives as long as the integrator. NULL for NULL. */
 AIRY_API const double *airy_integrator_radial(const airy_integrator *integrator);
+/** Bin centres of chi in degrees, [azimuth_bins]; NULL for NULL and in one dimension. */
+AIRY_API const double *airy_integrator_azimuth(const airy_integrator *integrator);
 
 /** Facts for --explain and logs. */
 typedef struct airy_integrator_info {
@@ -133,6 +143,8 @@ typedef struct airy_integrator_info {
                                 are not compressed: some 7 bytes an entry */
     double lower, upper;   /**< limits of the radial axis in the unit */
     const char *engine;    /**< what walks the matrix on this device, static text */
+    size_t radial_bins, azimuth_bins;    /**< azimuth_bins: 0 in one dimension */
+    double azimuth_lower, azimuth_upper; /**< limits of chi in degrees */
 } airy_integrator_info;
 AIRY_API airy_status airy_integrator_get_info(const airy_integrator *integrator,
                                               airy_integrator_info *info);

@@ -14,7 +14,7 @@
 
 #define PI 3.14159265358979323846
 
-static const char *const split_names[AIRY_SPLIT_COUNT] = {"full", "bbox", "no"};
+static const char *const split_names[AIRY_SPLIT_COUNT] = {"full", "bbox", "no", "pseudo"};
 static const char *const method_names[AIRY_METHOD_COUNT] = {"csr", "csc", "lut", "histogram"};
 static const char *const error_model_names[AIRY_ERROR_MODEL_COUNT] = {"none", "poisson",
                                                                       "azimuthal", "variance"};
@@ -301,14 +301,22 @@ static void set_defaults(airy_integrator_params *p)
     }
 }
 
-static airy_status make_radial(airy_integrator *it)
+static airy_status make_axis(double **centers, size_t bins, double lower, double upper)
 {
-    AIRY_TRY(
-        airy_memory_calloc((void **)&it->radial, it->bins, sizeof *it->radial, "the radial axis"));
-    const double delta = (it->limits.upper - it->limits.lower) / (double)it->bins;
-    for (size_t b = 0; b < it->bins; b++)
-        it->radial[b] = it->limits.lower + ((double)b + 0.5) * delta;
+    AIRY_TRY(airy_memory_calloc((void **)centers, bins, sizeof **centers, "an axis"));
+    const double delta = (upper - lower) / (double)bins;
+    for (size_t b = 0; b < bins; b++)
+        (*centers)[b] = lower + ((double)b + 0.5) * delta;
     return AIRY_OK;
+}
+
+static airy_status make_axes(airy_integrator *it)
+{
+    const struct airy_matrix_limits *l = &it->limits;
+    AIRY_TRY(make_axis(&it->radial, it->params.bins, l->lower, l->upper));
+    return it->params.azimuth_bins == 0 ? AIRY_OK
+                                        : make_axis(&it->azimuth, it->params.azimuth_bins,
+                                                    l->azimuth_lower, l->azimuth_upper);
 }
 
 /* As long as the integrator lives. */
@@ -348,6 +356,7 @@ static airy_status fill_integrator(airy_integrator *it, const airy_integrator_pa
     const uint64_t corrected = airy_clock_ns();
     AIRY_TRY(airy_matrix_build(&it->matrix, &it->limits, &it->geometry, params, it->valid,
                                it->device->pool));
+    it->bins = it->matrix.bins;
     AIRY_FAIL_IF(it->matrix.entries == 0, AIRY_ERR_PARAM,
                  "no valid pixel left: none of %zu lies in the range (radial %g to %g %s%s)",
                  it->valid_pixels, it->limits.lower, it->limits.upper, airy_unit_name(params->unit),
@@ -356,7 +365,7 @@ static airy_status fill_integrator(airy_integrator *it, const airy_integrator_pa
     AIRY_TRY(make_weights(it));
     AIRY_TRY(book_memory(it));
     AIRY_TRY(make_base_sums(it));
-    AIRY_TRY(make_radial(it));
+    AIRY_TRY(make_axes(it));
     const uint64_t summed = airy_clock_ns();
     it->params.mask = NULL;
     it->params.dark = it->params.flat = it->params.absorption = it->params.variance = NULL;
@@ -430,6 +439,7 @@ void airy_integrator_destroy(airy_integrator **integrator)
     free(it->base_normalization);
     free(it->base_entries);
     free(it->radial);
+    free(it->azimuth);
     free(it);
     *integrator = NULL;
 }
@@ -437,6 +447,11 @@ void airy_integrator_destroy(airy_integrator **integrator)
 size_t airy_integrator_bins(const airy_integrator *integrator)
 {
     return integrator ? integrator->bins : 0;
+}
+
+const double *airy_integrator_azimuth(const airy_integrator *integrator)
+{
+    return integrator ? integrator->azimuth : NULL;
 }
 
 const double *airy_integrator_radial(const airy_integrator *integrator)
@@ -459,6 +474,10 @@ airy_status airy_integrator_get_info(const airy_integrator *integrator, airy_int
         .lower = it->limits.lower,
         .upper = it->limits.upper,
         .engine = it->engine,
+        .radial_bins = it->params.bins,
+        .azimuth_bins = it->params.azimuth_bins,
+        .azimuth_lower = it->limits.azimuth_lower,
+        .azimuth_upper = it->limits.azimuth_upper,
     };
     return AIRY_OK;
 }
@@ -495,7 +514,10 @@ bool airy_integrators_agree(const airy_integrator *a, const airy_integrator *b)
     return a->height == b->height && a->width == b->width && a->bins == b->bins &&
            a->valid_pixels == b->valid_pixels && same_rules(&a->params, &b->params) &&
            strcmp(a->geometry.detector.name, b->geometry.detector.name) == 0 &&
-           memcmp(a->radial, b->radial, a->bins * sizeof(double)) == 0 &&
+           a->params.azimuth_bins == b->params.azimuth_bins && a->params.bins == b->params.bins &&
+           memcmp(a->radial, b->radial, a->params.bins * sizeof(double)) == 0 &&
+           (!a->azimuth ||
+            memcmp(a->azimuth, b->azimuth, a->params.azimuth_bins * sizeof(double)) == 0) &&
            memcmp(a->base_entries, b->base_entries, a->bins * sizeof(*a->base_entries)) == 0 &&
            memcmp(a->base_normalization, b->base_normalization, planes) == 0 &&
            memcmp(a->base_low, b->base_low, planes) == 0;

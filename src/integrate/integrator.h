@@ -20,7 +20,8 @@ struct airy_integrator {
     airy_device *device;
     airy_geometry geometry;
     airy_integrator_params params; /* defaults filled in; its array pointers are NULL: see below */
-    size_t height, width, pixels, bins, valid_pixels;
+    size_t height, width, pixels, valid_pixels;
+    size_t bins; /* of the matrix: params.bins, in two dimensions times params.azimuth_bins */
 
     struct airy_matrix matrix; /* only of pixels that count */
     /*
@@ -48,8 +49,9 @@ struct airy_integrator {
                                exactly 0 */
 
     struct airy_matrix_limits limits;
-    double *radial; /* [bins] */
-    void *state;    /* the back end's own form; integrate_fns->release */
+    double *radial;  /* [params.bins] */
+    double *azimuth; /* [params.azimuth_bins], degrees; NULL in one dimension */
+    void *state;     /* the back end's own form; integrate_fns->release */
     uint64_t state_bytes;
     uint64_t booked; /* of the device's limit, where it works in the host's memory */
     const char *engine;

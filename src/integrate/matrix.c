@@ -14,10 +14,10 @@
 #define PI 3.14159265358979323846
 
 /* Rows are worked on in bands of this many, whatever the number of threads. */
-enum { BAND_ROWS = 16 };
+enum { BAND_ROWS = 16, MAX_CELLS = 1 << 22 };
 
 struct band {
-    double lower, upper;
+    struct airy_split_limits limits;
     struct airy_entries entries;
     size_t first_entry;
 };
@@ -35,15 +35,16 @@ struct build {
     atomic_size_t entries; /* of the bands done */
 };
 
+static const struct airy_split_limits no_limits = {INFINITY, -INFINITY, INFINITY, -INFINITY};
+
 static void find_limits(void *arg, size_t index, unsigned worker)
 {
     struct build *build = arg;
     struct band *band = &build->band[index];
     const size_t first = index * BAND_ROWS, last = airy_min_size(first + BAND_ROWS, build->height);
-    band->lower = INFINITY;
-    band->upper = -INFINITY;
-    airy_split_limits(&band->lower, &band->upper, &build->rule, &build->scratch[worker], first,
-                      last, build->masked);
+    band->limits = no_limits;
+    airy_split_widen(&band->limits, &build->rule, &build->scratch[worker], first, last,
+                     build->masked);
 }
 
 static void find_entries(void *arg, size_t index, unsigned worker)
@@ -97,39 +98,101 @@ static void clip_angular(double *lower, double *upper, bool chi_zero)
     *upper = fmin(*upper, least + 360);
 }
 
-static airy_status set_limits(struct build *build, const airy_integrator_params *params,
-                              airy_pool *pool)
+/* What the pixels that are not masked reach. */
+static airy_status pixel_limits(struct airy_split_limits *limits, struct build *build,
+                                airy_pool *pool)
 {
-    struct airy_split_rule *rule = &build->rule;
+    *limits = no_limits;
+    airy_pool_run(pool, build->bands, find_limits, build);
+    for (size_t b = 0; b < build->bands; b++) {
+        const struct airy_split_limits *band = &build->band[b].limits;
+        limits->lower = fmin(limits->lower, band->lower);
+        limits->upper = fmax(limits->upper, band->upper);
+        limits->chi_lower = fmin(limits->chi_lower, band->chi_lower);
+        limits->chi_upper = fmax(limits->chi_upper, band->chi_upper);
+    }
+    AIRY_FAIL_IF(!(limits->lower <= limits->upper) || !isfinite(limits->lower) ||
+                     !isfinite(limits->upper),
+                 AIRY_ERR_PARAM,
+                 "no valid pixel left: the mask leaves no pixel to take the range of %s from",
+                 airy_unit_name(build->rule.unit));
+    return AIRY_OK;
+}
+
+static airy_status set_axis(struct airy_split_axis *axis, double lower, double upper, bool compat,
+                            bool closed, const char *what)
+{
+    axis->reach = upper;
+    if (compat)
+        upper = enlarge(upper);
+    else if (lower == upper) /* one value in all pixels: a bin of any width holds it */
+        upper = lower + fmax(fabs(lower), 1) * 0x1p-20;
+    axis->lower = lower;
+    axis->upper = upper;
+    axis->delta = (upper - lower) / (double)axis->bins;
+    axis->closed = closed;
+    AIRY_FAIL_IF(!(axis->delta > 0) || lower + axis->delta == lower, AIRY_ERR_PARAM,
+                 "%s range %.9g to %.9g is too narrow for %zu bins", what, lower, upper,
+                 axis->bins);
+    return AIRY_OK;
+}
+
+static airy_status set_radial(struct airy_split_rule *rule, const airy_integrator_params *params,
+                              const struct airy_split_limits *found)
+{
     double lower = params->radial_range[0], upper = params->radial_range[1];
     if (!params->has_radial_range) {
-        lower = INFINITY;
-        upper = -INFINITY;
-        airy_pool_run(pool, build->bands, find_limits, build);
-        for (size_t b = 0; b < build->bands; b++) {
-            lower = fmin(lower, build->band[b].lower);
-            upper = fmax(upper, build->band[b].upper);
-        }
+        lower = found->lower;
+        upper = found->upper;
         if (rule->angular)
             clip_angular(&lower, &upper, rule->chi_zero);
-        AIRY_FAIL_IF(!(lower <= upper) || !isfinite(lower) || !isfinite(upper), AIRY_ERR_PARAM,
-                     "no valid pixel left: the mask leaves no pixel to take the range of %s from",
-                     airy_unit_name(rule->unit));
     }
     if (rule->positive && (rule->compat || !params->has_radial_range)) {
         lower = fmax(lower, 0);
         upper = fmax(upper, 0);
     }
-    if (rule->compat)
-        upper = enlarge(upper);
-    else if (lower == upper) /* one value in all pixels: a bin of any width holds it */
-        upper = lower + fmax(fabs(lower), 1) * 0x1p-20;
-    rule->lower = lower;
-    rule->upper = upper;
-    rule->delta = (upper - lower) / (double)rule->bins;
-    rule->closed = !params->has_radial_range;
-    AIRY_FAIL_IF(!(rule->delta > 0) || lower + rule->delta == lower, AIRY_ERR_PARAM,
-                 "radial range %.9g to %.9g is too narrow for %zu bins", lower, upper, rule->bins);
+    return set_axis(&rule->radial, lower, upper, rule->compat, !params->has_radial_range, "radial");
+}
+
+/*
+ * Degrees of the range become rad; its lower end is moved by turns to between -180 and 180 degrees,
+ * where pixels are, and *moved says by how much.
+ */
+static airy_status set_chi(struct airy_split_rule *rule, const airy_integrator_params *params,
+                           const struct airy_split_limits *found, double *moved)
+{
+    *moved = 0;
+    if (!params->has_azimuth_range) {
+        /* pyFAI's pi is a float, and where corners are not asked for it is the upper end always. */
+        const bool corners = rule->split == AIRY_SPLIT_FULL || rule->split == AIRY_SPLIT_PSEUDO;
+        const double half = rule->compat ? (double)(float)PI : PI,
+                     least = rule->chi_zero && (corners || !rule->compat) ? 0 : -half;
+        return set_axis(&rule->chi, fmax(found->chi_lower, least),
+                        fmin(found->chi_upper, least + 2 * half), rule->compat, true, "azimuth");
+    }
+    double lower = params->azimuth_range[0], upper = params->azimuth_range[1];
+    while (upper <= lower)
+        upper += 360;
+    if (!rule->compat)
+        *moved = 360 * floor((lower + 180) / 360);
+    return set_axis(&rule->chi, (lower - *moved) * (PI / 180), (upper - *moved) * (PI / 180),
+                    rule->compat, false, "azimuth");
+}
+
+static airy_status set_limits(struct build *build, struct airy_matrix_limits *limits,
+                              const airy_integrator_params *params, airy_pool *pool)
+{
+    struct airy_split_rule *rule = &build->rule;
+    struct airy_split_limits found = no_limits;
+    double moved = 0;
+    if (!params->has_radial_range || (rule->chi.bins > 0 && !params->has_azimuth_range))
+        AIRY_TRY(pixel_limits(&found, build, pool));
+    AIRY_TRY(set_radial(rule, params, &found));
+    if (rule->chi.bins > 0)
+        AIRY_TRY(set_chi(rule, params, &found, &moved));
+    *limits = (struct airy_matrix_limits){rule->radial.lower, rule->radial.upper,
+                                          rule->chi.lower * (180 / PI) + moved,
+                                          rule->chi.upper * (180 / PI) + moved};
     return AIRY_OK;
 }
 
@@ -146,10 +209,11 @@ static void make_rule(struct airy_split_rule *rule, const airy_geometry *geometr
         .angular = params->unit == AIRY_UNIT_CHI_DEG,
         .chi_zero = params->chi_zero,
         .width = geometry->detector.width,
-        .bins = params->bins,
+        .radial.bins = params->bins,
+        .chi.bins = params->azimuth_bins,
         /* A whole turn takes every pixel; pyFAI tests them all the same. */
         .has_azimuth =
-            params->has_azimuth_range &&
+            params->has_azimuth_range && params->azimuth_bins == 0 &&
             (compat || fmod(params->azimuth_range[1] - params->azimuth_range[0], 360) != 0),
     };
     airy_pose_make(&rule->pose, geometry);
@@ -169,6 +233,13 @@ static airy_status check_params(const airy_geometry *geometry, const airy_integr
 {
     AIRY_FAIL_IF(params->bins == 0 || params->bins > 1000000, AIRY_ERR_PARAM,
                  "bins = %zu, expected 1 to 1000000", params->bins);
+    AIRY_FAIL_IF(params->azimuth_bins > MAX_CELLS / params->bins, AIRY_ERR_PARAM,
+                 "bins = %zu x %zu of radius and azimuth, expected at most %d in all", params->bins,
+                 params->azimuth_bins, MAX_CELLS);
+    AIRY_FAIL_IF(params->azimuth_bins > 0 && params->unit == AIRY_UNIT_CHI_DEG, AIRY_ERR_PARAM,
+                 "unit 'chi_deg' is the other axis of two dimensions: a radial unit is expected");
+    AIRY_FAIL_IF(params->azimuth_bins == 0 && params->split == AIRY_SPLIT_PSEUDO, AIRY_ERR_PARAM,
+                 "splitting 'pseudo' is for two dimensions (azimuth_bins)");
     AIRY_FAIL_IF((unsigned)params->unit >= AIRY_UNIT_COUNT, AIRY_ERR_PARAM,
                  "unit = %d, expected 0 to %d", (int)params->unit, AIRY_UNIT_COUNT - 1);
     AIRY_FAIL_IF(airy_unit_needs_wavelength(params->unit) && geometry->wavelength == 0,
@@ -249,7 +320,9 @@ airy_status airy_matrix_build(struct airy_matrix *matrix, struct airy_matrix_lim
 {
     AIRY_TRY(check_params(geometry, params));
     const size_t h = geometry->detector.height, w = geometry->detector.width;
-    struct airy_matrix m = {.pixels = h * w, .bins = params->bins};
+    struct airy_matrix m = {.pixels = h * w,
+                            .bins = params->bins * airy_max_size(params->azimuth_bins, 1)};
+    struct airy_matrix_limits made;
     struct build build = {.height = h,
                           .bands = (h + BAND_ROWS - 1) / BAND_ROWS,
                           .masked = params->mask,
@@ -258,7 +331,7 @@ airy_status airy_matrix_build(struct airy_matrix *matrix, struct airy_matrix_lim
     make_rule(&build.rule, geometry, params);
     airy_status status = make_scratch(&build, pool);
     if (status == AIRY_OK)
-        status = set_limits(&build, params, pool);
+        status = set_limits(&build, &made, params, pool);
     if (status == AIRY_OK)
         status = fill_matrix(&build, pool);
     free_scratch(&build);
@@ -267,7 +340,7 @@ airy_status airy_matrix_build(struct airy_matrix *matrix, struct airy_matrix_lim
         return status;
     }
     *matrix = m;
-    *limits = (struct airy_matrix_limits){build.rule.lower, build.rule.upper};
+    *limits = made;
     return AIRY_OK;
 }
 

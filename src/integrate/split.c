@@ -6,13 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-
-#define PI 3.14159265358979323846
-
-/*
- * Shares below this are left out: rounding leaves areas of 1e-16 in bins that a pixel only touches.
- */
-#define LEAST_SHARE 0x1p-40
+#include "integrate/split_cut.h"
 
 airy_status airy_split_scratch_create(struct airy_split_scratch *scratch,
                                       const struct airy_split_rule *rule)
@@ -20,8 +14,10 @@ airy_status airy_split_scratch_create(struct airy_split_scratch *scratch,
     const size_t corners = rule->width + 1;
     double *block = NULL;
     *scratch = (struct airy_split_scratch){0};
-    AIRY_TRY(airy_memory_calloc((void **)&block, 8 * corners + rule->bins + 2, sizeof *block,
-                                "the matrix's work space"));
+    const size_t cells = rule->compat ? rule->radial.bins * rule->chi.bins : 0;
+    AIRY_TRY(airy_memory_calloc((void **)&block,
+                                8 * corners + rule->radial.bins + 2 + rule->chi.bins + cells,
+                                sizeof *block, "the matrix's work space"));
     scratch->block = block;
     scratch->radial[0] = block;
     scratch->radial[1] = block + corners;
@@ -32,6 +28,8 @@ airy_status airy_split_scratch_create(struct airy_split_scratch *scratch,
     scratch->half = block + 6 * corners;
     scratch->half_chi = block + 7 * corners;
     scratch->area = block + 8 * corners;
+    scratch->band = scratch->area + rule->radial.bins + 2;
+    scratch->cells = scratch->band + rule->chi.bins;
     return AIRY_OK;
 }
 
@@ -39,34 +37,6 @@ void airy_split_scratch_free(struct airy_split_scratch *scratch)
 {
     free(scratch->block);
     *scratch = (struct airy_split_scratch){0};
-}
-
-/* The angle nearest to reference among v + k period. */
-static inline double unwrap(double v, double reference, double period)
-{
-    const double d = v - reference;
-    return d > 0.5 * period ? v - period : d <= -0.5 * period ? v + period : v;
-}
-
-/* No NaN comes here, so these are one instruction each; fmin and fmax are calls. */
-static inline double min2(double a, double b)
-{
-    return a < b ? a : b;
-}
-
-static inline double max2(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static inline double min4(double a, double b, double c, double d)
-{
-    return min2(min2(a, b), min2(c, d));
-}
-
-static inline double max4(double a, double b, double c, double d)
-{
-    return max2(max2(a, b), max2(c, d));
 }
 
 /* [0, 2 pi) from (-pi, pi]. */
@@ -144,12 +114,20 @@ static void half_widths(double *restrict half, const double *restrict center,
     }
 }
 
-/* True where the direct beam lies in pixel (i, j) or on its edge. */
-static bool holds_beam(const struct airy_pose *pose, size_t i, size_t j)
+bool airy_split_holds_beam(const struct airy_pose *pose, size_t i, size_t j)
 {
     const double near = 0.5 + 1e-6;
     return fabs(pose->beam1 - ((double)i + 0.5)) <= near &&
            fabs(pose->beam2 - ((double)j + 0.5)) <= near;
+}
+
+void airy_split_at_beam(bool at_beam[4], const struct airy_pose *pose, size_t i, size_t j)
+{
+    for (int k = 0; k < 4; k++) {
+        const double d1 = (double)(i + (k == 1 || k == 2)) - pose->beam1;
+        const double d2 = (double)(j + (k >= 2)) - pose->beam2;
+        at_beam[k] = max2(fabs(d1), fabs(d2)) < 1e-6;
+    }
 }
 
 static double period_of(const struct airy_split_rule *rule)
@@ -174,13 +152,44 @@ static void load_corners(const struct airy_split_rule *rule, struct airy_split_s
     find_corners(rule, s->radial[1], chi ? s->chi[1] : NULL, (double)y + 1);
 }
 
+/* By the quadrilateral of the corners. */
+static bool has_corners(const struct airy_split_rule *rule)
+{
+    return rule->split == AIRY_SPLIT_FULL || rule->split == AIRY_SPLIT_PSEUDO;
+}
+
+/* Everything that is read of the pixels of row y. */
+static void load_row(const struct airy_split_rule *rule, struct airy_split_scratch *s, size_t y,
+                     bool first)
+{
+    const size_t w = rule->width;
+    const bool bbox = rule->split == AIRY_SPLIT_BBOX, two = rule->chi.bins > 0,
+               chi_halves = bbox && (two || (rule->compat && rule->has_azimuth));
+    if (rule->split != AIRY_SPLIT_NO)
+        load_corners(rule, s, y, first, (has_corners(rule) && !rule->angular) || chi_halves);
+    if (!has_corners(rule) || rule->angular)
+        radial_centers(rule, s->center, y);
+    if (bbox)
+        half_widths(s->half, s->center, s->radial[0], s->radial[1], w, period_of(rule));
+    if (has_corners(rule) && rule->angular) {
+        /* The other axis is the radius. */
+        airy_pose_radial(&rule->pose, AIRY_UNIT_R_M, (double)y, 0, w + 1, s->chi[0]);
+        airy_pose_radial(&rule->pose, AIRY_UNIT_R_M, (double)y + 1, 0, w + 1, s->chi[1]);
+    }
+    if (rule->has_azimuth || two)
+        airy_pose_chi(&rule->pose, (double)y + 0.5, 0.5, w, s->center_chi);
+    if (chi_halves)
+        half_widths(s->half_chi, s->center_chi, s->chi[0], s->chi[1], w, 2 * PI);
+}
+
 /* What pixel j of the row that is loaded reaches. */
 static void pixel_reach(const struct airy_split_rule *rule, const struct airy_split_scratch *s,
                         size_t j, double *lo, double *hi)
 {
-    if (rule->split != AIRY_SPLIT_FULL) {
-        *lo = s->center[j] - s->half[j];
-        *hi = s->center[j] + s->half[j];
+    if (!has_corners(rule)) {
+        const double half = rule->split == AIRY_SPLIT_NO ? 0 : s->half[j];
+        *lo = s->center[j] - half;
+        *hi = s->center[j] + half;
         return;
     }
     double u[4] = {s->radial[0][j], s->radial[1][j], s->radial[1][j + 1], s->radial[0][j + 1]};
@@ -190,44 +199,57 @@ static void pixel_reach(const struct airy_split_rule *rule, const struct airy_sp
     *hi = max4(u[0], u[1], u[2], u[3]);
 }
 
-void airy_split_limits(double *lower, double *upper, const struct airy_split_rule *rule,
-                       struct airy_split_scratch *s, size_t first, size_t last,
-                       const uint8_t *masked)
+/* The same of chi, rad. */
+static void pixel_reach_chi(const struct airy_split_rule *rule, const struct airy_split_scratch *s,
+                            size_t j, double *lo, double *hi)
 {
-    const size_t w = rule->width;
-    const bool around_beam = rule->split == AIRY_SPLIT_FULL && rule->positive && !rule->compat;
-    double lo = *lower, hi = *upper;
-    for (size_t y = first; y < last; y++) {
-        if (rule->split != AIRY_SPLIT_NO)
-            load_corners(rule, s, y, y == first, false);
-        if (rule->split != AIRY_SPLIT_FULL || rule->angular)
-            radial_centers(rule, s->center, y);
-        if (rule->split == AIRY_SPLIT_NO)
-            memset(s->half, 0, w * sizeof *s->half);
-        else if (rule->split == AIRY_SPLIT_BBOX)
-            half_widths(s->half, s->center, s->radial[0], s->radial[1], w, period_of(rule));
-        for (size_t j = 0; j < w; j++) {
-            double a, b;
-            if (masked && masked[y * w + j])
-                continue;
-            pixel_reach(rule, s, j, &a, &b);
-            lo = a < lo ? a : lo;
-            hi = b > hi ? b : hi;
-            if (around_beam && holds_beam(&rule->pose, y, j))
-                lo = 0;
-        }
+    const double center = airy_split_compat_chi(rule, s->center_chi[j]);
+    if (rule->split == AIRY_SPLIT_NO || rule->split == AIRY_SPLIT_BBOX) {
+        const double half = rule->split == AIRY_SPLIT_NO ? 0 : s->half_chi[j];
+        *lo = center - half;
+        *hi = center + half;
+        return;
     }
-    *lower = lo;
-    *upper = hi;
+    double y[4] = {s->chi[0][j], s->chi[1][j], s->chi[1][j + 1], s->chi[0][j + 1]};
+    for (int k = 0; k < 4; k++)
+        y[k] = rule->compat ? airy_split_compat_chi(rule, y[k]) : unwrap(y[k], center, 2 * PI);
+    *lo = min4(y[0], y[1], y[2], y[3]);
+    *hi = max4(y[0], y[1], y[2], y[3]);
 }
 
-static bool entries_reserve(struct airy_entries *entries, size_t more)
+static void widen_by_pixel(struct airy_split_limits *limits, const struct airy_split_rule *rule,
+                           const struct airy_split_scratch *s, size_t y, size_t j)
 {
-    if (entries->count + more <= entries->capacity)
-        return !entries->failed;
+    const bool around_beam = rule->split == AIRY_SPLIT_FULL && rule->positive && !rule->compat &&
+                             airy_split_holds_beam(&rule->pose, y, j);
+    double lo, hi;
+    pixel_reach(rule, s, j, &lo, &hi);
+    limits->lower = around_beam ? 0 : min2(lo, limits->lower);
+    limits->upper = max2(hi, limits->upper);
+    if (rule->chi.bins == 0)
+        return;
+    pixel_reach_chi(rule, s, j, &lo, &hi);
+    limits->chi_lower = around_beam ? -2 * PI : min2(lo, limits->chi_lower);
+    limits->chi_upper = around_beam ? 2 * PI : max2(hi, limits->chi_upper);
+}
+
+void airy_split_widen(struct airy_split_limits *limits, const struct airy_split_rule *rule,
+                      struct airy_split_scratch *s, size_t first, size_t last,
+                      const uint8_t *masked)
+{
+    const size_t w = rule->width;
+    for (size_t y = first; y < last; y++) {
+        load_row(rule, s, y, y == first);
+        for (size_t j = 0; j < w; j++)
+            if (!masked || !masked[y * w + j])
+                widen_by_pixel(limits, rule, s, y, j);
+    }
+}
+
+bool airy_entries_grow(struct airy_entries *entries)
+{
     size_t capacity = entries->capacity ? entries->capacity + entries->capacity / 2 : 4096;
-    capacity = capacity < entries->count + more ? entries->count + more : capacity;
-    entries->failed = entries->failed || entries->count + more > entries->most;
+    entries->failed = entries->failed || entries->count + 1 > entries->most;
     if (entries->failed)
         return false;
     uint32_t *bin = realloc(entries->bin, capacity * sizeof *bin);
@@ -242,139 +264,72 @@ static bool entries_reserve(struct airy_entries *entries, size_t more)
     return !entries->failed;
 }
 
-/* One pixel's entries: `first` is where they start. */
-struct sink {
-    struct airy_entries *entries;
-    size_t first;
-};
-
-/*
- * Bins come in ascending order; the same bin twice (a pixel on both sides of chi's discontinuity)
- * is one entry.
- */
-static inline void emit(struct sink *sink, size_t bin, double coef)
+static size_t shares_inside(double *share, size_t *first, const struct airy_split_axis *axis,
+                            double x0, double x1)
 {
-    struct airy_entries *e = sink->entries;
-    if (e->count > sink->first && e->bin[e->count - 1] == bin) {
-        e->coef[e->count - 1] = (float)(e->coef[e->count - 1] + coef);
-        return;
-    }
-    if (!entries_reserve(e, 1))
-        return;
-    e->bin[e->count] = (uint32_t)bin;
-    e->coef[e->count++] = (float)coef;
+    const double n = (double)axis->bins, a = x0 > 0 ? x0 : 0, b = x1 < n ? x1 : n;
+    if (!(a < b))
+        return 0;
+    const double inverse = 1 / (x1 - x0);
+    const size_t i0 = (size_t)a, i1 = (size_t)(ceil(b) - 1);
+    *first = i0;
+    for (size_t i = i0; i <= i1; i++)
+        share[i - i0] = (min2(b, (double)i + 1) - max2(a, (double)i)) * inverse;
+    return i1 - i0 + 1;
 }
 
-static inline double to_bins(const struct airy_split_rule *rule, double v)
+static size_t shares_compat(double *share, size_t *first, const struct airy_split_rule *rule,
+                            const struct airy_split_axis *axis, double x0, double x1)
 {
-    return (v - rule->lower) / rule->delta;
+    const double last = (double)(axis->bins - 1);
+    double b0 = rule->truncate ? trunc(x0) : floor(x0), b1 = rule->truncate ? trunc(x1) : floor(x1);
+    if (b1 < 0 || b0 > last)
+        return 0;
+    b0 = b0 < 0 ? 0 : b0;
+    b1 = b1 > last ? last : b1;
+    *first = (size_t)b0;
+    const size_t count = (size_t)(b1 - b0) + 1;
+    if (count == 1) {
+        share[0] = 1;
+        return 1;
+    }
+    const double inverse = 1 / (x1 - x0);
+    share[0] = (b0 + 1 - x0) * inverse;
+    for (size_t i = 1; i + 1 < count; i++)
+        share[i] = inverse;
+    share[count - 1] = (x1 - b1) * inverse;
+    return count;
+}
+
+size_t airy_split_shares(double *share, size_t *first, const struct airy_split_rule *rule,
+                         const struct airy_split_axis *axis, double v0, double v1)
+{
+    const double x0 = to_bins(axis, v0), x1 = to_bins(axis, v1);
+    if (rule->compat)
+        return shares_compat(share, first, rule, axis, x0, x1);
+    if (x1 > x0)
+        return shares_inside(share, first, axis, x0, x1);
+    const ptrdiff_t bin = bin_of(rule, axis, v0);
+    *first = (size_t)bin;
+    share[0] = 1;
+    return bin >= 0;
 }
 
 static void add_point(struct sink *sink, const struct airy_split_rule *rule, double v)
 {
-    if (rule->compat) {
-        const double x = to_bins(rule, v);
-        const double bin = rule->truncate ? trunc(x) : floor(x);
-        if (bin >= 0 && bin < (double)rule->bins)
-            emit(sink, (size_t)bin, 1);
-        return;
-    }
-    if (!(v >= rule->lower) || !(v < rule->upper || (rule->closed && v == rule->upper)))
-        return;
-    const double x = to_bins(rule, v), last = (double)(rule->bins - 1);
-    emit(sink, (size_t)(x < last ? x : last), 1);
+    const ptrdiff_t bin = bin_of(rule, &rule->radial, v);
+    if (bin >= 0)
+        emit(sink, (size_t)bin, 1);
 }
 
-/* Shares of [v0, v1] by length; what lies outside of the range is lost. */
-static void add_interval(struct sink *sink, const struct airy_split_rule *rule, double v0,
-                         double v1)
+static void add_interval(struct sink *sink, const struct airy_split_rule *rule,
+                         struct airy_split_scratch *s, double v0, double v1)
 {
-    const double x0 = to_bins(rule, v0), x1 = to_bins(rule, v1), n = (double)rule->bins;
-    if (!(x1 > x0)) {
-        add_point(sink, rule, v0);
-        return;
-    }
-    const double a = x0 > 0 ? x0 : 0, b = x1 < n ? x1 : n;
-    if (!(a < b))
-        return;
-    const double inverse = 1 / (x1 - x0);
-    const size_t i1 = (size_t)(ceil(b) - 1);
-    for (size_t i = (size_t)a; i <= i1; i++) {
-        const double share = (min2(b, (double)i + 1) - max2(a, (double)i)) * inverse;
-        if (share >= LEAST_SHARE)
-            emit(sink, i, share);
-    }
-}
-
-/*
- * The same as pyFAI does it: bin numbers by truncation (by pixel: down), and what lies outside of
- * the range goes to the bin at the edge, so that every pixel that is kept sums to 1.
- */
-static void add_interval_compat(struct sink *sink, const struct airy_split_rule *rule, double v0,
-                                double v1)
-{
-    const double x0 = to_bins(rule, v0), x1 = to_bins(rule, v1), last = (double)(rule->bins - 1);
-    double b0 = rule->truncate ? trunc(x0) : floor(x0), b1 = rule->truncate ? trunc(x1) : floor(x1);
-    if (b1 < 0 || b0 > last)
-        return;
-    b0 = b0 < 0 ? 0 : b0;
-    b1 = b1 > last ? last : b1;
-    if (b0 == b1) {
-        emit(sink, (size_t)b0, 1);
-        return;
-    }
-    const double inverse = 1 / (x1 - x0);
-    emit(sink, (size_t)b0, (b0 + 1 - x0) * inverse);
-    for (double b = b0 + 1; b < b1; b++)
-        emit(sink, (size_t)b, inverse);
-    emit(sink, (size_t)b1, (x1 - b1) * inverse);
-}
-
-/*
- * A polygon being cut into bins: area[0] takes what lies below bin base, area[k] bin base + k - 1,
- * area[slots - 1] the rest.
- */
-struct cut {
-    double *area;
-    double base;
-    ptrdiff_t slots;
-};
-
-static inline ptrdiff_t min_slot(ptrdiff_t a, ptrdiff_t b)
-{
-    return a < b ? a : b;
-}
-
-static inline ptrdiff_t cut_slot(const struct cut *cut, double x)
-{
-    /* Truncation is floor where it matters: x below base is slot 0 whatever its fraction. */
-    const double d = x - cut->base;
-    const ptrdiff_t top = cut->slots - 1;
-    if (d < 0)
-        return 0;
-    return d >= (double)top ? top : min_slot((ptrdiff_t)d + 1, top);
-}
-
-/* Add the signed area between an edge and y = 0. */
-static inline void cut_edge(const struct cut *cut, double x1, double y1, double x2, double y2)
-{
-    const ptrdiff_t s1 = cut_slot(cut, x1), s2 = cut_slot(cut, x2);
-    if (s1 == s2) {
-        cut->area[s1] += (x2 - x1) * 0.5 * (y1 + y2);
-        return;
-    }
-    const double slope = (y2 - y1) / (x2 - x1);
-    const ptrdiff_t step = s2 > s1 ? 1 : -1;
-    double x = x1, y = y1;
-    for (ptrdiff_t s = s1; s != s2; s += step) {
-        /* The boundary between slot s and the next: slot s starts at base + s - 1. */
-        const double edge = cut->base + (double)(step > 0 ? s : s - 1);
-        const double at = y1 + slope * (edge - x1);
-        cut->area[s] += (edge - x) * 0.5 * (y + at);
-        x = edge;
-        y = at;
-    }
-    cut->area[s2] += (x2 - x) * 0.5 * (y + y2);
+    size_t first;
+    const size_t count = airy_split_shares(s->area, &first, rule, &rule->radial, v0, v1);
+    for (size_t i = 0; i < count; i++)
+        if (rule->compat || s->area[i] >= LEAST_SHARE)
+            emit(sink, first + i, s->area[i]);
 }
 
 /*
@@ -384,18 +339,6 @@ static inline void cut_edge(const struct cut *cut, double x1, double y1, double 
 struct quad {
     double x[4], y[4], xmin, xmax;
 };
-
-static void cut_begin(struct cut *cut, const struct airy_split_rule *rule, double *area,
-                      double xmin, double xmax)
-{
-    const double last = (double)(rule->bins - 1);
-    const double base = min2(max2(floor(xmin), 0), last), top = min2(max2(floor(xmax), 0), last);
-    cut->area = area;
-    cut->base = base;
-    cut->slots = (ptrdiff_t)(top - base) + 3;
-    for (ptrdiff_t k = 0; k < cut->slots; k++)
-        area[k] = 0;
-}
 
 /*
  * Around the direct beam the image of a pixel in (radius, chi) is not its quadrilateral: it
@@ -415,35 +358,38 @@ static void cut_around_beam(const struct cut *cut, const struct quad *quad, cons
     }
 }
 
-static void emit_areas(struct sink *sink, const struct airy_split_rule *rule, const struct cut *cut,
-                       const struct quad *quad, double scale)
+static void emit_areas(struct sink *sink, const struct airy_split_rule *rule,
+                       struct airy_split_scratch *s, const struct cut *cut, const struct quad *quad,
+                       double scale)
 {
     double total = 0;
     const ptrdiff_t from = rule->compat ? 1 : 0, to = rule->compat ? cut->slots - 1 : cut->slots;
-    for (ptrdiff_t s = from; s < to; s++)
-        total += rule->compat ? cut->area[s] : fabs(cut->area[s]);
+    for (ptrdiff_t k = from; k < to; k++)
+        total += rule->compat ? cut->area[k] : fabs(cut->area[k]);
     if (!(fabs(total) > 1e-12 * scale)) {
         /* No area: a pixel seen edge-on. By length. */
-        add_interval(sink, rule, rule->lower + quad->xmin * rule->delta,
-                     rule->lower + quad->xmax * rule->delta);
+        add_interval(sink, rule, s, rule->radial.lower + quad->xmin * rule->radial.delta,
+                     rule->radial.lower + quad->xmax * rule->radial.delta);
         return;
     }
-    for (ptrdiff_t s = 1; s < cut->slots - 1; s++) {
-        const double share = rule->compat ? cut->area[s] / total : fabs(cut->area[s]) / total;
+    for (ptrdiff_t k = 1; k < cut->slots - 1; k++) {
+        const double share = rule->compat ? cut->area[k] / total : fabs(cut->area[k]) / total;
         if (rule->compat ? share != 0 : share >= LEAST_SHARE)
-            emit(sink, (size_t)(cut->base + (double)(s - 1)), share);
+            emit(sink, (size_t)(cut->base + (double)(k - 1)), share);
     }
 }
 
 /*
  * pyFAI's rule: a quadrilateral that turns the wrong way round lies on chi's discontinuity, and
  * its negative corners are moved by a turn. Where chi starts at 0 no corner is negative, so
- * nothing moves. The area's formula (half of the first product only) is pyFAI's too.
+ * nothing moves, and in two dimensions, where the turn is 360 rad, nothing is moved back. The area's
+ * formula (half of the first product only) is pyFAI's too.
  */
-static void join_sides(const struct airy_split_rule *rule, const double x[4], double y[4])
+void airy_split_join(const struct airy_split_rule *rule, const double x[4], double y[4])
 {
     const double area = 0.5 * (x[2] - x[0]) * (y[3] - y[1]) - (y[2] - y[0]) * (x[3] - x[1]);
-    if (!(rule->pose.flip1 != rule->pose.flip2 ? area < 0 : area > 0))
+    if (!(rule->pose.flip1 != rule->pose.flip2 ? area < 0 : area > 0) ||
+        (rule->chi_zero && rule->chi.bins > 0))
         return;
     for (int k = 0; k < 4; k++)
         y[k] = y[k] < 0 ? y[k] + 2 * PI : y[k];
@@ -488,22 +434,18 @@ static bool add_two_bins(struct sink *sink, double base, const struct quad *quad
 static void add_quad(struct sink *sink, const struct airy_split_rule *rule,
                      struct airy_split_scratch *s, struct quad *quad, size_t i, size_t j)
 {
-    const double n = (double)rule->bins;
+    const double n = (double)rule->radial.bins;
     const double xmin = quad->xmin, xmax = quad->xmax;
     struct cut cut;
-    if (!rule->compat && rule->positive && holds_beam(&rule->pose, i, j)) {
+    if (!rule->compat && rule->positive && airy_split_holds_beam(&rule->pose, i, j)) {
         bool at_beam[4];
-        for (int k = 0; k < 4; k++) {
-            const double d1 = (double)(i + (k == 1 || k == 2)) - rule->pose.beam1;
-            const double d2 = (double)(j + (k >= 2)) - rule->pose.beam2;
-            at_beam[k] = max2(fabs(d1), fabs(d2)) < 1e-6;
-        }
-        quad->xmin = to_bins(rule, 0);
+        airy_split_at_beam(at_beam, &rule->pose, i, j);
+        quad->xmin = to_bins(&rule->radial, 0);
         if (quad->xmin >= n || xmax < 0)
             return;
-        cut_begin(&cut, rule, s->area, quad->xmin, xmax);
+        cut_begin(&cut, rule->radial.bins, s->area, quad->xmin, xmax);
         cut_around_beam(&cut, quad, at_beam, quad->xmin);
-        emit_areas(sink, rule, &cut, quad, (xmax - quad->xmin) * PI);
+        emit_areas(sink, rule, s, &cut, quad, (xmax - quad->xmin) * PI);
         return;
     }
     if (xmax < 0 || xmin >= n)
@@ -523,10 +465,10 @@ static void add_quad(struct sink *sink, const struct airy_split_rule *rule,
     if (!rule->compat && xmin >= 0 && xmax < n && (size_t)xmax == (size_t)xmin + 1 &&
         add_two_bins(sink, (double)(size_t)xmin, quad, (xmax - xmin) * (ymax - ymin)))
         return;
-    cut_begin(&cut, rule, s->area, xmin, xmax);
+    cut_begin(&cut, rule->radial.bins, s->area, xmin, xmax);
     for (int k = 0; k < 4; k++)
         cut_edge(&cut, quad->x[k], quad->y[k], quad->x[(k + 1) & 3], quad->y[(k + 1) & 3]);
-    emit_areas(sink, rule, &cut, quad, (xmax - xmin) * (ymax - ymin));
+    emit_areas(sink, rule, s, &cut, quad, (xmax - xmin) * (ymax - ymin));
 }
 
 /* chi in [lo, hi), a turn at most. */
@@ -550,7 +492,7 @@ static inline bool azimuth_touches(const struct airy_split_rule *rule, double a,
            (b + turn >= rule->azimuth_lo && a + turn <= rule->azimuth_hi);
 }
 
-static inline double compat_chi(const struct airy_split_rule *rule, double chi)
+double airy_split_compat_chi(const struct airy_split_rule *rule, double chi)
 {
     return rule->chi_zero ? chi_from_zero(chi) : chi;
 }
@@ -564,9 +506,9 @@ static void add_angular(struct sink *sink, const struct airy_split_rule *rule,
 {
     const double center = s->center[j];
     if (rule->split == AIRY_SPLIT_NO) {
-        const double v = rule->lower +
-                         (center - rule->lower - 360 * floor((center - rule->lower) / 360));
-        add_point(sink, rule, v >= rule->lower + 360 ? rule->lower : v);
+        const double v = rule->radial.lower + (center - rule->radial.lower -
+                                               360 * floor((center - rule->radial.lower) / 360));
+        add_point(sink, rule, v >= rule->radial.lower + 360 ? rule->radial.lower : v);
         return;
     }
     const double corner[4] = {
@@ -575,13 +517,14 @@ static void add_angular(struct sink *sink, const struct airy_split_rule *rule,
     for (int turn = -1; turn <= 1; turn++) {
         const double shift = 360.0 * turn;
         if (rule->split == AIRY_SPLIT_BBOX) {
-            if (center + s->half[j] + shift > rule->lower)
-                add_interval(sink, rule, center - s->half[j] + shift, center + s->half[j] + shift);
+            if (center + s->half[j] + shift > rule->radial.lower)
+                add_interval(sink, rule, s, center - s->half[j] + shift,
+                             center + s->half[j] + shift);
             continue;
         }
         struct quad quad = {.y = {s->chi[0][j], s->chi[1][j], s->chi[1][j + 1], s->chi[0][j + 1]}};
         for (int k = 0; k < 4; k++)
-            quad.x[k] = to_bins(rule, corner[k] + shift);
+            quad.x[k] = to_bins(&rule->radial, corner[k] + shift);
         quad.xmin = min4(quad.x[0], quad.x[1], quad.x[2], quad.x[3]);
         quad.xmax = max4(quad.x[0], quad.x[1], quad.x[2], quad.x[3]);
         add_quad(sink, rule, s, &quad, i, j);
@@ -593,16 +536,18 @@ static bool pixel_in_azimuth(const struct airy_split_rule *rule, const struct ai
 {
     if (!rule->compat)
         return azimuth_inside(rule, s->center_chi[j]);
-    const double chi = compat_chi(rule, s->center_chi[j]);
+    const double chi = airy_split_compat_chi(rule, s->center_chi[j]);
     if (rule->split == AIRY_SPLIT_NO)
         return azimuth_touches(rule, chi, chi);
     if (rule->split == AIRY_SPLIT_BBOX)
         return azimuth_touches(rule, chi - s->half_chi[j], chi + s->half_chi[j]);
     const double x[4] = {s->radial[0][j], s->radial[1][j], s->radial[1][j + 1],
                          s->radial[0][j + 1]};
-    double y[4] = {compat_chi(rule, s->chi[0][j]), compat_chi(rule, s->chi[1][j]),
-                   compat_chi(rule, s->chi[1][j + 1]), compat_chi(rule, s->chi[0][j + 1])};
-    join_sides(rule, x, y);
+    double y[4] = {airy_split_compat_chi(rule, s->chi[0][j]),
+                   airy_split_compat_chi(rule, s->chi[1][j]),
+                   airy_split_compat_chi(rule, s->chi[1][j + 1]),
+                   airy_split_compat_chi(rule, s->chi[0][j + 1])};
+    airy_split_join(rule, x, y);
     return azimuth_touches(rule, min4(y[0], y[1], y[2], y[3]), max4(y[0], y[1], y[2], y[3]));
 }
 
@@ -620,7 +565,7 @@ static void add_pixel(struct sink *sink, const struct airy_split_rule *rule,
     if (rule->split == AIRY_SPLIT_BBOX) {
         const double a = s->center[j] - s->half[j], b = s->center[j] + s->half[j];
         const double v0 = rule->positive && !rule->compat && a < 0 ? 0 : a;
-        (rule->compat ? add_interval_compat : add_interval)(sink, rule, v0, b);
+        add_interval(sink, rule, s, v0, b);
         return;
     }
     struct quad quad = {
@@ -628,39 +573,15 @@ static void add_pixel(struct sink *sink, const struct airy_split_rule *rule,
         .y = {s->chi[0][j], s->chi[1][j], s->chi[1][j + 1], s->chi[0][j + 1]},
     };
     for (int k = 0; k < 4; k++)
-        quad.x[k] = to_bins(rule, quad.x[k]);
+        quad.x[k] = to_bins(&rule->radial, quad.x[k]);
     if (rule->compat) {
         for (int k = 0; k < 4; k++)
-            quad.y[k] = compat_chi(rule, quad.y[k]);
-        join_sides(rule, quad.x, quad.y);
+            quad.y[k] = airy_split_compat_chi(rule, quad.y[k]);
+        airy_split_join(rule, quad.x, quad.y);
     }
     quad.xmin = min4(quad.x[0], quad.x[1], quad.x[2], quad.x[3]);
     quad.xmax = max4(quad.x[0], quad.x[1], quad.x[2], quad.x[3]);
     add_quad(sink, rule, s, &quad, i, j);
-}
-
-/* Everything add_pixel reads of row y. */
-static void load_row(const struct airy_split_rule *rule, struct airy_split_scratch *s, size_t y,
-                     bool first)
-{
-    const size_t w = rule->width;
-    const bool bbox_azimuth = rule->compat && rule->has_azimuth && rule->split == AIRY_SPLIT_BBOX;
-    if (rule->split != AIRY_SPLIT_NO)
-        load_corners(rule, s, y, first,
-                     (rule->split == AIRY_SPLIT_FULL && !rule->angular) || bbox_azimuth);
-    if (rule->split != AIRY_SPLIT_FULL || rule->angular)
-        radial_centers(rule, s->center, y);
-    if (rule->split == AIRY_SPLIT_BBOX)
-        half_widths(s->half, s->center, s->radial[0], s->radial[1], w, period_of(rule));
-    if (rule->split == AIRY_SPLIT_FULL && rule->angular) {
-        /* The other axis is the radius. */
-        airy_pose_radial(&rule->pose, AIRY_UNIT_R_M, (double)y, 0, w + 1, s->chi[0]);
-        airy_pose_radial(&rule->pose, AIRY_UNIT_R_M, (double)y + 1, 0, w + 1, s->chi[1]);
-    }
-    if (rule->has_azimuth)
-        airy_pose_chi(&rule->pose, (double)y + 0.5, 0.5, w, s->center_chi);
-    if (bbox_azimuth)
-        half_widths(s->half_chi, s->center_chi, s->chi[0], s->chi[1], w, 2 * PI);
 }
 
 void airy_split_rows(struct airy_entries *entries, uint32_t *counts,
@@ -672,8 +593,12 @@ void airy_split_rows(struct airy_entries *entries, uint32_t *counts,
         load_row(rule, scratch, y, y == first);
         for (size_t j = 0; j < w; j++) {
             struct sink sink = {entries, entries->count};
-            if (valid[y * w + j] && (!rule->has_azimuth || pixel_in_azimuth(rule, scratch, j)))
-                add_pixel(&sink, rule, scratch, y, j);
+            if (valid[y * w + j] && (!rule->has_azimuth || pixel_in_azimuth(rule, scratch, j))) {
+                if (rule->chi.bins > 0)
+                    airy_split_cell(entries, rule, scratch, y, j);
+                else
+                    add_pixel(&sink, rule, scratch, y, j);
+            }
             counts[y * w + j] = (uint32_t)(entries->count - sink.first);
         }
     }

@@ -5,9 +5,17 @@
 #include "airy/integrate.h"
 #include "integrate/pose.h"
 
+/* Bins of an axis: [lower, upper), or with upper in the last one. */
+struct airy_split_axis {
+    size_t bins;
+    double lower, upper, delta;
+    double reach; /* upper before the compat mode enlarges it */
+    bool closed;
+};
+
 /*
  * What one splitting of one geometry needs; the limits may still be unknown while
- * airy_split_limits runs.
+ * airy_split_widen runs.
  */
 struct airy_split_rule {
     struct airy_pose pose, corner_pose;
@@ -16,11 +24,16 @@ struct airy_split_rule {
     bool compat, truncate;  /* truncate: towards bin 0 rather than down, compat only */
     bool positive, angular; /* the unit cannot be negative; it is chi, with a period of 360 */
     bool chi_zero;
-    size_t width, bins;
-    double lower, upper, delta;
-    bool closed; /* upper belongs to the last bin */
-    bool has_azimuth;
+    size_t width;
+    struct airy_split_axis radial; /* in the unit */
+    struct airy_split_axis chi;    /* rad; bins 0: patterns of one dimension */
+    bool has_azimuth;              /* one dimension: only pixels in this range of chi count */
     double azimuth_lo, azimuth_hi; /* rad, lo < hi <= lo + 2 pi */
+};
+
+/* What pixels reach, in the unit and in rad. */
+struct airy_split_limits {
+    double lower, upper, chi_lower, chi_upper;
 };
 
 /* Entries in the making: of some rows, in pixel order. */
@@ -38,19 +51,21 @@ struct airy_split_scratch {
     double *radial[2], *chi[2];                    /* [width + 1] corners below and above a row;
                                                       chi in rad */
     double *center, *center_chi, *half, *half_chi; /* [width] */
-    double *area;                                  /* [bins + 2] */
+    double *area;                                  /* [radial bins + 2] */
+    double *band;                                  /* [chi bins] */
+    double *cells;                                 /* [radial bins x chi bins], compat only */
 };
 airy_status airy_split_scratch_create(struct airy_split_scratch *scratch,
                                       const struct airy_split_rule *rule);
 void airy_split_scratch_free(struct airy_split_scratch *scratch);
 
 /*
- * Widen [*lower, *upper] by what pixels of rows [first, last) reach; masked: not 0 = leave out,
+ * Widen the limits by what pixels of rows [first, last) reach; masked: not 0 = leave out,
  * [height * width] or NULL.
  */
-void airy_split_limits(double *lower, double *upper, const struct airy_split_rule *rule,
-                       struct airy_split_scratch *scratch, size_t first, size_t last,
-                       const uint8_t *masked);
+void airy_split_widen(struct airy_split_limits *limits, const struct airy_split_rule *rule,
+                      struct airy_split_scratch *scratch, size_t first, size_t last,
+                      const uint8_t *masked);
 /*
  * Entries of rows [first, last); counts[i]: how many pixel i of the image has. valid: not 0 = take.
  */

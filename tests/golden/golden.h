@@ -19,7 +19,8 @@ struct golden {
     int filter_count;
     /* TAP */
     size_t number, passed, failed, skipped;
-    const char *name; /* of the running case */
+    const char *name;  /* of the running case */
+    const char *group; /* of cases with a geometry */
     int complaints;
 };
 
@@ -35,10 +36,11 @@ bool golden_ok(struct golden *g, const char *call, airy_status status);
 
 /*
  * |got - want| <= rel |want| + of_max max|want|, element by element. count: NULL, or where it is <
- * 0.5 `thin` is allowed on top.
+ * 0.5 `thin` is allowed on top. spare: so many elements may be anything.
  */
 struct golden_tol {
     double rel, of_max, thin;
+    size_t spare;
 };
 void golden_compare(struct golden *g, const char *what, const double *got, const double *want,
                     size_t n, struct golden_tol tol, const double *count);

@@ -114,7 +114,7 @@ void golden_exact(struct golden *g, const json_t *index)
     {
         const char *name = json_string_value(json_object_get(group, "name"));
         for (size_t k = 0; k < 2; k++)
-            for (int split = 0; split < AIRY_SPLIT_COUNT && strcmp(name, names[k]) == 0; split++) {
+            for (int split = 0; split <= AIRY_SPLIT_NO && strcmp(name, names[k]) == 0; split++) {
                 char text[64];
                 snprintf(text, sizeof text, "%s/exact.%s", name,
                          airy_split_name((airy_split)split));
