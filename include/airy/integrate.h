@@ -39,7 +39,7 @@ typedef enum airy_split {
     AIRY_SPLIT_BBOX,     /**< the interval centre +- half width, by length */
     AIRY_SPLIT_NO,       /**< all of the pixel to the bin of its centre */
     AIRY_SPLIT_PSEUDO, /**< two dimensions only: the quadrilateral's box, shrunk to its area about its
-                              middle, by area */
+                              middle, by area; the beam's pixel as full */
     AIRY_SPLIT_COUNT
 } airy_split;
 

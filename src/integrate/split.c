@@ -220,7 +220,7 @@ static void pixel_reach_chi(const struct airy_split_rule *rule, const struct air
 static void widen_by_pixel(struct airy_split_limits *limits, const struct airy_split_rule *rule,
                            const struct airy_split_scratch *s, size_t y, size_t j)
 {
-    const bool around_beam = rule->split == AIRY_SPLIT_FULL && rule->positive && !rule->compat &&
+    const bool around_beam = has_corners(rule) && rule->positive && !rule->compat &&
                              airy_split_holds_beam(&rule->pose, y, j);
     double lo, hi;
     pixel_reach(rule, s, j, &lo, &hi);

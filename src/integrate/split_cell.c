@@ -255,7 +255,8 @@ static void polygon_around_beam(struct polygon *p, const double x[4], const doub
     add_to(p, beam, y[first]);
 }
 
-static void load_polygon(struct polygon *p, const struct airy_split_rule *rule,
+/* True: the beam is in it, or on its edge. */
+static bool load_polygon(struct polygon *p, const struct airy_split_rule *rule,
                          const struct airy_split_scratch *s, size_t i, size_t j)
 {
     const struct airy_split_axis *chi = &rule->chi;
@@ -269,11 +270,12 @@ static void load_polygon(struct polygon *p, const struct airy_split_rule *rule,
         bool at_beam[4];
         airy_split_at_beam(at_beam, &rule->pose, i, j);
         polygon_around_beam(p, x, y, at_beam, to_bins(&rule->radial, 0), turn_of(chi));
-        return;
+        return true;
     }
     p->count = 0;
     for (int k = 0; k < 4; k++)
         add_to(p, x[k], unwrap(y[k], y[0], turn_of(chi)));
+    return false;
 }
 
 /*
@@ -503,8 +505,7 @@ void airy_split_cell(struct airy_entries *entries, const struct airy_split_rule 
         return;
     }
     struct polygon p;
-    load_polygon(&p, rule, s, i, j);
-    if (rule->split == AIRY_SPLIT_PSEUDO)
+    if (!load_polygon(&p, rule, s, i, j) && rule->split == AIRY_SPLIT_PSEUDO)
         add_pseudo(&sink, rule, s, &p);
     else
         add_polygon(&sink, rule, s, &p);

@@ -83,7 +83,7 @@ static double *densify(struct check *c, struct airy_matrix *m, airy_pool *pool)
  * What a coefficient may be off: 2^-25 for rounding a value of at most 1 to float; 2^-40 for
  * shares that are left out; and of its edges, lengths over the pixel's own: both of them move by
  * up to 1e-13 of the axis (checked with the limits), of which a pixel of the scenes takes 1/64 or
- * more.
+ * more. A cell that a pixel meets on both sides of chi's discontinuity adds two floats.
  */
 #define MATRIX_TOLERANCE (0x1p-25 + 0x1p-40 + 2 * 64 * 1e-13)
 
@@ -98,7 +98,8 @@ static void check_matrix(struct check *c, const airy_geometry *g, airy_integrato
     uint8_t *counts = check_alloc(c, PIXELS);
     for (size_t i = 0; i < PIXELS; i++)
         counts[i] = !valid[i];
-    double *want = check_alloc(c, PIXELS * params.bins * sizeof *want), limits[2];
+    const size_t bins = params.bins * (params.azimuth_bins ? params.azimuth_bins : 1);
+    double *want = check_alloc(c, PIXELS * bins * sizeof *want), limits[4];
     ref_matrix(want, limits, g, &params, counts);
     airy_pool *pool = NULL;
     struct airy_matrix m = {0};
@@ -109,9 +110,13 @@ static void check_matrix(struct check *c, const airy_geometry *g, airy_integrato
         const double size = fmax(fabs(limits[0]), fabs(limits[1]));
         CHECK(c, fabs(got.lower - limits[0]) <= 1e-13 * size &&
                      fabs(got.upper - limits[1]) <= 1e-13 * size);
+        if (params.azimuth_bins)
+            CHECK(c, fabs(got.azimuth_lower - limits[2]) <= 1e-11 &&
+                         fabs(got.azimuth_upper - limits[3]) <= 1e-11);
         const double *dense = densify(c, &m, pool);
-        check_values(c, "coefficients", AIRY_DTYPE_F64, dense, want, PIXELS * params.bins,
-                     &(struct check_tol){.abs = MATRIX_TOLERANCE});
+        check_values(
+            c, "coefficients", AIRY_DTYPE_F64, dense, want, PIXELS * bins,
+            &(struct check_tol){.abs = MATRIX_TOLERANCE + (params.azimuth_bins ? 2 * 0x1p-25 : 0)});
     }
     airy_matrix_free(&m);
     airy_pool_destroy(&pool);
@@ -120,7 +125,7 @@ static void check_matrix(struct check *c, const airy_geometry *g, airy_integrato
 static void check_matrices(struct check *c)
 {
     char name[96];
-    for (int split = 0; split < AIRY_SPLIT_COUNT; split++) {
+    for (int split = 0; split <= AIRY_SPLIT_NO; split++) {
         for (int unit = 0; unit < AIRY_UNIT_COUNT; unit++)
             for (int view = 0; view < VIEW_COUNT; view++) {
                 /* On a beam at a corner the centres of pixels coincide, and so do bins' edges:
@@ -169,7 +174,7 @@ static void check_ranges(struct check *c)
         {"chi_beyond", true, false, false, {120, 300}, {0, 0}, AIRY_UNIT_CHI_DEG, 11},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
-        for (int split = 0; split < AIRY_SPLIT_COUNT; split++) {
+        for (int split = 0; split <= AIRY_SPLIT_NO; split++) {
             const airy_integrator_params params = {.bins = rows[k].bins,
                                                    .unit = rows[k].unit,
                                                    .split = (airy_split)split,
@@ -185,6 +190,89 @@ static void check_ranges(struct check *c)
             snprintf(name, sizeof name, "%s_%s", airy_split_name((airy_split)split), rows[k].name);
             check_matrix(c, &g, params, name);
         }
+}
+
+/* Cells of radius and chi against the definition. */
+static void check_cells(struct check *c)
+{
+    static const struct {
+        const char *name;
+        bool radial, azimuth, chi_zero;
+        double r[2], a[2];
+        airy_unit unit;
+        size_t bins, azimuth_bins;
+    } rows[] = {
+        {"whole", false, false, false, {0, 0}, {0, 0}, AIRY_UNIT_Q_NM, 11, 7},
+        {"from_zero", false, false, true, {0, 0}, {0, 0}, AIRY_UNIT_TTH_DEG, 11, 7},
+        {"one_row", false, false, false, {0, 0}, {0, 0}, AIRY_UNIT_R_MM, 13, 1},
+        {"one_column", false, false, false, {0, 0}, {0, 0}, AIRY_UNIT_Q_NM, 1, 29},
+        {"fine", false, false, false, {0, 0}, {0, 0}, AIRY_UNIT_Q_NM, 60, 90},
+        {"ranges", true, true, false, {2.5, 9.25}, {-61, 74}, AIRY_UNIT_Q_NM, 9, 8},
+        {"wraps", true, true, false, {-1, 9.25}, {150, -120}, AIRY_UNIT_Q_NM, 9, 5},
+        {"beyond", false, true, true, {0, 0}, {300, 420}, AIRY_UNIT_Q_NM, 9, 5},
+        {"far", false, true, false, {0, 0}, {-700, -400}, AIRY_UNIT_Q_NM, 9, 5},
+        {"turn", false, true, false, {0, 0}, {100, 460}, AIRY_UNIT_Q_NM, 9, 12},
+        {"signed", false, false, false, {0, 0}, {0, 0}, AIRY_UNIT_LOG1Q_NM, 9, 12},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        for (int split = 0; split < AIRY_SPLIT_COUNT; split++)
+            for (int view = 0; view < VIEW_COUNT; view++) {
+                /* A centre's chi at the beam's corner is on an edge of cells, or nowhere. */
+                if (view == VIEW_CORNER && split != AIRY_SPLIT_FULL)
+                    continue;
+                const airy_integrator_params params = {
+                    .bins = rows[k].bins,
+                    .azimuth_bins = rows[k].azimuth_bins,
+                    .unit = rows[k].unit,
+                    .split = (airy_split)split,
+                    .has_radial_range = rows[k].radial,
+                    .has_azimuth_range = rows[k].azimuth,
+                    .radial_range = {rows[k].r[0], rows[k].r[1]},
+                    .azimuth_range = {rows[k].a[0], rows[k].a[1]},
+                    .chi_zero = rows[k].chi_zero};
+                const airy_geometry g = make_geometry((enum view)view, view == VIEW_OFF ? 2 : 3);
+                char name[96];
+                snprintf(name, sizeof name, "cells_%s_%s_%s", airy_split_name((airy_split)split),
+                         rows[k].name, view_names[view]);
+                check_matrix(c, &g, params, name);
+            }
+}
+
+/*
+ * Sums over chi are the patterns of one dimension: shares in two dimensions are rounded to float
+ * each, 16 of them at most in a bin of a pixel here (2^-25), and shares below 2^-40 are left out.
+ */
+static void check_cells_add_up(struct check *c)
+{
+    if (!check_case(c, "matrix_cells_add_up"))
+        return;
+    airy_pool *pool = NULL;
+    if (!CHECK_OK(c, airy_pool_create(&pool, 3)))
+        return;
+    enum { BINS = 40, ROWS = 24 };
+    uint8_t *valid = check_alloc(c, PIXELS);
+    memset(valid, 1, PIXELS);
+    for (int k = 0; k < 4 * (AIRY_SPLIT_NO + 1); k++) {
+        const airy_geometry g = make_geometry((enum view)(k % 4), 1 + k % 4);
+        airy_integrator_params params = {.bins = BINS, .split = (airy_split)(k / 4)};
+        struct airy_matrix line = {0}, cells = {0};
+        struct airy_matrix_limits limits;
+        CHECK_OK(c, airy_matrix_build(&line, &limits, &g, &params, valid, pool));
+        params.azimuth_bins = ROWS;
+        params.has_azimuth_range = true;
+        params.azimuth_range[1] = 360;
+        CHECK_OK(c, airy_matrix_build(&cells, &limits, &g, &params, valid, pool));
+        const double *one = densify(c, &line, pool), *two = densify(c, &cells, pool);
+        double *sum = check_alloc(c, PIXELS * BINS * sizeof *sum);
+        for (size_t i = 0; i < (size_t)PIXELS * BINS; i++)
+            for (size_t row = 0; row < ROWS; row++)
+                sum[i] += two[i / BINS * BINS * ROWS + row * BINS + i % BINS];
+        check_values(c, "sums over chi", AIRY_DTYPE_F64, sum, one, (size_t)PIXELS * BINS,
+                     &(struct check_tol){.abs = 17 * 0x1p-25 + ROWS * 0x1p-40});
+        airy_matrix_free(&line);
+        airy_matrix_free(&cells);
+    }
+    airy_pool_destroy(&pool);
 }
 
 /*
@@ -205,7 +293,7 @@ static void check_turns(struct check *c)
     static const double ranges[][2] = {{0, 360}, {0, 0},     {-180, 180},
                                        {360, 0}, {90, -270}, {0.1, 360.1}};
     static const double thirds[][2] = {{0, 120}, {120, 240}, {240, 360}};
-    for (size_t k = 0; k < 5 * AIRY_SPLIT_COUNT; k++) {
+    for (size_t k = 0; k < 5 * (AIRY_SPLIT_NO + 1); k++) {
         airy_geometry g = {.detector = {.name = "Detector", .height = SIDE, .width = SIDE},
                            .dist = 0.1};
         g.detector.pixel1 = g.detector.pixel2 = 1e-4;
@@ -254,7 +342,7 @@ static void check_matrix_whole(struct check *c)
     const size_t n = g.detector.height * g.detector.width;
     uint8_t *valid = check_alloc(c, n);
     memset(valid, 1, n);
-    for (int split = 0; split < AIRY_SPLIT_COUNT; split++) {
+    for (int split = 0; split <= AIRY_SPLIT_NO; split++) {
         struct airy_matrix m[2] = {{0}, {0}};
         struct airy_matrix_limits limits[2];
         const airy_integrator_params params = {.bins = 200, .split = (airy_split)split};
@@ -446,7 +534,7 @@ static void compare_sums(struct check *c, const double *got, const double *want,
 static void compare_frames(struct check *c, const struct scene *s)
 {
     const size_t bins = s->params.bins, plane = AIRY_SUM_PLANES * bins;
-    double *norm = check_alloc(c, PIXELS * sizeof *norm), limits[2];
+    double *norm = check_alloc(c, PIXELS * sizeof *norm), limits[4];
     uint8_t *valid = check_alloc(c, PIXELS);
     double *coef = check_alloc(c, PIXELS * bins * sizeof *coef);
     double *want = check_alloc(c, plane * sizeof *want),
@@ -509,7 +597,7 @@ static void check_all_sums(struct check *c)
     for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
         for (int model = 0; model < AIRY_ERROR_MODEL_COUNT; model++)
             check_sums(c, dtypes[d], AIRY_SPLIT_FULL, (airy_error_model)model, d % 2 == 1, true);
-    for (int split = 0; split < AIRY_SPLIT_COUNT; split++)
+    for (int split = 0; split <= AIRY_SPLIT_NO; split++)
         for (int model = 0; model < AIRY_ERROR_MODEL_COUNT; model++)
             for (int k = 0; k < 4; k++)
                 check_sums(c, AIRY_DTYPE_I32, (airy_split)split, (airy_error_model)model, k & 1,
@@ -1007,11 +1095,13 @@ void check_integrate(struct check *c)
     if (c->is_cpu) {
         check_matrices(c);
         check_ranges(c);
+        check_cells(c);
+        check_cells_add_up(c);
         check_turns(c);
         check_matrix_whole(c);
         check_pixel_test(c);
         check_curve(c);
-        for (int split = 0; split < AIRY_SPLIT_COUNT; split++)
+        for (int split = 0; split <= AIRY_SPLIT_NO; split++)
             bench_matrix(c, (airy_split)split);
     }
     if (!c->device->backend->integrate) {
@@ -1025,7 +1115,7 @@ void check_integrate(struct check *c)
     check_crowd(c, AIRY_ERROR_MODEL_POISSON);
     check_crowd(c, AIRY_ERROR_MODEL_VARIANCE);
     check_finish(c);
-    for (int split = 0; split < AIRY_SPLIT_COUNT; split++)
+    for (int split = 0; split <= AIRY_SPLIT_NO; split++)
         check_inverse(c, (airy_split)split);
     check_chunks(c, AIRY_CODEC_BSLZ4, AIRY_ERROR_MODEL_POISSON);
     check_chunks(c, AIRY_CODEC_BSLZ4, AIRY_ERROR_MODEL_AZIMUTHAL);

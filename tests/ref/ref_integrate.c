@@ -99,7 +99,7 @@ static double nearest_turn(double v, double to, double turn)
 struct pixel {
     double u[4], chi[4]; /* corners around the pixel, both unwrapped around the centre */
     double center, half; /* of the radius */
-    double center_chi;
+    double center_chi, half_chi;
     bool beam; /* the direct beam is inside or at a corner */
     bool at_beam[4];
 };
@@ -127,7 +127,7 @@ static void make_pixel(struct pixel *p, const airy_geometry *g,
     if (angular && params->chi_zero && p->center < 0)
         p->center += 360;
     p->center_chi = ref_chi(g, y + 0.5, x + 0.5);
-    p->half = 0;
+    p->half = p->half_chi = 0;
     for (int k = 0; k < 4; k++) {
         p->u[k] = ref_radial(g, params->unit, y + at[k][0], x + at[k][1]);
         if (angular)
@@ -136,6 +136,7 @@ static void make_pixel(struct pixel *p, const airy_geometry *g,
         raw[k] = angular ? ref_radial(g, AIRY_UNIT_R_M, y + at[k][0], x + at[k][1])
                          : ref_chi(g, y + at[k][0], x + at[k][1]);
         p->chi[k] = angular ? raw[k] : nearest_turn(raw[k], p->center_chi, 2 * PI);
+        p->half_chi = fmax(p->half_chi, fabs(p->chi[k] - p->center_chi));
     }
     const bool polar = !angular && params->unit != AIRY_UNIT_QX_NM;
     p->beam = polar && goes_around(raw);
@@ -149,23 +150,25 @@ static void make_pixel(struct pixel *p, const airy_geometry *g,
 }
 
 /*
- * Keep what lies on one side of u = at; polygon of n points to out, which has room for n + 1;
- * returns the number left.
+ * Keep what lies on one side of at, of coordinate 0 or 1; polygon of n points to out, which has room
+ * for n + 1; returns the number left.
  */
-static int clip(double out[][2], double in[][2], int n, double at, bool above)
+static int clip(double out[][2], double in[][2], int n, int axis, double at, bool above)
 {
+    const int other = 1 - axis;
     int m = 0;
     for (int k = 0; k < n; k++) {
         const double *a = in[k], *b = in[(k + 1) % n];
-        const bool keep_a = above ? a[0] >= at : a[0] <= at,
-                   keep_b = above ? b[0] >= at : b[0] <= at;
+        const bool keep_a = above ? a[axis] >= at : a[axis] <= at,
+                   keep_b = above ? b[axis] >= at : b[axis] <= at;
         if (keep_a) {
             out[m][0] = a[0];
             out[m++][1] = a[1];
         }
         if (keep_a != keep_b) {
-            out[m][0] = at;
-            out[m++][1] = a[1] + (b[1] - a[1]) * (at - a[0]) / (b[0] - a[0]);
+            out[m][axis] = at;
+            out[m++][other] = a[other] +
+                              (b[other] - a[other]) * (at - a[axis]) / (b[axis] - a[axis]);
         }
     }
     return m;
@@ -187,8 +190,8 @@ static double strip_area(const double u[4], const double v[4], double lo, double
         a[k][0] = u[k];
         a[k][1] = v[k] - v[0]; /* small numbers lose fewer digits */
     }
-    const int n = clip(b, a, 4, lo, true);
-    const int m = clip(a, b, n, hi, false);
+    const int n = clip(b, a, 4, 0, lo, true);
+    const int m = clip(a, b, n, 0, hi, false);
     return polygon_area(a, m);
 }
 
@@ -212,6 +215,59 @@ static double pixel_area(const struct pixel *p, double lo, double hi)
     return sum;
 }
 
+/* Area of four corners in a cell: u from cell[0] to cell[1], v from cell[2] to cell[3]. */
+static double corners_in_cell(const double u[4], const double v[4], const double cell[4])
+{
+    double a[12][2], b[12][2];
+    for (int k = 0; k < 4; k++) {
+        a[k][0] = u[k];
+        a[k][1] = v[k];
+    }
+    int n = clip(b, a, 4, 0, cell[0], true);
+    n = clip(a, b, n, 0, cell[1], false);
+    n = clip(b, a, n, 1, cell[2], true);
+    n = clip(a, b, n, 1, cell[3], false);
+    return polygon_area(a, n);
+}
+
+static double area_in_cell(const struct pixel *p, const double cell[4])
+{
+    if (!p->beam)
+        return corners_in_cell(p->u, p->chi, cell);
+    double sum = 0;
+    for (int k = 0; k < 4; k++) {
+        const int n = (k + 1) % 4;
+        if (p->at_beam[k] || p->at_beam[n])
+            continue;
+        const double end = nearest_turn(p->chi[n], p->chi[k], 2 * PI);
+        const double u[4] = {0, p->u[k], p->u[n], 0}, v[4] = {p->chi[k], p->chi[k], end, end};
+        sum += corners_in_cell(u, v, cell);
+    }
+    return sum;
+}
+
+/* Corners of the box that `pseudo` has for a pixel. */
+static void pseudo_box(double box[4], const struct pixel *p)
+{
+    const double *u = p->u, *v = p->chi;
+    const double u0 = fmin(fmin(u[0], u[1]), fmin(u[2], u[3])),
+                 u1 = fmax(fmax(u[0], u[1]), fmax(u[2], u[3])),
+                 v0 = fmin(fmin(v[0], v[1]), fmin(v[2], v[3])),
+                 v1 = fmax(fmax(v[0], v[1]), fmax(v[2], v[3]));
+    const double middle_u = (u[0] + u[1] + u[2] + u[3]) / 4,
+                 middle_v = (v[0] + v[1] + v[2] + v[3]) / 4;
+    const double shrink = sqrt(strip_area(u, v, -1e30, 1e30) / ((u1 - u0) * (v1 - v0)));
+    box[0] = middle_u - shrink * (u1 - u0) / 2;
+    box[1] = middle_u + shrink * (u1 - u0) / 2;
+    box[2] = middle_v - shrink * (v1 - v0) / 2;
+    box[3] = middle_v + shrink * (v1 - v0) / 2;
+}
+
+static double overlap(double lo, double hi, double a, double z)
+{
+    return fmax(0, fmin(hi, z) - fmax(lo, a)) / (hi - lo);
+}
+
 static void reach(const struct pixel *p, const airy_integrator_params *params, double *lo,
                   double *hi)
 {
@@ -222,7 +278,7 @@ static void reach(const struct pixel *p, const airy_integrator_params *params, d
         if (params->unit < AIRY_UNIT_QX_NM)
             *lo = fmax(*lo, 0);
     }
-    if (params->split == AIRY_SPLIT_FULL) {
+    if (params->split == AIRY_SPLIT_FULL || params->split == AIRY_SPLIT_PSEUDO) {
         *lo = fmin(fmin(p->u[0], p->u[1]), fmin(p->u[2], p->u[3]));
         *hi = fmax(fmax(p->u[0], p->u[1]), fmax(p->u[2], p->u[3]));
         if (p->beam)
@@ -257,9 +313,57 @@ static void add_pixel(double *c, const struct pixel *p, const airy_integrator_pa
     }
 }
 
+static double share_of_cell(const struct pixel *p, const airy_integrator_params *params,
+                            const double cell[4], bool last_u, bool last_v)
+{
+    double sum = 0;
+    for (int turn = -3; turn <= 3; turn++) {
+        const double part[4] = {cell[0], cell[1], cell[2] - turn * 2 * PI, cell[3] - turn * 2 * PI};
+        double box[4] = {p->center - p->half, p->center + p->half, p->center_chi - p->half_chi,
+                         p->center_chi + p->half_chi};
+        if (params->unit < AIRY_UNIT_QX_NM)
+            box[0] = fmax(box[0], 0);
+        if (params->split == AIRY_SPLIT_NO) {
+            /* As the limits are made, so that the largest chi is the limit. */
+            const double chi = p->center_chi + turn * 2 * PI;
+            sum += p->center >= cell[0] &&
+                   (p->center < cell[1] || (last_u && p->center <= cell[1])) && chi >= cell[2] &&
+                   (chi < cell[3] || (last_v && chi <= cell[3]));
+            continue;
+        }
+        if (params->split == AIRY_SPLIT_PSEUDO && !p->beam)
+            pseudo_box(box, p);
+        if (params->split == AIRY_SPLIT_BBOX || (params->split == AIRY_SPLIT_PSEUDO && !p->beam))
+            sum += overlap(box[0], box[1], part[0], part[1]) *
+                   overlap(box[2], box[3], part[2], part[3]);
+        else
+            sum += area_in_cell(p, part) / pixel_area(p, -1e30, 1e30);
+    }
+    return sum;
+}
+
+/* limits: of the radius, then of chi in rad. */
+static void add_cells(double *c, const struct pixel *p, const airy_integrator_params *params,
+                      const double limits[4])
+{
+    const size_t n = params->bins, m = params->azimuth_bins;
+    for (size_t a = 0; a < m; a++)
+        for (size_t b = 0; b < n; b++) {
+            const double cell[4] = {
+                limits[0] + (limits[1] - limits[0]) * (double)b / (double)n,
+                b + 1 == n ? limits[1]
+                           : limits[0] + (limits[1] - limits[0]) * (double)(b + 1) / (double)n,
+                limits[2] + (limits[3] - limits[2]) * (double)a / (double)m,
+                a + 1 == m ? limits[3]
+                           : limits[2] + (limits[3] - limits[2]) * (double)(a + 1) / (double)m};
+            c[a * n + b] = share_of_cell(p, params, cell, b + 1 == n && !params->has_radial_range,
+                                         a + 1 == m && !params->has_azimuth_range);
+        }
+}
+
 static bool in_azimuth(const airy_integrator_params *params, double chi)
 {
-    if (!params->has_azimuth_range)
+    if (!params->has_azimuth_range || params->azimuth_bins)
         return true;
     double lo = params->azimuth_range[0] / 180 * PI, hi = params->azimuth_range[1] / 180 * PI;
     while (hi <= lo)
@@ -271,15 +375,30 @@ static bool in_azimuth(const airy_integrator_params *params, double chi)
     return chi < hi;
 }
 
-static void find_limits(double limits[2], const airy_geometry *g,
+/* What a pixel reaches along chi, which begins at 0 or at -pi. */
+static void reach_chi(const struct pixel *p, const airy_integrator_params *params, double *lo,
+                      double *hi)
+{
+    const double turn = params->chi_zero && p->center_chi < 0 ? 2 * PI : 0;
+    const bool corners = params->split == AIRY_SPLIT_FULL || params->split == AIRY_SPLIT_PSEUDO;
+    const double half = params->split == AIRY_SPLIT_BBOX ? p->half_chi : 0;
+    *lo = p->center_chi + turn - half;
+    *hi = p->center_chi + turn + half;
+    for (int k = 0; k < 4 && corners; k++) {
+        *lo = fmin(*lo, p->chi[k] + turn);
+        *hi = fmax(*hi, p->chi[k] + turn);
+    }
+    if (corners && p->beam) {
+        *lo = -7;
+        *hi = 7;
+    }
+}
+
+static void find_limits(double limits[4], const airy_geometry *g,
                         const airy_integrator_params *params)
 {
-    if (params->has_radial_range) {
-        memcpy(limits, params->radial_range, 2 * sizeof *limits);
-        return;
-    }
-    limits[0] = INFINITY;
-    limits[1] = -INFINITY;
+    const double least = params->chi_zero ? 0 : -PI;
+    double found[4] = {INFINITY, -INFINITY, INFINITY, -INFINITY};
     for (size_t i = 0; i < g->detector.height; i++)
         for (size_t j = 0; j < g->detector.width; j++) {
             struct pixel p;
@@ -288,28 +407,48 @@ static void find_limits(double limits[2], const airy_geometry *g,
                 continue;
             make_pixel(&p, g, params, i, j);
             reach(&p, params, &lo, &hi);
-            limits[0] = fmin(limits[0], lo);
-            limits[1] = fmax(limits[1], hi);
+            found[0] = fmin(found[0], lo);
+            found[1] = fmax(found[1], hi);
+            reach_chi(&p, params, &lo, &hi);
+            found[2] = fmin(found[2], lo);
+            found[3] = fmax(found[3], hi);
         }
     if (params->unit == AIRY_UNIT_CHI_DEG) {
-        limits[0] = fmax(limits[0], params->chi_zero ? 0 : -180);
-        limits[1] = fmin(limits[1], params->chi_zero ? 360 : 180);
+        found[0] = fmax(found[0], params->chi_zero ? 0 : -180);
+        found[1] = fmin(found[1], params->chi_zero ? 360 : 180);
+    }
+    limits[0] = params->has_radial_range ? params->radial_range[0] : found[0];
+    limits[1] = params->has_radial_range ? params->radial_range[1] : found[1];
+    limits[2] = fmax(found[2], least);
+    limits[3] = fmin(found[3], least + 2 * PI);
+    if (params->has_azimuth_range) {
+        limits[2] = params->azimuth_range[0] / 180 * PI;
+        limits[3] = params->azimuth_range[1] / 180 * PI;
+        while (limits[3] <= limits[2])
+            limits[3] += 2 * PI;
     }
 }
 
-void ref_matrix(double *c, double limits[2], const airy_geometry *g,
+void ref_matrix(double *c, double limits[4], const airy_geometry *g,
                 const airy_integrator_params *params, const uint8_t *valid)
 {
-    const size_t w = g->detector.width;
-    memset(c, 0, g->detector.height * w * params->bins * sizeof *c);
+    const size_t w = g->detector.width,
+                 bins = params->bins * (params->azimuth_bins ? params->azimuth_bins : 1);
+    memset(c, 0, g->detector.height * w * bins * sizeof *c);
     find_limits(limits, g, params);
     for (size_t i = 0; i < g->detector.height; i++)
         for (size_t j = 0; j < w; j++) {
             struct pixel p;
             make_pixel(&p, g, params, i, j);
-            if (valid[i * w + j] && in_azimuth(params, p.center_chi))
-                add_pixel(c + (i * w + j) * params->bins, &p, params, limits);
+            if (!valid[i * w + j] || !in_azimuth(params, p.center_chi))
+                continue;
+            if (params->azimuth_bins)
+                add_cells(c + (i * w + j) * bins, &p, params, limits);
+            else
+                add_pixel(c + (i * w + j) * bins, &p, params, limits);
         }
+    limits[2] *= 180 / PI;
+    limits[3] *= 180 / PI;
 }
 
 void ref_normalization(double *norm, uint8_t *valid, const airy_geometry *g,

@@ -21,10 +21,10 @@ double ref_polarization(const airy_geometry *geometry, double factor, double off
                         double c2);
 
 /*
- * Limits of the radial axis and the coefficients c[pixel * bins + bin] of pixels with valid != 0;
- * params->bins bins.
+ * Limits of the radial axis and of chi in degrees, and the coefficients c[pixel * bins + bin] of
+ * pixels with valid != 0; bins: params->bins, with azimuth_bins > 0 times those, radius fastest.
  */
-void ref_matrix(double *c, double limits[2], const airy_geometry *geometry,
+void ref_matrix(double *c, double limits[4], const airy_geometry *geometry,
                 const airy_integrator_params *params, const uint8_t *valid);
 /* n of every pixel, and whether it counts. */
 void ref_normalization(double *norm, uint8_t *valid, const airy_geometry *geometry,
