@@ -228,9 +228,18 @@ static void widen_by_pixel(struct airy_split_limits *limits, const struct airy_s
     limits->upper = max2(hi, limits->upper);
     if (rule->chi.bins == 0)
         return;
-    pixel_reach_chi(rule, s, j, &lo, &hi);
-    limits->chi_lower = around_beam ? -2 * PI : min2(lo, limits->chi_lower);
-    limits->chi_upper = around_beam ? 2 * PI : max2(hi, limits->chi_upper);
+    if (around_beam)
+        airy_split_beam_reach(&lo, &hi, rule, s, y, j);
+    else
+        pixel_reach_chi(rule, s, j, &lo, &hi);
+    /* On both sides of the discontinuity: the whole turn, so that nothing of it is lost. */
+    const double least = rule->chi_zero ? 0 : -PI;
+    if (!rule->compat && (lo < least || hi > least + 2 * PI)) {
+        lo = least;
+        hi = least + 2 * PI;
+    }
+    limits->chi_lower = min2(lo, limits->chi_lower);
+    limits->chi_upper = max2(hi, limits->chi_upper);
 }
 
 void airy_split_widen(struct airy_split_limits *limits, const struct airy_split_rule *rule,

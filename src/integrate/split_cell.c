@@ -216,6 +216,7 @@ static void add_polygon(struct sink *sink, const struct airy_split_rule *rule,
             continue;
         struct polygon moved;
         moved.count = 0;
+        moved.x[0] = moved.y[0] = 0; /* it has points, which compilers do not see */
         for (int k = 0; k < p->count; k++)
             add_to(&moved, p->x[k], p->y[k] + shift);
         add_rows(sink, rule, s, &moved, total);
@@ -253,6 +254,22 @@ static void polygon_around_beam(struct polygon *p, const double x[4], const doub
     }
     add_to(p, beam, chi);
     add_to(p, beam, y[first]);
+}
+
+void airy_split_beam_reach(double *lo, double *hi, const struct airy_split_rule *rule,
+                           const struct airy_split_scratch *s, size_t i, size_t j)
+{
+    const double x[4] = {0}, y[4] = {s->chi[0][j], s->chi[1][j], s->chi[1][j + 1],
+                                     s->chi[0][j + 1]};
+    bool at_beam[4];
+    struct polygon p;
+    airy_split_at_beam(at_beam, &rule->pose, i, j);
+    polygon_around_beam(&p, x, y, at_beam, 0, 2 * PI);
+    extent(p.y, p.count, lo, hi);
+    if (rule->chi_zero && *lo < 0) {
+        *lo += 2 * PI;
+        *hi += 2 * PI;
+    }
 }
 
 /* True: the beam is in it, or on its edge. */

@@ -156,6 +156,10 @@ size_t airy_split_shares(double *share, size_t *first, const struct airy_split_r
 void airy_split_cell(struct airy_entries *entries, const struct airy_split_rule *rule,
                      struct airy_split_scratch *scratch, size_t i, size_t j);
 
+/* What the pixel with the beam reaches along chi, rad; a whole turn where the beam is inside. */
+void airy_split_beam_reach(double *lo, double *hi, const struct airy_split_rule *rule,
+                           const struct airy_split_scratch *scratch, size_t i, size_t j);
+
 /* True where the direct beam lies in pixel (i, j) or on its edge. */
 bool airy_split_holds_beam(const struct airy_pose *pose, size_t i, size_t j);
 /* Which corners (A, B, C, D) of pixel (i, j) the beam goes through. */

@@ -16,8 +16,10 @@
 typedef struct airy_pattern_file airy_pattern_file;
 
 struct airy_pattern_spec {
-    size_t frames, bins;
-    const double *radial; /* [bins] */
+    size_t frames, bins;   /* bins: of a row; in two dimensions [azimuth_bins][radius] */
+    const double *radial;  /* [bins], in two dimensions [bins / azimuth_bins] */
+    size_t azimuth_bins;   /* 0: one dimension */
+    const double *azimuth; /* [azimuth_bins], degrees */
     airy_unit unit;
     bool errors;               /* std, sem, sum_variance datasets */
     const uint64_t *index;     /* [frames] frame numbers in the stack */

@@ -27,52 +27,59 @@ enum {
 #define MAX_FILE ((uint64_t)1 << 62)
 
 enum field_type { TYPE_F32, TYPE_F64, TYPE_U32, TYPE_U64, TYPE_I32, TYPE_MESSAGE };
-enum field_when { ALWAYS, WITH_ERRORS, WITH_MONITOR };
+enum field_when { ALWAYS, WITH_ERRORS, WITH_MONITOR, WITH_AZIMUTH };
+enum field_bins { NO_BINS, OF_RADIUS, OF_AZIMUTH, OF_ALL };
 
 static const struct {
     const char *group, *name, *long_name;
     enum field_type type;
-    bool frames, bins; /* axes */
+    bool frames; /* the first axis */
+    enum field_bins bins;
     enum field_when when;
 } fields[AIRY_PATTERN_FIELDS] = {
-    [AIRY_PATTERN_RADIAL] = {"result", "radial", NULL, TYPE_F64, false, true, ALWAYS},
+    [AIRY_PATTERN_RADIAL] = {"result", "radial", NULL, TYPE_F64, false, OF_RADIUS, ALWAYS},
+    [AIRY_PATTERN_AZIMUTHAL] = {"result", "azimuthal", NULL, TYPE_F64, false, OF_AZIMUTH,
+                                WITH_AZIMUTH},
     [AIRY_PATTERN_SHARED_NORMALIZATION] = {"merged", "sum_normalization", NULL, TYPE_F64, false,
-                                           true, ALWAYS},
+                                           OF_ALL, ALWAYS},
     [AIRY_PATTERN_SHARED_NORMALIZATION2] = {"merged", "sum_normalization2", NULL, TYPE_F64, false,
-                                            true, ALWAYS},
-    [AIRY_PATTERN_SHARED_COUNT] = {"merged", "count", NULL, TYPE_F64, false, true, ALWAYS},
-    [AIRY_PATTERN_INDEX] = {"frame", "index", "number in the input", TYPE_U64, true, false, ALWAYS},
+                                            OF_ALL, ALWAYS},
+    [AIRY_PATTERN_SHARED_COUNT] = {"merged", "count", NULL, TYPE_F64, false, OF_ALL, ALWAYS},
+    [AIRY_PATTERN_INDEX] = {"frame", "index", "number in the input", TYPE_U64, true, NO_BINS,
+                            ALWAYS},
     [AIRY_PATTERN_STATUS] = {"frame", "status", "0 good, 1 bad (see message), -1 pending", TYPE_I32,
-                             true, false, ALWAYS},
+                             true, NO_BINS, ALWAYS},
     [AIRY_PATTERN_MONITOR] = {"frame", "monitor", "normalization factor of the frame", TYPE_F64,
-                              true, false, WITH_MONITOR},
+                              true, NO_BINS, WITH_MONITOR},
     [AIRY_PATTERN_TOTAL] = {"frame", "total", "sum of the raw values of the valid pixels", TYPE_F64,
-                            true, false, ALWAYS},
+                            true, NO_BINS, ALWAYS},
     [AIRY_PATTERN_MAX] = {"frame", "max", "largest raw value of the valid pixels", TYPE_F64, true,
-                          false, ALWAYS},
-    [AIRY_PATTERN_SATURATED] = {"frame", "saturated", "saturated pixels", TYPE_U32, true, false,
+                          NO_BINS, ALWAYS},
+    [AIRY_PATTERN_SATURATED] = {"frame", "saturated", "saturated pixels", TYPE_U32, true, NO_BINS,
                                 ALWAYS},
     [AIRY_PATTERN_INVALID] = {"frame", "invalid", "pixels left out in this frame alone", TYPE_U32,
-                              true, false, ALWAYS},
-    [AIRY_PATTERN_INTENSITY] = {"result", "intensity", "Intensity", TYPE_F32, true, true, ALWAYS},
-    [AIRY_PATTERN_STD] = {"result", "std", "standard deviation", TYPE_F32, true, true, WITH_ERRORS},
-    [AIRY_PATTERN_SEM] = {"result", "sem", "standard error of the mean", TYPE_F32, true, true,
+                              true, NO_BINS, ALWAYS},
+    [AIRY_PATTERN_INTENSITY] = {"result", "intensity", "Intensity", TYPE_F32, true, OF_ALL, ALWAYS},
+    [AIRY_PATTERN_STD] = {"result", "std", "standard deviation", TYPE_F32, true, OF_ALL,
                           WITH_ERRORS},
-    [AIRY_PATTERN_SIGNAL] = {"merged", "sum_signal", NULL, TYPE_F64, true, true, ALWAYS},
-    [AIRY_PATTERN_VARIANCE] = {"merged", "sum_variance", NULL, TYPE_F64, true, true, WITH_ERRORS},
-    [AIRY_PATTERN_MESSAGE] = {"frame", "message", "why the frame is bad", TYPE_MESSAGE, true, false,
-                              ALWAYS},
-    [AIRY_PATTERN_NORMALIZATION] = {"merged", "sum_normalization", NULL, TYPE_F64, true, true,
+    [AIRY_PATTERN_SEM] = {"result", "sem", "standard error of the mean", TYPE_F32, true, OF_ALL,
+                          WITH_ERRORS},
+    [AIRY_PATTERN_SIGNAL] = {"merged", "sum_signal", NULL, TYPE_F64, true, OF_ALL, ALWAYS},
+    [AIRY_PATTERN_VARIANCE] = {"merged", "sum_variance", NULL, TYPE_F64, true, OF_ALL, WITH_ERRORS},
+    [AIRY_PATTERN_MESSAGE] = {"frame", "message", "why the frame is bad", TYPE_MESSAGE, true,
+                              NO_BINS, ALWAYS},
+    [AIRY_PATTERN_NORMALIZATION] = {"merged", "sum_normalization", NULL, TYPE_F64, true, OF_ALL,
                                     ALWAYS},
-    [AIRY_PATTERN_NORMALIZATION2] = {"merged", "sum_normalization2", NULL, TYPE_F64, true, true,
+    [AIRY_PATTERN_NORMALIZATION2] = {"merged", "sum_normalization2", NULL, TYPE_F64, true, OF_ALL,
                                      ALWAYS},
-    [AIRY_PATTERN_COUNT] = {"merged", "count", NULL, TYPE_F64, true, true, ALWAYS},
+    [AIRY_PATTERN_COUNT] = {"merged", "count", NULL, TYPE_F64, true, OF_ALL, ALWAYS},
 };
 
 static bool is_wanted(int field, const struct airy_pattern_spec *spec)
 {
     return fields[field].when == ALWAYS || (fields[field].when == WITH_ERRORS && spec->errors) ||
-           (fields[field].when == WITH_MONITOR && spec->monitor);
+           (fields[field].when == WITH_MONITOR && spec->monitor) ||
+           (fields[field].when == WITH_AZIMUTH && spec->azimuth_bins);
 }
 
 /* Which of the two trees a field of "merged" belongs to; everything else is in both. */
@@ -117,20 +124,34 @@ static hid_t open_type(enum field_type type)
     return text;
 }
 
-static int field_shape(hsize_t shape[2], int field, const struct airy_pattern_spec *spec)
+static size_t radial_bins(const struct airy_pattern_spec *spec)
 {
+    return spec->azimuth_bins ? spec->bins / spec->azimuth_bins : spec->bins;
+}
+
+static int field_shape(hsize_t shape[3], int field, const struct airy_pattern_spec *spec)
+{
+    const enum field_bins bins = fields[field].bins;
     int ndim = 0;
     if (fields[field].frames)
         shape[ndim++] = spec->frames;
-    if (fields[field].bins)
-        shape[ndim++] = spec->bins;
+    if (bins == OF_AZIMUTH || (bins == OF_ALL && spec->azimuth_bins))
+        shape[ndim++] = spec->azimuth_bins;
+    if (bins == OF_RADIUS || bins == OF_ALL)
+        shape[ndim++] = radial_bins(spec);
     return ndim;
 }
 
 static void settle_rows(struct airy_pattern_layout *layout, const struct airy_pattern_spec *spec)
 {
-    for (int f = 0; f < AIRY_PATTERN_FIELDS; f++)
-        layout->row[f] = type_size(fields[f].type) * (fields[f].bins ? spec->bins : 1);
+    for (int f = 0; f < AIRY_PATTERN_FIELDS; f++) {
+        hsize_t shape[3];
+        size_t row = type_size(fields[f].type);
+        const int ndim = field_shape(shape, f, spec);
+        for (int i = fields[f].frames; i < ndim; i++)
+            row *= (size_t)shape[i];
+        layout->row[f] = row;
+    }
 }
 
 /* The unit's own part of a label: "1/nm" of "q (1/nm)". */
@@ -154,8 +175,13 @@ static herr_t describe_field(hid_t dataset, int field, const struct airy_pattern
                    ? -1
                    : 0;
     }
+    if (field == AIRY_PATTERN_AZIMUTHAL)
+        return airy_put_text(dataset, "long_name", "chi (deg)") < 0 ||
+                       airy_put_text(dataset, "units", "deg") < 0
+                   ? -1
+                   : 0;
     if (fields[field].frames && fields[field].bins && strcmp(fields[field].group, "result") == 0 &&
-        airy_put_text(dataset, "interpretation", "spectrum") < 0)
+        airy_put_text(dataset, "interpretation", spec->azimuth_bins ? "image" : "spectrum") < 0)
         return -1;
     return fields[field].long_name ? airy_put_text(dataset, "long_name", fields[field].long_name)
                                    : 0;
@@ -164,7 +190,7 @@ static herr_t describe_field(hid_t dataset, int field, const struct airy_pattern
 static herr_t put_field(struct airy_pattern_layout *layout, hid_t integrate, int field,
                         const struct airy_pattern_spec *spec)
 {
-    hsize_t shape[2];
+    hsize_t shape[3];
     const int ndim = field_shape(shape, field, spec);
     const hid_t group = H5Gopen2(integrate, fields[field].group, H5P_DEFAULT);
     const hid_t type = open_type(fields[field].type);
@@ -190,7 +216,8 @@ static herr_t put_process(hid_t integrate, const struct airy_pattern_spec *spec)
     struct tm utc;
     gmtime_r(&now, &utc);
     strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &utc);
-    static const char *const axes[2] = {".", "radial"};
+    static const char *const axes[2][3] = {{".", "radial"}, {".", "azimuthal", "radial"}};
+    const bool two = spec->azimuth_bins > 0;
     const hid_t result = airy_put_group(integrate, "result", "NXdata");
     const hid_t frame = airy_put_group(integrate, "frame", "NXcollection");
     herr_t done = result < 0 || frame < 0 || airy_put_string(integrate, "program", "airy") < 0 ||
@@ -199,8 +226,9 @@ static herr_t put_process(hid_t integrate, const struct airy_pattern_spec *spec)
                           airy_put_string(integrate, "configuration",
                                           spec->configuration ? spec->configuration : "{}") < 0 ||
                           airy_put_text(result, "signal", "intensity") < 0 ||
-                          airy_put_texts(result, "axes", axes, 2) < 0 ||
-                          airy_put_int(result, "radial_indices", 1) < 0
+                          airy_put_texts(result, "axes", axes[two], two ? 3 : 2) < 0 ||
+                          (two && airy_put_int(result, "azimuthal_indices", 1) < 0) ||
+                          airy_put_int(result, "radial_indices", two ? 2 : 1) < 0
                       ? -1
                       : 0;
     if (result >= 0)
@@ -314,8 +342,11 @@ static bool is_plain_superblock(const uint8_t *bytes)
 static airy_status write_constants(int fd, const struct airy_pattern_layout *layout,
                                    const struct airy_pattern_spec *spec)
 {
-    AIRY_TRY(
-        airy_file_pwrite(fd, spec->radial, 8 * spec->bins, layout->offset[AIRY_PATTERN_RADIAL]));
+    AIRY_TRY(airy_file_pwrite(fd, spec->radial, layout->row[AIRY_PATTERN_RADIAL],
+                              layout->offset[AIRY_PATTERN_RADIAL]));
+    if (spec->azimuth_bins)
+        AIRY_TRY(airy_file_pwrite(fd, spec->azimuth, layout->row[AIRY_PATTERN_AZIMUTHAL],
+                                  layout->offset[AIRY_PATTERN_AZIMUTHAL]));
     AIRY_TRY(
         airy_file_pwrite(fd, spec->index, 8 * spec->frames, layout->offset[AIRY_PATTERN_INDEX]));
     if (spec->monitor)
@@ -449,7 +480,7 @@ static airy_status find_field(struct airy_pattern_layout *layout, hid_t root, in
     const hid_t dataset = H5Dopen2(root, path, H5P_DEFAULT);
     if (dataset < 0)
         return airy_hdf5_fail(AIRY_ERR_FORMAT, "its dataset %s is missing", path);
-    hsize_t want[2] = {0, 0}, have[H5S_MAX_RANK] = {0};
+    hsize_t want[3] = {0, 0, 0}, have[H5S_MAX_RANK] = {0};
     const int ndim = field_shape(want, field, spec);
     const hid_t type = H5Dget_type(dataset), expected = open_type(fields[field].type),
                 space = H5Dget_space(dataset);
@@ -463,10 +494,11 @@ static airy_status find_field(struct airy_pattern_layout *layout, hid_t root, in
     if (space >= 0)
         H5Sclose(space);
     H5Dclose(dataset);
-    AIRY_FAIL_IF(have_ndim != ndim || have[0] != want[0] || have[1] != want[1], AIRY_ERR_FORMAT,
-                 "its %s has shape [%llu, %llu], this run's [%llu, %llu]", path,
+    AIRY_FAIL_IF(have_ndim != ndim || memcmp(have, want, sizeof(want)) != 0, AIRY_ERR_FORMAT,
+                 "its %s has shape [%llu, %llu, %llu], this run's [%llu, %llu, %llu]", path,
                  (unsigned long long)have[0], (unsigned long long)have[1],
-                 (unsigned long long)want[0], (unsigned long long)want[1]);
+                 (unsigned long long)have[2], (unsigned long long)want[0],
+                 (unsigned long long)want[1], (unsigned long long)want[2]);
     const uint64_t bytes = (uint64_t)layout->row[field] * (fields[field].frames ? spec->frames : 1);
     /* A run that was killed while finishing has cut off what no row needs. */
     const uint64_t end = field >= AIRY_PATTERN_NORMALIZATION && !layout->per_frame ? MAX_FILE
@@ -489,6 +521,10 @@ static airy_status find_fields(struct airy_pattern_layout *layout, const hid_t r
     AIRY_FAIL_IF(has_link(roots[0], "entry/integrate/result/sem") != spec->errors, AIRY_ERR_FORMAT,
                  "it has %s error model, this run has %s", spec->errors ? "no" : "an",
                  spec->errors ? "one" : "none");
+    AIRY_FAIL_IF(has_link(roots[0], "entry/integrate/result/azimuthal") != (spec->azimuth_bins > 0),
+                 AIRY_ERR_FORMAT, "it has %s, this run %s",
+                 spec->azimuth_bins ? "one dimension" : "two dimensions",
+                 spec->azimuth_bins ? "two" : "one");
     AIRY_FAIL_IF(has_link(roots[0], "entry/integrate/frame/monitor") != (spec->monitor != NULL),
                  AIRY_ERR_FORMAT, "it has %s monitor, this run has %s", spec->monitor ? "no" : "a",
                  spec->monitor ? "one" : "none");
@@ -561,8 +597,11 @@ static airy_status compare_spec(const struct airy_pattern_layout *layout, int fd
 {
     AIRY_FAIL_IF(!same_unit(root, airy_unit_name(spec->unit)), AIRY_ERR_FORMAT,
                  "its radial unit is not %s", airy_unit_name(spec->unit));
-    AIRY_TRY(compare_numbers(fd, spec->radial, spec->bins, layout->offset[AIRY_PATTERN_RADIAL],
-                             "radial"));
+    AIRY_TRY(compare_numbers(fd, spec->radial, radial_bins(spec),
+                             layout->offset[AIRY_PATTERN_RADIAL], "radial"));
+    if (spec->azimuth_bins)
+        AIRY_TRY(compare_numbers(fd, spec->azimuth, spec->azimuth_bins,
+                                 layout->offset[AIRY_PATTERN_AZIMUTHAL], "azimuthal"));
     AIRY_TRY(compare_numbers(fd, spec->index, spec->frames, layout->offset[AIRY_PATTERN_INDEX],
                              "frame index"));
     if (spec->monitor)

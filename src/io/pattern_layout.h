@@ -18,6 +18,7 @@
 
 enum airy_pattern_field {
     AIRY_PATTERN_RADIAL = 0,
+    AIRY_PATTERN_AZIMUTHAL,
     AIRY_PATTERN_SHARED_NORMALIZATION, /* [bins]; the next two follow it */
     AIRY_PATTERN_SHARED_NORMALIZATION2,
     AIRY_PATTERN_SHARED_COUNT,

@@ -37,6 +37,8 @@ airy_status airy_run_file_open(struct airy_run *run, const char *path, enum airy
         .frames = run->total_rows,
         .bins = integrator->bins,
         .radial = integrator->radial,
+        .azimuth_bins = integrator->params.azimuth_bins,
+        .azimuth = integrator->azimuth,
         .unit = integrator->params.unit,
         .errors = integrator->params.error_model != AIRY_ERROR_MODEL_NONE,
         .index = index,

@@ -39,6 +39,12 @@ static void check_params(struct check *c)
     refused(c, &g, (airy_integrator_params){.bins = 1000001}, AIRY_ERR_PARAM, "bins = 1000001");
     refused(c, &g, (airy_integrator_params){.unit = AIRY_UNIT_COUNT}, AIRY_ERR_PARAM, "unit");
     refused(c, &g, (airy_integrator_params){.split = AIRY_SPLIT_COUNT}, AIRY_ERR_PARAM, "split");
+    refused(c, &g, (airy_integrator_params){.split = AIRY_SPLIT_PSEUDO}, AIRY_ERR_PARAM,
+            "two dimensions");
+    refused(c, &g, (airy_integrator_params){.bins = 1000, .azimuth_bins = 4195}, AIRY_ERR_PARAM,
+            "1000 x 4195");
+    refused(c, &g, (airy_integrator_params){.azimuth_bins = 2, .unit = AIRY_UNIT_CHI_DEG},
+            AIRY_ERR_PARAM, "the other axis");
     refused(c, &g, (airy_integrator_params){.method = AIRY_METHOD_COUNT}, AIRY_ERR_PARAM, "method");
     refused(c, &g, (airy_integrator_params){.error_model = AIRY_ERROR_MODEL_COUNT}, AIRY_ERR_PARAM,
             "error_model");

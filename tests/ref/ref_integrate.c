@@ -388,9 +388,21 @@ static void reach_chi(const struct pixel *p, const airy_integrator_params *param
         *lo = fmin(*lo, p->chi[k] + turn);
         *hi = fmax(*hi, p->chi[k] + turn);
     }
-    if (corners && p->beam) {
-        *lo = -7;
-        *hi = 7;
+    /* With the beam at a corner: between the two edges that end there. */
+    for (int k = 0; k < 4 && corners && p->beam; k++) {
+        const int n = (k + 1) % 4, l = (k + 2) % 4, m = (k + 3) % 4;
+        if (!p->at_beam[k])
+            continue;
+        const double from = p->chi[n] + (params->chi_zero && p->chi[n] < 0 ? 2 * PI : 0);
+        const double far = nearest_turn(p->chi[l], from, 2 * PI),
+                     to = nearest_turn(p->chi[m], far, 2 * PI);
+        *lo = fmin(from, to);
+        *hi = fmax(from, to);
+    }
+    const double least = params->chi_zero ? 0 : -PI;
+    if ((corners && p->beam && goes_around(p->chi)) || *lo < least || *hi > least + 2 * PI) {
+        *lo = least;
+        *hi = least + 2 * PI;
     }
 }
 

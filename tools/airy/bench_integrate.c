@@ -29,7 +29,8 @@ airy_status bench_mask(uint8_t **mask, const struct bench *bench)
 static airy_integrator_params make_params(const struct bench *bench, const uint8_t *mask)
 {
     const struct pattern_params *p = &bench->params->pattern;
-    return (airy_integrator_params){.bins = p->bins,
+    return (airy_integrator_params){.bins = p->bins.radius,
+                                    .azimuth_bins = p->bins.azimuth,
                                     .split = p->split,
                                     .method = p->method,
                                     .error_model = p->error_model,

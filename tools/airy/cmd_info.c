@@ -228,10 +228,12 @@ static json_t *result_json(const char *file, const airy_hdf5_entry *entries, siz
             intensity = &entries[i];
         errors |= strcmp(entries[i].path, "/entry/integrate/result/std") == 0;
     }
-    if (!intensity || intensity->ndim != 2)
+    if (!intensity || (intensity->ndim != 2 && intensity->ndim != 3))
         return NULL;
     json_t *json = json_pack("{s:I, s:I, s:b}", "frames", (json_int_t)intensity->shape[0], "bins",
-                             (json_int_t)intensity->shape[1], "errors", errors);
+                             (json_int_t)intensity->shape[intensity->ndim - 1], "errors", errors);
+    if (intensity->ndim == 3)
+        json_object_set_new(json, "azimuth_bins", json_integer((json_int_t)intensity->shape[1]));
     static const char *const names[][2] = {
         {"axis", "result/radial@long_name"}, {"date", "date"}, {"version", "version"}};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -331,10 +333,14 @@ static int info_hdf5(const struct common *common, const char *path)
                                                  "why_no_stack", tool_json_string(why)));
     } else {
         if (result) {
-            printf("result of airy integrate %s: %lld frames of %lld bins over %s, %s errors, %s\n",
+            const json_t *azimuth = json_object_get(result, "azimuth_bins");
+            char bins[48];
+            snprintf(bins, sizeof(bins), azimuth ? "%lld x %lld" : "%lld",
+                     (long long)json_integer_value(json_object_get(result, "bins")),
+                     (long long)json_integer_value(azimuth));
+            printf("result of airy integrate %s: %lld frames of %s bins over %s, %s errors, %s\n",
                    text_of(result, "version"),
-                   (long long)json_integer_value(json_object_get(result, "frames")),
-                   (long long)json_integer_value(json_object_get(result, "bins")),
+                   (long long)json_integer_value(json_object_get(result, "frames")), bins,
                    text_of(result, "axis"),
                    json_is_true(json_object_get(result, "errors")) ? "with" : "without",
                    text_of(result, "date"));

@@ -268,6 +268,10 @@ static int check_output(const struct integrate_params *p)
         return tool_usage(common,
                           "output '%s': expected a name that ends in .h5, .xye, .xy, .chi or .dat",
                           p->output);
+    if (p->pattern.bins.azimuth && !is_hdf5_name(p->output))
+        return tool_usage(common,
+                          "output '%s': two dimensions go into .h5, text files hold one dimension",
+                          p->output);
     if (p->plot && !tool_has_suffix(p->plot, ".png") && !tool_has_suffix(p->plot, ".svg") &&
         !tool_has_suffix(p->plot, ".pdf"))
         return tool_usage(common, "--plot %s: expected a name that ends in .png, .svg or .pdf",

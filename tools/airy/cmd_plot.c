@@ -146,13 +146,19 @@ static void write_label(FILE *s, const char *axis, const char *label)
     fputs(text ? "\n" : " noenhanced\n", s);
 }
 
+/* Rows of a map: frames, or of one frame in two dimensions the bins of chi. */
+static size_t map_rows(const struct patterns *p)
+{
+    return p->frames * p->azimuth_bins;
+}
+
 static void find_extremes(struct drawing *d)
 {
     const struct patterns *p = d->patterns;
     bool below = false;
     d->least = (double)INFINITY;
     d->most = -(double)INFINITY;
-    for (size_t i = 0; i < p->frames * p->bins; i++) {
+    for (size_t i = 0; i < map_rows(p) * p->bins; i++) {
         const double v = p->values[i];
         if (!isfinite(v))
             continue;
@@ -293,10 +299,11 @@ static double block_mean(const struct patterns *p, size_t y0, size_t y1, size_t 
 static void write_map(struct drawing *d, size_t rows, size_t columns)
 {
     const struct patterns *p = d->patterns;
+    const size_t all = map_rows(p);
     fputs("$map << EOD\n", d->s);
     for (size_t y = 0; y < rows; y++) {
         for (size_t x = 0; x < columns; x++)
-            write_number(d->s, block_mean(p, y * p->frames / rows, (y + 1) * p->frames / rows,
+            write_number(d->s, block_mean(p, y * all / rows, (y + 1) * all / rows,
                                           x * p->bins / columns, (x + 1) * p->bins / columns));
         fputc('\n', d->s);
     }
@@ -306,27 +313,32 @@ static void write_map(struct drawing *d, size_t rows, size_t columns)
 static void draw_map(struct drawing *d)
 {
     const struct patterns *p = d->patterns;
-    const size_t rows = p->frames < MAX_ROWS ? p->frames : MAX_ROWS,
+    const size_t all = map_rows(p), rows = all < MAX_ROWS ? all : MAX_ROWS,
                  columns = p->bins < MAX_COLUMNS ? p->bins : MAX_COLUMNS;
     FILE *s = d->s;
     write_map(d, rows, columns);
     gnuplot_palette(&d->gnuplot, colormap_find("viridis"));
     set_x_range(d);
     write_label(s, "xlabel", p->label);
+    /* Of row 0, and between rows. */
+    const double row_first = p->azimuth ? p->azimuth[0] : 0,
+                 row_step = p->azimuth && all > 1
+                                ? (p->azimuth[all - 1] - row_first) / (double)(all - 1)
+                                : 1;
     fprintf(s,
-            "set ylabel 'Frame'\nunset logscale y\nset format y '%%g'\nset yrange "
-            "[-0.5:%.9g]\nunset grid\nunset "
-            "key\nset tics out\n",
-            (double)p->frames - 0.5);
+            "set ylabel '%s'\nunset logscale y\nset format y '%%g'\nset yrange [%.9g:%.9g]\nunset "
+            "grid\nunset key\nset tics out\n",
+            p->azimuth ? "{/:Italic χ} (°)" : "Frame", row_first - 0.5 * row_step,
+            row_first + ((double)all - 0.5) * row_step);
     fputs("set cblabel 'Intensity (counts/pixel)'\nset colorbox\n", s);
     fputs(d->log ? "set logscale cb\n" : "unset logscale cb\n", s);
     if (d->params->has_y_range)
         fprintf(s, "set cbrange [%.9g:%.9g]\n", d->params->y_range[0], d->params->y_range[1]);
     const double first = p->radial[0], span = p->radial[p->bins - 1] - first;
     const double dx = columns > 1 ? span / (double)(columns - 1) : 1,
-                 dy = (double)p->frames / (double)rows;
-    fprintf(s, "plot $map matrix using (%.12g+$1*%.12g):(($2+0.5)*%.12g-0.5):3 with image\n", first,
-            dx, dy);
+                 dy = row_step * (double)all / (double)rows;
+    fprintf(s, "plot $map matrix using (%.12g+$1*%.12g):(%.12g+($2+0.5)*%.12g):3 with image\n",
+            first, dx, row_first - 0.5 * row_step, dy);
 }
 
 /* Has the row a value to draw in --x-range? */
@@ -345,10 +357,10 @@ static size_t choose_rows(struct drawing *d)
 {
     const struct patterns *p = d->patterns;
     size_t good = 0, seen = 0;
-    for (size_t row = 0; row < p->frames; row++)
+    for (size_t row = 0; row < map_rows(p); row++)
         good += is_drawable(d->params, p, row);
     d->lines = good < MAX_LINES ? good : MAX_LINES;
-    for (size_t row = 0, k = 0; row < p->frames && k < d->lines; row++) {
+    for (size_t row = 0, k = 0; row < map_rows(p) && k < d->lines; row++) {
         if (!is_drawable(d->params, p, row))
             continue;
         if (seen++ == (d->lines > 1 ? k * (good - 1) / (d->lines - 1) : 0))
@@ -363,7 +375,7 @@ static int nothing_to_draw(const struct drawing *d)
     const struct plot_params *params = d->params;
     const struct patterns *p = d->patterns;
     bool any = false;
-    for (size_t i = 0; i < p->frames * p->bins; i++)
+    for (size_t i = 0; i < map_rows(p) * p->bins; i++)
         any |= isfinite(p->values[i]) != 0;
     if (any)
         return tool_fail(
@@ -381,6 +393,8 @@ static int draw(const struct plot_params *params, const struct patterns *pattern
 {
     struct drawing d = {.params = params, .patterns = patterns};
     enum plot_kind kind = params->kind;
+    if (patterns->azimuth)
+        kind = PLOT_MAP;
     if (kind == PLOT_AUTO)
         kind = patterns->frames > MAX_LINES ? PLOT_BOTH : PLOT_LINES;
     if (choose_rows(&d) == 0)
@@ -420,18 +434,24 @@ static int draw(const struct plot_params *params, const struct patterns *pattern
     return gnuplot_end(&d.gnuplot);
 }
 
-/* Keep one row only. */
+/* Keep one frame only; in two dimensions the first one where none is named. */
 static int select_frame(const struct plot_params *params, struct patterns *p)
 {
-    if (!params->has_frame)
+    const size_t cells = p->azimuth_bins * p->bins;
+    if (p->azimuth && params->kind != PLOT_AUTO && params->kind != PLOT_MAP)
+        return tool_fail(&params->common,
+                         "--kind: the result has two dimensions, which are drawn as a map");
+    if (!params->has_frame && (!p->azimuth || p->frames == 1))
         return AIRY_EXIT_OK;
+    if (!params->has_frame)
+        tool_say(&params->common, "frame 0 of %zu is drawn; --frame N chooses another", p->frames);
     if (params->frame >= p->frames)
         return tool_fail(&params->common,
                          "--frame %zu: the result has %zu frame%s, numbered from 0", params->frame,
                          p->frames, tool_s(p->frames));
-    memmove(p->values, p->values + params->frame * p->bins, p->bins * sizeof(float));
+    memmove(p->values, p->values + params->frame * cells, cells * sizeof(float));
     if (p->errors)
-        memmove(p->errors, p->errors + params->frame * p->bins, p->bins * sizeof(float));
+        memmove(p->errors, p->errors + params->frame * cells, cells * sizeof(float));
     p->frames = 1;
     return AIRY_EXIT_OK;
 }

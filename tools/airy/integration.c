@@ -155,6 +155,8 @@ static int check_params(const struct integrate_params *p)
     if (p->has_azimuth_range && p->azimuth_range[0] == p->azimuth_range[1])
         return tool_usage(common, "--azimuth-range %g,%g: expected two limits that differ",
                           p->azimuth_range[0], p->azimuth_range[1]);
+    if (p->pattern.bins.azimuth == 0 && p->pattern.split == AIRY_SPLIT_PSEUDO)
+        return tool_usage(common, "--split pseudo is for two dimensions: --bins RADIUSxAZIMUTH");
     if (p->has_delta_dummy && !p->has_dummy)
         return tool_usage(common, "--delta-dummy needs --dummy");
     return AIRY_EXIT_OK;
@@ -164,7 +166,8 @@ static void fill_params(struct integration *job)
 {
     const struct integrate_params *p = job->params;
     airy_integrator_params *q = &job->integrator_params;
-    *q = (airy_integrator_params){.bins = p->pattern.bins,
+    *q = (airy_integrator_params){.bins = p->pattern.bins.radius,
+                                  .azimuth_bins = p->pattern.bins.azimuth,
                                   .unit = p->pattern.unit,
                                   .split = p->pattern.split,
                                   .method = p->pattern.method,

@@ -1,15 +1,23 @@
 #include "pattern_opt.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *parse_bins(void *field, const char *text)
 {
-    uint64_t bins;
-    if (strchr(text, 'x'))
-        return "two-dimensional output is not in this build";
-    if (!opt_whole(text, &bins) || bins < 1 || bins > 1000000)
-        return "expected a whole number from 1 to 1000000";
-    *(size_t *)field = (size_t)bins;
+    const char *const wanted = "expected N or RADIUSxAZIMUTH, 1 to 1000000 each and 4194304 in all";
+    struct pattern_bins *bins = field;
+    uint64_t radius, azimuth = 0;
+    char first[24];
+    const char *x = strchr(text, 'x');
+    snprintf(first, sizeof(first), "%.*s", x ? (int)(x - text) : 23, text);
+    if (!opt_whole(first, &radius) || radius < 1 || radius > 1000000)
+        return wanted;
+    if (x && (!opt_whole(x + 1, &azimuth) || azimuth < 1 || azimuth > 1000000 ||
+              radius * azimuth > 1 << 22))
+        return wanted;
+    bins->radius = (size_t)radius;
+    bins->azimuth = (size_t)azimuth;
     return NULL;
 }
 
@@ -25,8 +33,6 @@ static const char *parse_method(void *field, const char *text)
 
 static const char *parse_split(void *field, const char *text)
 {
-    if (strcmp(text, "pseudo") == 0)
-        return "pseudo splitting is not in this build";
     return airy_split_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
 }
 
@@ -45,9 +51,9 @@ const struct opt pattern_options[] = {
      .type = OPT_PARSED,
      FIELD(bins),
      .parse = parse_bins,
-     .argument = "N",
+     .argument = "N[xM]",
      .fallback = "1000",
-     .help = "radial bins"},
+     .help = "radial bins; with xM two dimensions, M bins of chi"},
     {.name = "unit",
      .type = OPT_PARSED,
      FIELD(unit),
@@ -62,7 +68,7 @@ const struct opt pattern_options[] = {
      .parse = parse_split,
      .argument = "HOW",
      .fallback = "full",
-     .help = "pixel splitting: no, bbox, full"},
+     .help = "pixel splitting: no, bbox, full; in two dimensions pseudo, too"},
     {.name = "method",
      .type = OPT_PARSED,
      FIELD(method),

@@ -5,7 +5,10 @@
 #include "geometry_opt.h"
 
 struct pattern_params {
-    size_t bins, batch; /* batch 0: chosen */
+    struct pattern_bins {
+        size_t radius, azimuth; /* azimuth 0: one dimension */
+    } bins;
+    size_t batch; /* 0: chosen */
     airy_unit unit;
     airy_split split;
     airy_method method;

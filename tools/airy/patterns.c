@@ -15,6 +15,7 @@ bool patterns_is_hdf5(const char *path)
 void patterns_free(struct patterns *patterns)
 {
     free(patterns->radial);
+    free(patterns->azimuth);
     free(patterns->values);
     free(patterns->errors);
     memset(patterns, 0, sizeof(*patterns));
@@ -52,11 +53,11 @@ static airy_status read_rows(float **values, size_t shape[2], const char *path, 
     return *values ? AIRY_OK : AIRY_ERR_MEMORY;
 }
 
-static airy_status read_axis(double **values, size_t *count, const char *path)
+static airy_status read_axis(double **values, size_t *count, const char *path, const char *name)
 {
     airy_image image = {0};
     size_t shape[2];
-    const airy_status status = read_dataset(&image, shape, path, "radial");
+    const airy_status status = read_dataset(&image, shape, path, name);
     if (status != AIRY_OK)
         return status;
     *count = shape[0] * shape[1];
@@ -67,19 +68,16 @@ static airy_status read_axis(double **values, size_t *count, const char *path)
     return *values ? AIRY_OK : AIRY_ERR_MEMORY;
 }
 
-/*
- * Name of the dataset of standard errors, or NULL. It has two names, of which a listing shows one.
- */
-static const char *find_errors(const char *path)
+/* The one of these datasets that the result has, or NULL; a listing shows one name of each. */
+static const char *find_dataset(const char *path, const char *const names[2])
 {
-    static const char *const names[] = {"intensity_errors", "sem"};
     airy_hdf5_entry *entries = NULL;
     size_t count = 0;
     const char *found = NULL;
     if (airy_hdf5_list(&entries, &count, path) != AIRY_OK)
         return NULL;
     for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < 2; k++) {
+        for (size_t k = 0; k < 2 && names[k]; k++) {
             char object[128];
             snprintf(object, sizeof(object), "%s/%s", RESULT, names[k]);
             if (strcmp(entries[i].path, object) == 0)
@@ -108,8 +106,9 @@ static int hide_rows(struct patterns *patterns, const struct common *common, con
     for (size_t row = 0; row < patterns->frames; row++) {
         const double state = airy_image_value(&image, row);
         patterns->pending += state < 0;
-        for (size_t i = 0; state != 0 && i < patterns->bins; i++)
-            patterns->values[row * patterns->bins + i] = NAN;
+        const size_t cells = patterns->azimuth_bins * patterns->bins;
+        for (size_t i = 0; state != 0 && i < cells; i++)
+            patterns->values[row * cells + i] = NAN;
     }
     airy_image_free(&image);
     return AIRY_EXIT_OK;
@@ -117,13 +116,21 @@ static int hide_rows(struct patterns *patterns, const struct common *common, con
 
 static int load_hdf5(struct patterns *patterns, const struct common *common, const char *path)
 {
+    static const char *const azimuth[2] = {"azimuthal"}, *const error_names[2] = {
+                                                             "intensity_errors", "sem"};
     size_t shape[2], other[2], bins = 0;
     airy_status status = read_rows(&patterns->values, shape, path, "intensity");
     if (status == AIRY_OK)
-        status = read_axis(&patterns->radial, &bins, path);
+        status = read_axis(&patterns->radial, &bins, path, "radial");
+    patterns->azimuth_bins = 1;
+    if (status == AIRY_OK && find_dataset(path, azimuth))
+        status = read_axis(&patterns->azimuth, &patterns->azimuth_bins, path, "azimuthal");
     if (status != AIRY_OK)
         return tool_failed(common, status);
-    patterns->frames = shape[0];
+    if (shape[0] % patterns->azimuth_bins != 0)
+        return tool_fail(common, "%s: intensity has %zu rows, azimuthal %zu values", path, shape[0],
+                         patterns->azimuth_bins);
+    patterns->frames = shape[0] / patterns->azimuth_bins;
     patterns->bins = shape[1];
     if (bins != shape[1])
         return tool_fail(
@@ -138,7 +145,7 @@ static int load_hdf5(struct patterns *patterns, const struct common *common, con
     if (airy_hdf5_text(&label, path, object) == AIRY_OK)
         snprintf(patterns->label, sizeof(patterns->label), "%s", label);
     free(label);
-    const char *errors = find_errors(path);
+    const char *errors = find_dataset(path, error_names);
     if (errors && (status = read_rows(&patterns->errors, other, path, errors)) != AIRY_OK)
         return tool_failed(common, status);
     if (errors && (other[0] != shape[0] || other[1] != shape[1]))
@@ -208,7 +215,7 @@ static int load_text(struct patterns *patterns, const struct common *common, con
         if (columns == 3)
             patterns->errors[i] = (float)points[3 * i + 2];
     }
-    patterns->frames = 1;
+    patterns->frames = patterns->azimuth_bins = 1;
     patterns->bins = n;
     free(points);
     return code;

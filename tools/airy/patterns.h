@@ -5,12 +5,14 @@
 #include "tool.h"
 
 struct patterns {
-    size_t frames, bins;
-    size_t pending;  /* frames that are not done yet */
-    double *radial;  /* [bins] */
-    float *values;   /* [frames][bins] */
-    float *errors;   /* [frames][bins] standard error of the mean, or NULL */
-    char label[128]; /* of the radial axis, such as "q (1/nm)" */
+    size_t frames, bins; /* in two dimensions bins of the radius */
+    size_t azimuth_bins; /* 1 in one dimension */
+    size_t pending;      /* frames that are not done yet */
+    double *radial;      /* [bins] */
+    double *azimuth;     /* [azimuth_bins], degrees, or NULL: one dimension */
+    float *values;       /* [frames][azimuth_bins][bins] */
+    float *errors;       /* the same: standard error of the mean, or NULL */
+    char label[128];     /* of the radial axis, such as "q (1/nm)" */
 };
 
 /*
