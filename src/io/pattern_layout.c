@@ -471,6 +471,17 @@ static bool read_roots(struct airy_pattern_layout *layout, int fd)
            (layout->per_frame || active == layout->roots[0]);
 }
 
+/* "[40, 37]"; of more than three axes the first three. */
+static const char *shape_text(char text[80], int ndim, const hsize_t *shape)
+{
+    int at = snprintf(text, 80, "[");
+    for (int i = 0; i < ndim && i < 3; i++)
+        at += snprintf(text + at, 80 - (size_t)at, "%s%llu", i ? ", " : "",
+                       (unsigned long long)shape[i]);
+    snprintf(text + at, 80 - (size_t)at, "%s]", ndim > 3 ? ", ..." : "");
+    return text;
+}
+
 /* The dataset is there, of the expected shape, type and layout, inside the file. */
 static airy_status find_field(struct airy_pattern_layout *layout, hid_t root, int field,
                               const struct airy_pattern_spec *spec)
@@ -494,11 +505,10 @@ static airy_status find_field(struct airy_pattern_layout *layout, hid_t root, in
     if (space >= 0)
         H5Sclose(space);
     H5Dclose(dataset);
+    char texts[2][80];
     AIRY_FAIL_IF(have_ndim != ndim || memcmp(have, want, sizeof(want)) != 0, AIRY_ERR_FORMAT,
-                 "its %s has shape [%llu, %llu, %llu], this run's [%llu, %llu, %llu]", path,
-                 (unsigned long long)have[0], (unsigned long long)have[1],
-                 (unsigned long long)have[2], (unsigned long long)want[0],
-                 (unsigned long long)want[1], (unsigned long long)want[2]);
+                 "its %s has shape %s, this run's %s", path, shape_text(texts[0], have_ndim, have),
+                 shape_text(texts[1], ndim, want));
     const uint64_t bytes = (uint64_t)layout->row[field] * (fields[field].frames ? spec->frames : 1);
     /* A run that was killed while finishing has cut off what no row needs. */
     const uint64_t end = field >= AIRY_PATTERN_NORMALIZATION && !layout->per_frame ? MAX_FILE

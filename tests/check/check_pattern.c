@@ -385,11 +385,11 @@ static void check_other_spec(struct check *c)
     make_spec(&other, true);
     other.spec.bins = BINS - 1;
     CHECK_FAILS(c, airy_pattern_file_create(&file, path, &other.spec, false, true), AIRY_ERR_FORMAT,
-                "has shape [37, 0]");
+                "has shape [37], this run's [36]");
     make_spec(&other, true);
     other.spec.frames = FRAMES - 1;
     CHECK_FAILS(c, airy_pattern_file_create(&file, path, &other.spec, false, true), AIRY_ERR_FORMAT,
-                "has shape [40, 0]");
+                "has shape [40], this run's [39]");
     make_spec(&other, false);
     CHECK_FAILS(c, airy_pattern_file_create(&file, path, &other.spec, false, true), AIRY_ERR_FORMAT,
                 "error model");

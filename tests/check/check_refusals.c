@@ -231,7 +231,7 @@ static void check_arrays(struct check *c)
     airy_split split;
     airy_method method;
     airy_error_model model;
-    CHECK_FAILS(c, airy_split_parse(&split, "pseudo"), AIRY_ERR_PARAM, "full, bbox, no");
+    CHECK_FAILS(c, airy_split_parse(&split, "half"), AIRY_ERR_PARAM, "full, bbox, no, pseudo");
     CHECK_FAILS(c, airy_method_parse(&method, "fast"), AIRY_ERR_PARAM, "csr, csc, lut, histogram");
     CHECK_FAILS(c, airy_error_model_parse(&model, "hybrid"), AIRY_ERR_PARAM,
                 "none, poisson, azimuthal, variance");
