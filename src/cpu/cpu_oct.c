@@ -104,6 +104,13 @@ static void transform(const struct lines_job *job, float *re, float *im)
         job->kernels->turn(re, im, n, cpu->chirp);
         return;
     }
+    if (cpu->lookup.first_step) {
+        const size_t quarter = n / 4;
+        for (size_t b = 0; b < n; b += quarter)
+            job->fft->f32.forward(re + b * LANES, im + b * LANES, quarter, LANES,
+                                  cpu->table + 6 * quarter);
+        return;
+    }
     for (size_t i = 0; i < cpu->steps; i++)
         job->kernels->step(re, im, n, &cpu->step[i]);
     for (size_t b = 0; b < n; b += cpu->block)

@@ -38,6 +38,8 @@ struct airy_oct_lookup {
     const float *weights; /* [samples][taps] */
     const float *phasor;  /* [samples][2]; NULL: real */
     bool halves;          /* even samples are real parts, odd ones imaginary parts */
+    /* Factors, where the numbers are stored as the first step by four leaves them; or NULL. */
+    const float *first_step;
 };
 
 /*
@@ -53,7 +55,8 @@ struct airy_oct_step {
 /* Where a bin's F comes from, and what becomes of it. */
 struct airy_oct_spectrum {
     size_t depth;
-    bool half; /* F = (Z[at] + conj Z[mirror]) / 2 + factor (Z[at] - conj Z[mirror]) / i */
+    bool half;  /* F = (Z[at] + conj Z[mirror]) / 2 + factor (Z[at] - conj Z[mirror]) / i */
+    bool pairs; /* half, the first bin is 0, and depth is half the samples and a multiple of 32 */
     bool conjugate;
     const uint32_t *at, *mirror; /* times LANES */
     const float *factor;         /* [depth][2]: w^p / 2 */

@@ -14,10 +14,11 @@ static inline four32 sqrt_portable(four32 v)
     return v;
 }
 
-#define SET          portable
-#define V            four32
-#define FMA(a, b, c) ((a) * (b) + (c))
-#define SQRT         sqrt_portable
+#define SET            portable
+#define V              four32
+#define FMA(a, b, c)   ((a) * (b) + (c))
+#define SQRT           sqrt_portable
+#define AT_LEAST(a, b) WITHIN(b, a, a, b)
 #define WITHIN(x, limit, a, b)                                                                     \
     ((four32)(((four_ints)(a) & ((x) <= (limit))) | ((four_ints)(b) & ~((x) <= (limit)))))
 #include "cpu/oct_tmpl.c"

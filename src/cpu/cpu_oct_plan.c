@@ -86,6 +86,8 @@ static void lay_transform(struct airy_oct_cpu_plan *plan, struct pieces *pieces)
                 put_factor(factors, j * q, step->n);
     }
     plan->table = take(pieces, 2 * plan->block, sizeof(float));
+    /* A block of four has no factors and no steps after the first. */
+    plan->lookup.first_step = plan->block == plan->n && plan->n > 4 ? plan->table : NULL;
     if (is_convolution(plan)) {
         float *chirp = take(pieces, 2 * plan->n, sizeof(float));
         plan->chirp = chirp;
@@ -239,6 +241,8 @@ static airy_status make_plan(struct airy_oct_cpu_plan *plan, airy_queue *queue,
     plan->spectrum.depth = oct->info.depth;
     plan->spectrum.half = half;
     plan->spectrum.conjugate = oct->conjugate;
+    plan->spectrum.pairs = half && oct->p.depth_first == 0 && oct->info.depth == samples / 2 &&
+                           oct->info.depth % (2 * AIRY_OCT_LANES) == 0;
     find_steps(plan);
     lay_out(plan, &pieces, oct);
     AIRY_TRY(airy_buffer_create(&plan->buffer, queue->device, pieces.size, "tables of OCT"));

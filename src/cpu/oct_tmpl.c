@@ -5,6 +5,8 @@
  *   FMA(a, b, c)  a * b + c, rounded once where the set can
  *   SQRT(v)
  *   WITHIN(x, limit, a, b)  a where x <= limit, else b
+ *   AT_LEAST(a, b)          the larger one; b, where it is not a number
+ *   DECIBEL(v)              what decibel does, or nothing
  *   TRANSPOSE(v)  vectors of a square, or nothing: element by element then
  */
 #include <assert.h>
@@ -231,42 +233,89 @@ ALWAYS vec NAME(look)(const float *x, const float *weights, size_t taps, const f
     return z;
 }
 
-ALWAYS void NAME(gather_taps)(float *re, float *im, const float *x,
-                              const struct airy_oct_lookup *lookup, const float *mean, size_t taps)
+struct NAME(number) {
+    vec re, im;
+};
+
+/* Number j of those to be transformed. */
+ALWAYS struct NAME(number) NAME(find)(const float *x, const struct airy_oct_lookup *lookup,
+                                      const float *mean, size_t taps, bool halves, size_t j)
 {
     const uint32_t *base = lookup->base;
     const float *weights = lookup->weights;
-    if (lookup->halves) {
-        for (size_t j = 0; j < lookup->samples; j += 2)
-            EACH
-            {
-                AT(re + j / 2 * LANES + o) =
-                    NAME(look)(x + base[j] + o, weights + j * taps, taps, mean, j);
-                AT(im + j / 2 * LANES + o) =
-                    NAME(look)(x + base[j + 1] + o, weights + (j + 1) * taps, taps, mean, j + 1);
-            }
-        return;
-    }
-    for (size_t j = 0; j < lookup->samples; j++)
+    if (halves)
+        return (struct NAME(number)){
+            NAME(look)(x + base[2 * j], weights + 2 * j * taps, taps, mean, 2 * j),
+            NAME(look)(x + base[2 * j + 1], weights + (2 * j + 1) * taps, taps, mean, 2 * j + 1)};
+    const vec z = NAME(look)(x + base[j], weights + j * taps, taps, mean, j);
+    if (!lookup->phasor)
+        return (struct NAME(number)){z, (vec){0}};
+    return (struct NAME(number)){z * SPLAT(lookup->phasor[2 * j]),
+                                 z * SPLAT(lookup->phasor[2 * j + 1])};
+}
+
+ALWAYS void NAME(put)(float *re, float *im, vec x, vec y)
+{
+    AT(re) = x;
+    AT(im) = y;
+}
+
+ALWAYS void NAME(put_turned)(float *re, float *im, vec x, vec y, const float *factor)
+{
+    const vec c = SPLAT(factor[0]), s = SPLAT(factor[1]);
+    NAME(put)(re, im, FMA(x, c, -(y * s)), FMA(x, s, y * c));
+}
+
+/* With the first step by four of the transform: numbers need not be fetched again for it. */
+ALWAYS void NAME(gather_four)(float *re, float *im, const float *x,
+                              const struct airy_oct_lookup *lookup, const float *mean, size_t taps,
+                              bool halves)
+{
+    const size_t quarter = (halves ? lookup->samples / 2 : lookup->samples) / 4,
+                 far = quarter * LANES;
+    const float *factor = lookup->first_step;
+    for (size_t j = 0; j < quarter; j++, re += LANES, im += LANES, factor += 6)
         EACH
         {
-            const vec z = NAME(look)(x + base[j] + o, weights + j * taps, taps, mean, j);
-            const float *turn = lookup->phasor ? lookup->phasor + 2 * j : NULL;
-            AT(re + j * LANES + o) = z;
-            AT(im + j * LANES + o) = (vec){0};
-            if (turn) {
-                AT(re + j * LANES + o) = z * SPLAT(turn[0]);
-                AT(im + j * LANES + o) = z * SPLAT(turn[1]);
-            }
+            struct NAME(number) z[4];
+            for (size_t q = 0; q < 4; q++)
+                z[q] = NAME(find)(x + o, lookup, mean, taps, halves, j + q * quarter);
+            const vec ar = z[0].re + z[2].re, ai = z[0].im + z[2].im, br = z[0].re - z[2].re,
+                      bi = z[0].im - z[2].im, cr = z[1].re + z[3].re, ci = z[1].im + z[3].im,
+                      dr = z[1].re - z[3].re, di = z[1].im - z[3].im;
+            float *r = re + o, *i = im + o;
+            NAME(put)(r, i, ar + cr, ai + ci);
+            NAME(put_turned)(r + far, i + far, br + di, bi - dr, factor);
+            NAME(put_turned)(r + 2 * far, i + 2 * far, ar - cr, ai - ci, factor + 2);
+            NAME(put_turned)(r + 3 * far, i + 3 * far, br - di, bi + dr, factor + 4);
+        }
+}
+
+ALWAYS void NAME(gather_taps)(float *re, float *im, const float *x,
+                              const struct airy_oct_lookup *lookup, const float *mean, size_t taps)
+{
+    const bool halves = lookup->halves;
+    const size_t n = halves ? lookup->samples / 2 : lookup->samples;
+    if (lookup->first_step && halves) {
+        NAME(gather_four)(re, im, x, lookup, mean, taps, true);
+        return;
+    }
+    if (lookup->first_step) {
+        NAME(gather_four)(re, im, x, lookup, mean, taps, false);
+        return;
+    }
+    for (size_t j = 0; j < n; j++)
+        EACH
+        {
+            const struct NAME(number) z = NAME(find)(x + o, lookup, mean, taps, halves, j);
+            NAME(put)(re + j * LANES + o, im + j * LANES + o, z.re, z.im);
         }
 }
 
 static void NAME(gather)(float *re, float *im, const float *x, const struct airy_oct_lookup *lookup,
                          const float *mean)
 {
-    if (lookup->taps == 1 && !mean)
-        NAME(gather_taps)(re, im, x, lookup, NULL, 1);
-    else if (lookup->taps == 2 && !mean)
+    if (lookup->taps == 2 && !mean)
         NAME(gather_taps)(re, im, x, lookup, NULL, 2);
     else if (lookup->taps == 2)
         NAME(gather_taps)(re, im, x, lookup, mean, 2);
@@ -277,17 +326,6 @@ static void NAME(gather)(float *re, float *im, const float *x, const struct airy
 }
 
 /* ---- transforms ---- */
-
-struct NAME(number) {
-    vec re, im;
-};
-
-ALWAYS void NAME(put_turned)(float *re, float *im, vec x, vec y, const float *factor)
-{
-    const vec c = SPLAT(factor[0]), s = SPLAT(factor[1]);
-    AT(re) = FMA(x, c, -(y * s));
-    AT(im) = FMA(x, s, y * c);
-}
 
 /* Pairs x[i] and x[p - i] have the same cosines and opposite sines. */
 ALWAYS void NAME(odd)(float *re, float *im, size_t far, size_t p, const float *circle,
@@ -363,6 +401,8 @@ static void NAME(turn)(float *re, float *im, size_t n, const float *factors)
 
 /* ---- quantities ---- */
 
+#ifndef DECIBEL
+#define DECIBEL NAME(decibel)
 /*
  * 10 log10 of powers, at least AIRY_OCT_LEAST_POWER: 10 log10(2) e + t Q(t) for 2^e (1 + t), 1 + t
  * from sqrt(1/2) to sqrt(2), with the Q of degree 7 of the least greatest error of t Q(t), 1.5e-7 dB.
@@ -373,7 +413,7 @@ ALWAYS vec NAME(decibel)(vec power)
     static const float q[] = {4.342944145202637f,   -2.171501398086548f,  1.4477720260620117f,
                               -1.0839704275131226f, 0.8630757331848145f,  -0.7527835965156555f,
                               0.7131093144416809f,  -0.43873003125190735f};
-    const vec least = SPLAT(AIRY_OCT_LEAST_POWER), p = WITHIN(power, least, least, power);
+    const vec least = SPLAT(AIRY_OCT_LEAST_POWER), p = AT_LEAST(least, power);
     const ints bits = (ints)p, e = (bits - 0x3f3504f3) >> 23;
     const vec t = (vec)(bits - (e << 23)) - SPLAT(1.0f);
     vec sum = SPLAT(q[7]);
@@ -383,6 +423,7 @@ ALWAYS vec NAME(decibel)(vec power)
     /* What is infinite or not a number stays so. */
     return WITHIN(power, SPLAT(FLT_MAX), db, power);
 }
+#endif
 
 /*
  * atan2: the angle of the smaller over the larger part by a polynomial of degree 15, of the least
@@ -440,7 +481,7 @@ ALWAYS vec NAME(quantity)(struct NAME(number) f, const struct airy_oct_spectrum 
     if (quantity == AIRY_OCT_MAGNITUDE)
         return SQRT(power) * SPLAT(s->finish.magnitude_scale);
     const vec scaled = power * SPLAT(s->finish.power_scale);
-    return quantity == AIRY_OCT_DB ? NAME(decibel)(scaled) : scaled;
+    return quantity == AIRY_OCT_DB ? DECIBEL(scaled) : scaled;
 }
 
 /* Numbers [at, at + count) of a line's result. */
@@ -488,60 +529,118 @@ static void NAME(put_square)(void *const *rows, size_t lines, float *square, siz
         NAME(put_numbers)(rows[l], at, turned[l], count, s);
 }
 
+/* What becomes of 16 bins of all lines on the way to the rows. */
+ALWAYS void NAME(show_square)(void *const *rows, size_t lines, float *square, size_t at,
+                              size_t count, const struct airy_oct_spectrum *s)
+{
+    const vec scale = SPLAT(s->finish.scale), offset = SPLAT(s->finish.offset);
+    for (size_t i = 0; s->finish.display && i < count; i++)
+        EACH AT(square + i * LANES + o) = FMA(GET(square + i * LANES + o), scale, offset);
+    for (size_t i = 0; s->post && i < count; i++)
+        EACH AT(square + i * LANES + o) -= SPLAT(s->post[at + i]);
+    NAME(put_square)(rows, lines, square, at, count, s);
+}
+
 ALWAYS void NAME(store_as)(void *const *rows, size_t lines, const float *re, const float *im,
-                           const float *poison, const struct airy_oct_spectrum *s, bool half,
-                           airy_oct_output quantity)
+                           const struct airy_oct_spectrum *s, bool half, airy_oct_output quantity)
 {
     _Alignas(64) float square[LANES * LANES];
     const size_t parts = quantity == AIRY_OCT_COMPLEX ? 2 : 1, n = s->depth * parts;
-    const vec scale = SPLAT(s->finish.scale), offset = SPLAT(s->finish.offset);
     memset(square, 0, sizeof(square));
     for (size_t at = 0; at < n; at += LANES) {
         const size_t count = n - at < LANES ? n - at : LANES;
-        for (size_t i = 0; i < count; i += parts) {
-            const size_t p = (at + i) / parts;
+        for (size_t i = 0; i < count; i += parts)
             EACH
             {
-                const struct NAME(number) f = NAME(bin)(re, im, s, p, o, half);
                 float *to = square + i * LANES + o;
-                const vec bad = GET(poison + o);
-                if (quantity == AIRY_OCT_COMPLEX) {
-                    AT(to) = f.re + bad;
-                    AT(to + LANES) = f.im + bad;
-                    continue;
-                }
-                vec v = NAME(quantity)(f, s, quantity) + bad;
-                if (s->finish.display)
-                    v = FMA(v, scale, offset);
-                if (s->post)
-                    v -= SPLAT(s->post[p]);
-                AT(to) = v;
+                const struct NAME(number) f = NAME(bin)(re, im, s, (at + i) / parts, o, half);
+                if (quantity == AIRY_OCT_COMPLEX)
+                    NAME(put)(to, to + LANES, f.re, f.im);
+                else
+                    AT(to) = NAME(quantity)(f, s, quantity);
             }
-        }
-        NAME(put_square)(rows, lines, square, at, count, s);
+        NAME(show_square)(rows, lines, square, at, count, s);
     }
 }
 
+/*
+ * All bins but the last one of real lines, which are a multiple of 32, two at a time: F[p] and the
+ * conjugate of F[depth - p] are a sum and a difference of the same.
+ */
+ALWAYS void NAME(store_pairs)(void *const *rows, size_t lines, const float *re, const float *im,
+                              const struct airy_oct_spectrum *s, airy_oct_output quantity)
+{
+    _Alignas(64) float low[LANES * LANES], high[LANES * LANES];
+    const vec h = SPLAT(0.5f);
+    for (size_t p = 0; p <= s->depth / 2; p++) {
+        const size_t other = s->depth - p;
+        const vec c = SPLAT(s->factor[2 * p]), d = SPLAT(s->factor[2 * p + 1]);
+        EACH
+        {
+            const size_t at = s->at[p] + o, mirror = s->mirror[p] + o;
+            const vec x = GET(re + at), y = GET(im + at), u = GET(re + mirror),
+                      v = GET(im + mirror), even_re = x + u, even_im = y - v, odd_re = y + v,
+                      odd_im = u - x;
+            const vec turned_re = FMA(c, odd_re, -(d * odd_im)),
+                      turned_im = FMA(d, odd_re, c * odd_im);
+            const struct NAME(number)
+                f = {FMA(h, even_re, turned_re), FMA(h, even_im, turned_im)},
+                g = {FMA(h, even_re, -turned_re), FMA(h, even_im, -turned_im)};
+            AT(low + p % LANES * LANES + o) = NAME(quantity)(f, s, quantity);
+            AT(high + other % LANES * LANES + o) = NAME(quantity)(g, s, quantity);
+        }
+        if (p % LANES == LANES - 1)
+            NAME(show_square)(rows, lines, low, p + 1 - LANES, LANES, s);
+        if (p > 0 && other % LANES == 0)
+            NAME(show_square)(rows, lines, high, other, LANES, s);
+    }
+}
+
+/* Lines with what is not finite. */
+static void NAME(spoil)(void *const *rows, size_t lines, const float *poison,
+                        const struct airy_oct_spectrum *s)
+{
+    const size_t n = s->depth * (s->quantity == AIRY_OCT_COMPLEX ? 2 : 1);
+    for (size_t l = 0; l < lines; l++) {
+        if (poison[l] == 0)
+            continue;
+        if (s->to != AIRY_DTYPE_F32)
+            memset(rows[l], 0, n * (s->to == AIRY_DTYPE_U16 ? 2 : 1));
+        for (size_t i = 0; s->to == AIRY_DTYPE_F32 && i < n; i++)
+            ((float *)rows[l])[i] = poison[l];
+    }
+}
+
+#define STORE_PAIRS(quantity)                                                                      \
+    case quantity:                                                                                 \
+        if (s->pairs && !s->pattern)                                                               \
+            NAME(store_pairs)(rows, lines, re, im, s, quantity);                                   \
+        else if (s->half)                                                                          \
+            NAME(store_as)(rows, lines, re, im, s, true, quantity);                                \
+        else                                                                                       \
+            NAME(store_as)(rows, lines, re, im, s, false, quantity);                               \
+        break
 #define STORE_AS(quantity)                                                                         \
     case quantity:                                                                                 \
         if (s->half)                                                                               \
-            NAME(store_as)(rows, lines, re, im, poison, s, true, quantity);                        \
+            NAME(store_as)(rows, lines, re, im, s, true, quantity);                                \
         else                                                                                       \
-            NAME(store_as)(rows, lines, re, im, poison, s, false, quantity);                       \
+            NAME(store_as)(rows, lines, re, im, s, false, quantity);                               \
         break
 
 static void NAME(store)(void *const *rows, size_t lines, const float *re, const float *im,
                         const float *poison, const struct airy_oct_spectrum *s)
 {
     switch (s->quantity) {
-        STORE_AS(AIRY_OCT_DB);
-        STORE_AS(AIRY_OCT_MAGNITUDE);
-        STORE_AS(AIRY_OCT_POWER);
+        STORE_PAIRS(AIRY_OCT_DB);
+        STORE_PAIRS(AIRY_OCT_MAGNITUDE);
+        STORE_PAIRS(AIRY_OCT_POWER);
         STORE_AS(AIRY_OCT_PHASE);
         STORE_AS(AIRY_OCT_COMPLEX);
     default:
         assert(0);
     }
+    NAME(spoil)(rows, lines, poison, s);
 }
 
 /* ---- rows ---- */
@@ -584,7 +683,7 @@ static void NAME(decibels)(float *to, const float *power, size_t n)
         const size_t bytes = (n - i < WIDTH ? n - i : WIDTH) * sizeof(float);
         vec v = {0};
         memcpy(&v, power + i, bytes);
-        v = NAME(decibel)(v);
+        v = DECIBEL(v);
         memcpy(to + i, &v, bytes);
     }
 }

@@ -5,6 +5,7 @@
 #define V                      __m256
 #define FMA                    _mm256_fmadd_ps
 #define SQRT                   _mm256_sqrt_ps
+#define AT_LEAST(a, b)         _mm256_max_ps(a, b)
 #define WITHIN(x, limit, a, b) _mm256_blendv_ps(b, a, _mm256_cmp_ps(x, limit, _CMP_LE_OQ))
 #define TRANSPOSE              transpose8
 #include "cpu/oct_tmpl.c"
