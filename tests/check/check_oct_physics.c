@@ -213,7 +213,7 @@ static void check_nan(struct check *c, const char *name, const airy_oct_params *
     const size_t n = p->samples, lines = frames * p->lines;
     float *raw = check_oct_raw(c, p, frames);
     for (size_t i = 0; i < 3; i++) /* lines 1, 4 and the last: beside others in any grouping */
-        raw[(i == 0 ? 1 : i == 1 ? 4 : lines - 1) * n + n / 4 + 31 * i] = bad[i];
+        raw[(i == 0 ? 1 : i == 1 ? 4 : lines - 1) * n + n / 4 + n / 8 * i] = bad[i];
     check_oct_one(c, p, raw, frames, 0);
 }
 
