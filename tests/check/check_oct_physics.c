@@ -322,6 +322,41 @@ static void check_pieces(struct check *c)
         }
 }
 
+/* Lines that are the same: at any place bit by bit where their partners are the same too. */
+static void check_places(struct check *c, size_t n, bool dispersed)
+{
+    enum { LINES = 37, FRAMES = 3 };
+    if (!check_case(c, "oct_places_%zu%s", n, dispersed ? "_dispersed" : ""))
+        return;
+    const airy_oct_params p = {.samples = n,
+                               .lines = LINES,
+                               .window = AIRY_OCT_WINDOW_HANN,
+                               .output = AIRY_OCT_MAGNITUDE,
+                               .has_dispersion = dispersed,
+                               .dispersion = {0, 0, 7, 0}};
+    float *raw = check_alloc(c, FRAMES * LINES * n * sizeof(*raw));
+    check_rand(c, raw, AIRY_DTYPE_F32, n, -1, 1);
+    for (size_t l = 1; l < FRAMES * LINES; l++)
+        memcpy(raw + l * n, raw, n * sizeof(*raw));
+    const airy_array *dst = check_oct_process(c, &p, check_oct_upload(c, &p, raw, FRAMES), 0);
+    if (!dst)
+        return;
+    size_t count;
+    const double *got = check_oct_pull(c, dst, &count);
+    double largest = 0;
+    for (size_t i = 0; i < count; i++)
+        largest = fmax(largest, got[i]);
+    /* The last line may have no partner. */
+    for (size_t i = 2 * (n / 2); i < count; i++) {
+        const double d = fabs(got[i] - got[i - 2 * (n / 2)]);
+        if (!(i < count - n / 2 ? d == 0 : d <= 4e-6 * largest)) {
+            check_failed(c, __FILE__, __LINE__, "line %zu, bin %zu: got %.9g, other place %.9g",
+                         i / (n / 2), i % (n / 2), got[i], got[i - 2 * (n / 2)]);
+            break;
+        }
+    }
+}
+
 /* One object, two queues, no waiting in between. */
 static void check_queues(struct check *c)
 {
@@ -437,6 +472,10 @@ void check_oct_physics(struct check *c)
     check_nans(c);
     check_zeros(c);
     check_pieces(c);
+    check_places(c, 256, false);
+    check_places(c, 256, true);
+    check_places(c, 100, false);
+    check_places(c, 127, true);
     check_queues(c);
     check_again(c);
 }
