@@ -39,6 +39,8 @@ static const struct bench_kind benches[] = {
     {"chain", "clip, threshold, label and measure together", BENCH_ALONE, false, bench_chain},
     {"background", "its background from meshes of 64 x 64, subtracted", BENCH_ALONE, false,
      bench_background},
+    {"oct", "raw spectra to profiles: on the device, host to host, frame by frame; steps, lengths",
+     BENCH_ALONE, false, bench_oct},
     {"memory", "the largest array and the largest blur that the device takes", BENCH_ALONE, false,
      bench_memory},
 };
