@@ -17,6 +17,8 @@ enum {
     HISTOGRAM_X = 256 /* the same with histograms */
 };
 
+enum method { MOVE_SET, MOVE_HISTOGRAM, MOVE_BUCKETS };
+
 /* One pass: windows over an array in the order images, planes, rows. */
 struct job {
     const struct airy_filter_axis *axis; /* z, y, x */
@@ -24,7 +26,7 @@ struct job {
     const struct airy_rank_network *network; /* NULL: a window that moves */
     const struct airy_rank_run *runs;
     size_t run_count, rank;
-    bool histogram; /* of the window that moves */
+    enum method method; /* of the window that moves */
     const char *src;
     char *dst;
     size_t src_step[3], dst_step[3]; /* bytes: image, plane, row */
@@ -135,10 +137,17 @@ static void run_slide(const struct job *job, char *scratch, const struct tile *t
                                           .results = scratch + job->results_at,
                                           .scratch = scratch + job->more};
     make_lines(job, scratch, t);
-    if (job->histogram)
+    switch (job->method) {
+    case MOVE_HISTOGRAM:
         airy_rank_histogram(&slide);
-    else
+        break;
+    case MOVE_BUCKETS:
+        job->kernels->buckets(&slide);
+        break;
+    default:
         airy_rank_slide(&slide);
+        break;
+    }
     for (size_t y = t->y0; y < t->y1; y++)
         store_row(job, t, y, (const char *)slide.results + (y - t->y0) * slide.width * job->elem);
 }
@@ -239,35 +248,47 @@ static airy_status tile_slide(airy_queue *queue, struct job *job, const struct a
     struct airy_rank_run *runs = NULL;
     AIRY_TRY(find_runs(&runs, &job->run_count, plan->footprint, a));
     job->runs = runs;
-    job->tile_x =
-        airy_min_size(a[2].n, airy_max_size(job->histogram ? HISTOGRAM_X : SLIDE_X, a[2].taps));
-    job->tile_y = airy_min_size(a[1].n, airy_max_size(TILE_Y, a[1].taps));
+    size_t least[2] = {TILE_Y, SLIDE_X}, most[2] = {SIZE_MAX, SIZE_MAX};
+    if (job->method == MOVE_HISTOGRAM)
+        least[1] = HISTOGRAM_X;
+    for (int i = 0; i < 2 && job->method == MOVE_BUCKETS; i++)
+        least[i] = most[i] = airy_rank_bucket_tile(a[1 + i].taps);
+    job->tile_y = airy_min_size(a[1].n, airy_min_size(most[0], airy_max_size(least[0], a[1].taps)));
+    job->tile_x = airy_min_size(a[2].n, airy_min_size(most[1], airy_max_size(least[1], a[2].taps)));
     job->rows = job->tile_y + a[1].taps - 1;
     const size_t length = job->tile_x + a[2].taps - 1, keys = a[0].taps * job->rows * length;
     job->pitch = length * job->elem;
     job->results_at = airy_align_up(keys * job->elem, 64);
     job->more = airy_align_up(job->results_at + job->tile_x * job->tile_y * job->elem, 64);
-    job->scratch_size = job->more + (job->histogram ? airy_rank_histogram_scratch(length)
-                                                    : airy_rank_slide_scratch(keys));
+    job->scratch_size = job->more +
+                        (job->method == MOVE_HISTOGRAM ? airy_rank_histogram_scratch(length)
+                         : job->method == MOVE_BUCKETS ? airy_rank_bucket_scratch(keys, length)
+                                                       : airy_rank_slide_scratch(keys));
     airy_status status = AIRY_OK;
     if (keys >= UINT32_MAX)
         status = airy_fail(AIRY_ERR_MEMORY, "a tile of %zu x %zu x %zu elements is too large",
                            a[0].taps, job->rows, length);
     if (status == AIRY_OK)
-        status = run_tiles(queue, job, job->histogram ? "rank_histogram" : "rank_window");
+        status = run_tiles(queue, job,
+                           job->method == MOVE_HISTOGRAM ? "rank_histogram"
+                           : job->method == MOVE_BUCKETS ? "rank_buckets"
+                                                         : "rank_window");
     free(runs);
     return status;
 }
 
 /*
  * Time of a result in ns, as measured on one core of a Xeon of 2023: a network goes through so many
- * bytes of its lines in a ns; histograms of 8 bits take as long for each window; a window that moves
- * sorts its tile and takes two random accesses for each run.
+ * bytes of its lines in a ns; histograms of 8 bits and buckets take about as long for each window; a
+ * window that moves sorts its tile and takes two random accesses for each run.
  */
 static bool is_network_faster(const struct airy_rank_network *net, const struct job *job,
                               size_t runs)
 {
-    const double others = job->histogram ? 22.0 : 30 + 5.0 * (double)job->elem + 2.3 * (double)runs;
+    const double others = job->method == MOVE_HISTOGRAM ? 22.0
+                          : job->method == MOVE_BUCKETS
+                              ? job->kernels->bucket_ns
+                              : 30 + 5.0 * (double)job->elem + 2.3 * (double)runs;
     return net->cost * (double)job->elem / job->kernels->bytes_a_ns < others;
 }
 
@@ -286,7 +307,12 @@ static airy_status run_job(airy_queue *queue, struct job *job, const struct airy
         .rows = a[1].n,
         .length = line_length(job),
         .elem = job->elem};
-    job->histogram = job->elem == 1 && !plan->footprint && window.count <= AIRY_RANK_HISTOGRAM_MOST;
+    if (!plan->footprint && window.count <= AIRY_RANK_HISTOGRAM_MOST) {
+        if (job->elem == 1)
+            job->method = MOVE_HISTOGRAM;
+        else if (airy_rank_buckets_take(a[0].taps, a[1].taps, a[2].taps))
+            job->method = MOVE_BUCKETS;
+    }
     if (extreme || window.count <= 1024)
         AIRY_TRY(airy_rank_network_make(&net, &window));
     const bool network = net.ops &&

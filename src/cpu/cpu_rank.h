@@ -57,8 +57,11 @@ airy_status airy_rank_network_make(struct airy_rank_network *network,
                                    const struct airy_rank_window *window);
 void airy_rank_network_free(struct airy_rank_network *network);
 
+struct airy_rank_slide;
 struct airy_rank_kernels {
     double bytes_a_ns; /* that a network reads and writes, about */
+    double bucket_ns;  /* of a result with buckets, about */
+    void (*buckets)(const struct airy_rank_slide *slide);
     /* By the logarithm of the bytes of a key. */
     void (*run[4])(const struct airy_rank_op *ops, size_t count, void *const *lines);
     void (*load[AIRY_DTYPE_COUNT])(void *keys, const void *src, size_t n);
@@ -94,6 +97,22 @@ void airy_rank_slide(const struct airy_rank_slide *slide);
 enum { AIRY_RANK_HISTOGRAM_MOST = 65535 };
 size_t airy_rank_histogram_scratch(size_t length);
 void airy_rank_histogram(const struct airy_rank_slide *slide);
+/*
+ * The same of keys of any size (airy_rank_kernels.buckets): the window and its surroundings have at
+ * most AIRY_RANK_BUCKET_SIDE rows and columns in a tile, and a column of it as many elements.
+ */
+enum {
+    AIRY_RANK_BUCKETS = 128,
+    AIRY_RANK_BUCKET_SIDE = 255,
+    AIRY_RANK_BUCKET_CHUNKS = 32 /* of a bucket, at most */
+};
+bool airy_rank_buckets_take(size_t planes, size_t height, size_t width);
+/* Results of a tile along an axis with so many taps. */
+size_t airy_rank_bucket_tile(size_t taps);
+size_t airy_rank_bucket_scratch(size_t keys, size_t length);
+/* sorted: places of n keys, from the smallest on; scratch is aligned to 8 bytes. */
+size_t airy_rank_sort_scratch(size_t keys);
+void airy_rank_sort(uint32_t *sorted, void *scratch, const void *keys, size_t elem, size_t n);
 
 /* An entry of struct airy_filter_fns. */
 struct airy_rank_plan;

@@ -1,8 +1,9 @@
 /* The kernels of rank filters for any machine, and the choice among the sets. */
 #include "base/cpu.h"
 
-#define SET  portable
-#define RATE 50
+#define SET       portable
+#define RATE      50
+#define BUCKET_NS 90
 #include "cpu/rank_tmpl.c"
 
 const struct airy_rank_kernels *airy_rank_kernels(void)

@@ -10,60 +10,11 @@
 #include "base/size.h"
 #include "cpu/cpu_rank.h"
 
-enum { DIGIT = 11, DIGITS = 1 << DIGIT };
-
 struct window {
     uint64_t *bits;
     size_t word;  /* with the wanted element, after find_wanted */
     size_t below; /* elements in the words in front of it */
 };
-
-static uint64_t key_at(const void *keys, size_t elem, size_t i)
-{
-    switch (elem) {
-    case 1:
-        return ((const uint8_t *)keys)[i];
-    case 2:
-        return ((const uint16_t *)keys)[i];
-    case 4:
-        return ((const uint32_t *)keys)[i];
-    default:
-        return ((const uint64_t *)keys)[i] ^ (uint64_t)1 << 63;
-    }
-}
-
-/* to: the elements of from in the order of a digit of their keys; false: all have the same one. */
-static bool sort_digit(uint32_t *to, const uint32_t *from, const void *keys, size_t elem, size_t n,
-                       unsigned shift)
-{
-    uint32_t start[DIGITS] = {0}, sum = 0;
-    for (size_t i = 0; i < n; i++)
-        start[key_at(keys, elem, i) >> shift & (DIGITS - 1)]++;
-    if (start[key_at(keys, elem, 0) >> shift & (DIGITS - 1)] == n)
-        return false;
-    for (size_t d = 0; d < DIGITS; d++) {
-        const uint32_t count = start[d];
-        start[d] = sum;
-        sum += count;
-    }
-    for (size_t i = 0; i < n; i++)
-        to[start[key_at(keys, elem, from[i]) >> shift & (DIGITS - 1)]++] = from[i];
-    return true;
-}
-
-/* Elements from the smallest on; in either of the two. */
-static uint32_t *sort_keys(uint32_t *a, uint32_t *b, const void *keys, size_t elem, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        a[i] = (uint32_t)i;
-    for (unsigned shift = 0; shift < 8 * elem; shift += DIGIT)
-        if (sort_digit(b, a, keys, elem, n, shift)) {
-            uint32_t *t = a;
-            a = b;
-            b = t;
-        }
-    return a;
-}
 
 static size_t count_bits(uint64_t w)
 {
@@ -103,18 +54,24 @@ static size_t find_wanted(struct window *w, size_t rank)
     return w->word * 64 + count_bits((bits & -bits) - 1);
 }
 
+/* Bytes of the places, sorted and by element; what sorting takes is for the bits afterwards. */
+static size_t places_size(size_t keys)
+{
+    return airy_align_up(2 * keys * sizeof(uint32_t), 8);
+}
+
 size_t airy_rank_slide_scratch(size_t keys)
 {
-    return airy_align_up(3 * keys * sizeof(uint32_t), 8) + (keys + 63) / 64 * sizeof(uint64_t);
+    return places_size(keys) +
+           airy_max_size(airy_rank_sort_scratch(keys), (keys + 63) / 64 * sizeof(uint64_t));
 }
 
 void airy_rank_slide(const struct airy_rank_slide *s)
 {
     const size_t n = s->planes * s->rows * s->length, words = (n + 63) / 64;
-    uint32_t *place = s->scratch,
-             *sorted = sort_keys(place + n, place + 2 * n, s->keys, s->elem, n);
-    struct window w = {.bits = (uint64_t *)(void *)((char *)s->scratch +
-                                                    airy_align_up(3 * n * sizeof(uint32_t), 8))};
+    uint32_t *place = s->scratch, *sorted = place + n;
+    struct window w = {.bits = (uint64_t *)(void *)((char *)s->scratch + places_size(n))};
+    airy_rank_sort(sorted, w.bits, s->keys, s->elem, n);
     for (size_t i = 0; i < n; i++)
         place[sorted[i]] = (uint32_t)i;
     char *to = s->results;

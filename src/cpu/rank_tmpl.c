@@ -1,7 +1,7 @@
 /*
  * The kernels of rank filters: compiled once for each instruction set, which defines SET, its name,
- * and RATE,
- * the bytes a ns of a network, first. Loops that compilers turn into vectors.
+ * RATE, the bytes a ns of a network, and BUCKET_NS, as of struct airy_rank_kernels, first. Loops that
+ * compilers turn into vectors.
  */
 #include <string.h>
 
@@ -110,6 +110,8 @@ static void NAME(store_f64)(void *dst, const void *keys, size_t n)
         to[i] = from[i] ^ (from[i] >> 63 & INT64_MAX);
 }
 
+#include "cpu/rank_bucket_tmpl.c"
+
 #define TURNS                                                                                      \
     [AIRY_DTYPE_U8] = NAME(turn_u8), [AIRY_DTYPE_I8] = NAME(turn_i8),                              \
     [AIRY_DTYPE_U16] = NAME(turn_u16), [AIRY_DTYPE_I16] = NAME(turn_i16),                          \
@@ -118,6 +120,8 @@ static void NAME(store_f64)(void *dst, const void *keys, size_t n)
 
 const struct airy_rank_kernels NAME(airy_rank) = {
     .bytes_a_ns = RATE,
+    .bucket_ns = BUCKET_NS,
+    .buckets = NAME(rank_buckets),
     .run = {NAME(run_uint8_t), NAME(run_uint16_t), NAME(run_uint32_t), NAME(run_int64_t)},
     .load = {TURNS, [AIRY_DTYPE_F32] = NAME(load_f32), [AIRY_DTYPE_F64] = NAME(load_f64)},
     .store = {TURNS, [AIRY_DTYPE_F32] = NAME(store_f32), [AIRY_DTYPE_F64] = NAME(store_f64)},

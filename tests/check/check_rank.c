@@ -278,6 +278,32 @@ static void check_large(struct check *c)
                                   .hi = i ? 127 : 255};
         check_one(c, &p, "_histogram");
     }
+    /* Buckets: tiles side by side and one below the other, planes; wider than they take. */
+    static const struct {
+        struct shape shape;
+        airy_dtype dtype;
+        size_t size[3];
+    } buckets[] = {{{2, {3, 300}}, AIRY_DTYPE_U16, {31, 33}},
+                   {{2, {140, 9}}, AIRY_DTYPE_F32, {21, 40}},
+                   {{2, {20, 30}}, AIRY_DTYPE_F64, {34, 27}},
+                   {{2, {150, 3}}, AIRY_DTYPE_I64, {45, 12}},
+                   {{2, {5, 70}}, AIRY_DTYPE_I16, {3, 191}},
+                   {{2, {70, 4}}, AIRY_DTYPE_U32, {191, 2}},
+                   {{2, {6, 9}}, AIRY_DTYPE_U16, {195, 3}},
+                   {{2, {3, 9}}, AIRY_DTYPE_I32, {7, 300}},
+                   {{3, {6, 12, 20}}, AIRY_DTYPE_U16, {5, 18, 13}},
+                   {{3, {7, 4, 5}}, AIRY_DTYPE_F32, {9, 29, 11}}};
+    for (size_t i = 0; i < sizeof(buckets) / sizeof(buckets[0]); i++) {
+        struct problem p = {.shape = buckets[i].shape,
+                            .dtype = buckets[i].dtype,
+                            .params = {.filter = AIRY_RANK_PERCENTILE,
+                                       .percentile = 35,
+                                       .has_border = true,
+                                       .border = i % 2 ? AIRY_BORDER_REFLECT : AIRY_BORDER_WRAP},
+                            .hi = i % 3 ? 40 : 30000};
+        memcpy(p.params.size, buckets[i].size, sizeof(p.params.size));
+        check_one(c, &p, "_buckets");
+    }
     for (int axes = 1; axes <= 3; axes++) {
         const double radius = axes == 3 ? 2.3 : 6.5;
         uint8_t *ball = NULL;
@@ -491,7 +517,7 @@ static void bench_rank(struct check *c, airy_dtype dtype, airy_rank_filter filte
         return;
     const size_t shape[2] = {2048, 2048}, n = shape[0] * shape[1];
     void *data = check_alloc(c, n * airy_dtype_size(dtype));
-    check_rand(c, data, dtype, n, 0, 250);
+    check_rand(c, data, dtype, n, 0, dtype == AIRY_DTYPE_U8 ? 250 : 60000);
     airy_array *src = check_upload(c, dtype, 2, shape, data),
                *dst = check_output(c, dtype, 2, shape);
     const airy_rank_params params = {.filter = filter, .size = {size, size}};
@@ -520,6 +546,8 @@ void check_rank(struct check *c)
         bench_rank(c, dtypes[i], AIRY_RANK_MEDIAN, 3);
         bench_rank(c, dtypes[i], AIRY_RANK_MEDIAN, 5);
         bench_rank(c, dtypes[i], AIRY_RANK_MEDIAN, 15);
+        bench_rank(c, dtypes[i], AIRY_RANK_MEDIAN, 31);
+        bench_rank(c, dtypes[i], AIRY_RANK_MEDIAN, 63);
         bench_rank(c, dtypes[i], AIRY_RANK_MAXIMUM, 15);
     }
 }
