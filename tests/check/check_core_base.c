@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/numa.h"
+#include "base/number.h"
 #include "base/random.h"
 #include "base/size.h"
 #include "base/thread.h"
@@ -131,6 +132,69 @@ static void check_sizes(struct check *c)
     CHECK_OK(c, airy_memory_alloc(&block, (size_t)4 << 20));
     CHECK(c, (uintptr_t)block % ((size_t)2 << 20) == 0);
     airy_memory_release(block);
+}
+
+/* What printf makes of the fewest digits that are read back. */
+static void ref_number_text(char *text, size_t size, double value, bool is_float)
+{
+    for (int digits = is_float ? 6 : 15; digits <= 17; digits++) {
+        snprintf(text, size, "%.*g", digits, value);
+        if (is_float ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value)
+            break;
+    }
+}
+
+static void check_number(struct check *c, double value)
+{
+    for (int is_float = 0; is_float < 2; is_float++) {
+        const double v = is_float ? (double)(float)value : value;
+        char got[AIRY_NUMBER_TEXT], want[40];
+        ref_number_text(want, sizeof(want), v, is_float);
+        if (strcmp(airy_number_text(got, v, is_float), want) != 0)
+            check_failed(c, __FILE__, __LINE__, "%a as a %s is '%s', expected '%s'", v,
+                         is_float ? "float" : "double", got, want);
+    }
+}
+
+/* Random mantissas of any length at any exponent, short decimals, powers of two and ten. */
+static void check_number_text(struct check *c)
+{
+    if (!check_case(c, "number_text"))
+        return;
+    static const double special[] = {0,
+                                     1,
+                                     0.1,
+                                     123456,
+                                     1234567,
+                                     999999.5,
+                                     1e-11,
+                                     1.1e-11,
+                                     1e-5,
+                                     9999995,
+                                     9.9999999999999995e15,
+                                     1e15,
+                                     1e16,
+                                     1e300,
+                                     5e-324,
+                                     INFINITY};
+    for (size_t i = 0; i < sizeof(special) / sizeof(special[0]); i++) {
+        check_number(c, special[i]);
+        check_number(c, -special[i]);
+    }
+    for (int e = -60; e < 80; e++) {
+        const double two = ldexp(1, e), ten = pow(10, e / 2);
+        const double near[] = {two, nextafter(two, 0), nextafter(two, 2 * two),
+                               ten, nextafter(ten, 0), nextafter(ten, 2 * ten)};
+        for (size_t i = 0; i < sizeof(near) / sizeof(near[0]); i++)
+            check_number(c, near[i]);
+    }
+    for (uint64_t i = 0; i < 20000; i++) {
+        uint32_t r[4];
+        airy_random_block(r, c->seed, 0, i);
+        const uint64_t bits = ((uint64_t)r[0] << 32 | r[1]) >> 11;
+        check_number(c, ldexp((double)(bits >> r[2] % 53), (int)(r[3] % 128) - 90));
+        check_number(c, (double)(r[0] % 2000000) / pow(10, r[3] % 9));
+    }
 }
 
 static void check_cpu_mask(struct check *c)
@@ -700,6 +764,7 @@ void check_core_base(struct check *c)
     check_errors(c);
     check_dtypes(c);
     check_sizes(c);
+    check_number_text(c);
     check_cpu_mask(c);
     check_philox(c);
     static const double means[] = {0.01, 0.7, 5, 29.9, 30, 100, 12345.6, 1e8, 1e12};
