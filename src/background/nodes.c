@@ -31,40 +31,91 @@ static void find_neighbours(const struct neighbours *n, const double *level, con
     }
 }
 
-/* Means over the good nodes that are nearest to a bad one. */
-struct nearest {
-    double distance2, level, noise;
-    size_t count;
+/*
+ * Of a column of nodes, the rows whose nearest good node in the row may be the nearest one of all to
+ * some node of the column: the square of the distance to y is gap + (y - row)^2, and these parabolas,
+ * all of the same shape, are those on the lower envelope, or touching it (A. Meijster, J. Roerdink,
+ * W. Hesselink, in Mathematical Morphology and its Applications to Image and Signal Processing
+ * (2000), p. 331). So all nodes of a column take as many steps as it has rows, and one for each of
+ * the nearest ones.
+ */
+struct candidate {
+    int64_t row, gap;
 };
 
-static void look_at(struct nearest *n, double distance2, double level, double noise)
+__extension__ typedef __int128 wide;
+
+static int64_t distance2(const struct candidate *c, int64_t y)
 {
-    if (distance2 > n->distance2)
-        return;
-    if (distance2 < n->distance2)
-        *n = (struct nearest){.distance2 = distance2};
-    n->level += level;
-    n->noise += noise;
-    n->count++;
+    return c->gap + (y - c->row) * (y - c->row);
 }
 
-static struct nearest find_nearest(const struct neighbours *n, const double *level,
-                                   const double *noise, const size_t nodes[2], size_t y, size_t x)
+/* From where b is nearer than a on, b is not nearer than c: it is nowhere the nearest. */
+static bool is_hidden(const struct candidate *a, const struct candidate *b,
+                      const struct candidate *c)
 {
-    struct nearest nearest = {.distance2 = (double)INFINITY};
+    const wide before = (wide)b->row * b->row + b->gap - (wide)a->row * a->row - a->gap,
+               after = (wide)c->row * c->row + c->gap - (wide)b->row * b->row - b->gap;
+    return before * (c->row - b->row) > after * (b->row - a->row);
+}
+
+static size_t find_candidates(struct candidate *c, const struct neighbours *n,
+                              const size_t nodes[2], size_t x)
+{
+    size_t count = 0;
     for (size_t j = 0; j < nodes[0]; j++) {
-        const size_t row = j * nodes[1];
-        const int64_t sides[2] = {n->before[row + x], n->after[row + x]};
-        const double dy = (double)j - (double)y;
-        for (int i = 0; i < 2; i++) {
-            const double dx = (double)sides[i] - (double)x;
-            /* The node in the same column is on both sides. */
-            if (sides[i] >= 0 && !(i == 1 && sides[1] == sides[0]))
-                look_at(&nearest, dx * dx + dy * dy, level[row + (size_t)sides[i]],
-                        noise[row + (size_t)sides[i]]);
+        const int64_t before = n->before[j * nodes[1] + x], after = n->after[j * nodes[1] + x],
+                      left = (int64_t)x - before, right = after - (int64_t)x;
+        if (before < 0 && after < 0)
+            continue;
+        const int64_t gap = after < 0 || (before >= 0 && left < right) ? left : right;
+        const struct candidate next = {(int64_t)j, gap * gap};
+        while (count > 1 && is_hidden(&c[count - 2], &c[count - 1], &next))
+            count--;
+        c[count++] = next;
+    }
+    return count;
+}
+
+/* Means over the good nodes that are nearest to a bad one: of rows from c on that are as near. */
+static void fill_node(double *level, double *noise, double *const was[2],
+                      const struct neighbours *n, const struct candidate *c,
+                      const struct candidate *end, size_t width, size_t y, size_t x)
+{
+    const int64_t least = distance2(c, (int64_t)y);
+    double sum[2] = {0, 0};
+    size_t count = 0;
+    for (; c < end && distance2(c, (int64_t)y) == least; c++) {
+        const size_t row = (size_t)c->row * width;
+        const int64_t before = n->before[row + x], after = n->after[row + x];
+        /* The node in the same column is on both sides. */
+        for (int i = before == after; i < 2; i++) {
+            const int64_t side = i ? after : before, dx = side - (int64_t)x;
+            if (side < 0 || dx * dx != c->gap)
+                continue;
+            sum[0] += was[0][row + (size_t)side];
+            sum[1] += was[1][row + (size_t)side];
+            count++;
         }
     }
-    return nearest;
+    *level = sum[0] / (double)count;
+    *noise = sum[1] / (double)count;
+}
+
+static void fill_column(double *level, double *noise, double *const was[2],
+                        const struct neighbours *n, struct candidate *c, const size_t nodes[2],
+                        size_t x)
+{
+    const struct candidate *nearest = c, *end = c + find_candidates(c, n, nodes, x);
+    for (size_t y = 0; y < nodes[0]; y++) {
+        const size_t i = y * nodes[1] + x;
+        if (!isnan(was[0][i]))
+            continue;
+        while (nearest + 1 < end &&
+               distance2(nearest + 1, (int64_t)y) < distance2(nearest, (int64_t)y))
+            nearest++;
+        fill_node(&level[i], &noise[i], was, n, nearest, end, nodes[1], y, x);
+    }
 }
 
 airy_status airy_background_fill(double *level, double *noise, const size_t nodes[2], size_t *bad)
@@ -76,21 +127,16 @@ airy_status airy_background_fill(double *level, double *noise, const size_t node
         *bad += isnan(level[i]);
     if (*bad == 0 || *bad == count)
         return AIRY_OK;
-    AIRY_TRY(airy_memory_calloc(&block, count, 2 * (sizeof(int64_t) + sizeof(double)),
+    AIRY_TRY(airy_memory_calloc(&block, count + nodes[0], 2 * (sizeof(int64_t) + sizeof(double)),
                                 "nodes of a background"));
     const struct neighbours n = {.before = block, .after = (int64_t *)block + count};
-    double *was[2] = {(double *)block + 2 * count, (double *)block + 3 * count};
+    double *const was[2] = {(double *)block + 2 * count, (double *)block + 3 * count};
     memcpy(was[0], level, count * sizeof(double));
     memcpy(was[1], noise, count * sizeof(double));
     find_neighbours(&n, was[0], nodes);
-    for (size_t i = 0; i < count; i++) {
-        if (!isnan(was[0][i]))
-            continue;
-        const struct nearest nearest =
-            find_nearest(&n, was[0], was[1], nodes, i / nodes[1], i % nodes[1]);
-        level[i] = nearest.level / (double)nearest.count;
-        noise[i] = nearest.noise / (double)nearest.count;
-    }
+    for (size_t x = 0; x < nodes[1]; x++)
+        fill_column(level, noise, was, &n, (struct candidate *)((int64_t *)block + 4 * count),
+                    nodes, x);
     free(block);
     return AIRY_OK;
 }
