@@ -115,6 +115,22 @@ static const struct definition {
                                 {AIRY_GATHER_GROUP, AIRY_GATHER_GROUP, AIRY_GATHER_GROUP},
                                 {AIRY_GATHER_GROUP},
                                 true},
+    [AIRY_TUNE_OCT_TRANSFORMS] = {"oct_lines.transforms",
+                                  "oct_lines",
+                                  "transforms",
+                                  "transforms of spectra that share a read of the tables",
+                                  {0, 0, 0},
+                                  {1, 2, 2},
+                                  {1, 2},
+                                  true},
+    [AIRY_TUNE_OCT_REGISTERS] = {"oct_lines.registers",
+                                 "oct_lines",
+                                 "registers an item, at most",
+                                 "bound for NVIDIA's compiler; 255: it chooses",
+                                 {0, 0, 0},
+                                 {48, 255, 96},
+                                 {64, 72, 80, 88, 96, 104, 112, 128, 168, 255},
+                                 false},
     /*
      * Page-locking costs 0.45 ms a MB at the start, and more bytes bring nothing (4,096 Eiger 4M
      * frames on an H200: batches of 8, 16, 32 and 64 frames of 2.4 MB in 0.36, 0.38, 0.49 and 0.61

@@ -7,6 +7,7 @@
 #include "element/element_fns.h"
 #include "filter/filter_fns.h"
 #include "label/label_fns.h"
+#include "oct/oct_fns.h"
 #include "opencl/cl_tuning.h"
 #include "reduce/reduce_fns.h"
 
@@ -42,4 +43,5 @@ const struct airy_backend airy_backend_opencl = {
     .filter = &airy_filter_opencl,
     .element = &airy_element_opencl,
     .background = &airy_background_opencl,
+    .oct = &airy_oct_opencl,
 };

@@ -22,6 +22,8 @@ static const char *const files[AIRY_TUNE_COUNT] = {
     [AIRY_TUNE_PLANES_MIB] = "integrate_planes.cl",
     [AIRY_TUNE_GATHER_FRAMES] = "integrate.cl",
     [AIRY_TUNE_GATHER_GROUP] = "integrate.cl",
+    [AIRY_TUNE_OCT_TRANSFORMS] = "oct.cl",
+    [AIRY_TUNE_OCT_REGISTERS] = "oct.cl",
 };
 
 /* Sizes of whole runs depend on all kernels. */
@@ -81,6 +83,8 @@ void airy_cl_tuning(const airy_device *device, struct airy_tuning *tuning)
     airy_tuning_bound(tuning, AIRY_TUNE_DECODE_BLOCKS, pairs);
     airy_tuning_bound(tuning, AIRY_TUNE_FUSED_BLOCKS, blocks);
     airy_tuning_bound(tuning, AIRY_TUNE_PLANES_BLOCKS, pairs);
+    if (!airy_cl_device(device)->nvidia)
+        airy_tuning_bound(tuning, AIRY_TUNE_OCT_REGISTERS, (struct airy_tune_range){255, 255, 255});
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
         airy_tuning_bound(tuning, groups[i], (struct airy_tune_range){1, most, 64});
         tuning->entries[groups[i]].items = 1;

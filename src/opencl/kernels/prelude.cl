@@ -45,6 +45,7 @@
  *   AIRY_FENCE()            what the item wrote to global memory is seen before what it writes
  *                           next, by all groups; mem_fence promises it to the own group (likewise)
  *   AIRY_LOOK(p)            the u32 there as other groups have written it by now (likewise)
+ *   AIRY_LOG2(x)            to 2^-22 or so; x not below 2^-126 (likewise)
  *
  * Loads into local memory that go on in the background, so that any number can be on their way at
  * a time without taking registers; elsewhere they are copies like any others.
@@ -135,6 +136,14 @@ static inline uint airy_look(__global const uint *p)
     return v;
 }
 
+static inline float airy_log2(float x)
+{
+    float y;
+    asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
+#define AIRY_LOG2(x)               airy_log2(x)
 #define AIRY_LOOK(p)               airy_look(p)
 #define AIRY_FENCE()               asm volatile("fence.acq_rel.gpu;" ::: "memory")
 #define AIRY_ADD_64(sum, v)        airy_add_64((sum), (v))
@@ -147,6 +156,7 @@ static inline uint airy_look(__global const uint *p)
 #else
 #define AIRY_FENCE()                    mem_fence(CLK_GLOBAL_MEM_FENCE)
 #define AIRY_LOOK(p)                    atomic_or((p), 0u)
+#define AIRY_LOG2(x)                    log2(x)
 #define AIRY_BITS(a, b, mask)           bitselect((a), (b), (mask))
 #define AIRY_FETCH4(to, i, from, there) ((to)[i] = (there) ? *(from) : 0)
 #define AIRY_FETCH8(to, i, from)        ((to)[i] = *(from))
