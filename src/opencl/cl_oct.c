@@ -32,6 +32,7 @@ enum {
     FAR = 2,
     LAUNCH_LINES = 1 << 30,
     MAGIC = 0x4b000000, /* 2^23 as a float */
+    NO_BOUND = 255,     /* of AIRY_TUNE_OCT_REGISTERS */
     OPTIONS = 768
 };
 
@@ -128,6 +129,22 @@ static unsigned bits_of(const airy_oct_params *p)
                                                : 8 * (unsigned)airy_dtype_size(p->dtype);
 }
 
+/* What of the options holds for all launches of a plan. */
+static void print_plan(struct airy_cl_oct *impl, const struct airy_oct *oct)
+{
+    const size_t n = oct->p.samples;
+    const bool all = oct->p.depth_first == 0 && oct->p.depth_last == n / 2 && !impl->chirp;
+    snprintf(impl->options, sizeof(impl->options),
+             "-DN=%zu -DM=%u -DEACH=%u -DR1=%u -DR2=%u -DR3=%u -DPAIRS=%d -DFORM=%u -DTAPS=%zu "
+             "-DOFFSET=%u -DROLLING=%d -DPHASOR=%d -DCHIRP=%d -DCONJUGATE=%d -DALL=%d -DSPLIT=%d "
+             "-DGLOBAL_ROOM=%d -DROOM_STEP=%u -DBITS=%u -DBIG=%d -DSIGNED=%d -DSHIFT=%d",
+             n, impl->elements, impl->each, impl->radix[0], impl->radix[1], impl->radix[2],
+             (int)impl->pairs, impl->form, oct->tables.taps, impl->offset, (int)impl->rolling,
+             (int)impl->phasor, (int)impl->chirp, (int)oct->conjugate, (int)all, (int)impl->split,
+             (int)impl->global_room, impl->room_step, impl->bits,
+             oct->p.big_endian && impl->bits != 8, (int)impl->is_signed, oct->p.bit_shift);
+}
+
 static void release(struct airy_oct *oct)
 {
     struct airy_cl_oct *impl = oct->impl;
@@ -150,6 +167,7 @@ static airy_status prepare(airy_queue *queue, struct airy_oct *oct)
     impl->form = AIRY_OCT_FORM_TAPS;
     AIRY_TRY(choose_shape(impl, queue, oct));
     AIRY_TRY(airy_cl_oct_tables(queue, impl, oct));
+    print_plan(impl, oct);
     oct->info.method = impl->chirp   ? "convolution with a chirp"
                        : impl->pairs ? "powers of two, two lines at a time"
                                      : "powers of two";
@@ -240,32 +258,26 @@ static void print_options(char text[OPTIONS], const struct job *job)
 {
     const struct airy_cl_oct *impl = job->impl;
     const struct airy_oct *oct = job->plan->oct;
-    const struct airy_cl_device *device = airy_cl_device(job->queue->device);
+    const airy_device *device = job->queue->device;
     const airy_dtype to = job->plan->dst->dtype;
-    const size_t n = oct->p.samples;
     const unsigned lines = job->transforms * (impl->pairs ? 2 : 1),
+                   at_once = airy_cl_oct_at_once(impl, oct, job->plan->src, lines > 2 ? 2 : 4),
                    group = job->sides * (impl->elements / impl->each),
-                   registers = airy_tuned(job->queue->device, AIRY_TUNE_OCT_REGISTERS);
-    const bool bound = device->nvidia && group <= REQUIRED_GROUP && registers < 255;
-    char samples[96], registers_text[40] = "";
-    airy_cl_oct_sample_options(samples, sizeof(samples), impl, oct,
-                               airy_cl_oct_at_once(impl, oct, job->plan->src, lines > 2 ? 2 : 4));
+                   registers = airy_tuned(device, AIRY_TUNE_OCT_REGISTERS);
+    /* NVIDIA's compiler heeds no bound where the group's size is required. */
+    const bool bound = airy_cl_device(device)->nvidia && group <= REQUIRED_GROUP &&
+                       registers < NO_BOUND;
+    char bound_text[40] = "-DREQUIRED=1";
     if (bound)
-        snprintf(registers_text, sizeof(registers_text), " -cl-nv-maxrregcount=%u", registers);
-    snprintf(
-        text, OPTIONS,
-        "-DN=%zu -DM=%u -DEACH=%u -DR1=%u -DR2=%u -DR3=%u -DTRANSFORMS=%u -DPAIRS=%d -DSIDE=%u "
-        "-DFORM=%u -DTAPS=%zu -DOFFSET=%u -DROLLING=%d -DPHASOR=%d -DCHIRP=%d -DCONJUGATE=%d "
-        "-DPATTERN=%d -DQUANTITY=%d -DOUT=%s -DINTEGER=%d -DPOST=%d -DFLIP=%d -DALL=%d -DSPLIT=%d "
-        "-DGLOBAL_ROOM=%d -DROOM=%zu -DROOM_STEP=%u -DREQUIRED=%d %s%s",
-        n, impl->elements, impl->each, impl->radix[0], impl->radix[1], impl->radix[2],
-        job->transforms, (int)impl->pairs, job->sides, impl->form, oct->tables.taps, impl->offset,
-        (int)impl->rolling, (int)impl->phasor, (int)impl->chirp, (int)oct->conjugate,
-        oct->pattern != NULL, (int)job->plan->quantity, airy_cl_types[to].name,
-        to != AIRY_DTYPE_F32, job->plan->display && oct->finish.display && oct->post,
-        job->geom.flip != 0, oct->p.depth_first == 0 && oct->p.depth_last == n / 2 && !impl->chirp,
-        (int)impl->split, (int)impl->global_room, room_of(impl, n, job->transforms),
-        impl->room_step, !bound, samples, registers_text);
+        snprintf(bound_text, sizeof(bound_text), "-DREQUIRED=0 -cl-nv-maxrregcount=%u", registers);
+    snprintf(text, OPTIONS,
+             "%s -DTRANSFORMS=%u -DSIDE=%u -DROOM=%zu -DAT_ONCE=%u -DPATTERN=%d -DQUANTITY=%d "
+             "-DOUT=%s -DINTEGER=%d -DPOST=%d -DFLIP=%d %s",
+             impl->options, job->transforms, job->sides,
+             room_of(impl, oct->p.samples, job->transforms), at_once, oct->pattern != NULL,
+             (int)job->plan->quantity, airy_cl_types[to].name, to != AIRY_DTYPE_F32,
+             job->plan->display && oct->finish.display && oct->post, job->geom.flip != 0,
+             bound_text);
 }
 
 static uint32_t flip_bits(airy_oct_flip flip, uint64_t first)

@@ -18,6 +18,7 @@ struct airy_cl_oct {
     unsigned form, offset; /* AIRY_OCT_FORM_..., OFFSET of the kernel */
     unsigned room_step;    /* elements between the rooms of two transforms */
     uint32_t at[AIRY_OCT_PIECES];
+    char options[512];     /* of all launches */
     airy_array *table;     /* u32 */
     airy_array *mean;      /* u32: bases, weights; NULL: the mean of frames is not subtracted */
     airy_array *positions; /* u32 [out_lines][2]: of the sinusoidal scan; NULL: none */
