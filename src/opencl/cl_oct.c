@@ -216,7 +216,7 @@ static void set_finish(airy_oct_lines_geom *g, const struct airy_oct_lines_plan 
     double scale = display ? f->scale : 1, bias = display ? f->offset : 0;
     g->least = AIRY_OCT_LEAST_POWER / f->power_scale;
     if (plan->quantity == AIRY_OCT_DB) {
-        bias += scale * 10 * log10(f->power_scale);
+        bias += scale * 10 * log10((double)f->power_scale);
         scale *= 10 * log10(2);
     } else if (plan->quantity == AIRY_OCT_POWER) {
         scale *= f->power_scale;
