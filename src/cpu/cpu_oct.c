@@ -12,8 +12,14 @@ enum {
     LANES = AIRY_OCT_LANES,
     /* Between arrays that are used together: they are not to meet in the same sets of a cache. */
     APART = 5 * 64,
-    EXACT = 256 /* numbers of 16 bits, whose sum f32 holds */
+    EXACT = 256 /* numbers of 16 bits, whose sum f32 holds, and that of 16 times as many 32 bits */
 };
+
+/*
+ * From this size on results are not expected to stay in a cache until they are wanted; memory then has
+ * a third less to do.
+ */
+static const size_t large_result = (size_t)32 << 20;
 
 /* What a thread works in. */
 struct room {
@@ -179,6 +185,9 @@ static airy_status lines(airy_queue *queue, const struct airy_oct_lines_plan *pl
     job.spectrum.post = plan->display && oct->post ? airy_array_address(oct->post) : NULL;
     job.row_bytes = oct->info.depth * (plan->quantity == AIRY_OCT_COMPLEX ? 2 : 1) *
                     airy_dtype_size(plan->dst->dtype);
+    job.spectrum.stream = plan->display && plan->dst->dtype == AIRY_DTYPE_F32 &&
+                          all * job.row_bytes >= large_result && job.row_bytes % 64 == 0 &&
+                          (uintptr_t)job.dst % 64 == 0;
     AIRY_TRY(open_rooms(&job.rooms, &job.room_size, queue, oct, false));
     airy_profile_loop(queue->device, "oct_lines",
                       (double)all * (double)(cpu->raw.line_bytes + job.row_bytes),
@@ -199,6 +208,12 @@ struct mean_job {
     size_t room_size;
 };
 
+/* Whether samples can be added up as they stand. */
+static bool in_rows(const struct airy_oct_cpu_plan *cpu)
+{
+    return !cpu->raw.big_endian && (cpu->raw.bits == 8 || cpu->raw.bits == 16);
+}
+
 static void sum_part(void *arg, size_t index, unsigned worker)
 {
     const struct mean_job *job = arg;
@@ -212,6 +227,16 @@ static void sum_part(void *arg, size_t index, unsigned worker)
     struct room room;
     lay_room(&room, job->rooms + worker * job->room_size, oct, true);
     memset(room.sums, 0, n * LANES * sizeof(double));
+    if (in_rows(cpu)) {
+        int32_t *sums = (int32_t *)room.sums;
+        for (size_t l = first; l < end; l++)
+            job->kernels->add_line(sums,
+                                   job->src + (frame * oct->p.lines + l) * cpu->raw.line_bytes, n,
+                                   oct->p.dtype, cpu->raw.shift);
+        for (size_t i = 0; i < n; i++)
+            sum[i] = sums[i];
+        return;
+    }
     for (size_t l = first; l < end; l += LANES) {
         const uint8_t *lines[LANES];
         find_lines(lines, cpu, job->src + (frame * oct->p.lines + l) * cpu->raw.line_bytes,

@@ -19,9 +19,9 @@ enum {
     /* Words of 32 bits that are taken from a line at a time, five times as many of 10 bits. */
     AIRY_OCT_WORDS = 16,
     AIRY_OCT_MOST_WORDS = 5 * AIRY_OCT_WORDS,
-    AIRY_OCT_SPARE = 256, /* samples behind a line that loading may write */
-    AIRY_OCT_MAX_RADIX = 61,
-    AIRY_OCT_MAX_STEPS = 8 /* 3^8 = 6561 */
+    AIRY_OCT_SPARE = 256,     /* samples behind a line that loading may write */
+    AIRY_OCT_MAX_RADIX = 127, /* beyond it a convolution is about as fast */
+    AIRY_OCT_MAX_STEPS = 8    /* 3^8 = 6561 */
 };
 
 struct airy_oct_raw {
@@ -65,6 +65,7 @@ struct airy_oct_spectrum {
     airy_oct_output quantity;
     airy_oct_finish finish; /* display false: as it is, f32 */
     airy_dtype to;
+    bool stream; /* rows of f32 begin and end at multiples of 64 bytes and go past the caches */
 };
 
 /*
@@ -72,7 +73,8 @@ struct airy_oct_spectrum {
  *             room, tail:
  *             MOST_WORDS * LANES words; x: AIRY_OCT_SPARE more than the samples
  *   roll      samples less their rolling mean, which is exact for integers
- *   add       sum[i] += x[i]
+ *   add_line  sum[i] += samples of one line, integers in the machine's byte order, shifted
+ *   add       sum[i] += x[i] of LANES lines
  *   add_f64   the same in double
  *   gather    mean: [samples] subtracted, or NULL
  *   step      of n numbers in all, which are blocks of step->n
@@ -80,13 +82,16 @@ struct airy_oct_spectrum {
  *   store     bins of lines to rows, which are tight; rows: `lines` of them
  *   add_row, add_square   sum[i] += x[i], and (x[i] - mean[i])^2
  *   add_turn  sum += conj(a) b, n complex numbers
- *   put_row   n numbers as a line of the result, by finish, post and to; changes them
+ *   put_row   n numbers as a line of the result, by finish, post and to; changes them and those
+ *             behind them, up to a multiple of LANES
  *   decibels, phases      of n numbers, which are powers; complex numbers
  */
 struct airy_oct_kernels {
     void (*load)(float *x, float *poison, const struct airy_oct_raw *raw,
                  const uint8_t *const *lines, uint32_t *room, uint32_t *tail);
     void (*roll)(float *to, const float *x, size_t samples, size_t width, bool integers);
+    void (*add_line)(int32_t *sum, const void *line, size_t samples, airy_dtype dtype,
+                     unsigned shift);
     void (*add)(float *sum, const float *x, size_t samples);
     void (*add_f64)(double *sum, const float *x, size_t samples);
     void (*gather)(float *re, float *im, const float *x, const struct airy_oct_lookup *lookup,

@@ -7,6 +7,7 @@
  *   WITHIN(x, limit, a, b)  a where x <= limit, else b
  *   AT_LEAST(a, b)          the larger one; b, where it is not a number
  *   DECIBEL(v)              what decibel does, or nothing
+ *   STREAM(p, v)  stores past the caches; FENCE(): before what is stored after it
  *   TRANSPOSE(v)  vectors of a square, or nothing: element by element then
  */
 #include <assert.h>
@@ -180,8 +181,8 @@ static void NAME(roll_integers)(float *to, const float *x, size_t samples, size_
                 sum -= __builtin_convertvector(GET(x + first * LANES + o), ints);
             const ints here = __builtin_convertvector(GET(x + i * LANES + o), ints),
                        less = here * (int32_t)(upto - from) - sum;
-            AT(to + i * LANES + o) = __builtin_convertvector(less, vec) /
-                                     SPLAT((float)(upto - from));
+            AT(to + i * LANES + o) = __builtin_convertvector(less, vec) *
+                                     SPLAT(1 / (float)(upto - from));
         }
     }
 }
@@ -206,6 +207,21 @@ static void NAME(roll)(float *to, const float *x, size_t samples, size_t width, 
         for (size_t l = 0; l < LANES; l++)
             to[i * LANES + l] = (float)((double)x[i * LANES + l] - sum[l] * share);
     }
+}
+
+#define ADD_LINE(type)                                                                             \
+    for (size_t i = 0; i < samples; i++)                                                           \
+    sum[i] += ((const type *)line)[i] >> shift
+
+static void NAME(add_line)(int32_t *restrict sum, const void *restrict line, size_t samples,
+                           airy_dtype dtype, unsigned shift)
+{
+    if (dtype == AIRY_DTYPE_U8)
+        ADD_LINE(uint8_t);
+    else if (dtype == AIRY_DTYPE_U16)
+        ADD_LINE(uint16_t);
+    else
+        ADD_LINE(int16_t);
 }
 
 static void NAME(add)(float *sum, const float *x, size_t samples)
@@ -484,19 +500,44 @@ ALWAYS vec NAME(quantity)(struct NAME(number) f, const struct airy_oct_spectrum 
     return quantity == AIRY_OCT_DB ? DECIBEL(scaled) : scaled;
 }
 
+/*
+ * A number as airy_oct_integer makes one of it, truncated, its bits in the number's place: results of
+ * integers are taken from there.
+ */
+ALWAYS void NAME(make_integer)(float *number, float top)
+{
+    const vec v = AT_LEAST(GET(number) * SPLAT(top), (vec){0}), limit = SPLAT(top);
+    AT(number) = (vec) __builtin_convertvector(WITHIN(v, limit, v, limit), ints);
+}
+
+/* The low bytes of numbers. */
+ALWAYS void NAME(narrow)(void *to, const float *numbers, size_t count, airy_dtype dtype)
+{
+    uint32_t bits;
+    for (size_t i = 0; i < count && dtype == AIRY_DTYPE_U8; i++) {
+        memcpy(&bits, numbers + i, sizeof(bits));
+        ((uint8_t *)to)[i] = (uint8_t)bits;
+    }
+    for (size_t i = 0; i < count && dtype == AIRY_DTYPE_U16; i++) {
+        memcpy(&bits, numbers + i, sizeof(bits));
+        ((uint16_t *)to)[i] = (uint16_t)bits;
+    }
+}
+
 /* Numbers [at, at + count) of a line's result. */
 static void NAME(put_numbers)(void *row, size_t at, const float *numbers, size_t count,
-                              const struct airy_oct_spectrum *s)
+                              airy_dtype dtype)
 {
-    const float top = s->finish.top;
-    if (s->to == AIRY_DTYPE_U8)
-        for (size_t i = 0; i < count; i++)
-            ((uint8_t *)row)[at + i] = (uint8_t)airy_oct_integer(numbers[i], top);
-    else if (s->to == AIRY_DTYPE_U16)
-        for (size_t i = 0; i < count; i++)
-            ((uint16_t *)row)[at + i] = (uint16_t)airy_oct_integer(numbers[i], top);
-    else
+    if (dtype == AIRY_DTYPE_F32)
         memcpy((float *)row + at, numbers, count * sizeof(float));
+    else if (dtype == AIRY_DTYPE_U16 && count == LANES)
+        NAME(narrow)((uint16_t *)row + at, numbers, LANES, AIRY_DTYPE_U16);
+    else if (dtype == AIRY_DTYPE_U16)
+        NAME(narrow)((uint16_t *)row + at, numbers, count, AIRY_DTYPE_U16);
+    else if (count == LANES)
+        NAME(narrow)((uint8_t *)row + at, numbers, LANES, AIRY_DTYPE_U8);
+    else
+        NAME(narrow)((uint8_t *)row + at, numbers, count, AIRY_DTYPE_U8);
 }
 
 /* Numbers [at, at + count) of the lines' results: square, 16 numbers of LANES lines, to rows. */
@@ -515,6 +556,8 @@ static void NAME(put_square)(void *const *rows, size_t lines, float *square, siz
             for (size_t i = 0; i < WIDTH; i++)
                 if (!whole)
                     AT(&turned[x + i][y]) = v[i];
+                else if (x + i < lines && s->stream)
+                    STREAM((float *)rows[x + i] + at + y, v[i]);
                 else if (x + i < lines)
                     memcpy((float *)rows[x + i] + at + y, &v[i], sizeof(v[i]));
         }
@@ -526,7 +569,7 @@ static void NAME(put_square)(void *const *rows, size_t lines, float *square, siz
             turned[x][y] = square[y * LANES + x];
 #endif
     for (size_t l = 0; l < lines; l++)
-        NAME(put_numbers)(rows[l], at, turned[l], count, s);
+        NAME(put_numbers)(rows[l], at, turned[l], count, s->to);
 }
 
 /* What becomes of 16 bins of all lines on the way to the rows. */
@@ -538,6 +581,8 @@ ALWAYS void NAME(show_square)(void *const *rows, size_t lines, float *square, si
         EACH AT(square + i * LANES + o) = FMA(GET(square + i * LANES + o), scale, offset);
     for (size_t i = 0; s->post && i < count; i++)
         EACH AT(square + i * LANES + o) -= SPLAT(s->post[at + i]);
+    for (size_t i = 0; s->to != AIRY_DTYPE_F32 && i < count; i++)
+        EACH NAME(make_integer)(square + i * LANES + o, s->finish.top);
     NAME(put_square)(rows, lines, square, at, count, s);
 }
 
@@ -640,6 +685,9 @@ static void NAME(store)(void *const *rows, size_t lines, const float *re, const 
     default:
         assert(0);
     }
+#ifdef FENCE
+    FENCE();
+#endif
     NAME(spoil)(rows, lines, poison, s);
 }
 
@@ -674,7 +722,9 @@ static void NAME(put_row)(void *row, float *numbers, size_t n, const struct airy
         numbers[i] = numbers[i] * s->finish.scale + s->finish.offset;
     for (size_t i = 0; i < n && s->post; i++)
         numbers[i] -= s->post[i];
-    NAME(put_numbers)(row, 0, numbers, n, s);
+    for (size_t i = 0; i < n && s->to != AIRY_DTYPE_F32; i += WIDTH)
+        NAME(make_integer)(numbers + i, s->finish.top);
+    NAME(put_numbers)(row, 0, numbers, n, s->to);
 }
 
 static void NAME(decibels)(float *to, const float *power, size_t n)
@@ -706,6 +756,7 @@ static void NAME(phases)(float *to, const float *z, size_t n)
 #define TABLE__(set) TABLE_(set)
 const struct airy_oct_kernels TABLE__(SET) = {.load = NAME(load),
                                               .roll = NAME(roll),
+                                              .add_line = NAME(add_line),
                                               .add = NAME(add),
                                               .add_f64 = NAME(add_f64),
                                               .gather = NAME(gather),

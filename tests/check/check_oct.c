@@ -759,6 +759,40 @@ static void check_lengths(struct check *c)
 
 /* ---- rates ---- */
 
+/* 32 MiB of the same lines over and over: a line's place in a call changes nothing. */
+static void check_large(struct check *c)
+{
+    enum { SAMPLES = 8192, LINES = 64, FRAMES = 32 };
+    const airy_oct_params p = {
+        .samples = SAMPLES, .lines = LINES, .dtype = AIRY_DTYPE_U8, .window = AIRY_OCT_WINDOW_HANN};
+    airy_oct *oct = NULL;
+    airy_array *dst = NULL;
+    if (!check_case(c, "oct_u8_%dx%dx%d_large", SAMPLES, LINES, FRAMES))
+        return;
+    const size_t frame = (size_t)SAMPLES * LINES, shape[3] = {FRAMES, LINES, SAMPLES / 2};
+    uint8_t *raw = check_alloc(c, FRAMES * frame);
+    memcpy(raw, check_oct_raw(c, &p, 1), frame);
+    for (size_t f = 1; f < FRAMES; f++)
+        memcpy(raw + f * frame, raw, frame);
+    const airy_array *src = check_oct_upload(c, &p, raw, FRAMES),
+                     *one = check_oct_process(c, &p, check_oct_upload(c, &p, raw, 1), 0);
+    if (one && CHECK_OK(c, airy_oct_create(&oct, c->queue, &p)) &&
+        CHECK_OK(c, airy_array_create(&dst, c->device, AIRY_DTYPE_F32, 3, shape)) &&
+        CHECK_OK(c, airy_oct_process(c->queue, oct, dst, src, NULL))) {
+        const size_t size = airy_array_size(one);
+        float *want = check_alloc(c, size), *got = check_alloc(c, FRAMES * size);
+        CHECK_OK(c, airy_array_pull(c->queue, want, size, one));
+        CHECK_OK(c, airy_array_pull(c->queue, got, FRAMES * size, dst));
+        CHECK_OK(c, airy_queue_finish(c->queue));
+        for (size_t f = 0; f < FRAMES; f++)
+            if (!check_values(c, "dst", AIRY_DTYPE_F32, got + f * (size / sizeof(float)), want,
+                              size / sizeof(float), NULL))
+                break;
+    }
+    airy_array_destroy(&dst);
+    airy_oct_destroy(&oct);
+}
+
 static void bench_one(struct check *c, const char *name, size_t frames, const airy_oct_params *p)
 {
     if (!check_case(c, "oct_bench_%s", name))
@@ -838,6 +872,7 @@ void check_oct(struct check *c)
     check_results(c);
     check_shapes(c);
     check_lengths(c);
+    check_large(c);
     check_oct_physics(c);
     check_oct_golden(c);
     check_oct_refusals(c);

@@ -42,5 +42,7 @@ static inline __m512 decibel_by_table(__m512 power)
 #define AT_LEAST(a, b)         _mm512_max_ps(a, b)
 #define WITHIN(x, limit, a, b) _mm512_mask_blend_ps(_mm512_cmp_ps_mask(x, limit, _CMP_LE_OQ), b, a)
 #define DECIBEL                decibel_by_table
+#define STREAM(p, v)           _mm512_stream_ps(p, v)
+#define FENCE()                _mm_sfence()
 #define TRANSPOSE              transpose16
 #include "cpu/oct_tmpl.c"
