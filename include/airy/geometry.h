@@ -65,6 +65,13 @@ typedef struct airy_geometry {
     double wavelength;         /**< m; 0 when unknown */
     bool parallax;             /**< asked for by a version 3 file; integration refuses it until
                                     it is implemented */
+    /**
+     * Of the sample, for units at grazing incidence; no part of a PONI file: angle of incidence and
+     * tilt about the beam, rad, and how the detector's horizontal and vertical axes are exchanged or
+     * turned first: 1 (0) to 8 as EXIF counts orientations.
+     */
+    double incidence, tilt;
+    int sample_orientation;
 } airy_geometry;
 
 /**
@@ -82,18 +89,52 @@ AIRY_API airy_status airy_geometry_write(const airy_geometry *geometry, const ch
 /** Check plain data that was filled by hand; the sentence names the field. */
 AIRY_API airy_status airy_geometry_check(const airy_geometry *geometry);
 
-/** Radial units. */
+/**
+ * Radial units, by the names that pyFAI has for them. In the laboratory x is horizontal, y vertical, z
+ * along the beam; u = 2 pi / wavelength, n = (x, y, z) / |(x, y, z)|. Grazing incidence: the lab's q,
+ * u (n - beam), turned by the angle of incidence about x and by the tilt about the beam.
+ * d and the logarithms of q are infinite at the beam: pixels for which they are (a centre there, or
+ * by splitting a corner) belong to no bin.
+ */
 typedef enum airy_unit {
-    AIRY_UNIT_Q_NM = 0, /**< "q_nm^-1" */
-    AIRY_UNIT_Q_A,      /**< "q_A^-1" */
-    AIRY_UNIT_TTH_DEG,  /**< "2th_deg" */
-    AIRY_UNIT_TTH_RAD,  /**< "2th_rad" */
-    AIRY_UNIT_R_MM,     /**< "r_mm" */
-    AIRY_UNIT_R_M,      /**< "r_m" */
-    AIRY_UNIT_D2_NM,    /**< "d*2_nm^-2" = (q / 2 pi)^2 */
-    AIRY_UNIT_LOG1Q_NM, /**< "log(1+q.nm)_None" */
-    AIRY_UNIT_QX_NM,    /**< "qx_nm^-1" (signed) */
-    AIRY_UNIT_CHI_DEG,  /**< "chi_deg" (signed) */
+    AIRY_UNIT_Q_NM = 0,  /**< "q_nm^-1" */
+    AIRY_UNIT_Q_A,       /**< "q_A^-1" */
+    AIRY_UNIT_TTH_DEG,   /**< "2th_deg" */
+    AIRY_UNIT_TTH_RAD,   /**< "2th_rad" */
+    AIRY_UNIT_R_MM,      /**< "r_mm" */
+    AIRY_UNIT_R_M,       /**< "r_m" */
+    AIRY_UNIT_D2_NM,     /**< "d*2_nm^-2" = (q / 2 pi)^2 */
+    AIRY_UNIT_LOG1Q_NM,  /**< "log(1+q.nm)_None" */
+    AIRY_UNIT_QX_NM,     /**< "qx_nm^-1" (signed) */
+    AIRY_UNIT_CHI_DEG,   /**< "chi_deg" (signed) */
+    AIRY_UNIT_D_M,       /**< "d_m" = 2 pi / q */
+    AIRY_UNIT_D_NM,      /**< "d_nm" */
+    AIRY_UNIT_D_A,       /**< "d_A" */
+    AIRY_UNIT_D2_A,      /**< "d*2_A^-2" */
+    AIRY_UNIT_LOG10Q_M,  /**< "log10(q.m)_None" (signed) */
+    AIRY_UNIT_LOGQ_NM,   /**< "log(q.nm)_None", natural (signed) */
+    AIRY_UNIT_LOG1Q_A,   /**< "log(1+q.A)_None" */
+    AIRY_UNIT_ASINHQ_NM, /**< "arcsinh(q.nm)_None" */
+    AIRY_UNIT_ASINHQ_A,  /**< "arcsinh(q.A)_None" */
+    AIRY_UNIT_QY_NM,     /**< "qy_nm^-1" = 2 u sin(atan2(y, z) / 2) (this and the rest: signed) */
+    AIRY_UNIT_SCATTERING_VERT_RAD, /**< "scattering_angle_vert_rad" */
+    AIRY_UNIT_SCATTERING_HORZ_RAD, /**< "scattering_angle_horz_rad" */
+    AIRY_UNIT_EXIT_VERT_RAD,       /**< "exit_angle_vert_rad", against the sample's horizon */
+    AIRY_UNIT_EXIT_HORZ_RAD,       /**< "exit_angle_horz_rad" */
+    AIRY_UNIT_EXIT_VERT_DEG,       /**< "exit_angle_vert_deg" */
+    AIRY_UNIT_EXIT_HORZ_DEG,       /**< "exit_angle_horz_deg" */
+    AIRY_UNIT_QXGI_NM,             /**< "qxgi_nm^-1", horizontal in the sample */
+    AIRY_UNIT_QYGI_NM,             /**< "qygi_nm^-1", vertical */
+    AIRY_UNIT_QZGI_NM,             /**< "qzgi_nm^-1", along the beam */
+    AIRY_UNIT_QIP_NM,              /**< "qip_nm^-1": sqrt(qx^2 + qz^2) with the sign of qx */
+    AIRY_UNIT_QOOP_NM,             /**< "qoop_nm^-1" = qy */
+    AIRY_UNIT_QTOT_NM,             /**< "qtot_nm^-1" = q */
+    AIRY_UNIT_QXGI_A,              /**< "qxgi_A^-1" and so on */
+    AIRY_UNIT_QYGI_A,
+    AIRY_UNIT_QZGI_A,
+    AIRY_UNIT_QIP_A,
+    AIRY_UNIT_QOOP_A,
+    AIRY_UNIT_QTOT_A,
     AIRY_UNIT_COUNT
 } airy_unit;
 

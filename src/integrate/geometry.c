@@ -24,6 +24,38 @@ static const struct {
     [AIRY_UNIT_LOG1Q_NM] = {"log(1+q.nm)_None", "ln(1 + q nm)", true, true},
     [AIRY_UNIT_QX_NM] = {"qx_nm^-1", "qx (1/nm)", true, false},
     [AIRY_UNIT_CHI_DEG] = {"chi_deg", "\xcf\x87 (deg)", false, false},
+    [AIRY_UNIT_D_M] = {"d_m", "d (m)", true, true},
+    [AIRY_UNIT_D_NM] = {"d_nm", "d (nm)", true, true},
+    [AIRY_UNIT_D_A] = {"d_A", "d (\xc3\x85)", true, true},
+    [AIRY_UNIT_D2_A] = {"d*2_A^-2", "d*\xc2\xb2 (1/\xc3\x85\xc2\xb2)", true, true},
+    [AIRY_UNIT_LOG10Q_M] = {"log10(q.m)_None", "log10(q m)", true, false},
+    [AIRY_UNIT_LOGQ_NM] = {"log(q.nm)_None", "ln(q nm)", true, false},
+    [AIRY_UNIT_LOG1Q_A] = {"log(1+q.A)_None", "ln(1 + q \xc3\x85)", true, true},
+    [AIRY_UNIT_ASINHQ_NM] = {"arcsinh(q.nm)_None", "arsinh(q nm)", true, true},
+    [AIRY_UNIT_ASINHQ_A] = {"arcsinh(q.A)_None", "arsinh(q \xc3\x85)", true, true},
+    [AIRY_UNIT_QY_NM] = {"qy_nm^-1", "qy (1/nm)", true, false},
+    [AIRY_UNIT_SCATTERING_VERT_RAD] = {"scattering_angle_vert_rad",
+                                       "vertical scattering angle (rad)", false, false},
+    [AIRY_UNIT_SCATTERING_HORZ_RAD] = {"scattering_angle_horz_rad",
+                                       "horizontal scattering angle (rad)", false, false},
+    [AIRY_UNIT_EXIT_VERT_RAD] = {"exit_angle_vert_rad", "vertical exit angle (rad)", false, false},
+    [AIRY_UNIT_EXIT_HORZ_RAD] = {"exit_angle_horz_rad", "horizontal exit angle (rad)", false,
+                                 false},
+    [AIRY_UNIT_EXIT_VERT_DEG] = {"exit_angle_vert_deg", "vertical exit angle (deg)", false, false},
+    [AIRY_UNIT_EXIT_HORZ_DEG] = {"exit_angle_horz_deg", "horizontal exit angle (deg)", false,
+                                 false},
+    [AIRY_UNIT_QXGI_NM] = {"qxgi_nm^-1", "qx (1/nm)", true, false},
+    [AIRY_UNIT_QYGI_NM] = {"qygi_nm^-1", "qy (1/nm)", true, false},
+    [AIRY_UNIT_QZGI_NM] = {"qzgi_nm^-1", "qz (1/nm)", true, false},
+    [AIRY_UNIT_QIP_NM] = {"qip_nm^-1", "qip (1/nm)", true, false},
+    [AIRY_UNIT_QOOP_NM] = {"qoop_nm^-1", "qoop (1/nm)", true, false},
+    [AIRY_UNIT_QTOT_NM] = {"qtot_nm^-1", "q (1/nm)", true, true},
+    [AIRY_UNIT_QXGI_A] = {"qxgi_A^-1", "qx (1/\xc3\x85)", true, false},
+    [AIRY_UNIT_QYGI_A] = {"qygi_A^-1", "qy (1/\xc3\x85)", true, false},
+    [AIRY_UNIT_QZGI_A] = {"qzgi_A^-1", "qz (1/\xc3\x85)", true, false},
+    [AIRY_UNIT_QIP_A] = {"qip_A^-1", "qip (1/\xc3\x85)", true, false},
+    [AIRY_UNIT_QOOP_A] = {"qoop_A^-1", "qoop (1/\xc3\x85)", true, false},
+    [AIRY_UNIT_QTOT_A] = {"qtot_A^-1", "q (1/\xc3\x85)", true, true},
 };
 
 static bool is_unit(airy_unit unit)
@@ -51,11 +83,17 @@ bool airy_unit_is_positive(airy_unit unit)
     return is_unit(unit) && units[unit].positive;
 }
 
+bool airy_unit_is_singular(airy_unit unit)
+{
+    return unit == AIRY_UNIT_D_M || unit == AIRY_UNIT_D_NM || unit == AIRY_UNIT_D_A ||
+           unit == AIRY_UNIT_LOG10Q_M || unit == AIRY_UNIT_LOGQ_NM;
+}
+
 airy_status airy_unit_parse(airy_unit *unit, const char *name)
 {
     AIRY_FAIL_IF(!unit, AIRY_ERR_PARAM, "airy_unit_parse: unit is NULL");
     AIRY_FAIL_IF(!name, AIRY_ERR_PARAM, "airy_unit_parse: name is NULL");
-    char list[256] = "";
+    char list[1024] = "";
     for (int u = 0; u < AIRY_UNIT_COUNT; u++) {
         if (strcmp(units[u].name, name) == 0) {
             *unit = (airy_unit)u;
@@ -100,6 +138,11 @@ airy_status airy_geometry_check(const airy_geometry *geometry)
     AIRY_TRY(check_range("rot1", geometry->rot1, 1e3, "rad"));
     AIRY_TRY(check_range("rot2", geometry->rot2, 1e3, "rad"));
     AIRY_TRY(check_range("rot3", geometry->rot3, 1e3, "rad"));
+    AIRY_TRY(check_range("incidence", geometry->incidence, 1e3, "rad"));
+    AIRY_TRY(check_range("tilt", geometry->tilt, 1e3, "rad"));
+    AIRY_FAIL_IF(geometry->sample_orientation < 0 || geometry->sample_orientation > 8,
+                 AIRY_ERR_PARAM, "sample_orientation = %d, expected 0 to 8",
+                 geometry->sample_orientation);
     /* 0: unknown. 1e-15 m is 1.2 GeV. */
     AIRY_FAIL_IF(geometry->wavelength != 0 &&
                      !(geometry->wavelength >= 1e-15 && geometry->wavelength <= 1e-3),

@@ -206,6 +206,8 @@ static void make_rule(struct airy_split_rule *rule, const airy_geometry *geometr
         .compat = compat,
         .truncate = params->split == AIRY_SPLIT_NO || params->method != AIRY_METHOD_HISTOGRAM,
         .positive = airy_unit_is_positive(params->unit),
+        .polar = airy_unit_is_positive(params->unit) && !airy_unit_is_singular(params->unit),
+        .singular = airy_unit_is_singular(params->unit),
         .angular = params->unit == AIRY_UNIT_CHI_DEG,
         .chi_zero = params->chi_zero,
         .width = geometry->detector.width,

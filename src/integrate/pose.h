@@ -17,6 +17,8 @@ struct airy_pose {
     bool single;    /* products of pixel size and index are rounded to float, as pyFAI's corners
                        are */
     double q_scale; /* q in 1/nm = q_scale sin(theta) */
+    /* Grazing incidence: x, y in the sample's orientation; cosines and sines of incidence and tilt. */
+    double sample[2][2], cos_incidence, sin_incidence, cos_tilt, sin_tilt;
     /* The direct beam in coordinates c1, c2; NaN where it goes past the detector's plane. */
     double beam1, beam2;
 };
@@ -36,7 +38,9 @@ void airy_pose_solid_angle(const struct airy_pose *pose, double c1, double c2, s
 void airy_pose_polarization(const struct airy_pose *pose, double factor, double offset_rad,
                             double c1, double c2, size_t n, double *out);
 
-/* Units that cannot be negative. */
+/* Units that cannot be negative; that are infinite at the beam. What is positive and not infinite is
+ * 0 there. */
 bool airy_unit_is_positive(airy_unit unit);
+bool airy_unit_is_singular(airy_unit unit);
 
 #endif

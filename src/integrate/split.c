@@ -59,6 +59,27 @@ static airy_unit base_unit(airy_unit unit, double *factor)
     case AIRY_UNIT_R_MM:
         *factor = 1000;
         return AIRY_UNIT_R_M;
+    case AIRY_UNIT_D_NM:
+        *factor = 1e9;
+        return AIRY_UNIT_D_M;
+    case AIRY_UNIT_D_A:
+        *factor = 1e10;
+        return AIRY_UNIT_D_M;
+    case AIRY_UNIT_D2_A:
+        *factor = 0.01;
+        return AIRY_UNIT_D2_NM;
+    case AIRY_UNIT_EXIT_VERT_DEG:
+    case AIRY_UNIT_EXIT_HORZ_DEG:
+        *factor = 180 / PI;
+        return unit == AIRY_UNIT_EXIT_VERT_DEG ? AIRY_UNIT_EXIT_VERT_RAD : AIRY_UNIT_EXIT_HORZ_RAD;
+    case AIRY_UNIT_QXGI_A:
+    case AIRY_UNIT_QYGI_A:
+    case AIRY_UNIT_QZGI_A:
+    case AIRY_UNIT_QIP_A:
+    case AIRY_UNIT_QOOP_A:
+    case AIRY_UNIT_QTOT_A:
+        *factor = 0.1;
+        return (airy_unit)(unit - AIRY_UNIT_QXGI_A + AIRY_UNIT_QXGI_NM);
     default:
         *factor = 1;
         return unit;
@@ -220,10 +241,12 @@ static void pixel_reach_chi(const struct airy_split_rule *rule, const struct air
 static void widen_by_pixel(struct airy_split_limits *limits, const struct airy_split_rule *rule,
                            const struct airy_split_scratch *s, size_t y, size_t j)
 {
-    const bool around_beam = has_corners(rule) && rule->positive && !rule->compat &&
+    const bool around_beam = has_corners(rule) && rule->polar && !rule->compat &&
                              airy_split_holds_beam(&rule->pose, y, j);
     double lo, hi;
     pixel_reach(rule, s, j, &lo, &hi);
+    if (!isfinite(lo) || !isfinite(hi))
+        return;
     limits->lower = around_beam ? 0 : min2(lo, limits->lower);
     limits->upper = max2(hi, limits->upper);
     if (rule->chi.bins == 0)
@@ -446,7 +469,7 @@ static void add_quad(struct sink *sink, const struct airy_split_rule *rule,
     const double n = (double)rule->radial.bins;
     const double xmin = quad->xmin, xmax = quad->xmax;
     struct cut cut;
-    if (!rule->compat && rule->positive && airy_split_holds_beam(&rule->pose, i, j)) {
+    if (!rule->compat && rule->polar && airy_split_holds_beam(&rule->pose, i, j)) {
         bool at_beam[4];
         airy_split_at_beam(at_beam, &rule->pose, i, j);
         quad->xmin = to_bins(&rule->radial, 0);
@@ -593,6 +616,15 @@ static void add_pixel(struct sink *sink, const struct airy_split_rule *rule,
     add_quad(sink, rule, s, &quad, i, j);
 }
 
+/* Of units that are infinite at the beam. */
+static bool is_finite(const struct airy_split_rule *rule, const struct airy_split_scratch *s,
+                      size_t j)
+{
+    double lo, hi;
+    pixel_reach(rule, s, j, &lo, &hi);
+    return isfinite(lo) && isfinite(hi);
+}
+
 void airy_split_rows(struct airy_entries *entries, uint32_t *counts,
                      const struct airy_split_rule *rule, struct airy_split_scratch *scratch,
                      size_t first, size_t last, const uint8_t *valid)
@@ -602,7 +634,8 @@ void airy_split_rows(struct airy_entries *entries, uint32_t *counts,
         load_row(rule, scratch, y, y == first);
         for (size_t j = 0; j < w; j++) {
             struct sink sink = {entries, entries->count};
-            if (valid[y * w + j] && (!rule->has_azimuth || pixel_in_azimuth(rule, scratch, j))) {
+            if (valid[y * w + j] && (!rule->singular || is_finite(rule, scratch, j)) &&
+                (!rule->has_azimuth || pixel_in_azimuth(rule, scratch, j))) {
                 if (rule->chi.bins > 0)
                     airy_split_cell(entries, rule, scratch, y, j);
                 else

@@ -23,6 +23,7 @@ struct airy_split_rule {
     airy_split split;
     bool compat, truncate;  /* truncate: towards bin 0 rather than down, compat only */
     bool positive, angular; /* the unit cannot be negative; it is chi, with a period of 360 */
+    bool polar, singular;   /* it is 0 at the beam; it is infinite there */
     bool chi_zero;
     size_t width;
     struct airy_split_axis radial; /* in the unit */

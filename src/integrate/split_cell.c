@@ -259,8 +259,8 @@ static void polygon_around_beam(struct polygon *p, const double x[4], const doub
 void airy_split_beam_reach(double *lo, double *hi, const struct airy_split_rule *rule,
                            const struct airy_split_scratch *s, size_t i, size_t j)
 {
-    const double x[4] = {0}, y[4] = {s->chi[0][j], s->chi[1][j], s->chi[1][j + 1],
-                                     s->chi[0][j + 1]};
+    const double x[4] = {0},
+                 y[4] = {s->chi[0][j], s->chi[1][j], s->chi[1][j + 1], s->chi[0][j + 1]};
     bool at_beam[4];
     struct polygon p;
     airy_split_at_beam(at_beam, &rule->pose, i, j);
@@ -283,7 +283,7 @@ static bool load_polygon(struct polygon *p, const struct airy_split_rule *rule,
         x[k] = to_bins(&rule->radial, x[k]);
         y[k] = to_bins(chi, y[k]);
     }
-    if (rule->positive && airy_split_holds_beam(&rule->pose, i, j)) {
+    if (rule->polar && airy_split_holds_beam(&rule->pose, i, j)) {
         bool at_beam[4];
         airy_split_at_beam(at_beam, &rule->pose, i, j);
         polygon_around_beam(p, x, y, at_beam, to_bins(&rule->radial, 0), turn_of(chi));

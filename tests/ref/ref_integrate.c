@@ -46,6 +46,62 @@ double ref_chi(const airy_geometry *g, double c1, double c2)
     return atan2(t[0], t[1]);
 }
 
+/* Grazing incidence, by rotations: lab vectors (x, y, z), z along the beam. */
+static void turn_sample(double out[3], const double in[3], double incidence, double tilt)
+{
+    const double y = in[1] * cos(incidence) - in[2] * sin(incidence),
+                 z = in[1] * sin(incidence) + in[2] * cos(incidence);
+    out[0] = in[0] * cos(tilt) + y * sin(tilt);
+    out[1] = y * cos(tilt) - in[0] * sin(tilt);
+    out[2] = z;
+}
+
+/* x, y after EXIF's orientation 1 to 8. */
+static void orient_sample(double *x, double *y, int orientation)
+{
+    const double a = *x, b = *y;
+    const double xs[8] = {a, -a, -a, a, -b, -b, b, b}, ys[8] = {b, b, -b, -b, -a, a, a, -a};
+    *x = xs[orientation ? orientation - 1 : 0];
+    *y = ys[orientation ? orientation - 1 : 0];
+}
+
+static double ref_sample(const airy_geometry *g, airy_unit unit, const double yxz[3])
+{
+    double x = yxz[1], y = yxz[0], q[3];
+    const double z = yxz[2], k = 2 * PI / (g->wavelength * 1e9);
+    orient_sample(&x, &y, g->sample_orientation);
+    if (unit == AIRY_UNIT_SCATTERING_VERT_RAD)
+        return atan2(y, hypot(x, z));
+    if (unit == AIRY_UNIT_SCATTERING_HORZ_RAD)
+        return atan2(x, z);
+    if (unit >= AIRY_UNIT_EXIT_VERT_RAD && unit <= AIRY_UNIT_EXIT_HORZ_DEG) {
+        /* The direction turned the other way round: up by the incidence, then by the tilt. */
+        const double up = y * cos(g->incidence) + z * sin(g->incidence),
+                     along = z * cos(g->incidence) - y * sin(g->incidence);
+        const double across = x * cos(g->tilt) - up * sin(g->tilt),
+                     top = x * sin(g->tilt) + up * cos(g->tilt);
+        const bool vertical = unit == AIRY_UNIT_EXIT_VERT_RAD || unit == AIRY_UNIT_EXIT_VERT_DEG;
+        const double angle = vertical ? atan2(top, hypot(along, across)) : atan2(across, along);
+        return unit >= AIRY_UNIT_EXIT_VERT_DEG ? angle / PI * 180 : angle;
+    }
+    const double n = sqrt(x * x + y * y + z * z), lab[3] = {k * x / n, k * y / n, k * (z / n - 1)};
+    turn_sample(q, lab, g->incidence, g->tilt);
+    const double scale = unit >= AIRY_UNIT_QXGI_A ? 0.1 : 1;
+    switch (unit) {
+    case AIRY_UNIT_QXGI_NM:
+    case AIRY_UNIT_QXGI_A:
+        return scale * q[0];
+    case AIRY_UNIT_QZGI_NM:
+    case AIRY_UNIT_QZGI_A:
+        return scale * q[2];
+    case AIRY_UNIT_QIP_NM:
+    case AIRY_UNIT_QIP_A:
+        return scale * hypot(q[0], q[2]) * (q[0] > 0 ? 1 : -1);
+    default:
+        return scale * q[1];
+    }
+}
+
 double ref_radial(const airy_geometry *g, airy_unit unit, double c1, double c2)
 {
     double t[3];
@@ -71,9 +127,49 @@ double ref_radial(const airy_geometry *g, airy_unit unit, double c1, double c2)
         return log(1 + q);
     case AIRY_UNIT_QX_NM:
         return 4 * PI / (g->wavelength * 1e9) * sin(atan2(t[1], t[2]) / 2);
-    default:
+    case AIRY_UNIT_QY_NM:
+        return 4 * PI / (g->wavelength * 1e9) * sin(atan2(t[0], t[2]) / 2);
+    case AIRY_UNIT_D_M:
+        return g->wavelength / 2 / sin(two_theta / 2);
+    case AIRY_UNIT_D_NM:
+        return 1e9 * g->wavelength / 2 / sin(two_theta / 2);
+    case AIRY_UNIT_D_A:
+        return 1e10 * g->wavelength / 2 / sin(two_theta / 2);
+    case AIRY_UNIT_D2_A:
+        return pow(q / (2 * PI), 2) / 100;
+    case AIRY_UNIT_LOG10Q_M:
+        return log10(q * 1e9);
+    case AIRY_UNIT_LOGQ_NM:
+        return log(q);
+    case AIRY_UNIT_LOG1Q_A:
+        return log(1 + q / 10);
+    case AIRY_UNIT_ASINHQ_NM:
+        return asinh(q);
+    case AIRY_UNIT_ASINHQ_A:
+        return asinh(q / 10);
+    case AIRY_UNIT_QTOT_NM:
+        return q;
+    case AIRY_UNIT_QTOT_A:
+        return q / 10;
+    case AIRY_UNIT_CHI_DEG:
         return ref_chi(g, c1, c2) / PI * 180;
+    default:
+        return ref_sample(g, unit, t);
     }
+}
+
+/* Units that are 0 at the beam and nowhere negative. */
+static bool is_polar(airy_unit unit)
+{
+    return unit < AIRY_UNIT_QX_NM || unit == AIRY_UNIT_D2_A || unit == AIRY_UNIT_LOG1Q_A ||
+           unit == AIRY_UNIT_ASINHQ_NM || unit == AIRY_UNIT_ASINHQ_A || unit == AIRY_UNIT_QTOT_NM ||
+           unit == AIRY_UNIT_QTOT_A;
+}
+
+static bool is_positive(airy_unit unit)
+{
+    return is_polar(unit) || unit == AIRY_UNIT_D_M || unit == AIRY_UNIT_D_NM ||
+           unit == AIRY_UNIT_D_A;
 }
 
 double ref_solid_angle(const airy_geometry *g, double c1, double c2)
@@ -138,7 +234,7 @@ static void make_pixel(struct pixel *p, const airy_geometry *g,
         p->chi[k] = angular ? raw[k] : nearest_turn(raw[k], p->center_chi, 2 * PI);
         p->half_chi = fmax(p->half_chi, fabs(p->chi[k] - p->center_chi));
     }
-    const bool polar = !angular && params->unit != AIRY_UNIT_QX_NM;
+    const bool polar = is_polar(params->unit);
     p->beam = polar && goes_around(raw);
     for (int k = 0; k < 4; k++) {
         p->at_beam[k] = polar && ref_radial(g, AIRY_UNIT_R_M, y + at[k][0], x + at[k][1]) <
@@ -275,7 +371,7 @@ static void reach(const struct pixel *p, const airy_integrator_params *params, d
     if (params->split == AIRY_SPLIT_BBOX) {
         *lo -= p->half;
         *hi += p->half;
-        if (params->unit < AIRY_UNIT_QX_NM)
+        if (is_positive(params->unit))
             *lo = fmax(*lo, 0);
     }
     if (params->split == AIRY_SPLIT_FULL || params->split == AIRY_SPLIT_PSEUDO) {
@@ -321,7 +417,7 @@ static double share_of_cell(const struct pixel *p, const airy_integrator_params 
         const double part[4] = {cell[0], cell[1], cell[2] - turn * 2 * PI, cell[3] - turn * 2 * PI};
         double box[4] = {p->center - p->half, p->center + p->half, p->center_chi - p->half_chi,
                          p->center_chi + p->half_chi};
-        if (params->unit < AIRY_UNIT_QX_NM)
+        if (is_positive(params->unit))
             box[0] = fmax(box[0], 0);
         if (params->split == AIRY_SPLIT_NO) {
             /* As the limits are made, so that the largest chi is the limit. */

@@ -239,9 +239,12 @@ static int find_geometry(struct bench *bench)
 {
     airy_stack_meta meta;
     const airy_status status = airy_stack_get_meta(bench->stack, &meta);
-    return status == AIRY_OK ? geometry_resolve(&bench->geometry, &bench->params->geometry, &meta,
-                                                bench->stack_info.height, bench->stack_info.width)
-                             : tool_failed(bench->common, status);
+    if (status != AIRY_OK)
+        return tool_failed(bench->common, status);
+    const int code = geometry_resolve(&bench->geometry, &bench->params->geometry, &meta,
+                                      bench->stack_info.height, bench->stack_info.width);
+    pattern_set_sample(&bench->geometry, &bench->params->pattern);
+    return code;
 }
 
 static airy_status open_device(struct bench *bench)

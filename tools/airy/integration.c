@@ -217,6 +217,7 @@ int integration_open(struct integration *job, const struct integrate_params *par
     if (code == AIRY_EXIT_OK)
         code = geometry_resolve(&job->geometry, &params->geometry, &job->meta, job->info.height,
                                 job->info.width);
+    pattern_set_sample(&job->geometry, &params->pattern);
     if (code == AIRY_EXIT_OK)
         code = choose_frames(job);
     if (code == AIRY_EXIT_OK)

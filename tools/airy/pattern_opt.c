@@ -61,7 +61,33 @@ const struct opt pattern_options[] = {
      .parse = parse_unit,
      .argument = "UNIT",
      .fallback = "q_nm^-1",
-     .help = "radial unit: q_nm^-1, q_A^-1, 2th_deg, 2th_rad, r_mm, r_m, d*2_nm^-2, ..."},
+     .help =
+         "radial unit: q_nm^-1, q_A^-1, 2th_deg, 2th_rad, r_mm, r_m, d_A, d*2_nm^-2, qip_nm^-1, "
+         "... (--unit ? lists all)"},
+    {.name = "incidence",
+     .type = OPT_FLOAT,
+     FIELD(incidence_deg),
+     .lo = -360,
+     .hi = 360,
+     .argument = "A",
+     .fallback = "0",
+     .help = "angle of incidence in degrees, for units at grazing incidence (qip_nm^-1, ...)"},
+    {.name = "tilt",
+     .type = OPT_FLOAT,
+     FIELD(tilt_deg),
+     .lo = -360,
+     .hi = 360,
+     .argument = "A",
+     .fallback = "0",
+     .help = "the sample's tilt about the beam in degrees, for the same"},
+    {.name = "sample-orientation",
+     .type = OPT_COUNT,
+     FIELD(sample_orientation),
+     .lo = 1,
+     .hi = 8,
+     .argument = "N",
+     .fallback = "1",
+     .help = "1 to 8 as EXIF counts: which way is up for the sample, for the same"},
     {.name = "split",
      .type = OPT_PARSED,
      FIELD(split),
@@ -93,3 +119,11 @@ const struct opt pattern_options[] = {
      .help = "frames a batch"},
     {0},
 };
+
+void pattern_set_sample(airy_geometry *geometry, const struct pattern_params *params)
+{
+    const double rad = 3.14159265358979323846 / 180;
+    geometry->incidence = params->incidence_deg * rad;
+    geometry->tilt = params->tilt_deg * rad;
+    geometry->sample_orientation = (int)params->sample_orientation;
+}

@@ -13,6 +13,8 @@ struct pattern_params {
     airy_split split;
     airy_method method;
     airy_error_model error_model;
+    double incidence_deg, tilt_deg; /* of the sample, for units at grazing incidence */
+    size_t sample_orientation;
     bool has_unit;
 };
 
@@ -27,5 +29,8 @@ struct pattern_head {
                    #type " does not begin as pattern_options expects")
 
 extern const struct opt pattern_options[];
+
+/* What the options say of the sample, for units at grazing incidence. */
+void pattern_set_sample(airy_geometry *geometry, const struct pattern_params *params);
 
 #endif
