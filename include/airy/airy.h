@@ -10,6 +10,7 @@
 #include "airy/dtype.h"
 #include "airy/element.h"
 #include "airy/filter.h"
+#include "airy/frames.h"
 #include "airy/geometry.h"
 #include "airy/image.h"
 #include "airy/integrate.h"

@@ -1,6 +1,7 @@
 #include "io/hdf5_put.h"
 
 #include <string.h>
+#include <time.h>
 
 static hid_t text_type(size_t size)
 {
@@ -104,4 +105,20 @@ herr_t airy_put_string(hid_t parent, const char *name, const char *text)
 herr_t airy_put_double(hid_t parent, const char *name, double value, const char *units)
 {
     return put_scalar(parent, name, H5T_NATIVE_DOUBLE, &value, units);
+}
+
+herr_t airy_put_process(hid_t process, const char *configuration)
+{
+    char date[32];
+    const time_t now = time(NULL);
+    struct tm utc;
+    gmtime_r(&now, &utc);
+    strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return airy_put_string(process, "program", "airy") < 0 ||
+                   airy_put_string(process, "version", airy_version()) < 0 ||
+                   airy_put_string(process, "date", date) < 0 ||
+                   airy_put_string(process, "configuration", configuration ? configuration : "{}") <
+                       0
+               ? -1
+               : 0;
 }

@@ -16,6 +16,8 @@ hid_t airy_put_group(hid_t parent, const char *name, const char *nx_class);
 /* Scalar datasets, contiguous. units: NULL for none. */
 herr_t airy_put_string(hid_t parent, const char *name, const char *text);
 herr_t airy_put_double(hid_t parent, const char *name, double value, const char *units);
+/* Of an NXprocess: program, version, date and configuration, "{}" where it is NULL. */
+herr_t airy_put_process(hid_t process, const char *configuration);
 /*
  * An empty contiguous dataset whose place in the file is fixed at once and whose bytes are not
  * written.

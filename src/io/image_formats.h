@@ -6,10 +6,25 @@
 
 airy_status airy_image_read_npy(airy_image *image, const char *path);
 airy_status airy_image_write_npy(const airy_image *image, const char *path, bool force);
+enum { AIRY_NPY_HEADER = 256 }; /* bytes; four axes of 2^64 take less */
+/* A header of at_least bytes (0, or what this gave for a larger shape) in C order; its bytes. */
+size_t airy_npy_header(char header[AIRY_NPY_HEADER], const airy_image *image, size_t at_least);
 airy_status airy_image_read_edf(airy_image *image, const char *path);
 airy_status airy_image_write_edf(const airy_image *image, const char *path, bool force);
 airy_status airy_image_read_tiff(airy_image *image, const char *path);
 airy_status airy_image_write_tiff(const airy_image *image, const char *path, bool force);
+/* Pages one after another, of files larger than memory (src/io/image_tiff.c). */
+struct airy_tiff_pages;
+/* *shape: of all pages, [height, width] or [pages, height, width]. */
+airy_status airy_tiff_open(struct airy_tiff_pages **pages, airy_image *shape, const char *path);
+/* The next page's pixels; there must be one. */
+airy_status airy_tiff_read(struct airy_tiff_pages *pages, void *pixels);
+/* A new file, which must not be there; far: offsets of 64 bits. */
+airy_status airy_tiff_create(struct airy_tiff_pages **pages, const char *path, bool far);
+airy_status airy_tiff_add(struct airy_tiff_pages *pages, const airy_image *page);
+/* What was written is complete and on the disk. */
+airy_status airy_tiff_finish(struct airy_tiff_pages *pages);
+void airy_tiff_close(struct airy_tiff_pages **pages);
 /* Grey; airy_png_write draws colours. */
 airy_status airy_image_read_png(airy_image *image, const char *path);
 airy_status airy_image_write_png(const airy_image *image, const char *path, bool force);

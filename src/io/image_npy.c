@@ -263,25 +263,31 @@ static void describe_dtype(char text[8], airy_dtype dtype)
     snprintf(text, 8, "%c%c%zu", order, kind, size);
 }
 
-airy_status airy_image_write_npy(const airy_image *image, const char *path, bool force)
+size_t airy_npy_header(char header[AIRY_NPY_HEADER], const airy_image *image, size_t at_least)
 {
-    char header[4 * ALIGNMENT], dtype[8], shape[128];
+    char dtype[8], shape[128];
     int used = 0;
     for (int axis = 0; axis < image->ndim; axis++)
         used += snprintf(shape + used, sizeof(shape) - (size_t)used, "%s%zu", axis ? ", " : "",
                          image->shape[axis]);
     describe_dtype(dtype, image->dtype);
     memcpy(header, "\x93NUMPY\1\0", 8);
-    const int text = snprintf(header + 10, sizeof(header) - 10,
+    const int text = snprintf(header + 10, AIRY_NPY_HEADER - 10,
                               "{'descr': '%s', 'fortran_order': False, 'shape': (%s%s), }", dtype,
                               shape, image->ndim == 1 ? "," : "");
-    const size_t total = airy_align_up(10 + (size_t)text + 1, ALIGNMENT);
+    const size_t total = airy_max_size(airy_align_up(10 + (size_t)text + 1, ALIGNMENT), at_least);
     memset(header + 10 + text, ' ', total - 10 - (size_t)text - 1);
     header[total - 1] = '\n';
     header[8] = (char)((total - 10) & 0xff);
     header[9] = (char)((total - 10) >> 8);
+    return total;
+}
+
+airy_status airy_image_write_npy(const airy_image *image, const char *path, bool force)
+{
+    char header[AIRY_NPY_HEADER];
     const void *const parts[2] = {header, image->data};
-    size_t sizes[2] = {total, 0};
+    size_t sizes[2] = {airy_npy_header(header, image, 0), 0};
     AIRY_TRY(airy_image_bytes(&sizes[1], image));
     return airy_file_put(path, parts, sizes, 2, force);
 }

@@ -16,6 +16,7 @@
 
 #include "base/cgroup.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/size.h"
 #include "io/image_formats.h"
 #include "io/plain_file.h"
@@ -284,49 +285,91 @@ static airy_status read_tiles(uint8_t *out, const airy_image *page, struct tiff_
     return status;
 }
 
-static airy_status read_pages(airy_image *image, struct tiff_file *f)
+static airy_status read_page(uint8_t *out, const airy_image *page, struct tiff_file *f)
 {
-    const bool stack = image->ndim == 3;
-    airy_image page = {
-        .dtype = image->dtype, .ndim = 2, .shape = {image->shape[stack], image->shape[stack + 1]}};
-    size_t bytes, done = 0;
-    AIRY_TRY(airy_image_bytes(&bytes, &page));
-    AIRY_FAIL_IF(!TIFFSetDirectory(f->tiff, 0), AIRY_ERR_FORMAT, "TIFF: %s", f->why);
-    const size_t pages = stack ? image->shape[0] : 1;
-    do {
-        if (!is_page(f->tiff))
-            continue;
-        uint8_t *out = (uint8_t *)image->data + done * bytes;
-        const airy_status status = TIFFIsTiled(f->tiff) ? read_tiles(out, &page, f)
-                                                        : read_strips(out, bytes, f);
+    size_t bytes;
+    AIRY_TRY(airy_image_bytes(&bytes, page));
+    return TIFFIsTiled(f->tiff) ? read_tiles(out, page, f) : read_strips(out, bytes, f);
+}
+
+struct airy_tiff_pages {
+    struct tiff_file f;
+    airy_image page; /* of a file that is read: the shape of each */
+    size_t done;
+};
+
+void airy_tiff_close(struct airy_tiff_pages **pages)
+{
+    struct airy_tiff_pages *p = *pages;
+    if (p && p->f.tiff)
+        TIFFClose(p->f.tiff);
+    if (p && p->f.fd >= 0)
+        close(p->f.fd);
+    free(p);
+    *pages = NULL;
+}
+
+static airy_status open_pages(struct airy_tiff_pages *p, airy_image *shape)
+{
+    size_t bytes;
+    AIRY_TRY(open_tiff(&p->f, "rm")); /* m: no mapping */
+    AIRY_TRY(count_pages(shape, &p->f));
+    AIRY_TRY(airy_image_bytes(&bytes, shape));
+    AIRY_TRY(check_ratio(&p->f, bytes));
+    AIRY_FAIL_IF(!TIFFSetDirectory(p->f.tiff, 0), AIRY_ERR_FORMAT, "TIFF: %s", p->f.why);
+    const size_t *side = shape->shape + shape->ndim - 2;
+    p->page = (airy_image){.dtype = shape->dtype, .ndim = 2, .shape = {side[0], side[1]}};
+    return AIRY_OK;
+}
+
+airy_status airy_tiff_open(struct airy_tiff_pages **pages, airy_image *shape, const char *path)
+{
+    struct airy_tiff_pages *p;
+    AIRY_TRY(airy_memory_calloc((void **)&p, 1, sizeof(*p), "a TIFF file"));
+    p->f.fd = -1;
+    airy_image found = {0};
+    airy_status status = airy_file_open(&p->f.fd, &p->f.size, path);
+    if (status == AIRY_OK) {
+        status = open_pages(p, &found);
         if (status != AIRY_OK)
-            return airy_fail_context(status, "page %zu", done + 1);
-        done++;
-    } while (done < pages && TIFFReadDirectory(f->tiff));
-    AIRY_FAIL_IF(done < pages, AIRY_ERR_FORMAT, "TIFF: %zu of %zu pages", done, pages);
+            status = airy_fail_context(status, "'%s'", path);
+    }
+    if (status != AIRY_OK) {
+        airy_tiff_close(&p);
+        return status;
+    }
+    *shape = found;
+    *pages = p;
+    return AIRY_OK;
+}
+
+airy_status airy_tiff_read(struct airy_tiff_pages *pages, void *pixels)
+{
+    TIFF *tiff = pages->f.tiff;
+    bool more = pages->done == 0 || TIFFReadDirectory(tiff);
+    while (more && !is_page(tiff))
+        more = TIFFReadDirectory(tiff);
+    AIRY_FAIL_IF(!more, AIRY_ERR_FORMAT, "TIFF: no page behind %zu", pages->done);
+    const airy_status status = read_page(pixels, &pages->page, &pages->f);
+    if (status != AIRY_OK)
+        return airy_fail_context(status, "page %zu", pages->done + 1);
+    pages->done++;
     return AIRY_OK;
 }
 
 airy_status airy_image_read_tiff(airy_image *image, const char *path)
 {
-    struct tiff_file f = {.fd = -1};
-    airy_image made = {0};
-    size_t bytes;
-    AIRY_TRY(airy_file_open(&f.fd, &f.size, path));
-    airy_status status = open_tiff(&f, "rm"); /* m: no mapping */
-    if (status == AIRY_OK)
-        status = count_pages(&made, &f);
-    if (status == AIRY_OK)
-        status = airy_image_bytes(&bytes, &made);
-    if (status == AIRY_OK)
-        status = check_ratio(&f, bytes);
+    struct airy_tiff_pages *pages;
+    airy_image made;
+    size_t bytes = 0;
+    AIRY_TRY(airy_tiff_open(&pages, &made, path));
+    airy_status status = airy_image_bytes(&bytes, &made);
     if (status == AIRY_OK)
         status = airy_image_alloc(&made.data, bytes);
-    if (status == AIRY_OK)
-        status = read_pages(&made, &f);
-    if (f.tiff)
-        TIFFClose(f.tiff);
-    close(f.fd);
+    const size_t count = made.ndim == 3 ? made.shape[0] : 1;
+    for (size_t i = 0; i < count && status == AIRY_OK; i++)
+        status = airy_tiff_read(pages, (uint8_t *)made.data + i * (bytes / count));
+    airy_tiff_close(&pages);
     if (status == AIRY_OK) {
         *image = made;
         return AIRY_OK;
@@ -362,26 +405,60 @@ static bool write_page(TIFF *tiff, const airy_image *image, const uint8_t *data)
     return good && TIFFWriteDirectory(tiff);
 }
 
+airy_status airy_tiff_create(struct airy_tiff_pages **pages, const char *path, bool far)
+{
+    struct airy_tiff_pages *p;
+    AIRY_TRY(airy_memory_calloc((void **)&p, 1, sizeof(*p), "a TIFF file"));
+    p->f.writing = true;
+    p->f.fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    airy_status status =
+        p->f.fd >= 0 ? open_tiff(&p->f, far ? "w8m" : "wm")
+                     : airy_fail(AIRY_ERR_IO, "cannot create '%s': %s", path, strerror(errno));
+    if (status != AIRY_OK) {
+        airy_tiff_close(&p);
+        return status;
+    }
+    *pages = p;
+    return AIRY_OK;
+}
+
+airy_status airy_tiff_add(struct airy_tiff_pages *pages, const airy_image *page)
+{
+    if (!write_page(pages->f.tiff, page, page->data))
+        return tiff_fail(AIRY_ERR_IO, &pages->f, "cannot be written");
+    return AIRY_OK;
+}
+
+airy_status airy_tiff_finish(struct airy_tiff_pages *pages)
+{
+    TIFFClose(pages->f.tiff);
+    pages->f.tiff = NULL;
+    if (pages->f.why[0])
+        return tiff_fail(AIRY_ERR_IO, &pages->f, "cannot be written");
+    AIRY_FAIL_IF(fsync(pages->f.fd) != 0 && errno != EINVAL && errno != EROFS, AIRY_ERR_IO,
+                 "fsync: %s", strerror(errno));
+    return AIRY_OK;
+}
+
 static airy_status write_partial(const airy_image *image, const char *partial)
 {
-    struct tiff_file f = {.fd = -1, .writing = true};
+    struct airy_tiff_pages *file;
     size_t bytes;
     AIRY_TRY(airy_image_bytes(&bytes, image));
     const size_t pages = image->ndim == 3 ? image->shape[0] : 1;
-    f.fd = open(partial, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    AIRY_FAIL_IF(f.fd < 0, AIRY_ERR_IO, "cannot create '%s': %s", partial, strerror(errno));
-    /* 8: 64-bit offsets, where 32 bits could not reach the last page's directory */
-    airy_status status = open_tiff(&f, bytes + 512 * pages > (size_t)3 << 30 ? "w8m" : "wm");
-    for (size_t i = 0; i < pages && status == AIRY_OK; i++)
-        if (!write_page(f.tiff, image, (const uint8_t *)image->data + i * (bytes / pages)))
-            status = tiff_fail(AIRY_ERR_IO, &f, "cannot be written");
-    if (f.tiff)
-        TIFFClose(f.tiff);
-    if (status == AIRY_OK && f.why[0])
-        status = tiff_fail(AIRY_ERR_IO, &f, "cannot be written");
-    if (status == AIRY_OK && fsync(f.fd) != 0 && errno != EINVAL && errno != EROFS)
-        status = airy_fail(AIRY_ERR_IO, "fsync: %s", strerror(errno));
-    close(f.fd);
+    /* 64-bit offsets, where 32 bits could not reach the last page's directory */
+    AIRY_TRY(airy_tiff_create(&file, partial, bytes + 512 * pages > (size_t)3 << 30));
+    airy_image page = {.dtype = image->dtype,
+                       .ndim = 2,
+                       .shape = {image->shape[image->ndim - 2], image->shape[image->ndim - 1]}};
+    airy_status status = AIRY_OK;
+    for (size_t i = 0; i < pages && status == AIRY_OK; i++) {
+        page.data = (uint8_t *)image->data + i * (bytes / pages);
+        status = airy_tiff_add(file, &page);
+    }
+    if (status == AIRY_OK)
+        status = airy_tiff_finish(file);
+    airy_tiff_close(&file);
     return status;
 }
 

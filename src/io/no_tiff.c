@@ -16,3 +16,40 @@ airy_status airy_image_write_tiff(const airy_image *image, const char *path, boo
     return airy_fail(AIRY_ERR_UNSUPPORTED, "'%s': this build knows no TIFF, it lacks libtiff",
                      path);
 }
+
+airy_status airy_tiff_open(struct airy_tiff_pages **pages, airy_image *shape, const char *path)
+{
+    (void)pages;
+    return airy_image_read_tiff(shape, path);
+}
+
+airy_status airy_tiff_read(struct airy_tiff_pages *pages, void *pixels)
+{
+    (void)pages;
+    (void)pixels;
+    return AIRY_ERR_UNSUPPORTED;
+}
+
+airy_status airy_tiff_create(struct airy_tiff_pages **pages, const char *path, bool far)
+{
+    (void)pages;
+    return airy_image_write_tiff(NULL, path, far);
+}
+
+airy_status airy_tiff_add(struct airy_tiff_pages *pages, const airy_image *page)
+{
+    (void)pages;
+    (void)page;
+    return AIRY_ERR_UNSUPPORTED;
+}
+
+airy_status airy_tiff_finish(struct airy_tiff_pages *pages)
+{
+    (void)pages;
+    return AIRY_ERR_UNSUPPORTED;
+}
+
+void airy_tiff_close(struct airy_tiff_pages **pages)
+{
+    *pages = NULL;
+}

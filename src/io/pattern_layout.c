@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -211,20 +210,11 @@ static herr_t put_field(struct airy_pattern_layout *layout, hid_t integrate, int
 
 static herr_t put_process(hid_t integrate, const struct airy_pattern_spec *spec)
 {
-    char date[32];
-    const time_t now = time(NULL);
-    struct tm utc;
-    gmtime_r(&now, &utc);
-    strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &utc);
     static const char *const axes[2][3] = {{".", "radial"}, {".", "azimuthal", "radial"}};
     const bool two = spec->azimuth_bins > 0;
     const hid_t result = airy_put_group(integrate, "result", "NXdata");
     const hid_t frame = airy_put_group(integrate, "frame", "NXcollection");
-    herr_t done = result < 0 || frame < 0 || airy_put_string(integrate, "program", "airy") < 0 ||
-                          airy_put_string(integrate, "version", airy_version()) < 0 ||
-                          airy_put_string(integrate, "date", date) < 0 ||
-                          airy_put_string(integrate, "configuration",
-                                          spec->configuration ? spec->configuration : "{}") < 0 ||
+    herr_t done = result < 0 || frame < 0 || airy_put_process(integrate, spec->configuration) < 0 ||
                           airy_put_text(result, "signal", "intensity") < 0 ||
                           airy_put_texts(result, "axes", axes[two], two ? 3 : 2) < 0 ||
                           (two && airy_put_int(result, "azimuthal_indices", 1) < 0) ||
