@@ -60,7 +60,8 @@ AIRY_API airy_status airy_frame_reader_get_info(const airy_frame_reader *reader,
 /**
  * The next frames, one behind the other.
  * @param got  out: how many, fewer than count only at the end
- * Errors: AIRY_ERR_IO, AIRY_ERR_CORRUPT (also a pipe that ends inside a frame).
+ * Errors: AIRY_ERR_IO, AIRY_ERR_CORRUPT (also a pipe that ends inside a frame, once all whole ones
+ *         were read).
  */
 AIRY_API airy_status airy_frame_reader_read(airy_frame_reader *reader, void *frames, size_t count,
                                             size_t *got);

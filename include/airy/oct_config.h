@@ -44,6 +44,12 @@ AIRY_API airy_status airy_oct_config_read(airy_oct_config *config, const char *p
 AIRY_API airy_status airy_oct_config_write(const airy_oct_config *config, const char *path,
                                            bool force);
 
+/**
+ * The text that airy_oct_config_write writes; released with free().
+ * Errors: AIRY_ERR_PARAM, AIRY_ERR_MEMORY.
+ */
+AIRY_API airy_status airy_oct_config_text(char **text, const airy_oct_config *config);
+
 /** Zeroes it; a zeroed one is allowed. */
 AIRY_API void airy_oct_config_free(airy_oct_config *config);
 

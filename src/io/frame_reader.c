@@ -26,6 +26,7 @@ struct airy_frame_reader {
     uint64_t next;       /* frame */
     size_t stored_bytes; /* of a frame in the file */
     void *stored;        /* one frame, where it is converted */
+    size_t cut;          /* bytes of the frame inside of which a pipe ended */
     airy_stack *stack;
     struct airy_tiff_pages *pages;
 };
@@ -247,13 +248,15 @@ static airy_status skip_header(airy_frame_reader *r)
 static airy_status read_frames_of_pipe(airy_frame_reader *r, void *frames, size_t count,
                                        size_t *got)
 {
-    size_t bytes;
+    size_t bytes = 0;
     AIRY_TRY(skip_header(r));
-    AIRY_TRY(read_pipe(r, frames, count * r->stored_bytes, &bytes));
+    if (!r->cut)
+        AIRY_TRY(read_pipe(r, frames, count * r->stored_bytes, &bytes));
     *got = bytes / r->stored_bytes;
-    AIRY_FAIL_IF(bytes % r->stored_bytes, AIRY_ERR_CORRUPT,
-                 "'%s' ends inside frame %llu: %zu of %zu bytes", r->path,
-                 (unsigned long long)(r->next + *got), bytes % r->stored_bytes, r->stored_bytes);
+    r->cut += bytes % r->stored_bytes;
+    AIRY_FAIL_IF(r->cut && *got == 0, AIRY_ERR_CORRUPT,
+                 "'%s' ends inside frame %llu: %zu of %zu bytes; the frames before it are whole",
+                 r->path, (unsigned long long)r->next, r->cut, r->stored_bytes);
     return AIRY_OK;
 }
 

@@ -369,10 +369,38 @@ static airy_status read_poly(double poly[AIRY_OCT_TERMS], const char *key, const
     return read_list(poly, &count, key, value, AIRY_OCT_TERMS);
 }
 
+/* Wavelengths of a spectrometer's own polynomial of t = i / (samples - 1). */
+static airy_status read_wavelength_poly(struct plan *plan, const char *key, const json_t *value,
+                                        double unit)
+{
+    enum { TERMS = 8 };
+    double c[TERMS] = {0};
+    size_t terms = 0;
+    const size_t n = plan->p->samples;
+    if (!json_is_array(value) || json_array_size(value) < 2 || json_array_size(value) > TERMS)
+        return unexpected(AIRY_ERR_FORMAT, key, value, "a list of 2 to 8 numbers");
+    AIRY_TRY(read_list(c, &terms, key, value, TERMS));
+    AIRY_FAIL_IF(n == 0, AIRY_ERR_FORMAT, "%s: expected samples in the plan, too", key);
+    double *table = plan->block + plan->tables++ * AIRY_OCT_MAX_SAMPLES;
+    for (size_t i = 0; i < n; i++) {
+        const double t = (double)i / (double)(n - 1);
+        double sum = 0;
+        for (size_t k = terms; k-- > 0;)
+            sum = sum * t + c[k];
+        table[i] = sum;
+    }
+    plan->p->axis_table = table;
+    return scale_axis(plan, table, unit);
+}
+
 static airy_status read_axis(struct plan *plan, const char *key, const json_t *value)
 {
-    static const char *const keys[] = {"wavelength", "k", "curve", "poly", "chirp", "unit"};
-    enum { KINDS = 5, CHIRP = 4 };
+    static const char *const keys[] = {"wavelength",      "k",     "curve", "poly",
+                                       "wavelength_poly", "chirp", "unit"};
+    static const airy_oct_axis axes[] = {AIRY_OCT_AXIS_WAVELENGTH, AIRY_OCT_AXIS_K,
+                                         AIRY_OCT_AXIS_CURVE,      AIRY_OCT_AXIS_POLY,
+                                         AIRY_OCT_AXIS_WAVELENGTH, AIRY_OCT_AXIS_CURVE};
+    enum { POLY = 3, WAVELENGTH_POLY, CHIRP, KINDS };
     airy_oct_params *p = plan->p;
     int kind = -1;
     AIRY_TRY(check_keys(key, value, OCT_WORDS(keys)));
@@ -384,23 +412,26 @@ static airy_status read_axis(struct plan *plan, const char *key, const json_t *v
         kind = i;
     }
     AIRY_FAIL_IF(kind < 0, AIRY_ERR_FORMAT,
-                 "axis: expected wavelength, k, curve, poly or chirp in it");
+                 "axis: expected wavelength, k, curve, poly, wavelength_poly or chirp in it");
     char name[32];
     double *table, unit;
     snprintf(name, sizeof(name), "axis %s", keys[kind]);
     const json_t *given = json_object_get(value, keys[kind]);
-    AIRY_FAIL_IF(kind > 1 && json_object_get(value, "unit"), AIRY_ERR_FORMAT,
-                 "axis: unit stands beside %s, expected beside wavelength or k", keys[kind]);
+    p->axis = axes[kind];
+    const bool metres = p->axis == AIRY_OCT_AXIS_WAVELENGTH || p->axis == AIRY_OCT_AXIS_K;
+    AIRY_FAIL_IF(!metres && json_object_get(value, "unit"), AIRY_ERR_FORMAT,
+                 "axis: unit stands beside %s, expected beside wavelength, k or wavelength_poly",
+                 keys[kind]);
     AIRY_TRY(read_unit(&unit, value));
-    p->axis = kind == CHIRP ? AIRY_OCT_AXIS_CURVE
-                            : (airy_oct_axis)(AIRY_OCT_AXIS_WAVELENGTH + kind);
-    if (p->axis == AIRY_OCT_AXIS_POLY)
+    if (kind == POLY)
         return read_poly(p->poly, name, given);
+    if (kind == WAVELENGTH_POLY)
+        return read_wavelength_poly(plan, name, given, unit);
     AIRY_TRY(read_table(&table, plan, name, given));
     p->axis_table = table;
-    return kind == CHIRP                    ? invert_chirp(plan, table)
-           : p->axis == AIRY_OCT_AXIS_CURVE ? AIRY_OK
-                                            : scale_axis(plan, table, unit);
+    return kind == CHIRP ? invert_chirp(plan, table)
+           : metres      ? scale_axis(plan, table, unit)
+                         : AIRY_OK;
 }
 
 static airy_status read_interpolation(struct plan *plan, const char *key, const json_t *value)

@@ -231,10 +231,11 @@ static json_t *to_json(const airy_oct_config *config)
 }
 
 /* One key a line; tables stay on theirs. malloc'ed. */
-static char *to_text(const json_t *plan, size_t *size)
+static char *to_text(const json_t *plan)
 {
     char *text = NULL;
-    FILE *file = open_memstream(&text, size);
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
     if (!file)
         return NULL;
     const char *key;
@@ -255,19 +256,28 @@ static char *to_text(const json_t *plan, size_t *size)
     return NULL;
 }
 
-airy_status airy_oct_config_write(const airy_oct_config *config, const char *path, bool force)
+airy_status airy_oct_config_text(char **text, const airy_oct_config *config)
 {
-    AIRY_FAIL_IF(!config || !path || !*path, AIRY_ERR_PARAM,
-                 "airy_oct_config_write: config or path is missing");
+    AIRY_FAIL_IF(!config || !text, AIRY_ERR_PARAM,
+                 "airy_oct_config_text: config or text is missing");
     AIRY_TRY(check_words(&config->params));
     AIRY_TRY(check_numbers(&config->params));
     AIRY_TRY(check_tables(&config->params));
     json_t *plan = to_json(config);
-    size_t size = 0;
-    char *text = plan ? to_text(plan, &size) : NULL;
+    char *made = plan ? to_text(plan) : NULL;
     json_decref(plan);
-    AIRY_FAIL_IF(!text, AIRY_ERR_MEMORY, "out of memory for a plan");
+    AIRY_FAIL_IF(!made, AIRY_ERR_MEMORY, "out of memory for a plan");
+    *text = made;
+    return AIRY_OK;
+}
+
+airy_status airy_oct_config_write(const airy_oct_config *config, const char *path, bool force)
+{
+    char *text;
+    AIRY_FAIL_IF(!path || !*path, AIRY_ERR_PARAM, "airy_oct_config_write: path is missing");
+    AIRY_TRY(airy_oct_config_text(&text, config));
     const void *const parts[] = {text};
+    const size_t size = strlen(text);
     const airy_status status = airy_file_put(path, parts, &size, 1, force);
     free(text);
     return status;

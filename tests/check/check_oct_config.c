@@ -115,6 +115,16 @@ static void check_short(struct check *c)
                      config.params.window == AIRY_OCT_WINDOW_HANN);
         airy_oct_config_free(&config);
     }
+    /* t = 0, 0.5, 1: 800, 800 + 50 - 5, 880 nm, each of a few roundings */
+    if (CHECK_OK(c, read_text(c, &config, folder,
+                              "{\"samples\": 3, \"axis\": {\"wavelength_poly\": [800, 100, -20], "
+                              "\"unit\": \"nm\"}}"))) {
+        static const double want[3] = {800e-9, 845e-9, 880e-9};
+        CHECK(c, config.params.axis == AIRY_OCT_AXIS_WAVELENGTH);
+        check_values(c, "wavelengths", AIRY_DTYPE_F64, config.params.axis_table, want, 3,
+                     &(struct check_tol){.rel = 0x1p-50});
+        airy_oct_config_free(&config);
+    }
 }
 
 /*
@@ -319,7 +329,7 @@ static void check_bad_plans(struct check *c)
         {"{\"background\": \"long.txt\"}", AIRY_ERR_FORMAT, "expected less than 1024"},
         {"{\"background\": \"many.txt\"}", AIRY_ERR_SHAPE, "more than 8192 numbers"},
         {"{\"axis\": 1}", AIRY_ERR_FORMAT, "axis = 1, expected an object"},
-        {"{\"axis\": {}}", AIRY_ERR_FORMAT, "expected wavelength, k, curve, poly or chirp"},
+        {"{\"axis\": {}}", AIRY_ERR_FORMAT, "expected wavelength, k, curve, poly,"},
         {"{\"axis\": {\"lambda\": [1]}}", AIRY_ERR_FORMAT, "axis: key 'lambda' is not known"},
         {"{\"axis\": {\"poly\": [1], \"curve\": [1, 2]}}", AIRY_ERR_FORMAT, "both curve and poly"},
         {"{\"axis\": {\"poly\": [1, 2, 3, 4, 5]}}", AIRY_ERR_FORMAT, "a list of 1 to 4 numbers"},
@@ -334,6 +344,12 @@ static void check_bad_plans(struct check *c)
          "axis wavelength: numbers neither rise nor fall"},
         {"{\"axis\": {\"k\": [2e6, 2e6]}}", AIRY_ERR_PARAM,
          "axis k: numbers neither rise nor fall"},
+        {"{\"axis\": {\"wavelength_poly\": [8e-7, 1e-7]}}", AIRY_ERR_FORMAT,
+         "axis wavelength_poly: expected samples in the plan"},
+        {"{\"samples\": 4, \"axis\": {\"wavelength_poly\": [8e-7]}}", AIRY_ERR_FORMAT,
+         "a list of 2 to 8 numbers"},
+        {"{\"samples\": 4, \"axis\": {\"wavelength_poly\": [8e-7, 0]}}", AIRY_ERR_PARAM,
+         "neither rise nor fall"},
         {"{\"axis\": {\"chirp\": [0, 2, 1]}}", AIRY_ERR_PARAM, "axis chirp: numbers neither"},
         {"{\"interpolation\": \"spline\"}", AIRY_ERR_PARAM, "linear, cubic or lanczos"},
         {"{\"window\": \"han\"}", AIRY_ERR_NOT_FOUND, "window kind = 'han', expected rect, hann"},

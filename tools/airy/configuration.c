@@ -11,10 +11,7 @@ enum {
 }; /* inputs beyond this many bytes are hashed by name, size and
                                      time */
 
-/*
- * {path, sha256} of a file, or for a large one {path, bytes, modified, sha256_of_name_size_time}.
- */
-static json_t *file_json(const char *path)
+json_t *tool_file_json(const char *path)
 {
     char name[4096], hex[65];
     const char *dataset = strstr(path, "::");
@@ -42,7 +39,7 @@ static json_t *file_json(const char *path)
 static void set_file(json_t *files, const char *key, const char *path)
 {
     if (path)
-        json_object_set_new(files, key, file_json(path));
+        json_object_set_new(files, key, tool_file_json(path));
 }
 
 /* Options that say how it ran, not what came out. */
@@ -78,7 +75,7 @@ char *configuration_text(const struct integration *job)
     const struct opt_list *given = &job->common->given;
     json_t *inputs = json_array(), *files = json_object(), *options = json_array();
     for (size_t i = 0; i < job->common->inputs.count; i++)
-        json_array_append_new(inputs, file_json(job->common->inputs.items[i]));
+        json_array_append_new(inputs, tool_file_json(job->common->inputs.items[i]));
     set_file(files, "poni", p->geometry.poni);
     set_file(files, "mask", p->mask);
     set_file(files, "mask-only", p->mask_only);

@@ -6,38 +6,18 @@
 #include "tool.h"
 
 static const struct command *const commands[] = {
-    &cmd_devices,
-    &cmd_info,
-    &cmd_simulate,
-    &cmd_simulate_sky,
-    &cmd_simulate_diracs,
-    &cmd_simulate_kernel,
-    &cmd_simulate_oct,
-    &cmd_convert,
-    &cmd_compress,
-    &cmd_decompress,
-    &cmd_integrate,
-    &cmd_plot,
-    &cmd_view,
-    &cmd_stats,
-    &cmd_clip,
-    &cmd_threshold,
-    &cmd_reduce,
-    &cmd_label,
-    &cmd_sources,
-    &cmd_sky,
-    &cmd_convolve,
-    &cmd_blur,
-    &cmd_filter,
-    &cmd_diff,
-    &cmd_bench,
-    &cmd_tune,
+    &cmd_devices,         &cmd_info,         &cmd_simulate, &cmd_simulate_sky, &cmd_simulate_diracs,
+    &cmd_simulate_kernel, &cmd_simulate_oct, &cmd_convert,  &cmd_compress,     &cmd_decompress,
+    &cmd_integrate,       &cmd_plot,         &cmd_view,     &cmd_stats,        &cmd_clip,
+    &cmd_threshold,       &cmd_reduce,       &cmd_label,    &cmd_sources,      &cmd_sky,
+    &cmd_convolve,        &cmd_blur,         &cmd_filter,   &cmd_diff,         &cmd_oct,
+    &cmd_bench,           &cmd_tune,
 };
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 /* Commands of the contract that this build lacks: refused by name. */
 static const char *const later[] = {
-    "calibrate", "peaks", "densify", "oct", "stream", "watch",
+    "calibrate", "peaks", "densify", "stream", "watch",
 };
 enum { LATER = sizeof(later) / sizeof(later[0]) };
 

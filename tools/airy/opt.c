@@ -194,6 +194,44 @@ size_t opt_numbers(const char *text, double *numbers, size_t most)
     return 0;
 }
 
+const char *opt_frames(void *field, const char *text)
+{
+    static const char expected[] =
+        "expected frames as N, FIRST:LAST or FIRST:LAST:STEP, LAST excluded";
+    size_t *frames = field;
+    char part[3][24] = {"0", "", "1"};
+    uint64_t one;
+    if (opt_whole(text, &one) && one < SIZE_MAX) { /* N: that frame */
+        frames[0] = (size_t)one;
+        frames[1] = (size_t)one + 1;
+        frames[2] = 1;
+        return NULL;
+    }
+    for (size_t i = 0; i < 3; i++) {
+        const size_t n = strcspn(text, ":");
+        if (n >= sizeof(part[i]))
+            return expected;
+        if (n) {
+            memcpy(part[i], text, n);
+            part[i][n] = 0;
+        }
+        text += n;
+        if (i == 0 && *text != ':')
+            return expected;
+        if (!*text)
+            break;
+        text++;
+    }
+    uint64_t value[3] = {0, 0, 1};
+    if (*text || !opt_whole(part[0], &value[0]) ||
+        (*part[1] && (!opt_whole(part[1], &value[1]) || value[1] <= value[0])) ||
+        !opt_whole(part[2], &value[2]) || value[2] < 1)
+        return expected;
+    for (size_t i = 0; i < 3; i++)
+        frames[i] = (size_t)value[i];
+    return NULL;
+}
+
 bool opt_two(const char *text, double value[2])
 {
     double pair[2];

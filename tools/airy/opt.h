@@ -145,6 +145,8 @@ const char *opt_nearest(const char *text, const char *const *list, size_t count)
 /* Number parsers, for OPT_PARSED functions too: the whole text must be used. */
 bool opt_number(const char *text, double *value);
 bool opt_whole(const char *text, uint64_t *value);
+/* An opt_parse_fn for A:B[:S], either end may be missing, or N: size_t[3], a last of 0 is the end. */
+const char *opt_frames(void *field, const char *text);
 /* "A,B" as two numbers. */
 bool opt_two(const char *text, double value[2]);
 /* Numbers between commas, `most` of them at most; how many, 0 where the text is something else. */

@@ -16,8 +16,8 @@ enum { AIRY_EXIT_OK = 0, AIRY_EXIT_FAILED = 1, AIRY_EXIT_USAGE = 2, AIRY_EXIT_PA
 extern const struct command cmd_devices, cmd_info, cmd_simulate, cmd_convert, cmd_integrate,
     cmd_compress, cmd_decompress, cmd_plot, cmd_view, cmd_bench, cmd_diff, cmd_stats, cmd_clip,
     cmd_threshold, cmd_reduce, cmd_label, cmd_sky, cmd_sources, cmd_simulate_sky,
-    cmd_simulate_diracs, cmd_simulate_kernel, cmd_simulate_oct, cmd_convolve, cmd_blur, cmd_filter,
-    cmd_tune;
+    cmd_simulate_diracs, cmd_simulate_kernel, cmd_simulate_oct, cmd_oct, cmd_convolve, cmd_blur,
+    cmd_filter, cmd_tune;
 /* Processes that other commands start; in no list. */
 extern const struct command cmd_bench_start, cmd_integrate_part;
 
@@ -59,6 +59,11 @@ void tool_work(size_t threads, void *(*work)(void *), void *user);
 
 /* A string; bytes that are not UTF-8 are read as Latin-1, so that any file name has a text. */
 json_t *tool_json_string(const char *text);
+/*
+ * {path, sha256} of a file, or for a large one {path, bytes, modified, sha256_of_name_size_time}
+ * (configuration.c); {path} of what is no file.
+ */
+json_t *tool_file_json(const char *path);
 /*
  * The text of a value, malloc'ed, with the fewest digits that give back each number; NULL when
  * memory is short.

@@ -1,0 +1,105 @@
+/* Parts of `airy oct` that have files of their own. */
+#ifndef AIRY_TOOLS_CMD_OCT_H
+#define AIRY_TOOLS_CMD_OCT_H
+
+#include "tool.h"
+
+struct oct_params {
+    struct common common;
+    const char *output, *plan, *plot, *enface, *mip;
+    size_t frames[3]; /* first, last (0: end), step */
+    size_t frame;     /* of the results, for pictures of one */
+    airy_oct_compat compat;
+    bool has_frames, has_frame, has_compat;
+};
+
+/* Raw frames and the plan that says what they are (oct_source.c). Zeroed is closed. */
+struct oct_source {
+    const struct common *common;
+    const char *path;
+    airy_frame_reader *reader;
+    airy_frame_reader_info info;
+    airy_oct_config config; /* complete: what the plan leaves open is the file's */
+    uint64_t first;         /* frame of the file that comes first */
+    uint64_t frames;        /* that come at most; UINT64_MAX: until the end */
+    uint64_t taken;
+    char *head; /* frames that were read already */
+    size_t head_count, head_at;
+};
+
+/* Exit code; close it in any case. */
+int oct_source_open(struct oct_source *source, const struct oct_params *p);
+/* The next frames; *got is smaller than count only at the end. */
+airy_status oct_source_read(struct oct_source *source, void *frames, size_t count, size_t *got);
+/*
+ * The next frames without taking them, once, in front of the first read: *frames lives as long as
+ * the source, *got are there.
+ */
+airy_status oct_source_peek(struct oct_source *source, const void **frames, size_t count,
+                            size_t *got);
+void oct_source_close(struct oct_source *source);
+
+/* Where results go (oct_sink.c). Zeroed is closed. */
+struct oct_sink {
+    const struct oct_params *p;
+    const airy_oct_params *plan;
+    airy_oct_info info;
+    airy_frame_writer *writer;
+    bool png;          /* OUT is written picture by picture */
+    bool one;          /* there is one result, so that its picture needs no number */
+    uint64_t frames;   /* results so far */
+    uint64_t pictures; /* of those, written as PNG */
+    float *values;     /* one result, [lines][depth] */
+    float *drawn;      /* that of --plot; NULL: did not come yet */
+    struct oct_map *enface, *mip;
+    struct {
+        double value; /* NaN: none */
+        size_t line, bin;
+    } peak; /* of the first result */
+};
+
+struct oct_sink_open {
+    const struct oct_params *p;
+    const struct oct_source *source;
+    const airy_oct_params *plan; /* what the oct was made of */
+    airy_oct_info info;
+    const char *configuration; /* JSON */
+    uint64_t frames;           /* raw ones that are expected; UINT64_MAX: not known */
+};
+
+/* The options make sense: before anything is opened. Exit code. */
+int oct_sink_check(const struct oct_params *p);
+/* What pictures need and the plan does not ask for; exit code, where it forbids them. */
+int oct_sink_adapt(const struct oct_params *p, airy_oct_params *plan);
+/* Exit code; close it in any case. */
+int oct_sink_open(struct oct_sink *sink, const struct oct_sink_open *open);
+/* Results one behind the other. Exit code. */
+int oct_sink_add(struct oct_sink *sink, const void *results, size_t count);
+/* Files take their names. Exit code. */
+int oct_sink_finish(struct oct_sink *sink);
+void oct_sink_close(struct oct_sink *sink);
+
+/* Pictures (oct_pictures.c). */
+struct oct_map; /* a projection that grows by results */
+/*
+ * --enface OUT[,z0:z1] (mean of the bins z0 to z1 - 1) and --mip OUT[,depth|frames] (largest value
+ * along depth, or of all results). Exit code; NULL where text is NULL.
+ */
+int oct_map_open(struct oct_map **map, const struct oct_params *p, const char *option,
+                 const char *text, const airy_oct_info *info, size_t depth_first);
+/* One result's values. Exit code. */
+int oct_map_add(struct oct_map *map, const float *values);
+/* Exit code. */
+int oct_map_write(const struct oct_map *map);
+void oct_map_close(struct oct_map **map);
+/* --plot: one result with its axes. Exit code. */
+int oct_plot(const struct oct_sink *sink, const float *values);
+/* One result as a PNG, depth downwards. Exit code. */
+int oct_picture_write(const struct oct_sink *sink, const void *result, const char *path);
+/* Percentiles of the finite values; false where there is none. */
+bool oct_limits(const float *values, size_t count, double lo_percent, double hi_percent, double *lo,
+                double *hi);
+/* Micrometres of a bin; 0: not known. */
+double oct_depth_um(const airy_oct_info *info);
+
+#endif
