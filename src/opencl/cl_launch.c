@@ -157,6 +157,51 @@ static airy_status set_args(const struct airy_cl_queue *queue, const struct airy
     return AIRY_OK;
 }
 
+static airy_status enqueue(airy_queue *queue, const struct airy_cl_kernel *kernel, int dims,
+                           const size_t *offset, const size_t *global, const size_t *local,
+                           double bytes)
+{
+    const struct airy_cl_queue *impl = airy_cl_queue(queue);
+    cl_event event = NULL;
+    const bool profiles = airy_cl_profiles(queue);
+    const cl_int code = impl->device->cl->EnqueueNDRangeKernel(impl->queue, kernel->kernel,
+                                                               (cl_uint)dims, offset, global, local,
+                                                               0, NULL, profiles ? &event : NULL);
+    if (code != CL_SUCCESS) {
+        char what[128];
+        snprintf(what, sizeof(what), "clEnqueueNDRangeKernel of %s", kernel->name);
+        return airy_cl_fail(code, impl->device->spec, what);
+    }
+    if (profiles)
+        airy_cl_profile_take(queue, event, kernel->name, false, bytes);
+    return AIRY_OK;
+}
+
+/* Pieces with as many groups in the second and third dimension as every device takes. */
+static airy_status enqueue_pieces(airy_queue *queue, const struct airy_cl_kernel *kernel, int dims,
+                                  const size_t *global, const size_t *local, double bytes)
+{
+    size_t most[3] = {global[0], 1, 1}, all[3] = {global[0], 1, 1};
+    bool fits = true;
+    for (int i = 1; i < dims; i++) {
+        all[i] = global[i];
+        most[i] = airy_min_size(all[i], (size_t)AIRY_CL_MOST_GROUPS * (local ? local[i] : 1));
+        fits = fits && most[i] == all[i];
+    }
+    if (fits)
+        return enqueue(queue, kernel, dims, NULL, global, local, bytes);
+    const double items = (double)all[1] * (double)all[2];
+    for (size_t z = 0; z < all[2]; z += most[2])
+        for (size_t y = 0; y < all[1]; y += most[1]) {
+            const size_t offset[3] = {0, y, z},
+                         piece[3] = {all[0], airy_min_size(most[1], all[1] - y),
+                                     airy_min_size(most[2], all[2] - z)};
+            AIRY_TRY(enqueue(queue, kernel, dims, offset, piece, local,
+                             bytes * (double)piece[1] * (double)piece[2] / items));
+        }
+    return AIRY_OK;
+}
+
 airy_status airy_cl_launch(airy_queue *queue, const struct airy_cl_kernel_spec *spec, int dims,
                            const size_t *global, const size_t *local, double bytes,
                            const struct airy_cl_arg *args, size_t arg_count)
@@ -183,19 +228,7 @@ airy_status airy_cl_launch(airy_queue *queue, const struct airy_cl_kernel_spec *
                  impl->device->spec, queue->device->info.local_mem);
     AIRY_TRY(set_args(impl, kernel, args, arg_count));
 
-    cl_event event = NULL;
-    const bool profiles = airy_cl_profiles(queue);
-    const cl_int code = impl->device->cl->EnqueueNDRangeKernel(impl->queue, kernel->kernel,
-                                                               (cl_uint)dims, NULL, rounded, local,
-                                                               0, NULL, profiles ? &event : NULL);
-    if (code != CL_SUCCESS) {
-        char what[128];
-        snprintf(what, sizeof(what), "clEnqueueNDRangeKernel of %s", kernel->name);
-        return airy_cl_fail(code, impl->device->spec, what);
-    }
-    if (profiles)
-        airy_cl_profile_take(queue, event, kernel->name, false, bytes);
-    return AIRY_OK;
+    return enqueue_pieces(queue, kernel, dims, rounded, local, bytes);
 }
 
 airy_status airy_cl_prepare(airy_device *device, const struct airy_cl_kernel_spec *spec,

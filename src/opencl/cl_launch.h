@@ -17,6 +17,9 @@
  * argument is the whole buffer: the offset of a view goes into the geometry struct, in elements
  * (airy_cl_offset).
  *
+ * A launch of more than AIRY_CL_MOST_GROUPS groups in the second or third dimension goes in pieces,
+ * with offsets in these two: kernels find their place there by get_global_id, not get_group_id.
+ *
  * Launches are asynchronous and in order. Nothing is flushed here: the front flushes after a batch
  * (airy_queue_flush), and finish, pulls and events do it themselves.
  */
@@ -25,6 +28,8 @@
 
 #include "opencl/cl_queue.h"
 #include "shared/array_box.h"
+
+enum { AIRY_CL_MOST_GROUPS = 65535 }; /* CUDA's limit of a grid's y and z */
 
 struct airy_cl_kernel_spec {
     const char *file;    /* "decode.cl" */

@@ -363,6 +363,12 @@ static void check_move_refusals(struct check *c)
 
 void check_move(struct check *c)
 {
+    /* More rows, or planes, than a grid of CUDA has groups there. */
+    static const struct shape tall = {2, {200000, 3}}, deep = {3, {70000, 2, 3}};
+    static const size_t pairs[2] = {1, 3};
+    check_flip_one(c, &tall, AIRY_DTYPE_U8, 1);
+    check_flip_one(c, &deep, AIRY_DTYPE_U8, 3);
+    check_project_one(c, &tall, AIRY_DTYPE_U16, AIRY_DTYPE_F32, pairs, AIRY_PROJECT_SUM, false);
     static const int orders[4][AXES] = {{0}, {1, 0}, {1, 2, 0}, {2, 0, 3, 1}};
     for (size_t s = 0; s < SHAPES; s++)
         for (size_t d = 0; d < 4; d++) {

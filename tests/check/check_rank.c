@@ -304,6 +304,25 @@ static void check_large(struct check *c)
         memcpy(p.params.size, buckets[i].size, sizeof(p.params.size));
         check_one(c, &p, "_buckets");
     }
+    /* More rows or planes than a grid of CUDA has groups there. */
+    static const struct {
+        airy_rank_filter filter;
+        size_t images, rows, size[2];
+    } tall[] = {{AIRY_RANK_MAXIMUM, 0, 200000, {3, 3}},
+                {AIRY_RANK_MEDIAN, 70000, 2, {3, 3}},
+                {AIRY_RANK_MINIMUM, 70000, 2, {2, 2}},
+                {AIRY_RANK_PERCENTILE, 70000, 1, {1, 4}}};
+    for (size_t i = 0; i < sizeof(tall) / sizeof(tall[0]); i++) {
+        const struct problem p = {.shape = {2, {tall[i].rows, 3}},
+                                  .dtype = AIRY_DTYPE_U16,
+                                  .images = tall[i].images,
+                                  .params = {.filter = tall[i].filter,
+                                             .percentile = 40,
+                                             .axes = 2,
+                                             .size = {tall[i].size[0], tall[i].size[1]}},
+                                  .hi = 60000};
+        check_one(c, &p, "_tall");
+    }
     for (int axes = 1; axes <= 3; axes++) {
         const double radius = axes == 3 ? 2.3 : 6.5;
         uint8_t *ball = NULL;

@@ -235,8 +235,8 @@ convolve_fft_columns(__global W2 *tiles, __global const W2 *spectrum, __global c
     __local W *own = room + column * AIRY_TRANSFORM_ROOM(N);
     const uint step = g.axis != 0u ? g.length[2] : g.length[2] * g.length[1],
                other = g.axis != 0u ? g.length[2] * g.length[1] : g.length[2];
-    const uint at = (uint)get_group_id(0) * LINES + column + (uint)get_group_id(1) * other;
-    __global W2 *tile = tiles + (long)get_group_id(2) * (long)(g.length[0] * g.length[1]) *
+    const uint at = (uint)get_group_id(0) * LINES + column + (uint)get_global_id(1) * other;
+    __global W2 *tile = tiles + (long)get_global_id(2) * (long)(g.length[0] * g.length[1]) *
                                     (long)g.length[2];
     W2 v[EACH];
 #pragma unroll

@@ -495,7 +495,7 @@ gather_finish(__global const uint *row, __global const double *base,
     __local double first_column[FINISH], second_column[FINISH];
     __local uint counts[FINISH], any_gone;
     const struct columns c = {first_column, second_column, counts};
-    const uint item = get_local_id(0), lane = item % BIN_ITEMS, frame = get_group_id(1);
+    const uint item = get_local_id(0), lane = item % BIN_ITEMS, frame = get_global_id(1);
     const uint word = g.has_status != 0u ? status[g.status_offset + frame] : AIRY_STATUS_GOOD;
     const uint bin = get_group_id(0) * (FINISH / BIN_ITEMS) + item / BIN_ITEMS;
     if (get_group_id(0) == get_num_groups(0) - 1u) {

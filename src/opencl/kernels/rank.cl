@@ -320,8 +320,9 @@ rank_select(__global const T *src, __global const airy_rank_stretch *runs, __glo
 {
     __local uint words[2];
     const uint item = get_local_id(1) * AIRY_RANK_X + get_local_id(0);
-    const long plane = (long)get_group_id(2), image = plane / g.n[0], z = plane % g.n[0];
-    const long x0 = (long)get_group_id(0) * AIRY_RANK_X, y0 = (long)get_group_id(1) * (GY * EACH);
+    const long plane = (long)get_global_id(2), image = plane / g.n[0], z = plane % g.n[0];
+    const long x0 = (long)get_group_id(0) * AIRY_RANK_X,
+               y0 = (long)(get_global_id(1) - get_local_id(1)) * EACH;
     __global const T *from = src + g.src_offset + image * g.src_step[0];
     const uint each = g.tile_width * g.tile_height;
     for (uint i = item; i < each * g.taps[0]; i += AIRY_RANK_X * GY)
@@ -490,7 +491,7 @@ __kernel __attribute__((reqd_work_group_size(AIRY_RANK_LINE, 1, 1))) void
 rank_line(__global const T *src, __global T *dst, __local T *line, const airy_rank_geom g)
 {
     const int item = (int)get_local_id(0), taps = (int)g.taps[2];
-    const long y = (long)get_group_id(1), plane = (long)get_group_id(2), image = plane / g.n[0],
+    const long y = (long)get_global_id(1), plane = (long)get_global_id(2), image = plane / g.n[0],
                z = plane % g.n[0], x0 = (long)get_group_id(0) * (AIRY_RANK_LINE * RUN);
     __global const T *from = src + g.src_offset + image * g.src_step[0];
     __global T *to = dst + g.dst_offset + image * g.dst_step[0] + z * g.dst_step[1] +
