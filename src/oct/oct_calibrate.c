@@ -10,6 +10,8 @@
 #include "oct/oct_fns.h"
 
 #define TWO_PI 6.283185307179586
+/* Power of a fringe, of its largest, below which its phase is noise that walks away. */
+#define DARK 1e-3
 /*
  * Peaks wider than this share of theory are sharpened. Others are not: phases tell the axis three to
  * fifteen times better than the sharpest peak does (simulated mirrors of 25 to 40 dB).
@@ -42,6 +44,7 @@ struct work {
     double *line[2];         /* [2 samples] fringes, without dark */
     double *position, *turn; /* [samples], [samples] radians */
     double *z[2], *a[2];     /* [2 samples] resampled, and its fringe */
+    double *weight[2];       /* [samples] of its phase; the largest is 1 */
     double *left[2];         /* [samples] its phase without the straight line of the peak */
     struct airy_fringe_band band[2];
     double peak[2]; /* turns along the line, 0 to 1 of t */
@@ -183,7 +186,8 @@ static airy_status check_band(const struct work *w, size_t m)
     const struct airy_fringe_band *band = &w->band[m];
     const double bins = (double)w->samples / (double)w->plan.grid, at = bins * (double)band->peak;
     AIRY_FAIL_IF(band->contrast < 15, AIRY_ERR_PARAM,
-                 "mirror %zu shows no fringe: its strongest one, at bin %.1f, is %.1f dB above the "
+                 "mirror %zu shows no fringe apart from depth 0: the strongest, at bin %.1f, is "
+                 "%.1f dB above the "
                  "noise, expected 15 or more",
                  m + 1, at, band->contrast);
     AIRY_FAIL_IF(band->last + 4 >= w->plan.grid / 2, AIRY_ERR_PARAM,
@@ -329,7 +333,9 @@ static void unwrap(struct work *w, size_t m)
     double sum[6] = {0}; /* of weights w: w, w t, w t^2, w y, w t y, w y^2 */
     for (size_t j = 0; j < n; j++) {
         const double t = (double)j / last - 0.5,
-                     weight = a[2 * j] * a[2 * j] + a[2 * j + 1] * a[2 * j + 1];
+                     power = (a[2 * j] * a[2 * j] + a[2 * j + 1] * a[2 * j + 1]) / (most * most);
+        const double weight = power > DARK ? power : 0;
+        w->weight[m][j] = weight;
         sum[0] += weight;
         sum[1] += weight * t;
         sum[2] += weight * t * t;
@@ -341,7 +347,7 @@ static void unwrap(struct work *w, size_t m)
                  level = sum[0] > 0 ? (sum[3] - slope * sum[1]) / sum[0] : 0;
     for (size_t j = 0; j < n; j++) {
         left[j] -= level + slope * ((double)j / last - 0.5);
-        sum[5] += (a[2 * j] * a[2 * j] + a[2 * j + 1] * a[2 * j + 1]) * left[j] * left[j];
+        sum[5] += w->weight[m][j] * left[j] * left[j];
     }
     w->peak[m] = turns + slope / TWO_PI;
     w->rms[m] = sum[0] > 0 ? sqrt(sum[5] / sum[0]) : 0;
@@ -360,12 +366,6 @@ static airy_status measure(struct work *w, const struct model *model)
     return AIRY_OK;
 }
 
-static double weight_at(const struct work *w, size_t m, size_t j)
-{
-    const double *a = w->a[m] + 2 * j;
-    return a[0] * a[0] + a[1] * a[1];
-}
-
 /* left = constant + slope t + 2 pi peak shift(t) + phase(t), least squares. */
 static bool fit_phases(const struct work *w, const struct model *model, double *shift,
                        double *phase)
@@ -377,7 +377,7 @@ static bool fit_phases(const struct work *w, const struct model *model, double *
     for (size_t m = 0; m < w->mirrors; m++) {
         double power = 0;
         for (size_t j = 0; j < n; j++)
-            power += weight_at(w, m, j);
+            power += w->weight[m][j];
         for (size_t j = 0; j < n && power > 0; j++) {
             const double t = (double)j / (double)(n - 1);
             double row[UNKNOWNS] = {0};
@@ -387,7 +387,7 @@ static bool fit_phases(const struct work *w, const struct model *model, double *
             for (int k = 0; k < axis; k++)
                 row[m2 + (size_t)k] *= TWO_PI * w->peak[m];
             bulges(row + m2 + axis, turn, t);
-            add_row(normal, row, unknowns, w->left[m][j], weight_at(w, m, j) / power);
+            add_row(normal, row, unknowns, w->left[m][j], w->weight[m][j] / power);
         }
     }
     /* Unknowns of about one size: columns by their own length. */
@@ -423,9 +423,9 @@ static bool move_positions(const struct work *w, struct model *model, const doub
         const double rise = (w->position[after] - w->position[before]) /
                             ((double)(after - before) / last);
         const double by = rise * bulge(shift, model->terms, t);
-        double row[UNKNOWNS], weight = 0;
+        double row[UNKNOWNS], weight = DARK * DARK;
         for (size_t m = 0; m < w->mirrors; m++)
-            weight += weight_at(w, m, j);
+            weight += w->weight[m][j];
         bulges(row, model->terms, t);
         add_row(normal, row, model->terms, (w->position[j] - by) / last - t, weight);
         *moved = fmax(*moved, fabs(by));
@@ -678,11 +678,12 @@ static airy_status begin(struct work *w, const airy_oct_calibrate_params *p, dou
     w->position = block;
     w->turn = block + n;
     block += 2 * n;
-    for (size_t m = 0; m < 2; m++, block += 7 * n) {
+    for (size_t m = 0; m < 2; m++, block += 8 * n) {
         w->line[m] = block;
         w->left[m] = block + 2 * n;
         w->z[m] = block + 3 * n;
         w->a[m] = block + 5 * n;
+        w->weight[m] = block + 7 * n;
     }
     AIRY_TRY(make_window(p, block));
     AIRY_TRY(airy_fringe_begin(&w->plan, n, block));
@@ -821,7 +822,7 @@ airy_status airy_oct_calibrate(airy_oct_calibration *out, const airy_oct_calibra
     void *block = NULL, *curve = NULL, *profile = NULL;
     airy_oct_calibration c = {.samples = n, .mirrors = params->mirrors};
     airy_status status = AIRY_OK;
-    AIRY_TRY_OR(out, airy_memory_calloc(&block, 17 * n, sizeof(double), "a calibration"));
+    AIRY_TRY_OR(out, airy_memory_calloc(&block, 19 * n, sizeof(double), "a calibration"));
     AIRY_TRY_OR(out, begin(&w, params, block));
     c.profile_count = w.plan.grid / 2;
     c.profile_step = (double)n / (double)w.plan.grid;

@@ -21,7 +21,7 @@ struct oct_sim_params {
     size_t bits;
     struct opt_list reflectors;
     double flow, spectrum[2], dispersion[2], full_well, exposure, read_noise, pattern;
-    const char *wavelengths, *spectrum_file, *truth;
+    const char *wavelengths, *spectrum_file, *truth, *write_plan;
     bool bidirectional, sinusoidal, linear_k, balanced, noiseless;
     bool has_samples, has_lines, has_frames, has_repeats, has_beam, has_seed, has_dtype, has_bits,
         has_flow, has_spectrum, has_full_well, has_exposure, has_read_noise, has_pattern;
@@ -142,6 +142,14 @@ static const struct opt recording_options[] = {
      .use = OPT_WRITTEN,
      .argument = "FILE",
      .help = "table of the reflectors (.csv, .fits, .vot): depth in micrometres and in bins"},
+    {.name = "write-plan",
+     .type = OPT_STRING,
+     FIELD(write_plan),
+     .use = OPT_WRITTEN,
+     .argument = "PLAN.json",
+     .help =
+         "plan for airy oct: wavelengths, dispersion and scan as they are, background and window "
+         "as usual"},
     {0},
 };
 
@@ -378,7 +386,7 @@ static int make_wavelengths(struct oct_sim_params *p)
 static int read_reflectors(struct oct_sim_params *p, const char *text, size_t *count)
 {
     while (*text) {
-        char word[128], *field = word, *save = NULL;
+        char word[128], *field, *save = NULL;
         const size_t n = strcspn(text, ",");
         double v[3] = {0};
         size_t fields = 0;
@@ -683,6 +691,29 @@ static int write_truth(const struct oct_sim_params *p, const struct simulated_oc
     return code;
 }
 
+/* What airy oct makes profiles of the recording with. */
+static int write_plan(const struct oct_sim_params *p, const struct simulated_oct *m)
+{
+    const airy_oct_config config = {
+        .has_dtype = true,
+        .params = {.samples = m->samples,
+                   .lines = m->lines,
+                   .dtype = m->dtype,
+                   .packing = m->packing,
+                   .background = m->lines > 1 && !m->count ? AIRY_OCT_BACKGROUND_MEAN
+                                                           : AIRY_OCT_BACKGROUND_NONE,
+                   .axis = m->wavelength ? AIRY_OCT_AXIS_WAVELENGTH : AIRY_OCT_AXIS_NONE,
+                   .axis_table = m->wavelength,
+                   .interpolation = AIRY_OCT_CUBIC,
+                   .window = AIRY_OCT_WINDOW_HANN,
+                   .has_dispersion = m->dispersion[2] != 0 || m->dispersion[3] != 0,
+                   .dispersion = {0, 0, m->dispersion[2], m->dispersion[3]},
+                   .flip = m->bidirectional ? AIRY_OCT_FLIP_ODD : AIRY_OCT_FLIP_NONE,
+                   .sinusoidal = m->sinusoidal}};
+    const airy_status status = airy_oct_config_write(&config, p->write_plan, p->common.force);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+}
+
 static int report(const struct oct_sim_params *p, const struct simulated_oct *m, const char *path,
                   double seconds)
 {
@@ -721,6 +752,8 @@ static int write_all(const struct oct_sim_params *p, struct simulated_oct *m, co
         code = write_raw(p, m, path);
     if (code == AIRY_EXIT_OK && p->truth)
         code = write_truth(p, m);
+    if (code == AIRY_EXIT_OK && p->write_plan)
+        code = write_plan(p, m);
     return code == AIRY_EXIT_OK ? report(p, m, path, tool_now() - start) : code;
 }
 
@@ -753,7 +786,7 @@ const struct command cmd_simulate_oct = {
         "five layers under a curved surface, whose scatterers make speckle, and a vessel in which "
         "the phase turns from line to line. The same options give the same bits on every machine. "
         "OUT ends in .h5, .npy or .tif, or in anything else for a headerless file.",
-    .examples = "  airy simulate oct tissue.raw --lines 1024 --bits 12\n"
+    .examples = "  airy simulate oct tissue.raw --lines 1024 --write-plan plan.json\n"
                 "  airy simulate oct mirror.npy --lines 64 --reflectors 800:-20 --dispersion "
                 "30,-12 --truth mirror.csv\n"
                 "  airy simulate oct flow.h5 --frames 16 --repeats 4 --flow 0.6\n",
