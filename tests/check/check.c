@@ -48,6 +48,7 @@ static const struct {
     {"oct_stream", check_oct_stream},
     {"ring", check_ring},
     {"oct_calibrate", check_oct_calibrate},
+    {"simulated_oct", check_simulated_oct},
     {"null", check_null},
     {"tuning", check_tuning},
     {"opencl_kernels", check_opencl_kernels},
