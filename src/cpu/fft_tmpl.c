@@ -97,11 +97,25 @@ ALWAYS void NAME(pair)(W *re, W *im, size_t step)
     }
 }
 
+/* The last step there and the first one back, which have no factors. */
+ALWAYS void NAME(last4)(W *re, W *im, size_t step)
+{
+    EACH
+    {
+        NAME(cpx) y[4];
+        NAME(split4)(y, re + o, im + o, step);
+        for (size_t p = 0; p < 4; p++)
+            NAME(put)(re + p * step + o, im + p * step + o, y[p]);
+    }
+}
+
 static void NAME(forward)(W *re, W *im, size_t n, size_t step, const W *table)
 {
     if (n == 2)
         NAME(pair)(re, im, step);
-    if (n < 4)
+    if (n == 4)
+        NAME(last4)(re, im, step);
+    if (n <= 4)
         return;
     const size_t far = n / 4 * step;
     for (size_t j = 0; j < n / 4; j++) {
@@ -111,24 +125,41 @@ static void NAME(forward)(W *re, W *im, size_t n, size_t step, const W *table)
             W *r = re + j * step + o, *i = im + j * step + o;
             NAME(cpx) y[4];
             NAME(split4)(y, r, i, far);
-            for (size_t p = 1; p < 4 && n > 4; p++)
+            for (size_t p = 1; p < 4; p++)
                 y[p] = NAME(turn)(y[p], SPLAT(t[2 * p - 2]), SPLAT(t[2 * p - 1]));
             for (size_t p = 0; p < 4; p++)
                 NAME(put)(r + p * far, i + p * far, y[p]);
         }
     }
-    for (size_t q = 0; q < 4 && n > 4; q++)
+    for (size_t q = 0; q < 4 && n == 16; q++)
+        NAME(last4)(re + q * far, im + q * far, step);
+    for (size_t q = 0; q < 4 && n != 16; q++)
         NAME(forward)(re + q * far, im + q * far, n / 4, step, table + n / 4 * 6);
+}
+
+ALWAYS void NAME(first4)(W *re, W *im, size_t step)
+{
+    EACH
+    {
+        NAME(cpx) y[4];
+        for (size_t p = 0; p < 4; p++)
+            y[p] = NAME(get)(re + p * step + o, im + p * step + o);
+        NAME(join4)(re + o, im + o, step, y);
+    }
 }
 
 static void NAME(inverse)(W *re, W *im, size_t n, size_t step, const W *table)
 {
     if (n == 2)
         NAME(pair)(re, im, step);
-    if (n < 4)
+    if (n == 4)
+        NAME(first4)(re, im, step);
+    if (n <= 4)
         return;
     const size_t far = n / 4 * step;
-    for (size_t q = 0; q < 4 && n > 4; q++)
+    for (size_t q = 0; q < 4 && n == 16; q++)
+        NAME(first4)(re + q * far, im + q * far, step);
+    for (size_t q = 0; q < 4 && n != 16; q++)
         NAME(inverse)(re + q * far, im + q * far, n / 4, step, table + n / 4 * 6);
     for (size_t j = 0; j < n / 4; j++) {
         const W *t = table + 6 * j;
@@ -138,7 +169,7 @@ static void NAME(inverse)(W *re, W *im, size_t n, size_t step, const W *table)
             NAME(cpx) y[4];
             for (size_t p = 0; p < 4; p++)
                 y[p] = NAME(get)(r + p * far, i + p * far);
-            for (size_t p = 1; p < 4 && n > 4; p++)
+            for (size_t p = 1; p < 4; p++)
                 y[p] = NAME(turn_back)(y[p], SPLAT(t[2 * p - 2]), SPLAT(t[2 * p - 1]));
             NAME(join4)(r, i, far, y);
         }

@@ -100,7 +100,7 @@ static void NAME(take_floats)(float *x, float *poison, const uint32_t *from, boo
             w = big ? NAME(swap)(w) : w;
             const vec v = (vec)w;
             AT(x + i + o) = v;
-            AT(poison + o) += v - v;
+            AT(poison + o) += v * (vec){0}; /* NaN of what is not finite */
         }
 }
 
@@ -461,7 +461,7 @@ ALWAYS vec NAME(phase)(vec x, vec y)
     angle = WITHIN(ay, ax, angle, SPLAT(1.57079632679489662f) - angle);
     angle = WITHIN((vec){0}, x, angle, SPLAT(3.14159265358979324f) - angle);
     angle = (vec)((ints)angle | ((ints)y & minus));
-    return angle + (x - x) + (y - y);
+    return angle + x * (vec){0} + y * (vec){0};
 }
 
 /* F of a bin. */
