@@ -3,13 +3,14 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/size.h"
 #include "core/backend.h"
 #include "element/element_fns.h"
 #include "opencl/cl_buffer.h"
 #include "opencl/cl_launch.h"
 #include "opencl/cl_move.h"
 
-enum { GROUP = 256 };
+enum { MOST_GROUP = 256 };
 
 const struct airy_cl_type airy_cl_types[AIRY_DTYPE_COUNT] = {
     [AIRY_DTYPE_F32] = {"float", "0", "0"},
@@ -54,9 +55,6 @@ static airy_status check_device(const airy_queue *queue, const struct airy_eleme
     AIRY_FAIL_IF(wide && !info->fp64, AIRY_ERR_UNSUPPORTED,
                  "device '%s' has no double precision; use float32 arrays or --device cpu",
                  info->spec);
-    AIRY_FAIL_IF(info->max_group < GROUP, AIRY_ERR_UNSUPPORTED,
-                 "device '%s' takes work-groups of %u items, arithmetic needs %d; use --device cpu",
-                 info->spec, info->max_group, GROUP);
     return AIRY_OK;
 }
 
@@ -85,7 +83,8 @@ static airy_status launch(airy_queue *queue, const struct airy_element_plan *p,
     double bytes = 0;
     for (int i = 0; i < 4; i++)
         bytes += arrays[i] ? (double)airy_array_size(arrays[i]) : 0;
-    const size_t global = geom.count, local = GROUP;
+    const size_t global = geom.count,
+                 local = airy_min_size(MOST_GROUP, queue->device->info.max_group);
     return airy_cl_launch(queue, &spec, 1, &global, &local, bytes, args,
                           sizeof(args) / sizeof(args[0]));
 }

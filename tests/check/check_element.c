@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "core/objects.h"
 #include "ref_element.h"
 
 enum { HEIGHT = 21, WIDTH = 53, COUNT = HEIGHT * WIDTH, MARGIN = 3 };
@@ -428,6 +429,27 @@ static void check_element_refusals(struct check *c)
     airy_array_destroy(&right);
 }
 
+/* Devices with groups of few items; top-hats take this arithmetic too. */
+static void check_small_groups(struct check *c)
+{
+    if (!check_case(c, "element_small_groups"))
+        return;
+    const size_t shape[2] = {7, 50};
+    airy_device_info *info = &c->device->info;
+    const uint32_t max_group = info->max_group;
+    float *data = check_alloc(c, 7 * 50 * sizeof(*data)),
+          *want = check_alloc(c, 7 * 50 * sizeof(*want));
+    check_rand(c, data, AIRY_DTYPE_F32, 7 * 50, -5, 5);
+    for (size_t i = 0; i < 7 * 50; i++)
+        want[i] = data[i] + data[i];
+    airy_array *a = check_upload(c, AIRY_DTYPE_F32, 2, shape, data);
+    info->max_group = 64;
+    CHECK_OK(c, airy_combine(c->queue, a, a, AIRY_ADD, a));
+    CHECK_OK(c, airy_queue_finish(c->queue));
+    info->max_group = max_group;
+    check_array(c, a, want, NULL);
+}
+
 static void check_element_bench(struct check *c)
 {
     if (!c->bench || !check_case(c, "element_add_f32_4096x4096"))
@@ -446,5 +468,6 @@ void check_element(struct check *c)
     check_choices(c);
     check_converts(c);
     check_element_refusals(c);
+    check_small_groups(c);
     check_element_bench(c);
 }
