@@ -48,6 +48,45 @@ static const struct opt oct_options[] = {
      .argument = "NAME",
      .fallback = "the plan's, else none",
      .help = "pymotionoct or octproz: order, signs, scaling and edges as those programs have them"},
+    {.heading = "Camera"},
+    {.name = "line-rate",
+     .type = OPT_FLOAT,
+     FIELD(line_rate),
+     SEEN(has_rate),
+     .lo = 1e-3,
+     .hi = 1e12,
+     .argument = "R",
+     .fallback = "as fast as they are taken",
+     .help = "frames come as from a camera of R lines/s; those that find no free buffer are "
+             "dropped and counted"},
+    {.name = "repeat",
+     .type = OPT_PARSED,
+     FIELD(repeat),
+     SEEN(has_repeat),
+     .parse = oct_parse_repeat,
+     .argument = "N|Ss",
+     .help = "the file's frames N times from memory, or for S seconds (60s)"},
+    {.name = "batch",
+     .type = OPT_COUNT,
+     FIELD(batch),
+     .lo = 1,
+     .hi = 1e9,
+     .argument = "N",
+     .fallback = "those of a result with --line-rate and rings, else 64 MiB",
+     .help = "raw frames that are processed together"},
+    {.name = "buffers",
+     .type = OPT_COUNT,
+     FIELD(buffers),
+     .lo = 2,
+     .hi = AIRY_OCT_STREAM_SLOTS,
+     .argument = "N",
+     .fallback = "16 below 1 MiB, else 4; 3 without a camera",
+     .help = "buffers that go round: how long a camera may be ahead"},
+    {.name = "feed",
+     .type = OPT_STRING,
+     FIELD(feed),
+     .argument = "NAME",
+     .help = "make no results: play the frames into the ring NAME, for 'airy oct ring:NAME'"},
     {.heading = "Result"},
     {.name = "output",
      .letter = 'o',
@@ -97,8 +136,9 @@ struct oct_job {
     airy_oct_info info;
     airy_oct_stream *stream;
     struct oct_sink sink;
-    size_t batch;   /* raw frames of a buffer */
-    bool automatic; /* display limits were found, not given */
+    struct oct_live *live; /* NULL: frames wait for the device */
+    size_t batch;          /* raw frames of a buffer */
+    bool automatic;        /* display limits were found, not given */
     double seconds;
 };
 
@@ -203,10 +243,16 @@ static void choose_batch(struct oct_job *job)
 {
     const size_t group = job->info.frames_per_result,
                  each = job->source.info.frame_bytes + job->info.result_bytes / group + 1;
+    if (job->p->batch || job->p->has_rate || job->source.ring) {
+        const size_t frames = job->p->batch ? job->p->batch : group;
+        job->batch = (frames + group - 1) / group * group;
+        return;
+    }
     uint64_t bytes = BATCH_BYTES;
-    const uint64_t limit = job->common->memory_limit;
-    if (limit && limit / (4 * SLOTS) < bytes) /* on host and device, and room for steps between */
-        bytes = limit / (4 * SLOTS);
+    const uint64_t limit = job->common->memory_limit,
+                   slots = job->p->buffers ? job->p->buffers : SLOTS;
+    if (limit && limit / (4 * slots) < bytes) /* on host and device, and room for steps between */
+        bytes = limit / (4 * slots);
     uint64_t frames = bytes / each;
     if (frames > job->source.frames)
         frames = job->source.frames;
@@ -292,7 +338,7 @@ static int take_result(struct oct_job *job, const airy_oct_result *result)
 static int pump(struct oct_job *job, struct progress *progress)
 {
     enum { PATIENCE = 100 * 1000 * 1000 }; /* ns */
-    bool fed = false, ended = false;
+    bool fed = job->live != NULL, ended = false;
     size_t done = 0;
     while (!ended) {
         void *buffer = NULL;
@@ -304,6 +350,8 @@ static int pump(struct oct_job *job, struct progress *progress)
             if (code != AIRY_EXIT_OK)
                 return code;
         }
+        if (job->live)
+            oct_live_show(job->live);
         airy_oct_result result;
         status = airy_oct_stream_next(job->stream, &result, buffer ? 0 : PATIENCE, &ended);
         if (status != AIRY_OK)
@@ -314,7 +362,7 @@ static int pump(struct oct_job *job, struct progress *progress)
         if (code != AIRY_EXIT_OK)
             return code;
         done += result.frames;
-        const uint64_t total = job->source.frames;
+        const uint64_t total = job->live ? UINT64_MAX : job->source.frames;
         if (total != UINT64_MAX && !progress_step(progress, done, (size_t)total) && done < total)
             return tool_fail(job->common, "interrupted after %zu frames, nothing was kept", done);
     }
@@ -323,7 +371,10 @@ static int pump(struct oct_job *job, struct progress *progress)
 
 static int run_stream(struct oct_job *job)
 {
-    const airy_oct_stream_params params = {.frames = job->batch, .slots = SLOTS};
+    const airy_oct_stream_params params = {.frames = job->batch,
+                                           .slots = job->p->buffers       ? job->p->buffers
+                                                    : oct_is_live(job->p) ? 0
+                                                                          : SLOTS};
     struct progress progress;
     airy_status status = airy_oct_stream_create(&job->stream, job->oct, &params);
     if (status == AIRY_OK && job->source.first) /* frames keep their numbers: flip asks for them */
@@ -331,12 +382,57 @@ static int run_stream(struct oct_job *job)
     if (status != AIRY_OK)
         return tool_failed(job->common, status);
     tool_catch_interrupts();
+    int code = AIRY_EXIT_OK;
+    if (oct_is_live(job->p)) {
+        const struct oct_live_start live = {.p = job->p,
+                                            .source = &job->source,
+                                            .stream = job->stream,
+                                            .group = job->info.frames_per_result,
+                                            .batch = job->batch};
+        code = oct_live_start(&job->live, &live);
+    }
     const double start = tool_now();
     progress_begin(&progress, job->common, "frames");
-    const int code = pump(job, &progress);
+    if (code == AIRY_EXIT_OK)
+        code = pump(job, &progress);
     progress_end(&progress);
     job->seconds = tool_now() - start;
-    return code;
+    const int came = oct_live_end(&job->live);
+    return code == AIRY_EXIT_OK ? came : code;
+}
+
+/* What became of the frames, and how long buffers took from give to the result on the host. */
+static airy_oct_stream_info live_info(const struct oct_job *job)
+{
+    airy_oct_stream_info info = {0};
+    (void)airy_oct_stream_get_info(job->stream, &info);
+    return info;
+}
+
+static json_t *live_json(const struct oct_job *job)
+{
+    const airy_oct_stream_info info = live_info(job);
+    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:{s:f, s:f, s:f}, s:I, s:I}", "line_rate",
+                     job->p->has_rate ? json_real(job->p->line_rate) : json_null(), "in",
+                     (json_int_t)info.in, "out", (json_int_t)info.out, "dropped",
+                     (json_int_t)info.dropped, "failed", (json_int_t)info.failed, "latency_us",
+                     "p50", (double)info.latency_p50_ns * 1e-3, "p99",
+                     (double)info.latency_p99_ns * 1e-3, "max", (double)info.latency_max_ns * 1e-3,
+                     "buffers", (json_int_t)info.slots, "memory_bytes", (json_int_t)info.memory);
+}
+
+static void say_live(const struct oct_job *job)
+{
+    const airy_oct_stream_info info = live_info(job);
+    char text[32];
+    printf("camera    %llu frames in, %llu out, %llu dropped, %llu failed\n",
+           (unsigned long long)info.in, (unsigned long long)info.out,
+           (unsigned long long)info.dropped, (unsigned long long)info.failed);
+    printf("latency   p50 %.4g us, p99 %.4g us, at most %.4g us\n",
+           (double)info.latency_p50_ns * 1e-3, (double)info.latency_p99_ns * 1e-3,
+           (double)info.latency_max_ns * 1e-3);
+    printf("buffers   %zu of %zu frames, %s\n", info.slots, info.frames,
+           tool_bytes(text, (double)info.memory));
 }
 
 /* {value, line, bin, depth_um} */
@@ -371,6 +467,8 @@ static int report(const struct oct_job *job)
             job->plan.display ? json_pack("[f,f]", job->plan.low, job->plan.high) : json_null(),
             "peak", peak_json(job), "batch_frames", (json_int_t)job->batch, "seconds", job->seconds,
             "lines_per_second", rate);
+        if (json && oct_is_live(job->p))
+            json_object_set_new(json, "camera", live_json(job));
         if (json && job->p->output)
             json_object_set_new(json, "output", tool_json_string(job->p->output));
         return tool_print_json(job->common, json);
@@ -388,6 +486,8 @@ static int report(const struct oct_job *job)
     else if (isfinite(job->sink.peak.value))
         printf("peak      %.4g at bin %zu of line %zu of the first frame\n", job->sink.peak.value,
                job->sink.peak.bin, job->sink.peak.line);
+    if (oct_is_live(job->p))
+        say_live(job);
     tool_say(job->common, "%llu lines in %.3g s, %.4g lines/s (%s on %s)", lines, job->seconds,
              rate, info->method, airy_device_spec(job->device));
     return AIRY_EXIT_OK;
@@ -428,7 +528,8 @@ static int explain(struct oct_job *job)
     const airy_oct_info *info = &job->info;
     const double um = oct_depth_um(info);
     const uint64_t results = job->batch / info->frames_per_result,
-                   bytes = SLOTS * (job->batch * job->source.info.frame_bytes +
+                   slots = job->p->buffers ? job->p->buffers : SLOTS,
+                   bytes = slots * (job->batch * job->source.info.frame_bytes +
                                     results * info->result_bytes);
     const double rate = measure_rate(job);
     return tool_print_json(
@@ -441,7 +542,7 @@ static int explain(struct oct_job *job)
                                                    : json_integer((json_int_t)job->source.frames),
                   "frames_per_result", (json_int_t)info->frames_per_result, "depth",
                   (json_int_t)info->depth, "depth_step_um", um > 0 ? json_real(um) : json_null(),
-                  "batch_frames", (json_int_t)job->batch, "slots", (json_int_t)SLOTS,
+                  "batch_frames", (json_int_t)job->batch, "slots", (json_int_t)slots,
                   "buffer_bytes", (json_int_t)bytes, "lines_per_second", rate));
 }
 
@@ -461,6 +562,8 @@ static int run_job(struct oct_job *job)
     int code = oct_source_open(&job->source, job->p);
     if (code != AIRY_EXIT_OK)
         return code;
+    if (job->p->feed)
+        return oct_live_feed(job->p, &job->source);
     job->plan = job->source.config.params;
     code = oct_sink_adapt(job->p, &job->plan);
     job->automatic = job->plan.display && !job->source.config.has_range;
@@ -489,6 +592,8 @@ static int run_oct(void *user)
     struct oct_job job = {.p = p, .common = &p->common};
     int code = oct_sink_check(p);
     if (code == AIRY_EXIT_OK)
+        code = oct_live_check(p);
+    if (code == AIRY_EXIT_OK)
         code = run_job(&job);
     airy_oct_stream_destroy(&job.stream);
     oct_sink_close(&job.sink);
@@ -505,14 +610,17 @@ const struct command cmd_oct = {
     .summary = "optical coherence tomography: raw spectra to depth profiles",
     .details =
         "RAW is a headerless file of frames (samples, lines and dtype are the plan's), '-' for "
-        "standard input, or NPY, HDF5 (FILE or FILE::DATASET) or TIFF, which say their shape "
+        "standard input, ring:NAME for frames that another program puts into shared memory, or "
+        "NPY, "
+        "HDF5 (FILE or FILE::DATASET) or TIFF, which say their shape "
         "themselves: [lines, samples] or [frames, lines, samples]. Frames stream through; files "
         "may be larger than memory. --json prints {frames, raw_frames, lines, depth, samples, "
         "depth_step_um, depth_um, dtype, device, method, display, peak, batch_frames, seconds, "
-        "lines_per_second, output}.",
+        "lines_per_second, camera, output}.",
     .examples = "  airy oct scan.raw --plan plan.json -o scan.h5 --plot scan.png\n"
                 "  airy oct volume.h5::/raw --plan plan.json --enface face.tif,100:200\n"
-                "  camera | airy oct - --plan plan.json -o live.npy\n",
+                "  camera | airy oct - --plan plan.json -o live.npy\n"
+                "  airy oct scan.raw --plan plan.json --line-rate 200000 --repeat 60s\n",
     .tables = {oct_options},
     .takes = TAKES_COMPUTE | TAKES_EXPLAIN,
     .params_size = sizeof(struct oct_params),

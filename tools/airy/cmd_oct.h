@@ -4,20 +4,30 @@
 
 #include "tool.h"
 
+/* --repeat: so many times, or for so long; 0: not given so. */
+struct oct_repeat {
+    uint64_t times;
+    double seconds;
+};
+
 struct oct_params {
     struct common common;
-    const char *output, *plan, *plot, *enface, *mip;
+    const char *output, *plan, *plot, *enface, *mip, *feed;
     size_t frames[3]; /* first, last (0: end), step */
     size_t frame;     /* of the results, for pictures of one */
     airy_oct_compat compat;
-    bool has_frames, has_frame, has_compat;
+    double line_rate;
+    struct oct_repeat repeat;
+    size_t batch, buffers; /* raw frames of a buffer; buffers; 0: chosen */
+    bool has_frames, has_frame, has_compat, has_rate, has_repeat;
 };
 
 /* Raw frames and the plan that says what they are (oct_source.c). Zeroed is closed. */
 struct oct_source {
     const struct common *common;
     const char *path;
-    airy_frame_reader *reader;
+    airy_frame_reader *reader; /* or */
+    airy_ring *ring;
     airy_frame_reader_info info;
     airy_oct_config config; /* complete: what the plan leaves open is the file's */
     uint64_t first;         /* frame of the file that comes first */
@@ -25,6 +35,8 @@ struct oct_source {
     uint64_t taken;
     char *head; /* frames that were read already */
     size_t head_count, head_at;
+    uint64_t next, skipped; /* of a ring: number of the next frame; lost since it was set to 0 */
+    bool numbered;
 };
 
 /* Exit code; close it in any case. */
@@ -38,6 +50,29 @@ airy_status oct_source_read(struct oct_source *source, void *frames, size_t coun
 airy_status oct_source_peek(struct oct_source *source, const void **frames, size_t count,
                             size_t *got);
 void oct_source_close(struct oct_source *source);
+/* The NAME of ring:NAME, or NULL. */
+const char *oct_ring_name(const char *path);
+
+/* Frames as a camera brings them (oct_live.c). */
+struct oct_live;
+struct oct_live_start {
+    const struct oct_params *p;
+    struct oct_source *source;
+    airy_oct_stream *stream;
+    size_t group, batch; /* raw frames of a result, of a buffer */
+};
+/* An opt_parse_fn of a struct oct_repeat. */
+const char *oct_parse_repeat(void *field, const char *text);
+bool oct_is_live(const struct oct_params *p);
+int oct_live_check(const struct oct_params *p);
+/* Begins to give; *live is to be ended in any case. Exit code. */
+int oct_live_start(struct oct_live **live, const struct oct_live_start *start);
+/* A line on a terminal, now and then. */
+void oct_live_show(struct oct_live *live);
+/* Exit code of the frames that came; NULL is fine. */
+int oct_live_end(struct oct_live **live);
+/* --feed: all of it. Exit code. */
+int oct_live_feed(const struct oct_params *p, struct oct_source *source);
 
 /* Where results go (oct_sink.c). Zeroed is closed. */
 struct oct_sink {

@@ -17,7 +17,8 @@ int oct_sink_check(const struct oct_params *p)
     const struct common *common = &p->common;
     if (!p->plan)
         return tool_usage(common, "--plan PLAN.json is missing");
-    if (!p->output && !p->plot && !p->enface && !p->mip && !common->explain)
+    if (!p->output && !p->plot && !p->enface && !p->mip && !common->explain && !p->feed &&
+        !oct_is_live(p))
         return tool_usage(common,
                           "no output: give -o OUT.h5, .npy, .tif or .png, --plot, --enface or "
                           "--mip");
@@ -96,7 +97,8 @@ int oct_sink_open(struct oct_sink *s, const struct oct_sink_open *o)
     s->one = o->frames != UINT64_MAX && o->frames / o->info.frames_per_result == 1;
     const char *const outputs[] = {p->output, p->plot};
     for (size_t i = 0; i < 2; i++)
-        if (outputs[i] && airy_frame_reader_uses(o->source->reader, outputs[i]))
+        if (outputs[i] && o->source->reader &&
+            airy_frame_reader_uses(o->source->reader, outputs[i]))
             return tool_fail(common,
                              "output '%s' is a file that frames are read from; choose "
                              "another name",

@@ -4,6 +4,11 @@
 
 #include "cmd_oct.h"
 
+const char *oct_ring_name(const char *path)
+{
+    return strncmp(path, "ring:", 5) == 0 ? path + 5 : NULL;
+}
+
 static size_t packed_bits(const airy_oct_params *plan)
 {
     return plan->packing == AIRY_OCT_PACKING_10   ? 10
@@ -111,6 +116,72 @@ static int choose_frames(struct oct_source *s, const struct oct_params *p)
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
+/* Frames that another process puts are what the plan says, as headerless files are. */
+static int open_ring(struct oct_source *s, const struct oct_params *p)
+{
+    const uint64_t patience_ns = 10000000000u;
+    const airy_oct_params *plan = &s->config.params;
+    airy_ring_info info;
+    const int code = check_raw(s, p->plan);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    airy_status status = airy_ring_open(&s->ring, oct_ring_name(s->path), patience_ns);
+    if (status == AIRY_OK)
+        status = airy_ring_get_info(s->ring, &info);
+    if (status != AIRY_OK)
+        return tool_failed(s->common, status);
+    s->info = (airy_frame_reader_info){
+        .frames = UINT64_MAX,
+        .height = plan->lines,
+        .width = line_width(plan),
+        .dtype = plan->dtype,
+        .stored = plan->dtype,
+        .frame_bytes = plan->lines * line_width(plan) *
+                       (packed_bits(plan) ? 1 : airy_dtype_size(plan->dtype))};
+    if (s->info.frame_bytes != info.frame_bytes)
+        return tool_fail(s->common, "%s has frames of %zu bytes, those of plan %s have %zu",
+                         s->path, info.frame_bytes, p->plan, s->info.frame_bytes);
+    s->frames = UINT64_MAX;
+    return AIRY_EXIT_OK;
+}
+
+/*
+ * What comes within a tenth of a second, again and again until something has come or nothing will;
+ * up to a gap in the numbers.
+ */
+static airy_status read_ring(struct oct_source *s, char *to, size_t count, size_t *got)
+{
+    enum { PATIENCE_NS = 100 * 1000 * 1000 };
+    bool ended = false;
+    *got = 0;
+    while (*got < count && !ended && !tool_interrupted()) {
+        airy_ring_frame frame;
+        airy_status status = airy_ring_next(s->ring, &frame, PATIENCE_NS, &ended);
+        if (status != AIRY_OK)
+            return status;
+        if (!frame.data)
+            continue;
+        const uint64_t gap = s->numbered ? frame.number - s->next : 0;
+        if (gap && *got)
+            break; /* the frame stays in the ring */
+        /* A number that runs backwards is a gap, too, of unknown length. */
+        s->skipped += gap < UINT64_C(1) << 40 ? gap : 0;
+        s->numbered = true;
+        s->next = frame.number + 1;
+        memcpy(to + (*got)++ * s->info.frame_bytes, frame.data, s->info.frame_bytes);
+        status = airy_ring_release(s->ring);
+        if (status != AIRY_OK)
+            return status;
+    }
+    return AIRY_OK;
+}
+
+static airy_status read_frames(struct oct_source *s, void *frames, size_t count, size_t *got)
+{
+    return s->ring ? read_ring(s, frames, count, got)
+                   : airy_frame_reader_read(s->reader, frames, count, got);
+}
+
 int oct_source_open(struct oct_source *s, const struct oct_params *p)
 {
     *s = (struct oct_source){.common = &p->common, .path = p->common.inputs.items[0]};
@@ -120,6 +191,8 @@ int oct_source_open(struct oct_source *s, const struct oct_params *p)
     if (p->has_compat)
         s->config.params.compat = p->compat;
     const airy_oct_params *plan = &s->config.params;
+    if (oct_ring_name(s->path))
+        return open_ring(s, p);
     const airy_frame_reader_params raw = {.dtype = plan->dtype,
                                           .height = plan->lines,
                                           .width = line_width(plan),
@@ -142,7 +215,7 @@ airy_status oct_source_peek(struct oct_source *s, const void **frames, size_t co
     s->head = malloc(most * s->info.frame_bytes + 1);
     if (!s->head)
         return AIRY_ERR_MEMORY;
-    const airy_status status = airy_frame_reader_read(s->reader, s->head, most, &s->head_count);
+    const airy_status status = read_frames(s, s->head, most, &s->head_count);
     *frames = s->head;
     *got = s->head_count;
     return status;
@@ -160,8 +233,7 @@ airy_status oct_source_read(struct oct_source *s, void *frames, size_t count, si
     size_t more = 0;
     airy_status status = AIRY_OK;
     if (want > first)
-        status = airy_frame_reader_read(s->reader, to + first * s->info.frame_bytes, want - first,
-                                        &more);
+        status = read_frames(s, to + first * s->info.frame_bytes, want - first, &more);
     *got = first + more;
     s->taken += *got;
     return status;
@@ -170,6 +242,7 @@ airy_status oct_source_read(struct oct_source *s, void *frames, size_t count, si
 void oct_source_close(struct oct_source *s)
 {
     airy_frame_reader_destroy(&s->reader);
+    airy_ring_destroy(&s->ring);
     airy_oct_config_free(&s->config);
     free(s->head);
     *s = (struct oct_source){.common = NULL};
