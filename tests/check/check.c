@@ -94,12 +94,23 @@ static void watch_crashes(void)
 #endif
 }
 
+static bool is_meant(const struct check_state *s, const char *pattern, const char *name)
+{
+    return fnmatch(pattern, name, 0) == 0 || fnmatch(pattern, s->family, 0) == 0;
+}
+
+/* Any of the patterns, and none of those behind a '!'. */
 static bool is_wanted(const struct check_state *s, const char *name)
 {
-    bool wanted = s->filter_count == 0;
-    for (size_t i = 0; i < s->filter_count && !wanted; i++)
-        wanted = fnmatch(s->filters[i], name, 0) == 0 || fnmatch(s->filters[i], s->family, 0) == 0;
-    return wanted;
+    bool any = false, wanted = false;
+    for (size_t i = 0; i < s->filter_count; i++) {
+        const char *pattern = s->filters[i];
+        if (*pattern == '!' && is_meant(s, pattern + 1, name))
+            return false;
+        any |= *pattern != '!';
+        wanted |= *pattern != '!' && is_meant(s, pattern, name);
+    }
+    return wanted || !any;
 }
 
 static uint64_t hash_name(const char *name)
@@ -314,7 +325,8 @@ static bool has_cpu_set(void)
 static void print_usage(void)
 {
     printf("usage: airy-check [options] [NAME...]\n"
-           "NAME: a case or a family, with * and ? as in file names; without one, all cases run.\n"
+           "NAME: a case or a family, with * and ? as in file names; without one, all cases run,\n"
+           "      and those behind a '!' never.\n"
            "  --device SPEC   run on this device; may be given several times (default: cpu)\n"
            "  --all-devices   run on every device that is usable\n"
            "  --part I/N      part I of N, 1 to N: every N-th family\n"
