@@ -1,7 +1,7 @@
 /* Calibration: mirrors with known axis and dispersion, recordings that do not do, real mirrors. */
 #include <string.h>
 
-#include "check.h"
+#include "check_oct.h"
 
 #define TWO_PI 6.283185307179586
 
@@ -309,6 +309,60 @@ static void check_poly(struct check *c)
     airy_oct_calibration_free(&found);
 }
 
+/*
+ * What was found, as parameters of profiles: the mirror is there at the same bin and as narrow, so signs
+ * and scales agree.
+ */
+static void check_profile(struct check *c)
+{
+    enum { N = 2048, LINES = 2, FIRST = 250, LAST = 350 };
+    if (!check_case(c, "oct_calibrate_profile"))
+        return;
+    const struct spectrometer s = {.samples = N,
+                                   .golden = true,
+                                   .d2 = 45,
+                                   .d3 = -15,
+                                   .center = 0.5,
+                                   .width = 0.45,
+                                   .noise = 0.005};
+    const double *mirror = make_mirror(c, &s, 300, LINES);
+    const airy_oct_calibrate_params params = {
+        .samples = N,
+        .mirrors = 2,
+        .mirror = {{.lines = make_mirror(c, &s, 90, 1), .count = 1}, {mirror, LINES, NULL}}};
+    airy_oct_calibration found = {0};
+    if (!CHECK_OK(c, airy_oct_calibrate(&found, &params)))
+        return;
+    airy_oct_params p = {.samples = N,
+                         .lines = LINES,
+                         .axis = AIRY_OCT_AXIS_CURVE,
+                         .axis_table = found.curve,
+                         .interpolation = AIRY_OCT_LANCZOS,
+                         .window = AIRY_OCT_WINDOW_HANN,
+                         .has_dispersion = true,
+                         .output = AIRY_OCT_MAGNITUDE,
+                         .depth_first = FIRST,
+                         .depth_last = LAST};
+    memcpy(p.dispersion, found.dispersion, sizeof(p.dispersion));
+    airy_array *src = check_oct_upload(c, &p, check_oct_encode(c, &p, mirror, 1), 1);
+    const airy_array *dst = check_oct_process(c, &p, src, 0);
+    size_t count = 0;
+    const double *got = dst ? check_oct_pull(c, dst, &count) : NULL;
+    for (size_t l = 0; got && l < LINES; l++) {
+        const double *line = got + l * (LAST - FIRST);
+        size_t top = 0, wide = 0;
+        for (size_t i = 0; i < LAST - FIRST; i++)
+            top = line[i] > line[top] ? i : top;
+        for (size_t i = 0; i < LAST - FIRST; i++)
+            wide += line[i] > 0.5 * line[top];
+        /* Half a bin to the nearest one, and noise; of 2.7 bins 2 or 3 whole ones, and one more where
+         * the top itself lies between two. */
+        CHECK(c, fabs((double)(FIRST + top) - found.after[1].position) < 0.6);
+        CHECK(c, wide >= 2 && wide <= 4);
+    }
+    airy_oct_calibration_free(&found);
+}
+
 static void check_refused(struct check *c)
 {
     if (!check_case(c, "oct_calibrate_refused"))
@@ -387,6 +441,9 @@ static void check_refused(struct check *c)
 
 void check_oct_calibrate(struct check *c)
 {
+    check_profile(c);
+    if (!c->is_cpu) /* the rest has no device */
+        return;
     check_truths(c);
     check_sharpened(c);
     check_parts(c);
