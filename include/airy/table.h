@@ -30,7 +30,8 @@ typedef struct airy_column {
 
 /** Something said about the whole table: a keyword of FITS, a PARAM of a VOTable. */
 typedef struct airy_note {
-    const char *key;     /**< 1 to 8 of A-Z, 0-9, '-' and '_' */
+    const char *key;     /**< 1 to 8 of A-Z, 0-9, '-' and '_'; none that FITS has for a table's
+                              structure (NAXIS, TFORM1, END, ...) */
     const char *text;    /**< NULL: the number */
     double number;       /**< finite */
     const char *comment; /**< NULL: none */

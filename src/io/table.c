@@ -156,13 +156,37 @@ static airy_status check_column(const airy_table *table, size_t index)
     return AIRY_OK;
 }
 
-static airy_status check_note(const airy_note *note)
+/*
+ * Keywords that say what a FITS header is of or how a table lies in its file, or that come several
+ * times; those ending in a number are named without it. Source: FITS Standard 4.0, sections 4.4, 7.3.
+ */
+static bool is_structural(const char *key, bool has_frame)
+{
+    static const char *const words[] = {"SIMPLE",  "XTENSION", "BITPIX",  "EXTEND",  "PCOUNT",
+                                        "GCOUNT",  "GROUPS",   "THEAP",   "EXTNAME", "TFIELDS",
+                                        "COMMENT", "END",      "HISTORY", "CONTINUE"};
+    static const char *const numbered[] = {"NAXIS", "TFORM", "TTYPE", "TUNIT", "TNULL", "TSCAL",
+                                           "TZERO", "TDISP", "TBCOL", "TDIM",  "TUCD",  "TCOMM"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strcmp(key, words[i]) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof(numbered) / sizeof(numbered[0]); i++) {
+        const size_t n = strlen(numbered[i]);
+        if (strncmp(key, numbered[i], n) == 0 && strspn(key + n, "0123456789") == strlen(key + n))
+            return true;
+    }
+    return has_frame && (strcmp(key, "RADESYS") == 0 || strcmp(key, "EQUINOX") == 0);
+}
+
+static airy_status check_note(const airy_note *note, bool has_frame)
 {
     const size_t length = note->key ? strlen(note->key) : 0;
     AIRY_FAIL_IF(length < 1 || length > 8 ||
                      strspn(note->key, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != length,
                  AIRY_ERR_PARAM, "note '%s': expected 1 to 8 of A-Z, 0-9, '-' and '_'",
                  note->key ? note->key : "");
+    AIRY_FAIL_IF(is_structural(note->key, has_frame), AIRY_ERR_PARAM,
+                 "note %s: the keyword belongs to the structure of a FITS file", note->key);
     AIRY_FAIL_IF(!note->text && !isfinite(note->number), AIRY_ERR_PARAM,
                  "note %s = %g: expected a finite number", note->key, note->number);
     return AIRY_OK;
@@ -182,7 +206,7 @@ static airy_status check_table(const airy_table *table)
     for (size_t i = 0; i < table->columns; i++)
         AIRY_TRY(check_column(table, i));
     for (size_t i = 0; i < table->notes; i++)
-        AIRY_TRY(check_note(&table->note[i]));
+        AIRY_TRY(check_note(&table->note[i], table->sky));
     return AIRY_OK;
 }
 

@@ -329,7 +329,9 @@ static void check_refused(struct check *c)
     CHECK_FAILS(c, airy_table_write(&t, NULL, false), AIRY_ERR_PARAM, "missing");
     CHECK_FAILS(c, airy_table_write(NULL, "a.csv", false), AIRY_ERR_PARAM, "missing");
     const airy_note bad_notes[] = {
-        {.key = "lower"}, {.key = "TOOLONGKEY"}, {.key = NULL}, {.key = "A", .number = NAN}};
+        {.key = "lower"},   {.key = "TOOLONGKEY"}, {.key = NULL},     {.key = "A", .number = NAN},
+        {.key = "END"},     {.key = "NAXIS"},      {.key = "NAXIS2"}, {.key = "TFORM12"},
+        {.key = "COMMENT"}, {.key = "EXTNAME"},    {.key = "TTYPE1"}};
     for (size_t i = 0; i < sizeof(bad_notes) / sizeof(bad_notes[0]); i++) {
         t.note = &bad_notes[i];
         t.notes = 1;

@@ -516,6 +516,6 @@ int bench_background(struct bench *bench)
     struct images m;
     airy_status status = open_images(&m, bench, AIRY_DTYPE_F32, 2, flat_shape, flat_shape);
     if (status == AIRY_OK)
-        status = measure(bench, &m, &operation);
+        status = measure_parts(bench, &m, &operation);
     return finish(bench, &m, status);
 }

@@ -282,6 +282,8 @@ static int check_options(const struct sources_params *p)
             return tool_usage(common, "--%s is of the full method", full[i].name);
     if (p->connectivity && p->connectivity != 4 && p->connectivity != 8)
         return tool_usage(common, "--connectivity %zu: expected 4 or 8", p->connectivity);
+    if (p->regions && !tool_has_suffix(p->regions, ".reg"))
+        return tool_usage(common, "--regions %s: expected a name that ends in .reg", p->regions);
     int code = catalog_check_name(common, "catalog", p->catalog);
     if (code == AIRY_EXIT_OK && p->plot)
         code = gnuplot_check_name(common, p->plot);

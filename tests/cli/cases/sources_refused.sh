@@ -29,3 +29,4 @@ try sources a.npy --matched 1e9
 try sources a.npy --compat scipy
 try sources a.npy --mask c.h5::/image
 try sources a.npy --background x.txt
+try sources a.npy --regions x.txt
