@@ -547,20 +547,22 @@ static void NAME(put_square)(void *const *rows, size_t lines, float *square, siz
     _Alignas(64) float turned[LANES][LANES];
 #ifdef TRANSPOSE
     const bool whole = count == LANES && s->to == AIRY_DTYPE_F32;
-    for (size_t x = 0; x < LANES; x += WIDTH)
-        for (size_t y = 0; y < LANES; y += WIDTH) {
-            vec v[WIDTH];
+    for (size_t x = 0; x < LANES; x += WIDTH) {
+        vec v[LANES / WIDTH][WIDTH]; /* a row's parts are stored one after the other */
+        for (size_t y = 0; y < LANES / WIDTH; y++) {
             for (size_t i = 0; i < WIDTH; i++)
-                v[i] = GET(square + (y + i) * LANES + x);
-            TRANSPOSE(v);
-            for (size_t i = 0; i < WIDTH; i++)
-                if (!whole)
-                    AT(&turned[x + i][y]) = v[i];
-                else if (x + i < lines && s->stream)
-                    STREAM((float *)rows[x + i] + at + y, v[i]);
-                else if (x + i < lines)
-                    memcpy((float *)rows[x + i] + at + y, &v[i], sizeof(v[i]));
+                v[y][i] = GET(square + (y * WIDTH + i) * LANES + x);
+            TRANSPOSE(v[y]);
         }
+        for (size_t i = 0; i < WIDTH; i++)
+            for (size_t y = 0; y < LANES / WIDTH; y++)
+                if (!whole)
+                    AT(&turned[x + i][y * WIDTH]) = v[y][i];
+                else if (x + i < lines && s->stream)
+                    STREAM((float *)rows[x + i] + at + y * WIDTH, v[y][i]);
+                else if (x + i < lines)
+                    memcpy((float *)rows[x + i] + at + y * WIDTH, &v[y][i], sizeof(v[y][i]));
+    }
     if (whole)
         return;
 #else
