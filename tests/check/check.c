@@ -44,6 +44,7 @@ static const struct {
     {"sources", check_sources},
     {"tile", check_tile},
     {"oct", check_oct},
+    {"frames", check_frame_files},
     {"oct_config", check_oct_config},
     {"oct_stream", check_oct_stream},
     {"ring", check_ring},

@@ -136,6 +136,7 @@ void check_ring(struct check *c);
 void check_null(struct check *c);
 void check_oct_calibrate(struct check *c);
 void check_simulated_oct(struct check *c);
+void check_frame_files(struct check *c);
 void check_oct_config(struct check *c);
 void check_tuning(struct check *c);
 void check_opencl_kernels(struct check *c);

@@ -1,0 +1,358 @@
+/* Frames one after another: every format read and written, pipes, cut and odd files, refusals. */
+#include "check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "airy/frames.h"
+
+enum { FRAMES = 5, HEIGHT = 3, WIDTH = 7, COUNT = FRAMES * HEIGHT * WIDTH };
+
+static void in_folder(char path[4300], struct check *c, const char *name)
+{
+    snprintf(path, 4300, "%s/%s", check_tmp(c), name);
+}
+
+static bool put_bytes(struct check *c, const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    if (!CHECK(c, file != NULL))
+        return false;
+    const bool good = fwrite(bytes, 1, size, file) == size;
+    return CHECK(c, fclose(file) == 0 && good);
+}
+
+/* Frames in parts of two, one skipped. */
+static void check_reading(struct check *c, const char *path, const airy_frame_reader_params *params,
+                          airy_frame_format format, airy_dtype dtype, const void *want)
+{
+    airy_frame_reader *reader = NULL;
+    airy_frame_reader_info info;
+    if (!CHECK_OK(c, airy_frame_reader_create(&reader, path, params)))
+        return;
+    CHECK_OK(c, airy_frame_reader_get_info(reader, &info));
+    CHECK(c, info.format == format && info.frames == FRAMES && info.dtype == dtype);
+    CHECK(c, info.height == HEIGHT && info.width == WIDTH && info.stray_bytes == 0);
+    CHECK(c, info.frame_bytes == HEIGHT * WIDTH * airy_dtype_size(dtype));
+    CHECK(c, airy_frame_reader_uses(reader, path) && !airy_frame_reader_uses(reader, "/"));
+    uint8_t *got = check_alloc(c, COUNT * 8);
+    size_t n = 0;
+    CHECK_OK(c, airy_frame_reader_skip(reader, 1));
+    CHECK_OK(c, airy_frame_reader_read(reader, got, 2, &n));
+    CHECK(c, n == 2);
+    CHECK_OK(c, airy_frame_reader_read(reader, got + 2 * info.frame_bytes, 4, &n));
+    CHECK(c, n == 2);
+    check_values(c, path, dtype, got, (const uint8_t *)want + info.frame_bytes,
+                 COUNT - HEIGHT * WIDTH, NULL);
+    CHECK_OK(c, airy_frame_reader_read(reader, got, 1, &n));
+    CHECK(c, n == 0);
+    CHECK_FAILS(c, airy_frame_reader_skip(reader, 1), AIRY_ERR_PARAM, "it has 5");
+    airy_frame_reader_destroy(&reader);
+    CHECK(c, reader == NULL);
+}
+
+/* What the writer makes is read by the reader, and by what reads whole images. */
+static void check_format(struct check *c, const char *name, airy_frame_format format,
+                         airy_dtype dtype)
+{
+    if (!check_case(c, "frames_%s_%s", name, airy_dtype_name(dtype)))
+        return;
+    char path[4300], file[32];
+    snprintf(file, sizeof file, "a.%s", name);
+    in_folder(path, c, file);
+    void *data = check_alloc(c, COUNT * 8);
+    check_rand(c, data, dtype, COUNT, 0, 200);
+    const size_t frame = HEIGHT * WIDTH * airy_dtype_size(dtype);
+    const airy_frame_writer_params params = {
+        .dtype = dtype, .height = HEIGHT, .width = WIDTH, .configuration = "{\"a\": 1}"};
+    airy_frame_writer *writer = NULL;
+    const airy_status made = airy_frame_writer_create(&writer, path, &params);
+    if (made == AIRY_ERR_UNSUPPORTED && format == AIRY_FRAMES_TIFF) {
+        check_skip(c, "a build without TIFF");
+        return;
+    }
+    if (!CHECK_OK(c, made))
+        return;
+    CHECK_OK(c, airy_frame_writer_add(writer, data, 2));
+    CHECK_OK(c, airy_frame_writer_add(writer, NULL, 0));
+    CHECK_OK(c, airy_frame_writer_add(writer, (uint8_t *)data + 2 * frame, 3));
+    CHECK(c, access(path, F_OK) != 0);
+    CHECK_OK(c, airy_frame_writer_finish(writer));
+    airy_frame_writer_destroy(&writer);
+    check_reading(c, path, NULL, format, dtype, data);
+    airy_image image;
+    if (CHECK_OK(c, airy_image_read(&image, path))) {
+        CHECK(c, image.ndim == 3 && image.shape[0] == FRAMES && image.dtype == dtype);
+        check_values(c, path, dtype, image.data, data, COUNT, NULL);
+        airy_image_free(&image);
+    }
+    CHECK_FAILS(c, airy_frame_writer_create(&writer, path, &params), AIRY_ERR_EXISTS,
+                "there already");
+}
+
+static void check_raw(struct check *c)
+{
+    if (!check_case(c, "frames_raw"))
+        return;
+    char path[4300];
+    in_folder(path, c, "a.raw");
+    enum { HEADER = 5 };
+    uint8_t *bytes = check_alloc(c, HEADER + 2 * COUNT + 2);
+    check_rand(c, bytes, AIRY_DTYPE_U8, HEADER + 2 * COUNT + 2, 0, 256);
+    const airy_frame_reader_params params = {
+        .dtype = AIRY_DTYPE_I16, .height = HEIGHT, .width = WIDTH, .header_bytes = HEADER};
+    int16_t *want = check_alloc(c, COUNT * sizeof(*want));
+    memcpy(want, bytes + HEADER, COUNT * sizeof(*want));
+    if (put_bytes(c, path, bytes, HEADER + 2 * COUNT))
+        check_reading(c, path, &params, AIRY_FRAMES_RAW, AIRY_DTYPE_I16, want);
+    /* bytes behind the last whole frame */
+    airy_frame_reader *reader = NULL;
+    airy_frame_reader_info info;
+    if (put_bytes(c, path, bytes, HEADER + 2 * COUNT - 3) &&
+        CHECK_OK(c, airy_frame_reader_create(&reader, path, &params)) &&
+        CHECK_OK(c, airy_frame_reader_get_info(reader, &info)))
+        CHECK(c, info.frames == FRAMES - 1 && info.stray_bytes == 2 * HEIGHT * WIDTH - 3);
+    airy_frame_reader_destroy(&reader);
+    if (put_bytes(c, path, bytes, HEADER - 1))
+        CHECK_FAILS(c, airy_frame_reader_create(&reader, path, &params), AIRY_ERR_FORMAT,
+                    "4 bytes, less than the 5 of its header");
+}
+
+/* A pipe has no number of frames, and may end anywhere. */
+static void check_pipe(struct check *c)
+{
+    if (!check_case(c, "frames_pipe"))
+        return;
+    char path[4300];
+    in_folder(path, c, "pipe");
+    if (!CHECK(c, mkfifo(path, 0600) == 0))
+        return;
+    uint8_t *bytes = check_alloc(c, 4 + COUNT);
+    check_rand(c, bytes, AIRY_DTYPE_U8, 4 + COUNT, 0, 256);
+    const airy_frame_reader_params params = {
+        .dtype = AIRY_DTYPE_U8, .height = HEIGHT, .width = WIDTH, .header_bytes = 4};
+    for (size_t cut = 0; cut < 2; cut++) {
+        FILE *both = fopen(path, "r+"); /* holds the pipe open until the reader is there */
+        airy_frame_reader *reader = NULL;
+        airy_frame_reader_info info;
+        uint8_t *got = check_alloc(c, COUNT);
+        size_t n = 0;
+        if (!CHECK(c, both != NULL))
+            return;
+        CHECK(c, fwrite(bytes, 1, 4 + COUNT - cut, both) == 4 + COUNT - cut && !fflush(both));
+        CHECK_OK(c, airy_frame_reader_create(&reader, path, &params));
+        fclose(both);
+        CHECK_OK(c, airy_frame_reader_get_info(reader, &info));
+        CHECK(c, info.frames == UINT64_MAX && info.format == AIRY_FRAMES_RAW);
+        CHECK_OK(c, airy_frame_reader_skip(reader, 1));
+        CHECK_OK(c, airy_frame_reader_read(reader, got, FRAMES + 2, &n));
+        CHECK(c, n == FRAMES - 1 - cut);
+        check_values(c, "pipe", AIRY_DTYPE_U8, got, bytes + 4 + HEIGHT * WIDTH, n * HEIGHT * WIDTH,
+                     NULL);
+        if (cut)
+            CHECK_FAILS(c, airy_frame_reader_read(reader, got, 1, &n), AIRY_ERR_CORRUPT,
+                        "ends inside frame 4: 20 of 21 bytes");
+        else
+            CHECK(c, airy_frame_reader_read(reader, got, 1, &n) == AIRY_OK && n == 0);
+        if (!cut)
+            CHECK_FAILS(c, airy_frame_reader_skip(reader, 1), AIRY_ERR_PARAM, "ends behind 5");
+        airy_frame_reader_destroy(&reader);
+    }
+    unlink(path);
+}
+
+/* NPY of other types, byte orders and numbers of axes. */
+static void check_arrays(struct check *c)
+{
+    if (!check_case(c, "frames_npy_shapes"))
+        return;
+    char path[4300];
+    in_folder(path, c, "a.npy");
+    double *wide = check_alloc(c, COUNT * sizeof(*wide));
+    float *want = check_alloc(c, COUNT * sizeof(*want));
+    check_rand(c, wide, AIRY_DTYPE_F64, COUNT, -1e6, 1e6);
+    for (size_t i = 0; i < COUNT; i++)
+        want[i] = (float)wide[i];
+    airy_image image = {
+        .dtype = AIRY_DTYPE_F64, .ndim = 2, .shape = {FRAMES * HEIGHT, WIDTH}, .data = wide};
+    const airy_frame_reader_params cut = {.height = HEIGHT}, odd = {.height = 4};
+    airy_frame_reader *reader = NULL;
+    if (CHECK_OK(c, airy_image_write(&image, path, true)))
+        check_reading(c, path, &cut, AIRY_FRAMES_NPY, AIRY_DTYPE_F32, want);
+    CHECK_FAILS(c, airy_frame_reader_create(&reader, path, &odd), AIRY_ERR_SHAPE,
+                "15 lines, expected a multiple of the 4");
+    image = (airy_image){
+        .dtype = AIRY_DTYPE_F64, .ndim = 4, .shape = {1, FRAMES, HEIGHT, WIDTH}, .data = wide};
+    if (CHECK_OK(c, airy_image_write(&image, path, true)))
+        check_reading(c, path, NULL, AIRY_FRAMES_NPY, AIRY_DTYPE_F32, want);
+    image = (airy_image){
+        .dtype = AIRY_DTYPE_I64, .ndim = 3, .shape = {FRAMES, HEIGHT, WIDTH}, .data = wide};
+    if (CHECK_OK(c, airy_image_write(&image, path, true)))
+        CHECK_FAILS(c, airy_frame_reader_create(&reader, path, NULL), AIRY_ERR_UNSUPPORTED,
+                    "frames of int64");
+}
+
+/* Headers by hand: big-endian, Fortran order, and data that are not there. */
+static void check_headers(struct check *c)
+{
+    if (!check_case(c, "frames_npy_headers"))
+        return;
+    char path[4300];
+    in_folder(path, c, "a.npy");
+    static const struct {
+        const char *order, *fortran;
+        size_t missing;
+        airy_status status;
+        const char *part;
+    } cases[] = {{">", "False", 0, AIRY_OK, NULL},
+                 {"<", "True", 0, AIRY_ERR_UNSUPPORTED, "Fortran order"},
+                 {"<", "False", 1, AIRY_ERR_FORMAT, "209 bytes behind the header"}};
+    uint16_t *want = check_alloc(c, COUNT * sizeof(*want));
+    check_rand(c, want, AIRY_DTYPE_U16, COUNT, 0, 65535);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        uint8_t file[128 + 2 * COUNT];
+        memset(file, ' ', 128);
+        memcpy(file, "\x93NUMPY\1\0\x76\0", 10);
+        const int n = snprintf((char *)file + 10, 117,
+                               "{'descr': '%su2', 'fortran_order': %s, 'shape': (5, 3, 7), }",
+                               cases[k].order, cases[k].fortran);
+        file[10 + n] = ' ';
+        file[127] = '\n';
+        const bool big = cases[k].order[0] == '>';
+        for (size_t i = 0; i < COUNT; i++) {
+            file[128 + 2 * i + !big] = (uint8_t)(want[i] >> 8);
+            file[128 + 2 * i + big] = (uint8_t)want[i];
+        }
+        airy_frame_reader *reader = NULL;
+        if (!put_bytes(c, path, file, sizeof file - cases[k].missing))
+            return;
+        if (cases[k].part)
+            CHECK_FAILS(c, airy_frame_reader_create(&reader, path, NULL), cases[k].status,
+                        cases[k].part);
+        else
+            check_reading(c, path, NULL, AIRY_FRAMES_NPY, AIRY_DTYPE_U16, want);
+    }
+}
+
+/* What stands beside the frames of an HDF5 file. */
+static void check_hdf5(struct check *c)
+{
+    if (!check_case(c, "frames_h5_layout"))
+        return;
+    char path[4300], where[4400];
+    in_folder(path, c, "a.h5");
+    static const double axis[WIDTH] = {0, 1.5, 3, 4.5, 6, 7.5, 9};
+    const airy_frame_writer_params params = {.dtype = AIRY_DTYPE_F32,
+                                             .height = HEIGHT,
+                                             .width = WIDTH,
+                                             .is_complex = true,
+                                             .process = "oct",
+                                             .signal = "complex",
+                                             .signal_units = "1",
+                                             .axis = axis,
+                                             .axis_name = "depth",
+                                             .axis_units = "um",
+                                             .configuration = "{\"a\": 1}"};
+    float *data = check_alloc(c, 2 * COUNT * sizeof(*data));
+    check_rand(c, data, AIRY_DTYPE_F32, 2 * COUNT, -1, 1);
+    airy_frame_writer *writer = NULL;
+    if (!CHECK_OK(c, airy_frame_writer_create(&writer, path, &params)))
+        return;
+    CHECK_OK(c, airy_frame_writer_add(writer, data, FRAMES));
+    CHECK_OK(c, airy_frame_writer_finish(writer));
+    airy_frame_writer_destroy(&writer);
+    airy_image image;
+    snprintf(where, sizeof where, "%s::/entry/oct/result/complex", path);
+    if (CHECK_OK(c, airy_image_read(&image, where))) {
+        CHECK(c, image.ndim == 4 && image.shape[0] == FRAMES && image.shape[3] == 2);
+        check_values(c, "complex", AIRY_DTYPE_F32, image.data, data, 2 * COUNT, NULL);
+        airy_image_free(&image);
+    }
+    snprintf(where, sizeof where, "%s::/entry/oct/result/depth", path);
+    if (CHECK_OK(c, airy_image_read(&image, where))) {
+        check_values(c, "depth", AIRY_DTYPE_F64, image.data, axis, WIDTH, NULL);
+        airy_image_free(&image);
+    }
+    static const char *const texts[][2] = {{"/entry/oct/configuration", "{\"a\": 1}"},
+                                           {"/entry/oct/result@signal", "complex"},
+                                           {"/entry/oct/result/depth@units", "um"},
+                                           {"/entry/oct@default", "result"},
+                                           {"/entry@default", "oct"}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char *text = NULL;
+        if (CHECK_OK(c, airy_hdf5_text(&text, path, texts[i][0])))
+            CHECK(c, strcmp(text, texts[i][1]) == 0);
+        free(text);
+    }
+}
+
+static void check_refusals(struct check *c)
+{
+    if (!check_case(c, "frames_refused"))
+        return;
+    char path[4300];
+    in_folder(path, c, "none.raw");
+    airy_frame_reader *reader = NULL;
+    airy_frame_writer *writer = NULL;
+    size_t got;
+    const airy_frame_reader_params huge = {.height = SIZE_MAX / 2, .width = 4};
+    CHECK_FAILS(c, airy_frame_reader_create(&reader, path, NULL), AIRY_ERR_NOT_FOUND, "none.raw");
+    CHECK_FAILS(c, airy_frame_reader_create(NULL, path, NULL), AIRY_ERR_PARAM, "missing");
+    CHECK_FAILS(c, airy_frame_reader_create(&reader, check_tmp(c), NULL), AIRY_ERR_IO,
+                "no regular file");
+    CHECK_FAILS(c, airy_frame_reader_get_info(NULL, NULL), AIRY_ERR_PARAM, "missing");
+    CHECK_FAILS(c, airy_frame_reader_read(NULL, path, 1, &got), AIRY_ERR_PARAM, "missing");
+    CHECK_FAILS(c, airy_frame_reader_skip(NULL, 1), AIRY_ERR_PARAM, "missing");
+    put_bytes(c, path, "abcd", 4);
+    CHECK_FAILS(c, airy_frame_reader_create(&reader, path, NULL), AIRY_ERR_PARAM,
+                "must be told: 0 x 0");
+    CHECK_FAILS(c, airy_frame_reader_create(&reader, path, &huge), AIRY_ERR_SHAPE,
+                "expected a size");
+    airy_frame_writer_params params = {.dtype = AIRY_DTYPE_U8, .height = 2, .width = 2};
+    CHECK_FAILS(c, airy_frame_writer_create(&writer, path, &params), AIRY_ERR_UNSUPPORTED,
+                "suffix of no format of frames");
+    in_folder(path, c, "a.npy");
+    CHECK_FAILS(c, airy_frame_writer_create(&writer, path, NULL), AIRY_ERR_PARAM, "missing");
+    CHECK_FAILS(c, airy_frame_writer_create(&writer, "/nowhere/a.npy", &params), AIRY_ERR_IO,
+                "cannot create");
+    CHECK_FAILS(c, airy_frame_writer_create(&writer, "/nowhere/a.h5", &params), AIRY_ERR_IO,
+                "nowhere");
+    if (CHECK_OK(c, airy_frame_writer_create(&writer, path, &params)))
+        CHECK_FAILS(c, airy_frame_writer_finish(writer), AIRY_ERR_PARAM, "no frame was added");
+    CHECK_FAILS(c, airy_frame_writer_add(writer, NULL, 1), AIRY_ERR_PARAM, "no frames");
+    airy_frame_writer_destroy(&writer);
+    CHECK(c, access(path, F_OK) != 0);
+    params.width = 0;
+    CHECK_FAILS(c, airy_frame_writer_create(&writer, path, &params), AIRY_ERR_SHAPE, "2 x 0");
+    params.dtype = AIRY_DTYPE_COUNT;
+    CHECK_FAILS(c, airy_frame_writer_create(&writer, path, &params), AIRY_ERR_DTYPE, "not known");
+    params = (airy_frame_writer_params){.height = 2, .width = 2, .is_complex = true};
+    in_folder(path, c, "a.tif");
+    CHECK_FAILS(c, airy_frame_writer_create(&writer, path, &params), AIRY_ERR_UNSUPPORTED,
+                "TIFF holds no complex numbers");
+    CHECK_FAILS(c, airy_frame_writer_finish(NULL), AIRY_ERR_PARAM, "no open writer");
+    CHECK(c, airy_frame_writer_has_format("x.H5") && airy_frame_writer_has_format("y.tiff") &&
+                 !airy_frame_writer_has_format("x.png") && !airy_frame_writer_has_format(NULL));
+}
+
+void check_frame_files(struct check *c)
+{
+    if (!c->is_cpu) /* files have no device */
+        return;
+    static const airy_dtype types[] = {AIRY_DTYPE_U8, AIRY_DTYPE_U16, AIRY_DTYPE_I16,
+                                       AIRY_DTYPE_F32};
+    for (size_t i = 0; i < 4; i++) {
+        check_format(c, "npy", AIRY_FRAMES_NPY, types[i]);
+        check_format(c, "h5", AIRY_FRAMES_HDF5, types[i]);
+        check_format(c, "tif", AIRY_FRAMES_TIFF, types[i]);
+    }
+    check_raw(c);
+    check_pipe(c);
+    check_arrays(c);
+    check_headers(c);
+    check_hdf5(c);
+    check_refusals(c);
+}
