@@ -122,7 +122,7 @@ static airy_status tiff_add(struct airy_frame_sink *sink, const void *frames, si
 {
     struct tiff_sink *s = (struct tiff_sink *)sink;
     for (size_t i = 0; i < count; i++) {
-        s->page.data = (uint8_t *)(uintptr_t)frames + i * s->frame;
+        s->page.data = (uint8_t *)frames + i * s->frame;
         AIRY_TRY(airy_tiff_add(s->pages, &s->page));
     }
     return AIRY_OK;

@@ -43,8 +43,7 @@ static void put_npy(struct check *c, const char *folder, const char *name, airy_
 {
     char path[4300];
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    const airy_image image = {
-        .dtype = dtype, .ndim = 2, .shape = {1, count}, .data = (void *)(uintptr_t)data};
+    const airy_image image = {.dtype = dtype, .ndim = 2, .shape = {1, count}, .data = (void *)data};
     CHECK_OK(c, airy_image_write(&image, path, true));
 }
 

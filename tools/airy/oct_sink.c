@@ -122,7 +122,7 @@ static const float *as_floats(struct oct_sink *s, const void *result)
     if (s->plan->to == AIRY_DTYPE_F32)
         return result;
     const airy_image image = {
-        .dtype = s->plan->to, .ndim = 1, .shape = {count}, .data = (void *)(uintptr_t)result};
+        .dtype = s->plan->to, .ndim = 1, .shape = {count}, .data = (void *)result};
     for (size_t i = 0; i < count; i++)
         s->values[i] = (float)airy_image_value(&image, i);
     return s->values;
