@@ -418,6 +418,59 @@ static void check_repeats(struct check *c)
     close_stub(c, &t);
 }
 
+/* Through the real back end: what airy_oct_process makes of the same frames in one call. */
+static void check_profiles(struct check *c, size_t samples, size_t lines, size_t each)
+{
+    enum { BUFFERS = 5 };
+    const size_t frames = BUFFERS * each, depth = samples / 2, count = frames * lines * samples;
+    if (!check_case(c, "oct_stream_profiles_%zux%zux%zu", each, lines, samples))
+        return;
+    const airy_oct_params params = {.samples = samples,
+                                    .lines = lines,
+                                    .dtype = AIRY_DTYPE_U16,
+                                    .background = AIRY_OCT_BACKGROUND_MEAN,
+                                    .window = AIRY_OCT_WINDOW_HANN,
+                                    .flip = AIRY_OCT_FLIP_ODD};
+    const airy_oct_stream_params stream_params = {.frames = each};
+    const size_t src_shape[3] = {frames, lines, samples}, dst_shape[3] = {frames, lines, depth};
+    airy_oct *oct = NULL;
+    airy_oct_stream *stream = NULL;
+    uint16_t *raw = check_alloc(c, count * sizeof(*raw));
+    float *want = check_alloc(c, count / 2 * sizeof(*want)),
+          *got = check_alloc(c, count / 2 * sizeof(*got));
+    check_rand(c, raw, AIRY_DTYPE_U16, count, 0, 4096);
+    airy_array *src = check_upload(c, AIRY_DTYPE_U16, 3, src_shape, raw);
+    airy_array *dst = check_output(c, AIRY_DTYPE_F32, 3, dst_shape);
+    if (CHECK_OK(c, airy_oct_create(&oct, c->queue, &params)) &&
+        CHECK_OK(c, airy_oct_process(c->queue, oct, dst, src, NULL)) &&
+        CHECK_OK(c, airy_array_pull(c->queue, want, count / 2 * sizeof(*want), dst)) &&
+        CHECK_OK(c, airy_queue_finish(c->queue)))
+        CHECK_OK(c, airy_oct_stream_create(&stream, oct, &stream_params));
+    bool good = stream != NULL;
+    size_t given = 0, at = 0;
+    while (good && at < BUFFERS) {
+        void *buffer = NULL;
+        airy_oct_result r;
+        if (given < BUFFERS)
+            good = CHECK_OK(c, airy_oct_stream_take(stream, &buffer));
+        if (buffer) {
+            memcpy(buffer, raw + given++ * (count / BUFFERS), count / BUFFERS * sizeof(*raw));
+            good = CHECK_OK(c, airy_oct_stream_give(stream, each));
+            continue;
+        }
+        good = good && CHECK_OK(c, airy_oct_stream_next(stream, &r, LONG_NS, NULL)) &&
+               CHECK_OK(c, r.status) && CHECK(c, r.first_frame == at * each);
+        if (good)
+            memcpy(got + at++ * (count / 2 / BUFFERS), r.data, r.bytes);
+        good = good && CHECK_OK(c, airy_oct_stream_release(stream, &r));
+    }
+    /* The same lines beside the same neighbours, by the same code. */
+    if (good)
+        check_values(c, "profiles", AIRY_DTYPE_F32, got, want, count / 2, NULL);
+    airy_oct_stream_destroy(&stream);
+    airy_oct_destroy(&oct);
+}
+
 static void check_latency(struct check *c)
 {
     if (!check_case(c, "latency_classes"))
@@ -481,6 +534,8 @@ void check_oct_stream(struct check *c)
     check_destroy(c);
     check_stream_refusals(c);
     check_repeats(c);
+    check_profiles(c, 64, 8, 3);
+    check_profiles(c, 2048, 32, 4);
     check_latency(c);
     check_notice(c);
 }
