@@ -387,6 +387,50 @@ static void check_results(struct check *c, uint32_t block_bytes)
     airy_integrator_destroy(&job.integrator);
 }
 
+/* Spectra with each of their sizes at both ends; so many lines that transforms do go together. */
+static void check_spectra(struct check *c)
+{
+    airy_tunable *list = NULL;
+    airy_oct *oct = NULL;
+    airy_device_info info;
+    size_t count = 0;
+    if (!CHECK_OK(c, airy_device_get_info(c->device, &info)) ||
+        !CHECK_OK(c, airy_tuning_list(c->device, &list, &count)))
+        return;
+    const airy_oct_params params = {.samples = 128,
+                                    .lines = (size_t)8 * info.units + 3,
+                                    .dtype = AIRY_DTYPE_U16,
+                                    .window = AIRY_OCT_WINDOW_HANN,
+                                    .axis = AIRY_OCT_AXIS_POLY,
+                                    .poly = {0, 130, -3}};
+    const size_t from[3] = {1, params.lines, 128}, to[3] = {1, params.lines, 64},
+                 size = params.lines * 64 * sizeof(float);
+    uint16_t *raw = check_alloc(c, params.lines * 128 * sizeof(*raw));
+    float *want = check_alloc(c, size), *got = check_alloc(c, size);
+    check_rand(c, raw, params.dtype, params.lines * 128, 0, 65535);
+    airy_array *src = check_upload(c, params.dtype, 3, from, raw),
+               *dst = check_output(c, AIRY_DTYPE_F32, 3, to);
+    CHECK_OK(c, airy_oct_create(&oct, c->queue, &params));
+    CHECK_OK(c, airy_oct_process(c->queue, oct, dst, src, NULL));
+    CHECK_OK(c, airy_array_pull(c->queue, want, size, dst));
+    CHECK_OK(c, airy_queue_finish(c->queue));
+    for (size_t i = 0; i < 2 * count; i++) {
+        const airy_tunable *t = &list[i / 2];
+        if (strncmp(t->name, "oct_", 4) != 0)
+            continue;
+        const uint32_t value = i % 2 ? t->largest : t->smallest;
+        CHECK_OK(c, airy_tuning_set(c->device, t->name, value, AIRY_TUNING_SET));
+        CHECK_OK(c, airy_oct_process(c->queue, oct, dst, src, NULL));
+        CHECK_OK(c, airy_array_pull(c->queue, got, size, dst));
+        CHECK_OK(c, airy_queue_finish(c->queue));
+        if (memcmp(got, want, size) != 0)
+            check_failed(c, __FILE__, __LINE__, "results differ with %s = %u", t->name, value);
+        reset(c);
+    }
+    airy_tuning_list_free(list);
+    airy_oct_destroy(&oct);
+}
+
 /* What opening and compiling cost is told, and nothing where there is neither. */
 static void check_start(struct check *c)
 {
@@ -432,4 +476,6 @@ void check_tuning(struct check *c)
         check_results(c, 8192);
     if (check_case(c, "tuning_results_b32768"))
         check_results(c, 32768);
+    if (check_case(c, "tuning_spectra"))
+        check_spectra(c);
 }

@@ -25,6 +25,8 @@ struct tune_data {
     airy_batch *batch, *one, *large; /* in blocks of 8 KiB; one frame; in larger blocks */
     airy_array *pixels, *status, *sums, *stats, *one_sums, *one_stats;
     airy_integrator *integrator;
+    airy_oct *oct;
+    airy_array *spectra, *profiles;
     struct bench bench; /* its folder holds the stack */
     char path[4096];
     airy_stack *stack;

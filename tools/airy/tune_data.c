@@ -13,6 +13,9 @@ enum {
     OTHER_FRAMES = 4,    /* and where a CPU works */
     LARGE_BLOCK = 32768, /* bytes: more than decode_blocks takes */
     BINS = 1000,
+    SAMPLES = 2048,        /* of a spectrum, */
+    GPU_SPECTRA = 1 << 15, /* and spectra, */
+    OTHER_SPECTRA = 64,
     MOST_REPEATS = 256
 };
 
@@ -157,6 +160,27 @@ static airy_status open_batches(struct tune_data *d)
     return status;
 }
 
+/* Spectra that are resampled from wavelengths; what they say does not matter. */
+static airy_status open_spectra(struct tune_data *d)
+{
+    double wavelength_m[SAMPLES];
+    for (int i = 0; i < SAMPLES; i++)
+        wavelength_m[i] = 1.2e-6 + 0.25e-6 * i / (SAMPLES - 1);
+    const airy_oct_params params = {.samples = SAMPLES,
+                                    .lines = d->info.gpu ? GPU_SPECTRA : OTHER_SPECTRA,
+                                    .dtype = AIRY_DTYPE_U16,
+                                    .axis = AIRY_OCT_AXIS_WAVELENGTH,
+                                    .axis_table = wavelength_m,
+                                    .window = AIRY_OCT_WINDOW_HANN};
+    const size_t from[3] = {1, params.lines, SAMPLES}, to[3] = {1, params.lines, SAMPLES / 2};
+    airy_status status = airy_oct_create(&d->oct, d->queue, &params);
+    if (status == AIRY_OK)
+        status = airy_array_create(&d->spectra, d->device, params.dtype, 3, from);
+    if (status == AIRY_OK)
+        status = airy_array_create(&d->profiles, d->device, AIRY_DTYPE_F32, 3, to);
+    return status == AIRY_OK ? airy_array_fill(d->queue, d->spectra, 0) : status;
+}
+
 airy_status tune_data_open(struct tune_data *d, bool whole)
 {
     const airy_device_params params = {.threads = (uint32_t)d->common->threads,
@@ -174,11 +198,16 @@ airy_status tune_data_open(struct tune_data *d, bool whole)
         status = create_integrator(d);
     if (status == AIRY_OK && !whole)
         status = open_batches(d);
+    if (status == AIRY_OK && !whole)
+        status = open_spectra(d);
     return status;
 }
 
 void tune_data_close(struct tune_data *d)
 {
+    airy_array_destroy(&d->profiles);
+    airy_array_destroy(&d->spectra);
+    airy_oct_destroy(&d->oct);
     airy_array_destroy(&d->one_stats);
     airy_array_destroy(&d->one_sums);
     airy_array_destroy(&d->stats);
@@ -243,6 +272,11 @@ static airy_status integrate_frames(struct tune_data *d)
     return finish(d, airy_integrate(d->queue, d->sums, d->stats, d->integrator, d->pixels));
 }
 
+static airy_status transform_spectra(struct tune_data *d)
+{
+    return finish(d, airy_oct_process(d->queue, d->oct, d->profiles, d->spectra, NULL));
+}
+
 static airy_status integrate_stack(struct tune_data *d)
 {
     airy_run_info info;
@@ -255,6 +289,7 @@ const struct tune_job tune_jobs[] = {
     {"integrating compressed frames", integrate_batch, false},
     {"integrating one compressed frame", integrate_one, false},
     {"integrating frames", integrate_frames, false},
+    {"spectra to profiles", transform_spectra, false},
     {"a whole run", integrate_stack, true},
 };
 const size_t tune_job_count = sizeof(tune_jobs) / sizeof(tune_jobs[0]);
