@@ -36,10 +36,11 @@ typedef struct columns {
     uint step;
 } columns;
 
-/* Result k of a step of radix r stands at this place. */
+/* Bits of k < r in reversed order: where result k of a step of radix r stands. */
 AIRY_INLINE uint reversed(uint k, uint r)
 {
-    return ((k & 1u) << 4 | (k & 2u) << 2 | (k & 4u) | (k & 8u) >> 2 | (k & 16u) >> 4) / (32u / r);
+    const uint low = (uint)(0xf7b3d591e6a2c480ul >> 4u * (k & 15u)) & 15u; /* of four bits */
+    return (low << 1 | k >> 4) / (32u / r);
 }
 
 AIRY_INLINE float2 times(float2 a, float2 b)
@@ -89,31 +90,37 @@ AIRY_INLINE void butterfly_i(float2 *a, float2 *b, float2 w, uint factor)
     *a = sum;
 }
 
-/* All butterflies of a depth from 1 on. */
-AIRY_INLINE void deepen(float2 *z, uint r, uint depth, const float2 *w, bool first)
+/*
+ * Depth s of a step of radix r, all columns. Loops here and below have a number of turns that does not
+ * depend on arguments, so that compilers unroll them whenever they come to it.
+ */
+AIRY_INLINE void deepen(float2 *z, uint r, uint s, const float2 *w, bool first)
 {
-    const uint kinds = 1u << (depth - 1u), each = r >> depth;
+    const uint apart = r >> (s + 1u), kinds = 1u << s >> 1;
 #pragma unroll
-    for (uint n = 0u; n < kinds; n++) {
-        float2 *v = z + reversed(n, 2u * kinds) * each;
+    for (uint i = 0u; i < EACH / 2u; i++) {
+        const uint column = i / (r / 2u), own = i % (r / 2u), node = own / apart,
+                   n = s > 1u ? reversed(node >> 1, 1u << (s - 1u)) : 0u;
+        float2 *a = z + column * r + node * 2u * apart + own % apart;
+        const float2 f = w[(first ? 0u : column * (r / 2u)) + kinds + n];
         const uint factor = !first            ? FACTOR_ANY
                             : n == 0u         ? FACTOR_ONE
                             : 2u * n == kinds ? FACTOR_EIGHTH
                                               : FACTOR_ANY;
-#pragma unroll
-        for (uint i = 0u; i < each / 2u; i++) {
-            butterfly(v + i, v + i + each / 2u, w[kinds + n], factor);
-            butterfly_i(v + each + i, v + each + i + each / 2u, w[kinds + n], factor);
-        }
+        if (node % 2u == 0u)
+            butterfly(a, a + apart, f, factor);
+        else
+            butterfly_i(a, a + apart, f, factor);
     }
 }
 
-/* One column: elements in their order to results in reversed order. first: w are the roots. */
+/*
+ * A step of radix r: elements of each column in their order to results in reversed order. first: w are
+ * the roots, and there are no other factors.
+ */
 AIRY_INLINE void turn(float2 *z, uint r, const float2 *w, bool first)
 {
-#pragma unroll
-    for (uint i = 0u; i < r / 2u; i++)
-        butterfly(z + i, z + i + r / 2u, w[0], first ? FACTOR_ONE : FACTOR_ANY);
+    deepen(z, r, 0u, w, first);
     if (r >= 4u)
         deepen(z, r, 1u, w, first);
     if (r >= 8u)
@@ -124,7 +131,6 @@ AIRY_INLINE void turn(float2 *z, uint r, const float2 *w, bool first)
         deepen(z, r, 4u, w, first);
 }
 
-/* The first step: no factors but those of the radix. */
 AIRY_INLINE void turn_first(float2 *z, uint r)
 {
     const float2 roots[16] = {(float2)(1.0f, 0.0f),
@@ -143,25 +149,16 @@ AIRY_INLINE void turn_first(float2 *z, uint r)
                               (float2)(0.55557023301960222f, -0.83146961230254524f),
                               (float2)(0.38268343236508977f, -0.92387953251128676f),
                               (float2)(0.19509032201612827f, -0.98078528040323044f)};
-#pragma unroll
-    for (uint j = 0u; j < EACH / r; j++)
-        turn(z + j * r, r, roots, true);
+    turn(z, r, roots, true);
 }
 
-/* A later step, behind product p; low: of each column. */
+/* Of a later step, behind product p; low: of each column. */
 AIRY_INLINE void get_factors(float2 *w, __global const float2 *table, uint r, uint p,
                              const uint *low)
 {
 #pragma unroll
     for (uint i = 0u; i < EACH / 2u; i++)
         w[i] = table[i % (r / 2u) * p + low[i / (r / 2u)]];
-}
-
-AIRY_INLINE void turn_on(float2 *z, uint r, const float2 *w)
-{
-#pragma unroll
-    for (uint j = 0u; j < EACH / r; j++)
-        turn(z + j * r, r, w + j * (r / 2u), false);
 }
 
 /* Results of a step of radix r to the room. SPLIT: real parts; take() sees to the others. */
@@ -207,8 +204,8 @@ AIRY_INLINE void take(float2 *z, room_pointer room, uint before, const columns *
 AIRY_INLINE void first_columns(columns *c, uint r, uint t)
 {
 #pragma unroll
-    for (uint j = 0u; j < EACH / r; j++)
-        c->at[j] = t + ITEMS * j;
+    for (uint j = 0u; j < EACH / 2u; j++)
+        c->at[j] = j < EACH / r ? t + ITEMS * j : 0u;
     c->step = PITCH(r);
 }
 
@@ -216,10 +213,10 @@ AIRY_INLINE void first_columns(columns *c, uint r, uint t)
 AIRY_INLINE void middle_columns(columns *c, uint *low, uint r1, uint r2, uint r3, uint t)
 {
 #pragma unroll
-    for (uint j = 0u; j < EACH / r2; j++) {
+    for (uint j = 0u; j < EACH / 2u; j++) {
         const uint d = t + ITEMS * j;
-        low[j] = d % r1;
-        c->at[j] = d % r1 * PITCH(r1) + d / r1;
+        low[j] = j < EACH / r2 ? d % r1 : 0u;
+        c->at[j] = j < EACH / r2 ? d % r1 * PITCH(r1) + d / r1 : 0u;
     }
     c->step = r3;
 }
@@ -228,8 +225,8 @@ AIRY_INLINE void middle_columns(columns *c, uint *low, uint r1, uint r2, uint r3
 AIRY_INLINE void last_columns(columns *c, const uint *low, uint r1, uint r)
 {
 #pragma unroll
-    for (uint j = 0u; j < EACH / r; j++)
-        c->at[j] = low[j] % r1 * PITCH(r1) + low[j] / r1 * r;
+    for (uint j = 0u; j < EACH / 2u; j++)
+        c->at[j] = j < EACH / r ? low[j] % r1 * PITCH(r1) + low[j] / r1 * r : 0u;
     c->step = 1u;
 }
 
@@ -266,7 +263,7 @@ AIRY_INLINE void transform(float2 (*z)[EACH], last_step *last, room_pointer room
 #pragma unroll
         for (uint h = 0u; h < TRANSFORMS; h++) {
             take(z[h], room + h * ROOM_STEP, r1, &last->given, r2, &middle);
-            turn_on(z[h], r2, w);
+            turn(z[h], r2, w, false);
             give(z[h], room + h * ROOM_STEP, r2, &middle);
         }
         last->given = middle;
@@ -281,7 +278,7 @@ AIRY_INLINE void transform(float2 (*z)[EACH], last_step *last, room_pointer room
 AIRY_INLINE void finish(float2 *z, const last_step *last, room_pointer room, uint r3)
 {
     take(z, room, last->before, &last->given, r3, &last->own);
-    turn_on(z, r3, last->w);
+    turn(z, r3, last->w, false);
 }
 
 #endif
