@@ -1,5 +1,6 @@
 /*
  * One image format from a fuzzer, whole files through its reader (READ, as the build names it).
+ * HDUS: all HDUs of a FITS file are listed, and the second one is read, too.
  * What was read has the size that its shape says; CBF's decoder also gets buffers of exactly the
  * data's size, and gives back what its encoder was given.
  */
@@ -27,12 +28,8 @@ static void require(bool condition)
         abort();
 }
 
-static void fuzz_reader(const uint8_t *bytes, size_t size)
+static void read_image(const char *path)
 {
-    const int fd = memfd_create("image", MFD_CLOEXEC);
-    require(fd >= 0 && write(fd, bytes, size) == (ssize_t)size);
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     airy_image image = {0};
     if (READ(&image, path) == AIRY_OK) {
         size_t all = 0;
@@ -50,6 +47,22 @@ static void fuzz_reader(const uint8_t *bytes, size_t size)
     } else {
         require(image.data == NULL && image.header == NULL);
     }
+}
+
+static void fuzz_reader(const uint8_t *bytes, size_t size)
+{
+    const int fd = memfd_create("image", MFD_CLOEXEC);
+    require(fd >= 0 && write(fd, bytes, size) == (ssize_t)size);
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    read_image(path);
+    airy_fits_hdu *hdus = NULL;
+    size_t count = 0;
+    if (HDUS && airy_fits_list(&hdus, &count, path) == AIRY_OK && count > 1) {
+        snprintf(path, sizeof(path), "/proc/self/fd/%d[1]", fd);
+        read_image(path);
+    }
+    free(hdus);
     close(fd);
 }
 
