@@ -72,14 +72,14 @@ static void draw_column(const struct phantom *p, struct phantom_scratch *s, int 
 }
 
 /*
- * Scatterers around x, weighted by a beam that falls as a cosine; neighbouring lines share most of
- * them.
+ * How much of each column around x a line sees: a beam that falls as a cosine, so that neighbouring lines
+ * share most of them. The number of the first one; columns count from the leftmost that line 0 sees.
  */
-static void gather(const struct phantom *p, struct phantom_scratch *s, int kind, double x)
+static uint64_t weigh(const struct phantom *p, double x, double weight[2 * PHANTOM_MOST_BEAM])
 {
-    const size_t columns = 2 * p->beam, depth = p->depth;
+    const size_t columns = 2 * p->beam;
     const double left = floor(x);
-    double weight[2 * PHANTOM_MOST_BEAM], squares = 0;
+    double squares = 0;
     for (size_t i = 0; i < columns; i++) {
         double c, turn;
         const double distance = x - left + (double)p->beam - 1 - (double)i;
@@ -87,20 +87,60 @@ static void gather(const struct phantom *p, struct phantom_scratch *s, int kind,
         weight[i] = 0.5 + 0.5 * c;
         squares += weight[i] * weight[i];
     }
-    const double unit = 1 / sqrt(squares);
-    memset(s->sum[kind], 0, 2 * depth * sizeof(float));
-    for (size_t i = 0; i < columns; i++) {
-        /* Columns count from the leftmost that line 0 sees. */
-        const uint64_t number = (uint64_t)(left + 1) + i;
-        float *column = s->column[kind] + number % columns * 2 * depth;
-        if (s->drawn[kind][number % columns] != number + 1) {
-            draw_column(p, s, kind, number, column);
-            s->drawn[kind][number % columns] = number + 1;
-        }
-        const float w = (float)(weight[i] * unit);
-        float *sum = s->sum[kind];
-        for (size_t d = 0; d < 2 * depth; d++)
+    for (size_t i = 0; i < columns; i++)
+        weight[i] /= sqrt(squares);
+    return (uint64_t)(left + 1);
+}
+
+static const float *find_column(const struct phantom *p, struct phantom_scratch *s, int kind,
+                                uint64_t number)
+{
+    const size_t slot = number % (2 * p->beam);
+    float *column = s->column[kind] + slot * 2 * p->depth;
+    if (s->drawn[kind][slot] != number + 1) {
+        draw_column(p, s, kind, number, column);
+        s->drawn[kind][slot] = number + 1;
+    }
+    return column;
+}
+
+static void gather_tissue(const struct phantom *p, struct phantom_scratch *s, double x)
+{
+    double weight[2 * PHANTOM_MOST_BEAM];
+    const uint64_t first = weigh(p, x, weight);
+    float *sum = s->sum[TISSUE];
+    memset(sum, 0, 2 * p->depth * sizeof(float));
+    for (size_t i = 0; i < 2 * p->beam; i++) {
+        const float *column = find_column(p, s, TISSUE, first + i);
+        const float w = (float)weight[i];
+        for (size_t d = 0; d < 2 * p->depth; d++)
             sum[d] += w * column[d];
+    }
+}
+
+/* Every scatterer turns at the pace of its own place: 1 - r^2 of that in the middle. */
+static void gather_blood(const struct phantom *p, struct phantom_scratch *s, double x,
+                         const struct phantom_vessel *v, uint64_t time)
+{
+    const size_t depth = p->depth;
+    double weight[2 * PHANTOM_MOST_BEAM];
+    const uint64_t first = weigh(p, x, weight);
+    float *sum = s->sum[BLOOD];
+    memset(sum, 0, 2 * depth * sizeof(float));
+    for (size_t i = 0; i < 2 * p->beam; i++) {
+        const float *column = find_column(p, s, BLOOD, first + i);
+        const double across = ((double)(first + i) - (double)p->beam - v->x) / v->width;
+        for (size_t d = 0; d < depth; d++) {
+            const double below = ((double)d - v->z) / v->height,
+                         r2 = across * across + below * below;
+            double c, turn;
+            if (below * below >= 1)
+                continue;
+            exact_turn(r2 < 1 ? p->flow * (1 - r2) * (double)time : 0, &c, &turn);
+            const double re = (double)column[d], im = (double)column[depth + d];
+            sum[d] += (float)(weight[i] * (re * c - im * turn));
+            sum[depth + d] += (float)(weight[i] * (re * turn + im * c));
+        }
     }
 }
 
@@ -133,6 +173,18 @@ static void find_layers(const struct phantom *p, double u, double y, double firs
     first[LAYERS] = (double)INFINITY;
 }
 
+/* It lies where it is, whatever the surface above does: its scatterers keep their pace from line to line. */
+struct phantom_vessel phantom_find_vessel(const struct phantom *p, double y)
+{
+    double first[LAYERS + 1];
+    const double x = vessel_x + 0.06 * y;
+    find_layers(p, x, y, first);
+    return (struct phantom_vessel){.x = x * (double)p->lines,
+                                   .z = first[0] + vessel_z * (double)p->depth,
+                                   .width = vessel_width * (double)p->lines,
+                                   .height = vessel_height * (double)p->depth};
+}
+
 void phantom_field(const struct phantom *p, struct phantom_scratch *s,
                    const struct phantom_line *line, double *re, double *im)
 {
@@ -149,13 +201,13 @@ void phantom_field(const struct phantom *p, struct phantom_scratch *s,
     }
     const double blood_level = share * amplitude(blood.reflectivity),
                  blood_loss = amplitude(-blood.loss / bins);
-    const double across = (u - vessel_x - 0.06 * y) / vessel_width,
-                 middle = first[0] + vessel_z * bins, radius = vessel_height * bins;
+    const struct phantom_vessel vessel = phantom_find_vessel(p, y);
+    const double across = (line->x - vessel.x) / vessel.width;
     select_stream(p, s, TISSUE, line->place);
-    gather(p, s, TISSUE, line->x);
+    gather_tissue(p, s, line->x);
     if (across * across < 1) {
         select_stream(p, s, BLOOD, line->frame);
-        gather(p, s, BLOOD, line->x);
+        gather_blood(p, s, line->x, &vessel, line->time);
     }
     double left = 1; /* of the amplitude */
     int i = -1;
@@ -167,14 +219,10 @@ void phantom_field(const struct phantom *p, struct phantom_scratch *s,
             re[d] = im[d] = 0;
             continue;
         }
-        const double below = (z - middle) / radius, r2 = across * across + below * below;
-        if (r2 < 1) {
-            double c, turn;
-            exact_turn(p->flow * (1 - r2) * (double)line->time, &c, &turn);
-            const double a = left * blood_level * (double)s->sum[BLOOD][d],
-                         b = left * blood_level * (double)s->sum[BLOOD][depth + d];
-            re[d] = a * c - b * turn;
-            im[d] = a * turn + b * c;
+        const double below = (z - vessel.z) / vessel.height;
+        if (across * across + below * below < 1) {
+            re[d] = left * blood_level * (double)s->sum[BLOOD][d];
+            im[d] = left * blood_level * (double)s->sum[BLOOD][depth + d];
             left *= blood_loss;
         } else {
             re[d] = left * level[i] * (double)s->sum[TISSUE][d];

@@ -35,6 +35,13 @@ struct phantom_scratch {
     uint32_t *words; /* [4 depth] */
 };
 
+/* A vessel's cross-section: middle and half width, in lines and in bins. */
+struct phantom_vessel {
+    double x, z, width, height;
+};
+
+/* part: of all places, 0 to 1. */
+struct phantom_vessel phantom_find_vessel(const struct phantom *phantom, double part);
 bool phantom_begin(struct phantom_scratch *scratch, const struct phantom *phantom);
 void phantom_end(struct phantom_scratch *scratch);
 /*
