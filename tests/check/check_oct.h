@@ -21,6 +21,9 @@ airy_array *check_oct_process(struct check *c, const airy_oct_params *p, const a
 /* The same as numbers. count: of them. */
 double *check_oct_pull(struct check *c, const airy_array *array, size_t *count);
 
+/* Whether all cases run: not on OpenCL's CPUs, whose compiler takes a second for each plan's kernel. */
+bool check_oct_all(struct check *c);
+
 /* p from raw frames against the reference. */
 void check_oct_one(struct check *c, const airy_oct_params *p, const void *raw, size_t frames,
                    uint64_t first_frame);

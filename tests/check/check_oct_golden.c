@@ -271,7 +271,8 @@ static void check_octproz(struct check *c, const char *file, const airy_oct_para
     if (!load_frames(c, &frames, file, p))
         return;
     check_spectra(c, file, "f", p, &frames, 1);
-    check_interpolations(c, file, p, &frames);
+    if (check_oct_all(c))
+        check_interpolations(c, file, p, &frames);
     if (p->fixed_pattern)
         check_fixed_pattern(c, file, p, &frames);
     check_bytes(c, file, p, &frames);

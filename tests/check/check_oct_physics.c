@@ -473,9 +473,11 @@ void check_oct_physics(struct check *c)
     check_zeros(c);
     check_pieces(c);
     check_places(c, 256, false);
-    check_places(c, 256, true);
-    check_places(c, 100, false);
     check_places(c, 127, true);
+    if (check_oct_all(c)) {
+        check_places(c, 256, true);
+        check_places(c, 100, false);
+    }
     check_queues(c);
     check_again(c);
 }
