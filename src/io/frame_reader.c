@@ -279,15 +279,38 @@ static airy_status read_stored(airy_frame_reader *r, void *frames, size_t count)
     return AIRY_OK;
 }
 
-static airy_status read_converted(airy_frame_reader *r, float *frames, size_t count)
+/* What was read into r->stored. */
+static void convert_frame(const airy_frame_reader *r, float *frame)
 {
     const size_t n = r->info.height * r->info.width;
     const airy_image one = {.dtype = r->info.stored, .ndim = 1, .shape = {n}, .data = r->stored};
+    for (size_t k = 0; k < n; k++)
+        frame[k] = (float)airy_image_value(&one, k);
+}
+
+static airy_status read_converted(airy_frame_reader *r, float *frames, size_t count)
+{
+    const size_t n = r->info.height * r->info.width;
     for (size_t i = 0; i < count; i++) {
         AIRY_TRY(read_stored(r, r->stored, 1));
-        for (size_t k = 0; k < n; k++)
-            frames[i * n + k] = (float)airy_image_value(&one, k);
+        convert_frame(r, frames + i * n);
         r->next++;
+    }
+    return AIRY_OK;
+}
+
+/* A frame behind which the pipe ends is given; the call after it says that the pipe was cut. */
+static airy_status convert_frames_of_pipe(airy_frame_reader *r, float *frames, size_t count,
+                                          size_t *got)
+{
+    const size_t n = r->info.height * r->info.width;
+    size_t one = 1;
+    for (*got = 0; *got < count && one; *got += one) {
+        const airy_status status = read_frames_of_pipe(r, r->stored, 1, &one);
+        if (status != AIRY_OK)
+            return *got ? AIRY_OK : status;
+        if (one)
+            convert_frame(r, frames + *got * n);
     }
     return AIRY_OK;
 }
@@ -303,7 +326,8 @@ airy_status airy_frame_reader_read(airy_frame_reader *reader, void *frames, size
                  "count = %zu frames", count);
     airy_status status;
     if (r->pipe) {
-        status = read_frames_of_pipe(r, frames, count, &found);
+        status = r->stored ? convert_frames_of_pipe(r, frames, count, &found)
+                           : read_frames_of_pipe(r, frames, count, &found);
         AIRY_TRY(status);
         r->next += found;
     } else {

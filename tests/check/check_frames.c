@@ -164,6 +164,48 @@ static void check_pipe(struct check *c)
     unlink(path);
 }
 
+/* Frames of doubles from a pipe, which become floats: no more than fits into the buffer. */
+static void check_wide_pipe(struct check *c)
+{
+    if (!check_case(c, "frames_pipe_f64"))
+        return;
+    enum { FRAME = HEIGHT * WIDTH };
+    char path[4300];
+    in_folder(path, c, "wide");
+    if (!CHECK(c, mkfifo(path, 0600) == 0))
+        return;
+    double *wide = check_alloc(c, COUNT * sizeof(*wide));
+    float *want = check_alloc(c, COUNT * sizeof(*want)),
+          *got = check_alloc(c, COUNT * sizeof(*got));
+    check_rand(c, wide, AIRY_DTYPE_F64, COUNT, -1e6, 1e6);
+    for (size_t i = 0; i < COUNT; i++)
+        want[i] = (float)wide[i];
+    const airy_frame_reader_params params = {
+        .dtype = AIRY_DTYPE_F64, .height = HEIGHT, .width = WIDTH};
+    FILE *both = fopen(path, "r+"); /* holds the pipe open until the reader is there */
+    airy_frame_reader *reader = NULL;
+    airy_frame_reader_info info;
+    size_t n = 0;
+    if (!CHECK(c, both != NULL))
+        return;
+    CHECK(c, fwrite(wide, sizeof(*wide), COUNT - 1, both) == COUNT - 1 && !fflush(both));
+    CHECK_OK(c, airy_frame_reader_create(&reader, path, &params));
+    fclose(both);
+    CHECK_OK(c, airy_frame_reader_get_info(reader, &info));
+    CHECK(c, info.dtype == AIRY_DTYPE_F32 && info.frame_bytes == FRAME * sizeof(float));
+    CHECK_OK(c, airy_frame_reader_skip(reader, 1));
+    CHECK_OK(c, airy_frame_reader_read(reader, got, 2, &n));
+    CHECK(c, n == 2);
+    check_values(c, "pipe", AIRY_DTYPE_F32, got, want + FRAME, 2 * (size_t)FRAME, NULL);
+    CHECK_OK(c, airy_frame_reader_read(reader, got, 4, &n));
+    CHECK(c, n == 1);
+    check_values(c, "pipe", AIRY_DTYPE_F32, got, want + 3 * (size_t)FRAME, FRAME, NULL);
+    CHECK_FAILS(c, airy_frame_reader_read(reader, got, 1, &n), AIRY_ERR_CORRUPT,
+                "ends inside frame 4: 160 of 168 bytes");
+    airy_frame_reader_destroy(&reader);
+    unlink(path);
+}
+
 /* NPY of other types, byte orders and numbers of axes. */
 static void check_arrays(struct check *c)
 {
@@ -351,6 +393,7 @@ void check_frame_files(struct check *c)
     }
     check_raw(c);
     check_pipe(c);
+    check_wide_pipe(c);
     check_arrays(c);
     check_headers(c);
     check_hdf5(c);
