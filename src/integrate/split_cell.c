@@ -382,9 +382,10 @@ static void add_quad_compat(struct sink *sink, const struct airy_split_rule *rul
     struct corners c;
     if (!load_corners_compat(&c, rule, s, j))
         return;
+    /* The quotient may round to more than the bins there are. */
     for (int k = 0; k < 4; k++) {
-        c.x[k] = to_bins(r, min2(max2(c.x[k], r->lower), r->reach));
-        c.y[k] = to_bins(chi, min2(max2(c.y[k], chi->lower), chi->reach));
+        c.x[k] = min2(to_bins(r, min2(max2(c.x[k], r->lower), r->reach)), (double)r->bins);
+        c.y[k] = min2(to_bins(chi, min2(max2(c.y[k], chi->lower), chi->reach)), (double)chi->bins);
     }
     extent(c.x, 4, &c.x0, &c.x1);
     extent(c.y, 4, &c.y0, &c.y1);
@@ -421,12 +422,18 @@ static double cut_side(double *low, double *high, const struct airy_split_axis *
     return scale;
 }
 
-/* Lengths of a side in cells, not divided by its own length. */
+/*
+ * Lengths of a side in cells, not divided by its own length; how many they are. None where a box
+ * that shrank out of the range has none in it: pyFAI then writes beside its arrays.
+ */
 static size_t side_parts(double *part, size_t *first, const struct airy_split_axis *axis,
                          double low, double high)
 {
-    const double x0 = to_bins(axis, low), x1 = to_bins(axis, high);
-    const size_t b0 = (size_t)x0, b1 = (size_t)x1;
+    const double x0 = to_bins(axis, low), x1 = to_bins(axis, high),
+                 last = (double)(axis->bins - 1), t0 = trunc(x0), t1 = min2(trunc(x1), last);
+    if (!(t0 >= 0 && t0 <= t1))
+        return 0;
+    const size_t b0 = (size_t)t0, b1 = (size_t)t1;
     *first = b0;
     part[0] = b0 == b1 ? 1 : (double)b0 + 1 - x0;
     for (size_t b = b0 + 1; b < b1; b++)

@@ -257,6 +257,42 @@ static void check_cells(struct check *c)
 }
 
 /*
+ * pyFAI's rules with pixels of many cells that reach over the ends of the ranges: whatever becomes of
+ * them, entries are of cells that there are.
+ */
+static void check_cells_bounded(struct check *c)
+{
+    if (!check_case(c, "matrix_cells_bounded"))
+        return;
+    airy_pool *pool = NULL;
+    if (!CHECK_OK(c, airy_pool_create(&pool, 3)))
+        return;
+    uint8_t *valid = check_alloc(c, PIXELS);
+    memset(valid, 1, PIXELS);
+    for (int k = 0; k < AIRY_SPLIT_COUNT * VIEW_COUNT; k++) {
+        const airy_geometry g = make_geometry((enum view)(k % VIEW_COUNT), 3);
+        const airy_integrator_params params = {.bins = 997,
+                                               .azimuth_bins = 361,
+                                               .split = (airy_split)(k / VIEW_COUNT),
+                                               .compat = AIRY_COMPAT_PYFAI,
+                                               .has_radial_range = true,
+                                               .has_azimuth_range = true,
+                                               .radial_range = {5.5, 7.25},
+                                               .azimuth_range = {-61, 74}};
+        struct airy_matrix m = {0};
+        struct airy_matrix_limits limits;
+        if (!CHECK_OK(c, airy_matrix_build(&m, &limits, &g, &params, valid, pool)))
+            break;
+        size_t beyond = 0;
+        for (size_t e = 0; e < m.entries; e++)
+            beyond += m.bin[e] >= m.bins || !isfinite(m.coef[e]);
+        CHECK(c, beyond == 0);
+        airy_matrix_free(&m);
+    }
+    airy_pool_destroy(&pool);
+}
+
+/*
  * Sums over chi are the patterns of one dimension: shares in two dimensions are rounded to float
  * each, 16 of them at most in a bin of a pixel here (2^-25), and shares below 2^-40 are left out.
  */
@@ -1115,6 +1151,7 @@ void check_integrate(struct check *c)
         check_ranges(c);
         check_cells(c);
         check_cells_add_up(c);
+    check_cells_bounded(c);
         check_turns(c);
         check_matrix_whole(c);
         check_pixel_test(c);
