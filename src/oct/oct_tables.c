@@ -192,8 +192,9 @@ static void fill_taps(struct airy_oct_tables *t, size_t j, struct position at,
     t->base[j] = (uint32_t)base;
     for (size_t i = 0; i < count; i++) {
         ptrdiff_t from = at.i - left + (ptrdiff_t)i;
-        if (mirrored && i == 0 && from < 0)
-            from = -from;
+        /* Farther out nothing is mirrored: the taps of an entry lie side by side. */
+        if (mirrored && i == 0 && from == -1)
+            from = 1;
         t->weights[j * t->taps + (size_t)(clamp_index(from, 0, last) - base)] += w[i];
     }
 }

@@ -216,8 +216,8 @@ static struct taps taps_at(size_t j, const airy_oct_params *p)
                        (f + 4 * f * f - 3 * f * f * f) / 2, (-f * f + f * f * f) / 2}};
         for (int i = 0; i < 4; i++)
             t.index[i] = clamp(at.i - 1 + i, n);
-        if (octproz)
-            t.index[0] = clamp(abs(at.i - 1), n);
+        if (octproz && at.i == 0)
+            t.index[0] = 1;
         return t;
     }
     double sum = 0;
