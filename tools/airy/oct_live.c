@@ -174,12 +174,14 @@ static airy_status pass_buffer(struct oct_live *l, bool *more)
     l->frames += got;
     if (l->rate > 0)
         wait_until(l, l->start + (double)l->frames / l->rate);
-    /* Frames that no result can be made of, at the end or before some that were lost. */
-    const size_t whole = buffer ? got - got % l->group : 0;
-    if (whole)
-        status = give(l, whole);
-    const uint64_t lost = got - whole + l->source->skipped;
+    /* What the source lost stood in front of what it brought, and has its numbers. */
+    if (l->source->skipped)
+        status = drop(l, l->source->skipped);
     l->source->skipped = 0;
+    /* Frames that no result can be made of, at the end or before some that were lost. */
+    const size_t whole = buffer ? got - got % l->group : 0, lost = got - whole;
+    if (status == AIRY_OK && whole)
+        status = give(l, whole);
     return status == AIRY_OK && lost ? drop(l, lost) : status;
 }
 
