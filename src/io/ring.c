@@ -211,7 +211,10 @@ static airy_status fill_object(airy_ring *ring, size_t frame_bytes, size_t slots
                  frame_bytes, (int)AIRY_RING_MAX_SLOTS);
     AIRY_TRY(make_object(ring));
     /* The memory is there from the start: no write can find the file system full. */
-    const int failed = posix_fallocate(ring->fd, 0, (off_t)layout.size);
+    int failed;
+    do
+        failed = posix_fallocate(ring->fd, 0, (off_t)layout.size);
+    while (failed == EINTR);
     AIRY_FAIL_IF(failed, AIRY_ERR_MEMORY, "ring %s: no %zu bytes of shared memory: %s", ring->name,
                  layout.size, strerror(failed));
     AIRY_TRY(map_ring(ring, &layout));
