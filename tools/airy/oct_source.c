@@ -212,7 +212,7 @@ int oct_source_open(struct oct_source *s, const struct oct_params *p)
 airy_status oct_source_peek(struct oct_source *s, const void **frames, size_t count, size_t *got)
 {
     const size_t most = count < s->frames ? count : (size_t)s->frames;
-    s->head = malloc(most * s->info.frame_bytes + 1);
+    s->head = most < SIZE_MAX / s->info.frame_bytes ? malloc(most * s->info.frame_bytes + 1) : NULL;
     if (!s->head)
         return AIRY_ERR_MEMORY;
     const airy_status status = read_frames(s, s->head, most, &s->head_count);
