@@ -2,6 +2,8 @@
 #ifndef AIRY_TOOLS_CMD_OCT_H
 #define AIRY_TOOLS_CMD_OCT_H
 
+#include <stdatomic.h>
+
 #include "tool.h"
 
 /* --repeat: so many times, or for so long; 0: not given so. */
@@ -37,6 +39,7 @@ struct oct_source {
     size_t head_count, head_at;
     uint64_t next, skipped; /* of a ring: number of the next frame; lost since it was set to 0 */
     bool numbered;
+    const atomic_bool *stop; /* true: nobody wants frames of the ring any more; NULL: never */
 };
 
 /* Exit code; close it in any case. */

@@ -254,6 +254,7 @@ int oct_live_start(struct oct_live **live, const struct oct_live_start *start)
     const int code = open_live(l);
     if (code != AIRY_EXIT_OK)
         return code;
+    l->source->stop = &l->stop;
     if (pthread_create(&l->thread, NULL, run_camera, l) != 0)
         return tool_fail(l->common, "cannot start a thread for the frames");
     l->has_thread = true;
@@ -269,6 +270,7 @@ int oct_live_end(struct oct_live **live)
     atomic_store(&l->stop, true);
     if (l->has_thread)
         pthread_join(l->thread, NULL);
+    l->source->stop = NULL;
     if (l->tty && l->stream)
         fprintf(stderr, "\r\033[K");
     if (l->status != AIRY_OK)

@@ -154,7 +154,7 @@ static airy_status read_ring(struct oct_source *s, char *to, size_t count, size_
     enum { PATIENCE_NS = 100 * 1000 * 1000 };
     bool ended = false;
     *got = 0;
-    while (*got < count && !ended && !tool_interrupted()) {
+    while (*got < count && !ended && !tool_interrupted() && !(s->stop && atomic_load(s->stop))) {
         airy_ring_frame frame;
         airy_status status = airy_ring_next(s->ring, &frame, PATIENCE_NS, &ended);
         if (status != AIRY_OK)
