@@ -131,8 +131,8 @@ typedef enum airy_oct_compat {
     /**
      * As OCTproZ 1.8: the inverse transform, not divided; power is |F|^2 / (samples / 2), db of that,
      * magnitude |F| / (samples / 2); positions may be beyond the line; cubic reads sample 1 left of
-     * sample 0; Lanczos weights are not divided by their sum; windows are 0 outside of 0.0001 to 0.999 of the
-     * filled width.
+     * sample 0; Lanczos weights are not divided by their sum; windows are 0 outside of 0.0001 to
+     * 0.999 of the filled width.
      */
     AIRY_OCT_COMPAT_OCTPROZ,
     AIRY_OCT_COMPAT_COUNT

@@ -429,8 +429,8 @@ static double cut_side(double *low, double *high, const struct airy_split_axis *
 static size_t side_parts(double *part, size_t *first, const struct airy_split_axis *axis,
                          double low, double high)
 {
-    const double x0 = to_bins(axis, low), x1 = to_bins(axis, high),
-                 last = (double)(axis->bins - 1), t0 = trunc(x0), t1 = min2(trunc(x1), last);
+    const double x0 = to_bins(axis, low), x1 = to_bins(axis, high), last = (double)(axis->bins - 1),
+                 t0 = trunc(x0), t1 = min2(trunc(x1), last);
     if (!(t0 >= 0 && t0 <= t1))
         return 0;
     const size_t b0 = (size_t)t0, b1 = (size_t)t1;
