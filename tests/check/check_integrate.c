@@ -1,8 +1,8 @@
 /*
- * Matrices and sums against the definitions in tests/ref, on every device; the inverse; everything
+ * Sums against the definitions in tests/ref, on every device; the inverse; everything
  * that can be refused.
  */
-#include "check.h"
+#include "check_integrate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,439 +13,6 @@
 #include "integrate/integrator.h"
 #include "integrate/matrix.h"
 #include "ref_integrate.h"
-
-enum { HEIGHT = 19, WIDTH = 26, PIXELS = HEIGHT * WIDTH };
-
-/*
- * The beam on the detector, off it, on a corner of pixels, and behind a detector that is turned
- * away.
- */
-enum view { VIEW_ON, VIEW_OFF, VIEW_CORNER, VIEW_BACK, VIEW_COUNT };
-static const char *const view_names[VIEW_COUNT] = {"on", "off", "corner", "back"};
-
-static airy_geometry make_geometry(enum view view, int orientation)
-{
-    airy_geometry g = {.detector = {.name = "Detector",
-                                    .height = HEIGHT,
-                                    .width = WIDTH,
-                                    .pixel1 = 0.9e-3,
-                                    .pixel2 = 1.3e-3,
-                                    .orientation = orientation},
-                       .dist = 0.06,
-                       .poni1 = 0.0091,
-                       .poni2 = 0.0173,
-                       .rot1 = 0.05,
-                       .rot2 = -0.08,
-                       .rot3 = 0.7,
-                       .wavelength = 1.1e-10};
-    if (view == VIEW_OFF) {
-        g.poni1 = -0.03;
-        g.poni2 = 0.05;
-    } else if (view == VIEW_CORNER) {
-        g.rot1 = g.rot2 = g.rot3 = 0;
-        g.poni1 = 8 * g.detector.pixel1;
-        g.poni2 = 11 * g.detector.pixel2;
-    } else if (view == VIEW_BACK) {
-        g.rot1 = 2.2;
-    }
-    return g;
-}
-
-static void make_mask(struct check *c, uint8_t *mask)
-{
-    for (size_t i = 0; i < PIXELS; i++)
-        mask[i] = (uint8_t)(check_rand_u64(c) % 9 == 0 || i / WIDTH == 5);
-}
-
-/* Entries of the matrix as a dense array, with the promises about their order checked. */
-static double *densify(struct check *c, struct airy_matrix *m, airy_pool *pool)
-{
-    double *dense = check_alloc(c, m->pixels * m->bins * sizeof *dense);
-    CHECK(c, m->start[0] == 0 && m->start[m->pixels] == m->entries);
-    for (size_t i = 0; i < m->pixels; i++)
-        for (uint32_t e = m->start[i]; e < m->start[i + 1]; e++) {
-            CHECK(c, m->bin[e] < m->bins && (e == m->start[i] || m->bin[e - 1] < m->bin[e]));
-            dense[i * m->bins + m->bin[e]] = (double)m->coef[e];
-        }
-    if (!CHECK_OK(c, airy_matrix_by_bin(m, pool)))
-        return dense;
-    CHECK(c, m->row[0] == 0 && m->row[m->bins] == m->entries);
-    for (size_t b = 0; b < m->bins; b++)
-        for (uint32_t k = m->row[b]; k < m->row[b + 1]; k++) {
-            const uint32_t e = m->entry[k], i = m->pixel[k];
-            CHECK(c, m->bin[e] == b && e >= m->start[i] && e < m->start[i + 1]);
-            CHECK(c, k == m->row[b] || m->pixel[k - 1] < i);
-        }
-    return dense;
-}
-
-/*
- * What a coefficient may be off: 2^-25 for rounding a value of at most 1 to float; 2^-40 for
- * shares that are left out; and of its edges, lengths over the pixel's own: both of them move by
- * up to 1e-13 of the axis (checked with the limits), of which a pixel of the scenes takes 1/64 or
- * more. A cell that a pixel meets on both sides of chi's discontinuity adds two floats.
- */
-#define MATRIX_TOLERANCE (0x1p-25 + 0x1p-40 + 2 * 64 * 1e-13)
-
-static void check_matrix(struct check *c, const airy_geometry *g, airy_integrator_params params,
-                         const char *name)
-{
-    if (!check_case(c, "matrix_%s", name))
-        return;
-    uint8_t *valid = check_alloc(c, PIXELS);
-    make_mask(c, valid);
-    params.mask = valid;
-    uint8_t *counts = check_alloc(c, PIXELS);
-    for (size_t i = 0; i < PIXELS; i++)
-        counts[i] = !valid[i];
-    const size_t bins = params.bins * (params.azimuth_bins ? params.azimuth_bins : 1);
-    double *want = check_alloc(c, PIXELS * bins * sizeof *want), limits[4];
-    ref_matrix(want, limits, g, &params, counts);
-    airy_pool *pool = NULL;
-    struct airy_matrix m = {0};
-    struct airy_matrix_limits got;
-    if (!CHECK_OK(c, airy_pool_create(&pool, 3)))
-        return;
-    if (CHECK_OK(c, airy_matrix_build(&m, &got, g, &params, counts, pool))) {
-        const double size = fmax(fabs(limits[0]), fabs(limits[1]));
-        CHECK(c, fabs(got.lower - limits[0]) <= 1e-13 * size &&
-                     fabs(got.upper - limits[1]) <= 1e-13 * size);
-        if (params.azimuth_bins)
-            CHECK(c, fabs(got.azimuth_lower - limits[2]) <= 1e-11 &&
-                         fabs(got.azimuth_upper - limits[3]) <= 1e-11);
-        const double *dense = densify(c, &m, pool);
-        check_values(
-            c, "coefficients", AIRY_DTYPE_F64, dense, want, PIXELS * bins,
-            &(struct check_tol){.abs = MATRIX_TOLERANCE + (params.azimuth_bins ? 2 * 0x1p-25 : 0)});
-    }
-    airy_matrix_free(&m);
-    airy_pool_destroy(&pool);
-}
-
-static bool is_infinite_at_beam(airy_unit unit)
-{
-    return unit == AIRY_UNIT_D_M || unit == AIRY_UNIT_D_NM || unit == AIRY_UNIT_D_A ||
-           unit == AIRY_UNIT_LOG10Q_M || unit == AIRY_UNIT_LOGQ_NM;
-}
-
-static bool vanishes_at_beam(airy_unit unit)
-{
-    return unit < AIRY_UNIT_QX_NM || unit == AIRY_UNIT_D2_A || unit == AIRY_UNIT_LOG1Q_A ||
-           unit == AIRY_UNIT_ASINHQ_NM || unit == AIRY_UNIT_ASINHQ_A || unit == AIRY_UNIT_QTOT_NM ||
-           unit == AIRY_UNIT_QTOT_A;
-}
-
-static void check_matrices(struct check *c)
-{
-    char name[96];
-    for (int split = 0; split <= AIRY_SPLIT_NO; split++) {
-        for (int unit = 0; unit < AIRY_UNIT_COUNT; unit++)
-            for (int view = 0; view < VIEW_COUNT; view++) {
-                /* On a beam at a corner the centres of pixels coincide, and so do bins' edges:
-                 * without splitting only off it. Where the unit does not vanish at the beam, its
-                 * pixel has no definite quadrilateral. */
-                if ((split == AIRY_SPLIT_NO && view == VIEW_CORNER) ||
-                    (split == AIRY_SPLIT_FULL && !vanishes_at_beam((airy_unit)unit) &&
-                     view != VIEW_BACK) ||
-                    (is_infinite_at_beam((airy_unit)unit) && view == VIEW_CORNER) ||
-                    (split == AIRY_SPLIT_FULL && unit == AIRY_UNIT_CHI_DEG && view != VIEW_OFF))
-                    continue;
-                airy_geometry g = make_geometry((enum view)view, 3);
-                g.incidence = 0.02;
-                g.tilt = -0.3;
-                g.sample_orientation = unit % 9;
-                snprintf(name, sizeof name, "%s_unit%d_%s", airy_split_name((airy_split)split),
-                         unit, view_names[view]);
-                check_matrix(c, &g,
-                             (airy_integrator_params){
-                                 .bins = 17, .unit = (airy_unit)unit, .split = (airy_split)split},
-                             name);
-            }
-        for (int orientation = 0; orientation <= 4; orientation++) {
-            const airy_geometry g = make_geometry(VIEW_ON, orientation);
-            snprintf(name, sizeof name, "%s_o%d", airy_split_name((airy_split)split), orientation);
-            check_matrix(c, &g, (airy_integrator_params){.bins = 23, .split = (airy_split)split},
-                         name);
-        }
-    }
-}
-
-static void check_ranges(struct check *c)
-{
-    static const struct {
-        const char *name;
-        bool radial, azimuth, chi_zero;
-        double r[2], a[2];
-        airy_unit unit;
-        size_t bins;
-    } rows[] = {
-        {"radial", true, false, false, {2.5, 9.25}, {0, 0}, AIRY_UNIT_Q_NM, 13},
-        {"radial_below_0", true, false, false, {-1.5, 9.25}, {0, 0}, AIRY_UNIT_Q_NM, 13},
-        {"azimuth", false, true, false, {0, 0}, {-61, 74}, AIRY_UNIT_TTH_DEG, 13},
-        {"azimuth_wraps", false, true, false, {0, 0}, {150, -120}, AIRY_UNIT_Q_NM, 13},
-        {"azimuth_beyond", false, true, true, {0, 0}, {150, 230}, AIRY_UNIT_Q_NM, 13},
-        {"azimuth_turn", false, true, false, {0, 0}, {30, 30}, AIRY_UNIT_Q_NM, 13},
-        {"both", true, true, false, {3, 8}, {10, 100}, AIRY_UNIT_R_MM, 7},
-        {"one_bin", false, false, false, {0, 0}, {0, 0}, AIRY_UNIT_Q_NM, 1},
-        {"many_bins", false, false, false, {0, 0}, {0, 0}, AIRY_UNIT_Q_NM, 500},
-        {"chi_zero", false, false, true, {0, 0}, {0, 0}, AIRY_UNIT_CHI_DEG, 24},
-        {"chi_beyond", true, false, false, {120, 300}, {0, 0}, AIRY_UNIT_CHI_DEG, 11},
-    };
-    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
-        for (int split = 0; split <= AIRY_SPLIT_NO; split++) {
-            const airy_integrator_params params = {.bins = rows[k].bins,
-                                                   .unit = rows[k].unit,
-                                                   .split = (airy_split)split,
-                                                   .has_radial_range = rows[k].radial,
-                                                   .has_azimuth_range = rows[k].azimuth,
-                                                   .radial_range = {rows[k].r[0], rows[k].r[1]},
-                                                   .azimuth_range = {rows[k].a[0], rows[k].a[1]},
-                                                   .chi_zero = rows[k].chi_zero};
-            /* chi has no definite value where the beam is */
-            const airy_geometry g =
-                make_geometry(rows[k].unit == AIRY_UNIT_CHI_DEG ? VIEW_OFF : VIEW_ON, 3);
-            char name[96];
-            snprintf(name, sizeof name, "%s_%s", airy_split_name((airy_split)split), rows[k].name);
-            check_matrix(c, &g, params, name);
-        }
-}
-
-/* Cells of radius and chi against the definition. */
-static void check_cells(struct check *c)
-{
-    static const struct {
-        const char *name;
-        bool radial, azimuth, chi_zero;
-        double r[2], a[2];
-        airy_unit unit;
-        size_t bins, azimuth_bins;
-    } rows[] = {
-        {"whole", false, false, false, {0, 0}, {0, 0}, AIRY_UNIT_Q_NM, 11, 7},
-        {"from_zero", false, false, true, {0, 0}, {0, 0}, AIRY_UNIT_TTH_DEG, 11, 7},
-        {"one_row", false, false, false, {0, 0}, {0, 0}, AIRY_UNIT_R_MM, 13, 1},
-        {"one_column", false, false, false, {0, 0}, {0, 0}, AIRY_UNIT_Q_NM, 1, 29},
-        {"fine", false, false, false, {0, 0}, {0, 0}, AIRY_UNIT_Q_NM, 60, 90},
-        {"ranges", true, true, false, {2.5, 9.25}, {-61, 74}, AIRY_UNIT_Q_NM, 9, 8},
-        {"wraps", true, true, false, {-1, 9.25}, {150, -120}, AIRY_UNIT_Q_NM, 9, 5},
-        {"beyond", false, true, true, {0, 0}, {300, 420}, AIRY_UNIT_Q_NM, 9, 5},
-        {"far", false, true, false, {0, 0}, {-700, -400}, AIRY_UNIT_Q_NM, 9, 5},
-        {"turn", false, true, false, {0, 0}, {100, 460}, AIRY_UNIT_Q_NM, 9, 12},
-        {"signed", false, false, false, {0, 0}, {0, 0}, AIRY_UNIT_LOG1Q_NM, 9, 12},
-    };
-    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
-        for (int split = 0; split < AIRY_SPLIT_COUNT; split++)
-            for (int view = 0; view < VIEW_COUNT; view++) {
-                /* A centre's chi at the beam's corner is on an edge of cells, or nowhere. */
-                if (view == VIEW_CORNER && split != AIRY_SPLIT_FULL)
-                    continue;
-                const airy_integrator_params params = {
-                    .bins = rows[k].bins,
-                    .azimuth_bins = rows[k].azimuth_bins,
-                    .unit = rows[k].unit,
-                    .split = (airy_split)split,
-                    .has_radial_range = rows[k].radial,
-                    .has_azimuth_range = rows[k].azimuth,
-                    .radial_range = {rows[k].r[0], rows[k].r[1]},
-                    .azimuth_range = {rows[k].a[0], rows[k].a[1]},
-                    .chi_zero = rows[k].chi_zero};
-                const airy_geometry g = make_geometry((enum view)view, view == VIEW_OFF ? 2 : 3);
-                char name[96];
-                snprintf(name, sizeof name, "cells_%s_%s_%s", airy_split_name((airy_split)split),
-                         rows[k].name, view_names[view]);
-                check_matrix(c, &g, params, name);
-            }
-}
-
-/*
- * pyFAI's rules with pixels of many cells that reach over the ends of the ranges: whatever becomes of
- * them, entries are of cells that there are.
- */
-static void check_cells_bounded(struct check *c)
-{
-    if (!check_case(c, "matrix_cells_bounded"))
-        return;
-    airy_pool *pool = NULL;
-    if (!CHECK_OK(c, airy_pool_create(&pool, 3)))
-        return;
-    uint8_t *valid = check_alloc(c, PIXELS);
-    memset(valid, 1, PIXELS);
-    for (int k = 0; k < AIRY_SPLIT_COUNT * VIEW_COUNT; k++) {
-        const airy_geometry g = make_geometry((enum view)(k % VIEW_COUNT), 3);
-        const airy_integrator_params params = {.bins = 997,
-                                               .azimuth_bins = 361,
-                                               .split = (airy_split)(k / VIEW_COUNT),
-                                               .compat = AIRY_COMPAT_PYFAI,
-                                               .has_radial_range = true,
-                                               .has_azimuth_range = true,
-                                               .radial_range = {5.5, 7.25},
-                                               .azimuth_range = {-61, 74}};
-        struct airy_matrix m = {0};
-        struct airy_matrix_limits limits;
-        if (!CHECK_OK(c, airy_matrix_build(&m, &limits, &g, &params, valid, pool)))
-            break;
-        size_t beyond = 0;
-        for (size_t e = 0; e < m.entries; e++)
-            beyond += m.bin[e] >= m.bins || !isfinite(m.coef[e]);
-        CHECK(c, beyond == 0);
-        airy_matrix_free(&m);
-    }
-    airy_pool_destroy(&pool);
-}
-
-/*
- * Sums over chi are the patterns of one dimension: shares in two dimensions are rounded to float
- * each, 16 of them at most in a bin of a pixel here (2^-25), and shares below 2^-40 are left out.
- */
-static void check_cells_add_up(struct check *c)
-{
-    if (!check_case(c, "matrix_cells_add_up"))
-        return;
-    airy_pool *pool = NULL;
-    if (!CHECK_OK(c, airy_pool_create(&pool, 3)))
-        return;
-    enum { BINS = 40, ROWS = 24 };
-    uint8_t *valid = check_alloc(c, PIXELS);
-    memset(valid, 1, PIXELS);
-    for (int k = 0; k < 4 * (AIRY_SPLIT_NO + 1); k++) {
-        const airy_geometry g = make_geometry((enum view)(k % 4), 1 + k % 4);
-        airy_integrator_params params = {.bins = BINS, .split = (airy_split)(k / 4)};
-        struct airy_matrix line = {0}, cells = {0};
-        struct airy_matrix_limits limits;
-        CHECK_OK(c, airy_matrix_build(&line, &limits, &g, &params, valid, pool));
-        params.azimuth_bins = ROWS;
-        params.has_azimuth_range = true;
-        params.azimuth_range[1] = 360;
-        CHECK_OK(c, airy_matrix_build(&cells, &limits, &g, &params, valid, pool));
-        const double *one = densify(c, &line, pool), *two = densify(c, &cells, pool);
-        double *sum = check_alloc(c, PIXELS * BINS * sizeof *sum);
-        for (size_t i = 0; i < (size_t)PIXELS * BINS; i++)
-            for (size_t row = 0; row < ROWS; row++)
-                sum[i] += two[i / BINS * BINS * ROWS + row * BINS + i % BINS];
-        check_values(c, "sums over chi", AIRY_DTYPE_F64, sum, one, (size_t)PIXELS * BINS,
-                     &(struct check_tol){.abs = 17 * 0x1p-25 + ROWS * 0x1p-40});
-        airy_matrix_free(&line);
-        airy_matrix_free(&cells);
-    }
-    airy_pool_destroy(&pool);
-}
-
-/*
- * A whole turn takes every pixel, and thirds of it take each pixel once, even where chi is only
- * just below the limit.
- */
-static void check_turns(struct check *c)
-{
-    if (!check_case(c, "matrix_turns"))
-        return;
-    enum { SIDE = 101, TURN_PIXELS = SIDE * SIDE };
-    uint8_t valid[TURN_PIXELS];
-    memset(valid, 1, sizeof valid);
-    airy_pool *pool = NULL;
-    if (!CHECK_OK(c, airy_pool_create(&pool, 1)))
-        return;
-    static const double shifts[] = {0, 1e-18, -1e-18, 2e-18, 1e-17};
-    static const double ranges[][2] = {{0, 360}, {0, 0},     {-180, 180},
-                                       {360, 0}, {90, -270}, {0.1, 360.1}};
-    static const double thirds[][2] = {{0, 120}, {120, 240}, {240, 360}};
-    for (size_t k = 0; k < 5 * (AIRY_SPLIT_NO + 1); k++) {
-        airy_geometry g = {.detector = {.name = "Detector", .height = SIDE, .width = SIDE},
-                           .dist = 0.1};
-        g.detector.pixel1 = g.detector.pixel2 = 1e-4;
-        g.poni1 = 50.5e-4 + shifts[k % 5];
-        g.poni2 = 50.5e-4;
-        airy_integrator_params params = {
-            .bins = 50, .unit = AIRY_UNIT_R_MM, .split = (airy_split)(k / 5)};
-        struct airy_matrix all = {0}, m = {0};
-        struct airy_matrix_limits limits;
-        CHECK_OK(c, airy_matrix_build(&all, &limits, &g, &params, valid, pool));
-        params.has_azimuth_range = true;
-        size_t entries = 0;
-        for (size_t r = 0; r < 9; r++) {
-            memcpy(params.azimuth_range, r < 6 ? ranges[r] : thirds[r - 6],
-                   sizeof params.azimuth_range);
-            CHECK_OK(c, airy_matrix_build(&m, &limits, &g, &params, valid, pool));
-            if (r < 6 && m.entries != all.entries)
-                check_failed(c, __FILE__, __LINE__,
-                             "split %zu, shift %g, range %zu: %zu entries of %zu", k / 5,
-                             shifts[k % 5], r, m.entries, all.entries);
-            entries += r < 6 ? 0 : m.entries;
-            airy_matrix_free(&m);
-        }
-        CHECK(c, entries == all.entries);
-        airy_matrix_free(&all);
-        params =
-            (airy_integrator_params){.bins = 36, .unit = AIRY_UNIT_CHI_DEG, .split = AIRY_SPLIT_NO};
-        params.has_radial_range = true;
-        params.radial_range[1] = 360;
-        CHECK_OK(c, airy_matrix_build(&m, &limits, &g, &params, valid, pool));
-        CHECK(c, m.entries == TURN_PIXELS);
-        airy_matrix_free(&m);
-    }
-    airy_pool_destroy(&pool);
-}
-
-/* The result does not depend on the number of threads, and every pixel's shares add up to 1. */
-static void check_matrix_whole(struct check *c)
-{
-    if (!check_case(c, "matrix_threads"))
-        return;
-    airy_geometry g = make_geometry(VIEW_ON, 3);
-    g.detector.height = 1201; /* several slices */
-    g.detector.width = 277;
-    g.detector.pixel1 = g.detector.pixel2 = 1e-4;
-    const size_t n = g.detector.height * g.detector.width;
-    uint8_t *valid = check_alloc(c, n);
-    memset(valid, 1, n);
-    for (int split = 0; split <= AIRY_SPLIT_NO; split++) {
-        struct airy_matrix m[2] = {{0}, {0}};
-        struct airy_matrix_limits limits[2];
-        const airy_integrator_params params = {.bins = 200, .split = (airy_split)split};
-        for (unsigned k = 0; k < 2; k++) {
-            airy_pool *pool = NULL;
-            CHECK_OK(c, airy_pool_create(&pool, k ? 4 : 1));
-            CHECK_OK(c, airy_matrix_build(&m[k], &limits[k], &g, &params, valid, pool));
-            CHECK_OK(c, airy_matrix_by_bin(&m[k], pool));
-            airy_pool_destroy(&pool);
-        }
-        CHECK(c, m[0].entries == m[1].entries && limits[0].lower == limits[1].lower &&
-                     limits[0].upper == limits[1].upper);
-        CHECK(c, memcmp(m[0].start, m[1].start, (n + 1) * sizeof *m[0].start) == 0);
-        CHECK(c, memcmp(m[0].bin, m[1].bin, m[0].entries * sizeof *m[0].bin) == 0);
-        CHECK(c, memcmp(m[0].coef, m[1].coef, m[0].entries * sizeof *m[0].coef) == 0);
-        CHECK(c, memcmp(m[0].row, m[1].row, (params.bins + 1) * sizeof *m[0].row) == 0);
-        CHECK(c, memcmp(m[0].entry, m[1].entry, m[0].entries * sizeof *m[0].entry) == 0);
-        for (size_t i = 0; i < n; i++) {
-            double sum = 0;
-            for (uint32_t e = m[0].start[i]; e < m[0].start[i + 1]; e++)
-                sum += (double)m[0].coef[e];
-            CHECK(c, fabs(sum - 1) < 1e-6);
-        }
-        airy_matrix_free(&m[0]);
-        airy_matrix_free(&m[1]);
-    }
-}
-
-static void bench_matrix(struct check *c, airy_split split)
-{
-    if (!c->bench || !check_case(c, "bench_matrix_eiger4m_%s", airy_split_name(split)))
-        return;
-    airy_geometry g = {
-        .dist = 0.16, .poni1 = 0.096, .poni2 = 0.086, .rot1 = 0.005, .wavelength = 1e-10};
-    CHECK_OK(c, airy_detector_find(&g.detector, "Eiger 4M"));
-    const size_t n = g.detector.height * g.detector.width;
-    uint8_t *valid = check_alloc(c, n);
-    memset(valid, 1, n);
-    airy_pool *pool = NULL;
-    CHECK_OK(c, airy_pool_create(&pool, 0));
-    const airy_integrator_params params = {.bins = 1000, .split = split};
-    struct airy_matrix m = {0};
-    struct airy_matrix_limits limits;
-    CHECK_BENCH(c, 0, 0,
-                (airy_matrix_free(&m), airy_matrix_build(&m, &limits, &g, &params, valid, pool)));
-    airy_matrix_free(&m);
-    airy_pool_destroy(&pool);
-}
-
 /* Sums and images: what a frame of `dtype` gives. */
 struct scene {
     airy_geometry geometry;
@@ -493,9 +60,9 @@ static double draw(struct check *c, airy_dtype dtype)
 static void fill_scene(struct check *c, struct scene *s)
 {
     const size_t n = s->frames * PIXELS;
-    s->geometry = make_geometry(VIEW_ON, 3);
+    s->geometry = scene_geometry(VIEW_ON, 3);
     s->mask = check_alloc(c, PIXELS);
-    make_mask(c, s->mask);
+    scene_mask(c, s->mask);
     s->dark = random_floats(c, -2, 5);
     s->flat = random_floats(c, 0.5, 1.5);
     s->absorption = random_floats(c, 0.7, 1);
@@ -982,7 +549,7 @@ static void check_finish(struct check *c)
 {
     if (!check_case(c, "finish"))
         return;
-    const airy_geometry g = make_geometry(VIEW_ON, 3);
+    const airy_geometry g = scene_geometry(VIEW_ON, 3);
     const airy_integrator_params params = {.bins = 2};
     airy_integrator *it = NULL;
     if (!CHECK_OK(c, airy_integrator_create(&it, c->device, &g, &params)))
@@ -1107,7 +674,7 @@ static void check_curve(struct check *c)
 {
     if (!check_case(c, "pattern_image"))
         return;
-    const airy_geometry g = make_geometry(VIEW_ON, 3);
+    const airy_geometry g = scene_geometry(VIEW_ON, 3);
     const airy_integrator_params params = {.unit = AIRY_UNIT_TTH_DEG, .no_solid_angle = true};
     const double x[4] = {5, 6, 9, 12}, y[4] = {1, -2, 4, 3};
     double *got = check_alloc(c, PIXELS * sizeof *got),
@@ -1147,17 +714,9 @@ static void check_curve(struct check *c)
 void check_integrate(struct check *c)
 {
     if (c->is_cpu) {
-        check_matrices(c);
-        check_ranges(c);
-        check_cells(c);
-        check_cells_add_up(c);
-    check_cells_bounded(c);
-        check_turns(c);
-        check_matrix_whole(c);
+        check_matrix(c);
         check_pixel_test(c);
         check_curve(c);
-        for (int split = 0; split <= AIRY_SPLIT_NO; split++)
-            bench_matrix(c, (airy_split)split);
     }
     if (!c->device->backend->integrate) {
         if (check_case(c, "device"))
