@@ -1,6 +1,7 @@
 /*
  * OCT plans and the tables that they name, from a fuzzer. A plan that is accepted comes back from a
- * file as it was written: the second file is the first one again.
+ * file as it was written: the second file is the first one again. What it says is made ready on the
+ * CPU, or refused.
  *
  * Input: one byte (even: a plan, odd: a table), then the file.
  */
@@ -51,6 +52,22 @@ static void write_and_read(const airy_oct_config *config)
     unlink(path[1]);
 }
 
+static void prepare(const airy_oct_config *config)
+{
+    static airy_device *device;
+    static airy_queue *queue;
+    if (!device) {
+        require(airy_device_create(&device, "cpu", &(airy_device_params){.threads = 1}) == AIRY_OK);
+        require(airy_queue_create(&queue, device) == AIRY_OK);
+    }
+    airy_oct_params params = config->params;
+    params.samples = params.samples ? params.samples : 64;
+    params.lines = params.lines ? params.lines : 1;
+    airy_oct *oct = NULL;
+    (void)airy_oct_create(&oct, queue, &params);
+    airy_oct_destroy(&oct);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
@@ -68,8 +85,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         free(values);
     } else {
         airy_oct_config config = {0};
-        if (airy_oct_config_read(&config, path) == AIRY_OK)
+        if (airy_oct_config_read(&config, path) == AIRY_OK) {
             write_and_read(&config);
+            prepare(&config);
+        }
         airy_oct_config_free(&config);
     }
     close(fd);
