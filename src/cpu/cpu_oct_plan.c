@@ -206,11 +206,7 @@ static void lay_out(struct airy_oct_cpu_plan *plan, struct pieces *pieces,
 static struct airy_oct_raw raw_of(const struct airy_oct *oct)
 {
     const airy_oct_params *p = &oct->p;
-    const unsigned bits = p->packing == AIRY_OCT_PACKING_10   ? 10
-                          : p->packing == AIRY_OCT_PACKING_12 ? 12
-                          : p->dtype == AIRY_DTYPE_U8         ? 8
-                          : p->dtype == AIRY_DTYPE_F32        ? 32
-                                                              : 16;
+    const unsigned bits = airy_oct_sample_bits(p);
     return (struct airy_oct_raw){.line_bytes = oct->info.line_bytes,
                                  .bits = bits,
                                  .big_endian = p->big_endian && (p->packing || bits > 8),

@@ -42,6 +42,32 @@ void airy_fft_circle(double *table, size_t n)
     }
 }
 
+void airy_fft_by_halves(double *x, const double *circle, size_t n)
+{
+    for (size_t i = 1, j = 0; i < n; i++) { /* elements in the order of reversed bits */
+        size_t bit = n / 2;
+        for (; j & bit; bit /= 2)
+            j ^= bit;
+        j |= bit;
+        for (size_t k = 0; k < 2 && i < j; k++) {
+            const double kept = x[2 * i + k];
+            x[2 * i + k] = x[2 * j + k];
+            x[2 * j + k] = kept;
+        }
+    }
+    for (size_t half = 1; half < n; half *= 2)
+        for (size_t first = 0; first < n; first += 2 * half)
+            for (size_t k = 0; k < half; k++) {
+                const double *w = circle + 2 * k * (n / half / 2);
+                double *a = x + 2 * (first + k), *b = a + 2 * half;
+                const double re = b[0] * w[0] - b[1] * w[1], im = b[0] * w[1] + b[1] * w[0];
+                b[0] = a[0] - re;
+                b[1] = a[1] - im;
+                a[0] += re;
+                a[1] += im;
+            }
+}
+
 size_t airy_fft_place(size_t n, size_t k)
 {
     size_t place = 0;

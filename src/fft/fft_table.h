@@ -19,6 +19,11 @@ enum { AIRY_FFT_MAX = 8192 }; /* elements of a line */
 void airy_fft_factor(double *c, double *s, size_t k, size_t n);
 /* w^k for all k below n, a power of two: real and imaginary part. */
 void airy_fft_circle(double *table, size_t n);
+/*
+ * Forward transform of n in place by halves, frequencies in their order; circle: of airy_fft_circle.
+ * For tables and for what is done once.
+ */
+void airy_fft_by_halves(double *x, const double *circle, size_t n);
 /* Where a forward transform of n leaves frequency k. */
 size_t airy_fft_place(size_t n, size_t k);
 /*

@@ -44,34 +44,6 @@ static void multiply(double *x, double re, double im)
     x[0] = a;
 }
 
-/* Forward transform of n, in place, by halves; circle: of airy_fft_circle for n. */
-static void transform(double *x, size_t n, const double *circle)
-{
-    for (size_t i = 1, j = 0; i < n; i++) { /* elements in the order of reversed bits */
-        size_t bit = n / 2;
-        for (; j & bit; bit /= 2)
-            j ^= bit;
-        j ^= bit;
-        if (i < j)
-            for (size_t k = 0; k < 2; k++) {
-                const double t = x[2 * i + k];
-                x[2 * i + k] = x[2 * j + k];
-                x[2 * j + k] = t;
-            }
-    }
-    for (size_t half = 1; half < n; half *= 2)
-        for (size_t first = 0; first < n; first += 2 * half)
-            for (size_t j = 0; j < half; j++) {
-                double *a = x + 2 * (first + j), *b = a + 2 * half;
-                const double *w = circle + 2 * (j * (n / (2 * half)));
-                const double re = b[0] * w[0] - b[1] * w[1], im = b[0] * w[1] + b[1] * w[0];
-                b[0] = a[0] - re;
-                b[1] = a[1] - im;
-                a[0] += re;
-                a[1] += im;
-            }
-}
-
 /* window NULL: 1. */
 static void load(const struct airy_fringe_plan *plan, const double *z, const double *window)
 {
@@ -81,7 +53,7 @@ static void load(const struct airy_fringe_plan *plan, const double *z, const dou
         plan->buffer[2 * j] = w * z[2 * j];
         plan->buffer[2 * j + 1] = w * z[2 * j + 1];
     }
-    transform(plan->buffer, plan->grid, plan->circle);
+    airy_fft_by_halves(plan->buffer, plan->circle, plan->grid);
 }
 
 void airy_fringe_power(const struct airy_fringe_plan *plan, const double *z, const double *window,
@@ -185,7 +157,7 @@ void airy_fringe_analytic(const struct airy_fringe_plan *plan, const double *z,
         plan->buffer[2 * i] *= p;
         plan->buffer[2 * i + 1] *= -p;
     }
-    transform(plan->buffer, plan->grid, plan->circle);
+    airy_fft_by_halves(plan->buffer, plan->circle, plan->grid);
     for (size_t j = 0; j < plan->samples; j++) {
         a[2 * j] = plan->buffer[2 * j];
         a[2 * j + 1] = -plan->buffer[2 * j + 1];

@@ -179,11 +179,11 @@ static airy_oct_finish make_finish(const airy_oct_params *p)
         .display = p->display};
 }
 
-static size_t bits_of(const airy_oct_params *p)
+unsigned airy_oct_sample_bits(const airy_oct_params *params)
 {
-    return p->packing == AIRY_OCT_PACKING_10   ? 10
-           : p->packing == AIRY_OCT_PACKING_12 ? 12
-                                               : 8 * airy_dtype_size(p->dtype);
+    return params->packing == AIRY_OCT_PACKING_10   ? 10
+           : params->packing == AIRY_OCT_PACKING_12 ? 12
+                                                    : 8 * (unsigned)airy_dtype_size(params->dtype);
 }
 
 static airy_status fill_info(airy_oct_info *info, const airy_oct_params *p)
@@ -193,7 +193,7 @@ static airy_status fill_info(airy_oct_info *info, const airy_oct_params *p)
                  parts = p->output == AIRY_OCT_COMPLEX ? 2 : 1;
     *info = (airy_oct_info){.depth = p->depth_last - p->depth_first,
                             .depth_step_m = airy_oct_depth_step(p),
-                            .line_bytes = p->samples * bits_of(p) / 8,
+                            .line_bytes = p->samples * airy_oct_sample_bits(p) / 8,
                             .out_lines = p->lines / (p->average_lines * repeats_lines),
                             .frames_per_result = p->average_frames * repeats_frames,
                             .method = ""};

@@ -87,6 +87,8 @@ struct airy_oct_fns {
 
 extern const struct airy_oct_fns airy_oct_cpu, airy_oct_opencl;
 
+/* Of a raw sample, packed or not: 8, 10, 12, 16 or 32. */
+unsigned airy_oct_sample_bits(const airy_oct_params *params);
 /* Tables of checked parameters; AIRY_ERR_PARAM where a table is not finite or not monotonic. */
 airy_status airy_oct_tables_make(struct airy_oct_tables *tables, const airy_oct_params *params);
 void airy_oct_tables_free(struct airy_oct_tables *tables);

@@ -122,13 +122,6 @@ static airy_status choose_shape(struct airy_cl_oct *impl, const airy_queue *queu
     return AIRY_OK;
 }
 
-static unsigned bits_of(const airy_oct_params *p)
-{
-    return p->packing == AIRY_OCT_PACKING_10   ? 10
-           : p->packing == AIRY_OCT_PACKING_12 ? 12
-                                               : 8 * (unsigned)airy_dtype_size(p->dtype);
-}
-
 /* What of the options holds for all launches of a plan. */
 static void print_plan(struct airy_cl_oct *impl, const struct airy_oct *oct)
 {
@@ -160,7 +153,7 @@ static airy_status prepare(airy_queue *queue, struct airy_oct *oct)
     void *block;
     AIRY_TRY(airy_memory_calloc(&block, 1, sizeof(struct airy_cl_oct), "an OCT plan"));
     struct airy_cl_oct *impl = oct->impl = block;
-    impl->bits = bits_of(&oct->p);
+    impl->bits = airy_oct_sample_bits(&oct->p);
     impl->is_signed = oct->p.dtype == AIRY_DTYPE_I16;
     impl->rolling = oct->p.background == AIRY_OCT_BACKGROUND_ROLLING;
     impl->offset = oct->tables.offset ? 1 : oct->p.background == AIRY_OCT_BACKGROUND_MEAN ? 2 : 0;

@@ -156,33 +156,6 @@ static void chirp_at(double *c, double *s, size_t j, size_t n)
     airy_fft_factor(c, s, j * j % (2 * n), 2 * n);
 }
 
-/* In place, m a power of two; circle: exp(-2 pi i k / m). */
-static void transform(double *x, const double *circle, size_t m)
-{
-    for (size_t i = 1, j = 0; i < m; i++) {
-        size_t bit = m / 2;
-        for (; j & bit; bit /= 2)
-            j ^= bit;
-        j |= bit;
-        for (int k = 0; k < 2 && i < j; k++) {
-            const double kept = x[2 * i + k];
-            x[2 * i + k] = x[2 * j + k];
-            x[2 * j + k] = kept;
-        }
-    }
-    for (size_t half = 1; half < m; half *= 2)
-        for (size_t i = 0; i < m; i += 2 * half)
-            for (size_t k = 0; k < half; k++) {
-                const double *w = circle + 2 * k * (m / half / 2);
-                double *a = x + 2 * (i + k), *b = a + 2 * half;
-                const double re = b[0] * w[0] - b[1] * w[1], im = b[0] * w[1] + b[1] * w[0];
-                b[0] = a[0] - re;
-                b[1] = a[1] - im;
-                a[0] += re;
-                a[1] += im;
-            }
-}
-
 /*
  * The transformed chirp, divided by its length, and the chirp itself. Bins of the line from -end to
  * end are looked at, its samples are `n`.
@@ -208,7 +181,7 @@ static airy_status fill_chirp(const struct making *m, size_t end)
             x[2 * (count - j) + 1] = -s;
         }
     }
-    transform(x, circle, count);
+    airy_fft_by_halves(x, circle, count);
     for (size_t i = 0; i < 2 * count; i++)
         put_float(spectrum + i, x[i] / (double)count);
     free(block);

@@ -53,6 +53,8 @@ airy_status oct_source_read(struct oct_source *source, void *frames, size_t coun
 airy_status oct_source_peek(struct oct_source *source, const void **frames, size_t count,
                             size_t *got);
 void oct_source_close(struct oct_source *source);
+/* Of a packed sample; 0: samples are not packed. */
+size_t oct_packed_bits(const airy_oct_params *plan);
 /* The NAME of ring:NAME, or NULL. */
 const char *oct_ring_name(const char *path);
 

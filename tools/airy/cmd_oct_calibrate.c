@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd_oct.h"
 #include "gnuplot.h"
 
 enum { MOST_LINES = 4096, MIRRORS = 2 };
@@ -104,7 +105,7 @@ static double sample_at(const airy_oct_params *plan, airy_dtype dtype, const voi
     const uint8_t *bytes = line;
     const int shift = plan->bit_shift;
     if (plan->packing) {
-        const size_t bits = plan->packing == AIRY_OCT_PACKING_10 ? 10 : 12;
+        const size_t bits = oct_packed_bits(plan);
         uint32_t code = 0;
         for (size_t b = 0; b < bits; b++) {
             const size_t at = i * bits + b;
@@ -157,13 +158,6 @@ static int read_npy(const struct common *common, const char *path, struct record
     return code;
 }
 
-static size_t packed_bits(const airy_oct_params *plan)
-{
-    return plan->packing == AIRY_OCT_PACKING_10   ? 10
-           : plan->packing == AIRY_OCT_PACKING_12 ? 12
-                                                  : 0;
-}
-
 /* Frames one by one until there are enough lines. */
 static int read_frames(const struct common *common, const char *path, airy_frame_reader *reader,
                        const airy_oct_params *plan, struct recording *r)
@@ -174,7 +168,7 @@ static int read_frames(const struct common *common, const char *path, airy_frame
         return tool_failed(common, status);
     airy_oct_params as = *plan;
     as.big_endian = plan->big_endian && (plan->packing || info.format == AIRY_FRAMES_RAW);
-    const size_t bits = packed_bits(plan), size = airy_dtype_size(info.dtype);
+    const size_t bits = oct_packed_bits(plan), size = airy_dtype_size(info.dtype);
     r->samples = bits ? info.width * 8 / bits : info.width;
     char *frame = malloc(info.frame_bytes + 1);
     r->lines = malloc(MOST_LINES * r->samples * sizeof(double) + 1);
@@ -203,7 +197,7 @@ static int read_recording(const struct common *common, const char *path,
     const airy_oct_params *plan = &config->params;
     if (tool_has_suffix(path, ".npy") && !plan->packing)
         return read_npy(common, path, r);
-    const size_t bits = packed_bits(plan);
+    const size_t bits = oct_packed_bits(plan);
     /* Lines count, not frames: a headerless file need not hold whole ones. */
     const airy_frame_reader_params raw = {.dtype = plan->dtype,
                                           .height = 1,

@@ -9,7 +9,7 @@ const char *oct_ring_name(const char *path)
     return strncmp(path, "ring:", 5) == 0 ? path + 5 : NULL;
 }
 
-static size_t packed_bits(const airy_oct_params *plan)
+size_t oct_packed_bits(const airy_oct_params *plan)
 {
     return plan->packing == AIRY_OCT_PACKING_10   ? 10
            : plan->packing == AIRY_OCT_PACKING_12 ? 12
@@ -19,7 +19,7 @@ static size_t packed_bits(const airy_oct_params *plan)
 /* Elements of a line as they lie in a file. */
 static size_t line_width(const airy_oct_params *plan)
 {
-    const size_t bits = packed_bits(plan);
+    const size_t bits = oct_packed_bits(plan);
     return bits ? (plan->samples * bits + 7) / 8 : plan->samples;
 }
 
@@ -44,7 +44,7 @@ static int complete_plan(struct oct_source *s, const char *plan)
 {
     airy_oct_params *p = &s->config.params;
     const airy_frame_reader_info *info = &s->info;
-    const size_t bits = packed_bits(p);
+    const size_t bits = oct_packed_bits(p);
     if (s->config.header_bytes)
         return tool_fail(s->common,
                          "plan %s: header_bytes = %llu, but %s is no headerless file; leave it out",
@@ -137,7 +137,7 @@ static int open_ring(struct oct_source *s, const struct oct_params *p)
         .dtype = plan->dtype,
         .stored = plan->dtype,
         .frame_bytes = plan->lines * line_width(plan) *
-                       (packed_bits(plan) ? 1 : airy_dtype_size(plan->dtype))};
+                       (oct_packed_bits(plan) ? 1 : airy_dtype_size(plan->dtype))};
     if (s->info.frame_bytes != info.frame_bytes)
         return tool_fail(s->common, "%s has frames of %zu bytes, those of plan %s have %zu",
                          s->path, info.frame_bytes, p->plan, s->info.frame_bytes);
