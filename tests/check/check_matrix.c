@@ -249,7 +249,8 @@ static void check_cells(struct check *c)
 
 /*
  * pyFAI's rules with pixels of many cells that reach over the ends of the ranges: whatever becomes of
- * them, entries are of cells that there are.
+ * them, entries are of cells that there are. In 1/A pixels are about as long as they are wide in rad,
+ * which is when pseudo splitting shrinks them.
  */
 static void check_cells_bounded(struct check *c)
 {
@@ -264,11 +265,12 @@ static void check_cells_bounded(struct check *c)
         const airy_geometry g = scene_geometry((enum view)(k % VIEW_COUNT), 3);
         const airy_integrator_params params = {.bins = 997,
                                                .azimuth_bins = 361,
+                                               .unit = AIRY_UNIT_Q_A,
                                                .split = (airy_split)(k / VIEW_COUNT),
                                                .compat = AIRY_COMPAT_PYFAI,
                                                .has_radial_range = true,
                                                .has_azimuth_range = true,
-                                               .radial_range = {5.5, 7.25},
+                                               .radial_range = {0.55, 0.725},
                                                .azimuth_range = {-61, 74}};
         struct airy_matrix m = {0};
         struct airy_matrix_limits limits;
