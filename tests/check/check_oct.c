@@ -812,12 +812,8 @@ static void check_large(struct check *c)
 
 static void bench_one(struct check *c, const char *name, size_t frames, const airy_oct_params *p)
 {
-    if (!check_case(c, "oct_bench_%s", name))
+    if (!c->bench || !check_case(c, "oct_bench_%s", name))
         return;
-    if (!c->bench) {
-        check_skip(c, "--bench runs it");
-        return;
-    }
     airy_oct *oct = NULL;
     airy_oct_info info;
     airy_array *src = check_oct_upload(c, p, check_oct_raw(c, p, frames), frames);
