@@ -295,7 +295,7 @@ static airy_status read_page(uint8_t *out, const airy_image *page, struct tiff_f
 struct airy_tiff_pages {
     struct tiff_file f;
     airy_image page; /* of a file that is read: the shape of each */
-    size_t done;
+    size_t done; /* pages read or written */
 };
 
 void airy_tiff_close(struct airy_tiff_pages **pages)
@@ -424,8 +424,11 @@ airy_status airy_tiff_create(struct airy_tiff_pages **pages, const char *path, b
 
 airy_status airy_tiff_add(struct airy_tiff_pages *pages, const airy_image *page)
 {
+    AIRY_FAIL_IF(pages->done == MAX_PAGES, AIRY_ERR_UNSUPPORTED,
+                 "TIFF: more than %d pages, expected .h5 or .npy for so many", MAX_PAGES);
     if (!write_page(pages->f.tiff, page, page->data))
         return tiff_fail(AIRY_ERR_IO, &pages->f, "cannot be written");
+    pages->done++;
     return AIRY_OK;
 }
 
