@@ -295,7 +295,7 @@ static airy_status read_page(uint8_t *out, const airy_image *page, struct tiff_f
 struct airy_tiff_pages {
     struct tiff_file f;
     airy_image page; /* of a file that is read: the shape of each */
-    size_t done; /* pages read or written */
+    size_t done;     /* pages read or written */
 };
 
 void airy_tiff_close(struct airy_tiff_pages **pages)
