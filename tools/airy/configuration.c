@@ -18,7 +18,8 @@ json_t *tool_file_json(const char *path)
     struct stat status;
     snprintf(name, sizeof(name), "%.*s", (int)(dataset ? (size_t)(dataset - path) : strlen(path)),
              path);
-    if (stat(name, &status) != 0)
+    /* what comes through a pipe comes once: it is for the command */
+    if (stat(name, &status) != 0 || !S_ISREG(status.st_mode))
         return json_pack("{s:o}", "path", tool_json_string(path));
     if (status.st_size <= HASHED_WHOLE)
         return sha256_file(name, hex)

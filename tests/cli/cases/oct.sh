@@ -7,6 +7,7 @@ $airy simulate oct m.raw --lines 8 --frames 5 --reflectors 800:-20:10 --quiet ||
 $airy oct m.raw --plan plan.json -o a.npy --quiet | sed 's/peak .* at/peak at/'
 same() { $airy diff "$1" "$2" --quiet >/dev/null && echo same || echo "$1 and $2 differ"; }
 cat m.raw | $airy oct - --plan plan.json -o pipe.npy --quiet >/dev/null && same pipe.npy a.npy
+mkfifo named && { cat m.raw >named & } && $airy oct named --plan plan.json -o named.npy --quiet >/dev/null && same named.npy a.npy
 $airy oct m.raw --plan plan.json -o a.h5 --quiet >/dev/null && same a.h5::/entry/oct/result/db a.npy
 # files that say their shape, with a plan that does not
 cat >short.json <<END
