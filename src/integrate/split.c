@@ -538,9 +538,10 @@ static void add_angular(struct sink *sink, const struct airy_split_rule *rule,
 {
     const double center = s->center[j];
     if (rule->split == AIRY_SPLIT_NO) {
-        const double v = rule->radial.lower + (center - rule->radial.lower -
-                                               360 * floor((center - rule->radial.lower) / 360));
-        add_point(sink, rule, v >= rule->radial.lower + 360 ? rule->radial.lower : v);
+        const double lower = rule->radial.lower, turns = floor((center - lower) / 360);
+        /* Within the turn it stays as it is: the largest is the limit, to the last bit. */
+        const double v = turns != 0 ? lower + (center - lower - 360 * turns) : center;
+        add_point(sink, rule, v >= lower + 360 && turns != 0 ? lower : v);
         return;
     }
     const double corner[4] = {

@@ -59,8 +59,10 @@ static void add_center(struct sink *sink, const struct airy_split_rule *rule, do
 {
     const struct airy_split_axis *axis = &rule->chi;
     double v = airy_split_compat_chi(rule, chi);
-    if (!rule->compat) {
-        v = axis->lower + (chi - axis->lower - 2 * PI * floor((chi - axis->lower) / (2 * PI)));
+    /* A chi within the turn is left as it is: the largest is the limit, to the last bit. */
+    const double turns = floor((v - axis->lower) / (2 * PI));
+    if (!rule->compat && turns != 0) {
+        v = axis->lower + (v - axis->lower - 2 * PI * turns);
         /* Just below the lower end it rounds to a whole turn. */
         v = v >= axis->lower + 2 * PI ? axis->lower : v;
     }

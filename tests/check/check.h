@@ -106,6 +106,7 @@ void check_opencl(struct check *c);
 void check_codec(struct check *c);
 void check_integrate(struct check *c);
 void check_integrate_refusals(struct check *c); /* part of check_integrate */
+void check_integrate_laws(struct check *c); /* part of check_integrate */
 void check_cpu_integrate(struct check *c);
 void check_geometry(struct check *c);
 void check_poni(struct check *c); /* part of check_geometry */

@@ -734,5 +734,6 @@ void check_integrate(struct check *c)
     check_chunks(c, AIRY_CODEC_BSLZ4, AIRY_ERROR_MODEL_POISSON);
     check_chunks(c, AIRY_CODEC_BSLZ4, AIRY_ERROR_MODEL_AZIMUTHAL);
     check_chunks(c, AIRY_CODEC_LZ4, AIRY_ERROR_MODEL_NONE);
+    check_integrate_laws(c);
     check_integrate_refusals(c);
 }
