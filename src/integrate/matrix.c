@@ -9,9 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
-#include "integrate/split.h"
-
-#define PI 3.14159265358979323846
+#include "integrate/split_cut.h"
 
 /* Rows are worked on in bands of this many, whatever the number of threads. */
 enum { BAND_ROWS = 16, MAX_CELLS = 1 << 22 };
@@ -164,7 +162,7 @@ static airy_status set_chi(struct airy_split_rule *rule, const airy_integrator_p
     *moved = 0;
     if (!params->has_azimuth_range) {
         /* pyFAI's pi is a float, and where corners are not asked for it is the upper end always. */
-        const bool corners = rule->split == AIRY_SPLIT_FULL || rule->split == AIRY_SPLIT_PSEUDO;
+        const bool corners = has_corners(rule->split);
         const double half = rule->compat ? (double)(float)PI : PI,
                      least = rule->chi_zero && (corners || !rule->compat) ? 0 : -half;
         return set_axis(&rule->chi, fmax(found->chi_lower, least),

@@ -19,10 +19,10 @@ airy_status airy_split_scratch_create(struct airy_split_scratch *scratch,
                                 8 * corners + rule->radial.bins + 2 + rule->chi.bins + cells,
                                 sizeof *block, "the matrix's work space"));
     scratch->block = block;
-    scratch->radial[0] = block;
-    scratch->radial[1] = block + corners;
-    scratch->chi[0] = block + 2 * corners;
-    scratch->chi[1] = block + 3 * corners;
+    scratch->line[0] = block;
+    scratch->line[1] = block + corners;
+    scratch->chi_line[0] = block + 2 * corners;
+    scratch->chi_line[1] = block + 3 * corners;
     scratch->center = block + 4 * corners;
     scratch->center_chi = block + 5 * corners;
     scratch->half = block + 6 * corners;
@@ -114,24 +114,21 @@ static void radial_centers(const struct airy_split_rule *rule, double *out, size
 
 /* half[j]: the largest distance of a corner from the centre; period 0: no period. */
 static void half_widths(double *restrict half, const double *restrict center,
-                        const double *restrict below, const double *restrict above, size_t width,
-                        double period)
+                        double *const corner[4], size_t width, double period)
 {
+    const double *a = corner[0], *b = corner[1], *c = corner[2], *d = corner[3];
     if (period == 0) {
         for (size_t j = 0; j < width; j++) {
-            const double c = center[j];
-            half[j] = max4(fabs(below[j] - c), fabs(above[j] - c), fabs(above[j + 1] - c),
-                           fabs(below[j + 1] - c));
+            const double at = center[j];
+            half[j] = max4(fabs(a[j] - at), fabs(b[j] - at), fabs(c[j] - at), fabs(d[j] - at));
         }
         return;
     }
     for (size_t j = 0; j < width; j++) {
-        double d = 0;
-        for (int k = 0; k < 4; k++) {
-            const double corner = (k < 2 ? below : above)[j + (k & 1)];
-            d = max2(d, fabs(unwrap(corner, center[j], period) - center[j]));
-        }
-        half[j] = d;
+        double most = 0;
+        for (int k = 0; k < 4; k++)
+            most = max2(most, fabs(unwrap(corner[k][j], center[j], period) - center[j]));
+        half[j] = most;
     }
 }
 
@@ -151,32 +148,29 @@ void airy_split_at_beam(bool at_beam[4], const struct airy_pose *pose, size_t i,
     }
 }
 
-static double period_of(const struct airy_split_rule *rule)
+/* Corners of pixels in lines of corners: below, above, above, below. */
+static void point_corners(double *corner[4], double *const line[2])
 {
-    return rule->angular ? 360 : 0;
+    corner[0] = line[0];
+    corner[1] = line[1];
+    corner[2] = line[1] + 1;
+    corner[3] = line[0] + 1;
 }
 
-/*
- * Corners of row y, in the unit, in scratch->radial; the upper ones of the row before are taken
- * over.
- */
+/* Corners of row y, in the unit; the upper ones of the row before are taken over. */
 static void load_corners(const struct airy_split_rule *rule, struct airy_split_scratch *s, size_t y,
                          bool first, bool chi)
 {
-    double *radial = s->radial[0], *angle = s->chi[0];
-    s->radial[0] = s->radial[1];
-    s->radial[1] = radial;
-    s->chi[0] = s->chi[1];
-    s->chi[1] = angle;
+    double *line = s->line[0], *chi_line = s->chi_line[0];
+    s->line[0] = s->line[1];
+    s->line[1] = line;
+    s->chi_line[0] = s->chi_line[1];
+    s->chi_line[1] = chi_line;
     if (first)
-        find_corners(rule, s->radial[0], chi ? s->chi[0] : NULL, (double)y);
-    find_corners(rule, s->radial[1], chi ? s->chi[1] : NULL, (double)y + 1);
-}
-
-/* By the quadrilateral of the corners. */
-static bool has_corners(const struct airy_split_rule *rule)
-{
-    return rule->split == AIRY_SPLIT_FULL || rule->split == AIRY_SPLIT_PSEUDO;
+        find_corners(rule, s->line[0], chi ? s->chi_line[0] : NULL, (double)y);
+    find_corners(rule, s->line[1], chi ? s->chi_line[1] : NULL, (double)y + 1);
+    point_corners(s->radial, s->line);
+    point_corners(s->chi, s->chi_line);
 }
 
 /* Everything that is read of the pixels of row y. */
@@ -187,33 +181,34 @@ static void load_row(const struct airy_split_rule *rule, struct airy_split_scrat
     const bool bbox = rule->split == AIRY_SPLIT_BBOX, two = rule->chi.bins > 0,
                chi_halves = bbox && (two || (rule->compat && rule->has_azimuth));
     if (rule->split != AIRY_SPLIT_NO)
-        load_corners(rule, s, y, first, (has_corners(rule) && !rule->angular) || chi_halves);
-    if (!has_corners(rule) || rule->angular)
+        load_corners(rule, s, y, first, (has_corners(rule->split) && !rule->angular) || chi_halves);
+    if (!has_corners(rule->split) || rule->angular)
         radial_centers(rule, s->center, y);
     if (bbox)
-        half_widths(s->half, s->center, s->radial[0], s->radial[1], w, period_of(rule));
-    if (has_corners(rule) && rule->angular) {
+        half_widths(s->half, s->center, s->radial, w, rule->angular ? 360 : 0);
+    if (has_corners(rule->split) && rule->angular) {
         /* The other axis is the radius. */
-        airy_pose_radial(&rule->pose, AIRY_UNIT_R_M, (double)y, 0, w + 1, s->chi[0]);
-        airy_pose_radial(&rule->pose, AIRY_UNIT_R_M, (double)y + 1, 0, w + 1, s->chi[1]);
+        airy_pose_radial(&rule->pose, AIRY_UNIT_R_M, (double)y, 0, w + 1, s->chi_line[0]);
+        airy_pose_radial(&rule->pose, AIRY_UNIT_R_M, (double)y + 1, 0, w + 1, s->chi_line[1]);
     }
     if (rule->has_azimuth || two)
         airy_pose_chi(&rule->pose, (double)y + 0.5, 0.5, w, s->center_chi);
     if (chi_halves)
-        half_widths(s->half_chi, s->center_chi, s->chi[0], s->chi[1], w, 2 * PI);
+        half_widths(s->half_chi, s->center_chi, s->chi, w, 2 * PI);
 }
 
 /* What pixel j of the row that is loaded reaches. */
 static void pixel_reach(const struct airy_split_rule *rule, const struct airy_split_scratch *s,
                         size_t j, double *lo, double *hi)
 {
-    if (!has_corners(rule)) {
+    if (!has_corners(rule->split)) {
         const double half = rule->split == AIRY_SPLIT_NO ? 0 : s->half[j];
         *lo = s->center[j] - half;
         *hi = s->center[j] + half;
         return;
     }
-    double u[4] = {s->radial[0][j], s->radial[1][j], s->radial[1][j + 1], s->radial[0][j + 1]};
+    double u[4];
+    gather_corners(u, s->radial, j);
     for (int k = 0; rule->angular && k < 4; k++)
         u[k] = unwrap(u[k], s->center[j], 360);
     *lo = min4(u[0], u[1], u[2], u[3]);
@@ -231,7 +226,8 @@ static void pixel_reach_chi(const struct airy_split_rule *rule, const struct air
         *hi = center + half;
         return;
     }
-    double y[4] = {s->chi[0][j], s->chi[1][j], s->chi[1][j + 1], s->chi[0][j + 1]};
+    double y[4];
+    gather_corners(y, s->chi, j);
     for (int k = 0; k < 4; k++)
         y[k] = rule->compat ? airy_split_compat_chi(rule, y[k]) : unwrap(y[k], center, 2 * PI);
     *lo = min4(y[0], y[1], y[2], y[3]);
@@ -241,7 +237,7 @@ static void pixel_reach_chi(const struct airy_split_rule *rule, const struct air
 static void widen_by_pixel(struct airy_split_limits *limits, const struct airy_split_rule *rule,
                            const struct airy_split_scratch *s, size_t y, size_t j)
 {
-    const bool around_beam = has_corners(rule) && rule->polar && !rule->compat &&
+    const bool around_beam = has_corners(rule->split) && rule->polar && !rule->compat &&
                              airy_split_holds_beam(&rule->pose, y, j);
     double lo, hi;
     pixel_reach(rule, s, j, &lo, &hi);
@@ -544,9 +540,10 @@ static void add_angular(struct sink *sink, const struct airy_split_rule *rule,
         add_point(sink, rule, v >= lower + 360 && turns != 0 ? lower : v);
         return;
     }
-    const double corner[4] = {
-        unwrap(s->radial[0][j], center, 360), unwrap(s->radial[1][j], center, 360),
-        unwrap(s->radial[1][j + 1], center, 360), unwrap(s->radial[0][j + 1], center, 360)};
+    double corner[4];
+    gather_corners(corner, s->radial, j);
+    for (int k = 0; k < 4; k++)
+        corner[k] = unwrap(corner[k], center, 360);
     for (int turn = -1; turn <= 1; turn++) {
         const double shift = 360.0 * turn;
         if (rule->split == AIRY_SPLIT_BBOX) {
@@ -555,7 +552,8 @@ static void add_angular(struct sink *sink, const struct airy_split_rule *rule,
                              center + s->half[j] + shift);
             continue;
         }
-        struct quad quad = {.y = {s->chi[0][j], s->chi[1][j], s->chi[1][j + 1], s->chi[0][j + 1]}};
+        struct quad quad;
+        gather_corners(quad.y, s->chi, j);
         for (int k = 0; k < 4; k++)
             quad.x[k] = to_bins(&rule->radial, corner[k] + shift);
         quad.xmin = min4(quad.x[0], quad.x[1], quad.x[2], quad.x[3]);
@@ -574,12 +572,11 @@ static bool pixel_in_azimuth(const struct airy_split_rule *rule, const struct ai
         return azimuth_touches(rule, chi, chi);
     if (rule->split == AIRY_SPLIT_BBOX)
         return azimuth_touches(rule, chi - s->half_chi[j], chi + s->half_chi[j]);
-    const double x[4] = {s->radial[0][j], s->radial[1][j], s->radial[1][j + 1],
-                         s->radial[0][j + 1]};
-    double y[4] = {airy_split_compat_chi(rule, s->chi[0][j]),
-                   airy_split_compat_chi(rule, s->chi[1][j]),
-                   airy_split_compat_chi(rule, s->chi[1][j + 1]),
-                   airy_split_compat_chi(rule, s->chi[0][j + 1])};
+    double x[4], y[4];
+    gather_corners(x, s->radial, j);
+    gather_corners(y, s->chi, j);
+    for (int k = 0; k < 4; k++)
+        y[k] = airy_split_compat_chi(rule, y[k]);
     airy_split_join(rule, x, y);
     return azimuth_touches(rule, min4(y[0], y[1], y[2], y[3]), max4(y[0], y[1], y[2], y[3]));
 }
@@ -601,10 +598,9 @@ static void add_pixel(struct sink *sink, const struct airy_split_rule *rule,
         add_interval(sink, rule, s, v0, b);
         return;
     }
-    struct quad quad = {
-        .x = {s->radial[0][j], s->radial[1][j], s->radial[1][j + 1], s->radial[0][j + 1]},
-        .y = {s->chi[0][j], s->chi[1][j], s->chi[1][j + 1], s->chi[0][j + 1]},
-    };
+    struct quad quad;
+    gather_corners(quad.x, s->radial, j);
+    gather_corners(quad.y, s->chi, j);
     for (int k = 0; k < 4; k++)
         quad.x[k] = to_bins(&rule->radial, quad.x[k]);
     if (rule->compat) {

@@ -49,8 +49,10 @@ struct airy_entries {
 /* Work space of one thread. */
 struct airy_split_scratch {
     double *block;                                 /* holds the others */
-    double *radial[2], *chi[2];                    /* [width + 1] corners below and above a row;
+    double *line[2], *chi_line[2];                 /* [width + 1] corners below and above a row;
                                                       chi in rad */
+    double *radial[4], *chi[4];                    /* of the row's pixels: their corners A, B, C, D
+                                                      in the lines above */
     double *center, *center_chi, *half, *half_chi; /* [width] */
     double *area;                                  /* [radial bins + 2] */
     double *band;                                  /* [chi bins] */

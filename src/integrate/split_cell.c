@@ -119,7 +119,10 @@ static double polygon_area(const struct polygon *p)
     return sum;
 }
 
-/* What lies on one side of y = edge; sign 1: above. Source: I. Sutherland, G. Hodgman, CACM 17 (1974) 32. */
+/*
+ * What lies on one side of y = edge; sign 1: above.
+ * Source: I. Sutherland, G. Hodgman, CACM 17 (1974) 32.
+ */
 static void clip_polygon(struct polygon *out, const struct polygon *p, double edge, double sign)
 {
     out->count = 0;
@@ -169,11 +172,23 @@ static void add_band(struct sink *sink, const struct airy_split_rule *rule,
     }
 }
 
-static void add_rows(struct sink *sink, const struct airy_split_rule *rule,
-                     const struct airy_split_scratch *s, const struct polygon *p, double total)
+/* What a polygon reaches. */
+struct box {
+    double x0, x1, y0, y1;
+};
+
+static struct box box_of(const struct polygon *p)
 {
-    double ymin, ymax;
-    extent(p->y, p->count, &ymin, &ymax);
+    struct box box;
+    extent(p->x, p->count, &box.x0, &box.x1);
+    extent(p->y, p->count, &box.y0, &box.y1);
+    return box;
+}
+
+static void add_rows(struct sink *sink, const struct airy_split_rule *rule,
+                     const struct airy_split_scratch *s, const struct polygon *p, double ymin,
+                     double ymax, double total)
+{
     const double last = (double)(rule->chi.bins - 1), from = max2(floor(ymin), 0),
                  to = min2(ceil(ymax) - 1, last);
     for (double row = from; row <= to; row++)
@@ -181,47 +196,41 @@ static void add_rows(struct sink *sink, const struct airy_split_rule *rule,
 }
 
 /* All of it in one cell: most pixels of wide cells. */
-static bool add_whole(struct sink *sink, const struct airy_split_rule *rule,
-                      const struct polygon *p)
+static bool add_whole(struct sink *sink, const struct airy_split_rule *rule, const struct box *box)
 {
-    double xmin, xmax, ymin, ymax;
-    extent(p->x, p->count, &xmin, &xmax);
-    extent(p->y, p->count, &ymin, &ymax);
-    if (xmin < 0 || xmax >= (double)rule->radial.bins || ymin < 0 ||
-        ymax >= (double)rule->chi.bins || (size_t)xmin != (size_t)xmax ||
-        (size_t)ymin != (size_t)ymax)
+    if (box->x0 < 0 || box->x1 >= (double)rule->radial.bins || box->y0 < 0 ||
+        box->y1 >= (double)rule->chi.bins || (size_t)box->x0 != (size_t)box->x1 ||
+        (size_t)box->y0 != (size_t)box->y1)
         return false;
-    emit(sink, (size_t)ymin * rule->radial.bins + (size_t)xmin, 1);
+    emit(sink, (size_t)box->y0 * rule->radial.bins + (size_t)box->x0, 1);
     return true;
 }
 
 static void add_polygon(struct sink *sink, const struct airy_split_rule *rule,
-                        const struct airy_split_scratch *s, struct polygon *p)
+                        const struct airy_split_scratch *s, const struct polygon *p)
 {
-    const double total = polygon_area(p);
-    double x0, x1, y0, y1;
-    if (add_whole(sink, rule, p))
+    const struct box box = box_of(p);
+    if (add_whole(sink, rule, &box))
         return;
-    extent(p->x, p->count, &x0, &x1);
-    extent(p->y, p->count, &y0, &y1);
-    if (!(fabs(total) > 1e-12 * (x1 - x0) * (y1 - y0))) {
+    const double total = polygon_area(p);
+    if (!(fabs(total) > 1e-12 * (box.x1 - box.x0) * (box.y1 - box.y0))) {
         /* No area: a pixel seen edge-on. By its box. */
         const struct airy_split_axis *r = &rule->radial, *c = &rule->chi;
-        add_box(sink, rule, s, r->lower + x0 * r->delta, r->lower + x1 * r->delta,
-                c->lower + y0 * c->delta, c->lower + y1 * c->delta);
+        add_box(sink, rule, s, r->lower + box.x0 * r->delta, r->lower + box.x1 * r->delta,
+                c->lower + box.y0 * c->delta, c->lower + box.y1 * c->delta);
         return;
     }
     const double period = turn_of(&rule->chi);
     for (int turn = -2; turn <= 2; turn++) {
         const double shift = turn * period;
-        if (y1 + shift <= 0 || y0 + shift >= (double)rule->chi.bins)
+        if (box.y1 + shift <= 0 || box.y0 + shift >= (double)rule->chi.bins)
             continue;
         struct polygon moved;
         moved.count = 0;
         moved.x[0] = moved.y[0] = 0; /* it has points, which compilers do not see */
         for (int k = 0; k < p->count; k++)
             add_to(&moved, p->x[k], p->y[k] + shift);
-        add_rows(sink, rule, s, &moved, total);
+        add_rows(sink, rule, s, &moved, box.y0 + shift, box.y1 + shift, total);
     }
     settle(sink);
 }
@@ -261,8 +270,9 @@ static void polygon_around_beam(struct polygon *p, const double x[4], const doub
 void airy_split_beam_reach(double *lo, double *hi, const struct airy_split_rule *rule,
                            const struct airy_split_scratch *s, size_t i, size_t j)
 {
-    const double x[4] = {0},
-                 y[4] = {s->chi[0][j], s->chi[1][j], s->chi[1][j + 1], s->chi[0][j + 1]};
+    const double x[4] = {0};
+    double y[4];
+    gather_corners(y, s->chi, j);
     bool at_beam[4];
     struct polygon p;
     airy_split_at_beam(at_beam, &rule->pose, i, j);
@@ -279,8 +289,9 @@ static bool load_polygon(struct polygon *p, const struct airy_split_rule *rule,
                          const struct airy_split_scratch *s, size_t i, size_t j)
 {
     const struct airy_split_axis *chi = &rule->chi;
-    double x[4] = {s->radial[0][j], s->radial[1][j], s->radial[1][j + 1], s->radial[0][j + 1]};
-    double y[4] = {s->chi[0][j], s->chi[1][j], s->chi[1][j + 1], s->chi[0][j + 1]};
+    double x[4], y[4];
+    gather_corners(x, s->radial, j);
+    gather_corners(y, s->chi, j);
     for (int k = 0; k < 4; k++) {
         x[k] = to_bins(&rule->radial, x[k]);
         y[k] = to_bins(chi, y[k]);
@@ -304,17 +315,15 @@ static void add_pseudo(struct sink *sink, const struct airy_split_rule *rule,
                        const struct airy_split_scratch *s, const struct polygon *p)
 {
     const struct airy_split_axis *r = &rule->radial, *c = &rule->chi;
-    double x0, x1, y0, y1, x = 0, y = 0;
-    extent(p->x, p->count, &x0, &x1);
-    extent(p->y, p->count, &y0, &y1);
+    const struct box reach = box_of(p);
+    double x = 0, y = 0;
     for (int k = 0; k < p->count; k++) {
         x += p->x[k] / p->count;
         y += p->y[k] / p->count;
     }
-    const double box = (x1 - x0) * (y1 - y0),
+    const double long_x = reach.x1 - reach.x0, long_y = reach.y1 - reach.y0, box = long_x * long_y,
                  scale = box > 0 ? sqrt(fabs(polygon_area(p)) / box) : 0,
-                 wide = 0.5 * scale * (x1 - x0) * r->delta,
-                 high = 0.5 * scale * (y1 - y0) * c->delta;
+                 wide = 0.5 * scale * long_x * r->delta, high = 0.5 * scale * long_y * c->delta;
     x = r->lower + x * r->delta;
     y = c->lower + y * c->delta;
     add_box(sink, rule, s, x - wide, x + wide, y - high, y + high);
@@ -331,10 +340,8 @@ struct corners {
 static bool load_corners_compat(struct corners *c, const struct airy_split_rule *rule,
                                 const struct airy_split_scratch *s, size_t j)
 {
-    const struct corners here = {
-        .x = {s->radial[0][j], s->radial[1][j], s->radial[1][j + 1], s->radial[0][j + 1]},
-        .y = {s->chi[0][j], s->chi[1][j], s->chi[1][j + 1], s->chi[0][j + 1]}};
-    *c = here;
+    gather_corners(c->x, s->radial, j);
+    gather_corners(c->y, s->chi, j);
     for (int k = 0; k < 4; k++)
         c->y[k] = airy_split_compat_chi(rule, c->y[k]);
     if (rule->split == AIRY_SPLIT_FULL)

@@ -99,6 +99,19 @@ static inline void cut_begin(struct cut *cut, size_t bins, double *area, double 
         area[k] = 0;
 }
 
+/* By the quadrilateral of the corners. */
+static inline bool has_corners(airy_split split)
+{
+    return split == AIRY_SPLIT_FULL || split == AIRY_SPLIT_PSEUDO;
+}
+
+/* What corners A (y, x), B (y + 1, x), C (y + 1, x + 1), D (y, x + 1) of pixel j have in a row. */
+static inline void gather_corners(double out[4], double *const corner[4], size_t j)
+{
+    for (int k = 0; k < 4; k++)
+        out[k] = corner[k][j];
+}
+
 /* Room for one more; false: out of memory, or more than wanted. */
 bool airy_entries_grow(struct airy_entries *entries);
 

@@ -161,56 +161,58 @@ static void check_matrices(struct check *c)
     }
 }
 
+/* Ranges and bins; azimuth_bins 0: one dimension. */
+struct range_row {
+    const char *name;
+    bool radial, azimuth, chi_zero;
+    double r[2], a[2];
+    airy_unit unit;
+    size_t bins, azimuth_bins;
+};
+
+static airy_integrator_params row_params(const struct range_row *row, int split)
+{
+    return (airy_integrator_params){.bins = row->bins,
+                                    .azimuth_bins = row->azimuth_bins,
+                                    .unit = row->unit,
+                                    .split = (airy_split)split,
+                                    .has_radial_range = row->radial,
+                                    .has_azimuth_range = row->azimuth,
+                                    .radial_range = {row->r[0], row->r[1]},
+                                    .azimuth_range = {row->a[0], row->a[1]},
+                                    .chi_zero = row->chi_zero};
+}
+
 static void check_ranges(struct check *c)
 {
-    static const struct {
-        const char *name;
-        bool radial, azimuth, chi_zero;
-        double r[2], a[2];
-        airy_unit unit;
-        size_t bins;
-    } rows[] = {
-        {"radial", true, false, false, {2.5, 9.25}, {0, 0}, AIRY_UNIT_Q_NM, 13},
-        {"radial_below_0", true, false, false, {-1.5, 9.25}, {0, 0}, AIRY_UNIT_Q_NM, 13},
-        {"azimuth", false, true, false, {0, 0}, {-61, 74}, AIRY_UNIT_TTH_DEG, 13},
-        {"azimuth_wraps", false, true, false, {0, 0}, {150, -120}, AIRY_UNIT_Q_NM, 13},
-        {"azimuth_beyond", false, true, true, {0, 0}, {150, 230}, AIRY_UNIT_Q_NM, 13},
-        {"azimuth_turn", false, true, false, {0, 0}, {30, 30}, AIRY_UNIT_Q_NM, 13},
-        {"both", true, true, false, {3, 8}, {10, 100}, AIRY_UNIT_R_MM, 7},
-        {"one_bin", false, false, false, {0, 0}, {0, 0}, AIRY_UNIT_Q_NM, 1},
-        {"many_bins", false, false, false, {0, 0}, {0, 0}, AIRY_UNIT_Q_NM, 500},
-        {"chi_zero", false, false, true, {0, 0}, {0, 0}, AIRY_UNIT_CHI_DEG, 24},
-        {"chi_beyond", true, false, false, {120, 300}, {0, 0}, AIRY_UNIT_CHI_DEG, 11},
+    static const struct range_row rows[] = {
+        {"radial", true, false, false, {2.5, 9.25}, {0, 0}, AIRY_UNIT_Q_NM, 13, 0},
+        {"radial_below_0", true, false, false, {-1.5, 9.25}, {0, 0}, AIRY_UNIT_Q_NM, 13, 0},
+        {"azimuth", false, true, false, {0, 0}, {-61, 74}, AIRY_UNIT_TTH_DEG, 13, 0},
+        {"azimuth_wraps", false, true, false, {0, 0}, {150, -120}, AIRY_UNIT_Q_NM, 13, 0},
+        {"azimuth_beyond", false, true, true, {0, 0}, {150, 230}, AIRY_UNIT_Q_NM, 13, 0},
+        {"azimuth_turn", false, true, false, {0, 0}, {30, 30}, AIRY_UNIT_Q_NM, 13, 0},
+        {"both", true, true, false, {3, 8}, {10, 100}, AIRY_UNIT_R_MM, 7, 0},
+        {"one_bin", false, false, false, {0, 0}, {0, 0}, AIRY_UNIT_Q_NM, 1, 0},
+        {"many_bins", false, false, false, {0, 0}, {0, 0}, AIRY_UNIT_Q_NM, 500, 0},
+        {"chi_zero", false, false, true, {0, 0}, {0, 0}, AIRY_UNIT_CHI_DEG, 24, 0},
+        {"chi_beyond", true, false, false, {120, 300}, {0, 0}, AIRY_UNIT_CHI_DEG, 11, 0},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
         for (int split = 0; split <= AIRY_SPLIT_NO; split++) {
-            const airy_integrator_params params = {.bins = rows[k].bins,
-                                                   .unit = rows[k].unit,
-                                                   .split = (airy_split)split,
-                                                   .has_radial_range = rows[k].radial,
-                                                   .has_azimuth_range = rows[k].azimuth,
-                                                   .radial_range = {rows[k].r[0], rows[k].r[1]},
-                                                   .azimuth_range = {rows[k].a[0], rows[k].a[1]},
-                                                   .chi_zero = rows[k].chi_zero};
             /* chi has no definite value where the beam is */
             const airy_geometry g =
                 scene_geometry(rows[k].unit == AIRY_UNIT_CHI_DEG ? VIEW_OFF : VIEW_ON, 3);
             char name[96];
             snprintf(name, sizeof name, "%s_%s", airy_split_name((airy_split)split), rows[k].name);
-            check_one_matrix(c, &g, params, name);
+            check_one_matrix(c, &g, row_params(&rows[k], split), name);
         }
 }
 
 /* Cells of radius and chi against the definition. */
 static void check_cells(struct check *c)
 {
-    static const struct {
-        const char *name;
-        bool radial, azimuth, chi_zero;
-        double r[2], a[2];
-        airy_unit unit;
-        size_t bins, azimuth_bins;
-    } rows[] = {
+    static const struct range_row rows[] = {
         {"whole", false, false, false, {0, 0}, {0, 0}, AIRY_UNIT_Q_NM, 11, 7},
         {"from_zero", false, false, true, {0, 0}, {0, 0}, AIRY_UNIT_TTH_DEG, 11, 7},
         {"one_row", false, false, false, {0, 0}, {0, 0}, AIRY_UNIT_R_MM, 13, 1},
@@ -229,21 +231,11 @@ static void check_cells(struct check *c)
                 /* A centre's chi at the beam's corner is on an edge of cells, or nowhere. */
                 if (view == VIEW_CORNER && split != AIRY_SPLIT_FULL)
                     continue;
-                const airy_integrator_params params = {
-                    .bins = rows[k].bins,
-                    .azimuth_bins = rows[k].azimuth_bins,
-                    .unit = rows[k].unit,
-                    .split = (airy_split)split,
-                    .has_radial_range = rows[k].radial,
-                    .has_azimuth_range = rows[k].azimuth,
-                    .radial_range = {rows[k].r[0], rows[k].r[1]},
-                    .azimuth_range = {rows[k].a[0], rows[k].a[1]},
-                    .chi_zero = rows[k].chi_zero};
                 const airy_geometry g = scene_geometry((enum view)view, view == VIEW_OFF ? 2 : 3);
                 char name[96];
                 snprintf(name, sizeof name, "cells_%s_%s_%s", airy_split_name((airy_split)split),
                          rows[k].name, view_names[view]);
-                check_one_matrix(c, &g, params, name);
+                check_one_matrix(c, &g, row_params(&rows[k], split), name);
             }
 }
 
