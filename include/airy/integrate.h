@@ -20,6 +20,8 @@
  * Bins: half open, [lo, hi); without a range given lo and hi are the limits of the unmasked pixels
  * (centres, boxes or corners, by splitting; corners: 0 where such a pixel holds the beam), and hi
  * belongs to the last bin.
+ * With has_clip or has_quantile all sums are those of the entries that are kept, see
+ * airy_integrator_params.
  * Source: J. Kieffer et al., J. Synchrotron Rad. 27 (2020) 558 (doi:10.1107/S1600577520000776) for
  *         the weighted mean.
  */
@@ -57,6 +59,7 @@ typedef enum airy_error_model {
     AIRY_ERROR_MODEL_POISSON,
     AIRY_ERROR_MODEL_AZIMUTHAL,
     AIRY_ERROR_MODEL_VARIANCE,
+    AIRY_ERROR_MODEL_HYBRID, /**< with has_clip only: azimuthal while clipping, then poisson */
     AIRY_ERROR_MODEL_COUNT
 } airy_error_model;
 
@@ -79,6 +82,39 @@ AIRY_API airy_status airy_error_model_parse(airy_error_model *v, const char *nam
 /**
  * Zeroed is the default. Arrays are host memory of height * width elements, read during create
  * only; NULL: none.
+ *
+ * Robust sums. An entry is a pixel's part in a bin: of those that are not left out, with omega =
+ * c n other than 0, s = c (raw - dark) and x = s / omega, the corrected value. Unweighted: omega is
+ * c, s is c (raw - dark) / n. An entry is kept or rejected in its own bin only: a split pixel that
+ * is rejected by one bin stays in its neighbours, and the result of a bin does not depend on the
+ * order of bins or on threads. What is kept gives all five sums; a bin whose entries are all kept
+ * has the sums of a plain integration (to rounding).
+ *
+ * Sigma clipping. In each bin, with all its entries kept at first, at most clip_cycles times:
+ *   mean = sum s / sum omega,  std = sqrt(sum_variance / sum omega^2) of the kept entries;
+ *   n = max(3, sum c of the kept entries);
+ *   cutoff = max(clip_threshold, sqrt(2 ln(n / sqrt(2 pi)))), the second term Chauvenet's criterion
+ *   for a normal distribution (below 1 for n < 4.14);
+ *   limit = max(cutoff std, 2^-40 |mean|), so that rounding rejects nothing of equal values;
+ *   entries with |x - mean| > limit are rejected for good.
+ * A bin stops before clip_cycles where a cycle rejects nothing; where it would reject all that is
+ * left, it rejects nothing and stops, so that clipping empties no bin; and where mean or limit is
+ * not finite or sum omega is 0. sum_variance is that of the error model: poisson and variance clip
+ * by the expected variance, azimuthal by the spread about the mean; hybrid and none clip by the
+ * spread, and their variance plane is at the end that of poisson and 0.
+ *
+ * Quantile filter. The entries of a bin in ascending x, of the same x in ascending order of pixels,
+ * cover one after another intervals of their weight |omega|; with W the sum of weights, those are
+ * kept whose interval [a, b] lies in [lower W, upper W] or contains it; where there are none, those
+ * that meet it. So 0, 1 keeps all; 0.5, 0.5 keeps the weighted median, and where two entries meet
+ * at W / 2, both. Weights are rounded to a multiple of 2^-52 of a power of two not below sqrt(m sum
+ * omega^2), m and the sum of all the bin's entries, so that sums of them are exact: which entries
+ * are kept is the same on all devices. Weights that are rounded to 0 take part at a point.
+ *
+ * Compat pyfai: the limit is cutoff std, and bins may end up empty; an entry that is rejected is
+ * rejected in the bins that come after, too, which are worked on in ascending order (the package
+ * itself does that in an order that its threads make); azimuthal variances are by recurrence. The
+ * quantile filter then keeps no entry of a bin where none lies in the interval or contains it.
  */
 typedef struct airy_integrator_params {
     size_t bins; /**< of the radius; 0: 1000; at most 1000000 */
@@ -111,6 +147,11 @@ typedef struct airy_integrator_params {
     size_t
         azimuth_bins; /**< 0: patterns of one dimension; bins * azimuth_bins at most 4194304. Then
                               azimuth_range, if given, is the axis of chi: pixels are cut there */
+    bool has_clip;    /**< sigma clipping, see below */
+    double clip_threshold; /**< in standard deviations, >= 0; 0: Chauvenet's criterion alone */
+    unsigned clip_cycles;  /**< at most so many; 0: 5; at most 1000 */
+    bool has_quantile;     /**< quantile filter, see below; not together with has_clip */
+    double quantile[2];    /**< 0 <= lower <= upper <= 1; 0.5, 0.5: the weighted median */
 } airy_integrator_params;
 
 /**
@@ -122,7 +163,7 @@ typedef struct airy_integrator airy_integrator;
 /**
  * Errors: AIRY_ERR_PARAM (range empty or inverted, no wavelength, no valid pixel left, bins),
  *         AIRY_ERR_SHAPE, AIRY_ERR_MEMORY, AIRY_ERR_UNSUPPORTED (parallax; device without double
- *         precision).
+ *         precision; clip or quantile on a back end without it).
  */
 AIRY_API airy_status airy_integrator_create(airy_integrator **integrator, airy_device *device,
                                             const airy_geometry *geometry,
@@ -189,6 +230,10 @@ typedef struct airy_frame_stats {
  *            2^-23 (up to 1021 bins; 2^-19 at most) in all sums alike, so that means differ by
  *            less than 2^-20 of the spread of a bin's pixels (docs/numerics.md). On one device the
  *            result of a frame does not depend on its neighbours, on batch size or threads.
+ *            Clip and quantile: the five sums to (m + 8) 2^-53 of the sum of absolute terms of the
+ *            m entries kept, the azimuthal sum_variance to 16 (m + 8) 2^-53 of sum omega^2 (|raw -
+ *            dark| / n + |mean|)^2. An entry whose distance from the mean is the limit within 2^-40
+ *            of |x| + |mean| may be on either side of it, and differ between devices.
  * Errors:    AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_PARAM (overlap), AIRY_ERR_MEMORY.
  */
 AIRY_API airy_status airy_integrate(airy_queue *queue, airy_array *sums, airy_array *stats,

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "core/objects.h"
+#include "cpu/cpu_rings.h"
 
 /* Most scratch of a wave that grows with its frames; one group is always taken. */
 #define WAVE_BYTES ((size_t)128 << 20)
@@ -31,13 +32,22 @@ static airy_status prepare(airy_integrator *integrator)
     struct airy_cpu_matrix *matrix = NULL;
     uint64_t bytes = 0;
     const airy_integrator_params *params = &integrator->params;
-    if (params->compat == AIRY_COMPAT_PYFAI && params->error_model == AIRY_ERROR_MODEL_AZIMUTHAL &&
-        !integrator->matrix.row)
+    const bool rings = integrator->ring.kind != AIRY_RING_NONE;
+    const bool recurs = params->compat == AIRY_COMPAT_PYFAI &&
+                        params->error_model == AIRY_ERROR_MODEL_AZIMUTHAL;
+    if (recurs || rings)
         AIRY_TRY(airy_matrix_by_bin(&integrator->matrix, integrator->device->pool));
     AIRY_TRY(airy_cpu_matrix_make(&matrix, &bytes, integrator));
+    if (rings) {
+        const airy_status status = airy_cpu_rings_make(&matrix->rings, &bytes, integrator);
+        if (status != AIRY_OK) {
+            airy_cpu_matrix_free(&matrix);
+            return status;
+        }
+    }
     integrator->state = matrix;
     integrator->state_bytes = bytes;
-    integrator->engine = airy_integrate_kernels()->engine;
+    integrator->engine = rings ? "by bin" : airy_integrate_kernels()->engine;
     return AIRY_OK;
 }
 
@@ -306,7 +316,7 @@ static void sum_tile(struct slice_task *task, size_t window_first)
     }
     if (job->second)
         fns->second(lanes);
-    else if (nonzero)
+    else if (nonzero && !job->rings)
         fns->sum(lanes);
 }
 
@@ -381,6 +391,10 @@ static void run_wave(struct airy_integrate_job *job)
     airy_profile_loop(device, "integrate_blocks", bytes, job->groups * job->matrix->slices,
                       sum_slice, job);
     airy_integrate_stats_wave(job);
+    if (job->rings) {
+        airy_integrate_rings_wave(job);
+        return;
+    }
     airy_integrate_merge_wave(job);
     airy_integrate_remove_wave(job);
     if (!azimuthal)
@@ -452,7 +466,8 @@ static airy_status take_partials(struct airy_integrate_job *job, airy_queue *que
 {
     const struct airy_cpu_matrix *m = job->matrix;
     const size_t row = job->planes * sizeof(double);
-    const bool azimuthal = job->integrator->params.error_model == AIRY_ERROR_MODEL_AZIMUTHAL;
+    const bool azimuthal = !job->rings &&
+                           job->integrator->params.error_model == AIRY_ERROR_MODEL_AZIMUTHAL;
     const size_t partials = airy_align_up(m->rows * row, 64);
     const size_t means = azimuthal ? airy_align_up(job->integrator->bins * sizeof(double), 64) : 0;
     const size_t results = airy_align_up(m->slices * sizeof(struct airy_slice_result), 64);
@@ -464,7 +479,7 @@ static airy_status take_partials(struct airy_integrate_job *job, airy_queue *que
     size_t wave = airy_min_size(WAVE_FRAMES, budget / one) / job->lanes * job->lanes;
     wave = airy_min_size(airy_max_size(wave, job->lanes), airy_align_up(job->frames, job->lanes));
     airy_buffer *buffer = NULL;
-    job->removed_size = airy_integrate_removal_size(job);
+    job->removed_size = job->rings ? 1 : airy_integrate_removal_size(job);
     job->removed_runs = airy_max_size(
         airy_min_size(airy_pool_size(queue->device->pool), budget / job->removed_size), 1);
     job->removed_runs = airy_min_size(job->removed_runs, wave);
@@ -487,17 +502,21 @@ static airy_status run_job(airy_queue *queue, struct airy_integrate_job *job)
     job->matrix = plan->integrator->state;
     job->kernels = airy_integrate_kernels();
     job->elem_size = airy_dtype_size(job->dtype);
+    job->rings = plan->integrator->ring.kind != AIRY_RING_NONE;
     job->planes = plan->integrator->params.error_model == AIRY_ERROR_MODEL_POISSON ? 2 : 1;
+    job->planes = job->rings ? 0 : job->planes;
     job->sums = airy_array_address(plan->sums);
     job->stats = airy_array_address(plan->stats);
     assert(job->kernels->raw[job->dtype].scan);
     make_rules(&job->rules, &plan->test, job->dtype);
-    job->lanes = job->kernels->lanes;
+    job->lanes = job->rings ? 1 : job->kernels->lanes;
     if (take_tiles(job, queue) != AIRY_OK) { /* a small limit: frame by frame, to the same bits */
         job->lanes = 1;
         AIRY_TRY(take_tiles(job, queue));
     }
     AIRY_TRY(take_partials(job, queue));
+    if (job->rings)
+        AIRY_TRY(airy_integrate_rings_take(job, queue));
     const size_t wave = job->wave_frames;
     for (job->wave_first = 0; job->wave_first < job->frames; job->wave_first += wave) {
         job->wave_frames = airy_min_size(wave, job->frames - job->wave_first);
@@ -521,10 +540,11 @@ static bool takes_chunks(const struct airy_integrate_plan *plan)
 {
     const airy_block_layout *layout = &plan->chunks.layout;
     const airy_integrator_params *params = &plan->integrator->params;
-    /* The recurrence goes bin by bin, through the whole frame. */
+    /* The recurrence and rings go bin by bin, through the whole frame. */
     const bool recurs = params->error_model == AIRY_ERROR_MODEL_AZIMUTHAL &&
                         params->compat == AIRY_COMPAT_PYFAI;
-    return !recurs && layout->block_bytes <= MAX_BLOCK_BYTES &&
+    const bool rings = plan->integrator->ring.kind != AIRY_RING_NONE;
+    return !recurs && !rings && layout->block_bytes <= MAX_BLOCK_BYTES &&
            layout->block_bytes % airy_dtype_size(plan->chunks.dtype) == 0;
 }
 
@@ -543,6 +563,7 @@ const struct airy_integrate_fns airy_integrate_cpu = {
     .prepare = prepare,
     .release = release,
     .integrate = integrate,
+    .rings = integrate,
     .takes_chunks = takes_chunks,
     .integrate_chunks = integrate_chunks,
 };

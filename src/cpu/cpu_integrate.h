@@ -40,7 +40,8 @@ enum airy_group_kind {
 
 /* The integrator's form for this back end. */
 struct airy_cpu_matrix {
-    size_t groups; /* pixels / AIRY_GROUP, rounded up */
+    struct airy_cpu_rings *rings; /* of clip and quantile (cpu_rings.h), else NULL */
+    size_t groups;                /* pixels / AIRY_GROUP, rounded up */
     size_t slices, rows;
     struct airy_slice slice[AIRY_MAX_SLICES];
     uint8_t *kind;   /* [groups], enum airy_group_kind */
@@ -188,6 +189,7 @@ struct airy_integrate_job {
     size_t wave_first, wave_frames, groups;
     struct airy_frame_group group[AIRY_MAX_WAVE_GROUPS];
     bool second; /* pass of the azimuthal model */
+    bool rings;  /* slices are only looked through, for the statistics of frames */
 
     /* Scratch. */
     double *partials;
@@ -200,6 +202,9 @@ struct airy_integrate_job {
     uint8_t *worker; /* [pool size][worker_size] */
     size_t worker_size, lane_size;
     size_t window; /* pixels of a lane that are decoded at a time */
+    uint8_t *ring; /* [ring_threads][ring_size], rings */
+    size_t ring_size;
+    unsigned ring_threads;
 };
 
 /*
@@ -215,6 +220,9 @@ void airy_integrate_remove_wave(struct airy_integrate_job *job);
 void airy_integrate_mean_wave(struct airy_integrate_job *job);
 /* The variance plane by the recurrence of compat pyfai. */
 void airy_integrate_recur_wave(struct airy_integrate_job *job);
+/* cpu_rings.c: all sums of the wave by clip or quantile; the frames are in memory. */
+airy_status airy_integrate_rings_take(struct airy_integrate_job *job, airy_queue *queue);
+void airy_integrate_rings_wave(struct airy_integrate_job *job);
 size_t airy_integrate_merge_scratch(const struct airy_integrate_job *job);
 size_t airy_integrate_removal_size(const struct airy_integrate_job *job);
 

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "core/objects.h"
+#include "cpu/cpu_rings.h"
 
 /*
  * Partial sums have a row for each bin of each slice. Above this many rows there are fewer slices,
@@ -193,6 +194,7 @@ void airy_cpu_matrix_free(struct airy_cpu_matrix **matrix)
 {
     struct airy_cpu_matrix *m = *matrix;
     if (m) {
+        airy_cpu_rings_free(&m->rings);
         airy_memory_release(m->kind);
         airy_memory_release(m->valid);
         airy_memory_release(m->bin);

@@ -7,6 +7,13 @@
 #include "core/backend.h"
 #include "integrate/integrate_fns.h"
 
+static airy_status run_frames(airy_queue *queue, const struct airy_integrate_plan *plan)
+{
+    const struct airy_integrate_fns *fns = airy_queue_backend(queue)->integrate;
+    return plan->integrator->ring.kind == AIRY_RING_NONE ? fns->integrate(queue, plan)
+                                                         : fns->rings(queue, plan);
+}
+
 static airy_status check_output(const airy_queue *queue, const airy_array *array, const char *name,
                                 airy_dtype dtype, int ndim, const size_t *shape)
 {
@@ -69,7 +76,7 @@ airy_status airy_integrate(airy_queue *queue, airy_array *sums, airy_array *stat
     struct airy_integrate_plan plan = {
         .integrator = integrator, .sums = sums, .stats = stats, .frames = frames};
     AIRY_TRY(airy_pixel_test_make(&plan.test, integrator, frames->dtype));
-    return airy_queue_backend(queue)->integrate->integrate(queue, &plan);
+    return run_frames(queue, &plan);
 }
 
 /* Decoded frames and their status words share one piece of scratch: status first. */
@@ -104,7 +111,7 @@ static airy_status decode_then_integrate(airy_queue *queue, struct airy_integrat
     AIRY_TRY(backend->codec->decode(queue, &decode));
     plan->frames = &frames;
     plan->status = &status;
-    return backend->integrate->integrate(queue, plan);
+    return run_frames(queue, plan);
 }
 
 airy_status airy_integrate_chunks(airy_queue *queue, airy_array *sums, airy_array *stats,

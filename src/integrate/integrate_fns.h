@@ -8,6 +8,9 @@
  * mean)^2 with weight' = coef norm, b = (raw - dark) / n, mean = signal / normalization; with
  * compat pyfai the one-pass recurrence in ascending pixel order,
  *   V += w^2 (x - mean_before)(x - mean_after), which CSR, CSC, LUT and histogram share.
+ * Integrators whose ring.kind is not AIRY_RING_NONE (clip, quantile) go to rings() instead of
+ * integrate(), with the same plan; base sums are of no use there but for base_entries and
+ * airy_integrator_ring_scale. A bin none of whose entries is kept is exactly 0 in all planes.
  * stats: total and max over the pixels that count and are not invalid; invalid and saturated over
  * the pixels that count.
  */
@@ -34,8 +37,11 @@ struct airy_integrate_fns {
     airy_status (*prepare)(airy_integrator *integrator);
     void (*release)(airy_integrator *integrator);
     airy_status (*integrate)(airy_queue *queue, const struct airy_integrate_plan *plan);
+    /* The same for clip and quantile. NULL: the front refuses such integrators before prepare. */
+    airy_status (*rings)(airy_queue *queue, const struct airy_integrate_plan *plan);
     /*
-     * NULL, or declined by takes_chunks: the front decodes into queue scratch and calls integrate.
+     * NULL, or declined by takes_chunks: the front decodes into queue scratch and calls integrate or
+     * rings. takes_chunks is asked for both.
      */
     bool (*takes_chunks)(const struct airy_integrate_plan *plan);
     airy_status (*integrate_chunks)(airy_queue *queue, const struct airy_integrate_plan *plan);

@@ -14,10 +14,14 @@
 
 #define PI 3.14159265358979323846
 
+/* Of clipping, and those when none are given. */
+#define MAX_CYCLES     1000u
+#define DEFAULT_CYCLES 5u
+
 static const char *const split_names[AIRY_SPLIT_COUNT] = {"full", "bbox", "no", "pseudo"};
 static const char *const method_names[AIRY_METHOD_COUNT] = {"csr", "csc", "lut", "histogram"};
-static const char *const error_model_names[AIRY_ERROR_MODEL_COUNT] = {"none", "poisson",
-                                                                      "azimuthal", "variance"};
+static const char *const error_model_names[AIRY_ERROR_MODEL_COUNT] = {
+    "none", "poisson", "azimuthal", "variance", "hybrid"};
 
 static airy_status parse_name(int *value, const char *what, const char *name,
                               const char *const *names, int count)
@@ -261,6 +265,24 @@ static airy_status make_base_sums(airy_integrator *it)
     return AIRY_OK;
 }
 
+static airy_status check_rings(const airy_integrator_params *p)
+{
+    const double lower = p->quantile[0], upper = p->quantile[1];
+    AIRY_FAIL_IF(p->has_clip && p->has_quantile, AIRY_ERR_PARAM,
+                 "clip and quantile are given, expected one of them");
+    AIRY_FAIL_IF(p->has_clip && !(p->clip_threshold >= 0 && isfinite(p->clip_threshold)),
+                 AIRY_ERR_PARAM, "clip_threshold = %g, expected a finite value >= 0",
+                 p->clip_threshold);
+    AIRY_FAIL_IF(p->has_clip && p->clip_cycles > MAX_CYCLES, AIRY_ERR_PARAM,
+                 "clip_cycles = %u, expected <= %u", p->clip_cycles, MAX_CYCLES);
+    AIRY_FAIL_IF(p->has_quantile && !(lower >= 0 && lower <= upper && upper <= 1), AIRY_ERR_PARAM,
+                 "quantile = %g to %g, expected 0 <= lower <= upper <= 1", lower, upper);
+    AIRY_FAIL_IF(p->error_model == AIRY_ERROR_MODEL_HYBRID && !p->has_clip, AIRY_ERR_PARAM,
+                 "error model 'hybrid' is azimuthal while clipping and poisson after it, and no "
+                 "clipping is asked for: use poisson");
+    return AIRY_OK;
+}
+
 static airy_status check_values(const airy_integrator_params *p)
 {
     AIRY_FAIL_IF((unsigned)p->split >= AIRY_SPLIT_COUNT, AIRY_ERR_PARAM,
@@ -284,6 +306,7 @@ static airy_status check_values(const airy_integrator_params *p)
                  p->polarization_offset_deg);
     AIRY_FAIL_IF(p->has_dummy && !(p->delta_dummy >= 0 && isfinite(p->delta_dummy)), AIRY_ERR_PARAM,
                  "delta_dummy = %g, expected >= 0", p->delta_dummy);
+    AIRY_TRY(check_rings(p));
     AIRY_FAIL_IF(p->has_saturation && isnan(p->saturation), AIRY_ERR_PARAM,
                  "saturation is not a number");
     return AIRY_OK;
@@ -299,6 +322,29 @@ static void set_defaults(airy_integrator_params *p)
         p->has_empty = true;
         p->empty = p->compat == AIRY_COMPAT_PYFAI ? 0 : NAN;
     }
+    if (p->clip_cycles == 0)
+        p->clip_cycles = DEFAULT_CYCLES;
+}
+
+static airy_ring_rule ring_rule(const airy_integrator_params *p)
+{
+    static const airy_u32 plane[AIRY_ERROR_MODEL_COUNT] = {
+        [AIRY_ERROR_MODEL_NONE] = AIRY_RING_ZERO,
+        [AIRY_ERROR_MODEL_POISSON] = AIRY_RING_POISSON,
+        [AIRY_ERROR_MODEL_AZIMUTHAL] = AIRY_RING_SPREAD,
+        [AIRY_ERROR_MODEL_VARIANCE] = AIRY_RING_GIVEN,
+        [AIRY_ERROR_MODEL_HYBRID] = AIRY_RING_POISSON};
+    const bool by_spread = p->error_model == AIRY_ERROR_MODEL_NONE ||
+                           p->error_model == AIRY_ERROR_MODEL_HYBRID;
+    return (airy_ring_rule){.kind = p->has_clip       ? AIRY_RING_CLIP
+                                    : p->has_quantile ? AIRY_RING_QUANTILE
+                                                      : AIRY_RING_NONE,
+                            .threshold = p->clip_threshold,
+                            .quantile = {p->quantile[0], p->quantile[1]},
+                            .cycles = p->clip_cycles,
+                            .clips_by = by_spread ? AIRY_RING_SPREAD : plane[p->error_model],
+                            .leaves = plane[p->error_model],
+                            .compat = p->compat == AIRY_COMPAT_PYFAI};
 }
 
 static airy_status make_axis(double **centers, size_t bins, double lower, double upper)
@@ -401,6 +447,9 @@ airy_status airy_integrator_create(airy_integrator **integrator, airy_device *de
     const struct airy_integrate_fns *fns = device->backend->integrate;
     AIRY_FAIL_IF(!fns || !fns->prepare || !fns->integrate, AIRY_ERR_UNSUPPORTED,
                  "back end '%s' does not implement integrate", device->backend->name);
+    AIRY_FAIL_IF((p.has_clip || p.has_quantile) && !fns->rings, AIRY_ERR_UNSUPPORTED,
+                 "back end '%s' does not implement %s by bin", device->backend->name,
+                 p.has_clip ? "sigma clipping" : "quantiles");
     AIRY_FAIL_IF(!device->info.fp64, AIRY_ERR_UNSUPPORTED,
                  "device '%s' has no double precision, which integration needs", device->info.spec);
     airy_integrator *it = NULL;
@@ -408,6 +457,7 @@ airy_status airy_integrator_create(airy_integrator **integrator, airy_device *de
     *it = (airy_integrator){.device = device,
                             .geometry = *geometry,
                             .params = p,
+                            .ring = ring_rule(&p),
                             .height = h,
                             .width = w,
                             .pixels = h * w,
@@ -497,7 +547,11 @@ static bool same_rules(const airy_integrator_params *a, const airy_integrator_pa
            a->error_model == b->error_model && a->compat == b->compat &&
            a->unweighted == b->unweighted && a->has_dummy == b->has_dummy &&
            a->no_default_dummy == b->no_default_dummy && a->has_saturation == b->has_saturation &&
-           a->has_empty == b->has_empty && same_number(a->dummy, b->dummy) &&
+           a->has_empty == b->has_empty && a->has_clip == b->has_clip &&
+           a->clip_cycles == b->clip_cycles && a->has_quantile == b->has_quantile &&
+           same_number(a->clip_threshold, b->clip_threshold) &&
+           same_number(a->quantile[0], b->quantile[0]) &&
+           same_number(a->quantile[1], b->quantile[1]) && same_number(a->dummy, b->dummy) &&
            same_number(a->delta_dummy, b->delta_dummy) &&
            same_number(a->saturation, b->saturation) && same_number(a->empty, b->empty);
 }

@@ -2,9 +2,12 @@
 #ifndef AIRY_INTEGRATE_INTEGRATOR_H
 #define AIRY_INTEGRATE_INTEGRATOR_H
 
+#include <math.h>
+
 #include "base/double_double.h"
 #include "integrate/matrix.h"
 #include "shared/pixel_test.h"
+#include "shared/ring_geom.h"
 
 /* Sums that are the same for all frames. */
 enum airy_base {
@@ -21,6 +24,7 @@ struct airy_integrator {
     airy_geometry geometry;
     airy_integrator_params params; /* defaults filled in; its array pointers are NULL: see below */
     size_t height, width, pixels, valid_pixels;
+    airy_ring_rule ring; /* of clip or quantile; AIRY_RING_NONE: plain sums */
     size_t bins; /* of the matrix: params.bins, in two dimensions times params.azimuth_bins */
 
     struct airy_matrix matrix; /* only of pixels that count */
@@ -79,6 +83,15 @@ static inline void airy_base_terms(double terms[AIRY_BASE_PLANES], const airy_in
     terms[AIRY_BASE_COUNT] = c;
     terms[AIRY_BASE_DARK] = it->dark ? weight * (double)it->dark[pixel] : 0;
     terms[AIRY_BASE_VARIANCE] = weight * weight * variance;
+}
+
+/* airy_ring_scale of a bin. */
+static inline double airy_integrator_ring_scale(const airy_integrator *it, size_t bin)
+{
+    const double bound = sqrt((double)it->base_entries[bin] * it->base_normalization2[bin]);
+    int exponent;
+    frexp(bound * (1.0 + 0x1p-40), &exponent); /* the root and what is below it are rounded */
+    return airy_ring_scale(ldexp(1.0, exponent));
 }
 
 /*

@@ -368,7 +368,7 @@ static void check_all_sums(struct check *c)
 {
     static const size_t shapes[][2] = {{1, 1}, {3, 5}, {37, 53}, {64, 64}, {131, 127}};
     for (size_t d = 0; d < DTYPES; d++) {
-        for (int model = 0; model < AIRY_ERROR_MODEL_COUNT; model++) {
+        for (int model = 0; model < AIRY_ERROR_MODEL_HYBRID; model++) {
             /* One, two, three or more entries a pixel, and more than the compact matrix takes. */
             const size_t k = d + (size_t)model;
             static const size_t bins[] = {60, 25, 150, 900, 350};
@@ -593,7 +593,7 @@ static void check_all_chunks(struct check *c)
                                       .bins = 100,
                                       .frames = 19,
                                       .dtype = dtypes[d],
-                                      .model = (airy_error_model)(d % AIRY_ERROR_MODEL_COUNT),
+                                      .model = (airy_error_model)(d % AIRY_ERROR_MODEL_HYBRID),
                                       .dummy = d % 3 == 0};
         for (size_t b = 0; b < sizeof(blocks) / sizeof(blocks[0]); b++)
             check_chunks(c, AIRY_CODEC_BSLZ4, blocks[b], &config);
@@ -818,7 +818,7 @@ void check_cpu_integrate(struct check *c)
     if (!c->is_cpu)
         return;
     check_all_sums(c);
-    for (int model = 0; model < AIRY_ERROR_MODEL_COUNT; model++) {
+    for (int model = 0; model < AIRY_ERROR_MODEL_HYBRID; model++) {
         struct config config = {.height = 131,
                                 .width = 257,
                                 .bins = 100,
@@ -865,7 +865,7 @@ void check_cpu_integrate(struct check *c)
                                            .bins = 50,
                                            .frames = 18,
                                            .dtype = dtypes[d],
-                                           .model = (airy_error_model)(d % AIRY_ERROR_MODEL_COUNT),
+                                           .model = (airy_error_model)(d % AIRY_ERROR_MODEL_HYBRID),
                                            .dummy = true});
     bench_eiger(c, AIRY_ERROR_MODEL_NONE, 32, true);
     bench_eiger(c, AIRY_ERROR_MODEL_POISSON, 32, true);

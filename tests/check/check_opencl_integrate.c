@@ -805,7 +805,7 @@ void check_opencl_integrate(struct check *c)
     }
     f = (struct scene_config){
         .height = 83, .width = 97, .bins = 50, .frames = 3, .dtype = AIRY_DTYPE_U16};
-    for (int model = 0; model < AIRY_ERROR_MODEL_COUNT; model++)
+    for (int model = 0; model < AIRY_ERROR_MODEL_HYBRID; model++)
         for (int corrected = 0; corrected < 2; corrected++) {
             f.model = (airy_error_model)model;
             f.dark = f.unweighted = f.dummy = corrected;

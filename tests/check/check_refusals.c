@@ -51,6 +51,28 @@ static void check_params(struct check *c)
     refused(c, &g, (airy_integrator_params){.compat = (airy_compat)2}, AIRY_ERR_PARAM, "compat");
     refused(c, &g, (airy_integrator_params){.error_model = AIRY_ERROR_MODEL_VARIANCE},
             AIRY_ERR_PARAM, "needs a variance image");
+    refused(c, &g, (airy_integrator_params){.error_model = AIRY_ERROR_MODEL_HYBRID}, AIRY_ERR_PARAM,
+            "no clipping is asked for: use poisson");
+    refused(c, &g,
+            (airy_integrator_params){.error_model = AIRY_ERROR_MODEL_HYBRID, .has_quantile = true},
+            AIRY_ERR_PARAM, "no clipping is asked for: use poisson");
+    refused(c, &g, (airy_integrator_params){.has_clip = true, .has_quantile = true}, AIRY_ERR_PARAM,
+            "expected one of them");
+    refused(c, &g, (airy_integrator_params){.has_clip = true, .clip_threshold = -1}, AIRY_ERR_PARAM,
+            "clip_threshold = -1");
+    refused(c, &g, (airy_integrator_params){.has_clip = true, .clip_threshold = NAN},
+            AIRY_ERR_PARAM, "clip_threshold");
+    refused(c, &g, (airy_integrator_params){.has_clip = true, .clip_threshold = INFINITY},
+            AIRY_ERR_PARAM, "clip_threshold");
+    refused(c, &g, (airy_integrator_params){.has_clip = true, .clip_cycles = 1001}, AIRY_ERR_PARAM,
+            "clip_cycles = 1001");
+    static const double quantiles[][2] = {
+        {-0.1, 0.5}, {0.5, 1.1}, {0.6, 0.5}, {NAN, 0.5}, {0, NAN}};
+    for (size_t k = 0; k < sizeof quantiles / sizeof *quantiles; k++)
+        refused(c, &g,
+                (airy_integrator_params){.has_quantile = true,
+                                         .quantile = {quantiles[k][0], quantiles[k][1]}},
+                AIRY_ERR_PARAM, "expected 0 <= lower <= upper <= 1");
     refused(c, &g, (airy_integrator_params){.variance = variance}, AIRY_ERR_PARAM,
             "takes no variance image");
     refused(c, &g, (airy_integrator_params){.normalization = NAN}, AIRY_ERR_PARAM, "normalization");
@@ -233,8 +255,8 @@ static void check_arrays(struct check *c)
     airy_error_model model;
     CHECK_FAILS(c, airy_split_parse(&split, "half"), AIRY_ERR_PARAM, "full, bbox, no, pseudo");
     CHECK_FAILS(c, airy_method_parse(&method, "fast"), AIRY_ERR_PARAM, "csr, csc, lut, histogram");
-    CHECK_FAILS(c, airy_error_model_parse(&model, "hybrid"), AIRY_ERR_PARAM,
-                "none, poisson, azimuthal, variance");
+    CHECK_FAILS(c, airy_error_model_parse(&model, "gauss"), AIRY_ERR_PARAM,
+                "none, poisson, azimuthal, variance, hybrid");
     CHECK(c, airy_split_name(AIRY_SPLIT_COUNT)[0] == '?' &&
                  airy_method_name(AIRY_METHOD_COUNT)[0] == '?' &&
                  airy_error_model_name(AIRY_ERROR_MODEL_COUNT)[0] == '?');

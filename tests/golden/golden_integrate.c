@@ -76,13 +76,13 @@ static bool get_number(const json_t *args, const char *name, double *out)
     return json_is_number(value);
 }
 
-/* "split-method" or "split-method-unw". */
+/* "split-method", "split-method-unw", or "split-method-python" for what wrote it. */
 static bool set_method(struct golden *g, airy_integrator_params *p, const char *text)
 {
     char split[16] = "", method[16] = "", rest[16] = "";
     const int n = sscanf(text, "%15[^-]-%15[^-]-%15s", split, method, rest);
     p->unweighted = n == 3 && strcmp(rest, "unw") == 0;
-    if (n < 2 || (n == 3 && !p->unweighted)) {
+    if (n < 2 || (n == 3 && !p->unweighted && strcmp(rest, "python") != 0)) {
         golden_complain(g, "method '%s' is not understood", text);
         return false;
     }
@@ -109,7 +109,10 @@ static bool check_args(struct golden *g, const json_t *args)
                                         "chi_disc",
                                         "radial_range",
                                         "azimuth_range",
-                                        "correctSolidAngle"};
+                                        "correctSolidAngle",
+                                        "thres",
+                                        "max_iter",
+                                        "percentile"};
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)args, name, value)
@@ -123,6 +126,17 @@ static bool check_args(struct golden *g, const json_t *args)
         }
     }
     return true;
+}
+
+static void set_rings(airy_integrator_params *p, const json_t *args)
+{
+    const json_t *percent = json_object_get(args, "percentile");
+    p->has_clip = get_number(args, "thres", &p->clip_threshold);
+    p->clip_cycles = (unsigned)json_integer_value(json_object_get(args, "max_iter"));
+    p->has_quantile = percent != NULL;
+    for (size_t k = 0; k < 2; k++)
+        p->quantile[k] =
+            json_number_value(json_is_array(percent) ? json_array_get(percent, k) : percent) / 100;
 }
 
 static bool set_params(struct golden *g, airy_integrator_params *p, const json_t *item,
@@ -158,6 +172,7 @@ static bool set_params(struct golden *g, airy_integrator_params *p, const json_t
     else if (model && !golden_ok(g, "airy_error_model_parse",
                                  airy_error_model_parse(&p->error_model, model)))
         return false;
+    set_rings(p, args);
     return check_args(g, args) &&
            set_method(g, p, json_string_value(json_object_get(item, "method"))) &&
            golden_ok(g, "airy_unit_parse",
@@ -313,6 +328,57 @@ static struct tolerances tolerances_2d(const airy_integrator_params *p)
     return t;
 }
 
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The relative difference that a share of the elements exceeds. */
+static double difference_of(const double *got, const double *want, size_t n, double share)
+{
+    double *d = calloc(n, sizeof *d);
+    for (size_t b = 0; d && b < n; b++)
+        d[b] = got[b] == want[b] ? 0 : fabs(got[b] - want[b]) / fabs(want[b]);
+    if (d)
+        qsort(d, n, sizeof *d, ascending);
+    const double found = d ? d[n - 1 - (size_t)(share * (double)(n - 1))] : INFINITY;
+    free(d);
+    return found;
+}
+
+/*
+ * Clip without splitting: means 2e-6, as pyFAI's engines agree among themselves (the golden
+ * README's figure; float normalizations, float means); spreads the same against the engine with the
+ * same recurrence, 5e-3 against that in Python; counts are pixels, stale where pyFAI clips down to 3
+ * or fewer. With splitting its threads decide which bin rejects a pixel first: half of the bins
+ * agree to 1e-5, the others to nothing. Quantiles are of floats, whose ties are in any order: a
+ * median's value does not care; everything else agrees where there are none, in half of the bins.
+ * With splitting it counts entries, not their parts.
+ */
+static void compare_ring_field(struct golden *g, const char *what, const airy_integrator_params *p,
+                               const char *method, const double *got, const double *want, size_t n)
+{
+    const bool counts = strcmp(what, "count") == 0, no = p->split == AIRY_SPLIT_NO;
+    const bool mean = strcmp(what, "intensity") == 0 || strcmp(what, "sum_signal") == 0 ||
+                      strcmp(what, "sum_normalization") == 0;
+    if (counts && !no && p->has_quantile)
+        return;
+    const bool value = strcmp(what, "intensity") == 0 && p->quantile[0] == p->quantile[1];
+    if (!no || (p->has_quantile && !value)) {
+        const double difference = difference_of(got, want, n, 0.5);
+        if (!(difference <= 1e-5))
+            golden_complain(g, "%s: half of the bins differ by more than %g", what, difference);
+        return;
+    }
+    const double rel = mean || p->has_quantile || strstr(method, "python") == NULL ? 2e-6 : 5e-3;
+    for (size_t b = 0; b < n; b++) {
+        const bool stale = counts && p->has_clip && want[b] == 3 && got[b] < 3;
+        if (!stale && !(fabs(got[b] - want[b]) <= rel * fabs(want[b])))
+            golden_complain(g, "%s[%zu] = %.9g, expected %.9g", what, b, got[b], want[b]);
+    }
+}
+
 static void compare_field(struct golden *g, const char *what, const airy_integrator_params *p,
                           const airy_integrator *it, const struct results *r, const double *want,
                           const double *count)
@@ -346,6 +412,22 @@ static void compare_field(struct golden *g, const char *what, const airy_integra
         golden_complain(g, "field '%s' is not understood", what);
 }
 
+static const double *named_result(const struct results *r, const char *what, size_t n)
+{
+    static const char *const sums[AIRY_SUM_PLANES] = {
+        [AIRY_SUM_SIGNAL] = "sum_signal",
+        [AIRY_SUM_VARIANCE] = "sum_variance",
+        [AIRY_SUM_NORMALIZATION] = "sum_normalization",
+        [AIRY_SUM_NORMALIZATION2] = "sum_normalization2",
+        [AIRY_SUM_COUNT_PLANE] = "count"};
+    for (size_t k = 0; k < AIRY_SUM_PLANES; k++)
+        if (strcmp(what, sums[k]) == 0)
+            return r->sums + k * n;
+    return strcmp(what, "intensity") == 0 ? r->intensity
+           : strcmp(what, "std") == 0     ? r->std
+                                          : r->sem;
+}
+
 static void compare_fields(struct golden *g, hid_t file, const json_t *item,
                            const airy_integrator_params *p, const airy_integrator *it,
                            const struct results *r)
@@ -376,21 +458,29 @@ static void compare_fields(struct golden *g, hid_t file, const json_t *item,
         }
         double *want = golden_results(
             g, file, (size_t)json_integer_value(json_object_get(field, "offset")), n);
-        if (want)
+        if (want && (p->has_clip || p->has_quantile) && strcmp(what, "radial") != 0)
+            compare_ring_field(g, what, p, json_string_value(json_object_get(item, "method")),
+                               named_result(r, what, n), want, n);
+        else if (want)
             compare_field(g, what, p, it, r, want, count);
         free(want);
     }
 }
 
+/* Ends the case; a back end that lacks it skips it. */
 static void run_case(struct golden *g, hid_t file, const airy_geometry *geometry,
                      const json_t *item)
 {
     struct inputs in = {0};
     airy_integrator_params params;
     airy_integrator *it = NULL;
-    if (read_inputs(g, file, item, &in) && set_params(g, &params, item, &in) &&
-        golden_ok(g, "airy_integrator_create",
-                  airy_integrator_create(&it, g->device, geometry, &params))) {
+    airy_status status = AIRY_OK;
+    if (read_inputs(g, file, item, &in) && set_params(g, &params, item, &in)) {
+        status = airy_integrator_create(&it, g->device, geometry, &params);
+        if (status != AIRY_ERR_UNSUPPORTED)
+            golden_ok(g, "airy_integrator_create", status);
+    }
+    if (it) {
         for (int compressed = 0; compressed < (in.chunk ? 2 : 1); compressed++) {
             struct results r = {0};
             if (make_results(g, &r, it, &in, compressed))
@@ -404,6 +494,10 @@ static void run_case(struct golden *g, hid_t file, const airy_geometry *geometry
     }
     airy_integrator_destroy(&it);
     free_inputs(&in);
+    if (status == AIRY_ERR_UNSUPPORTED)
+        golden_skip(g, airy_last_error());
+    else
+        golden_end(g);
 }
 
 void golden_integrate(struct golden *g, const json_t *index)
@@ -424,11 +518,9 @@ void golden_integrate(struct golden *g, const json_t *index)
         json_array_foreach(json_object_get(index, "cases"), k, item)
         {
             if (strcmp(json_string_value(json_object_get(item, "group")), name) != 0 ||
-                strncmp(json_string_value(json_object_get(item, "kind")), "integrate", 9) != 0 ||
                 !golden_begin(g, json_string_value(json_object_get(item, "id"))))
                 continue;
             run_case(g, file, &geometry, item);
-            golden_end(g);
         }
         H5Fclose(file);
     }

@@ -38,8 +38,6 @@ static const char *parse_split(void *field, const char *text)
 
 static const char *parse_error_model(void *field, const char *text)
 {
-    if (strcmp(text, "hybrid") == 0)
-        return "the hybrid error model is not in this build";
     return airy_error_model_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
 }
 

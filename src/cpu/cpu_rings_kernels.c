@@ -1,0 +1,17 @@
+/* The kernels of rings for any machine, and the choice among the sets. */
+#include "base/cpu.h"
+
+#define SET portable
+#include "cpu/rings_tmpl.c"
+
+const struct airy_ring_kernels *airy_ring_kernels(void)
+{
+#if defined(__x86_64__)
+    const unsigned flags = airy_cpu_flags();
+    if (flags & AIRY_CPU_AVX512)
+        return &airy_rings_avx512;
+    if (flags & AIRY_CPU_AVX2)
+        return &airy_rings_avx2;
+#endif
+    return &airy_rings_portable;
+}
