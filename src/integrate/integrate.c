@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "codec/codec_fns.h"
 #include "core/backend.h"
+#include "core/objects.h"
 #include "integrate/integrate_fns.h"
 
 static airy_status run_frames(airy_queue *queue, const struct airy_integrate_plan *plan)
@@ -147,6 +148,54 @@ airy_status airy_integrate_batch(airy_queue *queue, airy_array *sums, airy_array
     return airy_integrate_chunks(queue, sums, stats, integrator, &chunks);
 }
 
+/* Results of one frame, for the loop over pieces of its bins. */
+struct division {
+    const double *signal, *variance, *norms;
+    float *intensity, *std, *sem;
+    size_t bins;
+    float empty;
+};
+
+enum { PIECE = 8192 };
+
+static void divide_piece(void *arg, size_t index, unsigned worker)
+{
+    const struct division *d = arg;
+    const size_t lo = index * PIECE, hi = airy_min_size(lo + PIECE, d->bins);
+    const double *norm = d->norms, *norm2 = norm + d->bins, *count = norm2 + d->bins;
+    const float empty = d->empty;
+    (void)worker;
+    /* Each division is done for empty bins, too: a select is what vectors have. */
+    for (size_t b = lo; b < hi; b++) {
+        const float mean = (float)(d->signal[b] / norm[b]);
+        d->intensity[b] = count[b] > 0 ? mean : empty;
+    }
+    for (size_t b = lo; d->std && b < hi; b++) {
+        const float std = (float)sqrt(d->variance[b] / norm2[b]);
+        d->std[b] = count[b] > 0 ? std : empty;
+    }
+    for (size_t b = lo; d->sem && b < hi; b++) {
+        const float sem = (float)(sqrt(d->variance[b]) / norm[b]);
+        d->sem[b] = count[b] > 0 ? sem : empty;
+    }
+}
+
+void airy_integrator_divide(const airy_integrator *integrator, const double *signal,
+                            const double *variance, const double *norms, float *intensity,
+                            float *std, float *sem)
+{
+    struct division d = {.signal = signal,
+                         .variance = variance,
+                         .norms = norms,
+                         .intensity = intensity,
+                         .std = variance ? std : NULL,
+                         .sem = variance ? sem : NULL,
+                         .bins = integrator->bins,
+                         .empty = (float)integrator->params.empty};
+    const size_t pieces = (d.bins + PIECE - 1) / PIECE;
+    airy_pool_run(pieces > 1 ? integrator->device->pool : NULL, pieces, divide_piece, &d);
+}
+
 airy_status airy_integrator_finish(const airy_integrator *integrator, double *sums,
                                    double normalization, float *intensity, float *std, float *sem)
 {
@@ -157,20 +206,12 @@ airy_status airy_integrator_finish(const airy_integrator *integrator, double *su
                  "normalization of the frame = %g, expected a finite value other than 0",
                  normalization);
     const size_t n = integrator->bins;
-    const float empty = (float)integrator->params.empty;
-    for (size_t b = 0; b < n; b++) {
-        const double signal = sums[AIRY_SUM_SIGNAL * n + b],
-                     variance = sums[AIRY_SUM_VARIANCE * n + b];
-        const double norm = sums[AIRY_SUM_NORMALIZATION * n + b] * normalization;
-        const double norm2 = sums[AIRY_SUM_NORMALIZATION2 * n + b] * normalization * normalization;
-        sums[AIRY_SUM_NORMALIZATION * n + b] = norm;
-        sums[AIRY_SUM_NORMALIZATION2 * n + b] = norm2;
-        const bool filled = sums[AIRY_SUM_COUNT_PLANE * n + b] > 0;
-        intensity[b] = filled ? (float)(signal / norm) : empty;
-        if (std)
-            std[b] = filled ? (float)sqrt(variance / norm2) : empty;
-        if (sem)
-            sem[b] = filled ? (float)(sqrt(variance) / norm) : empty;
+    double *norms = sums + AIRY_SUM_NORMALIZATION * n;
+    for (size_t b = 0; normalization != 1 && b < n; b++) {
+        norms[b] *= normalization;
+        norms[n + b] = norms[n + b] * normalization * normalization;
     }
+    airy_integrator_divide(integrator, sums + AIRY_SUM_SIGNAL * n, sums + AIRY_SUM_VARIANCE * n,
+                           norms, intensity, std, sem);
     return AIRY_OK;
 }

@@ -95,6 +95,14 @@ static inline double airy_integrator_ring_scale(const airy_integrator *it, size_
 }
 
 /*
+ * Results of a frame, [bins], from its sums; norms: sum_normalization, sum_normalization2 and
+ * count. variance, std and sem may be NULL. Long rows are shared out to the device's pool.
+ */
+void airy_integrator_divide(const airy_integrator *integrator, const double *signal,
+                            const double *variance, const double *norms, float *intensity,
+                            float *std, float *sem);
+
+/*
  * The front's raw-value rules for a dtype: dummy values (given, or the detector's own),
  * saturation, compat rounding.
  */

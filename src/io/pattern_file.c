@@ -385,9 +385,9 @@ static const void *value_of(const struct airy_pattern_row *data, int field, size
     case AIRY_PATTERN_SEM:
         return data->sem;
     case AIRY_PATTERN_SIGNAL:
-        return data->sums + AIRY_SUM_SIGNAL * bins;
+        return data->signal;
     case AIRY_PATTERN_VARIANCE:
-        return data->sums + AIRY_SUM_VARIANCE * bins;
+        return data->variance;
     case AIRY_PATTERN_TOTAL:
         return &data->stats.total;
     case AIRY_PATTERN_MAX:
@@ -397,8 +397,7 @@ static const void *value_of(const struct airy_pattern_row *data, int field, size
     case AIRY_PATTERN_INVALID:
         return &data->stats.invalid;
     default:
-        return data->sums +
-               (size_t)(AIRY_SUM_NORMALIZATION + field - AIRY_PATTERN_NORMALIZATION) * bins;
+        return data->norms + (size_t)(field - AIRY_PATTERN_NORMALIZATION) * bins;
     }
 }
 
@@ -461,11 +460,10 @@ static airy_status write_norms(airy_pattern_file *file, size_t row,
         return AIRY_OK;
     }
     for (size_t i = 0; i < count; i++) {
-        const double *planes = data[i].sums + AIRY_SUM_NORMALIZATION * file->bins;
         if (differs(&data[i]))
-            AIRY_TRY(write_normalizations(file, row + i, planes));
+            AIRY_TRY(write_normalizations(file, row + i, data[i].norms));
         else if (is_good(&data[i]))
-            AIRY_TRY(keep_shared(file, planes));
+            AIRY_TRY(keep_shared(file, data[i].norms));
     }
     return AIRY_OK;
 }
@@ -494,7 +492,8 @@ static airy_status check_row(const airy_pattern_file *file, size_t row,
     AIRY_FAIL_IF(row >= file->frames, AIRY_ERR_PARAM, "row = %zu, the file has %zu", row,
                  file->frames);
     const bool has_errors = file->layout.offset[AIRY_PATTERN_STD] != 0;
-    AIRY_FAIL_IF(!data->intensity || !data->sums || (has_errors && (!data->std || !data->sem)),
+    AIRY_FAIL_IF(!data->intensity || !data->signal || !data->norms ||
+                     (has_errors && (!data->std || !data->sem || !data->variance)),
                  AIRY_ERR_PARAM, "row %zu: intensity, sums, std or sem is NULL", row);
     return AIRY_OK;
 }

@@ -29,7 +29,8 @@ struct airy_pattern_spec {
 
 struct airy_pattern_row {
     const float *intensity, *std, *sem; /* [bins]; std, sem NULL without errors */
-    const double *sums;                 /* [AIRY_SUM_PLANES][bins] */
+    const double *signal, *variance;    /* [bins] of sums; variance NULL without errors */
+    const double *norms; /* [3][bins]: sum_normalization, sum_normalization2, count */
     airy_frame_stats stats;
     const char *message; /* NULL or why the frame is bad; cut to the field's width */
 };

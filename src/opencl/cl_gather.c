@@ -16,8 +16,8 @@ enum {
     MAX_STEP = 32768,          /* frames of a launch, whose number fits any device's index space */
     MAX_AZIMUTH = 2,           /* frames that share a read of the matrix, for second moments */
     LOCAL_REST = 320,          /* local memory beside the large parts, and what a driver may add */
-    FINISH_GROUP = 256,        /* FINISH of integrate.cl, */
-    FINISH_BINS = 8,           /* and the bins of such a group */
+    FINISH_GROUP = 256,        /* FINISH of integrate.cl */
+    BIN_ITEMS = 32,            /* of it, that share a bin of many slots */
     BINS_GROUP = 64
 };
 
@@ -44,17 +44,28 @@ static const struct {
     [AIRY_DTYPE_U32] = {"uint", "uint", 4},   [AIRY_DTYPE_I32] = {"int", "int", 4},
     [AIRY_DTYPE_F32] = {"float", "float", 4}, [AIRY_DTYPE_F64] = {"double", "double", 8}};
 
+/* Items of gather_finish for each bin: as many as its slots keep busy, of small cells one. */
+static unsigned bin_items(const struct gather *g)
+{
+    unsigned items = BIN_ITEMS;
+    while (items > 1 && (size_t)items * g->geom.bins > g->geom.slots)
+        items /= 2;
+    return items;
+}
+
 /* Options of a kernel that takes `frames` frames at a time. */
 static void write_options(struct gather *g, unsigned frames)
 {
     const airy_integrator *integrator = g->plan->integrator;
     const airy_dtype dtype = g->plan->frames->dtype;
     snprintf(g->options, sizeof(g->options),
-             "-DT=%s%s%s%s -DVALUE=%s -DFRAMES=%u -DMODEL=%d -DUNWEIGHTED=%d -DDARK=%d",
+             "-DT=%s%s%s%s -DVALUE=%s -DFRAMES=%u -DMODEL=%d -DUNWEIGHTED=%d -DDARK=%d "
+             "-DBIN_ITEMS=%u",
              types[dtype].name, airy_dtype_is_float(dtype) ? " -DT_FLOAT" : "",
              airy_dtype_is_signed(dtype) && !airy_dtype_is_float(dtype) ? " -DT_SIGNED" : "",
              airy_dtype_size(dtype) == 4 ? " -DT_IS_4_BYTES" : "", types[dtype].held, frames,
-             (int)integrator->params.error_model, g->tables->coef != NULL, g->state->dark != NULL);
+             (int)integrator->params.error_model, g->tables->coef != NULL, g->state->dark != NULL,
+             bin_items(g));
 }
 
 /* Local memory of gather_tiles and azimuth_tiles: see there. */
@@ -176,9 +187,10 @@ static airy_status gather_sums(struct gather *g)
                                               AIRY_CL_ARRAY(g->plan->sums),
                                               AIRY_CL_ARRAY(g->plan->stats),
                                               AIRY_CL_VALUE(g->geom)};
-    return launch(g, "integrate.cl", "gather_finish",
-                  ((g->geom.bins + FINISH_BINS - 1) / FINISH_BINS + 1) * (size_t)FINISH_GROUP,
-                  g->geom.frames, FINISH_GROUP, 0, finish_args, 10);
+    const size_t of_group = FINISH_GROUP / bin_items(g),
+                 groups = (g->geom.bins + of_group - 1) / of_group + 1; /* one for statistics */
+    return launch(g, "integrate.cl", "gather_finish", groups * FINISH_GROUP, g->geom.frames,
+                  FINISH_GROUP, 0, finish_args, 10);
 }
 
 static airy_status gather_recurrence(struct gather *g)

@@ -32,7 +32,13 @@ struct airy_run_plan {
     size_t batch;
     size_t slots, readers; /* of a device, shared by its lanes */
     size_t batch_bytes;    /* capacity for chunks of the largest batch */
-    size_t result_bytes;   /* sums and stats of a batch */
+    /*
+     * Planes of a frame's sums that are copied back: all; or of long rows those that no frame
+     * without invalid pixels has in common with the others, the first one or two.
+     */
+    size_t planes;
+    size_t result_bytes;   /* sums and stats of a batch on the device, */
+    size_t host_results;   /* and those copied back; 0 where both are one memory */
     uint64_t host_bytes;   /* of all lanes */
     uint64_t device_bytes; /* on a device */
 };
@@ -56,7 +62,8 @@ struct airy_slot {
     size_t part;                  /* of frame `taken`, the next to take */
     airy_batch *batch;
     airy_array *results, *sums, *stats; /* sums and stats are views of results */
-    airy_host *host_results;
+    airy_host *host_results; /* sums of the plan's planes, [batch][planes][bins], and stats; NULL
+                                where the device's are in the host's memory */
     airy_event *uploaded, *computed, *done;
     struct airy_frame_fate *fates; /* [batch] */
     size_t *sizes;                 /* [batch] */
@@ -65,6 +72,8 @@ struct airy_slot {
 struct airy_run;
 
 enum { AIRY_RUN_COPIES = 4 };
+/* Planes from AIRY_SUM_NORMALIZATION on, as the file has them. */
+enum { AIRY_RUN_NORMS = AIRY_SUM_PLANES - AIRY_SUM_NORMALIZATION };
 
 /* A device at work. Batches go round its slots: the k-th it starts is in slot k % slots. */
 struct airy_lane {
@@ -80,6 +89,9 @@ struct airy_lane {
     /* Of the writer, for a slot's frames: patterns, whose intensity, std and sem are in values. */
     struct airy_pattern_row *patterns; /* [batch] */
     float *values;                     /* [batch][3][bins] */
+    /* For frames with invalid pixels, where not all planes are copied back. */
+    airy_queue *fetch;
+    double *norms; /* [batch][AIRY_RUN_NORMS][bins] */
     pthread_t *threads;
     size_t thread_count;
 };

@@ -33,7 +33,8 @@ static airy_status open_slot(struct airy_lane *lane, struct airy_slot *slot)
     AIRY_TRY(airy_array_view_as(&slot->stats, slot->results,
                                 batch * AIRY_SUM_PLANES * bins * sizeof(double), AIRY_DTYPE_U8, 2,
                                 stats_shape));
-    AIRY_TRY(airy_host_create(&slot->host_results, device, run->plan.result_bytes));
+    if (!device->backend->in_place)
+        AIRY_TRY(airy_host_create(&slot->host_results, device, run->plan.host_results));
     AIRY_TRY(airy_event_create(&slot->uploaded, device));
     AIRY_TRY(airy_event_create(&slot->computed, device));
     return airy_event_create(&slot->done, device);
@@ -88,6 +89,27 @@ static airy_status submit_decoded(struct airy_lane *lane, struct airy_slot *slot
     return AIRY_OK;
 }
 
+/* Sums and stats of the slot's frames to the host. */
+static airy_status pull_results(struct airy_lane *lane, struct airy_slot *slot)
+{
+    const struct airy_run_plan *plan = &lane->run->plan;
+    const size_t bins = lane->integrator->bins, origin[3] = {0, 0, 0};
+    uint8_t *host = airy_host_data(slot->host_results);
+    if (plan->planes == AIRY_SUM_PLANES)
+        return airy_array_pull(lane->down, host, plan->result_bytes, slot->results);
+    airy_array *sums = NULL;
+    const size_t plane = bins * sizeof(double);
+    AIRY_TRY(airy_array_view(&sums, slot->sums, origin,
+                             (const size_t[3]){slot->frames, plan->planes, bins}));
+    airy_status status =
+        airy_array_pull(lane->down, host, slot->frames * plan->planes * plane, sums);
+    airy_array_destroy(&sums);
+    if (status == AIRY_OK)
+        status = airy_array_pull(lane->down, host + plan->batch * plan->planes * plane,
+                                 plan->batch * sizeof(airy_frame_stats), slot->stats);
+    return status;
+}
+
 airy_status airy_lane_submit(struct airy_lane *lane, struct airy_slot *slot)
 {
     struct airy_chunks chunks;
@@ -113,8 +135,8 @@ airy_status airy_lane_submit(struct airy_lane *lane, struct airy_slot *slot)
         AIRY_TRY_OR(out, airy_queue_flush(lane->compute));
         AIRY_TRY_OR(out, airy_queue_wait(lane->down, slot->computed));
     }
-    AIRY_TRY_OR(out, airy_array_pull(lane->down, airy_host_data(slot->host_results),
-                                     lane->run->plan.result_bytes, slot->results));
+    if (slot->host_results)
+        AIRY_TRY_OR(out, pull_results(lane, slot));
     AIRY_TRY_OR(out, airy_event_record(slot->done, lane->down));
     status = airy_queue_flush(lane->down);
 out:
@@ -167,6 +189,8 @@ static airy_status open_queues(struct airy_lane *lane)
         AIRY_TRY(airy_queue_create(&lane->up[lane->copies], device));
         lane->copies++;
     }
+    if (lane->run->plan.planes < AIRY_SUM_PLANES)
+        AIRY_TRY(airy_queue_create(&lane->fetch, device));
     return airy_queue_create(&lane->down, device);
 }
 
@@ -207,6 +231,9 @@ airy_status airy_lane_open(struct airy_lane *lane)
         airy_memory_calloc((void **)&lane->patterns, batch, sizeof(lane->patterns[0]), "patterns"));
     AIRY_TRY(
         airy_memory_calloc((void **)&lane->values, batch, 3 * bins * sizeof(float), "patterns"));
+    if (lane->run->plan.planes < AIRY_SUM_PLANES)
+        AIRY_TRY(airy_memory_calloc((void **)&lane->norms, batch,
+                                    AIRY_RUN_NORMS * bins * sizeof(double), "normalizations"));
     AIRY_TRY(airy_memory_calloc((void **)&lane->slots, slots, sizeof(lane->slots[0]), "slots"));
     AIRY_TRY(open_queues(lane));
     struct airy_numa_policy before;
@@ -233,14 +260,17 @@ void airy_lane_close(struct airy_lane *lane)
     lane->slots = NULL;
     free(lane->patterns);
     free(lane->values);
+    free(lane->norms);
     lane->patterns = NULL;
     lane->values = NULL;
+    lane->norms = NULL;
     for (size_t i = 0; i < lane->copies; i++)
         if (lane->up[i] != lane->compute)
             airy_queue_destroy(&lane->up[i]);
     lane->copies = 0;
     if (lane->down == lane->compute)
         lane->down = NULL;
+    airy_queue_destroy(&lane->fetch);
     airy_queue_destroy(&lane->down);
     airy_queue_destroy(&lane->compute);
 }

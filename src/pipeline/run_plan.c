@@ -27,7 +27,8 @@ enum {
     /* Of a batch for a device: they bound the scratch. 64 frames of an Eiger 4M. */
     BATCH_DECODED_BYTES = 1200 << 20,
     BATCH_CPU_BYTES = 320 << 20, /* as stored: 16 frames of an Eiger 4M even uncompressed */
-    THREAD_SCRATCH = 256 << 10   /* blocks a thread of the CPU works on, in each lane */
+    THREAD_SCRATCH = 256 << 10,  /* blocks a thread of the CPU works on, in each lane */
+    LONG_ROW = 1 << 14 /* bins from which on planes that do not differ stay where they are */
 };
 
 size_t airy_run_frame(const airy_run_params *params, size_t row)
@@ -134,6 +135,16 @@ size_t airy_run_lanes(const struct airy_run_team *team, const airy_run_params *p
     return two ? 2 : team->count;
 }
 
+/* A monitor makes the normalizations of every frame its own. */
+static size_t planes_back(const struct airy_run_team *team, const airy_run_params *params)
+{
+    const airy_integrator *it = team->integrators[0];
+    if (is_cpu(team) || it->bins < LONG_ROW || params->monitor)
+        return AIRY_SUM_PLANES;
+    return it->params.error_model != AIRY_ERROR_MODEL_NONE ? AIRY_SUM_VARIANCE + 1
+                                                           : AIRY_SUM_SIGNAL + 1;
+}
+
 /*
  * Memory of one choice of batch. The table of blocks travels with the bytes; the decoded frames
  * are scratch of the compute queue.
@@ -156,13 +167,17 @@ static airy_status plan_memory(struct airy_run_plan *plan, const airy_stack *sta
     }
     plan->batch_bytes = largest + AIRY_BATCH_SLACK;
     const size_t table = plan->batch * layout.blocks * sizeof(airy_block);
-    plan->result_bytes =
-        plan->batch *
-        (AIRY_SUM_PLANES * team->integrators[0]->bins * sizeof(double) + sizeof(airy_frame_stats));
-    const uint64_t slot = (uint64_t)plan->batch_bytes + table + plan->result_bytes;
-    plan->host_bytes = team->count * plan->slots * slot;
+    const size_t plane = team->integrators[0]->bins * sizeof(double);
+    plan->planes = planes_back(team, params);
+    plan->result_bytes = plan->batch * (AIRY_SUM_PLANES * plane + sizeof(airy_frame_stats));
+    plan->host_results =
+        is_cpu(team) ? 0 : plan->batch * (plan->planes * plane + sizeof(airy_frame_stats));
+    const uint64_t slot = (uint64_t)plan->batch_bytes + table;
+    const size_t norms = plan->planes < AIRY_SUM_PLANES ? plan->batch * AIRY_RUN_NORMS * plane : 0;
+    plan->host_bytes = team->count * (plan->slots * (slot + plan->host_results) + norms);
     plan->device_bytes = is_cpu(team) ? plan->slots * plan->result_bytes
-                                      : plan->slots * slot + plan->batch * frame_bytes;
+                                      : plan->slots * (slot + plan->result_bytes) +
+                                            plan->batch * frame_bytes;
     return AIRY_OK;
 }
 
@@ -270,11 +285,11 @@ static size_t mean_size(const airy_stack *stack, const airy_stack_info *info,
 }
 
 static size_t device_batch(const struct airy_run_team *team, const airy_stack_info *info,
-                           size_t mean, size_t row_count)
+                           const airy_run_params *params, size_t mean, size_t row_count)
 {
     const size_t frame_bytes = info->height * info->width * airy_dtype_size(info->dtype);
     const size_t bytes = (size_t)tuned(team, AIRY_TUNE_BATCH_MIB).current << 20;
-    const size_t result = AIRY_SUM_PLANES * team->integrators[0]->bins * sizeof(double);
+    const size_t result = planes_back(team, params) * team->integrators[0]->bins * sizeof(double);
     size_t batch = airy_min_size(airy_min_size(bytes / mean, bytes / result),
                                  BATCH_DECODED_BYTES / frame_bytes);
     if (team->count > 1) /* a short stack is for all of them */
@@ -323,7 +338,7 @@ static struct airy_run_plan choose(const airy_stack *stack, const airy_stack_inf
     struct airy_run_plan plan = {
         .batch = params->batch ? params->batch
                  : cpu ? airy_min_size(choose_cpu_batch(team, params), BATCH_CPU_BYTES / mean)
-                       : device_batch(team, info, mean, row_count),
+                       : device_batch(team, info, params, mean, row_count),
         .slots = choose_slots(team, params),
         .readers = choose_readers(team, params),
     };

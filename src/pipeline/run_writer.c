@@ -77,40 +77,93 @@ static airy_status mark_bad(const struct airy_run *run, airy_status status, size
     return run->params->skip_bad ? AIRY_OK : airy_fail(status, "%s", problem);
 }
 
+/* Where a slot's results are on the host. */
+struct results {
+    double *sums; /* [batch][planes][bins] */
+    size_t planes;
+    const airy_frame_stats *stats; /* [batch] */
+};
+
+static struct results find_results(const struct airy_lane *lane, const struct airy_slot *slot)
+{
+    const struct airy_run_plan *plan = &lane->run->plan;
+    const bool copied = slot->host_results != NULL;
+    void *data = copied ? airy_host_data(slot->host_results) : airy_array_address(slot->results);
+    struct results r = {.sums = data, .planes = copied ? plan->planes : AIRY_SUM_PLANES};
+    r.stats = (const void *)(r.sums + plan->batch * r.planes * lane->integrator->bins);
+    return r;
+}
+
+/* The planes of frame i that were left on the device. */
+static airy_status fetch_norms(struct airy_lane *lane, const struct airy_slot *slot, size_t i)
+{
+    const size_t bins = lane->integrator->bins, start[3] = {i, AIRY_SUM_NORMALIZATION, 0},
+                 shape[3] = {1, AIRY_RUN_NORMS, bins}, size = AIRY_RUN_NORMS * bins;
+    airy_array *planes = NULL;
+    AIRY_TRY(airy_array_view(&planes, slot->sums, start, shape));
+    airy_status status =
+        airy_array_pull(lane->fetch, lane->norms + i * size, size * sizeof(double), planes);
+    airy_array_destroy(&planes);
+    return status == AIRY_OK ? airy_queue_finish(lane->fetch) : status;
+}
+
+static airy_status finish_row(struct airy_lane *lane, struct airy_slot *slot, size_t i,
+                              double *sums, bool whole, double monitor)
+{
+    const airy_integrator *it = lane->integrator;
+    struct airy_pattern_row *pattern = &lane->patterns[i];
+    float *intensity = lane->values + i * 3 * it->bins, *std = intensity + it->bins,
+          *sem = std + it->bins;
+    if (whole)
+        return airy_integrator_finish(it, sums, monitor, intensity, pattern->std ? std : NULL,
+                                      pattern->sem ? sem : NULL);
+    if (pattern->stats.invalid) {
+        AIRY_TRY(fetch_norms(lane, slot, i));
+        pattern->norms = lane->norms + i * AIRY_RUN_NORMS * it->bins;
+    }
+    airy_integrator_divide(it, pattern->signal, pattern->variance, pattern->norms, intensity,
+                           pattern->std ? std : NULL, pattern->sem ? sem : NULL);
+    return AIRY_OK;
+}
+
 /* The pattern of frame i into lane->patterns[i]. */
 static airy_status make_row(struct airy_lane *lane, struct airy_slot *slot, size_t i, size_t row,
                             struct tally *tally)
 {
     struct airy_run *run = lane->run;
-    const airy_integrator *integrator = lane->integrator;
-    const size_t bins = integrator->bins, frame = airy_run_frame(run->params, row);
-    const bool errors = integrator->params.error_model != AIRY_ERROR_MODEL_NONE;
-    unsigned char *results = airy_host_data(slot->host_results);
-    double *sums = (double *)(void *)results + i * AIRY_SUM_PLANES * bins;
-    float *intensity = lane->values + i * 3 * bins, *std = intensity + bins, *sem = std + bins;
+    const airy_integrator *it = lane->integrator;
+    const size_t bins = it->bins, frame = airy_run_frame(run->params, row);
+    const bool errors = it->params.error_model != AIRY_ERROR_MODEL_NONE;
+    const struct results results = find_results(lane, slot);
+    const bool whole = results.planes == AIRY_SUM_PLANES;
+    double *sums = results.sums + i * results.planes * bins;
+    float *intensity = lane->values + i * 3 * bins;
     struct airy_pattern_row *pattern = &lane->patterns[i];
-    *pattern = (struct airy_pattern_row){.intensity = intensity,
-                                         .std = errors ? std : NULL,
-                                         .sem = errors ? sem : NULL,
-                                         .sums = sums};
+    *pattern = (struct airy_pattern_row){
+        .intensity = intensity,
+        .std = errors ? intensity + bins : NULL,
+        .sem = errors ? intensity + 2 * bins : NULL,
+        .signal = sums,
+        .variance = errors ? sums + AIRY_SUM_VARIANCE * bins : NULL,
+        .norms = whole ? sums + AIRY_SUM_NORMALIZATION * bins : it->base_normalization,
+        .stats = results.stats[i]};
     airy_frame_stats *stats = &pattern->stats;
-    memcpy(stats,
-           results + run->plan.batch * AIRY_SUM_PLANES * bins * sizeof(double) + i * sizeof(*stats),
-           sizeof(*stats));
 
     char message[768];
     struct airy_frame_fate *fate = &slot->fates[i];
     const char *problem = frame_problem(run, slot, i, frame, stats, message, sizeof(message));
-    if (!problem) {
-        const double monitor = run->params->monitor ? run->params->monitor[frame] : 1.0;
-        return airy_integrator_finish(integrator, sums, monitor, intensity, errors ? std : NULL,
-                                      errors ? sem : NULL);
-    }
+    if (!problem)
+        return finish_row(lane, slot, i, sums, whole,
+                          run->params->monitor ? run->params->monitor[frame] : 1.0);
     AIRY_TRY(mark_bad(run, fate->status != AIRY_OK ? fate->status : AIRY_ERR_CORRUPT, row, problem,
                       tally));
     snprintf(fate->message, sizeof(fate->message), "%.255s", problem);
     pattern->message = fate->message;
-    memset(sums, 0, AIRY_SUM_PLANES * bins * sizeof(double));
+    memset(sums, 0, results.planes * bins * sizeof(double));
+    if (!whole) {
+        double *none = lane->norms + i * AIRY_RUN_NORMS * bins;
+        pattern->norms = memset(none, 0, AIRY_RUN_NORMS * bins * sizeof(double));
+    }
     if (stats->status == AIRY_FRAME_GOOD)
         stats->status = 0;
     for (size_t b = 0; b < 3 * bins; b++)

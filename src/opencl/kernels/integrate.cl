@@ -398,9 +398,11 @@ gather_tiles(__global const airy_gather_unit *units, __global const ushort *plac
                        frames + frame_start(first + f, g), first + f, unit, g);
 }
 
-/* Work-group of gather_finish, and its items that share a bin. */
-#define FINISH    256u
+/* Work-group of gather_finish; its items that share a bin are an option. */
+#define FINISH 256u
+#ifndef BIN_ITEMS
 #define BIN_ITEMS 32u
+#endif
 
 /* Sums of items that share a bin, or of all: local memory of gather_finish. */
 struct columns {
