@@ -15,6 +15,7 @@ struct airy_filter_fns;     /* src/filter/filter_fns.h */
 struct airy_element_fns;    /* src/element/element_fns.h */
 struct airy_background_fns; /* src/background/background_fns.h */
 struct airy_oct_fns;        /* src/oct/oct_fns.h */
+struct airy_peaks_fns;      /* src/peaks/peaks_fns.h */
 
 struct airy_backend {
     const char *name;
@@ -75,6 +76,7 @@ struct airy_backend {
     const struct airy_element_fns *element;
     const struct airy_background_fns *background;
     const struct airy_oct_fns *oct;
+    const struct airy_peaks_fns *peaks;
 };
 
 extern const struct airy_backend airy_backend_cpu, airy_backend_opencl;

@@ -23,6 +23,7 @@
 #include "filter/filter_fns.h"
 #include "label/label_fns.h"
 #include "oct/oct_fns.h"
+#include "peaks/peaks_fns.h"
 #include "reduce/reduce_fns.h"
 
 /*
@@ -284,4 +285,5 @@ const struct airy_backend airy_backend_cpu = {
     .element = &airy_element_cpu,
     .background = &airy_background_cpu,
     .oct = &airy_oct_cpu,
+    .peaks = &airy_peaks_cpu,
 };

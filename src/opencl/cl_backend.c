@@ -9,6 +9,7 @@
 #include "label/label_fns.h"
 #include "oct/oct_fns.h"
 #include "opencl/cl_tuning.h"
+#include "peaks/peaks_fns.h"
 #include "reduce/reduce_fns.h"
 
 const struct airy_backend airy_backend_opencl = {
@@ -44,4 +45,5 @@ const struct airy_backend airy_backend_opencl = {
     .element = &airy_element_opencl,
     .background = &airy_background_opencl,
     .oct = &airy_oct_opencl,
+    .peaks = &airy_peaks_opencl,
 };

@@ -29,6 +29,7 @@ static const struct {
     {"table", check_tables},
     {"geometry", check_geometry},
     {"integrate", check_integrate},
+    {"peaks", check_peaks},
     {"pattern", check_pattern},
     {"pipeline", check_pipeline},
     {"run", check_pipeline_parts},

@@ -130,6 +130,7 @@ void check_formats(struct check *c);
 void check_sky(struct check *c);
 void check_tables(struct check *c);
 void check_oct(struct check *c);
+void check_peaks(struct check *c);
 void check_pipeline(struct check *c);
 void check_pipeline_parts(struct check *c);
 void check_oct_stream(struct check *c);
