@@ -88,12 +88,17 @@ static double enlarge(double upper)
     return upper > 0 ? upper * (1 + 0x1p-23) : upper / (1 + 0x1p-23);
 }
 
-/* Limits of chi without a range given: what there is, at most one turn. */
+/*
+ * Limits of chi without a range given: what there is, and the whole turn where a pixel lies on the
+ * discontinuity, so that neither side of it is lost.
+ */
 static void clip_angular(double *lower, double *upper, bool chi_zero)
 {
     const double least = chi_zero ? 0 : -180;
-    *lower = fmax(*lower, least);
-    *upper = fmin(*upper, least + 360);
+    if (*lower < least || *upper > least + 360) {
+        *lower = least;
+        *upper = least + 360;
+    }
 }
 
 /* What the pixels that are not masked reach. */

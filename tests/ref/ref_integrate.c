@@ -522,8 +522,11 @@ static void find_limits(double limits[4], const airy_geometry *g,
             found[3] = fmax(found[3], hi);
         }
     if (params->unit == AIRY_UNIT_CHI_DEG) {
-        found[0] = fmax(found[0], params->chi_zero ? 0 : -180);
-        found[1] = fmin(found[1], params->chi_zero ? 360 : 180);
+        const double from = params->chi_zero ? 0 : -180;
+        if (found[0] < from || found[1] > from + 360) {
+            found[0] = from;
+            found[1] = from + 360;
+        }
     }
     limits[0] = params->has_radial_range ? params->radial_range[0] : found[0];
     limits[1] = params->has_radial_range ? params->radial_range[1] : found[1];
