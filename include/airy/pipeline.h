@@ -6,6 +6,7 @@
 #define AIRY_PIPELINE_H
 
 #include "airy/integrate.h"
+#include "airy/merge.h"
 #include "airy/stack.h"
 
 #ifdef __cplusplus
@@ -35,6 +36,15 @@ typedef struct airy_run_params {
     void *user;
     size_t part, parts; /**< airy_run_work: blocks of rows b with b % parts == part; parts 0: 1,
                              all rows */
+    /**
+     * Rows of the file are groups of so many frames that follow one another in the run, put
+     * together as `merge` says; the last one may have fewer. 0, 1: each frame by itself; SIZE_MAX:
+     * all are one. Bad frames that are skipped are no part of their group; a group of nothing else
+     * is bad. Normalizations are [frames, bins] then, index is that of the first frame, and
+     * frame/frames says how many were added.
+     */
+    size_t group;
+    airy_merge merge;
 } airy_run_params;
 
 typedef struct airy_run_info {

@@ -360,11 +360,16 @@ airy_status airy_pattern_file_retry(airy_pattern_file *file)
     return AIRY_OK;
 }
 
+bool airy_pattern_file_row_pending(const airy_pattern_file *file, size_t row)
+{
+    return atomic_load(&file->rows[row]) == ROW_PENDING;
+}
+
 size_t airy_pattern_file_pending(const airy_pattern_file *file)
 {
     size_t pending = 0;
     for (size_t row = 0; row < file->frames; row++)
-        pending += atomic_load(&file->rows[row]) == ROW_PENDING;
+        pending += airy_pattern_file_row_pending(file, row);
     return pending;
 }
 
@@ -394,6 +399,8 @@ static const void *value_of(const struct airy_pattern_row *data, int field, size
         return &data->stats.max;
     case AIRY_PATTERN_SATURATED:
         return &data->stats.saturated;
+    case AIRY_PATTERN_FRAMES:
+        return &data->frames;
     case AIRY_PATTERN_INVALID:
         return &data->stats.invalid;
     default:
@@ -435,6 +442,8 @@ static airy_status write_values(airy_pattern_file *file, size_t row,
     const size_t errors = file->layout.offset[AIRY_PATTERN_STD] ? 0 : 3;
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]) - errors; i++)
         AIRY_TRY(write_field(file, fields[i], row, data, count));
+    if (file->layout.offset[AIRY_PATTERN_FRAMES])
+        AIRY_TRY(write_field(file, AIRY_PATTERN_FRAMES, row, data, count));
     for (size_t i = 0; i < count; i++)
         AIRY_TRY(write_message(file, row + i, &data[i]));
     return AIRY_OK;

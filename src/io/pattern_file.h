@@ -25,6 +25,8 @@ struct airy_pattern_spec {
     const uint64_t *index;     /* [frames] frame numbers in the stack */
     const char *configuration; /* JSON */
     const double *monitor;     /* [frames] or NULL */
+    bool grouped; /* rows are of several frames: how many is written, and normalizations are
+                     [frames, bins] from the start */
 };
 
 struct airy_pattern_row {
@@ -32,6 +34,7 @@ struct airy_pattern_row {
     const double *signal, *variance;    /* [bins] of sums; variance NULL without errors */
     const double *norms; /* [3][bins]: sum_normalization, sum_normalization2, count */
     airy_frame_stats stats;
+    uint32_t frames;     /* added up in it; written where rows are grouped */
     const char *message; /* NULL or why the frame is bad; cut to the field's width */
 };
 
@@ -59,6 +62,7 @@ airy_status airy_pattern_file_gather(airy_pattern_file **file, const char *path,
 /* Rows that a resumed run has found bad are pending again in the file, too. */
 airy_status airy_pattern_file_retry(airy_pattern_file *file);
 size_t airy_pattern_file_pending(const airy_pattern_file *file);
+bool airy_pattern_file_row_pending(const airy_pattern_file *file, size_t row);
 /* True if this row was done in an earlier run; bad rows are not, they are tried again. */
 bool airy_pattern_file_done(const airy_pattern_file *file, size_t row);
 airy_status airy_pattern_file_write(airy_pattern_file *file, size_t row,

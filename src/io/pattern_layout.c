@@ -26,7 +26,7 @@ enum {
 #define MAX_FILE ((uint64_t)1 << 62)
 
 enum field_type { TYPE_F32, TYPE_F64, TYPE_U32, TYPE_U64, TYPE_I32, TYPE_MESSAGE };
-enum field_when { ALWAYS, WITH_ERRORS, WITH_MONITOR, WITH_AZIMUTH };
+enum field_when { ALWAYS, WITH_ERRORS, WITH_MONITOR, WITH_GROUPS, WITH_AZIMUTH };
 enum field_bins { NO_BINS, OF_RADIUS, OF_AZIMUTH, OF_ALL };
 
 static const struct {
@@ -50,6 +50,8 @@ static const struct {
                              true, NO_BINS, ALWAYS},
     [AIRY_PATTERN_MONITOR] = {"frame", "monitor", "normalization factor of the frame", TYPE_F64,
                               true, NO_BINS, WITH_MONITOR},
+    [AIRY_PATTERN_FRAMES] = {"frame", "frames", "frames in this pattern", TYPE_U32, true, NO_BINS,
+                             WITH_GROUPS},
     [AIRY_PATTERN_TOTAL] = {"frame", "total", "sum of the raw values of the valid pixels", TYPE_F64,
                             true, NO_BINS, ALWAYS},
     [AIRY_PATTERN_MAX] = {"frame", "max", "largest raw value of the valid pixels", TYPE_F64, true,
@@ -78,6 +80,7 @@ static bool is_wanted(int field, const struct airy_pattern_spec *spec)
 {
     return fields[field].when == ALWAYS || (fields[field].when == WITH_ERRORS && spec->errors) ||
            (fields[field].when == WITH_MONITOR && spec->monitor) ||
+           (fields[field].when == WITH_GROUPS && spec->grouped) ||
            (fields[field].when == WITH_AZIMUTH && spec->azimuth_bins);
 }
 
@@ -382,7 +385,7 @@ static airy_status complete_file(struct airy_pattern_layout *layout, const char 
                            "this libhdf5 writes superblock version %d, expected 0", bytes[8]);
     if (status == AIRY_OK) {
         layout->end = load_le64(bytes + END_AT);
-        layout->per_frame = spec->monitor != NULL;
+        layout->per_frame = spec->monitor != NULL || spec->grouped;
         layout->cuttable = layout->offset[AIRY_PATTERN_COUNT] +
                                layout->row[AIRY_PATTERN_COUNT] * spec->frames ==
                            layout->end;
@@ -528,6 +531,10 @@ static airy_status find_fields(struct airy_pattern_layout *layout, const hid_t r
     AIRY_FAIL_IF(has_link(roots[0], "entry/integrate/frame/monitor") != (spec->monitor != NULL),
                  AIRY_ERR_FORMAT, "it has %s monitor, this run has %s", spec->monitor ? "no" : "a",
                  spec->monitor ? "one" : "none");
+    AIRY_FAIL_IF(has_link(roots[0], "entry/integrate/frame/frames") != spec->grouped,
+                 AIRY_ERR_FORMAT, "its patterns are of %s, this run's of %s",
+                 spec->grouped ? "one frame each" : "several frames",
+                 spec->grouped ? "several frames" : "one frame each");
     for (int f = 0; f < AIRY_PATTERN_FIELDS; f++)
         if (is_wanted(f, spec))
             AIRY_TRY(find_field(layout, roots[only_in(f, 1)], f, spec));

@@ -25,6 +25,7 @@ enum airy_pattern_field {
     AIRY_PATTERN_INDEX, /* from here on: rows of frames */
     AIRY_PATTERN_STATUS,
     AIRY_PATTERN_MONITOR,
+    AIRY_PATTERN_FRAMES,
     AIRY_PATTERN_TOTAL,
     AIRY_PATTERN_MAX,
     AIRY_PATTERN_SATURATED,

@@ -57,10 +57,11 @@ static airy_status list_rows(struct airy_run *run)
 {
     AIRY_TRY(
         airy_memory_calloc((void **)&run->rows, run->total_rows, sizeof(run->rows[0]), "rows"));
+    const size_t groups = airy_run_groups(run);
     for (size_t row = 0; row < run->total_rows; row++) {
-        if (!airy_run_is_mine(run->params, row, run->total_rows))
+        if (!airy_run_is_mine(run->params, row / run->group, groups))
             continue;
-        if (run->file && airy_pattern_file_done(run->file, row))
+        if (run->file && airy_pattern_file_done(run->file, row / run->group))
             run->resumed++;
         else
             run->rows[run->row_count++] = row;
@@ -88,6 +89,12 @@ static void close_lanes(struct airy_run *run)
         airy_lane_close(&run->lanes[i]);
 }
 
+static airy_status open_group(const struct airy_run *run, struct airy_group *group)
+{
+    const airy_integrator *it = run->team.integrators[0];
+    return airy_accumulator_create(&group->sums, it->bins, it->params.error_model);
+}
+
 /*
  * Queues and slots for the pending rows: as planned, or less of it where the memory turns out to
  * be less.
@@ -100,7 +107,8 @@ static airy_status prepare(struct airy_run *run)
         const airy_status status = open_lanes(run);
         if (status != AIRY_ERR_MEMORY) {
             run->batches = (run->row_count + run->plan.batch - 1) / run->plan.batch;
-            return status;
+            run->in_turn = run->group > 1 && run->plan.batch % run->group != 0;
+            return status == AIRY_OK && run->in_turn ? open_group(run, &run->spread) : status;
         }
         airy_log(AIRY_LOG_INFO, "%s; batches of %zu frames are too large", airy_last_error(),
                  run->plan.batch);
@@ -162,6 +170,7 @@ static airy_status open_run(struct airy_run *run, const char *call, airy_run_inf
     AIRY_TRY(airy_stack_get_info(run->stack, &run->info));
     AIRY_TRY(airy_run_rows(&run->total_rows, &run->info, run->params));
     AIRY_TRY(check_monitor(run));
+    run->group = airy_run_group(run->params, run->total_rows);
     run->team.lanes = airy_run_lanes(&run->team, run->params, run->total_rows);
     AIRY_TRY(airy_memory_calloc((void **)&run->lanes, run->team.lanes, sizeof(run->lanes[0]),
                                 "devices of a run"));
@@ -188,6 +197,7 @@ static void close_run(struct airy_run *run, bool keep)
         pthread_cond_destroy(&run->lanes[i].full);
         pthread_cond_destroy(&run->lanes[i].sent);
     }
+    airy_accumulator_destroy(&run->spread.sums);
     free(run->lanes);
     free(run->rows);
     pthread_mutex_destroy(&run->progress_lock);
@@ -210,12 +220,23 @@ static airy_status integrate_alone(struct airy_run *run, const char *path)
     return run->file ? airy_run_file_finish(run) : AIRY_OK;
 }
 
+/* Frames whose row of the file is not pending. */
+static size_t done_rows(const struct airy_run *run)
+{
+    const size_t groups = airy_run_groups(run);
+    size_t done = 0;
+    for (size_t i = 0; i < groups; i++)
+        if (!airy_pattern_file_row_pending(run->file, i))
+            done += airy_min_size(run->group, run->total_rows - i * run->group);
+    return done;
+}
+
 static airy_status create_file(struct airy_run *run, const char *path)
 {
     AIRY_TRY(airy_run_file_open(run, path, AIRY_RUN_ALONE));
     if (run->params->resume)
         AIRY_TRY(airy_pattern_file_retry(run->file));
-    run->out->resumed = run->total_rows - airy_pattern_file_pending(run->file);
+    run->out->resumed = done_rows(run);
     return AIRY_OK;
 }
 
@@ -230,10 +251,10 @@ static airy_status finish_file(struct airy_run *run, const char *path)
 {
     AIRY_TRY(airy_run_file_open(run, path, AIRY_RUN_GATHER));
     const size_t pending = airy_pattern_file_pending(run->file);
-    run->out->frames = run->total_rows - pending;
+    run->out->frames = done_rows(run);
     run->out->stopped = pending > 0;
     AIRY_FAIL_IF(pending, AIRY_ERR_STOPPED, "'%s.partial': %zu of %zu rows are not written", path,
-                 pending, run->total_rows);
+                 pending, airy_run_groups(run));
     return airy_run_file_finish(run);
 }
 

@@ -71,6 +71,13 @@ struct airy_slot {
 
 struct airy_run;
 
+/* Frames that are to be one row. */
+struct airy_group {
+    airy_accumulator *sums; /* NULL: none has more than one frame */
+    size_t bad;             /* frames that are no part of it */
+    char message[160];      /* of the first of them */
+};
+
 enum { AIRY_RUN_COPIES = 4 };
 /* Planes from AIRY_SUM_NORMALIZATION on, as the file has them. */
 enum { AIRY_RUN_NORMS = AIRY_SUM_PLANES - AIRY_SUM_NORMALIZATION };
@@ -91,7 +98,9 @@ struct airy_lane {
     float *values;                     /* [batch][3][bins] */
     /* For frames with invalid pixels, where not all planes are copied back. */
     airy_queue *fetch;
-    double *norms; /* [batch][AIRY_RUN_NORMS][bins] */
+    double *norms;           /* [batch][AIRY_RUN_NORMS][bins] */
+    size_t *done_rows;       /* [batch] of the file, those of patterns */
+    struct airy_group group; /* being added up, where groups end with batches */
     pthread_t *threads;
     size_t thread_count;
 };
@@ -102,10 +111,18 @@ struct airy_run {
     const airy_run_params *params;
     struct airy_run_team team;
     struct airy_run_plan plan;
-    size_t *rows; /* [row_count] rows of the file still to do */
+    /*
+     * A row here is a frame of the run. Rows of the file are groups of them, the same where a group
+     * is one frame.
+     */
+    size_t *rows; /* [row_count] rows still to do */
     size_t row_count, total_rows, resumed;
-    airy_pattern_file *file; /* NULL: nothing is written */
-    struct airy_lane *lanes; /* [team.lanes] */
+    size_t group;             /* frames of a group */
+    bool in_turn;             /* groups go on in the next batch: results are taken batch by batch */
+    size_t turn;              /* whose it is then; with the lock */
+    struct airy_group spread; /* of the batch whose turn it is */
+    airy_pattern_file *file;  /* NULL: nothing is written */
+    struct airy_lane *lanes;  /* [team.lanes] */
 
     pthread_mutex_t lock;
     size_t next_batch, batches; /* next to be started, in total */
@@ -122,8 +139,11 @@ struct airy_run {
 
 /* Frame of the stack behind a row of the file. */
 size_t airy_run_frame(const airy_run_params *params, size_t row);
-/* Number of rows of the file. */
+/* Number of frames of the run. */
 airy_status airy_run_rows(size_t *rows, const airy_stack_info *info, const airy_run_params *params);
+/* Frames of a group, at least 1, and how many groups so many frames are. */
+size_t airy_run_group(const airy_run_params *params, size_t rows);
+size_t airy_run_groups(const struct airy_run *run);
 /* Lanes of a team for so many rows. */
 size_t airy_run_lanes(const struct airy_run_team *team, const airy_run_params *params, size_t rows);
 /* Is this row of `rows` one of this part's? */

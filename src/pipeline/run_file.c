@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/size.h"
 #include "integrate/integrator.h"
 #include "pipeline/run.h"
 
@@ -18,23 +19,35 @@ static airy_status open_as(struct airy_run *run, const char *path,
     return airy_pattern_file_create(&run->file, path, spec, p->force, p->resume);
 }
 
+/* Mean of one value a frame of the stack over a group. */
+static double group_mean(const struct airy_run *run, const double *values, size_t group)
+{
+    const size_t first = group * run->group,
+                 end = airy_min_size(first + run->group, run->total_rows);
+    double sum = 0;
+    for (size_t row = first; row < end; row++)
+        sum += values[airy_run_frame(run->params, row)];
+    return sum / (double)(end - first);
+}
+
 airy_status airy_run_file_open(struct airy_run *run, const char *path, enum airy_run_open how)
 {
     const airy_integrator *integrator = run->team.integrators[0];
+    const size_t groups = airy_run_groups(run);
     uint64_t *index = NULL;
     double *monitor = NULL;
     airy_status status;
-    AIRY_TRY_OR(out, airy_memory_calloc((void **)&index, run->total_rows, sizeof(index[0]),
-                                        "frame numbers"));
-    AIRY_TRY_OR(
-        out, airy_memory_calloc((void **)&monitor, run->total_rows, sizeof(monitor[0]), "monitor"));
-    for (size_t row = 0; row < run->total_rows; row++) {
-        index[row] = airy_run_frame(run->params, row);
+    AIRY_TRY_OR(out,
+                airy_memory_calloc((void **)&index, groups, sizeof(index[0]), "frame numbers"));
+    AIRY_TRY_OR(out, airy_memory_calloc((void **)&monitor, groups, sizeof(monitor[0]), "monitor"));
+    for (size_t i = 0; i < groups; i++) {
+        index[i] = airy_run_frame(run->params, i * run->group);
         if (run->params->monitor)
-            monitor[row] = run->params->monitor[index[row]];
+            monitor[i] = group_mean(run, run->params->monitor, i);
     }
     const struct airy_pattern_spec spec = {
-        .frames = run->total_rows,
+        .frames = groups,
+        .grouped = run->group > 1,
         .bins = integrator->bins,
         .radial = integrator->radial,
         .azimuth_bins = integrator->params.azimuth_bins,

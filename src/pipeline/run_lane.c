@@ -234,6 +234,11 @@ airy_status airy_lane_open(struct airy_lane *lane)
     if (lane->run->plan.planes < AIRY_SUM_PLANES)
         AIRY_TRY(airy_memory_calloc((void **)&lane->norms, batch,
                                     AIRY_RUN_NORMS * bins * sizeof(double), "normalizations"));
+    AIRY_TRY(airy_memory_calloc((void **)&lane->done_rows, batch, sizeof(lane->done_rows[0]),
+                                "patterns"));
+    if (lane->run->group > 1 && batch % lane->run->group == 0)
+        AIRY_TRY(
+            airy_accumulator_create(&lane->group.sums, bins, lane->integrator->params.error_model));
     AIRY_TRY(airy_memory_calloc((void **)&lane->slots, slots, sizeof(lane->slots[0]), "slots"));
     AIRY_TRY(open_queues(lane));
     struct airy_numa_policy before;
@@ -258,9 +263,12 @@ void airy_lane_close(struct airy_lane *lane)
         close_slot(lane, &lane->slots[i]);
     free(lane->slots);
     lane->slots = NULL;
+    airy_accumulator_destroy(&lane->group.sums);
     free(lane->patterns);
     free(lane->values);
     free(lane->norms);
+    free(lane->done_rows);
+    lane->done_rows = NULL;
     lane->patterns = NULL;
     lane->values = NULL;
     lane->norms = NULL;

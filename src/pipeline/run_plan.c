@@ -48,6 +48,16 @@ airy_status airy_run_rows(size_t *rows, const airy_stack_info *info, const airy_
     return AIRY_OK;
 }
 
+size_t airy_run_group(const airy_run_params *params, size_t rows)
+{
+    return airy_max_size(airy_min_size(params->group, rows), 1);
+}
+
+size_t airy_run_groups(const struct airy_run *run)
+{
+    return (run->total_rows - 1) / run->group + 1;
+}
+
 /*
  * Parts take blocks of rows in turn: of neighbours, whose bytes are neighbours too, but small
  * enough that each part has one.
@@ -135,11 +145,11 @@ size_t airy_run_lanes(const struct airy_run_team *team, const airy_run_params *p
     return two ? 2 : team->count;
 }
 
-/* A monitor makes the normalizations of every frame its own. */
+/* A monitor makes the normalizations of every frame its own; groups add all planes up. */
 static size_t planes_back(const struct airy_run_team *team, const airy_run_params *params)
 {
     const airy_integrator *it = team->integrators[0];
-    if (is_cpu(team) || it->bins < LONG_ROW || params->monitor)
+    if (is_cpu(team) || it->bins < LONG_ROW || params->monitor || params->group > 1)
         return AIRY_SUM_PLANES;
     return it->params.error_model != AIRY_ERROR_MODEL_NONE ? AIRY_SUM_VARIANCE + 1
                                                            : AIRY_SUM_SIGNAL + 1;
@@ -315,6 +325,8 @@ airy_status airy_run_check(const char *call, const airy_stack *stack,
         AIRY_FAIL_IF(!airy_integrators_agree(it, first), AIRY_ERR_PARAM,
                      "integrators[%zu] makes other patterns than integrators[0]", i);
     }
+    AIRY_FAIL_IF((unsigned)params->merge >= AIRY_MERGE_COUNT, AIRY_ERR_PARAM,
+                 "merge = %d, expected 0 to %d", (int)params->merge, AIRY_MERGE_COUNT - 1);
     AIRY_FAIL_IF(params->slots > MAX_SLOTS, AIRY_ERR_PARAM, "slots = %zu, expected at most %d",
                  params->slots, MAX_SLOTS);
     AIRY_FAIL_IF(params->readers > MAX_READERS, AIRY_ERR_PARAM,
@@ -342,6 +354,10 @@ static struct airy_run_plan choose(const airy_stack *stack, const airy_stack_inf
         .slots = choose_slots(team, params),
         .readers = choose_readers(team, params),
     };
+    /* Groups that end with batches are put together by each lane for itself. */
+    const size_t group = airy_run_group(params, row_count);
+    if (!params->batch && plan.batch > group)
+        plan.batch -= plan.batch % group;
     plan.batch = airy_max_size(airy_min_size(plan.batch, row_count), 1);
     const size_t batches = (row_count + plan.batch - 1) / plan.batch;
     plan.slots = airy_max_size(airy_min_size(plan.slots, batches), share);

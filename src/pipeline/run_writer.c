@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/numa.h"
+#include "base/size.h"
 #include "core/objects.h"
 #include "integrate/integrator.h"
 
@@ -107,74 +108,162 @@ static airy_status fetch_norms(struct airy_lane *lane, const struct airy_slot *s
     return status == AIRY_OK ? airy_queue_finish(lane->fetch) : status;
 }
 
-static airy_status finish_row(struct airy_lane *lane, struct airy_slot *slot, size_t i,
-                              double *sums, bool whole, double monitor)
+/* A frame on its way from the slot to the file. */
+struct taken {
+    size_t i, row; /* in the slot; of the run */
+    double *sums;  /* [planes][bins] */
+    bool whole;    /* all planes are there */
+    airy_frame_stats stats;
+    const char *problem; /* NULL: it is good */
+    char message[768];
+};
+
+static airy_status take_frame(struct airy_lane *lane, struct airy_slot *slot, struct taken *taken,
+                              struct tally *tally)
+{
+    struct airy_run *run = lane->run;
+    const struct results results = find_results(lane, slot);
+    taken->sums = results.sums + taken->i * results.planes * lane->integrator->bins;
+    taken->whole = results.planes == AIRY_SUM_PLANES;
+    taken->stats = results.stats[taken->i];
+    taken->problem = frame_problem(run, slot, taken->i, airy_run_frame(run->params, taken->row),
+                                   &taken->stats, taken->message, sizeof(taken->message));
+    const airy_status status = slot->fates[taken->i].status;
+    return taken->problem ? mark_bad(run, status != AIRY_OK ? status : AIRY_ERR_CORRUPT, taken->row,
+                                     taken->problem, tally)
+                          : AIRY_OK;
+}
+
+static double monitor_of(const struct airy_run *run, size_t row)
+{
+    const double *monitor = run->params->monitor;
+    return monitor ? monitor[airy_run_frame(run->params, row)] : 1.0;
+}
+
+/* Row k of those made, which is `row` of the file, with the sums of a frame or a group. */
+static struct airy_pattern_row *begin_row(struct airy_lane *lane, size_t k, size_t row,
+                                          const struct taken *taken)
 {
     const airy_integrator *it = lane->integrator;
-    struct airy_pattern_row *pattern = &lane->patterns[i];
-    float *intensity = lane->values + i * 3 * it->bins, *std = intensity + it->bins,
+    const size_t bins = it->bins;
+    const bool errors = it->params.error_model != AIRY_ERROR_MODEL_NONE;
+    float *intensity = lane->values + k * 3 * bins;
+    struct airy_pattern_row *pattern = &lane->patterns[k];
+    lane->done_rows[k] = row;
+    *pattern = (struct airy_pattern_row){
+        .intensity = intensity,
+        .std = errors ? intensity + bins : NULL,
+        .sem = errors ? intensity + 2 * bins : NULL,
+        .signal = taken->sums,
+        .variance = errors ? taken->sums + AIRY_SUM_VARIANCE * bins : NULL,
+        .norms = taken->whole ? taken->sums + AIRY_SUM_NORMALIZATION * bins
+                              : it->base_normalization,
+        .stats = taken->stats};
+    return pattern;
+}
+
+static airy_status finish_row(struct airy_lane *lane, struct airy_slot *slot, size_t k,
+                              const struct taken *taken, double monitor)
+{
+    const airy_integrator *it = lane->integrator;
+    struct airy_pattern_row *pattern = &lane->patterns[k];
+    float *intensity = lane->values + k * 3 * it->bins, *std = intensity + it->bins,
           *sem = std + it->bins;
-    if (whole)
-        return airy_integrator_finish(it, sums, monitor, intensity, pattern->std ? std : NULL,
-                                      pattern->sem ? sem : NULL);
+    if (taken->whole)
+        return airy_integrator_finish(it, taken->sums, monitor, intensity,
+                                      pattern->std ? std : NULL, pattern->sem ? sem : NULL);
     if (pattern->stats.invalid) {
-        AIRY_TRY(fetch_norms(lane, slot, i));
-        pattern->norms = lane->norms + i * AIRY_RUN_NORMS * it->bins;
+        AIRY_TRY(fetch_norms(lane, slot, taken->i));
+        pattern->norms = lane->norms + taken->i * AIRY_RUN_NORMS * it->bins;
     }
     airy_integrator_divide(it, pattern->signal, pattern->variance, pattern->norms, intensity,
                            pattern->std ? std : NULL, pattern->sem ? sem : NULL);
     return AIRY_OK;
 }
 
-/* The pattern of frame i into lane->patterns[i]. */
-static airy_status make_row(struct airy_lane *lane, struct airy_slot *slot, size_t i, size_t row,
-                            struct tally *tally)
+/* A row without a good frame. */
+static void spoil_row(struct airy_lane *lane, size_t k, const struct taken *taken,
+                      const char *message)
 {
-    struct airy_run *run = lane->run;
-    const airy_integrator *it = lane->integrator;
-    const size_t bins = it->bins, frame = airy_run_frame(run->params, row);
-    const bool errors = it->params.error_model != AIRY_ERROR_MODEL_NONE;
-    const struct results results = find_results(lane, slot);
-    const bool whole = results.planes == AIRY_SUM_PLANES;
-    double *sums = results.sums + i * results.planes * bins;
-    float *intensity = lane->values + i * 3 * bins;
-    struct airy_pattern_row *pattern = &lane->patterns[i];
-    *pattern = (struct airy_pattern_row){
-        .intensity = intensity,
-        .std = errors ? intensity + bins : NULL,
-        .sem = errors ? intensity + 2 * bins : NULL,
-        .signal = sums,
-        .variance = errors ? sums + AIRY_SUM_VARIANCE * bins : NULL,
-        .norms = whole ? sums + AIRY_SUM_NORMALIZATION * bins : it->base_normalization,
-        .stats = results.stats[i]};
-    airy_frame_stats *stats = &pattern->stats;
-
-    char message[768];
-    struct airy_frame_fate *fate = &slot->fates[i];
-    const char *problem = frame_problem(run, slot, i, frame, stats, message, sizeof(message));
-    if (!problem)
-        return finish_row(lane, slot, i, sums, whole,
-                          run->params->monitor ? run->params->monitor[frame] : 1.0);
-    AIRY_TRY(mark_bad(run, fate->status != AIRY_OK ? fate->status : AIRY_ERR_CORRUPT, row, problem,
-                      tally));
-    snprintf(fate->message, sizeof(fate->message), "%.255s", problem);
-    pattern->message = fate->message;
-    memset(sums, 0, results.planes * bins * sizeof(double));
-    if (!whole) {
-        double *none = lane->norms + i * AIRY_RUN_NORMS * bins;
+    const size_t bins = lane->integrator->bins;
+    struct airy_pattern_row *pattern = &lane->patterns[k];
+    float *values = lane->values + k * 3 * bins;
+    pattern->message = message;
+    memset(taken->sums, 0,
+           (taken->whole ? AIRY_SUM_PLANES : lane->run->plan.planes) * bins * sizeof(double));
+    if (!taken->whole) {
+        double *none = lane->norms + taken->i * AIRY_RUN_NORMS * bins;
         pattern->norms = memset(none, 0, AIRY_RUN_NORMS * bins * sizeof(double));
     }
-    if (stats->status == AIRY_FRAME_GOOD)
-        stats->status = 0;
+    if (pattern->stats.status == AIRY_FRAME_GOOD)
+        pattern->stats.status = 0;
     for (size_t b = 0; b < 3 * bins; b++)
-        intensity[b] = NAN;
+        values[b] = NAN;
+}
+
+/* A row of one frame. */
+static airy_status make_row(struct airy_lane *lane, struct airy_slot *slot,
+                            const struct taken *taken, size_t k)
+{
+    begin_row(lane, k, taken->row, taken);
+    if (!taken->problem)
+        return finish_row(lane, slot, k, taken, monitor_of(lane->run, taken->row));
+    struct airy_frame_fate *fate = &slot->fates[taken->i];
+    snprintf(fate->message, sizeof(fate->message), "%.255s", taken->problem);
+    spoil_row(lane, k, taken, fate->message);
     return AIRY_OK;
 }
 
-/* Frames first to end - 1 of a slot are made: rows that are neighbours go to the file together. */
-static airy_status flush_rows(struct airy_lane *lane, const size_t *rows, size_t first, size_t end)
+/* A row of a group whose last frame is this one; its sums take the place of the frame's. */
+static airy_status make_group(struct airy_lane *lane, struct airy_slot *slot,
+                              const struct taken *taken, const struct airy_group *group, size_t k)
 {
     const struct airy_run *run = lane->run;
+    const size_t frames = airy_accumulator_frames(group->sums);
+    char *message = slot->fates[taken->i].message;
+    struct airy_pattern_row *pattern = begin_row(lane, k, taken->row / run->group, taken);
+    pattern->frames = (uint32_t)airy_min_size(frames, UINT32_MAX);
+    AIRY_TRY(airy_accumulator_get(group->sums, run->params->merge, taken->sums, &pattern->stats));
+    if (group->bad) {
+        snprintf(message, sizeof(slot->fates[0].message),
+                 "%zu of %zu frames left out, the first: %s", group->bad, group->bad + frames,
+                 group->message);
+        pattern->message = message;
+    }
+    if (frames)
+        return finish_row(lane, slot, k, taken, 1);
+    spoil_row(lane, k, taken, message);
+    return AIRY_OK;
+}
+
+/* A frame of a group; *count grows with the group's last one. */
+static airy_status add_to_group(struct airy_lane *lane, struct airy_slot *slot,
+                                const struct taken *taken, size_t *count)
+{
+    struct airy_run *run = lane->run;
+    struct airy_group *group = run->in_turn ? &run->spread : &lane->group;
+    if (taken->row % run->group == 0) {
+        airy_accumulator_clear(group->sums);
+        group->bad = 0;
+    }
+    if (!taken->problem)
+        AIRY_TRY(airy_accumulator_add(group->sums, taken->sums, &taken->stats,
+                                      monitor_of(run, taken->row)));
+    else if (group->bad++ == 0)
+        snprintf(group->message, sizeof(group->message), "%.159s", taken->problem);
+    if ((taken->row + 1) % run->group != 0 && taken->row + 1 != run->total_rows)
+        return AIRY_OK;
+    AIRY_TRY(make_group(lane, slot, taken, group, *count));
+    ++*count;
+    return AIRY_OK;
+}
+
+/* Rows that are made go to the file, neighbours together. */
+static airy_status flush_rows(struct airy_lane *lane, size_t end)
+{
+    const struct airy_run *run = lane->run;
+    const size_t *rows = lane->done_rows;
+    size_t first = 0;
     while (run->file && first < end) {
         size_t next = first + 1;
         while (next < end && rows[next] == rows[next - 1] + 1)
@@ -191,17 +280,24 @@ static airy_status write_slot(struct airy_lane *lane, struct airy_slot *slot, st
     const size_t *rows = lane->run->rows + slot->number * lane->run->plan.batch;
     AIRY_TRY(airy_event_wait(slot->done));
     airy_status made = AIRY_OK;
-    size_t count = 0;
+    size_t count = 0, frames = 0; /* rows made of frames taken */
     char sentence[1024];
-    while (made == AIRY_OK && count < slot->frames) {
-        made = make_row(lane, slot, count, rows[count], tally);
-        count += made == AIRY_OK;
+    while (made == AIRY_OK && frames < slot->frames) {
+        struct taken taken = {.i = frames, .row = rows[frames]};
+        made = take_frame(lane, slot, &taken, tally);
+        if (made == AIRY_OK && lane->run->group > 1) {
+            made = add_to_group(lane, slot, &taken, &count);
+        } else if (made == AIRY_OK) {
+            made = make_row(lane, slot, &taken, count);
+            count += made == AIRY_OK;
+        }
+        frames += made == AIRY_OK;
     }
     if (made != AIRY_OK)
         snprintf(sentence, sizeof(sentence), "%s", airy_last_error());
-    AIRY_TRY(flush_rows(lane, rows, 0, count));
-    tally->frames = count;
-    for (size_t i = 0; i < count; i++)
+    AIRY_TRY(flush_rows(lane, count));
+    tally->frames = frames;
+    for (size_t i = 0; i < frames; i++)
         tally->stored += slot->sizes[i];
     return made == AIRY_OK ? AIRY_OK : airy_fail_restore(made, sentence);
 }
@@ -284,10 +380,17 @@ void *airy_run_writer(void *arg)
             pthread_cond_wait(&lane->sent, &run->lock);
             continue;
         }
+        if (run->in_turn && run->turn != slot->number && slot->number < run->bad_batch) {
+            pthread_cond_wait(&lane->sent, &run->lock);
+            continue;
+        }
         if (slot->number < run->bad_batch) {
             pthread_mutex_unlock(&run->lock);
             take_slot(lane, slot);
             pthread_mutex_lock(&run->lock);
+            run->turn++;
+            if (run->in_turn)
+                airy_run_wake(run);
         }
         slot->state = AIRY_SLOT_FREE;
         lane->written++;

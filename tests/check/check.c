@@ -33,6 +33,7 @@ static const struct {
     {"pattern", check_pattern},
     {"pipeline", check_pipeline},
     {"run", check_pipeline_parts},
+    {"merge", check_merge},
     {"reduce", check_reduce},
     {"label", check_label},
     {"element", check_element},

@@ -34,6 +34,16 @@ static const char *parse_number(void *field, const char *text)
     return opt_number(text, field) ? NULL : "expected a number or nan";
 }
 
+/* N, or all. */
+static const char *parse_group(void *field, const char *text)
+{
+    uint64_t n = SIZE_MAX;
+    if (strcmp(text, "all") != 0 && (!opt_whole(text, &n) || n < 1 || n > 1000000000))
+        return "expected 1 to 1000000000, or all";
+    *(size_t *)field = (size_t)n;
+    return NULL;
+}
+
 #define FIELD(member) .offset = offsetof(struct integrate_params, member)
 #define SEEN(member)  .seen = offsetof(struct integrate_params, member)
 
@@ -167,6 +177,20 @@ static const struct opt integrate_options[] = {
      .argument = "A:B[:S]",
      .fallback = "all",
      .help = "frames from A up to, not including, B, by S; one number: that frame"},
+    {.name = "average",
+     .type = OPT_PARSED,
+     FIELD(average),
+     .parse = parse_group,
+     .argument = "N|all",
+     .fallback = "1",
+     .help = "N frames that follow one another become one pattern: their weighted mean"},
+    {.name = "sum",
+     .type = OPT_PARSED,
+     FIELD(sum),
+     .parse = parse_group,
+     .argument = "N|all",
+     .fallback = "1",
+     .help = "the same, but the pattern of their sum"},
     {.name = "layout",
      .type = OPT_PARSED,
      FIELD(layout),
@@ -209,8 +233,8 @@ static const struct opt integrate_options[] = {
     {0},
 };
 
-static const char *const integrate_later[] = {"clip", "quantile", "radial", "average", "sum",
-                                              "roi",  "grid",     "follow", NULL};
+static const char *const integrate_later[] = {"clip", "quantile", "radial", "roi",
+                                              "grid", "follow",   NULL};
 
 static bool is_hdf5_name(const char *path)
 {
@@ -358,6 +382,20 @@ static void say_dummy(const struct integration *job)
                  airy_dtype_is_signed(dtype) ? "-1, -2 and -3"
                                              : "the three largest values of the type",
                  job->geometry.detector.name);
+}
+
+/* Frames that become one pattern; the last of them may be fewer. */
+static void say_groups(const struct integration *job)
+{
+    const size_t frames = job->frames, group = job->run.group < frames ? job->run.group : frames;
+    if (group < 2)
+        return;
+    const size_t left = frames % group, count = frames / group + (left > 0);
+    char last[64] = "";
+    if (left)
+        snprintf(last, sizeof(last), ", the last one of %zu", left);
+    tool_say(job->common, "--%s: %zu frames make %zu pattern%s%s", airy_merge_name(job->run.merge),
+             frames, count, tool_s(count), last);
 }
 
 /* --verbose: what was chosen and why. */
@@ -527,6 +565,7 @@ static int run_job(struct integration *job)
                           job->frames);
     tool_catch_interrupts();
     tool_say_device(common, job->device);
+    say_groups(job);
     int code = common->verbose ? say_choices(job) : AIRY_EXIT_OK;
     if (code != AIRY_EXIT_OK)
         return code;
@@ -568,6 +607,11 @@ static int check_layout(const struct integrate_params *p)
     if (p->layout == LAYOUT_SERIAL && p->pattern.batch > 1)
         return tool_usage(common, "--batch %zu: --layout serial does one frame at a time",
                           p->pattern.batch);
+    if (p->average && p->sum)
+        return tool_usage(common, "--average and --sum: give one of them");
+    if ((p->average || p->sum) && p->output && ascii_name(p->output))
+        return tool_usage(common, "--%s: text files hold one frame each; write .h5",
+                          p->average ? "average" : "sum");
     if (p->output && ascii_name(p->output) && p->layout != LAYOUT_AUTO &&
         p->layout != LAYOUT_SERIAL)
         return tool_usage(common,

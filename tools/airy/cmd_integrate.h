@@ -16,6 +16,7 @@ struct integrate_params {
         empty;
     bool has_frames, has_radial_range, has_azimuth_range, has_polarization, has_normalization,
         has_dummy, has_delta_dummy, has_empty;
+    size_t average, sum; /* frames of a group, SIZE_MAX: all; 0: not given */
     bool no_solid_angle, unweighted, chi_zero, skip_bad, resume;
     enum layout layout;
     size_t processes; /* 0: chosen */

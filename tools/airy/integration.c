@@ -120,6 +120,8 @@ static int choose_frames(struct integration *job)
     job->run.batch = p->pattern.batch;
     job->run.skip_bad = p->skip_bad;
     job->run.resume = p->resume;
+    job->run.group = p->average ? p->average : p->sum;
+    job->run.merge = p->sum ? AIRY_MERGE_SUM : AIRY_MERGE_AVERAGE;
     job->run.force = job->common->force;
     if (!p->monitor)
         return AIRY_EXIT_OK;
