@@ -107,9 +107,11 @@ AIRY_API airy_status airy_error_model_parse(airy_error_model *v, const char *nam
  * cover one after another intervals of their weight |omega|; with W the sum of weights, those are
  * kept whose interval [a, b] lies in [lower W, upper W] or contains it; where there are none, those
  * that meet it. So 0, 1 keeps all; 0.5, 0.5 keeps the weighted median, and where two entries meet
- * at W / 2, both. Weights are rounded to a multiple of 2^-52 of a power of two not below sqrt(m sum
- * omega^2), m and the sum of all the bin's entries, so that sums of them are exact: which entries
- * are kept is the same on all devices. Weights that are rounded to 0 take part at a point.
+ * at W / 2, both. Weights are rounded to a multiple of 2^-52 of the smallest power of two above 1 +
+ * 2^-40 times sqrt(m sum omega^2), m the number and the sum that of all entries of the bin, left out
+ * ones with them, so that sums of weights are exact: which entries are kept is the same on all
+ * devices.
+ * Weights that are rounded to 0 take part at a point.
  *
  * Compat pyfai: the limit is cutoff std, and bins may end up empty; an entry that is rejected is
  * rejected in the bins that come after, too, which are worked on in ascending order (the package

@@ -6,13 +6,13 @@
 
 /*
  * The squares about the mean come from those about the pivot, unless these are so much larger that
- * the difference would lose more than 10 of 53 bits.
+ * the difference would lose more than 2 bits.
  */
 static double spread_of(const struct airy_ring_sums *sums, double pivot, double mean, bool *near)
 {
     const double shift = mean - pivot;
     const double v = sums->t2 - shift * (2.0 * sums->t_omega - shift * sums->omega2);
-    *near = !(sums->t2 > 0x1p10 * v);
+    *near = !(sums->t2 > 4.0 * v);
     return v > 0.0 ? v : 0.0;
 }
 

@@ -30,6 +30,7 @@ static const struct {
     {"geometry", check_geometry},
     {"integrate", check_integrate},
     {"peaks", check_peaks},
+    {"rings", check_rings},
     {"pattern", check_pattern},
     {"pipeline", check_pipeline},
     {"run", check_pipeline_parts},

@@ -1,0 +1,445 @@
+/*
+ * Sigma clipping and the quantile filter by bin against their definitions in tests/ref, on every
+ * device that has them.
+ */
+#include "check.h"
+
+#include <string.h>
+
+#include "integrate/integrator.h"
+#include "ref_rings.h"
+
+struct config {
+    const char *name;
+    size_t height, width, bins, azimuth_bins, frames;
+    airy_dtype dtype;
+    airy_split split;
+    airy_error_model model;
+    bool dark, unweighted, dummy, compat, quantile;
+    double threshold, lower, upper;
+    unsigned cycles;
+};
+
+struct scene {
+    struct config config;
+    airy_integrator *integrator;
+    size_t pixels;
+    void *data;     /* frames in the dtype */
+    double *values; /* the same as doubles */
+    double *sums;   /* [frames][planes][bins] */
+};
+
+/* False: not to be had here, and the case is over. */
+static bool create_integrator(struct check *c, airy_integrator **integrator,
+                              const struct config *config)
+{
+    const size_t pixels = config->height * config->width;
+    airy_geometry geometry = {.detector = {.name = "Detector", .pixel1 = 75e-6, .pixel2 = 75e-6},
+                              .dist = 0.1,
+                              .wavelength = 1e-10,
+                              .rot1 = 0.02};
+    geometry.detector.height = config->height;
+    geometry.detector.width = config->width;
+    geometry.poni1 = 75e-6 * (double)config->height * 0.4;
+    geometry.poni2 = 75e-6 * (double)config->width * 0.55;
+    uint8_t *mask = check_alloc(c, pixels);
+    float *dark = check_alloc(c, pixels * sizeof(float)),
+          *variance = check_alloc(c, pixels * sizeof(float));
+    for (size_t i = 0; i < pixels; i++) {
+        mask[i] = pixels > 16 && (i % config->width % 40 == 7 || i % 29 == 3);
+        dark[i] = (float)(i % 5) * 0.75f;
+        variance[i] = (float)(i % 7) + 0.5f;
+    }
+    const airy_integrator_params params = {
+        .bins = config->bins,
+        .azimuth_bins = config->azimuth_bins,
+        .split = config->split,
+        .error_model = config->model,
+        .compat = config->compat ? AIRY_COMPAT_PYFAI : AIRY_COMPAT_NONE,
+        .mask = mask,
+        .dark = config->dark ? dark : NULL,
+        .variance = config->model == AIRY_ERROR_MODEL_VARIANCE ? variance : NULL,
+        .unweighted = config->unweighted,
+        .has_dummy = config->dummy,
+        .dummy = 77,
+        .delta_dummy = 1.5,
+        .has_clip = !config->quantile,
+        .clip_threshold = config->threshold,
+        .clip_cycles = config->cycles,
+        .has_quantile = config->quantile,
+        .quantile = {config->lower, config->upper}};
+    const airy_status status = airy_integrator_create(integrator, c->device, &geometry, &params);
+    if (status == AIRY_ERR_UNSUPPORTED) {
+        check_skip(c, "%s", airy_last_error());
+        return false;
+    }
+    return CHECK_OK(c, status);
+}
+
+/*
+ * Small counts with many ties, in one frame of three few but zeros, in another outliers of the
+ * dtype's whole range; in floats NaN and infinities.
+ */
+static double draw_value(struct check *c, airy_dtype dtype, size_t frame)
+{
+    static const double least[AIRY_DTYPE_COUNT] = {
+        [AIRY_DTYPE_I8] = -128, [AIRY_DTYPE_I16] = -32768, [AIRY_DTYPE_I32] = -2147483648.0};
+    static const double most[AIRY_DTYPE_COUNT] = {
+        [AIRY_DTYPE_U8] = 255,    [AIRY_DTYPE_I8] = 127,           [AIRY_DTYPE_U16] = 65535,
+        [AIRY_DTYPE_I16] = 32767, [AIRY_DTYPE_U32] = 4294967295.0, [AIRY_DTYPE_I32] = 2147483647.0};
+    const uint64_t r = check_rand_u64(c);
+    const double unit = (double)(r >> 32) * 0x1p-32;
+    if (frame % 3 == 2 && r % 16 != 0)
+        return 0;
+    if (airy_dtype_is_float(dtype)) {
+        if (r % 64 == 0)
+            return r % 128 ? NAN : (r % 256 ? INFINITY : -INFINITY);
+        const double v = r % 64 == 5 ? unit * 1e6 : unit * 120 - 10;
+        return dtype == AIRY_DTYPE_F32 ? (double)(float)v : v;
+    }
+    if (frame % 3 == 0 && r % 64 == 1)
+        return floor(least[dtype] + unit * (most[dtype] - least[dtype]));
+    return floor(unit * 90);
+}
+
+/* The scene's frames through the device. */
+static bool run_scene(struct check *c, struct scene *s)
+{
+    const struct config *config = &s->config;
+    const size_t bins = airy_integrator_bins(s->integrator), n = config->frames;
+    const size_t shape[3] = {n, config->height, config->width},
+                 sums_shape[3] = {n, AIRY_SUM_PLANES, bins},
+                 stats_shape[2] = {n, sizeof(airy_frame_stats)};
+    s->sums = check_alloc(c, n * AIRY_SUM_PLANES * bins * sizeof(double));
+    airy_array *frames = check_upload(c, config->dtype, 3, shape, s->data);
+    airy_array *sums = check_output(c, AIRY_DTYPE_F64, 3, sums_shape),
+               *stats = check_output(c, AIRY_DTYPE_U8, 2, stats_shape);
+    return frames && sums && stats &&
+           CHECK_OK(c, airy_integrate(c->queue, sums, stats, s->integrator, frames)) &&
+           CHECK_OK(c, airy_array_pull(c->queue, s->sums,
+                                       n * AIRY_SUM_PLANES * bins * sizeof(double), sums)) &&
+           CHECK_OK(c, airy_queue_finish(c->queue));
+}
+
+static bool open_scene(struct check *c, struct scene *s, const struct config *config)
+{
+    *s = (struct scene){.config = *config, .pixels = config->height * config->width};
+    if (!create_integrator(c, &s->integrator, config))
+        return false;
+    const size_t count = s->pixels * config->frames;
+    s->data = check_alloc(c, count * airy_dtype_size(config->dtype));
+    s->values = check_alloc(c, count * sizeof(double));
+    return true;
+}
+
+static void put_value(struct scene *s, size_t i, double v)
+{
+    s->values[i] = v;
+    check_put(s->data, s->config.dtype, i, v);
+}
+
+static struct ref_ring_rules ref_rules(const struct config *config)
+{
+    static const enum ref_ring_variance leaves[AIRY_ERROR_MODEL_COUNT] = {
+        [AIRY_ERROR_MODEL_POISSON] = REF_RING_POISSON,
+        [AIRY_ERROR_MODEL_AZIMUTHAL] = REF_RING_SPREAD,
+        [AIRY_ERROR_MODEL_VARIANCE] = REF_RING_GIVEN,
+        [AIRY_ERROR_MODEL_HYBRID] = REF_RING_POISSON};
+    const bool spread = config->model == AIRY_ERROR_MODEL_NONE ||
+                        config->model == AIRY_ERROR_MODEL_HYBRID;
+    return (struct ref_ring_rules){.quantile = config->quantile,
+                                   .compat = config->compat,
+                                   .threshold = config->threshold,
+                                   .lower = config->lower,
+                                   .upper = config->upper,
+                                   .cycles = config->cycles ? config->cycles : 5,
+                                   .clips_by = spread ? REF_RING_SPREAD : leaves[config->model],
+                                   .leaves = leaves[config->model],
+                                   .lo = config->dummy ? 75.5 : 1,
+                                   .hi = config->dummy ? 78.5 : 0};
+}
+
+static bool compare_bin(struct check *c, const double *got, const double *want,
+                        const double *tolerance, size_t bins, size_t frame, size_t b)
+{
+    static const char *const names[] = {"signal", "variance", "normalization", "normalization2",
+                                        "count"};
+    for (size_t k = 0; k < AIRY_SUM_PLANES; k++)
+        if (!(fabs(got[k * bins] - want[k * bins]) <= tolerance[k * bins]))
+            return check_failed(c, __FILE__, __LINE__,
+                                "frame %zu, %s[%zu] = %.17g, expected %.17g +- %g (count %g)",
+                                frame, names[k], b, got[k * bins], want[k * bins],
+                                tolerance[k * bins], want[AIRY_SUM_COUNT_PLANE * bins]);
+    return true;
+}
+
+/* What depends on the rounding of a mean is not compared; of random values that is next to none. */
+static void compare_scene(struct check *c, const struct scene *s)
+{
+    const airy_integrator *it = s->integrator;
+    const size_t bins = it->bins, planes = AIRY_SUM_PLANES * bins;
+    const struct ref_matrix matrix = {.pixels = it->pixels,
+                                      .bins = bins,
+                                      .start = it->matrix.start,
+                                      .bin = it->matrix.bin,
+                                      .coef = it->matrix.coef,
+                                      .weight = it->weight,
+                                      .norm = it->norm,
+                                      .dark = it->dark,
+                                      .variance = it->variance,
+                                      .valid = it->valid};
+    const struct ref_ring_rules rules = ref_rules(&s->config);
+    double *want = check_alloc(c, planes * sizeof(*want)),
+           *tolerance = check_alloc(c, planes * sizeof(*tolerance));
+    unsigned char *doubtful = check_alloc(c, bins);
+    size_t doubts = 0;
+    for (size_t f = 0; f < s->config.frames; f++) {
+        ref_rings(want, tolerance, doubtful, &matrix, s->values + f * s->pixels, &rules);
+        for (size_t b = 0; b < bins; b++) {
+            doubts += doubtful[b] != 0;
+            if (doubtful[b] && s->config.compat)
+                break;
+            if (!doubtful[b] &&
+                !compare_bin(c, s->sums + f * planes + b, want + b, tolerance + b, bins, f, b))
+                return;
+        }
+    }
+    CHECK(c, doubts <= 1 + s->config.frames * bins / 50);
+}
+
+static void check_config(struct check *c, const struct config *config)
+{
+    struct scene s;
+    if (!check_case(c, "rings_%s%g_%g_%u_%s_%zux%zu_b%zux%zu_%s_%s%s%s%s%s",
+                    config->quantile ? "quantile" : "clip",
+                    config->quantile ? config->lower : config->threshold, config->upper,
+                    config->cycles, airy_dtype_name(config->dtype), config->height, config->width,
+                    config->bins, config->azimuth_bins, airy_split_name(config->split),
+                    airy_error_model_name(config->model), config->dark ? "_dark" : "",
+                    config->unweighted ? "_unweighted" : "", config->dummy ? "_dummy" : "",
+                    config->compat ? "_compat" : ""))
+        return;
+    if (open_scene(c, &s, config)) {
+        for (size_t i = 0; i < s.pixels * config->frames; i++)
+            put_value(&s, i, draw_value(c, config->dtype, i / s.pixels));
+        if (run_scene(c, &s))
+            compare_scene(c, &s);
+    }
+    airy_integrator_destroy(&s.integrator);
+}
+
+static const airy_dtype dtypes[] = {AIRY_DTYPE_U8,  AIRY_DTYPE_I8,  AIRY_DTYPE_U16, AIRY_DTYPE_I16,
+                                    AIRY_DTYPE_U32, AIRY_DTYPE_I32, AIRY_DTYPE_F32, AIRY_DTYPE_F64};
+enum { DTYPES = sizeof(dtypes) / sizeof(dtypes[0]) };
+
+static const airy_split splits[] = {AIRY_SPLIT_NO, AIRY_SPLIT_BBOX, AIRY_SPLIT_FULL};
+
+static void check_clips(struct check *c)
+{
+    static const double thresholds[] = {0, 3, 1, 5, 2.5};
+    static const unsigned cycles[] = {0, 1, 2, 50};
+    /* From hundreds of entries a bin to 0, 1, 2 and 3. */
+    static const size_t bins[] = {60, 12, 300, 2000};
+    for (size_t d = 0; d < DTYPES; d++)
+        for (size_t model = 0; model < AIRY_ERROR_MODEL_COUNT; model++) {
+            const size_t k = d * 3 + model;
+            check_config(c, &(struct config){.height = k % 5 ? 61 : 131,
+                                             .width = k % 5 ? 67 : 127,
+                                             .bins = bins[k % 4],
+                                             .frames = 4,
+                                             .dtype = dtypes[d],
+                                             .split = splits[(d + model) % 3],
+                                             .model = (airy_error_model)model,
+                                             .dark = k % 3 == 0,
+                                             .unweighted = k % 4 == 3,
+                                             .dummy = k % 2 == 0,
+                                             .threshold = thresholds[k % 5],
+                                             .cycles = cycles[(k + model) % 4]});
+        }
+    for (size_t k = 0; k < 3; k++)
+        check_config(
+            c, &(struct config){.height = 61,
+                                .width = 67,
+                                .bins = 40,
+                                .frames = 3,
+                                .dtype = AIRY_DTYPE_I32,
+                                .split = splits[k],
+                                .model = k ? AIRY_ERROR_MODEL_AZIMUTHAL : AIRY_ERROR_MODEL_POISSON,
+                                .dummy = true,
+                                .compat = c->is_cpu,
+                                .threshold = 3});
+}
+
+static void check_quantiles(struct check *c)
+{
+    static const double cuts[][2] = {{0.5, 0.5}, {0.2, 0.8}, {0, 1},  {0, 0},
+                                     {1, 1},     {0.4, 0.6}, {0, 0.3}};
+    enum { CUTS = sizeof(cuts) / sizeof(cuts[0]) };
+    static const size_t bins[] = {60, 12, 300, 2000};
+    for (size_t d = 0; d < DTYPES; d++)
+        for (size_t k = 0; k < CUTS; k++) {
+            const airy_error_model model = (airy_error_model)((d + k) % AIRY_ERROR_MODEL_HYBRID);
+            check_config(c, &(struct config){.height = (d + k) % 5 ? 61 : 131,
+                                             .width = (d + k) % 5 ? 67 : 127,
+                                             .bins = bins[(d + k) % 4],
+                                             .frames = 4,
+                                             .dtype = dtypes[d],
+                                             .split = splits[(d + k) % 3],
+                                             .model = model,
+                                             .dark = (d + k) % 3 == 0,
+                                             .unweighted = (d + k) % 4 == 3,
+                                             .dummy = (d + k) % 2 == 0,
+                                             .compat = (d + k) % 6 == 5,
+                                             .quantile = true,
+                                             .lower = cuts[k][0],
+                                             .upper = cuts[k][1]});
+        }
+}
+
+static void check_shapes(struct check *c)
+{
+    static const size_t shapes[][2] = {{1, 1}, {1, 2}, {3, 1}, {2, 2}, {3, 5}, {16, 17}};
+    for (size_t s = 0; s < sizeof(shapes) / sizeof(shapes[0]); s++)
+        for (int quantile = 0; quantile < 2; quantile++)
+            for (size_t bins = 1; bins < 8; bins += 3)
+                check_config(c, &(struct config){.height = shapes[s][0],
+                                                 .width = shapes[s][1],
+                                                 .bins = bins,
+                                                 .frames = 7,
+                                                 .dtype = AIRY_DTYPE_U16,
+                                                 .split = splits[(s + bins) % 3],
+                                                 .model = AIRY_ERROR_MODEL_AZIMUTHAL,
+                                                 .dummy = true,
+                                                 .quantile = quantile,
+                                                 .lower = 0.5,
+                                                 .upper = 0.5});
+    /* Two dimensions; and one bin with all there is. */
+    for (int quantile = 0; quantile < 2; quantile++)
+        for (int split = 0; split < AIRY_SPLIT_COUNT; split++)
+            check_config(c, &(struct config){.height = 131,
+                                             .width = 127,
+                                             .bins = split ? 30 : 1,
+                                             .azimuth_bins = split ? 40 : 2,
+                                             .frames = 3,
+                                             .dtype = AIRY_DTYPE_U32,
+                                             .split = (airy_split)split,
+                                             .model = AIRY_ERROR_MODEL_POISSON,
+                                             .quantile = quantile,
+                                             .lower = 0.25,
+                                             .upper = 0.75});
+}
+
+/* Equal values, whatever their corrections: nothing is rejected. */
+static void check_constant(struct check *c, double value, airy_dtype dtype)
+{
+    if (!check_case(c, "rings_constant_%s_%g", airy_dtype_name(dtype), value))
+        return;
+    for (size_t k = 0; k < 3; k++) {
+        struct scene s;
+        const struct config config = {.height = 64,
+                                      .width = 61,
+                                      .bins = k ? 30 : 600,
+                                      .frames = 1,
+                                      .dtype = dtype,
+                                      .split = splits[k],
+                                      .unweighted = k == 1,
+                                      .model = AIRY_ERROR_MODEL_AZIMUTHAL};
+        if (!open_scene(c, &s, &config))
+            return;
+        /* The corrected values are equal: the raw ones are their normalization. */
+        for (size_t i = 0; i < s.pixels; i++)
+            put_value(&s, i,
+                      airy_dtype_is_float(dtype) && !config.unweighted
+                          ? value * (double)s.integrator->norm[i]
+                          : value);
+        if (run_scene(c, &s) && airy_dtype_is_float(dtype) && !config.unweighted)
+            for (size_t b = 0; b < s.integrator->bins; b++)
+                CHECK(c, fabs(s.sums[AIRY_SUM_COUNT_PLANE * s.integrator->bins + b] -
+                              s.integrator->base_count[b]) <= 1e-12 * s.integrator->base_count[b]);
+        airy_integrator_destroy(&s.integrator);
+    }
+}
+
+/* One hot pixel in each ring of equal values goes, and nothing else; the median does not see it. */
+static void check_hot(struct check *c, bool quantile)
+{
+    if (!check_case(c, "rings_hot_%s", quantile ? "median" : "clip"))
+        return;
+    struct scene s;
+    const struct config config = {.height = 64,
+                                  .width = 61,
+                                  .bins = 20,
+                                  .frames = 1,
+                                  .dtype = AIRY_DTYPE_F64,
+                                  .split = AIRY_SPLIT_NO,
+                                  .model = AIRY_ERROR_MODEL_AZIMUTHAL,
+                                  .quantile = quantile,
+                                  .threshold = 3,
+                                  .lower = 0.5,
+                                  .upper = 0.5};
+    if (!open_scene(c, &s, &config))
+        return;
+    const airy_integrator *it = s.integrator;
+    bool *hot = check_alloc(c, it->bins);
+    for (size_t i = 0; i < s.pixels; i++) {
+        put_value(&s, i, 9 * (double)it->norm[i]);
+        if (it->matrix.start[i] == it->matrix.start[i + 1])
+            continue;
+        const uint32_t b = it->matrix.bin[it->matrix.start[i]];
+        if (!hot[b] && it->base_entries[b] > 20)
+            put_value(&s, i, 4e9);
+        hot[b] = true;
+    }
+    if (run_scene(c, &s))
+        for (size_t b = 0; b < it->bins; b++) {
+            const double *sums = s.sums + b;
+            const double n = sums[AIRY_SUM_COUNT_PLANE * it->bins],
+                         all = (double)it->base_entries[b];
+            CHECK(c, quantile ? n == 1 || n == 2 : n == (all > 20 ? all - 1 : all));
+            CHECK(c, fabs(sums[0] / sums[AIRY_SUM_NORMALIZATION * it->bins] - 9) <= 1e-12);
+            /* Squares of rounding errors of 9; none of 4e9. */
+            CHECK(c, sums[AIRY_SUM_VARIANCE * it->bins] <= 1e-24);
+        }
+    airy_integrator_destroy(&s.integrator);
+}
+
+/* Quantiles 0 to 1 keep all, as a plain integration does. */
+static void check_all_kept(struct check *c)
+{
+    if (!check_case(c, "rings_all_kept"))
+        return;
+    struct scene s;
+    const struct config config = {.height = 64,
+                                  .width = 61,
+                                  .bins = 50,
+                                  .frames = 1,
+                                  .dtype = AIRY_DTYPE_U16,
+                                  .quantile = true,
+                                  .upper = 1};
+    if (!open_scene(c, &s, &config))
+        return;
+    for (size_t i = 0; i < s.pixels; i++)
+        put_value(&s, i, draw_value(c, AIRY_DTYPE_U16, 1));
+    const airy_integrator *it = s.integrator;
+    if (run_scene(c, &s))
+        for (size_t b = 0; b < it->bins; b++) {
+            CHECK(c, fabs(s.sums[AIRY_SUM_COUNT_PLANE * it->bins + b] - it->base_count[b]) <=
+                         1e-12 * it->base_count[b]);
+            CHECK(c, fabs(s.sums[AIRY_SUM_NORMALIZATION * it->bins + b] -
+                          it->base_normalization[b]) <= 1e-12 * it->base_normalization[b]);
+        }
+    airy_integrator_destroy(&s.integrator);
+}
+
+void check_rings(struct check *c)
+{
+    check_clips(c);
+    check_quantiles(c);
+    check_shapes(c);
+    check_constant(c, 7, AIRY_DTYPE_U16);
+    check_constant(c, 7, AIRY_DTYPE_F64);
+    check_constant(c, 0, AIRY_DTYPE_I32);
+    check_hot(c, false);
+    check_hot(c, true);
+    check_all_kept(c);
+}
