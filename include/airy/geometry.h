@@ -10,6 +10,11 @@
  *   2theta = atan2(hypot(x, y), z)   chi = atan2(y, x)   r = hypot(x, y)   q = 4 pi / wavelength
  *   sin(theta)
  * Orientations 1 to 4 re-index: i' = N1-1-i (1, 2), j' = N2-1-j (1, 4); 0 counts as 3.
+ * Where a detector has corners, p1 and p2 are means of a pixel's four corners less the PONI, and p3 =
+ * dist + z of them.
+ * With parallax, a photon that enters the sensor at p0, at an angle alpha to its normal, is absorbed
+ * mu^-1 (1 - x / (exp(x) - 1)) further on the way on average, x = mu thickness / cos(alpha), so it
+ * is seen sin(alpha) times that further out along the sensor: angles and radii are those of p0.
  * Source: pyFAI's published geometry (J. Kieffer et al., J. Appl. Cryst. 48 (2015) 510,
  *         doi:10.1107/S1600576715000306).
  */
@@ -24,20 +29,43 @@
 extern "C" {
 #endif
 
-/** Plain data; fill it by airy_detector_find, airy_geometry_read, or by hand. */
+/** What photons are absorbed in. Plain data, zeroed: not known. */
+typedef struct airy_sensor {
+    char material[16];  /**< "Si", "Ge", "CdTe", "CZT", "GaAs", ...: see airy_sensor_attenuation */
+    double thickness;   /**< m; 0: more than any photon needs */
+    double attenuation; /**< linear coefficient mu, 1/m; 0: of the material at the wavelength */
+} airy_sensor;
+
+/**
+ * Plain data; fill it by airy_detector_find, airy_detector_read, airy_geometry_read, or by hand. Copies
+ * share the arrays.
+ */
 typedef struct airy_detector {
-    char name[64];         /**< the registry's name, "Detector" for a free one */
-    size_t height, width;  /**< pixels; 0 when unknown (free detector without shape) */
-    double pixel1, pixel2; /**< m: height and width of a pixel */
-    int orientation;       /**< 0 (= 3) to 4 */
-    bool dectris_dummy;    /**< its default dummy values are -1, -2, -3 in the image's integer
+    char name[64];          /**< the registry's name, "Detector" for a free one */
+    size_t height, width;   /**< pixels; 0 when unknown (free detector without shape) */
+    double pixel1, pixel2;  /**< m: height and width of a pixel */
+    int orientation;        /**< 0 (= 3) to 4 */
+    bool dectris_dummy;     /**< its default dummy values are -1, -2, -3 in the image's integer
                                 type */
+    int binning1, binning2; /**< how many pixels of the sensor are one of the image, along each
+                                 axis; 0 = 1. Sizes and shape above are those of the image. */
+    airy_sensor sensor;
+    char file[1024]; /**< the NeXus detector file that it is described by; else "" */
+    /**
+     * Host memory of the caller (airy_detector_open fills them), read during calls only.
+     * corners: [height][width][4][3], z (0 in the plane of the distance), y, x in m of corners A
+     * (i, j), B (i + 1, j), C (i + 1, j + 1), D (i, j + 1) of each pixel as orientation 3 counts
+     * them; NULL: equal rectangles. Pixels with corners that are not finite must be masked.
+     * bad: [height][width] as the image has them, not 0 = bad; NULL: what the registry says.
+     */
+    const float *corners;
+    const uint8_t *bad;
 } airy_detector;
 
 /**
  * Look a detector up by class name, name or alias; case, blanks, '-' and '_' are ignored.
- * Errors: AIRY_ERR_NOT_FOUND, naming the nearest; AIRY_ERR_UNSUPPORTED for those that are no plane
- * of equal rectangular pixels (their positions would be wrong).
+ * Errors: AIRY_ERR_NOT_FOUND, naming the nearest; AIRY_ERR_UNSUPPORTED for those whose pixels'
+ * positions are not known here: curved ones, hexagonal pixels, modules off the grid.
  */
 AIRY_API airy_status airy_detector_find(airy_detector *detector, const char *name);
 /**
@@ -52,8 +80,50 @@ AIRY_API airy_status airy_detector_get(airy_detector *detector, size_t index);
  */
 AIRY_API airy_status airy_detector_find_shape(airy_detector *detector, size_t height, size_t width);
 /**
- * The registry's mask (module gaps): out[height * width], 1 = bad. All 0 where the detector has
- * none.
+ * Read what a NeXus detector file says, as pyFAI writes them: an NXdetector group with pixel_size,
+ * shape, orientation, sensor and, for detectors that are no plane of equal rectangles, pixel_corners
+ * [N1, N2, 4, 3] and mask. The arrays are not read: airy_detector_open does.
+ * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (what is missing or impossible, by name),
+ *         AIRY_ERR_UNSUPPORTED (pixels of other than four corners).
+ */
+AIRY_API airy_status airy_detector_read(airy_detector *detector, const char *path);
+/**
+ * Arrays of a detector that needs some.
+ * Thread-safety: immutable.
+ */
+typedef struct airy_detector_arrays airy_detector_arrays;
+/**
+ * Make corners and mask of detectors that are no plane of equal rectangles, or have a file with a
+ * mask: detector->corners and ->bad point into *arrays then. *arrays is NULL where none are needed.
+ * Call it when binning, shape and file are settled.
+ * Errors: as airy_detector_read; AIRY_ERR_SHAPE (the file's arrays do not fit the detector),
+ *         AIRY_ERR_FORMAT (a pixel that is not masked has a corner that is not finite or absurd),
+ *         AIRY_ERR_MEMORY.
+ */
+AIRY_API airy_status airy_detector_open(airy_detector_arrays **arrays, airy_detector *detector);
+AIRY_API void airy_detector_arrays_destroy(airy_detector_arrays **arrays);
+/** It needs airy_detector_open before its pixels' positions are known. */
+AIRY_API bool airy_detector_needs_arrays(const airy_detector *detector);
+/**
+ * The image with binning1 x binning2 times as many pixels of the sensor in one as now: larger
+ * pixels, fewer of them; what does not fill a pixel is lost. Before airy_detector_open.
+ * Errors: AIRY_ERR_PARAM (not 1 to 64, no pixel left, arrays are there already).
+ */
+AIRY_API airy_status airy_detector_bin(airy_detector *detector, int binning1, int binning2);
+
+/**
+ * Linear attenuation coefficient mu in 1/m at a wavelength in m: mass coefficients with coherent
+ * scattering, interpolated by logarithms between the energies of the table and never across an
+ * absorption edge, times the density.
+ * Errors: AIRY_ERR_NOT_FOUND (materials that there are), AIRY_ERR_PARAM (energy out of the table).
+ * Source: J. H. Hubbell, S. M. Seltzer, NISTIR 5632 (1995), doi:10.18434/T4D01F.
+ */
+AIRY_API airy_status airy_sensor_attenuation(double *attenuation, const char *material,
+                                             double wavelength);
+
+/**
+ * The registry's mask (module gaps), or what detector->bad says: out[height * width], 1 = bad. All 0
+ * where the detector has none. A pixel of several of the sensor's is bad when any of them is.
  */
 AIRY_API airy_status airy_detector_mask(const airy_detector *detector, uint8_t *mask);
 
@@ -63,8 +133,8 @@ typedef struct airy_geometry {
     double dist, poni1, poni2; /**< m */
     double rot1, rot2, rot3;   /**< rad */
     double wavelength;         /**< m; 0 when unknown */
-    bool parallax;             /**< asked for by a version 3 file; integration refuses it until
-                                    it is implemented */
+    bool parallax;             /**< positions are corrected for the depth of absorption in the
+                                    detector's sensor, which must be known */
     /**
      * Of the sample, for units at grazing incidence; no part of a PONI file: angle of incidence and
      * tilt about the beam, rad, and how the detector's horizontal and vertical axes are exchanged or
@@ -151,7 +221,11 @@ AIRY_API airy_status airy_geometry_centers(const airy_geometry *geometry, airy_u
                                            double *out);
 /** chi at the centres, rad in (-pi, pi]. */
 AIRY_API airy_status airy_geometry_chi(const airy_geometry *geometry, double *out);
-/** Solid angle relative to the PONI: cos^3 of the incidence angle. */
+/**
+ * Solid angle relative to a pixel of the nominal size at the PONI: cos^3 of the incidence angle; with
+ * corners area x cos(incidence) / distance^2, where area and normal are those of the corners. Of the
+ * pixel itself, whatever the parallax.
+ */
 AIRY_API airy_status airy_geometry_solid_angle(const airy_geometry *geometry, double *out);
 /**
  * Polarization factor P = (1 + cos^2 2theta - f cos(2 (chi + offset)) sin^2 2theta) / 2, f = (Ih -
@@ -159,6 +233,12 @@ AIRY_API airy_status airy_geometry_solid_angle(const airy_geometry *geometry, do
  */
 AIRY_API airy_status airy_geometry_polarization(const airy_geometry *geometry, double factor,
                                                 double offset_rad, double *out);
+
+/**
+ * What the sensor absorbs relative to normal incidence: (1 - exp(-mu t / cos(alpha))) / (1 - exp(-mu
+ * t)); 1 where its thickness is 0. AIRY_ERR_PARAM: the sensor is not known.
+ */
+AIRY_API airy_status airy_geometry_efficiency(const airy_geometry *geometry, double *out);
 
 #ifdef __cplusplus
 }

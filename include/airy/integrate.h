@@ -5,7 +5,7 @@
  * inside the range):
  *   sum_signal = sum c (raw - dark)          sum_normalization  = sum c n        count = sum c
  *   sum_variance = sum c^2 v                 sum_normalization2 = sum (c n)^2
- *   n = normalization factor * flat * solid angle * polarization * absorption
+ *   n = normalization factor * flat * solid angle * polarization * absorption * efficiency
  *   intensity = sum_signal / sum_normalization   sem = sqrt(sum_variance) / sum_normalization
  *   std = sqrt(sum_variance / sum_normalization2)
  * Unweighted: signal and sqrt(variance) are divided by n first and n is 1.
@@ -154,6 +154,7 @@ typedef struct airy_integrator_params {
     unsigned clip_cycles;  /**< at most so many; 0: 5; at most 1000 */
     bool has_quantile;     /**< quantile filter, see below; not together with has_clip */
     double quantile[2];    /**< 0 <= lower <= upper <= 1; 0.5, 0.5: the weighted median */
+    bool sensor_efficiency; /**< n gets airy_geometry_efficiency as a factor */
 } airy_integrator_params;
 
 /**
@@ -164,8 +165,8 @@ typedef struct airy_integrator airy_integrator;
 
 /**
  * Errors: AIRY_ERR_PARAM (range empty or inverted, no wavelength, no valid pixel left, bins),
- *         AIRY_ERR_SHAPE, AIRY_ERR_MEMORY, AIRY_ERR_UNSUPPORTED (parallax; device without double
- *         precision; clip or quantile on a back end without it).
+ *         AIRY_ERR_SHAPE, AIRY_ERR_MEMORY, AIRY_ERR_UNSUPPORTED (device without double precision; clip
+ *         or quantile on a back end without it).
  */
 AIRY_API airy_status airy_integrator_create(airy_integrator **integrator, airy_device *device,
                                             const airy_geometry *geometry,

@@ -4,6 +4,7 @@
 
 #include "airy/geometry.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "integrate/detector_table.h"
 
 enum { NAME_MAX_LENGTH = 64 };
@@ -105,14 +106,37 @@ const struct airy_detector_entry *airy_detector_entry_find(const char *name)
     return NULL;
 }
 
+/*
+ * Source: J. Kieffer et al., pyFAI 2026.9, detectors of ImXPad and PSI: chips of 120 x 80 pixels with
+ * borders of 2.5 pixels, of 256 x 256 with borders of 2; the S540 has modules 3.57 mm apart instead of
+ * borders between its rows.
+ */
+const struct airy_chips *airy_detector_chips(const struct airy_detector_entry *entry)
+{
+    static const struct {
+        const char *name;
+        struct airy_chips chips;
+    } known[] = {{"Imxpad S10", {{120, 2.5, 0}, {80, 2.5, 0}}},
+                 {"Imxpad S140", {{120, 2.5, 0}, {80, 2.5, 0}}},
+                 {"Imxpad S70", {{120, 2.5, 0}, {80, 2.5, 0}}},
+                 {"Imxpad S70 V", {{80, 2.5, 0}, {120, 2.5, 0}}},
+                 {"Xpad S540 flat", {{120, 1, 3.57e-3}, {80, 2.5, 0}}},
+                 {"Jungfrau 500k", {{256, 2, 0}, {256, 2, 0}}}};
+    const size_t size = strcspn(entry->names, "|");
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        if (strlen(known[k].name) == size && memcmp(known[k].name, entry->names, size) == 0)
+            return &known[k].chips;
+    return NULL;
+}
+
 const char *airy_detector_obstacle(const struct airy_detector_entry *entry)
 {
     if (entry->flags & AIRY_DETECTOR_CURVED)
         return "is not flat";
     if (entry->flags & AIRY_DETECTOR_HEXAGONAL)
         return "has hexagonal pixels";
-    if (entry->flags & AIRY_DETECTOR_UNEVEN)
-        return "has pixels of several sizes";
+    if ((entry->flags & AIRY_DETECTOR_UNEVEN) && !airy_detector_chips(entry))
+        return "has modules off the grid of pixels";
     return NULL;
 }
 
@@ -142,9 +166,10 @@ airy_status airy_detector_find(airy_detector *detector, const char *name)
                      (int)strcspn(nearest, "|"), nearest);
     }
     const char *obstacle = airy_detector_obstacle(entry);
-    AIRY_FAIL_IF(obstacle, AIRY_ERR_UNSUPPORTED,
-                 "detector '%.64s' %s: only planes of equal rectangular pixels are supported", name,
-                 obstacle);
+    AIRY_FAIL_IF(
+        obstacle, AIRY_ERR_UNSUPPORTED,
+        "detector '%.64s' %s: a NeXus detector file with its pixel_corners can stand for it", name,
+        obstacle);
     fill_detector(detector, entry);
     return AIRY_OK;
 }
@@ -206,23 +231,11 @@ static void mask_round(uint8_t *mask, size_t height, size_t width)
         }
 }
 
-airy_status airy_detector_mask(const airy_detector *detector, uint8_t *mask)
+/* The mask of all of an entry's pixels. */
+static void mask_entry(uint8_t *mask, const struct airy_detector_entry *entry)
 {
-    AIRY_FAIL_IF(!detector, AIRY_ERR_PARAM, "airy_detector_mask: detector is NULL");
-    AIRY_FAIL_IF(!mask, AIRY_ERR_PARAM, "airy_detector_mask: mask is NULL");
-    const size_t h = detector->height, w = detector->width;
-    AIRY_FAIL_IF(h == 0 || w == 0, AIRY_ERR_SHAPE, "detector '%s' has no shape", detector->name);
-    memset(mask, 0, h * w);
-    const struct airy_detector_entry *entry = airy_detector_entry_find(detector->name);
-    const bool masked = entry && (entry->rows || entry->columns || entry->chips ||
-                                  (entry->flags & AIRY_DETECTOR_ROUND));
-    if (!masked)
-        return AIRY_OK;
-    AIRY_FAIL_IF(entry->height != h || entry->width != w, AIRY_ERR_SHAPE,
-                 "detector '%s' has a mask of %u x %u pixels, the image has %zu x %zu",
-                 detector->name, (unsigned)entry->height, (unsigned)entry->width, h, w);
-    if (entry->chips)
-        memset(mask, 1, h * w);
+    const size_t h = entry->height, w = entry->width;
+    memset(mask, entry->chips ? 1 : 0, h * w);
     for (const struct airy_chip *chip = entry->chips; chip && chip->y1; chip++)
         for (size_t y = chip->y0; y < chip->y1; y++)
             memset(mask + y * w + chip->x0, 0, (size_t)(chip->x1 - chip->x0));
@@ -230,5 +243,48 @@ airy_status airy_detector_mask(const airy_detector *detector, uint8_t *mask)
         mask_round(mask, h, w);
     mask_rows(mask, entry->rows, w);
     mask_columns(mask, entry->columns, h, w);
+}
+
+static airy_status mask_binned(uint8_t *mask, const airy_detector *d,
+                               const struct airy_detector_entry *entry)
+{
+    const size_t b1 = d->binning1 > 1 ? (size_t)d->binning1 : 1,
+                 b2 = d->binning2 > 1 ? (size_t)d->binning2 : 1, w = entry->width;
+    uint8_t *all = NULL;
+    AIRY_TRY(airy_memory_calloc((void **)&all, entry->height, w, "the detector's mask"));
+    mask_entry(all, entry);
+    for (size_t y = 0; y < d->height * b1; y++)
+        for (size_t x = 0; x < d->width * b2; x++)
+            mask[y / b1 * d->width + x / b2] |= all[y * w + x];
+    free(all);
+    return AIRY_OK;
+}
+
+airy_status airy_detector_mask(const airy_detector *detector, uint8_t *mask)
+{
+    AIRY_FAIL_IF(!detector, AIRY_ERR_PARAM, "airy_detector_mask: detector is NULL");
+    AIRY_FAIL_IF(!mask, AIRY_ERR_PARAM, "airy_detector_mask: mask is NULL");
+    const size_t h = detector->height, w = detector->width;
+    AIRY_FAIL_IF(h == 0 || w == 0, AIRY_ERR_SHAPE, "detector '%s' has no shape", detector->name);
+    if (detector->bad) {
+        memcpy(mask, detector->bad, h * w);
+        return AIRY_OK;
+    }
+    AIRY_FAIL_IF(detector->file[0], AIRY_ERR_PARAM,
+                 "detector '%s' has no mask: airy_detector_open reads it", detector->name);
+    memset(mask, 0, h * w);
+    const struct airy_detector_entry *entry = airy_detector_entry_find(detector->name);
+    const bool masked = entry && (entry->rows || entry->columns || entry->chips ||
+                                  (entry->flags & AIRY_DETECTOR_ROUND));
+    if (!masked)
+        return AIRY_OK;
+    const size_t b1 = detector->binning1 > 1 ? (size_t)detector->binning1 : 1,
+                 b2 = detector->binning2 > 1 ? (size_t)detector->binning2 : 1;
+    AIRY_FAIL_IF(entry->height / b1 != h || entry->width / b2 != w, AIRY_ERR_SHAPE,
+                 "detector '%s' has a mask of %zu x %zu pixels, the image has %zu x %zu",
+                 detector->name, entry->height / b1, entry->width / b2, h, w);
+    if (b1 * b2 > 1)
+        return mask_binned(mask, detector, entry);
+    mask_entry(mask, entry);
     return AIRY_OK;
 }

@@ -39,7 +39,21 @@ struct airy_detector_entry {
 extern const struct airy_detector_entry airy_detector_table[];
 extern const size_t airy_detector_table_count;
 
-/* What keeps an entry from being a plane of equal rectangles; NULL for nothing. */
+/*
+ * Along an axis, chips of `length` pixels: those at a border with another chip are `border` times as
+ * long as the others, and between chips there is a gap, m.
+ */
+struct airy_chip_axis {
+    uint16_t length;
+    double border, gap;
+};
+struct airy_chips {
+    struct airy_chip_axis rows, columns;
+};
+/* Of entries whose pixels have several sizes, where these are known; else NULL. */
+const struct airy_chips *airy_detector_chips(const struct airy_detector_entry *entry);
+
+/* What keeps positions of an entry's pixels from being known; NULL for nothing. */
 const char *airy_detector_obstacle(const struct airy_detector_entry *entry);
 
 /*

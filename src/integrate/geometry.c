@@ -119,6 +119,17 @@ static airy_status check_range(const char *name, double value, double limit, con
     return AIRY_OK;
 }
 
+static airy_status check_sensor(const airy_sensor *s)
+{
+    AIRY_FAIL_IF(!memchr(s->material, '\0', sizeof s->material), AIRY_ERR_PARAM,
+                 "the sensor's material has more than %zu bytes", sizeof s->material - 1);
+    AIRY_FAIL_IF(!(s->thickness >= 0 && s->thickness <= 1), AIRY_ERR_PARAM,
+                 "sensor thickness = %g m, expected 0 to 1 m", s->thickness);
+    AIRY_FAIL_IF(!(s->attenuation >= 0 && s->attenuation <= 1e12), AIRY_ERR_PARAM,
+                 "sensor attenuation = %g 1/m, expected 0 to 1e12 1/m", s->attenuation);
+    return AIRY_OK;
+}
+
 airy_status airy_geometry_check(const airy_geometry *geometry)
 {
     AIRY_FAIL_IF(!geometry, AIRY_ERR_PARAM, "airy_geometry_check: geometry is NULL");
@@ -126,10 +137,10 @@ airy_status airy_geometry_check(const airy_geometry *geometry)
     AIRY_FAIL_IF(!memchr(d->name, '\0', sizeof d->name), AIRY_ERR_PARAM,
                  "the detector's name has more than %zu bytes", sizeof d->name - 1);
     const struct airy_detector_entry *entry = airy_detector_entry_find(d->name);
-    const char *obstacle = entry ? airy_detector_obstacle(entry) : NULL;
+    const char *obstacle = entry && !d->file[0] ? airy_detector_obstacle(entry) : NULL;
     AIRY_FAIL_IF(obstacle, AIRY_ERR_UNSUPPORTED,
-                 "detector '%s' %s: only planes of equal rectangular pixels are supported", d->name,
-                 obstacle);
+                 "detector '%s' %s: a NeXus detector file with its pixel_corners can stand for it",
+                 d->name, obstacle);
     AIRY_TRY(check_length("pixel1", d->pixel1, 1.0));
     AIRY_TRY(check_length("pixel2", d->pixel2, 1.0));
     AIRY_TRY(check_length("distance", geometry->dist, 1e4));
@@ -152,6 +163,11 @@ airy_status airy_geometry_check(const airy_geometry *geometry)
     AIRY_FAIL_IF(d->orientation < 0 || d->orientation > 4,
                  d->orientation > 4 && d->orientation <= 8 ? AIRY_ERR_UNSUPPORTED : AIRY_ERR_PARAM,
                  "orientation = %d, expected 1 to 4", d->orientation);
+    AIRY_TRY(check_sensor(&d->sensor));
+    AIRY_FAIL_IF(d->binning1 < 0 || d->binning1 > 64 || d->binning2 < 0 || d->binning2 > 64,
+                 AIRY_ERR_PARAM, "binning = %d x %d, expected 1 to 64", d->binning1, d->binning2);
+    AIRY_FAIL_IF(!memchr(d->file, '\0', sizeof d->file), AIRY_ERR_PARAM,
+                 "the path of the detector's file has more than %zu bytes", sizeof d->file - 1);
     AIRY_FAIL_IF(d->height > 1u << 20 || d->width > 1u << 20, AIRY_ERR_PARAM,
                  "detector of %zu x %zu pixels, expected at most 1048576 in each direction",
                  d->height, d->width);
@@ -160,16 +176,40 @@ airy_status airy_geometry_check(const airy_geometry *geometry)
     return AIRY_OK;
 }
 
-static airy_status check_use(struct airy_pose *pose, const airy_geometry *geometry, airy_unit unit)
+airy_status airy_geometry_prepare(airy_geometry *prepared, const airy_geometry *geometry,
+                                  bool sensor)
 {
     AIRY_TRY(airy_geometry_check(geometry));
-    AIRY_FAIL_IF(geometry->detector.height == 0, AIRY_ERR_PARAM, "detector '%s' has no shape",
-                 geometry->detector.name);
+    const airy_detector *d = &geometry->detector;
+    AIRY_FAIL_IF(d->height == 0, AIRY_ERR_PARAM,
+                 "detector '%s' has no shape: give one that fits the images", d->name);
+    AIRY_FAIL_IF(airy_detector_needs_arrays(d), AIRY_ERR_PARAM,
+                 "detector '%s' has no positions of its pixels: airy_detector_open makes them",
+                 d->name);
+    *prepared = *geometry;
+    airy_sensor *s = &prepared->detector.sensor;
+    if ((!geometry->parallax && !sensor) || s->attenuation > 0)
+        return AIRY_OK;
+    AIRY_FAIL_IF(s->material[0] == '\0', AIRY_ERR_PARAM,
+                 "the correction for %s needs the sensor of detector '%s': its material or "
+                 "attenuation is not known",
+                 geometry->parallax ? "parallax" : "the sensor's efficiency", d->name);
+    AIRY_FAIL_IF(geometry->wavelength == 0, AIRY_ERR_PARAM,
+                 "the attenuation of %s needs a wavelength, the geometry has none", s->material);
+    return airy_sensor_attenuation(&s->attenuation, s->material, geometry->wavelength);
+}
+
+/* sensor: the caller wants to know of it, not of positions. */
+static airy_status check_use(struct airy_pose *pose, const airy_geometry *geometry, airy_unit unit,
+                             bool sensor)
+{
+    airy_geometry prepared;
+    AIRY_TRY(airy_geometry_prepare(&prepared, geometry, sensor));
     AIRY_FAIL_IF(!is_unit(unit), AIRY_ERR_PARAM, "unit = %d, expected 0 to %d", (int)unit,
                  AIRY_UNIT_COUNT - 1);
     AIRY_FAIL_IF(units[unit].needs_wavelength && geometry->wavelength == 0, AIRY_ERR_PARAM,
                  "unit '%s' needs a wavelength, the geometry has none", units[unit].name);
-    airy_pose_make(pose, geometry);
+    airy_pose_make(pose, &prepared);
     return AIRY_OK;
 }
 
@@ -177,7 +217,7 @@ airy_status airy_geometry_centers(const airy_geometry *geometry, airy_unit unit,
 {
     AIRY_FAIL_IF(!out, AIRY_ERR_PARAM, "airy_geometry_centers: out is NULL");
     struct airy_pose pose;
-    AIRY_TRY(check_use(&pose, geometry, unit));
+    AIRY_TRY(check_use(&pose, geometry, unit, false));
     const size_t h = geometry->detector.height, w = geometry->detector.width;
     for (size_t i = 0; i < h; i++)
         airy_pose_radial(&pose, unit, (double)i + 0.5, 0.5, w, out + i * w);
@@ -188,7 +228,7 @@ airy_status airy_geometry_chi(const airy_geometry *geometry, double *out)
 {
     AIRY_FAIL_IF(!out, AIRY_ERR_PARAM, "airy_geometry_chi: out is NULL");
     struct airy_pose pose;
-    AIRY_TRY(check_use(&pose, geometry, AIRY_UNIT_R_M));
+    AIRY_TRY(check_use(&pose, geometry, AIRY_UNIT_R_M, false));
     const size_t h = geometry->detector.height, w = geometry->detector.width;
     for (size_t i = 0; i < h; i++)
         airy_pose_chi(&pose, (double)i + 0.5, 0.5, w, out + i * w);
@@ -199,7 +239,7 @@ airy_status airy_geometry_solid_angle(const airy_geometry *geometry, double *out
 {
     AIRY_FAIL_IF(!out, AIRY_ERR_PARAM, "airy_geometry_solid_angle: out is NULL");
     struct airy_pose pose;
-    AIRY_TRY(check_use(&pose, geometry, AIRY_UNIT_R_M));
+    AIRY_TRY(check_use(&pose, geometry, AIRY_UNIT_R_M, false));
     const size_t h = geometry->detector.height, w = geometry->detector.width;
     for (size_t i = 0; i < h; i++)
         airy_pose_solid_angle(&pose, (double)i + 0.5, 0.5, w, out + i * w);
@@ -211,12 +251,23 @@ airy_status airy_geometry_polarization(const airy_geometry *geometry, double fac
 {
     AIRY_FAIL_IF(!out, AIRY_ERR_PARAM, "airy_geometry_polarization: out is NULL");
     struct airy_pose pose;
-    AIRY_TRY(check_use(&pose, geometry, AIRY_UNIT_R_M));
+    AIRY_TRY(check_use(&pose, geometry, AIRY_UNIT_R_M, false));
     AIRY_FAIL_IF(!(fabs(factor) <= 1), AIRY_ERR_PARAM, "polarization factor = %g, expected -1 to 1",
                  factor);
     AIRY_FAIL_IF(!isfinite(offset_rad), AIRY_ERR_PARAM, "polarization offset = %g rad", offset_rad);
     const size_t h = geometry->detector.height, w = geometry->detector.width;
     for (size_t i = 0; i < h; i++)
         airy_pose_polarization(&pose, factor, offset_rad, (double)i + 0.5, 0.5, w, out + i * w);
+    return AIRY_OK;
+}
+
+airy_status airy_geometry_efficiency(const airy_geometry *geometry, double *out)
+{
+    AIRY_FAIL_IF(!out, AIRY_ERR_PARAM, "airy_geometry_efficiency: out is NULL");
+    struct airy_pose pose;
+    AIRY_TRY(check_use(&pose, geometry, AIRY_UNIT_R_M, true));
+    const size_t h = geometry->detector.height, w = geometry->detector.width;
+    for (size_t i = 0; i < h; i++)
+        airy_pose_efficiency(&pose, (double)i + 0.5, 0.5, w, out + i * w);
     return AIRY_OK;
 }

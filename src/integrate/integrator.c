@@ -102,22 +102,26 @@ static void correct_row(void *arg, size_t y, unsigned worker)
     enum { PIECE = 512 };
     for (size_t x = 0; x < w; x += PIECE) {
         const size_t n = airy_min_size(PIECE, w - x);
-        double angle[PIECE], polarization[PIECE];
-        if (!p->no_solid_angle)
+        double angle[PIECE], polarization[PIECE], efficiency[PIECE];
+        if (!p->no_solid_angle || c->pose.corners)
             airy_pose_solid_angle(&c->pose, (double)y + 0.5, (double)x + 0.5, n, angle);
         if (p->has_polarization)
             airy_pose_polarization(&c->pose, p->polarization,
                                    p->polarization_offset_deg * (PI / 180), (double)y + 0.5,
                                    (double)x + 0.5, n, polarization);
+        if (p->sensor_efficiency)
+            airy_pose_efficiency(&c->pose, (double)y + 0.5, (double)x + 0.5, n, efficiency);
         for (size_t k = 0; k < n; k++) {
             const size_t i = first + x + k;
             double norm = p->normalization;
+            norm *= p->sensor_efficiency ? efficiency[k] : 1;
             norm *= p->no_solid_angle ? 1 : angle[k];
             norm *= p->has_polarization ? polarization[k] : 1;
             norm *= p->flat ? p->flat[i] : 1;
             norm *= p->absorption ? p->absorption[i] : 1;
             const float f = (float)norm;
-            const bool finite = isfinite(f) && (!p->dark || isfinite(p->dark[i])) &&
+            const bool finite = isfinite(f) && (!c->pose.corners || isfinite(angle[k])) &&
+                                (!p->dark || isfinite(p->dark[i])) &&
                                 (!p->variance || isfinite(p->variance[i]));
             const bool masked = p->mask && p->mask[i];
             losses.masked += masked;
@@ -140,6 +144,7 @@ static airy_status make_corrections(airy_integrator *it, const airy_integrator_p
     c.norm = it->norm;
     c.valid = it->valid;
     airy_pose_make(&c.pose, &it->geometry);
+    c.pose.cosines = params->compat == AIRY_COMPAT_PYFAI;
     airy_pool_run(it->device->pool, it->height, correct_row, &c);
     struct losses sum = {0};
     for (size_t y = 0; y < it->height; y++) {
@@ -415,6 +420,8 @@ static airy_status fill_integrator(airy_integrator *it, const airy_integrator_pa
     const uint64_t summed = airy_clock_ns();
     it->params.mask = NULL;
     it->params.dark = it->params.flat = it->params.absorption = it->params.variance = NULL;
+    it->geometry.detector.corners = NULL;
+    it->geometry.detector.bad = NULL;
     it->engine = it->device->backend->name;
     AIRY_TRY(it->device->backend->integrate->prepare(it));
     AIRY_TRY(book_memory(it));
@@ -433,15 +440,11 @@ airy_status airy_integrator_create(airy_integrator **integrator, airy_device *de
     AIRY_FAIL_IF(!device, AIRY_ERR_PARAM, "airy_integrator_create: device is NULL");
     AIRY_FAIL_IF(!geometry, AIRY_ERR_PARAM, "airy_integrator_create: geometry is NULL");
     airy_integrator_params p = params ? *params : (airy_integrator_params){0};
-    AIRY_TRY(airy_geometry_check(geometry));
-    AIRY_FAIL_IF(geometry->parallax, AIRY_ERR_UNSUPPORTED,
-                 "the geometry asks for a parallax correction, which is not implemented");
+    airy_geometry prepared;
+    AIRY_TRY(airy_geometry_prepare(&prepared, geometry, p.sensor_efficiency));
     AIRY_TRY(check_values(&p));
     set_defaults(&p);
     const size_t h = geometry->detector.height, w = geometry->detector.width;
-    AIRY_FAIL_IF(h == 0 || w == 0, AIRY_ERR_PARAM,
-                 "detector '%s' has no shape: give one that fits the images",
-                 geometry->detector.name);
     AIRY_FAIL_IF(h > UINT32_MAX / w, AIRY_ERR_SHAPE,
                  "detector of %zu x %zu pixels, expected fewer than 2^32 pixels", h, w);
     const struct airy_integrate_fns *fns = device->backend->integrate;
@@ -455,7 +458,7 @@ airy_status airy_integrator_create(airy_integrator **integrator, airy_device *de
     airy_integrator *it = NULL;
     AIRY_TRY(airy_memory_calloc((void **)&it, 1, sizeof *it, "the integrator"));
     *it = (airy_integrator){.device = device,
-                            .geometry = *geometry,
+                            .geometry = prepared,
                             .params = p,
                             .ring = ring_rule(&p),
                             .height = h,

@@ -34,12 +34,10 @@ static double interpolate(double v, const double *x, const double *y, size_t n, 
     return y[lo] + (y[lo + 1] - y[lo]) * ((v - x[lo]) / (x[lo + 1] - x[lo]));
 }
 
-static airy_status check_curve(const airy_geometry *geometry, const airy_integrator_params *p,
-                               const double *radial, size_t n)
+static airy_status check_curve(airy_geometry *prepared, const airy_geometry *geometry,
+                               const airy_integrator_params *p, const double *radial, size_t n)
 {
-    AIRY_TRY(airy_geometry_check(geometry));
-    AIRY_FAIL_IF(geometry->detector.height == 0, AIRY_ERR_PARAM, "detector '%s' has no shape",
-                 geometry->detector.name);
+    AIRY_TRY(airy_geometry_prepare(prepared, geometry, p->sensor_efficiency));
     AIRY_FAIL_IF((unsigned)p->unit >= AIRY_UNIT_COUNT, AIRY_ERR_PARAM,
                  "unit = %d, expected 0 to %d", (int)p->unit, AIRY_UNIT_COUNT - 1);
     AIRY_FAIL_IF(airy_unit_needs_wavelength(p->unit) && geometry->wavelength == 0, AIRY_ERR_PARAM,
@@ -62,13 +60,14 @@ airy_status airy_image_from_pattern(double *image, const airy_geometry *geometry
     AIRY_FAIL_IF(!radial, AIRY_ERR_PARAM, "airy_image_from_pattern: radial is NULL");
     AIRY_FAIL_IF(!curve, AIRY_ERR_PARAM, "airy_image_from_pattern: curve is NULL");
     const airy_integrator_params p = params ? *params : (airy_integrator_params){0};
-    AIRY_TRY(check_curve(geometry, &p, radial, n));
+    airy_geometry prepared;
+    AIRY_TRY(check_curve(&prepared, geometry, &p, radial, n));
     const size_t h = geometry->detector.height, w = geometry->detector.width;
     double *row = NULL;
-    AIRY_TRY(airy_memory_calloc((void **)&row, w, 2 * sizeof *row, "a row of the image"));
-    double *angle = row + w;
+    AIRY_TRY(airy_memory_calloc((void **)&row, w, 3 * sizeof *row, "a row of the image"));
+    double *angle = row + w, *efficiency = angle + w;
     struct airy_pose pose;
-    airy_pose_make(&pose, geometry);
+    airy_pose_make(&pose, &prepared);
     size_t at = 0;
     for (size_t y = 0; y < h; y++) {
         double *out = image + y * w;
@@ -79,11 +78,14 @@ airy_status airy_image_from_pattern(double *image, const airy_geometry *geometry
         if (p.has_polarization)
             airy_pose_polarization(&pose, p.polarization, p.polarization_offset_deg * (PI / 180),
                                    c1, 0.5, w, out);
+        if (p.sensor_efficiency)
+            airy_pose_efficiency(&pose, c1, 0.5, w, efficiency);
         for (size_t x = 0; x < w; x++) {
             const size_t i = y * w + x;
             double v = interpolate(row[x], radial, curve, n, &at);
             v *= p.no_solid_angle ? 1 : angle[x];
             v *= p.has_polarization ? out[x] : 1;
+            v *= p.sensor_efficiency ? efficiency[x] : 1;
             v *= p.flat ? (double)p.flat[i] : 1;
             v += p.dark ? (double)p.dark[i] : 0;
             out[x] = p.mask && p.mask[i] ? p.dummy : v;

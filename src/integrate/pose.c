@@ -3,12 +3,59 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/size.h"
+
 #define PI 3.14159265358979323846
 
 /* x and y of the sample in x and y of the laboratory: EXIF's orientations 1 to 8. */
 static const double sample_axes[8][2][2] = {
     {{1, 0}, {0, 1}},   {{-1, 0}, {0, 1}}, {{-1, 0}, {0, -1}}, {{1, 0}, {0, -1}},
     {{0, -1}, {-1, 0}}, {{0, -1}, {1, 0}}, {{0, 1}, {1, 0}},   {{0, 1}, {-1, 0}}};
+
+/*
+ * How far along the sensor a photon is absorbed on average that enters it where a normal of length
+ * `foot` ends at a distance r from it, and the derivative by r. With s^2 = r^2 + foot^2, sin(alpha) = r
+ * / s, x = mu t s / foot: the mean of depths z with density mu' exp(-mu' z) on [0, t], mu' = mu /
+ * cos(alpha), times tan(alpha), which is sin(alpha) / mu (1 - x / (exp(x) - 1)).
+ */
+static double mean_drift(const struct airy_pose *pose, double r, double foot, double *slope)
+{
+    const double s = sqrt(r * r + foot * foot), sine = r / s, cube = foot * foot / (s * s * s);
+    const double x = pose->attenuation * pose->thickness * s / foot;
+    double share = 1, change = 0;
+    if (pose->thickness > 0 && x < 1e-4) {
+        share = x / 2 - x * x / 12;
+        change = 0.5 - x / 6;
+    } else if (pose->thickness > 0 && x < 700) {
+        const double e = expm1(x);
+        share = 1 - x / e;
+        change = (x * (e + 1) - e) / (e * e);
+    }
+    *slope = (cube * share + sine * change * x * r / (s * s)) / pose->attenuation;
+    return sine * share / pose->attenuation;
+}
+
+/* Where a point that is seen at r from the foot of the normal was entered: Newton's method. */
+static double entered_at(const struct airy_pose *pose, double r, double foot)
+{
+    double at = r, slope;
+    for (int k = 0; k < 50; k++) {
+        const double excess = at + mean_drift(pose, at, foot, &slope) - r;
+        const double next = at - excess / (1 + slope), step = fabs(next - at);
+        at = next > 0 ? next : 0;
+        if (step <= 1e-15 * r)
+            break;
+    }
+    return at;
+}
+
+/* The direct beam is seen this many times further out on a plane than it enters. */
+static double seen_outwards(const struct airy_pose *pose, double p1, double p2)
+{
+    double slope;
+    const double r = sqrt(p1 * p1 + p2 * p2);
+    return pose->parallax && r > 0 ? 1 + mean_drift(pose, r, pose->dist, &slope) / r : 1;
+}
 
 void airy_pose_make(struct airy_pose *pose, const airy_geometry *geometry)
 {
@@ -32,6 +79,11 @@ void airy_pose_make(struct airy_pose *pose, const airy_geometry *geometry)
         .q_scale = geometry->wavelength > 0 ? 4e-9 * PI / geometry->wavelength : NAN,
         .beam1 = NAN,
         .beam2 = NAN,
+        .corners = d->corners,
+        .corner = -1,
+        .parallax = geometry->parallax,
+        .attenuation = d->sensor.attenuation,
+        .thickness = d->sensor.thickness,
         .cos_incidence = cos(geometry->incidence),
         .sin_incidence = sin(geometry->incidence),
         .cos_tilt = cos(geometry->tilt),
@@ -45,8 +97,10 @@ void airy_pose_make(struct airy_pose *pose, const airy_geometry *geometry)
     const double p1 = (pose->m[0][1] * pose->m[1][2] - pose->m[1][1] * pose->m[0][2]) / det;
     const double p2 = (pose->m[1][0] * pose->m[0][2] - pose->m[0][0] * pose->m[1][2]) / det;
     const double z = pose->m[2][0] * p1 + pose->m[2][1] * p2 + pose->m[2][2];
-    if (isfinite(p1) && isfinite(p2) && z > 0) {
-        const double d1 = (p1 + pose->poni1) / pose->pixel1, d2 = (p2 + pose->poni2) / pose->pixel2;
+    if (isfinite(p1) && isfinite(p2) && z > 0 && !pose->corners) {
+        const double out = seen_outwards(pose, p1, p2);
+        const double d1 = (p1 * out + pose->poni1) / pose->pixel1,
+                     d2 = (p2 * out + pose->poni2) / pose->pixel2;
         pose->beam1 = pose->flip1 ? pose->height - d1 : d1;
         pose->beam2 = pose->flip2 ? pose->width - d2 : d2;
     }
@@ -80,6 +134,127 @@ static inline double row_p2(const struct row *row, int32_t k)
     return (row->single ? (double)((float)row->pixel2 * (float)d2) : row->pixel2 * d2) - row->poni2;
 }
 
+/* A point of the sensor: along the two axes and the distance, less the PONI. */
+struct spot {
+    double p[3];
+    double area[3]; /* the pixel's area times its normal, which points away from the sample */
+};
+
+static void spot_of_corners(struct spot *spot, const struct airy_pose *pose, double c1, double c2)
+{
+    const size_t i = (size_t)c1, j = (size_t)c2, h = (size_t)pose->height, w = (size_t)pose->width;
+    const float *pixel = pose->corners +
+                         12 * ((pose->flip1 ? h - 1 - i : i) * w + (pose->flip2 ? w - 1 - j : j));
+    static const int order[3] = {1, 2, 0};
+    const double offset[3] = {-pose->poni1, -pose->poni2, pose->dist};
+    int corner = pose->corner;
+    if (corner >= 0 && pose->flip1)
+        corner ^= 1;
+    if (corner >= 0 && pose->flip2)
+        corner = 3 - corner;
+    double ac[3], bd[3];
+    for (int k = 0; k < 3; k++) {
+        const float *v = pixel + order[k];
+        const double a = (double)v[0], b = (double)v[3], c = (double)v[6], d = (double)v[9];
+        spot->p[k] = (corner < 0 ? 0.25 * (a + b + c + d) : (double)v[3 * corner]) + offset[k];
+        ac[k] = c - a;
+        bd[k] = d - b;
+    }
+    double away = 0;
+    for (int k = 0; k < 3; k++) {
+        const int m = (k + 1) % 3, n = (k + 2) % 3;
+        spot->area[k] = 0.5 * (ac[m] * bd[n] - ac[n] * bd[m]);
+        away += spot->area[k] * spot->p[k];
+    }
+    for (int k = 0; k < 3 && away < 0; k++)
+        spot->area[k] = -spot->area[k];
+}
+
+static void find_spot(struct spot *spot, const struct airy_pose *pose, const struct row *row,
+                      double c1, double c2, int32_t k)
+{
+    if (pose->corners) {
+        spot_of_corners(spot, pose, c1, c2 + k);
+        return;
+    }
+    *spot =
+        (struct spot){{row->p1, row_p2(row, k), pose->dist}, {0, 0, pose->pixel1 * pose->pixel2}};
+}
+
+static double length_of(const double v[3])
+{
+    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+}
+
+static double product_of(const double a[3], const double b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/* From where a photon is absorbed on average to where it came in. */
+static void undo_parallax(struct spot *spot, const struct airy_pose *pose)
+{
+    const double area = length_of(spot->area), foot = product_of(spot->p, spot->area) / area;
+    double along[3];
+    for (int k = 0; k < 3; k++)
+        along[k] = spot->p[k] - foot * spot->area[k] / area;
+    const double r = length_of(along);
+    if (!(foot > 0) || !(r > 0))
+        return;
+    const double less = 1 - entered_at(pose, r, foot) / r;
+    for (int k = 0; k < 3; k++)
+        spot->p[k] -= less * along[k];
+}
+
+/* Positions in the laboratory. */
+enum { PIECE = 256 };
+struct points {
+    double y[PIECE], x[PIECE], z[PIECE];
+};
+
+static void plane_points(struct points *restrict out, const struct row *restrict row, int32_t n)
+{
+    for (int32_t k = 0; k < n; k++) {
+        const double p2 = row_p2(row, k);
+        out->y[k] = row->a[0] + p2 * row->b[0];
+        out->x[k] = row->a[1] + p2 * row->b[1];
+        out->z[k] = row->a[2] + p2 * row->b[2];
+    }
+}
+
+static void find_points(struct points *out, const struct airy_pose *pose, double c1, double c2,
+                        int32_t n)
+{
+    const struct row row = make_row(pose, c1, c2);
+    if (!pose->corners && !pose->parallax) {
+        plane_points(out, &row, n);
+        return;
+    }
+    for (int32_t k = 0; k < n; k++) {
+        struct spot spot;
+        find_spot(&spot, pose, &row, c1, c2, k);
+        if (pose->parallax)
+            undo_parallax(&spot, pose);
+        const double v[3] = {spot.p[0], spot.p[1], spot.p[2] / pose->dist};
+        out->y[k] = product_of(pose->m[0], v);
+        out->x[k] = product_of(pose->m[1], v);
+        out->z[k] = product_of(pose->m[2], v);
+    }
+}
+
+void airy_pose_points(const struct airy_pose *pose, double c1, double c2, size_t n, double *y,
+                      double *x, double *z)
+{
+    struct points p;
+    for (size_t done = 0; done < n; done += PIECE) {
+        const size_t m = airy_min_size(PIECE, n - done);
+        find_points(&p, pose, c1, c2 + (double)done, (int32_t)m);
+        memcpy(y + done, p.y, m * sizeof(*y));
+        memcpy(x + done, p.x, m * sizeof(*x));
+        memcpy(z + done, p.z, m * sizeof(*z));
+    }
+}
+
 /*
  * sin(theta) for an angle 2 theta with opposite leg r >= 0 and adjacent leg z, without
  * trigonometry and without cancellation: with n = hypot(r, z), sin^2(theta) = (n - z) / 2n = r^2 /
@@ -93,62 +268,54 @@ static inline double half_angle_sine(double r2, double z)
     return sqrt(n > 0 ? s2 : 0);
 }
 
-static void row_q(const struct row *restrict row, double scale, int32_t n, double *restrict out)
+static void row_q(const struct points *restrict p, double scale, int32_t n, double *restrict out)
 {
     for (int32_t k = 0; k < n; k++) {
-        const double p2 = row_p2(row, k);
-        const double y = row->a[0] + p2 * row->b[0], x = row->a[1] + p2 * row->b[1],
-                     z = row->a[2] + p2 * row->b[2];
-        out[k] = scale * half_angle_sine(x * x + y * y, z);
+        const double y = p->y[k], x = p->x[k];
+        out[k] = scale * half_angle_sine(x * x + y * y, p->z[k]);
     }
 }
 
 /* axis 1: qx, 0: qy */
-static void row_q_along(const struct row *restrict row, int axis, double scale, int32_t n,
+static void row_q_along(const struct points *restrict p, int axis, double scale, int32_t n,
                         double *restrict out)
 {
     for (int32_t k = 0; k < n; k++) {
-        const double p2 = row_p2(row, k);
-        const double x = row->a[axis] + p2 * row->b[axis], z = row->a[2] + p2 * row->b[2];
-        out[k] = copysign(scale * half_angle_sine(x * x, z), x);
+        const double v = axis ? p->x[k] : p->y[k];
+        out[k] = copysign(scale * half_angle_sine(v * v, p->z[k]), v);
     }
 }
 
-static void row_r(const struct row *restrict row, double scale, int32_t n, double *restrict out)
+static void row_r(const struct points *restrict p, double scale, int32_t n, double *restrict out)
 {
     for (int32_t k = 0; k < n; k++) {
-        const double p2 = row_p2(row, k);
-        const double y = row->a[0] + p2 * row->b[0], x = row->a[1] + p2 * row->b[1];
+        const double y = p->y[k], x = p->x[k];
         out[k] = scale * sqrt(x * x + y * y);
     }
 }
 
-static void row_two_theta(const struct row *restrict row, double scale, int32_t n,
+static void row_two_theta(const struct points *restrict p, double scale, int32_t n,
                           double *restrict out)
 {
     for (int32_t k = 0; k < n; k++) {
-        const double p2 = row_p2(row, k);
-        const double y = row->a[0] + p2 * row->b[0], x = row->a[1] + p2 * row->b[1],
-                     z = row->a[2] + p2 * row->b[2];
-        out[k] = scale * atan2(sqrt(x * x + y * y), z);
+        const double y = p->y[k], x = p->x[k];
+        out[k] = scale * atan2(sqrt(x * x + y * y), p->z[k]);
     }
 }
 
-static void row_chi(const struct row *restrict row, double scale, int32_t n, double *restrict out)
+static void row_chi(const struct points *restrict p, double scale, int32_t n, double *restrict out)
 {
     for (int32_t k = 0; k < n; k++) {
-        const double p2 = row_p2(row, k);
-        const double y = row->a[0] + p2 * row->b[0], x = row->a[1] + p2 * row->b[1];
-        const double chi = atan2(y, x);
+        const double chi = atan2(p->y[k], p->x[k]);
         out[k] = scale * (chi == -PI ? PI : chi);
     }
 }
 
 /* Units that are functions of q. */
-static void row_of_q(const struct row *restrict row, double scale, airy_unit unit, int32_t n,
+static void row_of_q(const struct points *restrict p, double scale, airy_unit unit, int32_t n,
                      double *restrict out)
 {
-    row_q(row, scale, n, out);
+    row_q(p, scale, n, out);
     for (int32_t k = 0; k < n; k++) {
         const double q = out[k];
         out[k] = unit == AIRY_UNIT_D_M         ? 2e-9 * PI / q
@@ -214,7 +381,7 @@ static double sample_value(const struct airy_pose *pose, double x, double y, dou
 }
 
 /* Units at grazing incidence; those of angstroms and degrees are multiples of others. */
-static void row_of_sample(const struct row *restrict row, const struct airy_pose *pose,
+static void row_of_sample(const struct points *restrict p, const struct airy_pose *pose,
                           airy_unit unit, int32_t n, double *restrict out)
 {
     double scale = 1;
@@ -226,77 +393,95 @@ static void row_of_sample(const struct row *restrict row, const struct airy_pose
         unit = (airy_unit)(unit - AIRY_UNIT_QXGI_A + AIRY_UNIT_QXGI_NM);
     }
     for (int32_t k = 0; k < n; k++) {
-        const double p2 = row_p2(row, k);
-        const double y = row->a[0] + p2 * row->b[0], x = row->a[1] + p2 * row->b[1],
-                     z = row->a[2] + p2 * row->b[2];
+        const double y = p->y[k], x = p->x[k];
         out[k] = scale * sample_value(pose, pose->sample[0][0] * x + pose->sample[0][1] * y,
-                                      pose->sample[1][0] * x + pose->sample[1][1] * y, z, unit);
+                                      pose->sample[1][0] * x + pose->sample[1][1] * y, p->z[k],
+                                      unit);
     }
 }
 
-void airy_pose_radial(const struct airy_pose *pose, airy_unit unit, double c1, double c2,
-                      size_t count, double *out)
+static void radial_of(const struct points *p, const struct airy_pose *pose, airy_unit unit,
+                      int32_t n, double *out)
 {
-    const struct row row = make_row(pose, c1, c2);
-    const int32_t n = (int32_t)count;
     switch (unit) {
     case AIRY_UNIT_Q_NM:
-        row_q(&row, pose->q_scale, n, out);
+        row_q(p, pose->q_scale, n, out);
         return;
     case AIRY_UNIT_Q_A:
-        row_q(&row, 0.1 * pose->q_scale, n, out);
+        row_q(p, 0.1 * pose->q_scale, n, out);
         return;
     case AIRY_UNIT_TTH_DEG:
-        row_two_theta(&row, 180 / PI, n, out);
+        row_two_theta(p, 180 / PI, n, out);
         return;
     case AIRY_UNIT_TTH_RAD:
-        row_two_theta(&row, 1, n, out);
+        row_two_theta(p, 1, n, out);
         return;
     case AIRY_UNIT_R_MM:
-        row_r(&row, 1000, n, out);
+        row_r(p, 1000, n, out);
         return;
     case AIRY_UNIT_R_M:
-        row_r(&row, 1, n, out);
+        row_r(p, 1, n, out);
         return;
     case AIRY_UNIT_D2_NM:
-        row_q(&row, pose->q_scale / (2 * PI), n, out);
+        row_q(p, pose->q_scale / (2 * PI), n, out);
         for (int32_t k = 0; k < n; k++)
             out[k] *= out[k];
         return;
     case AIRY_UNIT_LOG1Q_NM:
-        row_q(&row, pose->q_scale, n, out);
+        row_q(p, pose->q_scale, n, out);
         for (int32_t k = 0; k < n; k++)
             out[k] = log1p(out[k]);
         return;
     case AIRY_UNIT_QX_NM:
-        row_q_along(&row, 1, pose->q_scale, n, out);
+        row_q_along(p, 1, pose->q_scale, n, out);
         return;
     case AIRY_UNIT_QY_NM:
-        row_q_along(&row, 0, pose->q_scale, n, out);
+        row_q_along(p, 0, pose->q_scale, n, out);
         return;
     case AIRY_UNIT_CHI_DEG:
     case AIRY_UNIT_COUNT:
-        row_chi(&row, 180 / PI, n, out);
+        row_chi(p, 180 / PI, n, out);
         return;
     case AIRY_UNIT_QTOT_NM:
-        row_q(&row, pose->q_scale, n, out);
+        row_q(p, pose->q_scale, n, out);
         return;
     case AIRY_UNIT_QTOT_A:
-        row_q(&row, 0.1 * pose->q_scale, n, out);
+        row_q(p, 0.1 * pose->q_scale, n, out);
         return;
     default:
         if (unit < AIRY_UNIT_QY_NM)
-            row_of_q(&row, pose->q_scale, unit, n, out);
+            row_of_q(p, pose->q_scale, unit, n, out);
         else
-            row_of_sample(&row, pose, unit, n, out);
+            row_of_sample(p, pose, unit, n, out);
         return;
+    }
+}
+
+void airy_pose_radial(const struct airy_pose *pose, airy_unit unit, double c1, double c2, size_t n,
+                      double *out)
+{
+    struct points p;
+    for (size_t done = 0; done < n; done += PIECE) {
+        const int32_t m = (int32_t)airy_min_size(PIECE, n - done);
+        find_points(&p, pose, c1, c2 + (double)done, m);
+        radial_of(&p, pose, unit, m, out + done);
     }
 }
 
 void airy_pose_chi(const struct airy_pose *pose, double c1, double c2, size_t n, double *out)
 {
-    const struct row row = make_row(pose, c1, c2);
-    row_chi(&row, 1, (int32_t)n, out);
+    struct points p;
+    for (size_t done = 0; done < n; done += PIECE) {
+        const int32_t m = (int32_t)airy_min_size(PIECE, n - done);
+        find_points(&p, pose, c1, c2 + (double)done, m);
+        row_chi(&p, 1, m, out + done);
+    }
+}
+
+/* The cosine of the incidence on a pixel. */
+static double spot_cosine(const struct spot *spot)
+{
+    return product_of(spot->p, spot->area) / (length_of(spot->p) * length_of(spot->area));
 }
 
 void airy_pose_solid_angle(const struct airy_pose *pose, double c1, double c2, size_t n,
@@ -304,10 +489,31 @@ void airy_pose_solid_angle(const struct airy_pose *pose, double c1, double c2, s
 {
     const struct row row = make_row(pose, c1, c2);
     const double d2 = pose->dist * pose->dist;
+    if (!pose->corners) {
+        for (int32_t k = 0; k < (int32_t)n; k++) {
+            const double p2 = row_p2(&row, k);
+            const double c = pose->dist / sqrt(d2 + row.p1 * row.p1 + p2 * p2);
+            out[k] = c * c * c;
+        }
+        return;
+    }
     for (int32_t k = 0; k < (int32_t)n; k++) {
-        const double p2 = row_p2(&row, k);
-        const double c = pose->dist / sqrt(d2 + row.p1 * row.p1 + p2 * p2);
-        out[k] = c * c * c;
+        struct spot spot;
+        spot_of_corners(&spot, pose, c1, c2 + k);
+        const double c = spot_cosine(&spot), r2 = product_of(spot.p, spot.p);
+        out[k] = pose->cosines ? c * c * c
+                               : c * length_of(spot.area) / (pose->pixel1 * pose->pixel2) * d2 / r2;
+    }
+}
+
+void airy_pose_efficiency(const struct airy_pose *pose, double c1, double c2, size_t n, double *out)
+{
+    const struct row row = make_row(pose, c1, c2);
+    const double x = pose->attenuation * pose->thickness;
+    for (int32_t k = 0; k < (int32_t)n; k++) {
+        struct spot spot;
+        find_spot(&spot, pose, &row, c1, c2, k);
+        out[k] = x > 0 ? expm1(-x / spot_cosine(&spot)) / expm1(-x) : 1;
     }
 }
 
@@ -319,13 +525,16 @@ void airy_pose_solid_angle(const struct airy_pose *pose, double c1, double c2, s
 void airy_pose_polarization(const struct airy_pose *pose, double factor, double offset_rad,
                             double c1, double c2, size_t n, double *restrict out)
 {
-    const struct row row = make_row(pose, c1, c2);
     const double fc = factor * cos(2 * offset_rad), fs = factor * sin(2 * offset_rad);
-    for (int32_t k = 0; k < (int32_t)n; k++) {
-        const double p2 = row_p2(&row, k);
-        const double y = row.a[0] + p2 * row.b[0], x = row.a[1] + p2 * row.b[1],
-                     z = row.a[2] + p2 * row.b[2];
-        const double n2 = x * x + y * y + z * z;
-        out[k] = 0.5 * (1 + (z * z - (fc * (x * x - y * y) - fs * 2 * x * y)) / n2);
+    struct points p;
+    for (size_t done = 0; done < n; done += PIECE) {
+        const int32_t m = (int32_t)airy_min_size(PIECE, n - done);
+        find_points(&p, pose, c1, c2 + (double)done, m);
+        for (int32_t k = 0; k < m; k++) {
+            const double y = p.y[k], x = p.x[k], z = p.z[k];
+            const double n2 = x * x + y * y + z * z;
+            out[done + (size_t)k] = 0.5 *
+                                    (1 + (z * z - (fc * (x * x - y * y) - fs * 2 * x * y)) / n2);
+        }
     }
 }

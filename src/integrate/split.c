@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/size.h"
 #include "integrate/split_cut.h"
 
 airy_status airy_split_scratch_create(struct airy_split_scratch *scratch,
@@ -14,9 +15,10 @@ airy_status airy_split_scratch_create(struct airy_split_scratch *scratch,
     const size_t corners = rule->width + 1;
     double *block = NULL;
     *scratch = (struct airy_split_scratch){0};
-    const size_t cells = rule->compat ? rule->radial.bins * rule->chi.bins : 0;
+    const size_t cells = rule->compat ? rule->radial.bins * rule->chi.bins : 0,
+                 own = rule->pose.corners ? 9 * corners : 0;
     AIRY_TRY(airy_memory_calloc((void **)&block,
-                                8 * corners + rule->radial.bins + 2 + rule->chi.bins + cells,
+                                8 * corners + rule->radial.bins + 2 + rule->chi.bins + cells + own,
                                 sizeof *block, "the matrix's work space"));
     scratch->block = block;
     scratch->line[0] = block;
@@ -30,6 +32,11 @@ airy_status airy_split_scratch_create(struct airy_split_scratch *scratch,
     scratch->area = block + 8 * corners;
     scratch->band = scratch->area + rule->radial.bins + 2;
     scratch->cells = scratch->band + rule->chi.bins;
+    scratch->beam = scratch->cells + cells;
+    for (size_t k = 0; k < 4; k++) {
+        scratch->radial[k] = scratch->beam + (1 + k) * corners;
+        scratch->chi[k] = scratch->beam + (5 + k) * corners;
+    }
     return AIRY_OK;
 }
 
@@ -86,15 +93,15 @@ static airy_unit base_unit(airy_unit unit, double *factor)
     }
 }
 
-/* Corners of the row of corners c1: radial, and chi if asked for. pyFAI keeps them as floats. */
-static void find_corners(const struct airy_split_rule *rule, double *radial, double *chi, double c1)
+/* n points from (c1, c2): radial, and chi if asked for. pyFAI keeps corners as floats. */
+static void find_corners(const struct airy_split_rule *rule, const struct airy_pose *pose,
+                         double *radial, double *chi, double c1, double c2, size_t n)
 {
-    const size_t n = rule->width + 1;
     double factor = 1;
     const airy_unit unit = rule->compat ? base_unit(rule->unit, &factor) : rule->unit;
-    airy_pose_radial(&rule->corner_pose, unit, c1, 0, n, radial);
+    airy_pose_radial(pose, unit, c1, c2, n, radial);
     if (chi)
-        airy_pose_chi(&rule->corner_pose, c1, 0, n, chi);
+        airy_pose_chi(pose, c1, c2, n, chi);
     if (!rule->compat)
         return;
     for (size_t j = 0; j < n; j++)
@@ -132,19 +139,70 @@ static void half_widths(double *restrict half, const double *restrict center,
     }
 }
 
-bool airy_split_holds_beam(const struct airy_pose *pose, size_t i, size_t j)
+bool airy_split_holds_beam(const struct airy_split_rule *rule, const struct airy_split_scratch *s,
+                           size_t i, size_t j)
 {
+    if (rule->pose.corners)
+        return s->beam[j] != 0;
     const double near = 0.5 + 1e-6;
-    return fabs(pose->beam1 - ((double)i + 0.5)) <= near &&
-           fabs(pose->beam2 - ((double)j + 0.5)) <= near;
+    return fabs(rule->pose.beam1 - ((double)i + 0.5)) <= near &&
+           fabs(rule->pose.beam2 - ((double)j + 0.5)) <= near;
 }
 
 void airy_split_at_beam(bool at_beam[4], const struct airy_pose *pose, size_t i, size_t j)
 {
     for (int k = 0; k < 4; k++) {
+        if (pose->corners) {
+            struct airy_pose corner = *pose;
+            double r;
+            corner.corner = k;
+            airy_pose_radial(&corner, AIRY_UNIT_R_M, (double)i, (double)j, 1, &r);
+            at_beam[k] = r < 1e-6 * min2(pose->pixel1, pose->pixel2);
+            continue;
+        }
         const double d1 = (double)(i + (k == 1 || k == 2)) - pose->beam1;
         const double d2 = (double)(j + (k >= 2)) - pose->beam2;
         at_beam[k] = max2(fabs(d1), fabs(d2)) < 1e-6;
+    }
+}
+
+/* The origin is in a quadrilateral, which has no corner that points inwards, or near its edge. */
+static bool around_origin(const double x[4], const double y[4], const double z[4], double near)
+{
+    if (!(min4(z[0], z[1], z[2], z[3]) > 0) || min4(x[0], x[1], x[2], x[3]) > near ||
+        max4(x[0], x[1], x[2], x[3]) < -near || min4(y[0], y[1], y[2], y[3]) > near ||
+        max4(y[0], y[1], y[2], y[3]) < -near)
+        return false;
+    bool left = true, right = true;
+    for (int k = 0; k < 4; k++) {
+        const int n = (k + 1) & 3;
+        const double side = x[k] * y[n] - x[n] * y[k], edge = hypot(x[n] - x[k], y[n] - y[k]);
+        left = left && side >= -near * edge;
+        right = right && side <= near * edge;
+    }
+    return left || right;
+}
+
+/* Which pixels of row y hold the beam, of a detector with corners of its own. */
+static void find_beam(const struct airy_split_rule *rule, struct airy_split_scratch *s, size_t y)
+{
+    enum { PIECE = 64 };
+    double points[3][4][PIECE];
+    const double near = 1e-6 * min2(rule->pose.pixel1, rule->pose.pixel2);
+    struct airy_pose pose = rule->pose;
+    for (size_t j = 0; j < rule->width; j += PIECE) {
+        const size_t n = airy_min_size(PIECE, rule->width - j);
+        for (int k = 0; k < 4; k++) {
+            pose.corner = k;
+            airy_pose_points(&pose, (double)y, (double)j, n, points[0][k], points[1][k],
+                             points[2][k]);
+        }
+        for (size_t i = 0; i < n; i++) {
+            double v[3][4];
+            for (int k = 0; k < 12; k++)
+                v[k / 4][k % 4] = points[k / 4][k % 4][i];
+            s->beam[j + i] = around_origin(v[1], v[0], v[2], near);
+        }
     }
 }
 
@@ -157,20 +215,50 @@ static void point_corners(double *corner[4], double *const line[2])
     corner[3] = line[0] + 1;
 }
 
+static void load_own_corners(const struct airy_split_rule *rule, struct airy_split_scratch *s,
+                             size_t y, bool chi)
+{
+    struct airy_pose pose = rule->corner_pose;
+    for (int k = 0; k < 4; k++) {
+        pose.corner = k;
+        find_corners(rule, &pose, s->radial[k], chi ? s->chi[k] : NULL, (double)y, 0, rule->width);
+    }
+    if (has_corners(rule->split) && rule->polar)
+        find_beam(rule, s, y);
+}
+
 /* Corners of row y, in the unit; the upper ones of the row before are taken over. */
 static void load_corners(const struct airy_split_rule *rule, struct airy_split_scratch *s, size_t y,
                          bool first, bool chi)
 {
+    const struct airy_pose *pose = &rule->corner_pose;
+    const size_t n = rule->width + 1;
+    if (pose->corners) {
+        load_own_corners(rule, s, y, chi);
+        return;
+    }
     double *line = s->line[0], *chi_line = s->chi_line[0];
     s->line[0] = s->line[1];
     s->line[1] = line;
     s->chi_line[0] = s->chi_line[1];
     s->chi_line[1] = chi_line;
     if (first)
-        find_corners(rule, s->line[0], chi ? s->chi_line[0] : NULL, (double)y);
-    find_corners(rule, s->line[1], chi ? s->chi_line[1] : NULL, (double)y + 1);
+        find_corners(rule, pose, s->line[0], chi ? s->chi_line[0] : NULL, (double)y, 0, n);
+    find_corners(rule, pose, s->line[1], chi ? s->chi_line[1] : NULL, (double)y + 1, 0, n);
     point_corners(s->radial, s->line);
     point_corners(s->chi, s->chi_line);
+}
+
+/* Where chi is the unit, the other axis of corners is the radius in m. */
+static void load_radii(const struct airy_split_rule *rule, struct airy_split_scratch *s, size_t y)
+{
+    struct airy_pose pose = rule->pose;
+    for (int k = 0; k < 2 && !pose.corners; k++)
+        airy_pose_radial(&pose, AIRY_UNIT_R_M, (double)y + k, 0, rule->width + 1, s->chi_line[k]);
+    for (int k = 0; k < 4 && pose.corners; k++) {
+        pose.corner = k;
+        airy_pose_radial(&pose, AIRY_UNIT_R_M, (double)y, 0, rule->width, s->chi[k]);
+    }
 }
 
 /* Everything that is read of the pixels of row y. */
@@ -186,11 +274,8 @@ static void load_row(const struct airy_split_rule *rule, struct airy_split_scrat
         radial_centers(rule, s->center, y);
     if (bbox)
         half_widths(s->half, s->center, s->radial, w, rule->angular ? 360 : 0);
-    if (has_corners(rule->split) && rule->angular) {
-        /* The other axis is the radius. */
-        airy_pose_radial(&rule->pose, AIRY_UNIT_R_M, (double)y, 0, w + 1, s->chi_line[0]);
-        airy_pose_radial(&rule->pose, AIRY_UNIT_R_M, (double)y + 1, 0, w + 1, s->chi_line[1]);
-    }
+    if (has_corners(rule->split) && rule->angular)
+        load_radii(rule, s, y);
     if (rule->has_azimuth || two)
         airy_pose_chi(&rule->pose, (double)y + 0.5, 0.5, w, s->center_chi);
     if (chi_halves)
@@ -238,7 +323,7 @@ static void widen_by_pixel(struct airy_split_limits *limits, const struct airy_s
                            const struct airy_split_scratch *s, size_t y, size_t j)
 {
     const bool around_beam = has_corners(rule->split) && rule->polar && !rule->compat &&
-                             airy_split_holds_beam(&rule->pose, y, j);
+                             airy_split_holds_beam(rule, s, y, j);
     double lo, hi;
     pixel_reach(rule, s, j, &lo, &hi);
     if (!isfinite(lo) || !isfinite(hi))
@@ -465,7 +550,7 @@ static void add_quad(struct sink *sink, const struct airy_split_rule *rule,
     const double n = (double)rule->radial.bins;
     const double xmin = quad->xmin, xmax = quad->xmax;
     struct cut cut;
-    if (!rule->compat && rule->polar && airy_split_holds_beam(&rule->pose, i, j)) {
+    if (!rule->compat && rule->polar && airy_split_holds_beam(rule, s, i, j)) {
         bool at_beam[4];
         airy_split_at_beam(at_beam, &rule->pose, i, j);
         quad->xmin = to_bins(&rule->radial, 0);

@@ -52,7 +52,10 @@ struct airy_split_scratch {
     double *line[2], *chi_line[2];                 /* [width + 1] corners below and above a row;
                                                       chi in rad */
     double *radial[4], *chi[4];                    /* of the row's pixels: their corners A, B, C, D
-                                                      in the lines above */
+                                                      in the lines above, or [width] each of a
+                                                      detector with corners of its own */
+    double *beam;                                  /* [width] not 0: the direct beam is in the
+                                                      pixel; with such corners only */
     double *center, *center_chi, *half, *half_chi; /* [width] */
     double *area;                                  /* [radial bins + 2] */
     double *band;                                  /* [chi bins] */

@@ -296,7 +296,7 @@ static bool load_polygon(struct polygon *p, const struct airy_split_rule *rule,
         x[k] = to_bins(&rule->radial, x[k]);
         y[k] = to_bins(chi, y[k]);
     }
-    if (rule->polar && airy_split_holds_beam(&rule->pose, i, j)) {
+    if (rule->polar && airy_split_holds_beam(rule, s, i, j)) {
         bool at_beam[4];
         airy_split_at_beam(at_beam, &rule->pose, i, j);
         polygon_around_beam(p, x, y, at_beam, to_bins(&rule->radial, 0), turn_of(chi));

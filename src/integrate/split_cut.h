@@ -173,8 +173,9 @@ void airy_split_cell(struct airy_entries *entries, const struct airy_split_rule 
 void airy_split_beam_reach(double *lo, double *hi, const struct airy_split_rule *rule,
                            const struct airy_split_scratch *scratch, size_t i, size_t j);
 
-/* True where the direct beam lies in pixel (i, j) or on its edge. */
-bool airy_split_holds_beam(const struct airy_pose *pose, size_t i, size_t j);
+/* True where the direct beam lies in pixel (i, j) of the row that is loaded or on its edge. */
+bool airy_split_holds_beam(const struct airy_split_rule *rule, const struct airy_split_scratch *s,
+                           size_t i, size_t j);
 /* Which corners (A, B, C, D) of pixel (i, j) the beam goes through. */
 void airy_split_at_beam(bool at_beam[4], const struct airy_pose *pose, size_t i, size_t j);
 /* A quadrilateral on both sides of chi's discontinuity is put together, as pyFAI does it. */

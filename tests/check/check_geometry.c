@@ -54,7 +54,8 @@ static void check_row(struct check *c, const json_t *row, size_t index)
         free(mask);
     }
     /* All its names lead to it. */
-    const bool plane = flat && json_is_true(json_object_get(row, "uniform_pixel"));
+    const bool plane = flat && (json_is_true(json_object_get(row, "uniform_pixel")) ||
+                                airy_detector_needs_arrays(&d));
     const airy_geometry geometry = {.detector = d, .dist = 1};
     const airy_status usable = airy_geometry_check(&geometry);
     if (plane ? usable == AIRY_ERR_UNSUPPORTED : usable != AIRY_ERR_UNSUPPORTED)
@@ -104,7 +105,8 @@ static void check_find(struct check *c)
     CHECK_FAILS(c, airy_detector_find(&d, ""), AIRY_ERR_NOT_FOUND, "not registered");
     CHECK_FAILS(c, airy_detector_find(&d, "Pixirad-1"), AIRY_ERR_UNSUPPORTED, "hexagonal");
     CHECK_FAILS(c, airy_detector_find(&d, "Aarhus"), AIRY_ERR_UNSUPPORTED, "not flat");
-    CHECK_FAILS(c, airy_detector_find(&d, "Imxpad S70"), AIRY_ERR_UNSUPPORTED, "several sizes");
+    CHECK_FAILS(c, airy_detector_find(&d, "Jungfrau 16M cor"), AIRY_ERR_UNSUPPORTED,
+                "off the grid");
     CHECK_FAILS(c, airy_detector_find_shape(&d, 3, 5), AIRY_ERR_NOT_FOUND, "3 x 5");
     CHECK_FAILS(c, airy_detector_find_shape(&d, 0, 0), AIRY_ERR_NOT_FOUND, "0 x 0");
     CHECK_FAILS(c, airy_detector_get(&d, airy_detector_count()), AIRY_ERR_PARAM, "index");

@@ -116,7 +116,27 @@ static void check_geometries(struct check *c)
     refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_PARAM, "needs a wavelength");
     g = geometry();
     g.parallax = true;
-    refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_UNSUPPORTED, "parallax");
+    refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_PARAM, "parallax needs the sensor");
+    strcpy(g.detector.sensor.material, "Unobtainium");
+    refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_NOT_FOUND, "table of Si, Ge, GaAs, CdTe");
+    strcpy(g.detector.sensor.material, "Si");
+    g.wavelength = 2e-9;
+    refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_PARAM, "expected 1 to 1000 keV");
+    g.wavelength = 0;
+    refused(c, &g, (airy_integrator_params){.unit = AIRY_UNIT_R_MM}, AIRY_ERR_PARAM,
+            "needs a wavelength");
+    g.detector.sensor.thickness = -1;
+    refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_PARAM, "sensor thickness");
+    g.detector.sensor = (airy_sensor){.attenuation = INFINITY};
+    refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_PARAM, "sensor attenuation");
+    g = geometry();
+    refused(c, &g, (airy_integrator_params){.sensor_efficiency = true}, AIRY_ERR_PARAM,
+            "efficiency needs the sensor");
+    g.detector.binning1 = 65;
+    refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_PARAM, "binning = 65 x 0");
+    g = geometry();
+    strcpy(g.detector.file, "file.h5");
+    refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_PARAM, "airy_detector_open");
     g = geometry();
     g.detector.height = g.detector.width = 0;
     refused(c, &g, (airy_integrator_params){0}, AIRY_ERR_PARAM, "no shape");
