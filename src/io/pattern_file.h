@@ -3,7 +3,7 @@
  * written by pwrite at dataset offset + row * size, status last. A valid HDF5 file at every
  * moment. PATH.partial until finish renames it. sum_normalization, sum_normalization2 and count
  * are [bins] as long as no frame differs; the first good row with stats.invalid > 0, or a monitor
- * from the start, makes them [frames, bins]: rows written before get theirs, then one write
+ * or spec.differ from the start, makes them [frames, bins]: rows written before get theirs, then one write
  * changes the file over (src/io/pattern_layout.h). A killed program leaves rows of status -1
  * (pending); frame/status is 0 for good rows and 1 for bad ones. Thread-safety:
  * airy_pattern_file_write from any thread for different rows; the rest one thread.
@@ -27,6 +27,7 @@ struct airy_pattern_spec {
     const double *monitor;     /* [frames] or NULL */
     bool grouped; /* rows are of several frames: how many is written, and normalizations are
                      [frames, bins] from the start */
+    bool differ;  /* every row has normalizations of its own, [frames, bins] from the start */
 };
 
 struct airy_pattern_row {

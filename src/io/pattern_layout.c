@@ -385,7 +385,7 @@ static airy_status complete_file(struct airy_pattern_layout *layout, const char 
                            "this libhdf5 writes superblock version %d, expected 0", bytes[8]);
     if (status == AIRY_OK) {
         layout->end = load_le64(bytes + END_AT);
-        layout->per_frame = spec->monitor != NULL || spec->grouped;
+        layout->per_frame = spec->monitor != NULL || spec->grouped || spec->differ;
         layout->cuttable = layout->offset[AIRY_PATTERN_COUNT] +
                                layout->row[AIRY_PATTERN_COUNT] * spec->frames ==
                            layout->end;

@@ -48,6 +48,7 @@ airy_status airy_run_file_open(struct airy_run *run, const char *path, enum airy
     const struct airy_pattern_spec spec = {
         .frames = groups,
         .grouped = run->group > 1,
+        .differ = integrator->ring.kind != AIRY_RING_NONE,
         .bins = integrator->bins,
         .radial = integrator->radial,
         .azimuth_bins = integrator->params.azimuth_bins,

@@ -29,16 +29,18 @@ airy_status bench_mask(uint8_t **mask, const struct bench *bench)
 static airy_integrator_params make_params(const struct bench *bench, const uint8_t *mask)
 {
     const struct pattern_params *p = &bench->params->pattern;
-    return (airy_integrator_params){.bins = p->bins.radius,
-                                    .azimuth_bins = p->bins.azimuth,
-                                    .split = p->split,
-                                    .method = p->method,
-                                    .error_model = p->error_model,
-                                    .compat = (airy_compat)bench->common->compat,
-                                    .mask = mask,
-                                    .unit = p->has_unit                      ? p->unit
-                                            : bench->geometry.wavelength > 0 ? AIRY_UNIT_Q_NM
-                                                                             : AIRY_UNIT_TTH_DEG};
+    airy_integrator_params params = {.bins = p->bins.radius,
+                                     .azimuth_bins = p->bins.azimuth,
+                                     .split = p->split,
+                                     .method = p->method,
+                                     .error_model = p->error_model,
+                                     .compat = (airy_compat)bench->common->compat,
+                                     .mask = mask,
+                                     .unit = p->has_unit                      ? p->unit
+                                             : bench->geometry.wavelength > 0 ? AIRY_UNIT_Q_NM
+                                                                              : AIRY_UNIT_TTH_DEG};
+    pattern_set_rings(&params, p);
+    return params;
 }
 
 airy_status bench_integrator(airy_integrator **integrator, const struct bench *bench)

@@ -222,7 +222,9 @@ static int choose(const struct bench_params *p, struct choice *choice)
     if (p->pattern.error_model == AIRY_ERROR_MODEL_VARIANCE)
         return tool_usage(common, "--error-model variance needs an image: none, poisson or "
                                   "azimuthal can be timed");
-    const int code = check_used(common, choice);
+    int code = pattern_check(common, &p->pattern);
+    if (code == AIRY_EXIT_OK)
+        code = check_used(common, choice);
     return code == AIRY_EXIT_OK && p->plot ? check_plot(p, choice) : code;
 }
 

@@ -233,8 +233,7 @@ static const struct opt integrate_options[] = {
     {0},
 };
 
-static const char *const integrate_later[] = {"clip", "quantile", "radial", "roi",
-                                              "grid", "follow",   NULL};
+static const char *const integrate_later[] = {"radial", "roi", "grid", "follow", NULL};
 
 static bool is_hdf5_name(const char *path)
 {
@@ -331,6 +330,7 @@ static int explain(const struct integration *job)
             (json_int_t)job->frames, "batch", (json_int_t)plan.batch, "slots",
             (json_int_t)plan.slots, "readers", (json_int_t)plan.readers, "frames_per_second", rate);
         free(specs);
+        pattern_rings_json(json, &job->params->pattern);
         return tool_print_json(job->common, json);
     }
     char text[4][32];
@@ -343,6 +343,7 @@ static int explain(const struct integration *job)
            matrix.valid_pixels, matrix.pixels, matrix.entries, matrix.bins, matrix.lower,
            matrix.upper, airy_unit_name(job->params->pattern.unit),
            airy_split_name(job->params->pattern.split));
+    pattern_print_rings(&job->params->pattern);
     const bool several = job->layout.processes > 1;
     const size_t devices = job->team.count;
     airy_device_info device;

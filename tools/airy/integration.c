@@ -161,7 +161,7 @@ static int check_params(const struct integrate_params *p)
         return tool_usage(common, "--split pseudo is for two dimensions: --bins RADIUSxAZIMUTH");
     if (p->has_delta_dummy && !p->has_dummy)
         return tool_usage(common, "--delta-dummy needs --dummy");
-    return AIRY_EXIT_OK;
+    return pattern_check(common, &p->pattern);
 }
 
 static void fill_params(struct integration *job)
@@ -197,6 +197,7 @@ static void fill_params(struct integration *job)
                                   .saturation = job->meta.saturation,
                                   .has_empty = p->has_empty,
                                   .empty = p->empty};
+    pattern_set_rings(q, &p->pattern);
     memcpy(q->radial_range, p->radial_range, sizeof(q->radial_range));
     memcpy(q->azimuth_range, p->azimuth_range, sizeof(q->azimuth_range));
 }

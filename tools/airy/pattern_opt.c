@@ -1,5 +1,6 @@
 #include "pattern_opt.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,6 +40,33 @@ static const char *parse_split(void *field, const char *text)
 static const char *parse_error_model(void *field, const char *text)
 {
     return airy_error_model_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
+}
+
+/* T or T,CYCLES */
+static const char *parse_clip(void *field, const char *text)
+{
+    struct pattern_clip *clip = field;
+    double numbers[2];
+    const size_t n = opt_numbers(text, numbers, 2);
+    *clip = (struct pattern_clip){.given = true};
+    if (n == 0 || !(numbers[0] >= 0 && isfinite(numbers[0])))
+        return "expected T or T,CYCLES, T >= 0 (0: Chauvenet's criterion)";
+    clip->threshold = numbers[0];
+    if (n == 2 && !(numbers[1] >= 1 && numbers[1] <= 1000 && numbers[1] == floor(numbers[1])))
+        return "expected 1 to 1000 cycles";
+    clip->cycles = n == 2 ? (unsigned)numbers[1] : 0;
+    return NULL;
+}
+
+static const char *parse_quantile(void *field, const char *text)
+{
+    struct pattern_quantile *quantile = field;
+    quantile->given = true;
+    if (!opt_two(text, quantile->percent) ||
+        !(quantile->percent[0] >= 0 && quantile->percent[0] <= quantile->percent[1] &&
+          quantile->percent[1] <= 100))
+        return "expected A,B with 0 <= A <= B <= 100 (50,50: the median)";
+    return NULL;
 }
 
 #define FIELD(member) .offset = offsetof(struct pattern_head, pattern.member)
@@ -106,7 +134,23 @@ const struct opt pattern_options[] = {
      .parse = parse_error_model,
      .argument = "MODEL",
      .fallback = "none",
-     .help = "none, poisson, azimuthal or variance"},
+     .help = "none, poisson, azimuthal, variance or hybrid (with --clip: azimuthal, at last "
+             "poisson)"},
+    {.name = "clip",
+     .type = OPT_PARSED,
+     FIELD(clip),
+     .parse = parse_clip,
+     .argument = "T[,CYCLES]",
+     .fallback = "off; 5 cycles",
+     .help = "leave out pixels farther than T standard deviations from their bin's mean, and "
+             "again; 0: Chauvenet's criterion"},
+    {.name = "quantile",
+     .type = OPT_PARSED,
+     FIELD(quantile),
+     .parse = parse_quantile,
+     .argument = "A,B",
+     .fallback = "off",
+     .help = "mean of a bin's pixels from A to B percent of their weight; 50,50: the median"},
     {.name = "batch",
      .type = OPT_COUNT,
      FIELD(batch),
@@ -117,6 +161,58 @@ const struct opt pattern_options[] = {
      .help = "frames a batch"},
     {0},
 };
+
+int pattern_check(const struct common *common, const struct pattern_params *p)
+{
+    if (p->clip.given && p->quantile.given)
+        return tool_usage(common, "--clip and --quantile: give one of them");
+    if (p->error_model == AIRY_ERROR_MODEL_HYBRID && !p->clip.given)
+        return tool_usage(common, "--error-model hybrid is for --clip T: azimuthal while clipping, "
+                                  "poisson after it");
+    return AIRY_EXIT_OK;
+}
+
+void pattern_set_rings(airy_integrator_params *integrator, const struct pattern_params *p)
+{
+    integrator->has_clip = p->clip.given;
+    integrator->clip_threshold = p->clip.threshold;
+    integrator->clip_cycles = p->clip.cycles;
+    integrator->has_quantile = p->quantile.given;
+    for (size_t k = 0; k < 2; k++)
+        integrator->quantile[k] = p->quantile.percent[k] / 100;
+}
+
+/* As the library has it when none are given. */
+static unsigned cycles_of(const struct pattern_clip *clip)
+{
+    return clip->cycles ? clip->cycles : 5;
+}
+
+void pattern_print_rings(const struct pattern_params *p)
+{
+    const double *percent = p->quantile.percent;
+    if (p->clip.given && p->clip.threshold > 0)
+        printf("clip     farther than %g standard deviations from a bin's mean, %u times at most\n",
+               p->clip.threshold, cycles_of(&p->clip));
+    else if (p->clip.given)
+        printf("clip     Chauvenet's criterion about a bin's mean, %u times at most\n",
+               cycles_of(&p->clip));
+    if (p->quantile.given && percent[0] == percent[1])
+        printf("quantile %g %% of a bin's weight%s\n", percent[0],
+               percent[0] == 50 ? ", the median" : "");
+    else if (p->quantile.given)
+        printf("quantile %g to %g %% of a bin's weight\n", percent[0], percent[1]);
+}
+
+void pattern_rings_json(json_t *json, const struct pattern_params *p)
+{
+    if (p->clip.given)
+        json_object_set_new(json, "clip",
+                            json_pack("[f,I]", p->clip.threshold, (json_int_t)cycles_of(&p->clip)));
+    if (p->quantile.given)
+        json_object_set_new(json, "quantile",
+                            json_pack("[f,f]", p->quantile.percent[0], p->quantile.percent[1]));
+}
 
 void pattern_set_sample(airy_geometry *geometry, const struct pattern_params *params)
 {

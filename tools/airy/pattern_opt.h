@@ -13,6 +13,15 @@ struct pattern_params {
     airy_split split;
     airy_method method;
     airy_error_model error_model;
+    struct pattern_clip {
+        bool given;
+        double threshold;
+        unsigned cycles; /* 0: as the library has it */
+    } clip;
+    struct pattern_quantile {
+        bool given;
+        double percent[2];
+    } quantile;
     double incidence_deg, tilt_deg; /* of the sample, for units at grazing incidence */
     size_t sample_orientation;
     bool has_unit;
@@ -30,6 +39,13 @@ struct pattern_head {
 
 extern const struct opt pattern_options[];
 
+/* Options that contradict each other: AIRY_EXIT_USAGE after a line on stderr. */
+int pattern_check(const struct common *common, const struct pattern_params *params);
+/* --clip and --quantile. */
+void pattern_set_rings(airy_integrator_params *integrator, const struct pattern_params *params);
+/* The same, said: a line of its own on stdout, or "clip": [T, cycles], "quantile": [A, B]. */
+void pattern_print_rings(const struct pattern_params *params);
+void pattern_rings_json(json_t *json, const struct pattern_params *params);
 /* What the options say of the sample, for units at grazing incidence. */
 void pattern_set_sample(airy_geometry *geometry, const struct pattern_params *params);
 
