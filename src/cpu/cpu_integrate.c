@@ -333,6 +333,9 @@ static void sum_slice(void *arg, size_t index, unsigned worker)
                                      .matrix = job->matrix,
                                      .slice = slice,
                                      .sums = group->partials + slice->row * row,
+                                     .place = job->matrix->place ? job->matrix->place
+                                                                 : job->integrator->matrix.bin,
+                                     .place_lo = job->matrix->place ? 0 : (uint32_t)slice->bin_lo,
                                      .poisson = job->planes == 2};
     if (job->second)
         task.lanes.means = job->means + group->first * job->integrator->bins;

@@ -22,10 +22,14 @@ enum {
     AIRY_SLICE_STEP = 8192, /* slices are multiples of it, so that blocks of the default sizes
                                never straddle two */
     AIRY_MAX_SLICES = 64,
+    AIRY_MERGE_BINS = 128, /* bins that one call of the merge adds up */
     AIRY_MAX_PER_PIXEL = 6 /* entries per pixel of the compact matrix */
 };
 
-/* A run of pixels, and of partial sums. Bins of its entries: [bin_lo, bin_lo + bin_count). */
+/*
+ * A run of pixels, and of partial sums. Their rows: the bins [bin_lo, bin_lo + bin_count), or of a
+ * matrix with cells the bin_count bins that its entries have.
+ */
 struct airy_slice {
     size_t pixel, pixels;
     size_t bin_lo, bin_count;
@@ -54,6 +58,13 @@ struct airy_cpu_matrix {
     unsigned per_pixel;
     uint16_t *bin; /* [groups * AIRY_GROUP] */
     float *weight; /* [groups * AIRY_GROUP][per_pixel] */
+    /*
+     * Where there are so many bins that a slice meets few of them: its rows are those. NULL
+     * otherwise; there is no compact matrix then.
+     */
+    uint32_t *cell;  /* [rows] the row's bin, ascending in a slice */
+    uint32_t *place; /* [entries] row of an entry's bin in its slice */
+    uint32_t *below; /* [slices][merge pieces + 1] rows of the slice below the piece's first bin */
 };
 
 airy_status airy_cpu_matrix_make(struct airy_cpu_matrix **matrix, uint64_t *bytes,
@@ -93,7 +104,9 @@ struct airy_lanes {
     const airy_integrator *integrator;
     const struct airy_cpu_matrix *matrix;
     const struct airy_slice *slice;
-    double *sums; /* [slice rows][planes][lanes] */
+    double *sums;          /* [slice rows][planes][lanes] */
+    const uint32_t *place; /* [entries] row of an entry in sums, counted from place_lo */
+    uint32_t place_lo;
     bool poisson; /* 2 planes: signal and variance; else 1 */
     /* Second pass of the azimuthal model: sums get the squares around the means. */
     const double *means;                     /* [bins][lanes] */
@@ -146,8 +159,7 @@ extern const struct airy_integrate_kernels airy_integrate_neon;
 #endif
 const struct airy_integrate_kernels *airy_integrate_kernels(void);
 
-/* Bins that one call of the merge adds up. */
-enum { AIRY_MERGE_BINS = 128, AIRY_MAX_WAVE_GROUPS = 64 };
+enum { AIRY_MAX_WAVE_GROUPS = 64 };
 
 /* What a slice of one frame leaves beside its sums. */
 struct airy_slice_result {

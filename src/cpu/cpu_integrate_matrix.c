@@ -10,23 +10,36 @@
 #include "cpu/cpu_rings.h"
 
 /*
- * Partial sums have a row for each bin of each slice. Above this many rows there are fewer slices,
- * so that a frame's partial sums stay below 16 MiB (two planes) whatever the number of bins; the
- * number of slices depends on pixels and bins alone.
+ * Partial sums have a row for each bin between the lowest and the highest of a slice. Above this
+ * many rows there are rows only for the bins that a slice has. The number of slices depends on the
+ * pixels alone.
  */
 #define MAX_ROWS ((size_t)1 << 20)
 
-static size_t count_slices(size_t pixels, size_t bins)
+static size_t count_slices(size_t pixels)
 {
     const size_t steps = (pixels + AIRY_SLICE_STEP - 1) / AIRY_SLICE_STEP;
-    const size_t by_bins = airy_max_size(MAX_ROWS / bins, 1);
-    return airy_min_size(airy_min_size(steps, by_bins), AIRY_MAX_SLICES);
+    return airy_min_size(steps, AIRY_MAX_SLICES);
 }
+
+/* Pieces of the merge. */
+static size_t count_pieces(const airy_integrator *integrator)
+{
+    return (integrator->bins + AIRY_MERGE_BINS - 1) / AIRY_MERGE_BINS;
+}
+
+/* 64 bins: those that a slice has, and how many there are in the words before. */
+struct seen {
+    uint64_t bins;
+    uint32_t before;
+};
 
 /* What the loops over slices share. */
 struct make {
     struct airy_cpu_matrix *m;
     const airy_integrator *integrator;
+    struct seen *seen; /* [pool size][words], where rows are cells */
+    size_t words;      /* of 64 bins; a piece of the merge is two of them */
     /*
      * Groups of a slice whose pixels need so many entries each, the last: more, or not of
      * consecutive bins.
@@ -50,6 +63,34 @@ static void cut_slice(struct airy_slice *slice, const struct make *make, size_t 
     }
     slice->bin_lo = lo <= hi ? lo : 0;
     slice->bin_count = lo <= hi ? (size_t)hi - lo + 1 : 0;
+}
+
+/* The slice's rows are its bins: number them, and place its entries. */
+static void find_cells(struct make *make, struct airy_slice *slice, size_t index, unsigned worker)
+{
+    const struct airy_matrix *general = &make->integrator->matrix;
+    const uint32_t begin = general->start[slice->pixel],
+                   end = general->start[slice->pixel + slice->pixels];
+    const size_t pieces = count_pieces(make->integrator);
+    struct seen *seen = make->seen + worker * make->words;
+    uint32_t *below = make->m->below + index * (pieces + 1), rows = 0;
+    memset(seen, 0, make->words * sizeof(*seen));
+    for (uint32_t e = begin; e < end; e++)
+        seen[general->bin[e] / 64].bins |= (uint64_t)1 << general->bin[e] % 64;
+    for (size_t w = 0; w < make->words; w++) {
+        if (w * 64 % AIRY_MERGE_BINS == 0)
+            below[w * 64 / AIRY_MERGE_BINS] = rows;
+        seen[w].before = rows;
+        rows += (uint32_t)__builtin_popcountll(seen[w].bins);
+    }
+    below[pieces] = rows;
+    for (uint32_t e = begin; e < end; e++) {
+        const struct seen *word = &seen[general->bin[e] / 64];
+        const uint64_t lower = word->bins & (((uint64_t)1 << general->bin[e] % 64) - 1);
+        make->m->place[e] = word->before + (uint32_t)__builtin_popcountll(lower);
+    }
+    slice->bin_lo = 0;
+    slice->bin_count = rows;
 }
 
 /*
@@ -81,8 +122,9 @@ static void look_at_slice(void *arg, size_t index, unsigned worker)
     struct make *make = arg;
     struct airy_cpu_matrix *m = make->m;
     struct airy_slice *slice = &m->slice[index];
-    (void)worker;
     cut_slice(slice, make, index);
+    if (m->place)
+        find_cells(make, slice, index, worker);
     for (size_t i = slice->pixel; i < slice->pixel + slice->pixels; i++)
         m->valid[i / AIRY_GROUP] |= (uint16_t)((make->integrator->valid[i] != 0) << i % AIRY_GROUP);
     for (size_t g = slice->pixel / AIRY_GROUP; g * AIRY_GROUP < slice->pixel + slice->pixels; g++) {
@@ -121,6 +163,8 @@ static void fill_slice(void *arg, size_t index, unsigned worker)
     const size_t end = slice->pixel + slice->pixels, padded = airy_align_up(end, AIRY_GROUP);
     uint16_t bin = 0;
     (void)worker;
+    for (uint32_t e = general->start[slice->pixel]; m->cell && e < general->start[end]; e++)
+        m->cell[slice->row + m->place[e]] = general->bin[e];
     if (m->per_pixel) {
         memset(m->bin + slice->pixel, 0, (padded - slice->pixel) * sizeof(*m->bin));
         memset(m->weight + slice->pixel * m->per_pixel, 0,
@@ -143,24 +187,46 @@ static void fill_slice(void *arg, size_t index, unsigned worker)
     }
 }
 
+/* Where rows are cells: what look_at_slice fills. */
+static airy_status take_cells(struct make *make, uint64_t *bytes)
+{
+    struct airy_cpu_matrix *m = make->m;
+    const airy_integrator *it = make->integrator;
+    const size_t entries = it->matrix.start[it->pixels], below = m->slices * (count_pieces(it) + 1);
+    make->words = count_pieces(it) * (AIRY_MERGE_BINS / 64);
+    AIRY_TRY(airy_memory_calloc((void **)&m->place, entries + 1, sizeof(*m->place), "the cells"));
+    AIRY_TRY(airy_memory_calloc((void **)&m->below, below, sizeof(*m->below), "the cells"));
+    *bytes += entries * sizeof(*m->place) + below * sizeof(*m->below);
+    return airy_memory_calloc((void **)&make->seen, airy_pool_size(it->device->pool) * make->words,
+                              sizeof(*make->seen), "the cells");
+}
+
 static airy_status fill_matrix(struct airy_cpu_matrix *m, uint64_t *bytes,
                                const airy_integrator *integrator)
 {
     airy_pool *pool = integrator->device->pool;
     struct make *make = NULL;
+    airy_status status = AIRY_OK;
     AIRY_TRY(airy_memory_calloc((void **)&m->kind, m->groups, sizeof(*m->kind), "the matrix"));
     AIRY_TRY(
         airy_memory_calloc((void **)&m->valid, m->groups, sizeof(*m->valid), "the valid bits"));
     AIRY_TRY(airy_memory_calloc((void **)&make, 1, sizeof(*make), "the matrix"));
     *make = (struct make){.m = m, .integrator = integrator};
+    if (m->slices * integrator->bins > MAX_ROWS)
+        AIRY_TRY_OR(out, take_cells(make, bytes));
     airy_pool_run(pool, m->slices, look_at_slice, make);
     for (size_t s = 0; s < m->slices; s++) {
         m->slice[s].row = m->rows;
         m->rows += m->slice[s].bin_count + AIRY_MAX_PER_PIXEL;
     }
-    m->per_pixel = choose_per_pixel(make);
+    if (m->place) {
+        AIRY_TRY_OR(out,
+                    airy_memory_calloc((void **)&m->cell, m->rows, sizeof(*m->cell), "the cells"));
+        *bytes += m->rows * sizeof(*m->cell);
+    } else {
+        m->per_pixel = choose_per_pixel(make);
+    }
     const size_t pixels = m->groups * AIRY_GROUP, weights = pixels * m->per_pixel;
-    airy_status status = AIRY_OK;
     if (m->per_pixel) { /* 6 entries each of fewer than 2^32 pixels */
         AIRY_TRY_OR(out, airy_memory_alloc((void **)&m->bin, pixels * sizeof(*m->bin)));
         AIRY_TRY_OR(out, airy_memory_alloc((void **)&m->weight, weights * sizeof(*m->weight)));
@@ -169,6 +235,7 @@ static airy_status fill_matrix(struct airy_cpu_matrix *m, uint64_t *bytes,
     airy_pool_run(pool, m->slices, fill_slice, make);
     *bytes += m->groups * (sizeof(*m->kind) + sizeof(*m->valid));
 out:
+    airy_memory_release(make->seen);
     airy_memory_release(make);
     return status;
 }
@@ -180,7 +247,7 @@ airy_status airy_cpu_matrix_make(struct airy_cpu_matrix **matrix, uint64_t *byte
     *bytes = sizeof(*m);
     AIRY_TRY(airy_memory_calloc((void **)&m, 1, sizeof(*m), "the matrix"));
     m->groups = (integrator->pixels + AIRY_GROUP - 1) / AIRY_GROUP;
-    m->slices = count_slices(integrator->pixels, integrator->bins);
+    m->slices = count_slices(integrator->pixels);
     const airy_status status = fill_matrix(m, bytes, integrator);
     if (status != AIRY_OK) {
         airy_cpu_matrix_free(&m);
@@ -199,6 +266,9 @@ void airy_cpu_matrix_free(struct airy_cpu_matrix **matrix)
         airy_memory_release(m->valid);
         airy_memory_release(m->bin);
         airy_memory_release(m->weight);
+        airy_memory_release(m->cell);
+        airy_memory_release(m->place);
+        airy_memory_release(m->below);
         airy_memory_release(m);
     }
     *matrix = NULL;

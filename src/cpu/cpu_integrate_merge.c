@@ -23,6 +23,21 @@ static double *frame_sums(const struct airy_integrate_job *job, size_t frame_of_
     return job->sums + (job->wave_first + frame_of_wave) * AIRY_SUM_PLANES * job->integrator->bins;
 }
 
+/* A slice's cells from bin lo on, of one piece of the merge. */
+static void add_cells(double *total, const struct airy_integrate_job *job,
+                      const struct airy_frame_group *group, size_t lo, size_t slice)
+{
+    const struct airy_cpu_matrix *m = job->matrix;
+    const size_t first = m->slice[slice].row, row = group->lanes * (size_t)job->planes;
+    const uint32_t *below = m->below + slice * (bin_chunks(job) + 1) + lo / AIRY_MERGE_BINS;
+    for (size_t r = first + below[0]; r < first + below[1]; r++) {
+        const double *partial = group->partials + r * row;
+        double *out = total + (m->cell[r] - lo) * row;
+        for (size_t i = 0; i < row; i++)
+            out[i] += partial[i];
+    }
+}
+
 /* Bins [lo, hi) of a group: the slices' rows in ascending order of the slices. */
 static void add_slices(double *total, const struct airy_integrate_job *job,
                        const struct airy_frame_group *group, size_t lo, size_t hi)
@@ -31,6 +46,10 @@ static void add_slices(double *total, const struct airy_integrate_job *job,
     memset(total, 0, (hi - lo) * row * sizeof(double));
     for (size_t s = 0; s < job->matrix->slices; s++) {
         const struct airy_slice *slice = &job->matrix->slice[s];
+        if (job->matrix->cell) {
+            add_cells(total, job, group, lo, s);
+            continue;
+        }
         const size_t from = airy_max_size(lo, slice->bin_lo),
                      to = airy_min_size(hi, slice->bin_lo + slice->bin_count);
         if (from >= to)
@@ -68,13 +87,18 @@ static void merge_bins(void *arg, size_t index, unsigned worker)
         }
         /* Where pixels are left out, add_left brings what does not depend on their values. */
         const bool whole = stats->invalid == 0;
-        for (size_t b = lo; b < hi; b++) {
+        for (size_t b = lo; b < hi; b++)
             signal[b] = total[(b - lo) * row + l] - (whole ? integrator->base_dark[b] : 0.0);
+        /* The second pass of the azimuthal model reads means from what stands there. */
+        const bool lean = job->plan->lean && whole && !job->means;
+        if (lean && integrator->params.error_model == AIRY_ERROR_MODEL_NONE)
+            continue;
+        for (size_t b = lo; b < hi; b++) {
             variance[b] = whole ? integrator->base_variance[b] : 0.0;
             if (job->planes == 2)
                 variance[b] += total[(b - lo) * row + group->lanes + l];
         }
-        if (!whole)
+        if (lean || !whole)
             continue;
         memcpy(sums + AIRY_SUM_NORMALIZATION * bins + lo, integrator->base_normalization + lo,
                (hi - lo) * sizeof(double));

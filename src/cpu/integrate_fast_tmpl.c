@@ -102,7 +102,7 @@ static AIRY_ALWAYS_INLINE void sum_any_group(const struct airy_lanes *t, size_t 
         above_one(above, x);
         for (uint32_t e = start[k]; e < start[k + 1]; e++) {
             const doubles w = all_doubles((double)weight[e]);
-            double *row = sums + (m->bin[e] - t->slice->bin_lo) * step;
+            double *row = sums + (size_t)(t->place[e] - t->place_lo) * step;
             add_entry(row, w, x);
             if (poisson)
                 add_entry(row + LANES, multiply(w, w), above);

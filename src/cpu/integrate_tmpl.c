@@ -23,7 +23,7 @@ static AIRY_ALWAYS_INLINE void NAME(sum_group)(const struct airy_lanes *t, size_
         }
         for (uint32_t e = m->start[t->first + i]; e < last; e++) {
             const double w = (double)weight[e];
-            double *row = t->sums + (m->bin[e] - t->slice->bin_lo) * step;
+            double *row = t->sums + (size_t)(t->place[e] - t->place_lo) * step;
             for (unsigned l = 0; l < lanes; l++)
                 row[l] = fma(w, x[l], row[l]);
             for (unsigned l = 0; l < lanes && poisson; l++)
@@ -126,7 +126,7 @@ static AIRY_ALWAYS_INLINE void NAME(second_group)(const struct airy_lanes *t, si
         for (uint32_t e = m->start[pixel]; e < m->start[pixel + 1]; e++) {
             const double w = (double)integrator->weight[e], omega = (double)m->coef[e] * norm;
             const double *mean = t->means + (size_t)m->bin[e] * lanes;
-            double *row = t->sums + (m->bin[e] - t->slice->bin_lo) * lanes;
+            double *row = t->sums + (size_t)(t->place[e] - t->place_lo) * lanes;
             for (unsigned l = 0; l < lanes; l++) {
                 const double d = keep[l] * fma(w, x[l], -(omega * mean[l]));
                 row[l] = fma(d, d, row[l]);

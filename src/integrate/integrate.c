@@ -117,7 +117,7 @@ static airy_status decode_then_integrate(airy_queue *queue, struct airy_integrat
 
 airy_status airy_integrate_chunks(airy_queue *queue, airy_array *sums, airy_array *stats,
                                   const airy_integrator *integrator,
-                                  const struct airy_chunks *chunks)
+                                  const struct airy_chunks *chunks, bool lean)
 {
     AIRY_FAIL_IF(chunks->height != integrator->height || chunks->width != integrator->width,
                  AIRY_ERR_SHAPE,
@@ -126,7 +126,7 @@ airy_status airy_integrate_chunks(airy_queue *queue, airy_array *sums, airy_arra
                  integrator->height, integrator->width);
     AIRY_TRY(check_results(queue, sums, stats, integrator, chunks->frames));
     struct airy_integrate_plan plan = {
-        .integrator = integrator, .sums = sums, .stats = stats, .chunks = *chunks};
+        .integrator = integrator, .sums = sums, .stats = stats, .chunks = *chunks, .lean = lean};
     AIRY_TRY(airy_pixel_test_make(&plan.test, integrator, chunks->dtype));
     const struct airy_integrate_fns *fns = airy_queue_backend(queue)->integrate;
     if (fns->integrate_chunks && (!fns->takes_chunks || fns->takes_chunks(&plan)))
@@ -145,7 +145,7 @@ airy_status airy_integrate_batch(airy_queue *queue, airy_array *sums, airy_array
     struct airy_chunks chunks;
     AIRY_TRY(check_results(queue, sums, stats, integrator, airy_batch_frames(batch)));
     AIRY_TRY(airy_batch_upload(queue, batch, &chunks));
-    return airy_integrate_chunks(queue, sums, stats, integrator, &chunks);
+    return airy_integrate_chunks(queue, sums, stats, integrator, &chunks, false);
 }
 
 /* Results of one frame, for the loop over pieces of its bins. */

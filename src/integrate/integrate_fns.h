@@ -30,6 +30,12 @@ struct airy_integrate_plan {
         *status; /* in, u32 [n] from the decoder, or NULL: frames that are bad get sums 0 and
                     this status */
     struct airy_chunks chunks; /* in, for integrate_chunks */
+    /*
+     * Of frames that are good and without invalid pixels the caller takes the integrator's base
+     * sums: their planes from AIRY_SUM_NORMALIZATION on, and without an error model
+     * AIRY_SUM_VARIANCE, need not be written.
+     */
+    bool lean;
 };
 
 struct airy_integrate_fns {
@@ -50,7 +56,7 @@ struct airy_integrate_fns {
 /* airy_integrate_batch of a batch that is on the device already, in the order of the queue. */
 airy_status airy_integrate_chunks(airy_queue *queue, airy_array *sums, airy_array *stats,
                                   const airy_integrator *integrator,
-                                  const struct airy_chunks *chunks);
+                                  const struct airy_chunks *chunks, bool lean);
 
 extern const struct airy_integrate_fns airy_integrate_cpu, airy_integrate_opencl;
 

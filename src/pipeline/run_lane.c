@@ -128,7 +128,8 @@ airy_status airy_lane_submit(struct airy_lane *lane, struct airy_slot *slot)
         AIRY_TRY_OR(out, airy_queue_flush(up));
         AIRY_TRY_OR(out, airy_queue_wait(lane->compute, slot->uploaded));
     }
-    AIRY_TRY_OR(out, airy_integrate_chunks(lane->compute, sums, stats, lane->integrator, &chunks));
+    AIRY_TRY_OR(out, airy_integrate_chunks(lane->compute, sums, stats, lane->integrator, &chunks,
+                                           lane->run->plan.planes < AIRY_SUM_PLANES));
     AIRY_TRY_OR(out, submit_decoded(lane, slot));
     if (lane->down != lane->compute) {
         AIRY_TRY_OR(out, airy_event_record(slot->computed, lane->compute));

@@ -152,7 +152,7 @@ size_t airy_run_lanes(const struct airy_run_team *team, const airy_run_params *p
 static size_t planes_back(const struct airy_run_team *team, const airy_run_params *params)
 {
     const airy_integrator *it = team->integrators[0];
-    if (is_cpu(team) || it->bins < LONG_ROW || params->monitor || params->group > 1 ||
+    if (it->bins < LONG_ROW || params->monitor || params->group > 1 ||
         it->ring.kind != AIRY_RING_NONE)
         return AIRY_SUM_PLANES;
     return it->params.error_model != AIRY_ERROR_MODEL_NONE ? AIRY_SUM_VARIANCE + 1
@@ -187,7 +187,8 @@ static airy_status plan_memory(struct airy_run_plan *plan, const airy_stack *sta
     plan->host_results =
         is_cpu(team) ? 0 : plan->batch * (plan->planes * plane + sizeof(airy_frame_stats));
     const uint64_t slot = (uint64_t)plan->batch_bytes + table;
-    const size_t norms = plan->planes < AIRY_SUM_PLANES ? plan->batch * AIRY_RUN_NORMS * plane : 0;
+    const size_t norms =
+        plan->planes < AIRY_SUM_PLANES && !is_cpu(team) ? plan->batch * AIRY_RUN_NORMS * plane : 0;
     plan->host_bytes = team->count * (plan->slots * (slot + plan->host_results) + norms);
     plan->device_bytes = is_cpu(team) ? plan->slots * plan->result_bytes
                                       : plan->slots * (slot + plan->result_bytes) +

@@ -112,7 +112,7 @@ static airy_status fetch_norms(struct airy_lane *lane, const struct airy_slot *s
 struct taken {
     size_t i, row; /* in the slot; of the run */
     double *sums;  /* [planes][bins] */
-    bool whole;    /* all planes are there */
+    bool whole;    /* all planes are there, and its own */
     airy_frame_stats stats;
     const char *problem; /* NULL: it is good */
     char message[768];
@@ -124,10 +124,11 @@ static airy_status take_frame(struct airy_lane *lane, struct airy_slot *slot, st
     struct airy_run *run = lane->run;
     const struct results results = find_results(lane, slot);
     taken->sums = results.sums + taken->i * results.planes * lane->integrator->bins;
-    taken->whole = results.planes == AIRY_SUM_PLANES;
     taken->stats = results.stats[taken->i];
     taken->problem = frame_problem(run, slot, taken->i, airy_run_frame(run->params, taken->row),
                                    &taken->stats, taken->message, sizeof(taken->message));
+    taken->whole = run->plan.planes == AIRY_SUM_PLANES ||
+                   (results.planes == AIRY_SUM_PLANES && (taken->stats.invalid || taken->problem));
     const airy_status status = slot->fates[taken->i].status;
     return taken->problem ? mark_bad(run, status != AIRY_OK ? status : AIRY_ERR_CORRUPT, taken->row,
                                      taken->problem, tally)

@@ -741,8 +741,10 @@ static void check_integrate_bench(struct check *c, airy_dtype dtype, airy_error_
             CHECK_OK(c, airy_integrate(c->queue, sums, stats, integrator, images)))
             CHECK_BENCH(c, bytes, 0, airy_integrate(c->queue, sums, stats, integrator, images));
     } else if (CHECK_OK(c, airy_batch_upload(c->queue, batch, &chunks)) &&
-               CHECK_OK(c, airy_integrate_chunks(c->queue, sums, stats, integrator, &chunks))) {
-        CHECK_BENCH(c, bytes, 0, airy_integrate_chunks(c->queue, sums, stats, integrator, &chunks));
+               CHECK_OK(c,
+                        airy_integrate_chunks(c->queue, sums, stats, integrator, &chunks, false))) {
+        CHECK_BENCH(c, bytes, 0,
+                    airy_integrate_chunks(c->queue, sums, stats, integrator, &chunks, false));
     }
 out:
     airy_batch_destroy(&batch);
@@ -764,9 +766,9 @@ static void check_case_bench(struct check *c, airy_error_model model, size_t fra
         check_output(c, AIRY_DTYPE_U8, 2, (const size_t[]){frames, sizeof(airy_frame_stats)});
     if (batch && create_eiger(c, &integrator, model) &&
         CHECK_OK(c, airy_batch_upload(c->queue, batch, &chunks)) &&
-        CHECK_OK(c, airy_integrate_chunks(c->queue, sums, stats, integrator, &chunks)))
+        CHECK_OK(c, airy_integrate_chunks(c->queue, sums, stats, integrator, &chunks, false)))
         CHECK_BENCH(c, (double)frames * EIGER_HEIGHT * EIGER_WIDTH * 4, 0,
-                    airy_integrate_chunks(c->queue, sums, stats, integrator, &chunks));
+                    airy_integrate_chunks(c->queue, sums, stats, integrator, &chunks, false));
     airy_batch_destroy(&batch);
     airy_integrator_destroy(&integrator);
 }
