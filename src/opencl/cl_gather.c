@@ -53,19 +53,27 @@ static unsigned bin_items(const struct gather *g)
     return items;
 }
 
-/* Options of a kernel that takes `frames` frames at a time. */
-static void write_options(struct gather *g, unsigned frames)
+size_t airy_cl_held_size(airy_dtype dtype)
 {
-    const airy_integrator *integrator = g->plan->integrator;
-    const airy_dtype dtype = g->plan->frames->dtype;
-    snprintf(g->options, sizeof(g->options),
-             "-DT=%s%s%s%s -DVALUE=%s -DFRAMES=%u -DMODEL=%d -DUNWEIGHTED=%d -DDARK=%d "
-             "-DBIN_ITEMS=%u",
+    return types[dtype].size;
+}
+
+void airy_cl_frame_options(char *options, size_t size, const airy_integrator *integrator,
+                           airy_dtype dtype, unsigned frames)
+{
+    snprintf(options, size,
+             "-DT=%s%s%s%s -DVALUE=%s -DFRAMES=%u -DMODEL=%d -DUNWEIGHTED=%d -DDARK=%d",
              types[dtype].name, airy_dtype_is_float(dtype) ? " -DT_FLOAT" : "",
              airy_dtype_is_signed(dtype) && !airy_dtype_is_float(dtype) ? " -DT_SIGNED" : "",
              airy_dtype_size(dtype) == 4 ? " -DT_IS_4_BYTES" : "", types[dtype].held, frames,
-             (int)integrator->params.error_model, g->tables->coef != NULL, g->state->dark != NULL,
-             bin_items(g));
+             (int)integrator->params.error_model, integrator->weight != integrator->matrix.coef,
+             integrator->dark != NULL);
+}
+
+static void write_options(struct gather *g, unsigned frames)
+{
+    airy_cl_frame_options(g->options, sizeof(g->options), g->plan->integrator,
+                          g->plan->frames->dtype, frames);
 }
 
 /* Local memory of gather_tiles and azimuth_tiles: see there. */
@@ -107,8 +115,8 @@ static size_t lay_out_scratch(airy_gather_geom *geom, size_t n, bool variance)
     return doubles * sizeof(double) + (slots + 2 * tiles) * sizeof(uint32_t);
 }
 
-/* The test for integers in 32 bits, which all dtypes that kernels test as integers fit. */
-static void set_word_test(airy_gather_geom *geom, const airy_pixel_test *test, airy_dtype dtype)
+/* All dtypes that kernels test as integers fit 32 bits. */
+void airy_cl_word_test(airy_gather_geom *geom, const airy_pixel_test *test, airy_dtype dtype)
 {
     const int64_t least = airy_dtype_is_signed(dtype) ? INT32_MIN : 0,
                   most = least + (int64_t)UINT32_MAX;
@@ -243,7 +251,7 @@ airy_status airy_cl_gather(airy_queue *queue, const struct airy_integrate_plan *
                                 .slots = (uint32_t)state->gather.slots,
                                 .tiles = (uint32_t)state->gather.tiles,
                                 .has_status = plan->status != NULL};
-    set_word_test(&g.geom, &plan->test, plan->frames->dtype);
+    airy_cl_word_test(&g.geom, &plan->test, plan->frames->dtype);
     const bool variance = model == AIRY_ERROR_MODEL_POISSON || model == AIRY_ERROR_MODEL_AZIMUTHAL;
     const size_t frame_scratch = lay_out_scratch(&g.geom, 1, variance);
     const size_t fitting = airy_min_size(MAX_STEP, SCRATCH_BYTES / frame_scratch),

@@ -92,20 +92,22 @@ static airy_status fill_gather(struct airy_cl_gather *gather, airy_queue *queue,
 }
 
 /* Every buffer of the gather engine, and with them those of the state. */
-enum { GATHER_BUFFERS = 15, BUFFERS = GATHER_BUFFERS + 10 };
+enum { GATHER_BUFFERS = 15, BUFFERS = GATHER_BUFFERS + 17 };
 
 static void list_buffers(struct airy_cl_integrator *state, airy_buffer **list[BUFFERS])
 {
     struct airy_cl_gather *gather = &state->gather;
     struct airy_cl_fused *fused = &state->fused;
+    struct airy_cl_rings *rings = &state->rings;
     airy_buffer **const all[BUFFERS] = {
-        &gather->units,      &gather->segments, &gather->places,       &gather->weight,
-        &gather->coef,       &gather->row,      &gather->slot_base,    &gather->valid,
-        &gather->variance,   &gather->base,     &gather->base_entries, &gather->bin_pixel,
-        &gather->bin_weight, &gather->bin_coef, &gather->bin_row,      &state->norm,
-        &state->dark,        &fused->table,     &fused->valid_words,   &fused->extra_start,
-        &fused->extra,       &fused->base,      &fused->base_entries,  &fused->shift,
-        &fused->parts};
+        &gather->units,      &gather->segments,  &gather->places,       &gather->weight,
+        &gather->coef,       &gather->row,       &gather->slot_base,    &gather->valid,
+        &gather->variance,   &gather->base,      &gather->base_entries, &gather->bin_pixel,
+        &gather->bin_weight, &gather->bin_coef,  &gather->bin_row,      &state->norm,
+        &state->dark,        &fused->table,      &fused->valid_words,   &fused->extra_start,
+        &fused->extra,       &fused->base,       &fused->base_entries,  &fused->shift,
+        &fused->parts,       &rings->large_bins, &rings->bins,          &rings->pixel,
+        &rings->weight,      &rings->other,      &rings->dark,          &rings->variance};
     for (size_t i = 0; i < BUFFERS; i++)
         list[i] = all[i];
 }
@@ -163,6 +165,7 @@ static airy_status prepare(airy_integrator *integrator)
     AIRY_FAIL_IF(device->info.max_group < AIRY_GATHER_GROUP, AIRY_ERR_UNSUPPORTED,
                  "device '%s' admits work-groups of %u items, integration needs %u",
                  device->info.spec, device->info.max_group, AIRY_GATHER_GROUP);
+    const bool rings = integrator->ring.kind != AIRY_RING_NONE;
     struct airy_cl_integrator *state;
     airy_queue *queue = NULL;
     AIRY_TRY(airy_memory_calloc((void **)&state, 1, sizeof(*state), "the integrator"));
@@ -171,18 +174,22 @@ static airy_status prepare(airy_integrator *integrator)
     airy_status status;
     AIRY_TRY_OR(out, airy_queue_create(&queue, device));
     AIRY_TRY_OR(out, upload_corrections(state, queue, integrator));
-    AIRY_TRY_OR(out, airy_cl_fused_prepare(&state->fused, queue, integrator));
-    if (state->fused.why)
+    if (rings)
+        AIRY_TRY_OR(out, airy_cl_rings_prepare(&state->rings, queue, integrator));
+    else
+        AIRY_TRY_OR(out, airy_cl_fused_prepare(&state->fused, queue, integrator));
+    if (!rings && state->fused.why)
         AIRY_TRY_OR(out, airy_cl_gather_prepare(queue, integrator));
     AIRY_TRY_OR(out, airy_queue_finish(queue));
     airy_buffer **buffers[BUFFERS];
     list_buffers(state, buffers);
     for (size_t i = 0; i < BUFFERS; i++)
         integrator->state_bytes += *buffers[i] ? (*buffers[i])->size : 0;
-    integrator->engine = state->fused.why
+    integrator->engine = rings ? "opencl: entries of each bin"
+                         : state->fused.why
                              ? "opencl: by tile"
                              : "opencl: compressed blocks into local bins, else by tile";
-    if (state->fused.why)
+    if (!rings && state->fused.why)
         airy_log(AIRY_LOG_INFO, "compressed frames are decoded before they are integrated: %s",
                  state->fused.why);
 out:
@@ -193,7 +200,7 @@ out:
 static bool takes_chunks(const struct airy_integrate_plan *plan)
 {
     const struct airy_cl_lanes lanes = airy_cl_fused_lanes(plan->integrator->device);
-    return airy_cl_fused_takes(plan, &lanes);
+    return plan->integrator->ring.kind == AIRY_RING_NONE && airy_cl_fused_takes(plan, &lanes);
 }
 
 static airy_status integrate_chunks(airy_queue *queue, const struct airy_integrate_plan *plan)
@@ -206,6 +213,7 @@ const struct airy_integrate_fns airy_integrate_opencl = {
     .prepare = prepare,
     .release = release,
     .integrate = airy_cl_gather,
+    .rings = airy_cl_rings,
     .takes_chunks = takes_chunks,
     .integrate_chunks = integrate_chunks,
 };

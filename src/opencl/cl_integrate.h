@@ -6,6 +6,7 @@
 
 #include "integrate/integrate_fns.h"
 #include "opencl/cl_lanes.h"
+#include "shared/gather_geom.h"
 
 /* The fused engine's form: see fused_geom.h and kernels/integrate_blocks.cl. */
 struct airy_cl_fused {
@@ -45,12 +46,23 @@ struct airy_cl_gather {
     airy_buffer *bin_pixel, *bin_weight, *bin_coef, *bin_row;
 };
 
+/*
+ * What clips and quantiles walk: entries by bin, see ring_pass_geom.h. Compat's clip has all bins in
+ * `large`, in ascending order.
+ */
+struct airy_cl_rings {
+    size_t large, slices, entries;  /* bins of a work-group each; of an item each, in slices */
+    airy_buffer *large_bins, *bins; /* airy_ring_bin; bins: of the slices */
+    airy_buffer *pixel, *weight, *other, *dark, *variance; /* u32, f32; dark, variance: or NULL */
+};
+
 /* airy_integrator.state */
 struct airy_cl_integrator {
     airy_buffer *norm, *dark; /* f32 [pixels]; dark may be NULL */
     pthread_mutex_t lock;     /* of gather while it is made */
     struct airy_cl_gather gather;
     struct airy_cl_fused fused;
+    struct airy_cl_rings rings; /* of integrators with a ring rule, which have neither of the two */
 };
 
 /* Device memory with `size` bytes from the host in it. */
@@ -70,5 +82,15 @@ airy_status airy_cl_gather_table(struct airy_cl_gather *gather, airy_queue *queu
 /* Make what airy_cl_gather needs, unless it is there. Any thread. */
 airy_status airy_cl_gather_prepare(airy_queue *queue, const airy_integrator *integrator);
 airy_status airy_cl_gather(airy_queue *queue, const struct airy_integrate_plan *plan);
+
+/* Build options of gather_tile.h, what its kernels hold a pixel in, and their test of raw values. */
+void airy_cl_frame_options(char *options, size_t size, const airy_integrator *integrator,
+                           airy_dtype dtype, unsigned frames);
+size_t airy_cl_held_size(airy_dtype dtype);
+void airy_cl_word_test(airy_gather_geom *geom, const airy_pixel_test *test, airy_dtype dtype);
+
+airy_status airy_cl_rings_prepare(struct airy_cl_rings *rings, airy_queue *queue,
+                                  const airy_integrator *integrator);
+airy_status airy_cl_rings(airy_queue *queue, const struct airy_integrate_plan *plan);
 
 #endif
