@@ -34,11 +34,12 @@ static bool is_compat_clip(const airy_ring_rule *rule)
 static void write_options(struct rings *r, int alone)
 {
     const airy_integrator *integrator = r->plan->integrator;
+    const airy_ring_rule *rule = &integrator->ring;
     airy_cl_frame_options(r->options, sizeof(r->options), integrator, r->plan->frames->dtype, 1);
     const size_t length = strlen(r->options);
     snprintf(r->options + length, sizeof(r->options) - length,
-             " -DCLIPS_BY=%u -DLEAVES=%u -DALONE=%d", integrator->ring.clips_by,
-             integrator->ring.leaves, alone);
+             " -DCLIPS_BY=%u -DLEAVES=%u -DALONE=%d",
+             rule->kind == AIRY_RING_CLIP ? rule->clips_by : rule->leaves, rule->leaves, alone);
 }
 
 static airy_status launch(const struct rings *r, const char *file, const char *name, size_t width,
@@ -68,7 +69,8 @@ static airy_status launch_stats(struct rings *r)
                                        AIRY_CL_VALUE(r->geom)};
     const double bytes = (double)r->geom.pixels *
                          (double)(frames * airy_dtype_size(r->plan->frames->dtype));
-    write_options(r, 0);
+    airy_cl_frame_options(r->options, sizeof(r->options), r->plan->integrator,
+                          r->plan->frames->dtype, 1);
     AIRY_TRY(launch(r, "ring_stats.cl", "ring_stats", AIRY_RING_STAT_GROUPS * GROUP, frames, GROUP,
                     bytes, args, 4));
     const struct airy_cl_arg finish_args[] = {AIRY_CL_BUFFER(r->parts), status_arg(r),

@@ -696,7 +696,8 @@ static void check_all_fused(struct check *c)
             }
 }
 
-static bool create_eiger(struct check *c, airy_integrator **integrator, airy_error_model model)
+static bool create_eiger(struct check *c, airy_integrator **integrator,
+                         airy_integrator_params params)
 {
     airy_geometry geometry = {.detector = {.name = "Detector", .pixel1 = 75e-6, .pixel2 = 75e-6},
                               .dist = 0.16,
@@ -709,23 +710,26 @@ static bool create_eiger(struct check *c, airy_integrator **integrator, airy_err
     uint8_t *mask = check_alloc(c, pixels);
     for (size_t i = 0; i < pixels; i++)
         mask[i] = check_eiger_gap(i);
-    const airy_integrator_params params = {.bins = 1000, .error_model = model, .mask = mask};
+    params.bins = 1000;
+    params.mask = mask;
     return CHECK_OK(c, airy_integrator_create(integrator, c->device, &geometry, &params));
 }
 
-/* decoded: from frames on the device, else from compressed chunks. */
-static void check_integrate_bench(struct check *c, airy_dtype dtype, airy_error_model model,
-                                  size_t frames, bool decoded)
+/* decoded: from frames on the device, else from compressed chunks. what: "", or of params. */
+static void check_integrate_bench(struct check *c, airy_dtype dtype, const char *what,
+                                  airy_integrator_params params, size_t frames, bool decoded)
 {
+    const size_t bins = 1000 * (params.azimuth_bins ? params.azimuth_bins : 1);
     if (!c->bench ||
-        !check_case(c, "integrate_4M_u%zu_%s_batch%zu_%s", 8 * airy_dtype_size(dtype),
-                    airy_error_model_name(model), frames, decoded ? "frames" : "chunks"))
+        !check_case(c, "integrate_4M_u%zu_%s%s_batch%zu_%s", 8 * airy_dtype_size(dtype), what,
+                    airy_error_model_name(params.error_model), frames,
+                    decoded ? "frames" : "chunks"))
         return;
     airy_integrator *integrator = NULL;
     airy_batch *batch = NULL;
     struct airy_chunks chunks;
     airy_array *sums =
-        check_output(c, AIRY_DTYPE_F64, 3, (const size_t[]){frames, AIRY_SUM_PLANES, 1000});
+        check_output(c, AIRY_DTYPE_F64, 3, (const size_t[]){frames, AIRY_SUM_PLANES, bins});
     airy_array *stats =
         check_output(c, AIRY_DTYPE_U8, 2, (const size_t[]){frames, sizeof(airy_frame_stats)});
     const size_t kept = decoded ? frames : 1;
@@ -734,7 +738,7 @@ static void check_integrate_bench(struct check *c, airy_dtype dtype, airy_error_
     airy_array *status = check_output(c, AIRY_DTYPE_U32, 1, &frames);
     const double bytes = (double)frames * EIGER_HEIGHT * EIGER_WIDTH *
                          (double)airy_dtype_size(dtype);
-    if (!create_eiger(c, &integrator, model) || !(batch = check_eiger_batch(c, dtype, frames)))
+    if (!create_eiger(c, &integrator, params) || !(batch = check_eiger_batch(c, dtype, frames)))
         goto out;
     if (decoded) {
         if (CHECK_OK(c, airy_decode_batch(c->queue, images, status, batch)) &&
@@ -764,7 +768,7 @@ static void check_case_bench(struct check *c, airy_error_model model, size_t fra
         check_output(c, AIRY_DTYPE_F64, 3, (const size_t[]){frames, AIRY_SUM_PLANES, 1000});
     airy_array *stats =
         check_output(c, AIRY_DTYPE_U8, 2, (const size_t[]){frames, sizeof(airy_frame_stats)});
-    if (batch && create_eiger(c, &integrator, model) &&
+    if (batch && create_eiger(c, &integrator, (airy_integrator_params){.error_model = model}) &&
         CHECK_OK(c, airy_batch_upload(c->queue, batch, &chunks)) &&
         CHECK_OK(c, airy_integrate_chunks(c->queue, sums, stats, integrator, &chunks, false)))
         CHECK_BENCH(c, (double)frames * EIGER_HEIGHT * EIGER_WIDTH * 4, 0,
@@ -773,21 +777,51 @@ static void check_case_bench(struct check *c, airy_error_model model, size_t fra
     airy_integrator_destroy(&integrator);
 }
 
+/* Clips, quantiles, cells of two dimensions. */
+static void check_ring_benches(struct check *c)
+{
+    const struct {
+        const char *what;
+        airy_integrator_params params;
+    } kinds[] = {
+        {"clip_",
+         {.has_clip = true, .clip_threshold = 3, .error_model = AIRY_ERROR_MODEL_AZIMUTHAL}},
+        {"clip_", {.has_clip = true, .clip_threshold = 3, .error_model = AIRY_ERROR_MODEL_POISSON}},
+        {"median_", {.has_quantile = true, .quantile = {0.5, 0.5}}},
+        {"middle_", {.has_quantile = true, .quantile = {0.2, 0.8}}},
+        {"cake_", {.azimuth_bins = 360}},
+        {"cake_clip_",
+         {.azimuth_bins = 360,
+          .has_clip = true,
+          .clip_threshold = 3,
+          .error_model = AIRY_ERROR_MODEL_AZIMUTHAL}},
+        {"cake_median_", {.azimuth_bins = 360, .has_quantile = true, .quantile = {0.5, 0.5}}},
+    };
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+        check_integrate_bench(c, AIRY_DTYPE_U32, kinds[k].what, kinds[k].params, 1, true);
+        check_integrate_bench(c, AIRY_DTYPE_U32, kinds[k].what, kinds[k].params, 16, true);
+        check_integrate_bench(c, AIRY_DTYPE_U32, kinds[k].what, kinds[k].params, 16, false);
+    }
+}
+
 static void check_all_benches(struct check *c)
 {
     check_case_bench(c, AIRY_ERROR_MODEL_NONE, 1);
     check_case_bench(c, AIRY_ERROR_MODEL_NONE, 32);
     check_case_bench(c, AIRY_ERROR_MODEL_POISSON, 32);
-    check_integrate_bench(c, AIRY_DTYPE_U32, AIRY_ERROR_MODEL_NONE, 1, false);
-    check_integrate_bench(c, AIRY_DTYPE_U32, AIRY_ERROR_MODEL_NONE, 32, false);
-    check_integrate_bench(c, AIRY_DTYPE_U32, AIRY_ERROR_MODEL_NONE, 128, false);
-    check_integrate_bench(c, AIRY_DTYPE_U32, AIRY_ERROR_MODEL_POISSON, 32, false);
-    check_integrate_bench(c, AIRY_DTYPE_U16, AIRY_ERROR_MODEL_NONE, 32, false);
-    check_integrate_bench(c, AIRY_DTYPE_U32, AIRY_ERROR_MODEL_NONE, 1, true);
-    check_integrate_bench(c, AIRY_DTYPE_U32, AIRY_ERROR_MODEL_NONE, 32, true);
-    check_integrate_bench(c, AIRY_DTYPE_U16, AIRY_ERROR_MODEL_NONE, 32, true);
-    check_integrate_bench(c, AIRY_DTYPE_U32, AIRY_ERROR_MODEL_POISSON, 32, true);
-    check_integrate_bench(c, AIRY_DTYPE_U32, AIRY_ERROR_MODEL_AZIMUTHAL, 32, true);
+    const airy_integrator_params none = {0}, poisson = {.error_model = AIRY_ERROR_MODEL_POISSON},
+                                 azimuthal = {.error_model = AIRY_ERROR_MODEL_AZIMUTHAL};
+    check_integrate_bench(c, AIRY_DTYPE_U32, "", none, 1, false);
+    check_integrate_bench(c, AIRY_DTYPE_U32, "", none, 32, false);
+    check_integrate_bench(c, AIRY_DTYPE_U32, "", none, 128, false);
+    check_integrate_bench(c, AIRY_DTYPE_U32, "", poisson, 32, false);
+    check_integrate_bench(c, AIRY_DTYPE_U16, "", none, 32, false);
+    check_integrate_bench(c, AIRY_DTYPE_U32, "", none, 1, true);
+    check_integrate_bench(c, AIRY_DTYPE_U32, "", none, 32, true);
+    check_integrate_bench(c, AIRY_DTYPE_U16, "", none, 32, true);
+    check_integrate_bench(c, AIRY_DTYPE_U32, "", poisson, 32, true);
+    check_integrate_bench(c, AIRY_DTYPE_U32, "", azimuthal, 32, true);
+    check_ring_benches(c);
 }
 
 void check_opencl_integrate(struct check *c)
