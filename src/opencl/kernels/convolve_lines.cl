@@ -14,13 +14,6 @@
 
 #include "opencl/kernels/filter_line.h"
 
-/* -DKERNEL=N: only the Nth kernel, so that what is not needed is not compiled. */
-#ifdef KERNEL
-#define HAS(n) (KERNEL == (n))
-#else
-#define HAS(n) 1
-#endif
-
 #ifndef TAPS_Y
 #define TAPS_X g.taps[2]
 #define TAPS_Y (g.axis == 0u ? g.taps[0] : g.taps[1])

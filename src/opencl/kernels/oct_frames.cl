@@ -24,13 +24,6 @@
 
 #include "opencl/kernels/oct_samples.h"
 
-/* -DKERNEL=N: only the Nth kernel, so that what is not needed is not compiled. */
-#ifdef KERNEL
-#define HAS(n) (KERNEL == (n))
-#else
-#define HAS(n) 1
-#endif
-
 #if BITS == 32
 typedef float part_sum;
 #else

@@ -8,6 +8,13 @@
  */
 #define AIRY_INLINE static inline __attribute__((always_inline))
 
+/* Build option KERNEL: the only one of a file's kernels, by its number, that is compiled. */
+#ifdef KERNEL
+#define HAS(n) (KERNEL == (n))
+#else
+#define HAS(n) 1
+#endif
+
 /* In front of a loop whose turns are few or unknown; elsewhere compilers warn of what they leave. */
 #ifdef __NV_CL_C_VERSION
 #define AIRY_UNROLL(n) _Pragma(AIRY_TEXT(unroll n))
