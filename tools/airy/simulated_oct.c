@@ -230,8 +230,8 @@ static void spread(const struct simulated_oct *m, struct oct_scratch *s,
     }
     exact_transform(re, im, grid, m->table, s->work);
     for (size_t i = 0; i < HALF; i++) { /* the field repeats */
-        re[i - HALF] = re[(grid + i - HALF) % grid];
-        im[i - HALF] = im[(grid + i - HALF) % grid];
+        (re - HALF)[i] = re[(grid + i - HALF) % grid];
+        (im - HALF)[i] = im[(grid + i - HALF) % grid];
     }
     for (size_t i = 0; i <= HALF; i++) {
         re[grid + i] = re[i % grid];
