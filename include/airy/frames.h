@@ -6,6 +6,7 @@
 #ifndef AIRY_FRAMES_H
 #define AIRY_FRAMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "airy/array.h"
@@ -32,6 +33,12 @@ typedef struct airy_frame_reader_params {
                            height, 0: they are one frame */
     size_t width;     /**< of raw files */
     uint64_t header_bytes; /**< of raw files: to skip in front of the first frame */
+    /**
+     * Asked ten times a second, by the thread that reads, while a pipe is silent; true: the frames
+     * end there, as with the pipe's own end. NULL: reads wait for as long as it takes.
+     */
+    bool (*stop)(void *user);
+    void *stop_user;
 } airy_frame_reader_params;
 
 typedef struct airy_frame_reader_info {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,13 +16,16 @@
 #include "io/image_formats.h"
 #include "io/plain_file.h"
 
-enum { NPY_START = (1 << 16) + 12 }; /* bytes: the longest header */
+/* NPY_START: bytes of the longest header. PATIENCE_MS: of a silent pipe, before `stop` is asked. */
+enum { NPY_START = (1 << 16) + 12, PATIENCE_MS = 100 };
 
 struct airy_frame_reader {
     airy_frame_reader_info info;
     char *path;
     int fd; /* raw, NPY; -1: none */
     bool pipe, swapped;
+    bool (*stop)(void *user);
+    void *stop_user;
     uint64_t start;      /* of frame 0 in the file */
     uint64_t next;       /* frame */
     size_t stored_bytes; /* of a frame in the file */
@@ -194,6 +198,8 @@ airy_status airy_frame_reader_create(airy_frame_reader **reader, const char *pat
     AIRY_TRY(airy_memory_calloc((void **)&r, 1, sizeof(*r), "a frame reader"));
     r->fd = -1;
     r->path = strdup(strcmp(path, "-") == 0 ? "standard input" : path);
+    r->stop = params ? params->stop : NULL;
+    r->stop_user = params ? params->stop_user : NULL;
     airy_status status = r->path ? open_file(r, path, params ? params : &none)
                                  : airy_fail(AIRY_ERR_MEMORY, "out of memory for a path");
     if (status != AIRY_OK && r->path && !strstr(airy_last_error(), r->path))
@@ -215,11 +221,21 @@ airy_status airy_frame_reader_get_info(const airy_frame_reader *reader,
     return AIRY_OK;
 }
 
-/* Bytes from a pipe; *got is smaller at its end. */
+/* Bytes have come, or the pipe is at its end; false: nobody wants any more. */
+static bool wait_pipe(const airy_frame_reader *r)
+{
+    struct pollfd pipe = {.fd = r->fd, .events = POLLIN};
+    while (r->stop && poll(&pipe, 1, PATIENCE_MS) <= 0)
+        if (r->stop(r->stop_user))
+            return false;
+    return true;
+}
+
+/* Bytes from a pipe; *got is smaller at its end, or where nobody wants any more. */
 static airy_status read_pipe(airy_frame_reader *r, void *bytes, size_t size, size_t *got)
 {
     *got = 0;
-    while (*got < size) {
+    while (*got < size && wait_pipe(r)) {
         const ssize_t n = read(r->fd, (char *)bytes + *got, size - *got);
         if (n < 0 && errno == EINTR)
             continue;
@@ -255,8 +271,9 @@ static airy_status read_frames_of_pipe(airy_frame_reader *r, void *frames, size_
     *got = bytes / r->stored_bytes;
     r->cut += bytes % r->stored_bytes;
     AIRY_FAIL_IF(r->cut && *got == 0, AIRY_ERR_CORRUPT,
-                 "'%s' ends inside frame %llu: %zu of %zu bytes; the frames before it are whole",
-                 r->path, (unsigned long long)r->next, r->cut, r->stored_bytes);
+                 "'%s' ends inside frame %llu: %zu of %zu bytes; %llu whole frames came before it",
+                 r->path, (unsigned long long)r->next, r->cut, r->stored_bytes,
+                 (unsigned long long)r->next);
     return AIRY_OK;
 }
 

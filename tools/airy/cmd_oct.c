@@ -139,6 +139,7 @@ struct oct_job {
     struct oct_live *live; /* NULL: frames wait for the device */
     size_t batch;          /* raw frames of a buffer */
     bool automatic;        /* display limits were found, not given */
+    struct oct_peak peak;  /* of the first result, where there is a display: in front of it */
     double seconds;
 };
 
@@ -152,8 +153,9 @@ static airy_status push_frames(struct oct_job *job, airy_array **src, const void
     return airy_array_create_from(src, job->queue, job->plan.dtype, 3, shape, frames);
 }
 
-/* Percentiles of the first result without a display. */
-static airy_status find_display(struct oct_job *job, const airy_array *src, const airy_array *first)
+/* The first result without a display: its brightest bin, and percentiles where they are limits. */
+static airy_status look_at_first(struct oct_job *job, const airy_array *src,
+                                 const airy_array *first)
 {
     airy_oct_params plain = job->plan;
     airy_oct *oct = NULL;
@@ -179,9 +181,13 @@ static airy_status find_display(struct oct_job *job, const airy_array *src, cons
         status = airy_array_pull(job->queue, values, info.result_bytes, dst);
     if (status == AIRY_OK)
         status = airy_queue_finish(job->queue);
-    job->plan.low = 0;
-    job->plan.high = 1;
     if (status == AIRY_OK)
+        oct_find_peak(&job->peak, values, &info, plain.depth_first);
+    if (job->automatic) {
+        job->plan.low = 0;
+        job->plan.high = 1;
+    }
+    if (job->automatic && status == AIRY_OK)
         oct_limits(values, info.out_lines * info.depth, 5, 99.95, &job->plan.low, &job->plan.high);
     free(values);
     airy_array_destroy(&dst);
@@ -203,7 +209,7 @@ static int prepare_oct(struct oct_job *job)
     airy_oct_params *plan = &job->plan;
     const size_t group = group_of(plan);
     const bool learns = plan->fixed_pattern || plan->post_background;
-    size_t want = job->automatic ? group : 0, got = 0;
+    size_t want = plan->display ? group : 0, got = 0;
     want = learns && want < 1 ? 1 : want;
     want = want < plan->fixed_pattern ? plan->fixed_pattern : want;
     const void *frames = NULL;
@@ -216,10 +222,10 @@ static int prepare_oct(struct oct_job *job)
                          job->source.path, got, tool_s(got), want, plan->fixed_pattern, group);
     if (status == AIRY_OK && want)
         status = push_frames(job, &src, frames, want);
-    if (status == AIRY_OK && job->automatic)
+    if (status == AIRY_OK && plan->display)
         status = push_frames(job, &first, frames, group);
-    if (status == AIRY_OK && job->automatic)
-        status = find_display(job, src, first);
+    if (status == AIRY_OK && plan->display)
+        status = look_at_first(job, src, first);
     if (status == AIRY_OK)
         status = airy_oct_create(&job->oct, job->queue, plan);
     if (status == AIRY_OK && learns)
@@ -293,6 +299,7 @@ static int open_outputs(struct oct_job *job)
                                        .plan = &job->plan,
                                        .info = job->info,
                                        .configuration = text,
+                                       .peak = job->plan.display ? &job->peak : NULL,
                                        .frames = job->source.frames};
     const int code = oct_sink_open(&job->sink, &open);
     free(text);
@@ -496,12 +503,12 @@ static int report(const struct oct_job *job)
 /* Lines a second of the first batch, nothing written; 0 where it cannot be measured. */
 static double measure_rate(struct oct_job *job)
 {
-    const void *frames = NULL;
+    const void *frames = job->source.head;
     airy_array *src = NULL, *dst = NULL;
-    size_t got = 0;
+    size_t got = job->source.head_count;
     double best = 0;
     const size_t group = job->info.frames_per_result;
-    if (job->source.head || oct_source_peek(&job->source, &frames, job->batch, &got) != AIRY_OK ||
+    if ((!frames && oct_source_peek(&job->source, &frames, job->batch, &got) != AIRY_OK) ||
         got < group)
         return 0;
     got -= got % group;
@@ -595,6 +602,10 @@ static int run_oct(void *user)
         code = oct_live_check(p);
     if (code == AIRY_EXIT_OK)
         code = run_job(&job);
+    if (code == AIRY_EXIT_OK && job.source.cut[0]) {
+        (void)tool_fail(job.common, "%s", job.source.cut);
+        code = AIRY_EXIT_PARTLY;
+    }
     airy_oct_stream_destroy(&job.stream);
     oct_sink_close(&job.sink);
     airy_oct_destroy(&job.oct);

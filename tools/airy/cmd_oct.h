@@ -39,12 +39,17 @@ struct oct_source {
     size_t head_count, head_at;
     uint64_t next, skipped; /* of a ring: number of the next frame; lost since it was set to 0 */
     bool numbered;
-    const atomic_bool *stop; /* true: nobody wants frames of the ring any more; NULL: never */
+    const atomic_bool *stop; /* true: nobody wants frames of it any more; NULL: never */
+    uint64_t whole;          /* frames that a pipe gave */
+    char cut[512];           /* what is wrong with the end of a pipe whose frames are kept */
 };
 
 /* Exit code; close it in any case. */
 int oct_source_open(struct oct_source *source, const struct oct_params *p);
-/* The next frames; *got is smaller than count only at the end. */
+/*
+ * The next frames; *got is smaller than count only at the end. Whole frames of a pipe that ends inside
+ * the next one are frames; `cut` says then what the end was like.
+ */
 airy_status oct_source_read(struct oct_source *source, void *frames, size_t count, size_t *got);
 /*
  * The next frames without taking them, once, in front of the first read: *frames lives as long as
@@ -79,6 +84,12 @@ int oct_live_end(struct oct_live **live);
 /* --feed: all of it. Exit code. */
 int oct_live_feed(const struct oct_params *p, struct oct_source *source);
 
+/* The brightest bin of a result. */
+struct oct_peak {
+    double value; /* NaN: none */
+    size_t line, bin;
+};
+
 /* Where results go (oct_sink.c). Zeroed is closed. */
 struct oct_sink {
     const struct oct_params *p;
@@ -92,10 +103,9 @@ struct oct_sink {
     float *values;     /* one result, [lines][depth] */
     float *drawn;      /* that of --plot; NULL: did not come yet */
     struct oct_map *enface, *mip;
-    struct {
-        double value; /* NaN: none */
-        size_t line, bin;
-    } peak; /* of the first result */
+    struct oct_peak
+        peak; /* of the first result, in front of a display, whose limits would cut it */
+    bool has_peak;
 };
 
 struct oct_sink_open {
@@ -103,8 +113,9 @@ struct oct_sink_open {
     const struct oct_source *source;
     const airy_oct_params *plan; /* what the oct was made of */
     airy_oct_info info;
-    const char *configuration; /* JSON */
-    uint64_t frames;           /* raw ones that are expected; UINT64_MAX: not known */
+    const char *configuration;   /* JSON */
+    const struct oct_peak *peak; /* NULL: to be found */
+    uint64_t frames;             /* raw ones that are expected; UINT64_MAX: not known */
 };
 
 /* The options make sense: before anything is opened. Exit code. */
@@ -134,6 +145,9 @@ int oct_map_write(const struct oct_map *map);
 void oct_map_close(struct oct_map **map);
 /* --plot: one result with its axes. Exit code. */
 int oct_plot(const struct oct_sink *sink, const float *values);
+/* Of [out_lines][depth] values. */
+void oct_find_peak(struct oct_peak *peak, const float *values, const airy_oct_info *info,
+                   size_t depth_first);
 /* One result as a PNG, depth downwards. Exit code. */
 int oct_picture_write(const struct oct_sink *sink, const void *result, const char *path);
 /* Percentiles of the finite values; false where there is none. */

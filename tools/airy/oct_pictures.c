@@ -260,8 +260,9 @@ static void write_script(FILE *s, const struct oct_sink *sink, const struct pict
     const double um = oct_depth_um(&sink->info), bin = um > 0 ? um : 1,
                  first = (double)sink->plan->depth_first, dx = (double)p->step_x,
                  dy = (double)p->step_y * bin;
+    const char *path = sink->p->common.inputs.items[0], *slash = strrchr(path, '/');
     fputs("set title ", s);
-    gnuplot_quote(s, sink->p->common.inputs.items[0]);
+    gnuplot_quote(s, slash && slash[1] ? slash + 1 : path);
     fprintf(s,
             " noenhanced\nset cblabel '%s' noenhanced offset 1.5\nset rmargin 13\nset xlabel "
             "'line'\nset ylabel '%s'\nset tics out\nset xrange [-0.5:%.1f]\nset yrange "

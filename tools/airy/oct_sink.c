@@ -94,6 +94,9 @@ int oct_sink_open(struct oct_sink *s, const struct oct_sink_open *o)
     const struct common *common = &p->common;
     *s = (struct oct_sink){.p = p, .plan = o->plan, .info = o->info, .png = is_png(p->output)};
     s->peak.value = (double)NAN;
+    s->has_peak = o->peak != NULL;
+    if (o->peak)
+        s->peak = *o->peak;
     s->one = o->frames != UINT64_MAX && o->frames / o->info.frames_per_result == 1;
     const char *const outputs[] = {p->output, p->plot};
     for (size_t i = 0; i < 2; i++)
@@ -128,18 +131,19 @@ static const float *as_floats(struct oct_sink *s, const void *result)
     return s->values;
 }
 
-/* The brightest bin of the first result. */
-static void find_peak(struct oct_sink *s, const float *values)
+void oct_find_peak(struct oct_peak *peak, const float *values, const airy_oct_info *info,
+                   size_t depth_first)
 {
     size_t best = SIZE_MAX;
-    for (size_t i = 0; i < s->info.out_lines * s->info.depth; i++)
+    for (size_t i = 0; i < info->out_lines * info->depth; i++)
         if (isfinite(values[i]) && (best == SIZE_MAX || values[i] > values[best]))
             best = i;
+    *peak = (struct oct_peak){.value = (double)NAN};
     if (best == SIZE_MAX)
         return;
-    s->peak.value = (double)values[best];
-    s->peak.line = best / s->info.depth;
-    s->peak.bin = s->plan->depth_first + best % s->info.depth;
+    peak->value = (double)values[best];
+    peak->line = best / info->depth;
+    peak->bin = depth_first + best % info->depth;
 }
 
 /* NAME.png, or NAME_0012.png. */
@@ -175,11 +179,12 @@ static int add_one(struct oct_sink *s, const void *result)
     int code = AIRY_EXIT_OK;
     if (picture)
         code = write_picture(s, result);
-    if (s->plan->output == AIRY_OCT_COMPLEX || !(s->frames == 0 || plot || s->enface || s->mip))
+    const bool first = s->frames == 0 && !s->has_peak;
+    if (s->plan->output == AIRY_OCT_COMPLEX || !(first || plot || s->enface || s->mip))
         return code;
     const float *values = as_floats(s, result);
-    if (s->frames == 0)
-        find_peak(s, values);
+    if (first)
+        oct_find_peak(&s->peak, values, &s->info, s->plan->depth_first);
     if (code == AIRY_EXIT_OK && plot)
         code = keep_drawn(s, values);
     if (code == AIRY_EXIT_OK && s->enface)

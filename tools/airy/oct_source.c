@@ -178,8 +178,26 @@ static airy_status read_ring(struct oct_source *s, char *to, size_t count, size_
 
 static airy_status read_frames(struct oct_source *s, void *frames, size_t count, size_t *got)
 {
-    return s->ring ? read_ring(s, frames, count, got)
-                   : airy_frame_reader_read(s->reader, frames, count, got);
+    if (s->ring)
+        return read_ring(s, frames, count, got);
+    const airy_status status = airy_frame_reader_read(s->reader, frames, count, got);
+    const bool pipe = s->info.frames == UINT64_MAX;
+    if (status != AIRY_ERR_CORRUPT || !pipe || s->whole == 0) {
+        s->whole += status == AIRY_OK ? *got : 0;
+        return status;
+    }
+    /* Ctrl-C ends whoever writes into the pipe, too, inside a frame or not. */
+    if (!tool_interrupted())
+        snprintf(s->cut, sizeof(s->cut), "%s, and are kept", airy_last_error());
+    *got = 0;
+    return AIRY_OK;
+}
+
+/* Of a silent pipe: nobody waits for it any more. */
+static bool is_unwanted(void *user)
+{
+    const struct oct_source *s = user;
+    return tool_interrupted() || (s->stop && atomic_load(s->stop));
 }
 
 int oct_source_open(struct oct_source *s, const struct oct_params *p)
@@ -196,7 +214,9 @@ int oct_source_open(struct oct_source *s, const struct oct_params *p)
     const airy_frame_reader_params raw = {.dtype = plan->dtype,
                                           .height = plan->lines,
                                           .width = line_width(plan),
-                                          .header_bytes = s->config.header_bytes};
+                                          .header_bytes = s->config.header_bytes,
+                                          .stop = is_unwanted,
+                                          .stop_user = s};
     status = airy_frame_reader_create(&s->reader, s->path, &raw);
     if (status == AIRY_ERR_PARAM && (raw.height == 0 || raw.width == 0))
         return check_raw(s, p->plan);
