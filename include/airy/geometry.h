@@ -154,7 +154,7 @@ typedef struct airy_geometry {
  * max_shape, is its binned image.
  */
 AIRY_API airy_status airy_geometry_read(airy_geometry *geometry, const char *path);
-/** Write version 2.1 (3 with parallax). Replaces the file in one step. */
+/** Write version 2.1 (3 with a sensor or parallax). Replaces the file in one step. */
 AIRY_API airy_status airy_geometry_write(const airy_geometry *geometry, const char *path);
 /** Check plain data that was filled by hand; the sentence names the field. */
 AIRY_API airy_status airy_geometry_check(const airy_geometry *geometry);

@@ -195,7 +195,7 @@ airy_status airy_detector_find_shape(airy_detector *detector, size_t height, siz
     for (size_t i = 0; i < airy_detector_table_count; i++) {
         const struct airy_detector_entry *entry = &airy_detector_table[i];
         const bool fits = entry->height == height && entry->width == width && height && width &&
-                          !airy_detector_obstacle(entry);
+                          !airy_detector_obstacle(entry) && !airy_detector_chips(entry);
         if (fits && (!best || strcspn(entry->names, "|") < strcspn(best->names, "|")))
             best = entry;
     }

@@ -195,20 +195,78 @@ static airy_status config_shape(airy_detector *detector, bool *shaped, const str
     return AIRY_OK;
 }
 
+static airy_status refuse_spline(const struct poni *poni, enum key key, const char *name)
+{
+    return airy_fail(AIRY_ERR_UNSUPPORTED,
+                     "%s line %zu: %s: spline files are not read; pyFAI's detector2nexus makes a "
+                     "NeXus detector file of it, which is",
+                     poni->path, poni->line[key], name);
+}
+
+/* A detector file, where the PONI says or, with a relative path, beside the PONI. */
+static airy_status read_detector_file(airy_detector *detector, const struct poni *poni,
+                                      const char *name)
+{
+    const char *slash = strrchr(poni->path, '/');
+    char beside[4096];
+    const int n = snprintf(beside, sizeof beside, "%.*s%s",
+                           slash ? (int)(slash + 1 - poni->path) : 0, poni->path, name);
+    const bool there = access(name, F_OK) == 0 || name[0] == '/' || n < 0 ||
+                       (size_t)n >= sizeof beside || access(beside, F_OK) != 0;
+    const airy_status status = airy_detector_read(detector, there ? name : beside);
+    if (status != AIRY_OK)
+        return airy_fail_context(status, "%s line %zu", poni->path, poni->line[KEY_CONFIG]);
+    return AIRY_OK;
+}
+
+/* named: the detector is one by name of a file. */
+static airy_status apply_file(airy_detector *detector, const struct poni *poni,
+                              const json_t *config, bool named)
+{
+    const json_t *spline = json_object_get(config, "splineFile"),
+                 *file = json_object_get(config, "filename");
+    if (spline && !json_is_null(spline))
+        return refuse_spline(poni, KEY_CONFIG, "splineFile in Detector_config");
+    if (!named) {
+        AIRY_FAIL_IF(file && !json_is_null(file), AIRY_ERR_UNSUPPORTED,
+                     "%s line %zu: filename in Detector_config is for Detector: NexusDetector",
+                     poni->path, poni->line[KEY_CONFIG]);
+        return AIRY_OK;
+    }
+    AIRY_FAIL_IF(!json_is_string(file), AIRY_ERR_FORMAT,
+                 "%s: NexusDetector needs a filename in Detector_config", poni->path);
+    return read_detector_file(detector, poni, json_string_value(file));
+}
+
+static airy_status apply_sensor(airy_sensor *sensor, const struct poni *poni, const json_t *config)
+{
+    const json_t *value = json_object_get(config, "sensor");
+    if (!value || json_is_null(value))
+        return AIRY_OK;
+    const json_t *material = json_object_get(value, "material");
+    const char *name = json_string_value(material);
+    AIRY_FAIL_IF(!json_is_object(value) || (material && !json_is_null(material) && !name),
+                 AIRY_ERR_FORMAT,
+                 "%s line %zu: sensor in Detector_config is not {\"material\": ..., \"thickness\": "
+                 "...}",
+                 poni->path, poni->line[KEY_CONFIG]);
+    AIRY_FAIL_IF(name && strlen(name) >= sizeof sensor->material, AIRY_ERR_FORMAT,
+                 "%s line %zu: sensor material '%.40s' has more than %zu bytes", poni->path,
+                 poni->line[KEY_CONFIG], name, sizeof sensor->material - 1);
+    *sensor = (airy_sensor){0};
+    if (name)
+        strcpy(sensor->material, name);
+    AIRY_TRY(config_number(&sensor->thickness, poni, value, "thickness"));
+    return config_number(&sensor->attenuation, poni, value, "attenuation");
+}
+
 static airy_status apply_config(airy_detector *detector, bool *shaped, const struct poni *poni,
                                 const json_t *config)
 {
-    static const char *const files[] = {"splineFile", "filename"};
-    for (size_t k = 0; k < 2; k++) {
-        const json_t *file = json_object_get(config, files[k]);
-        AIRY_FAIL_IF(
-            file && !json_is_null(file), AIRY_ERR_UNSUPPORTED,
-            "%s line %zu: %s in Detector_config: pixel positions from a file are not supported",
-            poni->path, poni->line[KEY_CONFIG], files[k]);
-    }
     AIRY_TRY(config_number(&detector->pixel1, poni, config, "pixel1"));
     AIRY_TRY(config_number(&detector->pixel2, poni, config, "pixel2"));
     AIRY_TRY(config_shape(detector, shaped, poni, config));
+    AIRY_TRY(apply_sensor(&detector->sensor, poni, config));
     double orientation = detector->orientation;
     AIRY_TRY(config_number(&orientation, poni, config, "orientation"));
     AIRY_FAIL_IF(!(orientation >= 0 && orientation <= 8) || orientation != floor(orientation),
@@ -218,10 +276,11 @@ static airy_status apply_config(airy_detector *detector, bool *shaped, const str
     return AIRY_OK;
 }
 
-/* shaped: whether it says how many pixels there are. */
-static airy_status read_config(airy_detector *detector, bool *shaped, const struct poni *poni)
+/* NULL where there is none; the caller's reference. */
+static airy_status load_config(json_t **config, const struct poni *poni)
 {
     const char *text = poni->value[KEY_CONFIG];
+    *config = NULL;
     if (is_none(text))
         return AIRY_OK;
     const size_t size = strlen(text), line = poni->line[KEY_CONFIG];
@@ -229,45 +288,74 @@ static airy_status read_config(airy_detector *detector, bool *shaped, const stru
                  "%s line %zu: Detector_config has %zu bytes, expected at most %d", poni->path,
                  line, size, MAX_CONFIG);
     json_error_t error;
-    json_t *config = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
-    AIRY_FAIL_IF(!config, AIRY_ERR_FORMAT, "%s line %zu: Detector_config is not JSON: %s",
-                 poni->path, line, error.text);
-    const airy_status status = json_is_object(config)
-                                   ? apply_config(detector, shaped, poni, config)
-                                   : airy_fail(AIRY_ERR_FORMAT,
-                                               "%s line %zu: Detector_config is not a JSON object",
-                                               poni->path, line);
-    json_decref(config);
-    return status;
+    json_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+    AIRY_FAIL_IF(!json, AIRY_ERR_FORMAT, "%s line %zu: Detector_config is not JSON: %s", poni->path,
+                 line, error.text);
+    const bool object = json_is_object(json);
+    if (!object)
+        json_decref(json);
+    AIRY_FAIL_IF(!object, AIRY_ERR_FORMAT, "%s line %zu: Detector_config is not a JSON object",
+                 poni->path, line);
+    *config = json;
+    return AIRY_OK;
+}
+
+/* How many of `part` are `whole`; 1 where that is no whole number. */
+static int times(double whole, double part)
+{
+    const double ratio = whole / part;
+    return ratio > 1.5 && ratio < 64 && fabs(ratio - round(ratio)) < 1e-3 ? (int)lround(ratio) : 1;
+}
+
+/* Pixels twice as large (and so on) are a binned image of a detector whose pixels are known. */
+static void find_binning(airy_detector *d, const airy_detector *known, bool shaped)
+{
+    if (!(known->pixel1 > 0))
+        return;
+    const int b1 = times(d->pixel1, known->pixel1), b2 = times(d->pixel2, known->pixel2);
+    const size_t h = known->height / (size_t)b1, w = known->width / (size_t)b2;
+    if (shaped && (h != d->height || w != d->width))
+        return;
+    d->height = h;
+    d->width = w;
+    d->binning1 = b1;
+    d->binning2 = b2;
+}
+
+static airy_status fill_detector(airy_detector *detector, const struct poni *poni,
+                                 const json_t *config)
+{
+    const char *name = poni->value[KEY_DETECTOR];
+    const bool named =
+        name && (strcasecmp(name, "NexusDetector") == 0 || strcasecmp(name, "Nexus detector") == 0);
+    if (!named) {
+        const airy_status found = airy_detector_find(detector, is_none(name) ? "Detector" : name);
+        if (found != AIRY_OK)
+            return airy_fail_context(found, "%s line %zu", poni->path, poni->line[KEY_DETECTOR]);
+        detector->orientation = 3;
+    }
+    if (!is_none(poni->value[KEY_SPLINE]))
+        return refuse_spline(poni, KEY_SPLINE, "SplineFile");
+    AIRY_TRY(apply_file(detector, poni, config, named));
+    const airy_detector known = *detector;
+    AIRY_TRY(get_number(&detector->pixel1, poni, KEY_PIXEL1));
+    AIRY_TRY(get_number(&detector->pixel2, poni, KEY_PIXEL2));
+    bool shaped = false;
+    if (config)
+        AIRY_TRY(apply_config(detector, &shaped, poni, config));
+    AIRY_FAIL_IF(detector->pixel1 == 0 || detector->pixel2 == 0, AIRY_ERR_FORMAT,
+                 "%s: the pixel size is missing", poni->path);
+    find_binning(detector, &known, shaped);
+    return AIRY_OK;
 }
 
 static airy_status read_detector(airy_detector *detector, const struct poni *poni)
 {
-    const char *name = poni->value[KEY_DETECTOR];
-    const airy_status found = airy_detector_find(detector, is_none(name) ? "Detector" : name);
-    if (found != AIRY_OK)
-        return airy_fail_context(found, "%s line %zu", poni->path, poni->line[KEY_DETECTOR]);
-    detector->orientation = 3;
-    AIRY_FAIL_IF(!is_none(poni->value[KEY_SPLINE]), AIRY_ERR_UNSUPPORTED,
-                 "%s line %zu: SplineFile: pixel positions from a file are not supported",
-                 poni->path, poni->line[KEY_SPLINE]);
-    const airy_detector registered = *detector;
-    AIRY_TRY(get_number(&detector->pixel1, poni, KEY_PIXEL1));
-    AIRY_TRY(get_number(&detector->pixel2, poni, KEY_PIXEL2));
-    bool shaped = false;
-    AIRY_TRY(read_config(detector, &shaped, poni));
-    AIRY_FAIL_IF(detector->pixel1 == 0 || detector->pixel2 == 0, AIRY_ERR_FORMAT,
-                 "%s: the pixel size is missing", poni->path);
-    /* Pixels twice as large (and so on) are a binned image of a registered detector. */
-    if (!shaped && registered.pixel1 > 0) {
-        const double b1 = detector->pixel1 / registered.pixel1,
-                     b2 = detector->pixel2 / registered.pixel2;
-        if (b1 > 1.5 && fabs(b1 - round(b1)) < 1e-3 && b1 < 64)
-            detector->height /= (size_t)lround(b1);
-        if (b2 > 1.5 && fabs(b2 - round(b2)) < 1e-3 && b2 < 64)
-            detector->width /= (size_t)lround(b2);
-    }
-    return AIRY_OK;
+    json_t *config;
+    AIRY_TRY(load_config(&config, poni));
+    const airy_status status = fill_detector(detector, poni, config);
+    json_decref(config);
+    return status;
 }
 
 static airy_status read_parallax(bool *parallax, const struct poni *poni)
@@ -329,28 +417,74 @@ static void print_number(FILE *file, double value, const char *after)
     fprintf(file, "%s%s", airy_number_text(text, value, false), after);
 }
 
+/* Of text that is not ours: quoted as JSON has it. */
+static void print_string(FILE *file, const char *text)
+{
+    json_t *json = json_string(text);
+    char *quoted = json ? json_dumps(json, JSON_ENCODE_ANY) : NULL;
+    fputs(quoted ? quoted : "null", file);
+    free(quoted);
+    json_decref(json);
+}
+
+static void print_sensor(FILE *file, const airy_sensor *sensor)
+{
+    fprintf(file, ", \"sensor\": {\"material\": ");
+    print_string(file, sensor->material);
+    if (sensor->thickness > 0) {
+        fprintf(file, ", \"thickness\": ");
+        print_number(file, sensor->thickness, "");
+    }
+    if (sensor->attenuation > 0) {
+        fprintf(file, ", \"attenuation\": ");
+        print_number(file, sensor->attenuation, "");
+    }
+    fputc('}', file);
+}
+
+static void print_config(FILE *file, const airy_detector *d,
+                         const struct airy_detector_entry *entry)
+{
+    fprintf(file, "Detector_config: {");
+    if (d->file[0]) {
+        fprintf(file, "\"filename\": ");
+        print_string(file, d->file);
+        fprintf(file, ", ");
+    }
+    /* The pixels of a file are its own, unless they are binned. */
+    if (!d->file[0] || d->binning1 > 1 || d->binning2 > 1) {
+        fprintf(file, "\"pixel1\": ");
+        print_number(file, d->pixel1, ", \"pixel2\": ");
+        print_number(file, d->pixel2, ", ");
+    }
+    /* Without a shape, other pixel sizes would be read as a binned image. */
+    const bool registered = entry && entry->height == d->height && entry->width == d->width &&
+                            entry->pixel1 == d->pixel1 && entry->pixel2 == d->pixel2;
+    if (d->height && !registered && !d->file[0])
+        fprintf(file, "\"max_shape\": [%zu, %zu], ", d->height, d->width);
+    fprintf(file, "\"orientation\": %d", d->orientation ? d->orientation : 3);
+    if (d->sensor.material[0] || d->sensor.attenuation > 0)
+        print_sensor(file, &d->sensor);
+    fprintf(file, "}\n");
+}
+
 /* The registry's name as files have it: blanks as '_'. */
 static void print_text(FILE *file, const airy_geometry *g)
 {
     const airy_detector *d = &g->detector;
-    const struct airy_detector_entry *entry = airy_detector_entry_find(d->name);
+    const struct airy_detector_entry *entry = d->file[0] ? NULL : airy_detector_entry_find(d->name);
+    const char *own = d->file[0] ? "NexusDetector" : "Detector";
     char name[sizeof d->name];
-    snprintf(name, sizeof name, "%.*s", entry ? (int)strcspn(entry->names, "|") : 8,
-             entry ? entry->names : "Detector");
+    snprintf(name, sizeof name, "%.*s", entry ? (int)strcspn(entry->names, "|") : (int)strlen(own),
+             entry ? entry->names : own);
     for (char *c = name; *c; c++)
         *c = *c == ' ' ? '_' : *c;
+    const bool third = g->parallax || d->sensor.material[0] || d->sensor.attenuation > 0;
     fprintf(file, "# Nota: C-Order, 1 refers to the Y axis, 2 to the X axis\n");
-    fprintf(file, "poni_version: %s\n", g->parallax ? "3" : "2.1");
+    fprintf(file, "poni_version: %s\n", third ? "3" : "2.1");
     fprintf(file, "Detector: %s\n", name);
-    fprintf(file, "Detector_config: {\"pixel1\": ");
-    print_number(file, d->pixel1, ", \"pixel2\": ");
-    print_number(file, d->pixel2, ", ");
-    /* Without a shape, other pixel sizes would be read as a binned image. */
-    const bool registered = entry && entry->height == d->height && entry->width == d->width &&
-                            entry->pixel1 == d->pixel1 && entry->pixel2 == d->pixel2;
-    if (d->height && !registered)
-        fprintf(file, "\"max_shape\": [%zu, %zu], ", d->height, d->width);
-    fprintf(file, "\"orientation\": %d}\nDistance: ", d->orientation ? d->orientation : 3);
+    print_config(file, d, entry);
+    fprintf(file, "Distance: ");
     print_number(file, g->dist, "\nPoni1: ");
     print_number(file, g->poni1, "\nPoni2: ");
     print_number(file, g->poni2, "\nRot1: ");
@@ -361,8 +495,8 @@ static void print_text(FILE *file, const airy_geometry *g)
         fprintf(file, "Wavelength: ");
         print_number(file, g->wavelength, "\n");
     }
-    if (g->parallax)
-        fprintf(file, "Parallax: True\n");
+    if (third)
+        fprintf(file, "Parallax: %s\n", g->parallax ? "True" : "False");
 }
 
 /* Written beside the target and renamed, so that a reader sees the old file or the new one. */

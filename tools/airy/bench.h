@@ -52,7 +52,8 @@ struct bench {
     const char *path;   /* of the stack */
     airy_stack *stack;  /* NULL for benches that want none */
     airy_stack_info stack_info;
-    airy_geometry geometry; /* for benches that want it */
+    airy_geometry geometry;       /* for benches that want it */
+    airy_detector_arrays *arrays; /* of its detector */
     struct bench_limits limits;
     char folder[3072]; /* a temporary one, empty at first; "" until bench_folder */
     json_t *rows;

@@ -243,8 +243,10 @@ static int find_geometry(struct bench *bench)
     const airy_status status = airy_stack_get_meta(bench->stack, &meta);
     if (status != AIRY_OK)
         return tool_failed(bench->common, status);
-    const int code = geometry_resolve(&bench->geometry, &bench->params->geometry, &meta,
-                                      bench->stack_info.height, bench->stack_info.width);
+    int code = geometry_resolve(&bench->geometry, &bench->params->geometry, &meta,
+                                bench->stack_info.height, bench->stack_info.width);
+    if (code == AIRY_EXIT_OK)
+        code = geometry_arrays(&bench->arrays, &bench->geometry, bench->common);
     pattern_set_sample(&bench->geometry, &bench->params->pattern);
     return code;
 }
@@ -311,6 +313,7 @@ static int run_stack(struct bench *bench, const struct choice *choice)
         code = find_geometry(bench);
     if (code == AIRY_EXIT_OK)
         code = run_chosen(bench, choice);
+    airy_detector_arrays_destroy(&bench->arrays);
     airy_stack_destroy(&bench->stack);
     return code;
 }

@@ -1,4 +1,5 @@
 /* airy info: what a file holds, and how much of it fits where. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -306,6 +307,63 @@ static void warn_truncated(const struct common *common, const char *path)
                  (unsigned long long)declared);
 }
 
+/* What a NeXus detector file describes; NULL for other files, and for those that cannot be used. */
+static json_t *detector_json(const struct common *common, const char *file)
+{
+    airy_detector d;
+    airy_detector_arrays *arrays = NULL;
+    airy_status status = airy_detector_read(&d, file);
+    if (status == AIRY_ERR_FORMAT && strstr(airy_last_error(), "that is no detector file"))
+        return NULL;
+    if (status == AIRY_OK)
+        status = airy_detector_open(&arrays, &d);
+    if (status != AIRY_OK) {
+        tool_say(common, "%s", airy_last_error());
+        return NULL;
+    }
+    const size_t pixels = d.height * d.width;
+    size_t bad = 0;
+    float least = INFINITY, most = -INFINITY;
+    for (size_t i = 0; i < pixels; i++)
+        bad += d.bad && d.bad[i];
+    for (size_t i = 0; d.corners && i < 4 * pixels; i++) {
+        least = fminf(least, d.corners[3 * i]);
+        most = fmaxf(most, d.corners[3 * i]);
+    }
+    json_t *json = json_pack("{s:s, s:[I,I], s:f, s:f, s:i, s:I, s:b}", "name", d.name, "shape",
+                             (json_int_t)d.height, (json_int_t)d.width, "pixel1", d.pixel1,
+                             "pixel2", d.pixel2, "orientation", d.orientation, "masked",
+                             (json_int_t)bad, "corners", d.corners != NULL);
+    if (json && d.corners)
+        json_object_set_new(json, "z", json_pack("[f,f]", (double)least, (double)most));
+    if (json && d.sensor.material[0])
+        json_object_set_new(json, "sensor",
+                            json_pack("{s:s, s:f}", "material", d.sensor.material, "thickness",
+                                      d.sensor.thickness));
+    airy_detector_arrays_destroy(&arrays);
+    return json;
+}
+
+static void print_detector(const json_t *json)
+{
+    const json_t *shape = json_object_get(json, "shape"), *z = json_object_get(json, "z"),
+                 *sensor = json_object_get(json, "sensor");
+    printf("NeXus detector file: %s, %lld x %lld pixels of %g x %g m, orientation %lld, %lld "
+           "masked\n",
+           text_of(json, "name"), (long long)json_integer_value(json_array_get(shape, 0)),
+           (long long)json_integer_value(json_array_get(shape, 1)),
+           json_number_value(json_object_get(json, "pixel1")),
+           json_number_value(json_object_get(json, "pixel2")),
+           (long long)json_integer_value(json_object_get(json, "orientation")),
+           (long long)json_integer_value(json_object_get(json, "masked")));
+    if (z)
+        printf("  pixels have corners of their own, z from %g to %g m\n",
+               json_number_value(json_array_get(z, 0)), json_number_value(json_array_get(z, 1)));
+    if (sensor)
+        printf("  sensor: %s, %g m\n", text_of(sensor, "material"),
+               json_number_value(json_object_get(sensor, "thickness")));
+}
+
 static int info_hdf5(const struct common *common, const char *path)
 {
     airy_hdf5_entry *entries = NULL;
@@ -318,8 +376,9 @@ static int info_hdf5(const struct common *common, const char *path)
     if (status != AIRY_OK)
         return tool_failed(common, status);
     warn_truncated(common, file);
-    json_t *result = dataset ? NULL : result_json(file, entries, count),
-           *stack = result ? NULL : stack_json(path, why);
+    json_t *detector = dataset ? NULL : detector_json(common, file),
+           *result = dataset || detector ? NULL : result_json(file, entries, count),
+           *stack = result || detector ? NULL : stack_json(path, why);
     int code = AIRY_EXIT_OK;
     if (!stack && dataset)
         code = tool_fail(common, "%s", why);
@@ -327,12 +386,15 @@ static int info_hdf5(const struct common *common, const char *path)
         json_t *list = json_array();
         for (size_t i = 0; i < count; i++)
             json_array_append_new(list, entry_json(&entries[i]));
-        code = tool_print_json(common, json_pack("{s:o, s:o, s:o?, s:o?, s:o}", "file",
+        code = tool_print_json(common, json_pack("{s:o, s:o, s:o?, s:o?, s:o?, s:o}", "file",
                                                  tool_json_string(file), "datasets", list, "stack",
                                                  json_incref(stack), "result", json_incref(result),
-                                                 "why_no_stack", tool_json_string(why)));
+                                                 "detector", json_incref(detector), "why_no_stack",
+                                                 tool_json_string(why)));
     } else {
-        if (result) {
+        if (detector) {
+            print_detector(detector);
+        } else if (result) {
             const json_t *azimuth = json_object_get(result, "azimuth_bins");
             char bins[48];
             snprintf(bins, sizeof(bins), azimuth ? "%lld x %lld" : "%lld",
@@ -353,6 +415,7 @@ static int info_hdf5(const struct common *common, const char *path)
     }
     json_decref(stack);
     json_decref(result);
+    json_decref(detector);
     airy_hdf5_list_free(entries);
     return code;
 }

@@ -17,7 +17,7 @@ struct integrate_params {
     bool has_frames, has_radial_range, has_azimuth_range, has_polarization, has_normalization,
         has_dummy, has_delta_dummy, has_empty;
     size_t average, sum; /* frames of a group, SIZE_MAX: all; 0: not given */
-    bool no_solid_angle, unweighted, chi_zero, skip_bad, resume;
+    bool no_solid_angle, sensor_efficiency, unweighted, chi_zero, skip_bad, resume;
     enum layout layout;
     size_t processes; /* 0: chosen */
     const char *part; /* of a worker process: where its parent is (workers.h) */
@@ -31,6 +31,7 @@ struct integration {
     airy_stack_info info;
     airy_stack_meta meta;
     airy_geometry geometry;
+    airy_detector_arrays *arrays; /* of its detector */
     airy_integrator_params integrator_params;
     uint8_t *mask;
     float *dark, *flat, *absorption, *variance;

@@ -245,7 +245,7 @@ static int write_stack(struct simulated *s, const struct simulate_params *p,
                                        .width = geometry->detector.width,
                                        .codec = {.codec = AIRY_CODEC_BSLZ4,
                                                  .elem_size = (uint32_t)airy_dtype_size(p->dtype)},
-                                       .geometry = geometry,
+                                       .geometry = geometry->detector.file[0] ? NULL : geometry,
                                        .mask = s->mask},
                             .make = simulated_frame,
                             .user = s,
@@ -275,9 +275,13 @@ static int run_simulate(void *user)
     p->dtype = p->has_dtype ? p->dtype : AIRY_DTYPE_U32;
     p->scale = p->has_scale ? p->scale : 1;
     airy_geometry geometry;
+    airy_detector_arrays *arrays = NULL;
     int code = check_outputs(p, path);
-    if (code != AIRY_EXIT_OK || (code = make_geometry(p, &geometry)) != AIRY_EXIT_OK)
+    if (code != AIRY_EXIT_OK || (code = make_geometry(p, &geometry)) != AIRY_EXIT_OK ||
+        (code = geometry_arrays(&arrays, &geometry, common)) != AIRY_EXIT_OK)
         return code;
+    if (geometry.detector.file[0])
+        tool_say(common, "%s has no geometry: a stack has no place for the detector's file", path);
     struct simulated s;
     simulated_begin(&s, p->dtype, &geometry);
     double *mean = malloc(s.pixels * sizeof(double));
@@ -296,6 +300,7 @@ static int run_simulate(void *user)
     free(mean);
     free(mask);
     free(base);
+    airy_detector_arrays_destroy(&arrays);
     return code;
 }
 

@@ -33,6 +33,32 @@ static const char *parse_wavelength(void *field, const char *text)
     return NULL;
 }
 
+/* Rows and columns of the sensor that are one of the image: NxM. */
+static const char *parse_binning(void *field, const char *text)
+{
+    struct binning *binning = field;
+    int rows, columns, used = 0;
+    if (sscanf(text, "%2dx%2d%n", &rows, &columns, &used) < 2 || text[used] || rows < 1 ||
+        columns < 1 || rows > 64 || columns > 64)
+        return "expected NxM, each from 1 to 64, such as 2x2";
+    *binning = (struct binning){rows, columns};
+    return NULL;
+}
+
+static const char *parse_sensor(void *field, const char *text)
+{
+    airy_sensor *sensor = field;
+    const size_t size = strcspn(text, ",");
+    *sensor = (airy_sensor){0};
+    if (size == 0 || size >= sizeof(sensor->material))
+        return "expected MATERIAL[,THICKNESS], such as Si,0.00032";
+    memcpy(sensor->material, text, size);
+    if (text[size] && (!opt_number(text + size + 1, &sensor->thickness) ||
+                       !(sensor->thickness > 0) || sensor->thickness > 1))
+        return "expected a thickness above 0 and at most 1, in m";
+    return NULL;
+}
+
 #define FIELD(member) .offset = offsetof(struct geometry_params, member)
 #define SEEN(member)  .seen = offsetof(struct geometry_params, member)
 
@@ -47,14 +73,21 @@ const struct opt geometry_options[] = {
     {.name = "detector",
      .type = OPT_STRING,
      FIELD(detector),
-     .argument = "NAME",
-     .help = "detector of the registry, such as eiger_4M"},
+     .argument = "NAME|FILE",
+     .help = "detector of the registry, such as eiger_4M, or a NeXus detector file (.h5, .nxs)"},
     {.name = "pixel",
      .type = OPT_PAIR,
      FIELD(pixel),
      SEEN(has_pixel),
      .argument = "P1,P2",
      .help = "pixel height and width in m, for a detector that is not in the registry"},
+    {.name = "binning",
+     .type = OPT_PARSED,
+     FIELD(binning),
+     .parse = parse_binning,
+     .argument = "NxM",
+     .fallback = "1x1",
+     .help = "rows and columns of the detector's pixels that are one of the frames'"},
     {.name = "orientation",
      .type = OPT_COUNT,
      FIELD(orientation),
@@ -129,6 +162,25 @@ const struct opt geometry_options[] = {
      .parse = parse_energy,
      .argument = "E",
      .help = "photon energy in keV, instead of the wavelength"},
+    {.name = "sensor",
+     .type = OPT_PARSED,
+     FIELD(sensor),
+     SEEN(has_sensor),
+     .parse = parse_sensor,
+     .argument = "M[,T]",
+     .help = "what photons are absorbed in: Si, Ge, GaAs or CdTe, and its thickness in m"},
+    {.name = "attenuation",
+     .type = OPT_FLOAT,
+     FIELD(attenuation),
+     SEEN(has_attenuation),
+     .lo = 1e-3,
+     .hi = 1e12,
+     .argument = "MU",
+     .help = "the sensor's linear attenuation in 1/m, instead of its material's"},
+    {.name = "parallax",
+     .type = OPT_FLAG,
+     FIELD(parallax),
+     .help = "correct positions for the depth of absorption in the sensor"},
     {0},
 };
 
@@ -136,7 +188,50 @@ bool geometry_given(const struct geometry_params *p)
 {
     return p->poni || p->detector || p->has_pixel || p->has_orientation || p->has_dist ||
            p->has_poni1 || p->has_poni2 || p->has_rot1 || p->has_rot2 || p->has_rot3 ||
-           p->has_wavelength || p->has_energy;
+           p->has_wavelength || p->has_energy || p->has_sensor || p->has_attenuation ||
+           p->parallax || p->binning.rows;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+    return n > m && strcmp(text + n - m, end) == 0;
+}
+
+/* A name of the registry, or a file. */
+static int find_detector(airy_detector *detector, const struct geometry_params *p)
+{
+    const char *name = p->detector;
+    if (ends_in(name, ".spline"))
+        return tool_fail(&p->common,
+                         "--detector %s: spline files are not read; pyFAI's detector2nexus makes a "
+                         "NeXus detector file of it, which is",
+                         name);
+    const bool file = ends_in(name, ".h5") || ends_in(name, ".nxs") || ends_in(name, ".hdf5");
+    const airy_status status = file ? airy_detector_read(detector, name)
+                                    : airy_detector_find(detector, name);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+}
+
+static int override_sensor(airy_geometry *g, const struct geometry_params *p)
+{
+    airy_sensor *sensor = &g->detector.sensor;
+    if (p->has_sensor)
+        *sensor = p->sensor;
+    if (p->has_attenuation)
+        sensor->attenuation = p->attenuation;
+    g->parallax = g->parallax || p->parallax;
+    if (g->parallax && !sensor->material[0] && !(sensor->attenuation > 0))
+        return tool_usage(&p->common,
+                          "the correction for parallax needs --sensor MATERIAL,THICKNESS "
+                          "or --attenuation MU");
+    return AIRY_EXIT_OK;
+}
+
+int geometry_arrays(airy_detector_arrays **arrays, airy_geometry *g, const struct common *common)
+{
+    const airy_status status = airy_detector_open(arrays, &g->detector);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
 int geometry_override(airy_geometry *g, const struct geometry_params *p)
@@ -144,9 +239,9 @@ int geometry_override(airy_geometry *g, const struct geometry_params *p)
     if (p->has_wavelength && p->has_energy)
         return tool_usage(&p->common, "--wavelength and --energy: give one of them");
     if (p->detector) {
-        const airy_status status = airy_detector_find(&g->detector, p->detector);
-        if (status != AIRY_OK)
-            return tool_failed(&p->common, status);
+        const int code = find_detector(&g->detector, p);
+        if (code != AIRY_EXIT_OK)
+            return code;
     }
     if (p->has_pixel) {
         if (!(p->pixel[0] > 0) || !(p->pixel[1] > 0))
@@ -159,6 +254,12 @@ int geometry_override(airy_geometry *g, const struct geometry_params *p)
         g->detector.pixel1 = p->pixel[0];
         g->detector.pixel2 = p->pixel[1];
     }
+    if (p->binning.rows) {
+        const airy_status status =
+            airy_detector_bin(&g->detector, p->binning.rows, p->binning.columns);
+        if (status != AIRY_OK)
+            return tool_failed(&p->common, status);
+    }
     if (p->has_orientation)
         g->detector.orientation = (int)p->orientation;
     g->dist = p->has_dist ? p->dist : g->dist;
@@ -170,7 +271,7 @@ int geometry_override(airy_geometry *g, const struct geometry_params *p)
     g->wavelength = p->has_wavelength ? p->wavelength
                     : p->has_energy   ? HC_KEV_M / p->energy
                                       : g->wavelength;
-    return AIRY_EXIT_OK;
+    return override_sensor(g, p);
 }
 
 /* The frames must have the detector's shape; a detector without one takes theirs. */
@@ -184,7 +285,11 @@ static int fit_shape(airy_geometry *g, const struct common *common, size_t heigh
         return AIRY_EXIT_OK;
     airy_detector other;
     char hint[128] = "give the right --detector";
-    if (airy_detector_find_shape(&other, height, width) == AIRY_OK)
+    const size_t b1 = g->detector.height / height, b2 = g->detector.width / width;
+    if (b1 > 0 && b2 > 0 && b1 * b2 > 1 && g->detector.height / b1 == height &&
+        g->detector.width / b2 == width)
+        snprintf(hint, sizeof(hint), "they do with --binning %zux%zu", b1, b2);
+    else if (airy_detector_find_shape(&other, height, width) == AIRY_OK)
         snprintf(hint, sizeof(hint), "a detector of that shape is '%s'", other.name);
     return tool_fail(common, "frames of %zu x %zu pixels do not fit detector '%s' of %zu x %zu; %s",
                      height, width, g->detector.name, g->detector.height, g->detector.width, hint);
@@ -222,6 +327,43 @@ int geometry_resolve(airy_geometry *g, const struct geometry_params *p, const ai
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
+/* Beside what geometry_json packs: what few detectors have. */
+static void add_detector_json(json_t *json, const airy_detector *d)
+{
+    if (d->file[0])
+        json_object_set_new(json, "detector_file", tool_json_string(d->file));
+    if (d->binning1 > 1 || d->binning2 > 1)
+        json_object_set_new(json, "binning",
+                            json_pack("[i,i]", d->binning1 > 1 ? d->binning1 : 1,
+                                      d->binning2 > 1 ? d->binning2 : 1));
+    if (d->sensor.material[0] || d->sensor.attenuation > 0)
+        json_object_set_new(json, "sensor",
+                            json_pack("{s:s, s:f, s:f}", "material", d->sensor.material,
+                                      "thickness", d->sensor.thickness, "attenuation",
+                                      d->sensor.attenuation));
+}
+
+static bool detector_from_json(airy_detector *d, const json_t *json)
+{
+    const json_t *file = json_object_get(json, "detector_file"),
+                 *binning = json_object_get(json, "binning"),
+                 *sensor = json_object_get(json, "sensor");
+    const char *material = "";
+    if (file && (!json_is_string(file) || json_string_length(file) >= sizeof(d->file)))
+        return false;
+    if (file)
+        strcpy(d->file, json_string_value(file));
+    if (binning && json_unpack((json_t *)binning, "[i,i]", &d->binning1, &d->binning2) != 0)
+        return false;
+    if (sensor &&
+        (json_unpack((json_t *)sensor, "{s:s, s:F, s:F}", "material", &material, "thickness",
+                     &d->sensor.thickness, "attenuation", &d->sensor.attenuation) != 0 ||
+         strlen(material) >= sizeof(d->sensor.material)))
+        return false;
+    strcpy(d->sensor.material, material);
+    return true;
+}
+
 json_t *geometry_json(const airy_geometry *g)
 {
     const airy_detector *d = &g->detector;
@@ -229,11 +371,15 @@ json_t *geometry_json(const airy_geometry *g)
                         ? json_pack("[I,I]", (json_int_t)d->height, (json_int_t)d->width)
                         : json_null();
     json_t *wavelength = g->wavelength > 0 ? json_real(g->wavelength) : json_null();
-    return json_pack("{s:s, s:f, s:f, s:o, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:b}",
-                     "detector", d->name, "pixel1", d->pixel1, "pixel2", d->pixel2, "shape", shape,
-                     "orientation", d->orientation ? d->orientation : 3, "dist", g->dist, "poni1",
-                     g->poni1, "poni2", g->poni2, "rot1", g->rot1, "rot2", g->rot2, "rot3", g->rot3,
-                     "wavelength", wavelength, "parallax", g->parallax);
+    json_t *json = json_pack("{s:s, s:f, s:f, s:o, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:b}",
+                             "detector", d->name, "pixel1", d->pixel1, "pixel2", d->pixel2, "shape",
+                             shape, "orientation", d->orientation ? d->orientation : 3, "dist",
+                             g->dist, "poni1", g->poni1, "poni2", g->poni2, "rot1", g->rot1, "rot2",
+                             g->rot2, "rot3", g->rot3, "wavelength", wavelength, "parallax",
+                             g->parallax);
+    if (json)
+        add_detector_json(json, d);
+    return json;
 }
 
 bool geometry_from_json(airy_geometry *g, const json_t *json)
@@ -259,5 +405,5 @@ bool geometry_from_json(airy_geometry *g, const json_t *json)
     g->detector.dectris_dummy = known.dectris_dummy;
     g->wavelength = json_is_number(wavelength) ? json_number_value(wavelength) : 0;
     g->parallax = parallax != 0;
-    return true;
+    return detector_from_json(&g->detector, json);
 }

@@ -10,8 +10,14 @@ struct geometry_params {
     const char *poni, *detector;
     double dist, poni1, poni2, rot1, rot2, rot3, wavelength, energy, pixel[2];
     size_t orientation;
-    bool has_dist, has_poni1, has_poni2, has_rot1, has_rot2, has_rot3, has_wavelength, has_energy,
-        has_pixel, has_orientation;
+    struct binning {
+        int rows, columns; /* 0: not given */
+    } binning;
+    airy_sensor sensor;
+    double attenuation;
+    bool parallax;
+    bool has_sensor, has_attenuation, has_dist, has_poni1, has_poni2, has_rot1, has_rot2, has_rot3,
+        has_wavelength, has_energy, has_pixel, has_orientation;
 };
 
 extern const struct opt geometry_options[];
@@ -23,6 +29,12 @@ bool geometry_given(const struct geometry_params *params);
  * given. Exit code.
  */
 int geometry_override(airy_geometry *geometry, const struct geometry_params *params);
+/*
+ * Positions and masks of pixels, for detectors that need some; released by
+ * airy_detector_arrays_destroy. Exit code.
+ */
+int geometry_arrays(airy_detector_arrays **arrays, airy_geometry *geometry,
+                    const struct common *common);
 /*
  * The geometry for frames of a shape: --poni, inline values, or the file's own. Exit code 0, 1 or
  * 2.

@@ -188,6 +188,7 @@ static void fill_params(struct integration *job)
                                   .polarization = p->polarization[0],
                                   .polarization_offset_deg = p->polarization[1],
                                   .no_solid_angle = p->no_solid_angle,
+                                  .sensor_efficiency = p->sensor_efficiency,
                                   .unweighted = p->unweighted,
                                   .normalization = p->has_normalization ? p->normalization : 0,
                                   .has_dummy = p->has_dummy,
@@ -220,6 +221,8 @@ int integration_open(struct integration *job, const struct integrate_params *par
     if (code == AIRY_EXIT_OK)
         code = geometry_resolve(&job->geometry, &params->geometry, &job->meta, job->info.height,
                                 job->info.width);
+    if (code == AIRY_EXIT_OK)
+        code = geometry_arrays(&job->arrays, &job->geometry, job->common);
     pattern_set_sample(&job->geometry, &params->pattern);
     if (code == AIRY_EXIT_OK)
         code = choose_frames(job);
@@ -249,6 +252,7 @@ void integration_close(struct integration *job)
 {
     team_close(&job->team);
     airy_stack_destroy(&job->stack);
+    airy_detector_arrays_destroy(&job->arrays);
     free(job->configuration);
     free(job->monitor);
     free(job->mask);
