@@ -45,6 +45,22 @@ typedef struct airy_run_params {
      */
     size_t group;
     airy_merge merge;
+    /** Regions whose signal and mean of each row go to frame/roi_sum and roi_mean; at most 64. */
+    const airy_roi *rois;
+    size_t roi_count;
+    /**
+     * A scan of [rows, columns] points, one a row of the file: map/total, and of each region
+     * map/roi_K and roi_K_mean. Points without a good row are NaN. 0: no scan. zigzag: the second
+     * row of the map and every other one run backwards.
+     */
+    size_t grid[2];
+    bool zigzag;
+    /**
+     * One value a frame of the stack each (airy_stack_values), carried over to frame/NAME; with
+     * groups the mean of numbers, as f64, and the first text.
+     */
+    const airy_frame_values *carried;
+    size_t carried_count;
 } airy_run_params;
 
 typedef struct airy_run_info {

@@ -111,6 +111,37 @@ AIRY_API airy_status airy_stack_mask(const airy_stack *stack, uint8_t *mask);
 AIRY_API airy_status airy_stack_monitor(const airy_stack *stack, const char *dataset,
                                         double *values);
 
+/** One value a frame of something else than the detector: a motor, a time, a monitor. */
+typedef struct airy_frame_values {
+    char name[64];    /**< what it is: the last part of the path that is no "value" or "data" */
+    char path[512];   /**< of the dataset */
+    char units[32];   /**< "" where the file does not say */
+    airy_dtype dtype; /**< AIRY_DTYPE_F64, I64 or U64; U8 of text */
+    size_t text;      /**< bytes of a text, filled up with 0; 0: numbers */
+    void *values;     /**< [frames of the stack] */
+} airy_frame_values;
+enum {
+    AIRY_FRAME_VALUES_MAX = 64,       /**< datasets of a call */
+    AIRY_FRAME_VALUES_TEXT_MAX = 256, /**< bytes of a text */
+};
+
+/**
+ * Read datasets of the first file that have one number or text a frame.
+ *
+ * @param values    out, released with airy_frame_values_free
+ * @param datasets  [wanted] paths in the file; NULL: all such datasets of one dimension in the
+ *                  entry of the frames, in the order of the file, the first AIRY_FRAME_VALUES_MAX of
+ *                  them; none where the file is not HDF5 or the stack has one frame
+ * Names are unique: one that is there twice gets its parent's before it.
+ * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT (no numbers or text), AIRY_ERR_SHAPE (not one a
+ *         frame), AIRY_ERR_PARAM (too many), AIRY_ERR_IO; with datasets NULL what cannot be read is
+ *         passed over.
+ */
+AIRY_API airy_status airy_stack_values(airy_frame_values **values, size_t *count,
+                                       const airy_stack *stack, const char *const *datasets,
+                                       size_t wanted);
+AIRY_API void airy_frame_values_free(airy_frame_values *values, size_t count);
+
 /** One line per object of a file, for `airy info`. */
 typedef struct airy_hdf5_entry {
     char path[256];

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -36,6 +37,8 @@ struct airy_pattern_file {
     bool force, resumed, finished;
     bool joined; /* others write rows, too: the root is not switched, see gather */
     size_t frames, bins;
+    size_t rois, maps, grid[2];
+    bool zigzag;
     struct airy_pattern_layout layout;
     atomic_uchar *rows;    /* enum row_state */
     pthread_rwlock_t lock; /* shared: a row is being written; exclusive: the normalizations
@@ -51,7 +54,14 @@ static airy_status check_spec(const char *path, const struct airy_pattern_spec *
     AIRY_FAIL_IF(!path || !*path, AIRY_ERR_PARAM, "path of the integrated file is empty");
     AIRY_FAIL_IF(!spec->radial || !spec->index, AIRY_ERR_PARAM,
                  "integrated file: radial or index is NULL");
+    AIRY_FAIL_IF(spec->roi_count > AIRY_PATTERN_ROIS, AIRY_ERR_PARAM,
+                 "%zu regions, expected at most %d", spec->roi_count, (int)AIRY_PATTERN_ROIS);
     size_t row, all;
+    AIRY_FAIL_IF(spec->grid[0] && (airy_mul_size(&all, spec->grid[0], spec->grid[1]) ||
+                                   all < spec->frames || all > (size_t)1 << 28),
+                 AIRY_ERR_PARAM,
+                 "grid of %zu x %zu, expected at least the %zu rows of the run and at most 2^28",
+                 spec->grid[0], spec->grid[1], spec->frames);
     AIRY_FAIL_IF(spec->frames == 0 || spec->bins == 0 || airy_mul_size(&row, spec->bins, 8 * 8) ||
                      airy_mul_size(&all, row, spec->frames) || all > (size_t)1 << 62,
                  AIRY_ERR_PARAM, "integrated file of %zu frames x %zu bins", spec->frames,
@@ -291,6 +301,10 @@ static airy_status make_file(airy_pattern_file **file, const char *path,
     made->fd = -1;
     made->frames = spec->frames;
     made->bins = spec->bins;
+    made->rois = spec->roi_count;
+    made->maps = airy_pattern_map_count(spec);
+    memcpy(made->grid, spec->grid, sizeof(made->grid));
+    made->zigzag = spec->zigzag;
     pthread_rwlock_init(&made->lock, NULL);
     pthread_mutex_init(&made->first, NULL);
     made->path = strdup(path);
@@ -399,6 +413,10 @@ static const void *value_of(const struct airy_pattern_row *data, int field, size
         return &data->stats.max;
     case AIRY_PATTERN_SATURATED:
         return &data->stats.saturated;
+    case AIRY_PATTERN_ROI_SUM:
+        return data->roi_sum;
+    case AIRY_PATTERN_ROI_MEAN:
+        return data->roi_mean;
     case AIRY_PATTERN_FRAMES:
         return &data->frames;
     case AIRY_PATTERN_INVALID:
@@ -432,6 +450,26 @@ static airy_status write_message(airy_pattern_file *file, size_t row,
     return write_row(file, AIRY_PATTERN_MESSAGE, row, message);
 }
 
+static bool is_good(const struct airy_pattern_row *data)
+{
+    return data->stats.status == AIRY_FRAME_GOOD;
+}
+
+/* The row's cell of each map; a bad row has none. */
+static airy_status write_maps(airy_pattern_file *file, size_t row,
+                              const struct airy_pattern_row *data)
+{
+    const size_t y = row / file->grid[1], x = row % file->grid[1];
+    const size_t cell = y * file->grid[1] + (file->zigzag && y % 2 ? file->grid[1] - 1 - x : x);
+    for (size_t m = 0; m < file->maps; m++) {
+        const size_t roi = (m - 1) / 2;
+        double v = m == 0 ? data->stats.total : m % 2 ? data->roi_sum[roi] : data->roi_mean[roi];
+        v = is_good(data) ? v : (double)NAN;
+        AIRY_TRY(airy_file_pwrite(file->fd, &v, sizeof(v), file->layout.map[m] + cell * sizeof(v)));
+    }
+    return AIRY_OK;
+}
+
 static airy_status write_values(airy_pattern_file *file, size_t row,
                                 const struct airy_pattern_row *data, size_t count)
 {
@@ -442,16 +480,15 @@ static airy_status write_values(airy_pattern_file *file, size_t row,
     const size_t errors = file->layout.offset[AIRY_PATTERN_STD] ? 0 : 3;
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]) - errors; i++)
         AIRY_TRY(write_field(file, fields[i], row, data, count));
+    for (int f = AIRY_PATTERN_ROI_SUM; f <= AIRY_PATTERN_ROI_MEAN && file->rois; f++)
+        AIRY_TRY(write_field(file, f, row, data, count));
+    for (size_t i = 0; i < count && file->maps; i++)
+        AIRY_TRY(write_maps(file, row + i, &data[i]));
     if (file->layout.offset[AIRY_PATTERN_FRAMES])
         AIRY_TRY(write_field(file, AIRY_PATTERN_FRAMES, row, data, count));
     for (size_t i = 0; i < count; i++)
         AIRY_TRY(write_message(file, row + i, &data[i]));
     return AIRY_OK;
-}
-
-static bool is_good(const struct airy_pattern_row *data)
-{
-    return data->stats.status == AIRY_FRAME_GOOD;
 }
 
 /* Good, and with normalizations of its own. */
@@ -504,6 +541,8 @@ static airy_status check_row(const airy_pattern_file *file, size_t row,
     AIRY_FAIL_IF(!data->intensity || !data->signal || !data->norms ||
                      (has_errors && (!data->std || !data->sem || !data->variance)),
                  AIRY_ERR_PARAM, "row %zu: intensity, sums, std or sem is NULL", row);
+    AIRY_FAIL_IF(file->rois && (!data->roi_sum || !data->roi_mean), AIRY_ERR_PARAM,
+                 "row %zu: its regions are NULL", row);
     return AIRY_OK;
 }
 

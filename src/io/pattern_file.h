@@ -11,7 +11,7 @@
 #ifndef AIRY_IO_PATTERN_FILE_H
 #define AIRY_IO_PATTERN_FILE_H
 
-#include "airy/integrate.h"
+#include "airy/merge.h"
 
 typedef struct airy_pattern_file airy_pattern_file;
 
@@ -25,15 +25,35 @@ struct airy_pattern_spec {
     const uint64_t *index;     /* [frames] frame numbers in the stack */
     const char *configuration; /* JSON */
     const double *monitor;     /* [frames] or NULL */
-    bool grouped; /* rows are of several frames: how many is written, and normalizations are
+    const struct airy_pattern_column *columns;
+    size_t column_count;
+    const airy_roi *rois;
+    size_t roi_count; /* at most AIRY_PATTERN_ROIS */
+    size_t grid[2];   /* rows and columns of a map that the rows of the file go through; 0: none */
+    bool zigzag;      /* every other row of the map backwards */
+    bool grouped;     /* rows are of several frames: how many is written, and normalizations are
                      [frames, bins] from the start */
     bool differ;  /* every row has normalizations of its own, [frames, bins] from the start */
+};
+
+/* A dataset of one element a row that is known from the start. */
+struct airy_pattern_column {
+    const char *name, *units, *path; /* path: where the values come from */
+    airy_dtype dtype;                /* F64, I64, U64 */
+    size_t text;                     /* bytes of a text; 0: numbers */
+    const void *values;              /* [frames] */
+};
+
+enum {
+    AIRY_PATTERN_ROIS = 64,
+    AIRY_PATTERN_MAPS = 1 + 2 * AIRY_PATTERN_ROIS /* total, and of each region sum and mean */
 };
 
 struct airy_pattern_row {
     const float *intensity, *std, *sem; /* [bins]; std, sem NULL without errors */
     const double *signal, *variance;    /* [bins] of sums; variance NULL without errors */
-    const double *norms; /* [3][bins]: sum_normalization, sum_normalization2, count */
+    const double *norms;              /* [3][bins]: sum_normalization, sum_normalization2, count */
+    const double *roi_sum, *roi_mean; /* [roi_count] */
     airy_frame_stats stats;
     uint32_t frames;     /* added up in it; written where rows are grouped */
     const char *message; /* NULL or why the frame is bad; cut to the field's width */

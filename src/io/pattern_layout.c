@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +27,8 @@ enum {
 #define MAX_FILE ((uint64_t)1 << 62)
 
 enum field_type { TYPE_F32, TYPE_F64, TYPE_U32, TYPE_U64, TYPE_I32, TYPE_MESSAGE };
-enum field_when { ALWAYS, WITH_ERRORS, WITH_MONITOR, WITH_GROUPS, WITH_AZIMUTH };
-enum field_bins { NO_BINS, OF_RADIUS, OF_AZIMUTH, OF_ALL };
+enum field_when { ALWAYS, WITH_ERRORS, WITH_MONITOR, WITH_GROUPS, WITH_ROIS, WITH_AZIMUTH };
+enum field_bins { NO_BINS, OF_RADIUS, OF_AZIMUTH, OF_ALL, OF_ROIS, OF_ROI_ENDS };
 
 static const struct {
     const char *group, *name, *long_name;
@@ -44,6 +45,8 @@ static const struct {
     [AIRY_PATTERN_SHARED_NORMALIZATION2] = {"merged", "sum_normalization2", NULL, TYPE_F64, false,
                                             OF_ALL, ALWAYS},
     [AIRY_PATTERN_SHARED_COUNT] = {"merged", "count", NULL, TYPE_F64, false, OF_ALL, ALWAYS},
+    [AIRY_PATTERN_ROI] = {"frame", "roi", "regions: radius from, to; chi from, to in degrees",
+                          TYPE_F64, false, OF_ROI_ENDS, WITH_ROIS},
     [AIRY_PATTERN_INDEX] = {"frame", "index", "number in the input", TYPE_U64, true, NO_BINS,
                             ALWAYS},
     [AIRY_PATTERN_STATUS] = {"frame", "status", "0 good, 1 bad (see message), -1 pending", TYPE_I32,
@@ -60,6 +63,10 @@ static const struct {
                                 ALWAYS},
     [AIRY_PATTERN_INVALID] = {"frame", "invalid", "pixels left out in this frame alone", TYPE_U32,
                               true, NO_BINS, ALWAYS},
+    [AIRY_PATTERN_ROI_SUM] = {"frame", "roi_sum", "counts less dark in the regions", TYPE_F64, true,
+                              OF_ROIS, WITH_ROIS},
+    [AIRY_PATTERN_ROI_MEAN] = {"frame", "roi_mean", "intensity of the regions", TYPE_F64, true,
+                               OF_ROIS, WITH_ROIS},
     [AIRY_PATTERN_INTENSITY] = {"result", "intensity", "Intensity", TYPE_F32, true, OF_ALL, ALWAYS},
     [AIRY_PATTERN_STD] = {"result", "std", "standard deviation", TYPE_F32, true, OF_ALL,
                           WITH_ERRORS},
@@ -81,6 +88,7 @@ static bool is_wanted(int field, const struct airy_pattern_spec *spec)
     return fields[field].when == ALWAYS || (fields[field].when == WITH_ERRORS && spec->errors) ||
            (fields[field].when == WITH_MONITOR && spec->monitor) ||
            (fields[field].when == WITH_GROUPS && spec->grouped) ||
+           (fields[field].when == WITH_ROIS && spec->roi_count) ||
            (fields[field].when == WITH_AZIMUTH && spec->azimuth_bins);
 }
 
@@ -141,6 +149,10 @@ static int field_shape(hsize_t shape[3], int field, const struct airy_pattern_sp
         shape[ndim++] = spec->azimuth_bins;
     if (bins == OF_RADIUS || bins == OF_ALL)
         shape[ndim++] = radial_bins(spec);
+    if (bins == OF_ROIS || bins == OF_ROI_ENDS)
+        shape[ndim++] = spec->roi_count;
+    if (bins == OF_ROI_ENDS)
+        shape[ndim++] = 4;
     return ndim;
 }
 
@@ -231,6 +243,108 @@ static herr_t put_process(hid_t integrate, const struct airy_pattern_spec *spec)
     return done;
 }
 
+/* What the rows are beside their patterns, as the input has it. */
+static herr_t put_columns(hid_t integrate, const struct airy_pattern_spec *spec)
+{
+    const hid_t frame = H5Gopen2(integrate, "frame", H5P_DEFAULT);
+    herr_t done = frame < 0 ? -1 : 0;
+    for (size_t i = 0; i < spec->column_count && done >= 0; i++) {
+        const struct airy_pattern_column *c = &spec->columns[i];
+        const hsize_t shape = spec->frames;
+        const hid_t type = c->text ? H5Tcopy(H5T_C_S1) : H5Tcopy(airy_hdf5_native(c->dtype));
+        if (type < 0 || (c->text && (H5Tset_size(type, c->text) < 0 ||
+                                     H5Tset_strpad(type, H5T_STR_NULLPAD) < 0 ||
+                                     H5Tset_cset(type, H5T_CSET_UTF8) < 0)))
+            done = -1;
+        const hid_t dataset = done < 0 ? -1 : airy_put_contiguous(frame, c->name, type, 1, &shape);
+        done = dataset < 0 || H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, c->values) < 0
+                   ? -1
+                   : airy_put_text(dataset, "source", c->path);
+        if (done >= 0 && c->units[0])
+            done = airy_put_text(dataset, "units", c->units);
+        if (dataset >= 0)
+            H5Dclose(dataset);
+        if (type >= 0)
+            H5Tclose(type);
+    }
+    if (frame >= 0)
+        H5Gclose(frame);
+    return done;
+}
+
+size_t airy_pattern_map_count(const struct airy_pattern_spec *spec)
+{
+    return spec->grid[0] ? 1 + 2 * spec->roi_count : 0;
+}
+
+/* "total", "roi_0", "roi_0_mean", "roi_1", ... */
+static void name_map(char name[32], size_t map)
+{
+    if (map == 0)
+        snprintf(name, 32, "total");
+    else
+        snprintf(name, 32, "roi_%zu%s", (map - 1) / 2, map % 2 ? "" : "_mean");
+}
+
+static void describe_map(char *text, size_t size, const struct airy_pattern_spec *spec, size_t map)
+{
+    if (map == 0) {
+        snprintf(text, size, "sum of the raw values of the valid pixels");
+        return;
+    }
+    const airy_roi *roi = &spec->rois[(map - 1) / 2];
+    char chi[80] = "";
+    if (roi->has_azimuth)
+        snprintf(chi, sizeof(chi), ", chi %g to %g deg", roi->azimuth[0], roi->azimuth[1]);
+    snprintf(text, size, "%s in %g to %g of %s%s", map % 2 ? "counts" : "intensity", roi->radial[0],
+             roi->radial[1], airy_unit_label(spec->unit), chi);
+}
+
+static herr_t put_map(struct airy_pattern_layout *layout, hid_t group, size_t map,
+                      const struct airy_pattern_spec *spec)
+{
+    const hsize_t shape[2] = {spec->grid[0], spec->grid[1]};
+    char name[32], text[200];
+    name_map(name, map);
+    describe_map(text, sizeof(text), spec, map);
+    const hid_t dataset = airy_put_contiguous(group, name, H5T_NATIVE_DOUBLE, 2, shape);
+    if (dataset < 0)
+        return -1;
+    layout->map[map] = H5Dget_offset(dataset);
+    const herr_t done = airy_put_text(dataset, "long_name", text) < 0 ||
+                                airy_put_text(dataset, "interpretation", "image") < 0
+                            ? -1
+                            : 0;
+    H5Dclose(dataset);
+    return done;
+}
+
+/* An NXdata of images: the first region, or the total, is what viewers show first. */
+static herr_t put_maps(struct airy_pattern_layout *layout, hid_t integrate,
+                       const struct airy_pattern_spec *spec)
+{
+    const size_t count = airy_pattern_map_count(spec);
+    char names[AIRY_PATTERN_MAPS][32];
+    const char *others[AIRY_PATTERN_MAPS];
+    const size_t signal = count > 1 ? 1 : 0;
+    size_t n = 0;
+    const hid_t group = airy_put_group(integrate, "map", "NXdata");
+    herr_t done = group < 0 ? -1 : 0;
+    for (size_t m = 0; m < count && done >= 0; m++) {
+        done = put_map(layout, group, m, spec);
+        name_map(names[m], m);
+        if (m != signal)
+            others[n++] = names[m];
+    }
+    if (done >= 0)
+        done = airy_put_text(group, "signal", names[signal]);
+    if (done >= 0 && n)
+        done = airy_put_texts(group, "auxiliary_signals", others, n);
+    if (group >= 0)
+        H5Gclose(group);
+    return done;
+}
+
 /* root/entry/integrate/merged; returns "integrate". */
 static hid_t put_tree(hid_t root)
 {
@@ -258,6 +372,8 @@ static herr_t share_objects(hid_t from, hid_t to, const struct airy_pattern_spec
     for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++)
         if (H5Lcreate_hard(from, shared[i], to, shared[i], H5P_DEFAULT, H5P_DEFAULT) < 0)
             return -1;
+    if (spec->grid[0] && H5Lcreate_hard(from, "map", to, "map", H5P_DEFAULT, H5P_DEFAULT) < 0)
+        return -1;
     if (!spec->errors)
         return 0;
     if (H5Lcreate_hard(from, "result/sem", from, "result/intensity_errors", H5P_DEFAULT,
@@ -282,6 +398,10 @@ static herr_t put_everything(struct airy_pattern_layout *layout, hid_t file,
     }
     if (done >= 0)
         done = put_process(integrate[0], spec);
+    if (done >= 0)
+        done = put_columns(integrate[0], spec);
+    if (done >= 0 && spec->grid[0])
+        done = put_maps(layout, integrate[0], spec);
     for (int f = 0; f < AIRY_PATTERN_NORMALIZATION && done >= 0; f++)
         if (is_wanted(f, spec))
             done = put_field(layout, integrate[0], f, spec);
@@ -332,6 +452,32 @@ static bool is_plain_superblock(const uint8_t *bytes)
            bytes[14] == 8;
 }
 
+/* Ends of the regions, and maps without values. */
+static airy_status write_regions(int fd, const struct airy_pattern_layout *layout,
+                                 const struct airy_pattern_spec *spec)
+{
+    for (size_t i = 0; i < spec->roi_count; i++) {
+        const airy_roi *roi = &spec->rois[i];
+        const double ends[4] = {roi->radial[0], roi->radial[1],
+                                roi->has_azimuth ? roi->azimuth[0] : (double)NAN,
+                                roi->has_azimuth ? roi->azimuth[1] : (double)NAN};
+        AIRY_TRY(airy_file_pwrite(fd, ends, sizeof(ends),
+                                  layout->offset[AIRY_PATTERN_ROI] + i * sizeof(ends)));
+    }
+    const size_t cells = spec->grid[0] * spec->grid[1];
+    if (cells == 0)
+        return AIRY_OK;
+    double *none;
+    AIRY_TRY(airy_memory_alloc((void **)&none, sizeof(*none) * cells));
+    for (size_t i = 0; i < cells; i++)
+        none[i] = (double)NAN;
+    airy_status status = AIRY_OK;
+    for (size_t m = 0; m < airy_pattern_map_count(spec) && status == AIRY_OK; m++)
+        status = airy_file_pwrite(fd, none, sizeof(*none) * cells, layout->map[m]);
+    airy_memory_release(none);
+    return status;
+}
+
 static airy_status write_constants(int fd, const struct airy_pattern_layout *layout,
                                    const struct airy_pattern_spec *spec)
 {
@@ -345,6 +491,7 @@ static airy_status write_constants(int fd, const struct airy_pattern_layout *lay
     if (spec->monitor)
         AIRY_TRY(airy_file_pwrite(fd, spec->monitor, 8 * spec->frames,
                                   layout->offset[AIRY_PATTERN_MONITOR]));
+    AIRY_TRY(write_regions(fd, layout, spec));
     int32_t *pending;
     AIRY_TRY(airy_memory_alloc((void **)&pending, sizeof(*pending) * spec->frames));
     for (size_t i = 0; i < spec->frames; i++)
@@ -518,6 +665,40 @@ static bool has_link(hid_t root, const char *path)
     return H5Lexists(root, path, H5P_DEFAULT) > 0;
 }
 
+/* The maps of the grid, of its shape. */
+static airy_status find_maps(struct airy_pattern_layout *layout, hid_t root,
+                             const struct airy_pattern_spec *spec)
+{
+    AIRY_FAIL_IF(has_link(root, "entry/integrate/map") != (spec->grid[0] > 0), AIRY_ERR_FORMAT,
+                 "it has %s map, this run %s", spec->grid[0] ? "no" : "a",
+                 spec->grid[0] ? "one" : "none");
+    for (size_t m = 0; m < airy_pattern_map_count(spec); m++) {
+        char name[32], path[64];
+        name_map(name, m);
+        snprintf(path, sizeof(path), "entry/integrate/map/%s", name);
+        const hid_t dataset = has_link(root, path) ? H5Dopen2(root, path, H5P_DEFAULT) : -1;
+        const hid_t type = dataset < 0 ? -1 : H5Dget_type(dataset),
+                    space = dataset < 0 ? -1 : H5Dget_space(dataset);
+        hsize_t have[H5S_MAX_RANK] = {0};
+        const int ndim = space < 0 ? -1 : H5Sget_simple_extent_dims(space, have, NULL);
+        const bool fits = ndim == 2 && have[0] == spec->grid[0] && have[1] == spec->grid[1] &&
+                          type >= 0 && H5Tequal(type, H5T_NATIVE_DOUBLE) > 0;
+        const haddr_t offset = dataset < 0 ? HADDR_UNDEF : H5Dget_offset(dataset);
+        if (space >= 0)
+            H5Sclose(space);
+        if (type >= 0)
+            H5Tclose(type);
+        if (dataset >= 0)
+            H5Dclose(dataset);
+        AIRY_FAIL_IF(!fits || offset == HADDR_UNDEF || offset == 0 || offset > layout->end ||
+                         8 * spec->grid[0] * spec->grid[1] > layout->end - offset,
+                     AIRY_ERR_FORMAT, "its %s is not a map of %zu x %zu", path, spec->grid[0],
+                     spec->grid[1]);
+        layout->map[m] = offset;
+    }
+    return AIRY_OK;
+}
+
 static airy_status find_fields(struct airy_pattern_layout *layout, const hid_t roots[2],
                                const struct airy_pattern_spec *spec)
 {
@@ -535,6 +716,10 @@ static airy_status find_fields(struct airy_pattern_layout *layout, const hid_t r
                  AIRY_ERR_FORMAT, "its patterns are of %s, this run's of %s",
                  spec->grouped ? "one frame each" : "several frames",
                  spec->grouped ? "several frames" : "one frame each");
+    AIRY_FAIL_IF(has_link(roots[0], "entry/integrate/frame/roi") != (spec->roi_count > 0),
+                 AIRY_ERR_FORMAT, "it has %s regions, this run has %s", spec->roi_count ? "no" : "",
+                 spec->roi_count ? "some" : "none");
+    AIRY_TRY(find_maps(layout, roots[0], spec));
     for (int f = 0; f < AIRY_PATTERN_FIELDS; f++)
         if (is_wanted(f, spec))
             AIRY_TRY(find_field(layout, roots[only_in(f, 1)], f, spec));

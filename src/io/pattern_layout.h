@@ -22,6 +22,7 @@ enum airy_pattern_field {
     AIRY_PATTERN_SHARED_NORMALIZATION, /* [bins]; the next two follow it */
     AIRY_PATTERN_SHARED_NORMALIZATION2,
     AIRY_PATTERN_SHARED_COUNT,
+    AIRY_PATTERN_ROI,
     AIRY_PATTERN_INDEX, /* from here on: rows of frames */
     AIRY_PATTERN_STATUS,
     AIRY_PATTERN_MONITOR,
@@ -30,6 +31,8 @@ enum airy_pattern_field {
     AIRY_PATTERN_MAX,
     AIRY_PATTERN_SATURATED,
     AIRY_PATTERN_INVALID,
+    AIRY_PATTERN_ROI_SUM,
+    AIRY_PATTERN_ROI_MEAN,
     AIRY_PATTERN_INTENSITY,
     AIRY_PATTERN_STD,
     AIRY_PATTERN_SEM,
@@ -49,6 +52,7 @@ enum { AIRY_PATTERN_MESSAGE_BYTES = 200 };
 struct airy_pattern_layout {
     uint64_t offset[AIRY_PATTERN_FIELDS]; /* 0: the file has no such dataset */
     size_t row[AIRY_PATTERN_FIELDS];      /* bytes of a row (of all, where there are no rows) */
+    uint64_t map[AIRY_PATTERN_MAPS];      /* maps of the grid; 0 where there is none */
     uint64_t roots[2];                    /* object headers: shared, per frame */
     uint64_t end;                         /* of the file */
     bool per_frame;                       /* roots[1] is the one that counts */
@@ -56,6 +60,8 @@ struct airy_pattern_layout {
     bool cut;                             /* they have been cut off; `end` counts them */
 };
 
+/* Datasets of the grid's map. */
+size_t airy_pattern_map_count(const struct airy_pattern_spec *spec);
 /*
  * Create `path`, which must not exist, and write all that does not belong to rows; status is
  * pending. Takes the lock.

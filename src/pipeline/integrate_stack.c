@@ -170,6 +170,7 @@ static airy_status open_run(struct airy_run *run, const char *call, airy_run_inf
     AIRY_TRY(airy_stack_get_info(run->stack, &run->info));
     AIRY_TRY(airy_run_rows(&run->total_rows, &run->info, run->params));
     AIRY_TRY(check_monitor(run));
+    AIRY_TRY(airy_integrator_get_info(run->team.integrators[0], &run->axes));
     run->group = airy_run_group(run->params, run->total_rows);
     run->team.lanes = airy_run_lanes(&run->team, run->params, run->total_rows);
     AIRY_TRY(airy_memory_calloc((void **)&run->lanes, run->team.lanes, sizeof(run->lanes[0]),

@@ -96,6 +96,7 @@ struct airy_lane {
     /* Of the writer, for a slot's frames: patterns, whose intensity, std and sem are in values. */
     struct airy_pattern_row *patterns; /* [batch] */
     float *values;                     /* [batch][3][bins] */
+    double *regions;                   /* [batch][2][regions]: sums and means */
     /* For frames with invalid pixels, where not all planes are copied back. */
     airy_queue *fetch;
     double *norms;           /* [batch][AIRY_RUN_NORMS][bins] */
@@ -111,6 +112,7 @@ struct airy_run {
     const airy_run_params *params;
     struct airy_run_team team;
     struct airy_run_plan plan;
+    airy_integrator_info axes;
     /*
      * A row here is a frame of the run. Rows of the file are groups of them, the same where a group
      * is one frame.

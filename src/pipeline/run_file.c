@@ -1,4 +1,5 @@
 /* The integrated file of a run. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,12 +31,95 @@ static double group_mean(const struct airy_run *run, const double *values, size_
     return sum / (double)(end - first);
 }
 
+static double number_of(const airy_frame_values *v, size_t frame)
+{
+    if (v->dtype == AIRY_DTYPE_F64)
+        return ((const double *)v->values)[frame];
+    return v->dtype == AIRY_DTYPE_I64 ? (double)((const int64_t *)v->values)[frame]
+                                      : (double)((const uint64_t *)v->values)[frame];
+}
+
+/* A group's value: the mean of numbers, the first text. A single frame's is what it was. */
+static void fill_value(uint8_t *to, const struct airy_run *run, const airy_frame_values *v,
+                       size_t size, size_t group)
+{
+    const size_t first = group * run->group,
+                 end = airy_min_size(first + run->group, run->total_rows);
+    if (v->text || run->group == 1) {
+        memcpy(to + group * size,
+               (const uint8_t *)v->values + airy_run_frame(run->params, first) * size, size);
+        return;
+    }
+    double sum = 0;
+    for (size_t row = first; row < end; row++)
+        sum += number_of(v, airy_run_frame(run->params, row));
+    sum /= (double)(end - first);
+    memcpy(to + group * size, &sum, size);
+}
+
+struct columns {
+    struct airy_pattern_column *list;
+    char (*names)[80];
+    size_t count;
+};
+
+static void free_columns(struct columns *columns)
+{
+    for (size_t i = 0; i < columns->count; i++)
+        free((void *)columns->list[i].values);
+    free(columns->list);
+    free(columns->names);
+}
+
+static airy_status make_column(struct columns *columns, const struct airy_run *run,
+                               const airy_frame_values *v)
+{
+    /* What a result has of its own. */
+    static const char *const own[] = {"index",   "status",   "message",   "frames",
+                                      "monitor", "total",    "max",       "roi",
+                                      "roi_sum", "roi_mean", "saturated", "invalid"};
+    const size_t groups = airy_run_groups(run), size = v->text ? v->text : sizeof(double);
+    uint8_t *values = NULL;
+    bool taken = false;
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        taken = taken || strcmp(v->name, own[i]) == 0;
+    AIRY_TRY(airy_memory_calloc((void **)&values, groups, size, "values of frames"));
+    for (size_t i = 0; i < groups; i++)
+        fill_value(values, run, v, size, i);
+    char *name = columns->names[columns->count];
+    snprintf(name, sizeof(columns->names[0]), "%s%s", taken ? "input_" : "", v->name);
+    columns->list[columns->count++] = (struct airy_pattern_column){
+        .name = name,
+        .units = v->units,
+        .path = v->path,
+        .dtype = run->group > 1 ? AIRY_DTYPE_F64 : v->dtype,
+        .text = v->text,
+        .values = values,
+    };
+    return AIRY_OK;
+}
+
+static airy_status make_columns(struct columns *columns, const struct airy_run *run)
+{
+    const size_t count = run->params->carried_count;
+    if (count == 0)
+        return AIRY_OK;
+    AIRY_TRY(airy_memory_calloc((void **)&columns->list, count, sizeof(columns->list[0]),
+                                "values of frames"));
+    AIRY_TRY(airy_memory_calloc((void **)&columns->names, count, sizeof(columns->names[0]),
+                                "values of frames"));
+    for (size_t i = 0; i < count; i++)
+        AIRY_TRY(make_column(columns, run, &run->params->carried[i]));
+    return AIRY_OK;
+}
+
 airy_status airy_run_file_open(struct airy_run *run, const char *path, enum airy_run_open how)
 {
     const airy_integrator *integrator = run->team.integrators[0];
     const size_t groups = airy_run_groups(run);
     uint64_t *index = NULL;
     double *monitor = NULL;
+    struct columns columns = {0};
     airy_status status;
     AIRY_TRY_OR(out,
                 airy_memory_calloc((void **)&index, groups, sizeof(index[0]), "frame numbers"));
@@ -45,7 +129,14 @@ airy_status airy_run_file_open(struct airy_run *run, const char *path, enum airy
         if (run->params->monitor)
             monitor[i] = group_mean(run, run->params->monitor, i);
     }
+    AIRY_TRY_OR(out, make_columns(&columns, run));
     const struct airy_pattern_spec spec = {
+        .columns = columns.list,
+        .column_count = columns.count,
+        .rois = run->params->rois,
+        .roi_count = run->params->roi_count,
+        .grid = {run->params->grid[0], run->params->grid[1]},
+        .zigzag = run->params->zigzag,
         .frames = groups,
         .grouped = run->group > 1,
         .differ = integrator->ring.kind != AIRY_RING_NONE,
@@ -63,6 +154,7 @@ airy_status airy_run_file_open(struct airy_run *run, const char *path, enum airy
 out:
     free(index);
     free(monitor);
+    free_columns(&columns);
     return status;
 }
 

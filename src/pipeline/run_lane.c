@@ -235,6 +235,9 @@ airy_status airy_lane_open(struct airy_lane *lane)
     if (lane->run->plan.planes < AIRY_SUM_PLANES)
         AIRY_TRY(airy_memory_calloc((void **)&lane->norms, batch,
                                     AIRY_RUN_NORMS * bins * sizeof(double), "normalizations"));
+    if (lane->run->params->roi_count)
+        AIRY_TRY(airy_memory_calloc((void **)&lane->regions, batch,
+                                    2 * lane->run->params->roi_count * sizeof(double), "regions"));
     AIRY_TRY(airy_memory_calloc((void **)&lane->done_rows, batch, sizeof(lane->done_rows[0]),
                                 "patterns"));
     if (lane->run->group > 1 && batch % lane->run->group == 0)
@@ -268,6 +271,8 @@ void airy_lane_close(struct airy_lane *lane)
     free(lane->patterns);
     free(lane->values);
     free(lane->norms);
+    free(lane->regions);
+    lane->regions = NULL;
     free(lane->done_rows);
     lane->done_rows = NULL;
     lane->patterns = NULL;

@@ -146,13 +146,13 @@ size_t airy_run_lanes(const struct airy_run_team *team, const airy_run_params *p
 }
 
 /*
- * A monitor, clip and quantile make the normalizations of every frame its own; groups add all
- * planes up.
+ * A monitor, clip and quantile make the normalizations of every frame its own; groups and regions
+ * add all planes up.
  */
 static size_t planes_back(const struct airy_run_team *team, const airy_run_params *params)
 {
     const airy_integrator *it = team->integrators[0];
-    if (it->bins < LONG_ROW || params->monitor || params->group > 1 ||
+    if (it->bins < LONG_ROW || params->monitor || params->group > 1 || params->roi_count ||
         it->ring.kind != AIRY_RING_NONE)
         return AIRY_SUM_PLANES;
     return it->params.error_model != AIRY_ERROR_MODEL_NONE ? AIRY_SUM_VARIANCE + 1
@@ -314,6 +314,23 @@ static size_t device_batch(const struct airy_run_team *team, const airy_stack_in
     return airy_max_size(batch, 1);
 }
 
+/* Regions on the axes, and a scan that has a point for each row. */
+static airy_status check_regions(const airy_integrator *integrator, const airy_run_params *params)
+{
+    airy_integrator_info axes;
+    AIRY_FAIL_IF(params->roi_count > AIRY_PATTERN_ROIS, AIRY_ERR_PARAM,
+                 "%zu regions, expected at most %d", params->roi_count, (int)AIRY_PATTERN_ROIS);
+    AIRY_FAIL_IF(params->carried_count > 4 * AIRY_FRAME_VALUES_MAX, AIRY_ERR_PARAM,
+                 "%zu carried values a frame, expected at most %d", params->carried_count,
+                 4 * AIRY_FRAME_VALUES_MAX);
+    AIRY_FAIL_IF((params->grid[0] == 0) != (params->grid[1] == 0), AIRY_ERR_PARAM,
+                 "grid of %zu x %zu, expected at least 1 x 1", params->grid[0], params->grid[1]);
+    AIRY_TRY(airy_integrator_get_info(integrator, &axes));
+    for (size_t i = 0; i < params->roi_count; i++)
+        AIRY_TRY(airy_roi_check(&params->rois[i], &axes));
+    return AIRY_OK;
+}
+
 airy_status airy_run_check(const char *call, const airy_stack *stack,
                            const struct airy_run_team *team, const airy_run_params *params)
 {
@@ -332,6 +349,7 @@ airy_status airy_run_check(const char *call, const airy_stack *stack,
     }
     AIRY_FAIL_IF((unsigned)params->merge >= AIRY_MERGE_COUNT, AIRY_ERR_PARAM,
                  "merge = %d, expected 0 to %d", (int)params->merge, AIRY_MERGE_COUNT - 1);
+    AIRY_TRY(check_regions(team->integrators[0], params));
     AIRY_FAIL_IF(params->slots > MAX_SLOTS, AIRY_ERR_PARAM, "slots = %zu, expected at most %d",
                  params->slots, MAX_SLOTS);
     AIRY_FAIL_IF(params->readers > MAX_READERS, AIRY_ERR_PARAM,

@@ -163,6 +163,24 @@ static struct airy_pattern_row *begin_row(struct airy_lane *lane, size_t k, size
     return pattern;
 }
 
+/* Signal and mean of each region of row k, from its finished sums; NULL: there are none. */
+static airy_status add_regions(struct airy_lane *lane, size_t k, const double *sums)
+{
+    const struct airy_run *run = lane->run;
+    const size_t count = run->params->roi_count;
+    if (count == 0)
+        return AIRY_OK;
+    double *sum = lane->regions + k * 2 * count, *mean = sum + count;
+    for (size_t i = 0; i < count; i++) {
+        sum[i] = mean[i] = (double)NAN;
+        if (sums)
+            AIRY_TRY(airy_roi_sum(&sum[i], &mean[i], sums, &run->axes, &run->params->rois[i]));
+    }
+    lane->patterns[k].roi_sum = sum;
+    lane->patterns[k].roi_mean = mean;
+    return AIRY_OK;
+}
+
 static airy_status finish_row(struct airy_lane *lane, struct airy_slot *slot, size_t k,
                               const struct taken *taken, double monitor)
 {
@@ -170,9 +188,11 @@ static airy_status finish_row(struct airy_lane *lane, struct airy_slot *slot, si
     struct airy_pattern_row *pattern = &lane->patterns[k];
     float *intensity = lane->values + k * 3 * it->bins, *std = intensity + it->bins,
           *sem = std + it->bins;
-    if (taken->whole)
-        return airy_integrator_finish(it, taken->sums, monitor, intensity,
-                                      pattern->std ? std : NULL, pattern->sem ? sem : NULL);
+    if (taken->whole) {
+        AIRY_TRY(airy_integrator_finish(it, taken->sums, monitor, intensity,
+                                        pattern->std ? std : NULL, pattern->sem ? sem : NULL));
+        return add_regions(lane, k, taken->sums);
+    }
     if (pattern->stats.invalid) {
         AIRY_TRY(fetch_norms(lane, slot, taken->i));
         pattern->norms = lane->norms + taken->i * AIRY_RUN_NORMS * it->bins;
@@ -183,8 +203,8 @@ static airy_status finish_row(struct airy_lane *lane, struct airy_slot *slot, si
 }
 
 /* A row without a good frame. */
-static void spoil_row(struct airy_lane *lane, size_t k, const struct taken *taken,
-                      const char *message)
+static airy_status spoil_row(struct airy_lane *lane, size_t k, const struct taken *taken,
+                             const char *message)
 {
     const size_t bins = lane->integrator->bins;
     struct airy_pattern_row *pattern = &lane->patterns[k];
@@ -200,6 +220,7 @@ static void spoil_row(struct airy_lane *lane, size_t k, const struct taken *take
         pattern->stats.status = 0;
     for (size_t b = 0; b < 3 * bins; b++)
         values[b] = NAN;
+    return add_regions(lane, k, NULL);
 }
 
 /* A row of one frame. */
@@ -211,8 +232,7 @@ static airy_status make_row(struct airy_lane *lane, struct airy_slot *slot,
         return finish_row(lane, slot, k, taken, monitor_of(lane->run, taken->row));
     struct airy_frame_fate *fate = &slot->fates[taken->i];
     snprintf(fate->message, sizeof(fate->message), "%.255s", taken->problem);
-    spoil_row(lane, k, taken, fate->message);
-    return AIRY_OK;
+    return spoil_row(lane, k, taken, fate->message);
 }
 
 /* A row of a group whose last frame is this one; its sums take the place of the frame's. */
@@ -233,8 +253,7 @@ static airy_status make_group(struct airy_lane *lane, struct airy_slot *slot,
     }
     if (frames)
         return finish_row(lane, slot, k, taken, 1);
-    spoil_row(lane, k, taken, message);
-    return AIRY_OK;
+    return spoil_row(lane, k, taken, message);
 }
 
 /* A frame of a group; *count grows with the group's last one. */

@@ -35,6 +35,7 @@ static const struct {
     {"pipeline", check_pipeline},
     {"run", check_pipeline_parts},
     {"merge", check_merge},
+    {"around", check_around},
     {"reduce", check_reduce},
     {"label", check_label},
     {"element", check_element},

@@ -195,6 +195,28 @@ static const struct opt integrate_options[] = {
      .argument = "N|all",
      .fallback = "1",
      .help = "the same, but the pattern of their sum"},
+    {.name = "roi",
+     .type = OPT_LIST,
+     FIELD(roi),
+     .argument = "A,B[,CHI0,CHI1]",
+     .help = "sum and mean of a region of each pattern, in the unit (and degrees in two "
+             "dimensions); repeatable"},
+    {.name = "grid",
+     .type = OPT_PARSED,
+     FIELD(grid),
+     .parse = around_grid,
+     .argument = "NxM",
+     .help = "the frames are a scan of N rows of M points: maps of total and regions"},
+    {.name = "zigzag",
+     .type = OPT_FLAG,
+     FIELD(zigzag),
+     .help = "every other row of the scan runs backwards"},
+    {.name = "carry",
+     .type = OPT_LIST,
+     FIELD(carry),
+     .argument = "DATASET|none",
+     .fallback = "what the file has one of a frame",
+     .help = "motors, times, monitors that go into the result; repeatable"},
     {.name = "layout",
      .type = OPT_PARSED,
      FIELD(layout),
@@ -237,7 +259,7 @@ static const struct opt integrate_options[] = {
     {0},
 };
 
-static const char *const integrate_later[] = {"radial", "roi", "grid", "follow", NULL};
+static const char *const integrate_later[] = {"radial", "follow", NULL};
 
 static bool is_hdf5_name(const char *path)
 {

@@ -16,6 +16,9 @@ struct integrate_params {
         empty;
     bool has_frames, has_radial_range, has_azimuth_range, has_polarization, has_normalization,
         has_dummy, has_delta_dummy, has_empty;
+    struct opt_list roi, carry;
+    size_t grid[2]; /* rows, columns of a scan */
+    bool zigzag;
     size_t average, sum; /* frames of a group, SIZE_MAX: all; 0: not given */
     bool no_solid_angle, sensor_efficiency, unweighted, chi_zero, skip_bad, resume;
     enum layout layout;
@@ -44,6 +47,9 @@ struct integration {
     size_t masked[3]; /* pixels that the detector's mask, the file's and --mask or --mask-only
                          leave out */
     double start;     /* of the set-up, s */
+    airy_roi *rois;
+    airy_frame_values *carried;
+    size_t carried_count;
     char *configuration;
     bool replayed; /* the geometry comes from --config */
     struct layout_choice layout;
@@ -56,6 +62,13 @@ struct integration {
 int integration_open(struct integration *job, const struct integrate_params *params,
                      const airy_geometry *replayed);
 void integration_close(struct integration *job);
+
+/* --roi, --grid and --carry (around.c). Parsed before the stack is open; then resolved. */
+int around_check(const struct integrate_params *params);
+int around_open(struct integration *job);
+void around_close(struct integration *job);
+/* An opt_parse_fn: NxM into size_t[2]. */
+const char *around_grid(void *field, const char *text);
 
 /* The JSON that goes into the result: enough to redo it. NULL when memory is short. */
 char *configuration_text(const struct integration *job);

@@ -212,6 +212,8 @@ int integration_open(struct integration *job, const struct integrate_params *par
     job->common = &params->geometry.common;
     int code = check_params(params);
     if (code == AIRY_EXIT_OK)
+        code = around_check(params);
+    if (code == AIRY_EXIT_OK)
         code = open_stack(job);
     if (code == AIRY_EXIT_OK && replayed && !geometry_given(&params->geometry)) {
         job->replayed = true;
@@ -226,6 +228,8 @@ int integration_open(struct integration *job, const struct integrate_params *par
     pattern_set_sample(&job->geometry, &params->pattern);
     if (code == AIRY_EXIT_OK)
         code = choose_frames(job);
+    if (code == AIRY_EXIT_OK)
+        code = around_open(job);
     if (code == AIRY_EXIT_OK)
         code = load_masks(job);
     if (code == AIRY_EXIT_OK)
@@ -253,6 +257,7 @@ void integration_close(struct integration *job)
     team_close(&job->team);
     airy_stack_destroy(&job->stack);
     airy_detector_arrays_destroy(&job->arrays);
+    around_close(job);
     free(job->configuration);
     free(job->monitor);
     free(job->mask);

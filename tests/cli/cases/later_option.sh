@@ -1,1 +1,1 @@
-$airy integrate x.h5 --roi 1,2 -o y.h5
+$airy integrate x.h5 --follow -o y.h5
