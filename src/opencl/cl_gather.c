@@ -4,6 +4,7 @@
  */
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/size.h"
@@ -70,10 +71,13 @@ void airy_cl_frame_options(char *options, size_t size, const airy_integrator *in
              integrator->dark != NULL);
 }
 
+/* Options of a kernel that takes `frames` frames at a time. */
 static void write_options(struct gather *g, unsigned frames)
 {
     airy_cl_frame_options(g->options, sizeof(g->options), g->plan->integrator,
                           g->plan->frames->dtype, frames);
+    const size_t length = strlen(g->options);
+    snprintf(g->options + length, sizeof(g->options) - length, " -DBIN_ITEMS=%u", bin_items(g));
 }
 
 /* Local memory of gather_tiles and azimuth_tiles: see there. */
