@@ -4,6 +4,7 @@
 
 #include "airy/array.h"
 #include "airy/background.h"
+#include "airy/calibrate.h"
 #include "airy/codec.h"
 #include "airy/border.h"
 #include "airy/device.h"

@@ -156,6 +156,9 @@ typedef struct airy_geometry {
 AIRY_API airy_status airy_geometry_read(airy_geometry *geometry, const char *path);
 /** Write version 2.1 (3 with a sensor or parallax). Replaces the file in one step. */
 AIRY_API airy_status airy_geometry_write(const airy_geometry *geometry, const char *path);
+/** The same with lines of text at its head, which become comments; NULL: none. */
+AIRY_API airy_status airy_geometry_write_noted(const airy_geometry *geometry, const char *notes,
+                                               const char *path);
 /** Check plain data that was filled by hand; the sentence names the field. */
 AIRY_API airy_status airy_geometry_check(const airy_geometry *geometry);
 

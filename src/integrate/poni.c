@@ -468,8 +468,21 @@ static void print_config(FILE *file, const airy_detector *d,
     fprintf(file, "}\n");
 }
 
+/* Each line behind "# "; control characters as '?'. */
+static void print_notes(FILE *file, const char *notes)
+{
+    for (bool first = true; notes && *notes; notes++) {
+        if (first)
+            fputs("# ", file);
+        first = *notes == '\n';
+        fputc(!first && iscntrl((unsigned char)*notes) ? '?' : *notes, file);
+        if (!first && !notes[1])
+            fputc('\n', file);
+    }
+}
+
 /* The registry's name as files have it: blanks as '_'. */
-static void print_text(FILE *file, const airy_geometry *g)
+static void print_text(FILE *file, const airy_geometry *g, const char *notes)
 {
     const airy_detector *d = &g->detector;
     const struct airy_detector_entry *entry = d->file[0] ? NULL : airy_detector_entry_find(d->name);
@@ -480,6 +493,7 @@ static void print_text(FILE *file, const airy_geometry *g)
     for (char *c = name; *c; c++)
         *c = *c == ' ' ? '_' : *c;
     const bool third = g->parallax || d->sensor.material[0] || d->sensor.attenuation > 0;
+    print_notes(file, notes);
     fprintf(file, "# Nota: C-Order, 1 refers to the Y axis, 2 to the X axis\n");
     fprintf(file, "poni_version: %s\n", third ? "3" : "2.1");
     fprintf(file, "Detector: %s\n", name);
@@ -500,7 +514,7 @@ static void print_text(FILE *file, const airy_geometry *g)
 }
 
 /* Written beside the target and renamed, so that a reader sees the old file or the new one. */
-static airy_status write_file(const airy_geometry *geometry, const char *path)
+static airy_status write_file(const airy_geometry *geometry, const char *notes, const char *path)
 {
     char partial[4096];
     const int n = snprintf(partial, sizeof partial, "%s.partial", path);
@@ -508,7 +522,7 @@ static airy_status write_file(const airy_geometry *geometry, const char *path)
                  "the path of the PONI file has more than %zu bytes", sizeof partial - 9);
     FILE *file = fopen(partial, "w");
     AIRY_FAIL_IF(!file, AIRY_ERR_IO, "%s: %s", partial, strerror(errno));
-    print_text(file, geometry);
+    print_text(file, geometry, notes);
     const bool failed = fflush(file) != 0 || ferror(file);
     const int why = errno;
     const bool unclosed = fclose(file) != 0;
@@ -522,11 +536,17 @@ static airy_status write_file(const airy_geometry *geometry, const char *path)
 
 airy_status airy_geometry_write(const airy_geometry *geometry, const char *path)
 {
+    return airy_geometry_write_noted(geometry, NULL, path);
+}
+
+airy_status airy_geometry_write_noted(const airy_geometry *geometry, const char *notes,
+                                      const char *path)
+{
     AIRY_FAIL_IF(!path, AIRY_ERR_PARAM, "airy_geometry_write: path is NULL");
     AIRY_TRY(airy_geometry_check(geometry));
     struct airy_c_locale locale = {0};
     AIRY_TRY(airy_c_locale_enter(&locale));
-    const airy_status status = write_file(geometry, path);
+    const airy_status status = write_file(geometry, notes, path);
     airy_c_locale_leave(&locale);
     return status;
 }

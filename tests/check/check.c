@@ -31,6 +31,7 @@ static const struct {
     {"integrate", check_integrate},
     {"peaks", check_peaks},
     {"rings", check_rings},
+    {"calibrate", check_calibrate},
     {"pattern", check_pattern},
     {"pipeline", check_pipeline},
     {"run", check_pipeline_parts},

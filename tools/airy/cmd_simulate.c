@@ -12,12 +12,13 @@
 
 struct simulate_params {
     struct geometry_params geometry;
-    const char *curve, *write_poni;
+    const char *curve, *calibrant, *write_poni;
     size_t frames, increment;
     uint64_t seed;
-    double scale;
+    double scale, ring_width, background;
     airy_dtype dtype;
-    bool has_frames, has_dtype, has_scale, same_frame, incompressible, gaps;
+    bool has_frames, has_dtype, has_scale, has_ring_width, has_background, same_frame,
+        incompressible, gaps;
 };
 
 static const char *parse_simulated_dtype(void *field, const char *text)
@@ -66,6 +67,31 @@ static const struct opt simulate_options[] = {
      .argument = "FILE",
      .fallback = "100/(1+q^2) at q = 0, 1, ... 14",
      .help = "two columns, q in 1/nm and mean counts; linear between the points, level outside"},
+    {.name = "calibrant",
+     .type = OPT_STRING,
+     FIELD(calibrant),
+     .use = OPT_READ,
+     .argument = "NAME|FILE.D",
+     .help = "powder rings of 100 counts instead of a curve: a calibrant of 'airy calibrate', or a "
+             "file of spacings in angstrom"},
+    {.name = "ring-width",
+     .type = OPT_FLOAT,
+     FIELD(ring_width),
+     SEEN(has_ring_width),
+     .lo = 0.5,
+     .hi = 1000,
+     .argument = "W",
+     .fallback = "3",
+     .help = "full width of the rings at half of their height, pixels at the detector's nearest "
+             "point"},
+    {.name = "background",
+     .type = OPT_FLOAT,
+     FIELD(background),
+     SEEN(has_background),
+     .hi = 1e9,
+     .argument = "B",
+     .fallback = "10",
+     .help = "mean counts between the rings"},
     {.name = "scale",
      .type = OPT_FLOAT,
      FIELD(scale),
@@ -74,7 +100,7 @@ static const struct opt simulate_options[] = {
      .hi = 1e12,
      .argument = "F",
      .fallback = "1",
-     .help = "factor of the curve"},
+     .help = "factor of the curve, or of rings and background"},
     {.name = "same-frame",
      .type = OPT_FLAG,
      FIELD(same_frame),
@@ -150,10 +176,28 @@ static int read_curve(const struct simulate_params *p, double **q, double **curv
     return code;
 }
 
+static int make_rings(const struct simulate_params *p, const airy_geometry *geometry, double *mean)
+{
+    const struct common *common = &p->geometry.common;
+    airy_calibrant calibrant = {0};
+    const struct simulated_rings rings = {.height = 100 * p->scale,
+                                          .background = (p->has_background ? p->background : 10) *
+                                                        p->scale,
+                                          .width_px = p->has_ring_width ? p->ring_width : 3};
+    const int code = calibrant_load(&calibrant, common, p->calibrant, geometry->wavelength);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    const airy_status status = simulated_rings(mean, geometry, &calibrant, &rings);
+    airy_calibrant_free(&calibrant);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
 /* The mean counts of every pixel. */
 static int make_mean(const struct simulate_params *p, const airy_geometry *geometry, double *mean)
 {
     const struct common *common = &p->geometry.common;
+    if (p->calibrant)
+        return make_rings(p, geometry, mean);
     double *q = NULL, *curve = NULL;
     size_t count = SIMULATED_POINTS;
     int code = AIRY_EXIT_OK;
@@ -263,6 +307,12 @@ static int check_outputs(const struct simulate_params *p, const char *path)
                           path);
     if (p->incompressible && p->increment)
         return tool_usage(common, "--increment has no meaning with --incompressible");
+    if (p->calibrant && (p->curve || p->incompressible))
+        return tool_usage(common, "--calibrant and %s: give one of them",
+                          p->curve ? "--curve" : "--incompressible");
+    if (!p->calibrant && (p->has_ring_width || p->has_background))
+        return tool_usage(common, "%s needs --calibrant",
+                          p->has_ring_width ? "--ring-width" : "--background");
     return AIRY_EXIT_OK;
 }
 

@@ -274,8 +274,7 @@ int geometry_override(airy_geometry *g, const struct geometry_params *p)
     return override_sensor(g, p);
 }
 
-/* The frames must have the detector's shape; a detector without one takes theirs. */
-static int fit_shape(airy_geometry *g, const struct common *common, size_t height, size_t width)
+int geometry_fit_shape(airy_geometry *g, const struct common *common, size_t height, size_t width)
 {
     if (g->detector.height == 0 || g->detector.width == 0) {
         g->detector.height = height;
@@ -321,7 +320,7 @@ int geometry_resolve(airy_geometry *g, const struct geometry_params *p, const ai
     const int code = geometry_override(g, p);
     if (code != AIRY_EXIT_OK)
         return code;
-    if (fit_shape(g, common, height, width) != AIRY_EXIT_OK)
+    if (geometry_fit_shape(g, common, height, width) != AIRY_EXIT_OK)
         return AIRY_EXIT_FAILED;
     const airy_status status = airy_geometry_check(g);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
@@ -362,6 +361,14 @@ static bool detector_from_json(airy_detector *d, const json_t *json)
         return false;
     strcpy(d->sensor.material, material);
     return true;
+int calibrant_load(airy_calibrant *calibrant, const struct common *common, const char *text,
+                   double wavelength)
+{
+    /* Rings that point back to the source have a spacing of half a wavelength. */
+    const bool file = tool_has_suffix(text, ".D") || strchr(text, '/');
+    const airy_status status = file ? airy_calibrant_read(calibrant, text)
+                                    : airy_calibrant_find(calibrant, text, wavelength / 2);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
 json_t *geometry_json(const airy_geometry *g)

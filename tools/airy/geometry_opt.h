@@ -41,6 +41,12 @@ int geometry_arrays(airy_detector_arrays **arrays, airy_geometry *geometry,
  */
 int geometry_resolve(airy_geometry *geometry, const struct geometry_params *params,
                      const airy_stack_meta *meta, size_t height, size_t width);
+/* The frames must have the detector's shape; a detector without one takes theirs. Exit code. */
+int geometry_fit_shape(airy_geometry *geometry, const struct common *common, size_t height,
+                       size_t width);
+/* --calibrant: the name of one, or a file of spacings (FILE.D, or with a '/' in it). Exit code. */
+int calibrant_load(airy_calibrant *calibrant, const struct common *common, const char *text,
+                   double wavelength);
 json_t *geometry_json(const airy_geometry *geometry);
 /* From geometry_json; false when keys are missing. */
 bool geometry_from_json(airy_geometry *geometry, const json_t *json);

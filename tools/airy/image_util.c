@@ -77,3 +77,113 @@ int image_load_mask(const struct common *common, const char *what, const char *p
     *mask = bad;
     return AIRY_EXIT_OK;
 }
+
+/*
+ * Detectors write the largest values of an unsigned type, or -1 and -2 of a signed one, into gaps
+ * and bad pixels. Images that are no stack may be of anything: there only values count that no one
+ * else has, those of 32 bits and more.
+ */
+static bool is_gap(airy_dtype dtype, double value, bool plain)
+{
+    const size_t size = airy_dtype_size(dtype);
+    if (airy_dtype_is_float(dtype) || size < (plain ? 4 : 2))
+        return false;
+    if (airy_dtype_is_signed(dtype))
+        return !plain && (value == -1 || value == -2);
+    return value >= image_limit(dtype) - (size > 2 ? 2 : 1);
+}
+
+int image_load_frame(const struct common *common, const char *path, size_t number,
+                     const char *output, struct image_frame *picture)
+{
+    airy_image image = {0};
+    airy_stack *stack = NULL;
+    airy_stack_info info;
+    airy_dtype dtype = AIRY_DTYPE_F32;
+    uint8_t *mask = NULL;
+    const bool plain = airy_image_is_plain(path);
+    const void *data = NULL;
+    void *owned = NULL;
+    airy_status status = plain ? airy_image_read(&image, path)
+                               : airy_stack_create(&stack, &path, 1);
+    int code = AIRY_EXIT_OK;
+    size_t frames = 1;
+    if (status == AIRY_OK && plain) {
+        if (image.ndim < 2) {
+            airy_image_free(&image);
+            return tool_fail(common,
+                             "%s: has %d dimension, expected 2 or more; 'airy plot' draws lines",
+                             path, image.ndim);
+        }
+        picture->height = image.shape[image.ndim - 2];
+        picture->width = image.shape[image.ndim - 1];
+        frames = tool_count(image.shape, image.ndim - 2);
+        dtype = image.dtype;
+        data = (const char *)image.data + (number < frames ? number : 0) * picture->height *
+                                              picture->width * airy_dtype_size(dtype);
+    } else if (status == AIRY_OK && (status = airy_stack_get_info(stack, &info)) == AIRY_OK) {
+        picture->height = info.height;
+        picture->width = info.width;
+        frames = info.frames;
+        dtype = info.dtype;
+        const size_t count = info.height * info.width, size = count * airy_dtype_size(dtype);
+        data = owned = malloc(size);
+        mask = calloc(count, 1);
+        airy_stack_meta meta;
+        if (!owned || !mask)
+            code = tool_fail(common, "out of memory for a frame of %zu bytes", size);
+        else if (number < frames &&
+                 (status = airy_stack_read(stack, number, owned, size)) == AIRY_OK &&
+                 (status = airy_stack_get_meta(stack, &meta)) == AIRY_OK && meta.has_mask)
+            status = airy_stack_mask(stack, mask);
+    }
+    if (code == AIRY_EXIT_OK && status != AIRY_OK)
+        code = tool_failed(common, status);
+    if (code == AIRY_EXIT_OK && number >= frames)
+        code = tool_fail(common, "--frame %zu: %s has %zu frame%s, numbered from 0", number, path,
+                         frames, tool_s(frames));
+    if (code == AIRY_EXIT_OK) {
+        const size_t count = picture->height * picture->width;
+        const airy_image frame = {
+            .dtype = dtype, .ndim = 1, .shape = {count}, .data = (void *)data};
+        picture->values = malloc(count * sizeof(double));
+        for (size_t i = 0; picture->values && i < count; i++) {
+            const double v = airy_image_value(&frame, i);
+            picture->values[i] = (mask && mask[i]) || is_gap(dtype, v, plain) ? (double)NAN : v;
+        }
+        if (!picture->values)
+            code = tool_fail(common, "out of memory for %zu pixels", count);
+    }
+    free(owned);
+    free(mask);
+    airy_image_free(&image);
+    if (code == AIRY_EXIT_OK && stack)
+        code = tool_keep_stack(common, output, stack);
+    airy_stack_destroy(&stack);
+    return code;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+int image_percentiles(const struct common *common, const double *values, size_t count,
+                      bool positive, double limits[2], size_t *good)
+{
+    const size_t step = count / 1000000 + 1;
+    double *sorted = malloc((count / step + 1) * sizeof(double));
+    size_t n = 0;
+    if (!sorted)
+        return tool_fail(common, "out of memory for %zu values", count / step + 1);
+    for (size_t i = 0; i < count; i += step)
+        if (isfinite(values[i]) && (!positive || values[i] > 0))
+            sorted[n++] = values[i];
+    qsort(sorted, n, sizeof(double), compare);
+    limits[0] = n ? sorted[(size_t)(0.01 * (double)(n - 1))] : 0;
+    limits[1] = n ? sorted[(size_t)(0.995 * (double)(n - 1))] : 1;
+    free(sorted);
+    *good = n;
+    return AIRY_EXIT_OK;
+}

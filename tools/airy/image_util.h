@@ -14,6 +14,24 @@ int image_load_float(const struct common *common, const char *what, const char *
 int image_load_mask(const struct common *common, const char *what, const char *path, size_t height,
                     size_t width, uint8_t **mask);
 
+/* One frame of whatever a file is: what the file marks as bad, and gaps, are NaN. */
+struct image_frame {
+    size_t height, width;
+    double *values; /* malloc'ed; NULL after a failure */
+};
+/*
+ * Frame `number` of a stack, or plane of an image. output: must be none of the stack's files (NULL: not
+ * looked at). Exit code.
+ */
+int image_load_frame(const struct common *common, const char *path, size_t number,
+                     const char *output, struct image_frame *frame);
+/*
+ * Percentiles 1 and 99.5 of at most a million evenly spread finite values, of positive ones only; *good of
+ * them, where there is none 0 and 1. Exit code.
+ */
+int image_percentiles(const struct common *common, const double *values, size_t count,
+                      bool positive, double limits[2], size_t *good);
+
 /* Largest value of an integer type; infinity for floats. */
 double image_limit(airy_dtype dtype);
 

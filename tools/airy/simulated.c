@@ -168,6 +168,37 @@ airy_status simulated_draw(const struct simulated *s, uint32_t *counts, unsigned
     return (airy_status)atomic_load(&draw.status);
 }
 
+airy_status simulated_rings(double *mean, const airy_geometry *geometry,
+                            const airy_calibrant *calibrant, const struct simulated_rings *rings)
+{
+    const airy_status status = airy_geometry_centers(geometry, AIRY_UNIT_TTH_RAD, mean);
+    if (status != AIRY_OK)
+        return status;
+    const airy_detector *d = &geometry->detector;
+    const double sigma = rings->width_px / 2.3548 * sqrt(d->pixel1 * d->pixel2) / geometry->dist;
+    /* Rings come by rising 2theta; beyond 8 sigma nothing is left of a million counts. */
+    size_t first = 0;
+    for (size_t i = 0; i < d->height * d->width; i++) {
+        const double tth = mean[i];
+        double sum = rings->background;
+        while (first > 0 &&
+               tth - 2 * asin(geometry->wavelength / (2 * calibrant->rings[first - 1].spacing)) <
+                   8 * sigma)
+            first--;
+        for (size_t k = first; k < calibrant->count; k++) {
+            const double z =
+                (tth - 2 * asin(geometry->wavelength / (2 * calibrant->rings[k].spacing))) / sigma;
+            if (!(z >= -8))
+                break;
+            if (z > 8 && k == first)
+                first++;
+            sum += rings->height * exp(-0.5 * z * z);
+        }
+        mean[i] = sum;
+    }
+    return AIRY_OK;
+}
+
 void simulated_curve(double q[SIMULATED_POINTS], double curve[SIMULATED_POINTS])
 {
     for (size_t i = 0; i < SIMULATED_POINTS; i++) {

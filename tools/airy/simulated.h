@@ -27,6 +27,15 @@ airy_status simulated_frame(void *user, size_t index, void *frame);
 /* Frame i is the same as frame i + period; 0: there is no period. */
 size_t simulated_period(const struct simulated *s);
 
+/* Powder rings: Gaussians of 2theta on a level background. */
+struct simulated_rings {
+    double height, background; /* mean counts */
+    double width_px; /* full width at half maximum, pixels where the detector is nearest */
+};
+/* The mean counts of every pixel. */
+airy_status simulated_rings(double *mean, const airy_geometry *geometry,
+                            const airy_calibrant *calibrant, const struct simulated_rings *rings);
+
 /* Where the beam, distance and curve are not given. */
 enum { SIMULATED_POINTS = 15 };
 void simulated_curve(double q[SIMULATED_POINTS], double curve[SIMULATED_POINTS]);

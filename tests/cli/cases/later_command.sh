@@ -1,1 +1,1 @@
-$airy calibrate x.fits
+$airy stream x.h5 --to tcp://host
