@@ -156,7 +156,8 @@ typedef struct airy_calibration {
  *           distance; standard errors count what scatters, not what is wrong in the same way everywhere.
  * Errors: AIRY_ERR_PARAM (params; rings that cannot be told apart, or none on the detector),
  *         AIRY_ERR_NOT_FOUND (the rings were not found, the fit does not settle, or its residual is
- *         above max_residual_px: the sentence says which), AIRY_ERR_UNSUPPORTED (parallax),
+ *         above max_residual_px: the sentence says which), AIRY_ERR_UNSUPPORTED (parallax, a
+ *         detector with corners of its own),
  *         AIRY_ERR_MEMORY.
  * Threads: any; the result does not depend on their number.
  */

@@ -491,6 +491,8 @@ static void check_params(struct check *c)
     REFUSES(AIRY_ERR_PARAM, "needs a wavelength", p.guess.wavelength = 0);
     REFUSES(AIRY_ERR_PARAM, "distance", p.guess.dist = -1);
     REFUSES(AIRY_ERR_UNSUPPORTED, "parallax", p.guess.parallax = true);
+    const float corners[12] = {0};
+    REFUSES(AIRY_ERR_UNSUPPORTED, "no plane", p.guess.detector.corners = corners);
     REFUSES(AIRY_ERR_PARAM, "refine", p.refine = 1u << AIRY_CALIBRATE_COUNT);
     REFUSES(AIRY_ERR_PARAM, "search_px", p.search_px = -1);
     REFUSES(AIRY_ERR_PARAM, "search_dist", p.search_dist = 0.6);
