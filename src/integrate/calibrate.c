@@ -51,7 +51,8 @@ static airy_status check_params(const airy_calibrate_params *p)
                  "a calibration needs a wavelength, the geometry has none");
     AIRY_FAIL_IF(g->parallax, AIRY_ERR_UNSUPPORTED,
                  "parallax: a calibration takes the detector for thin");
-    AIRY_FAIL_IF(g->detector.corners || airy_detector_needs_arrays(&g->detector), AIRY_ERR_UNSUPPORTED,
+    AIRY_FAIL_IF(g->detector.corners || airy_detector_needs_arrays(&g->detector),
+                 AIRY_ERR_UNSUPPORTED,
                  "detector '%s' is no plane of equal rectangles: a calibration takes it for one",
                  g->detector.name);
     AIRY_FAIL_IF(p->refine >> AIRY_CALIBRATE_COUNT, AIRY_ERR_PARAM,

@@ -326,6 +326,16 @@ int geometry_resolve(airy_geometry *g, const struct geometry_params *p, const ai
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
+int calibrant_load(airy_calibrant *calibrant, const struct common *common, const char *text,
+                   double wavelength)
+{
+    /* Rings that point back to the source have a spacing of half a wavelength. */
+    const bool file = tool_has_suffix(text, ".D") || strchr(text, '/');
+    const airy_status status = file ? airy_calibrant_read(calibrant, text)
+                                    : airy_calibrant_find(calibrant, text, wavelength / 2);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
 /* Beside what geometry_json packs: what few detectors have. */
 static void add_detector_json(json_t *json, const airy_detector *d)
 {
@@ -361,14 +371,6 @@ static bool detector_from_json(airy_detector *d, const json_t *json)
         return false;
     strcpy(d->sensor.material, material);
     return true;
-int calibrant_load(airy_calibrant *calibrant, const struct common *common, const char *text,
-                   double wavelength)
-{
-    /* Rings that point back to the source have a spacing of half a wavelength. */
-    const bool file = tool_has_suffix(text, ".D") || strchr(text, '/');
-    const airy_status status = file ? airy_calibrant_read(calibrant, text)
-                                    : airy_calibrant_find(calibrant, text, wavelength / 2);
-    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }
 
 json_t *geometry_json(const airy_geometry *g)
