@@ -13,7 +13,7 @@ enum plot_scale { SCALE_AUTO, SCALE_LOG, SCALE_LINEAR };
 
 struct plot_params {
     struct common common;
-    const char *output, *title;
+    const char *output, *title, *axis, *map;
     enum plot_kind kind;
     enum plot_scale scale;
     size_t frame;
@@ -94,6 +94,17 @@ static const struct opt plot_options[] = {
      SEEN(has_y_range),
      .argument = "A,B",
      .help = "intensity range shown"},
+    {.name = "axis",
+     .type = OPT_STRING,
+     FIELD(axis),
+     .argument = "NAME",
+     .fallback = "the frame's number",
+     .help = "frames against frame/NAME of the result: a motor, a time, a monitor"},
+    {.name = "map",
+     .type = OPT_STRING,
+     FIELD(map),
+     .argument = "NAME",
+     .help = "the scan's map NAME of the result instead: total, roi_0, roi_0_mean, ..."},
     {.name = "title",
      .type = OPT_STRING,
      FIELD(title),
@@ -102,6 +113,7 @@ static const struct opt plot_options[] = {
     {0},
 };
 
+enum { MAX_POINTS = 4 << 20 };
 enum { MAX_LINES = 6, MAX_ROWS = 600, MAX_COLUMNS = 1200 };
 
 struct drawing {
@@ -259,7 +271,14 @@ static void draw_lines(struct drawing *d, bool waterfall)
             d->beside ? "at graph 1.015, graph 1.0 left top Left reverse samplen 1.2"
             : d->patterns->frames > 1 ? "outside right top Left reverse samplen 1.2"
                                       : "top right samplen 1.5",
-            d->patterns->frames > 1 ? "title 'Frame'" : "notitle");
+            d->patterns->along        ? ""
+            : d->patterns->frames > 1 ? "title 'Frame'"
+                                      : "notitle");
+    if (d->patterns->along) {
+        fputs("set key title ", s);
+        gnuplot_quote(s, d->patterns->along_label);
+        fputs("\n", s);
+    }
     fputs("plot ", s);
     for (size_t k = 0; k < d->lines; k++) {
         char color[8], title[64];
@@ -271,7 +290,9 @@ static void draw_lines(struct drawing *d, bool waterfall)
                     "'%s' fs transparent "
                     "solid 0.3 noborder notitle",
                     k ? ", " : "", k, shift, shift, color);
-        if (d->patterns->frames > 1)
+        if (d->patterns->along)
+            snprintf(title, sizeof(title), "title '%.6g'", d->patterns->along[d->rows[k]]);
+        else if (d->patterns->frames > 1)
             snprintf(title, sizeof(title), "title '%zu'", d->rows[k]);
         else
             snprintf(title, sizeof(title),
@@ -296,15 +317,43 @@ static double block_mean(const struct patterns *p, size_t y0, size_t y1, size_t 
     return n ? sum / (double)n : (double)NAN;
 }
 
-static void write_map(struct drawing *d, size_t rows, size_t columns)
+/* Where frame i begins along the axis: half way from the one before it. */
+static double frame_edge(const struct patterns *p, size_t i)
+{
+    const size_t n = p->frames;
+    const double *v = p->along;
+    if (i == 0)
+        return v[0] - 0.5 * (v[1] - v[0]);
+    return i == n ? v[n - 1] + 0.5 * (v[n - 1] - v[n - 2]) : 0.5 * (v[i - 1] + v[i]);
+}
+
+/* Frames that a row of the map shows: of equal steps along the axis, or of equal numbers. */
+static void row_frames(const struct drawing *d, size_t y, size_t rows, size_t range[2])
 {
     const struct patterns *p = d->patterns;
     const size_t all = map_rows(p);
+    range[0] = y * all / rows;
+    range[1] = (y + 1) * all / rows;
+    if (!p->along)
+        return;
+    const double lo = frame_edge(p, 0), step = (frame_edge(p, all) - lo) / (double)rows,
+                 from = lo + step * (double)y, to = from + step;
+    for (range[0] = 0; range[0] + 1 < all && frame_edge(p, range[0] + 1) <= from;)
+        range[0]++;
+    for (range[1] = range[0] + 1; range[1] < all && frame_edge(p, range[1]) < to;)
+        range[1]++;
+}
+
+static void write_map(struct drawing *d, size_t rows, size_t columns)
+{
+    const struct patterns *p = d->patterns;
     fputs("$map << EOD\n", d->s);
     for (size_t y = 0; y < rows; y++) {
+        size_t range[2];
+        row_frames(d, y, rows, range);
         for (size_t x = 0; x < columns; x++)
-            write_number(d->s, block_mean(p, y * all / rows, (y + 1) * all / rows,
-                                          x * p->bins / columns, (x + 1) * p->bins / columns));
+            write_number(d->s, block_mean(p, range[0], range[1], x * p->bins / columns,
+                                          (x + 1) * p->bins / columns));
         fputc('\n', d->s);
     }
     fputs("EOD\n", d->s);
@@ -313,7 +362,7 @@ static void write_map(struct drawing *d, size_t rows, size_t columns)
 static void draw_map(struct drawing *d)
 {
     const struct patterns *p = d->patterns;
-    const size_t all = map_rows(p), rows = all < MAX_ROWS ? all : MAX_ROWS,
+    const size_t all = map_rows(p), rows = all < MAX_ROWS && !p->along ? all : MAX_ROWS,
                  columns = p->bins < MAX_COLUMNS ? p->bins : MAX_COLUMNS;
     FILE *s = d->s;
     write_map(d, rows, columns);
@@ -321,15 +370,20 @@ static void draw_map(struct drawing *d)
     set_x_range(d);
     write_label(s, "xlabel", p->label);
     /* Of row 0, and between rows. */
-    const double row_first = p->azimuth ? p->azimuth[0] : 0,
-                 row_step = p->azimuth && all > 1
-                                ? (p->azimuth[all - 1] - row_first) / (double)(all - 1)
-                                : 1;
+    double row_first = p->azimuth ? p->azimuth[0] : 0,
+           row_step = p->azimuth && all > 1 ? (p->azimuth[all - 1] - row_first) / (double)(all - 1)
+                                            : 1;
+    if (p->along) {
+        row_step = (frame_edge(p, all) - frame_edge(p, 0)) / (double)all;
+        row_first = frame_edge(p, 0) + 0.5 * row_step;
+    }
+    fputs("set ylabel ", s);
+    gnuplot_quote(s, p->along ? p->along_label : p->azimuth ? "{/:Italic χ} (°)" : "Frame");
+    fputs(p->along ? " noenhanced\n" : "\n", s);
     fprintf(s,
-            "set ylabel '%s'\nunset logscale y\nset format y '%%g'\nset yrange [%.9g:%.9g]\nunset "
+            "unset logscale y\nset format y '%%g'\nset yrange [%.9g:%.9g]\nunset "
             "grid\nunset key\nset tics out\n",
-            p->azimuth ? "{/:Italic χ} (°)" : "Frame", row_first - 0.5 * row_step,
-            row_first + ((double)all - 0.5) * row_step);
+            row_first - 0.5 * row_step, row_first + ((double)all - 0.5) * row_step);
     fputs("set cblabel 'Intensity (counts/pixel)'\nset colorbox\n", s);
     fputs(d->log ? "set logscale cb\n" : "unset logscale cb\n", s);
     if (d->params->has_y_range)
@@ -463,11 +517,72 @@ static int plot(const struct plot_params *params, const char *result)
     if (code == AIRY_EXIT_OK && patterns.pending)
         tool_say(&params->common, "%s is not complete: %zu of %zu frames are not done yet", result,
                  patterns.pending, patterns.frames);
+    if (code == AIRY_EXIT_OK && params->axis)
+        code = patterns_sort(&patterns, &params->common, result, params->axis);
     if (code == AIRY_EXIT_OK)
         code = select_frame(params, &patterns);
     if (code == AIRY_EXIT_OK)
         code = draw(params, &patterns);
     patterns_free(&patterns);
+    return code;
+}
+
+/* A map of the scan: an image, so many points wide and high. */
+static void draw_scan(struct gnuplot *g, const struct plot_params *params, const airy_image *image,
+                      const char *label)
+{
+    FILE *s = g->script;
+    const size_t rows = image->shape[0], columns = image->shape[1];
+    fputs("$scan << EOD\n", s);
+    for (size_t y = 0; y < rows; y++) {
+        for (size_t x = 0; x < columns; x++)
+            write_number(s, airy_image_value(image, y * columns + x));
+        fputc('\n', s);
+    }
+    fputs("EOD\n", s);
+    gnuplot_palette(g, colormap_find("viridis"));
+    fputs("set title ", s);
+    gnuplot_quote(s, params->title ? params->title : label);
+    fputs(" noenhanced\nset xlabel 'Column'\nset ylabel 'Row'\nunset key\nset tics out\n", s);
+    if (params->scale == SCALE_LOG)
+        fputs("set logscale cb\n", s);
+    if (params->has_y_range)
+        fprintf(s, "set cbrange [%.9g:%.9g]\n", params->y_range[0], params->y_range[1]);
+    fprintf(s,
+            "set xrange [-0.5:%.9g]\nset yrange [%.9g:-0.5]\nset size ratio -1\n"
+            "plot $scan matrix with image\n",
+            (double)columns - 0.5, (double)rows - 0.5);
+}
+
+static int plot_scan(const struct plot_params *params, const char *result)
+{
+    const struct common *common = &params->common;
+    char where[4500], object[300], *label = NULL;
+    airy_image image = {0};
+    struct gnuplot g;
+    snprintf(where, sizeof(where), "%s::/entry/integrate/map/%s", result, params->map);
+    if (airy_image_read(&image, where) != AIRY_OK)
+        return tool_fail(common, "--map %s: %s", params->map, airy_last_error());
+    int code = AIRY_EXIT_OK;
+    bool any = false;
+    for (size_t i = 0; i < tool_count(image.shape, image.ndim); i++)
+        any = any || isfinite(airy_image_value(&image, i));
+    if (image.ndim != 2 || tool_count(image.shape, image.ndim) > MAX_POINTS)
+        code = tool_fail(common, "--map %s: expected an image of at most %d points", params->map,
+                         (int)MAX_POINTS);
+    else if (!any)
+        code = tool_fail(common, "--map %s: no point of the scan has a value", params->map);
+    else
+        code = gnuplot_begin(&g, common, params->output, 0.8);
+    if (code == AIRY_EXIT_OK) {
+        snprintf(object, sizeof(object), "/entry/integrate/map/%.200s@long_name", params->map);
+        if (airy_hdf5_text(&label, result, object) != AIRY_OK)
+            label = NULL;
+        draw_scan(&g, params, &image, label ? label : params->map);
+        free(label);
+        code = gnuplot_end(&g);
+    }
+    airy_image_free(&image);
     return code;
 }
 
@@ -491,7 +606,11 @@ static int run_plot(void *user)
     if (params->has_y_range && !(params->y_range[0] < params->y_range[1]))
         return tool_usage(&params->common, "--y-range %g,%g: expected A < B", params->y_range[0],
                           params->y_range[1]);
-    const int code = plot(params, params->common.inputs.items[0]);
+    if (params->axis && (params->map || params->has_frame))
+        return tool_usage(&params->common, "--axis: --%s has no frames to set out along it",
+                          params->map ? "map" : "frame");
+    const char *result = params->common.inputs.items[0];
+    const int code = params->map ? plot_scan(params, result) : plot(params, result);
     if (code == AIRY_EXIT_OK && params->common.json)
         return tool_print_json(&params->common,
                                json_pack("{s:o}", "output", tool_json_string(params->output)));
@@ -508,6 +627,8 @@ const struct command cmd_plot = {
                "gnuplot.",
     .examples = "  airy plot patterns.h5 -o patterns.png\n"
                 "  airy plot patterns.h5 -o first.pdf --frame 0 --scale log\n"
+                "  airy plot scan.h5 -o omega.png --axis omega\n"
+                "  airy plot scan.h5 -o map.png --map roi_0\n"
                 "  airy plot sample.xye -o sample.svg --x-range 5,30\n",
     .tables = {plot_options},
     .params_size = sizeof(struct plot_params),

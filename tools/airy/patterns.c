@@ -18,6 +18,7 @@ void patterns_free(struct patterns *patterns)
     free(patterns->azimuth);
     free(patterns->values);
     free(patterns->errors);
+    free(patterns->along);
     memset(patterns, 0, sizeof(*patterns));
 }
 
@@ -227,4 +228,94 @@ int patterns_load(struct patterns *patterns, const struct common *common, const 
     snprintf(patterns->label, sizeof(patterns->label), "radius");
     return patterns_is_hdf5(path) ? load_hdf5(patterns, common, path)
                                   : load_text(patterns, common, path);
+}
+
+struct place {
+    double value;
+    size_t frame;
+};
+
+static int by_value(const void *a, const void *b)
+{
+    const struct place *p = a, *q = b;
+    return p->value < q->value ? -1 : p->value > q->value ? 1 : (p->frame > q->frame) * 2 - 1;
+}
+
+/* Rows of `bins` values in the order of places. */
+static bool move_rows(float **rows, const struct place *places, size_t frames, size_t bins)
+{
+    if (!*rows)
+        return true;
+    float *moved = malloc(frames * bins * sizeof(float));
+    for (size_t i = 0; moved && i < frames; i++)
+        memcpy(moved + i * bins, *rows + places[i].frame * bins, bins * sizeof(float));
+    if (moved) {
+        free(*rows);
+        *rows = moved;
+    }
+    return moved != NULL;
+}
+
+static void label_axis(struct patterns *patterns, const char *path, const char *name)
+{
+    char object[256], *units = NULL;
+    snprintf(object, sizeof(object), "/entry/integrate/frame/%s@units", name);
+    const bool has = airy_hdf5_text(&units, path, object) == AIRY_OK && *units;
+    snprintf(patterns->along_label, sizeof(patterns->along_label),
+             has ? "%.100s (%.50s)" : "%.100s", name, units);
+    free(units);
+}
+
+/* The values, checked; `path` is the result. */
+static int read_places(struct place *places, const struct patterns *patterns,
+                       const struct common *common, const char *path, const char *name)
+{
+    char where[4500];
+    airy_image image = {0};
+    snprintf(where, sizeof(where), "%s::/entry/integrate/frame/%s", path, name);
+    if (airy_image_read(&image, where) != AIRY_OK)
+        return tool_fail(common, "--axis %s: %s", name, airy_last_error());
+    int code = AIRY_EXIT_OK;
+    if (tool_count(image.shape, image.ndim) != patterns->frames)
+        code = tool_fail(common,
+                         "--axis %s: it has %zu values, expected one for each of %zu frames", name,
+                         tool_count(image.shape, image.ndim), patterns->frames);
+    for (size_t i = 0; code == AIRY_EXIT_OK && i < patterns->frames; i++) {
+        places[i] = (struct place){airy_image_value(&image, i), i};
+        if (!isfinite(places[i].value))
+            code = tool_fail(common, "--axis %s: frame %zu has no finite value", name, i);
+    }
+    airy_image_free(&image);
+    return code;
+}
+
+int patterns_sort(struct patterns *patterns, const struct common *common, const char *path,
+                  const char *name)
+{
+    const size_t frames = patterns->frames, bins = patterns->bins;
+    if (!patterns_is_hdf5(path) || patterns->azimuth || frames < 2)
+        return tool_fail(
+            common, "--axis %s: expected a result in HDF5, of one dimension and several frames",
+            name);
+    struct place *places = malloc(frames * sizeof(places[0]));
+    patterns->along = malloc(frames * sizeof(double));
+    if (!places || !patterns->along) {
+        free(places);
+        return tool_fail(common, "out of memory for %zu values", frames);
+    }
+    int code = read_places(places, patterns, common, path, name);
+    if (code == AIRY_EXIT_OK) {
+        qsort(places, frames, sizeof(places[0]), by_value);
+        if (!(places[0].value < places[frames - 1].value))
+            code = tool_fail(common, "--axis %s: all frames have the same value", name);
+        else if (!move_rows(&patterns->values, places, frames, bins) ||
+                 !move_rows(&patterns->errors, places, frames, bins))
+            code = tool_fail(common, "out of memory for %zu frames", frames);
+    }
+    for (size_t i = 0; code == AIRY_EXIT_OK && i < frames; i++)
+        patterns->along[i] = places[i].value;
+    if (code == AIRY_EXIT_OK)
+        label_axis(patterns, path, name);
+    free(places);
+    return code;
 }

@@ -12,7 +12,9 @@ struct patterns {
     double *azimuth;     /* [azimuth_bins], degrees, or NULL: one dimension */
     float *values;       /* [frames][azimuth_bins][bins] */
     float *errors;       /* the same: standard error of the mean, or NULL */
-    char label[128];     /* of the radial axis, such as "q (1/nm)" */
+    double *along;       /* [frames] ascending, or NULL: of --axis, see patterns_sort */
+    char along_label[160];
+    char label[128]; /* of the radial axis, such as "q (1/nm)" */
 };
 
 /*
@@ -20,6 +22,12 @@ struct patterns {
  * case.
  */
 int patterns_load(struct patterns *patterns, const struct common *common, const char *path);
+/*
+ * Frames in the order of frame/NAME of the result, which becomes `along`. One dimension, at least
+ * two frames, whose values differ. Exit code.
+ */
+int patterns_sort(struct patterns *patterns, const struct common *common, const char *path,
+                  const char *name);
 void patterns_free(struct patterns *patterns);
 /* The name says HDF5. */
 bool patterns_is_hdf5(const char *path);
