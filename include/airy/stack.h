@@ -1,5 +1,6 @@
 /**
- * Stacks of frames in HDF5 files, read as bytes or as pixels; stacks written, compressed.
+ * Stacks of frames in HDF5 and other files, read as bytes or as pixels; stacks written,
+ * compressed.
  *
  * libhdf5 is shared with the program:
  * - All calls of Airy's take one lock of Airy's, and may come from any thread. A libhdf5 that is
@@ -32,8 +33,10 @@ typedef struct airy_stack airy_stack;
 /** How frames get out of the file. */
 typedef enum airy_stack_path {
     AIRY_STACK_DIRECT = 0, /**< one chunk is one frame: read by plain pread */
-    AIRY_STACK_LIBRARY     /**< through libhdf5: other filters, other chunk shapes, big-endian,
+    AIRY_STACK_LIBRARY,    /**< through libhdf5: other filters, other chunk shapes, big-endian,
                                 ... */
+    AIRY_STACK_FILES       /**< files that are not HDF5: read, and decoded where they need it, by
+                                the thread that asks, without a lock */
 } airy_stack_path;
 
 typedef struct airy_stack_info {
@@ -52,16 +55,38 @@ typedef struct airy_stack_info {
 } airy_stack_info;
 
 /**
- * Open paths: "FILE" (data found by itself: /entry/data/data_000001..., /entry/data/data, /data,
+ * Open paths, one or several, whose frames follow each other. HDF5: "FILE" (data found by itself: /entry/data/data_000001..., /entry/data/data, /data,
  * /entry/instrument/detector/data, /entry_0000/measurement/data, or the only dataset of 3 or more
  * dimensions, or of 2) or "FILE::DATASET". 2-D: one frame; 4-D [n, channels, y, x]: n * channels
  * frames. External links and virtual datasets are followed, never into the working directory; the
  * frames of files that are missing fail one by one where their number is known.
+ *
+ * Other files, told by suffix or first bytes: CBF (byte-offset), EDF and NPY (also .gz; several
+ * images, either byte order), TIFF (pages, strips or tiles), and what else airy_image_read takes.
+ * Of NPY in Fortran order, FITS and other volumes all frames are kept in memory. A path that is no
+ * file may be a pattern: "run_*.cbf", or "frame_####.cbf" (n # are n digits, or more); its files
+ * come in the order of the numbers in their names. Up to 4096 files are looked into here, by
+ * several threads, and one that cannot be read fails frame by frame; of a longer series of single
+ * frames only the first is, and each later one is compared with it when it is read.
  * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT (not HDF5, strings, compound, ...; lists candidates
  *         where several datasets would do), AIRY_ERR_UNSUPPORTED (a filter this build lacks, by
  *         name and number), AIRY_ERR_SHAPE (files that do not fit each other).
  */
 AIRY_API airy_status airy_stack_create(airy_stack **stack, const char *const *paths, size_t count);
+
+/** Pixels of files without a header. */
+typedef struct airy_raw_frames {
+    airy_dtype dtype;
+    size_t height, width;
+    uint64_t offset; /**< bytes in front of the first frame */
+    bool big_endian;
+} airy_raw_frames;
+/**
+ * The same of files that hold such frames and nothing behind them, whatever they are called.
+ * Errors: AIRY_ERR_FORMAT where a file is no whole number of frames.
+ */
+AIRY_API airy_status airy_stack_create_raw(airy_stack **stack, const char *const *paths,
+                                           size_t count, const airy_raw_frames *raw);
 AIRY_API void airy_stack_destroy(airy_stack **stack);
 AIRY_API airy_status airy_stack_get_info(const airy_stack *stack, airy_stack_info *info);
 
@@ -94,12 +119,18 @@ AIRY_API airy_status airy_stack_where(const airy_stack *stack, size_t frame, cha
  */
 AIRY_API bool airy_stack_uses(const airy_stack *stack, const char *path);
 
-/** What the file itself says about the experiment; found fields only. */
+/**
+ * What the first file itself says about the experiment; found fields only. CBF and TIFF of
+ * DECTRIS detectors ("# Detector_distance", "# Beam_xy", ...), EDF (SampleDistance, Center_1,
+ * PSize_1, WaveLength, Dummy, ...).
+ */
 typedef struct airy_stack_meta {
     bool has_geometry; /**< distance, beam centre and pixel size were there: geometry is usable */
     airy_geometry geometry;
     bool has_mask, has_saturation;
     double saturation;
+    bool has_dummy; /**< pixels of this value, within delta_dummy, are none */
+    double dummy, delta_dummy;
 } airy_stack_meta;
 AIRY_API airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta);
 /** The file's pixel mask: out[height * width], 1 = bad. AIRY_ERR_NOT_FOUND when it has none. */

@@ -16,33 +16,24 @@
 #include "io/image_formats.h"
 #include "io/plain_file.h"
 
-enum format {
-    FORMAT_UNKNOWN,
-    FORMAT_NPY,
-    FORMAT_HDF5,
-    FORMAT_EDF,
-    FORMAT_FITS,
-    FORMAT_TIFF,
-    FORMAT_PNG,
-    FORMAT_CBF
-};
-
 static const struct {
     const char *suffix;
-    enum format format;
+    enum airy_image_format format;
 } suffixes[] = {
-    {".npy", FORMAT_NPY},   {".edf", FORMAT_EDF},   {".h5", FORMAT_HDF5},  {".hdf5", FORMAT_HDF5},
-    {".hdf", FORMAT_HDF5},  {".nxs", FORMAT_HDF5},  {".nx5", FORMAT_HDF5}, {".cxi", FORMAT_HDF5},
-    {".tif", FORMAT_TIFF},  {".tiff", FORMAT_TIFF}, {".png", FORMAT_PNG},  {".cbf", FORMAT_CBF},
-    {".fits", FORMAT_FITS}, {".fit", FORMAT_FITS},  {".fts", FORMAT_FITS}, {".fz", FORMAT_FITS},
+    {".npy", AIRY_FORMAT_NPY},   {".edf", AIRY_FORMAT_EDF},  {".h5", AIRY_FORMAT_HDF5},
+    {".hdf5", AIRY_FORMAT_HDF5}, {".hdf", AIRY_FORMAT_HDF5}, {".nxs", AIRY_FORMAT_HDF5},
+    {".nx5", AIRY_FORMAT_HDF5},  {".cxi", AIRY_FORMAT_HDF5}, {".tif", AIRY_FORMAT_TIFF},
+    {".tiff", AIRY_FORMAT_TIFF}, {".png", AIRY_FORMAT_PNG},  {".cbf", AIRY_FORMAT_CBF},
+    {".fits", AIRY_FORMAT_FITS}, {".fit", AIRY_FORMAT_FITS}, {".fts", AIRY_FORMAT_FITS},
+    {".fz", AIRY_FORMAT_FITS},
 };
 
-static enum format format_of_name(const char *path)
+static enum airy_image_format format_of_name(const char *path)
 {
     char file[4096];
     const char *ext;
     if (access(path, F_OK) != 0 && strstr(path, "::"))
-        return FORMAT_HDF5;
+        return AIRY_FORMAT_HDF5;
     if (airy_fits_split(file, sizeof(file), &ext, path)) {
         path = file;
         const size_t n = strlen(file);
@@ -54,11 +45,11 @@ static enum format format_of_name(const char *path)
     for (size_t i = 0; dot && i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
         if (strcasecmp(dot, suffixes[i].suffix) == 0)
             return suffixes[i].format;
-    return FORMAT_UNKNOWN;
+    return AIRY_FORMAT_UNKNOWN;
 }
 
 /* A name that says nothing: what the file starts with. */
-static airy_status format_of_bytes(enum format *format, const char *path)
+static airy_status format_of_bytes(enum airy_image_format *format, const char *path)
 {
     int fd;
     uint64_t size;
@@ -69,20 +60,29 @@ static airy_status format_of_bytes(enum format *format, const char *path)
     close(fd);
     AIRY_TRY(status);
     if (memcmp(start, "\x93NUMPY", 6) == 0)
-        *format = FORMAT_NPY;
+        *format = AIRY_FORMAT_NPY;
     else if (memcmp(start, "\211HDF\r\n\032\n", 8) == 0)
-        *format = FORMAT_HDF5;
+        *format = AIRY_FORMAT_HDF5;
     else if (memcmp(start, "SIMPLE  ", 8) == 0)
-        *format = FORMAT_FITS;
-    else if (memcmp(start, "II*", 4) == 0 || memcmp(start, "MM\0*", 4) == 0)
-        *format = FORMAT_TIFF;
+        *format = AIRY_FORMAT_FITS;
+    else if (memcmp(start, "II*", 4) == 0 || memcmp(start, "MM\0*", 4) == 0 ||
+             memcmp(start, "II+", 4) == 0 || memcmp(start, "MM\0+", 4) == 0)
+        *format = AIRY_FORMAT_TIFF;
     else if (memcmp(start, "\211PNG\r\n\032\n", 8) == 0)
-        *format = FORMAT_PNG;
+        *format = AIRY_FORMAT_PNG;
     else if (memcmp(start, "###CBF", 6) == 0)
-        *format = FORMAT_CBF;
+        *format = AIRY_FORMAT_CBF;
+    else if (memcmp(start, "{\n", 2) == 0 || memcmp(start, "{\r\n", 3) == 0)
+        *format = AIRY_FORMAT_EDF;
     else
-        *format = FORMAT_UNKNOWN;
+        *format = AIRY_FORMAT_UNKNOWN;
     return AIRY_OK;
+}
+
+airy_status airy_image_format_of(enum airy_image_format *format, const char *path)
+{
+    *format = format_of_name(path);
+    return *format == AIRY_FORMAT_UNKNOWN ? format_of_bytes(format, path) : AIRY_OK;
 }
 
 airy_status airy_image_bytes(size_t *bytes, const airy_image *image)
@@ -129,43 +129,43 @@ bool airy_image_parse_size(size_t *size, const char *digits)
 
 void airy_image_swap(void *data, size_t count, size_t size)
 {
-    uint8_t *p = data;
-    for (size_t i = 0; i < count; i++, p += size) {
-        for (size_t k = 0; k < size / 2; k++) {
-            const uint8_t t = p[k];
-            p[k] = p[size - 1 - k];
-            p[size - 1 - k] = t;
-        }
-    }
+    if (size == 2)
+        for (size_t i = 0; i < count; i++)
+            ((uint16_t *)data)[i] = __builtin_bswap16(((uint16_t *)data)[i]);
+    else if (size == 4)
+        for (size_t i = 0; i < count; i++)
+            ((uint32_t *)data)[i] = __builtin_bswap32(((uint32_t *)data)[i]);
+    else if (size == 8)
+        for (size_t i = 0; i < count; i++)
+            ((uint64_t *)data)[i] = __builtin_bswap64(((uint64_t *)data)[i]);
 }
 
 bool airy_image_is_plain(const char *path)
 {
-    const enum format format = path ? format_of_name(path) : FORMAT_UNKNOWN;
-    return format != FORMAT_UNKNOWN && format != FORMAT_HDF5;
+    const enum airy_image_format format = path ? format_of_name(path) : AIRY_FORMAT_UNKNOWN;
+    return format != AIRY_FORMAT_UNKNOWN && format != AIRY_FORMAT_HDF5;
 }
 
 airy_status airy_image_read(airy_image *image, const char *path)
 {
     AIRY_FAIL_IF(!image || !path || !*path, AIRY_ERR_PARAM,
                  "airy_image_read: image or path is missing");
-    enum format format = format_of_name(path);
-    if (format == FORMAT_UNKNOWN)
-        AIRY_TRY(format_of_bytes(&format, path));
+    enum airy_image_format format;
+    AIRY_TRY(airy_image_format_of(&format, path));
     switch (format) {
-    case FORMAT_NPY:
+    case AIRY_FORMAT_NPY:
         return airy_image_read_npy(image, path);
-    case FORMAT_EDF:
+    case AIRY_FORMAT_EDF:
         return airy_image_read_edf(image, path);
-    case FORMAT_FITS:
+    case AIRY_FORMAT_FITS:
         return airy_image_read_fits(image, path);
-    case FORMAT_CBF:
+    case AIRY_FORMAT_CBF:
         return airy_image_read_cbf(image, path);
-    case FORMAT_PNG:
+    case AIRY_FORMAT_PNG:
         return airy_image_read_png(image, path);
-    case FORMAT_TIFF:
+    case AIRY_FORMAT_TIFF:
         return airy_image_read_tiff(image, path);
-    case FORMAT_HDF5:
+    case AIRY_FORMAT_HDF5:
         return airy_image_read_hdf5(image, path);
     default:
         return airy_fail(AIRY_ERR_UNSUPPORTED,
@@ -182,19 +182,19 @@ airy_status airy_image_write(const airy_image *image, const char *path, bool for
     size_t bytes;
     AIRY_TRY(airy_image_bytes(&bytes, image));
     switch (format_of_name(path)) {
-    case FORMAT_NPY:
+    case AIRY_FORMAT_NPY:
         return airy_image_write_npy(image, path, force);
-    case FORMAT_EDF:
+    case AIRY_FORMAT_EDF:
         return airy_image_write_edf(image, path, force);
-    case FORMAT_FITS:
+    case AIRY_FORMAT_FITS:
         return airy_image_write_fits(image, path, force);
-    case FORMAT_CBF:
+    case AIRY_FORMAT_CBF:
         return airy_image_write_cbf(image, path, force);
-    case FORMAT_PNG:
+    case AIRY_FORMAT_PNG:
         return airy_image_write_png(image, path, force);
-    case FORMAT_TIFF:
+    case AIRY_FORMAT_TIFF:
         return airy_image_write_tiff(image, path, force);
-    case FORMAT_HDF5:
+    case AIRY_FORMAT_HDF5:
         return airy_image_write_hdf5(image, path, force);
     default:
         return airy_fail(AIRY_ERR_UNSUPPORTED,
@@ -230,7 +230,7 @@ airy_status airy_image_take_plane(airy_image *image, size_t plane)
 
 bool airy_image_has_format(const char *path)
 {
-    return path && format_of_name(path) != FORMAT_UNKNOWN;
+    return path && format_of_name(path) != AIRY_FORMAT_UNKNOWN;
 }
 
 void airy_image_free(airy_image *image)

@@ -16,13 +16,7 @@
 #include "io/image_formats.h"
 #include "io/plain_file.h"
 
-enum {
-    USUAL_HEADER = 1 << 13,
-    MAX_HEADER = 1 << 20,
-    BLOCK = 512,
-    VALUE = 64,
-    MAX_PLANES = 1 << 24
-};
+enum { USUAL_HEADER = 1 << 13, MAX_HEADER = 1 << 20, BLOCK = 512, MAX_PLANES = 1 << 24 };
 
 static const struct {
     const char *name;
@@ -60,7 +54,7 @@ static const struct {
  * The value of a key, without blanks around it; keys are compared without regard to case. The
  * first one counts.
  */
-static bool find_value(char value[VALUE], const char *text, size_t size, const char *key)
+bool airy_edf_value(char value[AIRY_EDF_VALUE], const char *text, size_t size, const char *key)
 {
     const char *at = text, *end = text + size;
     while (at < end) {
@@ -80,8 +74,8 @@ static bool find_value(char value[VALUE], const char *text, size_t size, const c
                 from++;
             while (to > from && isspace((unsigned char)to[-1]))
                 to--;
-            snprintf(value, VALUE, "%.*s", (int)airy_min_size((size_t)(to - from), VALUE - 1),
-                     from);
+            snprintf(value, AIRY_EDF_VALUE, "%.*s",
+                     (int)airy_min_size((size_t)(to - from), AIRY_EDF_VALUE - 1), from);
             return true;
         }
         at = stop + 1;
@@ -92,8 +86,8 @@ static bool find_value(char value[VALUE], const char *text, size_t size, const c
 static airy_status get_size(size_t *out, const char *text, size_t size, const char *key,
                             bool needed)
 {
-    char value[VALUE];
-    if (!find_value(value, text, size, key)) {
+    char value[AIRY_EDF_VALUE];
+    if (!airy_edf_value(value, text, size, key)) {
         AIRY_FAIL_IF(needed, AIRY_ERR_FORMAT, "EDF header: key '%s' is missing", key);
         return AIRY_OK;
     }
@@ -106,8 +100,8 @@ static airy_status get_size(size_t *out, const char *text, size_t size, const ch
 
 static airy_status parse_type(struct airy_image_header *header, const char *text, size_t size)
 {
-    char value[VALUE] = "";
-    AIRY_FAIL_IF(!find_value(value, text, size, "DataType"), AIRY_ERR_FORMAT,
+    char value[AIRY_EDF_VALUE] = "";
+    AIRY_FAIL_IF(!airy_edf_value(value, text, size, "DataType"), AIRY_ERR_FORMAT,
                  "EDF header: key 'DataType' is missing");
     size_t i = 0;
     while (i < sizeof(types) / sizeof(types[0]) && strcasecmp(value, types[i].name) != 0)
@@ -118,7 +112,7 @@ static airy_status parse_type(struct airy_image_header *header, const char *text
     const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
     header->swapped = false;
     if (airy_dtype_size(header->image.dtype) > 1) {
-        AIRY_FAIL_IF(!find_value(value, text, size, "ByteOrder"), AIRY_ERR_FORMAT,
+        AIRY_FAIL_IF(!airy_edf_value(value, text, size, "ByteOrder"), AIRY_ERR_FORMAT,
                      "EDF header: key 'ByteOrder' is missing");
         const bool low = strcasecmp(value, "LowByteFirst") == 0,
                    high = strcasecmp(value, "HighByteFirst") == 0;
@@ -126,7 +120,7 @@ static airy_status parse_type(struct airy_image_header *header, const char *text
                      "EDF header: ByteOrder = '%s', expected LowByteFirst or HighByteFirst", value);
         header->swapped = low != little;
     }
-    if (find_value(value, text, size, "Compression"))
+    if (airy_edf_value(value, text, size, "Compression"))
         AIRY_FAIL_IF(strcasecmp(value, "None") != 0 && strcasecmp(value, "NoCompression") != 0,
                      AIRY_ERR_UNSUPPORTED, "EDF header: Compression = '%s' is not supported",
                      value);

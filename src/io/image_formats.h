@@ -4,6 +4,22 @@
 
 #include "airy/image.h"
 
+enum airy_image_format {
+    AIRY_FORMAT_UNKNOWN = 0,
+    AIRY_FORMAT_NPY,
+    AIRY_FORMAT_HDF5,
+    AIRY_FORMAT_EDF,
+    AIRY_FORMAT_FITS,
+    AIRY_FORMAT_TIFF,
+    AIRY_FORMAT_PNG,
+    AIRY_FORMAT_CBF
+};
+/*
+ * By the name's suffix (".gz" behind it does not count), else by what the file starts with:
+ * AIRY_ERR_NOT_FOUND, AIRY_ERR_IO where that cannot be read.
+ */
+airy_status airy_image_format_of(enum airy_image_format *format, const char *path);
+
 airy_status airy_image_read_npy(airy_image *image, const char *path);
 airy_status airy_image_write_npy(const airy_image *image, const char *path, bool force);
 enum { AIRY_NPY_HEADER = 256 }; /* bytes; four axes of 2^64 take less */
@@ -19,6 +35,22 @@ struct airy_tiff_pages;
 airy_status airy_tiff_open(struct airy_tiff_pages **pages, airy_image *shape, const char *path);
 /* The next page's pixels; there must be one. */
 airy_status airy_tiff_read(struct airy_tiff_pages *pages, void *pixels);
+/*
+ * The pages of a TIFF file for reading in any order, by any thread: where each one's directory is,
+ * and, in files that hold plain pixels in one piece a page in the machine's byte order, where
+ * these are.
+ */
+struct airy_tiff_index {
+    airy_image shape; /* of all pages, no data */
+    size_t pages;
+    uint64_t *directories; /* [pages]; both are released with free() */
+    uint64_t *pixels;      /* [pages], or NULL */
+    char *text;            /* the first page's description, or NULL; released with free() */
+};
+airy_status airy_tiff_list(struct airy_tiff_index *index, int fd, uint64_t size);
+/* The page whose directory is there, of that shape. */
+airy_status airy_tiff_read_at(void *pixels, const airy_image *page, uint64_t directory, int fd,
+                              uint64_t size);
 /* A new file, which must not be there; far: offsets of 64 bits. */
 airy_status airy_tiff_create(struct airy_tiff_pages **pages, const char *path, bool far);
 airy_status airy_tiff_add(struct airy_tiff_pages *pages, const airy_image *page);
@@ -59,6 +91,12 @@ struct airy_image_header {
 };
 /* text: what the file starts with, all of the file or more than any header has. */
 airy_status airy_npy_parse(struct airy_image_header *header, const void *text, size_t size);
+enum { AIRY_EDF_VALUE = 64 };
+/*
+ * The value of a key in what follows '{', without blanks around it; keys are compared without
+ * regard to case, and the first one counts.
+ */
+bool airy_edf_value(char value[AIRY_EDF_VALUE], const char *text, size_t size, const char *key);
 airy_status airy_edf_parse(struct airy_image_header *header, const void *text, size_t size);
 airy_status airy_cbf_parse(struct airy_image_header *header, const void *text, size_t size);
 

@@ -181,7 +181,52 @@ static bool is_page(TIFF *tiff)
     return (kind & FILETYPE_REDUCEDIMAGE) == 0;
 }
 
-static airy_status count_pages(airy_image *image, struct tiff_file *f)
+/* Where the page's pixels lie in one piece as they are in memory, or 0. */
+static uint64_t find_pixels(TIFF *tiff, const airy_image *page)
+{
+    uint16_t code = COMPRESSION_NONE, order = FILLORDER_MSB2LSB;
+    size_t bytes;
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &code);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_FILLORDER, &order);
+    if (code != COMPRESSION_NONE || order != FILLORDER_MSB2LSB || TIFFIsTiled(tiff) ||
+        (TIFFIsByteSwapped(tiff) && airy_dtype_size(page->dtype) > 1) ||
+        airy_image_bytes(&bytes, page) != AIRY_OK)
+        return 0;
+    const uint64_t start = TIFFGetStrileOffset(tiff, 0);
+    const uint32_t strips = TIFFNumberOfStrips(tiff);
+    uint64_t at = start;
+    for (uint32_t i = 0; i < strips; i++) {
+        const uint64_t size = TIFFGetStrileByteCount(tiff, i);
+        if (TIFFGetStrileOffset(tiff, i) != at || size > bytes - (at - start))
+            return 0;
+        at += size;
+    }
+    return at - start == bytes ? start : 0;
+}
+
+/* Note a page; doubling: there is room unless the count is a power of two. */
+static airy_status note_page(struct airy_tiff_index *index, TIFF *tiff, const airy_image *page)
+{
+    const size_t n = index->pages;
+    if ((n & (n - 1)) == 0) {
+        const size_t room = n ? 2 * n : 1;
+        uint64_t *directories = realloc(index->directories, room * sizeof(*directories));
+        if (directories)
+            index->directories = directories;
+        uint64_t *pixels = realloc(index->pixels, room * sizeof(*pixels));
+        if (pixels)
+            index->pixels = pixels;
+        AIRY_FAIL_IF(!directories || !pixels, AIRY_ERR_MEMORY, "out of memory for %zu pages", room);
+    }
+    index->directories[n] = TIFFCurrentDirOffset(tiff);
+    index->pixels[n] = find_pixels(tiff, page);
+    index->pages++;
+    return AIRY_OK;
+}
+
+/* index: NULL, or where each page is noted. */
+static airy_status count_pages(airy_image *image, struct airy_tiff_index *index,
+                               struct tiff_file *f)
 {
     size_t pages = 0;
     airy_image first = {0};
@@ -193,6 +238,8 @@ static airy_status count_pages(airy_image *image, struct tiff_file *f)
         const airy_status status = describe_page(&page, f->tiff);
         if (status != AIRY_OK)
             return airy_fail_context(status, "page %zu", pages + 1);
+        if (index)
+            AIRY_TRY(note_page(index, f->tiff, &page));
         if (pages++ == 0)
             first = page;
         AIRY_FAIL_IF(page.dtype != first.dtype || page.shape[0] != first.shape[0] ||
@@ -313,7 +360,7 @@ static airy_status open_pages(struct airy_tiff_pages *p, airy_image *shape)
 {
     size_t bytes;
     AIRY_TRY(open_tiff(&p->f, "rm")); /* m: no mapping */
-    AIRY_TRY(count_pages(shape, &p->f));
+    AIRY_TRY(count_pages(shape, NULL, &p->f));
     AIRY_TRY(airy_image_bytes(&bytes, shape));
     AIRY_TRY(check_ratio(&p->f, bytes));
     AIRY_FAIL_IF(!TIFFSetDirectory(p->f.tiff, 0), AIRY_ERR_FORMAT, "TIFF: %s", p->f.why);
@@ -355,6 +402,80 @@ airy_status airy_tiff_read(struct airy_tiff_pages *pages, void *pixels)
         return airy_fail_context(status, "page %zu", pages->done + 1);
     pages->done++;
     return AIRY_OK;
+}
+
+/* The description of the first page, which is the current one. */
+static airy_status copy_text(struct airy_tiff_index *index, TIFF *tiff)
+{
+    enum { LONGEST = 1 << 16 };
+    const char *text = NULL;
+    if (!TIFFGetField(tiff, TIFFTAG_IMAGEDESCRIPTION, &text) || !text)
+        return AIRY_OK;
+    index->text = strndup(text, LONGEST);
+    AIRY_FAIL_IF(!index->text, AIRY_ERR_MEMORY, "out of memory for a description");
+    return AIRY_OK;
+}
+
+static airy_status list_pages(struct airy_tiff_index *index, struct tiff_file *f)
+{
+    size_t bytes;
+    AIRY_TRY(open_tiff(f, "rm"));
+    AIRY_TRY(copy_text(index, f->tiff));
+    AIRY_TRY(count_pages(&index->shape, index, f));
+    AIRY_TRY(airy_image_bytes(&bytes, &index->shape));
+    AIRY_TRY(check_ratio(f, bytes));
+    bool plain = true;
+    for (size_t i = 0; i < index->pages; i++)
+        plain = plain && index->pixels[i];
+    if (!plain) {
+        free(index->pixels);
+        index->pixels = NULL;
+    }
+    return AIRY_OK;
+}
+
+airy_status airy_tiff_list(struct airy_tiff_index *index, int fd, uint64_t size)
+{
+    struct tiff_file f = {.fd = fd, .size = size};
+    struct airy_tiff_index made = {.pages = 0};
+    const airy_status status = list_pages(&made, &f);
+    if (f.tiff)
+        TIFFClose(f.tiff);
+    if (status != AIRY_OK) {
+        free(made.directories);
+        free(made.pixels);
+        free(made.text);
+        return status;
+    }
+    *index = made;
+    return AIRY_OK;
+}
+
+static airy_status read_at(void *pixels, const airy_image *page, uint64_t directory,
+                           struct tiff_file *f)
+{
+    airy_image found;
+    AIRY_TRY(open_tiff(f, "rm"));
+    if (TIFFCurrentDirOffset(f->tiff) != directory && !TIFFSetSubDirectory(f->tiff, directory))
+        return tiff_fail(AIRY_ERR_FORMAT, f, "the page's directory cannot be read");
+    AIRY_TRY(describe_page(&found, f->tiff));
+    AIRY_FAIL_IF(found.dtype != page->dtype || found.shape[0] != page->shape[0] ||
+                     found.shape[1] != page->shape[1],
+                 AIRY_ERR_FORMAT, "TIFF: a page of another shape than when the file was opened");
+    size_t bytes;
+    AIRY_TRY(airy_image_bytes(&bytes, &found));
+    AIRY_TRY(check_ratio(f, bytes));
+    return read_page(pixels, &found, f);
+}
+
+airy_status airy_tiff_read_at(void *pixels, const airy_image *page, uint64_t directory, int fd,
+                              uint64_t size)
+{
+    struct tiff_file f = {.fd = fd, .size = size};
+    const airy_status status = read_at(pixels, page, directory, &f);
+    if (f.tiff)
+        TIFFClose(f.tiff);
+    return status;
 }
 
 airy_status airy_image_read_tiff(airy_image *image, const char *path)

@@ -53,3 +53,20 @@ void airy_tiff_close(struct airy_tiff_pages **pages)
 {
     *pages = NULL;
 }
+
+airy_status airy_tiff_list(struct airy_tiff_index *index, int fd, uint64_t size)
+{
+    (void)index;
+    (void)fd;
+    (void)size;
+    return airy_fail(AIRY_ERR_UNSUPPORTED, "this build knows no TIFF, it lacks libtiff");
+}
+
+airy_status airy_tiff_read_at(void *pixels, const airy_image *page, uint64_t directory, int fd,
+                              uint64_t size)
+{
+    (void)pixels;
+    (void)page;
+    (void)directory;
+    return airy_tiff_list(NULL, fd, size);
+}

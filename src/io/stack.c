@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "io/image_formats.h"
 #include "io/stack_internal.h"
+#include "io/stack_pattern.h"
 
 /*
  * One codec for the pipeline: the first that compresses; frames of segments with another one come
@@ -16,6 +18,8 @@ static void settle_codec(airy_stack *stack)
     for (size_t i = 0; i < stack->segment_count; i++) {
         const struct stack_segment *segment = &stack->segments[i];
         stack->stored_bytes += segment->stored_bytes;
+        if (segment->plain && stack->path == AIRY_STACK_LIBRARY)
+            stack->path = AIRY_STACK_FILES;
         if (!segment->direct)
             continue;
         stack->path = AIRY_STACK_DIRECT;
@@ -73,12 +77,16 @@ static airy_status add_lost(airy_stack *stack, const struct stack_choice *choice
     return AIRY_OK;
 }
 
-static airy_status add_choices(airy_stack *stack, const struct stack_choice *choices, size_t count)
+static airy_status add_choices(airy_stack *stack, const struct stack_choice *choices, size_t count,
+                               const char *const *paths, const airy_raw_frames *raw)
 {
     char why[1024] = "";
     airy_status first = AIRY_OK;
     for (size_t i = 0; i < count; i++) {
-        const airy_status status = airy_stack_add(stack, choices[i].path, choices[i].dataset);
+        const airy_status status = choices[i].plain_count
+                                       ? airy_stack_add_plain(stack, paths + choices[i].plain_first,
+                                                              choices[i].plain_count, raw)
+                                       : airy_stack_add(stack, choices[i].path, choices[i].dataset);
         if (status != AIRY_OK && first == AIRY_OK) {
             first = status;
             airy_error_copy(why, sizeof(why));
@@ -90,17 +98,52 @@ static airy_status add_choices(airy_stack *stack, const struct stack_choice *cho
     return stack->frame_bytes == 0 ? airy_fail_restore(first, why) : AIRY_OK;
 }
 
-static airy_status add_paths(airy_stack *stack, const char *const *paths, size_t count)
+/* Whether a path is a file of another kind than HDF5; what is none is libhdf5's to refuse. */
+static bool is_plain(const char *path, const airy_raw_frames *raw)
+{
+    enum airy_image_format format;
+    if (raw)
+        return true;
+    return airy_image_format_of(&format, path) == AIRY_OK && format != AIRY_FORMAT_UNKNOWN &&
+           format != AIRY_FORMAT_HDF5;
+}
+
+/* Neighbours that are not HDF5 are one choice; *next: the path behind them. */
+static airy_status choose_plain(struct stack_choice **choices, size_t *chosen,
+                                const struct airy_paths *paths, size_t *next,
+                                const airy_raw_frames *raw)
+{
+    struct stack_choice *larger = realloc(*choices, (*chosen + 1) * sizeof(*larger));
+    AIRY_FAIL_IF(!larger, AIRY_ERR_MEMORY, "out of memory for %zu files", *chosen + 1);
+    *choices = larger;
+    struct stack_choice *choice = &larger[*chosen];
+    *choice = (struct stack_choice){.path = strdup(paths->items[*next]), .plain_first = *next};
+    AIRY_FAIL_IF(!choice->path, AIRY_ERR_MEMORY, "out of memory for a path");
+    ++*chosen;
+    while (*next < paths->count && is_plain(paths->items[*next], raw)) {
+        choice->plain_count++;
+        ++*next;
+    }
+    return AIRY_OK;
+}
+
+static airy_status add_paths(airy_stack *stack, const struct airy_paths *paths,
+                             const airy_raw_frames *raw)
 {
     struct stack_choice *choices = NULL;
     size_t chosen = 0;
     airy_status status = AIRY_OK;
-    for (size_t i = 0; i < count && status == AIRY_OK; i++)
-        status = airy_stack_find(&choices, &chosen, paths[i], 2);
+    for (size_t i = 0; i < paths->count && status == AIRY_OK;) {
+        if (is_plain(paths->items[i], raw))
+            status = choose_plain(&choices, &chosen, paths, &i, raw);
+        else
+            status = airy_stack_find(&choices, &chosen, paths->items[i++], 2);
+    }
     if (status == AIRY_OK)
-        status = add_choices(stack, choices, chosen);
+        status = add_choices(stack, choices, chosen, (const char *const *)paths->items, raw);
     if (status == AIRY_OK) {
         stack->first_path = choices[0].path;
+        stack->first_is_plain = choices[0].plain_count > 0;
         choices[0].path = NULL;
     }
     for (size_t i = 0; i < chosen; i++) {
@@ -111,17 +154,28 @@ static airy_status add_paths(airy_stack *stack, const char *const *paths, size_t
     return status;
 }
 
-airy_status airy_stack_create(airy_stack **stack, const char *const *paths, size_t count)
+static airy_status check_raw(const airy_raw_frames *raw)
 {
-    AIRY_FAIL_IF(!stack || !paths || count == 0, AIRY_ERR_PARAM,
-                 "a stack of %zu paths, expected at least one", count);
+    size_t bytes;
+    AIRY_FAIL_IF(!raw, AIRY_ERR_PARAM, "airy_stack_create_raw: raw is NULL");
+    AIRY_FAIL_IF(raw->height == 0 || raw->width == 0 || airy_dtype_size(raw->dtype) == 0 ||
+                     airy_mul_size(&bytes, raw->height, raw->width) ||
+                     airy_mul_size(&bytes, bytes, airy_dtype_size(raw->dtype)),
+                 AIRY_ERR_PARAM, "raw frames of %zu x %zu, expected a size and a dtype",
+                 raw->height, raw->width);
+    return AIRY_OK;
+}
+
+static airy_status create(airy_stack **stack, const struct airy_paths *paths,
+                          const airy_raw_frames *raw)
+{
     airy_stack *made;
     AIRY_TRY(airy_memory_calloc((void **)&made, 1, sizeof(*made), "a stack"));
     airy_status status = airy_stack_library_open(made);
     if (status == AIRY_OK)
         status = airy_hdf5_lock();
     if (status == AIRY_OK) {
-        status = add_paths(made, paths, count);
+        status = add_paths(made, paths, raw);
         airy_hdf5_unlock();
     }
     if (status != AIRY_OK) {
@@ -132,6 +186,30 @@ airy_status airy_stack_create(airy_stack **stack, const char *const *paths, size
     settle_sizes(made);
     *stack = made;
     return AIRY_OK;
+}
+
+static airy_status expand_and_create(airy_stack **stack, const char *const *given, size_t count,
+                                     const airy_raw_frames *raw)
+{
+    struct airy_paths paths;
+    AIRY_FAIL_IF(!stack || !given || count == 0, AIRY_ERR_PARAM,
+                 "a stack of %zu paths, expected at least one", count);
+    AIRY_TRY(airy_paths_expand(&paths, given, count));
+    const airy_status status = create(stack, &paths, raw);
+    airy_paths_free(&paths);
+    return status;
+}
+
+airy_status airy_stack_create(airy_stack **stack, const char *const *paths, size_t count)
+{
+    return expand_and_create(stack, paths, count, NULL);
+}
+
+airy_status airy_stack_create_raw(airy_stack **stack, const char *const *paths, size_t count,
+                                  const airy_raw_frames *raw)
+{
+    AIRY_TRY(check_raw(raw));
+    return expand_and_create(stack, paths, count, raw);
 }
 
 void airy_stack_destroy(airy_stack **stack)

@@ -94,24 +94,28 @@ static airy_status get_facts(struct dataset_facts *facts, hid_t dataset, const c
     return AIRY_OK;
 }
 
-/* The first dataset settles what a frame of the stack is. */
-static airy_status settle_frame(airy_stack *stack, const struct dataset_facts *facts,
-                                const char *name)
+airy_status airy_stack_settle_frame(airy_stack *stack, size_t height, size_t width,
+                                    airy_dtype dtype, const char *name)
 {
+    const char *first = stack->segment_count ? stack->segments[0].name : name;
     if (stack->frame_bytes == 0) {
-        stack->height = facts->height;
-        stack->width = facts->width;
-        stack->dtype = facts->dtype;
-        stack->frame_bytes = facts->frame_bytes;
+        stack->height = height;
+        stack->width = width;
+        stack->dtype = dtype;
+        stack->frame_bytes = height * width * airy_dtype_size(dtype);
     }
-    AIRY_FAIL_IF(facts->height != stack->height || facts->width != stack->width, AIRY_ERR_SHAPE,
-                 "%s: frames of %zu x %zu pixels, expected %zu x %zu as in %s", name, facts->height,
-                 facts->width, stack->height, stack->width,
-                 stack->segment_count ? stack->segments[0].name : name);
-    AIRY_FAIL_IF(facts->dtype != stack->dtype, AIRY_ERR_SHAPE,
-                 "%s: pixels are %s, expected %s as in %s", name, airy_dtype_name(facts->dtype),
-                 airy_dtype_name(stack->dtype),
-                 stack->segment_count ? stack->segments[0].name : name);
+    AIRY_FAIL_IF(height != stack->height || width != stack->width, AIRY_ERR_SHAPE,
+                 "%s: frames of %zu x %zu pixels, expected %zu x %zu as in %s", name, height, width,
+                 stack->height, stack->width, first);
+    AIRY_FAIL_IF(dtype != stack->dtype, AIRY_ERR_SHAPE, "%s: pixels are %s, expected %s as in %s",
+                 name, airy_dtype_name(dtype), airy_dtype_name(stack->dtype), first);
+    return AIRY_OK;
+}
+
+airy_status airy_stack_append_file(airy_stack *stack, const struct stack_file *file)
+{
+    AIRY_TRY(grow((void **)&stack->files, stack->file_count, sizeof(*stack->files)));
+    stack->files[stack->file_count++] = *file;
     return AIRY_OK;
 }
 
@@ -329,6 +333,7 @@ static void free_segment(struct stack_segment *segment)
     free(segment->filters);
     free(segment->places);
     free(segment->broken);
+    airy_plain_destroy(&segment->plain);
 }
 
 void airy_stack_drop_segments(airy_stack *stack, size_t keep)
@@ -366,7 +371,8 @@ airy_status airy_stack_add_segment(airy_stack *stack, size_t *index, hid_t datas
     const hid_t creation = H5Dget_create_plist(dataset);
     struct stack_segment *segment = &stack->segments[*index];
     AIRY_TRY_OR(out, get_facts(&facts, dataset, segment->name));
-    AIRY_TRY_OR(out, settle_frame(stack, &facts, segment->name));
+    AIRY_TRY_OR(
+        out, airy_stack_settle_frame(stack, facts.height, facts.width, facts.dtype, segment->name));
     segment->frames = facts.frames;
     segment->dtype = facts.dtype;
     if (creation < 0)
@@ -389,7 +395,7 @@ static airy_status add_opened(airy_stack *stack, hid_t dataset, const char *path
     char full[1024];
     snprintf(full, sizeof(full), "%s::%s", path, name);
     AIRY_TRY(get_facts(&facts, dataset, full));
-    AIRY_TRY(settle_frame(stack, &facts, full));
+    AIRY_TRY(airy_stack_settle_frame(stack, facts.height, facts.width, facts.dtype, full));
     const hid_t creation = H5Dget_create_plist(dataset);
     const bool is_virtual = creation >= 0 && H5Pget_layout(creation) == H5D_VIRTUAL;
     if (creation >= 0)

@@ -38,8 +38,7 @@ static airy_status choose(struct stack_choice **choices, size_t *count, const ch
     AIRY_FAIL_IF(!larger, AIRY_ERR_MEMORY, "out of memory for %zu datasets", *count + 1);
     *choices = larger;
     struct stack_choice *choice = &larger[(*count)++];
-    choice->series_first = choice->series_count = 0;
-    choice->path = strdup(path);
+    *choice = (struct stack_choice){.path = strdup(path)};
     choice->dataset = strdup(dataset);
     AIRY_FAIL_IF(!choice->path || !choice->dataset, AIRY_ERR_MEMORY, "out of memory for a path");
     return AIRY_OK;

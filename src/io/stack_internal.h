@@ -18,10 +18,16 @@ struct stack_file {
     char *path;
     dev_t device;
     ino_t inode;
-    int fd; /* -1: opened for each read */
+    uint64_t size; /* of a file that is not HDF5, when it was opened */
+    int fd;        /* -1: opened for each read */
 };
 
-/* Frames of one real dataset, or of a part of a virtual one that no file stands behind. */
+struct stack_plain;
+
+/*
+ * Frames of one real dataset, or of a part of a virtual one that no file stands behind, or of
+ * files that are not HDF5, whose frames follow each other.
+ */
 struct stack_segment {
     char *name;           /* "FILE::DATASET" for messages */
     char *path, *dataset; /* how libhdf5 opens it again */
@@ -30,7 +36,8 @@ struct stack_segment {
     airy_dtype dtype;
     airy_codec_params codec;
     bool direct;               /* frames have places; false: all through libhdf5 */
-    size_t file;               /* of the places */
+    size_t file;               /* of the places; the first of plain's */
+    struct stack_plain *plain; /* NULL: HDF5 */
     struct airy_place *places; /* [frames]; NULL: pixels lie one frame behind the other from
                                   `start` on */
     uint64_t start, end;       /* end: size of the file when it was opened */
@@ -66,12 +73,14 @@ struct airy_stack {
     uint64_t stored_bytes;
     size_t max_chunk;
     char *first_path; /* the first file, for meta and monitors */
+    bool first_is_plain;
     struct stack_library *library;
 };
 
 /* One dataset that create has settled on. */
 struct stack_choice {
     char *path, *dataset;
+    size_t plain_first, plain_count;   /* not HDF5: these paths, and dataset is NULL */
     size_t series_first, series_count; /* choices of the series it belongs to; count 0: none */
 };
 /*
@@ -95,6 +104,36 @@ airy_status airy_stack_series_frames(size_t *frames, const struct stack_choice *
 /* Add a segment for one real dataset of a stack (lock held); src/io/stack_add.c. */
 airy_status airy_stack_add_segment(airy_stack *stack, size_t *segment, hid_t dataset,
                                    const char *path, const char *name);
+/* What a frame of the stack is: settled by the first, which name has, AIRY_ERR_SHAPE for others. */
+airy_status airy_stack_settle_frame(airy_stack *stack, size_t height, size_t width,
+                                    airy_dtype dtype, const char *name);
+/* Behind those there are. */
+airy_status airy_stack_append_file(airy_stack *stack, const struct stack_file *file);
+/* The file that was opened when the stack was made; own: close it. */
+airy_status airy_stack_open_file(int *fd, bool *own, const struct stack_file *file);
+
+/* All frames of files that are not HDF5 behind those there are; src/io/stack_plain.c. */
+airy_status airy_stack_add_plain(airy_stack *stack, const char *const *paths, size_t count,
+                                 const airy_raw_frames *raw);
+void airy_plain_destroy(struct stack_plain **plain);
+/* AIRY_PLACE_STORED or, for what airy_plain_read_frame has to read, AIRY_PLACE_LIBRARY. */
+struct airy_place airy_plain_place(const airy_stack *stack, const struct stack_segment *segment,
+                                   size_t inside, size_t *file);
+airy_status airy_plain_read_frame(const airy_stack *stack, const struct stack_segment *segment,
+                                  size_t inside, void *pixels);
+void airy_plain_where(const airy_stack *stack, const struct stack_segment *segment, size_t inside,
+                      size_t number, char *text, size_t size);
+/* The header of the first file, or NULL. */
+const char *airy_plain_text(const struct stack_segment *segment);
+/*
+ * Which registered detector it is: by the name that a file gives ("" where it gives none), or by
+ * shape; only if shape and pixels agree with the file.
+ */
+void airy_stack_name_detector(airy_detector *detector, const char *description,
+                              const airy_stack *stack);
+/* What that header says (src/io/plain_meta.c). */
+void airy_plain_meta(airy_stack_meta *meta, const airy_stack *stack);
+
 /* An empty one: no frames, no file. */
 airy_status airy_stack_add_blank(airy_stack *stack, size_t *segment, const char *path,
                                  const char *name);

@@ -276,24 +276,18 @@ static bool read_center(double *pixels, hid_t file, const struct places *places,
 }
 
 /*
- * Which registered detector it is: by name, or by shape; only if shape and pixels agree with the
- * file. Against the data line the registry of the integration is asked here, through its public
- * header alone: a stack's geometry is complete only with the detector's name, and every caller of
+ * Against the data line the registry of the integration is asked here, through its public header
+ * alone: a stack's geometry is complete only with the detector's name, and every caller of
  * airy_stack_get_meta would have to repeat this.
  */
-static void name_detector(airy_detector *detector, hid_t file, const struct places *places,
-                          const airy_stack *stack)
+void airy_stack_name_detector(airy_detector *detector, const char *description,
+                              const airy_stack *stack)
 {
-    char path[MAX_NAME + 32], *text = NULL;
-    snprintf(path, sizeof(path), "%s/description", places->detector);
     airy_detector found;
-    bool known = false;
-    if (airy_hdf5_exists(file, path) && airy_hdf5_text_open(&text, file, path) == AIRY_OK) {
-        const char *name = strncasecmp(text, "Dectris ", 8) == 0 ? text + 8 : text;
-        known = airy_detector_find(&found, name) == AIRY_OK;
-        detector->dectris_dummy = strcasestr(text, "eiger") || strcasestr(text, "pilatus");
-        free(text);
-    }
+    const char *name = strncasecmp(description, "Dectris ", 8) == 0 ? description + 8 : description;
+    bool known = *name && airy_detector_find(&found, name) == AIRY_OK;
+    detector->dectris_dummy = strcasestr(description, "eiger") ||
+                              strcasestr(description, "pilatus");
     for (int attempt = 0; attempt < 2; attempt++) {
         if (known && found.height == stack->height && found.width == stack->width &&
             fabs(found.pixel1 / detector->pixel1 - 1) < 1e-3 &&
@@ -304,6 +298,17 @@ static void name_detector(airy_detector *detector, hid_t file, const struct plac
         }
         known = airy_detector_find_shape(&found, stack->height, stack->width) == AIRY_OK;
     }
+}
+
+static void name_detector(airy_detector *detector, hid_t file, const struct places *places,
+                          const airy_stack *stack)
+{
+    char path[MAX_NAME + 32], *text = NULL;
+    snprintf(path, sizeof(path), "%s/description", places->detector);
+    if (!airy_hdf5_exists(file, path) || airy_hdf5_text_open(&text, file, path) != AIRY_OK)
+        text = NULL;
+    airy_stack_name_detector(detector, text ? text : "", stack);
+    free(text);
 }
 
 /*
@@ -426,6 +431,10 @@ airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta)
     AIRY_FAIL_IF(!stack || !meta, AIRY_ERR_PARAM, "airy_stack_get_meta: an argument is NULL");
     airy_stack_meta found;
     memset(&found, 0, sizeof(found));
+    if (stack->first_is_plain) {
+        airy_plain_meta(meta, stack);
+        return AIRY_OK;
+    }
     AIRY_TRY(airy_hdf5_lock());
     hid_t file;
     struct places places;
@@ -505,6 +514,8 @@ static airy_status read_mask(uint8_t *mask, hid_t dataset, const airy_stack *sta
 airy_status airy_stack_mask(const airy_stack *stack, uint8_t *mask)
 {
     AIRY_FAIL_IF(!stack || !mask, AIRY_ERR_PARAM, "airy_stack_mask: an argument is NULL");
+    AIRY_FAIL_IF(stack->first_is_plain, AIRY_ERR_NOT_FOUND, "'%s' has no pixel mask",
+                 stack->first_path);
     AIRY_TRY(airy_hdf5_lock());
     hid_t file;
     struct places places;
@@ -563,6 +574,8 @@ airy_status airy_stack_monitor(const airy_stack *stack, const char *dataset, dou
 {
     AIRY_FAIL_IF(!stack || !dataset || !*dataset || !values, AIRY_ERR_PARAM,
                  "airy_stack_monitor: an argument is NULL");
+    AIRY_FAIL_IF(stack->first_is_plain, AIRY_ERR_NOT_FOUND,
+                 "'%s' is no HDF5 file, it has no dataset '%s'", stack->first_path, dataset);
     AIRY_TRY(airy_hdf5_lock());
     hid_t file;
     airy_status status = airy_hdf5_open(&file, stack->first_path);

@@ -26,11 +26,17 @@ const struct stack_segment *airy_stack_locate(const airy_stack *stack, size_t fr
     return &stack->segments[run->segment];
 }
 
+/* file: NULL, or of a place that is in one. */
 static struct airy_place get_place(const airy_stack *stack, const struct stack_segment *segment,
-                                   size_t inside)
+                                   size_t inside, const struct stack_file **file)
 {
     struct airy_place place = {.kind = AIRY_PLACE_LIBRARY};
-    if (segment->broken || !segment->direct)
+    size_t index = segment->file;
+    if (segment->plain)
+        place = airy_plain_place(stack, segment, inside, &index);
+    if (file && index < stack->file_count)
+        *file = &stack->files[index];
+    if (segment->broken || !segment->direct || segment->plain)
         return place;
     if (segment->places)
         return segment->places[inside];
@@ -57,7 +63,7 @@ void airy_stack_source(const airy_stack *stack, size_t frame, struct airy_frame_
 {
     size_t inside;
     const struct stack_segment *segment = airy_stack_locate(stack, frame, &inside);
-    const struct airy_place place = get_place(stack, segment, inside);
+    const struct airy_place place = get_place(stack, segment, inside, NULL);
     source->kind = AIRY_SOURCE_LIBRARY;
     source->size = stack->frame_bytes;
     if (place.kind == AIRY_PLACE_CHUNK && same_codec(&segment->codec, &stack->codec)) {
@@ -78,7 +84,9 @@ airy_status airy_stack_where(const airy_stack *stack, size_t frame, char *text, 
                  stack->frames);
     size_t inside;
     const struct stack_segment *segment = airy_stack_locate(stack, frame, &inside);
-    if (inside == frame)
+    if (segment->plain)
+        airy_plain_where(stack, segment, inside, frame, text, size);
+    else if (inside == frame)
         snprintf(text, size, "%s frame %zu", segment->name, frame);
     else
         snprintf(text, size, "%s frame %zu (%zu of the stack)", segment->name, inside, frame);
@@ -93,12 +101,13 @@ airy_status airy_stack_get_place(const airy_stack *stack, size_t frame, airy_sta
                  stack->frames);
     size_t inside;
     const struct stack_segment *segment = airy_stack_locate(stack, frame, &inside);
-    const struct airy_place place = get_place(stack, segment, inside);
+    const struct stack_file *file = NULL;
+    const struct airy_place place = get_place(stack, segment, inside, &file);
     const bool encoded = place.kind == AIRY_PLACE_CHUNK &&
                          same_codec(&segment->codec, &stack->codec);
     *out = (airy_stack_place){0};
     if (encoded || place.kind == AIRY_PLACE_STORED)
-        *out = (airy_stack_place){.path = stack->files[segment->file].path,
+        *out = (airy_stack_place){.path = file->path,
                                   .offset = place.offset,
                                   .size = encoded ? place.size : stack->frame_bytes,
                                   .encoded = encoded};
@@ -120,6 +129,9 @@ bool airy_stack_uses(const airy_stack *stack, const char *path)
 static airy_status fail_at(const airy_stack *stack, size_t frame, airy_status status)
 {
     char where[600];
+    size_t inside;
+    if (airy_stack_locate(stack, frame, &inside)->plain && strncmp(airy_last_error(), "'", 1) == 0)
+        return airy_fail_context(status, "frame %zu", frame); /* the file is named */
     if (airy_stack_where(stack, frame, where, sizeof(where)) != AIRY_OK)
         return status;
     return airy_fail_context(status, "%s", where);
@@ -139,12 +151,19 @@ static airy_status open_again(int *fd, const struct stack_file *file)
     return AIRY_OK;
 }
 
+airy_status airy_stack_open_file(int *fd, bool *own, const struct stack_file *file)
+{
+    *fd = file->fd;
+    *own = *fd < 0;
+    return *own ? open_again(fd, file) : AIRY_OK;
+}
+
 static airy_status read_bytes(const struct stack_file *file, void *data, size_t size,
                               uint64_t offset)
 {
-    int fd = file->fd;
-    if (fd < 0)
-        AIRY_TRY(open_again(&fd, file));
+    int fd;
+    bool own;
+    AIRY_TRY(airy_stack_open_file(&fd, &own, file));
     size_t done = 0;
     ssize_t n = 1;
     while (done < size && n > 0) {
@@ -155,7 +174,7 @@ static airy_status read_bytes(const struct stack_file *file, void *data, size_t 
             done += (size_t)n;
     }
     const int reason = errno;
-    if (file->fd < 0)
+    if (own)
         close(fd);
     AIRY_FAIL_IF(n < 0, AIRY_ERR_IO, "cannot read %zu bytes at %llu: %s", size,
                  (unsigned long long)offset, strerror(reason));
@@ -173,11 +192,12 @@ static void fill_pixels(const airy_stack *stack, const struct stack_segment *seg
 }
 
 static airy_status decode_place(const airy_stack *stack, const struct stack_segment *segment,
-                                struct airy_place place, void *pixels)
+                                struct airy_place place, const struct stack_file *file,
+                                void *pixels)
 {
     void *chunk;
     AIRY_TRY(airy_memory_alloc(&chunk, place.size));
-    airy_status status = read_bytes(&stack->files[segment->file], chunk, place.size, place.offset);
+    airy_status status = read_bytes(file, chunk, place.size, place.offset);
     if (status == AIRY_OK)
         status = airy_decode(pixels, stack->frame_bytes, chunk, place.size, &segment->codec);
     airy_memory_release(chunk);
@@ -187,7 +207,8 @@ static airy_status decode_place(const airy_stack *stack, const struct stack_segm
 static airy_status read_pixels(const airy_stack *stack, const struct stack_segment *segment,
                                size_t inside, void *pixels)
 {
-    const struct airy_place place = get_place(stack, segment, inside);
+    const struct stack_file *file = NULL;
+    const struct airy_place place = get_place(stack, segment, inside, &file);
     AIRY_FAIL_IF(segment->broken, AIRY_ERR_NOT_FOUND, "%s", segment->broken);
     AIRY_FAIL_IF(place.kind == AIRY_PLACE_ODD, AIRY_ERR_CORRUPT,
                  "the file's index has no sound entry for its chunk");
@@ -196,12 +217,14 @@ static airy_status read_pixels(const airy_stack *stack, const struct stack_segme
                  "than its index says",
                  segment->places ? (size_t)place.size : stack->frame_bytes,
                  (unsigned long long)place.offset, (unsigned long long)segment->end);
+    if (place.kind == AIRY_PLACE_LIBRARY && segment->plain)
+        return airy_plain_read_frame(stack, segment, inside, pixels);
     if (place.kind == AIRY_PLACE_LIBRARY)
         return airy_stack_library_read(stack, (size_t)(segment - stack->segments), inside, pixels);
     if (place.kind == AIRY_PLACE_CHUNK)
-        return decode_place(stack, segment, place, pixels);
+        return decode_place(stack, segment, place, file, pixels);
     if (place.kind == AIRY_PLACE_STORED)
-        return read_bytes(&stack->files[segment->file], pixels, stack->frame_bytes, place.offset);
+        return read_bytes(file, pixels, stack->frame_bytes, place.offset);
     fill_pixels(stack, segment, pixels);
     return AIRY_OK;
 }
@@ -225,10 +248,10 @@ airy_status airy_stack_fetch_part(const airy_stack *stack, size_t frame, void *d
 {
     size_t inside;
     const struct stack_segment *segment = airy_stack_locate(stack, frame, &inside);
-    const struct airy_place place = get_place(stack, segment, inside);
+    const struct stack_file *file = NULL;
+    const struct airy_place place = get_place(stack, segment, inside, &file);
     assert(place.kind == AIRY_PLACE_CHUNK || place.kind == AIRY_PLACE_STORED);
-    const airy_status status =
-        read_bytes(&stack->files[segment->file], dst, size, place.offset + from);
+    const airy_status status = read_bytes(file, dst, size, place.offset + from);
     return status == AIRY_OK ? AIRY_OK : fail_at(stack, frame, status);
 }
 

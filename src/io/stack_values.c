@@ -281,8 +281,10 @@ airy_status airy_stack_values(airy_frame_values **values, size_t *count, const a
     size_t n = 0;
     *values = NULL;
     *count = 0;
-    if (!datasets && stack->frames < 2)
+    if (!datasets && (stack->frames < 2 || stack->first_is_plain))
         return AIRY_OK;
+    AIRY_FAIL_IF(stack->first_is_plain, AIRY_ERR_NOT_FOUND,
+                 "'%s' is no HDF5 file, it has no datasets", stack->first_path);
     AIRY_TRY(airy_hdf5_lock());
     airy_status status = airy_hdf5_open(&f.file, stack->first_path);
     if (status == AIRY_OK) {

@@ -381,6 +381,9 @@ static struct airy_run_plan choose(const airy_stack *stack, const airy_stack_inf
     const size_t group = airy_run_group(params, row_count);
     if (!params->batch && plan.batch > group)
         plan.batch -= plan.batch % group;
+    /* Who reads frames of such files decodes them, too. */
+    if (info->path == AIRY_STACK_FILES && !params->readers)
+        plan.readers = airy_max_size(plan.readers, airy_thread_limit() / team->count);
     plan.batch = airy_max_size(airy_min_size(plan.batch, row_count), 1);
     const size_t batches = (row_count + plan.batch - 1) / plan.batch;
     plan.slots = airy_max_size(airy_min_size(plan.slots, batches), share);

@@ -88,13 +88,6 @@ static int load_masks(struct integration *job)
 static int open_stack(struct integration *job)
 {
     const struct opt_list *inputs = &job->common->inputs;
-    for (size_t i = 0; i < inputs->count; i++) {
-        const char *name = inputs->items[i];
-        if (airy_image_is_plain(name))
-            return tool_fail(job->common,
-                             "%s: stacks are HDF5 files; 'airy convert %s -o %.*s.h5' makes one",
-                             name, name, (int)(strrchr(name, '.') - name), name);
-    }
     airy_status status = airy_stack_create(&job->stack, inputs->items, inputs->count);
     if (status == AIRY_OK)
         status = airy_stack_get_info(job->stack, &job->info);

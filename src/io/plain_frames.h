@@ -1,0 +1,48 @@
+/*
+ * Frames of one file that is not HDF5: NPY, EDF, CBF, TIFF, raw pixels, and whatever else
+ * airy_image_read takes; NPY, EDF and CBF also packed by gzip.
+ */
+#ifndef AIRY_IO_PLAIN_FRAMES_H
+#define AIRY_IO_PLAIN_FRAMES_H
+
+#include "airy/stack.h"
+#include "io/image_formats.h"
+
+enum airy_plain_kind {
+    AIRY_PLAIN_PIXELS = 0,  /* as in memory, or in the other byte order */
+    AIRY_PLAIN_BYTE_OFFSET, /* one frame of CBF */
+    AIRY_PLAIN_PAGES,       /* of TIFF */
+    AIRY_PLAIN_IMAGE,       /* one frame through airy_image_read */
+    AIRY_PLAIN_HELD         /* in memory, as the file has to be read as a whole */
+};
+
+/* What a file's headers say; all of it was checked against the file's size. */
+struct airy_plain_frames {
+    enum airy_plain_kind kind;
+    airy_dtype dtype;
+    size_t frames, height, width, frame_bytes;
+    uint64_t size;    /* of the file, or unpacked */
+    uint64_t start;   /* of the first frame's pixels, or of what is stored of it */
+    uint64_t *starts; /* [frames] of pixels, of TIFF directories; NULL: frame_bytes apart */
+    size_t stored;    /* BYTE_OFFSET: bytes */
+    bool swapped;
+    uint8_t *held;     /* HELD: pixels of all frames; else NULL or what gzip unpacked */
+    char *text;        /* TIFF: its description; header of EDF and CBF, cut to 64 KiB; or NULL */
+    const char *codec; /* "none", "byte-offset", "gzip", ... */
+};
+
+/*
+ * fd: the file, size bytes. raw: NULL, or what headerless files hold. keep: text and pixels that
+ * were unpacked are wanted. The path is for the format and for images alone.
+ * Errors: AIRY_ERR_FORMAT, AIRY_ERR_UNSUPPORTED, AIRY_ERR_CORRUPT, AIRY_ERR_SHAPE, AIRY_ERR_IO.
+ */
+airy_status airy_plain_index(struct airy_plain_frames *frames, const char *path, int fd,
+                             uint64_t size, const airy_raw_frames *raw);
+void airy_plain_release(struct airy_plain_frames *frames);
+/* Where the pixels of a frame lie in the file as they are in memory; 0: they do not. */
+uint64_t airy_plain_offset(const struct airy_plain_frames *frames, size_t frame);
+/* One frame's native pixels. */
+airy_status airy_plain_read(const struct airy_plain_frames *frames, size_t frame, const char *path,
+                            int fd, void *pixels);
+
+#endif
