@@ -3,11 +3,15 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "opencl/cl_device.h"
 #include "opencl/cl_integrate.h"
 #include "shared/ring_pass_geom.h"
 
 enum { GROUP = AIRY_RING_GROUP, ALONE = AIRY_RING_ALONE };
-enum { CHUNK = 256 }; /* bins that a thread copies at a time */
+enum {
+    CHUNK = 256,        /* bins that a thread copies at a time */
+    LOCAL_BYTES = 36864 /* of ring_quantile.cl, where items exchange in local memory */
+};
 
 static const char what[] = "the matrix by bin";
 
@@ -181,6 +185,15 @@ static airy_status make_table(struct airy_cl_rings *rings, airy_queue *queue, st
 airy_status airy_cl_rings_prepare(struct airy_cl_rings *rings, airy_queue *queue,
                                   const airy_integrator *integrator)
 {
+    const airy_device *device = integrator->device;
+    AIRY_FAIL_IF(integrator->ring.kind == AIRY_RING_QUANTILE &&
+                     !airy_cl_device(device)->int64_atomics,
+                 AIRY_ERR_UNSUPPORTED,
+                 "device '%s' has no 64-bit integer atomics, which quantiles by bin need",
+                 device->info.spec);
+    AIRY_FAIL_IF(device->info.local_mem < LOCAL_BYTES, AIRY_ERR_UNSUPPORTED,
+                 "device '%s' has %llu bytes of local memory, clips and quantiles by bin need %u",
+                 device->info.spec, (unsigned long long)device->info.local_mem, LOCAL_BYTES);
     struct airy_matrix m = integrator->matrix;
     struct build b = {.it = integrator, .m = &m};
     AIRY_TRY(airy_matrix_by_bin(&m, integrator->device->pool));
