@@ -28,6 +28,7 @@
 #include "airy/ring.h"
 #include "airy/sky.h"
 #include "airy/sources.h"
+#include "airy/sparse.h"
 #include "airy/stack.h"
 #include "airy/status.h"
 #include "airy/table.h"
