@@ -6,13 +6,15 @@
 #include "cpu/cpu_peaks.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/size.h"
 #include "core/backend.h"
 
-enum { PIECE = 1 << 16, WORD = 64 };
+enum { PIECE = 1 << 16, WORD = AIRY_PEAKS_BLOCK };
 
 struct job {
     const struct airy_peaks_plan *plan;
@@ -21,15 +23,10 @@ struct job {
     size_t frame_bytes, elem, words, pieces; /* words, pieces: of a frame */
     uint64_t *bits[2];                       /* [frames][words]: kept, then candidates or peaks */
     uint32_t *found[2];                      /* [frames][pieces], later where they begin */
-    float *curves;                           /* [frames][4][bins] */
+    float *curves;                           /* [frames][4 + 2 levels][bins] */
+    struct airy_peaks_curves *sets;          /* [frames] */
+    size_t levels;                           /* of least values */
 };
-
-static struct airy_peaks_curves curves_of(const struct job *job, size_t frame)
-{
-    const size_t bins = job->plan->geom.bins;
-    float *c = job->curves + frame * 4 * bins;
-    return (struct airy_peaks_curves){c, c + bins, c + 2 * bins, c + 3 * bins};
-}
 
 static airy_peaks_point point_of(const double *sums, size_t bins, size_t b)
 {
@@ -62,6 +59,38 @@ static void make_curve(float *mean, float *std, const double *sums, size_t bins)
     }
 }
 
+/* least[k bins + b] for all levels but the first, which is there. */
+static void make_least(float *least, size_t levels, size_t bins)
+{
+    for (size_t k = 1; k < levels; k++) {
+        const float *before = least + (k - 1) * bins;
+        const size_t half = (size_t)1 << (k - 1);
+        for (size_t b = 0; b < bins; b++) {
+            const float other = before[b + half < bins ? b + half : b];
+            least[k * bins + b] = other < before[b] ? other : before[b];
+        }
+    }
+}
+
+/* What keeps most blocks from being looked at pixel by pixel. */
+static void make_bounds(struct airy_peaks_curves *c, const struct job *job)
+{
+    const airy_peaks_geom *g = &job->plan->geom;
+    const size_t bins = g->bins;
+    float mean = 0, std = 0;
+    for (size_t b = 0; b < bins; b++) {
+        mean = fmaxf(mean, fabsf(c->mean[b]));
+        std = fmaxf(std, c->std[b]);
+    }
+    memcpy(c->least_mean, c->mean, bins * sizeof(float));
+    memcpy(c->least_std, c->std, bins * sizeof(float));
+    make_least(c->least_mean, job->levels, bins);
+    make_least(c->least_std, job->levels, bins);
+    c->cutoff = sqrtf(fminf(g->pick2, g->peak2));
+    /* Sums, steps, squares and roots: a dozen roundings of 2^-24 of the largest values. */
+    c->slack = 0x1p-20f * (mean + c->cutoff * (std + g->noise));
+}
+
 static void make_curves(void *arg, size_t frame, unsigned worker)
 {
     (void)worker;
@@ -70,15 +99,23 @@ static void make_curves(void *arg, size_t frame, unsigned worker)
     const double *sums = (const double *)airy_array_address(job->plan->sums) +
                          frame * AIRY_SUM_PLANES * bins;
     float *out = (float *)airy_array_address(job->plan->lists->curves) + frame * 2 * bins;
-    const struct airy_peaks_curves c = curves_of(job, frame);
+    float *room = job->curves + frame * (4 + 2 * job->levels) * bins;
+    struct airy_peaks_curves *c = &job->sets[frame];
+    *c = (struct airy_peaks_curves){.mean = room,
+                                    .mean_step = room + bins,
+                                    .std = room + 2 * bins,
+                                    .std_step = room + 3 * bins,
+                                    .least_mean = room + 4 * bins,
+                                    .least_std = room + (4 + job->levels) * bins};
     make_curve(out, out + bins, sums, bins);
     for (size_t b = 0; b < bins; b++) {
         const size_t next = b + 1 < bins ? b + 1 : b;
-        c.mean[b] = out[b];
-        c.mean_step[b] = out[next] - out[b];
-        c.std[b] = out[bins + b];
-        c.std_step[b] = out[bins + next] - out[bins + b];
+        c->mean[b] = out[b];
+        c->mean_step[b] = out[next] - out[b];
+        c->std[b] = out[bins + b];
+        c->std_step[b] = out[bins + next] - out[bins + b];
     }
+    make_bounds(c, job);
 }
 
 /* A pixel's value; false: it has none in this frame. */
@@ -124,9 +161,9 @@ static bool value_at(airy_peaks_value *value, const struct job *job, size_t fram
     if (finder->integrator->dark)
         x -= finder->integrator->dark[i];
     const uint32_t place = finder->place[i];
-    const struct airy_peaks_curves c = curves_of(job, frame);
+    const struct airy_peaks_curves *c = &job->sets[frame];
     const uint32_t b = place >> g->shift;
-    const airy_peaks_bin bin = {c.mean[b], c.mean_step[b], c.std[b], c.std_step[b]};
+    const airy_peaks_bin bin = {c->mean[b], c->mean_step[b], c->std[b], c->std_step[b]};
     *value = airy_peaks_evaluate(x, finder->scale[i], airy_peaks_fraction(place, g->shift, g->step),
                                  bin, g->noise2);
     return true;
@@ -194,16 +231,17 @@ static void mark_piece(void *arg, size_t index, unsigned worker)
     const size_t frame = index / job->pieces, piece = index % job->pieces, first = piece * PIECE,
                  at = frame * job->words + first / WORD;
     const float *dark = plan->finder->integrator->dark;
-    const struct airy_peaks_piece part = {.raw = job->frames + frame * job->frame_bytes +
-                                                 first * job->elem,
-                                          .place = plan->finder->place + first,
-                                          .scale = plan->finder->scale + first,
-                                          .dark = dark ? dark + first : NULL,
-                                          .curves = curves_of(job, frame),
-                                          .geom = &plan->geom,
-                                          .count = airy_min_size(PIECE, plan->geom.pixels - first),
-                                          .kept = job->bits[0] + at,
-                                          .candidates = job->bits[1] + at};
+    const struct airy_peaks_piece part = {
+        .raw = job->frames + frame * job->frame_bytes + first * job->elem,
+        .place = plan->finder->place + first,
+        .scale = plan->finder->scale + first,
+        .dark = dark ? dark + first : NULL,
+        .curves = job->sets[frame],
+        .geom = &plan->geom,
+        .ranges = (const struct airy_peaks_range *)plan->finder->state + first / WORD,
+        .count = airy_min_size(PIECE, plan->geom.pixels - first),
+        .kept = job->bits[0] + at,
+        .candidates = job->bits[1] + at};
     job->kernels->mark[plan->dtype](&part);
     uint32_t found[2] = {0, 0};
     for (size_t w = 0; w * WORD < part.count; w++) {
@@ -276,16 +314,19 @@ static airy_status take_scratch(struct job *job, airy_queue *queue)
     const airy_peaks_geom *g = &job->plan->geom;
     const size_t frames = g->frames, bits = frames * job->words * sizeof(uint64_t),
                  found = airy_align_up(frames * job->pieces * sizeof(uint32_t), 64),
-                 curves = frames * 4 * g->bins * sizeof(float);
+                 curves =
+                     airy_align_up(frames * (4 + 2 * job->levels) * g->bins * sizeof(float), 64),
+                 sets = frames * sizeof(struct airy_peaks_curves);
     airy_buffer *scratch;
-    AIRY_TRY(
-        airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, 2 * bits + 2 * found + curves, &scratch));
+    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, 2 * bits + 2 * found + curves + sets,
+                                &scratch));
     char *at = scratch->handle;
     for (int k = 0; k < 2; k++) {
         job->bits[k] = (uint64_t *)(at + (size_t)k * bits);
         job->found[k] = (uint32_t *)(at + 2 * bits + (size_t)k * found);
     }
     job->curves = (float *)(at + 2 * bits + 2 * found);
+    job->sets = (struct airy_peaks_curves *)(at + 2 * bits + 2 * found + curves);
     return AIRY_OK;
 }
 
@@ -299,6 +340,9 @@ static airy_status find(airy_queue *queue, const struct airy_peaks_plan *plan)
                       .words = airy_align_up(((size_t)g->pixels + WORD - 1) / WORD, 8),
                       .pieces = ((size_t)g->pixels + PIECE - 1) / PIECE};
     job.frame_bytes = g->pixels * job.elem;
+    job.levels = 1;
+    while (job.levels < AIRY_PEAKS_LEVELS && ((size_t)1 << job.levels) <= g->bins)
+        job.levels++;
     AIRY_TRY(take_scratch(&job, queue));
     const size_t count = g->frames * job.pieces;
     airy_profile_loop(queue->device, "peaks_curve", 0, g->frames, make_curves, &job);
@@ -309,4 +353,33 @@ static airy_status find(airy_queue *queue, const struct airy_peaks_plan *plan)
     return AIRY_OK;
 }
 
-const struct airy_peaks_fns airy_peaks_cpu = {.find = find};
+/* Which bins the pixels of each block lie between. */
+static airy_status prepare(airy_peak_finder *finder)
+{
+    const airy_peaks_geom *g = &finder->geom;
+    const size_t blocks = ((size_t)g->pixels + WORD - 1) / WORD;
+    struct airy_peaks_range *ranges;
+    AIRY_TRY(airy_memory_calloc((void **)&ranges, blocks, sizeof(*ranges), "blocks of pixels"));
+    finder->state = ranges;
+    for (size_t k = 0; k < blocks; k++) {
+        struct airy_peaks_range r = {UINT32_MAX, 0};
+        for (size_t i = k * WORD; i < airy_min_size((k + 1) * WORD, g->pixels); i++) {
+            const uint32_t bin = finder->place[i] >> g->shift;
+            if (finder->scale[i] == 0)
+                continue;
+            r.first = bin < r.first ? bin : r.first;
+            r.last = bin + 1 > r.last ? bin + 1 : r.last;
+        }
+        r.last = r.last < g->bins ? r.last : g->bins - 1;
+        ranges[k] = r;
+    }
+    return AIRY_OK;
+}
+
+static void release(airy_peak_finder *finder)
+{
+    free(finder->state);
+    finder->state = NULL;
+}
+
+const struct airy_peaks_fns airy_peaks_cpu = {.prepare = prepare, .release = release, .find = find};

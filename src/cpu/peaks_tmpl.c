@@ -1,15 +1,17 @@
 /*
  * Which pixels stand out of their ring: compiled once for each instruction set, which defines SET,
  * its name, first. Loops over 64 pixels that compilers make vectors of; a pixel's arithmetic is
- * that of shared/peaks_geom.h, and so the bits are the same in all sets.
+ * that of shared/peaks_geom.h, and so the bits are the same in all sets. Most blocks have no pixel
+ * that could stand out: none reaches the least that the curves ask of any pixel there.
  */
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "cpu/cpu_peaks.h"
 #include "cpu/set_tmpl.h"
 
-enum { MARK_BLOCK = 64 };
+enum { MARK_BLOCK = AIRY_PEAKS_BLOCK, MARK_LANES = 16 };
 
 /* 64 bytes of 0 or 1 to bits. */
 static uint64_t NAME(pack)(const uint8_t flags[MARK_BLOCK])
@@ -48,6 +50,50 @@ static void NAME(mark_block)(const struct airy_peaks_piece *p, size_t first, siz
     p->candidates[first / MARK_BLOCK] = NAME(pack)(candidate);
 }
 
+/* The largest x scale of a block, which is what the evaluation begins with. */
+static float NAME(top_of)(const float *restrict x, const float *restrict scale, size_t n)
+{
+    float top[MARK_LANES];
+    for (size_t k = 0; k < MARK_LANES; k++)
+        top[k] = -FLT_MAX;
+    if (n == MARK_BLOCK)
+        for (size_t i = 0; i < MARK_BLOCK; i += MARK_LANES)
+            for (size_t k = 0; k < MARK_LANES; k++) {
+                const float y = x[i + k] * scale[i + k];
+                top[k] = y > top[k] ? y : top[k];
+            }
+    else
+        for (size_t i = 0; i < n; i++)
+            top[0] = x[i] * scale[i] > top[0] ? x[i] * scale[i] : top[0];
+    for (size_t k = 1; k < MARK_LANES; k++)
+        top[0] = top[k] > top[0] ? top[k] : top[0];
+    return top[0];
+}
+
+/* No pixel of the bins that has less stands out; NaN where they have no values. */
+static float NAME(least_of)(const struct airy_peaks_curves *c, const airy_peaks_geom *g,
+                            struct airy_peaks_range range)
+{
+    const uint32_t length = range.last - range.first + 1,
+                   level = 31u - (uint32_t)__builtin_clz(length);
+    const size_t a = (size_t)level * g->bins + range.first,
+                 b = (size_t)level * g->bins + range.last + 1 - ((uint32_t)1 << level);
+    const float mean = c->least_mean[a] < c->least_mean[b] ? c->least_mean[a] : c->least_mean[b],
+                std = c->least_std[a] < c->least_std[b] ? c->least_std[a] : c->least_std[b];
+    return mean + c->cutoff * sqrtf(std * std + g->noise2) - c->slack;
+}
+
+static void NAME(look_at_block)(const struct airy_peaks_piece *p, size_t first, size_t n,
+                                const float *restrict x, const uint8_t *restrict bad, bool any_bad)
+{
+    const size_t block = first / MARK_BLOCK;
+    const struct airy_peaks_range range = p->ranges[block];
+    p->kept[block] = p->candidates[block] = 0;
+    if (range.first <= range.last && (any_bad || NAME(top_of)(x, p->scale + first, n) >=
+                                                     NAME(least_of)(&p->curves, p->geom, range)))
+        NAME(mark_block)(p, first, n, x, bad);
+}
+
 /* LEFT_OUT(v): of the frame, with g in scope. */
 #define DEFINE_MARK(name, type, LEFT_OUT)                                                          \
     static void NAME(mark_##name)(const struct airy_peaks_piece *p)                                \
@@ -57,15 +103,16 @@ static void NAME(mark_block)(const struct airy_peaks_piece *p, size_t first, siz
             const type *restrict raw = (const type *)p->raw + first;                               \
             const size_t n = p->count - first < MARK_BLOCK ? p->count - first : MARK_BLOCK;        \
             float x[MARK_BLOCK];                                                                   \
-            uint8_t bad[MARK_BLOCK];                                                               \
+            uint8_t bad[MARK_BLOCK], any = 0;                                                      \
             for (size_t i = 0; i < n; i++) {                                                       \
                 x[i] = (float)raw[i];                                                              \
                 bad[i] = LEFT_OUT(raw[i]);                                                         \
+                any |= bad[i];                                                                     \
             }                                                                                      \
             if (p->dark)                                                                           \
                 for (size_t i = 0; i < n; i++)                                                     \
                     x[i] -= p->dark[first + i];                                                    \
-            NAME(mark_block)(p, first, n, x, bad);                                                 \
+            NAME(look_at_block)(p, first, n, x, bad, any != 0);                                    \
         }                                                                                          \
     }
 #define UNSIGNED_OUT(v) (((uint32_t)(v)-g.lo <= g.span) & g.has_invalid)

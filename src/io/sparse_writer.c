@@ -186,10 +186,11 @@ static herr_t put_image(hid_t group, const char *name, const float *values,
     return done ? 0 : -1;
 }
 
+/* In f32, as readers of pyFAI's files want it. */
 static herr_t put_radius(hid_t group, const airy_sparse_writer_params *p)
 {
     const hsize_t bins = p->bins;
-    const hid_t radius = airy_put_contiguous(group, "radius", H5T_NATIVE_DOUBLE, 1, &bins);
+    const hid_t radius = airy_put_contiguous(group, "radius", H5T_NATIVE_FLOAT, 1, &bins);
     if (radius < 0)
         return -1;
     const bool done =

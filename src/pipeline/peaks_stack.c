@@ -18,7 +18,7 @@
 #include "io/stack_source.h"
 #include "peaks/peaks_fns.h"
 
-enum { MOST_BATCH = 16, CPU_LANES = 2, DEVICE_LANES = 4, MOST_LANES = 64 };
+enum { CPU_BATCH = 4, DEVICE_BATCH = 16, CPU_LANES = 2, DEVICE_LANES = 4, MOST_LANES = 64 };
 
 /* What became of a frame. */
 struct fate {
@@ -430,7 +430,8 @@ static void choose_batch(struct run *run, const airy_peak_finder *finder, size_t
 {
     const size_t room = airy_device_room(finder->device) / 4 / lanes,
                  each = device_bytes(run, finder);
-    run->batch = run->params.batch ? run->params.batch : MOST_BATCH;
+    const bool cpu = finder->device->backend->in_place; /* its frames are better in caches */
+    run->batch = run->params.batch ? run->params.batch : cpu ? CPU_BATCH : DEVICE_BATCH;
     if (!run->params.batch) {
         run->batch = airy_min_size(run->batch, airy_max_size(1, room / each));
         /* all lanes have something to do */

@@ -10,7 +10,7 @@
 #include "workers.h"
 
 /* F or F,OFFSET_DEG */
-static const char *parse_polarization(void *field, const char *text)
+const char *integrate_parse_polarization(void *field, const char *text)
 {
     double *pair = field;
     pair[1] = 0;
@@ -20,7 +20,7 @@ static const char *parse_polarization(void *field, const char *text)
                                                               : "expected a factor from -1 to 1";
 }
 
-static const char *parse_on_error(void *field, const char *text)
+const char *integrate_parse_on_error(void *field, const char *text)
 {
     if (strcmp(text, "stop") != 0 && strcmp(text, "skip") != 0)
         return "expected stop or skip";
@@ -29,7 +29,7 @@ static const char *parse_on_error(void *field, const char *text)
 }
 
 /* Any number, "nan" too. */
-static const char *parse_number(void *field, const char *text)
+const char *integrate_parse_number(void *field, const char *text)
 {
     return opt_number(text, field) ? NULL : "expected a number or nan";
 }
@@ -90,7 +90,7 @@ static const struct opt integrate_options[] = {
      .type = OPT_PARSED,
      FIELD(empty),
      SEEN(has_empty),
-     .parse = parse_number,
+     .parse = integrate_parse_number,
      .argument = "V",
      .fallback = "NaN",
      .help = "value of bins without pixels"},
@@ -129,7 +129,7 @@ static const struct opt integrate_options[] = {
      .type = OPT_PARSED,
      FIELD(polarization),
      SEEN(has_polarization),
-     .parse = parse_polarization,
+     .parse = integrate_parse_polarization,
      .argument = "F[,DEG]",
      .fallback = "off",
      .help = "polarization factor from -1 to 1, and the plane's angle in degrees"},
@@ -159,7 +159,7 @@ static const struct opt integrate_options[] = {
      .type = OPT_PARSED,
      FIELD(dummy),
      SEEN(has_dummy),
-     .parse = parse_number,
+     .parse = integrate_parse_number,
      .argument = "V",
      .fallback = "the detector's own",
      .help = "pixels of this value are left out"},
@@ -235,7 +235,7 @@ static const struct opt integrate_options[] = {
     {.name = "on-error",
      .type = OPT_PARSED,
      FIELD(skip_bad),
-     .parse = parse_on_error,
+     .parse = integrate_parse_on_error,
      .argument = "stop|skip",
      .fallback = "stop",
      .help =
@@ -261,7 +261,7 @@ static const struct opt integrate_options[] = {
 
 static const char *const integrate_later[] = {"radial", "follow", NULL};
 
-static bool is_hdf5_name(const char *path)
+bool integrate_is_hdf5_name(const char *path)
 {
     return tool_has_suffix(path, ".h5") || tool_has_suffix(path, ".hdf5") ||
            tool_has_suffix(path, ".nxs");
@@ -274,11 +274,11 @@ static int check_output(const struct integrate_params *p)
         return AIRY_EXIT_OK;
     if (!p->output)
         return tool_usage(common, "no output: give -o OUT.h5, .xye, .xy, .chi or .dat");
-    if (!is_hdf5_name(p->output) && !ascii_name(p->output))
+    if (!integrate_is_hdf5_name(p->output) && !ascii_name(p->output))
         return tool_usage(common,
                           "output '%s': expected a name that ends in .h5, .xye, .xy, .chi or .dat",
                           p->output);
-    if (p->pattern.bins.azimuth && !is_hdf5_name(p->output))
+    if (p->pattern.bins.azimuth && !integrate_is_hdf5_name(p->output))
         return tool_usage(common,
                           "output '%s': two dimensions go into .h5, text files hold one dimension",
                           p->output);
@@ -286,7 +286,7 @@ static int check_output(const struct integrate_params *p)
         !tool_has_suffix(p->plot, ".pdf"))
         return tool_usage(common, "--plot %s: expected a name that ends in .png, .svg or .pdf",
                           p->plot);
-    if (p->resume && !is_hdf5_name(p->output))
+    if (p->resume && !integrate_is_hdf5_name(p->output))
         return tool_usage(
             common,
             "--resume: text files are complete or not there; select what is missing by --frames");
@@ -294,11 +294,12 @@ static int check_output(const struct integrate_params *p)
         return AIRY_EXIT_OK;
     if (p->plot && !common->force && tool_exists(p->plot))
         return tool_exists_already(common, p->plot);
-    if (!common->explain && !common->force && is_hdf5_name(p->output) && tool_exists(p->output))
+    if (!common->explain && !common->force && integrate_is_hdf5_name(p->output) &&
+        tool_exists(p->output))
         return tool_exists_already(common, p->output);
     char partial[4200];
     snprintf(partial, sizeof(partial), "%s.partial", p->output);
-    if (!common->explain && !common->force && !p->resume && is_hdf5_name(p->output) &&
+    if (!common->explain && !common->force && !p->resume && integrate_is_hdf5_name(p->output) &&
         tool_exists(partial))
         return tool_fail(
             common,
@@ -586,7 +587,7 @@ static int run_job(struct integration *job)
     const struct common *common = job->common;
     airy_run_info info = {0};
     struct ascii_result text = {0};
-    const bool hdf5 = is_hdf5_name(p->output);
+    const bool hdf5 = integrate_is_hdf5_name(p->output);
     if (p->plot && ascii_name(p->output) && job->frames > 1)
         return tool_usage(common, "--plot draws one result, not %zu text files; write .h5",
                           job->frames);

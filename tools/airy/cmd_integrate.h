@@ -69,6 +69,12 @@ int around_open(struct integration *job);
 void around_close(struct integration *job);
 /* An opt_parse_fn: NxM into size_t[2]. */
 const char *around_grid(void *field, const char *text);
+/* opt_parse_fns: F[,DEG] into double[2], stop|skip into a bool, any number or nan into a double. */
+const char *integrate_parse_polarization(void *field, const char *text);
+const char *integrate_parse_on_error(void *field, const char *text);
+const char *integrate_parse_number(void *field, const char *text);
+/* .h5, .hdf5 or .nxs */
+bool integrate_is_hdf5_name(const char *path);
 
 /* The JSON that goes into the result: enough to redo it. NULL when memory is short. */
 char *configuration_text(const struct integration *job);

@@ -13,7 +13,7 @@
 struct simulate_params {
     struct geometry_params geometry;
     const char *curve, *calibrant, *write_poni;
-    size_t frames, increment;
+    size_t frames, increment, spots;
     uint64_t seed;
     double scale, ring_width, background;
     airy_dtype dtype;
@@ -101,6 +101,14 @@ static const struct opt simulate_options[] = {
      .argument = "F",
      .fallback = "1",
      .help = "factor of the curve, or of rings and background"},
+    {.name = "spots",
+     .type = OPT_COUNT,
+     FIELD(spots),
+     .lo = 0,
+     .hi = 1000000,
+     .argument = "N",
+     .fallback = "0",
+     .help = "Bragg spots of each frame, at random places, 20 to 2000 counts in the middle"},
     {.name = "same-frame",
      .type = OPT_FLAG,
      FIELD(same_frame),
@@ -259,6 +267,7 @@ static int prepare(struct simulated *s, const struct simulate_params *p,
     airy_status status = AIRY_OK;
     s->seed = p->seed;
     s->increment = p->increment;
+    s->spots = p->spots;
     s->distinct = p->same_frame ? 1 : 0;
     s->incompressible = p->incompressible;
     if (p->gaps) {
@@ -313,6 +322,8 @@ static int check_outputs(const struct simulate_params *p, const char *path)
     if (!p->calibrant && (p->has_ring_width || p->has_background))
         return tool_usage(common, "%s needs --calibrant",
                           p->has_ring_width ? "--ring-width" : "--background");
+    if (p->incompressible && p->spots)
+        return tool_usage(common, "--spots has no meaning with --incompressible");
     return AIRY_EXIT_OK;
 }
 

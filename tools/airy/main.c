@@ -18,6 +18,8 @@ static const struct command *const commands[] = {
     &cmd_decompress,
     &cmd_integrate,
     &cmd_calibrate,
+    &cmd_peaks,
+    &cmd_densify,
     &cmd_plot,
     &cmd_view,
     &cmd_stats,
@@ -40,7 +42,8 @@ enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 /* Commands of the contract that this build lacks: refused by name. */
 static const char *const later[] = {
-    "peaks", "densify", "stream", "watch",
+    "stream",
+    "watch",
 };
 enum { LATER = sizeof(later) / sizeof(later[0]) };
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *parse_bins(void *field, const char *text)
+const char *pattern_parse_bins(void *field, const char *text)
 {
     const char *const wanted = "expected N or RADIUSxAZIMUTH, 1 to 1000000 each and 4194304 in all";
     struct pattern_bins *bins = field;
@@ -22,7 +22,7 @@ static const char *parse_bins(void *field, const char *text)
     return NULL;
 }
 
-static const char *parse_unit(void *field, const char *text)
+const char *pattern_parse_unit(void *field, const char *text)
 {
     return airy_unit_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
 }
@@ -32,18 +32,18 @@ static const char *parse_method(void *field, const char *text)
     return airy_method_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
 }
 
-static const char *parse_split(void *field, const char *text)
+const char *pattern_parse_split(void *field, const char *text)
 {
     return airy_split_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
 }
 
-static const char *parse_error_model(void *field, const char *text)
+const char *pattern_parse_error_model(void *field, const char *text)
 {
     return airy_error_model_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
 }
 
 /* T or T,CYCLES */
-static const char *parse_clip(void *field, const char *text)
+const char *pattern_parse_clip(void *field, const char *text)
 {
     struct pattern_clip *clip = field;
     double numbers[2];
@@ -76,7 +76,7 @@ const struct opt pattern_options[] = {
     {.name = "bins",
      .type = OPT_PARSED,
      FIELD(bins),
-     .parse = parse_bins,
+     .parse = pattern_parse_bins,
      .argument = "N[xM]",
      .fallback = "1000",
      .help = "radial bins; with xM two dimensions, M bins of chi"},
@@ -84,7 +84,7 @@ const struct opt pattern_options[] = {
      .type = OPT_PARSED,
      FIELD(unit),
      .seen = offsetof(struct pattern_head, pattern.has_unit),
-     .parse = parse_unit,
+     .parse = pattern_parse_unit,
      .argument = "UNIT",
      .fallback = "q_nm^-1",
      .help =
@@ -117,7 +117,7 @@ const struct opt pattern_options[] = {
     {.name = "split",
      .type = OPT_PARSED,
      FIELD(split),
-     .parse = parse_split,
+     .parse = pattern_parse_split,
      .argument = "HOW",
      .fallback = "full",
      .help = "pixel splitting: no, bbox, full; in two dimensions pseudo, too"},
@@ -131,7 +131,7 @@ const struct opt pattern_options[] = {
     {.name = "error-model",
      .type = OPT_PARSED,
      FIELD(error_model),
-     .parse = parse_error_model,
+     .parse = pattern_parse_error_model,
      .argument = "MODEL",
      .fallback = "none",
      .help = "none, poisson, azimuthal, variance or hybrid (with --clip: azimuthal, at last "
@@ -139,7 +139,7 @@ const struct opt pattern_options[] = {
     {.name = "clip",
      .type = OPT_PARSED,
      FIELD(clip),
-     .parse = parse_clip,
+     .parse = pattern_parse_clip,
      .argument = "T[,CYCLES]",
      .fallback = "off; 5 cycles",
      .help = "leave out pixels farther than T standard deviations from their bin's mean, and "

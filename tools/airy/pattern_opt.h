@@ -39,6 +39,13 @@ struct pattern_head {
 
 extern const struct opt pattern_options[];
 
+/* opt_parse_fns of these rows, for commands with rows of their own: into the fields named alike. */
+const char *pattern_parse_bins(void *field, const char *text);
+const char *pattern_parse_unit(void *field, const char *text);
+const char *pattern_parse_split(void *field, const char *text);
+const char *pattern_parse_error_model(void *field, const char *text);
+const char *pattern_parse_clip(void *field, const char *text);
+
 /* Options that contradict each other: AIRY_EXIT_USAGE after a line on stderr. */
 int pattern_check(const struct common *common, const struct pattern_params *params);
 /* --clip and --quantile. */

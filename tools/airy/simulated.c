@@ -103,6 +103,60 @@ static airy_status make_counts(const struct simulated *s, size_t index, uint64_t
     return AIRY_OK;
 }
 
+static double load(airy_dtype dtype, const void *frame, size_t i)
+{
+    switch (dtype) {
+    case AIRY_DTYPE_U8:
+        return ((const uint8_t *)frame)[i];
+    case AIRY_DTYPE_U16:
+        return ((const uint16_t *)frame)[i];
+    case AIRY_DTYPE_U32:
+        return ((const uint32_t *)frame)[i];
+    case AIRY_DTYPE_I32:
+        return ((const int32_t *)frame)[i];
+    default:
+        return (double)((const float *)frame)[i];
+    }
+}
+
+/*
+ * Spots of 20 to 2,000 counts in the middle, weak ones more often, some 2 pixels wide. Nothing but
+ * IEEE operations, so that they are the same on every machine.
+ */
+static airy_status add_spots(const struct simulated *s, size_t index, void *frame)
+{
+    enum { REACH = 4, SIDE = 2 * REACH + 1, WORDS = 3 };
+    const uint64_t places = (uint64_t)1 << 62 | index, counts = (uint64_t)1 << 63 | index;
+    const size_t height = s->pixels / s->width;
+    double values[SIDE * SIDE];
+    for (size_t k = 0; k < s->spots; k++) {
+        uint32_t words[WORDS];
+        airy_random_words(words, WORDS, s->seed, places, k * WORDS);
+        const double u = words[2] * 0x1p-32, middle = 20 + 1980 * u * u * u * u,
+                     y = words[0] * 0x1p-32 * (double)height,
+                     x = words[1] * 0x1p-32 * (double)s->width;
+        const size_t top = (size_t)y, left = (size_t)x;
+        for (int i = 0; i < SIDE * SIDE; i++) {
+            const double dy = (double)top + i / SIDE - REACH + 0.5 - y,
+                         dx = (double)left + i % SIDE - REACH + 0.5 - x,
+                         fall = 1 + (dy * dy + dx * dx);
+            values[i] = middle / (fall * fall * fall);
+        }
+        const airy_status status =
+            airy_random_poisson_fill(values, SIDE * SIDE, s->seed, counts, k * SIDE * SIDE);
+        if (status != AIRY_OK)
+            return status;
+        for (size_t i = 0; i < SIDE * SIDE; i++) {
+            const size_t row = top + i / SIDE - REACH, column = left + i % SIDE - REACH;
+            if (row >= height || column >= s->width || values[i] == 0)
+                continue;
+            const size_t at = row * s->width + column;
+            store(s->dtype, frame, at, fmin(load(s->dtype, frame, at) + values[i], s->limit));
+        }
+    }
+    return AIRY_OK;
+}
+
 airy_status simulated_frame(void *user, size_t index, void *frame)
 {
     const struct simulated *s = user;
@@ -110,7 +164,9 @@ airy_status simulated_frame(void *user, size_t index, void *frame)
     if (s->incompressible) {
         make_noise(s, stream, frame);
     } else {
-        const airy_status status = make_counts(s, index, stream, frame);
+        airy_status status = make_counts(s, index, stream, frame);
+        if (status == AIRY_OK)
+            status = add_spots(s, index, frame);
         if (status != AIRY_OK)
             return status;
     }
@@ -125,12 +181,15 @@ airy_status simulated_frame(void *user, size_t index, void *frame)
 
 size_t simulated_period(const struct simulated *s)
 {
+    if (s->spots)
+        return 0;
     return s->increment == 0 ? s->distinct : s->distinct == 1 ? s->increment : 0;
 }
 
 void simulated_begin(struct simulated *s, airy_dtype dtype, const airy_geometry *geometry)
 {
     *s = (struct simulated){.dtype = dtype,
+                            .width = geometry->detector.width,
                             .pixels = geometry->detector.height * geometry->detector.width};
     /* Detectors keep the top three values of unsigned types for pixels that are not good. */
     s->limit = airy_dtype_is_float(dtype)    ? UINT32_MAX

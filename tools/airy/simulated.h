@@ -14,6 +14,8 @@ struct simulated {
     const double *mean;   /* [pixels]; not read where incompressible */
     const uint8_t *mask;  /* [pixels], marks gaps, or NULL */
     const uint32_t *base; /* [pixels] of simulated_draw, with distinct = 1; or NULL */
+    size_t spots;         /* Bragg spots of each frame, at places of its own */
+    size_t width;         /* of a frame, pixels */
     size_t pixels;
     uint32_t limit; /* most counts a pixel takes */
 };
