@@ -9,8 +9,17 @@
 #include "base/size.h"
 #include "core/objects.h"
 
-/* Arrays of doubles of a task: raw, s, omega, c, v, x, g. */
-enum { ARRAYS = 7 };
+/* Arrays of doubles of a task: raw, s, omega, c, v; quantile: x and g of three lists, three of at. */
+enum { CLIP_ARRAYS = 5, ARRAYS = 11, PLACES = 3 };
+
+/* Those of the task, and as many of uint32_t. */
+static size_t arrays_of(const airy_integrator *integrator, size_t *places)
+{
+    const bool quantile = integrator->ring.kind == AIRY_RING_QUANTILE;
+    *places = quantile ? PLACES : 1;
+    /* x and g hold weights while bad entries are left out. */
+    return quantile ? ARRAYS : CLIP_ARRAYS + 2;
+}
 
 static size_t array_size(const struct airy_cpu_rings *rings)
 {
@@ -29,7 +38,9 @@ airy_status airy_integrate_rings_take(struct airy_integrate_job *job, airy_queue
 {
     airy_buffer *buffer = NULL;
     const size_t array = array_size(job->matrix->rings);
-    job->ring_size = ARRAYS * array + array / 2 + 64 + gone_size(job->integrator);
+    size_t places;
+    const size_t arrays = arrays_of(job->integrator, &places);
+    job->ring_size = arrays * array + places * array + gone_size(job->integrator);
     job->ring_size = airy_align_up(job->ring_size, 4096);
     AIRY_TRY(airy_queue_thread_scratch(queue, AIRY_SCRATCH_SMALL, job->ring_size,
                                        &job->ring_threads, &buffer));
@@ -43,9 +54,14 @@ static void start_task(struct airy_ring_task *task, const struct airy_integrate_
     const bool is_float = airy_dtype_is_float(job->dtype);
     const size_t array = array_size(job->matrix->rings);
     uint8_t *at = job->ring + worker * job->ring_size;
-    double *arrays[ARRAYS];
-    for (size_t k = 0; k < ARRAYS; k++)
+    double *arrays[ARRAYS] = {NULL};
+    uint32_t *place[PLACES] = {NULL};
+    size_t places;
+    const size_t count = arrays_of(job->integrator, &places);
+    for (size_t k = 0; k < count; k++)
         arrays[k] = (double *)(at + k * array);
+    for (size_t k = 0; k < places; k++)
+        place[k] = (uint32_t *)(at + (count + k) * array);
     *task = (struct airy_ring_task){.job = job,
                                     .rings = job->matrix->rings,
                                     .kernels = airy_ring_kernels(),
@@ -57,11 +73,12 @@ static void start_task(struct airy_ring_task *task, const struct airy_integrate_
                                              .omega = arrays[2],
                                              .c = arrays[3],
                                              .v = arrays[4]},
-                                    .x = arrays[5],
-                                    .g = arrays[6]};
-    task->order = (uint32_t *)(at + ARRAYS * array);
+                                    .pixel = place[0],
+                                    .all = {.x = arrays[5], .g = arrays[6]},
+                                    .list = {{.x = arrays[7], .g = arrays[8], .at = place[1]},
+                                             {.x = arrays[9], .g = arrays[10], .at = place[2]}}};
     if (gone_size(job->integrator) > 0)
-        task->gone = (uint64_t *)(at + airy_align_up(ARRAYS * array + array / 2, 64));
+        task->gone = (uint64_t *)(at + (count + places) * array);
     if (!is_float && job->rules.has_interval) {
         const int64_t lo = airy_dtype_is_signed(job->dtype) ? (int64_t)(int32_t)job->rules.lo
                                                             : (int64_t)job->rules.lo;
@@ -84,8 +101,8 @@ struct parts {
 /* Compact the bin's entries to those whose value is good; their weights go to x and g. */
 static void pick_good(struct airy_ring_task *task, struct parts *parts)
 {
-    struct airy_ring *ring = &task->ring;
-    float *weight = (float *)task->x, *factor = (float *)task->g;
+    struct airy_ring_bin *ring = &task->ring;
+    float *weight = (float *)task->all.x, *factor = (float *)task->all.g;
     size_t n = 0;
     for (size_t i = 0; i < ring->count; i++) {
         const double raw = ring->raw[i];
@@ -95,17 +112,17 @@ static void pick_good(struct airy_ring_task *task, struct parts *parts)
         ring->raw[n] = raw;
         weight[n] = parts->weight[i];
         factor[n] = parts->factor[i];
-        task->order[n] = parts->pixel[i];
+        task->pixel[n] = parts->pixel[i];
         n += good;
     }
     ring->count = n;
-    *parts = (struct parts){weight, factor, task->order};
+    *parts = (struct parts){weight, factor, task->pixel};
 }
 
 static void make_variances(struct airy_ring_task *task, const struct parts *parts)
 {
     const airy_integrator *it = task->job->integrator;
-    struct airy_ring *ring = &task->ring;
+    struct airy_ring_bin *ring = &task->ring;
     for (size_t i = 0; i < ring->count; i++) {
         const double w = (double)parts->weight[i];
         const double v = it->variance       ? (double)it->variance[parts->pixel[i]]
@@ -121,7 +138,7 @@ static void gather_bin(struct airy_ring_task *task, size_t bin)
     const struct airy_integrate_job *job = task->job;
     const airy_integrator *it = job->integrator;
     const struct airy_matrix *m = &it->matrix;
-    struct airy_ring *ring = &task->ring;
+    struct airy_ring_bin *ring = &task->ring;
     const size_t first = m->row[bin];
     struct parts parts = {task->rings->weight + first, task->rings->factor + first,
                           m->pixel + first};
@@ -161,11 +178,11 @@ static void do_bin(struct airy_ring_task *task, size_t bin)
     if (task->ring.count == 0)
         return;
     if (it->ring.kind == AIRY_RING_QUANTILE)
-        airy_ring_quantile(task, airy_integrator_ring_scale(it, bin), out, it->bins);
+        airy_rings_quantile(task, airy_integrator_ring_scale(it, bin), out, it->bins);
     else if (it->ring.compat)
-        airy_ring_clip_compat(task, out, it->bins);
+        airy_rings_clip_compat(task, out, it->bins);
     else
-        airy_ring_clip(task, out, it->bins);
+        airy_rings_clip(task, out, it->bins);
 }
 
 /* A run of bins of one frame; frames of the wave follow each other, so that the matrix stays near. */

@@ -16,27 +16,36 @@ static double spread_of(const struct airy_ring_sums *sums, double pivot, double 
     return v > 0.0 ? v : 0.0;
 }
 
-/* Sums of the entries in mid +- half, with v the sum that `by` names. */
-static void sum_kept(struct airy_ring_sums *sums, const struct airy_ring_task *task, airy_u32 by,
-                     double pivot, double mid, double half)
+static void sum_once(struct airy_ring_sums *sums, const struct airy_ring_task *task,
+                     const struct airy_ring_bin *ring, double pivot, double mid, double half,
+                     const struct airy_ring_run *run)
 {
-    struct airy_ring ring = task->ring;
+    if (run)
+        task->kernels->sum_run(sums, ring, run, pivot);
+    else
+        task->kernels->sum(sums, ring, pivot, mid, half);
+}
+
+void airy_rings_sum(struct airy_ring_sums *sums, const struct airy_ring_task *task, airy_u32 by,
+                    double pivot, double mid, double half, const struct airy_ring_run *run)
+{
+    struct airy_ring_bin ring = task->ring;
     ring.c = task->rings->ones ? NULL : ring.c;
     if (by == AIRY_RING_SPREAD || by == AIRY_RING_ZERO)
         ring.v = NULL;
-    task->kernels->sum(sums, &ring, pivot, mid, half);
+    sum_once(sums, task, &ring, pivot, mid, half, run);
     if (by != AIRY_RING_SPREAD || sums->kept == 0.0 || sums->omega == 0.0)
         return;
     bool near;
-    double mean = sums->s / sums->omega;
+    const double mean = sums->s / sums->omega;
     sums->v = spread_of(sums, pivot, mean, &near);
     if (!near) {
-        task->kernels->sum(sums, &ring, mean, mid, half);
+        sum_once(sums, task, &ring, mean, mid, half, run);
         sums->v = spread_of(sums, mean, mean, &near);
     }
 }
 
-static void put_sums(double *out, size_t bins, const struct airy_ring_sums *sums)
+void airy_rings_put(double *out, size_t bins, const struct airy_ring_sums *sums)
 {
     out[AIRY_SUM_SIGNAL * bins] = sums->s;
     out[AIRY_SUM_VARIANCE * bins] = sums->v;
@@ -45,12 +54,13 @@ static void put_sums(double *out, size_t bins, const struct airy_ring_sums *sums
     out[AIRY_SUM_COUNT_PLANE * bins] = sums->c;
 }
 
-void airy_ring_clip(struct airy_ring_task *task, double *out, size_t bins)
+void airy_rings_clip(struct airy_ring_task *task, double *out, size_t bins)
 {
     const airy_ring_rule *rule = &task->job->integrator->ring;
     struct airy_ring_sums sums, next;
     double lo = -INFINITY, hi = INFINITY, mid = 0.0, half = INFINITY;
-    sum_kept(&sums, task, rule->clips_by, task->ring.s[0] / task->ring.omega[0], mid, half);
+    airy_rings_sum(&sums, task, rule->clips_by, task->ring.s[0] / task->ring.omega[0], mid, half,
+                   NULL);
     for (unsigned k = 0; k < rule->cycles && sums.omega != 0.0; k++) {
         const double mean = sums.s / sums.omega;
         const double limit = airy_ring_limit(*rule, mean, sqrt(sums.v / sums.omega2), sums.c);
@@ -58,7 +68,7 @@ void airy_ring_clip(struct airy_ring_task *task, double *out, size_t bins)
             break;
         lo = fmax(lo, mean - limit);
         hi = fmin(hi, mean + limit);
-        sum_kept(&next, task, rule->clips_by, mean, 0.5 * (lo + hi), 0.5 * (hi - lo));
+        airy_rings_sum(&next, task, rule->clips_by, mean, 0.5 * (lo + hi), 0.5 * (hi - lo), NULL);
         if (next.kept == 0.0 || next.kept == sums.kept)
             break;
         mid = 0.5 * (lo + hi);
@@ -68,14 +78,14 @@ void airy_ring_clip(struct airy_ring_task *task, double *out, size_t bins)
     if (rule->leaves == AIRY_RING_ZERO)
         sums.v = 0.0;
     else if (rule->leaves != rule->clips_by)
-        sum_kept(&sums, task, rule->leaves, 0.0, mid, half);
-    put_sums(out, bins, &sums);
+        airy_rings_sum(&sums, task, rule->leaves, 0.0, mid, half, NULL);
+    airy_rings_put(out, bins, &sums);
 }
 
 /* As compat pyfai sums: one after another, the spread by recurrence. */
 static void recur(struct airy_ring_sums *sums, const struct airy_ring_task *task, airy_u32 by)
 {
-    const struct airy_ring *ring = &task->ring;
+    const struct airy_ring_bin *ring = &task->ring;
     *sums = (struct airy_ring_sums){.kept = (double)ring->count};
     for (size_t i = 0; i < ring->count; i++) {
         const double omega = ring->omega[i], x = ring->s[i] / omega;
@@ -95,10 +105,10 @@ static void recur(struct airy_ring_sums *sums, const struct airy_ring_task *task
 /* Leaves out what is too far from the mean, in this bin and in those to come. */
 static void reject(struct airy_ring_task *task, double mean, double limit)
 {
-    struct airy_ring *ring = &task->ring;
+    struct airy_ring_bin *ring = &task->ring;
     size_t n = 0;
     for (size_t i = 0; i < ring->count; i++) {
-        const uint32_t pixel = task->order[i];
+        const uint32_t pixel = task->pixel[i];
         if (fabs(ring->s[i] / ring->omega[i] - mean) > limit) {
             task->gone[pixel / 64] |= (uint64_t)1 << pixel % 64;
             continue;
@@ -107,12 +117,12 @@ static void reject(struct airy_ring_task *task, double mean, double limit)
         ring->omega[n] = ring->omega[i];
         ring->c[n] = ring->c[i];
         ring->v[n] = ring->v[i];
-        task->order[n++] = pixel;
+        task->pixel[n++] = pixel;
     }
     ring->count = n;
 }
 
-void airy_ring_clip_compat(struct airy_ring_task *task, double *out, size_t bins)
+void airy_rings_clip_compat(struct airy_ring_task *task, double *out, size_t bins)
 {
     const airy_ring_rule *rule = &task->job->integrator->ring;
     struct airy_ring_sums sums;
@@ -130,5 +140,5 @@ void airy_ring_clip_compat(struct airy_ring_task *task, double *out, size_t bins
     }
     if (rule->leaves != rule->clips_by)
         recur(&sums, task, rule->leaves);
-    put_sums(out, bins, &sums);
+    airy_rings_put(out, bins, &sums);
 }

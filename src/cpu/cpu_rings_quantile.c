@@ -1,77 +1,236 @@
-/* The quantile filter of one bin. */
+/*
+ * The quantile filter of one bin. Entries near a cut are found by narrowing a window of values about
+ * it, which a sample proposes; only these are sorted.
+ */
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
+#include "base/size.h"
 #include "cpu/cpu_rings.h"
 
-static int compare(const void *a, const void *b, void *arg)
+enum {
+    SORTED = 64,  /* a list of no more is sorted */
+    SAMPLE = 128, /* of a longer list's entries */
+    SMALL_SAMPLE = 32,
+    INSERTED = 12 /* sorted by insertion */
+};
+
+static void copy_entry(struct airy_ring_list *to, size_t k, const struct airy_ring_list *from,
+                       size_t i)
 {
-    const double *x = arg;
-    const uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-    if (x[i] != x[j])
-        return x[i] < x[j] ? -1 : 1;
-    return i < j ? -1 : i > j;
+    to->x[k] = from->x[i];
+    to->g[k] = from->g[i];
+    to->at[k] = from->at[i];
 }
 
-/* Entries of `order` that pass, to its front. */
-static size_t keep(struct airy_ring_task *task, double lower, double upper,
-                   int (*passes)(double a, double b, double lower, double upper))
+static void insert_sort(struct airy_ring_list *list, size_t first, size_t end)
 {
-    double a = 0.0;
-    size_t kept = 0;
-    for (size_t k = 0; k < task->ring.count; k++) {
-        const uint32_t i = task->order[k];
-        const double b = a + task->g[i];
-        if (passes(a, b, lower, upper))
-            task->order[kept++] = i;
+    for (size_t i = first + 1; i < end; i++) {
+        const double x = list->x[i], g = list->g[i];
+        const uint32_t at = list->at[i];
+        size_t k = i;
+        for (; k > first && list->x[k - 1] > x; k--)
+            copy_entry(list, k, list, k - 1);
+        list->x[k] = x;
+        list->g[k] = g;
+        list->at[k] = at;
+    }
+}
+
+/* By x; equal ones stay in order. From runs that insertion sorts, by merging, between two lists. */
+static void sort_list(struct airy_ring_list *list, struct airy_ring_list *other)
+{
+    const size_t n = list->count;
+    for (size_t i = 0; i < n; i += INSERTED)
+        insert_sort(list, i, airy_min_size(i + INSERTED, n));
+    for (size_t run = INSERTED; run < n; run *= 2) {
+        for (size_t first = 0; first < n; first += 2 * run) {
+            const size_t middle = airy_min_size(first + run, n),
+                         end = airy_min_size(first + 2 * run, n);
+            size_t i = first, j = middle;
+            for (size_t k = first; k < end; k++)
+                copy_entry(other, k, list,
+                           j < end && (i == middle || list->x[j] < list->x[i]) ? j++ : i++);
+        }
+        const struct airy_ring_list swap = *list;
+        *list = *other;
+        *other = swap;
+    }
+    list->count = n;
+}
+
+/* Values that have the target between them, more likely than not, as a sample has it. */
+static void propose(double window[2], const struct airy_ring_list *list, double part)
+{
+    double x[SAMPLE], g[SAMPLE], total = 0.0;
+    uint32_t at[SAMPLE] = {0};
+    struct airy_ring_list sample = {.x = x, .g = g, .at = at};
+    sample.count = list->count > 4 * SAMPLE ? SAMPLE : SMALL_SAMPLE;
+    for (size_t k = 0; k < sample.count; k++) {
+        const size_t i = (2 * k + 1) * list->count / (2 * sample.count);
+        x[k] = list->x[i];
+        g[k] = list->g[i];
+        total += g[k];
+    }
+    double ox[SAMPLE], og[SAMPLE];
+    uint32_t oat[SAMPLE];
+    struct airy_ring_list other = {.x = ox, .g = og, .at = oat};
+    sort_list(&sample, &other);
+    double sum = 0.0;
+    size_t rank = 0;
+    while (rank < sample.count && sum + sample.g[rank] < part * total)
+        sum += sample.g[rank++];
+    /* The rank errs by sqrt(n p (1 - p)). */
+    const double n = (double)sample.count, p = ((double)rank + 0.5) / n;
+    const size_t wide = (size_t)(2.5 * sqrt(n * fmax(p * (1.0 - p), 0.0)) + 1.5);
+    window[0] = rank < wide ? -INFINITY : sample.x[rank - wide];
+    window[1] = rank + wide >= sample.count ? INFINITY : sample.x[rank + wide];
+}
+
+/* A sorted part of the bin's entries: `below` of them and their weight come before it. */
+struct part {
+    struct airy_ring_list list;
+    size_t below;
+    double weight;
+};
+
+/* What comes before it ends before the target, and what comes behind it begins after it. */
+static bool has_target(const struct part *part, size_t all, double target)
+{
+    const struct airy_ring_list *list = &part->list;
+    double weight = part->weight;
+    if (list->count == 0)
+        return false;
+    const bool from = part->below == 0 || weight + list->g[0] < target;
+    for (size_t k = 0; k + 1 < list->count; k++)
+        weight += list->g[k];
+    return from && (part->below + list->count == all || weight > target);
+}
+
+static void take_all(struct part *part, struct airy_ring_task *task)
+{
+    struct airy_ring_list *list = &task->list[0];
+    const size_t n = task->all.count;
+    memcpy(list->x, task->all.x, n * sizeof(*list->x));
+    memcpy(list->g, task->all.g, n * sizeof(*list->g));
+    for (size_t i = 0; i < n; i++)
+        list->at[i] = (uint32_t)i;
+    list->count = n;
+    *part = (struct part){.list = *list};
+}
+
+/* One narrowing; false: it does not get shorter. */
+static bool narrow(struct part *part, struct airy_ring_task *task, struct airy_ring_list *to,
+                   double target, double all)
+{
+    const struct airy_ring_list from = part->list;
+    double window[2], below = 0.0;
+    (void)all;
+    propose(window, &from, (target - part->weight) / all);
+    for (int again = 0; again < 2; again++) {
+        const size_t before = task->kernels->split(to, &below, &from, window[0], window[1]);
+        double inside = 0.0;
+        for (size_t k = 0; k < to->count; k++)
+            inside += to->g[k];
+        const bool low = before == 0 || part->weight + below < target,
+                   high = before + to->count == from.count ||
+                          part->weight + below + inside > target;
+        if (low && high) {
+            if (to->count == from.count)
+                return false;
+            part->list = *to;
+            part->below += before;
+            part->weight += below;
+            return true;
+        }
+        window[0] = low ? window[0] : -INFINITY;
+        window[1] = high ? window[1] : INFINITY;
+    }
+    return false;
+}
+
+/* The sorted part about a target. */
+static void find_part(struct part *part, struct airy_ring_task *task, double target, double all)
+{
+    unsigned k = 0;
+    double rest = all;
+    *part = (struct part){.list = task->all};
+    while (part->list.count > SORTED && narrow(part, task, &task->list[k], target, rest)) {
+        rest = 0.0;
+        for (size_t i = 0; i < part->list.count; i++)
+            rest += part->list.g[i];
+        k = !k;
+    }
+    if (!part->list.at)
+        take_all(part, task);
+    struct airy_ring_list other = task->list[part->list.at == task->list[0].at];
+    sort_list(&part->list, &other);
+    if (!has_target(part, task->all.count, target)) {
+        take_all(part, task);
+        other = task->list[1];
+        sort_list(&part->list, &other);
+    }
+}
+
+/* The first (step 1) or last (-1) of a part's entries that the rule keeps, or, with meets, that meet. */
+static bool find_end(double *x, double *at, const struct part *part, bool last, bool meets,
+                     double lower, double upper)
+{
+    const struct airy_ring_list *list = &part->list;
+    double a = part->weight;
+    bool found = false;
+    for (size_t k = 0; k < list->count; k++) {
+        const double b = a + list->g[k];
+        const bool kept = meets ? airy_ring_meets(a, b, lower, upper)
+                                : airy_ring_keeps(a, b, lower, upper);
+        if (kept && (last || !found)) {
+            *x = list->x[k];
+            *at = (double)list->at[k];
+            found = true;
+        }
         a = b;
     }
-    return kept;
+    return found;
 }
 
-static int is_kept(double a, double b, double lower, double upper)
-{
-    return airy_ring_keeps(a, b, lower, upper);
-}
-
-static int is_met(double a, double b, double lower, double upper)
-{
-    return airy_ring_meets(a, b, lower, upper);
-}
-
-void airy_ring_quantile(struct airy_ring_task *task, double scale, double *out, size_t bins)
+/* False: no entry is kept. */
+static bool find_run(struct airy_ring_run *run, struct airy_ring_task *task, double weight)
 {
     const airy_ring_rule *rule = &task->job->integrator->ring;
-    const struct airy_ring *ring = &task->ring;
-    double weight = 0.0;
-    for (size_t i = 0; i < ring->count; i++) {
-        task->x[i] = ring->s[i] / ring->omega[i];
-        task->g[i] = rint(fabs(ring->omega[i]) * scale);
-        weight += task->g[i];
-        task->order[i] = (uint32_t)i;
-    }
     const double lower = rule->quantile[0] * weight, upper = rule->quantile[1] * weight;
-    qsort_r(task->order, ring->count, sizeof(*task->order), compare, task->x);
-    size_t kept = keep(task, lower, upper, is_kept);
-    if (kept == 0 && !rule->compat)
-        kept = keep(task, lower, upper, is_met);
-    double s = 0.0, omega = 0.0, omega2 = 0.0, c = 0.0, v = 0.0;
-    for (size_t k = 0; k < kept; k++) {
-        const uint32_t i = task->order[k];
-        s += ring->s[i];
-        omega += ring->omega[i];
-        omega2 += ring->omega[i] * ring->omega[i];
-        c += task->rings->ones ? 1.0 : ring->c[i];
-        v += rule->leaves == AIRY_RING_POISSON || rule->leaves == AIRY_RING_GIVEN ? ring->v[i] : 0;
-    }
-    for (size_t k = 0; k < kept && rule->leaves == AIRY_RING_SPREAD; k++) {
-        const uint32_t i = task->order[k];
-        const double d = ring->s[i] - ring->omega[i] * (s / omega);
-        v += d * d;
-    }
-    out[AIRY_SUM_SIGNAL * bins] = s;
-    out[AIRY_SUM_VARIANCE * bins] = v;
-    out[AIRY_SUM_NORMALIZATION * bins] = omega;
-    out[AIRY_SUM_NORMALIZATION2 * bins] = omega2;
-    out[AIRY_SUM_COUNT_PLANE * bins] = c;
+    struct part part;
+    double first[2][2], last[2][2];
+    bool found[2], found_last[2];
+    find_part(&part, task, lower, weight);
+    for (int meets = 0; meets < 2; meets++)
+        found[meets] =
+            find_end(&first[meets][0], &first[meets][1], &part, false, meets, lower, upper);
+    if (upper > lower)
+        find_part(&part, task, upper, weight);
+    for (int meets = 0; meets < 2; meets++)
+        found_last[meets] =
+            find_end(&last[meets][0], &last[meets][1], &part, true, meets, lower, upper);
+    const int meets = !(found[0] && found_last[0]);
+    if (!found[meets] || !found_last[meets] || (meets && rule->compat))
+        return false;
+    *run = (struct airy_ring_run){.first = first[meets][0],
+                                  .first_at = first[meets][1],
+                                  .last = last[meets][0],
+                                  .last_at = last[meets][1],
+                                  .x = task->all.x};
+    return true;
+}
+
+void airy_rings_quantile(struct airy_ring_task *task, double scale, double *out, size_t bins)
+{
+    struct airy_ring_run run;
+    struct airy_ring_sums sums;
+    const double weight = task->kernels->values(task->all.x, task->all.g, &task->ring, scale);
+    task->all.count = task->ring.count;
+    if (!find_run(&run, task, weight))
+        return;
+    airy_rings_sum(&sums, task, task->job->integrator->ring.leaves, run.first, 0.0, 0.0, &run);
+    if (task->job->integrator->ring.leaves == AIRY_RING_ZERO)
+        sums.v = 0.0;
+    airy_rings_put(out, bins, &sums);
 }

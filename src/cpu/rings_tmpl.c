@@ -51,7 +51,7 @@ static bool NAME(any_bad)(const double *raw, size_t n, double lo, double hi)
     return any;
 }
 
-static void NAME(terms)(struct airy_ring *ring, const float *restrict weight,
+static void NAME(terms)(struct airy_ring_bin *ring, const float *restrict weight,
                         const float *restrict factor, bool unweighted)
 {
     const double *restrict raw = ring->raw;
@@ -77,18 +77,103 @@ static double NAME(total)(const vec *part)
     return sum;
 }
 
+static double NAME(values)(double *restrict x, double *restrict g, const struct airy_ring_bin *ring,
+                           double scale)
+{
+    const double *restrict s = ring->s, *restrict omega = ring->omega;
+    const vec vscale = SPLAT(scale), whole = SPLAT(0x1p52);
+    vec weight[PARTS] = {0};
+    for (size_t i = 0; i < ring->count; i += AIRY_RING_LANES)
+        for (int k = 0; k < PARTS; k++) {
+            const size_t at = i + (size_t)k * WIDTH;
+            const vec w = *(const vec *)(omega + at);
+            *(vec *)(x + at) = *(const vec *)(s + at) / w;
+            /* rint: what is below 2^52 has no fraction left after this */
+            const vec rounded = ABS(w) * vscale + whole - whole;
+            *(vec *)(g + at) = rounded;
+            weight[k] += rounded;
+        }
+    return NAME(total)(weight);
+}
+
+#ifndef KEEP
+#define KEEP NAME(keep)
+static size_t NAME(keep)(struct airy_ring_list *to, size_t n, const struct airy_ring_list *from,
+                         size_t i, bits in)
+{
+    for (size_t k = 0; k < WIDTH; k++) {
+        to->x[n] = from->x[i + k];
+        to->g[n] = from->g[i + k];
+        to->at[n] = from->at ? from->at[i + k] : (uint32_t)(i + k);
+        n += (size_t)(in[k] & 1);
+    }
+    return n;
+}
+#endif
+
+static size_t NAME(split)(struct airy_ring_list *inside, double *below,
+                          const struct airy_ring_list *all, double lo, double hi)
+{
+    const vec vlo = SPLAT(lo), vhi = SPLAT(hi);
+    vec weight = {0};
+    bits count = {0};
+    size_t n = 0, i = 0;
+    for (; i + WIDTH <= all->count; i += WIDTH) {
+        const vec x = *(const vec *)(all->x + i);
+        const bits low = x < vlo, in = ~low & (x <= vhi);
+        weight += SELECT(low, *(const vec *)(all->g + i));
+        count -= low;
+        n = KEEP(inside, n, all, i, in);
+    }
+    size_t before = 0;
+    *below = 0.0;
+    for (int k = 0; k < WIDTH; k++) {
+        *below += weight[k];
+        before += (size_t)count[k];
+    }
+    for (; i < all->count; i++) {
+        const double x = all->x[i];
+        if (x < lo) {
+            *below += all->g[i];
+            before++;
+        } else if (x <= hi) {
+            inside->x[n] = x;
+            inside->g[n] = all->g[i];
+            inside->at[n++] = all->at ? all->at[i] : (uint32_t)i;
+        }
+    }
+    inside->count = n;
+    return before;
+}
+
 static inline __attribute__((always_inline)) void
-NAME(sum_of)(struct airy_ring_sums *sums, const struct airy_ring *ring, double pivot, double mid,
-             double half, const bool has_c, const bool has_v)
+NAME(sum_of)(struct airy_ring_sums *sums, const struct airy_ring_bin *ring, double pivot,
+             double mid, double half, const struct airy_ring_run *run, const bool has_c,
+             const bool has_v)
 {
     const vec vpivot = SPLAT(pivot), vmid = SPLAT(mid), vhalf = SPLAT(half), one = SPLAT(1.0);
+    const vec first = SPLAT(run ? run->first : 0.0), last = SPLAT(run ? run->last : 0.0),
+              first_at = SPLAT(run ? run->first_at : 0.0),
+              last_at = SPLAT(run ? run->last_at : 0.0);
+    vec place[PARTS];
+    for (int k = 0; k < PARTS; k++)
+        for (int i = 0; i < WIDTH; i++)
+            place[k][i] = k * WIDTH + i;
     vec s[PARTS] = {0}, w[PARTS] = {0}, w2[PARTS] = {0}, c[PARTS] = {0}, v[PARTS] = {0},
         t2[PARTS] = {0}, tw[PARTS] = {0}, kept[PARTS] = {0};
     for (size_t i = 0; i < ring->count; i += AIRY_RING_LANES)
         for (int k = 0; k < PARTS; k++) {
             const size_t at = i + (size_t)k * WIDTH;
             const vec s0 = *(const vec *)(ring->s + at), w0 = *(const vec *)(ring->omega + at);
-            const bits in = ABS(s0 - w0 * vmid) <= vhalf * ABS(w0);
+            bits in;
+            if (run) {
+                const vec x = *(const vec *)(run->x + at);
+                in = ((x > first) | ((x == first) & (place[k] >= first_at))) &
+                     ((x < last) | ((x == last) & (place[k] <= last_at)));
+                place[k] += (double)AIRY_RING_LANES;
+            } else {
+                in = ABS(s0 - w0 * vmid) <= vhalf * ABS(w0);
+            }
             const vec s1 = SELECT(in, s0), w1 = SELECT(in, w0);
             s[k] += s1;
             w[k] += w1;
@@ -114,17 +199,30 @@ NAME(sum_of)(struct airy_ring_sums *sums, const struct airy_ring *ring, double p
     sums->c = has_c ? NAME(total)(c) : sums->kept;
 }
 
-static void NAME(sum)(struct airy_ring_sums *sums, const struct airy_ring *ring, double pivot,
+static void NAME(sum)(struct airy_ring_sums *sums, const struct airy_ring_bin *ring, double pivot,
                       double mid, double half)
 {
     if (ring->c && ring->v)
-        NAME(sum_of)(sums, ring, pivot, mid, half, true, true);
+        NAME(sum_of)(sums, ring, pivot, mid, half, NULL, true, true);
     else if (ring->c)
-        NAME(sum_of)(sums, ring, pivot, mid, half, true, false);
+        NAME(sum_of)(sums, ring, pivot, mid, half, NULL, true, false);
     else if (ring->v)
-        NAME(sum_of)(sums, ring, pivot, mid, half, false, true);
+        NAME(sum_of)(sums, ring, pivot, mid, half, NULL, false, true);
     else
-        NAME(sum_of)(sums, ring, pivot, mid, half, false, false);
+        NAME(sum_of)(sums, ring, pivot, mid, half, NULL, false, false);
+}
+
+static void NAME(sum_run)(struct airy_ring_sums *sums, const struct airy_ring_bin *ring,
+                          const struct airy_ring_run *run, double pivot)
+{
+    if (ring->c && ring->v)
+        NAME(sum_of)(sums, ring, pivot, 0.0, 0.0, run, true, true);
+    else if (ring->c)
+        NAME(sum_of)(sums, ring, pivot, 0.0, 0.0, run, true, false);
+    else if (ring->v)
+        NAME(sum_of)(sums, ring, pivot, 0.0, 0.0, run, false, true);
+    else
+        NAME(sum_of)(sums, ring, pivot, 0.0, 0.0, run, false, false);
 }
 
 const struct airy_ring_kernels NAME(airy_rings) = {
@@ -139,4 +237,7 @@ const struct airy_ring_kernels NAME(airy_rings) = {
     .any_bad = NAME(any_bad),
     .terms = NAME(terms),
     .sum = NAME(sum),
+    .values = NAME(values),
+    .split = NAME(split),
+    .sum_run = NAME(sum_run),
 };

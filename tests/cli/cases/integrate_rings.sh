@@ -34,4 +34,4 @@ try --quantile 80,20
 try --quantile 0,101
 try --error-model hybrid
 try --error-model hybrid --quantile 50,50
-ls x.h5* 2>/dev/null
+[ -z "$(ls x.h5* 2>/dev/null)" ]
