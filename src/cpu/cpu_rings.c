@@ -9,17 +9,12 @@
 #include "base/size.h"
 #include "core/objects.h"
 
-/* Arrays of doubles of a task: raw, s, omega, c, v; quantile: x and g of three lists, three of at. */
-enum { CLIP_ARRAYS = 5, ARRAYS = 11, PLACES = 3 };
-
-/* Those of the task, and as many of uint32_t. */
-static size_t arrays_of(const airy_integrator *integrator, size_t *places)
-{
-    const bool quantile = integrator->ring.kind == AIRY_RING_QUANTILE;
-    *places = quantile ? PLACES : 1;
-    /* x and g hold weights while bad entries are left out. */
-    return quantile ? ARRAYS : CLIP_ARRAYS + 2;
-}
+/*
+ * Arrays of a task that have a number for each entry of the fullest bin: raw, v, the weights of
+ * those that are good, their pixels; then s, omega, c and v of the tail (clip), or x, g and at of
+ * three lists.
+ */
+enum { ALWAYS = 4, CLIP = 4, QUANTILE = 8, ARRAYS = ALWAYS + QUANTILE };
 
 static size_t array_size(const struct airy_cpu_rings *rings)
 {
@@ -38,9 +33,9 @@ airy_status airy_integrate_rings_take(struct airy_integrate_job *job, airy_queue
 {
     airy_buffer *buffer = NULL;
     const size_t array = array_size(job->matrix->rings);
-    size_t places;
-    const size_t arrays = arrays_of(job->integrator, &places);
-    job->ring_size = arrays * array + places * array + gone_size(job->integrator);
+    const airy_ring_rule *rule = &job->integrator->ring;
+    const size_t more = rule->kind == AIRY_RING_QUANTILE ? QUANTILE : CLIP;
+    job->ring_size = (ALWAYS + more) * array + gone_size(job->integrator);
     job->ring_size = airy_align_up(job->ring_size, 4096);
     AIRY_TRY(airy_queue_thread_scratch(queue, AIRY_SCRATCH_SMALL, job->ring_size,
                                        &job->ring_threads, &buffer));
@@ -54,14 +49,10 @@ static void start_task(struct airy_ring_task *task, const struct airy_integrate_
     const bool is_float = airy_dtype_is_float(job->dtype);
     const size_t array = array_size(job->matrix->rings);
     uint8_t *at = job->ring + worker * job->ring_size;
-    double *arrays[ARRAYS] = {NULL};
-    uint32_t *place[PLACES] = {NULL};
-    size_t places;
-    const size_t count = arrays_of(job->integrator, &places);
-    for (size_t k = 0; k < count; k++)
-        arrays[k] = (double *)(at + k * array);
-    for (size_t k = 0; k < places; k++)
-        place[k] = (uint32_t *)(at + (count + k) * array);
+    const airy_integrator *it = job->integrator;
+    void *arrays[ARRAYS];
+    for (size_t k = 0; k < ARRAYS; k++)
+        arrays[k] = at + k * array;
     *task = (struct airy_ring_task){.job = job,
                                     .rings = job->matrix->rings,
                                     .kernels = airy_ring_kernels(),
@@ -69,16 +60,29 @@ static void start_task(struct airy_ring_task *task, const struct airy_integrate_
                                     .bad_lo = is_float ? job->rules.float_lo : INFINITY,
                                     .bad_hi = is_float ? job->rules.float_hi : -INFINITY,
                                     .ring = {.raw = arrays[0],
-                                             .s = arrays[1],
-                                             .omega = arrays[2],
-                                             .c = arrays[3],
-                                             .v = arrays[4]},
-                                    .pixel = place[0],
-                                    .all = {.x = arrays[5], .g = arrays[6]},
-                                    .list = {{.x = arrays[7], .g = arrays[8], .at = place[1]},
-                                             {.x = arrays[9], .g = arrays[10], .at = place[2]}}};
-    if (gone_size(job->integrator) > 0)
-        task->gone = (uint64_t *)(at + (count + places) * array);
+                                             .v = arrays[1],
+                                             .weights = it->params.unweighted ? AIRY_RING_UNWEIGHTED
+                                                        : job->matrix->rings->ones
+                                                            ? AIRY_RING_ONES
+                                                            : AIRY_RING_WEIGHTED},
+                                    .weight = arrays[2],
+                                    .pixel = arrays[3]};
+    task->factor = task->weight + array / sizeof(double);
+    if (it->ring.kind == AIRY_RING_QUANTILE) {
+        task->all = (struct airy_ring_list){.x = arrays[4], .g = arrays[5]};
+        for (size_t k = 0; k < 2; k++)
+            task->list[k] = (struct airy_ring_list){
+                .x = arrays[6 + 3 * k], .g = arrays[7 + 3 * k], .at = arrays[8 + 3 * k]};
+    } else {
+        task->tail = (struct airy_ring_bin){.weights = AIRY_RING_TERMS,
+                                            .raw = arrays[4],
+                                            .s = arrays[4],
+                                            .omega = arrays[5],
+                                            .c = arrays[6],
+                                            .v = arrays[7]};
+        if (it->ring.compat)
+            task->gone = (uint64_t *)(at + (ALWAYS + CLIP) * array);
+    }
     if (!is_float && job->rules.has_interval) {
         const int64_t lo = airy_dtype_is_signed(job->dtype) ? (int64_t)(int32_t)job->rules.lo
                                                             : (int64_t)job->rules.lo;
@@ -92,40 +96,38 @@ static bool is_gone(const struct airy_ring_task *task, size_t pixel)
     return task->gone && (task->gone[pixel / 64] >> pixel % 64 & 1);
 }
 
-/* Entries [first, last) that are good to weight[], factor[] and pixel[], which are as raw is. */
-struct parts {
-    const float *weight, *factor;
-    const uint32_t *pixel;
-};
-
-/* Compact the bin's entries to those whose value is good; their weights go to x and g. */
-static void pick_good(struct airy_ring_task *task, struct parts *parts)
+/* Compact the bin's entries to those whose value is good. */
+static const uint32_t *pick_good(struct airy_ring_task *task, const uint32_t *pixel)
 {
     struct airy_ring_bin *ring = &task->ring;
-    float *weight = (float *)task->all.x, *factor = (float *)task->all.g;
     size_t n = 0;
     for (size_t i = 0; i < ring->count; i++) {
         const double raw = ring->raw[i];
+        const float weight = ring->weight[i], factor = ring->factor[i];
         const bool good = isfinite(raw) && !(raw >= task->bad_lo && raw <= task->bad_hi) &&
-                          !is_gone(task, parts->pixel[i]) && parts->weight[i] != 0.0f &&
-                          parts->factor[i] != 0.0f;
+                          !is_gone(task, pixel[i]) && weight != 0.0f && factor != 0.0f;
         ring->raw[n] = raw;
-        weight[n] = parts->weight[i];
-        factor[n] = parts->factor[i];
-        task->pixel[n] = parts->pixel[i];
+        task->weight[n] = weight;
+        task->factor[n] = factor;
+        task->pixel[n] = pixel[i];
         n += good;
     }
+    memset(task->weight + n, 0, AIRY_RING_LANES * sizeof(*task->weight));
+    memset(task->factor + n, 0, AIRY_RING_LANES * sizeof(*task->factor));
     ring->count = n;
-    *parts = (struct parts){weight, factor, task->pixel};
+    ring->weight = task->weight;
+    ring->factor = task->factor;
+    return task->pixel;
 }
 
-static void make_variances(struct airy_ring_task *task, const struct parts *parts)
+/* Terms of the variance that are not made from raw values on the way. */
+static void make_variances(struct airy_ring_task *task, const uint32_t *pixel)
 {
     const airy_integrator *it = task->job->integrator;
     struct airy_ring_bin *ring = &task->ring;
     for (size_t i = 0; i < ring->count; i++) {
-        const double w = (double)parts->weight[i];
-        const double v = it->variance       ? (double)it->variance[parts->pixel[i]]
+        const double w = (double)ring->weight[i];
+        const double v = it->variance       ? (double)it->variance[pixel[i]]
                          : ring->raw[i] > 1 ? ring->raw[i]
                                             : 1.0;
         ring->v[i] = w * w * v;
@@ -139,29 +141,25 @@ static void gather_bin(struct airy_ring_task *task, size_t bin)
     const airy_integrator *it = job->integrator;
     const struct airy_matrix *m = &it->matrix;
     struct airy_ring_bin *ring = &task->ring;
-    const size_t first = m->row[bin];
-    struct parts parts = {task->rings->weight + first, task->rings->factor + first,
-                          m->pixel + first};
+    const size_t first = m->row[bin], frame = job->wave_first + task->frame;
+    const uint32_t *pixel = m->pixel + first;
     ring->count = m->row[bin + 1] - first;
-    task->kernels->gather[job->dtype](
-        ring->raw, job->pixels + (job->wave_first + task->frame) * it->pixels * job->elem_size,
-        parts.pixel, ring->count);
+    ring->weight = task->rings->weight + first;
+    ring->factor = task->rings->factor + first;
+    task->kernels->gather[job->dtype](ring->raw, job->pixels + frame * it->pixels * job->elem_size,
+                                      pixel, ring->count);
     if (task->gone || task->rings->zeros ||
-        (job->stats[job->wave_first + task->frame].invalid != 0 &&
+        (job->stats[frame].invalid != 0 &&
          task->kernels->any_bad(ring->raw, ring->count, task->bad_lo, task->bad_hi)))
-        pick_good(task, &parts);
-    if (it->ring.leaves == AIRY_RING_POISSON || it->ring.leaves == AIRY_RING_GIVEN)
-        make_variances(task, &parts);
+        pixel = pick_good(task, pixel);
+    if (it->ring.leaves == AIRY_RING_GIVEN ||
+        (it->ring.leaves == AIRY_RING_POISSON && (it->dark || task->gone)))
+        make_variances(task, pixel);
     for (size_t i = 0; i < ring->count && it->dark; i++)
-        ring->raw[i] -= (double)it->dark[parts.pixel[i]];
-    task->kernels->terms(ring, parts.weight, parts.factor, it->params.unweighted);
-    const float *c = it->params.unweighted ? parts.factor : parts.weight;
-    for (size_t i = 0; i < ring->count && !task->rings->ones; i++)
-        ring->c[i] = (double)c[i];
-    /* No comparison holds for what lies behind the last one. */
+        ring->raw[i] -= (double)it->dark[pixel[i]];
     for (size_t i = 0; i < AIRY_RING_LANES; i++) {
-        ring->s[ring->count + i] = NAN;
-        ring->omega[ring->count + i] = ring->c[ring->count + i] = ring->v[ring->count + i] = 0.0;
+        ring->raw[ring->count + i] = NAN;
+        ring->v[ring->count + i] = 0.0;
     }
 }
 

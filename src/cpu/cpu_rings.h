@@ -23,12 +23,34 @@ struct airy_cpu_rings {
     uint32_t *chunk;     /* [chunks + 1] first bins of runs with some AIRY_RING_CHUNK entries */
 };
 
-/* One bin of one frame, kept entries first; with room for AIRY_RING_LANES more. */
+/* What s, omega and c of an entry come from: raw, weight and factor. */
+enum airy_ring_weights {
+    AIRY_RING_ONES,       /* raw, factor and 1: every weight is 1 */
+    AIRY_RING_WEIGHTED,   /* weight raw, weight factor and weight */
+    AIRY_RING_UNWEIGHTED, /* weight raw, factor and factor */
+    AIRY_RING_TERMS       /* they are there */
+};
+
+enum airy_ring_variances {
+    AIRY_RING_ABOUT_PIVOT, /* none, but squares */
+    AIRY_RING_BY_COUNTS,   /* weight^2 max(1, raw) */
+    AIRY_RING_BY_ENTRY     /* v */
+};
+
+/* Entries of one bin of one frame. What lies behind the last one can be read, raw is NaN there. */
 struct airy_ring_bin {
     size_t count;
-    double *raw, *s, *omega;
-    double *c; /* NULL: all 1 */
-    double *v; /* terms of the variance by poisson or by the given one, or NULL */
+    enum airy_ring_weights weights;
+    enum airy_ring_variances variances;
+    double *raw; /* less dark */
+    const float *weight, *factor;
+    double *v;
+    double *s, *omega, *c; /* AIRY_RING_TERMS, of which raw is s */
+};
+
+/* |s - omega mid| <= half |omega| */
+struct airy_ring_window {
+    double pivot, mid, half;
 };
 
 /* Entries by value: x ascending where it is sorted, at: which of the ring's it is. */
@@ -45,7 +67,7 @@ struct airy_ring_run {
     const double *x; /* of all entries of the ring */
 };
 
-/* Of the entries that lie in |s - omega mid| <= half |omega|; t is s - omega pivot. */
+/* Of the entries in a window or a run; t is s - omega pivot. */
 struct airy_ring_sums {
     double s, omega, omega2, c, v, t2, t_omega;
     double kept;
@@ -58,19 +80,20 @@ struct airy_ring_kernels {
                                      size_t n);
     /* Whether any value is not finite or in [lo, hi]. */
     bool (*any_bad)(const double *raw, size_t n, double lo, double hi);
-    /* s = weight raw, omega = weight factor, or omega = factor where unweighted. */
-    void (*terms)(struct airy_ring_bin *ring, const float *weight, const float *factor,
-                  bool unweighted);
-    void (*sum)(struct airy_ring_sums *sums, const struct airy_ring_bin *ring, double pivot,
-                double mid, double half);
-    /* x = s / omega, g = rint(|omega| scale) of the ring's entries; the sum of g. */
-    double (*values)(double *x, double *g, const struct airy_ring_bin *ring, double scale);
+    /* run: NULL, or instead of the window, which gives the pivot. */
+    void (*sum)(struct airy_ring_sums *sums, const struct airy_ring_bin *ring,
+                const struct airy_ring_window *window, const struct airy_ring_run *run);
+    /* The sums of a window, and the terms of all that lies outside of it. */
+    void (*cut)(struct airy_ring_sums *sums, struct airy_ring_bin *outside,
+                const struct airy_ring_bin *ring, const struct airy_ring_window *window);
+    /* x = s / omega, g = rint(|omega| scale) of the ring's entries; the sum of g, and the largest. */
+    double (*values)(double *x, double *g, double *heaviest, const struct airy_ring_bin *ring,
+                     double scale);
+    /* Those of rank lo and hi of n values, n a multiple of AIRY_RING_LANES. */
+    void (*ranked)(double found[2], const double *values, size_t n, size_t lo, size_t hi);
     /* Entries in [lo, hi], in order; those below lo are counted, and their g added up. */
     size_t (*split)(struct airy_ring_list *inside, double *below, const struct airy_ring_list *all,
                     double lo, double hi);
-    /* The same sums as above of a run. */
-    void (*sum_run)(struct airy_ring_sums *sums, const struct airy_ring_bin *ring,
-                    const struct airy_ring_run *run, double pivot);
 };
 
 extern const struct airy_ring_kernels airy_rings_portable;
@@ -92,17 +115,28 @@ struct airy_ring_task {
     size_t frame; /* of the wave */
     double bad_lo, bad_hi;
     struct airy_ring_bin ring;
-    uint32_t *pixel;                    /* [most] of the ring's entries, where some were left out */
+    /* [most] of the ring's entries, where some were left out. */
+    float *weight, *factor;
+    uint32_t *pixel;
     struct airy_ring_list all, list[2]; /* [most] quantile filter */
-    uint64_t *gone; /* [pixels / 64] compat: rejected by a bin before, or NULL */
+    double heaviest;                    /* of all.g */
+    /*
+     * Clip: entries outside of the core, which no cycle rejects, with the sums of those inside; with
+     * compat all of them.
+     */
+    struct airy_ring_bin tail;
+    struct airy_ring_sums core;
+    struct airy_ring_window inner; /* the core; half < 0: there is none */
+    airy_u32 core_by;              /* whose variances are in its sums */
+    uint64_t *gone;                /* [pixels / 64] compat: rejected by a bin before; or NULL */
 };
 
 /* The five sums of a bin to out[k * bins]. */
 void airy_rings_clip(struct airy_ring_task *task, double *out, size_t bins);
 void airy_rings_clip_compat(struct airy_ring_task *task, double *out, size_t bins);
-/* Sums of the ring's entries in mid +- half, or of a run; v is the sum that `by` names. */
+/* Sums of the ring's entries in a window or a run; v is the sum that `by` names. */
 void airy_rings_sum(struct airy_ring_sums *sums, const struct airy_ring_task *task, airy_u32 by,
-                    double pivot, double mid, double half, const struct airy_ring_run *run);
+                    const struct airy_ring_window *window, const struct airy_ring_run *run);
 void airy_rings_put(double *out, size_t bins, const struct airy_ring_sums *sums);
 void airy_rings_quantile(struct airy_ring_task *task, double scale, double *out, size_t bins);
 

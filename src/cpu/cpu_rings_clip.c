@@ -4,6 +4,9 @@
 
 #include "cpu/cpu_rings.h"
 
+/* Of a bin's entries, for its core, which bins with fewer than LEAST_CORE have none of. */
+enum { SAMPLE = 31, LEAST_CORE = 256 };
+
 /*
  * The squares about the mean come from those about the pivot, unless these are so much larger that
  * the difference would lose more than 2 bits.
@@ -16,32 +19,56 @@ static double spread_of(const struct airy_ring_sums *sums, double pivot, double 
     return v > 0.0 ? v : 0.0;
 }
 
-static void sum_once(struct airy_ring_sums *sums, const struct airy_ring_task *task,
-                     const struct airy_ring_bin *ring, double pivot, double mid, double half,
-                     const struct airy_ring_run *run)
+static enum airy_ring_variances variances_of(const struct airy_ring_task *task, airy_u32 by)
 {
-    if (run)
-        task->kernels->sum_run(sums, ring, run, pivot);
-    else
-        task->kernels->sum(sums, ring, pivot, mid, half);
+    if (by == AIRY_RING_POISSON && !task->job->integrator->dark)
+        return AIRY_RING_BY_COUNTS;
+    return by == AIRY_RING_POISSON || by == AIRY_RING_GIVEN ? AIRY_RING_BY_ENTRY
+                                                            : AIRY_RING_ABOUT_PIVOT;
+}
+
+/* The window has all of the core in it, and is summed about the same pivot. */
+static bool has_core(const struct airy_ring_task *task, const struct airy_ring_window *window,
+                     airy_u32 by)
+{
+    const struct airy_ring_window *inner = &task->inner;
+    return inner->half >= 0.0 && by == task->core_by && window->pivot == inner->pivot &&
+           window->mid - window->half < inner->mid - inner->half &&
+           window->mid + window->half > inner->mid + inner->half;
+}
+
+static void add_core(struct airy_ring_sums *sums, const struct airy_ring_sums *core)
+{
+    sums->s += core->s;
+    sums->omega += core->omega;
+    sums->omega2 += core->omega2;
+    sums->c += core->c;
+    sums->v += core->v;
+    sums->t2 += core->t2;
+    sums->t_omega += core->t_omega;
+    sums->kept += core->kept;
 }
 
 void airy_rings_sum(struct airy_ring_sums *sums, const struct airy_ring_task *task, airy_u32 by,
-                    double pivot, double mid, double half, const struct airy_ring_run *run)
+                    const struct airy_ring_window *window, const struct airy_ring_run *run)
 {
     struct airy_ring_bin ring = task->ring;
-    ring.c = task->rings->ones ? NULL : ring.c;
-    if (by == AIRY_RING_SPREAD || by == AIRY_RING_ZERO)
-        ring.v = NULL;
-    sum_once(sums, task, &ring, pivot, mid, half, run);
+    ring.variances = variances_of(task, by);
+    if (!run && has_core(task, window, by)) {
+        task->kernels->sum(sums, &task->tail, window, NULL);
+        add_core(sums, &task->core);
+    } else {
+        task->kernels->sum(sums, &ring, window, run);
+    }
     if (by != AIRY_RING_SPREAD || sums->kept == 0.0 || sums->omega == 0.0)
         return;
     bool near;
-    const double mean = sums->s / sums->omega;
-    sums->v = spread_of(sums, pivot, mean, &near);
+    struct airy_ring_window again = *window;
+    again.pivot = sums->s / sums->omega;
+    sums->v = spread_of(sums, window->pivot, again.pivot, &near);
     if (!near) {
-        sum_once(sums, task, &ring, mean, mid, half, run);
-        sums->v = spread_of(sums, mean, mean, &near);
+        task->kernels->sum(sums, &ring, &again, run);
+        sums->v = spread_of(sums, again.pivot, again.pivot, &near);
     }
 }
 
@@ -54,13 +81,53 @@ void airy_rings_put(double *out, size_t bins, const struct airy_ring_sums *sums)
     out[AIRY_SUM_COUNT_PLANE * bins] = sums->c;
 }
 
+static double value_of(const struct airy_ring_bin *ring, size_t i)
+{
+    const double weight = (double)ring->weight[i], factor = (double)ring->factor[i];
+    return ring->weights == AIRY_RING_UNWEIGHTED ? weight * ring->raw[i] / factor
+                                                 : ring->raw[i] / factor;
+}
+
+/*
+ * Cycles move the limits in the tails of a bin's values: the core, 1.1 times the distance of the
+ * quartiles on either side of the median of a sample (1.5 standard deviations, if values are normal),
+ * is summed once, and what is outside is kept apart.
+ */
+static void find_core(struct airy_ring_task *task, airy_u32 by)
+{
+    struct airy_ring_bin *ring = &task->ring;
+    double x[SAMPLE];
+    task->inner = (struct airy_ring_window){.pivot = value_of(ring, 0), .half = -1.0};
+    if (ring->count < LEAST_CORE)
+        return;
+    for (size_t k = 0; k < SAMPLE; k++) {
+        const double value = value_of(ring, (2 * k + 1) * ring->count / (2 * SAMPLE));
+        size_t i = k;
+        for (; i > 0 && x[i - 1] > value; i--)
+            x[i] = x[i - 1];
+        x[i] = value;
+    }
+    const double median = x[SAMPLE / 2], width = x[SAMPLE - 1 - SAMPLE / 4] - x[SAMPLE / 4];
+    task->inner = (struct airy_ring_window){.pivot = median, .mid = median, .half = 1.1 * width};
+    if (!(width < INFINITY))
+        task->inner.half = -1.0;
+    if (task->inner.half < 0.0)
+        return;
+    ring->variances = task->tail.variances = variances_of(task, by);
+    if (task->tail.variances != AIRY_RING_ABOUT_PIVOT)
+        task->tail.variances = AIRY_RING_BY_ENTRY;
+    task->core_by = by;
+    task->kernels->cut(&task->core, &task->tail, ring, &task->inner);
+}
+
 void airy_rings_clip(struct airy_ring_task *task, double *out, size_t bins)
 {
     const airy_ring_rule *rule = &task->job->integrator->ring;
     struct airy_ring_sums sums, next;
-    double lo = -INFINITY, hi = INFINITY, mid = 0.0, half = INFINITY;
-    airy_rings_sum(&sums, task, rule->clips_by, task->ring.s[0] / task->ring.omega[0], mid, half,
-                   NULL);
+    double lo = -INFINITY, hi = INFINITY;
+    find_core(task, rule->clips_by);
+    struct airy_ring_window window = {.pivot = task->inner.pivot, .half = INFINITY}, narrower;
+    airy_rings_sum(&sums, task, rule->clips_by, &window, NULL);
     for (unsigned k = 0; k < rule->cycles && sums.omega != 0.0; k++) {
         const double mean = sums.s / sums.omega;
         const double limit = airy_ring_limit(*rule, mean, sqrt(sums.v / sums.omega2), sums.c);
@@ -68,17 +135,19 @@ void airy_rings_clip(struct airy_ring_task *task, double *out, size_t bins)
             break;
         lo = fmax(lo, mean - limit);
         hi = fmin(hi, mean + limit);
-        airy_rings_sum(&next, task, rule->clips_by, mean, 0.5 * (lo + hi), 0.5 * (hi - lo), NULL);
+        narrower = (struct airy_ring_window){window.pivot, 0.5 * (lo + hi), 0.5 * (hi - lo)};
+        if (task->inner.half < 0.0 || !has_core(task, &narrower, rule->clips_by))
+            narrower.pivot = mean;
+        airy_rings_sum(&next, task, rule->clips_by, &narrower, NULL);
         if (next.kept == 0.0 || next.kept == sums.kept)
             break;
-        mid = 0.5 * (lo + hi);
-        half = 0.5 * (hi - lo);
+        window = narrower;
         sums = next;
     }
     if (rule->leaves == AIRY_RING_ZERO)
         sums.v = 0.0;
     else if (rule->leaves != rule->clips_by)
-        airy_rings_sum(&sums, task, rule->leaves, 0.0, mid, half, NULL);
+        airy_rings_sum(&sums, task, rule->leaves, &window, NULL);
     airy_rings_put(out, bins, &sums);
 }
 
@@ -88,17 +157,29 @@ static void recur(struct airy_ring_sums *sums, const struct airy_ring_task *task
     const struct airy_ring_bin *ring = &task->ring;
     *sums = (struct airy_ring_sums){.kept = (double)ring->count};
     for (size_t i = 0; i < ring->count; i++) {
-        const double omega = ring->omega[i], x = ring->s[i] / omega;
+        const double omega = task->tail.omega[i], x = task->tail.s[i] / omega;
         const double before = sums->s / sums->omega;
         const bool first = sums->omega == 0.0;
-        sums->s += ring->s[i];
+        sums->s += task->tail.s[i];
         sums->omega += omega;
         sums->omega2 += omega * omega;
-        sums->c += task->rings->ones ? 1.0 : ring->c[i];
+        sums->c += task->tail.c[i];
         if (by == AIRY_RING_POISSON || by == AIRY_RING_GIVEN)
             sums->v += ring->v[i];
         else if (by == AIRY_RING_SPREAD && !first)
             sums->v += omega * omega * (x - before) * (x - sums->s / sums->omega);
+    }
+}
+
+static void make_terms(struct airy_ring_task *task)
+{
+    const struct airy_ring_bin *ring = &task->ring;
+    const bool unweighted = ring->weights == AIRY_RING_UNWEIGHTED;
+    for (size_t i = 0; i < ring->count; i++) {
+        const double weight = (double)ring->weight[i], factor = (double)ring->factor[i];
+        task->tail.s[i] = weight * ring->raw[i];
+        task->tail.omega[i] = unweighted ? factor : weight * factor;
+        task->tail.c[i] = unweighted ? factor : weight;
     }
 }
 
@@ -109,13 +190,13 @@ static void reject(struct airy_ring_task *task, double mean, double limit)
     size_t n = 0;
     for (size_t i = 0; i < ring->count; i++) {
         const uint32_t pixel = task->pixel[i];
-        if (fabs(ring->s[i] / ring->omega[i] - mean) > limit) {
+        if (fabs(task->tail.s[i] / task->tail.omega[i] - mean) > limit) {
             task->gone[pixel / 64] |= (uint64_t)1 << pixel % 64;
             continue;
         }
-        ring->s[n] = ring->s[i];
-        ring->omega[n] = ring->omega[i];
-        ring->c[n] = ring->c[i];
+        task->tail.s[n] = task->tail.s[i];
+        task->tail.omega[n] = task->tail.omega[i];
+        task->tail.c[n] = task->tail.c[i];
         ring->v[n] = ring->v[i];
         task->pixel[n++] = pixel;
     }
@@ -126,6 +207,7 @@ void airy_rings_clip_compat(struct airy_ring_task *task, double *out, size_t bin
 {
     const airy_ring_rule *rule = &task->job->integrator->ring;
     struct airy_ring_sums sums;
+    make_terms(task);
     recur(&sums, task, rule->clips_by);
     for (unsigned k = 0; k < rule->cycles && sums.omega != 0.0; k++) {
         const size_t before = task->ring.count;

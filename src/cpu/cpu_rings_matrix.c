@@ -1,4 +1,6 @@
 /* The integrator's matrix in the form that rings are gathered by. */
+#include <string.h>
+
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
@@ -53,9 +55,12 @@ static airy_status fill_rings(struct airy_cpu_rings *rings, uint64_t *bytes,
     cut_chunks(rings->chunk, m);
     for (size_t b = 0; b < m->bins; b++)
         rings->most = airy_max_size(rings->most, m->row[b + 1] - m->row[b]);
-    const size_t size = m->entries * sizeof(*rings->weight);
+    /* Vectors reach beyond the last entry. */
+    const size_t size = (m->entries + AIRY_RING_LANES) * sizeof(*rings->weight);
     AIRY_TRY(airy_memory_alloc((void **)&rings->weight, size));
     AIRY_TRY(airy_memory_alloc((void **)&rings->factor, size));
+    memset(rings->weight + m->entries, 0, AIRY_RING_LANES * sizeof(*rings->weight));
+    memset(rings->factor + m->entries, 0, AIRY_RING_LANES * sizeof(*rings->factor));
     struct fill fill = {.rings = rings, .integrator = integrator};
     airy_pool_run(integrator->device->pool, rings->chunks, fill_chunk, &fill);
     rings->ones = integrator->params.split == AIRY_SPLIT_NO;

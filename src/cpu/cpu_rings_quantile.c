@@ -9,9 +9,8 @@
 #include "cpu/cpu_rings.h"
 
 enum {
-    SORTED = 64,  /* a list of no more is sorted */
-    SAMPLE = 128, /* of a longer list's entries */
-    SMALL_SAMPLE = 32,
+    SORTED = 96,  /* a list of no more is sorted */
+    SAMPLE = 64,  /* of a longer list's entries */
     INSERTED = 12 /* sorted by insertion */
 };
 
@@ -59,32 +58,24 @@ static void sort_list(struct airy_ring_list *list, struct airy_ring_list *other)
     list->count = n;
 }
 
-/* Values that have the target between them, more likely than not, as a sample has it. */
-static void propose(double window[2], const struct airy_ring_list *list, double part)
+/*
+ * Values that have the target between them, more likely than not, as a sample has it; weights and
+ * values have little to do with each other.
+ */
+static void propose(double window[2], const struct airy_ring_list *list, double part,
+                    const struct airy_ring_kernels *kernels)
 {
-    double x[SAMPLE], g[SAMPLE], total = 0.0;
-    uint32_t at[SAMPLE] = {0};
-    struct airy_ring_list sample = {.x = x, .g = g, .at = at};
-    sample.count = list->count > 4 * SAMPLE ? SAMPLE : SMALL_SAMPLE;
-    for (size_t k = 0; k < sample.count; k++) {
-        const size_t i = (2 * k + 1) * list->count / (2 * sample.count);
-        x[k] = list->x[i];
-        g[k] = list->g[i];
-        total += g[k];
-    }
-    double ox[SAMPLE], og[SAMPLE];
-    uint32_t oat[SAMPLE];
-    struct airy_ring_list other = {.x = ox, .g = og, .at = oat};
-    sort_list(&sample, &other);
-    double sum = 0.0;
-    size_t rank = 0;
-    while (rank < sample.count && sum + sample.g[rank] < part * total)
-        sum += sample.g[rank++];
+    double x[SAMPLE];
+    for (size_t k = 0; k < SAMPLE; k++)
+        x[k] = list->x[(2 * k + 1) * list->count / (2 * SAMPLE)];
     /* The rank errs by sqrt(n p (1 - p)). */
-    const double n = (double)sample.count, p = ((double)rank + 0.5) / n;
-    const size_t wide = (size_t)(2.5 * sqrt(n * fmax(p * (1.0 - p), 0.0)) + 1.5);
-    window[0] = rank < wide ? -INFINITY : sample.x[rank - wide];
-    window[1] = rank + wide >= sample.count ? INFINITY : sample.x[rank + wide];
+    const double rank = part * SAMPLE, wide = 2.5 * sqrt(rank * (1.0 - part)) + 1.5;
+    const double lo = floor(rank - wide), hi = ceil(rank + wide);
+    kernels->ranked(window, x, SAMPLE, (size_t)fmax(lo, 0.0), (size_t)fmin(hi, SAMPLE - 1.0));
+    if (lo < 0.0)
+        window[0] = -INFINITY;
+    if (hi >= SAMPLE)
+        window[1] = INFINITY;
 }
 
 /* A sorted part of the bin's entries: `below` of them and their weight come before it. */
@@ -93,19 +84,6 @@ struct part {
     size_t below;
     double weight;
 };
-
-/* What comes before it ends before the target, and what comes behind it begins after it. */
-static bool has_target(const struct part *part, size_t all, double target)
-{
-    const struct airy_ring_list *list = &part->list;
-    double weight = part->weight;
-    if (list->count == 0)
-        return false;
-    const bool from = part->below == 0 || weight + list->g[0] < target;
-    for (size_t k = 0; k + 1 < list->count; k++)
-        weight += list->g[k];
-    return from && (part->below + list->count == all || weight > target);
-}
 
 static void take_all(struct part *part, struct airy_ring_task *task)
 {
@@ -125,16 +103,16 @@ static bool narrow(struct part *part, struct airy_ring_task *task, struct airy_r
 {
     const struct airy_ring_list from = part->list;
     double window[2], below = 0.0;
-    (void)all;
-    propose(window, &from, (target - part->weight) / all);
+    propose(window, &from, fmin(fmax((target - part->weight) / all, 0.0), 1.0), task->kernels);
     for (int again = 0; again < 2; again++) {
         const size_t before = task->kernels->split(to, &below, &from, window[0], window[1]);
         double inside = 0.0;
         for (size_t k = 0; k < to->count; k++)
             inside += to->g[k];
-        const bool low = before == 0 || part->weight + below < target,
+        /* One entry at least of those that are left ends before the target, one begins after it. */
+        const bool low = before == 0 || part->weight + below + task->heaviest < target,
                    high = before + to->count == from.count ||
-                          part->weight + below + inside > target;
+                          part->weight + below + inside - task->heaviest > target;
         if (low && high) {
             if (to->count == from.count)
                 return false;
@@ -149,7 +127,10 @@ static bool narrow(struct part *part, struct airy_ring_task *task, struct airy_r
     return false;
 }
 
-/* The sorted part about a target. */
+/*
+ * The sorted part about a target. What comes before it ends before the target, and what comes behind
+ * it begins after it; so do its first and last entry, where there are others.
+ */
 static void find_part(struct part *part, struct airy_ring_task *task, double target, double all)
 {
     unsigned k = 0;
@@ -165,14 +146,9 @@ static void find_part(struct part *part, struct airy_ring_task *task, double tar
         take_all(part, task);
     struct airy_ring_list other = task->list[part->list.at == task->list[0].at];
     sort_list(&part->list, &other);
-    if (!has_target(part, task->all.count, target)) {
-        take_all(part, task);
-        other = task->list[1];
-        sort_list(&part->list, &other);
-    }
 }
 
-/* The first (step 1) or last (-1) of a part's entries that the rule keeps, or, with meets, that meet. */
+/* The first or last of a part's entries that the rule keeps, or, with meets, that meet. */
 static bool find_end(double *x, double *at, const struct part *part, bool last, bool meets,
                      double lower, double upper)
 {
@@ -193,8 +169,42 @@ static bool find_end(double *x, double *at, const struct part *part, bool last, 
     return found;
 }
 
+/* A run that lies in a sorted list, entry by entry. */
+static void sum_listed(struct airy_ring_sums *sums, struct airy_ring_task *task,
+                       const struct airy_ring_list *list, const struct airy_ring_run *run)
+{
+    double raw[SORTED + AIRY_RING_LANES], v[SORTED + AIRY_RING_LANES] = {0};
+    float weight[SORTED + AIRY_RING_LANES] = {0}, factor[SORTED + AIRY_RING_LANES] = {0};
+    const struct airy_ring_bin all = task->ring;
+    struct airy_ring_bin ring = all;
+    bool on = false;
+    ring.count = 0;
+    for (size_t k = 0; k < list->count; k++) {
+        const uint32_t at = list->at[k];
+        on = on || (double)at == run->first_at;
+        if (!on)
+            continue;
+        raw[ring.count] = all.raw[at];
+        weight[ring.count] = all.weight[at];
+        factor[ring.count] = all.factor[at];
+        v[ring.count++] = all.v[at];
+        if ((double)at == run->last_at)
+            break;
+    }
+    for (size_t k = 0; k < AIRY_RING_LANES; k++)
+        raw[ring.count + k] = NAN;
+    ring.raw = raw;
+    ring.weight = weight;
+    ring.factor = factor;
+    ring.v = v;
+    task->ring = ring;
+    airy_rings_sum(sums, task, task->job->integrator->ring.leaves,
+                   &(struct airy_ring_window){.pivot = run->first, .half = INFINITY}, NULL);
+    task->ring = all;
+}
+
 /* False: no entry is kept. */
-static bool find_run(struct airy_ring_run *run, struct airy_ring_task *task, double weight)
+static bool sum_quantile(struct airy_ring_sums *sums, struct airy_ring_task *task, double weight)
 {
     const airy_ring_rule *rule = &task->job->integrator->ring;
     const double lower = rule->quantile[0] * weight, upper = rule->quantile[1] * weight;
@@ -213,23 +223,28 @@ static bool find_run(struct airy_ring_run *run, struct airy_ring_task *task, dou
     const int meets = !(found[0] && found_last[0]);
     if (!found[meets] || !found_last[meets] || (meets && rule->compat))
         return false;
-    *run = (struct airy_ring_run){.first = first[meets][0],
-                                  .first_at = first[meets][1],
-                                  .last = last[meets][0],
-                                  .last_at = last[meets][1],
-                                  .x = task->all.x};
+    const struct airy_ring_run run = {.first = first[meets][0],
+                                      .first_at = first[meets][1],
+                                      .last = last[meets][0],
+                                      .last_at = last[meets][1],
+                                      .x = task->all.x};
+    if (upper == lower && part.list.count <= SORTED)
+        sum_listed(sums, task, &part.list, &run);
+    else
+        airy_rings_sum(sums, task, rule->leaves, &(struct airy_ring_window){.pivot = run.first},
+                       &run);
     return true;
 }
 
 void airy_rings_quantile(struct airy_ring_task *task, double scale, double *out, size_t bins)
 {
-    struct airy_ring_run run;
     struct airy_ring_sums sums;
-    const double weight = task->kernels->values(task->all.x, task->all.g, &task->ring, scale);
+    const double weight =
+        task->kernels->values(task->all.x, task->all.g, &task->heaviest, &task->ring, scale);
+    task->inner.half = -1.0;
     task->all.count = task->ring.count;
-    if (!find_run(&run, task, weight))
+    if (!sum_quantile(&sums, task, weight))
         return;
-    airy_rings_sum(&sums, task, task->job->integrator->ring.leaves, run.first, 0.0, 0.0, &run);
     if (task->job->integrator->ring.leaves == AIRY_RING_ZERO)
         sums.v = 0.0;
     airy_rings_put(out, bins, &sums);

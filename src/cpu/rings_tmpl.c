@@ -4,6 +4,7 @@
  */
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "cpu/cpu_rings.h"
 #include "cpu/set_tmpl.h"
@@ -25,14 +26,31 @@ DEFINE_GATHER(u8, uint8_t)
 DEFINE_GATHER(i8, int8_t)
 DEFINE_GATHER(u16, uint16_t)
 DEFINE_GATHER(i16, int16_t)
-DEFINE_GATHER(u32, uint32_t)
-DEFINE_GATHER(i32, int32_t)
-DEFINE_GATHER(f32, float)
+#ifdef GATHER_u32
+#define DEFINE_WIDE_GATHER(name, type)                                                             \
+    static void NAME(gather_##name)(double *restrict raw, const void *restrict pixels,             \
+                                    const uint32_t *restrict pixel, size_t n)                      \
+    {                                                                                              \
+        const type *from = pixels;                                                                 \
+        size_t i = 0;                                                                              \
+        if (n > 0 && pixel[n - 1] <= INT32_MAX) /* they ascend */                                  \
+            for (; i + WIDTH <= n; i += WIDTH)                                                     \
+                *(vec *)(raw + i) = (vec)GATHER_##name(pixels, pixel + i);                         \
+        for (; i < n; i++)                                                                         \
+            raw[i] = (double)from[pixel[i]];                                                       \
+    }
+#else
+#define DEFINE_WIDE_GATHER DEFINE_GATHER
+#endif
+DEFINE_WIDE_GATHER(u32, uint32_t)
+DEFINE_WIDE_GATHER(i32, int32_t)
+DEFINE_WIDE_GATHER(f32, float)
 DEFINE_GATHER(f64, double)
 
-#define SPLAT(x)        ((vec){0} + (x))
-#define SELECT(mask, x) ((vec)((bits)(x) & (mask)))
-#define ABS(x)          ((vec)((bits)(x)&INT64_MAX))
+#define SPLAT(x)           ((vec){0} + (x))
+#define SELECT(mask, x)    ((vec)((bits)(x) & (mask)))
+#define CHOOSE(mask, x, y) ((vec)(((bits)(x) & (mask)) | ((bits)(y) & ~(mask))))
+#define ABS(x)             ((vec)((bits)(x)&INT64_MAX))
 
 static bool NAME(any_bad)(const double *raw, size_t n, double lo, double hi)
 {
@@ -51,20 +69,42 @@ static bool NAME(any_bad)(const double *raw, size_t n, double lo, double hi)
     return any;
 }
 
-static void NAME(terms)(struct airy_ring_bin *ring, const float *restrict weight,
-                        const float *restrict factor, bool unweighted)
+/* WIDTH floats, widened. */
+static inline vec NAME(widen)(const float *from)
 {
-    const double *restrict raw = ring->raw;
-    double *restrict s = ring->s, *restrict omega = ring->omega;
-    const size_t n = ring->count;
-    for (size_t i = 0; i < n; i++)
-        s[i] = (double)weight[i] * raw[i];
-    if (unweighted)
-        for (size_t i = 0; i < n; i++)
-            omega[i] = (double)factor[i];
-    else
-        for (size_t i = 0; i < n; i++)
-            omega[i] = (double)weight[i] * (double)factor[i];
+    typedef float floats __attribute__((vector_size(VECTOR / 2)));
+    floats f;
+    memcpy(&f, from, sizeof(f));
+    return __builtin_convertvector(f, vec);
+}
+
+struct NAME(terms) {
+    vec raw, s, omega, c, weight;
+};
+
+static inline __attribute__((always_inline)) struct NAME(terms)
+    NAME(load)(const struct airy_ring_bin *ring, size_t at, const enum airy_ring_weights weights)
+{
+    struct NAME(terms) t;
+    if (weights == AIRY_RING_TERMS) {
+        t.raw = t.s = *(const vec *)(ring->s + at);
+        t.omega = *(const vec *)(ring->omega + at);
+        t.c = *(const vec *)(ring->c + at);
+        t.weight = t.c;
+        return t;
+    }
+    const vec factor = NAME(widen)(ring->factor + at);
+    t.raw = t.s = *(const vec *)(ring->raw + at);
+    t.omega = t.c = factor;
+    if (weights == AIRY_RING_ONES)
+        return t;
+    t.weight = NAME(widen)(ring->weight + at);
+    t.s = t.weight * t.raw;
+    if (weights == AIRY_RING_WEIGHTED) {
+        t.omega = t.weight * factor;
+        t.c = t.weight;
+    }
+    return t;
 }
 
 /* Lanes, one after another. */
@@ -77,23 +117,64 @@ static double NAME(total)(const vec *part)
     return sum;
 }
 
-static double NAME(values)(double *restrict x, double *restrict g, const struct airy_ring_bin *ring,
-                           double scale)
+static inline __attribute__((always_inline)) double
+NAME(values_of)(double *restrict x, double *restrict g, double *heaviest,
+                const struct airy_ring_bin *ring, double scale,
+                const enum airy_ring_weights weights)
 {
-    const double *restrict s = ring->s, *restrict omega = ring->omega;
     const vec vscale = SPLAT(scale), whole = SPLAT(0x1p52);
-    vec weight[PARTS] = {0};
+    vec weight[PARTS] = {0}, most = {0};
     for (size_t i = 0; i < ring->count; i += AIRY_RING_LANES)
         for (int k = 0; k < PARTS; k++) {
             const size_t at = i + (size_t)k * WIDTH;
-            const vec w = *(const vec *)(omega + at);
-            *(vec *)(x + at) = *(const vec *)(s + at) / w;
+            const struct NAME(terms) t = NAME(load)(ring, at, weights);
+            *(vec *)(x + at) = t.s / t.omega;
             /* rint: what is below 2^52 has no fraction left after this */
-            const vec rounded = ABS(w) * vscale + whole - whole;
+            const vec rounded = SELECT(t.raw == t.raw, ABS(t.omega) * vscale + whole - whole);
             *(vec *)(g + at) = rounded;
             weight[k] += rounded;
+            most = CHOOSE(rounded > most, rounded, most);
         }
+    *heaviest = 0.0;
+    for (int k = 0; k < WIDTH; k++)
+        *heaviest = most[k] > *heaviest ? most[k] : *heaviest;
     return NAME(total)(weight);
+}
+
+static double NAME(values)(double *x, double *g, double *heaviest, const struct airy_ring_bin *ring,
+                           double scale)
+{
+    switch (ring->weights) {
+    case AIRY_RING_ONES:
+        return NAME(values_of)(x, g, heaviest, ring, scale, AIRY_RING_ONES);
+    case AIRY_RING_WEIGHTED:
+        return NAME(values_of)(x, g, heaviest, ring, scale, AIRY_RING_WEIGHTED);
+    default:
+        return NAME(values_of)(x, g, heaviest, ring, scale, AIRY_RING_UNWEIGHTED);
+    }
+}
+
+/* Those of rank lo and hi of n values, a multiple of AIRY_RING_LANES; by counting. */
+static void NAME(ranked)(double found[2], const double *values, size_t n, size_t lo, size_t hi)
+{
+    for (size_t k = 0; k < n; k++) {
+        const vec v = SPLAT(values[k]);
+        bits below = {0}, upto = {0};
+        for (size_t i = 0; i < n; i += WIDTH) {
+            const vec x = *(const vec *)(values + i);
+            below -= x < v;
+            upto -= x <= v;
+        }
+        size_t less = 0, most = 0;
+        for (int i = 0; i < WIDTH; i++) {
+            less += (size_t)below[i];
+            most += (size_t)upto[i];
+        }
+        if (less <= lo && lo < most)
+            found[0] = values[k];
+        if (less <= hi && hi < most)
+            found[1] = values[k];
+    }
 }
 
 #ifndef KEEP
@@ -146,25 +227,45 @@ static size_t NAME(split)(struct airy_ring_list *inside, double *below,
     return before;
 }
 
-static inline __attribute__((always_inline)) void
-NAME(sum_of)(struct airy_ring_sums *sums, const struct airy_ring_bin *ring, double pivot,
-             double mid, double half, const struct airy_ring_run *run, const bool has_c,
-             const bool has_v)
+/* Terms whose mask is set to place n of the ring; where it has room for a vector more. */
+#ifndef KEEP_TERMS
+#define KEEP_TERMS NAME(keep_terms)
+static inline size_t NAME(keep_terms)(struct airy_ring_bin *to, size_t n, vec s, vec omega, vec c,
+                                      vec v, bits in)
 {
-    const vec vpivot = SPLAT(pivot), vmid = SPLAT(mid), vhalf = SPLAT(half), one = SPLAT(1.0);
+    for (size_t k = 0; k < WIDTH; k++) {
+        to->s[n] = s[k];
+        to->omega[n] = omega[k];
+        to->c[n] = c[k];
+        to->v[n] = v[k];
+        n += (size_t)(in[k] & 1);
+    }
+    return n;
+}
+#endif
+
+/* run: instead of the window; outside: where what the window lacks goes; or NULL. */
+static inline __attribute__((always_inline)) void
+NAME(sum_of)(struct airy_ring_sums *sums, const struct airy_ring_bin *ring,
+             const struct airy_ring_window *window, const struct airy_ring_run *run,
+             struct airy_ring_bin *outside, const enum airy_ring_weights weights,
+             const enum airy_ring_variances variances)
+{
+    size_t n = 0;
+    const vec pivot = SPLAT(window->pivot), mid = SPLAT(window->mid), half = SPLAT(window->half),
+              one = SPLAT(1.0);
     const vec first = SPLAT(run ? run->first : 0.0), last = SPLAT(run ? run->last : 0.0),
               first_at = SPLAT(run ? run->first_at : 0.0),
               last_at = SPLAT(run ? run->last_at : 0.0);
-    vec place[PARTS];
+    vec place[PARTS], s[PARTS] = {0}, w[PARTS] = {0}, w2[PARTS] = {0}, c[PARTS] = {0},
+                      v[PARTS] = {0}, t2[PARTS] = {0}, tw[PARTS] = {0}, kept[PARTS] = {0};
     for (int k = 0; k < PARTS; k++)
         for (int i = 0; i < WIDTH; i++)
             place[k][i] = k * WIDTH + i;
-    vec s[PARTS] = {0}, w[PARTS] = {0}, w2[PARTS] = {0}, c[PARTS] = {0}, v[PARTS] = {0},
-        t2[PARTS] = {0}, tw[PARTS] = {0}, kept[PARTS] = {0};
     for (size_t i = 0; i < ring->count; i += AIRY_RING_LANES)
         for (int k = 0; k < PARTS; k++) {
             const size_t at = i + (size_t)k * WIDTH;
-            const vec s0 = *(const vec *)(ring->s + at), w0 = *(const vec *)(ring->omega + at);
+            const struct NAME(terms) t = NAME(load)(ring, at, weights);
             bits in;
             if (run) {
                 const vec x = *(const vec *)(run->x + at);
@@ -172,21 +273,33 @@ NAME(sum_of)(struct airy_ring_sums *sums, const struct airy_ring_bin *ring, doub
                      ((x < last) | ((x == last) & (place[k] <= last_at)));
                 place[k] += (double)AIRY_RING_LANES;
             } else {
-                in = ABS(s0 - w0 * vmid) <= vhalf * ABS(w0);
+                in = ABS(t.s - t.omega * mid) <= half * ABS(t.omega);
             }
-            const vec s1 = SELECT(in, s0), w1 = SELECT(in, w0);
+            const vec s1 = SELECT(in, t.s), w1 = SELECT(in, t.omega);
             s[k] += s1;
             w[k] += w1;
             w2[k] += w1 * w1;
             kept[k] += SELECT(in, one);
-            if (has_c)
-                c[k] += SELECT(in, *(const vec *)(ring->c + at));
-            if (has_v) {
-                v[k] += SELECT(in, *(const vec *)(ring->v + at));
+            if (weights != AIRY_RING_ONES)
+                c[k] += SELECT(in, t.c);
+            vec variance = {0};
+            if (variances == AIRY_RING_BY_ENTRY) {
+                variance = *(const vec *)(ring->v + at);
+            } else if (variances == AIRY_RING_BY_COUNTS) {
+                const bits more = t.raw > one;
+                variance = CHOOSE(more, t.raw, one);
+                if (weights != AIRY_RING_ONES)
+                    variance *= t.weight * t.weight;
+            }
+            if (outside)
+                n = KEEP_TERMS(outside, n, t.s, t.omega, weights == AIRY_RING_ONES ? one : t.c,
+                               variance, ~in & (t.raw == t.raw));
+            if (variances != AIRY_RING_ABOUT_PIVOT) {
+                v[k] += SELECT(in, variance);
             } else {
-                const vec t = s1 - w1 * vpivot;
-                t2[k] += t * t;
-                tw[k] += t * w1;
+                const vec d = s1 - w1 * pivot;
+                t2[k] += d * d;
+                tw[k] += d * w1;
             }
         }
     *sums = (struct airy_ring_sums){.s = NAME(total)(s),
@@ -196,33 +309,68 @@ NAME(sum_of)(struct airy_ring_sums *sums, const struct airy_ring_bin *ring, doub
                                     .t2 = NAME(total)(t2),
                                     .t_omega = NAME(total)(tw),
                                     .kept = NAME(total)(kept)};
-    sums->c = has_c ? NAME(total)(c) : sums->kept;
+    sums->c = weights == AIRY_RING_ONES ? sums->kept : NAME(total)(c);
+    if (!outside)
+        return;
+    outside->count = n;
+    for (size_t i = n; i < n + AIRY_RING_LANES; i++) {
+        outside->s[i] = (double)NAN; /* which no comparison holds for */
+        outside->omega[i] = outside->c[i] = outside->v[i] = 0.0;
+    }
 }
 
-static void NAME(sum)(struct airy_ring_sums *sums, const struct airy_ring_bin *ring, double pivot,
-                      double mid, double half)
+#define SUM_BY(what, run, outside, weights)                                                        \
+    static void NAME(what##_##weights)(                                                            \
+        struct airy_ring_sums * sums, const struct airy_ring_bin *ring,                            \
+        const struct airy_ring_window *window, const struct airy_ring_run *given,                  \
+        struct airy_ring_bin *tail)                                                                \
+    {                                                                                              \
+        (void)given;                                                                               \
+        (void)tail;                                                                                \
+        if (ring->variances == AIRY_RING_BY_ENTRY)                                                 \
+            NAME(sum_of)(sums, ring, window, run, outside, weights, AIRY_RING_BY_ENTRY);           \
+        else if (ring->variances == AIRY_RING_BY_COUNTS)                                           \
+            NAME(sum_of)(sums, ring, window, run, outside, weights, AIRY_RING_BY_COUNTS);          \
+        else                                                                                       \
+            NAME(sum_of)(sums, ring, window, run, outside, weights, AIRY_RING_ABOUT_PIVOT);        \
+    }
+#define SUM_OF(what, run, outside)                                                                 \
+    SUM_BY(what, run, outside, AIRY_RING_ONES)                                                     \
+    SUM_BY(what, run, outside, AIRY_RING_WEIGHTED)                                                 \
+    SUM_BY(what, run, outside, AIRY_RING_UNWEIGHTED)
+SUM_OF(window, NULL, NULL)
+SUM_OF(run, given, NULL)
+SUM_OF(cut, NULL, tail)
+SUM_BY(window, NULL, NULL, AIRY_RING_TERMS)
+
+#define BY_WEIGHTS(what, ...)                                                                      \
+    switch (ring->weights) {                                                                       \
+    case AIRY_RING_ONES:                                                                           \
+        NAME(what##_AIRY_RING_ONES)(sums, ring, window, __VA_ARGS__);                              \
+        break;                                                                                     \
+    case AIRY_RING_WEIGHTED:                                                                       \
+        NAME(what##_AIRY_RING_WEIGHTED)(sums, ring, window, __VA_ARGS__);                          \
+        break;                                                                                     \
+    default:                                                                                       \
+        NAME(what##_AIRY_RING_UNWEIGHTED)(sums, ring, window, __VA_ARGS__);                        \
+    }
+
+static void NAME(sum)(struct airy_ring_sums *sums, const struct airy_ring_bin *ring,
+                      const struct airy_ring_window *window, const struct airy_ring_run *run)
 {
-    if (ring->c && ring->v)
-        NAME(sum_of)(sums, ring, pivot, mid, half, NULL, true, true);
-    else if (ring->c)
-        NAME(sum_of)(sums, ring, pivot, mid, half, NULL, true, false);
-    else if (ring->v)
-        NAME(sum_of)(sums, ring, pivot, mid, half, NULL, false, true);
-    else
-        NAME(sum_of)(sums, ring, pivot, mid, half, NULL, false, false);
+    if (ring->weights == AIRY_RING_TERMS) {
+        NAME(window_AIRY_RING_TERMS)(sums, ring, window, NULL, NULL);
+    } else if (run) {
+        BY_WEIGHTS(run, run, NULL)
+    } else {
+        BY_WEIGHTS(window, NULL, NULL)
+    }
 }
 
-static void NAME(sum_run)(struct airy_ring_sums *sums, const struct airy_ring_bin *ring,
-                          const struct airy_ring_run *run, double pivot)
+static void NAME(cut)(struct airy_ring_sums *sums, struct airy_ring_bin *outside,
+                      const struct airy_ring_bin *ring, const struct airy_ring_window *window)
 {
-    if (ring->c && ring->v)
-        NAME(sum_of)(sums, ring, pivot, 0.0, 0.0, run, true, true);
-    else if (ring->c)
-        NAME(sum_of)(sums, ring, pivot, 0.0, 0.0, run, true, false);
-    else if (ring->v)
-        NAME(sum_of)(sums, ring, pivot, 0.0, 0.0, run, false, true);
-    else
-        NAME(sum_of)(sums, ring, pivot, 0.0, 0.0, run, false, false);
+    BY_WEIGHTS(cut, NULL, outside)
 }
 
 const struct airy_ring_kernels NAME(airy_rings) = {
@@ -235,9 +383,9 @@ const struct airy_ring_kernels NAME(airy_rings) = {
                [AIRY_DTYPE_F32] = NAME(gather_f32),
                [AIRY_DTYPE_F64] = NAME(gather_f64)},
     .any_bad = NAME(any_bad),
-    .terms = NAME(terms),
     .sum = NAME(sum),
+    .cut = NAME(cut),
     .values = NAME(values),
+    .ranked = NAME(ranked),
     .split = NAME(split),
-    .sum_run = NAME(sum_run),
 };

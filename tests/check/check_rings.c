@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/cpu.h"
+#include "cpu/cpu_rings.h"
 #include "integrate/integrator.h"
 #include "ref_rings.h"
 
@@ -450,8 +452,90 @@ static void check_all_kept(struct check *c)
     airy_integrator_destroy(&s.integrator);
 }
 
+/* Sums, cuts and values of a random bin by one instruction set. */
+static void run_kernels(double out[64], const struct airy_ring_kernels *kernels,
+                        const struct airy_ring_bin *ring, struct airy_ring_bin *outside)
+{
+    enum { MOST = 300 };
+    static _Thread_local double x[MOST], g[MOST];
+    struct airy_ring_sums sums;
+    const struct airy_ring_window window = {3.5, 4.0, 2.25};
+    size_t n = 0;
+    memset(out, 0, 64 * sizeof(*out));
+    kernels->sum(&sums, ring, &window, NULL);
+    memcpy(out + n, &sums, sizeof(sums));
+    n += 8;
+    kernels->cut(&sums, outside, ring, &window);
+    memcpy(out + n, &sums, sizeof(sums));
+    n += 8;
+    out[n++] = (double)outside->count;
+    kernels->sum(&sums, outside, &window, NULL);
+    out[n++] = sums.kept;
+    out[n] = kernels->values(x, g, &out[n + 1], ring, 0x1p40);
+    n += 2;
+    const struct airy_ring_run run = {
+        .first = x[0] < x[1] ? x[0] : x[1], .last = 5.0, .first_at = 1.0, .x = x};
+    kernels->sum(&sums, ring, &window, &run);
+    memcpy(out + n, &sums, sizeof(sums));
+    n += 8;
+    kernels->ranked(out + n, x, ring->count / AIRY_RING_LANES * AIRY_RING_LANES, 3, 9);
+    n += 2;
+    for (size_t i = 0; i < ring->count; i++)
+        out[n] += x[i] * (double)(i + 1) + g[i];
+    for (size_t i = 0; i < outside->count; i++)
+        out[n + 1] += (outside->s[i] + 2 * outside->omega[i] + 3 * outside->c[i]) * (double)(i + 1);
+}
+
+/* All instruction sets of this machine add up in one order. */
+static void check_sets(struct check *c)
+{
+    if (!c->is_cpu || !check_case(c, "rings_sets"))
+        return;
+    enum { MOST = 300 };
+    const struct airy_ring_kernels *sets[3] = {&airy_rings_portable};
+    size_t count = 1;
+#if defined(__x86_64__)
+    if (airy_cpu_flags() & AIRY_CPU_AVX2)
+        sets[count++] = &airy_rings_avx2;
+    if (airy_cpu_flags() & AIRY_CPU_AVX512)
+        sets[count++] = &airy_rings_avx512;
+#endif
+    float *weight = check_alloc(c, MOST * sizeof(*weight)),
+          *factor = check_alloc(c, MOST * sizeof(*factor));
+    double *doubles = check_alloc(c, 6 * MOST * sizeof(*doubles));
+    check_rand(c, weight, AIRY_DTYPE_F32, MOST, 0.01, 1);
+    check_rand(c, factor, AIRY_DTYPE_F32, MOST, 0.5, 2);
+    struct airy_ring_bin ring = {
+        .raw = doubles, .v = doubles + MOST, .weight = weight, .factor = factor};
+    struct airy_ring_bin outside = {.weights = AIRY_RING_TERMS,
+                                    .raw = doubles + 2 * MOST,
+                                    .s = doubles + 2 * MOST,
+                                    .omega = doubles + 3 * MOST,
+                                    .c = doubles + 4 * MOST,
+                                    .v = doubles + 5 * MOST};
+    for (ring.count = 16; ring.count < 290; ring.count += 13)
+        for (int kind = 0; kind < 9; kind++) {
+            double want[64], got[64];
+            check_rand(c, ring.raw, AIRY_DTYPE_F64, ring.count, 0, 9);
+            check_rand(c, ring.v, AIRY_DTYPE_F64, ring.count, 1, 9);
+            for (size_t i = 0; i < AIRY_RING_LANES; i++)
+                ring.raw[ring.count + i] = NAN;
+            ring.weights = (enum airy_ring_weights)(kind % 3);
+            ring.variances = outside.variances = (enum airy_ring_variances)(kind / 3);
+            if (outside.variances != AIRY_RING_ABOUT_PIVOT)
+                outside.variances = AIRY_RING_BY_ENTRY;
+            run_kernels(want, sets[0], &ring, &outside);
+            for (size_t k = 1; k < count; k++) {
+                run_kernels(got, sets[k], &ring, &outside);
+                if (!check_values(c, "kernels", AIRY_DTYPE_F64, got, want, 64, NULL))
+                    return;
+            }
+        }
+}
+
 void check_rings(struct check *c)
 {
+    check_sets(c);
     check_clips(c);
     check_quantiles(c);
     check_shapes(c);

@@ -15,6 +15,22 @@ static inline size_t keep_avx2(struct airy_ring_list *to, size_t n,
     return n;
 }
 
+static inline size_t keep_terms_avx2(struct airy_ring_bin *to, size_t n, __m256d s, __m256d omega,
+                                     __m256d c, __m256d v, __m256d in)
+{
+    for (unsigned mask = (unsigned)_mm256_movemask_pd(in); mask; mask &= mask - 1) {
+        const unsigned k = (unsigned)__builtin_ctz(mask);
+        to->s[n] = s[k];
+        to->omega[n] = omega[k];
+        to->c[n] = c[k];
+        to->v[n++] = v[k];
+    }
+    return n;
+}
+
+#define KEEP_TERMS(to, n, s, omega, c, v, in)                                                      \
+    keep_terms_avx2((to), (n), (__m256d)(s), (__m256d)(omega), (__m256d)(c), (__m256d)(v),         \
+                    (__m256d)(in))
 #define KEEP(to, n, from, i, in) keep_avx2((to), (n), (from), (i), (__m256d)(in))
 #define SET                      avx2
 #include "cpu/rings_tmpl.c"

@@ -17,6 +17,30 @@ static inline size_t keep_avx512(struct airy_ring_list *to, size_t n,
     return n + (size_t)_mm_popcnt_u32(mask);
 }
 
+static inline size_t keep_terms_avx512(struct airy_ring_bin *to, size_t n, __m512d s, __m512d omega,
+                                       __m512d c, __m512d v, __m512i in)
+{
+    const __mmask8 mask = _mm512_movepi64_mask(in);
+    _mm512_storeu_pd(to->s + n, _mm512_maskz_compress_pd(mask, s));
+    _mm512_storeu_pd(to->omega + n, _mm512_maskz_compress_pd(mask, omega));
+    _mm512_storeu_pd(to->c + n, _mm512_maskz_compress_pd(mask, c));
+    _mm512_storeu_pd(to->v + n, _mm512_maskz_compress_pd(mask, v));
+    return n + (size_t)_mm_popcnt_u32(mask);
+}
+
+/* Places of pixels are signed for this instruction: the caller sees to it. */
+static inline __m256i gather_avx512(const void *pixels, const uint32_t *pixel)
+{
+    return _mm256_i32gather_epi32(pixels, _mm256_loadu_si256((const void *)pixel), 4);
+}
+
+#define GATHER_u32(pixels, pixel) _mm512_cvtepu32_pd(gather_avx512((pixels), (pixel)))
+#define GATHER_i32(pixels, pixel) _mm512_cvtepi32_pd(gather_avx512((pixels), (pixel)))
+#define GATHER_f32(pixels, pixel)                                                                  \
+    _mm512_cvtps_pd(_mm256_castsi256_ps(gather_avx512((pixels), (pixel))))
+#define KEEP_TERMS(to, n, s, omega, c, v, in)                                                      \
+    keep_terms_avx512((to), (n), (__m512d)(s), (__m512d)(omega), (__m512d)(c), (__m512d)(v),       \
+                      (__m512i)(in))
 #define KEEP(to, n, from, i, in) keep_avx512((to), (n), (from), (i), (__m512i)(in))
 #define SET                      avx512
 #include "cpu/rings_tmpl.c"
