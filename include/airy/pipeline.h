@@ -132,7 +132,7 @@ AIRY_API airy_status airy_run_finish(const char *path, const airy_stack *stack,
 
 /** What a run of airy_peaks_stack came to. */
 typedef struct airy_peaks_run_info {
-    airy_run_info run;      /**< slots: batches in flight on a device; readers: 0, each reads its own */
+    airy_run_info run; /**< slots: batches in flight on a device; readers: 0, each reads its own */
     uint64_t pixels, peaks; /**< listed of all frames */
 } airy_peaks_run_info;
 
@@ -151,6 +151,37 @@ typedef struct airy_peaks_run_info {
 AIRY_API airy_status airy_peaks_stack(const char *path, const airy_stack *stack,
                                       const airy_peak_finder *const *finders, size_t count,
                                       const airy_run_params *params, airy_peaks_run_info *info);
+
+/** Zeroed: the rows of all files one after the other. */
+typedef struct airy_patterns_params {
+    bool join; /**< all rows become one, as `merge` says; bad ones are left out */
+    airy_merge merge;
+    size_t rebin;           /**< so many bins of the radius become one (airy_sums_rebin); 0: 1 */
+    airy_error_model model; /**< of the files, for the variance of joined rows */
+    bool has_empty;
+    double empty;              /**< of a bin without pixels; default NaN */
+    bool force;                /**< overwrite */
+    const char *configuration; /**< JSON that goes into the file */
+} airy_patterns_params;
+
+typedef struct airy_patterns_info {
+    size_t rows, bad; /**< read, of them bad */
+    size_t written;
+    size_t bins; /**< written, of the radius */
+} airy_patterns_info;
+
+/**
+ * Put the patterns of integrated files together, from their sums: same unit, radial and azimuthal
+ * axis (to 10^-9 of a bin) and the same planes. Normalizations of the result are [frames, bins],
+ * frame/frames says how many frames a row is of, frame/index is that of its input.
+ *
+ * @param info  out or NULL
+ * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (not such a file, not complete, axes
+ *         that differ: file and element named), AIRY_ERR_EXISTS, AIRY_ERR_PARAM, AIRY_ERR_MEMORY.
+ */
+AIRY_API airy_status airy_patterns_merge(const char *path, const char *const *inputs, size_t count,
+                                         const airy_patterns_params *params,
+                                         airy_patterns_info *info);
 
 #ifdef __cplusplus
 }

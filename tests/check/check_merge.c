@@ -2,6 +2,7 @@
  * Frames put together: accumulators against integrals of summed images, regions and fewer bins
  * against the definition, and runs whose rows are groups.
  */
+#include <hdf5.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -467,6 +468,166 @@ static void check_groups_bad(struct check *c)
     close_job(&job);
 }
 
+/* ---- files of several runs ---- */
+
+/* Part of the job's frames, or all of them. */
+static const char *run_part(struct check *c, const struct job *job, const char *name, size_t first,
+                            size_t last, size_t group)
+{
+    const char *out = check_run_path(c, name);
+    airy_run_info info;
+    run_job(c, job, out,
+            (airy_run_params){
+                .first = first, .last = last, .group = group, .skip_bad = true, .batch = 4},
+            &info);
+    return out;
+}
+
+/* Two halves are the whole: bit by bit where no frame is bad. */
+static void check_files(struct check *c)
+{
+    if (!check_case(c, "merge_files"))
+        return;
+    enum { FRAMES = 20, HALF = 7 };
+    struct job job;
+    if (open_job(c, &job, FRAMES, FRAMES, SOUND)) {
+        const char *parts[2] = {run_part(c, &job, "a.h5", 0, HALF, 0),
+                                run_part(c, &job, "b.h5", HALF, FRAMES, 0)};
+        const char *whole = run_part(c, &job, "all.h5", 0, FRAMES, SIZE_MAX),
+                   *rows = run_part(c, &job, "rows.h5", 0, FRAMES, 0),
+                   *out = check_run_path(c, "merged.h5");
+        airy_patterns_info info;
+        airy_patterns_params params = {
+            .join = true, .model = AIRY_ERROR_MODEL_POISSON, .force = true};
+        CHECK_OK(c, airy_patterns_merge(out, parts, 2, &params, &info));
+        CHECK(c, info.rows == FRAMES && info.bad == 0 && info.written == 1 && info.bins == BINS);
+        compare_files(c, out, whole, "joined");
+        params.join = false;
+        CHECK_OK(c, airy_patterns_merge(out, parts, 2, &params, &info));
+        CHECK(c, info.written == FRAMES);
+        static const char *const same[] = {"merged/sum_signal", "merged/sum_variance",
+                                           "result/intensity",  "result/sem",
+                                           "frame/index",       "frame/total"};
+        for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+            const size_t count = i < 4 ? FRAMES * BINS : FRAMES;
+            CHECK(c, memcmp(read_values(c, out, same[i], count),
+                            read_values(c, rows, same[i], count), count * sizeof(double)) == 0);
+        }
+        params.rebin = 7;
+        CHECK_OK(c, airy_patterns_merge(out, parts, 2, &params, &info));
+        CHECK(c, info.bins == 7);
+        const double *fine = read_values(c, rows, "merged/sum_signal", FRAMES * BINS),
+                     *coarse = read_values(c, out, "merged/sum_signal", FRAMES * 7),
+                     *radial = read_values(c, rows, "result/radial", BINS),
+                     *centre = read_values(c, out, "result/radial", 7);
+        for (size_t i = 0; i < FRAMES * 7; i++) {
+            double want = 0;
+            for (size_t k = 0; k < 7; k++)
+                want += fine[i / 7 * BINS + i % 7 * 7 + k];
+            CHECK(c, fabs(coarse[i] - want) <= 1e-14 * want);
+        }
+        CHECK(c, fabs(centre[2] - radial[17]) < 1e-12);
+        params.force = false;
+        CHECK_FAILS(c, airy_patterns_merge(out, parts, 2, &params, &info), AIRY_ERR_EXISTS,
+                    "there");
+    }
+    close_job(&job);
+}
+
+/* Bad rows stay bad, or are left out where all become one. */
+static void check_files_bad(struct check *c)
+{
+    if (!check_case(c, "merge_files_bad"))
+        return;
+    struct job job;
+    if (open_job(c, &job, 6, 2, FLIPPED)) {
+        const char *part = run_part(c, &job, "a.h5", 0, 6, 0),
+                   *only = run_part(c, &job, "b.h5", 2, 3, 0),
+                   *out = check_run_path(c, "merged.h5");
+        airy_patterns_info info;
+        airy_patterns_params params = {.force = true};
+        CHECK_OK(c, airy_patterns_merge(out, &part, 1, &params, &info));
+        const double *status = read_values(c, out, "frame/status", 6),
+                     *frames = read_values(c, out, "frame/frames", 6);
+        CHECK(c, info.bad == 1 && status[2] == 1 && status[3] == 0 && frames[2] == 0);
+        CHECK(c, isnan(read_values(c, out, "result/intensity", 6 * BINS)[2 * BINS]));
+        params.join = true;
+        CHECK_OK(c, airy_patterns_merge(out, &part, 1, &params, &info));
+        CHECK(c, *read_values(c, out, "frame/frames", 1) == 5);
+        CHECK_FAILS(c, airy_patterns_merge(out, &only, 1, &params, &info), AIRY_ERR_FORMAT,
+                    "all 1 rows are bad");
+    }
+    close_job(&job);
+}
+
+static void replace(const char *path, const char *name, int ndim, const hsize_t *shape)
+{
+    char full[128];
+    snprintf(full, sizeof(full), "/entry/integrate/%s", name);
+    const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    H5Ldelete(file, full, H5P_DEFAULT);
+    if (ndim) {
+        const hid_t space = H5Screate_simple(ndim, shape, NULL);
+        H5Dclose(H5Dcreate2(file, full, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT,
+                            H5P_DEFAULT));
+        H5Sclose(space);
+    }
+    H5Fclose(file);
+}
+
+/* Files that are not what they should be, or do not go together. */
+static void check_files_refused(struct check *c)
+{
+    if (!c->is_cpu || !check_case(c, "merge_files_refused"))
+        return;
+    struct job job;
+    airy_integrator *none = check_run_integrator(c, c->device, AIRY_ERROR_MODEL_NONE);
+    if (open_job(c, &job, 4, 4, SOUND)) {
+        const char *good = run_part(c, &job, "a.h5", 0, 4, 0), *out = check_run_path(c, "out.h5");
+        static const struct {
+            const char *name;
+            int ndim;
+            hsize_t shape[3];
+            const char *part;
+        } rows[] = {{"result/radial", 1, {BINS + 1}, "unit"},
+                    {"result/radial", 2, {BINS, 1}, "another shape"},
+                    {"result/radial", 0, {0}, "has no"},
+                    {"result/radial", 1, {BINS}, "unit"},
+                    {"frame/status", 1, {3}, "frame/status"},
+                    {"frame/total", 1, {5}, "frame/total"},
+                    {"merged/sum_signal", 2, {4, BINS - 1}, "sum_signal"},
+                    {"merged/sum_signal", 1, {BINS}, "sum_signal"},
+                    {"merged/sum_signal", 3, {4, 1, BINS}, "sum_signal"},
+                    {"merged/count", 1, {1}, "count"},
+                    {"merged/sum_normalization", 0, {0}, "has no"}};
+        for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+            const char *bad = run_part(c, &job, "bad.h5", 0, 4, 0);
+            replace(bad, rows[i].name, rows[i].ndim, rows[i].shape);
+            CHECK_FAILS(c, airy_patterns_merge(out, &bad, 1, NULL, NULL), AIRY_ERR_FORMAT,
+                        rows[i].part);
+        }
+        CHECK_FAILS(c, airy_patterns_merge(out, &job.path, 1, NULL, NULL), AIRY_ERR_FORMAT,
+                    "no result");
+        const char *pair[2] = {good, NULL};
+        airy_integrator *const integrator = job.integrator;
+        job.integrator = none;
+        pair[1] = run_part(c, &job, "none.h5", 0, 4, 0);
+        job.integrator = integrator;
+        CHECK_FAILS(c, airy_patterns_merge(out, pair, 2, NULL, NULL), AIRY_ERR_FORMAT, "variances");
+        pair[1] = "/nowhere/at/all.h5";
+        CHECK_FAILS(c, airy_patterns_merge(out, pair, 2, NULL, NULL), AIRY_ERR_NOT_FOUND,
+                    "nowhere");
+        const airy_patterns_params wide = {.rebin = BINS + 1}, odd = {.merge = AIRY_MERGE_COUNT};
+        CHECK_FAILS(c, airy_patterns_merge(out, &good, 1, &wide, NULL), AIRY_ERR_PARAM,
+                    "bins to join = 51");
+        CHECK_FAILS(c, airy_patterns_merge(out, &good, 1, &odd, NULL), AIRY_ERR_PARAM, "merge = 2");
+        CHECK_FAILS(c, airy_patterns_merge(out, &good, 0, NULL, NULL), AIRY_ERR_PARAM, "none");
+        CHECK(c, access(out, F_OK) != 0);
+    }
+    airy_integrator_destroy(&none);
+    close_job(&job);
+}
+
 static void check_refusals(struct check *c)
 {
     if (!c->is_cpu || !check_case(c, "merge_refusals"))
@@ -515,4 +676,7 @@ void check_merge(struct check *c)
             check_groups(c, groups[i], (airy_merge)merge);
     check_groups_resume(c);
     check_groups_bad(c);
+    check_files(c);
+    check_files_bad(c);
+    check_files_refused(c);
 }

@@ -93,6 +93,11 @@ int configuration_read(const struct common *common, const char *path, struct opt
 int resume_prepare(struct integration *job);
 /* The output of --resume is there, and no OUT.partial. */
 bool resume_is_complete(const struct integrate_params *params);
+/*
+ * Rows of results with these configurations can be put together: the same geometry, corrections
+ * and options, whatever the frames. text: what differs.
+ */
+bool configuration_mixes(char text[1024], const json_t *before, const json_t *now);
 /* Then it must be of the same run: says so, or what differs. Exit code. */
 int resume_complete(const struct integration *job);
 

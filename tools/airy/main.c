@@ -26,6 +26,7 @@ static const struct command *const commands[] = {
     &cmd_clip,
     &cmd_threshold,
     &cmd_reduce,
+    &cmd_merge,
     &cmd_label,
     &cmd_sources,
     &cmd_sky,

@@ -1,0 +1,245 @@
+/* Patterns of several runs put together from their sums. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "airy/pipeline.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/size.h"
+#include "io/pattern_read.h"
+
+struct merging {
+    const char *path, *const *inputs;
+    size_t count;
+    const airy_patterns_params *params;
+    airy_pattern_reader **readers;        /* [count] */
+    const struct airy_pattern_axes *axes; /* of the first */
+    size_t rebin, bins, cells;            /* bins, cells: that are written */
+    size_t rows, bad;
+    airy_pattern_file *file;
+    airy_accumulator *sum; /* with join */
+    uint64_t frames;       /* of its rows */
+    double *sums, *fewer;  /* of a row as read, and as written */
+    float *values;         /* [3][cells] */
+};
+
+/* Elements agree to 10^-9 of the distance between the first two. */
+static airy_status compare_axis(const struct merging *m, size_t input, const char *what,
+                                const double *a, const double *b, size_t count)
+{
+    const double width = count > 1 ? fabs(a[1] - a[0]) : fabs(a[0]);
+    for (size_t i = 0; i < count; i++)
+        AIRY_FAIL_IF(!(fabs(a[i] - b[i]) <= 1e-9 * width), AIRY_ERR_FORMAT,
+                     "'%s': its %s[%zu] is %.12g, that of '%s' %.12g", m->inputs[input], what, i,
+                     b[i], m->inputs[0], a[i]);
+    return AIRY_OK;
+}
+
+static airy_status compare_axes(const struct merging *m, size_t input)
+{
+    const struct airy_pattern_axes *a = m->axes, *b = airy_pattern_reader_axes(m->readers[input]);
+    const char *name = m->inputs[input], *first = m->inputs[0];
+    AIRY_FAIL_IF(a->unit != b->unit, AIRY_ERR_FORMAT, "'%s' is in %s, '%s' in %s", name,
+                 airy_unit_name(b->unit), first, airy_unit_name(a->unit));
+    AIRY_FAIL_IF(a->bins != b->bins || a->azimuth_bins != b->azimuth_bins, AIRY_ERR_FORMAT,
+                 "'%s' has %zu x %zu bins, '%s' %zu x %zu", name, b->bins,
+                 airy_max_size(b->azimuth_bins, 1), first, a->bins,
+                 airy_max_size(a->azimuth_bins, 1));
+    AIRY_FAIL_IF(a->errors != b->errors, AIRY_ERR_FORMAT, "'%s' has %s variances, '%s' has %s",
+                 name, b->errors ? "its" : "no", first, a->errors ? "them" : "none");
+    AIRY_TRY(compare_axis(m, input, "radial", a->radial, b->radial, a->bins));
+    return a->azimuth_bins
+               ? compare_axis(m, input, "azimuthal", a->azimuth, b->azimuth, a->azimuth_bins)
+               : AIRY_OK;
+}
+
+static airy_status open_inputs(struct merging *m)
+{
+    AIRY_TRY(airy_memory_calloc((void **)&m->readers, m->count, sizeof(m->readers[0]), "inputs"));
+    for (size_t i = 0; i < m->count; i++) {
+        AIRY_FAIL_IF(!m->inputs[i], AIRY_ERR_PARAM, "airy_patterns_merge: inputs[%zu] is NULL", i);
+        AIRY_TRY(airy_pattern_reader_open(&m->readers[i], m->inputs[i]));
+        m->axes = airy_pattern_reader_axes(m->readers[0]);
+        AIRY_TRY(compare_axes(m, i));
+        const size_t rows = airy_pattern_reader_axes(m->readers[i])->rows;
+        for (size_t row = 0; row < rows; row++) {
+            const int32_t status = airy_pattern_reader_status(m->readers[i], row);
+            AIRY_FAIL_IF(status == AIRY_ROW_PENDING, AIRY_ERR_FORMAT,
+                         "'%s' is not complete: its row %zu is not done", m->inputs[i], row);
+            m->bad += status == AIRY_ROW_BAD;
+        }
+        m->rows += rows;
+    }
+    AIRY_FAIL_IF(m->rebin > m->axes->bins, AIRY_ERR_PARAM,
+                 "bins to join = %zu, expected 1 to %zu, the bins there are", m->rebin,
+                 m->axes->bins);
+    AIRY_FAIL_IF(m->params->join && m->bad == m->rows, AIRY_ERR_FORMAT,
+                 "all %zu rows are bad: there is nothing to put together", m->rows);
+    m->bins = m->axes->bins / m->rebin;
+    m->cells = m->bins * airy_max_size(m->axes->azimuth_bins, 1);
+    return AIRY_OK;
+}
+
+/* Centres of bins that are joined. */
+static void join_axis(double *radial, const struct merging *m)
+{
+    for (size_t b = 0; b < m->bins; b++) {
+        double sum = 0;
+        for (size_t i = 0; i < m->rebin; i++)
+            sum += m->axes->radial[b * m->rebin + i];
+        radial[b] = m->rebin > 1 ? sum / (double)m->rebin : sum;
+    }
+}
+
+static void number_rows(uint64_t *index, const struct merging *m)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        const size_t rows = airy_pattern_reader_axes(m->readers[i])->rows;
+        for (size_t row = 0; row < rows && !(m->params->join && at > 0); row++)
+            index[at++] = airy_pattern_reader_index(m->readers[i], row);
+    }
+}
+
+static airy_status open_output(struct merging *m)
+{
+    const size_t rows = m->params->join ? 1 : m->rows;
+    double *radial = NULL;
+    uint64_t *index = NULL;
+    airy_status status;
+    AIRY_TRY_OR(out, airy_memory_calloc((void **)&radial, m->bins, sizeof(double), "an axis"));
+    AIRY_TRY_OR(out, airy_memory_calloc((void **)&index, rows, sizeof(*index), "frame numbers"));
+    join_axis(radial, m);
+    number_rows(index, m);
+    const struct airy_pattern_spec spec = {
+        .frames = rows,
+        .bins = m->cells,
+        .radial = radial,
+        .azimuth_bins = m->axes->azimuth_bins,
+        .azimuth = m->axes->azimuth,
+        .unit = m->axes->unit,
+        .errors = m->axes->errors,
+        .index = index,
+        .configuration = m->params->configuration ? m->params->configuration : "{}",
+        .grouped = true,
+    };
+    status = airy_pattern_file_create(&m->file, m->path, &spec, m->params->force, false);
+out:
+    free(radial);
+    free(index);
+    return status;
+}
+
+static airy_status open_scratch(struct merging *m)
+{
+    const size_t all = m->axes->bins * airy_max_size(m->axes->azimuth_bins, 1);
+    AIRY_TRY(airy_memory_calloc((void **)&m->sums, AIRY_SUM_PLANES * all, sizeof(double), "sums"));
+    AIRY_TRY(
+        airy_memory_calloc((void **)&m->fewer, AIRY_SUM_PLANES * m->cells, sizeof(double), "sums"));
+    AIRY_TRY(airy_memory_calloc((void **)&m->values, 3 * m->cells, sizeof(float), "a pattern"));
+    return m->params->join ? airy_accumulator_create(&m->sum, m->cells, m->params->model) : AIRY_OK;
+}
+
+/* m->fewer, or NaN where the row is bad, to a row of the file. */
+static airy_status write_row(struct merging *m, size_t row, const airy_frame_stats *stats,
+                             uint32_t frames, const char *message)
+{
+    const size_t n = m->cells;
+    const bool errors = m->axes->errors;
+    const double empty = m->params->has_empty ? m->params->empty : (double)NAN;
+    float *intensity = m->values, *std = intensity + n, *sem = std + n;
+    AIRY_TRY(airy_sums_finish(m->fewer, n, empty, intensity, std, sem));
+    for (size_t i = 0; message && i < 3 * n; i++)
+        m->values[i] = NAN;
+    const struct airy_pattern_row data = {
+        .intensity = intensity,
+        .std = errors ? std : NULL,
+        .sem = errors ? sem : NULL,
+        .signal = m->fewer,
+        .variance = errors ? m->fewer + AIRY_SUM_VARIANCE * n : NULL,
+        .norms = m->fewer + AIRY_SUM_NORMALIZATION * n,
+        .stats = *stats,
+        .frames = frames,
+        .message = message,
+    };
+    return airy_pattern_file_write(m->file, row, &data);
+}
+
+static airy_status take_row(struct merging *m, size_t input, size_t row, size_t to)
+{
+    airy_frame_stats stats;
+    uint32_t frames = 0;
+    AIRY_TRY(airy_pattern_reader_row(m->readers[input], row, m->sums, &stats, &frames));
+    const bool bad = stats.status != AIRY_FRAME_GOOD;
+    if (m->rebin == 1)
+        memcpy(m->fewer, m->sums, AIRY_SUM_PLANES * m->cells * sizeof(double));
+    else
+        AIRY_TRY(airy_sums_rebin(m->fewer, m->sums, airy_max_size(m->axes->azimuth_bins, 1),
+                                 m->axes->bins, m->rebin, m->params->model));
+    if (!m->params->join) {
+        char message[AIRY_PATTERN_MESSAGE_BYTES];
+        snprintf(message, sizeof(message), "row %zu of %.150s is bad", row, m->inputs[input]);
+        return write_row(m, to, &stats, bad ? 0 : frames, bad ? message : NULL);
+    }
+    m->frames += bad ? 0 : frames;
+    return bad ? AIRY_OK : airy_accumulator_add(m->sum, m->fewer, &stats, 1);
+}
+
+static airy_status take_rows(struct merging *m)
+{
+    size_t to = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        const size_t rows = airy_pattern_reader_axes(m->readers[i])->rows;
+        for (size_t row = 0; row < rows; row++)
+            AIRY_TRY(take_row(m, i, row, to++));
+    }
+    if (!m->params->join)
+        return AIRY_OK;
+    airy_frame_stats stats;
+    AIRY_TRY(airy_accumulator_get(m->sum, m->params->merge, m->fewer, &stats));
+    return write_row(m, 0, &stats, (uint32_t)(m->frames < UINT32_MAX ? m->frames : UINT32_MAX),
+                     NULL);
+}
+
+static airy_status merge_all(struct merging *m)
+{
+    AIRY_TRY(open_inputs(m));
+    AIRY_TRY(open_scratch(m));
+    AIRY_TRY(open_output(m));
+    AIRY_TRY(take_rows(m));
+    return airy_pattern_file_finish(m->file, NULL);
+}
+
+airy_status airy_patterns_merge(const char *path, const char *const *inputs, size_t count,
+                                const airy_patterns_params *params, airy_patterns_info *info)
+{
+    static const airy_patterns_params defaults;
+    AIRY_FAIL_IF(!path || !inputs || count == 0, AIRY_ERR_PARAM,
+                 "airy_patterns_merge: path or inputs is NULL, or there are none");
+    struct merging m = {
+        .path = path, .inputs = inputs, .count = count, .params = params ? params : &defaults};
+    AIRY_FAIL_IF((unsigned)m.params->merge >= AIRY_MERGE_COUNT, AIRY_ERR_PARAM,
+                 "merge = %d, expected 0 to %d", (int)m.params->merge, AIRY_MERGE_COUNT - 1);
+    m.rebin = airy_max_size(m.params->rebin, 1);
+    const airy_status status = merge_all(&m);
+    char sentence[1024] = "";
+    if (status != AIRY_OK)
+        snprintf(sentence, sizeof(sentence), "%s", airy_last_error());
+    if (m.file)
+        airy_pattern_file_destroy(&m.file, false);
+    for (size_t i = 0; m.readers && i < count; i++)
+        airy_pattern_reader_close(&m.readers[i]);
+    free(m.readers);
+    free(m.sums);
+    free(m.fewer);
+    free(m.values);
+    airy_accumulator_destroy(&m.sum);
+    if (status != AIRY_OK)
+        return airy_fail_restore(status, sentence);
+    if (info)
+        *info = (airy_patterns_info){
+            .rows = m.rows, .bad = m.bad, .written = m.params->join ? 1 : m.rows, .bins = m.bins};
+    return AIRY_OK;
+}
