@@ -15,6 +15,7 @@
 #include "io/fits_header.h"
 #include "io/image_formats.h"
 #include "io/plain_file.h"
+#include "io/stack_pattern.h"
 
 static const struct {
     const char *suffix;
@@ -146,12 +147,35 @@ bool airy_image_is_plain(const char *path)
     return format != AIRY_FORMAT_UNKNOWN && format != AIRY_FORMAT_HDF5;
 }
 
+static airy_status read_frames(airy_image *image, const char *path)
+{
+    airy_image made = {.dtype = AIRY_DTYPE_F32};
+    const airy_status status = airy_image_read_stack(&made, path);
+    if (status == AIRY_OK)
+        *image = made;
+    else
+        free(made.data);
+    return status;
+}
+
+/* Formats whose own readers take no packed files. */
+static bool is_packed(enum airy_image_format format, const char *path)
+{
+    const size_t n = strlen(path);
+    return n > 3 && strcasecmp(path + n - 3, ".gz") == 0 &&
+           (format == AIRY_FORMAT_NPY || format == AIRY_FORMAT_EDF || format == AIRY_FORMAT_CBF);
+}
+
 airy_status airy_image_read(airy_image *image, const char *path)
 {
     AIRY_FAIL_IF(!image || !path || !*path, AIRY_ERR_PARAM,
                  "airy_image_read: image or path is missing");
     enum airy_image_format format;
+    if (airy_path_is_pattern(path))
+        return read_frames(image, path);
     AIRY_TRY(airy_image_format_of(&format, path));
+    if (is_packed(format, path))
+        return read_frames(image, path);
     switch (format) {
     case AIRY_FORMAT_NPY:
         return airy_image_read_npy(image, path);

@@ -74,6 +74,9 @@ bool airy_fits_split(char *file, size_t size, const char **ext, const char *path
 airy_status airy_image_read_hdf5(airy_image *image, const char *path);
 airy_status airy_image_write_hdf5(const airy_image *image, const char *path, bool force);
 
+/* All frames that airy_stack_create finds under a path; one is an image of two dimensions. */
+airy_status airy_image_read_stack(airy_image *image, const char *path);
+
 /* A whole number of decimal digits and nothing else; false: it is none, or does not fit. */
 bool airy_image_parse_size(size_t *size, const char *digits);
 

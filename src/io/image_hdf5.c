@@ -77,8 +77,7 @@ static airy_status read_dataset(airy_image *image, const char *path, const char 
     return status;
 }
 
-/* Several datasets that make one stack. */
-static airy_status read_stack(airy_image *image, const char *path)
+airy_status airy_image_read_stack(airy_image *image, const char *path)
 {
     airy_stack *stack = NULL;
     airy_stack_info info;
@@ -86,6 +85,8 @@ static airy_status read_stack(airy_image *image, const char *path)
     airy_status status = airy_stack_get_info(stack, &info);
     image->dtype = info.dtype;
     image->ndim = 3;
+    image->data = NULL;
+    image->header = NULL;
     image->shape[0] = info.frames;
     image->shape[1] = info.height;
     image->shape[2] = info.width;
@@ -98,6 +99,11 @@ static airy_status read_stack(airy_image *image, const char *path)
     for (size_t i = 0; i < info.frames && status == AIRY_OK; i++)
         status = airy_stack_read(stack, i, (uint8_t *)image->data + i * frame, frame);
     airy_stack_destroy(&stack);
+    if (status == AIRY_OK && info.frames == 1 && info.path == AIRY_STACK_FILES) {
+        image->ndim = 2;
+        image->shape[0] = info.height;
+        image->shape[1] = info.width;
+    }
     return status;
 }
 
@@ -113,7 +119,7 @@ airy_status airy_image_read_hdf5(airy_image *image, const char *path)
         status = read_dataset(&made, choices[0].path, choices[0].dataset);
     airy_hdf5_unlock();
     if (status == AIRY_OK && count > 1)
-        status = read_stack(&made, path);
+        status = airy_image_read_stack(&made, path);
     for (size_t i = 0; i < count; i++) {
         free(choices[i].path);
         free(choices[i].dataset);

@@ -6,13 +6,17 @@
 #include "fits_info.h"
 #include "geometry_opt.h"
 #include "memory_limits.h"
+#include "stack_opt.h"
 
 struct info_params {
     struct common common;
     bool detectors;
+    struct raw_opt raw;
 };
 
 static const struct opt info_options[] = {
+    {.heading = "Input"},
+    STACK_RAW_OPTION(struct info_params, raw),
     {.heading = "Instead of a file"},
     {.name = "detectors",
      .type = OPT_FLAG,
@@ -111,29 +115,28 @@ static json_t *limits_json(double frame)
 }
 
 /* The stack in the file; NULL when there is none (why says it). */
-static json_t *stack_json(const char *path, char why[512])
+static json_t *stack_json(const struct opt_list *paths, const struct raw_opt *raw, char why[512])
 {
     airy_stack *stack = NULL;
     airy_stack_info info;
     airy_stack_meta meta;
     json_t *json = NULL;
     snprintf(why, 512, "%s", "");
-    if (airy_stack_create(&stack, &path, 1) == AIRY_OK &&
-        airy_stack_get_info(stack, &info) == AIRY_OK &&
+    if (stack_open(&stack, paths, raw) == AIRY_OK && airy_stack_get_info(stack, &info) == AIRY_OK &&
         airy_stack_get_meta(stack, &meta) == AIRY_OK) {
         const double frame = (double)info.height * (double)info.width *
                              (double)airy_dtype_size(info.dtype);
         const double stored = (double)info.stored_bytes, all = frame * (double)info.frames;
         json_t *geometry = meta.has_geometry ? geometry_json(&meta.geometry) : json_null();
         json_t *saturation = meta.has_saturation ? json_real(meta.saturation) : json_null();
-        json = json_pack(
-            "{s:o, s:[I,I,I], s:s, s:s, s:s, s:I, s:f, s:f, s:o, s:b, s:o, s:o}", "dataset",
-            tool_json_string(info.dataset), "shape", (json_int_t)info.frames,
-            (json_int_t)info.height, (json_int_t)info.width, "dtype", airy_dtype_name(info.dtype),
-            "filter", info.filters, "path", info.path == AIRY_STACK_DIRECT ? "direct" : "library",
-            "files", (json_int_t)info.files, "bytes_per_frame", frame, "ratio",
-            stored > 0 ? all / stored : 0.0, "geometry", geometry, "mask", meta.has_mask,
-            "saturation", saturation, "frames_that_fit", limits_json(frame));
+        json = json_pack("{s:o, s:[I,I,I], s:s, s:s, s:s, s:I, s:f, s:f, s:o, s:b, s:o, s:o}",
+                         "dataset", tool_json_string(info.dataset), "shape",
+                         (json_int_t)info.frames, (json_int_t)info.height, (json_int_t)info.width,
+                         "dtype", airy_dtype_name(info.dtype), "filter", info.filters, "path",
+                         stack_path_name(info.path), "files", (json_int_t)info.files,
+                         "bytes_per_frame", frame, "ratio", stored > 0 ? all / stored : 0.0,
+                         "geometry", geometry, "mask", meta.has_mask, "saturation", saturation,
+                         "frames_that_fit", limits_json(frame));
     } else {
         snprintf(why, 512, "%s", airy_last_error());
     }
@@ -164,7 +167,9 @@ static void print_stack(const json_t *stack)
         (long long)json_integer_value(json_array_get(shape, 1)),
         (long long)json_integer_value(json_array_get(shape, 2)), text_of(stack, "dtype"),
         text_of(stack, "filter"),
-        strcmp(text_of(stack, "path"), "direct") == 0 ? "chunk by chunk" : "through libhdf5",
+        strcmp(text_of(stack, "path"), "direct") == 0  ? "chunk by chunk"
+        : strcmp(text_of(stack, "path"), "files") == 0 ? "file by file"
+                                                       : "through libhdf5",
         tool_bytes(bytes, json_real_value(json_object_get(stack, "bytes_per_frame"))),
         json_real_value(json_object_get(stack, "ratio")));
     if (json_is_object(g)) {
@@ -369,6 +374,7 @@ static int info_hdf5(const struct common *common, const char *path)
     airy_hdf5_entry *entries = NULL;
     size_t count = 0;
     char file[4096], why[512] = "";
+    static const struct raw_opt no_raw;
     const char *dataset = strstr(path, "::");
     snprintf(file, sizeof(file), "%.*s", (int)(dataset ? (size_t)(dataset - path) : strlen(path)),
              path);
@@ -378,7 +384,7 @@ static int info_hdf5(const struct common *common, const char *path)
     warn_truncated(common, file);
     json_t *detector = dataset ? NULL : detector_json(common, file),
            *result = dataset || detector ? NULL : result_json(file, entries, count),
-           *stack = result || detector ? NULL : stack_json(path, why);
+           *stack = result || detector ? NULL : stack_json(&common->inputs, &no_raw, why);
     int code = AIRY_EXIT_OK;
     if (!stack && dataset)
         code = tool_fail(common, "%s", why);
@@ -483,6 +489,20 @@ static int info_image(const struct common *common, const char *path)
     return code;
 }
 
+/* Several files, a pattern, or files without a header: the stack they make. */
+static int info_files(const struct info_params *p)
+{
+    char why[512];
+    json_t *stack = stack_json(&p->common.inputs, &p->raw, why);
+    if (!stack)
+        return tool_fail(&p->common, "%s", why);
+    if (p->common.json)
+        return tool_print_json(&p->common, json_pack("{s:o}", "stack", stack));
+    print_stack(stack);
+    json_decref(stack);
+    return AIRY_EXIT_OK;
+}
+
 static int info_detectors(const struct common *common)
 {
     json_t *list = json_array();
@@ -514,6 +534,8 @@ static int run_info(void *user)
     if (p->common.inputs.count == 0)
         return tool_usage(&p->common, "nothing was given to work on: give FILE or --detectors");
     const char *path = p->common.inputs.items[0];
+    if (p->raw.given || p->common.inputs.count > 1 || (!tool_exists(path) && strpbrk(path, "*?#")))
+        return info_files(p);
     if (tool_has_suffix(path, ".poni"))
         return info_poni(&p->common, path);
     if (airy_image_is_plain(path))
@@ -523,7 +545,7 @@ static int run_info(void *user)
 
 const struct command cmd_info = {
     .name = "info",
-    .usage = "FILE[::DATASET]|--detectors [options]",
+    .usage = "FILE[::DATASET]...|--detectors [options]",
     .summary = "what a file holds: datasets, stack, geometry, frames that fit memory",
     .details =
         "HDF5: the stack of frames as 'airy integrate' would see it, then the datasets with shape, "
@@ -531,7 +553,8 @@ const struct command cmd_info = {
         "poni1, poni2, "
         "rot1, rot2, rot3, wavelength, parallax} as JSON in SI units. Other images: shape and "
         "type; FITS also "
-        "its HDUs, coordinates and beam.",
+        "its HDUs, coordinates and beam. Several files or a pattern ('run_*.cbf'): the stack they "
+        "make, with the geometry that the first one's header gives.",
     .examples = "  airy info series_master.h5\n"
                 "  airy info series_master.h5::/entry/data/data_000002 --json\n"
                 "  airy info geometry.poni\n"
@@ -539,6 +562,6 @@ const struct command cmd_info = {
     .tables = {info_options},
     .params_size = sizeof(struct info_params),
     .min_inputs = 0,
-    .max_inputs = 1,
+    .max_inputs = 10000000,
     .run = run_info,
 };

@@ -50,6 +50,8 @@ static const char *parse_group(void *field, const char *text)
 PATTERN_HEAD_FITS(struct integrate_params);
 
 static const struct opt integrate_options[] = {
+    {.heading = "Input"},
+    STACK_RAW_OPTION(struct integrate_params, raw),
     {.heading = "Result"},
     {.name = "output",
      .letter = 'o',
@@ -326,6 +328,14 @@ static double measure_rate(const struct integration *job, airy_status *status)
     return *status == AIRY_OK && info.seconds > 0 ? (double)info.frames / info.seconds : 0;
 }
 
+static const char *geometry_source(const struct integration *job)
+{
+    return job->replayed                ? "--config"
+           : job->params->geometry.poni ? "--poni"
+           : job->meta.has_geometry     ? "the file"
+                                        : "the command line";
+}
+
 static int explain(const struct integration *job)
 {
     airy_integrator_info matrix;
@@ -363,6 +373,9 @@ static int explain(const struct integration *job)
     char text[4][32];
     printf("stack    %s: %zu frames of %zu x %zu %s, %s\n", job->info.dataset, job->info.frames,
            job->info.height, job->info.width, airy_dtype_name(job->info.dtype), job->info.filters);
+    printf("geometry %s, from %s", job->geometry.detector.name, geometry_source(job));
+    printf(job->integrator_params.has_dummy ? "; pixels of %g, within %g, are left out\n" : "\n",
+           job->integrator_params.dummy, job->integrator_params.delta_dummy);
     printf("layout   %s: %s\n", layout_name(job->layout.layout), job->layout.why);
     printf("engine   %s on %s\n", matrix.engine, specs);
     free(specs);
@@ -401,6 +414,9 @@ static void say_dummy(const struct integration *job)
     const airy_dtype dtype = job->info.dtype;
     if (p->has_dummy)
         tool_say(job->common, "dummy: pixels of %g, within %g (--dummy)", p->dummy, p->delta_dummy);
+    else if (job->meta.has_dummy)
+        tool_say(job->common, "dummy: pixels of %g, within %g (the file's header)", job->meta.dummy,
+                 job->meta.delta_dummy);
     else if (!job->geometry.detector.dectris_dummy || airy_dtype_is_float(dtype))
         tool_say(job->common,
                  "dummy: none, detector %s with %s pixels has no such values; --dummy names one",
@@ -454,14 +470,11 @@ static int say_choices(const struct integration *job)
     tool_say(common, "stack: %s, %zu frames of %zu x %zu %s, filters %s, read %s",
              job->info.dataset, job->info.frames, job->info.height, job->info.width,
              airy_dtype_name(job->info.dtype), job->info.filters,
-             job->info.path == AIRY_STACK_DIRECT
-                 ? "chunk by chunk (a chunk is a frame)"
-                 : "through libhdf5 (chunks or filters are others)");
-    tool_say(common, "geometry: %s, from %s", job->geometry.detector.name,
-             job->replayed                ? "--config"
-             : job->params->geometry.poni ? "--poni"
-             : job->meta.has_geometry     ? "the file"
-                                          : "the command line");
+             job->info.path == AIRY_STACK_DIRECT    ? "chunk by chunk (a chunk is a frame)"
+             : job->info.path == AIRY_STACK_LIBRARY ? "through libhdf5 (chunks or filters are "
+                                                      "others)"
+                                                    : "file by file, by all readers at once");
+    tool_say(common, "geometry: %s, from %s", job->geometry.detector.name, geometry_source(job));
     if (job->params->mask_only)
         tool_say(common, "mask: --mask-only %zu pixels", job->masked[2]);
     else
@@ -752,7 +765,8 @@ const struct command cmd_integrate = {
     .name = "integrate",
     .usage = "STACK... [--poni FILE] -o OUT.h5|.xye|.xy|.chi|.dat [options]",
     .summary = "azimuthal integration: a stack of frames to radial patterns",
-    .details = "STACK is HDF5, FILE or FILE::DATASET, one or several; the usual places of data, "
+    .details = "STACK is HDF5 (FILE or FILE::DATASET), CBF, EDF, NPY or TIFF, one file or several, "
+               "or a pattern: 'run_*.cbf', frame_####.cbf. The usual places of data, "
                "pixel mask and geometry are "
                "found by themselves. Without --poni and inline values the geometry is the file's "
                "own; inline values override "
@@ -772,7 +786,7 @@ const struct command cmd_integrate = {
     .takes = TAKES_COMPUTE | TAKES_DEVICES | TAKES_COMPAT | TAKES_EXPLAIN,
     .params_size = sizeof(struct integrate_params),
     .min_inputs = 1,
-    .max_inputs = 100000,
+    .max_inputs = 10000000,
     .run = run_integrate,
 };
 
@@ -791,6 +805,6 @@ const struct command cmd_integrate_part = {
     .takes = TAKES_COMPUTE | TAKES_DEVICES | TAKES_COMPAT | TAKES_EXPLAIN,
     .params_size = sizeof(struct integrate_params),
     .min_inputs = 1,
-    .max_inputs = 100000,
+    .max_inputs = 10000000,
     .run = run_integrate,
 };

@@ -4,6 +4,7 @@
 
 #include "layout.h"
 #include "pattern_opt.h"
+#include "stack_opt.h"
 #include "team.h"
 
 struct integrate_params {
@@ -11,6 +12,7 @@ struct integrate_params {
     struct pattern_params pattern;
     const char *output, *plot, *config, *mask, *mask_only, *dark, *flat, *absorption, *variance,
         *monitor;
+    struct raw_opt raw;
     size_t frames[3]; /* first, last (0: end), step */
     double radial_range[2], azimuth_range[2], polarization[2], normalization, dummy, delta_dummy,
         empty;

@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool.h"
+#include "stack_opt.h"
 
 struct reduce_params {
     struct common common;
     const char *output;
+    struct raw_opt raw;
     airy_projection by;
 };
 
@@ -21,6 +22,8 @@ static const char *parse_by(void *field, const char *text)
 }
 
 static const struct opt reduce_options[] = {
+    {.heading = "Input"},
+    STACK_RAW_OPTION(struct reduce_params, raw),
     {.heading = "Reduction"},
     {.name = "by",
      .type = OPT_PARSED,
@@ -381,7 +384,7 @@ static int run_reduce(void *user)
     struct reduction r = {.p = p};
     if (!p->output)
         return tool_usage(common, "-o OUT is missing");
-    airy_status status = airy_stack_create(&r.stack, common->inputs.items, common->inputs.count);
+    airy_status status = stack_open(&r.stack, &common->inputs, &p->raw);
     if (status == AIRY_OK)
         status = airy_stack_get_info(r.stack, &r.info);
     int code = status == AIRY_OK ? tool_keep_stack(common, p->output, r.stack)
@@ -415,6 +418,6 @@ const struct command cmd_reduce = {
     .takes = TAKES_COMPUTE,
     .params_size = sizeof(struct reduce_params),
     .min_inputs = 1,
-    .max_inputs = 100000,
+    .max_inputs = 10000000,
     .run = run_reduce,
 };

@@ -37,6 +37,38 @@ json_t *tool_file_json(const char *path)
                      "sha256_of_name_size_time", hex);
 }
 
+/*
+ * All inputs, each by its content; of more than a few the names and sizes together, as a run over
+ * 10^5 files must not read them twice.
+ */
+static json_t *inputs_json(const struct opt_list *inputs)
+{
+    enum { EACH = 256 };
+    json_t *list = json_array();
+    if (inputs->count <= EACH) {
+        for (size_t i = 0; i < inputs->count; i++)
+            json_array_append_new(list, tool_file_json(inputs->items[i]));
+        return list;
+    }
+    struct sha256 hash;
+    char hex[65];
+    sha256_begin(&hash);
+    for (size_t i = 0; i < inputs->count; i++) {
+        struct stat status;
+        char size[32];
+        const bool known = stat(inputs->items[i], &status) == 0;
+        snprintf(size, sizeof(size), " %lld\n", known ? (long long)status.st_size : -1);
+        sha256_add(&hash, inputs->items[i], strlen(inputs->items[i]));
+        sha256_add(&hash, size, strlen(size));
+    }
+    sha256_end(&hash, hex);
+    json_array_append_new(
+        list, json_pack("{s:o, s:o, s:I, s:s}", "path", tool_json_string(inputs->items[0]), "last",
+                        tool_json_string(inputs->items[inputs->count - 1]), "files",
+                        (json_int_t)inputs->count, "sha256_of_names_sizes", hex));
+    return list;
+}
+
 static void set_file(json_t *files, const char *key, const char *path)
 {
     if (path)
@@ -74,9 +106,8 @@ char *configuration_text(const struct integration *job)
 {
     const struct integrate_params *p = job->params;
     const struct opt_list *given = &job->common->given;
-    json_t *inputs = json_array(), *files = json_object(), *options = json_array();
-    for (size_t i = 0; i < job->common->inputs.count; i++)
-        json_array_append_new(inputs, tool_file_json(job->common->inputs.items[i]));
+    json_t *inputs = inputs_json(&job->common->inputs), *files = json_object(),
+           *options = json_array();
     set_file(files, "poni", p->geometry.poni);
     set_file(files, "mask", p->mask);
     set_file(files, "mask-only", p->mask_only);

@@ -88,7 +88,7 @@ static int load_masks(struct integration *job)
 static int open_stack(struct integration *job)
 {
     const struct opt_list *inputs = &job->common->inputs;
-    airy_status status = airy_stack_create(&job->stack, inputs->items, inputs->count);
+    airy_status status = stack_open(&job->stack, inputs, &job->params->raw);
     if (status == AIRY_OK)
         status = airy_stack_get_info(job->stack, &job->info);
     if (status == AIRY_OK)
@@ -191,6 +191,11 @@ static void fill_params(struct integration *job)
                                   .saturation = job->meta.saturation,
                                   .has_empty = p->has_empty,
                                   .empty = p->empty};
+    if (!p->has_dummy && job->meta.has_dummy) {
+        q->has_dummy = true;
+        q->dummy = job->meta.dummy;
+        q->delta_dummy = job->meta.delta_dummy;
+    }
     pattern_set_rings(q, &p->pattern);
     memcpy(q->radial_range, p->radial_range, sizeof(q->radial_range));
     memcpy(q->azimuth_range, p->azimuth_range, sizeof(q->azimuth_range));

@@ -1,0 +1,392 @@
+/* Stacks of files that are not HDF5: each format against the frames it was made of. */
+#include "check_stack.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "codec/byte_offset.h"
+#include "io/stack_source.h"
+
+enum { FRAMES = 11, HEIGHT = 23, WIDTH = 37, PIXELS = HEIGHT * WIDTH };
+
+static const char *path_of(struct check *c, const char *folder, const char *name)
+{
+    const size_t size = strlen(folder) + strlen(name) + 2;
+    char *path = check_alloc(c, size);
+    snprintf(path, size, "%s/%s", folder, name);
+    return path;
+}
+
+/* Counts with a few large ones, so that byte-offset has differences of all widths. */
+static int32_t *make_frames(struct check *c)
+{
+    int32_t *frames = check_alloc(c, FRAMES * PIXELS * sizeof(*frames));
+    check_rand(c, frames, AIRY_DTYPE_I32, FRAMES * PIXELS, 0, 90);
+    for (size_t i = 0; i < FRAMES * PIXELS; i++)
+        if (check_rand_u64(c) % 61 == 0)
+            frames[i] = (int32_t)(check_rand_u64(c) >> 32 >> check_rand_u64(c) % 30);
+    frames[0] = INT32_MAX;
+    frames[1] = INT32_MIN;
+    return frames;
+}
+
+static airy_image image_of(int32_t *frames, size_t count)
+{
+    airy_image image = {.dtype = AIRY_DTYPE_I32, .ndim = count > 1 ? 3 : 2, .data = frames};
+    image.shape[0] = count;
+    image.shape[image.ndim - 2] = HEIGHT;
+    image.shape[image.ndim - 1] = WIDTH;
+    return image;
+}
+
+/* All frames, by airy_stack_read and as the pipeline fetches them. */
+static void compare_frames(struct check *c, const airy_stack *stack, const int32_t *frames,
+                           size_t count)
+{
+    airy_stack_info info;
+    int32_t pixels[PIXELS];
+    if (!CHECK_OK(c, airy_stack_get_info(stack, &info)) || !CHECK(c, info.frames == count) ||
+        !CHECK(c, info.height == HEIGHT && info.width == WIDTH && info.dtype == AIRY_DTYPE_I32))
+        return;
+    CHECK(c, info.path == AIRY_STACK_FILES);
+    for (size_t i = 0; i < count; i++) {
+        memset(pixels, 0xa5, sizeof(pixels));
+        CHECK_OK(c, airy_stack_read(stack, i, pixels, sizeof(pixels)));
+        check_values(c, "frame", AIRY_DTYPE_I32, pixels, frames + i * PIXELS, PIXELS, NULL);
+        struct airy_frame_source source;
+        airy_stack_source(stack, i, &source);
+        CHECK(c, source.size == sizeof(pixels));
+        memset(pixels, 0xa5, sizeof(pixels));
+        CHECK_OK(c, airy_stack_fetch(stack, i, pixels, sizeof(pixels)));
+        check_values(c, "fetched frame", AIRY_DTYPE_I32, pixels, frames + i * PIXELS, PIXELS, NULL);
+    }
+}
+
+static void check_path(struct check *c, const char *path, const int32_t *frames, size_t count)
+{
+    airy_stack *stack = NULL;
+    if (CHECK_OK(c, stack_open(&stack, path)))
+        compare_frames(c, stack, frames, count);
+    airy_stack_destroy(&stack);
+}
+
+/* One file of all frames. */
+static void check_one_file(struct check *c, const char *suffix)
+{
+    char name[32];
+    if (!check_case(c, "stack_files_one%s", suffix))
+        return;
+    int32_t *frames = make_frames(c);
+    const airy_image image = image_of(frames, FRAMES);
+    snprintf(name, sizeof(name), "all%s", suffix);
+    const char *path = path_of(c, check_tmp(c), name);
+    CHECK_OK(c, airy_image_write(&image, path, true));
+    check_path(c, path, frames, FRAMES);
+}
+
+/* One file a frame, numbers of one to two digits: a pattern sorts them by number. */
+static void check_series(struct check *c, const char *suffix)
+{
+    if (!check_case(c, "stack_files_series%s", suffix))
+        return;
+    int32_t *frames = make_frames(c);
+    const char *folder = check_tmp(c);
+    char name[48];
+    for (size_t i = 0; i < FRAMES; i++) {
+        const airy_image image = image_of(frames + i * PIXELS, 1);
+        snprintf(name, sizeof(name), "run_%zu%s", i + 3, suffix);
+        CHECK_OK(c, airy_image_write(&image, path_of(c, folder, name), true));
+    }
+    snprintf(name, sizeof(name), "run_*%s", suffix);
+    check_path(c, path_of(c, folder, name), frames, FRAMES);
+    snprintf(name, sizeof(name), "run_#%s", suffix);
+    check_path(c, path_of(c, folder, name), frames, FRAMES);
+    snprintf(name, sizeof(name), "run_##%s", suffix); /* from 10 on */
+    check_path(c, path_of(c, folder, name), frames + 7 * PIXELS, FRAMES - 7);
+    snprintf(name, sizeof(name), "run_1[01]%s", suffix);
+    check_path(c, path_of(c, folder, name), frames + 7 * PIXELS, 2);
+}
+
+static void check_npy_orders(struct check *c)
+{
+    if (!check_case(c, "stack_files_npy_orders"))
+        return;
+    int32_t *frames = make_frames(c);
+    int32_t *other = check_alloc(c, 128 + FRAMES * PIXELS * sizeof(*other));
+    for (int fortran = 0; fortran < 2; fortran++) {
+        char *text = (char *)other;
+        memset(text, ' ', 128);
+        memcpy(text, "\x93NUMPY\x01\x00\x76\x00", 10);
+        const int used = snprintf(
+            text + 10, 118, "{'descr': '%ci4', 'fortran_order': %s, 'shape': (%d, %d, %d), }",
+            fortran ? '<' : '>', fortran ? "True" : "False", FRAMES, HEIGHT, WIDTH);
+        text[10 + used] = ' ';
+        text[127] = '\n';
+        int32_t *to = other + 32;
+        for (size_t i = 0; i < FRAMES * PIXELS; i++) {
+            const size_t f = i / PIXELS, y = i / WIDTH % HEIGHT, x = i % WIDTH;
+            if (fortran)
+                to[f + FRAMES * (y + HEIGHT * x)] = frames[i];
+            else
+                to[i] = (int32_t)__builtin_bswap32((uint32_t)frames[i]);
+        }
+        check_path(c, stack_spill(c, "o.npy", other, 128 + FRAMES * PIXELS * 4), frames, FRAMES);
+    }
+}
+
+static void check_raw(struct check *c)
+{
+    if (!check_case(c, "stack_files_raw"))
+        return;
+    int32_t *frames = make_frames(c);
+    const size_t bytes = FRAMES * PIXELS * 4;
+    uint8_t *file = check_alloc(c, 7 + bytes);
+    airy_raw_frames raw = {.dtype = AIRY_DTYPE_I32, .height = HEIGHT, .width = WIDTH, .offset = 7};
+    airy_stack *stack = NULL;
+    for (int big = 0; big < 2; big++) {
+        for (size_t i = 0; i < FRAMES * PIXELS; i++) {
+            const uint32_t v = big ? __builtin_bswap32((uint32_t)frames[i]) : (uint32_t)frames[i];
+            memcpy(file + 7 + 4 * i, &v, 4);
+        }
+        const char *path = stack_spill(c, "raw.bin", file, 7 + bytes);
+        raw.big_endian = big != 0;
+        if (CHECK_OK(c, airy_stack_create_raw(&stack, &path, 1, &raw)))
+            compare_frames(c, stack, frames, FRAMES);
+        airy_stack_destroy(&stack);
+    }
+    const char *cut = stack_spill(c, "cut.bin", file, 6 + bytes);
+    CHECK_FAILS(c, airy_stack_create_raw(&stack, &cut, 1, &raw), AIRY_ERR_FORMAT, "a multiple of");
+    raw.offset = 1 << 20;
+    CHECK_FAILS(c, airy_stack_create_raw(&stack, &cut, 1, &raw), AIRY_ERR_FORMAT, "offset");
+    raw.width = 0;
+    CHECK_FAILS(c, airy_stack_create_raw(&stack, &cut, 1, &raw), AIRY_ERR_PARAM, "23 x 0");
+    raw.width = SIZE_MAX;
+    CHECK_FAILS(c, airy_stack_create_raw(&stack, &cut, 1, &raw), AIRY_ERR_PARAM, "expected a size");
+    CHECK_FAILS(c, airy_stack_create_raw(&stack, &cut, 1, NULL), AIRY_ERR_PARAM, "raw is NULL");
+}
+
+/* HDF5 and other files in one stack, and those that do not fit each other. */
+static void check_mixed(struct check *c)
+{
+    if (!check_case(c, "stack_files_mixed"))
+        return;
+    int32_t *frames = make_frames(c);
+    const char *folder = check_tmp(c);
+    const char *const paths[] = {path_of(c, folder, "a.cbf"), path_of(c, folder, "b.h5"),
+                                 path_of(c, folder, "c.npy"), path_of(c, folder, "d.edf")};
+    const airy_image parts[] = {image_of(frames, 1), image_of(frames + PIXELS, 3),
+                                image_of(frames + 4 * PIXELS, 6),
+                                image_of(frames + 10 * PIXELS, 1)};
+    airy_stack *stack = NULL;
+    airy_stack_info info;
+    int32_t pixels[PIXELS];
+    for (size_t i = 0; i < 4; i++)
+        CHECK_OK(c, airy_image_write(&parts[i], paths[i], true));
+    if (CHECK_OK(c, airy_stack_create(&stack, paths, 4)) &&
+        CHECK_OK(c, airy_stack_get_info(stack, &info)) && CHECK(c, info.frames == FRAMES))
+        for (size_t i = 0; i < FRAMES; i++) {
+            CHECK_OK(c, airy_stack_read(stack, i, pixels, sizeof(pixels)));
+            check_values(c, "frame", AIRY_DTYPE_I32, pixels, frames + i * PIXELS, PIXELS, NULL);
+        }
+    airy_stack_destroy(&stack);
+    airy_image other = image_of(frames, 1);
+    other.dtype = AIRY_DTYPE_U32;
+    CHECK_OK(c, airy_image_write(&other, paths[3], true));
+    CHECK_FAILS(c, airy_stack_create(&stack, paths, 4), AIRY_ERR_SHAPE, "expected int32 as in");
+    other.dtype = AIRY_DTYPE_I32;
+    other.shape[0] = WIDTH;
+    other.shape[1] = HEIGHT;
+    CHECK_OK(c, airy_image_write(&other, paths[3], true));
+    CHECK_FAILS(c, airy_stack_create(&stack, paths, 4), AIRY_ERR_SHAPE, "frames of 37 x 23");
+    CHECK_OK(c, unlink(paths[3]) == 0 ? AIRY_OK : AIRY_ERR_IO);
+    CHECK_FAILS(c, airy_stack_create(&stack, paths, 4), AIRY_ERR_NOT_FOUND, "d.edf");
+    CHECK_FAILS(c, stack_open(&stack, path_of(c, folder, "none_*.cbf")), AIRY_ERR_NOT_FOUND,
+                "no file matches");
+    CHECK_FAILS(c, stack_open(&stack, path_of(c, folder, "a_#.cbf")), AIRY_ERR_NOT_FOUND,
+                "no file matches");
+}
+
+/* More files than are looked into: one of another shape, one cut, one gone fail by themselves. */
+static void check_long_series(struct check *c)
+{
+    enum { FILES = 4100 };
+    if (!check_case(c, "stack_files_long_series"))
+        return;
+    const char *folder = check_tmp(c);
+    const char **paths = check_alloc(c, FILES * sizeof(*paths));
+    airy_stack *stack = NULL;
+    uint16_t pixels[6], back[6];
+    char name[32];
+    for (size_t i = 0; i < FILES; i++) {
+        const bool odd = i == 4098;
+        for (size_t k = 0; k < 6; k++)
+            pixels[k] = (uint16_t)(i + k);
+        const airy_image image = {.dtype = AIRY_DTYPE_U16,
+                                  .ndim = 2,
+                                  .shape = {odd ? 3 : 2, odd ? 2 : 3},
+                                  .data = pixels};
+        snprintf(name, sizeof(name), "s_%zu.npy", i);
+        paths[i] = path_of(c, folder, name);
+        CHECK_OK(c, airy_image_write(&image, paths[i], true));
+    }
+    CHECK(c, truncate(paths[4097], 130) == 0);
+    if (!CHECK_OK(c, airy_stack_create(&stack, paths, FILES)))
+        return;
+    CHECK(c, unlink(paths[4096]) == 0);
+    for (size_t i = 0; i < FILES; i += i < 4090 ? 401 : 1) {
+        const airy_status status = airy_stack_read(stack, i, back, sizeof(back));
+        if (i < 4096 || i == 4099)
+            CHECK(c, status == AIRY_OK && back[0] == i && back[5] == i + 5);
+        else
+            CHECK(c, status == AIRY_ERR_FORMAT || (i == 4096 && status == AIRY_ERR_IO));
+        if (i == 4098)
+            CHECK(c, strstr(airy_last_error(), "it holds 1 frame of 3 x 2 uint16") != NULL);
+    }
+    CHECK(c, airy_stack_uses(stack, paths[4000]) && !airy_stack_uses(stack, folder));
+    airy_stack_destroy(&stack);
+}
+
+/* Files cut at each length, and with bytes changed: an answer, whatever it is. */
+static void check_cut(struct check *c, const char *suffix)
+{
+    if (!check_case(c, "stack_files_hostile%s", suffix))
+        return;
+    enum { SMALL = 12 };
+    int32_t *frames = make_frames(c);
+    const bool one = strcmp(suffix, ".cbf") == 0;
+    airy_image image = image_of(frames, one ? 1 : 2);
+    image.shape[image.ndim - 2] = SMALL;
+    image.shape[image.ndim - 1] = SMALL;
+    char name[32];
+    size_t size = 0;
+    int32_t pixels[PIXELS];
+    snprintf(name, sizeof(name), "whole%s", suffix);
+    const char *path = path_of(c, check_tmp(c), name);
+    CHECK_OK(c, airy_image_write(&image, path, true));
+    const uint8_t *bytes = stack_slurp(c, path, &size);
+    uint8_t *copy = check_alloc(c, size);
+    snprintf(name, sizeof(name), "cut%s", suffix);
+    for (size_t k = 0; bytes && k < size + 400; k++) {
+        memcpy(copy, bytes, size);
+        if (k >= size)
+            for (int n = 0; n < 3; n++)
+                copy[check_rand_u64(c) % size] = (uint8_t)check_rand_u64(c);
+        airy_stack *stack = NULL;
+        airy_stack_info info;
+        airy_stack_meta meta;
+        if (stack_open(&stack, stack_spill(c, name, copy, k < size ? k : size)) != AIRY_OK)
+            continue;
+        CHECK_OK(c, airy_stack_get_info(stack, &info));
+        CHECK_OK(c, airy_stack_get_meta(stack, &meta));
+        const size_t frame = info.height * info.width * airy_dtype_size(info.dtype);
+        for (size_t i = 0; i < info.frames && i < 4 && frame <= sizeof(pixels); i++)
+            (void)airy_stack_read(stack, i, pixels, frame);
+        airy_stack_destroy(&stack);
+    }
+}
+
+#define CBF_COMMENTS                                                                               \
+    "# Detector: PILATUS 2M, S/N 24-0107\r\n# Pixel_size 172e-6 m x 172e-6 m\r\n"                  \
+    "# Count_cutoff 1048500 counts\r\n# Wavelength 0.97950 A\r\n# Detector_distance 0.25 m\r\n"    \
+    "# Beam_xy (1231.50, 1263.25) pixels\r\n"
+
+static void check_headers(struct check *c)
+{
+    if (!check_case(c, "stack_files_headers"))
+        return;
+    static const char cbf[] =
+        "###CBF: VERSION 1.5\r\ndata_x\r\n_array_data.header_contents\r\n;\r\n" CBF_COMMENTS
+        ";\r\n\r\nconversions=\"x-CBF_BYTE_OFFSET\"\r\nX-Binary-Size: 2\r\n"
+        "X-Binary-Element-Type: \"signed 32-bit integer\"\r\nX-Binary-Size-Fastest-Dimension: 2\r\n"
+        "X-Binary-Size-Second-Dimension: 1\r\n\r\n\x0c\x1a\x04\xd5\x01\x02";
+    static const char edf[] =
+        "{\nDim_1 = 2 ;\nDim_2 = 1 ;\nDataType = UnsignedByte ;\nPSize_1 = 1e-4_m ;\n"
+        "PSize_2 = 0.2 mm ;\nSampleDistance = 1.5 ;\nCenter_1 = 100.5 ;\nCenter_2 = 20 ;\n"
+        "Offset_1 = 0.5 ;\nWaveLength = 1e-10 ;\nDummy = -10 ;\nDDummy = 0.5 ;\n}\nab";
+    airy_stack *stack = NULL;
+    airy_stack_meta meta;
+    const airy_geometry *g = &meta.geometry;
+    if (CHECK_OK(c, stack_open(&stack, stack_spill(c, "h.cbf", cbf, sizeof(cbf) - 1))) &&
+        CHECK_OK(c, airy_stack_get_meta(stack, &meta))) {
+        CHECK(c, meta.has_geometry && meta.has_saturation && meta.saturation == 1048500);
+        CHECK(c, g->dist == 0.25 && g->detector.pixel1 == 172e-6 && g->detector.dectris_dummy);
+        CHECK(c, g->poni2 == 1231.5 * 172e-6 && g->poni1 == 1263.25 * 172e-6);
+        CHECK(c, g->wavelength == 0.97950 * 1e-10 && !meta.has_mask && !meta.has_dummy);
+        uint8_t mask[2];
+        double value;
+        CHECK_FAILS(c, airy_stack_mask(stack, mask), AIRY_ERR_NOT_FOUND, "no pixel mask");
+        CHECK_FAILS(c, airy_stack_monitor(stack, "/x", &value), AIRY_ERR_NOT_FOUND, "no HDF5 file");
+    }
+    airy_stack_destroy(&stack);
+    if (CHECK_OK(c, stack_open(&stack, stack_spill(c, "h.edf", edf, sizeof(edf) - 1))) &&
+        CHECK_OK(c, airy_stack_get_meta(stack, &meta))) {
+        CHECK(c, meta.has_geometry && g->dist == 1.5 && g->wavelength == 1e-10);
+        CHECK(c, g->detector.pixel2 == 1e-4 && fabs(g->detector.pixel1 - 2e-4) < 1e-19);
+        CHECK(c, g->poni2 == 100 * 1e-4 && fabs(g->poni1 - 20 * 2e-4) < 1e-17);
+        CHECK(c, meta.has_dummy && meta.dummy == -10 && meta.delta_dummy == 0.5);
+    }
+    airy_stack_destroy(&stack);
+}
+
+/* Long runs of short differences and others between them, whole and in pieces. */
+static void check_byte_offset_long(struct check *c, airy_dtype dtype)
+{
+    enum { COUNT = 70001 };
+    if (!check_case(c, "stack_files_byte_offset_%s", airy_dtype_name(dtype)))
+        return;
+    int32_t *values = check_alloc(c, 4 * COUNT), *back = check_alloc(c, 4 * COUNT);
+    uint8_t *packed = check_alloc(c, (size_t)BYTE_OFFSET_WORST * COUNT);
+    const bool is_signed = dtype == AIRY_DTYPE_I32;
+    check_rand(c, values, dtype, COUNT, 0, 120);
+    for (size_t i = 0; i < COUNT; i++)
+        if (check_rand_u64(c) % 97 == 0)
+            values[i] = (int32_t)(check_rand_u64(c) >> 32 >> check_rand_u64(c) % 32);
+        else if (is_signed && check_rand_u64(c) % 301 == 0)
+            values[i] = -2;
+    const size_t used = airy_byte_offset_encode(packed, values, dtype, COUNT);
+    CHECK_OK(c, airy_byte_offset_decode(back, dtype, COUNT, packed, used));
+    check_values(c, "values", dtype, back, values, COUNT, NULL);
+    struct airy_byte_offset walk;
+    size_t at = 0, done;
+    memset(back, 0xa5, 4 * COUNT);
+    airy_byte_offset_begin(&walk, back, dtype, COUNT);
+    for (size_t have = 0; at < used; at += done) {
+        have += 1 + (size_t)(check_rand_u64(c) % 300);
+        have = have < used - at ? have : used - at;
+        if (!CHECK_OK(c, airy_byte_offset_more(&walk, packed + at, have, &done)))
+            break;
+        have -= done;
+        CHECK(c, have < BYTE_OFFSET_WORST);
+    }
+    CHECK_OK(c, airy_byte_offset_end(&walk, used - at));
+    check_values(c, "pieces", dtype, back, values, COUNT, NULL);
+    CHECK_FAILS(c, airy_byte_offset_decode(back, dtype, COUNT, packed, used - 1), AIRY_ERR_CORRUPT,
+                "end at value");
+    /* Sixteen in a row, and below the least value in the middle of them. */
+    uint8_t down[64] = {5};
+    memset(down + 1, 0xff, 63);
+    if (!is_signed)
+        CHECK_FAILS(c, airy_byte_offset_decode(back, dtype, 64, down, 64), AIRY_ERR_CORRUPT,
+                    "value 6 leaves the range of uint32");
+    CHECK_BENCH(c, 4.0 * COUNT, 0, airy_byte_offset_decode(back, dtype, COUNT, packed, used));
+}
+
+void check_stack_files(struct check *c)
+{
+    static const char *const suffixes[] = {".npy", ".edf", ".cbf", ".tif"};
+    for (size_t i = 0; i < (AIRY_HAVE_TIFF ? 4 : 3); i++) {
+        if (strcmp(suffixes[i], ".cbf") != 0)
+            check_one_file(c, suffixes[i]);
+        check_series(c, suffixes[i]);
+        check_cut(c, suffixes[i]);
+    }
+    check_npy_orders(c);
+    check_raw(c);
+    check_mixed(c);
+    check_long_series(c);
+    check_headers(c);
+    check_byte_offset_long(c, AIRY_DTYPE_I32);
+    check_byte_offset_long(c, AIRY_DTYPE_U32);
+}

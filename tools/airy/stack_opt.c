@@ -1,0 +1,64 @@
+#include "stack_opt.h"
+
+#include <string.h>
+
+static bool parse_size(size_t *size, const char *text, size_t length)
+{
+    char digits[24];
+    uint64_t value;
+    snprintf(digits, sizeof(digits), "%.*s", (int)length, text);
+    if (length == 0 || length >= sizeof(digits) || !opt_whole(digits, &value) || value == 0 ||
+        value > SIZE_MAX)
+        return false;
+    *size = (size_t)value;
+    return true;
+}
+
+const char *stack_parse_raw(void *field, const char *text)
+{
+    static const char wrong[] = "expected WIDTHxHEIGHT,DTYPE[,OFFSET][,little|big], such as "
+                                "2070x2167,uint32,512";
+    struct raw_opt *raw = field;
+    char copy[160], *parts[5];
+    size_t count = 0;
+    if (strlen(text) >= sizeof(copy))
+        return wrong;
+    strcpy(copy, text);
+    for (char *at = copy; at && count < 5; count++) {
+        parts[count] = at;
+        at = strchr(at, ',');
+        if (at)
+            *at++ = 0;
+    }
+    const char *x = strchr(parts[0], 'x');
+    if (count < 2 || count > 4 || !x ||
+        !parse_size(&raw->frames.width, parts[0], (size_t)(x - parts[0])) ||
+        !parse_size(&raw->frames.height, x + 1, strlen(x + 1)))
+        return wrong;
+    if (airy_dtype_parse(&raw->frames.dtype, parts[1]) != AIRY_OK)
+        return "expected a dtype of uint8 to uint64, int8 to int64, float32 or float64 behind "
+               "WIDTHxHEIGHT";
+    const char *order = parts[count - 1];
+    if (count > 2 && (strcmp(order, "big") == 0 || strcmp(order, "little") == 0)) {
+        raw->frames.big_endian = order[0] == 'b';
+        count--;
+    }
+    if (count > 2 && !opt_whole(parts[2], &raw->frames.offset))
+        return wrong;
+    raw->given = count <= 3;
+    return raw->given ? NULL : wrong;
+}
+
+airy_status stack_open(airy_stack **stack, const struct opt_list *inputs, const struct raw_opt *raw)
+{
+    return raw->given ? airy_stack_create_raw(stack, inputs->items, inputs->count, &raw->frames)
+                      : airy_stack_create(stack, inputs->items, inputs->count);
+}
+
+const char *stack_path_name(airy_stack_path path)
+{
+    static const char *const names[] = {[AIRY_STACK_DIRECT] = "direct",
+                                        [AIRY_STACK_LIBRARY] = "library",
+                                        [AIRY_STACK_FILES] = "files"};
+    return names[path];
+}

@@ -1,0 +1,30 @@
+/* A stack on the command line: files, patterns, and --raw for those without a header. */
+#ifndef AIRY_TOOLS_STACK_OPT_H
+#define AIRY_TOOLS_STACK_OPT_H
+
+#include "tool.h"
+
+struct raw_opt {
+    bool given;
+    airy_raw_frames frames;
+};
+
+/* An opt_parse_fn for WIDTHxHEIGHT,DTYPE[,OFFSET][,little|big] into a struct raw_opt. */
+const char *stack_parse_raw(void *field, const char *text);
+
+/* A row of an option table. */
+#define STACK_RAW_OPTION(params, member)                                                           \
+    {                                                                                              \
+        .name = "raw", .type = OPT_PARSED, .offset = offsetof(params, member),                     \
+        .parse = stack_parse_raw, .argument = "WxH,DTYPE[,OFFSET][,big]",                          \
+        .help = "STACK is headerless: frames of W x H pixels behind OFFSET bytes, little-endian "  \
+                "unless big"                                                                       \
+    }
+
+/* All inputs as one stack. */
+airy_status stack_open(airy_stack **stack, const struct opt_list *inputs,
+                       const struct raw_opt *raw);
+/* How frames get out of it: "direct", "library", "files". */
+const char *stack_path_name(airy_stack_path path);
+
+#endif
