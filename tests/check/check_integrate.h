@@ -15,6 +15,11 @@ enum { HEIGHT = 19, WIDTH = 26, PIXELS = HEIGHT * WIDTH };
 enum view { VIEW_ON, VIEW_OFF, VIEW_CORNER, VIEW_BACK, VIEW_COUNT };
 
 airy_geometry scene_geometry(enum view view, int orientation);
+/*
+ * A bent and twisted detector of the scene's pixels, with gaps between some, as orientation 3 counts
+ * them: [PIXELS][4][3].
+ */
+void scene_corners(float *corners, double pixel1, double pixel2);
 /* mask: [PIXELS], not 0 = leave out; some pixels and a row. */
 void scene_mask(struct check *c, uint8_t *mask);
 

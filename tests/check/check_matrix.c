@@ -42,6 +42,18 @@ airy_geometry scene_geometry(enum view view, int orientation)
     return g;
 }
 
+void scene_corners(float *corners, double pixel1, double pixel2)
+{
+    for (int i = 0; i < PIXELS * 4; i++) {
+        const int row = i / 4 / WIDTH, column = i / 4 % WIDTH, k = i % 4;
+        const double y = row + (k == 1 || k == 2) + (row >= 12 ? 0.7 : 0), x = column + (k >= 2);
+        float *v = corners + 3 * i;
+        v[0] = (float)(0.004 * sin(0.2 * x) + 0.0005 * y);
+        v[1] = (float)(pixel1 * (y + 0.3 * sin(0.3 * x)));
+        v[2] = (float)(pixel2 * (x + 0.2 * cos(0.4 * y)));
+    }
+}
+
 void scene_mask(struct check *c, uint8_t *mask)
 {
     for (size_t i = 0; i < PIXELS; i++)
@@ -237,6 +249,45 @@ static void check_cells(struct check *c)
                          rows[k].name, view_names[view]);
                 check_one_matrix(c, &g, row_params(&rows[k], split), name);
             }
+}
+
+/*
+ * Detectors with corners of their own, and with parallax, against the definition. Limits are those of
+ * points that a dozen roundings more lead to than in a plane, and a shift of at most 3 pixels that the
+ * reference integrates to some roundings.
+ */
+static void check_positions(struct check *c)
+{
+    static float corners[PIXELS * 12]; /* of all cases; what check_alloc gives is of one */
+    static const airy_unit units[] = {AIRY_UNIT_Q_NM, AIRY_UNIT_R_MM, AIRY_UNIT_CHI_DEG};
+    for (int k = 0; k < 3 * 3 * 3 * 3; k++) {
+        const int split = k % 3, what = k / 3 % 3, view = k / 9 % 3, unit = k / 27;
+        /* The beam's pixel, and those that are seen from behind, as in check_matrices. */
+        if ((view != VIEW_OFF && unit > 1 && split == AIRY_SPLIT_FULL) || view == VIEW_CORNER)
+            continue;
+        airy_geometry g = scene_geometry((enum view)view, 1 + k % 4);
+        scene_corners(corners, g.detector.pixel1, g.detector.pixel2);
+        g.detector.corners = what < 2 ? corners : NULL;
+        g.parallax = what > 0;
+        g.detector.sensor = (airy_sensor){.thickness = k % 2 ? 0 : 2e-3, .attenuation = 400};
+        char name[96];
+        snprintf(name, sizeof name, "%s_%s_unit%d_%s", what < 2 ? "corners" : "plane",
+                 what > 0 ? "parallax" : "thin", (int)units[unit], view_names[view]);
+        char full[160];
+        snprintf(full, sizeof full, "%s_%s", airy_split_name((airy_split)split), name);
+        check_one_matrix(
+            c, &g,
+            (airy_integrator_params){.bins = 17, .unit = units[unit], .split = (airy_split)split},
+            full);
+        if (units[unit] == AIRY_UNIT_CHI_DEG)
+            continue;
+        snprintf(full, sizeof full, "cells_%s_%s", airy_split_name((airy_split)split), name);
+        check_one_matrix(
+            c, &g,
+            (airy_integrator_params){
+                .bins = 11, .azimuth_bins = 7, .unit = units[unit], .split = (airy_split)split},
+            full);
+    }
 }
 
 /*
@@ -436,6 +487,7 @@ void check_matrix(struct check *c)
     check_matrices(c);
     check_ranges(c);
     check_cells(c);
+    check_positions(c);
     check_cells_add_up(c);
     check_cells_bounded(c);
     check_turns(c);

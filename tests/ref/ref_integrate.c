@@ -13,37 +13,149 @@ static void multiply(double out[3][3], const double a[3][3], const double b[3][3
             out[i][j] = a[i][0] * b[0][j] + a[i][1] * b[1][j] + a[i][2] * b[2][j];
 }
 
-/* Point of the detector before the rotations: along y, x and the distance. */
-static void before_rotation(double p[3], const airy_geometry *g, double c1, double c2)
+/* A place in the image: pixel i, j and how far into it, from 0 to 1. */
+struct place {
+    size_t i, j;
+    double f1, f2;
+};
+
+static struct place place_of(double c1, double c2)
+{
+    return (struct place){(size_t)c1, (size_t)c2, c1 - floor(c1), c2 - floor(c2)};
+}
+
+/* Corner k of a pixel of the sensor: along y, x and the distance, from the PONI's foot. */
+static void own_corner(double p[3], const airy_geometry *g, size_t i, size_t j, int k)
+{
+    const float *v = g->detector.corners + ((i * g->detector.width + j) * 4 + (size_t)k) * 3;
+    p[0] = (double)v[1] - g->poni1;
+    p[1] = (double)v[2] - g->poni2;
+    p[2] = (double)v[0] + g->dist;
+}
+
+static void cross(double out[3], const double a[3], const double b[3])
+{
+    out[0] = a[1] * b[2] - a[2] * b[1];
+    out[1] = a[2] * b[0] - a[0] * b[2];
+    out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+static double dot(const double a[3], const double b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/* Point before the rotations, and the pixel's area times its normal, as a sum of two triangles. */
+static void sensor_point(double p[3], double area[3], const airy_geometry *g, struct place at)
 {
     const airy_detector *d = &g->detector;
     const bool flip1 = d->orientation == 1 || d->orientation == 2,
                flip2 = d->orientation == 1 || d->orientation == 4;
-    p[0] = d->pixel1 * (flip1 ? (double)d->height - c1 : c1) - g->poni1;
-    p[1] = d->pixel2 * (flip2 ? (double)d->width - c2 : c2) - g->poni2;
-    p[2] = g->dist;
+    if (!d->corners) {
+        const double c1 = (double)at.i + at.f1, c2 = (double)at.j + at.f2;
+        p[0] = d->pixel1 * (flip1 ? (double)d->height - c1 : c1) - g->poni1;
+        p[1] = d->pixel2 * (flip2 ? (double)d->width - c2 : c2) - g->poni2;
+        p[2] = g->dist;
+        area[0] = area[1] = 0;
+        area[2] = d->pixel1 * d->pixel2;
+        return;
+    }
+    const size_t i = flip1 ? d->height - 1 - at.i : at.i, j = flip2 ? d->width - 1 - at.j : at.j;
+    const double f1 = flip1 ? 1 - at.f1 : at.f1, f2 = flip2 ? 1 - at.f2 : at.f2;
+    const double weight[4] = {(1 - f1) * (1 - f2), f1 * (1 - f2), f1 * f2, (1 - f1) * f2};
+    double corner[4][3], side[3][3], half[3];
+    for (int k = 0; k < 4; k++)
+        own_corner(corner[k], g, i, j, k);
+    for (int v = 0; v < 3; v++) {
+        p[v] = 0;
+        for (int k = 0; k < 4; k++)
+            p[v] += weight[k] * corner[k][v];
+        for (int k = 0; k < 3; k++)
+            side[k][v] = corner[k + 1][v] - corner[0][v];
+        area[v] = 0;
+    }
+    for (int k = 0; k < 2; k++) {
+        cross(half, side[k], side[k + 1]);
+        for (int v = 0; v < 3; v++)
+            area[v] += half[v] / 2;
+    }
+    if (dot(area, p) < 0)
+        for (int v = 0; v < 3; v++)
+            area[v] = -area[v];
 }
 
-void ref_position(double yxz[3], const airy_geometry *g, double c1, double c2)
+/*
+ * The mean of how far along the sensor photons are absorbed: Gauss's rule of five points over eight
+ * layers of it.
+ */
+static double mean_shift(const airy_sensor *sensor, double r, double foot)
+{
+    enum { LAYERS = 8 };
+    const double cosine = foot / hypot(r, foot), rate = sensor->attenuation / cosine;
+    if (sensor->thickness == 0)
+        return r / foot / rate;
+    double sum = 0, all = 0;
+    for (int k = 0; k < 5 * LAYERS; k++) {
+        const int n = k % 5 - 2;
+        const double part = n % 2 ? -1 : 1, root = 2 * sqrt(10.0 / 7);
+        const double node = n == 0 ? 0 : copysign(sqrt(5 + part * root) / 3, n);
+        const double weight = n == 0 ? 128.0 / 225 : (322 - part * 13 * sqrt(70)) / 900;
+        const double z = sensor->thickness * (k / 5 + (1 + node) / 2) / LAYERS;
+        sum += weight * exp(-rate * z) * z;
+        all += weight * exp(-rate * z);
+    }
+    return r / foot * sum / all;
+}
+
+/* Where a photon came in that is seen here, by putting it in until nothing changes. */
+static void undo_parallax(double p[3], const double area[3], const airy_geometry *g)
+{
+    double normal[3], along[3];
+    for (int v = 0; v < 3; v++)
+        normal[v] = area[v] / sqrt(dot(area, area));
+    const double foot = dot(p, normal);
+    for (int v = 0; v < 3; v++)
+        along[v] = p[v] - foot * normal[v];
+    const double r = sqrt(dot(along, along));
+    double at = r;
+    for (int k = 0; k < 30; k++)
+        at = r - mean_shift(&g->detector.sensor, at, foot);
+    for (int v = 0; v < 3 && r > 0; v++)
+        p[v] = foot * normal[v] + along[v] * (at / r);
+}
+
+static void lab_position(double yxz[3], const airy_geometry *g, struct place at)
 {
     const double s1 = sin(g->rot1), s2 = sin(g->rot2), s3 = sin(g->rot3);
     const double k1 = cos(g->rot1), k2 = cos(g->rot2), k3 = cos(g->rot3);
     const double r1[3][3] = {{1, 0, 0}, {0, k1, s1}, {0, -s1, k1}};
     const double r2[3][3] = {{k2, 0, -s2}, {0, 1, 0}, {s2, 0, k2}};
     const double r3[3][3] = {{k3, -s3, 0}, {s3, k3, 0}, {0, 0, 1}};
-    double r21[3][3], r[3][3], p[3];
+    double r21[3][3], r[3][3], p[3], area[3];
     multiply(r21, r2, r1);
     multiply(r, r3, r21);
-    before_rotation(p, g, c1, c2);
+    sensor_point(p, area, g, at);
+    if (g->parallax)
+        undo_parallax(p, area, g);
     for (int i = 0; i < 3; i++)
         yxz[i] = r[i][0] * p[0] + r[i][1] * p[1] + r[i][2] * p[2];
 }
 
-double ref_chi(const airy_geometry *g, double c1, double c2)
+void ref_position(double yxz[3], const airy_geometry *g, double c1, double c2)
+{
+    lab_position(yxz, g, place_of(c1, c2));
+}
+
+static double chi_at(const airy_geometry *g, struct place at)
 {
     double t[3];
-    ref_position(t, g, c1, c2);
+    lab_position(t, g, at);
     return atan2(t[0], t[1]);
+}
+
+double ref_chi(const airy_geometry *g, double c1, double c2)
+{
+    return chi_at(g, place_of(c1, c2));
 }
 
 /* Grazing incidence, by rotations: lab vectors (x, y, z), z along the beam. */
@@ -102,10 +214,10 @@ static double ref_sample(const airy_geometry *g, airy_unit unit, const double yx
     }
 }
 
-double ref_radial(const airy_geometry *g, airy_unit unit, double c1, double c2)
+static double radial_at(const airy_geometry *g, airy_unit unit, struct place at)
 {
     double t[3];
-    ref_position(t, g, c1, c2);
+    lab_position(t, g, at);
     const double r = hypot(t[0], t[1]), two_theta = atan2(r, t[2]);
     const double q = 4 * PI / (g->wavelength * 1e9) * sin(two_theta / 2);
     switch (unit) {
@@ -152,10 +264,15 @@ double ref_radial(const airy_geometry *g, airy_unit unit, double c1, double c2)
     case AIRY_UNIT_QTOT_A:
         return q / 10;
     case AIRY_UNIT_CHI_DEG:
-        return ref_chi(g, c1, c2) / PI * 180;
+        return chi_at(g, at) / PI * 180;
     default:
         return ref_sample(g, unit, t);
     }
+}
+
+double ref_radial(const airy_geometry *g, airy_unit unit, double c1, double c2)
+{
+    return radial_at(g, unit, place_of(c1, c2));
 }
 
 /* Units that are 0 at the beam and nowhere negative. */
@@ -174,9 +291,19 @@ static bool is_positive(airy_unit unit)
 
 double ref_solid_angle(const airy_geometry *g, double c1, double c2)
 {
-    double p[3];
-    before_rotation(p, g, c1, c2);
-    return pow(p[2] / sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]), 3);
+    double p[3], area[3];
+    sensor_point(p, area, g, place_of(c1, c2));
+    return dot(p, area) / pow(dot(p, p), 1.5) /
+           (g->detector.pixel1 * g->detector.pixel2 / pow(g->dist, 2));
+}
+
+double ref_efficiency(const airy_geometry *g, double c1, double c2)
+{
+    double p[3], area[3];
+    sensor_point(p, area, g, place_of(c1, c2));
+    const double cosine = dot(p, area) / sqrt(dot(p, p) * dot(area, area)),
+                 x = g->detector.sensor.attenuation * g->detector.sensor.thickness;
+    return g->detector.sensor.thickness == 0 ? 1 : (1 - exp(-x / cosine)) / (1 - exp(-x));
 }
 
 double ref_polarization(const airy_geometry *g, double factor, double offset_rad, double c1,
@@ -215,30 +342,28 @@ static bool goes_around(const double chi[4])
 static void make_pixel(struct pixel *p, const airy_geometry *g,
                        const airy_integrator_params *params, size_t i, size_t j)
 {
-    static const double at[4][2] = {{0, 0}, {1, 0}, {1, 1}, {0, 1}};
-    const double y = (double)i, x = (double)j;
+    const struct place at[4] = {{i, j, 0, 0}, {i, j, 1, 0}, {i, j, 1, 1}, {i, j, 0, 1}},
+                       center = {i, j, 0.5, 0.5};
     const bool angular = params->unit == AIRY_UNIT_CHI_DEG;
     double raw[4];
-    p->center = ref_radial(g, params->unit, y + 0.5, x + 0.5);
+    p->center = radial_at(g, params->unit, center);
     if (angular && params->chi_zero && p->center < 0)
         p->center += 360;
-    p->center_chi = ref_chi(g, y + 0.5, x + 0.5);
+    p->center_chi = chi_at(g, center);
     p->half = p->half_chi = 0;
     for (int k = 0; k < 4; k++) {
-        p->u[k] = ref_radial(g, params->unit, y + at[k][0], x + at[k][1]);
+        p->u[k] = radial_at(g, params->unit, at[k]);
         if (angular)
             p->u[k] = nearest_turn(p->u[k], p->center, 360);
         p->half = fmax(p->half, fabs(p->u[k] - p->center));
-        raw[k] = angular ? ref_radial(g, AIRY_UNIT_R_M, y + at[k][0], x + at[k][1])
-                         : ref_chi(g, y + at[k][0], x + at[k][1]);
+        raw[k] = angular ? radial_at(g, AIRY_UNIT_R_M, at[k]) : chi_at(g, at[k]);
         p->chi[k] = angular ? raw[k] : nearest_turn(raw[k], p->center_chi, 2 * PI);
         p->half_chi = fmax(p->half_chi, fabs(p->chi[k] - p->center_chi));
     }
     const bool polar = is_polar(params->unit);
     p->beam = polar && goes_around(raw);
     for (int k = 0; k < 4; k++) {
-        p->at_beam[k] = polar && ref_radial(g, AIRY_UNIT_R_M, y + at[k][0], x + at[k][1]) <
-                                     1e-9 * g->detector.pixel1;
+        p->at_beam[k] = polar && radial_at(g, AIRY_UNIT_R_M, at[k]) < 1e-9 * g->detector.pixel1;
         p->beam = p->beam || p->at_beam[k];
     }
     for (int k = 0; k < 4 && p->beam; k++)
@@ -573,6 +698,8 @@ void ref_normalization(double *norm, uint8_t *valid, const airy_geometry *g,
             n *= ref_solid_angle(g, y, x);
         if (p->has_polarization)
             n *= ref_polarization(g, p->polarization, p->polarization_offset_deg / 180 * PI, y, x);
+        if (p->sensor_efficiency)
+            n *= ref_efficiency(g, y, x);
         if (p->flat)
             n *= (double)p->flat[i];
         if (p->absorption)

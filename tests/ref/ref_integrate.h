@@ -13,10 +13,15 @@
  * (before orientation): y, x, z in m.
  */
 void ref_position(double yxz[3], const airy_geometry *geometry, double c1, double c2);
-/* The unit's value, chi in rad in (-pi, pi], solid angle, polarization there. */
+/*
+ * The unit's value, chi in rad in (-pi, pi], solid angle, efficiency of the sensor, polarization there.
+ * With corners of its own a detector's points are between those of the pixel; the attenuation of its
+ * sensor must be given.
+ */
 double ref_radial(const airy_geometry *geometry, airy_unit unit, double c1, double c2);
 double ref_chi(const airy_geometry *geometry, double c1, double c2);
 double ref_solid_angle(const airy_geometry *geometry, double c1, double c2);
+double ref_efficiency(const airy_geometry *geometry, double c1, double c2);
 double ref_polarization(const airy_geometry *geometry, double factor, double offset_rad, double c1,
                         double c2);
 
