@@ -106,11 +106,12 @@ void check_opencl(struct check *c);
 void check_codec(struct check *c);
 void check_integrate(struct check *c);
 void check_integrate_refusals(struct check *c); /* part of check_integrate */
-void check_integrate_laws(struct check *c); /* part of check_integrate */
+void check_integrate_laws(struct check *c);     /* part of check_integrate */
 void check_cpu_integrate(struct check *c);
 void check_geometry(struct check *c);
 void check_calibrate(struct check *c);
-void check_poni(struct check *c); /* part of check_geometry */
+void check_poni(struct check *c);          /* part of check_geometry */
+void check_detector_file(struct check *c); /* the same */
 void check_reduce(struct check *c);
 void check_label(struct check *c);
 void check_fft(struct check *c);

@@ -271,6 +271,7 @@ void check_geometry(struct check *c)
         check_positions(c, orientation, 0.05);
     check_positions(c, 3, 0.002); /* angles up to 90 degrees and beyond */
     check_known(c);
+    check_detector_file(c);
     check_limits(c);
     check_poni(c);
 }

@@ -45,6 +45,18 @@ static void check_null_geometry(struct check *c, const airy_geometry *g)
     REFUSES(airy_detector_find_shape(NULL, 1065, 1030), "detector is NULL");
     REFUSES(airy_detector_mask(NULL, mask), "detector is NULL");
     REFUSES(airy_detector_mask(&g->detector, NULL), "mask is NULL");
+    airy_detector_arrays *arrays = NULL;
+    REFUSES(airy_detector_read(NULL, "x.h5"), "detector is NULL");
+    REFUSES(airy_detector_read(&d, NULL), "path is NULL");
+    REFUSES(airy_detector_open(NULL, &d), "arrays is NULL");
+    REFUSES(airy_detector_open(&arrays, NULL), "detector is NULL");
+    REFUSES(airy_detector_bin(NULL, 1, 1), "detector is NULL");
+    REFUSES(airy_sensor_attenuation(NULL, "Si", 1e-10), "attenuation is NULL");
+    REFUSES(airy_sensor_attenuation(out, NULL, 1e-10), "material is NULL");
+    REFUSES(airy_geometry_efficiency(NULL, out), "geometry is NULL");
+    REFUSES(airy_geometry_efficiency(g, NULL), "out is NULL");
+    CHECK(c, !airy_detector_needs_arrays(NULL));
+    airy_detector_arrays_destroy(NULL);
     REFUSES(airy_geometry_read(NULL, "x.poni"), "geometry is NULL");
     REFUSES(airy_geometry_read(&back, NULL), "path is NULL");
     REFUSES(airy_geometry_write(NULL, "x.poni"), "geometry is NULL");
