@@ -19,7 +19,7 @@ struct bench_params {
     size_t frames, replay;
     double seconds;
     uint8_t cases[BENCH_MAX_CASES]; /* 1: the first to run, 2 ...; 0: not at all */
-    bool has_cases, has_frames, has_replay, has_seconds, table, write, beyond_memory;
+    bool has_cases, has_frames, has_replay, has_seconds, table, write, beyond_memory, all;
     const char *plot;
 };
 
@@ -194,5 +194,7 @@ airy_status bench_mask(uint8_t **mask, const struct bench *bench);
 /* An integrator as the options say, for bench->geometry; the other: one on each device. */
 airy_status bench_integrator(airy_integrator **integrator, const struct bench *bench);
 airy_status bench_team(struct bench *bench);
+/* Rows of every method, splitting and error model. */
+airy_status bench_methods(struct bench *bench);
 
 #endif

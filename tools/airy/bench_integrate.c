@@ -43,13 +43,32 @@ static airy_integrator_params make_params(const struct bench *bench, const uint8
     return params;
 }
 
+/* Of what --all times with a given variance: 1 for each pixel, malloc'ed. */
+static airy_status set_variance(float **variance, airy_integrator_params *params,
+                                const struct bench *bench)
+{
+    const size_t count = bench->geometry.detector.height * bench->geometry.detector.width;
+    *variance = NULL;
+    if (params->error_model != AIRY_ERROR_MODEL_VARIANCE)
+        return AIRY_OK;
+    *variance = malloc(count * sizeof(**variance));
+    for (size_t i = 0; *variance && i < count; i++)
+        (*variance)[i] = 1;
+    params->variance = *variance;
+    return *variance ? AIRY_OK : AIRY_ERR_MEMORY;
+}
+
 airy_status bench_integrator(airy_integrator **integrator, const struct bench *bench)
 {
     uint8_t *mask = NULL;
+    float *variance = NULL;
     airy_status status = bench_mask(&mask, bench);
-    const airy_integrator_params params = make_params(bench, mask);
+    airy_integrator_params params = make_params(bench, mask);
+    if (status == AIRY_OK)
+        status = set_variance(&variance, &params, bench);
     if (status == AIRY_OK)
         status = airy_integrator_create(integrator, bench->device, &bench->geometry, &params);
+    free(variance);
     free(mask);
     return status;
 }
@@ -294,8 +313,18 @@ static airy_status report(struct bench *bench, struct timing *t,
     return AIRY_OK;
 }
 
+static int integrate_all(struct bench *bench)
+{
+    if (bench->team.count > 1)
+        return tool_usage(bench->common, "--all measures one device, not %zu", bench->team.count);
+    const airy_status status = bench_methods(bench);
+    return status == AIRY_OK ? AIRY_EXIT_OK : bench_failed(bench, status);
+}
+
 int bench_integrate(struct bench *bench)
 {
+    if (bench->params->all)
+        return integrate_all(bench);
     char path[4096];
     struct bench_integrated integrated;
     struct timing t;

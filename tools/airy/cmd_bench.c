@@ -98,6 +98,11 @@ static const struct opt bench_options[] = {
      .type = OPT_FLAG,
      FIELD(write),
      .help = "integrate: patterns into a file in TMPDIR, not only to memory"},
+    {.name = "all",
+     .type = OPT_FLAG,
+     FIELD(all),
+     .help = "integrate: every method, splitting and error model, in one dimension and in two, "
+             "each for a quarter of a second without --seconds"},
     {.name = "plot",
      .type = OPT_STRING,
      FIELD(plot),
@@ -149,7 +154,7 @@ static bool is_used(const struct bench_kind *kind, const char *name)
     int (*const run)(struct bench *) = kind->run;
     if (strcmp(name, "replay") == 0)
         return run == bench_integrate || run == bench_layouts || run == bench_scaling;
-    if (strcmp(name, "write") == 0)
+    if (strcmp(name, "write") == 0 || strcmp(name, "all") == 0)
         return run == bench_integrate;
     if (strcmp(name, "batch") == 0)
         return kind->wants >= BENCH_STACK && run != bench_write;
@@ -188,8 +193,18 @@ static int check_used(const struct common *common, const struct choice *choice)
     return AIRY_EXIT_OK;
 }
 
+static bool is_given(const struct common *common, const char *name)
+{
+    for (size_t i = 0; i < common->given.count; i += 2)
+        if (strcmp(common->given.items[i], name) == 0)
+            return true;
+    return false;
+}
+
 static int choose(const struct bench_params *p, struct choice *choice)
 {
+    static const char *const overruled[] = {"write",       "split", "method",
+                                            "error-model", "clip",  "quantile"};
     const struct common *common = &p->geometry.common;
     const char *names[BENCHES];
     size_t named = 0;
@@ -217,6 +232,9 @@ static int choose(const struct bench_params *p, struct choice *choice)
     if (choice->stack && (p->has_frames || p->has_cases || p->beyond_memory))
         return tool_usage(common, "--frames, --case and --larger-than-memory are for cases that "
                                   "are made, not for a stack");
+    for (size_t i = 0; p->all && i < sizeof(overruled) / sizeof(overruled[0]); i++)
+        if (is_given(common, overruled[i]))
+            return tool_usage(common, "--all and --%s exclude each other", overruled[i]);
     if (p->has_frames && p->beyond_memory)
         return tool_usage(common, "--frames and --larger-than-memory exclude each other");
     if (p->pattern.error_model == AIRY_ERROR_MODEL_VARIANCE)

@@ -1,0 +1,169 @@
+/* airy bench integrate --all: every method, splitting and error model, in one and two dimensions. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench.h"
+
+/* Results of one way to integrate. */
+struct way {
+    struct pattern_params pattern;
+    bool rings; /* of clip or quantile */
+    char name[96];
+    const char *engine; /* static text */
+    struct timing *t;   /* NULL: not measured, `why` */
+    struct bench_integrated done;
+    char why[256];
+};
+
+enum { MAX_WAYS = 160 };
+
+struct ways {
+    struct way list[MAX_WAYS];
+    size_t count;
+};
+
+/* What is asked for beside the mean. */
+static const struct {
+    const char *name;
+    airy_error_model model;
+    bool clip, quantile;
+} models[] = {
+    {"none", AIRY_ERROR_MODEL_NONE, false, false},
+    {"poisson", AIRY_ERROR_MODEL_POISSON, false, false},
+    {"azimuthal", AIRY_ERROR_MODEL_AZIMUTHAL, false, false},
+    {"variance", AIRY_ERROR_MODEL_VARIANCE, false, false},
+    {"clip 3, azimuthal", AIRY_ERROR_MODEL_AZIMUTHAL, true, false},
+    {"clip 3, hybrid", AIRY_ERROR_MODEL_HYBRID, true, false},
+    {"median", AIRY_ERROR_MODEL_NONE, false, true},
+};
+
+enum { MODELS = sizeof(models) / sizeof(models[0]) };
+
+static void add_way(struct ways *ways, const struct pattern_params *pattern, airy_split split,
+                    airy_method method, size_t model)
+{
+    struct way *way = &ways->list[ways->count++];
+    *way = (struct way){.pattern = *pattern, .rings = models[model].clip || models[model].quantile};
+    struct pattern_params *p = &way->pattern;
+    p->split = split;
+    p->method = method;
+    p->error_model = models[model].model;
+    p->clip = (struct pattern_clip){.given = models[model].clip, .threshold = 3};
+    p->quantile = (struct pattern_quantile){.given = models[model].quantile, .percent = {50, 50}};
+    snprintf(way->name, sizeof(way->name), "%s %s%s%s, %s", p->bins.azimuth ? "2-D" : "1-D",
+             airy_split_name(split), way->rings ? "" : " ",
+             way->rings ? "" : airy_method_name(method), models[model].name);
+}
+
+/* The method is how the one matrix is walked: filters by ring have a walk of their own. */
+static void list_ways(struct ways *ways, const struct pattern_params *given)
+{
+    enum { CELLS_RADIUS = 1000, CELLS_AZIMUTH = 360 };
+    for (int two = 0; two < 2; two++) {
+        struct pattern_params pattern = *given;
+        if (two)
+            pattern.bins = given->bins.azimuth ? given->bins
+                                               : (struct pattern_bins){CELLS_RADIUS, CELLS_AZIMUTH};
+        else
+            pattern.bins.azimuth = 0;
+        for (int split = 0; split < AIRY_SPLIT_COUNT; split++)
+            for (size_t model = 0; model < MODELS; model++)
+                for (int method = 0; method < AIRY_METHOD_COUNT; method++) {
+                    const bool rings = models[model].clip || models[model].quantile;
+                    if ((split == AIRY_SPLIT_PSEUDO && !two) || (rings && method > 0))
+                        continue;
+                    add_way(ways, &pattern, (airy_split)split, (airy_method)method, model);
+                }
+    }
+}
+
+static airy_status measure_way(const struct bench *bench, struct way *way)
+{
+    struct bench_params params = *bench->params;
+    struct bench part = *bench;
+    params.pattern = way->pattern;
+    if (!params.has_seconds)
+        params.seconds = 0.25;
+    params.has_seconds = true;
+    part.params = &params;
+    airy_integrator *integrator = NULL;
+    airy_integrator_info info;
+    way->t = malloc(sizeof(*way->t));
+    airy_status status = way->t ? bench_integrator(&integrator, &part) : AIRY_ERR_MEMORY;
+    if (status == AIRY_OK)
+        status = airy_integrator_get_info(integrator, &info);
+    if (status == AIRY_OK)
+        status = bench_time_integrate(&part, &integrator, 1, NULL, way->t, &way->done);
+    if (status == AIRY_OK)
+        way->engine = info.engine;
+    airy_integrator_destroy(&integrator);
+    if (status != AIRY_ERR_UNSUPPORTED)
+        return status;
+    snprintf(way->why, sizeof(way->why), "%s", airy_last_error());
+    free(way->t);
+    way->t = NULL;
+    return AIRY_OK;
+}
+
+static double rate_of(struct way *way)
+{
+    return way->t ? (double)way->done.info.frames / bench_percentile(way->t, 0.5) : 0;
+}
+
+/* Why a way is much slower than the fastest of its dimension. */
+static const char *reason_of(const struct way *way)
+{
+    if (way->rings)
+        return "filters by ring look at a bin's pixels one by one";
+    if (way->pattern.error_model == AIRY_ERROR_MODEL_AZIMUTHAL)
+        return "the spread in a bin takes a second pass, around its mean";
+    if (way->pattern.error_model != AIRY_ERROR_MODEL_NONE && way->pattern.bins.azimuth)
+        return "twice the sums come back: those of the variance, too";
+    return "frames are decoded first";
+}
+
+static void report_way(struct bench *bench, struct way *way, double fastest)
+{
+    char note[512];
+    if (!way->t) {
+        bench_add_missing(bench, way->name, "frames/s", way->why);
+        return;
+    }
+    const bool slow = rate_of(way) < fastest / 2;
+    snprintf(note, sizeof(note), "%s%s%s", way->engine, slow ? "; below half of the fastest: " : "",
+             slow ? reason_of(way) : "");
+    bench_add_rate(bench, way->t,
+                   &(struct bench_row){.name = way->name,
+                                       .unit = "frames/s",
+                                       .amount = (double)way->done.info.frames,
+                                       .limit = fastest,
+                                       .limit_name = way->pattern.bins.azimuth
+                                                         ? "the fastest in two dimensions"
+                                                         : "the fastest in one dimension",
+                                       .frames = way->done.info.frames,
+                                       .note = note});
+}
+
+airy_status bench_methods(struct bench *bench)
+{
+    struct ways *ways = calloc(1, sizeof(*ways));
+    airy_status status = ways ? AIRY_OK : AIRY_ERR_MEMORY;
+    double fastest[2] = {0, 0};
+    if (ways)
+        list_ways(ways, &bench->params->pattern);
+    for (size_t i = 0; ways && i < ways->count && status == AIRY_OK; i++) {
+        struct way *way = &ways->list[i];
+        double *best = &fastest[way->pattern.bins.azimuth != 0];
+        tool_say(bench->common, "%s ...", way->name);
+        status = tool_interrupted() ? AIRY_ERR_STOPPED : measure_way(bench, way);
+        const double rate = status == AIRY_OK ? rate_of(way) : 0;
+        *best = rate > *best ? rate : *best;
+    }
+    for (size_t i = 0; ways && i < ways->count; i++) {
+        if (status == AIRY_OK)
+            report_way(bench, &ways->list[i], fastest[ways->list[i].pattern.bins.azimuth != 0]);
+        free(ways->list[i].t);
+    }
+    free(ways);
+    return status;
+}
