@@ -83,6 +83,13 @@ typedef struct airy_roi {
     double azimuth[2]; /**< degrees; upper <= lower wraps around */
 } airy_roi;
 
+/** What an NXazint1d or NXazint2d file says of an experiment beside its patterns. */
+typedef struct airy_nxazint {
+    bool solid_angle, polarization; /**< corrected for */
+    double wavelength;              /**< m; 0: not known */
+    const char *instrument, *source, *source_type; /**< names; NULL: "unknown" */
+} airy_nxazint;
+
 /**
  * The region has a part of the axes. Errors: AIRY_ERR_PARAM (not finite, ends that are not
  * ascending, outside of the axis, azimuth in one dimension).

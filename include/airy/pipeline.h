@@ -62,6 +62,7 @@ typedef struct airy_run_params {
      */
     const airy_frame_values *carried;
     size_t carried_count;
+    const airy_nxazint *nxazint; /**< the file is an NXazint1d or NXazint2d file, too; NULL: not */
 } airy_run_params;
 
 typedef struct airy_run_info {

@@ -33,6 +33,7 @@ struct airy_pattern_spec {
     bool zigzag;      /* every other row of the map backwards */
     bool grouped;     /* rows are of several frames: how many is written, and normalizations are
                      [frames, bins] from the start */
+    const airy_nxazint *nxazint; /* NULL: the usual groups alone */
     bool differ;  /* every row has normalizations of its own, [frames, bins] from the start */
 };
 

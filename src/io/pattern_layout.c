@@ -12,6 +12,7 @@
 #include "base/size.h"
 #include "io/file_sink.h"
 #include "io/hdf5_put.h"
+#include "io/pattern_nxazint.h"
 #include "io/plain_file.h"
 
 enum {
@@ -407,6 +408,8 @@ static herr_t put_everything(struct airy_pattern_layout *layout, hid_t file,
             done = put_field(layout, integrate[0], f, spec);
     if (done >= 0)
         done = share_objects(integrate[0], integrate[1], spec);
+    if (done >= 0 && spec->nxazint)
+        done = airy_put_nxazint(roots, spec);
     for (int f = AIRY_PATTERN_NORMALIZATION; f < AIRY_PATTERN_FIELDS && done >= 0; f++)
         done = put_field(layout, integrate[1], f, spec);
     for (int tree = 0; tree < 2; tree++) {
@@ -702,6 +705,9 @@ static airy_status find_maps(struct airy_pattern_layout *layout, hid_t root,
 static airy_status find_fields(struct airy_pattern_layout *layout, const hid_t roots[2],
                                const struct airy_pattern_spec *spec)
 {
+    AIRY_FAIL_IF(has_link(roots[0], "entry/definition") != (spec->nxazint != NULL), AIRY_ERR_FORMAT,
+                 "it is %s NXazint file, this run writes %s", spec->nxazint ? "no" : "an",
+                 spec->nxazint ? "one" : "none");
     AIRY_FAIL_IF(has_link(roots[0], "entry/integrate/result/sem") != spec->errors, AIRY_ERR_FORMAT,
                  "it has %s error model, this run has %s", spec->errors ? "no" : "an",
                  spec->errors ? "one" : "none");

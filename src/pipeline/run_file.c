@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "integrate/integrator.h"
+#include "io/pattern_nxazint.h"
 #include "pipeline/run.h"
 
 static airy_status open_as(struct airy_run *run, const char *path,
@@ -130,6 +131,8 @@ airy_status airy_run_file_open(struct airy_run *run, const char *path, enum airy
             monitor[i] = group_mean(run, run->params->monitor, i);
     }
     AIRY_TRY_OR(out, make_columns(&columns, run));
+    if (run->params->nxazint)
+        AIRY_TRY_OR(out, airy_nxazint_check(integrator->params.unit));
     const struct airy_pattern_spec spec = {
         .columns = columns.list,
         .column_count = columns.count,
@@ -137,6 +140,7 @@ airy_status airy_run_file_open(struct airy_run *run, const char *path, enum airy
         .roi_count = run->params->roi_count,
         .grid = {run->params->grid[0], run->params->grid[1]},
         .zigzag = run->params->zigzag,
+        .nxazint = run->params->nxazint,
         .frames = groups,
         .grouped = run->group > 1,
         .differ = integrator->ring.kind != AIRY_RING_NONE,

@@ -28,6 +28,13 @@ const char *integrate_parse_on_error(void *field, const char *text)
     return NULL;
 }
 
+static const char *parse_format(void *field, const char *text)
+{
+    const bool nxazint = strcmp(text, "nxazint") == 0;
+    *(enum result_format *)field = nxazint ? FORMAT_NXAZINT : FORMAT_AIRY;
+    return nxazint || strcmp(text, "airy") == 0 ? NULL : "expected airy or nxazint";
+}
+
 /* Any number, "nan" too. */
 const char *integrate_parse_number(void *field, const char *text)
 {
@@ -60,6 +67,13 @@ static const struct opt integrate_options[] = {
      .use = OPT_WRITTEN_OWN,
      .argument = "OUT",
      .help = ".h5 (all frames in one NeXus file), or text, one file a frame: .xye .xy .chi .dat"},
+    {.name = "format",
+     .type = OPT_PARSED,
+     FIELD(format),
+     .parse = parse_format,
+     .argument = "airy|nxazint",
+     .fallback = "airy",
+     .help = "nxazint: OUT.h5 is an NXazint1d or NXazint2d file, too"},
     {.name = "variance",
      .type = OPT_STRING,
      FIELD(variance),
@@ -279,6 +293,9 @@ static int check_output(const struct integrate_params *p)
     if (!integrate_is_hdf5_name(p->output) && !ascii_name(p->output))
         return tool_usage(common,
                           "output '%s': expected a name that ends in .h5, .xye, .xy, .chi or .dat",
+                          p->output);
+    if (p->output && p->format == FORMAT_NXAZINT && !integrate_is_hdf5_name(p->output))
+        return tool_usage(common, "--format nxazint: output '%s' is no .h5 or .nxs file",
                           p->output);
     if (p->pattern.bins.azimuth && !integrate_is_hdf5_name(p->output))
         return tool_usage(common,

@@ -13,6 +13,7 @@ struct integrate_params {
     const char *output, *plot, *config, *mask, *mask_only, *dark, *flat, *absorption, *variance,
         *monitor;
     struct raw_opt raw;
+    enum result_format { FORMAT_AIRY, FORMAT_NXAZINT } format;
     size_t frames[3]; /* first, last (0: end), step */
     double radial_range[2], azimuth_range[2], polarization[2], normalization, dummy, delta_dummy,
         empty;
@@ -49,6 +50,8 @@ struct integration {
     size_t masked[3]; /* pixels that the detector's mask, the file's and --mask or --mask-only
                          leave out */
     double start;     /* of the set-up, s */
+    airy_nxazint nxazint;
+    char *names[3]; /* of its instrument and source */
     airy_roi *rois;
     airy_frame_values *carried;
     size_t carried_count;

@@ -201,6 +201,31 @@ static void fill_params(struct integration *job)
     memcpy(q->azimuth_range, p->azimuth_range, sizeof(q->azimuth_range));
 }
 
+/* What the first file says of the place where it was made. */
+static void name_place(struct integration *job)
+{
+    static const char *const objects[3][2] = {
+        {"/entry/instrument/name", "/entry/instrument/name"},
+        {"/entry/source/name", "/entry/instrument/source/name"},
+        {"/entry/source/type", "/entry/instrument/source/type"}};
+    const char *path = job->common->inputs.items[0];
+    char file[4096];
+    snprintf(file, sizeof(file), "%.*s",
+             (int)(strstr(path, "::") ? strstr(path, "::") - path : 4095), path);
+    const bool hdf5 = job->info.path != AIRY_STACK_FILES && tool_exists(file);
+    for (size_t i = 0; hdf5 && i < 3; i++)
+        for (size_t k = 0; k < 2 && !job->names[i]; k++)
+            if (airy_hdf5_text(&job->names[i], file, objects[i][k]) != AIRY_OK)
+                job->names[i] = NULL;
+    job->nxazint = (airy_nxazint){.solid_angle = !job->params->no_solid_angle,
+                                  .polarization = job->params->has_polarization,
+                                  .wavelength = job->geometry.wavelength,
+                                  .instrument = job->names[0],
+                                  .source = job->names[1],
+                                  .source_type = job->names[2]};
+    job->run.nxazint = &job->nxazint;
+}
+
 int integration_open(struct integration *job, const struct integrate_params *params,
                      const airy_geometry *replayed)
 {
@@ -242,6 +267,8 @@ int integration_open(struct integration *job, const struct integrate_params *par
         return tool_failed(job->common, status);
     job->device = job->team.devices[0];
     job->integrator = job->team.integrators[0];
+    if (params->format == FORMAT_NXAZINT)
+        name_place(job);
     if (params->part)
         return AIRY_EXIT_OK; /* the parent has written it */
     job->configuration = configuration_text(job);
@@ -257,6 +284,8 @@ void integration_close(struct integration *job)
     airy_detector_arrays_destroy(&job->arrays);
     around_close(job);
     free(job->configuration);
+    for (size_t i = 0; i < 3; i++)
+        free(job->names[i]);
     free(job->monitor);
     free(job->mask);
     free(job->dark);
