@@ -150,11 +150,17 @@ typedef struct airy_integrator_params {
         azimuth_bins; /**< 0: patterns of one dimension; bins * azimuth_bins at most 4194304. Then
                               azimuth_range, if given, is the axis of chi: pixels are cut there */
     bool has_clip;    /**< sigma clipping, see below */
-    double clip_threshold; /**< in standard deviations, >= 0; 0: Chauvenet's criterion alone */
-    unsigned clip_cycles;  /**< at most so many; 0: 5; at most 1000 */
-    bool has_quantile;     /**< quantile filter, see below; not together with has_clip */
-    double quantile[2];    /**< 0 <= lower <= upper <= 1; 0.5, 0.5: the weighted median */
+    double clip_threshold;  /**< in standard deviations, >= 0; 0: Chauvenet's criterion alone */
+    unsigned clip_cycles;   /**< at most so many; 0: 5; at most 1000 */
+    bool has_quantile;      /**< quantile filter, see below; not together with has_clip */
+    double quantile[2];     /**< 0 <= lower <= upper <= 1; 0.5, 0.5: the weighted median */
     bool sensor_efficiency; /**< n gets airy_geometry_efficiency as a factor */
+    /**
+     * Pixels that are saturated in a frame are left out of it, as dummies are. With a signed dtype
+     * and the detector's own dummy values all negative values are left out, too; any other dummy
+     * values must reach up to the saturation.
+     */
+    bool mask_saturated;
 } airy_integrator_params;
 
 /**
@@ -166,7 +172,8 @@ typedef struct airy_integrator airy_integrator;
 /**
  * Errors: AIRY_ERR_PARAM (range empty or inverted, no wavelength, no valid pixel left, bins),
  *         AIRY_ERR_SHAPE, AIRY_ERR_MEMORY, AIRY_ERR_UNSUPPORTED (device without double precision; clip
- *         or quantile on a back end without it).
+ *         or quantile on a back end without it; at the first frames: dummy values that do not go
+ *         together with mask_saturated).
  */
 AIRY_API airy_status airy_integrator_create(airy_integrator **integrator, airy_device *device,
                                             const airy_geometry *geometry,

@@ -71,13 +71,15 @@ static void make_rules(struct airy_raw_rules *rules, const airy_pixel_test *test
         return;
     const int64_t least = is_signed ? -((int64_t)1 << (bits - 1)) : 0;
     const int64_t most = ((int64_t)1 << (is_signed ? bits - 1 : bits)) - 1;
-    const int64_t lo = test->lo > least ? test->lo : least, hi = test->hi < most ? test->hi : most;
+    const bool wraps = is_signed && test->hi > most;
+    const int64_t lo = test->lo > least ? test->lo : least,
+                  hi = test->hi < most || wraps ? test->hi : most;
     rules->has_interval = lo <= hi;
     rules->suspicious = is_signed ? (uint64_t)1 << 31 : (uint64_t)1 << 32;
     if (rules->has_interval) {
         rules->lo = (uint32_t)lo;
         rules->span = (uint32_t)(hi - lo);
-        if (lo < 0 && hi >= 0)
+        if (!wraps && lo < 0 && hi >= 0)
             rules->suspicious = 0;
         else if (rules->lo < rules->suspicious)
             rules->suspicious = rules->lo;

@@ -80,6 +80,80 @@ static void exact_interval(airy_pixel_test *test, struct range r, double dummy, 
     test->hi = hi > (double)r.hi ? r.hi : (int64_t)hi;
 }
 
+/* The interval of dummy values: given, or the detector's own. */
+static void add_dummies(airy_pixel_test *test, const airy_integrator_params *p, airy_dtype dtype,
+                        struct range r, bool automatic)
+{
+    const bool integer = !airy_dtype_is_float(dtype), compat = p->compat == AIRY_COMPAT_PYFAI;
+    if (!p->has_dummy && !automatic)
+        return;
+    /*
+     * A detector's own dummy values are -1, -2, -3, in an unsigned type the three largest values.
+     */
+    double dummy = -2, delta = 1.5;
+    if (p->has_dummy) {
+        dummy = p->dummy;
+        delta = p->delta_dummy;
+    } else if (integer && r.lo == 0) {
+        dummy = (double)r.hi - 1;
+    }
+    if (isnan(dummy))
+        return;
+    if (!integer) {
+        /* A dummy such as 0.1 means the float nearest to it where pixels are floats. */
+        const bool single = dtype == AIRY_DTYPE_F32 && fabs(dummy) <= (double)FLT_MAX;
+        const double d = single ? (double)(float)dummy : dummy;
+        test->float_lo = d - delta;
+        test->float_hi = d + delta;
+    } else if (compat) {
+        compat_interval(test, r, dummy, delta);
+    } else {
+        exact_interval(test, r, dummy, delta);
+    }
+}
+
+/*
+ * The interval becomes that of saturated values, too: kernels test one. Of a signed dtype [lo, hi]
+ * may go on behind the largest value with the negative ones, modulo 2^32.
+ */
+static airy_status add_saturated(airy_pixel_test *test, const airy_integrator *it, struct range r,
+                                 bool automatic)
+{
+    const int64_t from = test->saturation;
+    if (from > r.hi)
+        return AIRY_OK;
+    const bool none = test->lo > test->hi, joined = !none && test->hi >= from - 1;
+    if (none || joined) {
+        test->lo = none || test->lo > from ? from : test->lo;
+        test->hi = r.hi;
+        return AIRY_OK;
+    }
+    AIRY_FAIL_IF(!automatic || r.lo == 0 || from <= 0 || it->ring.kind != AIRY_RING_NONE,
+                 AIRY_ERR_UNSUPPORTED,
+                 "pixels of %lld and more as saturated together with dummy values %lld to %lld: "
+                 "expected dummy values that reach up to the saturation%s",
+                 (long long)from, (long long)test->lo, (long long)test->hi,
+                 automatic ? ", with clip and quantile" : "");
+    test->lo = from;
+    test->hi = UINT32_MAX; /* -1 */
+    return AIRY_OK;
+}
+
+static airy_status add_saturated_floats(airy_pixel_test *test)
+{
+    const double from = test->float_saturation;
+    const bool none = !(test->float_lo <= test->float_hi);
+    if (isnan(from))
+        return AIRY_OK;
+    AIRY_FAIL_IF(!none && test->float_hi < from, AIRY_ERR_UNSUPPORTED,
+                 "pixels of %g and more as saturated together with dummy values %g to %g: expected "
+                 "dummy values that reach up to the saturation",
+                 from, test->float_lo, test->float_hi);
+    test->float_lo = none ? from : fmin(test->float_lo, from);
+    test->float_hi = (double)INFINITY;
+    return AIRY_OK;
+}
+
 airy_status airy_pixel_test_make(airy_pixel_test *test, const airy_integrator *integrator,
                                  airy_dtype dtype)
 {
@@ -96,7 +170,6 @@ airy_status airy_pixel_test_make(airy_pixel_test *test, const airy_integrator *i
                               .float_lo = 1,
                               .float_hi = 0,
                               .float_saturation = NAN};
-    const bool compat = p->compat == AIRY_COMPAT_PYFAI;
     const bool automatic = !p->has_dummy && !p->no_default_dummy &&
                            integrator->geometry.detector.dectris_dummy;
     if (p->has_saturation) {
@@ -104,30 +177,8 @@ airy_status airy_pixel_test_make(airy_pixel_test *test, const airy_integrator *i
         const double s = ceil(p->saturation);
         test->saturation = s > (double)r.hi ? r.hi + 1 : s < (double)r.lo ? r.lo : (int64_t)s;
     }
-    if (!p->has_dummy && !automatic)
+    add_dummies(test, p, dtype, r, automatic);
+    if (!p->mask_saturated)
         return AIRY_OK;
-    /*
-     * A detector's own dummy values are -1, -2, -3, in an unsigned type the three largest values.
-     */
-    double dummy = -2, delta = 1.5;
-    if (p->has_dummy) {
-        dummy = p->dummy;
-        delta = p->delta_dummy;
-    } else if (integer && r.lo == 0) {
-        dummy = (double)r.hi - 1;
-    }
-    if (isnan(dummy))
-        return AIRY_OK;
-    if (!integer) {
-        /* A dummy such as 0.1 means the float nearest to it where pixels are floats. */
-        const bool single = dtype == AIRY_DTYPE_F32 && fabs(dummy) <= (double)FLT_MAX;
-        const double d = single ? (double)(float)dummy : dummy;
-        test->float_lo = d - delta;
-        test->float_hi = d + delta;
-    } else if (compat) {
-        compat_interval(test, r, dummy, delta);
-    } else {
-        exact_interval(test, r, dummy, delta);
-    }
-    return AIRY_OK;
+    return integer ? add_saturated(test, integrator, r, automatic) : add_saturated_floats(test);
 }

@@ -124,7 +124,9 @@ void airy_cl_word_test(airy_gather_geom *geom, const airy_pixel_test *test, airy
 {
     const int64_t least = airy_dtype_is_signed(dtype) ? INT32_MIN : 0,
                   most = least + (int64_t)UINT32_MAX;
-    const int64_t lo = test->lo > least ? test->lo : least, hi = test->hi < most ? test->hi : most;
+    const bool wraps = airy_dtype_is_signed(dtype) && test->hi > most;
+    const int64_t lo = test->lo > least ? test->lo : least,
+                  hi = test->hi < most || wraps ? test->hi : most;
     const int64_t saturation = test->saturation > least ? test->saturation : least;
     geom->has_invalid = lo <= hi;
     if (geom->has_invalid) {
@@ -138,6 +140,8 @@ void airy_cl_word_test(airy_gather_geom *geom, const airy_pixel_test *test, airy
     geom->odd = geom->has_saturation ? geom->saturation : UINT32_MAX;
     if (geom->has_invalid && geom->lo < geom->odd)
         geom->odd = geom->lo;
+    if (wraps) /* the least word is a negative value */
+        geom->odd = 0;
 }
 
 static airy_status launch(const struct gather *g, const char *file, const char *name, size_t width,

@@ -282,7 +282,9 @@ static void set_test(airy_peaks_geom *g, const airy_pixel_test *test, airy_dtype
 {
     const int64_t least = airy_dtype_is_signed(dtype) ? INT32_MIN : 0,
                   most = least + (int64_t)UINT32_MAX;
-    const int64_t lo = test->lo > least ? test->lo : least, hi = test->hi < most ? test->hi : most;
+    const bool wraps = airy_dtype_is_signed(dtype) && test->hi > most;
+    const int64_t lo = test->lo > least ? test->lo : least,
+                  hi = test->hi < most || wraps ? test->hi : most;
     g->float_lo = test->float_lo;
     g->float_hi = test->float_hi;
     g->has_invalid = lo <= hi;

@@ -2,7 +2,8 @@
  * Which raw values of a frame are left out, and which are saturated; worked out once in the front
  * for the frame's dtype.
  * Integers: the interval [lo, hi] of raw values, in the dtype's own range (signed: two's
- *           complement in 64 bits); lo > hi: none.
+ *           complement in 64 bits); lo > hi: none. hi above a signed dtype's range: the interval
+ *           goes on with negative values, to hi - 2^32.
  * Floats: the interval of doubles, and everything not finite; float_saturation NaN: nothing is
  *         saturated.
  */

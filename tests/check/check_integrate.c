@@ -296,6 +296,80 @@ static void check_pixel_test(struct check *c)
     CHECK_FAILS(c, airy_pixel_test_make(&t, &it, AIRY_DTYPE_I64), AIRY_ERR_DTYPE, "int64");
 }
 
+/* Saturated pixels are left out like dummies, beside the detector's own and given ones. */
+static void check_saturated(struct check *c, airy_dtype dtype, bool own, airy_error_model model)
+{
+    if (!check_case(c, "saturated_%s%s_%s", airy_dtype_name(dtype), own ? "_own" : "",
+                    airy_error_model_name(model)))
+        return;
+    struct scene s = {.dtype = dtype,
+                      .frames = 3,
+                      .params = {.bins = 15,
+                                 .error_model = model,
+                                 .has_saturation = true,
+                                 .saturation = 40,
+                                 .mask_saturated = true}};
+    fill_scene(c, &s);
+    s.geometry.detector.dectris_dummy = own;
+    for (size_t i = 0; i < s.frames * PIXELS; i++)
+        s.out[i] = !isfinite(s.raw[i]) || s.raw[i] >= 40 ||
+                   (own && airy_dtype_is_signed(dtype) && s.raw[i] < 0);
+    compare_frames(c, &s);
+}
+
+static void check_saturated_intervals(struct check *c)
+{
+    if (!check_case(c, "saturated_intervals"))
+        return;
+    static const struct {
+        airy_dtype dtype;
+        bool own, has_dummy;
+        double dummy, delta, saturation;
+        int64_t lo, hi;
+    } rows[] = {{AIRY_DTYPE_U16, false, false, 0, 0, 1000, 1000, 65535},
+                {AIRY_DTYPE_U16, true, false, 0, 0, 1000, 1000, 65535},
+                {AIRY_DTYPE_U16, true, false, 0, 0, 1e9, 65533, 65535},
+                {AIRY_DTYPE_U16, true, false, 0, 0, -5, 0, 65535},
+                {AIRY_DTYPE_U16, false, true, 990, 9.5, 1000, 981, 65535},
+                {AIRY_DTYPE_I32, true, false, 0, 0, 1000, 1000, UINT32_MAX},
+                {AIRY_DTYPE_I32, true, false, 0, 0, -2, -3, INT32_MAX},
+                {AIRY_DTYPE_I16, false, false, 0, 0, 1000, 1000, 32767}};
+    airy_pixel_test t;
+    airy_integrator it = {.params = {.has_saturation = true, .mask_saturated = true}};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        it.geometry.detector.dectris_dummy = rows[k].own;
+        it.params.has_dummy = rows[k].has_dummy;
+        it.params.dummy = rows[k].dummy;
+        it.params.delta_dummy = rows[k].delta;
+        it.params.saturation = rows[k].saturation;
+        CHECK_OK(c, airy_pixel_test_make(&t, &it, rows[k].dtype));
+        if (t.lo != rows[k].lo || t.hi != rows[k].hi)
+            check_failed(c, __FILE__, __LINE__, "row %zu: [%lld, %lld]", k, (long long)t.lo,
+                         (long long)t.hi);
+    }
+    it.params.has_dummy = true;
+    it.params.dummy = 7;
+    it.params.delta_dummy = 0;
+    CHECK_FAILS(c, airy_pixel_test_make(&t, &it, AIRY_DTYPE_U16), AIRY_ERR_UNSUPPORTED,
+                "dummy values 7 to 7");
+    CHECK_FAILS(c, airy_pixel_test_make(&t, &it, AIRY_DTYPE_F32), AIRY_ERR_UNSUPPORTED,
+                "dummy values 7 to 7");
+    it.params.has_dummy = false;
+    it.geometry.detector.dectris_dummy = true;
+    it.params.saturation = -7;
+    CHECK_OK(c, airy_pixel_test_make(&t, &it, AIRY_DTYPE_I32));
+    CHECK(c, t.lo == -7 && t.hi == INT32_MAX);
+    it.ring.kind = AIRY_RING_CLIP;
+    it.params.saturation = 100;
+    CHECK_FAILS(c, airy_pixel_test_make(&t, &it, AIRY_DTYPE_I32), AIRY_ERR_UNSUPPORTED, "clip");
+    it.geometry.detector.dectris_dummy = false;
+    CHECK_OK(c, airy_pixel_test_make(&t, &it, AIRY_DTYPE_F64));
+    CHECK(c, t.float_lo == 100 && t.float_hi == INFINITY);
+    it.params.has_saturation = false;
+    CHECK_OK(c, airy_pixel_test_make(&t, &it, AIRY_DTYPE_F64));
+    CHECK(c, !(t.float_lo <= t.float_hi));
+}
+
 /* A bin whose pixels are all dummies is exactly empty, and its results are params->empty. */
 static void check_emptied(struct check *c)
 {
@@ -612,17 +686,27 @@ static void check_inverse(struct check *c, airy_split split)
  * The same frames from memory and from chunks, which the front decodes first where the back end
  * declines (the azimuthal model on the CPU).
  */
-static void check_chunks(struct check *c, airy_codec codec, airy_error_model model)
+static void check_chunks(struct check *c, airy_codec codec, airy_error_model model,
+                         airy_dtype dtype, bool saturated)
 {
-    if (!check_case(c, "chunks_%s_%s", airy_codec_name(codec), airy_error_model_name(model)))
+    if (!check_case(c, "chunks_%s_%s_%s%s", airy_codec_name(codec), airy_error_model_name(model),
+                    airy_dtype_name(dtype), saturated ? "_saturated" : ""))
         return;
     enum { BAD = 1 };
-    struct scene s = {.dtype = AIRY_DTYPE_U32,
+    struct scene s = {.dtype = dtype,
                       .frames = 3,
-                      .params = {.bins = 11, .error_model = model, .has_dummy = true, .dummy = 18}};
+                      .params = {.bins = 11,
+                                 .error_model = model,
+                                 .has_dummy = !saturated,
+                                 .dummy = 18,
+                                 .has_saturation = saturated,
+                                 .saturation = 30,
+                                 .mask_saturated = saturated}};
     fill_scene(c, &s);
-    const size_t plane = AIRY_SUM_PLANES * 11, size = PIXELS * sizeof(uint32_t);
-    const airy_codec_params params = {.codec = codec, .elem_size = 4, .block_bytes = 256};
+    s.geometry.detector.dectris_dummy = saturated;
+    const size_t elem = airy_dtype_size(dtype), plane = AIRY_SUM_PLANES * 11, size = PIXELS * elem;
+    const airy_codec_params params = {
+        .codec = codec, .elem_size = (uint32_t)elem, .block_bytes = 256};
     const airy_batch_params batch_params = {
         .dtype = s.dtype, .height = HEIGHT, .width = WIDTH, .codec = params, .frames = s.frames};
     double *want = check_alloc(c, s.frames * plane * sizeof *want),
@@ -637,8 +721,7 @@ static void check_chunks(struct check *c, airy_codec codec, airy_error_model mod
     for (size_t f = 0; f < s.frames; f++) {
         size_t chunk_size = airy_encode_bound(size, &params);
         uint8_t *chunk = check_alloc(c, chunk_size);
-        CHECK_OK(c,
-                 airy_encode(chunk, &chunk_size, (uint32_t *)s.data + f * PIXELS, size, &params));
+        CHECK_OK(c, airy_encode(chunk, &chunk_size, (uint8_t *)s.data + f * size, size, &params));
         if (f == BAD)
             memset(chunk + 16, 0xff, 24); /* an endless run of literals in the first block */
         CHECK_OK(c, airy_batch_add(batch, chunk, chunk_size));
@@ -716,6 +799,7 @@ void check_integrate(struct check *c)
     if (c->is_cpu) {
         check_matrix(c);
         check_pixel_test(c);
+        check_saturated_intervals(c);
         check_curve(c);
     }
     if (!c->device->backend->integrate) {
@@ -731,9 +815,19 @@ void check_integrate(struct check *c)
     check_finish(c);
     for (int split = 0; split <= AIRY_SPLIT_NO; split++)
         check_inverse(c, (airy_split)split);
-    check_chunks(c, AIRY_CODEC_BSLZ4, AIRY_ERROR_MODEL_POISSON);
-    check_chunks(c, AIRY_CODEC_BSLZ4, AIRY_ERROR_MODEL_AZIMUTHAL);
-    check_chunks(c, AIRY_CODEC_LZ4, AIRY_ERROR_MODEL_NONE);
+    check_chunks(c, AIRY_CODEC_BSLZ4, AIRY_ERROR_MODEL_POISSON, AIRY_DTYPE_U32, false);
+    check_chunks(c, AIRY_CODEC_BSLZ4, AIRY_ERROR_MODEL_AZIMUTHAL, AIRY_DTYPE_U32, false);
+    check_chunks(c, AIRY_CODEC_LZ4, AIRY_ERROR_MODEL_NONE, AIRY_DTYPE_U32, false);
+    static const airy_dtype dtypes[] = {AIRY_DTYPE_U8,  AIRY_DTYPE_U16, AIRY_DTYPE_U32,
+                                        AIRY_DTYPE_I8,  AIRY_DTYPE_I16, AIRY_DTYPE_I32,
+                                        AIRY_DTYPE_F32, AIRY_DTYPE_F64};
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+        for (int own = 0; own < (d < 6 ? 2 : 1); own++) {
+            check_saturated(c, dtypes[d], own, AIRY_ERROR_MODEL_POISSON);
+            check_saturated(c, dtypes[d], own, AIRY_ERROR_MODEL_AZIMUTHAL);
+            if (own)
+                check_chunks(c, AIRY_CODEC_BSLZ4, AIRY_ERROR_MODEL_POISSON, dtypes[d], true);
+        }
     check_integrate_laws(c);
     check_integrate_refusals(c);
 }

@@ -19,6 +19,8 @@ struct integrate_params {
         empty;
     bool has_frames, has_radial_range, has_azimuth_range, has_polarization, has_normalization,
         has_dummy, has_delta_dummy, has_empty;
+    double saturation;
+    bool has_saturation, mask_saturated;
     struct opt_list roi, carry;
     size_t grid[2]; /* rows, columns of a scan */
     bool zigzag;

@@ -161,36 +161,37 @@ static void fill_params(struct integration *job)
 {
     const struct integrate_params *p = job->params;
     airy_integrator_params *q = &job->integrator_params;
-    *q = (airy_integrator_params){.bins = p->pattern.bins.radius,
-                                  .azimuth_bins = p->pattern.bins.azimuth,
-                                  .unit = p->pattern.unit,
-                                  .split = p->pattern.split,
-                                  .method = p->pattern.method,
-                                  .error_model = p->variance ? AIRY_ERROR_MODEL_VARIANCE
-                                                             : p->pattern.error_model,
-                                  .compat = (airy_compat)job->common->compat,
-                                  .has_radial_range = p->has_radial_range,
-                                  .has_azimuth_range = p->has_azimuth_range,
-                                  .chi_zero = p->chi_zero,
-                                  .mask = job->mask,
-                                  .dark = job->dark,
-                                  .flat = job->flat,
-                                  .absorption = job->absorption,
-                                  .variance = job->variance,
-                                  .has_polarization = p->has_polarization,
-                                  .polarization = p->polarization[0],
-                                  .polarization_offset_deg = p->polarization[1],
-                                  .no_solid_angle = p->no_solid_angle,
-                                  .sensor_efficiency = p->sensor_efficiency,
-                                  .unweighted = p->unweighted,
-                                  .normalization = p->has_normalization ? p->normalization : 0,
-                                  .has_dummy = p->has_dummy,
-                                  .dummy = p->dummy,
-                                  .delta_dummy = p->delta_dummy,
-                                  .has_saturation = job->meta.has_saturation,
-                                  .saturation = job->meta.saturation,
-                                  .has_empty = p->has_empty,
-                                  .empty = p->empty};
+    *q = (airy_integrator_params){
+        .bins = p->pattern.bins.radius,
+        .azimuth_bins = p->pattern.bins.azimuth,
+        .unit = p->pattern.unit,
+        .split = p->pattern.split,
+        .method = p->pattern.method,
+        .error_model = p->variance ? AIRY_ERROR_MODEL_VARIANCE : p->pattern.error_model,
+        .compat = (airy_compat)job->common->compat,
+        .has_radial_range = p->has_radial_range,
+        .has_azimuth_range = p->has_azimuth_range,
+        .chi_zero = p->chi_zero,
+        .mask = job->mask,
+        .dark = job->dark,
+        .flat = job->flat,
+        .absorption = job->absorption,
+        .variance = job->variance,
+        .has_polarization = p->has_polarization,
+        .polarization = p->polarization[0],
+        .polarization_offset_deg = p->polarization[1],
+        .no_solid_angle = p->no_solid_angle,
+        .sensor_efficiency = p->sensor_efficiency,
+        .unweighted = p->unweighted,
+        .normalization = p->has_normalization ? p->normalization : 0,
+        .has_dummy = p->has_dummy,
+        .dummy = p->dummy,
+        .delta_dummy = p->delta_dummy,
+        .has_saturation = p->has_saturation || job->meta.has_saturation,
+        .saturation = p->has_saturation ? p->saturation : job->meta.saturation,
+        .mask_saturated = p->mask_saturated,
+        .has_empty = p->has_empty,
+        .empty = p->empty};
     if (!p->has_dummy && job->meta.has_dummy) {
         q->has_dummy = true;
         q->dummy = job->meta.dummy;
@@ -257,6 +258,12 @@ int integration_open(struct integration *job, const struct integrate_params *par
         code = load_masks(job);
     if (code == AIRY_EXIT_OK)
         code = load_corrections(job);
+    if (code == AIRY_EXIT_OK && params->mask_saturated && airy_dtype_is_float(job->info.dtype) &&
+        !params->has_saturation && !job->meta.has_saturation)
+        code = tool_usage(job->common,
+                          "--mask-saturated: pixels are %s and the file has no saturation; give "
+                          "--saturation V",
+                          airy_dtype_name(job->info.dtype));
     if (code != AIRY_EXIT_OK)
         return code;
     fill_params(job);
