@@ -122,8 +122,9 @@ static const struct {
 static airy_status enqueue_box(airy_queue *queue, const struct transfer *t, const struct box *box,
                                unsigned char *host, cl_event *last)
 {
-    const struct airy_cl_queue *impl = airy_cl_queue(queue);
+    struct airy_cl_queue *impl = airy_cl_queue(queue);
     const struct airy_cl_api *cl = impl->device->cl;
+    airy_cl_queue_goes_on(impl);
     const struct rect rect = {
         .region = {box->count[0], box->count[1], box->count[2]},
         .row = box->step[1],
@@ -290,7 +291,7 @@ airy_status airy_cl_pull(airy_queue *queue, void *data, const airy_array *src, b
     const struct box box = make_box(src, NULL);
     const struct transfer transfer = {.direction = PULL, .buffer = src->buffer->handle};
     if (pinned)
-        return enqueue_box(queue, &transfer, &box, data, NULL);
+        return enqueue_box(queue, &transfer, &box, data, &airy_cl_queue(queue)->pulled);
     unsigned char *to = data;
     struct pulled flight[PULL_DEPTH];
     size_t started = 0, landed = 0;
@@ -327,9 +328,10 @@ airy_status airy_cl_copy(airy_queue *queue, const airy_array *dst, const airy_ar
 static airy_status fill_contiguous(airy_queue *queue, cl_mem buffer, size_t offset, size_t size,
                                    const void *pattern, size_t pattern_size)
 {
-    const struct airy_cl_queue *impl = airy_cl_queue(queue);
+    struct airy_cl_queue *impl = airy_cl_queue(queue);
     const bool profiles = airy_cl_profiles(queue);
     cl_event event = NULL;
+    airy_cl_queue_goes_on(impl);
     AIRY_CL_TRY(impl->device,
                 impl->device->cl->EnqueueFillBuffer(impl->queue, buffer, pattern, pattern_size,
                                                     offset, size, 0, NULL,

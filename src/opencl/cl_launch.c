@@ -30,13 +30,17 @@ static uint64_t hash_spec(const struct airy_cl_kernel_spec *spec)
     return airy_hash_text(hash, options_of(spec));
 }
 
+static bool is_of(const struct airy_cl_kernel *slot, const struct airy_cl_kernel_spec *spec)
+{
+    return strcmp(slot->name, spec->name) == 0 && strcmp(slot->options, options_of(spec)) == 0 &&
+           strcmp(slot->file, spec->file) == 0;
+}
+
 static struct airy_cl_kernel *find_slot(struct airy_cl_kernel *slots, unsigned count, uint64_t hash,
                                         const struct airy_cl_kernel_spec *spec)
 {
     unsigned i = (unsigned)hash & (count - 1);
-    while (slots[i].kernel && (slots[i].hash != hash || strcmp(slots[i].name, spec->name) != 0 ||
-                               strcmp(slots[i].options, options_of(spec)) != 0 ||
-                               strcmp(slots[i].file, spec->file) != 0))
+    while (slots[i].kernel && (slots[i].hash != hash || !is_of(&slots[i], spec)))
         i = (i + 1) & (count - 1);
     return &slots[i];
 }
@@ -58,6 +62,7 @@ static airy_status grow_slots(struct airy_cl_queue *queue)
     free(queue->kernels);
     queue->kernels = slots;
     queue->kernel_slots = count;
+    memset(queue->recent, 0, sizeof(queue->recent));
     return AIRY_OK;
 }
 
@@ -127,14 +132,29 @@ static airy_status fill_slot(struct airy_cl_queue *queue, struct airy_cl_kernel 
     return AIRY_OK;
 }
 
+/* Options are up to a thousand letters, whose hash takes a microsecond; to compare them does not. */
+static struct airy_cl_kernel *find_recent(const struct airy_cl_queue *queue,
+                                          const struct airy_cl_kernel_spec *spec)
+{
+    for (unsigned i = 0; i < AIRY_CL_RECENT; i++)
+        if (queue->recent[i] && is_of(&queue->kernels[queue->recent[i] - 1], spec))
+            return &queue->kernels[queue->recent[i] - 1];
+    return NULL;
+}
+
 static airy_status find_kernel(struct airy_cl_queue *queue, const struct airy_cl_kernel_spec *spec,
                                struct airy_cl_kernel **found)
 {
+    *found = find_recent(queue, spec);
+    if (*found)
+        return AIRY_OK;
     AIRY_TRY(grow_slots(queue));
     const uint64_t hash = hash_spec(spec);
     struct airy_cl_kernel *slot = find_slot(queue->kernels, queue->kernel_slots, hash, spec);
     if (!slot->kernel)
         AIRY_TRY(fill_slot(queue, slot, hash, spec));
+    memmove(queue->recent + 1, queue->recent, (AIRY_CL_RECENT - 1) * sizeof(queue->recent[0]));
+    queue->recent[0] = (unsigned)(slot - queue->kernels) + 1;
     *found = slot;
     return AIRY_OK;
 }
@@ -161,9 +181,10 @@ static airy_status enqueue(airy_queue *queue, const struct airy_cl_kernel *kerne
                            const size_t *offset, const size_t *global, const size_t *local,
                            double bytes)
 {
-    const struct airy_cl_queue *impl = airy_cl_queue(queue);
+    struct airy_cl_queue *impl = airy_cl_queue(queue);
     cl_event event = NULL;
     const bool profiles = airy_cl_profiles(queue);
+    airy_cl_queue_goes_on(impl);
     const cl_int code = impl->device->cl->EnqueueNDRangeKernel(impl->queue, kernel->kernel,
                                                                (cl_uint)dims, offset, global, local,
                                                                0, NULL, profiles ? &event : NULL);

@@ -34,12 +34,16 @@ struct airy_cl_pending {
 
 struct airy_cl_kernel; /* cl_launch.c */
 
+enum { AIRY_CL_RECENT = 4 };
+
 struct airy_cl_queue {
     struct airy_cl_device *device;
     cl_command_queue queue;
     struct airy_cl_staging staging;
     struct airy_cl_kernel *kernels; /* kernel objects of this queue: an open hash table */
     unsigned kernel_slots, kernel_count;
+    unsigned recent[AIRY_CL_RECENT]; /* slots of kernels launched last, plus 1; 0: none */
+    cl_event pulled; /* of the last command, if that is a copy to page-locked memory; else NULL */
     struct airy_cl_pending *pending; /* profiled commands whose times are not read yet; NULL:
                                         profiling is off */
     unsigned pending_count;
@@ -60,6 +64,14 @@ airy_status airy_cl_event_enqueue_wait(airy_queue *queue, const airy_event *even
 airy_status airy_cl_event_wait(const airy_event *event);
 airy_status airy_cl_event_is_done(const airy_event *event, bool *done);
 void airy_cl_event_close(airy_event *event);
+
+/* In front of every command that is enqueued: `pulled` is the last one no more. */
+static inline void airy_cl_queue_goes_on(struct airy_cl_queue *queue)
+{
+    if (queue->pulled)
+        (void)queue->device->cl->ReleaseEvent(queue->pulled);
+    queue->pulled = NULL;
+}
 
 /*
  * Profiling: enqueue with an event where this is true, then hand the event over with what it was.
