@@ -97,6 +97,16 @@ AIRY_API airy_status airy_oct_stream_take_wait(airy_oct_stream *stream, void **b
  * @param frames  a multiple of frames_per_result, at least one and at most params->frames
  */
 AIRY_API airy_status airy_oct_stream_give(airy_oct_stream *stream, size_t frames);
+/**
+ * Frames that lie somewhere else, as in the ring of a frame grabber: nothing is copied, and they stay
+ * as they are until their result came. Page-locked memory (airy_host_create) the device reads
+ * itself; other memory the stream's thread copies, which takes longer. Devices that work in the
+ * host's memory get a copy at once. Never waits.
+ * @param frames  as of airy_oct_stream_give
+ * @param lent    out: false where no buffer is free, as of airy_oct_stream_take
+ */
+AIRY_API airy_status airy_oct_stream_lend(airy_oct_stream *stream, const void *data, size_t frames,
+                                          bool *lent);
 /** Count frames that were thrown away; they keep their place in the numbering. */
 AIRY_API airy_status airy_oct_stream_drop(airy_oct_stream *stream, uint64_t frames);
 /** No more frames come: next reports the end once all results are out. */

@@ -346,6 +346,7 @@ static void check_stream_refusals(struct check *c)
     airy_oct_stream *none = NULL;
     airy_oct_result r = {0};
     airy_oct_stream_info info;
+    bool lent;
     void *buffer;
     if (!check_case(c, "oct_stream_refusals"))
         return;
@@ -377,6 +378,10 @@ static void check_stream_refusals(struct check *c)
     CHECK_OK(c, airy_oct_stream_take(t.stream, &buffer));
     CHECK_FAILS(c, airy_oct_stream_give(t.stream, 0), AIRY_ERR_PARAM, "frames = 0");
     CHECK_FAILS(c, airy_oct_stream_give(t.stream, 2), AIRY_ERR_PARAM, "frames = 2");
+    CHECK_FAILS(c, airy_oct_stream_lend(NULL, &r, 1, &lent), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_oct_stream_lend(t.stream, NULL, 1, &lent), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_oct_stream_lend(t.stream, &r, 1, NULL), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_oct_stream_lend(t.stream, &r, 2, &lent), AIRY_ERR_PARAM, "frames = 2");
     CHECK_FAILS(c, airy_oct_stream_drop(NULL, 1), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_oct_stream_next(NULL, &r, 0, NULL), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_oct_stream_next(t.stream, NULL, 0, NULL), AIRY_ERR_PARAM, "NULL");
@@ -391,6 +396,7 @@ static void check_stream_refusals(struct check *c)
     CHECK_OK(c, airy_oct_stream_end(t.stream));
     CHECK_FAILS(c, airy_oct_stream_give(t.stream, 1), AIRY_ERR_PARAM, "after the stream's end");
     CHECK_FAILS(c, airy_oct_stream_take(t.stream, &buffer), AIRY_ERR_PARAM, "after");
+    CHECK_FAILS(c, airy_oct_stream_lend(t.stream, &r, 1, &lent), AIRY_ERR_PARAM, "after");
     close_stub(c, &t);
 }
 
@@ -434,6 +440,7 @@ static void check_profiles(struct check *c, size_t samples, size_t lines, size_t
     const airy_oct_stream_params stream_params = {.frames = each};
     const size_t src_shape[3] = {frames, lines, samples}, dst_shape[3] = {frames, lines, depth};
     airy_oct *oct = NULL;
+    airy_host *pinned = NULL;
     airy_oct_stream *stream = NULL;
     uint16_t *raw = check_alloc(c, count * sizeof(*raw));
     float *want = check_alloc(c, count / 2 * sizeof(*want)),
@@ -446,6 +453,7 @@ static void check_profiles(struct check *c, size_t samples, size_t lines, size_t
         CHECK_OK(c, airy_array_pull(c->queue, want, count / 2 * sizeof(*want), dst)) &&
         CHECK_OK(c, airy_queue_finish(c->queue)))
         CHECK_OK(c, airy_oct_stream_create(&stream, oct, &stream_params));
+    CHECK_OK(c, airy_host_create(&pinned, c->device, count / BUFFERS * sizeof(*raw)));
     bool good = stream != NULL;
     size_t given = 0, at = 0;
     while (good && at < BUFFERS) {
@@ -453,6 +461,14 @@ static void check_profiles(struct check *c, size_t samples, size_t lines, size_t
         airy_oct_result r;
         if (given < BUFFERS)
             good = CHECK_OK(c, airy_oct_stream_take(stream, &buffer));
+        if (buffer && given % 2) { /* where they lie: page-locked, and as malloc gives it */
+            const uint16_t *from = raw + given * (count / BUFFERS);
+            bool lent = false;
+            if (given++ == 1 && pinned)
+                from = memcpy(airy_host_data(pinned), from, count / BUFFERS * sizeof(*raw));
+            good = CHECK_OK(c, airy_oct_stream_lend(stream, from, each, &lent)) && CHECK(c, lent);
+            continue;
+        }
         if (buffer) {
             memcpy(buffer, raw + given++ * (count / BUFFERS), count / BUFFERS * sizeof(*raw));
             good = CHECK_OK(c, airy_oct_stream_give(stream, each));
@@ -468,6 +484,7 @@ static void check_profiles(struct check *c, size_t samples, size_t lines, size_t
     if (good)
         check_values(c, "profiles", AIRY_DTYPE_F32, got, want, count / 2, NULL);
     airy_oct_stream_destroy(&stream);
+    airy_host_destroy(&pinned);
     airy_oct_destroy(&oct);
 }
 
