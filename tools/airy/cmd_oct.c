@@ -137,6 +137,7 @@ struct oct_job {
     airy_oct_stream *stream;
     struct oct_sink sink;
     struct oct_live *live; /* NULL: frames wait for the device */
+    airy_host *memory;     /* frames that are repeated */
     size_t batch;          /* raw frames of a buffer */
     bool automatic;        /* display limits were found, not given */
     struct oct_peak peak;  /* of the first result, where there is a display: in front of it */
@@ -394,6 +395,8 @@ static int run_stream(struct oct_job *job)
         const struct oct_live_start live = {.p = job->p,
                                             .source = &job->source,
                                             .stream = job->stream,
+                                            .device = job->device,
+                                            .memory = &job->memory,
                                             .group = job->info.frames_per_result,
                                             .batch = job->batch};
         code = oct_live_start(&job->live, &live);
@@ -607,6 +610,7 @@ static int run_oct(void *user)
         code = AIRY_EXIT_PARTLY;
     }
     airy_oct_stream_destroy(&job.stream);
+    airy_host_destroy(&job.memory);
     oct_sink_close(&job.sink);
     airy_oct_destroy(&job.oct);
     airy_queue_destroy(&job.queue);

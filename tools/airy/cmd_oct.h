@@ -69,6 +69,8 @@ struct oct_live_start {
     const struct oct_params *p;
     struct oct_source *source;
     airy_oct_stream *stream;
+    airy_device *device;
+    airy_host **memory;  /* frames that are repeated; the caller's, outlives the stream */
     size_t group, batch; /* raw frames of a result, of a buffer */
 };
 /* An opt_parse_fn of a struct oct_repeat. */

@@ -21,6 +21,8 @@ struct oct_live {
     size_t group, batch, lines; /* frames of a result, of a buffer; lines of a frame */
     char *memory;               /* [count] frames that are repeated; NULL: they are read */
     size_t count;
+    airy_device *device;
+    airy_host **host;      /* around memory; NULL: malloc'ed */
     char *spare;           /* [batch] for what is read and finds no buffer */
     double rate;           /* frames/s; 0: as they come */
     double start;          /* s, when the first one began */
@@ -80,6 +82,18 @@ static airy_status take(struct oct_live *l, void **buffer)
 static airy_status give(struct oct_live *l, size_t frames)
 {
     return l->ring ? airy_ring_give(l->ring) : airy_oct_stream_give(l->stream, frames);
+}
+
+/*
+ * The next `got` frames where they lie: the memory of a camera that writes into it by itself. NULL:
+ * they do not lie one behind the other there.
+ */
+static const char *find_lent(const struct oct_live *l, size_t got)
+{
+    const size_t at = l->count ? (size_t)(l->frames % l->count) : 0;
+    return l->host && got % l->group == 0 && at + got <= l->count
+               ? l->memory + at * l->source->info.frame_bytes
+               : NULL;
 }
 
 static airy_status drop(struct oct_live *l, uint64_t frames)
@@ -145,11 +159,14 @@ static airy_status skip_late(struct oct_live *l)
 
 /* ---- what comes ---- */
 
-/* The next frames, up to `batch`; *got 0: there are no more. */
-static airy_status bring(struct oct_live *l, void *buffer, size_t *got)
+/* The next frames, up to `batch`; *got 0: there are no more. *lent: where they lie, not copied. */
+static airy_status bring(struct oct_live *l, void *buffer, size_t *got, const char **lent)
 {
     const size_t bytes = l->source->info.frame_bytes;
     *got = l->total - l->frames < l->batch ? (size_t)(l->total - l->frames) : l->batch;
+    *lent = find_lent(l, *got);
+    if (*lent)
+        return AIRY_OK;
     if (!l->memory)
         return oct_source_read(l->source, buffer, *got, got);
     for (size_t i = 0; i < *got; i++)
@@ -161,13 +178,15 @@ static airy_status bring(struct oct_live *l, void *buffer, size_t *got)
 static airy_status pass_buffer(struct oct_live *l, bool *more)
 {
     void *buffer = NULL;
+    const char *from;
+    bool lent = false;
     size_t got = 0;
     airy_status status = l->rate > 0 ? skip_late(l) : AIRY_OK;
     if (status == AIRY_OK)
         status = l->rate > 0 ? take(l, &buffer) : take_wait(l, &buffer);
     if (status != AIRY_OK || (!buffer && l->rate <= 0))
         return status;
-    status = bring(l, buffer ? buffer : l->spare, &got);
+    status = bring(l, buffer ? buffer : l->spare, &got, &from);
     if (status != AIRY_OK || got == 0)
         return status;
     *more = true;
@@ -181,7 +200,7 @@ static airy_status pass_buffer(struct oct_live *l, bool *more)
     /* Frames that no result can be made of, at the end or before some that were lost. */
     const size_t whole = buffer ? got - got % l->group : 0, lost = got - whole;
     if (status == AIRY_OK && whole)
-        status = give(l, whole);
+        status = from ? airy_oct_stream_lend(l->stream, from, whole, &lent) : give(l, whole);
     return status == AIRY_OK && lost ? drop(l, lost) : status;
 }
 
@@ -209,7 +228,13 @@ static int load(struct oct_live *l)
     if (s->frames > SIZE_MAX / s->info.frame_bytes)
         return tool_fail(l->common,
                          "%s: how many frames it has is not known, --repeat needs a file", s->path);
-    l->memory = malloc((size_t)s->frames * s->info.frame_bytes);
+    const size_t size = (size_t)s->frames * s->info.frame_bytes;
+    if (l->host && airy_host_create(l->host, l->device, size) == AIRY_OK)
+        l->memory = airy_host_data(*l->host);
+    else /* what cannot be page-locked is copied */
+        l->host = NULL;
+    if (!l->memory)
+        l->memory = malloc(size);
     if (!l->memory)
         return tool_fail(l->common,
                          "out of memory for %llu frames to repeat; choose some by --frames",
@@ -248,6 +273,8 @@ int oct_live_start(struct oct_live **live, const struct oct_live_start *start)
     l->common = &start->p->common;
     l->source = start->source;
     l->stream = start->stream;
+    l->device = start->device;
+    l->host = start->memory;
     l->group = start->group;
     l->batch = start->batch;
     l->lines = l->source->config.params.lines;
@@ -280,7 +307,8 @@ int oct_live_end(struct oct_live **live)
                  "%llu of the dropped frames were not copied in time: this machine does not "
                  "imitate so fast a camera",
                  (unsigned long long)l->late);
-    free(l->memory);
+    if (!l->host) /* which the stream may still read */
+        free(l->memory);
     free(l->spare);
     free(l);
     *live = NULL;
