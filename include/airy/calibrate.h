@@ -123,8 +123,8 @@ typedef struct airy_calibrate_ring {
 typedef enum airy_calibrate_doubt {
     AIRY_CALIBRATE_ONE_RING = 1u << 0, /**< tilts rest on the shape of a single ring */
     AIRY_CALIBRATE_TILT = 1u << 1,     /**< a tilt's standard error is above 0.5 degree */
-    AIRY_CALIBRATE_SCALE = 1u << 2,    /**< distance and wavelength: correlation above 0.999 */
-    AIRY_CALIBRATE_ARC = 1u << 3,      /**< points lie within less than a third of a turn */
+    AIRY_CALIBRATE_SCALE = 1u << 2, /**< distance and wavelength are uncertain by more than 1e-3 */
+    AIRY_CALIBRATE_ARC = 1u << 3,   /**< points lie within less than a third of a turn */
     AIRY_CALIBRATE_DISTANCE = 1u << 4, /**< the distance's standard error is above 1 percent */
     AIRY_CALIBRATE_OTHERS = 1u << 5,   /**< the image has rings that the calibrant lacks, more than
                                               half as many as it has of the calibrant's */

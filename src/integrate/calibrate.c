@@ -232,7 +232,10 @@ static airy_status indistinct(const struct work *w)
 static airy_status settle(struct work *w)
 {
     double shift = (double)INFINITY;
+    w->rounds = 0;
     AIRY_TRY(measure_first(w));
+    if (w->points.count < FEWEST_POINTS)
+        return too_few(w);
     for (w->rounds = 1; w->rounds <= ROUNDS; w->rounds++) {
         if (w->points.count < FEWEST_POINTS)
             return too_few(w);
@@ -407,7 +410,8 @@ static void describe_doubts(airy_calibration *out, const struct airy_ring_points
         out->doubts |= AIRY_CALIBRATE_ONE_RING;
     if (fmax(out->error[AIRY_CALIBRATE_ROT1], out->error[AIRY_CALIBRATE_ROT2]) > 0.5 * PI / 180)
         out->doubts |= AIRY_CALIBRATE_TILT;
-    if (fabs(out->correlation[AIRY_CALIBRATE_DIST][AIRY_CALIBRATE_WAVELENGTH]) > 0.999)
+    if (out->refined[AIRY_CALIBRATE_DIST] &&
+        out->error[AIRY_CALIBRATE_WAVELENGTH] > 1e-3 * out->geometry.wavelength)
         out->doubts |= AIRY_CALIBRATE_SCALE;
     if (is_arc(points))
         out->doubts |= AIRY_CALIBRATE_ARC;

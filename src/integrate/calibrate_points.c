@@ -14,7 +14,8 @@ enum {
     FEWEST_SECTORS = 16,
     FEWEST_PIXELS = 14, /* in a sector: the peak has five unknowns */
     BANDS = 64,         /* of rows; threads take one after another */
-    STEPS = 25
+    STEPS = 25,
+    MOST_BINS = 192 /* of a sector's pixels */
 };
 
 bool airy_ring_place(const struct airy_pose *pose, const double tth[2], const double chi[2],
@@ -98,6 +99,7 @@ static void choose_windows(struct airy_ring_window *windows, size_t rings,
 struct hit {
     uint32_t cell;
     float t, chi, value; /* pixels from the ring; rad from the cell's middle */
+    float weight;        /* in the fit of the peak */
 };
 
 struct hits {
@@ -119,6 +121,7 @@ struct measure {
     const struct airy_ring_window *windows;
     size_t *looked, looked_count; /* rings with a window, and their first cells */
     size_t *first_cell;
+    double (*limits)[2]; /* of sin(theta) */
     struct hits bands[BANDS];
     struct cell *cells;
     size_t cell_count;
@@ -141,35 +144,39 @@ static bool add_hit(struct hits *hits, const struct hit *hit)
     return true;
 }
 
-/* The pixels of a row that lie in a ring's window. tth: [width]. */
-static bool take_row(const struct measure *m, struct hits *hits, size_t y, const double *tth)
+/* The pixels of a row that lie in a ring's window. sines: [width], of theta. */
+static bool take_row(const struct measure *m, struct hits *hits, size_t y, const double *sines)
 {
+    const struct airy_pose *pose = &m->pose;
     const size_t width = m->image->width;
     const float *values = m->image->values + y * width;
+    const double p1 = pose->pixel1 *
+                          (pose->flip1 ? pose->height - (double)y - 0.5 : (double)y + 0.5) -
+                      pose->poni1;
     size_t at = 0; /* neighbours in the row are near the same ring */
     for (size_t x = 0; x < width; x++) {
         if (!isfinite(values[x]))
             continue;
-        while (at + 1 < m->looked_count &&
-               tth[x] > m->windows[m->looked[at]].tth + m->windows[m->looked[at]].half)
+        while (at + 1 < m->looked_count && sines[x] > m->limits[at][1])
             at++;
-        while (at > 0 && tth[x] < m->windows[m->looked[at]].tth - m->windows[m->looked[at]].half)
+        while (at > 0 && sines[x] < m->limits[at][0])
             at--;
-        const struct airy_ring_window *w = &m->windows[m->looked[at]];
-        const double t = tth[x] - w->tth;
-        if (!(fabs(t) <= w->half))
+        if (!(sines[x] >= m->limits[at][0] && sines[x] <= m->limits[at][1]))
             continue;
-        double chi;
-        airy_pose_chi(&m->pose, (double)y + 0.5, (double)x + 0.5, 1, &chi);
+        const struct airy_ring_window *w = &m->windows[m->looked[at]];
+        const double p2 = pose->pixel2 *
+                              (pose->flip2 ? pose->width - (double)x - 0.5 : (double)x + 0.5) -
+                          pose->poni2;
+        const double chi = atan2(pose->m[0][0] * p1 + pose->m[0][1] * p2 + pose->m[0][2],
+                                 pose->m[1][0] * p1 + pose->m[1][1] * p2 + pose->m[1][2]);
         const double place = (chi / (2 * PI) + 0.5) * (double)w->sectors;
-        const size_t sector = place < 0                     ? 0
-                              : place >= (double)w->sectors ? w->sectors - 1
-                                                            : (size_t)place;
+        const size_t sector = (size_t)fmin(fmax(place, 0), (double)w->sectors - 0.5);
         const double step = 2 * PI / (double)w->sectors;
-        if (!add_hit(hits, &(struct hit){.cell = (uint32_t)(m->first_cell[at] + sector),
-                                         .t = (float)(t * w->scale),
-                                         .chi = (float)(step * (place - (double)sector - 0.5)),
-                                         .value = values[x]}))
+        if (!add_hit(hits,
+                     &(struct hit){.cell = (uint32_t)(m->first_cell[at] + sector),
+                                   .t = (float)((2 * asin(fmin(sines[x], 1)) - w->tth) * w->scale),
+                                   .chi = (float)(step * (place - (double)sector - 0.5)),
+                                   .value = values[x]}))
             return false;
     }
     return true;
@@ -181,13 +188,16 @@ static void take_band(void *user, size_t band, unsigned worker)
     struct measure *m = user;
     struct hits *hits = &m->bands[band];
     const size_t height = m->image->height;
-    double *tth = malloc(m->image->width * sizeof(*tth));
-    hits->failed = !tth;
+    const size_t width = m->image->width;
+    double *sines = malloc(width * sizeof(*sines));
+    hits->failed = !sines;
     for (size_t y = band * height / BANDS; !hits->failed && y < (band + 1) * height / BANDS; y++) {
-        airy_pose_radial(&m->pose, AIRY_UNIT_TTH_RAD, (double)y + 0.5, 0.5, m->image->width, tth);
-        hits->failed = !take_row(m, hits, y, tth);
+        airy_pose_radial(&m->pose, AIRY_UNIT_Q_NM, (double)y + 0.5, 0.5, width, sines);
+        for (size_t x = 0; x < width; x++)
+            sines[x] /= m->pose.q_scale;
+        hits->failed = !take_row(m, hits, y, sines);
     }
-    free(tth);
+    free(sines);
 }
 
 /* Hits by cell, in the order of the image's rows. */
@@ -269,7 +279,8 @@ static bool begin_peak(struct peak *peak, const struct hit *hits, size_t n, doub
 
 static double model(const double v[UNKNOWNS], double t, double row[UNKNOWNS])
 {
-    const double z = (t - v[CENTER]) / v[WIDTH], g = exp(-0.5 * z * z);
+    const double z = (t - v[CENTER]) / v[WIDTH];
+    const double g = fabs(z) < 7 ? exp(-0.5 * z * z) : 0; /* 2e-11 of the height there */
     row[HEIGHT] = g;
     row[CENTER] = v[HEIGHT] * g * z / v[WIDTH];
     row[WIDTH] = row[CENTER] * z;
@@ -279,23 +290,30 @@ static double model(const double v[UNKNOWNS], double t, double row[UNKNOWNS])
 }
 
 /*
- * Weighted by the variance that counts of this model would have: of other units than counts the sizes
- * of the errors come from the residuals, as for counts. `start` gives the weights.
+ * Weights by the variance that counts of this model would have: of other units than counts the sizes of
+ * the errors come from the residuals, as for counts. Scaled by the height, to suit floats.
  */
-static double sum_squares(const double v[UNKNOWNS], const double start[UNKNOWNS],
-                          const struct hit *hits, size_t n, double beyond,
+static void weigh(const double v[UNKNOWNS], struct hit *hits, const float *counts, size_t n)
+{
+    const double height = fabs(v[HEIGHT]) + 1e-30;
+    double unused[UNKNOWNS];
+    for (size_t i = 0; i < n; i++)
+        hits[i].weight = (counts ? counts[i] : 1) *
+                         (float)(height / fmax(model(v, (double)hits[i].t, unused), 0.05 * height));
+}
+
+/* Normal equations and sum of squares of what is not `beyond`. */
+static double sum_squares(const double v[UNKNOWNS], const struct hit *hits, size_t n, double beyond,
                           double a[AIRY_NORMAL_MOST][AIRY_NORMAL_MOST], double *b, size_t *used)
 {
     memset(a, 0, sizeof(double[AIRY_NORMAL_MOST][AIRY_NORMAL_MOST]));
     memset(b, 0, sizeof(double[AIRY_NORMAL_MOST]));
-    const double least = 0.05 * fabs(start[HEIGHT]) + 1e-30;
     double sum = 0;
     *used = 0;
     for (size_t i = 0; i < n; i++) {
-        double row[UNKNOWNS], unused[UNKNOWNS];
-        const double t = (double)hits[i].t;
-        const double w = 1 / fmax(model(start, t, unused), least);
-        const double e = (double)hits[i].value - model(v, t, row);
+        double row[UNKNOWNS];
+        const double w = (double)hits[i].weight;
+        const double e = (double)hits[i].value - model(v, (double)hits[i].t, row);
         if (w * e * e > beyond)
             continue;
         ++*used;
@@ -309,15 +327,37 @@ static double sum_squares(const double v[UNKNOWNS], const double start[UNKNOWNS]
     return sum;
 }
 
-/* One descent; chi^2 per degree of freedom, or a negative number where there is no peak. */
-static double fit_peak(struct peak *peak, const struct hit *hits, size_t n, double beyond,
+/* Means of pixels within a quarter of a pixel, for the first fit; how many. */
+static size_t bin_hits(struct hit *bins, float *counts, const struct hit *hits, size_t n,
                        double half)
 {
+    const double step = fmax(0.25, 2 * half / (MOST_BINS - 2));
+    double t[MOST_BINS] = {0}, value[MOST_BINS] = {0}, number[MOST_BINS] = {0};
+    for (size_t i = 0; i < n; i++) {
+        const double at = ((double)hits[i].t + half) / step;
+        const size_t bin = (size_t)fmin(fmax(at, 0), MOST_BINS - 1);
+        t[bin] += (double)hits[i].t;
+        value[bin] += (double)hits[i].value;
+        number[bin]++;
+    }
+    size_t kept = 0;
+    for (size_t b = 0; b < MOST_BINS; b++)
+        if (number[b] > 0) {
+            bins[kept] = (struct hit){.t = (float)(t[b] / number[b]),
+                                      .value = (float)(value[b] / number[b])};
+            counts[kept++] = (float)number[b];
+        }
+    return kept;
+}
+
+/* One descent; chi^2 per degree of freedom, or a negative number where there is no peak. */
+static double fit_peak(struct peak *peak, struct hit *hits, const float *counts, size_t n,
+                       double beyond, double half)
+{
     double a[AIRY_NORMAL_MOST][AIRY_NORMAL_MOST], b[AIRY_NORMAL_MOST], damping = 1e-3;
-    double start[UNKNOWNS];
-    memcpy(start, peak->v, sizeof(start));
     size_t used;
-    double sum = sum_squares(peak->v, start, hits, n, beyond, a, b, &used);
+    weigh(peak->v, hits, counts, n);
+    double sum = sum_squares(peak->v, hits, n, beyond, a, b, &used);
     for (int step = 0; step < STEPS; step++) {
         double scaled[AIRY_NORMAL_MOST][AIRY_NORMAL_MOST], move[AIRY_NORMAL_MOST], size[UNKNOWNS];
         for (int i = 0; i < UNKNOWNS; i++)
@@ -337,11 +377,11 @@ static double fit_peak(struct peak *peak, const struct hit *hits, size_t n, doub
         const bool sane = next[WIDTH] > 0.1 && next[WIDTH] < 2 * half &&
                           fabs(next[CENTER]) < 2 * half;
         size_t now_used = 0;
-        const double now = sane ? sum_squares(next, start, hits, n, beyond, na, nb, &now_used)
+        const double now = sane ? sum_squares(next, hits, n, beyond, na, nb, &now_used)
                                 : (double)INFINITY;
         /* With pixels left out a sum over fewer of them is no progress. */
         if (now_used >= used && now < sum) {
-            const bool done = sum - now < 1e-5 * sum;
+            const bool done = sum - now < 1e-4 * sum;
             memcpy(peak->v, next, sizeof(next));
             memcpy(a, na, sizeof(a));
             memcpy(b, nb, sizeof(b));
@@ -431,10 +471,15 @@ static void measure_cell(void *user, size_t index, unsigned worker)
     const size_t n = cell->n < FEWEST_PIXELS ? 0 : drop_outstanding(hits, cell->n);
     if (n < FEWEST_PIXELS || !begin_peak(&peak, hits, n, half))
         return;
-    double per = fit_peak(&peak, hits, n, (double)INFINITY, half);
-    /* Once more with the weights of what was found, without pixels that stand out by far. */
+    struct hit bins[MOST_BINS];
+    float counts[MOST_BINS];
+    const size_t filled = bin_hits(bins, counts, hits, n, half);
+    const double begun = fabs(peak.v[HEIGHT]);
+    double per = fit_peak(&peak, bins, counts, filled, (double)INFINITY, half);
+    /* Then of single pixels, with the weights of what was found, without those 6 deviations off. */
     if (per >= 0)
-        per = fit_peak(&peak, hits, n, 36 * fmax(per, 1e-30), half);
+        per = fit_peak(&peak, hits, NULL, n, fmax(36 * per * fabs(peak.v[HEIGHT]) / begun, 1e-30),
+                       half);
     if (per < 0 || !is_good(&peak, hits, n, half))
         return;
     double chi = 0;
@@ -463,11 +508,15 @@ static bool make_cells(struct measure *m, size_t rings)
 {
     m->looked = malloc((rings + 1) * sizeof(size_t));
     m->first_cell = malloc((rings + 1) * sizeof(size_t));
-    if (!m->looked || !m->first_cell)
+    m->limits = malloc((rings + 1) * sizeof(*m->limits));
+    if (!m->looked || !m->first_cell || !m->limits)
         return false;
     for (size_t k = 0; k < rings; k++)
         if (m->windows[k].half > 0) {
             m->looked[m->looked_count] = k;
+            m->limits[m->looked_count][0] = sin((m->windows[k].tth - m->windows[k].half) / 2);
+            m->limits[m->looked_count][1] =
+                sin(fmin(m->windows[k].tth + m->windows[k].half, PI) / 2);
             m->first_cell[m->looked_count++] = m->cell_count;
             m->cell_count += m->windows[k].sectors;
         }
@@ -522,6 +571,7 @@ out:
         free(m->bands[b].items);
     free(m->looked);
     free(m->first_cell);
+    free(m->limits);
     free(m->cells);
     free(m->sorted);
     free(m->points);
