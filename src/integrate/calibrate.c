@@ -9,7 +9,7 @@
 
 #define PI 3.14159265358979323846
 
-enum { ROUNDS = 20, SECTORS = 180, MOST_SECTORS = 3600, FEWEST_POINTS = 12 };
+enum { ROUNDS = 20, STEADY = 7, SECTORS = 180, MOST_SECTORS = 3600, FEWEST_POINTS = 12 };
 /* Half of the narrowest window, pixels: a peak has five unknowns. */
 #define NEAREST 3.0
 
@@ -160,7 +160,7 @@ static airy_status measure(struct work *w, double half, double least)
 /* The widest windows that give points enough: broad rings need wide ones, close rings narrow ones. */
 static airy_status measure_first(struct work *w)
 {
-    static const double halves[] = {12, 24, 48, 6, 3};
+    static const double halves[] = {12, 24, 48, 9, 6, 4.5, NEAREST};
     double best = NEAREST;
     size_t most = 0;
     for (size_t i = 0; i < sizeof(halves) / sizeof(*halves); i++) {
@@ -207,7 +207,7 @@ static airy_status too_few(const struct work *w)
     AIRY_FAIL_IF(seen == 0, AIRY_ERR_PARAM, "no ring of %.63s falls on the detector",
                  w->params->calibrant->name);
     AIRY_FAIL_IF(
-        apart == 0, AIRY_ERR_PARAM,
+        apart == 0 && w->rounds == 0, AIRY_ERR_PARAM,
         "the rings of %.63s cannot be told apart: the largest distance between two is %.3g "
         "pixels, expected %.2g or more",
         w->params->calibrant->name, gap, NEAREST / 0.45);
@@ -231,7 +231,7 @@ static airy_status indistinct(const struct work *w)
 /* Measure and fit until the rings move no more. */
 static airy_status settle(struct work *w)
 {
-    double shift = (double)INFINITY;
+    double shift = (double)INFINITY, least = NEAREST;
     w->rounds = 0;
     AIRY_TRY(measure_first(w));
     if (w->points.count < FEWEST_POINTS)
@@ -249,13 +249,19 @@ static airy_status settle(struct work *w)
         AIRY_TRY(median_width(&width, &w->points, SIZE_MAX));
         /* A Gaussian's background shows beyond two widths at half maximum. */
         const double want = fmin(fmax(2.2 * width + 3 * w->solution.spread, 3), 60);
-        const double next = fmin(fmax(want, 0.6 * w->half), 1.6 * w->half);
+        double next = fmin(fmax(want, 0.6 * w->half), 1.6 * w->half);
+        /* Within 0.9 of a width a peak and some of its background are seen. */
+        const double need = fmin(fmax(0.9 * width + 2 * w->solution.spread, NEAREST), next);
+        /* In the end windows stay, and rings only come, or the fit would follow them to and fro. */
+        if (w->rounds > STEADY)
+            next = w->half;
+        least = w->rounds > STEADY ? fmin(least, need) : need;
         if (w->rounds >= 3 && shift < 2e-3 && fabs(next - w->half) < 0.05 * w->half)
             return AIRY_OK;
-        /* Within 1.2 widths at half maximum a peak and some of its background are seen. */
-        const double least = fmax(1.2 * width + 3 * w->solution.spread, NEAREST);
         if (w->rounds < ROUNDS)
-            AIRY_TRY(measure(w, next, fmin(least, next)));
+            AIRY_TRY(measure(w, next, least));
+        if (w->points.count < FEWEST_POINTS) /* rings that stand close, far off yet */
+            AIRY_TRY(measure(w, next, NEAREST));
     }
     w->rounds = ROUNDS;
     AIRY_FAIL_IF(!(shift < 0.05), AIRY_ERR_NOT_FOUND,

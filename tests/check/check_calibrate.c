@@ -200,10 +200,12 @@ static void make_image(struct check *c, struct scene *s, const struct spoil *p, 
 }
 
 /*
- * What was promised: 0.1 pixel and 1e-4 of the distance. Beyond that 6 of the standard errors that are
- * given along, and 0.01 pixel for what they do not count (the rings' curve within sectors and pixels).
+ * Within 6 of the standard errors that are given along, and 0.01 pixel and 2e-5 for what they do not count
+ * (the rings' curve within sectors and pixels). Where there is light enough also what was promised: 0.1
+ * pixel and 1e-4 of the distance.
  */
-static void compare(struct check *c, const struct scene *s, const airy_calibration *found)
+static void compare(struct check *c, const struct scene *s, const airy_calibration *found,
+                    bool promised)
 {
     double beam[2], got[2];
     const airy_geometry *g = &found->geometry;
@@ -211,20 +213,23 @@ static void compare(struct check *c, const struct scene *s, const airy_calibrati
     ref_beam(got, g);
     for (int i = 0; i < 2; i++) {
         const double off = fabs(got[i] - beam[i]);
-        if (!(off <= fmin(0.1, 6 * found->beam_error[i] + 0.01)) ||
+        if (!(off <= 6 * found->beam_error[i] + 0.01) || (promised && !(off <= 0.1)) ||
             fabs(got[i] - found->beam[i]) > 1e-6)
             check_failed(c, __FILE__, __LINE__, "beam %d: %.4f (said %.4f +- %.4f), is %.4f", i,
                          got[i], found->beam[i], found->beam_error[i], beam[i]);
     }
-    const double off = fabs(g->dist / s->truth.dist - 1),
-                 limit = 6 * found->error[AIRY_CALIBRATE_DIST] / s->truth.dist + 2e-5;
-    if (!(off <= fmin(1e-4, limit)))
+    const double off = fabs(g->dist / s->truth.dist - 1);
+    if (!(off <= 6 * found->error[AIRY_CALIBRATE_DIST] / s->truth.dist + 2e-5) ||
+        (promised && !(off <= 1e-4)))
         check_failed(c, __FILE__, __LINE__, "distance: %.8g +- %.2g m, is %.8g", g->dist,
                      found->error[AIRY_CALIBRATE_DIST], s->truth.dist);
     if (!(fabs(g->rot1 - s->truth.rot1) <= 6 * found->error[AIRY_CALIBRATE_ROT1] + 1e-4) ||
         !(fabs(g->rot2 - s->truth.rot2) <= 6 * found->error[AIRY_CALIBRATE_ROT2] + 1e-4))
         check_failed(c, __FILE__, __LINE__, "tilts: %.6f +- %.6f, %.6f, are %.6f, %.6f", g->rot1,
                      found->error[AIRY_CALIBRATE_ROT1], g->rot2, s->truth.rot1, s->truth.rot2);
+    /* The errors themselves are small, or the comparison says little. */
+    CHECK(c, found->error[AIRY_CALIBRATE_DIST] < (promised ? 1e-3 : 5e-3) * s->truth.dist &&
+                 found->beam_error[0] < (promised ? 0.05 : 0.5));
 }
 
 static airy_calibrate_params params_of(const struct scene *s)
@@ -289,7 +294,7 @@ static void check_recovery(struct check *c)
             const airy_calibrate_params params = params_of(&s);
             airy_calibration found = {0};
             if (CHECK_OK(c, airy_calibrate(&found, &params)))
-                compare(c, &s, &found);
+                compare(c, &s, &found, k == 0);
             airy_calibration_free(&found);
         }
 }
