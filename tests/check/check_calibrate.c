@@ -409,6 +409,8 @@ static void check_ring_place(struct check *c)
             return;
         for (int k = 0; k < 100; k++) {
             const double chi = 2 * 3.14159265358979323846 * k / 100 - 3.14159265358979323846;
+            if (!(yx[k][0] >= 0) || !(yx[k][1] >= 0)) /* the reference counts pixels from 0 on */
+                continue;
             /* Rounding of coordinates of some hundred pixels. */
             CHECK(c,
                   fabs(ref_radial(&s.truth, AIRY_UNIT_TTH_RAD, yx[k][0], yx[k][1]) - tth) < 1e-12);

@@ -15,7 +15,7 @@ struct ref_rings {
 
 /* mean: [height][width] */
 void ref_ring_image(double *mean, const airy_geometry *geometry, const struct ref_rings *rings);
-/* Pixels from the corner of the first one where the beam hits the detector. */
+/* Pixels from the corner of the first one where the beam hits the detector; not before it. */
 void ref_beam(double yx[2], const airy_geometry *geometry);
 
 #endif
