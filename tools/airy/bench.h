@@ -95,6 +95,7 @@ int bench_chain(struct bench *bench);
 int bench_background(struct bench *bench);
 int bench_memory(struct bench *bench);
 int bench_oct(struct bench *bench);
+int bench_peaks(struct bench *bench);
 
 /* The part of the calls that took no longer, 0.5: the median, s. Sorts the times. */
 double bench_percentile(struct timing *t, double part);

@@ -19,6 +19,9 @@ static const struct bench_kind benches[] = {
      bench_start},
     {"latency", "one frame to its pattern: a chunk, a frame, a frame on the device", BENCH_GEOMETRY,
      false, bench_latency},
+    {"peaks",
+     "frames on the device, and a file in the page cache, to pixels that stand out and peaks",
+     BENCH_GEOMETRY, false, bench_peaks},
     {"write", "frames in memory to chunks and to a file in TMPDIR, by the host's threads",
      BENCH_STACK, false, bench_write},
     {"scaling", "integrate on 1, 2, 4 ... cores, beside what they compute and read together",
@@ -153,7 +156,10 @@ static bool is_used(const struct bench_kind *kind, const char *name)
 {
     int (*const run)(struct bench *) = kind->run;
     if (strcmp(name, "replay") == 0)
-        return run == bench_integrate || run == bench_layouts || run == bench_scaling;
+        return run == bench_integrate || run == bench_layouts || run == bench_scaling ||
+               run == bench_peaks;
+    if (strcmp(name, "split") == 0 && run == bench_peaks)
+        return false; /* its pixels are not split */
     if (strcmp(name, "write") == 0 || strcmp(name, "all") == 0)
         return run == bench_integrate;
     if (strcmp(name, "batch") == 0)
