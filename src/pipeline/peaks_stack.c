@@ -86,6 +86,16 @@ static void set_fate(struct fate *fate, airy_status status)
     airy_error_copy(fate->message, sizeof(fate->message));
 }
 
+/* The frame before the sentence of what is wrong with it. */
+static airy_status fail_at(const struct run *run, size_t frame, airy_status status)
+{
+    char where[300], sentence[400];
+    airy_error_copy(sentence, sizeof(sentence));
+    if (airy_stack_where(run->stack, frame, where, sizeof(where)) != AIRY_OK)
+        snprintf(where, sizeof(where), "frame %zu", frame);
+    return airy_fail(status, "%s: %s", where, sentence);
+}
+
 static bool is_of_frame(airy_status status)
 {
     return status == AIRY_ERR_CORRUPT || status == AIRY_ERR_IO || status == AIRY_ERR_FORMAT ||
@@ -121,8 +131,11 @@ static airy_status read_chunks(struct lane *lane, size_t n, size_t *good, bool *
         if (!*fits)
             return AIRY_OK;
         airy_status status = read_chunk(lane, fate->frame, source.size);
-        if (status == AIRY_OK)
+        if (status == AIRY_OK) {
             status = airy_batch_add(lane->chunks, lane->chunk, source.size);
+            if (status == AIRY_ERR_CORRUPT)
+                status = fail_at(run, fate->frame, status);
+        }
         *fits = status != AIRY_ERR_MEMORY;
         if (!*fits)
             return AIRY_OK;
@@ -272,17 +285,14 @@ static airy_status pull_lists(struct lane *lane, size_t good)
 static void judge(struct lane *lane, struct fate *fate, const uint32_t *counts)
 {
     const airy_peak_params *p = &lane->finder->params;
-    char where[300];
     const bool pixels = counts[AIRY_PEAK_PIXELS_FOUND] > p->max_pixels;
     if (!pixels && counts[AIRY_PEAK_PEAKS_FOUND] <= p->max_peaks)
         return;
-    if (airy_stack_where(lane->run->stack, fate->frame, where, sizeof(where)) != AIRY_OK)
-        snprintf(where, sizeof(where), "frame %zu", fate->frame);
-    set_fate(fate,
-             airy_fail(AIRY_ERR_PARAM, "%s: %u %s, at most %zu are listed (%s)", where,
-                       pixels ? counts[AIRY_PEAK_PIXELS_FOUND] : counts[AIRY_PEAK_PEAKS_FOUND],
-                       pixels ? "pixels stand out" : "peaks", pixels ? p->max_pixels : p->max_peaks,
-                       pixels ? "max_pixels" : "max_peaks"));
+    (void)airy_fail(AIRY_ERR_PARAM, "%u %s, at most %zu are listed (%s)",
+                    pixels ? counts[AIRY_PEAK_PIXELS_FOUND] : counts[AIRY_PEAK_PEAKS_FOUND],
+                    pixels ? "pixels stand out" : "peaks", pixels ? p->max_pixels : p->max_peaks,
+                    pixels ? "max_pixels" : "max_peaks");
+    set_fate(fate, fail_at(lane->run, fate->frame, AIRY_ERR_PARAM));
 }
 
 /* Rows of the file. */
@@ -296,11 +306,8 @@ static void make_rows(struct lane *lane, size_t n, size_t good, bool from_chunks
         struct fate *fate = &lane->fates[lane->row[k]];
         airy_sparse_frame *out = &lane->out[lane->row[k]];
         if (from_chunks && lane->decoded[k] != AIRY_FRAME_GOOD) {
-            char where[300];
-            if (airy_stack_where(lane->run->stack, fate->frame, where, sizeof(where)) != AIRY_OK)
-                snprintf(where, sizeof(where), "frame %zu", fate->frame);
-            set_fate(fate, airy_fail(AIRY_ERR_CORRUPT, "%s: %s", where,
-                                     airy_frame_error(lane->decoded[k])));
+            (void)airy_fail(AIRY_ERR_CORRUPT, "%s", airy_frame_error(lane->decoded[k]));
+            set_fate(fate, fail_at(lane->run, fate->frame, AIRY_ERR_CORRUPT));
         } else {
             judge(lane, fate, counts);
         }

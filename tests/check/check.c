@@ -37,7 +37,7 @@ static const struct {
     {"run", check_pipeline_parts},
     {"merge", check_merge},
     {"around", check_around},
-    {"sparse", check_sparse},
+    {"sparse", check_sparse_files},
     {"reduce", check_reduce},
     {"label", check_label},
     {"element", check_element},

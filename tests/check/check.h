@@ -124,7 +124,7 @@ void check_move(struct check *c);
 void check_backgrounds(struct check *c);
 void check_sources(struct check *c);
 void check_sources_golden(struct check *c); /* part of check_sources */
-void check_sparse(struct check *c);
+void check_sparse_files(struct check *c);
 void check_stack(struct check *c);
 void check_pattern(struct check *c);
 void check_image(struct check *c);
