@@ -122,7 +122,7 @@ NAME(values_of)(double *restrict x, double *restrict g, double *heaviest,
                 const struct airy_ring_bin *ring, double scale,
                 const enum airy_ring_weights weights)
 {
-    const vec vscale = SPLAT(scale), whole = SPLAT(0x1p52);
+    const vec vscale = SPLAT(scale), whole = SPLAT(0x1p52), most_raw = SPLAT(DBL_MAX);
     vec weight[PARTS] = {0}, most = {0};
     for (size_t i = 0; i < ring->count; i += AIRY_RING_LANES)
         for (int k = 0; k < PARTS; k++) {
@@ -130,7 +130,8 @@ NAME(values_of)(double *restrict x, double *restrict g, double *heaviest,
             const struct NAME(terms) t = NAME(load)(ring, at, weights);
             *(vec *)(x + at) = t.s / t.omega;
             /* rint: what is below 2^52 has no fraction left after this */
-            const vec rounded = SELECT(t.raw == t.raw, ABS(t.omega) * vscale + whole - whole);
+            const vec rounded =
+                SELECT(ABS(t.raw) <= most_raw, ABS(t.omega) * vscale + whole - whole);
             *(vec *)(g + at) = rounded;
             weight[k] += rounded;
             most = CHOOSE(rounded > most, rounded, most);
@@ -253,7 +254,7 @@ NAME(sum_of)(struct airy_ring_sums *sums, const struct airy_ring_bin *ring,
 {
     size_t n = 0;
     const vec pivot = SPLAT(window->pivot), mid = SPLAT(window->mid), half = SPLAT(window->half),
-              one = SPLAT(1.0);
+              one = SPLAT(1.0), most_raw = SPLAT(DBL_MAX);
     const vec first = SPLAT(run ? run->first : 0.0), last = SPLAT(run ? run->last : 0.0),
               first_at = SPLAT(run ? run->first_at : 0.0),
               last_at = SPLAT(run ? run->last_at : 0.0);
@@ -293,7 +294,7 @@ NAME(sum_of)(struct airy_ring_sums *sums, const struct airy_ring_bin *ring,
             }
             if (outside)
                 n = KEEP_TERMS(outside, n, t.s, t.omega, weights == AIRY_RING_ONES ? one : t.c,
-                               variance, ~in & (t.raw == t.raw));
+                               variance, ~in & (ABS(t.raw) <= most_raw));
             if (variances != AIRY_RING_ABOUT_PIVOT) {
                 v[k] += SELECT(in, variance);
             } else {

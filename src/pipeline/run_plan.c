@@ -190,7 +190,10 @@ static airy_status plan_memory(struct airy_run_plan *plan, const airy_stack *sta
     const size_t norms =
         plan->planes < AIRY_SUM_PLANES && !is_cpu(team) ? plan->batch * AIRY_RUN_NORMS * plane : 0;
     plan->host_bytes = team->count * (plan->slots * (slot + plan->host_results) + norms);
-    plan->device_bytes = is_cpu(team) ? plan->slots * plan->result_bytes
+    /* The CPU needs whole frames only for what goes through them bin by bin. */
+    const bool decodes = team->integrators[0]->ring.kind != AIRY_RING_NONE;
+    const uint64_t frames = decodes ? team->lanes * (uint64_t)plan->batch * frame_bytes : 0;
+    plan->device_bytes = is_cpu(team) ? plan->slots * plan->result_bytes + frames
                                       : plan->slots * (slot + plan->result_bytes) +
                                             plan->batch * frame_bytes;
     return AIRY_OK;
