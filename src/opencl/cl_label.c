@@ -1,5 +1,5 @@
 /* Connected components and measures (kernels/label.cl, kernels/measure.cl). */
-#include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +15,9 @@
 #include "shared/label_geom.h"
 
 enum {
-    PARTS = 16384,     /* room for measures before it is known how many there are */
-    FIRST_PARTS = 256, /* come back together with the number of labels */
-    CLEAR_GROUPS = 64,
-    FINISH_EACH = 256 /* regions that a thread finishes at a time; less than waking one costs */
+    PARTS = 16384,    /* room for measures before it is known how many there are */
+    FIRST_ROWS = 256, /* come back together with the number of labels */
+    CLEAR_GROUPS = 64
 };
 
 struct call {
@@ -106,11 +105,11 @@ static airy_array bytes_of(airy_buffer *buffer, size_t size)
 static airy_status take_parts(struct call *call, size_t labels)
 {
     size_t size;
-    AIRY_FAIL_IF(airy_mul_size(&size, labels + 1, sizeof(airy_label_part)), AIRY_ERR_MEMORY,
+    const size_t each = sizeof(airy_label_part) + sizeof(airy_label_row);
+    AIRY_FAIL_IF(airy_mul_size(&size, labels + 1, each), AIRY_ERR_MEMORY,
                  "measures of %zu labels do not fit the address space", labels);
     AIRY_TRY(airy_queue_scratch(call->queue, AIRY_SCRATCH_SMALL, size, &call->parts));
-    call->geom.capacity =
-        (uint32_t)airy_min_size(call->parts->size / sizeof(airy_label_part) - 1, INT32_MAX);
+    call->geom.capacity = (uint32_t)airy_min_size(call->parts->size / each - 1, INT32_MAX);
     return AIRY_OK;
 }
 
@@ -235,140 +234,62 @@ static airy_status run_clear(const struct call *call)
         AIRY_LABEL_GROUP, 0, args, sizeof(args) / sizeof(args[0]));
 }
 
-/* A sum of two words. */
-static double wide_value(const uint64_t wide[2])
+_Static_assert(sizeof(airy_region) == sizeof(airy_label_row) &&
+                   offsetof(airy_region, count) == offsetof(airy_label_row, count) &&
+                   offsetof(airy_region, min_at) == offsetof(airy_label_row, least_at) &&
+                   offsetof(airy_region, center) == offsetof(airy_label_row, center) &&
+                   offsetof(airy_region, theta) == offsetof(airy_label_row, theta),
+               "a row of measure.cl is an airy_region");
+
+/* Rows of the first `labels` labels, behind the parts. */
+static airy_status run_finish(const struct call *call, size_t labels)
 {
-    const int64_t high = (int64_t)(wide[0] + (wide[1] >> 32));
-    return (double)high * 0x1p32 + (double)(wide[1] & UINT32_MAX);
+    const struct airy_cl_arg args[] = {AIRY_CL_BUFFER(call->parts), AIRY_CL_VALUE(call->geom)};
+    return launch(call, &(struct airy_cl_kernel_spec){"measure.cl", "measure_finish", call->value},
+                  labels + 1, AIRY_LABEL_GROUP, 0, args, sizeof(args) / sizeof(args[0]));
 }
 
-static double double_of_key(uint64_t key)
+/* Wait for rows, from `first` on. */
+static airy_status pull_rows(const struct call *call, airy_region *rows, size_t first, size_t count)
 {
-    const uint64_t bits = airy_label_unkey(key);
-    double v;
-    memcpy(&v, &bits, sizeof(v));
-    return v;
+    airy_array bytes = bytes_of(call->parts, count * sizeof(*rows));
+    bytes.offset = ((size_t)call->geom.capacity + 1) * sizeof(airy_label_part) +
+                   first * sizeof(airy_label_row);
+    return count > 0 ? airy_cl_pull(call->queue, rows, &bytes, false) : AIRY_OK;
 }
 
-static void set_place(uint64_t at[3], uint32_t pixel, const airy_label_geom *g)
+/* Wait for the number of labels alone. */
+static airy_status collect_count(const struct call *call, struct airy_label_plan *plan)
 {
-    if (pixel == UINT32_MAX) /* NaN only */
-        return;
-    at[0] = pixel / g->width / g->height;
-    at[1] = pixel / g->width % g->height;
-    at[2] = pixel % g->width;
+    airy_label_part first;
+    const airy_array bytes = bytes_of(call->parts, sizeof(first));
+    AIRY_TRY(airy_cl_pull(call->queue, &first, &bytes, false));
+    plan->count = first.count;
+    return AIRY_OK;
 }
 
-/* Of a label whose values are all finite: sums of the walk, in units of 2^(what is returned). */
-static int finite_sums(struct airy_region_sums *s, const airy_label_part *p)
-{
-    s->sum = wide_value(p->wide[AIRY_LABEL_SUM]);
-    s->moment[0] = wide_value(p->wide[AIRY_LABEL_Z]);
-    s->moment[1] = wide_value(p->wide[AIRY_LABEL_Y]);
-    s->moment[2] = wide_value(p->wide[AIRY_LABEL_X]);
-    s->xx = wide_value(p->wide[AIRY_LABEL_XX]);
-    s->yy = wide_value(p->wide[AIRY_LABEL_YY]);
-    s->xy = wide_value(p->wide[AIRY_LABEL_XY]);
-    return (int)airy_label_exponent(p->least, p->most) - 1022 - (int)airy_label_bits(p->count);
-}
-
-static void finish_region(airy_region *r, const airy_label_part *p, const airy_label_geom *g)
-{
-    struct airy_region_sums s = {.count = p->count};
-    double origin[3] = {0}, length[3] = {1, 1, 1};
-    int exponent = 0;
-    *r = (airy_region){.min = (double)INFINITY, .max = -(double)INFINITY};
-    const bool numbers = p->count > 0 && p->least <= p->most;
-    if (numbers) {
-        r->min = double_of_key(p->least);
-        r->max = double_of_key(p->most);
-        set_place(r->min_at, p->least_at, g);
-        set_place(r->max_at, p->most_at, g);
-    }
-    for (int i = 0; i < 3 && p->count > 0; i++) {
-        r->first[i] = p->first[i];
-        r->last[i] = p->last[i];
-        s.place[i] = (double)p->place[i];
-        origin[i] = (double)p->first[i];
-        length[i] = (double)(UINT64_C(1) << airy_label_log2(p->last[i] - p->first[i] + 1));
-    }
-    if (numbers && !p->nan && isfinite(r->min) && isfinite(r->max)) {
-        exponent = finite_sums(&s, p);
-    } else if (p->count > 0) {
-        s.sum = p->nan || !numbers ? (double)NAN : r->min + r->max; /* of both infinities: NaN */
-        for (int i = 0; i < 3; i++)
-            s.moment[i] = (double)NAN;
-        s.xx = s.yy = s.xy = (double)NAN;
-    }
-    airy_region_finish(r, &s, origin, length);
-    r->sum = ldexp(r->sum, exponent);
-    r->mean = ldexp(r->mean, exponent);
-}
-
-struct finish_job {
-    airy_region *regions;
-    const airy_label_part *parts;
-    const airy_label_geom *geom;
-    size_t count;
-};
-
-static void finish_piece(void *arg, size_t index, unsigned worker)
-{
-    (void)worker;
-    const struct finish_job *job = arg;
-    const size_t end = airy_min_size((index + 1) * FINISH_EACH, job->count);
-    for (size_t i = index * FINISH_EACH; i < end; i++)
-        finish_region(&job->regions[i], &job->parts[i + 1], job->geom);
-}
-
-static void finish_regions(const struct call *call, airy_region *regions,
-                           const airy_label_part *parts, size_t count)
-{
-    struct finish_job job = {regions, parts, &call->geom, count};
-    airy_pool_run(call->queue->device->pool, (count + FINISH_EACH - 1) / FINISH_EACH, finish_piece,
-                  &job);
-}
-
-/* The table of `count` labels; what `have` entries hold is there already. */
-static airy_status pull_parts(const struct call *call, airy_region *regions, size_t count,
-                              const airy_label_part *have, size_t entries)
-{
-    void *block;
-    if (count < entries) {
-        finish_regions(call, regions, have, count);
-        return AIRY_OK;
-    }
-    AIRY_TRY(airy_memory_calloc(&block, count + 1, sizeof(airy_label_part), "measures of labels"));
-    const airy_array bytes = bytes_of(call->parts, (count + 1) * sizeof(airy_label_part));
-    const airy_status status = airy_cl_pull(call->queue, block, &bytes, false);
-    if (status == AIRY_OK)
-        finish_regions(call, regions, block, count);
-    free(block);
-    return status;
-}
-
-/* Wait for the number of labels, and for their measures where they are wanted. */
+/* Wait for the measures, whose number comes with the first of them. */
 static airy_status collect(struct call *call, struct airy_label_plan *plan)
 {
-    airy_label_part first[FIRST_PARTS];
-    size_t entries = plan->wants_regions ? FIRST_PARTS : 1;
+    airy_region first[FIRST_ROWS];
+    size_t have = FIRST_ROWS - 1;
     void *block;
-    const airy_array bytes = bytes_of(call->parts, entries * sizeof(first[0]));
-    AIRY_TRY(airy_cl_pull(call->queue, first, &bytes, false));
-    plan->count = first[0].count;
-    if (!plan->wants_regions)
-        return AIRY_OK;
+    AIRY_TRY(pull_rows(call, first, 0, FIRST_ROWS));
+    plan->count = (size_t)first[0].count;
     if (plan->count > call->geom.capacity) {
         AIRY_TRY(take_parts(call, plan->count));
         call->geom.count = (uint32_t)plan->count;
         AIRY_TRY(run_clear(call));
         AIRY_TRY(run_walk(call, "measure_extents"));
         AIRY_TRY(run_walk(call, "measure_sums"));
-        entries = 0;
+        AIRY_TRY(run_finish(call, plan->count));
+        have = 0;
     }
     AIRY_TRY(airy_memory_calloc(&block, plan->count + 1, sizeof(airy_region), "regions"));
     plan->regions = block;
-    const airy_status status = pull_parts(call, plan->regions, plan->count, first, entries);
+    have = airy_min_size(have, plan->count);
+    memcpy(plan->regions, first + 1, have * sizeof(*first));
+    const airy_status status = pull_rows(call, plan->regions + have, 1 + have, plan->count - have);
     if (status != AIRY_OK) {
         free(plan->regions);
         plan->regions = NULL;
@@ -417,8 +338,10 @@ static airy_status label(airy_queue *queue, struct airy_label_plan *plan)
         call.label_bytes = (double)airy_array_size(plan->labels);
     }
     AIRY_TRY(run_components(&call));
-    if (plan->wants_regions)
-        AIRY_TRY(run_walk(&call, "measure_sums"));
+    if (!plan->wants_regions)
+        return collect_count(&call, plan);
+    AIRY_TRY(run_walk(&call, "measure_sums"));
+    AIRY_TRY(run_finish(&call, g->capacity));
     return collect(&call, plan);
 }
 
@@ -442,7 +365,8 @@ static airy_status measure(airy_queue *queue, const struct airy_measure_plan *pl
                     g->total, AIRY_LABEL_GROUP, (double)airy_array_size(plan->labels), args,
                     sizeof(args) / sizeof(args[0])));
     AIRY_TRY(run_walk(&call, "measure_sums"));
-    return pull_parts(&call, plan->regions, plan->count, NULL, 0);
+    AIRY_TRY(run_finish(&call, plan->count));
+    return pull_rows(&call, plan->regions, 1, plan->count);
 }
 
 const struct airy_label_fns airy_label_opencl = {.label = label, .measure = measure};

@@ -66,6 +66,18 @@ typedef struct airy_label_part {
 } airy_label_part;
 AIRY_ASSERT_SIZE(airy_label_part, 192);
 
+/*
+ * What is made of it on the device, laid out as airy_region; floats by their bits. Rows of a table
+ * follow its parts; count of row 0 is the number of labels.
+ */
+typedef struct airy_label_row {
+    airy_u64 count, sum, mean, least, most;
+    airy_u64 least_at[3], most_at[3], first[3], last[3];
+    airy_u64 center[3], centroid[3];
+    airy_u64 mxx, myy, mxy, a, b, theta;
+} airy_label_row;
+AIRY_ASSERT_SIZE(airy_label_row, 232);
+
 /* A double's order as a number, and back. */
 static inline airy_u64 airy_label_key(airy_u64 bits)
 {

@@ -254,4 +254,88 @@ measure_sums(__global const T *src, __global const uint *runs, __global const ui
     add_sums(parts, &s, &at, g.depth, &t);
 }
 
+/* A sum of two words. */
+AIRY_INLINE double wide_value(__global const ulong *wide)
+{
+    return (double)(long)(wide[0] + (wide[1] >> 32)) * 0x1p32 + (double)(wide[1] & UINT_MAX);
+}
+
+AIRY_INLINE void set_place(__global ulong *at, uint pixel, const airy_label_geom *g)
+{
+    const bool there = pixel != UINT_MAX; /* not of NaN only */
+    at[0] = there ? pixel / g->width / g->height : 0ul;
+    at[1] = there ? pixel / g->width % g->height : 0ul;
+    at[2] = there ? pixel % g->width : 0ul;
+}
+
+/* Second moments and the ellipse of them, as airy_region_finish makes them. */
+AIRY_INLINE void set_shape(__global airy_label_row *r, __global const airy_label_part *p,
+                           double sum, const double *u, const double *length)
+{
+    const double xx = wide_value(p->wide[AIRY_LABEL_XX]), yy = wide_value(p->wide[AIRY_LABEL_YY]),
+                 xy = wide_value(p->wide[AIRY_LABEL_XY]);
+    const double mxx = length[2] * length[2] * (xx / sum - u[2] * u[2]),
+                 myy = length[1] * length[1] * (yy / sum - u[1] * u[1]),
+                 mxy = length[2] * length[1] * (xy / sum - u[2] * u[1]),
+                 middle = 0.5 * (mxx + myy), reach = hypot(0.5 * (mxx - myy), mxy);
+    const bool none = isnan(mxx);
+    r->mxx = as_ulong(mxx);
+    r->myy = as_ulong(myy);
+    r->mxy = as_ulong(mxy);
+    r->a = as_ulong(none ? (double)NAN : sqrt(fmax(middle + reach, 0.0)));
+    r->b = as_ulong(none ? (double)NAN : sqrt(fmax(middle - reach, 0.0)));
+    r->theta = as_ulong(none ? (double)NAN : 0.5 * atan2(2.0 * mxy, mxx - myy));
+}
+
+/*
+ * Rows of the labels' measures, so that the host has nothing to do but to copy them: what
+ * airy_region_finish does. hypot and atan2 are within 4 and 6 ulp here. Mapping: an item a row.
+ */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+measure_finish(__global airy_label_part *parts, const airy_label_geom g)
+{
+    const uint label = (uint)get_global_id(0), count = parts[0].count;
+    __global airy_label_row *r = (__global airy_label_row *)(parts + g.capacity + 1u) + label;
+    if (label == 0u)
+        r->count = count;
+    if (label == 0u || label > min(count, g.capacity))
+        return;
+    __global const airy_label_part *p = parts + label;
+    const uint n = p->count;
+    const bool there = n > 0u, numbers = there && p->least <= p->most;
+    const double least = numbers ? as_double(airy_label_unkey(p->least)) : (double)NAN,
+                 most = numbers ? as_double(airy_label_unkey(p->most)) : (double)NAN;
+    const bool sums = numbers && p->nan == 0u && isfinite(least) && isfinite(most);
+    const int moments[3] = {AIRY_LABEL_Z, AIRY_LABEL_Y, AIRY_LABEL_X};
+    const int exponent =
+        sums ? (int)airy_label_exponent(p->least, p->most) - 1022 - (int)airy_label_bits(n) : 0;
+    const double sum = sums                 ? wide_value(p->wide[AIRY_LABEL_SUM])
+                       : !there             ? 0.0
+                       : numbers && !p->nan ? least + most
+                                            : (double)NAN;
+    double u[3], length[3];
+    r->count = n;
+    r->sum = as_ulong(there ? ldexp(sum, exponent) : (double)NAN);
+    r->mean = as_ulong(ldexp(sum / (double)n, exponent));
+    r->least = as_ulong(least);
+    r->most = as_ulong(most);
+    set_place(r->least_at, numbers ? p->least_at : UINT_MAX, &g);
+    set_place(r->most_at, numbers ? p->most_at : UINT_MAX, &g);
+    for (int i = 0; i < 3; i++) {
+        const uint first = there ? p->first[i] : 0u, last = there ? p->last[i] : 0u;
+        length[i] = power_of_two((int)airy_label_log2(last - first + 1u));
+        u[i] = sums && sum != 0.0 ? wide_value(p->wide[moments[i]]) / sum : (double)NAN;
+        r->first[i] = first;
+        r->last[i] = last;
+        r->center[i] = as_ulong((double)first + length[i] * u[i]);
+        r->centroid[i] = as_ulong((there ? (double)p->place[i] : 0.0) / (double)n);
+    }
+    if (sums) {
+        set_shape(r, p, sum, u, length);
+    } else {
+        const ulong none = as_ulong((double)NAN);
+        r->mxx = r->myy = r->mxy = r->a = r->b = r->theta = none;
+    }
+}
+
 #endif
