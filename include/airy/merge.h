@@ -85,8 +85,8 @@ typedef struct airy_roi {
 
 /** What an NXazint1d or NXazint2d file says of an experiment beside its patterns. */
 typedef struct airy_nxazint {
-    bool solid_angle, polarization; /**< corrected for */
-    double wavelength;              /**< m; 0: not known */
+    bool solid_angle, polarization;                /**< corrected for */
+    double wavelength;                             /**< m; 0: not known */
     const char *instrument, *source, *source_type; /**< names; NULL: "unknown" */
 } airy_nxazint;
 

@@ -34,7 +34,7 @@ struct airy_pattern_spec {
     bool grouped;     /* rows are of several frames: how many is written, and normalizations are
                      [frames, bins] from the start */
     const airy_nxazint *nxazint; /* NULL: the usual groups alone */
-    bool differ;  /* every row has normalizations of its own, [frames, bins] from the start */
+    bool differ; /* every row has normalizations of its own, [frames, bins] from the start */
 };
 
 /* A dataset of one element a row that is known from the start. */
