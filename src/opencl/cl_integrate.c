@@ -92,7 +92,7 @@ static airy_status fill_gather(struct airy_cl_gather *gather, airy_queue *queue,
 }
 
 /* Every buffer of the gather engine, and with them those of the state. */
-enum { GATHER_BUFFERS = 15, BUFFERS = GATHER_BUFFERS + 17 };
+enum { GATHER_BUFFERS = 15, BUFFERS = GATHER_BUFFERS + 18 };
 
 static void list_buffers(struct airy_cl_integrator *state, airy_buffer **list[BUFFERS])
 {
@@ -107,7 +107,8 @@ static void list_buffers(struct airy_cl_integrator *state, airy_buffer **list[BU
         &state->dark,        &fused->table,      &fused->valid_words,   &fused->extra_start,
         &fused->extra,       &fused->base,       &fused->base_entries,  &fused->shift,
         &fused->parts,       &rings->large_bins, &rings->bins,          &rings->pixel,
-        &rings->weight,      &rings->other,      &rings->dark,          &rings->variance};
+        &rings->weight,      &rings->other,      &rings->dark,          &rings->variance,
+        &rings->valid};
     for (size_t i = 0; i < BUFFERS; i++)
         list[i] = all[i];
 }

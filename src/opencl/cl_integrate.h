@@ -54,6 +54,7 @@ struct airy_cl_rings {
     size_t large, slices, entries;  /* bins of a work-group each; of an item each, in slices */
     airy_buffer *large_bins, *bins; /* airy_ring_bin; bins: of the slices */
     airy_buffer *pixel, *weight, *other, *dark, *variance; /* u32, f32; dark, variance: or NULL */
+    airy_buffer *valid;                                    /* u32: a bit a pixel that counts */
 };
 
 /* airy_integrator.state */

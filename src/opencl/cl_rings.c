@@ -13,7 +13,8 @@
 enum {
     SCRATCH_BYTES = 256 << 20, /* held to by taking a few frames at a time, as far as one fits */
     MAX_STEP = 4096,           /* frames of a launch */
-    GROUP = AIRY_RING_GROUP,
+    SLICE = AIRY_RING_SLICE,
+    STAT_ITEMS = AIRY_RING_STAT_ITEMS,
     FRAME_GROUP = 64 /* of kernels with an item a frame */
 };
 
@@ -31,6 +32,11 @@ static bool is_compat_clip(const airy_ring_rule *rule)
     return rule->compat && rule->kind == AIRY_RING_CLIP;
 }
 
+static unsigned group_of(const airy_ring_rule *rule)
+{
+    return rule->kind == AIRY_RING_CLIP ? AIRY_RING_CLIP_GROUP : AIRY_RING_QUANTILE_GROUP;
+}
+
 static void write_options(struct rings *r, int alone)
 {
     const airy_integrator *integrator = r->plan->integrator;
@@ -38,8 +44,9 @@ static void write_options(struct rings *r, int alone)
     airy_cl_frame_options(r->options, sizeof(r->options), integrator, r->plan->frames->dtype, 1);
     const size_t length = strlen(r->options);
     snprintf(r->options + length, sizeof(r->options) - length,
-             " -DCLIPS_BY=%u -DLEAVES=%u -DALONE=%d",
-             rule->kind == AIRY_RING_CLIP ? rule->clips_by : rule->leaves, rule->leaves, alone);
+             " -DCLIPS_BY=%u -DLEAVES=%u -DALONE=%d -DRING_GROUP=%u",
+             rule->kind == AIRY_RING_CLIP ? rule->clips_by : rule->leaves, rule->leaves, alone,
+             group_of(rule));
 }
 
 static airy_status launch(const struct rings *r, const char *file, const char *name, size_t width,
@@ -64,20 +71,20 @@ static struct airy_cl_arg status_arg(const struct rings *r)
 static airy_status launch_stats(struct rings *r)
 {
     const size_t frames = r->geom.gather.frames;
-    const struct airy_cl_arg args[] = {AIRY_CL_BUFFER(r->state->norm),
+    const struct airy_cl_arg args[] = {AIRY_CL_BUFFER(r->state->rings.valid),
                                        AIRY_CL_ARRAY(r->plan->frames), AIRY_CL_BUFFER(r->parts),
                                        AIRY_CL_VALUE(r->geom)};
     const double bytes = (double)r->geom.pixels *
                          (double)(frames * airy_dtype_size(r->plan->frames->dtype));
     airy_cl_frame_options(r->options, sizeof(r->options), r->plan->integrator,
                           r->plan->frames->dtype, 1);
-    AIRY_TRY(launch(r, "ring_stats.cl", "ring_stats", AIRY_RING_STAT_GROUPS * GROUP, frames, GROUP,
-                    bytes, args, 4));
+    AIRY_TRY(launch(r, "ring_stats.cl", "ring_stats", AIRY_RING_STAT_GROUPS * STAT_ITEMS, frames,
+                    STAT_ITEMS, bytes, args, 4));
     const struct airy_cl_arg finish_args[] = {AIRY_CL_BUFFER(r->parts), status_arg(r),
                                               AIRY_CL_ARRAY(r->plan->stats),
                                               AIRY_CL_VALUE(r->geom)};
-    return launch(r, "ring_stats.cl", "ring_stats_finish", frames, 1, FRAME_GROUP, 0, finish_args,
-                  4);
+    return launch(r, "ring_stats.cl", "ring_stats_finish", STAT_ITEMS, frames, STAT_ITEMS, 0,
+                  finish_args, 4);
 }
 
 static airy_status launch_bins(struct rings *r, const char *file, const char *name,
@@ -111,10 +118,10 @@ static airy_status launch_rings(struct rings *r)
     const char *const file = clip ? "ring_clip.cl" : "ring_quantile.cl", *const name =
                                                                              clip ? "ring_clip"
                                                                                   : "ring_quantile";
-    const size_t frames = r->geom.gather.frames;
+    const size_t frames = r->geom.gather.frames, group = group_of(&r->geom.rule);
     if (t->large > 0)
-        AIRY_TRY(launch_bins(r, file, name, t->large_bins, 0, t->large * frames * GROUP, GROUP));
-    return t->slices > 0 ? launch_bins(r, file, name, t->bins, 1, t->slices * frames * GROUP, GROUP)
+        AIRY_TRY(launch_bins(r, file, name, t->large_bins, 0, t->large * frames * group, group));
+    return t->slices > 0 ? launch_bins(r, file, name, t->bins, 1, t->slices * frames * SLICE, SLICE)
                          : AIRY_OK;
 }
 

@@ -7,9 +7,10 @@
 #include "opencl/cl_integrate.h"
 #include "shared/ring_pass_geom.h"
 
-enum { GROUP = AIRY_RING_GROUP, ALONE = AIRY_RING_ALONE };
+enum { SLICE = AIRY_RING_SLICE, ALONE = AIRY_RING_ALONE };
 enum {
     CHUNK = 256,        /* bins that a thread copies at a time */
+    FEW = 4096,         /* so many small bins have a work-group each: an item would take longer */
     LOCAL_BYTES = 36864 /* of ring_quantile.cl, where items exchange in local memory */
 };
 
@@ -22,8 +23,9 @@ struct build {
     const airy_integrator *it;
     const struct airy_matrix *m; /* by bin */
     uint32_t *count;             /* [bins] entries that take part */
-    airy_ring_bin *large, *bins; /* bins: [slices][GROUP] */
+    airy_ring_bin *large, *bins; /* bins: [slices][SLICE] */
     size_t large_count, slices;
+    bool all_large; /* each bin has a work-group; for compat's clip all are in one order */
     uint64_t entries;
     uint32_t *values; /* [entries], words of the array in hand */
     enum values which;
@@ -47,8 +49,7 @@ static void count_bins(void *arg, size_t chunk, unsigned worker)
 
 static bool is_large(const struct build *b, size_t bin)
 {
-    const airy_ring_rule *rule = &b->it->ring;
-    return (rule->compat && rule->kind == AIRY_RING_CLIP) || b->count[bin] > ALONE;
+    return b->all_large || b->count[bin] > ALONE;
 }
 
 static airy_ring_bin make_bin(const struct build *b, size_t bin, uint64_t first)
@@ -62,8 +63,8 @@ static airy_ring_bin make_bin(const struct build *b, size_t bin, uint64_t first)
 /* Small bins in descending order of their sizes; those of a slice are as deep as its first. */
 static airy_status place_slices(struct build *b, size_t small)
 {
-    b->slices = (small + GROUP - 1) / GROUP;
-    AIRY_TRY(airy_memory_calloc((void **)&b->bins, b->slices * GROUP + 1, sizeof(*b->bins), what));
+    b->slices = (small + SLICE - 1) / SLICE;
+    AIRY_TRY(airy_memory_calloc((void **)&b->bins, b->slices * SLICE + 1, sizeof(*b->bins), what));
     size_t start[ALONE + 2] = {0};
     for (size_t bin = 0; bin < b->m->bins; bin++)
         if (!is_large(b, bin))
@@ -73,12 +74,12 @@ static airy_status place_slices(struct build *b, size_t small)
     for (size_t bin = 0; bin < b->m->bins; bin++)
         if (!is_large(b, bin))
             b->bins[start[ALONE - b->count[bin]]++] = make_bin(b, bin, 0);
-    for (size_t i = 0; i < b->slices * GROUP; i++) {
+    for (size_t i = 0; i < b->slices * SLICE; i++) {
         if (i >= small)
             b->bins[i].bin = UINT32_MAX;
-        b->bins[i].first = (uint32_t)b->entries + (uint32_t)(i % GROUP);
-        if (i % GROUP == GROUP - 1)
-            b->entries += (uint64_t)b->bins[i / GROUP * GROUP].count * GROUP;
+        b->bins[i].first = (uint32_t)b->entries + (uint32_t)(i % SLICE);
+        if (i % SLICE == SLICE - 1)
+            b->entries += (uint64_t)b->bins[i / SLICE * SLICE].count * SLICE;
     }
     return AIRY_OK;
 }
@@ -86,10 +87,15 @@ static airy_status place_slices(struct build *b, size_t small)
 static airy_status place_bins(struct build *b)
 {
     const size_t bins = b->m->bins;
+    const airy_ring_rule *rule = &b->it->ring;
     AIRY_TRY(airy_memory_calloc((void **)&b->count, bins, sizeof(*b->count), what));
     airy_pool_run(b->it->device->pool, (bins + CHUNK - 1) / CHUNK, count_bins, b);
     for (size_t bin = 0; bin < bins; bin++)
         b->large_count += is_large(b, bin);
+    if ((rule->compat && rule->kind == AIRY_RING_CLIP) || bins - b->large_count <= FEW) {
+        b->all_large = true;
+        b->large_count = bins;
+    }
     AIRY_TRY(airy_memory_calloc((void **)&b->large, b->large_count + 1, sizeof(*b->large), what));
     size_t large = 0;
     for (size_t bin = 0; bin < bins; bin++)
@@ -135,7 +141,7 @@ static uint32_t value_of(const struct build *b, uint32_t e)
 static void copy_bins(void *arg, size_t chunk, unsigned worker)
 {
     struct build *b = arg;
-    const size_t all = b->large_count + b->slices * GROUP;
+    const size_t all = b->large_count + b->slices * SLICE;
     (void)worker;
     for (size_t i = chunk * CHUNK; i < (chunk + 1) * CHUNK && i < all; i++) {
         const bool large = i < b->large_count;
@@ -146,7 +152,7 @@ static void copy_bins(void *arg, size_t chunk, unsigned worker)
         for (uint32_t e = b->m->row[bin->bin]; e < b->m->row[bin->bin + 1]; e++)
             if (takes_part(b, e)) {
                 *to = value_of(b, e);
-                to += large ? 1 : GROUP;
+                to += large ? 1 : SLICE;
             }
     }
 }
@@ -154,10 +160,23 @@ static void copy_bins(void *arg, size_t chunk, unsigned worker)
 static airy_status upload_values(struct build *b, airy_queue *queue, enum values which,
                                  airy_buffer **buffer)
 {
-    const size_t all = b->large_count + b->slices * GROUP;
+    const size_t all = b->large_count + b->slices * SLICE;
     b->which = which;
     airy_pool_run(b->it->device->pool, (all + CHUNK - 1) / CHUNK, copy_bins, b);
     return airy_cl_upload(buffer, queue, b->values, (size_t)b->entries * sizeof(*b->values), what);
+}
+
+/* A bit a pixel that counts. */
+static airy_status upload_valid(const struct build *b, airy_queue *queue, airy_buffer **buffer)
+{
+    const size_t pixels = b->it->pixels, words = (pixels + 31) / 32;
+    uint32_t *valid;
+    AIRY_TRY(airy_memory_calloc((void **)&valid, words, sizeof(*valid), what));
+    for (size_t i = 0; i < pixels; i++)
+        valid[i / 32] |= (b->it->valid[i] ? 1u : 0u) << (i % 32);
+    const airy_status status = airy_cl_upload(buffer, queue, valid, words * sizeof(*valid), what);
+    free(valid);
+    return status;
 }
 
 static airy_status make_table(struct airy_cl_rings *rings, airy_queue *queue, struct build *b)
@@ -169,9 +188,10 @@ static airy_status make_table(struct airy_cl_rings *rings, airy_queue *queue, st
     AIRY_TRY(airy_cl_upload(&rings->large_bins, queue, b->large, b->large_count * sizeof(*b->large),
                             what));
     AIRY_TRY(
-        airy_cl_upload(&rings->bins, queue, b->bins, b->slices * GROUP * sizeof(*b->bins), what));
+        airy_cl_upload(&rings->bins, queue, b->bins, b->slices * SLICE * sizeof(*b->bins), what));
     AIRY_TRY(
         airy_memory_calloc((void **)&b->values, (size_t)b->entries + 1, sizeof(*b->values), what));
+    AIRY_TRY(upload_valid(b, queue, &rings->valid));
     AIRY_TRY(upload_values(b, queue, PIXEL, &rings->pixel));
     AIRY_TRY(upload_values(b, queue, WEIGHT, &rings->weight));
     AIRY_TRY(upload_values(b, queue, OTHER, &rings->other));

@@ -5,20 +5,26 @@
 #include "shared/gather_geom.h"
 #include "shared/ring_geom.h"
 
-/* Items of a work-group. Part of the order of sums. */
-#define AIRY_RING_GROUP 256u
 /*
- * Bins with more entries than this have a work-group each, the others an item. The latter are
- * dealt to slices of AIRY_RING_GROUP bins in descending order of their sizes.
+ * Items of a work-group that has a bin, when it clips and when it finds quantiles. Parts of the
+ * order of sums. Clips wait for each other's sums most of the time: more groups wait at a time.
+ */
+#define AIRY_RING_CLIP_GROUP     128u
+#define AIRY_RING_QUANTILE_GROUP 256u
+/*
+ * Where there are thousands of bins with at most so many entries, these have an item each. They are
+ * dealt to slices, which are the bins of a work-group, in descending order of their sizes.
  */
 #define AIRY_RING_ALONE 64u
-/* Of the statistics of a frame: work-groups, and doubles that each leaves. */
-#define AIRY_RING_STAT_GROUPS 256u
+#define AIRY_RING_SLICE 128u
+/* Of the statistics of a frame: work-groups, their items, and doubles that each group leaves. */
+#define AIRY_RING_STAT_GROUPS 512u
+#define AIRY_RING_STAT_ITEMS  256u
 #define AIRY_RING_STAT_PARTS  4u
 
 /*
  * Entry k of a bin that has a work-group is number first + k; of one that has an item, first + k *
- * AIRY_RING_GROUP.
+ * AIRY_RING_SLICE.
  */
 typedef struct airy_ring_bin {
     double scale; /* airy_ring_scale */

@@ -331,6 +331,27 @@ static void check_shapes(struct check *c)
                                              .upper = 0.75});
 }
 
+/* More small cells than have work-groups of their own. */
+static void check_cells(struct check *c)
+{
+    for (int quantile = 0; quantile < 2; quantile++)
+        for (int model = 0; model < 2; model++)
+            check_config(c, &(struct config){.height = 131,
+                                             .width = 127,
+                                             .bins = 90,
+                                             .azimuth_bins = 80,
+                                             .frames = 3,
+                                             .dtype = AIRY_DTYPE_U16,
+                                             .model = model ? AIRY_ERROR_MODEL_POISSON
+                                                            : AIRY_ERROR_MODEL_AZIMUTHAL,
+                                             .dark = model,
+                                             .dummy = true,
+                                             .threshold = model ? 1 : 0,
+                                             .quantile = quantile,
+                                             .lower = model ? 0.2 : 0.5,
+                                             .upper = model ? 0.9 : 0.5});
+}
+
 /* Tens of thousands of entries a bin, which are more than work-groups keep near them. */
 static void check_crowds(struct check *c)
 {
@@ -539,6 +560,7 @@ void check_rings(struct check *c)
     check_clips(c);
     check_quantiles(c);
     check_shapes(c);
+    check_cells(c);
     check_crowds(c);
     check_constant(c, 7, AIRY_DTYPE_U16);
     check_constant(c, 7, AIRY_DTYPE_F64);

@@ -13,15 +13,8 @@
 
 /* Kept are entries with |s - pivot omega| <= reach |omega|. */
 struct interval {
-    double lo, hi, pivot, reach;
+    double pivot, reach;
 };
-
-AIRY_INLINE struct interval make_interval(double lo, double hi)
-{
-    const struct interval all = {lo, hi, 0.0, INFINITY};
-    const struct interval some = {lo, hi, 0.5 * lo + 0.5 * hi, 0.5 * hi - 0.5 * lo};
-    return lo == -INFINITY ? all : some;
-}
 
 AIRY_INLINE bool is_kept(const struct ring_entry entry, const struct interval in)
 {
@@ -75,7 +68,7 @@ AIRY_INLINE void walk_list(struct ring_sums *sums, __local const ushort *list, u
 /* Bring the item's entries of a frame together, and add all of them up. */
 AIRY_INLINE void gather_entries(struct ring_sums *sums, __global VALUE *values,
                                 __global const T *image, const struct ring_table t,
-                                const struct ring_own own, const airy_gather_geom g)
+                                const struct ring_own own, double pivot, const airy_gather_geom g)
 {
     clear_sums(sums);
     AIRY_UNROLL(4)
@@ -85,8 +78,19 @@ AIRY_INLINE void gather_entries(struct ring_sums *sums, __global VALUE *values,
         const struct ring_entry entry = load_entry(t, e, v);
         values[e] = v;
         if (!is_invalid((T)v, g))
-            add_entry(sums, entry, expected_variance(t, e, v), entry.s);
+            add_entry(sums, entry, expected_variance(t, e, v), fma(-pivot, entry.omega, entry.s));
     }
+}
+
+/* x of the bin's first entry, so that squares about it are not far from those about the mean. */
+AIRY_INLINE double first_pivot(__global const T *image, const struct ring_table t,
+                               const airy_ring_bin bin, const airy_gather_geom g)
+{
+    if (bin.count == 0u)
+        return 0.0;
+    const VALUE v = (VALUE)image[t.pixel[bin.first]];
+    const struct ring_entry entry = load_entry(t, bin.first, v);
+    return is_invalid((T)v, g) ? 0.0 : entry.s / entry.omega;
 }
 
 /* Squares about the mean of what is kept, of the item's entries. */
@@ -107,45 +111,30 @@ AIRY_INLINE double moment_of(__global const VALUE *values, const struct ring_tab
     return squares;
 }
 
-/* What is known of a bin after a pass over it. */
-struct ring_state {
-    struct ring_sums kept;
-    double mean, spread; /* spread: sum (s - omega mean)^2 */
-};
-
 /*
- * The interval after a further rejection; false: the bin stops. All items of a bin come to the same.
+ * The interval after a further rejection, of the entries whose sums these are; false: the bin stops.
+ * All items of a bin come to the same.
  */
-AIRY_INLINE bool next_interval(struct interval *in, const struct ring_state *state,
+AIRY_INLINE bool next_interval(struct interval *in, const struct ring_sums *kept, double spread,
                                const airy_ring_rule rule)
 {
-    const double variance = CLIPS_BY == 3 ? state->spread : state->kept.v[R_EXPECTED];
-    const double std = sqrt(variance / state->kept.v[R_OMEGA2]);
-    const double limit = airy_ring_limit(rule, state->mean, std, state->kept.v[R_COUNT]);
-    if (state->kept.entries == 0u || !isfinite(state->mean) || !isfinite(limit))
+    const double variance = CLIPS_BY == 3 ? spread : kept->v[R_EXPECTED];
+    const double mean = kept->v[R_SIGNAL] / kept->v[R_OMEGA],
+                 std = sqrt(variance / kept->v[R_OMEGA2]);
+    const double limit = airy_ring_limit(rule, mean, std, kept->v[R_COUNT]);
+    if (kept->entries == 0u || !isfinite(mean) || !isfinite(limit))
         return false;
-    *in = make_interval(fmax(in->lo, state->mean - limit), fmin(in->hi, state->mean + limit));
+    const double lo = fmax(in->pivot - in->reach, mean - limit),
+                 hi = fmin(in->pivot + in->reach, mean + limit);
+    in->pivot = 0.5 * lo + 0.5 * hi;
+    in->reach = 0.5 * hi - 0.5 * lo;
     return true;
 }
 
 /*
- * Take over the sums of a pass, unless it has emptied the bin; false: the bin stops, as nothing was
- * rejected or all was.
- */
-AIRY_INLINE bool take_over(struct ring_state *state, const struct ring_state *now, uint pass,
-                           const airy_ring_rule rule)
-{
-    const uint before = state->kept.entries;
-    if (pass > 0u && now->kept.entries == 0u && rule.compat == 0u)
-        return false;
-    *state = *now;
-    return pass == 0u || now->kept.entries != before;
-}
-
-/*
  * Mapping: work-groups of RING_GROUP items; a group takes a bin of a frame (ALONE: RING_GROUP
- *          bins), groups of one bin follow each other. Local memory: 6.1 KiB, on NVIDIA half a KiB
- *          more, elsewhere 16 KiB more (ALONE: none). Barriers: of the work-group.
+ *          bins), groups of one bin follow each other. Local memory: 3.3 KiB, elsewhere than on
+ *          NVIDIA 8 KiB more (ALONE: 3 KiB). Barriers: of the work-group.
  */
 __kernel __attribute__((reqd_work_group_size(RING_GROUP, 1, 1))) void
 ring_clip(__global const airy_ring_bin *bins, __global const uint *pixel,
@@ -160,44 +149,47 @@ ring_clip(__global const airy_ring_bin *bins, __global const uint *pixel,
     const airy_ring_bin bin = bins[ALONE != 0 ? number * RING_GROUP + item : number];
     const struct ring_own own = own_entries(bin, frame_is_good(status, frame, g.gather));
     const struct ring_table t = {pixel, weight, other, dark, variance};
+    __global const T *image = frames + frame_start(frame, g.gather);
     __global VALUE *values = scratch + frame * g.entries;
     __local ushort *list = lists + item;
-    struct interval in = make_interval(-INFINITY, INFINITY), walked = in;
+    struct interval in = {0.0, INFINITY}, walked = in;
     struct ring_sums core;
-    struct ring_state state, now;
-    uint listed = 0u, missed = 0u;
+    uint listed = 0u, missed = 0u, left = 0u;
     bool stopped = false;
-    clear_sums(&state.kept);
-    state.mean = state.spread = 0.0;
-    gather_entries(&core, values, frames + frame_start(frame, g.gather), t, own, g.gather);
+    walked.pivot = SPREAD ? first_pivot(image, t, bin, g.gather) : 0.0;
+    gather_entries(&core, values, image, t, own, walked.pivot, g.gather);
     for (uint pass = 0u; pass <= g.rule.cycles; pass++) {
         const double inner = INNER * walked.reach;
-        if (!stopped &&
-            (missed != 0u || in.lo > walked.pivot - inner || in.hi < walked.pivot + inner)) {
+        if (!stopped && (missed != 0u || in.pivot - in.reach > walked.pivot - inner ||
+                         in.pivot + in.reach < walked.pivot + inner)) {
             listed = walk_all(&core, list, values, t, own, in, g.gather);
             walked = in;
         }
-        now.kept = core;
-        walk_list(&now.kept, list, stopped ? 0u : listed, values, t, own, in, walked.pivot);
-        group_ring_sums(&now.kept, &room);
-        missed = now.kept.flags;
-        now.mean = now.kept.v[R_SIGNAL] / now.kept.v[R_OMEGA];
-        now.spread = 0.0;
+        struct ring_sums now = core;
+        walk_list(&now, list, stopped ? 0u : listed, values, t, own, in, walked.pivot);
+        group_ring_sums(&now, &room);
+        missed = now.flags;
+        double spread = 0.0;
 #if SPREAD
-        /* Where the pivot is so far away that 10 of 53 bits are lost, squares are taken anew. */
-        const double off = now.mean - walked.pivot;
-        now.spread = fmax(now.kept.v[R_SQUARES] -
-                              off * (2.0 * now.kept.v[R_CROSS] - off * now.kept.v[R_OMEGA2]),
-                          0.0);
-        const bool anew = !stopped && now.kept.v[R_SQUARES] > 0x1p10 * now.spread;
+        /* Where the pivot is so far away that 2 of 53 bits are lost, squares are taken anew. */
+        const double mean = now.v[R_SIGNAL] / now.v[R_OMEGA], off = mean - walked.pivot;
+        spread = fmax(now.v[R_SQUARES] - off * (2.0 * now.v[R_CROSS] - off * now.v[R_OMEGA2]), 0.0);
+        const bool anew = !stopped && now.v[R_SQUARES] > 4.0 * spread;
         const struct ring_own again = {own.first, anew ? own.count : 0u};
         const double squares =
-            group_ring_sum(moment_of(values, t, again, in, now.mean, g.gather), &room);
-        now.spread = anew ? squares : now.spread;
+            group_ring_sum(moment_of(values, t, again, in, mean, g.gather), &room);
+        spread = anew ? squares : spread;
 #endif
-        if (!stopped)
-            stopped = !take_over(&state, &now, pass, g.rule) || pass == g.rule.cycles ||
-                      !next_interval(&in, &state, g.rule);
+        /* A pass that has rejected nothing, or all, is the bin's last; all is taken back. */
+        const bool emptied = pass > 0u && now.entries == 0u && g.rule.compat == 0u,
+                   same = pass > 0u && now.entries == left;
+        if (!stopped && !emptied && !same) {
+            left = now.entries;
+            if (is_writer(bin))
+                write_planes(sums, &now, LEAVES == 3 ? spread : now.v[R_EXPECTED], frame, bin.bin,
+                             g.gather);
+        }
+        stopped = stopped || emptied || same || pass == g.rule.cycles ||
+                  !next_interval(&in, &now, spread, g.rule);
     }
-    write_planes(sums, &state.kept, state.spread, frame, bin, g.gather);
 }

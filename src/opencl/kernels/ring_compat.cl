@@ -82,6 +82,7 @@ __kernel void ring_clip_compat(__global const airy_ring_bin *bins, __global cons
                 break;
             recur(&kept, image, gone, t, bin.first, count, g.gather);
         }
-        write_planes(sums, &kept, kept.v[R_SQUARES], frame, bin, g.gather);
+        write_planes(sums, &kept, LEAVES == 3 ? kept.v[R_SQUARES] : kept.v[R_EXPECTED], frame,
+                     bin.bin, g.gather);
     }
 }

@@ -1,6 +1,6 @@
 /*
  * Entries of bins, by bin, for clips and quantiles. Build options: those of gather_tile.h, CLIPS_BY
- * and LEAVES (ring_geom.h), and ALONE: 1 an item a bin, 0 a work-group a bin.
+ * and LEAVES (ring_geom.h), and ALONE: 1 an item a bin, 0 a work-group of RING_GROUP items a bin.
  */
 #ifndef AIRY_KERNELS_RING_ENTRY_H
 #define AIRY_KERNELS_RING_ENTRY_H
@@ -16,7 +16,12 @@
 #define LEAVES   3
 #endif
 
-#define RING_GROUP AIRY_RING_GROUP
+#if ALONE
+#undef RING_GROUP
+#define RING_GROUP AIRY_RING_SLICE
+#elif !defined RING_GROUP
+#define RING_GROUP AIRY_RING_CLIP_GROUP
+#endif
 
 /* Whether variances are summed that are expected, and those about the mean. */
 #define EXPECTED (LEAVES == 1 || LEAVES == 2)
@@ -259,25 +264,26 @@ AIRY_INLINE double group_ring_sum(double v, __local struct ring_room *room)
 }
 #endif
 
-/* The five planes of a bin; spread: sum (s - omega mean)^2. */
-AIRY_INLINE void write_planes(__global double *sums, const struct ring_sums *kept, double spread,
-                              uint frame, const airy_ring_bin bin, const airy_gather_geom g)
+/*
+ * The five planes of a bin, by each item that calls. variance: the sum that is expected, or sum (s -
+ * omega mean)^2.
+ */
+AIRY_INLINE void write_planes(__global double *sums, const struct ring_sums *kept, double variance,
+                              uint frame, uint bin, const airy_gather_geom g)
 {
-#if ALONE
-    if (bin.bin == ~0u)
-        return;
-#else
-    if (get_local_id(0) != 0u)
-        return;
-#endif
-    __global double *out = sums + g.sums_offset + (ulong)frame * PLANES * g.bins + bin.bin;
+    __global double *out = sums + g.sums_offset + (ulong)frame * PLANES * g.bins + bin;
     const bool none = kept->entries == 0u;
-    const double variance = LEAVES == 3 ? spread : kept->v[R_EXPECTED];
     out[SIGNAL * g.bins] = none ? 0.0 : kept->v[R_SIGNAL];
     out[VARIANCE * g.bins] = none ? 0.0 : variance;
     out[NORMALIZATION * g.bins] = none ? 0.0 : kept->v[R_OMEGA];
     out[NORMALIZATION2 * g.bins] = none ? 0.0 : kept->v[R_OMEGA2];
     out[COUNT * g.bins] = none ? 0.0 : kept->v[R_COUNT];
+}
+
+/* Which items write their bin's planes. */
+AIRY_INLINE bool is_writer(const airy_ring_bin bin)
+{
+    return bin.bin != ~0u && (ALONE + (get_local_id(0) == 0u ? 1 : 0)) != 0;
 }
 
 #endif

@@ -137,19 +137,36 @@ ring_quantile(__global const airy_ring_bin *bins, __global const uint *pixel,
     if (LEAVES == 3 && kept.entries != 0u)
         sum_passing(&kept, &spread, keys, image, t, own, bin.scale, lower, upper, met,
                     kept.v[R_SIGNAL] / kept.v[R_OMEGA]);
-    write_planes(sums, &kept, spread, frame, bin, g.gather);
+    if (is_writer(bin))
+        write_planes(sums, &kept, LEAVES == 3 ? spread : kept.v[R_EXPECTED], frame, bin.bin,
+                     g.gather);
 }
 
 #elif defined(AIRY_INT64_ATOMICS)
 
 #define BUCKETS RING_GROUP
 #define ROWS    16u
+#define COLUMNS (BUCKETS / ROWS)
 #define LIST    RING_GROUP /* entries that a list takes */
+
+/*
+ * A sum of 64 bits in two words: words are what local atomics are fast on. It is whole when all
+ * items have added theirs.
+ */
+AIRY_INLINE void add_words(__local uint *low, __local uint *high, ulong v)
+{
+    const uint before = atomic_add(low, (uint)v);
+    const uint carry = before + (uint)v < before ? 1u : 0u, rest = (uint)(v >> 32) + carry;
+    if (rest != 0u)
+        atomic_add(high, rest);
+}
 
 /* What is looked for: 0 where the part that is kept begins, 1 where it ends. */
 struct ring_finder {
     long lo[2], hi[2]; /* of the keys in range */
-    ulong weight[2][LIST], histogram[2][BUCKETS], row[2][ROWS], below[2], whole;
+    ulong weight[2][LIST], row[2][ROWS], below[2];
+    uint low[2][BUCKETS], high[2][BUCKETS]; /* weights by bucket, in words */
+    uint whole_low, whole_high;             /* the weight of all */
     long key[2][LIST];
     uint number[2][LIST], sorted[2][LIST];
     uchar passes[2][LIST];  /* of those sorted: KEPT, MET */
@@ -270,6 +287,11 @@ AIRY_INLINE void narrow(struct range *r, __local const struct ring_finder *f, ui
     r->scale = r->members > LIST ? (double)BUCKETS / (last - first) : 0.0;
 }
 
+AIRY_INLINE ulong in_bucket(__local const struct ring_finder *f, uint side, uint bucket)
+{
+    return (ulong)f->high[side][bucket] << 32 | f->low[side][bucket];
+}
+
 /*
  * The bucket that an end of the part falls into: the first up to which there is so much weight; at
  * the upper end more, or the last one. from: whose histogram it is.
@@ -279,11 +301,11 @@ AIRY_INLINE void choose(__local struct ring_finder *f, uint side, uint from, ulo
 {
     const uint item = get_local_id(0);
     ulong before = below;
-    for (uint row = 0u; row < item / ROWS; row++)
+    for (uint row = 0u; row < item / COLUMNS; row++)
         before += f->row[from][row];
-    for (uint i = item / ROWS * ROWS; i < item; i++)
-        before += f->histogram[from][i];
-    const double start = (double)before, stop = (double)(before + f->histogram[from][item]);
+    for (uint i = item / COLUMNS * COLUMNS; i < item; i++)
+        before += in_bucket(f, from, i);
+    const double start = (double)before, stop = (double)(before + in_bucket(f, from, item));
     const bool first = item == 0u, last = item == BUCKETS - 1u;
     const bool here = side == 0u ? stop >= end && (first || start < end)
                                  : (stop > end && (first || start <= end)) || (last && stop <= end);
@@ -363,7 +385,7 @@ ring_quantile(__global const airy_ring_bin *bins, __global const uint *pixel,
     if (item < 2u)
         clear_side(&f, item);
     if (item == 0u)
-        f.whole = 0ul;
+        f.whole_low = f.whole_high = 0u;
     barrier(CLK_LOCAL_MEM_FENCE);
     AIRY_UNROLL(4)
     for (uint k = 0u; k < own.count; k++) {
@@ -377,17 +399,17 @@ ring_quantile(__global const airy_ring_bin *bins, __global const uint *pixel,
         }
     }
     share_seen(&f, 0u, &seen[0]);
-    if (weights != 0ul)
-        atom_add(&f.whole, weights);
+    add_words(&f.whole_low, &f.whole_high, weights);
     barrier(CLK_LOCAL_MEM_FENCE);
-    const double lower = g.rule.quantile[0] * (double)f.whole,
-                 upper = g.rule.quantile[1] * (double)f.whole;
+    const double whole = (double)((ulong)f.whole_high << 32 | f.whole_low),
+                 lower = g.rule.quantile[0] * whole, upper = g.rule.quantile[1] * whole;
     narrow(&range[0], &f, 0u, false);
     range[0].below = 0ul;
     range[1] = range[0];
     while (!(range[0].found && range[1].found)) {
         /* Weights by bucket, where more is in range than a list takes. */
-        f.histogram[0][item] = f.histogram[1][item] = 0ul;
+        for (uint side = 0u; side < 2u; side++)
+            f.low[side][item] = f.high[side][item] = 0u;
         barrier(CLK_LOCAL_MEM_FENCE);
         const bool dense[2] = {range[0].members > LIST, !same && range[1].members > LIST};
         for (uint k = 0u; k < own.count && (dense[0] || dense[1]); k++) {
@@ -395,15 +417,17 @@ ring_quantile(__global const airy_ring_bin *bins, __global const uint *pixel,
             const long key = keys[e];
 #pragma unroll
             for (uint side = 0u; side < 2u; side++)
-                if (dense[side] && in_range(&range[side], key, number))
-                    atom_add(&f.histogram[side][bucket_of(&range[side], key, number)],
-                             weight_of(omega_of(t, e), bin.scale));
+                if (dense[side] && in_range(&range[side], key, number)) {
+                    const uint bucket = bucket_of(&range[side], key, number);
+                    add_words(&f.low[side][bucket], &f.high[side][bucket],
+                              weight_of(omega_of(t, e), bin.scale));
+                }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         if (item < 2u * ROWS) {
             ulong row = 0ul;
-            for (uint i = 0u; i < ROWS; i++)
-                row += f.histogram[item / ROWS][item % ROWS * ROWS + i];
+            for (uint i = 0u; i < COLUMNS; i++)
+                row += in_bucket(&f, item / ROWS, item % ROWS * COLUMNS + i);
             f.row[item / ROWS][item % ROWS] = row;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -490,7 +514,9 @@ ring_quantile(__global const airy_ring_bin *bins, __global const uint *pixel,
         }
         spread = group_ring_sum(spread, &room);
     }
-    write_planes(sums, &kept, spread, frame, bin, g.gather);
+    if (is_writer(bin))
+        write_planes(sums, &kept, LEAVES == 3 ? spread : kept.v[R_EXPECTED], frame, bin.bin,
+                     g.gather);
 }
 
 #endif

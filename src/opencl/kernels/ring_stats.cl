@@ -2,7 +2,7 @@
 #include "opencl/kernels/gather_tile.h"
 #include "shared/ring_pass_geom.h"
 
-#define STAT_GROUP AIRY_RING_GROUP
+#define STAT_GROUP AIRY_RING_STAT_ITEMS
 #define STAT_PARTS AIRY_RING_STAT_PARTS
 
 #ifdef T_FLOAT
@@ -18,7 +18,7 @@
  *          8 KiB. Barriers: of the work-group.
  */
 __kernel __attribute__((reqd_work_group_size(STAT_GROUP, 1, 1))) void
-ring_stats(__global const float *norm, __global const T *frames, __global double *parts,
+ring_stats(__global const uint *valid, __global const T *frames, __global double *parts,
            const airy_ring_pass g)
 {
     __local STAT_TOTAL totals[STAT_GROUP];
@@ -30,10 +30,10 @@ ring_stats(__global const float *norm, __global const T *frames, __global double
     STAT_TOTAL total = 0;
     double top = -INFINITY;
     uint invalid = 0u, saturated = 0u;
-    AIRY_UNROLL(4)
+    AIRY_UNROLL(8)
     for (uint p = get_global_id(0); p < pixels; p += AIRY_RING_STAT_GROUPS * STAT_GROUP) {
         const T raw = image[p];
-        const bool counts = norm[p] != 0.0f, out = is_invalid(raw, g.gather);
+        const bool counts = (valid[p / 32u] >> p % 32u & 1u) != 0u, out = is_invalid(raw, g.gather);
         total += counts && !out ? (STAT_TOTAL)raw : (STAT_TOTAL)0;
         top = counts && !out ? fmax(top, to_double((VALUE)raw)) : top;
         invalid += counts && out ? 1u : 0u;
@@ -64,19 +64,20 @@ ring_stats(__global const float *norm, __global const T *frames, __global double
 
 /*
  * The groups' parts to struct airy_frame_stats. Integers below 2^53 in sum are exact.
- * Mapping: an item a frame; any work-group. No local memory, no barrier.
+ * Mapping: in y frames, a work-group of STAT_GROUP items each. Local memory: 8 KiB. Barriers: of the
+ *          work-group.
  */
-__kernel void ring_stats_finish(__global const double *parts, __global const uint *status,
-                                __global double *stats, const airy_ring_pass g)
+__kernel __attribute__((reqd_work_group_size(STAT_GROUP, 1, 1))) void
+ring_stats_finish(__global const double *parts, __global const uint *status, __global double *stats,
+                  const airy_ring_pass g)
 {
-    const uint frame = get_global_id(0);
-    if (frame >= g.gather.frames)
-        return;
+    __local double column[STAT_PARTS][STAT_GROUP];
+    const uint item = get_local_id(0), frame = get_global_id(1);
     const uint word = g.gather.has_status != 0u ? status[g.gather.status_offset + frame]
                                                 : AIRY_STATUS_GOOD;
-    double total = 0.0, top = -INFINITY, invalid = 0.0, saturated = 0.0;
     const uint groups = word == AIRY_STATUS_GOOD ? AIRY_RING_STAT_GROUPS : 0u;
-    for (uint i = 0u; i < groups; i++) {
+    double total = 0.0, top = -INFINITY, invalid = 0.0, saturated = 0.0;
+    for (uint i = item; i < groups; i += STAT_GROUP) {
         __global const double *part = parts +
                                       ((ulong)frame * AIRY_RING_STAT_GROUPS + i) * STAT_PARTS;
         total += part[0];
@@ -84,12 +85,27 @@ __kernel void ring_stats_finish(__global const double *parts, __global const uin
         invalid += part[2];
         saturated += part[3];
     }
+    column[0][item] = total;
+    column[1][item] = top;
+    column[2][item] = invalid;
+    column[3][item] = saturated;
+    for (uint half_size = STAT_GROUP / 2u; half_size > 0u; half_size /= 2u) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < half_size) {
+            column[0][item] += column[0][item + half_size];
+            column[1][item] = fmax(column[1][item], column[1][item + half_size]);
+            column[2][item] += column[2][item + half_size];
+            column[3][item] += column[3][item + half_size];
+        }
+    }
+    if (item != 0u)
+        return;
     __global double *out = stats + g.gather.stats_offset + (ulong)frame * 4u;
-    out[0] = total;
-    out[1] = top == -INFINITY ? 0.0 : top;
+    out[0] = column[0][0];
+    out[1] = column[1][0] == -INFINITY ? 0.0 : column[1][0];
     __global uint *tail = (__global uint *)(out + 2);
-    tail[0] = (uint)invalid;
-    tail[1] = (uint)saturated;
+    tail[0] = (uint)column[2][0];
+    tail[1] = (uint)column[3][0];
     tail[2] = word;
     tail[3] = 0u;
 }
