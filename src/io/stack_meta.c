@@ -343,6 +343,17 @@ static void warn_of_tilt(hid_t file, const struct places *places)
                  arm.value);
 }
 
+/* A binned image of a detector that is known: its mask is binned, too. */
+static void take_binning(airy_detector *d, const airy_detector *known)
+{
+    const double b1 = round(d->pixel1 / known->pixel1), b2 = round(d->pixel2 / known->pixel2);
+    if (b1 * b2 > 1 && b1 >= 1 && b2 >= 1 && b1 <= 64 && b2 <= 64 &&
+        known->height / (size_t)b1 == d->height && known->width / (size_t)b2 == d->width) {
+        d->binning1 = (int)b1;
+        d->binning2 = (int)b2;
+    }
+}
+
 /* The geometry as this program writes it. */
 static bool read_poni(airy_geometry *g, hid_t file, const struct places *places)
 {
@@ -376,8 +387,10 @@ static bool read_poni(airy_geometry *g, hid_t file, const struct places *places)
     airy_detector known;
     if (airy_hdf5_text_open(&text, file, path) == AIRY_OK) {
         snprintf(g->detector.name, sizeof(g->detector.name), "%s", text);
-        if (airy_detector_find(&known, text) == AIRY_OK)
+        if (airy_detector_find(&known, text) == AIRY_OK) {
             g->detector.dectris_dummy = known.dectris_dummy;
+            take_binning(&g->detector, &known);
+        }
         free(text);
     }
     return g->detector.pixel1 > 0 && g->detector.pixel2 > 0 && g->dist > 0;

@@ -8,6 +8,8 @@
  *     spoil one chunk
  * helper image FILE HEIGHT WIDTH VALUE
  *     f32 image FILE::/image, every pixel VALUE ("nan" too)
+ * helper detector FILE HEIGHT WIDTH PIXEL plane|bent|broken
+ *     a NeXus detector file with corners of its own; broken: they are of fewer pixels
  * helper monitor FILE DATASET COUNT
  *     add f64 values 1, 2, 3, ... to a file
  * helper increment RESULT M
@@ -96,6 +98,55 @@ static int make_image(const char *path, const char *height, const char *width, c
     H5Dclose(set);
     H5Sclose(space);
     return written < 0 || H5Fclose(file) < 0 ? fail("the image cannot be written") : 0;
+}
+
+/* Corner k of a pixel: z, y, x. */
+static void set_corner(float out[3], size_t row, size_t column, int k, double pixel, bool bent)
+{
+    const double y = (double)(row + (k == 1 || k == 2)), x = (double)(column + (k >= 2));
+    out[0] = bent ? (float)(1e-7 * x * x) : 0;
+    out[1] = (float)(pixel * y);
+    out[2] = (float)(pixel * x);
+}
+
+static void put_set(hid_t group, const char *name, hid_t type, int ndim, const hsize_t *shape,
+                    const void *values)
+{
+    const hid_t space = H5Screate_simple(ndim, shape, NULL);
+    const hid_t set = H5Dcreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    H5Dclose(set);
+    H5Sclose(space);
+}
+
+static int make_detector(const char *path, const char *height, const char *width,
+                         const char *pixel_text, const char *kind)
+{
+    const size_t h = strtoull(height, NULL, 10), w = strtoull(width, NULL, 10);
+    const double pixel = strtod(pixel_text, NULL), sizes[2] = {pixel, pixel};
+    const hsize_t two = 2, whole[4] = {strcmp(kind, "broken") == 0 ? h - 1 : h, w, 4, 3};
+    const long shape[2] = {(long)h, (long)w};
+    float *corners = malloc(h * w * 12 * sizeof(float));
+    if (!corners)
+        return fail("out of memory");
+    for (size_t i = 0; i < 4 * h * w; i++)
+        set_corner(corners + 3 * i, i / 4 / w, i / 4 % w, (int)(i % 4), pixel,
+                   strcmp(kind, "bent") == 0);
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t group = H5Gcreate2(file, "detector", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t word = H5Tcopy(H5T_C_S1), scalar = H5Screate(H5S_SCALAR);
+    H5Tset_size(word, 10);
+    const hid_t note = H5Acreate2(group, "NX_class", word, scalar, H5P_DEFAULT, H5P_DEFAULT);
+    H5Awrite(note, word, "NXdetector");
+    H5Aclose(note);
+    put_set(group, "pixel_size", H5T_NATIVE_DOUBLE, 1, &two, sizes);
+    put_set(group, "shape", H5T_NATIVE_LONG, 1, &two, shape);
+    put_set(group, "pixel_corners", H5T_NATIVE_FLOAT, 4, whole, corners);
+    free(corners);
+    H5Sclose(scalar);
+    H5Tclose(word);
+    H5Gclose(group);
+    return H5Fclose(file) < 0 ? fail("the detector cannot be written") : 0;
 }
 
 static int add_monitor(const char *path, const char *name, const char *count_text)
@@ -336,6 +387,8 @@ int main(int argc, char **argv)
         return damage(argv[2], argv[3], argv[4], argv[5]);
     if (strcmp(what, "image") == 0 && argc == 6)
         return make_image(argv[2], argv[3], argv[4], argv[5]);
+    if (strcmp(what, "detector") == 0 && argc == 7)
+        return make_detector(argv[2], argv[3], argv[4], argv[5], argv[6]);
     if (strcmp(what, "monitor") == 0 && argc == 5)
         return add_monitor(argv[2], argv[3], argv[4]);
     if (strcmp(what, "increment") == 0 && argc == 4)
