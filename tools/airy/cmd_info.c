@@ -249,6 +249,13 @@ static json_t *result_json(const char *file, const airy_hdf5_entry *entries, siz
             json_object_set_new(json, names[i][0], json_string(text));
         free(text);
     }
+    char *text = NULL;
+    if (airy_hdf5_text(&text, file, "/entry/integrate/configuration") == AIRY_OK) {
+        json_t *configuration = json_loads(text, 0, NULL);
+        if (configuration)
+            json_object_set_new(json, "configuration", configuration);
+    }
+    free(text);
     add_rows(json, file);
     return json;
 }

@@ -277,8 +277,9 @@ static const struct opt integrate_options[] = {
      .type = OPT_STRING,
      FIELD(config),
      .use = OPT_READ,
-     .argument = "PREVIOUS.h5",
-     .help = "geometry and options of a previous result; others override them"},
+     .argument = "PREVIOUS.h5|FILE.json",
+     .help = "geometry and options of a previous result, or of a JSON file such as 'airy info "
+             "PREVIOUS.h5 --json' writes; others override them"},
     {.name = "plot",
      .type = OPT_STRING,
      FIELD(plot),

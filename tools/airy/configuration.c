@@ -78,7 +78,7 @@ static void set_file(json_t *files, const char *key, const char *path)
 /* Options that say how it ran, not what came out. */
 static bool replayed_option(const char *name)
 {
-    static const char *const not_kept[] = {"format", "output", "plot",   "config",    "resume",
+    static const char *const not_kept[] = {"format", "output", "plot",      "config", "resume",
                                            "batch",  "layout", "processes", "part"};
     for (size_t i = 0; i < sizeof(not_kept) / sizeof(not_kept[0]); i++)
         if (strcmp(name, not_kept[i]) == 0)
@@ -149,18 +149,47 @@ static void say_changed(const struct common *common, const json_t *files)
     }
 }
 
+/* A configuration by itself, or in what 'airy info RESULT --json' prints. */
+static json_t *json_of_file(const char *path)
+{
+    json_t *all = json_load_file(path, 0, NULL);
+    json_t *inside = json_object_get(json_object_get(all, "result"), "configuration");
+    json_t *json = json_incref(inside ? inside : all);
+    json_decref(all);
+    return json;
+}
+
+/* Of a previous result, or of a JSON file. NULL, and *code: it cannot be read. */
+static json_t *load_configuration(const struct common *common, const char *path, int *code)
+{
+    char *text = NULL;
+    *code = AIRY_EXIT_OK;
+    if (tool_has_suffix(path, ".json")) {
+        json_t *json = json_of_file(path);
+        if (!json && !tool_exists(path))
+            *code = tool_fail(common, "--config %s: there is no such file", path);
+        else if (!json)
+            *code = tool_fail(common, "--config %s: it is no JSON", path);
+        return json;
+    }
+    const airy_status status = airy_hdf5_text(&text, path, "/entry/integrate/configuration");
+    if (status != AIRY_OK) {
+        *code = tool_failed(common, status);
+        return NULL;
+    }
+    json_t *json = json_loads(text, 0, NULL);
+    free(text);
+    return json;
+}
+
 int configuration_read(const struct common *common, const char *path, struct opt_list *words,
                        airy_geometry *geometry)
 {
-    char *text = NULL;
-    const airy_status status = airy_hdf5_text(&text, path, "/entry/integrate/configuration");
-    if (status != AIRY_OK)
-        return tool_failed(common, status);
-    json_error_t error;
-    json_t *json = json_loads(text, 0, &error);
-    free(text);
+    int code;
+    json_t *json = load_configuration(common, path, &code);
+    if (code != AIRY_EXIT_OK)
+        return code;
     const json_t *options = json_object_get(json, "options");
-    int code = AIRY_EXIT_OK;
     if (!json_is_array(options) || !geometry_from_json(geometry, json_object_get(json, "geometry")))
         code = tool_fail(common,
                          "--config %s: its configuration is not one of this program; give the "
