@@ -25,6 +25,8 @@ struct lane {
     double *values; /* [AIRY_SUM_PLANES][bins] */
     float *intensity, *std, *sem;
     size_t pixels_size, sums_size;
+    char *head;                  /* of every file */
+    float *table, *table_errors; /* [frames][bins], of --one-table */
 };
 
 static void lane_close(struct lane *lane)
@@ -38,6 +40,9 @@ static void lane_close(struct lane *lane)
     free(lane->intensity);
     free(lane->std);
     free(lane->sem);
+    free(lane->head);
+    free(lane->table);
+    free(lane->table_errors);
 }
 
 static int lane_open(struct lane *lane, const struct integration *job)
@@ -94,48 +99,81 @@ static void write_comment(FILE *file, const char *text)
     }
 }
 
-static void write_header(FILE *file, const struct integration *job, size_t index, const char *name,
-                         bool errors)
+/* All that is the same in each file: the configuration but for its inputs. */
+static char *make_head(const struct integration *job)
+{
+    json_t *json = json_loads(job->configuration, 0, NULL);
+    json_object_del(json, "inputs");
+    char *text = json ? tool_json_text(json) : NULL;
+    json_decref(json);
+    return text;
+}
+
+static const char *mask_words(const struct integration *job)
 {
     const struct integrate_params *p = job->params;
-    json_t *geometry = geometry_json(&job->geometry);
-    char *text = geometry ? tool_json_text(geometry) : NULL, where[512] = "";
-    json_decref(geometry);
-    if (text)
-        write_comment(file, text);
-    free(text);
-    if (airy_stack_where(job->stack, index, where, sizeof(where)) == AIRY_OK)
-        fprintf(file, "# Source: %s\n", where);
-    fprintf(file,
-            "# Made by airy %s\n# Mask applied: %s\n# Dark current applied: %s\n# Flat field "
-            "applied: %s\n",
-            airy_version(),
-            p->mask_only || p->mask ? "user's"
-            : job->meta.has_mask    ? "file's and detector's"
-                                    : "detector's",
-            p->dark ? p->dark : "False", p->flat ? p->flat : "False");
+    return p->mask_only || p->mask ? "user's"
+           : job->meta.has_mask    ? "file's and detector's"
+                                   : "detector's";
+}
+
+static void write_header(FILE *file, const struct integration *job, const struct lane *lane,
+                         const char *name)
+{
+    const struct integrate_params *p = job->params;
+    fprintf(file, "# Made by airy %s\n", airy_version());
+    if (lane->head)
+        write_comment(file, lane->head);
+    fprintf(file, "# Mask applied: %s\n# Dark current applied: %s\n# Flat field applied: %s\n",
+            mask_words(job), p->dark ? p->dark : "False", p->flat ? p->flat : "False");
     if (p->has_polarization)
         fprintf(file, "# Polarization factor: %.9g\n", p->polarization[0]);
     else
         fputs("# Polarization factor: None\n", file);
-    fprintf(file, "# Normalization factor: %.9g\n# --> %s\n",
-            (p->has_normalization ? p->normalization : 1) *
-                (job->monitor ? job->monitor[index] : 1),
-            name);
-    fprintf(file, "# %-13s %14s", airy_unit_name(p->pattern.unit), "I");
-    fprintf(file, errors ? "  %14s\n" : "\n", "sigma");
+    fprintf(file, "# --> %s\n", name);
 }
 
-/* The file appears complete or not at all. */
-static int write_file(const struct integration *job, const struct lane *lane, size_t index,
-                      const char *path)
+static double normalization_of(const struct integration *job, size_t index)
+{
+    const struct integrate_params *p = job->params;
+    return (p->has_normalization ? p->normalization : 1) * (job->monitor ? job->monitor[index] : 1);
+}
+
+/* What the columns are, in words and in their order. */
+static void write_columns(FILE *file, const struct integration *job, bool errors)
+{
+    const airy_unit unit = job->params->pattern.unit;
+    fprintf(file, "# Columns: %s, intensity%s\n", airy_unit_label(unit),
+            errors ? ", standard error of the mean" : "");
+    fprintf(file, "# %-16s %16s", airy_unit_name(unit), "I");
+    fprintf(file, errors ? "  %16s\n" : "\n", "sigma");
+}
+
+/* Fit2D's four lines: title, axis, intensity, number of points. */
+static void write_chi_header(FILE *file, const struct integration *job, size_t index)
+{
+    char where[512] = "";
+    (void)airy_stack_where(job->stack, index, where, sizeof(where));
+    json_t *geometry = geometry_json(&job->geometry);
+    char *text = geometry ? json_dumps(geometry, JSON_COMPACT) : NULL;
+    fprintf(file, "%s: airy %s, %s splitting, normalization %.9g, %s\n%s\nIntensity\n%12zu\n",
+            where, airy_version(), airy_split_name(job->params->pattern.split),
+            normalization_of(job, index), text ? text : "",
+            airy_unit_label(job->params->pattern.unit), airy_integrator_bins(job->integrator));
+    free(text);
+    json_decref(geometry);
+}
+
+/* A file that appears complete or not at all. */
+struct text_file {
+    FILE *file;
+    const char *path;
+    char partial[4300];
+};
+
+static int text_begin(struct text_file *text, const struct integration *job, const char *path)
 {
     const struct common *common = job->common;
-    const bool errors = job->integrator_params.error_model != AIRY_ERROR_MODEL_NONE &&
-                        !tool_has_suffix(path, ".xy");
-    const double *radial = airy_integrator_radial(job->integrator);
-    const char *name = strrchr(path, '/');
-    char partial[4300];
     const int kept =
         tool_keep_inputs(common, path) /* a name of the series may be that of an input */;
     if (kept != AIRY_EXIT_OK)
@@ -144,27 +182,135 @@ static int write_file(const struct integration *job, const struct lane *lane, si
         return AIRY_EXIT_FAILED;
     if (!common->force && tool_exists(path))
         return tool_exists_already(common, path);
-    snprintf(partial, sizeof(partial), "%s.partial", path);
-    FILE *file = fopen(partial, "w");
-    if (!file)
-        return tool_fail(common, "%s: cannot be written (%s); check path and permissions", path,
-                         strerror(errno));
-    write_header(file, job, index, name ? name + 1 : path, errors);
-    for (size_t i = 0; i < airy_integrator_bins(job->integrator); i++) {
-        fprintf(file, "%14.6e  %14.6e", radial[i], (double)lane->intensity[i]);
-        if (errors)
-            fprintf(file, "  %14.6e", (double)lane->sem[i]);
-        fputc('\n', file);
-    }
-    const bool good = fflush(file) == 0 && !ferror(file);
+    text->path = path;
+    snprintf(text->partial, sizeof(text->partial), "%s.partial", path);
+    text->file = fopen(text->partial, "w");
+    return text->file ? AIRY_EXIT_OK
+                      : tool_fail(common, "%s: cannot be written (%s); check path and permissions",
+                                  path, strerror(errno));
+}
+
+static int text_end(struct text_file *text, const struct common *common)
+{
+    const bool good = fflush(text->file) == 0 && !ferror(text->file);
     const int why = errno;
-    if ((fclose(file) != 0 || !good) || rename(partial, path) != 0) {
+    if ((fclose(text->file) != 0 || !good) || rename(text->partial, text->path) != 0) {
         const int reason = good ? errno : why;
-        unlink(partial);
-        return tool_fail(common, "%s: cannot be written (%s); check free space", path,
+        unlink(text->partial);
+        return tool_fail(common, "%s: cannot be written (%s); check free space", text->path,
                          strerror(reason));
     }
     return AIRY_EXIT_OK;
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Errors have a column where there are any, but for suffixes that stand for two columns. */
+static bool with_errors(const struct integration *job, const char *path)
+{
+    return job->integrator_params.error_model != AIRY_ERROR_MODEL_NONE &&
+           !tool_has_suffix(path, ".xy") && !tool_has_suffix(path, ".chi");
+}
+
+static int write_file(const struct integration *job, const struct lane *lane, size_t index,
+                      const char *path)
+{
+    struct text_file text;
+    const bool errors = with_errors(job, path), chi = tool_has_suffix(path, ".chi");
+    const double *radial = airy_integrator_radial(job->integrator);
+    char where[512];
+    const int begun = text_begin(&text, job, path);
+    if (begun != AIRY_EXIT_OK)
+        return begun;
+    if (chi) {
+        write_chi_header(text.file, job, index);
+    } else {
+        write_header(text.file, job, lane, last_part(path));
+        if (airy_stack_where(job->stack, index, where, sizeof(where)) == AIRY_OK)
+            fprintf(text.file, "# Source: %s\n", where);
+        fprintf(text.file, "# Normalization factor: %.9g\n", normalization_of(job, index));
+        write_columns(text.file, job, errors);
+    }
+    /* 9 digits read back as the same float, 13 are more than any axis needs. */
+    for (size_t i = 0; i < airy_integrator_bins(job->integrator); i++) {
+        fprintf(text.file, "%18.12e  %16.8e", radial[i], (double)lane->intensity[i]);
+        if (errors)
+            fprintf(text.file, "  %16.8e", (double)lane->sem[i]);
+        fputc('\n', text.file);
+    }
+    return text_end(&text, job->common);
+}
+
+/* Bins down, frames across: an intensity, and an error behind it where there are any. */
+static int write_table(const struct integration *job, const struct lane *lane)
+{
+    struct text_file text;
+    const char *path = job->params->output;
+    const size_t bins = airy_integrator_bins(job->integrator);
+    const double *radial = airy_integrator_radial(job->integrator);
+    char where[512];
+    const int begun = text_begin(&text, job, path);
+    if (begun != AIRY_EXIT_OK)
+        return begun;
+    write_header(text.file, job, lane, last_part(path));
+    for (size_t k = 0; k < job->frames; k++) {
+        const size_t index = job->run.first + k * job->run.step;
+        if (airy_stack_where(job->stack, index, where, sizeof(where)) == AIRY_OK)
+            fprintf(text.file, "# Source: %s, normalization factor %.9g\n", where,
+                    normalization_of(job, index));
+    }
+    fprintf(text.file, "# Columns: %s, then of each of %zu frames its intensity%s\n# %-16s",
+            airy_unit_label(job->params->pattern.unit), job->frames,
+            lane->table_errors ? " and standard error of the mean" : "",
+            airy_unit_name(job->params->pattern.unit));
+    for (size_t k = 0; k < job->frames; k++) {
+        const size_t index = job->run.first + k * job->run.step;
+        fprintf(text.file, " I_%zu", index);
+        if (lane->table_errors)
+            fprintf(text.file, " sigma_%zu", index);
+    }
+    fputc('\n', text.file);
+    for (size_t i = 0; i < bins; i++) {
+        fprintf(text.file, "%18.12e", radial[i]);
+        for (size_t k = 0; k < job->frames; k++) {
+            fprintf(text.file, " %15.8e", (double)lane->table[k * bins + i]);
+            if (lane->table_errors)
+                fprintf(text.file, " %15.8e", (double)lane->table_errors[k * bins + i]);
+        }
+        fputc('\n', text.file);
+    }
+    return text_end(&text, job->common);
+}
+
+/* Room for all frames, not numbers until they are. */
+static int open_table(struct lane *lane, const struct integration *job)
+{
+    const size_t bins = airy_integrator_bins(job->integrator);
+    size_t cells;
+    const bool errors = with_errors(job, job->params->output);
+    if (__builtin_mul_overflow(job->frames, bins, &cells) ||
+        !(lane->table = calloc(cells, sizeof(float))) ||
+        (errors && !(lane->table_errors = calloc(cells, sizeof(float)))))
+        return tool_fail(job->common, "--one-table: out of memory for %zu frames of %zu bins",
+                         job->frames, bins);
+    for (size_t i = 0; i < cells; i++) {
+        lane->table[i] = NAN;
+        if (errors)
+            lane->table_errors[i] = NAN;
+    }
+    return AIRY_EXIT_OK;
+}
+
+static void keep_row(struct lane *lane, const struct integration *job, size_t k)
+{
+    const size_t bins = airy_integrator_bins(job->integrator);
+    memcpy(lane->table + k * bins, lane->intensity, bins * sizeof(float));
+    if (lane->table_errors)
+        memcpy(lane->table_errors + k * bins, lane->sem, bins * sizeof(float));
 }
 
 /* "out.xye" for one frame, "out_000012.xye" in a series. */
@@ -197,15 +343,24 @@ int ascii_run(struct integration *job, struct ascii_result *result)
                           "output '%s' has a column of errors: give --error-model, or write .xy",
                           job->params->output);
     int code = lane_open(&lane, job);
+    const bool table = job->params->one_table;
+    lane.head = make_head(job);
+    if (code == AIRY_EXIT_OK && table)
+        code = open_table(&lane, job);
     progress_begin(&progress, common, "frames");
     for (size_t i = job->run.first; code == AIRY_EXIT_OK && i < job->run.last; i += job->run.step) {
         char name[4200];
-        code = file_name(name, job, i);
+        code = table ? AIRY_EXIT_OK : file_name(name, job, i);
+        if (table)
+            snprintf(name, sizeof(name), "%s", job->params->output);
         if (code != AIRY_EXIT_OK)
             break;
         const airy_status status = integrate_one(&lane, job, i);
         if (status == AIRY_OK) {
-            code = write_file(job, &lane, i, name);
+            if (table)
+                keep_row(&lane, job, (i - job->run.first) / job->run.step);
+            else
+                code = write_file(job, &lane, i, name);
             if (code == AIRY_EXIT_OK) {
                 snprintf(result->last, sizeof(result->last), "%s", name);
                 if (result->written++ == 0)
@@ -228,6 +383,8 @@ int ascii_run(struct integration *job, struct ascii_result *result)
                              result->written + result->bad, job->frames, i + job->run.step);
     }
     progress_end(&progress);
+    if (code == AIRY_EXIT_OK && table)
+        code = write_table(job, &lane);
     lane_close(&lane);
     return code;
 }

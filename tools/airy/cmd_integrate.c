@@ -67,6 +67,10 @@ static const struct opt integrate_options[] = {
      .use = OPT_WRITTEN_OWN,
      .argument = "OUT",
      .help = ".h5 (all frames in one NeXus file), or text, one file a frame: .xye .xy .chi .dat"},
+    {.name = "one-table",
+     .type = OPT_FLAG,
+     FIELD(one_table),
+     .help = "text: all frames in one file, a column each"},
     {.name = "format",
      .type = OPT_PARSED,
      FIELD(format),
@@ -307,6 +311,9 @@ static int check_output(const struct integrate_params *p)
     if (!integrate_is_hdf5_name(p->output) && !ascii_name(p->output))
         return tool_usage(common,
                           "output '%s': expected a name that ends in .h5, .xye, .xy, .chi or .dat",
+                          p->output);
+    if (p->one_table && (integrate_is_hdf5_name(p->output) || tool_has_suffix(p->output, ".chi")))
+        return tool_usage(common, "--one-table: output '%s' is none of .xye, .xy or .dat",
                           p->output);
     if (p->output && p->format == FORMAT_NXAZINT && !integrate_is_hdf5_name(p->output))
         return tool_usage(common, "--format nxazint: output '%s' is no .h5 or .nxs file",

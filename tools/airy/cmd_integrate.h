@@ -13,6 +13,7 @@ struct integrate_params {
     const char *output, *plot, *config, *mask, *mask_only, *dark, *flat, *absorption, *variance,
         *monitor;
     struct raw_opt raw;
+    bool one_table;
     enum result_format { FORMAT_AIRY, FORMAT_NXAZINT } format;
     size_t frames[3]; /* first, last (0: end), step */
     double radial_range[2], azimuth_range[2], polarization[2], normalization, dummy, delta_dummy,

@@ -154,6 +154,25 @@ static int load_hdf5(struct patterns *patterns, const struct common *common, con
     return AIRY_EXIT_OK;
 }
 
+/* Fit2D's four lines: title, axis, intensity, number of points; others begin with #. */
+static void skip_chi_header(FILE *file, size_t *number, struct patterns *patterns, const char *path)
+{
+    char line[1024];
+    const int first = tool_has_suffix(path, ".chi") ? fgetc(file) : EOF;
+    if (first == EOF || ungetc(first, file) == EOF || first == '#') {
+        rewind(file);
+        return;
+    }
+    for (size_t lines = 0; lines < 4 && fgets(line, sizeof(line), file);) {
+        const bool ends = strchr(line, '\n') != NULL;
+        line[strcspn(line, "\r\n")] = 0;
+        if (lines == 1 && ends)
+            snprintf(patterns->label, sizeof(patterns->label), "%.127s", line);
+        lines += ends;
+        *number += ends;
+    }
+}
+
 /* Lines of two or three numbers: points[3 n], malloc'ed. */
 static int read_points(double **points, size_t *count, int *columns, struct patterns *patterns,
                        const struct common *common, const char *path)
@@ -164,6 +183,7 @@ static int read_points(double **points, size_t *count, int *columns, struct patt
     char line[1024];
     size_t number = 0, room = 0;
     int code = AIRY_EXIT_OK;
+    skip_chi_header(file, &number, patterns, path);
     while (code == AIRY_EXIT_OK && fgets(line, sizeof(line), file)) {
         number++;
         const char *text = line + strspn(line, " \t");

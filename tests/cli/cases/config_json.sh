@@ -1,0 +1,10 @@
+# A run repeated from its result, and from JSON.
+"$airy" integrate "$small" --poni "${small%.h5}.poni" --bins 40x8 --unit 2th_deg --polarization 0.9 --dummy=-1 --frames 1:5 --quiet -o a.h5 || exit
+"$airy" info a.h5 --json >a.json
+"$airy" integrate "$small" --config a.h5 -o b.h5 --quiet && "$airy" diff a.h5 b.h5 >/dev/null && echo result
+"$airy" integrate "$small" --config a.json -o c.h5 --quiet && "$airy" diff a.h5 c.h5 >/dev/null && echo json
+echo '{"no": 1}' >bad.json
+echo 'text' >text.json
+for file in bad.json text.json none.json; do
+    "$airy" integrate "$small" --config $file -o d.h5 2>&1
+done
