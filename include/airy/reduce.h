@@ -124,6 +124,33 @@ AIRY_API airy_status airy_clip(airy_queue *queue, airy_clip_result *result, cons
 AIRY_API airy_status airy_threshold(airy_queue *queue, airy_array *mask, const airy_array *src,
                                     double value);
 
+/** What airy_hot_pixels has found. */
+typedef struct airy_hot_result {
+    double center, sigma;  /**< of the elements that went in */
+    double low, high;      /**< center -+ kappa sigma */
+    uint64_t above, below; /**< the elements beyond them */
+    uint64_t left_out;     /**< masked, or not finite */
+} airy_hot_result;
+
+/**
+ * Elements that are off by more than kappa robust standard deviations: of a dark, or a flat that
+ * was divided by a smooth one, the pixels that are hot or dead.
+ *
+ *   center = median, sigma = 1.482602218505602 median |x - center|; where more than half of the
+ *   elements are equal, so that this is 0: the standard deviation of what a clip at 5 of them about
+ *   the median keeps. With sigma 0 all that differs from the center is beyond.
+ *
+ * @param hot     out, [elements of src] on the host: 1 where |x - center| > kappa sigma, where x is
+ *                not finite or masked; else 0
+ * @param result  out or NULL
+ * @param src     any dtype and shape
+ * @param mask    u8, shape of src, not 0 = left out; NULL: none
+ * @param kappa   >= 0, finite
+ * Errors: as airy_statistics_get; AIRY_ERR_PARAM (kappa; no finite element).
+ */
+AIRY_API airy_status airy_hot_pixels(airy_queue *queue, uint8_t *hot, airy_hot_result *result,
+                                     const airy_array *src, const airy_array *mask, double kappa);
+
 #ifdef __cplusplus
 }
 #endif

@@ -356,9 +356,99 @@ static void check_reduce_errors(struct check *c)
     CHECK_FAILS(c, airy_threshold(c->queue, byte_src, src, (double)NAN), AIRY_ERR_PARAM, "nan");
 }
 
+static int ascending_doubles(const void *a, const void *b)
+{
+    const double p = *(const double *)a, q = *(const double *)b;
+    return (p > q) - (p < q);
+}
+
+/* Pixels beyond kappa robust sigma, by the definition on sorted values. */
+static void check_hot(struct check *c, airy_dtype dtype, bool masked)
+{
+    if (!check_case(c, "hot_pixels_%s%s", airy_dtype_name(dtype), masked ? "_masked" : ""))
+        return;
+    enum { H = 37, W = 53, N = H * W };
+    const size_t shape[2] = {H, W};
+    const bool floats = airy_dtype_is_float(dtype);
+    uint8_t *data = check_alloc(c, N * 8), *mask = check_alloc(c, N), *hot = check_alloc(c, N);
+    double *x = check_alloc(c, N * sizeof(*x)), *y = check_alloc(c, N * sizeof(*y));
+    size_t n = 0, left = 0, above = 0, below = 0;
+    for (size_t i = 0; i < N; i++) {
+        x[i] = floor(100 + 4 * check_normal(c));
+        if (i % 211 == 0)
+            x[i] += i % 2 ? 60 : -60;
+        if (floats && i % 307 == 1)
+            x[i] = i % 3 == 0 ? (double)NAN : i % 3 == 1 ? (double)INFINITY : -(double)INFINITY;
+        mask[i] = masked && i % 5 == 0 ? 7 : 0;
+        check_put(data, dtype, i, x[i]);
+        if (!mask[i] && isfinite(x[i]))
+            y[n++] = x[i];
+        else
+            left++;
+    }
+    qsort(y, n, sizeof(*y), ascending_doubles);
+    const double center = n % 2 ? y[n / 2] : (y[n / 2 - 1] + y[n / 2]) / 2;
+    for (size_t i = 0; i < n; i++)
+        y[i] = fabs(y[i] - center);
+    qsort(y, n, sizeof(*y), ascending_doubles);
+    const double sigma = 1.482602218505602 * (n % 2 ? y[n / 2] : (y[n / 2 - 1] + y[n / 2]) / 2);
+    airy_array *src = check_upload(c, dtype, 2, shape, data),
+               *bad = masked ? check_upload(c, AIRY_DTYPE_U8, 2, shape, mask) : NULL;
+    airy_hot_result r;
+    if (!CHECK_OK(c, airy_hot_pixels(c->queue, hot, &r, src, bad, 6)))
+        return;
+    for (size_t i = 0; i < N; i++) {
+        const bool in = !mask[i] && isfinite(x[i]);
+        above += in && x[i] > center + 6 * sigma;
+        below += in && x[i] < center - 6 * sigma;
+        CHECK(c, hot[i] == (!in || fabs(x[i] - center) > 6 * sigma));
+    }
+    CHECK(c, r.center == center && fabs(r.sigma - sigma) <= 1e-15 * sigma && above && below);
+    CHECK(c, r.above == above && r.below == below && r.left_out == left);
+}
+
+/* More than half of the pixels are equal; nothing else; nothing at all. */
+static void check_hot_equal(struct check *c)
+{
+    if (!check_case(c, "hot_pixels_equal"))
+        return;
+    enum { N = 1000 };
+    const size_t shape[1] = {N};
+    double *x = check_alloc(c, N * sizeof(*x));
+    uint8_t *hot = check_alloc(c, N);
+    airy_hot_result r;
+    for (size_t i = 0; i < N; i++)
+        x[i] = i % 10 == 0 ? (double)(i % 20) / 10 - 0.5 : 3;
+    x[77] = 50;
+    airy_array *src = check_upload(c, AIRY_DTYPE_F64, 1, shape, x);
+    CHECK_OK(c, airy_hot_pixels(c->queue, hot, &r, src, NULL, 8));
+    /* One value of 50 goes; a tenth of the rest is about 3 below. */
+    CHECK(c, r.center == 3 && r.sigma > 0.5 && r.sigma < 1.5 && hot[77] && r.above == 1 &&
+                 r.below == 0);
+    for (size_t i = 0; i < N; i++)
+        x[i] = i == 5 ? -1 : 3;
+    src = check_upload(c, AIRY_DTYPE_F64, 1, shape, x);
+    CHECK_OK(c, airy_hot_pixels(c->queue, hot, &r, src, NULL, 6));
+    CHECK(c, r.sigma == 0 && r.below == 1 && r.above == 0 && hot[5] && !hot[6]);
+    CHECK_FAILS(c, airy_hot_pixels(c->queue, hot, &r, src, NULL, -1), AIRY_ERR_PARAM, "kappa = -1");
+    CHECK_FAILS(c, airy_hot_pixels(c->queue, hot, &r, src, NULL, NAN), AIRY_ERR_PARAM, "kappa");
+    CHECK_FAILS(c, airy_hot_pixels(c->queue, NULL, &r, src, NULL, 3), AIRY_ERR_PARAM, "NULL");
+    for (size_t i = 0; i < N; i++)
+        x[i] = (double)NAN;
+    src = check_upload(c, AIRY_DTYPE_F64, 1, shape, x);
+    CHECK_FAILS(c, airy_hot_pixels(c->queue, hot, &r, src, NULL, 3), AIRY_ERR_PARAM, "no element");
+}
+
 void check_reduce(struct check *c)
 {
     static const size_t shapes[][2] = {{1, 1}, {1, 2}, {1, 4095}, {64, 64}, {1, 4097}, {300, 401}};
+    check_hot_equal(c);
+    for (int masked = 0; masked < 2; masked++) {
+        check_hot(c, AIRY_DTYPE_U16, masked);
+        check_hot(c, AIRY_DTYPE_I32, masked);
+        check_hot(c, AIRY_DTYPE_F32, masked);
+        check_hot(c, AIRY_DTYPE_F64, masked);
+    }
     for (int dtype = 0; dtype < AIRY_DTYPE_COUNT; dtype++)
         for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
             check_statistics_one(c, (airy_dtype)dtype, shapes[i][0], shapes[i][1], KIND_COUNTS, 1,

@@ -11,6 +11,8 @@ struct reduce_params {
     const char *output;
     struct raw_opt raw;
     airy_projection by;
+    double hot;
+    bool has_hot;
 };
 
 static const char *parse_by(void *field, const char *text)
@@ -32,6 +34,15 @@ static const struct opt reduce_options[] = {
      .argument = "mean|sum|max|min|median|std",
      .fallback = "mean",
      .help = "of each pixel over the frames; std: population"},
+    {.name = "hot",
+     .type = OPT_FLOAT,
+     .offset = offsetof(struct reduce_params, hot),
+     .seen = offsetof(struct reduce_params, has_hot),
+     .lo = 0,
+     .hi = 1e6,
+     .argument = "K",
+     .help = "OUT is a mask (uint8): 1 where the image is off its median by more than K robust "
+             "standard deviations, and where the file's mask is"},
     {.name = "output",
      .letter = 'o',
      .type = OPT_STRING,
@@ -54,6 +65,7 @@ struct reduction {
     airy_array *result;  /* [1, height, width] */
     airy_array *squares; /* of std: the sum of squares about the mean so far */
     airy_array *part, *spread;
+    airy_hot_result hot;
     struct progress progress;
 };
 
@@ -316,6 +328,69 @@ static int stream_rows(struct reduction *r)
     return code;
 }
 
+/* The file's own mask on the device; NULL where it has none. */
+static airy_status load_mask(struct reduction *r, airy_array **mask)
+{
+    const size_t shape[3] = {1, r->info.height, r->info.width};
+    airy_stack_meta meta;
+    airy_status status = airy_stack_get_meta(r->stack, &meta);
+    if (status != AIRY_OK || !meta.has_mask)
+        return status;
+    uint8_t *bad = malloc(shape[1] * shape[2]);
+    if (!bad)
+        return AIRY_ERR_MEMORY;
+    status = airy_stack_mask(r->stack, bad);
+    if (status == AIRY_OK)
+        status = airy_array_create_from(mask, r->queue, AIRY_DTYPE_U8, 3, shape, bad);
+    if (status == AIRY_OK)
+        status = airy_queue_finish(r->queue);
+    free(bad);
+    return status;
+}
+
+/* --hot: the mask instead of the image. */
+static int write_hot(struct reduction *r)
+{
+    const struct common *common = &r->p->common;
+    airy_array *mask = NULL;
+    airy_image image = {.dtype = AIRY_DTYPE_U8,
+                        .ndim = 2,
+                        .shape = {r->info.height, r->info.width},
+                        .data = malloc(r->info.height * r->info.width)};
+    if (!image.data)
+        return tool_fail(common, "out of memory for a mask");
+    airy_status status = load_mask(r, &mask);
+    if (status == AIRY_OK)
+        status = airy_hot_pixels(r->queue, image.data, &r->hot, r->result, mask, r->p->hot);
+    if (status == AIRY_OK)
+        status = airy_image_write(&image, r->p->output, common->force);
+    airy_array_destroy(&mask);
+    airy_image_free(&image);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
+static int report_hot(const struct reduction *r)
+{
+    const struct common *common = &r->p->common;
+    const airy_hot_result *h = &r->hot;
+    const char *by = airy_projection_name(r->p->by);
+    if (common->json)
+        return tool_print_json(
+            common, json_pack("{s:o, s:s, s:I, s:[I, I], s:I, s:I, s:I, s:f, s:f, s:f, s:f}",
+                              "output", tool_json_string(r->p->output), "by", by, "frames",
+                              (json_int_t)r->info.frames, "shape", (json_int_t)r->info.height,
+                              (json_int_t)r->info.width, "above", (json_int_t)h->above, "below",
+                              (json_int_t)h->below, "masked", (json_int_t)h->left_out, "median",
+                              h->center, "sigma", h->sigma, "low", h->low, "high", h->high));
+    tool_say(common,
+             "%s: %llu pixel%s above %.6g, %llu below %.6g (median %.6g, sigma %.4g of the %s), "
+             "%llu masked or not finite",
+             r->p->output, (unsigned long long)h->above, tool_s(h->above), h->high,
+             (unsigned long long)h->below, h->low, h->center, h->sigma, by,
+             (unsigned long long)h->left_out);
+    return AIRY_EXIT_OK;
+}
+
 static int write_result(struct reduction *r)
 {
     const struct common *common = &r->p->common;
@@ -371,10 +446,12 @@ static int reduce_stack(struct reduction *r)
     int code = r->p->by == AIRY_PROJECT_MEDIAN ? stream_rows(r) : stream_frames(r);
     progress_end(&r->progress);
     if (code == AIRY_EXIT_OK)
-        code = write_result(r);
+        code = r->p->has_hot ? write_hot(r) : write_result(r);
     if (code == AIRY_EXIT_OK)
         code = tool_profile(common, r->device);
-    return code == AIRY_EXIT_OK ? report(r) : code;
+    if (code != AIRY_EXIT_OK)
+        return code;
+    return r->p->has_hot ? report_hot(r) : report(r);
 }
 
 static int run_reduce(void *user)
@@ -405,7 +482,7 @@ static int run_reduce(void *user)
 
 const struct command cmd_reduce = {
     .name = "reduce",
-    .usage = "STACK... -o OUT [--by mean|sum|max|min|median|std]",
+    .usage = "STACK... -o OUT [--by mean|sum|max|min|median|std] [--hot K]",
     .summary = "dark, flat and hot-pixel images of a stack",
     .details =
         "One image of all frames, pixel by pixel. Frames stream through: memory does not grow with "
@@ -413,7 +490,8 @@ const struct command cmd_reduce = {
         "and min have the dtype of the stack, the others float64. Pixels are taken as they are, "
         "those that a detector marks too; NaN gives NaN.",
     .examples = "  airy reduce dark.h5 --by median -o dark.npy\n"
-                "  airy reduce run.h5 --by max -o hot.edf\n",
+                "  airy reduce dark.h5 --hot 6 -o hot.npy\n"
+                "  airy reduce run.h5 --by max -o brightest.edf\n",
     .tables = {reduce_options},
     .takes = TAKES_COMPUTE,
     .params_size = sizeof(struct reduce_params),
