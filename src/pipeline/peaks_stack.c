@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/numa.h"
 #include "base/size.h"
+#include "codec/chunks.h"
 #include "core/backend.h"
 #include "io/stack_source.h"
 #include "peaks/peaks_fns.h"
@@ -33,13 +34,12 @@ struct lane {
     struct run *run;
     const airy_peak_finder *finder;
     airy_queue *queue;
-    airy_batch *chunks; /* NULL: frames are not in chunks */
+    airy_batch *chunks;
     airy_array *frames, *status, *sums, *stats;
     airy_peak_lists lists;
-    uint8_t *pixels; /* a batch of frames read on the host, made when needed */
-    void *chunk;     /* one frame's bytes */
-    size_t chunk_size;
+    uint8_t *pixels;    /* a batch of frames read on the host, made when needed */
     struct fate *fates; /* [batch] */
+    size_t *sizes;      /* [batch] bytes as they are stored */
     size_t *row;        /* [batch] fate of the k-th frame on the device */
     uint32_t *counts;   /* [batch][AIRY_PEAK_COUNTS] */
     uint32_t *decoded;  /* [batch] status words */
@@ -102,50 +102,55 @@ static bool is_of_frame(airy_status status)
            status == AIRY_ERR_NOT_FOUND;
 }
 
-static airy_status read_chunk(struct lane *lane, size_t frame, size_t size)
+/* One frame's bytes to their place in the batch. */
+static void read_stored(void *arg, size_t index, unsigned worker)
 {
-    if (size > lane->chunk_size) {
-        free(lane->chunk);
-        lane->chunk_size = 0;
-        lane->chunk = malloc(size);
-        AIRY_FAIL_IF(!lane->chunk, AIRY_ERR_MEMORY, "out of memory for a frame of %zu bytes", size);
-        lane->chunk_size = size;
+    (void)worker;
+    const struct lane *lane = arg;
+    const struct run *run = lane->run;
+    struct fate *fate = &lane->fates[index];
+    struct airy_frame_source source;
+    airy_stack_source(run->stack, fate->frame, &source);
+    airy_status status = airy_stack_fetch(run->stack, fate->frame,
+                                          airy_batch_place(lane->chunks, index), source.size);
+    if (status != AIRY_OK) {
+        airy_batch_index_absent(lane->chunks, index);
+    } else if (source.kind != AIRY_SOURCE_CHUNK) {
+        airy_batch_index_stored(lane->chunks, index);
+    } else {
+        status = airy_batch_index(lane->chunks, index, source.size);
+        if (status == AIRY_ERR_CORRUPT)
+            status = fail_at(run, fate->frame, status);
     }
-    return airy_stack_fetch(lane->run->stack, frame, lane->chunk, size);
+    if (status != AIRY_OK)
+        set_fate(fate, status);
 }
 
 /*
- * The frames' chunks as they are stored. *fits false: some frame is stored in another way, or cut
- * in more blocks than a batch has room for.
+ * The frames as they are stored. *fits false: some frame is cut into more blocks than a batch has
+ * room for.
  */
-static airy_status read_chunks(struct lane *lane, size_t n, size_t *good, bool *fits)
+static airy_status read_batch(struct lane *lane, size_t n, size_t *good, bool *fits)
 {
-    struct run *run = lane->run;
-    airy_batch_clear(lane->chunks);
-    *good = 0;
     for (size_t i = 0; i < n; i++) {
-        struct fate *fate = &lane->fates[i];
         struct airy_frame_source source;
-        airy_stack_source(run->stack, fate->frame, &source);
-        *fits = source.kind == AIRY_SOURCE_CHUNK;
-        if (!*fits)
-            return AIRY_OK;
-        airy_status status = read_chunk(lane, fate->frame, source.size);
-        if (status == AIRY_OK) {
-            status = airy_batch_add(lane->chunks, lane->chunk, source.size);
-            if (status == AIRY_ERR_CORRUPT)
-                status = fail_at(run, fate->frame, status);
-        }
-        *fits = status != AIRY_ERR_MEMORY;
-        if (!*fits)
-            return AIRY_OK;
-        if (status == AIRY_OK)
-            lane->row[(*good)++] = i;
-        else if (is_of_frame(status))
-            set_fate(fate, status);
-        else
-            return status;
+        airy_stack_source(lane->run->stack, lane->fates[i].frame, &source);
+        lane->sizes[i] = source.size;
+        lane->row[i] = i;
     }
+    const airy_status status = airy_batch_reserve(lane->chunks, n, lane->sizes);
+    *fits = status != AIRY_ERR_MEMORY;
+    if (status != AIRY_OK)
+        return *fits ? status : AIRY_OK;
+    airy_pool_run(lane->finder->device->pool, n, read_stored, lane);
+    for (size_t i = 0; i < n; i++) {
+        const struct fate *fate = &lane->fates[i];
+        *fits &= fate->status != AIRY_ERR_MEMORY;
+        if (fate->status != AIRY_OK && fate->status != AIRY_ERR_MEMORY &&
+            !is_of_frame(fate->status))
+            return airy_fail_restore(fate->status, fate->message);
+    }
+    *good = n;
     return AIRY_OK;
 }
 
@@ -305,10 +310,10 @@ static void make_rows(struct lane *lane, size_t n, size_t good, bool from_chunks
         const uint32_t *counts = lane->counts + k * AIRY_PEAK_COUNTS;
         struct fate *fate = &lane->fates[lane->row[k]];
         airy_sparse_frame *out = &lane->out[lane->row[k]];
-        if (from_chunks && lane->decoded[k] != AIRY_FRAME_GOOD) {
+        if (fate->status == AIRY_OK && from_chunks && lane->decoded[k] != AIRY_FRAME_GOOD) {
             (void)airy_fail(AIRY_ERR_CORRUPT, "%s", airy_frame_error(lane->decoded[k]));
             set_fate(fate, fail_at(lane->run, fate->frame, AIRY_ERR_CORRUPT));
-        } else {
+        } else if (fate->status == AIRY_OK) {
             judge(lane, fate, counts);
         }
         *out = (airy_sparse_frame){.number = fate->frame};
@@ -335,12 +340,11 @@ static airy_status do_batch(struct lane *lane, size_t number, size_t *count)
     struct run *run = lane->run;
     const size_t first = number * run->batch, n = airy_min_size(run->batch, run->frames - first);
     size_t good = 0;
-    bool chunks = lane->chunks != NULL;
+    bool chunks = true;
     *count = n;
     for (size_t i = 0; i < n; i++)
         lane->fates[i] = (struct fate){.frame = run->params.first + (first + i) * run->params.step};
-    if (chunks)
-        AIRY_TRY(read_chunks(lane, n, &good, &chunks));
+    AIRY_TRY(read_batch(lane, n, &good, &chunks));
     if (!chunks)
         AIRY_TRY(read_pixels(lane, n, &good));
     if (good > 0) {
@@ -455,6 +459,7 @@ static airy_status open_results(struct lane *lane)
         void **to;
         size_t size;
     } rows[] = {{(void **)&lane->fates, sizeof(*lane->fates)},
+                {(void **)&lane->sizes, sizeof(*lane->sizes)},
                 {(void **)&lane->row, sizeof(*lane->row)},
                 {(void **)&lane->counts, AIRY_PEAK_COUNTS * sizeof(*lane->counts)},
                 {(void **)&lane->decoded, sizeof(*lane->decoded)},
@@ -478,15 +483,13 @@ static airy_status open_lane(struct lane *lane)
                  pixels = n * finder->params.max_pixels,
                  peaks[2] = {n * finder->params.max_peaks, sizeof(airy_peak)};
     AIRY_TRY(airy_queue_create(&lane->queue, device));
-    if (run->info.codec.codec != AIRY_CODEC_NONE) {
-        const airy_batch_params params = {.dtype = dtype,
-                                          .height = run->info.height,
-                                          .width = run->info.width,
-                                          .codec = run->info.codec,
-                                          .frames = n,
-                                          .bytes = (run->info.max_chunk + (64 << 10)) * n};
-        AIRY_TRY(airy_batch_create(&lane->chunks, device, &params));
-    }
+    const airy_batch_params params = {.dtype = dtype,
+                                      .height = run->info.height,
+                                      .width = run->info.width,
+                                      .codec = run->info.codec,
+                                      .frames = n,
+                                      .bytes = (run->info.max_chunk + (64 << 10)) * n};
+    AIRY_TRY(airy_batch_create(&lane->chunks, device, &params));
     AIRY_TRY(airy_array_create(&lane->frames, device, dtype, 3, frames));
     AIRY_TRY(airy_array_create(&lane->status, device, AIRY_DTYPE_U32, 1, frames));
     AIRY_TRY(airy_array_create(&lane->sums, device, AIRY_DTYPE_F64, 3, sums));
@@ -509,7 +512,7 @@ static void close_lane(struct lane *lane)
         airy_array_destroy(arrays[i]);
     airy_queue_destroy(&lane->queue);
     airy_memory_release(lane->pixels);
-    free(lane->chunk);
+    free(lane->sizes);
     free(lane->fates);
     free(lane->row);
     free(lane->counts);
