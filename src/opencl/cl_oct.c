@@ -33,6 +33,8 @@ enum {
     LAUNCH_LINES = 1 << 30,
     MAGIC = 0x4b000000, /* 2^23 as a float */
     NO_BOUND = 255,     /* of AIRY_TUNE_OCT_REGISTERS */
+    WIDE = 32,          /* elements of an item, which need more registers */
+    WIDE_LEAST = 128,   /* an H200, 4,096 samples: 96 registers 145 M lines/s, 128 to 192 156 */
     OPTIONS = 768
 };
 
@@ -256,7 +258,8 @@ static void print_options(char text[OPTIONS], const struct job *job)
     const unsigned lines = job->transforms * (impl->pairs ? 2 : 1),
                    at_once = airy_cl_oct_at_once(impl, oct, job->plan->src, lines > 2 ? 2 : 4),
                    group = job->sides * (impl->elements / impl->each),
-                   registers = airy_tuned(device, AIRY_TUNE_OCT_REGISTERS);
+                   tuned = airy_tuned(device, AIRY_TUNE_OCT_REGISTERS),
+                   registers = impl->each >= WIDE && tuned < WIDE_LEAST ? WIDE_LEAST : tuned;
     /* NVIDIA's compiler heeds no bound where the group's size is required. */
     const bool bound = airy_cl_device(device)->nvidia && group <= REQUIRED_GROUP &&
                        registers < NO_BOUND;

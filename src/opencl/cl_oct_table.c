@@ -93,14 +93,17 @@ static void fill_fractions(const struct making *m)
 {
     const struct airy_oct_tables *t = m->from;
     uint32_t *entry = piece(m, AIRY_OCT_AT_ENTRIES), *offset = piece(m, AIRY_OCT_AT_OFFSETS);
+    const uint32_t items = m->impl->elements / m->impl->each;
     for (size_t j = 0; j < m->n; j++) {
         double f, sum;
         (void)fraction_of(&f, &sum, t, j);
         if (m->impl->pairs) {
-            entry[2 * j] = pack_fraction(t->base[j], f);
-            put_float(entry + 2 * j + 1, m->half * sum);
+            const size_t at = airy_oct_place((uint32_t)j, items, AIRY_OCT_ENTRIES_TOGETHER),
+                         of = airy_oct_place((uint32_t)j, items, AIRY_OCT_OFFSETS_TOGETHER);
+            entry[2 * at] = pack_fraction(t->base[j], f);
+            put_float(entry + 2 * at + 1, m->half * sum);
             if (t->offset)
-                put_float(offset + j, m->half * t->offset[j]);
+                put_float(offset + of, m->half * t->offset[j]);
         } else {
             entry[4 * j] = pack_fraction(t->base[j], f);
             put_float(entry + 4 * j + 1, t->offset && sum != 0 ? t->offset[j] / sum : 0);
@@ -216,13 +219,14 @@ static void measure_pieces(size_t words[AIRY_OCT_PIECES], const struct airy_cl_o
 {
     const size_t n = oct->p.samples, taps = oct->tables.taps, end = oct->p.depth_last;
     const unsigned *r = impl->radix;
-    const bool fraction = impl->form == AIRY_OCT_FORM_FRACTION;
+    const bool fraction = impl->form == AIRY_OCT_FORM_FRACTION, together = fraction && impl->pairs;
     memset(words, 0, AIRY_OCT_PIECES * sizeof(*words));
-    words[AIRY_OCT_AT_ENTRIES] =
-        n * (impl->form == AIRY_OCT_FORM_IN_PLACE || (fraction && impl->pairs) ? 2 : 4);
+    words[AIRY_OCT_AT_ENTRIES] = together                               ? 2 * (size_t)impl->elements
+                                 : impl->form == AIRY_OCT_FORM_IN_PLACE ? 2 * n
+                                                                        : 4 * n;
     words[AIRY_OCT_AT_TAPS] = impl->form == AIRY_OCT_FORM_TAPS && taps > 2 ? (taps - 1) / 2 * n * 2
                                                                            : 0;
-    words[AIRY_OCT_AT_OFFSETS] = fraction && impl->pairs && impl->offset == 1 ? n : 0;
+    words[AIRY_OCT_AT_OFFSETS] = together && impl->offset == 1 ? impl->elements : 0;
     words[AIRY_OCT_AT_PHASORS] = impl->phasor && (impl->pairs || !fraction) ? 2 * n : 0;
     words[AIRY_OCT_AT_TWIST] = step_words(r[0], r[1], r[2]);
     if (impl->chirp) {

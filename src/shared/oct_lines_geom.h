@@ -23,6 +23,17 @@
 /* Bits of the fraction below the base. */
 #define AIRY_OCT_FRACTION_BITS 21
 
+/* Entries and offsets of FRACTION, of pairs of lines: an item's, these many behind each other. */
+#define AIRY_OCT_ENTRIES_TOGETHER 2u
+#define AIRY_OCT_OFFSETS_TOGETHER 4u
+
+/* Where the one of element j is: of item j mod items. */
+static inline airy_u32 airy_oct_place(airy_u32 j, airy_u32 items, airy_u32 together)
+{
+    const airy_u32 m = j / items;
+    return (m / together * items + j % items) * together + m % together;
+}
+
 typedef struct airy_oct_lines_geom {
     airy_u64 src_offset; /* bytes */
     airy_u64 dst_offset; /* elements */

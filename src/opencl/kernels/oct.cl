@@ -308,15 +308,16 @@ AIRY_INLINE void subtract_rolling(__local uint4 *memory, uint t, uint width)
 
 /*
  * Sums over taps, windows and backgrounds included, of all lines, and what they are multiplied with:
- * element j.
+ * element number m of item t.
  */
 AIRY_INLINE void resample(float *v, float2 *phasor, __local const uint4 *memory, const line_set *s,
-                          __global const uint4 *table, __global const float *mean, uint j,
+                          __global const uint4 *table, __global const float *mean, uint m, uint t,
                           const airy_oct_lines_geom *g)
 {
     (void)s;
     (void)mean;
     (void)memory;
+    const uint j = t + ITEMS * m;
     float offset = 0.0f;
     *phasor = (float2)(1.0f, 0.0f);
 #if PHASOR && (PAIRS || FORM != AIRY_OCT_FORM_FRACTION)
@@ -335,10 +336,13 @@ AIRY_INLINE void resample(float *v, float2 *phasor, __local const uint4 *memory,
         v[l] = fma(e.x, as_float(load_one(s->from[l], j) | g->magic) - BEYOND, -offset);
 #elif FORM == AIRY_OCT_FORM_FRACTION
 #if PAIRS
-    const uint2 e = PIECE(uint2, AIRY_OCT_AT_ENTRIES)[j];
+    /* Of two elements in one word, and of four: airy_oct_place. */
+    const uint4 two = PIECE(uint4, AIRY_OCT_AT_ENTRIES)[m / 2u * ITEMS + t];
+    const uint2 e = m % 2u == 0u ? two.xy : two.zw;
     const float weight = as_float(e.y);
 #if OFFSET == 1
-    offset = PIECE(float, AIRY_OCT_AT_OFFSETS)[j];
+    const float4 four = PIECE(float4, AIRY_OCT_AT_OFFSETS)[m / 4u * ITEMS + t];
+    offset = m % 4u == 0u ? four.x : m % 4u == 1u ? four.y : m % 4u == 2u ? four.z : four.w;
 #endif
 #else
     const uint4 e = PIECE(uint4, AIRY_OCT_AT_ENTRIES)[j];
@@ -402,7 +406,7 @@ AIRY_INLINE void fill_elements(float2 (*z)[EACH], __local const uint4 *memory, c
         for (uint l = 0u; l < LINES; l++)
             v[l] = 0.0f;
         if (M == N || j < N)
-            resample(v, &w, memory, s, table, mean, j, g);
+            resample(v, &w, memory, s, table, mean, m, t, g);
 #pragma unroll
         for (uint h = 0u; h < TRANSFORMS; h++) {
 #if PAIRS && PHASOR
@@ -509,7 +513,7 @@ AIRY_INLINE void convolve(float2 (*z)[EACH], room_pointer room, __global const u
     for (uint j = 0u; j < EACH / R1; j++)
         columns_back[j] = t + ITEMS * j;
     transform(y, &last, room, R3, R2, R1, PIECE(float2, AIRY_OCT_AT_BACK), columns_back, t);
-    finish(y[0], &last, room, R1);
+    finish(y[0], &last, room, R2 > 1 ? R2 : R3, R1);
     MEET();
 #pragma unroll
     for (uint i = 0u; i < EACH; i++) {
@@ -600,9 +604,13 @@ AIRY_INLINE void process(uint number, uint t, __global const uchar *src,
     if (bad != 0u)
         atomic_or(flag, bad);
 #endif
-    barrier(CLK_LOCAL_MEM_FENCE);
 #if BITS == 32
+    barrier(CLK_LOCAL_MEM_FENCE);
     bad = *flag;
+#elif ROLLING || GLOBAL_ROOM
+    barrier(CLK_LOCAL_MEM_FENCE);
+#else
+    MEET();
 #endif
 #endif
 #if ROLLING
@@ -612,7 +620,7 @@ AIRY_INLINE void process(uint number, uint t, __global const uchar *src,
     number_columns(low, t);
     transform(z, &last, room, R1, R2, R3, PIECE(float2, AIRY_OCT_AT_TWIST), low, t);
 #if CHIRP
-    finish(z[0], &last, room, R3);
+    finish(z[0], &last, room, R2 > 1 ? R2 : R1, R3);
     convolve(z, room, table, low, t, g);
     const uint end = g->depth_first + g->depth;
     ROOM_SPACE const float2 *bins = (ROOM_SPACE const float2 *)room;
@@ -625,7 +633,7 @@ AIRY_INLINE void process(uint number, uint t, __global const uchar *src,
 #else
 #pragma unroll
     for (uint h = 0u; h < TRANSFORMS; h++) {
-        finish(z[h], &last, room + h * ROOM_STEP, R3);
+        finish(z[h], &last, room + h * ROOM_STEP, R2 > 1 ? R2 : R1, R3);
         if ((PAIRS + 1u) * h < s.count)
             put_transform(dst, z[h], &s, h, low, t, bad, pattern, post, g);
     }

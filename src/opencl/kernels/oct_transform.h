@@ -20,7 +20,12 @@
 #define MEET()     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #else
 #define ROOM_SPACE __local
-#define MEET()     barrier(CLK_LOCAL_MEM_FENCE)
+/* Items that share a room are of one warp, which is whole. */
+#if defined(AIRY_WARP) && AIRY_WARP % ITEMS == 0 && SIDE * ITEMS % AIRY_WARP == 0
+#define MEET() AIRY_WARP_SYNC()
+#else
+#define MEET() barrier(CLK_LOCAL_MEM_FENCE)
+#endif
 #endif
 
 /* SPLIT: real parts first, then imaginary ones, in half of the memory. */
@@ -233,7 +238,6 @@ AIRY_INLINE void last_columns(columns *c, const uint *low, uint r1, uint r)
 /* What the last step needs. */
 typedef struct last_step {
     columns given, own;
-    uint before; /* radix of the step that gave */
     float2 w[EACH / 2];
 } last_step;
 
@@ -245,7 +249,6 @@ AIRY_INLINE void transform(float2 (*z)[EACH], last_step *last, room_pointer room
                            uint r3, __global const float2 *table, const uint *low, uint t)
 {
     first_columns(&last->given, r1, t);
-    last->before = r1;
 #pragma unroll
     for (uint h = 0u; h < TRANSFORMS; h++)
         turn_first(z[h], r1);
@@ -267,17 +270,19 @@ AIRY_INLINE void transform(float2 (*z)[EACH], last_step *last, room_pointer room
             give(z[h], room + h * ROOM_STEP, r2, &middle);
         }
         last->given = middle;
-        last->before = r2;
         MEET();
     }
     last_columns(&last->own, low, r1, r3);
     get_factors(last->w, table + (r2 > 1u ? r1 * (r2 / 2u) : 0u), r3, M / r3, low);
 }
 
-/* The last step of one of them: result k of column j at z[j r3 + reversed(k, r3)]. */
-AIRY_INLINE void finish(float2 *z, const last_step *last, room_pointer room, uint r3)
+/*
+ * The last step of one of them, behind one of radix `before`: result k of column j at z[j r3 +
+ * reversed(k, r3)].
+ */
+AIRY_INLINE void finish(float2 *z, const last_step *last, room_pointer room, uint before, uint r3)
 {
-    take(z, room, last->before, &last->given, r3, &last->own);
+    take(z, room, before, &last->given, r3, &last->own);
     turn(z, r3, last->w, false);
 }
 
