@@ -16,6 +16,7 @@ enum {
     BATCHES = 8,
     PASSED = 32,
     LONGEST = 61440,
+    MANY = 1 << 17,
     ROW_LINES = 1 << 20, /* of calls without a wait between them */
     MOST_CALLS = 64
 };
@@ -194,6 +195,9 @@ static const struct plan_of plans[] = {
 static airy_status all_resident(struct bench *bench)
 {
     static const size_t lines[] = {1, 60, 512, BATCH_LINES, LONGEST};
+    /* Steps and lengths: where the begin and the end of a call count for little, and memory lets it. */
+    const bool large = bench->info.memory >= UINT64_C(16) << 30;
+    const size_t many = bench->cpu ? BATCH_LINES : large ? MANY : LONGEST;
     static const size_t lengths[] = {512, 1024, 1536, 4096, AIRY_OCT_MAX_SAMPLES};
     airy_status status = AIRY_OK;
     char name[64];
@@ -201,15 +205,13 @@ static airy_status all_resident(struct bench *bench)
         snprintf(name, sizeof(name), "resident, frames of %zu", lines[i]);
         status = measure_resident(bench, SAMPLES, lines[i], &plans[0], name);
     }
-    for (size_t i = 1; i < sizeof(plans) / sizeof(plans[0]) && status == AIRY_OK; i++) {
+    for (size_t i = bench->cpu; i < sizeof(plans) / sizeof(plans[0]) && status == AIRY_OK; i++) {
         snprintf(name, sizeof(name), "resident, %s", plans[i].name);
-        status =
-            measure_resident(bench, SAMPLES, bench->cpu ? BATCH_LINES : LONGEST, &plans[i], name);
+        status = measure_resident(bench, SAMPLES, many, &plans[i], name);
     }
     for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]) && status == AIRY_OK; i++) {
         snprintf(name, sizeof(name), "resident, %zu samples", lengths[i]);
-        status = measure_resident(bench, lengths[i], bench->cpu ? BATCH_LINES : LONGEST / 4,
-                                  &plans[0], name);
+        status = measure_resident(bench, lengths[i], bench->cpu ? many : many / 4, &plans[0], name);
     }
     return status;
 }
