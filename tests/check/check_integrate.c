@@ -686,6 +686,7 @@ static void check_inverse(struct check *c, airy_split split)
  * The same frames from memory and from chunks, which the front decodes first where the back end
  * declines (the azimuthal model on the CPU).
  */
+/* The hybrid model: with a clip. */
 static void check_chunks(struct check *c, airy_codec codec, airy_error_model model,
                          airy_dtype dtype, bool saturated)
 {
@@ -697,6 +698,8 @@ static void check_chunks(struct check *c, airy_codec codec, airy_error_model mod
                       .frames = 3,
                       .params = {.bins = 11,
                                  .error_model = model,
+                                 .has_clip = model == AIRY_ERROR_MODEL_HYBRID,
+                                 .clip_threshold = 2,
                                  .has_dummy = !saturated,
                                  .dummy = 18,
                                  .has_saturation = saturated,
@@ -815,6 +818,7 @@ void check_integrate(struct check *c)
     check_finish(c);
     for (int split = 0; split <= AIRY_SPLIT_NO; split++)
         check_inverse(c, (airy_split)split);
+    check_chunks(c, AIRY_CODEC_BSLZ4, AIRY_ERROR_MODEL_HYBRID, AIRY_DTYPE_U16, false);
     check_chunks(c, AIRY_CODEC_BSLZ4, AIRY_ERROR_MODEL_POISSON, AIRY_DTYPE_U32, false);
     check_chunks(c, AIRY_CODEC_BSLZ4, AIRY_ERROR_MODEL_AZIMUTHAL, AIRY_DTYPE_U32, false);
     check_chunks(c, AIRY_CODEC_LZ4, AIRY_ERROR_MODEL_NONE, AIRY_DTYPE_U32, false);
