@@ -91,9 +91,9 @@ struct airy_ring_kernels {
                      double scale);
     /* Those of rank lo and hi of n values, n a multiple of AIRY_RING_LANES. */
     void (*ranked)(double found[2], const double *values, size_t n, size_t lo, size_t hi);
-    /* Entries in [lo, hi], in order; those below lo are counted, and their g added up. */
-    size_t (*split)(struct airy_ring_list *inside, double *below, const struct airy_ring_list *all,
-                    double lo, double hi);
+    /* Entries in [lo, hi], in order; how many are below. weights: sums of g, of those below and inside. */
+    size_t (*split)(struct airy_ring_list *inside, double weights[2],
+                    const struct airy_ring_list *all, double lo, double hi);
 };
 
 extern const struct airy_ring_kernels airy_rings_portable;

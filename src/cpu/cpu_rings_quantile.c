@@ -9,9 +9,11 @@
 #include "cpu/cpu_rings.h"
 
 enum {
-    SORTED = 96,  /* a list of no more is sorted */
-    SAMPLE = 64,  /* of a longer list's entries */
-    INSERTED = 12 /* sorted by insertion */
+    SORTED = 32, /* a list of no more is sorted */
+    FEW = 16,    /* of a longer list's entries, a sample */
+    LONG = 1024, /* a list of more has a larger one */
+    SAMPLE = 64,
+    INSERTED = 16 /* sorted by insertion */
 };
 
 static void copy_entry(struct airy_ring_list *to, size_t k, const struct airy_ring_list *from,
@@ -58,31 +60,53 @@ static void sort_list(struct airy_ring_list *list, struct airy_ring_list *other)
     list->count = n;
 }
 
+/* Those of rank lo and hi of a sample of FEW. */
+static void rank_few(double found[2], const struct airy_ring_list *list, size_t lo, size_t hi)
+{
+    double x[FEW];
+    for (size_t k = 0; k < FEW; k++) {
+        const double value = list->x[(2 * k + 1) * list->count / (2 * FEW)];
+        size_t i = k;
+        for (; i > 0 && x[i - 1] > value; i--)
+            x[i] = x[i - 1];
+        x[i] = value;
+    }
+    found[0] = x[lo];
+    found[1] = x[hi];
+}
+
 /*
  * Values that have the target between them, more likely than not, as a sample has it; weights and
- * values have little to do with each other.
+ * values have little to do with each other. The rank errs by sqrt(n p (1 - p)): short lists are
+ * taken again cheaply, and have a window of 1.2 times that on either side, long ones of 2.5.
  */
 static void propose(double window[2], const struct airy_ring_list *list, double part,
                     const struct airy_ring_kernels *kernels)
 {
-    double x[SAMPLE];
-    for (size_t k = 0; k < SAMPLE; k++)
-        x[k] = list->x[(2 * k + 1) * list->count / (2 * SAMPLE)];
-    /* The rank errs by sqrt(n p (1 - p)). */
-    const double rank = part * SAMPLE, wide = 2.5 * sqrt(rank * (1.0 - part)) + 1.5;
+    const bool few = list->count <= LONG;
+    const double n = few ? FEW : SAMPLE, rank = part * n,
+                 wide = (few ? 1.2 : 2.5) * sqrt(rank * (1.0 - part)) + 1.0;
     const double lo = floor(rank - wide), hi = ceil(rank + wide);
-    kernels->ranked(window, x, SAMPLE, (size_t)fmax(lo, 0.0), (size_t)fmin(hi, SAMPLE - 1.0));
+    const size_t first = (size_t)fmax(lo, 0.0), last = (size_t)fmin(hi, n - 1.0);
+    if (few) {
+        rank_few(window, list, first, last);
+    } else {
+        double x[SAMPLE];
+        for (size_t k = 0; k < SAMPLE; k++)
+            x[k] = list->x[(2 * k + 1) * list->count / (2 * SAMPLE)];
+        kernels->ranked(window, x, SAMPLE, first, last);
+    }
     if (lo < 0.0)
         window[0] = -INFINITY;
-    if (hi >= SAMPLE)
+    if (hi >= n)
         window[1] = INFINITY;
 }
 
-/* A sorted part of the bin's entries: `below` of them and their weight come before it. */
+/* A part of the entries: all others come before it, with this weight, or behind it. */
 struct part {
     struct airy_ring_list list;
-    size_t below;
     double weight;
+    double own; /* of the list itself */
 };
 
 static void take_all(struct part *part, struct airy_ring_task *task)
@@ -99,26 +123,25 @@ static void take_all(struct part *part, struct airy_ring_task *task)
 
 /* One narrowing; false: it does not get shorter. */
 static bool narrow(struct part *part, struct airy_ring_task *task, struct airy_ring_list *to,
-                   double target, double all)
+                   double target)
 {
     const struct airy_ring_list from = part->list;
-    double window[2], below = 0.0;
-    propose(window, &from, fmin(fmax((target - part->weight) / all, 0.0), 1.0), task->kernels);
+    double window[2], weights[2];
+    propose(window, &from, fmin(fmax((target - part->weight) / part->own, 0.0), 1.0),
+            task->kernels);
     for (int again = 0; again < 2; again++) {
-        const size_t before = task->kernels->split(to, &below, &from, window[0], window[1]);
-        double inside = 0.0;
-        for (size_t k = 0; k < to->count; k++)
-            inside += to->g[k];
+        const size_t before = task->kernels->split(to, weights, &from, window[0], window[1]);
+        const double below = part->weight + weights[0];
         /* One entry at least of those that are left ends before the target, one begins after it. */
-        const bool low = before == 0 || part->weight + below + task->heaviest < target,
+        const bool low = before == 0 || below + task->heaviest < target,
                    high = before + to->count == from.count ||
-                          part->weight + below + inside - task->heaviest > target;
+                          below + weights[1] - task->heaviest > target;
         if (low && high) {
             if (to->count == from.count)
                 return false;
             part->list = *to;
-            part->below += before;
-            part->weight += below;
+            part->weight = below;
+            part->own = weights[1];
             return true;
         }
         window[0] = low ? window[0] : -INFINITY;
@@ -134,14 +157,9 @@ static bool narrow(struct part *part, struct airy_ring_task *task, struct airy_r
 static void find_part(struct part *part, struct airy_ring_task *task, double target, double all)
 {
     unsigned k = 0;
-    double rest = all;
-    *part = (struct part){.list = task->all};
-    while (part->list.count > SORTED && narrow(part, task, &task->list[k], target, rest)) {
-        rest = 0.0;
-        for (size_t i = 0; i < part->list.count; i++)
-            rest += part->list.g[i];
+    *part = (struct part){.list = task->all, .own = all};
+    while (part->list.count > SORTED && narrow(part, task, &task->list[k], target))
         k = !k;
-    }
     if (!part->list.at)
         take_all(part, task);
     struct airy_ring_list other = task->list[part->list.at == task->list[0].at];

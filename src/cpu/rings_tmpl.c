@@ -193,32 +193,35 @@ static size_t NAME(keep)(struct airy_ring_list *to, size_t n, const struct airy_
 }
 #endif
 
-static size_t NAME(split)(struct airy_ring_list *inside, double *below,
+static size_t NAME(split)(struct airy_ring_list *inside, double weights[2],
                           const struct airy_ring_list *all, double lo, double hi)
 {
     const vec vlo = SPLAT(lo), vhi = SPLAT(hi);
-    vec weight = {0};
+    vec weight = {0}, kept = {0};
     bits count = {0};
     size_t n = 0, i = 0;
     for (; i + WIDTH <= all->count; i += WIDTH) {
         const vec x = *(const vec *)(all->x + i);
         const bits low = x < vlo, in = ~low & (x <= vhi);
         weight += SELECT(low, *(const vec *)(all->g + i));
+        kept += SELECT(in, *(const vec *)(all->g + i));
         count -= low;
         n = KEEP(inside, n, all, i, in);
     }
     size_t before = 0;
-    *below = 0.0;
+    weights[0] = weights[1] = 0.0;
     for (int k = 0; k < WIDTH; k++) {
-        *below += weight[k];
+        weights[0] += weight[k];
+        weights[1] += kept[k];
         before += (size_t)count[k];
     }
     for (; i < all->count; i++) {
         const double x = all->x[i];
         if (x < lo) {
-            *below += all->g[i];
+            weights[0] += all->g[i];
             before++;
         } else if (x <= hi) {
+            weights[1] += all->g[i];
             inside->x[n] = x;
             inside->g[n] = all->g[i];
             inside->at[n++] = all->at ? all->at[i] : (uint32_t)i;
