@@ -386,7 +386,7 @@ static void check_binned_file(struct check *c)
                      back.detector.sensor.thickness == 450e-6 && !back.parallax);
 }
 
-/* Numbers of the table, and between two of them the straight line of logarithms. */
+/* Numbers of the table, and between two of them (their geometric mean) the line of logarithms. */
 static void check_attenuation(struct check *c)
 {
     if (!check_case(c, "sensor_attenuation"))
@@ -400,7 +400,7 @@ static void check_attenuation(struct check *c)
                 {"GaAs", 100, 0.5598 * 531.76},
                 {"CdTe", 31.8138, 34.92 * 585},
                 {"CdTe", 1000, 0.05742 * 585},
-                {"Si", 12.24744871391589, sqrt(33.89 * 10.34) * 232.9}};
+                {"Si", 12.24744871391589, 18.7195779867 * 232.9}};
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         double got = 0;
         /* A wavelength just above an edge in energy; 1e-9 moves nothing by more than 4e-9. */
