@@ -154,7 +154,8 @@ typedef struct airy_calibration {
  *
  * Accuracy: a simulated image of 10 rings and 100 counts comes back to 0.01 pixel and 1e-5 of the
  *           distance; standard errors count what scatters, not what is wrong in the same way everywhere.
- * Errors: AIRY_ERR_PARAM (params; rings that cannot be told apart, or none on the detector),
+ * Errors: AIRY_ERR_PARAM (params; rings that cannot be told apart, or none on the detector; too
+ *         wide a search),
  *         AIRY_ERR_NOT_FOUND (the rings were not found, the fit does not settle, or its residual is
  *         above max_residual_px: the sentence says which), AIRY_ERR_UNSUPPORTED (parallax, a
  *         detector with corners of its own),

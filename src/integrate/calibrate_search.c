@@ -24,6 +24,9 @@ enum {
     VALUES = 5
 };
 
+/* Of the grid: a minute of one core. */
+#define MOST_TRIES 5e6
+
 static const int blurs[LEVELS] = {COARSEST, 4, 2, 1, 0};
 
 struct map {
@@ -324,11 +327,16 @@ static airy_status scan(struct search *s, int level, airy_pool *pool)
     const double px = p->search_px > 0 ? p->search_px : 50;
     const double part = p->search_dist > 0 ? p->search_dist : 0.1;
     s->step_px = (blurs[level] + 1) * s->map.bin;
-    s->centers = (int)ceil(px / s->step_px);
-    s->distances = (int)ceil(part * s->reach / s->step_px);
-    /* A radius that is changed by less than the step is none; 200 steps are a minute. */
-    s->centers = s->centers < 200 ? s->centers : 200;
-    s->distances = !is_free(s, 0) ? 0 : s->distances < 200 ? s->distances : 200;
+    const double centers = ceil(px / s->step_px),
+                 distances = is_free(s, 0) ? ceil(part * s->reach / s->step_px) : 0;
+    const double tries = (2 * centers + 1) * (2 * centers + 1) * (2 * distances + 1);
+    AIRY_FAIL_IF(
+        !(tries <= MOST_TRIES), AIRY_ERR_PARAM,
+        "a search of %g pixels and %g percent in steps of %g pixels has %.2g tries, expected "
+        "at most %.2g; begin nearer, or use fewer rings",
+        px, 100 * part, s->step_px, tries, MOST_TRIES);
+    s->centers = (int)centers;
+    s->distances = (int)distances;
     const size_t count = 2 * (size_t)s->distances + 1;
     s->grid_score = malloc(count * sizeof(*s->grid_score));
     s->grid = malloc(count * sizeof(*s->grid));

@@ -502,6 +502,7 @@ static void check_params(struct check *c)
     REFUSES(AIRY_ERR_UNSUPPORTED, "no plane", p.guess.detector.corners = corners);
     REFUSES(AIRY_ERR_PARAM, "refine", p.refine = 1u << AIRY_CALIBRATE_COUNT);
     REFUSES(AIRY_ERR_PARAM, "search_px", p.search_px = -1);
+    REFUSES(AIRY_ERR_PARAM, "tries", p.search_px = 9000);
     REFUSES(AIRY_ERR_PARAM, "search_dist", p.search_dist = 0.6);
     REFUSES(AIRY_ERR_PARAM, "sectors", p.sectors = 7);
     REFUSES(AIRY_ERR_PARAM, "max_residual_px", p.max_residual_px = (double)NAN);
