@@ -20,7 +20,7 @@ runs_of() { # NAME: changes that take about five seconds
     hdf5) echo 300 ;;
     lanes) echo 3000 ;;
     stack) echo 6000 ;;
-    oct_config | poni) echo 15000 ;;
+    calibrant | oct_config | poni) echo 15000 ;;
     fits | tiff) echo 30000 ;;
     npy) echo 60000 ;;
     decode) echo 100000 ;;

@@ -141,6 +141,28 @@ static void check_round_trip(struct check *c)
     }
 }
 
+/* Notes are comments, whatever is in them. */
+static void check_notes(struct check *c)
+{
+    if (!check_case(c, "poni_notes"))
+        return;
+    char path[4200], text[256] = "";
+    snprintf(path, sizeof path, "%s/notes.poni", check_tmp(c));
+    airy_geometry g = {.dist = 0.1}, h = {0};
+    CHECK_OK(c, airy_detector_find(&g.detector, "Pilatus 1M"));
+    CHECK_OK(c, airy_geometry_write_noted(&g, "image a\nDistance: 7\r\nlast", path));
+    if (CHECK_OK(c, airy_geometry_read(&h, path)))
+        CHECK(c, h.dist == 0.1);
+    FILE *file = fopen(path, "rb");
+    if (file) {
+        CHECK(c, fread(text, 1, sizeof text - 1, file) > 40);
+        fclose(file);
+    }
+    static const char head[] = "# image a\n# Distance: 7?\n# last\n# Nota";
+    CHECK(c, strncmp(text, head, strlen(head)) == 0);
+    CHECK_FAILS(c, airy_geometry_write_noted(&g, "x", NULL), AIRY_ERR_PARAM, "path is NULL");
+}
+
 static void write_text(const char *path, const char *text, size_t size)
 {
     FILE *file = fopen(path, "wb");
@@ -296,6 +318,7 @@ void check_poni(struct check *c)
 {
     check_expected(c);
     check_round_trip(c);
+    check_notes(c);
     check_shapes(c);
     check_bad_text(c);
     check_good_text(c);
