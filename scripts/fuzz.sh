@@ -24,7 +24,7 @@ runs_of() { # NAME: changes that take about five seconds
     fits | tiff) echo 30000 ;;
     npy) echo 60000 ;;
     decode) echo 100000 ;;
-    cbf | png | tuning) echo 200000 ;;
+    cbf | edf | png | tuning) echo 200000 ;;
     *) echo 10000 ;;
     esac
 }

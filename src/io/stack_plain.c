@@ -253,9 +253,9 @@ void airy_plain_destroy(struct stack_plain **plain)
 
 static airy_status make_tables(struct stack_plain *plain, struct looking *job, size_t count)
 {
-    AIRY_TRY(airy_memory_calloc((void **)&plain->known, count, sizeof(*plain->known), "files"));
-    AIRY_TRY(airy_memory_calloc((void **)&plain->broken, count, sizeof(*plain->broken), "files"));
-    AIRY_TRY(airy_memory_calloc((void **)&plain->named, count, sizeof(*plain->named), "files"));
+    AIRY_TRY(airy_memory_calloc((void **)&plain->known, count, sizeof(void *), "files"));
+    AIRY_TRY(airy_memory_calloc((void **)&plain->broken, count, sizeof(void *), "files"));
+    AIRY_TRY(airy_memory_calloc((void **)&plain->named, count, sizeof(void *), "files"));
     AIRY_TRY(airy_memory_calloc((void **)&plain->first, count + 1, sizeof(*plain->first), "files"));
     AIRY_TRY(airy_memory_calloc((void **)&job->files, count, sizeof(*job->files), "files"));
     AIRY_TRY(airy_memory_calloc((void **)&job->status, count, sizeof(*job->status), "files"));

@@ -49,6 +49,27 @@ static void read_image(const char *path)
     }
 }
 
+/* The same file as a stack: its first frames, where they are small. */
+static void read_stack(const char *path)
+{
+    enum { MOST = 1 << 20 };
+    enum airy_image_format format;
+    airy_stack *stack = NULL;
+    airy_stack_info info;
+    airy_stack_meta meta;
+    if (airy_image_format_of(&format, path) != AIRY_OK || format == AIRY_FORMAT_UNKNOWN ||
+        format == AIRY_FORMAT_HDF5 || airy_stack_create(&stack, &path, 1) != AIRY_OK)
+        return;
+    require(airy_stack_get_info(stack, &info) == AIRY_OK && info.frames > 0);
+    require(airy_stack_get_meta(stack, &meta) == AIRY_OK);
+    const size_t size = info.height * info.width * airy_dtype_size(info.dtype);
+    uint8_t *pixels = size <= MOST ? malloc(size) : NULL;
+    for (size_t i = 0; pixels && i < info.frames && i < 4; i++)
+        (void)airy_stack_read(stack, i, pixels, size);
+    free(pixels);
+    airy_stack_destroy(&stack);
+}
+
 static void fuzz_reader(const uint8_t *bytes, size_t size)
 {
     const int fd = memfd_create("image", MFD_CLOEXEC);
@@ -56,6 +77,7 @@ static void fuzz_reader(const uint8_t *bytes, size_t size)
     char path[64];
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     read_image(path);
+    read_stack(path);
     airy_fits_hdu *hdus = NULL;
     size_t count = 0;
     if (HDUS && airy_fits_list(&hdus, &count, path) == AIRY_OK && count > 1) {
