@@ -143,7 +143,7 @@ typedef struct airy_peaks_run_info {
  *
  * @param path     NULL: nothing is written, for benchmarks
  * @param finders  one a device, of integrators of the same parameters and geometry
- * @param params   monitor, resume and parts must not be set
+ * @param params   monitor, resume, parts, group, rois and grid must not be set; carried is not used
  * @param info     out, also on failure; may be NULL
  * A frame that cannot be read or decoded, or of which more pixels stand out than the finder lists, is
  * bad: without skip_bad it ends the run, and there is no file.

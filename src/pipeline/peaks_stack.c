@@ -561,11 +561,15 @@ static airy_status check_run(struct run *run, const airy_peak_finder *const *fin
     AIRY_FAIL_IF(!run->stack || !finders || count == 0 || !finders[0], AIRY_ERR_PARAM,
                  "airy_peaks_stack: stack or finders is missing");
     airy_run_params *p = &run->params;
-    AIRY_FAIL_IF(p->monitor || p->resume || p->parts > 1, AIRY_ERR_PARAM,
-                 "airy_peaks_stack: %s is for integration only",
-                 p->monitor  ? "monitor"
-                 : p->resume ? "resume"
-                             : "parts");
+    AIRY_FAIL_IF(p->monitor || p->resume || p->parts > 1 || p->group > 1 || p->roi_count ||
+                     p->grid[0],
+                 AIRY_ERR_PARAM, "airy_peaks_stack: %s is for integration only",
+                 p->monitor     ? "monitor"
+                 : p->resume    ? "resume"
+                 : p->parts > 1 ? "parts"
+                 : p->group > 1 ? "group"
+                 : p->roi_count ? "rois"
+                                : "grid");
     AIRY_TRY(airy_stack_get_info(run->stack, &run->info));
     for (size_t i = 0; i < count; i++) {
         AIRY_FAIL_IF(!finders[i], AIRY_ERR_PARAM, "airy_peaks_stack: finders[%zu] is NULL", i);
