@@ -32,8 +32,8 @@ struct airy_plain_frames {
 };
 
 /*
- * fd: the file, size bytes. raw: NULL, or what headerless files hold. keep: text and pixels that
- * were unpacked are wanted. The path is for the format and for images alone.
+ * fd: the file, size bytes. raw: NULL, or what headerless files hold. The path is for the format
+ * and for images alone.
  * Errors: AIRY_ERR_FORMAT, AIRY_ERR_UNSUPPORTED, AIRY_ERR_CORRUPT, AIRY_ERR_SHAPE, AIRY_ERR_IO.
  */
 airy_status airy_plain_index(struct airy_plain_frames *frames, const char *path, int fd,

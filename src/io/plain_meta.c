@@ -16,7 +16,7 @@
 #include "io/image_formats.h"
 #include "io/stack_internal.h"
 
-/* What follows "# KEY" in a line, with its colon or equals sign passed over; false: no such line. */
+/* What follows "# KEY" in a line, without a colon or equals sign; false: no such line. */
 static bool find_comment(char *value, size_t size, const char *text, const char *key)
 {
     const size_t n = strlen(key);

@@ -145,7 +145,7 @@ static airy_status settle_head(airy_stack *stack, struct stack_plain *plain,
                                    job->paths[i]);
 }
 
-/* What only the first file is asked for goes; what gzip holds is unpacked again where it is short. */
+/* What only the first file is asked for goes; a single packed frame is unpacked when it is read. */
 static void forget(struct stack_plain *plain, size_t i)
 {
     struct airy_plain_frames *f = plain->known[i];
