@@ -57,7 +57,8 @@ static airy_status compare_axes(const struct merging *m, size_t input)
 
 static airy_status open_inputs(struct merging *m)
 {
-    AIRY_TRY(airy_memory_calloc((void **)&m->readers, m->count, sizeof(m->readers[0]), "inputs"));
+    AIRY_TRY(airy_memory_calloc((void **)&m->readers, m->count, sizeof(airy_pattern_reader *),
+                                "inputs"));
     for (size_t i = 0; i < m->count; i++) {
         AIRY_FAIL_IF(!m->inputs[i], AIRY_ERR_PARAM, "airy_patterns_merge: inputs[%zu] is NULL", i);
         AIRY_TRY(airy_pattern_reader_open(&m->readers[i], m->inputs[i]));
