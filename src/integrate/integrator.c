@@ -549,9 +549,10 @@ static bool same_rules(const airy_integrator_params *a, const airy_integrator_pa
     return a->unit == b->unit && a->split == b->split && a->method == b->method &&
            a->error_model == b->error_model && a->compat == b->compat &&
            a->unweighted == b->unweighted && a->has_dummy == b->has_dummy &&
-           a->no_default_dummy == b->no_default_dummy && a->mask_saturated == b->mask_saturated && a->has_saturation == b->has_saturation &&
-           a->has_empty == b->has_empty && a->has_clip == b->has_clip &&
-           a->clip_cycles == b->clip_cycles && a->has_quantile == b->has_quantile &&
+           a->no_default_dummy == b->no_default_dummy && a->mask_saturated == b->mask_saturated &&
+           a->has_saturation == b->has_saturation && a->has_empty == b->has_empty &&
+           a->has_clip == b->has_clip && a->clip_cycles == b->clip_cycles &&
+           a->has_quantile == b->has_quantile &&
            same_number(a->clip_threshold, b->clip_threshold) &&
            same_number(a->quantile[0], b->quantile[0]) &&
            same_number(a->quantile[1], b->quantile[1]) && same_number(a->dummy, b->dummy) &&
