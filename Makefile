@@ -2,14 +2,15 @@
 #   make demo    install what is missing, build, simulate a stack, integrate it, print a table, draw a plot
 #   make test    install what is missing, build, run all tests
 # Also: make (build only; it installs nothing and says what is missing), make deps (install what the build needs), make install,
-# make bundle (a folder that runs elsewhere), make fuzz (each fuzzer for FUZZ_SECONDS, at random), make clean.
+# make bundle (a folder that runs elsewhere), make fuzz (each fuzzer for FUZZ_SECONDS, at random),
+# make api (the API reference in $(BUILD)/api/html, by doxygen, which is not installed for it), make clean.
 
 BUILD ?= build
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 
-.PHONY: all build deps demo test install bundle fuzz clean
+.PHONY: all build deps demo test install bundle fuzz api clean
 
 all: build
 
@@ -49,6 +50,10 @@ fuzz:
 		-Db_sanitize=address,undefined -Db_lundef=false
 	@ninja -C $(BUILD)/fuzz -j $(JOBS) fuzzers
 	@JOBS=$(JOBS) scripts/fuzz.sh $(BUILD)/fuzz $(FUZZ_SECONDS)
+
+api:
+	@scripts/api.sh $(BUILD)/api
+	@echo $(BUILD)/api/html/index.html
 
 clean:
 	rm -rf $(BUILD) bundle demo

@@ -14,10 +14,11 @@
  *   8. the fixed pattern, a complex number for each bin, is subtracted;
  *   9. quantity: power |F|^2, magnitude |F|, db 10 log10 of the power (at least -300 dB), phase in
  *      radians from -pi to pi, or F itself;
- *  10. every other raw frame reversed; means of frames, then of lines, or flow between repeats;
- *  11. the sinusoidal scan straightened;
- *  12. display: g = multiply ((v - low) / (high - low) + add), less the post background, and
- *      clipped to 0..1 and made an integer where the result is one.
+ *   10. every other raw frame reversed; means of frames, then of lines, or flow between repeats;
+ *   11. the sinusoidal scan straightened;
+ *   12. display: g = multiply ((v - low) / (high - low) + add), less the post background, and
+ *       clipped to 0..1 and made an integer where the result is one.
+ *
  * A bin's depth is p / (2 (kmax - kmin)), k in 1/length without 2 pi, in a medium of index 1.
  */
 #ifndef AIRY_OCT_H
