@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compare.h"
+#include "manual.h"
 #include "tool.h"
 
 static const struct command *const commands[] = {
@@ -48,23 +49,27 @@ static const char *const later[] = {
 };
 enum { LATER = sizeof(later) / sizeof(later[0]) };
 
+const char tool_subject[] =
+    "compressed detector stacks to radial patterns, on the CPU and on OpenCL devices";
+const char tool_exit_codes[] =
+    "0 done, 1 failed, 2 wrong use, 3 finished but some frames failed (--on-error skip).";
+const char tool_environment[] =
+    "AIRY_DEVICE, AIRY_CPU (instruction-set mask), AIRY_LOG (off error warn info debug), "
+    "AIRY_CACHE_DIR.";
+
 static void print_usage(FILE *file)
 {
     fprintf(file,
             "usage: airy COMMAND [options] INPUT... [-o OUTPUT]\n\n"
-            "Airy %s: compressed detector stacks to radial patterns, on the CPU and on OpenCL "
-            "devices.\n\nCommands\n",
-            airy_version());
+            "Airy %s: %s.\n\nCommands\n",
+            airy_version(), tool_subject);
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(file, "  %-22s %s\n", commands[i]->name, commands[i]->summary);
     fprintf(file,
             "\n  airy COMMAND --help     options of a command, with defaults, units and examples\n"
             "  airy --version          version; with --verbose filters, SIMD and libraries\n\n"
-            "Exit codes: 0 done, 1 failed, 2 wrong use, 3 finished but some frames failed "
-            "(--on-error skip).\n"
-            "Environment: AIRY_DEVICE, AIRY_CPU (instruction-set mask), AIRY_LOG (off error warn "
-            "info debug), "
-            "AIRY_CACHE_DIR.\n");
+            "Exit codes: %s\nEnvironment: %s\n",
+            tool_exit_codes, tool_environment);
 }
 
 static int print_version(bool verbose)
@@ -182,6 +187,10 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "--version") == 0 ||
         (argc == 3 && verbose && strcmp(argv[2], "--version") == 0))
         return print_version(verbose);
+    if (strcmp(argv[1], "--manual") == 0 && argc == 3)
+        return manual_pages(argv[2], commands, COMMANDS);
+    if (strcmp(argv[1], "--completion") == 0 && argc == 2)
+        return manual_completion(commands, COMMANDS);
     int words = 1;
     const bool help = strcmp(argv[1], "help") == 0; /* airy help COMMAND */
     if (help) {

@@ -129,12 +129,12 @@ bool opt_list_add(struct opt_list *list, const char *item)
     return true;
 }
 
-static bool ends(const struct opt *opt)
+bool opt_ends(const struct opt *opt)
 {
     return !opt->name && !opt->heading;
 }
 
-static bool takes(const struct command *command, const struct opt *opt)
+bool opt_taken(const struct command *command, const struct opt *opt)
 {
     return !opt->takes || (command->takes & opt->takes);
 }
@@ -321,23 +321,20 @@ static const char *set_field(const struct opt *opt, void *field, const char *tex
     return NULL;
 }
 
-enum { TABLES = sizeof(((struct command *)0)->tables) / sizeof(struct opt *) + 1 };
-
-/* The i-th table of a command: its own, then the common one; may be NULL. */
-static const struct opt *table_of(const struct command *command, size_t i)
+const struct opt *opt_table(const struct command *command, size_t i)
 {
-    return i + 1 == TABLES ? common_options : command->tables[i];
+    return i + 1 == OPT_TABLES ? common_options : command->tables[i];
 }
 
 /* By long name of some length, or by letter. own: not of the common table. */
 static const struct opt *find_option(const struct command *command, const char *name, size_t length,
                                      char letter, bool *own)
 {
-    for (size_t t = 0; t < TABLES; t++)
-        for (const struct opt *opt = table_of(command, t); opt && !ends(opt); opt++) {
+    for (size_t t = 0; t < OPT_TABLES; t++)
+        for (const struct opt *opt = opt_table(command, t); opt && !opt_ends(opt); opt++) {
             if (!opt->name)
                 continue;
-            *own = t + 1 < TABLES;
+            *own = t + 1 < OPT_TABLES;
             if (letter ? opt->letter == letter
                        : strlen(opt->name) == length && strncmp(opt->name, name, length) == 0)
                 return opt;
@@ -391,9 +388,10 @@ static void unknown_option(const struct command *command, const char *word)
 {
     const char *names[128];
     size_t count = 0;
-    for (size_t t = 0; t < TABLES; t++)
-        for (const struct opt *opt = table_of(command, t); opt && !ends(opt) && count < 128; opt++)
-            if (opt->name && takes(command, opt))
+    for (size_t t = 0; t < OPT_TABLES; t++)
+        for (const struct opt *opt = opt_table(command, t); opt && !opt_ends(opt) && count < 128;
+             opt++)
+            if (opt->name && opt_taken(command, opt))
                 names[count++] = opt->name;
     char name[64];
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
@@ -433,7 +431,7 @@ static int parse_option(const struct command *command, void *params, int argc, c
             return AIRY_EXIT_USAGE;
         }
     }
-    if (!takes(command, opt) && opt->takes != TAKES_THREADS) {
+    if (!opt_taken(command, opt) && opt->takes != TAKES_THREADS) {
         usage_error(command, "--%s is no option of this command", opt->name);
         return AIRY_EXIT_USAGE;
     }
@@ -555,16 +553,16 @@ void opt_free(const struct command *command, void *params)
     struct common *common = params;
     free(common->inputs.items);
     free(common->given.items);
-    for (size_t t = 0; t + 1 < TABLES; t++)
-        for (const struct opt *opt = table_of(command, t); opt && !ends(opt); opt++)
+    for (size_t t = 0; t + 1 < OPT_TABLES; t++)
+        for (const struct opt *opt = opt_table(command, t); opt && !opt_ends(opt); opt++)
             if (opt->name && opt->type == OPT_LIST)
                 free(((struct opt_list *)(void *)((char *)params + opt->offset))->items);
 }
 
 bool opt_has(const struct command *command, const char *name)
 {
-    for (size_t t = 0; t + 1 < TABLES; t++)
-        for (const struct opt *opt = table_of(command, t); opt && !ends(opt); opt++)
+    for (size_t t = 0; t + 1 < OPT_TABLES; t++)
+        for (const struct opt *opt = opt_table(command, t); opt && !opt_ends(opt); opt++)
             if (opt->name && strcmp(opt->name, name) == 0)
                 return true;
     return false;
@@ -573,8 +571,8 @@ bool opt_has(const struct command *command, const char *name)
 size_t opt_files(const struct common *common, struct opt_file files[OPT_FILES])
 {
     size_t count = 0;
-    for (size_t t = 0; t < TABLES; t++)
-        for (const struct opt *opt = table_of(common->command, t); opt && !ends(opt); opt++) {
+    for (size_t t = 0; t < OPT_TABLES; t++)
+        for (const struct opt *opt = opt_table(common->command, t); opt && !opt_ends(opt); opt++) {
             if (!opt->name || opt->use == OPT_NO_FILE || opt->type != OPT_STRING)
                 continue;
             const char *path =
@@ -641,11 +639,11 @@ void opt_help(const struct command *command)
         printf("  %-*s", HELP_COLUMN - 2, word.name);
         print_wrapped(word.help, HELP_COLUMN, HELP_COLUMN);
     }
-    for (size_t t = 0; t < TABLES; t++)
-        for (const struct opt *opt = table_of(command, t); opt && !ends(opt); opt++) {
+    for (size_t t = 0; t < OPT_TABLES; t++)
+        for (const struct opt *opt = opt_table(command, t); opt && !opt_ends(opt); opt++) {
             if (opt->heading)
                 printf("\n%s\n", opt->heading);
-            if (opt->name && takes(command, opt))
+            if (opt->name && opt_taken(command, opt))
                 print_option(opt);
         }
     if (command->examples)

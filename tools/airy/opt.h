@@ -126,6 +126,14 @@ int opt_parse(const struct command *command, void *params, int argc, char **argv
 void opt_free(const struct command *command, void *params);
 void opt_help(const struct command *command);
 
+enum { OPT_TABLES = sizeof(((struct command *)0)->tables) / sizeof(struct opt *) + 1 };
+/* The i-th table of a command: its own, then the common one; may be NULL. */
+const struct opt *opt_table(const struct command *command, size_t i);
+/* Behind the last entry of a table. */
+bool opt_ends(const struct opt *opt);
+/* The command takes this option, which may be a common one. */
+bool opt_taken(const struct command *command, const struct opt *opt);
+
 /* A file that was named by an option. */
 struct opt_file {
     const char *path;

@@ -21,6 +21,9 @@ extern const struct command cmd_devices, cmd_info, cmd_simulate, cmd_convert, cm
 /* Processes that other commands start; in no list. */
 extern const struct command cmd_bench_start, cmd_integrate_part;
 
+/* For help and manual. */
+extern const char tool_subject[], tool_exit_codes[], tool_environment[];
+
 /*
  * Print "airy COMMAND: <sentence of the last library failure><what to do>" and return exit code 1.
  */
