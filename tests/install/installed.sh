@@ -4,18 +4,10 @@
 # library's symbols with the functions that the headers declare. Exit 77: something that this needs is not here.
 set -eu
 build=$1 source=$2 cc=$3
-for need in pkg-config nm meson; do
-    command -v "$need" >/dev/null 2>&1 || { echo "no $need"; exit 77; }
-done
+command -v nm >/dev/null 2>&1 || { echo "no nm"; exit 77; }
 there=$(mktemp -d)
 trap 'rm -rf "$there"' EXIT
-DESTDIR=$there meson install -C "$build" --no-rebuild --quiet >/dev/null
-pc=$(find "$there" -name airy.pc)
-prefix=$there$(sed -n 's/^prefix=//p' "$pc")
-mkdir "$there/pc"
-sed "s|^prefix=.*|prefix=$prefix|" "$pc" >"$there/pc/airy.pc"
-export PKG_CONFIG_PATH="$there/pc"
-library=$(find "$there" -name 'libairy.so' | head -n 1)
+. "$source/tests/install/common.sh"
 
 for file in "$source"/examples/*.c; do
     # shellcheck disable=SC2046 # words of pkg-config are separate arguments
