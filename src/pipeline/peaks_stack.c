@@ -18,6 +18,7 @@
 #include "core/backend.h"
 #include "io/stack_source.h"
 #include "peaks/peaks_fns.h"
+#include "pipeline/run.h"
 
 enum { CPU_BATCH = 4, DEVICE_BATCH = 16, CPU_LANES = 2, DEVICE_LANES = 4, MOST_LANES = 64 };
 
@@ -343,7 +344,7 @@ static airy_status do_batch(struct lane *lane, size_t number, size_t *count)
     bool chunks = true;
     *count = n;
     for (size_t i = 0; i < n; i++)
-        lane->fates[i] = (struct fate){.frame = run->params.first + (first + i) * run->params.step};
+        lane->fates[i] = (struct fate){.frame = airy_run_frame(&run->params, first + i)};
     AIRY_TRY(read_batch(lane, n, &good, &chunks));
     if (!chunks)
         AIRY_TRY(read_pixels(lane, n, &good));
@@ -560,7 +561,7 @@ static airy_status check_run(struct run *run, const airy_peak_finder *const *fin
 {
     AIRY_FAIL_IF(!run->stack || !finders || count == 0 || !finders[0], AIRY_ERR_PARAM,
                  "airy_peaks_stack: stack or finders is missing");
-    airy_run_params *p = &run->params;
+    const airy_run_params *p = &run->params;
     AIRY_FAIL_IF(p->monitor || p->resume || p->parts > 1 || p->group > 1 || p->roi_count ||
                      p->grid[0],
                  AIRY_ERR_PARAM, "airy_peaks_stack: %s is for integration only",
@@ -587,11 +588,7 @@ static airy_status check_run(struct run *run, const airy_peak_finder *const *fin
                      "frames of %s, expected integers of at most 32 bits or floats",
                      airy_dtype_name(run->info.dtype));
     }
-    p->step = p->step ? p->step : 1;
-    p->last = p->last ? p->last : run->info.frames;
-    AIRY_FAIL_IF(p->last > run->info.frames || p->first >= p->last, AIRY_ERR_PARAM,
-                 "frames %zu to %zu, the stack has %zu", p->first, p->last, run->info.frames);
-    run->frames = (p->last - p->first + p->step - 1) / p->step;
+    AIRY_TRY(airy_run_rows(&run->frames, &run->info, p));
     run->frame_bytes = run->info.height * run->info.width * airy_dtype_size(run->info.dtype);
     return AIRY_OK;
 }
