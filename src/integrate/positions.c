@@ -70,11 +70,26 @@ static airy_status find_group(struct nexus *nexus)
                      nexus->path);
 }
 
+/* Of the shape that the list of datasets says. */
 static airy_status read_values(airy_image *image, const struct nexus *nexus, const char *name)
 {
     char path[2 * MAX_PATH];
     snprintf(path, sizeof path, "%s::%s/%s", nexus->path, nexus->group, name);
-    return airy_image_read(image, path);
+    AIRY_TRY(airy_image_read(image, path));
+    const airy_hdf5_entry *entry = find_entry(nexus, name);
+    uint64_t want = 1, have = 1;
+    bool same = entry->ndim <= 1 || entry->ndim == image->ndim;
+    for (int axis = 0; same && axis < entry->ndim && axis < image->ndim; axis++) {
+        same = entry->ndim <= 1 || entry->shape[axis] == image->shape[axis];
+        want *= entry->shape[axis];
+    }
+    for (int axis = 0; axis < image->ndim; axis++)
+        have *= image->shape[axis];
+    if (same && want == have)
+        return AIRY_OK;
+    airy_image_free(image);
+    return airy_fail(AIRY_ERR_FORMAT, "%s: %s/%s has changed since the file was opened",
+                     nexus->path, nexus->group, name);
 }
 
 /* The first `count` values of a small dataset; *found says whether there is one. */
@@ -466,10 +481,10 @@ void airy_detector_arrays_destroy(airy_detector_arrays **arrays)
 airy_status airy_detector_bin(airy_detector *detector, int binning1, int binning2)
 {
     AIRY_FAIL_IF(!detector, AIRY_ERR_PARAM, "airy_detector_bin: detector is NULL");
-    const int b1 = fold_or_one(detector->binning1) * binning1,
-              b2 = fold_or_one(detector->binning2) * binning2;
-    AIRY_FAIL_IF(binning1 < 1 || binning2 < 1 || b1 > 64 || b2 > 64, AIRY_ERR_PARAM,
-                 "binning = %d x %d, expected 1 to 64 along each axis", binning1, binning2);
+    const int was1 = fold_or_one(detector->binning1), was2 = fold_or_one(detector->binning2);
+    AIRY_FAIL_IF(binning1 < 1 || binning2 < 1 || binning1 > 64 / was1 || binning2 > 64 / was2,
+                 AIRY_ERR_PARAM, "binning = %d x %d, expected 1 to 64 along each axis", binning1,
+                 binning2);
     AIRY_FAIL_IF(detector->corners || detector->bad, AIRY_ERR_PARAM,
                  "detector '%s' has its arrays already: bin it before airy_detector_open",
                  detector->name);
@@ -477,8 +492,8 @@ airy_status airy_detector_bin(airy_detector *detector, int binning1, int binning
     AIRY_FAIL_IF(detector->height && (h == 0 || w == 0), AIRY_ERR_PARAM,
                  "binning = %d x %d leaves no pixel of %zu x %zu", binning1, binning2,
                  detector->height, detector->width);
-    detector->binning1 = b1;
-    detector->binning2 = b2;
+    detector->binning1 = was1 * binning1;
+    detector->binning2 = was2 * binning2;
     detector->height = h;
     detector->width = w;
     detector->pixel1 *= binning1;

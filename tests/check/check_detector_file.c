@@ -280,6 +280,9 @@ static void check_binned_masks(struct check *c)
     CHECK_OK(c, airy_detector_find(&d, "Eiger 1M"));
     CHECK_FAILS(c, airy_detector_bin(&d, 0, 2), AIRY_ERR_PARAM, "binning = 0 x 2");
     CHECK_FAILS(c, airy_detector_bin(&d, 2, 65), AIRY_ERR_PARAM, "expected 1 to 64");
+    d.binning1 = d.binning2 = 64;
+    CHECK_FAILS(c, airy_detector_bin(&d, 1 << 30, 1 << 30), AIRY_ERR_PARAM, "expected 1 to 64");
+    d.binning1 = d.binning2 = 0;
     d.height = 3;
     CHECK_FAILS(c, airy_detector_bin(&d, 4, 1), AIRY_ERR_PARAM, "leaves no pixel of 3");
 }
