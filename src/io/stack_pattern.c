@@ -17,8 +17,14 @@ bool airy_path_is_pattern(const char *path)
     if (!strpbrk(path, "*?[#") || access(path, F_OK) == 0)
         return false;
     const char *dataset = strstr(path, "::");
-    if (dataset && strcspn(path, "*?[#") > (size_t)(dataset - path))
+    const size_t before = dataset ? (size_t)(dataset - path) : 0;
+    if (dataset && strcspn(path, "*?[#") > before)
         return false;
+    if (before > 0 && before < sizeof(file)) {
+        snprintf(file, sizeof(file), "%.*s", (int)before, path);
+        if (access(file, F_OK) == 0)
+            return false;
+    }
     /* FILE[EXT] of FITS */
     return !airy_fits_split(file, sizeof(file), &ext, path) || !ext || access(file, F_OK) != 0;
 }

@@ -191,6 +191,13 @@ static void check_mixed(struct check *c)
             check_values(c, "frame", AIRY_DTYPE_I32, pixels, frames + i * PIXELS, PIXELS, NULL);
         }
     airy_stack_destroy(&stack);
+    /* What patterns are made of, in the name of a file that is there. */
+    airy_image back = {0};
+    const char *named = path_of(c, folder, "e#[1].h5::/x/y");
+    CHECK_OK(c, airy_image_write(&parts[1], named, true));
+    if (CHECK_OK(c, airy_image_read(&back, named)))
+        check_values(c, "frames", AIRY_DTYPE_I32, back.data, frames + PIXELS, 3 * PIXELS, NULL);
+    airy_image_free(&back);
     airy_image other = image_of(frames, 1);
     other.dtype = AIRY_DTYPE_U32;
     CHECK_OK(c, airy_image_write(&other, paths[3], true));
