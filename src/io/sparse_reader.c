@@ -10,6 +10,8 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/size.h"
+#include "io/chunk_address.h"
+#include "io/hdf5_sources.h"
 #include "io/hdf5_util.h"
 
 #define MOST_PIXELS ((uint64_t)1 << 26) /* of a frame; three times the largest detector */
@@ -94,6 +96,15 @@ static airy_status open_dataset(struct opened *o, const airy_sparse *s, const ch
     return status;
 }
 
+/* What libhdf5 would take for zeros, or read from behind its buffer. Lock held. */
+static airy_status check_stored(hid_t dataset, const hsize_t *start, const hsize_t *count,
+                                const char *what)
+{
+    AIRY_TRY(airy_sources_check(dataset, start, count, what));
+    const airy_status status = airy_chunk_check(dataset, start, count);
+    return status == AIRY_OK ? status : airy_fail_context(status, "%s", what);
+}
+
 /* rows from `first` on of a dataset of one or two dimensions, as native values of the dtype. */
 static airy_status read_rows(hid_t dataset, airy_dtype dtype, uint64_t first, uint64_t rows,
                              uint64_t columns, void *values, const char *what)
@@ -103,6 +114,7 @@ static airy_status read_rows(hid_t dataset, airy_dtype dtype, uint64_t first, ui
     airy_status status = AIRY_OK;
     if (rows == 0)
         return AIRY_OK;
+    AIRY_TRY(check_stored(dataset, start, part, what));
     const hid_t space = H5Dget_space(dataset), memory = H5Screate_simple(ndim, part, NULL);
     if (space < 0 || memory < 0 || H5Sget_simple_extent_ndims(space) != ndim ||
         H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, part, NULL) < 0 ||
@@ -299,7 +311,10 @@ static airy_status read_dummy(airy_sparse *s)
     airy_status status = AIRY_OK;
     if (o.ndim != 0 && !(o.ndim == 1 && o.shape[0] == 1))
         status = airy_fail(AIRY_ERR_SHAPE, "%s: expected one number", o.what);
-    else if (airy_hdf5_read(o.dataset, AIRY_DTYPE_F64, H5S_ALL, H5S_ALL, &s->info.dummy) < 0)
+    else
+        status = check_stored(o.dataset, NULL, NULL, o.what);
+    if (status == AIRY_OK &&
+        airy_hdf5_read(o.dataset, AIRY_DTYPE_F64, H5S_ALL, H5S_ALL, &s->info.dummy) < 0)
         status = airy_hdf5_fail(AIRY_ERR_CORRUPT, "%s cannot be read", o.what);
     close_opened(&o);
     return status;

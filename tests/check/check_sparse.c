@@ -399,6 +399,55 @@ static void check_hostile(struct check *c)
     airy_sparse_destroy(&s);
 }
 
+/* Chunks that are shorter than their shape: libhdf5 would copy from behind them. */
+static void check_short_chunks(struct check *c)
+{
+    static const struct {
+        const char *name;
+        int ndim;
+        hsize_t shape[2];
+    } rows[] = {{"frame_ptr", 1, {FRAMES + 1}},
+                {"radius", 1, {BINS}},
+                {"mask", 2, {ROWS, COLUMNS}},
+                {"dummy", 1, {1}},
+                {"background_avg", 2, {FRAMES, BINS}},
+                {"index", 1, {2000}},
+                {"intensity", 1, {2000}}};
+    if (!check_case(c, "sparse_short_chunks"))
+        return;
+    const struct model *m = make_model(c, AIRY_DTYPE_U32);
+    uint32_t *frame = check_alloc(c, COUNT * sizeof *frame);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char name[100];
+        snprintf(name, sizeof name, "s%zu.h5", i);
+        const char *path = path_of(c, name);
+        write_model(c, m, path, FRAMES);
+        replace(c, path, rows[i].name, H5T_NATIVE_UINT32, 0, NULL, NULL);
+        snprintf(name, sizeof name, "/entry/sparse_frames/%s", rows[i].name);
+        if (!CHECK_OK(c, airy_hdf5_lock()))
+            return;
+        const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT),
+                    creation = H5Pcreate(H5P_DATASET_CREATE),
+                    space = H5Screate_simple(rows[i].ndim, rows[i].shape, NULL);
+        H5Pset_chunk(creation, rows[i].ndim, rows[i].shape);
+        const hid_t dataset =
+            H5Dcreate2(file, name, H5T_NATIVE_UINT32, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+        H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, (hsize_t[2]){0, 0}, 3, "abc");
+        H5Dclose(dataset);
+        H5Sclose(space);
+        H5Pclose(creation);
+        H5Fclose(file);
+        airy_hdf5_unlock();
+        airy_sparse *s = NULL;
+        airy_status status = airy_sparse_create(&s, path);
+        if (status == AIRY_OK)
+            status = airy_sparse_densify(s, 1, frame, COUNT * sizeof *frame, NULL);
+        CHECK(c, status == AIRY_ERR_CORRUPT && strstr(airy_last_error(), "a stored chunk has 3"));
+        CHECK(c, strstr(airy_last_error(), rows[i].name) || strstr(airy_last_error(), path));
+        airy_sparse_destroy(&s);
+    }
+}
+
 static void check_reader_refusals(struct check *c)
 {
     if (!check_case(c, "sparse_reader_refusals"))
@@ -618,6 +667,7 @@ void check_sparse_files(struct check *c)
         check_writer_refusals(c);
         check_reader_refusals(c);
         check_hostile(c);
+        check_short_chunks(c);
     }
     check_run(c);
     check_run_failures(c);
