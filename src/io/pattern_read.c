@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "io/chunk_address.h"
+#include "io/hdf5_sources.h"
 #include "io/hdf5_util.h"
 
 enum { MAX_CELLS = 1 << 22, MAX_ROWS = 1 << 26 };
@@ -59,6 +60,8 @@ static airy_status read_line(double **values, size_t *count, size_t most,
                               (*count != SIZE_MAX && shape[0] != (hsize_t)*count)))
         status = airy_fail(AIRY_ERR_FORMAT, "'%s': %s has another shape than a result's",
                            reader->path, name);
+    if (status == AIRY_OK)
+        status = airy_sources_check(dataset, NULL, NULL, reader->path);
     if (status == AIRY_OK)
         status = airy_chunk_check(dataset, NULL, NULL);
     if (status == AIRY_OK)
@@ -239,9 +242,11 @@ static airy_status read_plane(const airy_pattern_reader *reader, int plane, size
     const bool chosen = memory >= 0 && space >= 0 &&
                         (reader->shared[plane] ||
                          H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0);
-    airy_status status = reader->shared[plane]
-                             ? airy_chunk_check(reader->planes[plane], NULL, NULL)
-                             : airy_chunk_check(reader->planes[plane], start, count);
+    const hsize_t *first = reader->shared[plane] ? NULL : start,
+                  *part = reader->shared[plane] ? NULL : count;
+    airy_status status = airy_sources_check(reader->planes[plane], first, part, reader->path);
+    if (status == AIRY_OK)
+        status = airy_chunk_check(reader->planes[plane], first, part);
     if (status == AIRY_OK && (!chosen || airy_hdf5_read(reader->planes[plane], AIRY_DTYPE_F64,
                                                         memory, space, values) < 0))
         status = airy_hdf5_fail(AIRY_ERR_IO, "'%s': row %zu of %s cannot be read", reader->path,

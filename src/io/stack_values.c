@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "io/chunk_address.h"
+#include "io/hdf5_sources.h"
 #include "io/hdf5_util.h"
 #include "io/stack_internal.h"
 
@@ -161,6 +162,7 @@ static airy_status read_dataset(airy_frame_values *v, hid_t dataset, size_t fram
     AIRY_FAIL_IF(count < 0 || (size_t)count != frames, AIRY_ERR_SHAPE,
                  "it has %lld elements, expected one for each of %zu frames", (long long)count,
                  frames);
+    AIRY_TRY(airy_sources_check(dataset, NULL, NULL, v->path));
     AIRY_TRY(airy_chunk_check(dataset, NULL, NULL));
     const hid_t type = H5Dget_type(dataset);
     if (type < 0)
