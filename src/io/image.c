@@ -166,16 +166,8 @@ static bool is_packed(enum airy_image_format format, const char *path)
            (format == AIRY_FORMAT_NPY || format == AIRY_FORMAT_EDF || format == AIRY_FORMAT_CBF);
 }
 
-airy_status airy_image_read(airy_image *image, const char *path)
+airy_status airy_image_read_as(airy_image *image, enum airy_image_format format, const char *path)
 {
-    AIRY_FAIL_IF(!image || !path || !*path, AIRY_ERR_PARAM,
-                 "airy_image_read: image or path is missing");
-    enum airy_image_format format;
-    if (airy_path_is_pattern(path))
-        return read_frames(image, path);
-    AIRY_TRY(airy_image_format_of(&format, path));
-    if (is_packed(format, path))
-        return read_frames(image, path);
     switch (format) {
     case AIRY_FORMAT_NPY:
         return airy_image_read_npy(image, path);
@@ -197,6 +189,19 @@ airy_status airy_image_read(airy_image *image, const char *path)
                          ".cbf, .h5 or FILE::DATASET",
                          path);
     }
+}
+
+airy_status airy_image_read(airy_image *image, const char *path)
+{
+    AIRY_FAIL_IF(!image || !path || !*path, AIRY_ERR_PARAM,
+                 "airy_image_read: image or path is missing");
+    enum airy_image_format format;
+    if (airy_path_is_pattern(path))
+        return read_frames(image, path);
+    AIRY_TRY(airy_image_format_of(&format, path));
+    if (is_packed(format, path))
+        return read_frames(image, path);
+    return airy_image_read_as(image, format, path);
 }
 
 airy_status airy_image_write(const airy_image *image, const char *path, bool force)

@@ -74,6 +74,8 @@ bool airy_fits_split(char *file, size_t size, const char **ext, const char *path
 airy_status airy_image_read_hdf5(airy_image *image, const char *path);
 airy_status airy_image_write_hdf5(const airy_image *image, const char *path, bool force);
 
+/* One file as it is: neither a pattern nor what gzip holds, which are read as stacks. */
+airy_status airy_image_read_as(airy_image *image, enum airy_image_format format, const char *path);
 /* All frames that airy_stack_create finds under a path; one is an image of two dimensions. */
 airy_status airy_image_read_stack(airy_image *image, const char *path);
 

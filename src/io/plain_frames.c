@@ -91,10 +91,14 @@ static airy_status check_pixels(const struct airy_plain_frames *f)
 }
 
 /* The whole image, where its pixels cannot be had one frame at a time. */
-static airy_status index_image(struct airy_plain_frames *f, const char *path)
+static airy_status index_image(struct airy_plain_frames *f, enum airy_image_format format,
+                               const char *path)
 {
     airy_image image = {0};
-    AIRY_TRY(airy_image_read(&image, path));
+    /* libhdf5's lock is held; a file of another name may have been replaced by now */
+    AIRY_FAIL_IF(format == AIRY_FORMAT_HDF5, AIRY_ERR_FORMAT, "an HDF5 file among others");
+    f->format = format;
+    AIRY_TRY(airy_image_read_as(&image, format, path));
     const airy_status status = take_shape(f, &image);
     f->kind = status == AIRY_OK && f->frames > 1 ? AIRY_PLAIN_HELD : AIRY_PLAIN_IMAGE;
     if (f->kind == AIRY_PLAIN_HELD) {
@@ -112,7 +116,7 @@ static airy_status index_npy(struct airy_plain_frames *f, const struct source *s
     if (header.fortran && header.image.ndim > 1) {
         AIRY_FAIL_IF(s->data, AIRY_ERR_UNSUPPORTED,
                      "in Fortran order and packed, expected it unpacked");
-        return index_image(f, path);
+        return index_image(f, AIRY_FORMAT_NPY, path);
     }
     AIRY_TRY(take_shape(f, &header.image));
     f->start = header.bytes;
@@ -186,7 +190,7 @@ static airy_status index_cbf(struct airy_plain_frames *f, const struct source *s
         return AIRY_OK;
     }
     AIRY_FAIL_IF(s->data, AIRY_ERR_UNSUPPORTED, "a packed volume, expected it unpacked");
-    return index_image(f, path);
+    return index_image(f, AIRY_FORMAT_CBF, path);
 }
 
 static airy_status index_tiff(struct airy_plain_frames *f, int fd, uint64_t size)
@@ -264,10 +268,11 @@ static airy_status index_file(struct airy_plain_frames *f, const char *path, int
         AIRY_TRY(index_tiff(f, fd, size));
         break;
     default: /* says which formats there are */
-        AIRY_TRY(index_image(f, path));
+        AIRY_TRY(index_image(f, format, path));
         break;
     }
-    if (s.data)
+    f->is_packed = s.data != NULL;
+    if (f->is_packed)
         f->codec = "gzip";
     return AIRY_OK;
 }
@@ -339,7 +344,7 @@ static airy_status read_image(const struct airy_plain_frames *f, const char *pat
 {
     airy_image image = {0};
     struct airy_plain_frames now = {0};
-    AIRY_TRY(airy_image_read(&image, path));
+    AIRY_TRY(airy_image_read_as(&image, f->format, path));
     airy_status status = take_shape(&now, &image);
     if (status == AIRY_OK && now.dtype == f->dtype && now.height == f->height &&
         now.width == f->width && now.frames == 1)

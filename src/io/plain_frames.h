@@ -12,7 +12,7 @@ enum airy_plain_kind {
     AIRY_PLAIN_PIXELS = 0,  /* as in memory, or in the other byte order */
     AIRY_PLAIN_BYTE_OFFSET, /* one frame of CBF */
     AIRY_PLAIN_PAGES,       /* of TIFF */
-    AIRY_PLAIN_IMAGE,       /* one frame through airy_image_read */
+    AIRY_PLAIN_IMAGE,       /* one frame through airy_image_read_as */
     AIRY_PLAIN_HELD         /* in memory, as the file has to be read as a whole */
 };
 
@@ -25,7 +25,8 @@ struct airy_plain_frames {
     uint64_t start;   /* of the first frame's pixels, or of what is stored of it */
     uint64_t *starts; /* [frames] of pixels, of TIFF directories; NULL: frame_bytes apart */
     size_t stored;    /* BYTE_OFFSET: bytes */
-    bool swapped;
+    enum airy_image_format format; /* IMAGE */
+    bool swapped, is_packed;
     uint8_t *held;     /* HELD: pixels of all frames; else NULL or what gzip unpacked */
     char *text;        /* TIFF: its description; header of EDF and CBF, cut to 64 KiB; or NULL */
     const char *codec; /* "none", "byte-offset", "gzip", ... */

@@ -90,6 +90,12 @@ static airy_status look_into(struct airy_plain_frames *frames, const struct stac
     return status;
 }
 
+/* A single packed frame of several files: it is unpacked again when it is read. */
+static bool is_unpacked_late(const struct stack_plain *plain, const struct airy_plain_frames *f)
+{
+    return f->is_packed && f->frames == 1 && plain->count > 1;
+}
+
 static void look_into_one(void *arg, size_t k, unsigned worker)
 {
     struct looking *job = arg;
@@ -102,10 +108,15 @@ static void look_into_one(void *arg, size_t k, unsigned worker)
     }
     const airy_status status = look_into(frames, job->plain, &job->files[i], job->paths[i]);
     note(job, i, status);
-    if (status == AIRY_OK)
-        job->plain->known[i] = frames;
-    else
+    if (status != AIRY_OK) {
         free(frames);
+        return;
+    }
+    job->plain->known[i] = frames;
+    if (is_unpacked_late(job->plain, frames)) { /* thousands of them would not fit memory */
+        free(frames->held);
+        frames->held = NULL;
+    }
 }
 
 static void run_over(struct looking *job, size_t from, size_t count, airy_pool_fn fn)
@@ -145,13 +156,13 @@ static airy_status settle_head(airy_stack *stack, struct stack_plain *plain,
                                    job->paths[i]);
 }
 
-/* What only the first file is asked for goes; a single packed frame is unpacked when it is read. */
+/* What only the first file is asked for goes. */
 static void forget(struct stack_plain *plain, size_t i)
 {
     struct airy_plain_frames *f = plain->known[i];
     free(f->text);
     f->text = NULL;
-    if (f->held && f->kind != AIRY_PLAIN_HELD && f->frames == 1 && plain->count > 1) {
+    if (is_unpacked_late(plain, f)) {
         airy_plain_release(f);
         free(f);
         plain->known[i] = NULL;
@@ -332,19 +343,20 @@ static airy_status read_from(const airy_stack *stack, const struct stack_segment
     const struct stack_plain *plain = segment->plain;
     const struct stack_file *file = &stack->files[segment->file + i];
     const char *path = plain->named[i] ? plain->named[i] : file->path;
+    const size_t frames = plain->first[i + 1] - plain->first[i];
     if (plain->known[i])
         return airy_plain_read(plain->known[i], frame, path, fd, pixels);
     struct airy_plain_frames found;
     AIRY_TRY(airy_plain_index(&found, path, fd, file->size, NULL));
     airy_status status = AIRY_OK;
     if (found.height != stack->height || found.width != stack->width ||
-        found.dtype != stack->dtype || found.frames != plain->head.frames)
+        found.dtype != stack->dtype || found.frames != frames)
         status = airy_fail(AIRY_ERR_FORMAT,
                            "it holds %zu frame%s of %zu x %zu %s, expected %zu of %zu x %zu %s as "
                            "in %s",
                            found.frames, found.frames == 1 ? "" : "s", found.height, found.width,
-                           airy_dtype_name(found.dtype), plain->head.frames, stack->height,
-                           stack->width, airy_dtype_name(stack->dtype), segment->name);
+                           airy_dtype_name(found.dtype), frames, stack->height, stack->width,
+                           airy_dtype_name(stack->dtype), segment->name);
     else
         status = airy_plain_read(&found, frame, path, fd, pixels);
     airy_plain_release(&found);

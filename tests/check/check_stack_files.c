@@ -136,6 +136,79 @@ static void check_npy_orders(struct check *c)
     }
 }
 
+/* The name says gzip, the bytes are plain, in an order that only the whole file gives. */
+static void check_not_packed(struct check *c)
+{
+    if (!check_case(c, "stack_files_not_packed"))
+        return;
+    int32_t *frames = make_frames(c);
+    int32_t *other = check_alloc(c, 128 + 2 * PIXELS * sizeof(*other));
+    for (size_t count = 1; count <= 2; count++) {
+        char *text = (char *)other, shape[40] = "2, ";
+        memset(text, ' ', 128);
+        memcpy(text, "\x93NUMPY\x01\x00\x76\x00", 10);
+        const int used = snprintf(text + 10, 118,
+                                  "{'descr': '<i4', 'fortran_order': True, 'shape': (%s%d, %d), }",
+                                  count > 1 ? shape : "", HEIGHT, WIDTH);
+        text[10 + used] = ' ';
+        text[127] = '\n';
+        for (size_t i = 0; i < count * PIXELS; i++)
+            other[32 + i / PIXELS + count * (i / WIDTH % HEIGHT + HEIGHT * (i % WIDTH))] =
+                frames[i];
+        const char *path = stack_spill(c, "plain.npy.gz", other, 128 + count * PIXELS * 4);
+        check_path(c, path, frames, count);
+        airy_image image = {0};
+        if (CHECK_OK(c, airy_image_read(&image, path)))
+            check_values(c, "image", AIRY_DTYPE_I32, image.data, frames, count * PIXELS, NULL);
+        airy_image_free(&image);
+    }
+}
+
+/* bytes as one stored block of gzip, which is all its format needs up to 65535 of them. */
+static const char *spill_packed(struct check *c, const char *name, const uint8_t *bytes,
+                                size_t size)
+{
+    static const uint8_t start[11] = {0x1f, 0x8b, 8, [10] = 1};
+    uint8_t *file = check_alloc(c, size + 23);
+    uint32_t crc = 0xffffffff;
+    for (size_t i = 0; i < size; i++) {
+        crc ^= bytes[i];
+        for (int k = 0; k < 8; k++)
+            crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+    }
+    const uint16_t lengths[2] = {(uint16_t)size, (uint16_t)~size};
+    const uint32_t ends[2] = {~crc, (uint32_t)size};
+    memcpy(file, start, 11);
+    memcpy(file + 11, lengths, 4);
+    memcpy(file + 15, bytes, size);
+    memcpy(file + 15 + size, ends, 8);
+    return stack_spill(c, name, file, size + 23);
+}
+
+/* A single packed frame behind a file of several. */
+static void check_packed(struct check *c)
+{
+    if (!check_case(c, "stack_files_packed"))
+        return;
+    int32_t *frames = make_frames(c);
+    const char *paths[3] = {path_of(c, check_tmp(c), "three.npy")};
+    const airy_image three = image_of(frames, 3);
+    CHECK_OK(c, airy_image_write(&three, paths[0], true));
+    for (size_t i = 1; i < 3; i++) {
+        const airy_image one = image_of(frames + (2 + i) * PIXELS, 1);
+        const char *plain = path_of(c, check_tmp(c), "one.npy");
+        size_t size = 0;
+        CHECK_OK(c, airy_image_write(&one, plain, true));
+        const uint8_t *bytes = stack_slurp(c, plain, &size);
+        paths[i] = spill_packed(c, i == 1 ? "a.npy.gz" : "b.npy.gz", bytes, size);
+        check_path(c, paths[i], frames + (2 + i) * PIXELS, 1);
+    }
+    airy_stack *stack = NULL;
+    if (CHECK_OK(c, airy_stack_create(&stack, paths, 3)))
+        compare_frames(c, stack, frames, 5);
+    airy_stack_destroy(&stack);
+}
+
 static void check_raw(struct check *c)
 {
     if (!check_case(c, "stack_files_raw"))
@@ -390,6 +463,8 @@ void check_stack_files(struct check *c)
         check_cut(c, suffixes[i]);
     }
     check_npy_orders(c);
+    check_not_packed(c);
+    check_packed(c);
     check_raw(c);
     check_mixed(c);
     check_long_series(c);
