@@ -151,6 +151,15 @@ static void usage_error(const struct command *command, const char *format, ...)
     fprintf(stderr, "airy %s: %s; see 'airy %s --help'\n", command->name, text, command->name);
 }
 
+/* What set_field answers then; no wrong use. */
+static const char no_memory[] = "out of memory";
+
+static int out_of_memory(const struct command *command)
+{
+    fprintf(stderr, "airy %s: %s\n", command->name, no_memory);
+    return AIRY_EXIT_FAILED;
+}
+
 bool opt_number(const char *text, double *value)
 {
     char *end = NULL;
@@ -314,7 +323,7 @@ static const char *set_field(const struct opt *opt, void *field, const char *tex
         *(const char **)field = text;
         return NULL;
     case OPT_LIST:
-        return opt_list_add(field, text) ? NULL : "out of memory";
+        return opt_list_add(field, text) ? NULL : no_memory;
     case OPT_PARSED:
         return opt->parse(field, text);
     }
@@ -466,13 +475,13 @@ static int parse_option(const struct command *command, void *params, int argc, c
     }
     const char *expected = set_field(opt, (char *)params + opt->offset, argument);
     if (expected) {
+        if (expected == no_memory)
+            return out_of_memory(command);
         usage_error(command, "--%s %s: %s", opt->name, argument, expected);
         return AIRY_EXIT_USAGE;
     }
-    if ((own || opt->parse == parse_compat) && !remember(params, opt, argument)) {
-        usage_error(command, "out of memory");
-        return AIRY_EXIT_FAILED;
-    }
+    if ((own || opt->parse == parse_compat) && !remember(params, opt, argument))
+        return out_of_memory(command);
     return 0;
 }
 
@@ -518,6 +527,8 @@ int opt_parse(const struct command *command, void *params, int argc, char **argv
         } else {
             static const struct opt input = {.type = OPT_LIST};
             const char *expected = set_field(&input, &common->inputs, argv[i]);
+            if (expected == no_memory)
+                return out_of_memory(command);
             if (expected) {
                 usage_error(command, "%s: %s", argv[i], expected);
                 return AIRY_EXIT_USAGE;
