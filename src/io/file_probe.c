@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
+
 /* Larger than any file: libhdf5 compares it with the size that the superblock claims. */
 #define ENDLESS ((haddr_t)1 << 60)
 
@@ -156,6 +158,8 @@ static herr_t probe_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t 
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
+            if (!probe->error)
+                probe->error = n < 0 ? errno : EIO;
             PUSH("cannot read %zu bytes at %llu of '%s': %s", size, (unsigned long long)address,
                  probe->path, n < 0 ? strerror(errno) : "the file became shorter");
             return -1;
@@ -213,4 +217,12 @@ airy_probe *airy_probe_of(hid_t object)
         handle = NULL;
     H5Fclose(file);
     return handle ? (airy_probe *)(void *)((char *)handle - offsetof(airy_probe, fd)) : NULL;
+}
+
+airy_status airy_probe_result(hid_t object)
+{
+    const airy_probe *probe = airy_probe_of(object);
+    AIRY_FAIL_IF(probe && probe->error, AIRY_ERR_IO, "cannot read '%s': %s", probe->path,
+                 strerror(probe->error));
+    return AIRY_OK;
 }

@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "airy/status.h"
+
 typedef struct airy_probe {
     H5FD_t head; /* libhdf5's part comes first */
     int fd;
@@ -26,6 +28,7 @@ typedef struct airy_probe {
     bool recording;          /* raw reads are noted, not done */
     unsigned hits;           /* raw reads noted since the caller set it to 0 */
     uint64_t offset, length; /* the last one */
+    int error;               /* of the first read that failed, EIO where the file became shorter */
 } airy_probe;
 
 /* Register the driver; negative on failure. Lock held. */
@@ -35,5 +38,10 @@ hid_t airy_probe_register(void);
  * external links. Lives as long as it is open.
  */
 airy_probe *airy_probe_of(hid_t object);
+/*
+ * AIRY_ERR_IO when the system failed to read from the file of an object since it was opened. For
+ * who asked whether something is there: libhdf5 says no, too, when it cannot look.
+ */
+airy_status airy_probe_result(hid_t object);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "airy/stack.h"
+#include "io/file_probe.h"
 #include "io/hdf5_util.h"
 
 enum { MAX_TEXT = 64 << 20 }; /* bytes: longer is not text that anybody reads */
@@ -105,6 +106,8 @@ airy_status airy_hdf5_text(char **text, const char *path, const char *object)
     airy_status status = airy_hdf5_open(&file, path);
     if (status == AIRY_OK) {
         status = find_string(text, file, name, at ? at + 1 : NULL, what);
+        if (status == AIRY_ERR_NOT_FOUND && airy_probe_result(file) != AIRY_OK)
+            status = AIRY_ERR_IO;
         H5Fclose(file);
     }
     airy_hdf5_unlock();

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "io/file_probe.h"
 #include "io/hdf5_list.h"
 #include "io/hdf5_sources.h"
 #include "io/stack_internal.h"
@@ -21,6 +22,12 @@ struct number {
     double value;
     char units[32];          /* "" when the file does not say */
     char name[2 * MAX_NAME]; /* FILE::DATASET */
+};
+
+struct places {
+    hid_t file;
+    bool no_memory; /* for something that is there: what was found is not what the file says */
+    char detector[MAX_NAME], instrument[MAX_NAME];
 };
 
 struct unit {
@@ -91,7 +98,7 @@ static double find_factor(const struct unit *units, size_t count, const char *na
 }
 
 /* False (and a warning) for units that are not one string: a number of unknown size is not used. */
-static bool read_units(struct number *number, hid_t dataset)
+static bool read_units(struct number *number, struct places *places, hid_t dataset)
 {
     char *text = NULL;
     number->units[0] = 0;
@@ -103,6 +110,8 @@ static bool read_units(struct number *number, hid_t dataset)
         snprintf(number->units, sizeof(number->units), "%.*s",
                  (int)airy_min_size(length, sizeof(number->units)), text);
         free(text);
+    } else if (status == AIRY_ERR_MEMORY) {
+        places->no_memory = true;
     } else if (status != AIRY_ERR_NOT_FOUND) {
         airy_log(AIRY_LOG_WARN, "%s: %s; it is not used", number->name, airy_last_error());
     }
@@ -110,7 +119,7 @@ static bool read_units(struct number *number, hid_t dataset)
 }
 
 /* All elements of a numeric dataset as doubles; *count is at most MAX_NUMBERS. */
-static bool read_all(double **values, size_t *count, hid_t dataset)
+static bool read_all(double **values, size_t *count, struct places *places, hid_t dataset)
 {
     const hid_t space = H5Dget_space(dataset), type = H5Dget_type(dataset);
     const hssize_t points = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
@@ -118,6 +127,7 @@ static bool read_all(double **values, size_t *count, hid_t dataset)
     bool good = (class == H5T_INTEGER || class == H5T_FLOAT) && points >= 1 &&
                 points <= MAX_NUMBERS;
     double *read = good ? malloc((size_t)points * sizeof(*read)) : NULL;
+    places->no_memory |= good && !read;
     good = read && airy_chunk_check(dataset, NULL, NULL) == AIRY_OK &&
            airy_hdf5_read(dataset, AIRY_DTYPE_F64, H5S_ALL, H5S_ALL, read) >= 0;
     if (type >= 0)
@@ -141,35 +151,36 @@ static void name_number(struct number *number, hid_t file, const char *path)
 }
 
 /* One number of the file: a scalar, or an array that says the same thing for all frames. */
-static bool read_number(struct number *number, hid_t file, const char *path)
+static bool read_number(struct number *number, struct places *places, const char *path)
 {
-    if (!airy_hdf5_exists(file, path))
+    if (!airy_hdf5_exists(places->file, path))
         return false;
-    const hid_t dataset = H5Dopen2(file, path, H5P_DEFAULT);
+    const hid_t dataset = H5Dopen2(places->file, path, H5P_DEFAULT);
     if (dataset < 0)
         return false;
     double *values = NULL;
     size_t count = 0;
-    bool good = read_all(&values, &count, dataset);
-    name_number(number, file, path);
+    bool good = read_all(&values, &count, places, dataset);
+    name_number(number, places->file, path);
     for (size_t i = 1; good && i < count; i++)
         good = values[i] == values[0];
     if (values && !good)
         airy_log(AIRY_LOG_WARN, "%s has %zu different values, it is not used", number->name, count);
     if (good) {
         number->value = values[0];
-        good = isfinite(number->value) && read_units(number, dataset);
+        good = isfinite(number->value) && read_units(number, places, dataset);
     }
     free(values);
     H5Dclose(dataset);
     return good;
 }
 
-static bool read_field(struct number *number, hid_t file, const char *group, const char *name)
+static bool read_field(struct number *number, struct places *places, const char *group,
+                       const char *name)
 {
     char path[MAX_NAME];
     return snprintf(path, sizeof(path), "%s/%s", group, name) < (int)sizeof(path) &&
-           read_number(number, file, path);
+           read_number(number, places, path);
 }
 
 /*
@@ -187,10 +198,6 @@ static bool to_metres(double *out, const struct number *number, double usual)
     return factor != 0;
 }
 
-struct places {
-    char detector[MAX_NAME], instrument[MAX_NAME];
-};
-
 static void parent_of(char *out, size_t size, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -206,11 +213,14 @@ static bool ends_with(const char *text, const char *end)
 /* The usual group, or the only one that has a beam centre or a pixel mask. */
 static bool find_places(struct places *places, hid_t file)
 {
+    *places = (struct places){.file = file};
     snprintf(places->detector, sizeof(places->detector), "/entry/instrument/detector");
     if (!airy_hdf5_exists(file, places->detector)) {
         airy_hdf5_entry *entries;
         size_t count;
-        if (airy_hdf5_list_open(&entries, &count, file) != AIRY_OK)
+        const airy_status status = airy_hdf5_list_open(&entries, &count, file);
+        places->no_memory = status == AIRY_ERR_MEMORY;
+        if (status != AIRY_OK)
             return false;
         places->detector[0] = 0;
         static const char *const marks[] = {"/beam_center_x", "/pixel_mask"};
@@ -225,11 +235,11 @@ static bool find_places(struct places *places, hid_t file)
 }
 
 /* Photon energy in eV. */
-static bool read_energy(double *electron_volts, hid_t file, const struct places *places)
+static bool read_energy(double *electron_volts, struct places *places)
 {
     struct number energy;
-    if (!read_field(&energy, file, places->instrument, "beam/incident_energy") &&
-        !read_field(&energy, file, places->detector, "detectorSpecific/photon_energy"))
+    if (!read_field(&energy, places, places->instrument, "beam/incident_energy") &&
+        !read_field(&energy, places, places->detector, "detectorSpecific/photon_energy"))
         return false;
     const double factor =
         energy.units[0]
@@ -243,26 +253,25 @@ static bool read_energy(double *electron_volts, hid_t file, const struct places 
     return *electron_volts > 0;
 }
 
-static double read_wavelength(hid_t file, const struct places *places)
+static double read_wavelength(struct places *places)
 {
     struct number wavelength;
     char sample[MAX_NAME + 32], entry[MAX_NAME];
     parent_of(entry, sizeof(entry), places->instrument);
     snprintf(sample, sizeof(sample), "%s/sample/beam/incident_wavelength", entry);
     double metres, electron_volts;
-    if ((read_field(&wavelength, file, places->instrument, "beam/incident_wavelength") ||
-         read_number(&wavelength, file, sample)) &&
+    if ((read_field(&wavelength, places, places->instrument, "beam/incident_wavelength") ||
+         read_number(&wavelength, places, sample)) &&
         to_metres(&metres, &wavelength, 1e-10) && metres > 0)
         return metres;
-    return read_energy(&electron_volts, file, places) ? HC_EV_M / electron_volts : 0;
+    return read_energy(&electron_volts, places) ? HC_EV_M / electron_volts : 0;
 }
 
 /* Beam centre in pixels. */
-static bool read_center(double *pixels, hid_t file, const struct places *places, const char *name,
-                        double pixel)
+static bool read_center(double *pixels, struct places *places, const char *name, double pixel)
 {
     struct number center;
-    if (!read_field(&center, file, places->detector, name))
+    if (!read_field(&center, places, places->detector, name))
         return false;
     if (!center.units[0] || strncasecmp(center.units, "pix", 3) == 0 ||
         strcasecmp(center.units, "px") == 0) {
@@ -300,13 +309,12 @@ void airy_stack_name_detector(airy_detector *detector, const char *description,
     }
 }
 
-static void name_detector(airy_detector *detector, hid_t file, const struct places *places,
-                          const airy_stack *stack)
+static void name_detector(airy_detector *detector, struct places *places, const airy_stack *stack)
 {
     char path[MAX_NAME + 32], *text = NULL;
     snprintf(path, sizeof(path), "%s/description", places->detector);
-    if (!airy_hdf5_exists(file, path) || airy_hdf5_text_open(&text, file, path) != AIRY_OK)
-        text = NULL;
+    if (airy_hdf5_exists(places->file, path))
+        places->no_memory |= airy_hdf5_text_open(&text, places->file, path) == AIRY_ERR_MEMORY;
     airy_stack_name_detector(detector, text ? text : "", stack);
     free(text);
 }
@@ -315,16 +323,16 @@ static void name_detector(airy_detector *detector, hid_t file, const struct plac
  * Eiger masters say how the detector stands; a plain PONI of beam centre and distance does not
  * take that up.
  */
-static void warn_of_tilt(hid_t file, const struct places *places)
+static void warn_of_tilt(struct places *places)
 {
     static const double usual[6] = {-1, 0, 0, 0, -1, 0}; /* x axis, y axis in the laboratory */
     char path[MAX_NAME + 64];
     snprintf(path, sizeof(path), "%s/geometry/orientation/value", places->detector);
-    if (airy_hdf5_exists(file, path)) {
-        const hid_t dataset = H5Dopen2(file, path, H5P_DEFAULT);
+    if (airy_hdf5_exists(places->file, path)) {
+        const hid_t dataset = H5Dopen2(places->file, path, H5P_DEFAULT);
         double *values = NULL;
         size_t count = 0;
-        bool tilted = dataset >= 0 && read_all(&values, &count, dataset) && count == 6;
+        bool tilted = dataset >= 0 && read_all(&values, &count, places, dataset) && count == 6;
         double worst = 0;
         for (size_t i = 0; i < 6 && tilted; i++)
             worst = fmax(worst, fabs(values[i] - usual[i]));
@@ -338,7 +346,7 @@ static void warn_of_tilt(hid_t file, const struct places *places)
     }
     struct number arm;
     snprintf(path, sizeof(path), "%s/goniometer/two_theta", places->detector);
-    if (read_number(&arm, file, path) && arm.value != 0)
+    if (read_number(&arm, places, path) && arm.value != 0)
         airy_log(AIRY_LOG_WARN, "%s = %g: the detector's arm is ignored, use a PONI file", path,
                  arm.value);
 }
@@ -355,7 +363,7 @@ static void take_binning(airy_detector *d, const airy_detector *known)
 }
 
 /* The geometry as this program writes it. */
-static bool read_poni(airy_geometry *g, hid_t file, const struct places *places)
+static bool read_poni(airy_geometry *g, struct places *places)
 {
     char group[MAX_NAME + 8], path[MAX_NAME + 32], *text = NULL;
     snprintf(group, sizeof(group), "%s/poni", places->detector);
@@ -374,18 +382,20 @@ static bool read_poni(airy_geometry *g, hid_t file, const struct places *places)
         {"wavelength", &g->wavelength},
     };
     struct number number;
-    if (!airy_hdf5_exists(file, group))
+    if (!airy_hdf5_exists(places->file, group))
         return false;
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-        if (!read_field(&number, file, group, wanted[i].name))
+        if (!read_field(&number, places, group, wanted[i].name))
             return false;
         *wanted[i].value = number.value;
     }
-    if (read_field(&number, file, group, "orientation") && number.value >= 0 && number.value <= 4)
+    if (read_field(&number, places, group, "orientation") && number.value >= 0 && number.value <= 4)
         g->detector.orientation = (int)number.value;
     snprintf(path, sizeof(path), "%s/detector", group);
     airy_detector known;
-    if (airy_hdf5_text_open(&text, file, path) == AIRY_OK) {
+    const airy_status status = airy_hdf5_text_open(&text, places->file, path);
+    places->no_memory |= status == AIRY_ERR_MEMORY;
+    if (status == AIRY_OK) {
         snprintf(g->detector.name, sizeof(g->detector.name), "%s", text);
         if (airy_detector_find(&known, text) == AIRY_OK) {
             g->detector.dectris_dummy = known.dectris_dummy;
@@ -396,44 +406,43 @@ static bool read_poni(airy_geometry *g, hid_t file, const struct places *places)
     return g->detector.pixel1 > 0 && g->detector.pixel2 > 0 && g->dist > 0;
 }
 
-static bool read_geometry(airy_geometry *g, hid_t file, const struct places *places,
-                          const airy_stack *stack)
+static bool read_geometry(airy_geometry *g, struct places *places, const airy_stack *stack)
 {
     memset(g, 0, sizeof(*g));
     snprintf(g->detector.name, sizeof(g->detector.name), "Detector");
     g->detector.height = stack->height;
     g->detector.width = stack->width;
-    if (read_poni(g, file, places))
+    if (read_poni(g, places))
         return true;
     struct number x, y, distance;
     double center_x, center_y;
-    if (!read_field(&x, file, places->detector, "x_pixel_size") ||
-        !read_field(&y, file, places->detector, "y_pixel_size") ||
+    if (!read_field(&x, places, places->detector, "x_pixel_size") ||
+        !read_field(&y, places, places->detector, "y_pixel_size") ||
         !to_metres(&g->detector.pixel2, &x, 1) || !to_metres(&g->detector.pixel1, &y, 1) ||
         !(g->detector.pixel1 > 0) || !(g->detector.pixel2 > 0))
         return false;
-    if ((!read_field(&distance, file, places->detector, "detector_distance") &&
-         !read_field(&distance, file, places->detector, "distance")) ||
+    if ((!read_field(&distance, places, places->detector, "detector_distance") &&
+         !read_field(&distance, places, places->detector, "distance")) ||
         !to_metres(&g->dist, &distance, 1) || !(g->dist > 0))
         return false;
-    if (!read_center(&center_x, file, places, "beam_center_x", g->detector.pixel2) ||
-        !read_center(&center_y, file, places, "beam_center_y", g->detector.pixel1))
+    if (!read_center(&center_x, places, "beam_center_x", g->detector.pixel2) ||
+        !read_center(&center_y, places, "beam_center_y", g->detector.pixel1))
         return false;
     g->poni1 = center_y * g->detector.pixel1;
     g->poni2 = center_x * g->detector.pixel2;
-    g->wavelength = read_wavelength(file, places);
-    name_detector(&g->detector, file, places, stack);
-    warn_of_tilt(file, places);
+    g->wavelength = read_wavelength(places);
+    name_detector(&g->detector, places, stack);
+    warn_of_tilt(places);
     return true;
 }
 
-static bool find_mask(char *path, size_t size, hid_t file, const struct places *places)
+static bool find_mask(char *path, size_t size, const struct places *places)
 {
     static const char *const names[] = {"pixel_mask", "detectorSpecific/pixel_mask",
                                         "threshold_1_channel/pixel_mask"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         snprintf(path, size, "%s/%s", places->detector, names[i]);
-        if (airy_hdf5_exists(file, path))
+        if (airy_hdf5_exists(places->file, path))
             return true;
     }
     return false;
@@ -453,18 +462,21 @@ airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta)
     struct places places;
     struct number limit;
     char mask[MAX_NAME + 64];
-    const airy_status status = airy_hdf5_open(&file, stack->first_path);
+    airy_status status = airy_hdf5_open(&file, stack->first_path);
     if (status == AIRY_OK) {
         if (find_places(&places, file)) {
-            found.has_geometry = read_geometry(&found.geometry, file, &places, stack);
-            found.has_mask = find_mask(mask, sizeof(mask), file, &places);
+            found.has_geometry = read_geometry(&found.geometry, &places, stack);
+            found.has_mask = find_mask(mask, sizeof(mask), &places);
             found.has_saturation =
-                read_field(&limit, file, places.detector, "saturation_value") ||
-                read_field(&limit, file, places.detector, "detectorSpecific/saturation_value") ||
-                read_field(&limit, file, places.detector,
+                read_field(&limit, &places, places.detector, "saturation_value") ||
+                read_field(&limit, &places, places.detector, "detectorSpecific/saturation_value") ||
+                read_field(&limit, &places, places.detector,
                            "detectorSpecific/countrate_correction_count_cutoff");
             found.saturation = found.has_saturation ? limit.value : 0;
         }
+        status = places.no_memory ? airy_fail(AIRY_ERR_MEMORY, "out of memory for what '%s' says",
+                                              stack->first_path)
+                                  : airy_probe_result(file);
         H5Fclose(file);
     }
     airy_hdf5_unlock();
@@ -536,9 +548,10 @@ airy_status airy_stack_mask(const airy_stack *stack, uint8_t *mask)
     airy_status status = airy_hdf5_open(&file, stack->first_path);
     if (status == AIRY_OK) {
         hid_t dataset = -1;
-        if (!find_places(&places, file) || !find_mask(path, sizeof(path), file, &places))
+        const bool found = find_places(&places, file) && find_mask(path, sizeof(path), &places);
+        if (!found && (status = airy_probe_result(file)) == AIRY_OK)
             status = airy_fail(AIRY_ERR_NOT_FOUND, "'%s' has no pixel mask", stack->first_path);
-        else if ((dataset = H5Dopen2(file, path, airy_hdf5_dataset_access())) < 0)
+        else if (found && (dataset = H5Dopen2(file, path, airy_hdf5_dataset_access())) < 0)
             status =
                 airy_hdf5_fail(AIRY_ERR_IO, "%s::%s cannot be opened", stack->first_path, path);
         if (dataset >= 0) {

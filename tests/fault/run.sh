@@ -1,0 +1,279 @@
+#!/bin/sh
+# usage: run.sh AIRY LIBRARY GROUP     (integrate, commands or kills)
+# Runs small commands with LIBRARY (faults.c) preloaded, which makes one call of one kind fail, and looks at what is left:
+#   exit code 0 or 1, in time; at most one line on standard error, "airy COMMAND: ..."; outputs under their names only with exit
+#   code 0 and then those of an undisturbed run; nothing else but OUT.partial of `airy integrate`, from which --resume makes the
+#   undisturbed output.
+# FAULT_POINTS=N: every call 1, 2, 4, ... and N more at random (seed FAULT_SEED) rather than the few of CI; FAULT_KILLS=N: so many
+# killed runs. FAULT_ONLY=PATTERN: only cases whose name matches. Prints TAP.
+here=$(cd "$(dirname "$0")" && pwd)
+airy=$1
+library=$2
+group=$3
+case $airy in /*) ;; *) airy=$PWD/$airy ;; esac
+case $library in /*) ;; *) library=$PWD/$library ;; esac
+golden=$(cd "$here/../golden" && pwd)
+seed=${FAULT_SEED:-1}
+step=2
+[ -n "$FAULT_POINTS" ] || step=8
+random=${FAULT_POINTS:-1}
+only=${FAULT_ONLY:-*}
+top=$(mktemp -d) || exit 1
+trap 'rm -rf "$top"' EXIT
+trap 'exit 1' INT TERM
+unset AIRY_LOG
+AIRY_DEVICE=cpu
+AIRY_CACHE_DIR=none
+LC_ALL=C
+FAULT_LOG=$top/log
+export AIRY_DEVICE AIRY_CACHE_DIR LC_ALL FAULT_LOG
+in=$top/in
+number=0
+failed=0
+faults=0
+all_killed=0
+
+report() { # NAME COUNT WHY
+    number=$((number + 1))
+    if [ -z "$3" ]; then
+        echo "ok $number - $1 ($2)"
+    else
+        failed=$((failed + 1))
+        echo "not ok $number - $1 ($2)"
+        printf '%s\n' "$3" | sed 's/^/# /'
+    fi
+}
+
+# A file is that of the undisturbed run, byte by byte, or but for its date: in all that airy diff looks at, or, for a file of
+# peaks, dataset by dataset.
+same() {
+    cmp -s "$1" "$2" || "$airy" diff "$1" "$2" >/dev/null 2>&1 || {
+        for dataset in sparse_frames/frame_ptr sparse_frames/index sparse_frames/intensity sparse_frames/background_avg \
+            sparse_frames/background_std peaks/nPeaks peaks/peakXPosRaw peaks/peakYPosRaw peaks/peakTotalIntensity peaks/peakSNR; do
+            "$airy" diff "$1" "$2" --dataset "/entry/$dataset" >/dev/null 2>&1 || return 1
+        done
+    }
+}
+
+# Every file of the folder $1 is in $2 and the same, and none is missing; says what is not.
+same_files() {
+    for file in "$1"/*; do
+        [ -e "$file" ] || continue
+        same "$file" "$2/${file##*/}" || echo "${file##*/} is not that of the undisturbed run"
+    done
+    for file in "$2"/*; do
+        [ ! -e "$file" ] || [ -e "$1/${file##*/}" ] || echo "${file##*/} is missing"
+    done
+}
+
+# What a run with exit code $1 in the folder $2 did wrong; the undisturbed one is $3, its command $4.
+judge() {
+    lines=$(wc -l <"$top/err")
+    [ "$lines" -le 1 ] || echo "$lines lines on standard error"
+    [ "$lines" = 0 ] || head -n 1 "$top/err" | grep -q "^airy $4: ." || echo "standard error does not begin with 'airy $4: '"
+    case $1 in
+    0) same_files "$2" "$3" ;;
+    1)
+        [ "$lines" = 1 ] || echo "it failed and said nothing"
+        for file in "$2"/*; do
+            [ -e "$file" ] || continue
+            case $file in
+            *.h5.partial) [ "$4" = integrate ] || echo "${file##*/} is left" ;;
+            *) echo "${file##*/} is left" ;;
+            esac
+        done
+        ;;
+    124 | 137) echo "it hangs" ;;
+    *) echo "exit code $1" ;;
+    esac
+}
+
+# The calls of COUNT that are made to fail, one a line: 1, STEP, STEP^2, ... and random ones.
+choose() {
+    awk -v count="$1" -v step="$step" -v random="$random" -v seed="$2" 'BEGIN {
+        srand(seed)
+        for (n = 1; n <= count; n *= step)
+            seen[n] = 1
+        for (i = 0; i < random && count > 0; i++)
+            seen[1 + int(rand() * count)] = 1
+        for (n in seen)
+            print n
+    }' | sort -n
+}
+
+# Run the command of the case in the empty folder $top/work, preloaded, with the fault of the environment; the exit code.
+disturb() {
+    rm -rf "$top/work" "$FAULT_LOG"
+    mkdir "$top/work"
+    (cd "$top/work" && eval "set -- $arguments" && LD_PRELOAD=$library exec timeout -k 5 60 "$airy" "$@") \
+        >"$top/out" 2>"$top/err" </dev/null
+}
+
+# Make one kind of call fail in one manner, here and there.
+sweep() { # NAME COMMAND KIND:HOW[:stays]
+    FAULT_KIND=${3%%:*}
+    rest=${3#*:}
+    FAULT_HOW=${rest%%:*}
+    FAULT_AT=0
+    unset FAULT_STAYS
+    export FAULT_KIND FAULT_HOW FAULT_AT
+    disturb
+    count=$(awk '/^calls/ && $2 > most { most = $2 } END { print most + 0 }' "$FAULT_LOG")
+    [ "$count" -gt 0 ] || return 0
+    case $rest in *:stays) export FAULT_STAYS=1 ;; esac
+    wrong=
+    tried=0
+    for FAULT_AT in $(choose "$count" "$((seed + number))"); do
+        disturb
+        code=$?
+        grep -q '^fault' "$FAULT_LOG" 2>/dev/null || continue
+        tried=$((tried + 1))
+        why=$(judge $code "$top/work" "$top/want" "$2")
+        if [ -z "$why" ] && [ $code = 1 ] && [ "$resumes" = yes ]; then
+            (cd "$top/work" && eval "set -- $arguments" && exec timeout 60 "$airy" "$@" --resume) >/dev/null 2>"$top/again" ||
+                why="--resume afterwards: $(head -n 1 "$top/again")"
+            why=$why$(same_files "$top/work" "$top/want" | sed 's/^/after --resume /')
+        fi
+        [ -z "$why" ] || wrong="$wrong
+call $FAULT_AT of $count ($(sed -n 's/^fault .*\///p' "$FAULT_LOG" | head -n 1)), exit code $code: $why
+$(head -n 3 "$top/err")"
+    done
+    unset FAULT_AT FAULT_STAYS
+    faults=$((faults + tried))
+    report "$1_$(echo "$rest" | tr : _ | sed "s/^/${3%%:*}_/")" "$tried of $count calls" "${wrong#?}"
+}
+
+kinds='memory:ENOMEM memory:ENOMEM:stays read:EIO read:short read:EINTR read:end write:EIO write:ENOSPC:stays write:short write:EINTR
+    open:EMFILE sync:EIO rename:EIO truncate:ENOSPC thread:EAGAIN thread:EAGAIN:stays'
+
+# NAME COMMAND ARGUMENTS: the command's words, and all arguments as the shell reads them
+fault() {
+    # shellcheck disable=SC2254
+    case $1 in $only) ;; *) return 0 ;; esac
+    arguments="$2 $3 --quiet"
+    resumes=no
+    case "$2 $3" in integrate*-o\ out.h5*) resumes=yes ;; esac
+    rm -rf "$top/want"
+    mkdir "$top/want"
+    if ! (cd "$top/want" && eval "set -- $arguments" && exec "$airy" "$@") >/dev/null 2>"$top/err" </dev/null; then
+        report "$1" undisturbed "$(cat "$top/err")"
+        return
+    fi
+    for kind in $kinds; do
+        sweep "$1" "$2" "$kind"
+    done
+}
+
+# Kill runs at random moments, and let --resume go on until the output is there, and again; $3 killed runs.
+kills() { # NAME ARGUMENTS KILLS
+    # shellcheck disable=SC2254
+    case $1 in $only) ;; *) return 0 ;; esac
+    name=$1
+    arguments="$2 --quiet"
+    wanted=$3
+    rm -rf "$top/want" "$top/work"
+    mkdir "$top/want" "$top/work"
+    begun=$(date +%s%N)
+    if ! (cd "$top/want" && eval "set -- $arguments" && exec "$airy" "$@") >/dev/null 2>"$top/err"; then
+        report "$name" undisturbed "$(cat "$top/err")"
+        return
+    fi
+    # within the time of an undisturbed run
+    awk -v seed="$seed" -v count=$((20 * wanted)) -v span=$(($(date +%s%N) - begun)) 'BEGIN {
+        srand(seed)
+        split("KILL TERM INT", word, " ")
+        while (count--)
+            printf "%.4f %s\n", rand() * span / 1e9, word[1 + int(rand() * 3)]
+    }' >"$top/moments"
+    killed=0
+    results=0
+    wrong=
+    while [ -z "$wrong" ] && { [ $killed -lt "$wanted" ] || [ -e "$top/work/out.h5.partial" ]; } && read -r moment signal <&3; do
+        (cd "$top/work" && eval "set -- $arguments" && exec "$airy" "$@" --resume) >/dev/null 2>"$top/err" </dev/null 3<&- &
+        process=$!
+        sleep "$moment"
+        kill "-$signal" $process 2>/dev/null
+        wait $process 2>/dev/null
+        code=$?
+        case $code in
+        0)
+            wrong=$(same_files "$top/work" "$top/want")
+            results=$((results + 1))
+            rm -rf "$top/work"
+            mkdir "$top/work"
+            ;;
+        1 | 130 | 137 | 143)
+            killed=$((killed + 1))
+            [ $code != 1 ] || wrong=$(judge 1 "$top/work" "$top/want" integrate)
+            # killed after the last rename
+            [ ! -e "$top/work/out.h5" ] || same "$top/work/out.h5" "$top/want/out.h5" || wrong="half an output"
+            ;;
+        *) wrong="exit code $code" ;;
+        esac
+        [ -z "$wrong" ] || wrong="SIG$signal after $moment s, kill $killed, exit code $code: $wrong
+$(head -n 3 "$top/err")"
+    done 3<"$top/moments"
+    [ -n "$wrong" ] || [ $killed -ge "$wanted" ] || wrong="only $killed of $wanted runs were killed"
+    report "$name" "$killed killed, $results results" "$wrong"
+    all_killed=$((all_killed + killed))
+}
+
+mkdir "$in"
+cd "$in" || exit 1
+echo '{"samples": 64, "lines": 8, "dtype": "u16", "background": "mean", "window": {"kind": "hann"}}' >plan.json
+if ! { "$airy" simulate diffraction small.h5 --detector pilatus_100k --frames 4 --spots 5 --seed 1 --write-poni small.poni --quiet &&
+    "$airy" integrate small.h5 --poni small.poni --bins 30 --error-model poisson -o patterns.h5 --quiet &&
+    "$airy" peaks small.h5 -o peaks.h5 --quiet &&
+    "$airy" simulate sky sky.npy --height 64 --width 96 --sources 9 --source none --seed 1 --quiet &&
+    "$airy" threshold sky.npy --above 0.02 -o levels.npy --quiet &&
+    "$airy" simulate oct oct.raw --samples 64 --lines 8 --frames 4 --seed 1 --quiet; } >/dev/null 2>"$top/err"; then
+    echo "Bail out! the inputs could not be made: $(cat "$top/err")"
+    exit 1
+fi
+case $group in
+integrate)
+    usual='$in/small.h5 --poni $in/small.poni --bins 50 --error-model poisson --batch 1 --threads 2'
+    fault threads integrate "$usual -o out.h5"
+    fault serial integrate "$usual --layout serial -o out.h5"
+    fault processes integrate "$usual --layout processes --processes 2 -o out.h5"
+    fault two_d integrate "$usual --bins 30x8 -o out.h5"
+    fault nxazint integrate "$usual --format nxazint -o out.h5"
+    fault clip integrate "$usual --clip 3 --roi 1,2 -o out.h5"
+    fault text integrate "$usual --frames 0 -o out.xye"
+    fault texts integrate "$usual --frames 0:3 -o out.dat"
+    fault table integrate "$usual --one-table -o out.dat"
+    ;;
+commands)
+    fault compress compress '$in/small.h5 out.h5'
+    fault convert_npy convert '$in/small.h5 -o out.npy'
+    fault convert_fits convert '$in/sky.npy -o out.fits'
+    fault convert_h5 convert '$in/sky.npy -o out.h5'
+    fault convert_edf convert '$in/sky.npy -o out.edf'
+    fault convert_png convert '$in/levels.npy -o out.png'
+    fault convert_tif convert '$in/sky.npy -o out.tif'
+    fault reduce reduce '$in/small.h5 -o out.npy'
+    fault reduce_median reduce '$in/small.h5 --by median -o out.h5'
+    fault peaks peaks '$in/small.h5 -o out.h5 --threads 2'
+    fault densify densify '$in/peaks.h5 -o out.h5'
+    fault merge merge '$in/patterns.h5 $in/patterns.h5 -o out.h5'
+    fault label label '$in/sky.npy -o out.npy --table out.csv'
+    fault sources sources '$in/sky.npy --method simple --catalog out.csv'
+    fault simulate_diffraction 'simulate diffraction' 'out.h5 --detector pilatus_100k --frames 2 --seed 1'
+    fault simulate_sky 'simulate sky' 'out.fits --height 64 --width 64 --seed 1'
+    fault simulate_oct 'simulate oct' 'out.npy --samples 64 --lines 8 --seed 1'
+    fault oct oct '$in/oct.raw --plan $in/plan.json -o out.npy'
+    fault oct_h5 oct '$in/oct.raw --plan $in/plan.json -o out.h5'
+    ;;
+kills)
+    many=$(yes '$in/small.h5' | head -n 60 | tr '\n' ' ')
+    all=${FAULT_KILLS:-20}
+    options="$many --poni \$in/small.poni --batch 1 --bins 200 --error-model poisson --threads 2 -o out.h5"
+    kills kills_threads "integrate $options" $(((all + 1) / 2))
+    kills kills_serial "integrate $options --layout serial" $(((all + 2) / 4))
+    kills kills_processes "integrate $options --layout processes --processes 2" $((all / 4))
+    ;;
+esac
+echo "1..$number"
+[ "$group" = kills ] && echo "# $all_killed runs killed, $failed of $number cases failed" ||
+    echo "# $faults faults injected, $failed of $number cases failed"
+[ $failed = 0 ]
