@@ -358,6 +358,20 @@ int __open64_2(const char *path, int flags)
 DEFINE_FOPEN(fopen)
 DEFINE_FOPEN(fopen64)
 
+/* What the C library writes inside itself comes to light here. */
+int fclose(FILE *file)
+{
+    REAL(int, "fclose", FILE *);
+    const int fd = fileno(file), flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
+    const bool written = fd > STDERR_FILENO && flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+    const bool fails = written && how == FAIL && error_number != EINTR && hit(WRITE, CALLER);
+    const int number = errno, result = real(file);
+    if (!fails)
+        return result;
+    errno = number;
+    return EOF;
+}
+
 int fsync(int fd)
 {
     REAL(int, "fsync", int);
