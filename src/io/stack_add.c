@@ -95,9 +95,9 @@ static airy_status get_facts(struct dataset_facts *facts, hid_t dataset, const c
 }
 
 airy_status airy_stack_settle_frame(airy_stack *stack, size_t height, size_t width,
-                                    airy_dtype dtype, const char *name)
+                                    airy_dtype dtype, const char *name, const char *like)
 {
-    const char *first = stack->segment_count ? stack->segments[0].name : name;
+    const char *first = stack->segment_count ? stack->segments[0].name : like;
     if (stack->frame_bytes == 0) {
         stack->height = height;
         stack->width = width;
@@ -371,8 +371,8 @@ airy_status airy_stack_add_segment(airy_stack *stack, size_t *index, hid_t datas
     const hid_t creation = H5Dget_create_plist(dataset);
     struct stack_segment *segment = &stack->segments[*index];
     AIRY_TRY_OR(out, get_facts(&facts, dataset, segment->name));
-    AIRY_TRY_OR(
-        out, airy_stack_settle_frame(stack, facts.height, facts.width, facts.dtype, segment->name));
+    AIRY_TRY_OR(out, airy_stack_settle_frame(stack, facts.height, facts.width, facts.dtype,
+                                             segment->name, segment->name));
     segment->frames = facts.frames;
     segment->dtype = facts.dtype;
     if (creation < 0)
@@ -395,7 +395,7 @@ static airy_status add_opened(airy_stack *stack, hid_t dataset, const char *path
     char full[1024];
     snprintf(full, sizeof(full), "%s::%s", path, name);
     AIRY_TRY(get_facts(&facts, dataset, full));
-    AIRY_TRY(airy_stack_settle_frame(stack, facts.height, facts.width, facts.dtype, full));
+    AIRY_TRY(airy_stack_settle_frame(stack, facts.height, facts.width, facts.dtype, full, full));
     const hid_t creation = H5Dget_create_plist(dataset);
     const bool is_virtual = creation >= 0 && H5Pget_layout(creation) == H5D_VIRTUAL;
     if (creation >= 0)

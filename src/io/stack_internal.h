@@ -104,9 +104,12 @@ airy_status airy_stack_series_frames(size_t *frames, const struct stack_choice *
 /* Add a segment for one real dataset of a stack (lock held); src/io/stack_add.c. */
 airy_status airy_stack_add_segment(airy_stack *stack, size_t *segment, hid_t dataset,
                                    const char *path, const char *name);
-/* What a frame of the stack is: settled by the first, which name has, AIRY_ERR_SHAPE for others. */
+/*
+ * What a frame of the stack is: settled by the first, AIRY_ERR_SHAPE for others. name is whose
+ * frame it is; like has the first while the stack has no segments.
+ */
 airy_status airy_stack_settle_frame(airy_stack *stack, size_t height, size_t width,
-                                    airy_dtype dtype, const char *name);
+                                    airy_dtype dtype, const char *name, const char *like);
 /* Behind those there are. */
 airy_status airy_stack_append_file(airy_stack *stack, const struct stack_file *file);
 /* The file that was opened when the stack was made; own: close it. */

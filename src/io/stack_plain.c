@@ -138,13 +138,20 @@ static size_t find_failed(const struct looking *job, size_t count)
     return i;
 }
 
-/* The first file that could be read; the failure of the first where there is none. */
-static airy_status settle_head(airy_stack *stack, struct stack_plain *plain,
-                               const struct looking *job)
+/* The first file that could be read, or their number. */
+static size_t find_head(const struct stack_plain *plain)
 {
     size_t i = 0;
     while (i < plain->count && !plain->known[i])
         i++;
+    return i;
+}
+
+/* What that file holds; the failure of the first where there is none. */
+static airy_status settle_head(airy_stack *stack, struct stack_plain *plain,
+                               const struct looking *job)
+{
+    const size_t i = find_head(plain);
     if (i == plain->count)
         return airy_fail_restore(job->status[0],
                                  job->sentences[0] ? job->sentences[0] : "out of memory");
@@ -153,7 +160,7 @@ static airy_status settle_head(airy_stack *stack, struct stack_plain *plain,
     plain->head.held = NULL;
     plain->head.text = plain->head.text ? strdup(plain->head.text) : NULL;
     return airy_stack_settle_frame(stack, plain->head.height, plain->head.width, plain->head.dtype,
-                                   job->paths[i]);
+                                   job->paths[i], job->paths[i]);
 }
 
 /* What only the first file is asked for goes. */
@@ -172,12 +179,14 @@ static void forget(struct stack_plain *plain, size_t i)
 static airy_status settle_files(airy_stack *stack, struct stack_plain *plain,
                                 const struct looking *job)
 {
+    const char *like = job->paths[find_head(plain)];
     for (size_t i = 0; i < plain->count; i++) {
         size_t frames = plain->head.frames;
         if (plain->known[i]) {
             const struct airy_plain_frames *f = plain->known[i];
             frames = f->frames;
-            AIRY_TRY(airy_stack_settle_frame(stack, f->height, f->width, f->dtype, job->paths[i]));
+            AIRY_TRY(
+                airy_stack_settle_frame(stack, f->height, f->width, f->dtype, job->paths[i], like));
             forget(plain, i);
         } else if (job->status[i] != AIRY_OK) {
             plain->broken[i] = strdup(job->sentences[i] ? job->sentences[i] : "out of memory");

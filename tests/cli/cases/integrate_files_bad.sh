@@ -18,3 +18,10 @@ try s.npy --monitor /entry/monitor
 try s.npy s.npy missing.edf
 "$airy" convert s.npy -o i.fits --quiet
 try s.npy x.cbf
+# who differs, and from which file; a folder
+rm x.h5.partial
+"$airy" simulate kernel k.npy --quiet
+try i.fits k.npy
+try k.npy i.fits
+try .
+"$airy" integrate s.npy --detector pilatsu -o x.h5 2>&1; echo "$?"
