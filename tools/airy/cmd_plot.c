@@ -462,6 +462,8 @@ static int draw(const struct plot_params *params, const struct patterns *pattern
     find_extremes(&d);
     if (kind != PLOT_BOTH)
         fputs("set bmargin 3.8\n", d.s);
+    if (kind == PLOT_MAP)
+        fputs("set rmargin 11\n", d.s);
     if (kind != PLOT_MAP)
         write_lines(&d);
     if (params->title) {
@@ -471,7 +473,7 @@ static int draw(const struct plot_params *params, const struct patterns *pattern
         fputs(kind == PLOT_BOTH ? "" : " noenhanced\n", d.s);
     }
     if (kind == PLOT_BOTH) {
-        fputs("set multiplot layout 2,1 margins 0.11,0.86,0.09,0.95 spacing 0,0.13", d.s);
+        fputs("set multiplot layout 2,1 margins 0.11,0.83,0.09,0.95 spacing 0,0.13", d.s);
         if (params->title) {
             fputs(" title ", d.s);
             gnuplot_quote(d.s, params->title);
@@ -543,7 +545,9 @@ static void draw_scan(struct gnuplot *g, const struct plot_params *params, const
     gnuplot_palette(g, colormap_find("viridis"));
     fputs("set title ", s);
     gnuplot_quote(s, params->title ? params->title : label);
-    fputs(" noenhanced\nset xlabel 'Column'\nset ylabel 'Row'\nunset key\nset tics out\n", s);
+    fputs(" noenhanced\nset rmargin 11\nset xlabel 'Column'\nset ylabel 'Row'\nunset key\nset tics "
+          "out\n",
+          s);
     if (params->scale == SCALE_LOG)
         fputs("set logscale cb\n", s);
     if (params->has_y_range)
@@ -623,8 +627,9 @@ const struct command cmd_plot = {
     .name = "plot",
     .usage = "RESULT -o OUT.png|.svg|.pdf [options]",
     .summary = "draw patterns: lines with error band, waterfall, map of frames",
-    .details = "RESULT is a file of 'airy integrate': HDF5, or columns of text. Needs the program "
-               "gnuplot.",
+    .details =
+        "RESULT is a file of 'airy integrate': HDF5, or columns of text. In two dimensions a "
+        "frame is drawn as a map of chi against radius. Needs the program gnuplot.",
     .examples = "  airy plot patterns.h5 -o patterns.png\n"
                 "  airy plot patterns.h5 -o first.pdf --frame 0 --scale log\n"
                 "  airy plot scan.h5 -o omega.png --axis omega\n"
