@@ -266,7 +266,8 @@ static airy_status settle(struct work *w)
     w->rounds = ROUNDS;
     AIRY_FAIL_IF(!(shift < 0.05), AIRY_ERR_NOT_FOUND,
                  "the refinement does not settle: the rings still move by %.3g pixels after "
-                 "%d rounds; hold the tilts, or begin nearer",
+                 "%d rounds; hold the tilts or begin nearer, or is it another calibrant or "
+                 "wavelength?",
                  shift, ROUNDS);
     return AIRY_OK;
 }

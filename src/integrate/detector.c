@@ -162,7 +162,7 @@ airy_status airy_detector_find(airy_detector *detector, const char *name)
         plain_name(plain, name, strlen(name));
         const char *nearest = nearest_entry(plain)->names;
         AIRY_FAIL_IF(true, AIRY_ERR_NOT_FOUND,
-                     "detector '%.64s' is not registered; the nearest name is '%.*s'", name,
+                     "detector '%.64s' is not registered, the nearest name is '%.*s'", name,
                      (int)strcspn(nearest, "|"), nearest);
     }
     const char *obstacle = airy_detector_obstacle(entry);

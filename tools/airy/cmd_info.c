@@ -268,12 +268,32 @@ static void print_rows(const json_t *result)
     const json_t *rows = json_object_get(result, "bad_rows");
     if (!rows)
         return;
-    printf("  %lld of %lld frames done%s, %lld bad", done, frames,
+    printf("  %lld of %lld frame%s done%s, %lld bad", done, frames, tool_s((size_t)frames),
            done < frames ? " (not complete)" : "", bad);
     for (size_t i = 0; i < json_array_size(rows) && i < 10; i++)
         printf("%s%lld", i ? ", " : ": row ",
                (long long)json_integer_value(json_array_get(rows, i)));
     puts(bad > 10 ? ", ..." : "");
+}
+
+/* Is it a file of 'airy peaks' or of sparsify-Bragg? */
+static bool print_sparse(const airy_hdf5_entry *entries, size_t count)
+{
+    const airy_hdf5_entry *starts = NULL, *kept = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (entries[i].ndim != 1)
+            continue;
+        if (tool_has_suffix(entries[i].path, "/frame_ptr"))
+            starts = &entries[i];
+        else if (tool_has_suffix(entries[i].path, "/index") && strstr(entries[i].path, "sparse"))
+            kept = &entries[i];
+    }
+    if (!starts || !kept || starts->shape[0] == 0)
+        return false;
+    const size_t frames = (size_t)starts->shape[0] - 1;
+    printf("sparse frames: %zu frame%s, %llu kept pixels; 'airy densify' makes a stack of them\n",
+           frames, tool_s(frames), (unsigned long long)kept->shape[0]);
+    return true;
 }
 
 static void print_entries(const struct common *common, const char *file,
@@ -413,16 +433,16 @@ static int info_hdf5(const struct common *common, const char *path)
             snprintf(bins, sizeof(bins), azimuth ? "%lld x %lld" : "%lld",
                      (long long)json_integer_value(json_object_get(result, "bins")),
                      (long long)json_integer_value(azimuth));
-            printf("result of airy integrate %s: %lld frames of %s bins over %s, %s errors, %s\n",
-                   text_of(result, "version"),
-                   (long long)json_integer_value(json_object_get(result, "frames")), bins,
+            const long long frames = json_integer_value(json_object_get(result, "frames"));
+            printf("result of airy integrate %s: %lld frame%s of %s bins over %s, %s errors, %s\n",
+                   text_of(result, "version"), frames, tool_s((size_t)frames), bins,
                    text_of(result, "axis"),
                    json_is_true(json_object_get(result, "errors")) ? "with" : "without",
                    text_of(result, "date"));
             print_rows(result);
         } else if (stack)
             print_stack(stack);
-        else
+        else if (!print_sparse(entries, count))
             printf("no stack of frames: %s\n", why);
         print_entries(common, file, entries, count);
     }

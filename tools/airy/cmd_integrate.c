@@ -409,8 +409,9 @@ static int explain(const struct integration *job)
         return tool_print_json(job->common, json);
     }
     char text[4][32];
-    printf("stack    %s: %zu frames of %zu x %zu %s, %s\n", job->info.dataset, job->info.frames,
-           job->info.height, job->info.width, airy_dtype_name(job->info.dtype), job->info.filters);
+    printf("stack    %s: %zu frame%s of %zu x %zu %s, %s\n", job->info.dataset, job->info.frames,
+           tool_s(job->info.frames), job->info.height, job->info.width,
+           airy_dtype_name(job->info.dtype), job->info.filters);
     printf("geometry %s, from %s", job->geometry.detector.name, geometry_source(job));
     printf(job->integrator_params.has_dummy ? "; pixels of %g, within %g, are left out\n" : "\n",
            job->integrator_params.dummy, job->integrator_params.delta_dummy);
@@ -505,9 +506,9 @@ static int say_choices(const struct integration *job)
                                  : "the default");
         tool_say_tuning(common, job->team.devices[i]);
     }
-    tool_say(common, "stack: %s, %zu frames of %zu x %zu %s, filters %s, read %s",
-             job->info.dataset, job->info.frames, job->info.height, job->info.width,
-             airy_dtype_name(job->info.dtype), job->info.filters,
+    tool_say(common, "stack: %s, %zu frame%s of %zu x %zu %s, filters %s, read %s",
+             job->info.dataset, job->info.frames, tool_s(job->info.frames), job->info.height,
+             job->info.width, airy_dtype_name(job->info.dtype), job->info.filters,
              job->info.path == AIRY_STACK_DIRECT    ? "chunk by chunk (a chunk is a frame)"
              : job->info.path == AIRY_STACK_LIBRARY ? "through libhdf5 (chunks or filters are "
                                                       "others)"

@@ -336,8 +336,8 @@ static int report(const struct job *job, const airy_peaks_run_info *info)
         return code;
     }
     tool_say(common,
-             "%s: %zu frame%s, %.4g pixels and %.4g peaks a frame, %s (%.3gx smaller than the "
-             "stack's %s, %.3gx than plain), %.3g s (%.4g frames/s)",
+             "%s: %zu frame%s, %.4g pixels and %.4g peaks a frame, %s (the stack has %.3g times as "
+             "much, %s; plain %.3g times), %.3g s (%.4g frames/s)",
              path, run->frames, tool_s(run->frames), (double)info->pixels / frames,
              (double)info->peaks / frames, tool_bytes(text[0], size),
              (double)run->stored_bytes / size, tool_bytes(text[1], (double)run->stored_bytes),

@@ -24,7 +24,10 @@ const char *pattern_parse_bins(void *field, const char *text)
 
 const char *pattern_parse_unit(void *field, const char *text)
 {
-    return airy_unit_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
+    if (airy_unit_parse(field, text) == AIRY_OK)
+        return NULL;
+    const char *list = strcmp(text, "?") == 0 ? strstr(airy_last_error(), "there are") : NULL;
+    return list ? list : airy_last_error();
 }
 
 static const char *parse_method(void *field, const char *text)

@@ -23,6 +23,14 @@ static const char *advice(const struct common *common, airy_status status, const
 {
     if (strstr(sentence, "No such file"))
         return "; check the path";
+    if (strstr(sentence, "is no regular file"))
+        return "; give a file, or a folder's files as 'FOLDER/*.cbf'";
+    if (strstr(sentence, "is not registered"))
+        return "; 'airy info --detectors' lists all";
+    if (strstr(sentence, "there is no ring"))
+        return "; its producer must be started first";
+    if (strstr(sentence, "of sensor material"))
+        return " by --attenuation";
     if (strstr(sentence, "shorter than its index says"))
         return "; it may still be written, or its copy was cut";
     switch (status) {

@@ -13,3 +13,4 @@ for unit in $(sed -e 's/.*there are //' -e 's/;.*//' -e 's/,//g' list); do
 done
 $airy integrate s.h5 --poni s.poni -o x.h5 --unit qip_nm^-1 --sample-orientation 9
 echo $?
+$airy integrate s.h5 --poni s.poni -o x.h5 --unit '?' 2>&1 | cut -c1-60
