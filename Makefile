@@ -2,7 +2,8 @@
 #   make demo    install what is missing, build, simulate a stack, integrate it, print a table, draw a plot
 #   make test    install what is missing, build, run all tests
 # Also: make (build only; it installs nothing and says what is missing), make deps (install what the build needs), make install,
-# make bundle (a folder that runs elsewhere), make fuzz (each fuzzer for FUZZ_SECONDS, at random),
+# make deb (Debian packages in deb/), make dist (the source in dist/), make bundle (a folder that runs elsewhere),
+# make fuzz (each fuzzer for FUZZ_SECONDS, at random),
 # make api (the API reference in $(BUILD)/api/html, by doxygen, which is not installed for it), make clean.
 
 BUILD ?= build
@@ -43,6 +44,15 @@ bundle:
 	@ninja -C $(BUILD)/bundled -j $(JOBS)
 	@scripts/bundle.sh $(BUILD)/bundled bundle
 
+deb:
+	@scripts/deps.sh build deb
+	@JOBS=$(JOBS) scripts/deb.sh deb
+
+# The same bytes from the same commit.
+dist:
+	@scripts/deps.sh dist
+	@scripts/dist.sh dist
+
 # The corpus grows in $(BUILD)/fuzz/corpus from run to run; what crashes is kept in $(BUILD)/fuzz/found.
 fuzz:
 	@scripts/deps.sh build ci
@@ -56,4 +66,4 @@ api:
 	@echo $(BUILD)/api/html/index.html
 
 clean:
-	rm -rf $(BUILD) bundle demo
+	rm -rf $(BUILD) bundle demo deb dist

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Install the packages that the given goals need, those that are missing only, and say which and why.
-#   scripts/deps.sh [--check] GOAL...     goals: build demo test bundle ci; --check: only say, and fail if something is missing
+#   scripts/deps.sh [--check] GOAL...     goals: build demo test bundle deb dist ci; --check: only say, and fail if something is missing
 set -eu
 
 check=no
@@ -52,6 +52,15 @@ for goal in "$@"; do
     bundle)
         need patchelf "makes the programs find their libraries in the bundle"
         ;;
+    deb)
+        need debhelper "builds Debian packages"
+        need dpkg-dev "builds Debian packages"
+        need lintian "checks Debian packages"
+        ;;
+    dist)
+        need git "what is in the last commit"
+        need xz-utils "packs the source"
+        ;;
     ci)
         need clang "second compiler, kernel syntax check, fuzzers"
         need clang-format "layout check"
@@ -59,7 +68,7 @@ for goal in "$@"; do
         need libclang-rt-14-dev "sanitizers of clang"
         ;;
     *)
-        echo "scripts/deps.sh: unknown goal '$goal'; expected build, demo, test, bundle or ci" >&2
+        echo "scripts/deps.sh: unknown goal '$goal'; expected build, demo, test, bundle, deb, dist or ci" >&2
         exit 2
         ;;
     esac

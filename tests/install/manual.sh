@@ -4,7 +4,7 @@
 # the completion offers commands, options and values.
 set -eu
 build=$1
-pages=$build/tools/airy/man1
+pages=$build/tools/manual/man1
 [ -d "$pages" ] || { echo "no pages: airy cannot run where it is built"; exit 77; }
 sed -n 's/^\.BR \(airy[-a-z]*\) (1).*/\1/p' "$pages/airy.1" | while read -r page; do
     [ -s "$pages/$page.1" ] || { echo "no $page.1"; exit 1; }
@@ -42,4 +42,4 @@ bash -eu -c '
     offers skip airy integrate --on-error ""
     offers median airy filter me
     offers --seed airy simulate sky --se
-' bash "$build/tools/airy/airy-completion"
+' bash "$build/tools/manual/airy"
