@@ -392,6 +392,11 @@ airy_status airy_calibrant_find(airy_calibrant *calibrant, const char *name, dou
     return AIRY_OK;
 }
 
+static bool is_index(int h)
+{
+    return h > -10000 && h < 10000;
+}
+
 /* One line of a file: 1 a spacing, 0 nothing, -1 neither. */
 static int read_line(airy_calibrant_ring *ring, char *line)
 {
@@ -410,7 +415,7 @@ static int read_line(airy_calibrant_ring *ring, char *line)
     int hkl[3], multiplicity = 0;
     if (comment &&
         sscanf(comment, " (%d %d %d) %d", &hkl[0], &hkl[1], &hkl[2], &multiplicity) >= 3 &&
-        abs(hkl[0]) < 10000 && abs(hkl[1]) < 10000 && abs(hkl[2]) < 10000) {
+        is_index(hkl[0]) && is_index(hkl[1]) && is_index(hkl[2])) {
         memcpy(ring->hkl, hkl, sizeof(hkl));
         ring->multiplicity = multiplicity > 0 && multiplicity < 10000 ? multiplicity : 0;
     }

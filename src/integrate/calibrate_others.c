@@ -22,9 +22,10 @@ static void fill(struct profile *p, const struct airy_ring_image *image,
         airy_pose_radial(pose, AIRY_UNIT_TTH_RAD, (double)y + 0.5, 0.5, image->width, tth);
         for (size_t x = 0; x < image->width; x++) {
             const double v = (double)image->values[y * image->width + x];
-            const size_t bin = (size_t)(tth[x] / p->step);
-            if (!isfinite(v) || bin >= p->count)
+            const double at = tth[x] / p->step;
+            if (!isfinite(v) || !(at < (double)p->count))
                 continue;
+            const size_t bin = (size_t)at;
             p->sum[bin] += v;
             p->square[bin] += v * v;
             p->n[bin]++;
