@@ -600,6 +600,8 @@ static void check_run(struct check *c)
         CHECK_OK(
             c, run_stack(&r, NULL, &(airy_run_params){.first = 3, .last = 10, .step = 3}, &again));
         CHECK(c, again.run.frames == 3);
+        CHECK_OK(c, run_stack(&r, NULL, &(airy_run_params){.first = 3, .step = SIZE_MAX}, &again));
+        CHECK(c, again.run.frames == 1);
         CHECK_FAILS(c, run_stack(&r, whole, NULL, NULL), AIRY_ERR_EXISTS, "is there already");
     }
     close_run(&r);

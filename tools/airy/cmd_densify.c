@@ -177,7 +177,7 @@ static int densify(struct densify *d)
         return tool_fail(&p->common, "--frames %zu:%zu: %s has %zu frame%s, numbered from 0",
                          d->first, last, p->common.inputs.items[0], d->info.frames,
                          tool_s(d->info.frames));
-    return write_stack(d, (last - d->first + d->step - 1) / d->step);
+    return write_stack(d, (last - d->first - 1) / d->step + 1);
 }
 
 static int run_densify(void *user)

@@ -109,7 +109,7 @@ static int choose_frames(struct integration *job)
     job->run.first = first;
     job->run.last = last;
     job->run.step = step;
-    job->frames = (last - first + step - 1) / step;
+    job->frames = (last - first - 1) / step + 1;
     job->run.batch = p->pattern.batch;
     job->run.skip_bad = p->skip_bad;
     job->run.resume = p->resume;

@@ -15,6 +15,7 @@ $airy diff d.h5 n.h5 >/dev/null || echo noise
 $airy integrate s.h5 -o s_patterns.h5 --quiet && $airy integrate n.h5 -o n_patterns.h5 --quiet
 $airy diff s_patterns.h5 n_patterns.h5 --dataset /entry/integrate/frame/total --rtol 0.02 >/dev/null && echo counts
 $airy densify p.h5 -o one.h5 --frames 3 --noise gaussian --quiet && $airy stats one.h5 --json | grep '"count"'
+$airy densify p.h5 -o far.h5 --frames 2:8:18446744073709551615 --quiet && $airy stats far.h5 --json | grep '"count"'
 $airy peaks s.h5 -o few.h5 --frames 2:8:3 --no-clip --split full --error-model azimuthal --cutoff-pick 5 --patch 5 --connected 3 --unit 2th_deg --quiet
 $airy info few.h5 | head -n 1 | sed 's/[0-9]* kept/N kept/'
 $airy info few.h5 | grep -c background
