@@ -126,7 +126,7 @@ static airy_status time_once(const struct bench *bench, struct integrate_job *jo
     const struct bench_loop loop = {.run = integrate,
                                     .user = job,
                                     .seconds = fmin(bench_seconds(bench) / 4, 0.5),
-                                    .least = 3,
+                                    .least = bench->params->all ? 1 : 3,
                                     .first = true};
     const airy_status status = t ? bench_loop(bench, t, &loop) : AIRY_ERR_MEMORY;
     if (status == AIRY_OK) {
@@ -179,8 +179,10 @@ airy_status bench_time_integrate(const struct bench *bench, airy_integrator *con
         .count = count,
         .run = {.batch = bench->params->pattern.batch, .force = true, .progress = bench_go_on},
         .path = path};
-    const struct bench_loop loop = {
-        .run = integrate, .user = &job, .seconds = bench_seconds(bench), .least = 3};
+    const struct bench_loop loop = {.run = integrate,
+                                    .user = &job,
+                                    .seconds = bench_seconds(bench),
+                                    .least = bench->params->all ? 2 : 3};
     double first = NAN;
     *out = (struct bench_integrated){.replay = bench->params->replay};
     airy_status status = time_once(bench, &job, &first, &out->once);

@@ -130,25 +130,35 @@ static void report_way(struct bench *bench, struct way *way, double fastest)
         return;
     }
     const bool slow = rate_of(way) < fastest / 2;
-    snprintf(note, sizeof(note), "%s%s%s", way->engine, slow ? "; below half of the fastest: " : "",
-             slow ? reason_of(way) : "");
+    snprintf(note, sizeof(note), "%s%s%s", way->engine,
+             slow ? "; below half of the fastest so far: " : "", slow ? reason_of(way) : "");
     bench_add_rate(bench, way->t,
                    &(struct bench_row){.name = way->name,
                                        .unit = "frames/s",
                                        .amount = (double)way->done.info.frames,
                                        .limit = fastest,
                                        .limit_name = way->pattern.bins.azimuth
-                                                         ? "the fastest in two dimensions"
-                                                         : "the fastest in one dimension",
+                                                         ? "the fastest so far in two dimensions"
+                                                         : "the fastest so far in one dimension",
                                        .frames = way->done.info.frames,
                                        .note = note});
+}
+
+/* The last of a splitting. */
+static bool ends_group(const struct ways *ways, size_t i)
+{
+    if (i + 1 == ways->count)
+        return true;
+    const struct pattern_params *here = &ways->list[i].pattern, *next = &ways->list[i + 1].pattern;
+    return here->split != next->split || here->bins.azimuth != next->bins.azimuth;
 }
 
 airy_status bench_methods(struct bench *bench)
 {
     struct ways *ways = calloc(1, sizeof(*ways));
     airy_status status = ways ? AIRY_OK : AIRY_ERR_MEMORY;
-    double fastest[2] = {0, 0};
+    double fastest[2] = {0,
+                         0}; /* so far: the first way, the mean alone, is rarely beaten by much */
     if (ways)
         list_ways(ways, &bench->params->pattern);
     for (size_t i = 0; ways && i < ways->count && status == AIRY_OK; i++) {
@@ -156,13 +166,15 @@ airy_status bench_methods(struct bench *bench)
         double *best = &fastest[way->pattern.bins.azimuth != 0];
         tool_say(bench->common, "%s ...", way->name);
         status = tool_interrupted() ? AIRY_ERR_STOPPED : measure_way(bench, way);
-        const double rate = status == AIRY_OK ? rate_of(way) : 0;
-        *best = rate > *best ? rate : *best;
-    }
-    for (size_t i = 0; ways && i < ways->count; i++) {
-        if (status == AIRY_OK)
-            report_way(bench, &ways->list[i], fastest[ways->list[i].pattern.bins.azimuth != 0]);
-        free(ways->list[i].t);
+        if (status == AIRY_OK) {
+            const double rate = rate_of(way);
+            *best = rate > *best ? rate : *best;
+            report_way(bench, way, *best);
+            if (bench->params->table && ends_group(ways, i))
+                bench_show(bench);
+        }
+        free(way->t);
+        way->t = NULL;
     }
     free(ways);
     return status;
