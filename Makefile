@@ -11,7 +11,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 
-.PHONY: all build deps demo test install bundle fuzz api clean
+.PHONY: all build deps demo test install bundle deb dist fuzz api clean
 
 all: build
 
