@@ -50,6 +50,7 @@ struct work {
     double peak[2]; /* turns along the line, 0 to 1 of t */
     double rms[2];
     struct airy_oct_tables tables; /* of the known axis */
+    bool no_memory;                /* for one of the models that were tried */
 };
 
 /* sum c[n] T_n(2 t - 1) t (1 - t) */
@@ -485,7 +486,11 @@ static double bluntness(struct work *w, const struct model *at, const double *x,
         model.axis[k] += x[k] * scale[k];
     for (int k = 0; w->fit_dispersion && k < PHASE_TERMS; k++)
         model.phase[k] += x[axis + k] * scale[axis + k];
-    if (place(w, &model) != AIRY_OK || resample(w) != AIRY_OK)
+    airy_status status = place(w, &model);
+    if (status == AIRY_OK)
+        status = resample(w);
+    w->no_memory |= status == AIRY_ERR_MEMORY;
+    if (status != AIRY_OK)
         return 0;
     const size_t reach = REACH * w->plan.grid / w->samples, half = w->plan.grid / 2;
     double sum = 0;
@@ -601,7 +606,7 @@ static airy_status find_model(struct work *w, struct model *model)
     for (int degree = FIRST; degree <= LAST; degree++) {
         model->terms = degree - 1;
         const airy_status tried = settle(w, model);
-        status = degree == FIRST ? tried : status;
+        status = degree == FIRST || tried == AIRY_ERR_MEMORY ? tried : status;
         rms[degree] = tried == AIRY_OK ? all_rms(w) : (double)INFINITY;
         found[degree] = *model;
         if (tried != AIRY_OK)
@@ -798,6 +803,7 @@ static airy_status run(struct work *w, airy_oct_calibration *out)
     struct model model = {.terms = 0};
     AIRY_TRY(describe_before(w, out));
     AIRY_TRY(find_model(w, &model));
+    AIRY_FAIL_IF(w->no_memory, AIRY_ERR_MEMORY, "out of memory for a calibration");
     AIRY_TRY(describe_after(w, &model, out));
     bool broad = false;
     for (size_t m = 0; m < w->mirrors; m++)
