@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "io/chunk_address.h"
+#include "io/file_probe.h"
 #include "io/hdf5_list.h"
 
 enum { MAX_DEPTH = 32, MAX_ENTRIES = 200000, MAX_PATH = 1024 };
@@ -277,7 +278,12 @@ airy_status airy_hdf5_list(airy_hdf5_entry **entries, size_t *count, const char 
     hid_t file;
     airy_status status = airy_hdf5_open(&file, path);
     if (status == AIRY_OK) {
-        status = airy_hdf5_list_open(entries, count, file);
+        airy_hdf5_entry *made = NULL;
+        status = airy_hdf5_list_open(&made, count, file);
+        if (status == AIRY_OK && (status = airy_probe_result(file)) != AIRY_OK)
+            airy_hdf5_list_free(made);
+        else if (status == AIRY_OK)
+            *entries = made;
         H5Fclose(file);
     }
     airy_hdf5_unlock();

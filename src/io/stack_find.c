@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "io/file_probe.h"
 #include "io/hdf5_list.h"
 #include "io/stack_internal.h"
 
@@ -238,6 +239,9 @@ airy_status airy_stack_find(struct stack_choice **choices, size_t *count, const 
         status = airy_hdf5_open(&file, name);
         if (status == AIRY_OK) {
             status = find_in_file(choices, count, name, file, least);
+            /* An unreadable link looks like none, and another dataset would be taken. */
+            const airy_status looked = airy_probe_result(file);
+            status = looked == AIRY_OK ? status : looked;
             H5Fclose(file);
         }
     }

@@ -112,7 +112,7 @@ static bool read_units(struct number *number, struct places *places, hid_t datas
         free(text);
     } else if (status == AIRY_ERR_MEMORY) {
         places->no_memory = true;
-    } else if (status != AIRY_ERR_NOT_FOUND) {
+    } else if (status != AIRY_ERR_NOT_FOUND && airy_probe_result(dataset) == AIRY_OK) {
         airy_log(AIRY_LOG_WARN, "%s: %s; it is not used", number->name, airy_last_error());
     }
     return status == AIRY_OK || status == AIRY_ERR_NOT_FOUND;

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "io/chunk_address.h"
+#include "io/file_probe.h"
 #include "io/hdf5_sources.h"
 #include "io/hdf5_util.h"
 #include "io/stack_internal.h"
@@ -291,6 +292,8 @@ airy_status airy_stack_values(airy_frame_values **values, size_t *count, const a
     airy_status status = airy_hdf5_open(&f.file, stack->first_path);
     if (status == AIRY_OK) {
         status = collect(&made, &n, &f, datasets, wanted);
+        const airy_status looked = airy_probe_result(f.file);
+        status = looked == AIRY_OK ? status : looked;
         H5Fclose(f.file);
     } else if (!datasets && status == AIRY_ERR_FORMAT) {
         status = AIRY_OK; /* another format has no datasets */
