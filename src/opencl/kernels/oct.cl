@@ -319,6 +319,7 @@ AIRY_INLINE void resample(float *v, float2 *phasor, __local const uint4 *memory,
     (void)memory;
     const uint j = t + ITEMS * m;
     float offset = 0.0f;
+    (void)j;
     *phasor = (float2)(1.0f, 0.0f);
 #if PHASOR && (PAIRS || FORM != AIRY_OCT_FORM_FRACTION)
     *phasor = PIECE(float2, AIRY_OCT_AT_PHASORS)[j];
