@@ -479,6 +479,7 @@ static int info_tables(const struct common *common, const char *path)
 
 static int info_image(const struct common *common, const char *path)
 {
+    static const struct raw_opt no_raw;
     airy_image image = {0};
     airy_fits_hdu *hdus = NULL;
     size_t count = 0;
@@ -503,6 +504,10 @@ static int info_image(const struct common *common, const char *path)
                              (json_int_t)bytes);
     const int ndim = image.ndim;
     const int code = image.header ? fits_info(common, json, path, &image) : AIRY_EXIT_OK;
+    json_t *stack = image.header ? NULL : stack_json(&common->inputs, &no_raw, why);
+    if (json_is_object(json_object_get(stack, "geometry")))
+        json_object_set(json, "stack", stack);
+    json_decref(stack);
     airy_image_free(&image);
     if (code == AIRY_EXIT_OK && common->json)
         return tool_print_json(common, json);
@@ -511,6 +516,8 @@ static int info_image(const struct common *common, const char *path)
         printf("%s: %s %s, %s\n", path, shape_text(text, shape, ndim), dtype,
                tool_bytes(size, (double)bytes));
         fits_print(json);
+        if (json_object_get(json, "stack"))
+            print_stack(json_object_get(json, "stack"));
     }
     json_decref(json);
     return code;

@@ -31,6 +31,8 @@ static const char *advice(const struct common *common, airy_status status, const
         return "; its producer must be started first";
     if (strstr(sentence, "of sensor material"))
         return " by --attenuation";
+    if (strstr(sentence, "its signature is missing") && opt_has(common->command, "raw"))
+        return "; check the file, or say by --raw what its frames are";
     if (strstr(sentence, "shorter than its index says"))
         return "; it may still be written, or its copy was cut";
     switch (status) {
