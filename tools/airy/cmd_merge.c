@@ -46,7 +46,8 @@ static const struct opt merge_options[] = {
      .hi = 1000000,
      .argument = "K",
      .fallback = "1",
-     .help = "K neighbouring bins of the radius become one"},
+     .help = "K neighbouring bins of the radius become one; bins left over at the upper end are "
+             "dropped"},
     {.name = "empty",
      .type = OPT_PARSED,
      FIELD(empty),

@@ -24,4 +24,4 @@ rm x.h5.partial
 try i.fits k.npy
 try k.npy i.fits
 try .
-"$airy" integrate s.npy --detector pilatsu -o x.h5 2>&1; echo "$?"
+"$airy" integrate s.npy --poni "${small%.h5}.poni" --detector pilatsu -o x.h5 2>&1; echo "$?"
