@@ -77,7 +77,7 @@ judge() {
             [ -e "$file" ] || continue
             case $file in
             *.h5.partial) [ "$4" = integrate ] || echo "${file##*/} is left" ;;
-            *) [ $outputs -gt 1 ] && same "$file" "$3/${file##*/}" || echo "${file##*/} is left" ;;
+            *) [ "$outputs" -gt 1 ] && same "$file" "$3/${file##*/}" || echo "${file##*/} is left" ;;
             esac
         done
         ;;
