@@ -72,23 +72,36 @@ static void free_columns(struct columns *columns)
     free(columns->names);
 }
 
-static airy_status make_column(struct columns *columns, const struct airy_run *run,
-                               const airy_frame_values *v)
+/* By what a result has of its own, or by a column there is. */
+static bool is_taken(const struct columns *columns, const char *name)
 {
-    /* What a result has of its own. */
     static const char *const own[] = {"index",   "status",   "message",   "frames",
                                       "monitor", "total",    "max",       "roi",
                                       "roi_sum", "roi_mean", "saturated", "invalid"};
-    const size_t groups = airy_run_groups(run), size = v->text ? v->text : sizeof(double);
-    uint8_t *values = NULL;
     bool taken = false;
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-        taken = taken || strcmp(v->name, own[i]) == 0;
+        taken = taken || strcmp(name, own[i]) == 0;
+    for (size_t i = 0; i < columns->count; i++)
+        taken = taken || strcmp(name, columns->names[i]) == 0;
+    return taken;
+}
+
+static airy_status make_column(struct columns *columns, const struct airy_run *run,
+                               const airy_frame_values *v)
+{
+    static const char *const prefixes[] = {"", "input_", "input_input_"};
+    const size_t groups = airy_run_groups(run), size = v->text ? v->text : sizeof(double);
+    uint8_t *values = NULL;
+    char *name = columns->names[columns->count];
+    bool taken = true;
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]) && taken; i++) {
+        snprintf(name, sizeof(columns->names[0]), "%s%s", prefixes[i], v->name);
+        taken = is_taken(columns, name);
+    }
+    AIRY_FAIL_IF(taken, AIRY_ERR_PARAM, "carried values: several are called '%s'", v->name);
     AIRY_TRY(airy_memory_calloc((void **)&values, groups, size, "values of frames"));
     for (size_t i = 0; i < groups; i++)
         fill_value(values, run, v, size, i);
-    char *name = columns->names[columns->count];
-    snprintf(name, sizeof(columns->names[0]), "%s%s", taken ? "input_" : "", v->name);
     columns->list[columns->count++] = (struct airy_pattern_column){
         .name = name,
         .units = v->units,

@@ -238,6 +238,35 @@ static void check_scan(struct check *c, size_t group, bool zigzag, size_t bad)
     close_scene(&s);
 }
 
+/* Carried values of one name, which the result has of its own. */
+static void check_same_names(struct check *c)
+{
+    if (!c->is_cpu || !check_case(c, "run_carried_names"))
+        return;
+    struct scene s;
+    if (open_scene(c, &s, FRAMES) &&
+        CHECK_OK(c, airy_stack_values(&s.values, &s.count, s.stack, NULL, 0))) {
+        airy_run_info info;
+        const airy_run_params params = {
+            .carried = s.values, .carried_count = s.count, .force = true};
+        static const char *const names[] = {"input_index", "input_input_index"};
+        for (size_t i = 0; i < 3; i++)
+            snprintf(s.values[i].name, sizeof(s.values[i].name), i < 2 ? "index" : "own");
+        if (CHECK_OK(c, airy_integrate_stack(s.out, s.stack, &s.integrator, 1, &params, &info)))
+            for (size_t i = 0; i < 2; i++) {
+                char *source = NULL, object[80];
+                snprintf(object, sizeof(object), "/entry/integrate/frame/%s@source", names[i]);
+                CHECK_OK(c, airy_hdf5_text(&source, s.out, object));
+                CHECK(c, source && strcmp(source, s.values[i].path) == 0);
+                free(source);
+            }
+        snprintf(s.values[2].name, sizeof(s.values[2].name), "index");
+        CHECK_FAILS(c, airy_integrate_stack(s.out, s.stack, &s.integrator, 1, &params, &info),
+                    AIRY_ERR_PARAM, "several are called 'index'");
+    }
+    close_scene(&s);
+}
+
 static bool stop_after(void *user, size_t done, size_t total)
 {
     (void)total;
@@ -326,6 +355,7 @@ void check_around(struct check *c)
     check_scan(c, 1, true, FRAMES);
     check_scan(c, 1, true, 5);
     check_scan(c, 2, true, FRAMES);
+    check_same_names(c);
     check_scan_resume(c);
     check_refused(c);
 }

@@ -105,7 +105,9 @@ static void check_file(struct check *c)
         return;
     char path[4200];
     snprintf(path, sizeof(path), "%s/own.D", check_tmp(c));
-    write_text(path, "# own\n\n 2.5 # (1 1 0) 12\r\n5\n  1.25\t# (-2147483648 1 1)\n5.0 # (1 0 0) 6 100.0");
+    write_text(
+        path,
+        "# own\n\n 2.5 # (1 1 0) 12\r\n5\n  1.25\t# (-2147483648 1 1)\n5.0 # (1 0 0) 6 100.0");
     airy_calibrant found = {0};
     if (CHECK_OK(c, airy_calibrant_read(&found, path))) {
         CHECK(c, found.count == 3 && strcmp(found.name, "own.D") == 0);
