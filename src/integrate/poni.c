@@ -521,7 +521,7 @@ static airy_status write_file(const airy_geometry *geometry, const char *notes, 
     AIRY_FAIL_IF(n < 0 || (size_t)n >= sizeof partial, AIRY_ERR_IO,
                  "the path of the PONI file has more than %zu bytes", sizeof partial - 9);
     FILE *file = fopen(partial, "w");
-    AIRY_FAIL_IF(!file, AIRY_ERR_IO, "%s: %s", partial, strerror(errno));
+    AIRY_FAIL_IF(!file, AIRY_ERR_IO, "%s: %s", path, strerror(errno));
     print_text(file, geometry, notes);
     const bool failed = fflush(file) != 0 || ferror(file);
     const int why = errno;
