@@ -73,6 +73,7 @@ typedef int8_t bytes8 __attribute__((vector_size(8)));
 typedef int16_t words8 __attribute__((vector_size(16)));
 typedef int16_t words4 __attribute__((vector_size(8)));
 typedef int32_t ints4 __attribute__((vector_size(16)));
+typedef uint32_t uints4 __attribute__((vector_size(16)));
 
 /* sum[i] = x[0] + ... + x[i] */
 static inline words8 prefix(words8 x)
@@ -95,9 +96,10 @@ static inline ints4 put_four(int32_t *dst, words8 sums, bool upper, ints4 base)
 {
     const words4 half = upper ? __builtin_shufflevector(sums, sums, 4, 5, 6, 7)
                               : __builtin_shufflevector(sums, sums, 0, 1, 2, 3);
-    const ints4 values = base + __builtin_convertvector(half, ints4);
+    /* Of u32 the sum may pass 2^31, where that of signed numbers is not defined. */
+    const uints4 values = (uints4)base + (uints4) __builtin_convertvector(half, ints4);
     memcpy(dst, &values, sizeof(values));
-    return values;
+    return (ints4)values;
 }
 
 /*
