@@ -7,8 +7,11 @@ command -v cmake >/dev/null 2>&1 || { echo "no cmake"; exit 77; }
 there=$(mktemp -d)
 trap 'rm -rf "$there"' EXIT
 . "$source/tests/install/common.sh"
-# Words behind the compiler's name are flags.
+# Words behind the compiler's name are flags; one in front of it is a launcher.
 set -- $cc
+case $1 in
+ccache | */ccache | sccache | distcc) shift ;;
+esac
 compiler=$1
 shift
 find_airy() { # VERSION FOLDER [FLAGS]
