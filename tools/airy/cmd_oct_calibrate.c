@@ -311,6 +311,11 @@ static int write_plan(const struct job *job)
         memcpy(plan->dispersion, found->dispersion, sizeof(plan->dispersion));
     }
     const airy_status status = airy_oct_config_write(&config, p->output, p->common.force);
+    if (status == AIRY_OK && !p->plan && plan->background == AIRY_OCT_BACKGROUND_NONE)
+        tool_say(&p->common,
+                 "the plan subtracts no background: a picture made with it is brightest "
+                 "at depth 0; \"background\": \"mean\" in %s changes that",
+                 p->output);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
 }
 

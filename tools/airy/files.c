@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tool.h"
 
@@ -180,6 +181,22 @@ static int check_names(const struct common *common, const struct opt_file *outpu
     return AIRY_EXIT_OK;
 }
 
+/* What is drawn or listed at the end of a run must not fail for its folder. */
+static int check_folder(const struct common *common, const char *file)
+{
+    char folder[4200];
+    struct stat status;
+    const char *slash = strrchr(file, '/');
+    snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - file) + 1 : 1,
+             slash ? file : ".");
+    if (!stat_file(folder, &status) || !S_ISDIR(status.st_mode))
+        return tool_fail(common, "'%s': there is no folder '%s'; make it first", file, folder);
+    if (access(folder, W_OK | X_OK) != 0 && !tool_exists(file))
+        return tool_fail(common, "'%s': nothing can be written into '%s'; choose another folder",
+                         file, folder);
+    return AIRY_EXIT_OK;
+}
+
 int tool_check_files(const struct common *common)
 {
     struct opt_file outputs[2 * OPT_FILES];
@@ -198,6 +215,8 @@ int tool_check_files(const struct common *common)
         char file[4096];
         file_of(file, outputs[i].path);
         code = tool_keep_inputs(common, file);
+        if (code == AIRY_EXIT_OK && count > 1)
+            code = check_folder(common, file);
         if (code == AIRY_EXIT_OK && outputs[i].use != OPT_WRITTEN_OWN && !common->explain &&
             would_be_lost(file))
             code = common->force ? keep_linked(common, file) : tool_exists_already(common, file);
