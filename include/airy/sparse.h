@@ -49,7 +49,7 @@ typedef struct airy_sparse_frame {
 
 /**
  * The file grows as frames come. It appears under its name when airy_sparse_writer_finish has
- * succeeded; before, it is PATH.XXXXXXXX.partial with digits of its own.
+ * succeeded; before, it is PATH, eight digits of its own and ".partial".
  * Errors: AIRY_ERR_EXISTS, AIRY_ERR_IO (full disk, unwritable), AIRY_ERR_PARAM, AIRY_ERR_DTYPE,
  *         AIRY_ERR_MEMORY.
  */

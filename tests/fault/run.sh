@@ -99,11 +99,11 @@ choose() {
     }' | sort -n
 }
 
-# Run the command of the case in the empty folder $top/work, preloaded, with the fault of the environment; the exit code.
+# Run the command of the case in the empty folder $top/ran, preloaded, with the fault of the environment; the exit code.
 disturb() {
-    rm -rf "$top/work" "$FAULT_LOG"
-    mkdir "$top/work"
-    (cd "$top/work" && eval "set -- $arguments" && LD_PRELOAD=$library exec timeout -k 5 60 "$airy" "$@") \
+    rm -rf "$top/ran" "$FAULT_LOG"
+    mkdir "$top/ran"
+    (cd "$top/ran" && eval "set -- $arguments" && LD_PRELOAD=$library exec timeout -k 5 60 "$airy" "$@") \
         >"$top/out" 2>"$top/err" </dev/null
 }
 
@@ -126,11 +126,11 @@ sweep() { # NAME COMMAND KIND:HOW[:stays]
         code=$?
         grep -q '^fault' "$FAULT_LOG" 2>/dev/null || continue
         tried=$((tried + 1))
-        why=$(judge $code "$top/work" "$top/want" "$2")
+        why=$(judge $code "$top/ran" "$top/want" "$2")
         if [ -z "$why" ] && [ $code = 1 ] && [ "$resumes" = yes ]; then
-            (cd "$top/work" && eval "set -- $arguments" && exec timeout 60 "$airy" "$@" --resume) >/dev/null 2>"$top/again" ||
+            (cd "$top/ran" && eval "set -- $arguments" && exec timeout 60 "$airy" "$@" --resume) >/dev/null 2>"$top/again" ||
                 why="--resume afterwards: $(head -n 1 "$top/again")"
-            why=$why$(same_files "$top/work" "$top/want" | sed 's/^/after --resume /')
+            why=$why$(same_files "$top/ran" "$top/want" | sed 's/^/after --resume /')
         fi
         [ -z "$why" ] || wrong="$wrong
 call $FAULT_AT of $count ($(sed -n 's/^fault .*\///p' "$FAULT_LOG" | head -n 1)), exit code $code: $why
@@ -170,8 +170,8 @@ kills() { # NAME ARGUMENTS KILLS
     name=$1
     arguments="$2 --quiet"
     wanted=$3
-    rm -rf "$top/want" "$top/work"
-    mkdir "$top/want" "$top/work"
+    rm -rf "$top/want" "$top/ran"
+    mkdir "$top/want" "$top/ran"
     begun=$(date +%s%N)
     if ! (cd "$top/want" && eval "set -- $arguments" && exec "$airy" "$@") >/dev/null 2>"$top/err"; then
         report "$name" undisturbed "$(cat "$top/err")"
@@ -189,8 +189,8 @@ kills() { # NAME ARGUMENTS KILLS
     strays=0
     outputs=1
     wrong=
-    while [ -z "$wrong" ] && { [ $killed -lt "$wanted" ] || [ -e "$top/work/out.h5.partial" ]; } && read -r moment signal <&3; do
-        (cd "$top/work" && eval "set -- $arguments" && exec "$airy" "$@" --resume) >/dev/null 2>"$top/err" </dev/null 3<&- &
+    while [ -z "$wrong" ] && { [ $killed -lt "$wanted" ] || [ -e "$top/ran/out.h5.partial" ]; } && read -r moment signal <&3; do
+        (cd "$top/ran" && eval "set -- $arguments" && exec "$airy" "$@" --resume) >/dev/null 2>"$top/err" </dev/null 3<&- &
         process=$!
         sleep "$moment"
         kill "-$signal" $process 2>/dev/null
@@ -198,20 +198,20 @@ kills() { # NAME ARGUMENTS KILLS
         code=$?
         case $code in
         0)
-            wrong=$(same_files "$top/work" "$top/want")
+            wrong=$(same_files "$top/ran" "$top/want")
             results=$((results + 1))
-            rm -rf "$top/work"
-            mkdir "$top/work"
+            rm -rf "$top/ran"
+            mkdir "$top/ran"
             ;;
         1 | 130 | 137 | 143)
             killed=$((killed + 1))
             # killed before OUT.partial or OUT got its name: nobody reads this file again
-            for file in "$top"/work/out.h5.????????.partial*; do
+            for file in "$top"/ran/out.h5.????????.partial*; do
                 [ $code != 1 ] && [ -e "$file" ] && rm "$file" && strays=$((strays + 1))
             done
-            [ $code != 1 ] || wrong=$(judge 1 "$top/work" "$top/want" integrate)
+            [ $code != 1 ] || wrong=$(judge 1 "$top/ran" "$top/want" integrate)
             # killed after the last rename
-            [ ! -e "$top/work/out.h5" ] || same "$top/work/out.h5" "$top/want/out.h5" || wrong="half an output"
+            [ ! -e "$top/ran/out.h5" ] || same "$top/ran/out.h5" "$top/want/out.h5" || wrong="half an output"
             ;;
         *) wrong="exit code $code" ;;
         esac
