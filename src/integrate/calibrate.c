@@ -128,12 +128,6 @@ static airy_status take_image(struct work *w)
     return AIRY_OK;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Median width of the used points, or of those of one ring (< rings), pixels. */
 static airy_status median_width(double *width, const struct airy_ring_points *points, size_t ring)
 {
@@ -143,7 +137,7 @@ static airy_status median_width(double *width, const struct airy_ring_points *po
     for (size_t i = 0; i < points->count; i++)
         if (points->items[i].used && (ring == SIZE_MAX || points->items[i].ring == ring))
             widths[n++] = points->items[i].width;
-    qsort(widths, n, sizeof(*widths), by_value);
+    qsort(widths, n, sizeof(*widths), airy_by_value);
     *width = n ? widths[n / 2] : (double)NAN;
     free(widths);
     return AIRY_OK;

@@ -244,7 +244,7 @@ static bool descend(const struct fit *f, airy_geometry *g)
     return true;
 }
 
-static int by_value(const void *a, const void *b)
+int airy_by_value(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -252,7 +252,7 @@ static int by_value(const void *a, const void *b)
 
 static double median(double *values, size_t n)
 {
-    qsort(values, n, sizeof(*values), by_value);
+    qsort(values, n, sizeof(*values), airy_by_value);
     return n ? values[n / 2] : 0;
 }
 

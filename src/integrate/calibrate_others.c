@@ -37,12 +37,6 @@ static void fill(struct profile *p, const struct airy_ring_image *image,
     }
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* How far a bin stands out of the lower half of those around it; 0 where it is no local maximum. */
 static double rise(const struct profile *p, size_t bin)
 {
@@ -57,7 +51,7 @@ static double rise(const struct profile *p, size_t bin)
             return 0;
         around[n++] = p->sum[b];
     }
-    qsort(around, n, sizeof(*around), by_value);
+    qsort(around, n, sizeof(*around), airy_by_value);
     const double height = p->sum[bin] - around[n / 4];
     return height > 8 * p->square[bin] ? height : 0;
 }
@@ -105,7 +99,7 @@ airy_status airy_ring_others(size_t *others, const struct airy_ring_image *image
             *others += pass == 1 && !known;
         }
         if (pass == 0)
-            qsort(heights, own, sizeof(*heights), by_value);
+            qsort(heights, own, sizeof(*heights), airy_by_value);
     }
     free(block);
     free(tth);

@@ -106,4 +106,7 @@ airy_status airy_ring_search(airy_geometry found[AIRY_SEARCH_MOST], size_t *coun
                              size_t rings, const airy_calibrate_params *params, unsigned refine,
                              airy_pool *pool);
 
+/* Of doubles, for qsort. */
+int airy_by_value(const void *a, const void *b);
+
 #endif
