@@ -49,6 +49,11 @@ static enum airy_image_format format_of_name(const char *path)
     return AIRY_FORMAT_UNKNOWN;
 }
 
+bool airy_name_is_fits(const char *path)
+{
+    return format_of_name(path) == AIRY_FORMAT_FITS;
+}
+
 /* A name that says nothing: what the file starts with. */
 static airy_status format_of_bytes(enum airy_image_format *format, const char *path)
 {

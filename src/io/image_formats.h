@@ -19,6 +19,8 @@ enum airy_image_format {
  * AIRY_ERR_NOT_FOUND, AIRY_ERR_IO where that cannot be read.
  */
 airy_status airy_image_format_of(enum airy_image_format *format, const char *path);
+/* By the name's suffix alone; [EXT] and ".gz" behind it do not count. */
+bool airy_name_is_fits(const char *path);
 
 airy_status airy_image_read_npy(airy_image *image, const char *path);
 airy_status airy_image_write_npy(const airy_image *image, const char *path, bool force);

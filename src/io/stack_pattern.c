@@ -5,23 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "io/image_formats.h"
-
-static bool is_fits_name(const char *file)
-{
-    static const char *const suffixes[] = {".fits", ".fit", ".fts", ".fz", ".fits.gz", ".fit.gz"};
-    const size_t n = strlen(file);
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
-        const size_t m = strlen(suffixes[i]);
-        if (n > m && strcasecmp(file + n - m, suffixes[i]) == 0)
-            return true;
-    }
-    return false;
-}
 
 bool airy_path_is_pattern(const char *path)
 {
@@ -41,7 +28,7 @@ bool airy_path_is_pattern(const char *path)
     if (!airy_fits_split(file, sizeof(file), &ext, path) || !ext)
         return true;
     /* FILE[EXT] of FITS: the file is there, or would be one by its name */
-    return access(file, F_OK) != 0 && (strpbrk(file, "*?[#") || !is_fits_name(file));
+    return access(file, F_OK) != 0 && (strpbrk(file, "*?[#") || !airy_name_is_fits(file));
 }
 
 /* Runs of digits count as numbers, all else byte by byte. */
