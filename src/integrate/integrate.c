@@ -148,19 +148,11 @@ airy_status airy_integrate_batch(airy_queue *queue, airy_array *sums, airy_array
     return airy_integrate_chunks(queue, sums, stats, integrator, &chunks, false);
 }
 
-/* Results of one frame, for the loop over pieces of its bins. */
-struct division {
-    const double *signal, *variance, *norms;
-    float *intensity, *std, *sem;
-    size_t bins;
-    float empty;
-};
-
 enum { PIECE = 8192 };
 
 static void divide_piece(void *arg, size_t index, unsigned worker)
 {
-    const struct division *d = arg;
+    const struct airy_division *d = arg;
     const size_t lo = index * PIECE, hi = airy_min_size(lo + PIECE, d->bins);
     const double *norm = d->norms, *norm2 = norm + d->bins, *count = norm2 + d->bins;
     const float empty = d->empty;
@@ -180,20 +172,12 @@ static void divide_piece(void *arg, size_t index, unsigned worker)
     }
 }
 
-void airy_integrator_divide(const airy_integrator *integrator, const double *signal,
-                            const double *variance, const double *norms, float *intensity,
-                            float *std, float *sem)
+void airy_divide(struct airy_division d, airy_pool *pool)
 {
-    struct division d = {.signal = signal,
-                         .variance = variance,
-                         .norms = norms,
-                         .intensity = intensity,
-                         .std = variance ? std : NULL,
-                         .sem = variance ? sem : NULL,
-                         .bins = integrator->bins,
-                         .empty = (float)integrator->params.empty};
     const size_t pieces = (d.bins + PIECE - 1) / PIECE;
-    airy_pool_run(pieces > 1 ? integrator->device->pool : NULL, pieces, divide_piece, &d);
+    d.std = d.variance ? d.std : NULL;
+    d.sem = d.variance ? d.sem : NULL;
+    airy_pool_run(pieces > 1 ? pool : NULL, pieces, divide_piece, &d);
 }
 
 airy_status airy_integrator_finish(const airy_integrator *integrator, double *sums,
@@ -211,7 +195,14 @@ airy_status airy_integrator_finish(const airy_integrator *integrator, double *su
         norms[b] *= normalization;
         norms[n + b] = norms[n + b] * normalization * normalization;
     }
-    airy_integrator_divide(integrator, sums + AIRY_SUM_SIGNAL * n, sums + AIRY_SUM_VARIANCE * n,
-                           norms, intensity, std, sem);
+    airy_divide((struct airy_division){.signal = sums + AIRY_SUM_SIGNAL * n,
+                                       .variance = sums + AIRY_SUM_VARIANCE * n,
+                                       .norms = norms,
+                                       .intensity = intensity,
+                                       .std = std,
+                                       .sem = sem,
+                                       .bins = n,
+                                       .empty = (float)integrator->params.empty},
+                integrator->device->pool);
     return AIRY_OK;
 }

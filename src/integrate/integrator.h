@@ -94,13 +94,16 @@ static inline double airy_integrator_ring_scale(const airy_integrator *it, size_
     return airy_ring_scale(ldexp(1.0, exponent));
 }
 
-/*
- * Results of a frame, [bins], from its sums; norms: sum_normalization, sum_normalization2 and
- * count. variance, std and sem may be NULL. Long rows are shared out to the device's pool.
- */
-void airy_integrator_divide(const airy_integrator *integrator, const double *signal,
-                            const double *variance, const double *norms, float *intensity,
-                            float *std, float *sem);
+/* From sums to results, [bins] each; norms: sum_normalization, sum_normalization2 and count. */
+struct airy_division {
+    const double *signal, *variance, *norms; /* variance NULL: no std and sem */
+    float *intensity, *std, *sem;            /* std, sem may be NULL */
+    size_t bins;
+    float empty; /* of bins without pixels */
+};
+
+/* Long rows are shared out to the pool; NULL: the calling thread does all. */
+void airy_divide(struct airy_division d, airy_pool *pool);
 
 /*
  * The front's raw-value rules for a dtype: dummy values (given, or the detector's own),

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "integrate/integrator.h"
 
 /* Behind the planes of the sums: of the azimuthal model, N2 m and N2 m^2 of each frame. */
 enum { PLANE_MOMENT = AIRY_SUM_PLANES, PLANE_MOMENT2, PLANES_AZIMUTHAL };
@@ -185,18 +186,15 @@ airy_status airy_sums_finish(const double *sums, size_t bins, double empty, floa
                              float *std, float *sem)
 {
     AIRY_FAIL_IF(!sums || !intensity, AIRY_ERR_PARAM, "airy_sums_finish: an argument is NULL");
-    for (size_t b = 0; b < bins; b++) {
-        const double signal = sums[AIRY_SUM_SIGNAL * bins + b],
-                     variance = sums[AIRY_SUM_VARIANCE * bins + b],
-                     norm = sums[AIRY_SUM_NORMALIZATION * bins + b],
-                     norm2 = sums[AIRY_SUM_NORMALIZATION2 * bins + b];
-        const bool filled = sums[AIRY_SUM_COUNT_PLANE * bins + b] > 0;
-        intensity[b] = (float)(filled ? signal / norm : empty);
-        if (std)
-            std[b] = (float)(filled ? sqrt(variance / norm2) : empty);
-        if (sem)
-            sem[b] = (float)(filled ? sqrt(variance) / norm : empty);
-    }
+    airy_divide((struct airy_division){.signal = sums + AIRY_SUM_SIGNAL * bins,
+                                       .variance = sums + AIRY_SUM_VARIANCE * bins,
+                                       .norms = sums + AIRY_SUM_NORMALIZATION * bins,
+                                       .intensity = intensity,
+                                       .std = std,
+                                       .sem = sem,
+                                       .bins = bins,
+                                       .empty = (float)empty},
+                NULL);
     return AIRY_OK;
 }
 

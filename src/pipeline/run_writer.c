@@ -197,8 +197,15 @@ static airy_status finish_row(struct airy_lane *lane, struct airy_slot *slot, si
         AIRY_TRY(fetch_norms(lane, slot, taken->i));
         pattern->norms = lane->norms + taken->i * AIRY_RUN_NORMS * it->bins;
     }
-    airy_integrator_divide(it, pattern->signal, pattern->variance, pattern->norms, intensity,
-                           pattern->std ? std : NULL, pattern->sem ? sem : NULL);
+    airy_divide((struct airy_division){.signal = pattern->signal,
+                                       .variance = pattern->variance,
+                                       .norms = pattern->norms,
+                                       .intensity = intensity,
+                                       .std = std,
+                                       .sem = sem,
+                                       .bins = it->bins,
+                                       .empty = (float)it->params.empty},
+                it->device->pool);
     return AIRY_OK;
 }
 
