@@ -62,6 +62,14 @@ double check_uniform(struct check *c); /* in [0, 1) */
 double check_normal(struct check *c);  /* the sum of twelve of them less 6: variance 1 */
 /* Element i of data becomes v, converted to the dtype as C does. */
 void check_put(void *data, airy_dtype dtype, size_t i, double v);
+
+/* A turned detector of pixels of 75 um with the beam on it, and corrections for it, [pixels] each. */
+struct check_slab {
+    airy_geometry geometry;
+    uint8_t *mask; /* columns and scattered pixels; none of a tiny one */
+    float *dark, *variance;
+};
+void check_slab_make(struct check *c, struct check_slab *slab, size_t height, size_t width);
 /* Arrays that live until the case ends. check_output: filled with a pattern and guarded on both
  * sides; guards are checked by check_array and when the case ends. */
 airy_array *check_upload(struct check *c, airy_dtype dtype, int ndim, const size_t *shape,

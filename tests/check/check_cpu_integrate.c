@@ -35,41 +35,25 @@ static airy_status create_integrator(struct check *c, airy_integrator **integrat
                                      airy_device *device, const struct config *config)
 {
     const size_t pixels = config->height * config->width;
-    airy_geometry geometry = {.detector = {.name = "Detector", .pixel1 = 75e-6, .pixel2 = 75e-6},
-                              .dist = 0.1,
-                              .wavelength = 1e-10};
-    geometry.detector.height = config->height;
-    geometry.detector.width = config->width;
-    geometry.poni1 = 75e-6 * (double)config->height * 0.4;
-    geometry.poni2 = 75e-6 * (double)config->width * 0.55;
-    geometry.rot1 = 0.02;
-    uint8_t *mask = check_alloc(c, pixels);
-    float *dark = check_alloc(c, pixels * sizeof(float)),
-          *variance = check_alloc(c, pixels * sizeof(float));
-    for (size_t i = 0; i < pixels; i++) {
-        /*
-         * A gap of three columns and scattered pixels; the whole second half of the first tile
-         * too, in larger frames.
-         */
-        mask[i] = pixels > 16 && (i % config->width % 40 == 7 || i % 29 == 3 ||
-                                  (pixels > 4096 && i >= 1024 && i < 2048));
-        dark[i] = (float)(i % 5) * 0.75f;
-        variance[i] = (float)(i % 7) + 0.5f;
-    }
+    struct check_slab slab;
+    check_slab_make(c, &slab, config->height, config->width);
+    /* The whole second half of the first tile too, in larger frames. */
+    if (pixels > 4096)
+        memset(slab.mask + 1024, 1, 1024);
     airy_integrator_params params = {.bins = config->bins,
                                      .split = config->split,
                                      .error_model = config->model,
-                                     .mask = mask,
+                                     .mask = slab.mask,
                                      .unweighted = config->unweighted,
                                      .has_dummy = config->dummy,
                                      .dummy = 77,
                                      .delta_dummy = 1.5};
     params.compat = config->compat ? AIRY_COMPAT_PYFAI : AIRY_COMPAT_NONE;
-    params.dark = config->dark ? dark : NULL;
-    params.variance = config->model == AIRY_ERROR_MODEL_VARIANCE ? variance : NULL;
+    params.dark = config->dark ? slab.dark : NULL;
+    params.variance = config->model == AIRY_ERROR_MODEL_VARIANCE ? slab.variance : NULL;
     params.has_saturation = true;
     params.saturation = 100;
-    return airy_integrator_create(integrator, device, &geometry, &params);
+    return airy_integrator_create(integrator, device, &slab.geometry, &params);
 }
 
 /*

@@ -303,3 +303,26 @@ bool check_array(struct check *c, const airy_array *got, const void *want,
     free(data);
     return ok;
 }
+
+void check_slab_make(struct check *c, struct check_slab *slab, size_t height, size_t width)
+{
+    const size_t pixels = height * width;
+    *slab = (struct check_slab){.geometry = {.detector = {.name = "Detector",
+                                                          .height = height,
+                                                          .width = width,
+                                                          .pixel1 = 75e-6,
+                                                          .pixel2 = 75e-6},
+                                             .dist = 0.1,
+                                             .poni1 = 75e-6 * (double)height * 0.4,
+                                             .poni2 = 75e-6 * (double)width * 0.55,
+                                             .rot1 = 0.02,
+                                             .wavelength = 1e-10},
+                                .mask = check_alloc(c, pixels),
+                                .dark = check_alloc(c, pixels * sizeof(float)),
+                                .variance = check_alloc(c, pixels * sizeof(float))};
+    for (size_t i = 0; i < pixels; i++) {
+        slab->mask[i] = pixels > 16 && (i % width % 40 == 7 || i % 29 == 3);
+        slab->dark[i] = (float)(i % 5) * 0.75f;
+        slab->variance[i] = (float)(i % 7) + 0.5f;
+    }
+}

@@ -39,45 +39,33 @@ struct results {
 static bool create_integrator(struct check *c, struct scene *scene)
 {
     const struct scene_config *config = &scene->config;
-    airy_geometry geometry = {.detector = {.name = "Detector", .pixel1 = 75e-6, .pixel2 = 75e-6},
-                              .dist = 0.1,
-                              .poni1 = 75e-6 * (double)config->height * 0.4,
-                              .poni2 = 75e-6 * (double)config->width * 0.55,
-                              .rot1 = 0.02,
-                              .wavelength = 1e-10};
-    geometry.detector.height = config->height;
-    geometry.detector.width = config->width;
-    uint8_t *mask = check_alloc(c, scene->pixels);
-    float *dark = check_alloc(c, scene->pixels * sizeof(float));
-    float *variance = check_alloc(c, scene->pixels * sizeof(float));
-    for (size_t i = 0; i < scene->pixels; i++) {
-        mask[i] = scene->pixels > 16 && (i % config->width % 40 == 7 || i % 29 == 3);
-        dark[i] = (float)(i % 5) * 0.75f;
-        variance[i] = (float)(i % 7) + 0.5f;
-    }
+    struct check_slab slab;
+    check_slab_make(c, &slab, config->height, config->width);
     const airy_integrator_params params = {
         .bins = config->bins,
         .split = config->split,
         .error_model = config->model,
         .compat = config->compat ? AIRY_COMPAT_PYFAI : AIRY_COMPAT_NONE,
-        .mask = mask,
-        .dark = config->dark ? dark : NULL,
-        .variance = config->model == AIRY_ERROR_MODEL_VARIANCE ? variance : NULL,
+        .mask = slab.mask,
+        .dark = config->dark ? slab.dark : NULL,
+        .variance = config->model == AIRY_ERROR_MODEL_VARIANCE ? slab.variance : NULL,
         .unweighted = config->unweighted,
         .has_dummy = config->dummy,
         .dummy = 77,
         .delta_dummy = 1.5,
         .has_saturation = !config->plain,
         .saturation = 100};
-    if (!CHECK_OK(c, airy_integrator_create(&scene->integrator, c->device, &geometry, &params)) ||
+    if (!CHECK_OK(c,
+                  airy_integrator_create(&scene->integrator, c->device, &slab.geometry, &params)) ||
         !config->sliver)
         return scene->integrator != NULL;
     const struct airy_matrix *m = &scene->integrator->matrix;
     for (size_t i = 0; i < m->pixels; i++)
         for (uint32_t e = m->start[i]; e < m->start[i + 1]; e++)
-            mask[i] |= m->bin[e] == config->bins / 2 && m->coef[e] >= 0.1f;
+            slab.mask[i] |= m->bin[e] == config->bins / 2 && m->coef[e] >= 0.1f;
     airy_integrator_destroy(&scene->integrator);
-    return CHECK_OK(c, airy_integrator_create(&scene->integrator, c->device, &geometry, &params));
+    return CHECK_OK(c,
+                    airy_integrator_create(&scene->integrator, c->device, &slab.geometry, &params));
 }
 
 /*

@@ -35,32 +35,17 @@ struct scene {
 static bool create_integrator(struct check *c, airy_integrator **integrator,
                               const struct config *config)
 {
-    const size_t pixels = config->height * config->width;
-    airy_geometry geometry = {.detector = {.name = "Detector", .pixel1 = 75e-6, .pixel2 = 75e-6},
-                              .dist = 0.1,
-                              .wavelength = 1e-10,
-                              .rot1 = 0.02};
-    geometry.detector.height = config->height;
-    geometry.detector.width = config->width;
-    geometry.poni1 = 75e-6 * (double)config->height * 0.4;
-    geometry.poni2 = 75e-6 * (double)config->width * 0.55;
-    uint8_t *mask = check_alloc(c, pixels);
-    float *dark = check_alloc(c, pixels * sizeof(float)),
-          *variance = check_alloc(c, pixels * sizeof(float));
-    for (size_t i = 0; i < pixels; i++) {
-        mask[i] = pixels > 16 && (i % config->width % 40 == 7 || i % 29 == 3);
-        dark[i] = (float)(i % 5) * 0.75f;
-        variance[i] = (float)(i % 7) + 0.5f;
-    }
+    struct check_slab slab;
+    check_slab_make(c, &slab, config->height, config->width);
     const airy_integrator_params params = {
         .bins = config->bins,
         .azimuth_bins = config->azimuth_bins,
         .split = config->split,
         .error_model = config->model,
         .compat = config->compat ? AIRY_COMPAT_PYFAI : AIRY_COMPAT_NONE,
-        .mask = mask,
-        .dark = config->dark ? dark : NULL,
-        .variance = config->model == AIRY_ERROR_MODEL_VARIANCE ? variance : NULL,
+        .mask = slab.mask,
+        .dark = config->dark ? slab.dark : NULL,
+        .variance = config->model == AIRY_ERROR_MODEL_VARIANCE ? slab.variance : NULL,
         .unweighted = config->unweighted,
         .has_dummy = config->dummy,
         .dummy = 77,
@@ -70,7 +55,8 @@ static bool create_integrator(struct check *c, airy_integrator **integrator,
         .clip_cycles = config->cycles,
         .has_quantile = config->quantile,
         .quantile = {config->lower, config->upper}};
-    const airy_status status = airy_integrator_create(integrator, c->device, &geometry, &params);
+    const airy_status status =
+        airy_integrator_create(integrator, c->device, &slab.geometry, &params);
     if (status == AIRY_ERR_UNSUPPORTED) {
         check_skip(c, "%s", airy_last_error());
         return false;
