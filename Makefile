@@ -4,6 +4,7 @@
 # Also: make (build only; it installs nothing and says what is missing), make deps (install what the build needs), make install,
 # make deb (Debian packages in deb/), make dist (the source in dist/), make bundle (a folder that runs elsewhere),
 # make fuzz (each fuzzer for FUZZ_SECONDS, at random),
+# make gallery (runs the commands of docs/gallery.md, whose pictures appear in $(BUILD)/gallery),
 # make api (the API reference in $(BUILD)/api/html, by doxygen, which is not installed for it), make clean.
 
 BUILD ?= build
@@ -11,7 +12,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 
-.PHONY: all build deps demo test install bundle deb dist fuzz api clean
+.PHONY: all build deps demo test install bundle deb dist fuzz api gallery clean
 
 all: build
 
@@ -64,6 +65,11 @@ fuzz:
 api:
 	@scripts/api.sh $(BUILD)/api
 	@echo $(BUILD)/api/html/index.html
+
+gallery:
+	@scripts/deps.sh build demo
+	@$(MAKE) --no-print-directory build
+	@scripts/gallery.sh $(BUILD) $(BUILD)/gallery
 
 clean:
 	rm -rf $(BUILD) bundle demo deb dist
