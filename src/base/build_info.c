@@ -14,6 +14,10 @@
 #if AIRY_HAVE_TIFF
 #include <tiffio.h>
 #endif
+#if AIRY_HAVE_ZMQ
+#include <cbor.h>
+#include <zmq.h>
+#endif
 
 #include "airy/status.h"
 #include "base/cpu.h"
@@ -62,6 +66,13 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 #else
 #define TIFF_TEXT "tiff: no"
 #endif
+#if AIRY_HAVE_ZMQ
+#define STREAM_TEXT                                                                                \
+    "streams: zmq " QUOTE(ZMQ_VERSION_MAJOR) "." QUOTE(ZMQ_VERSION_MINOR) "." QUOTE(               \
+        ZMQ_VERSION_PATCH) ", libcbor " CBOR_VERSION
+#else
+#define STREAM_TEXT "streams: no"
+#endif
 
 static void make(void)
 {
@@ -73,7 +84,7 @@ static void make(void)
              "filters: bitshuffle-lz4 (32008) and lz4 (32004) built in; %sshuffle, fletcher32%s "
              "from libhdf5\n"
              "hdf5 %u.%u.%u (%s), lz4 %s, png %s, jansson %s, zlib %s\n" FITS_TEXT ", " WCS_TEXT
-             ", " TIFF_TEXT "\n",
+             ", " TIFF_TEXT "\n" STREAM_TEXT "\n",
              AIRY_VERSION, COMPILER, airy_thread_limit(), airy_cpu_name(), DEFLATE, SZIP, major,
              minor, release, THREADSAFE, LZ4_versionString(), png_get_libpng_ver(NULL),
              jansson_version_str(), zlibVersion());
