@@ -31,6 +31,7 @@
 #include "airy/sparse.h"
 #include "airy/stack.h"
 #include "airy/status.h"
+#include "airy/stream_send.h"
 #include "airy/table.h"
 #include "airy/tile.h"
 #include "airy/tune.h"
