@@ -16,6 +16,7 @@
 #include "airy/image.h"
 #include "airy/integrate.h"
 #include "airy/label.h"
+#include "airy/live.h"
 #include "airy/merge.h"
 #include "airy/oct.h"
 #include "airy/oct_calibrate.h"

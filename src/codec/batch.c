@@ -26,9 +26,9 @@ struct airy_batch {
     airy_batch_params params;
     airy_block_layout layout;
     airy_host *host;
-    airy_array *bytes; /* on the device; on the CPU it lies over host */
-    size_t capacity;   /* of host, without the slack */
-    size_t frames;
+    airy_array *bytes;    /* on the device; on the CPU it lies over host */
+    size_t capacity;      /* of host, without the slack */
+    atomic_size_t frames; /* read by who fills one while another is added */
     airy_event *uploaded; /* the last copy from host; NULL on the CPU, where nothing is copied */
     atomic_size_t used;   /* bytes from the start of the buffer */
     struct place *places; /* [params.frames] */
@@ -222,6 +222,19 @@ airy_status airy_batch_reserve(airy_batch *batch, size_t frames, const size_t *s
     }
     batch->frames = frames;
     return AIRY_OK;
+}
+
+bool airy_batch_append(airy_batch *batch, size_t size, size_t *frame)
+{
+    const size_t next = batch->frames;
+    if (next == batch->params.frames || size > batch->capacity - atomic_load(&batch->used) ||
+        take(batch, &batch->places[next].offset, size) != AIRY_OK)
+        return false;
+    batch->places[next].size = size;
+    batch->places[next].indexed = false;
+    batch->frames = next + 1;
+    *frame = next;
+    return true;
 }
 
 void *airy_batch_place(airy_batch *batch, size_t frame)

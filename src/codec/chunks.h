@@ -62,6 +62,11 @@ airy_status airy_chunk_walk(airy_block *table, const airy_block_layout *layout, 
  * is too little.
  */
 airy_status airy_batch_reserve(airy_batch *batch, size_t frames, const size_t *sizes);
+/*
+ * The same where frames come one by one: after airy_batch_clear a place for one more, by one
+ * thread at a time, while others fill the places before it. False: there is no room for it.
+ */
+bool airy_batch_append(airy_batch *batch, size_t size, size_t *frame);
 void *airy_batch_place(airy_batch *batch, size_t frame);
 airy_status airy_batch_index(airy_batch *batch, size_t frame, size_t size);
 /*

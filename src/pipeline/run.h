@@ -67,6 +67,12 @@ struct airy_slot {
     airy_event *uploaded, *computed, *done;
     struct airy_frame_fate *fates; /* [batch] */
     size_t *sizes;                 /* [batch] */
+    const size_t *rows;            /* [frames] of the run */
+    /* Of a run that is fed: rows, arrival of each frame, and whether more may come. */
+    size_t *own_rows;  /* [batch] */
+    int64_t *received; /* [batch] CLOCK_MONOTONIC, ns */
+    bool closed;
+    uint64_t due; /* when it is closed at the latest; airy_clock_ns */
 };
 
 struct airy_run;
@@ -81,6 +87,17 @@ struct airy_group {
 enum { AIRY_RUN_COPIES = 4 };
 /* Planes from AIRY_SUM_NORMALIZATION on, as the file has them. */
 enum { AIRY_RUN_NORMS = AIRY_SUM_PLANES - AIRY_SUM_NORMALIZATION };
+
+/* Frames that are put into a run from outside, where no stack is read (live.c). */
+struct airy_feed {
+    pthread_cond_t room; /* for those who put; with the run's lock */
+    uint64_t wait_ns;
+    bool closed; /* no frame is put any more */
+    /* Rows of a slot that are made, before they are written. */
+    void (*made)(void *user, const struct airy_slot *slot, const struct airy_pattern_row *rows,
+                 size_t count);
+    void *user;
+};
 
 /* A device at work. Batches go round its slots: the k-th it starts is in slot k % slots. */
 struct airy_lane {
@@ -107,8 +124,9 @@ struct airy_lane {
 };
 
 struct airy_run {
-    const airy_stack *stack;
-    airy_stack_info info;
+    const airy_stack *stack; /* NULL: the run is fed */
+    struct airy_feed *feed;
+    airy_stack_info info; /* of the stack, or of what is to be fed */
     const airy_run_params *params;
     struct airy_run_team team;
     struct airy_run_plan plan;
@@ -124,6 +142,7 @@ struct airy_run {
     size_t turn;              /* whose it is then; with the lock */
     struct airy_group spread; /* of the batch whose turn it is */
     airy_pattern_file *file;  /* NULL: nothing is written */
+    bool skip_bad;            /* a bad frame does not end the run */
     struct airy_lane *lanes;  /* [team.lanes] */
 
     pthread_mutex_t lock;
@@ -151,15 +170,16 @@ size_t airy_run_lanes(const struct airy_run_team *team, const airy_run_params *p
 /* Is this row of `rows` one of this part's? */
 bool airy_run_is_mine(const airy_run_params *params, size_t row, size_t rows);
 /*
- * rows: [row_count] those still to do, or NULL: rows 0 to row_count - 1. refused: NULL, or a plan
- * for which there was not enough memory: a smaller one is made.
+ * stack: or NULL, frames are fed and have at most info->max_chunk bytes. rows: [row_count] those
+ * still to do, or NULL: rows 0 to row_count - 1. refused: NULL, or a plan for which there was not
+ * enough memory: a smaller one is made.
  */
 airy_status airy_run_plan_make(struct airy_run_plan *plan, const airy_stack *stack,
-                               const struct airy_run_team *team, const airy_run_params *params,
-                               const size_t *rows, size_t row_count,
+                               const airy_stack_info *info, const struct airy_run_team *team,
+                               const airy_run_params *params, const size_t *rows, size_t row_count,
                                const struct airy_run_plan *refused);
-/* All there, of the stack's shape and like each other. call: for the sentence. */
-airy_status airy_run_check(const char *call, const airy_stack *stack,
+/* All there, of the frames' shape and like each other. call: for the sentence. */
+airy_status airy_run_check(const char *call, const airy_stack_info *info,
                            const struct airy_run_team *team, const airy_run_params *params);
 
 /*
@@ -169,6 +189,23 @@ airy_status airy_run_check(const char *call, const airy_stack *stack,
 enum airy_run_open { AIRY_RUN_ALONE, AIRY_RUN_JOIN, AIRY_RUN_GATHER };
 airy_status airy_run_file_open(struct airy_run *run, const char *path, enum airy_run_open how);
 airy_status airy_run_file_finish(struct airy_run *run);
+
+/*
+ * The life of a run whose stack, or feed and info, and team, params and out are set. prepare: queues and slots for the rows to do, as planned, or less of it where
+ * the memory turns out to be less. join: what failed. close: describes the run; keep: the partial
+ * file stays, where there is one.
+ */
+airy_status airy_run_open(struct airy_run *run, const char *call);
+airy_status airy_run_prepare(struct airy_run *run);
+void airy_run_start(struct airy_run *run);
+airy_status airy_run_join(struct airy_run *run);
+void airy_run_close(struct airy_run *run, bool keep);
+
+/*
+ * Of a fed run, for a lane's submitter: its slot is full, or has become so because it was due. Else
+ * *until is when that will be; 0: not before something happens. The lock is held.
+ */
+bool airy_feed_ready(struct airy_lane *lane, struct airy_slot *slot, uint64_t *until);
 
 /*
  * A lane's queues and slots. Opening ends with a rehearsal: a batch without a readable frame goes

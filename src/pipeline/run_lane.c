@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -17,6 +18,13 @@ static airy_status open_slot(struct airy_lane *lane, struct airy_slot *slot)
                                 "frames of a slot"));
     AIRY_TRY(airy_memory_calloc((void **)&slot->sizes, batch, sizeof(slot->sizes[0]),
                                 "frames of a slot"));
+    if (run->feed) {
+        AIRY_TRY(airy_memory_calloc((void **)&slot->own_rows, batch, sizeof(slot->own_rows[0]),
+                                    "frames of a slot"));
+        AIRY_TRY(airy_memory_calloc((void **)&slot->received, batch, sizeof(slot->received[0]),
+                                    "frames of a slot"));
+        slot->rows = slot->own_rows;
+    }
     const airy_batch_params params = {
         .dtype = run->info.dtype,
         .height = run->info.height,
@@ -54,6 +62,8 @@ static void close_slot(const struct airy_lane *lane, struct airy_slot *slot)
         free(slot->fates[i].pixels);
     free(slot->fates);
     free(slot->sizes);
+    free(slot->own_rows);
+    free(slot->received);
     *slot = (struct airy_slot){0};
 }
 
@@ -146,6 +156,17 @@ out:
     return status;
 }
 
+/* Until the lane's next slot may be full, or that time; 0: for as long as it takes. */
+static void wait_full(struct airy_lane *lane, uint64_t until)
+{
+    const struct timespec time = {.tv_sec = (time_t)(until / 1000000000),
+                                  .tv_nsec = (long)(until % 1000000000)};
+    if (until)
+        pthread_cond_timedwait(&lane->full, &lane->run->lock, &time);
+    else
+        pthread_cond_wait(&lane->full, &lane->run->lock);
+}
+
 void *airy_run_submitter(void *arg)
 {
     struct airy_lane *lane = arg;
@@ -157,8 +178,10 @@ void *airy_run_submitter(void *arg)
         const bool begun = lane->submitted < lane->started;
         if (run->failed || (!begun && airy_run_ends(run)))
             break;
-        if (!begun || slot->state != AIRY_SLOT_FULL) {
-            pthread_cond_wait(&lane->full, &run->lock);
+        uint64_t until = 0;
+        if (!begun ||
+            !(run->feed ? airy_feed_ready(lane, slot, &until) : slot->state == AIRY_SLOT_FULL)) {
+            wait_full(lane, until);
             continue;
         }
         pthread_mutex_unlock(&run->lock);

@@ -28,6 +28,8 @@ enum {
     BATCH_DECODED_BYTES = 1200 << 20,
     BATCH_CPU_BYTES = 320 << 20, /* as stored: 16 frames of an Eiger 4M even uncompressed */
     THREAD_SCRATCH = 256 << 10,  /* blocks a thread of the CPU works on, in each lane */
+    FED_RATIO = 8,               /* of compression, of frames that nobody has seen yet */
+    FED_ROWS = 4096,             /* more of them than any batches in flight have */
     LONG_ROW = 1 << 14 /* bins from which on planes that do not differ stay where they are */
 };
 
@@ -75,6 +77,7 @@ bool airy_run_is_mine(const airy_run_params *params, size_t row, size_t rows)
     return row / part_rows(params, rows) % params->parts == params->part;
 }
 
+/* Bytes of a frame that comes from a stack. */
 static size_t source_size(const airy_stack *stack, const airy_run_params *params,
                           const size_t *rows, size_t i)
 {
@@ -159,6 +162,37 @@ static size_t planes_back(const struct airy_run_team *team, const airy_run_param
                                                            : AIRY_SUM_SIGNAL + 1;
 }
 
+/* Bytes of the batch that has most, of a stack. */
+static size_t largest_batch(const struct airy_run_plan *plan, const airy_stack *stack,
+                            const airy_run_params *params, const size_t *rows, size_t row_count)
+{
+    size_t largest = 0, sum = 0;
+    for (size_t i = 0; i < row_count; i++) {
+        sum = (i % plan->batch ? sum : 0) + source_size(stack, params, rows, i);
+        largest = airy_max_size(largest, sum);
+    }
+    return largest;
+}
+
+/* Of frames to come: what is expected of one that is encoded, for lack of anything better. */
+static size_t expected_size(const airy_stack_info *info)
+{
+    return info->codec.codec == AIRY_CODEC_NONE ? info->max_chunk
+                                                : airy_max_size(info->max_chunk / FED_RATIO, 1);
+}
+
+/*
+ * Room for twice what is expected of a batch, and at least for one frame of any kind: batches of
+ * frames that compress badly are full before they have all their frames.
+ */
+static size_t fed_batch(const struct airy_run_plan *plan, const airy_stack_info *info,
+                        size_t frame_bytes)
+{
+    const size_t most = airy_align_up(airy_max_size(info->max_chunk, frame_bytes), 64);
+    const size_t wanted = plan->batch * airy_align_up(2 * expected_size(info), 64);
+    return airy_max_size(most, wanted);
+}
+
 /*
  * Memory of one choice of batch. The table of blocks travels with the bytes; the decoded frames
  * are scratch of the compute queue.
@@ -174,12 +208,9 @@ static airy_status plan_memory(struct airy_run_plan *plan, const airy_stack *sta
     if (!codec.elem_size)
         codec.elem_size = (uint32_t)elem_size;
     AIRY_TRY(airy_block_layout_make(&layout, frame_bytes, &codec));
-    size_t largest = 0, sum = 0;
-    for (size_t i = 0; i < row_count; i++) {
-        sum = (i % plan->batch ? sum : 0) + source_size(stack, params, rows, i);
-        largest = airy_max_size(largest, sum);
-    }
-    plan->batch_bytes = largest + AIRY_BATCH_SLACK;
+    plan->batch_bytes = AIRY_BATCH_SLACK +
+                        (stack ? largest_batch(plan, stack, params, rows, row_count)
+                               : fed_batch(plan, info, frame_bytes));
     const size_t table = plan->batch * layout.blocks * sizeof(airy_block);
     const size_t plane = team->integrators[0]->bins * sizeof(double);
     plan->planes = planes_back(team, params);
@@ -296,6 +327,8 @@ static size_t mean_size(const airy_stack *stack, const airy_stack_info *info,
                         const airy_run_params *params, const size_t *rows, size_t row_count)
 {
     uint64_t sum = 0;
+    if (!stack)
+        return expected_size(info);
     for (size_t i = 0; i < row_count; i++)
         sum += source_size(stack, params, rows, i);
     return row_count ? airy_max_size((size_t)(sum / row_count), 1)
@@ -334,19 +367,17 @@ static airy_status check_regions(const airy_integrator *integrator, const airy_r
     return AIRY_OK;
 }
 
-airy_status airy_run_check(const char *call, const airy_stack *stack,
+airy_status airy_run_check(const char *call, const airy_stack_info *info,
                            const struct airy_run_team *team, const airy_run_params *params)
 {
-    airy_stack_info info;
-    AIRY_FAIL_IF(!stack || !team->integrators || team->count == 0, AIRY_ERR_PARAM,
-                 "%s: stack or integrators is NULL", call);
-    AIRY_TRY(airy_stack_get_info(stack, &info));
+    AIRY_FAIL_IF(!team->integrators || team->count == 0, AIRY_ERR_PARAM, "%s: integrators is NULL",
+                 call);
     for (size_t i = 0; i < team->count; i++) {
         const airy_integrator *it = team->integrators[i], *first = team->integrators[0];
         AIRY_FAIL_IF(!it, AIRY_ERR_PARAM, "%s: integrators[%zu] is NULL", call, i);
-        AIRY_FAIL_IF(info.height != it->height || info.width != it->width, AIRY_ERR_SHAPE,
+        AIRY_FAIL_IF(info->height != it->height || info->width != it->width, AIRY_ERR_SHAPE,
                      "%s has frames of %zu x %zu pixels, the geometry's detector %zu x %zu",
-                     info.dataset, info.height, info.width, it->height, it->width);
+                     info->dataset, info->height, info->width, it->height, it->width);
         AIRY_FAIL_IF(!airy_integrators_agree(it, first), AIRY_ERR_PARAM,
                      "integrators[%zu] makes other patterns than integrators[0]", i);
     }
@@ -394,18 +425,18 @@ static struct airy_run_plan choose(const airy_stack *stack, const airy_stack_inf
 }
 
 airy_status airy_run_plan_make(struct airy_run_plan *plan, const airy_stack *stack,
-                               const struct airy_run_team *team, const airy_run_params *params,
-                               const size_t *rows, size_t row_count,
+                               const airy_stack_info *info, const struct airy_run_team *team,
+                               const airy_run_params *params, const size_t *rows, size_t row_count,
                                const struct airy_run_plan *refused)
 {
-    airy_stack_info info;
-    AIRY_TRY(airy_stack_get_info(stack, &info));
-    *plan = refused ? *refused : choose(stack, &info, team, params, rows, row_count);
+    if (!stack)
+        row_count = airy_min_size(row_count, FED_ROWS);
+    *plan = refused ? *refused : choose(stack, info, team, params, rows, row_count);
     bool smaller = refused != NULL;
     do {
         if (smaller && !shrink(plan, params, team->lanes / team->count))
             return fail_memory(plan, team);
-        AIRY_TRY(plan_memory(plan, stack, &info, team, params, rows, row_count));
+        AIRY_TRY(plan_memory(plan, stack, info, team, params, rows, row_count));
         smaller = true;
     } while (!addressable(plan) || find_short(plan, team));
     return AIRY_OK;
@@ -422,11 +453,12 @@ airy_status airy_integrate_plan(airy_run_info *info, const airy_stack *stack,
     struct airy_run_plan plan;
     airy_stack_info stack_info;
     size_t rows = 0;
-    AIRY_TRY(airy_run_check("airy_integrate_plan", stack, &team, p));
+    AIRY_FAIL_IF(!stack, AIRY_ERR_PARAM, "airy_integrate_plan: stack is NULL");
     AIRY_TRY(airy_stack_get_info(stack, &stack_info));
+    AIRY_TRY(airy_run_check("airy_integrate_plan", &stack_info, &team, p));
     AIRY_TRY(airy_run_rows(&rows, &stack_info, p));
     team.lanes = airy_run_lanes(&team, p, rows);
-    AIRY_TRY(airy_run_plan_make(&plan, stack, &team, p, NULL, rows, NULL));
+    AIRY_TRY(airy_run_plan_make(&plan, stack, &stack_info, &team, p, NULL, rows, NULL));
     *info = (airy_run_info){
         .frames = rows,
         .batch = plan.batch,

@@ -27,10 +27,11 @@ static airy_status start_batch(struct airy_lane *lane, struct airy_slot *slot)
     slot->number = run->next_batch;
     slot->frames = run->row_count - first < run->plan.batch ? run->row_count - first
                                                             : run->plan.batch;
+    slot->rows = run->rows + first;
     slot->taken = slot->filled = slot->part = 0;
     for (size_t i = 0; i < slot->frames; i++) {
         struct airy_frame_source source;
-        airy_stack_source(run->stack, airy_run_frame(run->params, run->rows[first + i]), &source);
+        airy_stack_source(run->stack, airy_run_frame(run->params, slot->rows[i]), &source);
         const bool bytes = source.kind == AIRY_SOURCE_CHUNK || source.kind == AIRY_SOURCE_STORED;
         struct airy_frame_fate *fate = &slot->fates[i];
         slot->sizes[i] = source.size;
@@ -188,7 +189,7 @@ static bool fetch(struct airy_lane *lane, struct airy_slot *slot, size_t i, size
 {
     struct airy_run *run = lane->run;
     struct airy_frame_fate *fate = &slot->fates[i];
-    const size_t frame = airy_run_frame(run->params, run->rows[slot->number * run->plan.batch + i]);
+    const size_t frame = airy_run_frame(run->params, slot->rows[i]);
     if (fate->parts == 1) {
         settle(lane, slot, i, frame, read_frame(run, slot, i, frame));
         return true;

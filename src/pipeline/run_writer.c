@@ -17,6 +17,8 @@ void airy_run_wake(struct airy_run *run)
         pthread_cond_broadcast(&run->lanes[i].full);
         pthread_cond_broadcast(&run->lanes[i].sent);
     }
+    if (run->feed)
+        pthread_cond_broadcast(&run->feed->room);
 }
 
 bool airy_run_ends(const struct airy_run *run)
@@ -53,7 +55,10 @@ static const char *frame_problem(struct airy_run *run, const struct airy_slot *s
     if (stats->status == AIRY_FRAME_GOOD)
         return NULL;
     char where[512] = "";
-    (void)airy_stack_where(run->stack, frame, where, sizeof(where));
+    if (!run->stack)
+        snprintf(where, sizeof(where), "frame %zu", frame);
+    else
+        (void)airy_stack_where(run->stack, frame, where, sizeof(where));
     snprintf(message, size, "%s: %s", where, airy_frame_error(stats->status));
     return message;
 }
@@ -75,7 +80,7 @@ static airy_status mark_bad(const struct airy_run *run, airy_status status, size
         snprintf(tally->message, sizeof(tally->message), "%s", problem);
     }
     tally->bad++;
-    return run->params->skip_bad ? AIRY_OK : airy_fail(status, "%s", problem);
+    return run->skip_bad ? AIRY_OK : airy_fail(status, "%s", problem);
 }
 
 /* Where a slot's results are on the host. */
@@ -304,13 +309,13 @@ static airy_status flush_rows(struct airy_lane *lane, size_t end)
 
 static airy_status write_slot(struct airy_lane *lane, struct airy_slot *slot, struct tally *tally)
 {
-    const size_t *rows = lane->run->rows + slot->number * lane->run->plan.batch;
+    const struct airy_feed *feed = lane->run->feed;
     AIRY_TRY(airy_event_wait(slot->done));
     airy_status made = AIRY_OK;
     size_t count = 0, frames = 0; /* rows made of frames taken */
     char sentence[1024];
     while (made == AIRY_OK && frames < slot->frames) {
-        struct taken taken = {.i = frames, .row = rows[frames]};
+        struct taken taken = {.i = frames, .row = slot->rows[frames]};
         made = take_frame(lane, slot, &taken, tally);
         if (made == AIRY_OK && lane->run->group > 1) {
             made = add_to_group(lane, slot, &taken, &count);
@@ -322,6 +327,8 @@ static airy_status write_slot(struct airy_lane *lane, struct airy_slot *slot, st
     }
     if (made != AIRY_OK)
         snprintf(sentence, sizeof(sentence), "%s", airy_last_error());
+    if (feed && feed->made)
+        feed->made(feed->user, slot, lane->patterns, count);
     AIRY_TRY(flush_rows(lane, count));
     tally->frames = frames;
     for (size_t i = 0; i < frames; i++)
@@ -338,7 +345,7 @@ static void book(struct airy_run *run, const struct tally *tally)
         snprintf(out->first_error, sizeof(out->first_error), "%.511s", tally->message);
     }
     out->frames += tally->frames;
-    out->bad += run->params->skip_bad ? tally->bad : 0;
+    out->bad += run->skip_bad ? tally->bad : 0;
     out->stored_bytes += tally->stored;
 }
 
@@ -383,10 +390,10 @@ static void take_slot(struct airy_lane *lane, struct airy_slot *slot)
         snprintf(sentence, sizeof(sentence), "%s", airy_last_error());
     pthread_mutex_lock(&run->lock);
     book(run, &tally);
-    if (status != AIRY_OK && tally.bad && !run->params->skip_bad)
+    if (status != AIRY_OK && tally.bad && !run->skip_bad)
         end_by(run, slot->number, status, sentence);
     pthread_mutex_unlock(&run->lock);
-    if (status != AIRY_OK && !(tally.bad && !run->params->skip_bad))
+    if (status != AIRY_OK && !(tally.bad && !run->skip_bad))
         airy_run_fail(lane, status);
     else if (status == AIRY_OK)
         show_progress(run);
@@ -422,6 +429,10 @@ void *airy_run_writer(void *arg)
         slot->state = AIRY_SLOT_FREE;
         lane->written++;
         pthread_cond_broadcast(&lane->room);
+        if (run->feed) {
+            pthread_cond_broadcast(&run->feed->room);
+            pthread_cond_signal(&lane->full); /* the device may have nothing to do now */
+        }
     }
     pthread_mutex_unlock(&run->lock);
     return NULL;

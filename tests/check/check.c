@@ -35,6 +35,7 @@ static const struct {
     {"pattern", check_pattern},
     {"pipeline", check_pipeline},
     {"run", check_pipeline_parts},
+    {"live", check_live},
     {"merge", check_merge},
     {"around", check_around},
     {"sparse", check_sparse_files},

@@ -25,6 +25,7 @@ static void check_names(struct check *c)
     CHECK(c, strcmp(airy_status_name(AIRY_OK), "AIRY_OK") == 0);
     CHECK(c, strcmp(airy_status_name(AIRY_ERR_MEMORY), "AIRY_ERR_MEMORY") == 0);
     CHECK(c, strcmp(airy_status_name(AIRY_ERR_STOPPED), "AIRY_ERR_STOPPED") == 0);
+    CHECK(c, strcmp(airy_status_name(AIRY_ERR_FULL), "AIRY_ERR_FULL") == 0);
     CHECK(c, strcmp(airy_status_name((airy_status)-99), "AIRY_ERR_?") == 0);
     CHECK(c, strcmp(airy_status_name((airy_status)1), "AIRY_ERR_?") == 0);
     char version[32];

@@ -11,6 +11,8 @@ airy_integrator *check_run_integrator(struct check *c, airy_device *device,
                                       airy_error_model error_model);
 /* A path in a new folder. */
 const char *check_run_path(struct check *c, const char *name);
+/* All results of two files are the same bytes. */
+void check_run_same(struct check *c, const char *got, const char *want);
 /* Random counts below 50. */
 uint32_t *check_run_frames(struct check *c, size_t frames);
 /* How one frame of a stack is spoiled. */

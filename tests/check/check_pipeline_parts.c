@@ -15,8 +15,7 @@ static const char *const datasets[] = {
     "merged/sum_normalization2", "merged/count",
 };
 
-/* All results of two files are the same bytes. */
-static void check_same(struct check *c, const char *got, const char *want)
+void check_run_same(struct check *c, const char *got, const char *want)
 {
     for (size_t i = 0; i < sizeof(datasets) / sizeof(datasets[0]); i++) {
         airy_image a = {0}, b = {0};
@@ -167,7 +166,7 @@ static void check_parts(struct check *c, size_t parts, bool together)
         CHECK(c, frames == FRAMES);
         CHECK_OK(c, airy_run_finish(set.out, set.stack, set.integrators[0], &params, &info));
         CHECK(c, info.frames == FRAMES && !info.stopped);
-        check_same(c, set.out, set.want);
+        check_run_same(c, set.out, set.want);
     }
     close_set(&set);
 }
@@ -208,7 +207,7 @@ static void check_missing_part(struct check *c)
         CHECK(c, done == FRAMES);
         params.part = 0;
         CHECK_OK(c, airy_run_finish(set.out, set.stack, its[0], &params, NULL));
-        check_same(c, set.out, set.want);
+        check_run_same(c, set.out, set.want);
     }
     close_set(&set);
 }
@@ -230,7 +229,7 @@ static void check_parts_then_alone(struct check *c)
         params = (airy_run_params){.resume = true, .skip_bad = true};
         CHECK_OK(c, airy_integrate_stack(set.out, set.stack, set.integrators, 1, &params, &info));
         CHECK(c, info.resumed == done && info.frames == FRAMES - done && info.bad == 1);
-        check_same(c, set.out, set.want);
+        check_run_same(c, set.out, set.want);
     }
     close_set(&set);
 }
@@ -247,7 +246,7 @@ static void check_devices(struct check *c, size_t count)
             CHECK_OK(c, airy_integrate_stack(set.out, set.stack, set.integrators, count, &params,
                                              &info));
             CHECK(c, info.frames == FRAMES && info.bad == 0);
-            check_same(c, set.out, set.want);
+            check_run_same(c, set.out, set.want);
         }
     }
     close_set(&set);
@@ -265,7 +264,7 @@ static void check_devices_bad(struct check *c)
         CHECK_OK(c, airy_integrate_stack(set.out, set.stack, set.integrators, 3, &params, &info));
         CHECK(c, info.frames == FRAMES && info.bad == 1);
         CHECK(c, strstr(info.first_error, "frame 41") != NULL);
-        check_same(c, set.out, set.want);
+        check_run_same(c, set.out, set.want);
         params.skip_bad = false;
         params.force = true;
         CHECK_FAILS(c, airy_integrate_stack(set.out, set.stack, set.integrators, 3, &params, &info),

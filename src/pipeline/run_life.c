@@ -1,0 +1,196 @@
+/* A run from its opening to its end, whoever brings the frames. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/size.h"
+#include "integrate/integrator.h"
+#include "pipeline/run.h"
+
+/* One thread of each kind, and readers; what cannot be started fails the run. */
+static void start_threads(struct airy_lane *lane)
+{
+    const size_t readers = lane->run->feed ? 0 : lane->readers;
+    const size_t needed = readers ? 3 : 2;
+    const airy_status status = airy_memory_calloc((void **)&lane->threads, readers + 2,
+                                                  sizeof(lane->threads[0]), "threads of a run");
+    if (status != AIRY_OK) {
+        airy_run_fail(lane, status);
+        return;
+    }
+    for (size_t i = 0; i < readers + 2; i++) {
+        void *(*const body)(void *) = i == 0   ? airy_run_writer
+                                      : i == 1 ? airy_run_submitter
+                                               : airy_run_reader;
+        if (pthread_create(&lane->threads[i], NULL, body, lane) != 0) {
+            if (i < needed)
+                airy_run_fail(
+                    lane, airy_fail(AIRY_ERR_MEMORY, "cannot start the threads of the pipeline"));
+            return;
+        }
+        lane->thread_count++;
+    }
+}
+
+void airy_run_start(struct airy_run *run)
+{
+    for (size_t i = 0; i < run->team.lanes; i++)
+        start_threads(&run->lanes[i]);
+}
+
+airy_status airy_run_join(struct airy_run *run)
+{
+    for (size_t i = 0; i < run->team.lanes; i++) {
+        struct airy_lane *lane = &run->lanes[i];
+        for (size_t t = 0; t < lane->thread_count; t++)
+            pthread_join(lane->threads[t], NULL);
+        free(lane->threads);
+        lane->threads = NULL;
+        lane->thread_count = 0;
+    }
+    if (run->failed || run->bad_batch != SIZE_MAX)
+        return airy_fail_restore(run->status, run->message);
+    for (size_t i = 0; i < run->team.lanes; i++)
+        AIRY_TRY(airy_lane_finish(&run->lanes[i]));
+    return AIRY_OK;
+}
+
+static airy_status open_lanes(struct airy_run *run)
+{
+    for (size_t i = 0; i < run->team.lanes; i++) {
+        const airy_status status = airy_lane_open(&run->lanes[i]);
+        if (status != AIRY_OK)
+            return run->team.count == 1
+                       ? status
+                       : airy_fail_context(status, "device %s",
+                                           airy_device_spec(run->lanes[i].integrator->device));
+    }
+    return AIRY_OK;
+}
+
+static void close_lanes(struct airy_run *run)
+{
+    for (size_t i = 0; run->lanes && i < run->team.lanes; i++)
+        airy_lane_close(&run->lanes[i]);
+}
+
+static airy_status open_group(const struct airy_run *run, struct airy_group *group)
+{
+    const airy_integrator *it = run->team.integrators[0];
+    return airy_accumulator_create(&group->sums, it->bins, it->params.error_model);
+}
+
+/* How many batches of a stack there are; of a fed run nobody knows before its end. */
+static size_t count_batches(const struct airy_run *run)
+{
+    return run->feed ? SIZE_MAX : (run->row_count + run->plan.batch - 1) / run->plan.batch;
+}
+
+airy_status airy_run_prepare(struct airy_run *run)
+{
+    AIRY_TRY(airy_run_plan_make(&run->plan, run->stack, &run->info, &run->team, run->params,
+                                run->rows, run->row_count, NULL));
+    for (;;) {
+        const airy_status status = open_lanes(run);
+        if (status != AIRY_ERR_MEMORY) {
+            run->batches = count_batches(run);
+            run->in_turn = run->group > 1 && run->plan.batch % run->group != 0;
+            return status == AIRY_OK && run->in_turn ? open_group(run, &run->spread) : status;
+        }
+        airy_log(AIRY_LOG_INFO, "%s; batches of %zu frames are too large", airy_last_error(),
+                 run->plan.batch);
+        close_lanes(run);
+        const struct airy_run_plan refused = run->plan;
+        AIRY_TRY(airy_run_plan_make(&run->plan, run->stack, &run->info, &run->team, run->params,
+                                    run->rows, run->row_count, &refused));
+    }
+}
+
+static airy_status check_monitor(const struct airy_run *run)
+{
+    for (size_t row = 0; run->params->monitor && row < run->total_rows; row++) {
+        const double m = run->params->monitor[airy_run_frame(run->params, row)];
+        AIRY_FAIL_IF(!(m > 0 && m < HUGE_VAL), AIRY_ERR_PARAM,
+                     "monitor of frame %zu = %g, expected > 0 and finite",
+                     airy_run_frame(run->params, row), m);
+    }
+    return AIRY_OK;
+}
+
+static void describe(airy_run_info *out, const struct airy_run *run)
+{
+    const uint64_t frame_bytes = (uint64_t)run->info.height * run->info.width *
+                                 airy_dtype_size(run->info.dtype);
+    out->batch = run->plan.batch;
+    out->slots = run->plan.slots;
+    out->readers = run->plan.readers;
+    out->host_bytes = run->plan.host_bytes;
+    out->device_bytes = run->plan.device_bytes;
+    out->decoded_bytes = frame_bytes * out->frames;
+}
+
+/* Waits on it end at times of airy_clock_ns. */
+static void init_condition(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+airy_status airy_run_open(struct airy_run *run, const char *call)
+{
+    run->bad_batch = SIZE_MAX;
+    run->skip_bad = run->feed || run->params->skip_bad;
+    pthread_mutex_init(&run->lock, NULL);
+    pthread_mutex_init(&run->progress_lock, NULL);
+    if (run->feed)
+        init_condition(&run->feed->room);
+    if (!run->feed) {
+        AIRY_FAIL_IF(!run->stack, AIRY_ERR_PARAM, "%s: stack is NULL", call);
+        AIRY_TRY(airy_stack_get_info(run->stack, &run->info));
+    }
+    AIRY_TRY(airy_run_check(call, &run->info, &run->team, run->params));
+    run->total_rows = run->info.frames;
+    if (!run->feed)
+        AIRY_TRY(airy_run_rows(&run->total_rows, &run->info, run->params));
+    AIRY_TRY(check_monitor(run));
+    AIRY_TRY(airy_integrator_get_info(run->team.integrators[0], &run->axes));
+    run->group = airy_run_group(run->params, run->total_rows);
+    run->team.lanes = airy_run_lanes(&run->team, run->params, run->total_rows);
+    AIRY_TRY(airy_memory_calloc((void **)&run->lanes, run->team.lanes, sizeof(run->lanes[0]),
+                                "devices of a run"));
+    for (size_t i = 0; i < run->team.lanes; i++) {
+        struct airy_lane *lane = &run->lanes[i];
+        lane->run = run;
+        lane->integrator = run->team.integrators[i % run->team.count];
+        init_condition(&lane->room);
+        init_condition(&lane->full);
+        init_condition(&lane->sent);
+    }
+    return AIRY_OK;
+}
+
+void airy_run_close(struct airy_run *run, bool keep)
+{
+    describe(run->out, run);
+    close_lanes(run);
+    if (run->file)
+        airy_pattern_file_destroy(&run->file, keep);
+    for (size_t i = 0; run->lanes && i < run->team.lanes; i++) {
+        pthread_cond_destroy(&run->lanes[i].room);
+        pthread_cond_destroy(&run->lanes[i].full);
+        pthread_cond_destroy(&run->lanes[i].sent);
+    }
+    airy_accumulator_destroy(&run->spread.sums);
+    free(run->lanes);
+    free(run->rows);
+    if (run->feed)
+        pthread_cond_destroy(&run->feed->room);
+    pthread_mutex_destroy(&run->progress_lock);
+    pthread_mutex_destroy(&run->lock);
+}

@@ -1,0 +1,450 @@
+/* Frames that come one by one: the same patterns as from a stack, whatever their order. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check_pipeline.h"
+
+enum { FRAMES = 70, THREADS = 3, FRAME_BYTES = RUN_PIXELS * 4 };
+
+/* Frames as they come, and what a run over them as a stack gives. */
+struct played {
+    uint8_t *chunks[FRAMES];
+    size_t sizes[FRAMES];
+    bool native[FRAMES]; /* not encoded */
+    const char *stack, *want, *out;
+    airy_integrator *integrators[2];
+    airy_device *other;
+};
+
+/* special: in other blocks, or cut; half of the sound frames come as pixels where mixed. */
+static bool open_played(struct check *c, struct played *p, size_t special, enum spoil spoil,
+                        bool mixed)
+{
+    const char *stack_path = check_run_path(c, "stack.h5");
+    *p = (struct played){.stack = stack_path,
+                         .want = check_run_path(c, "want.h5"),
+                         .out = check_run_path(c, "out.h5")};
+    uint32_t *pixels = check_run_frames(c, FRAMES);
+    pixels[7 * RUN_PIXELS + 5] = pixels[60 * RUN_PIXELS + 500] = 1000000000; /* dummies */
+    check_run_stack(c, stack_path, pixels, FRAMES, special, spoil);
+    for (size_t i = 0; i < FRAMES; i++) {
+        const bool is_special = i == special;
+        const airy_codec_params codec = {.codec = AIRY_CODEC_BSLZ4,
+                                         .elem_size = 4,
+                                         .block_bytes = is_special && spoil == OTHER_BLOCKS ? 512
+                                                                                            : 1024};
+        p->native[i] = mixed && i % 2 && !is_special;
+        p->sizes[i] = p->native[i] ? FRAME_BYTES : airy_encode_bound(FRAME_BYTES, &codec);
+        p->chunks[i] = check_alloc(c, p->sizes[i]);
+        if (p->native[i])
+            memcpy(p->chunks[i], pixels + i * RUN_PIXELS, FRAME_BYTES);
+        else
+            CHECK_OK(c, airy_encode(p->chunks[i], &p->sizes[i], pixels + i * RUN_PIXELS,
+                                    FRAME_BYTES, &codec));
+        if (is_special && spoil == TRUNCATED)
+            p->sizes[i] /= 2;
+        if (is_special && spoil == FLIPPED)
+            memset(p->chunks[i] + 16, 0xff, 40);
+    }
+    p->integrators[0] = check_run_integrator(c, c->device, AIRY_ERROR_MODEL_POISSON);
+    airy_stack *stack = NULL;
+    const airy_run_params params = {.skip_bad = true};
+    const bool good =
+        CHECK_OK(c, airy_stack_create(&stack, &stack_path, 1)) &&
+        CHECK_OK(c, airy_integrate_stack(p->want, stack, p->integrators, 1, &params, NULL)) &&
+        CHECK_OK(c, airy_device_create(&p->other, c->spec, NULL));
+    airy_stack_destroy(&stack);
+    if (good)
+        p->integrators[1] = check_run_integrator(c, p->other, AIRY_ERROR_MODEL_POISSON);
+    return good;
+}
+
+static void close_played(struct played *p)
+{
+    airy_integrator_destroy(&p->integrators[0]);
+    airy_integrator_destroy(&p->integrators[1]);
+    airy_device_destroy(&p->other);
+}
+
+static airy_live_params params_of(uint64_t frames)
+{
+    return (airy_live_params){
+        .height = RUN_HEIGHT,
+        .width = RUN_WIDTH,
+        .dtype = AIRY_DTYPE_U32,
+        .codec = {.codec = AIRY_CODEC_BSLZ4, .elem_size = 4, .block_bytes = 1024},
+        .frames = frames,
+        .run = {.skip_bad = true},
+    };
+}
+
+static airy_status put(airy_live *live, const struct played *p, size_t i)
+{
+    const airy_live_frame frame = {
+        .number = i, .bytes = p->chunks[i], .size = p->sizes[i], .encoded = !p->native[i]};
+    return airy_live_put(live, &frame, 60);
+}
+
+/* Patterns that were handed on. */
+struct seen {
+    atomic_size_t count, bad, inside;
+    atomic_uint rows[FRAMES];
+    float first[RUN_BINS];
+    pthread_mutex_t *gate; /* NULL, or waits here */
+};
+
+static void see(void *user, const airy_live_pattern *pattern)
+{
+    struct seen *seen = user;
+    if (atomic_fetch_add(&seen->inside, 1) != 0)
+        atomic_fetch_add(&seen->bad, 1000); /* two at once */
+    if (seen->gate) {
+        pthread_mutex_lock(seen->gate);
+        pthread_mutex_unlock(seen->gate);
+    }
+    seen->count++;
+    seen->bad += pattern->status != AIRY_OK;
+    if (pattern->number < FRAMES)
+        seen->rows[pattern->number]++;
+    if (pattern->number == 0)
+        memcpy(seen->first, pattern->intensity, sizeof(seen->first));
+    atomic_fetch_sub(&seen->inside, 1);
+}
+
+struct giver {
+    airy_live *live;
+    const struct played *played;
+    size_t index;
+    airy_status status;
+    pthread_t thread;
+};
+
+/* Every third frame, from the last one on. */
+static void *give(void *arg)
+{
+    struct giver *g = arg;
+    for (size_t i = FRAMES; i-- > 0;)
+        if (i % THREADS == g->index && g->status == AIRY_OK)
+            g->status = put(g->live, g->played, i);
+    return NULL;
+}
+
+static airy_status give_all(airy_live *live, const struct played *played)
+{
+    struct giver givers[THREADS];
+    airy_status status = AIRY_OK;
+    for (size_t t = 0; t < THREADS; t++) {
+        givers[t] = (struct giver){.live = live, .played = played, .index = t};
+        pthread_create(&givers[t].thread, NULL, give, &givers[t]);
+    }
+    for (size_t t = 0; t < THREADS; t++) {
+        pthread_join(givers[t].thread, NULL);
+        status = givers[t].status != AIRY_OK ? givers[t].status : status;
+    }
+    return status;
+}
+
+static void check_orders(struct check *c)
+{
+    static const struct {
+        const char *name;
+        enum spoil spoil;
+        bool mixed;
+        size_t devices, batch, slots;
+    } cases[] = {
+        {"sound", SOUND, false, 1, 0, 0},
+        {"mixed_batch3", SOUND, true, 1, 3, 2},
+        {"one_slot", SOUND, true, 1, 1, 1},
+        {"two_devices", SOUND, false, 2, 4, 2},
+        {"other_blocks", OTHER_BLOCKS, false, 1, 5, 0},
+        {"truncated", TRUNCATED, true, 2, 0, 0},
+        {"flipped", FLIPPED, false, 1, 2, 3},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        if (!check_case(c, "live_%s", cases[i].name))
+            continue;
+        struct played played;
+        struct seen seen = {0};
+        airy_live *live = NULL;
+        airy_live_info info = {0};
+        const size_t bad = cases[i].spoil == TRUNCATED || cases[i].spoil == FLIPPED;
+        if (open_played(c, &played, 33, cases[i].spoil, cases[i].mixed)) {
+            airy_live_params params = params_of(FRAMES);
+            params.run.batch = cases[i].batch;
+            params.run.slots = cases[i].slots;
+            params.pattern = see;
+            params.user = &seen;
+            if (CHECK_OK(c, airy_live_create(&live, played.out, played.integrators,
+                                             cases[i].devices, &params)) &&
+                CHECK_OK(c, give_all(live, &played)) &&
+                CHECK_OK(c, airy_live_finish(live, &info))) {
+                CHECK(c, info.put == FRAMES && info.done == FRAMES && info.bad == bad &&
+                             info.lost == 0 && info.refused == 0);
+                CHECK(c, info.p50 > 0 && info.p50 <= info.p99 && info.p99 <= info.max);
+                CHECK(c, seen.count == FRAMES && seen.bad == bad);
+                for (size_t k = 0; k < FRAMES; k++)
+                    CHECK(c, seen.rows[k] == 1);
+                check_run_same(c, played.out, played.want);
+            }
+            airy_live_destroy(&live);
+        }
+        close_played(&played);
+    }
+}
+
+static void check_refusals(struct check *c)
+{
+    if (!check_case(c, "live_refusals"))
+        return;
+    struct played played;
+    airy_live *live = NULL;
+    if (!open_played(c, &played, FRAMES, SOUND, false)) {
+        close_played(&played);
+        return;
+    }
+    airy_live_params params = params_of(FRAMES);
+    CHECK_FAILS(c, airy_live_create(NULL, NULL, played.integrators, 1, &params), AIRY_ERR_PARAM,
+                "NULL");
+    CHECK_FAILS(c, airy_live_create(&live, NULL, NULL, 1, &params), AIRY_ERR_PARAM, "integrators");
+    params.run.group = 2;
+    CHECK_FAILS(c, airy_live_create(&live, NULL, played.integrators, 1, &params),
+                AIRY_ERR_UNSUPPORTED, "groups");
+    params = params_of(0);
+    params.run.grid[0] = params.run.grid[1] = 3;
+    CHECK_FAILS(c, airy_live_create(&live, NULL, played.integrators, 1, &params),
+                AIRY_ERR_UNSUPPORTED, "number of frames");
+    params = params_of((uint64_t)1 << 60);
+    CHECK_FAILS(c, airy_live_create(&live, NULL, played.integrators, 1, &params), AIRY_ERR_PARAM,
+                "frames = 1152921504606846976");
+    params = params_of(FRAMES);
+    params.dtype = (airy_dtype)77;
+    CHECK_FAILS(c, airy_live_create(&live, NULL, played.integrators, 1, &params), AIRY_ERR_DTYPE,
+                "dtype = 77");
+    params = params_of(FRAMES);
+    params.wait = -1;
+    CHECK_FAILS(c, airy_live_create(&live, NULL, played.integrators, 1, &params), AIRY_ERR_PARAM,
+                "wait = -1");
+    params = params_of(FRAMES);
+    params.height = SIZE_MAX / 2;
+    CHECK_FAILS(c, airy_live_create(&live, NULL, played.integrators, 1, &params), AIRY_ERR_PARAM,
+                "a size that fits");
+    params = params_of(FRAMES);
+    params.width--;
+    CHECK_FAILS(c, airy_live_create(&live, NULL, played.integrators, 1, &params), AIRY_ERR_SHAPE,
+                "the live run has frames of 37 x 43");
+    params = params_of(FRAMES);
+    if (CHECK_OK(c, airy_live_create(&live, NULL, played.integrators, 1, &params))) {
+        airy_live_frame frame = {.number = 3, .bytes = played.chunks[3], .size = played.sizes[3]};
+        frame.encoded = true;
+        CHECK_FAILS(c, airy_live_put(NULL, &frame, 1), AIRY_ERR_PARAM, "NULL");
+        CHECK_FAILS(c, airy_live_put(live, NULL, 1), AIRY_ERR_PARAM, "NULL");
+        CHECK_FAILS(c, airy_live_put(live, &frame, (double)NAN), AIRY_ERR_PARAM, "timeout");
+        CHECK_OK(c, airy_live_put(live, &frame, 1));
+        CHECK_FAILS(c, airy_live_put(live, &frame, 1), AIRY_ERR_PARAM,
+                    "frame number = 3 was given before");
+        CHECK_FAILS(c, airy_live_lose(live, 3, "x"), AIRY_ERR_PARAM, "was given before");
+        frame.number = FRAMES;
+        CHECK_FAILS(c, airy_live_put(live, &frame, 1), AIRY_ERR_PARAM,
+                    "frame number = 70, expected below 70");
+        frame.number = UINT64_MAX;
+        CHECK_FAILS(c, airy_live_put(live, &frame, 1), AIRY_ERR_PARAM, "expected below 70");
+        frame.bytes = NULL;
+        CHECK_FAILS(c, airy_live_put(live, &frame, 1), AIRY_ERR_PARAM, "NULL");
+        CHECK_OK(c, airy_live_finish(live, NULL)); /* skip_bad: the others are bad rows */
+        frame = (airy_live_frame){.number = 4, .bytes = played.chunks[4], .size = 4};
+        CHECK_FAILS(c, airy_live_put(live, &frame, 1), AIRY_ERR_STOPPED, "being finished");
+        CHECK_FAILS(c, airy_live_finish(live, NULL), AIRY_ERR_PARAM, "finished before");
+    }
+    airy_live_destroy(&live);
+    airy_live_destroy(&live);
+    close_played(&played);
+}
+
+/* Sizes that nobody can believe are rows that are bad, and hold up nothing. */
+static void check_sizes(struct check *c)
+{
+    if (!check_case(c, "live_sizes"))
+        return;
+    struct played played;
+    airy_live *live = NULL;
+    airy_live_info info = {0};
+    airy_live_params params = params_of(8);
+    params.max_chunk = FRAME_BYTES / 2 * 3;
+    if (open_played(c, &played, FRAMES, SOUND, false) &&
+        CHECK_OK(c, airy_live_create(&live, NULL, played.integrators, 1, &params))) {
+        uint8_t *large = check_alloc(c, 2 * FRAME_BYTES);
+        const airy_live_frame frames[] = {
+            {.number = 0, .bytes = large, .size = 2 * FRAME_BYTES, .encoded = true},
+            {.number = 1, .bytes = large, .size = 2 * FRAME_BYTES},
+            {.number = 2, .bytes = large, .size = 0, .encoded = true},
+            {.number = 3, .bytes = NULL, .size = 0},
+            {.number = 4, .bytes = large, .size = 11, .encoded = true},
+            {.number = 5, .bytes = large, .size = FRAME_BYTES - 1},
+            {.number = 6, .bytes = large, .size = FRAME_BYTES},
+            {.number = 7, .bytes = played.chunks[7], .size = played.sizes[7], .encoded = true},
+        };
+        for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++)
+            CHECK_OK(c, airy_live_put(live, &frames[i], 10));
+        CHECK_OK(c, airy_live_finish(live, &info));
+        CHECK(c, info.done == 8 && info.bad == 6);
+        CHECK(c, strstr(info.first_error, "frame "));
+    }
+    airy_live_destroy(&live);
+    close_played(&played);
+}
+
+/* Frames that do not come, and the run that goes on. */
+static void check_lost(struct check *c)
+{
+    if (!check_case(c, "live_lost_resume"))
+        return;
+    struct played played;
+    airy_live *live = NULL;
+    airy_live_info info = {0};
+    airy_live_params params = params_of(FRAMES);
+    params.run.skip_bad = false;
+    if (open_played(c, &played, FRAMES, SOUND, false) &&
+        CHECK_OK(c, airy_live_create(&live, played.out, played.integrators, 1, &params))) {
+        for (size_t i = 0; i < FRAMES; i++)
+            if (i != 5 && i != 40)
+                CHECK_OK(c, put(live, &played, i));
+        CHECK_OK(c, airy_live_lose(live, 40, "the channel closed"));
+        CHECK_FAILS(c, airy_live_finish(live, &info), AIRY_ERR_STOPPED,
+                    "1 frames never came, the first is number 5");
+        CHECK(c, info.put == FRAMES - 2 && info.bad == 1 && info.lost == 1);
+        CHECK(c, strcmp(info.first_error, "the channel closed") == 0);
+        airy_live_destroy(&live);
+        params.run.resume = true;
+        if (CHECK_OK(c, airy_live_create(&live, played.out, played.integrators, 1, &params))) {
+            for (size_t i = 0; i < FRAMES; i++)
+                CHECK_OK(c, put(live, &played, i));
+            CHECK_FAILS(c, put(live, &played, 5), AIRY_ERR_PARAM, "given before");
+            CHECK_OK(c, put(live, &played, 6)); /* of the first run */
+            CHECK_OK(c, airy_live_finish(live, &info));
+            CHECK(c, info.resumed == FRAMES - 2 && info.put == 2);
+            check_run_same(c, played.out, played.want);
+        }
+    }
+    airy_live_destroy(&live);
+    close_played(&played);
+}
+
+/* A file that the frames of a live run have begun is completed from a stack. */
+static void check_then_stack(struct check *c)
+{
+    if (!check_case(c, "live_then_stack"))
+        return;
+    struct played played;
+    airy_live *live = NULL;
+    airy_stack *stack = NULL;
+    airy_live_params params = params_of(FRAMES);
+    if (open_played(c, &played, FRAMES, SOUND, false) &&
+        CHECK_OK(c, airy_live_create(&live, played.out, played.integrators, 1, &params))) {
+        for (size_t i = 10; i < 30; i++)
+            CHECK_OK(c, put(live, &played, i));
+        airy_live_destroy(&live); /* without finish */
+        const airy_run_params run = {.resume = true, .skip_bad = true};
+        airy_run_info info;
+        if (CHECK_OK(c, airy_stack_create(&stack, &played.stack, 1)) &&
+            CHECK_OK(c,
+                     airy_integrate_stack(played.out, stack, played.integrators, 1, &run, &info))) {
+            CHECK(c, info.resumed == 20 && info.frames == FRAMES - 20);
+            check_run_same(c, played.out, played.want);
+        }
+    }
+    airy_stack_destroy(&stack);
+    airy_live_destroy(&live);
+    close_played(&played);
+}
+
+/* Who takes the patterns is slow: memory stays, and those who put are told in time. */
+static void check_full(struct check *c)
+{
+    if (!check_case(c, "live_full"))
+        return;
+    struct played played;
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    struct seen seen = {.gate = &gate};
+    airy_live *live = NULL;
+    airy_live_info info = {0};
+    airy_live_params params = params_of(FRAMES);
+    params.run.batch = params.run.slots = 2;
+    params.pattern = see;
+    params.user = &seen;
+    if (open_played(c, &played, FRAMES, SOUND, false) &&
+        CHECK_OK(c, airy_live_create(&live, NULL, played.integrators, 1, &params))) {
+        size_t given = 0;
+        airy_status status = AIRY_OK;
+        pthread_mutex_lock(&gate);
+        while (given < FRAMES && status == AIRY_OK) {
+            const airy_live_frame frame = {.number = given,
+                                           .bytes = played.chunks[given],
+                                           .size = played.sizes[given],
+                                           .encoded = true};
+            status = airy_live_put(live, &frame, 0.05);
+            given += status == AIRY_OK;
+        }
+        CHECK(c, status == AIRY_ERR_FULL && strstr(airy_last_error(), "no room"));
+        CHECK(c, given >= 2 && given <= 4); /* two batches of at most two frames */
+        pthread_mutex_unlock(&gate);
+        for (; given < FRAMES; given++)
+            CHECK_OK(c, put(live, &played, given));
+        CHECK_OK(c, airy_live_finish(live, &info));
+        CHECK(c, info.refused == 1 && info.done == FRAMES && seen.count == FRAMES);
+    }
+    airy_live_destroy(&live);
+    close_played(&played);
+}
+
+static bool stop_soon(void *user, size_t done, size_t total)
+{
+    (void)user;
+    return total != FRAMES || done < 10;
+}
+
+/* Frames are still given when the run is finished, or stops by itself: nobody waits for ever. */
+static void check_ends(struct check *c)
+{
+    for (int stops = 0; stops < 2; stops++) {
+        if (!check_case(c, "live_ends_%s", stops ? "stopped" : "finished"))
+            continue;
+        struct played played;
+        airy_live *live = NULL;
+        airy_live_info info = {0};
+        airy_live_params params = params_of(FRAMES);
+        params.run.batch = 1;
+        params.run.slots = 2;
+        params.run.progress = stops ? stop_soon : NULL;
+        if (open_played(c, &played, FRAMES, SOUND, false) &&
+            CHECK_OK(c, airy_live_create(&live, NULL, played.integrators, 1, &params))) {
+            struct giver giver = {.live = live, .played = &played, .index = 0};
+            pthread_create(&giver.thread, NULL, give, &giver);
+            if (stops)
+                pthread_join(giver.thread, NULL);
+            const airy_status status = airy_live_finish(live, &info);
+            if (!stops)
+                pthread_join(giver.thread, NULL);
+            CHECK(c, stops ? status == AIRY_ERR_STOPPED
+                           : status == AIRY_OK || status == AIRY_ERR_STOPPED);
+            CHECK(c, giver.status == AIRY_OK || giver.status == AIRY_ERR_STOPPED);
+            CHECK(c, !stops || (giver.status == AIRY_ERR_STOPPED && info.done >= 10));
+        }
+        airy_live_destroy(&live);
+        close_played(&played);
+    }
+}
+
+void check_live(struct check *c)
+{
+    check_orders(c);
+    check_refusals(c);
+    check_sizes(c);
+    check_lost(c);
+    check_then_stack(c);
+    check_full(c);
+    check_ends(c);
+}
