@@ -163,7 +163,7 @@ AIRY_API airy_status airy_geometry_write_noted(const airy_geometry *geometry, co
 AIRY_API airy_status airy_geometry_check(const airy_geometry *geometry);
 
 /**
- * Radial units, by the names that pyFAI has for them. In the laboratory x is horizontal, y vertical, z
+ * Radial and azimuthal units, by the names that pyFAI has for them. In the laboratory x is horizontal, y vertical, z
  * along the beam; u = 2 pi / wavelength, n = (x, y, z) / |(x, y, z)|. Grazing incidence: the lab's q,
  * u (n - beam), turned by the angle of incidence about x and by the tilt about the beam.
  * d and the logarithms of q are infinite at the beam: pixels for which they are (a centre there, or
@@ -208,6 +208,9 @@ typedef enum airy_unit {
     AIRY_UNIT_QIP_A,
     AIRY_UNIT_QOOP_A,
     AIRY_UNIT_QTOT_A,
+    AIRY_UNIT_CHI_RAD,   /**< "chi_rad" */
+    AIRY_UNIT_CHIGI_RAD, /**< "chigi_rad" = atan2(qip, qoop): from the sample's vertical */
+    AIRY_UNIT_CHIGI_DEG, /**< "chigi_deg" */
     AIRY_UNIT_COUNT
 } airy_unit;
 
@@ -215,6 +218,15 @@ AIRY_API const char *airy_unit_name(airy_unit unit);  /**< "q_nm^-1" */
 AIRY_API const char *airy_unit_label(airy_unit unit); /**< "q (1/nm)", for plots */
 AIRY_API bool airy_unit_needs_wavelength(airy_unit unit);
 AIRY_API airy_status airy_unit_parse(airy_unit *unit, const char *name);
+/** A whole turn of chi or chigi in the unit, 360 or 2 pi; 0: no angle about the beam. */
+AIRY_API double airy_unit_turn(airy_unit unit);
+/**
+ * It can be the second axis of two dimensions: chi and chigi, and units with a sign that are no
+ * logarithms (qx, qy, those of the sample, exit and scattering angles).
+ */
+AIRY_API bool airy_unit_is_azimuthal(airy_unit unit);
+/** As airy_unit_parse; others are refused with the list of these. */
+AIRY_API airy_status airy_unit_parse_azimuthal(airy_unit *unit, const char *name);
 
 /**
  * One value per pixel at its centre: out[height * width] in the unit given.

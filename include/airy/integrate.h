@@ -16,7 +16,11 @@
  * params->empty.
  * Two dimensions (azimuth_bins > 0): bins are cells of radius and chi, planes of sums are
  * [azimuth_bins][bins], and a pixel's share of a cell is by area; chi is cut at its discontinuity
- * and at the ends of azimuth_range, pixels on either side of it belong to both ends.
+ * and at the ends of azimuth_range, pixels on either side of it belong to both ends. Instead of chi
+ * the second axis can be any of airy_unit_is_azimuthal, see azimuth_unit. A quadrilateral that crosses
+ * itself counts as the two triangles that it consists of.
+ * Where the sign of qip changes, qip and chigi jump across what no pixel sees: such a pixel is taken to
+ * lie on the side of its centre, without compat.
  * Bins: half open, [lo, hi); without a range given lo and hi are the limits of the unmasked pixels
  * (centres, boxes or corners, by splitting; corners: 0 where such a pixel holds the beam), and hi
  * belongs to the last bin.
@@ -129,8 +133,9 @@ typedef struct airy_integrator_params {
     double radial_range[2]; /**< in the unit */
     double azimuth_range
         [2];       /**< degrees; upper <= lower wraps around; a pixel counts whole or not at all
-                        (centre inside) */
-    bool chi_zero; /**< chi in [0, 360) rather than (-180, 180] */
+                        (centre inside). With an azimuth_unit that is no angle about the beam: in
+                        that unit, the lower first */
+    bool chi_zero; /**< chi (chigi) in [0, 360) rather than (-180, 180] */
     const uint8_t *mask; /**< not 0 = bad; already everything that should be masked */
     const float *dark, *flat, *absorption;
     const float *variance; /**< with AIRY_ERROR_MODEL_VARIANCE */
@@ -161,6 +166,12 @@ typedef struct airy_integrator_params {
      * values must reach up to the saturation.
      */
     bool mask_saturated;
+    /**
+     * In two dimensions the second axis, one of airy_unit_is_azimuthal; 0 (which is none of them):
+     * chi_deg. The radial unit then is any other but chi and chigi. Compat pyfai: chi_deg and chi_rad
+     * alone.
+     */
+    airy_unit azimuth_unit;
 } airy_integrator_params;
 
 /**
@@ -183,7 +194,7 @@ AIRY_API void airy_integrator_destroy(airy_integrator **integrator);
 AIRY_API size_t airy_integrator_bins(const airy_integrator *integrator);
 /** Bin centres in the unit, [bins]; lives as long as the integrator. NULL for NULL. */
 AIRY_API const double *airy_integrator_radial(const airy_integrator *integrator);
-/** Bin centres of chi in degrees, [azimuth_bins]; NULL for NULL and in one dimension. */
+/** Bin centres of the second axis in its unit, [azimuth_bins]; NULL for NULL and in one dimension. */
 AIRY_API const double *airy_integrator_azimuth(const airy_integrator *integrator);
 
 /** Facts for --explain and logs. */
@@ -195,7 +206,8 @@ typedef struct airy_integrator_info {
     double lower, upper;   /**< limits of the radial axis in the unit */
     const char *engine;    /**< what walks the matrix on this device, static text */
     size_t radial_bins, azimuth_bins;    /**< azimuth_bins: 0 in one dimension */
-    double azimuth_lower, azimuth_upper; /**< limits of chi in degrees */
+    double azimuth_lower, azimuth_upper; /**< limits of the second axis in its unit */
+    airy_unit azimuth_unit;              /**< of the second axis; 0 counts as chi_deg */
 } airy_integrator_info;
 AIRY_API airy_status airy_integrator_get_info(const airy_integrator *integrator,
                                               airy_integrator_info *info);

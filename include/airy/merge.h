@@ -80,7 +80,8 @@ AIRY_API airy_status airy_sums_rebin(double *dst, const double *src, size_t azim
 typedef struct airy_roi {
     double radial[2];  /**< in the unit of the axis */
     bool has_azimuth;  /**< in two dimensions */
-    double azimuth[2]; /**< degrees; upper <= lower wraps around */
+    double azimuth[2]; /**< degrees; upper <= lower wraps around. Where the second axis is no angle
+                            about the beam: in its unit, the lower first */
 } airy_roi;
 
 /** What an NXazint1d or NXazint2d file says of an experiment beside its patterns. */

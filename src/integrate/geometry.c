@@ -56,6 +56,9 @@ static const struct {
     [AIRY_UNIT_QIP_A] = {"qip_A^-1", "qip (1/\xc3\x85)", true, false},
     [AIRY_UNIT_QOOP_A] = {"qoop_A^-1", "qoop (1/\xc3\x85)", true, false},
     [AIRY_UNIT_QTOT_A] = {"qtot_A^-1", "q (1/\xc3\x85)", true, true},
+    [AIRY_UNIT_CHI_RAD] = {"chi_rad", "\xcf\x87 (rad)", false, false},
+    [AIRY_UNIT_CHIGI_RAD] = {"chigi_rad", "polar angle (rad)", false, false},
+    [AIRY_UNIT_CHIGI_DEG] = {"chigi_deg", "polar angle (deg)", false, false},
 };
 
 static bool is_unit(airy_unit unit)
@@ -89,19 +92,59 @@ bool airy_unit_is_singular(airy_unit unit)
            unit == AIRY_UNIT_LOG10Q_M || unit == AIRY_UNIT_LOGQ_NM;
 }
 
-airy_status airy_unit_parse(airy_unit *unit, const char *name)
+bool airy_unit_is_folded(airy_unit unit)
 {
-    AIRY_FAIL_IF(!unit, AIRY_ERR_PARAM, "airy_unit_parse: unit is NULL");
-    AIRY_FAIL_IF(!name, AIRY_ERR_PARAM, "airy_unit_parse: name is NULL");
+    return unit == AIRY_UNIT_QIP_NM || unit == AIRY_UNIT_QIP_A || unit == AIRY_UNIT_CHIGI_RAD ||
+           unit == AIRY_UNIT_CHIGI_DEG;
+}
+
+double airy_unit_turn(airy_unit unit)
+{
+    return unit == AIRY_UNIT_CHI_DEG || unit == AIRY_UNIT_CHIGI_DEG   ? 360
+           : unit == AIRY_UNIT_CHI_RAD || unit == AIRY_UNIT_CHIGI_RAD ? 2 * PI
+                                                                      : 0;
+}
+
+bool airy_unit_is_azimuthal(airy_unit unit)
+{
+    return is_unit(unit) && !units[unit].positive && !airy_unit_is_singular(unit);
+}
+
+airy_unit airy_azimuth_unit(airy_unit unit)
+{
+    return unit == AIRY_UNIT_Q_NM ? AIRY_UNIT_CHI_DEG : unit;
+}
+
+static airy_status find_unit(airy_unit *unit, const char *name, bool azimuthal)
+{
     char list[1024] = "";
     for (int u = 0; u < AIRY_UNIT_COUNT; u++) {
+        if (azimuthal && !airy_unit_is_azimuthal((airy_unit)u))
+            continue;
         if (strcmp(units[u].name, name) == 0) {
             *unit = (airy_unit)u;
             return AIRY_OK;
         }
-        strcat(strcat(list, u ? ", " : ""), units[u].name);
+        strcat(strcat(list, *list ? ", " : ""), units[u].name);
     }
-    return airy_fail(AIRY_ERR_PARAM, "unit '%.64s' is unknown; there are %s", name, list);
+    return airy_fail(AIRY_ERR_PARAM,
+                     azimuthal ? "'%.64s' is no azimuthal unit; there are %s"
+                               : "unit '%.64s' is unknown; there are %s",
+                     name, list);
+}
+
+airy_status airy_unit_parse(airy_unit *unit, const char *name)
+{
+    AIRY_FAIL_IF(!unit, AIRY_ERR_PARAM, "airy_unit_parse: unit is NULL");
+    AIRY_FAIL_IF(!name, AIRY_ERR_PARAM, "airy_unit_parse: name is NULL");
+    return find_unit(unit, name, false);
+}
+
+airy_status airy_unit_parse_azimuthal(airy_unit *unit, const char *name)
+{
+    AIRY_FAIL_IF(!unit, AIRY_ERR_PARAM, "airy_unit_parse_azimuthal: unit is NULL");
+    AIRY_FAIL_IF(!name, AIRY_ERR_PARAM, "airy_unit_parse_azimuthal: name is NULL");
+    return find_unit(unit, name, true);
 }
 
 static airy_status check_length(const char *name, double value, double limit)

@@ -323,6 +323,7 @@ static void set_defaults(airy_integrator_params *p)
         p->bins = 1000;
     if (p->normalization == 0)
         p->normalization = 1;
+    p->azimuth_unit = airy_azimuth_unit(p->azimuth_unit);
     if (!p->has_empty) {
         p->has_empty = true;
         p->empty = p->compat == AIRY_COMPAT_PYFAI ? 0 : NAN;
@@ -531,6 +532,7 @@ airy_status airy_integrator_get_info(const airy_integrator *integrator, airy_int
         .azimuth_bins = it->params.azimuth_bins,
         .azimuth_lower = it->limits.azimuth_lower,
         .azimuth_upper = it->limits.azimuth_upper,
+        .azimuth_unit = it->params.azimuth_unit,
     };
     return AIRY_OK;
 }
@@ -546,8 +548,8 @@ static bool same_number(double a, double b)
 
 static bool same_rules(const airy_integrator_params *a, const airy_integrator_params *b)
 {
-    return a->unit == b->unit && a->split == b->split && a->method == b->method &&
-           a->error_model == b->error_model && a->compat == b->compat &&
+    return a->unit == b->unit && a->azimuth_unit == b->azimuth_unit && a->split == b->split &&
+           a->method == b->method && a->error_model == b->error_model && a->compat == b->compat &&
            a->unweighted == b->unweighted && a->has_dummy == b->has_dummy &&
            a->no_default_dummy == b->no_default_dummy && a->mask_saturated == b->mask_saturated &&
            a->has_saturation == b->has_saturation && a->has_empty == b->has_empty &&

@@ -92,12 +92,12 @@ static double enlarge(double upper)
  * Limits of chi without a range given: what there is, and the whole turn where a pixel lies on the
  * discontinuity, so that neither side of it is lost.
  */
-static void clip_angular(double *lower, double *upper, bool chi_zero)
+static void clip_angular(double *lower, double *upper, const struct airy_split_rule *rule)
 {
-    const double least = chi_zero ? 0 : -180;
-    if (*lower < least || *upper > least + 360) {
+    const double least = rule->chi_zero ? 0 : -0.5 * rule->period;
+    if (*lower < least || *upper > least + rule->period) {
         *lower = least;
-        *upper = least + 360;
+        *upper = least + rule->period;
     }
 }
 
@@ -148,7 +148,7 @@ static airy_status set_radial(struct airy_split_rule *rule, const airy_integrato
         lower = found->lower;
         upper = found->upper;
         if (rule->angular)
-            clip_angular(&lower, &upper, rule->chi_zero);
+            clip_angular(&lower, &upper, rule);
     }
     if (rule->positive && (rule->compat || !params->has_radial_range)) {
         lower = fmax(lower, 0);
@@ -165,6 +165,12 @@ static airy_status set_chi(struct airy_split_rule *rule, const airy_integrator_p
                            const struct airy_split_limits *found, double *moved)
 {
     *moved = 0;
+    if (rule->turn == 0) {
+        const bool given = params->has_azimuth_range;
+        return set_axis(&rule->chi, given ? params->azimuth_range[0] : found->chi_lower,
+                        given ? params->azimuth_range[1] : found->chi_upper, false, !given,
+                        "azimuth");
+    }
     if (!params->has_azimuth_range) {
         /* pyFAI's pi is a float, and where corners are not asked for it is the upper end always. */
         const bool corners = has_corners(rule->split);
@@ -193,26 +199,44 @@ static airy_status set_limits(struct build *build, struct airy_matrix_limits *li
     AIRY_TRY(set_radial(rule, params, &found));
     if (rule->chi.bins > 0)
         AIRY_TRY(set_chi(rule, params, &found, &moved));
+    const bool degrees = airy_unit_turn(airy_azimuth_unit(params->azimuth_unit)) == 360;
+    const double scale = degrees ? 180 / PI : 1;
+    moved *= degrees ? 1 : PI / 180;
     *limits = (struct airy_matrix_limits){rule->radial.lower, rule->radial.upper,
-                                          rule->chi.lower * (180 / PI) + moved,
-                                          rule->chi.upper * (180 / PI) + moved};
+                                          rule->chi.lower * scale + moved,
+                                          rule->chi.upper * scale + moved};
     return AIRY_OK;
+}
+
+static airy_unit in_radians(airy_unit unit)
+{
+    return unit == AIRY_UNIT_CHI_DEG     ? AIRY_UNIT_CHI_RAD
+           : unit == AIRY_UNIT_CHIGI_DEG ? AIRY_UNIT_CHIGI_RAD
+                                         : unit;
 }
 
 static void make_rule(struct airy_split_rule *rule, const airy_geometry *geometry,
                       const airy_integrator_params *params)
 {
-    const bool compat = params->compat == AIRY_COMPAT_PYFAI && params->unit != AIRY_UNIT_CHI_DEG;
+    const double period = airy_unit_turn(params->unit);
+    const bool compat = params->compat == AIRY_COMPAT_PYFAI && period == 0;
+    const airy_unit second = in_radians(airy_azimuth_unit(params->azimuth_unit));
+    const bool angles = airy_unit_turn(second) != 0;
     *rule = (struct airy_split_rule){
         .unit = params->unit,
         .split = params->split,
         .compat = compat,
         .truncate = params->split == AIRY_SPLIT_NO || params->method != AIRY_METHOD_HISTOGRAM,
         .positive = airy_unit_is_positive(params->unit),
-        .polar = airy_unit_is_positive(params->unit) && !airy_unit_is_singular(params->unit),
+        .polar = airy_unit_is_positive(params->unit) && !airy_unit_is_singular(params->unit) &&
+                 angles,
         .singular = airy_unit_is_singular(params->unit),
-        .angular = params->unit == AIRY_UNIT_CHI_DEG,
+        .angular = period != 0,
+        .period = period,
+        .folded = !compat && (airy_unit_is_folded(params->unit) || airy_unit_is_folded(second)),
         .chi_zero = params->chi_zero,
+        .azimuth_unit = second,
+        .turn = angles ? 2 * PI : 0,
         .width = geometry->detector.width,
         .radial.bins = params->bins,
         .chi.bins = params->azimuth_bins,
@@ -234,6 +258,36 @@ static void make_rule(struct airy_split_rule *rule, const airy_geometry *geometr
     }
 }
 
+/* The second axis, and what goes together with it. */
+static airy_status check_azimuth(const airy_geometry *geometry,
+                                 const airy_integrator_params *params)
+{
+    const airy_unit second = airy_azimuth_unit(params->azimuth_unit);
+    const char *name = airy_unit_name(second);
+    AIRY_FAIL_IF((unsigned)second >= AIRY_UNIT_COUNT, AIRY_ERR_PARAM,
+                 "azimuth_unit = %d, expected 0 to %d", (int)second, AIRY_UNIT_COUNT - 1);
+    AIRY_FAIL_IF(!airy_unit_is_azimuthal(second), AIRY_ERR_PARAM,
+                 "azimuth_unit '%s' is a radial unit: expected chi_deg, chi_rad, qoop_nm^-1 or "
+                 "another of a sign",
+                 name);
+    AIRY_FAIL_IF(params->azimuth_bins == 0 && second != AIRY_UNIT_CHI_DEG, AIRY_ERR_PARAM,
+                 "azimuth_unit '%s' is the second axis of two dimensions (azimuth_bins)", name);
+    AIRY_FAIL_IF(params->azimuth_bins > 0 && airy_unit_turn(params->unit) != 0, AIRY_ERR_PARAM,
+                 "unit '%s' is the other axis of two dimensions: a radial unit is expected",
+                 airy_unit_name(params->unit));
+    AIRY_FAIL_IF(params->azimuth_bins > 0 && params->unit == second, AIRY_ERR_PARAM,
+                 "azimuth_unit '%s' is that of the radial axis, too: expected another", name);
+    AIRY_FAIL_IF(airy_unit_needs_wavelength(second) && geometry->wavelength == 0, AIRY_ERR_PARAM,
+                 "azimuth_unit '%s' needs a wavelength, the geometry has none", name);
+    AIRY_FAIL_IF(params->compat == AIRY_COMPAT_PYFAI && second != AIRY_UNIT_CHI_DEG &&
+                     second != AIRY_UNIT_CHI_RAD,
+                 AIRY_ERR_UNSUPPORTED,
+                 "compat pyfai has chi_deg and chi_rad as second axis, not %s", name);
+    AIRY_FAIL_IF(params->chi_zero && airy_unit_turn(second) == 0, AIRY_ERR_PARAM,
+                 "chi_zero is for angles about the beam; azimuth_unit is '%s'", name);
+    return AIRY_OK;
+}
+
 static airy_status check_params(const airy_geometry *geometry, const airy_integrator_params *params)
 {
     AIRY_FAIL_IF(params->bins == 0 || params->bins > 1000000, AIRY_ERR_PARAM,
@@ -241,8 +295,6 @@ static airy_status check_params(const airy_geometry *geometry, const airy_integr
     AIRY_FAIL_IF(params->azimuth_bins > MAX_CELLS / params->bins, AIRY_ERR_PARAM,
                  "bins = %zu x %zu of radius and azimuth, expected at most %d in all", params->bins,
                  params->azimuth_bins, MAX_CELLS);
-    AIRY_FAIL_IF(params->azimuth_bins > 0 && params->unit == AIRY_UNIT_CHI_DEG, AIRY_ERR_PARAM,
-                 "unit 'chi_deg' is the other axis of two dimensions: a radial unit is expected");
     AIRY_FAIL_IF(params->azimuth_bins == 0 && params->split == AIRY_SPLIT_PSEUDO, AIRY_ERR_PARAM,
                  "splitting 'pseudo' is for two dimensions (azimuth_bins)");
     AIRY_FAIL_IF((unsigned)params->unit >= AIRY_UNIT_COUNT, AIRY_ERR_PARAM,
@@ -250,6 +302,7 @@ static airy_status check_params(const airy_geometry *geometry, const airy_integr
     AIRY_FAIL_IF(airy_unit_needs_wavelength(params->unit) && geometry->wavelength == 0,
                  AIRY_ERR_PARAM, "unit '%s' needs a wavelength, the geometry has none",
                  airy_unit_name(params->unit));
+    AIRY_TRY(check_azimuth(geometry, params));
     AIRY_FAIL_IF(geometry->detector.height == 0 || geometry->detector.width == 0, AIRY_ERR_PARAM,
                  "detector '%s' has no shape", geometry->detector.name);
     const double *r = params->radial_range, *a = params->azimuth_range;
@@ -257,10 +310,17 @@ static airy_status check_params(const airy_geometry *geometry, const airy_integr
         AIRY_FAIL_IF(!isfinite(r[0]) || !isfinite(r[1]) || !(r[0] < r[1]), AIRY_ERR_PARAM,
                      "radial range = %g to %g %s, expected two finite values, the lower first",
                      r[0], r[1], airy_unit_name(params->unit));
-        AIRY_FAIL_IF(params->unit == AIRY_UNIT_CHI_DEG && r[1] - r[0] > 360, AIRY_ERR_PARAM,
-                     "radial range = %g to %g deg, expected 360 deg at most", r[0], r[1]);
+        const double turn = airy_unit_turn(params->unit);
+        AIRY_FAIL_IF(turn != 0 && r[1] - r[0] > turn, AIRY_ERR_PARAM,
+                     "radial range = %.10g to %.10g %s, expected %.10g at most between them", r[0],
+                     r[1], airy_unit_name(params->unit), turn);
     }
-    if (params->has_azimuth_range)
+    const airy_unit second = airy_azimuth_unit(params->azimuth_unit);
+    if (params->has_azimuth_range && airy_unit_turn(second) == 0)
+        AIRY_FAIL_IF(!isfinite(a[0]) || !isfinite(a[1]) || !(a[0] < a[1]), AIRY_ERR_PARAM,
+                     "azimuth range = %g to %g %s, expected two finite values, the lower first",
+                     a[0], a[1], airy_unit_name(second));
+    else if (params->has_azimuth_range)
         AIRY_FAIL_IF(!(fabs(a[0]) <= 720) || !(fabs(a[1]) <= 720) || a[1] - a[0] > 360,
                      AIRY_ERR_PARAM,
                      "azimuth range = %g to %g deg, expected values within 720 deg and 360 deg at "

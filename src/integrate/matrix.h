@@ -21,7 +21,7 @@ struct airy_matrix {
 
 struct airy_matrix_limits {
     double lower, upper; /* of the radial axis in the unit; bins are (upper - lower) / bins wide */
-    double azimuth_lower, azimuth_upper; /* of chi, degrees; two dimensions only */
+    double azimuth_lower, azimuth_upper; /* of the second axis in its unit; two dimensions only */
 };
 
 /* Pixels that count: valid[i] != 0; fewer than 2^32 of them. Runs on the pool. */

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "integrate/integrator.h"
+#include "integrate/pose.h"
 
 /* Behind the planes of the sums: of the azimuthal model, N2 m and N2 m^2 of each frame. */
 enum { PLANE_MOMENT = AIRY_SUM_PLANES, PLANE_MOMENT2, PLANES_AZIMUTHAL };
@@ -246,6 +247,17 @@ airy_status airy_roi_check(const airy_roi *roi, const airy_integrator_info *axes
         return AIRY_OK;
     AIRY_FAIL_IF(axes->azimuth_bins == 0, AIRY_ERR_PARAM,
                  "region of chi %g to %g deg: patterns of one dimension have no chi", a[0], a[1]);
+    if (airy_unit_turn(airy_azimuth_unit(axes->azimuth_unit)) == 0) {
+        AIRY_FAIL_IF(
+            !isfinite(a[0]) || !isfinite(a[1]) || !(a[0] < a[1]) || a[1] <= axes->azimuth_lower ||
+                a[0] >= axes->azimuth_upper,
+            AIRY_ERR_PARAM,
+            "region %g to %g of %s, expected two values, the lower first, and a part of the "
+            "axis, which runs from %.6g to %.6g",
+            a[0], a[1], airy_unit_name(axes->azimuth_unit), axes->azimuth_lower,
+            axes->azimuth_upper);
+        return AIRY_OK;
+    }
     AIRY_FAIL_IF(!(fabs(a[0]) <= 720) || !(fabs(a[1]) <= 720) || a[0] == a[1] || a[1] - a[0] > 360,
                  AIRY_ERR_PARAM,
                  "region of chi %g to %g deg, expected values within 720 deg and 360 deg at most "
@@ -272,16 +284,18 @@ static double part_of_row(const airy_integrator_info *axes, const airy_roi *roi,
 {
     if (!roi->has_azimuth || axes->azimuth_bins == 0)
         return 1;
-    double sum = 0;
-    double upper = roi->azimuth[1];
-    while (upper <= roi->azimuth[0])
-        upper += 360;
-    for (int k = -5; k <= 5; k++)
-        sum += part_of_bin(i,
-                           in_bins(roi->azimuth[0] + 360.0 * k, axes->azimuth_lower,
-                                   axes->azimuth_upper, axes->azimuth_bins),
-                           in_bins(upper + 360.0 * k, axes->azimuth_lower, axes->azimuth_upper,
-                                   axes->azimuth_bins));
+    const double turn = airy_unit_turn(airy_azimuth_unit(axes->azimuth_unit)),
+                 scale = turn > 0 ? turn / 360 : 1, lower = scale * roi->azimuth[0];
+    double sum = 0, upper = scale * roi->azimuth[1];
+    while (upper <= lower && turn > 0)
+        upper += turn;
+    const int turns = turn > 0 ? 5 : 0;
+    for (int k = -turns; k <= turns; k++)
+        sum += part_of_bin(
+            i,
+            in_bins(lower + turn * k, axes->azimuth_lower, axes->azimuth_upper, axes->azimuth_bins),
+            in_bins(upper + turn * k, axes->azimuth_lower, axes->azimuth_upper,
+                    axes->azimuth_bins));
     return fmin(sum, 1);
 }
 

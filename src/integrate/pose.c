@@ -364,6 +364,14 @@ static double sample_q(const struct airy_pose *p, double x, double y, double z, 
     }
 }
 
+/* From the sample's vertical, (-pi, pi]. */
+static double polar_angle(const struct airy_pose *pose, double x, double y, double z)
+{
+    const double angle = atan2(sample_q(pose, x, y, z, AIRY_UNIT_QIP_NM),
+                               sample_q(pose, x, y, z, AIRY_UNIT_QOOP_NM));
+    return angle == -PI ? PI : angle;
+}
+
 static double sample_value(const struct airy_pose *pose, double x, double y, double z,
                            airy_unit unit)
 {
@@ -375,6 +383,8 @@ static double sample_value(const struct airy_pose *pose, double x, double y, dou
     case AIRY_UNIT_EXIT_VERT_RAD:
     case AIRY_UNIT_EXIT_HORZ_RAD:
         return exit_angle(pose, x, y, z, unit == AIRY_UNIT_EXIT_VERT_RAD);
+    case AIRY_UNIT_CHIGI_RAD:
+        return polar_angle(pose, x, y, z);
     default:
         return 0.5 * pose->q_scale * sample_q(pose, x, y, z, unit);
     }
@@ -388,7 +398,10 @@ static void row_of_sample(const struct points *restrict p, const struct airy_pos
     if (unit == AIRY_UNIT_EXIT_VERT_DEG || unit == AIRY_UNIT_EXIT_HORZ_DEG) {
         scale = 180 / PI;
         unit = unit == AIRY_UNIT_EXIT_VERT_DEG ? AIRY_UNIT_EXIT_VERT_RAD : AIRY_UNIT_EXIT_HORZ_RAD;
-    } else if (unit >= AIRY_UNIT_QXGI_A) {
+    } else if (unit == AIRY_UNIT_CHIGI_DEG) {
+        scale = 180 / PI;
+        unit = AIRY_UNIT_CHIGI_RAD;
+    } else if (unit >= AIRY_UNIT_QXGI_A && unit <= AIRY_UNIT_QTOT_A) {
         scale = 0.1;
         unit = (airy_unit)(unit - AIRY_UNIT_QXGI_A + AIRY_UNIT_QXGI_NM);
     }
@@ -441,6 +454,9 @@ static void radial_of(const struct points *p, const struct airy_pose *pose, airy
     case AIRY_UNIT_CHI_DEG:
     case AIRY_UNIT_COUNT:
         row_chi(p, 180 / PI, n, out);
+        return;
+    case AIRY_UNIT_CHI_RAD:
+        row_chi(p, 1, n, out);
         return;
     case AIRY_UNIT_QTOT_NM:
         row_q(p, pose->q_scale, n, out);

@@ -60,9 +60,13 @@ void airy_pose_efficiency(const struct airy_pose *pose, double c1, double c2, si
 void airy_pose_polarization(const struct airy_pose *pose, double factor, double offset_rad,
                             double c1, double c2, size_t n, double *out);
 
+/* params->azimuth_unit, or what 0 stands for. */
+airy_unit airy_azimuth_unit(airy_unit unit);
 /* Units that cannot be negative; that are infinite at the beam. What is positive and not infinite is
  * 0 there. */
 bool airy_unit_is_positive(airy_unit unit);
 bool airy_unit_is_singular(airy_unit unit);
+/* qip and the angles made of it: they have its sign, and jump where that changes. */
+bool airy_unit_is_folded(airy_unit unit);
 
 #endif

@@ -16,7 +16,7 @@ airy_status airy_split_scratch_create(struct airy_split_scratch *scratch,
     double *block = NULL;
     *scratch = (struct airy_split_scratch){0};
     const size_t cells = rule->compat ? rule->radial.bins * rule->chi.bins : 0,
-                 own = rule->pose.corners ? 9 * corners : 0;
+                 own = rule->pose.corners || rule->folded ? 10 * corners : 0;
     AIRY_TRY(airy_memory_calloc((void **)&block,
                                 8 * corners + rule->radial.bins + 2 + rule->chi.bins + cells + own,
                                 sizeof *block, "the matrix's work space"));
@@ -37,6 +37,7 @@ airy_status airy_split_scratch_create(struct airy_split_scratch *scratch,
         scratch->radial[k] = scratch->beam + (1 + k) * corners;
         scratch->chi[k] = scratch->beam + (5 + k) * corners;
     }
+    scratch->side = scratch->beam + 9 * corners;
     return AIRY_OK;
 }
 
@@ -93,6 +94,13 @@ static airy_unit base_unit(airy_unit unit, double *factor)
     }
 }
 
+/* The second axis of n points: chi, or the unit that stands for it. */
+static void azimuth_of(const struct airy_split_rule *rule, const struct airy_pose *pose, double c1,
+                       double c2, size_t n, double *out)
+{
+    airy_pose_radial(pose, rule->azimuth_unit, c1, c2, n, out);
+}
+
 /* n points from (c1, c2): radial, and chi if asked for. pyFAI keeps corners as floats. */
 static void find_corners(const struct airy_split_rule *rule, const struct airy_pose *pose,
                          double *radial, double *chi, double c1, double c2, size_t n)
@@ -101,7 +109,7 @@ static void find_corners(const struct airy_split_rule *rule, const struct airy_p
     const airy_unit unit = rule->compat ? base_unit(rule->unit, &factor) : rule->unit;
     airy_pose_radial(pose, unit, c1, c2, n, radial);
     if (chi)
-        airy_pose_chi(pose, c1, c2, n, chi);
+        azimuth_of(rule, pose, c1, c2, n, chi);
     if (!rule->compat)
         return;
     for (size_t j = 0; j < n; j++)
@@ -116,7 +124,7 @@ static void radial_centers(const struct airy_split_rule *rule, double *out, size
     if (rule->angular && rule->chi_zero)
         for (size_t j = 0; j < rule->width; j++)
             if (out[j] < 0)
-                out[j] = out[j] + 360 < 360 ? out[j] + 360 : 0;
+                out[j] = out[j] + rule->period < rule->period ? out[j] + rule->period : 0;
 }
 
 /* half[j]: the largest distance of a corner from the centre; period 0: no period. */
@@ -228,8 +236,8 @@ static void load_own_corners(const struct airy_split_rule *rule, struct airy_spl
 }
 
 /* Corners of row y, in the unit; the upper ones of the row before are taken over. */
-static void load_corners(const struct airy_split_rule *rule, struct airy_split_scratch *s, size_t y,
-                         bool first, bool chi)
+static void load_lines(const struct airy_split_rule *rule, struct airy_split_scratch *s, size_t y,
+                       bool first, bool chi)
 {
     const struct airy_pose *pose = &rule->corner_pose;
     const size_t n = rule->width + 1;
@@ -247,6 +255,43 @@ static void load_corners(const struct airy_split_rule *rule, struct airy_split_s
     find_corners(rule, pose, s->line[1], chi ? s->chi_line[1] : NULL, (double)y + 1, 0, n);
     point_corners(s->radial, s->line);
     point_corners(s->chi, s->chi_line);
+}
+
+/* Corners beyond the jump come to the side of their pixel's centre; around the beam there is none. */
+static void fold_corners(const struct airy_split_rule *rule, struct airy_split_scratch *s, size_t y,
+                         bool chi)
+{
+    const size_t w = rule->width;
+    const bool radial_jumps = airy_unit_is_folded(rule->unit),
+               chi_jumps = chi && airy_unit_is_folded(rule->azimuth_unit);
+    airy_pose_radial(&rule->pose, AIRY_UNIT_CHIGI_RAD, (double)y + 0.5, 0.5, w, s->side);
+    for (int k = 0; k < 4; k++) {
+        double *own = s->beam + (size_t)(1 + k) * (w + 1),
+               *own_chi = s->beam + (size_t)(5 + k) * (w + 1);
+        if (own != s->radial[k]) {
+            memcpy(own, s->radial[k], w * sizeof(*own));
+            if (chi)
+                memcpy(own_chi, s->chi[k], w * sizeof(*own));
+        }
+        for (size_t j = 0; j < w; j++) {
+            if (rule->polar && has_corners(rule->split) && airy_split_holds_beam(rule, s, y, j))
+                continue;
+            own[j] = radial_jumps ? copysign(own[j], s->side[j]) : own[j];
+            if (chi_jumps)
+                own_chi[j] = copysign(own_chi[j], s->side[j]);
+        }
+        s->radial[k] = own;
+        if (chi)
+            s->chi[k] = own_chi;
+    }
+}
+
+static void load_corners(const struct airy_split_rule *rule, struct airy_split_scratch *s, size_t y,
+                         bool first, bool chi)
+{
+    load_lines(rule, s, y, first, chi);
+    if (rule->folded)
+        fold_corners(rule, s, y, chi);
 }
 
 /* Where chi is the unit, the other axis of corners is the radius in m. */
@@ -273,13 +318,13 @@ static void load_row(const struct airy_split_rule *rule, struct airy_split_scrat
     if (!has_corners(rule->split) || rule->angular)
         radial_centers(rule, s->center, y);
     if (bbox)
-        half_widths(s->half, s->center, s->radial, w, rule->angular ? 360 : 0);
+        half_widths(s->half, s->center, s->radial, w, rule->period);
     if (has_corners(rule->split) && rule->angular)
         load_radii(rule, s, y);
     if (rule->has_azimuth || two)
-        airy_pose_chi(&rule->pose, (double)y + 0.5, 0.5, w, s->center_chi);
+        azimuth_of(rule, &rule->pose, (double)y + 0.5, 0.5, w, s->center_chi);
     if (chi_halves)
-        half_widths(s->half_chi, s->center_chi, s->chi, w, 2 * PI);
+        half_widths(s->half_chi, s->center_chi, s->chi, w, rule->turn);
 }
 
 /* What pixel j of the row that is loaded reaches. */
@@ -295,12 +340,12 @@ static void pixel_reach(const struct airy_split_rule *rule, const struct airy_sp
     double u[4];
     gather_corners(u, s->radial, j);
     for (int k = 0; rule->angular && k < 4; k++)
-        u[k] = unwrap(u[k], s->center[j], 360);
+        u[k] = unwrap(u[k], s->center[j], rule->period);
     *lo = min4(u[0], u[1], u[2], u[3]);
     *hi = max4(u[0], u[1], u[2], u[3]);
 }
 
-/* The same of chi, rad. */
+/* The same of the second axis. */
 static void pixel_reach_chi(const struct airy_split_rule *rule, const struct airy_split_scratch *s,
                             size_t j, double *lo, double *hi)
 {
@@ -314,7 +359,7 @@ static void pixel_reach_chi(const struct airy_split_rule *rule, const struct air
     double y[4];
     gather_corners(y, s->chi, j);
     for (int k = 0; k < 4; k++)
-        y[k] = rule->compat ? airy_split_compat_chi(rule, y[k]) : unwrap(y[k], center, 2 * PI);
+        y[k] = rule->compat ? airy_split_compat_chi(rule, y[k]) : unwrap(y[k], center, rule->turn);
     *lo = min4(y[0], y[1], y[2], y[3]);
     *hi = max4(y[0], y[1], y[2], y[3]);
 }
@@ -338,7 +383,7 @@ static void widen_by_pixel(struct airy_split_limits *limits, const struct airy_s
         pixel_reach_chi(rule, s, j, &lo, &hi);
     /* On both sides of the discontinuity: the whole turn, so that nothing of it is lost. */
     const double least = rule->chi_zero ? 0 : -PI;
-    if (!rule->compat && (lo < least || hi > least + 2 * PI)) {
+    if (!rule->compat && rule->turn > 0 && (lo < least || hi > least + 2 * PI)) {
         lo = least;
         hi = least + 2 * PI;
     }
@@ -607,7 +652,7 @@ static inline bool azimuth_touches(const struct airy_split_rule *rule, double a,
 
 double airy_split_compat_chi(const struct airy_split_rule *rule, double chi)
 {
-    return rule->chi_zero ? chi_from_zero(chi) : chi;
+    return rule->chi_zero && rule->turn > 0 ? chi_from_zero(chi) : chi;
 }
 
 /*
@@ -619,18 +664,18 @@ static void add_angular(struct sink *sink, const struct airy_split_rule *rule,
 {
     const double center = s->center[j];
     if (rule->split == AIRY_SPLIT_NO) {
-        const double lower = rule->radial.lower, turns = floor((center - lower) / 360);
+        const double lower = rule->radial.lower, turns = floor((center - lower) / rule->period);
         /* Within the turn it stays as it is: the largest is the limit, to the last bit. */
-        const double v = turns != 0 ? lower + (center - lower - 360 * turns) : center;
-        add_point(sink, rule, v >= lower + 360 && turns != 0 ? lower : v);
+        const double v = turns != 0 ? lower + (center - lower - rule->period * turns) : center;
+        add_point(sink, rule, v >= lower + rule->period && turns != 0 ? lower : v);
         return;
     }
     double corner[4];
     gather_corners(corner, s->radial, j);
     for (int k = 0; k < 4; k++)
-        corner[k] = unwrap(corner[k], center, 360);
+        corner[k] = unwrap(corner[k], center, rule->period);
     for (int turn = -1; turn <= 1; turn++) {
-        const double shift = 360.0 * turn;
+        const double shift = rule->period * turn;
         if (rule->split == AIRY_SPLIT_BBOX) {
             if (center + s->half[j] + shift > rule->radial.lower)
                 add_interval(sink, rule, s, center - s->half[j] + shift,

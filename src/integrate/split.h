@@ -22,13 +22,20 @@ struct airy_split_rule {
     airy_unit unit;
     airy_split split;
     bool compat, truncate;  /* truncate: towards bin 0 rather than down, compat only */
-    bool positive, angular; /* the unit cannot be negative; it is chi, with a period of 360 */
-    bool polar, singular;   /* it is 0 at the beam; it is infinite there */
+    bool positive, angular; /* the unit cannot be negative; it is an angle about the beam */
+    double period;          /* of such a unit: 360 or 2 pi */
+    bool polar,
+        singular; /* the unit is 0 at the beam, where the other axis is an angle about it; it
+                               is infinite there */
+    bool folded;  /* an axis jumps where qip changes its sign, and pixels stay on one side */
     bool chi_zero;
     size_t width;
     struct airy_split_axis radial; /* in the unit */
-    struct airy_split_axis chi;    /* rad; bins 0: patterns of one dimension */
-    bool has_azimuth;              /* one dimension: only pixels in this range of chi count */
+    struct airy_split_axis chi; /* rad, or azimuth_unit where that has no turn; bins 0: patterns of
+                                      one dimension */
+    airy_unit azimuth_unit; /* of that axis, angles in rad: chi_rad, chigi_rad, qoop_nm^-1, ... */
+    double turn;            /* of that axis: 2 pi, or 0 */
+    bool has_azimuth;       /* one dimension: only pixels in this range of chi count */
     double azimuth_lo, azimuth_hi; /* rad, lo < hi <= lo + 2 pi */
 };
 
@@ -56,6 +63,7 @@ struct airy_split_scratch {
                                                       detector with corners of its own */
     double *beam;                                  /* [width] not 0: the direct beam is in the
                                                       pixel; with such corners only */
+    double *side;                                  /* [width] where folded: with the sign of qip */
     double *center, *center_chi, *half, *half_chi; /* [width] */
     double *area;                                  /* [radial bins + 2] */
     double *band;                                  /* [chi bins] */

@@ -18,10 +18,16 @@ static void add_to(struct polygon *p, double x, double y)
     p->y[p->count++] = y;
 }
 
-/* Turns that a pixel may be met in: as it is, and moved by a turn of chi. */
-static double turn_of(const struct airy_split_axis *chi)
+/* A turn of the second axis in its bins; 0: it has none. */
+static double turn_of(const struct airy_split_rule *rule)
 {
-    return 2 * PI / chi->delta;
+    return rule->turn / rule->chi.delta;
+}
+
+/* A pixel is met as it is, and moved by up to so many turns either way. */
+static int most_turns(const struct airy_split_rule *rule)
+{
+    return rule->turn > 0 ? 2 : 0;
 }
 
 /*
@@ -60,7 +66,7 @@ static void add_center(struct sink *sink, const struct airy_split_rule *rule, do
     const struct airy_split_axis *axis = &rule->chi;
     double v = airy_split_compat_chi(rule, chi);
     /* A chi within the turn is left as it is: the largest is the limit, to the last bit. */
-    const double turns = floor((v - axis->lower) / (2 * PI));
+    const double turns = rule->turn > 0 ? floor((v - axis->lower) / (2 * PI)) : 0;
     if (!rule->compat && turns != 0) {
         v = axis->lower + (v - axis->lower - 2 * PI * turns);
         /* Just below the lower end it rounds to a whole turn. */
@@ -99,8 +105,8 @@ static void add_box(struct sink *sink, const struct airy_split_rule *rule,
         add_box_once(sink, rule, s, first, count, y0, y1);
         return;
     }
-    for (int turn = -2; turn <= 2; turn++) {
-        const double shift = 2 * PI * turn;
+    for (int turn = -most_turns(rule); turn <= most_turns(rule); turn++) {
+        const double shift = rule->turn * turn;
         if (y1 + shift > rule->chi.lower && y0 + shift < rule->chi.upper)
             add_box_once(sink, rule, s, first, count, y0 + shift, y1 + shift);
     }
@@ -206,22 +212,13 @@ static bool add_whole(struct sink *sink, const struct airy_split_rule *rule, con
     return true;
 }
 
-static void add_polygon(struct sink *sink, const struct airy_split_rule *rule,
-                        const struct airy_split_scratch *s, const struct polygon *p)
+/* p and the turns of it; total: the area that is 1, of its sign. */
+static void add_turns(struct sink *sink, const struct airy_split_rule *rule,
+                      const struct airy_split_scratch *s, const struct polygon *p, double total)
 {
     const struct box box = box_of(p);
-    if (add_whole(sink, rule, &box))
-        return;
-    const double total = polygon_area(p);
-    if (!(fabs(total) > 1e-12 * (box.x1 - box.x0) * (box.y1 - box.y0))) {
-        /* No area: a pixel seen edge-on. By its box. */
-        const struct airy_split_axis *r = &rule->radial, *c = &rule->chi;
-        add_box(sink, rule, s, r->lower + box.x0 * r->delta, r->lower + box.x1 * r->delta,
-                c->lower + box.y0 * c->delta, c->lower + box.y1 * c->delta);
-        return;
-    }
-    const double period = turn_of(&rule->chi);
-    for (int turn = -2; turn <= 2; turn++) {
+    const double period = turn_of(rule);
+    for (int turn = -most_turns(rule); turn <= most_turns(rule); turn++) {
         const double shift = turn * period;
         if (box.y1 + shift <= 0 || box.y0 + shift >= (double)rule->chi.bins)
             continue;
@@ -232,6 +229,57 @@ static void add_polygon(struct sink *sink, const struct airy_split_rule *rule,
             add_to(&moved, p->x[k], p->y[k] + shift);
         add_rows(sink, rule, s, &moved, box.y0 + shift, box.y1 + shift, total);
     }
+}
+
+/* Twice the area of the triangle of points a, b, c of a polygon, with its sign. */
+static double side_of(const struct polygon *p, int a, int b, int c)
+{
+    return (p->x[b] - p->x[a]) * (p->y[c] - p->y[a]) - (p->x[c] - p->x[a]) * (p->y[b] - p->y[a]);
+}
+
+/* Where edges k, k + 1 and k + 2, k + 3 of a quadrilateral cross, two triangles meet. */
+static bool untwist(struct polygon part[2], const struct polygon *p)
+{
+    for (int k = 0; k < 2 && p->count == 4; k++) {
+        const int a = k, b = k + 1, c = k + 2, d = (k + 3) & 3;
+        const double c_side = side_of(p, a, b, c), d_side = side_of(p, a, b, d),
+                     a_side = side_of(p, c, d, a), b_side = side_of(p, c, d, b);
+        if (!(c_side * d_side < 0 && a_side * b_side < 0))
+            continue;
+        const double t = a_side / (a_side - b_side), x = p->x[a] + t * (p->x[b] - p->x[a]),
+                     y = p->y[a] + t * (p->y[b] - p->y[a]);
+        part[0].count = part[1].count = 0;
+        add_to(&part[0], x, y);
+        add_to(&part[0], p->x[b], p->y[b]);
+        add_to(&part[0], p->x[c], p->y[c]);
+        add_to(&part[1], x, y);
+        add_to(&part[1], p->x[d], p->y[d]);
+        add_to(&part[1], p->x[a], p->y[a]);
+        return true;
+    }
+    return false;
+}
+
+static void add_polygon(struct sink *sink, const struct airy_split_rule *rule,
+                        const struct airy_split_scratch *s, const struct polygon *p)
+{
+    const struct box box = box_of(p);
+    if (add_whole(sink, rule, &box))
+        return;
+    struct polygon part[2];
+    const bool twisted = untwist(part, p);
+    const double areas[2] = {polygon_area(twisted ? &part[0] : p),
+                             twisted ? polygon_area(&part[1]) : 0},
+                 total = fabs(areas[0]) + fabs(areas[1]);
+    if (!(total > 1e-12 * (box.x1 - box.x0) * (box.y1 - box.y0))) {
+        /* No area: a pixel seen edge-on. By its box. */
+        const struct airy_split_axis *r = &rule->radial, *c = &rule->chi;
+        add_box(sink, rule, s, r->lower + box.x0 * r->delta, r->lower + box.x1 * r->delta,
+                c->lower + box.y0 * c->delta, c->lower + box.y1 * c->delta);
+        return;
+    }
+    for (int k = 0; k < 1 + twisted; k++)
+        add_turns(sink, rule, s, twisted ? &part[k] : p, copysign(total, areas[k]));
     settle(sink);
 }
 
@@ -299,12 +347,12 @@ static bool load_polygon(struct polygon *p, const struct airy_split_rule *rule,
     if (rule->polar && airy_split_holds_beam(rule, s, i, j)) {
         bool at_beam[4];
         airy_split_at_beam(at_beam, &rule->pose, i, j);
-        polygon_around_beam(p, x, y, at_beam, to_bins(&rule->radial, 0), turn_of(chi));
+        polygon_around_beam(p, x, y, at_beam, to_bins(&rule->radial, 0), turn_of(rule));
         return true;
     }
     p->count = 0;
     for (int k = 0; k < 4; k++)
-        add_to(p, x[k], unwrap(y[k], y[0], turn_of(chi)));
+        add_to(p, x[k], unwrap(y[k], y[0], turn_of(rule)));
     return false;
 }
 

@@ -16,15 +16,15 @@
 typedef struct airy_pattern_file airy_pattern_file;
 
 struct airy_pattern_spec {
-    size_t frames, bins;   /* bins: of a row; in two dimensions [azimuth_bins][radius] */
-    const double *radial;  /* [bins], in two dimensions [bins / azimuth_bins] */
-    size_t azimuth_bins;   /* 0: one dimension */
-    const double *azimuth; /* [azimuth_bins], degrees */
-    airy_unit unit;
-    bool errors;               /* std, sem, sum_variance datasets */
-    const uint64_t *index;     /* [frames] frame numbers in the stack */
-    const char *configuration; /* JSON */
-    const double *monitor;     /* [frames] or NULL */
+    size_t frames, bins;          /* bins: of a row; in two dimensions [azimuth_bins][radius] */
+    const double *radial;         /* [bins], in two dimensions [bins / azimuth_bins] */
+    size_t azimuth_bins;          /* 0: one dimension */
+    const double *azimuth;        /* [azimuth_bins] */
+    airy_unit unit, azimuth_unit; /* azimuth_unit: of two dimensions */
+    bool errors;                  /* std, sem, sum_variance datasets */
+    const uint64_t *index;        /* [frames] frame numbers in the stack */
+    const char *configuration;    /* JSON */
+    const double *monitor;        /* [frames] or NULL */
     const struct airy_pattern_column *columns;
     size_t column_count;
     const airy_roi *rois;

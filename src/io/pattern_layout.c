@@ -178,23 +178,23 @@ static void unit_of_label(char *text, size_t size, const char *label)
     snprintf(text, size, "%.*s", has ? (int)(length - 2) : 0, has ? open + 1 : "");
 }
 
+static herr_t describe_axis(hid_t dataset, airy_unit unit)
+{
+    char units[32];
+    unit_of_label(units, sizeof(units), airy_unit_label(unit));
+    return airy_put_text(dataset, "long_name", airy_unit_label(unit)) < 0 ||
+                   airy_put_text(dataset, "units", units) < 0 ||
+                   airy_put_text(dataset, "unit_name", airy_unit_name(unit)) < 0
+               ? -1
+               : 0;
+}
+
 static herr_t describe_field(hid_t dataset, int field, const struct airy_pattern_spec *spec)
 {
-    if (field == AIRY_PATTERN_RADIAL) {
-        char units[32];
-        const char *label = airy_unit_label(spec->unit);
-        unit_of_label(units, sizeof(units), label);
-        return airy_put_text(dataset, "long_name", label) < 0 ||
-                       airy_put_text(dataset, "units", units) < 0 ||
-                       airy_put_text(dataset, "unit_name", airy_unit_name(spec->unit)) < 0
-                   ? -1
-                   : 0;
-    }
+    if (field == AIRY_PATTERN_RADIAL)
+        return describe_axis(dataset, spec->unit);
     if (field == AIRY_PATTERN_AZIMUTHAL)
-        return airy_put_text(dataset, "long_name", "chi (deg)") < 0 ||
-                       airy_put_text(dataset, "units", "deg") < 0
-                   ? -1
-                   : 0;
+        return describe_axis(dataset, spec->azimuth_unit);
     if (fields[field].frames && fields[field].bins && strcmp(fields[field].group, "result") == 0 &&
         airy_put_text(dataset, "interpretation", spec->azimuth_bins ? "image" : "spectrum") < 0)
         return -1;
@@ -296,7 +296,9 @@ static void describe_map(char *text, size_t size, const struct airy_pattern_spec
     const airy_roi *roi = &spec->rois[(map - 1) / 2];
     char chi[80] = "";
     if (roi->has_azimuth)
-        snprintf(chi, sizeof(chi), ", chi %g to %g deg", roi->azimuth[0], roi->azimuth[1]);
+        snprintf(chi, sizeof(chi), ", %g to %g of %s", roi->azimuth[0], roi->azimuth[1],
+                 airy_unit_turn(spec->azimuth_unit) ? "chi (deg)"
+                                                    : airy_unit_label(spec->azimuth_unit));
     snprintf(text, size, "%s in %g to %g of %s%s", map % 2 ? "counts" : "intensity", roi->radial[0],
              roi->radial[1], airy_unit_label(spec->unit), chi);
 }
@@ -755,12 +757,11 @@ static bool same_text(hid_t root, const char *path, const char *want)
     return same;
 }
 
-static bool same_unit(hid_t root, const char *want)
+static bool same_unit(hid_t root, const char *axis, const char *want)
 {
     char *have = NULL;
     const hid_t text = H5Tcopy(H5T_C_S1);
-    const hid_t attribute = H5Aopen_by_name(root, "entry/integrate/result/radial", "unit_name",
-                                            H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t attribute = H5Aopen_by_name(root, axis, "unit_name", H5P_DEFAULT, H5P_DEFAULT);
     const bool read = attribute >= 0 && H5Tset_size(text, H5T_VARIABLE) >= 0 &&
                       H5Tset_cset(text, H5T_CSET_UTF8) >= 0 &&
                       H5Aread(attribute, text, &have) >= 0 && have;
@@ -793,8 +794,12 @@ static airy_status compare_numbers(int fd, const void *want, size_t count, uint6
 static airy_status compare_spec(const struct airy_pattern_layout *layout, int fd, hid_t root,
                                 const struct airy_pattern_spec *spec)
 {
-    AIRY_FAIL_IF(!same_unit(root, airy_unit_name(spec->unit)), AIRY_ERR_FORMAT,
-                 "its radial unit is not %s", airy_unit_name(spec->unit));
+    AIRY_FAIL_IF(!same_unit(root, "entry/integrate/result/radial", airy_unit_name(spec->unit)),
+                 AIRY_ERR_FORMAT, "its radial unit is not %s", airy_unit_name(spec->unit));
+    AIRY_FAIL_IF(spec->azimuth_bins && !same_unit(root, "entry/integrate/result/azimuthal",
+                                                  airy_unit_name(spec->azimuth_unit)),
+                 AIRY_ERR_FORMAT, "its azimuthal unit is not %s",
+                 airy_unit_name(spec->azimuth_unit));
     AIRY_TRY(compare_numbers(fd, spec->radial, radial_bins(spec),
                              layout->offset[AIRY_PATTERN_RADIAL], "radial"));
     if (spec->azimuth_bins)

@@ -28,12 +28,16 @@ static const char *unit_words(airy_unit unit, const char **units)
     return NULL;
 }
 
-airy_status airy_nxazint_check(airy_unit unit)
+airy_status airy_nxazint_check(airy_unit unit, airy_unit azimuth_unit)
 {
     const char *units;
     AIRY_FAIL_IF(!unit_words(unit, &units), AIRY_ERR_UNSUPPORTED,
                  "NXazint files hold q or 2 theta (q_nm^-1, q_A^-1, 2th_deg, 2th_rad), not %s",
                  airy_unit_name(unit));
+    AIRY_FAIL_IF(azimuth_unit != AIRY_UNIT_CHI_DEG && azimuth_unit != AIRY_UNIT_CHI_RAD,
+                 AIRY_ERR_UNSUPPORTED,
+                 "NXazint2d files have chi as second axis (chi_deg, chi_rad), not %s",
+                 airy_unit_name(azimuth_unit));
     return AIRY_OK;
 }
 
@@ -99,9 +103,10 @@ static herr_t put_axes(hid_t group, const struct airy_pattern_spec *spec)
     const size_t bins = spec->azimuth_bins ? spec->bins / spec->azimuth_bins : spec->bins;
     if (put_axis(group, "radial_axis", spec->radial, bins, radial, units) < 0)
         return -1;
-    return spec->azimuth_bins ? put_axis(group, "azimuthal_axis", spec->azimuth, spec->azimuth_bins,
-                                         azimuth, "degree")
-                              : 0;
+    return spec->azimuth_bins
+               ? put_axis(group, "azimuthal_axis", spec->azimuth, spec->azimuth_bins, azimuth,
+                          spec->azimuth_unit == AIRY_UNIT_CHI_RAD ? "radian" : "degree")
+               : 0;
 }
 
 static herr_t describe(hid_t root, const char *path, const char *long_name)

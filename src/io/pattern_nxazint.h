@@ -10,8 +10,8 @@
 #include "io/hdf5_util.h"
 #include "io/pattern_file.h"
 
-/* AIRY_ERR_UNSUPPORTED: the unit is neither q nor 2 theta. */
-airy_status airy_nxazint_check(airy_unit unit);
+/* AIRY_ERR_UNSUPPORTED: the unit is neither q nor 2 theta, or that of the second axis not chi. */
+airy_status airy_nxazint_check(airy_unit unit, airy_unit azimuth_unit);
 /*
  * Into both trees of the file (io/pattern_layout.h), when all shared datasets are there. Lock
  * held; negative on failure.

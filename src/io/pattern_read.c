@@ -82,10 +82,36 @@ static bool has(const airy_pattern_reader *reader, const char *name)
     return airy_hdf5_exists(reader->file, path);
 }
 
+/* A file that does not say has chi in degrees. */
+static bool has_unit(const airy_pattern_reader *reader, const char *axis)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "/entry/integrate/result/%s", axis);
+    return H5Aexists_by_name(reader->file, path, "unit_name", H5P_DEFAULT) > 0;
+}
+
+static airy_status read_unit(airy_unit *unit, const airy_pattern_reader *reader, const char *axis,
+                             airy_status (*parse)(airy_unit *, const char *))
+{
+    char path[128], *name = NULL;
+    snprintf(path, sizeof(path), "/entry/integrate/result/%s", axis);
+    const hid_t dataset = H5Dopen2(reader->file, path, H5P_DEFAULT);
+    airy_status status =
+        dataset < 0 ? airy_hdf5_fail(AIRY_ERR_FORMAT, "'%s' has no %s axis", reader->path, axis)
+                    : airy_hdf5_attribute_open(&name, dataset, "unit_name");
+    if (dataset >= 0)
+        H5Dclose(dataset);
+    if (status == AIRY_OK)
+        status = parse(unit, name);
+    free(name);
+    return status == AIRY_OK ? AIRY_OK
+                             : airy_fail_context(AIRY_ERR_FORMAT, "'%s': unit of the %s axis",
+                                                 reader->path, axis);
+}
+
 static airy_status read_axes(airy_pattern_reader *reader)
 {
     struct airy_pattern_axes *axes = &reader->axes;
-    char *name = NULL;
     axes->bins = SIZE_MAX;
     AIRY_TRY(read_line(&reader->radial, &axes->bins, MAX_CELLS, reader, "result/radial"));
     if (has(reader, "result/azimuthal")) {
@@ -93,17 +119,10 @@ static airy_status read_axes(airy_pattern_reader *reader)
         AIRY_TRY(read_line(&reader->azimuth, &axes->azimuth_bins, MAX_CELLS / axes->bins, reader,
                            "result/azimuthal"));
     }
-    const hid_t radial = H5Dopen2(reader->file, "/entry/integrate/result/radial", H5P_DEFAULT);
-    airy_status status =
-        radial < 0 ? airy_hdf5_fail(AIRY_ERR_FORMAT, "'%s' has no radial axis", reader->path)
-                   : airy_hdf5_attribute_open(&name, radial, "unit_name");
-    if (radial >= 0)
-        H5Dclose(radial);
-    if (status == AIRY_OK)
-        status = airy_unit_parse(&axes->unit, name);
-    free(name);
-    if (status != AIRY_OK)
-        return airy_fail_context(AIRY_ERR_FORMAT, "'%s': unit of the radial axis", reader->path);
+    AIRY_TRY(read_unit(&axes->unit, reader, "radial", airy_unit_parse));
+    axes->azimuth_unit = AIRY_UNIT_CHI_DEG;
+    if (reader->azimuth && has_unit(reader, "azimuthal"))
+        AIRY_TRY(read_unit(&axes->azimuth_unit, reader, "azimuthal", airy_unit_parse_azimuthal));
     axes->radial = reader->radial;
     axes->azimuth = reader->azimuth;
     reader->cells = axes->bins * airy_max_size(axes->azimuth_bins, 1);

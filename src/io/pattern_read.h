@@ -10,7 +10,7 @@ struct airy_pattern_axes {
     size_t rows, bins;   /* bins: of the radius */
     size_t azimuth_bins; /* 0: one dimension */
     const double *radial, *azimuth;
-    airy_unit unit;
+    airy_unit unit, azimuth_unit; /* azimuth_unit: of two dimensions */
     bool errors;
 };
 

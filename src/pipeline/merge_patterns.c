@@ -43,6 +43,9 @@ static airy_status compare_axes(const struct merging *m, size_t input)
     const char *name = m->inputs[input], *first = m->inputs[0];
     AIRY_FAIL_IF(a->unit != b->unit, AIRY_ERR_FORMAT, "'%s' is in %s, '%s' in %s", name,
                  airy_unit_name(b->unit), first, airy_unit_name(a->unit));
+    AIRY_FAIL_IF(a->azimuth_bins && b->azimuth_bins && a->azimuth_unit != b->azimuth_unit,
+                 AIRY_ERR_FORMAT, "the second axis of '%s' is in %s, that of '%s' in %s", name,
+                 airy_unit_name(b->azimuth_unit), first, airy_unit_name(a->azimuth_unit));
     AIRY_FAIL_IF(a->bins != b->bins || a->azimuth_bins != b->azimuth_bins, AIRY_ERR_FORMAT,
                  "'%s' has %zu x %zu bins, '%s' %zu x %zu", name, b->bins,
                  airy_max_size(b->azimuth_bins, 1), first, a->bins,
@@ -121,6 +124,7 @@ static airy_status open_output(struct merging *m)
         .azimuth_bins = m->axes->azimuth_bins,
         .azimuth = m->axes->azimuth,
         .unit = m->axes->unit,
+        .azimuth_unit = m->axes->azimuth_unit,
         .errors = m->axes->errors,
         .index = index,
         .configuration = m->params->configuration ? m->params->configuration : "{}",

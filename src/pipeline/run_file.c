@@ -145,7 +145,8 @@ airy_status airy_run_file_open(struct airy_run *run, const char *path, enum airy
     }
     AIRY_TRY_OR(out, make_columns(&columns, run));
     if (run->params->nxazint)
-        AIRY_TRY_OR(out, airy_nxazint_check(integrator->params.unit));
+        AIRY_TRY_OR(out,
+                    airy_nxazint_check(integrator->params.unit, integrator->params.azimuth_unit));
     const struct airy_pattern_spec spec = {
         .columns = columns.list,
         .column_count = columns.count,
@@ -162,6 +163,7 @@ airy_status airy_run_file_open(struct airy_run *run, const char *path, enum airy
         .azimuth_bins = integrator->params.azimuth_bins,
         .azimuth = integrator->azimuth,
         .unit = integrator->params.unit,
+        .azimuth_unit = integrator->params.azimuth_unit,
         .errors = integrator->params.error_model != AIRY_ERROR_MODEL_NONE,
         .index = index,
         .configuration = run->params->configuration ? run->params->configuration : "{}",

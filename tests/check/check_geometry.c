@@ -135,6 +135,20 @@ static void check_units(struct check *c)
     CHECK(c, strcmp(airy_unit_name(AIRY_UNIT_COUNT), "?") == 0 &&
                  strcmp(airy_unit_label(AIRY_UNIT_COUNT), "?") == 0);
     CHECK_FAILS(c, airy_unit_parse(&unit, "q"), AIRY_ERR_PARAM, "2th_deg");
+    /* pyFAI 2026.9's azimuthal units, each by its name. */
+    static const char *const azimuthal[] = {
+        "chi_rad",    "chi_deg",    "chigi_rad", "chigi_deg",  "qx_nm^-1", "qy_nm^-1", "qxgi_nm^-1",
+        "qygi_nm^-1", "qzgi_nm^-1", "qip_nm^-1", "qoop_nm^-1", "qip_A^-1", "qoop_A^-1"};
+    for (size_t i = 0; i < sizeof(azimuthal) / sizeof(azimuthal[0]); i++)
+        if (CHECK_OK(c, airy_unit_parse_azimuthal(&unit, azimuthal[i])))
+            CHECK(c, airy_unit_is_azimuthal(unit) &&
+                         strcmp(airy_unit_name(unit), azimuthal[i]) == 0 &&
+                         (airy_unit_turn(unit) > 0) == (azimuthal[i][0] == 'c'));
+    CHECK_FAILS(c, airy_unit_parse_azimuthal(&unit, "r_mm"), AIRY_ERR_PARAM,
+                "'r_mm' is no azimuthal unit; there are qx_nm^-1, chi_deg");
+    CHECK_FAILS(c, airy_unit_parse_azimuthal(&unit, "d_A"), AIRY_ERR_PARAM, "there are");
+    CHECK_FAILS(c, airy_unit_parse_azimuthal(NULL, "chi_deg"), AIRY_ERR_PARAM, "unit is NULL");
+    CHECK_FAILS(c, airy_unit_parse_azimuthal(&unit, NULL), AIRY_ERR_PARAM, "name is NULL");
 }
 
 static airy_geometry tilted(int orientation)

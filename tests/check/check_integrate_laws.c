@@ -123,16 +123,27 @@ static void widen_axes(struct check *c, struct law *law)
     law->params.radial_range[1] = info.upper + more;
     law->params.azimuth_range[0] = -180;
     law->params.azimuth_range[1] = 180;
+    if (info.azimuth_bins && airy_unit_turn(info.azimuth_unit) == 0) {
+        const double up = (info.azimuth_upper - info.azimuth_lower) / 2;
+        law->params.azimuth_range[0] = info.azimuth_lower - up;
+        law->params.azimuth_range[1] = info.azimuth_upper + up;
+    }
 }
 
 /* Every count of a pixel that counts is in some bin, whole. */
-static void check_conserved(struct check *c, airy_unit unit, airy_split split, size_t azimuth)
+static void check_conserved(struct check *c, airy_unit unit, airy_unit second, airy_split split,
+                            size_t azimuth)
 {
-    if (!check_case(c, "law_conserved_%s_%s_%s", azimuth ? "2d" : "1d", airy_split_name(split),
-                    airy_unit_name(unit)))
+    if (!check_case(c, "law_conserved_%s_%s_%s%s%s", azimuth ? "2d" : "1d", airy_split_name(split),
+                    airy_unit_name(unit), second == AIRY_UNIT_CHI_DEG ? "" : "_",
+                    second == AIRY_UNIT_CHI_DEG ? "" : airy_unit_name(second)))
         return;
     for (int round = 0; round < ROUNDS; round++) {
         struct law law = random_law(c, unit, split, azimuth);
+        law.params.azimuth_unit = second;
+        law.params.chi_zero = law.params.chi_zero && airy_unit_turn(second) > 0;
+        law.geometry.incidence = 0.01 * round;
+        law.geometry.tilt = 0.1 * round;
         const uint32_t *counts = random_counts(c, 1);
         law.params.no_solid_angle = true;
         if (split == AIRY_SPLIT_PSEUDO)
@@ -376,12 +387,19 @@ void check_integrate_laws(struct check *c)
     for (size_t u = 0; u < 4; u++)
         for (int split = 0; split < AIRY_SPLIT_COUNT; split++) {
             if (split != AIRY_SPLIT_PSEUDO)
-                check_conserved(c, units[u], (airy_split)split, 0);
+                check_conserved(c, units[u], AIRY_UNIT_CHI_DEG, (airy_split)split, 0);
             if (units[u] != AIRY_UNIT_CHI_DEG)
-                check_conserved(c, units[u], (airy_split)split, SECTORS);
+                check_conserved(c, units[u], AIRY_UNIT_CHI_DEG, (airy_split)split, SECTORS);
             if (split != AIRY_SPLIT_PSEUDO && units[u] != AIRY_UNIT_CHI_DEG)
                 check_dimensions(c, units[u], (airy_split)split);
         }
+    static const airy_unit pairs[][2] = {
+        {AIRY_UNIT_Q_NM, AIRY_UNIT_CHI_RAD},   {AIRY_UNIT_Q_NM, AIRY_UNIT_CHIGI_DEG},
+        {AIRY_UNIT_QIP_NM, AIRY_UNIT_QOOP_NM}, {AIRY_UNIT_QX_NM, AIRY_UNIT_QY_NM},
+        {AIRY_UNIT_Q_NM, AIRY_UNIT_QZGI_NM},   {AIRY_UNIT_EXIT_HORZ_DEG, AIRY_UNIT_EXIT_VERT_DEG}};
+    for (size_t k = 0; k < sizeof(pairs) / sizeof(pairs[0]); k++)
+        for (int split = 0; split < AIRY_SPLIT_COUNT; split++)
+            check_conserved(c, pairs[k][0], pairs[k][1], (airy_split)split, SECTORS);
     for (int split = 0; split < AIRY_SPLIT_COUNT; split++) {
         for (int unweighted = 0; unweighted < 2; unweighted++) {
             if (split != AIRY_SPLIT_PSEUDO)

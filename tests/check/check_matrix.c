@@ -145,12 +145,15 @@ static void check_matrices(struct check *c)
             for (int view = 0; view < VIEW_COUNT; view++) {
                 /* On a beam at a corner the centres of pixels coincide, and so do bins' edges:
                  * without splitting only off it. Where the unit does not vanish at the beam, its
-                 * pixel has no definite quadrilateral. */
-                if ((split == AIRY_SPLIT_NO && view == VIEW_CORNER) ||
+                 * pixel has no definite quadrilateral; a corner in it has a chigi made of rounding. */
+                const bool chigi = unit == AIRY_UNIT_CHIGI_RAD || unit == AIRY_UNIT_CHIGI_DEG;
+                if ((chigi && view == VIEW_CORNER) ||
+                    (split == AIRY_SPLIT_NO && view == VIEW_CORNER) ||
                     (split == AIRY_SPLIT_FULL && !vanishes_at_beam((airy_unit)unit) &&
                      view != VIEW_BACK) ||
                     (is_infinite_at_beam((airy_unit)unit) && view == VIEW_CORNER) ||
-                    (split == AIRY_SPLIT_FULL && unit == AIRY_UNIT_CHI_DEG && view != VIEW_OFF))
+                    (split == AIRY_SPLIT_FULL && airy_unit_turn((airy_unit)unit) > 0 &&
+                     view != VIEW_OFF))
                     continue;
                 airy_geometry g = scene_geometry((enum view)view, 3);
                 g.incidence = 0.02;
@@ -248,6 +251,77 @@ static void check_cells(struct check *c)
                 snprintf(name, sizeof name, "cells_%s_%s_%s", airy_split_name((airy_split)split),
                          rows[k].name, view_names[view]);
                 check_one_matrix(c, &g, row_params(&rows[k], split), name);
+            }
+}
+
+/* Cells whose second axis is another than chi in degrees. */
+static void check_second_axes(struct check *c)
+{
+    static const struct pair {
+        const char *name;
+        airy_unit unit, azimuth_unit;
+        bool ranges, chi_zero;
+        double r[2], a[2];
+    } pairs[] = {
+        {"q_chi_rad", AIRY_UNIT_Q_NM, AIRY_UNIT_CHI_RAD, false, false, {0, 0}, {0, 0}},
+        {"q_chi_rad_zero", AIRY_UNIT_Q_A, AIRY_UNIT_CHI_RAD, false, true, {0, 0}, {0, 0}},
+        {"q_chi_rad_wraps",
+         AIRY_UNIT_Q_NM,
+         AIRY_UNIT_CHI_RAD,
+         true,
+         false,
+         {-1, 9.25},
+         {150, -120}},
+        {"tth_chigi_deg", AIRY_UNIT_TTH_DEG, AIRY_UNIT_CHIGI_DEG, false, false, {0, 0}, {0, 0}},
+        {"q_chigi_rad", AIRY_UNIT_Q_NM, AIRY_UNIT_CHIGI_RAD, false, true, {0, 0}, {0, 0}},
+        {"q_chigi_rad_range", AIRY_UNIT_Q_NM, AIRY_UNIT_CHIGI_RAD, true, false, {1, 9}, {-30, 200}},
+        {"qx_qy", AIRY_UNIT_QX_NM, AIRY_UNIT_QY_NM, false, false, {0, 0}, {0, 0}},
+        {"qip_qoop", AIRY_UNIT_QIP_NM, AIRY_UNIT_QOOP_NM, false, false, {0, 0}, {0, 0}},
+        {"qip_qoop_A", AIRY_UNIT_QIP_A, AIRY_UNIT_QOOP_A, true, false, {-0.5, 0.9}, {-0.3, 0.7}},
+        {"qoop_qip", AIRY_UNIT_QOOP_NM, AIRY_UNIT_QIP_NM, false, false, {0, 0}, {0, 0}},
+        {"qxgi_qygi", AIRY_UNIT_QXGI_NM, AIRY_UNIT_QYGI_NM, false, false, {0, 0}, {0, 0}},
+        {"qygi_qzgi", AIRY_UNIT_QYGI_NM, AIRY_UNIT_QZGI_NM, false, false, {0, 0}, {0, 0}},
+        {"exit_deg", AIRY_UNIT_EXIT_HORZ_DEG, AIRY_UNIT_EXIT_VERT_DEG, false, false, {0}, {0}},
+        {"scattering",
+         AIRY_UNIT_SCATTERING_HORZ_RAD,
+         AIRY_UNIT_SCATTERING_VERT_RAD,
+         false,
+         false,
+         {0, 0},
+         {0, 0}},
+        {"q_qoop", AIRY_UNIT_Q_NM, AIRY_UNIT_QOOP_NM, false, false, {0, 0}, {0, 0}},
+        {"r_qx", AIRY_UNIT_R_MM, AIRY_UNIT_QX_NM, false, false, {0, 0}, {0, 0}},
+    };
+    for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++)
+        for (int split = 0; split < AIRY_SPLIT_COUNT; split++)
+            for (int view = 0; view < VIEW_COUNT; view++) {
+                const bool angle = airy_unit_turn(pairs[k].azimuth_unit) > 0,
+                           polar = pairs[k].unit <= AIRY_UNIT_R_M;
+                /* As in check_cells; and where the beam is, units that vary around it have no definite
+                 * quadrilateral but where the other is the angle about it. */
+                if ((view == VIEW_CORNER && split != AIRY_SPLIT_FULL) ||
+                    (!(angle && polar) && view != VIEW_OFF && view != VIEW_BACK))
+                    continue;
+                airy_geometry g = scene_geometry((enum view)view, view == VIEW_OFF ? 2 : 3);
+                g.incidence = 0.02;
+                g.tilt = -0.3;
+                g.sample_orientation = (int)(k % 9);
+                char name[96];
+                snprintf(name, sizeof name, "second_%s_%s_%s", airy_split_name((airy_split)split),
+                         pairs[k].name, view_names[view]);
+                check_one_matrix(
+                    c, &g,
+                    (airy_integrator_params){.bins = 13,
+                                             .azimuth_bins = 9,
+                                             .unit = pairs[k].unit,
+                                             .azimuth_unit = pairs[k].azimuth_unit,
+                                             .split = (airy_split)split,
+                                             .chi_zero = pairs[k].chi_zero,
+                                             .has_radial_range = pairs[k].ranges,
+                                             .has_azimuth_range = pairs[k].ranges,
+                                             .radial_range = {pairs[k].r[0], pairs[k].r[1]},
+                                             .azimuth_range = {pairs[k].a[0], pairs[k].a[1]}},
+                    name);
             }
 }
 
@@ -487,6 +561,7 @@ void check_matrix(struct check *c)
     check_matrices(c);
     check_ranges(c);
     check_cells(c);
+    check_second_axes(c);
     check_positions(c);
     check_cells_add_up(c);
     check_cells_bounded(c);

@@ -190,6 +190,31 @@ static void check_regions(struct check *c)
         if (!(fabs(signal - cells[i].signal) < 1e-12 * 255))
             check_failed(c, __FILE__, __LINE__, "region %zu: %.15g", i, signal);
     }
+    /* The same cells along chi in rad; regions stay in degrees. */
+    airy_integrator_info rad = two, flat = two;
+    rad.azimuth_unit = AIRY_UNIT_CHI_RAD;
+    rad.azimuth_lower = -3.14159265358979323846;
+    rad.azimuth_upper = 3.14159265358979323846;
+    for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
+        const airy_roi roi = {.radial = {cells[i].from, cells[i].to},
+                              .has_azimuth = true,
+                              .azimuth = {cells[i].chi[0], cells[i].chi[1]}};
+        double signal = 0;
+        CHECK_OK(c, airy_roi_sum(&signal, NULL, two_sums, &rad, &roi));
+        if (!(fabs(signal - cells[i].signal) < 1e-12 * 255))
+            check_failed(c, __FILE__, __LINE__, "region %zu in rad: %.15g", i, signal);
+    }
+    /* An axis that is no angle: its own unit, and no turns. */
+    flat.azimuth_unit = AIRY_UNIT_QOOP_NM;
+    airy_roi some = {.radial = {0, 2}, .has_azimuth = true, .azimuth = {90, 200}};
+    double signal = 0;
+    CHECK_OK(c, airy_roi_sum(&signal, NULL, two_sums, &flat, &some));
+    CHECK(c, signal == 192);
+    some.azimuth[0] = 200;
+    some.azimuth[1] = 300;
+    CHECK_FAILS(c, airy_roi_check(&some, &flat), AIRY_ERR_PARAM, "a part of the axis");
+    some.azimuth[1] = 90;
+    CHECK_FAILS(c, airy_roi_check(&some, &flat), AIRY_ERR_PARAM, "the lower first");
     const airy_roi bad[] = {{.radial = {3, 3}},
                             {.radial = {NAN, 3}},
                             {.radial = {8, 9}},

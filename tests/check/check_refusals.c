@@ -45,6 +45,36 @@ static void check_params(struct check *c)
             "1000 x 4195");
     refused(c, &g, (airy_integrator_params){.azimuth_bins = 2, .unit = AIRY_UNIT_CHI_DEG},
             AIRY_ERR_PARAM, "the other axis");
+    refused(c, &g, (airy_integrator_params){.azimuth_bins = 2, .unit = AIRY_UNIT_CHIGI_RAD},
+            AIRY_ERR_PARAM, "the other axis");
+    refused(c, &g, (airy_integrator_params){.azimuth_unit = AIRY_UNIT_CHI_RAD}, AIRY_ERR_PARAM,
+            "second axis of two dimensions");
+    refused(c, &g, (airy_integrator_params){.azimuth_bins = 2, .azimuth_unit = AIRY_UNIT_R_MM},
+            AIRY_ERR_PARAM, "azimuth_unit 'r_mm' is a radial unit");
+    refused(c, &g, (airy_integrator_params){.azimuth_bins = 2, .azimuth_unit = AIRY_UNIT_COUNT},
+            AIRY_ERR_PARAM, "azimuth_unit =");
+    refused(c, &g,
+            (airy_integrator_params){
+                .azimuth_bins = 2, .unit = AIRY_UNIT_QX_NM, .azimuth_unit = AIRY_UNIT_QX_NM},
+            AIRY_ERR_PARAM, "that of the radial axis, too");
+    refused(c, &g,
+            (airy_integrator_params){
+                .azimuth_bins = 2, .azimuth_unit = AIRY_UNIT_QY_NM, .compat = AIRY_COMPAT_PYFAI},
+            AIRY_ERR_UNSUPPORTED, "compat pyfai has chi_deg and chi_rad");
+    refused(c, &g,
+            (airy_integrator_params){
+                .azimuth_bins = 2, .azimuth_unit = AIRY_UNIT_QY_NM, .chi_zero = true},
+            AIRY_ERR_PARAM, "chi_zero is for angles");
+    refused(c, &g,
+            (airy_integrator_params){.azimuth_bins = 2,
+                                     .azimuth_unit = AIRY_UNIT_QY_NM,
+                                     .has_azimuth_range = true,
+                                     .azimuth_range = {1, -1}},
+            AIRY_ERR_PARAM, "azimuth range = 1 to -1 qy_nm^-1");
+    refused(c, &g,
+            (airy_integrator_params){
+                .unit = AIRY_UNIT_CHI_RAD, .has_radial_range = true, .radial_range = {-4, 4}},
+            AIRY_ERR_PARAM, "expected 6.283185307 at most");
     refused(c, &g, (airy_integrator_params){.method = AIRY_METHOD_COUNT}, AIRY_ERR_PARAM, "method");
     refused(c, &g, (airy_integrator_params){.error_model = AIRY_ERROR_MODEL_COUNT}, AIRY_ERR_PARAM,
             "error_model");

@@ -199,7 +199,12 @@ static double ref_sample(const airy_geometry *g, airy_unit unit, const double yx
     const double n = sqrt(x * x + y * y + z * z), lab[3] = {k * x / n, k * y / n, k * (z / n - 1)};
     turn_sample(q, lab, g->incidence, g->tilt);
     const double scale = unit >= AIRY_UNIT_QXGI_A ? 0.1 : 1;
+    const double in_plane = hypot(q[0], q[2]) * (q[0] > 0 ? 1 : -1);
     switch (unit) {
+    case AIRY_UNIT_CHIGI_RAD:
+        return atan2(in_plane, q[1]);
+    case AIRY_UNIT_CHIGI_DEG:
+        return atan2(in_plane, q[1]) / PI * 180;
     case AIRY_UNIT_QXGI_NM:
     case AIRY_UNIT_QXGI_A:
         return scale * q[0];
@@ -208,7 +213,7 @@ static double ref_sample(const airy_geometry *g, airy_unit unit, const double yx
         return scale * q[2];
     case AIRY_UNIT_QIP_NM:
     case AIRY_UNIT_QIP_A:
-        return scale * hypot(q[0], q[2]) * (q[0] > 0 ? 1 : -1);
+        return scale * in_plane;
     default:
         return scale * q[1];
     }
@@ -265,6 +270,8 @@ static double radial_at(const airy_geometry *g, airy_unit unit, struct place at)
         return q / 10;
     case AIRY_UNIT_CHI_DEG:
         return chi_at(g, at) / PI * 180;
+    case AIRY_UNIT_CHI_RAD:
+        return chi_at(g, at);
     default:
         return ref_sample(g, unit, t);
     }
@@ -319,6 +326,29 @@ static double nearest_turn(double v, double to, double turn)
     return v - turn * round((v - to) / turn);
 }
 
+/* Of angles about the beam. */
+static double turn_of(airy_unit unit)
+{
+    return unit == AIRY_UNIT_CHI_DEG || unit == AIRY_UNIT_CHIGI_DEG   ? 360
+           : unit == AIRY_UNIT_CHI_RAD || unit == AIRY_UNIT_CHIGI_RAD ? 2 * PI
+                                                                      : 0;
+}
+
+/* The second axis; angles are in rad. */
+static airy_unit second_unit(const airy_integrator_params *params)
+{
+    return params->azimuth_unit == AIRY_UNIT_Q_NM || params->azimuth_unit == AIRY_UNIT_CHI_DEG
+               ? AIRY_UNIT_CHI_RAD
+           : params->azimuth_unit == AIRY_UNIT_CHIGI_DEG ? AIRY_UNIT_CHIGI_RAD
+                                                         : params->azimuth_unit;
+}
+
+static bool has_sign_of_qip(airy_unit unit)
+{
+    return unit == AIRY_UNIT_QIP_NM || unit == AIRY_UNIT_QIP_A || unit == AIRY_UNIT_CHIGI_RAD ||
+           unit == AIRY_UNIT_CHIGI_DEG;
+}
+
 struct pixel {
     double u[4], chi[4]; /* corners around the pixel, both unwrapped around the centre */
     double center, half; /* of the radius */
@@ -344,27 +374,38 @@ static void make_pixel(struct pixel *p, const airy_geometry *g,
 {
     const struct place at[4] = {{i, j, 0, 0}, {i, j, 1, 0}, {i, j, 1, 1}, {i, j, 0, 1}},
                        center = {i, j, 0.5, 0.5};
-    const bool angular = params->unit == AIRY_UNIT_CHI_DEG;
+    const double period = turn_of(params->unit);
+    const bool angular = period > 0;
+    const airy_unit second = second_unit(params);
+    const double turn = turn_of(second);
+    /* Where an axis jumps with the sign of qip, the pixel is on its centre's side. */
+    const bool right = radial_at(g, AIRY_UNIT_CHIGI_RAD, center) > 0;
     double raw[4];
     p->center = radial_at(g, params->unit, center);
     if (angular && params->chi_zero && p->center < 0)
-        p->center += 360;
-    p->center_chi = chi_at(g, center);
+        p->center += period;
+    p->center_chi = radial_at(g, second, center);
     p->half = p->half_chi = 0;
-    for (int k = 0; k < 4; k++) {
-        p->u[k] = radial_at(g, params->unit, at[k]);
-        if (angular)
-            p->u[k] = nearest_turn(p->u[k], p->center, 360);
-        p->half = fmax(p->half, fabs(p->u[k] - p->center));
-        raw[k] = angular ? radial_at(g, AIRY_UNIT_R_M, at[k]) : chi_at(g, at[k]);
-        p->chi[k] = angular ? raw[k] : nearest_turn(raw[k], p->center_chi, 2 * PI);
-        p->half_chi = fmax(p->half_chi, fabs(p->chi[k] - p->center_chi));
-    }
-    const bool polar = is_polar(params->unit);
+    const bool polar = is_polar(params->unit) && turn > 0,
+               corners = params->split == AIRY_SPLIT_FULL || params->split == AIRY_SPLIT_PSEUDO;
+    for (int k = 0; k < 4; k++)
+        raw[k] = angular ? radial_at(g, AIRY_UNIT_R_M, at[k]) : radial_at(g, second, at[k]);
     p->beam = polar && goes_around(raw);
     for (int k = 0; k < 4; k++) {
         p->at_beam[k] = polar && radial_at(g, AIRY_UNIT_R_M, at[k]) < 1e-9 * g->detector.pixel1;
         p->beam = p->beam || p->at_beam[k];
+    }
+    for (int k = 0; k < 4; k++) {
+        p->u[k] = radial_at(g, params->unit, at[k]);
+        if (has_sign_of_qip(params->unit))
+            p->u[k] = right ? fabs(p->u[k]) : -fabs(p->u[k]);
+        if (angular)
+            p->u[k] = nearest_turn(p->u[k], p->center, period);
+        p->half = fmax(p->half, fabs(p->u[k] - p->center));
+        if (!angular && has_sign_of_qip(second) && !(corners && p->beam))
+            raw[k] = right ? fabs(raw[k]) : -fabs(raw[k]);
+        p->chi[k] = turn > 0 && !angular ? nearest_turn(raw[k], p->center_chi, turn) : raw[k];
+        p->half_chi = fmax(p->half_chi, fabs(p->chi[k] - p->center_chi));
     }
     for (int k = 0; k < 4 && p->beam; k++)
         p->chi[k] = raw[k];
@@ -436,19 +477,54 @@ static double pixel_area(const struct pixel *p, double lo, double hi)
     return sum;
 }
 
-/* Area of four corners in a cell: u from cell[0] to cell[1], v from cell[2] to cell[3]. */
-static double corners_in_cell(const double u[4], const double v[4], const double cell[4])
+/* Area of points (u, v) in a cell: u from cell[0] to cell[1], v from cell[2] to cell[3]. */
+static double points_in_cell(double p[][2], int n, const double cell[4])
 {
     double a[12][2], b[12][2];
-    for (int k = 0; k < 4; k++) {
-        a[k][0] = u[k];
-        a[k][1] = v[k];
-    }
-    int n = clip(b, a, 4, 0, cell[0], true);
+    memcpy(a, p, (size_t)n * sizeof *a);
+    n = clip(b, a, n, 0, cell[0], true);
     n = clip(a, b, n, 0, cell[1], false);
     n = clip(b, a, n, 1, cell[2], true);
     n = clip(a, b, n, 1, cell[3], false);
     return polygon_area(a, n);
+}
+
+/*
+ * Where the straight lines through a, b and c, d meet, as parts s and t of the two; false where that
+ * is not inside of both.
+ */
+static bool meet(double out[2], const double a[2], const double b[2], const double c[2],
+                 const double d[2])
+{
+    const double e0 = b[0] - a[0], e1 = b[1] - a[1], f0 = d[0] - c[0], f1 = d[1] - c[1],
+                 g0 = c[0] - a[0], g1 = c[1] - a[1], det = e0 * f1 - e1 * f0;
+    const double s = (g0 * f1 - g1 * f0) / det, t = (g0 * e1 - g1 * e0) / det;
+    out[0] = a[0] + s * e0;
+    out[1] = a[1] + s * e1;
+    return det != 0 && s > 0 && s < 1 && t > 0 && t < 1;
+}
+
+/* The same of four corners; where two edges cross, of the triangles on either side. */
+static double corners_in_cell(const double u[4], const double v[4], const double cell[4])
+{
+    double p[4][2];
+    for (int k = 0; k < 4; k++) {
+        p[k][0] = u[k];
+        p[k][1] = v[k];
+    }
+    for (int k = 0; k < 2; k++) {
+        double one[3][2], other[3][2];
+        const double *a = p[k], *b = p[k + 1], *c = p[k + 2], *d = p[(k + 3) % 4];
+        if (!meet(one[0], a, b, c, d))
+            continue;
+        memcpy(other[0], one[0], sizeof one[0]);
+        memcpy(one[1], b, sizeof one[0]);
+        memcpy(one[2], c, sizeof one[0]);
+        memcpy(other[1], d, sizeof one[0]);
+        memcpy(other[2], a, sizeof one[0]);
+        return points_in_cell(one, 3, cell) + points_in_cell(other, 3, cell);
+    }
+    return points_in_cell(p, 4, cell);
 }
 
 static double area_in_cell(const struct pixel *p, const double cell[4])
@@ -520,8 +596,8 @@ static void add_pixel(double *c, const struct pixel *p, const airy_integrator_pa
         const bool last = b + 1 == params->bins && !params->has_radial_range;
         for (int turn = -1; turn <= 1; turn++) {
             /* chi as the unit: the pixel is also a turn further up and down */
-            const double shift = params->unit == AIRY_UNIT_CHI_DEG ? 360.0 * turn : 0;
-            if (turn != 0 && params->unit != AIRY_UNIT_CHI_DEG)
+            const double shift = turn_of(params->unit) * turn;
+            if (turn != 0 && shift == 0)
                 continue;
             const double a = left - shift, z = right - shift;
             if (params->split == AIRY_SPLIT_NO)
@@ -537,8 +613,10 @@ static void add_pixel(double *c, const struct pixel *p, const airy_integrator_pa
 static double share_of_cell(const struct pixel *p, const airy_integrator_params *params,
                             const double cell[4], bool last_u, bool last_v)
 {
+    static const double all[4] = {-1e30, 1e30, -1e30, 1e30};
+    const int turns = turn_of(second_unit(params)) > 0 ? 3 : 0;
     double sum = 0;
-    for (int turn = -3; turn <= 3; turn++) {
+    for (int turn = -turns; turn <= turns; turn++) {
         const double part[4] = {cell[0], cell[1], cell[2] - turn * 2 * PI, cell[3] - turn * 2 * PI};
         double box[4] = {p->center - p->half, p->center + p->half, p->center_chi - p->half_chi,
                          p->center_chi + p->half_chi};
@@ -558,7 +636,7 @@ static double share_of_cell(const struct pixel *p, const airy_integrator_params 
             sum += overlap(box[0], box[1], part[0], part[1]) *
                    overlap(box[2], box[3], part[2], part[3]);
         else
-            sum += area_in_cell(p, part) / pixel_area(p, -1e30, 1e30);
+            sum += area_in_cell(p, part) / area_in_cell(p, all);
     }
     return sum;
 }
@@ -600,7 +678,8 @@ static bool in_azimuth(const airy_integrator_params *params, double chi)
 static void reach_chi(const struct pixel *p, const airy_integrator_params *params, double *lo,
                       double *hi)
 {
-    const double turn = params->chi_zero && p->center_chi < 0 ? 2 * PI : 0;
+    const bool angle = turn_of(second_unit(params)) > 0;
+    const double turn = angle && params->chi_zero && p->center_chi < 0 ? 2 * PI : 0;
     const bool corners = params->split == AIRY_SPLIT_FULL || params->split == AIRY_SPLIT_PSEUDO;
     const double half = params->split == AIRY_SPLIT_BBOX ? p->half_chi : 0;
     *lo = p->center_chi + turn - half;
@@ -621,7 +700,8 @@ static void reach_chi(const struct pixel *p, const airy_integrator_params *param
         *hi = fmax(from, to);
     }
     const double least = params->chi_zero ? 0 : -PI;
-    if ((corners && p->beam && goes_around(p->chi)) || *lo < least || *hi > least + 2 * PI) {
+    if (angle &&
+        ((corners && p->beam && goes_around(p->chi)) || *lo < least || *hi > least + 2 * PI)) {
         *lo = least;
         *hi = least + 2 * PI;
     }
@@ -646,18 +726,20 @@ static void find_limits(double limits[4], const airy_geometry *g,
             found[2] = fmin(found[2], lo);
             found[3] = fmax(found[3], hi);
         }
-    if (params->unit == AIRY_UNIT_CHI_DEG) {
-        const double from = params->chi_zero ? 0 : -180;
-        if (found[0] < from || found[1] > from + 360) {
-            found[0] = from;
-            found[1] = from + 360;
-        }
+    const double period = turn_of(params->unit), from = params->chi_zero ? 0 : -period / 2;
+    if (period > 0 && (found[0] < from || found[1] > from + period)) {
+        found[0] = from;
+        found[1] = from + period;
     }
+    const bool angle = turn_of(second_unit(params)) > 0;
     limits[0] = params->has_radial_range ? params->radial_range[0] : found[0];
     limits[1] = params->has_radial_range ? params->radial_range[1] : found[1];
-    limits[2] = fmax(found[2], least);
-    limits[3] = fmin(found[3], least + 2 * PI);
-    if (params->has_azimuth_range) {
+    limits[2] = angle ? fmax(found[2], least) : found[2];
+    limits[3] = angle ? fmin(found[3], least + 2 * PI) : found[3];
+    if (params->has_azimuth_range && !angle) {
+        limits[2] = params->azimuth_range[0];
+        limits[3] = params->azimuth_range[1];
+    } else if (params->has_azimuth_range) {
         limits[2] = params->azimuth_range[0] / 180 * PI;
         limits[3] = params->azimuth_range[1] / 180 * PI;
         while (limits[3] <= limits[2])
@@ -683,8 +765,10 @@ void ref_matrix(double *c, double limits[4], const airy_geometry *g,
             else
                 add_pixel(c + (i * w + j) * bins, &p, params, limits);
         }
-    limits[2] *= 180 / PI;
-    limits[3] *= 180 / PI;
+    const bool degrees = params->azimuth_unit == AIRY_UNIT_Q_NM ||
+                         turn_of(params->azimuth_unit) == 360;
+    for (int k = 2; k < 4 && degrees; k++)
+        limits[k] *= 180 / PI;
 }
 
 void ref_normalization(double *norm, uint8_t *valid, const airy_geometry *g,

@@ -240,8 +240,10 @@ static json_t *result_json(const char *file, const airy_hdf5_entry *entries, siz
                              (json_int_t)intensity->shape[intensity->ndim - 1], "errors", errors);
     if (intensity->ndim == 3)
         json_object_set_new(json, "azimuth_bins", json_integer((json_int_t)intensity->shape[1]));
-    static const char *const names[][2] = {
-        {"axis", "result/radial@long_name"}, {"date", "date"}, {"version", "version"}};
+    static const char *const names[][2] = {{"axis", "result/radial@long_name"},
+                                           {"azimuth_axis", "result/azimuthal@long_name"},
+                                           {"date", "date"},
+                                           {"version", "version"}};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         char object[128], *text = NULL;
         snprintf(object, sizeof(object), "%s%s", root, names[i][1]);
@@ -429,14 +431,15 @@ static int info_hdf5(const struct common *common, const char *path)
             print_detector(detector);
         } else if (result) {
             const json_t *azimuth = json_object_get(result, "azimuth_bins");
-            char bins[48];
+            char bins[48], axes[160];
             snprintf(bins, sizeof(bins), azimuth ? "%lld x %lld" : "%lld",
                      (long long)json_integer_value(json_object_get(result, "bins")),
                      (long long)json_integer_value(azimuth));
+            snprintf(axes, sizeof(axes), azimuth ? "%.70s and %.70s" : "%.70s",
+                     text_of(result, "axis"), text_of(result, "azimuth_axis"));
             const long long frames = json_integer_value(json_object_get(result, "frames"));
             printf("result of airy integrate %s: %lld frame%s of %s bins over %s, %s errors, %s\n",
-                   text_of(result, "version"), frames, tool_s((size_t)frames), bins,
-                   text_of(result, "axis"),
+                   text_of(result, "version"), frames, tool_s((size_t)frames), bins, axes,
                    json_is_true(json_object_get(result, "errors")) ? "with" : "without",
                    text_of(result, "date"));
             print_rows(result);

@@ -97,7 +97,8 @@ static const struct opt integrate_options[] = {
      SEEN(has_azimuth_range),
      .argument = "A,B",
      .fallback = "all",
-     .help = "limits of chi in degrees; B <= A wraps around"},
+     .help = "limits of chi in degrees (also with chi_rad); B <= A wraps around; where --azimuthal "
+             "is no angle about the beam, in its unit"},
     {.name = "chi-zero",
      .type = OPT_FLAG,
      FIELD(chi_zero),
@@ -232,8 +233,8 @@ static const struct opt integrate_options[] = {
      .type = OPT_LIST,
      FIELD(roi),
      .argument = "A,B[,CHI0,CHI1]",
-     .help = "sum and mean of a region of each pattern, in the unit (and degrees in two "
-             "dimensions); repeatable"},
+     .help = "sum and mean of a region of each pattern, in the unit (and in two dimensions as "
+             "--azimuth-range); repeatable"},
     {.name = "grid",
      .type = OPT_PARSED,
      FIELD(grid),
@@ -293,7 +294,7 @@ static const struct opt integrate_options[] = {
     {0},
 };
 
-static const char *const integrate_later[] = {"radial", "follow", NULL};
+static const char *const integrate_later[] = {"follow", NULL};
 
 bool integrate_is_hdf5_name(const char *path)
 {

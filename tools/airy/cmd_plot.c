@@ -148,6 +148,9 @@ static void write_label(FILE *s, const char *axis, const char *label)
         {"2\xce\xb8 (rad)", "2{/:Italic \xce\xb8} (rad)"},
         {"r (mm)", "{/:Italic r} (mm)"},
         {"r (m)", "{/:Italic r} (m)"},
+        {"\xcf\x87 (deg)", "{/:Italic \xcf\x87} (°)"},
+        {"\xcf\x87 (rad)", "{/:Italic \xcf\x87} (rad)"},
+        {"chi (deg)", "{/:Italic \xcf\x87} (°)"}, /* of files of earlier versions */
     };
     const char *text = NULL;
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -377,9 +380,7 @@ static void draw_map(struct drawing *d)
         row_step = (frame_edge(p, all) - frame_edge(p, 0)) / (double)all;
         row_first = frame_edge(p, 0) + 0.5 * row_step;
     }
-    fputs("set ylabel ", s);
-    gnuplot_quote(s, p->along ? p->along_label : p->azimuth ? "{/:Italic χ} (°)" : "Frame");
-    fputs(p->along ? " noenhanced\n" : "\n", s);
+    write_label(s, "ylabel", p->along ? p->along_label : p->azimuth ? p->azimuth_label : "Frame");
     fprintf(s,
             "unset logscale y\nset format y '%%g'\nset yrange [%.9g:%.9g]\nunset "
             "grid\nunset key\nset tics out\n",

@@ -128,6 +128,10 @@ char *configuration_text(const struct integration *job)
         "unit", airy_unit_name(p->pattern.unit), "split", airy_split_name(p->pattern.split),
         "method", airy_method_name(p->pattern.method), "error_model",
         airy_error_model_name(job->integrator_params.error_model));
+    if (json && p->pattern.bins.azimuth)
+        json_object_set_new(json, "azimuthal",
+                            json_string(airy_unit_name(p->pattern.azimuthal ? p->pattern.azimuthal
+                                                                            : AIRY_UNIT_CHI_DEG)));
     char *text = json ? tool_json_text(json) : NULL;
     json_decref(json);
     return text;

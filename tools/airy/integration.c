@@ -164,6 +164,7 @@ static void fill_params(struct integration *job)
     *q = (airy_integrator_params){
         .bins = p->pattern.bins.radius,
         .azimuth_bins = p->pattern.bins.azimuth,
+        .azimuth_unit = p->pattern.azimuthal,
         .unit = p->pattern.unit,
         .split = p->pattern.split,
         .method = p->pattern.method,

@@ -30,6 +30,14 @@ const char *pattern_parse_unit(void *field, const char *text)
     return list ? list : airy_last_error();
 }
 
+const char *pattern_parse_azimuthal(void *field, const char *text)
+{
+    if (airy_unit_parse_azimuthal(field, text) == AIRY_OK)
+        return NULL;
+    const char *list = strcmp(text, "?") == 0 ? strstr(airy_last_error(), "there are") : NULL;
+    return list ? list : airy_last_error();
+}
+
 static const char *parse_method(void *field, const char *text)
 {
     return airy_method_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
@@ -82,7 +90,7 @@ const struct opt pattern_options[] = {
      .parse = pattern_parse_bins,
      .argument = "N[xM]",
      .fallback = "1000",
-     .help = "radial bins; with xM two dimensions, M bins of chi"},
+     .help = "radial bins; with xM two dimensions, M bins of chi (or of --azimuthal)"},
     {.name = "unit",
      .type = OPT_PARSED,
      FIELD(unit),
@@ -93,6 +101,22 @@ const struct opt pattern_options[] = {
      .help =
          "radial unit: q_nm^-1, q_A^-1, 2th_deg, 2th_rad, r_mm, r_m, d_A, d*2_nm^-2, qip_nm^-1, "
          "... (--unit ? lists all)"},
+    {.name = "radial",
+     .type = OPT_PARSED,
+     FIELD(unit),
+     .seen = offsetof(struct pattern_head, pattern.has_unit),
+     .parse = pattern_parse_unit,
+     .argument = "UNIT",
+     .fallback = "q_nm^-1",
+     .help = "the same; --radial chi_deg or chi_rad: along chi"},
+    {.name = "azimuthal",
+     .type = OPT_PARSED,
+     FIELD(azimuthal),
+     .parse = pattern_parse_azimuthal,
+     .argument = "UNIT",
+     .fallback = "chi_deg",
+     .help = "second axis of two dimensions: chi_deg, chi_rad, chigi_deg, qoop_nm^-1, ... "
+             "(--azimuthal ? lists all)"},
     {.name = "incidence",
      .type = OPT_FLOAT,
      FIELD(incidence_deg),
@@ -172,6 +196,11 @@ int pattern_check(const struct common *common, const struct pattern_params *p)
     if (p->error_model == AIRY_ERROR_MODEL_HYBRID && !p->clip.given)
         return tool_usage(common, "--error-model hybrid is for --clip T: azimuthal while clipping, "
                                   "poisson after it");
+    if (p->azimuthal && !p->bins.azimuth)
+        return tool_usage(common,
+                          "--azimuthal %s is the second axis of two dimensions: --bins "
+                          "RADIUSxAZIMUTH; --radial %s has it in one",
+                          airy_unit_name(p->azimuthal), airy_unit_name(p->azimuthal));
     return AIRY_EXIT_OK;
 }
 

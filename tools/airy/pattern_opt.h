@@ -8,8 +8,8 @@ struct pattern_params {
     struct pattern_bins {
         size_t radius, azimuth; /* azimuth 0: one dimension */
     } bins;
-    size_t batch; /* 0: chosen */
-    airy_unit unit;
+    size_t batch;              /* 0: chosen */
+    airy_unit unit, azimuthal; /* azimuthal 0: chi_deg */
     airy_split split;
     airy_method method;
     airy_error_model error_model;
@@ -42,6 +42,7 @@ extern const struct opt pattern_options[];
 /* opt_parse_fns of these rows, for commands with rows of their own: into the fields named alike. */
 const char *pattern_parse_bins(void *field, const char *text);
 const char *pattern_parse_unit(void *field, const char *text);
+const char *pattern_parse_azimuthal(void *field, const char *text);
 const char *pattern_parse_split(void *field, const char *text);
 const char *pattern_parse_error_model(void *field, const char *text);
 const char *pattern_parse_clip(void *field, const char *text);

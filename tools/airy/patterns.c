@@ -115,6 +115,15 @@ static int hide_rows(struct patterns *patterns, const struct common *common, con
     return AIRY_EXIT_OK;
 }
 
+static void read_label(char text[128], const char *path, const char *axis)
+{
+    char *label = NULL, object[128];
+    snprintf(object, sizeof(object), "%s/%s@long_name", RESULT, axis);
+    if (airy_hdf5_text(&label, path, object) == AIRY_OK)
+        snprintf(text, 128, "%s", label);
+    free(label);
+}
+
 static int load_hdf5(struct patterns *patterns, const struct common *common, const char *path)
 {
     static const char *const azimuth[2] = {"azimuthal"}, *const error_names[2] = {
@@ -141,11 +150,9 @@ static int load_hdf5(struct patterns *patterns, const struct common *common, con
     const int code = hide_rows(patterns, common, path);
     if (code != AIRY_EXIT_OK)
         return code;
-    char *label = NULL, object[128];
-    snprintf(object, sizeof(object), "%s/radial@long_name", RESULT);
-    if (airy_hdf5_text(&label, path, object) == AIRY_OK)
-        snprintf(patterns->label, sizeof(patterns->label), "%s", label);
-    free(label);
+    read_label(patterns->label, path, "radial");
+    if (patterns->azimuth)
+        read_label(patterns->azimuth_label, path, "azimuthal");
     const char *errors = find_dataset(path, error_names);
     if (errors && (status = read_rows(&patterns->errors, other, path, errors)) != AIRY_OK)
         return tool_failed(common, status);

@@ -9,12 +9,13 @@ struct patterns {
     size_t azimuth_bins; /* 1 in one dimension */
     size_t pending;      /* frames that are not done yet */
     double *radial;      /* [bins] */
-    double *azimuth;     /* [azimuth_bins], degrees, or NULL: one dimension */
+    double *azimuth;     /* [azimuth_bins], or NULL: one dimension */
     float *values;       /* [frames][azimuth_bins][bins] */
     float *errors;       /* the same: standard error of the mean, or NULL */
     double *along;       /* [frames] ascending, or NULL: of --axis, see patterns_sort */
     char along_label[160];
     char label[128]; /* of the radial axis, such as "q (1/nm)" */
+    char azimuth_label[128];
 };
 
 /*

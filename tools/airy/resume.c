@@ -194,7 +194,7 @@ static void compare_geometry(struct differences *d, const json_t *before, const 
 
 bool configuration_mixes(char text[1024], const json_t *before, const json_t *now)
 {
-    static const char *const keys[] = {"unit", "split", "error_model"};
+    static const char *const keys[] = {"unit", "azimuthal", "split", "error_model"};
     struct differences d = {0};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         compare_values(&d, keys[i], json_object_get(before, keys[i]),
@@ -207,7 +207,7 @@ bool configuration_mixes(char text[1024], const json_t *before, const json_t *no
 
 static void compare(struct differences *d, const json_t *before, const json_t *now)
 {
-    static const char *const keys[] = {"version", "frames", "bins",        "unit",
+    static const char *const keys[] = {"version", "frames", "bins",        "unit",     "azimuthal",
                                        "split",   "method", "error_model", "file_mask"};
     static const char *const files[] = {"mask", "mask-only",  "dark",
                                         "flat", "absorption", "variance"};
