@@ -64,7 +64,7 @@ static herr_t query_features(const H5FD_t *file, unsigned long *flags)
 {
     (void)file;
     *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA |
-             H5FD_FEAT_AGGREGATE_SMALLDATA;
+             H5FD_FEAT_AGGREGATE_SMALLDATA | H5FD_FEAT_SUPPORTS_SWMR_IO;
     return 0;
 }
 
@@ -191,8 +191,8 @@ hid_t airy_sink_register(void)
     return sink_driver;
 }
 
-airy_status airy_sink_create(hid_t *file, struct airy_sink *sink, const char *path,
-                             size_t meta_block)
+static airy_status create(hid_t *file, struct airy_sink *sink, const char *path, size_t meta_block,
+                          H5F_libver_t oldest)
 {
     *sink = (struct airy_sink){0};
     const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -203,7 +203,7 @@ airy_status airy_sink_create(hid_t *file, struct airy_sink *sink, const char *pa
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     hid_t opened = -1;
     if (access >= 0 && H5Pset_driver(access, sink_driver, &info) >= 0 &&
-        H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) >= 0 &&
+        H5Pset_libver_bounds(access, oldest, H5F_LIBVER_LATEST) >= 0 &&
         H5Pset_meta_block_size(access, meta_block) >= 0)
         opened = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     airy_status status = AIRY_OK;
@@ -215,6 +215,18 @@ airy_status airy_sink_create(hid_t *file, struct airy_sink *sink, const char *pa
         H5Pclose(access);
     *file = opened;
     return status;
+}
+
+airy_status airy_sink_create(hid_t *file, struct airy_sink *sink, const char *path,
+                             size_t meta_block)
+{
+    return create(file, sink, path, meta_block, H5F_LIBVER_EARLIEST);
+}
+
+airy_status airy_sink_create_growing(hid_t *file, struct airy_sink *sink, const char *path,
+                                     size_t meta_block)
+{
+    return create(file, sink, path, meta_block, H5F_LIBVER_LATEST);
 }
 
 void airy_sink_hold(struct airy_sink *sink, const void *bytes, size_t size)

@@ -27,6 +27,9 @@ hid_t airy_sink_register(void);
  */
 airy_status airy_sink_create(hid_t *file, struct airy_sink *sink, const char *path,
                              size_t meta_block);
+/* The same in the format that others may read while it is written (H5Fstart_swmr_write). */
+airy_status airy_sink_create_growing(hid_t *file, struct airy_sink *sink, const char *path,
+                                     size_t meta_block);
 /*
  * Of the next call into libhdf5, the write of these bytes from this address is left out, so that
  * it can be done without the lock. Lock held.

@@ -69,46 +69,6 @@ static airy_status check_spec(const char *path, const struct airy_pattern_spec *
     return AIRY_OK;
 }
 
-/*
- * Two runs must not write one file; the parts of one run share it. Advisory; file systems without
- * such locks do without.
- */
-static airy_status lock_file(int fd, const char *path, bool shared)
-{
-    struct flock whole = {.l_type = shared ? F_RDLCK : F_WRLCK, .l_whence = SEEK_SET};
-    const int refused = fcntl(fd, F_OFD_SETLK, &whole) != 0 && (errno == EAGAIN || errno == EACCES);
-    AIRY_FAIL_IF(refused, AIRY_ERR_IO, "'%s' is being written by another process", path);
-    return AIRY_OK;
-}
-
-static airy_status open_locked(int *fd, const char *path, bool shared)
-{
-    *fd = open(path, O_RDWR | O_CLOEXEC);
-    AIRY_FAIL_IF(*fd < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
-                 "cannot open '%s': %s", path, strerror(errno));
-    return lock_file(*fd, path, shared);
-}
-
-/* Remove what an interrupted run has left, not what another one is writing. */
-static airy_status remove_partial(const char *partial)
-{
-    int fd = -1;
-    airy_status status = open_locked(&fd, partial, false);
-    if (status == AIRY_OK && unlink(partial) != 0)
-        status = airy_fail(AIRY_ERR_IO, "cannot remove '%s': %s", partial, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    return status == AIRY_ERR_NOT_FOUND ? AIRY_OK : status;
-}
-
-/* The partial file under its name is the one that is written here. */
-static bool is_ours(const airy_pattern_file *file)
-{
-    struct stat named, opened;
-    return stat(file->partial, &named) == 0 && fstat(file->fd, &opened) == 0 &&
-           named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
-}
-
 /* It gets its name when it is complete and locked: nobody finds it before. */
 static airy_status create_partial(airy_pattern_file *file, const struct airy_pattern_spec *spec)
 {
@@ -116,7 +76,7 @@ static airy_status create_partial(airy_pattern_file *file, const struct airy_pat
     AIRY_TRY(airy_file_unique(&name, file->path));
     airy_status status = airy_pattern_layout_create(&file->layout, name, spec);
     if (status == AIRY_OK) {
-        status = open_locked(&file->fd, name, false);
+        status = airy_file_open_locked(&file->fd, name, false);
         if (status == AIRY_OK)
             status = airy_file_rename(name, file->partial, false);
         if (status != AIRY_OK)
@@ -255,7 +215,7 @@ static bool any_differs(const airy_pattern_file *file)
 static airy_status take_over(airy_pattern_file *file, const struct airy_pattern_spec *spec,
                              bool closing)
 {
-    const airy_status opened = open_locked(&file->fd, file->partial, false);
+    const airy_status opened = airy_file_open_locked(&file->fd, file->partial, false);
     if (opened != AIRY_OK)
         return airy_fail_context(opened, "cannot resume");
     AIRY_TRY(airy_pattern_layout_open(&file->layout, file->partial, spec));
@@ -267,7 +227,7 @@ static airy_status take_over(airy_pattern_file *file, const struct airy_pattern_
 
 static airy_status join(airy_pattern_file *file, const struct airy_pattern_spec *spec)
 {
-    AIRY_TRY(open_locked(&file->fd, file->partial, true));
+    AIRY_TRY(airy_file_open_locked(&file->fd, file->partial, true));
     AIRY_TRY(airy_pattern_layout_open(&file->layout, file->partial, spec));
     AIRY_FAIL_IF(file->layout.cut, AIRY_ERR_FORMAT,
                  "'%s' was about to be finished: it has to be resumed first", file->partial);
@@ -282,12 +242,7 @@ static airy_status start_file(airy_pattern_file *file, const struct airy_pattern
                  "'%s' is there already", file->path);
     if (resume)
         return take_over(file, spec, false);
-    AIRY_FAIL_IF(
-        !file->force && access(file->partial, F_OK) == 0, AIRY_ERR_EXISTS,
-        "'%s' is there from an interrupted run: resume it, remove it, or overwrite by force",
-        file->partial);
-    if (file->force)
-        AIRY_TRY(remove_partial(file->partial));
+    AIRY_TRY(airy_file_clear_partial(file->partial, file->force));
     return create_partial(file, spec);
 }
 
@@ -393,8 +348,7 @@ bool airy_pattern_file_done(const airy_pattern_file *file, size_t row)
     return file->resumed && state != ROW_PENDING;
 }
 
-/* Where a row keeps a field that has a value for every row. */
-static const void *value_of(const struct airy_pattern_row *data, int field, size_t bins)
+const void *airy_pattern_value(const struct airy_pattern_row *data, int field, size_t bins)
 {
     switch (field) {
     case AIRY_PATTERN_INTENSITY:
@@ -432,8 +386,9 @@ static airy_status write_field(airy_pattern_file *file, int field, size_t row,
     const struct airy_pattern_layout *layout = &file->layout;
     struct iovec parts[ROWS_AT_ONCE];
     for (size_t i = 0; i < count; i++)
-        parts[i] = (struct iovec){.iov_base = (void *)value_of(&data[i], field, file->bins),
-                                  .iov_len = layout->row[field]};
+        parts[i] =
+            (struct iovec){.iov_base = (void *)airy_pattern_value(&data[i], field, file->bins),
+                           .iov_len = layout->row[field]};
     const uint64_t from = layout->offset[field] + row * layout->row[field];
     AIRY_TRY(airy_file_pwritev(file->fd, parts, count, from));
     airy_writeback_add(file->writeback, from, from + count * layout->row[field]);
@@ -604,7 +559,7 @@ airy_status airy_pattern_file_finish(airy_pattern_file *file, const double *sums
     airy_writeback_stop(&file->writeback);
     if (status == AIRY_OK && fsync(file->fd) != 0)
         status = airy_fail(AIRY_ERR_IO, "fsync: %s", strerror(errno));
-    if (status == AIRY_OK && !is_ours(file))
+    if (status == AIRY_OK && !airy_file_is(file->fd, file->partial))
         status = airy_fail(AIRY_ERR_IO, "the file was removed or replaced while it was written");
     if (status == AIRY_OK)
         status = airy_file_rename(file->partial, file->path, file->force);
@@ -620,7 +575,7 @@ void airy_pattern_file_destroy(airy_pattern_file **file, bool keep)
     *file = NULL;
     airy_writeback_stop(&dead->writeback);
     if (dead->fd >= 0) {
-        if (!keep && !dead->finished && is_ours(dead))
+        if (!keep && !dead->finished && airy_file_is(dead->fd, dead->partial))
             unlink(dead->partial);
         close(dead->fd);
     }

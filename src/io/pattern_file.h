@@ -34,6 +34,7 @@ struct airy_pattern_spec {
     bool grouped;     /* rows are of several frames: how many is written, and normalizations are
                      [frames, bins] from the start */
     const airy_nxazint *nxazint; /* NULL: the usual groups alone */
+    bool grows;                  /* src/io/pattern_grow.h: frames and index are not known */
     bool differ; /* every row has normalizations of its own, [frames, bins] from the start */
 };
 

@@ -157,7 +157,7 @@ static int field_shape(hsize_t shape[3], int field, const struct airy_pattern_sp
     return ndim;
 }
 
-static void settle_rows(struct airy_pattern_layout *layout, const struct airy_pattern_spec *spec)
+void airy_pattern_row_bytes(size_t bytes[AIRY_PATTERN_FIELDS], const struct airy_pattern_spec *spec)
 {
     for (int f = 0; f < AIRY_PATTERN_FIELDS; f++) {
         hsize_t shape[3];
@@ -165,7 +165,7 @@ static void settle_rows(struct airy_pattern_layout *layout, const struct airy_pa
         const int ndim = field_shape(shape, f, spec);
         for (int i = fields[f].frames; i < ndim; i++)
             row *= (size_t)shape[i];
-        layout->row[f] = row;
+        bytes[f] = row;
     }
 }
 
@@ -202,26 +202,70 @@ static herr_t describe_field(hid_t dataset, int field, const struct airy_pattern
                                    : 0;
 }
 
-static herr_t put_field(struct airy_pattern_layout *layout, hid_t integrate, int field,
-                        const struct airy_pattern_spec *spec)
+/*
+ * A dataset whose rows come one by one. Those that nobody has written are pending, their results
+ * NaN. Chunks of some 128 KiB: few enough to find, small enough to be written again with each row.
+ */
+static hid_t put_rows(hid_t group, int field, hid_t type, int ndim, const hsize_t *shape)
+{
+    enum { CHUNK_BYTES = 128 << 10, MOST_ROWS = 1024 };
+    const float none = NAN;
+    const int32_t pending = AIRY_ROW_PENDING;
+    hsize_t now[3], most[3], chunk[3];
+    size_t row = H5Tget_size(type);
+    for (int i = 0; i < ndim; i++) {
+        now[i] = i ? shape[i] : 0;
+        most[i] = i ? shape[i] : H5S_UNLIMITED;
+        chunk[i] = shape[i];
+        row *= i ? (size_t)shape[i] : 1;
+    }
+    chunk[0] = airy_max_size(airy_min_size(CHUNK_BYTES / airy_max_size(row, 1), MOST_ROWS), 1);
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(ndim, now, most);
+    hid_t dataset = -1;
+    if (creation >= 0 && space >= 0 && H5Pset_chunk(creation, ndim, chunk) >= 0 &&
+        (fields[field].type != TYPE_F32 || H5Pset_fill_value(creation, type, &none) >= 0) &&
+        (fields[field].type != TYPE_I32 || H5Pset_fill_value(creation, type, &pending) >= 0))
+        dataset =
+            H5Dcreate2(group, fields[field].name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    if (creation >= 0)
+        H5Pclose(creation);
+    if (space >= 0)
+        H5Sclose(space);
+    return dataset;
+}
+
+/* A new dataset, open, or negative. */
+static hid_t make_field(hid_t integrate, int field, const struct airy_pattern_spec *spec)
 {
     hsize_t shape[3];
     const int ndim = field_shape(shape, field, spec);
     const hid_t group = H5Gopen2(integrate, fields[field].group, H5P_DEFAULT);
     const hid_t type = open_type(fields[field].type);
-    const hid_t dataset =
-        group < 0 ? -1 : airy_put_contiguous(group, fields[field].name, type, ndim, shape);
-    herr_t done = -1;
-    if (dataset >= 0) {
-        done = describe_field(dataset, field, spec);
-        layout->offset[field] = H5Dget_offset(dataset);
+    hid_t dataset = -1;
+    if (group >= 0 && type >= 0)
+        dataset = spec->grows && fields[field].frames
+                      ? put_rows(group, field, type, ndim, shape)
+                      : airy_put_contiguous(group, fields[field].name, type, ndim, shape);
+    if (dataset >= 0 && describe_field(dataset, field, spec) < 0) {
         H5Dclose(dataset);
+        dataset = -1;
     }
     if (type >= 0)
         H5Tclose(type);
     if (group >= 0)
         H5Gclose(group);
-    return done;
+    return dataset;
+}
+
+static herr_t put_field(struct airy_pattern_layout *layout, hid_t integrate, int field,
+                        const struct airy_pattern_spec *spec)
+{
+    const hid_t dataset = make_field(integrate, field, spec);
+    if (dataset < 0)
+        return -1;
+    layout->offset[field] = H5Dget_offset(dataset);
+    H5Dclose(dataset);
+    return 0;
 }
 
 static herr_t put_process(hid_t integrate, const struct airy_pattern_spec *spec)
@@ -386,6 +430,67 @@ static herr_t share_objects(hid_t from, hid_t to, const struct airy_pattern_spec
                           H5P_DEFAULT);
 }
 
+bool airy_pattern_grows(int field, const struct airy_pattern_spec *spec)
+{
+    return fields[field].frames && is_wanted(field, spec);
+}
+
+hid_t airy_pattern_field_type(int field)
+{
+    return open_type(fields[field].type);
+}
+
+void airy_pattern_field_path(char path[128], int field)
+{
+    snprintf(path, 128, "entry/integrate/%s/%s", fields[field].group, fields[field].name);
+}
+
+/* Ends of region i as the file has them. */
+static void region_ends(double ends[4], const airy_roi *roi)
+{
+    memcpy(ends, roi->radial, 2 * sizeof(*ends));
+    for (int k = 0; k < 2; k++)
+        ends[2 + k] = roi->has_azimuth ? roi->azimuth[k] : (double)NAN;
+}
+
+static herr_t write_constant(hid_t dataset, int field, const struct airy_pattern_spec *spec)
+{
+    double ends[AIRY_PATTERN_ROIS][4];
+    for (size_t i = 0; i < spec->roi_count; i++)
+        region_ends(ends[i], &spec->rois[i]);
+    const void *values = field == AIRY_PATTERN_RADIAL      ? (const void *)spec->radial
+                         : field == AIRY_PATTERN_AZIMUTHAL ? (const void *)spec->azimuth
+                                                           : ends;
+    return H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+}
+
+herr_t airy_pattern_put_growing(hid_t datasets[AIRY_PATTERN_FIELDS], hid_t file,
+                                const struct airy_pattern_spec *spec)
+{
+    const hid_t integrate = put_tree(file);
+    herr_t done = integrate < 0 ? -1 : put_process(integrate, spec);
+    for (int f = 0; f < AIRY_PATTERN_FIELDS && done >= 0; f++) {
+        const bool shared = f >= AIRY_PATTERN_SHARED_NORMALIZATION &&
+                            f <= AIRY_PATTERN_SHARED_COUNT;
+        if (shared || !is_wanted(f, spec))
+            continue;
+        const hid_t dataset = make_field(integrate, f, spec);
+        done = dataset < 0 ? -1 : 0;
+        if (done >= 0 && fields[f].frames) {
+            datasets[f] = dataset;
+        } else if (done >= 0) {
+            done = write_constant(dataset, f, spec);
+            H5Dclose(dataset);
+        }
+    }
+    if (done >= 0 && spec->errors)
+        done = H5Lcreate_hard(integrate, "result/sem", integrate, "result/intensity_errors",
+                              H5P_DEFAULT, H5P_DEFAULT);
+    if (integrate >= 0)
+        H5Gclose(integrate);
+    return done;
+}
+
 static herr_t put_everything(struct airy_pattern_layout *layout, hid_t file,
                              const struct airy_pattern_spec *spec)
 {
@@ -462,10 +567,8 @@ static airy_status write_regions(int fd, const struct airy_pattern_layout *layou
                                  const struct airy_pattern_spec *spec)
 {
     for (size_t i = 0; i < spec->roi_count; i++) {
-        const airy_roi *roi = &spec->rois[i];
-        const double ends[4] = {roi->radial[0], roi->radial[1],
-                                roi->has_azimuth ? roi->azimuth[0] : (double)NAN,
-                                roi->has_azimuth ? roi->azimuth[1] : (double)NAN};
+        double ends[4];
+        region_ends(ends, &spec->rois[i]);
         AIRY_TRY(airy_file_pwrite(fd, ends, sizeof(ends),
                                   layout->offset[AIRY_PATTERN_ROI] + i * sizeof(ends)));
     }
@@ -583,7 +686,7 @@ airy_status airy_pattern_layout_create(struct airy_pattern_layout *layout, const
                                        const struct airy_pattern_spec *spec)
 {
     memset(layout, 0, sizeof(*layout));
-    settle_rows(layout, spec);
+    airy_pattern_row_bytes(layout->row, spec);
     /* A file under `path` is always one that can be resumed: until then it has another name. */
     char *unfinished;
     if (asprintf(&unfinished, "%s.new", path) < 0)
@@ -704,29 +807,36 @@ static airy_status find_maps(struct airy_pattern_layout *layout, hid_t root,
     return AIRY_OK;
 }
 
-static airy_status find_fields(struct airy_pattern_layout *layout, const hid_t roots[2],
-                               const struct airy_pattern_spec *spec)
+/* What a file has beside what all have. */
+static airy_status check_kind(hid_t root, const struct airy_pattern_spec *spec)
 {
-    AIRY_FAIL_IF(has_link(roots[0], "entry/definition") != (spec->nxazint != NULL), AIRY_ERR_FORMAT,
+    AIRY_FAIL_IF(has_link(root, "entry/definition") != (spec->nxazint != NULL), AIRY_ERR_FORMAT,
                  "it is %s NXazint file, this run writes %s", spec->nxazint ? "no" : "an",
                  spec->nxazint ? "one" : "none");
-    AIRY_FAIL_IF(has_link(roots[0], "entry/integrate/result/sem") != spec->errors, AIRY_ERR_FORMAT,
+    AIRY_FAIL_IF(has_link(root, "entry/integrate/result/sem") != spec->errors, AIRY_ERR_FORMAT,
                  "it has %s error model, this run has %s", spec->errors ? "no" : "an",
                  spec->errors ? "one" : "none");
-    AIRY_FAIL_IF(has_link(roots[0], "entry/integrate/result/azimuthal") != (spec->azimuth_bins > 0),
+    AIRY_FAIL_IF(has_link(root, "entry/integrate/result/azimuthal") != (spec->azimuth_bins > 0),
                  AIRY_ERR_FORMAT, "it has %s, this run %s",
                  spec->azimuth_bins ? "one dimension" : "two dimensions",
                  spec->azimuth_bins ? "two" : "one");
-    AIRY_FAIL_IF(has_link(roots[0], "entry/integrate/frame/monitor") != (spec->monitor != NULL),
+    AIRY_FAIL_IF(has_link(root, "entry/integrate/frame/monitor") != (spec->monitor != NULL),
                  AIRY_ERR_FORMAT, "it has %s monitor, this run has %s", spec->monitor ? "no" : "a",
                  spec->monitor ? "one" : "none");
-    AIRY_FAIL_IF(has_link(roots[0], "entry/integrate/frame/frames") != spec->grouped,
-                 AIRY_ERR_FORMAT, "its patterns are of %s, this run's of %s",
+    AIRY_FAIL_IF(has_link(root, "entry/integrate/frame/frames") != spec->grouped, AIRY_ERR_FORMAT,
+                 "its patterns are of %s, this run's of %s",
                  spec->grouped ? "one frame each" : "several frames",
                  spec->grouped ? "several frames" : "one frame each");
-    AIRY_FAIL_IF(has_link(roots[0], "entry/integrate/frame/roi") != (spec->roi_count > 0),
+    AIRY_FAIL_IF(has_link(root, "entry/integrate/frame/roi") != (spec->roi_count > 0),
                  AIRY_ERR_FORMAT, "it has %s regions, this run has %s", spec->roi_count ? "no" : "",
                  spec->roi_count ? "some" : "none");
+    return AIRY_OK;
+}
+
+static airy_status find_fields(struct airy_pattern_layout *layout, const hid_t roots[2],
+                               const struct airy_pattern_spec *spec)
+{
+    AIRY_TRY(check_kind(roots[0], spec));
     AIRY_TRY(find_maps(layout, roots[0], spec));
     for (int f = 0; f < AIRY_PATTERN_FIELDS; f++)
         if (is_wanted(f, spec))
@@ -791,8 +901,7 @@ static airy_status compare_numbers(int fd, const void *want, size_t count, uint6
     return status;
 }
 
-static airy_status compare_spec(const struct airy_pattern_layout *layout, int fd, hid_t root,
-                                const struct airy_pattern_spec *spec)
+static airy_status compare_units(hid_t root, const struct airy_pattern_spec *spec)
 {
     AIRY_FAIL_IF(!same_unit(root, "entry/integrate/result/radial", airy_unit_name(spec->unit)),
                  AIRY_ERR_FORMAT, "its radial unit is not %s", airy_unit_name(spec->unit));
@@ -800,6 +909,21 @@ static airy_status compare_spec(const struct airy_pattern_layout *layout, int fd
                                                   airy_unit_name(spec->azimuth_unit)),
                  AIRY_ERR_FORMAT, "its azimuthal unit is not %s",
                  airy_unit_name(spec->azimuth_unit));
+    return AIRY_OK;
+}
+
+static airy_status compare_configuration(hid_t root, const struct airy_pattern_spec *spec)
+{
+    AIRY_FAIL_IF(!same_text(root, "entry/integrate/configuration",
+                            spec->configuration ? spec->configuration : "{}"),
+                 AIRY_ERR_FORMAT, "its configuration differs from this run's");
+    return AIRY_OK;
+}
+
+static airy_status compare_spec(const struct airy_pattern_layout *layout, int fd, hid_t root,
+                                const struct airy_pattern_spec *spec)
+{
+    AIRY_TRY(compare_units(root, spec));
     AIRY_TRY(compare_numbers(fd, spec->radial, radial_bins(spec),
                              layout->offset[AIRY_PATTERN_RADIAL], "radial"));
     if (spec->azimuth_bins)
@@ -810,10 +934,37 @@ static airy_status compare_spec(const struct airy_pattern_layout *layout, int fd
     if (spec->monitor)
         AIRY_TRY(compare_numbers(fd, spec->monitor, spec->frames,
                                  layout->offset[AIRY_PATTERN_MONITOR], "monitor"));
-    AIRY_FAIL_IF(!same_text(root, "entry/integrate/configuration",
-                            spec->configuration ? spec->configuration : "{}"),
-                 AIRY_ERR_FORMAT, "its configuration differs from this run's");
-    return AIRY_OK;
+    return compare_configuration(root, spec);
+}
+
+/* A line of doubles of the file is the wanted one. */
+static airy_status compare_line(hid_t root, const char *path, const double *want, size_t count)
+{
+    const hid_t dataset = H5Dopen2(root, path, H5P_DEFAULT);
+    const hid_t space = dataset < 0 ? -1 : H5Dget_space(dataset);
+    double *have = NULL;
+    airy_status status = airy_memory_alloc((void **)&have, count * sizeof(*have));
+    if (status == AIRY_OK && (space < 0 || H5Sget_simple_extent_npoints(space) != (hssize_t)count ||
+                              airy_hdf5_read(dataset, AIRY_DTYPE_F64, H5S_ALL, H5S_ALL, have) < 0 ||
+                              memcmp(have, want, count * sizeof(*have)) != 0))
+        status = airy_fail(AIRY_ERR_FORMAT, "its %s differs from this run's", path);
+    airy_memory_release(have);
+    if (space >= 0)
+        H5Sclose(space);
+    if (dataset >= 0)
+        H5Dclose(dataset);
+    return status;
+}
+
+airy_status airy_pattern_fits(hid_t file, const struct airy_pattern_spec *spec)
+{
+    AIRY_TRY(check_kind(file, spec));
+    AIRY_TRY(compare_units(file, spec));
+    AIRY_TRY(compare_line(file, "entry/integrate/result/radial", spec->radial, radial_bins(spec)));
+    if (spec->azimuth_bins)
+        AIRY_TRY(compare_line(file, "entry/integrate/result/azimuthal", spec->azimuth,
+                              spec->azimuth_bins));
+    return compare_configuration(file, spec);
 }
 
 static airy_status open_partial(struct airy_pattern_layout *layout, int fd, hid_t file,
@@ -847,7 +998,7 @@ airy_status airy_pattern_layout_open(struct airy_pattern_layout *layout, const c
                                      const struct airy_pattern_spec *spec)
 {
     memset(layout, 0, sizeof(*layout));
-    settle_rows(layout, spec);
+    airy_pattern_row_bytes(layout->row, spec);
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     AIRY_FAIL_IF(fd < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
                  "cannot resume '%s': %s", path, strerror(errno));

@@ -14,6 +14,7 @@
 #ifndef AIRY_IO_PATTERN_LAYOUT_H
 #define AIRY_IO_PATTERN_LAYOUT_H
 
+#include "io/hdf5_util.h"
 #include "io/pattern_file.h"
 
 enum airy_pattern_field {
@@ -59,6 +60,24 @@ struct airy_pattern_layout {
     bool cuttable;                        /* nothing lies behind the three last datasets */
     bool cut;                             /* they have been cut off; `end` counts them */
 };
+
+/* Bytes of a row of each field (of all of it, where it has no rows). */
+void airy_pattern_row_bytes(size_t bytes[AIRY_PATTERN_FIELDS],
+                            const struct airy_pattern_spec *spec);
+/* Where a row keeps a field that has a value for every row (src/io/pattern_file.c). */
+const void *airy_pattern_value(const struct airy_pattern_row *data, int field, size_t bins);
+
+/*
+ * The same datasets in a file whose rows grow (src/io/pattern_grow.c). Lock held. put: all that does
+ * not belong to rows is written, datasets are those of rows, open; negative on failure. fits:
+ * AIRY_ERR_FORMAT with the first difference of an open file from spec. type: to be closed.
+ */
+bool airy_pattern_grows(int field, const struct airy_pattern_spec *spec);
+hid_t airy_pattern_field_type(int field);
+void airy_pattern_field_path(char path[128], int field);
+herr_t airy_pattern_put_growing(hid_t datasets[AIRY_PATTERN_FIELDS], hid_t file,
+                                const struct airy_pattern_spec *spec);
+airy_status airy_pattern_fits(hid_t file, const struct airy_pattern_spec *spec);
 
 /* Datasets of the grid's map. */
 size_t airy_pattern_map_count(const struct airy_pattern_spec *spec);

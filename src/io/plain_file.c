@@ -78,6 +78,42 @@ airy_status airy_file_open(int *fd, uint64_t *size, const char *path)
     return AIRY_OK;
 }
 
+airy_status airy_file_open_locked(int *fd, const char *path, bool shared)
+{
+    *fd = open(path, O_RDWR | O_CLOEXEC);
+    AIRY_FAIL_IF(*fd < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO,
+                 "cannot open '%s': %s", path, strerror(errno));
+    struct flock whole = {.l_type = shared ? F_RDLCK : F_WRLCK, .l_whence = SEEK_SET};
+    const int refused = fcntl(*fd, F_OFD_SETLK, &whole) != 0 &&
+                        (errno == EAGAIN || errno == EACCES);
+    AIRY_FAIL_IF(refused, AIRY_ERR_IO, "'%s' is being written by another process", path);
+    return AIRY_OK;
+}
+
+bool airy_file_is(int fd, const char *path)
+{
+    struct stat named, opened;
+    return stat(path, &named) == 0 && fstat(fd, &opened) == 0 && named.st_dev == opened.st_dev &&
+           named.st_ino == opened.st_ino;
+}
+
+airy_status airy_file_clear_partial(const char *partial, bool force)
+{
+    AIRY_FAIL_IF(!force && access(partial, F_OK) == 0, AIRY_ERR_EXISTS,
+                 "'%s' is there from an interrupted run: resume it, remove it, or overwrite by "
+                 "force",
+                 partial);
+    if (!force)
+        return AIRY_OK;
+    int fd = -1;
+    airy_status status = airy_file_open_locked(&fd, partial, false);
+    if (status == AIRY_OK && unlink(partial) != 0)
+        status = airy_fail(AIRY_ERR_IO, "cannot remove '%s': %s", partial, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return status == AIRY_ERR_NOT_FOUND ? AIRY_OK : status;
+}
+
 airy_status airy_file_unique(char **partial, const char *path)
 {
     uint32_t number = 0;

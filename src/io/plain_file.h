@@ -21,6 +21,20 @@ airy_status airy_file_pwritev(int fd, struct iovec *parts, size_t count, uint64_
 airy_status airy_file_open(int *fd, uint64_t *size, const char *path);
 
 /*
+ * Open for writing, against other runs: two must not write one file, the parts of one run share
+ * it. Advisory; file systems without such locks do without. AIRY_ERR_NOT_FOUND, AIRY_ERR_IO; *fd
+ * may be open all the same.
+ */
+airy_status airy_file_open_locked(int *fd, const char *path, bool shared);
+/* The file under this name is the one that is open. */
+bool airy_file_is(int fd, const char *path);
+/*
+ * Make way for a new partial file: AIRY_ERR_EXISTS where one is there; with force it is removed,
+ * unless another run is writing it.
+ */
+airy_status airy_file_clear_partial(const char *partial, bool force);
+
+/*
  * PATH.XXXXXXXX.partial, a name that nobody uses; released with free(). For files that are written
  * in one go: PATH.partial is the name of an integration that can be resumed, and is not touched.
  */

@@ -165,8 +165,13 @@ static airy_status claim_resumed(airy_live *live)
     struct airy_run *run = &live->run;
     if (live->params.frames)
         AIRY_TRY(reserve_claims(live, run->total_rows));
-    for (size_t row = 0; run->file && row < run->total_rows; row++)
-        if (airy_pattern_file_done(run->file, row)) {
+    const size_t rows = run->growing ? airy_pattern_growing_rows(run->growing)
+                        : run->file  ? run->total_rows
+                                     : 0;
+    AIRY_TRY(reserve_claims(live, rows));
+    for (size_t row = 0; row < rows; row++)
+        if (run->growing ? airy_pattern_growing_done(run->growing, row)
+                         : airy_pattern_file_done(run->file, row)) {
             set_claim(live, row);
             run->resumed++;
         }
@@ -186,11 +191,9 @@ static airy_status open_live(airy_live *live, const char *path)
     struct airy_run *run = &live->run;
     AIRY_TRY(airy_run_open(run, "airy_live_create"));
     run->row_count = run->total_rows;
-    if (path) {
-        AIRY_FAIL_IF(!live->params.frames, AIRY_ERR_UNSUPPORTED,
-                     "a file needs the number of frames");
-        AIRY_TRY(airy_run_file_open(run, path, AIRY_RUN_ALONE));
-    }
+    if (path)
+        AIRY_TRY(live->params.frames ? airy_run_file_open(run, path, AIRY_RUN_ALONE)
+                                     : airy_run_file_grow(run, path));
     AIRY_TRY(airy_run_prepare(run));
     AIRY_TRY(claim_resumed(live));
     live->started = true;
@@ -629,7 +632,7 @@ static airy_status finish_live(airy_live *live)
     AIRY_FAIL_IF(live->run.stopped, AIRY_ERR_STOPPED, "stopped after %zu frames",
                  live->run.resumed + live->run.out->frames);
     AIRY_TRY(check_whole(live));
-    return live->run.file ? airy_run_file_finish(&live->run) : AIRY_OK;
+    return live->run.file || live->run.growing ? airy_run_file_finish(&live->run) : AIRY_OK;
 }
 
 airy_status airy_live_finish(airy_live *live, airy_live_info *info)

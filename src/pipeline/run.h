@@ -18,6 +18,7 @@
 #include "airy/pipeline.h"
 #include "codec/chunks.h"
 #include "io/pattern_file.h"
+#include "io/pattern_grow.h"
 #include "io/stack_source.h"
 
 /* The integrators of a run. All have frames and bins of the same shape. */
@@ -141,9 +142,10 @@ struct airy_run {
     bool in_turn;             /* groups go on in the next batch: results are taken batch by batch */
     size_t turn;              /* whose it is then; with the lock */
     struct airy_group spread; /* of the batch whose turn it is */
-    airy_pattern_file *file;  /* NULL: nothing is written */
-    bool skip_bad;            /* a bad frame does not end the run */
-    struct airy_lane *lanes;  /* [team.lanes] */
+    airy_pattern_file *file;  /* NULL: nothing is written, or: */
+    airy_pattern_growing *growing; /* of a fed run whose rows nobody has counted */
+    bool skip_bad;                 /* a bad frame does not end the run */
+    struct airy_lane *lanes;       /* [team.lanes] */
 
     pthread_mutex_t lock;
     size_t next_batch, batches; /* next to be started, in total */
@@ -188,6 +190,7 @@ airy_status airy_run_check(const char *call, const airy_stack_info *info,
  */
 enum airy_run_open { AIRY_RUN_ALONE, AIRY_RUN_JOIN, AIRY_RUN_GATHER };
 airy_status airy_run_file_open(struct airy_run *run, const char *path, enum airy_run_open how);
+airy_status airy_run_file_grow(struct airy_run *run, const char *path);
 airy_status airy_run_file_finish(struct airy_run *run);
 
 /*

@@ -127,6 +127,35 @@ static airy_status make_columns(struct columns *columns, const struct airy_run *
     return AIRY_OK;
 }
 
+/* What does not depend on how many rows there are. */
+static struct airy_pattern_spec describe_rows(const struct airy_run *run)
+{
+    const airy_integrator *integrator = run->team.integrators[0];
+    return (struct airy_pattern_spec){
+        .rois = run->params->rois,
+        .roi_count = run->params->roi_count,
+        .grouped = run->group > 1,
+        .differ = integrator->ring.kind != AIRY_RING_NONE,
+        .bins = integrator->bins,
+        .radial = integrator->radial,
+        .azimuth_bins = integrator->params.azimuth_bins,
+        .azimuth = integrator->azimuth,
+        .unit = integrator->params.unit,
+        .azimuth_unit = integrator->params.azimuth_unit,
+        .errors = integrator->params.error_model != AIRY_ERROR_MODEL_NONE,
+        .configuration = run->params->configuration ? run->params->configuration : "{}",
+    };
+}
+
+airy_status airy_run_file_grow(struct airy_run *run, const char *path)
+{
+    const airy_run_params *p = run->params;
+    const struct airy_pattern_numbers numbers = {p->first, airy_max_size(p->step, 1)};
+    struct airy_pattern_spec spec = describe_rows(run);
+    spec.grows = true;
+    return airy_pattern_growing_create(&run->growing, path, &spec, numbers, p->force, p->resume);
+}
+
 airy_status airy_run_file_open(struct airy_run *run, const char *path, enum airy_run_open how)
 {
     const airy_integrator *integrator = run->team.integrators[0];
@@ -147,28 +176,16 @@ airy_status airy_run_file_open(struct airy_run *run, const char *path, enum airy
     if (run->params->nxazint)
         AIRY_TRY_OR(out,
                     airy_nxazint_check(integrator->params.unit, integrator->params.azimuth_unit));
-    const struct airy_pattern_spec spec = {
-        .columns = columns.list,
-        .column_count = columns.count,
-        .rois = run->params->rois,
-        .roi_count = run->params->roi_count,
-        .grid = {run->params->grid[0], run->params->grid[1]},
-        .zigzag = run->params->zigzag,
-        .nxazint = run->params->nxazint,
-        .frames = groups,
-        .grouped = run->group > 1,
-        .differ = integrator->ring.kind != AIRY_RING_NONE,
-        .bins = integrator->bins,
-        .radial = integrator->radial,
-        .azimuth_bins = integrator->params.azimuth_bins,
-        .azimuth = integrator->azimuth,
-        .unit = integrator->params.unit,
-        .azimuth_unit = integrator->params.azimuth_unit,
-        .errors = integrator->params.error_model != AIRY_ERROR_MODEL_NONE,
-        .index = index,
-        .configuration = run->params->configuration ? run->params->configuration : "{}",
-        .monitor = run->params->monitor ? monitor : NULL,
-    };
+    struct airy_pattern_spec spec = describe_rows(run);
+    spec.columns = columns.list;
+    spec.column_count = columns.count;
+    spec.grid[0] = run->params->grid[0];
+    spec.grid[1] = run->params->grid[1];
+    spec.zigzag = run->params->zigzag;
+    spec.nxazint = run->params->nxazint;
+    spec.frames = groups;
+    spec.index = index;
+    spec.monitor = run->params->monitor ? monitor : NULL;
     status = open_as(run, path, &spec, how);
 out:
     free(index);
@@ -182,6 +199,8 @@ airy_status airy_run_file_finish(struct airy_run *run)
 {
     const airy_integrator *it = run->team.integrators[0];
     double *sums = NULL;
+    if (run->growing)
+        return airy_pattern_growing_finish(run->growing);
     AIRY_TRY(
         airy_memory_calloc((void **)&sums, AIRY_SUM_PLANES * it->bins, sizeof(double), "sums"));
     const size_t size = it->bins * sizeof(double);

@@ -179,8 +179,8 @@ void airy_run_close(struct airy_run *run, bool keep)
 {
     describe(run->out, run);
     close_lanes(run);
-    if (run->file)
-        airy_pattern_file_destroy(&run->file, keep);
+    airy_pattern_file_destroy(&run->file, keep);
+    airy_pattern_growing_destroy(&run->growing, keep);
     for (size_t i = 0; run->lanes && i < run->team.lanes; i++) {
         pthread_cond_destroy(&run->lanes[i].room);
         pthread_cond_destroy(&run->lanes[i].full);

@@ -296,12 +296,14 @@ static airy_status flush_rows(struct airy_lane *lane, size_t end)
     const struct airy_run *run = lane->run;
     const size_t *rows = lane->done_rows;
     size_t first = 0;
-    while (run->file && first < end) {
+    while ((run->file || run->growing) && first < end) {
         size_t next = first + 1;
         while (next < end && rows[next] == rows[next - 1] + 1)
             next++;
-        AIRY_TRY(airy_pattern_file_write_rows(run->file, rows[first], &lane->patterns[first],
-                                              next - first));
+        const struct airy_pattern_row *some = &lane->patterns[first];
+        AIRY_TRY(run->growing
+                     ? airy_pattern_growing_write(run->growing, rows[first], some, next - first)
+                     : airy_pattern_file_write_rows(run->file, rows[first], some, next - first));
         first = next;
     }
     return AIRY_OK;

@@ -148,6 +148,34 @@ static airy_status give_all(airy_live *live, const struct played *played)
     return status;
 }
 
+/* Two files have the same rows, whether or not normalizations are there once or for each row. */
+static void check_grown(struct check *c, const char *got, const char *want)
+{
+    static const char *const datasets[] = {
+        "result/radial",     "result/intensity",    "result/sem",  "result/std",
+        "merged/sum_signal", "merged/sum_variance", "frame/index", "frame/status",
+        "frame/invalid",     "frame/total",         "frame/max",   "merged/sum_normalization"};
+    for (size_t i = 0; i < sizeof(datasets) / sizeof(datasets[0]); i++) {
+        airy_image a = {0}, b = {0};
+        char name[2][700];
+        snprintf(name[0], sizeof(name[0]), "%s::/entry/integrate/%s", got, datasets[i]);
+        snprintf(name[1], sizeof(name[1]), "%s::/entry/integrate/%s", want, datasets[i]);
+        if (CHECK_OK(c, airy_image_read(&a, name[0])) &&
+            CHECK_OK(c, airy_image_read(&b, name[1]))) {
+            size_t count = 1;
+            bool same = a.ndim == b.ndim && a.dtype == b.dtype;
+            for (int d = 0; same && d < a.ndim; d++) {
+                same = a.shape[d] == b.shape[d];
+                count *= a.shape[d];
+            }
+            if (!same || memcmp(a.data, b.data, count * airy_dtype_size(a.dtype)) != 0)
+                check_failed(c, __FILE__, __LINE__, "%s differs", datasets[i]);
+        }
+        airy_image_free(&a);
+        airy_image_free(&b);
+    }
+}
+
 static void check_orders(struct check *c)
 {
     static const struct {
@@ -361,6 +389,104 @@ static void check_then_stack(struct check *c)
     close_played(&played);
 }
 
+/* The number of frames is not known: the file grows, is read while it does, and is resumed. */
+static void check_growing(struct check *c)
+{
+    for (int order = 0; order < 3; order++) {
+        if (!check_case(c, "live_growing_%s",
+                        order == 0   ? "in_order"
+                        : order == 1 ? "any_order"
+                                     : "flipped"))
+            continue;
+        struct played played;
+        airy_live *live = NULL;
+        airy_live_info info = {0};
+        airy_live_params params = params_of(0);
+        const size_t bad = order == 2;
+        if (open_played(c, &played, 33, order == 2 ? FLIPPED : SOUND, false) &&
+            CHECK_OK(c, airy_live_create(&live, played.out, played.integrators, 1, &params))) {
+            if (order)
+                CHECK_OK(c, give_all(live, &played));
+            for (size_t i = 0; i < FRAMES && !order; i++)
+                CHECK_OK(c, put(live, &played, i));
+            const airy_live_frame far = {.number = FRAMES + (1 << 20),
+                                         .bytes = played.chunks[0],
+                                         .size = played.sizes[0],
+                                         .encoded = true};
+            CHECK_FAILS(c, airy_live_put(live, &far, 1), AIRY_ERR_PARAM, "expected below 1048646");
+            CHECK_OK(c, airy_live_finish(live, &info));
+            CHECK(c, info.done == FRAMES && info.bad == bad);
+            check_grown(c, played.out, played.want);
+        }
+        airy_live_destroy(&live);
+        close_played(&played);
+    }
+}
+
+/* The same rows are there, and done, in the partial file while it is written. */
+static size_t rows_done(const char *partial)
+{
+    airy_image status = {0};
+    char dataset[700];
+    size_t done = 0;
+    snprintf(dataset, sizeof(dataset), "%s::/entry/integrate/frame/status", partial);
+    if (airy_image_read(&status, dataset) == AIRY_OK) /* not before there is a row */
+        for (size_t i = 0; i < status.shape[status.ndim - 1]; i++)
+            done += ((const int32_t *)status.data)[i] == 0;
+    airy_image_free(&status);
+    return done;
+}
+
+static void check_growing_resume(struct check *c)
+{
+    if (!check_case(c, "live_growing_resume"))
+        return;
+    struct played played;
+    airy_live *live = NULL;
+    airy_live_info info = {0};
+    airy_live_params params = params_of(0);
+    params.run.skip_bad = false;
+    if (open_played(c, &played, FRAMES, SOUND, false) &&
+        CHECK_OK(c, airy_live_create(&live, played.out, played.integrators, 1, &params))) {
+        char partial[600];
+        snprintf(partial, sizeof(partial), "%s.partial", played.out);
+        airy_live *second = NULL;
+        for (size_t i = 3; i < 40; i += 2)
+            CHECK_OK(c, put(live, &played, i));
+        size_t done = 0;
+        for (int tries = 0; tries < 100 && done < 19; tries++) {
+            usleep(20000);
+            done = rows_done(partial);
+        }
+        CHECK(c, done == 19); /* of 3, 5, ... 39 */
+        params.run.resume = true;
+        CHECK_FAILS(c, airy_live_create(&second, played.out, played.integrators, 1, &params),
+                    AIRY_ERR_IO, "is being written by another process");
+        CHECK_FAILS(c, airy_live_finish(live, &info), AIRY_ERR_STOPPED,
+                    "21 frames never came, the first is number 0");
+        airy_live_destroy(&live);
+        CHECK(c, rows_done(partial) == 19);
+        params.run.resume = false;
+        CHECK_FAILS(c, airy_live_create(&live, played.out, played.integrators, 1, &params),
+                    AIRY_ERR_EXISTS, "interrupted run");
+        params.run.resume = true;
+        params.run.configuration = "{\"other\": 1}";
+        CHECK_FAILS(c, airy_live_create(&live, played.out, played.integrators, 1, &params),
+                    AIRY_ERR_FORMAT, "its configuration differs");
+        params.run.configuration = NULL;
+        if (CHECK_OK(c, airy_live_create(&live, played.out, played.integrators, 1, &params))) {
+            CHECK_OK(c, give_all(live, &played));
+            CHECK_FAILS(c, put(live, &played, 4), AIRY_ERR_PARAM, "given before");
+            CHECK_OK(c, airy_live_finish(live, &info));
+            CHECK(c, info.resumed == 19 && info.put == FRAMES - 19);
+            check_grown(c, played.out, played.want);
+            CHECK(c, access(partial, F_OK) != 0);
+        }
+    }
+    airy_live_destroy(&live);
+    close_played(&played);
+}
+
 /* Who takes the patterns is slow: memory stays, and those who put are told in time. */
 static void check_full(struct check *c)
 {
@@ -445,6 +571,8 @@ void check_live(struct check *c)
     check_sizes(c);
     check_lost(c);
     check_then_stack(c);
+    check_growing(c);
+    check_growing_resume(c);
     check_full(c);
     check_ends(c);
 }
