@@ -3,7 +3,7 @@
 #   make test    install what is missing, build, run all tests
 # Also: make (build only; it installs nothing and says what is missing), make deps (install what the build needs), make install,
 # make deb (Debian packages in deb/), make dist (the source in dist/), make bundle (a folder that runs elsewhere),
-# make fuzz (each fuzzer for FUZZ_SECONDS, at random),
+# make fuzz (each fuzzer for FUZZ_SECONDS, at random), make soak (streams for SECONDS and looks whether anything grows or changes),
 # make gallery (runs the commands of docs/gallery.md, whose pictures appear in $(BUILD)/gallery),
 # make api (the API reference in $(BUILD)/api/html, by doxygen, which is not installed for it), make clean.
 
@@ -11,8 +11,9 @@ BUILD ?= build
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
+SECONDS ?= 3600
 
-.PHONY: all build deps demo test install bundle deb dist fuzz api gallery clean
+.PHONY: all build deps demo test install bundle deb dist fuzz soak api gallery clean
 
 all: build
 
@@ -61,6 +62,9 @@ fuzz:
 		-Db_sanitize=address,undefined -Db_lundef=false
 	@ninja -C $(BUILD)/fuzz -j $(JOBS) fuzzers
 	@JOBS=$(JOBS) scripts/fuzz.sh $(BUILD)/fuzz $(FUZZ_SECONDS)
+
+soak: build
+	@scripts/soak.sh $(BUILD)/tools/airy/airy $(SECONDS)
 
 api:
 	@scripts/api.sh $(BUILD)/api

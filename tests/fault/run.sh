@@ -1,6 +1,7 @@
 #!/bin/sh
-# usage: run.sh AIRY LIBRARY GROUP     (integrate, commands or kills)
-# Runs small commands with LIBRARY (faults.c) preloaded, which makes one call of one kind fail, and looks at what is left:
+# usage: run.sh AIRY LIBRARY GROUP     (integrate, commands, opencl or kills)
+# Runs small commands with LIBRARY (faults.c) preloaded, or for opencl (cl_faults.c) as a layer of OpenCL, which makes one call
+# of one kind fail, and looks at what is left:
 #   exit code 0 or 1, in time; at most one line on standard error, "airy COMMAND: ..."; outputs under their names only with exit
 #   code 0 and then those of an undisturbed run (of several outputs those that were complete stay); nothing else but OUT.partial of `airy integrate`, from which --resume makes the
 #   undisturbed output.
@@ -30,6 +31,15 @@ number=0
 failed=0
 faults=0
 all_killed=0
+loaded=LD_PRELOAD
+if [ "$group" = opencl ]; then
+    loaded=OPENCL_LAYERS
+    AIRY_DEVICE=$("$airy" devices | awk -F '"' '$2 == "spec" { spec = $4 } /"usable": true/ && spec ~ /^opencl/ { print spec; exit }')
+    [ -n "$AIRY_DEVICE" ] || {
+        echo "1..0 # SKIP no OpenCL device"
+        exit 0
+    }
+fi
 
 report() { # NAME COUNT WHY
     number=$((number + 1))
@@ -103,7 +113,7 @@ choose() {
 disturb() {
     rm -rf "$top/ran" "$FAULT_LOG"
     mkdir "$top/ran"
-    (cd "$top/ran" && eval "set -- $arguments" && LD_PRELOAD=$library exec timeout -k 5 60 "$airy" "$@") \
+    (cd "$top/ran" && eval "set -- $arguments" && exec env "$loaded=$library" timeout -k 5 60 "$airy" "$@") \
         >"$top/out" 2>"$top/err" </dev/null
 }
 
@@ -115,8 +125,12 @@ sweep() { # NAME COMMAND KIND:HOW[:stays]
     FAULT_AT=0
     unset FAULT_STAYS
     export FAULT_KIND FAULT_HOW FAULT_AT
-    disturb
-    count=$(awk '/^calls/ && $2 > most { most = $2 } END { print most + 0 }' "$FAULT_LOG")
+    # a layer counts all kinds at once
+    if [ "$group" != opencl ] || [ ! -e "$top/calls" ]; then
+        disturb
+        cp "$FAULT_LOG" "$top/calls"
+    fi
+    count=$(awk -v kind="$FAULT_KIND" '/^calls/ && $2 > most && (NF == 2 || $3 == kind) { most = $2 } END { print most + 0 }' "$top/calls")
     [ "$count" -gt 0 ] || return 0
     case $rest in *:stays) export FAULT_STAYS=1 ;; esac
     wrong=
@@ -144,6 +158,22 @@ $(head -n 3 "$top/err")"
 kinds='memory:ENOMEM memory:ENOMEM:stays read:EIO read:short read:EINTR read:end write:EIO write:ENOSPC:stays write:short write:EINTR
     open:EMFILE sync:EIO rename:EIO truncate:ENOSPC thread:EAGAIN thread:EAGAIN:stays'
 
+if [ "$group" = opencl ]; then
+    full=CL_OUT_OF_RESOURCES
+    kinds="cl:$full cl:CL_DEVICE_NOT_AVAILABLE:stays cl:$full:stays cl:late
+        clCreateBuffer:CL_MEM_OBJECT_ALLOCATION_FAILURE clCreateBuffer:CL_MEM_OBJECT_ALLOCATION_FAILURE:stays
+        clEnqueueNDRangeKernel:CL_OUT_OF_RESOURCES clEnqueueNDRangeKernel:late clBuildProgram:CL_BUILD_PROGRAM_FAILURE"
+    [ -z "$FAULT_POINTS" ] || kinds="$kinds clGetPlatformInfo:CL_OUT_OF_HOST_MEMORY clGetDeviceIDs:CL_DEVICE_NOT_AVAILABLE
+        clGetDeviceInfo:$full clCreateContext:CL_DEVICE_NOT_AVAILABLE clCreateCommandQueue:CL_OUT_OF_HOST_MEMORY
+        clCreateProgramWithSource:CL_OUT_OF_HOST_MEMORY clCreateKernel:CL_OUT_OF_HOST_MEMORY clGetProgramInfo:$full
+        clGetProgramBuildInfo:CL_OUT_OF_HOST_MEMORY clSetKernelArg:$full clGetKernelWorkGroupInfo:$full clWaitForEvents:$full
+        clGetEventInfo:$full clFlush:$full clFinish:$full clEnqueueReadBuffer:$full clEnqueueWriteBuffer:$full
+        clEnqueueCopyBuffer:$full clEnqueueReadBufferRect:$full clEnqueueWriteBufferRect:$full clEnqueueCopyBufferRect:$full
+        clEnqueueFillBuffer:CL_MEM_OBJECT_ALLOCATION_FAILURE clEnqueueMapBuffer:CL_MAP_FAILURE clEnqueueUnmapMemObject:$full
+        clEnqueueMarkerWithWaitList:$full clEnqueueBarrierWithWaitList:$full clFinish:late clEnqueueReadBuffer:late
+        clEnqueueWriteBuffer:late clBuildProgram:CL_OUT_OF_HOST_MEMORY:stays clCreateBuffer:CL_OUT_OF_HOST_MEMORY"
+fi
+
 # NAME COMMAND ARGUMENTS: the command's words, and all arguments as the shell reads them
 fault() {
     # shellcheck disable=SC2254
@@ -151,7 +181,7 @@ fault() {
     arguments="$2 $3 --quiet"
     resumes=no
     case "$2 $3" in integrate*-o\ out.h5*) resumes=yes ;; esac
-    rm -rf "$top/want"
+    rm -rf "$top/want" "$top/calls"
     mkdir "$top/want"
     if ! (cd "$top/want" && eval "set -- $arguments" && exec "$airy" "$@") >/dev/null 2>"$top/err" </dev/null; then
         report "$1" undisturbed "$(cat "$top/err")"
@@ -291,6 +321,30 @@ commands)
     fault simulate_oct 'simulate oct' 'out.npy --samples 64 --lines 8 --seed 1'
     fault oct oct '$in/oct.raw --plan $in/plan.json -o out.npy'
     fault oct_h5 oct '$in/oct.raw --plan $in/plan.json -o out.h5'
+    ;;
+opencl)
+    usual='$in/small.h5 --poni $in/small.poni --bins 50 --error-model poisson --batch 1'
+    fault cl_integrate integrate "$usual -o out.h5"
+    fault cl_oct oct '$in/oct.raw --plan $in/plan.json -o out.npy'
+    fault cl_peaks peaks '$in/small.h5 -o out.h5'
+    fault cl_label label '$in/sky.npy -o out.npy --table out.csv'
+    fault cl_blur blur '$in/sky.npy --sigma 2 -o out.npy'
+    [ -z "$FAULT_POINTS" ] || {
+        fault cl_two_d integrate "$usual --bins 30x8 -o out.h5"
+        fault cl_clip integrate "$usual --clip 3 -o out.h5"
+        fault cl_median integrate "$usual --quantile 50,50 -o out.h5"
+        fault cl_masked integrate '$in/masked.h5 --bins 50 -o out.h5'
+        fault cl_processes integrate "$usual --layout processes --processes 2 -o out.h5"
+        fault cl_oct_h5 oct '$in/oct.raw --plan $in/plan.json -o out.h5'
+        fault cl_filter filter 'median $in/sky.npy -o out.npy --size 3'
+        fault cl_convolve convolve '$in/sky.npy --kernel $in/kernel.npy -o out.npy'
+        fault cl_threshold threshold '$in/sky.npy --above 0.02 -o out.npy'
+        fault cl_reduce reduce '$in/small.h5 -o out.npy'
+        fault cl_reduce_median reduce '$in/small.h5 --by median -o out.npy'
+        fault cl_sources sources '$in/sky.npy --method simple --catalog out.csv'
+        fault cl_stats stats '$in/sky.npy'
+        fault cl_clip_image clip '$in/sky.npy'
+    }
     ;;
 kills)
     many=$(yes '$in/small.h5' | head -n 60 | tr '\n' ' ')
