@@ -13,9 +13,10 @@
 /* Larger than any file: libhdf5 compares it with the size that the superblock claims. */
 #define ENDLESS ((haddr_t)1 << 60)
 
-#define PUSH(...)                                                                                  \
-    ((void)H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_IO, H5E_READERROR, \
+#define PUSH_AS(minor, ...)                                                                        \
+    ((void)H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_IO, minor,         \
                     __VA_ARGS__))
+#define PUSH(...) PUSH_AS(H5E_READERROR, __VA_ARGS__)
 
 /* A relative name that begins with one of the folders which the user named in this variable. */
 static bool has_prefix_of(const char *name, const char *variable)
@@ -147,9 +148,10 @@ static herr_t probe_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t 
         return 0;
     }
     if (address > probe->size || size > probe->size - address) {
-        PUSH("%zu bytes at %llu lie behind the end of '%s' (%llu bytes), which is "
-             "shorter than its index says",
-             size, (unsigned long long)address, probe->path, (unsigned long long)probe->size);
+        PUSH_AS(H5E_TRUNCATED,
+                "%zu bytes at %llu lie behind the end of '%s' (%llu bytes), which is "
+                "shorter than its index says",
+                size, (unsigned long long)address, probe->path, (unsigned long long)probe->size);
         return -1;
     }
     unsigned char *out = buffer;

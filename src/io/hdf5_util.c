@@ -1,18 +1,18 @@
 #include "io/hdf5_util.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/size.h"
 #include "io/file_probe.h"
 #include "io/file_sink.h"
+#include "io/plain_file.h"
 
 /*
  * Our driver and filters are registered with libhdf5 once; the rest is valid between lock and
@@ -106,18 +106,26 @@ void airy_hdf5_message(char *text, size_t size)
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_first, &found);
 }
 
-static herr_t look_at_major(unsigned n, const H5E_error2_t *error, void *user)
+static herr_t take_numbers(unsigned n, const H5E_error2_t *error, void *user)
 {
     if (n == 0)
-        *(bool *)user = error->maj_num == H5E_IO;
+        *(H5E_error2_t *)user = *error;
     return 0;
 }
 
 bool airy_hdf5_failed_io(void)
 {
-    bool io = false;
-    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, look_at_major, &io);
-    return io;
+    H5E_error2_t first = {.maj_num = -1};
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_numbers, &first);
+    return first.maj_num == H5E_IO;
+}
+
+/* The same without the file's end. */
+static bool system_failed(void)
+{
+    H5E_error2_t first = {.maj_num = -1};
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_numbers, &first);
+    return first.maj_num == H5E_IO && first.min_num != H5E_TRUNCATED;
 }
 
 airy_status airy_hdf5_fail(airy_status status, const char *format, ...)
@@ -141,25 +149,24 @@ enum { VERSION_AT = 8, FLAGS_AT = 11, SUPERBLOCK_START = 12, WRITTEN_FOR_READERS
 static airy_status check_signature(bool *growing, const char *path)
 {
     static const uint8_t signature[9] = "\211HDF\r\n\032\n";
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    AIRY_FAIL_IF(fd < 0, errno == ENOENT ? AIRY_ERR_NOT_FOUND : AIRY_ERR_IO, "cannot open '%s': %s",
-                 path, strerror(errno));
-    struct stat about;
-    bool regular = false, found = false;
-    if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode)) {
-        regular = true;
-        for (off_t at = 0; !found && at + VERSION_AT <= about.st_size; at = at ? 2 * at : 512) {
-            uint8_t bytes[SUPERBLOCK_START] = {0};
-            found = pread(fd, bytes, sizeof(bytes), at) >= VERSION_AT &&
-                    memcmp(bytes, signature, VERSION_AT) == 0;
-            *growing = found && bytes[VERSION_AT] >= 3 && (bytes[FLAGS_AT] & WRITTEN_FOR_READERS);
-        }
+    int fd;
+    uint64_t size;
+    AIRY_TRY(airy_file_open(&fd, &size, path));
+    bool found = false;
+    airy_status status = AIRY_OK;
+    for (uint64_t at = 0; status == AIRY_OK && !found && at + VERSION_AT <= size;
+         at = at ? 2 * at : 512) {
+        uint8_t bytes[SUPERBLOCK_START] = {0};
+        status = airy_file_pread(fd, bytes, airy_min_size(sizeof(bytes), size - at), at);
+        found = status == AIRY_OK && memcmp(bytes, signature, VERSION_AT) == 0;
+        *growing = found && bytes[VERSION_AT] >= 3 && (bytes[FLAGS_AT] & WRITTEN_FOR_READERS);
     }
     close(fd);
-    AIRY_FAIL_IF(!regular, AIRY_ERR_IO, "'%s' is no regular file", path);
+    if (status != AIRY_OK)
+        return airy_fail_context(status, "'%s'", path);
     AIRY_FAIL_IF(!found, AIRY_ERR_FORMAT,
-                 "'%s' (%lld bytes) is no HDF5 file: its signature is missing", path,
-                 (long long)about.st_size);
+                 "'%s' (%llu bytes) is no HDF5 file: its signature is missing", path,
+                 (unsigned long long)size);
     return AIRY_OK;
 }
 
@@ -194,7 +201,8 @@ airy_status airy_hdf5_open(hid_t *file, const char *path)
         H5Fopen(absolute, H5F_ACC_RDONLY | (growing ? H5F_ACC_SWMR_READ : 0), hdf5.read_access);
     free(absolute);
     if (opened < 0)
-        return airy_hdf5_fail(AIRY_ERR_FORMAT, "cannot open '%s' as HDF5", path);
+        return airy_hdf5_fail(system_failed() ? AIRY_ERR_IO : AIRY_ERR_FORMAT,
+                              "cannot open '%s' as HDF5", path);
     *file = opened;
     return AIRY_OK;
 }

@@ -38,7 +38,7 @@ void airy_hdf5_message(char *text, size_t size);
 
 /*
  * Open for reading through our driver. AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (not
- * HDF5); the path is named.
+ * HDF5, or cut); the path is named.
  */
 airy_status airy_hdf5_open(hid_t *file, const char *path);
 /* Access properties of files opened by our driver; owned by this module. */
