@@ -72,6 +72,8 @@ static airy_status check_form(const char *spec)
 
 static bool answers(const struct airy_device_entry *entry, const char *spec)
 {
+    if (strcasecmp(spec, "opencl") == 0)
+        return strncasecmp(entry->native, "opencl:", 7) == 0;
     if (is_formal(spec))
         return strcasecmp(entry->info.spec, spec) == 0 || strcasecmp(entry->native, spec) == 0;
     return contains(entry->info.name, spec);

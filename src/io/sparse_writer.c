@@ -236,14 +236,17 @@ static herr_t lay_out(airy_sparse_writer *w, const airy_sparse_writer_params *p)
                                   process < 0 ? -1
                                               : airy_put_group(process, "frame", "NXcollection")};
     const bool all = groups[0] >= 0 && groups[1] >= 0 && groups[2] >= 0;
-    const bool done = all && airy_put_text(w->file, "NX_class", "NXroot") >= 0 &&
-                      airy_put_text(w->file, "default", "entry") >= 0 &&
-                      airy_put_text(entry, "default", "sparse_frames") >= 0 &&
-                      airy_put_text(entry, "pyFAI_sparse_frames", "/entry/sparse_frames") >= 0 &&
-                      airy_put_process(process, p->configuration) >= 0 &&
-                      put_frames_group(groups[FRAMES_GROUP], p) >= 0 &&
-                      airy_put_text(groups[PEAKS_GROUP], "signal", "nPeaks") >= 0 &&
-                      put_fields(w, groups, p->dtype) >= 0;
+    const bool done =
+        all && airy_put_text(w->file, "NX_class", "NXroot") >= 0 &&
+        airy_put_text(w->file, "default", "entry") >= 0 &&
+        /* Readers know the format by how this text begins. */
+        airy_put_text(w->file, "creator", "pyFAI's sparse_frames, by airy " AIRY_VERSION) >= 0 &&
+        airy_put_text(entry, "default", "sparse_frames") >= 0 &&
+        airy_put_text(entry, "pyFAI_sparse_frames", "/entry/sparse_frames") >= 0 &&
+        airy_put_process(process, p->configuration) >= 0 &&
+        put_frames_group(groups[FRAMES_GROUP], p) >= 0 &&
+        airy_put_text(groups[PEAKS_GROUP], "signal", "nPeaks") >= 0 &&
+        put_fields(w, groups, p->dtype) >= 0;
     for (int g = 0; g < GROUPS; g++)
         if (groups[g] >= 0)
             H5Gclose(groups[g]);

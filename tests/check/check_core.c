@@ -63,6 +63,7 @@ static void check_spec_rules(struct check *c)
         {"nvidia", AIRY_ERR_DEVICE, "not usable: it is broken"},
         {"gpu:0", AIRY_ERR_DEVICE, "device gpu:0 (Borg B100) cannot be used: no double precision"},
         {"b100", AIRY_ERR_DEVICE, "cannot be used"},
+        {"opencl", AIRY_ERR_DEVICE, "'opencl' means more than one device: opencl:0:0 (pthread"},
         {"b200", AIRY_ERR_DEVICE,
          "'b200' means more than one device: gpu:1 (Borg B200), gpu:2 (Borg B200)"},
         {"acme", AIRY_ERR_DEVICE, "more than one device"},
@@ -82,6 +83,10 @@ static void check_spec_rules(struct check *c)
         CHECK_FAILS(c, airy_device_match(&index, entries, 6, bad[i].spec), bad[i].status,
                     bad[i].part);
     CHECK(c, index == 99);
+    CHECK_OK(c, airy_device_match(&index, entries, 3, "OpenCL"));
+    CHECK(c, index == 1);
+    CHECK_FAILS(c, airy_device_match(&index, entries, 1, "opencl"), AIRY_ERR_DEVICE,
+                "there is no device 'opencl'; there are: cpu");
     /* Without a usable GPU the CPU is the default, and "gpu" is an error. */
     CHECK_OK(c, airy_device_match(&index, entries, 3, NULL));
     CHECK(c, index == 0);

@@ -57,7 +57,8 @@ int around_check(const struct integrate_params *p)
     if (p->zigzag && !p->grid[0])
         return tool_usage(common, "--zigzag goes with --grid");
     if (text && (p->roi.count || p->grid[0] || p->carry.count))
-        return tool_usage(common, "--%s: text files hold patterns only; write .h5",
+        return tool_usage(common,
+                          "--%s: text files hold patterns only (also --average, --sum); write .h5",
                           p->roi.count ? "roi"
                           : p->grid[0] ? "grid"
                                        : "carry");
@@ -122,6 +123,17 @@ int around_open(struct integration *job)
     }
     const int code = open_grid(job);
     return code == AIRY_EXIT_OK ? open_carried(job) : code;
+}
+
+int around_fit(const struct integration *job)
+{
+    airy_integrator_info axes;
+    airy_status status = airy_integrator_get_info(job->integrator, &axes);
+    for (size_t i = 0; status == AIRY_OK && i < job->run.roi_count; i++)
+        if (airy_roi_check(&job->rois[i], &axes) != AIRY_OK)
+            return tool_fail(job->common, "--roi %s: %s", job->params->roi.items[i],
+                             airy_last_error());
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(job->common, status);
 }
 
 void around_close(struct integration *job)

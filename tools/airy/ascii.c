@@ -1,4 +1,4 @@
-/* Patterns as columns of text, one file a frame. */
+/* Patterns as columns of text, one file a frame or group of frames. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -25,12 +25,39 @@ struct lane {
     double *values; /* [AIRY_SUM_PLANES][bins] */
     float *intensity, *std, *sem;
     size_t pixels_size, sums_size;
+    airy_accumulator *group;     /* NULL: one frame a pattern */
     char *head;                  /* of every file */
-    float *table, *table_errors; /* [frames][bins], of --one-table */
+    float *table, *table_errors; /* [rows][bins], of --one-table */
 };
+
+/* Patterns of a run, and what is one of them. */
+static size_t group_of(const struct integration *job)
+{
+    return job->run.group < 1 ? 1 : job->run.group < job->frames ? job->run.group : job->frames;
+}
+
+size_t ascii_rows(const struct integration *job)
+{
+    return (job->frames - 1) / group_of(job) + 1;
+}
+
+/* Frames [*first, *last) of the run that are in a row. */
+static void frames_of_row(const struct integration *job, size_t row, size_t *first, size_t *last)
+{
+    const size_t group = group_of(job);
+    *first = row * group;
+    *last = job->frames - *first < group ? job->frames : *first + group;
+}
+
+/* The number that a frame of the run has in the stack. */
+static size_t index_of(const struct integration *job, size_t frame)
+{
+    return job->run.first + frame * job->run.step;
+}
 
 static void lane_close(struct lane *lane)
 {
+    airy_accumulator_destroy(&lane->group);
     airy_array_destroy(&lane->stats);
     airy_array_destroy(&lane->sums);
     airy_array_destroy(&lane->frame);
@@ -68,10 +95,13 @@ static int lane_open(struct lane *lane, const struct integration *job)
         status = airy_array_create(&lane->sums, job->device, AIRY_DTYPE_F64, 3, sums);
     if (status == AIRY_OK)
         status = airy_array_create(&lane->stats, job->device, AIRY_DTYPE_U8, 2, stats);
+    if (status == AIRY_OK && group_of(job) > 1)
+        status = airy_accumulator_create(&lane->group, bins, job->integrator_params.error_model);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(job->common, status);
 }
 
-static airy_status integrate_one(struct lane *lane, const struct integration *job, size_t index)
+/* A frame's sums into values. */
+static airy_status sum_frame(struct lane *lane, const struct integration *job, size_t index)
 {
     airy_status status = airy_stack_read(job->stack, index, lane->pixels, lane->pixels_size);
     if (status == AIRY_OK)
@@ -82,11 +112,65 @@ static airy_status integrate_one(struct lane *lane, const struct integration *jo
         status = airy_array_pull(lane->queue, lane->values, lane->sums_size, lane->sums);
     if (status == AIRY_OK)
         status = airy_queue_finish(lane->queue);
-    if (status == AIRY_OK)
-        status = airy_integrator_finish(job->integrator, lane->values,
-                                        job->monitor ? job->monitor[index] : 1, lane->intensity,
-                                        lane->std, lane->sem);
     return status;
+}
+
+static double monitor_of(const struct integration *job, size_t index)
+{
+    return job->monitor ? job->monitor[index] : 1;
+}
+
+/* What --on-error skip passes over, as in runs that write HDF5. */
+static bool is_bad_frame(airy_status status)
+{
+    return status == AIRY_ERR_CORRUPT || status == AIRY_ERR_IO || status == AIRY_ERR_FORMAT ||
+           status == AIRY_ERR_NOT_FOUND;
+}
+
+/* A frame that --on-error skip passes over. */
+static void skip_frame(const struct integration *job, struct ascii_result *result)
+{
+    if (result->bad++ == 0)
+        snprintf(result->first_error, sizeof(result->first_error), "%s", airy_last_error());
+    tool_say(job->common, "skipped: %s", airy_last_error());
+}
+
+/*
+ * The pattern of a row; *good: of how many frames it is. AIRY_ERR_STOPPED: interrupted before it was
+ * whole.
+ */
+static airy_status integrate_row(struct lane *lane, const struct integration *job, size_t row,
+                                 size_t *good, struct ascii_result *result,
+                                 struct progress *progress)
+{
+    size_t first, last;
+    airy_status status = AIRY_OK;
+    frames_of_row(job, row, &first, &last);
+    *good = 0;
+    if (lane->group)
+        airy_accumulator_clear(lane->group);
+    for (size_t i = first; i < last && status == AIRY_OK; i++) {
+        const size_t index = index_of(job, i);
+        status = sum_frame(lane, job, index);
+        if (status == AIRY_OK && lane->group)
+            status = airy_accumulator_add(lane->group, lane->values, NULL, monitor_of(job, index));
+        if (status != AIRY_OK && job->run.skip_bad && is_bad_frame(status)) {
+            skip_frame(job, result);
+            status = AIRY_OK;
+        } else {
+            *good += status == AIRY_OK;
+        }
+        if (status == AIRY_OK && !progress_step(progress, i + 1, job->frames) && i + 1 < last)
+            return AIRY_ERR_STOPPED;
+    }
+    if (status != AIRY_OK || *good == 0)
+        return status;
+    if (lane->group)
+        status = airy_accumulator_get(lane->group, job->run.merge, lane->values, NULL);
+    const double monitor = lane->group ? 1 : monitor_of(job, index_of(job, first));
+    return status == AIRY_OK ? airy_integrator_finish(job->integrator, lane->values, monitor,
+                                                      lane->intensity, lane->std, lane->sem)
+                             : status;
 }
 
 /* JSON as comment lines. */
@@ -133,10 +217,28 @@ static void write_header(FILE *file, const struct integration *job, const struct
     fprintf(file, "# --> %s\n", name);
 }
 
-static double normalization_of(const struct integration *job, size_t index)
+/* The factor of a row; of a group with that of the frames' monitors on average. */
+static double normalization_of(const struct integration *job, size_t row)
 {
     const struct integrate_params *p = job->params;
-    return (p->has_normalization ? p->normalization : 1) * (job->monitor ? job->monitor[index] : 1);
+    size_t first, last;
+    double sum = 0;
+    frames_of_row(job, row, &first, &last);
+    for (size_t i = first; i < last; i++)
+        sum += monitor_of(job, index_of(job, i));
+    return (p->has_normalization ? p->normalization : 1) * (sum / (double)(last - first));
+}
+
+/* "master.h5 frame 3"; of a group its first frame and its last one. */
+static void source_of(char text[1100], const struct integration *job, size_t row)
+{
+    char from[512] = "", to[512] = "";
+    size_t first, last;
+    frames_of_row(job, row, &first, &last);
+    (void)airy_stack_where(job->stack, index_of(job, first), from, sizeof(from));
+    if (last - first > 1)
+        (void)airy_stack_where(job->stack, index_of(job, last - 1), to, sizeof(to));
+    snprintf(text, 1100, "%s%s%s", from, *to ? " to " : "", to);
 }
 
 /* What the columns are, in words and in their order. */
@@ -150,15 +252,15 @@ static void write_columns(FILE *file, const struct integration *job, bool errors
 }
 
 /* Fit2D's four lines: title, axis, intensity, number of points. */
-static void write_chi_header(FILE *file, const struct integration *job, size_t index)
+static void write_chi_header(FILE *file, const struct integration *job, size_t row)
 {
-    char where[512] = "";
-    (void)airy_stack_where(job->stack, index, where, sizeof(where));
+    char where[1100];
+    source_of(where, job, row);
     json_t *geometry = geometry_json(&job->geometry);
-    char *text = geometry ? json_dumps(geometry, JSON_COMPACT) : NULL;
+    char *text = geometry ? tool_json_line(geometry) : NULL;
     fprintf(file, "%s: airy %s, %s splitting, normalization %.9g, %s\n%s\nIntensity\n%12zu\n",
             where, airy_version(), airy_split_name(job->params->pattern.split),
-            normalization_of(job, index), text ? text : "",
+            normalization_of(job, row), text ? text : "",
             airy_unit_label(job->params->pattern.unit), airy_integrator_bins(job->integrator));
     free(text);
     json_decref(geometry);
@@ -216,23 +318,25 @@ static bool with_errors(const struct integration *job, const char *path)
            !tool_has_suffix(path, ".xy") && !tool_has_suffix(path, ".chi");
 }
 
-static int write_file(const struct integration *job, const struct lane *lane, size_t index,
-                      const char *path)
+static int write_file(const struct integration *job, const struct lane *lane, size_t row,
+                      size_t good, const char *path)
 {
     struct text_file text;
     const bool errors = with_errors(job, path), chi = tool_has_suffix(path, ".chi");
     const double *radial = airy_integrator_radial(job->integrator);
-    char where[512];
+    char where[1100];
     const int begun = text_begin(&text, job, path);
     if (begun != AIRY_EXIT_OK)
         return begun;
     if (chi) {
-        write_chi_header(text.file, job, index);
+        write_chi_header(text.file, job, row);
     } else {
         write_header(text.file, job, lane, last_part(path));
-        if (airy_stack_where(job->stack, index, where, sizeof(where)) == AIRY_OK)
-            fprintf(text.file, "# Source: %s\n", where);
-        fprintf(text.file, "# Normalization factor: %.9g\n", normalization_of(job, index));
+        source_of(where, job, row);
+        fprintf(text.file, "# Source: %s\n", where);
+        if (lane->group)
+            fprintf(text.file, "# Frames: %zu, their %s\n", good, airy_merge_name(job->run.merge));
+        fprintf(text.file, "# Normalization factor: %.9g\n", normalization_of(job, row));
         write_columns(text.file, job, errors);
     }
     /* 9 digits read back as the same float, 13 are more than any axis needs. */
@@ -252,23 +356,24 @@ static int write_table(const struct integration *job, const struct lane *lane)
     const char *path = job->params->output;
     const size_t bins = airy_integrator_bins(job->integrator);
     const double *radial = airy_integrator_radial(job->integrator);
-    char where[512];
+    const size_t rows = ascii_rows(job);
+    char where[1100];
     const int begun = text_begin(&text, job, path);
     if (begun != AIRY_EXIT_OK)
         return begun;
     write_header(text.file, job, lane, last_part(path));
-    for (size_t k = 0; k < job->frames; k++) {
-        const size_t index = job->run.first + k * job->run.step;
-        if (airy_stack_where(job->stack, index, where, sizeof(where)) == AIRY_OK)
-            fprintf(text.file, "# Source: %s, normalization factor %.9g\n", where,
-                    normalization_of(job, index));
+    for (size_t k = 0; k < rows; k++) {
+        source_of(where, job, k);
+        fprintf(text.file, "# Source: %s, normalization factor %.9g\n", where,
+                normalization_of(job, k));
     }
-    fprintf(text.file, "# Columns: %s, then of each of %zu frames its intensity%s\n# %-16s",
-            airy_unit_label(job->params->pattern.unit), job->frames,
+    fprintf(text.file, "# Columns: %s, then of each of %zu %s%s its intensity%s\n# %-16s",
+            airy_unit_label(job->params->pattern.unit), rows,
+            lane->group ? airy_merge_name(job->run.merge) : "frame", tool_s(rows),
             lane->table_errors ? " and standard error of the mean" : "",
             airy_unit_name(job->params->pattern.unit));
-    for (size_t k = 0; k < job->frames; k++) {
-        const size_t index = job->run.first + k * job->run.step;
+    for (size_t k = 0; k < rows; k++) {
+        const size_t index = index_of(job, k * group_of(job));
         fprintf(text.file, " I_%zu", index);
         if (lane->table_errors)
             fprintf(text.file, " sigma_%zu", index);
@@ -276,7 +381,7 @@ static int write_table(const struct integration *job, const struct lane *lane)
     fputc('\n', text.file);
     for (size_t i = 0; i < bins; i++) {
         fprintf(text.file, "%18.12e", radial[i]);
-        for (size_t k = 0; k < job->frames; k++) {
+        for (size_t k = 0; k < rows; k++) {
             fprintf(text.file, " %15.8e", (double)lane->table[k * bins + i]);
             if (lane->table_errors)
                 fprintf(text.file, " %15.8e", (double)lane->table_errors[k * bins + i]);
@@ -286,17 +391,17 @@ static int write_table(const struct integration *job, const struct lane *lane)
     return text_end(&text, job->common);
 }
 
-/* Room for all frames, not numbers until they are. */
+/* Room for all rows, not numbers until they are. */
 static int open_table(struct lane *lane, const struct integration *job)
 {
-    const size_t bins = airy_integrator_bins(job->integrator);
+    const size_t bins = airy_integrator_bins(job->integrator), rows = ascii_rows(job);
     size_t cells;
     const bool errors = with_errors(job, job->params->output);
-    if (__builtin_mul_overflow(job->frames, bins, &cells) ||
+    if (__builtin_mul_overflow(rows, bins, &cells) ||
         !(lane->table = calloc(cells, sizeof(float))) ||
         (errors && !(lane->table_errors = calloc(cells, sizeof(float)))))
-        return tool_fail(job->common, "--one-table: out of memory for %zu frames of %zu bins",
-                         job->frames, bins);
+        return tool_fail(job->common, "--one-table: out of memory for %zu patterns of %zu bins",
+                         rows, bins);
     for (size_t i = 0; i < cells; i++) {
         lane->table[i] = NAN;
         if (errors)
@@ -313,77 +418,91 @@ static void keep_row(struct lane *lane, const struct integration *job, size_t k)
         memcpy(lane->table_errors + k * bins, lane->sem, bins * sizeof(float));
 }
 
-/* "out.xye" for one frame, "out_000012.xye" in a series. */
-static int file_name(char name[4200], const struct integration *job, size_t index)
+/* "out.xye" for one pattern, "out_000012.xye" in a series, by the number of its first frame. */
+static int file_name(char name[4200], const struct integration *job, size_t row)
 {
     const char *output = job->params->output, *dot = strrchr(output, '.');
-    const int n = job->frames == 1 ? snprintf(name, 4200, "%s", output)
-                                   : snprintf(name, 4200, "%.*s_%06zu%s", (int)(dot - output),
-                                              output, index, dot);
+    const size_t index = index_of(job, row * group_of(job));
+    const int n =
+        ascii_rows(job) == 1 || job->params->one_table
+            ? snprintf(name, 4200, "%s", output)
+            : snprintf(name, 4200, "%.*s_%06zu%s", (int)(dot - output), output, index, dot);
     return n > 0 && n < 4200
                ? AIRY_EXIT_OK
                : tool_fail(job->common, "the output's name is longer than 4199 bytes");
 }
 
-/* What --on-error skip passes over, as in runs that write HDF5. */
-static bool is_bad_frame(airy_status status)
+/* A row that is done: kept for the table, or its file written. */
+static int put_row(struct lane *lane, const struct integration *job, size_t row, size_t good,
+                   struct ascii_result *result)
 {
-    return status == AIRY_ERR_CORRUPT || status == AIRY_ERR_IO || status == AIRY_ERR_FORMAT ||
-           status == AIRY_ERR_NOT_FOUND;
+    char name[4200];
+    int code = file_name(name, job, row);
+    if (code == AIRY_EXIT_OK && job->params->one_table)
+        keep_row(lane, job, row);
+    else if (code == AIRY_EXIT_OK)
+        code = write_file(job, lane, row, good, name);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    snprintf(result->last, sizeof(result->last), "%s", name);
+    if (result->written == 0)
+        memcpy(result->first, name, sizeof(name));
+    result->written += good;
+    return AIRY_EXIT_OK;
+}
+
+/* What is to be done after a row that failed; its first frame is where a next run begins. */
+static int row_failed(const struct integration *job, size_t row, airy_status status,
+                      const struct ascii_result *result)
+{
+    const size_t index = index_of(job, row * group_of(job));
+    if (status == AIRY_ERR_STOPPED)
+        return tool_fail(job->common, "stopped after %zu of %zu frames; go on with --frames %zu:",
+                         result->written + result->bad, job->frames, index);
+    if (status == AIRY_ERR_CORRUPT)
+        return tool_fail(job->common, "%s; --on-error skip --frames %zu:%zu:%zu goes on without it",
+                         airy_last_error(), index, job->run.last, job->run.step);
+    return tool_failed(job->common, status);
+}
+
+static int run_rows(struct lane *lane, const struct integration *job, struct ascii_result *result)
+{
+    struct progress progress;
+    int code = AIRY_EXIT_OK;
+    const size_t rows = ascii_rows(job);
+    progress_begin(&progress, job->common, "frames");
+    for (size_t row = 0; row < rows && code == AIRY_EXIT_OK; row++) {
+        size_t good;
+        airy_status status = integrate_row(lane, job, row, &good, result, &progress);
+        if (status == AIRY_OK && good)
+            code = put_row(lane, job, row, good, result);
+        if (status == AIRY_OK && code == AIRY_EXIT_OK && tool_interrupted() && row + 1 < rows) {
+            status = AIRY_ERR_STOPPED;
+            row++;
+        }
+        if (status != AIRY_OK)
+            code = row_failed(job, row, status, result);
+    }
+    progress_end(&progress);
+    return code;
 }
 
 int ascii_run(struct integration *job, struct ascii_result *result)
 {
     const struct common *common = job->common;
     struct lane lane;
-    struct progress progress;
     if (tool_has_suffix(job->params->output, ".xye") &&
         job->integrator_params.error_model == AIRY_ERROR_MODEL_NONE)
         return tool_usage(common,
                           "output '%s' has a column of errors: give --error-model, or write .xy",
                           job->params->output);
     int code = lane_open(&lane, job);
-    const bool table = job->params->one_table;
     lane.head = make_head(job);
-    if (code == AIRY_EXIT_OK && table)
+    if (code == AIRY_EXIT_OK && job->params->one_table)
         code = open_table(&lane, job);
-    progress_begin(&progress, common, "frames");
-    for (size_t i = job->run.first; code == AIRY_EXIT_OK && i < job->run.last; i += job->run.step) {
-        char name[4200];
-        code = table ? AIRY_EXIT_OK : file_name(name, job, i);
-        if (table)
-            snprintf(name, sizeof(name), "%s", job->params->output);
-        if (code != AIRY_EXIT_OK)
-            break;
-        const airy_status status = integrate_one(&lane, job, i);
-        if (status == AIRY_OK) {
-            if (table)
-                keep_row(&lane, job, (i - job->run.first) / job->run.step);
-            else
-                code = write_file(job, &lane, i, name);
-            if (code == AIRY_EXIT_OK) {
-                snprintf(result->last, sizeof(result->last), "%s", name);
-                if (result->written++ == 0)
-                    memcpy(result->first, name, sizeof(name));
-            }
-        } else if (job->run.skip_bad && is_bad_frame(status)) {
-            if (result->bad++ == 0)
-                snprintf(result->first_error, sizeof(result->first_error), "%s", airy_last_error());
-            tool_say(common, "skipped: %s", airy_last_error());
-        } else if (status == AIRY_ERR_CORRUPT) {
-            code = tool_fail(common, "%s; --on-error skip --frames %zu:%zu:%zu goes on without it",
-                             airy_last_error(), i, job->run.last, job->run.step);
-        } else {
-            code = tool_failed(common, status);
-        }
-        if (code == AIRY_EXIT_OK &&
-            !progress_step(&progress, result->written + result->bad, job->frames) &&
-            i + job->run.step < job->run.last)
-            code = tool_fail(common, "stopped after %zu of %zu frames; go on with --frames %zu:",
-                             result->written + result->bad, job->frames, i + job->run.step);
-    }
-    progress_end(&progress);
-    if (code == AIRY_EXIT_OK && table)
+    if (code == AIRY_EXIT_OK)
+        code = run_rows(&lane, job, result);
+    if (code == AIRY_EXIT_OK && job->params->one_table)
         code = write_table(job, &lane);
     lane_close(&lane);
     return code;

@@ -174,9 +174,9 @@ static int densify(struct densify *d)
     d->size = d->info.height * d->info.width * airy_dtype_size(d->info.dtype);
     d->how = (airy_densify_params){.noise = p->noise, .seed = p->seed};
     if (last > d->info.frames || d->first >= last)
-        return tool_fail(&p->common, "--frames %zu:%zu: %s has %zu frame%s, numbered from 0",
-                         d->first, last, p->common.inputs.items[0], d->info.frames,
-                         tool_s(d->info.frames));
+        return tool_fail(&p->common, "--frames %s: %s has %zu frame%s, numbered from 0",
+                         opt_given(&p->common, "frames", "all"), p->common.inputs.items[0],
+                         d->info.frames, tool_s(d->info.frames));
     return write_stack(d, (last - d->first - 1) / d->step + 1);
 }
 

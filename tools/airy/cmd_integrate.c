@@ -66,11 +66,11 @@ static const struct opt integrate_options[] = {
      FIELD(output),
      .use = OPT_WRITTEN_OWN,
      .argument = "OUT",
-     .help = ".h5 (all frames in one NeXus file), or text, one file a frame: .xye .xy .chi .dat"},
+     .help = ".h5 (all frames in one NeXus file), or text, one file a pattern: .xye .xy .chi .dat"},
     {.name = "one-table",
      .type = OPT_FLAG,
      FIELD(one_table),
-     .help = "text: all frames in one file, a column each"},
+     .help = "text: all patterns in one file, a column each"},
     {.name = "format",
      .type = OPT_PARSED,
      FIELD(format),
@@ -641,9 +641,9 @@ static int run_job(struct integration *job)
     airy_run_info info = {0};
     struct ascii_result text = {0};
     const bool hdf5 = integrate_is_hdf5_name(p->output);
-    if (p->plot && ascii_name(p->output) && job->frames > 1)
+    if (p->plot && ascii_name(p->output) && ascii_rows(job) > 1)
         return tool_usage(common, "--plot draws one result, not %zu text files; write .h5",
-                          job->frames);
+                          ascii_rows(job));
     tool_catch_interrupts();
     tool_say_device(common, job->device);
     say_groups(job);
@@ -690,9 +690,6 @@ static int check_layout(const struct integrate_params *p)
                           p->pattern.batch);
     if (p->average && p->sum)
         return tool_usage(common, "--average and --sum: give one of them");
-    if ((p->average || p->sum) && p->output && ascii_name(p->output))
-        return tool_usage(common, "--%s: text files hold one frame each; write .h5",
-                          p->average ? "average" : "sum");
     if (p->output && ascii_name(p->output) && p->layout != LAYOUT_AUTO &&
         p->layout != LAYOUT_SERIAL)
         return tool_usage(common,

@@ -74,6 +74,8 @@ void integration_close(struct integration *job);
 /* --roi, --grid and --carry (around.c). Parsed before the stack is open; then resolved. */
 int around_check(const struct integrate_params *params);
 int around_open(struct integration *job);
+/* Regions that have no part of the axes, when those are known. */
+int around_fit(const struct integration *job);
 void around_close(struct integration *job);
 /* An opt_parse_fn: NxM into size_t[2]. */
 const char *around_grid(void *field, const char *text);
@@ -119,13 +121,15 @@ int parts_run(struct integration *job, airy_run_info *info);
 /* The same in a worker process. */
 int parts_work(const struct integrate_params *params, const airy_geometry *replayed);
 
-/* One text file a frame: .xye .xy .chi .dat. Exit code. */
+/* One text file a frame or group of frames: .xye .xy .chi .dat. Exit code. */
 struct ascii_result {
     size_t written, bad;          /* frames */
     char first[4200], last[4200]; /* files; "" where none was written */
     char first_error[512];
 };
 int ascii_run(struct integration *job, struct ascii_result *result);
+/* How many patterns that are. */
+size_t ascii_rows(const struct integration *job);
 bool ascii_name(const char *path);
 
 #endif

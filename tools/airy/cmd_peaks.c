@@ -289,10 +289,30 @@ static int add_configuration(struct job *job)
                               : tool_fail(job->common, "out of memory for the configuration");
 }
 
+/* Limits that the frames or other options set. */
+static int check_limits(const struct job *job)
+{
+    const struct peaks_params *p = job->params;
+    const size_t pixels = job->integration.info.height * job->integration.info.width,
+                 patch = p->patch ? p->patch * p->patch : 9;
+    if (p->connected > patch)
+        return tool_usage(job->common,
+                          "--connected %zu: expected at most the %zu pixels of --patch",
+                          p->connected, patch);
+    if (p->max_pixels > pixels || p->max_peaks > pixels)
+        return tool_fail(job->common, "--max-%s %zu: expected at most the %zu pixels of a frame",
+                         p->max_pixels > pixels ? "pixels" : "peaks",
+                         p->max_pixels > pixels ? p->max_pixels : p->max_peaks, pixels);
+    return AIRY_EXIT_OK;
+}
+
 static int open_finders(struct job *job)
 {
     const struct peaks_params *p = job->params;
     const struct team *team = &job->integration.team;
+    const int code = check_limits(job);
+    if (code != AIRY_EXIT_OK)
+        return code;
     const airy_peak_params params = {.noise = p->noise,
                                      .cutoff_pick = p->cutoff_pick,
                                      .cutoff_peak = p->cutoff_peak,
@@ -363,9 +383,12 @@ static int run_job(struct job *job)
     if (status == AIRY_ERR_STOPPED)
         return tool_fail(common, "stopped after %zu of %zu frames, nothing was kept; start again",
                          info.run.frames, in->frames);
+    const char *option = strstr(airy_last_error(), "(max_pixels)")  ? ", or a larger --max-pixels"
+                         : strstr(airy_last_error(), "(max_peaks)") ? ", or a larger --max-peaks"
+                                                                    : "";
     if (status == AIRY_ERR_CORRUPT || status == AIRY_ERR_PARAM)
-        return tool_fail(common, "%s; --on-error skip goes on without such frames",
-                         airy_last_error());
+        return tool_fail(common, "%s; --on-error skip goes on without such frames%s",
+                         airy_last_error(), option);
     if (status != AIRY_OK)
         return tool_failed(common, status);
     if (info.run.bad)

@@ -103,9 +103,9 @@ static int choose_frames(struct integration *job)
     const size_t first = p->frames[0], step = p->has_frames ? p->frames[2] : 1;
     const size_t last = p->has_frames && p->frames[1] ? p->frames[1] : job->info.frames;
     if (last > job->info.frames || first >= last)
-        return tool_fail(job->common,
-                         "--frames %zu:%zu: the stack has %zu frame%s, numbered from 0", first,
-                         last, job->info.frames, tool_s(job->info.frames));
+        return tool_fail(job->common, "--frames %s: the stack has %zu frame%s, numbered from 0",
+                         opt_given(job->common, "frames", "all"), job->info.frames,
+                         tool_s(job->info.frames));
     job->run.first = first;
     job->run.last = last;
     job->run.step = step;
@@ -275,6 +275,9 @@ int integration_open(struct integration *job, const struct integrate_params *par
         return tool_failed(job->common, status);
     job->device = job->team.devices[0];
     job->integrator = job->team.integrators[0];
+    code = around_fit(job);
+    if (code != AIRY_EXIT_OK)
+        return code;
     if (params->format == FORMAT_NXAZINT)
         name_place(job);
     if (params->part)

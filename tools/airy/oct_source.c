@@ -109,8 +109,8 @@ static int choose_frames(struct oct_source *s, const struct oct_params *p)
     s->first = p->has_frames ? p->frames[0] : 0;
     const uint64_t last = to_end ? info->frames : p->frames[1];
     if (info->frames != UINT64_MAX && (last > info->frames || s->first >= info->frames))
-        return tool_fail(common, "--frames %zu:%llu: %s has %llu frame%s, numbered from 0",
-                         p->frames[0], (unsigned long long)last, s->path, there, tool_s(there));
+        return tool_fail(common, "--frames %s: %s has %llu frame%s, numbered from 0",
+                         opt_given(common, "frames", "all"), s->path, there, tool_s(there));
     s->frames = last == UINT64_MAX ? last : last - s->first;
     const airy_status status = airy_frame_reader_skip(s->reader, s->first);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);

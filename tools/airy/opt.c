@@ -43,7 +43,7 @@ static const struct opt common_options[] = {
      .offset = offsetof(struct common, device),
      .argument = "SPEC",
      .fallback = "AIRY_DEVICE, else the first GPU that works, else cpu",
-     .help = "cpu, gpu, gpu:N, opencl:P:D or a part of a name; see 'airy devices'. For "
+     .help = "cpu, gpu, gpu:N, opencl, opencl:P:D or a part of a name; see 'airy devices'. For "
              "integrate several: gpu:all, or specs with commas between"},
     {.name = "compare",
      .type = OPT_STRING,
@@ -201,6 +201,15 @@ size_t opt_numbers(const char *text, double *numbers, size_t most)
         text += n + 1;
     }
     return 0;
+}
+
+const char *opt_given(const struct common *common, const char *name, const char *otherwise)
+{
+    const char *argument = otherwise;
+    for (size_t i = 0; i + 1 < common->given.count; i += 2)
+        if (strcmp(common->given.items[i], name) == 0)
+            argument = common->given.items[i + 1];
+    return argument;
 }
 
 const char *opt_frames(void *field, const char *text)

@@ -92,6 +92,9 @@ struct common {
     bool json, explain, force, quiet, verbose, help, version;
 };
 
+/* What was given for an option, as it was written, or `otherwise`. */
+const char *opt_given(const struct common *common, const char *name, const char *otherwise);
+
 /* A word that a command knows, for the help text. */
 struct opt_word {
     const char *name, *help;

@@ -321,9 +321,9 @@ static size_t shorten(char *out, const char *text, size_t length)
     return length;
 }
 
-char *tool_json_text(const json_t *json)
+static char *json_text(const json_t *json, size_t how)
 {
-    char *text = json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    char *text = json_dumps(json, how | JSON_REAL_PRECISION(17));
     if (!text)
         return NULL;
     const char *from = text;
@@ -344,6 +344,16 @@ char *tool_json_text(const json_t *json)
     }
     *to = 0;
     return text;
+}
+
+char *tool_json_text(const json_t *json)
+{
+    return json_text(json, JSON_INDENT(2));
+}
+
+char *tool_json_line(const json_t *json)
+{
+    return json_text(json, JSON_COMPACT);
 }
 
 int tool_print_json(const struct common *common, json_t *json)
