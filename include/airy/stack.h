@@ -136,8 +136,8 @@ AIRY_API airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_met
 /** The file's pixel mask: out[height * width], 1 = bad. AIRY_ERR_NOT_FOUND when it has none. */
 AIRY_API airy_status airy_stack_mask(const airy_stack *stack, uint8_t *mask);
 /**
- * One number per frame from a dataset of the first file (a monitor, timestamps). AIRY_ERR_SHAPE
- * when it has not frames elements.
+ * One number per frame from a dataset (a monitor, timestamps) of the first file, which has all, or of
+ * every file, as in airy_stack_values. AIRY_ERR_SHAPE when it has not frames elements.
  */
 AIRY_API airy_status airy_stack_monitor(const airy_stack *stack, const char *dataset,
                                         double *values);
@@ -157,12 +157,15 @@ enum {
 };
 
 /**
- * Read datasets of the first file that have one number or text a frame.
+ * Read datasets that have one number or text a frame: of the first file where it has one for each
+ * frame of the stack; else, where it has one for each of its own, of all files of the stack, one after
+ * the other.
  *
  * @param values    out, released with airy_frame_values_free
  * @param datasets  [wanted] paths in the file; NULL: all such datasets of one dimension in the
  *                  entry of the frames, in the order of the file, the first AIRY_FRAME_VALUES_MAX of
- *                  them; none where the file is not HDF5 or the stack has one frame
+ *                  them; none where the file is not HDF5 or the stack has one frame, nor of files of one
+ *                  frame each
  * Names are unique: one that is there twice gets its parent's before it.
  * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_FORMAT (no numbers or text), AIRY_ERR_SHAPE (not one a
  *         frame), AIRY_ERR_PARAM (too many), AIRY_ERR_IO; with datasets NULL what cannot be read is

@@ -77,12 +77,33 @@ static airy_status add_lost(airy_stack *stack, const struct stack_choice *choice
     return AIRY_OK;
 }
 
+/* Frames from `first` on are of this choice; datasets of one series belong to one input. */
+static airy_status note_part(airy_stack *stack, const struct stack_choice *choice, bool goes_on,
+                             size_t first)
+{
+    if (!goes_on) {
+        struct stack_part *larger =
+            realloc(stack->parts, (stack->part_count + 1) * sizeof(*larger));
+        AIRY_FAIL_IF(!larger, AIRY_ERR_MEMORY, "out of memory for %zu files",
+                     stack->part_count + 1);
+        stack->parts = larger;
+        stack->parts[stack->part_count] = (struct stack_part){
+            .path = strdup(choice->path), .plain = choice->plain_count > 0, .first = first};
+        AIRY_FAIL_IF(!stack->parts[stack->part_count++].path, AIRY_ERR_MEMORY,
+                     "out of memory for a path");
+    }
+    struct stack_part *part = &stack->parts[stack->part_count - 1];
+    part->frames = stack->frames - part->first;
+    return AIRY_OK;
+}
+
 static airy_status add_choices(airy_stack *stack, const struct stack_choice *choices, size_t count,
                                const char *const *paths, const airy_raw_frames *raw)
 {
     char why[1024] = "";
     airy_status first = AIRY_OK;
     for (size_t i = 0; i < count; i++) {
+        const size_t before = stack->frames;
         const airy_status status = choices[i].plain_count
                                        ? airy_stack_add_plain(stack, paths + choices[i].plain_first,
                                                               choices[i].plain_count, raw)
@@ -93,6 +114,8 @@ static airy_status add_choices(airy_stack *stack, const struct stack_choice *cho
         }
         if (status != AIRY_OK)
             AIRY_TRY(add_lost(stack, choices, i, status));
+        AIRY_TRY(note_part(stack, &choices[i],
+                           choices[i].series_count > 0 && i != choices[i].series_first, before));
     }
     /* Nobody has said what a frame is. */
     return stack->frame_bytes == 0 ? airy_fail_restore(first, why) : AIRY_OK;
@@ -229,6 +252,9 @@ void airy_stack_destroy(airy_stack **stack)
     free(dead->segments);
     free(dead->runs);
     free(dead->first_path);
+    for (size_t i = 0; i < dead->part_count; i++)
+        free(dead->parts[i].path);
+    free(dead->parts);
     free(dead);
 }
 

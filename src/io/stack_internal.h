@@ -57,6 +57,13 @@ struct stack_run {
     size_t first, count, segment, from;
 };
 
+/* Frames [first, first + frames) of the stack come from this input. */
+struct stack_part {
+    char *path;
+    bool plain; /* not HDF5: of several files the first */
+    size_t first, frames;
+};
+
 struct stack_library; /* datasets open in libhdf5, guarded by its lock */
 
 struct airy_stack {
@@ -74,6 +81,8 @@ struct airy_stack {
     size_t max_chunk;
     char *first_path; /* the first file, for meta and monitors */
     bool first_is_plain;
+    struct stack_part *parts; /* for values of frames */
+    size_t part_count;
     struct stack_library *library;
 };
 

@@ -596,12 +596,32 @@ static airy_status read_monitor(double *values, hid_t file, const airy_stack *st
     return status;
 }
 
+/* Of several files. */
+static airy_status join_monitor(double *values, const airy_stack *stack, const char *dataset)
+{
+    airy_frame_values *found = NULL;
+    size_t count = 0;
+    AIRY_TRY(airy_stack_values(&found, &count, stack, &dataset, 1));
+    AIRY_FAIL_IF(count == 0, AIRY_ERR_FORMAT, "%s::%s has no name", stack->first_path, dataset);
+    airy_status status = AIRY_OK;
+    if (found->text)
+        status = airy_fail(AIRY_ERR_FORMAT, "%s::%s holds no numbers", stack->first_path, dataset);
+    for (size_t i = 0; i < stack->frames && status == AIRY_OK; i++)
+        values[i] = found->dtype == AIRY_DTYPE_F64   ? ((const double *)found->values)[i]
+                    : found->dtype == AIRY_DTYPE_U64 ? (double)((const uint64_t *)found->values)[i]
+                                                     : (double)((const int64_t *)found->values)[i];
+    airy_frame_values_free(found, count);
+    return status;
+}
+
 airy_status airy_stack_monitor(const airy_stack *stack, const char *dataset, double *values)
 {
     AIRY_FAIL_IF(!stack || !dataset || !*dataset || !values, AIRY_ERR_PARAM,
                  "airy_stack_monitor: an argument is NULL");
     AIRY_FAIL_IF(stack->first_is_plain, AIRY_ERR_NOT_FOUND,
                  "'%s' is no HDF5 file, it has no dataset '%s'", stack->first_path, dataset);
+    if (stack->part_count > 1)
+        return join_monitor(values, stack, dataset);
     AIRY_TRY(airy_hdf5_lock());
     hid_t file;
     airy_status status = airy_hdf5_open(&file, stack->first_path);

@@ -1,4 +1,4 @@
-/* Motors, times and monitors of the file that a stack is in: datasets of one value a frame. */
+/* Motors, times and monitors of the files that a stack is in: datasets of one value a frame. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,9 @@ enum {
 struct finder {
     const airy_stack *stack;
     hid_t file;
-    char (*paths)[512]; /* [AIRY_FRAME_VALUES_MAX] */
+    const char *name;                   /* of that file */
+    bool parted[AIRY_FRAME_VALUES_MAX]; /* a value goes on in the files behind */
+    char (*paths)[512];                 /* [AIRY_FRAME_VALUES_MAX] */
     size_t count, objects;
     char entry[512];
 };
@@ -43,6 +45,17 @@ static bool is_kind(H5T_class_t class)
     return class == H5T_INTEGER || class == H5T_FLOAT || class == H5T_STRING;
 }
 
+/*
+ * As many as the stack has frames, or the first of several files. One of a file with one frame tells
+ * nothing of what it is.
+ */
+static bool fits(const airy_stack *stack, hssize_t count)
+{
+    return count == (hssize_t)stack->frames ||
+           (stack->part_count > 1 && stack->parts[0].frames > 1 &&
+            count == (hssize_t)stack->parts[0].frames);
+}
+
 static herr_t note_object(hid_t group, const char *name, const H5O_info_t *info, void *user)
 {
     struct finder *f = user;
@@ -57,7 +70,7 @@ static herr_t note_object(hid_t group, const char *name, const H5O_info_t *info,
     hssize_t count;
     if (dataset < 0)
         return 0;
-    if (look_at(dataset, &class, &count) && is_kind(class) && count == (hssize_t)f->stack->frames)
+    if (look_at(dataset, &class, &count) && is_kind(class) && fits(f->stack, count))
         memcpy(f->paths[f->count++], path, sizeof(path));
     H5Dclose(dataset);
     return 0;
@@ -154,11 +167,15 @@ static airy_status read_texts(airy_frame_values *v, hid_t dataset, hid_t type, s
                : AIRY_OK;
 }
 
-static airy_status read_dataset(airy_frame_values *v, hid_t dataset, size_t frames)
+/* *frames: expected; changed to `other` where it has as many as that. */
+static airy_status read_dataset(airy_frame_values *v, hid_t dataset, size_t *expected, size_t other)
 {
     H5T_class_t class;
     hssize_t count;
     (void)look_at(dataset, &class, &count);
+    if (count >= 0 && (size_t)count == other && other > 0)
+        *expected = other;
+    const size_t frames = *expected;
     AIRY_FAIL_IF(!is_kind(class), AIRY_ERR_FORMAT, "it holds neither numbers nor text");
     AIRY_FAIL_IF(count < 0 || (size_t)count != frames, AIRY_ERR_SHAPE,
                  "it has %lld elements, expected one for each of %zu frames", (long long)count,
@@ -178,9 +195,10 @@ static airy_status read_dataset(airy_frame_values *v, hid_t dataset, size_t fram
     return status;
 }
 
-static airy_status read_one(airy_frame_values *v, const struct finder *f, const char *path)
+static airy_status read_one(airy_frame_values *v, const struct finder *f, const char *path,
+                            size_t *frames, size_t other)
 {
-    const char *file = f->stack->first_path;
+    const char *file = f->name;
     AIRY_FAIL_IF(!path || strlen(path) >= sizeof(v->path), AIRY_ERR_PARAM,
                  "the name of a dataset has more than %zu bytes", sizeof(v->path) - 1);
     AIRY_FAIL_IF(!airy_hdf5_exists(f->file, path), AIRY_ERR_NOT_FOUND, "'%s' has no dataset '%s'",
@@ -189,7 +207,7 @@ static airy_status read_one(airy_frame_values *v, const struct finder *f, const 
     if (dataset < 0)
         return airy_hdf5_fail(AIRY_ERR_FORMAT, "%s::%s cannot be opened as a dataset", file, path);
     snprintf(v->path, sizeof(v->path), "%s", path);
-    const airy_status status = read_dataset(v, dataset, f->stack->frames);
+    const airy_status status = read_dataset(v, dataset, frames, other);
     H5Dclose(dataset);
     return status == AIRY_OK ? status : airy_fail_context(status, "%s::%s", file, path);
 }
@@ -235,14 +253,17 @@ static bool give_name(airy_frame_values *values, size_t count)
     return false;
 }
 
-static airy_status read_all(airy_frame_values *values, size_t *count, const struct finder *f,
+static airy_status read_all(airy_frame_values *values, size_t *count, struct finder *f,
                             const char *const *datasets, size_t wanted)
 {
+    const airy_stack *stack = f->stack;
     for (size_t i = 0; i < wanted; i++) {
         airy_frame_values *v = &values[*count];
-        const airy_status status = read_one(v, f, datasets ? datasets[i] : f->paths[i]);
+        size_t frames = stack->frames;
+        const airy_status status = read_one(v, f, datasets ? datasets[i] : f->paths[i], &frames,
+                                            stack->part_count > 1 ? stack->parts[0].frames : 0);
         if (status == AIRY_OK && give_name(values, *count)) {
-            ++*count;
+            f->parted[(*count)++] = frames != stack->frames;
             continue;
         }
         free(v->values);
@@ -250,6 +271,127 @@ static airy_status read_all(airy_frame_values *values, size_t *count, const stru
         if (status != AIRY_OK && datasets)
             return status;
     }
+    return AIRY_OK;
+}
+
+/* Room for so many texts of `text` bytes each, or numbers. */
+static airy_status make_room(airy_frame_values *v, size_t text, size_t at, size_t frames)
+{
+    const size_t size = text ? text : sizeof(double), before = v->text ? v->text : sizeof(double);
+    void *larger;
+    AIRY_FAIL_IF(text && text > MAX_TEXT_BYTES / frames, AIRY_ERR_FORMAT,
+                 "it has %zu texts of %zu bytes, expected %d bytes at most in all", frames, text,
+                 (int)MAX_TEXT_BYTES);
+    AIRY_TRY(airy_memory_calloc(&larger, frames, size, "values of frames"));
+    for (size_t i = 0; i < at; i++)
+        memcpy((char *)larger + i * size, (const char *)v->values + i * before, before);
+    free(v->values);
+    v->values = larger;
+    v->text = text;
+    return AIRY_OK;
+}
+
+/* Numbers of two types are doubles together. */
+static void make_doubles(airy_frame_values *v, size_t count)
+{
+    double *to = v->values;
+    for (size_t i = 0; i < count; i++) {
+        int64_t number;
+        memcpy(&number, to + i, sizeof(number));
+        if (v->dtype != AIRY_DTYPE_F64)
+            to[i] = v->dtype == AIRY_DTYPE_U64 ? (double)(uint64_t)number : (double)number;
+    }
+    v->dtype = AIRY_DTYPE_F64;
+}
+
+/* Behind `at` values of `frames` come those of the next file. */
+static airy_status append(airy_frame_values *v, size_t at, size_t frames, airy_frame_values *next,
+                          size_t count)
+{
+    AIRY_FAIL_IF((v->text == 0) != (next->text == 0), AIRY_ERR_FORMAT,
+                 "it holds %s, in the first file %s", next->text ? "text" : "numbers",
+                 v->text ? "text" : "numbers");
+    AIRY_FAIL_IF(strcmp(v->units, next->units) != 0, AIRY_ERR_FORMAT,
+                 "it is in '%s', in the first file in '%s'", next->units, v->units);
+    if (next->text > v->text)
+        AIRY_TRY(make_room(v, next->text, at, frames));
+    if (v->text == 0 && v->dtype != next->dtype) {
+        make_doubles(v, at);
+        make_doubles(next, count);
+    }
+    const size_t size = v->text ? v->text : sizeof(double),
+                 from = next->text ? next->text : sizeof(double);
+    for (size_t i = 0; i < count; i++)
+        memcpy((char *)v->values + (at + i) * size, (const char *)next->values + i * from, from);
+    return AIRY_OK;
+}
+
+/* The values that go on in a file behind the first; one that cannot be read is dropped. */
+static airy_status read_part(airy_frame_values *values, struct finder *f,
+                             const struct stack_part *part, size_t count, bool named)
+{
+    for (size_t i = 0; i < count; i++) {
+        airy_frame_values next = {0};
+        size_t frames = part->frames;
+        if (!f->parted[i] || !values[i].values)
+            continue;
+        airy_status status = read_one(&next, f, values[i].path, &frames, 0);
+        if (status == AIRY_OK) {
+            status = append(&values[i], part->first, f->stack->frames, &next, part->frames);
+            if (status != AIRY_OK)
+                status = airy_fail_context(status, "%s::%s", f->name, values[i].path);
+        }
+        free(next.values);
+        if (status == AIRY_OK)
+            continue;
+        if (named)
+            return status;
+        free(values[i].values);
+        values[i].values = NULL;
+    }
+    return AIRY_OK;
+}
+
+static airy_status read_behind(airy_frame_values *values, struct finder *f, size_t k, size_t count,
+                               bool named)
+{
+    const struct stack_part *part = &f->stack->parts[k];
+    AIRY_FAIL_IF(part->plain, AIRY_ERR_NOT_FOUND, "'%s' is no HDF5 file, it has no datasets",
+                 part->path);
+    AIRY_TRY(airy_hdf5_open(&f->file, part->path));
+    f->name = part->path;
+    const airy_status status = read_part(values, f, part, count, named),
+                      looked = airy_probe_result(f->file);
+    H5Fclose(f->file);
+    return looked == AIRY_OK ? status : looked;
+}
+
+/* The files behind the first; where one cannot be read, all that would have gone on there is dropped. */
+static airy_status read_parts(airy_frame_values *values, size_t *count, struct finder *f,
+                              bool named)
+{
+    const airy_stack *stack = f->stack;
+    bool any = false;
+    for (size_t i = 0; i < *count; i++)
+        if (f->parted[i]) {
+            any = true;
+            AIRY_TRY(make_room(&values[i], values[i].text, stack->parts[0].frames, stack->frames));
+        }
+    for (size_t k = 1; k < stack->part_count && any; k++) {
+        const airy_status status = read_behind(values, f, k, *count, named);
+        if (status != AIRY_OK && named)
+            return status;
+        for (size_t i = 0; i < *count && status != AIRY_OK; i++)
+            if (f->parted[i]) {
+                free(values[i].values);
+                values[i].values = NULL;
+            }
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < *count; i++)
+        if (values[i].values)
+            values[kept++] = values[i];
+    *count = kept;
     return AIRY_OK;
 }
 
@@ -279,7 +421,7 @@ airy_status airy_stack_values(airy_frame_values **values, size_t *count, const a
     AIRY_FAIL_IF(wanted > AIRY_FRAME_VALUES_MAX, AIRY_ERR_PARAM,
                  "%zu datasets of one value a frame, expected at most %d", wanted,
                  (int)AIRY_FRAME_VALUES_MAX);
-    struct finder f = {.stack = stack, .file = -1};
+    struct finder f = {.stack = stack, .file = -1, .name = stack->first_path};
     airy_frame_values *made = NULL;
     size_t n = 0;
     *values = NULL;
@@ -295,6 +437,8 @@ airy_status airy_stack_values(airy_frame_values **values, size_t *count, const a
         const airy_status looked = airy_probe_result(f.file);
         status = looked == AIRY_OK ? status : looked;
         H5Fclose(f.file);
+        if (status == AIRY_OK)
+            status = read_parts(made, &n, &f, datasets != NULL);
     } else if (!datasets && status == AIRY_ERR_FORMAT) {
         status = AIRY_OK; /* another format has no datasets */
     }

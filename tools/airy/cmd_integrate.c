@@ -175,7 +175,7 @@ static const struct opt integrate_options[] = {
      .type = OPT_STRING,
      FIELD(monitor),
      .argument = "DATASET",
-     .help = "one factor a frame, from the first file"},
+     .help = "one factor a frame, of all files of the stack"},
     {.name = "dummy",
      .type = OPT_PARSED,
      FIELD(dummy),
