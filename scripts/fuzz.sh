@@ -6,14 +6,18 @@
 # Inputs that crash are kept in BUILD/found/NAME; the long mode tries them first and throws away those that no longer do. One that
 # crashes inside of a library of others counts as skipped in the short mode, as any change of ours may draw it: it does not decide
 # over that change, but wants a guard in front of the library.
-# Last line: N passed, N failed, N skipped.
+# What each has executed is added to BUILD/executions: commit, name, count. Last lines: executions of this run and of all in that
+# file; N passed, N failed, N skipped.
 set -u
 all=()
 build=$(cd "$1" && pwd) || exit 1
 long=${2:-}
 shift $(($# < 2 ? $# : 2))
 cd "$(dirname "$0")/../tests/fuzz" || exit 1
-export build long ASAN_OPTIONS=allocator_may_return_null=1 AIRY_LOG=off
+commit=$(git describe --always --dirty 2>/dev/null || echo none)
+touch "$build/executions"
+before=$(wc -l <"$build/executions")
+export build long commit ASAN_OPTIONS=allocator_may_return_null=1 AIRY_LOG=off
 
 runs_of() { # NAME: changes that take about five seconds
     case $1 in
@@ -59,6 +63,7 @@ one() { # NAME
     "$program" "${arguments[@]}" >"$log" 2>&1
     status=$?
     kept=$(find "$found" -type f)
+    echo "$commit $1 $(grep -oE '^(Done [0-9]+ runs|#[0-9]+: cov)' "$log" | tail -n 1 | tr -dc 0-9)" >>"$build/executions"
     if [ $status = 77 ]; then
         echo "skip $1: no OpenCL device"
     elif [ $status = 0 ] && [ -z "$kept" ]; then
@@ -77,5 +82,7 @@ export -f one in_library runs_of
 # shellcheck disable=SC2016
 printf '%s\n' "$@" "${all[@]}" | xargs -P "${JOBS:-$(nproc)}" -n 1 bash -c 'text=$(one "$1"); printf "%s\n" "$text"' one |
     tee "$build/fuzz.log"
+awk -v before="$before" '{ all += $3 } NR > before { now += $3 } END { printf "%d executions, %d in all runs\n", now, all }' \
+    "$build/executions"
 awk '/^ok / { p++ } /^FAIL / { f++ } /^skip / { s++ }
     END { printf "%d passed, %d failed, %d skipped\n", p, f, s; exit f > 0 || p + s == 0 }' "$build/fuzz.log"
