@@ -67,6 +67,7 @@ for goal in "$@"; do
         need clang "second compiler, kernel syntax check, fuzzers"
         need clang-format "layout check"
         need clang-tidy "static checks"
+        need cppcheck "static checks"
         need libclang-rt-14-dev "sanitizers of clang"
         ;;
     *)
