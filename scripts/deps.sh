@@ -1,6 +1,6 @@
 #!/bin/sh
 # Install the packages that the given goals need, those that are missing only, and say which and why.
-#   scripts/deps.sh [--check] GOAL...     goals: build demo test bundle deb dist ci; --check: only say, and fail if something is missing
+#   scripts/deps.sh [--check] GOAL...     goals: build demo test bundle deb dist ci coverage oclgrind; --check: only say, and fail if something is missing
 set -eu
 
 check=no
@@ -70,8 +70,14 @@ for goal in "$@"; do
         need cppcheck "static checks"
         need libclang-rt-14-dev "sanitizers of clang"
         ;;
+    coverage)
+        need gcovr "tables of lines that were reached"
+        ;;
+    oclgrind)
+        need oclgrind "runs kernels in a simulator that looks at each access"
+        ;;
     *)
-        echo "scripts/deps.sh: unknown goal '$goal'; expected build, demo, test, bundle, deb, dist or ci" >&2
+        echo "scripts/deps.sh: unknown goal '$goal'; expected build, demo, test, bundle, deb, dist, ci, coverage or oclgrind" >&2
         exit 2
         ;;
     esac

@@ -2,7 +2,7 @@
 # The kernels under Oclgrind: accesses outside of buffers, data races, uninitialised values. It is a simulator, a thousand times
 # slower than a device, so of each family that has kernels a share of its cases is run, each in a process of its own.
 #   scripts/oclgrind.sh BUILD [EVERY] [FAMILY...]     every EVERY-th case (default 40), and all families
-# LIMIT=SECONDS is for one case (default 60); what takes longer is counted as skipped. A case fails where it gives another result or
+# LIMIT=SECONDS of processor time are for one case (default 60); what takes longer is counted as skipped. A case fails where it gives another result or
 # Oclgrind writes a message that tests/oclgrind/known does not list with its reason. Which kernels ran is in BUILD/oclgrind/kernels.
 # Last lines: kernels that ran, of those there are; N passed, N failed, N skipped.
 set -u
@@ -27,30 +27,36 @@ check=$build/tests/airy-check device=$(LD_LIBRARY_PATH=$there oclgrind "$build/t
 [ -n "$device" ] || { echo "Oclgrind's device is not found"; exit 1; }
 export there check device options source AIRY_CACHE_DIR=none OCLGRIND_KERNELS=$there/kernels AIRY_LOG=off
 
+summary() { # LOG: its messages by kind and kernel
+    [ ! -f "$1" ] || awk '/^[A-Z]/ && !/suppressing|^OCLGRIND FATAL/ { kind = $0; sub(/ (at|to|from) (global|local|private|constant) .*/, "", kind) }
+        /^\tKernel: / { print kind ": " $2; kind = "" }' "$1" | sort -u
+}
+
 one() { # CASE
     local name=$1 log=$there/log/${1//\//_} status
-    LD_LIBRARY_PATH=$there timeout "${LIMIT:-60}" oclgrind --data-races --uninitialized --max-errors 20 --build-options "$options" \
-        --log "$log" "$check" --device "$device" "$name" >"$log.tap" 2>&1
+    (ulimit -t "${LIMIT:-60}" && LD_LIBRARY_PATH=$there timeout "$((20 * ${LIMIT:-60}))" oclgrind --data-races --uninitialized --max-errors 20 --build-options "$options" \
+        --log "$log" "$check" --device "$device" "$name") >"$log.tap" 2>&1
     status=$?
-    if [ $status = 124 ]; then
+    if [ $status = 124 ] || [ $status -gt 128 ]; then
         echo "skip $name: more than ${LIMIT:-60} s"
     elif grep -q '^1\.\.0\|# SKIP' "$log.tap"; then
         echo "skip $name: not on this device"
-    elif [ $status = 0 ] && ! grep -vE '^\s|^$' "$log" 2>/dev/null | grep -qvFf <(grep -v '^#' "$source/tests/oclgrind/known"); then
+    elif [ $status = 0 ] && ! summary "$log" | grep -qvxFf <(grep -v '^#' "$source/tests/oclgrind/known"); then
         echo "ok   $name"
     else
         echo "FAIL $name"
         grep -A8 '^not ok\|^#  ' "$log.tap" | head -n 8
-        head -n 12 "$log"
+        summary "$log"
+        head -n 14 "$log"
     fi
 }
-export -f one
+export -f one summary
 
 # Cases by name: a list of a family is shown without running it.
 for family in "${families[@]}"; do
     LD_LIBRARY_PATH=$there oclgrind "$check" --list --device "$device" "$family" 2>/dev/null | grep -v '^#' |
         awk -v every="$every" 'NR % every == 1 || every == 1'
-done | sed 's#^[^/]*/##; s/ .*//' | xargs -P "${JOBS:-$(nproc)}" -I{} bash -c 'one "$1"' one {} | tee "$there/result"
+done | sed 's#^[^/]*/##; s/ .*//' | xargs -P "${JOBS:-$(nproc)}" -I{} bash -c 'one "$1" 2>/dev/null' one {} | tee "$there/result"
 sort "$there/kernels" | uniq -c | sort -rn >"$there/kernels.counted"
 all=$(cat "$source"/src/opencl/kernels/*.cl | tr '\n' ' ' | grep -oE '__kernel[^{;]*' | grep -oE 'void +[a-z0-9_]+ *\(' |
     grep -oE '[a-z0-9_]+ *\($' | tr -d '( ' | sort -u)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # usage: installed.sh BUILD SOURCE CC
 # Installs into a scratch folder, builds every example against what lies there by pkg-config alone, runs one, and compares the
-# library's symbols with the functions that the headers declare. Exit 77: something that this needs is not here.
+# library's symbols with the functions that the headers declare and with those that it has had (debian/libairy0.1.symbols).
+# Exit 77: something that this needs is not here.
 set -eu
 build=$1 source=$2 cc=$3
 command -v nm >/dev/null 2>&1 || { echo "no nm"; exit 77; }
@@ -22,4 +23,16 @@ if ! diff "$there/declared" "$there/exported"; then
     echo "declared (<) and exported (>) functions differ"
     exit 1
 fi
-echo "$(wc -l <"$there/exported") functions"
+sed -n 's/^ \(.*\)@Base .*/\1/p' "$source/debian/libairy0.1.symbols" | sort -u >"$there/kept"
+gone=$(comm -23 "$there/kept" "$there/exported")
+if [ -n "$gone" ]; then
+    echo "no longer exported, which needs another soname from 1.0 on: $gone"
+    exit 1
+fi
+archive=$(find "$there" -name 'libairy.a' | head -n 1)
+alien=$(nm -g --defined-only "$archive" 2>/dev/null | awk 'NF == 3 && $3 !~ /^airy_/ { print $3 }' | sort -u)
+if [ -n "$alien" ]; then
+    echo "names of the static library that do not begin with airy_: $alien"
+    exit 1
+fi
+echo "$(wc -l <"$there/exported") functions, $(comm -13 "$there/kept" "$there/exported" | wc -l) of them new since the list"
