@@ -152,6 +152,8 @@ airy_status bench_measure_limits(struct bench *bench);
  * stack's first frames are stored (256 MB of them at most). On the CPU it is `up`.
  */
 airy_status bench_measure_wire(struct bench *bench);
+/* Bytes/s of such copies to all of the team's devices at a time, together. */
+airy_status bench_measure_wires(struct bench *bench, double *rate);
 
 /* Make the temporary folder in TMPDIR, if it is not there yet. Exit code. */
 int bench_folder(struct bench *bench);

@@ -274,11 +274,18 @@ static airy_status find_limit(struct bench *bench, struct bench_row *row, char n
         snprintf(name, 96, "copy of the decoded frames");
         return AIRY_OK;
     }
-    row->limit = (double)devices * bench->limits.wire / stored;
-    if (devices > 1)
-        snprintf(name, 96, "copy of these chunks to a device, times %zu", devices);
-    else
-        snprintf(name, 96, "copy of these chunks to the device");
+    row->limit = bench->limits.wire / stored;
+    snprintf(name, 96, "copy of these chunks to the device");
+    if (devices > 1) { /* which may share a bus, and share the host's memory */
+        double wires = 0;
+        status = bench_measure_wires(bench, &wires);
+        if (status != AIRY_OK)
+            return status;
+        row->limit = wires / stored;
+        bench_add_fact(bench, "copy of these chunks to one device", "frames/s",
+                       bench->limits.wire / stored);
+        snprintf(name, 96, "copies of these chunks to %zu devices at a time", devices);
+    }
     if (reads < row->limit) {
         row->limit = reads;
         snprintf(name, 96, "reading the stack from the page cache");

@@ -1,5 +1,6 @@
 /* What the machine can do at most, measured beside the benches. */
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,7 +27,10 @@ static airy_status copy_inside(void *user)
     return status == AIRY_OK ? airy_queue_finish(job->queue) : status;
 }
 
-enum { LIMIT_BYTES = 256 << 20 };
+enum {
+    LIMIT_BYTES = 256 << 20,
+    LIMIT_BYTES_EACH = 64 << 20 /* of several devices: what batches in flight have */
+};
 
 /* A limit takes half a second at most. */
 static airy_status repeat(const struct bench *bench, struct timing *t,
@@ -72,7 +76,7 @@ airy_status bench_measure_limits(struct bench *bench)
 }
 
 /* The chunks of the first frames one behind the other; what fits. */
-static size_t gather_chunks(const struct bench *bench, char *data)
+static size_t gather_chunks(const struct bench *bench, char *data, size_t room)
 {
     const char *open_path = NULL;
     int fd = -1;
@@ -80,7 +84,7 @@ static size_t gather_chunks(const struct bench *bench, char *data)
     for (size_t i = 0; i < bench->stack_info.frames; i++) {
         airy_stack_place place;
         if (airy_stack_get_place(bench->stack, i, &place) != AIRY_OK || !place.path ||
-            place.size > LIMIT_BYTES - size)
+            place.size > room - size)
             break;
         if (place.path != open_path) {
             if (fd >= 0)
@@ -113,7 +117,7 @@ airy_status bench_measure_wire(struct bench *bench)
     airy_status status = airy_host_create(&host, bench->device, room);
     if (status == AIRY_OK) {
         job.data = airy_host_data(host);
-        job.size = gather_chunks(bench, job.data);
+        job.size = gather_chunks(bench, job.data, room);
     }
     if (status == AIRY_OK && job.size > 0) {
         status = airy_array_create(&job.array, bench->device, AIRY_DTYPE_U8, 1, &job.size);
@@ -124,5 +128,69 @@ airy_status bench_measure_wire(struct bench *bench)
     }
     airy_array_destroy(&job.array);
     airy_host_destroy(&host);
+    return status;
+}
+
+/* Copies to several devices at a time. */
+struct copies_job {
+    struct copy_job *jobs; /* [count] */
+    size_t count;
+};
+
+static airy_status copy_all_up(void *user)
+{
+    const struct copies_job *all = user;
+    airy_status status = AIRY_OK;
+    for (size_t i = 0; i < all->count && status == AIRY_OK; i++) {
+        const struct copy_job *job = &all->jobs[i];
+        status = airy_array_push(job->queue, job->array, job->data, job->size);
+        if (status == AIRY_OK)
+            status = airy_queue_flush(job->queue);
+    }
+    for (size_t i = 0; i < all->count && status == AIRY_OK; i++)
+        status = airy_queue_finish(all->jobs[i].queue);
+    return status;
+}
+
+static airy_status open_copy(const struct bench *bench, struct copy_job *job, airy_host **host,
+                             airy_device *device)
+{
+    airy_status status = airy_host_create(host, device, LIMIT_BYTES_EACH);
+    if (status == AIRY_OK)
+        status = airy_queue_create(&job->queue, device);
+    if (status != AIRY_OK)
+        return status;
+    job->data = airy_host_data(*host);
+    job->size = gather_chunks(bench, job->data, LIMIT_BYTES_EACH);
+    if (job->size == 0) {
+        job->size = LIMIT_BYTES_EACH;
+        memset(job->data, 1, job->size);
+    }
+    return airy_array_create(&job->array, device, AIRY_DTYPE_U8, 1, &job->size);
+}
+
+airy_status bench_measure_wires(struct bench *bench, double *rate)
+{
+    const size_t count = bench->team.count;
+    struct copies_job all = {.jobs = calloc(count, sizeof(*all.jobs)), .count = count};
+    airy_host **hosts = calloc(count, sizeof(*hosts));
+    airy_status status = all.jobs && hosts ? AIRY_OK : AIRY_ERR_MEMORY;
+    struct timing t;
+    double size = 0;
+    for (size_t i = 0; i < count && status == AIRY_OK; i++) {
+        status = open_copy(bench, &all.jobs[i], &hosts[i], bench->team.devices[i]);
+        size += (double)all.jobs[i].size;
+    }
+    if (status == AIRY_OK)
+        status = repeat(bench, &t, copy_all_up, &all);
+    if (status == AIRY_OK)
+        *rate = size / bench_percentile(&t, 0.5);
+    for (size_t i = 0; i < count && all.jobs && hosts; i++) {
+        airy_array_destroy(&all.jobs[i].array);
+        airy_queue_destroy(&all.jobs[i].queue);
+        airy_host_destroy(&hosts[i]);
+    }
+    free(all.jobs);
+    free(hosts);
     return status;
 }
