@@ -72,7 +72,8 @@ static void deliver(struct job *job, size_t index, const void *chunk, size_t siz
         job->stopped |= !progress_step(&job->progress, job->written, job->frames) &&
                         job->written < job->frames;
     }
-    pthread_cond_broadcast(&job->turn);
+    if (job->status != AIRY_OK || job->stopped) /* else nobody waits for this */
+        pthread_cond_broadcast(&job->turn);
     pthread_mutex_unlock(&job->lock);
 }
 
