@@ -242,7 +242,7 @@ airy_status airy_live_create(airy_live **live, const char *path,
 /* A lane has nothing to do: a back end that works in the call that submits always has time. */
 static bool is_idle(const struct airy_lane *lane)
 {
-    return lane->integrator->device->backend->in_place || lane->submitted == lane->written;
+    return lane->integrator->device->backend->in_place || lane->submitted == lane->done;
 }
 
 bool airy_feed_ready(struct airy_lane *lane, struct airy_slot *slot, uint64_t *until)
@@ -272,14 +272,12 @@ static struct airy_slot *open_slot_of(const struct airy_lane *lane)
 static struct airy_slot *begin_slot(struct airy_lane *lane, uint64_t due)
 {
     struct airy_run *run = lane->run;
-    struct airy_slot *slot = &lane->slots[lane->started % lane->slot_count];
+    struct airy_slot *slot = airy_lane_take_slot(lane);
     airy_batch_clear(slot->batch);
     slot->number = run->next_batch++;
     slot->frames = slot->filled = 0;
     slot->closed = false;
     slot->due = due;
-    slot->state = AIRY_SLOT_FILLING;
-    lane->started++;
     return slot;
 }
 
@@ -295,7 +293,7 @@ static struct airy_lane *choose_lane(struct airy_run *run)
         struct airy_lane *lane = &run->lanes[i];
         const size_t under_way = lane->started - lane->written;
         const bool begun = open_slot_of(lane) != NULL;
-        if (!begun && lane->slots[lane->started % lane->slot_count].state != AIRY_SLOT_FREE)
+        if (!begun && !airy_lane_has_room(lane))
             continue;
         /* Begun batches of idle devices, idle ones, begun batches, others. */
         const size_t rank = begun && under_way == 1 ? 0

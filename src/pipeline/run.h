@@ -4,9 +4,11 @@
  * Each integrator is a lane: a device with slots (a slot = one batch) and threads of its own. A
  * CPU has two: work is done in the call that submits it, and one lane's batch keeps the pool busy
  * while the other's ends.
- * Readers take the next batch of the run when their lane has a free slot, and fill it; a thread
- * submits full slots in order; a writer waits for their results, writes the rows and frees the
- * slot. So frames go to whichever device has room, and a slow one holds up nobody. Errors of
+ * Readers take the next batch of the run when their lane has a free slot and memory to read into,
+ * and fill it; a thread submits full slots in order; another waits for the device and hands the
+ * memory on to the next batch; a writer writes the rows and frees the slot. There are more slots
+ * than memory, so that the device goes on while the disk keeps the writer waiting.
+ * So frames go to whichever device has room, and a slow one holds up nobody. Errors of
  * frames are values in the slot. Where one ends the run, all batches before it are done first: the
  * frame that is reported does not depend on threads or devices.
  */
@@ -31,7 +33,8 @@ struct airy_run_team {
 /* How a run is cut: worked out before anything is allocated. The same for every lane. */
 struct airy_run_plan {
     size_t batch;
-    size_t slots, readers; /* of a device, shared by its lanes */
+    size_t slots, readers; /* of a device, shared by its lanes: batches in flight, threads */
+    size_t waiting;        /* results of so many batches more wait for the writer, in each lane */
     size_t batch_bytes;    /* capacity for chunks of the largest batch */
     /*
      * Planes of a frame's sums that are copied back: all; or of long rows those that no frame
@@ -54,14 +57,20 @@ struct airy_frame_fate {
     size_t left;  /* of them not read yet */
 };
 
-enum airy_slot_state { AIRY_SLOT_FREE, AIRY_SLOT_FILLING, AIRY_SLOT_FULL, AIRY_SLOT_SUBMITTED };
+enum airy_slot_state {
+    AIRY_SLOT_FREE,
+    AIRY_SLOT_FILLING,
+    AIRY_SLOT_FULL,
+    AIRY_SLOT_SUBMITTED,
+    AIRY_SLOT_DONE /* by the device: the results are there */
+};
 
 struct airy_slot {
     enum airy_slot_state state;
-    size_t number;                /* of the batch it holds */
-    size_t frames, taken, filled; /* taken: all parts of so many frames */
-    size_t part;                  /* of frame `taken`, the next to take */
-    airy_batch *batch;
+    size_t number;                      /* of the batch it holds */
+    size_t frames, taken, filled;       /* taken: all parts of so many frames */
+    size_t part;                        /* of frame `taken`, the next to take */
+    airy_batch *batch;                  /* its frames, until it is done; NULL after that */
     airy_array *results, *sums, *stats; /* sums and stats are views of results */
     airy_host *host_results; /* sums of the plan's planes, [batch][planes][bins], and stats; NULL
                                 where the device's are in the host's memory */
@@ -108,9 +117,16 @@ struct airy_lane {
     size_t copies;
     airy_queue *compute, *down; /* one and the same on the CPU, and up[0] */
     struct airy_slot *slots;    /* [slot_count] */
-    size_t slot_count, readers; /* its share of the plan's */
-    size_t started, submitted, written;
-    pthread_cond_t room, full, sent; /* for its readers, submitter, writer; with the run's lock */
+    size_t slot_count, readers;
+    /*
+     * Memory of batches, and what of it no slot has, the one used last on top: its bytes are still
+     * in the processor's cache, and where frames come slowly the others are not touched.
+     */
+    airy_batch **batches, **idle; /* [batch_count], [idle_count of batch_count] */
+    size_t batch_count, idle_count;
+    size_t started, submitted, done, written;
+    /* For its readers, submitter, waiter, writer; with the run's lock. */
+    pthread_cond_t room, full, sent, made;
     /* Of the writer, for a slot's frames: patterns, whose intensity, std and sem are in values. */
     struct airy_pattern_row *patterns; /* [batch] */
     float *values;                     /* [batch][3][bins] */
@@ -219,12 +235,17 @@ airy_status airy_lane_open(struct airy_lane *lane);
 void airy_lane_close(struct airy_lane *lane);
 /* Wait for what is enqueued, and tell what failed. */
 airy_status airy_lane_finish(struct airy_lane *lane);
+/* A batch may begin: the lane's next slot is free, and there is memory. The lock is held. */
+bool airy_lane_has_room(const struct airy_lane *lane);
+/* That slot, with memory. The lock is held. */
+struct airy_slot *airy_lane_take_slot(struct airy_lane *lane);
 /* Enqueue one full slot: a copy up, the kernels, a copy down. */
 airy_status airy_lane_submit(struct airy_lane *lane, struct airy_slot *slot);
 
 /* Threads' bodies; `lane` is a struct airy_lane. */
 void *airy_run_reader(void *lane);
 void *airy_run_submitter(void *lane);
+void *airy_run_waiter(void *lane); /* not of a device that works in place */
 void *airy_run_writer(void *lane);
 /* Ends the run with the calling thread's last error. The lock is not held. */
 void airy_run_fail(struct airy_lane *lane, airy_status status);

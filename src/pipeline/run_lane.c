@@ -25,15 +25,6 @@ static airy_status open_slot(struct airy_lane *lane, struct airy_slot *slot)
                                     "frames of a slot"));
         slot->rows = slot->own_rows;
     }
-    const airy_batch_params params = {
-        .dtype = run->info.dtype,
-        .height = run->info.height,
-        .width = run->info.width,
-        .codec = run->info.codec,
-        .frames = batch,
-        .bytes = run->plan.batch_bytes,
-    };
-    AIRY_TRY(airy_batch_create(&slot->batch, device, &params));
     AIRY_TRY(airy_array_create(&slot->results, device, AIRY_DTYPE_U8, 1, &run->plan.result_bytes));
     const size_t sums_shape[3] = {batch, AIRY_SUM_PLANES, bins};
     const size_t stats_shape[2] = {batch, sizeof(airy_frame_stats)};
@@ -57,7 +48,6 @@ static void close_slot(const struct airy_lane *lane, struct airy_slot *slot)
     airy_array_destroy(&slot->stats);
     airy_array_destroy(&slot->results);
     airy_host_destroy(&slot->host_results);
-    airy_batch_destroy(&slot->batch);
     for (size_t i = 0; slot->fates && i < lane->run->plan.batch; i++)
         free(slot->fates[i].pixels);
     free(slot->fates);
@@ -65,6 +55,69 @@ static void close_slot(const struct airy_lane *lane, struct airy_slot *slot)
     free(slot->own_rows);
     free(slot->received);
     *slot = (struct airy_slot){0};
+}
+
+static airy_status open_batches(struct airy_lane *lane, size_t count)
+{
+    const struct airy_run *run = lane->run;
+    const airy_batch_params params = {
+        .dtype = run->info.dtype,
+        .height = run->info.height,
+        .width = run->info.width,
+        .codec = run->info.codec,
+        .frames = run->plan.batch,
+        .bytes = run->plan.batch_bytes,
+    };
+    AIRY_TRY(
+        airy_memory_calloc((void **)&lane->batches, count, sizeof(lane->batches[0]), "batches"));
+    AIRY_TRY(airy_memory_calloc((void **)&lane->idle, count, sizeof(lane->idle[0]), "batches"));
+    while (lane->batch_count < count) {
+        airy_batch **batch = &lane->batches[lane->batch_count];
+        AIRY_TRY(airy_batch_create(batch, lane->integrator->device, &params));
+        lane->idle[lane->batch_count++] = *batch;
+    }
+    lane->idle_count = count;
+    return AIRY_OK;
+}
+
+static void close_batches(struct airy_lane *lane)
+{
+    for (size_t i = 0; i < lane->batch_count; i++)
+        airy_batch_destroy(&lane->batches[i]);
+    free(lane->batches);
+    free(lane->idle);
+    lane->batches = lane->idle = NULL;
+    lane->batch_count = lane->idle_count = 0;
+}
+
+bool airy_lane_has_room(const struct airy_lane *lane)
+{
+    return lane->idle_count > 0 &&
+           lane->slots[lane->started % lane->slot_count].state == AIRY_SLOT_FREE;
+}
+
+struct airy_slot *airy_lane_take_slot(struct airy_lane *lane)
+{
+    struct airy_slot *slot = &lane->slots[lane->started++ % lane->slot_count];
+    slot->batch = lane->idle[--lane->idle_count];
+    slot->state = AIRY_SLOT_FILLING;
+    return slot;
+}
+
+/* The device has no more use for the slot's frames. The lock is held. */
+static void finish_slot(struct airy_lane *lane, struct airy_slot *slot)
+{
+    const struct airy_run *run = lane->run;
+    lane->idle[lane->idle_count++] = slot->batch;
+    slot->batch = NULL;
+    slot->state = AIRY_SLOT_DONE;
+    lane->done++;
+    pthread_cond_signal(&lane->made);
+    pthread_cond_broadcast(&lane->room);
+    if (run->feed) {
+        pthread_cond_broadcast(&run->feed->room);
+        pthread_cond_signal(&lane->full); /* the device may have nothing to do now */
+    }
 }
 
 /* Frames that the readers had to decode: each by itself, over the row that the batch left empty. */
@@ -191,7 +244,36 @@ void *airy_run_submitter(void *arg)
         pthread_mutex_lock(&run->lock);
         slot->state = AIRY_SLOT_SUBMITTED;
         lane->submitted++;
-        pthread_cond_signal(&lane->sent);
+        if (lane->integrator->device->backend->in_place)
+            finish_slot(lane, slot); /* the call has done it */
+        else
+            pthread_cond_signal(&lane->sent);
+    }
+    pthread_mutex_unlock(&run->lock);
+    return NULL;
+}
+
+void *airy_run_waiter(void *arg)
+{
+    struct airy_lane *lane = arg;
+    struct airy_run *run = lane->run;
+    airy_numa_bind(lane->integrator->device->node);
+    pthread_mutex_lock(&run->lock);
+    for (;;) {
+        struct airy_slot *slot = &lane->slots[lane->done % lane->slot_count];
+        const bool begun = lane->done < lane->started;
+        if (run->failed || (!begun && airy_run_ends(run)))
+            break;
+        if (!begun || slot->state != AIRY_SLOT_SUBMITTED) {
+            pthread_cond_wait(&lane->sent, &run->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&run->lock);
+        const airy_status status = airy_event_wait(slot->done);
+        if (status != AIRY_OK)
+            airy_run_fail(lane, status);
+        pthread_mutex_lock(&run->lock);
+        finish_slot(lane, slot);
     }
     pthread_mutex_unlock(&run->lock);
     return NULL;
@@ -230,9 +312,11 @@ static airy_status rehearse(struct airy_lane *lane)
 {
     struct airy_slot *slot = &lane->slots[0];
     slot->frames = lane->run->plan.batch;
+    slot->batch = lane->idle[lane->idle_count - 1];
     AIRY_TRY(airy_batch_reserve(slot->batch, slot->frames, slot->sizes));
     AIRY_TRY(airy_lane_submit(lane, slot));
     AIRY_TRY(airy_event_wait(slot->done));
+    slot->batch = NULL;
     return airy_lane_finish(lane);
 }
 
@@ -247,8 +331,8 @@ static size_t share(const struct airy_lane *lane, size_t of_device)
 
 airy_status airy_lane_open(struct airy_lane *lane)
 {
-    const size_t slots = share(lane, lane->run->plan.slots), bins = lane->integrator->bins;
-    const size_t batch = lane->run->plan.batch;
+    const size_t batches = share(lane, lane->run->plan.slots), bins = lane->integrator->bins;
+    const size_t slots = batches + lane->run->plan.waiting, batch = lane->run->plan.batch;
     lane->slot_count = slots;
     lane->readers = share(lane, lane->run->plan.readers);
     AIRY_TRY(
@@ -270,7 +354,7 @@ airy_status airy_lane_open(struct airy_lane *lane)
     AIRY_TRY(open_queues(lane));
     struct airy_numa_policy before;
     airy_numa_prefer(lane->integrator->device->node, &before);
-    airy_status status = AIRY_OK;
+    airy_status status = open_batches(lane, batches);
     for (size_t i = 0; i < slots && status == AIRY_OK; i++)
         status = open_slot(lane, &lane->slots[i]);
     airy_numa_restore(&before);
@@ -290,6 +374,7 @@ void airy_lane_close(struct airy_lane *lane)
         close_slot(lane, &lane->slots[i]);
     free(lane->slots);
     lane->slots = NULL;
+    close_batches(lane);
     airy_accumulator_destroy(&lane->group.sums);
     free(lane->patterns);
     free(lane->values);

@@ -7,24 +7,25 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "core/backend.h"
 #include "integrate/integrator.h"
 #include "pipeline/run.h"
 
 /* One thread of each kind, and readers; what cannot be started fails the run. */
 static void start_threads(struct airy_lane *lane)
 {
+    static void *(*const others[])(void *) = {airy_run_writer, airy_run_submitter, airy_run_waiter};
     const size_t readers = lane->run->feed ? 0 : lane->readers;
-    const size_t needed = readers ? 3 : 2;
-    const airy_status status = airy_memory_calloc((void **)&lane->threads, readers + 2,
+    const size_t other = lane->integrator->device->backend->in_place ? 2 : 3;
+    const size_t needed = other + (readers ? 1 : 0);
+    const airy_status status = airy_memory_calloc((void **)&lane->threads, readers + other,
                                                   sizeof(lane->threads[0]), "threads of a run");
     if (status != AIRY_OK) {
         airy_run_fail(lane, status);
         return;
     }
-    for (size_t i = 0; i < readers + 2; i++) {
-        void *(*const body)(void *) = i == 0   ? airy_run_writer
-                                      : i == 1 ? airy_run_submitter
-                                               : airy_run_reader;
+    for (size_t i = 0; i < readers + other; i++) {
+        void *(*const body)(void *) = i < other ? others[i] : airy_run_reader;
         if (pthread_create(&lane->threads[i], NULL, body, lane) != 0) {
             if (i < needed)
                 airy_run_fail(
@@ -171,6 +172,7 @@ airy_status airy_run_open(struct airy_run *run, const char *call)
         init_condition(&lane->room);
         init_condition(&lane->full);
         init_condition(&lane->sent);
+        init_condition(&lane->made);
     }
     return AIRY_OK;
 }
@@ -185,6 +187,7 @@ void airy_run_close(struct airy_run *run, bool keep)
         pthread_cond_destroy(&run->lanes[i].room);
         pthread_cond_destroy(&run->lanes[i].full);
         pthread_cond_destroy(&run->lanes[i].sent);
+        pthread_cond_destroy(&run->lanes[i].made);
     }
     airy_accumulator_destroy(&run->spread.sums);
     free(run->lanes);

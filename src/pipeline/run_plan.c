@@ -27,9 +27,11 @@ enum {
     /* Of a batch for a device: they bound the scratch. 64 frames of an Eiger 4M. */
     BATCH_DECODED_BYTES = 1200 << 20,
     BATCH_CPU_BYTES = 320 << 20, /* as stored: 16 frames of an Eiger 4M even uncompressed */
-    THREAD_SCRATCH = 256 << 10,  /* blocks a thread of the CPU works on, in each lane */
-    FED_RATIO = 8,               /* of compression, of frames that nobody has seen yet */
-    FED_ROWS = 4096,             /* more of them than any batches in flight have */
+    WAITING_BYTES = 8 << 20,     /* of a device's results; page-locking them takes 4 ms */
+    MAX_WAITING = 16,
+    THREAD_SCRATCH = 256 << 10, /* blocks a thread of the CPU works on, in each lane */
+    FED_RATIO = 8,              /* of compression, of frames that nobody has seen yet */
+    FED_ROWS = 4096,            /* more of them than any batches in flight have */
     LONG_ROW = 1 << 14 /* bins from which on planes that do not differ stay where they are */
 };
 
@@ -194,6 +196,18 @@ static size_t fed_batch(const struct airy_run_plan *plan, const airy_stack_info 
 }
 
 /*
+ * Results that may wait for the writer: a disk that is busy for some ms does not keep the device
+ * waiting. Few of a short run's, which may be told to stop; none where frames are fed, of which no
+ * more than the slots hold are taken at a time.
+ */
+static size_t count_waiting(const struct airy_run_plan *plan, bool fed, size_t row_count)
+{
+    enum { SHARE = 16 };
+    const size_t most = airy_min_size(WAITING_BYTES / plan->result_bytes, MAX_WAITING);
+    return fed ? 0 : airy_min_size(most, row_count / plan->batch / SHARE);
+}
+
+/*
  * Memory of one choice of batch. The table of blocks travels with the bytes; the decoded frames
  * are scratch of the compute queue.
  */
@@ -220,12 +234,15 @@ static airy_status plan_memory(struct airy_run_plan *plan, const airy_stack *sta
     const uint64_t slot = (uint64_t)plan->batch_bytes + table;
     const size_t norms =
         plan->planes < AIRY_SUM_PLANES && !is_cpu(team) ? plan->batch * AIRY_RUN_NORMS * plane : 0;
-    plan->host_bytes = team->count * (plan->slots * (slot + plan->host_results) + norms);
+    plan->waiting = is_cpu(team) ? 0 : count_waiting(plan, !stack, row_count);
+    const size_t results = plan->slots + plan->waiting;
+    plan->host_bytes = team->count *
+                       (plan->slots * slot + results * (uint64_t)plan->host_results + norms);
     /* The CPU needs whole frames only for what goes through them bin by bin. */
     const bool decodes = team->integrators[0]->ring.kind != AIRY_RING_NONE;
     const uint64_t frames = decodes ? team->lanes * (uint64_t)plan->batch * frame_bytes : 0;
     plan->device_bytes = is_cpu(team) ? plan->slots * plan->result_bytes + frames
-                                      : plan->slots * (slot + plan->result_bytes) +
+                                      : plan->slots * slot + results * plan->result_bytes +
                                             plan->batch * frame_bytes;
     return AIRY_OK;
 }

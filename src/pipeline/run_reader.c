@@ -19,10 +19,11 @@ enum {
     PART_BYTES = 4 << 20
 };
 
-/* Fix places and sizes of the next batch in its slot. The lock is held. */
-static airy_status start_batch(struct airy_lane *lane, struct airy_slot *slot)
+/* Fix places and sizes of the next batch in its slot, where there is room. The lock is held. */
+static airy_status start_batch(struct airy_lane *lane, struct airy_slot **started)
 {
     struct airy_run *run = lane->run;
+    struct airy_slot *slot = airy_lane_take_slot(lane);
     const size_t first = run->next_batch * run->plan.batch;
     slot->number = run->next_batch;
     slot->frames = run->row_count - first < run->plan.batch ? run->row_count - first
@@ -41,8 +42,7 @@ static airy_status start_batch(struct airy_lane *lane, struct airy_slot *slot)
             bytes ? airy_max_size((source.size + PART_BYTES - 1) / PART_BYTES, 1) : 1;
     }
     AIRY_TRY(airy_batch_reserve(slot->batch, slot->frames, slot->sizes));
-    slot->state = AIRY_SLOT_FILLING;
-    lane->started++;
+    *started = slot;
     run->next_batch++;
     if (airy_run_ends(run)) /* threads of lanes without a batch may go */
         airy_run_wake(run);
@@ -50,8 +50,8 @@ static airy_status start_batch(struct airy_lane *lane, struct airy_slot *slot)
 }
 
 /*
- * A slot with frames that no reader has taken yet, oldest batch first; starts a batch where a slot
- * is free. NULL: there is none now, or the run has failed. The lock is held.
+ * A slot with frames that no reader has taken yet, oldest batch first; starts a batch where there
+ * is room. NULL: there is none now, or the run has failed. The lock is held.
  */
 static struct airy_slot *find_work(struct airy_lane *lane)
 {
@@ -62,10 +62,10 @@ static struct airy_slot *find_work(struct airy_lane *lane)
         if (slot->state == AIRY_SLOT_FILLING && slot->taken < slot->frames)
             return slot;
     }
-    struct airy_slot *slot = &lane->slots[lane->started % slots];
-    if (airy_run_ends(run) || slot->state != AIRY_SLOT_FREE)
+    struct airy_slot *slot = NULL;
+    if (airy_run_ends(run) || !airy_lane_has_room(lane))
         return NULL;
-    const airy_status status = start_batch(lane, slot);
+    const airy_status status = start_batch(lane, &slot);
     if (status == AIRY_OK) {
         pthread_cond_broadcast(&lane->room);
         return slot;

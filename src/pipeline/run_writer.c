@@ -16,6 +16,7 @@ void airy_run_wake(struct airy_run *run)
         pthread_cond_broadcast(&run->lanes[i].room);
         pthread_cond_broadcast(&run->lanes[i].full);
         pthread_cond_broadcast(&run->lanes[i].sent);
+        pthread_cond_broadcast(&run->lanes[i].made);
     }
     if (run->feed)
         pthread_cond_broadcast(&run->feed->room);
@@ -312,7 +313,6 @@ static airy_status flush_rows(struct airy_lane *lane, size_t end)
 static airy_status write_slot(struct airy_lane *lane, struct airy_slot *slot, struct tally *tally)
 {
     const struct airy_feed *feed = lane->run->feed;
-    AIRY_TRY(airy_event_wait(slot->done));
     airy_status made = AIRY_OK;
     size_t count = 0, frames = 0; /* rows made of frames taken */
     char sentence[1024];
@@ -381,7 +381,7 @@ static void show_progress(struct airy_run *run)
     pthread_mutex_unlock(&run->progress_lock);
 }
 
-/* Results of a submitted slot into the file. The lock is not held. */
+/* Results of a slot into the file. The lock is not held. */
 static void take_slot(struct airy_lane *lane, struct airy_slot *slot)
 {
     struct airy_run *run = lane->run;
@@ -412,12 +412,10 @@ void *airy_run_writer(void *arg)
         const bool begun = lane->written < lane->started;
         if (run->failed || (!begun && airy_run_ends(run)))
             break;
-        if (!begun || slot->state != AIRY_SLOT_SUBMITTED) {
-            pthread_cond_wait(&lane->sent, &run->lock);
-            continue;
-        }
-        if (run->in_turn && run->turn != slot->number && slot->number < run->bad_batch) {
-            pthread_cond_wait(&lane->sent, &run->lock);
+        const bool in_turn = !run->in_turn || run->turn == slot->number ||
+                             slot->number >= run->bad_batch;
+        if (!begun || slot->state != AIRY_SLOT_DONE || !in_turn) {
+            pthread_cond_wait(&lane->made, &run->lock);
             continue;
         }
         if (slot->number < run->bad_batch) {
@@ -431,10 +429,8 @@ void *airy_run_writer(void *arg)
         slot->state = AIRY_SLOT_FREE;
         lane->written++;
         pthread_cond_broadcast(&lane->room);
-        if (run->feed) {
+        if (run->feed)
             pthread_cond_broadcast(&run->feed->room);
-            pthread_cond_signal(&lane->full); /* the device may have nothing to do now */
-        }
     }
     pthread_mutex_unlock(&run->lock);
     return NULL;
