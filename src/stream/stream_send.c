@@ -116,6 +116,12 @@ static airy_status check_url(const char *url)
                  strlen(url), (int)URL_MAX);
     AIRY_FAIL_IF((strncmp(url, "tcp://", 6) != 0 && strncmp(url, "ipc://", 6) != 0) || !url[6],
                  AIRY_ERR_PARAM, "URL '%s': expected tcp://HOST:PORT or ipc://PATH", url);
+    /* ZeroMQ takes a larger port's lower bits. */
+    const char *port = url[0] == 't' ? strrchr(url, ':') + 1 : "*";
+    const size_t digits = strspn(port, "0123456789");
+    AIRY_FAIL_IF(strcmp(port, "*") != 0 &&
+                     (digits == 0 || digits > 5 || port[digits] || atoi(port) > UINT16_MAX),
+                 AIRY_ERR_PARAM, "URL '%s': expected a port of at most %d, or *", url, UINT16_MAX);
     return AIRY_OK;
 }
 

@@ -24,6 +24,9 @@
  *     the columns of one CSV table beside those of the same names in another
  * helper peak COMMAND...
  *     run it, print the bytes it held at most and the milliseconds it took
+ * helper pull [--count] URL...
+ *     print a line for each message of a stream (or their number and rate), until the end came from
+ *     each URL; @URL: bound
  */
 #include <hdf5.h>
 #include <math.h>
@@ -35,6 +38,10 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#if AIRY_HAVE_ZMQ
+#include "pull.h"
+#endif
 
 static int fail(const char *what)
 {
@@ -403,5 +410,9 @@ int main(int argc, char **argv)
         return compare_catalogs(argv[2], argv[3]);
     if (strcmp(what, "peak") == 0)
         return measure_peak(argv + 2);
+#if AIRY_HAVE_ZMQ
+    if (strcmp(what, "pull") == 0)
+        return pull(argc - 2, argv + 2);
+#endif
     return fail("usage: see the comment at the top of helper.c");
 }

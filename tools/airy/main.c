@@ -35,6 +35,7 @@ static const struct command *const commands[] = {
     &cmd_blur,
     &cmd_filter,
     &cmd_diff,
+    &cmd_stream,
     &cmd_oct_calibrate,
     &cmd_oct,
     &cmd_bench,
@@ -44,7 +45,6 @@ enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 /* Commands of the contract that this build lacks: refused by name. */
 static const char *const later[] = {
-    "stream",
     "watch",
 };
 enum { LATER = sizeof(later) / sizeof(later[0]) };

@@ -1,1 +1,1 @@
-$airy stream x.h5 --to tcp://host
+$airy watch x.h5

@@ -1,0 +1,15 @@
+case $($airy --version --verbose) in *"streams: no"*) echo "no libzmq or libcbor" >&2; exit 77 ;; esac
+for url in 31001 'tcp://*' 'tcp://*:70000' tcp:// 'http://a:1' 'ipc://none/s' $(printf 'tcp://%0300d:1' 0); do
+    timeout 20 $airy stream $small --to "$url" --patience 0.1
+    echo "exit $?"
+done
+$airy stream $small
+$airy stream nothing.h5 --to ipc://a
+$airy stream $small --to ipc://a --frames 9:12
+$airy stream $small --to ipc://a --channels 3
+$airy stream $small --to ipc://a --lose 1/0
+$airy stream $small --to ipc://a --detail some
+$airy stream $small --to ipc://a --filter gzip
+cp $small cut.h5 && $helper damage cut.h5 /entry/data/data 2 flip && truncate -s 100000 cut.h5
+$airy stream cut.h5 --to ipc://a --patience 1
+exit 0
