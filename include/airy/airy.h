@@ -36,5 +36,6 @@
 #include "airy/table.h"
 #include "airy/tile.h"
 #include "airy/tune.h"
+#include "airy/watch.h"
 
 #endif

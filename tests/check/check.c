@@ -56,6 +56,7 @@ static const struct {
     {"oct_stream", check_oct_stream},
     {"ring", check_ring},
     {"stream_send", check_stream_send},
+    {"watch", check_watch},
     {"oct_calibrate", check_oct_calibrate},
     {"simulated_oct", check_simulated_oct},
     {"null", check_null},

@@ -20,6 +20,7 @@ struct plot_params {
     bool has_frame;
     double x_range[2], y_range[2];
     bool has_x_range, has_y_range;
+    bool newest; /* the last row is the line that is drawn */
 };
 
 static const char *parse_kind(void *field, const char *text)
@@ -415,6 +416,11 @@ static size_t choose_rows(struct drawing *d)
     for (size_t row = 0; row < map_rows(p); row++)
         good += is_drawable(d->params, p, row);
     d->lines = good < MAX_LINES ? good : MAX_LINES;
+    if (d->params->newest && good) {
+        d->lines = 1;
+        d->rows[0] = map_rows(p) - 1;
+        return good;
+    }
     for (size_t row = 0, k = 0; row < map_rows(p) && k < d->lines; row++) {
         if (!is_drawable(d->params, p, row))
             continue;
@@ -595,6 +601,18 @@ int plot_result(const struct common *common, const char *result, const char *out
 {
     const struct plot_params params = {.common = *common, .output = output};
     return plot(&params, result);
+}
+
+int plot_newest(const struct common *common, const struct patterns *patterns, bool log,
+                const char *output)
+{
+    struct plot_params params = {.common = *common,
+                                 .output = output,
+                                 .kind = patterns->frames > 1 ? PLOT_BOTH : PLOT_LINES,
+                                 .scale = log ? SCALE_LOG : SCALE_LINEAR,
+                                 .newest = !patterns->azimuth};
+    params.common.force = true;
+    return draw(&params, patterns);
 }
 
 static int run_plot(void *user)

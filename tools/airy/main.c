@@ -36,18 +36,13 @@ static const struct command *const commands[] = {
     &cmd_filter,
     &cmd_diff,
     &cmd_stream,
+    &cmd_watch,
     &cmd_oct_calibrate,
     &cmd_oct,
     &cmd_bench,
     &cmd_tune,
 };
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
-
-/* Commands of the contract that this build lacks: refused by name. */
-static const char *const later[] = {
-    "watch",
-};
-enum { LATER = sizeof(later) / sizeof(later[0]) };
 
 const char tool_subject[] =
     "compressed detector stacks to radial patterns, on the CPU and on OpenCL devices";
@@ -116,16 +111,8 @@ static int print_group(const char *group)
     return tool_flush("");
 }
 
-static int refuse(int argc, char **argv)
+static int refuse(char **argv)
 {
-    char two[64];
-    snprintf(two, sizeof(two), "%s %s", argv[1], argc > 2 ? argv[2] : "");
-    for (size_t i = 0; i < LATER; i++)
-        if (strcmp(later[i], argv[1]) == 0 || strcmp(later[i], two) == 0) {
-            fprintf(stderr, "airy: command '%s' is not in this build (%s); see 'airy --help'\n",
-                    later[i], airy_version());
-            return AIRY_EXIT_USAGE;
-        }
     if (strcmp(argv[1], "simulate") == 0) {
         fprintf(stderr,
                 "airy: simulate what? this build has 'airy simulate diffraction', 'sky', 'oct', "
@@ -206,5 +193,5 @@ int main(int argc, char **argv)
         opt_help(command);
         return tool_flush("");
     }
-    return command ? run_command(command, argc - 1 - words, argv + 1 + words) : refuse(argc, argv);
+    return command ? run_command(command, argc - 1 - words, argv + 1 + words) : refuse(argv);
 }

@@ -1,1 +1,0 @@
-$airy watch x.h5

@@ -1,0 +1,41 @@
+# a finished result: one line, the numbers of the newest frame
+$airy integrate $small --bins 40 -o r.h5 --quiet || exit 1
+$airy watch r.h5 >line && wc -l <line | tr -d ' '
+sed 's/"total.*//' line
+# one that is being written: its own name or the final one; a stopped writer is told from a running one
+cp $small a.h5
+$helper damage a.h5 /entry/data/data 2 flip
+$airy integrate a.h5 --batch 1 --threads 1 --bins 40 -o p.h5 --quiet 2>/dev/null
+[ -e p.h5.partial ] || exit 2
+cp p.h5.partial before
+for name in p.h5 p.h5.partial; do $airy watch $name --count 2 --interval 0.05 | sed 's/"frames_per.*//'; done
+cmp p.h5.partial before || exit 3
+# nothing there, no result, cut short
+$airy watch none.h5 --count 1 2>said
+[ $? = 1 ] && cat said
+$airy watch $small --count 1 >line 2>said
+[ $? = 1 ] && grep -c '"state":"unreadable"' line
+head -c 3000 p.h5.partial >cut.h5
+$airy watch cut.h5 --count 1 >line 2>/dev/null
+[ $? = 1 ] && grep -c '"state":"unreadable"' line
+# it comes, vanishes, comes again as another, and gets its name
+reaches() { # the last line says so
+    for try in $(seq 400); do
+        tail -n 1 lines 2>/dev/null | grep -q "\"state\":\"$1\"$2" && return
+        sleep 0.05
+    done
+    echo "never $1"
+}
+$airy watch w.h5 --interval 0.05 >lines &
+reaches waiting
+cp p.h5.partial part && mv part w.h5.partial && reaches running
+rm w.h5.partial && reaches gone
+cp p.h5.partial part && mv part w.h5.partial && reaches running
+truncate -s 3000 w.h5.partial && reaches unreadable
+cp r.h5 part && mv part w.h5.partial && reaches running '.*"done":8,'
+mv w.h5.partial w.h5
+wait $! || exit 4
+sed 's/.*"state":"\([a-z]*\)".*/\1/' lines | uniq | tr '\n' ' '
+echo
+$airy watch r.h5 --png r.jpg
+[ $? = 2 ] || exit 5

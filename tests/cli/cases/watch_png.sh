@@ -1,0 +1,17 @@
+command -v gnuplot >/dev/null || { echo "no gnuplot" >&2; exit 77; }
+# the picture, over an old one; one of two dimensions; no process is left
+for bins in 40 20x12; do
+    rm -f r.h5
+    $airy integrate $small --bins $bins -o r.h5 --quiet || exit 1
+    $airy watch r.h5 --count 2 --log --force --png r.png >/dev/null || exit 2
+    head -c 4 r.png | tail -c 3
+    echo
+done
+[ ! -e r.png.partial ] || exit 3
+# a gnuplot that hangs is ended, and holds nothing up
+mkdir bin
+printf '#!/bin/sh\nexec sleep 100\n' >bin/gnuplot
+chmod +x bin/gnuplot
+PATH=$PWD/bin:$PATH timeout 60 $airy watch r.h5 --png s.png --quiet >/dev/null || exit 4
+ls s.png* 2>/dev/null
+exit 0

@@ -1,0 +1,217 @@
+#include "watch_view.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd_plot.h"
+
+static const char *const states[] = {[WATCH_WAITING] = "waiting",
+                                     [WATCH_RUNNING] = "running",
+                                     [WATCH_FINISHED] = "finished",
+                                     [WATCH_GONE] = "gone",
+                                     [WATCH_UNREADABLE] = "unreadable"};
+
+/* ---- text ---- */
+
+enum { LEVELS = 8, SPARK_ROWS = 4, MOST_WIDTH = 400 };
+
+/* The mean of the finite values of a column's bins; NaN: none. */
+static double column_mean(const float *values, size_t bins, size_t column, size_t columns, bool log)
+{
+    const size_t first = column * bins / columns, end = (column + 1) * bins / columns;
+    double sum = 0;
+    size_t count = 0;
+    for (size_t i = first; i < (end > first ? end : first + 1); i++) {
+        const double v = log ? log10(values[i]) : values[i];
+        if (isfinite(v)) {
+            sum += v;
+            count++;
+        }
+    }
+    return count ? sum / (double)count : (double)NAN;
+}
+
+/* Bars of blocks, SPARK_ROWS high; returns the lines. */
+static size_t print_spark(FILE *out, const struct watch_look *look, size_t width, bool log)
+{
+    double heights[MOST_WIDTH], lo = (double)INFINITY, hi = -(double)INFINITY;
+    const size_t bins = look->info.bins, columns = bins < width ? bins : width;
+    for (size_t x = 0; x < columns; x++) {
+        heights[x] = column_mean(look->newest, bins, x, columns, log);
+        lo = fmin(lo, heights[x]);
+        hi = fmax(hi, heights[x]);
+    }
+    if (!(hi >= lo)) {
+        fputs("the newest pattern has no values to draw\n", out);
+        return 1;
+    }
+    lo = log || lo < 0 ? lo : 0;
+    for (size_t row = SPARK_ROWS; row-- > 0;) {
+        for (size_t x = 0; x < columns; x++) {
+            const double level = isfinite(heights[x]) && hi > lo
+                                     ? (heights[x] - lo) / (hi - lo) * (SPARK_ROWS * LEVELS - 1) + 1
+                                     : 0;
+            const long rest = lround(level) - (long)(row * LEVELS);
+            /* U+2581 to U+2588 */
+            if (rest <= 0)
+                fputc(' ', out);
+            else
+                fprintf(out, "\xe2\x96%c", (int)(0x80 + (rest < LEVELS ? rest : LEVELS)));
+        }
+        fputc('\n', out);
+    }
+    fprintf(out, "%.4g to %.4g, %s%s%.4g to %.4g\n", look->radial[0], look->radial[bins - 1],
+            look->info.label, log ? "; log10 of the intensity " : "; intensity ", lo, hi);
+    return SPARK_ROWS + 1;
+}
+
+static const char *format_time(char text[32], double seconds)
+{
+    const long s = isfinite(seconds) && seconds < 1e9 ? lround(seconds) : 0;
+    snprintf(text, 32, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+    return text;
+}
+
+size_t watch_print(FILE *out, const struct watch_look *look, size_t width, bool log)
+{
+    const airy_watch_info *info = &look->info;
+    const size_t done = info->good + info->bad;
+    char text[32];
+    fprintf(out, "%s: %s%s\n", look->path, states[look->state],
+            look->state == WATCH_RUNNING && !info->written ? ", but nothing writes it" : "");
+    if (look->state == WATCH_UNREADABLE) {
+        fprintf(out, "%s\n", look->why);
+        return 2;
+    }
+    if (look->state == WATCH_WAITING || look->state == WATCH_GONE)
+        return 1;
+    fprintf(out, "%zu", done);
+    if (info->grows)
+        fprintf(out, " frames");
+    else
+        fprintf(out, " of %zu frames (%.1f %%)", info->rows,
+                info->rows ? 100 * (double)done / (double)info->rows : 100);
+    fprintf(out, ", %zu bad, %zu %s\n", info->bad, info->rows - done,
+            info->grows ? "missing" : "to come");
+    fprintf(out, "%.1f frames/s now, %.1f since %s", look->rate, look->mean,
+            format_time(text, look->seconds));
+    if (isfinite(look->left))
+        fprintf(out, ", %s left", format_time(text, look->left));
+    fputc('\n', out);
+    if (!look->newest)
+        return 3;
+    fprintf(out, "frame %.0f: total %.6g, largest %.6g, %.0f saturated\n", look->index, look->total,
+            look->max, look->saturated);
+    return 4 + print_spark(out, look, width < MOST_WIDTH ? width : MOST_WIDTH, log);
+}
+
+/* NaN and infinity have no JSON. */
+static json_t *number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+int watch_print_json(const struct common *common, const struct watch_look *look)
+{
+    const airy_watch_info *info = &look->info;
+    const size_t done = info->good + info->bad;
+    json_t *json =
+        json_pack("{s:o, s:s}", "file", tool_json_string(look->path), "state", states[look->state]);
+    if (look->state == WATCH_UNREADABLE)
+        json_object_set_new(json, "why", tool_json_string(look->why));
+    if (look->state == WATCH_RUNNING || look->state == WATCH_FINISHED) {
+        json_object_set_new(json, "written", json_boolean(info->written));
+        json_object_set_new(json, "frames",
+                            info->grows ? json_null() : json_integer((json_int_t)info->rows));
+        json_object_set_new(json, "done", json_integer((json_int_t)done));
+        json_object_set_new(json, "bad", json_integer((json_int_t)info->bad));
+        json_object_set_new(json, info->grows ? "missing" : "to_come",
+                            json_integer((json_int_t)(info->rows - done)));
+        json_object_set_new(json, "frames_per_second", number(look->rate));
+        json_object_set_new(json, "mean_frames_per_second", number(look->mean));
+        json_object_set_new(json, "seconds_left", number(look->left));
+        json_object_set_new(json, "newest", look->newest ? number(look->index) : json_null());
+        json_object_set_new(json, "total", number(look->total));
+        json_object_set_new(json, "largest", number(look->max));
+        json_object_set_new(json, "saturated", number(look->saturated));
+    }
+    char *text = json ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    json_decref(json);
+    if (!text)
+        return tool_fail(common, "out of memory for a line");
+    puts(text);
+    free(text);
+    return fflush(stdout) == 0 ? AIRY_EXIT_OK
+                               : tool_fail(common, "standard output: %s", strerror(errno));
+}
+
+/* ---- the picture ---- */
+
+/* gnuplot on a busy machine takes seconds; one that hangs does not end by itself. */
+static const double PICTURE_S = 30, LAST_S = 5;
+
+static void remove_partial(const struct watch_picture *picture)
+{
+    char path[4300];
+    if (snprintf(path, sizeof(path), "%s.partial", picture->output) < (int)sizeof(path))
+        unlink(path);
+}
+
+/* Collect the process; `patience` s after its start it is killed, with its gnuplot. */
+static void collect(struct watch_picture *picture, double patience)
+{
+    int status = 0;
+    pid_t done = waitpid(picture->process, &status, WNOHANG);
+    if (done == 0 && tool_now() - picture->since > patience) {
+        kill(-picture->process, SIGKILL);
+        while ((done = waitpid(picture->process, &status, 0)) < 0 && errno == EINTR)
+            continue;
+        remove_partial(picture);
+    }
+    if (done == 0)
+        return;
+    picture->process = 0;
+    if (status != 0 && !picture->failed)
+        tool_say(picture->common, "%s could not be drawn; it is tried again", picture->output);
+    picture->failed = status != 0;
+}
+
+bool watch_picture_idle(struct watch_picture *picture)
+{
+    if (picture->process)
+        collect(picture, PICTURE_S);
+    return picture->process == 0;
+}
+
+void watch_picture_draw(struct watch_picture *picture, const struct patterns *patterns)
+{
+    fflush(stdout);
+    picture->since = tool_now();
+    const pid_t process = fork();
+    if (process == 0) {
+        /* A group of its own, which Ctrl-C does not reach and one signal ends. */
+        setpgid(0, 0);
+        if (!freopen("/dev/null", "w", stderr))
+            _exit(AIRY_EXIT_FAILED);
+        _exit(plot_newest(picture->common, patterns, picture->log, picture->output));
+    }
+    if (process > 0) {
+        setpgid(process, process);
+        picture->process = process;
+    }
+}
+
+void watch_picture_end(struct watch_picture *picture)
+{
+    picture->since = tool_now();
+    while (picture->process) {
+        collect(picture, LAST_S);
+        if (picture->process)
+            usleep(20000);
+    }
+}
