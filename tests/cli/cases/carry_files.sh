@@ -18,3 +18,4 @@ run a.h5 b.h5 -o s.h5 --carry /entry/only_here
 run a.h5 c.h5 -o s.h5 --carry /entry/motor
 run a.h5 c.h5 -o s.h5 --monitor /entry/motor
 run a.h5 c.h5 -o s.h5 && "$airy" info s.h5 --json | grep -c 'frame/motor'
+echo done
