@@ -341,8 +341,8 @@ static void describe_map(char *text, size_t size, const struct airy_pattern_spec
     char chi[80] = "";
     if (roi->has_azimuth)
         snprintf(chi, sizeof(chi), ", %g to %g of %s", roi->azimuth[0], roi->azimuth[1],
-                 airy_unit_turn(spec->azimuth_unit) ? "chi (deg)"
-                                                    : airy_unit_label(spec->azimuth_unit));
+                 airy_unit_turn(spec->azimuth_unit) > 0 ? "chi (deg)"
+                                                        : airy_unit_label(spec->azimuth_unit));
     snprintf(text, size, "%s in %g to %g of %s%s", map % 2 ? "counts" : "intensity", roi->radial[0],
              roi->radial[1], airy_unit_label(spec->unit), chi);
 }
