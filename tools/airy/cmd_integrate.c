@@ -375,6 +375,17 @@ static const char *geometry_source(const struct integration *job)
                                         : "the command line";
 }
 
+/* "1000 bins from 0 to 12 q_nm^-1"; in two dimensions also the other axis. */
+static void axes_words(char text[240], const airy_integrator_info *matrix, airy_unit unit)
+{
+    int n = snprintf(text, 240, "%zu bins from %.6g to %.6g %s", matrix->radial_bins, matrix->lower,
+                     matrix->upper, airy_unit_name(unit));
+    if (matrix->azimuth_bins && n > 0 && n < 240)
+        snprintf(text + n, 240 - (size_t)n, " x %zu from %.6g to %.6g %s", matrix->azimuth_bins,
+                 matrix->azimuth_lower, matrix->azimuth_upper,
+                 airy_unit_name(matrix->azimuth_unit));
+}
+
 static int explain(const struct integration *job)
 {
     airy_integrator_info matrix;
@@ -406,10 +417,14 @@ static int explain(const struct integration *job)
             (json_int_t)job->frames, "batch", (json_int_t)plan.batch, "slots",
             (json_int_t)plan.slots, "readers", (json_int_t)plan.readers, "frames_per_second", rate);
         free(specs);
+        if (matrix.azimuth_bins)
+            json_object_set_new(json_object_get(json, "matrix"), "azimuth_range",
+                                json_pack("[f,f]", matrix.azimuth_lower, matrix.azimuth_upper));
         pattern_rings_json(json, &job->params->pattern);
         return tool_print_json(job->common, json);
     }
-    char text[4][32];
+    char text[4][32], axes[240];
+    axes_words(axes, &matrix, job->params->pattern.unit);
     printf("stack    %s: %zu frame%s of %zu x %zu %s, %s\n", job->info.dataset, job->info.frames,
            tool_s(job->info.frames), job->info.height, job->info.width,
            airy_dtype_name(job->info.dtype), job->info.filters);
@@ -419,10 +434,8 @@ static int explain(const struct integration *job)
     printf("layout   %s: %s\n", layout_name(job->layout.layout), job->layout.why);
     printf("engine   %s on %s\n", matrix.engine, specs);
     free(specs);
-    printf("matrix   %zu of %zu pixels, %zu entries, %zu bins from %.6g to %.6g %s, %s splitting\n",
-           matrix.valid_pixels, matrix.pixels, matrix.entries, matrix.bins, matrix.lower,
-           matrix.upper, airy_unit_name(job->params->pattern.unit),
-           airy_split_name(job->params->pattern.split));
+    printf("matrix   %zu of %zu pixels, %zu entries, %s, %s splitting\n", matrix.valid_pixels,
+           matrix.pixels, matrix.entries, axes, airy_split_name(job->params->pattern.split));
     pattern_print_rings(&job->params->pattern);
     const bool several = job->layout.processes > 1;
     const size_t devices = job->team.count;
@@ -496,7 +509,8 @@ static int say_choices(const struct integration *job)
     if (status != AIRY_OK)
         return tool_failed(common, status);
     const char *wish = getenv("AIRY_DEVICE");
-    char text[2][32];
+    char text[2][32], axes[240];
+    axes_words(axes, &matrix, job->params->pattern.unit);
     for (size_t i = 0; i < job->team.count; i++) {
         status = airy_device_get_info(job->team.devices[i], &device);
         if (status != AIRY_OK)
@@ -523,14 +537,11 @@ static int say_choices(const struct integration *job)
     say_dummy(job);
     tool_say(common, "layout: %s, %s", layout_name(job->layout.layout), job->layout.why);
     tool_say(common, "engine: %s", matrix.engine);
-    tool_say(common,
-             "matrix: %zu of %zu pixels, %zu entries, %zu bins from %.6g to %.6g %s, %s splitting, "
-             "%s, %s on the device",
-             matrix.valid_pixels, matrix.pixels, matrix.entries, matrix.bins, matrix.lower,
-             matrix.upper, airy_unit_name(job->params->pattern.unit),
-             airy_split_name(job->params->pattern.split),
-             airy_method_name(job->params->pattern.method),
-             tool_bytes(text[0], (double)matrix.device_bytes));
+    tool_say(
+        common, "matrix: %zu of %zu pixels, %zu entries, %s, %s splitting, %s, %s on the device",
+        matrix.valid_pixels, matrix.pixels, matrix.entries, axes,
+        airy_split_name(job->params->pattern.split), airy_method_name(job->params->pattern.method),
+        tool_bytes(text[0], (double)matrix.device_bytes));
     tool_say(common, "run: %zu frame%s, %zu a batch (%s), %zu slot%s of together %s, %zu reader%s",
              job->frames, tool_s(job->frames), plan.batch,
              job->params->pattern.batch ? "--batch"

@@ -150,6 +150,12 @@ static int check_params(const struct integrate_params *p)
     if (p->has_azimuth_range && p->azimuth_range[0] == p->azimuth_range[1])
         return tool_usage(common, "--azimuth-range %g,%g: expected two limits that differ",
                           p->azimuth_range[0], p->azimuth_range[1]);
+    const bool in_rad = p->pattern.azimuthal == AIRY_UNIT_CHI_RAD ||
+                        p->pattern.azimuthal == AIRY_UNIT_CHIGI_RAD;
+    if (p->has_azimuth_range && in_rad && fabs(p->azimuth_range[0]) < 6.3 &&
+        fabs(p->azimuth_range[1]) < 6.3)
+        tool_say(common, "--azimuth-range %g,%g: these are degrees, also with --azimuthal %s",
+                 p->azimuth_range[0], p->azimuth_range[1], airy_unit_name(p->pattern.azimuthal));
     if (p->pattern.bins.azimuth == 0 && p->pattern.split == AIRY_SPLIT_PSEUDO)
         return tool_usage(common, "--split pseudo is for two dimensions: --bins RADIUSxAZIMUTH");
     if (p->has_delta_dummy && !p->has_dummy)
