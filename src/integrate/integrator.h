@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "airy/merge.h"
 #include "base/double_double.h"
 #include "integrate/matrix.h"
 #include "shared/pixel_test.h"
@@ -111,5 +112,9 @@ void airy_divide(struct airy_division d, airy_pool *pool);
  */
 airy_status airy_pixel_test_make(airy_pixel_test *test, const airy_integrator *integrator,
                                  airy_dtype dtype);
+
+/* airy_roi_sum of planes that lie apart: signal, normalization, count. */
+airy_status airy_roi_sum_planes(double *signal, double *mean, const double *const planes[3],
+                                const airy_integrator_info *axes, const airy_roi *roi);
 
 #endif

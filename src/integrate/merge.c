@@ -303,18 +303,28 @@ airy_status airy_roi_sum(double *signal, double *mean, const double *sums,
                          const airy_integrator_info *axes, const airy_roi *roi)
 {
     AIRY_FAIL_IF(!sums, AIRY_ERR_PARAM, "airy_roi_sum: sums is NULL");
+    AIRY_FAIL_IF(!axes, AIRY_ERR_PARAM, "airy_roi_sum: axes is NULL");
+    const size_t all = axes->radial_bins * airy_max_size(axes->azimuth_bins, 1);
+    const double *const planes[3] = {sums + AIRY_SUM_SIGNAL * all,
+                                     sums + AIRY_SUM_NORMALIZATION * all,
+                                     sums + AIRY_SUM_COUNT_PLANE * all};
+    return airy_roi_sum_planes(signal, mean, planes, axes, roi);
+}
+
+airy_status airy_roi_sum_planes(double *signal, double *mean, const double *const planes[3],
+                                const airy_integrator_info *axes, const airy_roi *roi)
+{
     AIRY_TRY(airy_roi_check(roi, axes));
-    const size_t n = axes->radial_bins, rows = airy_max_size(axes->azimuth_bins, 1), all = n * rows;
+    const size_t n = axes->radial_bins, rows = airy_max_size(axes->azimuth_bins, 1);
     const double a = in_bins(roi->radial[0], axes->lower, axes->upper, n),
                  b = in_bins(roi->radial[1], axes->lower, axes->upper, n);
     const size_t first = a > 0 ? (size_t)a : 0, last = b < (double)n ? (size_t)ceil(b) : n;
     double total[3] = {0, 0, 0};
-    static const int planes[3] = {AIRY_SUM_SIGNAL, AIRY_SUM_NORMALIZATION, AIRY_SUM_COUNT_PLANE};
     for (size_t y = 0; y < rows; y++) {
         const double row = part_of_row(axes, roi, y);
         for (size_t x = first; x < last && row > 0; x++)
             for (int k = 0; k < 3; k++)
-                total[k] += row * part_of_bin(x, a, b) * sums[(size_t)planes[k] * all + y * n + x];
+                total[k] += row * part_of_bin(x, a, b) * planes[k][y * n + x];
     }
     if (signal)
         *signal = total[0];

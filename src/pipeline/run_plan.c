@@ -160,13 +160,13 @@ size_t airy_run_lanes(const struct airy_run_team *team, const airy_run_params *p
 }
 
 /*
- * A monitor, clip and quantile make the normalizations of every frame its own; groups and regions
- * add all planes up.
+ * A monitor, clip and quantile make the normalizations of every frame its own; groups add all planes
+ * up.
  */
 static size_t planes_back(const struct airy_run_team *team, const airy_run_params *params)
 {
     const airy_integrator *it = team->integrators[0];
-    if (it->bins < LONG_ROW || params->monitor || params->group > 1 || params->roi_count ||
+    if (it->bins < LONG_ROW || params->monitor || params->group > 1 ||
         it->ring.kind != AIRY_RING_NONE)
         return AIRY_SUM_PLANES;
     return it->params.error_model != AIRY_ERROR_MODEL_NONE ? AIRY_SUM_VARIANCE + 1

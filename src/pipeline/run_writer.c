@@ -169,18 +169,22 @@ static struct airy_pattern_row *begin_row(struct airy_lane *lane, size_t k, size
     return pattern;
 }
 
-/* Signal and mean of each region of row k, from its finished sums; NULL: there are none. */
-static airy_status add_regions(struct airy_lane *lane, size_t k, const double *sums)
+/* Signal and mean of each region of row k, from what it has; not good: there are none. */
+static airy_status add_regions(struct airy_lane *lane, size_t k, bool good)
 {
     const struct airy_run *run = lane->run;
     const size_t count = run->params->roi_count;
     if (count == 0)
         return AIRY_OK;
     double *sum = lane->regions + k * 2 * count, *mean = sum + count;
+    const struct airy_pattern_row *pattern = &lane->patterns[k];
+    const double *const planes[3] = {pattern->signal, pattern->norms,
+                                     pattern->norms + 2 * lane->integrator->bins};
     for (size_t i = 0; i < count; i++) {
         sum[i] = mean[i] = (double)NAN;
-        if (sums)
-            AIRY_TRY(airy_roi_sum(&sum[i], &mean[i], sums, &run->axes, &run->params->rois[i]));
+        if (good)
+            AIRY_TRY(
+                airy_roi_sum_planes(&sum[i], &mean[i], planes, &run->axes, &run->params->rois[i]));
     }
     lane->patterns[k].roi_sum = sum;
     lane->patterns[k].roi_mean = mean;
@@ -197,7 +201,7 @@ static airy_status finish_row(struct airy_lane *lane, struct airy_slot *slot, si
     if (taken->whole) {
         AIRY_TRY(airy_integrator_finish(it, taken->sums, monitor, intensity,
                                         pattern->std ? std : NULL, pattern->sem ? sem : NULL));
-        return add_regions(lane, k, taken->sums);
+        return add_regions(lane, k, true);
     }
     if (pattern->stats.invalid) {
         AIRY_TRY(fetch_norms(lane, slot, taken->i));
@@ -212,7 +216,7 @@ static airy_status finish_row(struct airy_lane *lane, struct airy_slot *slot, si
                                        .bins = it->bins,
                                        .empty = (float)it->params.empty},
                 it->device->pool);
-    return AIRY_OK;
+    return add_regions(lane, k, true);
 }
 
 /* A row without a good frame. */
@@ -233,7 +237,7 @@ static airy_status spoil_row(struct airy_lane *lane, size_t k, const struct take
         pattern->stats.status = 0;
     for (size_t b = 0; b < 3 * bins; b++)
         values[b] = NAN;
-    return add_regions(lane, k, NULL);
+    return add_regions(lane, k, false);
 }
 
 /* A row of one frame. */
