@@ -117,6 +117,7 @@ static void run_device(struct golden *g, const json_t *index, const char *spec)
         golden_end(g);
     } else if (!lacks_integrate(g)) {
         golden_integrate(g, index);
+        golden_real_frames(g);
         golden_exact(g, index);
     }
     if (g->queue) {

@@ -80,6 +80,7 @@ void golden_labels(struct golden *g, const airy_array *src, const json_t *item, 
 
 /* Families of cases. */
 void golden_integrate(struct golden *g, const json_t *index);
+void golden_real_frames(struct golden *g);
 void golden_exact(struct golden *g, const json_t *index);
 void golden_reduce(struct golden *g);
 void golden_sky(struct golden *g);
