@@ -21,6 +21,14 @@ extern "C" {
  */
 typedef bool (*airy_progress_fn)(void *user, size_t done, size_t total);
 
+/**
+ * Hands out rows of the file, each once among all processes of a run: *count rows from *first on,
+ * best `least` or more; rows past the last one are ignored, and where *first is past it there are
+ * no more. Called from threads of the pipeline, never from two at once; it may wait. Return false
+ * to stop, as airy_progress_fn does.
+ */
+typedef bool (*airy_claim_fn)(void *user, size_t least, size_t *first, size_t *count);
+
 /** Zeroed is the default. */
 typedef struct airy_run_params {
     size_t first, last, step;  /**< frames [first, last) by step; last 0: all; step 0: 1 */
@@ -63,6 +71,12 @@ typedef struct airy_run_params {
     const airy_frame_values *carried;
     size_t carried_count;
     const airy_nxazint *nxazint; /**< the file is an NXazint1d or NXazint2d file, too; NULL: not */
+    /**
+     * airy_run_work takes rows that it claims, instead of those of `part`, so that whoever is
+     * faster does more; `parts` says how many share the rows, which sizes the batches. NULL: not.
+     */
+    airy_claim_fn claim;
+    void *claim_user;
 } airy_run_params;
 
 typedef struct airy_run_info {
@@ -112,8 +126,8 @@ AIRY_API airy_status airy_integrate_stack(const char *path, const airy_stack *st
  * parameters.
  *
  * airy_run_create makes PATH.partial, or checks that resume can go on with it (info->resumed: rows
- * that are done); it stays, whatever happens. airy_run_work writes the rows of its part that are
- * not done; what fails in one process is the caller's to tell the others. Until airy_run_finish,
+ * that are done); it stays, whatever happens. airy_run_work writes the rows of its part, or those
+ * that it claims (params->claim; info->resumed is 0 then), that are not done; what fails in one process is the caller's to tell the others. Until airy_run_finish,
  * sum_normalization, sum_normalization2 and count of frames with invalid pixels of their own are
  * not to be seen in the partial file. airy_run_finish gives the file its final name.
  *

@@ -7,11 +7,13 @@
 #include "base/size.h"
 #include "pipeline/run.h"
 
-/* Rows of this part that are not in the partial file yet. */
+/* Rows of this part that are not in the partial file yet; those to claim come later. */
 static airy_status list_rows(struct airy_run *run)
 {
     AIRY_TRY(
         airy_memory_calloc((void **)&run->rows, run->total_rows, sizeof(run->rows[0]), "rows"));
+    if (run->params->claim)
+        return AIRY_OK;
     const size_t groups = airy_run_groups(run);
     for (size_t row = 0; row < run->total_rows; row++) {
         if (!airy_run_is_mine(run->params, row / run->group, groups))
@@ -29,12 +31,14 @@ static airy_status list_rows(struct airy_run *run)
 static airy_status do_rows(struct airy_run *run)
 {
     AIRY_TRY(list_rows(run));
-    if (run->row_count) {
+    const bool claimed = run->params->claim != NULL;
+    if (run->row_count || claimed) {
         AIRY_TRY(airy_run_prepare(run));
         airy_run_start(run);
         AIRY_TRY(airy_run_join(run));
     }
-    run->out->stopped = run->stopped && run->out->frames < run->row_count;
+    run->out->stopped = run->stopped &&
+                        (run->out->frames < run->row_count || (claimed && !run->exhausted));
     AIRY_FAIL_IF(run->out->stopped, AIRY_ERR_STOPPED, "stopped after %zu of %zu frames",
                  run->resumed + run->out->frames, run->resumed + run->row_count);
     return AIRY_OK;
@@ -57,6 +61,8 @@ static airy_status integrate_alone(struct airy_run *run, const char *path)
                  "airy_integrate_stack: parts = %zu, expected 1: parts of a file are for "
                  "airy_run_work",
                  run->params->parts);
+    AIRY_FAIL_IF(run->params->claim, AIRY_ERR_PARAM,
+                 "airy_integrate_stack: rows are claimed in airy_run_work only");
     /* What cannot be done for all rows fails before a file is made. */
     AIRY_TRY(airy_run_plan_make(&plan, run->stack, &run->info, &run->team, run->params, NULL,
                                 run->total_rows, NULL));

@@ -152,8 +152,10 @@ struct airy_run {
      * A row here is a frame of the run. Rows of the file are groups of them, the same where a group
      * is one frame.
      */
-    size_t *rows; /* [row_count] rows still to do */
+    size_t *rows; /* [row_count] rows still to do; claimed ones are added as they come */
     size_t row_count, total_rows, resumed;
+    bool claiming;            /* a reader is asking for rows */
+    bool exhausted;           /* there are no more to claim */
     size_t group;             /* frames of a group */
     bool in_turn;             /* groups go on in the next batch: results are taken batch by batch */
     size_t turn;              /* whose it is then; with the lock */
@@ -164,7 +166,7 @@ struct airy_run {
     struct airy_lane *lanes;       /* [team.lanes] */
 
     pthread_mutex_t lock;
-    size_t next_batch, batches; /* next to be started, in total */
+    size_t next_batch, batches; /* next to be started, in total; SIZE_MAX: not known yet */
     bool stopped;               /* no further batches; those begun are finished */
     size_t bad_batch;           /* the first with a frame that ends the run; SIZE_MAX none */
     bool failed;                /* everything ends at once */
@@ -185,11 +187,13 @@ size_t airy_run_group(const airy_run_params *params, size_t rows);
 size_t airy_run_groups(const struct airy_run *run);
 /* Lanes of a team for so many rows. */
 size_t airy_run_lanes(const struct airy_run_team *team, const airy_run_params *params, size_t rows);
+/* Of so many, those that a process may expect to do: where they are claimed, its share. */
+size_t airy_run_share(const airy_run_params *params, size_t rows);
 /* Is this row of `rows` one of this part's? */
 bool airy_run_is_mine(const airy_run_params *params, size_t row, size_t rows);
 /*
  * stack: or NULL, frames are fed and have at most info->max_chunk bytes. rows: [row_count] those
- * still to do, or NULL: rows 0 to row_count - 1. refused: NULL, or a plan for which there was not
+ * still to do, or NULL: rows 0 to row_count - 1, or what is claimed of them. refused: NULL, or a plan for which there was not
  * enough memory: a smaller one is made.
  */
 airy_status airy_run_plan_make(struct airy_run_plan *plan, const airy_stack *stack,

@@ -84,16 +84,21 @@ static airy_status open_group(const struct airy_run *run, struct airy_group *gro
     return airy_accumulator_create(&group->sums, it->bins, it->params.error_model);
 }
 
-/* How many batches of a stack there are; of a fed run nobody knows before its end. */
+/* How many batches of a stack there are; fed or claimed, nobody knows before the end. */
 static size_t count_batches(const struct airy_run *run)
 {
-    return run->feed ? SIZE_MAX : (run->row_count + run->plan.batch - 1) / run->plan.batch;
+    return run->feed || run->params->claim
+               ? SIZE_MAX
+               : (run->row_count + run->plan.batch - 1) / run->plan.batch;
 }
 
 airy_status airy_run_prepare(struct airy_run *run)
 {
-    AIRY_TRY(airy_run_plan_make(&run->plan, run->stack, &run->info, &run->team, run->params,
-                                run->rows, run->row_count, NULL));
+    const bool claimed = run->params->claim != NULL;
+    const size_t *rows = claimed ? NULL : run->rows;
+    const size_t count = claimed ? run->total_rows : run->row_count;
+    AIRY_TRY(airy_run_plan_make(&run->plan, run->stack, &run->info, &run->team, run->params, rows,
+                                count, NULL));
     for (;;) {
         const airy_status status = open_lanes(run);
         if (status != AIRY_ERR_MEMORY) {
@@ -106,7 +111,7 @@ airy_status airy_run_prepare(struct airy_run *run)
         close_lanes(run);
         const struct airy_run_plan refused = run->plan;
         AIRY_TRY(airy_run_plan_make(&run->plan, run->stack, &run->info, &run->team, run->params,
-                                    run->rows, run->row_count, &refused));
+                                    rows, count, &refused));
     }
 }
 

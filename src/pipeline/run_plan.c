@@ -74,8 +74,15 @@ static size_t part_rows(const airy_run_params *params, size_t rows)
     return airy_max_size(airy_min_size(rows / params->parts, MOST), 1);
 }
 
+size_t airy_run_share(const airy_run_params *params, size_t rows)
+{
+    return params->claim ? (rows - 1) / airy_max_size(params->parts, 1) + 1 : rows;
+}
+
 bool airy_run_is_mine(const airy_run_params *params, size_t row, size_t rows)
 {
+    if (params->claim)
+        return false;
     if (params->parts <= 1)
         return true;
     return row / part_rows(params, rows) % params->parts == params->part;
@@ -153,7 +160,8 @@ static size_t choose_cpu_batch(const struct airy_run_team *team, const airy_run_
 
 size_t airy_run_lanes(const struct airy_run_team *team, const airy_run_params *params, size_t rows)
 {
-    const bool two = team->count == 1 && is_cpu(team) && rows > choose_cpu_batch(team, params) &&
+    const bool two = team->count == 1 && is_cpu(team) &&
+                     airy_run_share(params, rows) > choose_cpu_batch(team, params) &&
                      choose_slots(team, params) != 1 && choose_readers(team, params) != 1 &&
                      airy_pool_size(team->integrators[0]->device->pool) > 1;
     return two ? 2 : team->count;
@@ -179,7 +187,9 @@ static size_t largest_batch(const struct airy_run_plan *plan, const airy_stack *
 {
     size_t largest = 0, sum = 0;
     for (size_t i = 0; i < row_count; i++) {
-        sum = (i % plan->batch ? sum : 0) + source_size(stack, params, rows, i);
+        const size_t size = source_size(stack, params, rows, i);
+        /* Claimed rows come together as they happen to. */
+        sum = params->claim ? plan->batch * size : (i % plan->batch ? sum : 0) + size;
         largest = airy_max_size(largest, sum);
     }
     return largest;
@@ -457,7 +467,8 @@ airy_status airy_run_plan_make(struct airy_run_plan *plan, const airy_stack *sta
 {
     if (!stack)
         row_count = airy_min_size(row_count, FED_ROWS);
-    *plan = refused ? *refused : choose(stack, info, team, params, rows, row_count);
+    *plan = refused ? *refused
+                    : choose(stack, info, team, params, rows, airy_run_share(params, row_count));
     bool smaller = refused != NULL;
     do {
         if (smaller && !shrink(plan, params, team->lanes / team->count))

@@ -49,6 +49,51 @@ static airy_status start_batch(struct airy_lane *lane, struct airy_slot **starte
     return AIRY_OK;
 }
 
+/* List what was claimed and is not done. The lock is held. */
+static void add_rows(struct airy_run *run, size_t first, size_t count)
+{
+    const size_t groups = airy_run_groups(run);
+    run->exhausted = first >= groups || count == 0;
+    const size_t end = run->exhausted ? first : first + airy_min_size(count, groups - first);
+    for (size_t g = first; g < end; g++) {
+        const size_t from = g * run->group, to = airy_min_size(from + run->group, run->total_rows);
+        if (run->file && airy_pattern_file_done(run->file, g))
+            continue;
+        /* Not more than there are, whatever the caller hands out. */
+        for (size_t row = from; row < to && run->row_count < run->total_rows; row++)
+            run->rows[run->row_count++] = row;
+    }
+}
+
+/*
+ * Have the rows of the next batch, as far as there are any. False: there is none, or another
+ * reader is asking for them, and wakes this one. The lock is held, but not while asking.
+ */
+static bool claim_batch(struct airy_run *run)
+{
+    const size_t begun = run->next_batch * run->plan.batch, want = begun + run->plan.batch;
+    if (run->claiming)
+        return false;
+    run->claiming = true;
+    while (run->row_count < want && !run->exhausted && !airy_run_ends(run)) {
+        size_t first = 0, count = 0;
+        pthread_mutex_unlock(&run->lock);
+        const bool proceed = run->params->claim(run->params->claim_user,
+                                                airy_max_size(run->plan.batch / run->group, 1),
+                                                &first, &count);
+        pthread_mutex_lock(&run->lock);
+        if (proceed)
+            add_rows(run, first, count);
+        else
+            run->stopped = true;
+    }
+    run->claiming = false;
+    if (run->exhausted)
+        run->batches = (run->row_count + run->plan.batch - 1) / run->plan.batch;
+    airy_run_wake(run);
+    return run->row_count > begun && !airy_run_ends(run);
+}
+
 /*
  * A slot with frames that no reader has taken yet, oldest batch first; starts a batch where there
  * is room. NULL: there is none now, or the run has failed. The lock is held.
@@ -63,7 +108,8 @@ static struct airy_slot *find_work(struct airy_lane *lane)
             return slot;
     }
     struct airy_slot *slot = NULL;
-    if (airy_run_ends(run) || !airy_lane_has_room(lane))
+    if (airy_run_ends(run) || !airy_lane_has_room(lane) ||
+        (run->params->claim && !claim_batch(run)))
         return NULL;
     const airy_status status = start_batch(lane, &slot);
     if (status == AIRY_OK) {

@@ -372,10 +372,9 @@ static void show_progress(struct airy_run *run)
         return;
     pthread_mutex_lock(&run->progress_lock);
     pthread_mutex_lock(&run->lock);
-    const size_t done = run->resumed + run->out->frames;
+    const size_t done = run->resumed + run->out->frames, total = run->resumed + run->row_count;
     pthread_mutex_unlock(&run->lock);
-    const bool proceed =
-        run->params->progress(run->params->user, done, run->resumed + run->row_count);
+    const bool proceed = run->params->progress(run->params->user, done, total);
     if (!proceed) {
         pthread_mutex_lock(&run->lock);
         run->stopped = true;

@@ -1,5 +1,6 @@
 /* One run by several processes' worth of calls, and on several devices at once. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +168,76 @@ static void check_parts(struct check *c, size_t parts, bool together)
         CHECK_OK(c, airy_run_finish(set.out, set.stack, set.integrators[0], &params, &info));
         CHECK(c, info.frames == FRAMES && !info.stopped);
         check_run_same(c, set.out, set.want);
+    }
+    close_set(&set);
+}
+
+/* What several processes share of a run whose rows are claimed. */
+struct counter {
+    atomic_size_t next, calls;
+    size_t step, stop_at; /* rows a claim, 0: what is asked for; claims after which to stop */
+};
+
+static bool claim(void *user, size_t least, size_t *first, size_t *count)
+{
+    struct counter *counter = user;
+    *count = counter->step ? counter->step : least;
+    *first = atomic_fetch_add(&counter->next, *count);
+    return atomic_fetch_add(&counter->calls, 1) < counter->stop_at;
+}
+
+/* So many at work on one run, each row claimed by one of them. */
+static void claim_all(struct check *c, struct set *set, const airy_run_params *params,
+                      struct counter *counter, size_t count, airy_run_info *sum)
+{
+    struct worker *workers = check_alloc(c, count * sizeof(*workers));
+    *sum = (airy_run_info){0};
+    for (size_t i = 0; i < count; i++) {
+        workers[i] = (struct worker){.set = set, .params = *params};
+        workers[i].params.parts = count;
+        workers[i].params.claim = claim;
+        workers[i].params.claim_user = counter;
+        if (!CHECK(c, pthread_create(&workers[i].thread, NULL, do_part, &workers[i]) == 0))
+            return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        pthread_join(workers[i].thread, NULL);
+        CHECK(c, workers[i].status == AIRY_OK || workers[i].info.stopped);
+        sum->frames += workers[i].info.frames;
+        sum->stopped |= workers[i].info.stopped;
+        CHECK(c, workers[i].info.resumed == 0);
+    }
+}
+
+static void check_claims(struct check *c, size_t count, size_t batch, size_t step, size_t group)
+{
+    struct set set;
+    if (!check_case(c, "run_claimed_by_%zu_b%zu_s%zu_g%zu", count, batch, step, group))
+        return;
+    if (open_set(c, &set, 1, FRAMES, SOUND)) {
+        airy_run_params params = {.batch = batch, .group = group, .force = true};
+        airy_run_info info;
+        airy_integrator *const *its = set.integrators;
+        CHECK_OK(c, airy_integrate_stack(set.want, set.stack, its, 1, &params, NULL));
+        params.force = false;
+        struct counter some = {.step = step, .stop_at = 3},
+                       rest = {.step = step, .stop_at = SIZE_MAX};
+        CHECK_OK(c, airy_run_create(set.out, set.stack, its[0], &params, NULL));
+        claim_all(c, &set, &params, &some, count, &info);
+        CHECK(c, info.stopped && info.frames < FRAMES);
+        size_t done = info.frames;
+        params.resume = true;
+        CHECK_OK(c, airy_run_create(set.out, set.stack, its[0], &params, &info));
+        /* Frames of a group that was not finished count for nothing. */
+        CHECK(c, group > batch ? info.resumed <= done : info.resumed == done);
+        done = info.resumed;
+        claim_all(c, &set, &params, &rest, count, &info);
+        CHECK(c, !info.stopped && info.frames == FRAMES - done);
+        CHECK_OK(c, airy_run_finish(set.out, set.stack, its[0], &params, &info));
+        check_same(c, set.out, set.want);
+        params = (airy_run_params){.claim = claim, .claim_user = &rest};
+        CHECK_FAILS(c, airy_integrate_stack(set.out, set.stack, its, 1, &params, NULL),
+                    AIRY_ERR_PARAM, "claimed");
     }
     close_set(&set);
 }
@@ -498,6 +569,10 @@ static void check_refusals_of_runs(struct check *c)
 
 void check_pipeline_parts(struct check *c)
 {
+    check_claims(c, 1, 4, 0, 1);
+    check_claims(c, 3, 4, 3, 1);
+    check_claims(c, 2, 6, 0, 3);
+    check_claims(c, 2, 4, 1, 7);
     check_parts(c, 1, false);
     check_parts(c, 3, false);
     check_parts(c, 3, true);

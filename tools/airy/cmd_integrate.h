@@ -70,6 +70,8 @@ struct integration {
 int integration_open(struct integration *job, const struct integrate_params *params,
                      const airy_geometry *replayed);
 void integration_close(struct integration *job);
+/* Rows of the file: frames, or groups of them. */
+size_t integration_rows(const struct integration *job);
 
 /* --roi, --grid and --carry (around.c). Parsed before the stack is open; then resolved. */
 int around_check(const struct integrate_params *params);

@@ -294,6 +294,12 @@ int integration_open(struct integration *job, const struct integrate_params *par
                               : tool_fail(job->common, "out of memory for the configuration");
 }
 
+size_t integration_rows(const struct integration *job)
+{
+    const size_t group = job->run.group < job->frames ? job->run.group : job->frames;
+    return (job->frames - 1) / (group ? group : 1) + 1;
+}
+
 void integration_close(struct integration *job)
 {
     team_close(&job->team);

@@ -27,6 +27,7 @@ static airy_status share_out(struct workers_board *board, const struct integrati
                                                      : device.memory;
     snprintf(board->device, sizeof(board->device), "%s", airy_device_spec(job->device));
     board->memory_limit = limit / (count + 1);
+    board->rows = integration_rows(job);
     for (size_t i = 0; i < count; i++) {
         const size_t threads = device.units / count + (i < device.units % count);
         board->seats[i].threads = cpu ? (uint32_t)(threads ? threads : 1) : 0;
@@ -163,7 +164,17 @@ static bool part_step(void *user, size_t done, size_t total)
 {
     const struct worker_link *link = user;
     (void)total;
-    atomic_store(&link->seat->done, done - link->seat->info.resumed);
+    atomic_store(&link->seat->done, done);
+    return worker_wanted(link) && !tool_interrupted();
+}
+
+/* An airy_claim_fn with a struct worker_link. */
+static bool part_claim(void *user, size_t least, size_t *first, size_t *count)
+{
+    const struct worker_link *link = user;
+    struct workers_board *board = link->board;
+    *count = worker_claim(least, board->rows, atomic_load(&board->next), board->count);
+    *first = atomic_fetch_add(&board->next, *count);
     return worker_wanted(link) && !tool_interrupted();
 }
 
@@ -181,8 +192,9 @@ static airy_status take_configuration(struct integration *job)
 static int work(struct integration *job, struct worker_link *link)
 {
     const struct common *common = job->common;
-    job->run.part = link->number;
     job->run.parts = link->board->count;
+    job->run.claim = part_claim;
+    job->run.claim_user = link;
     job->run.readers = link->seat->readers;
     job->run.progress = part_step;
     job->run.user = link;

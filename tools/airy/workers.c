@@ -365,6 +365,13 @@ int worker_attach(struct worker_link *link, const struct common *common, const c
     return AIRY_EXIT_OK;
 }
 
+size_t worker_claim(size_t least, size_t total, size_t taken, size_t workers)
+{
+    enum { PIECES = 4, MOST = 32 }; /* of what is left, for each; batches */
+    const size_t left = total > taken ? total - taken : 0, share = left / (PIECES * workers);
+    return share < least ? least : share < MOST * least ? share : MOST * least;
+}
+
 bool worker_begin(struct worker_link *link)
 {
     char word = READY;

@@ -33,6 +33,8 @@ struct workers_board {
     atomic_bool stop; /* finish what is in flight, and end */
     char device[64];
     uint64_t memory_limit; /* of each; 0: none */
+    size_t rows;           /* of the file */
+    atomic_size_t next;    /* row of the file that nobody has claimed yet */
     struct worker_seat seats[WORKERS_MAX];
 };
 
@@ -92,6 +94,11 @@ struct worker_link {
 
 /* text: the argument of --part. Exit code; detach in any case. */
 int worker_attach(struct worker_link *link, const struct common *common, const char *text);
+/*
+ * How many rows to claim next of `total`, of which `taken` are claimed: much while much is left,
+ * so that few ask at a time, and a batch of `least` at the end, so that all end together.
+ */
+size_t worker_claim(size_t least, size_t total, size_t taken, size_t workers);
 /* Ready; waits until it may begin. False: the parent is gone or wants no more. */
 bool worker_begin(struct worker_link *link);
 /* Its part is done: what follows is the end of the process. */
