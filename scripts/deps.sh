@@ -50,12 +50,15 @@ for goal in "$@"; do
         need pocl-opencl-icd "an OpenCL device on the CPU, to test the kernels"
         need g++ "the headers are checked as C++ too"
         need gnuplot-nox "draws the plots"
+        need libopenmpi-dev "several machines; a module that is opened where it is wanted"
+        need openmpi-bin "starts several ranks"
         ;;
     bundle)
         need patchelf "makes the programs find their libraries in the bundle"
         ;;
     deb)
         need debhelper "builds Debian packages"
+        need libopenmpi-dev "the package airy-mpi"
         need dpkg-dev "builds Debian packages"
         need lintian "checks Debian packages"
         ;;

@@ -77,6 +77,11 @@ typedef struct airy_run_params {
      */
     airy_claim_fn claim;
     void *claim_user;
+    /**
+     * airy_run_finish: normalizations are [frames, bins] even where no frame differs, as other
+     * files have them that this one is to be linked with (airy_patterns_link).
+     */
+    bool own_normalizations;
 } airy_run_params;
 
 typedef struct airy_run_info {
@@ -197,6 +202,18 @@ typedef struct airy_patterns_info {
 AIRY_API airy_status airy_patterns_merge(const char *path, const char *const *inputs, size_t count,
                                          const airy_patterns_params *params,
                                          airy_patterns_info *info);
+
+/**
+ * One file that shows integrated files, also unfinished ones, as one: their rows one after another,
+ * in HDF5 virtual datasets; all else is the first one's. The inputs stay where they are, and are
+ * found again when they and the file are moved together. A row whose file is missing reads as
+ * pending (frame/status -1, values NaN). /entry/integrate/files lists the inputs, one a line.
+ *
+ * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (not such a file, datasets that differ
+ *         in more than rows), AIRY_ERR_EXISTS, AIRY_ERR_PARAM, AIRY_ERR_MEMORY.
+ */
+AIRY_API airy_status airy_patterns_link(const char *path, const char *const *inputs, size_t count,
+                                        bool force);
 
 #ifdef __cplusplus
 }

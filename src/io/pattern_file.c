@@ -546,6 +546,11 @@ static airy_status cut_tail(airy_pattern_file *file)
     return AIRY_OK;
 }
 
+airy_status airy_pattern_file_separate(airy_pattern_file *file)
+{
+    return make_per_frame(file);
+}
+
 airy_status airy_pattern_file_finish(airy_pattern_file *file, const double *sums)
 {
     const size_t pending = airy_pattern_file_pending(file);

@@ -93,6 +93,8 @@ airy_status airy_pattern_file_write(airy_pattern_file *file, size_t row,
 /* Rows row to row + count - 1 with fewer calls to the system. */
 airy_status airy_pattern_file_write_rows(airy_pattern_file *file, size_t row,
                                          const struct airy_pattern_row *data, size_t count);
+/* Every row has its own normalizations from now on, as if one of them differed. */
+airy_status airy_pattern_file_separate(airy_pattern_file *file);
 /*
  * All rows must have been written. sums: planes of a frame without invalid pixels, for the
  * datasets that do not differ between frames; NULL: those of the first good row without. fsync,

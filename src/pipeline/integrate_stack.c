@@ -107,6 +107,8 @@ static airy_status finish_file(struct airy_run *run, const char *path)
     run->out->stopped = pending > 0;
     AIRY_FAIL_IF(pending, AIRY_ERR_STOPPED, "'%s.partial': %zu of %zu rows are not written", path,
                  pending, airy_run_groups(run));
+    if (run->params->own_normalizations)
+        AIRY_TRY(airy_pattern_file_separate(run->file));
     return airy_run_file_finish(run);
 }
 

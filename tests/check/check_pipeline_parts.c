@@ -234,7 +234,7 @@ static void check_claims(struct check *c, size_t count, size_t batch, size_t ste
         claim_all(c, &set, &params, &rest, count, &info);
         CHECK(c, !info.stopped && info.frames == FRAMES - done);
         CHECK_OK(c, airy_run_finish(set.out, set.stack, its[0], &params, &info));
-        check_same(c, set.out, set.want);
+        check_run_same(c, set.out, set.want);
         params = (airy_run_params){.claim = claim, .claim_user = &rest};
         CHECK_FAILS(c, airy_integrate_stack(set.out, set.stack, its, 1, &params, NULL),
                     AIRY_ERR_PARAM, "claimed");

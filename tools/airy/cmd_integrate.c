@@ -7,6 +7,7 @@
 
 #include "cmd_plot.h"
 #include "patterns.h"
+#include "ranks.h"
 #include "workers.h"
 
 /* F or F,OFFSET_DEG */
@@ -266,6 +267,19 @@ static const struct opt integrate_options[] = {
      .argument = "N",
      .fallback = "one a thread of the CPU, 4 on a device",
      .help = "of --layout processes"},
+    {.name = "mpi",
+     .type = OPT_PARSED,
+     .optional = true,
+     FIELD(mpi),
+     SEEN(has_mpi),
+     .parse = world_parse,
+     .argument = "on|off",
+     .fallback = "on where mpirun or srun has started several",
+     .help = "the processes of a launcher share the frames"},
+    {.name = "per-rank",
+     .type = OPT_FLAG,
+     FIELD(per_rank),
+     .help = "each of them writes a file of its own, which OUT.h5 shows as one stack"},
     {.name = "on-error",
      .type = OPT_PARSED,
      FIELD(skip_bad),
@@ -651,7 +665,12 @@ static int run_job(struct integration *job)
     const struct common *common = job->common;
     airy_run_info info = {0};
     struct ascii_result text = {0};
-    const bool hdf5 = integrate_is_hdf5_name(p->output);
+    const bool hdf5 = integrate_is_hdf5_name(p->output), ranks = !world_alone(p->world);
+    if (ranks) {
+        const int shared = ranks_share(p->world, job);
+        if (shared != AIRY_EXIT_OK)
+            return shared;
+    }
     if (p->plot && ascii_name(p->output) && ascii_rows(job) > 1)
         return tool_usage(common, "--plot draws one result, not %zu text files; write .h5",
                           ascii_rows(job));
@@ -664,7 +683,9 @@ static int run_job(struct integration *job)
     const double setup = tool_now() - job->start;
     if (hdf5) {
         const bool parts = job->layout.layout == LAYOUT_PROCESSES;
-        code = parts ? parts_run(job, &info) : run_hdf5(job, &info);
+        code = ranks || job->files ? ranks_run(job, &info)
+               : parts             ? parts_run(job, &info)
+                                   : run_hdf5(job, &info);
     } else {
         const double start = tool_now();
         code = ascii_run(job, &text);
@@ -679,9 +700,13 @@ static int run_job(struct integration *job)
     if (code == AIRY_EXIT_OK && info.bad)
         tool_say(common, "%zu of %zu frames failed, the first: %s", info.bad,
                  info.frames + info.resumed, info.first_error);
-    const int profiled = job->layout.layout == LAYOUT_PROCESSES
-                             ? AIRY_EXIT_OK /* the workers have said theirs */
-                             : team_profile(&job->team, common);
+    int profiled = AIRY_EXIT_OK;
+    if (ranks && common->profile)
+        code = code == AIRY_EXIT_OK ? ranks_profile(job) : code;
+    else if (job->layout.layout != LAYOUT_PROCESSES) /* the workers have said theirs */
+        profiled = team_profile(&job->team, common);
+    if (!world_first(p->world))
+        return code == AIRY_EXIT_OK && info.bad ? AIRY_EXIT_PARTLY : code;
     if (code == AIRY_EXIT_OK)
         code = report(job, &info, setup, hdf5 ? NULL : &text);
     if (code == AIRY_EXIT_OK && p->plot)
@@ -743,6 +768,8 @@ static int go(struct integration *job)
     const struct common *common = job->common;
     if (common->explain)
         return explain(job);
+    if (!world_first(p->world)) /* rank 0 looks at what is there */
+        return run_job(job);
     const char *const outputs[] = {p->output, p->plot, common->profile_file};
     int code = AIRY_EXIT_OK;
     for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]) && code == AIRY_EXIT_OK; i++)
@@ -753,25 +780,40 @@ static int go(struct integration *job)
     return code == AIRY_EXIT_OK ? run_job(job) : code;
 }
 
-static int run_with(const struct integrate_params *p, const airy_geometry *replayed)
+static int run_checked(const struct integrate_params *p, const airy_geometry *replayed)
 {
     struct integration job;
-    if (p->part)
-        return parts_work(p, replayed);
-    int code = check_output(p);
-    if (code == AIRY_EXIT_OK)
-        code = check_layout(p);
-    if (code != AIRY_EXIT_OK)
-        return code;
-    code = integration_open(&job, p, replayed);
+    bool done = world_first(p->world) && !p->geometry.common.explain && resume_is_complete(p);
+    int code = integration_open(&job, p, replayed);
     if (code == AIRY_EXIT_OK)
         code = choose_layout(&job);
-    if (code == AIRY_EXIT_OK && !p->geometry.common.explain && resume_is_complete(p))
-        code = complete(&job);
+    if (code == AIRY_EXIT_OK)
+        code = ranks_choose_files(&job);
+    if (code == AIRY_EXIT_OK)
+        code = world_tell(p->world, &done, sizeof(done));
+    if (code == AIRY_EXIT_OK && done)
+        code = world_first(p->world) ? complete(&job) : AIRY_EXIT_OK;
     else if (code == AIRY_EXIT_OK)
         code = go(&job);
     integration_close(&job);
     return code;
+}
+
+static int run_with(const struct integrate_params *p, const airy_geometry *replayed)
+{
+    if (p->part)
+        return parts_work(p, replayed);
+    int code = world_first(p->world) ? check_output(p) : AIRY_EXIT_OK;
+    if (code == AIRY_EXIT_OK)
+        code = check_layout(p);
+    if (code == AIRY_EXIT_OK)
+        code = ranks_check(p);
+    if (code != AIRY_EXIT_OK || world_alone(p->world))
+        return code == AIRY_EXIT_OK ? run_checked(p, replayed) : code;
+    struct integrate_params own = *p;
+    char spec[64];
+    code = ranks_settle(p->world, &own, spec);
+    return code == AIRY_EXIT_OK ? run_checked(&own, replayed) : code;
 }
 
 /* Parse again with the previous result's options in front of those given now. */
@@ -792,6 +834,7 @@ static int run_replayed(const struct integrate_params *p)
         code = opt_parse(common->command, again, (int)words.count, (char **)words.items);
         if (code == AIRY_EXIT_OK && !p->part)
             code = tool_check_files(&again->geometry.common);
+        again->world = p->world;
         if (code == AIRY_EXIT_OK)
             code = run_with(again, &geometry);
         opt_free(common->command, again);
@@ -805,8 +848,18 @@ static int run_replayed(const struct integrate_params *p)
 
 static int run_integrate(void *user)
 {
-    const struct integrate_params *p = user;
-    return p->config ? run_replayed(p) : run_with(p, NULL);
+    struct integrate_params *p = user;
+    struct world *world = calloc(1, sizeof(*world));
+    if (!world)
+        return tool_fail(&p->geometry.common, "out of memory");
+    const enum world_wish wish = p->has_mpi && p->mpi == WORLD_AUTO ? WORLD_ON : p->mpi;
+    p->world = world;
+    int code = p->part ? AIRY_EXIT_OK : world_join(world, &p->geometry.common, wish);
+    if (code == AIRY_EXIT_OK && !world->idle)
+        code = p->config ? run_replayed(p) : run_with(p, NULL);
+    code = world_leave(world, code);
+    free(world);
+    return code;
 }
 
 const struct command cmd_integrate = {

@@ -6,6 +6,7 @@
 #include "pattern_opt.h"
 #include "stack_opt.h"
 #include "team.h"
+#include "world.h"
 
 struct integrate_params {
     struct geometry_params geometry;
@@ -29,7 +30,10 @@ struct integrate_params {
     bool no_solid_angle, sensor_efficiency, unweighted, chi_zero, skip_bad, resume;
     enum layout layout;
     size_t processes; /* 0: chosen */
-    const char *part; /* of a worker process: where its parent is (workers.h) */
+    enum world_wish mpi;
+    bool has_mpi, per_rank;
+    struct world *world; /* of run; never NULL then */
+    const char *part;    /* of a worker process: where its parent is (workers.h) */
 };
 
 /* Everything an integration needs, opened in this order and closed in reverse. */
@@ -61,6 +65,7 @@ struct integration {
     char *configuration;
     bool replayed; /* the geometry comes from --config */
     struct layout_choice layout;
+    size_t files; /* of --per-rank, which the result is spread over; 0: one */
 };
 
 /*

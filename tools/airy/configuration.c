@@ -78,8 +78,9 @@ static void set_file(json_t *files, const char *key, const char *path)
 /* Options that say how it ran, not what came out. */
 static bool replayed_option(const char *name)
 {
-    static const char *const not_kept[] = {"format", "one-table", "output", "plot",      "config",
-                                           "resume", "batch",     "layout", "processes", "part"};
+    static const char *const not_kept[] = {"format",    "one-table", "output", "plot",
+                                           "config",    "resume",    "batch",  "layout",
+                                           "processes", "part",      "mpi",    "per-rank"};
     for (size_t i = 0; i < sizeof(not_kept) / sizeof(not_kept[0]); i++)
         if (strcmp(name, not_kept[i]) == 0)
             return false;

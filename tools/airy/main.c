@@ -5,6 +5,7 @@
 #include "compare.h"
 #include "manual.h"
 #include "tool.h"
+#include "world.h"
 
 static const struct command *const commands[] = {
     &cmd_devices,
@@ -78,6 +79,9 @@ static int print_version(bool verbose)
     fputs(info, stdout);
     if (n && info[n - 1] != '\n')
         putchar('\n');
+    char mpi[512];
+    world_describe(mpi, sizeof(mpi));
+    puts(mpi);
     return tool_flush("");
 }
 
@@ -140,6 +144,8 @@ static int run_command(const struct command *command, int argc, char **argv)
         fprintf(stderr, "airy %s: out of memory\n", command->name);
         return AIRY_EXIT_FAILED;
     }
+    if (command == &cmd_integrate)
+        world_hush(argc, argv);
     int code = opt_parse(command, params, argc, argv);
     const struct common *common = params;
     if (code == AIRY_EXIT_OK) {

@@ -148,7 +148,7 @@ static void usage_error(const struct command *command, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    fprintf(stderr, "airy %s: %s; see 'airy %s --help'\n", command->name, text, command->name);
+    (void)tool_wrong(command, text);
 }
 
 /* What set_field answers then; no wrong use. */

@@ -84,6 +84,32 @@ static void hide_temporary(char *text)
     }
 }
 
+/* One of several ranks: failures are kept for rank 0 to tell. */
+static struct {
+    bool failures, talk;
+    char line[2048];
+} held;
+
+void tool_hold(bool failures, bool talk)
+{
+    held.failures = failures;
+    held.talk = talk;
+    held.line[0] = 0;
+}
+
+const char *tool_held(void)
+{
+    return held.line;
+}
+
+static void print_failure(const char *command, const char *text, const char *tail)
+{
+    if (!held.failures)
+        fprintf(stderr, "airy %s: %s%s\n", command, text, tail);
+    else if (!*held.line)
+        snprintf(held.line, sizeof(held.line), "%.1900s%s", text, tail);
+}
+
 int tool_failed(const struct common *common, airy_status status)
 {
     char sentence[2048];
@@ -93,49 +119,56 @@ int tool_failed(const struct common *common, airy_status status)
     const bool advised = strstr(sentence, "; ") || strstr(sentence, "--") ||
                          strstr(sentence, "::DATASET") || strstr(sentence, "overwrite by force") ||
                          strstr(sentence, "raise the memory limit");
-    fprintf(stderr, "airy %s: %s%s\n", common->command->name,
-            *sentence ? sentence : airy_status_name(status),
-            advised ? "" : advice(common, status, sentence));
+    print_failure(common->command->name, *sentence ? sentence : airy_status_name(status),
+                  advised ? "" : advice(common, status, sentence));
     return AIRY_EXIT_FAILED;
 }
 
-static void print_line(const struct common *common, const char *format, va_list args,
-                       const char *tail)
+static void format_line(char text[2048], const char *format, va_list args)
 {
-    char text[2048];
-    vsnprintf(text, sizeof(text), format, args);
+    vsnprintf(text, 2048, format, args);
     hide_temporary(text);
-    fprintf(stderr, "airy %s: %s%s\n", common->command->name, text, tail);
 }
 
 int tool_fail(const struct common *common, const char *format, ...)
 {
+    char text[2048];
     va_list args;
     va_start(args, format);
-    print_line(common, format, args, "");
+    format_line(text, format, args);
     va_end(args);
+    print_failure(common->command->name, text, "");
     return AIRY_EXIT_FAILED;
+}
+
+int tool_wrong(const struct command *command, const char *text)
+{
+    char tail[128];
+    snprintf(tail, sizeof(tail), "; see 'airy %s --help'", command->name);
+    print_failure(command->name, text, tail);
+    return AIRY_EXIT_USAGE;
 }
 
 int tool_usage(const struct common *common, const char *format, ...)
 {
-    char tail[128];
-    snprintf(tail, sizeof(tail), "; see 'airy %s --help'", common->command->name);
+    char text[2048];
     va_list args;
     va_start(args, format);
-    print_line(common, format, args, tail);
+    format_line(text, format, args);
     va_end(args);
-    return AIRY_EXIT_USAGE;
+    return tool_wrong(common->command, text);
 }
 
 void tool_say(const struct common *common, const char *format, ...)
 {
-    if (common->quiet)
+    char text[2048];
+    if (common->quiet || held.talk)
         return;
     va_list args;
     va_start(args, format);
-    print_line(common, format, args, "");
+    format_line(text, format, args);
     va_end(args);
+    fprintf(stderr, "airy %s: %s\n", common->command->name, text);
 }
 
 airy_status tool_device(const struct common *common, airy_device **device)

@@ -35,6 +35,14 @@ int tool_fail(const struct common *common, const char *format, ...)
 /* Wrong use: "airy COMMAND: <sentence>; see ... --help", exit code 2. */
 int tool_usage(const struct common *common, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* The same for a sentence that is ready, before there are parameters. */
+int tool_wrong(const struct command *command, const char *text);
+/*
+ * Of several processes that do one job: do not print failures, the first is kept; and no talk. Each
+ * call forgets what was kept.
+ */
+void tool_hold(bool failures, bool talk);
+const char *tool_held(void);
 /* Talk on stderr, unless --quiet. */
 void tool_say(const struct common *common, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -1,0 +1,25 @@
+# A file a rank and a master: every reader sees one stack. One frame has a saturated pixel, so that normalizations differ.
+. "$(dirname "$0")/../mpi.sh"
+"$airy" integrate "$small" --error-model poisson --saturation 40 --mask-saturated --roi 2,4 -o alone.h5 --quiet
+ranks 3 "$airy" integrate "$small" --error-model poisson --saturation 40 --mask-saturated --roi 2,4 -o parts.h5 --per-rank --quiet --threads 1
+echo "exit $?"
+ls
+"$airy" diff alone.h5 parts.h5 | grep -vc equal
+"$airy" diff parts_0001.h5 parts.h5 | grep -c 'shapes differ'
+mkdir elsewhere
+mv parts*.h5 elsewhere
+"$airy" merge alone.h5 --rebin 2 -o merged1.h5 --quiet
+"$airy" merge elsewhere/parts.h5 --rebin 2 -o merged2.h5 --quiet
+"$airy" diff merged1.h5 merged2.h5 | grep -vc equal
+"$airy" integrate "$small" --config elsewhere/parts.h5 -o again.h5 --quiet
+"$airy" diff alone.h5 again.h5 | grep -vc equal
+"$airy" info elsewhere/parts.h5 >/dev/null && echo read
+! command -v gnuplot >/dev/null || "$airy" plot elsewhere/parts.h5 -o parts.png --quiet || echo "not drawn"
+# Groups of frames, and more ranks than there are rows for.
+"$airy" integrate "$small" --average 3 -o alone3.h5 --quiet
+ranks 4 "$airy" integrate "$small" --average 3 -o parts3.h5 --per-rank --quiet --threads 1
+"$airy" diff alone3.h5 parts3.h5 | grep -vc equal
+ls parts3*
+# A file that is gone is missed by name.
+rm elsewhere/parts_0002.h5
+"$airy" stats elsewhere/parts.h5::/entry/integrate/frame/total 2>&1 >/dev/null | grep -c "parts_0002.h5.*is not there"

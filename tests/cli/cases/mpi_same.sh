@@ -1,0 +1,12 @@
+# Any number of ranks writes what one process writes.
+. "$(dirname "$0")/../mpi.sh"
+"$airy" integrate "$small" --error-model poisson -o alone.h5 --quiet
+for n in 1 2 4; do
+    ranks $n "$airy" integrate "$small" --error-model poisson --batch 1 -o ranks$n.h5 --quiet --threads 1
+    echo "$n: exit $?"
+    "$airy" diff alone.h5 ranks$n.h5 | grep -vc equal
+done
+"$airy" integrate "$small" --average 3 -o alone3.h5 --quiet
+ranks 2 "$airy" integrate "$small" --average 3 -o ranks3.h5 --quiet --threads 1
+"$airy" diff alone3.h5 ranks3.h5 | grep -vc equal
+ls
