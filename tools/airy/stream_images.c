@@ -43,7 +43,7 @@ static airy_status read_stored(void *bytes, struct stream_file *file, const airy
         if (got <= 0) {
             tool_fail(common, "%s: %s at byte %llu", place->path,
                       got < 0 ? strerror(errno) : "ends too soon",
-                      (unsigned long long)(place->offset + done));
+                      (unsigned long long)place->offset + done);
             return AIRY_ERR_STOPPED;
         }
         done += (size_t)got;
@@ -178,7 +178,7 @@ static void *keep_some(void *user)
 int stream_keep_images(struct stream_source *s)
 {
     struct keeping k = {.source = s};
-    s->kept = calloc(s->images, sizeof(*s->kept));
+    s->kept = calloc(s->images, sizeof(void *));
     if (!s->kept)
         return tool_fail(s->common, "out of memory for %zu images; lower --preload", s->images);
     tool_work(tool_threads(s->common), keep_some, &k);

@@ -27,7 +27,7 @@ static double column_mean(const float *values, size_t bins, size_t column, size_
     double sum = 0;
     size_t count = 0;
     for (size_t i = first; i < (end > first ? end : first + 1); i++) {
-        const double v = log ? log10(values[i]) : values[i];
+        const double v = log ? log10((double)values[i]) : (double)values[i];
         if (isfinite(v)) {
             sum += v;
             count++;
