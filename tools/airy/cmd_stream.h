@@ -20,7 +20,7 @@ struct stream_params {
     struct geometry_params geometry;
     struct raw_opt raw;
     struct opt_list to;
-    double rate, pause, patience, linger;
+    double rate, arm, pause, patience, linger;
     size_t frames[3], loop, series, series_count, high_water, shuffle, channels;
     uint64_t preload, seed;
     airy_codec filter;

@@ -224,7 +224,7 @@ static bool play_series(struct play *play, uint64_t id)
     name_series(play, id);
     for (size_t i = 0; whole && i < play->count; i++)
         whole = send_message(&play->lanes[i], MESSAGE_START, NULL, NULL);
-    play->start_ns = now_ns();
+    play->start_ns = now_ns() + (uint64_t)(play->source->p->arm * 1e9);
     size_t started = 0;
     while (whole && started < play->count &&
            pthread_create(&play->lanes[started].thread, NULL, run_lane, &play->lanes[started]) == 0)
