@@ -31,7 +31,7 @@ reaches waiting
 cp p.h5.partial part && mv part w.h5.partial && reaches running
 rm w.h5.partial && reaches gone
 cp p.h5.partial part && mv part w.h5.partial && reaches running
-truncate -s 3000 w.h5.partial && reaches unreadable
+head -c 100 p.h5.partial >part && mv part w.h5.partial && reaches unreadable
 cp r.h5 part && mv part w.h5.partial && reaches running '.*"done":8,'
 mv w.h5.partial w.h5
 wait $! || exit 4
