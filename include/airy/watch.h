@@ -22,15 +22,17 @@ extern "C" {
 typedef struct airy_watch airy_watch;
 
 typedef struct airy_watch_info {
-    size_t rows;          /**< of the result; of a file that grows, so far */
-    size_t good, bad;     /**< that are done */
-    size_t newest;        /**< the last good row; SIZE_MAX: there is none */
-    bool grows;           /**< rows come while it is written; nobody has said how many */
-    bool written;         /**< a writer has it open now */
-    size_t bins;          /**< of the radius */
-    size_t azimuth_bins;  /**< 0: one dimension */
-    const double *radial; /**< [bins]; lives as long as the look */
-    char label[128];      /**< of the radial axis, such as "q (1/nm)" */
+    size_t rows;           /**< of the result; of a file that grows, so far */
+    size_t good, bad;      /**< that are done */
+    size_t newest;         /**< the last good row; SIZE_MAX: there is none */
+    bool grows;            /**< rows come while it is written; nobody has said how many */
+    bool written;          /**< a writer has it open now */
+    size_t bins;           /**< of the radius */
+    size_t azimuth_bins;   /**< 0: one dimension */
+    const double *radial;  /**< [bins]; lives as long as the look */
+    const double *azimuth; /**< [azimuth_bins], or NULL; lives as long as the look */
+    char azimuth_label[128];
+    char label[128]; /**< of the radial axis, such as "q (1/nm)" */
 } airy_watch_info;
 
 /**

@@ -19,7 +19,7 @@ struct airy_watch {
     char *path;
     hid_t file, intensity;
     airy_watch_info info;
-    double *radial;
+    double *radial, *azimuth;
     int32_t *status; /* [rows] */
 };
 
@@ -110,29 +110,41 @@ static airy_status open_intensity(airy_watch *watch)
     return AIRY_OK;
 }
 
-static airy_status read_radial(airy_watch *watch)
+/* An axis of `bins` values and its label. */
+static airy_status read_axis(double **values, char label[128], airy_watch *watch, const char *path,
+                             size_t bins)
 {
     hid_t dataset = -1;
     int ndim = 0;
     hsize_t shape[3] = {0}, most[3] = {0};
-    char *label = NULL;
-    airy_watch_info *info = &watch->info;
-    airy_status status =
-        open_dataset(&dataset, &ndim, shape, most, watch, "/entry/integrate/result/radial");
-    if (status == AIRY_OK && (ndim != 1 || shape[0] != info->bins))
-        status = airy_fail(AIRY_ERR_FORMAT, "'%s': radial has another shape than a result's",
-                           watch->path);
+    char *text = NULL;
+    airy_status status = open_dataset(&dataset, &ndim, shape, most, watch, path);
+    if (status == AIRY_OK && (ndim != 1 || shape[0] != bins))
+        status = airy_fail(AIRY_ERR_FORMAT, "'%s': %s has another shape than a result's",
+                           watch->path, path);
     if (status == AIRY_OK)
-        status = airy_memory_calloc((void **)&watch->radial, info->bins, sizeof(double), "an axis");
+        status = airy_memory_calloc((void **)values, bins, sizeof(double), "an axis");
     if (status == AIRY_OK)
-        status = read_box(watch->radial, AIRY_DTYPE_F64, dataset, NULL, NULL, shape[0], watch);
-    if (status == AIRY_OK && airy_hdf5_attribute_open(&label, dataset, "long_name") == AIRY_OK)
-        snprintf(info->label, sizeof(info->label), "%s", label);
-    free(label);
+        status = read_box(*values, AIRY_DTYPE_F64, dataset, NULL, NULL, shape[0], watch);
+    if (status == AIRY_OK && airy_hdf5_attribute_open(&text, dataset, "long_name") == AIRY_OK)
+        snprintf(label, 128, "%s", text);
+    free(text);
     if (dataset >= 0)
         H5Dclose(dataset);
-    info->radial = watch->radial;
     return status;
+}
+
+static airy_status read_axes(airy_watch *watch)
+{
+    airy_watch_info *info = &watch->info;
+    AIRY_TRY(read_axis(&watch->radial, info->label, watch, "/entry/integrate/result/radial",
+                       info->bins));
+    if (info->azimuth_bins)
+        AIRY_TRY(read_axis(&watch->azimuth, info->azimuth_label, watch,
+                           "/entry/integrate/result/azimuthal", info->azimuth_bins));
+    info->radial = watch->radial;
+    info->azimuth = watch->azimuth;
+    return AIRY_OK;
 }
 
 /* Writers hold a lock that is asked for here, not taken. */
@@ -151,7 +163,7 @@ static airy_status open_all(airy_watch *watch)
     AIRY_TRY(airy_hdf5_open(&watch->file, watch->path));
     AIRY_TRY(read_status(watch));
     AIRY_TRY(open_intensity(watch));
-    return read_radial(watch);
+    return read_axes(watch);
 }
 
 airy_status airy_watch_open(airy_watch **out, const char *path)
@@ -249,6 +261,7 @@ void airy_watch_close(airy_watch **out)
     }
     free(watch->path);
     free(watch->radial);
+    free(watch->azimuth);
     free(watch->status);
     free(watch);
     *out = NULL;

@@ -75,6 +75,7 @@ struct viewer {
 static void free_look(struct watch_look *look)
 {
     free(look->radial);
+    free(look->azimuth);
     free(look->newest);
     *look = (struct watch_look){0};
 }
@@ -112,6 +113,10 @@ static airy_status read_newest(struct watch_look *look, airy_watch *watch)
     if (!look->radial)
         return AIRY_ERR_MEMORY;
     memcpy(look->radial, info->radial, info->bins * sizeof(double));
+    if (info->azimuth && !(look->azimuth = malloc(rows * sizeof(double))))
+        return AIRY_ERR_MEMORY;
+    if (info->azimuth)
+        memcpy(look->azimuth, info->azimuth, rows * sizeof(double));
     for (size_t i = 0; i < 4; i++)
         *numbers[i] = (double)NAN;
     if (info->newest == SIZE_MAX)
@@ -159,27 +164,32 @@ static bool read_waterfall(struct patterns *patterns, const struct watch_look *l
     return true;
 }
 
-/* In two dimensions the newest frame is a map of its own, whose axis needs no values but numbers. */
-static bool fit_patterns(struct patterns *patterns)
+/* In two dimensions the newest frame is a map of its own. */
+static bool fit_patterns(struct patterns *patterns, const struct watch_look *look)
 {
     const size_t rows = patterns->azimuth_bins;
-    if (rows > 1) {
+    if (look->azimuth) {
         patterns->azimuth = malloc(rows * sizeof(double));
-        for (size_t i = 0; patterns->azimuth && i < rows; i++)
-            patterns->azimuth[i] = (double)i;
+        if (!patterns->azimuth)
+            return false;
+        memcpy(patterns->azimuth, look->azimuth, rows * sizeof(double));
+        snprintf(patterns->azimuth_label, sizeof(patterns->azimuth_label), "%s",
+                 look->info.azimuth_label);
     }
-    if (rows > 1 || patterns->frames < 2) {
+    if (look->azimuth || patterns->frames < 2) {
         free(patterns->along);
         patterns->along = NULL;
     }
-    return rows == 1 || patterns->azimuth;
+    return true;
 }
 
 static void draw(struct viewer *v, const struct watch_look *look, airy_watch *watch)
 {
     struct patterns patterns = {0};
+    if (look->state == WATCH_FINISHED)
+        watch_picture_end(&v->picture); /* the last one is of all rows */
     if (look->newest && watch_picture_idle(&v->picture) && read_waterfall(&patterns, look, watch) &&
-        fit_patterns(&patterns))
+        fit_patterns(&patterns, look))
         watch_picture_draw(&v->picture, &patterns);
     patterns_free(&patterns);
 }
@@ -250,7 +260,10 @@ static int show(struct viewer *v, const struct watch_look *look)
         ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
     if (v->printed)
         printf("\033[%zuA\r\033[J", v->printed);
+    /* Long lines are cut, so that each is one of the terminal's. */
+    fputs("\033[?7l", stdout);
     v->printed = watch_print(stdout, look, width - 1, v->p->log);
+    fputs("\033[?7h", stdout);
     return fflush(stdout) == 0 ? AIRY_EXIT_OK
                                : tool_fail(v->common, "standard output: %s", strerror(errno));
 }

@@ -20,19 +20,22 @@ static const char *const states[] = {[WATCH_WAITING] = "waiting",
 
 enum { LEVELS = 8, SPARK_ROWS = 4, MOST_WIDTH = 400 };
 
-/* The mean of the finite values of a column's bins; NaN: none. */
-static double column_mean(const float *values, size_t bins, size_t column, size_t columns, bool log)
+/* The mean of the finite values of a column's bins, over all azimuths; NaN: none. */
+static double column_mean(const struct watch_look *look, size_t column, size_t columns, bool log)
 {
-    const size_t first = column * bins / columns, end = (column + 1) * bins / columns;
+    const size_t bins = look->info.bins,
+                 rows = look->info.azimuth_bins ? look->info.azimuth_bins : 1,
+                 first = column * bins / columns, end = (column + 1) * bins / columns;
     double sum = 0;
     size_t count = 0;
-    for (size_t i = first; i < (end > first ? end : first + 1); i++) {
-        const double v = log ? log10((double)values[i]) : (double)values[i];
-        if (isfinite(v)) {
-            sum += v;
-            count++;
+    for (size_t row = 0; row < rows; row++)
+        for (size_t i = first; i < (end > first ? end : first + 1); i++) {
+            const double raw = look->newest[row * bins + i], v = log ? log10(raw) : raw;
+            if (isfinite(v)) {
+                sum += v;
+                count++;
+            }
         }
-    }
     return count ? sum / (double)count : (double)NAN;
 }
 
@@ -42,7 +45,7 @@ static size_t print_spark(FILE *out, const struct watch_look *look, size_t width
     double heights[MOST_WIDTH], lo = (double)INFINITY, hi = -(double)INFINITY;
     const size_t bins = look->info.bins, columns = bins < width ? bins : width;
     for (size_t x = 0; x < columns; x++) {
-        heights[x] = column_mean(look->newest, bins, x, columns, log);
+        heights[x] = column_mean(look, x, columns, log);
         lo = fmin(lo, heights[x]);
         hi = fmax(hi, heights[x]);
     }
@@ -153,7 +156,7 @@ int watch_print_json(const struct common *common, const struct watch_look *look)
 /* ---- the picture ---- */
 
 /* gnuplot on a busy machine takes seconds; one that hangs does not end by itself. */
-static const double PICTURE_S = 30, LAST_S = 5;
+static const double PICTURE_S = 30, LAST_S = 10;
 
 static void remove_partial(const struct watch_picture *picture)
 {

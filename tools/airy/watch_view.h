@@ -11,11 +11,11 @@ enum watch_state { WATCH_WAITING, WATCH_RUNNING, WATCH_FINISHED, WATCH_GONE, WAT
 /* One moment of a result. */
 struct watch_look {
     enum watch_state state;
-    const char *path;     /* that was looked at */
-    char why[512];        /* of UNREADABLE */
-    airy_watch_info info; /* radial: a copy */
-    double *radial;       /* [bins] */
-    float *newest;        /* [azimuth_bins or 1][bins], or NULL: no row is good yet */
+    const char *path;         /* that was looked at */
+    char why[512];            /* of UNREADABLE */
+    airy_watch_info info;     /* its axes are gone */
+    double *radial, *azimuth; /* [bins]; [azimuth_bins] or NULL */
+    float *newest;            /* [azimuth_bins or 1][bins], or NULL: no row is good yet */
     double index, total, max, saturated; /* of it; NaN: not known */
     double rate, mean, left; /* rows/s now and since the first look; s left, NaN: not known */
     double seconds;          /* since the first look */
