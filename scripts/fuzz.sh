@@ -31,7 +31,7 @@ runs_of() { # NAME: changes that take about five seconds
     npy) echo 60000 ;;
     decode) echo 100000 ;;
     ring) echo 40000 ;;
-    cbf | edf | png | tuning) echo 200000 ;;
+    cbf | edf | png | stream | tuning) echo 200000 ;;
     *) echo 10000 ;;
     esac
 }
@@ -39,7 +39,7 @@ runs_of() { # NAME: changes that take about five seconds
 in_library() { # LOG: the first frame that is neither the system's nor the sanitizer's lies in a library of others
     ! grep -q LeakSanitizer "$1" && awk '/^ *#[0-9]+ 0x/ {
         if (/\/(src\/[a-z]+|tests\/(fuzz|ref))\/[a-z0-9_]+\.[ch]:/) exit 1
-        if (/\(.*\/lib(cfitsio|tiff|hdf5[a-z_]*|png[0-9]*|wcs|z|lz4|jpeg|zstd|lzma|webp|jbig|Lerc|deflate)\.so/) { hit = 1; exit 0 }
+        if (/\(.*\/lib(cfitsio|tiff|hdf5[a-z_]*|png[0-9]*|wcs|z|lz4|jpeg|zstd|lzma|webp|jbig|Lerc|deflate|cbor)\.so/) { hit = 1; exit 0 }
     } END { exit !hit }' "$1"
 }
 

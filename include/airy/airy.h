@@ -32,6 +32,7 @@
 #include "airy/sparse.h"
 #include "airy/stack.h"
 #include "airy/status.h"
+#include "airy/stream.h"
 #include "airy/stream_send.h"
 #include "airy/table.h"
 #include "airy/tile.h"

@@ -80,6 +80,16 @@ AIRY_API airy_status airy_detector_get(airy_detector *detector, size_t index);
  */
 AIRY_API airy_status airy_detector_find_shape(airy_detector *detector, size_t height, size_t width);
 /**
+ * Name a detector of which shape and pixel sizes are known: by the description that a file or stream
+ * gives ("" where it gives none), or by shape; only a registered one whose shape and pixels agree.
+ */
+AIRY_API void airy_detector_recognize(airy_detector *detector, const char *description);
+/**
+ * Fill in what follows from a registered name, shape and pixel sizes: dummy values, and the binning
+ * where pixels are a whole number of times larger. Other names: nothing.
+ */
+AIRY_API void airy_detector_complete(airy_detector *detector);
+/**
  * Read what a NeXus detector file says, as pyFAI writes them: an NXdetector group with pixel_size,
  * shape, orientation, sensor and, for detectors that are no plane of equal rectangles, pixel_corners
  * [N1, N2, 4, 3] and mask. The arrays are not read: airy_detector_open does.

@@ -1,6 +1,8 @@
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "airy/geometry.h"
 #include "base/error.h"
@@ -203,6 +205,41 @@ airy_status airy_detector_find_shape(airy_detector *detector, size_t height, siz
                  height, width);
     fill_detector(detector, best);
     return AIRY_OK;
+}
+
+void airy_detector_recognize(airy_detector *detector, const char *description)
+{
+    airy_detector found;
+    const char *name = strncasecmp(description, "Dectris ", 8) == 0 ? description + 8 : description;
+    bool known = *name && airy_detector_find(&found, name) == AIRY_OK;
+    detector->dectris_dummy = strcasestr(description, "eiger") ||
+                              strcasestr(description, "pilatus");
+    for (int attempt = 0; attempt < 2; attempt++) {
+        if (known && found.height == detector->height && found.width == detector->width &&
+            fabs(found.pixel1 / detector->pixel1 - 1) < 1e-3 &&
+            fabs(found.pixel2 / detector->pixel2 - 1) < 1e-3) {
+            memcpy(detector->name, found.name, sizeof(detector->name));
+            detector->dectris_dummy = found.dectris_dummy;
+            return;
+        }
+        known = airy_detector_find_shape(&found, detector->height, detector->width) == AIRY_OK;
+    }
+}
+
+void airy_detector_complete(airy_detector *detector)
+{
+    airy_detector known;
+    if (airy_detector_find(&known, detector->name) != AIRY_OK)
+        return;
+    detector->dectris_dummy = known.dectris_dummy;
+    const double b1 = round(detector->pixel1 / known.pixel1),
+                 b2 = round(detector->pixel2 / known.pixel2);
+    if (b1 * b2 > 1 && b1 >= 1 && b2 >= 1 && b1 <= 64 && b2 <= 64 &&
+        known.height / (size_t)b1 == detector->height &&
+        known.width / (size_t)b2 == detector->width) {
+        detector->binning1 = (int)b1;
+        detector->binning2 = (int)b2;
+    }
 }
 
 static void mask_rows(uint8_t *mask, const struct airy_band *band, size_t width)

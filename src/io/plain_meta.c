@@ -102,14 +102,14 @@ static bool read_comment_geometry(airy_geometry *g, const char *text)
     return true;
 }
 
-static void read_comments(airy_stack_meta *meta, const airy_stack *stack, const char *text)
+static void read_comments(airy_stack_meta *meta, const char *text)
 {
     char value[128], name[128] = "";
     const char *end;
     meta->has_geometry = read_comment_geometry(&meta->geometry, text);
     if (find_comment(name, sizeof(name), text, "Detector"))
         name[strcspn(name, ",")] = 0;
-    airy_stack_name_detector(&meta->geometry.detector, name, stack);
+    airy_detector_recognize(&meta->geometry.detector, name);
     meta->has_saturation = find_comment(value, sizeof(value), text, "Count_cutoff") &&
                            take_number(&meta->saturation, value, &end) && meta->saturation > 0;
     if (!meta->has_saturation)
@@ -156,10 +156,10 @@ static bool read_key_geometry(airy_geometry *g, const char *text)
     return true;
 }
 
-static void read_keys(airy_stack_meta *meta, const airy_stack *stack, const char *text)
+static void read_keys(airy_stack_meta *meta, const char *text)
 {
     meta->has_geometry = read_key_geometry(&meta->geometry, text);
-    airy_stack_name_detector(&meta->geometry.detector, "", stack);
+    airy_detector_recognize(&meta->geometry.detector, "");
     meta->has_dummy = read_key(&meta->dummy, text, "Dummy");
     if (!meta->has_dummy)
         meta->dummy = 0;
@@ -179,9 +179,9 @@ void airy_plain_meta(airy_stack_meta *meta, const airy_stack *stack)
     g->detector.height = stack->height;
     g->detector.width = stack->width;
     if (text[0] == '{')
-        read_keys(meta, stack, text + 1);
+        read_keys(meta, text + 1);
     else
-        read_comments(meta, stack, text);
+        read_comments(meta, text);
     airy_c_locale_leave(&locale);
     if (!meta->has_geometry)
         memset(g, 0, sizeof(*g));

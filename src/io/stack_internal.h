@@ -137,12 +137,6 @@ void airy_plain_where(const airy_stack *stack, const struct stack_segment *segme
                       size_t number, char *text, size_t size);
 /* The header of the first file, or NULL. */
 const char *airy_plain_text(const struct stack_segment *segment);
-/*
- * Which registered detector it is: by the name that a file gives ("" where it gives none), or by
- * shape; only if shape and pixels agree with the file.
- */
-void airy_stack_name_detector(airy_detector *detector, const char *description,
-                              const airy_stack *stack);
 /* What that header says (src/io/plain_meta.c). */
 void airy_plain_meta(airy_stack_meta *meta, const airy_stack *stack);
 

@@ -289,33 +289,13 @@ static bool read_center(double *pixels, struct places *places, const char *name,
  * alone: a stack's geometry is complete only with the detector's name, and every caller of
  * airy_stack_get_meta would have to repeat this.
  */
-void airy_stack_name_detector(airy_detector *detector, const char *description,
-                              const airy_stack *stack)
-{
-    airy_detector found;
-    const char *name = strncasecmp(description, "Dectris ", 8) == 0 ? description + 8 : description;
-    bool known = *name && airy_detector_find(&found, name) == AIRY_OK;
-    detector->dectris_dummy = strcasestr(description, "eiger") ||
-                              strcasestr(description, "pilatus");
-    for (int attempt = 0; attempt < 2; attempt++) {
-        if (known && found.height == stack->height && found.width == stack->width &&
-            fabs(found.pixel1 / detector->pixel1 - 1) < 1e-3 &&
-            fabs(found.pixel2 / detector->pixel2 - 1) < 1e-3) {
-            memcpy(detector->name, found.name, sizeof(detector->name));
-            detector->dectris_dummy = found.dectris_dummy;
-            return;
-        }
-        known = airy_detector_find_shape(&found, stack->height, stack->width) == AIRY_OK;
-    }
-}
-
-static void name_detector(airy_detector *detector, struct places *places, const airy_stack *stack)
+static void name_detector(airy_detector *detector, struct places *places)
 {
     char path[MAX_NAME + 32], *text = NULL;
     snprintf(path, sizeof(path), "%s/description", places->detector);
     if (airy_hdf5_exists(places->file, path))
         places->no_memory |= airy_hdf5_text_open(&text, places->file, path) == AIRY_ERR_MEMORY;
-    airy_stack_name_detector(detector, text ? text : "", stack);
+    airy_detector_recognize(detector, text ? text : "");
     free(text);
 }
 
@@ -351,17 +331,6 @@ static void warn_of_tilt(struct places *places)
                  arm.value);
 }
 
-/* A binned image of a detector that is known: its mask is binned, too. */
-static void take_binning(airy_detector *d, const airy_detector *known)
-{
-    const double b1 = round(d->pixel1 / known->pixel1), b2 = round(d->pixel2 / known->pixel2);
-    if (b1 * b2 > 1 && b1 >= 1 && b2 >= 1 && b1 <= 64 && b2 <= 64 &&
-        known->height / (size_t)b1 == d->height && known->width / (size_t)b2 == d->width) {
-        d->binning1 = (int)b1;
-        d->binning2 = (int)b2;
-    }
-}
-
 /* The geometry as this program writes it. */
 static bool read_poni(airy_geometry *g, struct places *places)
 {
@@ -392,15 +361,11 @@ static bool read_poni(airy_geometry *g, struct places *places)
     if (read_field(&number, places, group, "orientation") && number.value >= 0 && number.value <= 4)
         g->detector.orientation = (int)number.value;
     snprintf(path, sizeof(path), "%s/detector", group);
-    airy_detector known;
     const airy_status status = airy_hdf5_text_open(&text, places->file, path);
     places->no_memory |= status == AIRY_ERR_MEMORY;
     if (status == AIRY_OK) {
         snprintf(g->detector.name, sizeof(g->detector.name), "%s", text);
-        if (airy_detector_find(&known, text) == AIRY_OK) {
-            g->detector.dectris_dummy = known.dectris_dummy;
-            take_binning(&g->detector, &known);
-        }
+        airy_detector_complete(&g->detector);
         free(text);
     }
     return g->detector.pixel1 > 0 && g->detector.pixel2 > 0 && g->dist > 0;
@@ -431,7 +396,7 @@ static bool read_geometry(airy_geometry *g, struct places *places, const airy_st
     g->poni1 = center_y * g->detector.pixel1;
     g->poni2 = center_x * g->detector.pixel2;
     g->wavelength = read_wavelength(places);
-    name_detector(&g->detector, places, stack);
+    name_detector(&g->detector, places);
     warn_of_tilt(places);
     return true;
 }

@@ -1,6 +1,5 @@
 #include "stream/stream_encode.h"
 
-#include <cbor.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,68 +21,30 @@ static const uint8_t array_tags[AIRY_DTYPE_COUNT] = {
 #error "typed arrays are written with the tags of little-endian machines"
 #endif
 
-static void took(struct airy_stream_bytes *b, size_t bytes)
-{
-    b->full |= bytes == 0;
-    b->used += bytes;
-}
-
-#define PUT(b, what, value)                                                                        \
-    took((b), cbor_encode_##what((value), (b)->at + (b)->used, (b)->size - (b)->used))
-
-static void put_bytes(struct airy_stream_bytes *b, const void *bytes, size_t count)
-{
-    if (count > b->size - b->used) {
-        b->full = true;
-        return;
-    }
-    memcpy(b->at + b->used, bytes, count);
-    b->used += count;
-}
-
-static void put_text(struct airy_stream_bytes *b, const char *text)
-{
-    const size_t n = strlen(text);
-    PUT(b, string_start, n);
-    put_bytes(b, text, n);
-}
-
-static void put_number(struct airy_stream_bytes *b, const char *key, double value)
-{
-    put_text(b, key);
-    PUT(b, double, value);
-}
-
-static void put_count(struct airy_stream_bytes *b, const char *key, uint64_t value)
-{
-    put_text(b, key);
-    PUT(b, uint, value);
-}
-
 static void put_date(struct airy_stream_bytes *b, const char *key, const char *date)
 {
-    put_text(b, key);
-    PUT(b, tag, TAG_DATE);
-    put_text(b, date);
+    airy_cbor_put_text(b, key);
+    AIRY_CBOR_PUT(b, tag, TAG_DATE);
+    airy_cbor_put_text(b, date);
 }
 
 static void put_time(struct airy_stream_bytes *b, const char *key, uint64_t ns)
 {
-    put_text(b, key);
-    PUT(b, array_start, 2);
-    PUT(b, uint, ns);
-    PUT(b, uint, AIRY_STREAM_TIME_BASE);
+    airy_cbor_put_text(b, key);
+    AIRY_CBOR_PUT(b, array_start, 2);
+    AIRY_CBOR_PUT(b, uint, ns);
+    AIRY_CBOR_PUT(b, uint, AIRY_STREAM_TIME_BASE);
 }
 
 /* An array of two dimensions: [[height, width], typed array]; its bytes follow. */
 static void put_shape(struct airy_stream_bytes *b, const airy_stream_series *s, unsigned tag)
 {
-    PUT(b, tag, TAG_ARRAY);
-    PUT(b, array_start, 2);
-    PUT(b, array_start, 2);
-    PUT(b, uint, s->height);
-    PUT(b, uint, s->width);
-    PUT(b, tag, tag);
+    AIRY_CBOR_PUT(b, tag, TAG_ARRAY);
+    AIRY_CBOR_PUT(b, array_start, 2);
+    AIRY_CBOR_PUT(b, array_start, 2);
+    AIRY_CBOR_PUT(b, uint, s->height);
+    AIRY_CBOR_PUT(b, uint, s->width);
+    AIRY_CBOR_PUT(b, tag, tag);
 }
 
 static size_t channel_count(const airy_stream_series *s)
@@ -166,32 +127,32 @@ static size_t count_keys(const struct keys *k)
 static void put_message(struct airy_stream_bytes *b, size_t keys, const char *type,
                         const airy_stream_series *s)
 {
-    PUT(b, tag, TAG_CBOR);
-    PUT(b, map_start, keys);
-    put_text(b, "type");
-    put_text(b, type);
-    put_count(b, "series_id", s->id);
-    put_text(b, "series_unique_id");
-    put_text(b, s->unique_id);
+    AIRY_CBOR_PUT(b, tag, TAG_CBOR);
+    AIRY_CBOR_PUT(b, map_start, keys);
+    airy_cbor_put_text(b, "type");
+    airy_cbor_put_text(b, type);
+    airy_cbor_put_count(b, "series_id", s->id);
+    airy_cbor_put_text(b, "series_unique_id");
+    airy_cbor_put_text(b, s->unique_id);
 }
 
 /* Airy's own key: the whole pose, to the last bit, in m and rad. */
 static void put_poni(struct airy_stream_bytes *b, const airy_geometry *g)
 {
-    put_text(b, "poni");
-    PUT(b, map_start, 11);
-    put_text(b, "detector");
-    put_text(b, g->detector.name);
-    put_count(b, "orientation", (uint64_t)g->detector.orientation);
-    put_number(b, "pixel1", g->detector.pixel1);
-    put_number(b, "pixel2", g->detector.pixel2);
-    put_number(b, "dist", g->dist);
-    put_number(b, "poni1", g->poni1);
-    put_number(b, "poni2", g->poni2);
-    put_number(b, "rot1", g->rot1);
-    put_number(b, "rot2", g->rot2);
-    put_number(b, "rot3", g->rot3);
-    put_number(b, "wavelength", g->wavelength);
+    airy_cbor_put_text(b, "poni");
+    AIRY_CBOR_PUT(b, map_start, 11);
+    airy_cbor_put_text(b, "detector");
+    airy_cbor_put_text(b, g->detector.name);
+    airy_cbor_put_count(b, "orientation", (uint64_t)g->detector.orientation);
+    airy_cbor_put_number(b, "pixel1", g->detector.pixel1);
+    airy_cbor_put_number(b, "pixel2", g->detector.pixel2);
+    airy_cbor_put_number(b, "dist", g->dist);
+    airy_cbor_put_number(b, "poni1", g->poni1);
+    airy_cbor_put_number(b, "poni2", g->poni2);
+    airy_cbor_put_number(b, "rot1", g->rot1);
+    airy_cbor_put_number(b, "rot2", g->rot2);
+    airy_cbor_put_number(b, "rot3", g->rot3);
+    airy_cbor_put_number(b, "wavelength", g->wavelength);
 }
 
 static void put_geometry(struct airy_stream_bytes *b, const struct keys *k, const airy_geometry *g)
@@ -199,33 +160,33 @@ static void put_geometry(struct airy_stream_bytes *b, const struct keys *k, cons
     /* h c in eV times angstrom, exact since 2019. */
     static const double HC_EV_A = 12398.419843320026;
     if (k->pixel) {
-        put_number(b, "pixel_size_x", g->detector.pixel2);
-        put_number(b, "pixel_size_y", g->detector.pixel1);
+        airy_cbor_put_number(b, "pixel_size_x", g->detector.pixel2);
+        airy_cbor_put_number(b, "pixel_size_y", g->detector.pixel1);
     }
     if (k->facing) {
-        put_number(b, "beam_center_x", g->poni2 / g->detector.pixel2);
-        put_number(b, "beam_center_y", g->poni1 / g->detector.pixel1);
-        put_text(b, "detector_translation");
-        PUT(b, array_start, 3);
-        PUT(b, double, 0.0);
-        PUT(b, double, 0.0);
-        PUT(b, double, g->dist);
+        airy_cbor_put_number(b, "beam_center_x", g->poni2 / g->detector.pixel2);
+        airy_cbor_put_number(b, "beam_center_y", g->poni1 / g->detector.pixel1);
+        airy_cbor_put_text(b, "detector_translation");
+        AIRY_CBOR_PUT(b, array_start, 3);
+        AIRY_CBOR_PUT(b, double, 0.0);
+        AIRY_CBOR_PUT(b, double, 0.0);
+        AIRY_CBOR_PUT(b, double, g->dist);
     }
     if (k->poni)
         put_poni(b, g);
     if (k->wavelength) {
-        put_number(b, "incident_wavelength", g->wavelength * 1e10);
-        put_number(b, "incident_energy", HC_EV_A / (g->wavelength * 1e10));
+        airy_cbor_put_number(b, "incident_wavelength", g->wavelength * 1e10);
+        airy_cbor_put_number(b, "incident_energy", HC_EV_A / (g->wavelength * 1e10));
     }
     if (k->sensor) {
-        put_text(b, "sensor_material");
-        put_text(b, g->detector.sensor.material);
+        airy_cbor_put_text(b, "sensor_material");
+        airy_cbor_put_text(b, g->detector.sensor.material);
     }
     if (k->thickness)
-        put_number(b, "sensor_thickness", g->detector.sensor.thickness);
+        airy_cbor_put_number(b, "sensor_thickness", g->detector.sensor.thickness);
     if (k->name) {
-        put_text(b, "detector_description");
-        put_text(b, g->detector.name);
+        airy_cbor_put_text(b, "detector_description");
+        airy_cbor_put_text(b, g->detector.name);
     }
 }
 
@@ -233,15 +194,15 @@ static void put_geometry(struct airy_stream_bytes *b, const struct keys *k, cons
 static void put_mask(struct airy_stream_bytes *b, const airy_stream_series *s)
 {
     const size_t pixels = s->height * s->width;
-    put_text(b, "pixel_mask");
-    PUT(b, map_start, channel_count(s));
+    airy_cbor_put_text(b, "pixel_mask");
+    AIRY_CBOR_PUT(b, map_start, channel_count(s));
     for (size_t i = 0; i < channel_count(s); i++) {
-        put_text(b, channel_name(s, i));
+        airy_cbor_put_text(b, channel_name(s, i));
         put_shape(b, s, TAG_U32);
-        PUT(b, bytestring_start, pixels * sizeof(uint32_t));
+        AIRY_CBOR_PUT(b, bytestring_start, pixels * sizeof(uint32_t));
         for (size_t p = 0; p < pixels && !b->full; p++) {
             const uint32_t word = s->mask[p] != 0;
-            put_bytes(b, &word, sizeof(word));
+            airy_cbor_put_bytes(b, &word, sizeof(word));
         }
     }
 }
@@ -252,24 +213,24 @@ static void put_start(struct airy_stream_bytes *b, const airy_stream_series *s)
     put_message(b, count_keys(&k), "start", s);
     if (k.date)
         put_date(b, "arm_date", s->date);
-    put_text(b, "channels");
-    PUT(b, array_start, channel_count(s));
+    airy_cbor_put_text(b, "channels");
+    AIRY_CBOR_PUT(b, array_start, channel_count(s));
     for (size_t i = 0; i < channel_count(s); i++)
-        put_text(b, channel_name(s, i));
-    put_count(b, "number_of_images", s->images);
-    put_count(b, "image_size_x", s->width);
-    put_count(b, "image_size_y", s->height);
-    put_text(b, "image_dtype");
-    put_text(b, airy_dtype_name(s->dtype));
-    put_text(b, "flatfield_enabled");
-    PUT(b, bool, false);
+        airy_cbor_put_text(b, channel_name(s, i));
+    airy_cbor_put_count(b, "number_of_images", s->images);
+    airy_cbor_put_count(b, "image_size_x", s->width);
+    airy_cbor_put_count(b, "image_size_y", s->height);
+    airy_cbor_put_text(b, "image_dtype");
+    airy_cbor_put_text(b, airy_dtype_name(s->dtype));
+    airy_cbor_put_text(b, "flatfield_enabled");
+    AIRY_CBOR_PUT(b, bool, false);
     if (k.frame_time) {
-        put_number(b, "frame_time", s->frame_time);
-        put_number(b, "count_time", s->frame_time);
+        airy_cbor_put_number(b, "frame_time", s->frame_time);
+        airy_cbor_put_number(b, "count_time", s->frame_time);
     }
     put_geometry(b, &k, s->geometry);
     if (k.saturation)
-        put_count(b, "saturation_value", (uint64_t)s->saturation);
+        airy_cbor_put_count(b, "saturation_value", (uint64_t)s->saturation);
     if (k.mask)
         put_mask(b, s);
 }
@@ -314,7 +275,7 @@ void airy_stream_encode_head(struct airy_stream_bytes *b, const airy_stream_seri
                              const airy_stream_exposure *exposure)
 {
     put_message(b, 8 + (size_t)(s->date != NULL), "image", s);
-    put_count(b, "image_id", exposure->image_id);
+    airy_cbor_put_count(b, "image_id", exposure->image_id);
     if (s->date)
         put_date(b, "series_date", s->date);
     put_time(b, "real_time", exposure->stop_ns - exposure->start_ns);
@@ -324,20 +285,20 @@ void airy_stream_encode_head(struct airy_stream_bytes *b, const airy_stream_seri
 
 void airy_stream_encode_body(struct airy_stream_bytes *b, const airy_stream_series *s)
 {
-    put_text(b, "data");
-    PUT(b, map_start, channel_count(s));
+    airy_cbor_put_text(b, "data");
+    AIRY_CBOR_PUT(b, map_start, channel_count(s));
 }
 
 void airy_stream_encode_channel(struct airy_stream_bytes *b, const airy_stream_series *s,
                                 size_t channel, const airy_codec_params *codec, size_t size)
 {
-    put_text(b, channel_name(s, channel));
+    airy_cbor_put_text(b, channel_name(s, channel));
     put_shape(b, s, array_tags[s->dtype]);
     if (codec->codec != AIRY_CODEC_NONE) {
-        PUT(b, tag, TAG_COMPRESSED);
-        PUT(b, array_start, 3);
-        put_text(b, airy_codec_name(codec->codec));
-        PUT(b, uint, codec->codec == AIRY_CODEC_BSLZ4 ? codec->elem_size : 0);
+        AIRY_CBOR_PUT(b, tag, TAG_COMPRESSED);
+        AIRY_CBOR_PUT(b, array_start, 3);
+        airy_cbor_put_text(b, airy_codec_name(codec->codec));
+        AIRY_CBOR_PUT(b, uint, codec->codec == AIRY_CODEC_BSLZ4 ? codec->elem_size : 0);
     }
-    PUT(b, bytestring_start, size);
+    AIRY_CBOR_PUT(b, bytestring_start, size);
 }

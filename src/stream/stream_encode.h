@@ -3,15 +3,9 @@
 #define AIRY_STREAM_ENCODE_H
 
 #include "airy/stream_send.h"
+#include "stream/cbor_write.h"
 
 enum { AIRY_STREAM_HEAD_MAX = 512, AIRY_STREAM_TIME_BASE = 1000000000 };
-
-/* CBOR being written; `full` once something did not fit. */
-struct airy_stream_bytes {
-    unsigned char *at;
-    size_t size, used;
-    bool full;
-};
 
 airy_status airy_stream_series_check(const airy_stream_series *series);
 /* malloc'ed. */

@@ -55,6 +55,7 @@ static const struct {
     {"oct_config", check_oct_config},
     {"oct_stream", check_oct_stream},
     {"ring", check_ring},
+    {"stream", check_stream},
     {"stream_send", check_stream_send},
     {"watch", check_watch},
     {"oct_calibrate", check_oct_calibrate},

@@ -149,6 +149,7 @@ void check_merge(struct check *c);
 void check_around(struct check *c);
 void check_oct_stream(struct check *c);
 void check_ring(struct check *c);
+void check_stream(struct check *c);
 void check_rings(struct check *c);
 void check_stream_send(struct check *c);
 void check_watch(struct check *c);

@@ -94,6 +94,8 @@ static int open_carried(struct integration *job)
     /* A worker writes rows of a file that has them already. */
     if (job->params->part || (named && strcmp(carry->items[0], "none") == 0))
         return AIRY_EXIT_OK;
+    if (job->source) /* live_stream.c refuses names */
+        return AIRY_EXIT_OK;
     const airy_status status = airy_stack_values(&job->carried, &job->carried_count, job->stack,
                                                  named ? carry->items : NULL, carry->count);
     if (status != AIRY_OK)

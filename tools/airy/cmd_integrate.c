@@ -803,6 +803,11 @@ static int run_with(const struct integrate_params *p, const airy_geometry *repla
 {
     if (p->part)
         return parts_work(p, replayed);
+    if (live_is_stream(p))
+        return world_alone(p->world)
+                   ? live_stream_run(p, replayed)
+                   : tool_usage(&p->geometry.common, "a stream is received by one process, not by "
+                                                     "several ranks");
     int code = world_first(p->world) ? check_output(p) : AIRY_EXIT_OK;
     if (code == AIRY_EXIT_OK)
         code = check_layout(p);
@@ -864,7 +869,7 @@ static int run_integrate(void *user)
 
 const struct command cmd_integrate = {
     .name = "integrate",
-    .usage = "STACK... [--poni FILE] -o OUT.h5|.xye|.xy|.chi|.dat [options]",
+    .usage = "STACK...|tcp://HOST:PORT... [--poni FILE] -o OUT.h5|.xye|.xy|.chi|.dat [options]",
     .summary = "azimuthal integration: a stack of frames to radial patterns",
     .details = "STACK is HDF5 (FILE or FILE::DATASET), CBF, EDF, NPY or TIFF, one file or several, "
                "or a pattern: 'run_*.cbf', frame_####.cbf. The usual places of data, "
@@ -874,15 +879,18 @@ const struct command cmd_integrate = {
                "what a PONI or the file says. Eiger and Pilatus detectors leave out their dummy "
                "values unless --dummy is "
                "given. OUT.h5 appears when complete; Ctrl-C leaves OUT.h5.partial, which --resume "
-               "continues.",
+               "continues. tcp://HOST:PORT is the stream of a detector (DECTRIS Stream V2): see "
+               "docs/live.md.",
     .examples = "  airy integrate series_master.h5 -o patterns.h5\n"
                 "  airy integrate series_master.h5 --poni lab6.poni --bins 2000 --error-model "
                 "poisson -o patterns.h5 "
                 "--plot patterns.png\n"
                 "  airy integrate frame.h5 --detector eiger_4M --dist 0.3 --poni1 0.08 --poni2 "
                 "0.08 --energy 12.4 \\\n"
-                "      --unit 2th_deg --error-model poisson -o frame.xye\n",
-    .tables = {geometry_options, pattern_options, integrate_options},
+                "      --unit 2th_deg --error-model poisson -o frame.xye\n"
+                "  airy integrate tcp://detector:31001 --sockets 4 -o 'run_{series}.h5' --publish "
+                "'tcp://*:31002'\n",
+    .tables = {geometry_options, pattern_options, integrate_options, stream_options},
     .later = integrate_later,
     .takes = TAKES_COMPUTE | TAKES_DEVICES | TAKES_COMPAT | TAKES_EXPLAIN,
     .params_size = sizeof(struct integrate_params),

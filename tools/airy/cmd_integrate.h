@@ -8,6 +8,14 @@
 #include "team.h"
 #include "world.h"
 
+/* Of inputs that are a detector's stream (live_stream.c). */
+struct stream_opt {
+    const char *channel, *publish;
+    size_t sockets, series;
+    double timeout;
+    bool bind, drop, has_timeout;
+};
+
 struct integrate_params {
     struct geometry_params geometry;
     struct pattern_params pattern;
@@ -34,12 +42,23 @@ struct integrate_params {
     bool has_mpi, per_rank;
     struct world *world; /* of run; never NULL then */
     const char *part;    /* of a worker process: where its parent is (workers.h) */
+    struct stream_opt stream;
+};
+
+/* What stands for the stack where frames come by themselves. */
+struct integration_source {
+    airy_stack_info info; /* frames 0: their number is not known */
+    airy_stack_meta meta;
+    const uint8_t *mask; /* where meta.has_mask */
+    struct team *team;   /* devices that are open; their integrators are not touched */
+    json_t *about;       /* goes into the configuration as "stream" */
 };
 
 /* Everything an integration needs, opened in this order and closed in reverse. */
 struct integration {
     const struct integrate_params *params;
     const struct common *common;
+    const struct integration_source *source; /* NULL: the stack */
     airy_stack *stack;
     airy_stack_info info;
     airy_stack_meta meta;
@@ -74,6 +93,9 @@ struct integration {
  */
 int integration_open(struct integration *job, const struct integrate_params *params,
                      const airy_geometry *replayed);
+/* The same without a stack: of what `source` says, which outlives the job. */
+int integration_open_source(struct integration *job, const struct integrate_params *params,
+                            const airy_geometry *replayed, const struct integration_source *source);
 void integration_close(struct integration *job);
 /* Rows of the file: frames, or groups of them. */
 size_t integration_rows(const struct integration *job);
@@ -127,6 +149,12 @@ int integrate_failed(const struct common *common, airy_status status);
 int parts_run(struct integration *job, airy_run_info *info);
 /* The same in a worker process. */
 int parts_work(const struct integrate_params *params, const airy_geometry *replayed);
+
+/* Inputs that are streams: "tcp://HOST:PORT" or "ipc://PATH". */
+extern const struct opt stream_options[];
+bool live_is_stream(const struct integrate_params *params);
+/* The whole run. Exit code. */
+int live_stream_run(const struct integrate_params *params, const airy_geometry *replayed);
 
 /* One text file a frame or group of frames: .xye .xy .chi .dat. Exit code. */
 struct ascii_result {

@@ -80,7 +80,9 @@ static bool replayed_option(const char *name)
 {
     static const char *const not_kept[] = {"format",    "one-table", "output", "plot",
                                            "config",    "resume",    "batch",  "layout",
-                                           "processes", "part",      "mpi",    "per-rank"};
+                                           "processes", "part",      "mpi",    "per-rank",
+                                           "channel",   "publish",   "sockets", "series",
+                                           "timeout",   "bind",      "drop"};
     for (size_t i = 0; i < sizeof(not_kept) / sizeof(not_kept[0]); i++)
         if (strcmp(name, not_kept[i]) == 0)
             return false;
@@ -133,6 +135,8 @@ char *configuration_text(const struct integration *job)
         json_object_set_new(json, "azimuthal",
                             json_string(airy_unit_name(p->pattern.azimuthal ? p->pattern.azimuthal
                                                                             : AIRY_UNIT_CHI_DEG)));
+    if (job->source && json)
+        json_object_set(json, "stream", job->source->about);
     char *text = json ? tool_json_text(json) : NULL;
     json_decref(json);
     return text;

@@ -66,7 +66,10 @@ static int load_masks(struct integration *job)
         more = malloc(count);
         if (!more)
             return tool_fail(job->common, "out of memory for a mask of %zu pixels", count);
-        status = airy_stack_mask(job->stack, more);
+        if (job->source)
+            memcpy(more, job->source->mask, count);
+        else
+            status = airy_stack_mask(job->stack, more);
         for (size_t i = 0; status == AIRY_OK && i < count; i++)
             job->mask[i] |= more[i];
         job->masked[1] = status == AIRY_OK ? count_bad(more, count) : 0;
@@ -87,6 +90,11 @@ static int load_masks(struct integration *job)
 
 static int open_stack(struct integration *job)
 {
+    if (job->source) {
+        job->info = job->source->info;
+        job->meta = job->source->meta;
+        return AIRY_EXIT_OK;
+    }
     const struct opt_list *inputs = &job->common->inputs;
     airy_status status = stack_open(&job->stack, inputs, &job->params->raw);
     if (status == AIRY_OK)
@@ -102,14 +110,15 @@ static int choose_frames(struct integration *job)
     const struct integrate_params *p = job->params;
     const size_t first = p->frames[0], step = p->has_frames ? p->frames[2] : 1;
     const size_t last = p->has_frames && p->frames[1] ? p->frames[1] : job->info.frames;
-    if (last > job->info.frames || first >= last)
+    const bool endless = job->source && job->info.frames == 0; /* --frames is refused then */
+    if (!endless && (last > job->info.frames || first >= last))
         return tool_fail(job->common, "--frames %s: the stack has %zu frame%s, numbered from 0",
                          opt_given(job->common, "frames", "all"), job->info.frames,
                          tool_s(job->info.frames));
     job->run.first = first;
     job->run.last = last;
     job->run.step = step;
-    job->frames = (last - first - 1) / step + 1;
+    job->frames = endless ? 0 : (last - first - 1) / step + 1;
     job->run.batch = p->pattern.batch;
     job->run.skip_bad = p->skip_bad;
     job->run.resume = p->resume;
@@ -234,11 +243,37 @@ static void name_place(struct integration *job)
     job->run.nxazint = &job->nxazint;
 }
 
+/* Devices and an integrator on each. */
+static int open_team(struct integration *job)
+{
+    airy_status status = AIRY_OK;
+    if (job->source) { /* the devices stay open for the next series */
+        job->team.devices = job->source->team->devices;
+        job->team.count = job->source->team->count;
+    } else {
+        status = team_open(&job->team, job->common);
+    }
+    if (status == AIRY_OK)
+        status = team_integrators(&job->team, &job->geometry, &job->integrator_params);
+    if (status != AIRY_OK)
+        return tool_failed(job->common, status);
+    job->device = job->team.devices[0];
+    job->integrator = job->team.integrators[0];
+    return AIRY_EXIT_OK;
+}
+
 int integration_open(struct integration *job, const struct integrate_params *params,
                      const airy_geometry *replayed)
 {
+    return integration_open_source(job, params, replayed, NULL);
+}
+
+int integration_open_source(struct integration *job, const struct integrate_params *params,
+                            const airy_geometry *replayed, const struct integration_source *source)
+{
     memset(job, 0, sizeof(*job));
     job->start = tool_now();
+    job->source = source;
     job->params = params;
     job->common = &params->geometry.common;
     int code = check_params(params);
@@ -274,14 +309,9 @@ int integration_open(struct integration *job, const struct integrate_params *par
     if (code != AIRY_EXIT_OK)
         return code;
     fill_params(job);
-    airy_status status = team_open(&job->team, job->common);
-    if (status == AIRY_OK)
-        status = team_integrators(&job->team, &job->geometry, &job->integrator_params);
-    if (status != AIRY_OK)
-        return tool_failed(job->common, status);
-    job->device = job->team.devices[0];
-    job->integrator = job->team.integrators[0];
-    code = around_fit(job);
+    code = open_team(job);
+    if (code == AIRY_EXIT_OK)
+        code = around_fit(job);
     if (code != AIRY_EXIT_OK)
         return code;
     if (params->format == FORMAT_NXAZINT)
@@ -302,6 +332,10 @@ size_t integration_rows(const struct integration *job)
 
 void integration_close(struct integration *job)
 {
+    if (job->source) { /* the devices are the source's */
+        team_drop_integrators(&job->team);
+        job->team = (struct team){0};
+    }
     team_close(&job->team);
     airy_stack_destroy(&job->stack);
     airy_detector_arrays_destroy(&job->arrays);

@@ -59,11 +59,17 @@ airy_status team_integrators(struct team *team, const airy_geometry *geometry,
     return status;
 }
 
-void team_close(struct team *team)
+void team_drop_integrators(struct team *team)
 {
     for (size_t i = 0; team->integrators && i < team->count; i++)
         airy_integrator_destroy(&team->integrators[i]);
     free(team->integrators);
+    team->integrators = NULL;
+}
+
+void team_close(struct team *team)
+{
+    team_drop_integrators(team);
     airy_device_destroy_all(&team->devices, team->count);
     *team = (struct team){0};
 }

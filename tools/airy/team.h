@@ -16,6 +16,8 @@ airy_status team_open(struct team *team, const struct common *common);
 /* Each device makes its own at the same time. */
 airy_status team_integrators(struct team *team, const airy_geometry *geometry,
                              const airy_integrator_params *params);
+/* What team_integrators made; the devices stay open. */
+void team_drop_integrators(struct team *team);
 void team_close(struct team *team);
 /* "gpu:0" or "gpu:0, gpu:1"; malloc'ed, NULL when memory is short. */
 char *team_specs(const struct team *team);

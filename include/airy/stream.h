@@ -1,0 +1,250 @@
+/**
+ * Frames from a detector's stream: messages of DECTRIS Stream V2, ZeroMQ sockets that receive them,
+ * series, and patterns published again.
+ *
+ * A message is one CBOR map (RFC 8949) whose first key is "type": "start", "image" or "end"; the map
+ * may stand in tag 55799. Pixels are a multi-dimensional array (tag 40 of [[height, width], data]),
+ * data a typed array (RFC 8746) of a byte string, or of tag 56500: ["bslz4", bytes of an element,
+ * byte string] or ["lz4", 0, byte string], framed as in airy/codec.h.
+ * Source: DECTRIS, "Stream V2" and "CBOR tag for DECTRIS compressed byte strings" (public interface
+ *         descriptions); RFC 8949; RFC 8746. Jungfraujoch speaks the same.
+ *
+ * A build without libzmq and libcbor has all of these functions; they fail with
+ * AIRY_ERR_UNSUPPORTED.
+ */
+#ifndef AIRY_STREAM_H
+#define AIRY_STREAM_H
+
+#include "airy/integrate.h"
+#include "airy/stack.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    AIRY_STREAM_CHANNELS_MAX = 16, /**< of a detector: threshold_1, threshold_2, difference ... */
+    AIRY_STREAM_NAME_BYTES = 64,   /**< bytes of a channel's name, with the 0 at its end */
+    AIRY_STREAM_TEXT_MAX = 128     /**< bytes of other texts */
+};
+
+typedef enum airy_stream_type {
+    AIRY_STREAM_START = 0,
+    AIRY_STREAM_IMAGE,
+    AIRY_STREAM_END
+} airy_stream_type;
+
+/** Pixels as they lie in a message: nothing is copied or decoded. */
+typedef struct airy_stream_pixels {
+    char channel[AIRY_STREAM_NAME_BYTES];
+    const void *bytes; /**< in the message */
+    size_t size;
+    size_t height, width;
+    airy_dtype dtype;
+    bool big_endian; /**< elements, of more than one byte */
+    /** NONE: plain pixels, size = height * width * bytes of the dtype. Else the framing's decoded
+        size is that; its blocks are not looked at. */
+    airy_codec_params codec;
+} airy_stream_pixels;
+
+/** What a series begins with. Zero, or has_... false: the message does not say. */
+typedef struct airy_stream_start_message {
+    uint64_t number_of_images;
+    size_t height, width; /**< always said */
+    bool has_dtype;
+    airy_dtype dtype;                    /**< image_dtype */
+    char detector[AIRY_STREAM_TEXT_MAX]; /**< detector_description; cut */
+    bool has_beam_center, has_pixel_size, has_translation, has_saturation, has_poni;
+    double beam_center_x, beam_center_y; /**< pixels */
+    double pixel_size_x, pixel_size_y;   /**< m */
+    double translation[3];               /**< m; the distance is the last */
+    double wavelength;                   /**< m, from incident_wavelength (Angstrom) or
+                                              incident_energy (eV); 0 */
+    double frame_time;                   /**< s; 0 */
+    double saturation;
+    airy_geometry poni; /**< "poni", as `airy stream` writes it: exact, and with rotations */
+    size_t channels;    /**< named */
+    char channel[AIRY_STREAM_CHANNELS_MAX][AIRY_STREAM_NAME_BYTES];
+    size_t masks; /**< pixel_mask, one a channel */
+    airy_stream_pixels mask[AIRY_STREAM_CHANNELS_MAX];
+} airy_stream_start_message;
+
+typedef struct airy_stream_image_message {
+    bool has_id;                             /**< image_id was read; after a failure, too */
+    uint64_t id;                             /**< from 0 */
+    double real_time, start_time, stop_time; /**< s; NaN */
+    size_t channels;
+    airy_stream_pixels pixels[AIRY_STREAM_CHANNELS_MAX];
+} airy_stream_image_message;
+
+typedef struct airy_stream_message {
+    airy_stream_type type;
+    bool has_type, has_series; /**< type, series_id were read; after a failure, too */
+    uint64_t series_id;
+    char unique_id[AIRY_STREAM_TEXT_MAX]; /**< series_unique_id; "" */
+    airy_stream_start_message start;      /**< of AIRY_STREAM_START */
+    airy_stream_image_message image;      /**< of AIRY_STREAM_IMAGE */
+} airy_stream_message;
+
+/**
+ * Read one message. Bytes are hostile: nothing outside is read, whatever they say; depth is bounded
+ * (16), and nothing is allocated. Keys that are not known are passed over, arrays and maps of
+ * indefinite length are read.
+ *
+ * @param message  out, points into bytes; after a failure what was read so far, so that it may be
+ *                 told which image is lost
+ * Errors: AIRY_ERR_FORMAT (no CBOR, cut, keys twice, missing or of another type, texts that are not
+ *         UTF-8, bytes behind the end), AIRY_ERR_SHAPE (bytes that do not fit the shape),
+ *         AIRY_ERR_UNSUPPORTED (strings of indefinite length, other compressions and typed arrays,
+ *         by name or number).
+ * Threads: any.
+ */
+AIRY_API airy_status airy_stream_parse(airy_stream_message *message, const void *bytes,
+                                       size_t size);
+
+/** The same fields as a file has: geometry, saturation, has_mask for the channel ("": any). */
+AIRY_API void airy_stream_meta(airy_stack_meta *meta, const airy_stream_start_message *start,
+                               const char *channel);
+/**
+ * A channel's pixel mask, or, where there is one only and the channel is "", that:
+ * out[height * width], 1 = bad.
+ * Errors: AIRY_ERR_NOT_FOUND, AIRY_ERR_SHAPE (not the image's), AIRY_ERR_DTYPE, AIRY_ERR_CORRUPT.
+ */
+AIRY_API airy_status airy_stream_mask(uint8_t *mask, const airy_stream_start_message *start,
+                                      const char *channel);
+/**
+ * Pixels of a channel of an image; "": the only one.
+ * Errors: AIRY_ERR_NOT_FOUND and, several and none named, AIRY_ERR_PARAM: lists those that are there.
+ */
+AIRY_API airy_status airy_stream_find_channel(const airy_stream_pixels **pixels,
+                                              const airy_stream_image_message *image,
+                                              const char *channel);
+
+/**
+ * Sockets that receive. Memory is bounded: at most sockets * queue messages of at most max_message
+ * bytes wait in ZeroMQ, and one with each thread of airy_stream_serve; then the sender has to wait.
+ * Thread-safety: one thread at a time.
+ */
+typedef struct airy_stream_receiver airy_stream_receiver;
+
+/** Zeroed members are defaults. */
+typedef struct airy_stream_receiver_params {
+    const char *const *endpoints; /**< "tcp://HOST:PORT", "ipc://PATH" */
+    size_t count;                 /**< of endpoints, at least 1 */
+    size_t sockets; /**< connections to each endpoint, each with a thread for its network and one
+                             that takes what comes; 0: 1; at most 64 in all */
+    bool bind;      /**< the sender connects to us; then sockets is 1 */
+    size_t max_message; /**< bytes; who sends more is cut off; 0: 256 MiB */
+    size_t queue;       /**< messages; 0: 32 */
+} airy_stream_receiver_params;
+
+/** Errors: AIRY_ERR_PARAM, AIRY_ERR_IO (address, by name), AIRY_ERR_UNSUPPORTED. */
+AIRY_API airy_status airy_stream_receiver_create(airy_stream_receiver **receiver,
+                                                 const airy_stream_receiver_params *params);
+AIRY_API void airy_stream_receiver_destroy(airy_stream_receiver **receiver);
+
+/** What came of a series, and of the sockets since airy_stream_serve began. */
+typedef struct airy_stream_report {
+    uint64_t id;
+    char unique_id[AIRY_STREAM_TEXT_MAX];
+    uint64_t expected;   /**< number_of_images; 0: not said */
+    uint64_t received;   /**< images, each counted once */
+    uint64_t duplicates; /**< came again */
+    uint64_t beyond;     /**< image_id >= number_of_images */
+    uint64_t broken;     /**< messages that do not parse */
+    uint64_t stray;      /**< messages of no series that is at work */
+    uint64_t bytes;      /**< of the series' messages */
+    bool ended;          /**< by its end message */
+    double seconds;      /**< from the first image to the last message */
+    airy_status
+        status; /**< not AIRY_OK: a handler failed, and the rest of the images was not handed
+                              on */
+    char sentence[512];
+} airy_stream_report;
+
+/**
+ * Who works on series. start, first and end come from the caller of airy_stream_serve; image and
+ * broken from its receiving threads, several at once, between first and end.
+ */
+typedef struct airy_stream_handler {
+    void *user;
+    /** A series begins; set up what does not depend on the kind of pixels. */
+    airy_status (*start)(void *user, const airy_stream_message *start);
+    /** Its first image is here; `image` gets it, too. */
+    airy_status (*first)(void *user, const airy_stream_message *image);
+    /** One image, never one twice; valid during the call. It may wait: then the sender does. */
+    airy_status (*image)(void *user, const airy_stream_message *image, uint64_t received_ns);
+    /** A message of this series and image that could not be read: the image is lost. */
+    void (*broken)(void *user, uint64_t image_id, const char *sentence);
+    /** It is over; false: stop serving. Also when start or first failed. */
+    bool (*end)(void *user, const airy_stream_report *series);
+    /** One sentence of what is odd. Any thread. */
+    void (*say)(void *user, const char *sentence);
+    /** True: stop; asked ten times a second, by any thread. */
+    bool (*stop)(void *user);
+    double grace;   /**< s that messages which were overtaken, on another socket, are waited for;
+                         0: 2 */
+    double timeout; /**< s without a message after which a series is over that began to send images
+                         and was not ended; 0: 300; infinity: never */
+} airy_stream_handler;
+
+/**
+ * Serve series one after another until a handler says stop. Messages come over several sockets, so
+ * that an image may overtake its start message and the end message an image: they wait for each
+ * other. A series is over with its end message and all its images, or `grace` after the end
+ * message; when the next one begins; after `timeout`; or when stop is said. A message that cannot
+ * be read, a series that fails: said, and the next series is served.
+ * Errors: AIRY_ERR_STOPPED (stop was said), AIRY_ERR_MEMORY, AIRY_ERR_IO (sockets).
+ */
+AIRY_API airy_status airy_stream_serve(airy_stream_receiver *receiver,
+                                       const airy_stream_handler *handler);
+
+/**
+ * A PUB socket on which patterns go out, each as one CBOR map:
+ *   {"type": "start", "series_id", "series_unique_id", "number_of_images", "unit", "radial": tag 86
+ *    (f64), "azimuthal": tag 86 where there are two dimensions}: first, and again once a second, for
+ *    those who came later
+ *   {"type": "pattern", "series_id", "image_id", "status": 0 (good) or not, "message": of bad ones,
+ *    "total", "max", "saturated", "invalid", "intensity": tag 85 (f32), in two dimensions tag 40 of
+ *    [[azimuthal, radial], tag 85]; "std" and "sem" the same, with an error model}
+ *   {"type": "end", "series_id", "series_unique_id", "patterns"}
+ * It never waits: a subscriber that is `queue` messages behind misses what comes next.
+ * Thread-safety: any thread.
+ */
+typedef struct airy_publisher airy_publisher;
+
+typedef struct airy_publisher_series {
+    uint64_t series_id, number_of_images;
+    const char *unique_id; /**< or NULL */
+    const char *unit;      /**< "q_nm^-1" */
+    const double *radial;  /**< [bins] */
+    size_t bins;
+    const double *azimuthal; /**< [azimuth_bins], or NULL: one dimension */
+    size_t azimuth_bins;
+} airy_publisher_series;
+
+typedef struct airy_publisher_pattern {
+    uint64_t image_id;
+    const float *intensity, *std, *sem; /**< [azimuth_bins, bins]; std, sem or NULL */
+    airy_frame_stats stats;
+    airy_status status;
+    const char *message; /**< or NULL */
+} airy_publisher_pattern;
+
+/** @param queue  messages a subscriber may be behind; 0: 1000 */
+AIRY_API airy_status airy_publisher_create(airy_publisher **publisher, const char *endpoint,
+                                           size_t queue);
+AIRY_API void airy_publisher_destroy(airy_publisher **publisher);
+/** A series begins; values are copied. */
+AIRY_API airy_status airy_publisher_start(airy_publisher *publisher,
+                                          const airy_publisher_series *series);
+/** Errors: AIRY_ERR_MEMORY, AIRY_ERR_IO. */
+AIRY_API airy_status airy_publisher_send(airy_publisher *publisher,
+                                         const airy_publisher_pattern *pattern);
+/** @param patterns  out, sent of this series; or NULL */
+AIRY_API airy_status airy_publisher_end(airy_publisher *publisher, uint64_t *patterns);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

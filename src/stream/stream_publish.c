@@ -1,0 +1,228 @@
+/* Patterns on a PUB socket. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <zmq.h>
+
+#include "airy/stream.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/size.h"
+#include "stream/cbor_write.h"
+
+enum {
+    QUEUE = 1000,
+    TAG_ARRAY = 40, /* RFC 8746 */
+    TAG_F32 = 85,
+    TAG_F64 = 86,
+    SMALL_MAX = 2048 /* bytes of a message beside its arrays */
+};
+static const uint64_t AGAIN_NS = 1000000000; /* the start message, for those who came later */
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "typed arrays are written with the tags of little-endian machines"
+#endif
+
+struct airy_publisher {
+    void *context, *socket;
+    pthread_mutex_t lock;
+    unsigned char *start; /* the series' start message */
+    size_t start_size;
+    uint64_t started_ns; /* when it was sent last */
+    uint64_t series_id, patterns;
+    char unique_id[AIRY_STREAM_TEXT_MAX];
+    size_t bins, azimuth_bins; /* azimuth_bins 0: one dimension */
+    unsigned char *bytes;      /* of a pattern */
+    size_t size;
+};
+
+airy_status airy_publisher_create(airy_publisher **publisher, const char *endpoint, size_t queue)
+{
+    AIRY_FAIL_IF(!publisher || !endpoint, AIRY_ERR_PARAM,
+                 "airy_publisher_create: an argument is NULL");
+    AIRY_FAIL_IF(queue > 1000000, AIRY_ERR_PARAM, "queue = %zu, expected <= 1000000", queue);
+    airy_publisher *made = NULL;
+    AIRY_TRY(airy_memory_calloc((void **)&made, 1, sizeof(*made), "a publisher"));
+    (void)pthread_mutex_init(&made->lock, NULL);
+    const int most = queue ? (int)queue : QUEUE, linger = 1000; /* ms, for the last messages */
+    airy_status status = AIRY_OK;
+    made->context = zmq_ctx_new();
+    made->socket = made->context ? zmq_socket(made->context, ZMQ_PUB) : NULL;
+    if (!made->socket || zmq_setsockopt(made->socket, ZMQ_SNDHWM, &most, sizeof(most)) != 0 ||
+        zmq_setsockopt(made->socket, ZMQ_LINGER, &linger, sizeof(linger)) != 0 ||
+        zmq_bind(made->socket, endpoint) != 0)
+        status = airy_fail(AIRY_ERR_IO, "cannot publish on '%s': %s", endpoint,
+                           zmq_strerror(zmq_errno()));
+    if (status != AIRY_OK) {
+        airy_publisher_destroy(&made);
+        return status;
+    }
+    *publisher = made;
+    return AIRY_OK;
+}
+
+void airy_publisher_destroy(airy_publisher **publisher)
+{
+    airy_publisher *p = *publisher;
+    if (!p)
+        return;
+    if (p->socket)
+        zmq_close(p->socket);
+    if (p->context)
+        zmq_ctx_term(p->context);
+    pthread_mutex_destroy(&p->lock);
+    free(p->start);
+    free(p->bytes);
+    free(p);
+    *publisher = NULL;
+}
+
+/* Never waits: who is behind by the whole queue misses it. */
+static airy_status send_bytes(airy_publisher *p, const unsigned char *bytes, size_t size)
+{
+    AIRY_FAIL_IF(zmq_send(p->socket, bytes, size, ZMQ_DONTWAIT) < 0, AIRY_ERR_IO,
+                 "cannot publish: %s", zmq_strerror(zmq_errno()));
+    return AIRY_OK;
+}
+
+static void put_typed(struct airy_stream_bytes *b, const char *key, unsigned tag, const void *data,
+                      size_t size)
+{
+    airy_cbor_put_text(b, key);
+    AIRY_CBOR_PUT(b, tag, tag);
+    AIRY_CBOR_PUT(b, bytestring_start, size);
+    airy_cbor_put_bytes(b, data, size);
+}
+
+static void put_head(struct airy_stream_bytes *b, const airy_publisher *p, const char *type,
+                     size_t more)
+{
+    AIRY_CBOR_PUT(b, map_start, 3 + more);
+    airy_cbor_put_text(b, "type");
+    airy_cbor_put_text(b, type);
+    airy_cbor_put_count(b, "series_id", p->series_id);
+    airy_cbor_put_text(b, "series_unique_id");
+    airy_cbor_put_text(b, p->unique_id);
+}
+
+static airy_status send_start(airy_publisher *p)
+{
+    p->started_ns = airy_clock_ns();
+    return send_bytes(p, p->start, p->start_size);
+}
+
+static airy_status make_start(airy_publisher *p, const airy_publisher_series *series)
+{
+    const size_t doubles = series->bins + (series->azimuthal ? series->azimuth_bins : 0);
+    struct airy_stream_bytes b = {.size = SMALL_MAX + doubles * sizeof(double)};
+    AIRY_TRY(airy_memory_calloc((void **)&b.at, b.size, 1, "a start message"));
+    put_head(&b, p, "start", series->azimuthal ? 4 : 3);
+    airy_cbor_put_count(&b, "number_of_images", series->number_of_images);
+    airy_cbor_put_text(&b, "unit");
+    airy_cbor_put_text(&b, series->unit);
+    put_typed(&b, "radial", TAG_F64, series->radial, series->bins * sizeof(double));
+    if (series->azimuthal)
+        put_typed(&b, "azimuthal", TAG_F64, series->azimuthal,
+                  series->azimuth_bins * sizeof(double));
+    free(p->start);
+    p->start = b.at;
+    p->start_size = b.used;
+    return AIRY_OK;
+}
+
+airy_status airy_publisher_start(airy_publisher *publisher, const airy_publisher_series *series)
+{
+    AIRY_FAIL_IF(!publisher || !series || !series->radial || !series->unit, AIRY_ERR_PARAM,
+                 "airy_publisher_start: an argument is NULL");
+    airy_publisher *p = publisher;
+    pthread_mutex_lock(&p->lock);
+    p->series_id = series->series_id;
+    snprintf(p->unique_id, sizeof(p->unique_id), "%s", series->unique_id ? series->unique_id : "");
+    p->bins = series->bins;
+    p->azimuth_bins = series->azimuthal ? series->azimuth_bins : 0;
+    p->patterns = 0;
+    p->size = SMALL_MAX + 3 * airy_max_size(p->azimuth_bins, 1) * p->bins * sizeof(float);
+    free(p->bytes);
+    p->bytes = NULL;
+    airy_status status = airy_memory_calloc((void **)&p->bytes, p->size, 1, "published patterns");
+    if (status == AIRY_OK)
+        status = make_start(p, series);
+    if (status == AIRY_OK)
+        status = send_start(p);
+    pthread_mutex_unlock(&p->lock);
+    return status;
+}
+
+static void put_values(struct airy_stream_bytes *b, const airy_publisher *p, const char *key,
+                       const float *values)
+{
+    const size_t size = airy_max_size(p->azimuth_bins, 1) * p->bins * sizeof(float);
+    airy_cbor_put_text(b, key);
+    if (p->azimuth_bins) {
+        AIRY_CBOR_PUT(b, tag, TAG_ARRAY);
+        AIRY_CBOR_PUT(b, array_start, 2);
+        AIRY_CBOR_PUT(b, array_start, 2);
+        AIRY_CBOR_PUT(b, uint, p->azimuth_bins);
+        AIRY_CBOR_PUT(b, uint, p->bins);
+    }
+    AIRY_CBOR_PUT(b, tag, TAG_F32);
+    AIRY_CBOR_PUT(b, bytestring_start, size);
+    airy_cbor_put_bytes(b, values, size);
+}
+
+static airy_status send_pattern(airy_publisher *p, const airy_publisher_pattern *pattern)
+{
+    struct airy_stream_bytes b = {.at = p->bytes, .size = p->size};
+    char message[512];
+    const bool bad = pattern->message != NULL;
+    if (airy_clock_ns() - p->started_ns > AGAIN_NS)
+        AIRY_TRY(send_start(p));
+    put_head(&b, p, "pattern", 7u + bad + (pattern->std != NULL) + (pattern->sem != NULL));
+    airy_cbor_put_count(&b, "image_id", pattern->image_id);
+    airy_cbor_put_count(&b, "status", pattern->status != AIRY_OK);
+    if (bad) {
+        snprintf(message, sizeof(message), "%s", pattern->message);
+        airy_cbor_put_text(&b, "message");
+        airy_cbor_put_text(&b, message);
+    }
+    airy_cbor_put_number(&b, "total", pattern->stats.total);
+    airy_cbor_put_number(&b, "max", pattern->stats.max);
+    airy_cbor_put_count(&b, "saturated", pattern->stats.saturated);
+    airy_cbor_put_count(&b, "invalid", pattern->stats.invalid);
+    put_values(&b, p, "intensity", pattern->intensity);
+    if (pattern->std)
+        put_values(&b, p, "std", pattern->std);
+    if (pattern->sem)
+        put_values(&b, p, "sem", pattern->sem);
+    p->patterns++;
+    return send_bytes(p, b.at, b.used);
+}
+
+airy_status airy_publisher_send(airy_publisher *publisher, const airy_publisher_pattern *pattern)
+{
+    AIRY_FAIL_IF(!publisher || !pattern || !pattern->intensity, AIRY_ERR_PARAM,
+                 "airy_publisher_send: an argument is NULL");
+    pthread_mutex_lock(&publisher->lock);
+    const airy_status status =
+        publisher->bytes ? send_pattern(publisher, pattern)
+                         : airy_fail(AIRY_ERR_PARAM, "airy_publisher_send: no series was begun");
+    pthread_mutex_unlock(&publisher->lock);
+    return status;
+}
+
+airy_status airy_publisher_end(airy_publisher *publisher, uint64_t *patterns)
+{
+    unsigned char bytes[SMALL_MAX];
+    struct airy_stream_bytes b = {.at = bytes, .size = sizeof(bytes)};
+    AIRY_FAIL_IF(!publisher, AIRY_ERR_PARAM, "airy_publisher_end: publisher is NULL");
+    airy_publisher *p = publisher;
+    pthread_mutex_lock(&p->lock);
+    put_head(&b, p, "end", 1);
+    airy_cbor_put_count(&b, "patterns", p->patterns);
+    const airy_status status = send_bytes(p, b.at, b.used);
+    if (patterns)
+        *patterns = p->patterns;
+    pthread_mutex_unlock(&p->lock);
+    return status;
+}

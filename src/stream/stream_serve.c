@@ -1,0 +1,527 @@
+/* Series of messages that come over several sockets, put in order and handed on. */
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <zmq.h>
+
+#include "airy/stream.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/size.h"
+#include "stream/stream_sockets.h"
+
+enum {
+    COMPLAINTS = 5,        /* sentences of a kind for each series; the rest is counted */
+    IMAGES_AHEAD = 1 << 20 /* beyond the largest so far, where their number is not said */
+};
+
+static const double GRACE = 2, TIMEOUT = 300; /* s */
+
+enum phase {
+    IDLE,     /* no series */
+    STARTING, /* handler->start is at work */
+    READY,    /* for the first image */
+    OPENING,  /* handler->first is at work */
+    RUNNING,  /* images go to handler->image */
+    CLOSING   /* the last of them are under way, then handler->end */
+};
+
+struct serve {
+    airy_stream_receiver *receiver;
+    const airy_stream_handler *handler;
+    double grace, timeout;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    enum phase phase;
+    airy_stream_report series;                /* at work, or the last one */
+    const airy_stream_message *start, *first; /* offered by a thread that waits for their end */
+    uint64_t starts, ends; /* messages of this series: a sender with several sockets has several */
+    uint64_t first_ns, last_ns; /* images; any message */
+    uint64_t marked;            /* images that came or are known to be lost */
+    uint64_t complaints;
+    uint8_t *seen; /* a bit an image */
+    size_t seen_size;
+    uint64_t ahead;  /* one more than the largest image_id */
+    size_t working;  /* calls of handler->image under way */
+    size_t holding;  /* threads with a message of another series */
+    bool any_series; /* `series` is of one that is over, where phase is IDLE */
+    bool given_up;   /* images of this id wait no longer for their start */
+    uint64_t given_up_id;
+    uint64_t stray, broken; /* outside of series */
+    bool quit;
+    airy_status status; /* of the sockets */
+    char sentence[512];
+};
+
+/* One thread for each socket. */
+struct receiver {
+    struct serve *serve;
+    void *socket;
+    pthread_t thread;
+    airy_stream_message message;
+};
+
+static double seconds_since(uint64_t ns)
+{
+    return (double)(int64_t)(airy_clock_ns() - ns) * 1e-9;
+}
+
+static void wait_change(struct serve *s)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += AIRY_STREAM_POLL_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    (void)pthread_cond_timedwait(&s->changed, &s->lock, &until);
+}
+
+static void say(struct serve *s, const char *format, ...) AIRY_PRINTF(2, 3);
+static void say(struct serve *s, const char *format, ...)
+{
+    char text[700];
+    va_list args;
+    if (!s->handler->say || ++s->complaints > COMPLAINTS)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    s->handler->say(s->handler->user, text);
+    if (s->complaints == COMPLAINTS)
+        s->handler->say(s->handler->user, "more of that is only counted");
+}
+
+/* The same series: ids may come again, unique ids do not, but not all senders have them. */
+static bool is_same(const airy_stream_report *series, const airy_stream_message *m, bool surely)
+{
+    const bool both = *m->unique_id && *series->unique_id;
+    return m->has_series && series->id == m->series_id &&
+           (both ? strcmp(series->unique_id, m->unique_id) == 0 : !surely);
+}
+
+static bool at_work(const struct serve *s, const airy_stream_message *m)
+{
+    return s->phase != IDLE && s->phase != CLOSING && is_same(&s->series, m, false);
+}
+
+/* Of a series that is over, which only its unique id can tell. */
+static bool is_late(const struct serve *s, const airy_stream_message *m)
+{
+    return (s->phase == CLOSING || (s->phase == IDLE && s->any_series)) &&
+           is_same(&s->series, m, true);
+}
+
+static void hold(struct serve *s)
+{
+    s->holding++;
+    wait_change(s);
+    s->holding--;
+}
+
+static void take_start(struct serve *s, const airy_stream_message *m)
+{
+    while (!s->quit) {
+        if (is_late(s, m))
+            return;
+        if (at_work(s, m)) { /* from another socket of the sender, or it began anew */
+            s->starts++;
+            s->last_ns = airy_clock_ns();
+            return;
+        }
+        if (s->phase == IDLE && !s->start) {
+            s->start = m;
+            pthread_cond_broadcast(&s->changed);
+            while (s->start == m && !s->quit)
+                wait_change(s);
+            return;
+        }
+        hold(s);
+    }
+}
+
+static void take_end(struct serve *s, const airy_stream_message *m)
+{
+    const uint64_t begun = airy_clock_ns();
+    while (!s->quit && !is_late(s, m)) {
+        if (at_work(s, m) && s->phase != STARTING) {
+            s->ends++;
+            s->last_ns = airy_clock_ns();
+            pthread_cond_broadcast(&s->changed);
+            return;
+        }
+        if (s->phase == IDLE && !s->start && seconds_since(begun) > s->grace) {
+            s->stray++;
+            return;
+        }
+        if (at_work(s, m))
+            wait_change(s);
+        else
+            hold(s);
+    }
+}
+
+/* Wait until images of this series are taken; false: it is none that is, or all is over. */
+static bool await_series(struct serve *s, const airy_stream_message *m)
+{
+    uint64_t idle_since = 0;
+    while (!s->quit) {
+        if (at_work(s, m)) {
+            if (s->phase == RUNNING || (s->phase == READY && s->series.status != AIRY_OK))
+                return true;
+            if (s->phase == READY && !s->first) {
+                s->first = m;
+                pthread_cond_broadcast(&s->changed);
+                while (s->first == m && !s->quit)
+                    wait_change(s);
+            } else {
+                wait_change(s);
+            }
+            continue;
+        }
+        if (is_late(s, m) || (s->given_up && s->given_up_id == m->series_id)) {
+            s->stray++;
+            return false;
+        }
+        if (s->phase != IDLE || s->start) {
+            idle_since = 0;
+            hold(s);
+            continue;
+        }
+        idle_since = idle_since ? idle_since : airy_clock_ns();
+        if (seconds_since(idle_since) > s->grace) {
+            s->stray++;
+            s->given_up = true;
+            s->given_up_id = m->series_id;
+            s->complaints = 0;
+            say(s, "images of series %llu without a start message are left out",
+                (unsigned long long)m->series_id);
+            return false;
+        }
+        hold(s);
+    }
+    return false;
+}
+
+/* Mark an image of the series as here; false: it is none of those that are to come. */
+static bool mark(struct serve *s, uint64_t id)
+{
+    airy_stream_report *series = &s->series;
+    const uint64_t limit = series->expected ? series->expected : s->ahead + IMAGES_AHEAD;
+    if (id >= limit) {
+        series->beyond++;
+        say(s, "series %llu: image %llu, but it has %llu images%s", (unsigned long long)series->id,
+            (unsigned long long)id, (unsigned long long)(series->expected ? limit : s->ahead),
+            series->expected ? "" : " so far");
+        return false;
+    }
+    if (id / 8 >= s->seen_size) {
+        const size_t size = airy_align_up((size_t)id / 8 + 1, 65536);
+        uint8_t *more = realloc(s->seen, size);
+        if (!more) {
+            series->beyond++;
+            say(s, "series %llu: out of memory for %zu images", (unsigned long long)series->id,
+                8 * size);
+            return false;
+        }
+        memset(more + s->seen_size, 0, size - s->seen_size);
+        s->seen = more;
+        s->seen_size = size;
+    }
+    if (s->seen[id / 8] & 1u << id % 8) {
+        series->duplicates++;
+        say(s, "series %llu: image %llu came again", (unsigned long long)series->id,
+            (unsigned long long)id);
+        return false;
+    }
+    s->seen[id / 8] |= (uint8_t)(1u << id % 8);
+    s->marked++;
+    s->ahead = s->ahead > id ? s->ahead : id + 1;
+    return true;
+}
+
+static void fail_series(struct serve *s, airy_status status)
+{
+    if (s->series.status != AIRY_OK)
+        return;
+    s->series.status = status;
+    airy_error_copy(s->series.sentence, sizeof(s->series.sentence));
+    pthread_cond_broadcast(&s->changed);
+}
+
+static bool all_here(const struct serve *s)
+{
+    return s->series.expected && s->marked == s->series.expected;
+}
+
+static void take_image(struct serve *s, const airy_stream_message *m, size_t size, uint64_t ns)
+{
+    if (!await_series(s, m))
+        return;
+    s->series.bytes += size;
+    s->last_ns = airy_clock_ns();
+    s->first_ns = s->first_ns ? s->first_ns : ns;
+    if (s->series.status != AIRY_OK || !mark(s, m->image.id))
+        return;
+    s->working++;
+    pthread_mutex_unlock(&s->lock);
+    const airy_status status = s->handler->image(s->handler->user, m, ns);
+    pthread_mutex_lock(&s->lock);
+    s->working--;
+    s->last_ns = airy_clock_ns();
+    if (status == AIRY_OK)
+        s->series.received++;
+    else
+        fail_series(s, status);
+    if (s->working == 0 && (s->phase == CLOSING || all_here(s) || s->ends))
+        pthread_cond_broadcast(&s->changed);
+}
+
+/* A message that cannot be read; the sentence is the calling thread's. */
+static void take_broken(struct serve *s, const airy_stream_message *m)
+{
+    char text[512];
+    airy_error_copy(text, sizeof(text));
+    const bool ours = at_work(s, m);
+    const bool image = ours && m->has_type && m->type == AIRY_STREAM_IMAGE && m->image.has_id;
+    *(ours ? &s->series.broken : &s->broken) += 1;
+    if (image)
+        say(s, "series %llu, image %llu: %s", (unsigned long long)s->series.id,
+            (unsigned long long)m->image.id, text);
+    else
+        say(s, "a message that cannot be read: %s", text);
+    if (!image || s->phase != RUNNING || s->series.status != AIRY_OK || !mark(s, m->image.id))
+        return;
+    s->last_ns = airy_clock_ns();
+    if (!s->handler->broken)
+        return;
+    s->working++;
+    pthread_mutex_unlock(&s->lock);
+    s->handler->broken(s->handler->user, m->image.id, text);
+    pthread_mutex_lock(&s->lock);
+    s->working--;
+    pthread_cond_broadcast(&s->changed);
+}
+
+static void take(struct receiver *r, zmq_msg_t *bytes, uint64_t ns)
+{
+    struct serve *s = r->serve;
+    airy_stream_message *m = &r->message;
+    const size_t size = zmq_msg_size(bytes);
+    airy_status status = airy_stream_parse(m, zmq_msg_data(bytes), size);
+    if (status == AIRY_OK && zmq_msg_more(bytes))
+        status = airy_fail(AIRY_ERR_FORMAT, "a message of several parts, expected one");
+    pthread_mutex_lock(&s->lock);
+    if (status != AIRY_OK)
+        take_broken(s, m);
+    else if (m->type == AIRY_STREAM_START)
+        take_start(s, m);
+    else if (m->type == AIRY_STREAM_END)
+        take_end(s, m);
+    else
+        take_image(s, m, size, ns);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static bool is_over(struct serve *s)
+{
+    pthread_mutex_lock(&s->lock);
+    const bool quit = s->quit;
+    pthread_mutex_unlock(&s->lock);
+    return quit;
+}
+
+static void *receive(void *user)
+{
+    struct receiver *r = user;
+    zmq_msg_t bytes;
+    zmq_msg_init(&bytes);
+    while (!is_over(r->serve)) {
+        if (zmq_msg_recv(&bytes, r->socket, 0) >= 0) {
+            take(r, &bytes, airy_clock_ns());
+            continue;
+        }
+        const int error = zmq_errno();
+        if (error == EAGAIN || error == EINTR)
+            continue;
+        struct serve *s = r->serve;
+        pthread_mutex_lock(&s->lock);
+        s->status = AIRY_ERR_IO;
+        snprintf(s->sentence, sizeof(s->sentence), "a socket fails: %s", zmq_strerror(error));
+        s->quit = true;
+        pthread_cond_broadcast(&s->changed);
+        pthread_mutex_unlock(&s->lock);
+    }
+    zmq_msg_close(&bytes);
+    return NULL;
+}
+
+static bool is_stopped(const struct serve *s)
+{
+    return s->quit || (s->handler->stop && s->handler->stop(s->handler->user));
+}
+
+/* The series at work needs no more waiting; says why where that is not its end message. */
+static bool is_done(struct serve *s)
+{
+    const unsigned long long id = s->series.id;
+    const bool failed = s->series.status != AIRY_OK, ended = s->ends >= s->starts && s->ends > 0;
+    const double quiet = s->working ? 0 : seconds_since(s->last_ns);
+    if (is_stopped(s) || (ended && (all_here(s) || quiet > s->grace || failed)))
+        return true;
+    if (s->working || s->first)
+        return false;
+    if (s->ends && all_here(s)) /* a socket's end message is on its way */
+        return quiet > s->grace;
+    if (s->holding && (s->holding == s->receiver->count || quiet > s->grace)) {
+        say(s, "series %llu has no end message, another one begins", id);
+        return true;
+    }
+    if (all_here(s) && quiet > s->grace) {
+        say(s, "series %llu has no end message, but all of its images", id);
+        return true;
+    }
+    if (s->phase == RUNNING && quiet > s->timeout) {
+        say(s, "series %llu: nothing came for %g s, it is given up", id, s->timeout);
+        return true;
+    }
+    return false;
+}
+
+/* From here on messages of this series are taken. */
+static void begin_series(struct serve *s)
+{
+    const airy_stream_message *m = s->start;
+    const uint64_t stray = s->stray, broken = s->broken;
+    s->series = (airy_stream_report){.id = m->series_id,
+                                     .expected = m->start.number_of_images,
+                                     .stray = stray,
+                                     .broken = broken};
+    memcpy(s->series.unique_id, m->unique_id, sizeof(s->series.unique_id));
+    s->starts = 1;
+    s->ends = s->first_ns = s->marked = s->ahead = s->complaints = s->stray = s->broken = 0;
+    s->given_up = false;
+    if (s->seen)
+        memset(s->seen, 0, s->seen_size);
+    s->phase = STARTING;
+    pthread_mutex_unlock(&s->lock);
+    const airy_status status = s->handler->start(s->handler->user, m);
+    pthread_mutex_lock(&s->lock);
+    if (status != AIRY_OK)
+        fail_series(s, status);
+    s->start = NULL;
+    s->last_ns = airy_clock_ns();
+    s->phase = READY;
+    pthread_cond_broadcast(&s->changed);
+}
+
+static void open_series(struct serve *s)
+{
+    const airy_stream_message *m = s->first;
+    s->phase = OPENING;
+    pthread_mutex_unlock(&s->lock);
+    const airy_status status = s->handler->first(s->handler->user, m);
+    pthread_mutex_lock(&s->lock);
+    if (status != AIRY_OK)
+        fail_series(s, status);
+    s->first = NULL;
+    s->last_ns = airy_clock_ns();
+    s->phase = RUNNING;
+    pthread_cond_broadcast(&s->changed);
+}
+
+/* False: the handler wants no more. */
+static bool end_series(struct serve *s)
+{
+    s->phase = CLOSING;
+    while (s->working)
+        wait_change(s);
+    s->series.ended = s->ends > 0;
+    s->series.stray += s->stray;
+    s->stray = 0;
+    s->series.seconds = s->first_ns ? (double)(s->last_ns - s->first_ns) * 1e-9 : 0;
+    s->any_series = true;
+    pthread_mutex_unlock(&s->lock);
+    const bool more = s->handler->end(s->handler->user, &s->series);
+    pthread_mutex_lock(&s->lock);
+    s->phase = IDLE;
+    pthread_cond_broadcast(&s->changed);
+    return more;
+}
+
+/* Series after series, by the caller of airy_stream_serve. */
+static void serve_series(struct serve *s)
+{
+    pthread_mutex_lock(&s->lock);
+    for (bool more = true; more;) {
+        while (!s->start && !is_stopped(s))
+            wait_change(s);
+        if (is_stopped(s)) {
+            s->status = s->status == AIRY_OK ? AIRY_ERR_STOPPED : s->status;
+            break;
+        }
+        begin_series(s);
+        while (!is_done(s)) {
+            if (s->phase == READY && s->first && s->series.status == AIRY_OK)
+                open_series(s);
+            else
+                wait_change(s);
+        }
+        more = end_series(s);
+    }
+    s->quit = true;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+airy_status airy_stream_serve(airy_stream_receiver *receiver, const airy_stream_handler *handler)
+{
+    AIRY_FAIL_IF(!receiver || !handler || !handler->start || !handler->first || !handler->image ||
+                     !handler->end,
+                 AIRY_ERR_PARAM, "airy_stream_serve: an argument is NULL");
+    struct serve s = {.receiver = receiver,
+                      .handler = handler,
+                      .grace = handler->grace > 0 ? handler->grace : GRACE,
+                      .timeout = handler->timeout > 0 ? handler->timeout : TIMEOUT};
+    struct receiver *receivers = NULL;
+    AIRY_TRY(airy_memory_calloc((void **)&receivers, receiver->count, sizeof(*receivers),
+                                "receiving threads"));
+    pthread_condattr_t monotonic;
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_mutex_init(&s.lock, NULL);
+    (void)pthread_cond_init(&s.changed, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+    size_t started = 0;
+    while (started < receiver->count) {
+        receivers[started].serve = &s;
+        receivers[started].socket = receiver->sockets[started];
+        if (pthread_create(&receivers[started].thread, NULL, receive, &receivers[started]) != 0)
+            break;
+        started++;
+    }
+    if (started < receiver->count) {
+        pthread_mutex_lock(&s.lock);
+        s.quit = true;
+        s.status = AIRY_ERR_MEMORY;
+        snprintf(s.sentence, sizeof(s.sentence), "no thread for socket %zu of %zu", started,
+                 receiver->count);
+        pthread_mutex_unlock(&s.lock);
+    } else {
+        serve_series(&s);
+    }
+    for (size_t i = 0; i < started; i++)
+        pthread_join(receivers[i].thread, NULL);
+    pthread_cond_destroy(&s.changed);
+    pthread_mutex_destroy(&s.lock);
+    free(s.seen);
+    free(receivers);
+    if (s.status == AIRY_ERR_STOPPED)
+        return airy_fail(AIRY_ERR_STOPPED, "stopped");
+    return s.status == AIRY_OK ? AIRY_OK : airy_fail_restore(s.status, s.sentence);
+}

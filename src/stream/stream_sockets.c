@@ -1,0 +1,93 @@
+#include "stream/stream_sockets.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <zmq.h>
+
+#include "airy/stream.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/size.h"
+
+enum {
+    SOCKETS_MAX = 64,
+    QUEUE = 32,              /* messages of a socket */
+    MESSAGE_MAX = 256 << 20, /* bytes */
+    KERNEL_BUFFER = 4 << 20  /* bytes: some images, so that the network's thread wakes less often */
+};
+
+/* One connection, served by a thread of its own in ZeroMQ. */
+static airy_status open_socket(airy_stream_receiver *receiver, const airy_stream_receiver_params *p,
+                               size_t index)
+{
+    const char *endpoint = p->endpoints[index / airy_max_size(p->sockets, 1)];
+    const int linger = 0, poll = AIRY_STREAM_POLL_MS, buffer = KERNEL_BUFFER,
+              queue = p->queue ? (int)p->queue : QUEUE;
+    const int64_t largest = p->max_message ? (int64_t)p->max_message : MESSAGE_MAX;
+    const uint64_t affinity = UINT64_C(1) << index;
+    void *socket = zmq_socket(receiver->context, ZMQ_PULL);
+    AIRY_FAIL_IF(!socket, AIRY_ERR_IO, "no ZeroMQ socket for '%s': %s", endpoint,
+                 zmq_strerror(zmq_errno()));
+    receiver->sockets[receiver->count++] = socket;
+    const bool failed = zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof(linger)) != 0 ||
+                        zmq_setsockopt(socket, ZMQ_RCVTIMEO, &poll, sizeof(poll)) != 0 ||
+                        zmq_setsockopt(socket, ZMQ_RCVHWM, &queue, sizeof(queue)) != 0 ||
+                        zmq_setsockopt(socket, ZMQ_RCVBUF, &buffer, sizeof(buffer)) != 0 ||
+                        zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &largest, sizeof(largest)) != 0 ||
+                        zmq_setsockopt(socket, ZMQ_AFFINITY, &affinity, sizeof(affinity)) != 0 ||
+                        (p->bind ? zmq_bind(socket, endpoint) : zmq_connect(socket, endpoint)) != 0;
+    AIRY_FAIL_IF(failed, AIRY_ERR_IO, "cannot %s '%s': %s", p->bind ? "bind to" : "connect to",
+                 endpoint, zmq_strerror(zmq_errno()));
+    return AIRY_OK;
+}
+
+airy_status airy_stream_receiver_create(airy_stream_receiver **receiver,
+                                        const airy_stream_receiver_params *params)
+{
+    AIRY_FAIL_IF(!receiver || !params || !params->endpoints, AIRY_ERR_PARAM,
+                 "airy_stream_receiver_create: an argument is NULL");
+    const size_t each = airy_max_size(params->sockets, 1);
+    AIRY_FAIL_IF(params->count == 0 || params->count > SOCKETS_MAX, AIRY_ERR_PARAM,
+                 "endpoints = %zu, expected 1 to %d", params->count, SOCKETS_MAX);
+    AIRY_FAIL_IF(each > SOCKETS_MAX / params->count, AIRY_ERR_PARAM,
+                 "%zu sockets for each of %zu addresses, expected at most %d in all", each,
+                 params->count, SOCKETS_MAX);
+    AIRY_FAIL_IF(params->bind && each > 1, AIRY_ERR_PARAM,
+                 "sockets = %zu, expected 1 where the sender connects", each);
+    AIRY_FAIL_IF(params->queue > 1000000, AIRY_ERR_PARAM, "queue = %zu, expected <= 1000000",
+                 params->queue);
+    AIRY_FAIL_IF(params->max_message > INT64_MAX, AIRY_ERR_PARAM,
+                 "max_message = %zu, expected <= 2^63 - 1", params->max_message);
+    airy_stream_receiver *made = NULL;
+    airy_status status = airy_memory_calloc((void **)&made, 1, sizeof(*made), "a stream");
+    AIRY_TRY(status);
+    const size_t count = each * params->count;
+    status = airy_memory_calloc((void **)&made->sockets, count, sizeof(void *), "sockets");
+    if (status == AIRY_OK) {
+        made->context = zmq_ctx_new();
+        if (!made->context || zmq_ctx_set(made->context, ZMQ_IO_THREADS, (int)count) != 0)
+            status = airy_fail(AIRY_ERR_MEMORY, "no ZeroMQ context with %zu threads: %s", count,
+                               zmq_strerror(zmq_errno()));
+    }
+    for (size_t i = 0; status == AIRY_OK && i < count; i++)
+        status = open_socket(made, params, i);
+    if (status != AIRY_OK) {
+        airy_stream_receiver_destroy(&made);
+        return status;
+    }
+    *receiver = made;
+    return AIRY_OK;
+}
+
+void airy_stream_receiver_destroy(airy_stream_receiver **receiver)
+{
+    if (!*receiver)
+        return;
+    for (size_t i = 0; i < (*receiver)->count; i++)
+        zmq_close((*receiver)->sockets[i]);
+    while ((*receiver)->context && zmq_ctx_term((*receiver)->context) != 0 && zmq_errno() == EINTR)
+        ;
+    free((*receiver)->sockets);
+    free(*receiver);
+    *receiver = NULL;
+}

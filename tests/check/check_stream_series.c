@@ -1,0 +1,498 @@
+/* Series over loopback: in order and out of order, broken, cut short and never ending. */
+#include "check.h"
+
+#if AIRY_HAVE_ZMQ
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <zmq.h>
+
+#include "check_stream.h"
+
+enum { MOST_SOCKETS = 2, MOST_IMAGES = 64, MOST_SERIES = 4 };
+
+/* A detector with its sockets, and who receives. */
+struct loop {
+    struct check *c;
+    void *context, *sockets[MOST_SOCKETS];
+    size_t count;
+    char endpoints[MOST_SOCKETS][64];
+    airy_stream_receiver *receiver;
+    /* what came */
+    size_t wanted; /* series */
+    size_t series, starts, firsts, images[MOST_SERIES][MOST_IMAGES], broken[MOST_IMAGES], said;
+    airy_stream_report report[MOST_SERIES];
+    char sentences[4096];
+    size_t fail_start, fail_image; /* of the series of this number, from 1 */
+    bool stop;
+    pthread_mutex_t lock;
+};
+
+static airy_status on_start(void *user, const airy_stream_message *m)
+{
+    struct loop *l = user;
+    CHECK(l->c, m->type == AIRY_STREAM_START && m->start.width == STREAM_WIDTH);
+    return ++l->starts == l->fail_start ? AIRY_ERR_PARAM : AIRY_OK;
+}
+
+static airy_status on_first(void *user, const airy_stream_message *m)
+{
+    struct loop *l = user;
+    CHECK(l->c, m->type == AIRY_STREAM_IMAGE);
+    l->firsts++;
+    return AIRY_OK;
+}
+
+static airy_status on_image(void *user, const airy_stream_message *m, uint64_t received_ns)
+{
+    struct loop *l = user;
+    const airy_stream_pixels *p = &m->image.pixels[0];
+    const uint8_t *bytes = p->bytes;
+    pthread_mutex_lock(&l->lock);
+    CHECK(l->c,
+          received_ns > 0 && m->image.channels == 1 && p->size == STREAM_HEIGHT * STREAM_WIDTH * 2);
+    bool same = true;
+    for (size_t i = 0; i < p->size; i++)
+        same &= bytes[i] == (uint8_t)(m->image.id + i);
+    CHECK(l->c, same);
+    if (CHECK(l->c, m->image.id < MOST_IMAGES && l->series < MOST_SERIES))
+        l->images[l->series][m->image.id]++;
+    pthread_mutex_unlock(&l->lock);
+    return l->series + 1 == l->fail_image ? AIRY_ERR_IO : AIRY_OK;
+}
+
+static void on_broken(void *user, uint64_t id, const char *sentence)
+{
+    struct loop *l = user;
+    pthread_mutex_lock(&l->lock);
+    CHECK(l->c, *sentence != 0 && id < MOST_IMAGES);
+    l->broken[id]++;
+    pthread_mutex_unlock(&l->lock);
+}
+
+static bool on_end(void *user, const airy_stream_report *report)
+{
+    struct loop *l = user;
+    if (CHECK(l->c, l->series < MOST_SERIES))
+        l->report[l->series++] = *report;
+    return l->series < l->wanted;
+}
+
+static void on_say(void *user, const char *sentence)
+{
+    struct loop *l = user;
+    const size_t used = strlen(l->sentences);
+    snprintf(l->sentences + used, sizeof(l->sentences) - used, "%s\n", sentence);
+    l->said++;
+}
+
+static bool on_stop(void *user)
+{
+    const struct loop *l = user;
+    return l->stop;
+}
+
+static bool open_loop(struct loop *l, struct check *c, size_t count)
+{
+    const char *endpoints[MOST_SOCKETS];
+    const int patience = 5000, linger = 0; /* ms */
+    *l = (struct loop){.c = c, .count = count, .wanted = 1, .context = zmq_ctx_new()};
+    pthread_mutex_init(&l->lock, NULL);
+    for (size_t i = 0; i < count; i++) {
+        size_t size = sizeof(l->endpoints[i]);
+        l->sockets[i] = zmq_socket(l->context, ZMQ_PUSH);
+        (void)zmq_setsockopt(l->sockets[i], ZMQ_SNDTIMEO, &patience, sizeof(patience));
+        (void)zmq_setsockopt(l->sockets[i], ZMQ_LINGER, &linger, sizeof(linger));
+        if (!CHECK(c, zmq_bind(l->sockets[i], "tcp://127.0.0.1:*") == 0 &&
+                          zmq_getsockopt(l->sockets[i], ZMQ_LAST_ENDPOINT, l->endpoints[i],
+                                         &size) == 0))
+            return false;
+        endpoints[i] = l->endpoints[i];
+    }
+    return CHECK_OK(c, airy_stream_receiver_create(
+                           &l->receiver,
+                           &(airy_stream_receiver_params){.endpoints = endpoints, .count = count}));
+}
+
+static void close_loop(struct loop *l)
+{
+    airy_stream_receiver_destroy(&l->receiver);
+    for (size_t i = 0; i < l->count; i++)
+        zmq_close(l->sockets[i]);
+    zmq_ctx_term(l->context);
+    pthread_mutex_destroy(&l->lock);
+}
+
+static void send_bytes(struct loop *l, size_t socket, const struct message *m)
+{
+    CHECK(l->c, zmq_send(l->sockets[socket], m->bytes, m->size, 0) == (int)m->size);
+}
+
+static void send_start(struct loop *l, size_t socket, uint64_t series, uint64_t images)
+{
+    struct message m;
+    make_start(&m, series, images);
+    send_bytes(l, socket, &m);
+}
+
+static void send_image(struct loop *l, size_t socket, uint64_t series, uint64_t id)
+{
+    struct message m;
+    make_image(&m, series, id);
+    send_bytes(l, socket, &m);
+}
+
+static void send_end(struct loop *l, size_t socket, uint64_t series)
+{
+    struct message m;
+    make_end(&m, series);
+    send_bytes(l, socket, &m);
+}
+
+static airy_status serve(struct loop *l)
+{
+    const airy_stream_handler handler = {.user = l,
+                                         .start = on_start,
+                                         .first = on_first,
+                                         .image = on_image,
+                                         .broken = on_broken,
+                                         .end = on_end,
+                                         .say = on_say,
+                                         .stop = on_stop,
+                                         .grace = 0.3,
+                                         .timeout = 0.6};
+    return airy_stream_serve(l->receiver, &handler);
+}
+
+/* Images [0, count) came once each, but for one (SIZE_MAX: none) that did not. */
+static void check_images(const struct loop *l, size_t series, size_t count, size_t but)
+{
+    for (size_t i = 0; i < MOST_IMAGES; i++)
+        CHECK(l->c, l->images[series][i] == (i < count && i != but));
+}
+
+static void check_plain(struct check *c)
+{
+    struct loop l;
+    if (!check_case(c, "stream_series_plain") || !open_loop(&l, c, 1))
+        return;
+    send_start(&l, 0, 7, 20);
+    for (uint64_t i = 0; i < 20; i++)
+        send_image(&l, 0, 7, i);
+    send_end(&l, 0, 7);
+    CHECK_OK(c, serve(&l));
+    check_images(&l, 0, 20, SIZE_MAX);
+    const airy_stream_report *r = &l.report[0];
+    CHECK(c, r->id == 7 && r->expected == 20 && r->received == 20 && r->ended && r->bytes > 0);
+    CHECK(c, r->status == AIRY_OK && l.said == 0 && l.starts == 1 && l.firsts == 1);
+    close_loop(&l);
+}
+
+/* The start comes last on its socket, the end first on the other. */
+static void check_overtaken(struct check *c)
+{
+    struct loop l;
+    if (!check_case(c, "stream_series_overtaken") || !open_loop(&l, c, 2))
+        return;
+    for (uint64_t i = 0; i < 10; i++)
+        send_image(&l, 0, 7, i);
+    send_start(&l, 1, 7, 20);
+    send_end(&l, 1, 7);
+    for (uint64_t i = 10; i < 20; i++)
+        send_image(&l, 1, 7, i);
+    CHECK_OK(c, serve(&l));
+    check_images(&l, 0, 20, SIZE_MAX);
+    CHECK(c, l.report[0].received == 20 && l.report[0].ended && l.said == 0);
+    close_loop(&l);
+}
+
+/* A sender with two sockets says start and end on both. */
+static void check_both(struct check *c)
+{
+    struct loop l;
+    if (!check_case(c, "stream_series_both") || !open_loop(&l, c, 2))
+        return;
+    l.wanted = 2;
+    for (uint64_t series = 1; series <= 2; series++)
+        for (size_t k = 0; k < 2; k++) {
+            send_start(&l, k, series, 20);
+            for (uint64_t i = k; i < 20; i += 2)
+                send_image(&l, k, series, i);
+            send_end(&l, k, series);
+        }
+    CHECK_OK(c, serve(&l));
+    for (size_t k = 0; k < 2; k++) {
+        check_images(&l, k, 20, SIZE_MAX);
+        CHECK(c, l.report[k].id == k + 1 && l.report[k].received == 20 && l.report[k].ended);
+    }
+    CHECK(c, l.said == 0 && l.starts == 2);
+    close_loop(&l);
+}
+
+/* All kinds of messages that are none, and the series is complete but for the image that was one. */
+static void check_broken(struct check *c)
+{
+    struct message m;
+    struct loop l;
+    if (!check_case(c, "stream_series_broken") || !open_loop(&l, c, 1))
+        return;
+    m = (struct message){.bytes = "hello", .size = 5};
+    send_bytes(&l, 0, &m);
+    send_start(&l, 0, 7, 10);
+    for (uint64_t i = 0; i < 10; i++) {
+        make_image(&m, 7, i);
+        m.size -= i == 4 ? 10 : 0; /* cut in its payload */
+        send_bytes(&l, 0, &m);
+        m.size = 0;
+        if (i == 5)
+            send_bytes(&l, 0, &m);
+        m = (struct message){.bytes = {0xbf, 0x64}, .size = 2};
+        if (i == 6)
+            send_bytes(&l, 0, &m);
+    }
+    send_end(&l, 0, 7);
+    CHECK_OK(c, serve(&l));
+    check_images(&l, 0, 10, 4);
+    CHECK(c, l.broken[4] == 1 && l.report[0].received == 9);
+    CHECK(c, l.report[0].broken >= 2 && strstr(l.sentences, "series 7, image 4: "));
+    CHECK(c, strstr(l.sentences, "a message that cannot be read: ") != NULL);
+    close_loop(&l);
+}
+
+static void check_again(struct check *c)
+{
+    struct loop l;
+    if (!check_case(c, "stream_series_again") || !open_loop(&l, c, 1))
+        return;
+    send_start(&l, 0, 7, 10);
+    for (uint64_t i = 0; i < 10; i++) {
+        send_image(&l, 0, 7, i);
+        send_image(&l, 0, 7, i == 3 ? 10 : i); /* once beyond, else twice */
+    }
+    send_end(&l, 0, 7);
+    CHECK_OK(c, serve(&l));
+    check_images(&l, 0, 10, SIZE_MAX);
+    /* those that come once all are there, with the end, are not counted any more */
+    CHECK(c, l.report[0].received == 10 && l.report[0].beyond == 1);
+    CHECK(c, l.report[0].duplicates == 9 && strstr(l.sentences, "image 10, but it has 10 images"));
+    close_loop(&l);
+}
+
+/* Lost images, no end message, none of both: the next series comes in any case. */
+static void check_cut_short(struct check *c)
+{
+    struct loop l;
+    if (!check_case(c, "stream_series_cut_short") || !open_loop(&l, c, 1))
+        return;
+    l.wanted = 4;
+    send_start(&l, 0, 1, 10);
+    for (uint64_t i = 0; i < 10; i++)
+        if (i != 5)
+            send_image(&l, 0, 1, i);
+    send_end(&l, 0, 1);
+    send_start(&l, 0, 2, 10);
+    for (uint64_t i = 0; i < 6; i++)
+        send_image(&l, 0, 2, i);
+    send_start(&l, 0, 3, 10);
+    send_start(&l, 0, 4, 10);
+    for (uint64_t i = 0; i < 7; i++)
+        send_image(&l, 0, 4, i);
+    CHECK_OK(c, serve(&l));
+    check_images(&l, 0, 10, 5);
+    check_images(&l, 1, 6, SIZE_MAX);
+    check_images(&l, 2, 0, SIZE_MAX);
+    check_images(&l, 3, 7, SIZE_MAX);
+    CHECK(c, l.report[0].ended && l.report[0].received == 9);
+    CHECK(c, !l.report[1].ended && l.report[1].received == 6 && l.report[2].received == 0);
+    CHECK(c, strstr(l.sentences, "series 2 has no end message, another one begins") != NULL);
+    CHECK(c, !l.report[3].ended && strstr(l.sentences, "series 4: nothing came for 0.6 s"));
+    close_loop(&l);
+}
+
+static void check_strays(struct check *c)
+{
+    struct loop l;
+    if (!check_case(c, "stream_series_strays") || !open_loop(&l, c, 1))
+        return;
+    for (uint64_t i = 0; i < 3; i++)
+        send_image(&l, 0, 6, i);
+    send_end(&l, 0, 6);
+    send_start(&l, 0, 7, 2);
+    send_image(&l, 0, 7, 0);
+    send_image(&l, 0, 7, 1);
+    CHECK_OK(c, serve(&l)); /* its end message does not come */
+    check_images(&l, 0, 2, SIZE_MAX);
+    CHECK(c, l.report[0].stray == 4 && l.report[0].received == 2 && !l.report[0].ended);
+    CHECK(c, strstr(l.sentences, "images of series 6 without a start message") != NULL);
+    CHECK(c, strstr(l.sentences, "series 7 has no end message, but all of its images") != NULL);
+    close_loop(&l);
+}
+
+/* Series that the handler refuses, and one that fails in the middle: the last one is served. */
+static void check_failing(struct check *c)
+{
+    struct loop l;
+    if (!check_case(c, "stream_series_failing") || !open_loop(&l, c, 1))
+        return;
+    l.wanted = 3;
+    l.fail_start = 1;
+    l.fail_image = 2;
+    for (uint64_t series = 1; series <= 3; series++) {
+        send_start(&l, 0, series, 5);
+        for (uint64_t i = 0; i < 5; i++)
+            send_image(&l, 0, series, i);
+        send_end(&l, 0, series);
+    }
+    CHECK_OK(c, serve(&l));
+    check_images(&l, 0, 0, SIZE_MAX);
+    check_images(&l, 1, 1, SIZE_MAX);
+    check_images(&l, 2, 5, SIZE_MAX);
+    CHECK(c, l.report[0].status == AIRY_ERR_PARAM && l.report[1].status == AIRY_ERR_IO);
+    CHECK(c, l.report[2].status == AIRY_OK && l.report[2].received == 5);
+    close_loop(&l);
+}
+
+static void check_stopped(struct check *c)
+{
+    struct loop l;
+    if (!check_case(c, "stream_series_stopped") || !open_loop(&l, c, 1))
+        return;
+    l.stop = true;
+    CHECK_FAILS(c, serve(&l), AIRY_ERR_STOPPED, "stopped");
+    close_loop(&l);
+}
+
+static void check_receiver_refusals(struct check *c)
+{
+    const char *good = "tcp://127.0.0.1:*", *bad = "tcp://nowhere";
+    airy_stream_receiver *r = NULL;
+    if (!check_case(c, "stream_receiver_refusals"))
+        return;
+    airy_stream_receiver_params p = {.endpoints = &bad, .count = 1};
+    CHECK_FAILS(c, airy_stream_receiver_create(&r, &p), AIRY_ERR_IO, "connect to 'tcp://nowhere'");
+    p = (airy_stream_receiver_params){.endpoints = &good, .count = 0};
+    CHECK_FAILS(c, airy_stream_receiver_create(&r, &p), AIRY_ERR_PARAM, "endpoints = 0");
+    p = (airy_stream_receiver_params){.endpoints = &good, .count = 1, .sockets = 65};
+    CHECK_FAILS(c, airy_stream_receiver_create(&r, &p), AIRY_ERR_PARAM, "65 sockets");
+    p = (airy_stream_receiver_params){.endpoints = &good, .count = 1, .sockets = 2, .bind = true};
+    CHECK_FAILS(c, airy_stream_receiver_create(&r, &p), AIRY_ERR_PARAM,
+                "where the sender connects");
+    p = (airy_stream_receiver_params){.endpoints = &good, .count = 1, .queue = SIZE_MAX};
+    CHECK_FAILS(c, airy_stream_receiver_create(&r, &p), AIRY_ERR_PARAM, "queue");
+    p = (airy_stream_receiver_params){.endpoints = &good, .count = 1, .max_message = SIZE_MAX};
+    CHECK_FAILS(c, airy_stream_receiver_create(&r, &p), AIRY_ERR_PARAM, "max_message");
+    CHECK_FAILS(c, airy_stream_receiver_create(&r, NULL), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_stream_serve(NULL, NULL), AIRY_ERR_PARAM, "NULL");
+    CHECK(c, r == NULL);
+}
+
+/* The next message of this type, start messages that are repeated left out. */
+static bool next_message(void *socket, char *bytes, size_t size, const char *type, size_t *got)
+{
+    char head[32];
+    const int n = snprintf(head, sizeof(head), "dtype%c%s", (char)(0x60 + strlen(type)), type);
+    for (int tries = 0; tries < 50; tries++) {
+        const int count = zmq_recv(socket, bytes, size, 0);
+        if (count > 0 && memcmp(bytes + 1, head, (size_t)n) == 0) {
+            *got = (size_t)count;
+            return true;
+        }
+        if (count < 0)
+            return false;
+    }
+    return false;
+}
+
+/* Where the bytes are in a message, behind a key and so many bytes of heads. */
+static bool has_value(const char *bytes, size_t size, const char *key, size_t skip,
+                      const void *value, size_t count)
+{
+    const char *at = memmem(bytes, size, key, strlen(key));
+    return at && (size_t)(at - bytes) + strlen(key) + skip + count <= size &&
+           memcmp(at + strlen(key) + skip, value, count) == 0;
+}
+
+static void check_publisher(struct check *c)
+{
+    const double radial[3] = {0.5, 1.5, 2.5};
+    const float values[3] = {1, 2, NAN}, std[3] = {4, 5, 6};
+    const int patience = 5000, linger = 0;
+    char endpoint[64] = "", bytes[4096];
+    size_t size = 0;
+    uint64_t patterns = 0;
+    airy_publisher *p = NULL;
+    if (!check_case(c, "stream_publisher"))
+        return;
+    snprintf(endpoint, sizeof(endpoint), "ipc://%s/pub", check_tmp(c));
+    if (!CHECK_OK(c, airy_publisher_create(&p, endpoint, 0)))
+        return;
+    void *context = zmq_ctx_new(), *socket = zmq_socket(context, ZMQ_SUB);
+    (void)zmq_setsockopt(socket, ZMQ_SUBSCRIBE, "", 0);
+    (void)zmq_setsockopt(socket, ZMQ_RCVTIMEO, &patience, sizeof(patience));
+    (void)zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof(linger));
+    CHECK(c, zmq_connect(socket, endpoint) == 0);
+    const airy_publisher_pattern pattern = {.image_id = 300,
+                                            .intensity = values,
+                                            .std = std,
+                                            .stats = {.total = 7, .max = 2, .saturated = 1}};
+    CHECK_FAILS(c, airy_publisher_send(p, &pattern), AIRY_ERR_PARAM, "no series");
+    /* Who subscribes late gets the start message again within a second. */
+    CHECK_OK(c, airy_publisher_start(p, &(airy_publisher_series){.series_id = 9,
+                                                                 .unique_id = "u",
+                                                                 .number_of_images = 10,
+                                                                 .unit = "q_nm^-1",
+                                                                 .radial = radial,
+                                                                 .bins = 3}));
+    zmq_pollitem_t item = {.socket = socket, .events = ZMQ_POLLIN};
+    for (int i = 0; i < 100 && zmq_poll(&item, 1, 50) == 0; i++)
+        CHECK_OK(c, airy_publisher_send(p, &pattern));
+    if (CHECK(c, next_message(socket, bytes, sizeof(bytes), "pattern", &size))) {
+        /* a key of one byte's head: 0xd8 0x55 is tag 85, 0x4c 12 bytes; 0x19 two bytes follow */
+        CHECK(c, has_value(bytes, size, "intensity", 3, values, sizeof(values)));
+        CHECK(c, has_value(bytes, size, "std", 3, std, sizeof(std)));
+        CHECK(c, has_value(bytes, size, "image_id", 0, "\x19\x01\x2c", 3));
+        CHECK(c, has_value(bytes, size, "saturated", 0, "\x01", 1));
+        CHECK(c, has_value(bytes, size, "status", 0, "\x00", 1));
+        CHECK(c, !memmem(bytes, size, "sem", 3));
+    }
+    CHECK_OK(c, airy_publisher_start(p, &(airy_publisher_series){.series_id = 10,
+                                                                 .unit = "q_nm^-1",
+                                                                 .radial = radial,
+                                                                 .bins = 1,
+                                                                 .azimuthal = radial,
+                                                                 .azimuth_bins = 3}));
+    if (CHECK(c, next_message(socket, bytes, sizeof(bytes), "start", &size)))
+        CHECK(c, has_value(bytes, size, "azimuthal", 4, radial, sizeof(radial)));
+    CHECK_OK(c, airy_publisher_send(p, &pattern));
+    CHECK_OK(c, airy_publisher_end(p, &patterns));
+    CHECK(c, patterns == 1);
+    if (CHECK(c, next_message(socket, bytes, sizeof(bytes), "pattern", &size)))
+        CHECK(c, has_value(bytes, size, "intensity", 0, "\xd8\x28\x82\x82\x03\x01\xd8\x55\x4c", 9));
+    CHECK(c, next_message(socket, bytes, sizeof(bytes), "end", &size));
+    zmq_close(socket);
+    zmq_ctx_term(context);
+    airy_publisher_destroy(&p);
+    CHECK_FAILS(c, airy_publisher_create(&p, "tcp://x", 0), AIRY_ERR_IO, "publish on 'tcp://x'");
+    CHECK_FAILS(c, airy_publisher_create(&p, NULL, 0), AIRY_ERR_PARAM, "NULL");
+    CHECK_FAILS(c, airy_publisher_create(&p, "tcp://x", SIZE_MAX), AIRY_ERR_PARAM, "queue");
+}
+
+void check_stream_series(struct check *c)
+{
+    check_plain(c);
+    check_overtaken(c);
+    check_both(c);
+    check_broken(c);
+    check_again(c);
+    check_cut_short(c);
+    check_strays(c);
+    check_failing(c);
+    check_stopped(c);
+    check_receiver_refusals(c);
+    check_publisher(c);
+}
+
+#else
+typedef int no_stream_series; /* check_stream.c says so */
+#endif
