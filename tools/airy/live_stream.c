@@ -495,6 +495,18 @@ static int report(const struct service *s, const airy_stream_report *r, const ai
     return AIRY_EXIT_OK;
 }
 
+/*
+ * The runner counts a row that was given up as done and bad; here it is lost, as are those that
+ * stay to be done by --resume.
+ */
+static void count_rows(const struct service *s, airy_live_info *info)
+{
+    const uint64_t rows = info->done + info->resumed, bad = info->bad;
+    info->done -= bad < info->done ? bad : info->done;
+    info->bad = bad > info->lost ? bad - info->lost : 0;
+    info->lost += s->job.frames > rows ? s->job.frames - rows : 0;
+}
+
 /* What came of the series' run; the file has its name, or stays partial. */
 static int finish(struct service *s, const airy_stream_report *series)
 {
@@ -521,13 +533,14 @@ static int finish(struct service *s, const airy_stream_report *series)
         else if (info.bad || info.lost)
             code = AIRY_EXIT_PARTLY;
         if (code == AIRY_EXIT_PARTLY)
-            tool_say(s->common, "series %llu: %llu images are bad, %llu did not come%s%s",
-                     (unsigned long long)series->id, (unsigned long long)info.bad,
-                     (unsigned long long)info.lost, *info.first_error ? ", the first: " : "",
-                     info.first_error);
+            tool_say(s->common, "series %llu: %llu rows are bad%s%s",
+                     (unsigned long long)series->id,
+                     (unsigned long long)(info.bad > info.lost ? info.bad : info.lost),
+                     *info.first_error ? ", the first: " : "", info.first_error);
     }
     if (s->publisher)
         (void)airy_publisher_end(s->publisher, &published);
+    count_rows(s, &info);
     const int said_it = report(s, series, &info, published);
     return code == AIRY_EXIT_OK ? said_it : code;
 }
@@ -610,9 +623,9 @@ int live_stream_run(const struct integrate_params *p, const airy_geometry *repla
     airy_status status = airy_stream_receiver_create(&receiver, &params);
     if (status == AIRY_OK && p->stream.publish)
         status = airy_publisher_create(&s.publisher, p->stream.publish, 0);
-    if (status == AIRY_OK)
-        status = team_open(&s.team, common);
-    if (status != AIRY_OK)
+    if (status != AIRY_OK) /* an address; there is no path to look at */
+        code = tool_fail(common, "%s", airy_last_error());
+    else if ((status = team_open(&s.team, common)) != AIRY_OK)
         code = tool_failed(common, status);
     if (code == AIRY_EXIT_OK) {
         tool_say_device(common, s.team.devices[0]);
