@@ -68,9 +68,8 @@ static airy_status open_batches(struct airy_lane *lane, size_t count)
         .frames = run->plan.batch,
         .bytes = run->plan.batch_bytes,
     };
-    AIRY_TRY(
-        airy_memory_calloc((void **)&lane->batches, count, sizeof(lane->batches[0]), "batches"));
-    AIRY_TRY(airy_memory_calloc((void **)&lane->idle, count, sizeof(lane->idle[0]), "batches"));
+    AIRY_TRY(airy_memory_calloc((void **)&lane->batches, count, sizeof(airy_batch *), "batches"));
+    AIRY_TRY(airy_memory_calloc((void **)&lane->idle, count, sizeof(airy_batch *), "batches"));
     while (lane->batch_count < count) {
         airy_batch **batch = &lane->batches[lane->batch_count];
         AIRY_TRY(airy_batch_create(batch, lane->integrator->device, &params));
