@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "bench_files.h"
 
@@ -118,12 +119,22 @@ static airy_status integrate(void *user)
                                 &job->info);
 }
 
+/* A file that is there would be removed while the next run is timed. */
+static airy_status remove_patterns(void *user)
+{
+    const struct integrate_job *job = user;
+    if (job->path)
+        (void)unlink(job->path);
+    return AIRY_OK;
+}
+
 /* Times of the stack once: the first call, and the median of some more. */
 static airy_status time_once(const struct bench *bench, struct integrate_job *job, double *first,
                              double *once)
 {
     struct timing *t = malloc(sizeof(*t));
-    const struct bench_loop loop = {.run = integrate,
+    const struct bench_loop loop = {.prepare = remove_patterns,
+                                    .run = integrate,
                                     .user = job,
                                     .seconds = fmin(bench_seconds(bench) / 4, 0.5),
                                     .least = bench->params->all ? 1 : 3,
@@ -179,7 +190,8 @@ airy_status bench_time_integrate(const struct bench *bench, airy_integrator *con
         .count = count,
         .run = {.batch = bench->params->pattern.batch, .force = true, .progress = bench_go_on},
         .path = path};
-    const struct bench_loop loop = {.run = integrate,
+    const struct bench_loop loop = {.prepare = remove_patterns,
+                                    .run = integrate,
                                     .user = &job,
                                     .seconds = bench_seconds(bench),
                                     .least = bench->params->all ? 2 : 3};

@@ -173,7 +173,7 @@ airy_status bench_measure_wires(struct bench *bench, double *rate)
 {
     const size_t count = bench->team.count;
     struct copies_job all = {.jobs = calloc(count, sizeof(*all.jobs)), .count = count};
-    airy_host **hosts = calloc(count, sizeof(*hosts));
+    airy_host **hosts = calloc(count, sizeof(airy_host *));
     airy_status status = all.jobs && hosts ? AIRY_OK : AIRY_ERR_MEMORY;
     struct timing t;
     double size = 0;
