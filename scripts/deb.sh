@@ -1,5 +1,5 @@
 #!/bin/sh
-# Debian packages of this tree in OUT: libairy0.1, libairy-dev, airy. Built in a copy, without the network; lintian looks at them.
+# Debian packages of this tree in OUT: libairy0.1, libairy-dev, airy, airy-mpi. Built in a copy, without the network; lintian looks at them.
 #   scripts/deb.sh OUT
 set -eu
 cd "$(dirname "$0")/.."
