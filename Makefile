@@ -6,15 +6,17 @@
 # make fuzz (each fuzzer for FUZZ_SECONDS, at random), make soak (streams for SECONDS and looks whether anything grows or changes),
 # make coverage (which lines the tests reach; many minutes), make oclgrind (small cases of all kernels in a simulator; half an
 # hour), make gallery (runs the commands of docs/gallery.md, whose pictures appear in $(BUILD)/gallery),
-# make api (the API reference in $(BUILD)/api/html, by doxygen, which is not installed for it), make clean.
+# make api (the API reference in $(BUILD)/api/html, by doxygen, which is not installed for it),
+# make walk (as root: the README in a new Debian 12 in the folder WALK), make clean.
 
 BUILD ?= build
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 SECONDS ?= 3600
+WALK ?= walk
 
-.PHONY: all build deps demo test install bundle deb dist fuzz soak coverage oclgrind api gallery clean
+.PHONY: all build deps demo test install bundle deb dist fuzz soak coverage oclgrind api gallery walk clean
 
 all: build
 
@@ -83,6 +85,9 @@ gallery:
 	@scripts/deps.sh build demo
 	@$(MAKE) --no-print-directory build
 	@scripts/gallery.sh $(BUILD) $(BUILD)/gallery
+
+walk:
+	@scripts/walk.sh $(WALK)
 
 clean:
 	rm -rf $(BUILD) bundle demo deb dist

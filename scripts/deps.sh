@@ -48,6 +48,7 @@ for goal in "$@"; do
     test)
         need ocl-icd-libopencl1 "finds the OpenCL devices"
         need pocl-opencl-icd "an OpenCL device on the CPU, to test the kernels"
+        need libbz2-dev "linked behind CFITSIO where everything is static"
         need g++ "the headers are checked as C++ too"
         need gnuplot-nox "draws the plots"
         need libopenmpi-dev "several machines; a module that is opened where it is wanted"
