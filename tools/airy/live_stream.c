@@ -211,9 +211,12 @@ static int begin(struct service *s, const airy_stream_message *m)
     s->odd = s->complete = false;
     atomic_store(&s->dropped, 0);
     atomic_store(&s->other, 0);
-    tool_say(s->common, "series %llu: %llu images of %zu x %zu%s%s",
-             (unsigned long long)m->series_id, (unsigned long long)m->start.number_of_images,
-             m->start.height, m->start.width, *m->start.detector ? ", " : "", m->start.detector);
+    char count[32] = "";
+    if (m->start.number_of_images)
+        snprintf(count, sizeof(count), "%llu ", (unsigned long long)m->start.number_of_images);
+    tool_say(s->common, "series %llu: %simages of %zu x %zu%s%s", (unsigned long long)m->series_id,
+             count, m->start.height, m->start.width, *m->start.detector ? ", " : "",
+             m->start.detector);
     int code = name_output(s, m->series_id);
     if (code == AIRY_EXIT_OK)
         code = check_channel(s, &m->start);
@@ -472,7 +475,7 @@ static int report(const struct service *s, const airy_stream_report *r, const ai
 {
     if (s->common->json)
         return report_json(s, r, info, published);
-    char odd[512] = "", bytes[32], device[64] = "";
+    char odd[512] = "", bytes[32], device[64] = "", expected[32] = "";
     const double seconds = r->seconds > 0 ? r->seconds : 1e-9;
     add_count(odd, info->resumed, "done before");
     add_count(odd, info->bad, "bad");
@@ -482,16 +485,18 @@ static int report(const struct service *s, const airy_stream_report *r, const ai
     add_count(odd, r->broken, "broken messages");
     add_count(odd, r->stray, "stray messages");
     add_count(odd, published, "published");
+    if (r->expected)
+        snprintf(expected, sizeof(expected), " of %llu", (unsigned long long)r->expected);
     if (info->batch)
         snprintf(device, sizeof(device), "; %zu a batch, %zu slots", info->batch, info->slots);
     tool_say(s->common,
-             "%s: series %llu, %llu of %llu images in %.3g s, %llu integrated, %llu lost%s; %.4g "
+             "%s: series %llu, %llu%s images in %.3g s, %llu integrated, %llu lost%s; %.4g "
              "frames/s, %s/s; latency p50 %.3g ms, p99 %.3g ms, max %.3g ms%s",
              s->mine.output ? s->mine.output : "no file", (unsigned long long)r->id,
-             (unsigned long long)r->received, (unsigned long long)r->expected, r->seconds,
-             (unsigned long long)info->done, (unsigned long long)info->lost, odd,
-             (double)r->received / seconds, tool_bytes(bytes, (double)r->bytes / seconds),
-             info->p50 * 1e3, info->p99 * 1e3, info->max * 1e3, device);
+             (unsigned long long)r->received, expected, r->seconds, (unsigned long long)info->done,
+             (unsigned long long)info->lost, odd, (double)r->received / seconds,
+             tool_bytes(bytes, (double)r->bytes / seconds), info->p50 * 1e3, info->p99 * 1e3,
+             info->max * 1e3, device);
     return AIRY_EXIT_OK;
 }
 
