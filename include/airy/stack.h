@@ -74,6 +74,17 @@ typedef struct airy_stack_info {
  */
 AIRY_API airy_status airy_stack_create(airy_stack **stack, const char *const *paths, size_t count);
 
+/**
+ * The files behind paths, one or several, in the order in which airy_stack_create takes them: a
+ * pattern stands for what it matches now.
+ *
+ * @param files  out, released with airy_stack_paths_free
+ * Errors: AIRY_ERR_NOT_FOUND (a pattern matches nothing), AIRY_ERR_PARAM, AIRY_ERR_MEMORY.
+ */
+AIRY_API airy_status airy_stack_paths(char ***files, size_t *count, const char *const *paths,
+                                      size_t path_count);
+AIRY_API void airy_stack_paths_free(char **files, size_t count);
+
 /** Pixels of files without a header. */
 typedef struct airy_raw_frames {
     airy_dtype dtype;
@@ -131,6 +142,8 @@ typedef struct airy_stack_meta {
     double saturation;
     bool has_dummy; /**< pixels of this value, within delta_dummy, are none */
     double dummy, delta_dummy;
+    size_t frames; /**< of the series, as the detector was told (nimages of each of ntrigger), be
+                        they there or not; 0: the file does not say */
 } airy_stack_meta;
 AIRY_API airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta);
 /** The file's pixel mask: out[height * width], 1 = bad. AIRY_ERR_NOT_FOUND when it has none. */

@@ -217,7 +217,7 @@ static airy_status expand_and_create(airy_stack **stack, const char *const *give
     struct airy_paths paths;
     AIRY_FAIL_IF(!stack || !given || count == 0, AIRY_ERR_PARAM,
                  "a stack of %zu paths, expected at least one", count);
-    AIRY_TRY(airy_paths_expand(&paths, given, count));
+    AIRY_TRY(airy_paths_expand(&paths, given, count, true));
     const airy_status status = create(stack, &paths, raw);
     airy_paths_free(&paths);
     return status;

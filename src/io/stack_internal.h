@@ -103,6 +103,8 @@ airy_status airy_stack_split(char **file, char **dataset, const char *path);
 
 /* Add all frames of a dataset behind those there are. Lock held. */
 airy_status airy_stack_add(airy_stack *stack, const char *path, const char *dataset);
+/* Frames that the master says there will be; 0: it does not. Lock held. */
+size_t airy_stack_series_total(hid_t file);
 /*
  * Frames that dataset `index` of a series has or had (src/io/stack_series.c): of its own shape,
  * else by the numbers of the images in the files around it, else as many as in the other files; of

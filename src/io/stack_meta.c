@@ -439,6 +439,7 @@ airy_status airy_stack_get_meta(const airy_stack *stack, airy_stack_meta *meta)
                            "detectorSpecific/countrate_correction_count_cutoff");
             found.saturation = found.has_saturation ? limit.value : 0;
         }
+        found.frames = airy_stack_series_total(file);
         status = places.no_memory ? airy_fail(AIRY_ERR_MEMORY, "out of memory for what '%s' says",
                                               stack->first_path)
                                   : airy_probe_result(file);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "airy/stack.h"
 #include "base/error.h"
 #include "io/image_formats.h"
 
@@ -131,7 +132,8 @@ static void say_gaps(const char *pattern, char *const *names, size_t count)
     }
 }
 
-static airy_status add_matches(struct airy_paths *paths, const char *pattern, const char *dataset)
+static airy_status add_matches(struct airy_paths *paths, const char *pattern, const char *dataset,
+                               bool say)
 {
     const bool hashes = !strpbrk(pattern, "*?[");
     char *text = hashes ? glob_of_hashes(pattern) : strdup(pattern);
@@ -151,7 +153,7 @@ static airy_status add_matches(struct airy_paths *paths, const char *pattern, co
                 found.gl_pathv[i] = swap;
             }
         qsort(found.gl_pathv, kept, sizeof(*found.gl_pathv), by_number);
-        if (hashes)
+        if (hashes && say)
             say_gaps(pattern, found.gl_pathv, kept);
         for (size_t i = 0; i < kept && status == AIRY_OK; i++)
             status = add_path(paths, found.gl_pathv[i], dataset);
@@ -162,7 +164,8 @@ static airy_status add_matches(struct airy_paths *paths, const char *pattern, co
     return status;
 }
 
-airy_status airy_paths_expand(struct airy_paths *paths, const char *const *given, size_t count)
+airy_status airy_paths_expand(struct airy_paths *paths, const char *const *given, size_t count,
+                              bool say)
 {
     struct airy_paths made = {NULL, 0};
     airy_status status = AIRY_OK;
@@ -176,7 +179,7 @@ airy_status airy_paths_expand(struct airy_paths *paths, const char *const *given
             const char *dataset = strstr(given[i], "::");
             char *file = dataset ? strndup(given[i], (size_t)(dataset - given[i]))
                                  : strdup(given[i]);
-            status = file ? add_matches(&made, file, dataset ? dataset : "")
+            status = file ? add_matches(&made, file, dataset ? dataset : "", say)
                           : airy_fail(AIRY_ERR_MEMORY, "out of memory for a path");
             free(file);
         }
@@ -195,4 +198,22 @@ void airy_paths_free(struct airy_paths *paths)
         free(paths->items[i]);
     free(paths->items);
     *paths = (struct airy_paths){NULL, 0};
+}
+
+airy_status airy_stack_paths(char ***files, size_t *count, const char *const *paths,
+                             size_t path_count)
+{
+    struct airy_paths found;
+    AIRY_FAIL_IF(!files || !count || !paths || path_count == 0, AIRY_ERR_PARAM,
+                 "airy_stack_paths: an argument is NULL");
+    AIRY_TRY(airy_paths_expand(&found, paths, path_count, false));
+    *files = found.items;
+    *count = found.count;
+    return AIRY_OK;
+}
+
+void airy_stack_paths_free(char **files, size_t count)
+{
+    struct airy_paths paths = {files, count};
+    airy_paths_free(&paths);
 }

@@ -20,9 +20,10 @@ bool airy_path_is_pattern(const char *path);
 /*
  * Each path as it is, or the files that a pattern matches, in the order of the numbers in their
  * names. A run of n # stands for a number of n digits, or more without leading zeros.
- * AIRY_ERR_NOT_FOUND: no file matches.
+ * AIRY_ERR_NOT_FOUND: no file matches. say: numbers without a file go to the log.
  */
-airy_status airy_paths_expand(struct airy_paths *paths, const char *const *given, size_t count);
+airy_status airy_paths_expand(struct airy_paths *paths, const char *const *given, size_t count,
+                              bool say);
 void airy_paths_free(struct airy_paths *paths);
 
 #endif

@@ -103,6 +103,19 @@ static size_t infer(const struct part *parts, size_t count, size_t index, size_t
     return equal && each > 0 && total > sum && total - sum <= each ? total - sum : 0;
 }
 
+size_t airy_stack_series_total(hid_t file)
+{
+    static const char group[] = "/entry/instrument/detector/detectorSpecific";
+    char images[64], triggers[64];
+    snprintf(images, sizeof(images), "%s/nimages", group);
+    snprintf(triggers, sizeof(triggers), "%s/ntrigger", group);
+    size_t total = read_count(file, images);
+    const size_t times = read_count(file, triggers);
+    if (airy_mul_size(&total, total, times ? times : 1) || total > AIRY_STACK_MAX_FRAMES)
+        total = 0;
+    return total;
+}
+
 airy_status airy_stack_series_frames(size_t *frames, const struct stack_choice *series,
                                      size_t count, size_t index)
 {
@@ -114,15 +127,8 @@ airy_status airy_stack_series_frames(size_t *frames, const struct stack_choice *
     if (status == AIRY_OK) {
         for (size_t i = 0; i < count; i++)
             parts[i] = get_part(file, series[i].dataset);
-        static const char group[] = "/entry/instrument/detector/detectorSpecific";
-        char images[64], triggers[64];
-        snprintf(images, sizeof(images), "%s/nimages", group);
-        snprintf(triggers, sizeof(triggers), "%s/ntrigger", group);
-        size_t total = read_count(file, images);
-        const size_t times = read_count(file, triggers);
-        if (airy_mul_size(&total, total, times ? times : 1) || total > AIRY_STACK_MAX_FRAMES)
-            total = 0;
-        *frames = parts[index].frames ? parts[index].frames : infer(parts, count, index, total);
+        *frames = parts[index].frames ? parts[index].frames
+                                      : infer(parts, count, index, airy_stack_series_total(file));
         free(parts);
     }
     H5Fclose(file);

@@ -20,6 +20,9 @@
  *     exactly these rows are not finite
  * helper virtual FILE SOURCE DATASET COUNT
  *     /entry/data/data of FILE is the stack SOURCE::DATASET COUNT times in a row
+ * helper grow FILE SOURCE MILLISECONDS
+ *     write /entry/data/data of SOURCE into FILE chunk by chunk, so that others can read it as it
+ *     grows, with a pause behind each
  * helper catalog GOT WANT
  *     the columns of one CSV table beside those of the same names in another
  * helper peak COMMAND...
@@ -385,6 +388,93 @@ static int measure_peak(char **command)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
+/* Stands for the filter of the chunks, which are copied as they are. */
+static size_t no_filter(unsigned flags, size_t count, const unsigned values[], size_t bytes,
+                        size_t *size, void **data)
+{
+    (void)flags;
+    (void)count;
+    (void)values;
+    (void)size;
+    (void)data;
+    return bytes;
+}
+
+/* A dataset like that of SOURCE, without frames. */
+static hid_t make_growing(hid_t file, hid_t from)
+{
+    hsize_t shape[3];
+    const hid_t space = H5Dget_space(from), type = H5Dget_type(from),
+                creation = H5Dget_create_plist(from), links = H5Pcreate(H5P_LINK_CREATE);
+    if (H5Sget_simple_extent_dims(space, shape, NULL) != 3)
+        return -1;
+    const hsize_t none[3] = {0, shape[1], shape[2]}, most[3] = {H5S_UNLIMITED, shape[1], shape[2]};
+    H5Pset_create_intermediate_group(links, 1);
+    const hid_t growing = H5Screate_simple(3, none, most);
+    const hid_t set =
+        H5Dcreate2(file, "/entry/data/data", type, growing, links, creation, H5P_DEFAULT);
+    H5Sclose(growing);
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Pclose(creation);
+    H5Pclose(links);
+    return set;
+}
+
+static herr_t copy_chunk(hid_t to, hid_t from, hsize_t frame)
+{
+    hsize_t at[3] = {frame, 0, 0}, size = 0, shape[3];
+    uint32_t mask = 0;
+    const hid_t space = H5Dget_space(from);
+    H5Sget_simple_extent_dims(space, shape, NULL);
+    H5Sclose(space);
+    shape[0] = frame + 1;
+    if (H5Dget_chunk_storage_size(from, at, &size) < 0)
+        return -1;
+    void *chunk = malloc(size);
+    const herr_t done = !chunk || H5Dread_chunk(from, H5P_DEFAULT, at, &mask, chunk) < 0 ||
+                                H5Dset_extent(to, shape) < 0 ||
+                                H5Dwrite_chunk(to, H5P_DEFAULT, mask, at, size, chunk) < 0
+                            ? -1
+                            : H5Dflush(to);
+    free(chunk);
+    return done;
+}
+
+static int grow(const char *path, const char *source, const char *pause)
+{
+    const H5Z_class2_t filter = {.version = H5Z_CLASS_T_VERS,
+                                 .id = 32008,
+                                 .encoder_present = 1,
+                                 .decoder_present = 1,
+                                 .name = "none",
+                                 .filter = no_filter};
+    const long ms = strtol(pause, NULL, 10);
+    const struct timespec time = {ms / 1000, ms % 1000 * 1000000};
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Zregister(&filter);
+    H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+    const hid_t from = H5Fopen(source, H5F_ACC_RDONLY, H5P_DEFAULT),
+                file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    const hid_t frames = H5Dopen2(from, "/entry/data/data", H5P_DEFAULT),
+                set = frames < 0 ? -1 : make_growing(file, frames);
+    hsize_t shape[3] = {0};
+    if (set < 0 || H5Fstart_swmr_write(file) < 0)
+        return fail("the growing file cannot be made");
+    const hid_t space = H5Dget_space(frames);
+    H5Sget_simple_extent_dims(space, shape, NULL);
+    H5Sclose(space);
+    for (hsize_t i = 0; i < shape[0]; i++) {
+        if (copy_chunk(set, frames, i) < 0)
+            return fail("a chunk cannot be copied");
+        nanosleep(&time, NULL);
+    }
+    H5Dclose(set);
+    H5Dclose(frames);
+    H5Pclose(access);
+    return H5Fclose(from) < 0 || H5Fclose(file) < 0 ? fail("the growing file cannot be closed") : 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 2 ? argv[1] : "";
@@ -406,6 +496,8 @@ int main(int argc, char **argv)
         return check_nan(argc - 2, argv + 2);
     if (strcmp(what, "virtual") == 0 && argc == 6)
         return make_virtual(argv[2], argv[3], argv[4], argv[5]);
+    if (strcmp(what, "grow") == 0 && argc == 5)
+        return grow(argv[2], argv[3], argv[4]);
     if (strcmp(what, "catalog") == 0 && argc == 4)
         return compare_catalogs(argv[2], argv[3]);
     if (strcmp(what, "peak") == 0)

@@ -123,6 +123,11 @@ int around_open(struct integration *job)
         job->run.rois = job->rois;
         job->run.roi_count = roi->count;
     }
+    if (job->params->follow) { /* values of all frames are not there yet */
+        if (job->params->grid[0] && !job->frames)
+            return tool_fail(job->common, "--grid with --follow: give the frames by --frames A:B");
+        return job->params->grid[0] ? open_grid(job) : AIRY_EXIT_OK;
+    }
     const int code = open_grid(job);
     return code == AIRY_EXIT_OK ? open_carried(job) : code;
 }

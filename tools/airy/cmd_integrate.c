@@ -292,6 +292,28 @@ static const struct opt integrate_options[] = {
      .type = OPT_FLAG,
      FIELD(resume),
      .help = "go on with OUT.partial of an interrupted run"},
+    {.name = "follow",
+     .type = OPT_FLAG,
+     FIELD(follow),
+     .help = "the input is still being written: take frames, or files of a pattern, as they come"},
+    {.name = "follow-timeout",
+     .type = OPT_FLOAT,
+     FIELD(follow_timeout),
+     SEEN(has_follow_timeout),
+     .lo = 0.1,
+     .hi = 1e7,
+     .argument = "S",
+     .fallback = "60",
+     .help = "no more frames are expected when none has come for so many seconds"},
+    {.name = "poll",
+     .type = OPT_FLOAT,
+     FIELD(poll),
+     SEEN(has_poll),
+     .lo = 0.01,
+     .hi = 3600,
+     .argument = "S",
+     .fallback = "0.5",
+     .help = "seconds between two looks at the input"},
     {.name = "config",
      .type = OPT_STRING,
      FIELD(config),
@@ -307,8 +329,6 @@ static const struct opt integrate_options[] = {
      .help = "draw the result, too (.png, .svg, .pdf)"},
     {0},
 };
-
-static const char *const integrate_later[] = {"follow", NULL};
 
 bool integrate_is_hdf5_name(const char *path)
 {
@@ -684,6 +704,7 @@ static int run_job(struct integration *job)
     if (hdf5) {
         const bool parts = job->layout.layout == LAYOUT_PROCESSES;
         code = ranks || job->files ? ranks_run(job, &info)
+               : p->follow         ? follow_run(job, &info)
                : parts             ? parts_run(job, &info)
                                    : run_hdf5(job, &info);
     } else {
@@ -813,6 +834,10 @@ static int run_with(const struct integrate_params *p, const airy_geometry *repla
         code = check_layout(p);
     if (code == AIRY_EXIT_OK)
         code = ranks_check(p);
+    if (code == AIRY_EXIT_OK)
+        code = follow_check(p);
+    if (code == AIRY_EXIT_OK && p->follow)
+        code = follow_wait(p);
     if (code != AIRY_EXIT_OK || world_alone(p->world))
         return code == AIRY_EXIT_OK ? run_checked(p, replayed) : code;
     struct integrate_params own = *p;
@@ -891,7 +916,6 @@ const struct command cmd_integrate = {
                 "  airy integrate tcp://detector:31001 --sockets 4 -o 'run_{series}.h5' --publish "
                 "'tcp://*:31002'\n",
     .tables = {geometry_options, pattern_options, integrate_options, stream_options},
-    .later = integrate_later,
     .takes = TAKES_COMPUTE | TAKES_DEVICES | TAKES_COMPAT | TAKES_EXPLAIN,
     .params_size = sizeof(struct integrate_params),
     .min_inputs = 1,
@@ -910,7 +934,6 @@ const struct command cmd_integrate_part = {
     .summary = "a worker of 'airy integrate --layout processes', which starts it",
     .part = true,
     .tables = {geometry_options, pattern_options, integrate_options, part_options},
-    .later = integrate_later,
     .takes = TAKES_COMPUTE | TAKES_DEVICES | TAKES_COMPAT | TAKES_EXPLAIN,
     .params_size = sizeof(struct integrate_params),
     .min_inputs = 1,

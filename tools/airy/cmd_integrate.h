@@ -36,6 +36,9 @@ struct integrate_params {
     bool zigzag;
     size_t average, sum; /* frames of a group, SIZE_MAX: all; 0: not given */
     bool no_solid_angle, sensor_efficiency, unweighted, chi_zero, skip_bad, resume;
+    bool follow;
+    double follow_timeout, poll; /* s */
+    bool has_follow_timeout, has_poll;
     enum layout layout;
     size_t processes; /* 0: chosen */
     enum world_wish mpi;
@@ -155,6 +158,15 @@ extern const struct opt stream_options[];
 bool live_is_stream(const struct integrate_params *params);
 /* The whole run. Exit code. */
 int live_stream_run(const struct integrate_params *params, const airy_geometry *replayed);
+
+/*
+ * --follow (follow.c): frames that are still to come. check: of the options alone. wait: until the
+ * input can be opened. frames: instead of what the stack has now. Exit codes.
+ */
+int follow_check(const struct integrate_params *params);
+int follow_wait(const struct integrate_params *params);
+int follow_frames(struct integration *job);
+int follow_run(struct integration *job, airy_run_info *info);
 
 /* One text file a frame or group of frames: .xye .xy .chi .dat. Exit code. */
 struct ascii_result {

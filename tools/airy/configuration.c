@@ -41,10 +41,16 @@ json_t *tool_file_json(const char *path)
  * All inputs, each by its content; of more than a few the names and sizes together, as a run over
  * 10^5 files must not read them twice.
  */
-static json_t *inputs_json(const struct opt_list *inputs)
+static json_t *inputs_json(const struct opt_list *inputs, bool follow)
 {
     enum { EACH = 256 };
     json_t *list = json_array();
+    if (follow) { /* what they will be nobody knows yet */
+        for (size_t i = 0; i < inputs->count; i++)
+            json_array_append_new(list,
+                                  json_pack("{s:o}", "path", tool_json_string(inputs->items[i])));
+        return list;
+    }
     if (inputs->count <= EACH) {
         for (size_t i = 0; i < inputs->count; i++)
             json_array_append_new(list, tool_file_json(inputs->items[i]));
@@ -78,11 +84,11 @@ static void set_file(json_t *files, const char *key, const char *path)
 /* Options that say how it ran, not what came out. */
 static bool replayed_option(const char *name)
 {
-    static const char *const not_kept[] = {"format",    "one-table", "output", "plot",
-                                           "config",    "resume",    "batch",  "layout",
-                                           "processes", "part",      "mpi",    "per-rank",
-                                           "channel",   "publish",   "sockets", "series",
-                                           "timeout",   "bind",      "drop"};
+    static const char *const not_kept[] = {
+        "format",  "one-table", "output",         "plot",   "config",  "resume",
+        "batch",   "layout",    "processes",      "part",   "mpi",     "per-rank",
+        "channel", "publish",   "sockets",        "series", "timeout", "bind",
+        "drop",    "follow",    "follow-timeout", "poll"};
     for (size_t i = 0; i < sizeof(not_kept) / sizeof(not_kept[0]); i++)
         if (strcmp(name, not_kept[i]) == 0)
             return false;
@@ -109,7 +115,7 @@ char *configuration_text(const struct integration *job)
 {
     const struct integrate_params *p = job->params;
     const struct opt_list *given = &job->common->given;
-    json_t *inputs = inputs_json(&job->common->inputs), *files = json_object(),
+    json_t *inputs = inputs_json(&job->common->inputs, p->follow), *files = json_object(),
            *options = json_array();
     set_file(files, "poni", p->geometry.poni);
     set_file(files, "mask", p->mask);

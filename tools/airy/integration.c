@@ -107,6 +107,8 @@ static int open_stack(struct integration *job)
 /* Which frames; their monitor. */
 static int choose_frames(struct integration *job)
 {
+    if (job->params->follow)
+        return follow_frames(job);
     const struct integrate_params *p = job->params;
     const size_t first = p->frames[0], step = p->has_frames ? p->frames[2] : 1;
     const size_t last = p->has_frames && p->frames[1] ? p->frames[1] : job->info.frames;

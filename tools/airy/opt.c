@@ -413,11 +413,6 @@ static void unknown_option(const struct command *command, const char *word)
                 names[count++] = opt->name;
     char name[64];
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
-    for (size_t i = 0; command->later && command->later[i]; i++)
-        if (strcmp(command->later[i], name) == 0) {
-            usage_error(command, "--%s is not in this build (%s)", name, airy_version());
-            return;
-        }
     const char *near = opt_nearest(name, names, count);
     if (near)
         usage_error(command, "unknown option --%s, did you mean --%s?", name, near);

@@ -110,9 +110,7 @@ struct command {
     const struct opt *tables[4]; /* NULL where fewer */
     const char *words;           /* heading of the words that it knows; NULL: none */
     bool (*word)(size_t index, struct opt_word *word); /* false behind the last one */
-    const char *const *later; /* options of the contract that this build lacks;
-                                    NULL-terminated, NULL: none */
-    unsigned takes;           /* opt_takes */
+    unsigned takes;                                    /* opt_takes */
     size_t params_size;
     size_t min_inputs, max_inputs;
     size_t writes;     /* from this argument on (1: the first) they are outputs; 0: none is */

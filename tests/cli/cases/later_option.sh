@@ -1,1 +1,0 @@
-$airy integrate x.h5 --follow -o y.h5
