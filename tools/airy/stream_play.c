@@ -112,7 +112,8 @@ static bool send_message(struct lane *lane, enum message what, airy_stream_image
             lane->blocked_ns += what == MESSAGE_IMAGE && took > LATE_NS ? took : 0;
             return true;
         }
-        again = insist ? took < 3 * LOOK_NS : !is_stopped(play) && is_patient(lane, 1e-9 * (double)took);
+        again = insist ? took < 3 * LOOK_NS
+                       : !is_stopped(play) && is_patient(lane, 1e-9 * (double)took);
     }
     return false;
 }
