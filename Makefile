@@ -4,6 +4,7 @@
 # Also: make (build only; it installs nothing and says what is missing), make deps (install what the build needs), make install,
 # make deb (Debian packages in deb/), make dist (the source in dist/), make bundle (a folder that runs elsewhere),
 # make fuzz (each fuzzer for FUZZ_SECONDS, at random), make soak (streams for SECONDS and looks whether anything grows or changes),
+# make bounds (images and stacks beyond 2^31 pixels, 10^6 frames: 8 GB of memory, minutes),
 # make coverage (which lines the tests reach; many minutes), make oclgrind (small cases of all kernels in a simulator; half an
 # hour), make gallery (runs the commands of docs/gallery.md, whose pictures appear in $(BUILD)/gallery),
 # make api (the API reference in $(BUILD)/api/html, by doxygen, which is not installed for it),
@@ -16,7 +17,7 @@ FUZZ_SECONDS ?= 60
 SECONDS ?= 3600
 WALK ?= walk
 
-.PHONY: all build deps demo test install bundle deb dist fuzz soak coverage oclgrind api gallery walk clean
+.PHONY: all build deps demo test install bundle deb dist fuzz soak bounds coverage oclgrind api gallery walk clean
 
 all: build
 
@@ -68,6 +69,9 @@ fuzz:
 
 soak: build
 	@scripts/soak.sh $(BUILD)/tools/airy/airy $(SECONDS)
+
+bounds: build
+	@tests/fault/bounds.sh $(BUILD)/tools/airy/airy $(BUILD)/tests/fault/airy-bounds-files large
 
 coverage:
 	@scripts/deps.sh build test coverage

@@ -38,7 +38,7 @@ report() { # NAME WHY
 # COPIES NAME: copies of the stack to one file of patterns, a row a copy
 run_integrate() {
     # shellcheck disable=SC2046
-    exec "$airy" integrate $(yes stack.h5 | head -n "$1") --poni stack.poni --bins 200 --average 500 --threads 1 \
+    exec "$airy" integrate $(yes stack.h5 | head -n "$1") --poni stack.poni --bins 200 --average 1000 --threads 1 \
         -o "$2.h5" --force --quiet --json >"$2.json"
 }
 
@@ -60,12 +60,12 @@ look() {
 }
 
 echo '{"samples": 1024, "lines": 256, "dtype": "u16", "background": "mean", "window": {"kind": "hann"}}' >plan.json
-"$airy" simulate diffraction stack.h5 --detector pilatus_100k --frames 500 --seed 1 --write-poni stack.poni --quiet --force &&
+"$airy" simulate diffraction stack.h5 --detector pilatus_100k --frames 1000 --seed 1 --write-poni stack.poni --quiet --force &&
     "$airy" simulate oct frames.raw --samples 1024 --lines 256 --frames 16 --seed 1 --quiet --force &&
-    (run_integrate 1 warm) && (run_integrate 20 before) && (run_oct before_oct) || exit 1
+    (run_integrate 1 warm) && (run_integrate 10 before) && (run_oct before_oct) || exit 1
 copies=$(awk -v rate="$(field before.json frames_per_second)" -v seconds="$seconds" 'BEGIN {
-    n = int(rate * seconds / 500)
-    print n < 20 ? 20 : n }')
+    n = int(rate * seconds / 1000)
+    print n < 10 ? 10 : n }')
 (run_oct during_oct --line-rate "${SOAK_LINES:-40000}" --repeat "${seconds}s") &
 camera=$!
 (run_integrate "$copies" during) &
@@ -140,7 +140,7 @@ echo "# $(field during.json frames) frames integrated in $(field during.json sec
 rows=$(tail -c +129 rows.npy | od -An -v -tx1 -w800 | sort | uniq -c | wc -l)
 [ "$rows" = 1 ] && why= || why="$rows different ones of $copies"
 report "the rows of $copies copies are the same bits" "$why"
-(run_integrate 20 after) && (run_oct after_oct)
+(run_integrate 10 after) && (run_oct after_oct)
 "$airy" diff before.h5 after.h5 >/dev/null && why= || why="it differs"
 report "integrate gives the bits of the beginning" "$why"
 cmp before_oct.npy after_oct.npy && cmp before_oct.npy during_oct.npy && why= || why="it differs"

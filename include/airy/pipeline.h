@@ -16,8 +16,8 @@ extern "C" {
 
 /**
  * Progress of a run, called from a thread of the pipeline, never from two at once. Return false to
- * stop: frames in flight are finished and written. It must not call libhdf5 unless that is built
- * thread-safe.
+ * stop: frames in flight are finished and written, unless reading them takes long. It must not call
+ * libhdf5 unless that is built thread-safe.
  */
 typedef bool (*airy_progress_fn)(void *user, size_t done, size_t total);
 

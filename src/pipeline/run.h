@@ -167,14 +167,15 @@ struct airy_run {
 
     pthread_mutex_t lock;
     size_t next_batch, batches; /* next to be started, in total; SIZE_MAX: not known yet */
-    bool stopped;               /* no further batches; those begun are finished */
-    size_t bad_batch;           /* the first with a frame that ends the run; SIZE_MAX none */
-    bool failed;                /* everything ends at once */
-    airy_status status;         /* of a failure or of the bad frame */
+    bool stopped;       /* no further batches; those begun are finished, unless reading is slow */
+    size_t bad_batch;   /* the first with a frame that ends the run; SIZE_MAX none */
+    bool failed;        /* everything ends at once */
+    airy_status status; /* of a failure or of the bad frame */
     char message[1024];
     size_t first_bad_row; /* of out->first_error */
     airy_run_info *out;
 
+    uint64_t shown_ns; /* when progress was told last; with the lock */
     pthread_mutex_t progress_lock;
 };
 
@@ -255,6 +256,8 @@ void *airy_run_writer(void *lane);
 void airy_run_fail(struct airy_lane *lane, airy_status status);
 /* Wake every thread. The lock is held. */
 void airy_run_wake(struct airy_run *run);
+/* Tell progress, and stop where it says so. The lock is not held. */
+void airy_run_show(struct airy_run *run);
 /* No batch is started any more. The lock is held. */
 bool airy_run_ends(const struct airy_run *run);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
@@ -38,6 +39,7 @@ static void start_threads(struct airy_lane *lane)
 
 void airy_run_start(struct airy_run *run)
 {
+    run->shown_ns = airy_clock_ns();
     for (size_t i = 0; i < run->team.lanes; i++)
         start_threads(&run->lanes[i]);
 }
@@ -52,7 +54,8 @@ airy_status airy_run_join(struct airy_run *run)
         lane->threads = NULL;
         lane->thread_count = 0;
     }
-    if (run->failed || run->bad_batch != SIZE_MAX)
+    const bool given_up = run->failed && run->status == AIRY_ERR_STOPPED;
+    if (!given_up && (run->failed || run->bad_batch != SIZE_MAX))
         return airy_fail_restore(run->status, run->message);
     for (size_t i = 0; i < run->team.lanes; i++)
         AIRY_TRY(airy_lane_finish(&run->lanes[i]));

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/numa.h"
 #include "base/size.h"
@@ -16,7 +17,8 @@ enum {
      * A frame of more bytes is read by several readers: with frames of 18 MB a few slots would
      * leave most of them idle, and more slots leave the processor's cache.
      */
-    PART_BYTES = 4 << 20
+    PART_BYTES = 4 << 20,
+    SLOW_NS = 250000000
 };
 
 /* Fix places and sizes of the next batch in its slot, where there is room. The lock is held. */
@@ -256,6 +258,24 @@ static bool fetch(struct airy_lane *lane, struct airy_slot *slot, size_t i, size
     return last;
 }
 
+/*
+ * Files may be slow: whoever waits sees that the run is alive, and stops it though no batch gets
+ * done. One of which frames are still to be read is given up then. The lock is held.
+ */
+static void show_slow_reading(struct airy_run *run, const struct airy_slot *slot)
+{
+    if (!run->params->progress || airy_clock_ns() - run->shown_ns < SLOW_NS)
+        return;
+    pthread_mutex_unlock(&run->lock);
+    airy_run_show(run);
+    pthread_mutex_lock(&run->lock);
+    if (run->stopped && !run->failed && slot->taken < slot->frames) {
+        run->failed = true;
+        run->status = AIRY_ERR_STOPPED;
+        airy_run_wake(run);
+    }
+}
+
 void *airy_run_reader(void *arg)
 {
     struct airy_lane *lane = arg;
@@ -282,6 +302,8 @@ void *airy_run_reader(void *arg)
             slot->state = AIRY_SLOT_FULL;
             pthread_cond_signal(&lane->full);
         }
+        if (slot->state == AIRY_SLOT_FILLING)
+            show_slow_reading(run, slot);
     }
     pthread_mutex_unlock(&run->lock);
     return NULL;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/numa.h"
 #include "base/size.h"
@@ -366,13 +367,14 @@ static void end_by(struct airy_run *run, size_t batch, airy_status status, const
     airy_run_wake(run);
 }
 
-static void show_progress(struct airy_run *run)
+void airy_run_show(struct airy_run *run)
 {
     if (!run->params->progress)
         return;
     pthread_mutex_lock(&run->progress_lock);
     pthread_mutex_lock(&run->lock);
     const size_t done = run->resumed + run->out->frames, total = run->resumed + run->row_count;
+    run->shown_ns = airy_clock_ns();
     pthread_mutex_unlock(&run->lock);
     const bool proceed = run->params->progress(run->params->user, done, total);
     if (!proceed) {
@@ -401,7 +403,7 @@ static void take_slot(struct airy_lane *lane, struct airy_slot *slot)
     if (status != AIRY_OK && !(tally.bad && !run->skip_bad))
         airy_run_fail(lane, status);
     else if (status == AIRY_OK)
-        show_progress(run);
+        airy_run_show(run);
 }
 
 void *airy_run_writer(void *arg)

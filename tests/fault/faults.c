@@ -4,7 +4,7 @@
  *   FAULT_KIND   memory read write open sync rename truncate thread
  *   FAULT_AT     N, from 1; 0 or none: count only
  *   FAULT_HOW    an errno by name (EIO ENOSPC EINTR ENOMEM EAGAIN EMFILE), or "short": half of the bytes are read or
- *                written, or "end": the file ends here
+ *                written, or "end": the file ends here, or "slow": it takes a twentieth of a second, whatever signals come
  *   FAULT_STAYS  set: every later call of the kind fails, too, as on a disk that stays full
  *   FAULT_LOG    file that gets one line "fault CALLER" for each process that met the fault, or "calls N" of a process that
  *                counts
@@ -29,10 +29,11 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 enum kind { NONE, MEMORY, READ, WRITE, OPEN, SYNC, RENAME, TRUNCATE, THREAD, KINDS };
-enum how { FAIL, SHORT, END };
+enum how { FAIL, SHORT, END, SLOW };
 
 struct range {
     uintptr_t first, end;
@@ -102,7 +103,10 @@ __attribute__((constructor)) static void begin(void)
     stays = getenv("FAULT_STAYS") != NULL;
     at = number ? strtoul(number, NULL, 10) : 0;
     manner = manner ? manner : "EIO";
-    how = strcmp(manner, "short") == 0 ? SHORT : strcmp(manner, "end") == 0 ? END : FAIL;
+    how = strcmp(manner, "short") == 0  ? SHORT
+          : strcmp(manner, "end") == 0  ? END
+          : strcmp(manner, "slow") == 0 ? SLOW
+                                        : FAIL;
     error_number = find_error(manner);
     for (int i = 1; i < KINDS; i++)
         if (strcmp(kind, kinds[i]) == 0)
@@ -167,7 +171,12 @@ static bool transfer_fails(enum kind kind, uintptr_t caller, int fd, size_t *siz
 {
     if (fd <= STDERR_FILENO || !hit(kind, caller))
         return false;
+    struct timespec left = {0, 50000000};
+    while (how == SLOW && nanosleep(&left, &left) != 0)
+        ;
     *result = how == END ? 0 : -1;
+    if (how == SLOW)
+        return false;
     if (how != SHORT)
         return true;
     *size = *size > 1 ? *size / 2 : *size;

@@ -1,15 +1,19 @@
 #!/bin/sh
-# usage: run.sh AIRY LIBRARY GROUP     (integrate, commands, opencl or kills)
+# usage: run.sh AIRY LIBRARY GROUP [FILES]     (integrate, commands, opencl, world or kills)
 # Runs small commands with LIBRARY (faults.c) preloaded, or for opencl (cl_faults.c) as a layer of OpenCL, which makes one call
 # of one kind fail, and looks at what is left:
 #   exit code 0 or 1, in time; at most one line on standard error, "airy COMMAND: ..."; outputs under their names only with exit
 #   code 0 and then those of an undisturbed run (of several outputs those that were complete stay); nothing else but OUT.partial of `airy integrate`, from which --resume makes the
 #   undisturbed output.
+# world: what a machine does to files rather than to calls: a limit of their size, a disk that is full (where root may mount one),
+# a file that is slow, one that FILES (bounds_files.c) is still writing.
 # FAULT_POINTS=N: every call 1, 2, 4, ... and N more at random (seed FAULT_SEED) rather than the few of CI; FAULT_KILLS=N: so many
 # killed runs. FAULT_ONLY=PATTERN: only cases whose name matches. Prints TAP.
 airy=$1
 library=$2
 group=$3
+files=$4
+case $files in /*) ;; *) files=$PWD/$files ;; esac
 case $airy in /*) ;; *) airy=$PWD/$airy ;; esac
 case $library in /*) ;; *) library=$PWD/$library ;; esac
 seed=${FAULT_SEED:-1}
@@ -253,6 +257,117 @@ $(head -n 3 "$top/err")"
     all_killed=$((all_killed + killed))
 }
 
+# NAME COMMAND ARGUMENTS: outputs that find no room, by a limit of their size and on a disk of $top/disk; KB are tried.
+no_room() {
+    # shellcheck disable=SC2254
+    case $1 in $only) ;; *) return 0 ;; esac
+    arguments="$2 $3 --quiet"
+    rm -rf "$top/want"
+    mkdir "$top/want"
+    (cd "$top/want" && eval "set -- $arguments" && exec "$airy" "$@") >/dev/null 2>&1 </dev/null
+    outputs=$(ls "$top/want" | wc -l)
+    wrong=
+    tried=0
+    for room in 1 4 16 60; do
+        for how in limit disk; do
+            rm -rf "$top/ran" "$top/disk/"*
+            [ $how = disk ] || mkdir "$top/ran"
+            [ $how = limit ] || { [ -d "$top/disk" ] && ln -s "$top/disk" "$top/ran"; } || continue
+            # of the disk's 64 KiB
+            [ $how = limit ] || head -c $(((64 - room) * 1024)) /dev/zero >"$top/disk/.taken" 2>/dev/null
+            (cd "$top/ran" && eval "set -- $arguments" && { [ $how = disk ] || ulimit -f "$((room * 2))"; } &&
+                exec timeout -k 5 60 "$airy" "$@") >"$top/out" 2>"$top/err" </dev/null
+            code=$?
+            faults=$((faults + 1))
+            tried=$((tried + 1))
+            why=$(judge $code "$top/ran" "$top/want" "$2")
+            [ -z "$why" ] || wrong="$wrong
+$room KiB by $how, exit code $code: $why
+$(head -n 3 "$top/err")"
+        done
+    done
+    report "$1" "$tried times" "${wrong#?}"
+}
+
+geometry='--pixel 1e-4,1e-4 --dist 0.1 --poni1 0 --poni2 0 --wavelength 1e-10 --bins 10 --threads 1'
+
+# SIGNAL: a run whose every read takes 50 ms ends within a second, and --resume makes the undisturbed output
+slow_file() {
+    # shellcheck disable=SC2254
+    case slow_file_$1 in $only) ;; *) return 0 ;; esac
+    rm -rf "$top/ran" "$top/want"
+    mkdir "$top/ran" "$top/want"
+    "$files" "$in/slow.h5" 400 16 16 fixed 2
+    arguments="integrate \$in/slow.h5 $geometry --batch 100 -o out.h5 --quiet"
+    (cd "$top/want" && eval "set -- $arguments" && exec "$airy" "$@") >/dev/null 2>&1
+    outputs=1
+    (cd "$top/ran" && eval "set -- $arguments" && LD_PRELOAD=$library FAULT_KIND=read FAULT_AT=1 FAULT_HOW=slow FAULT_STAYS=1 \
+        exec "$airy" "$@") >/dev/null 2>"$top/err" </dev/null &
+    process=$!
+    left=600
+    while [ ! -e "$top/ran/out.h5.partial" ] && [ $left -gt 0 ] && kill -0 $process 2>/dev/null; do
+        sleep 0.1
+        left=$((left - 1))
+    done
+    sleep 1
+    begun=$(date +%s%N)
+    kill "-$1" $process
+    wait $process
+    code=$?
+    took=$((($(date +%s%N) - begun) / 1000000))
+    why=$(judge $code "$top/ran" "$top/want" integrate)
+    [ $code = 1 ] || why="$why exit code $code"
+    [ $took -lt 1000 ] || why="$why it went on for $took ms"
+    (cd "$top/ran" && eval "set -- $arguments" && exec timeout 60 "$airy" "$@" --resume) >/dev/null 2>"$top/again" ||
+        why="$why --resume: $(head -n 1 "$top/again")"
+    why=$why$(same_files "$top/ran" "$top/want")
+    faults=$((faults + 1))
+    report "slow_file_$1" "$took ms" "$why"
+}
+
+# A stack to which another process adds a frame each 5 ms: every run sees those that are there, and their patterns are those of
+# the whole file; one that asks for others says how many there are.
+growing_file() {
+    # shellcheck disable=SC2254
+    case growing_file in $only) ;; *) return 0 ;; esac
+    rm -rf "$top/ran"
+    mkdir "$top/ran"
+    cd "$top/ran" || exit 1
+    "$files" grow.h5 400 16 16 swmr 2 &
+    process=$!
+    why=
+    seen=0
+    while kill -0 $process 2>/dev/null; do
+        # shellcheck disable=SC2086
+        "$airy" integrate grow.h5 $geometry -o part.h5 --force --quiet 2>"$top/err"
+        code=$?
+        if [ $code = 0 ]; then
+            seen=$((seen + 1))
+            "$airy" convert part.h5::/entry/integrate/result/intensity -o part.$seen.npy --force --quiet
+        else
+            # the file is not a file yet, or has no frame
+            { [ $code = 1 ] && [ "$(wc -l <"$top/err")" = 1 ] && [ $seen = 0 ]; } || why="exit code $code: $(head -n 3 "$top/err")"
+        fi
+        # shellcheck disable=SC2086
+        "$airy" integrate grow.h5 $geometry --frames 5000 -o more.h5 --force --quiet 2>"$top/err"
+        code=$?
+        { [ $code != 0 ] && [ $code -le 2 ] && [ "$(wc -l <"$top/err")" = 1 ]; } || why="frame 5000: exit code $code: $(head -n 3 "$top/err")"
+    done
+    # shellcheck disable=SC2086
+    "$airy" integrate grow.h5 $geometry -o all.h5 --quiet 2>"$top/err" || why="$why $(head -n 1 "$top/err")"
+    "$airy" convert all.h5::/entry/integrate/result/intensity -o all.npy --quiet
+    tail -c +129 all.npy >all.rows
+    [ "$(wc -c <all.rows)" = 16000 ] || why="$why $(wc -c <all.rows) bytes of patterns"
+    for part in part.*.npy; do
+        tail -c +129 "$part" >part.rows
+        cmp -s -n "$(wc -c <part.rows)" part.rows all.rows || why="$why $part has other patterns than the whole file"
+    done
+    cd "$in" || exit 1
+    faults=$((faults + seen))
+    [ $seen -gt 0 ] || why="$why nothing was seen while it grew"
+    report growing_file "$seen runs while it grew" "$why"
+}
+
 mkdir "$in"
 cd "$in" || exit 1
 echo '{"samples": 64, "lines": 8, "dtype": "u16", "background": "mean", "window": {"kind": "hann"}}' >plan.json
@@ -345,6 +460,24 @@ opencl)
         fault cl_stats stats '$in/sky.npy'
         fault cl_clip_image clip '$in/sky.npy'
     }
+    ;;
+world)
+    if [ "$(id -u)" = 0 ] && mkdir "$top/disk" && ! mount -t tmpfs -o size=64k none "$top/disk" 2>/dev/null; then
+        rmdir "$top/disk"
+    fi
+    trap 'umount "$top/disk" 2>/dev/null; rm -rf "$top"' EXIT
+    no_room room_integrate integrate '$in/small.h5 --poni $in/small.poni --bins 2000 --batch 1 --threads 2 -o out.h5'
+    no_room room_text integrate '$in/small.h5 --poni $in/small.poni --bins 2000 --one-table -o out.dat'
+    no_room room_compress compress '$in/small.h5 out.h5'
+    no_room room_npy convert '$in/small.h5 -o out.npy'
+    no_room room_fits convert '$in/sky.npy -o out.fits'
+    no_room room_tif convert '$in/sky.npy -o out.tif'
+    no_room room_png view '$in/sky.fits -o out.png'
+    no_room room_peaks peaks '$in/small.h5 -o out.h5 --threads 2'
+    no_room room_oct oct '$in/oct.raw --plan $in/plan.json -o out.h5'
+    slow_file TERM
+    slow_file INT
+    growing_file
     ;;
 kills)
     many=$(yes '$in/small.h5' | head -n 60 | tr '\n' ' ')

@@ -1,4 +1,5 @@
 /* The command table of `airy`. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,6 +165,7 @@ static int run_command(const struct command *command, int argc, char **argv)
 int main(int argc, char **argv)
 {
     bool verbose = false;
+    signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error of a write, not the end */
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
         verbose |= strcmp(argv[i], "--verbose") == 0;
     if (verbose)
