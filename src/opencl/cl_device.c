@@ -158,6 +158,14 @@ static void describe(airy_device_info *info, const struct device_place *place, b
     info->fp64 = device_number(cl, place->id, CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
     info->gpu = (device_number(cl, place->id, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_GPU) != 0;
     judge(cl, place->id, info->why);
+    const char *unknown = !info->memory      ? "its memory"
+                          : !info->max_alloc ? "its largest buffer"
+                          : !info->local_mem ? "its local memory"
+                          : !info->units     ? "its units"
+                          : !info->max_group ? "its largest work-group"
+                                             : NULL;
+    if (!info->why[0] && unknown) /* plans divide by these */
+        snprintf(info->why, sizeof(info->why), "the driver does not tell %s", unknown);
     info->usable = info->why[0] == 0;
 }
 

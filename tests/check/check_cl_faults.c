@@ -19,6 +19,7 @@ static struct {
     cl_int platforms_code, devices_code;
     const char *version;
     cl_bool available, compiler, little_endian;
+    cl_device_info silent; /* what it does not tell */
 } driver;
 
 static cl_int CL_API_CALL answer(const void *value, size_t have, size_t size, void *param,
@@ -64,6 +65,10 @@ static cl_int CL_API_CALL fake_device_info(cl_device_id id, cl_device_info what,
     const cl_ulong memory = (cl_ulong)8 << 30, quarter = memory / 4;
     const cl_device_type type = CL_DEVICE_TYPE_GPU;
     const cl_uint slot = 0, bus = 0xfe; /* where no card is */
+    const cl_uint units = 8;
+    const size_t group = 256;
+    if (what == driver.silent)
+        return CL_OUT_OF_RESOURCES;
     switch (what) {
     case CL_DEVICE_VERSION:
         return answer(driver.version, strlen(driver.version) + 1, size, value, needed);
@@ -77,6 +82,12 @@ static cl_int CL_API_CALL fake_device_info(cl_device_id id, cl_device_info what,
         return answer(&memory, sizeof(memory), size, value, needed);
     case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
         return answer(&quarter, sizeof(quarter), size, value, needed);
+    case CL_DEVICE_LOCAL_MEM_SIZE:
+        return answer(&quarter, sizeof(quarter), size, value, needed);
+    case CL_DEVICE_MAX_COMPUTE_UNITS:
+        return answer(&units, sizeof(units), size, value, needed);
+    case CL_DEVICE_MAX_WORK_GROUP_SIZE:
+        return answer(&group, sizeof(group), size, value, needed);
     case CL_DEVICE_TYPE:
         return answer(&type, sizeof(type), size, value, needed);
     case CL_DEVICE_EXTENSIONS:
@@ -125,8 +136,8 @@ void check_cl_reasons(struct check *c)
 {
     if (!check_case(c, "list_reasons"))
         return;
-    const __typeof__(driver) good = {CL_SUCCESS, CL_SUCCESS, "OpenCL 3.0 CUDA",
-                                     CL_TRUE,    CL_TRUE,    CL_TRUE};
+    const __typeof__(driver) good = {CL_SUCCESS, CL_SUCCESS, "OpenCL 3.0 CUDA", CL_TRUE, CL_TRUE,
+                                     CL_TRUE,    0};
     driver = good;
     const airy_device_info info = list_fake();
     CHECK(c, info.usable && info.gpu && !info.why[0] && strcmp(info.spec, "opencl:0:0") == 0);
@@ -145,6 +156,15 @@ void check_cl_reasons(struct check *c)
     driver = good;
     driver.little_endian = CL_FALSE;
     expect_why(c, "big-endian");
+    driver = good;
+    driver.silent = CL_DEVICE_GLOBAL_MEM_SIZE;
+    expect_why(c, "does not tell its memory");
+    driver.silent = CL_DEVICE_LOCAL_MEM_SIZE;
+    expect_why(c, "does not tell its local memory");
+    driver.silent = CL_DEVICE_MAX_COMPUTE_UNITS;
+    expect_why(c, "does not tell its units");
+    driver.silent = CL_DEVICE_MAX_WORK_GROUP_SIZE;
+    expect_why(c, "does not tell its largest work-group");
     driver = good;
     driver.devices_code = CL_DEVICE_NOT_FOUND;
     expect_why(c, "the platform has no device");
