@@ -151,7 +151,7 @@ large)
     "$files" image.npy 1 50000 50000 hole && "$files" image.h5 1 50000 50000 hole &&
         "$files" stack.h5 70000 256 256 hole && "$files" stack2.h5 40000 256 256 hole 2 && "$files" stack.npy 70000 256 256 hole || exit 1
     expect='"count": 2500000000'
-    works stats_of_2500000000_pixels stats image.npy
+    works stats_of_2500000000_pixels stats "$in/image.npy"
     expect=
     works info_of_2500000000_pixels info "$in/image.h5"
     works threshold_2500000000_pixels threshold "$in/image.npy" --above 1 -o out.npy --quiet
