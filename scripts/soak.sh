@@ -63,9 +63,14 @@ echo '{"samples": 1024, "lines": 256, "dtype": "u16", "background": "mean", "win
 "$airy" simulate diffraction stack.h5 --detector pilatus_100k --frames 1000 --seed 1 --write-poni stack.poni --quiet --force &&
     "$airy" simulate oct frames.raw --samples 1024 --lines 256 --frames 16 --seed 1 --quiet --force &&
     (run_integrate 1 warm) && (run_integrate 10 before) && (run_oct before_oct) || exit 1
-copies=$(awk -v rate="$(field before.json frames_per_second)" -v seconds="$seconds" 'BEGIN {
-    n = int(rate * seconds / 1000)
-    print n < 10 ? 10 : n }')
+# Copies for so many seconds by the rate of the run $1; a command line has room for 100000.
+copies_for() {
+    awk -v rate="$(field "$1.json" frames_per_second)" -v seconds="$2" 'BEGIN {
+        n = int(rate * seconds / 1000)
+        print(n < 10 ? 10 : n > 100000 ? 100000 : n) }'
+}
+(run_integrate "$(copies_for before 3)" rate) || exit 1
+copies=$(copies_for rate "$seconds")
 (run_oct during_oct --line-rate "${SOAK_LINES:-40000}" --repeat "${seconds}s") &
 camera=$!
 (run_integrate "$copies" during) &

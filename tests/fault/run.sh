@@ -345,8 +345,8 @@ growing_file() {
             seen=$((seen + 1))
             "$airy" convert part.h5::/entry/integrate/result/intensity -o part.$seen.npy --force --quiet
         else
-            # the file is not a file yet, or has no frame
-            { [ $code = 1 ] && [ "$(wc -l <"$top/err")" = 1 ] && [ $seen = 0 ]; } || why="exit code $code: $(head -n 3 "$top/err")"
+            # the file is not a file yet, or has no frame; or its index was read before the frame's bytes were there
+            { [ $code = 1 ] && [ "$(wc -l <"$top/err")" = 1 ] && { [ $seen = 0 ] || grep -q 'may still be written' "$top/err"; }; } || why="exit code $code: $(head -n 3 "$top/err")"
         fi
         # shellcheck disable=SC2086
         "$airy" integrate grow.h5 $geometry --frames 5000 -o more.h5 --force --quiet 2>"$top/err"
