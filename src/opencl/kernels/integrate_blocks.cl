@@ -163,6 +163,11 @@ __kernel void integrate_blocks_finish(__global const ulong *base, __global const
         plane[3] = (double)(base[g.bins + bin] - sum[AIRY_FUSED_NORMALIZATION2 * g.span]) /
                    g.normalization2_scale;
         plane[4] = (double)(base[2u * g.bins + bin] - sum[AIRY_FUSED_COUNT * g.span]) * unit;
+        /* Slivers are left whose squares are all below the unit: docs/numerics.md. */
+        if (POISSON && plane[1] == 0.0 && plane[4] > 0.0) {
+            const uint left = base_entries[bin] - words[AIRY_FUSED_GONE * g.span + bin];
+            plane[1] = plane[4] * fmax(plane[4], sum_value(signal) * unit) / (double)left;
+        }
     }
     for (uint k = 0u; k < 5u; k++)
         out[g.sums_offset + ((ulong)frame * 5u + k) * g.bins + bin] = plane[k];
