@@ -6,12 +6,10 @@
 #include "cmd_integrate.h"
 #include "sha256.h"
 
-enum {
-    HASHED_WHOLE = 64 << 20
-}; /* inputs beyond this many bytes are hashed by name, size and
-                                     time */
+enum { HASHED_WHOLE = 64 << 20 }; /* bytes; beyond, files are hashed by name, size and time */
 
-json_t *tool_file_json(const char *path)
+/* limit: the largest file that is hashed by its content. */
+static json_t *file_json(const char *path, off_t limit)
 {
     char name[4096], hex[65];
     const char *dataset = strstr(path, "::");
@@ -21,7 +19,7 @@ json_t *tool_file_json(const char *path)
     /* what comes through a pipe comes once: it is for the command */
     if (stat(name, &status) != 0 || !S_ISREG(status.st_mode))
         return json_pack("{s:o}", "path", tool_json_string(path));
-    if (status.st_size <= HASHED_WHOLE)
+    if (status.st_size <= limit)
         return sha256_file(name, hex)
                    ? json_pack("{s:o, s:s}", "path", tool_json_string(path), "sha256", hex)
                    : json_pack("{s:o}", "path", tool_json_string(path));
@@ -37,9 +35,14 @@ json_t *tool_file_json(const char *path)
                      "sha256_of_name_size_time", hex);
 }
 
+json_t *tool_file_json(const char *path)
+{
+    return file_json(path, HASHED_WHOLE);
+}
+
 /*
- * All inputs, each by its content; of more than a few the names and sizes together, as a run over
- * 10^5 files must not read them twice.
+ * All inputs, each by its content where that is not much to read in all; of more than a few the
+ * names and sizes together: a run over 10^5 files must not read them twice.
  */
 static json_t *inputs_json(const struct opt_list *inputs, bool follow)
 {
@@ -53,7 +56,8 @@ static json_t *inputs_json(const struct opt_list *inputs, bool follow)
     }
     if (inputs->count <= EACH) {
         for (size_t i = 0; i < inputs->count; i++)
-            json_array_append_new(list, tool_file_json(inputs->items[i]));
+            json_array_append_new(list,
+                                  file_json(inputs->items[i], HASHED_WHOLE / (off_t)inputs->count));
         return list;
     }
     struct sha256 hash;
