@@ -439,6 +439,7 @@ static void open_series(struct serve *s)
 static bool end_series(struct serve *s)
 {
     s->phase = CLOSING;
+    s->first = NULL; /* it came too late; its thread goes on as with any other image of no series */
     while (s->working)
         wait_change(s);
     s->series.ended = s->ends > 0;

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <zmq.h>
 
 #include "check_stream.h"
@@ -26,6 +27,8 @@ struct loop {
     char sentences[4096];
     size_t fail_start, fail_image; /* of the series of this number, from 1 */
     bool stop;
+    double grace; /* s */
+    time_t until; /* 0: however long it takes */
     pthread_mutex_t lock;
 };
 
@@ -90,14 +93,14 @@ static void on_say(void *user, const char *sentence)
 static bool on_stop(void *user)
 {
     const struct loop *l = user;
-    return l->stop;
+    return l->stop || (l->until && time(NULL) > l->until);
 }
 
 static bool open_loop(struct loop *l, struct check *c, size_t count)
 {
     const char *endpoints[MOST_SOCKETS];
     const int patience = 5000, linger = 0; /* ms */
-    *l = (struct loop){.c = c, .count = count, .wanted = 1, .context = zmq_ctx_new()};
+    *l = (struct loop){.c = c, .count = count, .wanted = 1, .grace = 0.3, .context = zmq_ctx_new()};
     pthread_mutex_init(&l->lock, NULL);
     for (size_t i = 0; i < count; i++) {
         size_t size = sizeof(l->endpoints[i]);
@@ -160,7 +163,7 @@ static airy_status serve(struct loop *l)
                                          .end = on_end,
                                          .say = on_say,
                                          .stop = on_stop,
-                                         .grace = 0.3,
+                                         .grace = l->grace,
                                          .timeout = 0.6};
     return airy_stream_serve(l->receiver, &handler);
 }
@@ -353,6 +356,43 @@ static void check_failing(struct check *c)
     close_loop(&l);
 }
 
+/* The image that comes while a series without any is being given up, then a whole series. */
+static void *send_late(void *user)
+{
+    struct loop *l = user;
+    const struct timespec pause = {.tv_nsec = 255000000};
+    nanosleep(&pause, NULL);
+    send_image(l, 0, 1, 0);
+    send_start(l, 0, 2, 1);
+    send_image(l, 0, 2, 0);
+    send_end(l, 0, 2);
+    return NULL;
+}
+
+/*
+ * The series is looked at ten times a second: an image between the end of its grace and the next
+ * look finds it still open.
+ */
+static void check_late_first(struct check *c)
+{
+    struct loop l;
+    pthread_t late;
+    if (!check_case(c, "stream_series_late_first") || !open_loop(&l, c, 1))
+        return;
+    l.grace = 0.21;
+    l.until = time(NULL) + 10;
+    l.wanted = 2;
+    send_start(&l, 0, 1, 1);
+    send_end(&l, 0, 1);
+    if (CHECK(c, pthread_create(&late, NULL, send_late, &l) == 0)) {
+        CHECK_OK(c, serve(&l));
+        pthread_join(late, NULL);
+        check_images(&l, 1, 1, SIZE_MAX);
+        CHECK(c, l.report[1].id == 2 && l.report[1].received == 1 && l.report[1].ended);
+    }
+    close_loop(&l);
+}
+
 static void check_stopped(struct check *c)
 {
     struct loop l;
@@ -488,6 +528,7 @@ void check_stream_series(struct check *c)
     check_cut_short(c);
     check_strays(c);
     check_failing(c);
+    check_late_first(c);
     check_stopped(c);
     check_receiver_refusals(c);
     check_publisher(c);
