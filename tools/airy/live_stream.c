@@ -1,5 +1,6 @@
 /* airy integrate tcp://...: series that a detector sends, each to a file of patterns. */
 #include <math.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,9 @@ struct service {
     struct progress progress;
     double setup;                         /* s */
     atomic_uint_least64_t dropped, other; /* other: frames that --frames leaves out */
+    pthread_mutex_t lock;
+    uint8_t *dropped_rows; /* a bit a row; with the lock */
+    size_t dropped_size;   /* bytes of it */
 };
 
 static bool is_address(const char *text)
@@ -357,6 +361,42 @@ static airy_status lose(struct service *s, uint64_t row, const char *why)
     return status == AIRY_ERR_PARAM ? AIRY_OK : status; /* done by a run before */
 }
 
+/*
+ * Such a row is given up when the series is over: there is no room for it now, and waiting for some
+ * would hold up the detector. False: out of memory.
+ */
+static bool note_dropped(struct service *s, uint64_t row)
+{
+    pthread_mutex_lock(&s->lock);
+    const size_t need = (size_t)row / 8 + 1, size = 2 * s->dropped_size;
+    if (need > s->dropped_size) {
+        const size_t larger = need > size ? need : size;
+        uint8_t *bits = realloc(s->dropped_rows, larger);
+        if (bits) {
+            memset(bits + s->dropped_size, 0, larger - s->dropped_size);
+            s->dropped_rows = bits;
+            s->dropped_size = larger;
+        }
+    }
+    const bool room = need <= s->dropped_size;
+    if (room)
+        s->dropped_rows[row / 8] |= (uint8_t)(1u << row % 8);
+    pthread_mutex_unlock(&s->lock);
+    atomic_fetch_add(&s->dropped, 1);
+    return room;
+}
+
+static const char *const DROPPED = "dropped: there was no room for it";
+
+/* Nobody gives frames any more. */
+static void lose_dropped(struct service *s)
+{
+    airy_status status = AIRY_OK;
+    for (size_t row = 0; row < 8 * s->dropped_size && status == AIRY_OK; row++)
+        if (s->dropped_rows[row / 8] & 1u << row % 8)
+            status = lose(s, row, DROPPED);
+}
+
 static airy_status put(struct service *s, const airy_live_frame *frame)
 {
     const double poll = 0.1; /* s */
@@ -364,10 +404,8 @@ static airy_status put(struct service *s, const airy_live_frame *frame)
         const airy_status status = airy_live_put(s->live, frame, s->params->stream.drop ? 0 : poll);
         if (status != AIRY_ERR_FULL)
             return status;
-        if (s->params->stream.drop) {
-            atomic_fetch_add(&s->dropped, 1);
-            return lose(s, frame->number, "dropped: there was no room for it");
-        }
+        if (s->params->stream.drop)
+            return note_dropped(s, frame->number) ? AIRY_OK : lose(s, frame->number, DROPPED);
         if (tool_interrupted())
             return AIRY_ERR_STOPPED;
     }
@@ -531,6 +569,7 @@ static int finish(struct service *s, const airy_stream_report *series)
                          s->mine.output ? "; the same command with --resume continues " : "",
                          s->mine.output ? s->mine.output : "", s->mine.output ? ".partial" : "");
     } else {
+        lose_dropped(s);
         const airy_status status = airy_live_finish(s->live, &info);
         progress_end(&s->progress);
         if (status != AIRY_OK)
@@ -575,6 +614,9 @@ static bool on_end(void *user, const airy_stream_report *series)
     s->open = false;
     json_decref(s->source.about);
     free(s->mask);
+    free(s->dropped_rows);
+    s->dropped_rows = NULL;
+    s->dropped_size = 0;
     s->source = (struct integration_source){.about = NULL};
     s->mask = NULL;
     /* failed is worse than partly, which is worse than good */
@@ -614,7 +656,8 @@ static int serve(struct service *s, airy_stream_receiver *receiver)
 int live_stream_run(const struct integrate_params *p, const airy_geometry *replayed)
 {
     const struct common *common = &p->geometry.common;
-    struct service s = {.params = p, .common = common, .replayed = replayed};
+    struct service s = {
+        .params = p, .common = common, .replayed = replayed, .lock = PTHREAD_MUTEX_INITIALIZER};
     airy_stream_receiver *receiver = NULL;
     int code = check(p);
     if (code != AIRY_EXIT_OK)
