@@ -176,6 +176,8 @@ struct bench_integrated {
     airy_run_info info; /* of the last call */
     size_t replay;      /* a call is the stack so often */
     double once;        /* s, the stack once, after the first call */
+    /* Of bench_integrate_team, frames/s: without start and end where that is known. */
+    double rate, limit;
 };
 /*
  * Times of integrating bench->stack, into the file at path or (NULL) to memory; a call goes through
@@ -184,6 +186,9 @@ struct bench_integrated {
 airy_status bench_time_integrate(const struct bench *bench, airy_integrator *const *integrators,
                                  size_t count, const char *path, struct timing *t,
                                  struct bench_integrated *out);
+/* Rows of integrating with the team's devices, and of what limits it. */
+airy_status bench_integrate_team(struct bench *bench, const char *path,
+                                 struct bench_integrated *integrated);
 /*
  * Times of decoding `frames` frames of bench->stack that lie encoded in memory; bytes of all of
  * them, stored.

@@ -217,7 +217,7 @@ enum { CLOSED_DECODER_GB_S = 776 };
  * What a run without end would reach: the time of the stack once is taken from that of many times,
  * and with it all that is made once. t is changed.
  */
-static void report_steady(struct bench *bench, struct timing *t, const struct bench_integrated *out,
+static void report_steady(struct bench *bench, struct timing *t, struct bench_integrated *out,
                           struct bench_row row)
 {
     const double frames = (double)bench->stack_info.frames, many = bench_percentile(t, 0.5);
@@ -228,6 +228,7 @@ static void report_steady(struct bench *bench, struct timing *t, const struct be
     for (size_t i = 0; i < t->count; i++)
         t->times[i] = fmax(t->times[i] - out->once, 1e-9);
     bench_add_rate(bench, t, &row);
+    out->rate = row.amount / bench_percentile(t, 0.5);
     bench_add_fact(bench, "start and end of a run", "s",
                    out->once - frames * bench_percentile(t, 0.5) / row.amount);
 }
@@ -308,7 +309,7 @@ static airy_status find_limit(struct bench *bench, struct bench_row *row, char n
 }
 
 static airy_status report(struct bench *bench, struct timing *t,
-                          const struct bench_integrated *integrated)
+                          struct bench_integrated *integrated)
 {
     const airy_run_info *info = &integrated->info;
     const double frames = (double)info->frames, raw = (double)info->decoded_bytes / frames;
@@ -322,6 +323,8 @@ static airy_status report(struct bench *bench, struct timing *t,
     if (status != AIRY_OK)
         return status;
     bench_add_rate(bench, t, &row);
+    integrated->rate = frames / bench_percentile(t, 0.5);
+    integrated->limit = row.limit;
     bench_add_rate(bench, t,
                    &(struct bench_row){.name = "integrate bandwidth, decoded",
                                        .unit = "GB/s",
@@ -342,13 +345,21 @@ static int integrate_all(struct bench *bench)
     return status == AIRY_OK ? AIRY_EXIT_OK : bench_failed(bench, status);
 }
 
+airy_status bench_integrate_team(struct bench *bench, const char *path,
+                                 struct bench_integrated *integrated)
+{
+    struct timing t;
+    const airy_status status = bench_time_integrate(bench, bench->team.integrators,
+                                                    bench->team.count, path, &t, integrated);
+    return status == AIRY_OK ? report(bench, &t, integrated) : status;
+}
+
 int bench_integrate(struct bench *bench)
 {
     if (bench->params->all)
         return integrate_all(bench);
     char path[4096];
     struct bench_integrated integrated;
-    struct timing t;
     if (bench->params->write) {
         const int code = bench_folder(bench);
         if (code != AIRY_EXIT_OK)
@@ -359,10 +370,7 @@ int bench_integrate(struct bench *bench)
     airy_status status = bench_team(bench);
     const double created = tool_now() - start;
     if (status == AIRY_OK)
-        status = bench_time_integrate(bench, bench->team.integrators, bench->team.count,
-                                      bench->params->write ? path : NULL, &t, &integrated);
-    if (status == AIRY_OK)
-        status = report(bench, &t, &integrated);
+        status = bench_integrate_team(bench, bench->params->write ? path : NULL, &integrated);
     if (status == AIRY_OK)
         bench_add_fact(bench, "integrator set-up", "s", created);
     return status == AIRY_OK ? AIRY_EXIT_OK : bench_failed(bench, status);

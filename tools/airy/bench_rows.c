@@ -243,8 +243,11 @@ static void show_remarks(const json_t *row)
         between = "; ";
     }
     if (json_is_number(json_object_get(row, "speed_up"))) {
-        printf("%sspeed-up %.3g, %s", between, number(row, "speed_up"),
-               json_is_true(json_object_get(row, "identical")) ? "identical" : "DIFFERENT");
+        const json_t *identical = json_object_get(row, "identical");
+        printf("%sspeed-up %.3g%s", between, number(row, "speed_up"),
+               !identical                ? ""
+               : json_is_true(identical) ? ", identical"
+                                         : ", DIFFERENT");
         between = "; ";
     }
     if (*note) {

@@ -24,7 +24,9 @@ static const struct bench_kind benches[] = {
      BENCH_GEOMETRY, false, bench_peaks},
     {"write", "frames in memory to chunks and to a file in TMPDIR, by the host's threads",
      BENCH_STACK, false, bench_write},
-    {"scaling", "integrate on 1, 2, 4 ... cores, beside what they compute and read together",
+    {"scaling",
+     "integrate on 1, 2, 4 ... cores, by as many processes and ranks, or on as many GPUs, beside "
+     "what these can do; --plot",
      BENCH_GEOMETRY, false, bench_scaling},
     {"convolve", "2048 x 2048 by 15 x 15, direct and found to be of rank 1, f32 and f64",
      BENCH_ALONE, false, bench_convolve},
@@ -100,7 +102,7 @@ static const struct opt bench_options[] = {
     {.name = "write",
      .type = OPT_FLAG,
      FIELD(write),
-     .help = "integrate: patterns into a file in TMPDIR, not only to memory"},
+     .help = "integrate, scaling: patterns into a file in TMPDIR, not only to memory"},
     {.name = "all",
      .type = OPT_FLAG,
      FIELD(all),
@@ -111,7 +113,7 @@ static const struct opt bench_options[] = {
      FIELD(plot),
      .use = OPT_WRITTEN,
      .argument = "OUT.png",
-     .help = "stages, layouts: draw rates, limits and speed-up, too (.png, .svg, .pdf)"},
+     .help = "stages, layouts, scaling: draw rates, limits and speed-up, too (.png, .svg, .pdf)"},
     {.name = "table", .type = OPT_FLAG, FIELD(table), .help = "a table to read instead of JSON"},
     {0},
 };
@@ -131,11 +133,12 @@ static int check_plot(const struct bench_params *p, const struct choice *choice)
         cases += p->cases[i] != 0;
     for (size_t k = 0; k < BENCHES; k++)
         drawn += choice->chosen[k] &&
-                 (benches[k].run == bench_stages || benches[k].run == bench_layouts);
+                 (benches[k].run == bench_stages || benches[k].run == bench_layouts ||
+                  benches[k].run == bench_scaling);
     if (cases > 1)
         return tool_usage(common, "--plot draws one case; name one with --case");
     if (drawn != 1)
-        return tool_usage(common, "--plot draws stages or layouts: name one of them");
+        return tool_usage(common, "--plot draws stages, layouts or scaling: name one of them");
     if (!tool_has_suffix(p->plot, ".png") && !tool_has_suffix(p->plot, ".svg") &&
         !tool_has_suffix(p->plot, ".pdf"))
         return tool_usage(common, "--plot %s: expected a name that ends in .png, .svg or .pdf",
@@ -160,7 +163,9 @@ static bool is_used(const struct bench_kind *kind, const char *name)
                run == bench_peaks;
     if (strcmp(name, "split") == 0 && run == bench_peaks)
         return false; /* its pixels are not split */
-    if (strcmp(name, "write") == 0 || strcmp(name, "all") == 0)
+    if (strcmp(name, "write") == 0)
+        return run == bench_integrate || run == bench_scaling;
+    if (strcmp(name, "all") == 0)
         return run == bench_integrate;
     if (strcmp(name, "batch") == 0)
         return kind->wants >= BENCH_STACK && run != bench_write;
@@ -292,7 +297,8 @@ static int run_one(struct bench *bench, const struct bench_kind *kind)
 {
     const airy_status status = open_device(bench);
     int code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(bench->common, status);
-    if (code == AIRY_EXIT_OK && bench->team.count > 1 && kind->run != bench_integrate)
+    if (code == AIRY_EXIT_OK && bench->team.count > 1 && kind->run != bench_integrate &&
+        kind->run != bench_scaling)
         code = tool_usage(bench->common, "bench %s measures one device, not %zu", kind->name,
                           bench->team.count);
     if (code == AIRY_EXIT_OK && !bench->device_said) {

@@ -180,7 +180,7 @@ airy_status tool_device(const struct common *common, airy_device **device)
     return airy_device_create(device, common->device, &params);
 }
 
-int tool_spawn(pid_t *pid, int output, char *const words[])
+int tool_spawn(pid_t *pid, int output, const char *program, char *const words[])
 {
     const pid_t parent = getpid();
     /* The parent waits until the child has exec'ed, so that nothing is copied and errno is its. */
@@ -192,7 +192,7 @@ int tool_spawn(pid_t *pid, int output, char *const words[])
         else if (getppid() != parent)
             failed = ECHILD; /* it ended before the signal was asked for */
         if (!failed) {
-            execve("/proc/self/exe", words, environ);
+            execvpe(program ? program : "/proc/self/exe", words, environ);
             failed = errno;
         }
         _exit(127);

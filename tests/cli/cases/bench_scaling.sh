@@ -1,7 +1,21 @@
-# one core and two, with what they can do; only the CPU
-$airy bench scaling $small --poni "${small%.h5}.poni" --bins 100 --seconds 0.01 --replay 2 --threads 1 --quiet >rows || exit 1
-for row in 'integrate, 1 core' 'speed-up, 1 core' 'compute in cache, 1 core' 'read memory, 1 core'; do
+# one core and two, by threads, processes and, where MPI is there, ranks, with what the cores can do
+set -- $small --poni "${small%.h5}.poni" --bins 100 --seconds 0.01 --replay 2 --quiet
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" # MPI's own
+$airy bench scaling "$@" --threads 2 >rows || exit 1
+for row in 'integrate, 1 core' 'speed-up, 2 cores' 'compute in cache, 2 cores' 'read memory, 1 core' \
+    'integrate, 1 process' 'speed-up, 2 processes' 'integrate, 2 ranks'; do
     grep -q "\"name\": \"$row\"" rows || exit 2
 done
-$airy bench scaling $small --threads 1000 --quiet >rows 2>err && exit 3
-grep -q 'fewer cores than threads' err
+grep -q '"processes": 2' rows && grep -q '"identical": true' rows || exit 3
+case $($airy --version --verbose) in *"mpi: no"*) ;; *)
+    ! command -v mpirun >/dev/null || grep -q '"name": "speed-up, 2 ranks"' rows || exit 4 ;;
+esac
+# a machine without mpirun says so in the rows, and the rest is measured
+PATH=/nowhere $airy bench scaling "$@" --threads 1 >rows || exit 5
+grep -q '"name": "integrate, 1 rank"' rows && grep -q '"note": "\(No such file\|mpi: no\)' rows || exit 6
+$airy bench scaling $small --threads 1000 --quiet >rows 2>err && exit 7
+grep -q 'fewer cores than threads' err || exit 8
+command -v gnuplot >/dev/null || { echo 'no gnuplot' >&2; exit 77; }
+$airy bench scaling "$@" --threads 1 --write --plot a.png >rows && [ -s a.png ]
