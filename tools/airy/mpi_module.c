@@ -15,8 +15,9 @@
 enum {
     STEP_MS = 1, /* between two calls of rank 0's helper: what a claim waits at most */
     BEAT_MS = 1000,
-    WAIT_MS = 2,        /* between two looks at a collective call */
-    PATIENCE_MS = 60000 /* claims take microseconds; who is silent so long is lost */
+    ASLEEP_MS = 10 * BEAT_MS, /* who has not run for so long was stopped, and the others with it */
+    WAIT_MS = 2,              /* between two looks at a collective call */
+    PATIENCE_MS = 60000       /* claims take microseconds; who is silent so long is lost */
 };
 
 static struct {
@@ -116,6 +117,7 @@ static int add(size_t cell, int64_t amount, int64_t *before)
 struct beats {
     int64_t *seen;
     long long *when;
+    long long last; /* ms, when they were looked at */
 };
 
 /* Raise the own cell; of those that are watched, who has been silent too long, or -1. */
@@ -123,14 +125,16 @@ static int beat(struct beats *beats)
 {
     const int first = state.place.rank ? 0 : 1, last = state.place.rank ? 0 : state.place.size - 1;
     const long long now = now_ms();
+    const bool slept = now - beats->last > ASLEEP_MS;
     int lost = -1;
+    beats->last = now;
     begin_call();
     (void)add_locked(state.cells + (size_t)state.place.rank, 1, NULL);
     for (int i = first; i <= last; i++) {
         int64_t value = 0;
         if (add_locked(state.cells + (size_t)i, 0, &value) != MPI_SUCCESS)
             continue;
-        if (value != beats->seen[i] || !beats->when[i]) {
+        if (value != beats->seen[i] || !beats->when[i] || slept) {
             beats->seen[i] = value;
             beats->when[i] = now;
         } else if (now - beats->when[i] > PATIENCE_MS && lost < 0) {
@@ -156,7 +160,7 @@ static void *help(void *unused)
 {
     (void)unused;
     struct beats beats = {calloc((size_t)state.place.size, sizeof(*beats.seen)),
-                          calloc((size_t)state.place.size, sizeof(*beats.when))};
+                          calloc((size_t)state.place.size, sizeof(*beats.when)), 0};
     long long next = now_ms();
     while (!atomic_load(&state.leaving) && beats.seen && beats.when) {
         if (state.place.rank == 0) {
@@ -184,9 +188,13 @@ static void *help(void *unused)
 static void *watch(void *unused)
 {
     (void)unused;
+    long long of = 0, last = now_ms(), asleep = 0;
     for (;;) {
-        const long long since = atomic_load(&state.since);
-        if (since && now_ms() - since > PATIENCE_MS) {
+        const long long since = atomic_load(&state.since), now = now_ms();
+        asleep = (since == of ? asleep : 0) + (now - last > ASLEEP_MS ? now - last : 0);
+        of = since;
+        last = now;
+        if (since && now - since - asleep > PATIENCE_MS) {
             report_lost(0);
             _exit(1);
         }

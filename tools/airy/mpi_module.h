@@ -6,7 +6,8 @@
  * rather than a coordinator, as rank 0 works like all others, and on one machine or with hardware
  * that does it a claim costs it nothing; where the library needs the target's help, a thread of
  * rank 0 calls it every millisecond. Every rank raises a cell of its own every second: one that does
- * not for a minute has been lost, and ends the job where the launcher has not.
+ * not for a minute has been lost, and ends the job where the launcher has not. Time in which the
+ * job was stopped, as by a scheduler, does not count.
  *
  * All calls may come from any thread; they are made one at a time (MPI_THREAD_SERIALIZED).
  */
