@@ -199,6 +199,20 @@ static herr_t set_fill(hid_t creation, hid_t type, const char *path)
     return 0;
 }
 
+/* H5Pset_virtual takes a '%' for the beginning of a format, two for one; malloc'ed. */
+static char *escape_name(const char *name)
+{
+    char *escaped = malloc(2 * strlen(name) + 1), *to = escaped;
+    for (; escaped && *name; name++) {
+        *to++ = *name;
+        if (*name == '%')
+            *to++ = '%';
+    }
+    if (escaped)
+        *to = 0;
+    return escaped;
+}
+
 /* The i-th file's rows of a dataset of this shape. */
 static herr_t map_file(const struct link *link, hid_t creation, const char *path, size_t i,
                        int ndim, const hsize_t *shape)
@@ -211,10 +225,11 @@ static herr_t map_file(const struct link *link, hid_t creation, const char *path
     for (size_t k = 0; k < i; k++)
         start[0] += link->rows[k];
     const hid_t to = H5Screate_simple(ndim, all, NULL), from = H5Screate_simple(ndim, part, NULL);
-    const herr_t done = to < 0 || from < 0 ||
-                                H5Sselect_hyperslab(to, H5S_SELECT_SET, start, NULL, part, NULL) < 0
-                            ? -1
-                            : H5Pset_virtual(creation, to, link->inputs[i], path, from);
+    char *source = escape_name(link->inputs[i]);
+    const bool ready = source && to >= 0 && from >= 0 &&
+                       H5Sselect_hyperslab(to, H5S_SELECT_SET, start, NULL, part, NULL) >= 0;
+    const herr_t done = ready ? H5Pset_virtual(creation, to, source, path, from) : -1;
+    free(source);
     if (to >= 0)
         H5Sclose(to);
     if (from >= 0)

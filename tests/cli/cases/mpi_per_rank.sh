@@ -20,6 +20,9 @@ mv parts*.h5 elsewhere
 ranks 4 "$airy" integrate "$small" --average 3 -o parts3.h5 --per-rank --quiet --threads 1
 "$airy" diff alone3.h5 parts3.h5 | grep -vc equal
 ls parts3*
+# A name that libhdf5 would take for a format.
+ranks 3 "$airy" integrate "$small" --error-model poisson --saturation 40 --mask-saturated --roi 2,4 -o '50%%b%d.h5' --per-rank --quiet --threads 1
+"$airy" diff alone.h5 '50%%b%d.h5' >/dev/null && echo same
 # A file that is gone is missed by name.
 rm elsewhere/parts_0002.h5
 "$airy" stats elsewhere/parts.h5::/entry/integrate/frame/total 2>&1 >/dev/null | grep -c "parts_0002.h5.*is not there"
