@@ -216,7 +216,7 @@ typedef struct airy_publisher airy_publisher;
 typedef struct airy_publisher_series {
     uint64_t series_id, number_of_images;
     const char *unique_id; /**< or NULL */
-    const char *unit;      /**< "q_nm^-1" */
+    const char *unit;      /**< "q_nm^-1"; at most 128 bytes */
     const double *radial;  /**< [bins] */
     size_t bins;
     const double *azimuthal; /**< [azimuth_bins], or NULL: one dimension */
@@ -231,17 +231,23 @@ typedef struct airy_publisher_pattern {
     const char *message; /**< or NULL */
 } airy_publisher_pattern;
 
-/** @param queue  messages a subscriber may be behind; 0: 1000 */
+/**
+ * @param queue  messages a subscriber may be behind; 0: 1000
+ * Errors: AIRY_ERR_PARAM, AIRY_ERR_IO (address, by name), AIRY_ERR_UNSUPPORTED, AIRY_ERR_MEMORY.
+ */
 AIRY_API airy_status airy_publisher_create(airy_publisher **publisher, const char *endpoint,
                                            size_t queue);
 AIRY_API void airy_publisher_destroy(airy_publisher **publisher);
-/** A series begins; values are copied. */
+/** A series begins; values are copied. Errors: AIRY_ERR_PARAM, AIRY_ERR_MEMORY, AIRY_ERR_IO. */
 AIRY_API airy_status airy_publisher_start(airy_publisher *publisher,
                                           const airy_publisher_series *series);
-/** Errors: AIRY_ERR_MEMORY, AIRY_ERR_IO. */
+/** Errors: AIRY_ERR_PARAM (no series was begun), AIRY_ERR_IO. */
 AIRY_API airy_status airy_publisher_send(airy_publisher *publisher,
                                          const airy_publisher_pattern *pattern);
-/** @param patterns  out, sent of this series; or NULL */
+/**
+ * @param patterns  out, sent of this series; or NULL
+ * Errors: AIRY_ERR_PARAM, AIRY_ERR_IO.
+ */
 AIRY_API airy_status airy_publisher_end(airy_publisher *publisher, uint64_t *patterns);
 
 #ifdef __cplusplus

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <zmq.h>
 
 #include "airy/stream.h"
@@ -10,12 +11,14 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "stream/cbor_write.h"
+#include "stream/stream_sockets.h"
 
 enum {
     QUEUE = 1000,
     TAG_ARRAY = 40, /* RFC 8746 */
     TAG_F32 = 85,
     TAG_F64 = 86,
+    UNIT_MAX = 128,  /* bytes of the unit's name */
     SMALL_MAX = 2048 /* bytes of a message beside its arrays */
 };
 static const uint64_t AGAIN_NS = 1000000000; /* the start message, for those who came later */
@@ -42,6 +45,7 @@ airy_status airy_publisher_create(airy_publisher **publisher, const char *endpoi
     AIRY_FAIL_IF(!publisher || !endpoint, AIRY_ERR_PARAM,
                  "airy_publisher_create: an argument is NULL");
     AIRY_FAIL_IF(queue > 1000000, AIRY_ERR_PARAM, "queue = %zu, expected <= 1000000", queue);
+    AIRY_TRY(airy_stream_check_address(endpoint, false));
     airy_publisher *made = NULL;
     AIRY_TRY(airy_memory_calloc((void **)&made, 1, sizeof(*made), "a publisher"));
     (void)pthread_mutex_init(&made->lock, NULL);
@@ -135,6 +139,9 @@ airy_status airy_publisher_start(airy_publisher *publisher, const airy_publisher
 {
     AIRY_FAIL_IF(!publisher || !series || !series->radial || !series->unit, AIRY_ERR_PARAM,
                  "airy_publisher_start: an argument is NULL");
+    AIRY_FAIL_IF(strlen(series->unit) > UNIT_MAX, AIRY_ERR_PARAM,
+                 "airy_publisher_start: unit has %zu bytes, expected at most %d",
+                 strlen(series->unit), (int)UNIT_MAX);
     airy_publisher *p = publisher;
     pthread_mutex_lock(&p->lock);
     p->series_id = series->series_id;
@@ -171,6 +178,18 @@ static void put_values(struct airy_stream_bytes *b, const airy_publisher *p, con
     airy_cbor_put_bytes(b, values, size);
 }
 
+/* A text that was cut somewhere ends with a whole character. */
+static void end_whole(char *text)
+{
+    size_t n = strlen(text), k = n;
+    while (k > 0 && n - k < 3 && (text[k - 1] & 0xc0) == 0x80)
+        k--;
+    const unsigned char lead = k > 0 ? (unsigned char)text[k - 1] : 0;
+    const size_t needs = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+    if (needs > 1 && n - k + 1 < needs)
+        text[k - 1] = 0;
+}
+
 static airy_status send_pattern(airy_publisher *p, const airy_publisher_pattern *pattern)
 {
     struct airy_stream_bytes b = {.at = p->bytes, .size = p->size};
@@ -183,6 +202,7 @@ static airy_status send_pattern(airy_publisher *p, const airy_publisher_pattern 
     airy_cbor_put_count(&b, "status", pattern->status != AIRY_OK);
     if (bad) {
         snprintf(message, sizeof(message), "%s", pattern->message);
+        end_whole(message);
         airy_cbor_put_text(&b, "message");
         airy_cbor_put_text(&b, message);
     }

@@ -10,8 +10,9 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "stream/stream_encode.h"
+#include "stream/stream_sockets.h"
 
-enum { URL_MAX = 255, HIGH_WATER = 128, CHANNEL_HEAD_MAX = 192 };
+enum { URL_MAX = AIRY_STREAM_ADDRESS_MAX, HIGH_WATER = 128, CHANNEL_HEAD_MAX = 192 };
 
 /*
  * One block: room for a head that ends where the body begins, then the body, which does not change.
@@ -109,22 +110,6 @@ void airy_stream_image_destroy(airy_stream_image **image)
 
 /* ---- sockets ---- */
 
-static airy_status check_url(const char *url)
-{
-    AIRY_FAIL_IF(!url, AIRY_ERR_PARAM, "url = NULL");
-    AIRY_FAIL_IF(strlen(url) > URL_MAX, AIRY_ERR_PARAM, "URL has %zu bytes, expected at most %d",
-                 strlen(url), (int)URL_MAX);
-    AIRY_FAIL_IF((strncmp(url, "tcp://", 6) != 0 && strncmp(url, "ipc://", 6) != 0) || !url[6],
-                 AIRY_ERR_PARAM, "URL '%s': expected tcp://HOST:PORT or ipc://PATH", url);
-    /* ZeroMQ takes a larger port's lower bits. */
-    const char *port = url[0] == 't' ? strrchr(url, ':') + 1 : "*";
-    const size_t digits = strspn(port, "0123456789");
-    AIRY_FAIL_IF(strcmp(port, "*") != 0 &&
-                     (digits == 0 || digits > 5 || port[digits] || atoi(port) > UINT16_MAX),
-                 AIRY_ERR_PARAM, "URL '%s': expected a port of at most %d, or *", url, UINT16_MAX);
-    return AIRY_OK;
-}
-
 static airy_status fail_url(const airy_stream_sender_params *p)
 {
     const int why = zmq_errno();
@@ -157,7 +142,7 @@ static airy_status open_socket(airy_stream_sender *sender, const airy_stream_sen
 airy_status airy_stream_sender_create(airy_stream_sender **out, const airy_stream_sender_params *p)
 {
     AIRY_FAIL_IF(!out || !p, AIRY_ERR_PARAM, "sender or params = NULL");
-    AIRY_TRY(check_url(p->url));
+    AIRY_TRY(airy_stream_check_address(p->url, p->connect));
     AIRY_FAIL_IF(p->high_water > INT32_MAX, AIRY_ERR_PARAM, "high_water = %u, expected at most %d",
                  p->high_water, INT32_MAX);
     airy_stream_sender *sender = NULL;

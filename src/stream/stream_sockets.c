@@ -1,7 +1,9 @@
 #include "stream/stream_sockets.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <zmq.h>
 
 #include "airy/stream.h"
@@ -16,6 +18,26 @@ enum {
     KERNEL_BUFFER = 4 << 20  /* bytes: some images, so that the network's thread wakes less often */
 };
 
+airy_status airy_stream_check_address(const char *url, bool connects)
+{
+    AIRY_FAIL_IF(!url, AIRY_ERR_PARAM, "url = NULL");
+    AIRY_FAIL_IF(strlen(url) > AIRY_STREAM_ADDRESS_MAX, AIRY_ERR_PARAM,
+                 "URL has %zu bytes, expected at most %d", strlen(url), AIRY_STREAM_ADDRESS_MAX);
+    AIRY_FAIL_IF((strncmp(url, "tcp://", 6) != 0 && strncmp(url, "ipc://", 6) != 0) || !url[6],
+                 AIRY_ERR_PARAM, "URL '%s': expected tcp://HOST:PORT or ipc://PATH", url);
+    /* ZeroMQ takes a larger port's lower bits. */
+    const char *port = url[0] == 't' ? strrchr(url, ':') + 1 : "*";
+    const size_t digits = strspn(port, "0123456789");
+    AIRY_FAIL_IF(strcmp(port, "*") != 0 &&
+                     (digits == 0 || digits > 5 || port[digits] || atoi(port) > UINT16_MAX),
+                 AIRY_ERR_PARAM, "URL '%s': expected a port of at most %d%s", url, UINT16_MAX,
+                 connects ? "" : ", or *");
+    AIRY_FAIL_IF(connects && url[0] == 't' && (url[6] == '*' || strcmp(port, "*") == 0),
+                 AIRY_ERR_PARAM, "URL '%s': to connect takes a host and a port; * is for who binds",
+                 url);
+    return AIRY_OK;
+}
+
 /* One connection, served by a thread of its own in ZeroMQ. */
 static airy_status open_socket(airy_stream_receiver *receiver, const airy_stream_receiver_params *p,
                                size_t index)
@@ -25,6 +47,7 @@ static airy_status open_socket(airy_stream_receiver *receiver, const airy_stream
               queue = p->queue ? (int)p->queue : QUEUE;
     const int64_t largest = p->max_message ? (int64_t)p->max_message : MESSAGE_MAX;
     const uint64_t affinity = UINT64_C(1) << index;
+    AIRY_TRY(airy_stream_check_address(endpoint, !p->bind));
     void *socket = zmq_socket(receiver->context, ZMQ_PULL);
     AIRY_FAIL_IF(!socket, AIRY_ERR_IO, "no ZeroMQ socket for '%s': %s", endpoint,
                  zmq_strerror(zmq_errno()));

@@ -2,6 +2,9 @@
 #ifndef AIRY_STREAM_SOCKETS_H
 #define AIRY_STREAM_SOCKETS_H
 
+#include "airy/status.h"
+
+#include <stdbool.h>
 #include <stddef.h>
 
 struct airy_stream_receiver {
@@ -9,6 +12,11 @@ struct airy_stream_receiver {
     void **sockets;
     size_t count;
 };
+
+enum { AIRY_STREAM_ADDRESS_MAX = 255 };
+
+/* What ZeroMQ would take and mean something else by, or refuse without saying why. */
+airy_status airy_stream_check_address(const char *url, bool connects);
 
 enum { AIRY_STREAM_POLL_MS = 100 }; /* how often a thread that waits looks at whether to stop */
 

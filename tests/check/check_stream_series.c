@@ -410,7 +410,8 @@ static void check_receiver_refusals(struct check *c)
     if (!check_case(c, "stream_receiver_refusals"))
         return;
     airy_stream_receiver_params p = {.endpoints = &bad, .count = 1};
-    CHECK_FAILS(c, airy_stream_receiver_create(&r, &p), AIRY_ERR_IO, "connect to 'tcp://nowhere'");
+    CHECK_FAILS(c, airy_stream_receiver_create(&r, &p), AIRY_ERR_PARAM,
+                "'tcp://nowhere': expected a port");
     p = (airy_stream_receiver_params){.endpoints = &good, .count = 0};
     CHECK_FAILS(c, airy_stream_receiver_create(&r, &p), AIRY_ERR_PARAM, "endpoints = 0");
     p = (airy_stream_receiver_params){.endpoints = &good, .count = 1, .sockets = 65};
@@ -477,6 +478,11 @@ static void check_publisher(struct check *c)
                                             .std = std,
                                             .stats = {.total = 7, .max = 2, .saturated = 1}};
     CHECK_FAILS(c, airy_publisher_send(p, &pattern), AIRY_ERR_PARAM, "no series");
+    char long_unit[4000];
+    memset(long_unit, 'q', sizeof(long_unit) - 1);
+    long_unit[sizeof(long_unit) - 1] = 0;
+    const airy_publisher_series too_long = {.unit = long_unit, .radial = radial, .bins = 3};
+    CHECK_FAILS(c, airy_publisher_start(p, &too_long), AIRY_ERR_PARAM, "unit has 3999 bytes");
     /* Who subscribes late gets the start message again within a second. */
     CHECK_OK(c, airy_publisher_start(p, &(airy_publisher_series){.series_id = 9,
                                                                  .unique_id = "u",
@@ -496,6 +502,18 @@ static void check_publisher(struct check *c)
         CHECK(c, has_value(bytes, size, "status", 0, "\x00", 1));
         CHECK(c, !memmem(bytes, size, "sem", 3));
     }
+    /* 255 characters of two bytes are sent of 300: 0x79 is a text with two bytes of length. */
+    char umlauts[601];
+    for (size_t i = 0; i < 300; i++)
+        memcpy(umlauts + 2 * i, "\xc3\xa9", 3);
+    airy_publisher_pattern bad = pattern;
+    bad.message = umlauts;
+    CHECK_OK(c, airy_publisher_send(p, &bad));
+    bool found = false; /* good ones may come before it */
+    for (int i = 0; i < 20 && !found; i++)
+        found = next_message(socket, bytes, sizeof(bytes), "pattern", &size) &&
+                has_value(bytes, size, "message", 0, "\x79\x01\xfe", 3);
+    CHECK(c, found);
     CHECK_OK(c, airy_publisher_start(p, &(airy_publisher_series){.series_id = 10,
                                                                  .unit = "q_nm^-1",
                                                                  .radial = radial,
@@ -513,7 +531,8 @@ static void check_publisher(struct check *c)
     zmq_close(socket);
     zmq_ctx_term(context);
     airy_publisher_destroy(&p);
-    CHECK_FAILS(c, airy_publisher_create(&p, "tcp://x", 0), AIRY_ERR_IO, "publish on 'tcp://x'");
+    CHECK_FAILS(c, airy_publisher_create(&p, "tcp://x", 0), AIRY_ERR_PARAM,
+                "'tcp://x': expected a port");
     CHECK_FAILS(c, airy_publisher_create(&p, NULL, 0), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_publisher_create(&p, "tcp://x", SIZE_MAX), AIRY_ERR_PARAM, "queue");
 }
