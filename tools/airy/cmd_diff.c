@@ -80,6 +80,14 @@ static void index_text(char text[96], const airy_image *image, size_t index)
         used += (size_t)snprintf(text + used, 96 - used, i ? ", %zu" : "%zu", at[i]);
 }
 
+/* "16 x 1000" */
+static void shape_text(char text[512], const airy_image *image)
+{
+    size_t used = 0;
+    for (int i = 0; i < image->ndim; i++)
+        used += (size_t)snprintf(text + used, 512 - used, i ? " x %zu" : "%zu", image->shape[i]);
+}
+
 /* Add one pair's line to list. Exit code of the reading. */
 static int diff_pair(const struct diff_params *p, const char *name, const char *path_a,
                      const char *path_b, json_t *list, bool *same)
@@ -96,8 +104,12 @@ static int diff_pair(const struct diff_params *p, const char *name, const char *
     for (int i = 0; shapes && i < a.ndim; i++)
         shapes = a.shape[i] == b.shape[i];
     if (!shapes) {
+        char text[2][512] = {"", ""};
+        shape_text(text[0], &a);
+        shape_text(text[1], &b);
         json_array_append_new(
-            list, json_pack("{s:s, s:b, s:s}", "name", name, "equal", 0, "why", "shapes differ"));
+            list, json_pack("{s:s, s:b, s:o}", "name", name, "equal", 0, "why",
+                            json_sprintf("shapes differ: %s and %s", text[0], text[1])));
         *same = false;
     } else {
         struct difference d = {0};

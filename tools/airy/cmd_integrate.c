@@ -336,6 +336,21 @@ bool integrate_is_hdf5_name(const char *path)
            tool_has_suffix(path, ".nxs");
 }
 
+int integrate_check_place(const struct integrate_params *p, const char *output)
+{
+    const struct common *common = &p->geometry.common;
+    char partial[4200];
+    snprintf(partial, sizeof(partial), "%s.partial", output);
+    if (!common->force && tool_exists(output))
+        return tool_exists_already(common, output);
+    if (!common->force && !p->resume && tool_exists(partial))
+        return tool_fail(
+            common,
+            "'%s' is there from an interrupted run; --resume continues it, --force starts anew",
+            partial);
+    return AIRY_EXIT_OK;
+}
+
 static int check_output(const struct integrate_params *p)
 {
     const struct common *common = &p->geometry.common;
@@ -369,18 +384,9 @@ static int check_output(const struct integrate_params *p)
         return AIRY_EXIT_OK;
     if (p->plot && !common->force && tool_exists(p->plot))
         return tool_exists_already(common, p->plot);
-    if (!common->explain && !common->force && integrate_is_hdf5_name(p->output) &&
-        tool_exists(p->output))
-        return tool_exists_already(common, p->output);
-    char partial[4200];
-    snprintf(partial, sizeof(partial), "%s.partial", p->output);
-    if (!common->explain && !common->force && !p->resume && integrate_is_hdf5_name(p->output) &&
-        tool_exists(partial))
-        return tool_fail(
-            common,
-            "'%s' is there from an interrupted run; --resume continues it, --force starts anew",
-            partial);
-    return AIRY_EXIT_OK;
+    return common->explain || !integrate_is_hdf5_name(p->output)
+               ? AIRY_EXIT_OK
+               : integrate_check_place(p, p->output);
 }
 
 /*
@@ -836,6 +842,8 @@ static int run_with(const struct integrate_params *p, const airy_geometry *repla
         code = ranks_check(p);
     if (code == AIRY_EXIT_OK)
         code = follow_check(p);
+    if (code == AIRY_EXIT_OK)
+        code = live_stream_unused(p);
     if (code == AIRY_EXIT_OK && p->follow)
         code = follow_wait(p);
     if (code != AIRY_EXIT_OK || world_alone(p->world))

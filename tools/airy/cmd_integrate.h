@@ -117,6 +117,8 @@ const char *integrate_parse_on_error(void *field, const char *text);
 const char *integrate_parse_number(void *field, const char *text);
 /* .h5, .hdf5 or .nxs */
 bool integrate_is_hdf5_name(const char *path);
+/* Neither the output nor what an interrupted run left of it is in the way. Exit code. */
+int integrate_check_place(const struct integrate_params *params, const char *output);
 
 /* The JSON that goes into the result: enough to redo it. NULL when memory is short. */
 char *configuration_text(const struct integration *job);
@@ -156,6 +158,8 @@ int parts_work(const struct integrate_params *params, const airy_geometry *repla
 /* Inputs that are streams: "tcp://HOST:PORT" or "ipc://PATH". */
 extern const struct opt stream_options[];
 bool live_is_stream(const struct integrate_params *params);
+/* Options of streams are refused where the input is none. Exit code. */
+int live_stream_unused(const struct integrate_params *params);
 /* The whole run. Exit code. */
 int live_stream_run(const struct integrate_params *params, const airy_geometry *replayed);
 

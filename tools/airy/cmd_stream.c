@@ -206,12 +206,11 @@ static int choose_frames(struct stream_source *s)
 {
     const struct stream_params *p = s->p;
     const size_t step = p->has_frames && p->frames[2] ? p->frames[2] : 1,
-                 last = p->has_frames && p->frames[1] && p->frames[1] < s->info.frames
-                            ? p->frames[1]
-                            : s->info.frames;
+                 last = p->has_frames && p->frames[1] ? p->frames[1] : s->info.frames;
     s->first = p->has_frames ? p->frames[0] : 0;
-    if (s->first >= last)
-        return tool_fail(s->common, "--frames: no frame is left of %zu", s->info.frames);
+    if (s->first >= last || last > s->info.frames)
+        return tool_fail(s->common, "--frames %zu:%zu: the stack has %zu frames, numbered from 0",
+                         s->first, last, s->info.frames);
     const size_t frames = (last - s->first + step - 1) / step;
     s->step = step;
     s->images = frames / p->channels;
@@ -323,10 +322,10 @@ static int print_report(const struct stream_params *p, const struct stream_repor
                  bytes = r->seconds > 0 ? (double)r->bytes / r->seconds : 0;
     if (!common->json) {
         tool_say(common,
-                 "%llu images in %.3f s: %.1f images/s, %.1f MB/s; %llu late (latest %.1f ms), "
+                 "%llu image%s in %.3f s: %.1f images/s, %.1f MB/s; %llu late (latest %.1f ms), "
                  "%.3f s blocked, %llu lost on purpose%s",
-                 (unsigned long long)r->sent, r->seconds, rate, bytes * 1e-6,
-                 (unsigned long long)r->late, r->latest * 1e3, r->blocked,
+                 (unsigned long long)r->sent, r->sent == 1 ? "" : "s", r->seconds, rate,
+                 bytes * 1e-6, (unsigned long long)r->late, r->latest * 1e3, r->blocked,
                  (unsigned long long)r->lost, r->stopped ? "; stopped" : "");
         return AIRY_EXIT_OK;
     }

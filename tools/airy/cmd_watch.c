@@ -332,6 +332,8 @@ static int run_watch(void *user)
     if (code == AIRY_EXIT_OK && p->png && !tool_has_suffix(p->png, ".png"))
         code = tool_usage(v.common, "--png %s: expected a name that ends in .png", p->png);
     if (code == AIRY_EXIT_OK && p->png)
+        code = tool_check_waiting(v.common, p->png);
+    if (code == AIRY_EXIT_OK && p->png)
         code = gnuplot_check(v.common);
     if (code != AIRY_EXIT_OK)
         return code;

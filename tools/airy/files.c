@@ -2,6 +2,7 @@
  * The files of a command line: what is read stays, no two outputs share a name, and what is there
  * already is only overwritten by force.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -195,6 +196,18 @@ static int check_folder(const struct common *common, const char *file)
         return tool_fail(common, "'%s': nothing can be written into '%s'; choose another folder",
                          file, folder);
     return AIRY_EXIT_OK;
+}
+
+int tool_check_waiting(const struct common *common, const char *output)
+{
+    struct opt_file files[OPT_FILES];
+    struct stat status;
+    const size_t count = opt_files(common, files);
+    for (size_t i = 0; i < count; i++)
+        if (files[i].use == OPT_READ && files[i].path && !stat_file(files[i].path, &status))
+            return tool_fail(common, "cannot open '%s': %s; check the path", files[i].path,
+                             strerror(errno));
+    return output ? check_folder(common, output) : AIRY_EXIT_OK;
 }
 
 int tool_check_files(const struct common *common)

@@ -307,7 +307,7 @@ int geometry_resolve(airy_geometry *g, const struct geometry_params *p, const ai
     } else if (from_file) {
         *g = meta->geometry;
     } else if (!geometry_given(p)) {
-        return tool_usage(common, "no geometry: the file has none, so give --poni FILE, or "
+        return tool_usage(common, "no geometry: the input has none, so give --poni FILE, or "
                                   "--detector, --dist, --poni1, --poni2 and "
                                   "--wavelength");
     } else if (!p->has_dist || !p->has_poni1 || !p->has_poni2 || (!p->detector && !p->has_pixel)) {

@@ -36,7 +36,7 @@ const struct opt stream_options[] = {
      .lo = 1,
      .hi = 1000000000,
      .argument = "N",
-     .fallback = "1, or with {series} in OUT until Ctrl-C",
+     .fallback = "1; with {series} in OUT or without OUT until Ctrl-C",
      .help = "how many series to take"},
     {.name = "timeout",
      .type = OPT_FLOAT,
@@ -59,6 +59,8 @@ const struct opt stream_options[] = {
     {0},
 };
 
+enum { SILENCE_S = 20 }; /* nothing has come: worth a word */
+
 /* All series of a run. */
 struct service {
     const struct integrate_params *params;
@@ -66,9 +68,10 @@ struct service {
     const airy_geometry *replayed;
     struct team team;
     airy_publisher *publisher;
-    size_t done; /* series */
-    int code;    /* the worst of them */
-    bool named;  /* OUT has {series} in it */
+    size_t done;   /* series */
+    int code;      /* the worst of them */
+    bool named;    /* OUT has {series} in it */
+    double silent; /* s: since when the first series is waited for; 0: no longer */
 
     /* The series at work. */
     struct integrate_params mine;
@@ -101,6 +104,23 @@ bool live_is_stream(const struct integrate_params *p)
     return false;
 }
 
+int live_stream_unused(const struct integrate_params *p)
+{
+    const struct stream_opt *s = &p->stream;
+    const char *name = s->sockets       ? "sockets"
+                       : s->bind        ? "bind"
+                       : s->channel     ? "channel"
+                       : s->series      ? "series"
+                       : s->has_timeout ? "timeout"
+                       : s->drop        ? "drop"
+                       : s->publish     ? "publish"
+                                        : NULL;
+    return name
+               ? tool_usage(&p->geometry.common,
+                            "--%s is for streams (tcp://HOST:PORT), and the input is no such", name)
+               : AIRY_EXIT_OK;
+}
+
 static int check(const struct integrate_params *p)
 {
     const struct common *common = &p->geometry.common;
@@ -116,6 +136,11 @@ static int check(const struct integrate_params *p)
                   {p->average > 0, "average"},
                   {p->sum > 0, "sum"},
                   {p->carry.count > 0 && strcmp(p->carry.items[0], "none") != 0, "carry"},
+                  {p->follow, "follow"},
+                  {p->has_follow_timeout, "follow-timeout"},
+                  {p->has_poll, "poll"},
+                  {p->per_rank, "per-rank"},
+                  {p->processes > 0, "processes"},
                   {p->layout != LAYOUT_AUTO && p->layout != LAYOUT_DEVICE, "layout"},
                   {p->raw.given, "raw"},
                   {p->plot != NULL, "plot"}};
@@ -135,7 +160,12 @@ static int check(const struct integrate_params *p)
     if (p->stream.bind && p->stream.sockets > 1)
         return tool_usage(common, "--bind: the sender decides how often it connects; leave out "
                                   "--sockets");
-    return AIRY_EXIT_OK;
+    if (p->output && !named && !resume_is_complete(p)) {
+        const int code = integrate_check_place(p, p->output);
+        if (code != AIRY_EXIT_OK)
+            return code;
+    }
+    return tool_check_waiting(common, p->output);
 }
 
 /* "run_{series}.h5" with its number. */
@@ -152,9 +182,7 @@ static int name_output(struct service *s, uint64_t id)
     if (n < 0 || (size_t)n >= sizeof(s->path))
         return tool_fail(s->common, "the output's name is longer than %zu bytes",
                          sizeof(s->path) - 1);
-    if (!s->mine.resume && !s->common->force && tool_exists(s->path))
-        return tool_exists_already(s->common, s->path);
-    return AIRY_EXIT_OK;
+    return resume_is_complete(&s->mine) ? AIRY_EXIT_OK : integrate_check_place(&s->mine, s->path);
 }
 
 static const char *channel_of(const struct service *s)
@@ -218,9 +246,9 @@ static int begin(struct service *s, const airy_stream_message *m)
     char count[32] = "";
     if (m->start.number_of_images)
         snprintf(count, sizeof(count), "%llu ", (unsigned long long)m->start.number_of_images);
-    tool_say(s->common, "series %llu: %simages of %zu x %zu%s%s", (unsigned long long)m->series_id,
-             count, m->start.height, m->start.width, *m->start.detector ? ", " : "",
-             m->start.detector);
+    tool_say(s->common, "series %llu: %simage%s of %zu x %zu%s%s", (unsigned long long)m->series_id,
+             count, m->start.number_of_images == 1 ? "" : "s", m->start.height, m->start.width,
+             *m->start.detector ? ", " : "", m->start.detector);
     int code = name_output(s, m->series_id);
     if (code == AIRY_EXIT_OK)
         code = check_channel(s, &m->start);
@@ -259,6 +287,7 @@ static airy_status on_start(void *user, const airy_stream_message *m)
 {
     struct service *s = user;
     s->said = false;
+    s->silent = 0;
     return said(s, begin(s, m));
 }
 
@@ -453,7 +482,14 @@ static void on_say(void *user, const char *sentence)
 
 static bool on_stop(void *user)
 {
-    (void)user;
+    struct service *s = user;
+    if (s->silent > 0 && tool_now() - s->silent > SILENCE_S) {
+        s->silent = 0;
+        tool_say(s->common,
+                 "no series has begun within %d s; is the address right, and the detector's stream "
+                 "on, in format cbor, and without another receiver? Waiting on",
+                 SILENCE_S);
+    }
     return tool_interrupted();
 }
 
@@ -526,7 +562,8 @@ static int report(const struct service *s, const airy_stream_report *r, const ai
     if (r->expected)
         snprintf(expected, sizeof(expected), " of %llu", (unsigned long long)r->expected);
     if (info->batch)
-        snprintf(device, sizeof(device), "; %zu a batch, %zu slots", info->batch, info->slots);
+        snprintf(device, sizeof(device), "; %zu a batch, %zu slot%s", info->batch, info->slots,
+                 info->slots == 1 ? "" : "s");
     tool_say(s->common,
              "%s: series %llu, %llu%s images in %.3g s, %llu integrated, %llu lost%s; %.4g "
              "frames/s, %s/s; latency p50 %.3g ms, p99 %.3g ms, max %.3g ms%s",
@@ -561,9 +598,9 @@ static int finish(struct service *s, const airy_stream_report *series)
                            : tool_fail(s->common, "series %llu: no image came",
                                        (unsigned long long)series->id);
     if (tool_interrupted()) {
-        progress_end(&s->progress);
         airy_live_get_info(s->live, &info);
         airy_live_destroy(&s->live);
+        progress_end(&s->progress);
         code = tool_fail(s->common, "stopped after %llu images of series %llu%s%s%s",
                          (unsigned long long)info.done, (unsigned long long)series->id,
                          s->mine.output ? "; the same command with --resume continues " : "",
@@ -645,6 +682,7 @@ static int serve(struct service *s, airy_stream_receiver *receiver)
                                                                         : opt->timeout};
     tool_say(s->common, "listening to %s%s", s->common->inputs.items[0],
              s->common->inputs.count > 1 ? " and others" : "");
+    s->silent = tool_now();
     const airy_status status = airy_stream_serve(receiver, &handler);
     if (status == AIRY_ERR_STOPPED && (s->named || s->done > 0))
         return s->code; /* Ctrl-C is how a service ends */

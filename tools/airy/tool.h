@@ -122,6 +122,8 @@ int tool_check_files(const struct common *common);
 int tool_keep_inputs(const struct common *common, const char *output);
 /* The message of the last; exit code 1. */
 int tool_exists_already(const struct common *common, const char *path);
+/* Before a command waits for what comes: files to be read are there, and the output's folder. */
+int tool_check_waiting(const struct common *common, const char *output);
 /* tool_keep_inputs for every file that frames of a stack are read from. */
 int tool_keep_stack(const struct common *common, const char *output, const airy_stack *stack);
 /* Flush stdout; a message and exit code 1 when it does not take what was printed. */

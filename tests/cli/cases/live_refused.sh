@@ -7,7 +7,20 @@ refused ipc://a -o o.h5 --monitor m
 refused ipc://a -o o.h5 --average 2
 refused ipc://a -o o.h5 --series 2
 refused ipc://a -o o.h5 --bind --sockets 2
-refused tcp://nowhere -o o.h5
+refused ipc://a -o o.h5 --follow
+refused ipc://a -o o.h5 --per-rank
+for url in tcp://nowhere tcp://localhost:99999 'tcp://*:31001'; do refused "$url" -o o.h5; done
+refused ipc://a --publish 31002
+# known before the first series, which would be lost
+refused ipc://a -o o.h5 --poni none.poni
+refused ipc://a -o none/o.h5
+touch done.h5 left.h5.partial
+refused ipc://a -o done.h5
+refused ipc://a -o left.h5
+# of streams only
+for option in '--sockets 2' --bind '--series 1' '--timeout 1' --drop '--publish ipc://p' '--channel a'; do
+    refused $small -o o.h5 $option
+done
 timeout 60 $airy stream $small --to ipc://b --channels 2 --quiet --patience 20 &
 refused ipc://b -o o.h5 | tail -n 1
 wait

@@ -6,6 +6,7 @@ done
 $airy stream $small
 $airy stream nothing.h5 --to ipc://a
 $airy stream $small --to ipc://a --frames 9:12
+$airy stream $small --to ipc://a --frames 2:12
 $airy stream $small --to ipc://a --channels 3
 $airy stream $small --to ipc://a --lose 1/0
 $airy stream $small --to ipc://a --detail some

@@ -8,6 +8,8 @@ for bins in 40 20x12; do
     echo
 done
 [ ! -e r.png.partial ] || exit 3
+$airy watch r.h5 --png none/s.png >/dev/null 2>&1
+[ $? = 1 ] || exit 5
 # a gnuplot that hangs is ended, and holds nothing up
 mkdir bin
 printf '#!/bin/sh\nexec sleep 100\n' >bin/gnuplot
