@@ -141,7 +141,7 @@ static bool load(airy_image *image, size_t *size, const char *path, const char *
     return true;
 }
 
-const char *bench_job_difference(const char *a, const char *b)
+const char *bench_job_difference(const char *a, const char *b, bool replayed)
 {
     static const char *const names[] = {
         "result/intensity",  "result/std",          "result/sem",
@@ -154,7 +154,8 @@ const char *bench_job_difference(const char *a, const char *b)
         const bool other_there = load(&other, &other_size, b, names[i]);
         const bool same =
             there == other_there &&
-            (!there || (size == other_size && memcmp(one.data, other.data, size) == 0));
+            (!there || ((size == other_size || replayed) &&
+                        memcmp(one.data, other.data, size < other_size ? size : other_size) == 0));
         airy_image_free(&one);
         airy_image_free(&other);
         if (!same || (i == 0 && !there))

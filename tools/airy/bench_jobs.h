@@ -19,7 +19,10 @@ struct bench_job {
 
 /* 0, or the errno for which it cannot be started. */
 int bench_job_run(struct bench_job *job);
-/* Name of the first dataset in which two results differ by a bit, or NULL. */
-const char *bench_job_difference(const char *a, const char *b);
+/*
+ * Name of the first dataset in which two results differ by a bit, or NULL. replayed: of one stack,
+ * but not equally often, so that the rows both have are compared.
+ */
+const char *bench_job_difference(const char *a, const char *b, bool replayed);
 
 #endif

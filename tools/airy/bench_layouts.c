@@ -136,7 +136,7 @@ static int run_figure(struct series *series, struct layout_figure *figure)
         figure->identical = true;
         return AIRY_EXIT_OK;
     }
-    const char *differs = bench_job_difference(series->reference, path);
+    const char *differs = bench_job_difference(series->reference, path, false);
     figure->identical = !differs;
     unlink(path);
     return differs ? tool_fail(bench->common, "layout %s on %s: %s is not what layout %s gives",

@@ -236,7 +236,7 @@ static int check_result(struct scaling *scaling, const struct bench_job *job, co
         snprintf(scaling->reference, sizeof(scaling->reference), "%s", job->path);
         return AIRY_EXIT_OK;
     }
-    const char *differs = bench_job_difference(scaling->reference, job->path);
+    const char *differs = bench_job_difference(scaling->reference, job->path, true);
     unlink(job->path);
     return differs ? tool_fail(scaling->bench->common, "%zu %s: %s is not what one process gives",
                                job->ranks ? job->ranks : job->processes, name, differs)
