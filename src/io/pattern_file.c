@@ -562,12 +562,8 @@ airy_status airy_pattern_file_finish(airy_pattern_file *file, const double *sums
     if (status == AIRY_OK)
         status = cut_tail(file);
     airy_writeback_stop(&file->writeback);
-    if (status == AIRY_OK && fsync(file->fd) != 0)
-        status = airy_fail(AIRY_ERR_IO, "fsync: %s", strerror(errno));
-    if (status == AIRY_OK && !airy_file_is(file->fd, file->partial))
-        status = airy_fail(AIRY_ERR_IO, "the file was removed or replaced while it was written");
     if (status == AIRY_OK)
-        status = airy_file_rename(file->partial, file->path, file->force);
+        status = airy_file_publish(file->fd, file->partial, file->path, file->force);
     file->finished = status == AIRY_OK;
     return status == AIRY_OK ? AIRY_OK : airy_fail_context(status, "'%s'", file->partial);
 }

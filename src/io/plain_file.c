@@ -153,6 +153,14 @@ airy_status airy_file_rename(const char *from, const char *to, bool force)
     return AIRY_OK;
 }
 
+airy_status airy_file_publish(int fd, const char *partial, const char *path, bool force)
+{
+    AIRY_FAIL_IF(fsync(fd) != 0, AIRY_ERR_IO, "fsync: %s", strerror(errno));
+    AIRY_FAIL_IF(!airy_file_is(fd, partial), AIRY_ERR_IO,
+                 "the file was removed or replaced while it was written");
+    return airy_file_rename(partial, path, force);
+}
+
 static airy_status write_parts(int fd, const void *const *parts, const size_t *sizes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -44,6 +44,11 @@ airy_status airy_file_unique(char **partial, const char *path);
  * folder is synced.
  */
 airy_status airy_file_rename(const char *from, const char *to, bool force);
+/*
+ * A file that was written under the name `partial` on the disk, and then under its own. AIRY_ERR_IO,
+ * too, where another one stands at that name.
+ */
+airy_status airy_file_publish(int fd, const char *partial, const char *path, bool force);
 /* A new file of these bytes, under a name of its own until it is complete. */
 airy_status airy_file_put(const char *path, const void *const *parts, const size_t *sizes,
                           size_t count, bool force);

@@ -155,25 +155,7 @@ static void check_grown(struct check *c, const char *got, const char *want)
         "result/radial",     "result/intensity",    "result/sem",  "result/std",
         "merged/sum_signal", "merged/sum_variance", "frame/index", "frame/status",
         "frame/invalid",     "frame/total",         "frame/max",   "merged/sum_normalization"};
-    for (size_t i = 0; i < sizeof(datasets) / sizeof(datasets[0]); i++) {
-        airy_image a = {0}, b = {0};
-        char name[2][700];
-        snprintf(name[0], sizeof(name[0]), "%s::/entry/integrate/%s", got, datasets[i]);
-        snprintf(name[1], sizeof(name[1]), "%s::/entry/integrate/%s", want, datasets[i]);
-        if (CHECK_OK(c, airy_image_read(&a, name[0])) &&
-            CHECK_OK(c, airy_image_read(&b, name[1]))) {
-            size_t count = 1;
-            bool same = a.ndim == b.ndim && a.dtype == b.dtype;
-            for (int d = 0; same && d < a.ndim; d++) {
-                same = a.shape[d] == b.shape[d];
-                count *= a.shape[d];
-            }
-            if (!same || memcmp(a.data, b.data, count * airy_dtype_size(a.dtype)) != 0)
-                check_failed(c, __FILE__, __LINE__, "%s differs", datasets[i]);
-        }
-        airy_image_free(&a);
-        airy_image_free(&b);
-    }
+    check_datasets_same(c, got, want, datasets, sizeof(datasets) / sizeof(datasets[0]));
 }
 
 static void check_orders(struct check *c)

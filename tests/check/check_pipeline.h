@@ -13,6 +13,9 @@ airy_integrator *check_run_integrator(struct check *c, airy_device *device,
 const char *check_run_path(struct check *c, const char *name);
 /* All results of two files are the same bytes. */
 void check_run_same(struct check *c, const char *got, const char *want);
+/* These datasets of /entry/integrate, bit by bit. */
+void check_datasets_same(struct check *c, const char *got, const char *want,
+                         const char *const *datasets, size_t number);
 /* Random counts below 50. */
 uint32_t *check_run_frames(struct check *c, size_t frames);
 /* How one frame of a stack is spoiled. */

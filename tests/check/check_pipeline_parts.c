@@ -10,15 +10,10 @@
 
 enum { FRAMES = 70, MOST = 4 };
 
-static const char *const datasets[] = {
-    "result/intensity",          "result/sem",          "result/std",
-    "merged/sum_signal",         "merged/sum_variance", "merged/sum_normalization",
-    "merged/sum_normalization2", "merged/count",
-};
-
-void check_run_same(struct check *c, const char *got, const char *want)
+void check_datasets_same(struct check *c, const char *got, const char *want,
+                         const char *const *datasets, size_t number)
 {
-    for (size_t i = 0; i < sizeof(datasets) / sizeof(datasets[0]); i++) {
+    for (size_t i = 0; i < number; i++) {
         airy_image a = {0}, b = {0};
         char name[2][700];
         snprintf(name[0], sizeof(name[0]), "%s::/entry/integrate/%s", got, datasets[i]);
@@ -37,6 +32,16 @@ void check_run_same(struct check *c, const char *got, const char *want)
         airy_image_free(&a);
         airy_image_free(&b);
     }
+}
+
+void check_run_same(struct check *c, const char *got, const char *want)
+{
+    static const char *const datasets[] = {
+        "result/intensity",          "result/sem",          "result/std",
+        "merged/sum_signal",         "merged/sum_variance", "merged/sum_normalization",
+        "merged/sum_normalization2", "merged/count",
+    };
+    check_datasets_same(c, got, want, datasets, sizeof(datasets) / sizeof(datasets[0]));
 }
 
 /* A second device of the same kind as the one under test, or the same again. */

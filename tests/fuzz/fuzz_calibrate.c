@@ -9,16 +9,9 @@
 #include <string.h>
 
 #include "airy/airy.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 enum { MOST = 48 };
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 /* Rings of the calibrant around a centre, less sharp or sharper, and what the input changes. */
 static void draw(float *image, uint8_t *mask, const airy_geometry *g, const airy_calibrant *rings,

@@ -12,15 +12,8 @@
 #include "base/cpu.h"
 #include "codec/chunks.h"
 #include "cpu/cpu_codec.h"
+#include "fuzz.h"
 #include "ref_codec.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 static void *exact(size_t size)
 {

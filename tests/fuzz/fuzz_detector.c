@@ -13,30 +13,10 @@
 #include <unistd.h>
 
 #include "airy/airy.h"
+#include "fuzz.h"
 #include "io/hdf5_util.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 enum { MAX_STEPS = 16, MAX_VALUES = 2048, MAX_PIXELS = 1 << 14 };
-
-struct input {
-    const uint8_t *bytes;
-    size_t left;
-};
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
-
-static unsigned take(struct input *in)
-{
-    if (in->left == 0)
-        return 0;
-    in->left--;
-    return *in->bytes++;
-}
 
 static double take_value(struct input *in)
 {

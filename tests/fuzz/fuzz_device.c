@@ -12,12 +12,11 @@
 
 #include "airy/airy.h"
 #include "core/objects.h"
+#include "fuzz.h"
 #include "opencl/cl_decode.h"
 #include "ref_codec.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 enum { FRAMES = 6, GUARD = 256, MOST = 4096 /* elements of a frame */ };
 
 /* The compiler in PoCL does not release all that it makes. */
@@ -52,12 +51,6 @@ static struct frames {
     bool good[FRAMES];
     uint8_t want[FRAMES][MOST * 8];
 } job;
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 /* The first OpenCL device; 77: there is none, which is no failure. */
 int LLVMFuzzerInitialize(int *argc, char ***argv)

@@ -14,16 +14,9 @@
 #include <zlib.h>
 
 #include "airy/airy.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 enum { MOST_FRAMES = 8, MOST_BYTES = 1 << 20, PIPE_BYTES = 60000 };
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 static const char *const suffixes[] = {"raw", "npy",    "tif",    "edf",
                                        "cbf", "raw.gz", "npy.gz", "cbf.gz"};

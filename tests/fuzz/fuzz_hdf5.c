@@ -13,10 +13,9 @@
 #include <unistd.h>
 
 #include "airy/airy.h"
+#include "fuzz.h"
 #include "io/hdf5_util.h"
 #include "io/stack_source.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MAX_STEPS = 24, MAX_PIXELS = 1 << 16, MAX_BYTES = 1 << 18 };
 
@@ -41,25 +40,6 @@ static const char *const names[] = {
     "/entry",
 };
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
-
-struct input {
-    const uint8_t *bytes;
-    size_t left;
-};
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
-
-static unsigned take(struct input *in)
-{
-    if (in->left == 0)
-        return 0;
-    in->left--;
-    return *in->bytes++;
-}
 
 static const char *take_name(struct input *in)
 {

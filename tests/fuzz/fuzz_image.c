@@ -12,20 +12,14 @@
 
 #include "airy/airy.h"
 #include "codec/byte_offset.h"
+#include "fuzz.h"
 #include "io/image_formats.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* CFITSIO does not release its buffers where a tile does not decode. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
     return "leak:libcfitsio";
-}
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
 }
 
 static void read_image(const char *path)

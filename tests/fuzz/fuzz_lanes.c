@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "ref_codec.h"
 
 enum { MOST = 24000, FEWEST = 16 }; /* bytes of a block, and before it */
@@ -47,18 +48,10 @@ static pthread_barrier_t lanes_meet, all_meet;
 #include "opencl/kernels/lz4_block.h"
 #pragma clang diagnostic pop
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static struct {
     uint8_t *out, *bytes;
     uint from, count, size, step[STEP_WORDS], reason[LANES];
 } task;
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 static void *run_lane(void *number)
 {

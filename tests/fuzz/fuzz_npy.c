@@ -11,15 +11,8 @@
 #include <unistd.h>
 
 #include "airy/airy.h"
+#include "fuzz.h"
 #include "io/image_formats.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 static void fuzz_parser(bool edf, const uint8_t *bytes, size_t size)
 {

@@ -12,17 +12,10 @@
 #include <unistd.h>
 
 #include "airy/airy.h"
+#include "fuzz.h"
 #include "io/oct_table.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 enum { MOST = 1 << 16 };
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 static size_t slurp(char *text, const char *path)
 {

@@ -14,10 +14,9 @@
 #include <unistd.h>
 
 #include "airy/airy.h"
+#include "fuzz.h"
 #include "io/hdf5_util.h"
 #include "io/pattern_read.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { FRAMES = 3, BINS = 5, SECTORS = 2, MOST_BINS = BINS * SECTORS, MODELS = 3 };
 enum { MAX_FILE = 1 << 18, MAX_RANGES = 64 };
@@ -36,12 +35,6 @@ const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
     return "leak:libhdf5";
-}
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
 }
 
 static void make_path(char path[64], const char *name)

@@ -14,14 +14,7 @@
 #include <unistd.h>
 
 #include "airy/airy.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
+#include "fuzz.h"
 
 struct scene {
     airy_ring *producer, *consumer;

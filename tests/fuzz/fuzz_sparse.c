@@ -14,9 +14,8 @@
 #include <unistd.h>
 
 #include "airy/airy.h"
+#include "fuzz.h"
 #include "io/hdf5_util.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { FRAMES = 3, HEIGHT = 5, WIDTH = 7, PIXELS = HEIGHT * WIDTH, BINS = 4, MAX_FILE = 1 << 18 };
 
@@ -25,12 +24,6 @@ static struct {
     uint8_t bytes[MAX_FILE];
     size_t size, start[16], length[16], ranges;
 } model;
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 static void make_path(char path[40], const char *name)
 {

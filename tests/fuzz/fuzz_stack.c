@@ -14,10 +14,9 @@
 #include <unistd.h>
 
 #include "airy/airy.h"
+#include "fuzz.h"
 #include "io/hdf5_util.h"
 #include "io/stack_source.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {
     LAYOUTS = 5,
@@ -34,12 +33,6 @@ static struct model {
     uint8_t bytes[MAX_FILE];
     size_t size, start[MAX_RANGES], length[MAX_RANGES], ranges;
 } models[LAYOUTS];
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 /*
  * In memory where the system has such a folder; libhdf5 wants a name that leads somewhere, so no

@@ -6,14 +6,7 @@
 #include <string.h>
 
 #include "airy/airy.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
+#include "fuzz.h"
 
 static void look(const airy_stream_pixels *pixels, size_t count, const uint8_t *data, size_t size)
 {

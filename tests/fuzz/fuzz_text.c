@@ -14,18 +14,11 @@
 
 #include "airy/airy.h"
 #include "base/cache_file.h"
+#include "fuzz.h"
 #include "io/oct_table.h"
 #include "io/stack_pattern.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 enum { MOST = 64 };
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 static void read_numbers(const uint8_t *bytes, size_t size)
 {
@@ -67,7 +60,7 @@ static void expand_names(const uint8_t *bytes, size_t size)
     const char *const given[1] = {path};
     struct airy_paths paths = {0};
     const bool pattern = airy_path_is_pattern(path);
-    if (airy_paths_expand(&paths, given, 1) == AIRY_OK) {
+    if (airy_paths_expand(&paths, given, 1, false) == AIRY_OK) {
         require(paths.count > 0 && (pattern || strcmp(paths.items[0], path) == 0));
         for (size_t i = 0; pattern && !strstr(path, "::") && i < paths.count; i++)
             require(access(paths.items[i], F_OK) == 0);

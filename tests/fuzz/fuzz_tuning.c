@@ -6,14 +6,7 @@
 #include <string.h>
 
 #include "core/objects.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-    if (!condition)
-        abort();
-}
+#include "fuzz.h"
 
 /* The CPU's sizes, and those of a device made up: all there are. */
 static void defaults(struct airy_tuning *tuning)
