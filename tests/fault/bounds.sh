@@ -139,7 +139,8 @@ memory)
         least=$((least + 5000))
         [ $least -lt 1000000 ] || exit 1
     done
-    for more in 0 2 5 10 20 40 80 160 320; do
+    # with nothing left libhdf5 1.10 reads through NULL when it opens a file (H5AC_create)
+    for more in 1 2 5 10 20 40 80 160 320; do
         limit=$((least + more * 1000))
         all_commands "stack_in_$more\_MB" "$in/stack.h5"
         all_commands "image_in_$more\_MB" "$in/image.npy"

@@ -6,7 +6,7 @@ for unit in $(sed -e 's/.*there are //' -e 's/;.*//' -e 's/,//g' list); do
     $airy integrate s.h5 --poni s.poni -o one.xy --unit "$unit" --bins 20 --incidence 0.3 --tilt 4 \
         --sample-orientation 7 --quiet --force || exit 1
     case $unit in
-    chi_*) two= ;;
+    chi_* | chigi_*) two= ;;
     *) two=" and in two dimensions" ; $airy integrate s.h5 --poni s.poni -o two.h5 --unit "$unit" --bins 20x8 --quiet --force || exit 1 ;;
     esac
     echo "$unit: $(grep -vc '^#' one.xy) bins$two"
