@@ -18,7 +18,9 @@ enum { NAME = 4300 };
 static void name_file(char name[NAME], const char *output, size_t number, const char *tail)
 {
     const char *dot = strrchr(output, '.'); /* .h5, .hdf5 or .nxs: it is there */
-    snprintf(name, NAME, "%.*s_%04zu%s%s", (int)(dot - output), output, number, dot, tail);
+    const size_t length = (size_t)(dot - output), stem = length < NAME ? length : NAME - 1;
+    memcpy(name, output, stem);
+    snprintf(name + stem, NAME - stem, "_%04zu%s%s", number, dot, tail);
 }
 
 static bool is_there(const char *output, size_t number, const char *tail)
