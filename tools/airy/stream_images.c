@@ -1,6 +1,7 @@
 /* Images of `airy stream`: chunks as they are stored, or pixels encoded here. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -154,11 +155,27 @@ airy_status stream_read_image(airy_stream_image **image, struct stream_file *fil
 
 /* ---- all of them ahead ---- */
 
+/* Images are handed out in order, so all before the first that fails are looked at. */
 struct keeping {
     struct stream_source *source;
     atomic_size_t next;
     atomic_bool failed;
+    pthread_mutex_t lock;
+    size_t failed_at; /* the first image that could not be read, with its status and sentence */
+    airy_status status;
+    char error[2048];
 };
+
+static void note_failure(struct keeping *k, size_t index, airy_status status)
+{
+    pthread_mutex_lock(&k->lock);
+    if (!atomic_exchange(&k->failed, true) || index < k->failed_at) {
+        k->failed_at = index;
+        k->status = status;
+        snprintf(k->error, sizeof(k->error), "%s", airy_last_error());
+    }
+    pthread_mutex_unlock(&k->lock);
+}
 
 static void *keep_some(void *user)
 {
@@ -168,8 +185,8 @@ static void *keep_some(void *user)
     for (size_t i; !atomic_load(&k->failed) && !tool_interrupted() &&
                    (i = atomic_fetch_add(&k->next, 1)) < s->images;) {
         const airy_status status = stream_read_image(&s->kept[i], &file, s, i);
-        if (status != AIRY_OK && !atomic_exchange(&k->failed, true) && status != AIRY_ERR_STOPPED)
-            tool_failed(s->common, status);
+        if (status != AIRY_OK)
+            note_failure(k, i, status);
     }
     stream_close_file(&file);
     return NULL;
@@ -177,12 +194,15 @@ static void *keep_some(void *user)
 
 int stream_keep_images(struct stream_source *s)
 {
-    struct keeping k = {.source = s};
+    struct keeping k = {.source = s, .lock = PTHREAD_MUTEX_INITIALIZER};
     s->kept = calloc(s->images, sizeof(void *));
     if (!s->kept)
         return tool_fail(s->common, "out of memory for %zu images; lower --preload", s->images);
     tool_work(tool_threads(s->common), keep_some, &k);
-    return atomic_load(&k.failed) ? AIRY_EXIT_FAILED : AIRY_EXIT_OK;
+    if (!atomic_load(&k.failed))
+        return AIRY_EXIT_OK;
+    return k.status == AIRY_ERR_STOPPED ? AIRY_EXIT_FAILED
+                                        : tool_failed_as(s->common, k.status, k.error);
 }
 
 void stream_free_images(struct stream_source *s)

@@ -112,8 +112,13 @@ static void print_failure(const char *command, const char *text, const char *tai
 
 int tool_failed(const struct common *common, airy_status status)
 {
+    return tool_failed_as(common, status, airy_last_error());
+}
+
+int tool_failed_as(const struct common *common, airy_status status, const char *error)
+{
     char sentence[2048];
-    snprintf(sentence, sizeof(sentence), "%s", airy_last_error());
+    snprintf(sentence, sizeof(sentence), "%s", error);
     hide_temporary(sentence);
     /* A sentence that ends in advice of its own gets no other. */
     const bool advised = strstr(sentence, "; ") || strstr(sentence, "--") ||

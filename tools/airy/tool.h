@@ -29,6 +29,8 @@ extern const char tool_subject[], tool_exit_codes[], tool_environment[];
  * Print "airy COMMAND: <sentence of the last library failure><what to do>" and return exit code 1.
  */
 int tool_failed(const struct common *common, airy_status status);
+/* Of another thread, whose airy_last_error() was kept. */
+int tool_failed_as(const struct common *common, airy_status status, const char *error);
 /* The same with a sentence of the command itself. */
 int tool_fail(const struct common *common, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
