@@ -187,6 +187,8 @@ static airy_status pass_buffer(struct oct_live *l, bool *more)
     if (status != AIRY_OK || (!buffer && l->rate <= 0))
         return status;
     status = bring(l, buffer ? buffer : l->spare, &got, &from);
+    if (status == AIRY_OK && got == 0 && l->source->skipped) /* behind the last one */
+        return drop(l, l->source->skipped);
     if (status != AIRY_OK || got == 0)
         return status;
     *more = true;
@@ -330,19 +332,24 @@ void oct_live_show(struct oct_live *l)
 
 /* ---- into a ring ---- */
 
-/* The consumer may be behind: it keeps its time as long as it goes on. */
+/*
+ * The consumer may be behind: it keeps its time as long as it goes on. Looks are counted, not seconds:
+ * what stops the whole machine stops the consumer, too.
+ */
 static void wait_drained(struct oct_live *l)
 {
-    enum { PATIENCE_S = 5 };
+    enum { LOOKS = 5000, LOOK_US = 1000 };
     airy_ring_info info;
-    uint64_t waiting = UINT64_MAX;
-    for (double since = tool_now(); !tool_interrupted() && tool_now() - since < PATIENCE_S;) {
+    uint64_t waiting = 0;
+    for (int looks = 0; looks < LOOKS; looks++) {
         if (airy_ring_get_info(l->ring, &info) != AIRY_OK || info.waiting == 0)
             return;
         if (info.waiting != waiting)
-            since = tool_now();
+            looks = 0;
         waiting = info.waiting;
-        usleep(1000);
+        if (tool_interrupted())
+            break;
+        usleep(LOOK_US);
     }
     tool_say(l->common, "%llu frames in the ring were not taken", (unsigned long long)waiting);
 }

@@ -145,6 +145,21 @@ static int open_ring(struct oct_source *s, const struct oct_params *p)
     return AIRY_EXIT_OK;
 }
 
+/* What the ring's producer dropped behind the last frame that it gave. */
+static airy_status count_lost(struct oct_source *s)
+{
+    airy_ring_info info;
+    const airy_status status = airy_ring_get_info(s->ring, &info);
+    if (status != AIRY_OK)
+        return status;
+    const uint64_t behind = info.given + info.dropped - s->next;
+    if (s->numbered && behind < UINT64_C(1) << 40) {
+        s->skipped += behind;
+        s->next += behind;
+    }
+    return AIRY_OK;
+}
+
 /*
  * What comes within a tenth of a second, again and again until something has come or nothing will;
  * up to a gap in the numbers.
@@ -159,6 +174,8 @@ static airy_status read_ring(struct oct_source *s, char *to, size_t count, size_
         airy_status status = airy_ring_next(s->ring, &frame, PATIENCE_NS, &ended);
         if (status != AIRY_OK)
             return status;
+        if (ended && *got == 0)
+            return count_lost(s);
         if (!frame.data)
             continue;
         const uint64_t gap = s->numbered ? frame.number - s->next : 0;
