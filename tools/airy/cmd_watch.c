@@ -216,8 +216,8 @@ static void look_at(struct watch_look *look, struct viewer *v, const char *path,
 }
 
 /*
- * The file that there is: while it is written OUT.h5.partial, then OUT.h5. It takes its name between
- * two calls at most once.
+ * The file that there is: while it is written OUT.h5.partial, then OUT.h5. It may take its name
+ * between two calls, once.
  */
 static void take_look(struct watch_look *look, struct viewer *v)
 {
@@ -225,10 +225,16 @@ static void take_look(struct watch_look *look, struct viewer *v)
     *look = (struct watch_look){.path = partial ? v->partial : v->final};
     if (partial)
         look_at(look, v, v->partial, false);
-    else if (access(v->final, F_OK) == 0)
+    if (partial && look->state != WATCH_GONE)
+        return;
+    if (partial) {
+        free_look(look);
+        *look = (struct watch_look){.path = v->final};
+    }
+    if (access(v->final, F_OK) == 0)
         look_at(look, v, v->final, true);
     else
-        look->state = v->seen ? WATCH_GONE : WATCH_WAITING;
+        look->state = v->seen || partial ? WATCH_GONE : WATCH_WAITING;
 }
 
 /* ---- the terminal ---- */

@@ -388,12 +388,11 @@ static double age_of(const struct stat *about)
            (double)(now.tv_nsec - about->st_mtim.tv_nsec) * 1e-9;
 }
 
-/* Note how a file is; true: it no longer changes. */
+/* Note how a file is at the look that began `now`; true: it no longer changes. */
 static bool look_at_file(struct seen_file *seen, const struct seen_file *before, const char *path,
-                         double *known)
+                         double now, double *known)
 {
     struct stat about;
-    const double now = tool_now();
     if (stat(path, &about) != 0)
         return false;
     seen->size = about.st_size;
@@ -487,7 +486,8 @@ static enum taken look_at_files(struct follow *f)
 {
     char **paths = NULL;
     size_t count = 0, at = 0;
-    const double patience = 4 * poll_of(f->job->params) > 5 ? 4 * poll_of(f->job->params) : 5;
+    const double begun = tool_now(), /* what came since may not be among the paths */
+        patience = 4 * poll_of(f->job->params) > 5 ? 4 * poll_of(f->job->params) : 5;
     if (airy_stack_paths(&paths, &count, f->job->common->inputs.items,
                          f->job->common->inputs.count) != AIRY_OK)
         return TAKEN;
@@ -500,7 +500,8 @@ static enum taken look_at_files(struct follow *f)
     for (size_t i = start; i < count && taken != FAILED && !tool_interrupted(); i++) {
         double known = 0;
         struct seen_file *now = &seen[seen_count];
-        bool ready = look_at_file(now, find_seen(f, paths[i], &at), paths[i], &known) || f->last;
+        bool ready = look_at_file(now, find_seen(f, paths[i], &at), paths[i], begun, &known) ||
+                     f->last;
         if (leaves_gap(f->previous, paths[i]) && known < patience && !f->last)
             ready = false;
         in_order = in_order && ready;

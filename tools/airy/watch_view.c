@@ -156,7 +156,9 @@ int watch_print_json(const struct common *common, const struct watch_look *look)
 /* ---- the picture ---- */
 
 /* gnuplot on a busy machine takes seconds; one that hangs does not end by itself. */
-static const double PICTURE_S = 30, LAST_S = 10;
+static const double PICTURE_S = 30;
+/* For the last one looks are counted, 10 s in all: what stops the machine stops gnuplot, too. */
+enum { LAST_LOOKS = 500, LOOK_US = 20000 };
 
 static void remove_partial(const struct watch_picture *picture)
 {
@@ -212,9 +214,9 @@ void watch_picture_draw(struct watch_picture *picture, const struct patterns *pa
 void watch_picture_end(struct watch_picture *picture)
 {
     picture->since = tool_now();
-    while (picture->process) {
-        collect(picture, LAST_S);
+    for (int looks = 0; picture->process; looks++) {
+        collect(picture, looks < LAST_LOOKS ? (double)INFINITY : 0);
         if (picture->process)
-            usleep(20000);
+            usleep(LOOK_US);
     }
 }
