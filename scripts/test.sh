@@ -4,7 +4,8 @@
 # Last line: N passed, N failed, N skipped.
 build=$1
 shift
-meson test -C "$build" --no-rebuild --print-errorlogs --num-processes "${JOBS:-$(nproc)}" "$@"
+# Timeouts are for what hangs, not for slow machines: four times those of a fast one.
+meson test -C "$build" --no-rebuild --print-errorlogs --timeout-multiplier 4 --num-processes "${JOBS:-$(nproc)}" "$@"
 status=$?
 scripts/count.sh "$build/meson-logs/testlog.txt"
 exit $status

@@ -450,7 +450,7 @@ static void check_growing_resume(struct check *c)
         for (size_t i = 3; i < 40; i += 2)
             CHECK_OK(c, put(live, &played, i));
         size_t done = 0;
-        for (int tries = 0; tries < 100 && done < 19; tries++) {
+        for (int tries = 0; tries < 3000 && done < 19; tries++) {
             usleep(20000);
             done = rows_done(partial);
         }

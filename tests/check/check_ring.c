@@ -97,11 +97,14 @@ out:
     CHECK_FAILS(c, airy_ring_open(&out, name, 0), AIRY_ERR_NOT_FOUND, "there is no ring");
 }
 
-/* The other process: so many frames, without asking whether anybody follows. */
-static void produce(const char *name, uint64_t frames, bool dies)
+/* The other process: so many frames, once a byte says that somebody follows. */
+static void produce(const char *name, uint64_t frames, bool dies, int follows)
 {
     airy_ring *ring = NULL;
+    char byte;
     airy_status status = airy_ring_create(&ring, name, FRAME_BYTES, SLOTS);
+    if (read(follows, &byte, 1) != 1)
+        status = AIRY_ERR_IO;
     for (uint64_t i = 0; i < frames && status == AIRY_OK; i++) {
         status = put_frame(ring, i);
         if (i % 64 == 63)
@@ -122,13 +125,19 @@ static void check_processes(struct check *c, bool dies)
     if (!check_case(c, dies ? "ring_producer_killed" : "ring_processes"))
         return;
     const char *name = ring_name(c);
+    int follows[2];
+    if (!CHECK(c, pipe(follows) == 0))
+        return;
     const pid_t child = fork();
     if (child == 0)
-        produce(name, FRAMES, dies);
+        produce(name, FRAMES, dies, follows[0]);
     if (!CHECK(c, child > 0))
         return;
     uint64_t seen = 0, next = 0;
     bool ended = false, good = CHECK_OK(c, airy_ring_open(&ring, name, LONG_NS));
+    good = CHECK(c, write(follows[1], "", 1) == 1) && good;
+    close(follows[0]);
+    close(follows[1]);
     while (good && !ended) {
         airy_ring_frame frame;
         good = airy_ring_next(ring, &frame, LONG_NS, &ended) == AIRY_OK;

@@ -16,7 +16,7 @@ static const airy_stream_series small = {
 #include "stream/stream_encode.h"
 
 static const uint16_t pixels[2] = {1, 515};
-static const uint64_t PATIENCE_NS = 10000000000u;
+static const uint64_t PATIENCE_NS = 60000000000u;
 
 static void check_bytes(struct check *c, const struct airy_stream_bytes *got, const char *want,
                         size_t size)
@@ -140,7 +140,7 @@ static void check_sockets(struct check *c)
         return;
     const airy_stream_sender_params params = {.url = "tcp://127.0.0.1:*", .high_water = 8};
     void *context = zmq_ctx_new(), *socket = zmq_socket(context, ZMQ_PULL);
-    const int timeout = 10000, linger = 0;
+    const int timeout = 60000, linger = 0;
     zmq_setsockopt(socket, ZMQ_RCVTIMEO, &timeout, sizeof(timeout));
     zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof(linger));
     if (!CHECK_OK(c, airy_stream_sender_create(&sender, &params)) ||

@@ -34,7 +34,7 @@ static airy_status write_row(airy_pattern_growing *file, size_t row, bool bad)
 static airy_watch *look_for(struct check *c, const char *path, size_t done, airy_watch_info *info)
 {
     airy_watch *watch = NULL;
-    for (int tries = 0; tries < 500; tries++) {
+    for (int tries = 0; tries < 3000; tries++) {
         airy_watch_close(&watch);
         if (airy_watch_open(&watch, path) == AIRY_OK &&
             airy_watch_get_info(watch, info) == AIRY_OK && info->good + info->bad == done)

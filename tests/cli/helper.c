@@ -23,6 +23,8 @@
  * helper grow FILE SOURCE MILLISECONDS
  *     write /entry/data/data of SOURCE into FILE chunk by chunk, so that others can read it as it
  *     grows, with a pause behind each
+ * helper feed PIPE FILE COUNT
+ *     write COUNT bytes of FILE into PIPE, say "taken" when they were read out of it, and fall silent
  * helper catalog GOT WANT
  *     the columns of one CSV table beside those of the same names in another
  * helper peak COMMAND...
@@ -31,12 +33,14 @@
  *     print a line for each message of a stream (or their number and rate), until the end came from
  *     each URL; @URL: bound
  */
+#include <fcntl.h>
 #include <hdf5.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -475,6 +479,27 @@ static int grow(const char *path, const char *source, const char *pause)
     return H5Fclose(from) < 0 || H5Fclose(file) < 0 ? fail("the growing file cannot be closed") : 0;
 }
 
+static int feed(const char *pipe, const char *path, const char *count)
+{
+    char bytes[4096];
+    const size_t size = strtoul(count, NULL, 10);
+    const struct timespec nap = {.tv_nsec = 1000000};
+    FILE *file = fopen(path, "rb");
+    const bool read = file && size <= sizeof(bytes) && fread(bytes, 1, size, file) == size;
+    if (file)
+        fclose(file);
+    const int out = read ? open(pipe, O_WRONLY) : -1;
+    if (out < 0 || write(out, bytes, size) != (ssize_t)size)
+        return fail("the pipe cannot be fed");
+    for (int left = 1; left > 0; nanosleep(&nap, NULL))
+        if (ioctl(out, FIONREAD, &left) != 0)
+            return fail("the pipe does not say what is in it");
+    puts("taken");
+    fflush(stdout);
+    pause();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 2 ? argv[1] : "";
@@ -498,6 +523,8 @@ int main(int argc, char **argv)
         return make_virtual(argv[2], argv[3], argv[4], argv[5]);
     if (strcmp(what, "grow") == 0 && argc == 5)
         return grow(argv[2], argv[3], argv[4]);
+    if (strcmp(what, "feed") == 0 && argc == 5)
+        return feed(argv[2], argv[3], argv[4]);
     if (strcmp(what, "catalog") == 0 && argc == 4)
         return compare_catalogs(argv[2], argv[3]);
     if (strcmp(what, "peak") == 0)

@@ -4,6 +4,7 @@ case $("$airy" --version --verbose) in
 *"mpi: no"*) echo "this build has no MPI" >&2; exit 77 ;;
 esac
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_mpi_yield_when_idle=1 # ranks that wait leave few cores to those that work
 export OMPI_MCA_btl_vader_single_copy_mechanism=none # needs ptrace, which containers forbid
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" # MPI's own
 case $(mpirun --version) in
@@ -15,12 +16,4 @@ ranks() {
     shift
     # shellcheck disable=SC2086
     timeout 100 mpirun $flags -n "$count" "$@"
-}
-# Wait until $1 is there, for at most 20 s.
-await() {
-    for _ in $(seq 400); do
-        [ -e "$1" ] && return 0
-        sleep 0.05
-    done
-    return 1
 }

@@ -117,7 +117,7 @@ choose() {
 disturb() {
     rm -rf "$top/ran" "$FAULT_LOG"
     mkdir "$top/ran"
-    (cd "$top/ran" && eval "set -- $arguments" && exec env "$loaded=$library" timeout -k 5 60 "$airy" "$@") \
+    (cd "$top/ran" && eval "set -- $arguments" && exec env "$loaded=$library" timeout -k 5 180 "$airy" "$@") \
         >"$top/out" 2>"$top/err" </dev/null
 }
 
@@ -146,7 +146,7 @@ sweep() { # NAME COMMAND KIND:HOW[:stays]
         tried=$((tried + 1))
         why=$(judge $code "$top/ran" "$top/want" "$2")
         if [ -z "$why" ] && [ $code = 1 ] && [ "$resumes" = yes ]; then
-            (cd "$top/ran" && eval "set -- $arguments" && exec timeout 60 "$airy" "$@" --resume) >/dev/null 2>"$top/again" ||
+            (cd "$top/ran" && eval "set -- $arguments" && exec timeout 180 "$airy" "$@" --resume) >/dev/null 2>"$top/again" ||
                 why="--resume afterwards: $(head -n 1 "$top/again")"
             why=$why$(same_files "$top/ran" "$top/want" | sed 's/^/after --resume /')
         fi
@@ -206,13 +206,19 @@ kills() { # NAME ARGUMENTS KILLS
     wanted=$3
     rm -rf "$top/want" "$top/ran"
     mkdir "$top/want" "$top/ran"
-    begun=$(date +%s%N)
-    if ! (cd "$top/want" && eval "set -- $arguments" && exec "$airy" "$@") >/dev/null 2>"$top/err"; then
-        report "$name" undisturbed "$(cat "$top/err")"
-        return
-    fi
+    span=
+    for try in 1 2 3; do # the shortest: in one of them the machine may have stood still
+        rm -f "$top/want/"*
+        begun=$(date +%s%N)
+        if ! (cd "$top/want" && eval "set -- $arguments" && exec "$airy" "$@") >/dev/null 2>"$top/err"; then
+            report "$name" undisturbed "$(cat "$top/err")"
+            return
+        fi
+        took=$(($(date +%s%N) - begun))
+        [ -n "$span" ] && [ "$span" -lt $took ] || span=$took
+    done
     # within the time of an undisturbed run
-    awk -v seed="$seed" -v count=$((20 * wanted)) -v span=$(($(date +%s%N) - begun)) 'BEGIN {
+    awk -v seed="$seed" -v count=$((50 * wanted)) -v span="$span" 'BEGIN {
         srand(seed)
         split("KILL TERM INT", word, " ")
         while (count--)
@@ -276,7 +282,7 @@ no_room() {
             # of the disk's 64 KiB
             [ $how = limit ] || head -c $(((64 - room) * 1024)) /dev/zero >"$top/disk/.taken" 2>/dev/null
             (cd "$top/ran" && eval "set -- $arguments" && { [ $how = disk ] || ulimit -f "$((room * 2))"; } &&
-                exec timeout -k 5 60 "$airy" "$@") >"$top/out" 2>"$top/err" </dev/null
+                exec timeout -k 5 180 "$airy" "$@") >"$top/out" 2>"$top/err" </dev/null
             code=$?
             faults=$((faults + 1))
             tried=$((tried + 1))
@@ -291,16 +297,33 @@ $(head -n 3 "$top/err")"
 
 geometry='--pixel 1e-4,1e-4 --dist 0.1 --poni1 0 --poni2 0 --wavelength 1e-10 --bins 10 --threads 1'
 
-# SIGNAL: a run whose every read takes 50 ms ends within a second, and --resume makes the undisturbed output
+# SIGNAL: a run whose every read takes 50 ms ends within a second, and --resume makes the undisturbed output. A machine that others
+# use, too, may stand still for that second, but not time after time.
 slow_file() {
     # shellcheck disable=SC2254
     case slow_file_$1 in $only) ;; *) return 0 ;; esac
-    rm -rf "$top/ran" "$top/want"
-    mkdir "$top/ran" "$top/want"
+    rm -rf "$top/want"
+    mkdir "$top/want"
     "$files" "$in/slow.h5" 400 16 16 fixed 2
     arguments="integrate \$in/slow.h5 $geometry --batch 100 -o out.h5 --quiet"
     (cd "$top/want" && eval "set -- $arguments" && exec "$airy" "$@") >/dev/null 2>&1
     outputs=1
+    for try in 1 2 3 4 5; do
+        stop_slow "$1"
+        [ $took -ge 1000 ] || break
+    done
+    [ $took -lt 1000 ] || why="$why it went on for $took ms"
+    (cd "$top/ran" && eval "set -- $arguments" && exec timeout 180 "$airy" "$@" --resume) >/dev/null 2>"$top/again" ||
+        why="$why --resume: $(head -n 1 "$top/again")"
+    why=$why$(same_files "$top/ran" "$top/want")
+    faults=$((faults + 1))
+    report "slow_file_$1" "$took ms" "$why"
+}
+
+# How long it goes on after SIGNAL, in $took, and what is wrong, in $why.
+stop_slow() { # SIGNAL
+    rm -rf "$top/ran"
+    mkdir "$top/ran"
     (cd "$top/ran" && eval "set -- $arguments" && LD_PRELOAD=$library FAULT_KIND=read FAULT_AT=1 FAULT_HOW=slow FAULT_STAYS=1 \
         exec "$airy" "$@") >/dev/null 2>"$top/err" </dev/null &
     process=$!
@@ -317,26 +340,41 @@ slow_file() {
     took=$((($(date +%s%N) - begun) / 1000000))
     why=$(judge $code "$top/ran" "$top/want" integrate)
     [ $code = 1 ] || why="$why exit code $code"
-    [ $took -lt 1000 ] || why="$why it went on for $took ms"
-    (cd "$top/ran" && eval "set -- $arguments" && exec timeout 60 "$airy" "$@" --resume) >/dev/null 2>"$top/again" ||
-        why="$why --resume: $(head -n 1 "$top/again")"
-    why=$why$(same_files "$top/ran" "$top/want")
-    faults=$((faults + 1))
-    report "slow_file_$1" "$took ms" "$why"
 }
 
 # A stack to which another process adds a frame each 5 ms: every run sees those that are there, and their patterns are those of
-# the whole file; one that asks for others says how many there are.
+# the whole file; one that asks for others says how many there are. Where no run came to its end while the file grew, once more.
 growing_file() {
     # shellcheck disable=SC2254
     case growing_file in $only) ;; *) return 0 ;; esac
-    rm -rf "$top/ran"
-    mkdir "$top/ran"
-    cd "$top/ran" || exit 1
+    for try in 1 2 3 4 5; do
+        rm -rf "$top/ran"
+        mkdir "$top/ran"
+        cd "$top/ran" || exit 1
+        why=
+        seen=0
+        see_growth
+        [ $seen = 0 ] || break
+    done
+    # shellcheck disable=SC2086
+    "$airy" integrate grow.h5 $geometry -o all.h5 --quiet 2>"$top/err" || why="$why $(head -n 1 "$top/err")"
+    "$airy" convert all.h5::/entry/integrate/result/intensity -o all.npy --quiet
+    tail -c +129 all.npy >all.rows
+    [ "$(wc -c <all.rows)" = 16000 ] || why="$why $(wc -c <all.rows) bytes of patterns"
+    for part in part.*.npy; do
+        tail -c +129 "$part" >part.rows
+        cmp -s -n "$(wc -c <part.rows)" part.rows all.rows || why="$why $part has other patterns than the whole file"
+    done
+    cd "$in" || exit 1
+    faults=$((faults + seen))
+    [ $seen -gt 0 ] || why="$why nothing was seen while it grew"
+    report growing_file "$seen runs while it grew" "$why"
+}
+
+# Runs until the file is complete: those that saw something are counted in $seen, what is wrong is added to $why.
+see_growth() {
     "$files" grow.h5 400 16 16 swmr 2 &
     process=$!
-    why=
-    seen=0
     while kill -0 $process 2>/dev/null; do
         # shellcheck disable=SC2086
         "$airy" integrate grow.h5 $geometry -o part.h5 --force --quiet 2>"$top/err"
@@ -353,19 +391,6 @@ growing_file() {
         code=$?
         { [ $code != 0 ] && [ $code -le 2 ] && [ "$(wc -l <"$top/err")" = 1 ]; } || why="frame 5000: exit code $code: $(head -n 3 "$top/err")"
     done
-    # shellcheck disable=SC2086
-    "$airy" integrate grow.h5 $geometry -o all.h5 --quiet 2>"$top/err" || why="$why $(head -n 1 "$top/err")"
-    "$airy" convert all.h5::/entry/integrate/result/intensity -o all.npy --quiet
-    tail -c +129 all.npy >all.rows
-    [ "$(wc -c <all.rows)" = 16000 ] || why="$why $(wc -c <all.rows) bytes of patterns"
-    for part in part.*.npy; do
-        tail -c +129 "$part" >part.rows
-        cmp -s -n "$(wc -c <part.rows)" part.rows all.rows || why="$why $part has other patterns than the whole file"
-    done
-    cd "$in" || exit 1
-    faults=$((faults + seen))
-    [ $seen -gt 0 ] || why="$why nothing was seen while it grew"
-    report growing_file "$seen runs while it grew" "$why"
 }
 
 mkdir "$in"

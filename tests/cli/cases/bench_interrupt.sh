@@ -1,14 +1,11 @@
 # Ctrl-C while it measures: exit code 1, and nothing stays in TMPDIR.
+. "$(dirname "$0")/../await.sh"
 TMPDIR=$PWD
 export TMPDIR
 $airy bench decode --case 4M-u16 --frames 2 --batch 1 --seconds 60 --quiet >rows 2>err &
 id=$!
-tries=0
-until [ -s "$(echo airy-bench-*/stack.h5)" ]; do
-    tries=$((tries + 1))
-    [ $tries -lt 600 ] || exit 2
-    sleep 0.1
-done
+measures() { [ -s "$(echo airy-bench-*/stack.h5)" ] && catches $id; }
+await measures || exit 2
 sleep 0.2
 kill -INT $id
 wait $id

@@ -1,16 +1,11 @@
 # a file of known length that is still being copied; Ctrl-C keeps what is done
+. "$(dirname "$0")/../await.sh"
 $airy integrate $small --poni ${small%.h5}.poni -o want.h5 --quiet || exit 1
 half=$(($(wc -c <$small) / 2))
 head -c $half $small >g.h5
-$airy integrate g.h5 --poni ${small%.h5}.poni -o out.h5 --follow --frames 0:8 --poll 0.05 --follow-timeout 30 2>err &
+$airy integrate g.h5 --poni ${small%.h5}.poni -o out.h5 --follow --frames 0:8 --poll 0.05 2>err &
 id=$!
-tries=0
-until [ -e out.h5.partial ]; do
-    tries=$((tries + 1))
-    [ $tries -lt 200 ] && kill -0 $id || { cat err >&2; exit 2; }
-    sleep 0.05
-done
-sleep 0.5
+await rows out.h5 || { cat err >&2; exit 2; }
 kill -INT $id
 wait $id
 [ $? = 1 ] && grep -q 'stopped after [1-7] frames; the same command with --resume' err || { cat err >&2; exit 3; }

@@ -1,4 +1,5 @@
 # stop a long run, go on, and compare with one that was not stopped
+. "$(dirname "$0")/../await.sh"
 set -- $small $small $small $small $small $small $small $small
 set -- "$@" "$@" "$@" "$@" "$@" "$@" "$@" "$@"
 set -- "$@" "$@" "$@" "$@"
@@ -6,12 +7,7 @@ options='--batch 1 --threads 1 --bins 200 --error-model poisson'
 $airy integrate "$@" $options -o a.h5 --quiet || exit 1
 $airy integrate "$@" $options -o b.h5 2>err &
 process=$!
-n=0
-while [ ! -e b.h5.partial ] && [ ! -e b.h5 ] && [ $n -lt 6000 ]; do
-    sleep 0.01
-    n=$((n + 1))
-done
-sleep 0.05
+await rows b.h5 || exit 6
 kill -INT $process 2>/dev/null
 wait $process
 code=$?

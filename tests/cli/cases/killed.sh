@@ -1,4 +1,5 @@
 # a run that was killed outright leaves a valid file, too, and goes on
+. "$(dirname "$0")/../await.sh"
 set -- $small $small $small $small $small $small $small $small
 set -- "$@" "$@" "$@" "$@" "$@" "$@" "$@" "$@"
 set -- "$@" "$@" "$@" "$@"
@@ -6,12 +7,7 @@ options='--batch 1 --threads 1 --bins 200'
 $airy integrate "$@" $options -o a.h5 --quiet || exit 1
 $airy integrate "$@" $options -o b.h5 --quiet &
 process=$!
-n=0
-while [ ! -e b.h5.partial ] && [ ! -e b.h5 ] && [ $n -lt 6000 ]; do
-    sleep 0.01
-    n=$((n + 1))
-done
-sleep 0.05
+await rows b.h5 || exit 4
 kill -KILL $process 2>/dev/null
 wait $process 2>/dev/null
 [ -e b.h5 ] && { echo 'the run was too short to kill' >&2; exit 77; }

@@ -1,11 +1,14 @@
 case $($airy --version --verbose) in *"streams: no"*) echo "no libzmq or libcbor" >&2; exit 77 ;; esac
+. "$(dirname "$0")/../await.sh"
 # a receiver that is killed loses nothing that was integrated
 $airy integrate $small -o file.h5 --bins 100 --quiet || exit 1
-timeout 60 $airy stream $small --to ipc://a --rate 4 --patience 3 --quiet 2>/dev/null &
+timeout 60 $airy stream $small --to ipc://a --rate 4 --lose 7 --no-end --quiet 2>/dev/null &
+sender=$!
 $airy integrate ipc://a -o killed.h5 --bins 100 --quiet &
 victim=$!
-sleep 1.2
+await rows killed.h5 || exit 4
 kill -9 $victim
+kill $sender
 wait
 ls killed*
 timeout 60 $airy stream $small --to ipc://b --quiet --patience 20 &

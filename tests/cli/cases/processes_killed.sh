@@ -1,4 +1,5 @@
 # a worker that is killed: one line that names it, a valid file, and --resume goes on to the same bits
+. "$(dirname "$0")/../await.sh"
 set -- $small $small $small $small $small $small $small $small
 set -- "$@" "$@" "$@" "$@" "$@" "$@" "$@" "$@"
 set -- "$@" "$@" "$@" "$@"
@@ -6,12 +7,7 @@ options='--batch 1 --bins 200 --layout processes --processes 3 --threads 3'
 $airy integrate "$@" --bins 200 -o a.h5 --quiet || exit 1
 $airy integrate "$@" $options -o b.h5 --quiet 2>said &
 process=$!
-n=0
-while [ ! -e b.h5.partial ] && [ ! -e b.h5 ] && [ $n -lt 6000 ]; do
-    sleep 0.01
-    n=$((n + 1))
-done
-sleep 0.05
+await rows b.h5 || exit 8
 worker=$(grep -l "^PPid:[[:space:]]*$process\$" /proc/[0-9]*/status 2>/dev/null | sed -n 's|/proc/\([0-9]*\)/status|\1|p' | sed -n 2p)
 [ -n "$worker" ] && kill -KILL "$worker" 2>/dev/null
 wait $process

@@ -1,4 +1,5 @@
 # a signal to the parent stops all of them; another layout goes on to the same bits
+. "$(dirname "$0")/../await.sh"
 set -- $small $small $small $small $small $small $small $small
 set -- "$@" "$@" "$@" "$@" "$@" "$@" "$@" "$@"
 set -- "$@" "$@" "$@" "$@"
@@ -7,26 +8,16 @@ $airy integrate "$@" --bins 200 -o a.h5 --quiet || exit 1
 for signal in TERM KILL; do
     $airy integrate "$@" $options --layout processes --processes 3 -o b.h5 --quiet 2>said &
     process=$!
-    n=0
-    while [ ! -e b.h5.partial ] && [ ! -e b.h5 ] && [ $n -lt 6000 ]; do
-        sleep 0.01
-        n=$((n + 1))
-    done
-    sleep 0.05
+    await rows b.h5 || exit 8
     workers=$(grep -l "^PPid:[[:space:]]*$process\$" /proc/[0-9]*/status 2>/dev/null | sed -n 's|/proc/\([0-9]*\)/status|\1|p')
     kill -$signal $process 2>/dev/null
     wait $process 2>/dev/null
     code=$?
     [ $code = 0 ] && { echo 'the run was too short to stop' >&2; exit 77; }
     # nobody is left, even where the parent could not say so
-    n=0
     for worker in $workers; do
-        while [ -e /proc/$worker ] && ! grep -q '^State:.Z' /proc/$worker/status 2>/dev/null && [ $n -lt 1000 ]; do
-            sleep 0.01
-            n=$((n + 1))
-        done
+        await ended $worker || exit 2
     done
-    [ $n -lt 1000 ] || exit 2
     if [ $signal = TERM ]; then
         [ $code = 1 ] && [ "$(wc -l <said)" = 1 ] && grep -q 'stopped after .* of 2048 frames; .*--resume continues b.h5.partial' said || { cat said >&2; exit 3; }
     fi

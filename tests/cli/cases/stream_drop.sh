@@ -6,5 +6,5 @@ timeout 60 "$airy" stream stack.h5 --poni stack.poni --to ipc://a --loop 50 --qu
 timeout 60 "$airy" integrate ipc://a -o drop.h5 --poni stack.poni --bins 1000 --quantile 10,60 --threads 1 --drop --on-error skip --json >drop.json 2>drop.err
 echo "exit code $?"
 wait
-[ $(($(value integrated) + $(value dropped))) = 1000 ] && [ "$(value dropped)" -gt "$(value integrated)" ] && echo "most are dropped"
+[ $(($(value integrated) + $(value dropped))) = 1000 ] && [ "$(value dropped)" -gt 0 ] && echo "some are dropped"
 grep -o "the first: dropped: .*" drop.err

@@ -1,4 +1,5 @@
 case $($airy --version --verbose) in *"streams: no"*) echo "no libzmq or libcbor" >&2; exit 77 ;; esac
+. "$(dirname "$0")/../await.sh"
 # 60 images at 100 a second take 0.59 s: a clock, no sum of sleeps
 timeout 60 $helper pull --count ipc://a >all &
 $airy stream $small --to ipc://a --loop 10 --frames 0:6 --rate 100 --json >report || exit 1
@@ -9,7 +10,7 @@ awk -F'[:,]' '/"seconds"/ { exit !($2 >= 0.59 && $2 < 20) }' report || exit 3
 $airy stream $small --to ipc://b --patience 0.2
 echo "exit $?"
 $airy stream $small --to ipc://c 2>said &
-sleep 1.6
+await grep -q "waiting for a receiver" said
 kill -INT $!
 wait $!
 echo "exit $?"

@@ -1,4 +1,5 @@
 # Ctrl-C while measuring: the old table holds
+. "$(dirname "$0")/../await.sh"
 AIRY_CACHE_DIR=$PWD/cache TMPDIR=$PWD/tmp
 export AIRY_CACHE_DIR TMPDIR
 mkdir tmp
@@ -6,11 +7,8 @@ $airy tune --set pipeline.slots=5 --quiet >/dev/null || exit 1
 cp cache/*.tune before
 $airy tune --detector pilatus_100k --seconds 60 >out 2>err &
 process=$!
-n=0
-while [ -z "$(ls tmp)" ] && [ $n -lt 6000 ]; do
-    sleep 0.01
-    n=$((n + 1))
-done
+measures() { [ -n "$(ls tmp)" ] && catches $process; }
+await measures || exit 3
 sleep 0.3
 kill -INT $process
 wait $process

@@ -1,4 +1,5 @@
 # a finished result: one line, the numbers of the newest frame
+. "$(dirname "$0")/../await.sh"
 $airy integrate $small --bins 40 -o r.h5 --quiet || exit 1
 $airy watch r.h5 >line && wc -l <line | tr -d ' '
 sed 's/"total.*//' line
@@ -19,12 +20,9 @@ head -c 3000 p.h5.partial >cut.h5
 $airy watch cut.h5 --count 1 >line 2>/dev/null
 [ $? = 1 ] && grep -c '"state":"unreadable"' line
 # it comes, vanishes, comes again as another, and gets its name
+last_says() { tail -n 1 lines | grep -q "$1"; }
 reaches() { # the last line says so
-    for try in $(seq 400); do
-        tail -n 1 lines 2>/dev/null | grep -q "\"state\":\"$1\"$2" && return
-        sleep 0.05
-    done
-    echo "never $1"
+    await last_says "\"state\":\"$1\"$2" || echo "never $1"
 }
 $airy watch w.h5 --interval 0.05 >lines &
 reaches waiting
