@@ -24,7 +24,9 @@ extern "C" {
 #endif
 
 /**
- * Frames of one or more datasets in order, with the address of every chunk.
+ * Frames of one or more datasets in order, with the address of every chunk. Of a dataset with more
+ * than 4096 frames addresses are read as frames are asked for, so that opening takes the same time
+ * however many there are; its file must stay where it is until then.
  * Thread-safety: after create any number of threads may read; the odd layouts take turns at
  * libhdf5's lock.
  */
@@ -45,8 +47,10 @@ typedef struct airy_stack_info {
     airy_codec_params codec; /**< of the direct path; NONE for contiguous or unfiltered data and
                                   for the library path */
     airy_stack_path path;
-    uint64_t stored_bytes; /**< bytes of all frames in the file */
-    size_t max_chunk;      /**< bytes of the largest stored frame */
+    uint64_t stored_bytes; /**< bytes of all frames in the file; where datasets have more than 4096
+                                frames in chunks: by 1024 of each, spread over it */
+    size_t max_chunk;      /**< bytes of the largest stored frame; of such datasets the largest of
+                                those and an eighth, which another frame may exceed */
     size_t files;
     const char *dataset; /**< first dataset, "FILE::/entry/data/data_000001"; lives as long as
                               the stack */

@@ -196,6 +196,31 @@ airy_status airy_chunk_addresses(struct airy_place *places, hid_t dataset,
     return AIRY_OK;
 }
 
+airy_status airy_chunk_addresses_part(struct airy_place *places, size_t *unsound, hid_t dataset,
+                                      const struct airy_chunk_grid *grid, size_t first,
+                                      size_t count, const char *what)
+{
+    struct address_walk w = {
+        .dataset = dataset, .grid = grid, .probe = airy_probe_of(dataset), .places = places};
+    AIRY_FAIL_IF(!w.probe, AIRY_ERR_IO, "its file's driver cannot be reached");
+    hsize_t offset[H5S_MAX_RANK] = {0};
+    size_t rest = first;
+    for (int axis = grid->ndim - 3; axis >= 0; axis--) {
+        offset[axis] = rest % grid->shape[axis];
+        rest /= (size_t)grid->shape[axis];
+    }
+    *unsound = 0;
+    for (size_t i = 0; i < count; i++, advance(offset, grid)) {
+        const bool sound = look_up(&w, offset, i) && (places[i].kind == AIRY_PLACE_CHUNK ||
+                                                      places[i].kind == AIRY_PLACE_STORED);
+        *unsound += !sound;
+    }
+    if (what && w.odd > 0)
+        airy_log(AIRY_LOG_WARN, "%s: the index of its chunks is damaged at frame %zu: %s", what,
+                 first + w.first_odd, w.why);
+    return AIRY_OK;
+}
+
 struct chunk_walk {
     hid_t dataset, creation;
     airy_probe *probe;

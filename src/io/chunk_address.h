@@ -40,6 +40,15 @@ airy_status airy_chunk_addresses(struct airy_place *places, hid_t dataset,
                                  const struct airy_chunk_grid *grid, const char *what);
 
 /*
+ * The places of `count` frames from `first` on only, in places[count], which are cleared; what: or
+ * NULL, where nothing is to be said of damage. *unsound: how many are neither CHUNK nor STORED.
+ * Lock held.
+ */
+airy_status airy_chunk_addresses_part(struct airy_place *places, size_t *unsound, hid_t dataset,
+                                      const struct airy_chunk_grid *grid, size_t first,
+                                      size_t count, const char *what);
+
+/*
  * The chunks under a box of a dataset (start NULL: all of it) have sizes that fit, and are not far
  * more than were ever written; nothing to check where it is not chunked: libhdf5 copies from
  * behind the buffer of one that is too small. Lock held. AIRY_ERR_CORRUPT with the sizes.

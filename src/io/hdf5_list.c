@@ -24,6 +24,7 @@ struct lister {
     size_t seen_count, seen_capacity;
     char **links; /* soft and external ones, followed last: a hard link's name is the better one */
     size_t link_count, link_capacity;
+    bool sums; /* stored bytes are asked for */
     int depth;
     char path[MAX_PATH];
     airy_status status;
@@ -106,7 +107,7 @@ static airy_hdf5_entry *new_entry(struct lister *l)
     return entry;
 }
 
-static void describe_dataset(airy_hdf5_entry *entry, hid_t dataset)
+static void describe_dataset(airy_hdf5_entry *entry, hid_t dataset, bool sums)
 {
     const hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset),
                 creation = H5Dget_create_plist(dataset);
@@ -135,7 +136,7 @@ static void describe_dataset(airy_hdf5_entry *entry, hid_t dataset)
         entry->chunk[axis] = chunk[axis];
     }
     entry->bytes = bytes;
-    entry->stored_bytes = airy_chunk_stored_bytes(dataset);
+    entry->stored_bytes = sums ? airy_chunk_stored_bytes(dataset) : 0;
     if (type >= 0)
         H5Tclose(type);
     if (space >= 0)
@@ -184,7 +185,7 @@ static void visit_object(struct lister *l, hid_t object)
     if (type == H5I_DATASET) {
         airy_hdf5_entry *entry = new_entry(l);
         if (entry)
-            describe_dataset(entry, object);
+            describe_dataset(entry, object, l->sums);
     } else if (l->depth < MAX_DEPTH) {
         l->depth++;
         H5Literate(object, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_link, l);
@@ -241,10 +242,11 @@ static int by_path(const void *a, const void *b)
     return strcmp(((const airy_hdf5_entry *)a)->path, ((const airy_hdf5_entry *)b)->path);
 }
 
-airy_status airy_hdf5_list_open(airy_hdf5_entry **entries, size_t *count, hid_t file)
+static airy_status make_list(airy_hdf5_entry **entries, size_t *count, hid_t file, bool sums)
 {
     struct lister *l;
     AIRY_TRY(airy_memory_calloc((void **)&l, 1, sizeof(*l), "a list of datasets"));
+    l->sums = sums;
     const hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
     if (root < 0) {
         l->status = airy_hdf5_fail(AIRY_ERR_FORMAT, "the root group cannot be opened");
@@ -270,6 +272,11 @@ airy_status airy_hdf5_list_open(airy_hdf5_entry **entries, size_t *count, hid_t 
     return status;
 }
 
+airy_status airy_hdf5_list_open(airy_hdf5_entry **entries, size_t *count, hid_t file)
+{
+    return make_list(entries, count, file, false);
+}
+
 airy_status airy_hdf5_list(airy_hdf5_entry **entries, size_t *count, const char *path)
 {
     AIRY_FAIL_IF(!entries || !count || !path, AIRY_ERR_PARAM,
@@ -279,7 +286,7 @@ airy_status airy_hdf5_list(airy_hdf5_entry **entries, size_t *count, const char 
     airy_status status = airy_hdf5_open(&file, path);
     if (status == AIRY_OK) {
         airy_hdf5_entry *made = NULL;
-        status = airy_hdf5_list_open(&made, count, file);
+        status = make_list(&made, count, file, true);
         if (status == AIRY_OK && (status = airy_probe_result(file)) != AIRY_OK)
             airy_hdf5_list_free(made);
         else if (status == AIRY_OK)

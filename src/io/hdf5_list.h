@@ -1,4 +1,7 @@
-/* The list of airy_hdf5_list for a file that is open; lock held. */
+/*
+ * The list of airy_hdf5_list for a file that is open, without stored_bytes: summing them up takes
+ * as long as a dataset has chunks. Lock held.
+ */
 #ifndef AIRY_IO_HDF5_LIST_H
 #define AIRY_IO_HDF5_LIST_H
 

@@ -34,11 +34,7 @@ static void settle_sizes(airy_stack *stack)
         const struct stack_segment *segment = &stack->segments[i];
         if (!segment->places && !segment->fill_only)
             stack->max_chunk = airy_max_size(stack->max_chunk, stack->frame_bytes);
-        for (size_t frame = 0; segment->places && frame < segment->frames; frame++) {
-            const struct airy_place *place = &segment->places[frame];
-            if (place->kind == AIRY_PLACE_CHUNK || place->kind == AIRY_PLACE_STORED)
-                stack->max_chunk = airy_max_size(stack->max_chunk, place->size);
-        }
+        stack->max_chunk = airy_max_size(stack->max_chunk, segment->max_chunk);
     }
 }
 

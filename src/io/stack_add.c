@@ -247,19 +247,14 @@ static airy_status add_chunked(struct stack_segment *segment, hid_t dataset,
 {
     AIRY_FAIL_IF(facts->frames > AIRY_STACK_MAX_FRAMES, AIRY_ERR_UNSUPPORTED,
                  "%s: %zu frames, expected at most %d", name, facts->frames, AIRY_STACK_MAX_FRAMES);
-    AIRY_TRY(airy_memory_calloc((void **)&segment->places, facts->frames, sizeof(*segment->places),
-                                "chunk addresses"));
     const struct airy_chunk_grid grid = {.ndim = facts->ndim,
                                          .shape = facts->shape,
                                          .frames = facts->frames,
                                          .frame_bytes = facts->frame_bytes,
                                          .filtered = segment->codec.codec != AIRY_CODEC_NONE};
-    AIRY_TRY(airy_chunk_addresses(segment->places, dataset, &grid, name));
     segment->direct = true;
     segment->end = probe->size;
-    for (size_t i = 0; i < facts->frames; i++)
-        segment->stored_bytes +=
-            clip(segment->places[i].offset, segment->places[i].size, probe->size);
+    AIRY_TRY(airy_stack_table_open(segment, dataset, &grid));
     find_block_size(segment, probe, facts->frame_bytes);
     return AIRY_OK;
 }
@@ -332,6 +327,7 @@ static void free_segment(struct stack_segment *segment)
     free(segment->dataset);
     free(segment->filters);
     free(segment->places);
+    airy_stack_table_destroy(&segment->table);
     free(segment->broken);
     airy_plain_destroy(&segment->plain);
 }

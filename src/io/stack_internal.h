@@ -23,6 +23,7 @@ struct stack_file {
 };
 
 struct stack_plain;
+struct stack_table; /* which of the places of a long dataset are known */
 
 /*
  * Frames of one real dataset, or of a part of a virtual one that no file stands behind, or of
@@ -40,12 +41,14 @@ struct stack_segment {
     struct stack_plain *plain; /* NULL: HDF5 */
     struct airy_place *places; /* [frames]; NULL: pixels lie one frame behind the other from
                                   `start` on */
+    struct stack_table *table; /* NULL: all places are known */
     uint64_t start, end;       /* end: size of the file when it was opened */
     uint8_t fill[8];           /* one native element */
     bool fill_only;            /* nothing is stored at all */
     bool sources_missing;      /* of a virtual dataset: looked for again with each frame */
     char *broken;              /* the sentence of each read; NULL: readable */
     uint64_t stored_bytes;
+    size_t max_chunk;   /* bytes of the largest stored frame, of those with places */
     size_t cache_bytes; /* chunk cache that libhdf5 needs to decode each chunk once */
 };
 
@@ -160,6 +163,24 @@ airy_status airy_stack_add_run(airy_stack *stack, struct stack_run run);
 airy_status airy_stack_add_virtual(airy_stack *stack, bool *resolved, hid_t dataset,
                                    const char *path, const char *name);
 
+/*
+ * The places of a dataset's frames, when it is opened (lock held): all of them, or of a long one
+ * some, spread over it, and the others as they are asked for, so that opening takes the same time
+ * however many frames there are. Sets places, table, stored_bytes and max_chunk; where others are
+ * to come the last two are what is likely, max_chunk with a margin. src/io/stack_table.c.
+ */
+airy_status airy_stack_table_open(struct stack_segment *segment, hid_t dataset,
+                                  const struct airy_chunk_grid *grid);
+void airy_stack_table_destroy(struct stack_table **table);
+/*
+ * Have the place of a frame of a segment with a table; takes the lock where it is not known yet.
+ * Any number of threads. AIRY_ERR_IO where the file is not there any more, or is another one.
+ */
+airy_status airy_stack_table_fill(const airy_stack *stack, const struct stack_segment *segment,
+                                  size_t inside);
+
+/* The dataset of a segment, open; it stays so until the lock is given back. Lock held. */
+airy_status airy_stack_library_dataset(const airy_stack *stack, size_t segment, hid_t *dataset);
 /* One frame of a segment through libhdf5, native pixels; takes the lock. */
 airy_status airy_stack_library_read(const airy_stack *stack, size_t segment, size_t frame,
                                     void *pixels);

@@ -200,6 +200,14 @@ static airy_status read_frame(const airy_stack *stack, struct open_dataset *slot
     return status;
 }
 
+airy_status airy_stack_library_dataset(const airy_stack *stack, size_t segment, hid_t *dataset)
+{
+    struct open_dataset *slot;
+    AIRY_TRY(get_slot(stack, segment, &slot));
+    *dataset = slot->dataset;
+    return AIRY_OK;
+}
+
 airy_status airy_stack_library_read(const airy_stack *stack, size_t segment, size_t frame,
                                     void *pixels)
 {

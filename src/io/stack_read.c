@@ -38,6 +38,9 @@ static struct airy_place get_place(const airy_stack *stack, const struct stack_s
         *file = &stack->files[index];
     if (segment->broken || !segment->direct || segment->plain)
         return place;
+    /* Where a place cannot be read now, reading the frame tries again, and says why. */
+    if (segment->table && airy_stack_table_fill(stack, segment, inside) != AIRY_OK)
+        return place;
     if (segment->places)
         return segment->places[inside];
     place.kind = segment->fill_only ? AIRY_PLACE_FILL : AIRY_PLACE_STORED;
@@ -208,6 +211,8 @@ static airy_status read_pixels(const airy_stack *stack, const struct stack_segme
                                size_t inside, void *pixels)
 {
     const struct stack_file *file = NULL;
+    if (segment->table)
+        AIRY_TRY(airy_stack_table_fill(stack, segment, inside));
     const struct airy_place place = get_place(stack, segment, inside, &file);
     AIRY_FAIL_IF(segment->broken, AIRY_ERR_NOT_FOUND, "%s", segment->broken);
     AIRY_FAIL_IF(place.kind == AIRY_PLACE_ODD, AIRY_ERR_CORRUPT,

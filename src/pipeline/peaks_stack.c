@@ -112,8 +112,12 @@ static void read_stored(void *arg, size_t index, unsigned worker)
     struct fate *fate = &lane->fates[index];
     struct airy_frame_source source;
     airy_stack_source(run->stack, fate->frame, &source);
-    airy_status status = airy_stack_fetch(run->stack, fate->frame,
-                                          airy_batch_place(lane->chunks, index), source.size);
+    airy_status status = AIRY_OK;
+    if (source.size > lane->sizes[index]) /* its place in the file was not to be read before */
+        status = airy_fail(AIRY_ERR_MEMORY, "the batch has no room for %zu bytes", source.size);
+    else
+        status = airy_stack_fetch(run->stack, fate->frame, airy_batch_place(lane->chunks, index),
+                                  source.size);
     if (status != AIRY_OK) {
         airy_batch_index_absent(lane->chunks, index);
     } else if (source.kind != AIRY_SOURCE_CHUNK) {

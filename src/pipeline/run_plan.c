@@ -42,6 +42,13 @@ enum {
     THREAD_SCRATCH = 256 << 10, /* blocks a thread of the CPU works on, in each lane */
     FED_RATIO = 8,              /* of compression, of frames that nobody has seen yet */
     FED_ROWS = 4096,            /* more of them than any batches in flight have */
+    /*
+     * Sizes of frames: of up to so many rows all are looked at, of more those of windows spread over
+     * them. So planning takes the same time however many rows there are.
+     */
+    LOOKED_AT = 4096,
+    WINDOWS = 32,
+    WINDOW = 32,       /* rows */
     LONG_ROW = 1 << 14 /* bins from which on planes that do not differ stay where they are */
 };
 
@@ -191,18 +198,34 @@ static size_t planes_back(const struct airy_run_team *team, const airy_run_param
                                                            : AIRY_SUM_SIGNAL + 1;
 }
 
-/* Bytes of the batch that has most, of a stack. */
+/* The first row from `row` on whose size is looked at. */
+static size_t next_looked_at(size_t row, size_t row_count)
+{
+    const size_t step = row_count / (WINDOWS * WINDOW) * WINDOW;
+    return row_count <= LOOKED_AT || row % step < WINDOW ? row : (row / step + 1) * step;
+}
+
+/*
+ * Bytes of the batch that has most, of a stack. Where not all rows are looked at, batches may have
+ * an eighth more than those seen; the reader sees to frames that still do not fit.
+ */
 static size_t largest_batch(const struct airy_run_plan *plan, const airy_stack *stack,
                             const airy_run_params *params, const size_t *rows, size_t row_count)
 {
+    const bool all = row_count <= LOOKED_AT;
+    const size_t piece = all ? plan->batch : airy_min_size(plan->batch, WINDOW);
     size_t largest = 0, sum = 0;
-    for (size_t i = 0; i < row_count; i++) {
+    for (size_t i = 0, last = 0; (i = next_looked_at(i, row_count)) < row_count; last = i++) {
         const size_t size = source_size(stack, params, rows, i);
+        const bool begins = all ? i % piece == 0 : i != last + 1 || (i % WINDOW) % piece == 0;
         /* Claimed rows come together as they happen to. */
-        sum = params->claim ? plan->batch * size : (i % plan->batch ? sum : 0) + size;
+        sum = params->claim ? piece * size : (begins ? 0 : sum) + size;
         largest = airy_max_size(largest, sum);
     }
-    return largest;
+    if (all)
+        return largest;
+    largest = (largest + piece - 1) / piece * plan->batch;
+    return largest + largest / 8;
 }
 
 /* Of frames to come: what is expected of one that is encoded, for lack of anything better. */
@@ -373,11 +396,12 @@ static size_t mean_size(const airy_stack *stack, const airy_stack_info *info,
                         const airy_run_params *params, const size_t *rows, size_t row_count)
 {
     uint64_t sum = 0;
+    size_t seen = 0;
     if (!stack)
         return expected_size(info);
-    for (size_t i = 0; i < row_count; i++)
+    for (size_t i = 0; (i = next_looked_at(i, row_count)) < row_count; i++, seen++)
         sum += source_size(stack, params, rows, i);
-    return row_count ? airy_max_size((size_t)(sum / row_count), 1)
+    return row_count ? airy_max_size((size_t)(sum / seen), 1)
                      : info->height * info->width * airy_dtype_size(info->dtype);
 }
 

@@ -32,12 +32,15 @@ static airy_status start_batch(struct airy_lane *lane, struct airy_slot **starte
                                                             : run->plan.batch;
     slot->rows = run->rows + first;
     slot->taken = slot->filled = slot->part = 0;
+    size_t room = run->plan.batch_bytes - AIRY_BATCH_SLACK;
     for (size_t i = 0; i < slot->frames; i++) {
         struct airy_frame_source source;
         airy_stack_source(run->stack, airy_run_frame(run->params, slot->rows[i]), &source);
-        const bool bytes = source.kind == AIRY_SOURCE_CHUNK || source.kind == AIRY_SOURCE_STORED;
+        const bool fits = source.size <= room, bytes = fits && (source.kind == AIRY_SOURCE_CHUNK ||
+                                                                source.kind == AIRY_SOURCE_STORED);
         struct airy_frame_fate *fate = &slot->fates[i];
-        slot->sizes[i] = source.size;
+        slot->sizes[i] = fits ? source.size : 0;
+        room -= slot->sizes[i];
         fate->status = AIRY_OK;
         fate->message[0] = 0;
         fate->parts = fate->left =
@@ -125,8 +128,8 @@ static struct airy_slot *find_work(struct airy_lane *lane)
 }
 
 /*
- * A sound chunk in blocks of another size than the stack's, and no room in the batch for its
- * pixels: integrated by itself.
+ * No room in the batch: for the pixels of a sound chunk in blocks of another size than the stack's,
+ * or for a frame much larger than those that the batch was planned by. It is integrated by itself.
  */
 static airy_status read_pixels(const struct airy_run *run, size_t frame,
                                struct airy_frame_fate *fate)
@@ -178,6 +181,8 @@ static airy_status read_frame(const struct airy_run *run, struct airy_slot *slot
 {
     struct airy_frame_source source;
     airy_stack_source(run->stack, frame, &source);
+    AIRY_FAIL_IF(source.size > slot->sizes[i], AIRY_ERR_MEMORY,
+                 "the batch has no room for the %zu bytes of frame %zu", source.size, frame);
     if (source.kind == AIRY_SOURCE_CHUNK)
         return name_chunk(run, frame, read_chunk(run, slot, i, frame, source.size));
     AIRY_TRY(airy_stack_fetch(run->stack, frame, airy_batch_place(slot->batch, i), source.size));

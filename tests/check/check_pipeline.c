@@ -597,8 +597,40 @@ static void check_long_rows(struct check *c)
     }
 }
 
+/*
+ * So many frames that batches are planned by some of them, and a few that are a hundred times larger
+ * than those: more than a batch has room for.
+ */
+static void check_uneven(struct check *c)
+{
+    enum { FRAMES = 4200, PERIOD = 128, LARGE = 100 };
+    if (!c->is_cpu || !check_case(c, "pipeline_uneven"))
+        return;
+    const char *path = check_run_path(c, "stack.h5"), *out = check_run_path(c, "out.h5");
+    uint32_t *pixels = check_alloc(c, (size_t)FRAMES * PIXELS * sizeof(uint32_t));
+    for (size_t i = 0; i < FRAMES; i++)
+        for (size_t k = 0; k < PIXELS; k++)
+            pixels[i * PIXELS + k] = i % PERIOD == LARGE ? (uint32_t)(check_rand_u64(c) % 900000000)
+                                                         : (uint32_t)i;
+    check_run_stack(c, path, pixels, FRAMES, FRAMES, SOUND);
+    airy_integrator *integrator = make_integrator(c, AIRY_ERROR_MODEL_NONE);
+    airy_stack *stack = NULL;
+    airy_stack_info about;
+    airy_run_info info;
+    if (CHECK_OK(c, airy_stack_create(&stack, &path, 1)) &&
+        CHECK_OK(c, airy_stack_get_info(stack, &about)) &&
+        CHECK_OK(c, airy_integrate_stack(out, stack, &integrator, 1, NULL, &info))) {
+        CHECK(c, about.max_chunk < 1000);
+        CHECK(c, info.frames == FRAMES && info.bad == 0);
+        check_file(c, out, direct_patterns(c, integrator, stack), FRAMES);
+    }
+    airy_stack_destroy(&stack);
+    airy_integrator_destroy(&integrator);
+}
+
 void check_pipeline(struct check *c)
 {
+    check_uneven(c);
     check_runs(c);
     check_long_rows(c);
     check_layouts(c);

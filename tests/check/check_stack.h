@@ -16,6 +16,7 @@ void check_stack_layout(struct check *c);
 void check_stack_hostile(struct check *c);
 void check_stack_damage(struct check *c);
 void check_stack_files(struct check *c);
+void check_stack_table(struct check *c);
 void check_hdf5_text(struct check *c);
 
 #endif
