@@ -131,6 +131,12 @@ AIRY_API airy_status airy_stream_send_image(airy_stream_sender *sender, airy_str
                                             const airy_stream_series *series,
                                             const airy_stream_exposure *exposure,
                                             uint64_t timeout_ns, bool *sent);
+/**
+ * Images handed over that ZeroMQ still holds; at 0 the system has all of them.
+ * @param left_ns  out, CLOCK_MONOTONIC when one of them left last, 0: none has; may be NULL
+ * Thread-safety: any thread.
+ */
+AIRY_API size_t airy_stream_sender_pending(const airy_stream_sender *sender, uint64_t *left_ns);
 /** Wait up to linger_ns until all messages have left, then close. Sets *sender to NULL. */
 AIRY_API void airy_stream_sender_destroy(airy_stream_sender **sender, uint64_t linger_ns);
 

@@ -77,6 +77,14 @@ airy_status airy_stream_send_image(airy_stream_sender *sender, airy_stream_image
     return airy_stream_send_start(sender, series, timeout_ns, sent);
 }
 
+size_t airy_stream_sender_pending(const airy_stream_sender *sender, uint64_t *left_ns)
+{
+    (void)sender;
+    if (left_ns)
+        *left_ns = 0;
+    return 0;
+}
+
 void airy_stream_sender_destroy(airy_stream_sender **sender, uint64_t linger_ns)
 {
     (void)sender;

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <zmq.h>
 
 #include "base/error.h"
@@ -19,6 +20,7 @@ enum { URL_MAX = AIRY_STREAM_ADDRESS_MAX, HIGH_WATER = 128, CHANNEL_HEAD_MAX = 1
  */
 struct airy_stream_image {
     atomic_uint uses;                  /* its owner, and ZeroMQ for each message on its way */
+    airy_stream_sender *sender;        /* of the message on its way */
     size_t body, size;                 /* offset of the body; bytes of all */
     size_t data[AIRY_STREAM_CHANNELS]; /* offsets of the payloads */
     size_t channels;
@@ -27,6 +29,8 @@ struct airy_stream_image {
 
 struct airy_stream_sender {
     void *context, *socket;
+    atomic_size_t pending; /* images that ZeroMQ holds */
+    atomic_ullong left_ns; /* when one of them left last */
     char url[URL_MAX + 1];
 };
 
@@ -92,18 +96,30 @@ bool airy_stream_image_busy(const airy_stream_image *image)
     return image && atomic_load_explicit(&image->uses, memory_order_acquire) > 1;
 }
 
+static void drop_use(airy_stream_image *image)
+{
+    if (atomic_fetch_sub_explicit(&image->uses, 1, memory_order_acq_rel) == 1)
+        free(image);
+}
+
+/* ZeroMQ's, as it is done with a message: by its own thread, before the sender's context ends. */
 static void release(void *data, void *hint)
 {
     airy_stream_image *image = hint;
+    airy_stream_sender *sender = image->sender;
+    struct timespec now;
     (void)data;
-    if (atomic_fetch_sub_explicit(&image->uses, 1, memory_order_acq_rel) == 1)
-        free(image);
+    drop_use(image);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    atomic_store(&sender->left_ns,
+                 (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec);
+    atomic_fetch_sub(&sender->pending, 1);
 }
 
 void airy_stream_image_destroy(airy_stream_image **image)
 {
     if (image && *image)
-        release(NULL, *image);
+        drop_use(*image);
     if (image)
         *image = NULL;
 }
@@ -158,6 +174,14 @@ airy_status airy_stream_sender_create(airy_stream_sender **out, const airy_strea
 const char *airy_stream_sender_url(const airy_stream_sender *sender)
 {
     return sender ? sender->url : "";
+}
+
+size_t airy_stream_sender_pending(const airy_stream_sender *sender, uint64_t *left_ns)
+{
+    const size_t pending = sender ? atomic_load(&sender->pending) : 0;
+    if (left_ns)
+        *left_ns = sender ? atomic_load(&sender->left_ns) : 0;
+    return pending;
 }
 
 void airy_stream_sender_destroy(airy_stream_sender **out, uint64_t linger_ns)
@@ -275,6 +299,8 @@ airy_status airy_stream_send_image(airy_stream_sender *sender, airy_stream_image
     AIRY_TRY(hold_image(&held, image));
     unsigned char *first = held->bytes + held->body - b.used;
     memcpy(first, head, b.used);
+    held->sender = sender;
+    atomic_fetch_add(&sender->pending, 1);
     if (zmq_msg_init_data(&message, first, held->size - held->body + b.used, release, held) != 0) {
         release(NULL, held);
         return airy_fail(AIRY_ERR_MEMORY, "out of memory for a message");

@@ -119,6 +119,7 @@ static bool print_message(const void *bytes, size_t size)
     if (good)
         print_map(map);
     putchar('\n');
+    fflush(stdout); /* others wait for a message */
     cbor_decref(&map);
     cbor_decref(&message);
     return good;

@@ -107,14 +107,47 @@ static json_t *load_answer(int file)
     return lseek(file, 0, SEEK_SET) == 0 ? json_loadfd(file, 0, NULL) : NULL;
 }
 
+/* The first paragraph of a launcher's banner, in one line. */
+static void load_banner(char why[256], int file)
+{
+    char text[2048];
+    size_t used = 0;
+    const ssize_t n = pread(file, text, sizeof(text) - 1, 0);
+    text[n > 0 ? n : 0] = 0;
+    why[0] = 0;
+    for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
+        line += strspn(line, " \t");
+        const bool words = *line && line[strspn(line, "-=*")];
+        if (!words && used)
+            break;
+        if (words && used < 255)
+            used += (size_t)snprintf(why + used, 256 - used, "%s%s", used ? " " : "", line);
+    }
+    tool_plain(why);
+}
+
+/* Open MPI does not start ranks of root's unless they are asked for twice. */
+static void allow_root(void)
+{
+    if (geteuid() != 0)
+        return;
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
+}
+
 int bench_job_run(struct bench_job *job)
 {
     struct words words = {0};
     pid_t pid = 0;
-    const int output = memfd_create("airy-answer", MFD_CLOEXEC);
-    char **command = output < 0 ? NULL : make_command(&words, job);
+    const bool ranks = job->ranks > 0;
+    const int output = memfd_create("airy-answer", MFD_CLOEXEC),
+              banner = ranks ? memfd_create("airy-banner", MFD_CLOEXEC) : STDERR_FILENO;
+    char **command = output < 0 || banner < 0 ? NULL : make_command(&words, job);
+    if (ranks)
+        allow_root();
     const double begin = tool_now();
-    int failed = command ? tool_spawn(&pid, output, job->ranks ? "mpirun" : NULL, command) : ENOMEM;
+    int failed = command ? tool_spawn(&pid, output, banner, ranks ? "mpirun" : NULL, command)
+                         : ENOMEM;
     const int status = failed ? 0 : wait_for(pid);
     job->wall = tool_now() - begin;
     json_t *answer = !failed && status == 0 ? load_answer(output) : NULL;
@@ -124,6 +157,11 @@ int bench_job_run(struct bench_job *job)
     free(command);
     for (size_t i = 0; i < words.count; i++)
         free(words.list[i]);
+    job->why[0] = 0;
+    if (ranks && banner >= 0) {
+        load_banner(job->why, banner);
+        close(banner);
+    }
     if (output >= 0)
         close(output);
     return failed;

@@ -15,6 +15,7 @@ struct bench_job {
     /* What has come out; seconds and frames are 0 where the job has failed. */
     double wall, seconds; /* from start to exit, and of the run in it */
     double frames;
+    char why[256]; /* what mpirun said, or "" */
 };
 
 /* 0, or the errno for which it cannot be started. */

@@ -279,7 +279,10 @@ static int measure_jobs(struct scaling *scaling, enum scaling_kind kind, const s
         if (tool_interrupted())
             return AIRY_EXIT_FAILED; /* said once at the end */
         if (ranks && (failed || !(job.seconds > 0)))
-            return miss_ranks(scaling, step, failed ? strerror(failed) : "mpirun has failed");
+            return miss_ranks(scaling, step,
+                              failed     ? strerror(failed)
+                              : *job.why ? job.why
+                                         : "mpirun has failed");
         if (failed || !(job.seconds > 0))
             return tool_fail(bench->common, "%zu process%s failed%s%s", step->n,
                              plural(kind, step->n), failed ? ": " : "",

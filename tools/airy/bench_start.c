@@ -181,7 +181,8 @@ static json_t *run_child(const struct bench *bench, const struct opt_list *words
         return NULL;
     }
     *asked = tool_now();
-    const int failed = tool_spawn(&child, pipes[1], NULL, (char *const *)words->items);
+    const int failed =
+        tool_spawn(&child, pipes[1], STDERR_FILENO, NULL, (char *const *)words->items);
     close(pipes[1]);
     json_t *answer = NULL;
     int ended = 0;

@@ -262,16 +262,19 @@ static int show(struct viewer *v, const struct watch_look *look)
     if (!v->tty)
         return watch_print_json(v->common, look);
     struct winsize size;
-    const size_t width =
-        ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
+    const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+    const size_t width = known && size.ws_col > 1 ? size.ws_col : 80,
+                 height = known && size.ws_row > 1 ? size.ws_row : 24;
     if (v->printed)
         printf("\033[%zuA\r\033[J", v->printed);
     /* Long lines are cut, so that each is one of the terminal's. */
     fputs("\033[?7l", stdout);
-    v->printed = watch_print(stdout, look, width - 1, v->p->log);
+    /* The cursor needs a line, too. */
+    const int code = watch_print(&v->printed, v->common, look, width - 1, height - 1, v->p->log);
     fputs("\033[?7h", stdout);
-    return fflush(stdout) == 0 ? AIRY_EXIT_OK
-                               : tool_fail(v->common, "standard output: %s", strerror(errno));
+    return code != AIRY_EXIT_OK  ? code
+           : fflush(stdout) == 0 ? AIRY_EXIT_OK
+                                 : tool_fail(v->common, "standard output: %s", strerror(errno));
 }
 
 /* True: q, or Ctrl-C. */
@@ -348,8 +351,8 @@ static int run_watch(void *user)
     open_terminal(&v);
     code = watch(&v);
     close_terminal(&v);
-    watch_picture_end(&v.picture);
-    return code;
+    const int drawn = watch_picture_end(&v.picture);
+    return code != AIRY_EXIT_OK ? code : drawn;
 }
 
 const struct command cmd_watch = {

@@ -81,6 +81,8 @@ static const char *get_library(void)
     if (MPI_Get_library_version(text, &length) != MPI_SUCCESS)
         snprintf(text, sizeof(text), "unknown");
     text[strcspn(text, ",\n")] = 0; /* Open MPI says its host, MPICH its configuration behind */
+    for (char *at = text; (at = strchr(at, '\t'));)
+        *at = ' ';
     return text;
 }
 

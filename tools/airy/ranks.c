@@ -383,24 +383,35 @@ static int print_rows(const struct common *common, const airy_profile_row *rows,
     return code;
 }
 
+/* What a device of this rank has done. Exit code. */
+static int add_device(airy_profile_row *rows, size_t *count, size_t most,
+                      const struct integration *job, const airy_device *device)
+{
+    airy_profile_row *own = NULL;
+    size_t own_count = 0;
+    const airy_status status = airy_profile_get(device, &own, &own_count);
+    if (status != AIRY_OK)
+        return tool_failed(job->common, status);
+    for (size_t i = 0; i < own_count && *count < most; i++)
+        add_row(rows, count, &own[i]);
+    airy_profile_free(own);
+    return AIRY_EXIT_OK;
+}
+
 int ranks_profile(struct integration *job)
 {
-    enum { MOST = 256 }; /* rows of a device: kernels and copies have far fewer names */
+    enum { MOST = 256 }; /* rows of a rank: kernels and copies have far fewer names */
     struct world *world = job->params->world;
     const size_t ranks = (size_t)world->place.size;
     struct rows {
         size_t count;
         airy_profile_row list[MOST];
     } *mine = calloc(1, sizeof(*mine)), *all = calloc(ranks, sizeof(*all));
-    airy_profile_row *rows = NULL, *sum = calloc(ranks * MOST, sizeof(*sum));
+    airy_profile_row *sum = calloc(ranks * MOST, sizeof(*sum));
     size_t count = 0;
     int code = mine && all && sum ? AIRY_EXIT_OK : tool_fail(job->common, "out of memory");
-    const airy_status status = code == AIRY_EXIT_OK ? airy_profile_get(job->device, &rows, &count)
-                                                    : AIRY_OK;
-    if (status != AIRY_OK)
-        code = tool_failed(job->common, status);
-    for (size_t i = 0; code == AIRY_EXIT_OK && i < count && i < MOST; i++)
-        mine->list[mine->count++] = rows[i];
+    for (size_t i = 0; code == AIRY_EXIT_OK && i < job->team.count; i++)
+        code = add_device(mine->list, &mine->count, MOST, job, job->team.devices[i]);
     if (code == AIRY_EXIT_OK)
         code = world_gather(world, mine, sizeof(*mine), all);
     count = 0;
@@ -409,7 +420,6 @@ int ranks_profile(struct integration *job)
             add_row(sum, &count, &all[r].list[i]);
     if (code == AIRY_EXIT_OK && world_first(world))
         code = print_rows(job->common, sum, count, world->place.size);
-    airy_profile_free(rows);
     free(mine);
     free(all);
     free(sum);

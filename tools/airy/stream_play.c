@@ -32,6 +32,7 @@ struct play {
     airy_stream_series series;
     char unique_id[AIRY_STREAM_UNIQUE_MAX + 1], date[40];
     uint64_t start_ns;
+    bool playing; /* a series whose time is not in the report yet */
     atomic_bool stop, said;
 };
 
@@ -226,6 +227,7 @@ static bool play_series(struct play *play, uint64_t id)
     for (size_t i = 0; whole && i < play->count; i++)
         whole = send_message(&play->lanes[i], MESSAGE_START, NULL, NULL);
     play->start_ns = now_ns() + (uint64_t)(play->source->p->arm * 1e9);
+    play->playing = true;
     size_t started = 0;
     while (whole && started < play->count &&
            pthread_create(&play->lanes[started].thread, NULL, run_lane, &play->lanes[started]) == 0)
@@ -263,6 +265,46 @@ static int open_sockets(struct play *play)
     return AIRY_EXIT_OK;
 }
 
+/*
+ * The time of the series that was played last ends when the system has all of its images, or as the
+ * next series begins: what ZeroMQ holds then leaves in the time of that one.
+ */
+static void add_time(struct stream_report *r, struct play *play)
+{
+    uint64_t end = play->start_ns;
+    for (size_t i = 0; i < play->count; i++) {
+        const struct lane *lane = &play->lanes[i];
+        uint64_t left = 0;
+        const bool gone = airy_stream_sender_pending(lane->sender, &left) == 0;
+        const uint64_t lane_end = !gone ? now_ns() : left > lane->last_ns ? left : lane->last_ns;
+        end = lane_end > end ? lane_end : end;
+    }
+    if (play->playing)
+        r->seconds += 1e-9 * (double)(end - play->start_ns);
+    play->playing = false;
+}
+
+/* Wait up to --linger until the system has all images. Exit code. */
+static int drain(struct play *play)
+{
+    const double linger = play->source->p->linger;
+    const uint64_t end = now_ns() + (uint64_t)(linger * 1e9);
+    size_t held = 0;
+    for (size_t i = 0; i < play->count; i++) {
+        size_t pending;
+        while ((pending = airy_stream_sender_pending(play->lanes[i].sender, NULL)) > 0 &&
+               now_ns() < end && !is_stopped(play))
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        held += pending;
+    }
+    if (held && linger > 0 && !is_stopped(play))
+        return tool_fail(play->common,
+                         "%zu image%s had not left %g s after the last one and will not arrive; "
+                         "--linger waits longer",
+                         held, tool_s(held), linger);
+    return AIRY_EXIT_OK;
+}
+
 static void add_lane(struct stream_report *r, const struct lane *lane)
 {
     r->sent += lane->sent;
@@ -284,23 +326,24 @@ int stream_play(struct stream_report *report, struct stream_source *source)
     play->common = source->common;
     int code = open_sockets(play);
     for (size_t i = 0; code == AIRY_EXIT_OK && i < p->series_count && !is_stopped(play); i++) {
-        uint64_t last = 0;
         if (i)
             wait_until(play, now_ns() + (uint64_t)(p->pause * 1e9));
+        add_time(report, play);
         if (play_series(play, p->series + i))
             report->series++;
-        for (size_t k = 0; k < play->count; k++)
-            last = play->lanes[k].last_ns > last ? play->lanes[k].last_ns : last;
-        report->seconds += last > play->start_ns ? 1e-9 * (double)(last - play->start_ns) : 0;
     }
+    if (code == AIRY_EXIT_OK && !is_stopped(play))
+        code = drain(play);
     report->stopped = atomic_load(&play->stop);
+    add_time(report, play);
     for (size_t i = 0; i < play->count; i++) {
         struct lane *lane = &play->lanes[i];
         add_lane(report, lane);
         code = lane->failed ? AIRY_EXIT_FAILED : code;
         stream_close_file(&lane->file);
     }
-    const double linger = report->stopped ? 0.5 : p->linger;
+    /* For the end messages. */
+    const double linger = report->stopped || code != AIRY_EXIT_OK ? 0.5 : p->linger;
     for (size_t i = 0; i <= play->count && i < STREAM_SOCKETS; i++)
         airy_stream_sender_destroy(&play->lanes[i].sender, (uint64_t)(linger * 1e9));
     free(play);

@@ -84,6 +84,18 @@ static void hide_temporary(char *text)
     }
 }
 
+/* U+0000 to U+001F but for ends of lines, U+007F, and U+0080 to U+009F (C1) in UTF-8. */
+void tool_plain(char *text)
+{
+    for (char *at = text; *at; at++) {
+        const unsigned char c = (unsigned char)*at, next = (unsigned char)at[1];
+        if ((c < 0x20 && c != '\n') || c == 0x7f || (c == 0xc2 && next >= 0x80 && next < 0xa0)) {
+            at[c == 0xc2] = '?';
+            *at = '?';
+        }
+    }
+}
+
 /* One of several ranks: failures are kept for rank 0 to tell. */
 static struct {
     bool failures, talk;
@@ -120,6 +132,7 @@ int tool_failed_as(const struct common *common, airy_status status, const char *
     char sentence[2048];
     snprintf(sentence, sizeof(sentence), "%s", error);
     hide_temporary(sentence);
+    tool_plain(sentence);
     /* A sentence that ends in advice of its own gets no other. */
     const bool advised = strstr(sentence, "; ") || strstr(sentence, "--") ||
                          strstr(sentence, "::DATASET") || strstr(sentence, "overwrite by force") ||
@@ -133,6 +146,7 @@ static void format_line(char text[2048], const char *format, va_list args)
 {
     vsnprintf(text, 2048, format, args);
     hide_temporary(text);
+    tool_plain(text);
 }
 
 int tool_fail(const struct common *common, const char *format, ...)
@@ -185,14 +199,15 @@ airy_status tool_device(const struct common *common, airy_device **device)
     return airy_device_create(device, common->device, &params);
 }
 
-int tool_spawn(pid_t *pid, int output, const char *program, char *const words[])
+int tool_spawn(pid_t *pid, int output, int errors, const char *program, char *const words[])
 {
     const pid_t parent = getpid();
     /* The parent waits until the child has exec'ed, so that nothing is copied and errno is its. */
     volatile int failed = 0;
     const pid_t child = vfork();
     if (child == 0) {
-        if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || dup2(output, STDOUT_FILENO) < 0)
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || dup2(output, STDOUT_FILENO) < 0 ||
+            dup2(errors, STDERR_FILENO) < 0)
             failed = errno;
         else if (getppid() != parent)
             failed = ECHILD; /* it ended before the signal was asked for */

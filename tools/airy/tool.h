@@ -53,11 +53,13 @@ void tool_say(const struct common *common, const char *format, ...)
 airy_status tool_device(const struct common *common, airy_device **device);
 /* Say which device was taken when none was named: before the work. */
 void tool_say_device(const struct common *common, const airy_device *device);
+/* Control characters, but for ends of lines, as '?': a text of a file that a terminal shows. */
+void tool_plain(char *text);
 /*
- * Start a program of the search path (NULL: this one) with other words, its standard output into a
- * file, as a child that is killed when the calling thread ends, however it ends. 0 or an errno.
+ * Start a program of the search path (NULL: this one) with other words, its standard output and
+ * error into files, as a child that is killed when the calling thread ends, however it ends. 0 or an errno.
  */
-int tool_spawn(pid_t *pid, int output, const char *program, char *const words[]);
+int tool_spawn(pid_t *pid, int output, int errors, const char *program, char *const words[]);
 /* The sizes of `airy tune` that are not the defaults, if any. */
 void tool_say_tuning(const struct common *common, const airy_device *device);
 /* The profile asked for by --profile: table on stderr or JSON file. 0 or exit code 1. */

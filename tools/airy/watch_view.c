@@ -18,7 +18,7 @@ static const char *const states[] = {[WATCH_WAITING] = "waiting",
 
 /* ---- text ---- */
 
-enum { LEVELS = 8, SPARK_ROWS = 4, MOST_WIDTH = 400 };
+enum { LEVELS = 8, SPARK_ROWS = 4, TEXT_ROWS = 4, MOST_WIDTH = 400 };
 
 /* The mean of the finite values of a column's bins, over all azimuths; NaN: none. */
 static double column_mean(const struct watch_look *look, size_t column, size_t columns, bool log)
@@ -39,8 +39,9 @@ static double column_mean(const struct watch_look *look, size_t column, size_t c
     return count ? sum / (double)count : (double)NAN;
 }
 
-/* Bars of blocks, SPARK_ROWS high; returns the lines. */
-static size_t print_spark(FILE *out, const struct watch_look *look, size_t width, bool log)
+/* Bars of blocks, some rows high, and a line below. */
+static void print_spark(FILE *out, const struct watch_look *look, size_t width, size_t height,
+                        bool log)
 {
     double heights[MOST_WIDTH], lo = (double)INFINITY, hi = -(double)INFINITY;
     const size_t bins = look->info.bins, columns = bins < width ? bins : width;
@@ -51,14 +52,15 @@ static size_t print_spark(FILE *out, const struct watch_look *look, size_t width
     }
     if (!(hi >= lo)) {
         fputs("the newest pattern has no values to draw\n", out);
-        return 1;
+        return;
     }
     lo = log || lo < 0 ? lo : 0;
-    for (size_t row = SPARK_ROWS; row-- > 0;) {
+    for (size_t row = height; row-- > 0;) {
         for (size_t x = 0; x < columns; x++) {
-            const double level = isfinite(heights[x]) && hi > lo
-                                     ? (heights[x] - lo) / (hi - lo) * (SPARK_ROWS * LEVELS - 1) + 1
-                                     : 0;
+            const double level =
+                isfinite(heights[x]) && hi > lo
+                    ? (heights[x] - lo) / (hi - lo) * ((double)height * LEVELS - 1) + 1
+                    : 0;
             const long rest = lround(level) - (long)(row * LEVELS);
             /* U+2581 to U+2588 */
             if (rest <= 0)
@@ -70,7 +72,6 @@ static size_t print_spark(FILE *out, const struct watch_look *look, size_t width
     }
     fprintf(out, "%.4g to %.4g, %s%s%.4g to %.4g\n", look->radial[0], look->radial[bins - 1],
             look->info.label, log ? "; log10 of the intensity " : "; intensity ", lo, hi);
-    return SPARK_ROWS + 1;
 }
 
 static const char *format_time(char text[32], double seconds)
@@ -80,7 +81,8 @@ static const char *format_time(char text[32], double seconds)
     return text;
 }
 
-size_t watch_print(FILE *out, const struct watch_look *look, size_t width, bool log)
+static void print_look(FILE *out, const struct watch_look *look, size_t width, size_t height,
+                       bool log)
 {
     const airy_watch_info *info = &look->info;
     const size_t done = info->good + info->bad;
@@ -89,10 +91,10 @@ size_t watch_print(FILE *out, const struct watch_look *look, size_t width, bool 
             look->state == WATCH_RUNNING && !info->written ? ", but nothing writes it" : "");
     if (look->state == WATCH_UNREADABLE) {
         fprintf(out, "%s\n", look->why);
-        return 2;
+        return;
     }
     if (look->state == WATCH_WAITING || look->state == WATCH_GONE)
-        return 1;
+        return;
     fprintf(out, "%zu", done);
     if (info->grows)
         fprintf(out, " frames");
@@ -107,10 +109,33 @@ size_t watch_print(FILE *out, const struct watch_look *look, size_t width, bool 
         fprintf(out, ", %s left", format_time(text, look->left));
     fputc('\n', out);
     if (!look->newest)
-        return 3;
+        return;
     fprintf(out, "frame %.0f: total %.6g, largest %.6g, %.0f saturated\n", look->index, look->total,
             look->max, look->saturated);
-    return 4 + print_spark(out, look, width < MOST_WIDTH ? width : MOST_WIDTH, log);
+    const size_t left = height > TEXT_ROWS + 1 ? height - TEXT_ROWS - 1 : 0;
+    if (left)
+        print_spark(out, look, width < MOST_WIDTH ? width : MOST_WIDTH,
+                    left < SPARK_ROWS ? left : SPARK_ROWS, log);
+}
+
+int watch_print(size_t *lines, const struct common *common, const struct watch_look *look,
+                size_t width, size_t height, bool log)
+{
+    char *text = NULL;
+    size_t size = 0, end = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out)
+        print_look(out, look, width, height, log);
+    if (!out || fclose(out) != 0) {
+        free(text);
+        return tool_fail(common, "out of memory for a view");
+    }
+    tool_plain(text); /* names and units are as files have them */
+    for (*lines = 0; text[end] && *lines < height; (*lines)++)
+        end += strcspn(text + end, "\n") + 1;
+    fwrite(text, 1, end, stdout);
+    free(text);
+    return AIRY_EXIT_OK;
 }
 
 /* NaN and infinity have no JSON. */
@@ -182,7 +207,8 @@ static void collect(struct watch_picture *picture, double patience)
         return;
     picture->process = 0;
     if (status != 0 && !picture->failed)
-        tool_say(picture->common, "%s could not be drawn; it is tried again", picture->output);
+        tool_say(picture->common, "gnuplot could not draw %s; each look tries again",
+                 picture->output);
     picture->failed = status != 0;
 }
 
@@ -211,7 +237,7 @@ void watch_picture_draw(struct watch_picture *picture, const struct patterns *pa
     }
 }
 
-void watch_picture_end(struct watch_picture *picture)
+int watch_picture_end(struct watch_picture *picture)
 {
     picture->since = tool_now();
     for (int looks = 0; picture->process; looks++) {
@@ -219,4 +245,5 @@ void watch_picture_end(struct watch_picture *picture)
         if (picture->process)
             usleep(LOOK_US);
     }
+    return picture->failed ? AIRY_EXIT_FAILED : AIRY_EXIT_OK;
 }

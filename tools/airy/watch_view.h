@@ -21,8 +21,9 @@ struct watch_look {
     double seconds;          /* since the first look */
 };
 
-/* Lines of text for a terminal of some width; how many were printed. */
-size_t watch_print(FILE *out, const struct watch_look *look, size_t width, bool log);
+/* At most `height` lines of text on stdout; *lines: how many. Exit code. */
+int watch_print(size_t *lines, const struct common *common, const struct watch_look *look,
+                size_t width, size_t height, bool log);
 /* One line of JSON. Exit code. */
 int watch_print_json(const struct common *common, const struct watch_look *look);
 
@@ -42,7 +43,7 @@ struct watch_picture {
 bool watch_picture_idle(struct watch_picture *picture);
 /* Start to draw. */
 void watch_picture_draw(struct watch_picture *picture, const struct patterns *patterns);
-/* Wait for the last one, but not for ever. */
-void watch_picture_end(struct watch_picture *picture);
+/* Wait for the last one, but not for ever. Exit code: of it. */
+int watch_picture_end(struct watch_picture *picture);
 
 #endif

@@ -10,10 +10,13 @@ done
 [ ! -e r.png.partial ] || exit 3
 $airy watch r.h5 --png none/s.png >/dev/null 2>&1
 [ $? = 1 ] || exit 5
-# a gnuplot that hangs is ended, and holds nothing up
+# a gnuplot that fails or hangs is said, the latter ended: it holds nothing up, but there is no picture
 mkdir bin
-printf '#!/bin/sh\nexec sleep 100\n' >bin/gnuplot
-chmod +x bin/gnuplot
-PATH=$PWD/bin:$PATH timeout 60 $airy watch r.h5 --png s.png --quiet >/dev/null || exit 4
-ls s.png* 2>/dev/null
+for does in 'exit 3' 'exec sleep 100'; do
+    printf '#!/bin/sh\n%s\n' "$does" >bin/gnuplot
+    chmod +x bin/gnuplot
+    PATH=$PWD/bin:$PATH timeout 60 $airy watch r.h5 --png s.png 2>&1 >/dev/null
+    [ $? = 1 ] || exit 4
+    ls s.png* 2>/dev/null
+done
 exit 0
