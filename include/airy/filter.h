@@ -234,6 +234,46 @@ typedef struct airy_rank_params {
 AIRY_API airy_status airy_rank_filter_run(airy_queue *queue, airy_array *dst, const airy_array *src,
                                           const airy_rank_params *params);
 
+/** Zeroed but for size is the default. */
+typedef struct airy_hampel_params {
+    int axes;       /**< how many of the fastest axes it is of; 0: all, at most 3 */
+    size_t size[3]; /**< of the box along the last `axes` axes, slowest first; odd, 1 to 1025 */
+    double kappa;   /**< above 0, finite; 0: 3 */
+    bool has_border;
+    airy_border border;  /**< without has_border: AIRY_BORDER_REFLECT */
+    double border_value; /**< AIRY_BORDER_VALUE: a number that the dtype holds */
+} airy_hampel_params;
+
+/**
+ * Hampel filter: an element that is off the median of the box around it by more than kappa robust
+ * standard deviations is replaced by that median; the others stay as they are. For hot and dead
+ * pixels, cosmic rays and other outliers of a few elements.
+ *
+ *   dst = |src - m| > kappa 1.482602218505602 MAD ? m : src
+ *
+ * with m the median of the box and MAD the median of |element - m| in it, the element itself among
+ * them in both.
+ *
+ * @param dst     out, dtype and shape of src
+ * @param src     any dtype
+ * @param params  size, and kappa
+ *
+ * MAD 0:     where more than half of a box are equal, what differs from them is replaced.
+ * NaN:       larger than every number, as of airy_rank_filter_run, and so are deviations that are
+ *            NaN. An element that is NaN stays; one next to so many that the median or MAD is NaN too.
+ * Accuracy:  every element of dst is one of src's or the border's value, equal on all devices.
+ *            Deviations are rounded once to f64, in which integers beyond 2^53 are rounded before; so
+ *            are kappa 1.4826 and its product with a deviation.
+ * Work:      a median of airy_rank_filter_run, and a comparison for each element of a box.
+ * Memory:    as airy_rank_filter_run.
+ * Errors:    as airy_rank_filter_run; AIRY_ERR_UNSUPPORTED too on an OpenCL device without f64.
+ * Source:    F. R. Hampel, J. Am. Stat. Assoc. 69 (1974) 383, doi:10.1080/01621459.1974.10482962, for
+ *            median and MAD; R. K. Pearson, IEEE Trans. Control Syst. Technol. 10 (2002) 55,
+ *            doi:10.1109/87.974338, for their moving form.
+ */
+AIRY_API airy_status airy_hampel_run(airy_queue *queue, airy_array *dst, const airy_array *src,
+                                     const airy_hampel_params *params);
+
 /**
  * A disc or ball as a footprint: elements whose centres are at most `radius` px from the centre of a
  * box of 2 floor(radius) + 1 elements along each of `axes` axes.

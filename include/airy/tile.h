@@ -79,6 +79,10 @@ AIRY_API airy_status airy_tile_stencil(airy_queue *queue, airy_image *dst, const
 AIRY_API airy_status airy_tile_rank(airy_queue *queue, airy_image *dst, const airy_image *src,
                                     uint64_t memory, const airy_rank_params *params,
                                     airy_tile_plan *plan);
+/** airy_hampel_run of an image in host memory; the result has the image's dtype. */
+AIRY_API airy_status airy_tile_hampel(airy_queue *queue, airy_image *dst, const airy_image *src,
+                                      uint64_t memory, const airy_hampel_params *params,
+                                      airy_tile_plan *plan);
 
 #ifdef __cplusplus
 }

@@ -61,14 +61,14 @@ static const char *source_row(const struct airy_convolve_source *source, size_t 
            (size_t)yy * source->step[2];
 }
 
-void airy_convolve_source_open(struct airy_convolve_source *source,
-                               const struct airy_convolve_plan *plan)
+void airy_convolve_source_open(struct airy_convolve_source *source, const airy_array *array,
+                               const struct airy_filter_geometry *geometry)
 {
-    *source = (struct airy_convolve_source){.geometry = &plan->geometry,
+    *source = (struct airy_convolve_source){.geometry = geometry,
                                             .kernels = airy_convolve_kernels(),
-                                            .dtype = plan->src->dtype,
-                                            .data = airy_array_address(plan->src)};
-    airy_filter_steps(source->step, plan->src, &plan->geometry);
+                                            .dtype = array->dtype,
+                                            .data = airy_array_address(array)};
+    airy_filter_steps(source->step, array, geometry);
     for (int i = 0; i < 3; i++)
         source->step[i] *= airy_dtype_size(source->dtype);
 }
@@ -120,7 +120,7 @@ static struct job start_job(const struct airy_convolve_plan *plan)
                       .kernels = airy_convolve_kernels(),
                       .dst = airy_array_address(plan->dst),
                       .out_y = plan->geometry.axis[1].out};
-    airy_convolve_source_open(&job.source, plan);
+    airy_convolve_source_open(&job.source, plan->src, &plan->geometry);
     airy_filter_steps(job.dst_step, plan->dst, &plan->geometry);
     for (int i = 0; i < 3; i++)
         job.dst_step[i] *= airy_dtype_size(plan->dst->dtype);
@@ -305,4 +305,5 @@ const struct airy_filter_fns airy_filter_cpu = {.direct = airy_cpu_convolve_dire
                                                 .separable = separable,
                                                 .fft_work = airy_cpu_fft_work,
                                                 .fft = airy_cpu_fft,
-                                                .rank = airy_cpu_rank};
+                                                .rank = airy_cpu_rank,
+                                                .hampel = airy_cpu_hampel};

@@ -38,7 +38,7 @@ extern const struct airy_convolve_kernels airy_convolve_avx2, airy_convolve_avx5
 #endif
 const struct airy_convolve_kernels *airy_convolve_kernels(void);
 
-/* A source with its borders. step: bytes from an image, plane, row to the next. */
+/* An array with its borders. step: bytes from an image, plane, row to the next. */
 struct airy_convolve_source {
     const struct airy_filter_geometry *geometry;
     const struct airy_convolve_kernels *kernels;
@@ -46,8 +46,8 @@ struct airy_convolve_source {
     const char *data;
     size_t step[3];
 };
-void airy_convolve_source_open(struct airy_convolve_source *source,
-                               const struct airy_convolve_plan *plan);
+void airy_convolve_source_open(struct airy_convolve_source *source, const airy_array *array,
+                               const struct airy_filter_geometry *geometry);
 /* n elements from number `first` of row (z, y) on, all three of which may lie outside. */
 void airy_convolve_line_f32(const struct airy_convolve_source *source, float *line, size_t image,
                             int64_t z, int64_t y, int64_t first, size_t n);

@@ -117,7 +117,7 @@ static struct fft_job start_job(const struct airy_convolve_plan *plan, size_t la
     const struct airy_convolve_tiles *t = job.tiles;
     const size_t taps = plan->geometry.axis[0].taps * plan->geometry.axis[1].taps *
                         plan->geometry.axis[2].taps;
-    airy_convolve_source_open(&job.source, plan);
+    airy_convolve_source_open(&job.source, plan->src, &plan->geometry);
     airy_filter_steps(job.dst_step, plan->dst, &plan->geometry);
     for (int i = 0; i < 3; i++)
         job.dst_step[i] *= airy_dtype_size(plan->dst->dtype);

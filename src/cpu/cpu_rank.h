@@ -66,6 +66,9 @@ struct airy_rank_kernels {
     void (*run[4])(const struct airy_rank_op *ops, size_t count, void *const *lines);
     void (*load[AIRY_DTYPE_COUNT])(void *keys, const void *src, size_t n);
     void (*store[AIRY_DTYPE_COUNT])(void *dst, const void *keys, size_t n);
+    /* count[i] += elements j < taps with limit |line[i + j] - median[i]| < off[i], i < n */
+    void (*count_near)(double *count, const double *line, const double *median, const double *off,
+                       double limit, size_t taps, size_t n);
 };
 extern const struct airy_rank_kernels airy_rank_portable;
 #if defined(__x86_64__)
@@ -114,8 +117,10 @@ size_t airy_rank_bucket_scratch(size_t keys, size_t length);
 size_t airy_rank_sort_scratch(size_t keys);
 void airy_rank_sort(uint32_t *sorted, void *scratch, const void *keys, size_t elem, size_t n);
 
-/* An entry of struct airy_filter_fns. */
+/* Entries of struct airy_filter_fns. */
 struct airy_rank_plan;
 airy_status airy_cpu_rank(airy_queue *queue, const struct airy_rank_plan *plan);
+struct airy_hampel_plan;
+airy_status airy_cpu_hampel(airy_queue *queue, const struct airy_hampel_plan *plan);
 
 #endif

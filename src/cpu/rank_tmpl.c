@@ -3,6 +3,7 @@
  * RATE, the bytes a ns of a network, and BUCKET_NS, as of struct airy_rank_kernels, first. Loops that
  * compilers turn into vectors.
  */
+#include <math.h>
 #include <string.h>
 
 #include "cpu/cpu_rank.h"
@@ -112,6 +113,16 @@ static void NAME(store_f64)(void *dst, const void *keys, size_t n)
 
 #include "cpu/rank_bucket_tmpl.c"
 
+/* Counts are doubles, so that all vectors have as many lanes. */
+static void NAME(count_near)(double *restrict count, const double *restrict line,
+                             const double *restrict median, const double *restrict off,
+                             double limit, size_t taps, size_t n)
+{
+    for (size_t j = 0; j < taps; j++)
+        for (size_t i = 0; i < n; i++)
+            count[i] += limit * fabs(line[i + j] - median[i]) < off[i] ? 1.0 : 0.0;
+}
+
 #define TURNS                                                                                      \
     [AIRY_DTYPE_U8] = NAME(turn_u8), [AIRY_DTYPE_I8] = NAME(turn_i8),                              \
     [AIRY_DTYPE_U16] = NAME(turn_u16), [AIRY_DTYPE_I16] = NAME(turn_i16),                          \
@@ -125,4 +136,5 @@ const struct airy_rank_kernels NAME(airy_rank) = {
     .run = {NAME(run_uint8_t), NAME(run_uint16_t), NAME(run_uint32_t), NAME(run_int64_t)},
     .load = {TURNS, [AIRY_DTYPE_F32] = NAME(load_f32), [AIRY_DTYPE_F64] = NAME(load_f64)},
     .store = {TURNS, [AIRY_DTYPE_F32] = NAME(store_f32), [AIRY_DTYPE_F64] = NAME(store_f64)},
+    .count_near = NAME(count_near),
 };

@@ -56,6 +56,12 @@ struct airy_rank_plan {
     uint64_t outside;         /* the border's value: an element in its first bytes */
 };
 
+/* dst: src where limit |element - median| < |src - median| for at most half of the box, else it. */
+struct airy_hampel_plan {
+    struct airy_rank_plan median; /* of a box of an odd number of elements */
+    double limit;                 /* the MADs that an element may be off the median */
+};
+
 struct airy_filter_fns {
     airy_status (*direct)(airy_queue *queue, const struct airy_convolve_plan *plan);
     airy_status (*separable)(airy_queue *queue, const struct airy_convolve_plan *plan);
@@ -66,6 +72,7 @@ struct airy_filter_fns {
     double (*fft_work)(const airy_queue *queue, struct airy_convolve_plan *plan);
     airy_status (*fft)(airy_queue *queue, const struct airy_convolve_plan *plan);
     airy_status (*rank)(airy_queue *queue, const struct airy_rank_plan *plan);
+    airy_status (*hampel)(airy_queue *queue, const struct airy_hampel_plan *plan);
 };
 
 /* What transforms cost a back end and how long they may be; lengths are powers of two. */

@@ -7,6 +7,9 @@
 #include "base/memory.h"
 #include "core/backend.h"
 #include "filter/filter_fns.h"
+#include "reduce/statistics.h"
+
+#define MOST_KAPPA 1e6
 
 static const char *const filter_names[AIRY_RANK_FILTER_COUNT] = {
     "median",  "minimum", "maximum", "percentile",  "rank",
@@ -127,35 +130,44 @@ static airy_status find_rank(const struct run *run, size_t *rank)
 }
 
 /* turned: with the footprint in the reverse order, as the second half of an opening has it. */
-static airy_status run_rank(const struct run *run, airy_array *dst, const airy_array *src,
-                            size_t rank, bool turned)
+static airy_status plan_rank(struct airy_rank_plan *plan, const struct run *run, airy_array *dst,
+                             const airy_array *src, size_t rank, bool turned)
 {
-    struct airy_rank_plan plan = {.dst = dst,
-                                  .src = src,
-                                  .footprint = turned && run->footprint ? run->turned
-                                                                        : run->footprint,
-                                  .count = run->count,
-                                  .rank = rank};
-    struct airy_filter_geometry *g = &plan.geometry;
-    memcpy(&plan.outside, run->outside, sizeof(plan.outside));
+    *plan = (struct airy_rank_plan){.dst = dst,
+                                    .src = src,
+                                    .footprint = turned && run->footprint ? run->turned
+                                                                          : run->footprint,
+                                    .count = run->count,
+                                    .rank = rank};
+    struct airy_filter_geometry *g = &plan->geometry;
+    memcpy(&plan->outside, run->outside, sizeof(plan->outside));
     g->images = src->ndim > run->axes ? src->shape[0] : 1;
     g->border = run->border;
+    g->border_value = run->border == AIRY_BORDER_VALUE ? run->params->border_value : 0;
     for (int i = 0; i < 3; i++) {
         const bool there = run->axes - 3 + i >= 0;
         const size_t n = there ? src->shape[src->ndim - 3 + i] : 1, taps = run->size[i];
         g->axis[i] = (struct airy_filter_axis){
             .n = n, .out = n, .taps = taps, .offset = (int64_t)(turned ? taps : taps - 1) / 2};
     }
-    const struct airy_filter_fns *fns = airy_queue_backend(run->queue)->filter;
-    AIRY_FAIL_IF(!fns || !fns->rank, AIRY_ERR_UNSUPPORTED,
-                 "back end '%s' does not implement rank filters",
-                 airy_queue_backend(run->queue)->name);
     AIRY_FAIL_IF(run->count > AIRY_RANK_MAX_COUNT &&
                      (run->footprint || (rank != 0 && rank != run->count - 1)),
                  AIRY_ERR_UNSUPPORTED,
                  "the footprint has %zu elements, expected at most %d (minimum and maximum of a "
                  "box have no such limit)",
                  run->count, AIRY_RANK_MAX_COUNT);
+    return AIRY_OK;
+}
+
+static airy_status run_rank(const struct run *run, airy_array *dst, const airy_array *src,
+                            size_t rank, bool turned)
+{
+    struct airy_rank_plan plan;
+    const struct airy_filter_fns *fns = airy_queue_backend(run->queue)->filter;
+    AIRY_FAIL_IF(!fns || !fns->rank, AIRY_ERR_UNSUPPORTED,
+                 "back end '%s' does not implement rank filters",
+                 airy_queue_backend(run->queue)->name);
+    AIRY_TRY(plan_rank(&plan, run, dst, src, rank, turned));
     return fns->rank(run->queue, &plan);
 }
 
@@ -199,6 +211,38 @@ airy_status airy_rank_filter_run(airy_queue *queue, airy_array *dst, const airy_
                                                      : run_rank(&run, dst, src, rank, false);
     free(run.turned);
     return status;
+}
+
+airy_status airy_hampel_run(airy_queue *queue, airy_array *dst, const airy_array *src,
+                            const airy_hampel_params *params)
+{
+    AIRY_FAIL_IF(!queue || !dst || !src || !params, AIRY_ERR_PARAM, "%s is NULL",
+                 !queue    ? "queue"
+                 : !dst    ? "dst"
+                 : !params ? "params"
+                           : "src");
+    const airy_rank_params median = {.axes = params->axes,
+                                     .size = {params->size[0], params->size[1], params->size[2]},
+                                     .has_border = params->has_border,
+                                     .border = params->border,
+                                     .border_value = params->border_value};
+    const double kappa = params->kappa != 0 ? params->kappa : 3;
+    struct run run = {.queue = queue, .dst = dst, .src = src, .params = &median};
+    struct airy_hampel_plan plan = {.limit = kappa * AIRY_MAD_SCALE};
+    AIRY_FAIL_IF(!(kappa > 0 && kappa <= MOST_KAPPA), AIRY_ERR_PARAM,
+                 "kappa = %g, expected above 0, at most %g (0: 3)", kappa, MOST_KAPPA);
+    AIRY_TRY(airy_check_device(queue, src, "src"));
+    AIRY_TRY(check_run(&run));
+    for (int i = 0; i < 3; i++)
+        AIRY_FAIL_IF(run.size[i] % 2 == 0, AIRY_ERR_PARAM, "size[%d] = %zu, expected an odd number",
+                     run.axes - 3 + i, run.size[i]);
+    AIRY_TRY(check_footprint(&run));
+    AIRY_TRY(plan_rank(&plan.median, &run, dst, src, run.count / 2, false));
+    const struct airy_filter_fns *fns = airy_queue_backend(queue)->filter;
+    AIRY_FAIL_IF(!fns || !fns->hampel, AIRY_ERR_UNSUPPORTED,
+                 "back end '%s' does not implement the Hampel filter",
+                 airy_queue_backend(queue)->name);
+    return fns->hampel(queue, &plan);
 }
 
 airy_status airy_footprint_ball(uint8_t **footprint, size_t *length, int axes, double radius)

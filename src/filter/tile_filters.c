@@ -14,6 +14,7 @@ struct filter {
     const airy_blur_params *blur;
     const airy_stencil_params *stencil;
     const airy_rank_params *rank;
+    const airy_hampel_params *hampel;
 };
 
 static airy_status run_convolve(void *user, airy_queue *queue, airy_array *dst,
@@ -41,6 +42,12 @@ static airy_status run_rank(void *user, airy_queue *queue, airy_array *dst, cons
 {
     const struct filter *f = user;
     return airy_rank_filter_run(queue, dst, src, f->rank);
+}
+
+static airy_status run_hampel(void *user, airy_queue *queue, airy_array *dst, const airy_array *src)
+{
+    const struct filter *f = user;
+    return airy_hampel_run(queue, dst, src, f->hampel);
 }
 
 static airy_status start_params(airy_tile_params *params, const airy_image *src,
@@ -177,4 +184,22 @@ airy_status airy_tile_rank(airy_queue *queue, airy_image *dst, const airy_image 
     tiles.scratch = twice ? 3 : 2; /* what is in between, and the passes of a box */
     tiles.wrap = params->has_border && params->border == AIRY_BORDER_WRAP;
     return airy_tile_run(queue, dst, src, &tiles, run_rank, &f, plan);
+}
+
+airy_status airy_tile_hampel(airy_queue *queue, airy_image *dst, const airy_image *src,
+                             uint64_t memory, const airy_hampel_params *params,
+                             airy_tile_plan *plan)
+{
+    struct filter f = {.hampel = params};
+    airy_tile_params tiles;
+    AIRY_TRY(start_params(&tiles, src, NULL, params));
+    tiles.dtype = src->dtype;
+    tiles.memory = memory;
+    const int axes = filter_axes(src, params->axes);
+    for (int i = 0; i < axes; i++) {
+        const int axis = src->ndim - axes + i;
+        tiles.before[axis] = tiles.after[axis] = params->size[i] / 2;
+    }
+    tiles.wrap = params->has_border && params->border == AIRY_BORDER_WRAP;
+    return airy_tile_run(queue, dst, src, &tiles, run_hampel, &f, plan);
 }

@@ -614,4 +614,5 @@ const struct airy_filter_fns airy_filter_opencl = {.direct = direct,
                                                    .separable = separable,
                                                    .fft_work = airy_cl_fft_work,
                                                    .fft = airy_cl_fft,
-                                                   .rank = airy_cl_rank};
+                                                   .rank = airy_cl_rank,
+                                                   .hampel = airy_cl_hampel};

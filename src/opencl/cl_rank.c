@@ -10,7 +10,8 @@
 #include "base/size.h"
 #include "opencl/cl_buffer.h"
 #include "opencl/cl_launch.h"
-#include "shared/rank_geom.h"
+#include "opencl/cl_move.h"
+#include "shared/hampel_geom.h"
 
 enum {
     LOCAL_REST = 128, /* what the kernel and a driver add to local memory */
@@ -59,6 +60,17 @@ static struct pass start_pass(airy_queue *queue, const struct airy_rank_plan *pl
     return pass;
 }
 
+static void set_places(struct pass *pass)
+{
+    airy_rank_geom *g = &pass->geom;
+    g->src_offset = (int64_t)pass->src.offset;
+    g->dst_offset = (int64_t)pass->dst.offset;
+    for (int i = 0; i < 3; i++) {
+        g->src_step[i] = (int64_t)pass->src.step[i];
+        g->dst_step[i] = (int64_t)pass->dst.step[i];
+    }
+}
+
 /* runs: of a footprint, or NULL for kernels that have none. more: build options. */
 static airy_status launch(struct pass *pass, const char *kernel, const struct airy_cl_arg *runs,
                           size_t local_size, const size_t *global, const size_t *local,
@@ -67,7 +79,6 @@ static airy_status launch(struct pass *pass, const char *kernel, const struct ai
     static const char *const types[4] = {"uchar", "ushort", "uint", "ulong"};
     const airy_dtype dtype = pass->plan->src->dtype;
     const size_t elem = airy_dtype_size(dtype);
-    airy_rank_geom *g = &pass->geom;
     snprintf(pass->options, sizeof(pass->options), "-DT=%s -DK=%s -DKIND=%d%s",
              types[elem == 8 ? 3 : elem / 2], elem == 8 ? "ulong" : "uint",
              airy_dtype_is_float(dtype)    ? 2
@@ -75,12 +86,7 @@ static airy_status launch(struct pass *pass, const char *kernel, const struct ai
                                            : 0,
              more);
     const struct airy_cl_kernel_spec spec = {"rank.cl", kernel, pass->options};
-    g->src_offset = (int64_t)pass->src.offset;
-    g->dst_offset = (int64_t)pass->dst.offset;
-    for (int i = 0; i < 3; i++) {
-        g->src_step[i] = (int64_t)pass->src.step[i];
-        g->dst_step[i] = (int64_t)pass->dst.step[i];
-    }
+    set_places(pass);
     struct airy_cl_arg args[5];
     size_t n = 0;
     args[n++] = pass->src.buffer;
@@ -89,7 +95,7 @@ static airy_status launch(struct pass *pass, const char *kernel, const struct ai
     args[n++] = pass->dst.buffer;
     if (local_size)
         args[n++] = AIRY_CL_LOCAL(local_size);
-    args[n++] = AIRY_CL_VALUE(*g);
+    args[n++] = AIRY_CL_VALUE(pass->geom);
     return airy_cl_launch(pass->queue, &spec, 3, global, local,
                           2 * (double)airy_array_size(pass->plan->src), args, n);
 }
@@ -237,4 +243,28 @@ airy_status airy_cl_rank(airy_queue *queue, const struct airy_rank_plan *plan)
     if (!plan->footprint && (plan->rank == 0 || plan->rank + 1 == plan->count))
         return run_extreme(queue, plan);
     return is_small(plan) ? run_small(queue, plan) : run_select(queue, plan);
+}
+
+airy_status airy_cl_hampel(airy_queue *queue, const struct airy_hampel_plan *plan)
+{
+    const struct airy_rank_plan *m = &plan->median;
+    const airy_device_info *info = &queue->device->info;
+    AIRY_FAIL_IF(!info->fp64, AIRY_ERR_UNSUPPORTED,
+                 "device '%s' has no double precision, which the Hampel filter needs; use --device "
+                 "cpu",
+                 info->spec);
+    AIRY_TRY(airy_cl_rank(queue, m));
+    struct pass pass = start_pass(queue, m);
+    set_places(&pass);
+    const airy_hampel_geom geom = {.box = pass.geom,
+                                   .count = airy_array_count(m->src),
+                                   .limit = plan->limit,
+                                   .value = m->geometry.border_value};
+    snprintf(pass.options, sizeof(pass.options), "-DT=%s", airy_cl_types[m->src->dtype].name);
+    const struct airy_cl_kernel_spec spec = {"hampel.cl", "hampel", pass.options};
+    const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(m->src), AIRY_CL_ARRAY(m->dst),
+                                       AIRY_CL_VALUE(geom)};
+    const size_t items = geom.count, local = GROUP;
+    return airy_cl_launch(queue, &spec, 1, &items, &local, 3 * (double)airy_array_size(m->src),
+                          args, sizeof(args) / sizeof(args[0]));
 }

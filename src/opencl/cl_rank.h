@@ -5,5 +5,6 @@
 #include "filter/filter_fns.h"
 
 airy_status airy_cl_rank(airy_queue *queue, const struct airy_rank_plan *plan);
+airy_status airy_cl_hampel(airy_queue *queue, const struct airy_hampel_plan *plan);
 
 #endif

@@ -7,15 +7,13 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "core/objects.h"
-
-/* Standard deviation of a normal distribution in medians of absolute deviations. */
-#define MAD_TO_SIGMA 1.482602218505602
+#include "reduce/statistics.h"
 
 /* Where more than half of the elements are equal, what a clip keeps has a spread. */
 static airy_status find_sigma(double *sigma, airy_queue *queue, const airy_array *src,
                               const airy_array *mask, double mad)
 {
-    *sigma = MAD_TO_SIGMA * mad;
+    *sigma = AIRY_MAD_SCALE * mad;
     if (mad > 0)
         return AIRY_OK;
     const airy_clip_params params = {.kappa_low = 5, .kappa_high = 5, .inclusive = true};

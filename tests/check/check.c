@@ -47,6 +47,7 @@ static const struct {
     {"filter", check_filter},
     {"stencil", check_stencil},
     {"rank", check_rank},
+    {"hampel", check_hampel},
     {"background", check_backgrounds},
     {"sources", check_sources},
     {"tile", check_tile},

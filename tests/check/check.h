@@ -126,6 +126,7 @@ void check_fft(struct check *c);
 void check_filter(struct check *c);
 void check_stencil(struct check *c);
 void check_rank(struct check *c);
+void check_hampel(struct check *c);
 void check_tile(struct check *c);
 void check_element(struct check *c);
 void check_move(struct check *c);

@@ -146,6 +146,24 @@ static void check_ranks(struct check *c, const struct shape *s, airy_rank_filter
     }
 }
 
+static void check_hampels(struct check *c, const struct shape *s, airy_border border)
+{
+    if (!check_case(c, "tile_hampel_%dd_%zu_%s", s->ndim, s->n[0], airy_border_name(border)))
+        return;
+    const airy_image src = make_image(c, s, AIRY_DTYPE_U16);
+    const airy_hampel_params params = {
+        .size = {3, 5, 7}, .kappa = 1, .has_border = true, .border = border, .border_value = 2};
+    airy_array *a = check_upload(c, AIRY_DTYPE_U16, s->ndim, s->n, src.data),
+               *want = check_output(c, AIRY_DTYPE_U16, s->ndim, s->n);
+    CHECK_OK(c, airy_hampel_run(c->queue, want, a, &params));
+    for (size_t i = 0; i < sizeof(rooms) / sizeof(rooms[0]); i++) {
+        airy_tile_plan plan;
+        airy_image got;
+        if (CHECK_OK(c, airy_tile_hampel(c->queue, &got, &src, rooms[i], &params, &plan)))
+            compare(c, &got, want, &plan, rooms[i]);
+    }
+}
+
 static airy_status fail_third(void *user, airy_queue *queue, airy_array *dst, const airy_array *src)
 {
     int *calls = user;
@@ -210,6 +228,7 @@ void check_tile(struct check *c)
                 check_stencils(c, &shapes[i], (airy_stencil)stencil, b);
             for (int k = 0; k < 2; k++)
                 check_ranks(c, &shapes[i], k ? AIRY_RANK_WHITE_TOPHAT : AIRY_RANK_MEDIAN, b);
+            check_hampels(c, &shapes[i], b);
         }
     check_refusals(c);
 }

@@ -19,4 +19,14 @@ struct ref_rank {
 
 void ref_rank(void *dst, const void *src, const struct ref_rank *p);
 
+struct ref_hampel {
+    size_t n[3], k[3]; /* z, y, x of the image, the box; k odd */
+    enum ref_border border;
+    double value; /* of the border */
+    double kappa;
+};
+
+/* Elements that are off the median of their box by more than kappa 1.482602218505602 MAD become it. */
+void ref_hampel(double *dst, const double *src, const struct ref_hampel *p);
+
 #endif

@@ -9,24 +9,26 @@
 struct filter_params {
     struct common common;
     const char *output, *size, *footprint, *sigma, *sigma2, *dtype;
-    double percentile, truncate;
+    double percentile, truncate, kappa;
     int64_t rank;
     size_t axis;
     airy_convolve_params border; /* border and its value */
     bool has_border, has_percentile, has_rank, has_axis, planes, list, plan;
 };
 
+enum family { FAMILY_STENCIL, FAMILY_RANK, FAMILY_HAMPEL };
+
 /* A filter, and the options that are for it beside those for all. */
 struct kind {
     const char *name, *help, *options;
-    bool is_rank;
+    enum family family;
     airy_rank_filter rank;
     airy_stencil stencil;
 };
 
 #define RANK(name_, filter_, options_, help_)                                                      \
     {                                                                                              \
-        .name = (name_), .help = (help_), .options = (options_), .is_rank = true,                  \
+        .name = (name_), .help = (help_), .options = (options_), .family = FAMILY_RANK,            \
         .rank = (filter_)                                                                          \
     }
 #define STENCIL(name_, stencil_, options_, help_)                                                  \
@@ -44,6 +46,10 @@ static const struct kind kinds[] = {
     RANK("closing", AIRY_RANK_CLOSING, "size footprint", "dilation, then erosion"),
     RANK("tophat", AIRY_RANK_WHITE_TOPHAT, "size footprint", "image less its opening"),
     RANK("black-tophat", AIRY_RANK_BLACK_TOPHAT, "size footprint", "closing less the image"),
+    {.name = "hampel",
+     .help = "outliers become the median: hot pixels, cosmic rays",
+     .options = "size kappa",
+     .family = FAMILY_HAMPEL},
     STENCIL("box", AIRY_STENCIL_BOX, "size dtype", "mean of a box"),
     STENCIL("sobel", AIRY_STENCIL_SOBEL, "axis dtype", "derivative along --axis"),
     STENCIL("prewitt", AIRY_STENCIL_PREWITT, "axis dtype", "the same, with weights 1 1 1"),
@@ -95,6 +101,14 @@ static const struct opt filter_options[] = {
      .parse = parse_rank,
      .argument = "N",
      .help = "0: the smallest; --rank=-1: the largest"},
+    {.name = "kappa",
+     .type = OPT_FLOAT,
+     FIELD(kappa),
+     .lo = 1e-6,
+     .hi = 1e6,
+     .argument = "K",
+     .fallback = "3",
+     .help = "robust standard deviations that an element may be off the median"},
     {.name = "axis",
      .type = OPT_COUNT,
      FIELD(axis),
@@ -300,6 +314,25 @@ static int run_rank(const struct filter_params *p, const struct kind *kind,
     return code;
 }
 
+static int run_hampel(const struct filter_params *p, const struct device_image *d,
+                      airy_image *result, airy_tile_plan *plan)
+{
+    struct axes axes = {.ndim = d->image.ndim};
+    airy_hampel_params params = {.kappa = p->kappa,
+                                 .has_border = p->has_border,
+                                 .border = p->border.border,
+                                 .border_value = p->border.border_value};
+    int code = read_size(p, &axes, params.size);
+    if (code == AIRY_EXIT_OK)
+        code = settle_axes(p, &axes);
+    params.axes = axes.count;
+    if (code != AIRY_EXIT_OK)
+        return code;
+    const airy_status status =
+        airy_tile_hampel(d->queue, p->plan ? NULL : result, &d->image, 0, &params, plan);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+}
+
 static int run_stencil(const struct filter_params *p, const struct kind *kind,
                        const struct device_image *d, airy_image *result, airy_tile_plan *plan)
 {
@@ -358,8 +391,9 @@ static int filter_image(const struct filter_params *p, const struct kind *kind,
 {
     airy_tile_plan plan;
     airy_image result;
-    const int code = kind->is_rank ? run_rank(p, kind, d, &result, &plan)
-                                   : run_stencil(p, kind, d, &result, &plan);
+    const int code = kind->family == FAMILY_RANK     ? run_rank(p, kind, d, &result, &plan)
+                     : kind->family == FAMILY_HAMPEL ? run_hampel(p, d, &result, &plan)
+                                                     : run_stencil(p, kind, d, &result, &plan);
     if (code != AIRY_EXIT_OK)
         return code;
     if (!p->plan) {
@@ -405,12 +439,15 @@ const struct command cmd_filter = {
     .summary = "order statistics, morphology, means and derivatives",
     .details =
         "An image of three dimensions is a volume; --planes, or two numbers for --size or --sigma, "
-        "filter each image of a stack by itself. Order statistics keep the dtype and are exact; "
-        "NaN is larger than every number there. The others give floats, as airy convolve. FITS "
+        "filter each image of a stack by itself. Order statistics and hampel keep the dtype and "
+        "are "
+        "exact; NaN is larger than every number there. The others give floats, as airy convolve. "
+        "FITS "
         "files keep their header. Images that are larger than the device are taken tile by tile. "
         "--json prints {output, dtype, shape, tiles, tile, device_bytes, copied_bytes}.",
     .examples = "  airy filter median image.fits --size 5 -o smooth.fits\n"
                 "  airy filter tophat image.npy --footprint ball=7 -o small.npy\n"
+                "  airy filter hampel dark.fits --size 5 --kappa 6 -o clean.fits\n"
                 "  airy filter median stack.h5 --size 3 --planes -o clean.h5\n"
                 "  airy filter log volume.npy --sigma 1,2,2 -o blobs.npy\n",
     .words = "Filters",

@@ -10,6 +10,9 @@ $airy filter percentile $m -o percent.npy --percentile 50 --size 3,3 --planes &&
 $airy filter minimum $m -o a.npy --size 2 --border value=1 && $airy filter maximum $m -o b.npy --size 1,131 --border wrap
 $airy filter median $m -o ball.npy --footprint ball=1 --json | grep -e dtype -e tiles
 $airy filter median $m -o cross.npy --footprint $golden/astro/ccl_torture.h5::/diag__mask && $airy stats cross.npy | grep '"max"'
+# bright pixels that stand alone go, the noise of an image stays but for 1 in 400 or so
+$airy simulate diracs stars.npy --quiet && $airy filter hampel stars.npy -o dark.npy --size 5 && $airy stats dark.npy | grep '"max"'
+$airy simulate sky noise.fits --source none --sources 0 --seed 3 --width 100 --height 100 --quiet && $airy filter hampel noise.fits -o calm.npy --size 11 --json | grep dtype
 # 1 x 1, N x 1, and the dtype of floats
 $airy filter median $golden/astro/ccl_torture.h5::/onepix__mask -o one.npy --size 7,1025 && $airy stats one.npy | grep '"sum"'
 $airy filter opening $golden/astro/ccl_torture.h5::/col__mask -o col.npy --footprint ball=3 --profile 2>&1 | grep -c '^rank_network'

@@ -20,6 +20,9 @@ try percentile $m::/onepix__mask -o a.npy
 try percentile $m::/onepix__mask -o a.npy --percentile 101
 try rank $m::/onepix__mask -o a.npy --rank 9
 try rank $m::/onepix__mask -o a.npy --rank 1.5
+try hampel $m::/onepix__mask -o a.npy --size 4,3
+try hampel $m::/onepix__mask -o a.npy --kappa 0
+try median $m::/onepix__mask -o a.npy --kappa 3
 try log $m::/onepix__mask -o a.npy
 try dog $m::/onepix__mask -o a.npy --sigma 1
 try sobel $m::/onepix__mask -o a.npy --axis 2
