@@ -50,13 +50,16 @@ static double *make_kernel(struct check *c, const struct shape *k, enum kernel_k
     return v;
 }
 
+/* The device as it is, or with 32 KiB or 6 KiB of local memory and groups of 64. */
+enum room { WHOLE, SMALL, TINY };
+
 struct problem {
     struct shape src, kernel;
     airy_dtype from, to;
     airy_convolve_params params;
     size_t images; /* 0: no list */
     enum kernel_kind kind;
-    bool small; /* on a device of 32 KiB of local memory and groups of 64 */
+    enum room room;
 };
 
 /* What the reference gives for every image, and the sum of |kernel src| beside it. */
@@ -188,13 +191,17 @@ static void check_convolve_one(struct check *c, const struct problem *p)
                     airy_dtype_name(p->to), src, kernel, airy_convolve_mode_name(p->params.mode),
                     airy_border_name(p->params.border), airy_convolve_method_name(p->params.method),
                     kernel_names[p->kind], p->params.correlate ? "_correlate" : "",
-                    p->images ? "_list" : "", p->small ? "_small" : ""))
+                    p->images ? "_list" : "",
+                    p->room == SMALL  ? "_small"
+                    : p->room == TINY ? "_tiny"
+                                      : ""))
         return;
     airy_device_info *info = &c->device->info;
     const uint64_t local_mem = info->local_mem;
     const uint32_t max_group = info->max_group;
-    if (p->small) {
-        info->local_mem = local_mem < 32768 ? local_mem : 32768;
+    if (p->room != WHOLE) {
+        const uint64_t room = p->room == SMALL ? 32768 : 6144;
+        info->local_mem = local_mem < room ? local_mem : room;
         info->max_group = max_group < 64 ? max_group : 64;
     }
     run_problem(c, p);
@@ -347,23 +354,25 @@ static void check_convolve_sizes(struct check *c)
                                         .border_value = -2.5,
                                         .method = AIRY_CONVOLVE_SEPARABLE};
     const struct problem problems[] = {
-        {{2, {90, 100}}, {2, {20, 19}}, f32, f32, direct, 0, RANDOM, false},
-        {{2, {90, 100}}, {2, {20, 19}}, u16, f64, full, 0, RANDOM, true},
-        {{2, {60, 140}}, {2, {2, 70}}, f32, f64, full, 0, RANDOM, false},
-        {{3, {7, 30, 40}}, {3, {3, 18, 17}}, f64, f32, full, 0, RANDOM, true},
-        {{1, {3000}}, {1, {401}}, f32, f32, lines, 3, RANDOM, true},
-        {{2, {300, 70}}, {2, {150, 1}}, f64, f64, lines, 0, PRODUCT, true},
-        {{2, {260, 70}}, {2, {60, 33}}, u16, f32, lines, 2, PRODUCT, false},
-        {{2, {260, 70}}, {2, {60, 33}}, f32, f64, value, 2, PRODUCT, true},
-        {{2, {500, 24}}, {2, {701, 3}}, f64, f64, lines, 0, PRODUCT, false},
-        {{3, {300, 9, 24}}, {3, {351, 1, 3}}, f32, f64, lines, 0, PRODUCT, true},
-        {{3, {12, 20, 33}}, {3, {5, 4, 3}}, u16, f32, value, 0, PRODUCT, true},
-        {{3, {40, 1, 70}}, {3, {9, 1, 5}}, f32, f32, value, 0, PRODUCT, false},
-        {{2, {1451, 1467}}, {2, {3, 5}}, f32, f32, direct, 0, RANDOM, false},
-        {{2, {1451, 1467}}, {2, {4, 2}}, u16, f64, full, 0, RANDOM, false},
-        {{2, {1451, 1467}}, {2, {5, 3}}, f32, f32, value, 0, PRODUCT, false},
-        {{2, {1451, 1467}}, {2, {2, 9}}, f64, f64, lines, 0, PRODUCT, false},
-        {{3, {70, 190, 160}}, {3, {5, 1, 3}}, f32, f32, value, 0, PRODUCT, false},
+        {{2, {90, 100}}, {2, {20, 19}}, f32, f32, direct, 0, RANDOM, WHOLE},
+        {{2, {90, 100}}, {2, {20, 19}}, u16, f64, full, 0, RANDOM, SMALL},
+        {{2, {60, 140}}, {2, {2, 70}}, f32, f64, full, 0, RANDOM, WHOLE},
+        {{3, {7, 30, 40}}, {3, {3, 18, 17}}, f64, f32, full, 0, RANDOM, SMALL},
+        {{1, {3000}}, {1, {401}}, f32, f32, lines, 3, RANDOM, SMALL},
+        {{2, {300, 70}}, {2, {150, 1}}, f64, f64, lines, 0, PRODUCT, SMALL},
+        {{2, {260, 70}}, {2, {60, 33}}, u16, f32, lines, 2, PRODUCT, WHOLE},
+        {{2, {260, 70}}, {2, {60, 33}}, f32, f64, value, 2, PRODUCT, SMALL},
+        {{2, {500, 24}}, {2, {701, 3}}, f64, f64, lines, 0, PRODUCT, WHOLE},
+        {{3, {300, 9, 24}}, {3, {351, 1, 3}}, f32, f64, lines, 0, PRODUCT, SMALL},
+        {{3, {12, 20, 33}}, {3, {5, 4, 3}}, u16, f32, value, 0, PRODUCT, SMALL},
+        {{3, {40, 1, 70}}, {3, {9, 1, 5}}, f32, f32, value, 0, PRODUCT, WHOLE},
+        {{2, {1451, 1467}}, {2, {3, 5}}, f32, f32, direct, 0, RANDOM, WHOLE},
+        {{2, {1451, 1467}}, {2, {4, 2}}, u16, f64, full, 0, RANDOM, WHOLE},
+        {{2, {1451, 1467}}, {2, {5, 3}}, f32, f32, value, 0, PRODUCT, WHOLE},
+        {{2, {1451, 1467}}, {2, {2, 9}}, f64, f64, lines, 0, PRODUCT, WHOLE},
+        {{3, {70, 190, 160}}, {3, {5, 1, 3}}, f32, f32, value, 0, PRODUCT, WHOLE},
+        {{2, {7, 9}}, {2, {50, 2}}, f32, f32, lines, 0, PRODUCT, TINY},
+        {{3, {4, 3, 5}}, {3, {25, 1, 2}}, u16, f64, value, 0, PRODUCT, TINY},
     };
     for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
         if (!c->is_cpu || count_of(&problems[i].src) < 1000000)

@@ -513,6 +513,7 @@ static void check_means(struct check *c)
          .frames = 2},
         {.name = "_mean_octproz",
          .p = {U16, HANN, .average_frames = 2, .compat = AIRY_OCT_COMPAT_OCTPROZ}},
+        {.name = "_mean_few", .p = {U16, .average_lines = 2, .samples = 16, .lines = 2}},
         {.name = "_mean_odd", .p = {HANN, .average_lines = 5, .samples = 45, .lines = 15}},
     };
     for (int output = 0; output < AIRY_OCT_OUTPUT_COUNT; output++)

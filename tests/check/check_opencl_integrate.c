@@ -651,6 +651,18 @@ static void check_all_fused(struct check *c)
                                         .dummy = true,
                                         .sliver = true};
     check_fused(c, &sliver, &ways[0]);
+    /* A block, a short one and a tail of 4 pixels, for a simulator. */
+    for (size_t w = 5; w < sizeof(ways) / sizeof(ways[0]); w++)
+        check_fused(c,
+                    &(struct scene_config){.height = 46,
+                                           .width = 46,
+                                           .bins = 9,
+                                           .frames = 2,
+                                           .dtype = AIRY_DTYPE_U32,
+                                           .split = AIRY_SPLIT_NO,
+                                           .model = AIRY_ERROR_MODEL_POISSON,
+                                           .plain = true},
+                    &ways[w]);
     static const airy_dtype dtypes[] = {AIRY_DTYPE_U32, AIRY_DTYPE_U16, AIRY_DTYPE_U8,
                                         AIRY_DTYPE_I32, AIRY_DTYPE_I16, AIRY_DTYPE_I8};
     for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++)
@@ -867,6 +879,16 @@ void check_opencl_integrate(struct check *c)
                                         .dummy = true,
                                         .dark = true,
                                         .dtype = AIRY_DTYPE_I32},
+                 false);
+    check_gather(c,
+                 &(struct scene_config){.height = 5,
+                                        .width = 7,
+                                        .bins = 4,
+                                        .frames = 2,
+                                        .compat = true,
+                                        .split = AIRY_SPLIT_BBOX,
+                                        .model = AIRY_ERROR_MODEL_AZIMUTHAL,
+                                        .dtype = AIRY_DTYPE_U16},
                  false);
     check_all_fused(c);
     check_fused_same(c);

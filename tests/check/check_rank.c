@@ -304,6 +304,24 @@ static void check_large(struct check *c)
         memcpy(p.params.size, buckets[i].size, sizeof(p.params.size));
         check_one(c, &p, "_buckets");
     }
+    /* On a device whose local memory holds no tile. */
+    airy_device_info *info = &c->device->info;
+    const uint64_t local_mem = info->local_mem;
+    info->local_mem = local_mem < 1024 ? local_mem : 1024;
+    for (int i = 0; i < 2; i++) {
+        const struct problem p = {.shape = {i ? 3 : 2, {3, 9, 4}},
+                                  .dtype = i ? AIRY_DTYPE_I16 : AIRY_DTYPE_F32,
+                                  .params = {.filter = AIRY_RANK_PERCENTILE,
+                                             .percentile = 35,
+                                             .size = {i ? 2 : 4, 7, 3},
+                                             .has_border = true,
+                                             .border = i ? AIRY_BORDER_WRAP : AIRY_BORDER_VALUE,
+                                             .border_value = 3},
+                                  .lo = -20,
+                                  .hi = 30};
+        check_one(c, &p, "_far");
+    }
+    info->local_mem = local_mem;
     /* More rows or planes than a grid of CUDA has groups there. */
     static const struct {
         airy_rank_filter filter;

@@ -18,10 +18,12 @@ enum kind {
     KIND_STAR,    /* noise and an element of 10^12 standard deviations */
     KIND_HOLES,   /* noise with NaN and infinities */
     KIND_NOTHING, /* NaN only */
+    KIND_RAMP,    /* ascending: neighbours are alike, so that a sample of runs guesses badly */
     KIND_COUNT
 };
-static const char *const kind_names[KIND_COUNT] = {
-    "noise", "even", "counts", "constant", "tails", "exponential", "star", "holes", "nothing"};
+static const char *const kind_names[KIND_COUNT] = {"noise",   "even",        "counts", "constant",
+                                                   "tails",   "exponential", "star",   "holes",
+                                                   "nothing", "ramp"};
 
 static double make_value(struct check *c, enum kind kind, double offset, size_t i)
 {
@@ -45,6 +47,8 @@ static double make_value(struct check *c, enum kind kind, double offset, size_t 
                              : offset + 10 * check_normal(c);
     case KIND_NOTHING:
         return (double)NAN;
+    case KIND_RAMP:
+        return offset + (double)i;
     default:
         return offset + 10 * check_normal(c) + (i % 501 == 9 ? 1000 * check_uniform(c) : 0);
     }
@@ -460,6 +464,7 @@ void check_reduce(struct check *c)
         check_quantiles_one(c, 211, 307, (enum kind)kind);
         check_clip_all(c, (enum kind)kind);
     }
+    check_quantiles_one(c, 300, 300, KIND_RAMP);
     check_statistics_one(c, AIRY_DTYPE_F32, 2048, 2048, KIND_NOISE, 0, false, false);
     check_clip_one(c, AIRY_DTYPE_F32, 2048, 2048, KIND_NOISE, &(airy_clip_params){0}, "default");
     for (size_t bins = 1; bins < 1000; bins = bins * 3 + 1) {

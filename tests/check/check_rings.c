@@ -301,6 +301,21 @@ static void check_shapes(struct check *c)
                                                  .quantile = quantile,
                                                  .lower = 0.5,
                                                  .upper = 0.5});
+    /* A few pixels, for a simulator: each kind, and the clip of the established package. */
+    for (int kind = 0; kind < 3; kind++)
+        check_config(c, &(struct config){.height = 3,
+                                         .width = 4,
+                                         .bins = 2,
+                                         .frames = 1,
+                                         .dtype = AIRY_DTYPE_I32,
+                                         .split = AIRY_SPLIT_NO,
+                                         .model = AIRY_ERROR_MODEL_POISSON,
+                                         .dummy = kind > 0,
+                                         .compat = kind == 1,
+                                         .threshold = 1,
+                                         .quantile = kind == 2,
+                                         .lower = 0.25,
+                                         .upper = 0.75});
     /* Two dimensions; and one bin with all there is. */
     for (int quantile = 0; quantile < 2; quantile++)
         for (int split = 0; split < AIRY_SPLIT_COUNT; split++)
