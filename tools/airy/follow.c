@@ -39,6 +39,7 @@ struct follow {
     int code;        /* of FAILED */
     bool last;       /* look: what cannot be read now is bad */
     double new_at;   /* when a frame came last */
+    double idle;     /* s of looks since then: not those in which the machine stood still */
     size_t frames;   /* that will be there; 0: unknown */
     size_t given;    /* rows given to the run */
     uint8_t *pixels; /* of a frame */
@@ -55,6 +56,13 @@ struct follow {
     void *files; /* names of those taken, a tree */
     size_t late, first_frame;
     char previous[4200]; /* the one taken last */
+    /* Numbers in their names, since the names began so: */
+    uint64_t first_number, last_number, stride; /* least step between two; 0: there was none */
+    size_t numbered, missing;                   /* files taken; numbers left out of earlier names */
+    /* What is gone on with: */
+    double *kept; /* [kept_count] status of rows */
+    size_t kept_count;
+    struct timespec kept_at; /* when they were written last */
     struct seen_file *seen;
     size_t seen_count;
     double shown;
@@ -186,6 +194,7 @@ static enum taken give(struct follow *f, size_t row, const void *bytes, size_t s
         return fail(f, integrate_failed(f->job->common, status));
     f->given++;
     f->new_at = tool_now();
+    f->idle = 0;
     return TAKEN;
 }
 
@@ -359,12 +368,58 @@ static bool number_of(const char *path, uint64_t *number, size_t *before)
 }
 
 /* Names of a series, and one or more between them has not come. */
-static bool leaves_gap(const char *before, const char *path)
+static bool leaves_gap(const struct follow *f, const char *path)
 {
     uint64_t a, b;
     size_t n, m;
-    return *before && number_of(before, &a, &n) && number_of(path, &b, &m) && n == m &&
-           strncmp(before, path, n) == 0 && b > a + 1;
+    return *f->previous && number_of(f->previous, &a, &n) && number_of(path, &b, &m) && n == m &&
+           strncmp(f->previous, path, n) == 0 && b > a + (f->stride ? f->stride : 1);
+}
+
+/* Numbers that have no file, of the names so far. */
+static size_t count_missing(const struct follow *f)
+{
+    const uint64_t places = f->stride ? (f->last_number - f->first_number) / f->stride + 1 : 0;
+    return f->missing + (places > f->numbered ? (size_t)(places - f->numbered) : 0);
+}
+
+/* Say which numbers are passed over; a series of every tenth number only once. */
+static void say_missing(const struct follow *f, const char *path, size_t before, uint64_t number)
+{
+    const size_t digits = strspn(path + before, "0123456789");
+    const char *suffix = path + before + digits;
+    const int width = path[before] == '0' ? (int)digits : 1;
+    const uint64_t from = f->last_number + (f->stride ? f->stride : 1),
+                   to = number - (f->stride ? f->stride : 1);
+    if (from > to)
+        return;
+    if (from == to)
+        tool_say(f->job->common, "%.*s%0*llu%s has not come: there is no row for it", (int)before,
+                 path, width, (unsigned long long)from, suffix);
+    else
+        tool_say(f->job->common, "%.*s%0*llu%s to %0*llu have not come: there are no rows for them",
+                 (int)before, path, width, (unsigned long long)from, suffix, width,
+                 (unsigned long long)to);
+}
+
+/* A file is taken, behind the one before. */
+static void note_number(struct follow *f, const char *path)
+{
+    uint64_t number = 0, last;
+    size_t before = 0, n = 0;
+    const bool numbered = number_of(path, &number, &before);
+    if (f->numbered && number_of(f->previous, &last, &n) && numbered && n == before &&
+        strncmp(f->previous, path, n) == 0 && number > last) {
+        say_missing(f, path, before, number);
+        f->stride = f->stride && f->stride < number - last ? f->stride : number - last;
+        f->last_number = number;
+        f->numbered++;
+        return;
+    }
+    f->missing = count_missing(f);
+    f->first_number = f->last_number = number;
+    f->stride = 0;
+    f->numbered = numbered;
 }
 
 /* What was known of a file at the last look; at: goes on from there, as names are in order. */
@@ -405,6 +460,25 @@ static bool look_at_file(struct seen_file *seen, const struct seen_file *before,
     return about.st_size > 0 && (same || age_of(&about) > SETTLED_AGE);
 }
 
+/* A good row that was written before its file was there is another file's. Exit code. */
+static int check_kept(const struct follow *f, const char *path, size_t frames)
+{
+    struct stat about;
+    if (f->kept_count <= f->first_frame || stat(path, &about) != 0 ||
+        about.st_ctim.tv_sec < f->kept_at.tv_sec ||
+        (about.st_ctim.tv_sec == f->kept_at.tv_sec && about.st_ctim.tv_nsec <= f->kept_at.tv_nsec))
+        return AIRY_EXIT_OK;
+    for (size_t i = 0; i < frames; i++) {
+        const size_t row = row_of(f, f->first_frame + i);
+        if (row < f->kept_count && f->kept[row] == 0)
+            return tool_fail(f->job->common,
+                             "%s came or changed after row %zu was written: rows are no longer "
+                             "those of the files; --force without --resume starts anew",
+                             path, row);
+    }
+    return AIRY_EXIT_OK;
+}
+
 /* All frames of a file that is complete. */
 static enum taken take_file(struct follow *f, const char *path, bool patient)
 {
@@ -428,6 +502,11 @@ static enum taken take_file(struct follow *f, const char *path, bool patient)
         airy_stack_destroy(&stack);
         return LATER;
     }
+    const int kept = check_kept(f, path, info.frames);
+    if (kept != AIRY_EXIT_OK) {
+        airy_stack_destroy(&stack);
+        return fail(f, kept);
+    }
     const bool was_last = f->last;
     f->last = true;
     for (size_t i = 0; i < info.frames && taken == TAKEN; i++) {
@@ -445,6 +524,7 @@ static enum taken take_file(struct follow *f, const char *path, bool patient)
     airy_stack_destroy(&stack);
     if (taken == TAKEN) {
         f->first_frame += info.frames;
+        note_number(f, path);
         snprintf(f->previous, sizeof(f->previous), "%s", path);
     }
     return taken;
@@ -502,7 +582,7 @@ static enum taken look_at_files(struct follow *f)
         struct seen_file *now = &seen[seen_count];
         bool ready = look_at_file(now, find_seen(f, paths[i], &at), paths[i], begun, &known) ||
                      f->last;
-        if (leaves_gap(f->previous, paths[i]) && known < patience && !f->last)
+        if (leaves_gap(f, paths[i]) && known < patience && !f->last)
             ready = false;
         in_order = in_order && ready;
         if (in_order) {
@@ -557,7 +637,7 @@ static int look(struct follow *f, bool pattern)
         show(f, false);
         if (tool_interrupted() || f->last || (f->frames && f->given >= f->frames))
             return AIRY_EXIT_OK;
-        f->last = tool_now() - f->new_at > timeout_of(p);
+        f->last = f->idle > timeout_of(p);
         /* Opening long series must not take all the time. */
         const double took = tool_now() - begun;
         double rest = f->given > before ? 0 : took;
@@ -566,6 +646,8 @@ static int look(struct follow *f, bool pattern)
             nap(end - tool_now() < 0.1 ? (end > tool_now() ? end - tool_now() : 0) : 0.1);
             show(f, false);
         }
+        const double passed = tool_now() - begun;
+        f->idle += f->given > before ? 0 : passed < poll_of(p) + 1 ? passed : poll_of(p) + 1;
     }
 }
 
@@ -618,10 +700,24 @@ static int finish(struct follow *f, int code, airy_run_info *info)
         tool_say(common,
                  "latency from frame to pattern: median %.3g ms, 99 %% %.3g ms, longest %.3g ms",
                  live.p50 * 1e3, live.p99 * 1e3, live.max * 1e3);
-    info->bad += f->late; /* some are missing: exit code 3 */
-    if (f->late && !*info->first_error)
-        snprintf(info->first_error, sizeof(info->first_error), "files that came too late");
+    /* Some are missing: exit code 3. One that came too late had been missed. */
+    const size_t missing = count_missing(f), lost = missing > f->late ? missing : f->late;
+    info->bad += lost;
+    if (lost && !*info->first_error)
+        snprintf(info->first_error, sizeof(info->first_error), "%zu file%s did not come%s", lost,
+                 tool_s(lost), f->late ? ", or too late" : "");
     return AIRY_EXIT_OK;
+}
+
+static void remember_kept(struct follow *f)
+{
+    char partial[4300];
+    struct stat about;
+    snprintf(partial, sizeof(partial), "%s.partial", f->job->params->output);
+    if (stat(partial, &about) != 0)
+        return;
+    f->kept_at = about.st_mtim;
+    f->kept = resume_status(partial, &f->kept_count);
 }
 
 static int run(struct follow *f, airy_run_info *info)
@@ -635,6 +731,8 @@ static int run(struct follow *f, airy_run_info *info)
         .frames = f->frames,
         .run = job->run,
     };
+    if (job->run.resume && is_pattern(&job->common->inputs))
+        remember_kept(f);
     const airy_status status = airy_live_create(&f->live, job->params->output,
                                                 job->team.integrators, job->team.count, &params);
     if (status != AIRY_OK)
@@ -654,6 +752,7 @@ int follow_run(struct integration *job, airy_run_info *info)
         close(f.fd);
     tdestroy(f.files, free);
     free_seen(&f);
+    free(f.kept);
     free(f.places);
     free(f.have);
     free(f.pixels);

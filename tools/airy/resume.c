@@ -235,22 +235,44 @@ static void compare(struct differences *d, const json_t *before, const json_t *n
                    json_object_get(stream_now, "channel"));
 }
 
-/* Rows of frame/status: how many are not done, and how many are bad. */
-static bool count_rows(const char *path, size_t *pending, size_t *bad)
+/* --follow of an unknown number of frames: "A:0:S". */
+static bool is_open_ended(const json_t *configuration)
+{
+    const char *colon = strchr(text_of(configuration, "frames"), ':');
+    return colon && strncmp(colon, ":0:", 3) == 0;
+}
+
+double *resume_status(const char *path, size_t *count)
 {
     char where[4400];
     airy_image image = {0};
+    double *status = NULL;
+    *count = 0;
     snprintf(where, sizeof(where), "%s::/entry/integrate/frame/status", path);
     if (airy_image_read(&image, where) != AIRY_OK)
-        return false;
-    *pending = *bad = 0;
-    for (size_t i = 0; i < tool_count(image.shape, image.ndim); i++) {
-        const double status = airy_image_value(&image, i);
-        *pending += status < 0;
-        *bad += status > 0;
-    }
+        return NULL;
+    const size_t n = tool_count(image.shape, image.ndim);
+    status = calloc(n ? n : 1, sizeof(*status));
+    for (size_t i = 0; status && i < n; i++)
+        status[i] = airy_image_value(&image, i);
+    *count = status ? n : 0;
     airy_image_free(&image);
-    return true;
+    return status;
+}
+
+/* Rows of frame/status: how many are not done, and how many are bad. */
+static bool count_rows(const char *path, size_t *pending, size_t *bad)
+{
+    size_t count;
+    double *status = resume_status(path, &count);
+    *pending = *bad = 0;
+    for (size_t i = 0; i < count; i++) {
+        *pending += status[i] < 0;
+        *bad += status[i] > 0;
+    }
+    const bool read = status != NULL;
+    free(status);
+    return read;
 }
 
 bool resume_is_complete(const struct integrate_params *params)
@@ -322,6 +344,17 @@ int resume_prepare(struct integration *job)
     if (!a || !b)
         code = tool_fail(common,
                          "%s cannot be continued: its configuration is not one of this program",
+                         partial);
+    else if (is_open_ended(a) && !is_open_ended(b))
+        code = tool_fail(common,
+                         "%s was begun with --follow, when the number of frames was not known: "
+                         "give --follow, too; it takes what is there and ends when nothing new has "
+                         "come for --follow-timeout",
+                         partial);
+    else if (!is_open_ended(a) && is_open_ended(b))
+        code = tool_fail(common,
+                         "%s was begun without --follow, for a number of frames that was known: "
+                         "leave --follow out",
                          partial);
     else
         compare(&d, a, b);
