@@ -150,9 +150,10 @@ typedef struct airy_stream_report {
     uint64_t expected;   /**< number_of_images; 0: not said */
     uint64_t received;   /**< images, each counted once */
     uint64_t duplicates; /**< came again */
-    uint64_t beyond;     /**< image_id >= number_of_images */
+    uint64_t beyond;     /**< image_id >= number_of_images; where that is not said, one that is
+                              4096 or more beyond the largest so far and stands alone */
     uint64_t broken;     /**< messages that do not parse */
-    uint64_t stray;      /**< messages of no series that is at work */
+    uint64_t stray;      /**< messages of no series that is at work; left out, said once */
     uint64_t bytes;      /**< of the series' messages */
     bool ended;          /**< by its end message */
     double seconds;      /**< from the first image to the last message */
@@ -194,6 +195,9 @@ typedef struct airy_stream_handler {
  * other. A series is over with its end message and all its images, or `grace` after the end
  * message; when the next one begins; after `timeout`; or when stop is said. A message that cannot
  * be read, a series that fails: said, and the next series is served.
+ * The next one begins with a start message of a series_id that is not smaller (detectors count up;
+ * of any series_id when nothing came for `grace`). Other messages of another series are stray: they
+ * end nothing.
  * Errors: AIRY_ERR_STOPPED (stop was said), AIRY_ERR_MEMORY, AIRY_ERR_IO (sockets).
  */
 AIRY_API airy_status airy_stream_serve(airy_stream_receiver *receiver,
@@ -207,7 +211,8 @@ AIRY_API airy_status airy_stream_serve(airy_stream_receiver *receiver,
  *   {"type": "pattern", "series_id", "image_id", "status": 0 (good) or not, "message": of bad ones,
  *    "total", "max", "saturated", "invalid", "intensity": tag 85 (f32), in two dimensions tag 40 of
  *    [[azimuthal, radial], tag 85]; "std" and "sem" the same, with an error model}
- *   {"type": "end", "series_id", "series_unique_id", "patterns"}
+ *   {"type": "end", "series_id", "series_unique_id", "patterns", "status": 0, or 1 where the series
+ *    failed or is not complete, "message": why}
  * It never waits: a subscriber that is `queue` messages behind misses what comes next.
  * Thread-safety: any thread.
  */
@@ -249,6 +254,17 @@ AIRY_API airy_status airy_publisher_send(airy_publisher *publisher,
  * Errors: AIRY_ERR_PARAM, AIRY_ERR_IO.
  */
 AIRY_API airy_status airy_publisher_end(airy_publisher *publisher, uint64_t *patterns);
+/**
+ * Instead of airy_publisher_end for a series that failed, also one for which airy_publisher_start
+ * was not called: nobody is to wait for it.
+ *
+ * @param unique_id  or NULL
+ * @param message    why
+ * Errors: AIRY_ERR_PARAM, AIRY_ERR_IO.
+ */
+AIRY_API airy_status airy_publisher_fail(airy_publisher *publisher, uint64_t series_id,
+                                         const char *unique_id, const char *message,
+                                         uint64_t *patterns);
 
 #ifdef __cplusplus
 }

@@ -69,3 +69,14 @@ airy_status airy_publisher_end(airy_publisher *publisher, uint64_t *patterns)
     (void)patterns;
     return refuse();
 }
+
+airy_status airy_publisher_fail(airy_publisher *publisher, uint64_t series_id,
+                                const char *unique_id, const char *message, uint64_t *patterns)
+{
+    (void)publisher;
+    (void)series_id;
+    (void)unique_id;
+    (void)message;
+    (void)patterns;
+    return refuse();
+}

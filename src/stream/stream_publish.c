@@ -190,22 +190,26 @@ static void end_whole(char *text)
         text[k - 1] = 0;
 }
 
+static void put_message(struct airy_stream_bytes *b, const char *sentence)
+{
+    char message[512];
+    snprintf(message, sizeof(message), "%s", sentence);
+    end_whole(message);
+    airy_cbor_put_text(b, "message");
+    airy_cbor_put_text(b, message);
+}
+
 static airy_status send_pattern(airy_publisher *p, const airy_publisher_pattern *pattern)
 {
     struct airy_stream_bytes b = {.at = p->bytes, .size = p->size};
-    char message[512];
     const bool bad = pattern->message != NULL;
     if (airy_clock_ns() - p->started_ns > AGAIN_NS)
         AIRY_TRY(send_start(p));
     put_head(&b, p, "pattern", 7u + bad + (pattern->std != NULL) + (pattern->sem != NULL));
     airy_cbor_put_count(&b, "image_id", pattern->image_id);
     airy_cbor_put_count(&b, "status", pattern->status != AIRY_OK);
-    if (bad) {
-        snprintf(message, sizeof(message), "%s", pattern->message);
-        end_whole(message);
-        airy_cbor_put_text(&b, "message");
-        airy_cbor_put_text(&b, message);
-    }
+    if (bad)
+        put_message(&b, pattern->message);
     airy_cbor_put_number(&b, "total", pattern->stats.total);
     airy_cbor_put_number(&b, "max", pattern->stats.max);
     airy_cbor_put_count(&b, "saturated", pattern->stats.saturated);
@@ -231,16 +235,47 @@ airy_status airy_publisher_send(airy_publisher *publisher, const airy_publisher_
     return status;
 }
 
-airy_status airy_publisher_end(airy_publisher *publisher, uint64_t *patterns)
+/* why: NULL, or of a series that failed. The lock is held. */
+static airy_status send_end(airy_publisher *p, const char *why)
 {
     unsigned char bytes[SMALL_MAX];
     struct airy_stream_bytes b = {.at = bytes, .size = sizeof(bytes)};
+    put_head(&b, p, "end", why ? 3 : 2);
+    airy_cbor_put_count(&b, "patterns", p->patterns);
+    airy_cbor_put_count(&b, "status", why != NULL);
+    if (why)
+        put_message(&b, why);
+    return send_bytes(p, b.at, b.used);
+}
+
+airy_status airy_publisher_end(airy_publisher *publisher, uint64_t *patterns)
+{
     AIRY_FAIL_IF(!publisher, AIRY_ERR_PARAM, "airy_publisher_end: publisher is NULL");
     airy_publisher *p = publisher;
     pthread_mutex_lock(&p->lock);
-    put_head(&b, p, "end", 1);
-    airy_cbor_put_count(&b, "patterns", p->patterns);
-    const airy_status status = send_bytes(p, b.at, b.used);
+    const airy_status status = send_end(p, NULL);
+    if (patterns)
+        *patterns = p->patterns;
+    pthread_mutex_unlock(&p->lock);
+    return status;
+}
+
+airy_status airy_publisher_fail(airy_publisher *publisher, uint64_t series_id,
+                                const char *unique_id, const char *message, uint64_t *patterns)
+{
+    AIRY_FAIL_IF(!publisher || !message, AIRY_ERR_PARAM, "airy_publisher_fail: argument is NULL");
+    airy_publisher *p = publisher;
+    const char *id = unique_id ? unique_id : "";
+    pthread_mutex_lock(&p->lock);
+    if (!p->bytes || p->series_id != series_id || strcmp(p->unique_id, id) != 0) {
+        /* it never began; the start message of the last one is not its */
+        free(p->bytes);
+        p->bytes = NULL;
+        p->patterns = 0;
+        p->series_id = series_id;
+        snprintf(p->unique_id, sizeof(p->unique_id), "%s", id);
+    }
+    const airy_status status = send_end(p, message);
     if (patterns)
         *patterns = p->patterns;
     pthread_mutex_unlock(&p->lock);

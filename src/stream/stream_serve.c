@@ -17,8 +17,14 @@
 #include "stream/stream_sockets.h"
 
 enum {
-    COMPLAINTS = 5,        /* sentences of a kind for each series; the rest is counted */
-    IMAGES_AHEAD = 1 << 20 /* beyond the largest so far, where their number is not said */
+    COMPLAINTS = 5, /* sentences of a kind for each series; the rest is counted */
+    /*
+     * Where the number of images is not said, an image_id further beyond the largest so far than
+     * NEAR is believed when another one agrees with it: each row before it is one of the file.
+     */
+    IMAGES_NEAR = 4096,
+    IMAGES_AHEAD = 1 << 20,
+    PATIENCE = 10 /* times grace: for the start of a series, while another one is at work */
 };
 
 static const double GRACE = 2, TIMEOUT = 300; /* s */
@@ -48,8 +54,11 @@ struct serve {
     uint8_t *seen; /* a bit an image */
     size_t seen_size;
     uint64_t ahead;  /* one more than the largest image_id */
+    uint64_t far;    /* the last image_id that was too large to be believed alone; 0: none */
     size_t working;  /* calls of handler->image under way */
     size_t holding;  /* threads with a message of another series */
+    size_t next;     /* of them with a start message, which ends the series at work */
+    bool stray_said; /* of the series at work */
     bool any_series; /* `series` is of one that is over, where phase is IDLE */
     bool given_up;   /* images of this id wait no longer for their start */
     uint64_t given_up_id;
@@ -110,6 +119,17 @@ static bool at_work(const struct serve *s, const airy_stream_message *m)
     return s->phase != IDLE && s->phase != CLOSING && is_same(&s->series, m, false);
 }
 
+static bool is_busy(const struct serve *s)
+{
+    return s->phase != IDLE && s->phase != CLOSING;
+}
+
+/* s since anything came of the series at work. */
+static double quiet_for(const struct serve *s)
+{
+    return s->working ? 0 : seconds_since(s->last_ns);
+}
+
 /* Of a series that is over, which only its unique id can tell. */
 static bool is_late(const struct serve *s, const airy_stream_message *m)
 {
@@ -124,8 +144,37 @@ static void hold(struct serve *s)
     s->holding--;
 }
 
+/* A message that belongs to nothing; while a series is at work that is worth a word. */
+static void leave_out(struct serve *s, const airy_stream_message *m)
+{
+    s->stray++;
+    if (is_busy(s) && !s->stray_said)
+        say(s, "series %llu is at work: messages of series %llu, which has not begun, are left out",
+            (unsigned long long)s->series.id, (unsigned long long)m->series_id);
+    s->stray_said = s->stray_said || is_busy(s);
+}
+
+/*
+ * An image or the end of another series, while one is at work. A detector counts its series up, so
+ * that of a later one may have overtaken its start on another socket: false, it waits. Where no
+ * socket is left on which the start could come, or it does not come for long, it is none.
+ */
+static bool is_astray(struct serve *s, const airy_stream_message *m, uint64_t *since)
+{
+    *since = *since ? *since : airy_clock_ns();
+    const bool alone = s->next == 0 && s->holding + 1 >= s->receiver->count;
+    const bool later = m->series_id >= s->series.id;
+    if (later && !alone && seconds_since(*since) <= PATIENCE * s->grace)
+        return false;
+    s->given_up = s->given_up || later;
+    s->given_up_id = later ? m->series_id : s->given_up_id;
+    return true;
+}
+
 static void take_start(struct serve *s, const airy_stream_message *m)
 {
+    /* One that began anew counts from 1; then the series at work has been silent. */
+    const bool restarted = is_busy(s) && quiet_for(s) > s->grace;
     while (!s->quit) {
         if (is_late(s, m))
             return;
@@ -141,13 +190,20 @@ static void take_start(struct serve *s, const airy_stream_message *m)
                 wait_change(s);
             return;
         }
+        if (is_busy(s) && m->series_id < s->series.id && !restarted) {
+            leave_out(s, m);
+            return;
+        }
+        s->next++;
         hold(s);
+        s->next--;
     }
 }
 
 static void take_end(struct serve *s, const airy_stream_message *m)
 {
     const uint64_t begun = airy_clock_ns();
+    uint64_t held_since = 0;
     while (!s->quit && !is_late(s, m)) {
         if (at_work(s, m) && s->phase != STARTING) {
             s->ends++;
@@ -159,17 +215,23 @@ static void take_end(struct serve *s, const airy_stream_message *m)
             s->stray++;
             return;
         }
-        if (at_work(s, m))
+        if (at_work(s, m)) {
             wait_change(s);
-        else
-            hold(s);
+            continue;
+        }
+        if ((s->given_up && s->given_up_id == m->series_id) ||
+            (is_busy(s) && is_astray(s, m, &held_since))) {
+            leave_out(s, m);
+            return;
+        }
+        hold(s);
     }
 }
 
 /* Wait until images of this series are taken; false: it is none that is, or all is over. */
 static bool await_series(struct serve *s, const airy_stream_message *m)
 {
-    uint64_t idle_since = 0;
+    uint64_t idle_since = 0, held_since = 0;
     while (!s->quit) {
         if (at_work(s, m)) {
             if (s->phase == RUNNING || (s->phase == READY && s->series.status != AIRY_OK))
@@ -188,6 +250,10 @@ static bool await_series(struct serve *s, const airy_stream_message *m)
             s->stray++;
             return false;
         }
+        if (is_busy(s) && is_astray(s, m, &held_since)) {
+            leave_out(s, m);
+            return false;
+        }
         if (s->phase != IDLE || s->start) {
             idle_since = 0;
             hold(s);
@@ -199,7 +265,9 @@ static bool await_series(struct serve *s, const airy_stream_message *m)
             s->given_up = true;
             s->given_up_id = m->series_id;
             s->complaints = 0;
-            say(s, "images of series %llu without a start message are left out",
+            say(s,
+                "images of series %llu without a start message are left out: it began before this "
+                "receiver did; waiting for the next series",
                 (unsigned long long)m->series_id);
             return false;
         }
@@ -208,15 +276,28 @@ static bool await_series(struct serve *s, const airy_stream_message *m)
     return false;
 }
 
+/* Whether the series can have such an image. */
+static bool is_likely(struct serve *s, uint64_t id)
+{
+    if (s->series.expected)
+        return id < s->series.expected;
+    if (id < s->ahead + IMAGES_NEAR)
+        return true;
+    const uint64_t apart = id > s->far ? id - s->far : s->far - id;
+    const bool agrees = s->far && apart > 0 && apart < IMAGES_NEAR;
+    s->far = id;
+    return agrees && id < s->ahead + IMAGES_AHEAD;
+}
+
 /* Mark an image of the series as here; false: it is none of those that are to come. */
 static bool mark(struct serve *s, uint64_t id)
 {
     airy_stream_report *series = &s->series;
-    const uint64_t limit = series->expected ? series->expected : s->ahead + IMAGES_AHEAD;
-    if (id >= limit) {
+    if (!is_likely(s, id)) {
         series->beyond++;
         say(s, "series %llu: image %llu, but it has %llu images%s", (unsigned long long)series->id,
-            (unsigned long long)id, (unsigned long long)(series->expected ? limit : s->ahead),
+            (unsigned long long)id,
+            (unsigned long long)(series->expected ? series->expected : s->ahead),
             series->expected ? "" : " so far");
         return false;
     }
@@ -371,14 +452,14 @@ static bool is_done(struct serve *s)
 {
     const unsigned long long id = s->series.id;
     const bool failed = s->series.status != AIRY_OK, ended = s->ends >= s->starts && s->ends > 0;
-    const double quiet = s->working ? 0 : seconds_since(s->last_ns);
+    const double quiet = quiet_for(s);
     if (is_stopped(s) || (ended && (all_here(s) || quiet > s->grace || failed)))
         return true;
     if (s->working || s->first)
         return false;
     if (s->ends && all_here(s)) /* a socket's end message is on its way */
         return quiet > s->grace;
-    if (s->holding && (s->holding == s->receiver->count || quiet > s->grace)) {
+    if (s->next && (s->holding == s->receiver->count || quiet > s->grace)) {
         say(s, "series %llu has no end message, another one begins", id);
         return true;
     }
@@ -405,7 +486,8 @@ static void begin_series(struct serve *s)
     memcpy(s->series.unique_id, m->unique_id, sizeof(s->series.unique_id));
     s->starts = 1;
     s->ends = s->first_ns = s->marked = s->ahead = s->complaints = s->stray = s->broken = 0;
-    s->given_up = false;
+    s->far = 0;
+    s->given_up = s->stray_said = false;
     if (s->seen)
         memset(s->seen, 0, s->seen_size);
     s->phase = STARTING;

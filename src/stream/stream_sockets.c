@@ -1,7 +1,9 @@
 #include "stream/stream_sockets.h"
 
 #include <errno.h>
+#include <netdb.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zmq.h>
@@ -38,6 +40,29 @@ airy_status airy_stream_check_address(const char *url, bool connects)
     return AIRY_OK;
 }
 
+/*
+ * ZeroMQ resolves a name later and again and again, and never says that there is no such host.
+ * "tcp://HOST:PORT", also "[v6]:PORT" and "SOURCE;HOST:PORT".
+ */
+static airy_status check_host(const char *url)
+{
+    char host[AIRY_STREAM_ADDRESS_MAX + 1];
+    const char *source = strchr(url, ';'), *from = source ? source + 1 : url + 6,
+               *end = strrchr(url, ':');
+    const bool brackets = *from == '[' && end > from + 1 && end[-1] == ']';
+    if (strncmp(url, "tcp://", 6) != 0)
+        return AIRY_OK;
+    AIRY_FAIL_IF(end <= from, AIRY_ERR_PARAM, "URL '%s': expected tcp://HOST:PORT", url);
+    snprintf(host, sizeof(host), "%.*s", (int)(end - from) - 2 * brackets, from + brackets);
+    struct addrinfo *found = NULL;
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    const int failed = getaddrinfo(host, NULL, &hints, &found);
+    AIRY_FAIL_IF(failed, AIRY_ERR_IO, "URL '%s': the host '%s' cannot be found: %s", url, host,
+                 failed == EAI_SYSTEM ? strerror(errno) : gai_strerror(failed));
+    freeaddrinfo(found);
+    return AIRY_OK;
+}
+
 /* One connection, served by a thread of its own in ZeroMQ. */
 static airy_status open_socket(airy_stream_receiver *receiver, const airy_stream_receiver_params *p,
                                size_t index)
@@ -48,6 +73,8 @@ static airy_status open_socket(airy_stream_receiver *receiver, const airy_stream
     const int64_t largest = p->max_message ? (int64_t)p->max_message : MESSAGE_MAX;
     const uint64_t affinity = UINT64_C(1) << index;
     AIRY_TRY(airy_stream_check_address(endpoint, !p->bind));
+    if (!p->bind)
+        AIRY_TRY(check_host(endpoint));
     void *socket = zmq_socket(receiver->context, ZMQ_PULL);
     AIRY_FAIL_IF(!socket, AIRY_ERR_IO, "no ZeroMQ socket for '%s': %s", endpoint,
                  zmq_strerror(zmq_errno()));

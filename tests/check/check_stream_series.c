@@ -59,7 +59,7 @@ static airy_status on_image(void *user, const airy_stream_message *m, uint64_t r
     for (size_t i = 0; i < p->size; i++)
         same &= bytes[i] == (uint8_t)(m->image.id + i);
     CHECK(l->c, same);
-    if (CHECK(l->c, m->image.id < MOST_IMAGES && l->series < MOST_SERIES))
+    if (CHECK(l->c, l->series < MOST_SERIES) && m->image.id < MOST_IMAGES)
         l->images[l->series][m->image.id]++;
     pthread_mutex_unlock(&l->lock);
     return l->series + 1 == l->fail_image ? AIRY_ERR_IO : AIRY_OK;
@@ -337,6 +337,103 @@ static void check_strays(struct check *c)
     close_loop(&l);
 }
 
+/* While a series is at work: what is of another one, and no start of a later one, ends nothing. */
+static void check_astray(struct check *c)
+{
+    struct loop l;
+    if (!check_case(c, "stream_series_astray") || !open_loop(&l, c, 1))
+        return;
+    send_start(&l, 0, 7, 4);
+    send_image(&l, 0, 7, 0);
+    send_image(&l, 0, 3, 0);
+    send_image(&l, 0, 7, 1);
+    send_end(&l, 0, 3);
+    send_image(&l, 0, 9, 0);
+    send_end(&l, 0, 9);
+    send_start(&l, 0, 2, 4);
+    send_image(&l, 0, 7, 2);
+    send_image(&l, 0, 7, 3);
+    send_end(&l, 0, 7);
+    CHECK_OK(c, serve(&l));
+    check_images(&l, 0, 4, SIZE_MAX);
+    CHECK(c, l.report[0].id == 7 && l.report[0].ended && l.report[0].received == 4);
+    CHECK(c, l.report[0].stray == 5 && l.said == 1 &&
+                 strstr(l.sentences, "messages of series 3, which has not begun, are left out"));
+    close_loop(&l);
+}
+
+/* The same with another socket, on which a start could still come: that one waits. */
+static void check_ahead(struct check *c)
+{
+    struct loop l;
+    if (!check_case(c, "stream_series_ahead") || !open_loop(&l, c, 2))
+        return;
+    l.wanted = 2;
+    send_image(&l, 1, 8, 0);
+    send_start(&l, 0, 7, 3);
+    for (uint64_t i = 0; i < 3; i++)
+        send_image(&l, 0, 7, i);
+    send_end(&l, 0, 7);
+    send_start(&l, 0, 8, 2);
+    send_image(&l, 0, 8, 1);
+    send_end(&l, 0, 8);
+    CHECK_OK(c, serve(&l));
+    check_images(&l, 0, 3, SIZE_MAX);
+    check_images(&l, 1, 2, SIZE_MAX);
+    CHECK(c, l.report[0].ended && l.report[1].ended && l.said == 0);
+    close_loop(&l);
+}
+
+static void *send_restarted(void *user)
+{
+    struct loop *l = user;
+    const struct timespec pause = {.tv_nsec = 400000000};
+    nanosleep(&pause, NULL);
+    send_start(l, 0, 1, 1);
+    send_image(l, 0, 1, 0);
+    send_end(l, 0, 1);
+    return NULL;
+}
+
+/* A detector that died in a series counts from 1 again; it may also be given up by then. */
+static void check_restarted(struct check *c)
+{
+    struct loop l;
+    pthread_t sender;
+    if (!check_case(c, "stream_series_restarted") || !open_loop(&l, c, 1))
+        return;
+    l.grace = 0.1;
+    l.wanted = 2;
+    send_start(&l, 0, 9, 5);
+    send_image(&l, 0, 9, 0);
+    if (CHECK(c, pthread_create(&sender, NULL, send_restarted, &l) == 0)) {
+        CHECK_OK(c, serve(&l));
+        pthread_join(sender, NULL);
+        CHECK(c, l.report[0].id == 9 && l.report[0].received == 1 && !l.report[0].ended);
+        CHECK(c, l.report[1].id == 1 && l.report[1].received == 1 && l.report[1].ended);
+    }
+    close_loop(&l);
+}
+
+/* The number of images is not said: a number far off is believed when another one agrees. */
+static void check_far(struct check *c)
+{
+    static const uint64_t ids[] = {0,     1, 1000000,           2, 20000, 20001,
+                                   20002, 3, (uint64_t)1 << 63, 4, 40000, UINT64_MAX};
+    struct loop l;
+    if (!check_case(c, "stream_series_far") || !open_loop(&l, c, 1))
+        return;
+    send_start(&l, 0, 7, 0);
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+        send_image(&l, 0, 7, ids[i]);
+    send_end(&l, 0, 7);
+    CHECK_OK(c, serve(&l));
+    check_images(&l, 0, 5, SIZE_MAX);
+    CHECK(c, l.report[0].received == 7 && l.report[0].beyond == 5 && l.report[0].ended);
+    CHECK(c, strstr(l.sentences, "image 1000000, but it has 2 images so far") != NULL);
+    close_loop(&l);
+}
+
 /* Series that the handler refuses, and one that fails in the middle: the last one is served. */
 static void check_failing(struct check *c)
 {
@@ -417,6 +514,11 @@ static void check_receiver_refusals(struct check *c)
     airy_stream_receiver_params p = {.endpoints = &bad, .count = 1};
     CHECK_FAILS(c, airy_stream_receiver_create(&r, &p), AIRY_ERR_PARAM,
                 "'tcp://nowhere': expected a port");
+    for (int i = 0; i < 2; i++) {
+        const char *const hosts[] = {"tcp://a..b:1", "tcp://[::1:1"};
+        p.endpoints = &hosts[i];
+        CHECK_FAILS(c, airy_stream_receiver_create(&r, &p), AIRY_ERR_IO, "cannot be found");
+    }
     p = (airy_stream_receiver_params){.endpoints = &good, .count = 0};
     CHECK_FAILS(c, airy_stream_receiver_create(&r, &p), AIRY_ERR_PARAM, "endpoints = 0");
     p = (airy_stream_receiver_params){.endpoints = &good, .count = 1, .sockets = 65};
@@ -532,7 +634,20 @@ static void check_publisher(struct check *c)
     CHECK(c, patterns == 1);
     if (CHECK(c, next_message(socket, bytes, sizeof(bytes), "pattern", &size)))
         CHECK(c, has_value(bytes, size, "intensity", 0, "\xd8\x28\x82\x82\x03\x01\xd8\x55\x4c", 9));
-    CHECK(c, next_message(socket, bytes, sizeof(bytes), "end", &size));
+    if (CHECK(c, next_message(socket, bytes, sizeof(bytes), "end", &size)))
+        CHECK(c, has_value(bytes, size, "status", 0, "\x00", 1) && !memmem(bytes, size, "why", 3));
+    /* A series that was begun, and one that was not. */
+    CHECK_OK(c, airy_publisher_fail(p, 10, NULL, "why so", &patterns));
+    CHECK(c, patterns == 1);
+    CHECK_OK(c, airy_publisher_fail(p, 11, "v", "why so", &patterns));
+    CHECK(c, patterns == 0);
+    for (int i = 0; i < 2; i++)
+        if (CHECK(c, next_message(socket, bytes, sizeof(bytes), "end", &size)))
+            CHECK(c, has_value(bytes, size, "status", 0, "\x01", 1) &&
+                         has_value(bytes, size, "message", 0, "\x66why so", 7) &&
+                         has_value(bytes, size, "patterns", 0, i ? "\x00" : "\x01", 1));
+    CHECK_FAILS(c, airy_publisher_send(p, &pattern), AIRY_ERR_PARAM, "no series");
+    CHECK_FAILS(c, airy_publisher_fail(p, 11, "v", NULL, NULL), AIRY_ERR_PARAM, "NULL");
     zmq_close(socket);
     zmq_ctx_term(context);
     airy_publisher_destroy(&p);
@@ -551,6 +666,10 @@ void check_stream_series(struct check *c)
     check_again(c);
     check_cut_short(c);
     check_strays(c);
+    check_astray(c);
+    check_ahead(c);
+    check_restarted(c);
+    check_far(c);
     check_failing(c);
     check_late_first(c);
     check_stopped(c);
