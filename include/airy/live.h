@@ -33,7 +33,7 @@ typedef struct airy_live_pattern {
     const float *intensity, *std, *sem; /**< [bins]; std, sem NULL without an error model; NaN of
                                              a bad frame */
     airy_frame_stats stats;
-    airy_status status;  /**< AIRY_OK, or that of the bad frame */
+    airy_status status;  /**< AIRY_OK, or that of the bad frame; AIRY_ERR_NOT_FOUND: it is lost */
     const char *message; /**< why it is bad, or NULL */
     int64_t received_ns;
 } airy_live_pattern;
@@ -66,9 +66,14 @@ typedef struct airy_live_params {
     void *user;                   /**< of pattern */
 } airy_live_params;
 
+/**
+ * Every row is in one of done, lost, missing and resumed, or its frame is still on its way:
+ * put - done are. When the run is finished nothing is on its way.
+ */
 typedef struct airy_live_info {
-    uint64_t put, done, bad; /**< taken, finished, of them bad; lost ones are not among them */
-    uint64_t lost;           /**< rows given up */
+    uint64_t put, done, bad; /**< frames taken; of them finished; of those bad */
+    uint64_t lost;           /**< rows given up: by airy_live_lose, or by airy_live_finish with
+                                  run.skip_bad, because they never came */
     uint64_t refused;        /**< calls of airy_live_put that found no room */
     uint64_t resumed;        /**< rows found done */
     uint64_t stored_bytes;
@@ -76,7 +81,10 @@ typedef struct airy_live_info {
     double p50, p99, max; /**< s from received_ns until the pattern is handed on */
     uint64_t host_bytes, device_bytes;
     size_t batch, slots;
-    char first_error[512]; /**< sentence of the first bad frame */
+    char first_error[512]; /**< sentence of the first bad or lost frame */
+    uint64_t missing; /**< rows below `frames`, or below the highest number so far, of which nothing
+                           was said */
+    double first;     /**< s as p50, of the first pattern; it is among those of p50, p99 and max */
 } airy_live_info;
 
 /**

@@ -1,5 +1,6 @@
 #include "airy/live.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,12 +35,15 @@ struct airy_live {
     /* With the run's lock: */
     uint64_t *claimed;             /* a bit a row: given, or lost, or resumed */
     size_t claimed_words, highest; /* words there are; rows up to the highest claimed */
+    size_t claims;                 /* bits that are set */
     uint64_t *earlier;             /* the resumed ones; NULL: none */
     size_t earlier_words;
     uint64_t put, lost, refused;
     bool started, finished, ending; /* ending: no frame of the caller's is taken any more */
 
-    pthread_mutex_t hand_on; /* one pattern at a time; of latency, too, which has one writer */
+    /* One pattern at a time; of latency and first_ns, too, which have one writer. */
+    pthread_mutex_t hand_on;
+    atomic_uint_least64_t first_ns; /* latency of the first pattern; 0: none yet */
     struct airy_latency latency;
 };
 
@@ -68,8 +72,11 @@ static void hand_on(void *user, const struct airy_slot *slot, const struct airy_
         if (live->params.pattern)
             live->params.pattern(live->params.user, &pattern);
         const int64_t took = (int64_t)airy_clock_ns() - slot->received[i];
-        if (good)
-            airy_latency_add(&live->latency, took > 0 ? (uint64_t)took : 0);
+        if (!good)
+            continue;
+        airy_latency_add(&live->latency, took > 0 ? (uint64_t)took : 0);
+        if (atomic_load(&live->first_ns) == 0)
+            atomic_store(&live->first_ns, took > 0 ? (uint64_t)took : 1);
     }
     pthread_mutex_unlock(&live->hand_on);
 }
@@ -81,8 +88,13 @@ static airy_status check_live(const airy_live_params *p, airy_integrator *const 
                  "airy_live_create: integrators is NULL");
     AIRY_FAIL_IF((unsigned)p->dtype >= AIRY_DTYPE_COUNT, AIRY_ERR_DTYPE,
                  "dtype = %d, expected 0 to %d", (int)p->dtype, AIRY_DTYPE_COUNT - 1);
-    AIRY_FAIL_IF(p->run.group > 1 || p->run.parts > 1, AIRY_ERR_UNSUPPORTED,
-                 "a live run has one row for each frame: no groups, no parts");
+    AIRY_FAIL_IF(p->run.group > 1, AIRY_ERR_UNSUPPORTED,
+                 "run.group = %zu: a live run has one row for each frame; group those of the "
+                 "finished stack by airy_integrate_stack",
+                 p->run.group);
+    AIRY_FAIL_IF(p->run.parts > 1, AIRY_ERR_UNSUPPORTED,
+                 "run.parts = %zu: a live run is in one process; give it more integrators",
+                 p->run.parts);
     AIRY_FAIL_IF(!p->frames && (p->run.monitor || p->run.grid[0] || p->run.grid[1] ||
                                 p->run.carried_count || p->run.nxazint),
                  AIRY_ERR_UNSUPPORTED,
@@ -152,9 +164,10 @@ static bool is_claimed(const airy_live *live, size_t row)
     return has_bit(live->claimed, live->claimed_words, row);
 }
 
-/* The room is reserved. */
+/* The room is reserved, and the row is not claimed. */
 static void set_claim(airy_live *live, size_t row)
 {
+    live->claims++;
     live->claimed[row / 64] |= (uint64_t)1 << row % 64;
     live->highest = airy_max_size(live->highest, row + 1);
 }
@@ -542,6 +555,12 @@ airy_status airy_live_lose(airy_live *live, uint64_t number, const char *message
     return lose(live, &wish, message && *message ? message : "never came");
 }
 
+/* Rows that the run has, or has so far. */
+static size_t rows_to_come(const airy_live *live)
+{
+    return live->params.frames ? (size_t)live->params.frames : live->highest;
+}
+
 void airy_live_get_info(airy_live *live, airy_live_info *info)
 {
     if (!live || !info)
@@ -552,6 +571,7 @@ void airy_live_get_info(airy_live *live, airy_live_info *info)
         .p50 = (double)airy_latency_quantile(&live->latency, 0.5) * 1e-9,
         .p99 = (double)airy_latency_quantile(&live->latency, 0.99) * 1e-9,
         .max = (double)airy_latency_quantile(&live->latency, 1) * 1e-9,
+        .first = (double)atomic_load(&live->first_ns) * 1e-9,
         .host_bytes = run->plan.host_bytes,
         .device_bytes = run->plan.device_bytes,
         .batch = run->plan.batch,
@@ -562,8 +582,9 @@ void airy_live_get_info(airy_live *live, airy_live_info *info)
     info->lost = live->lost;
     info->refused = live->refused;
     info->resumed = run->resumed;
-    info->done = run->out->frames;
-    info->bad = run->out->bad;
+    info->done = run->out->frames - live->feed.lost;
+    info->bad = run->out->bad - live->feed.lost;
+    info->missing = rows_to_come(live) - live->claims;
     info->stored_bytes = run->out->stored_bytes;
     memcpy(info->first_error, run->out->first_error, sizeof(info->first_error));
     pthread_mutex_unlock(&run->lock);
@@ -584,17 +605,15 @@ static airy_status end_feed(airy_live *live)
 /* Rows that never came, up to the end or the highest that did. */
 static size_t missing_rows(airy_live *live, size_t *first)
 {
-    const size_t rows = live->params.frames ? (size_t)live->params.frames : live->highest;
-    size_t missing = 0;
-    for (size_t row = 0; row < rows; row++)
-        if (!is_claimed(live, row) && missing++ == 0)
-            *first = row;
+    const size_t missing = rows_to_come(live) - live->claims;
+    for (*first = 0; missing && is_claimed(live, *first); ++*first)
+        ;
     return missing;
 }
 
 static airy_status lose_missing(airy_live *live)
 {
-    const size_t rows = live->params.frames ? (size_t)live->params.frames : live->highest;
+    const size_t rows = rows_to_come(live);
     for (size_t row = 0; row < rows; row++) {
         const struct wish wish = {.number = row, .own = true};
         if (!is_claimed(live, row))

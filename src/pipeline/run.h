@@ -103,6 +103,8 @@ struct airy_feed {
     pthread_cond_t room; /* for those who put; with the run's lock */
     uint64_t wait_ns;
     bool closed; /* no frame is put any more */
+    size_t lost; /* of the frames in the run's books: given up, their fate is AIRY_ERR_NOT_FOUND;
+                    with the run's lock */
     /* Rows of a slot that are made, before they are written. */
     void (*made)(void *user, const struct airy_slot *slot, const struct airy_pattern_row *rows,
                  size_t count);

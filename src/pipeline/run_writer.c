@@ -67,7 +67,7 @@ static const char *frame_problem(struct airy_run *run, const struct airy_slot *s
 
 /* What the writer has done with a slot, for the run's books. */
 struct tally {
-    size_t frames, bad;
+    size_t frames, bad, lost; /* lost: of the bad ones, given up */
     uint64_t stored;
     size_t bad_row; /* the first; message says why */
     char message[768];
@@ -82,6 +82,7 @@ static airy_status mark_bad(const struct airy_run *run, airy_status status, size
         snprintf(tally->message, sizeof(tally->message), "%s", problem);
     }
     tally->bad++;
+    tally->lost += status == AIRY_ERR_NOT_FOUND;
     return run->skip_bad ? AIRY_OK : airy_fail(status, "%s", problem);
 }
 
@@ -353,6 +354,8 @@ static void book(struct airy_run *run, const struct tally *tally)
     }
     out->frames += tally->frames;
     out->bad += run->skip_bad ? tally->bad : 0;
+    if (run->feed)
+        run->feed->lost += tally->lost;
     out->stored_bytes += tally->stored;
 }
 

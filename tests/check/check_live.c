@@ -222,7 +222,11 @@ static void check_refusals(struct check *c)
     CHECK_FAILS(c, airy_live_create(&live, NULL, NULL, 1, &params), AIRY_ERR_PARAM, "integrators");
     params.run.group = 2;
     CHECK_FAILS(c, airy_live_create(&live, NULL, played.integrators, 1, &params),
-                AIRY_ERR_UNSUPPORTED, "groups");
+                AIRY_ERR_UNSUPPORTED, "run.group = 2: a live run has one row for each frame");
+    params = params_of(FRAMES);
+    params.run.parts = 2;
+    CHECK_FAILS(c, airy_live_create(&live, NULL, played.integrators, 1, &params),
+                AIRY_ERR_UNSUPPORTED, "run.parts = 2: a live run is in one process");
     params = params_of(0);
     params.run.grid[0] = params.run.grid[1] = 3;
     CHECK_FAILS(c, airy_live_create(&live, NULL, played.integrators, 1, &params),
@@ -325,7 +329,8 @@ static void check_lost(struct check *c)
         CHECK_OK(c, airy_live_lose(live, 40, "the channel closed"));
         CHECK_FAILS(c, airy_live_finish(live, &info), AIRY_ERR_STOPPED,
                     "1 frames never came, the first is number 5");
-        CHECK(c, info.put == FRAMES - 2 && info.bad == 1 && info.lost == 1);
+        CHECK(c, info.put == FRAMES - 2 && info.done == FRAMES - 2 && info.bad == 0);
+        CHECK(c, info.lost == 1 && info.missing == 1 && info.first > 0 && info.first <= info.max);
         CHECK(c, strcmp(info.first_error, "the channel closed") == 0);
         airy_live_destroy(&live);
         params.run.resume = true;
@@ -335,7 +340,8 @@ static void check_lost(struct check *c)
             CHECK_FAILS(c, put(live, &played, 5), AIRY_ERR_PARAM, "given before");
             CHECK_OK(c, put(live, &played, 6)); /* of the first run */
             CHECK_OK(c, airy_live_finish(live, &info));
-            CHECK(c, info.resumed == FRAMES - 2 && info.put == 2);
+            CHECK(c, info.resumed == FRAMES - 2 && info.put == 2 && info.done == 2);
+            CHECK(c, info.lost == 0 && info.missing == 0);
             check_run_same(c, played.out, played.want);
         }
     }

@@ -666,8 +666,8 @@ static int finish(struct follow *f, int code, airy_run_info *info)
     char sentence[1024];
     snprintf(sentence, sizeof(sentence), "%s", airy_last_error());
     airy_live_destroy(&f->live);
-    *info = (airy_run_info){.frames = (size_t)live.done,
-                            .bad = (size_t)live.bad,
+    *info = (airy_run_info){.frames = (size_t)(live.done + live.lost),
+                            .bad = (size_t)(live.bad + live.lost),
                             .resumed = (size_t)live.resumed,
                             .batch = live.batch,
                             .slots = live.slots,
