@@ -32,6 +32,12 @@
  * helper pull [--count] URL...
  *     print a line for each message of a stream (or their number and rate), until the end came from
  *     each URL; @URL: bound
+ * helper push URL WORD...
+ *     a detector of u16 pixels that is bound: start,SERIES,HEIGHT,WIDTH,IMAGES[,DESCRIPTION]
+ *     image,SERIES,ID broken,SERIES,ID end,SERIES; await,FILE waits for a file, until,FILE sends the
+ *     images of the last start from 0 on meanwhile
+ * helper subscribe URL FILE COUNT
+ *     print the next COUNT ends of series that are published; FILE is made with the first message
  */
 #include <fcntl.h>
 #include <hdf5.h>
@@ -48,6 +54,7 @@
 
 #if AIRY_HAVE_ZMQ
 #include "pull.h"
+#include "push.h"
 #endif
 
 static int fail(const char *what)
@@ -532,6 +539,10 @@ int main(int argc, char **argv)
 #if AIRY_HAVE_ZMQ
     if (strcmp(what, "pull") == 0)
         return pull(argc - 2, argv + 2);
+    if (strcmp(what, "push") == 0)
+        return push(argc - 2, argv + 2);
+    if (strcmp(what, "subscribe") == 0)
+        return subscribe(argc - 2, argv + 2);
 #endif
     return fail("usage: see the comment at the top of helper.c");
 }

@@ -1,11 +1,13 @@
 /* airy integrate tcp://...: series that a detector sends, each to a file of patterns. */
 #include <math.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd_integrate.h"
+#include "memory_limits.h"
 
 #define FIELD(member) .offset = offsetof(struct integrate_params, stream.member)
 #define SEEN(member)  .seen = offsetof(struct integrate_params, stream.member)
@@ -38,6 +40,20 @@ const struct opt stream_options[] = {
      .argument = "N",
      .fallback = "1; with {series} in OUT or without OUT until Ctrl-C",
      .help = "how many series to take"},
+    {.name = "hwm",
+     .type = OPT_COUNT,
+     FIELD(queue),
+     .lo = 1,
+     .hi = 1000000,
+     .argument = "N",
+     .fallback = "32",
+     .help = "messages of a connection that wait in memory; then the sender waits"},
+    {.name = "max-message",
+     .type = OPT_BYTES,
+     FIELD(max_message),
+     .argument = "BYTES",
+     .fallback = "256M",
+     .help = "who sends a larger message is cut off"},
     {.name = "timeout",
      .type = OPT_FLOAT,
      FIELD(timeout),
@@ -79,9 +95,11 @@ struct service {
     struct integration_source source;
     uint8_t *mask;
     struct integration job;
-    bool open, said, complete, odd; /* odd: a frame of other pixels was said */
+    bool open, said, complete;
+    char why[1024]; /* sentence of its failure, or "" */
     airy_live *live;
-    airy_stream_pixels kind; /* what the first image is like */
+    airy_stream_pixels kind; /* what images of the run are like; stays for the next series */
+    bool has_kind;
     struct progress progress;
     double setup;                         /* s */
     atomic_uint_least64_t dropped, other; /* other: frames that --frames leaves out */
@@ -111,6 +129,8 @@ int live_stream_unused(const struct integrate_params *p)
                        : s->bind        ? "bind"
                        : s->channel     ? "channel"
                        : s->series      ? "series"
+                       : s->queue       ? "hwm"
+                       : s->max_message ? "max-message"
                        : s->has_timeout ? "timeout"
                        : s->drop        ? "drop"
                        : s->publish     ? "publish"
@@ -146,7 +166,9 @@ static int check(const struct integrate_params *p)
                   {p->plot != NULL, "plot"}};
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         if (others[i].given)
-            return tool_usage(common, "--%s is for files, not for streams", others[i].name);
+            return tool_usage(
+                common, "--%s is for files, not for streams; the detector's own file takes it",
+                others[i].name);
     if (!p->output && !p->stream.publish)
         return tool_usage(common, "no output: give -o OUT.h5, or --publish ADDRESS, or both");
     if (p->output && !integrate_is_hdf5_name(p->output))
@@ -166,6 +188,20 @@ static int check(const struct integrate_params *p)
             return code;
     }
     return tool_check_waiting(common, p->output);
+}
+
+/* A failure of the series at work: its line, which is kept for those who subscribe. */
+static int fail_series(struct service *s, uint64_t id, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static int fail_series(struct service *s, uint64_t id, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(s->why, sizeof(s->why), format, args);
+    va_end(args);
+    s->said = true;
+    return tool_fail(s->common, "series %llu%s%s", (unsigned long long)id,
+                     strncmp(s->why, "is ", 3) == 0 ? " " : ": ", s->why);
 }
 
 /* "run_{series}.h5" with its number. */
@@ -208,6 +244,37 @@ static int check_channel(const struct service *s, const airy_stream_start_messag
     return AIRY_EXIT_OK;
 }
 
+/*
+ * Before anything is allocated: the least that images of this size take. A pixel has an entry of
+ * the matrix at least, which is there twice while that is made, its place in it, and three masks.
+ */
+static int check_size(const struct service *s, const airy_stream_start_message *start)
+{
+    enum { LEAST_BYTES = 24 };
+    struct memory_limits memory;
+    char need[32], room[32];
+    const uint64_t pixels = (uint64_t)start->height * start->width,
+                   image = pixels * (start->has_dtype ? airy_dtype_size(start->dtype) : 1),
+                   limit = s->common->memory_limit;
+    if (limit && image > limit)
+        return tool_fail(s->common,
+                         "the start message says %zu x %zu pixels: an image has %s, more than the "
+                         "%s of --memory-limit",
+                         start->height, start->width, tool_bytes(need, (double)image),
+                         tool_bytes(room, (double)limit));
+    memory_limits_get(&memory);
+    uint64_t least = memory.available;
+    least = memory.cgroup && memory.cgroup < least ? memory.cgroup : least;
+    if (least && pixels * LEAST_BYTES > least)
+        return tool_fail(s->common,
+                         "the start message says %zu x %zu pixels: that takes %s of memory at "
+                         "least, and %s are free; check the detector's settings",
+                         start->height, start->width,
+                         tool_bytes(need, (double)pixels * LEAST_BYTES),
+                         tool_bytes(room, (double)least));
+    return AIRY_EXIT_OK;
+}
+
 /* What the start message says, as a stack would. */
 static int take_source(struct service *s, const airy_stream_message *m)
 {
@@ -224,71 +291,17 @@ static int take_source(struct service *s, const airy_stream_message *m)
                                      .filters = "none"};
     airy_stream_meta(&source->meta, start, channel_of(s));
     source->team = &s->team;
-    source->about =
-        json_pack("{s:I, s:s}", "series_id", (json_int_t)m->series_id, "channel", channel_of(s));
+    source->about = json_pack("{s:o, s:s}", "series_id", tool_json_unsigned(m->series_id),
+                              "channel", channel_of(s));
     json_object_set_new(source->about, "series_unique_id", tool_json_string(m->unique_id));
+    if (!source->meta.has_mask)
+        return AIRY_EXIT_OK;
     s->mask = malloc(pixels);
     if (!s->mask)
         return tool_fail(s->common, "out of memory for a mask of %zu pixels", pixels);
-    const airy_status status =
-        source->meta.has_mask ? airy_stream_mask(s->mask, start, channel_of(s)) : AIRY_OK;
+    const airy_status status = airy_stream_mask(s->mask, start, channel_of(s));
     source->mask = s->mask;
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(s->common, status);
-}
-
-static int begin(struct service *s, const airy_stream_message *m)
-{
-    const double start = tool_now();
-    s->mine = *s->params;
-    s->odd = s->complete = false;
-    atomic_store(&s->dropped, 0);
-    atomic_store(&s->other, 0);
-    char count[32] = "";
-    if (m->start.number_of_images)
-        snprintf(count, sizeof(count), "%llu ", (unsigned long long)m->start.number_of_images);
-    tool_say(s->common, "series %llu: %simage%s of %zu x %zu%s%s", (unsigned long long)m->series_id,
-             count, m->start.number_of_images == 1 ? "" : "s", m->start.height, m->start.width,
-             *m->start.detector ? ", " : "", m->start.detector);
-    int code = name_output(s, m->series_id);
-    if (code == AIRY_EXIT_OK)
-        code = check_channel(s, &m->start);
-    if (code == AIRY_EXIT_OK)
-        code = take_source(s, m);
-    if (code == AIRY_EXIT_OK && m->start.number_of_images == 0 &&
-        (s->mine.has_frames || s->mine.grid[0] || s->mine.format == FORMAT_NXAZINT))
-        code = tool_fail(s->common, "--%s: the detector does not say how many images will come",
-                         s->mine.has_frames ? "frames"
-                         : s->mine.grid[0]  ? "grid"
-                                            : "format nxazint");
-    if (code == AIRY_EXIT_OK) {
-        s->open = true;
-        code = integration_open_source(&s->job, &s->mine, s->replayed, &s->source);
-    }
-    if (code == AIRY_EXIT_OK && s->mine.output && resume_is_complete(&s->mine)) {
-        code = resume_complete(&s->job);
-        s->complete = code == AIRY_EXIT_OK || code == AIRY_EXIT_PARTLY;
-        if (s->complete)
-            return code == AIRY_EXIT_PARTLY ? AIRY_EXIT_OK : code;
-    } else if (code == AIRY_EXIT_OK && s->mine.resume) {
-        code = resume_prepare(&s->job);
-    }
-    s->setup = tool_now() - start;
-    return code;
-}
-
-/* The line of a failure stands on stderr already. */
-static airy_status said(struct service *s, int code)
-{
-    s->said = code != AIRY_EXIT_OK;
-    return s->said ? AIRY_ERR_STOPPED : AIRY_OK;
-}
-
-static airy_status on_start(void *user, const airy_stream_message *m)
-{
-    struct service *s = user;
-    s->said = false;
-    s->silent = 0;
-    return said(s, begin(s, m));
 }
 
 /* In the runner's thread. */
@@ -323,7 +336,114 @@ static airy_status publish_start(struct service *s, const airy_stream_message *m
     return airy_publisher_start(s->publisher, &series);
 }
 
-/* The first image says what pixels are like: the run can be made. */
+/* File, slots and kernels for images of this kind. */
+static airy_status open_run(struct service *s, const airy_stream_pixels *kind)
+{
+    s->kind = *kind;
+    s->has_kind = true;
+    s->job.info.dtype = kind->dtype;
+    s->job.run.progress = progress_step;
+    s->job.run.user = &s->progress;
+    const airy_live_params params = {.height = kind->height,
+                                     .width = kind->width,
+                                     .dtype = kind->dtype,
+                                     .codec = kind->codec,
+                                     .frames = s->job.frames,
+                                     .run = s->job.run,
+                                     .pattern = s->publisher ? on_pattern : NULL,
+                                     .user = s};
+    return airy_live_create(&s->live, s->mine.output, s->job.team.integrators, s->job.team.count,
+                            &params);
+}
+
+/*
+ * All that the first image would wait for. The start message does not say how images are
+ * compressed: as those of the last series, or as most detectors do it.
+ */
+static airy_status prepare(struct service *s, const airy_stream_message *m)
+{
+    const airy_stream_start_message *start = &m->start;
+    airy_stream_pixels kind = {.height = start->height,
+                               .width = start->width,
+                               .dtype = start->dtype,
+                               .codec.codec = AIRY_CODEC_BSLZ4};
+    if (s->has_kind)
+        kind.codec = s->kind.codec;
+    if (kind.codec.codec != AIRY_CODEC_NONE)
+        kind.codec.elem_size = (uint32_t)airy_dtype_size(kind.dtype);
+    airy_status status = AIRY_OK;
+    if (start->has_dtype)
+        status = open_run(s, &kind);
+    if (status == AIRY_OK && s->publisher)
+        status = publish_start(s, m);
+    return status;
+}
+
+static int begin(struct service *s, const airy_stream_message *m)
+{
+    const double start = tool_now();
+    s->mine = *s->params;
+    s->path[0] = 0;
+    s->complete = false;
+    s->progress = (struct progress){.common = s->common};
+    atomic_store(&s->dropped, 0);
+    atomic_store(&s->other, 0);
+    char count[32] = "";
+    if (m->start.number_of_images)
+        snprintf(count, sizeof(count), "%llu ", (unsigned long long)m->start.number_of_images);
+    tool_say(s->common, "series %llu: %simage%s of %zu x %zu%s%s", (unsigned long long)m->series_id,
+             count, m->start.number_of_images == 1 ? "" : "s", m->start.height, m->start.width,
+             *m->start.detector ? ", " : "", m->start.detector);
+    int code = name_output(s, m->series_id);
+    if (code == AIRY_EXIT_OK)
+        code = check_channel(s, &m->start);
+    if (code == AIRY_EXIT_OK)
+        code = check_size(s, &m->start);
+    if (code == AIRY_EXIT_OK)
+        code = take_source(s, m);
+    if (code == AIRY_EXIT_OK && m->start.number_of_images == 0 &&
+        (s->mine.has_frames || s->mine.grid[0] || s->mine.format == FORMAT_NXAZINT))
+        code = tool_fail(s->common, "--%s: the detector does not say how many images will come",
+                         s->mine.has_frames ? "frames"
+                         : s->mine.grid[0]  ? "grid"
+                                            : "format nxazint");
+    if (code == AIRY_EXIT_OK) {
+        s->open = true;
+        code = integration_open_source(&s->job, &s->mine, s->replayed, &s->source);
+    }
+    if (code == AIRY_EXIT_OK && s->mine.output && resume_is_complete(&s->mine)) {
+        code = resume_complete(&s->job);
+        s->complete = code == AIRY_EXIT_OK || code == AIRY_EXIT_PARTLY;
+        if (s->complete)
+            return code == AIRY_EXIT_PARTLY ? AIRY_EXIT_OK : code;
+    } else if (code == AIRY_EXIT_OK && s->mine.resume) {
+        code = resume_prepare(&s->job);
+    }
+    if (code == AIRY_EXIT_OK) {
+        const airy_status status = prepare(s, m);
+        code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(s->common, status);
+    }
+    s->setup = tool_now() - start;
+    return code;
+}
+
+static airy_status on_start(void *user, const airy_stream_message *m)
+{
+    struct service *s = user;
+    char sentence[1024];
+    s->said = false;
+    s->why[0] = 0;
+    s->silent = 0;
+    tool_hold(true, false); /* its line is to say of which series it is */
+    const int code = begin(s, m);
+    snprintf(sentence, sizeof(sentence), "%s", tool_held());
+    tool_hold(false, false);
+    if (code != AIRY_EXIT_OK)
+        fail_series(s, m->series_id, "%s", sentence);
+    return code == AIRY_EXIT_OK ? AIRY_OK : AIRY_ERR_STOPPED;
+}
+
+/* The first image says what pixels are like. */
 static airy_status on_first(void *user, const airy_stream_message *m)
 {
     struct service *s = user;
@@ -333,27 +453,16 @@ static airy_status on_first(void *user, const airy_stream_message *m)
     airy_status status = airy_stream_find_channel(&pixels, &m->image, channel_of(s));
     if (status != AIRY_OK)
         return status;
-    if (pixels->height != s->job.info.height || pixels->width != s->job.info.width)
-        return said(
-            s, tool_fail(s->common, "images are %zu x %zu, but the start message says %zu x %zu",
-                         pixels->height, pixels->width, s->job.info.height, s->job.info.width));
-    s->kind = *pixels;
-    s->job.info.dtype = pixels->dtype;
+    if (pixels->height != s->job.info.height || pixels->width != s->job.info.width) {
+        fail_series(s, m->series_id, "images are %zu x %zu, but the start message says %zu x %zu",
+                    pixels->height, pixels->width, s->job.info.height, s->job.info.width);
+        return AIRY_ERR_STOPPED;
+    }
+    if (!s->live || pixels->dtype != s->kind.dtype || pixels->codec.codec != s->kind.codec.codec) {
+        airy_live_destroy(&s->live); /* what was prepared is not for these; no frame is in it */
+        status = open_run(s, pixels);
+    }
     progress_begin(&s->progress, s->common, "frames");
-    s->job.run.progress = progress_step;
-    s->job.run.user = &s->progress;
-    const airy_live_params params = {.height = pixels->height,
-                                     .width = pixels->width,
-                                     .dtype = pixels->dtype,
-                                     .codec = pixels->codec,
-                                     .frames = s->job.frames,
-                                     .run = s->job.run,
-                                     .pattern = s->publisher ? on_pattern : NULL,
-                                     .user = s};
-    status = airy_live_create(&s->live, s->mine.output, s->job.team.integrators, s->job.team.count,
-                              &params);
-    if (status == AIRY_OK && s->publisher)
-        status = publish_start(s, m);
     return status;
 }
 
@@ -411,7 +520,8 @@ static bool note_dropped(struct service *s, uint64_t row)
     if (room)
         s->dropped_rows[row / 8] |= (uint8_t)(1u << row % 8);
     pthread_mutex_unlock(&s->lock);
-    atomic_fetch_add(&s->dropped, 1);
+    if (room)
+        atomic_fetch_add(&s->dropped, 1);
     return room;
 }
 
@@ -477,7 +587,12 @@ static void on_broken(void *user, uint64_t image_id, const char *sentence)
 static void on_say(void *user, const char *sentence)
 {
     struct service *s = user;
-    tool_say(s->common, "%s", sentence);
+    const bool late = strstr(sentence, "without a start message") != NULL;
+    s->silent = 0; /* the address is right */
+    tool_say(s->common, "%s%s", sentence,
+             late && s->params->output
+                 ? "; images of this one come by --resume, with the detector's own file as input"
+                 : "");
 }
 
 static bool on_stop(void *user)
@@ -493,50 +608,104 @@ static bool on_stop(void *user)
     return tool_interrupted();
 }
 
-/* What is missing, and what to do. */
-static int incomplete(const struct service *s, const airy_stream_report *series,
-                      const airy_live_info *info, airy_status status)
+/* What became of the images of a series: each that was to come is in one of these. */
+struct counts {
+    uint64_t integrated, resumed; /* resumed: by a run before */
+    uint64_t bad;                 /* came, and are of no use */
+    uint64_t dropped, lost;       /* lost: did not come */
+    uint64_t left_out;            /* by --frames */
+};
+
+/* spoiled: given up before the end, as they came and could not be read. */
+static struct counts count_rows(const struct service *s, const airy_live_info *info,
+                                uint64_t spoiled)
 {
-    const unsigned long long id = series->id;
-    if (status != AIRY_ERR_STOPPED && status != AIRY_ERR_CORRUPT)
-        return tool_failed(s->common, status);
-    if (!s->mine.output)
-        return tool_fail(s->common, "series %llu: %llu images did not come, %llu are bad", id,
-                         (unsigned long long)info->lost, (unsigned long long)info->bad);
-    return tool_fail(s->common,
-                     "series %llu is not complete: %s; %s.partial stays, and the same command with "
-                     "--resume goes on when the series is played again, or with the detector's own "
-                     "file as input; --on-error skip does without such images",
-                     id, airy_last_error(), s->mine.output);
+    const uint64_t dropped = atomic_load(&s->dropped), under_way = info->put - info->done,
+                   given_up = info->lost + info->missing + under_way, known = spoiled + dropped;
+    return (struct counts){.integrated = info->done - info->bad,
+                           .resumed = info->resumed,
+                           .bad = info->bad + spoiled,
+                           .dropped = dropped,
+                           .lost = given_up > known ? given_up - known : 0,
+                           .left_out = atomic_load(&s->other)};
 }
 
-static int report_json(const struct service *s, const airy_stream_report *r,
-                       const airy_live_info *info, uint64_t published)
+/* The file that has what is there, or NULL; text: room for its name. */
+static const char *file_of(const struct service *s, int code, char text[4300])
 {
+    if (!s->mine.output || !*s->path)
+        return NULL;
+    snprintf(text, 4300, "%s%s", s->mine.output, code == AIRY_EXIT_FAILED ? ".partial" : "");
+    return tool_exists(text) ? text : NULL;
+}
+
+/* Which file has what is there, and how to go on. */
+static const char *way_on(const struct service *s, const airy_live_info *info, char text[4600])
+{
+    char file[4300];
+    const char *name = file_of(s, AIRY_EXIT_FAILED, file);
+    const unsigned long long good = info->done - info->bad + info->resumed;
+    text[0] = 0;
+    if (name)
+        snprintf(text, 4600,
+                 "; %s has %llu pattern%s, and the same command with --resume goes on when the "
+                 "series is played again, or with the detector's own file as input",
+                 name, good, tool_s(good));
+    return text;
+}
+
+/* What is missing, and what to do. */
+static int incomplete(struct service *s, const airy_stream_report *series,
+                      const airy_live_info *info, airy_status status)
+{
+    char way[4600], sentence[1024];
+    const bool rows = status == AIRY_ERR_STOPPED || status == AIRY_ERR_CORRUPT;
+    snprintf(sentence, sizeof(sentence), "%s", airy_last_error());
+    way_on(s, info, way);
+    return fail_series(s, series->id, "%s%s%s%s", rows ? "is not complete: " : "", sentence, way,
+                       rows && *way ? "; --on-error skip does without such images" : "");
+}
+
+/* counts: what became of the series, whose file and code these are. */
+struct outcome {
+    const airy_stream_report *series;
+    airy_live_info info;
+    struct counts counts;
+    uint64_t published;
+    int code;
+};
+
+static int report_json(const struct service *s, const struct outcome *o, const char *file)
+{
+    const airy_stream_report *r = o->series;
+    const struct counts *n = &o->counts;
     const double seconds = r->seconds > 0 ? r->seconds : 1e-9;
     json_t *json = json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:f, s:f, s:f, s:f}",
-        "series", (json_int_t)r->id, "expected", (json_int_t)r->expected, "received",
-        (json_int_t)r->received, "integrated", (json_int_t)info->done, "resumed",
-        (json_int_t)info->resumed, "bad", (json_int_t)info->bad, "lost", (json_int_t)info->lost,
-        "dropped", (json_int_t)atomic_load(&s->dropped), "duplicates", (json_int_t)r->duplicates,
-        "beyond", (json_int_t)r->beyond, "broken", (json_int_t)r->broken, "stray",
-        (json_int_t)r->stray, "ended", r->ended, "seconds", r->seconds, "setup_seconds", s->setup,
-        "frames_per_second", (double)r->received / seconds, "megabytes_per_second",
-        (double)r->bytes / seconds * 1e-6);
+        "{s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:f, s:f, "
+        "s:f, s:f}",
+        "series", tool_json_unsigned(r->id), "complete", o->code != AIRY_EXIT_FAILED, "expected",
+        (json_int_t)r->expected, "received", (json_int_t)r->received, "integrated",
+        (json_int_t)n->integrated, "resumed", (json_int_t)n->resumed, "bad", (json_int_t)n->bad,
+        "lost", (json_int_t)n->lost, "dropped", (json_int_t)n->dropped, "left_out",
+        (json_int_t)n->left_out, "duplicates", (json_int_t)r->duplicates, "beyond",
+        (json_int_t)r->beyond, "broken", (json_int_t)r->broken, "stray", (json_int_t)r->stray,
+        "ended", r->ended, "seconds", r->seconds, "setup_seconds", s->setup, "frames_per_second",
+        (double)r->received / seconds, "megabytes_per_second", (double)r->bytes / seconds * 1e-6);
     if (!json)
         return tool_fail(s->common, "out of memory for the report");
-    json_object_set_new(json, "output",
-                        s->mine.output ? tool_json_string(s->mine.output) : json_null());
+    json_object_set_new(json, "output", file ? tool_json_string(file) : json_null());
+    if (*s->why)
+        json_object_set_new(json, "failure", tool_json_string(s->why));
     json_object_set_new(json, "latency_ms",
-                        json_pack("{s:f, s:f, s:f}", "p50", info->p50 * 1e3, "p99", info->p99 * 1e3,
-                                  "max", info->max * 1e3));
+                        json_pack("{s:f, s:f, s:f, s:f}", "first", o->info.first * 1e3, "p50",
+                                  o->info.p50 * 1e3, "p99", o->info.p99 * 1e3, "max",
+                                  o->info.max * 1e3));
     if (s->publisher)
-        json_object_set_new(json, "published", json_integer((json_int_t)published));
+        json_object_set_new(json, "published", json_integer((json_int_t)o->published));
     return tool_print_json(s->common, json);
 }
 
-/* A count that is worth a word: ", 3 lost". */
+/* A count that is worth a word: ", 3 dropped". */
 static void add_count(char text[512], uint64_t count, const char *what)
 {
     const size_t used = strlen(text);
@@ -544,21 +713,27 @@ static void add_count(char text[512], uint64_t count, const char *what)
         snprintf(text + used, 512 - used, ", %llu %s", (unsigned long long)count, what);
 }
 
-static int report(const struct service *s, const airy_stream_report *r, const airy_live_info *info,
-                  uint64_t published)
+static int report(const struct service *s, const struct outcome *o)
 {
-    if (s->common->json)
-        return report_json(s, r, info, published);
-    char odd[512] = "", bytes[32], device[64] = "", expected[32] = "";
+    const airy_stream_report *r = o->series;
+    const airy_live_info *info = &o->info;
+    const struct counts *n = &o->counts;
+    char odd[512] = "", bytes[32], device[64] = "", expected[32] = "", name[4300];
+    const char *file = file_of(s, o->code, name);
     const double seconds = r->seconds > 0 ? r->seconds : 1e-9;
-    add_count(odd, info->resumed, "done before");
-    add_count(odd, info->bad, "bad");
-    add_count(odd, atomic_load(&s->dropped), "dropped");
+    if (s->common->json)
+        return report_json(s, o, file);
+    if (r->received == 0)
+        return AIRY_EXIT_OK;
+    add_count(odd, n->resumed, "done before");
+    add_count(odd, n->bad, "bad");
+    add_count(odd, n->dropped, "dropped");
+    add_count(odd, n->left_out, "left out by --frames");
     add_count(odd, r->duplicates, "twice");
     add_count(odd, r->beyond, "beyond the end");
     add_count(odd, r->broken, "broken messages");
     add_count(odd, r->stray, "stray messages");
-    add_count(odd, published, "published");
+    add_count(odd, o->published, "published");
     if (r->expected)
         snprintf(expected, sizeof(expected), " of %llu", (unsigned long long)r->expected);
     if (info->batch)
@@ -566,86 +741,84 @@ static int report(const struct service *s, const airy_stream_report *r, const ai
                  info->slots == 1 ? "" : "s");
     tool_say(s->common,
              "%s: series %llu, %llu%s images in %.3g s, %llu integrated, %llu lost%s; %.4g "
-             "frames/s, %s/s; latency p50 %.3g ms, p99 %.3g ms, max %.3g ms%s",
-             s->mine.output ? s->mine.output : "no file", (unsigned long long)r->id,
-             (unsigned long long)r->received, expected, r->seconds, (unsigned long long)info->done,
-             (unsigned long long)info->lost, odd, (double)r->received / seconds,
-             tool_bytes(bytes, (double)r->bytes / seconds), info->p50 * 1e3, info->p99 * 1e3,
-             info->max * 1e3, device);
+             "frames/s, %s/s; latency first %.3g ms, p50 %.3g ms, p99 %.3g ms, max %.3g ms%s",
+             file ? file : "no file", (unsigned long long)r->id, (unsigned long long)r->received,
+             expected, r->seconds, (unsigned long long)n->integrated, (unsigned long long)n->lost,
+             odd, (double)r->received / seconds, tool_bytes(bytes, (double)r->bytes / seconds),
+             info->first * 1e3, info->p50 * 1e3, info->p99 * 1e3, info->max * 1e3, device);
     return AIRY_EXIT_OK;
 }
 
-/*
- * The runner counts a row that was given up as done and bad; here it is lost, as are those that
- * stay to be done by --resume.
- */
-static void count_rows(const struct service *s, airy_live_info *info)
+/* The run ends where it is; OUT.partial stays if it has anything. */
+static void drop_run(struct service *s, airy_live_info *info)
 {
-    const uint64_t rows = info->done + info->resumed, bad = info->bad;
-    info->done -= bad < info->done ? bad : info->done;
-    info->bad = bad > info->lost ? bad - info->lost : 0;
-    info->lost += s->job.frames > rows ? s->job.frames - rows : 0;
-}
-
-/* What came of the series' run; the file has its name, or stays partial. */
-static int finish(struct service *s, const airy_stream_report *series)
-{
-    airy_live_info info = {0};
-    uint64_t published = 0;
-    int code = AIRY_EXIT_OK;
-    if (!s->live)
-        return s->complete ? AIRY_EXIT_OK
-                           : tool_fail(s->common, "series %llu: no image came",
-                                       (unsigned long long)series->id);
-    if (tool_interrupted()) {
-        airy_live_get_info(s->live, &info);
-        airy_live_destroy(&s->live);
-        progress_end(&s->progress);
-        code = tool_fail(s->common, "stopped after %llu images of series %llu%s%s%s",
-                         (unsigned long long)info.done, (unsigned long long)series->id,
-                         s->mine.output ? "; the same command with --resume continues " : "",
-                         s->mine.output ? s->mine.output : "", s->mine.output ? ".partial" : "");
-    } else {
-        lose_dropped(s);
-        const airy_status status = airy_live_finish(s->live, &info);
-        progress_end(&s->progress);
-        if (status != AIRY_OK)
-            code = incomplete(s, series, &info, status);
-        else if (info.bad || info.lost)
-            code = AIRY_EXIT_PARTLY;
-        if (code == AIRY_EXIT_PARTLY)
-            tool_say(s->common, "series %llu: %llu rows are bad%s%s",
-                     (unsigned long long)series->id,
-                     (unsigned long long)(info.bad > info.lost ? info.bad : info.lost),
-                     *info.first_error ? ", the first: " : "", info.first_error);
-    }
-    if (s->publisher)
-        (void)airy_publisher_end(s->publisher, &published);
-    count_rows(s, &info);
-    const int said_it = report(s, series, &info, published);
-    return code == AIRY_EXIT_OK ? said_it : code;
-}
-
-static bool on_end(void *user, const airy_stream_report *series)
-{
-    struct service *s = user;
-    int code;
-    if (series->status != AIRY_OK && !s->said && !tool_interrupted()) {
-        tool_fail(s->common, "series %llu: %s", (unsigned long long)series->id, series->sentence);
-        s->said = true;
-    }
-    if (s->said) {
-        airy_live_destroy(&s->live);
-        progress_end(&s->progress);
-        code = AIRY_EXIT_FAILED;
-    } else {
-        code = finish(s, series);
-    }
+    if (s->live)
+        airy_live_get_info(s->live, info);
     airy_live_destroy(&s->live);
-    if (code == AIRY_EXIT_OK || code == AIRY_EXIT_PARTLY) {
-        const int profiled = s->open ? team_profile(&s->job.team, s->common) : AIRY_EXIT_OK;
-        code = profiled == AIRY_EXIT_OK ? code : profiled;
+    progress_end(&s->progress);
+}
+
+/* All images were handed on: the file gets its name, or stays partial. */
+static int finish_run(struct service *s, struct outcome *o)
+{
+    const airy_stream_report *series = o->series;
+    airy_live_info *info = &o->info;
+    airy_live_get_info(s->live, info);
+    const uint64_t spoiled = info->lost;
+    lose_dropped(s);
+    const airy_status status = airy_live_finish(s->live, info);
+    progress_end(&s->progress);
+    o->counts = count_rows(s, info, spoiled);
+    if (status != AIRY_OK) {
+        const int code = incomplete(s, series, info, status);
+        airy_live_destroy(&s->live);
+        return code;
     }
+    const unsigned long long bad = o->counts.bad + o->counts.lost + o->counts.dropped;
+    if (bad)
+        tool_say(s->common, "series %llu: %llu rows are bad%s%s", (unsigned long long)series->id,
+                 bad, *info->first_error ? ", the first: " : "", info->first_error);
+    return bad ? AIRY_EXIT_PARTLY : AIRY_EXIT_OK;
+}
+
+/* What came of the series' run. */
+static int finish(struct service *s, struct outcome *o)
+{
+    const airy_stream_report *series = o->series;
+    char way[4600];
+    if (s->complete)
+        return AIRY_EXIT_OK;
+    if (!s->said && !tool_interrupted() && series->status == AIRY_OK && series->received)
+        return finish_run(s, o);
+    drop_run(s, &o->info);
+    o->counts = count_rows(s, &o->info, 0);
+    way_on(s, &o->info, way);
+    if (s->said)
+        return AIRY_EXIT_FAILED;
+    if (tool_interrupted())
+        return fail_series(s, series->id, "stopped after %llu images%s",
+                           (unsigned long long)series->received, way);
+    if (series->status != AIRY_OK)
+        return fail_series(s, series->id, "%s%s", series->sentence, way);
+    return fail_series(s, series->id, "no image came%s", way);
+}
+
+/* Those who subscribe wait for it. */
+static void publish_end(struct service *s, struct outcome *o)
+{
+    const airy_stream_report *r = o->series;
+    if (!s->publisher || s->complete)
+        return;
+    if (o->code == AIRY_EXIT_FAILED)
+        (void)airy_publisher_fail(s->publisher, r->id, r->unique_id, s->why, &o->published);
+    else
+        (void)airy_publisher_end(s->publisher, &o->published);
+}
+
+/* Nothing of the series is left. */
+static void close_series(struct service *s)
+{
+    airy_live_destroy(&s->live);
     if (s->open)
         integration_close(&s->job);
     s->open = false;
@@ -656,6 +829,24 @@ static bool on_end(void *user, const airy_stream_report *series)
     s->dropped_size = 0;
     s->source = (struct integration_source){.about = NULL};
     s->mask = NULL;
+}
+
+static bool on_end(void *user, const airy_stream_report *series)
+{
+    struct service *s = user;
+    struct outcome o = {.series = series};
+    o.code = finish(s, &o);
+    publish_end(s, &o);
+    int code = o.code;
+    if (!s->complete) {
+        const int reported = report(s, &o);
+        code = code == AIRY_EXIT_OK ? reported : code;
+    }
+    if (code == AIRY_EXIT_OK || code == AIRY_EXIT_PARTLY) {
+        const int profiled = s->open ? team_profile(&s->job.team, s->common) : AIRY_EXIT_OK;
+        code = profiled == AIRY_EXIT_OK ? code : profiled;
+    }
+    close_series(s);
     /* failed is worse than partly, which is worse than good */
     if (s->code == AIRY_EXIT_OK || code == AIRY_EXIT_FAILED || code == AIRY_EXIT_USAGE)
         s->code = code == AIRY_EXIT_USAGE ? AIRY_EXIT_FAILED : code;
@@ -705,12 +896,15 @@ int live_stream_run(const struct integrate_params *p, const airy_geometry *repla
     const airy_stream_receiver_params params = {.endpoints = common->inputs.items,
                                                 .count = common->inputs.count,
                                                 .sockets = p->stream.sockets,
-                                                .bind = p->stream.bind};
+                                                .bind = p->stream.bind,
+                                                .queue = p->stream.queue,
+                                                .max_message = p->stream.max_message};
     airy_status status = airy_stream_receiver_create(&receiver, &params);
     if (status == AIRY_OK && p->stream.publish)
         status = airy_publisher_create(&s.publisher, p->stream.publish, 0);
     if (status != AIRY_OK) /* an address; there is no path to look at */
-        code = tool_fail(common, "%s", airy_last_error());
+        code = status == AIRY_ERR_PARAM ? tool_usage(common, "%s", airy_last_error())
+                                        : tool_fail(common, "%s", airy_last_error());
     else if ((status = team_open(&s.team, common)) != AIRY_OK)
         code = tool_failed(common, status);
     if (code == AIRY_EXIT_OK) {

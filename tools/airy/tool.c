@@ -114,10 +114,28 @@ const char *tool_held(void)
     return held.line;
 }
 
+/*
+ * One line of our own to the terminal. Texts of files and of detectors may be in it: what a terminal
+ * would obey, control characters of ASCII and of Unicode (U+0080 to U+009F), becomes \xNN.
+ */
+static void print_line(const char *command, const char *text, const char *tail)
+{
+    char plain[4 * 2048 + 1];
+    size_t n = 0;
+    for (const unsigned char *at = (const unsigned char *)text; *at && n + 8 < sizeof(plain);) {
+        const bool wide = at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0;
+        const bool control = *at < 0x20 || *at == 0x7f || wide;
+        for (int k = 0; k <= wide; k++, at++)
+            n += control ? (size_t)sprintf(plain + n, "\\x%02x", *at) : (plain[n] = (char)*at, 1u);
+    }
+    plain[n] = 0;
+    fprintf(stderr, "airy %s: %s%s\n", command, plain, tail);
+}
+
 static void print_failure(const char *command, const char *text, const char *tail)
 {
     if (!held.failures)
-        fprintf(stderr, "airy %s: %s%s\n", command, text, tail);
+        print_line(command, text, tail);
     else if (!*held.line)
         snprintf(held.line, sizeof(held.line), "%.1900s%s", text, tail);
 }
@@ -187,7 +205,7 @@ void tool_say(const struct common *common, const char *format, ...)
     va_start(args, format);
     format_line(text, format, args);
     va_end(args);
-    fprintf(stderr, "airy %s: %s\n", common->command->name, text);
+    print_line(common->command->name, text, "");
 }
 
 airy_status tool_device(const struct common *common, airy_device **device)
@@ -397,6 +415,15 @@ static char *json_text(const json_t *json, size_t how)
     }
     *to = 0;
     return text;
+}
+
+json_t *tool_json_unsigned(uint64_t value)
+{
+    if (value <= INT64_MAX)
+        return json_integer((json_int_t)value);
+    char digits[24];
+    snprintf(digits, sizeof(digits), "%llu", (unsigned long long)value);
+    return json_string(digits);
 }
 
 char *tool_json_text(const json_t *json)

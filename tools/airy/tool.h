@@ -75,6 +75,8 @@ void tool_work(size_t threads, void *(*work)(void *), void *user);
 
 /* A string; bytes that are not UTF-8 are read as Latin-1, so that any file name has a text. */
 json_t *tool_json_string(const char *text);
+/* A number, or from 2^63 on, which jansson has no integers for, its digits as a string. */
+json_t *tool_json_unsigned(uint64_t value);
 /*
  * {path, sha256} of a file, or for a large one {path, bytes, modified, sha256_of_name_size_time}
  * (configuration.c); {path} of what is no file.

@@ -9,7 +9,13 @@ refused ipc://a -o o.h5 --series 2
 refused ipc://a -o o.h5 --bind --sockets 2
 refused ipc://a -o o.h5 --follow
 refused ipc://a -o o.h5 --per-rank
-for url in tcp://nowhere tcp://localhost:99999 'tcp://*:31001'; do refused "$url" -o o.h5; done
+for url in tcp://nowhere tcp://localhost:99999 'tcp://*:31001' tcp://:31001; do
+    refused "$url" -o o.h5
+    $airy integrate "$url" -o o.h5 2>/dev/null
+    code=$?; [ $code = 2 ] || echo "exit code $code, expected 2"
+done
+# a name that no resolver is asked for
+refused tcp://a..b:31001 -o o.h5 | sed 's/: [^:]*$//'
 refused ipc://a --publish 31002
 # known before the first series, which would be lost
 refused ipc://a -o o.h5 --poni none.poni
@@ -18,7 +24,7 @@ touch done.h5 left.h5.partial
 refused ipc://a -o done.h5
 refused ipc://a -o left.h5
 # of streams only
-for option in '--sockets 2' --bind '--series 1' '--timeout 1' --drop '--publish ipc://p' '--channel a'; do
+for option in '--sockets 2' '--hwm 8' '--max-message 1M' --bind '--series 1' '--timeout 1' --drop '--publish ipc://p' '--channel a'; do
     refused $small -o o.h5 $option
 done
 timeout 60 $airy stream $small --to ipc://b --channels 2 --quiet --patience 20 &

@@ -1,0 +1,38 @@
+case $($airy --version --verbose) in *"streams: no"*) echo "no libzmq or libcbor" >&2; exit 77 ;; esac
+poni=${small%.h5}.poni
+# a service goes on after each of these, and tells who subscribes
+esc=$(printf '\033')
+timeout 120 $helper subscribe ipc://p seen 3 >ends &
+subscriber=$!
+timeout 120 $helper push ipc://a "start,1,195,487,0,Eiger$esc[31m" until,seen end,1 start,2,60000,60000,3 end,2 \
+    start,18446744073709551615,195,487,2 image,18446744073709551615,0 image,18446744073709551615,1 end,18446744073709551615 &
+detector=$!
+timeout 120 $airy integrate ipc://a --poni $poni -o 'run_{series}.h5' --bins 10 --publish ipc://p --series 3 --memory-limit 1G --json >report 2>said
+echo "exit code $?"
+wait $subscriber $detector
+grep -c "$esc" said
+grep -o 'Eiger.*' said
+sed -n 's/^airy integrate: \(series 2: the.*\)/\1/p' said
+cat ends
+grep -E '"(series|complete|output)"' report
+# each image that was to come is in one of the counts
+timeout 120 $helper push ipc://b start,1,195,487,5 image,1,0 broken,1,3 image,1,2 end,1 &
+timeout 120 $airy integrate ipc://b --poni $poni -o counts.h5 --bins 10 --on-error skip --json 2>/dev/null | grep -E '"(expected|received|integrated|bad|lost|dropped|broken|output)"'
+wait
+# what is there when a series is not complete, and how to go on
+timeout 120 $helper push ipc://c start,1,195,487,3 image,1,0 image,1,2 end,1 &
+timeout 120 $airy integrate ipc://c --poni $poni -o part.h5 --bins 10 2>&1 | sed -n 's/ in [^,]* s, / /; s/; [^;]*frames.s.*//; s/^airy integrate: \([sp][ea]r.*\)/\1/p'
+wait
+# images whose start was before
+timeout 120 $helper push ipc://d image,6,5 image,6,6 start,7,195,487,1 image,7,0 end,7 2>/dev/null &
+timeout 120 $airy integrate ipc://d --poni $poni -o late.h5 --bins 10 2>&1 | grep -o 'images of series 6.*'
+wait
+# the number of images is not said: one number that is far off costs nothing
+timeout 120 $helper push ipc://e start,1,195,487,0 image,1,0 image,1,1 image,1,900000 image,1,2 end,1 &
+timeout 120 $airy integrate ipc://e --poni $poni -o few.h5 --bins 10 --on-error skip --json 2>/dev/null | grep -E '"(integrated|lost|beyond)"'
+wait
+# sizes that no memory has; a series without images leaves no file
+timeout 120 $helper push ipc://f start,1,1000000,1000000,3 end,1 start,2,195,487,3 end,2 &
+timeout 120 $airy integrate ipc://f --poni $poni -o 'none_{series}.h5' --bins 10 --series 2 2>&1 | sed -n 's/^airy integrate: \(series .: [tn]\)/\1/p' | sed 's/and .* are/and MEMORY are/'
+wait
+echo none*
