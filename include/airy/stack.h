@@ -79,6 +79,13 @@ typedef struct airy_stack_info {
 AIRY_API airy_status airy_stack_create(airy_stack **stack, const char *const *paths, size_t count);
 
 /**
+ * The same while the files are being written: frames end in front of the first data file of a series
+ * that is not there yet, or cannot be opened yet, and of which nobody says how many frames it has.
+ */
+AIRY_API airy_status airy_stack_create_growing(airy_stack **stack, const char *const *paths,
+                                               size_t count);
+
+/**
  * The files behind paths, one or several, in the order in which airy_stack_create takes them: a
  * pattern stands for what it matches now.
  *

@@ -38,6 +38,12 @@ static void settle_sizes(airy_stack *stack)
     }
 }
 
+/* How paths are to be taken. */
+struct stack_wish {
+    const airy_raw_frames *raw; /* or NULL */
+    bool growing;
+};
+
 /* The file of one dataset is missing or cut, the stack may go on. */
 static bool is_of_file(airy_status status)
 {
@@ -47,11 +53,12 @@ static bool is_of_file(airy_status status)
 
 /*
  * Right after airy_stack_add has failed for choice i: where a series tells how many frames are
- * lost, each read of one of them says why.
+ * lost, each read of one of them says why; else *unknown, and the failure.
  */
 static airy_status add_lost(airy_stack *stack, const struct stack_choice *choices, size_t i,
-                            airy_status failed)
+                            airy_status failed, bool *unknown)
 {
+    *unknown = false;
     const struct stack_choice *choice = &choices[i];
     if (choice->series_count < 2 || !is_of_file(failed))
         return failed;
@@ -60,7 +67,8 @@ static airy_status add_lost(airy_stack *stack, const struct stack_choice *choice
     size_t frames = 0, segment;
     AIRY_TRY(airy_stack_series_frames(&frames, &choices[choice->series_first], choice->series_count,
                                       i - choice->series_first));
-    if (frames == 0 || frames > AIRY_STACK_MAX_FRAMES)
+    *unknown = frames == 0 || frames > AIRY_STACK_MAX_FRAMES;
+    if (*unknown)
         return airy_fail_restore(failed, why);
     AIRY_TRY(airy_stack_add_blank(stack, &segment, choice->path, choice->dataset));
     struct stack_segment *lost = &stack->segments[segment];
@@ -94,8 +102,9 @@ static airy_status note_part(airy_stack *stack, const struct stack_choice *choic
 }
 
 static airy_status add_choices(airy_stack *stack, const struct stack_choice *choices, size_t count,
-                               const char *const *paths, const airy_raw_frames *raw)
+                               const char *const *paths, const struct stack_wish *wish)
 {
+    const airy_raw_frames *raw = wish->raw;
     char why[1024] = "";
     airy_status first = AIRY_OK;
     for (size_t i = 0; i < count; i++) {
@@ -108,8 +117,14 @@ static airy_status add_choices(airy_stack *stack, const struct stack_choice *cho
             first = status;
             airy_error_copy(why, sizeof(why));
         }
-        if (status != AIRY_OK)
-            AIRY_TRY(add_lost(stack, choices, i, status));
+        bool unknown = false;
+        const airy_status lost = status == AIRY_OK ? AIRY_OK
+                                                   : add_lost(stack, choices, i, status, &unknown);
+        /* AIRY_ERR_SHAPE: it has no frame yet. */
+        if (wish->growing && stack->frames > 0 && choices[i].series_count > 1 &&
+            (unknown || status == AIRY_ERR_SHAPE))
+            break;
+        AIRY_TRY(lost);
         AIRY_TRY(note_part(stack, &choices[i],
                            choices[i].series_count > 0 && i != choices[i].series_first, before));
     }
@@ -147,19 +162,19 @@ static airy_status choose_plain(struct stack_choice **choices, size_t *chosen,
 }
 
 static airy_status add_paths(airy_stack *stack, const struct airy_paths *paths,
-                             const airy_raw_frames *raw)
+                             const struct stack_wish *wish)
 {
     struct stack_choice *choices = NULL;
     size_t chosen = 0;
     airy_status status = AIRY_OK;
     for (size_t i = 0; i < paths->count && status == AIRY_OK;) {
-        if (is_plain(paths->items[i], raw))
-            status = choose_plain(&choices, &chosen, paths, &i, raw);
+        if (is_plain(paths->items[i], wish->raw))
+            status = choose_plain(&choices, &chosen, paths, &i, wish->raw);
         else
             status = airy_stack_find(&choices, &chosen, paths->items[i++], 2);
     }
     if (status == AIRY_OK)
-        status = add_choices(stack, choices, chosen, (const char *const *)paths->items, raw);
+        status = add_choices(stack, choices, chosen, (const char *const *)paths->items, wish);
     if (status == AIRY_OK) {
         stack->first_path = choices[0].path;
         stack->first_is_plain = choices[0].plain_count > 0;
@@ -186,7 +201,7 @@ static airy_status check_raw(const airy_raw_frames *raw)
 }
 
 static airy_status create(airy_stack **stack, const struct airy_paths *paths,
-                          const airy_raw_frames *raw)
+                          const struct stack_wish *wish)
 {
     airy_stack *made;
     AIRY_TRY(airy_memory_calloc((void **)&made, 1, sizeof(*made), "a stack"));
@@ -194,7 +209,7 @@ static airy_status create(airy_stack **stack, const struct airy_paths *paths,
     if (status == AIRY_OK)
         status = airy_hdf5_lock();
     if (status == AIRY_OK) {
-        status = add_paths(made, paths, raw);
+        status = add_paths(made, paths, wish);
         airy_hdf5_unlock();
     }
     if (status != AIRY_OK) {
@@ -208,27 +223,32 @@ static airy_status create(airy_stack **stack, const struct airy_paths *paths,
 }
 
 static airy_status expand_and_create(airy_stack **stack, const char *const *given, size_t count,
-                                     const airy_raw_frames *raw)
+                                     const struct stack_wish *wish)
 {
     struct airy_paths paths;
     AIRY_FAIL_IF(!stack || !given || count == 0, AIRY_ERR_PARAM,
                  "a stack of %zu paths, expected at least one", count);
     AIRY_TRY(airy_paths_expand(&paths, given, count, true));
-    const airy_status status = create(stack, &paths, raw);
+    const airy_status status = create(stack, &paths, wish);
     airy_paths_free(&paths);
     return status;
 }
 
 airy_status airy_stack_create(airy_stack **stack, const char *const *paths, size_t count)
 {
-    return expand_and_create(stack, paths, count, NULL);
+    return expand_and_create(stack, paths, count, &(struct stack_wish){0});
+}
+
+airy_status airy_stack_create_growing(airy_stack **stack, const char *const *paths, size_t count)
+{
+    return expand_and_create(stack, paths, count, &(struct stack_wish){.growing = true});
 }
 
 airy_status airy_stack_create_raw(airy_stack **stack, const char *const *paths, size_t count,
                                   const airy_raw_frames *raw)
 {
     AIRY_TRY(check_raw(raw));
-    return expand_and_create(stack, paths, count, raw);
+    return expand_and_create(stack, paths, count, &(struct stack_wish){.raw = raw});
 }
 
 void airy_stack_destroy(airy_stack **stack)

@@ -173,6 +173,7 @@ static void check_null_stack(struct check *c)
         return;
     REFUSES(airy_stack_create(NULL, &path, 1), "stack");
     REFUSES(airy_stack_create(&stack, NULL, 1), "paths");
+    REFUSES(airy_stack_create_growing(NULL, &path, 1), "stack");
     REFUSES(airy_stack_get_info(NULL, &info), "NULL");
     REFUSES(airy_stack_get_info(stack, NULL), "NULL");
     REFUSES(airy_stack_read(NULL, 0, bytes, sizeof bytes), "stack is NULL");

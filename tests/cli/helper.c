@@ -23,6 +23,9 @@
  * helper grow FILE SOURCE MILLISECONDS
  *     write /entry/data/data of SOURCE into FILE chunk by chunk, so that others can read it as it
  *     grows, with a pause behind each
+ * helper series MASTER SOURCE EACH [IMAGES]
+ *     the frames of SOURCE::/entry/data/data in files of EACH frames, MASTER_1.h5 and on, and
+ *     MASTER.h5 with links to them; it says that there are IMAGES
  * helper feed PIPE FILE COUNT
  *     write COUNT bytes of FILE into PIPE, say "taken" when they were read out of it, and fall silent
  * helper catalog GOT WANT
@@ -411,7 +414,7 @@ static size_t no_filter(unsigned flags, size_t count, const unsigned values[], s
     return bytes;
 }
 
-/* A dataset like that of SOURCE, without frames. */
+/* A dataset like that of SOURCE, without frames, which may grow. */
 static hid_t make_growing(hid_t file, hid_t from)
 {
     hsize_t shape[3];
@@ -432,38 +435,44 @@ static hid_t make_growing(hid_t file, hid_t from)
     return set;
 }
 
-static herr_t copy_chunk(hid_t to, hid_t from, hsize_t frame)
+static herr_t copy_chunk(hid_t to, hsize_t row, hid_t from, hsize_t frame)
 {
     hsize_t at[3] = {frame, 0, 0}, size = 0, shape[3];
     uint32_t mask = 0;
     const hid_t space = H5Dget_space(from);
     H5Sget_simple_extent_dims(space, shape, NULL);
     H5Sclose(space);
-    shape[0] = frame + 1;
+    shape[0] = row + 1;
     if (H5Dget_chunk_storage_size(from, at, &size) < 0)
         return -1;
     void *chunk = malloc(size);
-    const herr_t done = !chunk || H5Dread_chunk(from, H5P_DEFAULT, at, &mask, chunk) < 0 ||
-                                H5Dset_extent(to, shape) < 0 ||
-                                H5Dwrite_chunk(to, H5P_DEFAULT, mask, at, size, chunk) < 0
-                            ? -1
-                            : H5Dflush(to);
+    const herr_t done =
+        !chunk || H5Dread_chunk(from, H5P_DEFAULT, at, &mask, chunk) < 0 ||
+                H5Dset_extent(to, shape) < 0 ||
+                H5Dwrite_chunk(to, H5P_DEFAULT, mask, (hsize_t[3]){row, 0, 0}, size, chunk) < 0
+            ? -1
+            : H5Dflush(to);
     free(chunk);
     return done;
 }
 
+static void register_no_filter(void)
+{
+    static const H5Z_class2_t filter = {.version = H5Z_CLASS_T_VERS,
+                                        .id = 32008,
+                                        .encoder_present = 1,
+                                        .decoder_present = 1,
+                                        .name = "none",
+                                        .filter = no_filter};
+    H5Zregister(&filter);
+}
+
 static int grow(const char *path, const char *source, const char *pause)
 {
-    const H5Z_class2_t filter = {.version = H5Z_CLASS_T_VERS,
-                                 .id = 32008,
-                                 .encoder_present = 1,
-                                 .decoder_present = 1,
-                                 .name = "none",
-                                 .filter = no_filter};
     const long ms = strtol(pause, NULL, 10);
     const struct timespec time = {ms / 1000, ms % 1000 * 1000000};
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    H5Zregister(&filter);
+    register_no_filter();
     H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
     const hid_t from = H5Fopen(source, H5F_ACC_RDONLY, H5P_DEFAULT),
                 file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
@@ -476,7 +485,7 @@ static int grow(const char *path, const char *source, const char *pause)
     H5Sget_simple_extent_dims(space, shape, NULL);
     H5Sclose(space);
     for (hsize_t i = 0; i < shape[0]; i++) {
-        if (copy_chunk(set, frames, i) < 0)
+        if (copy_chunk(set, i, frames, i) < 0)
             return fail("a chunk cannot be copied");
         nanosleep(&time, NULL);
     }
@@ -507,6 +516,51 @@ static int feed(const char *pipe, const char *path, const char *count)
     return 0;
 }
 
+/* Frames [first, last) of a dataset in a file of their own. */
+static bool put_part(const char *path, hid_t frames, hsize_t first, hsize_t last)
+{
+    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+                set = make_growing(file, frames);
+    bool good = set >= 0;
+    for (hsize_t i = first; good && i < last; i++)
+        good = copy_chunk(set, i - first, frames, i) >= 0;
+    return H5Dclose(set) >= 0 && H5Fclose(file) >= 0 && good;
+}
+
+static int make_series(const char *name, const char *source, const char *each, const char *images)
+{
+    char path[512], part[512], link[64];
+    hsize_t shape[3] = {0};
+    const hsize_t step = strtoull(each, NULL, 10);
+    const uint64_t total = images ? strtoull(images, NULL, 10) : 0;
+    register_no_filter();
+    snprintf(path, sizeof(path), "%s.h5", name);
+    const hid_t links = H5Pcreate(H5P_LINK_CREATE), scalar = H5Screate(H5S_SCALAR),
+                from = H5Fopen(source, H5F_ACC_RDONLY, H5P_DEFAULT),
+                frames = H5Dopen2(from, "/entry/data/data", H5P_DEFAULT),
+                file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT),
+                space = H5Dget_space(frames);
+    H5Pset_create_intermediate_group(links, 1);
+    bool good = step > 0 && H5Sget_simple_extent_dims(space, shape, NULL) == 3;
+    for (hsize_t k = 0; good && k * step < shape[0]; k++) {
+        const hsize_t end = (k + 1) * step < shape[0] ? (k + 1) * step : shape[0];
+        snprintf(part, sizeof(part), "%s_%d.h5", name, (int)k + 1);
+        snprintf(link, sizeof(link), "/entry/data/data_%06d", (int)k + 1);
+        good = put_part(part, frames, k * step, end) &&
+               H5Lcreate_external(strrchr(part, '/') ? strrchr(part, '/') + 1 : part,
+                                  "/entry/data/data", file, link, links, H5P_DEFAULT) >= 0;
+    }
+    if (good && images) {
+        const hid_t count = H5Dcreate2(file, "/entry/instrument/detector/detectorSpecific/nimages",
+                                       H5T_NATIVE_UINT64, scalar, links, H5P_DEFAULT, H5P_DEFAULT);
+        good = H5Dwrite(count, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &total) >= 0;
+        H5Dclose(count);
+    }
+    H5Dclose(frames);
+    H5Fclose(from);
+    return good && H5Fclose(file) >= 0 ? 0 : fail("the series cannot be written");
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 2 ? argv[1] : "";
@@ -530,6 +584,8 @@ int main(int argc, char **argv)
         return make_virtual(argv[2], argv[3], argv[4], argv[5]);
     if (strcmp(what, "grow") == 0 && argc == 5)
         return grow(argv[2], argv[3], argv[4]);
+    if (strcmp(what, "series") == 0 && (argc == 5 || argc == 6))
+        return make_series(argv[2], argv[3], argv[4], argc == 6 ? argv[5] : NULL);
     if (strcmp(what, "feed") == 0 && argc == 5)
         return feed(argv[2], argv[3], argv[4]);
     if (strcmp(what, "catalog") == 0 && argc == 4)

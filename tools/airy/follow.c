@@ -128,7 +128,7 @@ int follow_wait(const struct integrate_params *p)
     tool_catch_interrupts();
     for (;;) {
         airy_stack *stack = NULL;
-        const airy_status status = stack_open(&stack, &common->inputs, &p->raw);
+        const airy_status status = stack_open_growing(&stack, &common->inputs, &p->raw);
         airy_stack_destroy(&stack);
         if (status == AIRY_OK)
             return AIRY_EXIT_OK;
@@ -315,13 +315,25 @@ static bool has_settled(struct follow *f, const airy_stack *stack, const airy_st
     return same;
 }
 
+/* At the end: a data file of a series that never came, and of which nobody knows how much it was. */
+static void say_end(const struct follow *f)
+{
+    const struct common *common = f->job->common;
+    airy_stack *stack = NULL;
+    if (stack_open(&stack, &common->inputs, &f->job->params->raw) != AIRY_OK)
+        tool_say(common, "the frames end here: %s", airy_last_error());
+    airy_stack_destroy(&stack);
+}
+
 /* A look at HDF5 files. */
 static enum taken look_at_stack(struct follow *f)
 {
     airy_stack *stack = NULL;
     airy_stack_info info;
     enum taken taken = TAKEN;
-    if (stack_open(&stack, &f->job->common->inputs, &f->job->params->raw) != AIRY_OK)
+    if (f->last)
+        say_end(f);
+    if (stack_open_growing(&stack, &f->job->common->inputs, &f->job->params->raw) != AIRY_OK)
         return LATER; /* it is being changed */
     if (f->fd >= 0)   /* a file under that name may be another one by now */
         close(f->fd);

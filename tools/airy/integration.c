@@ -96,7 +96,8 @@ static int open_stack(struct integration *job)
         return AIRY_EXIT_OK;
     }
     const struct opt_list *inputs = &job->common->inputs;
-    airy_status status = stack_open(&job->stack, inputs, &job->params->raw);
+    airy_status status = (job->params->follow ? stack_open_growing
+                                              : stack_open)(&job->stack, inputs, &job->params->raw);
     if (status == AIRY_OK)
         status = airy_stack_get_info(job->stack, &job->info);
     if (status == AIRY_OK)

@@ -55,6 +55,13 @@ airy_status stack_open(airy_stack **stack, const struct opt_list *inputs, const 
                       : airy_stack_create(stack, inputs->items, inputs->count);
 }
 
+airy_status stack_open_growing(airy_stack **stack, const struct opt_list *inputs,
+                               const struct raw_opt *raw)
+{
+    return raw->given ? stack_open(stack, inputs, raw)
+                      : airy_stack_create_growing(stack, inputs->items, inputs->count);
+}
+
 const char *stack_path_name(airy_stack_path path)
 {
     static const char *const names[] = {[AIRY_STACK_DIRECT] = "direct",

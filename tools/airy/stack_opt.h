@@ -24,6 +24,9 @@ const char *stack_parse_raw(void *field, const char *text);
 /* All inputs as one stack. */
 airy_status stack_open(airy_stack **stack, const struct opt_list *inputs,
                        const struct raw_opt *raw);
+/* The same while they are being written, see airy_stack_create_growing. */
+airy_status stack_open_growing(airy_stack **stack, const struct opt_list *inputs,
+                               const struct raw_opt *raw);
 /* How frames get out of it: "direct", "library", "files". */
 const char *stack_path_name(airy_stack_path path);
 
