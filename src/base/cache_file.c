@@ -1,5 +1,6 @@
 #include "base/cache_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -161,4 +162,42 @@ bool airy_cache_drop(const char *folder, const char *name)
 {
     char path[MAX_PATH];
     return !name_path(path, folder, name) || unlink(path) == 0 || errno == ENOENT;
+}
+
+/* Also one that a killed process left incomplete. */
+static bool is_entry(const char *name, const char *suffix)
+{
+    const size_t digits = strspn(name, "0123456789abcdef");
+    return digits >= 16 && strncmp(name + digits, suffix, strlen(suffix)) == 0;
+}
+
+/* The entry not used for the longest time; the number of all. */
+static size_t find_oldest(DIR *listing, const char *suffix, char oldest[256])
+{
+    struct timespec oldest_time = {0, 0};
+    size_t count = 0;
+    for (const struct dirent *entry; (entry = readdir(listing));) {
+        struct stat info;
+        if (!is_entry(entry->d_name, suffix) ||
+            fstatat(dirfd(listing), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+            continue;
+        const struct timespec time = info.st_mtim;
+        if (count++ == 0 || time.tv_sec < oldest_time.tv_sec ||
+            (time.tv_sec == oldest_time.tv_sec && time.tv_nsec < oldest_time.tv_nsec)) {
+            snprintf(oldest, 256, "%s", entry->d_name);
+            oldest_time = time;
+        }
+    }
+    return count;
+}
+
+void airy_cache_bound(const char *folder, const char *suffix, size_t most)
+{
+    DIR *listing = opendir(folder);
+    char oldest[256];
+    if (!listing)
+        return;
+    while (find_oldest(listing, suffix, oldest) > most && unlinkat(dirfd(listing), oldest, 0) == 0)
+        rewinddir(listing);
+    closedir(listing);
 }

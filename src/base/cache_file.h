@@ -35,5 +35,10 @@ bool airy_cache_store(const char *folder, const char *name, struct airy_cache_ke
                       const void *data, size_t size);
 /* False: errno says why there still is one. */
 bool airy_cache_drop(const char *folder, const char *name);
+/*
+ * Of the files whose names are 16 or more hexadecimal digits and this suffix, remove those that were
+ * not used for the longest time, until there are no more than `most`.
+ */
+void airy_cache_bound(const char *folder, const char *suffix, size_t most);
 
 #endif

@@ -13,7 +13,15 @@
 #include "core/backend.h"
 #include "shared/gather_geom.h"
 
-enum { MAX_TABLE = 64 << 10, MAX_LINE = 127, NAME_SIZE = 32, MAX_FOLDER = 512 };
+#define SUFFIX ".tune"
+
+enum {
+    MAX_TABLE = 64 << 10,
+    MAX_LINE = 127,
+    NAME_SIZE = 32,
+    MAX_FOLDER = 512,
+    MAX_TABLES = 64 /* of devices, in the cache folder; the one used longest ago goes */
+};
 
 /* cpu: where memory is in place; device: elsewhere. All 0: it has none. */
 static const struct definition {
@@ -333,7 +341,7 @@ static struct airy_cache_key table_name(const airy_device *device, char name[NAM
     char units[32];
     snprintf(units, sizeof(units), "%u", device->info.units);
     const char *const place[] = {device->info.backend, device->info.name, units, NULL};
-    snprintf(name, NAME_SIZE, "%016" PRIx64 ".tune", airy_cache_key(place).half[0]);
+    snprintf(name, NAME_SIZE, "%016" PRIx64 SUFFIX, airy_cache_key(place).half[0]);
     const char *const parts[] = {
         AIRY_VERSION, device->info.backend, device->info.name, device->info.driver, units, NULL};
     return airy_cache_key(parts);
@@ -485,6 +493,7 @@ airy_status airy_tuning_save(const airy_device *device)
                            : airy_cache_drop(folder, name);
     AIRY_FAIL_IF(!done, AIRY_ERR_IO, "the table cannot be kept in %s/%s: %s", folder, name,
                  strerror(errno));
+    airy_cache_bound(folder, SUFFIX, MAX_TABLES);
     return AIRY_OK;
 }
 
