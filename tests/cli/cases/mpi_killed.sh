@@ -7,23 +7,23 @@ words="stack.h5 --poni stack.poni --quantile 10,60 --batch 2 --threads 1 --quiet
 for files in "" --per-rank; do
     # a run that is over before it is killed says nothing
     for try in 1 2 3 4 5; do
-        rm -f out*
-        ranks 3 "$airy" integrate $words $files -o out.h5 >/dev/null 2>&1 &
-        await test -e out.h5.partial
+        rm -f many*
+        ranks 3 "$airy" integrate $words $files -o many.h5 >/dev/null 2>&1 &
+        await test -e many.h5.partial
         sleep 0.1
-        kill -9 "$(pgrep -f "^$airy integrate.*-o out.h5" | tail -n 1)" 2>/dev/null
+        kill -9 "$(pgrep -f "^$airy integrate.*-o many.h5" | tail -n 1)" 2>/dev/null
         wait $!
         code=$?
-        [ -e out.h5 ] || break
+        [ -e many.h5 ] || break
     done
     [ $code != 0 ] && echo "killed" # the code is the launcher's
-    ls out.h5*
-    ranks 2 "$airy" integrate $words $files -o out.h5 --resume >/dev/null 2>&1 &
+    ls many.h5*
+    ranks 2 "$airy" integrate $words $files -o many.h5 --resume >/dev/null 2>&1 &
     sleep 1.5
-    kill -INT "$(pgrep -f "^mpirun.*-o out.h5" | tail -n 1)"
+    kill -INT "$(pgrep -P $!)" # timeout hands it on
     wait $!
-    "$airy" integrate $words -o out.h5 --resume
+    "$airy" integrate $words -o many.h5 --resume
     echo "resumed: exit $?"
-    "$airy" diff alone.h5 out.h5 | grep -vc equal
-    ls out*
+    "$airy" diff alone.h5 many.h5 | grep -vc equal
+    ls many*
 done
