@@ -2,6 +2,18 @@
 #ifndef AIRY_BASE_CPU_H
 #define AIRY_BASE_CPU_H
 
+/*
+ * Kernels for AVX2 and AVX512 but those of codecs. Builds for fuzzers do without: they take minutes to
+ * compile with counters, and work on what was checked by then.
+ */
+#ifndef AIRY_X86_KERNELS
+#ifdef __x86_64__
+#define AIRY_X86_KERNELS 1
+#else
+#define AIRY_X86_KERNELS 0
+#endif
+#endif
+
 enum airy_cpu_flags {
     AIRY_CPU_SSE2 = 1u << 0,
     AIRY_CPU_AVX2 = 1u << 1,   /* with FMA, BMI1, BMI2 */

@@ -46,7 +46,7 @@ const struct airy_fft_kernels airy_fft_portable = {.f32 = AIRY_FFT_TABLE(f32, po
 
 const struct airy_fft_kernels *airy_fft_kernels(void)
 {
-#if defined(__x86_64__)
+#if AIRY_X86_KERNELS
     const unsigned flags = airy_cpu_flags();
     if (flags & AIRY_CPU_AVX512)
         return &airy_fft_avx512;

@@ -22,7 +22,7 @@ const struct airy_integrate_kernels airy_integrate_portable = {
 
 const struct airy_integrate_kernels *airy_integrate_kernels(void)
 {
-#if defined(__x86_64__)
+#if AIRY_X86_KERNELS
     const unsigned flags = airy_cpu_flags();
     if (flags & AIRY_CPU_AVX512)
         return &airy_integrate_avx512;

@@ -25,7 +25,7 @@ static inline four32 sqrt_portable(four32 v)
 
 const struct airy_oct_kernels *airy_oct_kernels(void)
 {
-#if defined(__x86_64__)
+#if AIRY_X86_KERNELS
     const unsigned flags = airy_cpu_flags();
     if (flags & AIRY_CPU_AVX512)
         return &airy_oct_avx512;

@@ -6,7 +6,7 @@
 
 const struct airy_peaks_kernels *airy_peaks_kernels(void)
 {
-#if defined(__x86_64__)
+#if AIRY_X86_KERNELS
     const unsigned flags = airy_cpu_flags();
     if (flags & AIRY_CPU_AVX512)
         return &airy_peaks_avx512;

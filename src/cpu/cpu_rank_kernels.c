@@ -8,7 +8,7 @@
 
 const struct airy_rank_kernels *airy_rank_kernels(void)
 {
-#if defined(__x86_64__)
+#if AIRY_X86_KERNELS
     const unsigned flags = airy_cpu_flags();
     if (flags & AIRY_CPU_AVX512)
         return &airy_rank_avx512;
