@@ -1,32 +1,34 @@
 case $($airy --version --verbose) in *"streams: no"*) echo "no libzmq or libcbor" >&2; exit 77 ;; esac
+. "$(dirname "$0")/../await.sh"
+# To a receiver that stands still from the start message on; where this machine stood still before that could be said, once more.
+play() { # URL OPTIONS
+    $helper pull "$1" >got &
+    id=$!
+    $airy stream $small --to "$@" --loop 10 --arm 4 &
+    sender=$!
+    await test -s got # the start message
+    kill -STOP $id
+}
 # images that wait for a receiver which has stopped have not been sent: their time counts
-$helper pull ipc://a >got &
-id=$!
-$airy stream $small --to ipc://a --loop 10 --arm 4 --json >report &
-sender=$!
-for try in $(seq 400); do
-    [ -s got ] && break # the start message
-    sleep 0.05
+for try in 1 2 3 4 5; do
+    play ipc://a --json >report
+    sleep 6
+    kill -CONT $id
+    wait $sender || exit 1
+    wait $id || exit 2
+    awk -F'[:,]' '/"seconds"/ { exit !($2 >= 1) }' report && break
 done
-kill -STOP $id
-sleep 6
-kill -CONT $id
-wait $sender || exit 1
-wait $id || exit 2
 grep -c image_id got
 awk -F'[:,]' '/"seconds"/ { exit !($2 >= 1) }' report || { cat report >&2; exit 3; }
 # what never leaves is said
-$helper pull ipc://b >got &
-id=$!
-$airy stream $small --to ipc://b --loop 10 --arm 4 --linger 0.5 --quiet 2>said &
-sender=$!
-for try in $(seq 400); do
-    [ -s got ] && break
-    sleep 0.05
+for try in 1 2 3 4 5; do
+    play ipc://b --linger 0.5 --quiet 2>said
+    wait $sender
+    code=$?
+    kill -CONT $id
+    kill $id
+    wait $id
+    [ $code = 0 ] || break
 done
-kill -STOP $id
-wait $sender
-echo "exit $?"
-kill -CONT $id
-kill $id
+echo "exit $code"
 sed 's/[0-9]* images/N images/' said
