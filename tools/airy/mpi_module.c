@@ -1,4 +1,9 @@
-/* airy-mpi.so: the calls of mpi_module.h through MPI. */
+/*
+ * airy-mpi.so: the calls of mpi_module.h through MPI.
+ *
+ * Counters lie in a window of rank 0's memory. Where MPI has no windows over a network (Debian's
+ * Open MPI 4.1 over TCP), rank 0's helper answers messages in its place.
+ */
 #include "mpi_module.h"
 
 #include <errno.h>
@@ -19,6 +24,7 @@ enum {
     WAIT_MS = 2,              /* between two looks at a collective call */
     PATIENCE_MS = 60000       /* claims take microseconds; who is silent so long is lost */
 };
+enum { TAG_ASK = 1, TAG_ANSWER = 2 };
 
 static struct {
     struct mpi_place place;
@@ -26,12 +32,15 @@ static struct {
     int talk;
     bool opened, threads;
     MPI_Win window;
-    pthread_mutex_t lock; /* every call of MPI */
-    atomic_llong since;   /* ms, when the call under way began; 0: none is */
+    bool by_messages;       /* there is no window */
+    int64_t *counts;        /* of rank 0 then */
+    pthread_mutex_t asking; /* one question at a time */
+    pthread_mutex_t lock;   /* every call of MPI */
+    atomic_llong since;     /* ms, when the call under way began; 0: none is */
     atomic_bool leaving;
     pthread_t helper, watch;
     char error[512];
-} state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER, .asking = PTHREAD_MUTEX_INITIALIZER};
 
 static long long now_ms(void)
 {
@@ -105,13 +114,91 @@ static int add_locked(size_t cell, int64_t amount, int64_t *before)
     return code;
 }
 
+static void report_lost(int rank)
+{
+    char text[200];
+    snprintf(text, sizeof(text),
+             "airy integrate: rank %d of %d has not been heard of for %d s; what is written stays, "
+             "the same command with --resume goes on\n",
+             rank, state.place.size, PATIENCE_MS / 1000);
+    say(text);
+}
+
+/* A question to rank 0, and its answer. Looks are counted: a machine that stands still asks nobody. */
+static int ask(size_t cell, int64_t amount, int64_t *before)
+{
+    const int64_t question[2] = {(int64_t)cell, amount};
+    int64_t answer = 0;
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Status about[2]; /* MPICH's headers say that MPI_STATUSES_IGNORE is read */
+    int done = 0;
+    pthread_mutex_lock(&state.asking);
+    begin_call();
+    int code = MPI_Irecv(&answer, 1, MPI_INT64_T, 0, TAG_ANSWER, MPI_COMM_WORLD, &requests[0]);
+    if (code == MPI_SUCCESS)
+        code = MPI_Isend(question, 2, MPI_INT64_T, 0, TAG_ASK, MPI_COMM_WORLD, &requests[1]);
+    end_call();
+    for (int looks = 0; code == MPI_SUCCESS && !done; looks++) {
+        if (looks > PATIENCE_MS / STEP_MS) {
+            report_lost(0);
+            _exit(1);
+        }
+        begin_call();
+        code = MPI_Testall(2, requests, &done, about);
+        end_call();
+        if (code == MPI_SUCCESS && !done)
+            pause_ms(STEP_MS);
+    }
+    pthread_mutex_unlock(&state.asking);
+    if (before)
+        *before = answer;
+    return code;
+}
+
+/* Rank 0's: what others have asked. With a window the look lets MPI proceed. */
+static void answer_all(void)
+{
+    int asked = 0;
+    begin_call();
+    do {
+        MPI_Status about;
+        int64_t question[2] = {-1, 0}, answer = 0;
+        if (MPI_Iprobe(MPI_ANY_SOURCE, TAG_ASK, MPI_COMM_WORLD, &asked, &about) != MPI_SUCCESS ||
+            !asked || !state.counts ||
+            MPI_Recv(question, 2, MPI_INT64_T, about.MPI_SOURCE, TAG_ASK, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            break;
+        if (question[0] >= 0 && question[0] < (int64_t)state.cells + state.place.size) {
+            answer = state.counts[question[0]];
+            state.counts[question[0]] += question[1];
+        }
+        (void)MPI_Send(&answer, 1, MPI_INT64_T, about.MPI_SOURCE, TAG_ANSWER, MPI_COMM_WORLD);
+    } while (asked);
+    end_call();
+}
+
+static int add_cell(size_t cell, int64_t amount, int64_t *before)
+{
+    if (state.by_messages && state.place.rank)
+        return ask(cell, amount, before);
+    int code = MPI_SUCCESS;
+    begin_call();
+    if (!state.by_messages) {
+        code = add_locked(cell, amount, before);
+    } else {
+        if (before)
+            *before = state.counts[cell];
+        state.counts[cell] += amount;
+    }
+    end_call();
+    return code;
+}
+
 static int add(size_t cell, int64_t amount, int64_t *before)
 {
     if (cell >= state.cells)
         return failed("a cell outside of the window", MPI_SUCCESS);
-    begin_call();
-    const int code = add_locked(cell, amount, before);
-    end_call();
+    const int code = add_cell(cell, amount, before);
     return code == MPI_SUCCESS ? 0 : failed("MPI_Fetch_and_op", code);
 }
 
@@ -130,11 +217,10 @@ static int beat(struct beats *beats)
     const bool slept = now - beats->last > ASLEEP_MS;
     int lost = -1;
     beats->last = now;
-    begin_call();
-    (void)add_locked(state.cells + (size_t)state.place.rank, 1, NULL);
+    (void)add_cell(state.cells + (size_t)state.place.rank, 1, NULL);
     for (int i = first; i <= last; i++) {
         int64_t value = 0;
-        if (add_locked(state.cells + (size_t)i, 0, &value) != MPI_SUCCESS)
+        if (add_cell(state.cells + (size_t)i, 0, &value) != MPI_SUCCESS)
             continue;
         if (value != beats->seen[i] || !beats->when[i] || slept) {
             beats->seen[i] = value;
@@ -143,18 +229,7 @@ static int beat(struct beats *beats)
             lost = i;
         }
     }
-    end_call();
     return lost;
-}
-
-static void report_lost(int rank)
-{
-    char text[200];
-    snprintf(text, sizeof(text),
-             "airy integrate: rank %d of %d has not been heard of for %d s; what is written stays, "
-             "the same command with --resume goes on\n",
-             rank, state.place.size, PATIENCE_MS / 1000);
-    say(text);
 }
 
 /* Progress for the others' claims on rank 0, and everybody's beat. */
@@ -165,12 +240,8 @@ static void *help(void *unused)
                           calloc((size_t)state.place.size, sizeof(*beats.when)), 0};
     long long next = now_ms();
     while (!atomic_load(&state.leaving) && beats.seen && beats.when) {
-        if (state.place.rank == 0) {
-            int flag = 0;
-            begin_call();
-            MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
-            end_call();
-        }
+        if (state.place.rank == 0)
+            answer_all();
         if (now_ms() >= next) {
             const int lost = beat(&beats);
             next = now_ms() + BEAT_MS;
@@ -234,6 +305,14 @@ static int open_window(void)
     int64_t *data = NULL;
     int code = MPI_Win_allocate((MPI_Aint)(count * sizeof(*data)), sizeof(*data), MPI_INFO_NULL,
                                 MPI_COMM_WORLD, &data, &state.window);
+    int mine = code == MPI_SUCCESS, all = 0;
+    if (MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && !all) {
+        state.by_messages = true;
+        state.counts = count ? calloc(count, sizeof(*state.counts)) : NULL;
+        if (mine)
+            MPI_Win_free(&state.window);
+        return !count || state.counts ? 0 : failed("memory for counters", MPI_SUCCESS);
+    }
     if (code == MPI_SUCCESS)
         code = MPI_Win_set_errhandler(state.window, MPI_ERRORS_RETURN);
     if (code == MPI_SUCCESS) {
@@ -316,6 +395,11 @@ static void close_world(void)
 {
     if (!state.opened)
         return;
+    if (state.by_messages && state.place.rank && state.threads) {
+        /* No more questions: rank 0 answers none once all have come. */
+        atomic_store(&state.leaving, true);
+        pthread_join(state.helper, NULL);
+    }
     /* Rank 0 helps until all have come here. */
     MPI_Request request = MPI_REQUEST_NULL;
     begin_call();
@@ -324,15 +408,19 @@ static void close_world(void)
     if (code == MPI_SUCCESS)
         (void)finish(&request, NULL, NULL);
     atomic_store(&state.leaving, true);
-    if (state.threads)
+    if (state.threads && !(state.by_messages && state.place.rank))
         pthread_join(state.helper, NULL);
     begin_call();
-    MPI_Win_unlock_all(state.window);
-    MPI_Win_free(&state.window);
+    if (!state.by_messages) {
+        MPI_Win_unlock_all(state.window);
+        MPI_Win_free(&state.window);
+    }
     MPI_Finalize();
     end_call();
     if (state.threads)
         pthread_join(state.watch, NULL);
+    free(state.counts);
+    state.counts = NULL;
     state.opened = false;
 }
 
