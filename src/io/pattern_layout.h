@@ -79,8 +79,15 @@ herr_t airy_pattern_put_growing(hid_t datasets[AIRY_PATTERN_FIELDS], hid_t file,
                                 const struct airy_pattern_spec *spec);
 airy_status airy_pattern_fits(hid_t file, const struct airy_pattern_spec *spec);
 
-/* Datasets of the grid's map. */
+/*
+ * Datasets of the grid's map (src/io/pattern_map.c): how many; made as an NXdata of images in the
+ * group "integrate"; found below a root, of the grid's shape, else AIRY_ERR_FORMAT. Lock held.
+ */
 size_t airy_pattern_map_count(const struct airy_pattern_spec *spec);
+herr_t airy_pattern_put_maps(struct airy_pattern_layout *layout, hid_t integrate,
+                             const struct airy_pattern_spec *spec);
+airy_status airy_pattern_find_maps(struct airy_pattern_layout *layout, hid_t root,
+                                   const struct airy_pattern_spec *spec);
 /*
  * Create `path`, which must not exist, and write all that does not belong to rows; status is
  * pending. Takes the lock.

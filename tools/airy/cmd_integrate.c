@@ -426,45 +426,44 @@ static void axes_words(char text[240], const airy_integrator_info *matrix, airy_
                  airy_unit_name(matrix->azimuth_unit));
 }
 
-static int explain(const struct integration *job)
-{
+/* What --explain tells. */
+struct explanation {
+    const char *specs; /* of the devices */
     airy_integrator_info matrix;
     airy_run_info plan;
-    airy_status status = airy_integrator_get_info(job->integrator, &matrix);
-    if (status == AIRY_OK)
-        status = airy_integrate_plan(&plan, job->stack, job->team.integrators, job->team.count,
-                                     &job->run);
-    if (status != AIRY_OK)
-        return tool_failed(job->common, status);
-    const double rate = measure_rate(job, &status);
-    if (status == AIRY_ERR_MEMORY) /* the run would end so, too */
-        return tool_failed(job->common, status);
-    char *specs = team_specs(&job->team);
-    if (!specs)
-        return tool_failed(job->common, AIRY_ERR_MEMORY);
-    if (job->common->json) {
-        json_t *json = json_pack(
-            "{s:s, s:s, s:I, s:s, s:s, s:{s:I, s:I, s:I, s:I, s:[f,f]}, s:{s:I, s:I, s:I, "
-            "s:I}, s:{s:I, s:I, s:I, s:I}, s:f}",
-            "device", specs, "layout", layout_name(job->layout.layout), "processes",
-            (json_int_t)job->layout.processes, "why", job->layout.why, "engine", matrix.engine,
-            "matrix", "pixels", (json_int_t)matrix.pixels, "valid_pixels",
-            (json_int_t)matrix.valid_pixels, "entries", (json_int_t)matrix.entries, "bins",
-            (json_int_t)matrix.bins, "range", matrix.lower, matrix.upper, "memory",
-            "matrix_host_bytes", (json_int_t)matrix.host_bytes, "matrix_device_bytes",
-            (json_int_t)matrix.device_bytes, "slots_host_bytes", (json_int_t)plan.host_bytes,
-            "slots_device_bytes", (json_int_t)plan.device_bytes, "run", "frames",
-            (json_int_t)job->frames, "batch", (json_int_t)plan.batch, "slots",
-            (json_int_t)plan.slots, "readers", (json_int_t)plan.readers, "frames_per_second", rate);
-        free(specs);
-        if (matrix.azimuth_bins)
-            json_object_set_new(json_object_get(json, "matrix"), "azimuth_range",
-                                json_pack("[f,f]", matrix.azimuth_lower, matrix.azimuth_upper));
-        pattern_rings_json(json, &job->params->pattern);
-        return tool_print_json(job->common, json);
-    }
+    double rate; /* frames/s; 0 unknown */
+};
+
+static int explain_json(const struct integration *job, const struct explanation *e)
+{
+    const airy_integrator_info *matrix = &e->matrix;
+    const airy_run_info *plan = &e->plan;
+    json_t *json = json_pack(
+        "{s:s, s:s, s:I, s:s, s:s, s:{s:I, s:I, s:I, s:I, s:[f,f]}, s:{s:I, s:I, s:I, "
+        "s:I}, s:{s:I, s:I, s:I, s:I}, s:f}",
+        "device", e->specs, "layout", layout_name(job->layout.layout), "processes",
+        (json_int_t)job->layout.processes, "why", job->layout.why, "engine", matrix->engine,
+        "matrix", "pixels", (json_int_t)matrix->pixels, "valid_pixels",
+        (json_int_t)matrix->valid_pixels, "entries", (json_int_t)matrix->entries, "bins",
+        (json_int_t)matrix->bins, "range", matrix->lower, matrix->upper, "memory",
+        "matrix_host_bytes", (json_int_t)matrix->host_bytes, "matrix_device_bytes",
+        (json_int_t)matrix->device_bytes, "slots_host_bytes", (json_int_t)plan->host_bytes,
+        "slots_device_bytes", (json_int_t)plan->device_bytes, "run", "frames",
+        (json_int_t)job->frames, "batch", (json_int_t)plan->batch, "slots", (json_int_t)plan->slots,
+        "readers", (json_int_t)plan->readers, "frames_per_second", e->rate);
+    if (matrix->azimuth_bins)
+        json_object_set_new(json_object_get(json, "matrix"), "azimuth_range",
+                            json_pack("[f,f]", matrix->azimuth_lower, matrix->azimuth_upper));
+    pattern_rings_json(json, &job->params->pattern);
+    return tool_print_json(job->common, json);
+}
+
+static int explain_text(const struct integration *job, const struct explanation *e)
+{
+    const airy_integrator_info *matrix = &e->matrix;
+    const airy_run_info *plan = &e->plan;
     char text[4][32], axes[240];
-    axes_words(axes, &matrix, job->params->pattern.unit);
+    axes_words(axes, matrix, job->params->pattern.unit);
     printf("stack    %s: %zu frame%s of %zu x %zu %s, %s\n", job->info.dataset, job->info.frames,
            tool_s(job->info.frames), job->info.height, job->info.width,
            airy_dtype_name(job->info.dtype), job->info.filters);
@@ -472,32 +471,52 @@ static int explain(const struct integration *job)
     printf(job->integrator_params.has_dummy ? "; pixels of %g, within %g, are left out\n" : "\n",
            job->integrator_params.dummy, job->integrator_params.delta_dummy);
     printf("layout   %s: %s\n", layout_name(job->layout.layout), job->layout.why);
-    printf("engine   %s on %s\n", matrix.engine, specs);
-    free(specs);
-    printf("matrix   %zu of %zu pixels, %zu entries, %s, %s splitting\n", matrix.valid_pixels,
-           matrix.pixels, matrix.entries, axes, airy_split_name(job->params->pattern.split));
+    printf("engine   %s on %s\n", matrix->engine, e->specs);
+    printf("matrix   %zu of %zu pixels, %zu entries, %s, %s splitting\n", matrix->valid_pixels,
+           matrix->pixels, matrix->entries, axes, airy_split_name(job->params->pattern.split));
     pattern_print_rings(&job->params->pattern);
     const bool several = job->layout.processes > 1;
     const size_t devices = job->team.count;
     airy_device_info device;
-    status = airy_device_get_info(job->device, &device);
-    const bool cpu = status == AIRY_OK && strcmp(device.backend, "cpu") == 0;
+    const bool cpu = airy_device_get_info(job->device, &device) == AIRY_OK &&
+                     strcmp(device.backend, "cpu") == 0;
     printf(cpu ? "memory   %smatrix %s, and %s in %s%s CPU's form; slots %s and %s\n"
                : "memory   %smatrix %s on the host, %s on %s%s; slots %s and %s\n",
            several ? "each process " : "",
-           tool_bytes(text[0], (double)devices * (double)matrix.host_bytes),
-           tool_bytes(text[1], (double)matrix.device_bytes), devices > 1 ? "each" : "the",
-           cpu ? "" : " device", tool_bytes(text[2], (double)plan.host_bytes),
-           tool_bytes(text[3], (double)plan.device_bytes));
+           tool_bytes(text[0], (double)devices * (double)matrix->host_bytes),
+           tool_bytes(text[1], (double)matrix->device_bytes), devices > 1 ? "each" : "the",
+           cpu ? "" : " device", tool_bytes(text[2], (double)plan->host_bytes),
+           tool_bytes(text[3], (double)plan->device_bytes));
     printf("run      %zu frame%s, %zu a batch, %zu slot%s, %zu reader%s%s\n", job->frames,
-           tool_s(job->frames), plan.batch, plan.slots, tool_s(plan.slots), plan.readers,
-           tool_s(plan.readers), devices > 1 ? " on each device" : "");
-    if (rate > 0)
-        printf("rate     %.4g frames/s %son the first frames: about %.3g s\n", rate,
-               several ? "of one process " : "", (double)job->frames / rate);
+           tool_s(job->frames), plan->batch, plan->slots, tool_s(plan->slots), plan->readers,
+           tool_s(plan->readers), devices > 1 ? " on each device" : "");
+    if (e->rate > 0)
+        printf("rate     %.4g frames/s %son the first frames: about %.3g s\n", e->rate,
+               several ? "of one process " : "", (double)job->frames / e->rate);
     else
         printf("rate     unknown: the first frames cannot be read (%s)\n", airy_last_error());
     return AIRY_EXIT_OK;
+}
+
+static int explain(const struct integration *job)
+{
+    struct explanation e = {0};
+    airy_status status = airy_integrator_get_info(job->integrator, &e.matrix);
+    if (status == AIRY_OK)
+        status = airy_integrate_plan(&e.plan, job->stack, job->team.integrators, job->team.count,
+                                     &job->run);
+    if (status != AIRY_OK)
+        return tool_failed(job->common, status);
+    e.rate = measure_rate(job, &status);
+    if (status == AIRY_ERR_MEMORY) /* the run would end so, too */
+        return tool_failed(job->common, status);
+    char *specs = team_specs(&job->team);
+    if (!specs)
+        return tool_failed(job->common, AIRY_ERR_MEMORY);
+    e.specs = specs;
+    const int code = job->common->json ? explain_json(job, &e) : explain_text(job, &e);
+    free(specs);
+    return code;
 }
 
 /* Which pixels of the frames themselves are left out. */
