@@ -190,6 +190,13 @@ static int check(const struct integrate_params *p)
     return tool_check_waiting(common, p->output);
 }
 
+/* Texts of a detector make no lines of their own. */
+static void one_line(char *text)
+{
+    for (char *at = text; (at = strchr(at, '\n'));)
+        *at = '?';
+}
+
 /* A failure of the series at work: its line, which is kept for those who subscribe. */
 static int fail_series(struct service *s, uint64_t id, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -199,6 +206,7 @@ static int fail_series(struct service *s, uint64_t id, const char *format, ...)
     va_start(args, format);
     vsnprintf(s->why, sizeof(s->why), format, args);
     va_end(args);
+    one_line(s->why);
     s->said = true;
     return tool_fail(s->common, "series %llu%s%s", (unsigned long long)id,
                      strncmp(s->why, "is ", 3) == 0 ? " " : ": ", s->why);
@@ -388,12 +396,14 @@ static int begin(struct service *s, const airy_stream_message *m)
     s->progress = (struct progress){.common = s->common};
     atomic_store(&s->dropped, 0);
     atomic_store(&s->other, 0);
-    char count[32] = "";
+    char count[32] = "", detector[AIRY_STREAM_TEXT_MAX];
+    snprintf(detector, sizeof(detector), "%s", m->start.detector);
+    one_line(detector);
     if (m->start.number_of_images)
         snprintf(count, sizeof(count), "%llu ", (unsigned long long)m->start.number_of_images);
     tool_say(s->common, "series %llu: %simage%s of %zu x %zu%s%s", (unsigned long long)m->series_id,
              count, m->start.number_of_images == 1 ? "" : "s", m->start.height, m->start.width,
-             *m->start.detector ? ", " : "", m->start.detector);
+             *detector ? ", " : "", detector);
     int code = name_output(s, m->series_id);
     if (code == AIRY_EXIT_OK)
         code = check_channel(s, &m->start);
@@ -588,8 +598,11 @@ static void on_say(void *user, const char *sentence)
 {
     struct service *s = user;
     const bool late = strstr(sentence, "without a start message") != NULL;
+    char line[1024];
     s->silent = 0; /* the address is right */
-    tool_say(s->common, "%s%s", sentence,
+    snprintf(line, sizeof(line), "%s", sentence);
+    one_line(line);
+    tool_say(s->common, "%s%s", line,
              late && s->params->output
                  ? "; images of this one come by --resume, with the detector's own file as input"
                  : "");

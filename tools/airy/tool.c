@@ -114,28 +114,10 @@ const char *tool_held(void)
     return held.line;
 }
 
-/*
- * One line of our own to the terminal. Texts of files and of detectors may be in it: what a terminal
- * would obey, control characters of ASCII and of Unicode (U+0080 to U+009F), becomes \xNN.
- */
-static void print_line(const char *command, const char *text, const char *tail)
-{
-    char plain[4 * 2048 + 1];
-    size_t n = 0;
-    for (const unsigned char *at = (const unsigned char *)text; *at && n + 8 < sizeof(plain);) {
-        const bool wide = at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0;
-        const bool control = *at < 0x20 || *at == 0x7f || wide;
-        for (int k = 0; k <= wide; k++, at++)
-            n += control ? (size_t)sprintf(plain + n, "\\x%02x", *at) : (plain[n] = (char)*at, 1u);
-    }
-    plain[n] = 0;
-    fprintf(stderr, "airy %s: %s%s\n", command, plain, tail);
-}
-
 static void print_failure(const char *command, const char *text, const char *tail)
 {
     if (!held.failures)
-        print_line(command, text, tail);
+        fprintf(stderr, "airy %s: %s%s\n", command, text, tail);
     else if (!*held.line)
         snprintf(held.line, sizeof(held.line), "%.1900s%s", text, tail);
 }
@@ -205,7 +187,7 @@ void tool_say(const struct common *common, const char *format, ...)
     va_start(args, format);
     format_line(text, format, args);
     va_end(args);
-    print_line(common->command->name, text, "");
+    fprintf(stderr, "airy %s: %s\n", common->command->name, text);
 }
 
 airy_status tool_device(const struct common *common, airy_device **device)
@@ -513,6 +495,18 @@ static void format_duration(char text[32], double seconds)
         snprintf(text, 32, "%d:%02d", (int)seconds / 60, (int)seconds % 60);
 }
 
+/* Nobody knows how many come. */
+static void show_count(const struct progress *p, size_t done, double now)
+{
+    const double elapsed = now - p->start,
+                 rate = elapsed > 0 ? (double)(done - p->first) / elapsed : 0;
+    if (p->lines)
+        tool_say(p->common, "%zu %s, %.4g/s", done, p->what, rate);
+    else
+        fprintf(stderr, "\r%zu %s  %.4g/s \033[K", done, p->what, rate);
+    fflush(stderr);
+}
+
 bool progress_step(void *user, size_t done, size_t total)
 {
     struct progress *p = user;
@@ -527,12 +521,17 @@ bool progress_step(void *user, size_t done, size_t total)
     /* Into a file: a line every ten seconds, none for what takes less. */
     if (p->lines && p->shown == 0)
         p->shown = now;
-    if (now - p->shown < (p->lines ? 10 : 0.1) && (done < total || p->lines))
+    const bool end = total && done >= total;
+    if (now - p->shown < (p->lines ? 10 : 0.1) && (!end || p->lines))
         return !tool_interrupted();
     p->shown = now;
+    if (total == 0) {
+        show_count(p, done, now);
+        return !tool_interrupted();
+    }
     enum { WIDTH = 30 };
     char bar[WIDTH + 1], left[32];
-    const size_t filled = total ? (size_t)((double)WIDTH * (double)done / (double)total) : WIDTH;
+    const size_t filled = (size_t)((double)WIDTH * (double)done / (double)total);
     for (size_t i = 0; i < WIDTH; i++)
         bar[i] = i < filled ? '#' : '.';
     bar[WIDTH] = 0;
@@ -541,12 +540,11 @@ bool progress_step(void *user, size_t done, size_t total)
     format_duration(left, rate > 0 ? (double)(total - done) / rate : -1);
     if (p->lines) {
         tool_say(p->common, "%.0f %%, %zu of %zu %s, %.4g/s, %s left",
-                 total ? 100.0 * (double)done / (double)total : 100.0, done, total, p->what, rate,
-                 left);
+                 100.0 * (double)done / (double)total, done, total, p->what, rate, left);
         return !tool_interrupted();
     }
     fprintf(stderr, "\r[%s] %3.0f %%  %zu/%zu %s  %.4g/s  %s left \033[K", bar,
-            total ? 100.0 * (double)done / (double)total : 100.0, done, total, p->what, rate, left);
+            100.0 * (double)done / (double)total, done, total, p->what, rate, left);
     fflush(stderr);
     return !tool_interrupted();
 }

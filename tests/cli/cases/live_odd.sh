@@ -2,9 +2,10 @@ case $($airy --version --verbose) in *"streams: no"*) echo "no libzmq or libcbor
 poni=${small%.h5}.poni
 # a service goes on after each of these, and tells who subscribes
 esc=$(printf '\033')
+line=$(printf '\n\r')
 timeout 120 $helper subscribe ipc://p seen 3 >ends &
 subscriber=$!
-timeout 120 $helper push ipc://a "start,1,195,487,0,Eiger$esc[31m" until,seen end,1 start,2,60000,60000,3 end,2 \
+timeout 120 $helper push ipc://a "start,1,195,487,0,Eiger$esc[31m${line}airy: done" until,seen end,1 start,2,60000,60000,3 end,2 \
     start,18446744073709551615,195,487,2 image,18446744073709551615,0 image,18446744073709551615,1 end,18446744073709551615 &
 detector=$!
 timeout 120 $airy integrate ipc://a --poni $poni -o 'run_{series}.h5' --bins 10 --publish ipc://p --series 3 --memory-limit 1G --json >report 2>said
