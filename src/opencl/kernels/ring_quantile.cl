@@ -472,9 +472,10 @@ ring_quantile(__global const airy_ring_bin *bins, __global const uint *pixel,
         if (same)
             range[1] = range[0];
     }
+    if (same)
+        range[1].members = 0u; /* they are in the list of side 0 */
     sort_listed(&f, 0u, &range[0], lower, upper);
-    if (!same)
-        sort_listed(&f, 1u, &range[1], lower, upper);
+    sort_listed(&f, 1u, &range[1], lower, upper);
     barrier(CLK_LOCAL_MEM_FENCE);
     struct ring_sums kept, met;
     clear_sums(&kept);
@@ -488,9 +489,9 @@ ring_quantile(__global const airy_ring_bin *bins, __global const uint *pixel,
     for (uint side = 0u; side < 2u; side++) {
         const uint kept_number = passing(&f, side, &range[side], KEPT),
                    met_number = passing(&f, side, &range[side], MET);
-        if (kept_number != ~0u && !(side == 1u && same))
+        if (kept_number != ~0u)
             keep_entry(&kept, image, t, bin.first + kept_number);
-        if (met_number != ~0u && !(side == 1u && same))
+        if (met_number != ~0u)
             keep_entry(&met, image, t, bin.first + met_number);
     }
     group_ring_sums(&kept, &room);
@@ -509,7 +510,7 @@ ring_quantile(__global const airy_ring_bin *bins, __global const uint *pixel,
 #pragma unroll
         for (uint side = 0u; side < 2u; side++) {
             const uint number = passing(&f, side, &range[side], none ? MET : KEPT);
-            if (number != ~0u && !(side == 1u && same))
+            if (number != ~0u)
                 spread += square_of(image, t, bin.first + number, mean);
         }
         spread = group_ring_sum(spread, &room);
