@@ -12,7 +12,7 @@ build=$(cd "$1" && pwd) || exit 1
 every=${2:-}
 shift $(($# < 2 ? $# : 2))
 families=("$@")
-[ $# -gt 0 ] || families=(core codec integrate rings peaks reduce label element move fft filter stencil rank background oct tile
+[ $# -gt 0 ] || families=(core codec integrate rings peaks reduce label element move fft filter stencil rank hampel background oct tile
     opencl opencl_kernels opencl_integrate)
 command -v oclgrind >/dev/null || { echo "no oclgrind: apt-get install oclgrind"; exit 1; }
 there=$build/oclgrind
