@@ -38,8 +38,11 @@ enum phase {
     CLOSING   /* the last of them are under way, then handler->end */
 };
 
+struct receiver;
+
 struct serve {
     airy_stream_receiver *receiver;
+    struct receiver *receivers; /* [receiver->count] */
     const airy_stream_handler *handler;
     double grace, timeout;
     pthread_mutex_t lock;
@@ -73,6 +76,9 @@ struct receiver {
     struct serve *serve;
     void *socket;
     pthread_t thread;
+    /* Looks at the socket that found nothing since anything came of the series; the serve's lock. */
+    uint64_t looks, looked_since;
+    bool holds; /* a message of another series: it does not look */
     airy_stream_message message;
 };
 
@@ -124,10 +130,20 @@ static bool is_busy(const struct serve *s)
     return s->phase != IDLE && s->phase != CLOSING;
 }
 
-/* s since anything came of the series at work. */
+/*
+ * s since anything came of the series at work: those in which sockets were looked at, for messages
+ * wait where the process or the machine stood still.
+ */
 static double quiet_for(const struct serve *s)
 {
-    return s->working ? 0 : seconds_since(s->last_ns);
+    double quiet = s->working ? 0 : seconds_since(s->last_ns);
+    for (size_t i = 0; i < s->receiver->count; i++) {
+        const struct receiver *r = &s->receivers[i];
+        const uint64_t looks = r->looked_since == s->last_ns ? r->looks : 0;
+        if (!r->holds)
+            quiet = fmin(quiet, (double)looks * AIRY_STREAM_POLL_MS * 1e-3);
+    }
+    return quiet;
 }
 
 /* Of a series that is over, which only its unique id can tell. */
@@ -137,10 +153,16 @@ static bool is_late(const struct serve *s, const airy_stream_message *m)
            is_same(&s->series, m, true);
 }
 
-static void hold(struct serve *s)
+/* m is a thread's own. */
+static void hold(struct serve *s, const airy_stream_message *m)
 {
+    struct receiver *r = s->receivers;
+    while (&r->message != m)
+        r++;
     s->holding++;
+    r->holds = true;
     wait_change(s);
+    r->holds = false;
     s->holding--;
 }
 
@@ -195,7 +217,7 @@ static void take_start(struct serve *s, const airy_stream_message *m)
             return;
         }
         s->next++;
-        hold(s);
+        hold(s, m);
         s->next--;
     }
 }
@@ -224,7 +246,7 @@ static void take_end(struct serve *s, const airy_stream_message *m)
             leave_out(s, m);
             return;
         }
-        hold(s);
+        hold(s, m);
     }
 }
 
@@ -256,7 +278,7 @@ static bool await_series(struct serve *s, const airy_stream_message *m)
         }
         if (s->phase != IDLE || s->start) {
             idle_since = 0;
-            hold(s);
+            hold(s, m);
             continue;
         }
         idle_since = idle_since ? idle_since : airy_clock_ns();
@@ -271,7 +293,7 @@ static bool await_series(struct serve *s, const airy_stream_message *m)
                 (unsigned long long)m->series_id);
             return false;
         }
-        hold(s);
+        hold(s, m);
     }
     return false;
 }
@@ -417,6 +439,16 @@ static bool is_over(struct serve *s)
     return quit;
 }
 
+/* The socket had nothing for AIRY_STREAM_POLL_MS. */
+static void count_look(struct receiver *r)
+{
+    struct serve *s = r->serve;
+    pthread_mutex_lock(&s->lock);
+    r->looks = r->looked_since == s->last_ns ? r->looks + 1 : 0;
+    r->looked_since = s->last_ns;
+    pthread_mutex_unlock(&s->lock);
+}
+
 static void *receive(void *user)
 {
     struct receiver *r = user;
@@ -428,9 +460,11 @@ static void *receive(void *user)
             continue;
         }
         const int error = zmq_errno();
+        struct serve *s = r->serve;
+        if (error == EAGAIN)
+            count_look(r);
         if (error == EAGAIN || error == EINTR)
             continue;
-        struct serve *s = r->serve;
         pthread_mutex_lock(&s->lock);
         s->status = AIRY_ERR_IO;
         snprintf(s->sentence, sizeof(s->sentence), "a socket fails: %s", zmq_strerror(error));
@@ -574,6 +608,7 @@ airy_status airy_stream_serve(airy_stream_receiver *receiver, const airy_stream_
     struct receiver *receivers = NULL;
     AIRY_TRY(airy_memory_calloc((void **)&receivers, receiver->count, sizeof(*receivers),
                                 "receiving threads"));
+    s.receivers = receivers;
     pthread_condattr_t monotonic;
     (void)pthread_condattr_init(&monotonic);
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
