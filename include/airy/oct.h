@@ -242,6 +242,19 @@ AIRY_API airy_status airy_oct_get_info(const airy_oct *oct, airy_oct_info *info)
 AIRY_API airy_status airy_oct_learn(airy_queue *queue, airy_oct *oct, const airy_array *src);
 
 /**
+ * Have all ready for calls of airy_oct_process with so many frames. A device compiles its kernels at
+ * the first call, for a number of frames each: hundreds of milliseconds, and the camera does not wait.
+ * Goes once through all of it with frames of zeros, and returns when it is done. A stream
+ * (airy_oct_stream_create) does so by itself.
+ *
+ * @param frames  a multiple of frames_per_result
+ *
+ * Errors: AIRY_ERR_SHAPE, AIRY_ERR_PARAM (airy_oct_learn was to come first), AIRY_ERR_MEMORY,
+ *         AIRY_ERR_DEVICE.
+ */
+AIRY_API airy_status airy_oct_rehearse(airy_queue *queue, const airy_oct *oct, size_t frames);
+
+/**
  * Frames to profiles.
  *
  * @param dst  out, params->to [frames / frames_per_result, out_lines, depth], with output COMPLEX

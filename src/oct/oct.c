@@ -438,6 +438,29 @@ airy_status airy_oct_process(airy_queue *queue, const airy_oct *oct, airy_array 
     return AIRY_OK;
 }
 
+airy_status airy_oct_rehearse(airy_queue *queue, const airy_oct *oct, size_t frames)
+{
+    AIRY_FAIL_IF(!queue || !oct, AIRY_ERR_PARAM, "%s is NULL", !queue ? "queue" : "oct");
+    const airy_oct_params *p = &oct->p;
+    const airy_oct_info *info = &oct->info;
+    AIRY_FAIL_IF(frames == 0 || frames % info->frames_per_result != 0, AIRY_ERR_SHAPE,
+                 "frames = %zu, expected a multiple of %zu", frames, info->frames_per_result);
+    const size_t raw[3] = {frames, p->lines, p->packing ? info->line_bytes : p->samples},
+                 results[4] = {frames / info->frames_per_result, info->out_lines, info->depth, 2};
+    airy_array *src = NULL, *dst = NULL;
+    airy_status status;
+    AIRY_TRY_OR(out, airy_array_create(&src, queue->device, p->dtype, 3, raw));
+    AIRY_TRY_OR(out, airy_array_create(&dst, queue->device, p->to,
+                                       p->output == AIRY_OCT_COMPLEX ? 4 : 3, results));
+    AIRY_TRY_OR(out, airy_array_fill(queue, src, 0));
+    AIRY_TRY_OR(out, airy_oct_process(queue, oct, dst, src, NULL));
+    status = airy_queue_finish(queue);
+out:
+    airy_array_destroy(&dst);
+    airy_array_destroy(&src);
+    return status;
+}
+
 /* ---- what frames tell ---- */
 
 /* Mean and variance of the bins of some lines; spectra: [lines][depth][2]. */

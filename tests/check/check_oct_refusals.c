@@ -326,6 +326,41 @@ static void check_learn(struct check *c)
     airy_oct_destroy(&plain);
 }
 
+/* Behind a rehearsal nothing is compiled any more. */
+static void check_rehearsal(struct check *c)
+{
+    if (!check_case(c, "oct_rehearsal"))
+        return;
+    airy_oct *oct = NULL, *pattern = NULL;
+    airy_start_info before, after;
+    const airy_oct_params p = {.samples = SAMPLES,
+                               .lines = LINES,
+                               .background = AIRY_OCT_BACKGROUND_MEAN,
+                               .average_frames = 2},
+                          q = {.samples = SAMPLES, .lines = LINES, .fixed_pattern = 2};
+    const size_t two[3] = {2, LINES, SAMPLES}, one[3] = {1, LINES, DEPTH};
+    const float *zeros = check_alloc(c, sizeof(float) * 2 * LINES * SAMPLES);
+    airy_array *src = check_upload(c, AIRY_DTYPE_F32, 3, two, zeros),
+               *dst = check_output(c, AIRY_DTYPE_F32, 3, one);
+    if (CHECK_OK(c, airy_oct_create(&oct, c->queue, &p)) &&
+        CHECK_OK(c, airy_oct_create(&pattern, c->queue, &q))) {
+        CHECK_OK(c, airy_oct_rehearse(c->queue, oct, 2));
+        CHECK_OK(c, airy_device_start(c->device, &before));
+        CHECK_OK(c, airy_oct_process(c->queue, oct, dst, src, NULL));
+        CHECK_OK(c, airy_queue_finish(c->queue));
+        CHECK_OK(c, airy_device_start(c->device, &after));
+        CHECK(c, before.programs == after.programs);
+        CHECK_FAILS(c, airy_oct_rehearse(c->queue, oct, 0), AIRY_ERR_SHAPE, "a multiple of 2");
+        CHECK_FAILS(c, airy_oct_rehearse(c->queue, oct, 3), AIRY_ERR_SHAPE, "a multiple of 2");
+        CHECK_FAILS(c, airy_oct_rehearse(c->queue, pattern, 2), AIRY_ERR_PARAM,
+                    "the fixed pattern is not known yet");
+        CHECK_FAILS(c, airy_oct_rehearse(NULL, oct, 2), AIRY_ERR_PARAM, "queue is NULL");
+        CHECK_FAILS(c, airy_oct_rehearse(c->queue, NULL, 2), AIRY_ERR_PARAM, "oct is NULL");
+    }
+    airy_oct_destroy(&pattern);
+    airy_oct_destroy(&oct);
+}
+
 static void check_handles(struct check *c)
 {
     if (!check_case(c, "oct_refuses_null"))
@@ -372,5 +407,6 @@ void check_oct_refusals(struct check *c)
     check_bad_results(c);
     check_overlap(c);
     check_learn(c);
+    check_rehearsal(c);
     check_handles(c);
 }
