@@ -399,9 +399,21 @@ static airy_status book_memory(airy_integrator *it)
     return AIRY_OK;
 }
 
+/* What there is of it whatever the pixels hit: seconds of work that cannot fit are not begun. */
+static airy_status book_least(airy_integrator *it)
+{
+    if (!it->device->backend->in_place)
+        return AIRY_OK;
+    const uint64_t bytes = it->pixels * (sizeof *it->matrix.start + sizeof *it->norm + 1);
+    AIRY_TRY(airy_device_book(it->device, bytes, "the matrix"));
+    it->booked = bytes;
+    return AIRY_OK;
+}
+
 static airy_status fill_integrator(airy_integrator *it, const airy_integrator_params *params)
 {
     const uint64_t start = airy_clock_ns();
+    AIRY_TRY(book_least(it));
     AIRY_TRY(make_corrections(it, params));
     AIRY_TRY(copy_valid(&it->dark, params->dark, it));
     AIRY_TRY(copy_valid(&it->variance, params->variance, it));
