@@ -36,15 +36,18 @@ static void add_block(uint32_t state[8], const uint8_t block[64])
     }
     uint32_t v[8];
     memcpy(v, state, sizeof(v));
-    for (size_t i = 0; i < 64; i++) {
-        const uint32_t s1 = rotate(v[4], 6) ^ rotate(v[4], 11) ^ rotate(v[4], 25),
-                       choose = (v[4] & v[5]) ^ (~v[4] & v[6]);
-        const uint32_t t1 = v[7] + s1 + choose + round_constants[i] + w[i];
-        const uint32_t s0 = rotate(v[0], 2) ^ rotate(v[0], 13) ^ rotate(v[0], 22);
-        const uint32_t majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
-        memmove(v + 1, v, 7 * sizeof(v[0]));
-        v[4] += t1;
-        v[0] = t1 + s0 + majority;
+    /* The eight words change their parts with each round: in eight rounds once around. */
+    for (size_t i = 0; i < 64; i += 8) {
+        for (size_t k = 0; k < 8; k++) {
+            const uint32_t a = v[-k % 8], b = v[(1 - k) % 8], c = v[(2 - k) % 8],
+                           e = v[(4 - k) % 8], f = v[(5 - k) % 8], g = v[(6 - k) % 8];
+            uint32_t *d = &v[(3 - k) % 8], *h = &v[(7 - k) % 8];
+            const uint32_t s1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
+            const uint32_t t1 = *h + s1 + ((e & f) ^ (~e & g)) + round_constants[i + k] + w[i + k];
+            const uint32_t s0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22);
+            *d += t1;
+            *h = t1 + s0 + ((a & b) ^ (a & c) ^ (b & c));
+        }
     }
     for (size_t i = 0; i < 8; i++)
         state[i] += v[i];
