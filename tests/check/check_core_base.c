@@ -35,6 +35,27 @@ static void check_names(struct check *c)
     CHECK(c, strstr(airy_build_info(), "hdf5") && strstr(airy_build_info(), airy_cpu_name()));
 }
 
+struct pair {
+    double a, b;
+};
+
+__attribute__((noinline)) static void round_pair(struct pair *p, double x, double y, double z)
+{
+    p->b = (double)(float)(10 * y / z);
+    p->a = (double)(float)(x - 5 * y);
+}
+
+/* The compiler, with the flags of the build: see meson.build. */
+static void check_rounding_pair(struct check *c)
+{
+    struct pair p;
+    if (!check_case(c, "rounding_pair"))
+        return;
+    round_pair(&p, 1.6789123456, 2.3456789, 35);
+    volatile float a = (float)p.a, b = (float)p.b;
+    CHECK(c, (double)a == p.a && (double)b == p.b);
+}
+
 static void *fail_elsewhere(void *arg)
 {
     airy_fail(AIRY_ERR_IO, "the other thread");
@@ -762,6 +783,7 @@ static void check_profile_rows(struct check *c)
 void check_core_base(struct check *c)
 {
     check_names(c);
+    check_rounding_pair(c);
     check_errors(c);
     check_dtypes(c);
     check_sizes(c);
