@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "io/hdf5_sources.h"
 #include "io/stack_internal.h"
@@ -37,6 +38,8 @@ struct resolver {
     struct frame_source *sources; /* [frames] */
     struct known_source *known;   /* sources opened so far */
     size_t known_count;
+    uint32_t *slots; /* [slot_count], a power of two: 1 + place in known by the names' hash, or 0 */
+    size_t slot_count;
     bool simple; /* false: libhdf5 has to read it */
 };
 
@@ -231,14 +234,17 @@ static bool get_names(const struct resolver *r, size_t i, char **file, char **da
     return *file != NULL;
 }
 
-/* Each source is opened once, however many mappings name it; the last one is the likeliest. */
+/* Each source is opened once, however many mappings name it. */
 static airy_status get_source(struct resolver *r, const struct known_source **found,
                               const char *file, const char *dataset)
 {
-    for (size_t i = r->known_count; i-- > 0;) {
-        const struct stack_segment *segment = &r->stack->segments[r->known[i].segment];
+    const uint64_t hash = airy_hash_text(airy_hash_text(AIRY_HASH_START, file), dataset);
+    size_t at = (size_t)hash & (r->slot_count - 1);
+    for (; r->slots[at]; at = (at + 1) & (r->slot_count - 1)) {
+        struct known_source *known = &r->known[r->slots[at] - 1];
+        const struct stack_segment *segment = &r->stack->segments[known->segment];
         if (strcmp(segment->path, file) == 0 && strcmp(segment->dataset, dataset) == 0) {
-            *found = &r->known[i];
+            *found = known;
             return AIRY_OK;
         }
     }
@@ -247,8 +253,10 @@ static airy_status get_source(struct resolver *r, const struct known_source **fo
                  r->known_count + 1);
     r->known = larger;
     AIRY_TRY(open_source(r, &larger[r->known_count], file, dataset));
-    if (r->simple)
+    if (r->simple) {
         *found = &larger[r->known_count++];
+        r->slots[at] = (uint32_t)r->known_count;
+    }
     return AIRY_OK;
 }
 
@@ -315,6 +323,11 @@ static airy_status resolve_all(struct resolver *r)
     if (H5Pget_virtual_count(r->creation, &count) < 0)
         return airy_hdf5_fail(AIRY_ERR_FORMAT, "%s::%s: its mapping cannot be read", r->path,
                               r->name);
+    /* Each mapping has one source at most. */
+    for (r->slot_count = 1; r->slot_count < 2 * (count + 1);)
+        r->slot_count *= 2;
+    AIRY_TRY(airy_memory_calloc((void **)&r->slots, r->slot_count, sizeof(*r->slots),
+                                "sources of a virtual dataset"));
     for (size_t i = 0; i < count && r->simple; i++)
         AIRY_TRY(resolve_mapping(r, i));
     return r->simple ? add_runs(r) : AIRY_OK;
@@ -363,6 +376,7 @@ airy_status airy_stack_add_virtual(airy_stack *stack, bool *resolved, hid_t data
         H5Pclose(r.creation);
     free(r.sources);
     free(r.known);
+    free(r.slots);
     *resolved = status == AIRY_OK && r.creation >= 0 && r.simple;
     if (!*resolved)
         airy_stack_drop_segments(stack, segments);
