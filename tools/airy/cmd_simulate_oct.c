@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "simulated_oct.h"
@@ -573,16 +574,31 @@ static int run_recording(const struct oct_sim_params *p, struct recording *r, co
     return AIRY_EXIT_OK;
 }
 
+/* A new file PATH.XXXXXXXX.partial, as the library's writers make it. */
+static int create_partial(char *partial, size_t size, const char *path)
+{
+    int file = -1;
+    for (int i = 0; file < 0 && i < 100 && (i == 0 || errno == EEXIST); i++) {
+        uint32_t number = 0;
+        if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+            return -1;
+        if ((size_t)snprintf(partial, size, "%s.%08x.partial", path, (unsigned)number) >= size) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        file = open(partial, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    }
+    return file;
+}
+
 /* Headerless: lines of a frame after each other, frames after each other. */
 static int write_raw(const struct oct_sim_params *p, const struct simulated_oct *m,
                      const char *path)
 {
     const struct common *common = &p->common;
     char partial[4300];
-    if ((size_t)snprintf(partial, sizeof(partial), "%s.partial", path) >= sizeof(partial))
-        return tool_fail(common, "the output's name is longer than %zu bytes", sizeof(partial));
     struct recording r = {.model = m};
-    r.file = open(partial, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
+    r.file = create_partial(partial, sizeof(partial), path);
     if (r.file < 0)
         return tool_fail(common, "%s: cannot be written (%s); check path and permissions", path,
                          strerror(errno));
