@@ -84,10 +84,11 @@ struct service {
     const airy_geometry *replayed;
     struct team team;
     airy_publisher *publisher;
-    size_t done;   /* series */
-    int code;      /* the worst of them */
-    bool named;    /* OUT has {series} in it */
-    double silent; /* s: since when the first series is waited for; 0: no longer */
+    size_t done;       /* series */
+    int code;          /* the worst of them */
+    bool named;        /* OUT has {series} in it */
+    double silent;     /* s: since when the first series is waited for */
+    atomic_bool heard; /* something came, or its silence was said */
 
     /* The series at work. */
     struct integrate_params mine;
@@ -443,7 +444,7 @@ static airy_status on_start(void *user, const airy_stream_message *m)
     char sentence[1024];
     s->said = false;
     s->why[0] = 0;
-    s->silent = 0;
+    atomic_store(&s->heard, true);
     tool_hold(true, false); /* its line is to say of which series it is */
     const int code = begin(s, m);
     snprintf(sentence, sizeof(sentence), "%s", tool_held());
@@ -599,7 +600,7 @@ static void on_say(void *user, const char *sentence)
     struct service *s = user;
     const bool late = strstr(sentence, "without a start message") != NULL;
     char line[1024];
-    s->silent = 0; /* the address is right */
+    atomic_store(&s->heard, true); /* the address is right */
     snprintf(line, sizeof(line), "%s", sentence);
     one_line(line);
     tool_say(s->common, "%s%s", line,
@@ -611,8 +612,8 @@ static void on_say(void *user, const char *sentence)
 static bool on_stop(void *user)
 {
     struct service *s = user;
-    if (s->silent > 0 && tool_now() - s->silent > SILENCE_S) {
-        s->silent = 0;
+    if (!atomic_load(&s->heard) && tool_now() - s->silent > SILENCE_S) {
+        atomic_store(&s->heard, true);
         tool_say(s->common,
                  "no series has begun within %d s; is the address right, and the detector's stream "
                  "on, in format cbor, and without another receiver? Waiting on",

@@ -105,7 +105,8 @@ static struct {
 void tool_hold(bool failures, bool talk)
 {
     held.failures = failures;
-    held.talk = talk;
+    if (held.talk != talk) /* other threads may be talking */
+        held.talk = talk;
     held.line[0] = 0;
 }
 

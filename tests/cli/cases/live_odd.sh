@@ -20,6 +20,10 @@ grep -E '"(series|complete|output)"' report
 timeout 120 $helper push ipc://b start,1,195,487,5 image,1,0 broken,1,3 image,1,2 end,1 &
 timeout 120 $airy integrate ipc://b --poni $poni -o counts.h5 --bins 10 --on-error skip --json 2>/dev/null | grep -E '"(expected|received|integrated|bad|lost|dropped|broken|output)"'
 wait
+timeout 120 $airy stream $small --to ipc://g --loop 20 --quiet --patience 60 &
+timeout 120 $airy integrate ipc://g -o drop.h5 --bins 1000 --drop --batch 1 --on-error skip --json --quiet |
+    awk '/"(integrated|resumed|bad|lost|dropped|left_out)"/ { sum += $2 } END { print sum " in one count each" }'
+wait
 # what is there when a series is not complete, and how to go on
 timeout 120 $helper push ipc://c start,1,195,487,3 image,1,0 image,1,2 end,1 &
 timeout 120 $airy integrate ipc://c --poni $poni -o part.h5 --bins 10 2>&1 | sed -n 's/ in [^,]* s, / /; s/; [^;]*frames.s.*//; s/^airy integrate: \([sp][ea]r.*\)/\1/p'
