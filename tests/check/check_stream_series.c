@@ -423,6 +423,7 @@ static void check_far(struct check *c)
     struct loop l;
     if (!check_case(c, "stream_series_far") || !open_loop(&l, c, 1))
         return;
+    l.grace = 0.3;
     send_start(&l, 0, 7, 0);
     for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
         send_image(&l, 0, 7, ids[i]);
