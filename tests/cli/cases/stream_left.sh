@@ -2,9 +2,10 @@ case $($airy --version --verbose) in *"streams: no"*) echo "no libzmq or libcbor
 . "$(dirname "$0")/../await.sh"
 # To a receiver that stands still from the start message on; where this machine stood still before that could be said, once more.
 play() { # URL OPTIONS
+    rm -f got # of the one before
     $helper pull "$1" >got &
     id=$!
-    $airy stream $small --to "$@" --loop 10 --arm 4 &
+    $airy stream $small --to "$@" --loop 10 --arm 4 --patience 15 &
     sender=$!
     await test -s got # the start message
     kill -STOP $id
@@ -14,8 +15,7 @@ for try in 1 2 3 4 5; do
     play ipc://a --json >report
     sleep 6
     kill -CONT $id
-    wait $sender || exit 1
-    wait $id || exit 2
+    wait $sender && wait $id || continue # the receiver gave up before there was a stream
     awk -F'[:,]' '/"seconds"/ { exit !($2 >= 1) }' report && break
 done
 grep -c image_id got
@@ -28,7 +28,7 @@ for try in 1 2 3 4 5; do
     kill -CONT $id
     kill $id
     wait $id
-    [ $code = 0 ] || break
+    grep -q 'had not left' said && break
 done
 echo "exit $code"
 sed 's/[0-9]* images/N images/' said
