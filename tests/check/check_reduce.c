@@ -464,7 +464,8 @@ void check_reduce(struct check *c)
         check_quantiles_one(c, 211, 307, (enum kind)kind);
         check_clip_all(c, (enum kind)kind);
     }
-    check_quantiles_one(c, 300, 300, KIND_RAMP);
+    /* Of so many elements the median lies outside of what the sample says: keys are divided. */
+    check_quantiles_one(c, 283, 270, KIND_RAMP);
     check_statistics_one(c, AIRY_DTYPE_F32, 2048, 2048, KIND_NOISE, 0, false, false);
     check_clip_one(c, AIRY_DTYPE_F32, 2048, 2048, KIND_NOISE, &(airy_clip_params){0}, "default");
     for (size_t bins = 1; bins < 1000; bins = bins * 3 + 1) {
