@@ -76,8 +76,11 @@ struct receiver {
     struct serve *serve;
     void *socket;
     pthread_t thread;
-    /* Looks at the socket that found nothing since anything came of the series; the serve's lock. */
-    uint64_t looks, looked_since;
+    /*
+     * Looks at the socket that found nothing of the series since anything came of it, and when the
+     * last of them was; the serve's lock.
+     */
+    uint64_t looks, looked_since, looked_ns;
     bool holds; /* a message of another series: it does not look */
     airy_stream_message message;
 };
@@ -208,7 +211,7 @@ static void take_start(struct serve *s, const airy_stream_message *m)
         if (s->phase == IDLE && !s->start) {
             s->start = m;
             pthread_cond_broadcast(&s->changed);
-            while (s->start == m && !s->quit)
+            while (s->start == m && (!s->quit || s->phase == STARTING)) /* start reads it */
                 wait_change(s);
             return;
         }
@@ -261,7 +264,7 @@ static bool await_series(struct serve *s, const airy_stream_message *m)
             if (s->phase == READY && !s->first) {
                 s->first = m;
                 pthread_cond_broadcast(&s->changed);
-                while (s->first == m && !s->quit)
+                while (s->first == m && (!s->quit || s->phase == OPENING))
                     wait_change(s);
             } else {
                 wait_change(s);
@@ -411,6 +414,21 @@ static void take_broken(struct serve *s, const airy_stream_message *m)
     pthread_cond_broadcast(&s->changed);
 }
 
+/*
+ * A look at the socket that waited in vain, or found a message: of another series it is a look, too,
+ * lest those who send such ones keep this one at work. The lock is held.
+ */
+static void count_look(struct receiver *r, bool waited)
+{
+    const uint64_t since = r->serve->last_ns, now = airy_clock_ns();
+    const bool begins = r->looked_since != since;
+    if (!begins && !waited && now - r->looked_ns < AIRY_STREAM_POLL_MS * UINT64_C(1000000))
+        return;
+    r->looks = begins ? 0 : r->looks + 1;
+    r->looked_since = since;
+    r->looked_ns = now;
+}
+
 static void take(struct receiver *r, zmq_msg_t *bytes, uint64_t ns)
 {
     struct serve *s = r->serve;
@@ -428,6 +446,7 @@ static void take(struct receiver *r, zmq_msg_t *bytes, uint64_t ns)
         take_end(s, m);
     else
         take_image(s, m, size, ns);
+    count_look(r, false);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -437,16 +456,6 @@ static bool is_over(struct serve *s)
     const bool quit = s->quit;
     pthread_mutex_unlock(&s->lock);
     return quit;
-}
-
-/* The socket had nothing for AIRY_STREAM_POLL_MS. */
-static void count_look(struct receiver *r)
-{
-    struct serve *s = r->serve;
-    pthread_mutex_lock(&s->lock);
-    r->looks = r->looked_since == s->last_ns ? r->looks + 1 : 0;
-    r->looked_since = s->last_ns;
-    pthread_mutex_unlock(&s->lock);
 }
 
 static void *receive(void *user)
@@ -461,15 +470,15 @@ static void *receive(void *user)
         }
         const int error = zmq_errno();
         struct serve *s = r->serve;
-        if (error == EAGAIN)
-            count_look(r);
-        if (error == EAGAIN || error == EINTR)
-            continue;
         pthread_mutex_lock(&s->lock);
-        s->status = AIRY_ERR_IO;
-        snprintf(s->sentence, sizeof(s->sentence), "a socket fails: %s", zmq_strerror(error));
-        s->quit = true;
-        pthread_cond_broadcast(&s->changed);
+        if (error == EAGAIN) {
+            count_look(r, true);
+        } else if (error != EINTR) {
+            s->status = AIRY_ERR_IO;
+            snprintf(s->sentence, sizeof(s->sentence), "a socket fails: %s", zmq_strerror(error));
+            s->quit = true;
+            pthread_cond_broadcast(&s->changed);
+        }
         pthread_mutex_unlock(&s->lock);
     }
     zmq_msg_close(&bytes);

@@ -4,6 +4,7 @@
 #if AIRY_HAVE_ZMQ
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -415,6 +416,46 @@ static void check_restarted(struct check *c)
     close_loop(&l);
 }
 
+/* Another detector that never rests. */
+struct flood {
+    struct loop *loop;
+    atomic_bool over;
+};
+
+static void *send_flood(void *user)
+{
+    struct flood *f = user;
+    const struct timespec pause = {.tv_nsec = 10000000};
+    while (!atomic_load(&f->over)) {
+        send_image(f->loop, 0, 3, 0);
+        nanosleep(&pause, NULL);
+    }
+    return NULL;
+}
+
+/* A series whose end was lost is over after `timeout`, whatever comes of others meanwhile. */
+static void check_flooded(struct check *c)
+{
+    struct loop l;
+    struct flood flood = {.loop = &l};
+    pthread_t sender;
+    if (!check_case(c, "stream_series_flooded") || !open_loop(&l, c, 1))
+        return;
+    l.grace = 0.1;
+    l.timeout = 0.5;
+    l.until = time(NULL) + 30;
+    send_start(&l, 0, 9, 5);
+    send_image(&l, 0, 9, 0);
+    if (CHECK(c, pthread_create(&sender, NULL, send_flood, &flood) == 0)) {
+        CHECK_OK(c, serve(&l));
+        atomic_store(&flood.over, true);
+        pthread_join(sender, NULL);
+        CHECK(c, l.report[0].id == 9 && l.report[0].received == 1 && !l.report[0].ended);
+        CHECK(c, l.report[0].stray > 0 && strstr(l.sentences, "it is given up") != NULL);
+    }
+    close_loop(&l);
+}
+
 /* The number of images is not said: a number far off is believed when another one agrees. */
 static void check_far(struct check *c)
 {
@@ -670,6 +711,7 @@ void check_stream_series(struct check *c)
     check_astray(c);
     check_ahead(c);
     check_restarted(c);
+    check_flooded(c);
     check_far(c);
     check_failing(c);
     check_late_first(c);
