@@ -353,9 +353,11 @@ static void book(struct airy_run *run, const struct tally *tally)
         snprintf(out->first_error, sizeof(out->first_error), "%.511s", tally->message);
     }
     out->frames += tally->frames;
-    out->bad += run->skip_bad ? tally->bad : 0;
-    if (run->feed)
-        run->feed->lost += tally->lost;
+    if (tally->frames) { /* none: the file did not take them */
+        out->bad += run->skip_bad ? tally->bad : 0;
+        if (run->feed)
+            run->feed->lost += tally->lost;
+    }
     out->stored_bytes += tally->stored;
 }
 

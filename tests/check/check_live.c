@@ -1,9 +1,11 @@
 /* Frames that come one by one: the same patterns as from a stack, whatever their order. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "check_pipeline.h"
@@ -349,6 +351,36 @@ static void check_lost(struct check *c)
     close_played(&played);
 }
 
+/* What the file does not take is counted as on its way, be it lost or not. */
+static void check_full_disk(struct check *c)
+{
+    if (!check_case(c, "live_full_disk"))
+        return;
+    struct played played;
+    airy_live *live = NULL;
+    airy_live_info info = {0};
+    airy_live_params params = params_of(FRAMES);
+    params.run.batch = 1;
+    struct rlimit before, none;
+    getrlimit(RLIMIT_FSIZE, &before);
+    none = before;
+    none.rlim_cur = 0;
+    if (open_played(c, &played, FRAMES, SOUND, false) &&
+        CHECK_OK(c, airy_live_create(&live, played.out, played.integrators, 1, &params))) {
+        void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+        setrlimit(RLIMIT_FSIZE, &none);
+        for (size_t i = 0; i < FRAMES; i++)
+            (void)airy_live_lose(live, i, "never came");
+        const airy_status status = airy_live_finish(live, &info);
+        setrlimit(RLIMIT_FSIZE, &before);
+        signal(SIGXFSZ, handler);
+        CHECK(c, status == AIRY_ERR_IO && strstr(airy_last_error(), "File too large") != NULL);
+        CHECK(c, info.done == 0 && info.bad == 0 && info.put == 0);
+    }
+    airy_live_destroy(&live);
+    close_played(&played);
+}
+
 /* A file that the frames of a live run have begun is completed from a stack. */
 static void check_then_stack(struct check *c)
 {
@@ -573,6 +605,7 @@ void check_live(struct check *c)
     check_refusals(c);
     check_sizes(c);
     check_lost(c);
+    check_full_disk(c);
     check_then_stack(c);
     check_growing(c);
     check_growing_resume(c);
