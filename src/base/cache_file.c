@@ -171,7 +171,7 @@ static bool is_entry(const char *name, const char *suffix)
     return digits >= 16 && strncmp(name + digits, suffix, strlen(suffix)) == 0;
 }
 
-/* The entry not used for the longest time; the number of all. */
+/* Of this user, the entry not used for the longest time; the number of all. */
 static size_t find_oldest(DIR *listing, const char *suffix, char oldest[256])
 {
     struct timespec oldest_time = {0, 0};
@@ -179,7 +179,8 @@ static size_t find_oldest(DIR *listing, const char *suffix, char oldest[256])
     for (const struct dirent *entry; (entry = readdir(listing));) {
         struct stat info;
         if (!is_entry(entry->d_name, suffix) ||
-            fstatat(dirfd(listing), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+            fstatat(dirfd(listing), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
+            S_ISDIR(info.st_mode) || info.st_uid != geteuid())
             continue;
         const struct timespec time = info.st_mtim;
         if (count++ == 0 || time.tv_sec < oldest_time.tv_sec ||
@@ -197,7 +198,8 @@ void airy_cache_bound(const char *folder, const char *suffix, size_t most)
     char oldest[256];
     if (!listing)
         return;
-    while (find_oldest(listing, suffix, oldest) > most && unlinkat(dirfd(listing), oldest, 0) == 0)
+    while (find_oldest(listing, suffix, oldest) > most &&
+           (unlinkat(dirfd(listing), oldest, 0) == 0 || errno == ENOENT)) /* another process did */
         rewinddir(listing);
     closedir(listing);
 }

@@ -36,8 +36,8 @@ bool airy_cache_store(const char *folder, const char *name, struct airy_cache_ke
 /* False: errno says why there still is one. */
 bool airy_cache_drop(const char *folder, const char *name);
 /*
- * Of the files whose names are 16 or more hexadecimal digits and this suffix, remove those that were
- * not used for the longest time, until there are no more than `most`.
+ * Of this user's files whose names are 16 or more hexadecimal digits and this suffix, remove those
+ * that were not used for the longest time, until there are no more than `most`.
  */
 void airy_cache_bound(const char *folder, const char *suffix, size_t most);
 

@@ -2,6 +2,7 @@
  * Tunable sizes: the list, its limits, the table in the cache folder whatever its bytes are, and
  * that no result depends on them.
  */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -226,6 +227,36 @@ static void check_table(struct check *c, const char *folder)
     CHECK_OK(c, airy_tuning_set(c->device, "pipeline.slots", 0, AIRY_TUNING_SET));
     CHECK_OK(c, airy_tuning_save(c->device));
     CHECK(c, access(path, F_OK) != 0);
+}
+
+/* Files of the names of entries in a folder. */
+static size_t count_entries(const char *folder)
+{
+    size_t count = 0;
+    for (int i = 0; i < 6; i++) {
+        char path[600];
+        snprintf(path, sizeof(path), "%s/%016x.x", folder, i);
+        count += access(path, F_OK) == 0;
+    }
+    return count;
+}
+
+/* What is no file of the cache, though named like one and the oldest, is not in the way. */
+static void check_bound(struct check *c)
+{
+    const char *folder = check_tmp(c);
+    char path[600];
+    for (int i = 0; i < 6; i++) {
+        const struct timespec times[2] = {{.tv_sec = 1000 + i}, {.tv_sec = 1000 + i}};
+        snprintf(path, sizeof(path), "%s/%016x.x", folder, i);
+        if (i == 0)
+            CHECK(c, mkdir(path, 0700) == 0);
+        else
+            write_bytes(c, path, "x", 1);
+        CHECK(c, utimensat(AT_FDCWD, path, times, 0) == 0);
+    }
+    airy_cache_bound(folder, ".x", 2);
+    CHECK(c, count_entries(folder) == 3 && access(path, F_OK) == 0);
 }
 
 static void check_file(struct check *c)
@@ -472,6 +503,8 @@ void check_tuning(struct check *c)
         check_lines(c);
     if (check_case(c, "tuning_file"))
         check_file(c);
+    if (check_case(c, "tuning_bound"))
+        check_bound(c);
     if (check_case(c, "tuning_results_b8192"))
         check_results(c, 8192);
     if (check_case(c, "tuning_results_b32768"))
