@@ -70,8 +70,8 @@ typedef struct airy_stream_exposure {
 } airy_stream_exposure;
 
 /**
- * An image message with room for its payload. Thread-safety: one thread at a time; what is being
- * sent is not touched.
+ * An image message with room for its payload. Thread-safety: several threads may send it at once,
+ * each through its own sender; else one thread at a time. What is being sent is not touched.
  */
 typedef struct airy_stream_image airy_stream_image;
 

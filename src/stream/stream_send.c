@@ -19,10 +19,10 @@ enum { URL_MAX = AIRY_STREAM_ADDRESS_MAX, HIGH_WATER = 128, CHANNEL_HEAD_MAX = 1
  * One block: room for a head that ends where the body begins, then the body, which does not change.
  */
 struct airy_stream_image {
-    atomic_uint uses;                  /* its owner, and ZeroMQ for each message on its way */
-    airy_stream_sender *sender;        /* of the message on its way */
-    size_t body, size;                 /* offset of the body; bytes of all */
-    size_t data[AIRY_STREAM_CHANNELS]; /* offsets of the payloads */
+    atomic_uint uses;                     /* its owner, and ZeroMQ for each message on its way */
+    _Atomic(airy_stream_sender *) sender; /* of the message on its way */
+    size_t body, size;                    /* offset of the body; bytes of all */
+    size_t data[AIRY_STREAM_CHANNELS];    /* offsets of the payloads */
     size_t channels;
     unsigned char bytes[];
 };
@@ -106,7 +106,7 @@ static void drop_use(airy_stream_image *image)
 static void release(void *data, void *hint)
 {
     airy_stream_image *image = hint;
-    airy_stream_sender *sender = image->sender;
+    airy_stream_sender *sender = atomic_load(&image->sender);
     struct timespec now;
     (void)data;
     drop_use(image);
@@ -263,8 +263,9 @@ airy_status airy_stream_send_end(airy_stream_sender *sender, const airy_stream_s
 /* The image itself, or, as its head is being sent, a copy. One more use of it. */
 static airy_status hold_image(airy_stream_image **held, airy_stream_image *image)
 {
+    unsigned idle = 1;
     *held = image;
-    if (airy_stream_image_busy(image)) {
+    if (!atomic_compare_exchange_strong(&image->uses, &idle, 2)) {
         const size_t size = sizeof(*image) + image->size;
         airy_stream_image *copy = malloc(size);
         AIRY_FAIL_IF(!copy, AIRY_ERR_MEMORY, "out of memory for an image of %zu bytes", size);
@@ -275,9 +276,7 @@ static airy_status hold_image(airy_stream_image **held, airy_stream_image *image
         copy->channels = image->channels;
         atomic_init(&copy->uses, 1);
         *held = copy;
-        return AIRY_OK;
     }
-    atomic_fetch_add_explicit(&image->uses, 1, memory_order_relaxed);
     return AIRY_OK;
 }
 
@@ -299,7 +298,7 @@ airy_status airy_stream_send_image(airy_stream_sender *sender, airy_stream_image
     AIRY_TRY(hold_image(&held, image));
     unsigned char *first = held->bytes + held->body - b.used;
     memcpy(first, head, b.used);
-    held->sender = sender;
+    atomic_store(&held->sender, sender);
     atomic_fetch_add(&sender->pending, 1);
     if (zmq_msg_init_data(&message, first, held->size - held->body + b.used, release, held) != 0) {
         release(NULL, held);

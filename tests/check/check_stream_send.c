@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,6 +178,73 @@ out:
     zmq_ctx_term(context);
 }
 
+enum { SHARERS = 2, SHARED = 20000, FEW = 11 };
+
+/* Sends an image that another thread sends, too: numbers that are of this one only. */
+struct sharer {
+    airy_stream_sender *sender;
+    airy_stream_image *image;
+    uint64_t index;
+    size_t sent;
+    pthread_t thread;
+};
+
+static void *send_shared(void *user)
+{
+    struct sharer *s = user;
+    bool sent = true;
+    for (uint64_t i = 0; i < SHARED && sent; i++) {
+        const uint64_t id = i % FEW * SHARERS + s->index;
+        for (int k = 0; k < 10000 && airy_stream_image_busy(s->image); k++)
+            continue; /* both begin as it is free */
+        if (airy_stream_send_image(s->sender, s->image, &small, &(airy_stream_exposure){id, id, id},
+                                   PATIENCE_NS, &sent) != AIRY_OK)
+            break;
+        s->sent += sent;
+    }
+    return NULL;
+}
+
+static void check_shared(struct check *c)
+{
+    struct sharer sharers[SHARERS] = {0};
+    void *sockets[SHARERS];
+    airy_stream_image *image = NULL;
+    const airy_codec_params codec = {.codec = AIRY_CODEC_NONE};
+    const airy_stream_sender_params params = {.url = "tcp://127.0.0.1:*", .high_water = 8};
+    const size_t size = sizeof(pixels);
+    const int timeout = 60000, linger = 0;
+    if (!check_case(c, "stream_send_shared") ||
+        !CHECK_OK(c, airy_stream_image_create(&image, &small, &codec, &size)))
+        return;
+    memcpy(airy_stream_image_data(image, 0), pixels, sizeof(pixels));
+    void *context = zmq_ctx_new();
+    size_t started = 0, wrong = 0;
+    for (size_t k = 0; k < SHARERS; k++) {
+        struct sharer *s = &sharers[k];
+        sockets[k] = zmq_socket(context, ZMQ_PULL);
+        zmq_setsockopt(sockets[k], ZMQ_RCVTIMEO, &timeout, sizeof(timeout));
+        zmq_setsockopt(sockets[k], ZMQ_LINGER, &linger, sizeof(linger));
+        s->image = image;
+        s->index = k;
+        CHECK_OK(c, airy_stream_sender_create(&s->sender, &params));
+        CHECK(c, zmq_connect(sockets[k], airy_stream_sender_url(s->sender)) == 0);
+        started += pthread_create(&s->thread, NULL, send_shared, s) == 0;
+    }
+    for (uint64_t i = 0; CHECK(c, started == SHARERS) && i < SHARED && !wrong; i++)
+        for (size_t k = 0; k < SHARERS; k++)
+            wrong += !is_image(sockets[k], i % FEW * SHARERS + k);
+    CHECK(c, wrong == 0);
+    for (size_t k = 0; k < SHARERS; k++)
+        zmq_close(sockets[k]);
+    for (size_t k = 0; k < started; k++)
+        pthread_join(sharers[k].thread, NULL);
+    for (size_t k = 0; k < SHARERS; k++)
+        airy_stream_sender_destroy(&sharers[k].sender, 0);
+    airy_stream_image_destroy(&image);
+    zmq_ctx_term(context);
+}
+
 static airy_status open_url(const char *url, bool connect)
 {
     airy_stream_sender *sender = NULL;
@@ -271,6 +339,7 @@ void check_stream_send(struct check *c)
     check_image_bytes(c);
     check_series_bytes(c);
     check_sockets(c);
+    check_shared(c);
     check_urls(c);
     check_refusals(c);
 }
