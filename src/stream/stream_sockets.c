@@ -32,8 +32,8 @@ airy_status airy_stream_check_address(const char *url, bool connects)
     const size_t digits = strspn(port, "0123456789");
     AIRY_FAIL_IF(strcmp(port, "*") != 0 &&
                      (digits == 0 || digits > 5 || port[digits] || atoi(port) > UINT16_MAX),
-                 AIRY_ERR_PARAM, "URL '%s': expected a port of at most %d%s", url, UINT16_MAX,
-                 connects ? "" : ", or *");
+                 AIRY_ERR_PARAM, "URL '%s': expected tcp://HOST:PORT, a port of at most %d%s", url,
+                 UINT16_MAX, connects ? "" : ", or *");
     AIRY_FAIL_IF(connects && url[0] == 't' && (url[6] == '*' || strcmp(port, "*") == 0),
                  AIRY_ERR_PARAM, "URL '%s': to connect takes a host and a port; * is for who binds",
                  url);

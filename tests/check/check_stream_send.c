@@ -269,11 +269,11 @@ static void check_urls(struct check *c)
     CHECK_FAILS(c, open_url("tcp://", false), AIRY_ERR_PARAM, "expected tcp://HOST:PORT");
     CHECK_FAILS(c, open_url("http://a:80", false), AIRY_ERR_PARAM, "expected tcp://HOST:PORT");
     CHECK_FAILS(c, open_url("tcp://*:99999", false), AIRY_ERR_PARAM, "a port of at most 65535");
-    CHECK_FAILS(c, open_url("tcp://*", false), AIRY_ERR_PARAM, "expected a port");
-    CHECK_FAILS(c, open_url("tcp://:::::::", false), AIRY_ERR_PARAM, "expected a port");
+    CHECK_FAILS(c, open_url("tcp://*", false), AIRY_ERR_PARAM, "a port of at most");
+    CHECK_FAILS(c, open_url("tcp://:::::::", false), AIRY_ERR_PARAM, "a port of at most");
     CHECK_FAILS(c, open_url("tcp://no-such-interface-x:1", false), AIRY_ERR_IO, "cannot be bound");
     CHECK_FAILS(c, open_url("ipc:///nowhere/at/all/s", false), AIRY_ERR_IO, "cannot be bound");
-    CHECK_FAILS(c, open_url("tcp://a b:x", true), AIRY_ERR_PARAM, "expected a port");
+    CHECK_FAILS(c, open_url("tcp://a b:x", true), AIRY_ERR_PARAM, "a port of at most");
 }
 
 /* The small series with one field changed. */

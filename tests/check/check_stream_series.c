@@ -555,7 +555,7 @@ static void check_receiver_refusals(struct check *c)
         return;
     airy_stream_receiver_params p = {.endpoints = &bad, .count = 1};
     CHECK_FAILS(c, airy_stream_receiver_create(&r, &p), AIRY_ERR_PARAM,
-                "'tcp://nowhere': expected a port");
+                "'tcp://nowhere': expected tcp://HOST:PORT, a port");
     for (int i = 0; i < 2; i++) {
         const char *const hosts[] = {"tcp://a..b:1", "tcp://[::1:1"};
         p.endpoints = &hosts[i];
@@ -694,7 +694,7 @@ static void check_publisher(struct check *c)
     zmq_ctx_term(context);
     airy_publisher_destroy(&p);
     CHECK_FAILS(c, airy_publisher_create(&p, "tcp://x", 0), AIRY_ERR_PARAM,
-                "'tcp://x': expected a port");
+                "'tcp://x': expected tcp://HOST:PORT, a port");
     CHECK_FAILS(c, airy_publisher_create(&p, NULL, 0), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_publisher_create(&p, "tcp://x", SIZE_MAX), AIRY_ERR_PARAM, "queue");
 }

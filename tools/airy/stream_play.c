@@ -255,6 +255,8 @@ static int open_sockets(struct play *play)
                                                   .connect = p->connect,
                                                   .high_water = (uint32_t)p->high_water};
         const airy_status status = airy_stream_sender_create(&lane->sender, &params);
+        if (status == AIRY_ERR_PARAM)
+            return tool_usage(play->common, "%s", airy_last_error());
         if (status != AIRY_OK)
             return tool_failed(play->common, status);
         lane->play = play;

@@ -25,6 +25,8 @@ static const char *advice(const struct common *common, airy_status status, const
         return "; check the path";
     if (strstr(sentence, "is no regular file"))
         return "; give a file, or a folder's files as 'FOLDER/*.cbf'";
+    if (strstr(sentence, "Address already in use"))
+        return "; another program has this port: end that one, or choose another port";
     if (strstr(sentence, "is not registered"))
         return "; 'airy info --detectors' lists all";
     if (strstr(sentence, "there is no ring"))

@@ -3,6 +3,14 @@ for url in 31001 'tcp://*' 'tcp://*:70000' tcp:// 'http://a:1' 'ipc://none/s' $(
     timeout 20 $airy stream $small --to "$url" --patience 0.1
     echo "exit $?"
 done
+. "$(dirname "$0")/../await.sh"
+$airy stream $small --to 'tcp://127.0.0.1:*' --patience 600 2>bound &
+id=$!
+await grep -q 'bound to' bound
+timeout 20 $airy stream $small --to "$(sed -n 's/.*bound to //p' bound)"
+echo "exit $?"
+kill $id
+wait $id
 $airy stream $small
 $airy stream nothing.h5 --to ipc://a
 $airy stream $small --to ipc://a --frames 9:12
