@@ -292,7 +292,7 @@ static bool await_series(struct serve *s, const airy_stream_message *m)
             s->complaints = 0;
             say(s,
                 "images of series %llu without a start message are left out: it began before this "
-                "receiver did; waiting for the next series",
+                "receiver did, or another receiver took it; waiting for the next series",
                 (unsigned long long)m->series_id);
             return false;
         }
