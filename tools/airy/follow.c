@@ -123,6 +123,12 @@ int follow_check(const struct integrate_params *p)
 int follow_wait(const struct integrate_params *p)
 {
     const struct common *common = &p->geometry.common;
+    for (size_t i = 0; i < common->inputs.count; i++) {
+        struct stat about;
+        if (stat(common->inputs.items[i], &about) == 0 && S_ISDIR(about.st_mode))
+            return tool_fail(common, "'%s' is a folder; give its files as 'FOLDER/*.cbf'",
+                             common->inputs.items[i]);
+    }
     const double until = tool_now() + timeout_of(p);
     bool said = false;
     tool_catch_interrupts();
@@ -181,6 +187,14 @@ static enum taken fail(struct follow *f, int code)
     return FAILED;
 }
 
+/* Rows that cannot be written, mostly for want of room. */
+static int fail_file(const struct follow *f, const char *sentence)
+{
+    return tool_fail(f->job->common,
+                     "%s; when that is mended the same command with --resume continues %s.partial",
+                     sentence, f->job->params->output);
+}
+
 static enum taken give(struct follow *f, size_t row, const void *bytes, size_t size, bool encoded)
 {
     const airy_live_frame frame = {.number = row, .bytes = bytes, .size = size, .encoded = encoded};
@@ -190,6 +204,8 @@ static enum taken give(struct follow *f, size_t row, const void *bytes, size_t s
     while (status == AIRY_ERR_FULL && !tool_interrupted());
     if (status == AIRY_ERR_FULL || status == AIRY_ERR_STOPPED)
         return LATER;
+    if (status == AIRY_ERR_IO)
+        return fail(f, fail_file(f, airy_last_error()));
     if (status != AIRY_OK)
         return fail(f, integrate_failed(f->job->common, status));
     f->given++;
@@ -340,6 +356,11 @@ static enum taken look_at_stack(struct follow *f)
     f->fd = -1;
     if (airy_stack_get_info(stack, &info) != AIRY_OK || !fits(f, &info)) {
         taken = LATER;
+        if (f->last && !fits(f, &info))
+            tool_say(f->job->common,
+                     "the frames end here: '%s' is another file now, of frames of another size or "
+                     "type",
+                     f->job->common->inputs.items[0]);
     } else if (!make_room(f, info.frames)) {
         taken = fail(f, tool_fail(f->job->common, "out of memory for %zu frames", info.frames));
     }
@@ -706,8 +727,10 @@ static int finish(struct follow *f, int code, airy_run_info *info)
                          "%s; the same command with --on-error skip --resume goes on without such "
                          "frames",
                          sentence);
+    if (status == AIRY_ERR_IO)
+        return fail_file(f, sentence);
     if (status != AIRY_OK)
-        return tool_fail(common, "%s", sentence);
+        return tool_failed_as(common, status, sentence);
     if (!common->json)
         tool_say(common,
                  "latency from frame to pattern: median %.3g ms, 99 %% %.3g ms, longest %.3g ms",
