@@ -290,10 +290,16 @@ int resume_complete(const struct integration *job)
     char *text = NULL;
     struct differences d = {0};
     size_t pending, bad;
-    if (airy_hdf5_text(&text, output, "/entry/integrate/configuration") != AIRY_OK ||
-        !count_rows(output, &pending, &bad) || pending) {
-        free(text);
+    if (airy_hdf5_text(&text, output, "/entry/integrate/configuration") != AIRY_OK)
         return tool_exists_already(common, output);
+    const bool counted = count_rows(output, &pending, &bad);
+    if (!counted || pending) {
+        free(text);
+        return counted ? tool_exists_already(common, output)
+                       : tool_fail(common,
+                                   "'%s' is there already and cannot be read: %s; --force without "
+                                   "--resume overwrites it",
+                                   output, airy_last_error());
     }
     json_t *before = json_loads(text, 0, NULL), *now = json_loads(job->configuration, 0, NULL);
     free(text);

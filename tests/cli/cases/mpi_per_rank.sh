@@ -26,3 +26,4 @@ ranks 3 "$airy" integrate "$small" --error-model poisson --saturation 40 --mask-
 # A file that is gone is missed by name.
 rm elsewhere/parts_0002.h5
 "$airy" stats elsewhere/parts.h5::/entry/integrate/frame/total 2>&1 >/dev/null | grep -c "parts_0002.h5.*is not there"
+"$airy" integrate "$small" --error-model poisson --saturation 40 --mask-saturated --roi 2,4 -o elsewhere/parts.h5 --resume 2>&1 | grep -c 'is there already and cannot be read: .*parts_0002.h5.* is not there'
