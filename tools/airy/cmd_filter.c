@@ -323,6 +323,10 @@ static int run_hampel(const struct filter_params *p, const struct device_image *
                                  .border = p->border.border,
                                  .border_value = p->border.border_value};
     int code = read_size(p, &axes, params.size);
+    for (int i = 0; i < 3 && code == AIRY_EXIT_OK; i++)
+        if (params.size[i] % 2 == 0)
+            code = tool_usage(
+                &p->common, "--size %s: expected odd numbers, so that a box has a middle", p->size);
     if (code == AIRY_EXIT_OK)
         code = settle_axes(p, &axes);
     params.axes = axes.count;
