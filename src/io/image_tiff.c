@@ -28,7 +28,7 @@ struct tiff_file {
     int fd;
     bool writing;
     uint64_t at, size;
-    char why[256]; /* libtiff's first message */
+    char why[256]; /* the first message: libtiff's, or why it could not be written */
 };
 
 static int note_error(TIFF *tiff, void *user, const char *module, const char *format, va_list args)
@@ -69,8 +69,13 @@ static tmsize_t read_bytes(thandle_t handle, void *data, tmsize_t size)
 static tmsize_t write_bytes(thandle_t handle, void *data, tmsize_t size)
 {
     struct tiff_file *f = handle;
-    if (!f->writing || airy_file_pwrite(f->fd, data, (size_t)size, f->at) != AIRY_OK)
+    if (!f->writing)
         return -1;
+    if (airy_file_pwrite(f->fd, data, (size_t)size, f->at) != AIRY_OK) {
+        if (!f->why[0]) /* libtiff would say where, but not why */
+            snprintf(f->why, sizeof(f->why), "%s", airy_last_error());
+        return -1;
+    }
     f->at += (uint64_t)size;
     f->size = f->at > f->size ? f->at : f->size;
     return size;
@@ -605,6 +610,8 @@ airy_status airy_image_write_tiff(const airy_image *image, const char *path, boo
         status = airy_file_rename(partial, path, force);
     if (status != AIRY_OK)
         unlink(partial);
+    if (status != AIRY_OK && !strstr(airy_last_error(), path))
+        status = airy_fail_context(status, "'%s'", path);
     free(partial);
     return status;
 }
