@@ -143,7 +143,9 @@ static airy_status plan_rank(struct airy_rank_plan *plan, const struct run *run,
     memcpy(&plan->outside, run->outside, sizeof(plan->outside));
     g->images = src->ndim > run->axes ? src->shape[0] : 1;
     g->border = run->border;
-    g->border_value = run->border == AIRY_BORDER_VALUE ? run->params->border_value : 0;
+    if (run->border == AIRY_BORDER_VALUE) /* an element, as in `outside` */
+        g->border_value = src->dtype == AIRY_DTYPE_F32 ? (double)(float)run->params->border_value
+                                                       : run->params->border_value;
     for (int i = 0; i < 3; i++) {
         const bool there = run->axes - 3 + i >= 0;
         const size_t n = there ? src->shape[src->ndim - 3 + i] : 1, taps = run->size[i];

@@ -183,6 +183,29 @@ static void check_literal(struct check *c)
         check_array(c, dst, want, NULL);
 }
 
+/*
+ * The border's value is an element: 1000.1 is rounded by up to half of what is between two elements,
+ * and 4.4 times that would be more than the element is off.
+ */
+static void check_border(struct check *c)
+{
+    static const size_t shape[1] = {3};
+    const float v = 1000.1f, next = nextafterf(v, 2000), values[3] = {next, v, v},
+                want[3] = {v, v, v};
+    if (!check_case(c, "hampel_border_rounded"))
+        return;
+    if (lacks_f64(c)) {
+        check_skip(c, "no double precision");
+        return;
+    }
+    const airy_hampel_params params = {
+        .size = {3}, .has_border = true, .border = AIRY_BORDER_VALUE, .border_value = 1000.1};
+    airy_array *src = check_upload(c, AIRY_DTYPE_F32, 1, shape, values),
+               *dst = check_output(c, AIRY_DTYPE_F32, 1, shape);
+    if (CHECK_OK(c, airy_hampel_run(c->queue, dst, src, &params)))
+        check_array(c, dst, want, NULL);
+}
+
 /* Views with a pitch of their own: as of the same elements without one. */
 static void check_views(struct check *c)
 {
@@ -282,6 +305,7 @@ void check_hampel(struct check *c)
     }
     check_shapes(c);
     check_literal(c);
+    check_border(c);
     check_views(c);
     check_refusals(c);
     for (size_t size = 3; size <= 7; size += 2) {
