@@ -200,6 +200,19 @@ static airy_status check_raw(const airy_raw_frames *raw)
     return AIRY_OK;
 }
 
+/*
+ * Long datasets stay open, as many as may: their files can be moved or removed before all places are
+ * read. What cannot be opened again is said when a frame is read.
+ */
+static void hold_tables(const airy_stack *stack)
+{
+    size_t held = 0;
+    hid_t dataset;
+    for (size_t i = 0; i < stack->segment_count && held < AIRY_STACK_OPEN_DATASETS; i++)
+        if (stack->segments[i].table)
+            held += airy_stack_library_dataset(stack, i, &dataset) == AIRY_OK;
+}
+
 static airy_status create(airy_stack **stack, const struct airy_paths *paths,
                           const struct stack_wish *wish)
 {
@@ -210,6 +223,8 @@ static airy_status create(airy_stack **stack, const struct airy_paths *paths,
         status = airy_hdf5_lock();
     if (status == AIRY_OK) {
         status = add_paths(made, paths, wish);
+        if (status == AIRY_OK)
+            hold_tables(made);
         airy_hdf5_unlock();
     }
     if (status != AIRY_OK) {

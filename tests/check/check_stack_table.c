@@ -124,21 +124,44 @@ static void check_missing(struct check *c)
     airy_stack_destroy(&stack);
 }
 
-/* Places are of the file that was opened, not of one that has its name now. */
-static void check_replaced(struct check *c)
+/* A file that is moved, and another one of its name: places are still of the one that was opened. */
+static void check_moved(struct check *c)
 {
-    if (!check_case(c, "stack_table_replaced"))
+    if (!check_case(c, "stack_table_moved"))
         return;
-    const char *path = make_long(c, "first.h5", false, 0, FRAMES),
-               *other = make_long(c, "second.h5", false, 7, FRAMES);
+    const char *path = make_long(c, "moved.h5", false, 0, FRAMES),
+               *other = make_long(c, "other.h5", false, 7, FRAMES);
     airy_stack *stack = NULL;
     uint16_t pixels[PIXELS];
     if (!path || !other || !CHECK_OK(c, stack_open(&stack, path)))
         return;
     CHECK(c, rename(other, path) == 0);
-    CHECK_OK(c, airy_stack_read(stack, 1, pixels, sizeof(pixels)));
+    CHECK_OK(c, airy_stack_read(stack, SEEN + 3, pixels, sizeof(pixels)));
+    CHECK(c, pixels[0] == SEEN + 3);
+    airy_stack_destroy(&stack);
+}
+
+/* The same where more datasets are open than libhdf5 keeps: never frames of the other file. */
+static void check_replaced(struct check *c)
+{
+    enum { OTHERS = 8 };
+    if (!check_case(c, "stack_table_replaced"))
+        return;
+    const char *path = make_long(c, "first.h5", false, 0, FRAMES),
+               *other = make_long(c, "second.h5", false, 7, FRAMES),
+               *many = make_long(c, "many.h5", false, 0, FRAMES), *paths[OTHERS + 1];
+    airy_stack *stack = NULL;
+    uint16_t pixels[PIXELS];
+    for (size_t i = 0; i < OTHERS; i++)
+        paths[i] = many;
+    paths[OTHERS] = path;
+    if (!path || !other || !many || !CHECK_OK(c, airy_stack_create(&stack, paths, OTHERS + 1)))
+        return;
+    const size_t first = (size_t)OTHERS * FRAMES;
+    CHECK(c, rename(other, path) == 0);
+    CHECK_OK(c, airy_stack_read(stack, first + 1, pixels, sizeof(pixels)));
     CHECK(c, pixels[0] == 1);
-    CHECK_FAILS(c, airy_stack_read(stack, SEEN + 3, pixels, sizeof(pixels)), AIRY_ERR_IO,
+    CHECK_FAILS(c, airy_stack_read(stack, first + SEEN + 3, pixels, sizeof(pixels)), AIRY_ERR_IO,
                 "replaced by another file");
     airy_stack_destroy(&stack);
 }
@@ -196,6 +219,7 @@ void check_stack_table(struct check *c)
 {
     check_all_frames(c);
     check_missing(c);
+    check_moved(c);
     check_replaced(c);
     check_damaged(c);
 }
