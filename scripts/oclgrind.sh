@@ -20,7 +20,8 @@ library=$(ldconfig -p | awk '/liboclgrind-rt.so/ { print $NF }' | head -n 1)
 library=${library:-$(find /usr/lib /usr/local/lib -name liboclgrind-rt.so 2>/dev/null | head -n 1)}
 mkdir -p "$there/log" && rm -f "$there"/log/* "$there/kernels"
 grep -v -e '^#' -e '^$' "$source/tests/oclgrind/known" >"$there/known"
-${CC:-cc} -shared -fPIC "$source/tests/oclgrind/opencl.c" -o "$there/libOpenCL.so.1" "$library" -ldl \
+# Oclgrind's library is loaded first; -Bsymbolic: functions of ours call ours.
+${CC:-cc} -shared -fPIC -Wl,-Bsymbolic "$source/tests/oclgrind/opencl.c" -o "$there/libOpenCL.so.1" "$library" -ldl -pthread \
     "-Wl,-rpath,$(dirname "$library")" || exit 1
 # Passes of the compiler that Oclgrind 21.10 does not know the results of (freeze) are left out.
 options='-cl-opt-disable -disable-llvm-passes'
