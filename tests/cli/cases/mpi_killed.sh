@@ -4,6 +4,10 @@
 "$airy" simulate diffraction stack.h5 --detector pilatus_100k --frames 300 --same-frame --increment 50 --write-poni stack.poni --quiet
 words="stack.h5 --poni stack.poni --quantile 10,60 --batch 2 --threads 1 --quiet"
 "$airy" integrate $words -o alone.h5
+# The launcher may be gone before its ranks are.
+none_left() {
+    ! pgrep -f "^$airy integrate.*-o many.h5" >/dev/null
+}
 for files in "" --per-rank; do
     # a run that is over before it is killed says nothing
     for try in 1 2 3 4 5; do
@@ -14,6 +18,7 @@ for files in "" --per-rank; do
         kill -9 "$(pgrep -f "^$airy integrate.*-o many.h5" | tail -n 1)" 2>/dev/null
         wait $!
         code=$?
+        await none_left
         [ -e many.h5 ] || break
     done
     [ $code != 0 ] && echo "killed" # the code is the launcher's
@@ -22,8 +27,9 @@ for files in "" --per-rank; do
     sleep 1.5
     kill -INT "$(pgrep -P $!)" # timeout hands it on
     wait $!
+    await none_left
     "$airy" integrate $words -o many.h5 --resume
     echo "resumed: exit $?"
     "$airy" diff alone.h5 many.h5 | grep -vc equal
-    ls many*
+    ls many* | sed 's/_000[0-2]/_N/' | sort -u # a rank may have been killed before it had a file
 done
