@@ -14,7 +14,7 @@ log=$root.log
 : > "$log"
 
 leave() {
-    for place in dev/shm dev sys proc; do umount "$root/$place" 2>/dev/null || true; done
+    for place in dev/shm dev/pts dev sys proc; do umount "$root/$place" 2>/dev/null || true; done
 }
 trap leave EXIT
 step() { # NAME COMMAND: in the tree, as a user's shell would be
@@ -34,6 +34,7 @@ mkdir -p "$root/root/airy"
 mount -t proc proc "$root/proc"
 mount -t sysfs sysfs "$root/sys"
 mount --bind /dev "$root/dev"
+mount --bind /dev/pts "$root/dev/pts"
 mount -t tmpfs tmpfs "$root/dev/shm"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 git clone -q "$source" "$root/root/airy"

@@ -1,4 +1,4 @@
-command -v script >/dev/null || { echo "no script" >&2; exit 77; }
+script -qec true typed </dev/null >/dev/null 2>&1 || { echo "no script, or no terminal for it" >&2; exit 77; }
 # a terminal that is smaller than the view, down to two rows: what does not fit is left out, nothing scrolls
 cp $small a.h5
 $helper damage a.h5 /entry/data/data 2 flip
