@@ -61,6 +61,7 @@ for goal in "$@"; do
         need debhelper "builds Debian packages"
         need libopenmpi-dev "the package airy-mpi"
         need dpkg-dev "builds Debian packages"
+        need build-essential "what packages are built with"
         need lintian "checks Debian packages"
         ;;
     dist)
