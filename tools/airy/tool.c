@@ -23,6 +23,8 @@ static const char *advice(const struct common *common, airy_status status, const
 {
     if (strstr(sentence, "No such file"))
         return "; check the path";
+    if (strstr(sentence, "is being written by another process"))
+        return "; wait until that has ended, or end it";
     if (strstr(sentence, "is no regular file"))
         return "; give a file, or a folder's files as 'FOLDER/*.cbf'";
     if (strstr(sentence, "Address already in use"))
