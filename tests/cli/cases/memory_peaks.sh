@@ -2,7 +2,8 @@
 grep -q -e __asan_init -e __tsan_init "$airy" && { echo 'a sanitizer keeps what was freed' >&2; exit 77; }
 $airy simulate diffraction s.h5 --frames 200 --detector pilatus_100k --same-frame --quiet || exit 1
 poni="--poni ${small%.h5}.poni --threads 2 --quiet --force"
-# 20 MB: libhdf5's pages and metadata, stacks of threads; and up to 6 of the libraries' own files, of which the kernel maps more or less
+# 20 MB: libhdf5's pages and metadata, stacks of threads, pieces of the matrix beside it. Two dimensions in 32 MB hold 47 MB as a
+# rule, and held 60 once on a machine that others used.
 least=$(($($helper peak "$airy" --version | sed -n '$s/ .*//p') + 20000000))
 for limit in 16 32; do
     while read -r command; do
