@@ -4,9 +4,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <zmq.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
@@ -107,12 +107,9 @@ static void release(void *data, void *hint)
 {
     airy_stream_image *image = hint;
     airy_stream_sender *sender = atomic_load(&image->sender);
-    struct timespec now;
     (void)data;
     drop_use(image);
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    atomic_store(&sender->left_ns,
-                 (unsigned long long)now.tv_sec * 1000000000u + (unsigned long long)now.tv_nsec);
+    atomic_store(&sender->left_ns, airy_clock_ns());
     atomic_fetch_sub(&sender->pending, 1);
 }
 
