@@ -20,7 +20,7 @@ trap leave EXIT
 step() { # NAME COMMAND: in the tree, as a user's shell would be
     start=$(date +%s)
     if ! chroot "$root" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 TERM=dumb JOBS="${JOBS:-$(nproc)}" \
-        sh -ec "cd /root/airy && $2" >>"$log" 2>&1; then
+        sh -ec "cd /srv/airy && $2" >>"$log" 2>&1; then
         echo "FAIL $1, after $(($(date +%s) - start)) s; the end of $log:"
         tail -n 30 "$log"
         exit 1
@@ -30,14 +30,14 @@ step() { # NAME COMMAND: in the tree, as a user's shell would be
 
 start=$(date +%s)
 debootstrap --variant=minbase bookworm "$root" "$mirror" >>"$log" 2>&1
-mkdir -p "$root/root/airy"
+mkdir -p "$root/srv/airy"
 mount -t proc proc "$root/proc"
 mount -t sysfs sysfs "$root/sys"
 mount --bind /dev "$root/dev"
 mount --bind /dev/pts "$root/dev/pts"
 mount -t tmpfs tmpfs "$root/dev/shm"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
-git clone -q "$source" "$root/root/airy"
+git clone -q "$source" "$root/srv/airy"
 printf '%5d s  %s\n' $(($(date +%s) - start)) "the tree: debootstrap --variant=minbase bookworm, git clone"
 
 step "apt-get install make git ca-certificates" 'apt-get update -qq && apt-get install -y -qq --no-install-recommends make git ca-certificates'
