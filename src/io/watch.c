@@ -147,10 +147,10 @@ static airy_status read_axes(airy_watch *watch)
     return AIRY_OK;
 }
 
-/* Writers hold a lock that is asked for here, not taken. */
+/* Writers hold a lock, shared where they are several; it is asked for here, not taken. */
 static bool is_written(const char *path)
 {
-    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     const bool held = fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
     if (fd >= 0)

@@ -8,6 +8,7 @@
 #include "airy/codec.h"
 #include "airy/watch.h"
 #include "io/pattern_grow.h"
+#include "io/plain_file.h"
 
 enum { BINS = 3 };
 
@@ -96,6 +97,14 @@ static void check_growing(struct check *c)
         CHECK_OK(c, airy_watch_get_info(watch, &info));
     CHECK(c, watch && !info.written && info.good == 2 && info.bad == 1);
     airy_watch_close(&watch);
+    int fd = -1; /* as one of several writers */
+    CHECK_OK(c, airy_file_open_locked(&fd, path, true));
+    if (CHECK_OK(c, airy_watch_open(&watch, path)))
+        CHECK_OK(c, airy_watch_get_info(watch, &info));
+    CHECK(c, watch && info.written);
+    airy_watch_close(&watch);
+    if (fd >= 0)
+        close(fd);
 }
 
 static void check_watch_refusals(struct check *c)

@@ -203,7 +203,7 @@ static void look_at(struct watch_look *look, struct viewer *v, const char *path,
         status = airy_watch_get_info(watch, &look->info);
     if (status == AIRY_OK)
         status = read_newest(look, watch);
-    look->state = finished ? WATCH_FINISHED : WATCH_RUNNING;
+    look->state = finished ? WATCH_FINISHED : look->info.written ? WATCH_RUNNING : WATCH_STOPPED;
     if (status == AIRY_OK && stat(path, &about) == 0) {
         measure(v, look, &about);
         if (v->picture.output)
@@ -319,7 +319,7 @@ static int watch(struct viewer *v)
         take_look(&look, v);
         code = show(v, &look);
         snprintf(why, sizeof(why), "%s", look.why);
-        found |= look.state == WATCH_RUNNING || look.state == WATCH_FINISHED;
+        found |= watch_has_rows(&look);
         ends = look.state == WATCH_FINISHED || (p->has_count && i + 1 >= p->count);
         /* A look that took longer than the interval moves the next ones. */
         due = fmax(due + interval, tool_now());

@@ -10,11 +10,15 @@
 
 #include "cmd_plot.h"
 
-static const char *const states[] = {[WATCH_WAITING] = "waiting",
-                                     [WATCH_RUNNING] = "running",
-                                     [WATCH_FINISHED] = "finished",
-                                     [WATCH_GONE] = "gone",
-                                     [WATCH_UNREADABLE] = "unreadable"};
+static const char *const states[] = {
+    [WATCH_WAITING] = "waiting",   [WATCH_RUNNING] = "running", [WATCH_STOPPED] = "stopped",
+    [WATCH_FINISHED] = "finished", [WATCH_GONE] = "gone",       [WATCH_UNREADABLE] = "unreadable"};
+
+bool watch_has_rows(const struct watch_look *look)
+{
+    return look->state == WATCH_RUNNING || look->state == WATCH_STOPPED ||
+           look->state == WATCH_FINISHED;
+}
 
 /* ---- text ---- */
 
@@ -88,7 +92,8 @@ static void print_look(FILE *out, const struct watch_look *look, size_t width, s
     const size_t done = info->good + info->bad;
     char text[32];
     fprintf(out, "%s: %s%s\n", look->path, states[look->state],
-            look->state == WATCH_RUNNING && !info->written ? ", but nothing writes it" : "");
+            look->state == WATCH_STOPPED ? ", no process writes it; --resume may go on with it"
+                                         : "");
     if (look->state == WATCH_UNREADABLE) {
         fprintf(out, "%s\n", look->why);
         return;
@@ -152,7 +157,7 @@ int watch_print_json(const struct common *common, const struct watch_look *look)
         json_pack("{s:o, s:s}", "file", tool_json_string(look->path), "state", states[look->state]);
     if (look->state == WATCH_UNREADABLE)
         json_object_set_new(json, "why", tool_json_string(look->why));
-    if (look->state == WATCH_RUNNING || look->state == WATCH_FINISHED) {
+    if (watch_has_rows(look)) {
         json_object_set_new(json, "written", json_boolean(info->written));
         json_object_set_new(json, "frames",
                             info->grows ? json_null() : json_integer((json_int_t)info->rows));

@@ -6,7 +6,14 @@
 
 #include "patterns.h"
 
-enum watch_state { WATCH_WAITING, WATCH_RUNNING, WATCH_FINISHED, WATCH_GONE, WATCH_UNREADABLE };
+enum watch_state {
+    WATCH_WAITING,
+    WATCH_RUNNING,
+    WATCH_STOPPED, /* not finished, and no process writes it */
+    WATCH_FINISHED,
+    WATCH_GONE,
+    WATCH_UNREADABLE
+};
 
 /* One moment of a result. */
 struct watch_look {
@@ -21,6 +28,8 @@ struct watch_look {
     double seconds;          /* since the first look */
 };
 
+/* Whether it has what a look at rows tells. */
+bool watch_has_rows(const struct watch_look *look);
 /* At most `height` lines of text on stdout; *lines: how many. Exit code. */
 int watch_print(size_t *lines, const struct common *common, const struct watch_look *look,
                 size_t width, size_t height, bool log);

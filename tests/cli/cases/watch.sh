@@ -26,11 +26,11 @@ reaches() { # the last line says so
 }
 $airy watch w.h5 --interval 0.05 >lines &
 reaches waiting
-cp p.h5.partial part && mv part w.h5.partial && reaches running
+cp p.h5.partial part && mv part w.h5.partial && reaches stopped
 rm w.h5.partial && reaches gone
-cp p.h5.partial part && mv part w.h5.partial && reaches running
+cp p.h5.partial part && mv part w.h5.partial && reaches stopped
 head -c 100 p.h5.partial >part && mv part w.h5.partial && reaches unreadable
-cp r.h5 part && mv part w.h5.partial && reaches running '.*"done":8,'
+cp r.h5 part && mv part w.h5.partial && reaches stopped '.*"done":8,'
 mv w.h5.partial w.h5
 wait $! || exit 4
 sed 's/.*"state":"\([a-z]*\)".*/\1/' lines | uniq | tr '\n' ' '
