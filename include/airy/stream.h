@@ -148,7 +148,7 @@ typedef struct airy_stream_report {
     uint64_t id;
     char unique_id[AIRY_STREAM_TEXT_MAX];
     uint64_t expected;   /**< number_of_images; 0: not said */
-    uint64_t received;   /**< images, each counted once */
+    uint64_t received;   /**< images, each counted once; also those of a series that failed */
     uint64_t duplicates; /**< came again */
     uint64_t beyond;     /**< image_id >= number_of_images; where that is not said, one that is
                               4096 or more beyond the largest so far and stands alone */

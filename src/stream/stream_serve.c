@@ -372,8 +372,12 @@ static void take_image(struct serve *s, const airy_stream_message *m, size_t siz
     s->series.bytes += size;
     s->last_ns = airy_clock_ns();
     s->first_ns = s->first_ns ? s->first_ns : ns;
-    if (s->series.status != AIRY_OK || !mark(s, m->image.id))
+    if (!mark(s, m->image.id))
         return;
+    if (s->series.status != AIRY_OK) {
+        s->series.received++;
+        return;
+    }
     s->working++;
     pthread_mutex_unlock(&s->lock);
     const airy_status status = s->handler->image(s->handler->user, m, ns);

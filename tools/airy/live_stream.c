@@ -644,6 +644,17 @@ static struct counts count_rows(const struct service *s, const airy_live_info *i
                            .left_out = atomic_load(&s->other)};
 }
 
+/* A series that failed: images that came when there was no run for them, or never, are lost. */
+static void count_rest(struct counts *n, const struct service *s, const airy_stream_report *series)
+{
+    const uint64_t images = series->expected ? series->expected : series->received,
+                   chosen = s->open && s->job.frames ? s->job.frames : images,
+                   rows = chosen < images ? chosen : images,
+                   known = n->integrated + n->resumed + n->bad + n->dropped + n->lost;
+    n->lost += rows > known ? rows - known : 0;
+    n->left_out = images - rows;
+}
+
 /* The file that has what is there, or NULL; text: room for its name. */
 static const char *file_of(const struct service *s, int code, char text[4300])
 {
@@ -737,8 +748,8 @@ static int report(const struct service *s, const struct outcome *o)
     const double seconds = r->seconds > 0 ? r->seconds : 1e-9;
     if (s->common->json)
         return report_json(s, o, file);
-    if (r->received == 0)
-        return AIRY_EXIT_OK;
+    if (r->received == 0 || (o->code == AIRY_EXIT_FAILED && info->put == 0))
+        return AIRY_EXIT_OK; /* its failure is said */
     add_count(odd, n->resumed, "done before");
     add_count(odd, n->bad, "bad");
     add_count(odd, n->dropped, "dropped");
@@ -806,6 +817,7 @@ static int finish(struct service *s, struct outcome *o)
         return finish_run(s, o);
     drop_run(s, &o->info);
     o->counts = count_rows(s, &o->info, 0);
+    count_rest(&o->counts, s, series);
     way_on(s, &o->info, way);
     if (s->said)
         return AIRY_EXIT_FAILED;

@@ -24,6 +24,12 @@ timeout 120 $airy stream $small --to ipc://g --loop 20 --quiet --patience 60 &
 timeout 120 $airy integrate ipc://g -o drop.h5 --bins 1000 --drop --batch 1 --on-error skip --json --quiet |
     awk '/"(integrated|resumed|bad|lost|dropped|left_out)"/ { sum += $2 } END { print sum " in one count each" }'
 wait
+# one that failed at its start: as many as it has, or as came where the number is not said
+for images in 5 0; do
+    timeout 120 $helper push ipc://h$images start,1,195,487,$images image,1,0 image,1,2 end,1 &
+    timeout 120 $airy integrate ipc://h$images --poni $poni -o refused.h5 --bins 10 --channel none --json 2>/dev/null | grep -E '"(complete|expected|received|integrated|lost)"'
+    wait
+done
 # what is there when a series is not complete, and how to go on
 timeout 120 $helper push ipc://c start,1,195,487,3 image,1,0 image,1,2 end,1 &
 timeout 120 $airy integrate ipc://c --poni $poni -o part.h5 --bins 10 2>&1 | sed -n 's/ in [^,]* s, / /; s/; [^;]*frames.s.*//; s/^airy integrate: \([sp][ea]r.*\)/\1/p'
