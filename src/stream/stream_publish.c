@@ -57,7 +57,7 @@ airy_status airy_publisher_create(airy_publisher **publisher, const char *endpoi
         zmq_setsockopt(made->socket, ZMQ_LINGER, &linger, sizeof(linger)) != 0 ||
         zmq_bind(made->socket, endpoint) != 0)
         status = airy_fail(AIRY_ERR_IO, "cannot publish on '%s': %s", endpoint,
-                           zmq_strerror(zmq_errno()));
+                           airy_stream_bind_error());
     if (status != AIRY_OK) {
         airy_publisher_destroy(&made);
         return status;

@@ -128,7 +128,8 @@ static airy_status fail_url(const airy_stream_sender_params *p)
     const int why = zmq_errno();
     const bool wrong = why == EINVAL || why == EPROTONOSUPPORT || why == ENAMETOOLONG;
     return airy_fail(wrong ? AIRY_ERR_PARAM : AIRY_ERR_IO, "%s cannot be %s: %s", p->url,
-                     p->connect ? "connected to" : "bound", zmq_strerror(why));
+                     p->connect ? "connected to" : "bound",
+                     p->connect ? zmq_strerror(why) : airy_stream_bind_error());
 }
 
 static airy_status open_socket(airy_stream_sender *sender, const airy_stream_sender_params *p)

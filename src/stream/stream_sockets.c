@@ -40,6 +40,14 @@ airy_status airy_stream_check_address(const char *url, bool connects)
     return AIRY_OK;
 }
 
+const char *airy_stream_bind_error(void)
+{
+    const int why = zmq_errno();
+    return why == ENODEV || why == EADDRNOTAVAIL
+               ? "no address of this machine (tcp://*:PORT is all of its own)"
+               : zmq_strerror(why);
+}
+
 /*
  * ZeroMQ resolves a name later and again and again, and never says that there is no such host.
  * "tcp://HOST:PORT", also "[v6]:PORT" and "SOURCE;HOST:PORT".
@@ -87,7 +95,7 @@ static airy_status open_socket(airy_stream_receiver *receiver, const airy_stream
                         zmq_setsockopt(socket, ZMQ_AFFINITY, &affinity, sizeof(affinity)) != 0 ||
                         (p->bind ? zmq_bind(socket, endpoint) : zmq_connect(socket, endpoint)) != 0;
     AIRY_FAIL_IF(failed, AIRY_ERR_IO, "cannot %s '%s': %s", p->bind ? "bind to" : "connect to",
-                 endpoint, zmq_strerror(zmq_errno()));
+                 endpoint, p->bind ? airy_stream_bind_error() : zmq_strerror(zmq_errno()));
     return AIRY_OK;
 }
 

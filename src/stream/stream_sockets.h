@@ -18,6 +18,9 @@ enum { AIRY_STREAM_ADDRESS_MAX = 255 };
 /* What ZeroMQ would take and mean something else by, or refuse without saying why. */
 airy_status airy_stream_check_address(const char *url, bool connects);
 
+/* Why zmq_bind failed, just now. */
+const char *airy_stream_bind_error(void);
+
 enum { AIRY_STREAM_POLL_MS = 100 }; /* how often a thread that waits looks at whether to stop */
 
 #endif

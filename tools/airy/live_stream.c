@@ -109,9 +109,11 @@ struct service {
     size_t dropped_size;   /* bytes of it */
 };
 
+/* SCHEME://, also one that is misspelled, but no file of such a name. */
 static bool is_address(const char *text)
 {
-    return strncmp(text, "tcp://", 6) == 0 || strncmp(text, "ipc://", 6) == 0;
+    const size_t scheme = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    return scheme > 0 && strncmp(text + scheme, "://", 3) == 0 && !tool_exists(text);
 }
 
 bool live_is_stream(const struct integrate_params *p)

@@ -22,7 +22,11 @@ extern char **environ;
 static const char *advice(const struct common *common, airy_status status, const char *sentence)
 {
     if (strstr(sentence, "No such file"))
-        return "; check the path";
+        return strstr(sentence, "://") && !strstr(sentence, "ipc://")
+                   ? "; streams (tcp://HOST:PORT) are taken by 'airy integrate' alone"
+                   : "; check the path";
+    if (strstr(sentence, "no address of this machine"))
+        return "; --connect goes to a receiver that is bound elsewhere";
     if (strstr(sentence, "is being written by another process"))
         return "; wait until that has ended, or end it";
     if (strstr(sentence, "is no regular file"))

@@ -14,6 +14,10 @@ for url in tcp://nowhere tcp://localhost:99999 'tcp://*:31001' tcp://:31001; do
     $airy integrate "$url" -o o.h5 2>/dev/null
     code=$?; [ $code = 2 ] || echo "exit code $code, expected 2"
 done
+# schemes that there are not, and what takes no streams
+refused tpc://localhost:31001 -o o.h5
+$airy stats tcp://localhost:31001 2>&1
+refused ipc://a --publish tcp://192.0.2.1:31001
 # a name that no resolver is asked for
 refused tcp://a..b:31001 -o o.h5 | sed 's/: [^:]*$//'
 refused ipc://a --publish 31002

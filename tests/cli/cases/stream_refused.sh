@@ -1,5 +1,5 @@
 case $($airy --version --verbose) in *"streams: no"*) echo "no libzmq or libcbor" >&2; exit 77 ;; esac
-for url in 31001 'tcp://*' 'tcp://*:70000' tcp:// 'http://a:1' 'ipc://none/s' $(printf 'tcp://%0300d:1' 0); do
+for url in 31001 'tcp://*' 'tcp://*:70000' tcp:// 'http://a:1' 'ipc://none/s' tcp://192.0.2.1:31001 $(printf 'tcp://%0300d:1' 0); do
     timeout 20 $airy stream $small --to "$url" --patience 0.1
     echo "exit $?"
 done
