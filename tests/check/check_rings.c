@@ -301,21 +301,27 @@ static void check_shapes(struct check *c)
                                                  .quantile = quantile,
                                                  .lower = 0.5,
                                                  .upper = 0.5});
-    /* A few pixels, for a simulator: each kind, and the clip of the established package. */
-    for (int kind = 0; kind < 3; kind++)
-        check_config(c, &(struct config){.height = 3,
-                                         .width = 4,
-                                         .bins = 2,
+    /*
+     * A few pixels of one frame, for a simulator: each kind, and the clip of the established package;
+     * then one bin with more entries than an item takes alone.
+     */
+    for (int kind = 0; kind < 5; kind++) {
+        const bool large = kind > 2;
+        check_config(c, &(struct config){.height = large ? 9 : 3,
+                                         .width = large ? 13 : 4,
+                                         .bins = large ? 1 : 2,
                                          .frames = 1,
-                                         .dtype = AIRY_DTYPE_I32,
-                                         .split = AIRY_SPLIT_NO,
-                                         .model = AIRY_ERROR_MODEL_POISSON,
+                                         .dtype = large ? AIRY_DTYPE_U16 : AIRY_DTYPE_I32,
+                                         .split = large ? AIRY_SPLIT_FULL : AIRY_SPLIT_NO,
+                                         .model = large ? AIRY_ERROR_MODEL_AZIMUTHAL
+                                                        : AIRY_ERROR_MODEL_POISSON,
                                          .dummy = kind > 0,
                                          .compat = kind == 1,
-                                         .threshold = 1,
-                                         .quantile = kind == 2,
+                                         .threshold = large ? 0 : 1,
+                                         .quantile = kind == 2 || kind == 4,
                                          .lower = 0.25,
                                          .upper = 0.75});
+    }
     /* Two dimensions; and one bin with all there is. */
     for (int quantile = 0; quantile < 2; quantile++)
         for (int split = 0; split < AIRY_SPLIT_COUNT; split++)
