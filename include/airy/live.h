@@ -74,7 +74,7 @@ typedef struct airy_live_info {
     uint64_t put, done, bad; /**< frames taken; of them finished; of those bad */
     uint64_t lost;           /**< rows given up: by airy_live_lose, or by airy_live_finish with
                                   run.skip_bad, because they never came */
-    uint64_t refused;        /**< calls of airy_live_put that found no room */
+    uint64_t refused;        /**< calls that found no room */
     uint64_t resumed;        /**< rows found done */
     uint64_t stored_bytes;
     double seconds;       /**< since airy_live_create */
@@ -108,8 +108,9 @@ AIRY_API airy_status airy_live_create(airy_live **live, const char *path,
  *         (progress said so, or airy_live_finish was called); that of a run that failed.
  */
 AIRY_API airy_status airy_live_put(airy_live *live, const airy_live_frame *frame, double timeout);
-/** A frame that will not come: its row is bad, with this message. Waits for room; errors as above. */
-AIRY_API airy_status airy_live_lose(airy_live *live, uint64_t number, const char *message);
+/** A frame that will not come: its row is bad, with this message. timeout, errors as above. */
+AIRY_API airy_status airy_live_lose(airy_live *live, uint64_t number, const char *message,
+                                    double timeout);
 AIRY_API void airy_live_get_info(airy_live *live, airy_live_info *info);
 /**
  * No more frames: wait for those under way and give the file its name. With run.skip_bad rows that

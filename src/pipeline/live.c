@@ -502,6 +502,12 @@ static size_t room_for(const airy_live *live, const airy_live_frame *frame)
     return frame->size == frame_bytes ? frame->size : 0;
 }
 
+/* airy_clock_ns; a century is as good as for ever: 0. */
+static uint64_t deadline_in(uint64_t now, double timeout)
+{
+    return timeout < 3e9 ? now + (uint64_t)(timeout * 1e9) : 0;
+}
+
 airy_status airy_live_put(airy_live *live, const airy_live_frame *frame, double timeout)
 {
     AIRY_FAIL_IF(!live || !frame || (!frame->bytes && frame->size), AIRY_ERR_PARAM,
@@ -511,8 +517,7 @@ airy_status airy_live_put(airy_live *live, const airy_live_frame *frame, double 
     const struct wish wish = {
         .number = frame->number,
         .size = room_for(live, frame),
-        /* A century is as good as for ever. */
-        .deadline = timeout < 3e9 ? now + (uint64_t)(timeout * 1e9) : 0,
+        .deadline = deadline_in(now, timeout),
     };
     struct seat seat;
     pthread_mutex_lock(&live->run.lock);
@@ -548,10 +553,11 @@ static airy_status lose(airy_live *live, const struct wish *wish, const char *me
     return status;
 }
 
-airy_status airy_live_lose(airy_live *live, uint64_t number, const char *message)
+airy_status airy_live_lose(airy_live *live, uint64_t number, const char *message, double timeout)
 {
     AIRY_FAIL_IF(!live, AIRY_ERR_PARAM, "airy_live_lose: argument is NULL");
-    const struct wish wish = {.number = number};
+    AIRY_FAIL_IF(!(timeout >= 0), AIRY_ERR_PARAM, "timeout = %g s, expected 0 or more", timeout);
+    const struct wish wish = {.number = number, .deadline = deadline_in(airy_clock_ns(), timeout)};
     return lose(live, &wish, message && *message ? message : "never came");
 }
 

@@ -262,7 +262,7 @@ static void check_refusals(struct check *c)
         CHECK_OK(c, airy_live_put(live, &frame, 1));
         CHECK_FAILS(c, airy_live_put(live, &frame, 1), AIRY_ERR_PARAM,
                     "frame number = 3 was given before");
-        CHECK_FAILS(c, airy_live_lose(live, 3, "x"), AIRY_ERR_PARAM, "was given before");
+        CHECK_FAILS(c, airy_live_lose(live, 3, "x", 1), AIRY_ERR_PARAM, "was given before");
         frame.number = FRAMES;
         CHECK_FAILS(c, airy_live_put(live, &frame, 1), AIRY_ERR_PARAM,
                     "frame number = 70, expected below 70");
@@ -328,7 +328,7 @@ static void check_lost(struct check *c)
         for (size_t i = 0; i < FRAMES; i++)
             if (i != 5 && i != 40)
                 CHECK_OK(c, put(live, &played, i));
-        CHECK_OK(c, airy_live_lose(live, 40, "the channel closed"));
+        CHECK_OK(c, airy_live_lose(live, 40, "the channel closed", HUGE_VAL));
         CHECK_FAILS(c, airy_live_finish(live, &info), AIRY_ERR_STOPPED,
                     "1 frames never came, the first is number 5");
         CHECK(c, info.put == FRAMES - 2 && info.done == FRAMES - 2 && info.bad == 0);
@@ -370,7 +370,7 @@ static void check_full_disk(struct check *c)
         void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
         setrlimit(RLIMIT_FSIZE, &none);
         for (size_t i = 0; i < FRAMES; i++)
-            (void)airy_live_lose(live, i, "never came");
+            (void)airy_live_lose(live, i, "never came", HUGE_VAL);
         const airy_status status = airy_live_finish(live, &info);
         setrlimit(RLIMIT_FSIZE, &before);
         signal(SIGXFSZ, handler);
@@ -551,11 +551,13 @@ static void check_full(struct check *c)
         }
         CHECK(c, status == AIRY_ERR_FULL && strstr(airy_last_error(), "no room"));
         CHECK(c, given >= 2 && given <= 4); /* two batches of at most two frames */
+        CHECK_FAILS(c, airy_live_lose(live, given, "x", 0), AIRY_ERR_FULL, "no room");
         pthread_mutex_unlock(&gate);
         for (; given < FRAMES; given++)
             CHECK_OK(c, put(live, &played, given));
         CHECK_OK(c, airy_live_finish(live, &info));
-        CHECK(c, info.refused == 1 && info.done == FRAMES && seen.count == FRAMES);
+        CHECK(c,
+              info.refused == 2 && info.lost == 0 && info.done == FRAMES && seen.count == FRAMES);
     }
     airy_live_destroy(&live);
     close_played(&played);

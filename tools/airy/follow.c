@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,7 +218,7 @@ static enum taken give(struct follow *f, size_t row, const void *bytes, size_t s
 /* A frame that cannot be read, and never will be. */
 static enum taken give_up(struct follow *f, size_t row, const char *why)
 {
-    const airy_status status = airy_live_lose(f->live, row, why);
+    const airy_status status = airy_live_lose(f->live, row, why, HUGE_VAL);
     if (status != AIRY_OK)
         return fail(f, integrate_failed(f->job->common, status));
     f->given++;

@@ -506,9 +506,9 @@ static void *swapped(const airy_stream_pixels *pixels)
     return to;
 }
 
-static airy_status lose(struct service *s, uint64_t row, const char *why)
+static airy_status lose_within(struct service *s, uint64_t row, const char *why, double timeout)
 {
-    const airy_status status = airy_live_lose(s->live, row, why);
+    const airy_status status = airy_live_lose(s->live, row, why, timeout);
     return status == AIRY_ERR_PARAM ? AIRY_OK : status; /* done by a run before */
 }
 
@@ -546,7 +546,18 @@ static void lose_dropped(struct service *s)
     airy_status status = AIRY_OK;
     for (size_t row = 0; row < 8 * s->dropped_size && status == AIRY_OK; row++)
         if (s->dropped_rows[row / 8] & 1u << row % 8)
-            status = lose(s, row, DROPPED);
+            status = lose_within(s, row, DROPPED, HUGE_VAL);
+}
+
+/* A row whose image is of no use; with --drop it may be given up when the series is over. */
+static airy_status lose(struct service *s, uint64_t row, const char *why)
+{
+    if (!s->params->stream.drop)
+        return lose_within(s, row, why, HUGE_VAL);
+    const airy_status status = lose_within(s, row, why, 0);
+    return status != AIRY_ERR_FULL ? status
+           : note_dropped(s, row)  ? AIRY_OK
+                                   : lose_within(s, row, DROPPED, HUGE_VAL);
 }
 
 static airy_status put(struct service *s, const airy_live_frame *frame)
@@ -557,7 +568,9 @@ static airy_status put(struct service *s, const airy_live_frame *frame)
         if (status != AIRY_ERR_FULL)
             return status;
         if (s->params->stream.drop)
-            return note_dropped(s, frame->number) ? AIRY_OK : lose(s, frame->number, DROPPED);
+            return note_dropped(s, frame->number)
+                       ? AIRY_OK
+                       : lose_within(s, frame->number, DROPPED, HUGE_VAL);
         if (tool_interrupted())
             return AIRY_ERR_STOPPED;
     }
