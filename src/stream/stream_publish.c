@@ -129,10 +129,18 @@ static airy_status make_start(airy_publisher *p, const airy_publisher_series *se
     if (series->azimuthal)
         put_typed(&b, "azimuthal", TAG_F64, series->azimuthal,
                   series->azimuth_bins * sizeof(double));
-    free(p->start);
     p->start = b.at;
     p->start_size = b.used;
     return AIRY_OK;
+}
+
+/* No series is begun: its messages, and room for those of patterns. */
+static void forget_series(airy_publisher *p)
+{
+    free(p->start);
+    free(p->bytes);
+    p->start = p->bytes = NULL;
+    p->patterns = 0;
 }
 
 airy_status airy_publisher_start(airy_publisher *publisher, const airy_publisher_series *series)
@@ -142,21 +150,27 @@ airy_status airy_publisher_start(airy_publisher *publisher, const airy_publisher
     AIRY_FAIL_IF(strlen(series->unit) > UNIT_MAX, AIRY_ERR_PARAM,
                  "airy_publisher_start: unit has %zu bytes, expected at most %d",
                  strlen(series->unit), (int)UNIT_MAX);
+    size_t cells = 0; /* of three kinds of float, and axes of doubles */
+    AIRY_FAIL_IF(airy_mul_size(&cells, airy_max_size(series->azimuth_bins, 1),
+                               airy_max_size(series->bins, 1)) ||
+                     cells > SIZE_MAX / 32,
+                 AIRY_ERR_PARAM, "airy_publisher_start: %zu x %zu bins are too many",
+                 series->azimuth_bins, series->bins);
     airy_publisher *p = publisher;
     pthread_mutex_lock(&p->lock);
     p->series_id = series->series_id;
     snprintf(p->unique_id, sizeof(p->unique_id), "%s", series->unique_id ? series->unique_id : "");
     p->bins = series->bins;
     p->azimuth_bins = series->azimuthal ? series->azimuth_bins : 0;
-    p->patterns = 0;
     p->size = SMALL_MAX + 3 * airy_max_size(p->azimuth_bins, 1) * p->bins * sizeof(float);
-    free(p->bytes);
-    p->bytes = NULL;
+    forget_series(p);
     airy_status status = airy_memory_calloc((void **)&p->bytes, p->size, 1, "published patterns");
     if (status == AIRY_OK)
         status = make_start(p, series);
     if (status == AIRY_OK)
         status = send_start(p);
+    else
+        forget_series(p);
     pthread_mutex_unlock(&p->lock);
     return status;
 }
@@ -269,9 +283,7 @@ airy_status airy_publisher_fail(airy_publisher *publisher, uint64_t series_id,
     pthread_mutex_lock(&p->lock);
     if (!p->bytes || p->series_id != series_id || strcmp(p->unique_id, id) != 0) {
         /* it never began; the start message of the last one is not its */
-        free(p->bytes);
-        p->bytes = NULL;
-        p->patterns = 0;
+        forget_series(p);
         p->series_id = series_id;
         snprintf(p->unique_id, sizeof(p->unique_id), "%s", id);
     }
