@@ -18,6 +18,8 @@
 
 enum {
     COMPLAINTS = 5, /* sentences of a kind for each series; the rest is counted */
+    QUEUED = 8,     /* sentences that are to be said, of so many bytes */
+    SENTENCE = 700,
     /*
      * Where the number of images is not said, an image_id further beyond the largest so far than
      * NEAR is believed when another one agrees with it: each row before it is one of the file.
@@ -65,7 +67,10 @@ struct serve {
     bool any_series; /* `series` is of one that is over, where phase is IDLE */
     bool given_up;   /* images of this id wait no longer for their start */
     uint64_t given_up_id;
-    uint64_t stray, broken; /* outside of series */
+    uint64_t stray, broken;      /* outside of series */
+    char said[QUEUED][SENTENCE]; /* to be said */
+    size_t said_count;
+    bool saying; /* by a thread, without the lock */
     bool quit;
     airy_status status; /* of the sockets */
     char sentence[512];
@@ -100,19 +105,37 @@ static void wait_change(struct serve *s)
     (void)pthread_cond_timedwait(&s->changed, &s->lock, &until);
 }
 
+/*
+ * It is queued: the lock is held, and who listens may take its time, as a terminal that stands
+ * still. What finds no room is left out, as what is only counted.
+ */
 static void say(struct serve *s, const char *format, ...) AIRY_PRINTF(2, 3);
 static void say(struct serve *s, const char *format, ...)
 {
-    char text[700];
     va_list args;
-    if (!s->handler->say || ++s->complaints > COMPLAINTS)
+    if (!s->handler->say || ++s->complaints > COMPLAINTS || s->said_count == QUEUED)
         return;
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    vsnprintf(s->said[s->said_count++], SENTENCE, format, args);
     va_end(args);
-    s->handler->say(s->handler->user, text);
-    if (s->complaints == COMPLAINTS)
-        s->handler->say(s->handler->user, "more of that is only counted");
+    if (s->complaints == COMPLAINTS && s->said_count < QUEUED)
+        snprintf(s->said[s->said_count++], SENTENCE, "more of that is only counted");
+}
+
+/* Say what is queued, in order: one thread at a time does it. The lock is given back meanwhile. */
+static void speak(struct serve *s)
+{
+    while (s->said_count && !s->saying) {
+        char text[SENTENCE];
+        memcpy(text, s->said[0], sizeof(text));
+        memmove(s->said[0], s->said[1], --s->said_count * sizeof(s->said[0]));
+        s->saying = true;
+        pthread_mutex_unlock(&s->lock);
+        s->handler->say(s->handler->user, text);
+        pthread_mutex_lock(&s->lock);
+        s->saying = false;
+        pthread_cond_broadcast(&s->changed);
+    }
 }
 
 /* The same series: ids may come again, unique ids do not, but not all senders have them. */
@@ -451,6 +474,7 @@ static void take(struct receiver *r, zmq_msg_t *bytes, uint64_t ns)
     else
         take_image(s, m, size, ns);
     count_look(r, false);
+    speak(s);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -569,7 +593,7 @@ static bool end_series(struct serve *s)
 {
     s->phase = CLOSING;
     s->first = NULL; /* it came too late; its thread goes on as with any other image of no series */
-    while (s->working)
+    for (speak(s); s->working || s->saying || s->said_count; speak(s))
         wait_change(s);
     s->series.ended = s->ends > 0;
     s->series.stray += s->stray;

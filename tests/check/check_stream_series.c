@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <zmq.h>
 
 #include "check_stream.h"
@@ -27,9 +28,9 @@ struct loop {
     airy_stream_report report[MOST_SERIES];
     char sentences[4096];
     size_t fail_start, fail_image; /* of the series of this number, from 1 */
-    bool stop;
-    double grace, timeout; /* s */
-    time_t until;          /* 0: however long it takes */
+    bool stop, say_waits;          /* for an image that comes meanwhile */
+    double grace, timeout;         /* s */
+    time_t until;                  /* 0: however long it takes */
     pthread_mutex_t lock;
 };
 
@@ -81,14 +82,6 @@ static bool on_end(void *user, const airy_stream_report *report)
     if (CHECK(l->c, l->series < MOST_SERIES))
         l->report[l->series++] = *report;
     return l->series < l->wanted;
-}
-
-static void on_say(void *user, const char *sentence)
-{
-    struct loop *l = user;
-    const size_t used = strlen(l->sentences);
-    snprintf(l->sentences + used, sizeof(l->sentences) - used, "%s\n", sentence);
-    l->said++;
 }
 
 static bool on_stop(void *user)
@@ -153,6 +146,31 @@ static void send_end(struct loop *l, size_t socket, uint64_t series)
     struct message m;
     make_end(&m, series);
     send_bytes(l, socket, &m);
+}
+
+/* Who is said something sends image 1 on the other socket, and goes on when it came. */
+static void await_image(struct loop *l)
+{
+    bool came = false;
+    send_image(l, 1, 7, 1);
+    for (int tries = 0; tries < 3000 && !came; tries++) {
+        pthread_mutex_lock(&l->lock);
+        came = l->images[0][1] > 0;
+        pthread_mutex_unlock(&l->lock);
+        if (!came)
+            usleep(20000);
+    }
+    CHECK(l->c, came);
+}
+
+static void on_say(void *user, const char *sentence)
+{
+    struct loop *l = user;
+    const size_t used = strlen(l->sentences);
+    snprintf(l->sentences + used, sizeof(l->sentences) - used, "%s\n", sentence);
+    l->said++;
+    if (l->say_waits)
+        await_image(l);
 }
 
 static airy_status serve(struct loop *l)
@@ -263,6 +281,23 @@ static void check_broken(struct check *c)
     CHECK(c, l.broken[4] == 1 && l.report[0].received == 9);
     CHECK(c, l.report[0].broken >= 2 && strstr(l.sentences, "series 7, image 4: "));
     CHECK(c, strstr(l.sentences, "a message that cannot be read: ") != NULL);
+    close_loop(&l);
+}
+
+/* What is said holds up nobody, however long it takes. */
+static void check_slow_listener(struct check *c)
+{
+    struct loop l;
+    if (!check_case(c, "stream_series_slow_listener") || !open_loop(&l, c, 2))
+        return;
+    l.say_waits = true;
+    send_start(&l, 0, 7, 2);
+    send_image(&l, 0, 7, 0);
+    send_image(&l, 0, 7, 0);
+    send_end(&l, 0, 7);
+    CHECK_OK(c, serve(&l));
+    check_images(&l, 0, 2, SIZE_MAX);
+    CHECK(c, l.said == 1 && strstr(l.sentences, "image 0 came again"));
     close_loop(&l);
 }
 
@@ -632,6 +667,9 @@ static void check_publisher(struct check *c)
     long_unit[sizeof(long_unit) - 1] = 0;
     const airy_publisher_series too_long = {.unit = long_unit, .radial = radial, .bins = 3};
     CHECK_FAILS(c, airy_publisher_start(p, &too_long), AIRY_ERR_PARAM, "unit has 3999 bytes");
+    const airy_publisher_series too_large = {
+        .unit = "q", .radial = radial, .bins = SIZE_MAX / 8, .azimuth_bins = 2};
+    CHECK_FAILS(c, airy_publisher_start(p, &too_large), AIRY_ERR_PARAM, "are too many");
     /* Who subscribes late gets the start message again within a second. */
     CHECK_OK(c, airy_publisher_start(p, &(airy_publisher_series){.series_id = 9,
                                                                  .unique_id = "u",
@@ -706,6 +744,7 @@ void check_stream_series(struct check *c)
     check_both(c);
     check_broken(c);
     check_again(c);
+    check_slow_listener(c);
     check_cut_short(c);
     check_strays(c);
     check_astray(c);
