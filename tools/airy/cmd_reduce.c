@@ -298,14 +298,49 @@ static airy_status take_median(struct reduction *r, const uint8_t *pixels, size_
     return status;
 }
 
+/*
+ * Rows of a strip, of which the host and the device have all frames. --memory-limit is for these,
+ * the result, a frame for each thread that reads, and an eighth for what the medians need.
+ */
+static int choose_rows(size_t *rows, const struct reduction *r)
+{
+    const struct common *common = &r->p->common;
+    const airy_stack_info *info = &r->info;
+    const uint64_t limit = common->memory_limit, row = info->width * airy_dtype_size(info->dtype),
+                   threads = tool_threads(common) < MOST_THREADS ? tool_threads(common)
+                                                                 : MOST_THREADS,
+                   frames = (threads < info->frames ? threads : info->frames) * info->height * row,
+                   kept = info->height * info->width * sizeof(double) + frames + limit / 8;
+    uint64_t strip = 0; /* of one row */
+    char text[32], room[32];
+    if (__builtin_mul_overflow(row, (uint64_t)info->frames, &strip))
+        return tool_fail(common, "a row of all %zu frames is too large", info->frames);
+    uint64_t most = MEDIAN_BYTES;
+    if (limit && limit < kept + 2 * (uint64_t)MEDIAN_BYTES)
+        most = limit > kept ? (limit - kept) / 2 : 0;
+    if (limit && most < strip)
+        return tool_fail(
+            common,
+            "--memory-limit of %s: the median takes at least %s, for a row of all %zu "
+            "frames twice, the image, and a frame for each of %zu thread%s; raise it%s",
+            tool_bytes(room, (double)limit),
+            tool_bytes(text, (double)(kept - limit / 8 + 2 * strip) * 8 / 7), info->frames,
+            (size_t)threads, tool_s(threads), threads > 1 ? " or lower --threads" : "");
+    most = most / strip < 1 ? 1 : most / strip;
+    *rows = most < info->height ? (size_t)most : info->height;
+    return AIRY_EXIT_OK;
+}
+
 /* A median needs all frames of a pixel: strips of rows, the stack read once for each. */
 static int stream_rows(struct reduction *r)
 {
     const struct common *common = &r->p->common;
     const airy_stack_info *info = &r->info;
     const size_t row = info->width * airy_dtype_size(info->dtype);
-    size_t most = budget(r, MEDIAN_BYTES) / row / info->frames, all;
-    most = most < 1 ? 1 : most > info->height ? info->height : most;
+    size_t most = 0, all;
+    const int chosen = choose_rows(&most, r);
+    if (chosen != AIRY_EXIT_OK)
+        return chosen;
     const size_t strips = (info->height + most - 1) / most;
     uint8_t *pixels = __builtin_mul_overflow(most * row, info->frames, &all) ? NULL : malloc(all);
     if (!pixels)

@@ -18,5 +18,6 @@ integrate s.h5 $poni --bins 100x90 -o out.h5
 integrate s.h5 $poni --clip 3 -o out.h5
 peaks s.h5 $poni -o peaks.h5
 reduce s.h5 --threads 2 --quiet --force -o mean.npy
+reduce s.h5 --by median --threads 2 --quiet --force -o median.npy
 END
 done

@@ -7,7 +7,8 @@ $airy diff mean.npy median.npy --rtol 1e-14
 $airy stats std.npy | grep -o '"max": 1.414213562373[0-9]'
 $airy reduce s.h5 -o small.npy --memory-limit 4M --json && $airy diff mean.npy small.npy
 $airy reduce s.h5 --by std -o small_std.npy --memory-limit 6M --quiet && $airy diff std.npy small_std.npy --rtol 1e-12
-$airy reduce s.h5 --by median -o strips.npy --memory-limit 3M && $airy diff median.npy strips.npy
+$airy reduce s.h5 --by median -o strips.npy --memory-limit 3M --threads 1 && $airy diff median.npy strips.npy
+$airy reduce s.h5 --by median -o none.npy --memory-limit 1200k --threads 1; echo $?
 $airy reduce s.h5 s.h5 --by max -o twice.npy --quiet && $airy diff twice.npy max.npy
 $airy diff max.npy min.npy >/dev/null || echo differ
 $airy reduce s.h5 -o mean.npy; echo $?
