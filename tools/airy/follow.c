@@ -34,6 +34,13 @@ struct seen_file {
     double since; /* when it was first seen so */
 };
 
+/* What a frame that is taken was like: another file of the same name has another one there. */
+struct proof {
+    bool known, stored; /* stored: the bytes of the file, else pixels */
+    size_t frame;
+    uint64_t hash;
+};
+
 struct follow {
     struct integration *job;
     airy_live *live;
@@ -53,6 +60,7 @@ struct follow {
     size_t next;      /* frames before it are given */
     uint8_t *have;    /* [have_count] rows that are given */
     size_t have_count;
+    struct proof proof; /* of the last look that took frames */
     /* Patterns: */
     void *files; /* names of those taken, a tree */
     size_t late, first_frame;
@@ -310,13 +318,59 @@ static bool make_room(struct follow *f, size_t frames)
     return true;
 }
 
-/* FNV-1a of name and offset. Source: Fowler, Noll, Vo, draft-eastlake-fnv. */
+#define HASH_PRIME UINT64_C(0x100000001b3)
+
+/* FNV-1a. Source: Fowler, Noll, Vo, draft-eastlake-fnv. */
+static uint64_t hash_bytes(const void *bytes, size_t size)
+{
+    const uint8_t *at = bytes;
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ at[i]) * HASH_PRIME;
+    return hash;
+}
+
 static uint64_t hash_place(const airy_stack_place *place)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (const char *at = place->path ? place->path : ""; *at; at++)
-        hash = (hash ^ (uint8_t)*at) * 0x100000001b3u;
-    return (hash ^ place->offset) * 0x100000001b3u | 1;
+    const char *path = place->path ? place->path : "";
+    return (hash_bytes(path, strlen(path)) ^ place->offset) * HASH_PRIME | 1;
+}
+
+/* A frame as it is now; not known where it cannot be read. */
+static struct proof prove(struct follow *f, const airy_stack *stack, size_t frame)
+{
+    airy_stack_place place = {0};
+    struct proof proof = {.frame = frame};
+    if (airy_stack_get_place(stack, frame, &place) != AIRY_OK)
+        return proof;
+    if (place.path && read_bytes(f, &place)) {
+        proof.known = proof.stored = true;
+        proof.hash = hash_bytes(f->chunk, place.size);
+    } else if (!place.path && airy_stack_read(stack, frame, f->pixels, f->frame_bytes) == AIRY_OK) {
+        proof.known = true;
+        proof.hash = hash_bytes(f->pixels, f->frame_bytes);
+    }
+    return proof;
+}
+
+/* A frame that was taken is another one now: rows of two series would be in one file. */
+static bool is_replaced(struct follow *f, const airy_stack *stack, const airy_stack_info *info)
+{
+    if (!f->proof.known || f->proof.frame >= info->frames)
+        return false;
+    const struct proof now = prove(f, stack, f->proof.frame);
+    return now.known && now.stored == f->proof.stored && now.hash != f->proof.hash;
+}
+
+static enum taken fail_replaced(struct follow *f)
+{
+    const struct integrate_params *p = f->job->params;
+    return fail(f,
+                tool_fail(f->job->common,
+                          "frame %zu of '%s' is another one than when it was taken: the file was "
+                          "replaced, or is written again; the rows so far are in %s.partial, "
+                          "--force begins anew",
+                          f->proof.frame, f->job->common->inputs.items[0], p->output));
 }
 
 /* With several files a frame must have been at its place at the last look, too. */
@@ -342,12 +396,53 @@ static void say_end(const struct follow *f)
     airy_stack_destroy(&stack);
 }
 
+/* Whether the stack is still the one whose frames were taken. LATER: not now. */
+static enum taken check_stack(struct follow *f, const airy_stack *stack, airy_stack_info *info)
+{
+    if (airy_stack_get_info(stack, info) != AIRY_OK)
+        return LATER;
+    if (!fits(f, info)) {
+        if (f->last)
+            tool_say(f->job->common,
+                     "the frames end here: '%s' is another file now, of frames of another size or "
+                     "type",
+                     f->job->common->inputs.items[0]);
+        return LATER;
+    }
+    if (!make_room(f, info->frames))
+        return fail(f, tool_fail(f->job->common, "out of memory for %zu frames", info->frames));
+    return is_replaced(f, stack, info) ? fail_replaced(f) : TAKEN;
+}
+
+static enum taken take_frames(struct follow *f, const airy_stack *stack,
+                              const airy_stack_info *info)
+{
+    enum taken taken = TAKEN;
+    size_t latest = SIZE_MAX;
+    for (size_t i = f->next; taken != FAILED && i < info->frames && !tool_interrupted(); i++) {
+        const size_t row = row_of(f, i);
+        if (row == SIZE_MAX)
+            f->have[i] = 1;
+        if (f->have[i] || !has_settled(f, stack, info, i))
+            continue;
+        taken = take_frame(f, stack, info, i, row);
+        f->have[i] = taken == TAKEN;
+        latest = taken == TAKEN ? i : latest;
+    }
+    if (taken == FAILED)
+        return FAILED;
+    if (latest != SIZE_MAX)
+        f->proof = prove(f, stack, latest);
+    while (f->next < f->have_count && f->have[f->next])
+        f->next++;
+    return TAKEN;
+}
+
 /* A look at HDF5 files. */
 static enum taken look_at_stack(struct follow *f)
 {
     airy_stack *stack = NULL;
     airy_stack_info info;
-    enum taken taken = TAKEN;
     if (f->last)
         say_end(f);
     if (stack_open_growing(&stack, &f->job->common->inputs, &f->job->params->raw) != AIRY_OK)
@@ -355,29 +450,11 @@ static enum taken look_at_stack(struct follow *f)
     if (f->fd >= 0)   /* a file under that name may be another one by now */
         close(f->fd);
     f->fd = -1;
-    if (airy_stack_get_info(stack, &info) != AIRY_OK || !fits(f, &info)) {
-        taken = LATER;
-        if (f->last && !fits(f, &info))
-            tool_say(f->job->common,
-                     "the frames end here: '%s' is another file now, of frames of another size or "
-                     "type",
-                     f->job->common->inputs.items[0]);
-    } else if (!make_room(f, info.frames)) {
-        taken = fail(f, tool_fail(f->job->common, "out of memory for %zu frames", info.frames));
-    }
-    for (size_t i = f->next; taken != FAILED && i < info.frames && !tool_interrupted(); i++) {
-        const size_t row = row_of(f, i);
-        if (row == SIZE_MAX)
-            f->have[i] = 1;
-        if (f->have[i] || !has_settled(f, stack, &info, i))
-            continue;
-        taken = take_frame(f, stack, &info, i, row);
-        f->have[i] = taken == TAKEN;
-    }
-    while (taken != FAILED && f->next < f->have_count && f->have[f->next])
-        f->next++;
+    enum taken taken = check_stack(f, stack, &info);
+    if (taken == TAKEN)
+        taken = take_frames(f, stack, &info);
     airy_stack_destroy(&stack);
-    return taken == FAILED ? FAILED : TAKEN;
+    return taken;
 }
 
 static int compare_text(const void *a, const void *b)

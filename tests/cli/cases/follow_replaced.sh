@@ -1,6 +1,6 @@
 # a file that is another one at the end, and a disk that is full
 . "$(dirname "$0")/../await.sh"
-$airy simulate diffraction other.h5 --detector pilatus_300k --frames 1 --quiet || exit 1
+$airy simulate diffraction other.h5 --detector pilatus_300k --frames 600 --same-frame --quiet || exit 1
 for timeout in 1 5 25; do # on a machine so slow that the end comes before the other file, again
     cp $small in.h5
     $airy integrate in.h5 --poni ${small%.h5}.poni -o out.h5 --follow --frames 0:9 --poll 0.05 --follow-timeout $timeout --force 2>err &
@@ -13,6 +13,17 @@ for timeout in 1 5 25; do # on a machine so slow that the end comes before the o
 done
 grep -o 'the same command with --resume continues out.h5.partial' err
 echo "exit $code"
+# another one of the same size
+$airy simulate diffraction other.h5 --detector pilatus_100k --frames 9 --seed 2 --quiet --force || exit 3
+cp $small in.h5
+$airy integrate in.h5 --poni ${small%.h5}.poni -o same.h5 --follow --frames 0:9 --poll 0.05 2>err &
+id=$!
+await rows same.h5 8 || { cat err >&2; exit 4; }
+mv other.h5 in.h5
+wait $id
+code=$?
+grep -o "frame 7 of 'in.h5' is another one than when it was taken" err
+echo "exit $code, $(ls same*)"
 (trap '' XFSZ; ulimit -f 256; $airy integrate $small --poni ${small%.h5}.poni -o full.h5 --follow --follow-timeout 0.2 --poll 0.1 --quiet 2>err)
 echo "exit $?"
 grep -o 'File too large; when that is mended the same command with --resume continues full.h5.partial' err || cat err >&2
