@@ -96,7 +96,10 @@ copies_for() {
         n = int(rate * seconds / 1000)
         print(n < 10 ? 10 : n > 100000 ? 100000 : n) }'
 }
+# The rate beside the frames of the camera, as it will be.
+(run_oct rate_oct --line-rate "${SOAK_LINES:-40000}" --repeat 4s) &
 (run_integrate "$(copies_for before 3)" rate) || exit 1
+wait $!
 copies=$(copies_for rate "$seconds")
 # Series of a minute, but four of them.
 rate=${SOAK_RATE:-500}
