@@ -32,12 +32,13 @@ static struct {
     int talk;
     bool opened, threads;
     MPI_Win window;
-    bool by_messages;       /* there is no window */
-    int64_t *counts;        /* of rank 0 then */
-    pthread_mutex_t asking; /* one question at a time */
-    pthread_mutex_t lock;   /* every call of MPI */
-    atomic_llong since;     /* ms, when the call under way began; 0: none is */
-    atomic_bool leaving;
+    bool by_messages;            /* there is no window */
+    int64_t *counts;             /* of rank 0 then */
+    int64_t question[2], answer; /* of others: MPI may have them longer than a failed call */
+    pthread_mutex_t asking;      /* one question at a time */
+    pthread_mutex_t lock;        /* every call of MPI */
+    atomic_llong since;          /* ms, when the call under way began; 0: none is */
+    atomic_bool leaving, closed; /* the helper ends; then, behind the last call, the watch */
     pthread_t helper, watch;
     char error[512];
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER, .asking = PTHREAD_MUTEX_INITIALIZER};
@@ -127,16 +128,21 @@ static void report_lost(int rank)
 /* A question to rank 0, and its answer. Looks are counted: a machine that stands still asks nobody. */
 static int ask(size_t cell, int64_t amount, int64_t *before)
 {
-    const int64_t question[2] = {(int64_t)cell, amount};
-    int64_t answer = 0;
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
     MPI_Status about[2]; /* MPICH's headers say that MPI_STATUSES_IGNORE is read */
     int done = 0;
     pthread_mutex_lock(&state.asking);
+    state.question[0] = (int64_t)cell;
+    state.question[1] = amount;
     begin_call();
-    int code = MPI_Irecv(&answer, 1, MPI_INT64_T, 0, TAG_ANSWER, MPI_COMM_WORLD, &requests[0]);
+    int code =
+        MPI_Irecv(&state.answer, 1, MPI_INT64_T, 0, TAG_ANSWER, MPI_COMM_WORLD, &requests[0]);
     if (code == MPI_SUCCESS)
-        code = MPI_Isend(question, 2, MPI_INT64_T, 0, TAG_ASK, MPI_COMM_WORLD, &requests[1]);
+        code = MPI_Isend(state.question, 2, MPI_INT64_T, 0, TAG_ASK, MPI_COMM_WORLD, &requests[1]);
+    if (code != MPI_SUCCESS && requests[0] != MPI_REQUEST_NULL) {
+        (void)MPI_Cancel(&requests[0]);
+        (void)MPI_Request_free(&requests[0]);
+    }
     end_call();
     for (int looks = 0; code == MPI_SUCCESS && !done; looks++) {
         if (looks > PATIENCE_MS / STEP_MS) {
@@ -149,6 +155,7 @@ static int ask(size_t cell, int64_t amount, int64_t *before)
         if (code == MPI_SUCCESS && !done)
             pause_ms(STEP_MS);
     }
+    const int64_t answer = state.answer;
     pthread_mutex_unlock(&state.asking);
     if (before)
         *before = answer;
@@ -271,9 +278,9 @@ static void *watch(void *unused)
             report_lost(0);
             _exit(1);
         }
-        if (atomic_load(&state.leaving) && !since)
+        if (atomic_load(&state.closed))
             return NULL;
-        pause_ms(50);
+        pause_ms(10);
     }
 }
 
@@ -391,6 +398,16 @@ static int share(void *data, size_t bytes)
     return code == MPI_SUCCESS ? 0 : failed("MPI_Ibcast", code);
 }
 
+/* At the last barrier, where helpers watch nobody any more: all have met just before it. */
+static void lose_patience(void *user)
+{
+    int *looks = user;
+    if (++*looks > PATIENCE_MS / WAIT_MS) {
+        report_lost(0);
+        _exit(1);
+    }
+}
+
 static void close_world(void)
 {
     if (!state.opened)
@@ -405,8 +422,9 @@ static void close_world(void)
     begin_call();
     int code = MPI_Ibarrier(MPI_COMM_WORLD, &request);
     end_call();
+    int looks = 0;
     if (code == MPI_SUCCESS)
-        (void)finish(&request, NULL, NULL);
+        (void)finish(&request, lose_patience, &looks);
     atomic_store(&state.leaving, true);
     if (state.threads && !(state.by_messages && state.place.rank))
         pthread_join(state.helper, NULL);
@@ -417,6 +435,7 @@ static void close_world(void)
     }
     MPI_Finalize();
     end_call();
+    atomic_store(&state.closed, true);
     if (state.threads)
         pthread_join(state.watch, NULL);
     free(state.counts);

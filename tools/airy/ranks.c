@@ -320,7 +320,15 @@ int ranks_run(struct integration *job, airy_run_info *info)
                  tool_s(rows), world->place.size);
     progress_begin(&run.progress, job->common, "frames");
     run.progress.active = run.progress.active && world_first(world);
+    /* A launcher kills its ranks a second after the signal, which may come amid a long batch. */
+    char line[4400];
+    snprintf(line, sizeof(line),
+             "airy integrate: stopping; the same command with --resume continues %s.partial\n",
+             job->params->output);
+    if (world_first(world) && !world_alone(world))
+        tool_at_interrupt(line);
     code = job->files ? ranks_files_run(&run, info) : run_one_file(&run, info);
+    tool_at_interrupt(NULL);
     progress_end(&run.progress);
     return world_agree(world, code, NULL, NULL);
 }

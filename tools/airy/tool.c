@@ -445,6 +445,7 @@ int tool_print_json(const struct common *common, json_t *json)
 }
 
 static volatile sig_atomic_t interrupted;
+static const char *volatile farewell;
 
 /*
  * A signal soon after the first is the same request: timeout(1) sends it to the process and to its
@@ -458,8 +459,11 @@ static void on_interrupt(int number)
         signal(number, SIG_DFL);
         raise(number);
     } else if (!interrupted) {
+        const char *line = farewell;
         first = now;
         interrupted = 1;
+        if (line && write(STDERR_FILENO, line, strlen(line)) < 0)
+            return;
     }
 }
 
@@ -471,6 +475,11 @@ void tool_catch_interrupts(void)
     sigaddset(&action.sa_mask, SIGTERM);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+}
+
+void tool_at_interrupt(const char *line)
+{
+    farewell = line;
 }
 
 bool tool_interrupted(void)

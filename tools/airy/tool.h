@@ -96,6 +96,8 @@ int tool_print_json(const struct common *common, json_t *json);
 
 /* Ctrl-C and SIGTERM: the first sets a flag, one half a second later or more kills. */
 void tool_catch_interrupts(void);
+/* A whole line that is said in the very moment; NULL: none. It stays the caller's. */
+void tool_at_interrupt(const char *line);
 bool tool_interrupted(void);
 
 /* A bar with rate and time left, on a terminal only. */
