@@ -21,7 +21,9 @@
 
 enum {
     WORTH_EXACT = 1 << 21,    /* results from which on a kernel is built for a number of taps */
-    MOST_EXACT = 17,          /* taps of a line for which there is such a kernel */
+    WORTH_LONG = 1 << 24,     /* with more than SHORT taps: such a kernel is long to compile */
+    SHORT = 17,               /* taps of a line */
+    MOST_EXACT = 96,          /* taps of a line for which there is such a kernel */
     LOCAL_REST = 64,          /* what a driver may add to local memory */
     SCRATCH_BYTES = 56 << 20, /* for what a pass leaves for the next */
     TABLE = 256,              /* weights by value */
@@ -307,8 +309,9 @@ static size_t choose_group(struct pass *pass, size_t taps, bool xy, size_t *memo
 /* Build options of a kernel of convolve_lines.cl, along lines of x and y taps. */
 static void line_options(char options[48], const struct pass *pass, int kernel, size_t x, size_t y)
 {
+    const size_t worth = x <= SHORT && y <= SHORT ? WORTH_EXACT : WORTH_LONG;
     const int used = snprintf(options, 48, " -DKERNEL=%d", kernel);
-    if (x <= MOST_EXACT && y <= MOST_EXACT && results_of(pass) >= WORTH_EXACT && table_of(pass))
+    if (x <= MOST_EXACT && y <= MOST_EXACT && results_of(pass) >= worth && table_of(pass))
         snprintf(options + used, (size_t)(48 - used), " -DTAPS_X=%zuu -DTAPS_Y=%zuu", x, y);
 }
 
