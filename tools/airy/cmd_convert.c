@@ -1,4 +1,6 @@
 /* airy convert: any image or stack to any format, exact. */
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "tool.h"
@@ -6,9 +8,20 @@
 struct convert_params {
     struct common common;
     const char *output;
+    size_t frames[3]; /* first, end (0: all), step */
+    bool has_frames;
 };
 
 static const struct opt convert_options[] = {
+    {.heading = "Input"},
+    {.name = "frames",
+     .type = OPT_PARSED,
+     .offset = offsetof(struct convert_params, frames),
+     .seen = offsetof(struct convert_params, has_frames),
+     .parse = opt_frames,
+     .argument = "N|A:B[:S]",
+     .fallback = "all",
+     .help = "these frames of a stack, or planes of an image; of one N the image is 2-D"},
     {.heading = "Output"},
     {.name = "output",
      .letter = 'o',
@@ -46,22 +59,123 @@ static int limit_memory(const struct common *common)
     return AIRY_EXIT_OK;
 }
 
+/* Frames [first, last) of what has `frames` of them, every step-th of which is taken: how many. */
+static int count_frames(size_t *count, const struct convert_params *p, size_t frames)
+{
+    const size_t *wanted = p->frames, last = wanted[1] ? wanted[1] : frames;
+    if (wanted[0] >= frames || last > frames)
+        return tool_fail(&p->common, "--frames: %s has %zu frame%s, numbered from 0",
+                         p->common.inputs.items[0], frames, tool_s(frames));
+    *count = (last - wanted[0] - 1) / wanted[2] + 1;
+    return AIRY_EXIT_OK;
+}
+
+/* The frames of a stack, read one by one: no others are in memory. */
+static int take_frames(airy_image *image, const struct convert_params *p, airy_stack *stack)
+{
+    airy_stack_info info;
+    size_t count = 0, pixels = 0, size = 0, all = 0;
+    airy_status status = airy_stack_get_info(stack, &info);
+    if (status != AIRY_OK)
+        return tool_failed(&p->common, status);
+    int code = tool_keep_stack(&p->common, p->output, stack);
+    if (code == AIRY_EXIT_OK)
+        code = count_frames(&count, p, info.frames);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    const bool large = __builtin_mul_overflow(info.height, info.width, &pixels) ||
+                       __builtin_mul_overflow(pixels, airy_dtype_size(info.dtype), &size) ||
+                       __builtin_mul_overflow(size, count, &all);
+    *image = (airy_image){.dtype = info.dtype,
+                          .ndim = 3,
+                          .shape = {count, info.height, info.width},
+                          .data = large ? NULL : malloc(all)};
+    if (!image->data)
+        return tool_fail(&p->common, "out of memory for %zu frames of %zu x %zu pixels", count,
+                         info.height, info.width);
+    for (size_t i = 0; i < count && status == AIRY_OK; i++)
+        status = airy_stack_read(stack, p->frames[0] + i * p->frames[2],
+                                 (char *)image->data + i * size, size);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+}
+
+static bool is_fits(const char *path)
+{
+    return tool_has_suffix(path, ".fits") || tool_has_suffix(path, ".fit") ||
+           tool_has_suffix(path, ".fts");
+}
+
+/* Planes of an image that is no stack; a single one keeps its header on the way to FITS. */
+static int take_planes(airy_image *image, const struct convert_params *p)
+{
+    const airy_image none = {0};
+    size_t count = 0;
+    airy_status status = airy_image_read(image, p->common.inputs.items[0]);
+    if (status != AIRY_OK)
+        return tool_failed(&p->common, status);
+    if (image->ndim < 2)
+        return tool_fail(&p->common, "--frames: %s has %d dimension, expected 2 or more",
+                         p->common.inputs.items[0], image->ndim);
+    const int code = count_frames(&count, p, tool_count(image->shape, image->ndim - 2));
+    if (code != AIRY_EXIT_OK)
+        return code;
+    if (count == 1 && is_fits(p->output)) {
+        status = airy_image_take_plane(image, p->frames[0]);
+        return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+    }
+    const size_t height = image->shape[image->ndim - 2], width = image->shape[image->ndim - 1],
+                 size = height * width * airy_dtype_size(image->dtype);
+    for (size_t i = 0; i < count; i++)
+        memmove((char *)image->data + i * size,
+                (char *)image->data + (p->frames[0] + i * p->frames[2]) * size, size);
+    image->ndim = 3;
+    image->shape[0] = count;
+    image->shape[1] = height;
+    image->shape[2] = width;
+    status = airy_image_copy_header(image, &none);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+}
+
+/* Exit code; free the image in any case. */
+static int load(airy_image *image, const struct convert_params *p)
+{
+    const char *input = p->common.inputs.items[0];
+    airy_stack *stack = NULL;
+    if (!p->has_frames) {
+        const airy_status status = airy_image_read(image, input);
+        return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+    }
+    const airy_status status = airy_stack_create(&stack, &input, 1);
+    if (status != AIRY_OK && !airy_image_is_plain(input))
+        return tool_failed(&p->common, status);
+    const int code = stack ? take_frames(image, p, stack) : take_planes(image, p);
+    airy_stack_destroy(&stack);
+    const bool one = p->frames[1] == p->frames[0] + 1;
+    if (code == AIRY_EXIT_OK && one && image->ndim == 3 && !image->header) {
+        image->ndim = 2;
+        image->shape[0] = image->shape[1];
+        image->shape[1] = image->shape[2];
+    }
+    return code;
+}
+
 static int run_convert(void *user)
 {
     const struct convert_params *p = user;
-    const char *input = p->common.inputs.items[0];
     if (!p->output)
         return tool_usage(&p->common, "no output: give -o OUT");
     const int limited = limit_memory(&p->common);
     if (limited != AIRY_EXIT_OK)
         return limited;
     airy_image image = {0};
-    airy_status status = airy_image_read(&image, input);
-    if (status == AIRY_OK)
-        status = airy_image_write(&image, p->output, p->common.force);
-    if (status != AIRY_OK) {
+    int code = load(&image, p);
+    if (code == AIRY_EXIT_OK) {
+        const airy_status status = airy_image_write(&image, p->output, p->common.force);
+        code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+    }
+    if (code != AIRY_EXIT_OK) {
         airy_image_free(&image);
-        return tool_failed(&p->common, status);
+        return code;
     }
     char shape[128] = "";
     size_t used = 0;
@@ -86,12 +200,15 @@ const struct command cmd_convert = {
     .name = "convert",
     .usage = "IN -o OUT [options]",
     .summary = "convert an image or a stack to another format, exactly",
-    .details = "IN is NPY, EDF, FITS (FILE or FILE[EXT]), TIFF, PNG, CBF or HDF5 (FILE or "
-               "FILE::DATASET), up to four dimensions, either byte order. Element type, shape and "
-               "values are kept; what the format of OUT cannot hold is an error. FITS: values are "
-               "physical (BSCALE, BZERO, BLANK), and the header goes along from FITS to FITS. The "
-               "whole image is in memory: one that does not fit --memory-limit is refused.",
+    .details =
+        "IN is NPY, EDF, FITS (FILE or FILE[EXT]), TIFF, PNG, CBF or HDF5 (FILE or "
+        "FILE::DATASET), up to four dimensions, either byte order. Element type, shape and "
+        "values are kept; what the format of OUT cannot hold is an error. FITS: values are "
+        "physical (BSCALE, BZERO, BLANK), and the header goes along from FITS to FITS. The "
+        "whole image is in memory: one that does not fit --memory-limit is refused. --frames "
+        "takes some of a stack, one as a 2-D image.",
     .examples = "  airy convert series_master.h5 -o frames.npy\n"
+                "  airy convert series_master.h5 --frames 17 -o frame17.tif\n"
                 "  airy convert calibration.h5::/entry/dark -o dark.edf\n"
                 "  airy convert 'mosaic.fits[SCI]' -o mosaic.tif\n",
     .tables = {convert_options},
