@@ -33,7 +33,9 @@ static const struct bench_kind benches[] = {
     {"convolve1d", "4 M elements by 15", BENCH_ALONE, false, bench_convolve1d},
     {"blur", "100 x 1024 x 1024, sigma 1, 2, 5, 10", BENCH_ALONE, false, bench_blur},
     {"filter",
-     "medians of 3 x 3, 5 x 5, 15 x 15, 3 x 3 x 3, maximum and opening of 15 x 15; u8, u16, f32",
+     "medians of 3 x 3, 5 x 5, 15 x 15, 3 x 3 x 3, maximum and opening of 15 x 15, hampel of 5 x "
+     "5; "
+     "u8, u16, f32",
      BENCH_ALONE, false, bench_filter},
     {"stats", "mean, median, standard deviation and maximum of 2048 x 2048", BENCH_ALONE, false,
      bench_stats},
