@@ -19,7 +19,8 @@ static const struct opt stats_options[] = {
      FIELD(mask),
      .use = OPT_READ,
      .argument = "FILE",
-     .help = "image of the same shape; values that are not 0 are left out"},
+     .help = "image of the same shape, or for a stack of its frames; values that are not 0 are "
+             "left out"},
     {.name = "quantiles",
      .type = OPT_STRING,
      FIELD(quantiles),
@@ -137,14 +138,43 @@ static int make_stats(const struct stats_params *p, struct device_image *d, json
     return code;
 }
 
+/* What the detector marks in a stack is there as it was written, mostly as the largest value. */
+static void say_mask(const struct stats_params *p)
+{
+    const char *input = p->common.inputs.items[0];
+    airy_stack *stack = NULL;
+    airy_stack_info info;
+    airy_stack_meta meta;
+    uint8_t *bad = NULL;
+    if (!p->mask && !airy_image_is_plain(input) &&
+        airy_stack_create(&stack, &input, 1) == AIRY_OK &&
+        airy_stack_get_info(stack, &info) == AIRY_OK &&
+        airy_stack_get_meta(stack, &meta) == AIRY_OK && meta.has_mask)
+        bad = malloc(info.height * info.width);
+    if (bad && airy_stack_mask(stack, bad) == AIRY_OK) {
+        size_t count = 0;
+        for (size_t i = 0; i < info.height * info.width; i++)
+            count += bad[i] != 0;
+        if (count)
+            tool_say(&p->common,
+                     "%s marks %zu pixel%s of a frame as bad, which are taken as values here; "
+                     "--mask leaves them out",
+                     input, count, tool_s(count));
+    }
+    free(bad);
+    airy_stack_destroy(&stack);
+}
+
 static int run_stats(void *user)
 {
     const struct stats_params *p = user;
     struct device_image d;
     json_t *json = json_object();
     int code = device_image_open(&d, &p->common, p->common.inputs.items[0], p->mask);
-    if (code == AIRY_EXIT_OK)
+    if (code == AIRY_EXIT_OK) {
+        say_mask(p);
         code = make_stats(p, &d, json);
+    }
     if (code == AIRY_EXIT_OK)
         code = device_image_profile(&d, &p->common);
     device_image_close(&d);

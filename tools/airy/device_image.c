@@ -23,19 +23,23 @@ static int push_mask(struct device_image *d, const struct common *common, const 
     if (status != AIRY_OK)
         return tool_failed(common, status);
     int code = AIRY_EXIT_OK;
-    const size_t count = tool_count(mask.shape, mask.ndim);
+    const size_t all = tool_count(d->image.shape, d->image.ndim);
     uint8_t *bad = NULL;
-    int skip = 0; /* a mask with the image's axes of length 1, or without */
+    int skip = 0, frames = 0; /* a mask with more axes of length 1 in front, or of each frame */
     while (mask.ndim - skip > d->image.ndim && mask.shape[skip] == 1)
         skip++;
-    if (mask.ndim - skip != d->image.ndim ||
-        memcmp(mask.shape + skip, d->image.shape, (size_t)d->image.ndim * sizeof(size_t)) != 0)
+    while (mask.ndim - skip >= 2 && mask.ndim - skip < d->image.ndim - frames)
+        frames++;
+    const size_t count = tool_count(mask.shape, mask.ndim);
+    if (mask.ndim - skip != d->image.ndim - frames ||
+        memcmp(mask.shape + skip, d->image.shape + frames,
+               (size_t)(mask.ndim - skip) * sizeof(size_t)) != 0)
         code = tool_fail(common, "--mask %s: has %s values, the image %s; give one of that shape",
                          path, shape_text(got, &mask), shape_text(want, &d->image));
-    else if (!(bad = malloc(count)))
-        code = tool_fail(common, "--mask %s: out of memory for %zu values", path, count);
-    for (size_t i = 0; i < count && bad; i++)
-        bad[i] = airy_image_value(&mask, i) != 0; /* NaN differs from 0, so it is bad */
+    else if (!(bad = malloc(all)))
+        code = tool_fail(common, "--mask %s: out of memory for %zu values", path, all);
+    for (size_t i = 0; i < all && bad; i++) /* NaN differs from 0, so it is bad */
+        bad[i] = i < count ? airy_image_value(&mask, i) != 0 : bad[i - count];
     if (bad) {
         status = airy_array_create_from(&d->mask, d->queue, AIRY_DTYPE_U8, d->image.ndim,
                                         d->image.shape, bad);
