@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "airy/stack.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/size.h"
 #include "io/chunk_address.h"
@@ -57,9 +58,9 @@ static bool reserve(struct lister *l, void **array, size_t *capacity, size_t cou
 /* The object's slot, or the free one it would take. */
 static struct object_id *find_seen(struct object_id *seen, size_t capacity, struct object_id id)
 {
-    size_t at =
-        (size_t)(((uint64_t)id.address ^ (uint64_t)id.file << 40) * 0x9e3779b97f4a7c15u >> 20) %
-        capacity;
+    /* Both count: the datasets of a series lie at one address in many files. */
+    const uint64_t key[2] = {id.file, id.address};
+    size_t at = (size_t)airy_hash_bytes(AIRY_HASH_START, key, sizeof(key)) % capacity;
     while (seen[at].address != 0 && (seen[at].address != id.address || seen[at].file != id.file))
         at = (at + 1) % capacity;
     return &seen[at];

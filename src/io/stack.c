@@ -280,6 +280,7 @@ void airy_stack_destroy(airy_stack **stack)
         free(dead->files[i].path);
     }
     free(dead->files);
+    free(dead->file_slots);
     free(dead->segments);
     free(dead->runs);
     free(dead->first_path);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "codec/framing.h"
 #include "io/hdf5_sources.h"
@@ -112,23 +113,57 @@ airy_status airy_stack_settle_frame(airy_stack *stack, size_t height, size_t wid
     return AIRY_OK;
 }
 
+/* The slot of a file, or the free one it would take. */
+static size_t *find_slot(const airy_stack *stack, dev_t device, ino_t inode)
+{
+    const uint64_t key[2] = {device, inode};
+    const size_t count = stack->file_slot_count;
+    size_t at = (size_t)airy_hash_bytes(AIRY_HASH_START, key, sizeof(key)) % count;
+    for (;; at = (at + 1) % count) {
+        size_t *slot = &stack->file_slots[at];
+        const struct stack_file *file = *slot ? &stack->files[*slot - 1] : NULL;
+        if (!file || (file->device == device && file->inode == inode))
+            return slot;
+    }
+}
+
+size_t airy_stack_find_file(const airy_stack *stack, dev_t device, ino_t inode)
+{
+    const size_t *slot = stack->file_slot_count ? find_slot(stack, device, inode) : NULL;
+    return slot && *slot ? *slot - 1 : SIZE_MAX;
+}
+
+/* Room for one more file in the table. */
+static airy_status grow_slots(airy_stack *stack)
+{
+    if (2 * (stack->file_count + 1) <= stack->file_slot_count)
+        return AIRY_OK;
+    const size_t larger = airy_max_size(64, 2 * stack->file_slot_count);
+    void *slots = NULL;
+    AIRY_TRY(airy_memory_calloc(&slots, larger, sizeof(size_t), "a stack's files"));
+    free(stack->file_slots);
+    stack->file_slots = slots;
+    stack->file_slot_count = larger;
+    for (size_t i = 0; i < stack->file_count; i++)
+        *find_slot(stack, stack->files[i].device, stack->files[i].inode) = i + 1;
+    return AIRY_OK;
+}
+
 airy_status airy_stack_append_file(airy_stack *stack, const struct stack_file *file)
 {
     AIRY_TRY(grow((void **)&stack->files, stack->file_count, sizeof(*stack->files)));
-    stack->files[stack->file_count++] = *file;
+    AIRY_TRY(grow_slots(stack));
+    stack->files[stack->file_count] = *file;
+    *find_slot(stack, file->device, file->inode) = ++stack->file_count;
     return AIRY_OK;
 }
 
 /* The file behind an open dataset, known by device and inode. */
 static airy_status find_file(airy_stack *stack, size_t *index, const airy_probe *probe)
 {
-    for (size_t i = stack->file_count; i-- > 0;) {
-        if (stack->files[i].device == probe->device && stack->files[i].inode == probe->inode) {
-            *index = i;
-            return AIRY_OK;
-        }
-    }
-    AIRY_TRY(grow((void **)&stack->files, stack->file_count, sizeof(*stack->files)));
+    *index = airy_stack_find_file(stack, probe->device, probe->inode);
+    if (*index != SIZE_MAX)
+        return AIRY_OK;
     struct stack_file file = {.device = probe->device, .inode = probe->inode, .fd = -1};
     if (stack->file_count < AIRY_STACK_OPEN_FILES) {
         /* The driver's own descriptor: the very file that the addresses were taken from. */
@@ -137,27 +172,31 @@ static airy_status find_file(airy_stack *stack, size_t *index, const airy_probe 
                      strerror(errno));
     }
     file.path = strdup(probe->path);
-    if (!file.path) {
+    *index = stack->file_count;
+    const airy_status status = file.path
+                                   ? airy_stack_append_file(stack, &file)
+                                   : airy_fail(AIRY_ERR_MEMORY, "out of memory for a file's name");
+    if (status != AIRY_OK) {
+        free(file.path);
         if (file.fd >= 0)
             close(file.fd);
-        return airy_fail(AIRY_ERR_MEMORY, "out of memory for a file's name");
     }
-    *index = stack->file_count;
-    stack->files[stack->file_count++] = file;
-    return AIRY_OK;
+    return status;
 }
 
 airy_status airy_stack_note_file(airy_stack *stack, const char *path)
 {
     struct stat about;
-    if (stat(path, &about) != 0 || airy_stack_uses(stack, path))
+    if (stat(path, &about) != 0 ||
+        airy_stack_find_file(stack, about.st_dev, about.st_ino) != SIZE_MAX)
         return AIRY_OK;
-    AIRY_TRY(grow((void **)&stack->files, stack->file_count, sizeof(*stack->files)));
-    struct stack_file file = {
+    const struct stack_file file = {
         .path = strdup(path), .device = about.st_dev, .inode = about.st_ino, .fd = -1};
     AIRY_FAIL_IF(!file.path, AIRY_ERR_MEMORY, "out of memory for a file's name");
-    stack->files[stack->file_count++] = file;
-    return AIRY_OK;
+    const airy_status status = airy_stack_append_file(stack, &file);
+    if (status != AIRY_OK)
+        free(file.path);
+    return status;
 }
 
 /*

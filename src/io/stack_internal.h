@@ -72,6 +72,8 @@ struct stack_library; /* datasets open in libhdf5, guarded by its lock */
 struct airy_stack {
     struct stack_file *files;
     size_t file_count;
+    size_t *file_slots; /* hash table by device and inode: index + 1, 0: free; at most half full */
+    size_t file_slot_count;
     struct stack_segment *segments;
     size_t segment_count;
     struct stack_run *runs;
@@ -124,8 +126,10 @@ airy_status airy_stack_add_segment(airy_stack *stack, size_t *segment, hid_t dat
  */
 airy_status airy_stack_settle_frame(airy_stack *stack, size_t height, size_t width,
                                     airy_dtype dtype, const char *name, const char *like);
-/* Behind those there are. */
+/* Behind those there are; its path is the stack's on success. */
 airy_status airy_stack_append_file(airy_stack *stack, const struct stack_file *file);
+/* The last one of this device and inode; SIZE_MAX: there is none. */
+size_t airy_stack_find_file(const airy_stack *stack, dev_t device, ino_t inode);
 /* The file that was opened when the stack was made; own: close it. */
 airy_status airy_stack_open_file(int *fd, bool *own, const struct stack_file *file);
 

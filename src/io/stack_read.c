@@ -120,12 +120,8 @@ airy_status airy_stack_get_place(const airy_stack *stack, size_t frame, airy_sta
 bool airy_stack_uses(const airy_stack *stack, const char *path)
 {
     struct stat about;
-    if (stat(path, &about) != 0)
-        return false;
-    for (size_t i = 0; i < stack->file_count; i++)
-        if (stack->files[i].device == about.st_dev && stack->files[i].inode == about.st_ino)
-            return true;
-    return false;
+    return stat(path, &about) == 0 &&
+           airy_stack_find_file(stack, about.st_dev, about.st_ino) != SIZE_MAX;
 }
 
 /* "where: " before the sentence of a failure. */
