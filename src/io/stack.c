@@ -101,14 +101,27 @@ static airy_status note_part(airy_stack *stack, const struct stack_choice *choic
     return AIRY_OK;
 }
 
-static airy_status add_choices(airy_stack *stack, const struct stack_choice *choices, size_t count,
-                               const char *const *paths, const struct stack_wish *wish)
+/* Open as long as datasets of one series are added: who opens it again has it at once. */
+static void hold_master(hid_t *held, const struct stack_choice *choices, size_t i)
+{
+    const struct stack_choice *choice = &choices[i];
+    if (choice->series_count < 2 || i != choice->series_first)
+        return;
+    if (*held >= 0)
+        H5Fclose(*held);
+    if (airy_hdf5_open(held, choice->path) != AIRY_OK)
+        *held = -1; /* who adds says why */
+}
+
+static airy_status add_each(hid_t *held, airy_stack *stack, const struct stack_choice *choices,
+                            size_t count, const char *const *paths, const struct stack_wish *wish)
 {
     const airy_raw_frames *raw = wish->raw;
     char why[1024] = "";
     airy_status first = AIRY_OK;
     for (size_t i = 0; i < count; i++) {
         const size_t before = stack->frames;
+        hold_master(held, choices, i);
         const airy_status status = choices[i].plain_count
                                        ? airy_stack_add_plain(stack, paths + choices[i].plain_first,
                                                               choices[i].plain_count, raw)
@@ -130,6 +143,16 @@ static airy_status add_choices(airy_stack *stack, const struct stack_choice *cho
     }
     /* Nobody has said what a frame is. */
     return stack->frame_bytes == 0 ? airy_fail_restore(first, why) : AIRY_OK;
+}
+
+static airy_status add_choices(airy_stack *stack, const struct stack_choice *choices, size_t count,
+                               const char *const *paths, const struct stack_wish *wish)
+{
+    hid_t held = -1;
+    const airy_status status = add_each(&held, stack, choices, count, paths, wish);
+    if (held >= 0)
+        H5Fclose(held);
+    return status;
 }
 
 /* Whether a path is a file of another kind than HDF5; what is none is libhdf5's to refuse. */
