@@ -3,7 +3,7 @@
 # slower than a device, so that small cases are run, each in a process of its own.
 #   scripts/oclgrind.sh BUILD                       the cases of tests/oclgrind/cases
 #   scripts/oclgrind.sh BUILD EVERY [FAMILY...]     every EVERY-th case of these families, or of all that have kernels
-# LIMIT=SECONDS of processor time are for one case (default 60); what takes longer is counted as skipped. A case fails where it gives
+# LIMIT=SECONDS of processor time are for one case (default 300); what takes longer is counted as skipped. A case fails where it gives
 # another result or Oclgrind writes a message that tests/oclgrind/known does not list with its reason. Logs and the kernels that ran
 # are in BUILD/oclgrind. Last lines: kernels that ran, of those there are; N passed, N failed, N skipped.
 set -u
@@ -37,11 +37,11 @@ summary() { # CASE LOG: its messages, each once
 
 one() { # CASE
     local name=$1 log=$there/log/${1//\//_} status
-    (ulimit -t "${LIMIT:-60}" && LD_LIBRARY_PATH=$there timeout "$((20 * ${LIMIT:-60}))" oclgrind --data-races --uninitialized --local-mem-size 65536 --max-errors 1000000 --build-options "$options" \
+    (ulimit -t "${LIMIT:-300}" && LD_LIBRARY_PATH=$there timeout "$((20 * ${LIMIT:-300}))" oclgrind --data-races --uninitialized --local-mem-size 65536 --max-errors 1000000 --build-options "$options" \
         --log "$log" "$check" --device "$device" "$name") >"$log.tap" 2>&1
     status=$?
     if [ $status = 124 ] || [ $status -gt 128 ]; then
-        echo "skip $name: more than ${LIMIT:-60} s"
+        echo "skip $name: more than ${LIMIT:-300} s"
     elif grep -q '^1\.\.0\|# SKIP' "$log.tap"; then
         echo "skip $name: not on this device"
     elif [ $status = 0 ] && ! summary "$name" "$log" | grep -qvEf "$there/known"; then
