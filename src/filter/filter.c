@@ -387,15 +387,22 @@ airy_status airy_filter_product(airy_queue *queue, airy_array *dst, const airy_a
     return fns->separable(queue, &plan);
 }
 
-airy_status airy_gaussian_blur(airy_queue *queue, airy_array *dst, const airy_array *src,
-                               const airy_blur_params *params)
+airy_status airy_filter_check_given(const airy_queue *queue, const airy_array *dst,
+                                    const airy_array *src, const void *params)
 {
-    struct airy_convolve_plan plan = {.dst = dst, .src = src};
     AIRY_FAIL_IF(!queue || !dst || !src || !params, AIRY_ERR_PARAM, "%s is NULL",
                  !queue    ? "queue"
                  : !dst    ? "dst"
                  : !params ? "params"
                            : "src");
+    return AIRY_OK;
+}
+
+airy_status airy_gaussian_blur(airy_queue *queue, airy_array *dst, const airy_array *src,
+                               const airy_blur_params *params)
+{
+    struct airy_convolve_plan plan = {.dst = dst, .src = src};
+    AIRY_TRY(airy_filter_check_given(queue, dst, src, params));
     const airy_convolve_params p = {.mode = AIRY_CONVOLVE_SAME,
                                     .border = params->has_border ? params->border
                                                                  : AIRY_BORDER_REFLECT,

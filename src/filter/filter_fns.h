@@ -129,4 +129,8 @@ airy_status airy_filter_product(airy_queue *queue, airy_array *dst, const airy_a
                                 double *const line[3], const size_t taps[3], int axes,
                                 const airy_convolve_params *params);
 
+/* Arguments of a filter that are NULL. */
+airy_status airy_filter_check_given(const airy_queue *queue, const airy_array *dst,
+                                    const airy_array *src, const void *params);
+
 #endif

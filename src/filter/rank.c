@@ -198,11 +198,7 @@ airy_status airy_rank_filter_run(airy_queue *queue, airy_array *dst, const airy_
                                  const airy_rank_params *params)
 {
     size_t rank = 0;
-    AIRY_FAIL_IF(!queue || !dst || !src || !params, AIRY_ERR_PARAM, "%s is NULL",
-                 !queue    ? "queue"
-                 : !dst    ? "dst"
-                 : !params ? "params"
-                           : "src");
+    AIRY_TRY(airy_filter_check_given(queue, dst, src, params));
     struct run run = {.queue = queue, .dst = dst, .src = src, .params = params};
     AIRY_TRY(airy_check_device(queue, src, "src"));
     AIRY_TRY(check_run(&run));
@@ -218,11 +214,7 @@ airy_status airy_rank_filter_run(airy_queue *queue, airy_array *dst, const airy_
 airy_status airy_hampel_run(airy_queue *queue, airy_array *dst, const airy_array *src,
                             const airy_hampel_params *params)
 {
-    AIRY_FAIL_IF(!queue || !dst || !src || !params, AIRY_ERR_PARAM, "%s is NULL",
-                 !queue    ? "queue"
-                 : !dst    ? "dst"
-                 : !params ? "params"
-                           : "src");
+    AIRY_TRY(airy_filter_check_given(queue, dst, src, params));
     const airy_rank_params median = {.axes = params->axes,
                                      .size = {params->size[0], params->size[1], params->size[2]},
                                      .has_border = params->has_border,

@@ -135,11 +135,7 @@ static airy_status check_stencil(struct stencil *s)
 airy_status airy_stencil_run(airy_queue *queue, airy_array *dst, const airy_array *src,
                              const airy_stencil_params *params)
 {
-    AIRY_FAIL_IF(!queue || !dst || !src || !params, AIRY_ERR_PARAM, "%s is NULL",
-                 !queue    ? "queue"
-                 : !dst    ? "dst"
-                 : !params ? "params"
-                           : "src");
+    AIRY_TRY(airy_filter_check_given(queue, dst, src, params));
     const int most = src->ndim < 3 ? src->ndim : 3, least = src->ndim > 1 ? src->ndim - 1 : 1;
     struct stencil s = {
         .queue = queue,
