@@ -211,8 +211,7 @@ airy_status airy_chunk_addresses_part(struct airy_place *places, size_t *unsound
     }
     *unsound = 0;
     for (size_t i = 0; i < count; i++, advance(offset, grid)) {
-        const bool sound = look_up(&w, offset, i) && (places[i].kind == AIRY_PLACE_CHUNK ||
-                                                      places[i].kind == AIRY_PLACE_STORED);
+        const bool sound = look_up(&w, offset, i) && airy_place_is_there(&places[i]);
         *unsound += !sound;
     }
     if (what && w.odd > 0)

@@ -21,6 +21,12 @@ struct airy_place {
     uint32_t kind; /* enum airy_place_kind */
 };
 
+/* Its bytes lie in the file, to be read by pread. */
+static inline bool airy_place_is_there(const struct airy_place *place)
+{
+    return place->kind == AIRY_PLACE_CHUNK || place->kind == AIRY_PLACE_STORED;
+}
+
 struct airy_chunk_grid {
     int ndim;
     const hsize_t *shape; /* the last two axes are one chunk */

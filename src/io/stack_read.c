@@ -251,7 +251,7 @@ airy_status airy_stack_fetch_part(const airy_stack *stack, size_t frame, void *d
     const struct stack_segment *segment = airy_stack_locate(stack, frame, &inside);
     const struct stack_file *file = NULL;
     const struct airy_place place = get_place(stack, segment, inside, &file);
-    assert(place.kind == AIRY_PLACE_CHUNK || place.kind == AIRY_PLACE_STORED);
+    assert(airy_place_is_there(&place));
     const airy_status status = read_bytes(file, dst, size, place.offset + from);
     return status == AIRY_OK ? AIRY_OK : fail_at(stack, frame, status);
 }

@@ -54,7 +54,7 @@ static void add_up(struct stack_segment *segment, size_t first, size_t count)
     for (size_t i = first; i < first + count; i++) {
         const struct airy_place *place = &segment->places[i];
         segment->stored_bytes += stored_bytes(segment, i);
-        if (place->kind == AIRY_PLACE_CHUNK || place->kind == AIRY_PLACE_STORED)
+        if (airy_place_is_there(place))
             segment->max_chunk = airy_max_size(segment->max_chunk, place->size);
     }
 }
