@@ -60,6 +60,8 @@ enum airy_scratch {
     AIRY_SCRATCH_PARTIALS,
     AIRY_SCRATCH_BLOCKS,
     AIRY_SCRATCH_SMALL,
+    AIRY_SCRATCH_TURNS,  /* zeros, but while labels are found */
+    AIRY_SCRATCH_LABELS, /* likewise */
     AIRY_SCRATCH_COUNT
 };
 

@@ -71,7 +71,8 @@ airy_status airy_queue_scratch(airy_queue *queue, enum airy_scratch slot, size_t
                                airy_buffer **buffer)
 {
     static const char *const names[AIRY_SCRATCH_COUNT] = {
-        "scratch for frames", "scratch for partial sums", "scratch for blocks", "small scratch"};
+        "scratch for frames", "scratch for partial sums", "scratch for blocks",
+        "small scratch",      "scratch for turns",        "scratch for labels"};
     airy_buffer **held = &queue->scratch[slot];
     if (*held && (*held)->size < size)
         airy_buffer_release(held);

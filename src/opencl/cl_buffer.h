@@ -11,6 +11,8 @@ airy_status airy_cl_host_alloc(airy_device *device, size_t size, airy_host *host
 void airy_cl_host_release(airy_device *device, airy_host *host);
 airy_status airy_cl_push(airy_queue *queue, const airy_array *dst, const void *data, bool pinned);
 airy_status airy_cl_pull(airy_queue *queue, void *data, const airy_array *src, bool pinned);
+/* Wait for a copy of at most AIRY_CL_STAGING_PIECE bytes; data: until the queue's next copy. */
+airy_status airy_cl_peek(airy_queue *queue, const void **data, const airy_array *src);
 airy_status airy_cl_copy(airy_queue *queue, const airy_array *dst, const airy_array *src);
 airy_status airy_cl_fill(airy_queue *queue, const airy_array *dst, const void *pattern);
 

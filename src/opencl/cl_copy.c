@@ -315,6 +315,21 @@ airy_status airy_cl_pull(airy_queue *queue, void *data, const airy_array *src, b
     return AIRY_OK;
 }
 
+airy_status airy_cl_peek(airy_queue *queue, const void **data, const airy_array *src)
+{
+    const struct box box = make_box(src, NULL);
+    const struct transfer transfer = {.direction = PULL, .buffer = src->buffer->handle};
+    const struct airy_cl_device *device = airy_cl_device(queue->device);
+    void *staging;
+    cl_event event;
+    assert(box_bytes(&box) <= AIRY_CL_STAGING_PIECE);
+    AIRY_TRY(airy_cl_staging_take(airy_cl_queue(queue), box_bytes(&box), &staging));
+    AIRY_TRY(start_staged(queue, &transfer, &box, staging, &event));
+    AIRY_CL_TRY(device, device->cl->WaitForEvents(1, &event), directions[PULL].call);
+    *data = staging;
+    return AIRY_OK;
+}
+
 airy_status airy_cl_copy(airy_queue *queue, const airy_array *dst, const airy_array *src)
 {
     const struct box box = make_box(dst, src);

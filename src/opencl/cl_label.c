@@ -15,9 +15,8 @@
 #include "shared/label_geom.h"
 
 enum {
-    PARTS = 16384,    /* room for measures before it is known how many there are */
     FIRST_ROWS = 256, /* come back together with the number of labels */
-    CLEAR_GROUPS = 64
+    LABEL_GROUPS = 256
 };
 
 struct call {
@@ -26,7 +25,7 @@ struct call {
     airy_label_geom geom;
     struct airy_cl_arg labels;
     /* nodes: parents, then labels of runs; words: bits, facts or first bits, states of chunks */
-    airy_buffer *nodes, *words, *sizes, *parts;
+    airy_buffer *nodes, *words, *sizes, *parts, *rows, *turns;
     char options[96]; /* of label.cl */
     char value[24];   /* of measure.cl */
     double label_bytes;
@@ -102,14 +101,20 @@ static airy_array bytes_of(airy_buffer *buffer, size_t size)
         .buffer = buffer, .dtype = AIRY_DTYPE_U8, .ndim = 1, .shape = {size}, .pitch = {1}};
 }
 
+/* Tables of so many labels; that of the parts is empty between calls, as new buffers are. */
 static airy_status take_parts(struct call *call, size_t labels)
 {
-    size_t size;
-    const size_t each = sizeof(airy_label_part) + sizeof(airy_label_row);
-    AIRY_FAIL_IF(airy_mul_size(&size, labels + 1, each), AIRY_ERR_MEMORY,
-                 "measures of %zu labels do not fit the address space", labels);
-    AIRY_TRY(airy_queue_scratch(call->queue, AIRY_SCRATCH_SMALL, size, &call->parts));
-    call->geom.capacity = (uint32_t)airy_min_size(call->parts->size / each - 1, INT32_MAX);
+    size_t parts, rows;
+    AIRY_FAIL_IF(airy_mul_size(&parts, labels + 1, sizeof(airy_label_part)) ||
+                     airy_mul_size(&rows, labels + 1, sizeof(airy_label_row)),
+                 AIRY_ERR_MEMORY, "measures of %zu labels do not fit the address space", labels);
+    AIRY_TRY(airy_queue_scratch(call->queue, AIRY_SCRATCH_LABELS, parts, &call->parts));
+    AIRY_TRY(airy_queue_scratch(call->queue, AIRY_SCRATCH_SMALL, rows, &call->rows));
+    call->geom.capacity =
+        (uint32_t)airy_min_size(airy_min_size(call->parts->size / sizeof(airy_label_part),
+                                              call->rows->size / sizeof(airy_label_row)) -
+                                    1,
+                                INT32_MAX);
     return AIRY_OK;
 }
 
@@ -195,20 +200,23 @@ static airy_status run_components(const struct call *call)
     const struct airy_cl_arg src = AIRY_CL_ARRAY(call->src), nodes = AIRY_CL_BUFFER(call->nodes),
                              bits = AIRY_CL_BUFFER(call->words),
                              sizes = AIRY_CL_BUFFER(call->sizes),
-                             parts = AIRY_CL_BUFFER(call->parts), geom = AIRY_CL_VALUE(call->geom);
-    const struct airy_cl_arg tiles[] = {src, nodes, bits, sizes, call->labels, geom};
+                             parts = AIRY_CL_BUFFER(call->parts), rows = AIRY_CL_BUFFER(call->rows),
+                             geom = AIRY_CL_VALUE(call->geom);
+    const struct airy_cl_arg tiles[] = {
+        src, nodes, bits, sizes, call->labels, AIRY_CL_BUFFER(call->turns), geom};
     AIRY_TRY(launch_label(call, "label_tiles", groups * AIRY_LABEL_GROUP,
                           (double)airy_array_size(call->src) + words + call->label_bytes, tiles,
                           sizeof(tiles) / sizeof(tiles[0])));
     const struct airy_cl_arg merge[] = {nodes, bits, geom};
-    AIRY_TRY(launch_label(call, "label_merge", (size_t)g->total * AIRY_LABEL_MERGERS, words, merge,
-                          sizeof(merge) / sizeof(merge[0])));
+    if (g->depth > 1)
+        AIRY_TRY(launch_label(call, "label_merge", (size_t)g->total * AIRY_LABEL_MERGERS, words,
+                              merge, sizeof(merge) / sizeof(merge[0])));
     if (g->sized) {
         const struct airy_cl_arg count[] = {nodes, bits, sizes, geom};
         AIRY_TRY(launch_label(call, "label_sizes", g->total, words, count,
                               sizeof(count) / sizeof(count[0])));
     }
-    const struct airy_cl_arg number[] = {src, nodes, bits, sizes, call->labels, parts, geom};
+    const struct airy_cl_arg number[] = {src, nodes, bits, sizes, call->labels, parts, rows, geom};
     return launch_label(call, "label_number", g->total, 2 * words, number,
                         sizeof(number) / sizeof(number[0]));
 }
@@ -216,22 +224,12 @@ static airy_status run_components(const struct call *call)
 /* A walk of measure.cl over all words. */
 static airy_status run_walk(const struct call *call, const char *name)
 {
-    const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(call->src), AIRY_CL_BUFFER(call->nodes),
+    const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(call->src),    AIRY_CL_BUFFER(call->nodes),
                                        AIRY_CL_BUFFER(call->words), AIRY_CL_BUFFER(call->parts),
-                                       AIRY_CL_VALUE(call->geom)};
+                                       AIRY_CL_BUFFER(call->rows),  AIRY_CL_VALUE(call->geom)};
     return launch(call, &(struct airy_cl_kernel_spec){"measure.cl", name, call->value},
                   call->geom.total, AIRY_LABEL_GROUP, 4.0 * call->geom.total, args,
                   sizeof(args) / sizeof(args[0]));
-}
-
-static airy_status run_clear(const struct call *call)
-{
-    const struct airy_cl_arg args[] = {AIRY_CL_BUFFER(call->parts), AIRY_CL_VALUE(call->geom)};
-    const size_t most = (size_t)CLEAR_GROUPS * AIRY_LABEL_GROUP;
-    return launch(
-        call, &(struct airy_cl_kernel_spec){"measure.cl", "measure_clear", call->value},
-        airy_min_size(((size_t)call->geom.count + 1) * (sizeof(airy_label_part) / 8), most),
-        AIRY_LABEL_GROUP, 0, args, sizeof(args) / sizeof(args[0]));
 }
 
 _Static_assert(sizeof(airy_region) == sizeof(airy_label_row) &&
@@ -241,55 +239,96 @@ _Static_assert(sizeof(airy_region) == sizeof(airy_label_row) &&
                    offsetof(airy_region, theta) == offsetof(airy_label_row, theta),
                "a row of measure.cl is an airy_region");
 
-/* Rows of the first `labels` labels, behind the parts. */
+/* Rows of the labels that are still in the table. */
 static airy_status run_finish(const struct call *call, size_t labels)
 {
-    const struct airy_cl_arg args[] = {AIRY_CL_BUFFER(call->parts), AIRY_CL_VALUE(call->geom)};
+    const struct airy_cl_arg args[] = {AIRY_CL_BUFFER(call->parts), AIRY_CL_BUFFER(call->rows),
+                                       AIRY_CL_VALUE(call->geom)};
     return launch(call, &(struct airy_cl_kernel_spec){"measure.cl", "measure_finish", call->value},
                   labels + 1, AIRY_LABEL_GROUP, 0, args, sizeof(args) / sizeof(args[0]));
 }
 
-/* Wait for rows, from `first` on. */
-static airy_status pull_rows(const struct call *call, airy_region *rows, size_t first, size_t count)
+/* Sums and rows of labels with small boxes. */
+static airy_status run_labels(const struct call *call, size_t labels)
 {
-    airy_array bytes = bytes_of(call->parts, count * sizeof(*rows));
-    bytes.offset = ((size_t)call->geom.capacity + 1) * sizeof(airy_label_part) +
-                   first * sizeof(airy_label_row);
-    return count > 0 ? airy_cl_pull(call->queue, rows, &bytes, false) : AIRY_OK;
+    const size_t most = (size_t)LABEL_GROUPS * AIRY_LABEL_GROUP;
+    const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(call->src),    AIRY_CL_BUFFER(call->nodes),
+                                       AIRY_CL_BUFFER(call->words), AIRY_CL_BUFFER(call->parts),
+                                       AIRY_CL_BUFFER(call->rows),  AIRY_CL_VALUE(call->geom)};
+    return launch(call, &(struct airy_cl_kernel_spec){"measure.cl", "measure_labels", call->value},
+                  airy_min_size((labels + 1) * 32, most), AIRY_LABEL_GROUP, 0, args,
+                  sizeof(args) / sizeof(args[0]));
+}
+
+/* Sums and rows of all labels. */
+static airy_status run_rest(const struct call *call, size_t labels)
+{
+    AIRY_TRY(run_walk(call, "measure_sums"));
+    return run_finish(call, labels);
+}
+
+static airy_array some_rows(const struct call *call, size_t first, size_t count)
+{
+    airy_array bytes = bytes_of(call->rows, count * sizeof(airy_region));
+    bytes.offset = first * sizeof(airy_label_row);
+    return bytes;
 }
 
 /* Wait for the number of labels alone. */
 static airy_status collect_count(const struct call *call, struct airy_label_plan *plan)
 {
-    airy_label_part first;
-    const airy_array bytes = bytes_of(call->parts, sizeof(first));
-    AIRY_TRY(airy_cl_pull(call->queue, &first, &bytes, false));
-    plan->count = first.count;
+    uint64_t count;
+    const airy_array bytes = bytes_of(call->rows, sizeof(count));
+    AIRY_TRY(airy_cl_pull(call->queue, &count, &bytes, false));
+    plan->count = (size_t)count;
     return AIRY_OK;
+}
+
+/* Wait for the first rows; *left: of labels that have none yet. rows: until the next copy. */
+static airy_status peek_rows(const struct call *call, size_t count, const airy_region **rows,
+                             size_t *left)
+{
+    const airy_array bytes = some_rows(call, 0, airy_min_size(count, FIRST_ROWS - 1) + 1);
+    const void *data;
+    AIRY_TRY(airy_cl_peek(call->queue, &data, &bytes));
+    *rows = data;
+    *left = (size_t)(*rows)->min_at[0];
+    return AIRY_OK;
+}
+
+/* Rows of labels to `regions`; peeked: the first ones, or NULL: all are new. */
+static airy_status pull_rows(const struct call *call, airy_region *regions, size_t count,
+                             const airy_region *peeked)
+{
+    const size_t have = peeked ? airy_min_size(FIRST_ROWS - 1, count) : 0;
+    if (have > 0)
+        memcpy(regions, peeked + 1, have * sizeof(*regions));
+    const airy_array bytes = some_rows(call, 1 + have, count - have);
+    return count > have ? airy_cl_pull(call->queue, regions + have, &bytes, false) : AIRY_OK;
 }
 
 /* Wait for the measures, whose number comes with the first of them. */
 static airy_status collect(struct call *call, struct airy_label_plan *plan)
 {
-    airy_region first[FIRST_ROWS];
-    size_t have = FIRST_ROWS - 1;
+    const airy_region *rows;
     void *block;
-    AIRY_TRY(pull_rows(call, first, 0, FIRST_ROWS));
-    plan->count = (size_t)first[0].count;
+    size_t left;
+    AIRY_TRY(peek_rows(call, FIRST_ROWS, &rows, &left));
+    plan->count = (size_t)rows[0].count;
     if (plan->count > call->geom.capacity) {
+        airy_buffer_release(&call->queue->scratch[AIRY_SCRATCH_LABELS]); /* it is not empty */
         AIRY_TRY(take_parts(call, plan->count));
         call->geom.count = (uint32_t)plan->count;
-        AIRY_TRY(run_clear(call));
         AIRY_TRY(run_walk(call, "measure_extents"));
-        AIRY_TRY(run_walk(call, "measure_sums"));
-        AIRY_TRY(run_finish(call, plan->count));
-        have = 0;
+        left = 1;
+    }
+    if (left > 0) {
+        AIRY_TRY(run_rest(call, plan->count));
+        rows = NULL;
     }
     AIRY_TRY(airy_memory_calloc(&block, plan->count + 1, sizeof(airy_region), "regions"));
     plan->regions = block;
-    have = airy_min_size(have, plan->count);
-    memcpy(plan->regions, first + 1, have * sizeof(*first));
-    const airy_status status = pull_rows(call, plan->regions + have, 1 + have, plan->count - have);
+    const airy_status status = pull_rows(call, plan->regions, plan->count, rows);
     if (status != AIRY_OK) {
         free(plan->regions);
         plan->regions = NULL;
@@ -310,7 +349,7 @@ static void set_components(airy_label_geom *g, const struct airy_label_plan *pla
         find_keys(g, plan->src->dtype, plan->above);
 }
 
-static airy_status label(airy_queue *queue, struct airy_label_plan *plan)
+static airy_status find_labels(airy_queue *queue, struct airy_label_plan *plan)
 {
     struct call call;
     const airy_dtype dtype = plan->src->dtype;
@@ -328,9 +367,10 @@ static airy_status label(airy_queue *queue, struct airy_label_plan *plan)
     call.sizes = call.nodes;
     if (g->sized)
         AIRY_TRY(take_nodes(&call, AIRY_SCRATCH_PARTIALS, 1, &call.sizes));
-    AIRY_TRY(take_parts(&call, PARTS));
-    if (!plan->wants_regions)
-        g->capacity = 0;
+    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_TURNS,
+                                (size_t)g->tiles_x * g->tiles_y * 4 * sizeof(uint32_t),
+                                &call.turns));
+    AIRY_TRY(take_parts(&call, AIRY_LABEL_MANY));
     call.labels = AIRY_CL_NULL;
     if (plan->labels) {
         g->labels = rows_of(plan->labels);
@@ -340,12 +380,11 @@ static airy_status label(airy_queue *queue, struct airy_label_plan *plan)
     AIRY_TRY(run_components(&call));
     if (!plan->wants_regions)
         return collect_count(&call, plan);
-    AIRY_TRY(run_walk(&call, "measure_sums"));
-    AIRY_TRY(run_finish(&call, g->capacity));
+    AIRY_TRY(run_labels(&call, g->capacity));
     return collect(&call, plan);
 }
 
-static airy_status measure(airy_queue *queue, const struct airy_measure_plan *plan)
+static airy_status find_measures(airy_queue *queue, const struct airy_measure_plan *plan)
 {
     struct call call;
     AIRY_TRY(start(&call, queue, plan->src, plan->shape, true));
@@ -357,16 +396,42 @@ static airy_status measure(airy_queue *queue, const struct airy_measure_plan *pl
     g->count = (uint32_t)plan->count;
     AIRY_TRY(take_nodes(&call, AIRY_SCRATCH_FRAMES, 1, &call.nodes));
     AIRY_TRY(take_parts(&call, plan->count));
-    AIRY_TRY(run_clear(&call));
     const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(call.src),    AIRY_CL_ARRAY(plan->labels),
                                        AIRY_CL_BUFFER(call.nodes), AIRY_CL_BUFFER(call.words),
-                                       AIRY_CL_BUFFER(call.parts), AIRY_CL_VALUE(call.geom)};
+                                       AIRY_CL_BUFFER(call.parts), AIRY_CL_BUFFER(call.rows),
+                                       AIRY_CL_VALUE(call.geom)};
     AIRY_TRY(launch(&call, &(struct airy_cl_kernel_spec){"measure.cl", "measure_runs", call.value},
                     g->total, AIRY_LABEL_GROUP, (double)airy_array_size(plan->labels), args,
                     sizeof(args) / sizeof(args[0])));
-    AIRY_TRY(run_walk(&call, "measure_sums"));
-    AIRY_TRY(run_finish(&call, plan->count));
-    return pull_rows(&call, plan->regions, 1, plan->count);
+    AIRY_TRY(run_labels(&call, plan->count));
+    const airy_region *rows;
+    size_t left;
+    AIRY_TRY(peek_rows(&call, plan->count, &rows, &left));
+    if (left > 0) {
+        AIRY_TRY(run_rest(&call, plan->count));
+        rows = NULL;
+    }
+    return pull_rows(&call, plan->regions, plan->count, rows);
+}
+
+/* What is left in the tables of a call that failed is not empty. */
+static airy_status drop_tables(airy_queue *queue, airy_status status)
+{
+    if (status != AIRY_OK) {
+        airy_buffer_release(&queue->scratch[AIRY_SCRATCH_LABELS]);
+        airy_buffer_release(&queue->scratch[AIRY_SCRATCH_TURNS]);
+    }
+    return status;
+}
+
+static airy_status label(airy_queue *queue, struct airy_label_plan *plan)
+{
+    return drop_tables(queue, find_labels(queue, plan));
+}
+
+static airy_status measure(airy_queue *queue, const struct airy_measure_plan *plan)
+{
+    return drop_tables(queue, find_measures(queue, plan));
 }
 
 const struct airy_label_fns airy_label_opencl = {.label = label, .measure = measure};

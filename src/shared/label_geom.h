@@ -35,11 +35,15 @@ AIRY_ASSERT_SIZE(airy_label_geom, 144);
 #define AIRY_LABEL_GROUP      256u /* items of a work-group, words of a chunk and of a tile */
 #define AIRY_LABEL_TILE_WORDS 4u   /* across */
 #define AIRY_LABEL_TILE_ROWS  (AIRY_LABEL_GROUP / AIRY_LABEL_TILE_WORDS)
-#define AIRY_LABEL_MERGERS    4u /* items of label_merge that share a word */
+#define AIRY_LABEL_MERGERS    4u     /* items of label_merge that share a word */
+#define AIRY_LABEL_MANY       16384u /* labels; of more none is measured by itself */
+#define AIRY_LABEL_FEW        512u   /* words of the box of a label that is measured by itself */
 
 /*
  * What is known of a label: whole numbers all, so that the order of additions is no matter. Entry 0
- * of a table is of the image: count is the number of labels, nan that of finished groups.
+ * of a table is of the image: count is the number of labels. What a minimum is taken of is kept as
+ * its complement, so that an entry of zeros is an empty one; the table holds only these between
+ * calls.
  *
  * Sums are those of I 2^-e, of that times u and of that times u u, in units of 2^-b and in two
  * words: wide[i][0] 2^32 + wide[i][1]. u: place in the box by the power of two at or above the
@@ -56,19 +60,19 @@ enum {
     AIRY_LABEL_SUMS
 };
 typedef struct airy_label_part {
-    airy_u64 least, most; /* keys of extremes; least above most: NaN only */
+    airy_u64 least, most; /* keys of extremes, ~ of least; 0: NaN only */
     airy_u64 place[3];    /* sums of z, y, x */
     airy_u64 wide[AIRY_LABEL_SUMS][2];
     airy_u32 count;
-    airy_u32 first[3], last[3]; /* box: z, y, x */
-    airy_u32 least_at, most_at; /* pixels in raster order */
+    airy_u32 first[3], last[3]; /* box: z, y, x; ~ of first */
+    airy_u32 least_at, most_at; /* pixels in raster order, ~ of these */
     airy_u32 nan;               /* some pixel is NaN */
 } airy_label_part;
 AIRY_ASSERT_SIZE(airy_label_part, 192);
 
 /*
- * What is made of it on the device, laid out as airy_region; floats by their bits. Rows of a table
- * follow its parts; count of row 0 is the number of labels.
+ * What is made of it on the device, laid out as airy_region; floats by their bits. Of row 0 count is
+ * the number of labels, least_at[0] of those not measured yet.
  */
 typedef struct airy_label_row {
     airy_u64 count, sum, mean, least, most;

@@ -1,8 +1,9 @@
 /*
  * Connected components: rows become one bit a pixel, 32 to a word; runs of bits inside a word are
  * nodes, known by their word and their place in it, which is the raster order. Tiles of 128 x 64
- * pixels unite their own in local memory, words then those across tiles. The smaller node always
- * wins, so the root of a component is its first run. Roots are flagged and numbered in raster order.
+ * pixels unite their own in local memory; what lies across tiles the later one of two unites, in
+ * volumes label_merge. The smaller node always wins, so the root of a component is its first run.
+ * Roots are flagged and numbered in raster order.
  *
  * Build options: BYTES, KIND (0 unsigned, 1 signed, 2 floating): of the elements; ABOVE: 1:
  * foreground is what lies in a range of keys, 0: what is not 0; MEASURES: 1: counts, boxes and
@@ -227,16 +228,148 @@ AIRY_INLINE void unite_tile(__local uint *node, __local const uint *words, bool 
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
+AIRY_INLINE struct trio load_trio(__global uint *bits, size_t word, uint k, uint words)
+{
+    struct trio t;
+    t.here = AIRY_LOOK(bits + word);
+    t.before = k > 0u ? AIRY_LOOK(bits + word - 1u) : 0u;
+    t.after = k + 1u < words ? AIRY_LOOK(bits + word + 1u) : 0u;
+    return t;
+}
+
+/*
+ * Unite runs of a word that begin at `heads` with those above them, in a row that is `back` words
+ * before. sides: only what lies in the word before (1), here (4), or after (2). between: pixels whose
+ * neighbours are united with them anyway: what touches one that the run touches is left out.
+ */
+AIRY_INLINE void unite_word(__global uint *parent, __global uint *bits, const airy_label_geom *g,
+                            uint word, uint heads, uint back, bool widen, uint sides, uint between)
+{
+    const uint here = AIRY_LOOK(bits + word), k = word % g->words, other = word - back;
+    struct trio up = load_trio(bits, other, k, g->words);
+    if ((sides & 1u) == 0u)
+        up.before = 0u;
+    if ((sides & 2u) == 0u)
+        up.after = 0u;
+    int at;
+    uint rank;
+    for (; heads != 0u; heads &= heads - 1u) {
+        const uint head = heads & (0u - heads), run = run_of(here, head);
+        const uint known = (run | run << 1 | run >> 1) & between;
+        struct touch t = find_touch(run, &up, widen);
+        t.over &= (sides & 4u) == 0u ? 0u : ~(known | known << 1 | known >> 1);
+        while (next_touch(&t, &up, &at, &rank))
+            unite(parent, (word << g->shift) + rank_of(heads_of(here), lowest(head)),
+                  ((uint)((int)other + at) << g->shift) + rank);
+    }
+}
+
+/*
+ * Of two tiles that touch, the one that is done later unites across their border: what the first
+ * one, of the two, wrote is seen then. turns: of a tile and each of the four neighbours after it, 0
+ * in between. Items 0 to 7 have a neighbour each: before it above left, above, above right, left;
+ * after it right, below left, below, below right.
+ */
+AIRY_INLINE bool comes_second(__global uint *turns, uint tx, uint ty, uint item,
+                              const airy_label_geom *g)
+{
+    const uint k = item < 4u ? item : item + 1u, dx = k % 3u, dy = k / 3u; /* from -1, as 0 */
+    if (g->depth > 1u || (g->edge == 0u && dx != 1u && dy != 1u) || tx + dx == 0u ||
+        ty + dy == 0u || tx + dx > g->tiles_x || ty + dy > g->tiles_y)
+        return false;
+    const uint x = item < 4u ? tx + dx - 1u : tx, y = item < 4u ? ty + dy - 1u : ty,
+               pair = item < 4u ? 3u - item : item - 4u;
+    __global uint *turn = turns + 4u * (y * g->tiles_x + x) + pair;
+    if (atomic_inc(turn) == 0u)
+        return false;
+    (void)atomic_xchg(turn, 0u);
+    return true;
+}
+
+/* The last run of a word. */
+AIRY_INLINE uint last_node(uint word, uint bits, const airy_label_geom *g)
+{
+    return (word << g->shift) + popcount(heads_of(bits)) - 1u;
+}
+
+/*
+ * Unite the runs that begin a word with what touches them across its left border: in the same row,
+ * and with `edge` from the row above to this one, both ways; not where the row is a tile's first.
+ */
+AIRY_INLINE void unite_beside(__global uint *parent, __global uint *bits, uint word, bool edge,
+                              const airy_label_geom *g)
+{
+    const uint here = AIRY_LOOK(bits + word), before = AIRY_LOOK(bits + word - 1u);
+    if ((here & 1u) != 0u && before >> 31 != 0u)
+        unite(parent, word << g->shift, last_node(word - 1u, before, g));
+    if (!edge)
+        return;
+    const uint up = word - g->words, over = AIRY_LOOK(bits + up), aside = AIRY_LOOK(bits + up - 1u);
+    if ((here & 1u) != 0u && aside >> 31 != 0u)
+        unite(parent, word << g->shift, last_node(up - 1u, aside, g));
+    if (before >> 31 != 0u && (over & 1u) != 0u)
+        unite(parent, last_node(word - 1u, before, g), up << g->shift);
+}
+
+/*
+ * Which words of the row above a word is united with, as unite_word has it. at: the word's place in
+ * its row, from the one left of the tile on; under: the row is the one below the tile. left, middle,
+ * right: whether this group unites with the tiles there. Words beside the tile reach into it over a
+ * corner only.
+ */
+AIRY_INLINE uint find_sides(uint at, bool under, bool left, bool middle, bool right)
+{
+    if (at == 0u)
+        return under && left ? 2u : 0u;
+    if (at == TILE_WORDS + 1u)
+        return under && right ? 1u : 0u;
+    return (middle ? 4u : 0u) | ((at > 1u ? middle : !under && left) ? 1u : 0u) |
+           ((at < TILE_WORDS ? middle : !under && right) ? 2u : 0u);
+}
+
+/*
+ * Unite across the borders of a tile, with the neighbours in `mask`. Mapping: an item a row at the
+ * left and at the right border, then AIRY_LABEL_MERGERS a word of the first row and the one below.
+ */
+AIRY_INLINE void unite_borders(__global uint *parent, __global uint *bits, uint mask, uint tx,
+                               uint top, const airy_label_geom *g)
+{
+    const uint item = get_local_id(0), left = tx * TILE_WORDS;
+    const bool edge = g->edge != 0u;
+    if (item < 2u * TILE_ROWS) {
+        const bool behind = item >= TILE_ROWS;
+        const uint row = top + item % TILE_ROWS, k = behind ? left + TILE_WORDS : left;
+        if ((mask >> (behind ? 4u : 3u) & 1u) != 0u && row < g->height)
+            unite_beside(parent, bits, row * g->words + k, edge && row > top, g);
+        return;
+    }
+    const uint each = 32u / AIRY_LABEL_MERGERS, many = (TILE_WORDS + 2u) * AIRY_LABEL_MERGERS,
+               i = item - 2u * TILE_ROWS;
+    const bool under = i >= many;
+    const uint at = i % many / AIRY_LABEL_MERGERS, part = i % AIRY_LABEL_MERGERS,
+               row = under ? top + TILE_ROWS : top, k = left + at - 1u,
+               own = under ? mask >> 5 : mask;
+    const uint sides =
+        find_sides(at, under, (own & 1u) != 0u, (own & 2u) != 0u, (own & 4u) != 0u);
+    if (i >= 2u * many || row >= g->height || k >= g->words || sides == 0u)
+        return;
+    const uint word = row * g->words + k,
+               heads = heads_of(AIRY_LOOK(bits + word)) & (0xffffffffu >> (32u - each))
+                                                              << part * each;
+    unite_word(parent, bits, g, word, heads, g->words, edge, sides, 0u);
+}
+
 /*
  * Mapping: a work-group a tile; 32 items read 32 rows of a word's columns, then an item owns a word.
- * states: cleared; sizes: cleared at nodes, if components are to be counted; labels: 0 in the words
- * without a bit, if they are wanted. Local memory: 19 KiB. Barriers: 3, and without warps 10.
+ * states: cleared; sizes: cleared at nodes, if components are to be counted; labels: 0, if they
+ * are wanted. Local memory: 19 KiB. Barriers: 5, and without warps 12.
  */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 label_tiles(__global const element *src, __global uint *parent, __global uint *bits,
-            __global uint *sizes, __global uint *labels, const airy_label_geom g)
+            __global uint *sizes, __global uint *labels, __global uint *turns,
+            const airy_label_geom g)
 {
-    __local uint node[GROUP * NODES], words[GROUP];
+    __local uint node[GROUP * NODES], words[GROUP], second[8];
     const uint item = get_local_id(0), lane = item % 32u, team = item / 32u;
     const uint tx = get_group_id(0) % g.tiles_x, band = get_group_id(0) / g.tiles_x;
     const uint z = band / g.tiles_y, top = band % g.tiles_y * TILE_ROWS;
@@ -248,6 +381,8 @@ label_tiles(__global const element *src, __global uint *parent, __global uint *b
         states[i] = 0u;
     /* Places outside of the image read the nearest inside, and count as background. */
     __global const element *from = src + g.src.offset + z * g.src.step_z + min(x, g.width - 1u);
+    __global uint *to = labels + g.labels.offset + z * g.labels.step_z + x;
+    const uint blank = g.writes != 0u && x < g.width ? rows : 0u;
     uint mine = 0u;
 #pragma unroll 1
     for (uint first = 0u; first < 32u; first += 16u) {
@@ -255,6 +390,9 @@ label_tiles(__global const element *src, __global uint *parent, __global uint *b
 #pragma unroll
         for (uint i = 0u; i < 16u; i++)
             v[i] = from[min(y + first + i, g.height - 1u) * g.src.step_y];
+        AIRY_UNROLL(4)
+        for (uint i = first; i < min(first + 16u, blank); i++) /* while these are on their way */
+            to[(y + i) * g.labels.step_y] = 0u;
         uint part = 0u;
 #pragma unroll
         for (uint i = 0u; i < 16u; i++)
@@ -277,21 +415,14 @@ label_tiles(__global const element *src, __global uint *parent, __global uint *b
         }
     words[(team / TILE_WORDS * 32u + lane) * TILE_WORDS + team % TILE_WORDS] = mine;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (g.writes != 0u && x < g.width) {
-        __global uint *to = labels + g.labels.offset + z * g.labels.step_z + x;
-        for (uint i = 0u; i < rows; i++)
-            if (words[(team / TILE_WORDS * 32u + i) * TILE_WORDS + team % TILE_WORDS] == 0u)
-                to[(y + i) * g.labels.step_y] = 0u;
-    }
-
     unite_tile(node, words, g.edge != 0u);
     const uint row = top + item / TILE_WORDS, first_row = z * g.height + top,
                column = tx * TILE_WORDS + item % TILE_WORDS;
-    if (row >= g.height || column >= g.words)
-        return;
     const size_t word = (size_t)(z * g.height + row) * g.words + column;
-    bits[word] = words[item];
-    const uint count = popcount(heads_of(words[item]));
+    const bool there = row < g.height && column < g.words;
+    const uint count = there ? popcount(heads_of(words[item])) : 0u;
+    if (there)
+        bits[word] = words[item];
     for (uint i = 0u; i < count; i++) {
         const uint root = find_local(node, item * NODES + i), owner = root / NODES;
         parent[(word << g.shift) + i] =
@@ -301,48 +432,26 @@ label_tiles(__global const element *src, __global uint *parent, __global uint *b
         if (g.sized != 0u)
             sizes[(word << g.shift) + i] = 0u;
     }
-}
-
-AIRY_INLINE struct trio load_trio(__global const uint *bits, size_t word, uint k, uint words)
-{
-    struct trio t;
-    t.here = bits[word];
-    t.before = k > 0u ? bits[word - 1u] : 0u;
-    t.after = k + 1u < words ? bits[word + 1u] : 0u;
-    return t;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    if (item < 8u) {
+        AIRY_FENCE();
+        second[item] = comes_second(turns, tx, band, item, &g) ? 1u << item : 0u;
+        AIRY_FENCE();
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    uint mask = 0u;
+    for (uint i = 0u; i < 8u; i++)
+        mask |= second[i];
+    if (mask != 0u)
+        unite_borders(parent, bits, mask, tx, top, &g);
 }
 
 /*
- * Unite runs of a word that begin at `heads` with those above them, in a row that is `back` words
- * before. sides: only what lies in the word before (1), here (4), or after (2). between: pixels whose
- * neighbours are united with them anyway: what touches one that the run touches is left out.
+ * What lies across tiles of a volume. Mapping: AIRY_LABEL_MERGERS items a word, each with the runs
+ * that begin in its part of it.
  */
-AIRY_INLINE void unite_word(__global uint *parent, __global const uint *bits,
-                            const airy_label_geom *g, uint word, uint heads, uint back, bool widen,
-                            uint sides, uint between)
-{
-    const uint here = bits[word], k = word % g->words, other = word - back;
-    struct trio up = load_trio(bits, other, k, g->words);
-    if ((sides & 1u) == 0u)
-        up.before = 0u;
-    if ((sides & 2u) == 0u)
-        up.after = 0u;
-    int at;
-    uint rank;
-    for (; heads != 0u; heads &= heads - 1u) {
-        const uint head = heads & (0u - heads), run = run_of(here, head);
-        const uint known = (run | run << 1 | run >> 1) & between;
-        struct touch t = find_touch(run, &up, widen);
-        t.over &= (sides & 4u) == 0u ? 0u : ~(known | known << 1 | known >> 1);
-        while (next_touch(&t, &up, &at, &rank))
-            unite(parent, (word << g->shift) + rank_of(heads_of(here), lowest(head)),
-                  ((uint)((int)other + at) << g->shift) + rank);
-    }
-}
-
-/* Mapping: AIRY_LABEL_MERGERS items a word, each with the runs that begin in its part of it. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-label_merge(__global uint *parent, __global const uint *bits, const airy_label_geom g)
+label_merge(__global uint *parent, __global uint *bits, const airy_label_geom g)
 {
     const uint word = (uint)(get_global_id(0) / AIRY_LABEL_MERGERS),
                part = get_global_id(0) % AIRY_LABEL_MERGERS, each = 32u / AIRY_LABEL_MERGERS;
@@ -497,6 +606,29 @@ AIRY_INLINE void write_labels(__global uint *labels, __local const ulong *place,
     }
 }
 
+#if MEASURES && defined(AIRY_WARP)
+/* Counts, boxes, places and extremes of the words of a group, by 32 items each. */
+AIRY_INLINE void walk_group(__global const T *src, __global airy_label_part *parts,
+                            const airy_label_geom *g, uint base, __local const uint *words,
+                            __local const uint *node)
+{
+    const uint lane = get_local_id(0) % 32u, first = get_local_id(0) - lane;
+    for (uint left = AIRY_BALLOT(words[first + lane] != 0u); left != 0u;) {
+        struct some_words w;
+        take_words(&w, &left);
+#pragma unroll
+        for (uint k = 0u; k < SOME; k++) {
+            const uint word = first + min(w.at[k], 31u);
+            const uint here = w.at[k] < 32u ? words[word] : 0u;
+            const uint label =
+                (here >> lane & 1u) != 0u ? node[word * NODES + rank_of(heads_of(here), lane)] : 0u;
+            w.label[k] = label - 1u < g->capacity ? label : 0u;
+        }
+        add_words(parts, g, src, base + first, &w);
+    }
+}
+#endif
+
 /*
  * Numbers of the roots, in one walk: a group flags those of its chunk of words, says how many they
  * are, adds up what the chunks before have said, and takes the labels of its runs from its own roots
@@ -509,7 +641,7 @@ AIRY_INLINE void write_labels(__global uint *labels, __local const ulong *place,
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 label_number(__global const T *src, __global uint *parent, __global uint *bits,
              __global const uint *sizes, __global uint *labels, __global airy_label_part *parts,
-             const airy_label_geom g)
+             __global airy_label_row *rows, const airy_label_geom g)
 {
     __local uint node[GROUP * NODES], words[GROUP], room[GROUP], shared[2];
     __local ulong place[GROUP];
@@ -525,8 +657,7 @@ label_number(__global const T *src, __global uint *parent, __global uint *bits,
     const struct place at = place_of(there ? word : 0u, &g);
     words[item] = here;
     /* Where its labels go, and how many there are. Arrays have fewer than 2^56 elements. */
-    place[item] = element_of(&g.labels, &at) |
-                  (ulong)(there ? min(32u, g.width - at.x) : 0u) << 56;
+    place[item] = element_of(&g.labels, &at) | (ulong)(there ? min(32u, g.width - at.x) : 0u) << 56;
     barrier(CLK_LOCAL_MEM_FENCE);
     uint roots = 0u;
     for (uint i = 0u; i < count; i++) {
@@ -554,20 +685,15 @@ label_number(__global const T *src, __global uint *parent, __global uint *bits,
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     const uint first = shared[1];
-#if MEASURES
-    airy_label_clear(parts + 1u + first, min(first + total, g.capacity) - min(first, g.capacity),
-                     g.depth, item, GROUP);
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-#endif
     if (item == 0u) {
         AIRY_FENCE();
         (void)atomic_xchg(&states[chunk], UPTO | (first + total));
         if (chunk == g.chunks - 1u)
-            parts[0].count = first + total;
+            airy_label_head(parts, rows, first + total);
     }
     for (uint i = 0u; i < count; i++) {
-        const uint label = label_of(node[item * NODES + i], facts, states, chunk,
-                                    UPTO | (first + total), g.shift);
+        const uint label =
+            label_of(node[item * NODES + i], facts, states, chunk, UPTO | (first + total), g.shift);
         node[item * NODES + i] = label;
 #if MEASURES
         parent[(((size_t)g.runs_at + word) << g.shift) + i] = label;
@@ -577,8 +703,11 @@ label_number(__global const T *src, __global uint *parent, __global uint *bits,
     if (g.writes != 0u)
         write_labels(labels, place, words, node);
 #if MEASURES
-    AIRY_FENCE();
+#ifdef AIRY_WARP
+    walk_group(src, parts, &g, chunk * GROUP, words, node);
+#else
     walk_extents(parts, &g, src + element_of(&g.src, &at), here, heads, at,
                  parent + (((size_t)g.runs_at + word) << g.shift), g.capacity);
+#endif
 #endif
 }

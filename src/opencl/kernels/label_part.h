@@ -47,32 +47,13 @@ AIRY_INLINE ulong element_of(const airy_label_rows *rows, const struct place *p)
     return rows->offset + p->z * rows->step_z + p->y * rows->step_y + p->x;
 }
 
-/* Word i of an empty entry: extremes, counts and sums, boxes, places of extremes. */
-AIRY_INLINE ulong empty_word(uint i, uint depth)
+/* What the tables say of the image, by one item before measure_labels. */
+AIRY_INLINE void airy_label_head(__global airy_label_part *parts, __global airy_label_row *rows,
+                                 uint count)
 {
-    switch (i) {
-    case 0u:  /* least */
-    case 20u: /* first: y, x */
-        return ULONG_MAX;
-    case 19u: /* count, first: z */
-        return depth == 1u ? 0ul : (ulong)UINT_MAX << 32;
-    case 22u: /* last: x, least_at */
-        return (ulong)UINT_MAX << 32;
-    case 23u: /* most_at, nan */
-        return UINT_MAX;
-    default:
-        return 0ul;
-    }
-}
-
-/* Empty entries, by `items` items that take their words in turn. */
-AIRY_INLINE void airy_label_clear(__global airy_label_part *parts, uint count, uint depth,
-                                  size_t item, size_t items)
-{
-    const uint words = sizeof(airy_label_part) / sizeof(ulong);
-    __global ulong *to = (__global ulong *)parts;
-    for (size_t i = item; i < (size_t)count * words; i += items)
-        to[i] = empty_word((uint)(i % words), depth);
+    parts[0].count = count;
+    rows[0].count = count;
+    rows[0].least_at[0] = 0ul;
 }
 
 #if defined(AIRY_FP64) && defined(AIRY_INT64_ATOMICS)
@@ -173,7 +154,7 @@ AIRY_INLINE void add_extent(__global airy_label_part *parts, uint depth, const s
     const uint x = join_min(t, e->first, UINT_MAX), x_last = join_max(t, e->last, 0u);
     if (t->adds) {
         atomic_add(&p->count, count);
-        atomic_min(&p->first[2], x);
+        atomic_max(&p->first[2], ~x);
         atomic_max(&p->last[2], x_last);
         if (nan != 0u)
             atomic_or(&p->nan, 1u);
@@ -182,14 +163,14 @@ AIRY_INLINE void add_extent(__global airy_label_part *parts, uint depth, const s
         join_min_64(t, numbers ? airy_label_key(as_ulong(e->least + 0.0)) : ULONG_MAX, ULONG_MAX);
     const ulong most = join_max_64(t, numbers ? airy_label_key(as_ulong(e->most + 0.0)) : 0ul, 0ul);
     if (t->adds && least <= most) {
-        atom_min(&p->least, least);
+        atom_max(&p->least, ~least);
         atom_max(&p->most, most);
     }
     const uint y = join_min(t, at->y, UINT_MAX), y_last = join_max(t, at->y, 0u);
     const ulong sum_x = join_sum_64(t, e->place, 0ul),
                 sum_y = join_sum_64(t, (ulong)at->y * e->count, 0ul);
     if (t->adds) {
-        atomic_min(&p->first[1], y);
+        atomic_max(&p->first[1], ~y);
         atomic_max(&p->last[1], y_last);
         add_64(&p->place[2], sum_x);
         add_64(&p->place[1], sum_y);
@@ -199,11 +180,113 @@ AIRY_INLINE void add_extent(__global airy_label_part *parts, uint depth, const s
     const uint z = join_min(t, at->z, UINT_MAX), z_last = join_max(t, at->z, 0u);
     const ulong sum_z = join_sum_64(t, (ulong)at->z * e->count, 0ul);
     if (t->adds) {
-        atomic_min(&p->first[0], z);
+        atomic_max(&p->first[0], ~z);
         atomic_max(&p->last[0], z_last);
         add_64(&p->place[0], sum_z);
     }
 }
+
+#ifdef AIRY_WARP
+/* The sum of the places of bits. */
+AIRY_INLINE uint sum_of_places(uint bits)
+{
+    return popcount(bits & 0xaaaaaaaau) + 2u * popcount(bits & 0xccccccccu) +
+           4u * popcount(bits & 0xf0f0f0f0u) + 8u * popcount(bits & 0xff00ff00u) +
+           16u * popcount(bits & 0xffff0000u);
+}
+
+/* Adds the pixels `mask` of a word that begins at `at`; least, most: keys of their extremes. */
+AIRY_INLINE void add_mask(__global airy_label_part *p, uint depth, uint mask, uint nan, ulong least,
+                          ulong most, const struct place *at)
+{
+    const uint count = popcount(mask);
+    atomic_add(&p->count, count);
+    atomic_max(&p->first[2], ~(at->x + lowest(mask)));
+    atomic_max(&p->last[2], at->x + 31u - clz(mask));
+    atomic_max(&p->first[1], ~at->y);
+    atomic_max(&p->last[1], at->y);
+    add_64(&p->place[2], (ulong)count * at->x + sum_of_places(mask));
+    add_64(&p->place[1], (ulong)count * at->y);
+    if (least <= most) {
+        atom_max(&p->least, ~least);
+        atom_max(&p->most, most);
+    }
+    if (nan != 0u)
+        atomic_or(&p->nan, 1u);
+    if (depth == 1u)
+        return;
+    atomic_max(&p->first[0], ~at->z);
+    atomic_max(&p->last[0], at->z);
+    add_64(&p->place[0], (ulong)count * at->z);
+}
+
+/*
+ * Counts, boxes, places and extremes of a word, by 32 items that have a pixel each: its label, 0 for
+ * none, and its value. Those with the label of the first one add up, as long as that saves anything.
+ * All of a warp call.
+ */
+AIRY_INLINE void add_word(__global airy_label_part *parts, const airy_label_geom *g, uint label,
+                          double v, const struct place *at)
+{
+    const uint lane = get_local_id(0) % 32u, nan = AIRY_BALLOT(isnan(v));
+    const ulong key = airy_label_key(as_ulong(v + 0.0)); /* -0 as 0 */
+    for (uint left = AIRY_BALLOT(label != 0u); left != 0u;) {
+        const uint first = lowest(left), common = AIRY_SHUFFLE(label, first);
+        const uint same = AIRY_BALLOT(label == common);
+        if (popcount(same) <= 2)
+            break;
+        const bool counts = label == common && !isnan(v);
+        ulong least = counts ? key : ULONG_MAX, most = counts ? key : 0ul;
+        for (uint m = 1u; m < 32u; m *= 2u) {
+            least = min(least, SHUFFLE_64(least, m));
+            most = max(most, SHUFFLE_64(most, m));
+        }
+        if (lane == first)
+            add_mask(parts + label, g->depth, same, nan & same, least, most, at);
+        left &= ~same;
+        label = label == common ? 0u : label;
+    }
+    if (label != 0u)
+        add_mask(parts + label, g->depth, 1u << lane, nan & 1u << lane, isnan(v) ? ULONG_MAX : key,
+                 isnan(v) ? 0ul : key, at);
+}
+
+/* Words of a warp, whose values are loaded in one go. */
+#define SOME 4u
+struct some_words {
+    uint at[SOME], label[SOME]; /* which of 32, 32: none; of the item's pixel */
+};
+
+AIRY_INLINE void take_words(struct some_words *w, uint *left)
+{
+#pragma unroll
+    for (uint k = 0u; k < SOME; k++) {
+        w->at[k] = *left != 0u ? lowest(*left) : 32u;
+        *left &= *left - 1u;
+    }
+}
+
+/* base: the first word of the warp. All of a warp call. */
+AIRY_INLINE void add_words(__global airy_label_part *parts, const airy_label_geom *g,
+                           __global const T *src, uint base, const struct some_words *w)
+{
+    const uint lane = get_local_id(0) % 32u;
+    T v[SOME];
+#pragma unroll
+    for (uint k = 0u; k < SOME; k++) {
+        const struct place at = place_of(base + w->at[k], g);
+        v[k] = (T)0;
+        if (w->label[k] != 0u)
+            v[k] = src[element_of(&g->src, &at) + lane];
+    }
+#pragma unroll
+    for (uint k = 0u; k < SOME; k++)
+        if (w->at[k] < 32u) {
+            const struct place at = place_of(base + w->at[k], g);
+            add_word(parts, g, w->label[k], (double)v[k], &at);
+        }
+}
+#endif
 
 /*
  * Counts, boxes, places and extremes of a word's pixels. labels: of its runs; heads: their first

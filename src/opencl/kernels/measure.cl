@@ -1,10 +1,12 @@
 /*
- * Measures of the labels of an image: one walk for counts, boxes, places and extremes, a second one
- * for sums, which are scaled by what the first one found. Everything that items add to each other
- * is a whole number, so no order changes a bit.
+ * Measures of the labels of an image: one walk for counts, boxes, places and extremes, then sums,
+ * which are scaled by what the first one found. Labels with small boxes are summed one by one, in a
+ * fixed order; for others there is a second walk, in which all that items add to each other is whole
+ * numbers, so that no order changes a bit.
  *
- * runs: labels of the runs of all words, 2^shift for each, from word runs_at on. Where g.split is set, runs are bounded by
- * labels as well as by background, and their first bits follow the bits of all words.
+ * runs: labels of the runs of all words, 2^shift for each, from word runs_at on. Where g.split is
+ * set, runs are bounded by labels as well as by background, and their first bits follow the bits of
+ * all words.
  *
  * Build option: T: type of the values. Mapping of the walks: an item a word of 32 pixels; groups of
  * AIRY_LABEL_GROUP. No local memory, but for measure_runs.
@@ -16,19 +18,11 @@
 
 #define GROUP AIRY_LABEL_GROUP
 
-/* A cleared table. Mapping: items take words of it in turn. */
-__kernel void measure_clear(__global airy_label_part *parts, const airy_label_geom g)
-{
-    if (get_global_id(0) == 0u)
-        parts[0].count = g.count;
-    airy_label_clear(parts + 1, g.count, g.depth, get_global_id(0), get_global_size(0));
-}
-
 #if defined(AIRY_FP64) && defined(AIRY_INT64_ATOMICS)
 
 /* Bits and first bits of a word's runs; their labels to runs. As u32 negative ones are above all. */
-AIRY_INLINE uint find_runs(__global const uint *labels, uint width, uint count,
-                           __global uint *runs, uint *heads)
+AIRY_INLINE uint find_runs(__global const uint *labels, uint width, uint count, __global uint *runs,
+                           uint *heads)
 {
     uint bits = 0u, before = 0u, rank = 0u;
     *heads = 0u;
@@ -47,74 +41,88 @@ AIRY_INLINE uint find_runs(__global const uint *labels, uint width, uint count,
 }
 
 #ifdef AIRY_WARP
-/* The same for the words of a group, by 32 items each. */
-AIRY_INLINE void find_group_runs(__global const uint *labels, __local const ulong *place,
-                                 uint count, __global uint *runs, uint shift,
-                                 __local uint *words, __local uint *firsts)
+#define AT_ONCE 16u /* words that a warp reads in one go */
+
+AIRY_INLINE uint load_label(__global const uint *labels, ulong place, uint count)
 {
-    const uint lane = get_local_id(0) % 32u, team = get_local_id(0) / 32u;
-    for (uint i = team * 32u; i < team * 32u + 32u; i += 8u) {
-        uint label[8];
+    const uint lane = get_local_id(0) % 32u;
+    const uint label = lane < (uint)(place >> 56) ? labels[(place & (ULONG_MAX >> 8)) + lane] : 0u;
+    return label - 1u < count ? label : 0u;
+}
+
+/* The same for the words of a group, and the first walk, by 32 items each. */
+AIRY_INLINE void walk_group(__global const T *src, __global const uint *labels,
+                            __local const ulong *place, const airy_label_geom *g,
+                            __global uint *runs, __global uint *bits,
+                            __global airy_label_part *parts)
+{
+    const uint lane = get_local_id(0) % 32u;
+    const uint base = (uint)get_global_id(0) - lane;
+    uint all = 0u, firsts = 0u;
+    place += get_local_id(0) - lane;
+    for (uint i = 0u; i < 32u; i += AT_ONCE) {
+        uint label[AT_ONCE];
 #pragma unroll
-        for (uint k = 0u; k < 8u; k++)
-            label[k] = lane < (uint)(place[i + k] >> 56)
-                           ? labels[(place[i + k] & (ULONG_MAX >> 8)) + lane]
-                           : 0u;
+        for (uint k = 0u; k < AT_ONCE; k++)
+            label[k] = load_label(labels, place[i + k], g->count);
 #pragma unroll
-        for (uint k = 0u; k < 8u; k++) {
-            const bool wanted = label[k] - 1u < count;
-            const uint bits = AIRY_BALLOT(wanted);
-            if (bits == 0u) {
-                if (lane == 0u)
-                    words[i + k] = firsts[i + k] = 0u;
+        for (uint k = 0u; k < AT_ONCE; k++) {
+            const uint here = AIRY_BALLOT(label[k] != 0u);
+            if (here == 0u)
                 continue;
-            }
             const uint before = AIRY_SHUFFLE_UP(label[k], 1u);
-            const bool begins = wanted && (lane == 0u || before != label[k]);
+            const bool begins = label[k] != 0u && (lane == 0u || before != label[k]);
             const uint heads = AIRY_BALLOT(begins);
             if (begins)
-                runs[((size_t)(get_group_id(0) * GROUP + i + k) << shift) + rank_of(heads, lane)] =
-                    label[k];
-            if (lane == 0u) {
-                words[i + k] = bits;
-                firsts[i + k] = heads;
-            }
+                runs[((size_t)(base + i + k) << g->shift) + rank_of(heads, lane)] = label[k];
+            all = lane == i + k ? here : all;
+            firsts = lane == i + k ? heads : firsts;
         }
+    }
+    if (base + lane < g->total) {
+        bits[base + lane] = all;
+        bits[(size_t)g->total + base + lane] = firsts;
+    }
+    for (uint left = AIRY_BALLOT(all != 0u); left != 0u;) {
+        struct some_words w;
+        take_words(&w, &left);
+#pragma unroll
+        for (uint k = 0u; k < SOME; k++)
+            w.label[k] = w.at[k] < 32u ? load_label(labels, place[w.at[k]], g->count) : 0u;
+        add_words(parts, g, src, base, &w);
     }
 }
 #endif
 
 /*
- * Runs of a label image, and the first walk. Local memory: 4 KiB. Barriers: 2.
+ * Runs of a label image, and the first walk. Local memory: 2 KiB. Barriers: 1.
  */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 measure_runs(__global const T *src, __global const uint *labels, __global uint *runs,
-             __global uint *bits, __global airy_label_part *parts, const airy_label_geom g)
+             __global uint *bits, __global airy_label_part *parts, __global airy_label_row *rows,
+             const airy_label_geom g)
 {
     const uint word = (uint)get_global_id(0);
     const bool there = word < g.total;
+    if (word == 0u)
+        airy_label_head(parts, rows, g.count);
     const struct place at = place_of(there ? word : 0u, &g);
     const uint width = there ? min(32u, g.width - at.x) : 0u;
+#ifdef AIRY_WARP
+    __local ulong place[GROUP];
+    place[get_local_id(0)] = element_of(&g.labels, &at) | (ulong)width << 56;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    walk_group(src, labels, place, &g, runs, bits, parts);
+#else
     __global uint *own = runs + ((size_t)word << g.shift);
     uint heads;
-#ifdef AIRY_WARP
-    const uint item = get_local_id(0);
-    __local uint words[GROUP], firsts[GROUP];
-    __local ulong place[GROUP];
-    place[item] = element_of(&g.labels, &at) | (ulong)width << 56;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    find_group_runs(labels, place, g.count, runs, g.shift, words, firsts);
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    const uint here = words[item];
-    heads = firsts[item];
-#else
     const uint here = find_runs(labels + element_of(&g.labels, &at), width, g.count, own, &heads);
-#endif
     if (there) {
         bits[word] = here;
         bits[(size_t)g.total + word] = heads;
     }
     walk_extents(parts, &g, src + element_of(&g.src, &at), here, heads, at, own, g.count);
+#endif
 }
 
 /* The bits of a word and the first ones of its runs; 0 behind the last one. */
@@ -130,14 +138,29 @@ AIRY_INLINE uint load_word(__global const uint *bits, const airy_label_geom *g, 
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 measure_extents(__global const T *src, __global const uint *runs, __global const uint *bits,
-                __global airy_label_part *parts, const airy_label_geom g)
+                __global airy_label_part *parts, __global airy_label_row *rows,
+                const airy_label_geom g)
 {
     const uint word = (uint)get_global_id(0);
+    if (word == 0u)
+        airy_label_head(parts, rows, g.count);
     uint heads;
     const uint here = load_word(bits, &g, word, &heads);
     const struct place at = place_of(here != 0u ? word : 0u, &g);
     walk_extents(parts, &g, src + element_of(&g.src, &at), here, heads, at,
                  runs + (((size_t)g.runs_at + word) << g.shift), g.count);
+}
+
+/* The smallest k with 2^k >= n, n >= 1. */
+AIRY_INLINE int log2_above(uint n)
+{
+    return 32 - (int)clz(n - 1u);
+}
+
+/* k: -1022 to 1023. */
+AIRY_INLINE double power_of_two(int k)
+{
+    return as_double((ulong)(1023 + k) << 52);
 }
 
 /* How a label's values and places are scaled, and its sums over a word's pixels. */
@@ -153,26 +176,49 @@ AIRY_INLINE struct sums no_sums(void)
     return s;
 }
 
-AIRY_INLINE double power_of_two(int k)
+/* What the first walk has found. */
+struct entry {
+    ulong least, most; /* most 0: NaN only */
+    ulong place[3];
+    uint count, nan, first[3], last[3];
+};
+
+AIRY_INLINE struct entry load_entry(__global const airy_label_part *p, uint depth)
 {
-    return as_double((ulong)(1023 + k) << 52);
+    struct entry e;
+    e.least = ~p->least;
+    e.most = p->most;
+    e.count = p->count;
+    e.nan = p->nan;
+    for (int i = 0; i < 3; i++) {
+        e.place[i] = p->place[i];
+        e.first[i] = ~p->first[i];
+        e.last[i] = p->last[i];
+    }
+    e.first[0] = depth == 1u ? 0u : e.first[0];
+    return e;
 }
 
-AIRY_INLINE struct sums start_sums(__global const airy_label_part *p, uint label)
+/* The power of two at or above the box's length along an axis. */
+AIRY_INLINE int log2_length(const struct entry *e, int axis)
+{
+    return log2_above(e->last[axis] - e->first[axis] + 1u);
+}
+
+AIRY_INLINE struct sums start_sums(const struct entry *p, uint label)
 {
     struct sums s = no_sums();
-    const ulong least = p->least, most = p->most;
-    if (least <= most) {
-        s.least = as_double(airy_label_unkey(least));
-        s.most = as_double(airy_label_unkey(most));
-        const uint e = airy_label_exponent(least, most);
+    if (p->most != 0ul) {
+        s.least = as_double(airy_label_unkey(p->least));
+        s.most = as_double(airy_label_unkey(p->most));
+        const uint e = airy_label_exponent(p->least, p->most);
         /* 2^(1022 - e); of the two largest exponents that is below the normal numbers. */
         if (e < 2047u && p->nan == 0u)
             s.by = e < 2045u ? power_of_two(1022 - (int)e) : as_double(1ul << (2096u - e));
     }
     s.label = label;
     s.first = p->first[2];
-    s.by_x = power_of_two(-(int)airy_label_log2(p->last[2] - s.first + 1u));
+    s.by_x = power_of_two(-log2_length(p, 2));
     return s;
 }
 
@@ -195,15 +241,15 @@ AIRY_INLINE void add_sums(__global airy_label_part *parts, const struct sums *s,
     const uint least_at = join_min(t, s->least_at, UINT_MAX),
                most_at = join_min(t, s->most_at, UINT_MAX);
     if (t->adds && least_at != UINT_MAX)
-        atomic_min(&p->least_at, least_at);
+        atomic_max(&p->least_at, ~least_at);
     if (t->adds && most_at != UINT_MAX)
-        atomic_min(&p->most_at, most_at);
+        atomic_max(&p->most_at, ~most_at);
     double unit = 0.0, v = 0.0, w = 0.0; /* places in the box, y and z */
     if (s->by != 0.0) {
-        const uint y0 = p->first[1], z0 = p->first[0];
-        unit = power_of_two((int)airy_label_bits(p->count));
-        v = (double)(at->y - y0) * power_of_two(-(int)airy_label_log2(p->last[1] - y0 + 1u));
-        w = (double)(at->z - z0) * power_of_two(-(int)airy_label_log2(p->last[0] - z0 + 1u));
+        const struct entry e = load_entry(p, depth);
+        unit = power_of_two((int)airy_label_bits(e.count));
+        v = (double)(at->y - e.first[1]) * power_of_two(-log2_length(&e, 1));
+        w = (double)(at->z - e.first[0]) * power_of_two(-log2_length(&e, 0));
     }
     add_wide(p->wide[AIRY_LABEL_SUM], s->sum, unit, t);
     add_wide(p->wide[AIRY_LABEL_X], s->x, unit, t);
@@ -217,8 +263,10 @@ AIRY_INLINE void add_sums(__global airy_label_part *parts, const struct sums *s,
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 measure_sums(__global const T *src, __global const uint *runs, __global const uint *bits,
-             __global airy_label_part *parts, const airy_label_geom g)
+             __global airy_label_part *parts, __global airy_label_row *rows,
+             const airy_label_geom g)
 {
+    (void)rows; /* as other walks have them */
     const uint word = (uint)get_global_id(0), count = min(parts[0].count, g.capacity);
     uint heads, rank = 0u, label = 0u;
     const uint here = load_word(bits, &g, word, &heads);
@@ -230,7 +278,7 @@ measure_sums(__global const T *src, __global const uint *runs, __global const ui
         const uint c = lowest(left), x = at.x + c, pixel = at.row * g.width + x;
         if ((heads >> c & 1u) != 0u) {
             label = runs[rank++];
-            label = label - 1u < count ? label : 0u;
+            label = label - 1u < count && parts[label].count > 0u ? label : 0u; /* else done */
         }
         if (label == 0u)
             continue;
@@ -238,7 +286,8 @@ measure_sums(__global const T *src, __global const uint *runs, __global const ui
             const struct team alone = no_team(s.label);
             if (s.label != 0u)
                 add_sums(parts, &s, &at, g.depth, &alone);
-            s = start_sums(parts + label, label);
+            const struct entry e = load_entry(parts + label, g.depth);
+            s = start_sums(&e, label);
         }
         const double v = (double)from[c];
         s.least_at = v == s.least ? min(s.least_at, pixel) : s.least_at;
@@ -268,15 +317,20 @@ AIRY_INLINE void set_place(__global ulong *at, uint pixel, const airy_label_geom
     at[2] = there ? pixel % g->width : 0ul;
 }
 
-/* Second moments and the ellipse of them, as airy_region_finish makes them. */
-AIRY_INLINE void set_shape(__global airy_label_row *r, __global const airy_label_part *p,
-                           double sum, const double *u, const double *length)
+/* v 2^k, |k| up to 2044. */
+AIRY_INLINE double scale_by(double v, int k)
 {
-    const double xx = wide_value(p->wide[AIRY_LABEL_XX]), yy = wide_value(p->wide[AIRY_LABEL_YY]),
-                 xy = wide_value(p->wide[AIRY_LABEL_XY]);
-    const double mxx = length[2] * length[2] * (xx / sum - u[2] * u[2]),
-                 myy = length[1] * length[1] * (yy / sum - u[1] * u[1]),
-                 mxy = length[2] * length[1] * (xy / sum - u[2] * u[1]),
+    return v * power_of_two(k >> 1) * power_of_two(k - (k >> 1));
+}
+
+/* Second moments and the ellipse of them, as airy_region_finish makes them. */
+AIRY_INLINE void set_shape(__global airy_label_row *r, const double *s, double sum, const double *u,
+                           const double *length)
+{
+    const double by = 1.0 / sum;
+    const double mxx = length[2] * length[2] * (s[AIRY_LABEL_XX] * by - u[2] * u[2]),
+                 myy = length[1] * length[1] * (s[AIRY_LABEL_YY] * by - u[1] * u[1]),
+                 mxy = length[2] * length[1] * (s[AIRY_LABEL_XY] * by - u[2] * u[1]),
                  middle = 0.5 * (mxx + myy), reach = hypot(0.5 * (mxx - myy), mxy);
     const bool none = isnan(mxx);
     r->mxx = as_ulong(mxx);
@@ -288,53 +342,191 @@ AIRY_INLINE void set_shape(__global airy_label_row *r, __global const airy_label
 }
 
 /*
- * Rows of the labels' measures, so that the host has nothing to do but to copy them: what
- * airy_region_finish does. hypot and atan2 are within 4 and 6 ulp here. Mapping: an item a row.
+ * A label's row, so that the host has nothing to do but to copy it: what airy_region_finish does.
+ * hypot and atan2 are within 4 and 6 ulp here. s: the sums, scaled by 2^(1022 - e).
  */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-measure_finish(__global airy_label_part *parts, const airy_label_geom g)
+AIRY_INLINE void set_row(__global airy_label_row *r, const struct entry *p, const double *s,
+                         uint least_at, uint most_at, const airy_label_geom *g)
 {
-    const uint label = (uint)get_global_id(0), count = parts[0].count;
-    __global airy_label_row *r = (__global airy_label_row *)(parts + g.capacity + 1u) + label;
-    if (label == 0u)
-        r->count = count;
-    if (label == 0u || label > min(count, g.capacity))
-        return;
-    __global const airy_label_part *p = parts + label;
     const uint n = p->count;
-    const bool there = n > 0u, numbers = there && p->least <= p->most;
+    const bool there = n > 0u, numbers = p->most != 0ul;
     const double least = numbers ? as_double(airy_label_unkey(p->least)) : (double)NAN,
                  most = numbers ? as_double(airy_label_unkey(p->most)) : (double)NAN;
     const bool sums = numbers && p->nan == 0u && isfinite(least) && isfinite(most);
     const int moments[3] = {AIRY_LABEL_Z, AIRY_LABEL_Y, AIRY_LABEL_X};
-    const int exponent =
-        sums ? (int)airy_label_exponent(p->least, p->most) - 1022 - (int)airy_label_bits(n) : 0;
-    const double sum = sums                 ? wide_value(p->wide[AIRY_LABEL_SUM])
+    const int exponent = sums ? (int)airy_label_exponent(p->least, p->most) - 1022 : 0;
+    const double sum = sums                 ? s[AIRY_LABEL_SUM]
                        : !there             ? 0.0
                        : numbers && !p->nan ? least + most
                                             : (double)NAN;
     double u[3], length[3];
     r->count = n;
-    r->sum = as_ulong(there ? ldexp(sum, exponent) : (double)NAN);
-    r->mean = as_ulong(ldexp(sum / (double)n, exponent));
+    r->sum = as_ulong(there ? scale_by(sum, exponent) : (double)NAN);
+    r->mean = as_ulong(scale_by(sum / (double)n, exponent));
     r->least = as_ulong(least);
     r->most = as_ulong(most);
-    set_place(r->least_at, numbers ? p->least_at : UINT_MAX, &g);
-    set_place(r->most_at, numbers ? p->most_at : UINT_MAX, &g);
+    set_place(r->least_at, numbers ? least_at : UINT_MAX, g);
+    set_place(r->most_at, numbers ? most_at : UINT_MAX, g);
     for (int i = 0; i < 3; i++) {
         const uint first = there ? p->first[i] : 0u, last = there ? p->last[i] : 0u;
-        length[i] = power_of_two((int)airy_label_log2(last - first + 1u));
-        u[i] = sums && sum != 0.0 ? wide_value(p->wide[moments[i]]) / sum : (double)NAN;
+        length[i] = there ? power_of_two(log2_length(p, i)) : 1.0;
+        u[i] = sums && sum != 0.0 ? s[moments[i]] / sum : (double)NAN;
         r->first[i] = first;
         r->last[i] = last;
         r->center[i] = as_ulong((double)first + length[i] * u[i]);
-        r->centroid[i] = as_ulong((there ? (double)p->place[i] : 0.0) / (double)n);
+        r->centroid[i] = as_ulong((double)p->place[i] / (double)n);
     }
     if (sums) {
-        set_shape(r, p, sum, u, length);
+        set_shape(r, s, sum, u, length);
     } else {
         const ulong none = as_ulong((double)NAN);
         r->mxx = r->myy = r->mxy = r->a = r->b = r->theta = none;
+    }
+}
+
+/* An entry becomes an empty one, by `items` items. */
+AIRY_INLINE void empty_part(__global airy_label_part *part, uint item, uint items)
+{
+    __global ulong *words = (__global ulong *)part;
+    for (uint i = item; i < sizeof(*part) / sizeof(ulong); i += items)
+        words[i] = 0ul;
+}
+
+/* Rows of the sums in the table, which becomes empty. Mapping: an item a row. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+measure_finish(__global airy_label_part *parts, __global airy_label_row *rows,
+               const airy_label_geom g)
+{
+    const uint label = (uint)get_global_id(0), count = parts[0].count;
+    if (label == 0u || label > count ||
+        (parts[label].count == 0u && rows[0].least_at[0] != count)) /* done, unless all are left */
+        return;
+    __global airy_label_part *p = parts + label;
+    const struct entry e = load_entry(p, g.depth);
+    const double unit = power_of_two(-(int)airy_label_bits(e.count));
+    double s[AIRY_LABEL_SUMS];
+    for (int i = 0; i < AIRY_LABEL_SUMS; i++)
+        s[i] = wide_value(p->wide[i]) * unit;
+    set_row(rows + label, &e, s, ~p->least_at, ~p->most_at, &g);
+    empty_part(p, 0u, 1u);
+}
+
+/* Which runs of a word have the label: their bits. */
+AIRY_INLINE uint bits_of_label(__global const uint *runs, __global const uint *bits,
+                               const airy_label_geom *g, uint word, uint label)
+{
+    uint heads, mask = 0u;
+    const uint here = load_word(bits, g, word, &heads);
+    runs += ((size_t)g->runs_at + word) << g->shift;
+    for (uint rank = 0u; heads != 0u; heads &= heads - 1u) {
+        const uint rest = heads & (heads - 1u);
+        if (runs[rank++] == label) /* up to the next one, or to the end */
+            mask |= here & ((rest & (0u - rest)) - (heads & (0u - heads)));
+    }
+    return mask;
+}
+
+/* Sums of a label over the pixels of a word, and the first places of its extremes. */
+AIRY_INLINE void sum_word(double *sums, struct sums *s, __global const T *from, uint mask, uint x,
+                          uint pixel, double v, double w)
+{
+    s->sum = s->x = s->xx = 0.0;
+    for (; mask != 0u;) {
+        uint at[4];
+        T value[4];
+#pragma unroll
+        for (uint k = 0u; k < 4u; k++) {
+            at[k] = mask != 0u ? lowest(mask) : 32u;
+            mask &= mask - 1u;
+        }
+#pragma unroll
+        for (uint k = 0u; k < 4u; k++)
+            value[k] = at[k] < 32u ? from[at[k]] : (T)0;
+#pragma unroll
+        for (uint k = 0u; k < 4u; k++) {
+            const double i = (double)value[k], t = i * s->by,
+                         u = (double)(x + at[k] - s->first) * s->by_x;
+            if (at[k] == 32u)
+                continue;
+            s->least_at = i == s->least ? min(s->least_at, pixel + at[k]) : s->least_at;
+            s->most_at = i == s->most ? min(s->most_at, pixel + at[k]) : s->most_at;
+            s->sum += t;
+            s->x += t * u;
+            s->xx += t * u * u;
+        }
+    }
+    sums[AIRY_LABEL_SUM] += s->sum;
+    sums[AIRY_LABEL_Z] += s->sum * w;
+    sums[AIRY_LABEL_Y] += s->sum * v;
+    sums[AIRY_LABEL_X] += s->x;
+    sums[AIRY_LABEL_XX] += s->xx;
+    sums[AIRY_LABEL_YY] += s->sum * v * v;
+    sums[AIRY_LABEL_XY] += s->x * v;
+}
+
+#ifdef AIRY_WARP
+#define LANES 32u
+#else
+#define LANES 1u
+#endif
+
+/*
+ * Sums and rows of labels with a box of few words, whose pixels are looked up in the box: LANES items
+ * a label take words in turn and add up in a fixed order; the label's entry becomes empty. Row 0
+ * counts the other labels, which are left to measure_sums and measure_finish: all, if there are many.
+ */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+measure_labels(__global const T *src, __global const uint *runs, __global const uint *bits,
+               __global airy_label_part *parts, __global airy_label_row *rows,
+               const airy_label_geom g)
+{
+    const uint count = parts[0].count, lane = get_local_id(0) % LANES,
+               teams = (uint)get_global_size(0) / LANES;
+    for (uint label = (uint)get_global_id(0) / LANES + 1u; label <= g.capacity; label += teams) {
+        const struct entry e = load_entry(parts + label, g.depth); /* on its way with the count */
+        if (label > count || count > min(g.capacity, AIRY_LABEL_MANY)) {
+            if (label == 1u && lane == 0u)
+                rows[0].least_at[0] = count;
+            return;
+        }
+        const uint k0 = e.first[2] / 32u, across = e.last[2] / 32u - k0 + 1u,
+                   down = e.last[1] - e.first[1] + 1u, deep = e.last[0] - e.first[0] + 1u;
+        const uint words = e.count > 0u ? across * down * deep : 0u;
+        if (words > AIRY_LABEL_FEW || words / 4u > 4u + e.count) {
+            if (lane == 0u)
+                atomic_inc((__global uint *)&rows[0].least_at[0]);
+            continue;
+        }
+        struct sums s = no_sums();
+        double sums[AIRY_LABEL_SUMS] = {0.0}, by_y = 0.0, by_z = 0.0;
+        if (words > 0u) {
+            s = start_sums(&e, label);
+            by_y = power_of_two(-log2_length(&e, 1));
+            by_z = power_of_two(-log2_length(&e, 0));
+        }
+        for (uint i = lane; i < words; i += LANES) {
+            const uint k = i % across, row = i / across, y = row % down, z = row / down;
+            struct place at = {0u, e.first[0] + z, e.first[1] + y, (k0 + k) * 32u};
+            at.row = at.z * g.height + at.y;
+            sum_word(sums, &s, src + element_of(&g.src, &at),
+                     bits_of_label(runs, bits, &g, at.row * g.words + k0 + k, label), at.x,
+                     at.row * g.width + at.x, (double)y * by_y, (double)z * by_z);
+        }
+#ifdef AIRY_WARP
+        for (uint m = 1u; m < 32u; m *= 2u) {
+#pragma unroll
+            for (int i = 0; i < AIRY_LABEL_SUMS; i++)
+                sums[i] += as_double(SHUFFLE_64(as_ulong(sums[i]), m));
+            s.least_at = min(s.least_at, AIRY_SHUFFLE_XOR(s.least_at, m));
+            s.most_at = min(s.most_at, AIRY_SHUFFLE_XOR(s.most_at, m));
+        }
+#endif
+        if (lane == 0u)
+            set_row(rows + label, &e, sums, s.least_at, s.most_at, &g);
+#ifdef AIRY_WARP
+        AIRY_WARP_SYNC(); /* the row is made of the entry */
+#endif
+        empty_part(parts + label, lane, LANES);
     }
 }
 
