@@ -21,7 +21,7 @@ enum {
 struct solve {
     const struct airy_reduce_source *source;
     airy_clip_geom geom;
-    char options[64], width[16];
+    char options[64], width[32];
     airy_buffer *state, *buckets, *tails, *tail_at;
     double bytes;
 };
@@ -67,7 +67,7 @@ static airy_status start(struct solve *s, const struct airy_reduce_source *sourc
     plan_sizes(s);
     snprintf(s->options, sizeof(s->options), "-DT=%s -DWIDE=%d -DHAS_MASK=%d -DTIGHT=%d -DTAILS=%d",
              airy_cl_types[src->dtype].name, wide, mask != NULL, tight, params != NULL);
-    snprintf(s->width, sizeof(s->width), "-DWIDE=%d", wide);
+    snprintf(s->width, sizeof(s->width), "-DWIDE=%d -DTAILS=%d", wide, params != NULL);
     airy_queue *queue = source->queue;
     const size_t size = wide ? sizeof(double) : sizeof(float),
                  tails = params ? 2 * (size_t)g->groups * g->room : 1;
@@ -87,31 +87,37 @@ static airy_status launch(const struct solve *s, const struct airy_cl_kernel_spe
     return airy_cl_launch(s->source->queue, spec, 1, &global, &local, bytes, args, count);
 }
 
+static struct airy_cl_arg mask_of(const struct solve *s)
+{
+    return s->source->mask ? AIRY_CL_ARRAY(s->source->mask) : AIRY_CL_NULL;
+}
+
+static airy_status rank(const struct solve *s)
+{
+    const struct airy_cl_kernel_spec ranks = {"clip.cl", "clip_ranks", s->options},
+                                     plan = {"clip_solve.cl", "clip_plan", s->width};
+    const struct airy_cl_arg state = AIRY_CL_BUFFER(s->state), geom = AIRY_CL_VALUE(s->geom),
+                             rank_args[] = {AIRY_CL_ARRAY(s->source->src), mask_of(s), state, geom},
+                             plan_args[] = {state, geom};
+    const size_t groups = (s->geom.samples + AIRY_CLIP_RANKED - 1) / AIRY_CLIP_RANKED;
+    AIRY_TRY(launch(s, &ranks, groups, AIRY_CLIP_RANK_ITEMS, 0, rank_args, 4));
+    return s->geom.clips ? launch(s, &plan, 1, AIRY_CLIP_SOLVERS, 0, plan_args, 2) : AIRY_OK;
+}
+
 static airy_status run(const struct solve *s)
 {
     const struct airy_reduce_source *source = s->source;
-    const struct airy_cl_arg src = AIRY_CL_ARRAY(source->src),
-                             mask = source->mask ? AIRY_CL_ARRAY(source->mask) : AIRY_CL_NULL,
+    const struct airy_cl_arg src = AIRY_CL_ARRAY(source->src), mask = mask_of(s),
                              state = AIRY_CL_BUFFER(s->state), buckets = AIRY_CL_BUFFER(s->buckets),
                              tails = AIRY_CL_BUFFER(s->tails), tail_at = AIRY_CL_BUFFER(s->tail_at),
                              geom = AIRY_CL_VALUE(s->geom);
-    const struct airy_cl_kernel_spec ranks = {"clip.cl", "clip_ranks", s->options},
-                                     plan = {"clip_solve.cl", "clip_plan", s->width},
-                                     walk = {"clip.cl", "clip_walk", s->options},
-                                     gather = {"clip.cl", "clip_gather", s->options},
+    const struct airy_cl_kernel_spec walk = {"clip.cl", "clip_walk", s->options},
                                      solve = {"clip_solve.cl", "clip_solve", s->width};
-    const struct airy_cl_arg rank_args[] = {src, mask, state, geom}, plan_args[] = {state, geom},
-                             walk_args[] = {src, mask, state, buckets, tails, tail_at, geom},
-                             gather_args[] = {state, tails, tail_at, geom},
+    const struct airy_cl_arg walk_args[] = {src, mask, state, buckets, tails, tail_at, geom},
                              solve_args[] = {state, buckets, tails, tail_at, geom};
-    const size_t ranking = (s->geom.samples + AIRY_CLIP_RANKED - 1) / AIRY_CLIP_RANKED,
-                 groups = s->geom.groups;
-    AIRY_TRY(launch(s, &ranks, ranking, AIRY_CLIP_RANK_ITEMS, 0, rank_args, 4));
-    if (s->geom.clips)
-        AIRY_TRY(launch(s, &plan, 1, AIRY_CLIP_SOLVERS, 0, plan_args, 2));
+    const size_t groups = s->geom.groups;
+    AIRY_TRY(rank(s));
     AIRY_TRY(launch(s, &walk, groups, AIRY_CLIP_ITEMS, s->bytes, walk_args, 7));
-    if (s->geom.clips)
-        AIRY_TRY(launch(s, &gather, groups, AIRY_CLIP_ITEMS, 0, gather_args, 4));
     return launch(s, &solve, 1, AIRY_CLIP_SOLVERS, 0, solve_args, 5);
 }
 

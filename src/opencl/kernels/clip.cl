@@ -5,75 +5,16 @@
  *
  * Build options: T: type of the elements; WIDE: 1 where f32 does not hold it; HAS_MASK: 1 with a
  * mask; TIGHT: 1 where array and mask have no gaps; TAILS: 1 for a clip, 0: all is core.
- * Local memory: clip_ranks 16 KiB; clip_walk 9 KiB at most, 15 KiB without warps.
+ * Local memory: clip_ranks 16 KiB; clip_walk 15 KiB at most, 21 KiB where warps are.
  */
-#include "opencl/kernels/array_box.h"
-
-#ifndef T
-#define T float
-#endif
-#ifndef WIDE
-#define WIDE 0
-#endif
-#ifndef HAS_MASK
-#define HAS_MASK 0
-#endif
-#ifndef TIGHT
-#define TIGHT 1
-#endif
-#ifndef TAILS
-#define TAILS 1
-#endif
-
 #ifdef AIRY_FP64
 
 #include "shared/clip_geom.h"
 
 #define GROUP AIRY_CLIP_ITEMS
-#include "opencl/kernels/clip_real.h"
+#include "opencl/kernels/clip_element.h"
 
 #define EACH AIRY_CLIP_EACH
-
-/* Element i, -0 as 0; NaN where it is masked. */
-AIRY_INLINE real element(__global const T *src, __global const uchar *mask, const airy_clip_geom *g,
-                         uint i)
-{
-    (void)mask;
-#if TIGHT
-    const ulong at = g->src.offset + i, bad = g->mask.offset + i;
-#else
-    const ulong at = box_place(&g->src, i), bad = box_place(&g->mask, i);
-#endif
-#if HAS_MASK
-    if (mask[bad] != 0)
-        return (real)NAN;
-#else
-    (void)bad;
-#endif
-    return (real)src[at] + (real)0;
-}
-
-/* Well-mixed bits of a number (finalizer of MurmurHash3, A. Appleby, public domain). */
-AIRY_INLINE uint mix(uint z)
-{
-    z = (z ^ z >> 16) * 0x85ebca6bu;
-    z = (z ^ z >> 13) * 0xc2b2ae35u;
-    return z ^ z >> 16;
-}
-
-/* Element i of the sample: one from each stretch. */
-AIRY_INLINE real_key sampled(__global const T *src, __global const uchar *mask,
-                             const airy_clip_geom *g, uint i)
-{
-    const real x = element(src, mask, g, i * g->stretch + mul_hi(mix(i), g->stretch));
-    return fabs(x) <= REAL_MAX ? key_of(x) : NO_KEY;
-}
-
-AIRY_INLINE uint count_less(real_key4 keys, real_key than)
-{
-    return (keys.x < than ? 1u : 0u) + (keys.y < than ? 1u : 0u) + (keys.z < than ? 1u : 0u) +
-           (keys.w < than ? 1u : 0u);
-}
 
 /*
  * AIRY_CLIP_RANK_SHARE items an element of the sample: its rank is counted, every group reads the
@@ -90,11 +31,7 @@ clip_ranks(__global const T *src, __global const uchar *mask, __global airy_clip
     const uint item = get_local_id(0), own = item / AIRY_CLIP_RANK_SHARE,
                share = item % AIRY_CLIP_RANK_SHARE,
                place = (uint)get_group_id(0) * AIRY_CLIP_RANKED + own;
-    for (uint i = get_global_id(0); i < BUCKETS; i += get_global_size(0)) {
-        state->counts[i] = 0u;
-        state->least[i] = LONG_MAX;
-        state->most[i] = LONG_MIN;
-    }
+    clear_buckets(state);
     if (item < AIRY_CLIP_RANKED)
         ranks[item] = 0u;
     if (item == 0u)
@@ -168,6 +105,9 @@ AIRY_INLINE void put_in_bucket(__global airy_clip_state *state, __global real *b
         keep_extremes(&state->least[b], &state->most[b], (long)key_of(x));
 }
 
+#ifdef AIRY_WARP
+#include "opencl/kernels/clip_walk_warp.h"
+#else
 /* Elements on their way to the buckets. */
 struct stage {
     real values[AIRY_CLIP_STAGE];
@@ -339,22 +279,6 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
         state->parts[group] = p;
 }
 
-/* The groups' tails one behind the other, behind the room of all groups. As many groups. */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-clip_gather(__global const airy_clip_state *state, __global real *tails, __global uint *tail_at,
-            const airy_clip_geom g)
-{
-    __local struct group_room room;
-    const uint item = get_local_id(0), group = get_group_id(0);
-    const ulong from = (ulong)group * g.room, to = (ulong)g.groups * g.room;
-    uint before = 0u, unused = 0u;
-    for (uint i = item; i < group; i += GROUP)
-        before += min(state->parts[i].tails, g.room);
-    group_counts(&before, &unused, &room);
-    for (uint i = item; i < min(state->parts[group].tails, g.room); i += GROUP) {
-        tails[to + before + i] = tails[from + i];
-        tail_at[to + before + i] = tail_at[from + i];
-    }
-}
+#endif
 
 #endif

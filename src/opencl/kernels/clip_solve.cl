@@ -2,11 +2,14 @@
  * What a clip makes of a sample and of a walk (clip.cl): one group does all passes on lists and
  * buckets. Where the sample was wrong, `status` says so.
  *
- * Build option: WIDE: 1 where elements are compared as f64.
- * Local memory: 9 KiB at most; 32 KiB without warps.
+ * Build options: WIDE: 1 where elements are compared as f64; TAILS: 1 for a clip, 0: there are none.
+ * Local memory: 13 KiB at most; 38 KiB without warps.
  */
 #ifndef WIDE
 #define WIDE 0
+#endif
+#ifndef TAILS
+#define TAILS 1
 #endif
 
 #ifdef AIRY_FP64
@@ -103,12 +106,41 @@ clip_plan(__global airy_clip_state *state, const airy_clip_geom g)
     state->plan = plan;
 }
 
+/* Sums over tails. */
+struct tail_sums {
+    double sum, squares;
+    uint count, below; /* below the core */
+};
+
+/* A clip under way: item 0 writes it. */
+struct passing {
+    airy_clip_plan plan;
+    airy_clip_part p; /* of the walk */
+    struct tail_sums kept;
+    double added;        /* squares when kept was last added up, not subtracted from */
+    double lo, hi;       /* closed bounds of what is left */
+    real rlo, rhi;       /* the same as elements are */
+    real was_lo, was_hi; /* of the pass before */
+    double low, high, median;
+    ulong passes, before, count, finite; /* elements: before, now, at first */
+    uint all;                            /* in buckets */
+    uint removes;                        /* the next look at tails subtracts what goes */
+    uint empty;                          /* nothing is left */
+    uint again, done, wanted, missed;
+    uint known; /* the median of what is left */
+    uint full;  /* the tails are not all there */
+    uint status;
+};
+
 /* What the solving group shares. */
 struct solving {
     struct group_room room;
+    struct passing pass;
+    uint gathered[GROUP + 1u]; /* tails of the walk's groups before each */
     real sorted[2][AIRY_CLIP_SORTED];
     uint bucket[2], before[2], size[2]; /* those of the two elements in the middle */
     real middle[2];
+    uint sought[2], rank[2];
     uint crowded;
 };
 
@@ -205,107 +237,97 @@ AIRY_INLINE void find_in_bucket(__global const airy_clip_state *state, __global 
     }
 }
 
-/*
- * Where `wanted`, the median of `count` elements of which `below` lie below the window. A status.
- * Barriers stand under no condition: compilers that make loops of items double what follows those.
- */
-AIRY_INLINE uint find_median(double *median, bool wanted, __global const airy_clip_state *state,
-                             __global const real *buckets, const struct buckets *own,
-                             __local struct solving *w, const airy_clip_part *p,
-                             const airy_clip_geom *g, ulong count, ulong below)
+/* Item 0: the ranks of the two in the middle, in the buckets or on an end of the window. */
+AIRY_INLINE void seek_median(__local struct solving *w)
+{
+    __local struct passing *c = &w->pass;
+    const ulong below = (ulong)c->p.below + c->kept.below;
+    bool missed = c->count == 0ul;
+    for (uint j = 0u; j < 2u; j++) {
+        long rank = (long)((c->count - (j == 0u ? 1ul : 0ul)) / 2ul) - (long)below;
+        missed = missed || rank < 0l || rank >= (long)c->p.ties_lo + c->all + c->p.ties_hi;
+        const bool lo = rank < (long)c->p.ties_lo;
+        rank -= (long)c->p.ties_lo;
+        w->sought[j] = c->wanted && !missed && !lo && rank < (long)c->all;
+        w->rank[j] = (uint)rank;
+        w->middle[j] = (real)(lo ? c->plan.window_lo : c->plan.window_hi);
+    }
+    c->missed = missed;
+    w->crowded = 0u;
+}
+
+/* The two in the middle. Barriers stand under no condition (compilers that make loops of items). */
+AIRY_INLINE void find_median(__global const airy_clip_state *state, __global const real *buckets,
+                             const struct buckets *own, __local struct solving *w, uint depth)
 {
     const uint item = get_local_id(0), side = item / (GROUP / 2u), mate = item % (GROUP / 2u);
-    long rank[2];
-    bool missed = count == 0ul, sought[2];
     for (uint j = 0u; j < 2u; j++) {
-        rank[j] = (long)((count - (j == 0u ? 1ul : 0ul)) / 2ul) - (long)below;
-        missed = missed || rank[j] < 0l || rank[j] >= (long)p->ties_lo + own->all + p->ties_hi;
-        const bool lo = rank[j] < (long)p->ties_lo;
-        rank[j] -= (long)p->ties_lo;
-        sought[j] = wanted && !missed && !lo && rank[j] < (long)own->all;
-        if (item == 0u && !sought[j])
-            w->middle[j] = (real)(lo ? state->plan.window_lo : state->plan.window_hi);
+        const uint rank = w->sought[j] != 0u ? w->rank[j] : UINT_MAX;
+        if (rank >= own->from[0] && rank < own->from[OWN]) {
+            for (uint k = 0u; k < OWN; k++)
+                if (rank >= own->from[k] && rank < own->from[k + 1u]) {
+                    w->bucket[j] = item * OWN + k;
+                    w->before[j] = own->from[k];
+                    w->size[j] = own->from[k + 1u] - own->from[k];
+                }
+        }
     }
-    if (item == 0u)
-        w->crowded = 0u;
-    for (uint j = 0u; j < 2u; j++)
-        for (uint k = 0u; k < OWN; k++)
-            if (sought[j] && rank[j] >= (long)own->from[k] && rank[j] < (long)own->from[k + 1u]) {
-                w->bucket[j] = item * OWN + k;
-                w->before[j] = own->from[k];
-                w->size[j] = own->from[k + 1u] - own->from[k];
-            }
     barrier(CLK_LOCAL_MEM_FENCE);
-    const bool seeks = side != 0u ? sought[1] : sought[0];
-    __global const real *values = buckets + (seeks ? (ulong)w->bucket[side] * g->depth : 0ul);
-    const uint loaded = seeks ? min(w->size[side], min(g->depth, AIRY_CLIP_SORTED)) : 0u;
+    const bool seeks = w->sought[side] != 0u;
+    __global const real *values = buckets + (seeks ? (ulong)w->bucket[side] * depth : 0ul);
+    const uint loaded = seeks ? min(w->size[side], min(depth, AIRY_CLIP_SORTED)) : 0u;
     for (uint i = mate; i < loaded; i += GROUP / 2u)
         w->sorted[side][i] = values[i];
     barrier(CLK_LOCAL_MEM_FENCE);
     if (seeks)
-        find_in_bucket(state, values, w, side,
-                       (uint)((side != 0u ? rank[1] : rank[0]) - (long)w->before[side]), g->depth,
-                       mate, GROUP / 2u);
+        find_in_bucket(state, values, w, side, w->rank[side] - w->before[side], depth, mate,
+                       GROUP / 2u);
     barrier(CLK_LOCAL_MEM_FENCE);
-    const double found = 0.5 * (double)w->middle[0] + 0.5 * (double)w->middle[1];
-    const bool crowded = w->crowded != 0u;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (!wanted || count == 0ul)
-        return AIRY_CLIP_DONE;
-    *median = found;
-    return missed ? AIRY_CLIP_MISSED : crowded ? AIRY_CLIP_CROWDED : AIRY_CLIP_DONE;
 }
 
-/* Sums over tails. */
-struct tail_sums {
-    double sum, squares;
-    uint count, below; /* below the core */
-};
+AIRY_INLINE void add_tail(struct tail_sums *s, real x, bool taken, double pivot, real core_lo)
+{
+    const double d = taken ? (double)x - pivot : 0.0;
+    s->sum += d;
+    s->squares = fma(d, d, s->squares);
+    s->count += taken ? 1u : 0u;
+    s->below += taken && x < core_lo ? 1u : 0u;
+}
 
-/* Of those in [lo, hi]; removed: those of [was_lo, was_hi] that are not. */
-AIRY_INLINE struct tail_sums add_tails(__global const airy_clip_state *state,
-                                       __global const real *tails, uint count, real lo, real hi,
-                                       bool removed, real was_lo, real was_hi,
-                                       __local struct group_room *room)
+/* Of those in the bounds, or of those that the last pass removed, which are few. */
+AIRY_INLINE struct tail_sums add_tails(__global const real *tails, __local struct solving *w)
 {
     struct tail_sums s = {0.0, 0.0, 0u, 0u};
-    const double pivot = state->plan.pivot;
-    const real core_lo = (real)state->plan.core_lo;
+    __local const struct passing *c = &w->pass;
+    const bool removed = c->removes != 0u;
+    const uint count = c->p.tails;
+    const double pivot = c->plan.pivot;
+    const real core_lo = (real)c->plan.core_lo, lo = c->rlo, hi = c->rhi, was_lo = c->was_lo,
+               was_hi = c->was_hi;
     for (ulong first = get_local_id(0); first < count; first += GROUP * AHEAD) {
         real x[AHEAD];
+        uint gone = 0u;
 #pragma unroll
         for (uint k = 0u; k < AHEAD; k++)
             x[k] = first + k * GROUP < count ? tails[first + k * GROUP] : (real)NAN;
+        if (removed) {
 #pragma unroll
-        for (uint k = 0u; k < AHEAD; k++) {
-            const bool in = x[k] >= lo && x[k] <= hi;
-            if (removed ? !in && x[k] >= was_lo && x[k] <= was_hi : in) {
-                const double d = (double)x[k] - pivot;
-                s.sum += d;
-                s.squares = fma(d, d, s.squares);
-                s.count++;
-                s.below += x[k] < core_lo ? 1u : 0u;
+            for (uint k = 0u; k < AHEAD; k++)
+                gone |= !(x[k] >= lo && x[k] <= hi) && x[k] >= was_lo && x[k] <= was_hi ? 1u << k
+                                                                                        : 0u;
+            for (; gone != 0u; gone &= gone - 1u) {
+                const uint k = 31u - clz(gone & (0u - gone));
+                add_tail(&s, tails[first + k * GROUP], true, pivot, core_lo);
             }
+        } else {
+#pragma unroll
+            for (uint k = 0u; k < AHEAD; k++)
+                add_tail(&s, x[k], x[k] >= lo && x[k] <= hi, pivot, core_lo);
         }
     }
-    group_sums(&s.sum, &s.squares, &s.count, &s.below, room);
+    group_sums(&s.sum, &s.squares, &s.count, &s.below, &w->room);
     return s;
 }
-
-/* A clip under way; the same in all items. */
-struct passing {
-    airy_clip_part p; /* of the walk */
-    struct buckets own;
-    struct tail_sums kept;
-    double added;        /* squares when kept was last added up, not subtracted from */
-    double lo, hi;       /* closed bounds of what is left */
-    real rlo, rhi;       /* the same as elements are */
-    real was_lo, was_hi; /* of the pass before */
-    double low, high;
-    bool removes; /* the next look at tails subtracts what goes */
-    bool empty;   /* nothing is left */
-    ulong passes;
-};
 
 AIRY_INLINE double bound(double center, double kappa, double spread)
 {
@@ -314,14 +336,14 @@ AIRY_INLINE double bound(double center, double kappa, double spread)
 }
 
 /* New bounds. A status. */
-AIRY_INLINE uint next_bounds(struct passing *c, double median, const airy_clip_plan *plan,
-                             const airy_clip_geom *g)
+AIRY_INLINE uint next_bounds(__local struct passing *c, const airy_clip_geom *g)
 {
+    __local const airy_clip_plan *plan = &c->plan;
     const double n = (double)(c->p.count + (ulong)c->kept.count), sum = c->p.sum + c->kept.sum,
                  squares = c->p.squares + c->kept.squares;
     const double variance = (squares - sum * (sum / n)) / n,
                  spread = sqrt(variance < 0.0 ? 0.0 : variance),
-                 center = g->mean != 0u ? plan->pivot + sum / n : median;
+                 center = g->mean != 0u ? plan->pivot + sum / n : c->median;
     c->passes++;
     c->low = bound(center, -g->kappa_low, spread);
     c->high = bound(center, g->kappa_high, spread);
@@ -341,7 +363,7 @@ AIRY_INLINE uint next_bounds(struct passing *c, double median, const airy_clip_p
 }
 
 /* Takes a sum over tails; true where it has to be taken again. */
-AIRY_INLINE bool take_tails(struct passing *c, const struct tail_sums *s)
+AIRY_INLINE bool take_tails(__local struct passing *c, const struct tail_sums *s)
 {
     if (!c->removes) {
         c->kept = *s;
@@ -357,116 +379,197 @@ AIRY_INLINE bool take_tails(struct passing *c, const struct tail_sums *s)
     return !c->removes;
 }
 
-/* Passes until one removes nothing. A status; the finite elements to *finite. */
-AIRY_INLINE uint run_passes(struct passing *c, ulong *finite, double *median,
-                            __global const airy_clip_state *state, __global const real *buckets,
-                            __global const real *tails, __local struct solving *w,
-                            const airy_clip_geom *g)
+/* Item 0: what follows from a look at tails. */
+AIRY_INLINE void take_look(__local struct solving *w, const struct tail_sums *s,
+                           const airy_clip_geom *g)
 {
-    const airy_clip_plan plan = state->plan;
-    uint status = AIRY_CLIP_DONE;
-    ulong before = ULONG_MAX;
-    bool known = false; /* the median of what is left */
-    for (bool done = false; !done;) {
-        const struct tail_sums s = add_tails(state, tails, c->p.tails, c->rlo, c->rhi, c->removes,
-                                             c->was_lo, c->was_hi, &w->room);
-        const bool again = take_tails(c, &s);
-        const ulong count = c->p.count + (ulong)c->kept.count;
-        *finite = before == ULONG_MAX ? count : *finite;
-        done = !again && (count == 0ul || count == before || g->clips == 0u ||
-                          (g->passes != 0ul && c->passes == g->passes));
-        known = known && count == before;
-        status = find_median(median, !again && !known && g->median != 0u && (done || g->mean == 0u),
-                             state, buckets, &c->own, w, &c->p, g, count,
-                             (ulong)c->p.below + c->kept.below);
-        known = known || (!again && g->mean == 0u);
-        done = done || status != AIRY_CLIP_DONE;
-        if (!done && !again) {
-            before = count;
-            status = next_bounds(c, *median, &plan, g);
-            done = c->empty || status != AIRY_CLIP_DONE;
-        }
+    __local struct passing *c = &w->pass;
+    const bool again = take_tails(c, s);
+    const ulong count = c->p.count + (ulong)c->kept.count;
+    c->count = count;
+    c->finite = c->before == ULONG_MAX ? count : c->finite;
+    c->again = again;
+    c->done = !again && (count == 0ul || count == c->before || g->clips == 0u ||
+                         (g->passes != 0ul && c->passes == g->passes));
+    c->known = c->known && count == c->before;
+    c->wanted = !again && !c->known && g->median != 0u && (c->done || g->mean == 0u);
+    c->known = c->known || (!again && g->mean == 0u);
+    seek_median(w);
+}
+
+/* Item 0: what follows from the median. */
+AIRY_INLINE void take_median(__local struct solving *w, const airy_clip_geom *g)
+{
+    __local struct passing *c = &w->pass;
+    if (c->wanted && c->count != 0ul) {
+        c->median = 0.5 * (double)w->middle[0] + 0.5 * (double)w->middle[1];
+        c->status = c->missed          ? AIRY_CLIP_MISSED
+                    : w->crowded != 0u ? AIRY_CLIP_CROWDED
+                                       : AIRY_CLIP_DONE;
     }
-    return status;
+    c->done = c->done || c->status != AIRY_CLIP_DONE;
+    if (c->done || c->again)
+        return;
+    c->before = c->count;
+    c->status = next_bounds(c, g);
+    c->done = c->empty || c->status != AIRY_CLIP_DONE;
 }
 
 /* Extremes of what is left, tails too. */
-AIRY_INLINE void add_extremes(struct passing *c, __global const real *tails,
-                              __global const uint *tail_at, __local struct group_room *room)
+AIRY_INLINE void add_extremes(airy_clip_part *p, __local struct solving *w,
+                              __global const real *tails, __global const uint *tail_at)
 {
     long least = LONG_MAX, most = LONG_MAX;
     uint least_at = UINT_MAX, most_at = UINT_MAX;
-    for (ulong at = get_local_id(0); at < c->p.tails; at += GROUP) {
-        const real x = tails[at];
-        if (x >= c->rlo && x <= c->rhi) {
-            const long k = (long)key_of(x), m = -1l - k;
-            const uint i = tail_at[at];
-            least_at = k < least || (k == least && i < least_at) ? i : least_at;
-            least = min(least, k);
-            most_at = m < most || (m == most && i < most_at) ? i : most_at;
-            most = min(most, m);
+    const real lo = w->pass.rlo, hi = w->pass.rhi;
+    for (ulong first = get_local_id(0); first < p->tails; first += GROUP * AHEAD) {
+        real x[AHEAD];
+        uint at[AHEAD];
+#pragma unroll
+        for (uint k = 0u; k < AHEAD; k++) {
+            const ulong i = first + k * GROUP;
+            x[k] = i < p->tails ? tails[i] : (real)NAN;
+            at[k] = i < p->tails ? tail_at[i] : UINT_MAX;
+        }
+#pragma unroll
+        for (uint k = 0u; k < AHEAD; k++) {
+            if (!(x[k] >= lo && x[k] <= hi))
+                continue;
+            const long up = (long)key_of(x[k]), down = -1l - up;
+            least_at = up < least || (up == least && at[k] < least_at) ? at[k] : least_at;
+            least = min(least, up);
+            most_at = down < most || (down == most && at[k] < most_at) ? at[k] : most_at;
+            most = min(most, down);
         }
     }
-    group_first(&least, &least_at, room);
-    group_first(&most, &most_at, room);
-    c->p.least_at = least < c->p.least ? least_at : c->p.least_at;
-    c->p.least = min(c->p.least, least);
-    c->p.most_at = most < c->p.most ? most_at : c->p.most_at;
-    c->p.most = min(c->p.most, most);
+    group_first(&least, &least_at, &w->room);
+    group_first(&most, &most_at, &w->room);
+    p->least_at = least < p->least ? least_at : p->least_at;
+    p->least = min(p->least, least);
+    p->most_at = most < p->most ? most_at : p->most_at;
+    p->most = min(p->most, most);
+}
+
+/*
+ * The tails of the walk's groups, room for each group's, one behind the other behind that of all.
+ * A row of items takes several groups' at a time, so that loads wait together.
+ */
+AIRY_INLINE void gather_tails(__global const airy_clip_state *state, __global real *tails,
+                              __global uint *tail_at, __local struct solving *w,
+                              const airy_clip_geom *g)
+{
+    enum { ROW = 32, ROWS = GROUP / ROW, TOGETHER = 4 };
+    const uint item = get_local_id(0), mate = item % ROW;
+    const ulong to = (ulong)g->groups * g->room;
+    const uint mine = item < g->groups ? min(state->parts[item].tails, g->room) : 0u;
+    uint all;
+    w->gathered[item] = group_scan(mine, &all, &w->room);
+    if (item == GROUP - 1u)
+        w->gathered[GROUP] = all;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    AIRY_UNROLL(1)
+    for (uint first = item / ROW; first < g->groups; first += ROWS * TOGETHER) {
+        uint most = 0u;
+#pragma unroll
+        for (uint k = 0u; k < TOGETHER; k++) {
+            const uint i = min(first + k * ROWS, GROUP - 1u);
+            most = max(most, w->gathered[i + 1u] - w->gathered[i]);
+        }
+        AIRY_UNROLL(1)
+        for (uint at = mate; at < most; at += ROW) {
+            real x[TOGETHER];
+            uint place[TOGETHER];
+#pragma unroll
+            for (uint k = 0u; k < TOGETHER; k++) {
+                const uint i = min(first + k * ROWS, GROUP - 1u);
+                const ulong from = (ulong)i * g->room + at;
+                const bool is = at < w->gathered[i + 1u] - w->gathered[i];
+                x[k] = is ? tails[from] : (real)0;
+                place[k] = is ? tail_at[from] : 0u;
+            }
+#pragma unroll
+            for (uint k = 0u; k < TOGETHER; k++) {
+                const uint i = min(first + k * ROWS, GROUP - 1u);
+                if (at < w->gathered[i + 1u] - w->gathered[i]) {
+                    tails[to + w->gathered[i] + at] = x[k];
+                    tail_at[to + w->gathered[i] + at] = place[k];
+                }
+            }
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 }
 
 /* One group. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-clip_solve(__global airy_clip_state *state, __global const real *buckets,
-           __global const real *tails, __global const uint *tail_at, const airy_clip_geom geom)
+clip_solve(__global airy_clip_state *state, __global const real *buckets, __global real *tails,
+           __global uint *tail_at, const airy_clip_geom geom)
 {
     __local struct solving w;
     const airy_clip_geom *g = &geom;
-    struct passing c = {.kept = {0.0, 0.0, 0u, 0u},
-                        .added = 0.0,
-                        .lo = -DBL_MAX,
-                        .hi = DBL_MAX,
-                        .rlo = -REAL_MAX,
-                        .rhi = REAL_MAX,
-                        .was_lo = -REAL_MAX,
-                        .was_hi = REAL_MAX,
-                        .low = NAN,
-                        .high = NAN,
-                        .removes = false,
-                        .empty = false,
-                        .passes = 0ul};
-    const uint full = add_parts(&c.p, state, g, &w.room);
-    c.own = add_buckets(state, &w.room);
+    const uint item = get_local_id(0);
+    airy_clip_part p;
+    const uint full = add_parts(&p, state, g, &w.room);
+    const struct buckets own = add_buckets(state, &w.room);
     if (full != 0u) /* they are not all there */
-        c.p.tails = 0u;
-    /* clip_gather put them there. */
+        p.tails = 0u;
+    if (item == 0u) {
+        __local struct passing *c = &w.pass;
+        c->plan = state->plan;
+        c->p = p;
+        c->kept = (struct tail_sums){0.0, 0.0, 0u, 0u};
+        c->added = 0.0;
+        c->lo = -DBL_MAX;
+        c->hi = DBL_MAX;
+        c->rlo = c->was_lo = -REAL_MAX;
+        c->rhi = c->was_hi = REAL_MAX;
+        c->low = c->high = c->median = NAN;
+        c->passes = c->finite = 0ul;
+        c->before = ULONG_MAX;
+        c->all = own.all;
+        c->removes = c->empty = c->known = 0u;
+        c->full = full;
+        c->status = AIRY_CLIP_DONE;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+#if TAILS
+    gather_tails(state, tails, tail_at, &w, g);
+#endif
     tails += (ulong)g->groups * g->room;
     tail_at += (ulong)g->groups * g->room;
-    ulong finite = 0ul;
-    double median = NAN;
-    const uint passed = run_passes(&c, &finite, &median, state, buckets, tails, &w, g),
-               status = full != 0u ? AIRY_CLIP_FULL : passed;
-    add_extremes(&c, tails, tail_at, &w.room);
-    if (get_local_id(0) != 0u)
+    for (bool done = false; !done;) {
+        const struct tail_sums s = add_tails(tails, &w);
+        if (item == 0u)
+            take_look(&w, &s, g);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        find_median(state, buckets, &own, &w, g->depth);
+        if (item == 0u)
+            take_median(&w, g);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        done = w.pass.done != 0u;
+    }
+    p = w.pass.p;
+    add_extremes(&p, &w, tails, tail_at);
+    if (item != 0u)
         return;
-    const ulong count = c.empty ? 0ul : c.p.count + (ulong)c.kept.count;
-    state->found = (airy_clip_found){.sum = c.p.sum + c.kept.sum,
-                                     .squares = c.p.squares + c.kept.squares,
-                                     .pivot = state->plan.pivot,
-                                     .median = median,
-                                     .min = (double)of_key((real_key)c.p.least),
-                                     .max = (double)of_key((real_key)(-1l - c.p.most)),
-                                     .low = c.low,
-                                     .high = c.high,
-                                     .min_at = c.p.least_at,
-                                     .max_at = c.p.most_at,
-                                     .count = count,
-                                     .finite = finite,
-                                     .masked = c.p.masked,
-                                     .infinite = c.p.infinite,
-                                     .passes = c.passes,
-                                     .tails = c.p.tails,
-                                     .status = status};
+    __local const struct passing *c = &w.pass;
+    state->found = (airy_clip_found){.sum = p.sum + c->kept.sum,
+                                     .squares = p.squares + c->kept.squares,
+                                     .pivot = c->plan.pivot,
+                                     .median = c->median,
+                                     .min = (double)of_key((real_key)p.least),
+                                     .max = (double)of_key((real_key)(-1l - p.most)),
+                                     .low = c->low,
+                                     .high = c->high,
+                                     .min_at = p.least_at,
+                                     .max_at = p.most_at,
+                                     .count = c->empty ? 0ul : c->count,
+                                     .finite = c->finite,
+                                     .masked = p.masked,
+                                     .infinite = p.infinite,
+                                     .passes = c->passes,
+                                     .tails = p.tails,
+                                     .status = c->full != 0u ? AIRY_CLIP_FULL : c->status};
 }
 
 #endif

@@ -1,7 +1,8 @@
 /*
  * Sums, places and scans over the items of a work-group, in a fixed order; all items call. GROUP
  * must be defined: the items, a multiple of GROUP_ROWS. `room`: a struct group_room in local memory.
- * Warps exchange in registers and then through one entry each; elsewhere an item of the first
+ * Warps that have something exchange in registers, then the first one what each came to; elsewhere
+ * an item of the first
  * GROUP_ROWS goes over a row of entries, and all over what those found.
  */
 #ifndef AIRY_KERNELS_GROUP_SUMS_H
@@ -35,21 +36,34 @@ AIRY_INLINE void group_counts(uint *c, uint *d, __local struct group_room *room)
 {
     const uint i = get_local_id(0);
 #ifdef AIRY_WARP
-    for (uint m = AIRY_WARP / 2u; m > 0u; m /= 2u) {
-        *c += AIRY_SHUFFLE_XOR(*c, m);
-        *d += AIRY_SHUFFLE_XOR(*d, m);
+    const uint lane = i % AIRY_WARP;
+    if (AIRY_BALLOT(*c | *d) != 0u) {
+#pragma unroll
+        for (uint m = AIRY_WARP / 2u; m > 0u; m /= 2u) {
+            *c += AIRY_SHUFFLE_XOR(*c, m);
+            *d += AIRY_SHUFFLE_XOR(*d, m);
+        }
     }
-    if (i % AIRY_WARP == 0u) {
+    if (lane == 0u) {
         room->c[i / AIRY_WARP] = *c;
         room->d[i / AIRY_WARP] = *d;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    *c = room->c[i % GROUP_ROWS];
-    *d = room->d[i % GROUP_ROWS];
-    for (uint m = GROUP_ROWS / 2u; m > 0u; m /= 2u) {
-        *c += AIRY_SHUFFLE_XOR(*c, m);
-        *d += AIRY_SHUFFLE_XOR(*d, m);
+    if (i < AIRY_WARP) {
+        uint u = lane < GROUP_ROWS ? room->c[lane] : 0u, v = lane < GROUP_ROWS ? room->d[lane] : 0u;
+#pragma unroll
+        for (uint m = AIRY_WARP / 2u; m > 0u; m /= 2u) {
+            u += AIRY_SHUFFLE_XOR(u, m);
+            v += AIRY_SHUFFLE_XOR(v, m);
+        }
+        if (lane == 0u) {
+            room->c[0] = u;
+            room->d[0] = v;
+        }
     }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    *c = room->c[0];
+    *d = room->d[0];
 #else
     room->c[i] = *c;
     room->d[i] = *d;
@@ -74,26 +88,64 @@ AIRY_INLINE void group_counts(uint *c, uint *d, __local struct group_room *room)
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
+#ifdef AIRY_WARP
+AIRY_INLINE void group_sums(double *a, double *b, uint *c, uint *d, __local struct group_room *room)
+{
+    const uint i = get_local_id(0), lane = i % AIRY_WARP;
+    if (AIRY_BALLOT(*c | *d) != 0u) {
+        /* The lower half goes on with one of two sums, the upper with the other. */
+        const bool up = lane >= 16u;
+        double s = up ? *b : *a;
+        s += exchange_double(up ? *a : *b, 16u);
+        uint n = up ? *d : *c;
+        n += AIRY_SHUFFLE_XOR(up ? *c : *d, 16u);
+#pragma unroll
+        for (uint m = 8u; m > 0u; m /= 2u) {
+            s += exchange_double(s, m);
+            n += AIRY_SHUFFLE_XOR(n, m);
+        }
+        if (lane == 0u) {
+            room->a[i / AIRY_WARP] = s;
+            room->c[i / AIRY_WARP] = n;
+        }
+        if (lane == 16u) {
+            room->b[i / AIRY_WARP] = s;
+            room->d[i / AIRY_WARP] = n;
+        }
+    } else if (lane == 0u) {
+        room->a[i / AIRY_WARP] = room->b[i / AIRY_WARP] = 0.0;
+        room->c[i / AIRY_WARP] = room->d[i / AIRY_WARP] = 0u;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (i < AIRY_WARP) {
+        double x = lane < GROUP_ROWS ? room->a[lane] : 0.0,
+               y = lane < GROUP_ROWS ? room->b[lane] : 0.0;
+        uint u = lane < GROUP_ROWS ? room->c[lane] : 0u, v = lane < GROUP_ROWS ? room->d[lane] : 0u;
+#pragma unroll
+        for (uint m = 16u; m > 0u; m /= 2u) {
+            x += exchange_double(x, m);
+            y += exchange_double(y, m);
+            u += AIRY_SHUFFLE_XOR(u, m);
+            v += AIRY_SHUFFLE_XOR(v, m);
+        }
+        if (lane == 0u) {
+            room->a[0] = x;
+            room->b[0] = y;
+            room->c[0] = u;
+            room->d[0] = v;
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    *a = room->a[0];
+    *b = room->b[0];
+    *c = room->c[0];
+    *d = room->d[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+#else
 AIRY_INLINE void group_sums(double *a, double *b, uint *c, uint *d, __local struct group_room *room)
 {
     const uint i = get_local_id(0);
-#ifdef AIRY_WARP
-    for (uint m = AIRY_WARP / 2u; m > 0u; m /= 2u) {
-        *a += exchange_double(*a, m);
-        *b += exchange_double(*b, m);
-    }
-    if (i % AIRY_WARP == 0u) {
-        room->a[i / AIRY_WARP] = *a;
-        room->b[i / AIRY_WARP] = *b;
-    }
-    group_counts(c, d, room); /* its first barrier stands between writing and reading */
-    *a = room->a[i % GROUP_ROWS];
-    *b = room->b[i % GROUP_ROWS];
-    for (uint m = GROUP_ROWS / 2u; m > 0u; m /= 2u) {
-        *a += exchange_double(*a, m);
-        *b += exchange_double(*b, m);
-    }
-#else
     room->a[i] = *a;
     room->b[i] = *b;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -113,9 +165,9 @@ AIRY_INLINE void group_sums(double *a, double *b, uint *c, uint *d, __local stru
         *a += room->a[k];
         *b += room->b[k];
     }
-#endif
     barrier(CLK_LOCAL_MEM_FENCE);
 }
+#endif
 
 #ifdef AIRY_WARP
 AIRY_INLINE void first_of_lanes(long *key, uint *at, uint lanes)
@@ -136,15 +188,26 @@ AIRY_INLINE void group_first(long *key, uint *at, __local struct group_room *roo
     const uint i = get_local_id(0);
     __local long *keys = (__local long *)room->a;
 #ifdef AIRY_WARP
-    first_of_lanes(key, at, AIRY_WARP);
-    if (i % AIRY_WARP == 0u) {
+    const uint lane = i % AIRY_WARP;
+    if (AIRY_BALLOT(*key != LONG_MAX) != 0u)
+        first_of_lanes(key, at, AIRY_WARP);
+    if (lane == 0u) {
         keys[i / AIRY_WARP] = *key;
         room->c[i / AIRY_WARP] = *at;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    *key = keys[i % GROUP_ROWS];
-    *at = room->c[i % GROUP_ROWS];
-    first_of_lanes(key, at, GROUP_ROWS);
+    if (i < AIRY_WARP) {
+        long best = lane < GROUP_ROWS ? keys[lane] : LONG_MAX;
+        uint place = lane < GROUP_ROWS ? room->c[lane] : UINT_MAX;
+        first_of_lanes(&best, &place, AIRY_WARP);
+        if (lane == 0u) {
+            keys[0] = best;
+            room->c[0] = place;
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    *key = keys[0];
+    *at = room->c[0];
 #else
     keys[i] = *key;
     room->c[i] = *at;

@@ -1,0 +1,275 @@
+/* clip_walk where warps exchange in registers: each has its own stage, and no barrier in a step. */
+#ifndef AIRY_KERNELS_CLIP_WALK_WARP_H
+#define AIRY_KERNELS_CLIP_WALK_WARP_H
+
+#define WARPS      (GROUP / AIRY_WARP)
+#define WARP_STEP  (AIRY_WARP * EACH)
+#define WARP_STAGE (WARP_STEP + 64u)
+
+/* What an item has seen. */
+struct walked {
+    double sum, sum_rest, squares, squares_rest;
+    real least, most;
+    uint least_step, most_step;
+    uint count, below, ties_lo, ties_hi, masked, infinite;
+    uint waiting; /* elements of the warp's stage */
+};
+
+/* What a warp has. */
+struct warp_part {
+    double sum, squares;
+    real least, most;
+    uint counts[6];
+};
+
+/* Two words a sum (Knuth, TAOCP 2, 4.2.2, theorem B). */
+AIRY_INLINE void add_two(double *sum, double *rest, double v)
+{
+    const double s = *sum + v, rounded = s - *sum;
+    *rest += (*sum - (s - rounded)) + (v - rounded);
+    *sum = s;
+}
+
+AIRY_INLINE real exchange_real(real v, uint m)
+{
+#if WIDE
+    return exchange_double(v, m);
+#else
+    return as_float(AIRY_SHUFFLE_XOR(as_uint(v), m));
+#endif
+}
+
+AIRY_INLINE void flush(struct walked *w, __local const real *stage, __global airy_clip_state *state,
+                       __global real *buckets, real lo, real scale, uint depth)
+{
+    AIRY_WARP_SYNC();
+#pragma unroll 1
+    for (uint i = get_local_id(0) % AIRY_WARP; i < w->waiting; i += AIRY_WARP)
+        put_in_bucket(state, buckets, stage[i], lo, scale, depth);
+    AIRY_WARP_SYNC();
+    w->waiting = 0u;
+}
+
+/* The warp's sums, in its first item. */
+AIRY_INLINE struct warp_part add_warp(struct walked *w)
+{
+    struct warp_part p = {w->sum + w->sum_rest,
+                          w->squares + w->squares_rest,
+                          w->least,
+                          w->most,
+                          {w->count, w->below, w->ties_lo, w->ties_hi, w->masked, w->infinite}};
+    const bool rare = AIRY_BALLOT(w->ties_lo | w->ties_hi | w->masked | w->infinite) != 0u;
+#pragma unroll
+    for (uint m = AIRY_WARP / 2u; m > 0u; m /= 2u) {
+        p.sum += exchange_double(p.sum, m);
+        p.squares += exchange_double(p.squares, m);
+        p.least = fmin(p.least, exchange_real(p.least, m));
+        p.most = fmax(p.most, exchange_real(p.most, m));
+        p.counts[0] += AIRY_SHUFFLE_XOR(p.counts[0], m);
+        p.counts[1] += AIRY_SHUFFLE_XOR(p.counts[1], m);
+    }
+    if (rare) {
+#pragma unroll
+        for (uint m = AIRY_WARP / 2u; m > 0u; m /= 2u)
+#pragma unroll
+            for (uint j = 2u; j < 6u; j++)
+                p.counts[j] += AIRY_SHUFFLE_XOR(p.counts[j], m);
+    }
+    return p;
+}
+
+/* What the items share. */
+struct walking {
+    real stages[WARPS][WARP_STAGE]; /* elements on their way to the buckets */
+    struct warp_part parts[WARPS];
+    uint places[2]; /* the first of the least, and of the most */
+    struct group_room room;
+};
+
+AIRY_INLINE void load_step(real *x, __global const T *src, __global const uchar *mask,
+                           const airy_clip_geom *g, ulong step)
+{
+    const uint first = (uint)step + get_local_id(0);
+    if (step + GROUP * EACH <= g->count) {
+#pragma unroll
+        for (uint k = 0u; k < EACH; k++)
+            x[k] = element(src, mask, g, first + k * GROUP);
+    } else {
+#pragma unroll
+        for (uint k = 0u; k < EACH; k++)
+            x[k] = step + get_local_id(0) + k * GROUP < g->count
+                       ? element(src, mask, g, first + k * GROUP)
+                       : (real)NAN;
+    }
+}
+
+/* Sums what is core and stages what the window holds. A bit for each element that is not core. */
+AIRY_INLINE uint add_step(struct walked *w, __local real *stage, const real *x, uint first,
+                          const airy_clip_plan *plan)
+{
+    const real core_lo = (real)plan->core_lo, core_hi = (real)plan->core_hi,
+               window_lo = (real)plan->window_lo, window_hi = (real)plan->window_hi,
+               pivot = (real)plan->pivot;
+    const uint before = (1u << get_local_id(0) % AIRY_WARP) - 1u;
+    real low = (real)INFINITY, high = -(real)INFINITY;
+    double sum = 0.0, squares = 0.0;
+    uint special = 0u;
+#pragma unroll
+    for (uint k = 0u; k < EACH; k++) {
+        const bool core = x[k] >= core_lo && x[k] <= core_hi;
+        const double d = (double)(core ? x[k] : pivot) - plan->pivot;
+        const real y = core ? x[k] : (real)NAN;
+        sum += d;
+        squares = fma(d, d, squares);
+        low = fmin(low, y);
+        high = fmax(high, y);
+        w->below += y < window_lo ? 1u : 0u;
+        special |= core ? 0u : 1u << k;
+        const bool inside = x[k] > window_lo && x[k] < window_hi;
+        const uint all = AIRY_BALLOT(inside);
+        if (inside)
+            stage[w->waiting + popcount(all & before)] = x[k];
+        w->waiting += popcount(all);
+        w->ties_lo += x[k] == window_lo ? 1u : 0u;
+        w->ties_hi += x[k] == window_hi && window_hi > window_lo ? 1u : 0u;
+    }
+    w->count += EACH - popcount(special);
+    add_two(&w->sum, &w->sum_rest, sum);
+    add_two(&w->squares, &w->squares_rest, squares);
+    w->least_step = low < w->least ? first : w->least_step;
+    w->least = fmin(w->least, low);
+    w->most_step = high > w->most ? first : w->most_step;
+    w->most = fmax(w->most, high);
+    return special;
+}
+
+/* Counts the elements that are not core; a bit for each of the tails. */
+AIRY_INLINE uint sort_special(struct walked *w, __global const T *src, __global const uchar *mask,
+                              const airy_clip_geom *g, ulong step, uint special)
+{
+    uint outside = 0u;
+    for (; special != 0u; special &= special - 1u) {
+        const uint bit = special & (0u - special), k = 31u - clz(bit),
+                   i = (uint)step + get_local_id(0) + k * GROUP;
+        if (step + get_local_id(0) + k * GROUP >= g->count)
+            break;
+#if HAS_MASK
+        if (mask[TIGHT ? g->mask.offset + i : box_place(&g->mask, i)] != 0) {
+            w->masked++;
+            continue;
+        }
+#endif
+        const real y = element(src, mask, g, i);
+        w->infinite += isinf(y) ? 1u : 0u;
+        outside |= isnan(y) || isinf(y) ? 0u : bit;
+    }
+    return outside;
+}
+
+/* The first place of a value that an item met in a step, to the least of the group. */
+AIRY_INLINE void find_place(__local uint *place, __global const T *src, __global const uchar *mask,
+                            const airy_clip_geom *g, uint step, real x)
+{
+#pragma unroll
+    for (uint k = 0u; k < EACH; k++) {
+        const uint i = step + k * GROUP;
+        if (i >= step && i < g->count && element(src, mask, g, i) == x)
+            atomic_min(place, i);
+    }
+}
+
+/* The group's part, by item 0; all items call it. */
+AIRY_INLINE void write_part(__global airy_clip_part *to, struct walked *w, uint tails,
+                            __local struct walking *l, __global const T *src,
+                            __global const uchar *mask, const airy_clip_geom *g)
+{
+    const uint item = get_local_id(0);
+    const struct warp_part own = add_warp(w);
+    if (item % AIRY_WARP == 0u)
+        l->parts[item / AIRY_WARP] = own;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    real least = l->parts[0].least, most = l->parts[0].most;
+#pragma unroll
+    for (uint r = 1u; r < WARPS; r++) {
+        least = fmin(least, l->parts[r].least);
+        most = fmax(most, l->parts[r].most);
+    }
+    /* The items know the steps of their extremes; those that have the group's find the places. */
+    const bool any = least <= REAL_MAX;
+    if (any && w->least == least)
+        find_place(&l->places[0], src, mask, g, w->least_step, least);
+    if (any && w->most == most)
+        find_place(&l->places[1], src, mask, g, w->most_step, most);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item != 0u)
+        return;
+    struct warp_part p = l->parts[0];
+    for (uint r = 1u; r < WARPS; r++) {
+        p.sum += l->parts[r].sum;
+        p.squares += l->parts[r].squares;
+#pragma unroll
+        for (uint j = 0u; j < 6u; j++)
+            p.counts[j] += l->parts[r].counts[j];
+    }
+    *to = (airy_clip_part){.sum = p.sum,
+                           .squares = p.squares,
+                           .least = any ? (long)key_of(least) : LONG_MAX,
+                           .most = any ? -1l - (long)key_of(most) : LONG_MAX,
+                           .least_at = l->places[0],
+                           .most_at = l->places[1],
+                           .count = p.counts[0],
+                           .below = p.counts[1],
+                           .ties_lo = p.counts[2],
+                           .ties_hi = p.counts[3],
+                           .masked = p.counts[4],
+                           .infinite = p.counts[5],
+                           .tails = tails};
+}
+
+/* tails, tail_at: g.room values and places a group, in the order of batches, items and steps. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_state *state,
+          __global real *buckets, __global real *tails, __global uint *tail_at,
+          const airy_clip_geom g)
+{
+    __local struct walking l;
+    const uint item = get_local_id(0), group = get_group_id(0);
+    __local real *stage = l.stages[item / AIRY_WARP];
+    const airy_clip_plan plan = state->plan;
+    const real window_lo = (real)plan.window_lo,
+               scale = (real)BUCKETS / ((real)plan.window_hi - window_lo);
+    const ulong stride = (ulong)g.groups * GROUP * EACH, from = (ulong)group * g.room;
+    struct walked w = {.least = (real)INFINITY, .most = -(real)INFINITY};
+    uint listed = 0u, outside = 0u, steps = 0u; /* tails: listed; bits of those of so many steps */
+    ulong batch = 0ul;                          /* their first step */
+    if (item < 2u)
+        l.places[item] = UINT_MAX;
+    for (ulong step = (ulong)group * GROUP * EACH; step < g.count; step += stride) {
+        real x[EACH];
+        load_step(x, src, mask, &g, step);
+        if (w.waiting > WARP_STAGE - WARP_STEP)
+            flush(&w, stage, state, buckets, window_lo, scale, g.depth);
+        const uint special = add_step(&w, stage, x, (uint)step + item, &plan);
+        outside |= sort_special(&w, src, mask, &g, step, special) << (steps * EACH);
+#if TAILS
+        batch = steps == 0u ? step : batch;
+        if (++steps < 32u / EACH && step + stride < g.count)
+            continue;
+        steps = 0u;
+        uint all, slot = listed + group_scan(popcount(outside), &all, &l.room);
+        listed += all;
+        for (; outside != 0u; outside &= outside - 1u, slot++) {
+            const uint bit = 31u - clz(outside & (0u - outside)),
+                       i = (uint)(batch + bit / EACH * stride) + item + bit % EACH * GROUP;
+            if (slot < g.room) {
+                tails[from + slot] = element(src, mask, &g, i);
+                tail_at[from + slot] = i;
+            }
+        }
+#endif
+    }
+    flush(&w, stage, state, buckets, window_lo, scale, g.depth);
+    write_part(&state->parts[group], &w, listed, &l, src, mask, &g);
+}
+
+#endif
