@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "core/backend.h"
 #include "opencl/cl_buffer.h"
+#include "opencl/cl_device.h"
 #include "opencl/cl_launch.h"
 #include "opencl/cl_move.h"
 #include "opencl/cl_reduce.h"
@@ -22,8 +23,9 @@ struct solve {
     const struct airy_reduce_source *source;
     airy_clip_geom geom;
     char options[64], width[32];
-    airy_buffer *state, *buckets, *tails, *tail_at;
+    airy_buffer *state, *buckets, *tails, *tail_at, *ticket;
     double bytes;
+    bool looks; /* one kernel samples and plans, where warps are */
 };
 
 static void plan_sizes(struct solve *s)
@@ -40,6 +42,22 @@ static void plan_sizes(struct solve *s)
     g->depth = (uint32_t)airy_max_size(LEAST_DEPTH, source->count / AIRY_CLIP_BUCKETS / 4);
 }
 
+/* The kernels leave 0 there. */
+static airy_status take_ticket(struct solve *s)
+{
+    static const uint8_t zero = 0;
+    airy_queue *queue = s->source->queue;
+    const bool made = !queue->scratch[AIRY_SCRATCH_TICKET];
+    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_TICKET, sizeof(uint32_t), &s->ticket));
+    if (!made)
+        return AIRY_OK;
+    const airy_array bytes = airy_cl_bytes_of(s->ticket, sizeof(uint32_t));
+    const airy_status status = airy_cl_fill(queue, &bytes, &zero);
+    if (status != AIRY_OK)
+        airy_buffer_release(&queue->scratch[AIRY_SCRATCH_TICKET]);
+    return status;
+}
+
 static airy_status start(struct solve *s, const struct airy_reduce_source *source,
                          const airy_clip_params *params, bool median)
 {
@@ -47,13 +65,16 @@ static airy_status start(struct solve *s, const struct airy_reduce_source *sourc
     const bool wide = airy_cl_is_wide(src->dtype),
                tight = airy_array_is_tight(src) && (!mask || airy_array_is_tight(mask));
     *s = (struct solve){.source = source,
-                        .bytes = (double)airy_array_size(src) + (mask ? (double)source->count : 0)};
+                        .bytes = (double)airy_array_size(src) + (mask ? (double)source->count : 0),
+                        .looks = airy_cl_device(source->queue->device)->nvidia && !wide};
     airy_clip_geom *g = &s->geom;
     g->src = airy_cl_box(src);
     g->mask = airy_cl_box(mask ? mask : src);
     g->count = source->count;
-    g->samples =
-        (uint32_t)airy_min_size(source->count, wide ? AIRY_CLIP_SAMPLE / 2 : AIRY_CLIP_SAMPLE);
+    const size_t samples = s->looks ? AIRY_CLIP_LOOKED
+                           : wide   ? AIRY_CLIP_SAMPLE / 2
+                                    : AIRY_CLIP_SAMPLE;
+    g->samples = (uint32_t)airy_min_size(source->count, samples);
     g->median = median;
     if (params) {
         g->clips = 1;
@@ -76,7 +97,9 @@ static airy_status start(struct solve *s, const struct airy_reduce_source *sourc
                                 (median ? (size_t)AIRY_CLIP_BUCKETS * g->depth : 1) * size,
                                 &s->buckets));
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_BLOCKS, tails * size, &s->tails));
-    return airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, tails * sizeof(uint32_t), &s->tail_at);
+    AIRY_TRY(
+        airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, tails * sizeof(uint32_t), &s->tail_at));
+    return s->looks ? take_ticket(s) : AIRY_OK;
 }
 
 static airy_status launch(const struct solve *s, const struct airy_cl_kernel_spec *spec,
@@ -90,6 +113,17 @@ static airy_status launch(const struct solve *s, const struct airy_cl_kernel_spe
 static struct airy_cl_arg mask_of(const struct solve *s)
 {
     return s->source->mask ? AIRY_CL_ARRAY(s->source->mask) : AIRY_CL_NULL;
+}
+
+/* Sample and plan in one. */
+static airy_status look(const struct solve *s)
+{
+    const struct airy_cl_kernel_spec spec = {"clip_look.cl", "clip_look", s->options};
+    const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(s->source->src), mask_of(s),
+                                       AIRY_CL_BUFFER(s->state), AIRY_CL_BUFFER(s->ticket),
+                                       AIRY_CL_VALUE(s->geom)};
+    const size_t groups = (s->geom.samples + AIRY_CLIP_LOOKERS - 1) / AIRY_CLIP_LOOKERS;
+    return launch(s, &spec, groups, AIRY_CLIP_LOOKERS, 0, args, 5);
 }
 
 static airy_status rank(const struct solve *s)
@@ -116,7 +150,7 @@ static airy_status run(const struct solve *s)
     const struct airy_cl_arg walk_args[] = {src, mask, state, buckets, tails, tail_at, geom},
                              solve_args[] = {state, buckets, tails, tail_at, geom};
     const size_t groups = s->geom.groups;
-    AIRY_TRY(rank(s));
+    AIRY_TRY(s->looks ? look(s) : rank(s));
     AIRY_TRY(launch(s, &walk, groups, AIRY_CLIP_ITEMS, s->bytes, walk_args, 7));
     return launch(s, &solve, 1, AIRY_CLIP_SOLVERS, 0, solve_args, 5);
 }

@@ -4,15 +4,17 @@
 
 #include "shared/array_box.h"
 
-#define AIRY_CLIP_ITEMS   256u  /* of a work-group of the walk */
-#define AIRY_CLIP_EACH    8u    /* elements an item takes at a time; part of the order of sums */
-#define AIRY_CLIP_BATCH   4u    /* such steps before elements go to their buckets */
-#define AIRY_CLIP_STAGE   1024u /* elements that wait for it; more go at once */
-#define AIRY_CLIP_GROUPS  1024u /* of a walk, at most */
-#define AIRY_CLIP_SOLVERS 1024u /* items of the group that plans and solves */
-#define AIRY_CLIP_SAMPLE  4096u /* elements that are looked at first, at most */
-#define AIRY_CLIP_BUCKETS 4096u /* of the elements near the median */
-#define AIRY_CLIP_SORTED  512u  /* elements of a bucket that are ranked in local memory */
+#define AIRY_CLIP_ITEMS   256u   /* of a work-group of the walk */
+#define AIRY_CLIP_EACH    8u     /* elements an item takes at a time; part of the order of sums */
+#define AIRY_CLIP_BATCH   4u     /* such steps before elements go to their buckets */
+#define AIRY_CLIP_STAGE   1024u  /* elements that wait for it; more go at once */
+#define AIRY_CLIP_GROUPS  1024u  /* of a walk, at most */
+#define AIRY_CLIP_SOLVERS 1024u  /* items of the group that plans and solves */
+#define AIRY_CLIP_SAMPLE  4096u  /* elements that are looked at first, at most */
+#define AIRY_CLIP_LOOKED  16384u /* the same where warps are and f32 holds elements */
+#define AIRY_CLIP_LOOKERS 1024u  /* items of the groups that look at it */
+#define AIRY_CLIP_BUCKETS 4096u  /* of the elements near the median */
+#define AIRY_CLIP_SORTED  512u   /* elements of a bucket that are ranked in local memory */
 /* clip_ranks: items, those that share the work of one element, and elements of a group. */
 #define AIRY_CLIP_RANK_ITEMS 1024u
 #define AIRY_CLIP_RANK_SHARE 32u
@@ -85,6 +87,7 @@ typedef struct airy_clip_state {
     /* Elements of each bucket, and the extremes of the keys that it did not hold. */
     airy_i64 least[AIRY_CLIP_BUCKETS], most[AIRY_CLIP_BUCKETS];
     airy_u32 counts[AIRY_CLIP_BUCKETS];
+    airy_i32 looked[AIRY_CLIP_LOOKED]; /* keys of the larger sample, as it was drawn */
 } airy_clip_state;
 
 #endif
