@@ -22,7 +22,7 @@ enum {
 struct solve {
     const struct airy_reduce_source *source;
     airy_clip_geom geom;
-    char options[64], width[32];
+    char options[64], width[16];
     airy_buffer *state, *buckets, *tails, *tail_at, *ticket;
     double bytes;
     bool looks; /* one kernel samples and plans, where warps are */
@@ -88,7 +88,7 @@ static airy_status start(struct solve *s, const struct airy_reduce_source *sourc
     plan_sizes(s);
     snprintf(s->options, sizeof(s->options), "-DT=%s -DWIDE=%d -DHAS_MASK=%d -DTIGHT=%d -DTAILS=%d",
              airy_cl_types[src->dtype].name, wide, mask != NULL, tight, params != NULL);
-    snprintf(s->width, sizeof(s->width), "-DWIDE=%d -DTAILS=%d", wide, params != NULL);
+    snprintf(s->width, sizeof(s->width), "-DWIDE=%d", wide);
     airy_queue *queue = source->queue;
     const size_t size = wide ? sizeof(double) : sizeof(float),
                  tails = params ? 2 * (size_t)g->groups * g->room : 1;
@@ -146,12 +146,16 @@ static airy_status run(const struct solve *s)
                              tails = AIRY_CL_BUFFER(s->tails), tail_at = AIRY_CL_BUFFER(s->tail_at),
                              geom = AIRY_CL_VALUE(s->geom);
     const struct airy_cl_kernel_spec walk = {"clip.cl", "clip_walk", s->options},
+                                     gather = {"clip.cl", "clip_gather", s->options},
                                      solve = {"clip_solve.cl", "clip_solve", s->width};
     const struct airy_cl_arg walk_args[] = {src, mask, state, buckets, tails, tail_at, geom},
+                             gather_args[] = {state, tails, tail_at, geom},
                              solve_args[] = {state, buckets, tails, tail_at, geom};
     const size_t groups = s->geom.groups;
     AIRY_TRY(s->looks ? look(s) : rank(s));
     AIRY_TRY(launch(s, &walk, groups, AIRY_CLIP_ITEMS, s->bytes, walk_args, 7));
+    if (s->geom.clips)
+        AIRY_TRY(launch(s, &gather, groups, AIRY_CLIP_ITEMS, 0, gather_args, 4));
     return launch(s, &solve, 1, AIRY_CLIP_SOLVERS, 0, solve_args, 5);
 }
 

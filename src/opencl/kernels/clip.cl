@@ -281,4 +281,22 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
 
 #endif
 
+/* The groups' tails one behind the other, behind the room of all groups. As many groups. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+clip_gather(__global const airy_clip_state *state, __global real *tails, __global uint *tail_at,
+            const airy_clip_geom g)
+{
+    __local struct group_room room;
+    const uint item = get_local_id(0), group = get_group_id(0);
+    const ulong from = (ulong)group * g.room, to = (ulong)g.groups * g.room;
+    uint before = 0u, unused = 0u;
+    for (uint i = item; i < group; i += GROUP)
+        before += min(state->parts[i].tails, g.room);
+    group_counts(&before, &unused, &room);
+    for (uint i = item; i < min(state->parts[group].tails, g.room); i += GROUP) {
+        tails[to + before + i] = tails[from + i];
+        tail_at[to + before + i] = tail_at[from + i];
+    }
+}
+
 #endif

@@ -2,14 +2,11 @@
  * What a clip makes of a sample and of a walk (clip.cl): one group does all passes on lists and
  * buckets. Where the sample was wrong, `status` says so.
  *
- * Build options: WIDE: 1 where elements are compared as f64; TAILS: 1 for a clip, 0: there are none.
- * Local memory: 13 KiB at most; 38 KiB without warps.
+ * Build option: WIDE: 1 where elements are compared as f64.
+ * Local memory: 9 KiB at most; 33 KiB without warps.
  */
 #ifndef WIDE
 #define WIDE 0
-#endif
-#ifndef TAILS
-#define TAILS 1
 #endif
 
 #ifdef AIRY_FP64
@@ -136,7 +133,6 @@ struct passing {
 struct solving {
     struct group_room room;
     struct passing pass;
-    uint gathered[GROUP + 1u]; /* tails of the walk's groups before each */
     real sorted[2][AIRY_CLIP_SORTED];
     uint bucket[2], before[2], size[2]; /* those of the two elements in the middle */
     real middle[2];
@@ -450,60 +446,10 @@ AIRY_INLINE void add_extremes(airy_clip_part *p, __local struct solving *w,
     p->most = min(p->most, most);
 }
 
-/*
- * The tails of the walk's groups, room for each group's, one behind the other behind that of all.
- * A row of items takes several groups' at a time, so that loads wait together.
- */
-AIRY_INLINE void gather_tails(__global const airy_clip_state *state, __global real *tails,
-                              __global uint *tail_at, __local struct solving *w,
-                              const airy_clip_geom *g)
-{
-    enum { ROW = 32, ROWS = GROUP / ROW, TOGETHER = 4 };
-    const uint item = get_local_id(0), mate = item % ROW;
-    const ulong to = (ulong)g->groups * g->room;
-    const uint mine = item < g->groups ? min(state->parts[item].tails, g->room) : 0u;
-    uint all;
-    w->gathered[item] = group_scan(mine, &all, &w->room);
-    if (item == GROUP - 1u)
-        w->gathered[GROUP] = all;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    AIRY_UNROLL(1)
-    for (uint first = item / ROW; first < g->groups; first += ROWS * TOGETHER) {
-        uint most = 0u;
-#pragma unroll
-        for (uint k = 0u; k < TOGETHER; k++) {
-            const uint i = min(first + k * ROWS, GROUP - 1u);
-            most = max(most, w->gathered[i + 1u] - w->gathered[i]);
-        }
-        AIRY_UNROLL(1)
-        for (uint at = mate; at < most; at += ROW) {
-            real x[TOGETHER];
-            uint place[TOGETHER];
-#pragma unroll
-            for (uint k = 0u; k < TOGETHER; k++) {
-                const uint i = min(first + k * ROWS, GROUP - 1u);
-                const ulong from = (ulong)i * g->room + at;
-                const bool is = at < w->gathered[i + 1u] - w->gathered[i];
-                x[k] = is ? tails[from] : (real)0;
-                place[k] = is ? tail_at[from] : 0u;
-            }
-#pragma unroll
-            for (uint k = 0u; k < TOGETHER; k++) {
-                const uint i = min(first + k * ROWS, GROUP - 1u);
-                if (at < w->gathered[i + 1u] - w->gathered[i]) {
-                    tails[to + w->gathered[i] + at] = x[k];
-                    tail_at[to + w->gathered[i] + at] = place[k];
-                }
-            }
-        }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-}
-
 /* One group. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-clip_solve(__global airy_clip_state *state, __global const real *buckets, __global real *tails,
-           __global uint *tail_at, const airy_clip_geom geom)
+clip_solve(__global airy_clip_state *state, __global const real *buckets,
+           __global const real *tails, __global const uint *tail_at, const airy_clip_geom geom)
 {
     __local struct solving w;
     const airy_clip_geom *g = &geom;
@@ -532,9 +478,7 @@ clip_solve(__global airy_clip_state *state, __global const real *buckets, __glob
         c->status = AIRY_CLIP_DONE;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-#if TAILS
-    gather_tails(state, tails, tail_at, &w, g);
-#endif
+    /* clip_gather put them there. */
     tails += (ulong)g->groups * g->room;
     tail_at += (ulong)g->groups * g->room;
     for (bool done = false; !done;) {
