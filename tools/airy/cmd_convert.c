@@ -21,7 +21,7 @@ static const struct opt convert_options[] = {
      .parse = opt_frames,
      .argument = "N|A:B[:S]",
      .fallback = "all",
-     .help = "these frames of a stack, or planes of an image; of one N the image is 2-D"},
+     .help = "these frames of a stack, or planes of an image; a single one is 2-D"},
     {.heading = "Output"},
     {.name = "output",
      .letter = 'o',
@@ -91,8 +91,9 @@ static int take_frames(airy_image *image, const struct convert_params *p, airy_s
                           .shape = {count, info.height, info.width},
                           .data = large ? NULL : malloc(all)};
     if (!image->data)
-        return tool_fail(&p->common, "out of memory for %zu frames of %zu x %zu pixels", count,
-                         info.height, info.width);
+        return tool_fail(&p->common, "out of memory for %zu frame%s of %zu x %zu pixels%s", count,
+                         tool_s(count), info.height, info.width,
+                         p->common.memory_limit ? "; raise --memory-limit" : "");
     for (size_t i = 0; i < count && status == AIRY_OK; i++)
         status = airy_stack_read(stack, p->frames[0] + i * p->frames[2],
                                  (char *)image->data + i * size, size);
@@ -150,8 +151,7 @@ static int load(airy_image *image, const struct convert_params *p)
         return tool_failed(&p->common, status);
     const int code = stack ? take_frames(image, p, stack) : take_planes(image, p);
     airy_stack_destroy(&stack);
-    const bool one = p->frames[1] == p->frames[0] + 1;
-    if (code == AIRY_EXIT_OK && one && image->ndim == 3 && !image->header) {
+    if (code == AIRY_EXIT_OK && image->ndim == 3 && image->shape[0] == 1 && !image->header) {
         image->ndim = 2;
         image->shape[0] = image->shape[1];
         image->shape[1] = image->shape[2];

@@ -10,6 +10,10 @@ tail -c $((195 * 487 * 4)) one.npy | cmp - want || exit 3
 $airy convert $small --frames 1:8:2 -o some.npy
 $airy convert all.npy --frames 5 -o again.npy --quiet && cmp one.npy again.npy
 $airy convert some.npy --frames 2:3 -o again.npy --force --quiet && cmp one.npy again.npy
+# one frame is 2-D however it is named
+$airy convert $small --frames 5:8:9 -o again.npy --force --quiet && cmp one.npy again.npy
+$airy convert all.npy --frames 7: -o again.npy --force
+$airy convert $small --frames 0:8 --memory-limit 1M -o none.npy
 case $($airy --version --verbose) in *"tiff: libtiff"*)
     $airy convert all.npy -o all.tif --quiet && $airy convert all.tif --frames 5 -o again.npy --force --quiet && cmp one.npy again.npy ;;
 esac
