@@ -138,7 +138,10 @@ static int make_stats(const struct stats_params *p, struct device_image *d, json
     return code;
 }
 
-/* What the detector marks in a stack is there as it was written, mostly as the largest value. */
+/*
+ * What the detector marks in a stack is there as it was written, mostly as the largest value. A
+ * mask that is looked at itself has no such pixels.
+ */
 static void say_mask(const struct stats_params *p)
 {
     const char *input = p->common.inputs.items[0];
@@ -146,7 +149,7 @@ static void say_mask(const struct stats_params *p)
     airy_stack_info info;
     airy_stack_meta meta;
     uint8_t *bad = NULL;
-    if (!p->mask && !airy_image_is_plain(input) &&
+    if (!p->mask && !airy_image_is_plain(input) && !tool_has_suffix(input, "mask") &&
         airy_stack_create(&stack, &input, 1) == AIRY_OK &&
         airy_stack_get_info(stack, &info) == AIRY_OK &&
         airy_stack_get_meta(stack, &meta) == AIRY_OK && meta.has_mask)

@@ -25,8 +25,8 @@ static int push_mask(struct device_image *d, const struct common *common, const 
     int code = AIRY_EXIT_OK;
     const size_t all = tool_count(d->image.shape, d->image.ndim);
     uint8_t *bad = NULL;
-    int skip = 0, frames = 0; /* a mask with more axes of length 1 in front, or of each frame */
-    while (mask.ndim - skip > d->image.ndim && mask.shape[skip] == 1)
+    int skip = 0, frames = 0; /* a mask with axes of length 1 in front, or of each frame */
+    while (mask.ndim - skip > (d->image.ndim < 2 ? d->image.ndim : 2) && mask.shape[skip] == 1)
         skip++;
     while (mask.ndim - skip >= 2 && mask.ndim - skip < d->image.ndim - frames)
         frames++;

@@ -8,4 +8,10 @@ $airy stats gaps.h5 2>said | grep -c '"max": 4294967295.0'
 grep -o 'gaps.h5 marks 16558 pixels of a frame as bad, which are taken as values here; --mask leaves them out' said
 $airy stats gaps.h5 --mask gaps.h5::/entry/instrument/detector/pixel_mask 2>said | grep '"masked"'
 grep -c marks said
+# the mask itself marks nothing; one with an axis of length 1 in front is of each frame
+$airy stats gaps.h5::/entry/instrument/detector/pixel_mask 2>&1 >mask.json | grep -c marks
+$airy convert gaps.h5::/entry/instrument/detector/pixel_mask -o mask.npy --quiet
+{ printf '\223NUMPY\1\0v\0%-117s\n' "{'descr': '<u4', 'fortran_order': False, 'shape': (1, 619, 487)}"
+    tail -c $((619 * 487 * 4)) mask.npy; } >mask1.npy
+$airy stats gaps.h5 --mask mask1.npy --quiet | grep '"masked"'
 exit 0
