@@ -19,8 +19,8 @@ static const struct opt stats_options[] = {
      FIELD(mask),
      .use = OPT_READ,
      .argument = "FILE",
-     .help = "image of the same shape, or for a stack of its frames; values that are not 0 are "
-             "left out"},
+     .help = "image of the same shape, or of one frame for all of a stack; values that are not 0 "
+             "are left out"},
     {.name = "quantiles",
      .type = OPT_STRING,
      FIELD(quantiles),
