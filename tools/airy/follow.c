@@ -411,6 +411,12 @@ static enum taken check_stack(struct follow *f, const airy_stack *stack, airy_st
     }
     if (!make_room(f, info->frames))
         return fail(f, tool_fail(f->job->common, "out of memory for %zu frames", info->frames));
+    if (f->last && f->proof.known && f->proof.frame >= info->frames)
+        tool_say(f->job->common,
+                 "the frames end here: '%s' has %zu frame%s now, and frame %zu was taken: the file "
+                 "was replaced or cut off",
+                 f->job->common->inputs.items[0], info->frames, tool_s(info->frames),
+                 f->proof.frame);
     return is_replaced(f, stack, info) ? fail_replaced(f) : TAKEN;
 }
 
