@@ -243,8 +243,9 @@ void tool_say_device(const struct common *common, const airy_device *device)
     const char *wish = getenv("AIRY_DEVICE");
     if (common->device || (wish && *wish) || airy_device_get_info(device, &info) != AIRY_OK)
         return;
-    tool_say(common, "on device %s (%s, %u %s) by default; --device chooses another", info.spec,
-             info.name, info.units, strcmp(info.backend, "cpu") == 0 ? "threads" : "units");
+    tool_say(common, "on device %s (%s, %u %s%s) by default; --device chooses another", info.spec,
+             info.name, info.units, strcmp(info.backend, "cpu") == 0 ? "thread" : "unit",
+             tool_s(info.units));
 }
 
 void tool_say_tuning(const struct common *common, const airy_device *device)

@@ -14,4 +14,5 @@ $airy convert gaps.h5::/entry/instrument/detector/pixel_mask -o mask.npy --quiet
 { printf '\223NUMPY\1\0v\0%-117s\n' "{'descr': '<u4', 'fortran_order': False, 'shape': (1, 619, 487)}"
     tail -c $((619 * 487 * 4)) mask.npy; } >mask1.npy
 $airy stats gaps.h5 --mask mask1.npy --quiet | grep '"masked"'
+env -u AIRY_DEVICE $airy stats a.npy --threads 1 2>&1 | grep -c '1 threads'
 exit 0
