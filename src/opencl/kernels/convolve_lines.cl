@@ -111,26 +111,48 @@ convolve_xy(__global const T *src, WEIGHTS, __global W *dst, __local V *memory, 
 
 /*
  * EACH elements along the axis of a march, from number `at` on, which is `seen` behind the first
- * that it looked at. In place, what came before comes from the ring.
+ * that it looked at. In place, what came before comes from the ring. Those beyond one end lie one
+ * behind the other as well, or are all the same, where lines fold once.
  */
 AIRY_INLINE void load_ahead(W *to, __global const T *column, long at, uint seen, long n, long step,
                             W outside, __local const W *ring, uint slots, const airy_filter_geom *g)
 {
-    if (at >= 0 && at + EACH <= n) {
-        __global const T *from = column + at * step;
+    const bool inside = at >= 0 && at + EACH <= n, behind = g->in_place != 0u && at > 0;
+    const bool beyond = (at + EACH <= 0 || at >= n) && at > -n && at + EACH < 2 * n;
+    if (!inside && !beyond) {
 #pragma unroll
-        for (uint k = 0u; k < EACH; k++)
-            to[k] = (W)from[(long)k * step];
+        for (uint k = 0u; k < EACH; k++) {
+            const long i = airy_border_index(at + (long)k, n, g->border);
+            const uint back = (uint)(i - at + (long)seen);
+            if (i >= 0 && i < at && behind)
+                to[k] = ring[(back / EACH % slots * EACH + back % EACH) * GROUP];
+            else
+                to[k] = i < 0 ? outside : (W)column[i * step];
+        }
         return;
     }
+    const long first = airy_border_index(at, n, g->border),
+               way = airy_border_index(at + 1, n, g->border) - first;
+    if (first < 0) {
 #pragma unroll
-    for (uint k = 0u; k < EACH; k++) {
-        const long i = airy_border_index(at + (long)k, n, g->border);
-        const uint back = (uint)(i - at + (long)seen);
-        if (i >= 0 && i < at && at > 0 && g->in_place != 0u)
-            to[k] = ring[(back / EACH % slots * EACH + back % EACH) * GROUP];
-        else
-            to[k] = i < 0 ? outside : (W)column[i * step];
+        for (uint k = 0u; k < EACH; k++)
+            to[k] = outside;
+    } else if (inside || !behind) {
+        __global const T *from = column + first * step;
+#pragma unroll
+        for (uint k = 0u; k < EACH; k++) {
+            to[k] = (W)*from;
+            from += way * step;
+        }
+    } else {
+        const uint rows = slots * EACH;
+        uint row = (uint)(first - at + (long)seen) % rows;
+#pragma unroll
+        for (uint k = 0u; k < EACH; k++) {
+            to[k] = ring[row * GROUP];
+            row = way < 0 && row == 0u ? rows - 1u : row + (uint)way;
+            row = row == rows ? 0u : row;
+        }
     }
 }
 
