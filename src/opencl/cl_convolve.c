@@ -1,6 +1,6 @@
 /*
  * Convolution: all taps at once (kernels/convolve.cl), and products of lines
- * (kernels/convolve_lines.cl).
+ * (kernels/convolve_lines.cl, kernels/convolve_tile.cl).
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,14 +20,16 @@
 #include "shared/filter_geom.h"
 
 enum {
-    WORTH_EXACT = 1 << 21,    /* results from which on a kernel is built for a number of taps */
-    WORTH_LONG = 1 << 24,     /* with more than SHORT taps: such a kernel is long to compile */
+    WORTH_LONG = 8,           /* times exact_results with more than SHORT taps: long to compile */
     SHORT = 17,               /* taps of a line */
     MOST_EXACT = 96,          /* taps of a line for which there is such a kernel */
     LOCAL_REST = 64,          /* what a driver may add to local memory */
     SCRATCH_BYTES = 56 << 20, /* for what a pass leaves for the next */
     TABLE = 256,              /* weights by value */
     SMALL_TABLE = 64,
+    TILE_GROUP = 256,
+    TILE_MEMORY = 40 << 10, /* bytes of local memory */
+    MOST_TILED = 1 << 23,   /* results up to which tiles are the faster way */
     EACH = AIRY_FILTER_EACH,
     UNIT = 16 /* bytes; local memory is counted in such */
 };
@@ -218,13 +220,22 @@ static size_t results_of(const struct pass *pass)
     return pass->images * pass->axis[0].out * pass->axis[1].out * pass->axis[2].out;
 }
 
+/* Whether lines of x and y taps are worth a kernel that is built for their numbers. */
+static bool is_exact(const struct pass *pass, size_t x, size_t y)
+{
+    const size_t most = x > y ? x : y;
+    const size_t worth = airy_cl_device(pass->queue->device)->exact_results;
+    return most <= MOST_EXACT && results_of(pass) / (most <= SHORT ? 1 : WORTH_LONG) >= worth &&
+           table_of(pass);
+}
+
 /* All taps in kernels that are built for their number, or in blocks. */
 static airy_status run_direct(struct pass *pass)
 {
     const struct airy_filter_axis *a = pass->axis;
     const size_t x = a[2].taps, y = a[1].taps;
     const bool exact = a[0].taps == 1 && x <= AIRY_FILTER_BLOCK && y <= AIRY_FILTER_BLOCK &&
-                       results_of(pass) >= WORTH_EXACT && table_of(pass);
+                       is_exact(pass, x, y);
     const uint32_t most = pass->queue->device->info.max_group;
     const bool single = pass->dst.dtype == AIRY_DTYPE_F32;
     /* Higher tiles read less twice: 50.5 us instead of 53.8 for 2048 x 2048 by 15 x 15 on an H200. */
@@ -309,10 +320,51 @@ static size_t choose_group(struct pass *pass, size_t taps, bool xy, size_t *memo
 /* Build options of a kernel of convolve_lines.cl, along lines of x and y taps. */
 static void line_options(char options[48], const struct pass *pass, int kernel, size_t x, size_t y)
 {
-    const size_t worth = x <= SHORT && y <= SHORT ? WORTH_EXACT : WORTH_LONG;
     const int used = snprintf(options, 48, " -DKERNEL=%d", kernel);
-    if (x <= MOST_EXACT && y <= MOST_EXACT && results_of(pass) >= worth && table_of(pass))
+    if (is_exact(pass, x, y))
         snprintf(options + used, (size_t)(48 - used), " -DTAPS_X=%zuu -DTAPS_Y=%zuu", x, y);
+}
+
+/*
+ * Rows of results of a group of convolve_tile, so that it looks at TALL rows of elements at most;
+ * 0: not a pass for it. Images that are a few tiles a compute unit are done sooner so than by
+ * groups that go down strips: 20.3 us instead of 26.5 for 2048 x 2048 by 15 x 15 on an H200, float;
+ * with double convolve_xy is the faster one.
+ */
+static size_t tile_rows(const struct pass *pass)
+{
+    enum { TALL = 64, SLICES = TILE_GROUP / AIRY_FILTER_WIDE };
+    const struct airy_filter_axis *a = pass->axis;
+    const airy_device_info *info = &pass->queue->device->info;
+    size_t odd = pass->src.offset;
+    for (int i = 0; i < 3; i++)
+        odd |= pass->src.step[i];
+    const bool units = odd % units_of(pass) == 0 && pass->src.dtype == AIRY_DTYPE_F32 &&
+                       pass->dst.dtype == AIRY_DTYPE_F32;
+    const bool few = a[2].taps > 1 && a[1].taps > 1 && a[2].taps <= SHORT && a[1].taps <= SHORT &&
+                     results_of(pass) <= MOST_TILED;
+    const bool fits = info->max_group >= TILE_GROUP && info->local_mem >= TILE_MEMORY;
+    return units && few && fits && is_exact(pass, a[2].taps, a[1].taps)
+               ? (TALL - (a[1].taps - 1)) / SLICES * SLICES
+               : 0;
+}
+
+/* As run_xy. */
+static airy_status run_tile(struct pass *pass, size_t rows)
+{
+    const struct airy_filter_axis *a = pass->axis;
+    const int64_t units = (int64_t)units_of(pass),
+                  first = a[2].offset - (int64_t)(a[2].taps - 1), /* of a group's rows */
+        shift = (first % units + units) % units;
+    char options[80];
+    fill_geom(pass);
+    pass->geom.strips = (uint32_t)divide_up(a[2].out, AIRY_FILTER_WIDE);
+    pass->geom.segments = (uint32_t)divide_up(a[1].out, rows);
+    snprintf(options, sizeof(options), " -DTAPS_X=%zuu -DTAPS_Y=%zuu -DHIGH=%zuu -DSHIFT=%d",
+             a[2].taps, a[1].taps, rows, (int)shift);
+    const struct shape shape = {"convolve_tile.cl", "convolve_tile", options, TILE_GROUP, 0};
+    return launch(pass, &shape,
+                  (size_t)pass->geom.strips * pass->geom.segments * a[0].out * pass->images);
 }
 
 /* Along x and y, or one of them with one tap along the other. weights: both lines. */
@@ -474,7 +526,8 @@ static airy_status run_plane(struct pass *pass, const struct lines *lines)
         return run_plane_apart(pass, lines);
     pass->weights = lines->all;
     pass->weight_count = airy_filter_rounded((uint32_t)x) + y;
-    return run_xy(pass, group, memory);
+    const size_t rows = tile_rows(pass);
+    return rows ? run_tile(pass, rows) : run_xy(pass, group, memory);
 }
 
 /*

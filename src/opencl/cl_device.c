@@ -303,6 +303,7 @@ static void fill_traits(struct airy_cl_device *impl, const struct device_place *
     impl->pocl = strstr(platform, "Portable Computing Language") != NULL;
     impl->int64_atomics = has_extension(cl, impl->id, "cl_khr_int64_base_atomics") &&
                           has_extension(cl, impl->id, "cl_khr_int64_extended_atomics");
+    impl->exact_results = 1 << 21;
     impl->max_arguments = (size_t)device_number(cl, impl->id, CL_DEVICE_MAX_PARAMETER_SIZE);
     find_pci(cl, impl->id, impl->pci);
     const bool exact = (device_number(cl, impl->id, CL_DEVICE_SINGLE_FP_CONFIG) &

@@ -22,6 +22,7 @@ struct airy_cl_device {
     bool over_allocates;  /* single allocations above max_alloc work: CL_DEVICE_MAX_MEM_ALLOC_SIZE
                             is no limit */
     size_t max_arguments; /* bytes of a kernel's arguments */
+    size_t exact_results; /* from which on a filter is built for its number of taps */
     char pci[16];         /* "0000:17:00.0", "" unknown */
     char options[128];    /* of every build */
     char driver[320];     /* platform, device, versions: part of the key of cached programs */

@@ -19,11 +19,6 @@
 #define TAPS_Y (g.axis == 0u ? g.taps[0] : g.taps[1])
 #endif
 
-AIRY_INLINE void put(__global W *dst, long at, W v, const airy_filter_geom *g)
-{
-    dst[at] = g->add != 0u ? dst[at] + v : v;
-}
-
 /* EACH results, `step` apart, of which there are `count` at most. */
 AIRY_INLINE void put_column(__global W *to, long step, const W *v, long count,
                             const airy_filter_geom *g)
@@ -88,14 +83,7 @@ convolve_xy(__global const T *src, WEIGHTS, __global W *dst, __local V *memory, 
         sum_line(sum, memory + ((m & 1u) * EACH + row) * g.pitch, run * EACH, taps_x, weights_x,
                  EXACT, TABLE_AT(0));
         __local V *made = memory + g.ring + (newest * EACH + row) * (ring_pitch / VL);
-#pragma unroll
-        for (uint k = 0u; k < EACH / VL; k++)
-#if VL == 4
-            made[padded_unit(run * (EACH / VL) + k)] =
-                (V)(sum[4u * k], sum[4u * k + 1u], sum[4u * k + 2u], sum[4u * k + 3u]);
-#else
-            made[padded_unit(run * (EACH / VL) + k)] = (V)(sum[2u * k], sum[2u * k + 1u]);
-#endif
+        store_line(made, run * (EACH / VL), sum);
         barrier(CLK_LOCAL_MEM_FENCE);
         newest = newest + 1u == slots ? 0u : newest + 1u;
         if (m + 1u < slots)
@@ -249,14 +237,7 @@ convolve_x(__global const T *src, WEIGHTS, __global W *dst, __local V *memory, W
     barrier(CLK_LOCAL_MEM_FENCE);
     sum_line(sum, memory, item * EACH, g.taps[2], memory + g.weights, false, TABLE_AT(0));
     barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-    for (uint k = 0u; k < EACH / VL; k++)
-#if VL == 4
-        memory[padded_unit(item * (EACH / VL) + k)] =
-            (V)(sum[4u * k], sum[4u * k + 1u], sum[4u * k + 2u], sum[4u * k + 3u]);
-#else
-        memory[padded_unit(item * (EACH / VL) + k)] = (V)(sum[2u * k], sum[2u * k + 1u]);
-#endif
+    store_line(memory, item * (EACH / VL), sum);
     barrier(CLK_LOCAL_MEM_FENCE);
     const long to = g.dst_offset + image * g.dst_step[0] + z * g.dst_step[1] +
                     (long)row * g.dst_step[2] + x0;

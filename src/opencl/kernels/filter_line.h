@@ -153,34 +153,48 @@ AIRY_INLINE void stage(__local W *lines, uint pitch, uint rows, uint columns,
     }
 }
 
+AIRY_INLINE void get_unit(W *to, V v)
+{
+    to[0] = v.s0;
+    to[1] = v.s1;
+#if VL == 4
+    to[2] = v.s2;
+    to[3] = v.s3;
+#endif
+}
+
 /* EACH elements of a padded line from unit `unit` on. */
 AIRY_INLINE void load_line(W *to, __local const V *line, uint unit)
 {
 #pragma unroll
-    for (uint i = 0u; i < EACH / VL; i++) {
-        const V v = line[padded_unit(unit + i)];
-        to[i * VL] = v.s0;
-        to[i * VL + 1u] = v.s1;
+    for (uint i = 0u; i < EACH / VL; i++)
+        get_unit(to + i * VL, line[padded_unit(unit + i)]);
+}
+
+/* The same to a line. */
+AIRY_INLINE void store_line(__local V *line, uint unit, const W *v)
+{
+#pragma unroll
+    for (uint i = 0u; i < EACH / VL; i++)
 #if VL == 4
-        to[i * VL + 2u] = v.s2;
-        to[i * VL + 3u] = v.s3;
+        line[padded_unit(unit + i)] =
+            (V)(v[4u * i], v[4u * i + 1u], v[4u * i + 2u], v[4u * i + 3u]);
+#else
+        line[padded_unit(unit + i)] = (V)(v[2u * i], v[2u * i + 1u]);
 #endif
-    }
+}
+
+AIRY_INLINE void put(__global W *dst, long at, W v, const airy_filter_geom *g)
+{
+    dst[at] = g->add != 0u ? dst[at] + v : v;
 }
 
 /* EACH weights. */
 AIRY_INLINE void load_weights(W *to, __local const V *from)
 {
 #pragma unroll
-    for (uint i = 0u; i < EACH / VL; i++) {
-        const V v = from[i];
-        to[i * VL] = v.s0;
-        to[i * VL + 1u] = v.s1;
-#if VL == 4
-        to[i * VL + 2u] = v.s2;
-        to[i * VL + 3u] = v.s3;
-#endif
-    }
+    for (uint i = 0u; i < EACH / VL; i++)
+        get_unit(to + i * VL, from[i]);
 }
 
 /* sum[k] += w[j] at[k + j] for j < taps <= EACH. */

@@ -58,6 +58,7 @@
  * a time without taking registers; elsewhere they are copies like any others.
  *   AIRY_FETCH4(to, i, from, there)  a value of 4 bytes to to[i]; 0 where it is not there
  *   AIRY_FETCH8(to, i, from)         a value of 8 bytes
+ *   AIRY_FETCH16(to, from)           16 bytes to *to, of the same type, both aligned
  *   AIRY_FETCHED()                   the item's own have arrived; others see them after a barrier
  */
 #ifdef __NV_CL_C_VERSION
@@ -120,6 +121,11 @@ static inline void airy_fetch4(uint to, __global const void *from, uint bytes)
                  : "memory");
 }
 
+static inline void airy_fetch16(uint to, __global const void *from)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(to), "l"(from) : "memory");
+}
+
 static inline void airy_fetch8(uint to, __global const void *from)
 {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" : : "r"(to), "l"(from) : "memory");
@@ -129,6 +135,7 @@ static inline void airy_fetch8(uint to, __global const void *from)
 #define AIRY_FETCH4(to, i, from, there)                                                            \
     airy_fetch4((uint)(size_t)(to) + 4u * (i), (from), (there) ? 4u : 0u)
 #define AIRY_FETCH8(to, i, from) airy_fetch8((uint)(size_t)(to) + 8u * (i), (from))
+#define AIRY_FETCH16(to, from)   airy_fetch16((uint)(size_t)(to), (from))
 #define AIRY_FETCHED()           asm volatile("cp.async.wait_all;" ::: "memory")
 
 static inline void airy_add_64(__global ulong *sum, ulong v)
@@ -167,5 +174,6 @@ static inline float airy_log2(float x)
 #define AIRY_BITS(a, b, mask)           bitselect((a), (b), (mask))
 #define AIRY_FETCH4(to, i, from, there) ((to)[i] = (there) ? *(from) : 0)
 #define AIRY_FETCH8(to, i, from)        ((to)[i] = *(from))
+#define AIRY_FETCH16(to, from)          (*(to) = *(from))
 #define AIRY_FETCHED()
 #endif
