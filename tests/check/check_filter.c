@@ -5,6 +5,7 @@
 #include "check.h"
 #include "core/backend.h"
 #include "filter/filter_fns.h"
+#include "opencl/cl_device.h"
 #include "ref_filter.h"
 
 enum kernel_kind { RANDOM, PRODUCT, TWO_PRODUCTS, ZEROS, KERNEL_KINDS };
@@ -371,12 +372,84 @@ static void check_convolve_sizes(struct check *c)
         {{2, {1451, 1467}}, {2, {5, 3}}, f32, f32, value, 0, PRODUCT, WHOLE},
         {{2, {1451, 1467}}, {2, {2, 9}}, f64, f64, lines, 0, PRODUCT, WHOLE},
         {{3, {70, 190, 160}}, {3, {5, 1, 3}}, f32, f32, value, 0, PRODUCT, WHOLE},
+        {{2, {1451, 1468}}, {2, {5, 4}}, f32, f32, value, 0, PRODUCT, WHOLE},
         {{2, {7, 9}}, {2, {50, 2}}, f32, f32, lines, 0, PRODUCT, TINY},
         {{3, {4, 3, 5}}, {3, {25, 1, 2}}, u16, f64, value, 0, PRODUCT, TINY},
     };
     for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
         if (!c->is_cpu || count_of(&problems[i].src) < 1000000)
             check_convolve_one(c, &problems[i]);
+}
+
+struct exact {
+    size_t n[2], taps[2], at; /* y, x; where the view begins in its rows */
+    airy_convolve_params params;
+};
+
+/*
+ * OpenCL's kernels for many results, which are built for their number of taps, give the bits of
+ * those for few. Of views in rows of a whole number of units of 16 bytes, and in others.
+ */
+static void check_convolve_exact_one(struct check *c, const struct exact *e)
+{
+    if (!check_case(c, "convolve_exact_%zux%zu_t%zux%zu_at%zu_%s_%s_%s", e->n[0], e->n[1],
+                    e->taps[0], e->taps[1], e->at, airy_convolve_mode_name(e->params.mode),
+                    airy_border_name(e->params.border),
+                    airy_convolve_method_name(e->params.method)))
+        return;
+    enum { IMAGES = 2 };
+    const size_t whole[3] = {IMAGES, e->n[0] + 3, (e->n[1] + e->at) / 4 * 4 + 8},
+                 start[3] = {0, 2, e->at}, shape[3] = {IMAGES, e->n[0], e->n[1]},
+                 n = whole[0] * whole[1] * whole[2];
+    size_t out[3];
+    const double *kernel = make_kernel(c, &(struct shape){2, {e->taps[0], e->taps[1]}}, PRODUCT);
+    float *data = check_alloc(c, n * sizeof(float));
+    check_rand(c, data, AIRY_DTYPE_F32, n, -100, 100);
+    data[n / 3] = (float)NAN;
+    data[n / 4] = (float)INFINITY;
+    if (!CHECK_OK(c, airy_convolve_shape(out, e->params.mode, 3, shape, 2, e->taps)))
+        return;
+    const size_t size = out[0] * out[1] * out[2] * sizeof(float);
+    float *few = check_alloc(c, size);
+    airy_array *src = check_view(c, check_upload(c, AIRY_DTYPE_F32, 3, whole, data), start, shape),
+               *dst = check_output(c, AIRY_DTYPE_F32, 3, out);
+    struct airy_cl_device *device = airy_cl_device(c->device);
+    const size_t results = device->exact_results;
+    device->exact_results = SIZE_MAX;
+    CHECK_OK(c, airy_convolve(c->queue, dst, src, kernel, 2, e->taps, &e->params, NULL));
+    CHECK_OK(c, airy_array_pull(c->queue, few, size, dst));
+    device->exact_results = 1;
+    dst = check_output(c, AIRY_DTYPE_F32, 3, out);
+    CHECK_OK(c, airy_convolve(c->queue, dst, src, kernel, 2, e->taps, &e->params, NULL));
+    device->exact_results = results;
+    if (CHECK_OK(c, airy_queue_finish(c->queue)))
+        check_array(c, dst, few, NULL);
+}
+
+static void check_convolve_exact(struct check *c)
+{
+    static const struct {
+        size_t n[2], taps[2], at;
+        airy_convolve_mode mode;
+        airy_convolve_method method;
+    } shapes[] = {{{131, 197}, {15, 15}, 8, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
+                  {{131, 197}, {15, 15}, 5, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
+                  {{97, 130}, {17, 4}, 4, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
+                  {{49, 65}, {2, 9}, 0, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_SEPARABLE},
+                  {{5, 3}, {8, 17}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
+                  {{20, 70}, {3, 3}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
+                  {{20, 70}, {3, 3}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_DIRECT}};
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]) && !c->is_cpu; i++)
+        for (int border = 0; border < AIRY_BORDER_COUNT; border++) {
+            const struct exact e = {.n = {shapes[i].n[0], shapes[i].n[1]},
+                                    .taps = {shapes[i].taps[0], shapes[i].taps[1]},
+                                    .at = shapes[i].at,
+                                    .params = {.mode = shapes[i].mode,
+                                               .border = (airy_border)border,
+                                               .border_value = -2.5,
+                                               .method = shapes[i].method}};
+            check_convolve_exact_one(c, &e);
+        }
 }
 
 /* scipy.signal.convolve2d of two small arrays, worked out by hand. */
@@ -606,6 +679,7 @@ void check_filter(struct check *c)
     }
     check_convolve_all(c);
     check_convolve_sizes(c);
+    check_convolve_exact(c);
     check_convolve_literal(c);
     check_filter_nan(c);
     if (airy_queue_backend(c->queue)->filter->fft) {
