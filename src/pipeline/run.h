@@ -19,6 +19,7 @@
 
 #include "airy/pipeline.h"
 #include "codec/chunks.h"
+#include "codec/framing.h"
 #include "io/pattern_file.h"
 #include "io/pattern_grow.h"
 #include "io/stack_source.h"
@@ -51,10 +52,15 @@ struct airy_run_plan {
 struct airy_frame_fate {
     airy_status status; /* not AIRY_OK: could not be read; message says why */
     char message[256];
-    void *pixels; /* decoded on the host because its chunk is cut in another way than the
+    void *pixels;   /* decoded on the host because its chunk is cut in another way than the
                      stack's; or NULL */
-    size_t parts; /* that readers take, each by itself */
-    size_t left;  /* of them not read yet */
+    size_t parts;   /* that readers take, each by itself */
+    size_t left;    /* of them not read yet */
+    uint64_t there; /* bit k: part k is read */
+    /* Of a chunk in parts: so many of them are walked, in order, by whoever has read the next. */
+    bool chunk, walking;
+    size_t walked;
+    struct airy_chunk_walk walk;
 };
 
 enum airy_slot_state {

@@ -15,11 +15,21 @@ enum {
     READ_PIECE = 256 << 10,
     /*
      * A frame of more bytes is read by several readers: with frames of 18 MB a few slots would
-     * leave most of them idle, and more slots leave the processor's cache.
+     * leave most of them idle, and more slots leave the processor's cache. Parts fit a core's own
+     * cache.
      */
-    PART_BYTES = 4 << 20,
+    PARTS_FROM = 4 << 20,
+    PART_BYTES = 1 << 20,
+    MAX_PARTS = 32,
     SLOW_NS = 250000000
 };
+
+static size_t count_parts(size_t size)
+{
+    if (size <= PARTS_FROM)
+        return 1;
+    return airy_min_size((size + PART_BYTES - 1) / PART_BYTES, MAX_PARTS);
+}
 
 /* Fix places and sizes of the next batch in its slot, where there is room. The lock is held. */
 static airy_status start_batch(struct airy_lane *lane, struct airy_slot **started)
@@ -43,8 +53,10 @@ static airy_status start_batch(struct airy_lane *lane, struct airy_slot **starte
         room -= slot->sizes[i];
         fate->status = AIRY_OK;
         fate->message[0] = 0;
-        fate->parts = fate->left =
-            bytes ? airy_max_size((source.size + PART_BYTES - 1) / PART_BYTES, 1) : 1;
+        fate->there = fate->walked = 0;
+        fate->walking = false;
+        fate->chunk = source.kind == AIRY_SOURCE_CHUNK;
+        fate->parts = fate->left = bytes ? count_parts(source.size) : 1;
     }
     AIRY_TRY(airy_batch_reserve(slot->batch, slot->frames, slot->sizes));
     *started = slot;
@@ -190,27 +202,70 @@ static airy_status read_frame(const struct airy_run *run, struct airy_slot *slot
     return AIRY_OK;
 }
 
+/* Bytes of each part of a frame but the last. */
+static size_t part_step(const struct airy_slot *slot, size_t i)
+{
+    return airy_align_up(slot->sizes[i] / slot->fates[i].parts + 1, 64);
+}
+
 /* One of several parts of a frame: only its bytes. */
 static airy_status read_part(const struct airy_run *run, struct airy_slot *slot, size_t i,
                              size_t frame, size_t part)
 {
-    const size_t size = slot->sizes[i], step = airy_align_up(size / slot->fates[i].parts + 1, 64);
+    const size_t size = slot->sizes[i], step = part_step(slot, i);
     const size_t from = airy_min_size(part * step, size);
     uint8_t *place = airy_batch_place(slot->batch, i);
     return airy_stack_fetch_part(run->stack, frame, place + from, airy_min_size(step, size - from),
                                  from);
 }
 
-/* All parts are there. */
-static airy_status index_frame(const struct airy_run *run, struct airy_slot *slot, size_t i,
-                               size_t frame)
+/* On through the block lengths, now that the first `parts` parts are there. */
+static airy_status walk_parts(const struct airy_run *run, struct airy_slot *slot, size_t i,
+                              size_t frame, size_t parts)
 {
-    struct airy_frame_source source;
-    airy_stack_source(run->stack, frame, &source);
-    if (source.kind == AIRY_SOURCE_CHUNK)
-        return name_chunk(run, frame, airy_batch_index(slot->batch, i, source.size));
-    airy_batch_index_stored(slot->batch, i);
-    return AIRY_OK;
+    struct airy_frame_fate *fate = &slot->fates[i];
+    const size_t size = slot->sizes[i], have = airy_min_size(parts * part_step(slot, i), size);
+    airy_status status = AIRY_OK;
+    if (fate->walked == 0)
+        status = airy_batch_index_begin(slot->batch, i, size, &fate->walk);
+    if (status == AIRY_OK)
+        status = airy_batch_index_on(slot->batch, i, &fate->walk, have);
+    return name_chunk(run, frame, status);
+}
+
+static void note_failure(struct airy_frame_fate *fate, airy_status status)
+{
+    if (status == AIRY_OK || fate->status != AIRY_OK)
+        return;
+    fate->status = status;
+    snprintf(fate->message, sizeof(fate->message), "%s", airy_last_error());
+}
+
+/*
+ * A part is read: true for whoever finishes the frame. The walk goes along with the reading, so
+ * that most of its bytes are in the cache of a core that walks. The lock is held, but not while
+ * walking.
+ */
+static bool join_parts(struct airy_run *run, struct airy_slot *slot, size_t i, size_t frame,
+                       size_t part)
+{
+    struct airy_frame_fate *fate = &slot->fates[i];
+    fate->left--;
+    fate->there |= (uint64_t)1 << part;
+    while (fate->chunk && !fate->walking && fate->status == AIRY_OK && fate->walked < fate->parts &&
+           fate->there >> fate->walked & 1) {
+        size_t parts = fate->walked;
+        while (parts < fate->parts && fate->there >> parts & 1)
+            parts++;
+        fate->walking = true;
+        pthread_mutex_unlock(&run->lock);
+        const airy_status status = walk_parts(run, slot, i, frame, parts);
+        pthread_mutex_lock(&run->lock);
+        fate->walking = false;
+        fate->walked = parts;
+        note_failure(fate, status);
+    }
+    return fate->left == 0 && !fate->walking;
 }
 
 /* What is wrong with one frame, not with the machine or the run. */
@@ -249,17 +304,16 @@ static bool fetch(struct airy_lane *lane, struct airy_slot *slot, size_t i, size
     }
     const airy_status status = read_part(run, slot, i, frame, part);
     pthread_mutex_lock(&run->lock);
-    if (status != AIRY_OK && fate->status == AIRY_OK) {
-        fate->status = status;
-        snprintf(fate->message, sizeof(fate->message), "%s", airy_last_error());
-    }
-    const bool last = --fate->left == 0;
-    const airy_status read = fate->status;
+    note_failure(fate, status);
+    const bool last = join_parts(run, slot, i, frame, part);
+    const airy_status all = fate->status;
+    if (last)
+        fate->status = AIRY_OK; /* settle() has the last word */
     pthread_mutex_unlock(&run->lock);
-    if (last && read == AIRY_OK)
-        settle(lane, slot, i, frame, index_frame(run, slot, i, frame));
-    else if (last)
-        settle(lane, slot, i, frame, airy_fail_restore(read, fate->message));
+    if (last && all != AIRY_OK)
+        settle(lane, slot, i, frame, airy_fail_restore(all, fate->message));
+    else if (last && !fate->chunk)
+        airy_batch_index_stored(slot->batch, i);
     return last;
 }
 
