@@ -4,6 +4,13 @@
 
 #include "opencl/cl_queue.h"
 
+/* The first `size` bytes of a buffer as an array. */
+static inline airy_array airy_cl_bytes_of(airy_buffer *buffer, size_t size)
+{
+    return (airy_array){
+        .buffer = buffer, .dtype = AIRY_DTYPE_U8, .ndim = 1, .shape = {size}, .pitch = {1}};
+}
+
 /* Entries of struct airy_backend; handle is a cl_mem. */
 airy_status airy_cl_alloc(airy_device *device, size_t size, void **handle);
 void airy_cl_release(airy_device *device, void *handle);

@@ -94,13 +94,6 @@ static airy_status start(struct call *call, airy_queue *queue, const airy_array 
     return AIRY_OK;
 }
 
-/* An array of bytes over part of a buffer. */
-static airy_array bytes_of(airy_buffer *buffer, size_t size)
-{
-    return (airy_array){
-        .buffer = buffer, .dtype = AIRY_DTYPE_U8, .ndim = 1, .shape = {size}, .pitch = {1}};
-}
-
 /* Tables of so many labels; that of the parts is empty between calls, as new buffers are. */
 static airy_status take_parts(struct call *call, size_t labels)
 {
@@ -269,7 +262,7 @@ static airy_status run_rest(const struct call *call, size_t labels)
 
 static airy_array some_rows(const struct call *call, size_t first, size_t count)
 {
-    airy_array bytes = bytes_of(call->rows, count * sizeof(airy_region));
+    airy_array bytes = airy_cl_bytes_of(call->rows, count * sizeof(airy_region));
     bytes.offset = first * sizeof(airy_label_row);
     return bytes;
 }
@@ -278,7 +271,7 @@ static airy_array some_rows(const struct call *call, size_t first, size_t count)
 static airy_status collect_count(const struct call *call, struct airy_label_plan *plan)
 {
     uint64_t count;
-    const airy_array bytes = bytes_of(call->rows, sizeof(count));
+    const airy_array bytes = airy_cl_bytes_of(call->rows, sizeof(count));
     AIRY_TRY(airy_cl_pull(call->queue, &count, &bytes, false));
     plan->count = (size_t)count;
     return AIRY_OK;

@@ -4,13 +4,6 @@
 
 #include "reduce/reduce_fns.h"
 
-/* The first `size` bytes of scratch as an array. */
-static inline airy_array airy_cl_bytes_of(airy_buffer *buffer, size_t size)
-{
-    return (airy_array){
-        .buffer = buffer, .dtype = AIRY_DTYPE_U8, .ndim = 1, .shape = {size}, .pitch = {1}};
-}
-
 /* Types that f32 does not hold are compared as f64. */
 static inline bool airy_cl_is_wide(airy_dtype dtype)
 {

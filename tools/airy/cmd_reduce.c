@@ -309,11 +309,14 @@ static int choose_rows(size_t *rows, const struct reduction *r)
     const uint64_t limit = common->memory_limit, row = info->width * airy_dtype_size(info->dtype),
                    threads = tool_threads(common) < MOST_THREADS ? tool_threads(common)
                                                                  : MOST_THREADS,
-                   frames = (threads < info->frames ? threads : info->frames) * info->height * row,
-                   kept = info->height * info->width * sizeof(double) + frames + limit / 8;
-    uint64_t strip = 0; /* of one row */
+                   beside = threads < info->frames ? threads : info->frames;
+    uint64_t strip, frames, kept; /* strip: of one row */
     char text[32], room[32];
-    if (__builtin_mul_overflow(row, (uint64_t)info->frames, &strip))
+    if (__builtin_mul_overflow(row, (uint64_t)info->frames, &strip) ||
+        __builtin_mul_overflow(beside * row, (uint64_t)info->height, &frames) ||
+        __builtin_mul_overflow(info->width * sizeof(double), (uint64_t)info->height, &kept) ||
+        __builtin_add_overflow(kept, frames, &kept) ||
+        __builtin_add_overflow(kept, limit / 8, &kept))
         return tool_fail(common, "a row of all %zu frames is too large", info->frames);
     uint64_t most = MEDIAN_BYTES;
     if (limit && limit < kept + 2 * (uint64_t)MEDIAN_BYTES)

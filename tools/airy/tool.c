@@ -461,10 +461,11 @@ static void on_interrupt(int number)
         raise(number);
     } else if (!interrupted) {
         const char *line = farewell;
+        const int kept = errno;
         first = now;
         interrupted = 1;
         if (line && write(STDERR_FILENO, line, strlen(line)) < 0)
-            return;
+            errno = kept; /* nobody reads it */
     }
 }
 

@@ -2,8 +2,8 @@
  * Sums, places and scans over the items of a work-group, in a fixed order; all items call. GROUP
  * must be defined: the items, a multiple of GROUP_ROWS. `room`: a struct group_room in local memory.
  * Warps that have something exchange in registers, then the first one what each came to; elsewhere
- * an item of the first
- * GROUP_ROWS goes over a row of entries, and all over what those found.
+ * an item of
+ * the first GROUP_ROWS goes over a row of entries, and all over what those found.
  */
 #ifndef AIRY_KERNELS_GROUP_SUMS_H
 #define AIRY_KERNELS_GROUP_SUMS_H

@@ -113,17 +113,25 @@ AIRY_INLINE bool next_touch(struct touch *t, const struct trio *up, int *word, u
     return after;
 }
 
+/* A parent that another group may have written in this launch; NVIDIA's volatile loads see it. */
+#ifdef AIRY_WARP
+#define PARENT_OF_ANY(p) (*(p))
+#else
+#define PARENT_OF_ANY(p) AIRY_LOOK(p)
+#endif
+#define PARENT_OF_GROUP(p) (*(p))
+
 /*
- * Union-find in one address space. A path is halved on the way: the store may come after an
- * atomic minimum of somebody else on the same node, which then goes on with what it has replaced,
- * so nothing is lost.
+ * Union-find in one address space, read by LOOK. A path is halved on the way: the store may come
+ * after an atomic minimum of somebody else on the same node, which then goes on with what it has
+ * replaced, so nothing is lost.
  */
-#define DEFINE_UNION(SPACE, find, unite)                                                           \
+#define DEFINE_UNION(SPACE, LOOK, find, unite)                                                     \
     AIRY_INLINE uint find(SPACE volatile uint *parent, uint i)                                     \
     {                                                                                              \
-        uint up = parent[i];                                                                       \
+        uint up = LOOK(&parent[i]);                                                                \
         while (up != i) {                                                                          \
-            const uint over = parent[up];                                                          \
+            const uint over = LOOK(&parent[up]);                                                   \
             if (over != up)                                                                        \
                 parent[i] = over;                                                                  \
             i = up;                                                                                \
@@ -133,7 +141,7 @@ AIRY_INLINE bool next_touch(struct touch *t, const struct trio *up, int *word, u
     }                                                                                              \
     AIRY_INLINE void unite(SPACE volatile uint *parent, uint a, uint b)                            \
     {                                                                                              \
-        if (parent[a] == parent[b])                                                                \
+        if (LOOK(&parent[a]) == LOOK(&parent[b]))                                                  \
             return;                                                                                \
         for (;;) {                                                                                 \
             a = find(parent, a);                                                                   \
@@ -149,8 +157,8 @@ AIRY_INLINE bool next_touch(struct touch *t, const struct trio *up, int *word, u
             b = low;                                                                               \
         }                                                                                          \
     }
-DEFINE_UNION(__local, find_local, unite_local)
-DEFINE_UNION(__global, find_global, unite)
+DEFINE_UNION(__local, PARENT_OF_GROUP, find_local, unite_local)
+DEFINE_UNION(__global, PARENT_OF_ANY, find_global, unite)
 
 /*
  * The root, when all unions are done: values that a cache kept from before others shortened a path
@@ -349,13 +357,11 @@ AIRY_INLINE void unite_borders(__global uint *parent, __global uint *bits, uint 
     const uint at = i % many / AIRY_LABEL_MERGERS, part = i % AIRY_LABEL_MERGERS,
                row = under ? top + TILE_ROWS : top, k = left + at - 1u,
                own = under ? mask >> 5 : mask;
-    const uint sides =
-        find_sides(at, under, (own & 1u) != 0u, (own & 2u) != 0u, (own & 4u) != 0u);
+    const uint sides = find_sides(at, under, (own & 1u) != 0u, (own & 2u) != 0u, (own & 4u) != 0u);
     if (i >= 2u * many || row >= g->height || k >= g->words || sides == 0u)
         return;
-    const uint word = row * g->words + k,
-               heads = heads_of(AIRY_LOOK(bits + word)) & (0xffffffffu >> (32u - each))
-                                                              << part * each;
+    const uint word = row * g->words + k, heads = heads_of(AIRY_LOOK(bits + word)) &
+                                                  (0xffffffffu >> (32u - each)) << part * each;
     unite_word(parent, bits, g, word, heads, g->words, edge, sides, 0u);
 }
 
@@ -408,7 +414,7 @@ label_tiles(__global const element *src, __global uint *parent, __global uint *b
 #ifdef AIRY_WARP
             const uint other = AIRY_SHUFFLE_XOR(mine, step);
 #else
-            const uint other = exchange(words, mine, item ^ step);
+        const uint other = exchange(words, mine, item ^ step);
 #endif
             mine = (lane & step) != 0u ? (mine & ~low) | (other >> step & low)
                                        : (mine & low) | (other & low) << step;
