@@ -33,9 +33,13 @@ static const struct opt convert_options[] = {
     {0},
 };
 
+/* Bytes that libraries take to open a file; libhdf5 1.10 crashes where it gets nothing. */
+#define LIBRARIES ((rlim_t)32 << 20)
+
 /*
- * --memory-limit: what this process may take from here on. The system enforces it, so that it holds
- * for what the libraries of the formats take, too; a request beyond it fails and is told.
+ * --memory-limit: what this process may take from here on, beside LIBRARIES. The system enforces
+ * it, so that it holds for what the libraries of the formats take, too; a request beyond it fails
+ * and is told.
  */
 static int limit_memory(const struct common *common)
 {
@@ -51,11 +55,21 @@ static int limit_memory(const struct common *common)
     if (file)
         fclose(file);
     const bool known = held && getrlimit(RLIMIT_DATA, &limit) == 0;
-    const rlim_t most = (rlim_t)(held * 1024 + common->memory_limit);
+    const rlim_t rest = RLIM_INFINITY - 1 - LIBRARIES - held * 1024,
+                 most = held * 1024 + LIBRARIES +
+                        (common->memory_limit < rest ? common->memory_limit : rest);
     if (known && (limit.rlim_cur == RLIM_INFINITY || most < limit.rlim_cur))
         limit.rlim_cur = most;
     if (!known || setrlimit(RLIMIT_DATA, &limit) != 0)
         return tool_fail(common, "--memory-limit: the system does not limit this process");
+    return AIRY_EXIT_OK;
+}
+
+/* What the limit of the system lets pass because of LIBRARIES. */
+static int check_size(const struct common *common, size_t size)
+{
+    if (common->memory_limit && size > common->memory_limit)
+        return tool_fail(common, "an image of %zu bytes is too large; raise --memory-limit", size);
     return AIRY_EXIT_OK;
 }
 
@@ -86,6 +100,9 @@ static int take_frames(airy_image *image, const struct convert_params *p, airy_s
     const bool large = __builtin_mul_overflow(info.height, info.width, &pixels) ||
                        __builtin_mul_overflow(pixels, airy_dtype_size(info.dtype), &size) ||
                        __builtin_mul_overflow(size, count, &all);
+    code = large ? AIRY_EXIT_OK : check_size(&p->common, all);
+    if (code != AIRY_EXIT_OK)
+        return code;
     *image = (airy_image){.dtype = info.dtype,
                           .ndim = 3,
                           .shape = {count, info.height, info.width},
@@ -169,6 +186,9 @@ static int run_convert(void *user)
         return limited;
     airy_image image = {0};
     int code = load(&image, p);
+    if (code == AIRY_EXIT_OK)
+        code = check_size(&p->common,
+                          tool_count(image.shape, image.ndim) * airy_dtype_size(image.dtype));
     if (code == AIRY_EXIT_OK) {
         const airy_status status = airy_image_write(&image, p->output, p->common.force);
         code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);

@@ -14,6 +14,9 @@ $airy convert some.npy --frames 2:3 -o again.npy --force --quiet && cmp one.npy 
 $airy convert $small --frames 5:8:9 -o again.npy --force --quiet && cmp one.npy again.npy
 $airy convert all.npy --frames 7: -o again.npy --force
 $airy convert $small --frames 0:8 --memory-limit 1M -o none.npy
+# the least of all limits leaves libraries room to open the file
+$airy convert $small --frames 0:8 --memory-limit 1 -o none.npy
+$airy convert $small --memory-limit 1 -o none.npy
 case $($airy --version --verbose) in *"tiff: libtiff"*)
     $airy convert all.npy -o all.tif --quiet && $airy convert all.tif --frames 5 -o again.npy --force --quiet && cmp one.npy again.npy ;;
 esac
