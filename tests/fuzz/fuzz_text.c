@@ -55,8 +55,8 @@ static void expand_names(const uint8_t *bytes, size_t size)
     }
     const int length = (int)(size < 256 ? size : 256);
     snprintf(path, sizeof(path), "%s/%.*s", folder, length, (const char *)bytes);
-    if (strstr(path, ".."))
-        return;
+    if (strstr(path, "..") || strstr(path, "/."))
+        return; /* ".*" is "..", too, where files of others come and go */
     const char *const given[1] = {path};
     struct airy_paths paths = {0};
     const bool pattern = airy_path_is_pattern(path);
