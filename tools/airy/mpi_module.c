@@ -84,7 +84,7 @@ static const char *get_error(void)
     return state.error;
 }
 
-static const char *get_library(void)
+static const char *get_implementation(void)
 {
     static char text[MPI_MAX_LIBRARY_VERSION_STRING];
     int length = 0;
@@ -302,7 +302,7 @@ static int find_place(struct mpi_place *place)
         code = MPI_Bcast(&place->node, 1, MPI_INT, 0, node);
     if (node != MPI_COMM_NULL)
         MPI_Comm_free(&node);
-    snprintf(place->library, sizeof(place->library), "%.127s", get_library());
+    snprintf(place->implementation, sizeof(place->implementation), "%.127s", get_implementation());
     return code == MPI_SUCCESS ? 0 : failed("MPI_Comm_split_type", code);
 }
 
@@ -454,7 +454,7 @@ extern const struct mpi_module airy_mpi_module;
 __attribute__((visibility("default"))) const struct mpi_module airy_mpi_module = {
     .version = MPI_MODULE_VERSION,
     .error = get_error,
-    .library = get_library,
+    .implementation = get_implementation,
     .open = open_world,
     .gather = gather,
     .share = share,

@@ -24,14 +24,14 @@ struct mpi_place {
     int rank, size;
     int local_rank, local_size; /* among the ranks of this machine */
     int node;                   /* rank of the first of those */
-    char library[128];          /* "Open MPI v4.1.4, ..." */
+    char implementation[128];   /* "Open MPI v4.1.4, ..." */
 };
 
 /* Functions return 0, or -1 and error() says why. */
 struct mpi_module {
     uint32_t version;
     const char *(*error)(void);
-    const char *(*library)(void); /* before open, too */
+    const char *(*implementation)(void); /* before open, too */
     /* Collective. cells: of counters, all 0; talk: where a lost rank is reported. */
     int (*open)(struct mpi_place *place, size_t cells, int talk);
     /* Collective: `bytes` of each rank to all, in order. idle, or NULL, is called while waiting. */

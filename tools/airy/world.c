@@ -104,7 +104,7 @@ void world_describe(char *text, size_t size)
     const struct mpi_module *module = open_module(why, sizeof(why));
     if (module)
         snprintf(text, size, "mpi: %s (airy-mpi.so, opened under mpirun and srun)",
-                 module->library());
+                 module->implementation());
     else
         snprintf(text, size, "mpi: no (%s)", why);
 }
@@ -187,7 +187,7 @@ int world_join(struct world *world, const struct common *common, enum world_wish
         return tool_fail(common,
                          "started by %s as one of %ld processes, but %s, for which airy-mpi.so was "
                          "built, sees this one only; use its own launcher",
-                         launch.by, launch.size, world->place.library);
+                         launch.by, launch.size, world->place.implementation);
     }
     return check_words(world);
 }
