@@ -11,7 +11,10 @@ static inline airy_array airy_cl_bytes_of(airy_buffer *buffer, size_t size)
         .buffer = buffer, .dtype = AIRY_DTYPE_U8, .ndim = 1, .shape = {size}, .pitch = {1}};
 }
 
-/* Entries of struct airy_backend; handle is a cl_mem. */
+/*
+ * Entries of struct airy_backend; handle is a cl_mem. New memory is zeros, which tables in scratch
+ * count on.
+ */
 airy_status airy_cl_alloc(airy_device *device, size_t size, void **handle);
 void airy_cl_release(airy_device *device, void *handle);
 airy_status airy_cl_host_alloc(airy_device *device, size_t size, airy_host *host);

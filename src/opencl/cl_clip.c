@@ -42,22 +42,6 @@ static void plan_sizes(struct solve *s)
     g->depth = (uint32_t)airy_max_size(LEAST_DEPTH, source->count / AIRY_CLIP_BUCKETS / 4);
 }
 
-/* The kernels leave 0 there. */
-static airy_status take_ticket(struct solve *s)
-{
-    static const uint8_t zero = 0;
-    airy_queue *queue = s->source->queue;
-    const bool made = !queue->scratch[AIRY_SCRATCH_TICKET];
-    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_TICKET, sizeof(uint32_t), &s->ticket));
-    if (!made)
-        return AIRY_OK;
-    const airy_array bytes = airy_cl_bytes_of(s->ticket, sizeof(uint32_t));
-    const airy_status status = airy_cl_fill(queue, &bytes, &zero);
-    if (status != AIRY_OK)
-        airy_buffer_release(&queue->scratch[AIRY_SCRATCH_TICKET]);
-    return status;
-}
-
 static airy_status start(struct solve *s, const struct airy_reduce_source *source,
                          const airy_clip_params *params, bool median)
 {
@@ -99,7 +83,9 @@ static airy_status start(struct solve *s, const struct airy_reduce_source *sourc
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_BLOCKS, tails * size, &s->tails));
     AIRY_TRY(
         airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, tails * sizeof(uint32_t), &s->tail_at));
-    return s->looks ? take_ticket(s) : AIRY_OK;
+    /* 0, as new buffers are, and as the kernels leave it. */
+    return s->looks ? airy_queue_scratch(queue, AIRY_SCRATCH_TICKET, sizeof(uint32_t), &s->ticket)
+                    : AIRY_OK;
 }
 
 static airy_status launch(const struct solve *s, const struct airy_cl_kernel_spec *spec,

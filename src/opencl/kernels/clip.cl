@@ -105,6 +105,50 @@ AIRY_INLINE void put_in_bucket(__global airy_clip_state *state, __global real *b
         keep_extremes(&state->least[b], &state->most[b], (long)key_of(x));
 }
 
+/* Two words a sum (Knuth, TAOCP 2, 4.2.2, theorem B). */
+AIRY_INLINE void add_two(double *sum, double *rest, double v)
+{
+    const double s = *sum + v, rounded = s - *sum;
+    *rest += (*sum - (s - rounded)) + (v - rounded);
+    *sum = s;
+}
+
+/* EACH elements of a step of the group, NaN beyond the end. */
+AIRY_INLINE void load_step(real *x, __global const T *src, __global const uchar *mask,
+                           const airy_clip_geom *g, ulong step)
+{
+    const uint first = (uint)step + get_local_id(0);
+    if (step + GROUP * EACH <= g->count) {
+#pragma unroll
+        for (uint k = 0u; k < EACH; k++)
+            x[k] = element(src, mask, g, first + k * GROUP);
+    } else {
+#pragma unroll
+        for (uint k = 0u; k < EACH; k++)
+            x[k] = step + get_local_id(0) + k * GROUP < g->count
+                       ? element(src, mask, g, first + k * GROUP)
+                       : (real)NAN;
+    }
+}
+
+/* What a step's elements of the core come to. */
+struct core_sums {
+    double sum, squares; /* of differences from the pivot */
+    real low, high;
+};
+
+/* x, or NaN where it is not in the core, which adds nothing. */
+AIRY_INLINE real add_core(struct core_sums *s, real x, bool core, const airy_clip_plan *plan)
+{
+    const double d = (double)(core ? x : (real)plan->pivot) - plan->pivot;
+    const real y = core ? x : (real)NAN;
+    s->sum += d;
+    s->squares = fma(d, d, s->squares);
+    s->low = fmin(s->low, y);
+    s->high = fmax(s->high, y);
+    return y;
+}
+
 #ifdef AIRY_WARP
 #include "opencl/kernels/clip_walk_warp.h"
 #else
@@ -126,8 +170,7 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
     const uint item = get_local_id(0), group = get_group_id(0);
     const airy_clip_plan plan = state->plan;
     const real core_lo = (real)plan.core_lo, core_hi = (real)plan.core_hi,
-               window_lo = (real)plan.window_lo, window_hi = (real)plan.window_hi,
-               pivot = (real)plan.pivot;
+               window_lo = (real)plan.window_lo, window_hi = (real)plan.window_hi;
     const real scale = (real)BUCKETS / (window_hi - window_lo);
 #if TAILS
     const ulong begin = (ulong)group * g.room;
@@ -151,46 +194,24 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
              step += stride) {
             const uint first = (uint)step + item;
             real x[EACH];
-            if (step + GROUP * EACH <= g.count) {
-#pragma unroll
-                for (uint k = 0u; k < EACH; k++)
-                    x[k] = element(src, mask, &g, first + k * GROUP);
-            } else {
-#pragma unroll
-                for (uint k = 0u; k < EACH; k++)
-                    x[k] = step + item + k * GROUP < g.count
-                               ? element(src, mask, &g, first + k * GROUP)
-                               : (real)NAN;
-            }
-            real low = (real)INFINITY, high = -(real)INFINITY;
-            double sum = 0.0, squares = 0.0;
+            load_step(x, src, mask, &g, step);
+            struct core_sums sums = {0.0, 0.0, (real)INFINITY, -(real)INFINITY};
             uint special = 0u;
 #pragma unroll
             for (uint k = 0u; k < EACH; k++) {
                 const bool core = x[k] >= core_lo && x[k] <= core_hi;
                 const bool less = x[k]<window_lo, more = x[k]> window_hi;
-                const double d = (double)(core ? x[k] : pivot) - plan.pivot;
-                const real y = core ? x[k] : (real)NAN;
-                sum += d;
-                squares = fma(d, d, squares);
-                low = fmin(low, y);
-                high = fmax(high, y);
+                (void)add_core(&sums, x[k], core, &plan);
                 p.count += core ? 1u : 0u;
                 p.below += core && less ? 1u : 0u;
                 special |= core && (less || more) ? 0u : 1u << k;
             }
-            /* Two words a sum (Knuth, TAOCP 2, 4.2.2, theorem B). */
-            double s = p.sum + sum, rounded = s - p.sum;
-            sum_rest += (p.sum - (s - rounded)) + (sum - rounded);
-            p.sum = s;
-            s = p.squares + squares;
-            rounded = s - p.squares;
-            squares_rest += (p.squares - (s - rounded)) + (squares - rounded);
-            p.squares = s;
-            least_step = low < least ? first : least_step;
-            least = fmin(least, low);
-            most_step = high > most ? first : most_step;
-            most = fmax(most, high);
+            add_two(&p.sum, &sum_rest, sums.sum);
+            add_two(&p.squares, &squares_rest, sums.squares);
+            least_step = sums.low < least ? first : least_step;
+            least = fmin(least, sums.low);
+            most_step = sums.high > most ? first : most_step;
+            most = fmax(most, sums.high);
 #if TAILS
             uint outside = 0u;
 #endif

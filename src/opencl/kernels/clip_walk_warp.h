@@ -22,14 +22,6 @@ struct warp_part {
     uint counts[6];
 };
 
-/* Two words a sum (Knuth, TAOCP 2, 4.2.2, theorem B). */
-AIRY_INLINE void add_two(double *sum, double *rest, double v)
-{
-    const double s = *sum + v, rounded = s - *sum;
-    *rest += (*sum - (s - rounded)) + (v - rounded);
-    *sum = s;
-}
-
 AIRY_INLINE real exchange_real(real v, uint m)
 {
 #if WIDE
@@ -86,44 +78,19 @@ struct walking {
     struct group_room room;
 };
 
-AIRY_INLINE void load_step(real *x, __global const T *src, __global const uchar *mask,
-                           const airy_clip_geom *g, ulong step)
-{
-    const uint first = (uint)step + get_local_id(0);
-    if (step + GROUP * EACH <= g->count) {
-#pragma unroll
-        for (uint k = 0u; k < EACH; k++)
-            x[k] = element(src, mask, g, first + k * GROUP);
-    } else {
-#pragma unroll
-        for (uint k = 0u; k < EACH; k++)
-            x[k] = step + get_local_id(0) + k * GROUP < g->count
-                       ? element(src, mask, g, first + k * GROUP)
-                       : (real)NAN;
-    }
-}
-
 /* Sums what is core and stages what the window holds. A bit for each element that is not core. */
 AIRY_INLINE uint add_step(struct walked *w, __local real *stage, const real *x, uint first,
                           const airy_clip_plan *plan)
 {
     const real core_lo = (real)plan->core_lo, core_hi = (real)plan->core_hi,
-               window_lo = (real)plan->window_lo, window_hi = (real)plan->window_hi,
-               pivot = (real)plan->pivot;
+               window_lo = (real)plan->window_lo, window_hi = (real)plan->window_hi;
     const uint before = (1u << get_local_id(0) % AIRY_WARP) - 1u;
-    real low = (real)INFINITY, high = -(real)INFINITY;
-    double sum = 0.0, squares = 0.0;
+    struct core_sums sums = {0.0, 0.0, (real)INFINITY, -(real)INFINITY};
     uint special = 0u;
 #pragma unroll
     for (uint k = 0u; k < EACH; k++) {
         const bool core = x[k] >= core_lo && x[k] <= core_hi;
-        const double d = (double)(core ? x[k] : pivot) - plan->pivot;
-        const real y = core ? x[k] : (real)NAN;
-        sum += d;
-        squares = fma(d, d, squares);
-        low = fmin(low, y);
-        high = fmax(high, y);
-        w->below += y < window_lo ? 1u : 0u;
+        w->below += add_core(&sums, x[k], core, plan) < window_lo ? 1u : 0u;
         special |= core ? 0u : 1u << k;
         const bool inside = x[k] > window_lo && x[k] < window_hi;
         const uint all = AIRY_BALLOT(inside);
@@ -134,12 +101,12 @@ AIRY_INLINE uint add_step(struct walked *w, __local real *stage, const real *x, 
         w->ties_hi += x[k] == window_hi && window_hi > window_lo ? 1u : 0u;
     }
     w->count += EACH - popcount(special);
-    add_two(&w->sum, &w->sum_rest, sum);
-    add_two(&w->squares, &w->squares_rest, squares);
-    w->least_step = low < w->least ? first : w->least_step;
-    w->least = fmin(w->least, low);
-    w->most_step = high > w->most ? first : w->most_step;
-    w->most = fmax(w->most, high);
+    add_two(&w->sum, &w->sum_rest, sums.sum);
+    add_two(&w->squares, &w->squares_rest, sums.squares);
+    w->least_step = sums.low < w->least ? first : w->least_step;
+    w->least = fmin(w->least, sums.low);
+    w->most_step = sums.high > w->most ? first : w->most_step;
+    w->most = fmax(w->most, sums.high);
     return special;
 }
 
