@@ -115,7 +115,8 @@ AIRY_API airy_status airy_oct_stream_end(airy_oct_stream *stream);
 /**
  * The oldest result that was not asked for yet; result->data is NULL where none came within
  * timeout_ns. It stays valid, and its buffer occupied, until it is released; several may be held,
- * and released in any order.
+ * and released in any order. The calling thread looks for 20 us before it sleeps, and for 200 us
+ * while a GPU has buffers of less than 1 MiB (raw and result).
  * @param ended  out: no result will come any more; may be NULL
  */
 AIRY_API airy_status airy_oct_stream_next(airy_oct_stream *stream, airy_oct_result *result,

@@ -33,9 +33,10 @@ enum {
     SMALL_LANES = 2,
     FEW_SLOTS = 4,
     MANY_SLOTS = 16,
-    SMALL_BYTES = 1 << 20, /* raw and result together */
-    SPIN_NS = 50000,       /* before the thread sleeps for a buffer, a default */
-    LOOK_NS = 20000,       /* before a thread sleeps for a result */
+    SMALL_BYTES = 1 << 20,  /* raw and result together */
+    SPIN_NS = 50000,        /* before the thread sleeps for a buffer, a default */
+    LOOK_NS = 20000,        /* before a thread sleeps for a result */
+    LOOK_SMALL_NS = 200000, /* the same while a GPU has small buffers, 20 to 150 us each */
     FLIGHT_SPIN_GPU_NS = 2000000 /* before the thread naps while a GPU works */,
     NAP_NS = 50000
 };
@@ -65,7 +66,7 @@ struct airy_oct_stream {
     airy_device *device;
     bool in_place;
     airy_oct_stream_info sizes; /* counters 0 */
-    uint64_t spin_ns, flight_spin_ns;
+    uint64_t spin_ns, flight_spin_ns, look_ns;
     /*
      * In-order queues; a buffer's copies and computation go through one, and run beside those of the
      * others' buffers. No queue waits for another one: with a queue for each of the three steps, of
@@ -254,12 +255,16 @@ static void *run_thread(void *arg)
 
 /* ---- making and ending it ---- */
 
+static bool is_small(const airy_oct_stream *stream)
+{
+    return stream->sizes.raw_bytes + stream->sizes.result_bytes < SMALL_BYTES;
+}
+
 static airy_status open_lanes(airy_oct_stream *stream)
 {
-    const bool small = stream->sizes.raw_bytes + stream->sizes.result_bytes < SMALL_BYTES;
-    const size_t lanes = stream->in_place ? 1
-                         : small          ? SMALL_LANES
-                                          : airy_min_size(LANES, stream->sizes.slots);
+    const size_t lanes = stream->in_place   ? 1
+                         : is_small(stream) ? SMALL_LANES
+                                            : airy_min_size(LANES, stream->sizes.slots);
     for (; stream->lane_count < lanes; stream->lane_count++)
         AIRY_TRY(airy_queue_create(&stream->lanes[stream->lane_count], stream->device));
     return AIRY_OK;
@@ -394,6 +399,7 @@ airy_status airy_oct_stream_create(airy_oct_stream **stream, const airy_oct *oct
     s->spin_ns = params->spin_ns ? params->spin_ns : SPIN_NS;
     s->flight_spin_ns = s->device->info.gpu ? FLIGHT_SPIN_GPU_NS : s->spin_ns;
     AIRY_TRY_OR(out, plan_sizes(s, params));
+    s->look_ns = s->device->info.gpu && is_small(s) ? LOOK_SMALL_NS : LOOK_NS;
     AIRY_TRY_OR(out, open_lanes(s));
     AIRY_TRY_OR(out, open_slots(s));
     AIRY_TRY_OR(out, rehearse(s));
@@ -518,25 +524,33 @@ airy_status airy_oct_stream_end(airy_oct_stream *stream)
 
 /* ---- the side that asks ---- */
 
-/* All that was given has been asked for; `end` is seen after the last give. */
-static bool is_over(airy_oct_stream *stream)
+/* All that was given has been asked for. */
+static bool is_idle(airy_oct_stream *stream)
 {
-    return atomic_load_explicit(&stream->end, memory_order_acquire) &&
-           atomic_load_explicit(&stream->given.tail, memory_order_acquire) ==
-               atomic_load_explicit(&stream->done.head, memory_order_relaxed);
+    return atomic_load_explicit(&stream->given.tail, memory_order_acquire) ==
+           atomic_load_explicit(&stream->done.head, memory_order_relaxed);
 }
 
-/* Sleeps only after a while: the result of a small frame is there before a thread has woken up. */
+/* `end` is seen after the last give. */
+static bool is_over(airy_oct_stream *stream)
+{
+    return atomic_load_explicit(&stream->end, memory_order_acquire) && is_idle(stream);
+}
+
+/*
+ * Sleeps only after a while: the result of a small frame is there before a thread has woken up. A
+ * processor is kept busy longer only while there is something to come.
+ */
 static struct stream_slot *wait_result(airy_oct_stream *stream, uint64_t timeout_ns)
 {
-    const uint64_t look = airy_notice_deadline(LOOK_NS), end = airy_notice_deadline(timeout_ns);
+    const uint64_t begin = airy_clock_ns(), end = airy_notice_deadline(timeout_ns);
     for (;;) {
         const unsigned seen = airy_notice_seen(&stream->done_notice);
         struct stream_slot *slot = get(stream, &stream->done);
         if (slot || timeout_ns == 0 || is_over(stream))
             return slot;
-        const uint64_t now = airy_clock_ns();
-        if (now < look && now < end)
+        const uint64_t now = airy_clock_ns(), look_ns = is_idle(stream) ? LOOK_NS : stream->look_ns;
+        if (now - begin < look_ns && now < end)
             airy_relax();
         else if (!airy_notice_wait(&stream->done_notice, seen, end))
             return NULL;
