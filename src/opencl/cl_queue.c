@@ -150,6 +150,18 @@ airy_status airy_cl_event_wait(const airy_event *event)
     return AIRY_OK;
 }
 
+/*
+ * What a copy has written to the host is there when its event says so (OpenCL 1.2, 5.2.2); of other
+ * commands only waiting makes the host see it (5.9), for 1.4 us on NVIDIA.
+ */
+static bool is_copy_to_host(const struct airy_cl_device *device, cl_event event)
+{
+    cl_command_type type = 0;
+    return device->cl->GetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL) ==
+               CL_SUCCESS &&
+           (type == CL_COMMAND_READ_BUFFER || type == CL_COMMAND_READ_BUFFER_RECT);
+}
+
 airy_status airy_cl_event_is_done(const airy_event *event, bool *done)
 {
     const struct airy_cl_device *device = airy_cl_device(event->device);
@@ -163,8 +175,8 @@ airy_status airy_cl_event_is_done(const airy_event *event, bool *done)
     /* Negative: the error that the command ended with. */
     AIRY_CL_TRY(device, state < 0 ? state : CL_SUCCESS, "work before an event");
     *done = state == CL_COMPLETE;
-    /* Only waiting makes the host see what was written (OpenCL 1.2, 5.9). */
-    return *done ? airy_cl_event_wait(event) : AIRY_OK;
+    return *done && marker && !is_copy_to_host(device, marker) ? airy_cl_event_wait(event)
+                                                               : AIRY_OK;
 }
 
 void airy_cl_event_close(airy_event *event)
