@@ -87,7 +87,7 @@ struct airy_oct_stream {
 
     /* The stream's thread's: slots in flight, oldest first. */
     uint8_t flight[SLOTS];
-    size_t flight_head, flight_count, submitted;
+    size_t flight_head, flight_count, next_lane;
     pthread_t thread;
     bool has_thread;
 
@@ -177,7 +177,10 @@ static void keep_error(struct stream_slot *slot, airy_status status)
 
 static void submit(airy_oct_stream *stream, struct stream_slot *slot)
 {
-    slot->lane = stream->submitted++ % stream->lane_count;
+    /* A frame alone goes where the last one went: to change queues takes a GPU microseconds. */
+    if (stream->flight_count == 0)
+        stream->next_lane = 0;
+    slot->lane = stream->next_lane++ % stream->lane_count;
     slot->message[0] = '\0';
     const airy_status status = slot->frames == stream->sizes.frames
                                    ? enqueue(stream, slot, slot->dst, slot->src)
