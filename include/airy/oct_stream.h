@@ -36,7 +36,9 @@ typedef struct airy_oct_stream airy_oct_stream;
 typedef struct airy_oct_stream_params {
     size_t frames; /**< raw frames a buffer holds, a multiple of frames_per_result; 0: the fewest */
     size_t slots;  /**< buffers, 2 to 64; 0: 4, of less than 1 MiB 16. Each is a raw and a result
-                        buffer, page-locked on OpenCL devices, and the same on the device */
+                        buffer, page-locked on OpenCL devices, and the same on the device, of
+                        less than 1 MiB on NVIDIA's only the raw one, for what is lent: kernels
+                        work in the host's memory there */
     /**
      * How long the stream's thread looks for a new buffer before it sleeps, with a processor busy;
      * to wake a thread takes the system 5 to 50 us, which is added to the latency of frames that

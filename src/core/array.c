@@ -133,10 +133,12 @@ airy_status airy_array_over_host(airy_array **array, airy_host *host)
 {
     airy_buffer *buffer;
     AIRY_FAIL_IF(!array || !host, AIRY_ERR_PARAM, "airy_array_over_host: argument is NULL");
-    AIRY_FAIL_IF(!host->device->backend->in_place, AIRY_ERR_UNSUPPORTED,
+    const bool in_place = host->device->backend->in_place;
+    AIRY_FAIL_IF(!in_place && !host->shared, AIRY_ERR_UNSUPPORTED,
                  "host memory of %s cannot be an array: only the CPU works in place",
                  host->device->info.spec);
-    AIRY_TRY(airy_buffer_borrow(&buffer, host->device, host->size, host->data));
+    AIRY_TRY(
+        airy_buffer_borrow(&buffer, host->device, host->size, in_place ? host->data : host->impl));
     return wrap(array, buffer, 0, AIRY_DTYPE_U8, 1, &host->size);
 }
 

@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -32,7 +33,7 @@ static void give_back(airy_device *device, size_t size)
     pthread_mutex_unlock(&device->lock);
 }
 
-airy_status airy_host_create(airy_host **host, airy_device *device, size_t size)
+static airy_status create(airy_host **host, airy_device *device, size_t size, bool shared)
 {
     void *block = NULL;
     AIRY_FAIL_IF(!host || !device, AIRY_ERR_PARAM, "airy_host_create: argument is NULL");
@@ -41,6 +42,7 @@ airy_status airy_host_create(airy_host **host, airy_device *device, size_t size)
     airy_host *h = block;
     h->device = device;
     h->size = size;
+    h->shared = shared;
     airy_status status = book(device, size);
     if (status == AIRY_OK) {
         status = device->backend->host_alloc(device, size, h);
@@ -62,6 +64,17 @@ airy_status airy_host_create(airy_host **host, airy_device *device, size_t size)
     pthread_mutex_unlock(&device->lock);
     *host = h;
     return AIRY_OK;
+}
+
+airy_status airy_host_create(airy_host **host, airy_device *device, size_t size)
+{
+    return create(host, device, size, false);
+}
+
+airy_status airy_host_create_shared(airy_host **host, airy_device *device, size_t size)
+{
+    assert(device->shares_host);
+    return create(host, device, size, true);
 }
 
 void airy_host_destroy(airy_host **host)

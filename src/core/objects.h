@@ -23,7 +23,8 @@ struct airy_device {
     struct airy_buffer *live; /* list of live buffers, for the accounts */
     struct airy_host *hosts;  /* list of page-locked pieces */
     struct airy_tuning tuning;
-    int node; /* of memory, that it is near to; negative: none */
+    int node;         /* of memory, that it is near to; negative: none */
+    bool shares_host; /* kernels can work in memory of the host, over the link */
     void *impl;
 };
 
@@ -68,6 +69,7 @@ enum airy_scratch {
 
 struct airy_queue {
     airy_device *device;
+    bool keeps_events; /* of kernels, too, as one of its own is recorded behind them */
     airy_buffer *scratch[AIRY_SCRATCH_COUNT];
     airy_status error; /* of enqueued work, for finish */
     char error_text[512];
@@ -85,6 +87,7 @@ struct airy_host {
     airy_device *device;
     void *data;
     size_t size;
+    bool shared; /* kernels of a device that shares_host work in it */
     void *impl;
     struct airy_host *next, *previous; /* of the device's list, to find whether an address is
                                           pinned */
@@ -140,6 +143,8 @@ airy_status airy_array_view_as(airy_array **view, const airy_array *array, size_
  * the array.
  */
 airy_status airy_array_over_host(airy_array **array, airy_host *host);
+/* Like airy_host_create, for arrays over it, on a device that shares_host. */
+airy_status airy_host_create_shared(airy_host **host, airy_device *device, size_t size);
 /* "u32 [4, 10, 10] on cpu", for messages; text has at least 96 bytes. */
 const char *airy_array_describe(const airy_array *array, char text[96]);
 /*

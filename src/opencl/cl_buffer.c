@@ -72,13 +72,23 @@ void airy_cl_release(airy_device *device, void *handle)
         airy_cl_device(device)->cl->ReleaseMemObject(handle);
 }
 
-airy_status airy_cl_pin(struct airy_cl_device *device, size_t size, cl_mem *buffer, void **data)
+static cl_mem create_pinned(const struct airy_cl_device *device, size_t size, bool shared,
+                            cl_int *code)
+{
+    if (shared)
+        return device->create_buffer_nv(device->context, CL_MEM_READ_WRITE,
+                                        AIRY_CL_LOCATION_HOST_NV, size, NULL, code);
+    return device->cl->CreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                    size, NULL, code);
+}
+
+airy_status airy_cl_pin(struct airy_cl_device *device, size_t size, bool shared, cl_mem *buffer,
+                        void **data)
 {
     AIRY_TRY(airy_cl_ready(device));
     cl_int code = CL_SUCCESS;
     const char *call = "clCreateBuffer";
-    cl_mem memory = device->cl->CreateBuffer(
-        device->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size ? size : 1, NULL, &code);
+    cl_mem memory = create_pinned(device, size ? size : 1, shared, &code);
     void *address = NULL;
     if (memory) {
         call = "clEnqueueMapBuffer";
@@ -113,7 +123,7 @@ void airy_cl_unpin(struct airy_cl_device *device, cl_mem buffer, void *data)
 airy_status airy_cl_host_alloc(airy_device *device, size_t size, airy_host *host)
 {
     cl_mem buffer = NULL;
-    AIRY_TRY(airy_cl_pin(airy_cl_device(device), size, &buffer, &host->data));
+    AIRY_TRY(airy_cl_pin(airy_cl_device(device), size, host->shared, &buffer, &host->data));
     host->impl = buffer;
     return AIRY_OK;
 }

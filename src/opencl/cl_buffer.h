@@ -26,8 +26,13 @@ airy_status airy_cl_peek(airy_queue *queue, const void **data, const airy_array 
 airy_status airy_cl_copy(airy_queue *queue, const airy_array *dst, const airy_array *src);
 airy_status airy_cl_fill(airy_queue *queue, const airy_array *dst, const void *pattern);
 
-/* Page-locked memory, mapped until airy_cl_unpin. */
-airy_status airy_cl_pin(struct airy_cl_device *device, size_t size, cl_mem *buffer, void **data);
+/*
+ * Page-locked memory, mapped until airy_cl_unpin. shared: kernels work in it meanwhile. That takes
+ * cl_nv_create_buffer: a buffer of CL_MEM_ALLOC_HOST_PTR NVIDIA keeps on the device, and copies it
+ * when it is mapped.
+ */
+airy_status airy_cl_pin(struct airy_cl_device *device, size_t size, bool shared, cl_mem *buffer,
+                        void **data);
 void airy_cl_unpin(struct airy_cl_device *device, cl_mem buffer, void *data);
 
 /*

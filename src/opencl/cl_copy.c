@@ -291,7 +291,7 @@ airy_status airy_cl_pull(airy_queue *queue, void *data, const airy_array *src, b
     const struct box box = make_box(src, NULL);
     const struct transfer transfer = {.direction = PULL, .buffer = src->buffer->handle};
     if (pinned)
-        return enqueue_box(queue, &transfer, &box, data, &airy_cl_queue(queue)->pulled);
+        return enqueue_box(queue, &transfer, &box, data, &airy_cl_queue(queue)->last);
     unsigned char *to = data;
     struct pulled flight[PULL_DEPTH];
     size_t started = 0, landed = 0;

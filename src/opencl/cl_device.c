@@ -84,6 +84,19 @@ static bool has_extension(const struct airy_cl_api *cl, cl_device_id id, const c
     return found;
 }
 
+static airy_cl_create_buffer_nv find_create_buffer_nv(const struct device_place *place)
+{
+    const struct airy_cl_api *cl = place->platform->api;
+    union {
+        void *object;
+        airy_cl_create_buffer_nv function;
+    } found = {NULL};
+    if (has_extension(cl, place->id, "cl_nv_create_buffer"))
+        found.object =
+            cl->GetExtensionFunctionAddressForPlatform(place->platform->id, "clCreateBufferNV");
+    return found.function;
+}
+
 /* Why the device cannot be used, into why[256]; "" when it can. */
 static void judge(const struct airy_cl_api *cl, cl_device_id id, char why[256])
 {
@@ -300,6 +313,7 @@ static void fill_traits(struct airy_cl_device *impl, const struct device_place *
     snprintf(impl->driver, sizeof(impl->driver), "%.63s|%.95s|%.95s|%.60s", platform, version, name,
              driver);
     impl->nvidia = is_nvidia(place->platform);
+    impl->create_buffer_nv = find_create_buffer_nv(place);
     impl->pocl = strstr(platform, "Portable Computing Language") != NULL;
     impl->int64_atomics = has_extension(cl, impl->id, "cl_khr_int64_base_atomics") &&
                           has_extension(cl, impl->id, "cl_khr_int64_extended_atomics");
@@ -377,6 +391,7 @@ airy_status airy_cl_open(airy_device *device)
     device->impl = impl;
     fill_traits(impl, &finder.place);
     device->node = airy_numa_of_pci("", impl->pci);
+    device->shares_host = impl->create_buffer_nv != NULL;
 
     impl->opening = device->params.background &&
                     pthread_create(&impl->opener, NULL, open_in_background, impl) == 0;

@@ -11,6 +11,12 @@
 
 struct airy_cl_program;
 
+/* cl_nv_create_buffer; the first flag: in the host's memory, where kernels reach it over the link. */
+typedef cl_mem(CL_API_CALL *airy_cl_create_buffer_nv)(cl_context context, cl_mem_flags flags,
+                                                      cl_bitfield flags_nv, size_t size,
+                                                      void *host_ptr, cl_int *code);
+enum { AIRY_CL_LOCATION_HOST_NV = 1 };
+
 struct airy_cl_device {
     const struct airy_cl_api *cl;
     cl_platform_id platform;
@@ -18,6 +24,7 @@ struct airy_cl_device {
     cl_context context;
     const char *spec; /* the airy_device's, for sentences */
     bool nvidia, pocl;
+    airy_cl_create_buffer_nv create_buffer_nv; /* NULL: not there */
     bool int64_atomics;   /* additions and extremes, as AIRY_INT64_ATOMICS of prelude.cl */
     bool over_allocates;  /* single allocations above max_alloc work: CL_DEVICE_MAX_MEM_ALLOC_SIZE
                             is no limit */

@@ -185,14 +185,18 @@ static airy_status enqueue(airy_queue *queue, const struct airy_cl_kernel *kerne
     cl_event event = NULL;
     const bool profiles = airy_cl_profiles(queue);
     airy_cl_queue_goes_on(impl);
-    const cl_int code = impl->device->cl->EnqueueNDRangeKernel(impl->queue, kernel->kernel,
-                                                               (cl_uint)dims, offset, global, local,
-                                                               0, NULL, profiles ? &event : NULL);
+    const cl_int code = impl->device->cl->EnqueueNDRangeKernel(
+        impl->queue, kernel->kernel, (cl_uint)dims, offset, global, local, 0, NULL,
+        profiles || queue->keeps_events ? &event : NULL);
     if (code != CL_SUCCESS) {
         char what[128];
         snprintf(what, sizeof(what), "clEnqueueNDRangeKernel of %s", kernel->name);
         return airy_cl_fail(code, impl->device->spec, what);
     }
+    if (queue->keeps_events)
+        impl->last = event;
+    if (queue->keeps_events && profiles)
+        (void)impl->device->cl->RetainEvent(event);
     if (profiles)
         airy_cl_profile_take(queue, event, kernel->name, false, bytes);
     return AIRY_OK;

@@ -18,6 +18,7 @@
 /* All of OpenCL 1.2 that is called. */
 #define AIRY_CL_FUNCTIONS(X)                                                                       \
     X(GetPlatformInfo)                                                                             \
+    X(GetExtensionFunctionAddressForPlatform)                                                      \
     X(GetDeviceIDs)                                                                                \
     X(GetDeviceInfo)                                                                               \
     X(CreateContext)                                                                               \

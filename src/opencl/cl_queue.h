@@ -43,7 +43,8 @@ struct airy_cl_queue {
     struct airy_cl_kernel *kernels; /* kernel objects of this queue: an open hash table */
     unsigned kernel_slots, kernel_count;
     unsigned recent[AIRY_CL_RECENT]; /* slots of kernels launched last, plus 1; 0: none */
-    cl_event pulled; /* of the last command, if that is a copy to page-locked memory; else NULL */
+    /* Of the last command, where that is a copy to page-locked memory or events are kept; NULL. */
+    cl_event last;
     struct airy_cl_pending *pending; /* profiled commands whose times are not read yet; NULL:
                                         profiling is off */
     unsigned pending_count;
@@ -65,12 +66,12 @@ airy_status airy_cl_event_wait(const airy_event *event);
 airy_status airy_cl_event_is_done(const airy_event *event, bool *done);
 void airy_cl_event_close(airy_event *event);
 
-/* In front of every command that is enqueued: `pulled` is the last one no more. */
+/* In front of every command that is enqueued: `last` is so no more. */
 static inline void airy_cl_queue_goes_on(struct airy_cl_queue *queue)
 {
-    if (queue->pulled)
-        (void)queue->device->cl->ReleaseEvent(queue->pulled);
-    queue->pulled = NULL;
+    if (queue->last)
+        (void)queue->device->cl->ReleaseEvent(queue->last);
+    queue->last = NULL;
 }
 
 /*

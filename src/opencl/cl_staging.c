@@ -30,7 +30,7 @@ airy_status airy_cl_staging_take(struct airy_cl_queue *queue, size_t size, void 
     struct airy_cl_staging *staging = &queue->staging;
     if (!staging->buffer) {
         void *data;
-        AIRY_TRY(airy_cl_pin(queue->device, AIRY_CL_STAGING_BYTES, &staging->buffer, &data));
+        AIRY_TRY(airy_cl_pin(queue->device, AIRY_CL_STAGING_BYTES, false, &staging->buffer, &data));
         staging->data = data;
     }
     if (staging->head + size > AIRY_CL_STAGING_BYTES)

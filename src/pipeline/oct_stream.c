@@ -51,7 +51,8 @@ struct slot_ring {
 struct stream_slot {
     airy_host *raw, *result;
     const void *from;      /* raw, or what was lent */
-    airy_array *src, *dst; /* in place: over raw and result */
+    airy_array *src, *dst; /* shared: over raw and result */
+    airy_array *copied;    /* what was lent, on the device; NULL: src is */
     airy_event *done;
     size_t lane;
     uint64_t first_frame, given_ns, latency_ns;
@@ -65,6 +66,11 @@ struct airy_oct_stream {
     const airy_oct *oct;
     airy_device *device;
     bool in_place;
+    /*
+     * Kernels work in the host's memory: in place, and with small buffers where a GPU can. Each copy
+     * of a frame of 60 lines takes 5 us for its bytes, and as much to begin and to be noticed.
+     */
+    bool shared;
     airy_oct_stream_info sizes; /* counters 0 */
     uint64_t spin_ns, flight_spin_ns, look_ns;
     /*
@@ -133,6 +139,11 @@ static size_t result_bytes(const airy_oct_stream *stream, size_t frames)
     return frames / info->frames_per_result * info->result_bytes;
 }
 
+static bool is_lent(const struct stream_slot *slot)
+{
+    return slot->from != airy_host_data(slot->raw);
+}
+
 static airy_status enqueue(const airy_oct_stream *stream, const struct stream_slot *slot,
                            airy_array *dst, airy_array *src)
 {
@@ -142,10 +153,18 @@ static airy_status enqueue(const airy_oct_stream *stream, const struct stream_sl
         AIRY_TRY(airy_oct_process(lane, stream->oct, dst, src, &run));
         return airy_queue_finish(lane);
     }
-    AIRY_TRY(airy_array_push(lane, src, slot->from, airy_array_size(src)));
+    if (!stream->shared || is_lent(slot))
+        AIRY_TRY(airy_array_push(lane, src, slot->from, airy_array_size(src)));
     AIRY_TRY(airy_oct_process(lane, stream->oct, dst, src, &run));
-    AIRY_TRY(airy_array_pull(lane, airy_host_data(slot->result), airy_array_size(dst), dst));
+    if (!stream->shared)
+        AIRY_TRY(airy_array_pull(lane, airy_host_data(slot->result), airy_array_size(dst), dst));
     return airy_event_record(slot->done, lane);
+}
+
+/* What is lent is none of the stream's memory, and copied where kernels read that. */
+static airy_array *source_of(const struct stream_slot *slot)
+{
+    return slot->copied && is_lent(slot) ? slot->copied : slot->src;
 }
 
 /* Views of fewer frames than the slot has room for. */
@@ -159,7 +178,7 @@ static airy_status enqueue_part(const airy_oct_stream *stream, const struct stre
     memcpy(dst_shape, slot->dst->shape, sizeof(dst_shape));
     src_shape[0] = slot->frames;
     dst_shape[0] = slot->frames / stream->oct->info.frames_per_result;
-    AIRY_TRY_OR(out, airy_array_view(&src, slot->src, start, src_shape));
+    AIRY_TRY_OR(out, airy_array_view(&src, source_of(slot), start, src_shape));
     AIRY_TRY_OR(out, airy_array_view(&dst, slot->dst, start, dst_shape));
     status = enqueue(stream, slot, dst, src);
 out:
@@ -183,7 +202,7 @@ static void submit(airy_oct_stream *stream, struct stream_slot *slot)
     slot->lane = stream->next_lane++ % stream->lane_count;
     slot->message[0] = '\0';
     const airy_status status = slot->frames == stream->sizes.frames
-                                   ? enqueue(stream, slot, slot->dst, slot->src)
+                                   ? enqueue(stream, slot, slot->dst, source_of(slot))
                                    : enqueue_part(stream, slot);
     keep_error(slot, status);
     /* What was enqueued before the failure still uses the buffers. */
@@ -268,22 +287,30 @@ static airy_status open_lanes(airy_oct_stream *stream)
     const size_t lanes = stream->in_place   ? 1
                          : is_small(stream) ? SMALL_LANES
                                             : airy_min_size(LANES, stream->sizes.slots);
-    for (; stream->lane_count < lanes; stream->lane_count++)
+    for (; stream->lane_count < lanes; stream->lane_count++) {
         AIRY_TRY(airy_queue_create(&stream->lanes[stream->lane_count], stream->device));
+        stream->lanes[stream->lane_count]->keeps_events = stream->shared;
+    }
     return AIRY_OK;
 }
 
-/* An array of its own, or where the device works in the host's memory, one over it. */
+/* An array of its own, or over memory of the host. */
 static airy_status open_array(const airy_oct_stream *stream, airy_array **array, airy_host *host,
                               airy_dtype dtype, int ndim, const size_t *shape)
 {
-    if (!stream->in_place)
+    if (!host)
         return airy_array_create(array, stream->device, dtype, ndim, shape);
     airy_array *bytes = NULL;
     AIRY_TRY(airy_array_over_host(&bytes, host));
     const airy_status status = airy_array_view_as(array, bytes, 0, dtype, ndim, shape);
     airy_array_destroy(&bytes);
     return status;
+}
+
+static airy_status open_host(const airy_oct_stream *stream, airy_host **host, size_t size)
+{
+    return stream->shared && !stream->in_place ? airy_host_create_shared(host, stream->device, size)
+                                               : airy_host_create(host, stream->device, size);
 }
 
 static airy_status open_slot(const airy_oct_stream *stream, struct stream_slot *slot)
@@ -294,14 +321,17 @@ static airy_status open_slot(const airy_oct_stream *stream, struct stream_slot *
     const size_t frames = stream->sizes.frames;
     const size_t src_shape[3] = {frames, p->lines, packed ? info->line_bytes : p->samples};
     const size_t dst_shape[4] = {frames / info->frames_per_result, info->out_lines, info->depth, 2};
-    AIRY_TRY(airy_host_create(&slot->raw, stream->device, stream->sizes.raw_bytes));
-    AIRY_TRY(airy_host_create(&slot->result, stream->device, stream->sizes.result_bytes));
+    AIRY_TRY(open_host(stream, &slot->raw, stream->sizes.raw_bytes));
+    AIRY_TRY(open_host(stream, &slot->result, stream->sizes.result_bytes));
     slot->from = airy_host_data(slot->raw);
     memset(airy_host_data(slot->raw), 0, stream->sizes.raw_bytes);
     memset(airy_host_data(slot->result), 0, stream->sizes.result_bytes);
+    const airy_dtype dtype = packed ? AIRY_DTYPE_U8 : p->dtype;
     AIRY_TRY(
-        open_array(stream, &slot->src, slot->raw, packed ? AIRY_DTYPE_U8 : p->dtype, 3, src_shape));
-    AIRY_TRY(open_array(stream, &slot->dst, slot->result, p->to,
+        open_array(stream, &slot->src, stream->shared ? slot->raw : NULL, dtype, 3, src_shape));
+    if (stream->shared && !stream->in_place)
+        AIRY_TRY(open_array(stream, &slot->copied, NULL, dtype, 3, src_shape));
+    AIRY_TRY(open_array(stream, &slot->dst, stream->shared ? slot->result : NULL, p->to,
                         p->output == AIRY_OCT_COMPLEX ? 4 : 3, dst_shape));
     return airy_event_create(&slot->done, stream->device);
 }
@@ -310,6 +340,7 @@ static void close_slot(struct stream_slot *slot)
 {
     airy_event_destroy(&slot->done);
     airy_array_destroy(&slot->src);
+    airy_array_destroy(&slot->copied);
     airy_array_destroy(&slot->dst);
     airy_host_destroy(&slot->raw);
     airy_host_destroy(&slot->result);
@@ -382,7 +413,9 @@ static airy_status plan_sizes(airy_oct_stream *stream, const airy_oct_stream_par
     AIRY_FAIL_IF(params->slots == 1 || params->slots > SLOTS, AIRY_ERR_PARAM,
                  "stream slots = %zu, expected 2 to %d", params->slots, (int)SLOTS);
     sizes->slots = params->slots ? params->slots : bytes < SMALL_BYTES ? MANY_SLOTS : FEW_SLOTS;
-    sizes->memory = (uint64_t)bytes * sizes->slots * (stream->in_place ? 1 : 2);
+    stream->shared = stream->in_place || (stream->device->shares_host && bytes < SMALL_BYTES);
+    sizes->memory = (uint64_t)sizes->slots * (sizes->raw_bytes * (stream->in_place ? 1 : 2) +
+                                              sizes->result_bytes * (stream->shared ? 1 : 2));
     return AIRY_OK;
 }
 

@@ -337,6 +337,37 @@ static void check_over_host(struct check *c)
     airy_host_destroy(&host);
 }
 
+/* What a kernel writes to memory of the host is there when the queue is finished, each time. */
+static void check_over_shared_host(struct check *c)
+{
+    enum { SIDE = 64, INNER = SIDE - 2, ROUNDS = 100 };
+    if (!c->device->shares_host || !check_case(c, "array_over_shared_host"))
+        return;
+    const size_t shape[2] = {SIDE, SIDE}, start[2] = {1, 1}, box[2] = {INNER, INNER};
+    airy_host *host = NULL;
+    airy_array *bytes = NULL, *whole = NULL, *inner = NULL;
+    CHECK_OK(c, airy_host_create_shared(&host, c->device, SIDE * SIDE));
+    CHECK_OK(c, airy_array_over_host(&bytes, host));
+    CHECK_OK(c, airy_array_view_as(&whole, bytes, 0, AIRY_DTYPE_U8, 2, shape));
+    CHECK_OK(c, airy_array_view(&inner, whole, start, box));
+    unsigned char *p = airy_host_data(host);
+    memset(p, 255, SIDE * SIDE);
+    for (int round = 0; round < ROUNDS; round++) {
+        CHECK_OK(c, airy_array_fill(c->queue, inner, round));
+        CHECK_OK(c, airy_queue_finish(c->queue));
+        size_t good = 0, rim = 0;
+        for (size_t i = 0; i < SIDE * SIDE; i++) {
+            good += p[i] == round;
+            rim += p[i] == 255;
+        }
+        CHECK(c, good == INNER * INNER && rim == SIDE * SIDE - INNER * INNER);
+    }
+    airy_array_destroy(&inner);
+    airy_array_destroy(&whole);
+    airy_array_destroy(&bytes);
+    airy_host_destroy(&host);
+}
+
 /* The ends of each dtype's range go in, what lies beyond or between does not. */
 static void check_fill_values(struct check *c)
 {
@@ -477,6 +508,7 @@ void check_core_array(struct check *c)
     check_views(c);
     check_typed_views(c);
     check_over_host(c);
+    check_over_shared_host(c);
     check_fill_values(c);
     check_print(c);
     check_bandwidth(c);
