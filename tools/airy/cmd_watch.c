@@ -311,7 +311,7 @@ static int watch(struct viewer *v)
     const struct watch_params *p = v->p;
     const double interval = p->has_interval ? p->interval : 1;
     int code = AIRY_EXIT_OK;
-    bool ends = false, found = false;
+    bool ends = false, found = false, wrong = false;
     char why[512] = "";
     double due = tool_now();
     for (size_t i = 0; code == AIRY_EXIT_OK && !ends; i++) {
@@ -320,13 +320,15 @@ static int watch(struct viewer *v)
         code = show(v, &look);
         snprintf(why, sizeof(why), "%s", look.why);
         found |= watch_has_rows(&look);
-        ends = look.state == WATCH_FINISHED || (p->has_count && i + 1 >= p->count);
+        /* A result has its name when it is complete: what this is does not become one. */
+        wrong = look.state == WATCH_UNREADABLE && look.path == v->final;
+        ends = look.state == WATCH_FINISHED || wrong || (p->has_count && i + 1 >= p->count);
         /* A look that took longer than the interval moves the next ones. */
         due = fmax(due + interval, tool_now());
         free_look(&look);
         ends = ends || wait_for_next(v, due);
     }
-    if (code == AIRY_EXIT_OK && !found && *why)
+    if (code == AIRY_EXIT_OK && *why && (wrong || !found))
         code = tool_fail(v->common, "%s", why);
     else if (code == AIRY_EXIT_OK && !found)
         code = tool_fail(v->common, "neither %s nor %s is there", v->final, v->partial);
@@ -362,7 +364,8 @@ const struct command cmd_watch = {
     .details = "OUT.h5 is what 'airy integrate' writes, or will write: while it does, "
                "OUT.h5.partial is looked at. In a terminal the view is renewed until the result "
                "has its name, or q or Ctrl-C; elsewhere, or with --json, each look is one line of "
-               "JSON. The writer notices nothing.",
+               "JSON. A file of that name that is no result ends it with exit code 1. The writer "
+               "notices nothing.",
     .examples = "  airy watch patterns.h5\n"
                 "  airy watch patterns.h5 --log --png newest.png\n"
                 "  airy watch patterns.h5 --count 1 --json\n",

@@ -19,6 +19,10 @@ $airy watch $small --count 1 >line 2>said
 head -c 3000 p.h5.partial >cut.h5
 $airy watch cut.h5 --count 1 >line 2>/dev/null
 [ $? = 1 ] && grep -c '"state":"unreadable"' line
+# waiting for it to become one would take for ever
+timeout 60 $airy watch $small --interval 0.05 >line 2>said
+[ $? = 1 ] && wc -l <line | tr -d ' '
+grep -o 'no result of an integration' said
 # it comes, vanishes, comes again as another, and gets its name
 last_says() { tail -n 1 lines | grep -q "$1"; }
 reaches() { # the last line says so
