@@ -109,11 +109,13 @@ struct service {
     size_t dropped_size;   /* bytes of it */
 };
 
-/* SCHEME://, also one that is misspelled, but no file of such a name. */
+/* SCHEME://, also one that is misspelled or lacks a slash, but no file of such a name. */
 static bool is_address(const char *text)
 {
     const size_t scheme = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
-    return scheme > 0 && strncmp(text + scheme, "://", 3) == 0 && !tool_exists(text);
+    const bool meant = (scheme > 0 && strncmp(text + scheme, "://", 3) == 0) ||
+                       strncmp(text, "tcp:", 4) == 0 || strncmp(text, "ipc:", 4) == 0;
+    return meant && !tool_exists(text);
 }
 
 bool live_is_stream(const struct integrate_params *p)

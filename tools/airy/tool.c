@@ -22,7 +22,7 @@ extern char **environ;
 static const char *advice(const struct common *common, airy_status status, const char *sentence)
 {
     if (strstr(sentence, "No such file"))
-        return strstr(sentence, "://") && !strstr(sentence, "ipc://")
+        return (strstr(sentence, "://") || strstr(sentence, "tcp:/")) && !strstr(sentence, "ipc://")
                    ? "; streams (tcp://HOST:PORT) are taken by 'airy integrate' alone"
                    : "; check the path";
     if (strstr(sentence, "no address of this machine"))

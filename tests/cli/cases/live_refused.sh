@@ -16,6 +16,8 @@ for url in tcp://nowhere tcp://localhost:99999 'tcp://*:31001' tcp://:31001; do
 done
 # schemes that there are not, and what takes no streams
 refused tpc://localhost:31001 -o o.h5
+refused tcp:/localhost:31001 -o o.h5
+$airy stats tcp:/localhost:31001 2>&1
 $airy stats tcp://localhost:31001 2>&1
 refused ipc://a --publish tcp://192.0.2.1:31001
 # a name that no resolver is asked for
