@@ -23,6 +23,8 @@
  * helper grow FILE SOURCE MILLISECONDS
  *     write /entry/data/data of SOURCE into FILE chunk by chunk, so that others can read it as it
  *     grows, with a pause behind each
+ * helper begun FILE SOURCE COUNT
+ *     /entry/data/data of SOURCE with room for all of its frames, of which COUNT were written
  * helper series MASTER SOURCE EACH [IMAGES]
  *     the frames of SOURCE::/entry/data/data in files of EACH frames, MASTER_1.h5 and on, and
  *     MASTER.h5 with links to them; it says that there are IMAGES
@@ -527,6 +529,24 @@ static bool put_part(const char *path, hid_t frames, hsize_t first, hsize_t last
     return H5Dclose(set) >= 0 && H5Fclose(file) >= 0 && good;
 }
 
+static int make_begun(const char *path, const char *source, const char *count)
+{
+    register_no_filter();
+    const hid_t from = H5Fopen(source, H5F_ACC_RDONLY, H5P_DEFAULT),
+                frames = H5Dopen2(from, "/entry/data/data", H5P_DEFAULT),
+                space = H5Dget_space(frames);
+    hsize_t shape[3] = {0};
+    bool good = H5Sget_simple_extent_dims(space, shape, NULL) == 3 &&
+                put_part(path, frames, 0, strtoull(count, NULL, 10));
+    const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT),
+                set = H5Dopen2(file, "/entry/data/data", H5P_DEFAULT);
+    good = good && H5Dset_extent(set, shape) >= 0 && H5Dclose(set) >= 0 && H5Fclose(file) >= 0;
+    H5Sclose(space);
+    H5Dclose(frames);
+    H5Fclose(from);
+    return good ? 0 : fail("the frames cannot be written");
+}
+
 static int make_series(const char *name, const char *source, const char *each, const char *images)
 {
     char path[512], part[512], link[64];
@@ -584,6 +604,8 @@ int main(int argc, char **argv)
         return make_virtual(argv[2], argv[3], argv[4], argv[5]);
     if (strcmp(what, "grow") == 0 && argc == 5)
         return grow(argv[2], argv[3], argv[4]);
+    if (strcmp(what, "begun") == 0 && argc == 5)
+        return make_begun(argv[2], argv[3], argv[4]);
     if (strcmp(what, "series") == 0 && (argc == 5 || argc == 6))
         return make_series(argv[2], argv[3], argv[4], argc == 6 ? argv[5] : NULL);
     if (strcmp(what, "feed") == 0 && argc == 5)

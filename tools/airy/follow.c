@@ -285,8 +285,9 @@ static enum taken take_frame(struct follow *f, const airy_stack *stack, const ai
             return give(f, row, f->chunk, place.size, place.encoded);
         if (!f->last)
             return LATER;
-    } else if (!place.path && info->path == AIRY_STACK_DIRECT && !f->last) {
-        return LATER; /* nobody has written it */
+    } else if (!place.path && info->path == AIRY_STACK_DIRECT) {
+        /* The dataset has room for it: a fill value is no frame of a series that has ended early. */
+        return f->last ? give_up(f, row, "the frame was never written") : LATER;
     }
     if (airy_stack_read(stack, frame, f->pixels, f->frame_bytes) == AIRY_OK)
         return give(f, row, f->pixels, f->frame_bytes, false);

@@ -260,13 +260,12 @@ double *resume_status(const char *path, size_t *count)
     return status;
 }
 
-/* Rows of frame/status: how many are not done, and how many are bad. */
-static bool count_rows(const char *path, size_t *pending, size_t *bad)
+/* Rows of frame/status; how many are not done, and how many are bad. */
+static bool count_rows(const char *path, size_t *rows, size_t *pending, size_t *bad)
 {
-    size_t count;
-    double *status = resume_status(path, &count);
+    double *status = resume_status(path, rows);
     *pending = *bad = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < *rows; i++) {
         *pending += status[i] < 0;
         *bad += status[i] > 0;
     }
@@ -289,10 +288,10 @@ int resume_complete(const struct integration *job)
     const char *output = job->params->output;
     char *text = NULL;
     struct differences d = {0};
-    size_t pending, bad;
+    size_t rows, pending, bad;
     if (airy_hdf5_text(&text, output, "/entry/integrate/configuration") != AIRY_OK)
         return tool_exists_already(common, output);
-    const bool counted = count_rows(output, &pending, &bad);
+    const bool counted = count_rows(output, &rows, &pending, &bad);
     if (!counted || pending) {
         free(text);
         return counted ? tool_exists_already(common, output)
@@ -315,17 +314,17 @@ int resume_complete(const struct integration *job)
                          "'%s' is there already and was made otherwise: %s%s; --force without "
                          "--resume overwrites it",
                          output, d.text, d.count > 6 ? "; ..." : "");
+    const size_t frames = job->frames ? job->frames : rows; /* 0: --follow */
     if (bad)
-        tool_say(common, "%s: complete already, %zu of %zu frames failed", output, bad,
-                 job->frames);
+        tool_say(common, "%s: complete already, %zu of %zu frames failed", output, bad, frames);
     else
         tool_say(common, "%s: complete already", output);
     int code = AIRY_EXIT_OK;
     if (common->json)
         code = tool_print_json(common,
                                json_pack("{s:o, s:b, s:I, s:I}", "output", tool_json_string(output),
-                                         "complete_already", 1, "frames", (json_int_t)job->frames,
-                                         "bad", (json_int_t)bad));
+                                         "complete_already", 1, "frames", (json_int_t)frames, "bad",
+                                         (json_int_t)bad));
     return code == AIRY_EXIT_OK && bad ? AIRY_EXIT_PARTLY : code;
 }
 
