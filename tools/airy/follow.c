@@ -34,11 +34,19 @@ struct seen_file {
     double since; /* when it was first seen so */
 };
 
+/* What the row of a frame says of it, whatever made the row. */
+struct row_numbers {
+    double total, max;
+    double invalid, saturated; /* pixels */
+};
+
 /* What a frame that is taken was like: another file of the same name has another one there. */
 struct proof {
     bool known, stored; /* stored: the bytes of the file, else pixels */
+    bool row;           /* neither: taken by the run that is gone on with, whose row is known */
     size_t frame;
     uint64_t hash;
+    struct row_numbers numbers;
 };
 
 struct follow {
@@ -354,15 +362,6 @@ static struct proof prove(struct follow *f, const airy_stack *stack, size_t fram
     return proof;
 }
 
-/* A frame that was taken is another one now: rows of two series would be in one file. */
-static bool is_replaced(struct follow *f, const airy_stack *stack, const airy_stack_info *info)
-{
-    if (!f->proof.known || f->proof.frame >= info->frames)
-        return false;
-    const struct proof now = prove(f, stack, f->proof.frame);
-    return now.known && now.stored == f->proof.stored && now.hash != f->proof.hash;
-}
-
 static enum taken fail_replaced(struct follow *f)
 {
     const struct integrate_params *p = f->job->params;
@@ -372,6 +371,85 @@ static enum taken fail_replaced(struct follow *f)
                           "replaced, or is written again; the rows so far are in %s.partial, "
                           "--force begins anew",
                           f->proof.frame, f->job->common->inputs.items[0], p->output));
+}
+
+static void note_numbers(void *user, const airy_live_pattern *pattern)
+{
+    const airy_frame_stats *stats = &pattern->stats;
+    *(struct row_numbers *)user =
+        (struct row_numbers){stats->total, stats->max, stats->invalid, stats->saturated};
+}
+
+/* What the frame in f->pixels would leave in its row. */
+static airy_status number_frame(const struct follow *f, struct row_numbers *numbers)
+{
+    const struct integration *job = f->job;
+    const airy_live_params params = {.height = job->info.height,
+                                     .width = job->info.width,
+                                     .dtype = job->info.dtype,
+                                     .frames = 1,
+                                     .run = {.batch = 1},
+                                     .pattern = note_numbers,
+                                     .user = numbers};
+    const airy_live_frame frame = {.bytes = f->pixels, .size = f->frame_bytes};
+    airy_live *live = NULL;
+    airy_status status = airy_live_create(&live, NULL, job->team.integrators, 1, &params);
+    if (status == AIRY_OK)
+        status = airy_live_put(live, &frame, HUGE_VAL);
+    if (status == AIRY_OK)
+        status = airy_live_finish(live, NULL);
+    airy_live_destroy(&live);
+    return status;
+}
+
+/* Sums of floats depend on how they were made. */
+static bool same_numbers(const struct row_numbers *a, const struct row_numbers *b)
+{
+    return fabs(a->total - b->total) <= 1e-9 * fabs(a->total) && a->max == b->max &&
+           a->invalid == b->invalid && a->saturated == b->saturated;
+}
+
+static enum taken fail_absent(struct follow *f)
+{
+    const struct integrate_params *p = f->job->params;
+    return fail(f, tool_fail(f->job->common,
+                             "'%s' has no frame %zu now, which has a row: the file was replaced or "
+                             "cut off; the rows so far are in %s.partial, --force begins anew",
+                             f->job->common->inputs.items[0], f->proof.frame, p->output));
+}
+
+/* The same for a frame that an earlier process took: nothing else is until it is there again. */
+static enum taken check_row(struct follow *f, const airy_stack *stack, const airy_stack_info *info)
+{
+    airy_stack_place place = {0};
+    struct row_numbers now = {0};
+    const size_t frame = f->proof.frame;
+    const bool there = frame < info->frames &&
+                       airy_stack_get_place(stack, frame, &place) == AIRY_OK &&
+                       (place.path || info->path != AIRY_STACK_DIRECT) &&
+                       airy_stack_read(stack, frame, f->pixels, f->frame_bytes) == AIRY_OK;
+    if (!there)
+        return f->last ? fail_absent(f) : LATER;
+    const airy_status status = number_frame(f, &now);
+    if (status != AIRY_OK)
+        return fail(f, integrate_failed(f->job->common, status));
+    if (!same_numbers(&f->proof.numbers, &now))
+        return fail_replaced(f);
+    f->proof = prove(f, stack, frame);
+    return TAKEN;
+}
+
+/* A frame that was taken is another one now: rows of two series would be in one file. */
+static enum taken check_proof(struct follow *f, const airy_stack *stack,
+                              const airy_stack_info *info)
+{
+    if (f->proof.row)
+        return check_row(f, stack, info);
+    if (!f->proof.known || f->proof.frame >= info->frames)
+        return TAKEN;
+    const struct proof now = prove(f, stack, f->proof.frame);
+    const bool other = now.known && now.stored == f->proof.stored && now.hash != f->proof.hash;
+    return other ? fail_replaced(f) : TAKEN;
 }
 
 /* With several files a frame must have been at its place at the last look, too. */
@@ -412,13 +490,13 @@ static enum taken check_stack(struct follow *f, const airy_stack *stack, airy_st
     }
     if (!make_room(f, info->frames))
         return fail(f, tool_fail(f->job->common, "out of memory for %zu frames", info->frames));
-    if (f->last && f->proof.known && f->proof.frame >= info->frames)
+    if (f->last && f->proof.known && !f->proof.row && f->proof.frame >= info->frames)
         tool_say(f->job->common,
                  "the frames end here: '%s' has %zu frame%s now, and frame %zu was taken: the file "
                  "was replaced or cut off",
                  f->job->common->inputs.items[0], info->frames, tool_s(info->frames),
                  f->proof.frame);
-    return is_replaced(f, stack, info) ? fail_replaced(f) : TAKEN;
+    return check_proof(f, stack, info);
 }
 
 static enum taken take_frames(struct follow *f, const airy_stack *stack,
@@ -829,6 +907,25 @@ static int finish(struct follow *f, int code, airy_run_info *info)
     return AIRY_EXIT_OK;
 }
 
+/* The newest row of the run that is gone on with. */
+static void remember_row(struct follow *f, const char *partial)
+{
+    const airy_run_params *run = &f->job->run;
+    struct row_numbers *n = &f->proof.numbers;
+    airy_watch *watch = NULL;
+    airy_watch_info info;
+    if (airy_watch_open(&watch, partial) == AIRY_OK &&
+        airy_watch_get_info(watch, &info) == AIRY_OK && info.newest != SIZE_MAX) {
+        f->proof.known = f->proof.row =
+            airy_watch_number(watch, "total", info.newest, &n->total) == AIRY_OK &&
+            airy_watch_number(watch, "max", info.newest, &n->max) == AIRY_OK &&
+            airy_watch_number(watch, "invalid", info.newest, &n->invalid) == AIRY_OK &&
+            airy_watch_number(watch, "saturated", info.newest, &n->saturated) == AIRY_OK;
+        f->proof.frame = run->first + info.newest * run->step;
+    }
+    airy_watch_close(&watch);
+}
+
 static void remember_kept(struct follow *f)
 {
     char partial[4300];
@@ -836,6 +933,10 @@ static void remember_kept(struct follow *f)
     snprintf(partial, sizeof(partial), "%s.partial", f->job->params->output);
     if (stat(partial, &about) != 0)
         return;
+    if (!is_pattern(&f->job->common->inputs)) {
+        remember_row(f, partial);
+        return;
+    }
     f->kept_at = about.st_mtim;
     f->kept = resume_status(partial, &f->kept_count);
 }
@@ -851,7 +952,7 @@ static int run(struct follow *f, airy_run_info *info)
         .frames = f->frames,
         .run = job->run,
     };
-    if (job->run.resume && is_pattern(&job->common->inputs))
+    if (job->run.resume)
         remember_kept(f);
     const airy_status status = airy_live_create(&f->live, job->params->output,
                                                 job->team.integrators, job->team.count, &params);
