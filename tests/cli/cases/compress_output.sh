@@ -1,3 +1,11 @@
 # -o names the output, too; a master's data are its frames, not arrays left out
 $airy decompress $golden/diffraction/hdf5/series_master.h5 -o a.h5 2>said && ! grep -q 'carried over' said || exit 1
 $airy diff a.h5 $golden/diffraction/hdf5/series_master.h5 >/dev/null
+# of several frames that cannot be read the first is told, whatever the threads do
+cp $small bad.h5 && $helper damage bad.h5 /entry/data/data 5 flip && $helper damage bad.h5 /entry/data/data 2 flip || exit 3
+for threads in 1 3 8; do
+    $airy compress bad.h5 c.h5 --threads $threads 2>said
+    [ $? = 1 ] && grep -q ' frame 2: ' said && [ "$(echo c.h5*)" = 'c.h5*' ] || { cat said >&2; exit 4; }
+done
+# and of those that can be the file is the same
+$airy compress $small one.h5 --threads 1 --quiet && $airy compress $small many.h5 --threads 8 --quiet && cmp one.h5 many.h5 || exit 5
