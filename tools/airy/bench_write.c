@@ -71,11 +71,9 @@ static airy_status go_through(void *user)
     return (airy_status)atomic_load(&job->status);
 }
 
-static airy_status take_frame(void *user, size_t index, void *frame)
+static const void *lend_frame(void *user, size_t index)
 {
-    const struct write_job *job = user;
-    memcpy(frame, held_frame(job, index), job->frame_size);
-    return AIRY_OK;
+    return held_frame(user, index);
 }
 
 static airy_status remove_file(void *user)
@@ -96,7 +94,7 @@ static airy_status write_file(void *user)
                                        .height = info->height,
                                        .width = info->width,
                                        .codec = job->codec},
-                            .make = take_frame,
+                            .lend = lend_frame,
                             .user = job};
     if (stack_out_run(&out) == AIRY_EXIT_OK)
         return AIRY_OK;

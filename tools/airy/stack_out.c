@@ -116,10 +116,11 @@ static void keep(struct job *job, size_t index, const void *chunk, size_t size)
 static void *work(void *user)
 {
     struct job *job = user;
-    const airy_codec_params *codec = &job->out->writer.codec;
+    const struct stack_out *out = job->out;
+    const airy_codec_params *codec = &out->writer.codec;
     const bool plain = codec->codec == AIRY_CODEC_NONE;
     const size_t bound = plain ? 1 : airy_encode_bound(job->frame_size, codec);
-    void *frame = malloc(job->frame_size), *chunk = bound ? malloc(bound) : NULL;
+    void *frame = malloc(out->lend ? 1 : job->frame_size), *chunk = bound ? malloc(bound) : NULL;
     for (;;) {
         pthread_mutex_lock(&job->lock);
         if (!frame || !chunk) {
@@ -138,12 +139,13 @@ static void *work(void *user)
             continue;
         }
         size_t used = bound;
-        airy_status status = job->out->make(job->out->user, index, frame);
+        const void *pixels = out->lend ? out->lend(out->user, index) : frame;
+        airy_status status = out->lend ? AIRY_OK : out->make(out->user, index, frame);
         if (status == AIRY_OK && !plain)
-            status = airy_encode(chunk, &used, frame, job->frame_size, codec);
+            status = airy_encode(chunk, &used, pixels, job->frame_size, codec);
         if (status == AIRY_OK && !plain)
             keep(job, index, chunk, used);
-        deliver(job, index, plain ? frame : chunk, plain ? job->frame_size : used, status);
+        deliver(job, index, plain ? pixels : chunk, plain ? job->frame_size : used, status);
     }
     free(frame);
     free(chunk);

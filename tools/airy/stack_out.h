@@ -12,6 +12,7 @@ struct stack_out {
     const char *path;
     airy_stack_writer_params writer;                            /* force is taken from common */
     airy_status (*make)(void *user, size_t index, void *frame); /* called by several threads */
+    const void *(*lend)(void *user, size_t index); /* instead: where the frame lies in memory */
     void *user;
     size_t period;   /* frame i is the same as frame i + period, so that chunks may be kept and
                         written again; 0: frames differ */
