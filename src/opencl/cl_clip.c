@@ -24,6 +24,7 @@ struct solve {
     airy_clip_geom geom;
     char options[64], width[16];
     airy_buffer *state, *buckets, *tails, *tail_at, *ticket;
+    struct airy_cl_answer answer;
     double bytes;
     bool looks; /* one kernel samples and plans, where warps are */
 };
@@ -77,6 +78,8 @@ static airy_status start(struct solve *s, const struct airy_reduce_source *sourc
     const size_t size = wide ? sizeof(double) : sizeof(float),
                  tails = params ? 2 * (size_t)g->groups * g->room : 1;
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_SMALL, sizeof(airy_clip_state), &s->state));
+    AIRY_TRY(airy_cl_answer_begin(queue, s->state, &s->answer));
+    g->turn = s->answer.turn;
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_FRAMES,
                                 (median ? (size_t)AIRY_CLIP_BUCKETS * g->depth : 1) * size,
                                 &s->buckets));
@@ -136,13 +139,18 @@ static airy_status run(const struct solve *s)
                                      solve = {"clip_solve.cl", "clip_solve", s->width};
     const struct airy_cl_arg walk_args[] = {src, mask, state, buckets, tails, tail_at, geom},
                              gather_args[] = {state, tails, tail_at, geom},
-                             solve_args[] = {state, buckets, tails, tail_at, geom};
+                             solve_args[] = {{.buffer = s->answer.memory},
+                                             state,
+                                             buckets,
+                                             tails,
+                                             tail_at,
+                                             geom};
     const size_t groups = s->geom.groups;
     AIRY_TRY(s->looks ? look(s) : rank(s));
     AIRY_TRY(launch(s, &walk, groups, AIRY_CLIP_ITEMS, s->bytes, walk_args, 7));
     if (s->geom.clips)
         AIRY_TRY(launch(s, &gather, groups, AIRY_CLIP_ITEMS, 0, gather_args, 4));
-    return launch(s, &solve, 1, AIRY_CLIP_SOLVERS, 0, solve_args, 5);
+    return launch(s, &solve, 1, AIRY_CLIP_SOLVERS, 0, solve_args, 6);
 }
 
 airy_status airy_cl_solve(const struct airy_reduce_source *source, const airy_clip_params *params,
@@ -157,8 +165,7 @@ airy_status airy_cl_solve(const struct airy_reduce_source *source, const airy_cl
         return AIRY_OK;
     AIRY_TRY(start(&s, source, params, median));
     AIRY_TRY(run(&s));
-    const airy_array bytes = airy_cl_bytes_of(s.state, sizeof(found));
-    AIRY_TRY(airy_cl_pull(source->queue, &found, &bytes, false));
+    AIRY_TRY(airy_cl_answer_wait(source->queue, &s.answer, &found, sizeof(found)));
     *solution = (struct airy_reduce_solution){.found = found.status == AIRY_CLIP_DONE,
                                               .finite = found.finite,
                                               .masked = found.masked,

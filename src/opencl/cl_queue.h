@@ -9,6 +9,7 @@
  * the background: a ring, with the event of the copy that still uses each piece.
  */
 enum {
+    AIRY_CL_ANSWER_BYTES = 4096,
     AIRY_CL_STAGING_BYTES = 16 << 20,
     AIRY_CL_STAGING_PIECE = 4 << 20,
     AIRY_CL_STAGING_PIECES = 64
@@ -40,6 +41,11 @@ struct airy_cl_queue {
     struct airy_cl_device *device;
     cl_command_queue queue;
     struct airy_cl_staging staging;
+    struct {
+        cl_mem memory; /* NULL until it is needed */
+        void *data;
+        uint32_t turn;
+    } answer;                       /* airy_cl_answer_begin */
     struct airy_cl_kernel *kernels; /* kernel objects of this queue: an open hash table */
     unsigned kernel_slots, kernel_count;
     unsigned recent[AIRY_CL_RECENT]; /* slots of kernels launched last, plus 1; 0: none */

@@ -33,7 +33,7 @@ typedef struct airy_clip_geom {
     airy_u32 mean;  /* the center is the mean */
     airy_u32 inclusive;
     airy_u32 median; /* wanted */
-    airy_u32 unused;
+    airy_u32 turn;   /* of the answer */
 } airy_clip_geom;
 AIRY_ASSERT_SIZE(airy_clip_geom, 200);
 
@@ -67,20 +67,20 @@ enum {
 };
 
 typedef struct airy_clip_found {
+    airy_u32 turn; /* an answer to the host: stored last */
+    airy_u32 status;
     double sum, squares, pivot; /* of the elements that are left, as in a part */
     double median, min, max;
     double low, high; /* bounds of the last pass */
     airy_u64 min_at, max_at;
     airy_u64 count, finite, masked, infinite, passes;
     airy_u64 tails; /* listed */
-    airy_u32 status;
-    airy_u32 unused;
 } airy_clip_found;
 AIRY_ASSERT_SIZE(airy_clip_found, 136);
 
 /* All that lives on the device between the kernels. */
 typedef struct airy_clip_state {
-    airy_clip_found found; /* first: it is what is copied back */
+    airy_clip_found found; /* first: it may be copied back */
     airy_clip_plan plan;
     airy_clip_part parts[AIRY_CLIP_GROUPS];
     airy_i64 sample[AIRY_CLIP_SAMPLE]; /* keys, ascending */

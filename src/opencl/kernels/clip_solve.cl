@@ -448,8 +448,9 @@ AIRY_INLINE void add_extremes(airy_clip_part *p, __local struct solving *w,
 
 /* One group. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-clip_solve(__global airy_clip_state *state, __global const real *buckets,
-           __global const real *tails, __global const uint *tail_at, const airy_clip_geom geom)
+clip_solve(__global airy_clip_found *found, __global airy_clip_state *state,
+           __global const real *buckets, __global const real *tails, __global const uint *tail_at,
+           const airy_clip_geom geom)
 {
     __local struct solving w;
     const airy_clip_geom *g = &geom;
@@ -497,23 +498,24 @@ clip_solve(__global airy_clip_state *state, __global const real *buckets,
     if (item != 0u)
         return;
     __local const struct passing *c = &w.pass;
-    state->found = (airy_clip_found){.sum = p.sum + c->kept.sum,
-                                     .squares = p.squares + c->kept.squares,
-                                     .pivot = c->plan.pivot,
-                                     .median = c->median,
-                                     .min = (double)of_key((real_key)p.least),
-                                     .max = (double)of_key((real_key)(-1l - p.most)),
-                                     .low = c->low,
-                                     .high = c->high,
-                                     .min_at = p.least_at,
-                                     .max_at = p.most_at,
-                                     .count = c->empty ? 0ul : c->count,
-                                     .finite = c->finite,
-                                     .masked = p.masked,
-                                     .infinite = p.infinite,
-                                     .passes = c->passes,
-                                     .tails = p.tails,
-                                     .status = c->full != 0u ? AIRY_CLIP_FULL : c->status};
+    *found = (airy_clip_found){.sum = p.sum + c->kept.sum,
+                               .squares = p.squares + c->kept.squares,
+                               .pivot = c->plan.pivot,
+                               .median = c->median,
+                               .min = (double)of_key((real_key)p.least),
+                               .max = (double)of_key((real_key)(-1l - p.most)),
+                               .low = c->low,
+                               .high = c->high,
+                               .min_at = p.least_at,
+                               .max_at = p.most_at,
+                               .count = c->empty ? 0ul : c->count,
+                               .finite = c->finite,
+                               .masked = p.masked,
+                               .infinite = p.infinite,
+                               .passes = c->passes,
+                               .tails = p.tails,
+                               .status = c->full != 0u ? AIRY_CLIP_FULL : c->status};
+    AIRY_TELL(&found->turn, g->turn);
 }
 
 #endif

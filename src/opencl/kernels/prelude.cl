@@ -52,6 +52,8 @@
  *   AIRY_FENCE()            what the item wrote to global memory is seen before what it writes
  *                           next, by all groups; mem_fence promises it to the own group (likewise)
  *   AIRY_LOOK(p)            the u32 there as other groups have written it by now (likewise)
+ *   AIRY_TELL(p, v)         *p = v; what the item wrote before is seen by a host that finds v there
+ *                           (likewise; elsewhere a host sees nothing before the kernel's end)
  *   AIRY_LOG2(x)            to 2^-22 or so; x not below 2^-126 (likewise)
  *
  * Loads into local memory that go on in the background, so that any number can be on their way at
@@ -150,6 +152,11 @@ static inline uint airy_look(__global const uint *p)
     return v;
 }
 
+static inline void airy_tell(__global uint *p, uint v)
+{
+    asm volatile("st.release.sys.global.u32 [%0], %1;" : : "l"(p), "r"(v) : "memory");
+}
+
 static inline float airy_log2(float x)
 {
     float y;
@@ -159,6 +166,7 @@ static inline float airy_log2(float x)
 
 #define AIRY_LOG2(x)               airy_log2(x)
 #define AIRY_LOOK(p)               airy_look(p)
+#define AIRY_TELL(p, v)            airy_tell((p), (v))
 #define AIRY_FENCE()               asm volatile("fence.acq_rel.gpu;" ::: "memory")
 #define AIRY_ADD_64(sum, v)        airy_add_64((sum), (v))
 #define AIRY_BYTES(a, b, selector) airy_bytes((a), (b), (selector))
@@ -170,6 +178,7 @@ static inline float airy_log2(float x)
 #else
 #define AIRY_FENCE()                    mem_fence(CLK_GLOBAL_MEM_FENCE)
 #define AIRY_LOOK(p)                    atomic_or((p), 0u)
+#define AIRY_TELL(p, v)                 (*(p) = (v))
 #define AIRY_LOG2(x)                    log2(x)
 #define AIRY_BITS(a, b, mask)           bitselect((a), (b), (mask))
 #define AIRY_FETCH4(to, i, from, there) ((to)[i] = (there) ? *(from) : 0)
