@@ -382,7 +382,7 @@ static void check_convolve_sizes(struct check *c)
 }
 
 struct exact {
-    size_t n[2], taps[2], at; /* y, x; where the view begins in its rows */
+    size_t n[3], taps[3], at; /* z, y, x; where the view begins in its rows */
     airy_convolve_params params;
 };
 
@@ -392,35 +392,36 @@ struct exact {
  */
 static void check_convolve_exact_one(struct check *c, const struct exact *e)
 {
-    if (!check_case(c, "convolve_exact_%zux%zu_t%zux%zu_at%zu_%s_%s_%s", e->n[0], e->n[1],
-                    e->taps[0], e->taps[1], e->at, airy_convolve_mode_name(e->params.mode),
-                    airy_border_name(e->params.border),
+    if (!check_case(c, "convolve_exact_%zux%zux%zu_t%zux%zux%zu_at%zu_%s_%s_%s", e->n[0], e->n[1],
+                    e->n[2], e->taps[0], e->taps[1], e->taps[2], e->at,
+                    airy_convolve_mode_name(e->params.mode), airy_border_name(e->params.border),
                     airy_convolve_method_name(e->params.method)))
         return;
     enum { IMAGES = 2 };
-    const size_t whole[3] = {IMAGES, e->n[0] + 3, (e->n[1] + e->at) / 4 * 4 + 8},
-                 start[3] = {0, 2, e->at}, shape[3] = {IMAGES, e->n[0], e->n[1]},
-                 n = whole[0] * whole[1] * whole[2];
-    size_t out[3];
-    const double *kernel = make_kernel(c, &(struct shape){2, {e->taps[0], e->taps[1]}}, PRODUCT);
+    const size_t whole[4] = {IMAGES, e->n[0] + 1, e->n[1] + 3, (e->n[2] + e->at) / 4 * 4 + 8},
+                 start[4] = {0, 1, 2, e->at}, shape[4] = {IMAGES, e->n[0], e->n[1], e->n[2]},
+                 n = whole[0] * whole[1] * whole[2] * whole[3];
+    size_t out[4];
+    const double *kernel =
+        make_kernel(c, &(struct shape){3, {e->taps[0], e->taps[1], e->taps[2]}}, PRODUCT);
     float *data = check_alloc(c, n * sizeof(float));
     check_rand(c, data, AIRY_DTYPE_F32, n, -100, 100);
     data[n / 3] = (float)NAN;
     data[n / 4] = (float)INFINITY;
-    if (!CHECK_OK(c, airy_convolve_shape(out, e->params.mode, 3, shape, 2, e->taps)))
+    if (!CHECK_OK(c, airy_convolve_shape(out, e->params.mode, 4, shape, 3, e->taps)))
         return;
-    const size_t size = out[0] * out[1] * out[2] * sizeof(float);
+    const size_t size = out[0] * out[1] * out[2] * out[3] * sizeof(float);
     float *few = check_alloc(c, size);
-    airy_array *src = check_view(c, check_upload(c, AIRY_DTYPE_F32, 3, whole, data), start, shape),
-               *dst = check_output(c, AIRY_DTYPE_F32, 3, out);
+    airy_array *src = check_view(c, check_upload(c, AIRY_DTYPE_F32, 4, whole, data), start, shape),
+               *dst = check_output(c, AIRY_DTYPE_F32, 4, out);
     struct airy_cl_device *device = airy_cl_device(c->device);
     const size_t results = device->exact_results;
     device->exact_results = SIZE_MAX;
-    CHECK_OK(c, airy_convolve(c->queue, dst, src, kernel, 2, e->taps, &e->params, NULL));
+    CHECK_OK(c, airy_convolve(c->queue, dst, src, kernel, 3, e->taps, &e->params, NULL));
     CHECK_OK(c, airy_array_pull(c->queue, few, size, dst));
     device->exact_results = 1;
-    dst = check_output(c, AIRY_DTYPE_F32, 3, out);
-    CHECK_OK(c, airy_convolve(c->queue, dst, src, kernel, 2, e->taps, &e->params, NULL));
+    dst = check_output(c, AIRY_DTYPE_F32, 4, out);
+    CHECK_OK(c, airy_convolve(c->queue, dst, src, kernel, 3, e->taps, &e->params, NULL));
     device->exact_results = results;
     if (CHECK_OK(c, airy_queue_finish(c->queue)))
         check_array(c, dst, few, NULL);
@@ -429,25 +430,30 @@ static void check_convolve_exact_one(struct check *c, const struct exact *e)
 static void check_convolve_exact(struct check *c)
 {
     static const struct {
-        size_t n[2], taps[2], at;
+        size_t n[3], taps[3], at;
         airy_convolve_mode mode;
         airy_convolve_method method;
-    } shapes[] = {{{131, 197}, {15, 15}, 8, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
-                  {{131, 197}, {15, 15}, 5, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
-                  {{97, 130}, {17, 4}, 4, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
-                  {{49, 65}, {2, 9}, 0, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_SEPARABLE},
-                  {{5, 3}, {8, 17}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
-                  {{20, 70}, {3, 3}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
-                  {{20, 70}, {3, 3}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_DIRECT}};
+    } shapes[] = {{{1, 131, 197}, {1, 15, 15}, 8, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
+                  {{2, 131, 197}, {1, 15, 15}, 5, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
+                  {{1, 97, 130}, {1, 17, 4}, 4, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
+                  {{3, 49, 165}, {1, 2, 9}, 0, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_SEPARABLE},
+                  {{1, 5, 3}, {1, 8, 17}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
+                  {{1, 20, 70}, {1, 3, 3}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
+                  {{1, 20, 70}, {1, 3, 3}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_DIRECT},
+                  {{21, 69, 197}, {9, 9, 9}, 4, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
+                  {{19, 40, 150}, {17, 17, 17}, 0, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_SEPARABLE},
+                  {{6, 33, 130}, {2, 5, 3}, 8, AIRY_CONVOLVE_VALID, AIRY_CONVOLVE_SEPARABLE},
+                  {{3, 7, 5}, {17, 12, 16}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE}};
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]) && !c->is_cpu; i++)
         for (int border = 0; border < AIRY_BORDER_COUNT; border++) {
-            const struct exact e = {.n = {shapes[i].n[0], shapes[i].n[1]},
-                                    .taps = {shapes[i].taps[0], shapes[i].taps[1]},
-                                    .at = shapes[i].at,
-                                    .params = {.mode = shapes[i].mode,
-                                               .border = (airy_border)border,
-                                               .border_value = -2.5,
-                                               .method = shapes[i].method}};
+            const struct exact e = {
+                .n = {shapes[i].n[0], shapes[i].n[1], shapes[i].n[2]},
+                .taps = {shapes[i].taps[0], shapes[i].taps[1], shapes[i].taps[2]},
+                .at = shapes[i].at,
+                .params = {.mode = shapes[i].mode,
+                           .border = (airy_border)border,
+                           .border_value = -2.5,
+                           .method = shapes[i].method}};
             check_convolve_exact_one(c, &e);
         }
 }

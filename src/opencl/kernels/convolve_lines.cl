@@ -19,24 +19,6 @@
 #define TAPS_Y (g.axis == 0u ? g.taps[0] : g.taps[1])
 #endif
 
-/* EACH results, `step` apart, of which there are `count` at most. */
-AIRY_INLINE void put_column(__global W *to, long step, const W *v, long count,
-                            const airy_filter_geom *g)
-{
-    if (count >= EACH && g->add == 0u) {
-#pragma unroll
-        for (uint k = 0u; k < EACH; k++) {
-            *to = v[k];
-            to += step;
-        }
-        return;
-    }
-#pragma unroll
-    for (uint k = 0u; k < EACH; k++)
-        if ((long)k < count)
-            put(to, (long)k * step, v[k], g);
-}
-
 /*
  * Along x, then along y. Mapping: a group goes down a strip of GROUP columns, EACH rows at a time:
  * these go to local memory while the rows before are worked on, an item makes EACH results of one
@@ -92,7 +74,8 @@ convolve_xy(__global const T *src, WEIGHTS, __global W *dst, __local V *memory, 
                    TABLE_AT(airy_filter_rounded(taps_x)));
         const long y = first + (long)(EACH * (m + 1u - slots));
         if (x0 + (long)item < g.out[2])
-            put_column(to + y * g.dst_step[2] + x0 + (long)item, g.dst_step[2], sum, end - y, &g);
+            put_column(to + y * g.dst_step[2] + x0 + (long)item, g.dst_step[2], sum, EACH, end - y,
+                       &g);
     }
 }
 #endif
@@ -194,7 +177,7 @@ convolve_march(__global const T *src, WEIGHTS, __global W *dst, __local V *memor
             continue;
         sum_column(sum, ring, GROUP, newest, slots, taps, line, EXACT, TABLE_AT(0));
         const long at = first + (long)(EACH * (m + 1u - slots));
-        put_column(to + at * dst_step, dst_step, sum, end - at, &g);
+        put_column(to + at * dst_step, dst_step, sum, EACH, end - at, &g);
     }
 }
 #endif

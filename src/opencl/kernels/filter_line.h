@@ -189,6 +189,24 @@ AIRY_INLINE void put(__global W *dst, long at, W v, const airy_filter_geom *g)
     dst[at] = g->add != 0u ? dst[at] + v : v;
 }
 
+/* `n` results, `step` apart, of which there are `count` at most. */
+AIRY_INLINE void put_column(__global W *to, long step, const W *v, uint n, long count,
+                            const airy_filter_geom *g)
+{
+    if (count >= (long)n && g->add == 0u) {
+#pragma unroll
+        for (uint k = 0u; k < n; k++) {
+            *to = v[k];
+            to += step;
+        }
+        return;
+    }
+#pragma unroll
+    for (uint k = 0u; k < n; k++)
+        if ((long)k < count)
+            put(to, (long)k * step, v[k], g);
+}
+
 /* EACH weights. */
 AIRY_INLINE void load_weights(W *to, __local const V *from)
 {
