@@ -62,6 +62,8 @@
  *   AIRY_FETCH8(to, i, from)         a value of 8 bytes
  *   AIRY_FETCH16(to, from)           16 bytes to *to, of the same type, both aligned
  *   AIRY_FETCHED()                   the item's own have arrived; others see them after a barrier
+ *   AIRY_FETCH_END()                 ends a batch of them
+ *   AIRY_FETCHED_BUT(n)              all of the item's but the last n batches have arrived
  */
 #ifdef __NV_CL_C_VERSION
 #define AIRY_WARP        32
@@ -139,6 +141,8 @@ static inline void airy_fetch8(uint to, __global const void *from)
 #define AIRY_FETCH8(to, i, from) airy_fetch8((uint)(size_t)(to) + 8u * (i), (from))
 #define AIRY_FETCH16(to, from)   airy_fetch16((uint)(size_t)(to), (from))
 #define AIRY_FETCHED()           asm volatile("cp.async.wait_all;" ::: "memory")
+#define AIRY_FETCH_END()         asm volatile("cp.async.commit_group;" ::: "memory")
+#define AIRY_FETCHED_BUT(n)      asm volatile("cp.async.wait_group %0;" : : "n"(n) : "memory")
 
 static inline void airy_add_64(__global ulong *sum, ulong v)
 {
@@ -185,4 +189,6 @@ static inline float airy_log2(float x)
 #define AIRY_FETCH8(to, i, from)        ((to)[i] = *(from))
 #define AIRY_FETCH16(to, from)          (*(to) = *(from))
 #define AIRY_FETCHED()
+#define AIRY_FETCH_END()
+#define AIRY_FETCHED_BUT(n)
 #endif
