@@ -24,10 +24,11 @@ struct call {
     const airy_array *src;
     airy_label_geom geom;
     struct airy_cl_arg labels;
-    /* nodes: parents, then labels of runs; words: bits, facts or first bits, states of chunks */
+    struct airy_cl_arg measured; /* labels that measure.cl reads: of runs, or of pixels */
+    /* nodes: parents, then labels of runs; words: bits, facts, states of chunks */
     airy_buffer *nodes, *words, *sizes, *parts, *rows, *turns;
-    char options[96]; /* of label.cl */
-    char value[24];   /* of measure.cl */
+    char options[128]; /* of label.cl */
+    char value[48];    /* of measure.cl */
     double label_bytes;
 };
 
@@ -39,7 +40,7 @@ static airy_label_rows rows_of(const airy_array *a)
                              .step_z = last >= 2 ? a->pitch[last - 2] : 0};
 }
 
-/* Bits of all words and what follows them: facts or first bits, the turn of chunks, their states. */
+/* Bits of all words and what follows them: facts, the turn of chunks, their states. */
 static airy_status size_words(size_t *size, const airy_label_geom *g)
 {
     size_t words;
@@ -90,7 +91,7 @@ static airy_status start(struct call *call, airy_queue *queue, const airy_array 
     size_t words_size;
     AIRY_TRY(size_words(&words_size, g));
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_BLOCKS, words_size, &call->words));
-    snprintf(call->value, sizeof(call->value), "-DT=%s", airy_cl_types[src->dtype].name);
+    snprintf(call->value, sizeof(call->value), "-DT=%s -DIMAGE=0", airy_cl_types[src->dtype].name);
     return AIRY_OK;
 }
 
@@ -215,13 +216,13 @@ static airy_status run_components(const struct call *call)
 }
 
 /* A walk of measure.cl over all words. */
-static airy_status run_walk(const struct call *call, const char *name)
+static airy_status run_walk(const struct call *call, const char *name, double bytes)
 {
-    const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(call->src),    AIRY_CL_BUFFER(call->nodes),
+    const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(call->src),    call->measured,
                                        AIRY_CL_BUFFER(call->words), AIRY_CL_BUFFER(call->parts),
                                        AIRY_CL_BUFFER(call->rows),  AIRY_CL_VALUE(call->geom)};
     return launch(call, &(struct airy_cl_kernel_spec){"measure.cl", name, call->value},
-                  call->geom.total, AIRY_LABEL_GROUP, 4.0 * call->geom.total, args,
+                  call->geom.total, AIRY_LABEL_GROUP, bytes + 4.0 * call->geom.total, args,
                   sizeof(args) / sizeof(args[0]));
 }
 
@@ -245,7 +246,7 @@ static airy_status run_finish(const struct call *call, size_t labels)
 static airy_status run_labels(const struct call *call, size_t labels)
 {
     const size_t most = (size_t)LABEL_GROUPS * AIRY_LABEL_GROUP;
-    const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(call->src),    AIRY_CL_BUFFER(call->nodes),
+    const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(call->src),    call->measured,
                                        AIRY_CL_BUFFER(call->words), AIRY_CL_BUFFER(call->parts),
                                        AIRY_CL_BUFFER(call->rows),  AIRY_CL_VALUE(call->geom)};
     return launch(call, &(struct airy_cl_kernel_spec){"measure.cl", "measure_labels", call->value},
@@ -256,7 +257,7 @@ static airy_status run_labels(const struct call *call, size_t labels)
 /* Sums and rows of all labels. */
 static airy_status run_rest(const struct call *call, size_t labels)
 {
-    AIRY_TRY(run_walk(call, "measure_sums"));
+    AIRY_TRY(run_walk(call, "measure_sums", 0));
     return run_finish(call, labels);
 }
 
@@ -312,7 +313,7 @@ static airy_status collect(struct call *call, struct airy_label_plan *plan)
         airy_buffer_release(&call->queue->scratch[AIRY_SCRATCH_LABELS]); /* it is not empty */
         AIRY_TRY(take_parts(call, plan->count));
         call->geom.count = (uint32_t)plan->count;
-        AIRY_TRY(run_walk(call, "measure_extents"));
+        AIRY_TRY(run_walk(call, "measure_extents", 0));
         left = 1;
     }
     if (left > 0) {
@@ -357,6 +358,7 @@ static airy_status find_labels(airy_queue *queue, struct airy_label_plan *plan)
              "-DBYTES=%zu -DKIND=%d -DABOVE=%d -DMEASURES=%d %s", airy_dtype_size(dtype),
              kind_of(dtype), plan->has_above, plan->wants_regions, call.value);
     AIRY_TRY(take_nodes(&call, AIRY_SCRATCH_FRAMES, plan->wants_regions ? 2 : 1, &call.nodes));
+    call.measured = AIRY_CL_BUFFER(call.nodes);
     call.sizes = call.nodes;
     if (g->sized)
         AIRY_TRY(take_nodes(&call, AIRY_SCRATCH_PARTIALS, 1, &call.sizes));
@@ -377,25 +379,25 @@ static airy_status find_labels(airy_queue *queue, struct airy_label_plan *plan)
     return collect(&call, plan);
 }
 
+/* Rows of labels begin and end at multiples of 16 bytes. */
+static bool begins_quads(const airy_label_geom *g)
+{
+    const airy_label_rows *rows = &g->labels;
+    return (rows->offset | rows->step_y | rows->step_z | g->width) % 4 == 0;
+}
+
 static airy_status find_measures(airy_queue *queue, const struct airy_measure_plan *plan)
 {
     struct call call;
     AIRY_TRY(start(&call, queue, plan->src, plan->shape, true));
     airy_label_geom *g = &call.geom;
-    /* Every pixel may begin a run. */
-    g->shift = airy_label_log2((uint32_t)airy_min_size(g->width, 32));
-    g->split = 1;
     g->labels = rows_of(plan->labels);
     g->count = (uint32_t)plan->count;
-    AIRY_TRY(take_nodes(&call, AIRY_SCRATCH_FRAMES, 1, &call.nodes));
+    call.measured = AIRY_CL_ARRAY(plan->labels);
+    snprintf(call.value, sizeof(call.value), "-DT=%s -DIMAGE=1 -DQUADS=%d",
+             airy_cl_types[plan->src->dtype].name, begins_quads(g));
     AIRY_TRY(take_parts(&call, plan->count));
-    const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(call.src),    AIRY_CL_ARRAY(plan->labels),
-                                       AIRY_CL_BUFFER(call.nodes), AIRY_CL_BUFFER(call.words),
-                                       AIRY_CL_BUFFER(call.parts), AIRY_CL_BUFFER(call.rows),
-                                       AIRY_CL_VALUE(call.geom)};
-    AIRY_TRY(launch(&call, &(struct airy_cl_kernel_spec){"measure.cl", "measure_runs", call.value},
-                    g->total, AIRY_LABEL_GROUP, (double)airy_array_size(plan->labels), args,
-                    sizeof(args) / sizeof(args[0])));
+    AIRY_TRY(run_walk(&call, "measure_image", (double)airy_array_size(plan->labels)));
     AIRY_TRY(run_labels(&call, plan->count));
     const airy_region *rows;
     size_t left;

@@ -27,8 +27,8 @@ typedef struct airy_label_geom {
     airy_u32 writes;   /* labels of all pixels are wanted */
     airy_u32 capacity; /* labels that the table of parts has room for; 0: no measures */
     airy_u32 count;    /* labels, where the host knows */
-    airy_u32 split;    /* stretches of bits may change labels: where, follows the bits */
     airy_u32 runs_at;  /* labels of runs begin behind the nodes of so many words */
+    airy_u32 unused;
 } airy_label_geom;
 AIRY_ASSERT_SIZE(airy_label_geom, 144);
 

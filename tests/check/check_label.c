@@ -204,12 +204,13 @@ static void check_label_above(struct check *c, airy_dtype dtype, double above)
     }
 }
 
-/* The inside of a larger image or volume, and labels into one. */
-static void check_label_view(struct check *c, int ndim)
+/* The inside of a larger image or volume, and labels into one. quads: rows of whole 16 bytes. */
+static void check_label_view(struct check *c, int ndim, bool quads)
 {
-    if (!check_case(c, "label_view_%d", ndim))
+    if (!check_case(c, "label_view_%d%s", ndim, quads ? "_quads" : ""))
         return;
-    const size_t shape[3] = {7, 45, 70}, origin[3] = {1, 3, 5}, inner[3] = {5, 39, 61};
+    const size_t shape[3] = {7, 45, quads ? 72 : 70}, origin[3] = {1, 3, quads ? 8 : 5},
+                 inner[3] = {5, 39, quads ? 60 : 61};
     const int skip = 3 - ndim;
     struct volume v = make_volume(c, AIRY_DTYPE_I16, ndim, shape + skip, NOISE, 0);
     uint8_t *inside = check_alloc(c, v.n);
@@ -522,8 +523,9 @@ void check_label(struct check *c)
     for (int dtype = 0; dtype < AIRY_DTYPE_COUNT; dtype++)
         for (size_t i = 0; i < sizeof(above) / sizeof(above[0]); i++)
             check_label_above(c, (airy_dtype)dtype, above[i]);
-    check_label_view(c, 2);
-    check_label_view(c, 3);
+    for (int ndim = 2; ndim <= 3; ndim++)
+        for (int quads = 0; quads < 2; quads++)
+            check_label_view(c, ndim, quads);
     check_label_sizes(c, 37, 301);
     check_label_sizes(c, 4, 70);
     check_measure_many(c);

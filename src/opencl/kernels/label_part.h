@@ -10,6 +10,11 @@
 
 #include "shared/label_geom.h"
 
+/* Build option: 1: labels are those of an image's pixels, 0: of the runs of words. */
+#ifndef IMAGE
+#define IMAGE 0
+#endif
+
 AIRY_INLINE uint lowest(uint bits)
 {
     return 31u - clz(bits & (0u - bits));
@@ -276,7 +281,8 @@ AIRY_INLINE void add_words(__global airy_label_part *parts, const airy_label_geo
     for (uint k = 0u; k < SOME; k++) {
         const struct place at = place_of(base + w->at[k], g);
         v[k] = (T)0;
-        if (w->label[k] != 0u)
+        /* In an image's word that has any label, values do not wait for labels. */
+        if (IMAGE ? w->at[k] < 32u && at.x + lane < g->width : w->label[k] != 0u)
             v[k] = src[element_of(&g->src, &at) + lane];
     }
 #pragma unroll
@@ -289,8 +295,20 @@ AIRY_INLINE void add_words(__global airy_label_part *parts, const airy_label_geo
 #endif
 
 /*
- * Counts, boxes, places and extremes of a word's pixels. labels: of its runs; heads: their first
- * bits. All of a group call; bits 0: nothing.
+ * The label of a word's pixel c. heads: the first bits of runs, of which `rank` came before; labels:
+ * of these, or of the word's pixels; before: the label of the pixel that came last.
+ */
+AIRY_INLINE uint next_label(__global const uint *labels, uint heads, uint c, uint *rank,
+                            uint before)
+{
+    if (IMAGE)
+        return labels[c];
+    return (heads >> c & 1u) != 0u ? labels[(*rank)++] : before;
+}
+
+/*
+ * Counts, boxes, places and extremes of a word's pixels. heads, labels: as next_label has them. All
+ * of a group call; bits 0: nothing.
  */
 AIRY_INLINE void walk_extents(__global airy_label_part *parts, const airy_label_geom *g,
                               __global const T *from, uint bits, uint heads, struct place at,
@@ -300,10 +318,8 @@ AIRY_INLINE void walk_extents(__global airy_label_part *parts, const airy_label_
     uint rank = 0u, label = 0u;
     for (uint left = bits; left != 0u; left &= left - 1u) {
         const uint c = lowest(left);
-        if ((heads >> c & 1u) != 0u) {
-            label = labels[rank++];
-            label = label - 1u < count ? label : 0u;
-        }
+        label = next_label(labels, heads, c, &rank, label);
+        label = label - 1u < count ? label : 0u;
         if (label == 0u)
             continue;
         if (label != e.label) {

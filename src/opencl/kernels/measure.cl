@@ -4,44 +4,36 @@
  * fixed order; for others there is a second walk, in which all that items add to each other is whole
  * numbers, so that no order changes a bit.
  *
- * runs: labels of the runs of all words, 2^shift for each, from word runs_at on. Where g.split is
- * set, runs are bounded by labels as well as by background, and their first bits follow the bits of
- * all words.
+ * labels: with IMAGE those of all pixels, else of the runs of all words, 2^shift for each, from word
+ * runs_at on. bits: of all words, which pixels have a label.
  *
- * Build option: T: type of the values. Mapping of the walks: an item a word of 32 pixels; groups of
- * AIRY_LABEL_GROUP. No local memory, but for measure_runs.
+ * Build options: T: type of the values; IMAGE; QUADS: rows of labels begin and end at multiples of 16
+ * bytes. Mapping of the walks: an item a word of 32 pixels; groups of AIRY_LABEL_GROUP. No local
+ * memory, but for measure_image.
  */
 #ifndef T
 #define T float
 #endif
+#ifndef IMAGE
+#define IMAGE 1
+#endif
 #include "opencl/kernels/label_part.h"
+
+#ifndef QUADS
+#define QUADS 1
+#endif
 
 #define GROUP AIRY_LABEL_GROUP
 
 #if defined(AIRY_FP64) && defined(AIRY_INT64_ATOMICS)
 
-/* Bits and first bits of a word's runs; their labels to runs. As u32 negative ones are above all. */
-AIRY_INLINE uint find_runs(__global const uint *labels, uint width, uint count, __global uint *runs,
-                           uint *heads)
-{
-    uint bits = 0u, before = 0u, rank = 0u;
-    *heads = 0u;
-    for (uint c = 0u; c < width; c++) {
-        const uint label = labels[c];
-        if (label - 1u < count) {
-            bits |= 1u << c;
-            if (label != before) {
-                *heads |= 1u << c;
-                runs[rank++] = label;
-            }
-        }
-        before = label;
-    }
-    return bits;
-}
-
+#if IMAGE
 #ifdef AIRY_WARP
-#define AT_ONCE 16u /* words that a warp reads in one go */
+/* A word's place among the labels, and above it its width. Arrays have fewer than 2^56 elements. */
+AIRY_INLINE ulong pack_place(ulong element, uint width)
+{
+    return element | (ulong)width << 56;
+}
 
 AIRY_INLINE uint load_label(__global const uint *labels, ulong place, uint count)
 {
@@ -50,57 +42,71 @@ AIRY_INLINE uint load_label(__global const uint *labels, ulong place, uint count
     return label - 1u < count ? label : 0u;
 }
 
-/* The same for the words of a group, and the first walk, by 32 items each. */
-AIRY_INLINE void walk_group(__global const T *src, __global const uint *labels,
+/* Which of a warp's words are not all 0, by loads that are all on their way at once. */
+AIRY_INLINE uint find_words(__global const uint *labels, __local const ulong *place)
+{
+    uint words = 0u;
+#if QUADS
+    const uint lane = get_local_id(0) % 32u;
+    uint4 some[8];
+#pragma unroll
+    for (uint k = 0u; k < 8u; k++) { /* four words, by eight items each */
+        const ulong at = place[4u * k + lane / 8u];
+        const uint x = lane % 8u * 4u;
+        some[k] = (uint4)(0u);
+        if (x < (uint)(at >> 56))
+            some[k] = *(__global const uint4 *)(labels + (at & (ULONG_MAX >> 8)) + x);
+    }
+#pragma unroll
+    for (uint k = 0u; k < 8u; k++) {
+        const uint any = AIRY_BALLOT(some[k].x | some[k].y | some[k].z | some[k].w);
+        words |= ((any & 0xffu) != 0u ? 1u : 0u) << 4u * k |
+                 ((any & 0xff00u) != 0u ? 2u : 0u) << 4u * k |
+                 ((any & 0xff0000u) != 0u ? 4u : 0u) << 4u * k |
+                 ((any & 0xff000000u) != 0u ? 8u : 0u) << 4u * k;
+    }
+#else
+    uint label[32];
+#pragma unroll
+    for (uint k = 0u; k < 32u; k++)
+        label[k] = load_label(labels, place[k], UINT_MAX);
+#pragma unroll
+    for (uint k = 0u; k < 32u; k++)
+        words |= (AIRY_BALLOT(label[k]) != 0u ? 1u : 0u) << k;
+#endif
+    return words;
+}
+
+/* The bits of the item's word, and the first walk, by a warp for its 32 words. */
+AIRY_INLINE uint walk_group(__global const T *src, __global const uint *labels,
                             __local const ulong *place, const airy_label_geom *g,
-                            __global uint *runs, __global uint *bits,
                             __global airy_label_part *parts)
 {
-    const uint lane = get_local_id(0) % 32u;
-    const uint base = (uint)get_global_id(0) - lane;
-    uint all = 0u, firsts = 0u;
+    const uint lane = get_local_id(0) % 32u, base = (uint)get_global_id(0) - lane;
+    uint bits = 0u;
     place += get_local_id(0) - lane;
-    for (uint i = 0u; i < 32u; i += AT_ONCE) {
-        uint label[AT_ONCE];
-#pragma unroll
-        for (uint k = 0u; k < AT_ONCE; k++)
-            label[k] = load_label(labels, place[i + k], g->count);
-#pragma unroll
-        for (uint k = 0u; k < AT_ONCE; k++) {
-            const uint here = AIRY_BALLOT(label[k] != 0u);
-            if (here == 0u)
-                continue;
-            const uint before = AIRY_SHUFFLE_UP(label[k], 1u);
-            const bool begins = label[k] != 0u && (lane == 0u || before != label[k]);
-            const uint heads = AIRY_BALLOT(begins);
-            if (begins)
-                runs[((size_t)(base + i + k) << g->shift) + rank_of(heads, lane)] = label[k];
-            all = lane == i + k ? here : all;
-            firsts = lane == i + k ? heads : firsts;
-        }
-    }
-    if (base + lane < g->total) {
-        bits[base + lane] = all;
-        bits[(size_t)g->total + base + lane] = firsts;
-    }
-    for (uint left = AIRY_BALLOT(all != 0u); left != 0u;) {
+    for (uint left = find_words(labels, place); left != 0u;) {
         struct some_words w;
         take_words(&w, &left);
 #pragma unroll
         for (uint k = 0u; k < SOME; k++)
             w.label[k] = w.at[k] < 32u ? load_label(labels, place[w.at[k]], g->count) : 0u;
         add_words(parts, g, src, base, &w);
+#pragma unroll
+        for (uint k = 0u; k < SOME; k++) {
+            const uint here = AIRY_BALLOT(w.label[k] != 0u);
+            bits = lane == w.at[k] ? here : bits;
+        }
     }
+    return bits;
 }
 #endif
 
-/*
- * Runs of a label image, and the first walk. Local memory: 2 KiB. Barriers: 1.
- */
+/* Bits of a label image, and the first walk. Local memory: 2 KiB. Barriers: 1. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-measure_runs(__global const T *src, __global const uint *labels, __global uint *runs,
-             __global uint *bits, __global airy_label_part *parts, __global airy_label_row *rows,
-             const airy_label_geom g)
+measure_image(__global const T *src, __global const uint *labels, __global uint *bits,
+              __global airy_label_part *parts, __global airy_label_row *rows,
+              const airy_label_geom g)
 {
     const uint word = (uint)get_global_id(0);
     const bool there = word < g.total;
@@ -110,46 +116,42 @@ measure_runs(__global const T *src, __global const uint *labels, __global uint *
     const uint width = there ? min(32u, g.width - at.x) : 0u;
 #ifdef AIRY_WARP
     __local ulong place[GROUP];
-    place[get_local_id(0)] = element_of(&g.labels, &at) | (ulong)width << 56;
+    place[get_local_id(0)] = pack_place(element_of(&g.labels, &at), width);
     barrier(CLK_LOCAL_MEM_FENCE);
-    walk_group(src, labels, place, &g, runs, bits, parts);
+    const uint here = walk_group(src, labels, place, &g, parts);
 #else
-    __global uint *own = runs + ((size_t)word << g.shift);
-    uint heads;
-    const uint here = find_runs(labels + element_of(&g.labels, &at), width, g.count, own, &heads);
-    if (there) {
-        bits[word] = here;
-        bits[(size_t)g.total + word] = heads;
-    }
-    walk_extents(parts, &g, src + element_of(&g.src, &at), here, heads, at, own, g.count);
+    uint here = 0u;
+    labels += element_of(&g.labels, &at);
+    for (uint c = 0u; c < width; c++) /* negative ones are above all */
+        here |= labels[c] - 1u < g.count ? 1u << c : 0u;
+    walk_extents(parts, &g, src + element_of(&g.src, &at), here, 0u, at, labels, g.count);
 #endif
+    if (there)
+        bits[word] = here;
 }
+#endif
 
-/* The bits of a word and the first ones of its runs; 0 behind the last one. */
-AIRY_INLINE uint load_word(__global const uint *bits, const airy_label_geom *g, uint word,
-                           uint *heads)
+/* The labels of a word: of its pixels, or of its runs. */
+AIRY_INLINE __global const uint *labels_of(__global const uint *labels, const airy_label_geom *g,
+                                           uint word, const struct place *at)
 {
-    const uint here = word < g->total ? bits[word] : 0u;
-    *heads = heads_of(here);
-    if (g->split != 0u && here != 0u)
-        *heads = bits[(size_t)g->total + word];
-    return here;
+    return labels + (IMAGE ? element_of(&g->labels, at) : ((ulong)g->runs_at + word) << g->shift);
 }
 
+#if !IMAGE
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-measure_extents(__global const T *src, __global const uint *runs, __global const uint *bits,
+measure_extents(__global const T *src, __global const uint *labels, __global const uint *bits,
                 __global airy_label_part *parts, __global airy_label_row *rows,
                 const airy_label_geom g)
 {
-    const uint word = (uint)get_global_id(0);
+    const uint word = (uint)get_global_id(0), here = word < g.total ? bits[word] : 0u;
     if (word == 0u)
         airy_label_head(parts, rows, g.count);
-    uint heads;
-    const uint here = load_word(bits, &g, word, &heads);
     const struct place at = place_of(here != 0u ? word : 0u, &g);
-    walk_extents(parts, &g, src + element_of(&g.src, &at), here, heads, at,
-                 runs + (((size_t)g.runs_at + word) << g.shift), g.count);
+    walk_extents(parts, &g, src + element_of(&g.src, &at), here, heads_of(here), at,
+                 labels_of(labels, &g, word, &at), g.count);
 }
+#endif
 
 /* The smallest k with 2^k >= n, n >= 1. */
 AIRY_INLINE int log2_above(uint n)
@@ -262,24 +264,24 @@ AIRY_INLINE void add_sums(__global airy_label_part *parts, const struct sums *s,
 }
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-measure_sums(__global const T *src, __global const uint *runs, __global const uint *bits,
+measure_sums(__global const T *src, __global const uint *labels, __global const uint *bits,
              __global airy_label_part *parts, __global airy_label_row *rows,
              const airy_label_geom g)
 {
     (void)rows; /* as other walks have them */
-    const uint word = (uint)get_global_id(0), count = min(parts[0].count, g.capacity);
-    uint heads, rank = 0u, label = 0u;
-    const uint here = load_word(bits, &g, word, &heads);
+    const uint word = (uint)get_global_id(0), count = min(parts[0].count, g.capacity),
+               here = word < g.total ? bits[word] : 0u, heads = heads_of(here);
+    uint rank = 0u, before = 0u, label = 0u;
     const struct place at = place_of(here != 0u ? word : 0u, &g);
     __global const T *from = src + element_of(&g.src, &at);
-    runs += ((size_t)g.runs_at + word) << g.shift;
+    labels = labels_of(labels, &g, word, &at);
     struct sums s = no_sums();
     for (uint left = here; left != 0u; left &= left - 1u) {
         const uint c = lowest(left), x = at.x + c, pixel = at.row * g.width + x;
-        if ((heads >> c & 1u) != 0u) {
-            label = runs[rank++];
-            label = label - 1u < count && parts[label].count > 0u ? label : 0u; /* else done */
-        }
+        const uint next = next_label(labels, heads, c, &rank, before);
+        if (next != before)
+            label = next - 1u < count && parts[next].count > 0u ? next : 0u; /* else done */
+        before = next;
         if (label == 0u)
             continue;
         if (label != s.label) {
@@ -411,42 +413,54 @@ measure_finish(__global airy_label_part *parts, __global airy_label_row *rows,
     empty_part(p, 0u, 1u);
 }
 
-/* Which runs of a word have the label: their bits. */
-AIRY_INLINE uint bits_of_label(__global const uint *runs, __global const uint *bits,
-                               const airy_label_geom *g, uint word, uint label)
+/*
+ * Which pixels of a word may have the label: those of its runs that have it, or all from column
+ * `first` to `last`.
+ */
+AIRY_INLINE uint bits_of_label(__global const uint *labels, __global const uint *bits, uint label,
+                               uint word, uint first, uint last)
 {
-    uint heads, mask = 0u;
-    const uint here = load_word(bits, g, word, &heads);
-    runs += ((size_t)g->runs_at + word) << g->shift;
+    if (IMAGE)
+        return 0xffffffffu << first & 0xffffffffu >> (31u - last);
+    const uint here = bits[word];
+    uint heads = heads_of(here), mask = 0u;
     for (uint rank = 0u; heads != 0u; heads &= heads - 1u) {
         const uint rest = heads & (heads - 1u);
-        if (runs[rank++] == label) /* up to the next one, or to the end */
+        if (labels[rank++] == label) /* up to the next one, or to the end */
             mask |= here & ((rest & (0u - rest)) - (heads & (0u - heads)));
     }
     return mask;
 }
 
-/* Sums of a label over the pixels of a word, and the first places of its extremes. */
-AIRY_INLINE void sum_word(double *sums, struct sums *s, __global const T *from, uint mask, uint x,
-                          uint pixel, double v, double w)
+#define EACH 8u /* pixels that are loaded in one go */
+
+/*
+ * Sums of a label over the pixels of a word, and the first places of its extremes. mask: which
+ * pixels; of these with IMAGE only those that have the label.
+ */
+AIRY_INLINE void sum_word(double *sums, struct sums *s, __global const T *from,
+                          __global const uint *labels, uint mask, uint x, uint pixel, double v,
+                          double w)
 {
     s->sum = s->x = s->xx = 0.0;
-    for (; mask != 0u;) {
-        uint at[4];
-        T value[4];
+    while (mask != 0u) {
+        uint at[EACH], label[EACH];
+        T value[EACH];
 #pragma unroll
-        for (uint k = 0u; k < 4u; k++) {
+        for (uint k = 0u; k < EACH; k++) {
             at[k] = mask != 0u ? lowest(mask) : 32u;
             mask &= mask - 1u;
         }
 #pragma unroll
-        for (uint k = 0u; k < 4u; k++)
+        for (uint k = 0u; k < EACH; k++) {
+            label[k] = at[k] == 32u ? 0u : IMAGE ? labels[at[k]] : s->label;
             value[k] = at[k] < 32u ? from[at[k]] : (T)0;
+        }
 #pragma unroll
-        for (uint k = 0u; k < 4u; k++) {
+        for (uint k = 0u; k < EACH; k++) {
             const double i = (double)value[k], t = i * s->by,
                          u = (double)(x + at[k] - s->first) * s->by_x;
-            if (at[k] == 32u)
+            if (label[k] != s->label)
                 continue;
             s->least_at = i == s->least ? min(s->least_at, pixel + at[k]) : s->least_at;
             s->most_at = i == s->most ? min(s->most_at, pixel + at[k]) : s->most_at;
@@ -476,7 +490,7 @@ AIRY_INLINE void sum_word(double *sums, struct sums *s, __global const T *from, 
  * counts the other labels, which are left to measure_sums and measure_finish: all, if there are many.
  */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-measure_labels(__global const T *src, __global const uint *runs, __global const uint *bits,
+measure_labels(__global const T *src, __global const uint *labels, __global const uint *bits,
                __global airy_label_part *parts, __global airy_label_row *rows,
                const airy_label_geom g)
 {
@@ -508,8 +522,11 @@ measure_labels(__global const T *src, __global const uint *runs, __global const 
             const uint k = i % across, row = i / across, y = row % down, z = row / down;
             struct place at = {0u, e.first[0] + z, e.first[1] + y, (k0 + k) * 32u};
             at.row = at.z * g.height + at.y;
-            sum_word(sums, &s, src + element_of(&g.src, &at),
-                     bits_of_label(runs, bits, &g, at.row * g.words + k0 + k, label), at.x,
+            const uint word = at.row * g.words + k0 + k;
+            __global const uint *own = labels_of(labels, &g, word, &at);
+            const uint mask = bits_of_label(own, bits, label, word, max(e.first[2], at.x) - at.x,
+                                            min(e.last[2] - at.x, 31u));
+            sum_word(sums, &s, src + element_of(&g.src, &at), own, mask, at.x,
                      at.row * g.width + at.x, (double)y * by_y, (double)z * by_z);
         }
 #ifdef AIRY_WARP
