@@ -599,13 +599,18 @@ AIRY_INLINE uint label_of(uint root, __global uint *facts, __global uint *states
                : (seen & ~UPTO) - (fact & 0xffffu) + popcount(roots & ((1u << i) - 1u)) + 1u;
 }
 
-/* Labels of the words that have a bit. */
+/* Labels of the words that have a bit, by 32 items for each. */
 AIRY_INLINE void write_labels(__global uint *labels, __local const ulong *place,
                               __local const uint *words, __local const uint *node)
 {
-    const uint lane = get_local_id(0) % 32u, teams = GROUP / 32u;
-    for (uint i = get_local_id(0) / 32u; i < GROUP; i += teams) {
-        const uint here = words[i], width = (uint)(place[i] >> 56);
+    const uint lane = get_local_id(0) % 32u, first = get_local_id(0) - lane;
+#ifdef AIRY_WARP
+    uint left = AIRY_BALLOT(words[first + lane]);
+#else
+    uint left = 0xffffffffu;
+#endif
+    for (; left != 0u; left &= left - 1u) {
+        const uint i = first + lowest(left), here = words[i], width = (uint)(place[i] >> 56);
         if (here != 0u && lane < width)
             labels[(place[i] & (ULONG_MAX >> 8)) + lane] =
                 (here >> lane & 1u) != 0u ? node[i * NODES + rank_of(heads_of(here), lane)] : 0u;
