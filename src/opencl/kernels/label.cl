@@ -536,7 +536,14 @@ AIRY_INLINE uint sum_upto(uint v, __local uint *room, uint *total)
 
 /*
  * What a chunk says of itself: 0: nothing yet; its roots + 1; or with the top bit the roots up to
- * its end. Chunks are taken in turn, so those before are done or at work, and can be waited for.
+ * its end.
+ *
+ * Groups wait for others here and in label_of, and only for those that took their chunk before, by
+ * one counter: these have started, and the first one waits for nobody. OpenCL 1.2 does not promise
+ * that a group that has started goes on while others look. It does where a group keeps its place on
+ * a compute unit until it ends and the unit's time is shared by all that it holds, as on GPUs; and
+ * where a thread takes groups one after the other, as on CPUs. Not to wait takes another launch,
+ * between the counts and their use.
  */
 #define UPTO   0x80000000u
 #define WINDOW 4u /* chunks that an item looks at in one go */
