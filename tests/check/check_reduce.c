@@ -68,13 +68,16 @@ static double value_of(const void *data, airy_dtype dtype, size_t i)
     return airy_image_value(&image, i);
 }
 
-/* view: the array is the inside of a larger one. */
+/* What of a larger array is looked at; rows lie without gaps behind an odd number of elements. */
+enum view { VIEW_WHOLE, VIEW_INSIDE, VIEW_ROWS };
+
 static struct image make_image(struct check *c, airy_dtype dtype, size_t h, size_t w,
-                               enum kind kind, double offset, bool masked, bool view)
+                               enum kind kind, double offset, bool masked, enum view view)
 {
     struct image image = {.n = h * w};
-    const size_t border = view ? 3 : 0, hh = h + 2 * border, ww = w + 2 * border;
-    const size_t shape[2] = {hh, ww}, start[2] = {border, border}, inner[2] = {h, w};
+    const size_t start[2] = {view == VIEW_WHOLE ? 0 : 3, view == VIEW_INSIDE ? 3 : 0},
+                 inner[2] = {h, w}, hh = h + 2 * start[0], ww = w + 2 * start[1],
+                 shape[2] = {hh, ww};
     uint8_t *data = check_alloc(c, hh * ww * airy_dtype_size(dtype)),
             *mask = check_alloc(c, hh * ww);
     image.x = check_alloc(c, image.n * sizeof(double));
@@ -84,14 +87,14 @@ static struct image make_image(struct check *c, airy_dtype dtype, size_t h, size
         mask[i] = check_uniform(c) < 0.1 ? (uint8_t)(1 + i % 255) : 0;
     }
     for (size_t i = 0; i < image.n; i++) {
-        const size_t at = (i / w + border) * ww + i % w + border;
+        const size_t at = (i / w + start[0]) * ww + i % w + start[1];
         image.x[i] = value_of(data, dtype, at);
         if (masked)
             image.m[i] = mask[at];
     }
     image.src = check_upload(c, dtype, 2, shape, data);
     image.mask = masked ? check_upload(c, AIRY_DTYPE_U8, 2, shape, mask) : NULL;
-    if (view) {
+    if (view != VIEW_WHOLE) {
         image.src = check_view(c, image.src, start, inner);
         image.mask = masked ? check_view(c, image.mask, start, inner) : NULL;
     }
@@ -124,10 +127,11 @@ static void compare_statistics(struct check *c, const airy_statistics *got,
 }
 
 static void check_statistics_one(struct check *c, airy_dtype dtype, size_t h, size_t w,
-                                 enum kind kind, double offset, bool masked, bool view)
+                                 enum kind kind, double offset, bool masked, enum view view)
 {
+    static const char *const views[] = {"", "_view", "_rows"};
     if (!check_case(c, "statistics_%s_%zux%zu_%s_%g%s%s", airy_dtype_name(dtype), h, w,
-                    kind_names[kind], offset, masked ? "_mask" : "", view ? "_view" : ""))
+                    kind_names[kind], offset, masked ? "_mask" : "", views[view]))
         return;
     struct image image = make_image(c, dtype, h, w, kind, offset, masked, view);
     struct ref_statistics want;
@@ -142,7 +146,8 @@ static void check_statistics_one(struct check *c, airy_dtype dtype, size_t h, si
     if (CHECK_OK(
             c, airy_statistics_get(c->queue, &got, image.src, image.mask, AIRY_STATISTICS_MOMENTS)))
         CHECK(c, near(got.std, want.std, fmax(fabs(want.mean), want.std)) && isnan(got.median) &&
-                     isnan(got.mad));
+                     isnan(got.mad) && got.count == want.count && got.nan == want.nan &&
+                     got.infinite == want.infinite && got.masked == want.masked);
     CHECK_BENCH(c, (double)airy_array_size(image.src), 0,
                 airy_statistics_get(c->queue, &got, image.src, image.mask,
                                     AIRY_STATISTICS_MOMENTS | AIRY_STATISTICS_MEDIAN));
@@ -154,7 +159,7 @@ static void check_quantiles_one(struct check *c, size_t h, size_t w, enum kind k
     enum { N = sizeof(fractions) / sizeof(fractions[0]) };
     if (!check_case(c, "quantiles_f32_%zux%zu_%s", h, w, kind_names[kind]))
         return;
-    struct image image = make_image(c, AIRY_DTYPE_F32, h, w, kind, -3, true, false);
+    struct image image = make_image(c, AIRY_DTYPE_F32, h, w, kind, -3, true, VIEW_WHOLE);
     double got[N], want[N];
     for (int i = 0; i < N; i++)
         want[i] = ref_quantile(image.x, image.m, image.n, fractions[i]);
@@ -168,7 +173,7 @@ static void check_histogram_one(struct check *c, airy_dtype dtype, size_t bins, 
 {
     if (!check_case(c, "histogram_%s_%zu_%s", airy_dtype_name(dtype), bins, kind_names[kind]))
         return;
-    struct image image = make_image(c, dtype, 97, 133, kind, 20, true, true);
+    struct image image = make_image(c, dtype, 97, 133, kind, 20, true, VIEW_INSIDE);
     const double lo = 1, hi = 31;
     uint64_t *got = check_alloc(c, bins * 8), *want = check_alloc(c, bins * 8);
     airy_histogram_rest rest, want_rest = {0};
@@ -202,7 +207,7 @@ static void check_clip_one(struct check *c, airy_dtype dtype, size_t h, size_t w
                     variant))
         return;
     const bool masked = h % 2 == 1;
-    struct image image = make_image(c, dtype, h, w, kind, 20, masked, false);
+    struct image image = make_image(c, dtype, h, w, kind, 20, masked, VIEW_WHOLE);
     const struct ref_clip p = {.kappa_low = params->kappa_low != 0 ? params->kappa_low : 3,
                                .kappa_high = params->kappa_high != 0 ? params->kappa_high : 3,
                                .mean = params->center == AIRY_CENTER_MEAN,
@@ -252,8 +257,9 @@ static void check_threshold_one(struct check *c, airy_dtype dtype, size_t h, siz
 {
     if (!check_case(c, "threshold_%s_%zux%zu%s", airy_dtype_name(dtype), h, w, view ? "_view" : ""))
         return;
-    struct image image = make_image(
-        c, dtype, h, w, airy_dtype_is_float(dtype) ? KIND_HOLES : KIND_COUNTS, 3, false, view);
+    struct image image = make_image(c, dtype, h, w,
+                                    airy_dtype_is_float(dtype) ? KIND_HOLES : KIND_COUNTS, 3, false,
+                                    view ? VIEW_INSIDE : VIEW_WHOLE);
     const size_t shape[2] = {h, w};
     airy_array *mask = check_output(c, AIRY_DTYPE_U8, 2, shape);
     uint8_t *want = check_alloc(c, image.n);
@@ -456,17 +462,22 @@ void check_reduce(struct check *c)
     for (int dtype = 0; dtype < AIRY_DTYPE_COUNT; dtype++)
         for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
             check_statistics_one(c, (airy_dtype)dtype, shapes[i][0], shapes[i][1], KIND_COUNTS, 1,
-                                 i % 2 == 1, i % 3 == 2);
+                                 i % 2 == 1, i % 3 == 2 ? VIEW_INSIDE : VIEW_WHOLE);
+    for (int masked = 0; masked < 2; masked++) {
+        check_statistics_one(c, AIRY_DTYPE_U16, 61, 101, KIND_COUNTS, 1, masked, VIEW_ROWS);
+        check_statistics_one(c, AIRY_DTYPE_F32, 61, 101, KIND_NOISE, 0, masked, VIEW_ROWS);
+        check_statistics_one(c, AIRY_DTYPE_F64, 61, 101, KIND_NOISE, 0, masked, VIEW_ROWS);
+    }
     for (int kind = 0; kind < KIND_COUNT; kind++) {
-        check_statistics_one(c, AIRY_DTYPE_F32, 301, 403, (enum kind)kind, 0, true, true);
-        check_statistics_one(c, AIRY_DTYPE_F64, 700, 1000, (enum kind)kind, 1e6, false, false);
-        check_statistics_one(c, AIRY_DTYPE_F64, 3, 1, (enum kind)kind, -1e9, false, false);
+        check_statistics_one(c, AIRY_DTYPE_F32, 301, 403, (enum kind)kind, 0, true, VIEW_INSIDE);
+        check_statistics_one(c, AIRY_DTYPE_F64, 700, 1000, (enum kind)kind, 1e6, false, VIEW_WHOLE);
+        check_statistics_one(c, AIRY_DTYPE_F64, 3, 1, (enum kind)kind, -1e9, false, VIEW_WHOLE);
         check_quantiles_one(c, 211, 307, (enum kind)kind);
         check_clip_all(c, (enum kind)kind);
     }
     /* Of so many elements the median lies outside of what the sample says: keys are divided. */
     check_quantiles_one(c, 283, 270, KIND_RAMP);
-    check_statistics_one(c, AIRY_DTYPE_F32, 2048, 2048, KIND_NOISE, 0, false, false);
+    check_statistics_one(c, AIRY_DTYPE_F32, 2048, 2048, KIND_NOISE, 0, false, VIEW_WHOLE);
     check_clip_one(c, AIRY_DTYPE_F32, 2048, 2048, KIND_NOISE, &(airy_clip_params){0}, "default");
     for (size_t bins = 1; bins < 1000; bins = bins * 3 + 1) {
         check_histogram_one(c, AIRY_DTYPE_F32, bins, KIND_HOLES);
