@@ -15,14 +15,14 @@ enum {
     LEAST_ROOM = AIRY_CLIP_ITEMS * AIRY_CLIP_EACH, /* a step's worth of tails */
     LEAST_DEPTH = 256,                             /* elements of a bucket */
     GROUPS_A_UNIT = 4,
-    LEAST_LOCAL = 40 << 10 /* of local memory, without warps */
+    LEAST_LOCAL = 24 << 10 /* of local memory, without warps */
 };
 
 /* A solve under way. */
 struct solve {
     const struct airy_reduce_source *source;
     airy_clip_geom geom;
-    char options[64], width[16];
+    char options[64], solver[32];
     airy_buffer *state, *buckets, *tails, *tail_at, *ticket;
     struct airy_cl_answer answer;
     double bytes;
@@ -73,7 +73,7 @@ static airy_status start(struct solve *s, const struct airy_reduce_source *sourc
     plan_sizes(s);
     snprintf(s->options, sizeof(s->options), "-DT=%s -DWIDE=%d -DHAS_MASK=%d -DTIGHT=%d -DTAILS=%d",
              airy_cl_types[src->dtype].name, wide, mask != NULL, tight, params != NULL);
-    snprintf(s->width, sizeof(s->width), "-DWIDE=%d", wide);
+    snprintf(s->solver, sizeof(s->solver), "-DWIDE=%d -DTAILS=%d", wide, params != NULL);
     airy_queue *queue = source->queue;
     const size_t size = wide ? sizeof(double) : sizeof(float),
                  tails = params ? 2 * (size_t)g->groups * g->room : 1;
@@ -118,7 +118,7 @@ static airy_status look(const struct solve *s)
 static airy_status rank(const struct solve *s)
 {
     const struct airy_cl_kernel_spec ranks = {"clip.cl", "clip_ranks", s->options},
-                                     plan = {"clip_solve.cl", "clip_plan", s->width};
+                                     plan = {"clip_solve.cl", "clip_plan", s->solver};
     const struct airy_cl_arg state = AIRY_CL_BUFFER(s->state), geom = AIRY_CL_VALUE(s->geom),
                              rank_args[] = {AIRY_CL_ARRAY(s->source->src), mask_of(s), state, geom},
                              plan_args[] = {state, geom};
@@ -136,7 +136,7 @@ static airy_status run(const struct solve *s)
                              geom = AIRY_CL_VALUE(s->geom);
     const struct airy_cl_kernel_spec walk = {"clip.cl", "clip_walk", s->options},
                                      gather = {"clip.cl", "clip_gather", s->options},
-                                     solve = {"clip_solve.cl", "clip_solve", s->width};
+                                     solve = {"clip_solve.cl", "clip_solve", s->solver};
     const struct airy_cl_arg walk_args[] = {src, mask, state, buckets, tails, tail_at, geom},
                              gather_args[] = {state, tails, tail_at, geom},
                              solve_args[] = {{.buffer = s->answer.memory},
@@ -160,7 +160,7 @@ airy_status airy_cl_solve(const struct airy_reduce_source *source, const airy_cl
     struct solve s;
     airy_clip_found found;
     *solution = (struct airy_reduce_solution){.found = false};
-    if (!info->fp64 || info->max_group < AIRY_CLIP_SOLVERS || info->local_mem < LEAST_LOCAL ||
+    if (!info->fp64 || info->max_group < AIRY_CLIP_RANK_ITEMS || info->local_mem < LEAST_LOCAL ||
         source->count > UINT32_MAX)
         return AIRY_OK;
     AIRY_TRY(start(&s, source, params, median));

@@ -302,7 +302,8 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
 
 #endif
 
-/* The groups' tails one behind the other, behind the room of all groups. As many groups. */
+/* The groups' tails one behind the other, behind the room of all groups, and NaN to a multiple of
+ * four. As many groups. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 clip_gather(__global const airy_clip_state *state, __global real *tails, __global uint *tail_at,
             const airy_clip_geom g)
@@ -314,10 +315,13 @@ clip_gather(__global const airy_clip_state *state, __global real *tails, __globa
     for (uint i = item; i < group; i += GROUP)
         before += min(state->parts[i].tails, g.room);
     group_counts(&before, &unused, &room);
-    for (uint i = item; i < min(state->parts[group].tails, g.room); i += GROUP) {
+    const uint own = min(state->parts[group].tails, g.room), end = before + own;
+    for (uint i = item; i < own; i += GROUP) {
         tails[to + before + i] = tails[from + i];
         tail_at[to + before + i] = tail_at[from + i];
     }
+    if (group + 1u == g.groups && item < (0u - end) % 4u)
+        tails[to + end + item] = (real)NAN;
 }
 
 #endif

@@ -14,6 +14,7 @@
 
 #if WIDE
 typedef double real;
+typedef double4 real4;
 typedef long real_key;
 typedef long4 real_key4;
 #define REAL_MAX         DBL_MAX
@@ -25,6 +26,7 @@ typedef long4 real_key4;
 #define real_not_more(x) (x)
 #else
 typedef float real;
+typedef float4 real4;
 typedef int real_key;
 typedef int4 real_key4;
 #define REAL_MAX         FLT_MAX

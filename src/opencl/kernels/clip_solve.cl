@@ -2,11 +2,14 @@
  * What a clip makes of a sample and of a walk (clip.cl): one group does all passes on lists and
  * buckets. Where the sample was wrong, `status` says so.
  *
- * Build option: WIDE: 1 where elements are compared as f64.
- * Local memory: 9 KiB at most; 33 KiB without warps.
+ * Build options: WIDE: 1 where elements are compared as f64; TAILS: 1 for a clip, 0: all is core.
+ * Local memory: 9 KiB at most; 21 KiB without warps.
  */
 #ifndef WIDE
 #define WIDE 0
+#endif
+#ifndef TAILS
+#define TAILS 1
 #endif
 
 #ifdef AIRY_FP64
@@ -17,7 +20,7 @@
 #include "opencl/kernels/clip_real.h"
 
 #define OWN   (BUCKETS / GROUP)
-#define AHEAD 8u /* loads on their way */
+#define AHEAD 4u /* loads of four tails on their way */
 
 /* Of the elements in [lo, hi] of the sample; their sums about a pivot. */
 struct looked {
@@ -109,10 +112,8 @@ struct tail_sums {
     uint count, below; /* below the core */
 };
 
-/* A clip under way: item 0 writes it. */
+/* A clip under way, the same in all items: each computes it, which takes no barrier. */
 struct passing {
-    airy_clip_plan plan;
-    airy_clip_part p; /* of the walk */
     struct tail_sums kept;
     double added;        /* squares when kept was last added up, not subtracted from */
     double lo, hi;       /* closed bounds of what is left */
@@ -120,24 +121,41 @@ struct passing {
     real was_lo, was_hi; /* of the pass before */
     double low, high, median;
     ulong passes, before, count, finite; /* elements: before, now, at first */
-    uint all;                            /* in buckets */
-    uint removes;                        /* the next look at tails subtracts what goes */
-    uint empty;                          /* nothing is left */
-    uint again, done, wanted, missed;
-    uint known; /* the median of what is left */
-    uint full;  /* the tails are not all there */
+    bool removes;                        /* the next look at tails subtracts what goes */
+    bool empty;                          /* nothing is left */
+    bool again, done, wanted;
+    bool known; /* the median of what is left */
     uint status;
+};
+
+/* What the walk found and the sample told, the same in all items. */
+struct walk {
+    airy_clip_plan plan;
+    airy_clip_part p;
+    uint all; /* in buckets */
+};
+
+/* The two in the middle, the same in all items: their ranks in the buckets, or an end of the window. */
+struct middle {
+    uint rank[2];
+    real end[2];
+    bool sought[2], missed;
 };
 
 /* What the solving group shares. */
 struct solving {
     struct group_room room;
-    struct passing pass;
     real sorted[2][AIRY_CLIP_SORTED];
     uint bucket[2], before[2], size[2]; /* those of the two elements in the middle */
     real middle[2];
-    uint sought[2], rank[2];
     uint crowded;
+    uint places[2]; /* of the least and of the most of the tails */
+    uint rare[4];   /* ties_lo, ties_hi, masked, infinite: mostly 0, so not summed over warps */
+};
+
+/* The extremes of an item's own tails that are left. */
+struct tail_ends {
+    real least, most;
 };
 
 /* An item's own buckets: elements in those before each, and in all of the array's. */
@@ -148,9 +166,12 @@ struct buckets {
 
 /* The whole walk's part, the same in all items; the number of groups whose list is too long. */
 AIRY_INLINE uint add_parts(airy_clip_part *p, __global const airy_clip_state *state,
-                           const airy_clip_geom *g, __local struct group_room *room)
+                           const airy_clip_geom *g, __local struct solving *w)
 {
+    __local struct group_room *room = &w->room;
     uint full = 0u;
+    if (get_local_id(0) < 4u)
+        w->rare[get_local_id(0)] = 0u;
     *p = (airy_clip_part){0.0, 0.0, LONG_MAX, LONG_MAX, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u};
     for (uint i = get_local_id(0); i < g->groups; i += GROUP) {
         const airy_clip_part q = state->parts[i];
@@ -173,28 +194,40 @@ AIRY_INLINE uint add_parts(airy_clip_part *p, __global const airy_clip_state *st
         full += q.tails > g->room ? 1u : 0u;
     }
     group_sums(&p->sum, &p->squares, &p->count, &p->below, room);
-    group_counts(&p->ties_lo, &p->ties_hi, room);
-    group_counts(&p->masked, &p->infinite, room);
+    const uint rare[4] = {p->ties_lo, p->ties_hi, p->masked, p->infinite};
+#pragma unroll
+    for (uint k = 0u; k < 4u; k++)
+        if (rare[k] != 0u)
+            atomic_add(&w->rare[k], rare[k]);
     group_counts(&p->tails, &full, room);
+    p->ties_lo = w->rare[0];
+    p->ties_hi = w->rare[1];
+    p->masked = w->rare[2];
+    p->infinite = w->rare[3];
     group_first(&p->least, &p->least_at, room);
     group_first(&p->most, &p->most_at, room);
     return full;
 }
 
-AIRY_INLINE struct buckets add_buckets(__global const airy_clip_state *state,
-                                       __local struct group_room *room)
+/* As if no bucket came before the item's own. */
+AIRY_INLINE struct buckets own_buckets(__global const airy_clip_state *state)
 {
-    struct buckets own;
-    uint mine = 0u;
+    struct buckets own = {.all = 0u};
+#pragma unroll
     for (uint k = 0u; k < OWN; k++) {
-        own.from[k] = mine;
-        mine += state->counts[get_local_id(0) * OWN + k];
+        own.from[k] = own.all;
+        own.all += state->counts[get_local_id(0) * OWN + k];
     }
-    own.from[OWN] = mine;
-    const uint before = group_scan(mine, &own.all, room);
-    for (uint k = 0u; k <= OWN; k++)
-        own.from[k] += before;
+    own.from[OWN] = own.all;
     return own;
+}
+
+AIRY_INLINE void add_buckets(struct buckets *own, __local struct group_room *room)
+{
+    const uint before = group_scan(own->from[OWN], &own->all, room);
+#pragma unroll
+    for (uint k = 0u; k <= OWN; k++)
+        own->from[k] += before;
 }
 
 /* One of the two in the middle, by half of the items: number `item` of `items`. */
@@ -233,95 +266,118 @@ AIRY_INLINE void find_in_bucket(__global const airy_clip_state *state, __global 
     }
 }
 
-/* Item 0: the ranks of the two in the middle, in the buckets or on an end of the window. */
-AIRY_INLINE void seek_median(__local struct solving *w)
+AIRY_INLINE struct middle seek_median(const struct passing *c, const struct walk *walk)
 {
-    __local struct passing *c = &w->pass;
-    const ulong below = (ulong)c->p.below + c->kept.below;
-    bool missed = c->count == 0ul;
+    const ulong below = (ulong)walk->p.below + c->kept.below;
+    struct middle m = {.missed = c->count == 0ul};
+#pragma unroll
     for (uint j = 0u; j < 2u; j++) {
         long rank = (long)((c->count - (j == 0u ? 1ul : 0ul)) / 2ul) - (long)below;
-        missed = missed || rank < 0l || rank >= (long)c->p.ties_lo + c->all + c->p.ties_hi;
-        const bool lo = rank < (long)c->p.ties_lo;
-        rank -= (long)c->p.ties_lo;
-        w->sought[j] = c->wanted && !missed && !lo && rank < (long)c->all;
-        w->rank[j] = (uint)rank;
-        w->middle[j] = (real)(lo ? c->plan.window_lo : c->plan.window_hi);
+        m.missed = m.missed || rank < 0l ||
+                   rank >= (long)walk->p.ties_lo + walk->all + walk->p.ties_hi;
+        const bool lo = rank < (long)walk->p.ties_lo;
+        rank -= (long)walk->p.ties_lo;
+        m.sought[j] = c->wanted && !m.missed && !lo && rank < (long)walk->all;
+        m.rank[j] = (uint)rank;
+        m.end[j] = (real)(lo ? walk->plan.window_lo : walk->plan.window_hi);
     }
-    c->missed = missed;
-    w->crowded = 0u;
+    return m;
 }
 
 /* The two in the middle. Barriers stand under no condition (compilers that make loops of items). */
 AIRY_INLINE void find_median(__global const airy_clip_state *state, __global const real *buckets,
-                             const struct buckets *own, __local struct solving *w, uint depth)
+                             const struct buckets *own, const struct middle *m,
+                             __local struct solving *w, uint depth)
 {
     const uint item = get_local_id(0), side = item / (GROUP / 2u), mate = item % (GROUP / 2u);
+#pragma unroll
     for (uint j = 0u; j < 2u; j++) {
-        const uint rank = w->sought[j] != 0u ? w->rank[j] : UINT_MAX;
-        if (rank >= own->from[0] && rank < own->from[OWN]) {
+        if (m->sought[j] && m->rank[j] >= own->from[0] && m->rank[j] < own->from[OWN]) {
             for (uint k = 0u; k < OWN; k++)
-                if (rank >= own->from[k] && rank < own->from[k + 1u]) {
+                if (m->rank[j] >= own->from[k] && m->rank[j] < own->from[k + 1u]) {
                     w->bucket[j] = item * OWN + k;
                     w->before[j] = own->from[k];
                     w->size[j] = own->from[k + 1u] - own->from[k];
                 }
         }
     }
+    if (item == 0u)
+        w->crowded = 0u;
     barrier(CLK_LOCAL_MEM_FENCE);
-    const bool seeks = w->sought[side] != 0u;
+    const bool seeks = side == 0u ? m->sought[0] : m->sought[1];
+    const uint rank = side == 0u ? m->rank[0] : m->rank[1];
     __global const real *values = buckets + (seeks ? (ulong)w->bucket[side] * depth : 0ul);
     const uint loaded = seeks ? min(w->size[side], min(depth, AIRY_CLIP_SORTED)) : 0u;
     for (uint i = mate; i < loaded; i += GROUP / 2u)
         w->sorted[side][i] = values[i];
     barrier(CLK_LOCAL_MEM_FENCE);
     if (seeks)
-        find_in_bucket(state, values, w, side, w->rank[side] - w->before[side], depth, mate,
-                       GROUP / 2u);
+        find_in_bucket(state, values, w, side, rank - w->before[side], depth, mate, GROUP / 2u);
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-AIRY_INLINE void add_tail(struct tail_sums *s, real x, bool taken, double pivot, real core_lo)
+/* Sums over tails as an item adds them up: four side by side, so that none waits for another. */
+struct quad_sums {
+    double sum[4], squares[4];
+    uint count, below;
+};
+
+/* Those of four tails that are in the bounds; or that the last pass removed. */
+AIRY_INLINE void add_quad(struct quad_sums *s, struct tail_ends *ends, real4 quad,
+                          const struct passing *c, const airy_clip_plan *plan)
 {
-    const double d = taken ? (double)x - pivot : 0.0;
-    s->sum += d;
-    s->squares = fma(d, d, s->squares);
-    s->count += taken ? 1u : 0u;
-    s->below += taken && x < core_lo ? 1u : 0u;
+    const real x[4] = {quad.x, quad.y, quad.z, quad.w};
+    bool in[4], taken[4], any = false;
+#pragma unroll
+    for (uint k = 0u; k < 4u; k++) {
+        in[k] = (x[k] >= c->rlo) & (x[k] <= c->rhi);
+        ends->least = fmin(ends->least, in[k] ? x[k] : (real)INFINITY);
+        ends->most = fmax(ends->most, in[k] ? x[k] : -(real)INFINITY);
+        any |= in[k] != c->removes;
+    }
+    if (!any)
+        return;
+    any = false;
+#pragma unroll
+    for (uint k = 0u; k < 4u; k++) {
+        taken[k] = (in[k] != c->removes) & (x[k] >= c->was_lo) & (x[k] <= c->was_hi);
+        any |= taken[k];
+    }
+    if (!any)
+        return;
+#pragma unroll
+    for (uint k = 0u; k < 4u; k++) {
+        const double d = (double)(taken[k] ? x[k] : (real)plan->pivot) - plan->pivot;
+        s->sum[k] += d;
+        s->squares[k] = fma(d, d, s->squares[k]);
+        s->count += taken[k] ? 1u : 0u;
+        s->below += taken[k] && x[k] < (real)plan->core_lo ? 1u : 0u;
+    }
 }
 
-/* Of those in the bounds, or of those that the last pass removed, which are few. */
-AIRY_INLINE struct tail_sums add_tails(__global const real *tails, __local struct solving *w)
+/* Of those in the bounds, or of those that the last pass removed. NaN stands behind the last one. */
+AIRY_INLINE struct tail_sums add_tails(__global const real4 *tails, struct tail_ends *ends,
+                                       const struct passing *c, const struct walk *walk,
+                                       __local struct group_room *room)
 {
-    struct tail_sums s = {0.0, 0.0, 0u, 0u};
-    __local const struct passing *c = &w->pass;
-    const bool removed = c->removes != 0u;
-    const uint count = c->p.tails;
-    const double pivot = c->plan.pivot;
-    const real core_lo = (real)c->plan.core_lo, lo = c->rlo, hi = c->rhi, was_lo = c->was_lo,
-               was_hi = c->was_hi;
-    for (ulong first = get_local_id(0); first < count; first += GROUP * AHEAD) {
-        real x[AHEAD];
-        uint gone = 0u;
-#pragma unroll
-        for (uint k = 0u; k < AHEAD; k++)
-            x[k] = first + k * GROUP < count ? tails[first + k * GROUP] : (real)NAN;
-        if (removed) {
+    struct quad_sums q = {{0.0, 0.0, 0.0, 0.0}, {0.0, 0.0, 0.0, 0.0}, 0u, 0u};
+    const uint quads = (walk->p.tails + 3u) / 4u;
+    if (!c->removes || ends->least < c->rlo || ends->most > c->rhi) {
+        *ends = (struct tail_ends){(real)INFINITY, -(real)INFINITY};
+        for (uint first = get_local_id(0); first < quads; first += GROUP * AHEAD) {
+            real4 x[AHEAD];
 #pragma unroll
             for (uint k = 0u; k < AHEAD; k++)
-                gone |= !(x[k] >= lo && x[k] <= hi) && x[k] >= was_lo && x[k] <= was_hi ? 1u << k
-                                                                                        : 0u;
-            for (; gone != 0u; gone &= gone - 1u) {
-                const uint k = 31u - clz(gone & (0u - gone));
-                add_tail(&s, tails[first + k * GROUP], true, pivot, core_lo);
-            }
-        } else {
+                x[k] = first + k * GROUP < quads ? tails[first + k * GROUP] : (real4)(NAN);
 #pragma unroll
             for (uint k = 0u; k < AHEAD; k++)
-                add_tail(&s, x[k], x[k] >= lo && x[k] <= hi, pivot, core_lo);
+                add_quad(&q, ends, x[k], c, &walk->plan);
         }
     }
-    group_sums(&s.sum, &s.squares, &s.count, &s.below, &w->room);
+    struct tail_sums s = {(q.sum[0] + q.sum[1]) + (q.sum[2] + q.sum[3]),
+                          (q.squares[0] + q.squares[1]) + (q.squares[2] + q.squares[3]), q.count,
+                          q.below};
+    group_sums(&s.sum, &s.squares, &s.count, &s.below, room);
     return s;
 }
 
@@ -332,14 +388,14 @@ AIRY_INLINE double bound(double center, double kappa, double spread)
 }
 
 /* New bounds. A status. */
-AIRY_INLINE uint next_bounds(__local struct passing *c, const airy_clip_geom *g)
+AIRY_INLINE uint next_bounds(struct passing *c, const struct walk *walk, const airy_clip_geom *g)
 {
-    __local const airy_clip_plan *plan = &c->plan;
-    const double n = (double)(c->p.count + (ulong)c->kept.count), sum = c->p.sum + c->kept.sum,
-                 squares = c->p.squares + c->kept.squares;
-    const double variance = (squares - sum * (sum / n)) / n,
+    const airy_clip_plan *plan = &walk->plan;
+    const double n = (double)c->count, sum = walk->p.sum + c->kept.sum,
+                 squares = walk->p.squares + c->kept.squares, mean = sum / n;
+    const double variance = (squares - sum * mean) / n,
                  spread = sqrt(variance < 0.0 ? 0.0 : variance),
-                 center = g->mean != 0u ? plan->pivot + sum / n : c->median;
+                 center = g->mean != 0u ? plan->pivot + mean : c->median;
     c->passes++;
     c->low = bound(center, -g->kappa_low, spread);
     c->high = bound(center, g->kappa_high, spread);
@@ -359,11 +415,11 @@ AIRY_INLINE uint next_bounds(__local struct passing *c, const airy_clip_geom *g)
 }
 
 /* Takes a sum over tails; true where it has to be taken again. */
-AIRY_INLINE bool take_tails(__local struct passing *c, const struct tail_sums *s)
+AIRY_INLINE bool take_tails(struct passing *c, const struct tail_sums *s, double core_squares)
 {
     if (!c->removes) {
         c->kept = *s;
-        c->added = c->p.squares + s->squares;
+        c->added = core_squares + s->squares;
         return false;
     }
     c->kept.count -= s->count;
@@ -371,78 +427,82 @@ AIRY_INLINE bool take_tails(__local struct passing *c, const struct tail_sums *s
     c->kept.sum -= s->sum;
     c->kept.squares -= s->squares;
     /* Subtracting loses digits; two at most. */
-    c->removes = !(c->p.squares + c->kept.squares < 0.01 * c->added);
+    c->removes = !(core_squares + c->kept.squares < 0.01 * c->added);
     return !c->removes;
 }
 
-/* Item 0: what follows from a look at tails. */
-AIRY_INLINE void take_look(__local struct solving *w, const struct tail_sums *s,
+/* What follows from a look at tails. */
+AIRY_INLINE void take_look(struct passing *c, const struct tail_sums *s, const struct walk *walk,
                            const airy_clip_geom *g)
 {
-    __local struct passing *c = &w->pass;
-    const bool again = take_tails(c, s);
-    const ulong count = c->p.count + (ulong)c->kept.count;
-    c->count = count;
-    c->finite = c->before == ULONG_MAX ? count : c->finite;
-    c->again = again;
-    c->done = !again && (count == 0ul || count == c->before || g->clips == 0u ||
-                         (g->passes != 0ul && c->passes == g->passes));
-    c->known = c->known && count == c->before;
-    c->wanted = !again && !c->known && g->median != 0u && (c->done || g->mean == 0u);
-    c->known = c->known || (!again && g->mean == 0u);
-    seek_median(w);
+    c->again = take_tails(c, s, walk->p.squares);
+    c->count = walk->p.count + (ulong)c->kept.count;
+    c->finite = c->before == ULONG_MAX ? c->count : c->finite;
+    c->done = !c->again && (c->count == 0ul || c->count == c->before || g->clips == 0u ||
+                            (g->passes != 0ul && c->passes == g->passes));
+    c->known = c->known && c->count == c->before;
+    c->wanted = !c->again && !c->known && g->median != 0u && (c->done || g->mean == 0u);
+    c->known = c->known || (!c->again && g->mean == 0u);
 }
 
-/* Item 0: what follows from the median. */
-AIRY_INLINE void take_median(__local struct solving *w, const airy_clip_geom *g)
+/* What follows from the median. */
+AIRY_INLINE void take_median(struct passing *c, const struct middle *m,
+                             __local const struct solving *w, const struct walk *walk,
+                             const airy_clip_geom *g)
 {
-    __local struct passing *c = &w->pass;
     if (c->wanted && c->count != 0ul) {
-        c->median = 0.5 * (double)w->middle[0] + 0.5 * (double)w->middle[1];
-        c->status = c->missed          ? AIRY_CLIP_MISSED
+        const double lower = (double)(m->sought[0] ? w->middle[0] : m->end[0]),
+                     upper = (double)(m->sought[1] ? w->middle[1] : m->end[1]);
+        c->median = 0.5 * lower + 0.5 * upper;
+        c->status = m->missed          ? AIRY_CLIP_MISSED
                     : w->crowded != 0u ? AIRY_CLIP_CROWDED
                                        : AIRY_CLIP_DONE;
     }
     c->done = c->done || c->status != AIRY_CLIP_DONE;
-    if (c->done || c->again)
+    if (!TAILS || c->done || c->again)
         return;
     c->before = c->count;
-    c->status = next_bounds(c, g);
+    c->status = next_bounds(c, walk, g);
     c->done = c->empty || c->status != AIRY_CLIP_DONE;
 }
 
-/* Extremes of what is left, tails too. */
-AIRY_INLINE void add_extremes(airy_clip_part *p, __local struct solving *w,
-                              __global const real *tails, __global const uint *tail_at)
+/* The first place of a value among an item's own tails, to the least of the group. */
+AIRY_INLINE void find_place(__local uint *place, __global const real4 *tails,
+                            __global const uint4 *tail_at, uint quads, real value)
 {
-    long least = LONG_MAX, most = LONG_MAX;
-    uint least_at = UINT_MAX, most_at = UINT_MAX;
-    const real lo = w->pass.rlo, hi = w->pass.rhi;
-    for (ulong first = get_local_id(0); first < p->tails; first += GROUP * AHEAD) {
-        real x[AHEAD];
-        uint at[AHEAD];
-#pragma unroll
-        for (uint k = 0u; k < AHEAD; k++) {
-            const ulong i = first + k * GROUP;
-            x[k] = i < p->tails ? tails[i] : (real)NAN;
-            at[k] = i < p->tails ? tail_at[i] : UINT_MAX;
-        }
-#pragma unroll
-        for (uint k = 0u; k < AHEAD; k++) {
-            if (!(x[k] >= lo && x[k] <= hi))
-                continue;
-            const long up = (long)key_of(x[k]), down = -1l - up;
-            least_at = up < least || (up == least && at[k] < least_at) ? at[k] : least_at;
-            least = min(least, up);
-            most_at = down < most || (down == most && at[k] < most_at) ? at[k] : most_at;
-            most = min(most, down);
-        }
+#pragma unroll 4
+    for (uint i = get_local_id(0); i < quads; i += GROUP) {
+        const real4 x = tails[i];
+        const uint4 at = tail_at[i];
+        const uint first = min(min(x.x == value ? at.x : UINT_MAX, x.y == value ? at.y : UINT_MAX),
+                               min(x.z == value ? at.z : UINT_MAX, x.w == value ? at.w : UINT_MAX));
+        if (first != UINT_MAX)
+            atomic_min(place, first);
     }
-    group_first(&least, &least_at, &w->room);
-    group_first(&most, &most_at, &w->room);
-    p->least_at = least < p->least ? least_at : p->least_at;
+}
+
+/* Extremes of what is left, tails too: the items know theirs, those with the group's find it. */
+AIRY_INLINE void add_extremes(airy_clip_part *p, const struct tail_ends *ends,
+                              __global const real4 *tails, __global const uint4 *tail_at,
+                              __local struct solving *w)
+{
+    const long up = ends->least <= REAL_MAX ? (long)key_of(ends->least) : LONG_MAX,
+               down = ends->most >= -REAL_MAX ? -1l - (long)key_of(ends->most) : LONG_MAX;
+    const uint quads = (p->tails + 3u) / 4u;
+    long least = up, most = down;
+    uint unused = 0u;
+    if (get_local_id(0) == 0u)
+        w->places[0] = w->places[1] = UINT_MAX;
+    group_first(&least, &unused, &w->room);
+    group_first(&most, &unused, &w->room);
+    if (up == least && least < p->least)
+        find_place(&w->places[0], tails, tail_at, quads, ends->least);
+    if (down == most && most < p->most)
+        find_place(&w->places[1], tails, tail_at, quads, ends->most);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    p->least_at = least < p->least ? w->places[0] : p->least_at;
     p->least = min(p->least, least);
-    p->most_at = most < p->most ? most_at : p->most_at;
+    p->most_at = most < p->most ? w->places[1] : p->most_at;
     p->most = min(p->most, most);
 }
 
@@ -454,67 +514,68 @@ clip_solve(__global airy_clip_found *found, __global airy_clip_state *state,
 {
     __local struct solving w;
     const airy_clip_geom *g = &geom;
-    const uint item = get_local_id(0);
-    airy_clip_part p;
-    const uint full = add_parts(&p, state, g, &w.room);
-    const struct buckets own = add_buckets(state, &w.room);
+    struct walk walk = {.plan = state->plan};
+    struct buckets own = own_buckets(state); /* loads that the next line need not wait for */
+    const uint full = add_parts(&walk.p, state, g, &w);
+    add_buckets(&own, &w.room);
+    walk.all = own.all;
     if (full != 0u) /* they are not all there */
-        p.tails = 0u;
-    if (item == 0u) {
-        __local struct passing *c = &w.pass;
-        c->plan = state->plan;
-        c->p = p;
-        c->kept = (struct tail_sums){0.0, 0.0, 0u, 0u};
-        c->added = 0.0;
-        c->lo = -DBL_MAX;
-        c->hi = DBL_MAX;
-        c->rlo = c->was_lo = -REAL_MAX;
-        c->rhi = c->was_hi = REAL_MAX;
-        c->low = c->high = c->median = NAN;
-        c->passes = c->finite = 0ul;
-        c->before = ULONG_MAX;
-        c->all = own.all;
-        c->removes = c->empty = c->known = 0u;
-        c->full = full;
-        c->status = AIRY_CLIP_DONE;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
+        walk.p.tails = 0u;
+    struct passing c = {.kept = {0.0, 0.0, 0u, 0u},
+                        .lo = -DBL_MAX,
+                        .hi = DBL_MAX,
+                        .rlo = -REAL_MAX,
+                        .rhi = REAL_MAX,
+                        .was_lo = -REAL_MAX,
+                        .was_hi = REAL_MAX,
+                        .low = NAN,
+                        .high = NAN,
+                        .median = NAN,
+                        .before = ULONG_MAX,
+                        .status = AIRY_CLIP_DONE};
+#if TAILS
     /* clip_gather put them there. */
-    tails += (ulong)g->groups * g->room;
-    tail_at += (ulong)g->groups * g->room;
+    __global const real4 *quads = (__global const real4 *)(tails + (ulong)g->groups * g->room);
+    __global const uint4 *at = (__global const uint4 *)(tail_at + (ulong)g->groups * g->room);
+    struct tail_ends ends;
+#else
+    const struct tail_sums s = {0.0, 0.0, 0u, 0u};
+    (void)tails;
+    (void)tail_at;
+#endif
     for (bool done = false; !done;) {
-        const struct tail_sums s = add_tails(tails, &w);
-        if (item == 0u)
-            take_look(&w, &s, g);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        find_median(state, buckets, &own, &w, g->depth);
-        if (item == 0u)
-            take_median(&w, g);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        done = w.pass.done != 0u;
+#if TAILS
+        const struct tail_sums s = add_tails(quads, &ends, &c, &walk, &w.room);
+#endif
+        take_look(&c, &s, &walk, g);
+        const struct middle m = seek_median(&c, &walk);
+        find_median(state, buckets, &own, &m, &w, g->depth);
+        take_median(&c, &m, &w, &walk, g);
+        done = TAILS ? c.done : true;
     }
-    p = w.pass.p;
-    add_extremes(&p, &w, tails, tail_at);
-    if (item != 0u)
+    airy_clip_part p = walk.p;
+#if TAILS
+    add_extremes(&p, &ends, quads, at, &w);
+#endif
+    if (get_local_id(0) != 0u)
         return;
-    __local const struct passing *c = &w.pass;
-    *found = (airy_clip_found){.sum = p.sum + c->kept.sum,
-                               .squares = p.squares + c->kept.squares,
-                               .pivot = c->plan.pivot,
-                               .median = c->median,
+    *found = (airy_clip_found){.sum = p.sum + c.kept.sum,
+                               .squares = p.squares + c.kept.squares,
+                               .pivot = walk.plan.pivot,
+                               .median = c.median,
                                .min = (double)of_key((real_key)p.least),
                                .max = (double)of_key((real_key)(-1l - p.most)),
-                               .low = c->low,
-                               .high = c->high,
+                               .low = c.low,
+                               .high = c.high,
                                .min_at = p.least_at,
                                .max_at = p.most_at,
-                               .count = c->empty ? 0ul : c->count,
-                               .finite = c->finite,
+                               .count = c.empty ? 0ul : c.count,
+                               .finite = c.finite,
                                .masked = p.masked,
                                .infinite = p.infinite,
-                               .passes = c->passes,
+                               .passes = c.passes,
                                .tails = p.tails,
-                               .status = c->full != 0u ? AIRY_CLIP_FULL : c->status};
+                               .status = full != 0u ? AIRY_CLIP_FULL : c.status};
     AIRY_TELL(&found->turn, g->turn);
 }
 
