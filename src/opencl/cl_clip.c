@@ -22,7 +22,7 @@ enum {
 struct solve {
     const struct airy_reduce_source *source;
     airy_clip_geom geom;
-    char options[64], solver[32];
+    char options[80], solver[32];
     airy_buffer *state, *buckets, *tails, *tail_at, *ticket;
     struct airy_cl_answer answer;
     double bytes;
@@ -48,7 +48,9 @@ static airy_status start(struct solve *s, const struct airy_reduce_source *sourc
 {
     const airy_array *src = source->src, *mask = source->mask;
     const bool wide = airy_cl_is_wide(src->dtype),
-               tight = airy_array_is_tight(src) && (!mask || airy_array_is_tight(mask));
+               tight = airy_array_is_tight(src) && (!mask || airy_array_is_tight(mask)),
+               quads = tight && airy_cl_offset(src) % 4 == 0 &&
+                       (!mask || airy_cl_offset(mask) % 4 == 0);
     *s = (struct solve){.source = source,
                         .bytes = (double)airy_array_size(src) + (mask ? (double)source->count : 0),
                         .looks = airy_cl_device(source->queue->device)->nvidia && !wide};
@@ -71,8 +73,9 @@ static airy_status start(struct solve *s, const struct airy_reduce_source *sourc
     }
     g->stretch = (uint32_t)(source->count / g->samples);
     plan_sizes(s);
-    snprintf(s->options, sizeof(s->options), "-DT=%s -DWIDE=%d -DHAS_MASK=%d -DTIGHT=%d -DTAILS=%d",
-             airy_cl_types[src->dtype].name, wide, mask != NULL, tight, params != NULL);
+    snprintf(s->options, sizeof(s->options),
+             "-DT=%s -DWIDE=%d -DHAS_MASK=%d -DTIGHT=%d -DQUADS=%d -DTAILS=%d",
+             airy_cl_types[src->dtype].name, wide, mask != NULL, tight, quads, params != NULL);
     snprintf(s->solver, sizeof(s->solver), "-DWIDE=%d -DTAILS=%d", wide, params != NULL);
     airy_queue *queue = source->queue;
     const size_t size = wide ? sizeof(double) : sizeof(float),

@@ -4,7 +4,8 @@
  * puts the elements near the median into buckets and lists those outside of the core.
  *
  * Build options: T: type of the elements; WIDE: 1 where f32 does not hold it; HAS_MASK: 1 with a
- * mask; TIGHT: 1 where array and mask have no gaps; TAILS: 1 for a clip, 0: all is core.
+ * mask; TIGHT: 1 where array and mask have no gaps; QUADS: 1 where they begin at multiples of four
+ * elements, too; TAILS: 1 for a clip, 0: all is core.
  * Local memory: clip_ranks 16 KiB; clip_walk 15 KiB at most, 21 KiB where warps are.
  */
 #ifdef AIRY_FP64
@@ -14,7 +15,14 @@
 #define GROUP AIRY_CLIP_ITEMS
 #include "opencl/kernels/clip_element.h"
 
+#ifndef QUADS
+#define QUADS 0
+#endif
+
 #define EACH AIRY_CLIP_EACH
+
+#define FOUR_OF(t)      FOUR_OF_TYPE(t)
+#define FOUR_OF_TYPE(t) t##4
 
 /*
  * AIRY_CLIP_RANK_SHARE items an element of the sample: its rank is counted, every group reads the
@@ -113,21 +121,43 @@ AIRY_INLINE void add_two(double *sum, double *rest, double v)
     *sum = s;
 }
 
-/* EACH elements of a step of the group, NaN beyond the end. */
+/* Where element k of an item lies in a step of the group. */
+AIRY_INLINE uint place_of(uint k)
+{
+    return QUADS ? (k / 4u * GROUP + (uint)get_local_id(0)) * 4u + k % 4u
+                 : k * GROUP + (uint)get_local_id(0);
+}
+
+/* EACH elements of a step of the group, NaN beyond the end; -0 may be among them. */
 AIRY_INLINE void load_step(real *x, __global const T *src, __global const uchar *mask,
                            const airy_clip_geom *g, ulong step)
 {
-    const uint first = (uint)step + get_local_id(0);
-    if (step + GROUP * EACH <= g->count) {
+    if (step + GROUP * EACH > g->count) {
 #pragma unroll
         for (uint k = 0u; k < EACH; k++)
-            x[k] = element(src, mask, g, first + k * GROUP);
-    } else {
+            x[k] = step + place_of(k) < g->count ? element(src, mask, g, (uint)step + place_of(k))
+                                                 : (real)NAN;
+        return;
+    }
 #pragma unroll
-        for (uint k = 0u; k < EACH; k++)
-            x[k] = step + get_local_id(0) + k * GROUP < g->count
-                       ? element(src, mask, g, first + k * GROUP)
-                       : (real)NAN;
+    for (uint k = 0u; k < EACH; k += QUADS ? 4u : 1u) {
+        const uint i = (uint)step + place_of(k);
+#if QUADS
+        const FOUR_OF(T) quad = *(__global const FOUR_OF(T) *)(src + g->src.offset + i);
+        x[k] = (real)quad.x;
+        x[k + 1u] = (real)quad.y;
+        x[k + 2u] = (real)quad.z;
+        x[k + 3u] = (real)quad.w;
+#if HAS_MASK
+        const uchar4 bad = *(__global const uchar4 *)(mask + g->mask.offset + i);
+        x[k] = bad.x != 0 ? (real)NAN : x[k];
+        x[k + 1u] = bad.y != 0 ? (real)NAN : x[k + 1u];
+        x[k + 2u] = bad.z != 0 ? (real)NAN : x[k + 2u];
+        x[k + 3u] = bad.w != 0 ? (real)NAN : x[k + 3u];
+#endif
+#else
+        x[k] = element(src, mask, g, i);
+#endif
     }
 }
 
@@ -147,6 +177,20 @@ AIRY_INLINE real add_core(struct core_sums *s, real x, bool core, const airy_cli
     s->low = fmin(s->low, y);
     s->high = fmax(s->high, y);
     return y;
+}
+
+/* The first place of a value that an item met in a step, to the least of the group. */
+AIRY_INLINE void find_place(__local uint *place, __global const T *src, __global const uchar *mask,
+                            const airy_clip_geom *g, ulong step, real value)
+{
+    real x[EACH];
+    uint first = EACH;
+    load_step(x, src, mask, g, step);
+#pragma unroll
+    for (uint k = EACH; k > 0u; k--)
+        first = x[k - 1u] == value ? k - 1u : first;
+    if (first < EACH)
+        atomic_min(place, (uint)step + place_of(first));
 }
 
 #ifdef AIRY_WARP
@@ -192,7 +236,6 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
          batch += AIRY_CLIP_BATCH * stride) {
         for (ulong step = batch; step < g.count && step < batch + AIRY_CLIP_BATCH * stride;
              step += stride) {
-            const uint first = (uint)step + item;
             real x[EACH];
             load_step(x, src, mask, &g, step);
             struct core_sums sums = {0.0, 0.0, (real)INFINITY, -(real)INFINITY};
@@ -208,16 +251,16 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
             }
             add_two(&p.sum, &sum_rest, sums.sum);
             add_two(&p.squares, &squares_rest, sums.squares);
-            least_step = sums.low < least ? first : least_step;
+            least_step = sums.low < least ? (uint)step : least_step;
             least = fmin(least, sums.low);
-            most_step = sums.high > most ? first : most_step;
+            most_step = sums.high > most ? (uint)step : most_step;
             most = fmax(most, sums.high);
 #if TAILS
             uint outside = 0u;
 #endif
             for (; special != 0u; special &= special - 1u) {
-                const uint k = 31u - clz(special & (0u - special)), i = first + k * GROUP;
-                if (step + item + k * GROUP >= g.count)
+                const uint k = 31u - clz(special & (0u - special)), i = (uint)step + place_of(k);
+                if (step + place_of(k) >= g.count)
                     break;
 #if HAS_MASK
                 if (mask[TIGHT ? g.mask.offset + i : box_place(&g.mask, i)] != 0) {
@@ -250,7 +293,7 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
             uint all, slot = p.tails + group_scan(popcount(outside), &all, &room);
             p.tails += all;
             for (; outside != 0u; outside &= outside - 1u, slot++) {
-                const uint k = 31u - clz(outside & (0u - outside)), i = first + k * GROUP;
+                const uint k = 31u - clz(outside & (0u - outside)), i = (uint)step + place_of(k);
                 if (slot < g.room) {
                     tails[begin + slot] = element(src, mask, &g, i);
                     tail_at[begin + slot] = i;
@@ -273,26 +316,15 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
     group_counts(&p.masked, &p.infinite, &room);
     /* The items know the steps of their extremes; those that have the group's find the places. */
     uint unused = 0u;
-    p.least = least <= REAL_MAX ? (long)key_of(least) : LONG_MAX;
-    p.most = most >= -REAL_MAX ? -1l - (long)key_of(most) : LONG_MAX;
+    p.least = least <= REAL_MAX ? (long)key_of(least + (real)0) : LONG_MAX;
+    p.most = most >= -REAL_MAX ? -1l - (long)key_of(most + (real)0) : LONG_MAX;
+    const long own_least = p.least, own_most = p.most;
     group_first(&p.least, &unused, &room);
     group_first(&p.most, &unused, &room);
-    if (least <= REAL_MAX && (long)key_of(least) == p.least) {
-#pragma unroll
-        for (uint k = 0u; k < EACH; k++) {
-            const uint i = least_step + k * GROUP;
-            if (i >= least_step && i < g.count && element(src, mask, &g, i) == least)
-                atomic_min(&first_places[0], i);
-        }
-    }
-    if (most >= -REAL_MAX && -1l - (long)key_of(most) == p.most) {
-#pragma unroll
-        for (uint k = 0u; k < EACH; k++) {
-            const uint i = most_step + k * GROUP;
-            if (i >= most_step && i < g.count && element(src, mask, &g, i) == most)
-                atomic_min(&first_places[1], i);
-        }
-    }
+    if (own_least != LONG_MAX && own_least == p.least)
+        find_place(&first_places[0], src, mask, &g, least_step, least);
+    if (own_most != LONG_MAX && own_most == p.most)
+        find_place(&first_places[1], src, mask, &g, most_step, most);
     barrier(CLK_LOCAL_MEM_FENCE);
     p.least_at = first_places[0];
     p.most_at = first_places[1];

@@ -11,7 +11,7 @@ struct walked {
     double sum, sum_rest, squares, squares_rest;
     real least, most;
     uint least_step, most_step;
-    uint count, below, ties_lo, ties_hi, masked, infinite;
+    uint count, below;
     uint waiting; /* elements of the warp's stage */
 };
 
@@ -19,7 +19,7 @@ struct walked {
 struct warp_part {
     double sum, squares;
     real least, most;
-    uint counts[6];
+    uint count, below;
 };
 
 AIRY_INLINE real exchange_real(real v, uint m)
@@ -45,27 +45,16 @@ AIRY_INLINE void flush(struct walked *w, __local const real *stage, __global air
 /* The warp's sums, in its first item. */
 AIRY_INLINE struct warp_part add_warp(struct walked *w)
 {
-    struct warp_part p = {w->sum + w->sum_rest,
-                          w->squares + w->squares_rest,
-                          w->least,
-                          w->most,
-                          {w->count, w->below, w->ties_lo, w->ties_hi, w->masked, w->infinite}};
-    const bool rare = AIRY_BALLOT(w->ties_lo | w->ties_hi | w->masked | w->infinite) != 0u;
+    struct warp_part p = {
+        w->sum + w->sum_rest, w->squares + w->squares_rest, w->least, w->most, w->count, w->below};
 #pragma unroll
     for (uint m = AIRY_WARP / 2u; m > 0u; m /= 2u) {
         p.sum += exchange_double(p.sum, m);
         p.squares += exchange_double(p.squares, m);
         p.least = fmin(p.least, exchange_real(p.least, m));
         p.most = fmax(p.most, exchange_real(p.most, m));
-        p.counts[0] += AIRY_SHUFFLE_XOR(p.counts[0], m);
-        p.counts[1] += AIRY_SHUFFLE_XOR(p.counts[1], m);
-    }
-    if (rare) {
-#pragma unroll
-        for (uint m = AIRY_WARP / 2u; m > 0u; m /= 2u)
-#pragma unroll
-            for (uint j = 2u; j < 6u; j++)
-                p.counts[j] += AIRY_SHUFFLE_XOR(p.counts[j], m);
+        p.count += AIRY_SHUFFLE_XOR(p.count, m);
+        p.below += AIRY_SHUFFLE_XOR(p.below, m);
     }
     return p;
 }
@@ -74,75 +63,74 @@ AIRY_INLINE struct warp_part add_warp(struct walked *w)
 struct walking {
     real stages[WARPS][WARP_STAGE]; /* elements on their way to the buckets */
     struct warp_part parts[WARPS];
-    uint places[2]; /* the first of the least, and of the most */
+    uint places[2];                          /* the first of the least, and of the most */
+    uint ties_lo, ties_hi, masked, infinite; /* rare: counted here */
     struct group_room room;
 };
 
-/* Sums what is core and stages what the window holds. A bit for each element that is not core. */
-AIRY_INLINE uint add_step(struct walked *w, __local real *stage, const real *x, uint first,
-                          const airy_clip_plan *plan)
+/* Sums what is core. A bit for each element that is not, or that the window holds. */
+AIRY_INLINE uint add_step(struct walked *w, const real *x, uint step, const airy_clip_plan *plan)
 {
     const real core_lo = (real)plan->core_lo, core_hi = (real)plan->core_hi,
                window_lo = (real)plan->window_lo, window_hi = (real)plan->window_hi;
-    const uint before = (1u << get_local_id(0) % AIRY_WARP) - 1u;
     struct core_sums sums = {0.0, 0.0, (real)INFINITY, -(real)INFINITY};
     uint special = 0u;
 #pragma unroll
     for (uint k = 0u; k < EACH; k++) {
-        const bool core = x[k] >= core_lo && x[k] <= core_hi;
-        w->below += add_core(&sums, x[k], core, plan) < window_lo ? 1u : 0u;
-        special |= core ? 0u : 1u << k;
-        const bool inside = x[k] > window_lo && x[k] < window_hi;
-        const uint all = AIRY_BALLOT(inside);
-        if (inside)
-            stage[w->waiting + popcount(all & before)] = x[k];
-        w->waiting += popcount(all);
-        w->ties_lo += x[k] == window_lo ? 1u : 0u;
-        w->ties_hi += x[k] == window_hi && window_hi > window_lo ? 1u : 0u;
+        const bool core = (x[k] >= core_lo) & (x[k] <= core_hi);
+        const real y = add_core(&sums, x[k], core, plan);
+        const bool below = y < window_lo;
+        w->below += below ? 1u : 0u;
+        special |= (below | (y > window_hi)) ? 0u : 1u << k;
     }
-    w->count += EACH - popcount(special);
+    w->count += EACH;
     add_two(&w->sum, &w->sum_rest, sums.sum);
     add_two(&w->squares, &w->squares_rest, sums.squares);
-    w->least_step = sums.low < w->least ? first : w->least_step;
+    w->least_step = sums.low < w->least ? step : w->least_step;
     w->least = fmin(w->least, sums.low);
-    w->most_step = sums.high > w->most ? first : w->most_step;
+    w->most_step = sums.high > w->most ? step : w->most_step;
     w->most = fmax(w->most, sums.high);
     return special;
 }
 
-/* Counts the elements that are not core; a bit for each of the tails. */
-AIRY_INLINE uint sort_special(struct walked *w, __global const T *src, __global const uchar *mask,
-                              const airy_clip_geom *g, ulong step, uint special)
+/* Counts what is special, and stages what lies inside the window; a bit for each of the tails.
+ * One of each item at a time, all items of the warp together. */
+AIRY_INLINE uint sort_special(struct walked *w, __local struct walking *l, __global const T *src,
+                              __global const uchar *mask, const airy_clip_geom *g, ulong step,
+                              uint special, const airy_clip_plan *plan)
 {
+    __local real *stage = l->stages[get_local_id(0) / AIRY_WARP];
+    const real window_lo = (real)plan->window_lo, window_hi = (real)plan->window_hi;
+    const uint before = (1u << get_local_id(0) % AIRY_WARP) - 1u;
     uint outside = 0u;
-    for (; special != 0u; special &= special - 1u) {
-        const uint bit = special & (0u - special), k = 31u - clz(bit),
-                   i = (uint)step + get_local_id(0) + k * GROUP;
-        if (step + get_local_id(0) + k * GROUP >= g->count)
-            break;
+#pragma unroll 1
+    for (; AIRY_BALLOT(special) != 0u; special &= special - 1u) {
+        const uint bit = special & (0u - special), k = 31u - clz(bit);
+        bool is = special != 0u && step + place_of(k) < g->count;
+        const uint i = is ? (uint)step + place_of(k) : 0u;
 #if HAS_MASK
-        if (mask[TIGHT ? g->mask.offset + i : box_place(&g->mask, i)] != 0) {
-            w->masked++;
-            continue;
+        if (is && mask[TIGHT ? g->mask.offset + i : box_place(&g->mask, i)] != 0) {
+            atomic_inc(&l->masked);
+            is = false;
         }
 #endif
-        const real y = element(src, mask, g, i);
-        w->infinite += isinf(y) ? 1u : 0u;
-        outside |= isnan(y) || isinf(y) ? 0u : bit;
+        const real y = is ? element(src, mask, g, i) : (real)NAN;
+        const bool inside = (y > window_lo) & (y < window_hi);
+        const uint all = AIRY_BALLOT(inside);
+        if (inside)
+            stage[w->waiting + popcount(all & before)] = y;
+        w->waiting += popcount(all);
+        if (isinf(y)) /* as the ends of no window are */
+            atomic_inc(&l->infinite);
+        else if (y == window_lo)
+            atomic_inc(&l->ties_lo);
+        else if (y == window_hi)
+            atomic_inc(&l->ties_hi);
+        const bool core = (y >= (real)plan->core_lo) & (y <= (real)plan->core_hi);
+        w->count -= special != 0u && !core ? 1u : 0u;
+        outside |= !core && fabs(y) <= REAL_MAX ? bit : 0u;
     }
     return outside;
-}
-
-/* The first place of a value that an item met in a step, to the least of the group. */
-AIRY_INLINE void find_place(__local uint *place, __global const T *src, __global const uchar *mask,
-                            const airy_clip_geom *g, uint step, real x)
-{
-#pragma unroll
-    for (uint k = 0u; k < EACH; k++) {
-        const uint i = step + k * GROUP;
-        if (i >= step && i < g->count && element(src, mask, g, i) == x)
-            atomic_min(place, i);
-    }
 }
 
 /* The group's part, by item 0; all items call it. */
@@ -174,22 +162,21 @@ AIRY_INLINE void write_part(__global airy_clip_part *to, struct walked *w, uint 
     for (uint r = 1u; r < WARPS; r++) {
         p.sum += l->parts[r].sum;
         p.squares += l->parts[r].squares;
-#pragma unroll
-        for (uint j = 0u; j < 6u; j++)
-            p.counts[j] += l->parts[r].counts[j];
+        p.count += l->parts[r].count;
+        p.below += l->parts[r].below;
     }
     *to = (airy_clip_part){.sum = p.sum,
                            .squares = p.squares,
-                           .least = any ? (long)key_of(least) : LONG_MAX,
-                           .most = any ? -1l - (long)key_of(most) : LONG_MAX,
+                           .least = any ? (long)key_of(least + (real)0) : LONG_MAX,
+                           .most = any ? -1l - (long)key_of(most + (real)0) : LONG_MAX,
                            .least_at = l->places[0],
                            .most_at = l->places[1],
-                           .count = p.counts[0],
-                           .below = p.counts[1],
-                           .ties_lo = p.counts[2],
-                           .ties_hi = p.counts[3],
-                           .masked = p.counts[4],
-                           .infinite = p.counts[5],
+                           .count = p.count,
+                           .below = p.below,
+                           .ties_lo = l->ties_lo,
+                           .ties_hi = l->ties_hi,
+                           .masked = l->masked,
+                           .infinite = l->infinite,
                            .tails = tails};
 }
 
@@ -202,22 +189,29 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
     __local struct walking l;
     const uint item = get_local_id(0), group = get_group_id(0);
     __local real *stage = l.stages[item / AIRY_WARP];
+    const ulong first = (ulong)group * GROUP * EACH, stride = (ulong)g.groups * GROUP * EACH,
+                from = (ulong)group * g.room;
+    /* What needs no plan is on its way before that comes. */
+    real x[EACH];
+    load_step(x, src, mask, &g, first);
     const airy_clip_plan plan = state->plan;
     const real window_lo = (real)plan.window_lo,
                scale = (real)BUCKETS / ((real)plan.window_hi - window_lo);
-    const ulong stride = (ulong)g.groups * GROUP * EACH, from = (ulong)group * g.room;
     struct walked w = {.least = (real)INFINITY, .most = -(real)INFINITY};
     uint listed = 0u, outside = 0u, steps = 0u; /* tails: listed; bits of those of so many steps */
     ulong batch = 0ul;                          /* their first step */
-    if (item < 2u)
-        l.places[item] = UINT_MAX;
-    for (ulong step = (ulong)group * GROUP * EACH; step < g.count; step += stride) {
-        real x[EACH];
-        load_step(x, src, mask, &g, step);
+    if (item == 0u) {
+        l.places[0] = l.places[1] = UINT_MAX;
+        l.ties_lo = l.ties_hi = l.masked = l.infinite = 0u;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (ulong step = first; step < g.count; step += stride) {
+        if (step != first)
+            load_step(x, src, mask, &g, step);
         if (w.waiting > WARP_STAGE - WARP_STEP)
             flush(&w, stage, state, buckets, window_lo, scale, g.depth);
-        const uint special = add_step(&w, stage, x, (uint)step + item, &plan);
-        outside |= sort_special(&w, src, mask, &g, step, special) << (steps * EACH);
+        const uint special = add_step(&w, x, (uint)step, &plan);
+        outside |= sort_special(&w, &l, src, mask, &g, step, special, &plan) << (steps * EACH);
 #if TAILS
         batch = steps == 0u ? step : batch;
         if (++steps < 32u / EACH && step + stride < g.count)
@@ -227,7 +221,7 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
         listed += all;
         for (; outside != 0u; outside &= outside - 1u, slot++) {
             const uint bit = 31u - clz(outside & (0u - outside)),
-                       i = (uint)(batch + bit / EACH * stride) + item + bit % EACH * GROUP;
+                       i = (uint)(batch + bit / EACH * stride) + place_of(bit % EACH);
             if (slot < g.room) {
                 tails[from + slot] = element(src, mask, &g, i);
                 tail_at[from + slot] = i;
