@@ -137,15 +137,16 @@ static void correct_row(void *arg, size_t y, unsigned worker)
 static airy_status make_corrections(airy_integrator *it, const airy_integrator_params *params)
 {
     struct corrections c = {.params = params, .width = it->width};
-    AIRY_TRY(airy_memory_alloc((void **)&it->norm, it->pixels * sizeof *it->norm));
-    AIRY_TRY(airy_memory_alloc((void **)&it->valid, it->pixels));
+    airy_pool *pool = it->device->pool;
+    AIRY_TRY(airy_memory_alloc_shared((void **)&it->norm, it->pixels * sizeof *it->norm, pool));
+    AIRY_TRY(airy_memory_alloc_shared((void **)&it->valid, it->pixels, pool));
     AIRY_TRY(
         airy_memory_calloc((void **)&c.losses, it->height, sizeof *c.losses, "the corrections"));
     c.norm = it->norm;
     c.valid = it->valid;
     airy_pose_make(&c.pose, &it->geometry);
     c.pose.cosines = params->compat == AIRY_COMPAT_PYFAI;
-    airy_pool_run(it->device->pool, it->height, correct_row, &c);
+    airy_pool_run(pool, it->height, correct_row, &c);
     struct losses sum = {0};
     for (size_t y = 0; y < it->height; y++) {
         sum.masked += c.losses[y].masked;

@@ -356,7 +356,8 @@ static void free_scratch(struct build *build)
 static airy_status fill_matrix(struct build *build, airy_pool *pool)
 {
     struct airy_matrix *m = build->matrix;
-    AIRY_TRY(airy_memory_alloc((void **)&m->start, (m->pixels + 1) * sizeof *m->start));
+    AIRY_TRY(
+        airy_memory_alloc_shared((void **)&m->start, (m->pixels + 1) * sizeof *m->start, pool));
     /*
      * An entry takes 8 bytes in its band's buffer and 8 in the matrix, and a buffer that grows is
      * there twice.
@@ -372,8 +373,8 @@ static airy_status fill_matrix(struct build *build, airy_pool *pool)
         build->band[b].first_entry = m->entries;
         m->entries += build->band[b].entries.count;
     }
-    AIRY_TRY(airy_memory_alloc((void **)&m->bin, m->entries * sizeof *m->bin));
-    AIRY_TRY(airy_memory_alloc((void **)&m->coef, m->entries * sizeof *m->coef));
+    AIRY_TRY(airy_memory_alloc_shared((void **)&m->bin, m->entries * sizeof *m->bin, pool));
+    AIRY_TRY(airy_memory_alloc_shared((void **)&m->coef, m->entries * sizeof *m->coef, pool));
     airy_pool_run(pool, build->bands, place_entries, build);
     m->start[m->pixels] = (uint32_t)m->entries;
     return AIRY_OK;
