@@ -234,6 +234,9 @@ static void make_rule(struct airy_split_rule *rule, const airy_geometry *geometr
         .angular = period != 0,
         .period = period,
         .folded = !compat && (airy_unit_is_folded(params->unit) || airy_unit_is_folded(second)),
+        .relative = params->split == AIRY_SPLIT_FULL && params->azimuth_bins == 0 && !compat &&
+                    !geometry->detector.corners && airy_unit_is_positive(params->unit) &&
+                    !airy_unit_is_singular(params->unit),
         .chi_zero = params->chi_zero,
         .azimuth_unit = second,
         .turn = angles ? 2 * PI : 0,

@@ -251,7 +251,8 @@ void airy_pose_points(const struct airy_pose *pose, double c1, double c2, size_t
         find_points(&p, pose, c1, c2 + (double)done, (int32_t)m);
         memcpy(y + done, p.y, m * sizeof(*y));
         memcpy(x + done, p.x, m * sizeof(*x));
-        memcpy(z + done, p.z, m * sizeof(*z));
+        if (z)
+            memcpy(z + done, p.z, m * sizeof(*z));
     }
 }
 

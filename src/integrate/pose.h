@@ -47,7 +47,7 @@ void airy_pose_make(struct airy_pose *pose, const airy_geometry *geometry);
  */
 void airy_pose_radial(const struct airy_pose *pose, airy_unit unit, double c1, double c2, size_t n,
                       double *out);
-/* Positions y, x, z in the laboratory of (c1, c2 + k), k below n. */
+/* Positions y, x, z in the laboratory of (c1, c2 + k), k below n; z may be NULL. */
 void airy_pose_points(const struct airy_pose *pose, double c1, double c2, size_t n, double *y,
                       double *x, double *z);
 /* chi in rad, (-pi, pi]. */

@@ -16,9 +16,9 @@ airy_status airy_split_scratch_create(struct airy_split_scratch *scratch,
     double *block = NULL;
     *scratch = (struct airy_split_scratch){0};
     const size_t cells = rule->compat ? rule->radial.bins * rule->chi.bins : 0,
-                 own = rule->pose.corners || rule->folded ? 10 * corners : 0;
+                 own = rule->pose.corners || rule->folded || rule->relative ? 10 * corners : 0;
     AIRY_TRY(airy_memory_calloc((void **)&block,
-                                8 * corners + rule->radial.bins + 2 + rule->chi.bins + cells + own,
+                                14 * corners + rule->radial.bins + 2 + rule->chi.bins + cells + own,
                                 sizeof *block, "the matrix's work space"));
     scratch->block = block;
     scratch->line[0] = block;
@@ -29,7 +29,13 @@ airy_status airy_split_scratch_create(struct airy_split_scratch *scratch,
     scratch->center_chi = block + 5 * corners;
     scratch->half = block + 6 * corners;
     scratch->half_chi = block + 7 * corners;
-    scratch->area = block + 8 * corners;
+    for (size_t k = 0; k < 2; k++) {
+        scratch->y_line[k] = block + (8 + k) * corners;
+        scratch->x_line[k] = block + (10 + k) * corners;
+    }
+    scratch->lowest = block + 12 * corners;
+    scratch->highest = block + 13 * corners;
+    scratch->area = block + 14 * corners;
     scratch->band = scratch->area + rule->radial.bins + 2;
     scratch->cells = scratch->band + rule->chi.bins;
     scratch->beam = scratch->cells + cells;
@@ -235,26 +241,74 @@ static void load_own_corners(const struct airy_split_rule *rule, struct airy_spl
         find_beam(rule, s, y);
 }
 
+static void swap_lines(double *line[2])
+{
+    double *below = line[0];
+    line[0] = line[1];
+    line[1] = below;
+}
+
+/* Line k of the two: corners (y, 0) to (y, width). */
+static void load_line(const struct airy_split_rule *rule, struct airy_split_scratch *s, int k,
+                      size_t y, bool chi)
+{
+    const struct airy_pose *pose = &rule->corner_pose;
+    const size_t w = rule->width;
+    double *at_y = s->y_line[k], *at_x = s->x_line[k];
+    const bool relative = chi && rule->relative;
+    find_corners(rule, pose, s->line[k], chi && !relative ? s->chi_line[k] : NULL, (double)y, 0,
+                 w + 1);
+    if (!relative)
+        return;
+    for (size_t j = 0; j <= w; j++)
+        s->line[k][j] = to_bins(&rule->radial, s->line[k][j]);
+    airy_pose_points(pose, (double)y, 0, w + 1, at_y, at_x, NULL);
+    airy_split_turns(s->chi_line[k], at_y, at_x, at_y + 1, at_x + 1, w);
+}
+
+/*
+ * What the entries of a row are made of, a step of all its pixels at a time. chi of corners less that of
+ * A: an arc tangent each would cost more than the rest.
+ */
+static void relative_corners(struct airy_split_scratch *s, size_t width)
+{
+    double *const *chi = s->chi, *below = s->chi_line[0], *above = s->chi_line[1];
+    for (size_t k = 0; k < 4; k++)
+        s->chi[k] = s->beam + (5 + k) * (width + 1);
+    airy_split_turns(chi[1], s->y_line[0], s->x_line[0], s->y_line[1], s->x_line[1], width);
+    for (size_t j = 0; j < width; j++) {
+        chi[0][j] = 0;
+        chi[2][j] = chi[1][j] + above[j];
+        chi[3][j] = below[j];
+    }
+    const double *a = s->line[0], *b = s->line[1], *c = b + 1, *d = a + 1;
+    double *restrict lowest = s->lowest, *restrict highest = s->highest;
+    for (size_t j = 0; j < width; j++) {
+        lowest[j] = min4(a[j], b[j], c[j], d[j]);
+        highest[j] = max4(a[j], b[j], c[j], d[j]);
+    }
+}
+
 /* Corners of row y, in the unit; the upper ones of the row before are taken over. */
 static void load_lines(const struct airy_split_rule *rule, struct airy_split_scratch *s, size_t y,
                        bool first, bool chi)
 {
-    const struct airy_pose *pose = &rule->corner_pose;
-    const size_t n = rule->width + 1;
-    if (pose->corners) {
+    if (rule->pose.corners) {
         load_own_corners(rule, s, y, chi);
         return;
     }
-    double *line = s->line[0], *chi_line = s->chi_line[0];
-    s->line[0] = s->line[1];
-    s->line[1] = line;
-    s->chi_line[0] = s->chi_line[1];
-    s->chi_line[1] = chi_line;
+    swap_lines(s->line);
+    swap_lines(s->chi_line);
+    swap_lines(s->y_line);
+    swap_lines(s->x_line);
     if (first)
-        find_corners(rule, pose, s->line[0], chi ? s->chi_line[0] : NULL, (double)y, 0, n);
-    find_corners(rule, pose, s->line[1], chi ? s->chi_line[1] : NULL, (double)y + 1, 0, n);
+        load_line(rule, s, 0, y, chi);
+    load_line(rule, s, 1, y + 1, chi);
     point_corners(s->radial, s->line);
-    point_corners(s->chi, s->chi_line);
+    if (chi && rule->relative)
+        relative_corners(s, rule->width);
+    else
+        point_corners(s->chi, s->chi_line);
 }
 
 /* Corners beyond the jump come to the side of their pixel's centre; around the beam there is none. */
@@ -327,6 +381,22 @@ static void load_row(const struct airy_split_rule *rule, struct airy_split_scrat
         half_widths(s->half_chi, s->center_chi, s->chi, w, rule->turn);
 }
 
+/* What the limits are found from: as load_row, without chi where there are no bins of it. */
+static void load_reach(const struct airy_split_rule *rule, struct airy_split_scratch *s, size_t y,
+                       bool first)
+{
+    if (rule->chi.bins > 0 || rule->angular) {
+        load_row(rule, s, y, first);
+        return;
+    }
+    if (rule->split != AIRY_SPLIT_NO)
+        load_corners(rule, s, y, first, false);
+    if (!has_corners(rule->split))
+        radial_centers(rule, s->center, y);
+    if (rule->split == AIRY_SPLIT_BBOX)
+        half_widths(s->half, s->center, s->radial, rule->width, rule->period);
+}
+
 /* What pixel j of the row that is loaded reaches. */
 static void pixel_reach(const struct airy_split_rule *rule, const struct airy_split_scratch *s,
                         size_t j, double *lo, double *hi)
@@ -397,7 +467,7 @@ void airy_split_widen(struct airy_split_limits *limits, const struct airy_split_
 {
     const size_t w = rule->width;
     for (size_t y = first; y < last; y++) {
-        load_row(rule, s, y, y == first);
+        load_reach(rule, s, y, y == first);
         for (size_t j = 0; j < w; j++)
             if (!masked || !masked[y * w + j])
                 widen_by_pixel(limits, rule, s, y, j);
@@ -406,7 +476,7 @@ void airy_split_widen(struct airy_split_limits *limits, const struct airy_split_
 
 bool airy_entries_grow(struct airy_entries *entries)
 {
-    size_t capacity = entries->capacity ? entries->capacity + entries->capacity / 2 : 4096;
+    size_t capacity = entries->capacity ? entries->capacity + entries->capacity / 2 : 65536;
     entries->failed = entries->failed || entries->count + 1 > entries->most;
     if (entries->failed)
         return false;
@@ -589,6 +659,14 @@ static bool add_two_bins(struct sink *sink, double base, const struct quad *quad
     return true;
 }
 
+/* Of a pixel whose A may be the beam itself, where the others are relative to nothing. */
+static void corner_angles(double chi[4], const struct airy_split_rule *rule, size_t i, size_t j)
+{
+    for (int k = 0; k < 4; k++)
+        azimuth_of(rule, &rule->corner_pose, (double)(i + (k == 1 || k == 2)),
+                   (double)(j + (k >= 2)), 1, &chi[k]);
+}
+
 static void add_quad(struct sink *sink, const struct airy_split_rule *rule,
                      struct airy_split_scratch *s, struct quad *quad, size_t i, size_t j)
 {
@@ -598,6 +676,8 @@ static void add_quad(struct sink *sink, const struct airy_split_rule *rule,
     if (!rule->compat && rule->polar && airy_split_holds_beam(rule, s, i, j)) {
         bool at_beam[4];
         airy_split_at_beam(at_beam, &rule->pose, i, j);
+        if (rule->relative)
+            corner_angles(quad->y, rule, i, j);
         quad->xmin = to_bins(&rule->radial, 0);
         if (quad->xmin >= n || xmax < 0)
             return;
@@ -711,11 +791,30 @@ static bool pixel_in_azimuth(const struct airy_split_rule *rule, const struct ai
     return azimuth_touches(rule, min4(y[0], y[1], y[2], y[3]), max4(y[0], y[1], y[2], y[3]));
 }
 
+/* As add_pixel: most of the rest is done for the row. */
+static void add_relative(struct sink *sink, const struct airy_split_rule *rule,
+                         struct airy_split_scratch *s, size_t i, size_t j)
+{
+    struct quad quad = {.xmin = s->lowest[j], .xmax = s->highest[j]};
+    if (quad.xmin >= 0 && quad.xmax < (double)rule->radial.bins &&
+        (size_t)quad.xmin == (size_t)quad.xmax && !airy_split_holds_beam(rule, s, i, j)) {
+        emit(sink, (size_t)quad.xmin, 1);
+        return;
+    }
+    gather_corners(quad.x, s->radial, j);
+    gather_corners(quad.y, s->chi, j);
+    add_quad(sink, rule, s, &quad, i, j);
+}
+
 static void add_pixel(struct sink *sink, const struct airy_split_rule *rule,
                       struct airy_split_scratch *s, size_t i, size_t j)
 {
     if (rule->angular) {
         add_angular(sink, rule, s, i, j);
+        return;
+    }
+    if (rule->relative) {
+        add_relative(sink, rule, s, i, j);
         return;
     }
     if (rule->split == AIRY_SPLIT_NO) {

@@ -25,9 +25,10 @@ struct airy_split_rule {
     bool positive, angular; /* the unit cannot be negative; it is an angle about the beam */
     double period;          /* of such a unit: 360 or 2 pi */
     bool polar,
-        singular; /* the unit is 0 at the beam, where the other axis is an angle about it; it
+        singular;  /* the unit is 0 at the beam, where the other axis is an angle about it; it
                                is infinite there */
-    bool folded;  /* an axis jumps where qip changes its sign, and pixels stay on one side */
+    bool folded;   /* an axis jumps where qip changes its sign, and pixels stay on one side */
+    bool relative; /* chi is asked for only by how much it differs within a pixel */
     bool chi_zero;
     size_t width;
     struct airy_split_axis radial; /* in the unit */
@@ -57,10 +58,15 @@ struct airy_entries {
 struct airy_split_scratch {
     double *block;                                 /* holds the others */
     double *line[2], *chi_line[2];                 /* [width + 1] corners below and above a row;
-                                                      chi in rad */
+                                                      chi in rad; where relative, of entries: in
+                                                      bins, and by how much chi differs at the
+                                                      next corner of the line */
+    double *y_line[2], *x_line[2];                 /* [width + 1] where relative: their positions */
+    double *lowest, *highest;                      /* [width] where relative: of corners, in bins */
     double *radial[4], *chi[4];                    /* of the row's pixels: their corners A, B, C, D
                                                       in the lines above, or [width] each of a
-                                                      detector with corners of its own */
+                                                      detector with corners of its own; chi where
+                                                      relative: [width] less that of A */
     double *beam;                                  /* [width] not 0: the direct beam is in the
                                                       pixel; with such corners only */
     double *side;                                  /* [width] where folded: with the sign of qip */

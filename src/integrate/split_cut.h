@@ -165,6 +165,10 @@ static inline ptrdiff_t bin_of(const struct airy_split_rule *rule,
 size_t airy_split_shares(double *share, size_t *first, const struct airy_split_rule *rule,
                          const struct airy_split_axis *axis, double v0, double v1);
 
+/* turn[k]: the angle from (x0[k], y0[k]) to (x1[k], y1[k]), [-pi, pi]; 0 at the origin. */
+void airy_split_turns(double *restrict turn, const double *y0, const double *x0, const double *y1,
+                      const double *x1, size_t n);
+
 /* Entries of pixel j of the row that is loaded, in two dimensions: bin = chi bin x radial bins + bin. */
 void airy_split_cell(struct airy_entries *entries, const struct airy_split_rule *rule,
                      struct airy_split_scratch *scratch, size_t i, size_t j);

@@ -10,6 +10,7 @@
 
 #include "base/thread.h"
 #include "integrate/matrix.h"
+#include "integrate/split_cut.h"
 #include "ref_integrate.h"
 
 static const char *const view_names[VIEW_COUNT] = {"on", "off", "corner", "back"};
@@ -556,8 +557,45 @@ static void bench_matrix(struct check *c, airy_split split)
     airy_pool_destroy(&pool);
 }
 
+/*
+ * Angles between vectors, those of series and of arc tangents and on both sides of where these meet.
+ * Products round to 2^-53 of |a| |b| each: 2 of them, a quotient and the series.
+ */
+static void check_vector_turns(struct check *c)
+{
+    if (!check_case(c, "matrix_vector_turns"))
+        return;
+    enum { COUNT = 4096, WHERE_THEY_MEET = 64 };
+    double *v = check_alloc(c, 5 * COUNT * sizeof *v),
+           *random = check_alloc(c, 3 * COUNT * sizeof *random);
+    double *y0 = v, *x0 = v + COUNT, *y1 = v + 2 * COUNT, *x1 = v + 3 * COUNT,
+           *turn = v + 4 * COUNT;
+    check_rand(c, random, AIRY_DTYPE_F64, 3 * COUNT, 0, 1);
+    for (size_t i = 0; i < COUNT; i++) {
+        const double *r = random + 3 * i, at = 6.3 * r[0], length = exp(40 * r[1] - 20);
+        const double by = i % 2                 ? 6.3 * r[2] - 3.15
+                          : i < WHERE_THEY_MEET ? (i & 2 ? 1 : -1) * (0x1p-4 + 1e-17 * (double)i)
+                                                : exp(-30 * r[2]);
+        y0[i] = length * sin(at);
+        x0[i] = length * cos(at);
+        y1[i] = length * sin(at + by);
+        x1[i] = length * cos(at + by);
+    }
+    /* The beam has no direction. */
+    y0[100] = x0[100] = y1[200] = x1[200] = y0[300] = x0[300] = y1[300] = x1[300] = 0;
+    airy_split_turns(turn, y0, x0, y1, x1, COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        const long double a = y0[i], b = x0[i], d = y1[i], e = x1[i];
+        const double want = (double)atan2l(b * d - a * e, b * e + a * d);
+        if (!(fabs(turn[i] - want) <= 6 * 0x1p-53))
+            check_failed(c, __FILE__, __LINE__, "turn %zu: got %.17g, want %.17g", i, turn[i],
+                         want);
+    }
+}
+
 void check_matrix(struct check *c)
 {
+    check_vector_turns(c);
     check_matrices(c);
     check_ranges(c);
     check_cells(c);
