@@ -197,80 +197,6 @@ static airy_status make_weights(airy_integrator *it)
     return AIRY_OK;
 }
 
-/*
- * The pixels are summed in slices whose number depends on the matrix alone, and the slices in
- * order.
- */
-struct base_sums {
-    const airy_integrator *it;
-    struct base_bin {
-        struct airy_double_double sum[AIRY_BASE_PLANES];
-        uint64_t entries;
-    } * bins; /* [slices][bins] */
-    size_t slices;
-};
-
-static void sum_slice(void *arg, size_t slice, unsigned worker)
-{
-    const struct base_sums *b = arg;
-    const airy_integrator *it = b->it;
-    const struct airy_matrix *m = &it->matrix;
-    struct base_bin *bins = b->bins + slice * m->bins;
-    (void)worker;
-    const size_t first = m->pixels * slice / b->slices, last = m->pixels * (slice + 1) / b->slices;
-    /* Terms of the planes behind the count are 0 without these. */
-    const bool more = it->dark || it->variance ||
-                      it->params.error_model == AIRY_ERROR_MODEL_POISSON;
-    const int planes = more ? AIRY_BASE_PLANES : AIRY_BASE_COUNT + 1;
-    for (size_t i = first; i < last; i++) {
-        for (uint32_t e = m->start[i]; e < m->start[i + 1]; e++) {
-            struct base_bin *bin = &bins[m->bin[e]];
-            double terms[AIRY_BASE_PLANES];
-            airy_base_terms(terms, it, i, e);
-            for (int k = 0; k < planes; k++)
-                airy_double_double_add(&bin->sum[k], terms[k]);
-            bin->entries++;
-        }
-    }
-}
-
-static airy_status make_base_sums(airy_integrator *it)
-{
-    const size_t n = it->bins, most = (size_t)64 << 20; /* bytes */
-    double *block = NULL;
-    AIRY_TRY(
-        airy_memory_calloc((void **)&block, 2 * AIRY_BASE_PLANES * n, sizeof *block, "the sums"));
-    it->base_normalization = block + AIRY_BASE_NORMALIZATION * n;
-    it->base_normalization2 = block + AIRY_BASE_NORMALIZATION2 * n;
-    it->base_count = block + AIRY_BASE_COUNT * n;
-    it->base_dark = block + AIRY_BASE_DARK * n;
-    it->base_variance = block + AIRY_BASE_VARIANCE * n;
-    it->base_low = block + AIRY_BASE_PLANES * n;
-    AIRY_TRY(
-        airy_memory_calloc((void **)&it->base_entries, n, sizeof *it->base_entries, "the sums"));
-    struct base_sums b = {.it = it};
-    b.slices = airy_min_size(airy_max_size(it->pixels / 65536, 1),
-                             airy_max_size(most / (n * sizeof *b.bins), 1));
-    b.slices = airy_min_size(b.slices, 64);
-    AIRY_TRY(airy_memory_calloc((void **)&b.bins, b.slices * n, sizeof *b.bins, "the sums"));
-    airy_pool_run(it->device->pool, b.slices, sum_slice, &b);
-    for (size_t i = 0; i < n; i++) {
-        for (int k = 0; k < AIRY_BASE_PLANES; k++) {
-            struct airy_double_double sum = {0};
-            for (size_t s = 0; s < b.slices; s++) {
-                airy_double_double_add(&sum, b.bins[s * n + i].sum[k].hi);
-                airy_double_double_add(&sum, b.bins[s * n + i].sum[k].lo);
-            }
-            block[(size_t)k * n + i] = sum.hi;
-            it->base_low[(size_t)k * n + i] = sum.lo;
-        }
-        for (size_t s = 0; s < b.slices; s++)
-            it->base_entries[i] += (uint32_t)b.bins[s * n + i].entries;
-    }
-    free(b.bins);
-    return AIRY_OK;
-}
-
 static airy_status check_rings(const airy_integrator_params *p)
 {
     const double lower = p->quantile[0], upper = p->quantile[1];
@@ -429,7 +355,7 @@ static airy_status fill_integrator(airy_integrator *it, const airy_integrator_pa
     const uint64_t built = airy_clock_ns();
     AIRY_TRY(make_weights(it));
     AIRY_TRY(book_memory(it));
-    AIRY_TRY(make_base_sums(it));
+    AIRY_TRY(airy_base_sums_make(it));
     AIRY_TRY(make_axes(it));
     const uint64_t summed = airy_clock_ns();
     it->params.mask = NULL;

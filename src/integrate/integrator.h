@@ -86,6 +86,9 @@ static inline void airy_base_terms(double terms[AIRY_BASE_PLANES], const airy_in
     terms[AIRY_BASE_VARIANCE] = weight * weight * variance;
 }
 
+/* The base sums, of a matrix that is there; on the pool of the device. */
+airy_status airy_base_sums_make(airy_integrator *integrator);
+
 /* airy_ring_scale of a bin. */
 static inline double airy_integrator_ring_scale(const airy_integrator *it, size_t bin)
 {
