@@ -4,6 +4,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -39,28 +40,45 @@ static const double sum_slack = 0x1p-22;
 
 /*
  * Tiles are filled and added up by the pool, in SLICES parts of the same size whatever the number
- * of threads.
+ * of threads; the sums of these, PIECE bins at a time.
  */
-enum { SLICES = 64 };
+enum { SLICES = 64, PIECE = 64 };
+
+/* What the entries of a bin add up to; planes as in airy_cl_fused.base. */
+enum { PLANES = 5 };
+struct bin_sums {
+    uint64_t plane[PLANES], entries;
+};
+
+struct slice {
+    struct bin_sums *sums; /* [bins] */
+    airy_fused_extra *extra;
+    size_t extra_count, capacity; /* beyond the most extra entries these are counted alone */
+    float norm, dark;             /* largest absolute values */
+    bool negative, failed;
+};
 
 struct table {
     const airy_integrator *integrator;
     unsigned fraction_bits;
-    size_t tiles, extra_count;
+    size_t tiles, extra_count, most_extra;
     uint32_t *entries;     /* [tiles * 1024] */
     uint32_t *valid_words; /* [tiles * 32 + 1] */
     uint32_t *extra_start; /* [tiles + 1] */
     airy_fused_extra *extra;
     uint32_t *shift;        /* [bins] */
     double *unit;           /* [bins] 2^-shift */
-    uint32_t *base_entries; /* [SLICES][bins], then in the first slice their sums */
-    uint64_t *base;         /* [SLICES][5][bins], likewise */
+    uint32_t *base_entries; /* [bins] */
+    uint64_t *base;         /* [PLANES][bins] */
     double scale[3];        /* of normalization, normalization2, dark */
-    float most[SLICES][2];  /* largest absolute value of the slice's norm, dark */
+    struct slice slice[SLICES];
+    struct bin_sums *sums; /* of all slices */
 };
 
 static void free_table(struct table *t)
 {
+    for (size_t k = 0; k < SLICES; k++)
+        free(t->slice[k].extra);
     airy_memory_release(t->entries);
     free(t->valid_words);
     free(t->extra_start);
@@ -69,23 +87,28 @@ static void free_table(struct table *t)
     free(t->base_entries);
     free(t->base);
     free(t->unit);
+    free(t->sums);
 }
 
 static airy_status alloc_table(struct table *t)
 {
     static const char what[] = "the pixel table";
     const size_t bins = t->integrator->bins;
-    AIRY_TRY(
-        airy_memory_alloc((void **)&t->entries, t->tiles * AIRY_FUSED_TILE * sizeof(*t->entries)));
+    AIRY_TRY(airy_memory_alloc_shared((void **)&t->entries,
+                                      t->tiles * AIRY_FUSED_TILE * sizeof(*t->entries),
+                                      t->integrator->device->pool));
     AIRY_TRY(airy_memory_calloc((void **)&t->valid_words, t->tiles * 32 + 1,
                                 sizeof(*t->valid_words), what));
     AIRY_TRY(
         airy_memory_calloc((void **)&t->extra_start, t->tiles + 1, sizeof(*t->extra_start), what));
     AIRY_TRY(airy_memory_calloc((void **)&t->shift, bins, sizeof(*t->shift), what));
     AIRY_TRY(airy_memory_calloc((void **)&t->unit, bins, sizeof(*t->unit), what));
-    AIRY_TRY(airy_memory_calloc((void **)&t->base_entries, SLICES * bins, sizeof(*t->base_entries),
-                                what));
-    return airy_memory_calloc((void **)&t->base, SLICES * 5 * bins, sizeof(*t->base), what);
+    AIRY_TRY(airy_memory_calloc((void **)&t->base_entries, bins, sizeof(*t->base_entries), what));
+    AIRY_TRY(airy_memory_calloc((void **)&t->base, PLANES * bins, sizeof(*t->base), what));
+    AIRY_TRY(airy_memory_calloc((void **)&t->sums, SLICES * bins, sizeof(*t->sums), what));
+    for (size_t k = 0; k < SLICES; k++)
+        t->slice[k].sums = t->sums + k * bins;
+    return AIRY_OK;
 }
 
 /* most: entries of a bin that a count of 1 admits, inverse. */
@@ -124,27 +147,20 @@ static airy_status choose_units(struct table *t)
     return AIRY_OK;
 }
 
-/* As the number of a tile's extra entries: a quadrilateral's edges cross, and a share is below 0. */
-#define NEGATIVE UINT32_MAX
-
 /* A pixel's word, or false: it needs extra entries. */
 static bool pack_pixel(const struct table *t, uint32_t *word, uint32_t first, uint32_t count)
 {
     const struct airy_matrix *m = &t->integrator->matrix;
     const uint32_t one = 1u << t->fraction_bits;
-    if (count > 2 || (count == 2 && m->bin[first + 1] != m->bin[first] + 1))
+    uint32_t bin = m->bin[first];
+    if (count > 2 || t->shift[bin] != t->fraction_bits)
         return false;
-    double sum = 0;
-    for (uint32_t e = first; e < first + count; e++) {
-        sum += (double)m->coef[e];
-        if (t->shift[m->bin[e]] != t->fraction_bits || m->coef[e] < 0)
-            return false;
-    }
-    if (!(fabs(sum - 1) <= sum_slack))
+    if (count == 2 && (m->bin[first + 1] != bin + 1 || t->shift[bin + 1] != t->fraction_bits))
         return false;
-    uint32_t bin = m->bin[first], fraction = 0;
-    if (count == 2)
-        fraction = (uint32_t)lrint((double)m->coef[first + 1] * (double)one);
+    const double c = (double)m->coef[first], next = count == 2 ? (double)m->coef[first + 1] : 0;
+    if (c < 0 || next < 0 || !(fabs(c + next - 1) <= sum_slack))
+        return false;
+    uint32_t fraction = (uint32_t)lrint(next * (double)one);
     if (fraction >= one) {
         bin++;
         fraction = 0;
@@ -159,120 +175,133 @@ static uint32_t weight_of(const struct table *t, uint32_t e)
     return (uint32_t)llrint((double)m->coef[e] / t->unit[m->bin[e]]); /* a power of two: exact */
 }
 
-/*
- * Words of a tile's pixels; returns how many extra entries it has, which are written to extra if
- * that is not NULL.
- */
-static size_t fill_tile(struct table *t, size_t tile, airy_fused_extra *extra)
+/* The same arithmetic as take_out of integrate_blocks.cl, bit for bit. */
+static inline void add_fixed(struct slice *slice, const struct table *t, size_t pixel, uint32_t bin,
+                             uint32_t weight)
 {
-    const airy_integrator *it = t->integrator;
-    const struct airy_matrix *m = &it->matrix;
-    const uint32_t nowhere = (uint32_t)(it->bins + 1) << t->fraction_bits;
-    uint32_t previous = nowhere;
-    size_t at = 0;
-    for (size_t i = tile * AIRY_FUSED_TILE; i < (tile + 1) * AIRY_FUSED_TILE; i++) {
-        uint32_t word = previous; /* of a pixel that does not count: nothing changes for a run of
-                                     bins */
-        if (i < it->pixels && it->valid[i]) {
-            const uint32_t first = m->start[i], count = m->start[i + 1] - first;
-            t->valid_words[i / 32] |= 1u << (i % 32);
-            word = nowhere;
-            if (count > 0 && !pack_pixel(t, &word, first, count)) {
-                for (uint32_t e = first; e < first + count; e++) {
-                    if (m->coef[e] < 0)
-                        return NEGATIVE;
-                    const uint32_t weight = weight_of(t, e);
-                    if (weight && extra)
-                        extra[at] =
-                            (airy_fused_extra){(uint32_t)i, m->bin[e], weight, t->shift[m->bin[e]]};
-                    at += weight != 0;
-                }
-            }
-        }
-        t->entries[airy_fused_place((uint32_t)i)] = word;
-        previous = word;
-    }
-    return at;
-}
-
-static float largest_of(const float *values, size_t first, size_t last)
-{
-    float most = 0;
-    for (size_t i = first; values && i < last; i++) {
-        const float v = fabsf(values[i]);
-        most = v > most ? v : most;
-    }
-    return most;
-}
-
-static void count_slice(void *arg, size_t slice, unsigned worker)
-{
-    struct table *t = arg;
-    const airy_integrator *it = t->integrator;
-    (void)worker;
-    const size_t first = t->tiles * slice / SLICES, last = t->tiles * (slice + 1) / SLICES;
-    for (size_t tile = first; tile < last; tile++)
-        t->extra_start[tile + 1] = (uint32_t)fill_tile(t, tile, NULL);
-    const size_t end = airy_min_size(last * AIRY_FUSED_TILE, it->pixels);
-    t->most[slice][0] = largest_of(it->norm, first * AIRY_FUSED_TILE, end);
-    t->most[slice][1] = largest_of(it->dark, first * AIRY_FUSED_TILE, end);
-}
-
-/* The extra entries of tiles that have some. */
-static void fill_slice(void *arg, size_t slice, unsigned worker)
-{
-    struct table *t = arg;
-    (void)worker;
-    for (size_t tile = t->tiles * slice / SLICES; tile < t->tiles * (slice + 1) / SLICES; tile++)
-        if (t->extra_start[tile + 1] > t->extra_start[tile])
-            (void)fill_tile(t, tile, t->extra + t->extra_start[tile]);
-}
-
-/*
- * Adds entries of one slice to its sums: the same arithmetic as take_out of integrate_blocks.cl,
- * bit for bit.
- */
-struct adder {
-    const struct table *table;
-    uint64_t *base;
-    uint32_t *entries;
-};
-
-static void add_fixed(const struct adder *a, size_t pixel, uint32_t bin, uint32_t weight)
-{
-    const struct table *t = a->table;
     const airy_integrator *it = t->integrator;
     const double c = (double)weight * t->unit[bin], cn = c * (double)it->norm[pixel];
-    uint64_t *base = a->base + bin;
-    base[0] += (uint64_t)(int64_t)rint(cn * t->scale[0]);
-    base[it->bins] += (uint64_t)(int64_t)rint(cn * cn * t->scale[1]);
-    base[2 * it->bins] += weight;
+    struct bin_sums *sums = &slice->sums[bin];
+    sums->plane[0] += (uint64_t)llrint(cn * t->scale[0]);
+    sums->plane[1] += (uint64_t)llrint(cn * cn * t->scale[1]);
+    sums->plane[2] += weight;
     if (it->dark)
-        base[3 * it->bins] += (uint64_t)(int64_t)rint(c * (double)it->dark[pixel] * t->scale[2]);
-    base[4 * it->bins] += airy_fused_square(weight, t->shift[bin]);
-    a->entries[bin]++;
+        sums->plane[3] += (uint64_t)llrint(c * (double)it->dark[pixel] * t->scale[2]);
+    sums->plane[4] += airy_fused_square(weight, t->shift[bin]);
+    sums->entries++;
 }
 
-static void add_slice(void *arg, size_t slice, unsigned worker)
+static void keep_extra(struct slice *slice, const struct table *t, airy_fused_extra extra)
 {
-    const struct table *t = arg;
-    const airy_integrator *it = t->integrator;
-    const struct adder a = {t, t->base + slice * 5 * it->bins, t->base_entries + slice * it->bins};
-    const uint32_t one = 1u << t->fraction_bits;
-    (void)worker;
-    const size_t first = t->tiles * slice / SLICES, last = t->tiles * (slice + 1) / SLICES;
-    for (size_t i = first * AIRY_FUSED_TILE; i < last * AIRY_FUSED_TILE && i < it->pixels; i++) {
-        const uint32_t word = t->entries[airy_fused_place((uint32_t)i)],
-                       bin = word >> t->fraction_bits;
-        const uint32_t fraction = word & (one - 1);
-        if (!it->valid[i] || bin >= it->bins)
-            continue;
-        add_fixed(&a, i, bin, one - fraction);
-        if (fraction)
-            add_fixed(&a, i, bin + 1, fraction);
+    const size_t at = slice->extra_count++;
+    if (at >= t->most_extra || slice->failed)
+        return;
+    if (at == slice->capacity) {
+        const size_t capacity = 2 * slice->capacity + 256;
+        airy_fused_extra *more = realloc(slice->extra, capacity * sizeof(*more));
+        slice->failed = !more;
+        if (!more)
+            return;
+        slice->extra = more;
+        slice->capacity = capacity;
     }
-    for (uint32_t e = t->extra_start[first]; e < t->extra_start[last]; e++)
-        add_fixed(&a, t->extra[e].pixel, t->extra[e].bin, t->extra[e].weight);
+    slice->extra[at] = extra;
+}
+
+/* Word and sums of a pixel that counts. */
+static uint32_t take_pixel(struct slice *slice, const struct table *t, size_t i)
+{
+    const struct airy_matrix *m = &t->integrator->matrix;
+    const uint32_t one = 1u << t->fraction_bits, first = m->start[i],
+                   count = m->start[i + 1] - first;
+    uint32_t word;
+    if (count > 0 && pack_pixel(t, &word, first, count)) {
+        const uint32_t bin = word >> t->fraction_bits, fraction = word & (one - 1);
+        add_fixed(slice, t, i, bin, one - fraction);
+        if (fraction)
+            add_fixed(slice, t, i, bin + 1, fraction);
+        return word;
+    }
+    for (uint32_t e = first; e < first + count; e++) {
+        /* A quadrilateral's edges cross, and a share is below 0. */
+        if (m->coef[e] < 0) {
+            slice->negative = true;
+            break;
+        }
+        const uint32_t bin = m->bin[e], weight = weight_of(t, e);
+        if (weight) {
+            keep_extra(slice, t, (airy_fused_extra){(uint32_t)i, bin, weight, t->shift[bin]});
+            add_fixed(slice, t, i, bin, weight);
+        }
+    }
+    return (uint32_t)(t->integrator->bins + 1) << t->fraction_bits;
+}
+
+static void fill_tile(struct slice *slice, struct table *t, size_t tile)
+{
+    const airy_integrator *it = t->integrator;
+    uint32_t word = (uint32_t)(it->bins + 1) << t->fraction_bits;
+    for (size_t group = tile * 32; group < (tile + 1) * 32; group++) {
+        uint32_t valid = 0;
+        for (size_t k = 0; k < 32; k++) {
+            const size_t i = group * 32 + k;
+            /* One that does not count has its neighbour's word: no change for a run of bins. */
+            if (i < it->pixels && it->valid[i]) {
+                valid |= 1u << k;
+                word = take_pixel(slice, t, i);
+            }
+            t->entries[airy_fused_place((uint32_t)i)] = word;
+        }
+        t->valid_words[group] = valid;
+    }
+}
+
+/* Tiles [*first, *last) of a slice. */
+static void slice_tiles(const struct table *t, size_t slice, size_t *first, size_t *last)
+{
+    *first = t->tiles * slice / SLICES;
+    *last = t->tiles * (slice + 1) / SLICES;
+}
+
+static void fill_slice(void *arg, size_t index, unsigned worker)
+{
+    struct table *t = arg;
+    struct slice *slice = &t->slice[index];
+    size_t first, last;
+    (void)worker;
+    slice_tiles(t, index, &first, &last);
+    for (size_t tile = first; tile < last; tile++) {
+        const size_t before = slice->extra_count;
+        fill_tile(slice, t, tile);
+        t->extra_start[tile + 1] = (uint32_t)(slice->extra_count - before);
+    }
+}
+
+/* Finite values: without its sign a float is ordered as its bits are, and integers go by fours. */
+static float largest_of(const float *values, size_t first, size_t last)
+{
+    int32_t most = 0;
+    for (size_t i = first; values && i < last; i++) {
+        int32_t bits;
+        memcpy(&bits, &values[i], sizeof(bits));
+        bits &= INT32_MAX;
+        most = bits > most ? bits : most;
+    }
+    float largest;
+    memcpy(&largest, &most, sizeof(largest));
+    return largest;
+}
+
+static void measure_slice(void *arg, size_t index, unsigned worker)
+{
+    struct table *t = arg;
+    const airy_integrator *it = t->integrator;
+    size_t first, last;
+    (void)worker;
+    slice_tiles(t, index, &first, &last);
+    const size_t end = airy_min_size(last * AIRY_FUSED_TILE, it->pixels);
+    t->slice[index].norm = largest_of(it->norm, first * AIRY_FUSED_TILE, end);
+    t->slice[index].dark = largest_of(it->dark, first * AIRY_FUSED_TILE, end);
 }
 
 /*
@@ -284,8 +313,8 @@ static bool choose_scales(struct table *t)
     const airy_integrator *it = t->integrator;
     double norm = 0, dark = 0, count = 0;
     for (size_t slice = 0; slice < SLICES; slice++) {
-        norm = fmax(norm, (double)t->most[slice][0]);
-        dark = fmax(dark, (double)t->most[slice][1]);
+        norm = fmax(norm, (double)t->slice[slice].norm);
+        dark = fmax(dark, (double)t->slice[slice].dark);
     }
     /* Rounded coefficients may add up to a little more. */
     for (size_t b = 0; b < it->bins; b++)
@@ -317,45 +346,76 @@ static airy_status upload_table(struct airy_cl_fused *fused, airy_queue *queue,
         airy_cl_upload(&fused->extra_start, queue, t->extra_start, (t->tiles + 1) * word, what));
     AIRY_TRY(
         airy_cl_upload(&fused->extra, queue, t->extra, t->extra_count * sizeof(*t->extra), what));
-    AIRY_TRY(airy_cl_upload(&fused->base, queue, t->base, 5 * bins * sizeof(*t->base), what));
+    AIRY_TRY(airy_cl_upload(&fused->base, queue, t->base, PLANES * bins * sizeof(*t->base), what));
     AIRY_TRY(airy_cl_upload(&fused->base_entries, queue, t->base_entries, bins * word, what));
     return airy_cl_upload(&fused->shift, queue, t->shift, bins * word, what);
 }
 
-static airy_status make_table(struct table *t, const char **why)
+static void join_sums(void *arg, size_t piece, unsigned worker)
+{
+    struct table *t = arg;
+    const size_t bins = t->integrator->bins, last = airy_min_size((piece + 1) * PIECE, bins);
+    (void)worker;
+    for (size_t b = piece * PIECE; b < last; b++) {
+        struct bin_sums all = {0};
+        for (size_t k = 0; k < SLICES; k++) {
+            const struct bin_sums *sums = &t->slice[k].sums[b];
+            for (size_t plane = 0; plane < PLANES; plane++)
+                all.plane[plane] += sums->plane[plane];
+            all.entries += sums->entries;
+        }
+        for (size_t plane = 0; plane < PLANES; plane++)
+            t->base[plane * bins + b] = all.plane[plane];
+        t->base_entries[b] = (uint32_t)all.entries;
+    }
+}
+
+/* What slices found; extra entries in their order. */
+static airy_status join_slices(struct table *t)
 {
     const size_t bins = t->integrator->bins;
+    airy_pool_run(t->integrator->device->pool, (bins + PIECE - 1) / PIECE, join_sums, t);
+    for (size_t tile = 0; tile < t->tiles; tile++)
+        t->extra_start[tile + 1] += t->extra_start[tile];
+    AIRY_TRY(airy_memory_calloc((void **)&t->extra, t->extra_count ? t->extra_count : 1,
+                                sizeof(*t->extra), "the pixel table"));
+    size_t at = 0;
+    for (size_t k = 0; k < SLICES; k++) {
+        const struct slice *slice = &t->slice[k];
+        if (slice->extra_count)
+            memcpy(t->extra + at, slice->extra, slice->extra_count * sizeof(*t->extra));
+        at += slice->extra_count;
+    }
+    return AIRY_OK;
+}
+
+static airy_status make_table(struct table *t, const char **why)
+{
     airy_pool *pool = t->integrator->device->pool;
     AIRY_TRY(alloc_table(t));
     AIRY_TRY(choose_units(t));
-    airy_pool_run(pool, SLICES, count_slice, t);
-    for (size_t tile = 0; tile < t->tiles; tile++) {
-        if (t->extra_start[tile + 1] == NEGATIVE) {
-            *why = "a pixel has a negative share of a bin";
-            return AIRY_OK;
-        }
-        t->extra_start[tile + 1] += t->extra_start[tile];
-    }
-    t->extra_count = t->extra_start[t->tiles];
-    if (t->extra_count > t->integrator->matrix.entries / EXTRA_PART) {
-        *why = "too many pixels lie in more than two bins, or partly outside the range";
-        return AIRY_OK;
-    }
+    airy_pool_run(pool, SLICES, measure_slice, t);
     if (!choose_scales(t)) {
         *why = "the corrections are too large or too small for fixed point";
         return AIRY_OK;
     }
-    AIRY_TRY(airy_memory_calloc((void **)&t->extra, t->extra_count ? t->extra_count : 1,
-                                sizeof(*t->extra), "the pixel table"));
     airy_pool_run(pool, SLICES, fill_slice, t);
-    airy_pool_run(pool, SLICES, add_slice, t);
-    for (size_t slice = 1; slice < SLICES; slice++) {
-        for (size_t k = 0; k < 5 * bins; k++)
-            t->base[k] += t->base[slice * 5 * bins + k];
-        for (size_t b = 0; b < bins; b++)
-            t->base_entries[b] += t->base_entries[slice * bins + b];
+    bool negative = false, failed = false;
+    for (size_t k = 0; k < SLICES; k++) {
+        negative = negative || t->slice[k].negative;
+        failed = failed || t->slice[k].failed;
+        t->extra_count += t->slice[k].extra_count;
     }
-    return AIRY_OK;
+    if (negative) {
+        *why = "a pixel has a negative share of a bin";
+        return AIRY_OK;
+    }
+    if (t->extra_count > t->most_extra) {
+        *why = "too many pixels lie in more than two bins, or partly outside the range";
+        return AIRY_OK;
+    }
+    AIRY_FAIL_IF(failed, AIRY_ERR_MEMORY, "no memory for the pixel table");
+    return join_slices(t);
 }
 
 static airy_status make_parts(struct airy_cl_fused *fused, airy_queue *queue, const struct table *t)
@@ -378,7 +438,8 @@ airy_status airy_cl_fused_prepare(struct airy_cl_fused *fused, airy_queue *queue
 {
     const airy_error_model model = integrator->params.error_model;
     struct table t = {.integrator = integrator,
-                      .tiles = (integrator->pixels + AIRY_FUSED_TILE - 1) / AIRY_FUSED_TILE};
+                      .tiles = (integrator->pixels + AIRY_FUSED_TILE - 1) / AIRY_FUSED_TILE,
+                      .most_extra = integrator->matrix.entries / EXTRA_PART};
     unsigned bin_bits = 1;
     while (((uint64_t)1 << bin_bits) < integrator->bins + AIRY_FUSED_BEHIND)
         bin_bits++;
