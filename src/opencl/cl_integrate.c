@@ -9,15 +9,26 @@
 #include "opencl/cl_buffer.h"
 #include "shared/gather_geom.h"
 
-airy_status airy_cl_upload(airy_buffer **buffer, airy_queue *queue, const void *data, size_t size,
-                           const char *what)
+/*
+ * Data stays where it is until the queue is finished. The driver's own way: what page-locked memory in
+ * between costs to lock is more than it gains for tables.
+ */
+static airy_status begin_upload(airy_buffer **buffer, airy_queue *queue, const void *data,
+                                size_t size, const char *what)
 {
     AIRY_TRY(airy_buffer_create(buffer, queue->device, size ? size : 4, what));
     if (size == 0)
         return AIRY_OK;
     const airy_array bytes = {
         .buffer = *buffer, .dtype = AIRY_DTYPE_U8, .ndim = 1, .shape = {size}, .pitch = {1}};
-    return airy_cl_push(queue, &bytes, data, false);
+    return airy_cl_push(queue, &bytes, data, true);
+}
+
+airy_status airy_cl_upload(airy_buffer **buffer, airy_queue *queue, const void *data, size_t size,
+                           const char *what)
+{
+    AIRY_TRY(begin_upload(buffer, queue, data, size, what));
+    return airy_queue_finish(queue);
 }
 
 /*
@@ -144,13 +155,14 @@ static void release(airy_integrator *integrator)
     integrator->state = NULL;
 }
 
+/* On their way while the tables are made: they live as long as the integrator. */
 static airy_status upload_corrections(struct airy_cl_integrator *state, airy_queue *queue,
                                       const airy_integrator *integrator)
 {
     const size_t image = integrator->pixels * sizeof(float);
-    AIRY_TRY(airy_cl_upload(&state->norm, queue, integrator->norm, image, "the corrections"));
+    AIRY_TRY(begin_upload(&state->norm, queue, integrator->norm, image, "the corrections"));
     return integrator->dark
-               ? airy_cl_upload(&state->dark, queue, integrator->dark, image, "the dark image")
+               ? begin_upload(&state->dark, queue, integrator->dark, image, "the dark image")
                : AIRY_OK;
 }
 
