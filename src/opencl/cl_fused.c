@@ -20,16 +20,19 @@ enum {
     GROUP_BYTES = 64, /* statistics, and what a driver may add */
     SCRATCH_BYTES = 256 << 20,
     /*
-     * Fewer frames are summed one by one: a lane a frame leaves lanes idle. On an H200 the sums of 8
-     * frames take 21.6 us a frame this way and those of 32 5 us, beside 15 to 18 us for the planes.
+     * Fewer frames are summed one by one: MOST_SHARES lanes a frame leave lanes idle. On an H200
+     * batches of 8 take 21.0 us a frame together and 29.9 one by one, 29.2 and 56.1 with Poisson
+     * errors, 23.1 and 29.3 of u16.
      */
-    TOGETHER_FROM = 24,
-    MIN_QUADS = 2 /* fewer, and most blocks would go pixel by pixel */
+    TOGETHER_FROM = 6,
+    MOST_SHARES = 4, /* more would be kernels of their own for the last, few frames of a run */
+    MIN_QUADS = 2    /* fewer, and most blocks would go pixel by pixel */
 };
 
 struct shape {
     struct airy_cl_lanes lanes;
     size_t span, bin_bytes; /* local bins */
+    unsigned shares;        /* lanes a frame where frames are summed together */
 };
 
 /* Bit planes between the two kernels. */
@@ -157,7 +160,8 @@ static void write_options(char *text, size_t size, const struct airy_integrate_p
     if (shape->span)
         snprintf(text + n, size - (size_t)n, " -DSPAN=%zu", shape->span);
     else
-        snprintf(text + n, size - (size_t)n, " -DFRACTION_BITS=%u", state->fused.fraction_bits);
+        snprintf(text + n, size - (size_t)n, " -DFRACTION_BITS=%u -DSHARES=%u",
+                 state->fused.fraction_bits, shape->shares);
 }
 
 static airy_status clear_scratch(airy_queue *queue, airy_buffer *scratch, size_t size)
@@ -254,13 +258,23 @@ static airy_status run_range(airy_queue *queue, const struct airy_integrate_plan
     return airy_cl_launch(queue, &sum, 1, &items, &group, bytes, sum_args, 6);
 }
 
+/* As many as leave no lane idle, up to MOST_SHARES. */
+static unsigned shares_of(const struct airy_cl_lanes *lanes, uint32_t frames)
+{
+    unsigned shares = lanes->shares ? lanes->shares : MOST_SHARES;
+    while (shares * frames > AIRY_FUSED_LANES)
+        shares /= 2;
+    return shares;
+}
+
 /* Never more than the decoded batch would be, which callers have room for. */
 static airy_status take_kept(struct kept *kept, airy_queue *queue, const airy_fused_geom *geom,
-                             const struct airy_cl_lanes *lanes, size_t batch)
+                             const struct shape *shape, size_t batch)
 {
+    const struct airy_cl_lanes *lanes = &shape->lanes;
     const unsigned elem_size = geom->layout.elem_size;
     const size_t block = (size_t)geom->layout.block_bytes * max_quads(elem_size) / (2 * elem_size) *
-                         AIRY_FUSED_LANES;
+                         (AIRY_FUSED_LANES / shape->shares);
     const size_t memory =
         airy_min_size((size_t)airy_tuned(queue->device, AIRY_TUNE_PLANES_MIB) << 20,
                       batch * (size_t)geom->layout.frame_bytes);
@@ -273,13 +287,14 @@ static airy_status take_kept(struct kept *kept, airy_queue *queue, const airy_fu
 
 /* Up to AIRY_FUSED_LANES frames. */
 static airy_status run_together(airy_queue *queue, const struct airy_integrate_plan *plan,
-                                const struct shape *shape, airy_fused_geom *geom)
+                                struct shape *shape, airy_fused_geom *geom)
 {
+    shape->shares = shares_of(&shape->lanes, geom->frames);
     const size_t size = lay_out_lanes(geom, geom->frames, is_poisson(plan->integrator));
     struct kept kept;
     airy_buffer *scratch;
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, size, &scratch));
-    AIRY_TRY(take_kept(&kept, queue, geom, &shape->lanes, plan->chunks.frames));
+    AIRY_TRY(take_kept(&kept, queue, geom, shape, plan->chunks.frames));
     AIRY_TRY(clear_scratch(queue, scratch, size));
     for (uint32_t first = 0; first < geom->layout.blocks; first += (uint32_t)kept.range) {
         geom->first_block = first;

@@ -425,12 +425,11 @@ static airy_status make_parts(struct airy_cl_fused *fused, airy_queue *queue, co
     AIRY_TRY(airy_buffer_create(&fused->parts, queue->device,
                                 (size_t)geom.parts * AIRY_PART_WORDS * sizeof(uint32_t),
                                 "the pixel table"));
-    const struct airy_cl_arg args[] = {AIRY_CL_BUFFER(fused->table),
-                                       AIRY_CL_BUFFER(fused->valid_words),
-                                       AIRY_CL_BUFFER(fused->parts), AIRY_CL_VALUE(geom)};
+    const struct airy_cl_arg args[] = {AIRY_CL_BUFFER(fused->table), AIRY_CL_BUFFER(fused->parts),
+                                       AIRY_CL_VALUE(geom)};
     const struct airy_cl_kernel_spec spec = {"integrate_table.cl", "integrate_table", ""};
     const size_t parts = geom.parts, group = PARTS_GROUP;
-    return airy_cl_launch(queue, &spec, 1, &parts, &group, 0, args, 4);
+    return airy_cl_launch(queue, &spec, 1, &parts, &group, 0, args, 3);
 }
 
 airy_status airy_cl_fused_prepare(struct airy_cl_fused *fused, airy_queue *queue,

@@ -14,6 +14,7 @@ struct airy_cl_lanes {
     bool as_warp;           /* a warp's code where there is none, with barriers; for tests */
     bool unoptimised;       /* by the OpenCL compiler; for tests */
     unsigned together;      /* from so many frames on, they are summed together; 0: never */
+    unsigned shares;        /* of a frame then, a lane each: 1, 2, 4 or 8; 0: as many as fit */
     unsigned range;         /* blocks whose planes are kept at a time; 0: as memory allows */
     unsigned planes_blocks; /* as blocks, where frames are summed together; 0: as blocks */
 };

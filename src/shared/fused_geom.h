@@ -62,26 +62,27 @@ static inline airy_u64 airy_fused_square(airy_u64 weight, airy_u32 shift)
 #define AIRY_FUSED_STAT_WORDS 8u
 
 /*
- * Frames summed together (kernels/integrate_planes.cl): lane k of a row of AIRY_FUSED_LANES has
- * frame k. 64-bit sums [1 + poisson][span][AIRY_FUSED_LANES] at lane_sums, behind them totals
- * [AIRY_FUSED_SLOTS][AIRY_FUSED_LANES], then largest values, likewise but of 32 bits; slots keep
- * rows from waiting for each other.
+ * Frames summed together (kernels/integrate_planes.cl): the lanes of a row of AIRY_FUSED_LANES have
+ * a frame each; of few frames, several lanes share one. 64-bit sums [1 + poisson][span]
+ * [AIRY_FUSED_LANES] at lane_sums, of frame k at k; behind them totals [AIRY_FUSED_SLOTS]
+ * [AIRY_FUSED_LANES], then largest values, likewise but of 32 bits; slots keep rows from waiting for
+ * each other.
  *
  * They read the pixel table in another form, which integrate_table.cl makes of it: parts of
  * AIRY_FUSED_PART pixels, walked from first to last. A pixel's two bins are the near and the far
  * one. Where the pair moves by one bin towards the far one, so that the near one is done with, the
  * bit of the pixel is set in the changes of its word of 32 pixels; where it moves in any other way
- * also in the jumps. A part has a head, then a word a pixel: the far bin's weight.
+ * also in the jumps. A part has a head, then a word a pixel: the far bin's weight. A walk may begin
+ * at any word of 32 pixels; it leaves out the change at its first pixel.
  */
 #define AIRY_FUSED_LANES 32u
 #define AIRY_FUSED_SLOTS 64u
 #define AIRY_FUSED_PART  256u
 
 /* Words of a part: places in the head. */
-#define AIRY_PART_NEAR    0u  /* the near bin at the start */
-#define AIRY_PART_UP      1u  /* 1: the far bin is above the near one, 0: below */
-#define AIRY_PART_VALID   2u  /* bit w: a pixel of word w counts */
-#define AIRY_PART_CHANGES 8u  /* of each of 8 words */
+#define AIRY_PART_NEAR    0u  /* of each of 8 words: the near bin at its first pixel, and */
+#define AIRY_PART_UP      31u /* this bit, set where the far bin is above the near one, not below */
+#define AIRY_PART_CHANGES 8u  /* of each word */
 #define AIRY_PART_JUMPS   16u /* likewise */
 #define AIRY_PART_UPS     24u /* likewise: at a jump, AIRY_PART_UP from there on */
 #define AIRY_PART_HEAD    32u

@@ -293,7 +293,8 @@ static const struct fused_way ways[] = {
     {"warp", {.lanes = 32, .blocks = 1, .portable = true, .as_warp = true, .unoptimised = true}},
     /* Frames summed together, however few. */
     {"together", {.lanes = 1, .blocks = 1, .together = 1}},
-    {"together3", {.lanes = 1, .blocks = 3, .together = 2, .range = 2}},
+    {"together3", {.lanes = 1, .blocks = 3, .together = 2, .shares = 1, .range = 2}},
+    {"together8", {.lanes = 1, .blocks = 1, .together = 1, .shares = 8}},
     {"together_group",
      {.lanes = 32, .blocks = 1, .portable = true, .unoptimised = true, .together = 1, .range = 1}},
     {"together_warp",

@@ -2,11 +2,13 @@
  * Compressed frames to radial sums, up to 32 frames together: blocks are decoded in local memory
  * and leave the lowest bit planes, as many as hold their counts, in global memory; there a lane
  * takes the same pixels of each frame, so that all lanes read the same entry of the pixel table,
- * change bins together and add to neighbouring words. What does not fit this goes to the frame's
- * sums pixel by pixel: short and stored blocks, large counts, values that are left out. All sums
- * are integers, so their order does not matter.
+ * change bins together and add to neighbouring words. Of few frames, SHARES lanes divide the pixels
+ * of each between them, so that none is idle. What does not fit this goes to the frame's sums pixel
+ * by pixel: short and stored blocks, large counts, values that are left out. All sums are integers,
+ * so their order does not matter.
  *
- * Build options: of fused_block.h, but SPAN; FRACTION_BITS: of weights.
+ * Build options: of fused_block.h, but SPAN; FRACTION_BITS: of weights; SHARES: 1, 2, 4 or 8 lanes a
+ * frame.
  */
 #define SPAN 0
 #include "opencl/kernels/fused_block.h"
@@ -15,13 +17,19 @@
 #define FRACTION_BITS 22
 #endif
 
+#ifndef SHARES
+#define SHARES 1
+#endif
+
 #define KEPT        (ELEM_SIZE == 1 ? 8u : 16u) /* planes */
 #define KEPT_QUADS  (KEPT / 4u)
 #define ROW_QUADS   (ROW_WORDS / 4u)
-#define BLOCK_QUADS (KEPT_QUADS * ROW_WORDS * AIRY_FUSED_LANES) /* of a block of all frames */
+#define SEATS       (AIRY_FUSED_LANES / SHARES)        /* frames in a row of lanes */
+#define BLOCK_QUADS (KEPT_QUADS * ROW_WORDS * SEATS)   /* of a block of all frames */
 #define PACKED_MASK (ELEM_SIZE == 1 ? 0xffu : 0xffffu) /* the lowest of a word's packed pixels */
 #define PART_ROWS   (AIRY_FUSED_PART / 32u)
 #define PARTS       (ROW_WORDS / PART_ROWS)
+#define SHARE_ROWS  (PART_ROWS / SHARES)
 
 /* What any lane has set, for all of them. */
 AIRY_INLINE uint lanes_or(uint mine, uint lane, __local uint *step)
@@ -73,7 +81,7 @@ AIRY_INLINE uint count_quads(const struct block *b, __global const uint *valid_w
 /* Word w of quad k of a block: place in its frames' planes. Two words fill 32 bytes. */
 AIRY_INLINE uint quad_place(uint k, uint w, uint frame)
 {
-    return ((k * (ROW_WORDS / 2u) + w / 2u) * AIRY_FUSED_LANES + frame) * 2u + (w & 1u);
+    return ((k * (ROW_WORDS / 2u) + w / 2u) * SEATS + frame) * 2u + (w & 1u);
 }
 
 /* Pixels that do not count become 0. */
@@ -273,9 +281,9 @@ AIRY_INLINE void load_quads(uint4 *x, __global const uint4 *planes, uint w, uint
 
 /*
  * Planes to sums of bins.
- * Mapping: a work-group is a row of AIRY_FUSED_LANES items, a lane a frame, and takes a part: all
- *          but the counts is the same for its items, which the compiler can tell. No local memory,
- *          no barrier.
+ * Mapping: a work-group is a row of AIRY_FUSED_LANES items, SHARES lanes a frame, and takes a part,
+ *          each lane its share. With SHARES 1 all but the counts is the same for its items, which
+ *          the compiler can tell. No local memory, no barrier.
  */
 __kernel __attribute__((reqd_work_group_size(AIRY_FUSED_LANES, 1, 1))) void
 integrate_planes_sum(__global const uint *table, __global const uint *parts,
@@ -283,23 +291,26 @@ integrate_planes_sum(__global const uint *table, __global const uint *parts,
                      __global ulong *sums, const airy_fused_geom g)
 {
     const uint row = (uint)get_group_id(0) / PARTS, part = (uint)get_group_id(0) % PARTS,
-               lane = (uint)get_local_id(0);
-    const uint kept = quads[row * AIRY_FUSED_LANES + lane];
-    if (lane >= g.frames || kept == 0u)
+               frame = (uint)get_local_id(0) % SEATS;
+    const uint kept = quads[row * AIRY_FUSED_LANES + frame];
+    if (frame >= g.frames || kept == 0u)
         return;
+    const uint begin = SHARES == 1 ? 0u : (uint)get_local_id(0) / SEATS * SHARE_ROWS;
     const uint first = ((g.first_block + row) * PARTS + part) * AIRY_FUSED_PART;
     __global const uint *head = parts + (ulong)(first / AIRY_FUSED_PART) * AIRY_PART_WORDS;
-    __global const uint4 *mine = planes + (ulong)row * BLOCK_QUADS + 2u * lane;
-    __global ulong *lane_sums = sums + g.lane_sums + lane;
+    __global const uint4 *mine = planes + (ulong)row * BLOCK_QUADS + 2u * frame;
+    __global ulong *lane_sums = sums + g.lane_sums + frame;
     struct lane_run r;
     r.counts = r.largest = 0u;
     r.far = r.far_before = r.done = 0UL;
     r.squares_near = r.squares_far = r.squares_before = r.squares_done = 0UL;
-    set_pair(&r, lane_sums, head[AIRY_PART_NEAR], head[AIRY_PART_UP]);
+    const uint start = head[AIRY_PART_NEAR + begin];
+    set_pair(&r, lane_sums, start & ~(1u << AIRY_PART_UP), start >> AIRY_PART_UP);
     /* Of the next word: its planes, and so much of the table that the rest is in the cache. */
-    uint4 quad[KEPT_QUADS], ahead = *(__global const uint4 *)(head + AIRY_PART_HEAD);
-    load_quads(quad, mine, part * PART_ROWS, kept);
-    for (uint w = 0u; w < PART_ROWS; w++) {
+    uint4 quad[KEPT_QUADS], ahead = *(__global const uint4 *)(head + AIRY_PART_HEAD + begin * 32u);
+    load_quads(quad, mine, part * PART_ROWS + begin, kept);
+    uint known = 1u; /* the pair of this word's first pixel is set */
+    for (uint w = begin; w < begin + SHARE_ROWS; w++) {
         uint x[KEPT];
 #pragma unroll
         for (uint k = 0u; k < KEPT_QUADS; k++) {
@@ -309,7 +320,7 @@ integrate_planes_sum(__global const uint *table, __global const uint *parts,
             x[4u * k + 3u] = quad[k].w;
         }
         const uint4 begun = ahead;
-        const uint next = min(w + 1u, PART_ROWS - 1u);
+        const uint next = min(w + 1u, begin + SHARE_ROWS - 1u);
         load_quads(quad, mine, part * PART_ROWS + next, kept);
         ahead = *(__global const uint4 *)(head + AIRY_PART_HEAD + next * 32u);
 #if ELEM_SIZE == 1
@@ -320,7 +331,7 @@ integrate_planes_sum(__global const uint *table, __global const uint *parts,
         /* PACKED pixels at a time: so much code stays in the nearest cache. */
 #pragma unroll 1
         for (uint half_word = 0u; half_word < 32u; half_word += PACKED) {
-            const uint changes = head[AIRY_PART_CHANGES + w] >> half_word,
+            const uint changes = (head[AIRY_PART_CHANGES + w] & ~known) >> half_word,
                        jumps = head[AIRY_PART_JUMPS + w] >> half_word;
             const uint at = w * 32u + half_word, ups = head[AIRY_PART_UPS + w] >> half_word;
             __global const uint *entries = table + airy_fused_place(first + at);
@@ -351,12 +362,13 @@ integrate_planes_sum(__global const uint *table, __global const uint *parts,
             for (uint i = 0u; i < PACKED; i++)
                 x[i] >>= PACKED;
         }
+        known = 0u;
     }
     leave_near(&r, &g);
     leave_far(&r, &g);
     __global ulong *totals = lane_sums + SUMS * g.span * AIRY_FUSED_LANES;
-    __global uint *tops = (__global uint *)(totals - lane + AIRY_FUSED_SLOTS * AIRY_FUSED_LANES) +
-                          lane;
+    __global uint *tops = (__global uint *)(totals - frame + AIRY_FUSED_SLOTS * AIRY_FUSED_LANES) +
+                          frame;
     const uint slot = (uint)get_group_id(0) % AIRY_FUSED_SLOTS * AIRY_FUSED_LANES;
     if (r.counts != 0u) {
         add_lane(totals + slot, r.counts);

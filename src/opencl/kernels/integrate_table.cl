@@ -26,8 +26,8 @@ AIRY_INLINE uint goes_up(const struct walk *walk, uint i)
 /*
  * Mapping: an item a part; any work-group. No local memory, no barrier.
  */
-__kernel void integrate_table(__global const uint *table, __global const uint *valid_words,
-                              __global uint *parts, const airy_parts_geom g)
+__kernel void integrate_table(__global const uint *table, __global uint *parts,
+                              const airy_parts_geom g)
 {
     const uint part = get_global_id(0);
     if (part >= g.parts)
@@ -35,9 +35,7 @@ __kernel void integrate_table(__global const uint *table, __global const uint *v
     const struct walk walk = {table, part * AIRY_FUSED_PART, g.fraction_bits};
     __global uint *head = parts + (ulong)part * AIRY_PART_WORDS;
     const uint one = 1u << g.fraction_bits;
-    uint bin = bin_at(&walk, 0u), up = goes_up(&walk, 0u), valid = 0u;
-    head[AIRY_PART_NEAR] = bin + 1u - up;
-    head[AIRY_PART_UP] = up;
+    uint bin = bin_at(&walk, 0u), up = goes_up(&walk, 0u);
     for (uint w = 0u; w < AIRY_FUSED_PART / 32u; w++) {
         uint changes = 0u, jumps = 0u, ups = 0u;
         for (uint k = 0u; k < 32u; k++) {
@@ -51,13 +49,13 @@ __kernel void integrate_table(__global const uint *table, __global const uint *v
                 }
                 bin = next;
             }
+            if (k == 0u)
+                head[AIRY_PART_NEAR + w] = (bin + 1u - up) | up << AIRY_PART_UP;
             const uint fraction = table[airy_fused_place(walk.first + i)] & (one - 1u);
             head[AIRY_PART_HEAD + i] = up ? fraction : one - fraction;
         }
         head[AIRY_PART_CHANGES + w] = changes;
         head[AIRY_PART_JUMPS + w] = jumps;
         head[AIRY_PART_UPS + w] = ups;
-        valid |= (valid_words[(walk.first >> 5) + w] != 0u ? 1u : 0u) << w;
     }
-    head[AIRY_PART_VALID] = valid;
 }
