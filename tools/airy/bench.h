@@ -189,6 +189,9 @@ airy_status bench_time_integrate(const struct bench *bench, airy_integrator *con
 /* Rows of integrating with the team's devices, and of what limits it. */
 airy_status bench_integrate_team(struct bench *bench, const char *path,
                                  struct bench_integrated *integrated);
+/* A batch of the first frames of bench->stack, or of all in turn; bytes of them, stored. */
+airy_status bench_batch(airy_batch **batch, const struct bench *bench, size_t frames,
+                        size_t *stored);
 /*
  * Times of decoding `frames` frames of bench->stack that lie encoded in memory; bytes of all of
  * them, stored.
@@ -202,6 +205,10 @@ airy_status bench_mask(uint8_t **mask, const struct bench *bench);
 /* An integrator as the options say, for bench->geometry; the other: one on each device. */
 airy_status bench_integrator(airy_integrator **integrator, const struct bench *bench);
 airy_status bench_team(struct bench *bench);
+/* Rows of a batch of frames from chunks to sums. */
+airy_status bench_batch_sums(struct bench *bench, const airy_integrator *integrator);
+/* ms so far of kernels [0] and of copies [1], on a device that is opened with a profile. */
+airy_status bench_profile(double ms[2], const airy_device *device);
 /* Rows of every method, splitting and error model. */
 airy_status bench_methods(struct bench *bench);
 

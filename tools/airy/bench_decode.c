@@ -16,10 +16,7 @@ static airy_status decode(void *user)
     return status == AIRY_OK ? airy_queue_finish(job->queue) : status;
 }
 
-/*
- * Fill a batch with the first frames of a stack, encoded as they are stored or, where they are
- * not, anew.
- */
+/* The first frames of a stack, encoded as they are stored or, where they are not, anew. */
 static airy_status fill_batch(airy_batch *batch, const airy_stack *stack,
                               const airy_stack_info *info, const airy_codec_params *codec,
                               size_t frames, size_t *stored)
@@ -43,8 +40,8 @@ static airy_status fill_batch(airy_batch *batch, const airy_stack *stack,
     return status;
 }
 
-airy_status bench_time_decode(const struct bench *bench, size_t frames, struct timing *t,
-                              size_t *stored)
+airy_status bench_batch(airy_batch **batch, const struct bench *bench, size_t frames,
+                        size_t *stored)
 {
     const airy_stack_info *info = &bench->stack_info;
     airy_batch_params params = {.dtype = info->dtype,
@@ -56,15 +53,22 @@ airy_status bench_time_decode(const struct bench *bench, size_t frames, struct t
         params.codec = (airy_codec_params){.codec = AIRY_CODEC_BSLZ4};
     params.codec.elem_size = (uint32_t)airy_dtype_size(info->dtype);
     params.bytes = info->max_chunk * frames + (frames << 16);
+    const airy_status status = airy_batch_create(batch, bench->device, &params);
+    return status == AIRY_OK ? fill_batch(*batch, bench->stack, info, &params.codec, frames, stored)
+                             : status;
+}
+
+airy_status bench_time_decode(const struct bench *bench, size_t frames, struct timing *t,
+                              size_t *stored)
+{
+    const airy_stack_info *info = &bench->stack_info;
     struct decode_job job = {.queue = bench->queue};
     const size_t shape[3] = {frames, info->height, info->width};
-    airy_status status = airy_batch_create(&job.batch, bench->device, &params);
+    airy_status status = bench_batch(&job.batch, bench, frames, stored);
     if (status == AIRY_OK)
         status = airy_array_create(&job.frames, bench->device, info->dtype, 3, shape);
     if (status == AIRY_OK)
         status = airy_array_create(&job.status, bench->device, AIRY_DTYPE_U32, 1, shape);
-    if (status == AIRY_OK)
-        status = fill_batch(job.batch, bench->stack, info, &params.codec, frames, stored);
     if (status == AIRY_OK)
         status = bench_repeat(bench, t, decode, &job);
     airy_array_destroy(&job.status);

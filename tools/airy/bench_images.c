@@ -299,19 +299,6 @@ static void add_part(struct bench *bench, struct timing *t, const struct operati
                                           .limit_name = limit_name});
 }
 
-/* ms so far of kernels [0] and of copies [1]. */
-static airy_status sum_profile(double ms[2], const airy_device *device)
-{
-    airy_profile_row *rows = NULL;
-    size_t count = 0;
-    const airy_status status = airy_profile_get(device, &rows, &count);
-    ms[0] = ms[1] = 0;
-    for (size_t i = 0; i < count; i++)
-        ms[rows[i].transfer] += rows[i].total;
-    airy_profile_free(rows);
-    return status;
-}
-
 /* What the device's own clock says of kernels and copies, on a device that is opened for it. */
 static airy_status measure_profile(struct bench *bench, struct images *m,
                                    const struct operation *operation)
@@ -337,7 +324,7 @@ static airy_status measure_profile(struct bench *bench, struct images *m,
     for (int i = -1; i <= CALLS && status == AIRY_OK; i++) { /* the first is compiled */
         status = m->scene ? resident(&call) : there_and_back(&call);
         if (status == AIRY_OK)
-            status = sum_profile(ms[i < 0 ? 0 : i], own.device);
+            status = bench_profile(ms[i < 0 ? 0 : i], own.device);
     }
     static struct timing t;
     for (int what = 0; what < 2 && status == AIRY_OK; what++) {

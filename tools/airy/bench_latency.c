@@ -212,6 +212,8 @@ int bench_latency(struct bench *bench)
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && status == AIRY_OK; i++)
         status = measure_way(bench, &job, &ways[i]);
     close_job(&job);
+    if (status == AIRY_OK)
+        status = bench_batch_sums(bench, integrator);
     airy_integrator_destroy(&integrator);
     return status == AIRY_OK ? AIRY_EXIT_OK : bench_failed(bench, status);
 }
