@@ -8,10 +8,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cgroup.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/size.h"
 
 enum { MAX_THREADS = 1024 };
 
@@ -227,4 +229,26 @@ void airy_pool_run_few(airy_pool *pool, unsigned threads, size_t count, airy_poo
 void airy_pool_run(airy_pool *pool, size_t count, airy_pool_fn fn, void *arg)
 {
     airy_pool_run_few(pool, airy_pool_size(pool), count, fn, arg);
+}
+
+struct copy {
+    unsigned char *dst;
+    const unsigned char *src;
+    size_t size;
+};
+
+enum { COPY_PART = 256 << 10 };
+
+static void copy_part(void *arg, size_t index, unsigned worker)
+{
+    const struct copy *copy = arg;
+    (void)worker;
+    const size_t begin = index * COPY_PART;
+    memcpy(copy->dst + begin, copy->src + begin, airy_min_size(COPY_PART, copy->size - begin));
+}
+
+void airy_pool_copy(airy_pool *pool, void *dst, const void *src, size_t size)
+{
+    struct copy copy = {dst, src, size};
+    airy_pool_run(pool, (size + COPY_PART - 1) / COPY_PART, copy_part, &copy);
 }

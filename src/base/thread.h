@@ -32,5 +32,10 @@ typedef void (*airy_pool_fn)(void *arg, size_t index, unsigned worker);
 void airy_pool_run(airy_pool *pool, size_t count, airy_pool_fn fn, void *arg);
 /* The same by at most so many threads: worker is below `threads`. */
 void airy_pool_run_few(airy_pool *pool, unsigned threads, size_t count, airy_pool_fn fn, void *arg);
+/*
+ * memcpy by all threads, where there are bytes enough for several. One thread copies at about 10
+ * GB/s, a fifth of what the link to a GPU takes.
+ */
+void airy_pool_copy(airy_pool *pool, void *dst, const void *src, size_t size);
 
 #endif

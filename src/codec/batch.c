@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "base/thread.h"
 #include "codec/codec_fns.h"
 #include "codec/framing.h"
 #include "core/backend.h"
@@ -193,7 +194,8 @@ airy_status airy_batch_add(airy_batch *batch, const void *chunk, size_t size)
     airy_status status =
         airy_chunk_walk(table_of(batch, frame), &batch->layout, chunk, size, (uint32_t)offset);
     if (status == AIRY_OK) {
-        memcpy((uint8_t *)airy_host_data(batch->host) + offset, chunk, size);
+        airy_pool_copy(batch->device->pool, (uint8_t *)airy_host_data(batch->host) + offset, chunk,
+                       size);
     } else if (status == AIRY_ERR_UNSUPPORTED) {
         atomic_store(&batch->used, before);
         status = index_decoded(batch, frame, chunk, size);

@@ -204,32 +204,6 @@ static bool next_piece(struct pieces *pieces, struct box *piece)
     return true;
 }
 
-struct host_copy {
-    unsigned char *dst;
-    const unsigned char *src;
-    size_t size;
-};
-
-enum { HOST_COPY_PART = 512 << 10 };
-
-static void copy_part(void *arg, size_t index, unsigned worker)
-{
-    const struct host_copy *copy = arg;
-    (void)worker;
-    const size_t begin = index * HOST_COPY_PART;
-    memcpy(copy->dst + begin, copy->src + begin, airy_min_size(HOST_COPY_PART, copy->size - begin));
-}
-
-/* One thread copies at about 10 GB/s, a fifth of what the link to a GPU takes. */
-static void copy_host(airy_device *device, void *dst, const void *src, size_t size)
-{
-    struct host_copy copy = {dst, src, size};
-    if (size > HOST_COPY_PART && device->pool)
-        airy_pool_run(device->pool, (size + HOST_COPY_PART - 1) / HOST_COPY_PART, copy_part, &copy);
-    else
-        memcpy(dst, src, size);
-}
-
 /*
  * The copy that uses a piece of staging memory goes to the driver at once, to run while the next
  * piece is filled.
@@ -257,7 +231,7 @@ airy_status airy_cl_push(airy_queue *queue, const airy_array *dst, const void *d
         void *staging;
         cl_event event;
         AIRY_TRY(airy_cl_staging_take(airy_cl_queue(queue), size, &staging));
-        copy_host(queue->device, staging, from, size);
+        airy_pool_copy(queue->device->pool, staging, from, size);
         AIRY_TRY(start_staged(queue, &transfer, &piece, staging, &event));
         from += size;
     }
@@ -282,7 +256,7 @@ static airy_status land_pulled(airy_queue *queue, const struct pulled *pulled, u
 {
     const struct airy_cl_device *device = airy_cl_device(queue->device);
     AIRY_CL_TRY(device, device->cl->WaitForEvents(1, &pulled->event), directions[PULL].call);
-    copy_host(queue->device, to, pulled->staging, pulled->size);
+    airy_pool_copy(queue->device->pool, to, pulled->staging, pulled->size);
     return AIRY_OK;
 }
 

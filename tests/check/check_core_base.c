@@ -454,6 +454,29 @@ static void check_pool_counts(struct check *c)
     }
 }
 
+/* Parts of any size, and nothing around them. */
+static void check_pool_copy(struct check *c)
+{
+    static const size_t sizes[] = {0, 1, 262143, 262144, 262145, 1048579};
+    enum { ROOM = 1048579 + 2 };
+    if (!check_case(c, "pool_copy"))
+        return;
+    airy_pool *pool = NULL;
+    uint8_t *src = check_alloc(c, ROOM), *dst = check_alloc(c, ROOM);
+    for (size_t i = 0; i < ROOM; i++)
+        src[i] = (uint8_t)(i * 2654435761u >> 13);
+    if (!CHECK_OK(c, airy_pool_create(&pool, 4)))
+        return;
+    for (size_t k = 0; k < 2 * sizeof(sizes) / sizeof(sizes[0]); k++) {
+        const size_t size = sizes[k / 2];
+        memset(dst, 0xa5, ROOM);
+        airy_pool_copy(k % 2 ? pool : NULL, dst + 1, src, size);
+        CHECK(c, memcmp(dst + 1, src, size) == 0);
+        CHECK(c, dst[0] == 0xa5 && dst[size + 1] == 0xa5);
+    }
+    airy_pool_destroy(&pool);
+}
+
 static void check_pool_errors(struct check *c)
 {
     if (!check_case(c, "pool_errors"))
@@ -800,6 +823,7 @@ void check_core_base(struct check *c)
     check_random_pieces(c);
     check_poisson_speed(c);
     check_pool_counts(c);
+    check_pool_copy(c);
     check_pool_errors(c);
     check_pool_nested(c);
     check_pool_concurrent(c);
