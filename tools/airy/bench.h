@@ -93,6 +93,7 @@ int bench_label(struct bench *bench);
 int bench_measure(struct bench *bench);
 int bench_chain(struct bench *bench);
 int bench_background(struct bench *bench);
+int bench_copy(struct bench *bench);
 int bench_memory(struct bench *bench);
 int bench_oct(struct bench *bench);
 int bench_peaks(struct bench *bench);

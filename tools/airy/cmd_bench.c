@@ -48,6 +48,7 @@ static const struct bench_kind benches[] = {
      bench_background},
     {"oct", "raw spectra to profiles: on the device, host to host, frame by frame; steps, lengths",
      BENCH_ALONE, false, bench_oct},
+    {"copy", "400 MB to the device and back, page-locked and not", BENCH_ALONE, false, bench_copy},
     {"memory", "the largest array and the largest blur that the device takes", BENCH_ALONE, false,
      bench_memory},
 };
