@@ -12,8 +12,9 @@
  */
 airy_status airy_memory_alloc(void **block, size_t size);
 /*
- * The same with its pages there, made by all threads of the pool. For what threads fill side by
- * side: those that come first to one huge page would each clear one, and all but one in vain.
+ * The same with its huge pages there, where the system gives any, made by all threads of the pool.
+ * For what threads fill side by side: those that come first to one huge page would each clear one,
+ * and all but one in vain.
  */
 airy_status airy_memory_alloc_shared(void **block, size_t size, airy_pool *pool);
 void airy_memory_release(void *block);

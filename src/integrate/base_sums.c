@@ -116,8 +116,10 @@ airy_status airy_base_sums_make(airy_integrator *it)
     s.slices = airy_min_size(airy_max_size(it->pixels / 65536, 1),
                              airy_max_size(most / (n * sizeof *s.bins), 1));
     s.slices = airy_min_size(s.slices, 64);
-    AIRY_TRY(airy_memory_alloc_shared((void **)&s.bins, s.slices * n * sizeof *s.bins,
-                                      it->device->pool));
+    size_t size;
+    AIRY_FAIL_IF(airy_mul_size(&size, s.slices * sizeof *s.bins, n), AIRY_ERR_MEMORY,
+                 "the sums of %zu bins do not fit the address space", n);
+    AIRY_TRY(airy_memory_alloc_shared((void **)&s.bins, size, it->device->pool));
     airy_pool_run(it->device->pool, s.slices, sum_slice, &s);
     airy_pool_run(it->device->pool, (n + PIECE - 1) / PIECE, join_slices, &s);
     airy_memory_release(s.bins);

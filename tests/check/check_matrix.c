@@ -591,6 +591,8 @@ static void check_vector_turns(struct check *c)
             check_failed(c, __FILE__, __LINE__, "turn %zu: got %.17g, want %.17g", i, turn[i],
                          want);
     }
+    airy_split_turns(turn, y0 + 300, x0 + 300, y1 + 300, x1 + 300, 1);
+    CHECK(c, turn[0] == 0);
 }
 
 void check_matrix(struct check *c)

@@ -402,11 +402,12 @@ static airy_status number_frame(const struct follow *f, struct row_numbers *numb
     return status;
 }
 
-/* Sums of floats depend on how they were made. */
-static bool same_numbers(const struct row_numbers *a, const struct row_numbers *b)
+/* Sums of floats depend on how they were made, those near 0 by what each of them adds. */
+static bool same_numbers(const struct row_numbers *a, const struct row_numbers *b, size_t pixels)
 {
-    return fabs(a->total - b->total) <= 1e-9 * fabs(a->total) && a->max == b->max &&
-           a->invalid == b->invalid && a->saturated == b->saturated;
+    const double slack = 1e-9 * fabs(a->total) + 1e-12 * fabs(a->max) * (double)pixels;
+    return fabs(a->total - b->total) <= slack && a->max == b->max && a->invalid == b->invalid &&
+           a->saturated == b->saturated;
 }
 
 static enum taken fail_absent(struct follow *f)
@@ -433,7 +434,7 @@ static enum taken check_row(struct follow *f, const airy_stack *stack, const air
     const airy_status status = number_frame(f, &now);
     if (status != AIRY_OK)
         return fail(f, integrate_failed(f->job->common, status));
-    if (!same_numbers(&f->proof.numbers, &now))
+    if (!same_numbers(&f->proof.numbers, &now, info->height * info->width))
         return fail_replaced(f);
     f->proof = prove(f, stack, frame);
     return TAKEN;
