@@ -202,6 +202,38 @@ struct stage {
     uint count;
 };
 
+/*
+ * An element in the window goes there, one on its ends, or that is not finite, is counted; true: it
+ * lies outside of the core.
+ */
+AIRY_INLINE bool sort_out(airy_clip_part *p, real y, const airy_clip_plan *plan, real scale,
+                          __local struct stage *stage, __global airy_clip_state *state,
+                          __global real *buckets, uint depth)
+{
+    const real window_lo = (real)plan->window_lo, window_hi = (real)plan->window_hi;
+    if (isnan(y))
+        return false;
+    if (isinf(y)) {
+        p->infinite++;
+        return false;
+    }
+#if TAILS
+    if (y < (real)plan->core_lo || y > (real)plan->core_hi)
+        return true;
+#endif
+    if (y == window_lo || y == window_hi) {
+        p->ties_lo += y == window_lo ? 1u : 0u;
+        p->ties_hi += y == window_lo ? 0u : 1u;
+        return false;
+    }
+    const uint slot = atomic_inc(&stage->count);
+    if (slot < AIRY_CLIP_STAGE)
+        stage->values[slot] = y;
+    else
+        put_in_bucket(state, buckets, y, window_lo, scale, depth);
+    return false;
+}
+
 /* tails, tail_at: g.room values and places a group, in the order of steps and items. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_state *state,
@@ -255,9 +287,7 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
             least = fmin(least, sums.low);
             most_step = sums.high > most ? (uint)step : most_step;
             most = fmax(most, sums.high);
-#if TAILS
             uint outside = 0u;
-#endif
             for (; special != 0u; special &= special - 1u) {
                 const uint k = 31u - clz(special & (0u - special)), i = (uint)step + place_of(k);
                 if (step + place_of(k) >= g.count)
@@ -269,25 +299,8 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
                 }
 #endif
                 const real y = element(src, mask, &g, i);
-                if (isnan(y))
-                    continue;
-                if (isinf(y))
-                    p.infinite++;
-#if TAILS
-                else if (y < core_lo || y > core_hi)
+                if (sort_out(&p, y, &plan, scale, &stage, state, buckets, g.depth))
                     outside |= 1u << k;
-#endif
-                else if (y == window_lo)
-                    p.ties_lo++;
-                else if (y == window_hi)
-                    p.ties_hi++;
-                else {
-                    const uint slot = atomic_inc(&stage.count);
-                    if (slot < AIRY_CLIP_STAGE)
-                        stage.values[slot] = y;
-                    else
-                        put_in_bucket(state, buckets, y, window_lo, scale, g.depth);
-                }
             }
 #if TAILS
             uint all, slot = p.tails + group_scan(popcount(outside), &all, &room);
