@@ -198,8 +198,8 @@ airy_status airy_image_read_as(airy_image *image, enum airy_image_format format,
 
 airy_status airy_image_read(airy_image *image, const char *path)
 {
-    AIRY_FAIL_IF(!image || !path || !*path, AIRY_ERR_PARAM,
-                 "airy_image_read: image or path is missing");
+    AIRY_FAIL_IF(!image || !path, AIRY_ERR_PARAM, "airy_image_read: image or path is missing");
+    AIRY_FAIL_IF(!*path, AIRY_ERR_PARAM, "the image's name is empty, expected a file");
     enum airy_image_format format;
     if (airy_path_is_pattern(path))
         return read_frames(image, path);

@@ -104,6 +104,11 @@ static int find_threshold(const struct label_params *p, struct device_image *d,
                              "deviation; give --above",
                              p->common.inputs.items[0]);
         params->above = p->sigma * clip.kept.std;
+        if (params->above < clip.kept.median)
+            tool_say(&p->common,
+                     "%s: the threshold %.6g lies below the background, whose median is %.6g; "
+                     "subtract that first, as 'airy sources' does, or give --above",
+                     p->common.inputs.items[0], params->above, clip.kept.median);
         json_object_set_new(json, "std", json_number(clip.kept.std));
         json_object_set_new(json, "iterations", json_integer((json_int_t)clip.iterations));
     }

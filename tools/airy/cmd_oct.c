@@ -237,6 +237,9 @@ static int prepare_oct(struct oct_job *job)
     airy_array_destroy(&first);
     if (status != AIRY_OK)
         return tool_failed(common, status);
+    if (plan->background == AIRY_OCT_BACKGROUND_MEAN && plan->lines == 1)
+        tool_say(common, "the background is the mean of a frame's lines, and frames have one: what "
+                         "is left of it is rounding; a recorded line leaves the signal");
     if (job->automatic)
         tool_say(common,
                  "display from %.4g to %.4g, the 5th and the 99.95th percentile of the "

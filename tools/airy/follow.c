@@ -294,8 +294,11 @@ static enum taken take_frame(struct follow *f, const airy_stack *stack, const ai
         if (!f->last)
             return LATER;
     } else if (!place.path && info->path == AIRY_STACK_DIRECT) {
+        if (!f->last)
+            return LATER;
         /* The dataset has room for it: a fill value is no frame of a series that has ended early. */
-        return f->last ? give_up(f, row, "the frame was never written") : LATER;
+        const bool filled = airy_stack_read(stack, frame, f->pixels, f->frame_bytes) == AIRY_OK;
+        return give_up(f, row, filled ? "the frame was never written" : airy_last_error());
     }
     if (airy_stack_read(stack, frame, f->pixels, f->frame_bytes) == AIRY_OK)
         return give(f, row, f->pixels, f->frame_bytes, false);
@@ -888,8 +891,8 @@ static int finish(struct follow *f, int code, airy_run_info *info)
                          sentence, timeout_of(f->job->params), output);
     if (status == AIRY_ERR_CORRUPT)
         return tool_fail(common,
-                         "%s; the same command with --on-error skip --resume goes on without such "
-                         "frames",
+                         "%s; the same command with --resume goes on when they are there, with "
+                         "--on-error skip --resume without such frames",
                          sentence);
     if (status == AIRY_ERR_IO)
         return fail_file(f, sentence);

@@ -166,7 +166,8 @@ bool opt_number(const char *text, double *value)
     if (!*text || isspace((unsigned char)*text))
         return false;
     const double number = strtod(text, &end);
-    if (*end || end == text)
+    const bool word = strpbrk(text, "iI") != NULL; /* inf, infinity */
+    if (*end || end == text || (isinf(number) && !word))
         return false;
     *value = number;
     return true;

@@ -25,3 +25,12 @@ grep -o "'in.h5' has no frame 4 now, which has a row" said
 cp $small in.h5
 follow --resume
 $airy integrate $small --poni ${small%.h5}.poni -o want.h5 --quiet && $helper rows want.h5 out.h5 0 8 || exit 3
+# bytes that are not all there are told as such, and come
+$airy simulate diffraction cut.h5 --detector pilatus_100k --frames 8 --quiet || exit 6
+head -c $(($(wc -c <cut.h5) * 3 / 4)) cut.h5 >in.h5
+rm -f out.h5 out.h5.partial
+follow
+grep -o 'lie behind the end of the file' said
+grep -o 'with --resume goes on when they are there' said
+cp cut.h5 in.h5
+follow --resume

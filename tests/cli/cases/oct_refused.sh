@@ -68,3 +68,7 @@ touch there.npy
 try m.raw --plan good.json --mip there.npy
 try m.raw --plan good.json --plot a.gif
 ls
+# not refused, but said: of one line the mean is the line
+plan mean '"samples": 64, "lines": 1, "dtype": "u16", "background": "mean"'
+"$airy" oct m.raw --plan mean.json -o mean.npy 2>said >/dev/null; echo $?
+grep -c 'what is left of it is rounding' said

@@ -7,3 +7,5 @@ $airy clip $x::/single --kappa 0; echo $?
 $airy clip $x::/single --center mode; echo $?
 $airy threshold $x::/single -o m.npy; echo $?
 $airy threshold $x::/single --above 1; echo $?
+$airy threshold $x::/single --above 1e400 -o m.npy; echo $?
+$airy stats ''; echo $?
