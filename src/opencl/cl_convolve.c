@@ -146,8 +146,7 @@ static airy_status push_weights(const struct pass *pass, airy_buffer **buffer)
     convert_weights(block, pass);
     airy_status status = airy_queue_scratch(pass->queue, AIRY_SCRATCH_SMALL, size, buffer);
     if (status == AIRY_OK) {
-        const airy_array bytes = {
-            .buffer = *buffer, .dtype = AIRY_DTYPE_U8, .ndim = 1, .shape = {size}, .pitch = {1}};
+        const airy_array bytes = airy_cl_bytes_of(*buffer, size);
         status = airy_cl_push(pass->queue, &bytes, block, false);
     }
     free(block);

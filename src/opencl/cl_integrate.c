@@ -10,8 +10,8 @@
 #include "shared/gather_geom.h"
 
 /*
- * Data stays where it is until the queue is finished. The driver's own way: what page-locked memory in
- * between costs to lock is more than it gains for tables.
+ * Data stays where it is until the queue is finished. It is copied as if it were page-locked, by the
+ * driver's own way: to lock memory in between costs more than it gains for tables.
  */
 static airy_status begin_upload(airy_buffer **buffer, airy_queue *queue, const void *data,
                                 size_t size, const char *what)
@@ -19,8 +19,7 @@ static airy_status begin_upload(airy_buffer **buffer, airy_queue *queue, const v
     AIRY_TRY(airy_buffer_create(buffer, queue->device, size ? size : 4, what));
     if (size == 0)
         return AIRY_OK;
-    const airy_array bytes = {
-        .buffer = *buffer, .dtype = AIRY_DTYPE_U8, .ndim = 1, .shape = {size}, .pitch = {1}};
+    const airy_array bytes = airy_cl_bytes_of(*buffer, size);
     return airy_cl_push(queue, &bytes, data, true);
 }
 

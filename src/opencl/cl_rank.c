@@ -146,8 +146,7 @@ static airy_status push_runs(airy_queue *queue, const struct airy_rank_plan *pla
     const size_t size = *count * sizeof(*run);
     airy_status status = airy_queue_scratch(queue, AIRY_SCRATCH_SMALL, size, &buffer);
     if (status == AIRY_OK) {
-        const airy_array bytes = {
-            .buffer = buffer, .dtype = AIRY_DTYPE_U8, .ndim = 1, .shape = {size}, .pitch = {1}};
+        const airy_array bytes = airy_cl_bytes_of(buffer, size);
         /* Not page-locked: it is copied before this returns. */
         status = airy_cl_push(queue, &bytes, run, false);
         *arg = AIRY_CL_BUFFER(buffer);

@@ -409,11 +409,10 @@ static airy_status plan_sizes(airy_oct_stream *stream, const airy_oct_stream_par
             sizes->result_bytes > SIZE_MAX / (4 * SLOTS),
         AIRY_ERR_MEMORY, "stream frames = %zu of %zu bytes are more than memory has", sizes->frames,
         info->frame_bytes);
-    const size_t bytes = sizes->raw_bytes + sizes->result_bytes;
     AIRY_FAIL_IF(params->slots == 1 || params->slots > SLOTS, AIRY_ERR_PARAM,
                  "stream slots = %zu, expected 2 to %d", params->slots, (int)SLOTS);
-    sizes->slots = params->slots ? params->slots : bytes < SMALL_BYTES ? MANY_SLOTS : FEW_SLOTS;
-    stream->shared = stream->in_place || (stream->device->shares_host && bytes < SMALL_BYTES);
+    sizes->slots = params->slots ? params->slots : is_small(stream) ? MANY_SLOTS : FEW_SLOTS;
+    stream->shared = stream->in_place || (stream->device->shares_host && is_small(stream));
     sizes->memory = (uint64_t)sizes->slots * (sizes->raw_bytes * (stream->in_place ? 1 : 2) +
                                               sizes->result_bytes * (stream->shared ? 1 : 2));
     return AIRY_OK;

@@ -140,6 +140,8 @@ void bench_add_latency(struct bench *bench, struct timing *t, const struct bench
 void bench_add_fact(struct bench *bench, const char *name, const char *unit, double value);
 /* A row of what could not be measured, and why. */
 void bench_add_missing(struct bench *bench, const char *name, const char *unit, const char *why);
+/* ms so far of kernels [0] and of copies [1], on a device that is opened with a profile. */
+airy_status bench_profile(double ms[2], const airy_device *device);
 /* Print the rows that are new since the last call as lines of the table. */
 void bench_show(struct bench *bench);
 
@@ -208,8 +210,6 @@ airy_status bench_integrator(airy_integrator **integrator, const struct bench *b
 airy_status bench_team(struct bench *bench);
 /* Rows of a batch of frames from chunks to sums. */
 airy_status bench_batch_sums(struct bench *bench, const airy_integrator *integrator);
-/* ms so far of kernels [0] and of copies [1], on a device that is opened with a profile. */
-airy_status bench_profile(double ms[2], const airy_device *device);
 /* Rows of every method, splitting and error model. */
 airy_status bench_methods(struct bench *bench);
 

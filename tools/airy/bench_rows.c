@@ -303,3 +303,15 @@ void bench_show(struct bench *bench)
         show_row(json_array_get(bench->rows, bench->shown), &w);
     fflush(stdout);
 }
+
+airy_status bench_profile(double ms[2], const airy_device *device)
+{
+    airy_profile_row *rows = NULL;
+    size_t count = 0;
+    const airy_status status = airy_profile_get(device, &rows, &count);
+    ms[0] = ms[1] = 0;
+    for (size_t i = 0; i < count; i++)
+        ms[rows[i].transfer] += rows[i].total;
+    airy_profile_free(rows);
+    return status;
+}

@@ -1,7 +1,6 @@
 /* A batch of chunks to sums: from the call to the end, and what of it the device is at work. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "bench.h"
 
@@ -11,18 +10,6 @@ struct sums_job {
     airy_batch *batch;
     airy_array *sums, *stats;
 };
-
-airy_status bench_profile(double ms[2], const airy_device *device)
-{
-    airy_profile_row *rows = NULL;
-    size_t count = 0;
-    const airy_status status = airy_profile_get(device, &rows, &count);
-    ms[0] = ms[1] = 0;
-    for (size_t i = 0; i < count; i++)
-        ms[rows[i].transfer] += rows[i].total;
-    airy_profile_free(rows);
-    return status;
-}
 
 static airy_status decode_and_sum(void *user)
 {

@@ -42,7 +42,8 @@
  * this exists; elsewhere kernels go through local memory and barriers. All 32 items must arrive at
  * each of these calls together, so work-groups are multiples of 32 and no item has returned.
  *   AIRY_WARP_SYNC()        items wait for each other, and see each other's writes to local and
- *   global memory AIRY_BALLOT(p)          bit i: item i of the warp has p != 0
+ *                           global memory
+ *   AIRY_BALLOT(p)          bit i: item i of the warp has p != 0
  *   AIRY_SHUFFLE(v, i)      v of item i (mod 32)
  *   AIRY_SHUFFLE_XOR(v, m)  v of item (own index ^ m), m < 32
  *   AIRY_SHUFFLE_UP(v, d)   v of item (own index - d), the own v where that is below 0
