@@ -30,7 +30,7 @@ struct loop {
     size_t fail_start, fail_image; /* of the series of this number, from 1 */
     bool stop, say_waits;          /* for an image that comes meanwhile */
     double grace, timeout;         /* s */
-    time_t until;                  /* 0: however long it takes */
+    time_t until;                  /* none takes so long */
     pthread_mutex_t lock;
 };
 
@@ -38,7 +38,10 @@ static airy_status on_start(void *user, const airy_stream_message *m)
 {
     struct loop *l = user;
     CHECK(l->c, m->type == AIRY_STREAM_START && m->start.width == STREAM_WIDTH);
-    return ++l->starts == l->fail_start ? AIRY_ERR_PARAM : AIRY_OK;
+    pthread_mutex_lock(&l->lock);
+    const size_t starts = ++l->starts;
+    pthread_mutex_unlock(&l->lock);
+    return starts == l->fail_start ? AIRY_ERR_PARAM : AIRY_OK;
 }
 
 static airy_status on_first(void *user, const airy_stream_message *m)
@@ -87,15 +90,20 @@ static bool on_end(void *user, const airy_stream_report *report)
 static bool on_stop(void *user)
 {
     const struct loop *l = user;
-    return l->stop || (l->until && time(NULL) > l->until);
+    return l->stop || time(NULL) > l->until;
 }
 
 static bool open_loop(struct loop *l, struct check *c, size_t count)
 {
     const char *endpoints[MOST_SOCKETS];
     const int patience = 60000, linger = 0; /* ms */
-    *l = (struct loop){
-        .c = c, .count = count, .wanted = 1, .grace = 60, .timeout = 60, .context = zmq_ctx_new()};
+    *l = (struct loop){.c = c,
+                       .count = count,
+                       .wanted = 1,
+                       .grace = 60,
+                       .timeout = 60,
+                       .until = time(NULL) + 180,
+                       .context = zmq_ctx_new()};
     pthread_mutex_init(&l->lock, NULL);
     for (size_t i = 0; i < count; i++) {
         size_t size = sizeof(l->endpoints[i]);
@@ -420,12 +428,22 @@ static void check_ahead(struct check *c)
     close_loop(&l);
 }
 
+static bool has_started(struct loop *l, size_t series)
+{
+    pthread_mutex_lock(&l->lock);
+    const bool has = l->starts >= series;
+    pthread_mutex_unlock(&l->lock);
+    return has;
+}
+
+/* Its start is left out until the receiver has found the series before silent: again and again. */
 static void *send_restarted(void *user)
 {
     struct loop *l = user;
-    const struct timespec pause = {.tv_nsec = 400000000};
-    nanosleep(&pause, NULL);
-    send_start(l, 0, 1, 1);
+    for (int tries = 0; tries < 600 && !has_started(l, 2); tries++) {
+        usleep(100000);
+        send_start(l, 0, 1, 1);
+    }
     send_image(l, 0, 1, 0);
     send_end(l, 0, 1);
     return NULL;
@@ -478,9 +496,9 @@ static void check_flooded(struct check *c)
         return;
     l.grace = 0.1;
     l.timeout = 0.5;
-    l.until = time(NULL) + 30;
     send_start(&l, 0, 9, 5);
     send_image(&l, 0, 9, 0);
+    send_image(&l, 0, 3, 0); /* one at least, however late the other thread begins */
     if (CHECK(c, pthread_create(&sender, NULL, send_flood, &flood) == 0)) {
         CHECK_OK(c, serve(&l));
         atomic_store(&flood.over, true);
@@ -559,7 +577,6 @@ static void check_late_first(struct check *c)
     if (!check_case(c, "stream_series_late_first") || !open_loop(&l, c, 1))
         return;
     l.grace = 0.21;
-    l.until = time(NULL) + 60;
     l.wanted = 2;
     send_start(&l, 0, 1, 1);
     send_end(&l, 0, 1);
