@@ -15,5 +15,5 @@ ranks() {
     count=$1
     shift
     # shellcheck disable=SC2086
-    timeout 100 mpirun $flags -n "$count" "$@"
+    timeout 200 mpirun $flags -n "$count" "$@"
 }

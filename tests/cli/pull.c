@@ -8,7 +8,7 @@
 #include <time.h>
 #include <zmq.h>
 
-enum { SOCKETS = 64, SILENCE_MS = 10000 };
+enum { SOCKETS = 64, SILENCE_MS = 60000 };
 
 static double now(void)
 {

@@ -1,5 +1,5 @@
 case $($airy --version --verbose) in *"streams: no"*) echo "no libzmq or libcbor" >&2; exit 77 ;; esac
-refused() { timeout 60 $airy integrate "$@" 2>&1 | sed 's/; see .*//'; }
+refused() { timeout 120 $airy integrate "$@" 2>&1 | sed 's/; see .*//'; }
 refused ipc://a
 refused ipc://a frames.h5 -o o.h5
 refused ipc://a -o o.xye
@@ -33,6 +33,6 @@ refused ipc://a -o left.h5
 for option in '--sockets 2' '--hwm 8' '--max-message 1M' --bind '--series 1' '--timeout 1' --drop '--publish ipc://p' '--channel a'; do
     refused $small -o o.h5 $option
 done
-timeout 60 $airy stream $small --to ipc://b --channels 2 --quiet --patience 20 &
+timeout 120 $airy stream $small --to ipc://b --channels 2 --quiet --patience 60 &
 refused ipc://b -o o.h5 | tail -n 1
 wait

@@ -1,6 +1,6 @@
 case $($airy --version --verbose) in *"streams: no"*) echo "no libzmq or libcbor" >&2; exit 77 ;; esac
-play() { timeout 60 $airy stream $small --quiet --patience 20 "$@" & }
-take() { timeout 60 $airy integrate "$@" --bins 100 --error-model poisson --quiet; }
+play() { timeout 120 $airy stream $small --quiet --patience 60 "$@" & }
+take() { timeout 120 $airy integrate "$@" --bins 100 --error-model poisson --quiet; }
 same() { $airy diff file.h5 "$1" >/dev/null || echo "$1 differs from file.h5"; }
 take $small -o file.h5 || exit 1
 # one socket, and two of each of two senders
@@ -32,7 +32,7 @@ echo "skipped: exit code $?"
 wait
 # a service: series after series
 play --to ipc://h --series-count 3 --pause 0.1
-timeout 60 $airy integrate ipc://h -o 'run_{series}.h5' --series 3 --bins 100 --error-model poisson --json --publish ipc://p >report || exit 7
+timeout 120 $airy integrate ipc://h -o 'run_{series}.h5' --series 3 --bins 100 --error-model poisson --json --publish ipc://p >report || exit 7
 wait
 grep -cE '"(expected|received|integrated|published)": 8' report
 for i in 1 2 3; do same run_$i.h5; done

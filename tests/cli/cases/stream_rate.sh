@@ -1,7 +1,7 @@
 case $($airy --version --verbose) in *"streams: no"*) echo "no libzmq or libcbor" >&2; exit 77 ;; esac
 . "$(dirname "$0")/../await.sh"
 # 60 images at 100 a second take 0.59 s: a clock, no sum of sleeps
-timeout 60 $helper pull --count ipc://a >all &
+timeout 120 $helper pull --count ipc://a >all &
 $airy stream $small --to ipc://a --loop 10 --frames 0:6 --rate 100 --json >report || exit 1
 wait $! || exit 2
 cut -d, -f1 all

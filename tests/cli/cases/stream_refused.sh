@@ -1,13 +1,13 @@
 case $($airy --version --verbose) in *"streams: no"*) echo "no libzmq or libcbor" >&2; exit 77 ;; esac
 for url in 31001 'tcp://*' 'tcp://*:70000' tcp:// 'http://a:1' 'ipc://none/s' tcp://192.0.2.1:31001 $(printf 'tcp://%0300d:1' 0); do
-    timeout 20 $airy stream $small --to "$url" --patience 0.1
+    timeout 120 $airy stream $small --to "$url" --patience 0.1
     echo "exit $?"
 done
 . "$(dirname "$0")/../await.sh"
 $airy stream $small --to 'tcp://127.0.0.1:*' --patience 600 2>bound &
 id=$!
 await grep -q 'bound to' bound
-timeout 20 $airy stream $small --to "$(sed -n 's/.*bound to //p' bound)"
+timeout 120 $airy stream $small --to "$(sed -n 's/.*bound to //p' bound)"
 echo "exit $?"
 kill $id
 wait $id

@@ -20,7 +20,7 @@ head -c 3000 p.h5.partial >cut.h5
 $airy watch cut.h5 --count 1 >line 2>/dev/null
 [ $? = 1 ] && grep -c '"state":"unreadable"' line
 # waiting for it to become one would take for ever
-timeout 60 $airy watch $small --interval 0.05 >line 2>said
+timeout 120 $airy watch $small --interval 0.05 >line 2>said
 [ $? = 1 ] && wc -l <line | tr -d ' '
 grep -o 'no result of an integration' said
 # it comes, vanishes, comes again as another, and gets its name

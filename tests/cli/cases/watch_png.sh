@@ -15,7 +15,7 @@ mkdir bin
 for does in 'exit 3' 'exec sleep 100'; do
     printf '#!/bin/sh\n%s\n' "$does" >bin/gnuplot
     chmod +x bin/gnuplot
-    PATH=$PWD/bin:$PATH timeout 60 $airy watch r.h5 --png s.png 2>&1 >/dev/null
+    PATH=$PWD/bin:$PATH timeout 120 $airy watch r.h5 --png s.png 2>&1 >/dev/null
     [ $? = 1 ] || exit 4
     ls s.png* 2>/dev/null
 done
