@@ -92,14 +92,31 @@ static bool is_patient(struct lane *lane, double waited)
     return true;
 }
 
-/* Until it is sent; *sent false: the command is to stop. */
+/*
+ * The end has --linger as the images that are queued have: no receiver may need it. After Ctrl-C it
+ * goes out where it can, for the receiver would wait for it.
+ */
+static bool may_linger(struct lane *lane, double waited)
+{
+    struct play *play = lane->play;
+    const double linger = play->source->p->linger, least = 3e-9 * (double)LOOK_NS;
+    if (waited < (is_stopped(play) ? least : fmax(linger, least)))
+        return true;
+    if (linger > 0 && !atomic_exchange(&play->stop, true)) {
+        tool_fail(play->common,
+                  "%s: no receiver took the end message for %g s; --linger waits longer",
+                  airy_stream_sender_url(lane->sender), linger);
+        lane->failed = true;
+    }
+    return false;
+}
+
+/* Until it is sent; false: the command is to stop. */
 static bool send_message(struct lane *lane, enum message what, airy_stream_image *image,
                          const airy_stream_exposure *exposure)
 {
     struct play *play = lane->play;
     const uint64_t began = now_ns();
-    /* An end goes out where it can after Ctrl-C, too: the receiver would wait for it. */
-    const bool insist = what == MESSAGE_END;
     for (bool sent = false, again = true; again;) {
         const airy_status status = offer(lane, what, image, exposure, &sent);
         const uint64_t took = now_ns() - began;
@@ -113,8 +130,9 @@ static bool send_message(struct lane *lane, enum message what, airy_stream_image
             lane->blocked_ns += what == MESSAGE_IMAGE && took > LATE_NS ? took : 0;
             return true;
         }
-        again = insist ? took < 3 * LOOK_NS
-                       : !is_stopped(play) && is_patient(lane, 1e-9 * (double)took);
+        const double waited = 1e-9 * (double)took;
+        again = what == MESSAGE_END ? may_linger(lane, waited)
+                                    : !is_stopped(play) && is_patient(lane, waited);
     }
     return false;
 }
