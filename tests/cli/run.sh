@@ -20,6 +20,7 @@ helper=$2
 shift 2
 case $airy in /*) ;; *) airy=$PWD/$airy ;; esac
 case $helper in /*) ;; *) helper=$PWD/$helper ;; esac
+case $TMPDIR in *[[:space:]]*) unset TMPDIR ;; esac # names are not quoted everywhere
 top=$(mktemp -d) || exit 1
 trap 'rm -rf "$top"' EXIT
 trap 'exit 1' INT TERM

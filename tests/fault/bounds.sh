@@ -11,6 +11,7 @@ files=$2
 group=$3
 case $airy in /*) ;; *) airy=$PWD/$airy ;; esac
 case $files in /*) ;; *) files=$PWD/$files ;; esac
+case $TMPDIR in *[[:space:]]*) unset TMPDIR ;; esac # names are not quoted everywhere
 top=$(mktemp -d) || exit 1
 trap 'rm -rf "$top"' EXIT
 trap 'exit 1' INT TERM

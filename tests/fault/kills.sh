@@ -21,6 +21,7 @@ ranks)
     ;;
 receiver) case $("$airy" --version --verbose) in *"streams: no"*) skip "no libzmq or libcbor" ;; esac ;;
 esac
+case $TMPDIR in *[[:space:]]*) unset TMPDIR ;; esac # names are not quoted everywhere
 top=$(mktemp -d) || exit 1
 trap 'rm -rf "$top"' EXIT
 trap 'exit 1' INT TERM

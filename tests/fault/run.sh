@@ -21,6 +21,7 @@ step=2
 [ -n "$FAULT_POINTS" ] || step=16
 random=${FAULT_POINTS:-1}
 only=${FAULT_ONLY:-*}
+case $TMPDIR in *[[:space:]]*) unset TMPDIR ;; esac # names are not quoted everywhere
 top=$(mktemp -d) || exit 1
 trap 'rm -rf "$top"' EXIT
 trap 'exit 1' INT TERM

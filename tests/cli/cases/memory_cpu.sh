@@ -1,9 +1,9 @@
 # On the CPU the matrix and the slots are in one memory under one limit, and --explain ends as the run does.
 grep -q -e __asan_init -e __tsan_init "$airy" && { echo "a limit of memory leaves a sanitizer no room" >&2; exit 77; }
 run() {
-    $airy integrate $small --memory-limit "$1" -o r.h5 --force --quiet 2>said
+    $airy integrate $small --threads 2 --memory-limit "$1" -o r.h5 --force --quiet 2>said
     code=$?
-    $airy integrate $small --memory-limit "$1" --explain >plan 2>explained
+    $airy integrate $small --threads 2 --memory-limit "$1" --explain >plan 2>explained
     [ $? = $code ]
 }
 $airy integrate $small --explain --json >plan.json || exit 1
