@@ -259,7 +259,7 @@ static void check_refusals(struct check *c)
         CHECK_FAILS(c, airy_live_put(NULL, &frame, 1), AIRY_ERR_PARAM, "NULL");
         CHECK_FAILS(c, airy_live_put(live, NULL, 1), AIRY_ERR_PARAM, "NULL");
         CHECK_FAILS(c, airy_live_put(live, &frame, (double)NAN), AIRY_ERR_PARAM, "timeout");
-        CHECK_OK(c, airy_live_put(live, &frame, 1));
+        CHECK_OK(c, airy_live_put(live, &frame, 60));
         CHECK_FAILS(c, airy_live_put(live, &frame, 1), AIRY_ERR_PARAM,
                     "frame number = 3 was given before");
         CHECK_FAILS(c, airy_live_lose(live, 3, "x", 1), AIRY_ERR_PARAM, "was given before");
@@ -304,7 +304,7 @@ static void check_sizes(struct check *c)
             {.number = 7, .bytes = played.chunks[7], .size = played.sizes[7], .encoded = true},
         };
         for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++)
-            CHECK_OK(c, airy_live_put(live, &frames[i], 10));
+            CHECK_OK(c, airy_live_put(live, &frames[i], 60));
         CHECK_OK(c, airy_live_finish(live, &info));
         CHECK(c, info.done == 8 && info.bad == 6);
         CHECK(c, strstr(info.first_error, "frame "));
