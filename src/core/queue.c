@@ -70,13 +70,9 @@ void airy_queue_set_error(airy_queue *queue, airy_status status)
 airy_status airy_queue_scratch(airy_queue *queue, enum airy_scratch slot, size_t size,
                                airy_buffer **buffer)
 {
-    static const char *const names[AIRY_SCRATCH_COUNT] = {"scratch for frames",
-                                                          "scratch for partial sums",
-                                                          "scratch for blocks",
-                                                          "small scratch",
-                                                          "scratch for turns",
-                                                          "scratch for labels",
-                                                          "a ticket"};
+    static const char *const names[AIRY_SCRATCH_COUNT] = {
+        "scratch for frames", "scratch for partial sums", "scratch for blocks", "small scratch",
+        "scratch for turns",  "scratch for labels",       "a ticket",           "an answer"};
     airy_buffer **held = &queue->scratch[slot];
     if (*held && (*held)->size < size)
         airy_buffer_release(held);

@@ -36,22 +36,21 @@ airy_status airy_cl_pin(struct airy_cl_device *device, size_t size, bool shared,
 void airy_cl_unpin(struct airy_cl_device *device, cl_mem buffer, void *data);
 
 /*
- * What one item of a kernel has to say to the host, before it ends: in memory of the host, whose
- * first word becomes the turn when all is there (AIRY_TELL), and at which the host looks. A copy is
- * there 5 us later: it is a command of its own. One answer of a queue at a time.
- *   begin  memory: a kernel's argument. Where kernels reach no memory of the host it is buffer's,
- *          and turn is 0.
- *   wait   for the first `size` bytes, at most AIRY_CL_ANSWER_BYTES.
+ * What a kernel has to say to the host, before it ends: in memory of the host, whose first word
+ * becomes the turn when all is there (AIRY_TELL), and at which the host looks. A copy is there 5 us
+ * later: it is a command of its own. One answer of a queue at a time.
+ *   begin  memory: a kernel's argument, of `size` bytes, at most AIRY_CL_ANSWER_BYTES. Where
+ *          kernels reach no memory of the host it is scratch (buffer), and turn is 0.
+ *   wait   for the first `size` bytes; data: until the queue's next answer or copy.
  */
 struct airy_cl_answer {
     airy_buffer *buffer;
     cl_mem memory;
     uint32_t turn;
 };
-airy_status airy_cl_answer_begin(airy_queue *queue, airy_buffer *buffer,
-                                 struct airy_cl_answer *answer);
-airy_status airy_cl_answer_wait(airy_queue *queue, const struct airy_cl_answer *answer, void *data,
-                                size_t size);
+airy_status airy_cl_answer_begin(airy_queue *queue, size_t size, struct airy_cl_answer *answer);
+airy_status airy_cl_answer_wait(airy_queue *queue, const struct airy_cl_answer *answer, size_t size,
+                                const void **data);
 
 /*
  * Staging of a queue. airy_cl_staging_take: `size` bytes (at most AIRY_CL_STAGING_PIECE) of

@@ -81,7 +81,7 @@ static airy_status start(struct solve *s, const struct airy_reduce_source *sourc
     const size_t size = wide ? sizeof(double) : sizeof(float),
                  tails = params ? 2 * (size_t)g->groups * g->room : 1;
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_SMALL, sizeof(airy_clip_state), &s->state));
-    AIRY_TRY(airy_cl_answer_begin(queue, s->state, &s->answer));
+    AIRY_TRY(airy_cl_answer_begin(queue, sizeof(airy_clip_found), &s->answer));
     g->turn = s->answer.turn;
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_FRAMES,
                                 (median ? (size_t)AIRY_CLIP_BUCKETS * g->depth : 1) * size,
@@ -161,29 +161,30 @@ airy_status airy_cl_solve(const struct airy_reduce_source *source, const airy_cl
 {
     const airy_device_info *info = &source->queue->device->info;
     struct solve s;
-    airy_clip_found found;
+    const void *data;
     *solution = (struct airy_reduce_solution){.found = false};
     if (!info->fp64 || info->max_group < AIRY_CLIP_RANK_ITEMS || info->local_mem < LEAST_LOCAL ||
         source->count > UINT32_MAX)
         return AIRY_OK;
     AIRY_TRY(start(&s, source, params, median));
     AIRY_TRY(run(&s));
-    AIRY_TRY(airy_cl_answer_wait(source->queue, &s.answer, &found, sizeof(found)));
-    *solution = (struct airy_reduce_solution){.found = found.status == AIRY_CLIP_DONE,
-                                              .finite = found.finite,
-                                              .masked = found.masked,
-                                              .infinite = found.infinite,
-                                              .count = found.count,
-                                              .pivot = found.pivot,
-                                              .sum = {found.sum, 0},
-                                              .squares = {found.squares, 0},
-                                              .min = found.min,
-                                              .max = found.max,
-                                              .median = found.median,
-                                              .min_at = found.min_at,
-                                              .max_at = found.max_at,
-                                              .low = found.low,
-                                              .high = found.high,
-                                              .iterations = found.passes};
+    AIRY_TRY(airy_cl_answer_wait(source->queue, &s.answer, sizeof(airy_clip_found), &data));
+    const airy_clip_found *found = data;
+    *solution = (struct airy_reduce_solution){.found = found->status == AIRY_CLIP_DONE,
+                                              .finite = found->finite,
+                                              .masked = found->masked,
+                                              .infinite = found->infinite,
+                                              .count = found->count,
+                                              .pivot = found->pivot,
+                                              .sum = {found->sum, 0},
+                                              .squares = {found->squares, 0},
+                                              .min = found->min,
+                                              .max = found->max,
+                                              .median = found->median,
+                                              .min_at = found->min_at,
+                                              .max_at = found->max_at,
+                                              .low = found->low,
+                                              .high = found->high,
+                                              .iterations = found->passes};
     return AIRY_OK;
 }

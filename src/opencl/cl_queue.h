@@ -44,6 +44,7 @@ struct airy_cl_queue {
     struct {
         cl_mem memory; /* NULL until it is needed */
         void *data;
+        size_t size;
         uint32_t turn;
     } answer;                       /* airy_cl_answer_begin */
     struct airy_cl_kernel *kernels; /* kernel objects of this queue: an open hash table */

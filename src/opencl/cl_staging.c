@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -64,6 +65,14 @@ void airy_cl_staging_used(struct airy_cl_queue *queue, const void *piece, size_t
     staging->head = airy_align_up(begin + size, ALIGNMENT);
 }
 
+static void release_answer(struct airy_cl_queue *queue)
+{
+    if (queue->answer.memory)
+        airy_cl_unpin(queue->device, queue->answer.memory, queue->answer.data);
+    queue->answer.memory = NULL;
+    queue->answer.size = 0;
+}
+
 void airy_cl_staging_release(struct airy_cl_queue *queue)
 {
     struct airy_cl_staging *staging = &queue->staging;
@@ -73,36 +82,45 @@ void airy_cl_staging_release(struct airy_cl_queue *queue)
     if (staging->buffer)
         airy_cl_unpin(queue->device, staging->buffer, staging->data);
     staging->buffer = NULL;
-    if (queue->answer.memory)
-        airy_cl_unpin(queue->device, queue->answer.memory, queue->answer.data);
-    queue->answer.memory = NULL;
+    release_answer(queue);
 }
 
-airy_status airy_cl_answer_begin(airy_queue *queue, airy_buffer *buffer,
-                                 struct airy_cl_answer *answer)
+/* Twice as large at least, as page-locking takes long; its turn is none that was told. */
+static airy_status grow_answer(struct airy_cl_queue *queue, size_t least)
+{
+    const size_t size = airy_max_size(least, 2 * queue->answer.size);
+    release_answer(queue);
+    AIRY_TRY(airy_cl_pin(queue->device, size, true, &queue->answer.memory, &queue->answer.data));
+    memset(queue->answer.data, 0, size);
+    queue->answer.size = size;
+    return AIRY_OK;
+}
+
+airy_status airy_cl_answer_begin(airy_queue *queue, size_t size, struct airy_cl_answer *answer)
 {
     struct airy_cl_queue *impl = airy_cl_queue(queue);
-    *answer = (struct airy_cl_answer){.buffer = buffer, .memory = buffer->handle};
-    if (!queue->device->shares_host)
+    assert(size <= AIRY_CL_ANSWER_BYTES);
+    *answer = (struct airy_cl_answer){.turn = 0};
+    if (!queue->device->shares_host) {
+        AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_ANSWER, size, &answer->buffer));
+        answer->memory = answer->buffer->handle;
         return AIRY_OK;
-    if (!impl->answer.memory) {
-        AIRY_TRY(airy_cl_pin(impl->device, AIRY_CL_ANSWER_BYTES, true, &impl->answer.memory,
-                             &impl->answer.data));
-        memset(impl->answer.data, 0, AIRY_CL_ANSWER_BYTES);
     }
+    if (impl->answer.size < size)
+        AIRY_TRY(grow_answer(impl, size));
     impl->answer.turn += impl->answer.turn == UINT32_MAX ? 2 : 1;
     answer->memory = impl->answer.memory;
     answer->turn = impl->answer.turn;
     return AIRY_OK;
 }
 
-airy_status airy_cl_answer_wait(airy_queue *queue, const struct airy_cl_answer *answer, void *data,
-                                size_t size)
+airy_status airy_cl_answer_wait(airy_queue *queue, const struct airy_cl_answer *answer, size_t size,
+                                const void **data)
 {
     const struct airy_cl_queue *impl = airy_cl_queue(queue);
     if (answer->turn == 0) {
         const airy_array bytes = airy_cl_bytes_of(answer->buffer, size);
-        return airy_cl_pull(queue, data, &bytes, false);
+        return airy_cl_peek(queue, data, &bytes);
     }
     const _Atomic uint32_t *turn = impl->answer.data;
     AIRY_TRY(airy_cl_flush(queue));
@@ -116,6 +134,6 @@ airy_status airy_cl_answer_wait(airy_queue *queue, const struct airy_cl_answer *
                      AIRY_ERR_DEVICE, "device '%s' is done, but its kernel has given no answer",
                      impl->device->spec);
     }
-    memcpy(data, impl->answer.data, size);
+    *data = impl->answer.data;
     return AIRY_OK;
 }

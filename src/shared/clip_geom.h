@@ -80,7 +80,6 @@ AIRY_ASSERT_SIZE(airy_clip_found, 136);
 
 /* All that lives on the device between the kernels. */
 typedef struct airy_clip_state {
-    airy_clip_found found; /* first: it may be copied back */
     airy_clip_plan plan;
     airy_clip_part parts[AIRY_CLIP_GROUPS];
     airy_i64 sample[AIRY_CLIP_SAMPLE]; /* keys, ascending */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cpu.h"
+#include "check_cl_faults.h"
 #include "check_state.h"
 #include "commit.h"
 
@@ -72,7 +73,7 @@ enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
 struct options {
     const char **specs;
     size_t spec_count;
-    bool all_devices, bench;
+    bool all_devices, shared, bench;
     const char *json;
     uint64_t seed;
     unsigned threads;
@@ -284,6 +285,8 @@ static void run_device(struct check *c, const struct options *o, const char *spe
     (void)airy_device_get_info(c->device, &info);
     c->spec = airy_device_spec(c->device);
     c->is_cpu = strcmp(info.backend, "cpu") == 0;
+    if (o->shared && !c->is_cpu)
+        check_cl_share(c->device);
     printf("# device %s: %s; %s; %u units\n", c->spec, info.name, info.driver, info.units);
     for (size_t i = o->part; i < FAMILIES; i += o->parts ? o->parts : 1) {
         s->family = families[i].name;
@@ -341,6 +344,7 @@ static void print_usage(void)
            "      and those behind a '!' never.\n"
            "  --device SPEC   run on this device; may be given several times (default: cpu)\n"
            "  --all-devices   run on every device that is usable\n"
+           "  --shared        on PoCL, too, kernels tell results in memory of the host\n"
            "  --part I/N      part I of N, 1 to N: every N-th family\n"
            "  --threads N     size of the CPU pool\n"
            "  --bench         time the cases that have timings\n"
@@ -375,12 +379,17 @@ static bool parse_part(struct options *o, const char *text)
 
 static int parse(struct options *o, struct check_state *s, int argc, char **argv)
 {
-    static const struct option table[] = {
-        {"device", required_argument, NULL, 'd'}, {"all-devices", no_argument, NULL, 'a'},
-        {"part", required_argument, NULL, 'p'},   {"threads", required_argument, NULL, 't'},
-        {"bench", no_argument, NULL, 'b'},        {"json", required_argument, NULL, 'j'},
-        {"seed", required_argument, NULL, 's'},   {"list", no_argument, NULL, 'l'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0}};
+    static const struct option table[] = {{"device", required_argument, NULL, 'd'},
+                                          {"all-devices", no_argument, NULL, 'a'},
+                                          {"shared", no_argument, NULL, 'm'},
+                                          {"part", required_argument, NULL, 'p'},
+                                          {"threads", required_argument, NULL, 't'},
+                                          {"bench", no_argument, NULL, 'b'},
+                                          {"json", required_argument, NULL, 'j'},
+                                          {"seed", required_argument, NULL, 's'},
+                                          {"list", no_argument, NULL, 'l'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
     uint64_t number = 0;
     for (int option; (option = getopt_long(argc, argv, "", table, NULL)) != -1;) {
         switch (option) {
@@ -389,6 +398,9 @@ static int parse(struct options *o, struct check_state *s, int argc, char **argv
             break;
         case 'a':
             o->all_devices = true;
+            break;
+        case 'm':
+            o->shared = true;
             break;
         case 'p':
             if (!parse_part(o, optarg))

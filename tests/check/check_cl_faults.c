@@ -451,3 +451,23 @@ void check_cl_faults(struct check *c)
         close_patient(&patient);
     }
 }
+
+/* The entry points of the device that shares. */
+static const struct airy_cl_api *sharing;
+
+static cl_mem CL_API_CALL create_on_host(cl_context context, cl_mem_flags flags, cl_bitfield where,
+                                         size_t size, void *host, cl_int *code)
+{
+    (void)where;
+    return sharing->CreateBuffer(context, flags | CL_MEM_ALLOC_HOST_PTR, size, host, code);
+}
+
+void check_cl_share(airy_device *device)
+{
+    struct airy_cl_device *impl = airy_cl_device(device);
+    if (!impl->pocl || device->info.gpu)
+        return;
+    sharing = impl->cl;
+    impl->create_buffer_nv = create_on_host;
+    device->shares_host = true;
+}

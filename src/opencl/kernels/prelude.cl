@@ -53,8 +53,9 @@
  *   AIRY_FENCE()            what the item wrote to global memory is seen before what it writes
  *                           next, by all groups; mem_fence promises it to the own group (likewise)
  *   AIRY_LOOK(p)            the u32 there as other groups have written it by now (likewise)
- *   AIRY_TELL(p, v)         *p = v; what the item wrote before is seen by a host that finds v there
- *                           (likewise; elsewhere a host sees nothing before the kernel's end)
+ *   AIRY_TELL(p, v)         *p = v; what the item wrote before, and what it saw of others, is there
+ *                           for a host that finds v (likewise; elsewhere OpenCL promises that at
+ *                           the kernel's end alone)
  *   AIRY_LOG2(x)            to 2^-22 or so; x not below 2^-126 (likewise)
  *
  * Loads into local memory that go on in the background, so that any number can be on their way at
@@ -181,9 +182,15 @@ static inline float airy_log2(float x)
 #define AIRY_SHUFFLE_XOR(v, m)     airy_shuffle_xor((v), (m))
 #define AIRY_SHUFFLE_UP(v, d)      airy_shuffle_up((v), (d))
 #else
+static inline void airy_tell(__global uint *p, uint v)
+{
+    mem_fence(CLK_GLOBAL_MEM_FENCE);
+    (void)atomic_xchg(p, v);
+}
+
 #define AIRY_FENCE()                    mem_fence(CLK_GLOBAL_MEM_FENCE)
 #define AIRY_LOOK(p)                    atomic_or((p), 0u)
-#define AIRY_TELL(p, v)                 (*(p) = (v))
+#define AIRY_TELL(p, v)                 airy_tell((p), (v))
 #define AIRY_LOG2(x)                    log2(x)
 #define AIRY_BITS(a, b, mask)           bitselect((a), (b), (mask))
 #define AIRY_FETCH4(to, i, from, there) ((to)[i] = (there) ? *(from) : 0)
