@@ -27,6 +27,7 @@ struct call {
     struct airy_cl_arg measured; /* labels that measure.cl reads: of runs, or of pixels */
     /* nodes: parents, then labels of runs; words: bits, facts, states of chunks */
     airy_buffer *nodes, *words, *sizes, *parts, *rows, *turns;
+    struct airy_cl_answer answer;
     char options[128]; /* of label.cl */
     char value[48];    /* of measure.cl */
     double label_bytes;
@@ -40,12 +41,12 @@ static airy_label_rows rows_of(const airy_array *a)
                              .step_z = last >= 2 ? a->pitch[last - 2] : 0};
 }
 
-/* Bits of all words and what follows them: facts, the turn of chunks, their states. */
+/* Bits of all words and what follows: facts, turn and states of chunks, groups that have ended. */
 static airy_status size_words(size_t *size, const airy_label_geom *g)
 {
     size_t words;
     AIRY_FAIL_IF(airy_mul_size(&words, g->total, 2) ||
-                     airy_add_size(&words, words, (size_t)g->chunks + 1) ||
+                     airy_add_size(&words, words, (size_t)g->chunks + 2) ||
                      airy_mul_size(size, words, sizeof(uint32_t)),
                  AIRY_ERR_MEMORY, "%u words of 32 pixels do not fit the address space", g->total);
     return AIRY_OK;
@@ -89,6 +90,8 @@ static airy_status start(struct call *call, airy_queue *queue, const airy_array 
     g->tiles_y = (g->height + AIRY_LABEL_TILE_ROWS - 1) / AIRY_LABEL_TILE_ROWS;
     g->chunks = (g->total + AIRY_LABEL_GROUP - 1) / AIRY_LABEL_GROUP;
     size_t words_size;
+    AIRY_TRY(airy_cl_answer_begin(queue, sizeof(airy_label_answer), &call->answer));
+    g->turn = call->answer.turn;
     AIRY_TRY(size_words(&words_size, g));
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_BLOCKS, words_size, &call->words));
     snprintf(call->value, sizeof(call->value), "-DT=%s -DIMAGE=0", airy_cl_types[src->dtype].name);
@@ -195,6 +198,7 @@ static airy_status run_components(const struct call *call)
                              bits = AIRY_CL_BUFFER(call->words),
                              sizes = AIRY_CL_BUFFER(call->sizes),
                              parts = AIRY_CL_BUFFER(call->parts), rows = AIRY_CL_BUFFER(call->rows),
+                             answer = {.buffer = call->answer.memory},
                              geom = AIRY_CL_VALUE(call->geom);
     const struct airy_cl_arg tiles[] = {
         src, nodes, bits, sizes, call->labels, AIRY_CL_BUFFER(call->turns), geom};
@@ -210,7 +214,8 @@ static airy_status run_components(const struct call *call)
         AIRY_TRY(launch_label(call, "label_sizes", g->total, words, count,
                               sizeof(count) / sizeof(count[0])));
     }
-    const struct airy_cl_arg number[] = {src, nodes, bits, sizes, call->labels, parts, rows, geom};
+    const struct airy_cl_arg number[] = {src,   nodes, bits,   sizes, call->labels,
+                                         parts, rows,  answer, geom};
     return launch_label(call, "label_number", g->total, 2 * words, number,
                         sizeof(number) / sizeof(number[0]));
 }
@@ -271,10 +276,10 @@ static airy_array some_rows(const struct call *call, size_t first, size_t count)
 /* Wait for the number of labels alone. */
 static airy_status collect_count(const struct call *call, struct airy_label_plan *plan)
 {
-    uint64_t count;
-    const airy_array bytes = airy_cl_bytes_of(call->rows, sizeof(count));
-    AIRY_TRY(airy_cl_pull(call->queue, &count, &bytes, false));
-    plan->count = (size_t)count;
+    const void *data;
+    AIRY_TRY(airy_cl_answer_wait(call->queue, &call->answer, sizeof(airy_label_answer), &data));
+    const airy_label_answer *answer = data;
+    plan->count = answer->count;
     return AIRY_OK;
 }
 

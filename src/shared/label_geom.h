@@ -28,7 +28,7 @@ typedef struct airy_label_geom {
     airy_u32 capacity; /* labels that the table of parts has room for; 0: no measures */
     airy_u32 count;    /* labels, where the host knows */
     airy_u32 runs_at;  /* labels of runs begin behind the nodes of so many words */
-    airy_u32 unused;
+    airy_u32 turn;     /* of the answer */
 } airy_label_geom;
 AIRY_ASSERT_SIZE(airy_label_geom, 144);
 
@@ -81,6 +81,15 @@ typedef struct airy_label_row {
     airy_u64 mxx, myy, mxy, a, b, theta;
 } airy_label_row;
 AIRY_ASSERT_SIZE(airy_label_row, 232);
+
+/* What the last kernel of a call tells the host. */
+typedef struct airy_label_answer {
+    airy_u32 turn; /* stored last */
+    airy_u32 count;
+    airy_u32 left; /* labels that have no row yet */
+    airy_u32 unused;
+} airy_label_answer;
+AIRY_ASSERT_SIZE(airy_label_answer, 16);
 
 /* A double's order as a number, and back. */
 static inline airy_u64 airy_label_key(airy_u64 bits)

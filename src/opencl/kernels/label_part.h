@@ -61,6 +61,25 @@ AIRY_INLINE void airy_label_head(__global airy_label_part *parts, __global airy_
     rows[0].least_at[0] = 0ul;
 }
 
+/*
+ * The end of a kernel, by the group that is done last: what the tables say of the image, and what
+ * all groups have written is there. ended: groups that are done, 0 before. All of a group call.
+ */
+AIRY_INLINE void tell_end(__global airy_label_answer *answer, __global uint *ended,
+                          __global airy_label_row *rows, uint turn)
+{
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    if (get_local_id(0) != 0u)
+        return;
+    AIRY_FENCE();
+    if (atomic_inc(ended) + 1u != get_num_groups(0))
+        return;
+    AIRY_FENCE();
+    answer->count = AIRY_LOOK((__global uint *)&rows[0].count);
+    answer->left = AIRY_LOOK((__global uint *)&rows[0].least_at[0]);
+    AIRY_TELL(&answer->turn, turn);
+}
+
 #if defined(AIRY_FP64) && defined(AIRY_INT64_ATOMICS)
 
 AIRY_INLINE void add_64(__global ulong *sum, ulong v)
