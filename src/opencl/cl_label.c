@@ -15,7 +15,7 @@
 #include "shared/label_geom.h"
 
 enum {
-    FIRST_ROWS = 256, /* come back together with the number of labels */
+    FIRST_ROWS = 255, /* come back with the number of labels where they are copied */
     LABEL_GROUPS = 256
 };
 
@@ -90,8 +90,6 @@ static airy_status start(struct call *call, airy_queue *queue, const airy_array 
     g->tiles_y = (g->height + AIRY_LABEL_TILE_ROWS - 1) / AIRY_LABEL_TILE_ROWS;
     g->chunks = (g->total + AIRY_LABEL_GROUP - 1) / AIRY_LABEL_GROUP;
     size_t words_size;
-    AIRY_TRY(airy_cl_answer_begin(queue, sizeof(airy_label_answer), &call->answer));
-    g->turn = call->answer.turn;
     AIRY_TRY(size_words(&words_size, g));
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_BLOCKS, words_size, &call->words));
     snprintf(call->value, sizeof(call->value), "-DT=%s -DIMAGE=0", airy_cl_types[src->dtype].name);
@@ -112,6 +110,18 @@ static airy_status take_parts(struct call *call, size_t labels)
                                               call->rows->size / sizeof(airy_label_row)) -
                                     1,
                                 INT32_MAX);
+    return AIRY_OK;
+}
+
+/* An answer with rows of up to so many labels. */
+static airy_status begin_answer(struct call *call, size_t labels)
+{
+    const size_t room = AIRY_CL_ANSWER_BYTES / AIRY_LABEL_LINE - 1,
+                 most = call->queue->device->shares_host ? room : FIRST_ROWS;
+    call->geom.told = (uint32_t)airy_min_size(labels, most);
+    AIRY_TRY(airy_cl_answer_begin(call->queue, ((size_t)call->geom.told + 1) * AIRY_LABEL_LINE,
+                                  &call->answer));
+    call->geom.turn = call->answer.turn;
     return AIRY_OK;
 }
 
@@ -253,7 +263,8 @@ static airy_status run_labels(const struct call *call, size_t labels)
     const size_t most = (size_t)LABEL_GROUPS * AIRY_LABEL_GROUP;
     const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(call->src),    call->measured,
                                        AIRY_CL_BUFFER(call->words), AIRY_CL_BUFFER(call->parts),
-                                       AIRY_CL_BUFFER(call->rows),  AIRY_CL_VALUE(call->geom)};
+                                       AIRY_CL_BUFFER(call->rows),  {.buffer = call->answer.memory},
+                                       AIRY_CL_VALUE(call->geom)};
     return launch(call, &(struct airy_cl_kernel_spec){"measure.cl", "measure_labels", call->value},
                   airy_min_size((labels + 1) * 32, most), AIRY_LABEL_GROUP, 0, args,
                   sizeof(args) / sizeof(args[0]));
@@ -266,54 +277,46 @@ static airy_status run_rest(const struct call *call, size_t labels)
     return run_finish(call, labels);
 }
 
-static airy_array some_rows(const struct call *call, size_t first, size_t count)
+/* Wait for the answer, which is there until the queue's next one or the next copy. */
+static airy_status wait_answer(const struct call *call, const airy_label_answer **answer)
 {
-    airy_array bytes = airy_cl_bytes_of(call->rows, count * sizeof(airy_region));
-    bytes.offset = first * sizeof(airy_label_row);
-    return bytes;
+    const size_t size = ((size_t)call->geom.told + 1) * AIRY_LABEL_LINE;
+    const void *data;
+    AIRY_TRY(airy_cl_answer_wait(call->queue, &call->answer, size, &data));
+    *answer = data;
+    return AIRY_OK;
+}
+
+/* Rows of labels to `regions`: those of an answer, and the others; NULL: all from the table. */
+static airy_status pull_rows(const struct call *call, airy_region *regions, size_t count,
+                             const airy_label_answer *answer)
+{
+    const size_t have = answer ? airy_min_size(call->geom.told, count) : 0;
+    for (size_t i = 0; i < have; i++)
+        memcpy(regions + i, (const unsigned char *)answer + (i + 1) * AIRY_LABEL_LINE,
+               sizeof(*regions));
+    airy_array rest = airy_cl_bytes_of(call->rows, (count - have) * sizeof(*regions));
+    rest.offset = (1 + have) * sizeof(*regions);
+    return count > have ? airy_cl_pull(call->queue, regions + have, &rest, false) : AIRY_OK;
 }
 
 /* Wait for the number of labels alone. */
 static airy_status collect_count(const struct call *call, struct airy_label_plan *plan)
 {
-    const void *data;
-    AIRY_TRY(airy_cl_answer_wait(call->queue, &call->answer, sizeof(airy_label_answer), &data));
-    const airy_label_answer *answer = data;
+    const airy_label_answer *answer;
+    AIRY_TRY(wait_answer(call, &answer));
     plan->count = answer->count;
     return AIRY_OK;
-}
-
-/* Wait for the first rows; *left: of labels that have none yet. rows: until the next copy. */
-static airy_status peek_rows(const struct call *call, size_t count, const airy_region **rows,
-                             size_t *left)
-{
-    const airy_array bytes = some_rows(call, 0, airy_min_size(count, FIRST_ROWS - 1) + 1);
-    const void *data;
-    AIRY_TRY(airy_cl_peek(call->queue, &data, &bytes));
-    *rows = data;
-    *left = (size_t)(*rows)->min_at[0];
-    return AIRY_OK;
-}
-
-/* Rows of labels to `regions`; peeked: the first ones, or NULL: all are new. */
-static airy_status pull_rows(const struct call *call, airy_region *regions, size_t count,
-                             const airy_region *peeked)
-{
-    const size_t have = peeked ? airy_min_size(FIRST_ROWS - 1, count) : 0;
-    if (have > 0)
-        memcpy(regions, peeked + 1, have * sizeof(*regions));
-    const airy_array bytes = some_rows(call, 1 + have, count - have);
-    return count > have ? airy_cl_pull(call->queue, regions + have, &bytes, false) : AIRY_OK;
 }
 
 /* Wait for the measures, whose number comes with the first of them. */
 static airy_status collect(struct call *call, struct airy_label_plan *plan)
 {
-    const airy_region *rows;
+    const airy_label_answer *answer;
     void *block;
-    size_t left;
-    AIRY_TRY(peek_rows(call, FIRST_ROWS, &rows, &left));
-    plan->count = (size_t)rows[0].count;
+    AIRY_TRY(wait_answer(call, &answer));
+    size_t left = answer->left;
+    plan->count = answer->count;
     if (plan->count > call->geom.capacity) {
         airy_buffer_release(&call->queue->scratch[AIRY_SCRATCH_LABELS]); /* it is not empty */
         AIRY_TRY(take_parts(call, plan->count));
@@ -323,11 +326,11 @@ static airy_status collect(struct call *call, struct airy_label_plan *plan)
     }
     if (left > 0) {
         AIRY_TRY(run_rest(call, plan->count));
-        rows = NULL;
+        answer = NULL;
     }
     AIRY_TRY(airy_memory_calloc(&block, plan->count + 1, sizeof(airy_region), "regions"));
     plan->regions = block;
-    const airy_status status = pull_rows(call, plan->regions, plan->count, rows);
+    const airy_status status = pull_rows(call, plan->regions, plan->count, answer);
     if (status != AIRY_OK) {
         free(plan->regions);
         plan->regions = NULL;
@@ -371,6 +374,7 @@ static airy_status find_labels(airy_queue *queue, struct airy_label_plan *plan)
                                 (size_t)g->tiles_x * g->tiles_y * 4 * sizeof(uint32_t),
                                 &call.turns));
     AIRY_TRY(take_parts(&call, AIRY_LABEL_MANY));
+    AIRY_TRY(begin_answer(&call, plan->wants_regions ? g->capacity : 0));
     call.labels = AIRY_CL_NULL;
     if (plan->labels) {
         g->labels = rows_of(plan->labels);
@@ -402,16 +406,16 @@ static airy_status find_measures(airy_queue *queue, const struct airy_measure_pl
     snprintf(call.value, sizeof(call.value), "-DT=%s -DIMAGE=1 -DQUADS=%d",
              airy_cl_types[plan->src->dtype].name, begins_quads(g));
     AIRY_TRY(take_parts(&call, plan->count));
+    AIRY_TRY(begin_answer(&call, plan->count));
     AIRY_TRY(run_walk(&call, "measure_image", (double)airy_array_size(plan->labels)));
     AIRY_TRY(run_labels(&call, plan->count));
-    const airy_region *rows;
-    size_t left;
-    AIRY_TRY(peek_rows(&call, plan->count, &rows, &left));
-    if (left > 0) {
+    const airy_label_answer *answer;
+    AIRY_TRY(wait_answer(&call, &answer));
+    if (answer->left > 0) {
         AIRY_TRY(run_rest(&call, plan->count));
-        rows = NULL;
+        answer = NULL;
     }
-    return pull_rows(&call, plan->regions, plan->count, rows);
+    return pull_rows(&call, plan->regions, plan->count, answer);
 }
 
 /* What is left in the tables of a call that failed is not empty. */

@@ -9,7 +9,7 @@
  * the background: a ring, with the event of the copy that still uses each piece.
  */
 enum {
-    AIRY_CL_ANSWER_BYTES = 4096,
+    AIRY_CL_ANSWER_BYTES = 1 << 20,
     AIRY_CL_STAGING_BYTES = 16 << 20,
     AIRY_CL_STAGING_PIECE = 4 << 20,
     AIRY_CL_STAGING_PIECES = 64

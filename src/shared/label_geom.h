@@ -29,8 +29,10 @@ typedef struct airy_label_geom {
     airy_u32 count;    /* labels, where the host knows */
     airy_u32 runs_at;  /* labels of runs begin behind the nodes of so many words */
     airy_u32 turn;     /* of the answer */
+    airy_u32 told;     /* labels whose rows the answer has room for */
+    airy_u32 unused;
 } airy_label_geom;
-AIRY_ASSERT_SIZE(airy_label_geom, 144);
+AIRY_ASSERT_SIZE(airy_label_geom, 152);
 
 #define AIRY_LABEL_GROUP      256u /* items of a work-group, words of a chunk and of a tile */
 #define AIRY_LABEL_TILE_WORDS 4u   /* across */
@@ -72,7 +74,8 @@ AIRY_ASSERT_SIZE(airy_label_part, 192);
 
 /*
  * What is made of it on the device, laid out as airy_region; floats by their bits. Of row 0 count is
- * the number of labels, least_at[0] of those not measured yet.
+ * the number of labels, least_at[0] of those not measured yet, [1] of groups of measure_labels that
+ * are done.
  */
 typedef struct airy_label_row {
     airy_u64 count, sum, mean, least, most;
@@ -82,7 +85,7 @@ typedef struct airy_label_row {
 } airy_label_row;
 AIRY_ASSERT_SIZE(airy_label_row, 232);
 
-/* What the last kernel of a call tells the host. */
+/* What the last kernel of a call tells the host; rows are at multiples of AIRY_LABEL_LINE bytes. */
 typedef struct airy_label_answer {
     airy_u32 turn; /* stored last */
     airy_u32 count;
@@ -90,6 +93,8 @@ typedef struct airy_label_answer {
     airy_u32 unused;
 } airy_label_answer;
 AIRY_ASSERT_SIZE(airy_label_answer, 16);
+
+#define AIRY_LABEL_LINE 256u /* a row begins where the link's writes do */
 
 /* A double's order as a number, and back. */
 static inline airy_u64 airy_label_key(airy_u64 bits)

@@ -58,7 +58,7 @@ AIRY_INLINE void airy_label_head(__global airy_label_part *parts, __global airy_
 {
     parts[0].count = count;
     rows[0].count = count;
-    rows[0].least_at[0] = 0ul;
+    rows[0].least_at[0] = rows[0].least_at[1] = 0ul;
 }
 
 /*

@@ -484,31 +484,42 @@ AIRY_INLINE void sum_word(double *sums, struct sums *s, __global const T *from,
 #define LANES 1u
 #endif
 
+/* A row to its place in the answer, by LANES items side by side. */
+AIRY_INLINE void tell_row(__global airy_label_answer *answer, __global const airy_label_row *rows,
+                          uint label, uint lane)
+{
+    __global const ulong *from = (__global const ulong *)(rows + label);
+    __global ulong *to = (__global ulong *)answer + label * (AIRY_LABEL_LINE / sizeof(ulong));
+    for (uint i = lane; i < sizeof(*rows) / sizeof(ulong); i += LANES)
+        to[i] = from[i];
+}
+
 /*
  * Sums and rows of labels with a box of few words, whose pixels are looked up in the box: LANES items
  * a label take words in turn and add up in a fixed order; the label's entry becomes empty. Row 0
  * counts the other labels, which are left to measure_sums and measure_finish: all, if there are many.
+ * The first rows are told to the host, too.
  */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 measure_labels(__global const T *src, __global const uint *labels, __global const uint *bits,
                __global airy_label_part *parts, __global airy_label_row *rows,
-               const airy_label_geom g)
+               __global airy_label_answer *answer, const airy_label_geom g)
 {
-    const uint count = parts[0].count, lane = get_local_id(0) % LANES,
-               teams = (uint)get_global_size(0) / LANES;
+    __global uint *left = (__global uint *)&rows[0].least_at[0],
+                  *ended = (__global uint *)&rows[0].least_at[1];
+    const uint count = parts[0].count,
+               last = count <= min(g.capacity, AIRY_LABEL_MANY) ? count : 0u,
+               lane = get_local_id(0) % LANES, teams = (uint)get_global_size(0) / LANES;
     for (uint label = (uint)get_global_id(0) / LANES + 1u; label <= g.capacity; label += teams) {
         const struct entry e = load_entry(parts + label, g.depth); /* on its way with the count */
-        if (label > count || count > min(g.capacity, AIRY_LABEL_MANY)) {
-            if (label == 1u && lane == 0u)
-                rows[0].least_at[0] = count;
-            return;
-        }
+        if (label > last)
+            break;
         const uint k0 = e.first[2] / 32u, across = e.last[2] / 32u - k0 + 1u,
                    down = e.last[1] - e.first[1] + 1u, deep = e.last[0] - e.first[0] + 1u;
         const uint words = e.count > 0u ? across * down * deep : 0u;
         if (words > AIRY_LABEL_FEW || words / 4u > 4u + e.count) {
             if (lane == 0u)
-                atomic_inc((__global uint *)&rows[0].least_at[0]);
+                atomic_inc(left);
             continue;
         }
         struct sums s = no_sums();
@@ -541,10 +552,15 @@ measure_labels(__global const T *src, __global const uint *labels, __global cons
         if (lane == 0u)
             set_row(rows + label, &e, sums, s.least_at, s.most_at, &g);
 #ifdef AIRY_WARP
-        AIRY_WARP_SYNC(); /* the row is made of the entry */
+        AIRY_WARP_SYNC(); /* the row is made of the entry, and then told by all */
 #endif
         empty_part(parts + label, lane, LANES);
+        if (label <= g.told)
+            tell_row(answer, rows, label, lane);
     }
+    if (last == 0u && get_global_id(0) == 0u)
+        (void)atomic_xchg(left, parts[0].count);
+    tell_end(answer, ended, rows, g.turn);
 }
 
 #endif
