@@ -13,10 +13,11 @@ rows() {
     done=$("$airy" watch "$1" --count 1 --json | sed -n 's/.*"done":\([0-9]*\),.*/\1/p')
     [ "${done:-0}" -ge "${2:-1}" ]
 }
-# catches PID: Ctrl-C no longer gets lost, as it does for processes that a script starts with &
+# catches PID: Ctrl-C no longer gets lost, as it does for processes that a script starts with &. Asked of SIGTERM, which is caught after
+# it: a shell that has not become the command yet may catch SIGINT itself.
 catches() {
-    case $(sed -n 's/^SigCgt:.*\(.\)$/\1/p' "/proc/$1/status") in
-    [2367abef]) ;;
+    case $(sed -n 's/^SigCgt:.*\(.\)...$/\1/p' "/proc/$1/status") in
+    [4567cdef]) ;;
     *) return 1 ;;
     esac
 }

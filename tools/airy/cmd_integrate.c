@@ -682,6 +682,16 @@ int integrate_failed(const struct common *common, airy_status status)
     return tool_failed(common, status);
 }
 
+int integrate_stopped(const struct integration *job, size_t done)
+{
+    if (done == 0 && !job->run.resume)
+        return tool_fail(job->common, "stopped before the first frame");
+    return tool_fail(
+        job->common,
+        "stopped after %zu of %zu frames; the same command with --resume continues %s.partial",
+        done, job->frames, job->params->output);
+}
+
 /* All frames into one NeXus file, by this process. */
 static int run_hdf5(struct integration *job, airy_run_info *info)
 {
@@ -697,10 +707,7 @@ static int run_hdf5(struct integration *job, airy_run_info *info)
         job->params->output, job->stack, job->team.integrators, job->team.count, &job->run, info);
     progress_end(&progress);
     if (status == AIRY_ERR_STOPPED)
-        return tool_fail(
-            common,
-            "stopped after %zu of %zu frames; the same command with --resume continues %s.partial",
-            info->frames + info->resumed, job->frames, job->params->output);
+        return integrate_stopped(job, info->frames + info->resumed);
     return status == AIRY_OK ? AIRY_EXIT_OK : integrate_failed(common, status);
 }
 
@@ -912,6 +919,10 @@ static int run_integrate(void *user)
     const enum world_wish wish = p->has_mpi && p->mpi == WORLD_AUTO ? WORLD_ON : p->mpi;
     p->world = world;
     int code = p->part ? AIRY_EXIT_OK : world_join(world, &p->geometry.common, wish);
+    if (p->part)
+        tool_catch_interrupts(); /* its parent says what becomes of the run */
+    else if (world_alone(world)) /* ranks: the launcher ends them, and says so */
+        tool_end_at_interrupt("airy integrate: stopped before the first frame\n");
     if (code == AIRY_EXIT_OK && !world->idle)
         code = p->config ? run_replayed(p) : run_with(p, NULL);
     code = world_leave(world, code);

@@ -121,6 +121,9 @@ bool integrate_is_hdf5_name(const char *path);
 /* Neither the output nor what an interrupted run left of it is in the way. Exit code. */
 int integrate_check_place(const struct integrate_params *params, const char *output);
 
+/* After Ctrl-C: what is done, and the way on where anything is kept. Exit code. */
+int integrate_stopped(const struct integration *job, size_t done);
+
 /* The JSON that goes into the result: enough to redo it. NULL when memory is short. */
 char *configuration_text(const struct integration *job);
 /*

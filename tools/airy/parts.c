@@ -201,7 +201,6 @@ static int work(struct integration *job, struct worker_link *link)
     const int code = integrate_check_memory(job);
     if (code != AIRY_EXIT_OK)
         return code;
-    tool_catch_interrupts();
     if (!worker_begin(link)) {
         atomic_store(&link->seat->stopped, true);
         return AIRY_EXIT_FAILED;

@@ -253,10 +253,7 @@ int ranks_gather(struct ranks_run *run, airy_run_info *info, int code)
         code = add_up(run, info);
     /* All know the same counts and say the same. */
     if (code == AIRY_EXIT_OK && info->stopped)
-        code = tool_fail(job->common,
-                         "stopped after %zu of %zu frames; the same command with --resume "
-                         "continues %s.partial",
-                         info->frames + run->resumed, job->frames, job->params->output);
+        code = integrate_stopped(job, info->frames + run->resumed);
     if (code != AIRY_EXIT_OK)
         remove_empty(run);
     return code;

@@ -447,6 +447,7 @@ int tool_print_json(const struct common *common, json_t *json)
 
 static volatile sig_atomic_t interrupted;
 static const char *volatile farewell;
+static const char *last_word; /* of tool_end_at_interrupt */
 
 /*
  * A signal soon after the first is the same request: timeout(1) sends it to the process and to its
@@ -469,14 +470,32 @@ static void on_interrupt(int number)
     }
 }
 
-void tool_catch_interrupts(void)
+static void end_at_interrupt(int number)
 {
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
+    (void)number;
+    (void)!write(STDERR_FILENO, last_word, strlen(last_word));
+    _exit(AIRY_EXIT_FAILED);
+}
+
+static void on_interrupts_call(void (*handler)(int number))
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     sigaddset(&action.sa_mask, SIGINT);
     sigaddset(&action.sa_mask, SIGTERM);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+}
+
+void tool_end_at_interrupt(const char *line)
+{
+    last_word = line;
+    on_interrupts_call(end_at_interrupt);
+}
+
+void tool_catch_interrupts(void)
+{
+    on_interrupts_call(on_interrupt);
 }
 
 void tool_at_interrupt(const char *line)
