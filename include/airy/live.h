@@ -76,9 +76,9 @@ typedef struct airy_live_info {
                                   run.skip_bad, because they never came */
     uint64_t refused;        /**< calls that found no room */
     uint64_t resumed;        /**< rows found done */
-    uint64_t stored_bytes;
-    double seconds;       /**< since airy_live_create */
-    double p50, p99, max; /**< s from received_ns until the pattern is handed on */
+    uint64_t stored_bytes;   /**< of the good frames */
+    double seconds;          /**< since airy_live_create */
+    double p50, p99, max;    /**< s from received_ns until the pattern is handed on */
     uint64_t host_bytes, device_bytes;
     size_t batch, slots;
     char first_error[512]; /**< sentence of the first bad or lost frame */

@@ -87,9 +87,9 @@ typedef struct airy_run_params {
 typedef struct airy_run_info {
     size_t frames, bad, resumed; /**< written in this run, of them bad, found done */
     size_t batch, slots, readers;
-    uint64_t host_bytes;   /**< of slots, in all */
-    uint64_t device_bytes; /**< of slots and scratch, on each device */
-    uint64_t stored_bytes, decoded_bytes;
+    uint64_t host_bytes;                  /**< of slots, in all */
+    uint64_t device_bytes;                /**< of slots and scratch, on each device */
+    uint64_t stored_bytes, decoded_bytes; /**< of the good frames: their chunks, their pixels */
     double seconds;
     bool stopped;
     char first_error[512]; /**< sentence of the first bad frame */

@@ -377,14 +377,16 @@ static airy_status deliver(struct lane *lane, size_t n)
     if (run->writer)
         AIRY_TRY(airy_sparse_writer_add(run->writer, lane->out, n));
     for (size_t i = 0; i < n; i++) {
+        if (lane->fates[i].status != AIRY_OK)
+            continue;
         struct airy_frame_source source;
         airy_stack_source(run->stack, lane->fates[i].frame, &source);
         out->run.stored_bytes += source.size;
+        out->run.decoded_bytes += run->frame_bytes;
         out->pixels += lane->out[i].pixels;
         out->peaks += lane->out[i].peak_count;
     }
     out->run.frames += n;
-    out->run.decoded_bytes += (uint64_t)n * run->frame_bytes;
     return AIRY_OK;
 }
 

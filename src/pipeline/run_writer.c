@@ -68,8 +68,8 @@ static const char *frame_problem(struct airy_run *run, const struct airy_slot *s
 /* What the writer has done with a slot, for the run's books. */
 struct tally {
     size_t frames, bad, lost; /* lost: of the bad ones, given up */
-    uint64_t stored;
-    size_t bad_row; /* the first; message says why */
+    uint64_t stored;          /* bytes of the good ones */
+    size_t bad_row;           /* the first; message says why */
     char message[768];
 };
 
@@ -321,6 +321,7 @@ static airy_status write_slot(struct airy_lane *lane, struct airy_slot *slot, st
     const struct airy_feed *feed = lane->run->feed;
     airy_status made = AIRY_OK;
     size_t count = 0, frames = 0; /* rows made of frames taken */
+    uint64_t stored = 0;
     char sentence[1024];
     while (made == AIRY_OK && frames < slot->frames) {
         struct taken taken = {.i = frames, .row = slot->rows[frames]};
@@ -331,6 +332,8 @@ static airy_status write_slot(struct airy_lane *lane, struct airy_slot *slot, st
             made = make_row(lane, slot, &taken, count);
             count += made == AIRY_OK;
         }
+        if (made == AIRY_OK && !taken.problem)
+            stored += slot->sizes[frames];
         frames += made == AIRY_OK;
     }
     if (made != AIRY_OK)
@@ -339,8 +342,7 @@ static airy_status write_slot(struct airy_lane *lane, struct airy_slot *slot, st
         feed->made(feed->user, slot, lane->patterns, count);
     AIRY_TRY(flush_rows(lane, count));
     tally->frames = frames;
-    for (size_t i = 0; i < frames; i++)
-        tally->stored += slot->sizes[i];
+    tally->stored = stored;
     return made == AIRY_OK ? AIRY_OK : airy_fail_restore(made, sentence);
 }
 

@@ -633,7 +633,8 @@ static int report(const struct integration *job, const airy_run_info *info, doub
                   const struct ascii_result *text_files)
 {
     const struct common *common = job->common;
-    const double frames = (double)info->frames, seconds = info->seconds > 0 ? info->seconds : 1e-9;
+    const double good = (double)(info->frames - info->bad),
+                 seconds = info->seconds > 0 ? info->seconds : 1e-9;
     const double stored = (double)info->stored_bytes, decoded = (double)info->decoded_bytes;
     char text[2][32], bad[64] = "", *specs = common->json ? team_specs(&job->team) : NULL;
     const char *first = text_files ? text_files->first : job->params->output,
@@ -646,7 +647,7 @@ static int report(const struct integration *job, const airy_run_info *info, doub
             layout_name(job->layout.layout), "processes", (json_int_t)job->layout.processes,
             "frames", (json_int_t)info->frames, "bad", (json_int_t)info->bad, "resumed",
             (json_int_t)info->resumed, "seconds", info->seconds, "setup_seconds", setup,
-            "frames_per_second", frames / seconds, "gigabytes_per_second", decoded / seconds * 1e-9,
+            "frames_per_second", good / seconds, "gigabytes_per_second", decoded / seconds * 1e-9,
             "stored_bytes", (json_int_t)info->stored_bytes, "decoded_bytes",
             (json_int_t)info->decoded_bytes, "ratio", stored > 0 ? decoded / stored : 0.0);
         free(specs);
@@ -660,7 +661,7 @@ static int report(const struct integration *job, const airy_run_info *info, doub
              "%s%s%s: %zu frame%s%s in %.3g s, set-up %.2g s, %.4g frames/s, %s/s decoded, %s read "
              "(%.2fx)%s",
              *first ? first : "no file", several ? " to " : "", several ? last : "", info->frames,
-             tool_s(info->frames), bad, info->seconds, setup, frames / seconds,
+             tool_s(info->frames), bad, info->seconds, setup, good / seconds,
              tool_bytes(text[0], decoded / seconds), tool_bytes(text[1], stored),
              stored > 0 ? decoded / stored : 0.0,
              info->resumed ? ", the rest was done before" : "");
@@ -746,9 +747,9 @@ static int run_job(struct integration *job)
         info.frames = text.written + text.bad;
         snprintf(info.first_error, sizeof(info.first_error), "%s", text.first_error);
         info.seconds = tool_now() - start;
-        info.decoded_bytes = info.frames * job->info.height * job->info.width *
+        info.decoded_bytes = text.written * job->info.height * job->info.width *
                              airy_dtype_size(job->info.dtype);
-        info.stored_bytes = job->info.stored_bytes / job->info.frames * info.frames;
+        info.stored_bytes = job->info.stored_bytes / job->info.frames * text.written;
     }
     if (code == AIRY_EXIT_OK && info.bad)
         tool_say(common, "%zu of %zu frames failed, the first: %s", info.bad,

@@ -336,7 +336,8 @@ static int report(const struct job *job, const airy_peaks_run_info *info)
     const struct common *common = job->common;
     const char *path = job->params->integrate.output;
     const airy_run_info *run = &info->run;
-    const double frames = (double)run->frames;
+    const size_t good = run->frames - run->bad;
+    const double rate = (double)good / run->seconds, each = good ? (double)good : 1;
     struct stat file;
     const double size = stat(path, &file) == 0 ? (double)file.st_size : NAN;
     char text[2][32];
@@ -351,17 +352,17 @@ static int report(const struct job *job, const airy_peaks_run_info *info)
                       (json_int_t)run->stored_bytes, "decoded_bytes",
                       (json_int_t)run->decoded_bytes, "ratio", (double)run->stored_bytes / size,
                       "ratio_decoded", (double)run->decoded_bytes / size, "seconds", run->seconds,
-                      "frames_per_second", frames / run->seconds, "device", specs ? specs : ""));
+                      "frames_per_second", rate, "device", specs ? specs : ""));
         free(specs);
         return code;
     }
     tool_say(common,
              "%s: %zu frame%s, %.4g pixels and %.4g peaks a frame, %s (the stack has %.3g times as "
              "much, %s; plain %.3g times), %.3g s (%.4g frames/s)",
-             path, run->frames, tool_s(run->frames), (double)info->pixels / frames,
-             (double)info->peaks / frames, tool_bytes(text[0], size),
+             path, run->frames, tool_s(run->frames), (double)info->pixels / each,
+             (double)info->peaks / each, tool_bytes(text[0], size),
              (double)run->stored_bytes / size, tool_bytes(text[1], (double)run->stored_bytes),
-             (double)run->decoded_bytes / size, run->seconds, frames / run->seconds);
+             (double)run->decoded_bytes / size, run->seconds, rate);
     return AIRY_EXIT_OK;
 }
 

@@ -860,7 +860,6 @@ static int finish(struct follow *f, int code, airy_run_info *info)
     airy_live_info live;
     airy_status status = AIRY_OK;
     airy_live_get_info(f->live, &live);
-    const double frame_bytes = (double)f->frame_bytes;
     if (code == AIRY_EXIT_OK && !stopped)
         status = airy_live_finish(f->live, &live);
     char sentence[1024];
@@ -874,7 +873,7 @@ static int finish(struct follow *f, int code, airy_run_info *info)
                             .host_bytes = live.host_bytes,
                             .device_bytes = live.device_bytes,
                             .stored_bytes = live.stored_bytes,
-                            .decoded_bytes = (uint64_t)(frame_bytes * (double)live.done),
+                            .decoded_bytes = f->frame_bytes * (live.done - live.bad),
                             .seconds = live.seconds};
     snprintf(info->first_error, sizeof(info->first_error), "%s", live.first_error);
     if (code != AIRY_EXIT_OK)
