@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/geometry_fields.h"
 #include "base/memory.h"
 #include "io/file_probe.h"
 #include "io/hdf5_list.h"
@@ -336,27 +337,13 @@ static bool read_poni(airy_geometry *g, struct places *places)
 {
     char group[MAX_NAME + 8], path[MAX_NAME + 32], *text = NULL;
     snprintf(group, sizeof(group), "%s/poni", places->detector);
-    const struct {
-        const char *name;
-        double *value;
-    } wanted[] = {
-        {"pixel1", &g->detector.pixel1},
-        {"pixel2", &g->detector.pixel2},
-        {"dist", &g->dist},
-        {"poni1", &g->poni1},
-        {"poni2", &g->poni2},
-        {"rot1", &g->rot1},
-        {"rot2", &g->rot2},
-        {"rot3", &g->rot3},
-        {"wavelength", &g->wavelength},
-    };
     struct number number;
     if (!airy_hdf5_exists(places->file, group))
         return false;
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-        if (!read_field(&number, places, group, wanted[i].name))
+    for (size_t i = 0; i < AIRY_GEOMETRY_FIELDS; i++) {
+        if (!read_field(&number, places, group, airy_geometry_fields[i].name))
             return false;
-        *wanted[i].value = number.value;
+        airy_geometry_set(g, &airy_geometry_fields[i], number.value);
     }
     if (read_field(&number, places, group, "orientation") && number.value >= 0 && number.value <= 4)
         g->detector.orientation = (int)number.value;
@@ -368,7 +355,7 @@ static bool read_poni(airy_geometry *g, struct places *places)
         airy_detector_complete(&g->detector);
         free(text);
     }
-    return g->detector.pixel1 > 0 && g->detector.pixel2 > 0 && g->dist > 0;
+    return airy_geometry_is_there(g);
 }
 
 static bool read_geometry(airy_geometry *g, struct places *places, const airy_stack *stack)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "airy/stack.h"
+#include "base/geometry_fields.h"
 #include "base/memory.h"
 #include "base/size.h"
 #include "codec/chunks.h"
@@ -162,17 +163,12 @@ static herr_t put_poni(hid_t detector, const airy_geometry *g)
     const hid_t poni = airy_put_group(detector, "poni", "NXcollection");
     if (poni < 0)
         return -1;
-    const bool done = airy_put_string(poni, "detector", g->detector.name) >= 0 &&
-                      airy_put_double(poni, "orientation", g->detector.orientation, NULL) >= 0 &&
-                      airy_put_double(poni, "pixel1", g->detector.pixel1, "m") >= 0 &&
-                      airy_put_double(poni, "pixel2", g->detector.pixel2, "m") >= 0 &&
-                      airy_put_double(poni, "dist", g->dist, "m") >= 0 &&
-                      airy_put_double(poni, "poni1", g->poni1, "m") >= 0 &&
-                      airy_put_double(poni, "poni2", g->poni2, "m") >= 0 &&
-                      airy_put_double(poni, "rot1", g->rot1, "rad") >= 0 &&
-                      airy_put_double(poni, "rot2", g->rot2, "rad") >= 0 &&
-                      airy_put_double(poni, "rot3", g->rot3, "rad") >= 0 &&
-                      airy_put_double(poni, "wavelength", g->wavelength, "m") >= 0;
+    bool done = airy_put_string(poni, "detector", g->detector.name) >= 0 &&
+                airy_put_double(poni, "orientation", g->detector.orientation, NULL) >= 0;
+    for (size_t i = 0; i < AIRY_GEOMETRY_FIELDS && done; i++) {
+        const struct airy_geometry_field *field = &airy_geometry_fields[i];
+        done = airy_put_double(poni, field->name, airy_geometry_get(g, field), field->units) >= 0;
+    }
     H5Gclose(poni);
     return done ? 0 : -1;
 }

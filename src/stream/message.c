@@ -5,6 +5,7 @@
 
 #include "airy/stream.h"
 #include "base/error.h"
+#include "base/geometry_fields.h"
 #include "base/size.h"
 #include "codec/framing.h"
 #include "stream/cbor_read.h"
@@ -357,19 +358,6 @@ static airy_status read_number(airy_stream_message *m, struct airy_cbor *cbor, c
 static airy_status read_poni(airy_stream_message *m, struct airy_cbor *cbor, const char *key)
 {
     airy_geometry *g = &m->start.poni;
-    const struct {
-        const char *name;
-        double *value;
-    } wanted[] = {{"pixel1", &g->detector.pixel1},
-                  {"pixel2", &g->detector.pixel2},
-                  {"dist", &g->dist},
-                  {"poni1", &g->poni1},
-                  {"poni2", &g->poni2},
-                  {"rot1", &g->rot1},
-                  {"rot2", &g->rot2},
-                  {"rot3", &g->rot3},
-                  {"wavelength", &g->wavelength}};
-    enum { WANTED = sizeof(wanted) / sizeof(wanted[0]) };
     unsigned seen = 0;
     struct airy_cbor_item item;
     AIRY_TRY(airy_cbor_take(&item, cbor, CBOR_KIND_MAP, key));
@@ -382,10 +370,12 @@ static airy_status read_poni(airy_stream_message *m, struct airy_cbor *cbor, con
         if (!more)
             break;
         AIRY_TRY(read_text(name, sizeof(name), cbor, key));
-        while (k < WANTED && strcmp(name, wanted[k].name) != 0)
+        while (k < AIRY_GEOMETRY_FIELDS && strcmp(name, airy_geometry_fields[k].name) != 0)
             k++;
-        if (k < WANTED) {
-            AIRY_TRY(airy_cbor_number(wanted[k].value, cbor, key));
+        if (k < AIRY_GEOMETRY_FIELDS) {
+            double value;
+            AIRY_TRY(airy_cbor_number(&value, cbor, key));
+            airy_geometry_set(g, &airy_geometry_fields[k], value);
             seen |= 1u << k;
         } else if (strcmp(name, "detector") == 0) {
             AIRY_TRY(read_text(g->detector.name, sizeof(g->detector.name), cbor, key));
@@ -396,8 +386,7 @@ static airy_status read_poni(airy_stream_message *m, struct airy_cbor *cbor, con
             AIRY_TRY(airy_cbor_skip(cbor, key));
         }
     }
-    m->start.has_poni = seen == (1u << WANTED) - 1 && g->dist > 0 && g->detector.pixel1 > 0 &&
-                        g->detector.pixel2 > 0;
+    m->start.has_poni = seen == (1u << AIRY_GEOMETRY_FIELDS) - 1 && airy_geometry_is_there(g);
     AIRY_FAIL_IF(!m->start.has_poni, AIRY_ERR_FORMAT,
                  "%s: expected pixel1, pixel2, dist (each > 0), poni1, poni2, rot1, rot2, rot3 and "
                  "wavelength",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/geometry_fields.h"
 #include "base/size.h"
 
 /* CBOR tags: RFC 8949 3.4.1 and 3.4.6, RFC 8746 3.1.1, and DECTRIS's registered one. */
@@ -140,19 +141,13 @@ static void put_message(struct airy_stream_bytes *b, size_t keys, const char *ty
 static void put_poni(struct airy_stream_bytes *b, const airy_geometry *g)
 {
     airy_cbor_put_text(b, "poni");
-    AIRY_CBOR_PUT(b, map_start, 11);
+    AIRY_CBOR_PUT(b, map_start, 2 + AIRY_GEOMETRY_FIELDS);
     airy_cbor_put_text(b, "detector");
     airy_cbor_put_text(b, g->detector.name);
     airy_cbor_put_count(b, "orientation", (uint64_t)g->detector.orientation);
-    airy_cbor_put_number(b, "pixel1", g->detector.pixel1);
-    airy_cbor_put_number(b, "pixel2", g->detector.pixel2);
-    airy_cbor_put_number(b, "dist", g->dist);
-    airy_cbor_put_number(b, "poni1", g->poni1);
-    airy_cbor_put_number(b, "poni2", g->poni2);
-    airy_cbor_put_number(b, "rot1", g->rot1);
-    airy_cbor_put_number(b, "rot2", g->rot2);
-    airy_cbor_put_number(b, "rot3", g->rot3);
-    airy_cbor_put_number(b, "wavelength", g->wavelength);
+    for (size_t i = 0; i < AIRY_GEOMETRY_FIELDS; i++)
+        airy_cbor_put_number(b, airy_geometry_fields[i].name,
+                             airy_geometry_get(g, &airy_geometry_fields[i]));
 }
 
 static void put_geometry(struct airy_stream_bytes *b, const struct keys *k, const airy_geometry *g)
