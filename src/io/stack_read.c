@@ -62,21 +62,26 @@ static bool same_codec(const airy_codec_params *a, const airy_codec_params *b)
            (a->codec != AIRY_CODEC_BSHUF || a->block_bytes == b->block_bytes);
 }
 
+static struct airy_frame_source source_at(const airy_stack *stack,
+                                          const struct stack_segment *segment,
+                                          const struct airy_place *place)
+{
+    struct airy_frame_source source = {AIRY_SOURCE_LIBRARY, stack->frame_bytes};
+    if (place->kind == AIRY_PLACE_CHUNK && same_codec(&segment->codec, &stack->codec))
+        source = (struct airy_frame_source){AIRY_SOURCE_CHUNK, place->size};
+    else if (place->kind == AIRY_PLACE_STORED)
+        source.kind = AIRY_SOURCE_STORED;
+    else if (place->kind == AIRY_PLACE_FILL)
+        source.kind = AIRY_SOURCE_FILL;
+    return source;
+}
+
 void airy_stack_source(const airy_stack *stack, size_t frame, struct airy_frame_source *source)
 {
     size_t inside;
     const struct stack_segment *segment = airy_stack_locate(stack, frame, &inside);
     const struct airy_place place = get_place(stack, segment, inside, NULL);
-    source->kind = AIRY_SOURCE_LIBRARY;
-    source->size = stack->frame_bytes;
-    if (place.kind == AIRY_PLACE_CHUNK && same_codec(&segment->codec, &stack->codec)) {
-        source->kind = AIRY_SOURCE_CHUNK;
-        source->size = place.size;
-    } else if (place.kind == AIRY_PLACE_STORED) {
-        source->kind = AIRY_SOURCE_STORED;
-    } else if (place.kind == AIRY_PLACE_FILL) {
-        source->kind = AIRY_SOURCE_FILL;
-    }
+    *source = source_at(stack, segment, &place);
 }
 
 airy_status airy_stack_where(const airy_stack *stack, size_t frame, char *text, size_t size)
@@ -106,14 +111,13 @@ airy_status airy_stack_get_place(const airy_stack *stack, size_t frame, airy_sta
     const struct stack_segment *segment = airy_stack_locate(stack, frame, &inside);
     const struct stack_file *file = NULL;
     const struct airy_place place = get_place(stack, segment, inside, &file);
-    const bool encoded = place.kind == AIRY_PLACE_CHUNK &&
-                         same_codec(&segment->codec, &stack->codec);
+    const struct airy_frame_source source = source_at(stack, segment, &place);
     *out = (airy_stack_place){0};
-    if (encoded || place.kind == AIRY_PLACE_STORED)
+    if (airy_source_is_there(&source))
         *out = (airy_stack_place){.path = file->path,
                                   .offset = place.offset,
-                                  .size = encoded ? place.size : stack->frame_bytes,
-                                  .encoded = encoded};
+                                  .size = source.size,
+                                  .encoded = source.kind == AIRY_SOURCE_CHUNK};
     return AIRY_OK;
 }
 

@@ -16,6 +16,12 @@ struct airy_frame_source {
     size_t size; /* bytes that airy_stack_fetch delivers: the chunk's, or the frame's */
 };
 
+/* Its bytes lie in a file, to be read in parts. */
+static inline bool airy_source_is_there(const struct airy_frame_source *source)
+{
+    return source->kind == AIRY_SOURCE_CHUNK || source->kind == AIRY_SOURCE_STORED;
+}
+
 /* Constant time. frame < info.frames. */
 void airy_stack_source(const airy_stack *stack, size_t frame, struct airy_frame_source *source);
 /*
@@ -25,8 +31,8 @@ void airy_stack_source(const airy_stack *stack, size_t frame, struct airy_frame_
  */
 airy_status airy_stack_fetch(const airy_stack *stack, size_t frame, void *dst, size_t size);
 /*
- * size bytes of a chunk or of stored pixels (AIRY_SOURCE_CHUNK, AIRY_SOURCE_STORED) from `from`
- * on; the caller keeps to the frame's size. Errors: AIRY_ERR_IO.
+ * size bytes of a source that is there, from `from` on; the caller keeps to the frame's size.
+ * Errors: AIRY_ERR_IO.
  */
 airy_status airy_stack_fetch_part(const airy_stack *stack, size_t frame, void *dst, size_t size,
                                   size_t from);

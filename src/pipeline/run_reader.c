@@ -46,8 +46,7 @@ static airy_status start_batch(struct airy_lane *lane, struct airy_slot **starte
     for (size_t i = 0; i < slot->frames; i++) {
         struct airy_frame_source source;
         airy_stack_source(run->stack, airy_run_frame(run->params, slot->rows[i]), &source);
-        const bool fits = source.size <= room, bytes = fits && (source.kind == AIRY_SOURCE_CHUNK ||
-                                                                source.kind == AIRY_SOURCE_STORED);
+        const bool fits = source.size <= room;
         struct airy_frame_fate *fate = &slot->fates[i];
         slot->sizes[i] = fits ? source.size : 0;
         room -= slot->sizes[i];
@@ -56,7 +55,8 @@ static airy_status start_batch(struct airy_lane *lane, struct airy_slot **starte
         fate->there = fate->walked = 0;
         fate->walking = false;
         fate->chunk = source.kind == AIRY_SOURCE_CHUNK;
-        fate->parts = fate->left = bytes ? count_parts(source.size) : 1;
+        fate->parts = fate->left = fits && airy_source_is_there(&source) ? count_parts(source.size)
+                                                                         : 1;
     }
     AIRY_TRY(airy_batch_reserve(slot->batch, slot->frames, slot->sizes));
     *started = slot;

@@ -77,7 +77,7 @@ struct follow {
     uint64_t first_number, last_number, stride; /* least step between two; 0: there was none */
     size_t numbered, missing;                   /* files taken; numbers left out of earlier names */
     /* What is gone on with: */
-    double *kept; /* [kept_count] status of rows */
+    int8_t *kept; /* [kept_count] status of rows */
     size_t kept_count;
     struct timespec kept_at; /* when they were written last */
     struct seen_file *seen;

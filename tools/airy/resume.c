@@ -242,19 +242,21 @@ static bool is_open_ended(const json_t *configuration)
     return colon && strncmp(colon, ":0:", 3) == 0;
 }
 
-double *resume_status(const char *path, size_t *count)
+int8_t *resume_status(const char *path, size_t *count)
 {
     char where[4400];
     airy_image image = {0};
-    double *status = NULL;
+    int8_t *status = NULL;
     *count = 0;
     snprintf(where, sizeof(where), "%s::/entry/integrate/frame/status", path);
     if (airy_image_read(&image, where) != AIRY_OK)
         return NULL;
     const size_t n = tool_count(image.shape, image.ndim);
     status = calloc(n ? n : 1, sizeof(*status));
-    for (size_t i = 0; status && i < n; i++)
-        status[i] = airy_image_value(&image, i);
+    for (size_t i = 0; status && i < n; i++) {
+        const double value = airy_image_value(&image, i);
+        status[i] = (int8_t)((value > 0) - (value < 0));
+    }
     *count = status ? n : 0;
     airy_image_free(&image);
     return status;
@@ -263,7 +265,7 @@ double *resume_status(const char *path, size_t *count)
 /* Rows of frame/status; how many are not done, and how many are bad. */
 static bool count_rows(const char *path, size_t *rows, size_t *pending, size_t *bad)
 {
-    double *status = resume_status(path, rows);
+    int8_t *status = resume_status(path, rows);
     *pending = *bad = 0;
     for (size_t i = 0; i < *rows; i++) {
         *pending += status[i] < 0;
