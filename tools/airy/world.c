@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
+
 /* How this process was started. */
 struct launch {
     const char *by; /* NULL: by hand */
@@ -119,16 +121,12 @@ bool world_first(const struct world *world)
     return world_alone(world) || world->place.rank == 0;
 }
 
-/* FNV-1a over the words: ranks of one job were given the same. */
+/* Ranks of one job were given the same. */
 static uint64_t hash_words(const struct common *common)
 {
-    uint64_t hash = 14695981039346656037u;
+    uint64_t hash = AIRY_HASH_START;
     for (int i = 0; i < common->argc; i++)
-        for (const char *at = common->argv[i];; at++) {
-            hash = (hash ^ (uint8_t)*at) * 1099511628211u;
-            if (!*at)
-                break;
-        }
+        hash = airy_hash_text(hash, common->argv[i]);
     return hash;
 }
 
