@@ -146,14 +146,14 @@ static bool is_same(const airy_stream_report *series, const airy_stream_message 
            (both ? strcmp(series->unique_id, m->unique_id) == 0 : !surely);
 }
 
-static bool at_work(const struct serve *s, const airy_stream_message *m)
-{
-    return s->phase != IDLE && s->phase != CLOSING && is_same(&s->series, m, false);
-}
-
 static bool is_busy(const struct serve *s)
 {
     return s->phase != IDLE && s->phase != CLOSING;
+}
+
+static bool at_work(const struct serve *s, const airy_stream_message *m)
+{
+    return is_busy(s) && is_same(&s->series, m, false);
 }
 
 /*
@@ -172,11 +172,33 @@ static double quiet_for(const struct serve *s)
     return quiet;
 }
 
-/* Of a series that is over, which only its unique id can tell. */
-static bool is_late(const struct serve *s, const airy_stream_message *m)
+/* What a message belongs to. */
+enum side {
+    OURS,    /* the series at work */
+    OVER,    /* the one before, which only its unique id can tell */
+    ANOTHER, /* another one, while one is at work */
+    BETWEEN, /* none that is at work: one is ending, or another is about to begin */
+    NOTHING  /* no series is at work, nor has any start message come */
+};
+
+static enum side side_of(const struct serve *s, const airy_stream_message *m)
 {
-    return (s->phase == CLOSING || (s->phase == IDLE && s->any_series)) &&
-           is_same(&s->series, m, true);
+    if (is_busy(s))
+        return is_same(&s->series, m, false) ? OURS : ANOTHER;
+    if ((s->phase == CLOSING || s->any_series) && is_same(&s->series, m, true))
+        return OVER;
+    return s->phase == CLOSING || s->start ? BETWEEN : NOTHING;
+}
+
+static bool is_given_up(const struct serve *s, const airy_stream_message *m)
+{
+    return s->given_up && s->given_up_id == m->series_id;
+}
+
+static void give_up(struct serve *s, const airy_stream_message *m)
+{
+    s->given_up = true;
+    s->given_up_id = m->series_id;
 }
 
 /* m is a thread's own. */
@@ -214,9 +236,26 @@ static bool is_astray(struct serve *s, const airy_stream_message *m, uint64_t *s
     const bool later = m->series_id >= s->series.id;
     if (later && !alone && seconds_since(*since) <= PATIENCE * s->grace)
         return false;
-    s->given_up = s->given_up || later;
-    s->given_up_id = later ? m->series_id : s->given_up_id;
+    if (later)
+        give_up(s, m);
     return true;
+}
+
+/* The caller of airy_stream_serve reads it before this returns. */
+static void offer_start(struct serve *s, const airy_stream_message *m)
+{
+    s->start = m;
+    pthread_cond_broadcast(&s->changed);
+    while (s->start == m && (!s->quit || s->phase == STARTING))
+        wait_change(s);
+}
+
+static void offer_first(struct serve *s, const airy_stream_message *m)
+{
+    s->first = m;
+    pthread_cond_broadcast(&s->changed);
+    while (s->first == m && (!s->quit || s->phase == OPENING))
+        wait_change(s);
 }
 
 static void take_start(struct serve *s, const airy_stream_message *m)
@@ -224,21 +263,19 @@ static void take_start(struct serve *s, const airy_stream_message *m)
     /* One that began anew counts from 1; then the series at work has been silent. */
     const bool restarted = is_busy(s) && quiet_for(s) > s->grace;
     while (!s->quit) {
-        if (is_late(s, m))
+        const enum side side = side_of(s, m);
+        if (side == OVER)
             return;
-        if (at_work(s, m)) { /* from another socket of the sender, or it began anew */
+        if (side == OURS) { /* from another socket of the sender, or it began anew */
             s->starts++;
             s->last_ns = airy_clock_ns();
             return;
         }
-        if (s->phase == IDLE && !s->start) {
-            s->start = m;
-            pthread_cond_broadcast(&s->changed);
-            while (s->start == m && (!s->quit || s->phase == STARTING)) /* start reads it */
-                wait_change(s);
+        if (side == NOTHING) {
+            offer_start(s, m);
             return;
         }
-        if (is_busy(s) && m->series_id < s->series.id && !restarted) {
+        if (side == ANOTHER && m->series_id < s->series.id && !restarted) {
             leave_out(s, m);
             return;
         }
@@ -252,23 +289,22 @@ static void take_end(struct serve *s, const airy_stream_message *m)
 {
     const uint64_t begun = airy_clock_ns();
     uint64_t held_since = 0;
-    while (!s->quit && !is_late(s, m)) {
-        if (at_work(s, m) && s->phase != STARTING) {
+    while (!s->quit) {
+        const enum side side = side_of(s, m);
+        if (side == OVER)
+            return;
+        if (side == OURS && s->phase == STARTING) {
+            wait_change(s);
+            continue;
+        }
+        if (side == OURS) {
             s->ends++;
             s->last_ns = airy_clock_ns();
             pthread_cond_broadcast(&s->changed);
             return;
         }
-        if (s->phase == IDLE && !s->start && seconds_since(begun) > s->grace) {
-            s->stray++;
-            return;
-        }
-        if (at_work(s, m)) {
-            wait_change(s);
-            continue;
-        }
-        if ((s->given_up && s->given_up_id == m->series_id) ||
-            (is_busy(s) && is_astray(s, m, &held_since))) {
+        if (is_given_up(s, m) || (side == ANOTHER && is_astray(s, m, &held_since)) ||
+            (side == NOTHING && seconds_since(begun) > s->grace)) {
             leave_out(s, m);
             return;
         }
@@ -276,47 +312,52 @@ static void take_end(struct serve *s, const airy_stream_message *m)
     }
 }
 
+/* An image of the series at work: true when it can be taken, else something has changed. */
+static bool await_opening(struct serve *s, const airy_stream_message *m)
+{
+    if (s->phase == RUNNING || (s->phase == READY && s->series.status != AIRY_OK))
+        return true;
+    if (s->phase == READY && !s->first)
+        offer_first(s, m);
+    else
+        wait_change(s);
+    return false;
+}
+
+/* An image, and no start message came for long. */
+static void leave_orphan(struct serve *s, const airy_stream_message *m)
+{
+    s->stray++;
+    give_up(s, m);
+    s->complaints = 0;
+    say(s,
+        "images of series %llu without a start message are left out: it began before this "
+        "receiver did, or another receiver took it; waiting for the next series",
+        (unsigned long long)m->series_id);
+}
+
 /* Wait until images of this series are taken; false: it is none that is, or all is over. */
 static bool await_series(struct serve *s, const airy_stream_message *m)
 {
     uint64_t idle_since = 0, held_since = 0;
     while (!s->quit) {
-        if (at_work(s, m)) {
-            if (s->phase == RUNNING || (s->phase == READY && s->series.status != AIRY_OK))
+        const enum side side = side_of(s, m);
+        if (side == OURS) {
+            if (await_opening(s, m))
                 return true;
-            if (s->phase == READY && !s->first) {
-                s->first = m;
-                pthread_cond_broadcast(&s->changed);
-                while (s->first == m && (!s->quit || s->phase == OPENING))
-                    wait_change(s);
-            } else {
-                wait_change(s);
-            }
             continue;
         }
-        if (is_late(s, m) || (s->given_up && s->given_up_id == m->series_id)) {
+        if (side == OVER || is_given_up(s, m)) {
             s->stray++;
             return false;
         }
-        if (is_busy(s) && is_astray(s, m, &held_since)) {
+        if (side == ANOTHER && is_astray(s, m, &held_since)) {
             leave_out(s, m);
             return false;
         }
-        if (s->phase != IDLE || s->start) {
-            idle_since = 0;
-            hold(s, m);
-            continue;
-        }
-        idle_since = idle_since ? idle_since : airy_clock_ns();
-        if (seconds_since(idle_since) > s->grace) {
-            s->stray++;
-            s->given_up = true;
-            s->given_up_id = m->series_id;
-            s->complaints = 0;
-            say(s,
-                "images of series %llu without a start message are left out: it began before this "
-                "receiver did, or another receiver took it; waiting for the next series",
-                (unsigned long long)m->series_id);
+        idle_since = side != NOTHING ? 0 : idle_since ? idle_since : airy_clock_ns();
+        if (idle_since && seconds_since(idle_since) > s->grace) {
+            leave_orphan(s, m);
             return false;
         }
         hold(s, m);
@@ -337,6 +378,21 @@ static bool is_likely(struct serve *s, uint64_t id)
     return agrees && id < s->ahead + IMAGES_AHEAD;
 }
 
+/* A bit for this image, too. */
+static bool make_room(struct serve *s, uint64_t id)
+{
+    if (id / 8 < s->seen_size)
+        return true;
+    const size_t size = airy_align_up((size_t)id / 8 + 1, 65536);
+    uint8_t *more = realloc(s->seen, size);
+    if (!more)
+        return false;
+    memset(more + s->seen_size, 0, size - s->seen_size);
+    s->seen = more;
+    s->seen_size = size;
+    return true;
+}
+
 /* Mark an image of the series as here; false: it is none of those that are to come. */
 static bool mark(struct serve *s, uint64_t id)
 {
@@ -349,18 +405,11 @@ static bool mark(struct serve *s, uint64_t id)
             series->expected ? "" : " so far");
         return false;
     }
-    if (id / 8 >= s->seen_size) {
-        const size_t size = airy_align_up((size_t)id / 8 + 1, 65536);
-        uint8_t *more = realloc(s->seen, size);
-        if (!more) {
-            series->beyond++;
-            say(s, "series %llu: out of memory for %zu images", (unsigned long long)series->id,
-                8 * size);
-            return false;
-        }
-        memset(more + s->seen_size, 0, size - s->seen_size);
-        s->seen = more;
-        s->seen_size = size;
+    if (!make_room(s, id)) {
+        series->beyond++;
+        say(s, "series %llu: out of memory for %llu images", (unsigned long long)series->id,
+            (unsigned long long)id + 1);
+        return false;
     }
     if (s->seen[id / 8] & 1u << id % 8) {
         series->duplicates++;
@@ -486,28 +535,32 @@ static bool is_over(struct serve *s)
     return quit;
 }
 
+/* The look at a socket found no message. */
+static void find_nothing(struct receiver *r, int error)
+{
+    struct serve *s = r->serve;
+    pthread_mutex_lock(&s->lock);
+    if (error == EAGAIN) {
+        count_look(r, true);
+    } else if (error != EINTR) {
+        s->status = AIRY_ERR_IO;
+        snprintf(s->sentence, sizeof(s->sentence), "a socket fails: %s", zmq_strerror(error));
+        s->quit = true;
+        pthread_cond_broadcast(&s->changed);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
 static void *receive(void *user)
 {
     struct receiver *r = user;
     zmq_msg_t bytes;
     zmq_msg_init(&bytes);
     while (!is_over(r->serve)) {
-        if (zmq_msg_recv(&bytes, r->socket, 0) >= 0) {
+        if (zmq_msg_recv(&bytes, r->socket, 0) >= 0)
             take(r, &bytes, airy_clock_ns());
-            continue;
-        }
-        const int error = zmq_errno();
-        struct serve *s = r->serve;
-        pthread_mutex_lock(&s->lock);
-        if (error == EAGAIN) {
-            count_look(r, true);
-        } else if (error != EINTR) {
-            s->status = AIRY_ERR_IO;
-            snprintf(s->sentence, sizeof(s->sentence), "a socket fails: %s", zmq_strerror(error));
-            s->quit = true;
-            pthread_cond_broadcast(&s->changed);
-        }
-        pthread_mutex_unlock(&s->lock);
+        else
+            find_nothing(r, zmq_errno());
     }
     zmq_msg_close(&bytes);
     return NULL;
@@ -545,7 +598,15 @@ static bool is_done(struct serve *s)
     return false;
 }
 
-/* From here on messages of this series are taken. */
+/* IDLE, until a thread has a start message; false: it is stopped. */
+static bool await_start(struct serve *s)
+{
+    while (!s->start && !is_stopped(s))
+        wait_change(s);
+    return !is_stopped(s);
+}
+
+/* STARTING: from here on messages of this series are taken. */
 static void begin_series(struct serve *s)
 {
     const airy_stream_message *m = s->start;
@@ -573,6 +634,7 @@ static void begin_series(struct serve *s)
     pthread_cond_broadcast(&s->changed);
 }
 
+/* OPENING */
 static void open_series(struct serve *s)
 {
     const airy_stream_message *m = s->first;
@@ -588,7 +650,18 @@ static void open_series(struct serve *s)
     pthread_cond_broadcast(&s->changed);
 }
 
-/* False: the handler wants no more. */
+/* READY, and RUNNING from the first image on. */
+static void run_series(struct serve *s)
+{
+    while (!is_done(s)) {
+        if (s->phase == READY && s->first && s->series.status == AIRY_OK)
+            open_series(s);
+        else
+            wait_change(s);
+    }
+}
+
+/* CLOSING. False: the handler wants no more. */
 static bool end_series(struct serve *s)
 {
     s->phase = CLOSING;
@@ -612,25 +685,47 @@ static bool end_series(struct serve *s)
 static void serve_series(struct serve *s)
 {
     pthread_mutex_lock(&s->lock);
-    for (bool more = true; more;) {
-        while (!s->start && !is_stopped(s))
-            wait_change(s);
-        if (is_stopped(s)) {
-            s->status = s->status == AIRY_OK ? AIRY_ERR_STOPPED : s->status;
-            break;
-        }
+    bool more = true;
+    while (more && await_start(s)) {
         begin_series(s);
-        while (!is_done(s)) {
-            if (s->phase == READY && s->first && s->series.status == AIRY_OK)
-                open_series(s);
-            else
-                wait_change(s);
-        }
+        run_series(s);
         more = end_series(s);
     }
+    if (more && s->status == AIRY_OK)
+        s->status = AIRY_ERR_STOPPED;
     s->quit = true;
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
+}
+
+static void init(struct serve *s)
+{
+    pthread_condattr_t monotonic;
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_mutex_init(&s->lock, NULL);
+    (void)pthread_cond_init(&s->changed, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+}
+
+/* A thread for each socket; so many were started. Where one could not be, all end again. */
+static size_t start_threads(struct serve *s)
+{
+    const size_t count = s->receiver->count;
+    for (size_t i = 0; i < count; i++) {
+        struct receiver *r = &s->receivers[i];
+        r->serve = s;
+        r->socket = s->receiver->sockets[i];
+        if (pthread_create(&r->thread, NULL, receive, r) == 0)
+            continue;
+        pthread_mutex_lock(&s->lock);
+        s->quit = true;
+        s->status = AIRY_ERR_MEMORY;
+        snprintf(s->sentence, sizeof(s->sentence), "no thread for socket %zu of %zu", i, count);
+        pthread_mutex_unlock(&s->lock);
+        return i;
+    }
+    return count;
 }
 
 airy_status airy_stream_serve(airy_stream_receiver *receiver, const airy_stream_handler *handler)
@@ -642,40 +737,18 @@ airy_status airy_stream_serve(airy_stream_receiver *receiver, const airy_stream_
                       .handler = handler,
                       .grace = handler->grace > 0 ? handler->grace : GRACE,
                       .timeout = handler->timeout > 0 ? handler->timeout : TIMEOUT};
-    struct receiver *receivers = NULL;
-    AIRY_TRY(airy_memory_calloc((void **)&receivers, receiver->count, sizeof(*receivers),
+    AIRY_TRY(airy_memory_calloc((void **)&s.receivers, receiver->count, sizeof(s.receivers[0]),
                                 "receiving threads"));
-    s.receivers = receivers;
-    pthread_condattr_t monotonic;
-    (void)pthread_condattr_init(&monotonic);
-    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    (void)pthread_mutex_init(&s.lock, NULL);
-    (void)pthread_cond_init(&s.changed, &monotonic);
-    (void)pthread_condattr_destroy(&monotonic);
-    size_t started = 0;
-    while (started < receiver->count) {
-        receivers[started].serve = &s;
-        receivers[started].socket = receiver->sockets[started];
-        if (pthread_create(&receivers[started].thread, NULL, receive, &receivers[started]) != 0)
-            break;
-        started++;
-    }
-    if (started < receiver->count) {
-        pthread_mutex_lock(&s.lock);
-        s.quit = true;
-        s.status = AIRY_ERR_MEMORY;
-        snprintf(s.sentence, sizeof(s.sentence), "no thread for socket %zu of %zu", started,
-                 receiver->count);
-        pthread_mutex_unlock(&s.lock);
-    } else {
+    init(&s);
+    const size_t started = start_threads(&s);
+    if (started == receiver->count)
         serve_series(&s);
-    }
     for (size_t i = 0; i < started; i++)
-        pthread_join(receivers[i].thread, NULL);
+        pthread_join(s.receivers[i].thread, NULL);
     pthread_cond_destroy(&s.changed);
     pthread_mutex_destroy(&s.lock);
     free(s.seen);
-    free(receivers);
+    free(s.receivers);
     if (s.status == AIRY_ERR_STOPPED)
         return airy_fail(AIRY_ERR_STOPPED, "stopped");
     return s.status == AIRY_OK ? AIRY_OK : airy_fail_restore(s.status, s.sentence);
