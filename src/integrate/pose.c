@@ -251,8 +251,7 @@ void airy_pose_points(const struct airy_pose *pose, double c1, double c2, size_t
         find_points(&p, pose, c1, c2 + (double)done, (int32_t)m);
         memcpy(y + done, p.y, m * sizeof(*y));
         memcpy(x + done, p.x, m * sizeof(*x));
-        if (z)
-            memcpy(z + done, p.z, m * sizeof(*z));
+        memcpy(z + done, p.z, m * sizeof(*z));
     }
 }
 
@@ -482,6 +481,19 @@ void airy_pose_radial(const struct airy_pose *pose, airy_unit unit, double c1, d
         const int32_t m = (int32_t)airy_min_size(PIECE, n - done);
         find_points(&p, pose, c1, c2 + (double)done, m);
         radial_of(&p, pose, unit, m, out + done);
+    }
+}
+
+void airy_pose_line(const struct airy_pose *pose, airy_unit unit, double c1, size_t n,
+                    double *radial, double *y, double *x)
+{
+    struct points p;
+    for (size_t done = 0; done < n; done += PIECE) {
+        const size_t m = airy_min_size(PIECE, n - done);
+        find_points(&p, pose, c1, (double)done, (int32_t)m);
+        radial_of(&p, pose, unit, (int32_t)m, radial + done);
+        memcpy(y + done, p.y, m * sizeof(*y));
+        memcpy(x + done, p.x, m * sizeof(*x));
     }
 }
 

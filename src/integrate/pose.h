@@ -47,7 +47,10 @@ void airy_pose_make(struct airy_pose *pose, const airy_geometry *geometry);
  */
 void airy_pose_radial(const struct airy_pose *pose, airy_unit unit, double c1, double c2, size_t n,
                       double *out);
-/* Positions y, x, z in the laboratory of (c1, c2 + k), k below n; z may be NULL. */
+/* The same of (c1, k), k below n, with positions y, x in the laboratory. */
+void airy_pose_line(const struct airy_pose *pose, airy_unit unit, double c1, size_t n,
+                    double *radial, double *y, double *x);
+/* Positions y, x, z in the laboratory of (c1, c2 + k), k below n. */
 void airy_pose_points(const struct airy_pose *pose, double c1, double c2, size_t n, double *y,
                       double *x, double *z);
 /* chi in rad, (-pi, pi]. */

@@ -255,14 +255,13 @@ static void load_line(const struct airy_split_rule *rule, struct airy_split_scra
     const struct airy_pose *pose = &rule->corner_pose;
     const size_t w = rule->width;
     double *at_y = s->y_line[k], *at_x = s->x_line[k];
-    const bool relative = chi && rule->relative;
-    find_corners(rule, pose, s->line[k], chi && !relative ? s->chi_line[k] : NULL, (double)y, 0,
-                 w + 1);
-    if (!relative)
+    if (!chi || !rule->relative) {
+        find_corners(rule, pose, s->line[k], chi ? s->chi_line[k] : NULL, (double)y, 0, w + 1);
         return;
+    }
+    airy_pose_line(pose, rule->unit, (double)y, w + 1, s->line[k], at_y, at_x);
     for (size_t j = 0; j <= w; j++)
         s->line[k][j] = to_bins(&rule->radial, s->line[k][j]);
-    airy_pose_points(pose, (double)y, 0, w + 1, at_y, at_x, NULL);
     airy_split_turns(s->chi_line[k], at_y, at_x, at_y + 1, at_x + 1, w);
 }
 
