@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/hash.h"
+#include "hash.h"
 
 /* Room for what is known of so many frames and their rows. */
 static bool make_room(struct follow *f, size_t frames)
@@ -35,8 +35,8 @@ static bool make_room(struct follow *f, size_t frames)
 /* Never 0, which is a place that nobody knows yet. */
 static uint64_t hash_place(const airy_stack_place *place)
 {
-    const uint64_t hash = airy_hash_text(AIRY_HASH_START, place->path ? place->path : "");
-    return airy_hash_bytes(hash, &place->offset, sizeof(place->offset)) | 1;
+    const uint64_t hash = hash_text(HASH_START, place->path ? place->path : "");
+    return hash_bytes(hash, &place->offset, sizeof(place->offset)) | 1;
 }
 
 /* A frame as it is now; not known where it cannot be read. */
@@ -48,10 +48,10 @@ static struct proof prove(struct follow *f, const airy_stack *stack, size_t fram
         return proof;
     if (place.path && follow_read(f, &place)) {
         proof.known = proof.stored = true;
-        proof.hash = airy_hash_bytes(AIRY_HASH_START, f->chunk, place.size);
+        proof.hash = hash_bytes(HASH_START, f->chunk, place.size);
     } else if (!place.path && airy_stack_read(stack, frame, f->pixels, f->frame_bytes) == AIRY_OK) {
         proof.known = true;
-        proof.hash = airy_hash_bytes(AIRY_HASH_START, f->pixels, f->frame_bytes);
+        proof.hash = hash_bytes(HASH_START, f->pixels, f->frame_bytes);
     }
     return proof;
 }

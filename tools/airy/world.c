@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/hash.h"
+#include "hash.h"
 
 /* How this process was started. */
 struct launch {
@@ -124,9 +124,9 @@ bool world_first(const struct world *world)
 /* Ranks of one job were given the same. */
 static uint64_t hash_words(const struct common *common)
 {
-    uint64_t hash = AIRY_HASH_START;
+    uint64_t hash = HASH_START;
     for (int i = 0; i < common->argc; i++)
-        hash = airy_hash_text(hash, common->argv[i]);
+        hash = hash_text(hash, common->argv[i]);
     return hash;
 }
 
