@@ -41,6 +41,7 @@ struct check_state {
     bool failed, skipped;
     int messages;
     uint64_t stream, drawn; /* of random numbers: hash of the name, position */
+    double begun_s;         /* of processor time, all threads */
     struct check_block *blocks;
     struct check_held *held;
     json_t *record; /* of the case, NULL without --json */
