@@ -244,6 +244,15 @@ static void check_hostile(struct check *c)
     CHECK_FAILS(c, airy_detector_read(&d, "/no/such/file.h5"), AIRY_ERR_NOT_FOUND, "/no/such");
 }
 
+static bool any_bad(const uint8_t *mask, size_t width, int b1, int b2)
+{
+    for (int j = 0; j < b1; j++)
+        for (int i = 0; i < b2; i++)
+            if (mask[(size_t)j * width + (size_t)i])
+                return true;
+    return false;
+}
+
 /* Bad as soon as any of its pixels is, for every detector of the registry. */
 static void check_binned_masks(struct check *c)
 {
@@ -265,13 +274,11 @@ static void check_binned_masks(struct check *c)
         uint8_t *got = check_alloc(c, d.height * d.width);
         CHECK_OK(c, airy_detector_mask(&d, got));
         size_t wrong = 0;
-        for (size_t i = 0; i < d.height * d.width; i++) {
-            bool bad = false;
-            for (size_t k = 0; k < (size_t)(b1 * b2); k++)
-                bad = bad || all[(i / d.width * (size_t)b1 + k / (size_t)b2) * w +
-                                 i % d.width * (size_t)b2 + k % (size_t)b2];
-            wrong += bad != (got[i] != 0);
-        }
+        for (size_t y = 0; y < d.height; y++)
+            for (size_t x = 0; x < d.width; x++) {
+                const uint8_t *block = &all[y * (size_t)b1 * w + x * (size_t)b2];
+                wrong += any_bad(block, w, b1, b2) != (got[y * d.width + x] != 0);
+            }
         if (wrong)
             check_failed(c, __FILE__, __LINE__, "%s binned %d x %d: %zu pixels", d.name, b1, b2,
                          wrong);
