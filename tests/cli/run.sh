@@ -85,7 +85,8 @@ for name; do
     else
         failed=$((failed + 1))
         echo "not ok $number - $name"
-        echo "# $why"
+        echo "# ${why#; }"
+        [ ! -f "$case.stdout.exact" ] || diff "$case.stdout.exact" "$top/$name.out" | sed 's/^/# diff: /' | head -n 8
         sed 's/^/# out: /' "$top/$name.out" | head -n 12
         sed 's/^/# err: /' "$top/$name.err" | head -n 12
     fi
