@@ -8,6 +8,8 @@
 #ifndef AIRY_STATUS_H
 #define AIRY_STATUS_H
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -67,6 +69,12 @@ typedef enum airy_log_level {
  * (off, error, warn, info, debug; default warn), so set it before the first call.
  */
 AIRY_API airy_log_level airy_log_get_level(void);
+
+/**
+ * Of so many words the one that a person who typed `word` will have meant: it begins with all of
+ * its letters, three at least, or few differ; case is ignored. NULL where none is near. Any thread.
+ */
+AIRY_API const char *airy_near_word(const char *word, const char *const *words, size_t count);
 
 /** "0.1.0". Any thread. */
 AIRY_API const char *airy_version(void);

@@ -59,6 +59,12 @@ airy_status airy_dtype_parse(airy_dtype *dtype, const char *name)
             return AIRY_OK;
         }
     }
+    const char *names[AIRY_DTYPE_COUNT];
+    for (int i = 0; i < AIRY_DTYPE_COUNT; i++)
+        names[i] = dtypes[i].name;
+    const char *near = airy_near_word(name, names, AIRY_DTYPE_COUNT);
+    AIRY_FAIL_IF(near, AIRY_ERR_DTYPE, "dtype '%.40s' is not known, did you mean '%s'?", name,
+                 near);
     return airy_fail(AIRY_ERR_DTYPE,
-                     "dtype '%s' is not known; expected one like uint16, int32, float32", name);
+                     "dtype '%.40s' is not known; expected one like uint16, int32, float32", name);
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/size.h"
+#include "base/word.h"
 #include "codec/framing.h"
 
 static const char *const codec_names[AIRY_CODEC_COUNT] = {[AIRY_CODEC_NONE] = "none",
@@ -30,13 +31,10 @@ airy_status airy_codec_parse(airy_codec *codec, const char *name)
 {
     AIRY_FAIL_IF(!codec, AIRY_ERR_PARAM, "airy_codec_parse: codec is NULL");
     AIRY_FAIL_IF(!name, AIRY_ERR_PARAM, "codec name = NULL, expected none, bslz4, lz4 or bshuf");
-    for (int i = 0; i < AIRY_CODEC_COUNT; i++) {
-        if (strcmp(name, codec_names[i]) == 0) {
-            *codec = (airy_codec)i;
-            return AIRY_OK;
-        }
-    }
-    return airy_fail(AIRY_ERR_PARAM, "codec '%s', expected none, bslz4, lz4 or bshuf", name);
+    int i = 0;
+    AIRY_TRY(airy_find_word(&i, "codec", name, codec_names, AIRY_CODEC_COUNT));
+    *codec = (airy_codec)i;
+    return AIRY_OK;
 }
 
 uint32_t airy_default_block_bytes(airy_codec codec, uint32_t elem_size)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/word.h"
 #include "base/memory.h"
 #include "core/backend.h"
 #include "core/objects.h"
@@ -179,13 +180,10 @@ airy_status airy_projection_parse(airy_projection *projection, const char *name)
 {
     AIRY_FAIL_IF(!projection || !name, AIRY_ERR_PARAM, "%s is NULL",
                  projection ? "name" : "projection");
-    for (int i = 0; i < AIRY_PROJECTION_COUNT; i++)
-        if (strcmp(name, projection_names[i]) == 0) {
-            *projection = (airy_projection)i;
-            return AIRY_OK;
-        }
-    return airy_fail(AIRY_ERR_PARAM,
-                     "projection '%s', expected one of: mean sum max min std median", name);
+    int i = 0;
+    AIRY_TRY(airy_find_word(&i, "projection", name, projection_names, AIRY_PROJECTION_COUNT));
+    *projection = (airy_projection)i;
+    return AIRY_OK;
 }
 
 airy_status airy_project(airy_queue *queue, airy_array *dst, const airy_array *src,

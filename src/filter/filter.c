@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/word.h"
 #include "base/memory.h"
 #include "core/backend.h"
 #include "filter/filter_fns.h"
@@ -17,22 +18,6 @@ static const char *const mode_names[AIRY_CONVOLVE_MODE_COUNT] = {"full", "same",
 static const char *const method_names[AIRY_CONVOLVE_METHOD_COUNT] = {"auto", "direct", "separable",
                                                                      "fft"};
 
-airy_status airy_find_name(int *index, const char *what, const char *name, const char *const *names,
-                           int count)
-{
-    char list[128] = "";
-    for (int i = 0; i < count; i++) {
-        if (name && strcmp(name, names[i]) == 0) {
-            *index = i;
-            return AIRY_OK;
-        }
-        strcat(list, i ? " " : "");
-        strcat(list, names[i]);
-    }
-    return airy_fail(AIRY_ERR_PARAM, "%s '%s', expected one of: %s", what, name ? name : "(null)",
-                     list);
-}
-
 const char *airy_border_name(airy_border border)
 {
     return (unsigned)border < AIRY_BORDER_COUNT ? border_names[border] : "?";
@@ -41,7 +26,7 @@ const char *airy_border_name(airy_border border)
 airy_status airy_border_parse(airy_border *border, const char *name)
 {
     int i = 0;
-    AIRY_TRY(airy_find_name(&i, "border", name, border_names, AIRY_BORDER_COUNT));
+    AIRY_TRY(airy_find_word(&i, "border", name, border_names, AIRY_BORDER_COUNT));
     *border = (airy_border)i;
     return AIRY_OK;
 }
@@ -54,7 +39,7 @@ const char *airy_convolve_mode_name(airy_convolve_mode mode)
 airy_status airy_convolve_mode_parse(airy_convolve_mode *mode, const char *name)
 {
     int i = 0;
-    AIRY_TRY(airy_find_name(&i, "mode", name, mode_names, AIRY_CONVOLVE_MODE_COUNT));
+    AIRY_TRY(airy_find_word(&i, "mode", name, mode_names, AIRY_CONVOLVE_MODE_COUNT));
     *mode = (airy_convolve_mode)i;
     return AIRY_OK;
 }
@@ -67,7 +52,7 @@ const char *airy_convolve_method_name(airy_convolve_method method)
 airy_status airy_convolve_method_parse(airy_convolve_method *method, const char *name)
 {
     int i = 0;
-    AIRY_TRY(airy_find_name(&i, "method", name, method_names, AIRY_CONVOLVE_METHOD_COUNT));
+    AIRY_TRY(airy_find_word(&i, "method", name, method_names, AIRY_CONVOLVE_METHOD_COUNT));
     *method = (airy_convolve_method)i;
     return AIRY_OK;
 }

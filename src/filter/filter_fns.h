@@ -96,9 +96,6 @@ double airy_convolve_cut(struct airy_convolve_tiles *tiles,
 void airy_filter_steps(size_t step[3], const airy_array *array,
                        const struct airy_filter_geometry *geometry);
 
-/* Index of name among names, or a failure that lists them. */
-airy_status airy_find_name(int *index, const char *what, const char *name, const char *const *names,
-                           int count);
 /* dst is on the device, has the shape given and shares no memory with src. */
 airy_status airy_filter_check_dst(const airy_queue *queue, const airy_array *dst,
                                   const airy_array *src, const size_t *shape);

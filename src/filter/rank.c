@@ -4,6 +4,7 @@
 
 #include "airy/element.h"
 #include "base/error.h"
+#include "base/word.h"
 #include "base/memory.h"
 #include "core/backend.h"
 #include "filter/filter_fns.h"
@@ -38,7 +39,7 @@ const char *airy_rank_filter_name(airy_rank_filter filter)
 airy_status airy_rank_filter_parse(airy_rank_filter *filter, const char *name)
 {
     int i = 0;
-    AIRY_TRY(airy_find_name(&i, "filter", name, filter_names, AIRY_RANK_FILTER_COUNT));
+    AIRY_TRY(airy_find_word(&i, "filter", name, filter_names, AIRY_RANK_FILTER_COUNT));
     *filter = (airy_rank_filter)i;
     return AIRY_OK;
 }

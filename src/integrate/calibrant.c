@@ -9,6 +9,7 @@
 #include "airy/calibrate.h"
 #include "base/error.h"
 #include "base/number.h"
+#include "base/word.h"
 
 #define PI 3.14159265358979323846
 
@@ -364,22 +365,36 @@ static bool is_named(const struct entry *entry, const char *want)
     return false;
 }
 
+static airy_status unknown_calibrant(const char *name)
+{
+    const char *names[ENTRIES];
+    char list[1024];
+    for (size_t i = 0; i < ENTRIES; i++)
+        names[i] = entries[i].info.name;
+    const char *near = airy_near_word(name, names, ENTRIES);
+    if (near)
+        return airy_fail(AIRY_ERR_NOT_FOUND, "calibrant '%.64s' is unknown, did you mean '%s'?",
+                         name, near);
+    airy_join_words(list, sizeof(list), names, ENTRIES);
+    return airy_fail(AIRY_ERR_NOT_FOUND,
+                     "calibrant '%.64s' is unknown; there are %s, or a file of spacings", name,
+                     list);
+}
+
 airy_status airy_calibrant_find(airy_calibrant *calibrant, const char *name, double smallest)
 {
     AIRY_FAIL_IF(!calibrant, AIRY_ERR_PARAM, "airy_calibrant_find: calibrant is NULL");
     AIRY_FAIL_IF(!name, AIRY_ERR_PARAM, "airy_calibrant_find: name is NULL");
     AIRY_FAIL_IF(!(smallest > 0) || !isfinite(smallest), AIRY_ERR_PARAM,
                  "smallest spacing = %g m, expected > 0", smallest);
-    char want[64], list[1024] = "";
+    char want[64];
     plain(want, sizeof(want), name, strlen(name));
     const struct entry *entry = NULL;
-    for (size_t i = 0; i < ENTRIES; i++) {
-        strcat(strcat(list, i ? ", " : ""), entries[i].info.name);
-        if (!entry && is_named(&entries[i], want))
+    for (size_t i = 0; i < ENTRIES && !entry; i++)
+        if (is_named(&entries[i], want))
             entry = &entries[i];
-    }
-    AIRY_FAIL_IF(!entry, AIRY_ERR_NOT_FOUND,
-                 "calibrant '%.64s' is unknown; there are %s, or a file of spacings", name, list);
+    if (!entry)
+        return unknown_calibrant(name);
     struct growing found = {0};
     if (!enumerate(&found, entry, smallest * 1e10)) {
         free(found.rings);

@@ -7,6 +7,7 @@
 #include "airy/geometry.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/word.h"
 #include "integrate/detector_table.h"
 
 enum { NAME_MAX_LENGTH = 64 };
@@ -45,28 +46,6 @@ static bool is_name(void *arg, const char *name, size_t size)
     return strcmp(plain, arg) == 0;
 }
 
-/* Edit distance (insert, delete, replace) of two plain names. */
-static size_t edit_distance(const char *a, const char *b)
-{
-    size_t row[NAME_MAX_LENGTH];
-    const size_t nb = strlen(b);
-    for (size_t j = 0; j <= nb; j++)
-        row[j] = j;
-    for (size_t i = 0; a[i]; i++) {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < nb; j++) {
-            const size_t above = row[j + 1];
-            size_t best = diagonal + (a[i] != b[j]);
-            best = above + 1 < best ? above + 1 : best;
-            best = row[j] + 1 < best ? row[j] + 1 : best;
-            row[j + 1] = best;
-            diagonal = above;
-        }
-    }
-    return row[nb];
-}
-
 struct nearest {
     const char *plain;
     size_t distance;
@@ -77,7 +56,7 @@ static bool measure_name(void *arg, const char *name, size_t size)
     struct nearest *nearest = arg;
     char plain[NAME_MAX_LENGTH];
     plain_name(plain, name, size);
-    const size_t d = edit_distance(nearest->plain, plain);
+    const size_t d = airy_word_distance(nearest->plain, plain);
     nearest->distance = d < nearest->distance ? d : nearest->distance;
     return false;
 }
@@ -163,9 +142,9 @@ airy_status airy_detector_find(airy_detector *detector, const char *name)
         char plain[NAME_MAX_LENGTH];
         plain_name(plain, name, strlen(name));
         const char *nearest = nearest_entry(plain)->names;
-        AIRY_FAIL_IF(true, AIRY_ERR_NOT_FOUND,
-                     "detector '%.64s' is not registered, the nearest name is '%.*s'", name,
-                     (int)strcspn(nearest, "|"), nearest);
+        AIRY_FAIL_IF(!*plain, AIRY_ERR_NOT_FOUND, "detector '%.64s' is unknown", name);
+        AIRY_FAIL_IF(true, AIRY_ERR_NOT_FOUND, "detector '%.64s' is unknown, did you mean '%.*s'?",
+                     name, (int)strcspn(nearest, "|"), nearest);
     }
     const char *obstacle = airy_detector_obstacle(entry);
     AIRY_FAIL_IF(

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/size.h"
+#include "base/word.h"
 #include "integrate/detector_table.h"
 #include "integrate/pose.h"
 
@@ -117,20 +118,25 @@ airy_unit airy_azimuth_unit(airy_unit unit)
 
 static airy_status find_unit(airy_unit *unit, const char *name, bool azimuthal)
 {
-    char list[1024] = "";
+    const char *names[AIRY_UNIT_COUNT];
+    size_t count = 0;
+    bool known = false;
     for (int u = 0; u < AIRY_UNIT_COUNT; u++) {
+        const bool same = strcmp(units[u].name, name) == 0;
+        known = known || same;
         if (azimuthal && !airy_unit_is_azimuthal((airy_unit)u))
             continue;
-        if (strcmp(units[u].name, name) == 0) {
+        if (same) {
             *unit = (airy_unit)u;
             return AIRY_OK;
         }
-        strcat(strcat(list, *list ? ", " : ""), units[u].name);
+        names[count++] = units[u].name;
     }
-    return airy_fail(AIRY_ERR_PARAM,
-                     azimuthal ? "'%.64s' is no azimuthal unit; there are %s"
-                               : "unit '%.64s' is unknown; there are %s",
-                     name, list);
+    if (!known)
+        return airy_unknown_word(azimuthal ? "azimuthal unit" : "unit", name, names, count);
+    char list[1024];
+    airy_join_words(list, sizeof(list), names, count);
+    return airy_fail(AIRY_ERR_PARAM, "'%s' is no azimuthal unit; there are %s", name, list);
 }
 
 airy_status airy_unit_parse(airy_unit *unit, const char *name)

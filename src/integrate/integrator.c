@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "base/word.h"
 #include "core/backend.h"
 #include "integrate/integrate_fns.h"
 #include "integrate/pose.h"
@@ -22,21 +23,6 @@ static const char *const split_names[AIRY_SPLIT_COUNT] = {"full", "bbox", "no", 
 static const char *const method_names[AIRY_METHOD_COUNT] = {"csr", "csc", "lut", "histogram"};
 static const char *const error_model_names[AIRY_ERROR_MODEL_COUNT] = {
     "none", "poisson", "azimuthal", "variance", "hybrid"};
-
-static airy_status parse_name(int *value, const char *what, const char *name,
-                              const char *const *names, int count)
-{
-    char list[128] = "";
-    AIRY_FAIL_IF(!name, AIRY_ERR_PARAM, "%s: name is NULL", what);
-    for (int k = 0; k < count; k++) {
-        if (strcmp(name, names[k]) == 0) {
-            *value = k;
-            return AIRY_OK;
-        }
-        strcat(strcat(list, k ? ", " : ""), names[k]);
-    }
-    return airy_fail(AIRY_ERR_PARAM, "%s '%.40s' is unknown; there are %s", what, name, list);
-}
 
 const char *airy_split_name(airy_split v)
 {
@@ -57,7 +43,7 @@ airy_status airy_split_parse(airy_split *v, const char *name)
 {
     AIRY_FAIL_IF(!v, AIRY_ERR_PARAM, "airy_split_parse: v is NULL");
     int k = 0;
-    AIRY_TRY(parse_name(&k, "splitting", name, split_names, AIRY_SPLIT_COUNT));
+    AIRY_TRY(airy_find_word(&k, "splitting", name, split_names, AIRY_SPLIT_COUNT));
     *v = (airy_split)k;
     return AIRY_OK;
 }
@@ -66,7 +52,7 @@ airy_status airy_method_parse(airy_method *v, const char *name)
 {
     AIRY_FAIL_IF(!v, AIRY_ERR_PARAM, "airy_method_parse: v is NULL");
     int k = 0;
-    AIRY_TRY(parse_name(&k, "method", name, method_names, AIRY_METHOD_COUNT));
+    AIRY_TRY(airy_find_word(&k, "method", name, method_names, AIRY_METHOD_COUNT));
     *v = (airy_method)k;
     return AIRY_OK;
 }
@@ -75,7 +61,7 @@ airy_status airy_error_model_parse(airy_error_model *v, const char *name)
 {
     AIRY_FAIL_IF(!v, AIRY_ERR_PARAM, "airy_error_model_parse: v is NULL");
     int k = 0;
-    AIRY_TRY(parse_name(&k, "error model", name, error_model_names, AIRY_ERROR_MODEL_COUNT));
+    AIRY_TRY(airy_find_word(&k, "error model", name, error_model_names, AIRY_ERROR_MODEL_COUNT));
     *v = (airy_error_model)k;
     return AIRY_OK;
 }

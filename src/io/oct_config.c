@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/size.h"
+#include "base/word.h"
 #include "io/oct_table.h"
 #include "io/oct_words.h"
 #include "io/plain_file.h"
@@ -89,28 +90,21 @@ static int find_word(const char *text, const char *const *words, size_t count)
     return -1;
 }
 
-static void join_words(char *text, size_t size, const char *const *words, size_t count)
-{
-    size_t used = 0;
-    text[0] = 0;
-    for (size_t i = 0; i < count && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s",
-                                 i == 0           ? ""
-                                 : i + 1 == count ? " or "
-                                                  : ", ",
-                                 words[i]);
-}
-
 static airy_status read_word(int *which, const char *key, const json_t *value,
                              const char *const *words, size_t count)
 {
     char what[256];
-    join_words(what, sizeof(what), words, count);
+    airy_join_words(what, sizeof(what), words, count);
     if (!json_is_string(value))
         return unexpected(AIRY_ERR_FORMAT, key, value, what);
     const int found = find_word(json_string_value(value), words, count);
-    if (found < 0)
+    if (found < 0) {
+        const char *near = airy_near_word(json_string_value(value), words, count);
+        const size_t used = strlen(what);
+        if (near)
+            snprintf(what + used, sizeof(what) - used, "; did you mean '%s'?", near);
         return unexpected(AIRY_ERR_PARAM, key, value, what);
+    }
     *which = found;
     return AIRY_OK;
 }
@@ -122,7 +116,7 @@ static airy_status check_keys(const char *key, const json_t *value, const char *
     char what[512];
     const char *name;
     json_t *member;
-    join_words(what, sizeof(what), words, count);
+    airy_join_words(what, sizeof(what), words, count);
     if (!json_is_object(value)) {
         char object[600];
         snprintf(object, sizeof(object), "an object with %s", what);
@@ -130,8 +124,12 @@ static airy_status check_keys(const char *key, const json_t *value, const char *
     }
     json_object_foreach((json_t *)value, name, member)
     {
-        AIRY_FAIL_IF(find_word(name, words, count) < 0, AIRY_ERR_FORMAT,
-                     "%s: key '%.40s' is not known, expected %s", key, name, what);
+        const bool known = find_word(name, words, count) >= 0;
+        const char *near = known ? NULL : airy_near_word(name, words, count);
+        AIRY_FAIL_IF(near, AIRY_ERR_FORMAT, "%s: key '%.40s' is not known, did you mean '%s'?", key,
+                     name, near);
+        AIRY_FAIL_IF(!known, AIRY_ERR_FORMAT, "%s: key '%.40s' is not known, expected %s", key,
+                     name, what);
     }
     return AIRY_OK;
 }
@@ -453,7 +451,7 @@ static airy_status read_window_kind(struct plan *plan, const json_t *value)
     const airy_status status = read_table(&table, plan, "window kind", value);
     if (status == AIRY_ERR_NOT_FOUND && json_is_string(value)) {
         char kinds[128];
-        join_words(kinds, sizeof(kinds), OCT_WORDS(oct_windows));
+        airy_join_words(kinds, sizeof(kinds), OCT_WORDS(oct_windows));
         return airy_fail(status, "window kind = '%.40s', expected %s or a file that is there",
                          json_string_value(value), kinds);
     }

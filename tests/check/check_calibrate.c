@@ -133,7 +133,8 @@ static void check_file(struct check *c)
     CHECK_FAILS(c, airy_calibrant_read(&found, NULL), AIRY_ERR_PARAM, "path is NULL");
     CHECK_FAILS(c, airy_calibrant_find(NULL, "Si", 1e-10), AIRY_ERR_PARAM, "calibrant is NULL");
     CHECK_FAILS(c, airy_calibrant_find(&found, NULL, 1e-10), AIRY_ERR_PARAM, "name is NULL");
-    CHECK_FAILS(c, airy_calibrant_find(&found, "LaB7", 1e-10), AIRY_ERR_NOT_FOUND, "LaB6_SRM660a");
+    CHECK_FAILS(c, airy_calibrant_find(&found, "LaB7", 1e-10), AIRY_ERR_NOT_FOUND,
+                "did you mean 'LaB6'?");
     CHECK_FAILS(c, airy_calibrant_find(&found, "Si", 0), AIRY_ERR_PARAM, "expected > 0");
     CHECK_FAILS(c, airy_calibrant_find(&found, "Si", 1e-9), AIRY_ERR_PARAM, "has no spacing");
     airy_calibrant_info info;

@@ -387,7 +387,7 @@ static void check_names(struct check *c)
     airy_codec codec;
     CHECK(c, strcmp(airy_codec_name((airy_codec)99), "unknown") == 0);
     CHECK_FAILS(c, airy_codec_parse(&codec, "gzip"), AIRY_ERR_PARAM,
-                "codec 'gzip', expected none, bslz4");
+                "codec 'gzip' is unknown; there are none, bslz4");
     CHECK_FAILS(c, airy_codec_parse(&codec, NULL), AIRY_ERR_PARAM, "codec name = NULL");
     CHECK(c, strcmp(airy_frame_error(AIRY_FRAME_GOOD), "good") == 0);
     CHECK(c, strcmp(airy_frame_error(8 * 17 + 3),

@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "base/size.h"
 #include "base/thread.h"
+#include "base/word.h"
 #include "check_core.h"
 #include "core/profile.h"
 
@@ -129,6 +130,49 @@ static void check_dtypes(struct check *c)
     CHECK_FAILS(c, airy_dtype_parse(&got, ""), AIRY_ERR_DTYPE, "''");
     CHECK_FAILS(c, airy_dtype_parse(&got, NULL), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_dtype_parse(NULL, "u8"), AIRY_ERR_PARAM, "NULL");
+}
+
+static void check_near_words(struct check *c)
+{
+    if (!check_case(c, "near_words"))
+        return;
+    static const char *const words[] = {"q_nm^-1",   "2th_deg", "d_nm", "reflect",
+                                        "reflected", "no",      "x"};
+    static const struct {
+        const char *typed, *meant;
+    } rows[] = {{"q_nm-1", "q_nm^-1"},
+                {"Q_NM^-1", "q_nm^-1"},
+                {"q_nm", "q_nm^-1"},
+                {"2th", "2th_deg"},
+                {"relfect", "reflect"},
+                {"reflection", "reflect"},
+                {"n", NULL},
+                {"y", NULL},
+                {"", NULL},
+                {"wrap", NULL},
+                {"2theta", NULL}};
+    const size_t count = sizeof(words) / sizeof(words[0]);
+    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+        const char *near = airy_near_word(rows[r].typed, words, count);
+        CHECK(c, rows[r].meant ? near && strcmp(near, rows[r].meant) == 0 : !near);
+    }
+    char many[101] = "";
+    memset(many, 'q', 100);
+    CHECK(c, !airy_near_word(many, words, count) && !airy_near_word(NULL, words, count));
+    CHECK(c, airy_word_distance("kitten", "sitting") == 3);
+    int index = -1;
+    CHECK_OK(c, airy_find_word(&index, "border", "reflect", words, count));
+    CHECK(c, index == 3);
+    CHECK_FAILS(c, airy_find_word(&index, "border", "relfect", words, count), AIRY_ERR_PARAM,
+                "border 'relfect' is unknown, did you mean 'reflect'?");
+    CHECK_FAILS(
+        c, airy_find_word(&index, "border", "wrap", words, count), AIRY_ERR_PARAM,
+        "border 'wrap' is unknown; there are q_nm^-1, 2th_deg, d_nm, reflect, reflected, no or x");
+    CHECK_FAILS(c, airy_find_word(&index, "border", NULL, words, count), AIRY_ERR_PARAM, "NULL");
+    CHECK(c, index == 3);
+    char text[8];
+    airy_join_words(text, sizeof(text), words, count);
+    CHECK(c, strcmp(text, "q_nm^-1") == 0);
 }
 
 static void check_sizes(struct check *c)
@@ -809,6 +853,7 @@ void check_core_base(struct check *c)
     check_rounding_pair(c);
     check_errors(c);
     check_dtypes(c);
+    check_near_words(c);
     check_sizes(c);
     check_number_text(c);
     check_cpu_mask(c);

@@ -102,7 +102,7 @@ static void check_find(struct check *c)
     if (CHECK_OK(c, airy_detector_find_shape(&d, 2162, 2068)))
         CHECK(c, strcmp(d.name, "Eiger2 4M") == 0);
     CHECK_FAILS(c, airy_detector_find(&d, "eigr 4m"), AIRY_ERR_NOT_FOUND, "'Eiger 4M'");
-    CHECK_FAILS(c, airy_detector_find(&d, ""), AIRY_ERR_NOT_FOUND, "not registered");
+    CHECK_FAILS(c, airy_detector_find(&d, ""), AIRY_ERR_NOT_FOUND, "'' is unknown");
     CHECK_FAILS(c, airy_detector_find(&d, "Pixirad-1"), AIRY_ERR_UNSUPPORTED, "hexagonal");
     CHECK_FAILS(c, airy_detector_find(&d, "Aarhus"), AIRY_ERR_UNSUPPORTED, "not flat");
     CHECK_FAILS(c, airy_detector_find(&d, "Jungfrau 16M cor"), AIRY_ERR_UNSUPPORTED,

@@ -303,10 +303,11 @@ static void check_arrays(struct check *c)
     airy_split split;
     airy_method method;
     airy_error_model model;
-    CHECK_FAILS(c, airy_split_parse(&split, "half"), AIRY_ERR_PARAM, "full, bbox, no, pseudo");
-    CHECK_FAILS(c, airy_method_parse(&method, "fast"), AIRY_ERR_PARAM, "csr, csc, lut, histogram");
+    CHECK_FAILS(c, airy_split_parse(&split, "half"), AIRY_ERR_PARAM, "full, bbox, no or pseudo");
+    CHECK_FAILS(c, airy_method_parse(&method, "fast"), AIRY_ERR_PARAM,
+                "csr, csc, lut or histogram");
     CHECK_FAILS(c, airy_error_model_parse(&model, "gauss"), AIRY_ERR_PARAM,
-                "none, poisson, azimuthal, variance, hybrid");
+                "none, poisson, azimuthal, variance or hybrid");
     CHECK(c, airy_split_name(AIRY_SPLIT_COUNT)[0] == '?' &&
                  airy_method_name(AIRY_METHOD_COUNT)[0] == '?' &&
                  airy_error_model_name(AIRY_ERROR_MODEL_COUNT)[0] == '?');

@@ -54,10 +54,18 @@ const char *bench_parse_cases(void *field, const char *text)
                 chosen[i] = chosen[i] ? chosen[i] : ++rank;
             }
         if (!known) {
+            const char *names[CASES];
+            char word[64];
+            snprintf(word, sizeof(word), "%.*s", (int)length, text);
             int n = snprintf(expected, sizeof(expected), "expected all, or some of");
-            for (size_t i = 0; i < CASES; i++)
+            for (size_t i = 0; i < CASES; i++) {
+                names[i] = cases[i].name;
                 n += snprintf(expected + n, sizeof(expected) - (size_t)n, "%s %s", i ? "," : "",
-                              cases[i].name);
+                              names[i]);
+            }
+            const char *near = airy_near_word(word, names, CASES);
+            if (near)
+                snprintf(expected + n, sizeof(expected) - (size_t)n, "; did you mean '%s'?", near);
             return expected;
         }
         if (!text[length])

@@ -235,7 +235,7 @@ static int choose(const struct bench_params *p, struct choice *choice)
         } else if (!choice->stack && (strpbrk(word, "./") || strstr(word, "::"))) {
             choice->stack = word;
         } else {
-            const char *near = opt_nearest(word, names, BENCHES);
+            const char *near = airy_near_word(word, names, BENCHES);
             return near ? tool_usage(common, "unknown benchmark '%s', did you mean '%s'?", word,
                                      near)
                         : tool_usage(common, "unknown benchmark '%s'", word);

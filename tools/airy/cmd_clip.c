@@ -26,21 +26,9 @@ static const char *parse_kappa(void *field, const char *text)
                : "expected positive numbers";
 }
 
-static const char *parse_center(void *field, const char *text)
-{
-    if (strcmp(text, "median") != 0 && strcmp(text, "mean") != 0)
-        return "expected median or mean";
-    *(int *)field = strcmp(text, "mean") == 0 ? AIRY_CENTER_MEAN : AIRY_CENTER_MEDIAN;
-    return NULL;
-}
+static const char *const centers[] = {"median", "mean", NULL};
 
-static const char *parse_spread(void *field, const char *text)
-{
-    if (strcmp(text, "std") != 0 && strcmp(text, "mad") != 0)
-        return "expected std or mad";
-    *(int *)field = strcmp(text, "mad") == 0 ? AIRY_SPREAD_MAD : AIRY_SPREAD_STD;
-    return NULL;
-}
+static const char *const spreads[] = {"std", "mad", NULL};
 
 static const struct opt clip_options[] = {
     {.heading = "Clip"},
@@ -53,16 +41,16 @@ static const struct opt clip_options[] = {
      .fallback = "3",
      .help = "bounds in spreads from the center, below and above"},
     {.name = "center",
-     .type = OPT_PARSED,
+     .type = OPT_WORD,
      FIELD(center),
-     .parse = parse_center,
+     .words = centers,
      .argument = "median|mean",
      .fallback = "median",
      .help = "of what is left"},
     {.name = "spread",
-     .type = OPT_PARSED,
+     .type = OPT_WORD,
      FIELD(spread),
-     .parse = parse_spread,
+     .words = spreads,
      .argument = "std|mad",
      .fallback = "std",
      .help = "mad: 1.4826 times the median distance from the median"},

@@ -14,9 +14,10 @@ struct compress_params {
 
 static const char *parse_filter(void *field, const char *text)
 {
-    if (strcmp(text, "bslz4") != 0 && strcmp(text, "lz4") != 0)
-        return "expected bslz4 or lz4";
-    return airy_codec_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
+    static const char *const words[] = {"bslz4", "lz4", NULL};
+    int which;
+    const char *expected = opt_word(text, words, &which);
+    return expected || airy_codec_parse(field, text) == AIRY_OK ? expected : airy_last_error();
 }
 
 static const struct opt output_options[] = {

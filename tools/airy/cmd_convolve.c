@@ -23,14 +23,12 @@ struct blur_params {
 
 static const char *parse_mode(void *field, const char *text)
 {
-    return airy_convolve_mode_parse(field, text) == AIRY_OK ? NULL : "expected full, same or valid";
+    return airy_convolve_mode_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
 }
 
 static const char *parse_method(void *field, const char *text)
 {
-    return airy_convolve_method_parse(field, text) == AIRY_OK
-               ? NULL
-               : "expected auto, direct, separable or fft";
+    return airy_convolve_method_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
 }
 
 static const struct opt convolve_options[] = {

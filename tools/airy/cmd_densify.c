@@ -16,17 +16,7 @@ struct densify_params {
     bool has_seed, has_frames, skip_bad;
 };
 
-static const char *const noises[] = {"none", "poisson", "gaussian"};
-
-static const char *parse_noise(void *field, const char *text)
-{
-    for (int i = 0; i < 3; i++)
-        if (strcmp(text, noises[i]) == 0) {
-            *(airy_densify_noise *)field = (airy_densify_noise)i;
-            return NULL;
-        }
-    return "expected none, poisson or gaussian";
-}
+static const char *const noises[] = {"none", "poisson", "gaussian", NULL};
 
 #define FIELD(member) .offset = offsetof(struct densify_params, member)
 #define SEEN(member)  .seen = offsetof(struct densify_params, member)
@@ -41,9 +31,9 @@ static const struct opt densify_options[] = {
      .argument = "OUT.h5",
      .help = "the stack, bitshuffle-LZ4 compressed, one chunk a frame"},
     {.name = "noise",
-     .type = OPT_PARSED,
+     .type = OPT_WORD,
      FIELD(noise),
-     .parse = parse_noise,
+     .words = noises,
      .argument = "KIND",
      .fallback = "none",
      .help = "of the background: none (the mean), poisson, or gaussian by the ring's standard "

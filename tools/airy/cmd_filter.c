@@ -177,7 +177,7 @@ static int find_kind(const struct common *common, const struct kind **kind)
         if (strcmp(name, names[i]) == 0)
             *kind = &kinds[i];
     }
-    const char *near = opt_nearest(name, names, KINDS);
+    const char *near = airy_near_word(name, names, KINDS);
     if (!*kind && near)
         return tool_usage(common, "unknown filter '%s', did you mean '%s'?", name, near);
     if (!*kind)

@@ -23,18 +23,14 @@ const char *integrate_parse_polarization(void *field, const char *text)
 
 const char *integrate_parse_on_error(void *field, const char *text)
 {
-    if (strcmp(text, "stop") != 0 && strcmp(text, "skip") != 0)
-        return "expected stop or skip";
-    *(bool *)field = strcmp(text, "skip") == 0;
-    return NULL;
+    static const char *const words[] = {"stop", "skip", NULL};
+    int skip = 0;
+    const char *expected = opt_word(text, words, &skip);
+    *(bool *)field = skip;
+    return expected;
 }
 
-static const char *parse_format(void *field, const char *text)
-{
-    const bool nxazint = strcmp(text, "nxazint") == 0;
-    *(enum result_format *)field = nxazint ? FORMAT_NXAZINT : FORMAT_AIRY;
-    return nxazint || strcmp(text, "airy") == 0 ? NULL : "expected airy or nxazint";
-}
+static const char *const formats[] = {"airy", "nxazint", NULL};
 
 /* Any number, "nan" too. */
 const char *integrate_parse_number(void *field, const char *text)
@@ -73,9 +69,9 @@ static const struct opt integrate_options[] = {
      FIELD(one_table),
      .help = "text: all patterns in one file, a column each"},
     {.name = "format",
-     .type = OPT_PARSED,
+     .type = OPT_WORD,
      FIELD(format),
-     .parse = parse_format,
+     .words = formats,
      .argument = "airy|nxazint",
      .fallback = "airy",
      .help = "nxazint: OUT.h5 is an NXazint1d or NXazint2d file, too"},
@@ -253,9 +249,9 @@ static const struct opt integrate_options[] = {
      .fallback = "what the file has one of a frame",
      .help = "motors, times, monitors that go into the result; repeatable"},
     {.name = "layout",
-     .type = OPT_PARSED,
+     .type = OPT_WORD,
      FIELD(layout),
-     .parse = layout_parse,
+     .words = layout_words,
      .argument = "HOW",
      .fallback = "auto",
      .help = "auto, serial, threads, processes or device: who does which part of the work"},

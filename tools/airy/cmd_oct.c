@@ -7,19 +7,7 @@
 
 enum { BATCH_BYTES = 64 << 20, SLOTS = 3 };
 
-static const char *parse_compat(void *field, const char *text)
-{
-    airy_oct_compat *compat = field;
-    if (strcmp(text, "pymotionoct") == 0)
-        *compat = AIRY_OCT_COMPAT_PYMOTIONOCT;
-    else if (strcmp(text, "octproz") == 0)
-        *compat = AIRY_OCT_COMPAT_OCTPROZ;
-    else if (strcmp(text, "none") == 0)
-        *compat = AIRY_OCT_COMPAT_NONE;
-    else
-        return "expected none, pymotionoct or octproz";
-    return NULL;
-}
+static const char *const compats[] = {"none", "pymotionoct", "octproz", NULL};
 
 #define FIELD(member) .offset = offsetof(struct oct_params, member)
 #define SEEN(member)  .seen = offsetof(struct oct_params, member)
@@ -41,10 +29,10 @@ static const struct opt oct_options[] = {
      .fallback = "all",
      .help = "raw frames from A up to, not including, B; one number: that frame"},
     {.name = "compat",
-     .type = OPT_PARSED,
+     .type = OPT_WORD,
      FIELD(compat),
      SEEN(has_compat),
-     .parse = parse_compat,
+     .words = compats,
      .argument = "NAME",
      .fallback = "the plan's, else none",
      .help = "pymotionoct or octproz: order, signs, scaling and edges as those programs have them"},

@@ -18,16 +18,7 @@ struct oct_calibrate_params {
     bool has_degree, has_distance;
 };
 
-static const char *parse_fit(void *field, const char *text)
-{
-    static const char *const names[AIRY_OCT_FIT_COUNT] = {"auto", "both", "axis", "dispersion"};
-    for (int i = 0; i < AIRY_OCT_FIT_COUNT; i++)
-        if (strcmp(text, names[i]) == 0) {
-            *(airy_oct_fit *)field = (airy_oct_fit)i;
-            return NULL;
-        }
-    return "expected auto, both, axis or dispersion";
-}
+static const char *const fits[AIRY_OCT_FIT_COUNT + 1] = {"auto", "both", "axis", "dispersion"};
 
 #define FIELD(member) .offset = offsetof(struct oct_calibrate_params, member)
 #define SEEN(member)  .seen = offsetof(struct oct_calibrate_params, member)
@@ -61,9 +52,9 @@ static const struct opt calibrate_options[] = {
      .help = "micrometres between the mirrors, for the depth of a bin"},
     {.heading = "Fit"},
     {.name = "fit",
-     .type = OPT_PARSED,
+     .type = OPT_WORD,
      FIELD(fit),
-     .parse = parse_fit,
+     .words = fits,
      .argument = "WHAT",
      .fallback = "both of two mirrors; of one the axis, or dispersion where the plan has an axis",
      .help = "both, axis or dispersion"},

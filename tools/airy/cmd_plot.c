@@ -23,27 +23,9 @@ struct plot_params {
     bool newest; /* the last row is the line that is drawn */
 };
 
-static const char *parse_kind(void *field, const char *text)
-{
-    static const char *const names[] = {"auto", "lines", "waterfall", "map", "both"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(text, names[i]) == 0) {
-            *(enum plot_kind *)field = (enum plot_kind)i;
-            return NULL;
-        }
-    return "expected auto, lines, waterfall, map or both";
-}
+static const char *const kinds[] = {"auto", "lines", "waterfall", "map", "both", NULL};
 
-static const char *parse_scale(void *field, const char *text)
-{
-    static const char *const names[] = {"auto", "log", "linear"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(text, names[i]) == 0) {
-            *(enum plot_scale *)field = (enum plot_scale)i;
-            return NULL;
-        }
-    return "expected auto, log or linear";
-}
+static const char *const scales[] = {"auto", "log", "linear", NULL};
 
 #define FIELD(member) .offset = offsetof(struct plot_params, member)
 #define SEEN(member)  .seen = offsetof(struct plot_params, member)
@@ -58,9 +40,9 @@ static const struct opt plot_options[] = {
      .argument = "OUT",
      .help = "picture: .png, .svg or .pdf"},
     {.name = "kind",
-     .type = OPT_PARSED,
+     .type = OPT_WORD,
      FIELD(kind),
-     .parse = parse_kind,
+     .words = kinds,
      .argument = "KIND",
      .fallback = "auto",
      .help = "lines, waterfall (lines set off), map (frame against radius) or both (lines above a "
@@ -77,9 +59,9 @@ static const struct opt plot_options[] = {
      .fallback = "all",
      .help = "one row of the result"},
     {.name = "scale",
-     .type = OPT_PARSED,
+     .type = OPT_WORD,
      FIELD(scale),
-     .parse = parse_scale,
+     .words = scales,
      .argument = "SCALE",
      .fallback = "auto",
      .help = "log, linear, or auto: log where all is positive over a factor of 30 or more"},

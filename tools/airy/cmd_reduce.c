@@ -17,10 +17,7 @@ struct reduce_params {
 
 static const char *parse_by(void *field, const char *text)
 {
-    return airy_projection_parse(field, text) == AIRY_OK
-               ? NULL
-               : "expected mean, sum, max, min, median or "
-                 "std";
+    return airy_projection_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
 }
 
 static const struct opt reduce_options[] = {

@@ -23,13 +23,8 @@ struct simulate_params {
 
 static const char *parse_simulated_dtype(void *field, const char *text)
 {
-    airy_dtype dtype;
-    if (airy_dtype_parse(&dtype, text) != AIRY_OK ||
-        (dtype != AIRY_DTYPE_U8 && dtype != AIRY_DTYPE_U16 && dtype != AIRY_DTYPE_U32 &&
-         dtype != AIRY_DTYPE_I32 && dtype != AIRY_DTYPE_F32))
-        return "expected uint8, uint16, uint32, int32 or float32";
-    *(airy_dtype *)field = dtype;
-    return NULL;
+    static const char *const words[] = {"uint8", "uint16", "uint32", "int32", "float32", NULL};
+    return opt_dtype(field, text, words);
 }
 
 #define FIELD(member) .offset = offsetof(struct simulate_params, member)

@@ -33,28 +33,11 @@ struct oct_sim_params {
 
 static const char *parse_oct_dtype(void *field, const char *text)
 {
-    airy_dtype dtype;
-    if (airy_dtype_parse(&dtype, text) != AIRY_OK ||
-        (dtype != AIRY_DTYPE_U8 && dtype != AIRY_DTYPE_U16 && dtype != AIRY_DTYPE_I16 &&
-         dtype != AIRY_DTYPE_F32))
-        return "expected u8, u16, i16 or f32";
-    *(airy_dtype *)field = dtype;
-    return NULL;
+    static const char *const words[] = {"u8", "u16", "i16", "f32", NULL};
+    return opt_dtype(field, text, words);
 }
 
-static const char *parse_packing(void *field, const char *text)
-{
-    airy_oct_packing *packing = field;
-    if (strcmp(text, "none") == 0)
-        *packing = AIRY_OCT_PACKING_NONE;
-    else if (strcmp(text, "10") == 0)
-        *packing = AIRY_OCT_PACKING_10;
-    else if (strcmp(text, "12") == 0)
-        *packing = AIRY_OCT_PACKING_12;
-    else
-        return "expected none, 10 or 12";
-    return NULL;
-}
+static const char *const packings[] = {"none", "10", "12", NULL};
 
 #define FIELD(member) .offset = offsetof(struct oct_sim_params, member)
 #define SEEN(member)  .seen = offsetof(struct oct_sim_params, member)
@@ -107,9 +90,9 @@ static const struct opt recording_options[] = {
      .help =
          "u8, u16, i16 (half of the range is 0) or f32 (numbers of the converter, not rounded)"},
     {.name = "packing",
-     .type = OPT_PARSED,
+     .type = OPT_WORD,
      FIELD(packing),
-     .parse = parse_packing,
+     .words = packings,
      .argument = "P",
      .fallback = "none",
      .help = "10 or 12: samples of so many bits without gaps, the lowest bits first"},

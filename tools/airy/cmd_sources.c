@@ -8,12 +8,14 @@
 #define FIELD(member) .offset = offsetof(struct sources_params, member)
 #define SEEN(member)  .seen = offsetof(struct sources_params, member)
 
+static const char *const methods[] = {"full", "simple", NULL};
+
 static const char *parse_method(void *field, const char *text)
 {
-    if (strcmp(text, "full") != 0 && strcmp(text, "simple") != 0)
-        return "expected full or simple";
-    *(bool *)field = strcmp(text, "simple") == 0;
-    return NULL;
+    int method = 0;
+    const char *expected = opt_word(text, methods, &method);
+    *(bool *)field = method == 1;
+    return expected;
 }
 
 static const char *parse_compat(void *field, const char *text)

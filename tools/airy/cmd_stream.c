@@ -8,23 +8,10 @@
 
 static const uint64_t PRELOAD = (uint64_t)4 << 30;
 
-static const char *parse_detail(void *field, const char *text)
-{
-    static const char *const names[AIRY_STREAM_DETAIL_COUNT] = {"all", "basic", "none"};
-    for (int i = 0; i < AIRY_STREAM_DETAIL_COUNT; i++)
-        if (strcmp(text, names[i]) == 0) {
-            *(airy_stream_detail *)field = (airy_stream_detail)i;
-            return NULL;
-        }
-    return "expected all, basic or none";
-}
+static const char *const details[AIRY_STREAM_DETAIL_COUNT + 1] = {"all", "basic", "none"};
 
-static const char *parse_filter(void *field, const char *text)
-{
-    if (strcmp(text, "none") != 0 && strcmp(text, "bslz4") != 0 && strcmp(text, "lz4") != 0)
-        return "expected none, bslz4 or lz4";
-    return airy_codec_parse(field, text) == AIRY_OK ? NULL : airy_last_error();
-}
+static const char *const filters[] = {"none", "bslz4", "lz4", NULL};
+_Static_assert(AIRY_CODEC_NONE == 0 && AIRY_CODEC_BSLZ4 == 1 && AIRY_CODEC_LZ4 == 2, "their order");
 
 static const char *parse_lose(void *field, const char *text)
 {
@@ -91,10 +78,10 @@ static const struct opt stream_options[] = {
      .fallback = "1",
      .help = "N frames in turn are the channels threshold_1, ... of one image"},
     {.name = "filter",
-     .type = OPT_PARSED,
+     .type = OPT_WORD,
      FIELD(filter),
      SEEN(has_filter),
-     .parse = parse_filter,
+     .words = filters,
      .argument = "NAME",
      .fallback = "as stored",
      .help = "none, bslz4 or lz4; frames stored so are sent without decoding, others encoded"},
@@ -132,9 +119,9 @@ static const struct opt stream_options[] = {
      .fallback = "0",
      .help = "s between two series"},
     {.name = "detail",
-     .type = OPT_PARSED,
+     .type = OPT_WORD,
      FIELD(detail),
-     .parse = parse_detail,
+     .words = details,
      .argument = "WHAT",
      .fallback = "all",
      .help = "of start messages: all, basic (no pixel mask) or none (size and number of images)"},

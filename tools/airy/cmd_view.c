@@ -30,17 +30,18 @@ static const char *parse_crop(void *field, const char *text)
 
 static const char *parse_flip(void *field, const char *text)
 {
-    if (strcmp(text, "x") != 0 && strcmp(text, "y") != 0)
-        return "expected x or y";
-    *(int *)field = text[0] == 'x' ? 'x' : 'y';
-    return NULL;
+    static const char *const words[] = {"x", "y", NULL};
+    int which = 0;
+    const char *expected = opt_word(text, words, &which);
+    *(int *)field = words[which][0];
+    return expected;
 }
 
 static const char *parse_colormap(void *field, const char *text)
 {
     const struct colormap *map = colormap_find(text);
     if (!map)
-        return "expected viridis, magma, inferno, cividis, turbo or gray";
+        return opt_word(text, colormap_names(), &(int){0});
     *(const struct colormap **)field = map;
     return NULL;
 }

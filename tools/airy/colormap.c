@@ -54,9 +54,12 @@ const struct colormap *colormap_find(const char *name)
     return NULL;
 }
 
-const char *colormap_names(void)
+const char *const *colormap_names(void)
 {
-    return "viridis, magma, inferno, cividis, turbo or gray";
+    static const char *names[MAPS + 1]; /* NULL behind the last */
+    for (size_t i = 0; i < MAPS; i++)
+        names[i] = maps[i].name;
+    return names;
 }
 
 void colormap_color(const struct colormap *map, double value, uint8_t rgb[3])

@@ -13,8 +13,8 @@ struct colormap {
 
 /* NULL when unknown. */
 const struct colormap *colormap_find(const char *name);
-/* All names as one text, for messages. */
-const char *colormap_names(void);
+/* All names, NULL behind the last. */
+const char *const *colormap_names(void);
 /* value in 0..1, clipped. */
 void colormap_color(const struct colormap *map, double value, uint8_t rgb[3]);
 

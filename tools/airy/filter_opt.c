@@ -9,9 +9,15 @@ const char *filter_parse_border(void *field, const char *text)
         p->border = AIRY_BORDER_VALUE;
         return NULL;
     }
-    if (strcmp(text, "value") == 0 || airy_border_parse(&p->border, text) != AIRY_OK)
-        return "expected zero, value=V, nearest, reflect, mirror or wrap";
-    return NULL;
+    if (strncmp(text, "value", 5) == 0)
+        return "expected value=V with a number V";
+    const char *words[AIRY_BORDER_COUNT + 1] = {NULL};
+    for (int b = 0; b < AIRY_BORDER_COUNT; b++)
+        words[b] = b == AIRY_BORDER_VALUE ? "value=V" : airy_border_name((airy_border)b);
+    int border = 0;
+    const char *expected = opt_word(text, words, &border);
+    p->border = (airy_border)border;
+    return expected;
 }
 
 int filter_result_dtype(const struct common *common, const char *text, airy_dtype from,
@@ -20,9 +26,9 @@ int filter_result_dtype(const struct common *common, const char *text, airy_dtyp
     *dtype = from == AIRY_DTYPE_F64 ? AIRY_DTYPE_F64 : AIRY_DTYPE_F32;
     if (!text)
         return AIRY_EXIT_OK;
-    if (airy_dtype_parse(dtype, text) == AIRY_OK && airy_dtype_is_float(*dtype))
-        return AIRY_EXIT_OK;
-    return tool_usage(common, "--dtype %s: expected float32 or float64", text);
+    static const char *const words[] = {"float32", "float64", NULL};
+    const char *expected = opt_dtype(dtype, text, words);
+    return expected ? tool_usage(common, "--dtype %s: %s", text, expected) : AIRY_EXIT_OK;
 }
 
 int filter_numbers(const struct common *common, const char *name, const char *text,

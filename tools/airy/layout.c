@@ -6,21 +6,12 @@
 
 enum { PROCESSES_DEVICE = 4 /* of a device, where none are named */ };
 
-static const char *const names[LAYOUT_COUNT] = {"auto", "serial", "threads", "processes", "device"};
-
-const char *layout_parse(void *field, const char *text)
-{
-    for (int i = 0; i < LAYOUT_COUNT; i++)
-        if (strcmp(text, names[i]) == 0) {
-            *(enum layout *)field = (enum layout)i;
-            return NULL;
-        }
-    return "expected auto, serial, threads, processes or device";
-}
+const char *const layout_words[LAYOUT_COUNT + 1] = {"auto", "serial", "threads", "processes",
+                                                    "device"};
 
 const char *layout_name(enum layout layout)
 {
-    return names[layout];
+    return layout_words[layout];
 }
 
 /* What a user who says nothing gets: measured, never slower than the others (docs/command.md). */

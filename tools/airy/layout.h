@@ -19,8 +19,8 @@ struct layout_choice {
     char why[200];
 };
 
-/* An opt_parse_fn for an enum layout. */
-const char *layout_parse(void *field, const char *text);
+/* By enum layout, NULL behind the last. */
+extern const char *const layout_words[];
 const char *layout_name(enum layout layout);
 /*
  * Which layout, and why; one that does not fit the device is refused. processes: 0 chosen.

@@ -118,20 +118,23 @@ static int print_group(const char *group)
 
 static int refuse(char **argv)
 {
-    if (strcmp(argv[1], "simulate") == 0) {
+    char two[64];
+    const bool simulate = strcmp(argv[1], "simulate") == 0;
+    snprintf(two, sizeof(two), "%s %s", argv[1], argv[2] ? argv[2] : "");
+    const char *names[COMMANDS], *word = simulate ? two : argv[1];
+    for (size_t i = 0; i < COMMANDS; i++)
+        names[i] = commands[i]->name;
+    const char *near = airy_near_word(word, names, COMMANDS);
+    const bool option = argv[1][0] == '-';
+    if (simulate && (!near || !argv[2])) {
         fprintf(stderr,
                 "airy: simulate what? this build has 'airy simulate diffraction', 'sky', 'oct', "
                 "'diracs' and 'kernel'; see 'airy --help'\n");
         return AIRY_EXIT_USAGE;
     }
-    const char *names[COMMANDS];
-    for (size_t i = 0; i < COMMANDS; i++)
-        names[i] = commands[i]->name;
-    const char *near = opt_nearest(argv[1], names, COMMANDS);
-    const bool option = argv[1][0] == '-';
     if (near && !option)
-        fprintf(stderr, "airy: unknown command '%s', did you mean '%s'? see 'airy --help'\n",
-                argv[1], near);
+        fprintf(stderr, "airy: unknown command '%s', did you mean '%s'? see 'airy --help'\n", word,
+                near);
     else
         fprintf(stderr, "airy: unknown %s '%s'; see 'airy --help'\n", option ? "option" : "command",
                 argv[1]);

@@ -13,18 +13,8 @@
 
 enum { HELP_COLUMN = 30, HELP_WIDTH = 100 };
 
-static const char *parse_compat(void *field, const char *text)
-{
-    static const char *const later[] = {"scipy", "sep", "pymotionoct", "octproz"};
-    if (strcmp(text, "pyfai") == 0) {
-        *(int *)field = AIRY_COMPAT_PYFAI;
-        return NULL;
-    }
-    for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++)
-        if (strcmp(text, later[i]) == 0)
-            return "this build only knows pyfai";
-    return "expected pyfai";
-}
+static const char *const compats[] = {"none", "pyfai", NULL};
+_Static_assert(AIRY_COMPAT_PYFAI == 1, "compats are in the order of airy_compat");
 
 static const char *parse_device(void *field, const char *text)
 {
@@ -70,10 +60,10 @@ static const struct opt common_options[] = {
      .fallback = "none",
      .help = "bytes with K, M or G, for the host and for each device"},
     {.name = "compat",
-     .type = OPT_PARSED,
+     .type = OPT_WORD,
      .takes = TAKES_COMPAT,
      .offset = offsetof(struct common, compat),
-     .parse = parse_compat,
+     .words = compats,
      .argument = "NAME",
      .fallback = "none",
      .help = "pyfai: reproduce that package's quirks"},
@@ -261,6 +251,41 @@ bool opt_two(const char *text, double value[2])
     return true;
 }
 
+const char *opt_word(const char *text, const char *const *words, int *index)
+{
+    static char why[256]; /* the sentence outlives the call */
+    size_t count = 0;
+    for (; words[count]; count++)
+        if (strcmp(text, words[count]) == 0) {
+            *index = (int)count;
+            return NULL;
+        }
+    const char *near = airy_near_word(text, words, count);
+    int n = snprintf(why, sizeof(why), "expected");
+    for (size_t i = 0; i < count; i++)
+        n += snprintf(why + n, sizeof(why) - (size_t)n, "%s %s",
+                      i == 0           ? ""
+                      : i + 1 == count ? " or"
+                                       : ",",
+                      words[i]);
+    if (near)
+        snprintf(why + n, sizeof(why) - (size_t)n, "; did you mean '%s'?", near);
+    return why;
+}
+
+const char *opt_dtype(void *field, const char *text, const char *const *words)
+{
+    airy_dtype dtype, one;
+    if (airy_dtype_parse(&dtype, text) == AIRY_OK)
+        for (size_t i = 0; words[i]; i++)
+            if (airy_dtype_parse(&one, words[i]) == AIRY_OK && one == dtype) {
+                *(airy_dtype *)field = dtype;
+                return NULL;
+            }
+    int place;
+    return opt_word(text, words, &place);
+}
+
 static bool parse_bytes(const char *text, uint64_t *value)
 {
     char digits[32];
@@ -334,6 +359,8 @@ static const char *set_field(const struct opt *opt, void *field, const char *tex
         return NULL;
     case OPT_LIST:
         return opt_list_add(field, text) ? NULL : no_memory;
+    case OPT_WORD:
+        return opt_word(text, opt->words, field);
     case OPT_PARSED:
         return opt->parse(field, text);
     }
@@ -367,42 +394,6 @@ static bool remember(struct common *common, const struct opt *opt, const char *a
     return opt_list_add(&common->given, opt->name) && opt_list_add(&common->given, argument);
 }
 
-/* Edit distance with insertion, deletion and exchange, for words of at most 63 letters. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t row[64];
-    const size_t na = strlen(a), nb = strlen(b);
-    if (na > 63 || nb > 63)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= nb; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= na; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= nb; j++) {
-            const size_t exchange = diagonal + (a[i - 1] != b[j - 1]);
-            const size_t step = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            diagonal = row[j];
-            row[j] = exchange < step ? exchange : step;
-        }
-    }
-    return row[nb];
-}
-
-const char *opt_nearest(const char *text, const char *const *list, size_t count)
-{
-    const char *best = NULL;
-    size_t least = strlen(text) / 3 + 2;
-    for (size_t i = 0; i < count; i++) {
-        const size_t d = distance(text, list[i]);
-        if (d < least) {
-            least = d;
-            best = list[i];
-        }
-    }
-    return best;
-}
-
 static void unknown_option(const struct command *command, const char *word)
 {
     const char *names[128];
@@ -414,7 +405,7 @@ static void unknown_option(const struct command *command, const char *word)
                 names[count++] = opt->name;
     char name[64];
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
-    const char *near = opt_nearest(name, names, count);
+    const char *near = airy_near_word(name, names, count);
     if (near)
         usage_error(command, "unknown option --%s, did you mean --%s?", name, near);
     else
@@ -485,7 +476,7 @@ static int parse_option(const struct command *command, void *params, int argc, c
         usage_error(command, "--%s %s: %s", opt->name, argument, expected);
         return AIRY_EXIT_USAGE;
     }
-    if ((own || opt->parse == parse_compat) && !remember(params, opt, argument))
+    if ((own || opt->words == compats) && !remember(params, opt, argument))
         return out_of_memory(command);
     return 0;
 }

@@ -17,6 +17,7 @@ enum opt_type {
     OPT_FLOAT,  /* double, lo..hi */
     OPT_PAIR,   /* double[2] as A,B */
     OPT_STRING, /* const char * */
+    OPT_WORD,   /* one of words; its place as an int or an enum */
     OPT_LIST,   /* struct opt_list: may be given several times */
     OPT_PARSED  /* anything: parse fills the field */
 };
@@ -64,12 +65,13 @@ struct opt {
     size_t seen;   /* of a bool that says the option was given; 0: none */
     double lo, hi; /* both 0: no limit */
     opt_parse_fn parse;
-    enum opt_use use;     /* of strings only */
-    const char *argument; /* "N", "FILE", "A,B" */
-    const char *fallback; /* what holds without it, for the help text; NULL: says nothing */
-    const char *help;     /* one line with the unit */
-    const char *heading;  /* of the section that starts here */
-    unsigned takes;       /* opt_takes of a common option */
+    const char *const *words; /* of OPT_WORD, NULL behind the last */
+    enum opt_use use;         /* of strings only */
+    const char *argument;     /* "N", "FILE", "A,B" */
+    const char *fallback;     /* what holds without it, for the help text; NULL: says nothing */
+    const char *help;         /* one line with the unit */
+    const char *heading;      /* of the section that starts here */
+    unsigned takes;           /* opt_takes of a common option */
 };
 
 /* Options every command takes. */
@@ -148,12 +150,13 @@ size_t opt_files(const struct common *common, struct opt_file files[OPT_FILES]);
 /* The command has an option of its own of that name. */
 bool opt_has(const struct command *command, const char *name);
 
-/* The word of list nearest to text, or NULL when none is near; for "did you mean". */
-const char *opt_nearest(const char *text, const char *const *list, size_t count);
-
 /* Number parsers, for OPT_PARSED functions too: the whole text must be used. */
 bool opt_number(const char *text, double *value);
 bool opt_whole(const char *text, uint64_t *value);
+/* The place of text among words, which NULL ends; else a sentence with the words, and a near one. */
+const char *opt_word(const char *text, const char *const *words, int *index);
+/* A dtype of those in words, by any of its names; likewise. */
+const char *opt_dtype(void *field, const char *text, const char *const *words);
 /* An opt_parse_fn for A:B[:S], either end may be missing, or N: size_t[3], a last of 0 is the end. */
 const char *opt_frames(void *field, const char *text);
 /* "A,B" as two numbers. */

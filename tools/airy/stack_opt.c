@@ -36,8 +36,7 @@ const char *stack_parse_raw(void *field, const char *text)
         !parse_size(&raw->frames.height, x + 1, strlen(x + 1)))
         return wrong;
     if (airy_dtype_parse(&raw->frames.dtype, parts[1]) != AIRY_OK)
-        return "expected a dtype of uint8 to uint64, int8 to int64, float32 or float64 behind "
-               "WIDTHxHEIGHT";
+        return airy_last_error();
     const char *order = parts[count - 1];
     if (count > 2 && (strcmp(order, "big") == 0 || strcmp(order, "little") == 0)) {
         raw->frames.big_endian = order[0] == 'b';

@@ -33,8 +33,10 @@ static const char *advice(const struct common *common, airy_status status, const
         return "; give a file, or a folder's files as 'FOLDER/*.cbf'";
     if (strstr(sentence, "Address already in use"))
         return "; another program has this port: end that one, or choose another port";
-    if (strstr(sentence, "is not registered"))
+    if (strncmp(sentence, "detector '", 10) == 0 && strstr(sentence, "' is unknown"))
         return "; 'airy info --detectors' lists all";
+    if (strstr(sentence, "did you mean"))
+        return "";
     if (strstr(sentence, "there is no ring"))
         return "; its producer must be started first";
     if (strstr(sentence, "of sensor material"))
@@ -125,6 +127,9 @@ const char *tool_held(void)
 
 static void print_failure(const char *command, const char *text, const char *tail)
 {
+    const size_t length = strlen(text);
+    if (length && text[length - 1] == '?' && *tail == ';') /* "did you mean 'x'? see ..." */
+        tail++;
     if (!held.failures)
         fprintf(stderr, "airy %s: %s%s\n", command, text, tail);
     else if (!*held.line)

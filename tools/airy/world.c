@@ -48,9 +48,12 @@ static struct launch find_launch(void)
 
 const char *world_parse(void *field, const char *text)
 {
-    enum world_wish *wish = field;
-    *wish = strcmp(text, "on") == 0 ? WORLD_ON : WORLD_OFF;
-    return *wish == WORLD_ON || strcmp(text, "off") == 0 ? NULL : "expected on or off";
+    static const char *const words[] = {"on", "off", NULL};
+    static const enum world_wish wishes[] = {WORLD_ON, WORLD_OFF};
+    int which = 0;
+    const char *expected = opt_word(text, words, &which);
+    *(enum world_wish *)field = wishes[which];
+    return expected;
 }
 
 void world_hush(int argc, char **argv)

@@ -2,7 +2,7 @@
 $airy simulate diffraction s.h5 --detector pilatus_100k --frames 1 --seed 4 --write-poni s.poni --quiet
 $airy integrate s.h5 --poni s.poni -o x.h5 --unit q 2>list
 echo $?
-for unit in $(sed -e 's/.*there are //' -e 's/;.*//' -e 's/,//g' list); do
+for unit in $(sed -e 's/.*there are //' -e 's/;.*//' -e 's/,//g' -e 's/ or / /' list); do
     $airy integrate s.h5 --poni s.poni -o one.xy --unit "$unit" --bins 20 --incidence 0.3 --tilt 4 \
         --sample-orientation 7 --quiet --force || exit 1
     case $unit in

@@ -1,0 +1,95 @@
+#include "base/word.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+
+enum { LONGEST = 63, SHORTEST_START = 3 };
+
+static int lower(char letter)
+{
+    return tolower((unsigned char)letter);
+}
+
+size_t airy_word_distance(const char *a, const char *b)
+{
+    size_t row[LONGEST + 1];
+    const size_t na = strlen(a), nb = strlen(b);
+    if (na > LONGEST || nb > LONGEST)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= nb; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= na; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            const size_t exchange = diagonal + (lower(a[i - 1]) != lower(b[j - 1]));
+            const size_t step = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            diagonal = row[j];
+            row[j] = exchange < step ? exchange : step;
+        }
+    }
+    return row[nb];
+}
+
+const char *airy_near_word(const char *word, const char *const *words, size_t count)
+{
+    if (!word || !words)
+        return NULL;
+    const size_t length = strlen(word);
+    /* a single letter exchanged is another word */
+    const size_t limit = length > 1 ? length / 3 + 2 : 1;
+    const char *near = NULL;
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; i < count; i++) {
+        const bool begins = length >= SHORTEST_START && strncasecmp(word, words[i], length) == 0;
+        const size_t distance = airy_word_distance(word, words[i]);
+        const size_t rank = begins ? distance : distance < limit ? LONGEST + distance : SIZE_MAX;
+        if (rank < least) {
+            least = rank;
+            near = words[i];
+        }
+    }
+    return near;
+}
+
+void airy_join_words(char *text, size_t size, const char *const *words, size_t count)
+{
+    size_t used = 0;
+    text[0] = 0;
+    for (size_t i = 0; i < count && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s",
+                                 i == 0           ? ""
+                                 : i + 1 == count ? " or "
+                                                  : ", ",
+                                 words[i]);
+}
+
+airy_status airy_unknown_word(const char *what, const char *word, const char *const *words,
+                              size_t count)
+{
+    char list[1024];
+    const char *near = airy_near_word(word, words, count);
+    if (near)
+        return airy_fail(AIRY_ERR_PARAM, "%s '%.64s' is unknown, did you mean '%s'?", what, word,
+                         near);
+    airy_join_words(list, sizeof(list), words, count);
+    return airy_fail(AIRY_ERR_PARAM, "%s '%.64s' is unknown; there are %s", what, word, list);
+}
+
+airy_status airy_find_word(int *index, const char *what, const char *word, const char *const *words,
+                           size_t count)
+{
+    AIRY_FAIL_IF(!word, AIRY_ERR_PARAM, "%s: name is NULL", what);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(word, words[i]) == 0) {
+            *index = (int)i;
+            return AIRY_OK;
+        }
+    return airy_unknown_word(what, word, words, count);
+}

@@ -1,0 +1,23 @@
+/* Words of a list that people type: finding one, and naming the one that was meant. */
+#ifndef AIRY_BASE_WORD_H
+#define AIRY_BASE_WORD_H
+
+#include <stddef.h>
+
+#include "airy/status.h"
+
+/* Letters to insert, delete or exchange; case is ignored. SIZE_MAX beyond 63 letters. */
+size_t airy_word_distance(const char *a, const char *b);
+
+/* "a, b or c", cut where it does not fit. */
+void airy_join_words(char *text, size_t size, const char *const *words, size_t count);
+
+/* AIRY_ERR_PARAM "<what> 'word' is unknown, did you mean 'near'?", or "...; there are a, b or c". */
+airy_status airy_unknown_word(const char *what, const char *word, const char *const *words,
+                              size_t count);
+
+/* The place of word among words, or that failure. */
+airy_status airy_find_word(int *index, const char *what, const char *word, const char *const *words,
+                           size_t count);
+
+#endif
