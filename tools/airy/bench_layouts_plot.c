@@ -87,7 +87,7 @@ static void draw_speed_up(FILE *s, const struct layout_figure *figures, size_t c
         points[k] = write_curve(s, curves[k].name, figures, count, curves[k].layout, curves[k].cpu);
     fprintf(s,
             "set title 'Speed-up against one'\nunset logscale y\n"
-            "set key top left Left reverse samplen 2\n"
+            "set key top left Left reverse opaque samplen 2\n"
             "set xlabel '%s'\nset ylabel 'speed-up'\nset grid lw 0.5 lc rgb '#d0d0d0'\n"
             "set xrange [0:%zu.5]\nset yrange [0:%zu.5]\nset xtics norotate %d\nset ytics %d\n"
             "plot x with lines dt 2 lc rgb '#606060' title 'ideal'",

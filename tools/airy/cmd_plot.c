@@ -64,7 +64,8 @@ static const struct opt plot_options[] = {
      .words = scales,
      .argument = "SCALE",
      .fallback = "auto",
-     .help = "log, linear, or auto: log where all is positive over a factor of 30 or more"},
+     .help =
+         "log, linear, or auto: log where 98 % or more are positive, over a factor of 30 or more"},
     {.name = "x-range",
      .type = OPT_PAIR,
      FIELD(x_range),
@@ -98,6 +99,7 @@ static const struct opt plot_options[] = {
 
 enum { MAX_POINTS = 4 << 20 };
 enum { MAX_LINES = 6, MAX_ROWS = 600, MAX_COLUMNS = 1200 };
+enum { MOST_BELOW = 50 }; /* of so many values one may be missing from a logarithmic picture */
 
 struct drawing {
     const struct plot_params *params;
@@ -153,20 +155,21 @@ static size_t map_rows(const struct patterns *p)
 static void find_extremes(struct drawing *d)
 {
     const struct patterns *p = d->patterns;
-    bool below = false;
+    size_t values = 0, below = 0;
     d->least = (double)INFINITY;
     d->most = -(double)INFINITY;
     for (size_t i = 0; i < map_rows(p) * p->bins; i++) {
         const double v = p->values[i];
         if (!isfinite(v))
             continue;
-        below |= v <= 0;
+        values++;
+        below += v <= 0;
         d->least = v > 0 ? fmin(d->least, v) : d->least;
         d->most = fmax(d->most, v);
     }
     const enum plot_scale scale = d->params->scale;
-    d->log = d->most > 0 &&
-             (scale == SCALE_LOG || (scale == SCALE_AUTO && !below && d->most >= 30 * d->least));
+    const bool few = below <= values / MOST_BELOW, wide = d->most >= 30 * d->least;
+    d->log = d->most > 0 && (scale == SCALE_LOG || (scale == SCALE_AUTO && few && wide));
 }
 
 /* Data of the lines: one block a frame, columns radius, value, error. */
@@ -368,6 +371,8 @@ static void draw_map(struct drawing *d)
             "unset logscale y\nset format y '%%g'\nset yrange [%.9g:%.9g]\nunset "
             "grid\nunset key\nset tics out\n",
             row_first - 0.5 * row_step, row_first + ((double)all - 0.5) * row_step);
+    if (!p->along && !p->azimuth)
+        gnuplot_whole_ticks(s, "y", all);
     fputs("set cblabel 'Intensity (counts/pixel)'\nset colorbox\n", s);
     fputs(d->log ? "set logscale cb\n" : "unset logscale cb\n", s);
     if (d->params->has_y_range)
@@ -537,6 +542,8 @@ static void draw_scan(struct gnuplot *g, const struct plot_params *params, const
     fputs(" noenhanced\nset rmargin 11\nset xlabel 'Column'\nset ylabel 'Row'\nunset key\nset tics "
           "out\n",
           s);
+    gnuplot_whole_ticks(s, "x", columns);
+    gnuplot_whole_ticks(s, "y", rows);
     if (params->scale == SCALE_LOG)
         fputs("set logscale cb\n", s);
     if (params->has_y_range)

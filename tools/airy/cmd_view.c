@@ -367,8 +367,8 @@ const struct command cmd_view = {
     .usage = "IMAGE -o OUT.png [options]",
     .summary = "draw an image or a frame of a stack as PNG",
     .details = "Masked pixels (the file's mask, --mask, not finite, the values detectors write "
-               "into gaps) have a "
-               "colour of their own.",
+               "into gaps) have a colour of their own. Row 0 is at the top; --flip y draws it "
+               "at the bottom, as FITS viewers do.",
     .examples =
         "  airy view series_master.h5 -o frame.png --log --colorbar\n"
         "  airy view dark.npy -o dark.png --limits 0,20 --crop 0:512,0:512 --colormap gray\n",

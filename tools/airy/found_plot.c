@@ -5,7 +5,10 @@
 #include "gnuplot.h"
 #include "found.h"
 
-enum { MOST_PIXELS = 1200 }; /* of a side; larger images are drawn in boxes of their mean */
+enum {
+    MOST_PIXELS = 1200, /* of a side; larger images are drawn in boxes of their mean */
+    TICKS = 8           /* of the colours */
+};
 
 /* The image as it is drawn: stretch(value) of boxes of `step` pixels, y upwards. */
 struct picture {
@@ -18,6 +21,11 @@ struct picture {
 static double stretch(const struct picture *p, double v)
 {
     return asinh((v - p->center) / p->scale);
+}
+
+static double unstretch(const struct picture *p, double at)
+{
+    return p->center + p->scale * sinh(at);
 }
 
 /* Mean of a box's finite pixels; NaN without one. */
@@ -62,25 +70,35 @@ static bool make_picture(struct picture *p, const airy_image *image, const struc
     return true;
 }
 
-/*
- * Ticks at 0, or at a background that is far from it, and at 1, 3, 10, ... of the image's unit above
- * as far as they are apart.
- */
+/* Of the numbers from lo to hi one with few digits: 0, else a multiple of the largest 1, 2, 5 x 10^k. */
+static double round_number(double lo, double hi)
+{
+    if (lo <= 0 && hi >= 0)
+        return 0;
+    static const int digits[] = {5, 2, 1};
+    for (int k = (int)ceil(log10(fmax(fabs(lo), fabs(hi))));; k--)
+        for (size_t i = 0; i < 3; i++) {
+            const double unit = digits[i] * pow(10, k), number = ceil(lo / unit) * unit;
+            if (number <= hi || unit < 1e-12 * fabs(hi))
+                return number;
+        }
+}
+
+/* Ticks at round numbers of the image's unit, equally far apart as well as that goes; one at 0. */
 static void write_ticks(FILE *s, const struct picture *p)
 {
-    const double base = fabs(p->center) < p->scale ? 0 : p->center;
-    const double top = p->center + p->scale * sinh(p->hi);
-    double last = stretch(p, base);
-    fprintf(s, "set cbtics ('%.4g' %.9g", base, last);
-    for (double decade = pow(10, floor(log10(p->scale))); base + decade <= top; decade *= 10)
-        for (int digit = 1; digit <= 3; digit += 2) {
-            const double value = base + digit * decade, at = stretch(p, value);
-            if (at < last + 0.06 * (p->hi - p->lo) || at > p->hi)
-                continue;
-            fprintf(s, ", '%.4g' %.9g", value, at);
-            last = at;
-        }
-    fputs(")\n", s);
+    const double step = (p->hi - p->lo) / TICKS, zero = stretch(p, 0);
+    const bool has_zero = zero >= p->lo && zero <= p->hi;
+    const double first = has_zero ? fmod(zero - p->lo, step) : 0.5 * step;
+    if (!(step > 0 && isfinite(step)))
+        return;
+    fputs("set cbtics (", s);
+    for (double at = p->lo + first; at <= p->hi; at += step) {
+        const double value = round_number(unstretch(p, fmax(at - 0.3 * step, p->lo)),
+                                          unstretch(p, fmin(at + 0.3 * step, p->hi)));
+        fprintf(s, "'%.6g' %.9g, ", value, stretch(p, value));
+    }
+    fprintf(s, "'' %.9g)\n", p->lo);
 }
 
 static void write_sources(FILE *s, const struct found *found, double least)
@@ -92,12 +110,20 @@ static void write_sources(FILE *s, const struct found *found, double least)
             fprintf(s, "%.9g %.9g %.9g %.9g %.9g\n", e.x, e.y, 2 * fmax(e.a, least),
                     2 * fmax(e.b, least), e.theta * 180 / 3.14159265358979323846);
     }
-    fputs("NaN NaN 1 1 0\nEOD\n$names << EOD\n", s); /* gnuplot wants a point */
+    fputs("NaN NaN 1 1 0\nEOD\n", s); /* gnuplot wants a point */
+}
+
+/* The numbers of the brightest: above them, or where that is outside below. */
+static void write_names(FILE *s, const struct found *found, double least, double height, bool below)
+{
     size_t top[FOUND_TOP];
     const size_t count = found_brightest(top, found);
+    fprintf(s, "$%s << EOD\n", below ? "below" : "above");
     for (size_t k = 0; k < count; k++) {
         const airy_ellipse e = found_outline(found, top[k]);
-        fprintf(s, "%.9g %.9g %zu\n", e.x, e.y + fmax(e.a, least), top[k] + 1);
+        const double a = fmax(e.a, least);
+        if ((e.y + a > 0.95 * height) == below)
+            fprintf(s, "%.9g %.9g %zu\n", e.x, below ? e.y - a : e.y + a, top[k] + 1);
     }
     fputs("NaN NaN 0\nEOD\n", s);
 }
@@ -110,7 +136,7 @@ static void write_script(FILE *s, const struct sources_params *p, const struct f
     fputs("set title ", s);
     gnuplot_quote(s, p->common.inputs.items[0]);
     fputs(" noenhanced\nset cblabel ", s);
-    gnuplot_quote(s, catalog->unit);
+    gnuplot_quote(s, *catalog->unit ? catalog->unit : "pixel value");
     fprintf(s,
             " noenhanced offset 1.5\nset rmargin 13\nset xlabel 'x (pixels)'\nset ylabel 'y "
             "(pixels)'\nset size ratio -1\n"
@@ -118,12 +144,16 @@ static void write_script(FILE *s, const struct sources_params *p, const struct f
             "set cbrange [%.9g:%.9g]\nset style ellipse units xx clip\nunset key\n",
             (double)shape[1] - 0.5, (double)shape[0] - 0.5, picture->lo, picture->hi);
     write_ticks(s, picture);
-    write_sources(s, found, 0.004 * (double)(shape[0] > shape[1] ? shape[0] : shape[1]));
+    const double least = 0.004 * (double)(shape[0] > shape[1] ? shape[0] : shape[1]);
+    write_sources(s, found, least);
+    write_names(s, found, least, (double)shape[0], false);
+    write_names(s, found, least, (double)shape[0], true);
     fprintf(s,
             "plot '-' binary array=(%zu,%zu) format='%%float' origin=(%.9g,%.9g) dx=%.9g dy=%.9g "
             "with image notitle, "
             "$sources using 1:2:3:4:5 with ellipses fs empty border lc rgb '#ff6a3d' lw 1.2, "
-            "$names using 1:2:3 with labels offset 0,0.6 font ',15' tc rgb '#ffffff' noenhanced\n",
+            "$above using 1:2:3 with labels offset 0,0.6 font ',15' tc rgb '#ffffff' noenhanced, "
+            "$below using 1:2:3 with labels offset 0,-0.6 font ',15' tc rgb '#ffffff' noenhanced\n",
             picture->width, picture->height, (step - 1) / 2, (step - 1) / 2, step, step);
     fwrite(picture->values, sizeof(float), picture->width * picture->height, s);
 }

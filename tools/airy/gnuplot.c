@@ -21,6 +21,12 @@ void gnuplot_quote(FILE *script, const char *text)
     fputc('\'', script);
 }
 
+void gnuplot_whole_ticks(FILE *script, const char *axis, size_t count)
+{
+    enum { FEW = 10 }; /* from here on gnuplot's own are whole */
+    fprintf(script, "set %stics %s\n", axis, count <= FEW ? "1" : "autofreq");
+}
+
 void gnuplot_palette(struct gnuplot *plot, const struct colormap *map)
 {
     fputs("set palette defined (", plot->script);

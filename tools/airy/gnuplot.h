@@ -30,6 +30,8 @@ int gnuplot_begin(struct gnuplot *plot, const struct common *common, const char 
 int gnuplot_end(struct gnuplot *plot);
 /* Commands for a palette like the colour map's. */
 void gnuplot_palette(struct gnuplot *plot, const struct colormap *map);
+/* Ticks of an axis of rows, columns or frames: whole numbers where there are few. */
+void gnuplot_whole_ticks(FILE *script, const char *axis, size_t count);
 /* Text in single quotes, safe for any name. */
 void gnuplot_quote(FILE *script, const char *text);
 
