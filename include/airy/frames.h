@@ -97,11 +97,13 @@ typedef struct airy_frame_writer_params {
     const char *axis_name;     /**< "depth" */
     const char *axis_units;    /**< "um" */
     const char *configuration; /**< JSON; NULL: none */
+    bool headerless;           /**< the frames alone, whatever the suffix; any dtype */
 } airy_frame_writer_params;
 
 /**
  * A file of frames [n, height, width] that grows: .npy, .tif or .tiff (a page a frame), or HDF5
- * (.h5, .hdf5, .nxs: NXdata at /entry/PROCESS/result beside the configuration, a chunk a frame).
+ * (.h5, .hdf5, .nxs: NXdata at /entry/PROCESS/result beside the configuration, a chunk a frame), or
+ * where params say so no format at all.
  * Under its final name only when finish has succeeded; before, PATH.XXXXXXXX.partial.
  * Errors: AIRY_ERR_EXISTS, AIRY_ERR_IO, AIRY_ERR_UNSUPPORTED (suffix, or complex TIFF),
  *         AIRY_ERR_SHAPE, AIRY_ERR_DTYPE, AIRY_ERR_MEMORY.

@@ -1,4 +1,4 @@
-/* Frames into files that grow: NPY and TIFF here, HDF5 in frame_sink_hdf5.c. */
+/* Frames into files that grow: NPY, TIFF and headerless here, HDF5 in frame_sink_hdf5.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -20,10 +20,11 @@ struct airy_frame_writer {
     uint64_t frames;
 };
 
-/* NPY: the header is written again once the number of frames is known. */
+/* NPY: the header is written again once the number of frames is known. Headerless: the same without. */
 struct npy_sink {
     int fd;
     airy_image shape; /* [frames, height, width(, 2)] */
+    bool headerless;
     size_t header, frame;
     uint64_t at;
 };
@@ -31,6 +32,8 @@ struct npy_sink {
 static airy_status put_header(struct npy_sink *s)
 {
     char header[AIRY_NPY_HEADER];
+    if (s->headerless)
+        return AIRY_OK;
     s->header = airy_npy_header(header, &s->shape, s->header);
     return airy_file_pwrite(s->fd, header, s->header, 0);
 }
@@ -53,6 +56,7 @@ static airy_status npy_create(struct airy_frame_sink **sink, const char *partial
                             .shape = {SIZE_MAX, params->height, params->width, 2}};
     s->frame = params->height * params->width * airy_dtype_size(params->dtype) *
                (params->is_complex ? 2 : 1);
+    s->headerless = params->headerless;
     s->fd = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     const airy_status status =
         s->fd >= 0 ? put_header(s)
@@ -183,7 +187,7 @@ airy_status airy_frame_writer_create(airy_frame_writer **writer, const char *pat
     AIRY_FAIL_IF(!writer || !path || !*path || !params, AIRY_ERR_PARAM,
                  "airy_frame_writer_create: an argument is missing");
     AIRY_TRY(check_params(params));
-    const struct airy_frame_sink_fns *fns = find_format(path);
+    const struct airy_frame_sink_fns *fns = params->headerless ? &npy_fns : find_format(path);
     AIRY_FAIL_IF(!fns, AIRY_ERR_UNSUPPORTED,
                  "'%s': suffix of no format of frames, expected .h5, .npy or .tif", path);
     AIRY_FAIL_IF(!params->force && access(path, F_OK) == 0, AIRY_ERR_EXISTS,

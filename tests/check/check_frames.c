@@ -93,6 +93,35 @@ static void check_format(struct check *c, const char *name, airy_frame_format fo
                 "there already");
 }
 
+/* A file without a header, of a name that says another format. */
+static void check_headerless(struct check *c)
+{
+    if (!check_case(c, "frames_headerless"))
+        return;
+    char path[4300];
+    in_folder(path, c, "b.npy");
+    int16_t *data = check_alloc(c, COUNT * sizeof(*data));
+    check_rand(c, data, AIRY_DTYPE_I16, COUNT, -200, 200);
+    const airy_frame_writer_params params = {
+        .dtype = AIRY_DTYPE_I16, .height = HEIGHT, .width = WIDTH, .headerless = true};
+    const size_t frame = COUNT / FRAMES;
+    airy_frame_writer *writer = NULL;
+    if (!CHECK_OK(c, airy_frame_writer_create(&writer, path, &params)))
+        return;
+    CHECK_OK(c, airy_frame_writer_add(writer, data, 3));
+    CHECK_OK(c, airy_frame_writer_add(writer, data + 3 * frame, FRAMES - 3));
+    CHECK(c, access(path, F_OK) != 0);
+    CHECK_OK(c, airy_frame_writer_finish(writer));
+    airy_frame_writer_destroy(&writer);
+    int16_t *got = check_alloc(c, (COUNT + 1) * sizeof(*got));
+    FILE *file = fopen(path, "rb");
+    if (CHECK(c, file)) {
+        CHECK(c, fread(got, sizeof(*got), COUNT + 1, file) == COUNT);
+        CHECK(c, memcmp(got, data, COUNT * sizeof(*got)) == 0);
+        fclose(file);
+    }
+}
+
 static void check_raw(struct check *c)
 {
     if (!check_case(c, "frames_raw"))
@@ -391,6 +420,7 @@ void check_frame_files(struct check *c)
         check_format(c, "h5", AIRY_FRAMES_HDF5, types[i]);
         check_format(c, "tif", AIRY_FRAMES_TIFF, types[i]);
     }
+    check_headerless(c);
     check_raw(c);
     check_pipe(c);
     check_wide_pipe(c);

@@ -1,17 +1,15 @@
 /* airy simulate oct: interferograms of known reflectors, or of a piece of tissue. */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <unistd.h>
 
 #include "simulated_oct.h"
 #include "stack_out.h"
 
 enum { WAVELENGTH_TERMS = 6, MOST_REFLECTORS = 1000, BLOCK = 32 /* lines made at a time */ };
+static const size_t BATCH_BYTES = (size_t)64 << 20; /* of frames made between two writes */
 
 struct oct_sim_params {
     struct common common;
@@ -454,51 +452,28 @@ static int make_model(struct oct_sim_params *p, struct simulated_oct *m)
     return code;
 }
 
-/* Blocks of lines into memory or a file, by several threads. */
+/* Blocks of lines of some frames into memory, by several threads. */
 struct recording {
     const struct simulated_oct *model;
-    char *memory; /* all frames, or NULL */
-    int file;
-    size_t blocks, per_frame; /* blocks of all frames, of one */
-    pthread_mutex_t lock;     /* of everything below */
+    char *memory;               /* of those frames */
+    size_t first, last, blocks; /* blocks to be made now, of all frames */
+    size_t per_frame;           /* blocks of a frame */
+    pthread_mutex_t lock;       /* of everything below */
     struct progress progress;
     size_t next, done;
     airy_status status;
-    int why; /* errno of the file; 0: none */
     bool stopped;
 };
 
-static bool write_at(int file, const char *from, size_t size, uint64_t offset, int *why)
-{
-    while (size) {
-        const ssize_t n = pwrite(file, from, size, (off_t)offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            *why = n < 0 ? errno : EIO;
-            return false;
-        }
-        from += n;
-        size -= (size_t)n;
-        offset += (uint64_t)n;
-    }
-    return true;
-}
-
-/* One block; where it goes in bytes. */
-static airy_status make_block(struct recording *r, struct oct_scratch *scratch, char *buffer,
-                              size_t block, int *why)
+/* One block, to where it belongs. */
+static airy_status make_block(const struct recording *r, struct oct_scratch *scratch, size_t block)
 {
     const struct simulated_oct *m = r->model;
-    const size_t frame = block / r->per_frame, first = block % r->per_frame * BLOCK,
-                 count = m->lines - first < BLOCK ? m->lines - first : BLOCK,
-                 bytes = simulated_oct_line_bytes(m);
-    const uint64_t offset = ((uint64_t)frame * m->lines + first) * bytes;
-    const airy_status status = simulated_oct_lines(m, scratch, frame, first, count,
-                                                   r->memory ? r->memory + offset : buffer);
-    if (status == AIRY_OK && !r->memory)
-        write_at(r->file, buffer, count * bytes, offset, why);
-    return status;
+    const size_t frame = block / r->per_frame, line = block % r->per_frame * BLOCK,
+                 count = m->lines - line < BLOCK ? m->lines - line : BLOCK,
+                 place = (frame - r->first / r->per_frame) * m->lines + line;
+    return simulated_oct_lines(m, scratch, frame, line, count,
+                               r->memory + place * simulated_oct_line_bytes(m));
 }
 
 static void *record(void *user)
@@ -506,113 +481,96 @@ static void *record(void *user)
     struct recording *r = user;
     struct oct_scratch scratch;
     const bool room = simulated_oct_scratch(r->model, &scratch);
-    char *buffer = malloc(BLOCK * simulated_oct_line_bytes(r->model));
     for (;;) {
         pthread_mutex_lock(&r->lock);
-        if (!room || !buffer)
+        if (!room)
             r->status = AIRY_ERR_MEMORY;
         const size_t block = r->next;
-        const bool more = block < r->blocks && r->status == AIRY_OK && r->why == 0 && !r->stopped;
+        const bool more = block < r->last && r->status == AIRY_OK && !r->stopped;
         r->next += more;
         pthread_mutex_unlock(&r->lock);
         if (!more)
             break;
-        int why = 0;
-        const airy_status status = make_block(r, &scratch, buffer, block, &why);
+        const airy_status status = make_block(r, &scratch, block);
         pthread_mutex_lock(&r->lock);
         r->status = status != AIRY_OK ? status : r->status;
-        r->why = why ? why : r->why;
         r->done++;
         r->stopped |= !progress_step(&r->progress, r->done, r->blocks) && r->done < r->blocks;
         pthread_mutex_unlock(&r->lock);
     }
-    free(buffer);
     simulated_oct_release(&scratch);
     return NULL;
 }
 
-static int run_recording(const struct oct_sim_params *p, struct recording *r, const char *path)
+/* Frames of a batch into r->memory. Exit code. */
+static int run_recording(const struct oct_sim_params *p, struct recording *r, size_t frame,
+                         size_t count, const char *path)
 {
     const struct common *common = &p->common;
-    r->per_frame = (p->lines + BLOCK - 1) / BLOCK;
-    r->blocks = r->per_frame * p->frames;
-    pthread_mutex_init(&r->lock, NULL);
-    tool_catch_interrupts();
-    progress_begin(&r->progress, common, "blocks of lines");
-    const size_t threads = tool_threads(common);
-    tool_work(threads < r->blocks ? threads : r->blocks, record, r);
-    progress_end(&r->progress);
-    pthread_mutex_destroy(&r->lock);
+    const size_t threads = tool_threads(common), blocks = count * r->per_frame;
+    r->first = r->next = frame * r->per_frame;
+    r->last = r->first + blocks;
+    tool_work(threads < blocks ? threads : blocks, record, r);
     if (r->status == AIRY_ERR_MEMORY)
         return tool_fail(common, "out of memory for %zu lines in flight; lower --threads",
                          (size_t)BLOCK * threads);
     if (r->status != AIRY_OK)
         return tool_fail(common, "%s: noise could not be drawn (%s); lower --exposure", path,
                          airy_status_name(r->status));
-    if (r->why)
-        return tool_fail(common, "%s: cannot be written (%s); check free space", path,
-                         strerror(r->why));
-    if (r->done < r->blocks)
+    if (r->done < r->last)
         return tool_fail(common, "%s: stopped, nothing was kept; start again", path);
     return AIRY_EXIT_OK;
 }
 
-/* A new file PATH.XXXXXXXX.partial, as the library's writers make it. */
-static int create_partial(char *partial, size_t size, const char *path)
+/* All frames, so many at a time. Exit code. */
+static int record_frames(const struct oct_sim_params *p, struct recording *r,
+                         airy_frame_writer *writer, size_t batch, const char *path)
 {
-    int file = -1;
-    for (int i = 0; file < 0 && i < 100 && (i == 0 || errno == EEXIST); i++) {
-        uint32_t number = 0;
-        if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-            return -1;
-        if ((size_t)snprintf(partial, size, "%s.%08x.partial", path, (unsigned)number) >= size) {
-            errno = ENAMETOOLONG;
-            return -1;
+    int code = AIRY_EXIT_OK;
+    tool_catch_interrupts();
+    pthread_mutex_init(&r->lock, NULL);
+    progress_begin(&r->progress, &p->common, "blocks of lines");
+    for (size_t frame = 0; frame < p->frames && code == AIRY_EXIT_OK; frame += batch) {
+        const size_t count = p->frames - frame < batch ? p->frames - frame : batch;
+        code = run_recording(p, r, frame, count, path);
+        if (code == AIRY_EXIT_OK) {
+            const airy_status status = airy_frame_writer_add(writer, r->memory, count);
+            code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
         }
-        file = open(partial, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
     }
-    return file;
-}
-
-/* Headerless: lines of a frame after each other, frames after each other. */
-static int write_raw(const struct oct_sim_params *p, const struct simulated_oct *m,
-                     const char *path)
-{
-    const struct common *common = &p->common;
-    char partial[4300];
-    struct recording r = {.model = m};
-    r.file = create_partial(partial, sizeof(partial), path);
-    if (r.file < 0)
-        return tool_fail(common, "%s: cannot be written (%s); check path and permissions", path,
-                         strerror(errno));
-    int code = run_recording(p, &r, path);
-    if ((close(r.file) != 0 || (code == AIRY_EXIT_OK && rename(partial, path) != 0)) &&
-        code == AIRY_EXIT_OK)
-        code = tool_fail(common, "%s: cannot be written (%s); check free space", path,
-                         strerror(errno));
-    if (code != AIRY_EXIT_OK)
-        unlink(partial);
+    progress_end(&r->progress);
+    pthread_mutex_destroy(&r->lock);
     return code;
 }
 
-/* .npy and .tif: [frames, lines, samples], packed ones [frames, lines, bytes]. */
-static int write_image(const struct oct_sim_params *p, const struct simulated_oct *m,
-                       const char *path)
+/* .npy and .tif: [frames, lines, samples], packed ones [frames, lines, bytes]; else headerless. */
+static int write_frames(const struct oct_sim_params *p, const struct simulated_oct *m,
+                        const char *path)
 {
-    const size_t width = simulated_oct_line_bytes(m) / airy_dtype_size(m->dtype);
-    airy_image image = {.dtype = m->dtype, .ndim = 3, .shape = {p->frames, p->lines, width}};
-    const size_t count = tool_count(image.shape, 3);
-    image.data = count ? calloc(count, airy_dtype_size(m->dtype)) : NULL;
-    if (!image.data)
-        return tool_fail(&p->common, "%s: out of memory for %zu frames; .h5 and raw files need one",
-                         path, p->frames);
-    struct recording r = {.model = m, .memory = image.data, .file = -1};
-    int code = run_recording(p, &r, path);
-    if (code == AIRY_EXIT_OK) {
-        const airy_status status = airy_image_write(&image, path, p->common.force);
-        code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
-    }
-    airy_image_free(&image);
+    const struct common *common = &p->common;
+    const size_t line = simulated_oct_line_bytes(m);
+    const airy_frame_writer_params params = {.dtype = m->dtype,
+                                             .height = m->lines,
+                                             .width = line / airy_dtype_size(m->dtype),
+                                             .force = common->force,
+                                             .frames = p->frames,
+                                             .headerless = !airy_frame_writer_has_format(path)};
+    const size_t most = BATCH_BYTES / (m->lines * line), fit = most ? most : 1,
+                 batch = p->frames < fit ? p->frames : fit;
+    const size_t per_frame = (m->lines + BLOCK - 1) / BLOCK;
+    struct recording r = {.model = m, .per_frame = per_frame, .blocks = per_frame * p->frames};
+    airy_frame_writer *writer = NULL;
+    airy_status status = airy_frame_writer_create(&writer, path, &params);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    r.memory = calloc(batch * m->lines, line);
+    int code = r.memory ? record_frames(p, &r, writer, batch, path)
+                        : tool_fail(common, "%s: out of memory for %zu frames of %zu lines", path,
+                                    batch, m->lines);
+    if (code == AIRY_EXIT_OK && (status = airy_frame_writer_finish(writer)) != AIRY_OK)
+        code = tool_failed(common, status);
+    airy_frame_writer_destroy(&writer);
+    free(r.memory);
     return code;
 }
 
@@ -739,16 +697,13 @@ static int write_all(const struct oct_sim_params *p, struct simulated_oct *m, co
     if (tool_has_suffix(path, ".h5") || tool_has_suffix(path, ".hdf5") ||
         tool_has_suffix(path, ".nxs"))
         code = write_stack(p, m, path);
-    else if (tool_has_suffix(path, ".npy") || tool_has_suffix(path, ".tif") ||
-             tool_has_suffix(path, ".tiff"))
-        code = write_image(p, m, path);
-    else if (airy_image_has_format(path))
+    else if (airy_image_has_format(path) && !airy_frame_writer_has_format(path))
         code = tool_usage(&p->common,
                           "output '%s': expected .h5, .npy, .tif, or a suffix of no format for a "
                           "headerless file",
                           path);
     else
-        code = write_raw(p, m, path);
+        code = write_frames(p, m, path);
     if (code == AIRY_EXIT_OK && p->truth)
         code = write_truth(p, m);
     if (code == AIRY_EXIT_OK && p->write_plan)
