@@ -127,6 +127,11 @@ airy_status airy_fail_context(airy_status status, const char *format, ...)
     return keep(status, text);
 }
 
+airy_status airy_fail_path(airy_status status, const char *path)
+{
+    return strstr(last_error, path) ? status : airy_fail_context(status, "'%s'", path);
+}
+
 airy_status airy_fail_restore(airy_status status, const char *text)
 {
     return keep(status, text);

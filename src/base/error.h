@@ -15,6 +15,8 @@
 airy_status airy_fail(airy_status status, const char *format, ...) AIRY_PRINTF(2, 3);
 /* Put "text: " before the sentence of a failure that is being forwarded; returns status. */
 airy_status airy_fail_context(airy_status status, const char *format, ...) AIRY_PRINTF(2, 3);
+/* The same with 'path', where the sentence does not name it yet. */
+airy_status airy_fail_path(airy_status status, const char *path);
 /* Restore a sentence carried over from another thread; returns status. */
 airy_status airy_fail_restore(airy_status status, const char *text);
 /* Keep the sentence for another thread or a later call. */

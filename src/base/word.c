@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "base/size.h"
 
 enum { LONGEST = 63, SHORTEST_START = 3 };
 
@@ -18,23 +19,26 @@ static int lower(char letter)
 
 size_t airy_word_distance(const char *a, const char *b)
 {
-    size_t row[LONGEST + 1];
+    size_t rows[3][LONGEST + 1]; /* of this letter of a, and of the two before it */
     const size_t na = strlen(a), nb = strlen(b);
     if (na > LONGEST || nb > LONGEST)
         return SIZE_MAX;
     for (size_t j = 0; j <= nb; j++)
-        row[j] = j;
+        rows[0][j] = j;
     for (size_t i = 1; i <= na; i++) {
-        size_t diagonal = row[0];
+        size_t *row = rows[i % 3];
+        const size_t *above = rows[(i + 2) % 3], *second = rows[(i + 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= nb; j++) {
-            const size_t exchange = diagonal + (lower(a[i - 1]) != lower(b[j - 1]));
-            const size_t step = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            diagonal = row[j];
-            row[j] = exchange < step ? exchange : step;
+            const size_t step = airy_min_size(row[j - 1], above[j]) + 1;
+            const bool same = lower(a[i - 1]) == lower(b[j - 1]);
+            row[j] = airy_min_size(step, above[j - 1] + !same);
+            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+                lower(a[i - 2]) == lower(b[j - 1]))
+                row[j] = airy_min_size(row[j], second[j - 2] + 1);
         }
     }
-    return row[nb];
+    return rows[na % 3][nb];
 }
 
 const char *airy_near_word(const char *word, const char *const *words, size_t count)
@@ -42,14 +46,14 @@ const char *airy_near_word(const char *word, const char *const *words, size_t co
     if (!word || !words)
         return NULL;
     const size_t length = strlen(word);
-    /* a single letter exchanged is another word */
-    const size_t limit = length > 1 ? length / 3 + 2 : 1;
     const char *near = NULL;
     size_t least = SIZE_MAX;
     for (size_t i = 0; i < count; i++) {
         const bool begins = length >= SHORTEST_START && strncasecmp(word, words[i], length) == 0;
         const size_t distance = airy_word_distance(word, words[i]);
-        const size_t rank = begins ? distance : distance < limit ? LONGEST + distance : SIZE_MAX;
+        const size_t rank = begins                       ? distance
+                            : 3 * distance <= length + 1 ? LONGEST + distance
+                                                         : SIZE_MAX;
         if (rank < least) {
             least = rank;
             near = words[i];

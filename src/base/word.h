@@ -6,7 +6,10 @@
 
 #include "airy/status.h"
 
-/* Letters to insert, delete or exchange; case is ignored. SIZE_MAX beyond 63 letters. */
+/*
+ * Letters to insert, delete or exchange, two neighbours that changed places counting once; case is
+ * ignored. SIZE_MAX beyond 63 letters.
+ */
 size_t airy_word_distance(const char *a, const char *b);
 
 /* "a, b or c", cut where it does not fit. */

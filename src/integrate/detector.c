@@ -61,10 +61,11 @@ static bool measure_name(void *arg, const char *name, size_t size)
     return false;
 }
 
+/* NULL: none is near. */
 static const struct airy_detector_entry *nearest_entry(const char *plain)
 {
-    const struct airy_detector_entry *best = airy_detector_table;
-    size_t distance = SIZE_MAX;
+    const struct airy_detector_entry *best = NULL;
+    size_t distance = strlen(plain) / 2 + 2;
     for (size_t i = 0; i < airy_detector_table_count; i++) {
         struct nearest nearest = {plain, SIZE_MAX};
         any_name(airy_detector_table[i].names, measure_name, &nearest);
@@ -141,8 +142,9 @@ airy_status airy_detector_find(airy_detector *detector, const char *name)
     if (!entry) {
         char plain[NAME_MAX_LENGTH];
         plain_name(plain, name, strlen(name));
-        const char *nearest = nearest_entry(plain)->names;
-        AIRY_FAIL_IF(!*plain, AIRY_ERR_NOT_FOUND, "detector '%.64s' is unknown", name);
+        const struct airy_detector_entry *near = *plain ? nearest_entry(plain) : NULL;
+        const char *nearest = near ? near->names : "";
+        AIRY_FAIL_IF(!near, AIRY_ERR_NOT_FOUND, "detector '%.64s' is unknown", name);
         AIRY_FAIL_IF(true, AIRY_ERR_NOT_FOUND, "detector '%.64s' is unknown, did you mean '%.*s'?",
                      name, (int)strcspn(nearest, "|"), nearest);
     }

@@ -219,9 +219,7 @@ airy_status airy_frame_writer_add(airy_frame_writer *writer, const void *frames,
         return AIRY_OK;
     const airy_status status = writer->fns->add(writer->sink, frames, count);
     if (status != AIRY_OK)
-        return strstr(airy_last_error(), writer->partial)
-                   ? status
-                   : airy_fail_context(status, "'%s'", writer->path);
+        return airy_fail_path(status, writer->partial);
     writer->frames += count;
     return AIRY_OK;
 }

@@ -625,7 +625,7 @@ airy_status airy_image_read_fits(airy_image *image, const char *path)
         return AIRY_OK;
     }
     airy_image_free(&made);
-    return airy_fail_context(status, "'%s'", path);
+    return airy_fail_path(status, path);
 }
 
 static airy_status describe_hdu(airy_fits_hdu *hdu, fitsfile *file)
@@ -707,5 +707,5 @@ airy_status airy_fits_list(airy_fits_hdu **hdus, size_t *count, const char *path
         return AIRY_OK;
     }
     free(made);
-    return airy_fail_context(status, "'%s'", path);
+    return airy_fail_path(status, path);
 }

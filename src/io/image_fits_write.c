@@ -148,6 +148,8 @@ static airy_status write_partial(const airy_image *image, const char *partial)
                : airy_file_pwrite(fd, header, size, 0);
     if (status == AIRY_OK)
         status = write_pixels(fd, image, bytes, size);
+    if (status != AIRY_OK && fd >= 0)
+        status = airy_fail_path(status, partial);
     if (status == AIRY_OK && fsync(fd) != 0 && errno != EINVAL && errno != EROFS)
         status = airy_fail(AIRY_ERR_IO, "fsync of '%s': %s", partial, strerror(errno));
     if (fd >= 0)

@@ -284,7 +284,7 @@ airy_status airy_plain_index(struct airy_plain_frames *frames, const char *path,
     const airy_status status = raw ? index_raw(&f, size, raw) : index_file(&f, path, fd, size);
     if (status != AIRY_OK) {
         airy_plain_release(&f);
-        return strstr(airy_last_error(), path) ? status : airy_fail_context(status, "'%s'", path);
+        return airy_fail_path(status, path);
     }
     *frames = f;
     return AIRY_OK;

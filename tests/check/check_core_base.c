@@ -150,7 +150,9 @@ static void check_near_words(struct check *c)
                 {"y", NULL},
                 {"", NULL},
                 {"wrap", NULL},
-                {"2theta", NULL}};
+                {"2theta", NULL},
+                {"ref", "reflect"},
+                {"deflecked", "reflected"}};
     const size_t count = sizeof(words) / sizeof(words[0]);
     for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
         const char *near = airy_near_word(rows[r].typed, words, count);
@@ -159,7 +161,7 @@ static void check_near_words(struct check *c)
     char many[101] = "";
     memset(many, 'q', 100);
     CHECK(c, !airy_near_word(many, words, count) && !airy_near_word(NULL, words, count));
-    CHECK(c, airy_word_distance("kitten", "sitting") == 3);
+    CHECK(c, airy_word_distance("kitten", "sitting") == 3 && airy_word_distance("csr", "scr") == 1);
     int index = -1;
     CHECK_OK(c, airy_find_word(&index, "border", "reflect", words, count));
     CHECK(c, index == 3);

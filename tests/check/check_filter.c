@@ -672,7 +672,7 @@ static void check_filter_errors(struct check *c)
     CHECK_FAILS(c, airy_gaussian_blur(c->queue, dst, src, &(airy_blur_params){.sigma = {1}}),
                 AIRY_ERR_SHAPE, "[4, 5]");
     CHECK_FAILS(c, airy_border_parse(&border, "edge"), AIRY_ERR_PARAM, "reflect");
-    CHECK_FAILS(c, airy_convolve_mode_parse(&mode, NULL), AIRY_ERR_PARAM, "valid");
+    CHECK_FAILS(c, airy_convolve_mode_parse(&mode, NULL), AIRY_ERR_PARAM, "NULL");
     CHECK_FAILS(c, airy_convolve_method_parse(&method, "fast"), AIRY_ERR_PARAM, "separable");
     CHECK(c, airy_border_parse(&border, "mirror") == AIRY_OK && border == AIRY_BORDER_MIRROR);
 }

@@ -188,7 +188,7 @@ static json_t *load_configuration(const struct common *common, const char *path,
         if (!json && !tool_exists(path))
             *code = tool_fail(common, "--config %s: there is no such file", path);
         else if (!json)
-            *code = tool_fail(common, "--config %s: it is no JSON", path);
+            *code = tool_fail(common, "--config %s: it is no JSON; check the file", path);
         return json;
     }
     const airy_status status = airy_hdf5_text(&text, path, "/entry/integrate/configuration");

@@ -182,7 +182,7 @@ static int check_names(const struct common *common, const struct opt_file *outpu
     return AIRY_EXIT_OK;
 }
 
-/* What is drawn or listed at the end of a run must not fail for its folder. */
+/* What is written at the end of a run must not fail for its folder, or because it is one. */
 static int check_folder(const struct common *common, const char *file)
 {
     char folder[4200];
@@ -192,6 +192,8 @@ static int check_folder(const struct common *common, const char *file)
              slash ? file : ".");
     if (!stat_file(folder, &status) || !S_ISDIR(status.st_mode))
         return tool_fail(common, "'%s': there is no folder '%s'; make it first", file, folder);
+    if (stat_file(file, &status) && S_ISDIR(status.st_mode))
+        return tool_fail(common, "output '%s' is a folder; add the name of a file", file);
     if (access(folder, W_OK | X_OK) != 0 && !tool_exists(file))
         return tool_fail(common, "'%s': nothing can be written into '%s'; choose another folder",
                          file, folder);
@@ -228,7 +230,7 @@ int tool_check_files(const struct common *common)
         char file[4096];
         file_of(file, outputs[i].path);
         code = tool_keep_inputs(common, file);
-        if (code == AIRY_EXIT_OK && count > 1)
+        if (code == AIRY_EXIT_OK)
             code = check_folder(common, file);
         if (code == AIRY_EXIT_OK && outputs[i].use != OPT_WRITTEN_OWN && !common->explain &&
             would_be_lost(file))

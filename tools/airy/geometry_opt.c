@@ -283,12 +283,13 @@ int geometry_fit_shape(airy_geometry *g, const struct common *common, size_t hei
     if (g->detector.height == height && g->detector.width == width)
         return AIRY_EXIT_OK;
     airy_detector other;
-    char hint[128] = "give the right --detector";
+    char hint[128] = "give the right --detector, and --binning only where pixels are binned";
     const size_t b1 = g->detector.height / height, b2 = g->detector.width / width;
     if (b1 > 0 && b2 > 0 && b1 * b2 > 1 && g->detector.height / b1 == height &&
         g->detector.width / b2 == width)
         snprintf(hint, sizeof(hint), "they do with --binning %zux%zu", b1, b2);
-    else if (airy_detector_find_shape(&other, height, width) == AIRY_OK)
+    else if (airy_detector_find_shape(&other, height, width) == AIRY_OK &&
+             strcmp(other.name, g->detector.name) != 0)
         snprintf(hint, sizeof(hint), "a detector of that shape is '%s'", other.name);
     return tool_fail(common, "frames of %zu x %zu pixels do not fit detector '%s' of %zu x %zu; %s",
                      height, width, g->detector.name, g->detector.height, g->detector.width, hint);

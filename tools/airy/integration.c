@@ -292,6 +292,10 @@ int integration_open_source(struct integration *job, const struct integrate_para
     if (code == AIRY_EXIT_OK)
         code = geometry_resolve(&job->geometry, &params->geometry, &job->meta, job->info.height,
                                 job->info.width);
+    if (code == AIRY_EXIT_OK && (params->geometry.has_sensor || params->geometry.has_attenuation) &&
+        !job->geometry.parallax && !params->sensor_efficiency)
+        code = tool_usage(job->common, "--%s goes with --parallax or --sensor-efficiency",
+                          params->geometry.has_sensor ? "sensor" : "attenuation");
     if (code == AIRY_EXIT_OK)
         code = geometry_arrays(&job->arrays, &job->geometry, job->common);
     pattern_set_sample(&job->geometry, &params->pattern);

@@ -473,7 +473,7 @@ static int parse_option(const struct command *command, void *params, int argc, c
     if (expected) {
         if (expected == no_memory)
             return out_of_memory(command);
-        usage_error(command, "--%s %s: %s", opt->name, argument, expected);
+        usage_error(command, "--%s %s: %s", opt->name, *argument ? argument : "''", expected);
         return AIRY_EXIT_USAGE;
     }
     if ((own || opt->words == compats) && !remember(params, opt, argument))

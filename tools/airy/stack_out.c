@@ -176,7 +176,8 @@ int stack_out_run(struct stack_out *out)
     progress_end(&job.progress);
     int code = AIRY_EXIT_OK;
     if (job.status != AIRY_OK)
-        code = tool_fail(common, "%s", job.error);
+        code = job.status == AIRY_ERR_IO ? tool_failed_as(common, job.status, job.error)
+                                         : tool_fail(common, "%s", job.error);
     else if (job.written < job.frames)
         code = tool_fail(common,
                          "%s: stopped after %zu of %zu frames, nothing was kept; start again",

@@ -30,7 +30,15 @@ static const char *advice(const struct common *common, airy_status status, const
     if (strstr(sentence, "is being written by another process"))
         return "; wait until that has ended, or end it";
     if (strstr(sentence, "is no regular file"))
-        return "; give a file, or a folder's files as 'FOLDER/*.cbf'";
+        return common->command->max_inputs > 2 ? "; give a file, or a folder's files as "
+                                                 "'FOLDER/*.cbf'"
+                                               : "; give a file";
+    if (strncmp(sentence, "no file matches", 15) == 0)
+        return "; check the path";
+    if (strstr(sentence, "needs a wavelength") && opt_has(common->command, "wavelength"))
+        return "; give --wavelength L or --energy E";
+    if (strstr(sentence, "has no celestial axes") || strstr(sentence, "no sky coordinates"))
+        return "; only FITS images with RA and DEC in their header have positions in the sky";
     if (strstr(sentence, "Address already in use"))
         return "; another program has this port: end that one, or choose another port";
     if (strncmp(sentence, "detector '", 10) == 0 && strstr(sentence, "' is unknown"))
@@ -41,6 +49,10 @@ static const char *advice(const struct common *common, airy_status status, const
         return "; its producer must be started first";
     if (strstr(sentence, "of sensor material"))
         return " by --attenuation";
+    if (strstr(sentence, "No space left on device") || strstr(sentence, "quota exceeded"))
+        return "; make room, or write elsewhere";
+    if (strstr(sentence, "Permission denied"))
+        return "; check its permissions, and those of its folder";
     if (strstr(sentence, "its signature is missing") && opt_has(common->command, "raw"))
         return "; check the file, or say by --raw what its frames are";
     if (strstr(sentence, "shorter than its index says"))

@@ -27,7 +27,7 @@ try compress $small o.h5 --filter bslz
 try sources $small --method simpel
 try plot $small -o o.png --kind waterfal
 try simulate diffraction o.h5 --dtype unit16
-try simulate oct o.raw --dtype unit16
+try simulate oct o.raw --dtype u61
 try simulate difraction o.h5
 try stream $small --to tcp://127.0.0.1:1 --filter bsl4
 try bench --case 4m
