@@ -110,10 +110,11 @@ int image_load_frame(const struct common *common, const char *path, size_t numbe
     size_t frames = 1;
     if (status == AIRY_OK && plain) {
         if (image.ndim < 2) {
+            code = tool_fail(common,
+                             "%s: has one dimension of %zu values, expected an image of 2 or more",
+                             path, tool_count(image.shape, image.ndim));
             airy_image_free(&image);
-            return tool_fail(common,
-                             "%s: has %d dimension, expected 2 or more; 'airy plot' draws lines",
-                             path, image.ndim);
+            return code;
         }
         picture->height = image.shape[image.ndim - 2];
         picture->width = image.shape[image.ndim - 1];

@@ -33,6 +33,8 @@ static const char *advice(const struct common *common, airy_status status, const
         return common->command->max_inputs > 2 ? "; give a file, or a folder's files as "
                                                  "'FOLDER/*.cbf'"
                                                : "; give a file";
+    if (strstr(sentence, "no image in any of its HDUs"))
+        return "; 'airy info FILE' lists what it holds";
     if (strncmp(sentence, "no file matches", 15) == 0)
         return "; check the path";
     if (strstr(sentence, "needs a wavelength") && opt_has(common->command, "wavelength"))

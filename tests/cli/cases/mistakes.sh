@@ -1,5 +1,6 @@
 # one line that says what, where and what to do; the exit code; nothing half-written
 $airy convert $small --frames 0 -o image.npy --quiet && $airy simulate sky sky.fits --height 32 --width 48 --quiet || exit 1
+$airy sources sky.fits --catalog field.fits --quiet >/dev/null && $airy integrate $small -o p.h5 --bins 40 --quiet && $airy convert p.h5::/entry/integrate/result/radial -o line.npy --quiet || exit 1
 mkdir folder folder.h5 folder.npy shut && chmod 555 shut
 poni=${small%.h5}.poni
 grep -v Wavelength "$poni" >dark.poni && echo text >text.json && : >empty.npy
@@ -32,6 +33,9 @@ try 1 stats empty.npy
 try 1 stats cut.npy
 try 1 stats text.fits
 try 1 stats image.npy::/data
+try 1 view line.npy -o o.png
+try 1 calibrate line.npy --calibrant LaB6 -o o.poni
+try 1 stats field.fits
 try 1 sky image.npy --pixels 1,1
 # geometry
 try 1 integrate $small --poni dark.poni -o o.h5
