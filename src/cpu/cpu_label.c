@@ -15,7 +15,7 @@
 #include "base/size.h"
 #include "cpu/cpu_reduce.h"
 
-enum { STRIPES = 64, WORD = 64 };
+enum { STRIPES = 64, WORD = 64, PIECE = 1024 /* pixels at a time */ };
 
 struct job {
     const struct airy_label_plan *plan;
@@ -70,6 +70,18 @@ static uint64_t pack_bytes(const uint8_t *bytes)
     return x * UINT64_C(0x0102040810204080) >> 56;
 }
 
+/* n bytes of 0 or 1 to whole words; mask has room for what fills the last one. */
+static void pack_mask(uint64_t *bits, uint8_t *mask, size_t n)
+{
+    memset(mask + n, 0, airy_align_up(n, WORD) - n);
+    for (size_t w = 0; w * WORD < n; w++) {
+        uint64_t word = 0;
+        for (size_t b = 0; b < 8; b++)
+            word |= pack_bytes(mask + w * WORD + 8 * b) << (8 * b);
+        bits[w] = word;
+    }
+}
+
 static void make_bits(const struct job *job, size_t row)
 {
     const struct airy_reduce_kernels *k = airy_reduce_kernels();
@@ -77,22 +89,28 @@ static void make_bits(const struct job *job, size_t row)
     const size_t width = plan->shape[2], elem = airy_dtype_size(plan->src->dtype);
     const char *src = airy_row_address(plan->src, plan->shape, row);
     uint64_t *bits = job->bits + row * job->words;
-    _Alignas(64) double values[1024];
-    uint8_t mask[1024];
-    for (size_t x = 0; x < width; x += 1024) {
-        const size_t n = airy_min_size(1024, width - x);
+    _Alignas(64) double values[PIECE];
+    uint8_t mask[PIECE];
+    for (size_t x = 0; x < width; x += PIECE) {
+        const size_t n = airy_min_size(PIECE, width - x);
         k->load[plan->src->dtype](values, src + x * elem, n);
         if (plan->has_above)
             k->above(mask, values, n, plan->above);
         else
             k->not_zero(mask, values, n);
-        memset(mask + n, 0, airy_align_up(n, WORD) - n);
-        for (size_t w = 0; w * WORD < n; w++) {
-            uint64_t word = 0;
-            for (size_t b = 0; b < 8; b++)
-                word |= pack_bytes(mask + w * WORD + 8 * b) << (8 * b);
-            bits[x / WORD + w] = word;
-        }
+        pack_mask(bits + x / WORD, mask, n);
+    }
+}
+
+void airy_label_turns(uint64_t *bits, const uint32_t *row, size_t width)
+{
+    const struct airy_reduce_kernels *k = airy_reduce_kernels();
+    uint8_t mask[PIECE];
+    for (size_t x = 0; x < width; x += PIECE) {
+        const size_t n = airy_min_size(PIECE, width - x);
+        mask[0] = row[x] != (x ? row[x - 1] : 0);
+        k->turns(mask + 1, row + x + 1, n - 1);
+        pack_mask(bits + x / WORD, mask, n);
     }
 }
 
@@ -388,7 +406,7 @@ static airy_status label(airy_queue *queue, struct airy_label_plan *plan)
         status = airy_memory_calloc(&block, plan->count + 1, sizeof(airy_region), "regions");
         plan->regions = block;
         if (status == AIRY_OK)
-            status = airy_measure_runs(queue, plan->regions, plan->count, &runs, plan->src);
+            status = airy_measure_runs(queue, plan->regions, plan->count, &runs, NULL, plan->src);
         if (status != AIRY_OK) {
             free(plan->regions);
             plan->regions = NULL;
@@ -401,90 +419,4 @@ static airy_status label(airy_queue *queue, struct airy_label_plan *plan)
     return status;
 }
 
-/* The first x from here on that is not 0; blocks of zeros are passed as a whole. */
-static size_t skip_zeros(const uint32_t *row, size_t x, size_t width)
-{
-    enum { BLOCK = 16 };
-    while (x < width && row[x] == 0) {
-        uint32_t any = x % BLOCK != 0 || x + BLOCK > width;
-        for (size_t i = 0; i < BLOCK && !any; i += BLOCK / 2)
-            any |= row[x + i] | row[x + i + 1] | row[x + i + 2] | row[x + i + 3] | row[x + i + 4] |
-                   row[x + i + 5] | row[x + i + 6] | row[x + i + 7];
-        x += any ? 1 : BLOCK;
-    }
-    return x;
-}
-
-/* Runs of one label of a label image. */
-static uint32_t label_row(struct airy_run *run, uint32_t *label, const uint32_t *row, size_t width,
-                          size_t count)
-{
-    uint32_t n = 0;
-    for (size_t x = skip_zeros(row, 0, width); x < width; x = skip_zeros(row, x, width)) {
-        const size_t begin = x;
-        const uint32_t value = row[x];
-        while (x < width && row[x] == value)
-            x++;
-        if (value > count) /* as u32 negative labels are, too */
-            continue;
-        if (run) {
-            run[n] = (struct airy_run){(uint32_t)begin, (uint32_t)x};
-            label[n] = value;
-        }
-        n++;
-    }
-    return n;
-}
-
-struct image_job {
-    const struct airy_measure_plan *plan;
-    struct airy_runs *runs;
-    bool fill;
-};
-
-static void image_row(void *arg, size_t row, unsigned worker)
-{
-    (void)worker;
-    const struct image_job *job = arg;
-    struct airy_runs *runs = job->runs;
-    const uint32_t *labels =
-        (const uint32_t *)(const void *)airy_row_address(job->plan->labels, job->plan->shape, row);
-    const uint32_t first = job->fill ? runs->row_first[row] : 0;
-    const uint32_t n = label_row(job->fill ? runs->run + first : NULL,
-                                 job->fill ? runs->label + first : NULL, labels,
-                                 job->plan->shape[2], job->plan->count);
-    if (!job->fill)
-        runs->row_first[row + 1] = n;
-}
-
-static airy_status measure_image(airy_queue *queue, const struct airy_measure_plan *plan,
-                                 struct airy_runs *runs)
-{
-    struct image_job job = {.plan = plan, .runs = runs};
-    const double bytes = (double)airy_array_size(plan->labels);
-    void *block;
-    AIRY_TRY(airy_memory_calloc(&block, runs->rows + 1, sizeof(uint32_t), "label rows"));
-    runs->row_first = block;
-    airy_profile_loop(queue->device, "measure_count", bytes, runs->rows, image_row, &job);
-    for (size_t row = 0; row < runs->rows; row++)
-        runs->row_first[row + 1] += runs->row_first[row];
-    const size_t n = runs->row_first[runs->rows];
-    AIRY_TRY(airy_memory_calloc(&block, n + 1, sizeof(uint32_t), "label runs"));
-    runs->label = block;
-    AIRY_TRY(airy_memory_calloc(&block, n + 1, sizeof(struct airy_run), "label runs"));
-    runs->run = block;
-    job.fill = true;
-    airy_profile_loop(queue->device, "measure_runs", bytes, runs->rows, image_row, &job);
-    return airy_measure_runs(queue, plan->regions, plan->count, runs, plan->src);
-}
-
-static airy_status measure(airy_queue *queue, const struct airy_measure_plan *plan)
-{
-    struct airy_runs runs = {.shape = {plan->shape[0], plan->shape[1], plan->shape[2]},
-                             .rows = plan->shape[0] * plan->shape[1]};
-    const airy_status status = measure_image(queue, plan, &runs);
-    airy_runs_free(&runs);
-    return status;
-}
-
-const struct airy_label_fns airy_label_cpu = {.label = label, .measure = measure};
+const struct airy_label_fns airy_label_cpu = {.label = label, .measure = airy_cpu_measure};

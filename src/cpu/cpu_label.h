@@ -22,8 +22,16 @@ void airy_runs_free(struct airy_runs *runs);
 /* Element 0 of a row of an array of 1 to 3 dimensions. */
 char *airy_row_address(const airy_array *array, const size_t shape[3], size_t row);
 
-/* Measures of `count` labels; regions[] is overwritten. */
+/* Bits of a row of labels, in words of 64: unlike the one before, or at 0 not 0. */
+void airy_label_turns(uint64_t *bits, const uint32_t *row, size_t width);
+
+/*
+ * Measures of `count` labels; regions[] is overwritten. labels: an image of them, of which `runs`
+ * has the shape only; NULL: the runs'.
+ */
 airy_status airy_measure_runs(airy_queue *queue, airy_region *regions, size_t count,
-                              const struct airy_runs *runs, const airy_array *src);
+                              const struct airy_runs *runs, const airy_array *labels,
+                              const airy_array *src);
+airy_status airy_cpu_measure(airy_queue *queue, const struct airy_measure_plan *plan);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Measures of labels: one walk over the runs, in stripes of rows whose number depends on the data
- * alone. A label belongs to the stripe of its first run, which adds to its entry; what other stripes
- * meet of it they keep apart, and this is added stripe by stripe.
+ * alone. Each stripe keeps what it finds of a label by itself; a label's parts are added in the
+ * order of stripes.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,183 +14,278 @@
 #include "cpu/cpu_reduce.h"
 
 enum {
-    STRIPES = 32,
-    RUNS_ALONE = 4096, /* fewer runs are one stripe */
+    STRIPES = 64,
+    STRIPE_PIXELS = 65536, /* at least */
     LABELS_ALONE = 1 << 24,
     PIECE = 256, /* pixels of a run at a time */
     FINISH_EACH = 256
 };
 
-/* Where a label begins: the origin of its moments. x is that of its first run. */
-struct origin {
-    uint32_t row, x;
-    bool seen;
-};
-
-/* What is found of a label. Places of extremes are pixels in raster order; box: z, y, x. */
+/*
+ * What a stripe finds of a label; places are z, y, x. Moments are about the origin, where its first
+ * run begins. Places of extremes are pixels in raster order.
+ */
 struct part {
     struct airy_region_sums sums;
     double min, max;
-    uint32_t label, min_at, max_at;
-    uint32_t first[3], last[3];
+    uint64_t next; /* part of the label in a later stripe; see part_at */
+    uint32_t min_at, max_at;
+    uint32_t origin[3], first[3], last[3];
 };
 
 struct stripe {
-    struct part *parts; /* of labels that began before */
+    struct part *parts;
+    uint32_t *labels; /* of the parts */
     size_t count, capacity;
     airy_status status;
 };
 
 struct job {
     const struct airy_runs *runs;
-    const airy_array *src;
+    const airy_array *labels, *src;
     airy_region *regions;
-    size_t labels, count;         /* count: stripes */
-    const struct origin *origins; /* [labels] */
-    struct part *own;             /* [labels] */
-    struct stripe *stripes;
+    size_t count, stripe_count; /* labels, stripes */
+    struct stripe stripes[STRIPES];
+    uint64_t *heads; /* [count], the first part of each label */
+    uint32_t *slots; /* [workers][count + 1], parts of a stripe by label; see part_of */
 };
 
-static struct part no_part(uint32_t label)
+static const struct part no_part = {.min = (double)INFINITY,
+                                    .max = -(double)INFINITY,
+                                    .first = {UINT32_MAX, UINT32_MAX, UINT32_MAX}};
+
+static bool grow(struct stripe *s)
 {
-    return (struct part){.label = label,
-                         .min = (double)INFINITY,
-                         .max = -(double)INFINITY,
-                         .first = {UINT32_MAX, UINT32_MAX, UINT32_MAX}};
+    const size_t capacity = 2 * s->capacity + 64;
+    struct part *parts = realloc(s->parts, capacity * sizeof(*parts));
+    s->parts = parts ? parts : s->parts;
+    uint32_t *labels = realloc(s->labels, capacity * sizeof(*labels));
+    s->labels = labels ? labels : s->labels;
+    if (!parts || !labels)
+        return false;
+    s->capacity = capacity;
+    return true;
 }
 
-/* The part of a label that began before. slots: [labels + 1], index + 1; 0: none yet. */
-static struct part *part_of(struct stripe *s, uint32_t *slots, uint32_t label)
+/* A row of the image, and its runs. */
+struct row {
+    uint32_t z, y, pixel; /* pixel: its first, in raster order */
+    const char *src;
+    const struct airy_run *run;
+    const uint32_t *label;
+    uint32_t count;
+};
+
+/* A label's part of a stripe. slots: [labels + 1], index + 1; 0: none yet. */
+static struct part *part_of(struct stripe *s, uint32_t *slots, const struct row *row, uint32_t i)
 {
+    const uint32_t label = row->label[i];
     if (slots[label])
         return &s->parts[slots[label] - 1];
-    if (s->count == s->capacity) {
-        const size_t capacity = 2 * s->capacity + 64;
-        struct part *grown = realloc(s->parts, capacity * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        s->parts = grown;
-        s->capacity = capacity;
-    }
-    s->parts[s->count++] = no_part(label);
+    if (s->count == s->capacity && !grow(s))
+        return NULL;
+    struct part *p = &s->parts[s->count];
+    *p = no_part;
+    p->origin[0] = row->z;
+    p->origin[1] = row->y;
+    p->origin[2] = row->run[i].begin;
+    s->labels[s->count++] = label;
     slots[label] = (uint32_t)s->count;
-    return &s->parts[s->count - 1];
+    return p;
 }
 
-/* Pixels of a row that follow each other: [z, y, x]; u: from the label's origin to the first. */
-struct place {
-    uint32_t at[3], pixel;
-    double u[3];
-};
-
-static void add_values(struct part *p, const double *values, size_t n, const struct place *place)
+static uint32_t place_of(double value, const double *values)
 {
-    double sum = 0, sum_x = 0, sum_xx = 0;
-    for (size_t i = 0; i < n; i++) {
-        const double v = values[i], u = place->u[2] + (double)i;
-        sum += v;
-        sum_x += v * u;
-        sum_xx += v * u * u;
-        if (v < p->min) {
-            p->min = v;
-            p->min_at = place->pixel + (uint32_t)i;
-        }
-        if (v > p->max) {
-            p->max = v;
-            p->max_at = place->pixel + (uint32_t)i;
-        }
+    uint32_t i = 0;
+    while (values[i] != value)
+        i++;
+    return i;
+}
+
+/* n pixels of a row from x on. */
+static void add_values(struct part *p, const struct airy_reduce_kernels *k, const double *values,
+                       size_t n, const struct row *row, uint32_t x)
+{
+    struct airy_reduce_line line;
+    k->line(&line, values, n);
+    if (line.min < p->min) {
+        p->min = line.min;
+        p->min_at = row->pixel + x + place_of(line.min, values);
+    }
+    if (line.max > p->max) {
+        p->max = line.max;
+        p->max_at = row->pixel + x + place_of(line.max, values);
     }
     struct airy_region_sums *s = &p->sums;
-    const double count = (double)n, y = place->u[1];
+    const double count = (double)n, u = (double)x - (double)p->origin[2],
+                 y = (double)row->y - (double)p->origin[1],
+                 z = (double)row->z - (double)p->origin[0], sum = line.sum,
+                 sum_x = line.first + u * sum;
     s->count += n;
     s->sum += sum;
-    s->moment[0] += sum * place->u[0];
+    s->moment[0] += sum * z;
     s->moment[1] += sum * y;
     s->moment[2] += sum_x;
-    s->xx += sum_xx;
+    s->xx += line.second + u * (line.first + sum_x);
     s->yy += sum * y * y;
     s->xy += sum_x * y;
-    s->place[0] += count * (double)place->at[0];
-    s->place[1] += count * (double)place->at[1];
-    s->place[2] += count * ((double)place->at[2] + 0.5 * (count - 1));
-    for (int k = 0; k < 3; k++) {
-        const uint32_t lo = place->at[k], hi = k == 2 ? lo + (uint32_t)n - 1 : lo;
-        p->first[k] = lo < p->first[k] ? lo : p->first[k];
-        p->last[k] = hi > p->last[k] ? hi : p->last[k];
+    s->place[0] += count * (double)row->z;
+    s->place[1] += count * (double)row->y;
+    s->place[2] += count * ((double)x + 0.5 * (count - 1));
+    const uint32_t lo[3] = {row->z, row->y, x}, hi[3] = {row->z, row->y, x + (uint32_t)n - 1};
+    for (int i = 0; i < 3; i++) {
+        p->first[i] = lo[i] < p->first[i] ? lo[i] : p->first[i];
+        p->last[i] = hi[i] > p->last[i] ? hi[i] : p->last[i];
     }
 }
 
-static void add_run(const struct job *job, struct part *p, size_t row, struct airy_run run)
+static bool measure_row(const struct job *job, struct stripe *s, uint32_t *slots,
+                        const struct row *row)
 {
     const struct airy_reduce_kernels *k = airy_reduce_kernels();
-    const struct origin *origin = &job->origins[p->label - 1];
     const airy_dtype dtype = job->src->dtype;
-    const char *src = airy_row_address(job->src, job->runs->shape, row);
-    const size_t height = job->runs->shape[1], width = job->runs->shape[2];
-    const uint32_t z = (uint32_t)(row / height), y = (uint32_t)(row % height);
+    const size_t size = airy_dtype_size(dtype);
     _Alignas(64) double values[PIECE];
-    for (uint32_t x = run.begin; x < run.end; x += PIECE) {
-        const size_t n = airy_min_size(PIECE, run.end - x);
-        const struct place place = {.at = {z, y, x},
-                                    .pixel = (uint32_t)(row * width + x),
-                                    .u = {(double)z - (double)(origin->row / height),
-                                          (double)y - (double)(origin->row % height),
-                                          (double)x - (double)origin->x}};
-        k->load[dtype](values, src + x * airy_dtype_size(dtype), n);
-        add_values(p, values, n, &place);
+    for (uint32_t i = 0; i < row->count; i++) {
+        if (row->label[i] == 0)
+            continue;
+        struct part *p = part_of(s, slots, row, i);
+        if (!p)
+            return false;
+        for (uint32_t x = row->run[i].begin; x < row->run[i].end; x += PIECE) {
+            const size_t n = airy_min_size(PIECE, row->run[i].end - x);
+            k->load[dtype](values, row->src + x * size, n);
+            add_values(p, k, values, n, row, x);
+        }
     }
+    return true;
 }
 
-static airy_status measure_rows(const struct job *job, struct stripe *s, size_t first, size_t last,
-                                uint32_t *slots)
+/* The runs of a row of a label image. */
+struct row_runs {
+    struct airy_run *run; /* [width] */
+    uint32_t *label;
+    uint64_t *turns;
+};
+
+static bool alloc_runs(struct row_runs *t, size_t width)
+{
+    t->run = malloc(width * sizeof(*t->run));
+    t->label = malloc(width * sizeof(*t->label));
+    t->turns = malloc((width + 63) / 64 * sizeof(*t->turns));
+    return t->run && t->label && t->turns;
+}
+
+static void free_runs(struct row_runs *t)
+{
+    free(t->turns);
+    free(t->label);
+    free(t->run);
+}
+
+/* Runs of one label of a row of a label image. */
+static uint32_t find_runs(const struct row_runs *t, const uint32_t *row, size_t width, size_t count)
+{
+    uint32_t n = 0;
+    bool inside = false;
+    airy_label_turns(t->turns, row, width);
+    for (size_t w = 0; w * 64 < width; w++)
+        for (uint64_t turns = t->turns[w]; turns; turns &= turns - 1) {
+            const uint32_t x = (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(turns);
+            if (inside)
+                t->run[n++].end = x;
+            inside = row[x] != 0 && row[x] <= count; /* as u32 negative labels are above, too */
+            if (inside) {
+                t->run[n].begin = x;
+                t->label[n] = row[x];
+            }
+        }
+    if (inside)
+        t->run[n++].end = (uint32_t)width;
+    return n;
+}
+
+static bool measure_rows(const struct job *job, struct stripe *s, size_t first, size_t last,
+                         uint32_t *slots, const struct row_runs *t)
 {
     const struct airy_runs *runs = job->runs;
-    for (size_t row = first; row < last; row++)
-        for (uint32_t i = runs->row_first[row]; i < runs->row_first[row + 1]; i++) {
-            const uint32_t label = runs->label[i];
-            if (label == 0)
-                continue;
-            const struct origin *origin = &job->origins[label - 1];
-            struct part *part = origin->row >= first ? &job->own[label - 1]
-                                                     : part_of(s, slots, label);
-            if (!part)
-                return AIRY_ERR_MEMORY;
-            if (origin->row == row && origin->x == runs->run[i].begin)
-                *part = no_part(label);
-            add_run(job, part, row, runs->run[i]);
+    const size_t height = runs->shape[1], width = runs->shape[2];
+    for (size_t i = first; i < last; i++) {
+        struct row row = {.z = (uint32_t)(i / height),
+                          .y = (uint32_t)(i % height),
+                          .pixel = (uint32_t)(i * width),
+                          .src = airy_row_address(job->src, runs->shape, i)};
+        if (job->labels) {
+            const char *labels = airy_row_address(job->labels, runs->shape, i);
+            row.count = find_runs(t, (const uint32_t *)(const void *)labels, width, job->count);
+            row.run = t->run;
+            row.label = t->label;
+        } else {
+            row.count = runs->row_first[i + 1] - runs->row_first[i];
+            row.run = runs->run + runs->row_first[i];
+            row.label = runs->label + runs->row_first[i];
         }
-    return AIRY_OK;
+        if (!measure_row(job, s, slots, &row))
+            return false;
+    }
+    return true;
 }
 
 static void measure_stripe(void *arg, size_t index, unsigned worker)
 {
-    (void)worker;
-    const struct job *job = arg;
+    struct job *job = arg;
     struct stripe *s = &job->stripes[index];
-    void *slots = NULL;
-    s->status = airy_memory_calloc(&slots, job->labels + 1, sizeof(uint32_t), "regions");
-    if (s->status == AIRY_OK)
-        s->status = measure_rows(job, s, index * job->runs->rows / job->count,
-                                 (index + 1) * job->runs->rows / job->count, slots);
-    free(slots);
+    const size_t rows = job->runs->rows;
+    uint32_t *slots = job->slots + worker * (job->count + 1);
+    struct row_runs t = {.run = NULL};
+    const bool done = (!job->labels || alloc_runs(&t, job->runs->shape[2])) &&
+                      measure_rows(job, s, index * rows / job->stripe_count,
+                                   (index + 1) * rows / job->stripe_count, slots, &t);
+    s->status = done ? AIRY_OK : AIRY_ERR_MEMORY;
+    free_runs(&t);
+    for (size_t i = 0; i < s->count; i++)
+        slots[s->labels[i]] = 0;
 }
 
-/* Parts of a label are met in raster order, so the first of equal extremes stays. */
+/* A part by its number: the stripe and the place in it, from 1. */
+static struct part *part_at(struct job *job, uint64_t number)
+{
+    return &job->stripes[number >> 32].parts[(uint32_t)number - 1];
+}
+
+/* Each label's parts, in the order of stripes. */
+static void link_parts(struct job *job)
+{
+    for (size_t i = job->stripe_count; i-- > 0;) {
+        const struct stripe *s = &job->stripes[i];
+        for (size_t k = 0; k < s->count; k++) {
+            uint64_t *head = &job->heads[s->labels[k] - 1];
+            if (*head)
+                s->parts[k].next = *head;
+            *head = (uint64_t)i << 32 | (k + 1);
+        }
+    }
+}
+
+/* Parts of a label come in raster order, so the first of equal extremes stays. */
 static void add_part(struct part *to, const struct part *p)
 {
     struct airy_region_sums *a = &to->sums;
     const struct airy_region_sums *b = &p->sums;
-    a->count += b->count;
-    a->sum += b->sum;
-    a->xx += b->xx;
-    a->yy += b->yy;
-    a->xy += b->xy;
+    double u[3]; /* from one origin to the other */
     for (int k = 0; k < 3; k++) {
-        a->moment[k] += b->moment[k];
+        u[k] = (double)p->origin[k] - (double)to->origin[k];
+        a->moment[k] += b->moment[k] + u[k] * b->sum;
         a->place[k] += b->place[k];
         to->first[k] = p->first[k] < to->first[k] ? p->first[k] : to->first[k];
         to->last[k] = p->last[k] > to->last[k] ? p->last[k] : to->last[k];
     }
+    const double y = b->moment[1] + u[1] * b->sum, x = b->moment[2] + u[2] * b->sum;
+    a->count += b->count;
+    a->sum += b->sum;
+    a->xx += b->xx + u[2] * (b->moment[2] + x);
+    a->yy += b->yy + u[1] * (b->moment[1] + y);
+    a->xy += b->xy + u[1] * b->moment[2] + u[2] * y;
     if (p->min < to->min) {
         to->min = p->min;
         to->min_at = p->min_at;
@@ -203,85 +298,87 @@ static void add_part(struct part *to, const struct part *p)
 
 static void set_pixel(uint64_t at[3], uint32_t pixel, const size_t shape[3])
 {
-    at[0] = pixel / shape[2] / shape[1];
-    at[1] = pixel / shape[2] % shape[1];
-    at[2] = pixel % shape[2];
+    const uint32_t width = (uint32_t)shape[2], height = (uint32_t)shape[1];
+    at[0] = pixel / width / height;
+    at[1] = pixel / width % height;
+    at[2] = pixel % width;
+}
+
+static void finish_label(struct job *job, size_t i)
+{
+    static const double one[3] = {1, 1, 1};
+    struct part p = job->heads[i] ? *part_at(job, job->heads[i]) : no_part;
+    for (uint64_t next = p.next; next; next = part_at(job, next)->next)
+        add_part(&p, part_at(job, next));
+    airy_region *r = &job->regions[i];
+    *r = (airy_region){.min = p.min, .max = p.max};
+    set_pixel(r->min_at, p.min_at, job->runs->shape);
+    set_pixel(r->max_at, p.max_at, job->runs->shape);
+    double origin[3];
+    for (int k = 0; k < 3; k++) {
+        r->first[k] = p.first[k];
+        r->last[k] = p.last[k];
+        origin[k] = (double)p.origin[k];
+    }
+    airy_region_finish(r, &p.sums, origin, one);
 }
 
 static void finish_piece(void *arg, size_t index, unsigned worker)
 {
     (void)worker;
-    static const double one[3] = {1, 1, 1};
-    const struct job *job = arg;
-    const size_t end = airy_min_size((index + 1) * FINISH_EACH, job->labels),
-                 height = job->runs->shape[1];
-    for (size_t i = index * FINISH_EACH; i < end; i++) {
-        airy_region *r = &job->regions[i];
-        const struct part *p = &job->own[i];
-        const struct origin *o = &job->origins[i];
-        const double origin[3] = {(double)(o->row / height), (double)(o->row % height),
-                                  (double)o->x};
-        *r = (airy_region){.min = p->min, .max = p->max};
-        set_pixel(r->min_at, p->min_at, job->runs->shape);
-        set_pixel(r->max_at, p->max_at, job->runs->shape);
-        for (int k = 0; k < 3; k++) {
-            r->first[k] = p->first[k];
-            r->last[k] = p->last[k];
-        }
-        airy_region_finish(r, &p->sums, origin, one);
-    }
+    struct job *job = arg;
+    const size_t end = airy_min_size((index + 1) * FINISH_EACH, job->count);
+    for (size_t i = index * FINISH_EACH; i < end; i++)
+        finish_label(job, i);
 }
 
 static airy_status measure_all(struct job *job, airy_device *device)
 {
-    airy_profile_loop(device, "measure_runs", 0, job->count, measure_stripe, job);
-    for (size_t i = 0; i < job->count; i++) {
+    const double bytes = job->labels ? (double)airy_array_size(job->labels) : 0;
+    void *heads, *slots;
+    AIRY_TRY(airy_memory_calloc(&slots, job->count + 1,
+                                airy_pool_size(device->pool) * sizeof(uint32_t), "regions"));
+    job->slots = slots;
+    airy_profile_loop(device, "measure_runs", bytes, job->stripe_count, measure_stripe, job);
+    free(slots);
+    for (size_t i = 0; i < job->stripe_count; i++)
         AIRY_FAIL_IF(job->stripes[i].status != AIRY_OK, AIRY_ERR_MEMORY,
-                     "out of memory for the measures of %zu labels", job->labels);
-        for (size_t k = 0; k < job->stripes[i].count; k++) {
-            const struct part *p = &job->stripes[i].parts[k];
-            add_part(&job->own[p->label - 1], p);
-        }
-    }
-    airy_profile_loop(device, "measure_finish", 0, (job->labels + FINISH_EACH - 1) / FINISH_EACH,
+                     "out of memory for the measures of %zu labels", job->count);
+    AIRY_TRY(airy_memory_calloc(&heads, job->count + 1, sizeof(uint64_t), "regions"));
+    job->heads = heads;
+    link_parts(job);
+    airy_profile_loop(device, "measure_finish", 0, (job->count + FINISH_EACH - 1) / FINISH_EACH,
                       finish_piece, job);
+    free(heads);
     return AIRY_OK;
 }
 
-static void find_origins(struct origin *origins, const struct airy_runs *runs)
-{
-    for (size_t row = 0; row < runs->rows; row++)
-        for (uint32_t i = runs->row_first[row]; i < runs->row_first[row + 1]; i++) {
-            const uint32_t label = runs->label[i];
-            if (label && !origins[label - 1].seen)
-                origins[label - 1] = (struct origin){(uint32_t)row, runs->run[i].begin, true};
-        }
-}
-
 airy_status airy_measure_runs(airy_queue *queue, airy_region *regions, size_t count,
-                              const struct airy_runs *runs, const airy_array *src)
+                              const struct airy_runs *runs, const airy_array *labels,
+                              const airy_array *src)
 {
-    struct stripe stripes[STRIPES] = {{.parts = NULL}};
     struct job job = {.runs = runs,
+                      .labels = labels,
                       .src = src,
                       .regions = regions,
-                      .labels = count,
-                      .stripes = stripes,
-                      .count = 1};
-    void *origins = NULL, *own = NULL;
-    airy_status status = AIRY_OK;
-    if (runs->row_first[runs->rows] >= RUNS_ALONE && count <= LABELS_ALONE)
-        job.count = airy_min_size(STRIPES, runs->rows);
-    AIRY_TRY_OR(out, airy_memory_calloc(&origins, count + 1, sizeof(struct origin), "regions"));
-    AIRY_TRY_OR(out, airy_memory_calloc(&own, count + 1, sizeof(struct part), "regions"));
-    find_origins(origins, runs);
-    job.origins = origins;
-    job.own = own;
-    status = measure_all(&job, queue->device);
-out:
-    for (size_t i = 0; i < STRIPES; i++)
-        free(stripes[i].parts);
-    free(own);
-    free(origins);
+                      .count = count,
+                      .stripe_count = 1};
+    if (count <= LABELS_ALONE) {
+        const size_t most = airy_min_size(STRIPES, runs->rows);
+        job.stripe_count =
+            airy_max_size(airy_min_size(most, airy_array_count(src) / STRIPE_PIXELS), 1);
+    }
+    const airy_status status = measure_all(&job, queue->device);
+    for (size_t i = 0; i < job.stripe_count; i++) {
+        free(job.stripes[i].labels);
+        free(job.stripes[i].parts);
+    }
     return status;
+}
+
+airy_status airy_cpu_measure(airy_queue *queue, const struct airy_measure_plan *plan)
+{
+    const struct airy_runs rows = {.shape = {plan->shape[0], plan->shape[1], plan->shape[2]},
+                                   .rows = plan->shape[0] * plan->shape[1]};
+    return airy_measure_runs(queue, plan->regions, plan->count, &rows, plan->labels, plan->src);
 }

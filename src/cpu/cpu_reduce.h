@@ -21,6 +21,12 @@ struct airy_reduce_moments {
     double min, max; /* +-infinity where there are none */
 };
 
+/* Sums over a line of v, v i and v i^2, i from 0; NaN is no extreme. */
+struct airy_reduce_line {
+    double sum, first, second;
+    double min, max; /* +-infinity where there are none */
+};
+
 /*
  * Inner loops of one instruction set. values: padded with NaN to a multiple of AIRY_REDUCE_GROUP, n
  * is that multiple, aligned to 64 bytes. The arithmetic, and so the bits, is the same in all sets.
@@ -38,6 +44,9 @@ struct airy_reduce_kernels {
     /* 1 where it is so, else 0; any n and alignment. NaN is not above, and not zero. */
     void (*above)(uint8_t *mask, const double *values, size_t n, double value);
     void (*not_zero)(uint8_t *mask, const double *values, size_t n);
+    /* 1 where an element is unlike the one before it; there is one before the first. */
+    void (*turns)(uint8_t *mask, const uint32_t *values, size_t n);
+    void (*line)(struct airy_reduce_line *line, const double *values, size_t n); /* any n */
 };
 extern const struct airy_reduce_kernels airy_reduce_portable;
 #if defined(__x86_64__)

@@ -135,6 +135,78 @@ static void NAME(not_zero)(uint8_t *mask, const double *values, size_t n)
         mask[i] = values[i] != 0.0;
 }
 
+static void NAME(turns)(uint8_t *mask, const uint32_t *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        mask[i] = values[i] != values[(ptrdiff_t)i - 1];
+}
+
+/* Elements of 16 sums pairwise, 8 apart, 4 apart and so on: the same order in all sets. */
+static double NAME(add_up)(vec *sum)
+{
+    double s[WIDTH];
+    for (int k = PARTS; k > 1; k /= 2)
+        for (int i = 0; i < k / 2; i++)
+            sum[i] += sum[i + k / 2];
+    memcpy(s, sum, sizeof(s));
+    for (int k = WIDTH; k > 1; k /= 2)
+        for (int i = 0; i < k / 2; i++)
+            s[i] += s[i + k / 2];
+    return s[0];
+}
+
+/* n: a multiple of AIRY_REDUCE_GROUP. */
+static void NAME(line_groups)(struct airy_reduce_line *line, const double *values, size_t n)
+{
+    const vec *v = (const vec *)values;
+    vec sum[PARTS] = {0}, first[PARTS] = {0}, second[PARTS] = {0}, min[PARTS], max[PARTS],
+        at[PARTS];
+    for (int k = 0; k < PARTS; k++) {
+        min[k] = SPLAT((double)INFINITY);
+        max[k] = SPLAT(-(double)INFINITY);
+        for (int i = 0; i < WIDTH; i++)
+            at[k][i] = k * WIDTH + i;
+    }
+    for (size_t i = 0; i < n / WIDTH; i += PARTS)
+        for (int k = 0; k < PARTS; k++) {
+            const vec x = v[i + (size_t)k], moment = x * at[k];
+            sum[k] += x;
+            first[k] += moment;
+            second[k] += moment * at[k];
+            min[k] = CHOOSE(x < min[k], x, min[k]);
+            max[k] = CHOOSE(x > max[k], x, max[k]);
+            at[k] += AIRY_REDUCE_GROUP;
+        }
+    line->sum = NAME(add_up)(sum);
+    line->first = NAME(add_up)(first);
+    line->second = NAME(add_up)(second);
+    for (int k = 1; k < PARTS; k++) {
+        min[0] = CHOOSE(min[k] < min[0], min[k], min[0]);
+        max[0] = CHOOSE(max[k] > max[0], max[k], max[0]);
+    }
+    for (int i = 0; i < WIDTH; i++) {
+        line->min = min[0][i] < line->min ? min[0][i] : line->min;
+        line->max = max[0][i] > line->max ? max[0][i] : line->max;
+    }
+}
+
+static void NAME(line)(struct airy_reduce_line *line, const double *values, size_t n)
+{
+    const size_t whole = n - n % AIRY_REDUCE_GROUP;
+    struct airy_reduce_line l = {.min = (double)INFINITY, .max = -(double)INFINITY};
+    if (whole)
+        NAME(line_groups)(&l, values, whole);
+    for (size_t i = whole; i < n; i++) {
+        const double x = values[i], moment = x * (double)i;
+        l.sum += x;
+        l.first += moment;
+        l.second += moment * (double)i;
+        l.min = x < l.min ? x : l.min;
+        l.max = x > l.max ? x : l.max;
+    }
+    *line = l;
+}
+
 const struct airy_reduce_kernels NAME(airy_reduce) = {
     .load = {[AIRY_DTYPE_F32] = NAME(load_f32),
              [AIRY_DTYPE_F64] = NAME(load_f64),
@@ -152,4 +224,6 @@ const struct airy_reduce_kernels NAME(airy_reduce) = {
     .gather_tails = NAME(gather_tails),
     .above = NAME(above),
     .not_zero = NAME(not_zero),
+    .turns = NAME(turns),
+    .line = NAME(line),
 };

@@ -290,6 +290,32 @@ static void check_measure_range(struct check *c)
     airy_regions_free(same);
 }
 
+/* Labels in no order, in pieces all over a volume, and some that no pixel has. */
+static void check_measure_scattered(struct check *c)
+{
+    if (!check_case(c, "measure_scattered"))
+        return;
+    const size_t shape[3] = {5, 190, 211}, n = shape[0] * shape[1] * shape[2], labels = 30;
+    struct volume v = {.shape = {shape[0], shape[1], shape[2]}, .n = n, .ndim = 3};
+    float *data = check_alloc(c, n * sizeof(float));
+    check_rand(c, data, AIRY_DTYPE_F32, n, 1, 100);
+    v.values = check_alloc(c, n * sizeof(double));
+    v.want = check_alloc(c, n * sizeof(uint32_t));
+    for (size_t i = 0; i < n; i++) {
+        const size_t x = i % shape[2], y = i / shape[2] % shape[1], z = i / (shape[1] * shape[2]);
+        v.values[i] = (double)data[i];
+        v.want[i] = (uint32_t)((x / 37 * 7 + y / 31 * 5 + (4 - z) * 11) % 28);
+    }
+    v.src = check_upload(c, AIRY_DTYPE_F32, 3, shape, data);
+    v.labels = check_upload(c, AIRY_DTYPE_U32, 3, shape, v.want);
+    airy_region *regions = check_alloc(c, labels * sizeof(*regions));
+    if (CHECK_OK(c, airy_measure(c->queue, regions, labels, v.labels, v.src))) {
+        compare_regions(c, regions, 27, &v);
+        for (size_t i = 27; i < labels; i++)
+            CHECK(c, regions[i].count == 0 && isnan(regions[i].sum) && isnan(regions[i].min));
+    }
+}
+
 /* Labels of one pixel: every other one of a line. */
 static bool are_points(const airy_region *regions, size_t labels, const uint8_t *data)
 {
@@ -538,6 +564,7 @@ void check_label(struct check *c)
     check_label_sizes(c, 37, 301);
     check_label_sizes(c, 4, 70);
     /* More than come back in one copy, more than a kernel tells, and than it has room for. */
+    check_measure_scattered(c);
     check_measure_points(c, "measure_hundreds", 300);
     check_measure_points(c, "measure_thousands", 5000);
     check_measure_points(c, "measure_many", 16385);
