@@ -17,37 +17,63 @@ enum { PIECE = 64 * AIRY_ELEMENT_BLOCK };
 struct job {
     const struct airy_element_plan *plan;
     const struct airy_element_kernels *kernels;
+    airy_dtype own; /* of the class; AIRY_DTYPE_COUNT: none */
+    size_t size;    /* of a value of the class */
     size_t count;
+    bool in_place; /* dst is one of the operands */
     atomic_ullong inexact;
 };
 
-/* Elements [first, first + n) of an array, into the class; nothing where there is no array. */
-static void load(const struct job *job, char *to, const airy_array *array, size_t first, size_t n)
+/* An array that is walked in raster order, in runs without a gap. */
+struct walk {
+    const airy_array *array;
+    size_t next, left; /* element; of its run */
+    char *at;
+};
+
+/* Where the next elements lie; *n: at most so many of them without a gap. */
+static char *step(struct walk *w, size_t *n)
 {
-    const size_t size = job->plan->domain == AIRY_ELEMENT_WIDE  ? sizeof(airy_wide)
-                        : job->plan->domain == AIRY_ELEMENT_F32 ? sizeof(float)
-                                                                : sizeof(double);
-    for (size_t done = 0; array && done < n;) {
-        size_t run;
-        const char *from = airy_cpu_find(array, first + done, &run);
-        run = airy_min_size(run, n - done);
-        job->kernels->load(to + done * size, from, array->dtype, run);
-        done += run;
-    }
+    if (w->left == 0)
+        w->at = airy_cpu_find(w->array, w->next, &w->left);
+    *n = airy_min_size(*n, w->left);
+    char *at = w->at;
+    w->at += *n * airy_dtype_size(w->array->dtype);
+    w->next += *n;
+    w->left -= *n;
+    return at;
 }
 
-static void store(const struct job *job, const char *from, size_t first, size_t n)
+/* All of n elements lie as the class has them, one behind the other: no copy is needed. */
+static char *find_own(const struct job *job, struct walk *w, size_t n)
 {
-    const airy_array *dst = job->plan->dst;
-    const size_t size = job->plan->domain == AIRY_ELEMENT_WIDE  ? sizeof(airy_wide)
-                        : job->plan->domain == AIRY_ELEMENT_F32 ? sizeof(float)
-                                                                : sizeof(double);
-    for (size_t done = 0; done < n;) {
-        size_t run;
-        char *to = airy_cpu_find(dst, first + done, &run);
-        run = airy_min_size(run, n - done);
-        job->kernels->store(to, dst->dtype, from + done * size, job->plan->truncate, run);
-        done += run;
+    if (w->array->dtype != job->own)
+        return NULL;
+    if (w->left == 0)
+        w->at = airy_cpu_find(w->array, w->next, &w->left);
+    return w->left >= n ? step(w, &n) : NULL;
+}
+
+/* The next n elements in the class: where they lie, or brought to the buffer. */
+static const char *load(const struct job *job, struct walk *w, char *buffer, size_t n)
+{
+    const char *own = w->array ? find_own(job, w, n) : buffer;
+    if (own)
+        return own;
+    for (size_t done = 0, run; done < n; done += run) {
+        run = n - done;
+        const char *from = step(w, &run);
+        job->kernels->load(buffer + done * job->size, from, w->array->dtype, run);
+    }
+    return buffer;
+}
+
+static void store(const struct job *job, struct walk *w, const char *from, size_t n)
+{
+    for (size_t done = 0, run; done < n; done += run) {
+        run = n - done;
+        char *to = step(w, &run);
+        job->kernels->store(to, w->array->dtype, from + done * job->size, job->plan->truncate, run);
     }
 }
 
@@ -57,35 +83,85 @@ static void run_piece(void *arg, size_t index, unsigned worker)
     struct job *job = arg;
     const struct airy_element_plan *p = job->plan;
     _Alignas(64) char a[AIRY_ELEMENT_BYTES], b[AIRY_ELEMENT_BYTES], c[AIRY_ELEMENT_BYTES],
-        result[AIRY_ELEMENT_BYTES];
-    const size_t end = airy_min_size((index + 1) * PIECE, job->count);
+        buffer[AIRY_ELEMENT_BYTES];
+    const size_t begin = index * PIECE, end = airy_min_size(begin + PIECE, job->count);
+    struct walk of_dst = {.array = p->dst, .next = begin}, of_a = {.array = p->a, .next = begin},
+                of_b = {.array = p->b, .next = begin}, of_c = {.array = p->c, .next = begin};
     uint64_t inexact = 0;
     if (!p->b)
         job->kernels->fill(b, &p->number_b, AIRY_ELEMENT_BLOCK);
     if (!p->c)
         job->kernels->fill(c, &p->number_c, AIRY_ELEMENT_BLOCK);
-    for (size_t first = index * PIECE; first < end; first += AIRY_ELEMENT_BLOCK) {
+    for (size_t first = begin; first < end; first += AIRY_ELEMENT_BLOCK) {
         const size_t n = airy_min_size(AIRY_ELEMENT_BLOCK, end - first);
-        load(job, a, p->a, first, n);
-        load(job, b, p->b, first, n);
-        load(job, c, p->c, first, n);
-        job->kernels->run(result, a, b, c, p->op, n);
+        const char *with_a = load(job, &of_a, a, n), *with_b = load(job, &of_b, b, n),
+                   *with_c = load(job, &of_c, c, n);
+        char *own = job->in_place ? NULL : find_own(job, &of_dst, n), *result = own ? own : buffer;
+        job->kernels->run(result, with_a, with_b, with_c, p->op, n);
         if (p->inexact)
             inexact += job->kernels->inexact(p->dst->dtype, result, n);
-        store(job, result, first, n);
+        if (!own)
+            store(job, &of_dst, result, n);
     }
     atomic_fetch_add(&job->inexact, inexact);
 }
 
+/* Bits of the whole numbers that an operand may have, without the sign. */
+static int bits_of(const airy_array *array, const struct airy_element_number *number)
+{
+    if (array)
+        return 8 * (int)airy_dtype_size(array->dtype) - airy_dtype_is_signed(array->dtype);
+    return number->wide.size ? 64 - __builtin_clzll(number->wide.size) : 0;
+}
+
+/* Where it leaves no more than 31 bits, in I32: half the bytes, twice the lanes. */
+static int pick_class(const struct airy_element_plan *p)
+{
+    if (p->domain != AIRY_ELEMENT_I64)
+        return p->domain;
+    const int a = bits_of(p->a, NULL), b = bits_of(p->b, &p->number_b),
+              c = bits_of(p->c, &p->number_c), most = a > b ? (a > c ? a : c) : (b > c ? b : c);
+    switch (p->op) {
+    case AIRY_ADD:
+    case AIRY_SUBTRACT:
+    case AIRY_ELEMENT_FUNCTION + AIRY_NEGATE:
+    case AIRY_ELEMENT_FUNCTION + AIRY_ABS:
+        return most + 1 <= 31 ? AIRY_ELEMENT_I32 : AIRY_ELEMENT_I64;
+    case AIRY_MULTIPLY:
+        return a + b <= 31 ? AIRY_ELEMENT_I32 : AIRY_ELEMENT_I64;
+    case AIRY_ELEMENT_FUNCTION + AIRY_SQUARE:
+        return a + a <= 31 ? AIRY_ELEMENT_I32 : AIRY_ELEMENT_I64;
+    default:
+        return most <= 31 ? AIRY_ELEMENT_I32 : AIRY_ELEMENT_I64;
+    }
+}
+
 static airy_status run(airy_queue *queue, const struct airy_element_plan *plan)
 {
+    static const struct {
+        airy_dtype own;
+        size_t size;
+    } classes[AIRY_ELEMENT_CLASSES] = {
+        [AIRY_ELEMENT_F32] = {AIRY_DTYPE_F32, sizeof(float)},
+        [AIRY_ELEMENT_F64] = {AIRY_DTYPE_F64, sizeof(double)},
+        [AIRY_ELEMENT_I64] = {AIRY_DTYPE_I64, sizeof(int64_t)},
+        [AIRY_ELEMENT_I32] = {AIRY_DTYPE_I32, sizeof(int32_t)},
+        [AIRY_ELEMENT_WIDE] = {AIRY_DTYPE_COUNT, sizeof(airy_wide)},
+    };
+    const int class = pick_class(plan);
     struct job job = {.plan = plan,
-                      .kernels = &airy_element_kernels[plan->domain],
+                      .kernels = airy_element_kernels(class),
+                      .own = classes[class].own,
+                      .size = classes[class].size,
                       .count = airy_array_count(plan->dst)};
     const airy_array *const arrays[4] = {plan->dst, plan->a, plan->b, plan->c};
     double bytes = 0;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         bytes += arrays[i] ? (double)airy_array_size(arrays[i]) : 0;
+        job.in_place =
+            job.in_place ||
+            (i > 0 && arrays[i] && airy_array_address(arrays[i]) == airy_array_address(plan->dst));
+    }
     airy_profile_loop(queue->device, "element", bytes, (job.count + PIECE - 1) / PIECE, run_piece,
                       &job);
     if (plan->inexact)

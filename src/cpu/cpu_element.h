@@ -1,8 +1,14 @@
-/* Loops of arithmetic, one set for each class of shared/element_geom.h. */
+/*
+ * Loops of arithmetic of each class of shared/element_geom.h; here there is one more, in which whole
+ * numbers are computed that stay below 2^31.
+ */
 #ifndef AIRY_CPU_CPU_ELEMENT_H
 #define AIRY_CPU_CPU_ELEMENT_H
 
 #include "element/element_fns.h"
+
+#define AIRY_ELEMENT_I32     4
+#define AIRY_ELEMENT_CLASSES 5
 
 /* Elements at a time, and bytes that they have in any class. */
 enum { AIRY_ELEMENT_BLOCK = 512, AIRY_ELEMENT_BYTES = AIRY_ELEMENT_BLOCK * sizeof(airy_wide) };
@@ -15,7 +21,12 @@ struct airy_element_kernels {
     /* How many the dtype does not hold. */
     uint64_t (*inexact)(airy_dtype dtype, const void *from, size_t n);
 };
-extern const struct airy_element_kernels airy_element_kernels[4];
+extern const struct airy_element_kernels airy_element_portable[AIRY_ELEMENT_CLASSES];
+#if defined(__x86_64__)
+extern const struct airy_element_kernels airy_element_avx2[AIRY_ELEMENT_CLASSES],
+    airy_element_avx512[AIRY_ELEMENT_CLASSES];
+#endif
+const struct airy_element_kernels *airy_element_kernels(int class);
 
 airy_status airy_cpu_move(airy_queue *queue, const struct airy_move_plan *plan);
 airy_status airy_cpu_project(airy_queue *queue, const struct airy_project_plan *plan);

@@ -92,7 +92,7 @@ static void take_row(struct sums *s, const struct airy_project_plan *p, const ch
 {
     _Alignas(64) double v[AIRY_ELEMENT_BLOCK];
     const size_t fx = p->factor[AIRY_MAX_DIMS - 1], size = airy_dtype_size(p->src->dtype);
-    const struct airy_element_kernels *kernels = &airy_element_kernels[AIRY_ELEMENT_F64];
+    const struct airy_element_kernels *kernels = airy_element_kernels(AIRY_ELEMENT_F64);
     if (fx > AIRY_ELEMENT_BLOCK) {
         for (size_t i = 0; i < n; i++)
             for (size_t k = 0; k < fx; k += AIRY_ELEMENT_BLOCK) {
@@ -204,9 +204,8 @@ static void project_piece(void *arg, size_t index, unsigned worker)
     take_boxes(&s, p, at, x, n, how);
     finish(&s, n, how);
     const size_t to = at[0] * p->dst_step[0] + at[1] * p->dst_step[1] + at[2] * p->dst_step[2] + x;
-    airy_element_kernels[AIRY_ELEMENT_F64].store((char *)airy_array_address(p->dst) +
-                                                     to * airy_dtype_size(p->dst->dtype),
-                                                 p->dst->dtype, s.value, false, n);
+    char *dst = (char *)airy_array_address(p->dst) + to * airy_dtype_size(p->dst->dtype);
+    airy_element_kernels(AIRY_ELEMENT_F64)->store(dst, p->dst->dtype, s.value, false, n);
 }
 
 airy_status airy_cpu_project(airy_queue *queue, const struct airy_project_plan *plan)

@@ -42,11 +42,11 @@ static void AIRY_E(fill)(void *to, const struct airy_element_number *number, siz
     for (size_t i = 0; i < n; i++) {
 #if AIRY_ELEMENT_CLASS <= AIRY_ELEMENT_F64
         v[i] = (V)number->value;
-#elif AIRY_ELEMENT_CLASS == AIRY_ELEMENT_I64
-        const uint64_t size = number->wide.size > INT64_MAX ? INT64_MAX : number->wide.size;
-        v[i] = number->wide.negative ? -(int64_t)size : (int64_t)size;
-#else
+#elif AIRY_ELEMENT_CLASS == AIRY_ELEMENT_WIDE
         v[i] = number->wide;
+#else
+        const V size = AIRY_E_MOST(number->wide.size);
+        v[i] = number->wide.negative ? -size : size;
 #endif
     }
 }

@@ -11,8 +11,10 @@
 #define V double
 #elif AIRY_ELEMENT_CLASS == AIRY_ELEMENT_I64
 #define V airy_i64
-#else
+#elif AIRY_ELEMENT_CLASS == AIRY_ELEMENT_WIDE
 #define V airy_wide
+#else
+#define V airy_i32 /* the CPU's own, AIRY_ELEMENT_I32 */
 #endif
 
 #if AIRY_ELEMENT_CLASS == AIRY_ELEMENT_WIDE
@@ -171,7 +173,7 @@ static inline V AIRY_E(absolute)(V a)
 #if AIRY_ELEMENT_CLASS == AIRY_ELEMENT_WIDE
     a.negative = 0;
     return a;
-#elif AIRY_ELEMENT_CLASS == AIRY_ELEMENT_I64
+#elif AIRY_ELEMENT_CLASS > AIRY_ELEMENT_F64
     return a < 0 ? -a : a;
 #else
     return a < 0 ? -a : a + (V)0; /* -0 becomes 0 */
@@ -192,6 +194,9 @@ static inline int AIRY_E(is_finite)(V a)
  * To an integer T from MIN to MAX, and whether T holds the value. In floats MAX of 32 and 64 bits is
  * the power of two behind it, so that what is below it fits.
  */
+#undef AIRY_E_MAX
+#undef AIRY_E_LEAST
+#undef AIRY_E_MOST
 #undef AIRY_E_INTEGER
 #undef AIRY_E_IS_HELD
 #if AIRY_ELEMENT_CLASS <= AIRY_ELEMENT_F64
@@ -203,11 +208,14 @@ static inline int AIRY_E(is_finite)(V a)
                        : (T)AIRY_E(round)(v))
 #define AIRY_E_IS_HELD(v, T, MIN, MAX)                                                             \
     ((v) >= (V)(MIN) && (v) < (V)((MAX) / 2 + 1) * 2 && AIRY_E(round)(v) == (v))
-#elif AIRY_ELEMENT_CLASS == AIRY_ELEMENT_I64
+#elif AIRY_ELEMENT_CLASS != AIRY_ELEMENT_WIDE
+/* The largest V where T has larger ones: in one comparison, which vectors have. */
+#define AIRY_E_MAX ((V)(~(airy_u64)0 >> (65u - 8u * (airy_u32)sizeof(V))))
+#define AIRY_E_LEAST(MIN)                                                                          \
+    ((airy_i64)(MIN) < (airy_i64)(-AIRY_E_MAX - 1) ? -AIRY_E_MAX - 1 : (V)(MIN))
+#define AIRY_E_MOST(MAX) ((airy_u64)(MAX) > (airy_u64)AIRY_E_MAX ? AIRY_E_MAX : (V)(MAX))
 #define AIRY_E_INTEGER(v, T, MIN, MAX, truncate)                                                   \
-    ((v) < (airy_i64)(MIN)                        ? (T)(MIN)                                       \
-     : (v) > 0 && (airy_u64)(v) > (airy_u64)(MAX) ? (T)(MAX)                                       \
-                                                  : (T)(v))
+    ((v) < AIRY_E_LEAST(MIN) ? (T)(MIN) : (v) > AIRY_E_MOST(MAX) ? (T)(MAX) : (T)(v))
 #define AIRY_E_IS_HELD(v, T, MIN, MAX)                                                             \
     ((v) >= (airy_i64)(MIN) && ((v) < 0 || (airy_u64)(v) <= (airy_u64)(MAX)))
 #else
