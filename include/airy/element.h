@@ -146,7 +146,7 @@ AIRY_API airy_status airy_projection_parse(airy_projection *projection, const ch
  * @param factor    1 to the length of the axis
  * @param skip_nan  leave NaN out; of a box of nothing else the sum is 0, the rest NaN. Else NaN in a
  *                  box gives NaN.
- * Accuracy: sums in f64, one element after the other in raster order: |error| <= count 2^-53 sum |x|.
+ * Accuracy: sums in f64, in an order that the shape alone says: |error| <= count 2^-53 sum |x|.
  *           Elements are read as f64. max, min and the elements of a median are exact.
  * Errors:   AIRY_ERR_UNSUPPORTED on an OpenCL device without f64.
  */

@@ -9,12 +9,7 @@
 #include <string.h>
 
 #include "cpu/cpu_reduce.h"
-#include "cpu/set_tmpl.h"
-
-enum { WIDTH = VECTOR / 8, PARTS = AIRY_REDUCE_GROUP / WIDTH };
-typedef double vec __attribute__((vector_size(VECTOR)));
-typedef int64_t bits __attribute__((vector_size(VECTOR)));
-_Static_assert(sizeof(vec) == WIDTH * sizeof(double), "a vector has WIDTH elements");
+#include "cpu/lanes_tmpl.h"
 
 #define DEFINE_LOAD(name, type)                                                                    \
     static void NAME(load_##name)(double *restrict dst, const void *restrict src, size_t n)        \
@@ -34,11 +29,9 @@ DEFINE_LOAD(i32, int32_t)
 DEFINE_LOAD(u64, uint64_t)
 DEFINE_LOAD(i64, int64_t)
 
-#define SPLAT(x) ((vec){0} + (x))
 /* All bits where lo <= x <= hi, which NaN never is. */
-#define INSIDE(x, lo, hi)  (((x) >= (lo)) & ((x) <= (hi)))
-#define SELECT(mask, x)    ((vec)((bits)(x) & (mask)))
-#define CHOOSE(mask, x, y) ((vec)(((bits)(x) & (mask)) | ((bits)(y) & ~(mask))))
+#define INSIDE(x, lo, hi) (((x) >= (lo)) & ((x) <= (hi)))
+#define SELECT(mask, x)   ((vec)((bits)(x) & (mask)))
 
 static void NAME(moments)(struct airy_reduce_moments *m, const double *values, size_t n,
                           double pivot, double lo, double hi)
@@ -139,20 +132,6 @@ static void NAME(turns)(uint8_t *mask, const uint32_t *values, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         mask[i] = values[i] != values[(ptrdiff_t)i - 1];
-}
-
-/* Elements of 16 sums pairwise, 8 apart, 4 apart and so on: the same order in all sets. */
-static double NAME(add_up)(vec *sum)
-{
-    double s[WIDTH];
-    for (int k = PARTS; k > 1; k /= 2)
-        for (int i = 0; i < k / 2; i++)
-            sum[i] += sum[i + k / 2];
-    memcpy(s, sum, sizeof(s));
-    for (int k = WIDTH; k > 1; k /= 2)
-        for (int i = 0; i < k / 2; i++)
-            s[i] += s[i + k / 2];
-    return s[0];
 }
 
 /* n: a multiple of AIRY_REDUCE_GROUP. */

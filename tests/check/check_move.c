@@ -314,6 +314,50 @@ static void check_infinite_medians(struct check *c)
     check_array(c, dst, want, &(struct check_tol){.abs = 0});
 }
 
+/* Element i of a list of n whose middle is hard to find. */
+static double odd_element(struct check *c, int kind, size_t i, size_t n)
+{
+    switch (kind) {
+    case 0: /* two values, half of each */
+        return (double)(i % 2);
+    case 1: /* all but a few are equal */
+        return i % 97 == 0 ? (double)i : 5;
+    case 2: /* infinities at both ends */
+        return i % 5 == 0 ? -(double)INFINITY : i % 7 == 0 ? (double)INFINITY : (double)(i % 100);
+    case 3: /* all the same */
+        return -(double)INFINITY;
+    case 4: /* the middle lies where no sample looks */
+        return i < n / 3 ? -1e30 - (double)i : i < 2 * n / 3 ? 1e30 + (double)i : (double)i;
+    default:
+        return ldexp((double)(check_rand_u64(c) % 1000), (int)(check_rand_u64(c) % 60));
+    }
+}
+
+static void check_long_medians(struct check *c, size_t n)
+{
+    if (!check_case(c, "project_median_long_%zu", n))
+        return;
+    enum { KINDS = 6 };
+    const size_t shape[2] = {KINDS, n}, flipped[2] = {n, KINDS}, along[2] = {1, n},
+                 across[2] = {n, 1}, column[2] = {KINDS, 1}, row[2] = {1, KINDS},
+                 box[4] = {1, 1, 1, n}, size[4] = {1, 1, KINDS, n};
+    double *data = check_alloc(c, KINDS * n * sizeof(*data)),
+           *turned = check_alloc(c, KINDS * n * sizeof(*turned)), want[KINDS], scale;
+    for (size_t i = 0; i < KINDS * n; i++)
+        turned[i % n * KINDS + i / n] = data[i] = odd_element(c, (int)(i / n), i % n, n);
+    for (size_t k = 0; k < KINDS; k++)
+        want[k] = ref_project(data, size, (const size_t[4]){0, 0, k, 0}, box, AIRY_PROJECT_MEDIAN,
+                              false, &scale);
+    airy_array *src = check_upload(c, AIRY_DTYPE_F64, 2, shape, data),
+               *dst = check_output(c, AIRY_DTYPE_F64, 2, column);
+    CHECK_OK(c, airy_project(c->queue, dst, src, along, AIRY_PROJECT_MEDIAN, false));
+    check_array(c, dst, want, &(struct check_tol){.abs = 0});
+    src = check_upload(c, AIRY_DTYPE_F64, 2, flipped, turned);
+    dst = check_output(c, AIRY_DTYPE_F64, 2, row);
+    CHECK_OK(c, airy_project(c->queue, dst, src, across, AIRY_PROJECT_MEDIAN, true));
+    check_array(c, dst, want, &(struct check_tol){.abs = 0});
+}
+
 static void check_move_refusals(struct check *c)
 {
     if (!check_case(c, "move_refusals"))
@@ -382,5 +426,8 @@ void check_move(struct check *c)
         }
     check_projections(c);
     check_infinite_medians(c);
+    check_long_medians(c, 33);
+    check_long_medians(c, 1000);
+    check_long_medians(c, 6001);
     check_move_refusals(c);
 }

@@ -1,0 +1,17 @@
+/* The kernels of projections for any machine, and the choice among the sets. */
+#include "base/cpu.h"
+
+#define SET portable
+#include "cpu/project_tmpl.c"
+
+const struct airy_project_kernels *airy_project_kernels(void)
+{
+#if AIRY_X86_KERNELS
+    const unsigned flags = airy_cpu_flags();
+    if (flags & AIRY_CPU_AVX512)
+        return &airy_project_avx512;
+    if (flags & AIRY_CPU_AVX2)
+        return &airy_project_avx2;
+#endif
+    return &airy_project_portable;
+}
