@@ -498,68 +498,69 @@ static airy_status locate(const struct airy_reduce_source *source, double min, d
     return AIRY_OK;
 }
 
+/* Entries of a table of counts behind the bins: of what lies below, above, and is NaN. */
+enum { REST = 3 };
+
 struct histogram_job {
     struct course course;
-    size_t bins;
-    double lo, hi;
-    uint64_t *counts;          /* [workers][bins] */
-    airy_histogram_rest *rest; /* [workers] */
+    struct airy_reduce_bins bins;
+    bool fine; /* edges are so close that their rounding counts */
+    size_t entries;
+    uint64_t *counts, *masked; /* [workers][entries], [workers] */
 };
+
+static void find_bins(const struct histogram_job *job, uint32_t *bin, const double *values,
+                      size_t n)
+{
+    const struct airy_reduce_bins *b = &job->bins;
+    job->course.kernels->bins(bin, values, n, b);
+    for (size_t i = 0; job->fine && i < n; i++)
+        if (values[i] >= b->lo && values[i] <= b->hi)
+            bin[i] = airy_reduce_bin(values[i], b->lo, b->hi, (uint32_t)b->count);
+}
 
 static void histogram_slice(void *arg, size_t index, unsigned worker)
 {
     const struct histogram_job *job = arg;
     _Alignas(64) double values[AIRY_REDUCE_BLOCK];
-    uint64_t *counts = job->counts + worker * job->bins;
-    airy_histogram_rest *rest = &job->rest[worker];
+    uint32_t bin[AIRY_REDUCE_BLOCK];
+    uint64_t *counts = job->counts + worker * job->entries;
     const size_t end = slice_begin(&job->course, index + 1);
     for (size_t b = slice_begin(&job->course, index); b < end; b++) {
-        uint64_t masked = 0, nan = 0;
-        (void)read_block(&job->course, b, values, &masked);
+        (void)read_block(&job->course, b, values, &job->masked[worker]);
         const size_t n = block_count(&job->course, b);
-        for (size_t i = 0; i < n; i++) {
-            if (values[i] >= job->lo && values[i] <= job->hi)
-                counts[airy_reduce_bin(values[i], job->lo, job->hi, (uint32_t)job->bins)]++;
-            else if (isnan(values[i]))
-                nan++;
-            else if (values[i] < job->lo)
-                rest->below++;
-            else
-                rest->above++;
-        }
-        rest->masked += masked;
-        rest->nan += nan - masked;
+        find_bins(job, bin, values, n);
+        for (size_t i = 0; i < n; i++)
+            counts[bin[i]]++;
     }
 }
 
 static airy_status histogram(const struct airy_reduce_source *source, uint64_t *counts, size_t bins,
                              double lo, double hi, airy_histogram_rest *rest)
 {
-    const size_t workers = airy_pool_size(source->queue->device->pool);
-    void *all = NULL, *rests = NULL;
-    AIRY_TRY(airy_memory_calloc(&all, workers, bins * sizeof(uint64_t), "a histogram"));
-    const airy_status status =
-        airy_memory_calloc(&rests, workers, sizeof(airy_histogram_rest), "a histogram");
-    if (status == AIRY_OK) {
-        struct histogram_job job = {.course = plan_course(source),
-                                    .bins = bins,
-                                    .lo = lo,
-                                    .hi = hi,
-                                    .counts = all,
-                                    .rest = rests};
-        run_slices(&job.course, "histogram", histogram_slice, &job);
-        for (size_t w = 0; w < workers; w++) {
-            for (size_t i = 0; i < bins; i++)
-                counts[i] += job.counts[w * bins + i];
-            rest->below += job.rest[w].below;
-            rest->above += job.rest[w].above;
-            rest->nan += job.rest[w].nan;
-            rest->masked += job.rest[w].masked;
-        }
+    const size_t workers = airy_pool_size(source->queue->device->pool), entries = bins + REST;
+    const double count = (double)bins, scale = count / (hi - lo),
+                 rounding = 0x1p-50 * (count + (fabs(lo) + fabs(hi)) * scale);
+    void *all;
+    AIRY_TRY(airy_memory_calloc(&all, workers, (entries + 1) * sizeof(uint64_t), "a histogram"));
+    struct histogram_job job = {.course = plan_course(source),
+                                .bins = {.lo = lo, .hi = hi, .count = count, .scale = scale},
+                                .fine = !(rounding < 0.25),
+                                .entries = entries,
+                                .counts = all,
+                                .masked = (uint64_t *)all + workers * entries};
+    run_slices(&job.course, "histogram", histogram_slice, &job);
+    for (size_t w = 0; w < workers; w++) {
+        const uint64_t *of_worker = job.counts + w * entries;
+        for (size_t i = 0; i < bins; i++)
+            counts[i] += of_worker[i];
+        rest->below += of_worker[bins];
+        rest->above += of_worker[bins + 1];
+        rest->nan += of_worker[bins + 2] - job.masked[w]; /* masked ones are NaN there */
+        rest->masked += job.masked[w];
     }
-    free(rests);
     free(all);
-    return status;
+    return AIRY_OK;
 }
 
 struct threshold_job {

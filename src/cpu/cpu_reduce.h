@@ -27,6 +27,12 @@ struct airy_reduce_line {
     double min, max; /* +-infinity where there are none */
 };
 
+/* A histogram's bins. */
+struct airy_reduce_bins {
+    double lo, hi, count;
+    double scale; /* bins by the width of all */
+};
+
 /*
  * Inner loops of one instruction set. values: padded with NaN to a multiple of AIRY_REDUCE_GROUP, n
  * is that multiple, aligned to 64 bytes. The arithmetic, and so the bits, is the same in all sets.
@@ -46,6 +52,12 @@ struct airy_reduce_kernels {
     void (*not_zero)(uint8_t *mask, const double *values, size_t n);
     /* 1 where an element is unlike the one before it; there is one before the first. */
     void (*turns)(uint8_t *mask, const uint32_t *values, size_t n);
+    /*
+     * The bin of each, as airy_reduce_bin where an edge's rounding is less than a quarter of a bin;
+     * count: below lo, count + 1: above hi, count + 2: NaN. Any n.
+     */
+    void (*bins)(uint32_t *bin, const double *values, size_t n,
+                 const struct airy_reduce_bins *bins);
     void (*line)(struct airy_reduce_line *line, const double *values, size_t n); /* any n */
 };
 extern const struct airy_reduce_kernels airy_reduce_portable;

@@ -134,6 +134,21 @@ static void NAME(turns)(uint8_t *mask, const uint32_t *values, size_t n)
         mask[i] = values[i] != values[(ptrdiff_t)i - 1];
 }
 
+/* x is on one side or the other of the edge that is nearest: with one division. */
+static void NAME(bins)(uint32_t *restrict bin, const double *restrict values, size_t n,
+                       const struct airy_reduce_bins *bins)
+{
+    const double lo = bins->lo, hi = bins->hi, count = bins->count, scale = bins->scale,
+                 width = hi - lo, last = count - 1, whole = 4503599627370496; /* 2^52 */
+    for (size_t i = 0; i < n; i++) {
+        const double x = values[i], edge = ((x - lo) * scale + whole) - whole;
+        double k = x < lo + edge * width / count ? edge - 1 : edge;
+        k = k > last ? last : k;
+        k = x < lo ? count : x > hi ? count + 1 : x != x ? count + 2 : k;
+        bin[i] = (uint32_t)(int32_t)k;
+    }
+}
+
 /* n: a multiple of AIRY_REDUCE_GROUP. */
 static void NAME(line_groups)(struct airy_reduce_line *line, const double *values, size_t n)
 {
@@ -204,5 +219,6 @@ const struct airy_reduce_kernels NAME(airy_reduce) = {
     .above = NAME(above),
     .not_zero = NAME(not_zero),
     .turns = NAME(turns),
+    .bins = NAME(bins),
     .line = NAME(line),
 };
