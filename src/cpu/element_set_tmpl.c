@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "cpu/cpu_element.h"
+#include "cpu/element_math.h"
 #include "cpu/set_tmpl.h"
 
 #define AIRY_ELEMENT_CLASS AIRY_ELEMENT_F32
