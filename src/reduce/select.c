@@ -94,8 +94,11 @@ void airy_select_window(double *lo, double *hi, double *sample, size_t count, ui
     *hi = last >= (double)count ? DBL_MAX : airy_select_nth(sample, count, (size_t)last);
 }
 
-/* List [lo, hi] and take the element of that rank from it. *found false: it cannot be had so. */
-static airy_status select_listed(double *value, bool *found,
+/*
+ * List [lo, hi] and take the element of that rank and the next one from it. *found: how many of them
+ * can be had so.
+ */
+static airy_status select_listed(double pair[2], int *found,
                                  const struct airy_reduce_source *source,
                                  const struct airy_reduce_order *order, double lo, double hi,
                                  uint64_t rank)
@@ -103,15 +106,17 @@ static airy_status select_listed(double *value, bool *found,
     uint64_t below, inside;
     double *list = NULL;
     AIRY_TRY(source->fns->list(source, order, lo, hi, &below, &inside, lo < hi ? &list : NULL));
-    *found = rank >= below && rank - below < inside && (lo == hi || list);
-    if (*found)
-        *value = lo == hi ? lo : airy_select_nth(list, inside, rank - below);
+    *found = 0;
+    if (rank >= below && (lo == hi || list))
+        for (uint64_t at = rank - below; *found < 2 && at < inside; at++)
+            pair[(*found)++] = lo == hi ? lo : airy_select_nth(list, inside, at);
     free(list);
     return AIRY_OK;
 }
 
 /* Divide the keys until the element's range is worth listing, or a single value. */
-static airy_status select_divided(double *value, const struct airy_reduce_source *source,
+static airy_status select_divided(double pair[2], int *found,
+                                  const struct airy_reduce_source *source,
                                   const struct airy_reduce_order *order, uint64_t among,
                                   uint64_t rank)
 {
@@ -130,10 +135,10 @@ static airy_status select_divided(double *value, const struct airy_reduce_source
         const uint64_t span = ((uint64_t)1 << shift) - 1;
         last = last - first > span ? first + span : last;
     }
-    bool found = true;
-    *value = airy_of_key(first);
+    *found = 1;
+    pair[0] = airy_of_key(first);
     return first == last ? AIRY_OK
-                         : select_listed(value, &found, source, order, airy_of_key(first),
+                         : select_listed(pair, found, source, order, airy_of_key(first),
                                          airy_of_key(last), rank);
 }
 
@@ -146,34 +151,47 @@ static bool is_frequent(double x, const double *sample, size_t n)
     return count > n / 64;
 }
 
-airy_status airy_select(double *value, const struct airy_reduce_source *source,
-                        const struct airy_reduce_order *order, uint64_t among, uint64_t rank)
+/* The element of that rank, and the next one where *found is 2. */
+static airy_status select_rank(double pair[2], int *found, const struct airy_reduce_source *source,
+                               const struct airy_reduce_order *order, uint64_t among, uint64_t rank)
 {
     double sample[AIRY_SAMPLE], lo, hi;
     size_t n;
-    bool found = false;
+    *found = 0;
     AIRY_TRY(airy_select_sample(sample, &n, source, order));
     airy_select_window(&lo, &hi, sample, n, among, rank);
     if (lo < hi && is_frequent(lo, sample, n))
-        AIRY_TRY(select_listed(value, &found, source, order, lo, lo, rank));
-    if (!found && lo < hi && is_frequent(hi, sample, n))
-        AIRY_TRY(select_listed(value, &found, source, order, hi, hi, rank));
-    if (!found && lo <= hi)
-        AIRY_TRY(select_listed(value, &found, source, order, lo, hi, rank));
-    return found ? AIRY_OK : select_divided(value, source, order, among, rank);
+        AIRY_TRY(select_listed(pair, found, source, order, lo, lo, rank));
+    if (*found == 0 && lo < hi && is_frequent(hi, sample, n))
+        AIRY_TRY(select_listed(pair, found, source, order, hi, hi, rank));
+    if (*found == 0 && lo <= hi)
+        AIRY_TRY(select_listed(pair, found, source, order, lo, hi, rank));
+    return *found ? AIRY_OK : select_divided(pair, found, source, order, among, rank);
+}
+
+airy_status airy_select_pair(double pair[2], const struct airy_reduce_source *source,
+                             const struct airy_reduce_order *order, uint64_t among, uint64_t rank)
+{
+    int found;
+    double next[2];
+    AIRY_TRY(select_rank(pair, &found, source, order, among, rank));
+    if (found == 2)
+        return AIRY_OK;
+    next[0] = pair[0];
+    if (rank + 1 < among)
+        AIRY_TRY(select_rank(next, &found, source, order, among, rank + 1));
+    pair[1] = next[0];
+    return AIRY_OK;
 }
 
 airy_status airy_select_median(double *value, const struct airy_reduce_source *source,
                                const struct airy_reduce_order *order, uint64_t among)
 {
-    double lower, upper;
+    double pair[2];
     *value = (double)NAN;
     if (among == 0)
         return AIRY_OK;
-    AIRY_TRY(airy_select(&lower, source, order, among, (among - 1) / 2));
-    upper = lower;
-    if (among % 2 == 0)
-        AIRY_TRY(airy_select(&upper, source, order, among, among / 2));
-    *value = 0.5 * lower + 0.5 * upper;
+    AIRY_TRY(airy_select_pair(pair, source, order, among, (among - 1) / 2));
+    *value = 0.5 * pair[0] + 0.5 * pair[among % 2 == 0];
     return AIRY_OK;
 }

@@ -492,16 +492,13 @@ airy_status airy_reduce_quantiles(const struct airy_reduce_source *source, doubl
     uint64_t below, n;
     AIRY_TRY(source->fns->list(source, &order, order.lo, order.hi, &below, &n, NULL));
     for (size_t i = 0; i < count; i++) {
-        double lower = (double)NAN, upper;
+        double pair[2] = {(double)NAN, (double)NAN};
         const double at = n ? fractions[i] * (double)(n - 1) : 0.0;
         const uint64_t rank = (uint64_t)at;
         if (n)
-            AIRY_TRY(airy_select(&lower, source, &order, n, rank));
-        upper = lower;
-        if (n && at > (double)rank)
-            AIRY_TRY(airy_select(&upper, source, &order, n, rank + 1));
+            AIRY_TRY(airy_select_pair(pair, source, &order, n, rank));
         const double t = at - (double)rank;
-        values[i] = t == 0 ? lower : (1 - t) * lower + t * upper;
+        values[i] = t == 0 ? pair[0] : (1 - t) * pair[0] + t * pair[1];
     }
     return AIRY_OK;
 }
