@@ -21,6 +21,7 @@ struct job {
     size_t size;    /* of a value of the class */
     size_t count;
     bool in_place; /* dst is one of the operands */
+    bool truncate; /* or there is nothing to round: 0 or 1 */
     atomic_ullong inexact;
 };
 
@@ -73,7 +74,7 @@ static void store(const struct job *job, struct walk *w, const char *from, size_
     for (size_t done = 0, run; done < n; done += run) {
         run = n - done;
         char *to = step(w, &run);
-        job->kernels->store(to, w->array->dtype, from + done * job->size, job->plan->truncate, run);
+        job->kernels->store(to, w->array->dtype, from + done * job->size, job->truncate, run);
     }
 }
 
@@ -136,6 +137,13 @@ static int pick_class(const struct airy_element_plan *p)
     }
 }
 
+static bool is_predicate(unsigned op)
+{
+    return op < AIRY_ELEMENT_FUNCTION ? op >= AIRY_LESS
+                                      : op >= AIRY_ELEMENT_FUNCTION + AIRY_NOT &&
+                                            op < AIRY_ELEMENT_FUNCTION + AIRY_FUNCTION_COUNT;
+}
+
 static airy_status run(airy_queue *queue, const struct airy_element_plan *plan)
 {
     static const struct {
@@ -153,6 +161,7 @@ static airy_status run(airy_queue *queue, const struct airy_element_plan *plan)
                       .kernels = airy_element_kernels(class),
                       .own = classes[class].own,
                       .size = classes[class].size,
+                      .truncate = plan->truncate || is_predicate(plan->op),
                       .count = airy_array_count(plan->dst)};
     const airy_array *const arrays[4] = {plan->dst, plan->a, plan->b, plan->c};
     double bytes = 0;
