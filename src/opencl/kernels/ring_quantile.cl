@@ -203,6 +203,11 @@ struct seen {
     uint first, last, members;
 };
 
+#define NOTHING_SEEN                                                                               \
+    {                                                                                              \
+        LONG_MAX, LONG_MIN, ~0u, 0u, 0u                                                            \
+    }
+
 AIRY_INLINE void see(struct seen *seen, long key, uint number)
 {
     seen->lo = min(seen->lo, key);
@@ -358,6 +363,164 @@ AIRY_INLINE uint passing(__local const struct ring_finder *f, uint side, const s
     return f->sorted[side][item];
 }
 
+/* What a group walks: the entries of a bin of a frame, RING_GROUP side by side. */
+struct ring_walk {
+    struct ring_own own;
+    struct ring_table t;
+    __global const T *image;
+    __global long *keys;
+    double scale; /* of weights, as whole numbers */
+};
+
+#define EACH_ENTRY(w, walked)                                                                      \
+    for (uint k = 0u, e = (w)->own.first, number = get_local_id(0);                                \
+         k < (w)->own.count && (walked); k++, e += RING_GROUP, number += RING_GROUP)
+
+/* Keys of all entries; the weight of the item's own. */
+AIRY_INLINE ulong bring_keys(struct seen *seen, const struct ring_walk *w,
+                             const airy_gather_geom gather)
+{
+    ulong weights = 0ul;
+    AIRY_UNROLL(4)
+    EACH_ENTRY(w, true)
+    {
+        struct ring_entry entry;
+        const long key = bring_key(&entry, w->image, w->t, e, gather);
+        w->keys[e] = key;
+        if (key != NO_KEY) {
+            see(seen, key, number);
+            weights += weight_of(entry.omega, w->scale);
+        }
+    }
+    return weights;
+}
+
+/* Weights by bucket, of the sides where more is in range than a list takes. */
+AIRY_INLINE void weigh_buckets(__local struct ring_finder *f, const struct ring_walk *w,
+                               const struct range *range, bool same)
+{
+    const uint item = get_local_id(0);
+    for (uint side = 0u; side < 2u; side++)
+        f->low[side][item] = f->high[side][item] = 0u;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const bool dense[2] = {range[0].members > LIST, !same && range[1].members > LIST};
+    EACH_ENTRY(w, dense[0] || dense[1])
+    {
+        const long key = w->keys[e];
+#pragma unroll
+        for (uint side = 0u; side < 2u; side++)
+            if (dense[side] && in_range(&range[side], key, number)) {
+                const uint bucket = bucket_of(&range[side], key, number);
+                add_words(&f->low[side][bucket], &f->high[side][bucket],
+                          weight_of(omega_of(w->t, e), w->scale));
+            }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item < 2u * ROWS) {
+        ulong row = 0ul;
+        for (uint i = 0u; i < COLUMNS; i++)
+            row += in_bucket(f, item / ROWS, item % ROWS * COLUMNS + i);
+        f->row[item / ROWS][item % ROWS] = row;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+/* The bucket of each end, where there was a choice; whether they are still the same. */
+AIRY_INLINE bool choose_buckets(__local struct ring_finder *f, struct range *range, bool same,
+                                double lower, double upper)
+{
+    if (range[0].members > LIST)
+        choose(f, 0u, 0u, range[0].below, lower);
+    if (range[1].members > LIST)
+        choose(f, 1u, same ? 0u : 1u, range[1].below, upper);
+    barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+    for (uint side = 0u; side < 2u; side++)
+        if (range[side].members > LIST) {
+            range[side].bucket = f->bucket[side];
+            range[side].below = f->below[side];
+        }
+    return same && range[0].bucket == range[1].bucket;
+}
+
+/* What is in the buckets of the sides that are not found yet becomes their range, and a list. */
+AIRY_INLINE void list_buckets(__local struct ring_finder *f, const struct ring_walk *w,
+                              struct range *range, bool same)
+{
+    const uint item = get_local_id(0);
+    const struct seen nothing = NOTHING_SEEN;
+    struct seen seen[2] = {nothing, nothing};
+    if (item == 0u && !range[0].found)
+        clear_side(f, 0u);
+    if (item == 0u && !range[1].found)
+        clear_side(f, 1u);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const bool wanted[2] = {!range[0].found, !same && !range[1].found};
+    EACH_ENTRY(w, true)
+    {
+        const long key = w->keys[e];
+#pragma unroll
+        for (uint side = 0u; side < 2u; side++)
+            if (wanted[side] && in_range(&range[side], key, number) &&
+                bucket_of(&range[side], key, number) == range[side].bucket) {
+                see(&seen[side], key, number);
+                list_entry(f, side, key, number, weight_of(omega_of(w->t, e), w->scale));
+            }
+    }
+    share_seen(f, 0u, &seen[0]);
+    share_seen(f, 1u, &seen[1]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (wanted[0])
+        narrow(&range[0], f, 0u, true);
+    if (wanted[1])
+        narrow(&range[1], f, 1u, true);
+    if (same)
+        range[1] = range[0];
+}
+
+/* The item's share of what is kept, and of what an end meets. */
+AIRY_INLINE void keep_entries(struct ring_sums *kept, struct ring_sums *met,
+                              __local const struct ring_finder *f, const struct ring_walk *w,
+                              const struct range *range, uint first, bool same)
+{
+    clear_sums(kept);
+    clear_sums(met);
+    EACH_ENTRY(w, !same)
+    {
+        if (is_between(range, w->keys[e], number))
+            keep_entry(kept, w->image, w->t, e);
+    }
+#pragma unroll
+    for (uint side = 0u; side < 2u; side++) {
+        const uint kept_number = passing(f, side, &range[side], KEPT),
+                   met_number = passing(f, side, &range[side], MET);
+        if (kept_number != ~0u)
+            keep_entry(kept, w->image, w->t, first + kept_number);
+        if (met_number != ~0u)
+            keep_entry(met, w->image, w->t, first + met_number);
+    }
+}
+
+/* Its share of the squares about the mean, of those kept (flag KEPT) or met. */
+AIRY_INLINE double spread_of(__local const struct ring_finder *f, const struct ring_walk *w,
+                             const struct range *range, uint first, bool same, uint flag,
+                             double mean)
+{
+    double spread = 0.0;
+    EACH_ENTRY(w, !same && flag == KEPT)
+    {
+        if (is_between(range, w->keys[e], number))
+            spread += square_of(w->image, w->t, e, mean);
+    }
+#pragma unroll
+    for (uint side = 0u; side < 2u; side++) {
+        const uint number = passing(f, side, &range[side], flag);
+        if (number != ~0u)
+            spread += square_of(w->image, w->t, first + number, mean);
+    }
+    return spread;
+}
+
 /*
  * Mapping: work-groups of RING_GROUP items; a group takes a bin of a frame, groups of one bin follow
  *          each other. Local memory: 18 KiB, elsewhere than on NVIDIA 16 KiB more. Barriers: of the
@@ -373,32 +536,22 @@ ring_quantile(__global const airy_ring_bin *bins, __global const uint *pixel,
     __local struct ring_finder f;
     const uint item = get_local_id(0), frame = get_group_id(0) % g.gather.frames;
     const airy_ring_bin bin = bins[get_group_id(0) / g.gather.frames];
-    const struct ring_own own = own_entries(bin, frame_is_good(status, frame, g.gather));
-    const struct ring_table t = {pixel, weight, other, dark, variance};
-    __global const T *image = frames + frame_start(frame, g.gather);
-    __global long *keys = scratch + frame * g.entries;
-    const struct seen nothing = {LONG_MAX, LONG_MIN, ~0u, 0u, 0u};
-    struct seen seen[2] = {nothing, nothing};
+    const struct ring_walk w = {own_entries(bin, frame_is_good(status, frame, g.gather)),
+                                {pixel, weight, other, dark, variance},
+                                frames + frame_start(frame, g.gather),
+                                scratch + frame * g.entries,
+                                bin.scale};
+    const struct seen nothing = NOTHING_SEEN;
+    struct seen seen = nothing;
     struct range range[2];
     bool same = true; /* both ends are in one range: that of side 0 */
-    ulong weights = 0ul;
     if (item < 2u)
         clear_side(&f, item);
     if (item == 0u)
         f.whole_low = f.whole_high = 0u;
     barrier(CLK_LOCAL_MEM_FENCE);
-    AIRY_UNROLL(4)
-    for (uint k = 0u; k < own.count; k++) {
-        const uint e = own.first + k * RING_GROUP;
-        struct ring_entry entry;
-        const long key = bring_key(&entry, image, t, e, g.gather);
-        keys[e] = key;
-        if (key != NO_KEY) {
-            see(&seen[0], key, item + k * RING_GROUP);
-            weights += weight_of(entry.omega, bin.scale);
-        }
-    }
-    share_seen(&f, 0u, &seen[0]);
+    const ulong weights = bring_keys(&seen, &w, g.gather);
+    share_seen(&f, 0u, &seen);
     add_words(&f.whole_low, &f.whole_high, weights);
     barrier(CLK_LOCAL_MEM_FENCE);
     const double whole = (double)((ulong)f.whole_high << 32 | f.whole_low),
@@ -407,70 +560,9 @@ ring_quantile(__global const airy_ring_bin *bins, __global const uint *pixel,
     range[0].below = 0ul;
     range[1] = range[0];
     while (!(range[0].found && range[1].found)) {
-        /* Weights by bucket, where more is in range than a list takes. */
-        for (uint side = 0u; side < 2u; side++)
-            f.low[side][item] = f.high[side][item] = 0u;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        const bool dense[2] = {range[0].members > LIST, !same && range[1].members > LIST};
-        for (uint k = 0u; k < own.count && (dense[0] || dense[1]); k++) {
-            const uint e = own.first + k * RING_GROUP, number = item + k * RING_GROUP;
-            const long key = keys[e];
-#pragma unroll
-            for (uint side = 0u; side < 2u; side++)
-                if (dense[side] && in_range(&range[side], key, number)) {
-                    const uint bucket = bucket_of(&range[side], key, number);
-                    add_words(&f.low[side][bucket], &f.high[side][bucket],
-                              weight_of(omega_of(t, e), bin.scale));
-                }
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (item < 2u * ROWS) {
-            ulong row = 0ul;
-            for (uint i = 0u; i < COLUMNS; i++)
-                row += in_bucket(&f, item / ROWS, item % ROWS * COLUMNS + i);
-            f.row[item / ROWS][item % ROWS] = row;
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (range[0].members > LIST)
-            choose(&f, 0u, 0u, range[0].below, lower);
-        if (range[1].members > LIST)
-            choose(&f, 1u, same ? 0u : 1u, range[1].below, upper);
-        barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-        for (uint side = 0u; side < 2u; side++)
-            if (range[side].members > LIST) {
-                range[side].bucket = f.bucket[side];
-                range[side].below = f.below[side];
-            }
-        same = same && range[0].bucket == range[1].bucket;
-        if (item == 0u && !range[0].found)
-            clear_side(&f, 0u);
-        if (item == 0u && !range[1].found)
-            clear_side(&f, 1u);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        /* What is in the buckets. */
-        const bool wanted[2] = {!range[0].found, !same && !range[1].found};
-        seen[0] = seen[1] = nothing;
-        for (uint k = 0u; k < own.count; k++) {
-            const uint e = own.first + k * RING_GROUP, number = item + k * RING_GROUP;
-            const long key = keys[e];
-#pragma unroll
-            for (uint side = 0u; side < 2u; side++)
-                if (wanted[side] && in_range(&range[side], key, number) &&
-                    bucket_of(&range[side], key, number) == range[side].bucket) {
-                    see(&seen[side], key, number);
-                    list_entry(&f, side, key, number, weight_of(omega_of(t, e), bin.scale));
-                }
-        }
-        share_seen(&f, 0u, &seen[0]);
-        share_seen(&f, 1u, &seen[1]);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (wanted[0])
-            narrow(&range[0], &f, 0u, true);
-        if (wanted[1])
-            narrow(&range[1], &f, 1u, true);
-        if (same)
-            range[1] = range[0];
+        weigh_buckets(&f, &w, range, same);
+        same = choose_buckets(&f, range, same, lower, upper);
+        list_buckets(&f, &w, range, same);
     }
     if (same)
         range[1].members = 0u; /* they are in the list of side 0 */
@@ -478,46 +570,20 @@ ring_quantile(__global const airy_ring_bin *bins, __global const uint *pixel,
     sort_listed(&f, 1u, &range[1], lower, upper);
     barrier(CLK_LOCAL_MEM_FENCE);
     struct ring_sums kept, met;
-    clear_sums(&kept);
-    clear_sums(&met);
-    for (uint k = 0u; k < own.count && !same; k++) {
-        const uint e = own.first + k * RING_GROUP;
-        if (is_between(range, keys[e], item + k * RING_GROUP))
-            keep_entry(&kept, image, t, e);
-    }
-#pragma unroll
-    for (uint side = 0u; side < 2u; side++) {
-        const uint kept_number = passing(&f, side, &range[side], KEPT),
-                   met_number = passing(&f, side, &range[side], MET);
-        if (kept_number != ~0u)
-            keep_entry(&kept, image, t, bin.first + kept_number);
-        if (met_number != ~0u)
-            keep_entry(&met, image, t, bin.first + met_number);
-    }
+    keep_entries(&kept, &met, &f, &w, range, bin.first, same);
     group_ring_sums(&kept, &room);
     group_ring_sums(&met, &room);
     const bool none = kept.entries == 0u && g.rule.compat == 0u;
     if (none)
         kept = met;
-    double spread = 0.0;
+    double spread = kept.v[R_EXPECTED];
     if (LEAVES == 3) {
         const double mean = kept.v[R_SIGNAL] / kept.v[R_OMEGA];
-        for (uint k = 0u; k < own.count && !same && !none; k++) {
-            const uint e = own.first + k * RING_GROUP;
-            if (is_between(range, keys[e], item + k * RING_GROUP))
-                spread += square_of(image, t, e, mean);
-        }
-#pragma unroll
-        for (uint side = 0u; side < 2u; side++) {
-            const uint number = passing(&f, side, &range[side], none ? MET : KEPT);
-            if (number != ~0u)
-                spread += square_of(image, t, bin.first + number, mean);
-        }
+        spread = spread_of(&f, &w, range, bin.first, same, none ? MET : KEPT, mean);
         spread = group_ring_sum(spread, &room);
     }
     if (is_writer(bin))
-        write_planes(sums, &kept, LEAVES == 3 ? spread : kept.v[R_EXPECTED], frame, bin.bin,
-                     g.gather);
+        write_planes(sums, &kept, spread, frame, bin.bin, g.gather);
 }
 
 #endif
