@@ -52,7 +52,7 @@ static bool is_of_file(airy_status status)
 }
 
 /*
- * Right after airy_stack_add has failed for choice i: where a series tells how many frames are
+ * Right after add_dataset has failed for choice i: where a series tells how many frames are
  * lost, each read of one of them says why; else *unknown, and the failure.
  */
 static airy_status add_lost(airy_stack *stack, const struct stack_choice *choices, size_t i,
@@ -101,31 +101,43 @@ static airy_status note_part(airy_stack *stack, const struct stack_choice *choic
     return AIRY_OK;
 }
 
-/* Open as long as datasets of one series are added: who opens it again has it at once. */
-static void hold_master(hid_t *held, const struct stack_choice *choices, size_t i)
+/* The file that datasets are added from, open from one to the next. */
+struct held_file {
+    hid_t file; /* negative: none */
+    const char *path;
+};
+
+static void release(struct held_file *held)
 {
-    const struct stack_choice *choice = &choices[i];
-    if (choice->series_count < 2 || i != choice->series_first)
-        return;
-    if (*held >= 0)
-        H5Fclose(*held);
-    if (airy_hdf5_open(held, choice->path) != AIRY_OK)
-        *held = -1; /* who adds says why */
+    if (held->file >= 0)
+        H5Fclose(held->file);
+    held->file = -1;
 }
 
-static airy_status add_each(hid_t *held, airy_stack *stack, const struct stack_choice *choices,
-                            size_t count, const char *const *paths, const struct stack_wish *wish)
+static airy_status add_dataset(airy_stack *stack, struct held_file *held,
+                               const struct stack_choice *choice)
+{
+    if (held->file < 0 || strcmp(held->path, choice->path) != 0) {
+        release(held);
+        AIRY_TRY(airy_hdf5_open(&held->file, choice->path));
+        held->path = choice->path;
+    }
+    return airy_stack_add(stack, held->file, choice->path, choice->dataset);
+}
+
+static airy_status add_each(struct held_file *held, airy_stack *stack,
+                            const struct stack_choice *choices, size_t count,
+                            const char *const *paths, const struct stack_wish *wish)
 {
     const airy_raw_frames *raw = wish->raw;
     char why[1024] = "";
     airy_status first = AIRY_OK;
     for (size_t i = 0; i < count; i++) {
         const size_t before = stack->frames;
-        hold_master(held, choices, i);
         const airy_status status = choices[i].plain_count
                                        ? airy_stack_add_plain(stack, paths + choices[i].plain_first,
                                                               choices[i].plain_count, raw)
-                                       : airy_stack_add(stack, choices[i].path, choices[i].dataset);
+                                       : add_dataset(stack, held, &choices[i]);
         if (status != AIRY_OK && first == AIRY_OK) {
             first = status;
             airy_error_copy(why, sizeof(why));
@@ -148,10 +160,9 @@ static airy_status add_each(hid_t *held, airy_stack *stack, const struct stack_c
 static airy_status add_choices(airy_stack *stack, const struct stack_choice *choices, size_t count,
                                const char *const *paths, const struct stack_wish *wish)
 {
-    hid_t held = -1;
+    struct held_file held = {.file = -1};
     const airy_status status = add_each(&held, stack, choices, count, paths, wish);
-    if (held >= 0)
-        H5Fclose(held);
+    release(&held);
     return status;
 }
 

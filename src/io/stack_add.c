@@ -431,16 +431,10 @@ static airy_status add_opened(airy_stack *stack, hid_t dataset, const char *path
     snprintf(full, sizeof(full), "%s::%s", path, name);
     AIRY_TRY(get_facts(&facts, dataset, full));
     AIRY_TRY(airy_stack_settle_frame(stack, facts.height, facts.width, facts.dtype, full, full));
-    const hid_t creation = H5Dget_create_plist(dataset);
-    const bool is_virtual = creation >= 0 && H5Pget_layout(creation) == H5D_VIRTUAL;
-    if (creation >= 0)
-        H5Pclose(creation);
-    if (is_virtual) {
-        bool resolved = false;
-        AIRY_TRY(airy_stack_add_virtual(stack, &resolved, dataset, path, name));
-        if (resolved)
-            return AIRY_OK;
-    }
+    bool resolved;
+    AIRY_TRY(airy_stack_add_virtual(stack, &resolved, dataset, path, name));
+    if (resolved)
+        return AIRY_OK;
     size_t segment;
     AIRY_TRY(airy_stack_add_segment(stack, &segment, dataset, path, name));
     AIRY_TRY(
@@ -469,18 +463,12 @@ static airy_status fail_open(hid_t file, const char *path, const char *name)
                      name, why);
 }
 
-airy_status airy_stack_add(airy_stack *stack, const char *path, const char *name)
+airy_status airy_stack_add(airy_stack *stack, hid_t file, const char *path, const char *name)
 {
-    hid_t file;
-    AIRY_TRY(airy_hdf5_open(&file, path));
-    airy_status status;
     const hid_t dataset = H5Dopen2(file, name, airy_hdf5_dataset_access());
     if (dataset < 0)
-        status = fail_open(file, path, name);
-    else
-        status = add_opened(stack, dataset, path, name);
-    if (dataset >= 0)
-        H5Dclose(dataset);
-    H5Fclose(file);
+        return fail_open(file, path, name);
+    const airy_status status = add_opened(stack, dataset, path, name);
+    H5Dclose(dataset);
     return status;
 }

@@ -106,8 +106,8 @@ airy_status airy_stack_find(struct stack_choice **choices, size_t *count, const 
 /* "FILE::DATASET" cut in two, malloc'ed; *dataset is NULL for "FILE" alone. */
 airy_status airy_stack_split(char **file, char **dataset, const char *path);
 
-/* Add all frames of a dataset behind those there are. Lock held. */
-airy_status airy_stack_add(airy_stack *stack, const char *path, const char *dataset);
+/* Add all frames of a dataset behind those there are; the file is open. Lock held. */
+airy_status airy_stack_add(airy_stack *stack, hid_t file, const char *path, const char *dataset);
 /* Frames that the master says there will be; 0: it does not. Lock held. */
 size_t airy_stack_series_total(hid_t file);
 /*
@@ -161,8 +161,8 @@ void airy_stack_drop_segments(airy_stack *stack, size_t keep);
 airy_status airy_stack_add_run(airy_stack *stack, struct stack_run run);
 /*
  * Runs of a virtual dataset's frames, starting at stack->frames (lock held); *resolved = false,
- * and nothing added, where its mapping is not whole frames of plain datasets: libhdf5 reads it
- * then.
+ * and nothing added, where the dataset is not virtual, or its mapping is not whole frames of plain
+ * datasets: libhdf5 reads it then.
  */
 airy_status airy_stack_add_virtual(airy_stack *stack, bool *resolved, hid_t dataset,
                                    const char *path, const char *name);

@@ -350,35 +350,42 @@ static airy_status note_sources(const struct resolver *r)
     return status;
 }
 
+/* Of a virtual dataset whose frames are counted. */
+static airy_status resolve(struct resolver *r)
+{
+    AIRY_TRY(airy_memory_calloc((void **)&r->sources, r->frames, sizeof(*r->sources),
+                                "a virtual dataset"));
+    const size_t segments = r->stack->segment_count;
+    airy_status status = resolve_all(r);
+    if (status == AIRY_OK && !r->simple)
+        status = note_sources(r);
+    if (status != AIRY_OK || !r->simple)
+        airy_stack_drop_segments(r->stack, segments);
+    free(r->sources);
+    free(r->known);
+    free(r->slots);
+    return status;
+}
+
 airy_status airy_stack_add_virtual(airy_stack *stack, bool *resolved, hid_t dataset,
                                    const char *path, const char *name)
 {
     struct resolver r = {.stack = stack, .path = path, .name = name, .frames = 1, .simple = true};
     *resolved = false;
+    r.creation = H5Dget_create_plist(dataset); /* a copy: of many mappings it takes a while */
+    if (r.creation < 0)
+        return AIRY_OK;
     const airy_probe *probe = airy_probe_of(dataset);
     if (probe)
         r.path = probe->path; /* behind an external link it is another file */
-    if (!get_shape(&r.shape, dataset))
-        return AIRY_OK;
-    for (int axis = 0; axis < r.shape.ndim - 2; axis++)
+    r.simple = H5Pget_layout(r.creation) == H5D_VIRTUAL && get_shape(&r.shape, dataset);
+    for (int axis = 0; r.simple && axis < r.shape.ndim - 2; axis++)
         r.frames *= (size_t)r.shape.extent[axis]; /* the caller has checked the product */
-    if (r.frames > AIRY_STACK_MAX_FRAMES)
-        return AIRY_OK;
-    const size_t segments = stack->segment_count;
-    airy_status status =
-        airy_memory_calloc((void **)&r.sources, r.frames, sizeof(*r.sources), "a virtual dataset");
-    r.creation = status == AIRY_OK ? H5Dget_create_plist(dataset) : -1;
-    if (r.creation >= 0)
-        status = resolve_all(&r);
-    if (r.creation >= 0 && status == AIRY_OK && !r.simple)
-        status = note_sources(&r);
-    if (r.creation >= 0)
-        H5Pclose(r.creation);
-    free(r.sources);
-    free(r.known);
-    free(r.slots);
-    *resolved = status == AIRY_OK && r.creation >= 0 && r.simple;
-    if (!*resolved)
-        airy_stack_drop_segments(stack, segments);
+    airy_status status = AIRY_OK;
+    if (r.simple && r.frames <= AIRY_STACK_MAX_FRAMES) {
+        status = resolve(&r);
+        *resolved = status == AIRY_OK && r.simple;
+    }
+    H5Pclose(r.creation);
     return status;
 }
