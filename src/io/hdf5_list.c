@@ -25,7 +25,7 @@ struct lister {
     size_t seen_count, seen_capacity;
     char **links; /* soft and external ones, followed last: a hard link's name is the better one */
     size_t link_count, link_capacity;
-    bool sums; /* stored bytes are asked for */
+    bool whole; /* stored bytes and what a series' links lead to are asked for */
     int depth;
     char path[MAX_PATH];
     airy_status status;
@@ -186,7 +186,7 @@ static void visit_object(struct lister *l, hid_t object)
     if (type == H5I_DATASET) {
         airy_hdf5_entry *entry = new_entry(l);
         if (entry)
-            describe_dataset(entry, object, l->sums);
+            describe_dataset(entry, object, l->whole);
     } else if (l->depth < MAX_DEPTH) {
         l->depth++;
         H5Literate(object, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_link, l);
@@ -221,10 +221,25 @@ static herr_t visit_link(hid_t group, const char *name, const H5L_info_t *info, 
     return l->status == AIRY_OK ? 0 : -1;
 }
 
+bool airy_hdf5_in_series(const char *name)
+{
+    const char *digits = name + 5;
+    return strncmp(name, "data_", 5) == 0 && *digits && digits[strspn(digits, "0123456789")] == 0;
+}
+
+static bool is_of_series(const char *path)
+{
+    static const char group[] = AIRY_HDF5_SERIES_GROUP "/";
+    return strncmp(path, group, sizeof(group) - 1) == 0 &&
+           airy_hdf5_in_series(path + sizeof(group) - 1);
+}
+
 /* Links found on the way join the end of the list. */
 static void follow_links(struct lister *l, hid_t file)
 {
     for (size_t i = 0; i < l->link_count && l->status == AIRY_OK; i++) {
+        if (!l->whole && is_of_series(l->links[i]))
+            continue;
         snprintf(l->path, sizeof(l->path), "%s", l->links[i]);
         const hid_t object = H5Oopen(file, l->path, H5P_DEFAULT);
         if (object >= 0) {
@@ -243,11 +258,11 @@ static int by_path(const void *a, const void *b)
     return strcmp(((const airy_hdf5_entry *)a)->path, ((const airy_hdf5_entry *)b)->path);
 }
 
-static airy_status make_list(airy_hdf5_entry **entries, size_t *count, hid_t file, bool sums)
+static airy_status make_list(airy_hdf5_entry **entries, size_t *count, hid_t file, bool whole)
 {
     struct lister *l;
     AIRY_TRY(airy_memory_calloc((void **)&l, 1, sizeof(*l), "a list of datasets"));
-    l->sums = sums;
+    l->whole = whole;
     const hid_t root = H5Gopen2(file, "/", H5P_DEFAULT);
     if (root < 0) {
         l->status = airy_hdf5_fail(AIRY_ERR_FORMAT, "the root group cannot be opened");

@@ -8,8 +8,6 @@
 #include "io/hdf5_list.h"
 #include "io/stack_internal.h"
 
-static const char series_group[] = "/entry/data";
-
 airy_status airy_stack_split(char **file, char **dataset, const char *path)
 {
     AIRY_FAIL_IF(!path || !*path, AIRY_ERR_PARAM,
@@ -45,13 +43,6 @@ static airy_status choose(struct stack_choice **choices, size_t *count, const ch
     return AIRY_OK;
 }
 
-/* data_ and digits */
-static bool in_series(const char *name)
-{
-    const char *digits = name + 5;
-    return strncmp(name, "data_", 5) == 0 && *digits && digits[strspn(digits, "0123456789")] == 0;
-}
-
 struct series {
     char **names;
     size_t count;
@@ -63,7 +54,7 @@ static herr_t collect_series(hid_t group, const char *name, const H5L_info_t *in
     (void)group;
     (void)info;
     struct series *series = user;
-    if (!in_series(name))
+    if (!airy_hdf5_in_series(name))
         return 0;
     char **larger = realloc(series->names, (series->count + 1) * sizeof(*larger));
     series->full = !larger;
@@ -88,22 +79,23 @@ static int by_number(const void *a, const void *b)
 static airy_status find_series(struct stack_choice **choices, size_t *count, const char *path,
                                hid_t file)
 {
-    if (!airy_hdf5_exists(file, series_group))
+    if (!airy_hdf5_exists(file, AIRY_HDF5_SERIES_GROUP))
         return AIRY_OK;
     struct series series = {NULL, 0, false};
     const size_t before = *count;
-    const hid_t group = H5Gopen2(file, series_group, H5P_DEFAULT);
+    const hid_t group = H5Gopen2(file, AIRY_HDF5_SERIES_GROUP, H5P_DEFAULT);
     airy_status status = AIRY_OK;
     if (group >= 0) {
         if (H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, collect_series, &series) < 0)
-            status = airy_hdf5_fail(AIRY_ERR_FORMAT, "%s::%s cannot be listed", path, series_group);
+            status = airy_hdf5_fail(AIRY_ERR_FORMAT, "%s::%s cannot be listed", path,
+                                    AIRY_HDF5_SERIES_GROUP);
         H5Gclose(group);
     }
     if (series.count > 0)
         qsort(series.names, series.count, sizeof(*series.names), by_number);
     for (size_t i = 0; i < series.count; i++) {
         char name[512];
-        snprintf(name, sizeof(name), "%s/%s", series_group, series.names[i]);
+        snprintf(name, sizeof(name), "%s/%s", AIRY_HDF5_SERIES_GROUP, series.names[i]);
         if (status == AIRY_OK)
             status = choose(choices, count, path, name);
         free(series.names[i]);

@@ -697,6 +697,39 @@ static void check_series_missing(struct check *c)
     }
 }
 
+/* A detector's group of another name, in the master of a series or behind a link of it. */
+static void check_series_detector(struct check *c)
+{
+    if (!check_case(c, "layout_series_detector"))
+        return;
+    const hsize_t shape[2] = {HEIGHT, WIDTH};
+    for (int linked = 0; linked < 2; linked++) {
+        char folder[1024], name[1100];
+        const char *path = make_series(c, false, false, folder);
+        snprintf(name, sizeof(name), "%s/about.h5", folder);
+        const hid_t master = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT),
+                    file = linked ? H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)
+                                  : master;
+        H5Dclose(put_dataset(file, "/entry/instrument/eiger/pixel_mask", H5T_NATIVE_UINT, 2, shape,
+                             H5P_DEFAULT));
+        if (linked) {
+            H5Lcreate_external("about.h5", "/entry/instrument", master, "/entry/instrument",
+                               H5P_DEFAULT, H5P_DEFAULT);
+            H5Fclose(file);
+        }
+        H5Fclose(master);
+        airy_stack *stack = NULL;
+        airy_stack_meta meta;
+        uint8_t mask[PIXELS];
+        if (!CHECK_OK(c, stack_open(&stack, path)) ||
+            !CHECK_OK(c, airy_stack_get_meta(stack, &meta)))
+            return;
+        CHECK(c, meta.has_mask);
+        CHECK_OK(c, airy_stack_mask(stack, mask));
+        airy_stack_destroy(&stack);
+    }
+}
+
 /*
  * A file that another program writes for readers at this moment (SWMR): what is there when it is
  * opened.
@@ -940,6 +973,7 @@ void check_stack_layout(struct check *c)
     check_virtual_part(c);
     check_sources_missing(c);
     check_series_missing(c);
+    check_series_detector(c);
     check_odd_chunks(c);
     check_growing(c);
     static const char *const names[] = {"frame_chunk",
