@@ -1,9 +1,11 @@
 /*
  * exp and logarithms without branches and tables, so that loops over them become vectors: within 2
- * units in the last place of f64. For f32 they are taken in f64.
+ * units in the last place of f64, within 1 of f32 (those that end in f; all 2^32 arguments were
+ * compared).
  *
- * Source: FreeBSD's msun, e_exp.c, e_log.c, s_log1p.c (Sun Microsystems, 1993), whose reductions and
- * coefficients these are.
+ * Source: FreeBSD's msun, e_exp.c, e_log.c, s_log1p.c, k_logf.h, e_log10f.c (Sun Microsystems,
+ * 1993), whose reductions and coefficients these are; of exp in f32 the series of Cephes, expf.c
+ * (Moshier, 1989).
  */
 #ifndef AIRY_CPU_ELEMENT_MATH_H
 #define AIRY_CPU_ELEMENT_MATH_H
@@ -111,6 +113,101 @@ static inline double math_log1p(double x)
 {
     const double u = 1 + x, c = (x >= 1 ? 1 - (u - x) : x - (u - 1)) / u;
     return x == 0 ? x : math_log_edges(u, math_log_near(u, c));
+}
+
+#undef LN2_HI
+#undef LN2_LO
+#undef WHOLE
+
+/* In f32. */
+static inline uint32_t bits_of_f32(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof(bits));
+    return bits;
+}
+
+static inline float f32_of_bits(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof(x));
+    return x;
+}
+
+#define LN2_HI 6.9313812256e-01f
+#define LN2_LO 9.0580006145e-06f
+#define WHOLE  0x1.8p23f
+
+static inline float math_expf(float of)
+{
+    const float limited = of > 100    ? 100
+                          : of < -110 ? -110
+                                      : of, /* NaN stays */
+        shifted = limited * 1.44269504089f + WHOLE, k = shifted - WHOLE, hi = limited - k * LN2_HI,
+                lo = k * LN2_LO, x = hi - lo;
+    const float series =
+        5.0000001201e-01f +
+        x * (1.6666665459e-01f +
+             x * (4.1665795894e-02f +
+                  x * (8.3334519073e-03f + x * (1.3981999507e-03f + x * 1.9875691500e-04f))));
+    const float y = 1 + (hi + (x * x * series - lo));
+    const int32_t n = (int32_t)(bits_of_f32(shifted) - bits_of_f32(WHOLE)), half = n >> 1;
+    return y * f32_of_bits((uint32_t)(half + 127) << 23) *
+           f32_of_bits((uint32_t)(n - half + 127) << 23);
+}
+
+struct math_splitf {
+    float exponent, f, square, rest;
+};
+
+static inline struct math_splitf math_splitf(float x)
+{
+    const uint32_t root_half = 0x3f3504f3;
+    const int small = x < FLT_MIN;
+    const uint32_t bits = bits_of_f32(small ? x * 0x1p25f : x);
+    const int32_t k = (int32_t)(bits - root_half) >> 23;
+    const float f = f32_of_bits(bits - ((uint32_t)k << 23)) - 1, s = f / (2 + f), z = s * s,
+                square = 0.5f * f * f,
+                series = z * (0xaaaaaa.0p-24f +
+                              z * (0xccce13.0p-25f + z * (0x91e9ee.0p-25f + z * 0xf89e26.0p-26f)));
+    return (struct math_splitf){.exponent = (float)(small ? k - 25 : k),
+                                .f = f,
+                                .square = square,
+                                .rest = s * (square + series)};
+}
+
+static inline float math_log_edgesf(float x, float log)
+{
+    const float of_low = x < 0 ? (float)NAN : -(float)INFINITY;
+    return x <= 0 ? of_low : x <= FLT_MAX ? log : x;
+}
+
+static inline float math_log_nearf(float x, float c)
+{
+    const struct math_splitf s = math_splitf(x);
+    return s.exponent * LN2_HI - ((s.square - (s.rest + (s.exponent * LN2_LO + c))) - s.f);
+}
+
+static inline float math_logf(float x)
+{
+    return math_log_edgesf(x, math_log_nearf(x, 0));
+}
+
+/* ln(1 + f) in two parts, the first of 12 bits, so that its product with the factor is near. */
+static inline float math_log10f(float x)
+{
+    const struct math_splitf s = math_splitf(x);
+    const float hi = f32_of_bits(bits_of_f32(s.f - s.square) & 0xfffff000),
+                lo = s.f - hi - s.square + s.rest,
+                low = s.exponent * 7.9034151668e-07f + (lo + hi) * -3.1689971365e-05f +
+                      lo * 4.3432617188e-01f;
+    return math_log_edgesf(x, low + hi * 4.3432617188e-01f + s.exponent * 3.0102920532e-01f);
+}
+
+static inline float math_log1pf(float x)
+{
+    const float u = 1 + x, c = (x >= 1 ? 1 - (u - x) : x - (u - 1)) / u;
+    return x == 0 ? x : math_log_edgesf(u, math_log_nearf(u, c));
 }
 
 #undef LN2_HI

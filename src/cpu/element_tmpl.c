@@ -62,22 +62,6 @@ static void AIRY_E(fill)(void *to, const struct airy_element_number *number, siz
 #define TRUTH(test) AIRY_E(truth)(test)
 #define FN(f)       (AIRY_ELEMENT_FUNCTION + AIRY_##f)
 
-#if AIRY_ELEMENT_CLASS == AIRY_ELEMENT_F64
-#define EACH_IN_F64(OP, FUNCTION) EACH(OP, FUNCTION(A))
-#else
-/* By itself: gcc makes no vectors of a loop that is half in f32. */
-#define EACH_IN_F64(OP, FUNCTION)                                                                  \
-    case OP: {                                                                                     \
-        double wide[AIRY_ELEMENT_BLOCK];                                                           \
-        for (size_t i = 0; i < n; i++)                                                             \
-            wide[i] = (double)A;                                                                   \
-        for (size_t i = 0; i < n; i++)                                                             \
-            wide[i] = FUNCTION(wide[i]);                                                           \
-        for (size_t i = 0; i < n; i++)                                                             \
-            r[i] = (V)wide[i];                                                                     \
-    } break;
-#endif
-
 /* What integers have no exact result of. */
 static void AIRY_E(run_fraction)(V *restrict r, const V *a, const V *b, unsigned op, size_t n)
 {
@@ -87,10 +71,10 @@ static void AIRY_E(run_fraction)(V *restrict r, const V *a, const V *b, unsigned
         EACH(AIRY_POWER, LIBM(pow)(A, B))
         EACH(AIRY_HYPOT, LIBM(hypot)(A, B))
         EACH(FN(SQRT), LIBM(sqrt)(A))
-        EACH_IN_F64(FN(EXP), math_exp)
-        EACH_IN_F64(FN(LOG), math_log)
-        EACH_IN_F64(FN(LOG10), math_log10)
-        EACH_IN_F64(FN(LOG1P), math_log1p)
+        EACH(FN(EXP), LIBM(math_exp)(A))
+        EACH(FN(LOG), LIBM(math_log)(A))
+        EACH(FN(LOG10), LIBM(math_log10)(A))
+        EACH(FN(LOG1P), LIBM(math_log1p)(A))
         EACH(AIRY_ELEMENT_LINEAR, A * B)
     default:
         assert(0 && "an operation");
@@ -204,7 +188,6 @@ static uint64_t AIRY_E(inexact)(airy_dtype dtype, const void *from, size_t n)
 #undef LOAD_UNSIGNED
 #undef LOAD
 #undef EACH
-#undef EACH_IN_F64
 #undef A
 #undef B
 #undef C

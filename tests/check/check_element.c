@@ -279,6 +279,41 @@ static void check_functions(struct check *c)
             check_function_one(c, pairs[i][0], pairs[i][1], (airy_function)f);
 }
 
+/*
+ * The CPU's own series in f32 over all exponents, subnormal numbers, infinities and NaN: within 1
+ * unit in the last place. 2^32 / SERIES_STEP bit patterns.
+ */
+static void check_series(struct check *c)
+{
+    enum { SERIES_STEP = 16411, SERIES_COUNT = 261712 };
+    static const struct {
+        airy_function function;
+        long double (*of)(long double);
+    } series[] = {{AIRY_EXP, expl}, {AIRY_LOG, logl}, {AIRY_LOG10, log10l}, {AIRY_LOG1P, log1pl}};
+    for (size_t k = 0; k < sizeof(series) / sizeof(series[0]) && c->is_cpu; k++) {
+        if (!check_case(c, "element_series_%s", functions[series[k].function]))
+            continue;
+        const size_t shape[1] = {SERIES_COUNT};
+        float *x = check_alloc(c, SERIES_COUNT * sizeof(*x)),
+              *got = check_alloc(c, SERIES_COUNT * sizeof(*got));
+        for (uint32_t i = 0; i < SERIES_COUNT; i++)
+            memcpy(&x[i], &(uint32_t){i * SERIES_STEP}, sizeof(*x));
+        airy_array *a = check_upload(c, AIRY_DTYPE_F32, 1, shape, x);
+        CHECK_OK(c, airy_apply(c->queue, a, series[k].function, a));
+        CHECK_OK(c, airy_array_pull(c->queue, got, SERIES_COUNT * sizeof(*got), a));
+        for (size_t i = 0; i < SERIES_COUNT; i++) {
+            const long double w = series[k].of(x[i]), g = got[i];
+            int exponent = 0;
+            (void)frexpl(w, &exponent);
+            const long double ulp = ldexpl(1, exponent < -125 ? -149 : exponent - 24);
+            if (g == (float)w || (isnan(g) && isnan(w)) || fabsl(g - w) <= ulp)
+                continue;
+            check_failed(c, __FILE__, __LINE__, "%a: got %La, want %La", (double)x[i], g, w);
+            break;
+        }
+    }
+}
+
 static void check_where_one(struct check *c, const airy_dtype dtypes[3])
 {
     if (!check_case(c, "element_where_%s_%s_%s", airy_dtype_name(dtypes[0]),
@@ -465,6 +500,7 @@ void check_element(struct check *c)
 {
     check_operators(c);
     check_functions(c);
+    check_series(c);
     check_choices(c);
     check_converts(c);
     check_element_refusals(c);
