@@ -11,17 +11,17 @@
 #include "core/backend.h"
 #include "cpu/cpu_copy.h"
 
-/* Elements of one index of a parallel loop. */
-enum { PIECE = 64 * AIRY_ELEMENT_BLOCK };
+/* Elements of one index of a parallel loop: a multiple of any class's block. */
+enum { PIECE = 32768 };
 
 struct job {
     const struct airy_element_plan *plan;
     const struct airy_element_kernels *kernels;
-    airy_dtype own; /* of the class; AIRY_DTYPE_COUNT: none */
-    size_t size;    /* of a value of the class */
-    size_t count;
-    bool in_place; /* dst is one of the operands */
-    bool truncate; /* or there is nothing to round: 0 or 1 */
+    airy_dtype own;      /* of the class; AIRY_DTYPE_COUNT: none */
+    size_t size;         /* of a value of the class */
+    size_t count, block; /* elements; at a time */
+    bool in_place;       /* dst is one of the operands */
+    bool truncate;       /* or there is nothing to round: 0 or 1 */
     atomic_ullong inexact;
 };
 
@@ -90,11 +90,11 @@ static void run_piece(void *arg, size_t index, unsigned worker)
                 of_b = {.array = p->b, .next = begin}, of_c = {.array = p->c, .next = begin};
     uint64_t inexact = 0;
     if (!p->b)
-        job->kernels->fill(b, &p->number_b, AIRY_ELEMENT_BLOCK);
+        job->kernels->fill(b, &p->number_b, job->block);
     if (!p->c)
-        job->kernels->fill(c, &p->number_c, AIRY_ELEMENT_BLOCK);
-    for (size_t first = begin; first < end; first += AIRY_ELEMENT_BLOCK) {
-        const size_t n = airy_min_size(AIRY_ELEMENT_BLOCK, end - first);
+        job->kernels->fill(c, &p->number_c, job->block);
+    for (size_t first = begin; first < end; first += job->block) {
+        const size_t n = airy_min_size(job->block, end - first);
         const char *with_a = load(job, &of_a, a, n), *with_b = load(job, &of_b, b, n),
                    *with_c = load(job, &of_c, c, n);
         char *own = job->in_place ? NULL : find_own(job, &of_dst, n), *result = own ? own : buffer;
@@ -115,11 +115,31 @@ static int bits_of(const airy_array *array, const struct airy_element_number *nu
     return number->wide.size ? 64 - __builtin_clzll(number->wide.size) : 0;
 }
 
-/* Where it leaves no more than 31 bits, in I32: half the bytes, twice the lanes. */
+static bool is_held(const airy_array *array, const struct airy_element_number *number, size_t size)
+{
+    if (!array)
+        return !number->wide.negative && number->wide.size >> 8 * size == 0;
+    return !airy_dtype_is_float(array->dtype) && !airy_dtype_is_signed(array->dtype) &&
+           airy_dtype_size(array->dtype) <= size;
+}
+
+/*
+ * No operand is negative and none, nor dst, has more than `size` bytes: results that stay at the
+ * limits of so many bytes are at the limits of dst what exact ones are.
+ */
+static bool is_unsigned(const struct airy_element_plan *p, size_t size)
+{
+    return is_held(p->dst, NULL, size) && is_held(p->a, NULL, size) &&
+           is_held(p->b, &p->number_b, size) && is_held(p->c, &p->number_c, size);
+}
+
+/* Where it leaves no more bits, in U8, U16 or I32: fewer bytes, more lanes. */
 static int pick_class(const struct airy_element_plan *p)
 {
     if (p->domain != AIRY_ELEMENT_I64)
         return p->domain;
+    if (is_unsigned(p, sizeof(uint16_t)))
+        return is_unsigned(p, sizeof(uint8_t)) ? AIRY_ELEMENT_U8 : AIRY_ELEMENT_U16;
     const int a = bits_of(p->a, NULL), b = bits_of(p->b, &p->number_b),
               c = bits_of(p->c, &p->number_c), most = a > b ? (a > c ? a : c) : (b > c ? b : c);
     switch (p->op) {
@@ -154,6 +174,8 @@ static airy_status run(airy_queue *queue, const struct airy_element_plan *plan)
         [AIRY_ELEMENT_F64] = {AIRY_DTYPE_F64, sizeof(double)},
         [AIRY_ELEMENT_I64] = {AIRY_DTYPE_I64, sizeof(int64_t)},
         [AIRY_ELEMENT_I32] = {AIRY_DTYPE_I32, sizeof(int32_t)},
+        [AIRY_ELEMENT_U8] = {AIRY_DTYPE_U8, sizeof(uint8_t)},
+        [AIRY_ELEMENT_U16] = {AIRY_DTYPE_U16, sizeof(uint16_t)},
         [AIRY_ELEMENT_WIDE] = {AIRY_DTYPE_COUNT, sizeof(airy_wide)},
     };
     const int class = pick_class(plan);
@@ -161,6 +183,7 @@ static airy_status run(airy_queue *queue, const struct airy_element_plan *plan)
                       .kernels = airy_element_kernels(class),
                       .own = classes[class].own,
                       .size = classes[class].size,
+                      .block = AIRY_ELEMENT_BYTES / classes[class].size,
                       .truncate = plan->truncate || is_predicate(plan->op),
                       .count = airy_array_count(plan->dst)};
     const airy_array *const arrays[4] = {plan->dst, plan->a, plan->b, plan->c};

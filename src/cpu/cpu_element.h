@@ -1,17 +1,13 @@
-/*
- * Loops of arithmetic of each class of shared/element_geom.h; here there is one more, in which whole
- * numbers are computed that stay below 2^31.
- */
+/* Loops of arithmetic of each class of shared/element_geom.h. */
 #ifndef AIRY_CPU_CPU_ELEMENT_H
 #define AIRY_CPU_CPU_ELEMENT_H
 
 #include "element/element_fns.h"
 
-#define AIRY_ELEMENT_I32     4
-#define AIRY_ELEMENT_CLASSES 5
+#define AIRY_ELEMENT_CLASSES 7
 
-/* Elements at a time, and bytes that they have in any class. */
-enum { AIRY_ELEMENT_BLOCK = 512, AIRY_ELEMENT_BYTES = AIRY_ELEMENT_BLOCK * sizeof(airy_wide) };
+/* Bytes of an operand at a time, in its class. */
+enum { AIRY_ELEMENT_BYTES = 4096 };
 
 struct airy_element_kernels {
     void (*load)(void *to, const void *from, airy_dtype dtype, size_t n);

@@ -38,6 +38,18 @@
 #undef AIRY_ELEMENT_CLASS
 #undef AIRY_E
 
+#define AIRY_ELEMENT_CLASS AIRY_ELEMENT_U8
+#define AIRY_E(name)       element_##name##_u8
+#include "cpu/element_tmpl.c"
+#undef AIRY_ELEMENT_CLASS
+#undef AIRY_E
+
+#define AIRY_ELEMENT_CLASS AIRY_ELEMENT_U16
+#define AIRY_E(name)       element_##name##_u16
+#include "cpu/element_tmpl.c"
+#undef AIRY_ELEMENT_CLASS
+#undef AIRY_E
+
 #define AIRY_ELEMENT_CLASS AIRY_ELEMENT_WIDE
 #define AIRY_E(name)       element_##name##_wide
 #include "cpu/element_tmpl.c"
@@ -51,5 +63,6 @@
 const struct airy_element_kernels NAME(airy_element)[AIRY_ELEMENT_CLASSES] = {
     [AIRY_ELEMENT_F32] = KERNELS(f32),   [AIRY_ELEMENT_F64] = KERNELS(f64),
     [AIRY_ELEMENT_I64] = KERNELS(i64),   [AIRY_ELEMENT_I32] = KERNELS(i32),
+    [AIRY_ELEMENT_U8] = KERNELS(u8),     [AIRY_ELEMENT_U16] = KERNELS(u16),
     [AIRY_ELEMENT_WIDE] = KERNELS(wide),
 };

@@ -21,12 +21,14 @@ static void AIRY_E(load)(void *to, const void *from, airy_dtype dtype, size_t n)
     switch (dtype) {
         LOAD(U8, uint8_t, LOAD_UNSIGNED)
         LOAD(U16, uint16_t, LOAD_UNSIGNED)
+#if AIRY_ELEMENT_CLASS < AIRY_ELEMENT_U8
         LOAD(U32, uint32_t, LOAD_UNSIGNED)
         LOAD(U64, uint64_t, LOAD_UNSIGNED)
         LOAD(I8, int8_t, LOAD_SIGNED)
         LOAD(I16, int16_t, LOAD_SIGNED)
         LOAD(I32, int32_t, LOAD_SIGNED)
         LOAD(I64, int64_t, LOAD_SIGNED)
+#endif
 #if AIRY_ELEMENT_CLASS <= AIRY_ELEMENT_F64
         LOAD(F32, float, LOAD_SIGNED)
         LOAD(F64, double, LOAD_SIGNED)
@@ -44,6 +46,8 @@ static void AIRY_E(fill)(void *to, const struct airy_element_number *number, siz
         v[i] = (V)number->value;
 #elif AIRY_ELEMENT_CLASS == AIRY_ELEMENT_WIDE
         v[i] = number->wide;
+#elif AIRY_ELEMENT_CLASS >= AIRY_ELEMENT_U8
+        v[i] = (V)number->wide.size;
 #else
         const V size = AIRY_E_MOST(number->wide.size);
         v[i] = number->wide.negative ? -size : size;
@@ -92,7 +96,7 @@ static void AIRY_E(run)(void *result, const void *of_a, const void *of_b, const 
     const V *a = of_a, *b = of_b, *c = of_c;
     switch (op) {
         EACH(AIRY_ADD, AIRY_E(add)(A, B))
-        EACH(AIRY_SUBTRACT, AIRY_E(add)(A, AIRY_E(negate)(B)))
+        EACH(AIRY_SUBTRACT, AIRY_E(subtract)(A, B))
         EACH(AIRY_MULTIPLY, AIRY_E(multiply)(A, B))
         EACH(AIRY_MINIMUM, AIRY_E(minimum)(A, B))
         EACH(AIRY_MAXIMUM, AIRY_E(maximum)(A, B))
@@ -143,7 +147,10 @@ static void AIRY_E(store)(void *to, airy_dtype dtype, const void *from, bool tru
     (void)truncate;
     switch (dtype) {
         STORE(U8, uint8_t, 0, UINT8_MAX)
+#if AIRY_ELEMENT_CLASS != AIRY_ELEMENT_U8
         STORE(U16, uint16_t, 0, UINT16_MAX)
+#endif
+#if AIRY_ELEMENT_CLASS < AIRY_ELEMENT_U8
         STORE(U32, uint32_t, 0, UINT32_MAX)
         STORE(U64, uint64_t, 0, UINT64_MAX)
         STORE(I8, int8_t, INT8_MIN, INT8_MAX)
@@ -152,6 +159,7 @@ static void AIRY_E(store)(void *to, airy_dtype dtype, const void *from, bool tru
         STORE(I64, int64_t, INT64_MIN, INT64_MAX)
         STORE_FLOAT(F32, float)
         STORE_FLOAT(F64, double)
+#endif
     default:
         assert(0 && "a dtype");
     }
@@ -169,7 +177,10 @@ static uint64_t AIRY_E(inexact)(airy_dtype dtype, const void *from, size_t n)
     uint64_t count = 0;
     switch (dtype) {
         COUNT(U8, AIRY_E_IS_HELD(v[i], uint8_t, 0, UINT8_MAX))
+#if AIRY_ELEMENT_CLASS != AIRY_ELEMENT_U8
         COUNT(U16, AIRY_E_IS_HELD(v[i], uint16_t, 0, UINT16_MAX))
+#endif
+#if AIRY_ELEMENT_CLASS < AIRY_ELEMENT_U8
         COUNT(U32, AIRY_E_IS_HELD(v[i], uint32_t, 0, UINT32_MAX))
         COUNT(U64, AIRY_E_IS_HELD(v[i], uint64_t, 0, UINT64_MAX))
         COUNT(I8, AIRY_E_IS_HELD(v[i], int8_t, INT8_MIN, INT8_MAX))
@@ -178,6 +189,7 @@ static uint64_t AIRY_E(inexact)(airy_dtype dtype, const void *from, size_t n)
         COUNT(I64, AIRY_E_IS_HELD(v[i], int64_t, INT64_MIN, INT64_MAX))
         COUNT(F32, AIRY_E_FLOAT_IS_HELD(v[i], float))
         COUNT(F64, AIRY_E_FLOAT_IS_HELD(v[i], double))
+#endif
     default:
         assert(0 && "a dtype");
     }

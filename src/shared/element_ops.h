@@ -13,8 +13,12 @@
 #define V airy_i64
 #elif AIRY_ELEMENT_CLASS == AIRY_ELEMENT_WIDE
 #define V airy_wide
-#else
-#define V airy_i32 /* the CPU's own, AIRY_ELEMENT_I32 */
+#elif AIRY_ELEMENT_CLASS == AIRY_ELEMENT_I32
+#define V airy_i32
+#elif AIRY_ELEMENT_CLASS == AIRY_ELEMENT_U8
+#define V airy_u8
+#elif AIRY_ELEMENT_CLASS == AIRY_ELEMENT_U16
+#define V airy_u16
 #endif
 
 #if AIRY_ELEMENT_CLASS == AIRY_ELEMENT_WIDE
@@ -95,6 +99,34 @@ static inline V AIRY_E(truth)(int v)
     return v ? (V)1 : (V)0;
 }
 
+#if AIRY_ELEMENT_CLASS >= AIRY_ELEMENT_U8
+
+static inline V AIRY_E(negate)(V a)
+{
+    (void)a;
+    return 0;
+}
+
+static inline V AIRY_E(add)(V a, V b)
+{
+    const V sum = (V)(a + b);
+    return sum < a ? (V) ~(V)0 : sum;
+}
+
+static inline V AIRY_E(subtract)(V a, V b)
+{
+    return a > b ? (V)(a - b) : (V)0;
+}
+
+/* Its upper half is what a register's lanes compute without others of twice the bits. */
+static inline V AIRY_E(multiply)(V a, V b)
+{
+    const airy_u32 product = (airy_u32)a * b;
+    return product >> 8 * sizeof(V) ? (V) ~(V)0 : (V)product;
+}
+
+#else
+
 static inline V AIRY_E(negate)(V a)
 {
     return -a;
@@ -109,6 +141,8 @@ static inline V AIRY_E(multiply)(V a, V b)
 {
     return a * b;
 }
+
+#endif
 
 static inline int AIRY_E(less)(V a, V b)
 {
@@ -152,6 +186,13 @@ static inline int AIRY_E(is_nan)(V a)
 
 #endif
 
+#if AIRY_ELEMENT_CLASS < AIRY_ELEMENT_U8
+static inline V AIRY_E(subtract)(V a, V b)
+{
+    return AIRY_E(add)(a, AIRY_E(negate)(b));
+}
+#endif
+
 static inline V AIRY_E(minimum)(V a, V b)
 {
     return AIRY_E(is_nan)(a) || AIRY_E(less)(a, b) ? a : b;
@@ -172,6 +213,8 @@ static inline V AIRY_E(absolute)(V a)
 {
 #if AIRY_ELEMENT_CLASS == AIRY_ELEMENT_WIDE
     a.negative = 0;
+    return a;
+#elif AIRY_ELEMENT_CLASS >= AIRY_ELEMENT_U8
     return a;
 #elif AIRY_ELEMENT_CLASS > AIRY_ELEMENT_F64
     return a < 0 ? -a : a;
@@ -208,6 +251,10 @@ static inline int AIRY_E(is_finite)(V a)
                        : (T)AIRY_E(round)(v))
 #define AIRY_E_IS_HELD(v, T, MIN, MAX)                                                             \
     ((v) >= (V)(MIN) && (v) < (V)((MAX) / 2 + 1) * 2 && AIRY_E(round)(v) == (v))
+#elif AIRY_ELEMENT_CLASS >= AIRY_ELEMENT_U8
+/* T is V, or has fewer bits. */
+#define AIRY_E_INTEGER(v, T, MIN, MAX, truncate) ((v) > (V)(MAX) ? (T)(MAX) : (T)(v))
+#define AIRY_E_IS_HELD(v, T, MIN, MAX)           ((v) <= (V)(MAX))
 #elif AIRY_ELEMENT_CLASS != AIRY_ELEMENT_WIDE
 /* The largest V where T has larger ones: in one comparison, which vectors have. */
 #define AIRY_E_MAX ((V)(~(airy_u64)0 >> (65u - 8u * (airy_u32)sizeof(V))))

@@ -236,14 +236,16 @@ static void check_operators(struct check *c)
                                             {AIRY_DTYPE_U8, AIRY_DTYPE_U16, AIRY_DTYPE_F32},
                                             {AIRY_DTYPE_I8, AIRY_DTYPE_I8, AIRY_DTYPE_U8},
                                             {AIRY_DTYPE_I32, AIRY_DTYPE_U32, AIRY_DTYPE_I64},
-                                            {AIRY_DTYPE_F32, AIRY_DTYPE_U8, AIRY_DTYPE_U64}};
+                                            {AIRY_DTYPE_F32, AIRY_DTYPE_U8, AIRY_DTYPE_U64},
+                                            {AIRY_DTYPE_U16, AIRY_DTYPE_U16, AIRY_DTYPE_U16},
+                                            {AIRY_DTYPE_U8, AIRY_DTYPE_U16, AIRY_DTYPE_U8}};
     static const double numbers[] = {2, -0.75, 70000};
     for (size_t i = 0; i < sizeof(triples) / sizeof(triples[0]); i++)
         for (int op = 0; op < AIRY_OPERATOR_COUNT; op++) {
             check_operator_one(c, triples[i], (airy_operator)op, NULL, false);
             if (triples[i][0] == triples[i][2])
                 check_operator_one(c, triples[i], (airy_operator)op, NULL, true);
-            if (i % 3 == 0)
+            if (i % 3 == 0 || triples[i][0] == AIRY_DTYPE_U16)
                 check_operator_one(c, triples[i], (airy_operator)op, &numbers[op % 3], false);
         }
 }
@@ -273,7 +275,8 @@ static void check_functions(struct check *c)
         {AIRY_DTYPE_F32, AIRY_DTYPE_F32}, {AIRY_DTYPE_F64, AIRY_DTYPE_F64},
         {AIRY_DTYPE_U8, AIRY_DTYPE_I16},  {AIRY_DTYPE_I32, AIRY_DTYPE_U64},
         {AIRY_DTYPE_I64, AIRY_DTYPE_U64}, {AIRY_DTYPE_U32, AIRY_DTYPE_U64},
-        {AIRY_DTYPE_U16, AIRY_DTYPE_F32}, {AIRY_DTYPE_F32, AIRY_DTYPE_U8}};
+        {AIRY_DTYPE_U16, AIRY_DTYPE_F32}, {AIRY_DTYPE_F32, AIRY_DTYPE_U8},
+        {AIRY_DTYPE_U8, AIRY_DTYPE_U8},   {AIRY_DTYPE_U16, AIRY_DTYPE_U16}};
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
         for (int f = 0; f < AIRY_FUNCTION_COUNT; f++)
             check_function_one(c, pairs[i][0], pairs[i][1], (airy_function)f);
@@ -412,13 +415,43 @@ static void check_choices(struct check *c)
     static const airy_dtype triples[][3] = {{AIRY_DTYPE_F32, AIRY_DTYPE_F32, AIRY_DTYPE_F32},
                                             {AIRY_DTYPE_U16, AIRY_DTYPE_U16, AIRY_DTYPE_U16},
                                             {AIRY_DTYPE_U64, AIRY_DTYPE_I64, AIRY_DTYPE_U64},
-                                            {AIRY_DTYPE_F64, AIRY_DTYPE_I32, AIRY_DTYPE_F32}};
+                                            {AIRY_DTYPE_F64, AIRY_DTYPE_I32, AIRY_DTYPE_F32},
+                                            {AIRY_DTYPE_U8, AIRY_DTYPE_U8, AIRY_DTYPE_U8}};
     for (size_t i = 0; i < sizeof(triples) / sizeof(triples[0]); i++) {
         check_where_one(c, triples[i]);
         check_clamp_one(c, triples[i][0], triples[i][2], -1.5, 40.25);
         check_clamp_one(c, triples[i][0], triples[i][2], 3, (double)INFINITY);
+        check_clamp_one(c, triples[i][0], triples[i][2], 2, 101);
         check_clamp_one(c, triples[i][1], triples[i][2], -(double)INFINITY, 7);
     }
+}
+
+/* Without gaps, in several blocks and pieces, the last of them not full. */
+static void check_blocks_one(struct check *c, airy_dtype dtype)
+{
+    enum { LONG = 100003 };
+    if (!check_case(c, "element_blocks_%s", airy_dtype_name(dtype)))
+        return;
+    const size_t shape[1] = {LONG}, size = LONG * airy_dtype_size(dtype);
+    void *a = check_alloc(c, size), *b = check_alloc(c, size), *want = check_alloc(c, size);
+    check_rand(c, a, dtype, LONG, 0, 200);
+    check_rand(c, b, dtype, LONG, 0, 200);
+    for (size_t i = 0; i < LONG; i++)
+        put(want, dtype, i, ref_store(get(a, dtype, i) + get(b, dtype, i), type_of(dtype), false));
+    airy_array *of_a = check_upload(c, dtype, 1, shape, a),
+               *of_b = check_upload(c, dtype, 1, shape, b), *dst = check_output(c, dtype, 1, shape);
+    CHECK_OK(c, airy_combine(c->queue, dst, of_a, AIRY_ADD, of_b));
+    check_array(c, dst, want, NULL);
+    CHECK_OK(c, airy_combine(c->queue, of_a, of_a, AIRY_ADD, of_b));
+    check_array(c, of_a, want, NULL);
+}
+
+static void check_blocks(struct check *c)
+{
+    static const airy_dtype dtypes[] = {AIRY_DTYPE_U8, AIRY_DTYPE_U16, AIRY_DTYPE_I32,
+                                        AIRY_DTYPE_F32};
+    for (size_t i = 0; i < sizeof(dtypes) / sizeof(dtypes[0]); i++)
+        check_blocks_one(c, dtypes[i]);
 }
 
 static void check_element_refusals(struct check *c)
@@ -502,6 +535,7 @@ void check_element(struct check *c)
     check_functions(c);
     check_series(c);
     check_choices(c);
+    check_blocks(c);
     check_converts(c);
     check_element_refusals(c);
     check_small_groups(c);
