@@ -14,14 +14,20 @@
 /* Elements of one index of a parallel loop: a multiple of any class's block. */
 enum { PIECE = 32768 };
 
+/* own: the dtype of the class; AIRY_DTYPE_COUNT: none. size: of its values. */
+struct class
+{
+    const struct airy_element_kernels *kernels;
+    airy_dtype own;
+    size_t size;
+};
+
 struct job {
     const struct airy_element_plan *plan;
-    const struct airy_element_kernels *kernels;
-    airy_dtype own;      /* of the class; AIRY_DTYPE_COUNT: none */
-    size_t size;         /* of a value of the class */
-    size_t count, block; /* elements; at a time */
-    bool in_place;       /* dst is one of the operands */
-    bool truncate;       /* or there is nothing to round: 0 or 1 */
+    struct class operands, results; /* the same, but of tests, whose results are U8 */
+    size_t count, block;            /* elements; at a time */
+    bool in_place;                  /* dst is one of the operands */
+    bool test;
     atomic_ullong inexact;
 };
 
@@ -46,9 +52,9 @@ static char *step(struct walk *w, size_t *n)
 }
 
 /* All of n elements lie as the class has them, one behind the other: no copy is needed. */
-static char *find_own(const struct job *job, struct walk *w, size_t n)
+static char *find_own(const struct class *class, struct walk *w, size_t n)
 {
-    if (w->array->dtype != job->own)
+    if (w->array->dtype != class->own)
         return NULL;
     if (w->left == 0)
         w->at = airy_cpu_find(w->array, w->next, &w->left);
@@ -56,15 +62,15 @@ static char *find_own(const struct job *job, struct walk *w, size_t n)
 }
 
 /* The next n elements in the class: where they lie, or brought to the buffer. */
-static const char *load(const struct job *job, struct walk *w, char *buffer, size_t n)
+static const char *load(const struct class *class, struct walk *w, char *buffer, size_t n)
 {
-    const char *own = w->array ? find_own(job, w, n) : buffer;
+    const char *own = w->array ? find_own(class, w, n) : buffer;
     if (own)
         return own;
     for (size_t done = 0, run; done < n; done += run) {
         run = n - done;
         const char *from = step(w, &run);
-        job->kernels->load(buffer + done * job->size, from, w->array->dtype, run);
+        class->kernels->load(buffer + done * class->size, from, w->array->dtype, run);
     }
     return buffer;
 }
@@ -74,8 +80,24 @@ static void store(const struct job *job, struct walk *w, const char *from, size_
     for (size_t done = 0, run; done < n; done += run) {
         run = n - done;
         char *to = step(w, &run);
-        job->kernels->store(to, w->array->dtype, from + done * job->size, job->truncate, run);
+        job->results.kernels->store(to, w->array->dtype, from + done * job->results.size,
+                                    job->plan->truncate, run);
     }
+}
+
+/* Where the results are: a copy, in a class whose dtype dst does not have, is what was loaded. */
+static const char *compute(const struct job *job, char *to, const char *a, const char *b,
+                           const char *c, size_t n)
+{
+    const unsigned op = job->plan->op;
+    const struct airy_element_kernels *kernels = job->operands.kernels;
+    if (op == AIRY_ELEMENT_COPY && !job->in_place && job->plan->dst->dtype != job->results.own)
+        return a;
+    if (job->test)
+        kernels->test((uint8_t *)to, a, b, op, n);
+    else
+        kernels->run(to, a, b, c, op, n);
+    return to;
 }
 
 static void run_piece(void *arg, size_t index, unsigned worker)
@@ -90,17 +112,18 @@ static void run_piece(void *arg, size_t index, unsigned worker)
                 of_b = {.array = p->b, .next = begin}, of_c = {.array = p->c, .next = begin};
     uint64_t inexact = 0;
     if (!p->b)
-        job->kernels->fill(b, &p->number_b, job->block);
+        job->operands.kernels->fill(b, &p->number_b, job->block);
     if (!p->c)
-        job->kernels->fill(c, &p->number_c, job->block);
+        job->operands.kernels->fill(c, &p->number_c, job->block);
     for (size_t first = begin; first < end; first += job->block) {
         const size_t n = airy_min_size(job->block, end - first);
-        const char *with_a = load(job, &of_a, a, n), *with_b = load(job, &of_b, b, n),
-                   *with_c = load(job, &of_c, c, n);
-        char *own = job->in_place ? NULL : find_own(job, &of_dst, n), *result = own ? own : buffer;
-        job->kernels->run(result, with_a, with_b, with_c, p->op, n);
+        const char *with_a = load(&job->operands, &of_a, a, n),
+                   *with_b = load(&job->operands, &of_b, b, n),
+                   *with_c = load(&job->operands, &of_c, c, n);
+        char *own = job->in_place ? NULL : find_own(&job->results, &of_dst, n);
+        const char *result = compute(job, own ? own : buffer, with_a, with_b, with_c, n);
         if (p->inexact)
-            inexact += job->kernels->inexact(p->dst->dtype, result, n);
+            inexact += job->operands.kernels->inexact(p->dst->dtype, result, n);
         if (!own)
             store(job, &of_dst, result, n);
     }
@@ -115,6 +138,13 @@ static int bits_of(const airy_array *array, const struct airy_element_number *nu
     return number->wide.size ? 64 - __builtin_clzll(number->wide.size) : 0;
 }
 
+static bool is_predicate(unsigned op)
+{
+    return op < AIRY_ELEMENT_FUNCTION ? op >= AIRY_LESS
+                                      : op >= AIRY_ELEMENT_FUNCTION + AIRY_NOT &&
+                                            op < AIRY_ELEMENT_FUNCTION + AIRY_FUNCTION_COUNT;
+}
+
 static bool is_held(const airy_array *array, const struct airy_element_number *number, size_t size)
 {
     if (!array)
@@ -124,12 +154,12 @@ static bool is_held(const airy_array *array, const struct airy_element_number *n
 }
 
 /*
- * No operand is negative and none, nor dst, has more than `size` bytes: results that stay at the
- * limits of so many bytes are at the limits of dst what exact ones are.
+ * No operand is negative and none has more than `size` bytes, nor has dst, unless 0 or 1 is written:
+ * results that stay at the limits of so many bytes are at the limits of dst what exact ones are.
  */
 static bool is_unsigned(const struct airy_element_plan *p, size_t size)
 {
-    return is_held(p->dst, NULL, size) && is_held(p->a, NULL, size) &&
+    return (is_predicate(p->op) || is_held(p->dst, NULL, size)) && is_held(p->a, NULL, size) &&
            is_held(p->b, &p->number_b, size) && is_held(p->c, &p->number_c, size);
 }
 
@@ -157,35 +187,29 @@ static int pick_class(const struct airy_element_plan *p)
     }
 }
 
-static bool is_predicate(unsigned op)
+static struct class class_of(int which)
 {
-    return op < AIRY_ELEMENT_FUNCTION ? op >= AIRY_LESS
-                                      : op >= AIRY_ELEMENT_FUNCTION + AIRY_NOT &&
-                                            op < AIRY_ELEMENT_FUNCTION + AIRY_FUNCTION_COUNT;
+    static const airy_dtype own[AIRY_ELEMENT_CLASSES] = {
+        [AIRY_ELEMENT_F32] = AIRY_DTYPE_F32,   [AIRY_ELEMENT_F64] = AIRY_DTYPE_F64,
+        [AIRY_ELEMENT_I64] = AIRY_DTYPE_I64,   [AIRY_ELEMENT_I32] = AIRY_DTYPE_I32,
+        [AIRY_ELEMENT_U8] = AIRY_DTYPE_U8,     [AIRY_ELEMENT_U16] = AIRY_DTYPE_U16,
+        [AIRY_ELEMENT_WIDE] = AIRY_DTYPE_COUNT};
+    return (struct class){.kernels = airy_element_kernels(which),
+                          .own = own[which],
+                          .size = which == AIRY_ELEMENT_WIDE ? sizeof(airy_wide)
+                                                             : airy_dtype_size(own[which])};
 }
 
 static airy_status run(airy_queue *queue, const struct airy_element_plan *plan)
 {
-    static const struct {
-        airy_dtype own;
-        size_t size;
-    } classes[AIRY_ELEMENT_CLASSES] = {
-        [AIRY_ELEMENT_F32] = {AIRY_DTYPE_F32, sizeof(float)},
-        [AIRY_ELEMENT_F64] = {AIRY_DTYPE_F64, sizeof(double)},
-        [AIRY_ELEMENT_I64] = {AIRY_DTYPE_I64, sizeof(int64_t)},
-        [AIRY_ELEMENT_I32] = {AIRY_DTYPE_I32, sizeof(int32_t)},
-        [AIRY_ELEMENT_U8] = {AIRY_DTYPE_U8, sizeof(uint8_t)},
-        [AIRY_ELEMENT_U16] = {AIRY_DTYPE_U16, sizeof(uint16_t)},
-        [AIRY_ELEMENT_WIDE] = {AIRY_DTYPE_COUNT, sizeof(airy_wide)},
-    };
-    const int class = pick_class(plan);
+    const bool test = is_predicate(plan->op);
+    const struct class operands = class_of(pick_class(plan));
     struct job job = {.plan = plan,
-                      .kernels = airy_element_kernels(class),
-                      .own = classes[class].own,
-                      .size = classes[class].size,
-                      .block = AIRY_ELEMENT_BYTES / classes[class].size,
-                      .truncate = plan->truncate || is_predicate(plan->op),
-                      .count = airy_array_count(plan->dst)};
+                      .operands = operands,
+                      .results = test ? class_of(AIRY_ELEMENT_U8) : operands,
+                      .count = airy_array_count(plan->dst),
+                      .block = AIRY_ELEMENT_BYTES / operands.size,
+                      .test = test};
     const airy_array *const arrays[4] = {plan->dst, plan->a, plan->b, plan->c};
     double bytes = 0;
     for (int i = 0; i < 4; i++) {

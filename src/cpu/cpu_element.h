@@ -9,10 +9,12 @@
 /* Bytes of an operand at a time, in its class. */
 enum { AIRY_ELEMENT_BYTES = 4096 };
 
+/* run: all operations but those that give 0 or 1, which are test's. */
 struct airy_element_kernels {
     void (*load)(void *to, const void *from, airy_dtype dtype, size_t n);
     void (*fill)(void *to, const struct airy_element_number *number, size_t n);
     void (*run)(void *result, const void *a, const void *b, const void *c, unsigned op, size_t n);
+    void (*test)(uint8_t *result, const void *a, const void *b, unsigned op, size_t n);
     void (*store)(void *to, airy_dtype dtype, const void *from, bool truncate, size_t n);
     /* How many the dtype does not hold. */
     uint64_t (*inexact)(airy_dtype dtype, const void *from, size_t n);

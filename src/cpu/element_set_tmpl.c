@@ -56,8 +56,8 @@
 
 #define KERNELS(name)                                                                              \
     {                                                                                              \
-        element_load_##name, element_fill_##name, element_run_##name, element_store_##name,        \
-            element_inexact_##name                                                                 \
+        element_load_##name, element_fill_##name, element_run_##name, element_test_##name,         \
+            element_store_##name, element_inexact_##name                                           \
     }
 
 const struct airy_element_kernels NAME(airy_element)[AIRY_ELEMENT_CLASSES] = {

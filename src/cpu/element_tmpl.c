@@ -63,7 +63,7 @@ static void AIRY_E(fill)(void *to, const struct airy_element_number *number, siz
 #define A           a[i]
 #define B           b[i]
 #define C           c[i]
-#define TRUTH(test) AIRY_E(truth)(test)
+#define TRUTH(test) ((test) ? 1 : 0)
 #define FN(f)       (AIRY_ELEMENT_FUNCTION + AIRY_##f)
 
 /* What integers have no exact result of. */
@@ -100,21 +100,9 @@ static void AIRY_E(run)(void *result, const void *of_a, const void *of_b, const 
         EACH(AIRY_MULTIPLY, AIRY_E(multiply)(A, B))
         EACH(AIRY_MINIMUM, AIRY_E(minimum)(A, B))
         EACH(AIRY_MAXIMUM, AIRY_E(maximum)(A, B))
-        EACH(AIRY_LESS, TRUTH(AIRY_E(less)(A, B)))
-        EACH(AIRY_LESS_EQUAL, TRUTH(AIRY_E(less)(A, B) || AIRY_E(equal)(A, B)))
-        EACH(AIRY_EQUAL, TRUTH(AIRY_E(equal)(A, B)))
-        EACH(AIRY_NOT_EQUAL, TRUTH(!AIRY_E(equal)(A, B)))
-        EACH(AIRY_GREATER_EQUAL, TRUTH(AIRY_E(less)(B, A) || AIRY_E(equal)(A, B)))
-        EACH(AIRY_GREATER, TRUTH(AIRY_E(less)(B, A)))
-        EACH(AIRY_AND, TRUTH(AIRY_E(not_zero)(A) && AIRY_E(not_zero)(B)))
-        EACH(AIRY_OR, TRUTH(AIRY_E(not_zero)(A) || AIRY_E(not_zero)(B)))
-        EACH(AIRY_XOR, TRUTH(AIRY_E(not_zero)(A) != AIRY_E(not_zero)(B)))
         EACH(FN(NEGATE), AIRY_E(negate)(A))
         EACH(FN(ABS), AIRY_E(absolute)(A))
         EACH(FN(SQUARE), AIRY_E(multiply)(A, A))
-        EACH(FN(NOT), TRUTH(!AIRY_E(not_zero)(A)))
-        EACH(FN(IS_NAN), TRUTH(AIRY_E(is_nan)(A)))
-        EACH(FN(IS_FINITE), TRUTH(AIRY_E(is_finite)(A)))
         EACH(AIRY_ELEMENT_WHERE, AIRY_E(not_zero)(C) ? A : B)
         EACH(AIRY_ELEMENT_CLAMP, AIRY_E(clamp)(A, B, C))
         EACH(AIRY_ELEMENT_COPY, A)
@@ -124,6 +112,29 @@ static void AIRY_E(run)(void *result, const void *of_a, const void *of_b, const 
     if (op == AIRY_ELEMENT_LINEAR)
         for (size_t i = 0; i < n; i++)
             r[i] = AIRY_E(add)(r[i], C);
+}
+
+/* What is 0 or 1. */
+static void AIRY_E(test)(uint8_t *restrict r, const void *of_a, const void *of_b, unsigned op,
+                         size_t n)
+{
+    const V *a = of_a, *b = of_b;
+    switch (op) {
+        EACH(AIRY_LESS, TRUTH(AIRY_E(less)(A, B)))
+        EACH(AIRY_LESS_EQUAL, TRUTH(AIRY_E(less)(A, B) || AIRY_E(equal)(A, B)))
+        EACH(AIRY_EQUAL, TRUTH(AIRY_E(equal)(A, B)))
+        EACH(AIRY_NOT_EQUAL, TRUTH(!AIRY_E(equal)(A, B)))
+        EACH(AIRY_GREATER_EQUAL, TRUTH(AIRY_E(less)(B, A) || AIRY_E(equal)(A, B)))
+        EACH(AIRY_GREATER, TRUTH(AIRY_E(less)(B, A)))
+        EACH(AIRY_AND, TRUTH(AIRY_E(not_zero)(A) && AIRY_E(not_zero)(B)))
+        EACH(AIRY_OR, TRUTH(AIRY_E(not_zero)(A) || AIRY_E(not_zero)(B)))
+        EACH(AIRY_XOR, TRUTH(AIRY_E(not_zero)(A) != AIRY_E(not_zero)(B)))
+        EACH(FN(NOT), TRUTH(!AIRY_E(not_zero)(A)))
+        EACH(FN(IS_NAN), TRUTH(AIRY_E(is_nan)(A)))
+        EACH(FN(IS_FINITE), TRUTH(AIRY_E(is_finite)(A)))
+    default:
+        assert(0 && "a test");
+    }
 }
 
 #define STORE(DTYPE, T, MIN, MAX)                                                                  \
@@ -147,10 +158,7 @@ static void AIRY_E(store)(void *to, airy_dtype dtype, const void *from, bool tru
     (void)truncate;
     switch (dtype) {
         STORE(U8, uint8_t, 0, UINT8_MAX)
-#if AIRY_ELEMENT_CLASS != AIRY_ELEMENT_U8
         STORE(U16, uint16_t, 0, UINT16_MAX)
-#endif
-#if AIRY_ELEMENT_CLASS < AIRY_ELEMENT_U8
         STORE(U32, uint32_t, 0, UINT32_MAX)
         STORE(U64, uint64_t, 0, UINT64_MAX)
         STORE(I8, int8_t, INT8_MIN, INT8_MAX)
@@ -159,7 +167,6 @@ static void AIRY_E(store)(void *to, airy_dtype dtype, const void *from, bool tru
         STORE(I64, int64_t, INT64_MIN, INT64_MAX)
         STORE_FLOAT(F32, float)
         STORE_FLOAT(F64, double)
-#endif
     default:
         assert(0 && "a dtype");
     }
@@ -177,10 +184,7 @@ static uint64_t AIRY_E(inexact)(airy_dtype dtype, const void *from, size_t n)
     uint64_t count = 0;
     switch (dtype) {
         COUNT(U8, AIRY_E_IS_HELD(v[i], uint8_t, 0, UINT8_MAX))
-#if AIRY_ELEMENT_CLASS != AIRY_ELEMENT_U8
         COUNT(U16, AIRY_E_IS_HELD(v[i], uint16_t, 0, UINT16_MAX))
-#endif
-#if AIRY_ELEMENT_CLASS < AIRY_ELEMENT_U8
         COUNT(U32, AIRY_E_IS_HELD(v[i], uint32_t, 0, UINT32_MAX))
         COUNT(U64, AIRY_E_IS_HELD(v[i], uint64_t, 0, UINT64_MAX))
         COUNT(I8, AIRY_E_IS_HELD(v[i], int8_t, INT8_MIN, INT8_MAX))
@@ -189,7 +193,6 @@ static uint64_t AIRY_E(inexact)(airy_dtype dtype, const void *from, size_t n)
         COUNT(I64, AIRY_E_IS_HELD(v[i], int64_t, INT64_MIN, INT64_MAX))
         COUNT(F32, AIRY_E_FLOAT_IS_HELD(v[i], float))
         COUNT(F64, AIRY_E_FLOAT_IS_HELD(v[i], double))
-#endif
     default:
         assert(0 && "a dtype");
     }

@@ -252,7 +252,7 @@ static inline int AIRY_E(is_finite)(V a)
 #define AIRY_E_IS_HELD(v, T, MIN, MAX)                                                             \
     ((v) >= (V)(MIN) && (v) < (V)((MAX) / 2 + 1) * 2 && AIRY_E(round)(v) == (v))
 #elif AIRY_ELEMENT_CLASS >= AIRY_ELEMENT_U8
-/* T is V, or has fewer bits. */
+/* MAX has all bits up to its highest, so that V's are V's largest where T has larger ones. */
 #define AIRY_E_INTEGER(v, T, MIN, MAX, truncate) ((v) > (V)(MAX) ? (T)(MAX) : (T)(v))
 #define AIRY_E_IS_HELD(v, T, MIN, MAX)           ((v) <= (V)(MAX))
 #elif AIRY_ELEMENT_CLASS != AIRY_ELEMENT_WIDE
