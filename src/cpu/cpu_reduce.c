@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "cpu/cpu_copy.h"
+#include "element/element_fns.h"
 #include "reduce/select.h"
 #include "shared/reduce_geom.h"
 
@@ -563,39 +564,34 @@ static airy_status histogram(const struct airy_reduce_source *source, uint64_t *
     return AIRY_OK;
 }
 
-struct threshold_job {
-    struct course course;
-    const airy_array *mask;
-    double value;
-};
-
-static void threshold_slice(void *arg, size_t index, unsigned worker)
+/* The largest number of the dtype's kind that is not larger: the same elements are above it. */
+static struct airy_element_number bound_of(airy_dtype dtype, double value)
 {
-    (void)worker;
-    const struct threshold_job *job = arg;
-    _Alignas(64) double values[AIRY_REDUCE_BLOCK];
-    const size_t end = slice_begin(&job->course, index + 1);
-    for (size_t b = slice_begin(&job->course, index); b < end; b++) {
-        (void)read_block(&job->course, b, values, NULL);
-        const size_t first = b * AIRY_REDUCE_BLOCK, n = block_count(&job->course, b);
-        for (size_t done = 0; done < n;) {
-            size_t run;
-            uint8_t *mask = (uint8_t *)airy_cpu_find(job->mask, first + done, &run);
-            run = airy_min_size(run, n - done);
-            job->course.kernels->above(mask, values + done, run, job->value);
-            done += run;
-        }
+    if (dtype == AIRY_DTYPE_F32) {
+        const float near = (float)value;
+        return (struct airy_element_number){
+            .value = (double)near > value ? nextafterf(near, -INFINITY) : near};
     }
+    /* Integers of less than 64 bits, which a number beyond 33 does not tell apart. */
+    const double whole = fmin(fmax(floor(value), -0x1p33), 0x1p33);
+    return (struct airy_element_number){
+        .value = value, .wide = {.size = (uint64_t)fabs(whole), .negative = whole < 0}};
 }
 
+/* In the dtype itself, but for integers of 64 bits: these are taken in f64. */
 static airy_status threshold(airy_queue *queue, const airy_array *mask, const airy_array *src,
                              double value)
 {
-    const struct airy_reduce_source source = {
-        .queue = queue, .src = src, .count = airy_array_count(src)};
-    struct threshold_job job = {.course = plan_course(&source), .mask = mask, .value = value};
-    run_slices(&job.course, "threshold", threshold_slice, &job);
-    return AIRY_OK;
+    const airy_dtype dtype = src->dtype;
+    const struct airy_element_plan plan = {.dst = mask,
+                                           .a = src,
+                                           .number_b = bound_of(dtype, value),
+                                           .op = AIRY_GREATER,
+                                           .domain = dtype == AIRY_DTYPE_F32 ? AIRY_ELEMENT_F32
+                                                     : airy_dtype_size(dtype) == 8
+                                                         ? AIRY_ELEMENT_F64
+                                                         : AIRY_ELEMENT_I64};
+    return airy_element_cpu.run(queue, &plan);
 }
 
 const struct airy_reduce_fns airy_reduce_cpu = {

@@ -271,6 +271,59 @@ static void check_threshold_one(struct check *c, airy_dtype dtype, size_t h, siz
                 airy_threshold(c->queue, mask, image.src, 5));
 }
 
+/* Bounds between what the dtype has, and beyond it. */
+static void check_threshold_bounds(struct check *c, airy_dtype dtype)
+{
+    enum { N = 1003 };
+    static const double bounds[] = {0,
+                                    -0.5,
+                                    -1,
+                                    5,
+                                    5.5,
+                                    127,
+                                    254.5,
+                                    255,
+                                    300,
+                                    65534.5,
+                                    65535,
+                                    1e10,
+                                    -1e10,
+                                    0x1p31,
+                                    -0x1p31,
+                                    0.1,
+                                    -(double)0.1f,
+                                    (double)0.1f,
+                                    1e300,
+                                    -1e300,
+                                    (double)INFINITY,
+                                    -(double)INFINITY};
+    if (!check_case(c, "threshold_bounds_%s", airy_dtype_name(dtype)))
+        return;
+    const size_t shape[1] = {N};
+    double *x = check_alloc(c, N * sizeof(*x));
+    float *narrow = check_alloc(c, N * sizeof(*narrow));
+    uint8_t *want = check_alloc(c, N);
+    for (size_t i = 0; i < N; i++) {
+        const double bound = bounds[i % 19];
+        narrow[i] = (float)bound + (float)(i / 19 % 3) - 1;
+        if (i % 7 == 0)
+            narrow[i] = (float[]){NAN, INFINITY, -INFINITY, 0.1f, -0.1f}[i / 7 % 5];
+    }
+    airy_array *values = check_upload(c, AIRY_DTYPE_F32, 1, shape, narrow),
+               *src = check_output(c, dtype, 1, shape),
+               *wide = check_output(c, AIRY_DTYPE_F64, 1, shape),
+               *mask = check_output(c, AIRY_DTYPE_U8, 1, shape);
+    CHECK_OK(c, airy_convert(c->queue, src, values, AIRY_CONVERT_SATURATE, 1, 0));
+    CHECK_OK(c, airy_convert(c->queue, wide, src, AIRY_CONVERT_SATURATE, 1, 0));
+    CHECK_OK(c, airy_array_pull(c->queue, x, N * sizeof(*x), wide));
+    for (size_t k = 0; k < sizeof(bounds) / sizeof(bounds[0]); k++) {
+        for (size_t i = 0; i < N; i++)
+            want[i] = x[i] > bounds[k];
+        if (CHECK_OK(c, airy_threshold(c->queue, mask, src, bounds[k])))
+            check_array(c, mask, want, NULL);
+    }
+}
+
 /* Numbers whose keys lie about those of zero, too many to be listed at once. */
 static void check_denormals(struct check *c)
 {
@@ -483,8 +536,11 @@ void check_reduce(struct check *c)
         check_histogram_one(c, AIRY_DTYPE_F32, bins, KIND_HOLES);
         check_histogram_one(c, AIRY_DTYPE_U16, bins, KIND_EXPONENTIAL);
     }
-    for (int dtype = 0; dtype < AIRY_DTYPE_COUNT; dtype++)
+    for (int dtype = 0; dtype < AIRY_DTYPE_COUNT; dtype++) {
         check_threshold_one(c, (airy_dtype)dtype, 63, 65, dtype % 2 == 1);
+        if (c->is_cpu)
+            check_threshold_bounds(c, (airy_dtype)dtype);
+    }
     check_threshold_one(c, AIRY_DTYPE_F32, 2048, 2048, false);
     check_denormals(c);
     check_clip_extremes(c);
