@@ -154,8 +154,9 @@ static bool is_held(const airy_array *array, const struct airy_element_number *n
 }
 
 /*
- * No operand is negative and none has more than `size` bytes, nor has dst, unless 0 or 1 is written:
- * results that stay at the limits of so many bytes are at the limits of dst what exact ones are.
+ * No operand is negative and none has more than `size` bytes, nor has dst, unless 0 or 1 is
+ * written: results that stay at the limits of so many bytes are at the limits of dst what exact
+ * ones are.
  */
 static bool is_unsigned(const struct airy_element_plan *p, size_t size)
 {
