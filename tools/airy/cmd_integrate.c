@@ -638,14 +638,15 @@ static int report(const struct integration *job, const airy_run_info *info, doub
     const bool several = strcmp(first, last) != 0;
     if (common->json) {
         json_t *json = json_pack(
-            "{s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:f}", "output",
+            "{s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:f}", "output",
             *first ? tool_json_string(first) : json_null(), "device", specs ? specs : "?", "layout",
             layout_name(job->layout.layout), "processes", (json_int_t)job->layout.processes,
-            "frames", (json_int_t)info->frames, "bad", (json_int_t)info->bad, "resumed",
-            (json_int_t)info->resumed, "seconds", info->seconds, "setup_seconds", setup,
-            "frames_per_second", good / seconds, "gigabytes_per_second", decoded / seconds * 1e-9,
-            "stored_bytes", (json_int_t)info->stored_bytes, "decoded_bytes",
-            (json_int_t)info->decoded_bytes, "ratio", stored > 0 ? decoded / stored : 0.0);
+            "frames", (json_int_t)info->frames, "bad", (json_int_t)info->bad, "lost",
+            (json_int_t)job->lost, "resumed", (json_int_t)info->resumed, "seconds", info->seconds,
+            "setup_seconds", setup, "frames_per_second", good / seconds, "gigabytes_per_second",
+            decoded / seconds * 1e-9, "stored_bytes", (json_int_t)info->stored_bytes,
+            "decoded_bytes", (json_int_t)info->decoded_bytes, "ratio",
+            stored > 0 ? decoded / stored : 0.0);
         free(specs);
         if (several)
             json_object_set_new(json, "last_output", tool_json_string(last));
@@ -761,7 +762,7 @@ static int run_job(struct integration *job)
         code = report(job, &info, setup, hdf5 ? NULL : &text);
     if (code == AIRY_EXIT_OK && p->plot)
         code = plot_result(common, p->output, p->plot);
-    if (code == AIRY_EXIT_OK && info.bad)
+    if (code == AIRY_EXIT_OK && (info.bad || job->lost))
         code = AIRY_EXIT_PARTLY;
     return code != AIRY_EXIT_OK ? code : profiled;
 }

@@ -66,6 +66,7 @@ struct integration {
     airy_stack *stack;
     airy_stack_info info;
     airy_stack_meta meta;
+    size_t lost; /* files that did not come, of a run that followed them */
     airy_geometry geometry;
     airy_detector_arrays *arrays; /* of its detector */
     airy_integrator_params integrator_params;

@@ -356,11 +356,10 @@ static int finish(struct follow *f, int code, airy_run_info *info)
                  "latency from frame to pattern: median %.3g ms, 99 %% %.3g ms, longest %.3g ms",
                  live.p50 * 1e3, live.p99 * 1e3, live.max * 1e3);
     /* Some are missing: exit code 3. One that came too late had been missed. */
-    const size_t lost = follow_files_lost(f);
-    info->bad += lost;
-    if (lost && !*info->first_error)
-        snprintf(info->first_error, sizeof(info->first_error), "%zu file%s did not come%s", lost,
-                 tool_s(lost), f->files.late ? ", or too late" : "");
+    const size_t lost = f->job->lost = follow_files_lost(f);
+    if (lost)
+        tool_say(common, "%zu file%s did not come%s", lost, tool_s(lost),
+                 f->files.late ? ", or too late" : "");
     return AIRY_EXIT_OK;
 }
 

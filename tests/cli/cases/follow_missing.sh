@@ -4,8 +4,10 @@ for i in 01 02 04 05 08 09; do
     $airy simulate diffraction in/f_$i.h5 --detector pilatus_100k --frames 1 --seed $i --quiet || exit 1
 done
 $airy integrate 'in/f_##.h5' --poni ${small%.h5}.poni -o want.h5 --quiet 2>/dev/null || exit 2
-$airy integrate 'in/f_##.h5' --poni ${small%.h5}.poni -o out.h5 --follow --follow-timeout 3 --poll 0.1 2>said
+$airy integrate 'in/f_##.h5' --poni ${small%.h5}.poni -o out.h5 --follow --follow-timeout 3 --poll 0.1 --json >json 2>said
 echo "exit $?"
+sed -n 's/^ *"\(frames\|bad\|lost\|decoded_bytes\)": *\([0-9]*\),*$/\1 \2/p' json
+awk '/"frames_per_second"/ { rate = $2 + 0 } /"seconds"/ { seconds = $2 + 0 } END { printf "%.2f in all seconds\n", rate * seconds }' json
 grep -o 'in/f_.* come: .*' said
 $helper rows want.h5 out.h5 0 6 || exit 3
 # every third number is no gap
