@@ -192,8 +192,11 @@ static int check_folder(const struct common *common, const char *file)
              slash ? file : ".");
     if (!stat_file(folder, &status) || !S_ISDIR(status.st_mode))
         return tool_fail(common, "'%s': there is no folder '%s'; make it first", file, folder);
-    if (stat_file(file, &status) && S_ISDIR(status.st_mode))
+    const bool there = stat_file(file, &status);
+    if (there && S_ISDIR(status.st_mode))
         return tool_fail(common, "output '%s' is a folder; add the name of a file", file);
+    if (there && !S_ISREG(status.st_mode))
+        return tool_fail(common, "output '%s' is a device or a pipe; name a file", file);
     if (access(folder, W_OK | X_OK) != 0 && !tool_exists(file))
         return tool_fail(common, "'%s': nothing can be written into '%s'; choose another folder",
                          file, folder);

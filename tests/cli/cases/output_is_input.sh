@@ -32,5 +32,9 @@ ln -s g.poni p.h5 && refused $airy simulate diffraction p.h5 --poni g.poni --for
 refused $airy simulate diffraction new.h5 --poni g.poni --write-poni g.poni --frames 1 --force
 cmp -s g.poni g.dat || exit 3
 rm -f a.png g.dat p.h5
+# neither is a pipe or a device replaced by a file
+mkfifo pipe.raw && ! $airy simulate oct pipe.raw --lines 8 --samples 64 --force 2>pipe && [ -p pipe.raw ] &&
+    grep -q "'pipe.raw' is a device or a pipe" pipe || exit 5
+rm -f pipe.raw pipe
 [ "$(grep -c 'would be lost\|frames are read from' said)" = 27 ] || { cat said; exit 4; }
 rm said && cksum ./*.* >sums/after && cmp sums/before sums/after
