@@ -1,6 +1,7 @@
 #include "base/error.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,9 +128,19 @@ airy_status airy_fail_context(airy_status status, const char *format, ...)
     return keep(status, text);
 }
 
+/* In quotes: a file named "e" is in nearly every sentence. */
+static bool is_named(const char *path)
+{
+    const size_t length = strlen(path);
+    for (const char *at = last_error; (at = strstr(at, path)); at++)
+        if (at > last_error && at[-1] == '\'' && at[length] == '\'')
+            return true;
+    return false;
+}
+
 airy_status airy_fail_path(airy_status status, const char *path)
 {
-    return strstr(last_error, path) ? status : airy_fail_context(status, "'%s'", path);
+    return is_named(path) ? status : airy_fail_context(status, "'%s'", path);
 }
 
 airy_status airy_fail_restore(airy_status status, const char *text)
