@@ -170,7 +170,8 @@ static airy_status select_rank(double pair[2], int *found, const struct airy_red
 }
 
 airy_status airy_select_pair(double pair[2], const struct airy_reduce_source *source,
-                             const struct airy_reduce_order *order, uint64_t among, uint64_t rank)
+                             const struct airy_reduce_order *order, uint64_t among, uint64_t rank,
+                             bool both)
 {
     int found;
     double next[2];
@@ -178,7 +179,7 @@ airy_status airy_select_pair(double pair[2], const struct airy_reduce_source *so
     if (found == 2)
         return AIRY_OK;
     next[0] = pair[0];
-    if (rank + 1 < among)
+    if (both && rank + 1 < among)
         AIRY_TRY(select_rank(next, &found, source, order, among, rank + 1));
     pair[1] = next[0];
     return AIRY_OK;
@@ -191,7 +192,7 @@ airy_status airy_select_median(double *value, const struct airy_reduce_source *s
     *value = (double)NAN;
     if (among == 0)
         return AIRY_OK;
-    AIRY_TRY(airy_select_pair(pair, source, order, among, (among - 1) / 2));
+    AIRY_TRY(airy_select_pair(pair, source, order, among, (among - 1) / 2, among % 2 == 0));
     *value = 0.5 * pair[0] + 0.5 * pair[among % 2 == 0];
     return AIRY_OK;
 }

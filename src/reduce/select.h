@@ -24,10 +24,11 @@ static inline double airy_of_key(uint64_t key)
 
 /*
  * Elements number rank (from 0, ascending) and rank + 1, or the last one twice, of the `among`
- * elements that the order admits.
+ * elements that the order admits; both: the second one is asked for.
  */
 airy_status airy_select_pair(double pair[2], const struct airy_reduce_source *source,
-                             const struct airy_reduce_order *order, uint64_t among, uint64_t rank);
+                             const struct airy_reduce_order *order, uint64_t among, uint64_t rank,
+                             bool both);
 /* The mean of the two elements in the middle, or the one. NaN of none. */
 airy_status airy_select_median(double *value, const struct airy_reduce_source *source,
                                const struct airy_reduce_order *order, uint64_t among);

@@ -495,9 +495,9 @@ airy_status airy_reduce_quantiles(const struct airy_reduce_source *source, doubl
         double pair[2] = {(double)NAN, (double)NAN};
         const double at = n ? fractions[i] * (double)(n - 1) : 0.0;
         const uint64_t rank = (uint64_t)at;
-        if (n)
-            AIRY_TRY(airy_select_pair(pair, source, &order, n, rank));
         const double t = at - (double)rank;
+        if (n)
+            AIRY_TRY(airy_select_pair(pair, source, &order, n, rank, t != 0));
         values[i] = t == 0 ? pair[0] : (1 - t) * pair[0] + t * pair[1];
     }
     return AIRY_OK;
