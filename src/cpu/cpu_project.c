@@ -189,7 +189,8 @@ airy_status airy_cpu_project(airy_queue *queue, const struct airy_project_plan *
     if (median)
         AIRY_TRY(airy_memory_calloc(&lists, job.room + 1,
                                     (job.piece + 2) * sizeof(double) * threads, "medians"));
-    job.lists = (double *)airy_align_up((uintptr_t)lists, 64);
+    const uintptr_t before = (uintptr_t)lists % 64; /* whole lines of the cache */
+    job.lists = (double *)((char *)lists + (before ? 64 - before : 0));
     airy_profile_loop(queue->device, "project", (double)airy_array_size(plan->src),
                       job.rows * job.blocks, project_piece, &job);
     free(lists);

@@ -263,8 +263,7 @@ static inline int AIRY_E(is_finite)(V a)
 #define AIRY_E_MOST(MAX) ((airy_u64)(MAX) > (airy_u64)AIRY_E_MAX ? AIRY_E_MAX : (V)(MAX))
 #define AIRY_E_INTEGER(v, T, MIN, MAX, truncate)                                                   \
     ((v) < AIRY_E_LEAST(MIN) ? (T)(MIN) : (v) > AIRY_E_MOST(MAX) ? (T)(MAX) : (T)(v))
-#define AIRY_E_IS_HELD(v, T, MIN, MAX)                                                             \
-    ((v) >= (airy_i64)(MIN) && ((v) < 0 || (airy_u64)(v) <= (airy_u64)(MAX)))
+#define AIRY_E_IS_HELD(v, T, MIN, MAX) ((v) >= AIRY_E_LEAST(MIN) && (v) <= AIRY_E_MOST(MAX))
 #else
 #define AIRY_E_INTEGER(v, T, MIN, MAX, truncate)                                                   \
     ((v).negative != 0 ? ((v).size > 0 - (airy_u64)(MIN) ? (T)(MIN) : (T)(0 - (v).size))           \

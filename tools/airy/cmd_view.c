@@ -33,7 +33,7 @@ static const char *parse_flip(void *field, const char *text)
     static const char *const words[] = {"x", "y", NULL};
     int which = 0;
     const char *expected = opt_word(text, words, &which);
-    *(int *)field = words[which][0];
+    *(int *)field = (unsigned char)words[which][0];
     return expected;
 }
 
