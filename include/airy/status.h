@@ -72,7 +72,8 @@ AIRY_API airy_log_level airy_log_get_level(void);
 
 /**
  * Of so many words the one that a person who typed `word` will have meant: it begins with all of
- * its letters, three at least, or one in three at most differs; case is ignored. NULL where none is near. Any thread.
+ * its letters, three at least, or at most (letters + 1) / 3, rounded down, differ; case is ignored.
+ * NULL where none is near. Any thread.
  */
 AIRY_API const char *airy_near_word(const char *word, const char *const *words, size_t count);
 

@@ -20,7 +20,7 @@ struct airy_frame_writer {
     uint64_t frames;
 };
 
-/* NPY: the header is written again once the number of frames is known. Headerless: the same without. */
+/* NPY: the header is written again once the number of frames is known. Headerless: without. */
 struct npy_sink {
     int fd;
     airy_image shape; /* [frames, height, width(, 2)] */

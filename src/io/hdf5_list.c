@@ -223,8 +223,10 @@ static herr_t visit_link(hid_t group, const char *name, const H5L_info_t *info, 
 
 bool airy_hdf5_in_series(const char *name)
 {
+    if (strncmp(name, "data_", 5) != 0)
+        return false;
     const char *digits = name + 5;
-    return strncmp(name, "data_", 5) == 0 && *digits && digits[strspn(digits, "0123456789")] == 0;
+    return *digits && digits[strspn(digits, "0123456789")] == 0;
 }
 
 static bool is_of_series(const char *path)

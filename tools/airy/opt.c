@@ -261,15 +261,15 @@ const char *opt_word(const char *text, const char *const *words, int *index)
             return NULL;
         }
     const char *near = airy_near_word(text, words, count);
-    int n = snprintf(why, sizeof(why), "expected");
-    for (size_t i = 0; i < count; i++)
-        n += snprintf(why + n, sizeof(why) - (size_t)n, "%s %s",
-                      i == 0           ? ""
-                      : i + 1 == count ? " or"
-                                       : ",",
-                      words[i]);
-    if (near)
-        snprintf(why + n, sizeof(why) - (size_t)n, "; did you mean '%s'?", near);
+    size_t n = (size_t)snprintf(why, sizeof(why), "expected");
+    for (size_t i = 0; i < count && n < sizeof(why); i++)
+        n += (size_t)snprintf(why + n, sizeof(why) - n, "%s %s",
+                              i == 0           ? ""
+                              : i + 1 == count ? " or"
+                                               : ",",
+                              words[i]);
+    if (near && n < sizeof(why))
+        snprintf(why + n, sizeof(why) - n, "; did you mean '%s'?", near);
     return why;
 }
 
