@@ -214,6 +214,7 @@ static airy_status create(hid_t *file, struct airy_sink *sink, const char *path,
                           H5F_libver_t oldest)
 {
     *sink = (struct airy_sink){0};
+    AIRY_TRY(airy_hdf5_check_room(path));
     const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     AIRY_FAIL_IF(fd < 0, errno == EEXIST ? AIRY_ERR_EXISTS : AIRY_ERR_IO, "cannot create '%s': %s",
                  path, strerror(errno));

@@ -9,10 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "io/file_probe.h"
 #include "io/file_sink.h"
 #include "io/plain_file.h"
+
+/* More than libhdf5 takes to begin, or to open a file: 1.10 reads through NULL without it. */
+enum { ROOM = 3 << 20 };
 
 /*
  * Our driver and filters are registered with libhdf5 once; the rest is valid between lock and
@@ -51,9 +55,22 @@ static bool register_all(void)
            airy_filter_register() >= 0;
 }
 
+static bool has_room(void)
+{
+    void *block;
+    if (airy_memory_alloc(&block, ROOM) != AIRY_OK)
+        return false;
+    airy_memory_release(block);
+    return true;
+}
+
 airy_status airy_hdf5_lock(void)
 {
     pthread_mutex_lock(&hdf5.mutex);
+    if (hdf5.driver < 0 && !has_room()) {
+        pthread_mutex_unlock(&hdf5.mutex);
+        return airy_fail(AIRY_ERR_MEMORY, "out of memory for libhdf5");
+    }
     if (H5open() >= 0 && H5Eget_auto2(H5E_DEFAULT, &hdf5.print, &hdf5.print_data) >= 0 &&
         H5Eset_auto2(H5E_DEFAULT, NULL, NULL) >= 0) {
         if (register_all())
@@ -191,11 +208,18 @@ static airy_status make_absolute(char **absolute, const char *path)
     return AIRY_OK;
 }
 
+airy_status airy_hdf5_check_room(const char *path)
+{
+    AIRY_FAIL_IF(!has_room(), AIRY_ERR_MEMORY, "out of memory for the cache of '%s'", path);
+    return AIRY_OK;
+}
+
 airy_status airy_hdf5_open(hid_t *file, const char *path)
 {
     bool growing = false;
     char *absolute;
     AIRY_TRY(check_signature(&growing, path));
+    AIRY_TRY(airy_hdf5_check_room(path));
     AIRY_TRY(make_absolute(&absolute, path));
     const hid_t opened =
         H5Fopen(absolute, H5F_ACC_RDONLY | (growing ? H5F_ACC_SWMR_READ : 0), hdf5.read_access);

@@ -20,7 +20,10 @@ enum {
     AIRY_BITSHUFFLE_ZSTD = 3
 };
 
-/* Not recursive. AIRY_ERR_IO when libhdf5 cannot be initialised; the lock is not held then. */
+/*
+ * Not recursive. AIRY_ERR_MEMORY, AIRY_ERR_IO when libhdf5 cannot be initialised; the lock is not
+ * held then.
+ */
 airy_status airy_hdf5_lock(void);
 void airy_hdf5_unlock(void);
 
@@ -35,6 +38,9 @@ airy_status airy_hdf5_fail(airy_status status, const char *format, ...) AIRY_PRI
 bool airy_hdf5_failed_io(void);
 /* The same message alone. */
 void airy_hdf5_message(char *text, size_t size);
+
+/* AIRY_ERR_MEMORY where libhdf5 1.10 would read through NULL, for want of room for a cache. */
+airy_status airy_hdf5_check_room(const char *path);
 
 /*
  * Open for reading through our driver. AIRY_ERR_NOT_FOUND, AIRY_ERR_IO, AIRY_ERR_FORMAT (not
