@@ -224,9 +224,18 @@ typedef enum airy_unit {
     AIRY_UNIT_COUNT
 } airy_unit;
 
+/** What of a geometry's sample a unit depends on. */
+typedef enum airy_sample_flags {
+    AIRY_SAMPLE_INCIDENCE = 1u << 0,
+    AIRY_SAMPLE_TILT = 1u << 1,
+    AIRY_SAMPLE_ORIENTATION = 1u << 2
+} airy_sample_flags;
+
 AIRY_API const char *airy_unit_name(airy_unit unit);  /**< "q_nm^-1" */
 AIRY_API const char *airy_unit_label(airy_unit unit); /**< "q (1/nm)", for plots */
 AIRY_API bool airy_unit_needs_wavelength(airy_unit unit);
+/** airy_sample_flags; 0: values of the unit are the same however the sample lies. */
+AIRY_API unsigned airy_unit_sample(airy_unit unit);
 AIRY_API airy_status airy_unit_parse(airy_unit *unit, const char *name);
 /** A whole turn of chi or chigi in the unit, 360 or 2 pi; 0: no angle about the beam. */
 AIRY_API double airy_unit_turn(airy_unit unit);

@@ -82,6 +82,35 @@ bool airy_unit_needs_wavelength(airy_unit unit)
     return is_unit(unit) && units[unit].needs_wavelength;
 }
 
+unsigned airy_unit_sample(airy_unit unit)
+{
+    switch (unit) {
+    case AIRY_UNIT_SCATTERING_VERT_RAD:
+    case AIRY_UNIT_SCATTERING_HORZ_RAD:
+        return AIRY_SAMPLE_ORIENTATION;
+    case AIRY_UNIT_QZGI_NM:
+    case AIRY_UNIT_QZGI_A:
+        return AIRY_SAMPLE_INCIDENCE | AIRY_SAMPLE_ORIENTATION;
+    case AIRY_UNIT_EXIT_VERT_RAD:
+    case AIRY_UNIT_EXIT_HORZ_RAD:
+    case AIRY_UNIT_EXIT_VERT_DEG:
+    case AIRY_UNIT_EXIT_HORZ_DEG:
+    case AIRY_UNIT_QXGI_NM:
+    case AIRY_UNIT_QYGI_NM:
+    case AIRY_UNIT_QIP_NM:
+    case AIRY_UNIT_QOOP_NM:
+    case AIRY_UNIT_QXGI_A:
+    case AIRY_UNIT_QYGI_A:
+    case AIRY_UNIT_QIP_A:
+    case AIRY_UNIT_QOOP_A:
+    case AIRY_UNIT_CHIGI_RAD:
+    case AIRY_UNIT_CHIGI_DEG:
+        return AIRY_SAMPLE_INCIDENCE | AIRY_SAMPLE_TILT | AIRY_SAMPLE_ORIENTATION;
+    default:
+        return 0;
+    }
+}
+
 bool airy_unit_is_positive(airy_unit unit)
 {
     return is_unit(unit) && units[unit].positive;

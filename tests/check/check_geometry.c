@@ -168,6 +168,35 @@ static airy_geometry tilted(int orientation)
                            .wavelength = 1.2e-10};
 }
 
+/* What a unit says of the sample is what its values do when one part of it changes. */
+static void check_sample(struct check *c)
+{
+    if (!check_case(c, "unit_sample"))
+        return;
+    airy_geometry base = tilted(3);
+    base.incidence = 0.1;
+    base.tilt = 0.2;
+    base.sample_orientation = 2;
+    const size_t n = base.detector.height * base.detector.width;
+    double *as_is = check_alloc(c, n * sizeof *as_is), *got = check_alloc(c, n * sizeof *got);
+    for (int u = 0; u < AIRY_UNIT_COUNT; u++) {
+        const airy_unit unit = (airy_unit)u;
+        CHECK_OK(c, airy_geometry_centers(&base, unit, as_is));
+        unsigned differs = 0;
+        for (unsigned flag = AIRY_SAMPLE_INCIDENCE; flag <= AIRY_SAMPLE_ORIENTATION; flag *= 2) {
+            airy_geometry other = base;
+            other.incidence += flag == AIRY_SAMPLE_INCIDENCE ? 0.3 : 0;
+            other.tilt += flag == AIRY_SAMPLE_TILT ? 0.3 : 0;
+            other.sample_orientation += flag == AIRY_SAMPLE_ORIENTATION ? 3 : 0;
+            CHECK_OK(c, airy_geometry_centers(&other, unit, got));
+            differs |= memcmp(got, as_is, n * sizeof *got) != 0 ? flag : 0;
+        }
+        if (airy_unit_sample(unit) != differs)
+            check_failed(c, __FILE__, __LINE__, "%s: depends on %x of the sample, says %x",
+                         airy_unit_name(unit), differs, airy_unit_sample(unit));
+    }
+}
+
 /* A dozen roundings on both sides: 1e-14; q near the beam and squares lose a digit. */
 static void check_positions(struct check *c, int orientation, double dist)
 {
@@ -281,6 +310,7 @@ void check_geometry(struct check *c)
     check_registry(c);
     check_find(c);
     check_units(c);
+    check_sample(c);
     for (int orientation = 0; orientation <= 4; orientation++)
         check_positions(c, orientation, 0.05);
     check_positions(c, 3, 0.002); /* angles up to 90 degrees and beyond */

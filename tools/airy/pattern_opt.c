@@ -189,6 +189,23 @@ const struct opt pattern_options[] = {
     {0},
 };
 
+/* An option on the sample that neither axis depends on: the units that do, in one line. */
+static int check_sample(const struct common *common, const struct pattern_params *p,
+                        const char *option, unsigned flag)
+{
+    const unsigned second = p->azimuthal ? airy_unit_sample(p->azimuthal) : 0;
+    if (!opt_given(common, option, NULL) || (airy_unit_sample(p->unit) | second) & flag)
+        return AIRY_EXIT_OK;
+    char list[512] = "";
+    for (int u = 0; u < AIRY_UNIT_COUNT; u++)
+        if (airy_unit_sample((airy_unit)u) & flag)
+            snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", *list ? ", " : "",
+                     airy_unit_name((airy_unit)u));
+    return tool_usage(common, "--%s has no effect on %s%s%s, only on %s", option,
+                      airy_unit_name(p->unit), p->azimuthal ? " and " : "",
+                      p->azimuthal ? airy_unit_name(p->azimuthal) : "", list);
+}
+
 int pattern_check(const struct common *common, const struct pattern_params *p)
 {
     if (p->clip.given && p->quantile.given)
@@ -201,7 +218,12 @@ int pattern_check(const struct common *common, const struct pattern_params *p)
                           "--azimuthal %s is the second axis of two dimensions: --bins "
                           "RADIUSxAZIMUTH; --radial %s has it in one",
                           airy_unit_name(p->azimuthal), airy_unit_name(p->azimuthal));
-    return AIRY_EXIT_OK;
+    int code = check_sample(common, p, "incidence", AIRY_SAMPLE_INCIDENCE);
+    if (code == AIRY_EXIT_OK)
+        code = check_sample(common, p, "tilt", AIRY_SAMPLE_TILT);
+    if (code == AIRY_EXIT_OK)
+        code = check_sample(common, p, "sample-orientation", AIRY_SAMPLE_ORIENTATION);
+    return code;
 }
 
 void pattern_set_rings(airy_integrator_params *integrator, const struct pattern_params *p)
