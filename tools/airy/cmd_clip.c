@@ -5,12 +5,13 @@
 
 struct clip_params {
     struct common common;
-    const char *mask;
+    struct bad_pixels bad;
     double kappa[2];
     bool has_kappa, inclusive;
     int center, spread; /* airy_center, airy_spread */
     size_t iterations;
 };
+BAD_PIXELS_FIT(struct clip_params);
 
 #define FIELD(member) .offset = offsetof(struct clip_params, member)
 
@@ -66,12 +67,6 @@ static const struct opt clip_options[] = {
      .type = OPT_FLAG,
      FIELD(inclusive),
      .help = "values on a bound stay, as scipy and astropy have it"},
-    {.name = "mask",
-     .type = OPT_STRING,
-     FIELD(mask),
-     .use = OPT_READ,
-     .argument = "FILE",
-     .help = "image of the same shape; values that are not 0 are left out"},
     {0},
 };
 
@@ -86,12 +81,17 @@ static int run_clip(void *user)
                                      .spread = (airy_spread)p->spread,
                                      .iterations = p->iterations,
                                      .inclusive = p->inclusive};
-    int code = device_image_open(&d, &p->common, p->common.inputs.items[0], p->mask);
+    int code = bad_pixels_check(&p->common, &p->bad);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    code = device_image_open(&d, &p->common, p->common.inputs.items[0], &p->bad);
     if (code == AIRY_EXIT_OK) {
         const airy_status status = airy_clip(d.queue, &r, d.src, d.mask, &params);
         code = status == AIRY_OK ? device_image_profile(&d, &p->common)
                                  : tool_failed(&p->common, status);
     }
+    if (code == AIRY_EXIT_OK)
+        device_image_say_gaps(&d, &p->common, &p->bad, &r.kept);
     device_image_close(&d);
     if (code != AIRY_EXIT_OK)
         return code;
@@ -117,7 +117,7 @@ const struct command cmd_clip = {
         "all values are alike nothing lies strictly between the bounds, and nothing is kept.",
     .examples = "  airy clip image.npy\n"
                 "  airy clip image.npy --kappa 2.5 --spread mad --iterations 5\n",
-    .tables = {clip_options},
+    .tables = {clip_options, bad_pixels_options},
     .takes = TAKES_COMPUTE | TAKES_COMPARE,
     .params_size = sizeof(struct clip_params),
     .min_inputs = 1,

@@ -163,12 +163,6 @@ static const struct opt sources_options[] = {
      .hi = 1e30,
      .argument = "G",
      .help = "electrons a unit of the image, for errors of fluxes"},
-    {.name = "mask",
-     .type = OPT_STRING,
-     FIELD(mask),
-     .use = OPT_READ,
-     .argument = "FILE",
-     .help = "image of the same shape; pixels that are not 0 are left out"},
     {.name = "compat",
      .type = OPT_PARSED,
      FIELD(sep),
@@ -273,11 +267,17 @@ static int check_options(const struct sources_params *p)
     const struct {
         const char *name;
         bool given;
-    } full[] = {{"mesh", p->mesh[0] > 0},   {"global-noise", p->global_noise},
-                {"matched", p->fwhm > 0},   {"deblend", p->deblending.levels > 0},
-                {"clean", p->clean},        {"apertures", p->apertures.count > 0},
-                {"gain", p->gain > 0},      {"mask", p->mask != NULL},
-                {"compat", p->sep},         {"background", p->background != NULL},
+    } full[] = {{"mesh", p->mesh[0] > 0},
+                {"global-noise", p->global_noise},
+                {"matched", p->fwhm > 0},
+                {"deblend", p->deblending.levels > 0},
+                {"clean", p->clean},
+                {"apertures", p->apertures.count > 0},
+                {"gain", p->gain > 0},
+                {"mask", p->bad.mask != NULL},
+                {"dummy", p->bad.has_dummy},
+                {"compat", p->sep},
+                {"background", p->background != NULL},
                 {"noise", p->noise != NULL}};
     for (size_t i = 0; p->simple && i < sizeof(full) / sizeof(full[0]); i++)
         if (full[i].given)
@@ -286,7 +286,9 @@ static int check_options(const struct sources_params *p)
         return tool_usage(common, "--connectivity %zu: expected 4 or 8", p->connectivity);
     if (p->regions && !tool_has_suffix(p->regions, ".reg"))
         return tool_usage(common, "--regions %s: expected a name that ends in .reg", p->regions);
-    int code = catalog_check_name(common, "catalog", p->catalog);
+    int code = bad_pixels_check(common, &p->bad);
+    if (code == AIRY_EXIT_OK)
+        code = catalog_check_name(common, "catalog", p->catalog);
     if (code == AIRY_EXIT_OK && p->plot)
         code = gnuplot_check_name(common, p->plot);
     if (code == AIRY_EXIT_OK && p->plot)
@@ -304,7 +306,7 @@ static int run_sources(void *user)
         return code;
     struct device_image d;
     json_t *json = json_object();
-    code = device_image_open_plane(&d, common, common->inputs.items[0], p->mask,
+    code = device_image_open_plane(&d, common, common->inputs.items[0], &p->bad,
                                    p->has_frame ? &p->frame : NULL);
     if (code == AIRY_EXIT_OK)
         code = find_sources(p, &d, json);
@@ -333,7 +335,7 @@ const struct command cmd_sources = {
                 "  airy sources ccd.fits --sigma 1.5 --matched 3 --mesh 32 --apertures 3,5 \\\n"
                 "      --catalog ccd.csv --background back.fits --plot ccd.png\n"
                 "  airy sources cube.fits --frame 3 --method simple --catalog plane3.csv\n",
-    .tables = {sources_options},
+    .tables = {sources_options, bad_pixels_options},
     .takes = TAKES_COMPUTE | TAKES_COMPARE,
     .params_size = sizeof(struct sources_params),
     .min_inputs = 1,

@@ -6,21 +6,16 @@
 
 struct stats_params {
     struct common common;
-    const char *mask, *quantiles, *histogram;
+    struct bad_pixels bad;
+    const char *quantiles, *histogram;
     bool mad;
 };
+BAD_PIXELS_FIT(struct stats_params);
 
 #define FIELD(member) .offset = offsetof(struct stats_params, member)
 
 static const struct opt stats_options[] = {
     {.heading = "Statistics"},
-    {.name = "mask",
-     .type = OPT_STRING,
-     FIELD(mask),
-     .use = OPT_READ,
-     .argument = "FILE",
-     .help = "image of the same shape, or of one frame for all of a stack; values that are not 0 "
-             "are left out"},
     {.name = "quantiles",
      .type = OPT_STRING,
      FIELD(quantiles),
@@ -119,6 +114,37 @@ static int add_histogram(const struct stats_params *p, struct device_image *d,
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
 }
 
+/*
+ * What the detector marks in a stack is there as it was written, mostly as the largest value: say
+ * so. A mask that is looked at itself has no such pixels.
+ */
+static bool say_mask(const struct stats_params *p)
+{
+    const char *input = p->common.inputs.items[0];
+    airy_stack *stack = NULL;
+    airy_stack_info info;
+    airy_stack_meta meta;
+    uint8_t *bad = NULL;
+    size_t count = 0;
+    if (!p->bad.mask && !p->bad.has_dummy && !airy_image_is_plain(input) &&
+        !tool_has_suffix(input, "mask") && airy_stack_create(&stack, &input, 1) == AIRY_OK &&
+        airy_stack_get_info(stack, &info) == AIRY_OK &&
+        airy_stack_get_meta(stack, &meta) == AIRY_OK && meta.has_mask)
+        bad = malloc(info.height * info.width);
+    if (bad && airy_stack_mask(stack, bad) == AIRY_OK) {
+        for (size_t i = 0; i < info.height * info.width; i++)
+            count += bad[i] != 0;
+        if (count)
+            tool_say(&p->common,
+                     "%s marks %zu pixel%s of a frame as bad, which are taken as values here; "
+                     "--mask leaves them out",
+                     input, count, tool_s(count));
+    }
+    free(bad);
+    airy_stack_destroy(&stack);
+    return count > 0;
+}
+
 static int make_stats(const struct stats_params *p, struct device_image *d, json_t *json)
 {
     airy_statistics s;
@@ -127,6 +153,8 @@ static int make_stats(const struct stats_params *p, struct device_image *d, json
     const airy_status status = airy_statistics_get(d->queue, &s, d->src, d->mask, flags);
     if (status != AIRY_OK)
         return tool_failed(&p->common, status);
+    if (!say_mask(p))
+        device_image_say_gaps(d, &p->common, &p->bad, &s);
     json_t *numbers = statistics_json(&s);
     json_object_update(json, numbers);
     json_decref(numbers);
@@ -138,46 +166,16 @@ static int make_stats(const struct stats_params *p, struct device_image *d, json
     return code;
 }
 
-/*
- * What the detector marks in a stack is there as it was written, mostly as the largest value. A
- * mask that is looked at itself has no such pixels.
- */
-static void say_mask(const struct stats_params *p)
-{
-    const char *input = p->common.inputs.items[0];
-    airy_stack *stack = NULL;
-    airy_stack_info info;
-    airy_stack_meta meta;
-    uint8_t *bad = NULL;
-    if (!p->mask && !airy_image_is_plain(input) && !tool_has_suffix(input, "mask") &&
-        airy_stack_create(&stack, &input, 1) == AIRY_OK &&
-        airy_stack_get_info(stack, &info) == AIRY_OK &&
-        airy_stack_get_meta(stack, &meta) == AIRY_OK && meta.has_mask)
-        bad = malloc(info.height * info.width);
-    if (bad && airy_stack_mask(stack, bad) == AIRY_OK) {
-        size_t count = 0;
-        for (size_t i = 0; i < info.height * info.width; i++)
-            count += bad[i] != 0;
-        if (count)
-            tool_say(&p->common,
-                     "%s marks %zu pixel%s of a frame as bad, which are taken as values here; "
-                     "--mask leaves them out",
-                     input, count, tool_s(count));
-    }
-    free(bad);
-    airy_stack_destroy(&stack);
-}
-
 static int run_stats(void *user)
 {
     const struct stats_params *p = user;
-    struct device_image d;
+    struct device_image d = {.device = NULL};
     json_t *json = json_object();
-    int code = device_image_open(&d, &p->common, p->common.inputs.items[0], p->mask);
-    if (code == AIRY_EXIT_OK) {
-        say_mask(p);
+    int code = bad_pixels_check(&p->common, &p->bad);
+    if (code == AIRY_EXIT_OK)
+        code = device_image_open(&d, &p->common, p->common.inputs.items[0], &p->bad);
+    if (code == AIRY_EXIT_OK)
         code = make_stats(p, &d, json);
-    }
     if (code == AIRY_EXIT_OK)
         code = device_image_profile(&d, &p->common);
     device_image_close(&d);
@@ -196,7 +194,7 @@ const struct command cmd_stats = {
                "0). The median and quantiles are exact; a number that does not exist is null.",
     .examples = "  airy stats image.npy\n"
                 "  airy stats stack.h5::/entry/data/data --quantiles 1,99 --histogram 100\n",
-    .tables = {stats_options},
+    .tables = {stats_options, bad_pixels_options},
     .takes = TAKES_COMPUTE | TAKES_COMPARE,
     .params_size = sizeof(struct stats_params),
     .min_inputs = 1,

@@ -3,19 +3,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bad_pixels.h"
 #include "colormap.h"
 #include "image_util.h"
 
 struct view_params {
     struct common common;
+    struct bad_pixels bad;
     const char *output;
     size_t frame, crop[4]; /* y0, y1, x0, x1 */
     double limits[2];
     int flip; /* 0, 'x', 'y' */
     const struct colormap *colormap;
-    const char *mask;
     bool has_frame, has_crop, log, has_limits, colorbar;
 };
+BAD_PIXELS_FIT(struct view_params);
 
 static const char *parse_crop(void *field, const char *text)
 {
@@ -100,12 +102,6 @@ static const struct opt view_options[] = {
      .type = OPT_FLAG,
      FIELD(colorbar),
      .help = "draw the scale beside the image"},
-    {.name = "mask",
-     .type = OPT_STRING,
-     FIELD(mask),
-     .use = OPT_READ,
-     .argument = "FILE",
-     .help = "more bad pixels (not 0 = bad)"},
     {0},
 };
 
@@ -116,15 +112,15 @@ struct picture {
     double lo, hi; /* of the colours; logarithms with --log */
 };
 
-static int apply_mask(const struct view_params *p, struct picture *picture)
+static int leave_out(const struct view_params *p, struct picture *picture)
 {
     uint8_t *mask = NULL;
-    if (!p->mask)
-        return AIRY_EXIT_OK;
-    const int code =
-        image_load_mask(&p->common, "mask", p->mask, picture->height, picture->width, &mask);
+    int code = AIRY_EXIT_OK;
+    if (p->bad.mask)
+        code = image_load_mask(&p->common, "mask", p->bad.mask, picture->height, picture->width,
+                               &mask);
     for (size_t i = 0; code == AIRY_EXIT_OK && i < picture->height * picture->width; i++)
-        if (mask[i])
+        if ((mask && mask[i]) || bad_pixels_have(&p->bad, picture->values[i]))
             picture->values[i] = (double)NAN;
     free(mask);
     return code;
@@ -333,15 +329,18 @@ static int run_view(void *user)
         return tool_usage(&p->common, "no output: give -o OUT.png");
     if (!tool_has_suffix(p->output, ".png"))
         return tool_usage(&p->common, "output '%s': expected a name that ends in .png", p->output);
+    int code = bad_pixels_check(&p->common, &p->bad);
+    if (code != AIRY_EXIT_OK)
+        return code;
     p->colormap = p->colormap ? p->colormap : colormap_find("viridis");
     struct picture picture = {0};
     struct image_frame frame = {0};
-    int code = image_load_frame(&p->common, p->common.inputs.items[0], p->frame, p->output, &frame);
+    code = image_load_frame(&p->common, p->common.inputs.items[0], p->frame, p->output, &frame);
     picture.height = frame.height;
     picture.width = frame.width;
     picture.values = frame.values;
     if (code == AIRY_EXIT_OK)
-        code = apply_mask(p, &picture);
+        code = leave_out(p, &picture);
     if (code == AIRY_EXIT_OK)
         code = crop(p, &picture);
     if (code == AIRY_EXIT_OK)
@@ -366,13 +365,14 @@ const struct command cmd_view = {
     .name = "view",
     .usage = "IMAGE -o OUT.png [options]",
     .summary = "draw an image or a frame of a stack as PNG",
-    .details = "Masked pixels (the file's mask, --mask, not finite, the values detectors write "
-               "into gaps) have a colour of their own. Row 0 is at the top; --flip y draws it "
-               "at the bottom, as FITS viewers do.",
+    .details =
+        "Masked pixels (the file's mask, --mask, --dummy, not finite, the values detectors write "
+        "into gaps) have a colour of their own. Row 0 is at the top; --flip y draws it "
+        "at the bottom, as FITS viewers do.",
     .examples =
         "  airy view series_master.h5 -o frame.png --log --colorbar\n"
         "  airy view dark.npy -o dark.png --limits 0,20 --crop 0:512,0:512 --colormap gray\n",
-    .tables = {view_options},
+    .tables = {view_options, bad_pixels_options},
     .params_size = sizeof(struct view_params),
     .min_inputs = 1,
     .max_inputs = 1,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compare.h"
+#include "image_util.h"
 
 /* "2048 x 2048" */
 static const char *shape_text(char text[96], const airy_image *image)
@@ -15,7 +16,9 @@ static const char *shape_text(char text[96], const airy_image *image)
     return text;
 }
 
-static int push_mask(struct device_image *d, const struct common *common, const char *path)
+/* What a mask says of each pixel of the image, of its shape or of one frame for all. */
+static int fill_from_mask(uint8_t *bad, const struct device_image *d, const struct common *common,
+                          const char *path)
 {
     airy_image mask = {0};
     char got[96], want[96];
@@ -24,7 +27,6 @@ static int push_mask(struct device_image *d, const struct common *common, const 
         return tool_failed(common, status);
     int code = AIRY_EXIT_OK;
     const size_t all = tool_count(d->image.shape, d->image.ndim);
-    uint8_t *bad = NULL;
     int skip = 0, frames = 0; /* a mask with axes of length 1 in front, or of each frame */
     while (mask.ndim - skip > (d->image.ndim < 2 ? d->image.ndim : 2) && mask.shape[skip] == 1)
         skip++;
@@ -36,17 +38,28 @@ static int push_mask(struct device_image *d, const struct common *common, const 
                (size_t)(mask.ndim - skip) * sizeof(size_t)) != 0)
         code = tool_fail(common, "--mask %s: has %s values, the image %s; give one of that shape",
                          path, shape_text(got, &mask), shape_text(want, &d->image));
-    else if (!(bad = malloc(all)))
-        code = tool_fail(common, "--mask %s: out of memory for %zu values", path, all);
-    for (size_t i = 0; i < all && bad; i++) /* NaN differs from 0, so it is bad */
+    for (size_t i = 0; i < all && code == AIRY_EXIT_OK; i++) /* NaN differs from 0, so it is bad */
         bad[i] = i < count ? airy_image_value(&mask, i) != 0 : bad[i - count];
-    if (bad) {
-        status = airy_array_create_from(&d->mask, d->queue, AIRY_DTYPE_U8, d->image.ndim,
-                                        d->image.shape, bad);
+    airy_image_free(&mask);
+    return code;
+}
+
+static int push_bad(struct device_image *d, const struct common *common,
+                    const struct bad_pixels *bad)
+{
+    const size_t all = tool_count(d->image.shape, d->image.ndim);
+    uint8_t *is_bad = calloc(all, 1);
+    if (!is_bad)
+        return tool_fail(common, "out of memory for a mask of %zu values", all);
+    int code = bad->mask ? fill_from_mask(is_bad, d, common, bad->mask) : AIRY_EXIT_OK;
+    for (size_t i = 0; i < all && bad->has_dummy && code == AIRY_EXIT_OK; i++)
+        is_bad[i] |= bad_pixels_have(bad, airy_image_value(&d->image, i));
+    if (code == AIRY_EXIT_OK) {
+        const airy_status status = airy_array_create_from(&d->mask, d->queue, AIRY_DTYPE_U8,
+                                                          d->image.ndim, d->image.shape, is_bad);
         code = status == AIRY_OK ? code : tool_failed(common, status);
     }
-    free(bad);
-    airy_image_free(&mask);
+    free(is_bad);
     return code;
 }
 
@@ -83,7 +96,8 @@ static airy_status open_queue(struct device_image *d, const struct common *commo
 }
 
 /* The image is read: device, copy, mask. */
-static int push_image(struct device_image *d, const struct common *common, const char *mask)
+static int push_image(struct device_image *d, const struct common *common,
+                      const struct bad_pixels *bad)
 {
     airy_status status = open_queue(d, common);
     if (status == AIRY_OK)
@@ -92,7 +106,8 @@ static int push_image(struct device_image *d, const struct common *common, const
     if (status != AIRY_OK)
         return tool_failed(common, status);
     tool_say_device(common, d->device);
-    const int code = mask ? push_mask(d, common, mask) : AIRY_EXIT_OK;
+    const bool some = bad && (bad->mask || bad->has_dummy);
+    const int code = some ? push_bad(d, common, bad) : AIRY_EXIT_OK;
     compare_begin(common, d->queue);
     return code;
 }
@@ -108,10 +123,10 @@ static int read_image(struct device_image *d, const struct common *common, const
 }
 
 int device_image_open(struct device_image *d, const struct common *common, const char *path,
-                      const char *mask)
+                      const struct bad_pixels *bad)
 {
     const int code = read_image(d, common, path);
-    return code == AIRY_EXIT_OK ? push_image(d, common, mask) : code;
+    return code == AIRY_EXIT_OK ? push_image(d, common, bad) : code;
 }
 
 int device_image_open_host(struct device_image *d, const struct common *common, const char *path)
@@ -126,7 +141,7 @@ int device_image_open_host(struct device_image *d, const struct common *common, 
 }
 
 int device_image_open_plane(struct device_image *d, const struct common *common, const char *path,
-                            const char *mask, const size_t *frame)
+                            const struct bad_pixels *bad, const size_t *frame)
 {
     char text[96];
     *d = (struct device_image){.device = NULL};
@@ -152,7 +167,7 @@ int device_image_open_plane(struct device_image *d, const struct common *common,
         image->ndim--;
         memmove(image->shape, image->shape + 1, (size_t)image->ndim * sizeof(size_t));
     }
-    return push_image(d, common, mask);
+    return push_image(d, common, bad);
 }
 
 int device_image_save(const struct device_image *d, const struct common *common, airy_image *result,
@@ -186,6 +201,21 @@ int device_image_write(struct device_image *d, const struct common *common, cons
         return device_image_save(d, common, &image, output);
     airy_image_free(&image);
     return tool_failed(common, status);
+}
+
+void device_image_say_gaps(const struct device_image *d, const struct common *common,
+                           const struct bad_pixels *bad, const airy_statistics *found)
+{
+    const airy_dtype dtype = d->image.dtype;
+    const bool is_signed = airy_dtype_is_signed(dtype);
+    const double value = is_signed ? found->min : found->max;
+    if (bad->mask || bad->has_dummy || !image_is_gap(dtype, value, !is_signed))
+        return;
+    tool_say(common,
+             "%s: values of %.0f are counted, which detectors write into gaps and bad pixels; "
+             "--dummy=%.0f --delta-dummy %d leaves them out",
+             common->inputs.items[0], value, is_signed ? -2 : image_limit(dtype),
+             is_signed ? 1 : 2);
 }
 
 int device_image_profile(struct device_image *d, const struct common *common)

@@ -2,7 +2,7 @@
 #ifndef AIRY_TOOLS_DEVICE_IMAGE_H
 #define AIRY_TOOLS_DEVICE_IMAGE_H
 
-#include "tool.h"
+#include "bad_pixels.h"
 
 struct device_image {
     airy_device *device;
@@ -13,17 +13,17 @@ struct device_image {
 };
 
 /*
- * Read FILE, open the device of --device and copy the image there; mask NULL, or a file of the same
- * shape, not 0 = bad. Exit code; close it in any case.
+ * Read FILE, open the device of --device and copy the image there, and a mask where there are bad
+ * pixels (NULL: the command has none). Exit code; close it in any case.
  */
 int device_image_open(struct device_image *d, const struct common *common, const char *path,
-                      const char *mask);
+                      const struct bad_pixels *bad);
 /*
  * The same of one plane, whatever the number of axes: frame NULL where none was named, which a cube
  * refuses; planes are counted from 0 in the order of the file.
  */
 int device_image_open_plane(struct device_image *d, const struct common *common, const char *path,
-                            const char *mask, const size_t *frame);
+                            const struct bad_pixels *bad, const size_t *frame);
 /* The same without the copy: the image is taken tile by tile. */
 int device_image_open_host(struct device_image *d, const struct common *common, const char *path);
 /* The result to OUTPUT, freed in any case. Exit code. */
@@ -32,6 +32,12 @@ int device_image_save(const struct device_image *d, const struct common *common,
 /* The array to OUTPUT. Exit code. */
 int device_image_write(struct device_image *d, const struct common *common, const airy_array *array,
                        const char *output);
+/*
+ * Where the least or largest value is one that detectors write into gaps, and no option names bad
+ * pixels: say so, and which option leaves them out.
+ */
+void device_image_say_gaps(const struct device_image *d, const struct common *common,
+                           const struct bad_pixels *bad, const airy_statistics *found);
 /* Waits for the work, which the profile counts only then, and tells the profile. Exit code. */
 int device_image_profile(struct device_image *d, const struct common *common);
 void device_image_close(struct device_image *d);

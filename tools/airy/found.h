@@ -17,14 +17,16 @@ struct apertures {
 
 struct sources_params {
     struct common common;
+    struct bad_pixels bad;
     bool simple, has_sigma, has_frame, global_noise, clean, sep;
     double sigma, fwhm, gain; /* fwhm, px, and gain 0: none */
     size_t connectivity, min_area, frame;
     size_t mesh[2]; /* y, x; 0: the library's default */
     struct deblending deblending;
     struct apertures apertures;
-    const char *mask, *catalog, *regions, *segmentation, *plot, *background, *noise;
+    const char *catalog, *regions, *segmentation, *plot, *background, *noise;
 };
+BAD_PIXELS_FIT(struct sources_params);
 
 struct found {
     size_t count;

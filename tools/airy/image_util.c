@@ -78,12 +78,7 @@ int image_load_mask(const struct common *common, const char *what, const char *p
     return AIRY_EXIT_OK;
 }
 
-/*
- * Detectors write the largest values of an unsigned type, or -1 and -2 of a signed one, into gaps
- * and bad pixels. Images that are no stack may be of anything: there only values count that no one
- * else has, those of 32 bits and more.
- */
-static bool is_gap(airy_dtype dtype, double value, bool plain)
+bool image_is_gap(airy_dtype dtype, double value, bool plain)
 {
     const size_t size = airy_dtype_size(dtype);
     if (airy_dtype_is_float(dtype) || size < (plain ? 4 : 2))
@@ -150,7 +145,8 @@ int image_load_frame(const struct common *common, const char *path, size_t numbe
         picture->values = malloc(count * sizeof(double));
         for (size_t i = 0; picture->values && i < count; i++) {
             const double v = airy_image_value(&frame, i);
-            picture->values[i] = (mask && mask[i]) || is_gap(dtype, v, plain) ? (double)NAN : v;
+            picture->values[i] = (mask && mask[i]) || image_is_gap(dtype, v, plain) ? (double)NAN
+                                                                                    : v;
         }
         if (!picture->values)
             code = tool_fail(common, "out of memory for %zu pixels", count);

@@ -32,6 +32,12 @@ int image_load_frame(const struct common *common, const char *path, size_t numbe
 int image_percentiles(const struct common *common, const double *values, size_t count,
                       bool positive, double limits[2], size_t *good);
 
+/*
+ * Detectors write the largest values of an unsigned type, or -1 and -2 of a signed one, into gaps
+ * and bad pixels. Images that are no stack may be of anything: there (plain) only values count that
+ * no one else has, those of 32 bits and more.
+ */
+bool image_is_gap(airy_dtype dtype, double value, bool plain);
 /* Largest value of an integer type; infinity for floats. */
 double image_limit(airy_dtype dtype);
 
