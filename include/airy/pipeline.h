@@ -93,11 +93,13 @@ typedef struct airy_run_info {
     double seconds;
     bool stopped;
     char first_error[512]; /**< sentence of the first bad frame */
+    unsigned threads;      /**< of a CPU device that work on a batch: fewer than it has where only
+                                they fit the limit of memory; 0: devices without any */
 } airy_run_info;
 
 /**
  * What a run would use, without running: batch, and on each device slots, readers; host_bytes,
- * device_bytes.
+ * device_bytes, threads.
  */
 AIRY_API airy_status airy_integrate_plan(airy_run_info *info, const airy_stack *stack,
                                          airy_integrator *const *integrators, size_t count,

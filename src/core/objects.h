@@ -70,6 +70,7 @@ enum airy_scratch {
 
 struct airy_queue {
     airy_device *device;
+    unsigned threads;  /* of the device's pool that get scratch of their own; 0: all */
     bool keeps_events; /* of kernels, too, as one of its own is recorded behind them */
     airy_buffer *scratch[AIRY_SCRATCH_COUNT];
     airy_status error; /* of enqueued work, for finish */
@@ -114,8 +115,8 @@ void airy_buffer_release(airy_buffer **buffer);
 airy_status airy_queue_scratch(airy_queue *queue, enum airy_scratch slot, size_t size,
                                airy_buffer **buffer);
 /*
- * The same, `each` bytes for each of *threads: those of the device's pool, or fewer, and at least
- * one, where that takes more than half of the memory that is left.
+ * The same, `each` bytes for each of *threads: those of the device's pool that the queue may have,
+ * or fewer, and at least one, where that takes more than half of the memory that is left.
  */
 airy_status airy_queue_thread_scratch(airy_queue *queue, enum airy_scratch slot, size_t each,
                                       unsigned *threads, airy_buffer **buffer);

@@ -89,6 +89,8 @@ airy_status airy_queue_thread_scratch(airy_queue *queue, enum airy_scratch slot,
     /* Half of it: arrays that come later need room as well. */
     const uint64_t room = (airy_device_room(queue->device) + held) / 2;
     unsigned n = airy_pool_size(queue->device->pool);
+    if (queue->threads && queue->threads < n)
+        n = queue->threads;
     if (each > 0 && room / each < n)
         n = room < each ? 1 : (unsigned)(room / each);
     size_t size;

@@ -59,19 +59,19 @@ static airy_status decode_cpu(airy_queue *queue, const struct airy_decode_plan *
                              .status = airy_array_address(plan->status),
                              .turns = (chunks->layout.blocks + BLOCKS_A_TURN - 1) / BLOCKS_A_TURN};
     job.table = (const airy_block *)(const void *)job.bytes;
+    unsigned threads = airy_pool_size(queue->device->pool);
     if (chunks->layout.codec == AIRY_CODEC_BSLZ4) {
         airy_buffer *scratch;
         job.scratch_step = airy_align_up(chunks->layout.block_bytes, 64);
-        AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_BLOCKS,
-                                    job.scratch_step * airy_pool_size(queue->device->pool),
-                                    &scratch));
+        AIRY_TRY(airy_queue_thread_scratch(queue, AIRY_SCRATCH_BLOCKS, job.scratch_step, &threads,
+                                           &scratch));
         job.scratch = scratch->handle;
     }
     for (size_t i = 0; i < chunks->frames; i++)
         job.status[i] = AIRY_FRAME_GOOD;
-    airy_profile_loop(queue->device, "decode",
-                      (double)chunks->frames * (double)chunks->layout.frame_bytes,
-                      chunks->frames * job.turns, decode_turn, &job);
+    airy_profile_loop_few(queue->device, "decode",
+                          (double)chunks->frames * (double)chunks->layout.frame_bytes, threads,
+                          chunks->frames * job.turns, decode_turn, &job);
     return AIRY_OK;
 }
 

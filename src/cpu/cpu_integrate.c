@@ -393,8 +393,8 @@ static void run_wave(struct airy_integrate_job *job)
     const double bytes = (double)(job->wave_frames * job->integrator->pixels * job->elem_size);
     make_groups(job);
     job->second = false;
-    airy_profile_loop(device, "integrate_blocks", bytes, job->groups * job->matrix->slices,
-                      sum_slice, job);
+    airy_profile_loop_few(device, "integrate_blocks", bytes, job->threads,
+                          job->groups * job->matrix->slices, sum_slice, job);
     airy_integrate_stats_wave(job);
     if (job->rings) {
         airy_integrate_rings_wave(job);
@@ -410,8 +410,8 @@ static void run_wave(struct airy_integrate_job *job)
     }
     airy_integrate_mean_wave(job);
     job->second = true;
-    airy_profile_loop(device, "integrate_variance", bytes, job->groups * job->matrix->slices,
-                      sum_slice, job);
+    airy_profile_loop_few(device, "integrate_variance", bytes, job->threads,
+                          job->groups * job->matrix->slices, sum_slice, job);
     airy_integrate_merge_wave(job);
 }
 
@@ -429,18 +429,13 @@ static size_t choose_window(const struct airy_integrate_job *job)
 }
 
 /*
- * Half of what the device's limit leaves, so that a small limit makes small waves rather than a
- * failure.
+ * What partial sums may have: half of what the device's limit leaves, so that a small limit makes
+ * small waves rather than a failure, in two lanes as in one.
  */
-static size_t wave_bytes(const airy_queue *queue)
+static size_t partials_room(const airy_queue *queue)
 {
-    airy_memory_info info = {0};
     const airy_buffer *held = queue->scratch[AIRY_SCRATCH_PARTIALS];
-    if (airy_device_memory(queue->device, &info) != AIRY_OK)
-        return 0;
-    const uint64_t used = info.in_use + info.host_in_use;
-    const uint64_t left = info.limit > used ? (info.limit - used) / 2 : 0;
-    return airy_min_size(WAVE_BYTES, (size_t)left + (held ? held->size : 0));
+    return (size_t)airy_device_room(queue->device) / 2 + (held ? held->size : 0);
 }
 
 /* Tiles of each thread, for job->lanes. */
@@ -457,8 +452,8 @@ static airy_status take_tiles(struct airy_integrate_job *job, airy_queue *queue)
     if (!job->pixels)
         tiles += airy_max_size(tiles, 2 * (size_t)MAX_BLOCK_BYTES);
     job->worker_size = airy_align_up(airy_max_size(tiles, airy_integrate_merge_scratch(job)), 4096);
-    const unsigned workers = airy_pool_size(queue->device->pool);
-    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_BLOCKS, workers * job->worker_size, &buffer));
+    AIRY_TRY(airy_queue_thread_scratch(queue, AIRY_SCRATCH_BLOCKS, job->worker_size, &job->threads,
+                                       &buffer));
     job->worker = buffer->handle;
     return AIRY_OK;
 }
@@ -478,16 +473,17 @@ static airy_status take_partials(struct airy_integrate_job *job, airy_queue *que
     const size_t results = airy_align_up(m->slices * sizeof(struct airy_slice_result), 64);
     const size_t invalid = airy_align_up(m->groups * sizeof(uint16_t), 64);
     const size_t one = partials + means + results + invalid;
-    const size_t budget = wave_bytes(queue);
+    const size_t room = partials_room(queue), budget = airy_min_size(WAVE_BYTES, room - room / 4);
     if (budget / one < job->lanes)
         job->lanes = 1;
     size_t wave = airy_min_size(WAVE_FRAMES, budget / one) / job->lanes * job->lanes;
     wave = airy_min_size(airy_max_size(wave, job->lanes), airy_align_up(job->frames, job->lanes));
     airy_buffer *buffer = NULL;
     job->removed_size = job->rings ? 1 : airy_integrate_removal_size(job);
-    job->removed_runs = airy_max_size(
-        airy_min_size(airy_pool_size(queue->device->pool), budget / job->removed_size), 1);
-    job->removed_runs = airy_min_size(job->removed_runs, wave);
+    const size_t left = room > wave * one ? airy_min_size(WAVE_BYTES, room - wave * one) : 0;
+    job->removed_runs =
+        airy_min_size(airy_pool_size(queue->device->pool), left / job->removed_size);
+    job->removed_runs = airy_min_size(airy_max_size(job->removed_runs, 1), wave);
     const size_t removed = job->removed_runs * job->removed_size;
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, wave * one + removed, &buffer));
     uint8_t *at = buffer->handle;

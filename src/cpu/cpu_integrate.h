@@ -211,7 +211,8 @@ struct airy_integrate_job {
     uint16_t *invalid;                 /* [wave frames][matrix groups] */
     uint8_t *removed;                  /* [removed_runs][removed_size], for pixels left out */
     size_t removed_size, removed_runs;
-    uint8_t *worker; /* [pool size][worker_size] */
+    unsigned threads; /* that have scratch */
+    uint8_t *worker;  /* [threads][worker_size] */
     size_t worker_size, lane_size;
     size_t window; /* pixels of a lane that are decoded at a time */
     uint8_t *ring; /* [ring_threads][ring_size], rings */

@@ -113,8 +113,8 @@ void airy_integrate_merge_wave(struct airy_integrate_job *job)
 {
     const double bytes =
         (double)(job->matrix->rows * job->planes * job->wave_frames * sizeof(double));
-    airy_profile_loop(job->integrator->device, "integrate_merge", bytes,
-                      bin_chunks(job) * job->groups, merge_bins, job);
+    airy_profile_loop_few(job->integrator->device, "integrate_merge", bytes, job->threads,
+                          bin_chunks(job) * job->groups, merge_bins, job);
 }
 
 /*

@@ -35,6 +35,7 @@ struct airy_run_team {
 struct airy_run_plan {
     size_t batch;
     size_t slots, readers; /* of a device, shared by its lanes: batches in flight, threads */
+    unsigned threads;      /* of a CPU that have scratch, in each lane; at most the pool's */
     size_t waiting;        /* results of so many batches more wait for the writer, in each lane */
     size_t batch_bytes;    /* capacity for chunks of the largest batch */
     /*

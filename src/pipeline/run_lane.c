@@ -282,6 +282,7 @@ static airy_status open_queues(struct airy_lane *lane)
 {
     airy_device *device = lane->integrator->device;
     AIRY_TRY(airy_queue_create(&lane->compute, device));
+    lane->compute->threads = lane->run->plan.threads;
     if (device->backend->in_place) {
         lane->up[0] = lane->down = lane->compute;
         lane->copies = 1;

@@ -138,6 +138,7 @@ static void describe(airy_run_info *out, const struct airy_run *run)
     out->readers = run->plan.readers;
     out->host_bytes = run->plan.host_bytes;
     out->device_bytes = run->plan.device_bytes;
+    out->threads = run->plan.threads;
     out->decoded_bytes = frame_bytes * (out->frames - out->bad);
 }
 

@@ -175,6 +175,18 @@ static size_t choose_cpu_batch(const struct airy_run_team *team, const airy_run_
     return params->batch ? params->batch : tuned(team, AIRY_TUNE_BATCH_FRAMES).current;
 }
 
+/* Of the largest CPU; 0: the team has none. */
+static unsigned most_threads(const struct airy_run_team *team)
+{
+    unsigned most = 0;
+    for (size_t i = 0; i < team->count; i++) {
+        const airy_device *device = team->integrators[i]->device;
+        if (device->backend->in_place && airy_pool_size(device->pool) > most)
+            most = airy_pool_size(device->pool);
+    }
+    return most;
+}
+
 size_t airy_run_lanes(const struct airy_run_team *team, const airy_run_params *params, size_t rows)
 {
     const bool two = team->count == 1 && is_cpu(team) &&
@@ -299,6 +311,14 @@ static airy_status plan_memory(struct airy_run_plan *plan, const airy_stack *sta
     return AIRY_OK;
 }
 
+/* What the threads of a CPU work in. */
+static uint64_t thread_bytes(const struct airy_run_plan *plan, const airy_device *device,
+                             size_t lanes)
+{
+    return (uint64_t)THREAD_SCRATCH * lanes *
+           airy_min_size(plan->threads, airy_pool_size(device->pool));
+}
+
 /*
  * Room for the run on a device, an eighth of it left for partial sums. Host memory has the same
  * limit and its own account; on the CPU both are one, and its threads work there too.
@@ -315,9 +335,9 @@ static bool fits_on(const struct airy_run_plan *plan, const airy_integrator *int
     const uint64_t room = memory.limit > used ? memory.limit - used : 0;
     const uint64_t host_room = memory.limit > memory.host_in_use ? memory.limit - memory.host_in_use
                                                                  : 0;
-    const uint64_t scratch = (uint64_t)THREAD_SCRATCH * airy_pool_size(device->pool) * lanes;
     if (one)
-        return plan->host_bytes + plan->device_bytes + scratch <= room - room / 8;
+        return plan->host_bytes + plan->device_bytes + thread_bytes(plan, device, lanes) <=
+               room - room / 8;
     return (!device->params.memory_limit || plan->host_bytes <= host_room) &&
            plan->device_bytes <= room - room / 8;
 }
@@ -339,6 +359,8 @@ static bool shrink(struct airy_run_plan *plan, const airy_run_params *params, si
         plan->batch = (plan->batch + 1) / 2;
     else if (plan->slots > least_slots && !params->slots)
         plan->slots--;
+    else if (plan->threads > 1) /* sums do not depend on how many there are */
+        plan->threads /= 2;
     else
         return false;
     return true;
@@ -351,7 +373,8 @@ static bool addressable(const struct airy_run_plan *plan)
 }
 
 /* Which memory is short: need, in use and limit are of the same account. */
-static airy_status fail_short(const struct airy_run_plan *plan, const airy_device *device)
+static airy_status fail_short(const struct airy_run_plan *plan, const airy_device *device,
+                              size_t lanes)
 {
     airy_memory_info memory;
     AIRY_TRY(airy_device_memory(device, &memory));
@@ -359,20 +382,21 @@ static airy_status fail_short(const struct airy_run_plan *plan, const airy_devic
     const bool host =
         !one && device->params.memory_limit &&
         (memory.host_in_use > memory.limit || plan->host_bytes > memory.limit - memory.host_in_use);
-    const uint64_t need = one    ? plan->host_bytes + plan->device_bytes
+    const uint64_t need = one ? plan->host_bytes + plan->device_bytes +
+                                    thread_bytes(plan, device, lanes)
                           : host ? plan->host_bytes
                                  : plan->device_bytes;
     const uint64_t used = one    ? memory.in_use + memory.host_in_use
                           : host ? memory.host_in_use
                                  : memory.in_use;
-    return airy_fail(AIRY_ERR_MEMORY,
-                     "batches of %zu frame%s in %zu slot%s need %llu bytes of %s%s beside the %llu "
-                     "in use, more than the limit of %llu%s: raise the memory limit",
-                     plan->batch, plan->batch == 1 ? "" : "s", plan->slots,
-                     plan->slots == 1 ? "" : "s", (unsigned long long)need,
-                     host ? "host memory for " : "", airy_device_spec(device),
-                     (unsigned long long)used, (unsigned long long)memory.limit,
-                     host ? "" : " less an eighth of what is free, for partial sums");
+    return airy_fail(
+        AIRY_ERR_MEMORY,
+        "batches of %zu frame%s in %zu slot%s%s need %llu bytes of %s%s beside the "
+        "%llu in use, more than the limit of %llu%s: raise the memory limit",
+        plan->batch, plan->batch == 1 ? "" : "s", plan->slots, plan->slots == 1 ? "" : "s",
+        one ? " and a thread" : "", (unsigned long long)need, host ? "host memory for " : "",
+        airy_device_spec(device), (unsigned long long)used, (unsigned long long)memory.limit,
+        host ? "" : " less an eighth of what is free, for partial sums");
 }
 
 static airy_status fail_memory(const struct airy_run_plan *plan, const struct airy_run_team *team)
@@ -384,7 +408,7 @@ static airy_status fail_memory(const struct airy_run_plan *plan, const struct ai
     char reason[512];
     const airy_integrator *integrator = find_short(plan, team);
     if (integrator)
-        return fail_short(plan, integrator->device);
+        return fail_short(plan, integrator->device, team->lanes / team->count);
     airy_error_copy(reason, sizeof(reason)); /* the allocation failed, not the account */
     return airy_fail(AIRY_ERR_MEMORY, "batches of %zu frame%s in %zu slot%s do not fit: %s",
                      plan->batch, plan->batch == 1 ? "" : "s", plan->slots,
@@ -482,6 +506,7 @@ static struct airy_run_plan choose(const airy_stack *stack, const airy_stack_inf
                        : device_batch(team, info, params, mean, row_count),
         .slots = choose_slots(team, params),
         .readers = choose_readers(team, params),
+        .threads = most_threads(team),
     };
     /* Groups that end with batches are put together by each lane for itself. */
     const size_t group = airy_run_group(params, row_count);
@@ -539,6 +564,7 @@ airy_status airy_integrate_plan(airy_run_info *info, const airy_stack *stack,
         .readers = plan.readers,
         .host_bytes = plan.host_bytes,
         .device_bytes = plan.device_bytes,
+        .threads = plan.threads,
     };
     return AIRY_OK;
 }

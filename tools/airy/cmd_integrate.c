@@ -624,6 +624,17 @@ int integrate_check_memory(const struct integration *job)
     return AIRY_EXIT_OK;
 }
 
+/* Where --memory-limit is what makes the run slower. */
+static void say_threads(const struct integration *job, unsigned threads)
+{
+    airy_device_info device;
+    for (size_t i = 0; i < job->team.count && threads > 0; i++)
+        if (airy_device_get_info(job->team.devices[i], &device) == AIRY_OK &&
+            strcmp(device.backend, "cpu") == 0 && device.units > threads)
+            tool_say(job->common, "--memory-limit left room for %u of %u threads of %s", threads,
+                     device.units, device.spec);
+}
+
 /* text_files: NULL, or what was written as text. */
 static int report(const struct integration *job, const airy_run_info *info, double setup,
                   const struct ascii_result *text_files)
@@ -636,6 +647,7 @@ static int report(const struct integration *job, const airy_run_info *info, doub
     const char *first = text_files ? text_files->first : job->params->output,
                *last = text_files ? text_files->last : first;
     const bool several = strcmp(first, last) != 0;
+    say_threads(job, info->threads);
     if (common->json) {
         json_t *json = json_pack(
             "{s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:f}", "output",
