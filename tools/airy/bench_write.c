@@ -95,7 +95,8 @@ static airy_status write_file(void *user)
                                        .width = info->width,
                                        .codec = job->codec},
                             .lend = lend_frame,
-                            .user = job};
+                            .user = job,
+                            .passing = true};
     if (stack_out_run(&out) == AIRY_EXIT_OK)
         return AIRY_OK;
     atomic_store(&job->bench->said, true); /* by stack_out_run */

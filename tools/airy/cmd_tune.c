@@ -389,8 +389,9 @@ static int keep(struct tune *tune, const struct tune_params *p)
 
 static int measure(struct tune *tune, const struct tune_params *p)
 {
-    int code = tune_data_make(&tune->data, &p->common, p->detector ? p->detector : "eiger_4M");
-    if (code != AIRY_EXIT_OK)
+    const int code =
+        tune_data_make(&tune->data, &p->common, p->detector ? p->detector : "eiger_4M");
+    if (code != AIRY_EXIT_OK && !tool_interrupted())
         return code;
     airy_status status = AIRY_OK;
     progress_begin(&tune->progress, &p->common, "sizes");

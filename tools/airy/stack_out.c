@@ -178,6 +178,8 @@ int stack_out_run(struct stack_out *out)
     if (job.status != AIRY_OK)
         code = job.status == AIRY_ERR_IO ? tool_failed_as(common, job.status, job.error)
                                          : tool_fail(common, "%s", job.error);
+    else if (job.written < job.frames && out->passing)
+        code = AIRY_EXIT_FAILED;
     else if (job.written < job.frames)
         code = tool_fail(common,
                          "%s: stopped after %zu of %zu frames, nothing was kept; start again",

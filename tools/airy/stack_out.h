@@ -16,6 +16,7 @@ struct stack_out {
     void *user;
     size_t period;   /* frame i is the same as frame i + period, so that chunks may be kept and
                         written again; 0: frames differ */
+    bool passing;    /* a file of the command's own, for a while: who stops says so itself */
     uint64_t stored; /* out: bytes of all chunks */
     double seconds;  /* out */
 };

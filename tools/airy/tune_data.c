@@ -50,7 +50,8 @@ static int write_stack(struct tune_data *d)
                                        .geometry = &d->geometry},
                             .make = simulated_frame,
                             .user = &made,
-                            .period = simulated_period(&made)};
+                            .period = simulated_period(&made),
+                            .passing = true};
     if (status == AIRY_OK)
         code = stack_out_run(&out);
     else
