@@ -584,7 +584,8 @@ static bool is_done(struct serve *s)
     if (s->ends && all_here(s)) /* a socket's end message is on its way */
         return quiet > s->grace;
     if (s->next && (s->holding == s->receiver->count || quiet > s->grace)) {
-        say(s, "series %llu has no end message, another one begins", id);
+        if (!s->ends) /* else images are missing, which the report says */
+            say(s, "series %llu has no end message, another one begins", id);
         return true;
     }
     if (all_here(s) && quiet > s->grace) {

@@ -356,6 +356,7 @@ static void check_cut_short(struct check *c)
     check_images(&l, 2, 0, SIZE_MAX);
     check_images(&l, 3, 7, SIZE_MAX);
     CHECK(c, l.report[0].ended && l.report[0].received == 9);
+    CHECK(c, strstr(l.sentences, "series 1") == NULL);
     CHECK(c, !l.report[1].ended && l.report[1].received == 6 && l.report[2].received == 0);
     CHECK(c, strstr(l.sentences, "series 2 has no end message, another one begins") != NULL);
     CHECK(c, !l.report[3].ended && strstr(l.sentences, "series 4: nothing came for 2 s"));
