@@ -29,6 +29,12 @@
 extern "C" {
 #endif
 
+/**
+ * h c in eV m (SI Brochure, 9th edition, 2019: exact): the wavelength in m of photons of an energy
+ * in eV is AIRY_HC_EV_M / energy, and the other way round.
+ */
+#define AIRY_HC_EV_M 1.2398419843320026e-6
+
 /** What photons are absorbed in. Plain data, zeroed: not known. */
 typedef struct airy_sensor {
     char material[16];  /**< "Si", "Ge", "CdTe", "CZT", "GaAs", ...: see airy_sensor_attenuation */

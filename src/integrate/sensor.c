@@ -5,9 +5,6 @@
 #include "airy/geometry.h"
 #include "base/error.h"
 
-/* h c in keV m: exact since the units of 2019. */
-#define HC_KEV_M 1.2398419843320026e-9
-
 /* Photon energy in keV, mass attenuation coefficient in cm^2/g; an edge is two rows of one energy. */
 struct energy_row {
     double energy, mass;
@@ -88,7 +85,7 @@ airy_status airy_sensor_attenuation(double *attenuation, const char *material, d
                  material, list);
     const struct energy_row *rows = materials[m].rows;
     const size_t last = materials[m].count - 1;
-    const double energy = HC_KEV_M / wavelength;
+    const double energy = AIRY_HC_EV_M / 1e3 / wavelength;
     AIRY_FAIL_IF(!(energy >= rows[0].energy && energy <= rows[last].energy), AIRY_ERR_PARAM,
                  "energy = %g keV, expected %g to %g keV, where the attenuation of %s is known",
                  energy, rows[0].energy, rows[last].energy, material);

@@ -6,9 +6,6 @@
 #include "base/error.h"
 #include "io/hdf5_put.h"
 
-/* h c in keV Angstrom. Source: SI Brochure, 9th edition (2019), exact values of h, c and e. */
-#define HC_KEV_ANGSTROM 12.398419843320026
-
 /* How the definitions name the units they know; NULL: none of them. */
 static const char *unit_words(airy_unit unit, const char **units)
 {
@@ -185,7 +182,7 @@ static herr_t put_instrument(hid_t entry, const airy_nxazint *n)
             : 0;
     if (done >= 0 && angstrom > 0)
         done = airy_put_double(mono, "wavelength", angstrom, "angstrom") < 0 ||
-                       airy_put_double(mono, "energy", HC_KEV_ANGSTROM / angstrom, "keV") < 0
+                       airy_put_double(mono, "energy", AIRY_HC_EV_M * 1e7 / angstrom, "keV") < 0
                    ? -1
                    : 0;
     if (source >= 0)

@@ -14,9 +14,6 @@
 #include "io/hdf5_sources.h"
 #include "io/stack_internal.h"
 
-/* h c in eV m. Source: SI Brochure, 9th edition (2019), exact values of h, c and e. */
-#define HC_EV_M 1.2398419843320026e-6
-
 enum { MAX_NAME = 512, MAX_NUMBERS = 1 << 20 };
 
 struct number {
@@ -265,7 +262,7 @@ static double read_wavelength(struct places *places)
          read_number(&wavelength, places, sample)) &&
         to_metres(&metres, &wavelength, 1e-10) && metres > 0)
         return metres;
-    return read_energy(&electron_volts, places) ? HC_EV_M / electron_volts : 0;
+    return read_energy(&electron_volts, places) ? AIRY_HC_EV_M / electron_volts : 0;
 }
 
 /* Beam centre in pixels. */

@@ -19,9 +19,6 @@ enum {
     WHAT = 2 * AIRY_STREAM_NAME_BYTES
 };
 
-/* h c in eV m (CODATA 2018): wavelength [m] = HC_EV_M / energy [eV]. */
-static const double HC_EV_M = 1.2398419843320026e-6;
-
 /* RFC 8746, 2.1: tags of typed arrays. */
 static const struct {
     uint16_t tag;
@@ -346,7 +343,7 @@ static airy_status read_number(airy_stream_message *m, struct airy_cbor *cbor, c
     else if (strcmp(key, "incident_wavelength") == 0)
         s->wavelength = value > 0 ? value * 1e-10 : s->wavelength;
     else if (strcmp(key, "incident_energy") == 0)
-        s->wavelength = value > 0 && !(s->wavelength > 0) ? HC_EV_M / value : s->wavelength;
+        s->wavelength = value > 0 && !(s->wavelength > 0) ? AIRY_HC_EV_M / value : s->wavelength;
     else {
         s->saturation = value;
         s->has_saturation = true;

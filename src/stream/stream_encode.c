@@ -152,8 +152,6 @@ static void put_poni(struct airy_stream_bytes *b, const airy_geometry *g)
 
 static void put_geometry(struct airy_stream_bytes *b, const struct keys *k, const airy_geometry *g)
 {
-    /* h c in eV times angstrom, exact since 2019. */
-    static const double HC_EV_A = 12398.419843320026;
     if (k->pixel) {
         airy_cbor_put_number(b, "pixel_size_x", g->detector.pixel2);
         airy_cbor_put_number(b, "pixel_size_y", g->detector.pixel1);
@@ -171,7 +169,7 @@ static void put_geometry(struct airy_stream_bytes *b, const struct keys *k, cons
         put_poni(b, g);
     if (k->wavelength) {
         airy_cbor_put_number(b, "incident_wavelength", g->wavelength * 1e10);
-        airy_cbor_put_number(b, "incident_energy", HC_EV_A / (g->wavelength * 1e10));
+        airy_cbor_put_number(b, "incident_energy", AIRY_HC_EV_M * 1e10 / (g->wavelength * 1e10));
     }
     if (k->sensor) {
         airy_cbor_put_text(b, "sensor_material");

@@ -3,9 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-/* h c in keV m (CODATA 2018): wavelength [m] = HC_KEV_M / energy [keV]. */
-static const double HC_KEV_M = 1.2398419843320026e-9;
-
 static const char *parse_energy(void *field, const char *text)
 {
     static char why[96];
@@ -269,7 +266,7 @@ int geometry_override(airy_geometry *g, const struct geometry_params *p)
     g->rot2 = p->has_rot2 ? p->rot2 : g->rot2;
     g->rot3 = p->has_rot3 ? p->rot3 : g->rot3;
     g->wavelength = p->has_wavelength ? p->wavelength
-                    : p->has_energy   ? HC_KEV_M / p->energy
+                    : p->has_energy   ? AIRY_HC_EV_M / 1e3 / p->energy
                                       : g->wavelength;
     return override_sensor(g, p);
 }
