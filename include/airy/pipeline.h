@@ -92,9 +92,10 @@ typedef struct airy_run_info {
     uint64_t stored_bytes, decoded_bytes; /**< of the good frames: their chunks, their pixels */
     double seconds;
     bool stopped;
-    char first_error[512]; /**< sentence of the first bad frame */
+    char first_error[512]; /**< sentence of the bad frame of the lowest row; "": none */
     unsigned threads;      /**< of a CPU device that work on a batch: fewer than it has where only
                                 they fit the limit of memory; 0: devices without any */
+    size_t first_bad;      /**< row of first_error */
 } airy_run_info;
 
 /**

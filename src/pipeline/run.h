@@ -181,7 +181,6 @@ struct airy_run {
     bool failed;        /* everything ends at once */
     airy_status status; /* of a failure or of the bad frame */
     char message[1024];
-    size_t first_bad_row; /* of out->first_error */
     airy_run_info *out;
 
     uint64_t shown_ns; /* when progress was told last; with the lock */

@@ -350,8 +350,8 @@ static airy_status write_slot(struct airy_lane *lane, struct airy_slot *slot, st
 static void book(struct airy_run *run, const struct tally *tally)
 {
     airy_run_info *out = run->out;
-    if (tally->bad && (out->bad == 0 || tally->bad_row < run->first_bad_row)) {
-        run->first_bad_row = tally->bad_row;
+    if (tally->bad && (!out->first_error[0] || tally->bad_row < out->first_bad)) {
+        out->first_bad = tally->bad_row;
         snprintf(out->first_error, sizeof(out->first_error), "%.511s", tally->message);
     }
     out->frames += tally->frames;

@@ -677,6 +677,15 @@ static int report(const struct integration *job, const airy_run_info *info, doub
     return AIRY_EXIT_OK;
 }
 
+void integrate_add_bad(airy_run_info *sum, const airy_run_info *one)
+{
+    sum->bad += one->bad;
+    if (!one->first_error[0] || (sum->first_error[0] && sum->first_bad <= one->first_bad))
+        return;
+    sum->first_bad = one->first_bad;
+    memcpy(sum->first_error, one->first_error, sizeof(sum->first_error));
+}
+
 int integrate_failed(const struct common *common, airy_status status)
 {
     if (status == AIRY_ERR_CORRUPT)

@@ -154,6 +154,8 @@ int resume_complete(const struct integration *job);
 
 /* The slots must fit the limit of --memory-limit on the host, too. Exit code. */
 int integrate_check_memory(const struct integration *job);
+/* Bad frames of a part of the run; the first is that of the lowest row, whoever was quicker. */
+void integrate_add_bad(airy_run_info *sum, const airy_run_info *one);
 /* The message of a run that failed; exit code 1. */
 int integrate_failed(const struct common *common, airy_status status);
 

@@ -45,13 +45,11 @@ static void gather(airy_run_info *info, const struct workers *workers)
     for (size_t i = 0; i < workers->count; i++) {
         const airy_run_info *one = &workers->board->seats[i].info;
         info->frames += one->frames;
-        info->bad += one->bad;
         info->host_bytes += one->host_bytes;
         info->device_bytes += one->device_bytes;
         info->stored_bytes += one->stored_bytes;
         info->decoded_bytes += one->decoded_bytes;
-        if (one->bad && !info->first_error[0])
-            memcpy(info->first_error, one->first_error, sizeof(info->first_error));
+        integrate_add_bad(info, one);
     }
     const airy_run_info *first = &workers->board->seats[0].info;
     info->batch = first->batch;

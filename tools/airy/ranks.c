@@ -189,7 +189,6 @@ void ranks_idle(void *user)
 void ranks_add(airy_run_info *sum, const airy_run_info *one)
 {
     sum->frames += one->frames;
-    sum->bad += one->bad;
     sum->host_bytes += one->host_bytes;
     sum->device_bytes += one->device_bytes;
     sum->stored_bytes += one->stored_bytes;
@@ -198,8 +197,7 @@ void ranks_add(airy_run_info *sum, const airy_run_info *one)
     sum->batch = one->batch;
     sum->slots = one->slots;
     sum->readers = one->readers;
-    if (one->bad && !sum->first_error[0])
-        memcpy(sum->first_error, one->first_error, sizeof(sum->first_error));
+    integrate_add_bad(sum, one);
 }
 
 void ranks_take(struct ranks_run *run, airy_run_params *params)

@@ -131,6 +131,22 @@ static bool has_failed(const struct workers *workers, size_t number)
            !atomic_load(&workers->board->seats[number].stopped);
 }
 
+/* What made it fail is a frame. */
+static bool met_bad_frame(const struct workers *workers, size_t number)
+{
+    return workers->board->seats[number].info.first_error[0] != 0;
+}
+
+/* The one to name, of those that have failed. */
+static bool comes_first(const struct workers *workers, size_t number)
+{
+    const size_t failed = workers->failed;
+    return failed == workers->count ||
+           (met_bad_frame(workers, failed) && met_bad_frame(workers, number) &&
+            workers->board->seats[number].info.first_bad <
+                workers->board->seats[failed].info.first_bad);
+}
+
 /* Its end of the channel is closed: it has ended, or is about to. */
 static void reap(struct workers *workers, size_t number)
 {
@@ -140,9 +156,13 @@ static void reap(struct workers *workers, size_t number)
     worker->ended = true;
     close(worker->channel);
     worker->channel = -1;
-    if (has_failed(workers, number) && workers->failed == workers->count && !workers->killed) {
-        workers->failed = number;
-        stop(workers);
+    if (has_failed(workers, number) && !workers->killed) {
+        if (comes_first(workers, number))
+            workers->failed = number;
+        if (met_bad_frame(workers, number))
+            atomic_store(&workers->board->next, workers->board->rows); /* nothing more to claim */
+        else
+            stop(workers);
     } else if (atomic_load(&workers->board->seats[number].stopped)) {
         stop(workers); /* by a signal of its own: without its part the rest is no result */
     }

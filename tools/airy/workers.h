@@ -49,7 +49,8 @@ struct workers {
     const struct common *common;
     struct workers_board *board;
     int board_file;
-    size_t count, failed; /* failed: number of the first that failed, or count */
+    size_t count, failed; /* failed: number of the first that failed, of those whose frames are bad
+                             the one with the first, or count */
     double stop_time;     /* when they were asked to stop; 0: not */
     double last_end;      /* when the last has said that its part is done */
     bool killed;          /* the rest, because they did not stop */
@@ -68,7 +69,8 @@ bool workers_ready(struct workers *workers);
 /*
  * Let them begin, and wait until all have ended. Stops them all when one fails or `step` says so:
  * called about ten times a second and at the end with the frames done, as an airy_progress_fn.
- * Only once.
+ * Where a bad frame is what fails, the others finish what they have claimed: every row before that
+ * frame is among it, so that the first bad frame is the same in every run. Only once.
  */
 void workers_run(struct workers *workers, airy_progress_fn step, void *user, size_t first,
                  size_t total);

@@ -16,3 +16,13 @@ $airy integrate "$@" bad.h5 --layout processes --processes 2 -o c.h5 2>said
 [ -e c.h5 ] && exit 6
 $airy integrate "$@" bad.h5 --layout processes --processes 2 --on-error skip --resume -o c.h5 --quiet
 [ $? = 3 ] && $helper rows a.h5 c.h5 0 24
+# with many of them the first is that of the lowest row, whoever met which when
+for k in 1 2 3 4 5 6 7 8; do cp bad.h5 b$k.h5; done
+set -- $small b1.h5 b2.h5 b3.h5 b4.h5 b5.h5 b6.h5 b7.h5 b8.h5
+for n in 2 3 4; do
+    $airy integrate "$@" --layout processes --processes $n --batch 1 --on-error skip -o b.h5 --force 2>said
+    [ $? = 3 ] && grep -q '16 of 72 frames failed, the first: .*b1.h5.* frame 2' said || { cat said >&2; exit 7; }
+    rm -f d.h5.partial
+    $airy integrate "$@" --layout processes --processes $n --batch 1 -o d.h5 2>said
+    [ $? = 1 ] && grep -q '^airy integrate: .*b1.h5.* frame 2' said || { cat said >&2; exit 8; }
+done
