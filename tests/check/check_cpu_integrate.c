@@ -392,13 +392,22 @@ static void check_all_sums(struct check *c)
                                        .unweighted = d % 2,
                                        .compat = true});
     }
-    /* All 64 slices; bins beyond 16 bits, and so many that there are fewer slices and lanes. */
+    /*
+     * All 64 slices; bins beyond 16 bits, of pixels with many entries and with one, and so many
+     * that there are fewer slices and lanes.
+     */
     check_sums(c,
                &(struct config){
                    .height = 803, .width = 801, .bins = 500, .frames = 3, .dtype = AIRY_DTYPE_U32});
     check_sums(
         c, &(struct config){
-               .height = 101, .width = 103, .bins = 70000, .frames = 5, .dtype = AIRY_DTYPE_U16});
+               .height = 13, .width = 797, .bins = 70000, .frames = 5, .dtype = AIRY_DTYPE_U16});
+    check_sums(c, &(struct config){.height = 53,
+                                   .width = 61,
+                                   .bins = 100000,
+                                   .frames = 5,
+                                   .dtype = AIRY_DTYPE_U16,
+                                   .split = AIRY_SPLIT_NO});
     check_sums(c, &(struct config){.height = 203,
                                    .width = 201,
                                    .bins = 1000000,

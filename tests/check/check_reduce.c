@@ -217,7 +217,7 @@ static void check_clip_one(struct check *c, airy_dtype dtype, size_t h, size_t w
     struct ref_statistics want, all;
     uint8_t *keep = check_alloc(c, image.n);
     const uint64_t passes = ref_clip(&want, keep, image.x, image.m, image.n, &p);
-    ref_statistics(&all, image.x, image.m, image.n);
+    ref_counts(&all, image.x, image.m, image.n);
     want.nan = all.nan;
     want.infinite = all.infinite;
     want.masked = all.masked;

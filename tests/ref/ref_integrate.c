@@ -504,10 +504,18 @@ static bool meet(double out[2], const double a[2], const double b[2], const doub
     return det != 0 && s > 0 && s < 1 && t > 0 && t < 1;
 }
 
+static bool all_beyond(const double x[4], double lo, double hi)
+{
+    return (x[0] <= lo && x[1] <= lo && x[2] <= lo && x[3] <= lo) ||
+           (x[0] >= hi && x[1] >= hi && x[2] >= hi && x[3] >= hi);
+}
+
 /* The same of four corners; where two edges cross, of the triangles on either side. */
 static double corners_in_cell(const double u[4], const double v[4], const double cell[4])
 {
     double p[4][2];
+    if (all_beyond(u, cell[0], cell[1]) || all_beyond(v, cell[2], cell[3]))
+        return 0; /* as nearly all are: what follows would come to the same */
     for (int k = 0; k < 4; k++) {
         p[k][0] = u[k];
         p[k][1] = v[k];
@@ -610,33 +618,48 @@ static void add_pixel(double *c, const struct pixel *p, const airy_integrator_pa
     }
 }
 
-static double share_of_cell(const struct pixel *p, const airy_integrator_params *params,
-                            const double cell[4], bool last_u, bool last_v)
+/* Most cells have none of a pixel. */
+static double share_of_area(const struct pixel *p, const double cell[4])
 {
     static const double all[4] = {-1e30, 1e30, -1e30, 1e30};
+    const double area = area_in_cell(p, cell);
+    return area == 0 ? 0 : area / area_in_cell(p, all);
+}
+
+/* The box of a pixel that is one. False: it is shared by the area of its corners. */
+static bool make_box(double box[4], const struct pixel *p, const airy_integrator_params *params)
+{
+    box[0] = p->center - p->half;
+    box[1] = p->center + p->half;
+    box[2] = p->center_chi - p->half_chi;
+    box[3] = p->center_chi + p->half_chi;
+    if (is_positive(params->unit))
+        box[0] = fmax(box[0], 0);
+    if (params->split == AIRY_SPLIT_PSEUDO && !p->beam)
+        pseudo_box(box, p);
+    return params->split == AIRY_SPLIT_BBOX || (params->split == AIRY_SPLIT_PSEUDO && !p->beam);
+}
+
+/* box NULL: by area. */
+static double share_of_cell(const struct pixel *p, const airy_integrator_params *params,
+                            const double *box, const double cell[4], bool last_u, bool last_v)
+{
     const int turns = turn_of(second_unit(params)) > 0 ? 3 : 0;
     double sum = 0;
     for (int turn = -turns; turn <= turns; turn++) {
         const double part[4] = {cell[0], cell[1], cell[2] - turn * 2 * PI, cell[3] - turn * 2 * PI};
-        double box[4] = {p->center - p->half, p->center + p->half, p->center_chi - p->half_chi,
-                         p->center_chi + p->half_chi};
-        if (is_positive(params->unit))
-            box[0] = fmax(box[0], 0);
         if (params->split == AIRY_SPLIT_NO) {
             /* As the limits are made, so that the largest chi is the limit. */
             const double chi = p->center_chi + turn * 2 * PI;
             sum += p->center >= cell[0] &&
                    (p->center < cell[1] || (last_u && p->center <= cell[1])) && chi >= cell[2] &&
                    (chi < cell[3] || (last_v && chi <= cell[3]));
-            continue;
-        }
-        if (params->split == AIRY_SPLIT_PSEUDO && !p->beam)
-            pseudo_box(box, p);
-        if (params->split == AIRY_SPLIT_BBOX || (params->split == AIRY_SPLIT_PSEUDO && !p->beam))
+        } else if (box) {
             sum += overlap(box[0], box[1], part[0], part[1]) *
                    overlap(box[2], box[3], part[2], part[3]);
-        else
-            sum += area_in_cell(p, part) / area_in_cell(p, all);
+        } else {
+            sum += share_of_area(p, part);
+        }
     }
     return sum;
 }
@@ -646,6 +669,8 @@ static void add_cells(double *c, const struct pixel *p, const airy_integrator_pa
                       const double limits[4])
 {
     const size_t n = params->bins, m = params->azimuth_bins;
+    double box[4];
+    const bool is_box = make_box(box, p, params);
     for (size_t a = 0; a < m; a++)
         for (size_t b = 0; b < n; b++) {
             const double cell[4] = {
@@ -655,7 +680,8 @@ static void add_cells(double *c, const struct pixel *p, const airy_integrator_pa
                 limits[2] + (limits[3] - limits[2]) * (double)a / (double)m,
                 a + 1 == m ? limits[3]
                            : limits[2] + (limits[3] - limits[2]) * (double)(a + 1) / (double)m};
-            c[a * n + b] = share_of_cell(p, params, cell, b + 1 == n && !params->has_radial_range,
+            c[a * n + b] = share_of_cell(p, params, is_box ? box : NULL, cell,
+                                         b + 1 == n && !params->has_radial_range,
                                          a + 1 == m && !params->has_azimuth_range);
         }
 }

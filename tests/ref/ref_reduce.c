@@ -41,7 +41,31 @@ double ref_quantile(const double *x, const uint8_t *mask, size_t n, double fract
     return value;
 }
 
-void ref_statistics(struct ref_statistics *s, const double *x, const uint8_t *mask, size_t n)
+/* Moments of ascending values. */
+static void sum_up(struct ref_statistics *s, const double *v, size_t count)
+{
+    long double sum = 0, squares = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += v[i];
+    const long double mean = sum / (long double)count;
+    for (size_t i = 0; i < count; i++)
+        squares += (v[i] - mean) * (v[i] - mean);
+    s->sum = (double)sum;
+    s->mean = (double)mean;
+    s->std = (double)sqrtl(squares / (long double)count);
+    s->median = middle(v, count);
+}
+
+/* The middle distance of values from their median; v is lost. */
+static double deviation(double *v, size_t count, double median)
+{
+    for (size_t i = 0; i < count; i++)
+        v[i] = fabs(v[i] - median);
+    qsort(v, count, sizeof(*v), compare);
+    return middle(v, count);
+}
+
+void ref_counts(struct ref_statistics *s, const double *x, const uint8_t *mask, size_t n)
 {
     memset(s, 0, sizeof(*s));
     s->min = s->max = s->sum = s->mean = s->std = s->median = s->mad = (double)NAN;
@@ -62,56 +86,58 @@ void ref_statistics(struct ref_statistics *s, const double *x, const uint8_t *ma
             s->max = x[i];
             s->max_at = i;
         }
+}
+
+void ref_statistics(struct ref_statistics *s, const double *x, const uint8_t *mask, size_t n)
+{
+    ref_counts(s, x, mask, n);
     if (s->count == 0)
         return;
     size_t count;
     double *v = sorted(x, mask, n, &count);
-    long double sum = 0, squares = 0;
-    for (size_t i = 0; v && i < count; i++)
-        sum += v[i];
-    const long double mean = sum / (long double)count;
-    for (size_t i = 0; v && i < count; i++)
-        squares += (v[i] - mean) * (v[i] - mean);
-    s->sum = (double)sum;
-    s->mean = (double)mean;
-    s->std = (double)sqrtl(squares / (long double)count);
-    s->median = v ? middle(v, count) : (double)NAN;
-    for (size_t i = 0; v && i < count; i++)
-        v[i] = fabs(v[i] - s->median);
-    if (v)
-        qsort(v, count, sizeof(*v), compare);
-    s->mad = v ? middle(v, count) : (double)NAN;
+    if (v) {
+        sum_up(s, v, count);
+        s->mad = deviation(v, count, s->median);
+    }
     free(v);
 }
 
+/* Sorted once: a clip takes values off both ends. */
 uint64_t ref_clip(struct ref_statistics *s, uint8_t *keep, const double *x, const uint8_t *mask,
                   size_t n, const struct ref_clip *p)
 {
     uint8_t *out = calloc(n + 1, 1);
+    double *copy = calloc(n + 1, sizeof(*copy));
+    size_t count, first = 0, last;
+    double *v = sorted(x, mask, n, &count);
     uint64_t passes = 0;
-    for (size_t i = 0; i < n; i++)
-        keep[i] = isfinite(x[i]) && !(mask && mask[i]);
-    for (bool removed = true; out && removed && (!p->iterations || passes < p->iterations);) {
-        for (size_t i = 0; i < n; i++)
-            out[i] = !keep[i];
-        ref_statistics(s, x, out, n);
-        if (s->count == 0)
-            break;
-        const double center = p->mean ? s->mean : s->median,
-                     spread = p->mad ? 1.482602218505602 * s->mad : s->std;
+    last = count;
+    for (bool removed = v && copy;
+         first < last && removed && (!p->iterations || passes < p->iterations); passes++) {
+        struct ref_statistics left = {0};
+        sum_up(&left, v + first, last - first);
+        if (p->mad) {
+            memcpy(copy, v + first, (last - first) * sizeof(*v));
+            left.mad = deviation(copy, last - first, left.median);
+        }
+        const double center = p->mean ? left.mean : left.median,
+                     spread = p->mad ? 1.482602218505602 * left.mad : left.std;
         const double lo = center - p->kappa_low * spread, hi = center + p->kappa_high * spread;
-        removed = false;
-        for (size_t i = 0; i < n; i++)
-            if (keep[i] && !(p->inclusive ? x[i] >= lo && x[i] <= hi : x[i] > lo && x[i] < hi)) {
-                keep[i] = 0;
-                removed = true;
-            }
-        passes++;
+        const size_t before = last - first;
+        while (first < last && !(p->inclusive ? v[first] >= lo : v[first] > lo))
+            first++;
+        while (first < last && !(p->inclusive ? v[last - 1] <= hi : v[last - 1] < hi))
+            last--;
+        removed = last - first < before;
     }
-    for (size_t i = 0; out && i < n; i++)
+    for (size_t i = 0; v && out && i < n; i++) {
+        keep[i] = first < last && !(mask && mask[i]) && x[i] >= v[first] && x[i] <= v[last - 1];
         out[i] = !keep[i];
-    if (out)
+    }
+    if (v && out)
         ref_statistics(s, x, out, n);
+    free(v);
+    free(copy);
     free(out);
     return passes;
 }

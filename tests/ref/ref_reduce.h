@@ -13,6 +13,8 @@ struct ref_statistics {
 
 /* mask NULL: none. */
 void ref_statistics(struct ref_statistics *s, const double *x, const uint8_t *mask, size_t n);
+/* The counts and extremes of it alone. */
+void ref_counts(struct ref_statistics *s, const double *x, const uint8_t *mask, size_t n);
 /* NumPy's linear quantile. */
 double ref_quantile(const double *x, const uint8_t *mask, size_t n, double fraction);
 
