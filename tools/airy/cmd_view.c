@@ -5,6 +5,7 @@
 
 #include "bad_pixels.h"
 #include "colormap.h"
+#include "font.h"
 #include "image_util.h"
 
 struct view_params {
@@ -101,7 +102,7 @@ static const struct opt view_options[] = {
     {.name = "colorbar",
      .type = OPT_FLAG,
      FIELD(colorbar),
-     .help = "draw the scale beside the image"},
+     .help = "draw the scale beside the image, with its unit where the file says it"},
     {0},
 };
 
@@ -110,6 +111,7 @@ struct picture {
     size_t height, width;
     double *values;
     double lo, hi; /* of the colours; logarithms with --log */
+    const char *unit;
 };
 
 static int leave_out(const struct view_params *p, struct picture *picture)
@@ -180,16 +182,6 @@ static int find_limits(const struct view_params *p, struct picture *picture)
     return AIRY_EXIT_OK;
 }
 
-/* Digits for the scale, 5 x 7 points, one row a byte, the highest of five bits left. */
-static const char glyph_names[] = "0123456789.-+e";
-static const uint8_t glyphs[][7] = {
-    {14, 17, 19, 21, 25, 17, 14}, {4, 12, 4, 4, 4, 4, 14},    {14, 17, 1, 6, 8, 16, 31},
-    {31, 2, 4, 2, 1, 17, 14},     {2, 6, 10, 18, 31, 2, 2},   {31, 16, 30, 1, 1, 17, 14},
-    {6, 8, 16, 30, 17, 17, 14},   {31, 1, 2, 4, 8, 8, 8},     {14, 17, 17, 14, 17, 17, 14},
-    {14, 17, 17, 15, 1, 2, 12},   {0, 0, 0, 0, 0, 12, 12},    {0, 0, 0, 31, 0, 0, 0},
-    {0, 4, 4, 31, 4, 4, 0},       {0, 0, 14, 17, 31, 16, 14},
-};
-
 struct canvas {
     uint8_t *rgb;
     size_t height, width;
@@ -206,11 +198,11 @@ static void fill(struct canvas *canvas, size_t y0, size_t x0, size_t height, siz
 static void draw_text(struct canvas *canvas, size_t y, size_t x, size_t size, const char *text)
 {
     static const uint8_t black[3] = {0, 0, 0};
-    for (; *text; text++, x += 6 * size) {
-        const char *glyph = strchr(glyph_names, *text);
-        for (size_t row = 0; glyph && row < 7; row++)
-            for (size_t column = 0; column < 5; column++)
-                if (glyphs[glyph - glyph_names][row] >> (4 - column) & 1)
+    for (; *text; text++, x += FONT_STEP * size) {
+        const uint8_t *columns = font_columns(*text);
+        for (size_t row = 0; row < FONT_HEIGHT; row++)
+            for (size_t column = 0; column < FONT_WIDTH; column++)
+                if (columns[column] >> row & 1)
                     fill(canvas, y + row * size, x + column * size, size, size, black);
     }
 }
@@ -223,6 +215,13 @@ static double tick_step(double span)
 }
 
 enum { BAR_GAP = 4, BAR_WIDTH = 6, TEXT_WIDTH = 48 }; /* in units of the text size */
+
+/* What the bar needs beside the image, with the unit above it. */
+static size_t bar_room(const struct picture *picture)
+{
+    const size_t numbers = BAR_WIDTH + TEXT_WIDTH, unit = FONT_STEP * strlen(picture->unit);
+    return BAR_GAP + (unit > numbers ? unit : numbers);
+}
 
 struct bar {
     struct canvas *canvas;
@@ -272,16 +271,19 @@ static void draw_ticks(const struct bar *bar)
 static void draw_bar(struct canvas *canvas, const struct view_params *p,
                      const struct picture *picture, size_t size)
 {
+    const bool has_unit = *picture->unit && canvas->height >= 56 * size;
     struct bar bar = {.canvas = canvas,
                       .picture = picture,
                       .log = p->log,
                       .x = picture->width + BAR_GAP * size,
-                      .top = 4 * size,
+                      .top = (has_unit ? 14 : 4) * size,
                       .width = BAR_WIDTH * size,
                       .size = size};
-    if (canvas->height < 4 * bar.top)
+    if (canvas->height < 16 * size)
         return;
-    bar.height = canvas->height - 2 * bar.top;
+    bar.height = canvas->height - bar.top - 4 * size;
+    if (has_unit)
+        draw_text(canvas, size, bar.x, size, picture->unit);
     for (size_t y = 0; y < bar.height; y++) {
         uint8_t rgb[3];
         colormap_color(p->colormap, 1 - (double)y / (double)(bar.height - 1), rgb);
@@ -294,7 +296,7 @@ static int draw(const struct view_params *p, const struct picture *picture)
 {
     const struct common *common = &p->common;
     const size_t longer = picture->height > 400 ? picture->height : 400, size = longer / 400;
-    const size_t bar = p->colorbar ? (BAR_GAP + BAR_WIDTH + TEXT_WIDTH) * size : 0;
+    const size_t bar = p->colorbar ? bar_room(picture) * size : 0;
     struct canvas canvas = {.height = picture->height, .width = picture->width + bar};
     canvas.rgb = malloc(3 * canvas.height * canvas.width);
     if (!canvas.rgb)
@@ -339,6 +341,7 @@ static int run_view(void *user)
     picture.height = frame.height;
     picture.width = frame.width;
     picture.values = frame.values;
+    picture.unit = frame.unit;
     if (code == AIRY_EXIT_OK)
         code = leave_out(p, &picture);
     if (code == AIRY_EXIT_OK)
@@ -352,9 +355,11 @@ static int run_view(void *user)
                  hi = p->log ? pow(10, picture.hi) : picture.hi;
     if (code == AIRY_EXIT_OK && p->common.json)
         return tool_print_json(
-            &p->common, json_pack("{s:o, s:[I,I], s:[f,f], s:b}", "output",
-                                  tool_json_string(p->output), "shape", (json_int_t)picture.height,
-                                  (json_int_t)picture.width, "limits", lo, hi, "log", p->log));
+            &p->common,
+            json_pack("{s:o, s:[I,I], s:[f,f], s:o, s:b}", "output", tool_json_string(p->output),
+                      "shape", (json_int_t)picture.height, (json_int_t)picture.width, "limits", lo,
+                      hi, "unit", *frame.unit ? tool_json_string(frame.unit) : json_null(), "log",
+                      p->log));
     if (code == AIRY_EXIT_OK)
         tool_say(&p->common, "%s: %zu x %zu pixels, colours from %.6g to %.6g%s", p->output,
                  picture.height, picture.width, lo, hi, p->log ? ", logarithmic" : "");

@@ -88,6 +88,20 @@ bool image_is_gap(airy_dtype dtype, double value, bool plain)
     return value >= image_limit(dtype) - (size > 2 ? 2 : 1);
 }
 
+/* The attribute `units` of FILE::DATASET, which frames are read from. */
+static void read_units(struct image_frame *frame, const char *place)
+{
+    const char *mark = strstr(place, "::");
+    char file[4096], object[1100], *text = NULL;
+    if (!mark)
+        return;
+    snprintf(file, sizeof(file), "%.*s", (int)(mark - place), place);
+    snprintf(object, sizeof(object), "%.1000s@units", mark + 2);
+    if (airy_hdf5_text(&text, file, object) == AIRY_OK)
+        snprintf(frame->unit, sizeof(frame->unit), "%s", text);
+    free(text);
+}
+
 int image_load_frame(const struct common *common, const char *path, size_t number,
                      const char *output, struct image_frame *picture)
 {
@@ -115,6 +129,8 @@ int image_load_frame(const struct common *common, const char *path, size_t numbe
         picture->width = image.shape[image.ndim - 1];
         frames = tool_count(image.shape, image.ndim - 2);
         dtype = image.dtype;
+        if (airy_image_get_card(&image, "BUNIT", picture->unit) != AIRY_OK)
+            picture->unit[0] = 0;
         data = (const char *)image.data + (number < frames ? number : 0) * picture->height *
                                               picture->width * airy_dtype_size(dtype);
     } else if (status == AIRY_OK && (status = airy_stack_get_info(stack, &info)) == AIRY_OK) {
@@ -122,6 +138,7 @@ int image_load_frame(const struct common *common, const char *path, size_t numbe
         picture->width = info.width;
         frames = info.frames;
         dtype = info.dtype;
+        read_units(picture, info.dataset);
         const size_t count = info.height * info.width, size = count * airy_dtype_size(dtype);
         data = owned = malloc(size);
         mask = calloc(count, 1);
