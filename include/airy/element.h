@@ -17,7 +17,9 @@
  *
  * Accuracy: +, -, *, / and sqrt are rounded once (f32 on an OpenCL device without correctly rounded
  *           division: 2.5 units in the last place); hypot, exp and logarithms within 4 units in the
- *           last place, power within 16.
+ *           last place, power within 16. On the CPU exp, logarithms and power: f32 within 1, f64
+ *           within 2.
+ * Special:  power of 0, 1, infinities, NaN and numbers below 0: as C11's pow (F.10.4.4).
  * Errors:   AIRY_ERR_PARAM, AIRY_ERR_SHAPE, AIRY_ERR_DTYPE (mask), AIRY_ERR_MEMORY,
  *           AIRY_ERR_UNSUPPORTED (f64 on a device without it).
  * Threads:  one thread per queue at a time.

@@ -1,7 +1,7 @@
 /*
- * exp and logarithms without branches and tables, so that loops over them become vectors: within 2
- * units in the last place of f64, within 1 of f32 (those that end in f; all 2^32 arguments were
- * compared).
+ * exp, logarithms and powers without branches and tables, so that loops over them become vectors:
+ * within 2 units in the last place of f64, within 1 of f32 (those that end in f; all 2^32 arguments
+ * of exp and logarithms were compared).
  *
  * Source: FreeBSD's msun, e_exp.c, e_log.c, s_log1p.c, k_logf.h, e_log10f.c (Sun Microsystems,
  * 1993), whose reductions and coefficients these are; of exp in f32 the series of Cephes, expf.c
@@ -12,6 +12,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -119,6 +120,50 @@ static inline double math_log1p(double x)
 #undef LN2_LO
 #undef WHOLE
 
+/*
+ * Powers. LOW_BITS: those of a fraction's second half. ROOT_HALF: the bits of root 1/2. WHOLE: to
+ * which a positive whole number is added to stand in its lowest bits, WHOLE_SIGNED: any. ODD_LIMIT:
+ * from which on all numbers are even. Y_LIMIT: to whose power any x but 1 is 0 or infinite, yet no
+ * product is. TWO_THIRDS: of 1 / ln 2; HI, of half of the bits, and LO: their two parts.
+ */
+#define V              double
+#define U              uint64_t
+#define P(name)        math_##name
+#define BITS_OF        bits_of_f64
+#define OF_BITS        f64_of_bits
+#define FRACTION_BITS  52
+#define LOW_BITS       27
+#define BIAS           1023
+#define ROOT_HALF      UINT64_C(0x3fe6a09e667f3bcd)
+#define MIN_NORMAL     DBL_MIN
+#define MAX_FINITE     DBL_MAX
+#define SUBNORMAL      0x1p54
+#define SUBNORMAL_BITS 54.0
+#define WHOLE          0x1p52
+#define WHOLE_SIGNED   0x1.8p52
+#define ODD_LIMIT      0x1p53
+#define Y_LIMIT        0x1p64
+#define TWO_THIRDS     0.9617966939259756
+#define TWO_THIRDS_HI  0x1.ec709d8p-1
+#define TWO_THIRDS_LO  7.872699542894897e-09
+#define LN2            0.6931471805599453
+#define LN2_HI         0x1.62e42f8p-1
+#define LN2_LO         1.2996506893889889e-08
+/* clang-format off */
+#define ARTANH_SERIES(z, zz) \
+    ((0.6 + z * 0.4285714285714406 + zz * (0.3333333333247915 + z * 0.2727272750414977)) + \
+     zz * zz * (0.2307689233051077 + z * 0.20002213198218508 + \
+                zz * (0.17559189696845096 + z * 0.1758649059127012)))
+#define EXP2_SERIES(q, qq) \
+    ((0.24022650695910072 + q * 0.0555041086648216 + \
+      qq * (0.009618129107628479 + q * 0.0013333558146416916)) + \
+     qq * qq * (0.00015403530393375903 + q * 1.525273382986708e-05 + \
+                qq * (1.3215486802919256e-06 + q * 1.0178062426976924e-07) + \
+                qq * qq * (7.054899947032901e-09 + q * 4.4549643712692967e-10 + \
+                           qq * 2.5725099252888687e-11)))
+/* clang-format on */
+#include "cpu/power_tmpl.h"
+
 /* In f32. */
 static inline uint32_t bits_of_f32(float x)
 {
@@ -213,5 +258,36 @@ static inline float math_log1pf(float x)
 #undef LN2_HI
 #undef LN2_LO
 #undef WHOLE
+
+#define V              float
+#define U              uint32_t
+#define P(name)        math_##name##f
+#define BITS_OF        bits_of_f32
+#define OF_BITS        f32_of_bits
+#define FRACTION_BITS  23
+#define LOW_BITS       12
+#define BIAS           127
+#define ROOT_HALF      UINT32_C(0x3f3504f3)
+#define MIN_NORMAL     FLT_MIN
+#define MAX_FINITE     FLT_MAX
+#define SUBNORMAL      0x1p25f
+#define SUBNORMAL_BITS 25.0f
+#define WHOLE          0x1p23f
+#define WHOLE_SIGNED   0x1.8p23f
+#define ODD_LIMIT      0x1p24f
+#define Y_LIMIT        0x1p34f
+#define TWO_THIRDS     0.9617967f
+#define TWO_THIRDS_HI  0x1.ec6p-1f
+#define TWO_THIRDS_LO  1.2677205e-04f
+#define LN2            0.6931472f
+#define LN2_HI         0x1.62ep-1f
+#define LN2_LO         3.1946183e-05f
+/* clang-format off */
+#define ARTANH_SERIES(z, zz) (0.6000002f + z * 0.4284333f + zz * 0.34573504f)
+#define EXP2_SERIES(q, qq) \
+    ((0.2402265f + q * 0.05550411f) + qq * (0.009618082f + q * 0.0013333522f + \
+     qq * (0.00015453182f + q * 1.5290963e-05f)))
+/* clang-format on */
+#include "cpu/power_tmpl.h"
 
 #endif

@@ -72,7 +72,9 @@ static void AIRY_E(run_fraction)(V *restrict r, const V *a, const V *b, unsigned
 #if AIRY_ELEMENT_CLASS <= AIRY_ELEMENT_F64
     switch (op) {
         EACH(AIRY_DIVIDE, A / B)
-        EACH(AIRY_POWER, LIBM(pow)(A, B))
+    case AIRY_POWER:
+        LIBM(math_powers)(r, a, b, n);
+        break;
         EACH(AIRY_HYPOT, LIBM(hypot)(A, B))
         EACH(FN(SQRT), LIBM(sqrt)(A))
         EACH(FN(EXP), LIBM(math_exp)(A))

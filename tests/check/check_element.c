@@ -317,6 +317,99 @@ static void check_series(struct check *c)
     }
 }
 
+/*
+ * The CPU's own powers: all pairs of the numbers at which the rules of C11, F.10.4.4 begin and end,
+ * each sign of 0 too, each alone among pairs with normal numbers above 0; then pairs with results
+ * over all exponents and beyond: within 1 unit in the last place of f32, 2 of f64.
+ */
+enum {
+    POWER_EDGES = 42,
+    POWER_STEP = 128,
+    POWER_NORMAL = POWER_EDGES * POWER_EDGES * POWER_STEP,
+    POWER_COUNT = POWER_NORMAL + 65536
+};
+
+static void make_powers(struct check *c, airy_dtype dtype, void *x, void *y)
+{
+    const bool is_f32 = dtype == AIRY_DTYPE_F32;
+    const int bits = is_f32 ? 24 : 53, top = is_f32 ? 127 : 1023;
+    const long double unit = ldexpl(1, 1 - bits), odd = ldexpl(1, bits) - 1,
+                      least = ldexpl(1, 2 - top - bits), normal = ldexpl(1, 1 - top),
+                      half[] = {0,
+                                1,
+                                0.5L,
+                                1.5L,
+                                2,
+                                2.5L,
+                                3,
+                                10,
+                                least,
+                                least * 3,
+                                normal,
+                                normal - least,
+                                ldexpl(2 - unit, top),
+                                1 + unit,
+                                1 - unit / 2,
+                                odd,
+                                odd + 1,
+                                ldexpl(1, top),
+                                top + 1,
+                                (long double)INFINITY,
+                                (long double)NAN};
+    _Static_assert(2 * sizeof(half) / sizeof(half[0]) == POWER_EDGES, "both signs of each");
+    double *u = check_alloc(c, 2 * POWER_COUNT * sizeof(*u));
+    check_rand(c, u, AIRY_DTYPE_F64, 2 * POWER_COUNT, -1, 1);
+    for (size_t i = 0; i < POWER_COUNT; i++) {
+        const size_t pair = i / POWER_STEP, of_x = pair % POWER_EDGES, of_y = pair / POWER_EDGES;
+        if (i < POWER_NORMAL && i % POWER_STEP == of_x) {
+            put(x, dtype, i, of_x % 2 ? -half[of_x / 2] : half[of_x / 2]);
+            put(y, dtype, i, of_y % 2 ? -half[of_y / 2] : half[of_y / 2]);
+            continue;
+        }
+        /* Half of them near 1. */
+        const long double log = i % 2 ? u[2 * i] * top : ldexpl(u[2 * i], (int)(i % 40) / -2);
+        put(x, dtype, i, exp2l(log));
+        put(y, dtype, i, u[2 * i + 1] * (i < POWER_NORMAL ? top - 2 : top + bits) / log);
+    }
+}
+
+static void check_powers_one(struct check *c, airy_dtype dtype)
+{
+    if (!check_case(c, "element_powers_%s", airy_dtype_name(dtype)))
+        return;
+    const size_t size = airy_dtype_size(dtype), shape[1] = {POWER_COUNT};
+    void *x = check_alloc(c, POWER_COUNT * size), *y = check_alloc(c, POWER_COUNT * size),
+         *got = check_alloc(c, POWER_COUNT * size);
+    make_powers(c, dtype, x, y);
+    airy_array *a = check_upload(c, dtype, 1, shape, x), *b = check_upload(c, dtype, 1, shape, y);
+    CHECK_OK(c, airy_combine(c->queue, a, a, AIRY_POWER, b));
+    CHECK_OK(c, airy_array_pull(c->queue, got, POWER_COUNT * size, a));
+    const int bits = size == 4 ? 24 : 53, least = size == 4 ? -149 : -1074;
+    const long double limit = ldexpl(1, size == 4 ? 128 : 1024);
+    for (size_t i = 0; i < POWER_COUNT; i++) {
+        const long double w = powl(get(x, dtype, i), get(y, dtype, i)), g = get(got, dtype, i);
+        int exponent = 0;
+        (void)frexpl(w, &exponent);
+        const long double ulp = ldexpl(1, exponent - bits < least ? least : exponent - bits) *
+                                (size == 4 ? 1 : 2);
+        const bool fits = fabsl(w) >= limit ? fabsl(g) + ulp >= limit && (g > 0) == (w > 0)
+                                            : fabsl(g - w) <= ulp && signbit(g) == signbit(w);
+        if (isnan(w) ? isnan(g) : fits)
+            continue;
+        check_failed(c, __FILE__, __LINE__, "%La to the power %La: got %La, want %La",
+                     get(x, dtype, i), get(y, dtype, i), g, w);
+        break;
+    }
+}
+
+static void check_powers(struct check *c)
+{
+    if (!c->is_cpu)
+        return;
+    check_powers_one(c, AIRY_DTYPE_F32);
+    check_powers_one(c, AIRY_DTYPE_F64);
+}
+
 static void check_where_one(struct check *c, const airy_dtype dtypes[3])
 {
     if (!check_case(c, "element_where_%s_%s_%s", airy_dtype_name(dtypes[0]),
@@ -534,6 +627,7 @@ void check_element(struct check *c)
     check_operators(c);
     check_functions(c);
     check_series(c);
+    check_powers(c);
     check_choices(c);
     check_blocks(c);
     check_converts(c);
