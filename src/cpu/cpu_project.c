@@ -41,13 +41,6 @@ struct sums {
     size_t box, room;
 };
 
-static double nothing_yet(airy_projection how)
-{
-    return how == AIRY_PROJECT_MAX   ? -(double)INFINITY
-           : how == AIRY_PROJECT_MIN ? (double)INFINITY
-                                     : 0;
-}
-
 /* Elements of a median are kept, behind those that there are. */
 static void list_values(struct sums *s, size_t at, const double *v, size_t n, size_t each)
 {
@@ -64,7 +57,7 @@ static void skip_nans(struct sums *s, size_t at, double *v, size_t n, size_t eac
                       airy_projection how)
 {
     for (size_t i = 0; i < n; i++) {
-        const double none = how == AIRY_PROJECT_STD ? s->mean[at + i] : nothing_yet(how);
+        const double none = how == AIRY_PROJECT_STD ? s->mean[at + i] : 0;
         uint64_t count = 0;
         for (size_t k = 0; k < each; k++) {
             const double x = v[i * each + k];
@@ -111,23 +104,45 @@ static void take_row(struct sums *s, const struct airy_project_plan *p, const ch
         }
 }
 
+/* Row w, z, y of the boxes of row at[0], at[1], at[2] of results, from result x on. */
+static const char *row_of(const struct airy_project_plan *p, const size_t at[3], size_t w, size_t z,
+                          size_t y, size_t x)
+{
+    const size_t *f = p->factor, *step = p->src_step;
+    const size_t place = (at[0] * f[0] + w) * step[0] + (at[1] * f[1] + z) * step[1] +
+                         (at[2] * f[2] + y) * step[2] + x * f[3];
+    return (const char *)airy_array_address(p->src) + place * airy_dtype_size(p->src->dtype);
+}
+
+/* Extremes of results [x, x + n), in src's dtype until the end. */
+static void take_extremes(struct sums *s, const struct airy_project_plan *p, const size_t at[3],
+                          size_t x, size_t n)
+{
+    _Alignas(64) double values[PIECE]; /* no dtype is larger */
+    const size_t *f = p->factor;
+    const airy_dtype dtype = p->src->dtype;
+    const bool least = p->projection == AIRY_PROJECT_MIN;
+    for (size_t w = 0; w < f[0]; w++)
+        for (size_t z = 0; z < f[1]; z++)
+            for (size_t y = 0; y < f[2]; y++)
+                airy_project_kernels()->extremes[dtype](values, row_of(p, at, w, z, y, x), n, f[3],
+                                                        w + z + y == 0, least, p->skip_nan);
+    airy_reduce_kernels()->load[dtype](s->value, values, n);
+}
+
 /* The boxes of results [x, x + n) of row at[0], at[1], at[2], from the start. */
 static void take_boxes(struct sums *s, const struct airy_project_plan *p, const size_t at[3],
                        size_t x, size_t n, airy_projection how)
 {
-    const size_t *f = p->factor, *step = p->src_step;
-    const char *base = airy_array_address(p->src);
+    const size_t *f = p->factor;
     for (size_t i = 0; i < n; i++) {
-        s->value[i] = nothing_yet(how);
+        s->value[i] = 0;
         s->count[i] = how == AIRY_PROJECT_MEDIAN || p->skip_nan ? 0 : s->box;
     }
     for (size_t w = 0; w < f[0]; w++)
         for (size_t z = 0; z < f[1]; z++)
-            for (size_t y = 0; y < f[2]; y++) {
-                const size_t place = (at[0] * f[0] + w) * step[0] + (at[1] * f[1] + z) * step[1] +
-                                     (at[2] * f[2] + y) * step[2] + x * f[3];
-                take_row(s, p, base + place * airy_dtype_size(p->src->dtype), n, how);
-            }
+            for (size_t y = 0; y < f[2]; y++)
+                take_row(s, p, row_of(p, at, w, z, y, x), n, how);
 }
 
 static void finish(struct sums *s, size_t n, airy_projection how, bool skip_nan)
@@ -157,15 +172,19 @@ static void project_piece(void *arg, size_t index, unsigned worker)
     const size_t x = index % job->blocks * job->piece, row = index / job->blocks,
                  n = airy_min_size(job->piece, p->n[3] - x);
     const size_t at[3] = {row / (p->n[1] * p->n[2]), row / p->n[2] % p->n[1], row % p->n[2]};
-    airy_projection how = p->projection;
-    memset(s.mean, 0, n * sizeof(double));
-    if (how == AIRY_PROJECT_STD) {
-        take_boxes(&s, p, at, x, n, AIRY_PROJECT_MEAN);
-        finish(&s, n, AIRY_PROJECT_MEAN, p->skip_nan);
-        memcpy(s.mean, s.value, n * sizeof(double));
+    const airy_projection how = p->projection;
+    if (how == AIRY_PROJECT_MAX || how == AIRY_PROJECT_MIN) {
+        take_extremes(&s, p, at, x, n);
+    } else {
+        memset(s.mean, 0, n * sizeof(double));
+        if (how == AIRY_PROJECT_STD) {
+            take_boxes(&s, p, at, x, n, AIRY_PROJECT_MEAN);
+            finish(&s, n, AIRY_PROJECT_MEAN, p->skip_nan);
+            memcpy(s.mean, s.value, n * sizeof(double));
+        }
+        take_boxes(&s, p, at, x, n, how);
+        finish(&s, n, how, p->skip_nan);
     }
-    take_boxes(&s, p, at, x, n, how);
-    finish(&s, n, how, p->skip_nan);
     const size_t to = at[0] * p->dst_step[0] + at[1] * p->dst_step[1] + at[2] * p->dst_step[2] + x;
     char *dst = (char *)airy_array_address(p->dst) + to * airy_dtype_size(p->dst->dtype);
     airy_element_kernels(AIRY_ELEMENT_F64)->store(dst, p->dst->dtype, s.value, false, n);

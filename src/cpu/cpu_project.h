@@ -5,8 +5,8 @@
 #include "airy/element.h"
 
 /*
- * Loops of one instruction set; how: mean and sum are the same, no median. mean: of the box, for
- * std. NaN stays. The arithmetic, and so the bits, is the same in all sets.
+ * Loops of one instruction set; how: std, or else a sum. mean: of the box, for std. NaN stays. The
+ * arithmetic, and so the bits, is the same in all sets.
  */
 struct airy_project_kernels {
     /* The next `each` elements of each of n boxes, one after the other. */
@@ -14,6 +14,12 @@ struct airy_project_kernels {
                   airy_projection how);
     /* The next n elements of one box: its value with them. */
     double (*line)(double value, double mean, const double *v, size_t n, airy_projection how);
+    /*
+     * As boxes, of extremes, in the dtype; first: there is no value yet. least: the minimum.
+     * skip_nan: NaN stays only where there is nothing else.
+     */
+    void (*extremes[AIRY_DTYPE_COUNT])(void *value, const void *v, size_t n, size_t each,
+                                       bool first, bool least, bool skip_nan);
 };
 extern const struct airy_project_kernels airy_project_portable;
 #if defined(__x86_64__)

@@ -11,16 +11,7 @@
 
 INLINE double NAME(next)(double value, double mean, double x, airy_projection how)
 {
-    switch (how) {
-    case AIRY_PROJECT_MAX:
-        return x > value || x != x ? x : value;
-    case AIRY_PROJECT_MIN:
-        return x < value || x != x ? x : value;
-    case AIRY_PROJECT_STD:
-        return value + (x - mean) * (x - mean);
-    default:
-        return value + x;
-    }
+    return how == AIRY_PROJECT_STD ? value + (x - mean) * (x - mean) : value + x;
 }
 
 INLINE void NAME(next_of_each)(double *restrict value, const double *restrict mean,
@@ -48,57 +39,32 @@ INLINE void NAME(boxes_of)(double *value, const double *mean, const double *v, s
 static void NAME(boxes)(double *value, const double *mean, const double *v, size_t n, size_t each,
                         airy_projection how)
 {
-    switch (how) {
-    case AIRY_PROJECT_MAX:
-        NAME(boxes_of)(value, mean, v, n, each, AIRY_PROJECT_MAX);
-        break;
-    case AIRY_PROJECT_MIN:
-        NAME(boxes_of)(value, mean, v, n, each, AIRY_PROJECT_MIN);
-        break;
-    case AIRY_PROJECT_STD:
+    if (how == AIRY_PROJECT_STD)
         NAME(boxes_of)(value, mean, v, n, each, AIRY_PROJECT_STD);
-        break;
-    default:
+    else
         NAME(boxes_of)(value, mean, v, n, each, AIRY_PROJECT_SUM);
-    }
 }
 
 INLINE vec NAME(next_vec)(vec value, vec mean, vec x, airy_projection how)
 {
-    switch (how) {
-    case AIRY_PROJECT_MAX:
-        return CHOOSE((x > value) | (x != x), x, value);
-    case AIRY_PROJECT_MIN:
-        return CHOOSE((x < value) | (x != x), x, value);
-    case AIRY_PROJECT_STD:
-        return value + (x - mean) * (x - mean);
-    default:
-        return value + x;
-    }
+    return how == AIRY_PROJECT_STD ? value + (x - mean) * (x - mean) : value + x;
 }
 
 INLINE double NAME(line_of)(double value, double mean, const double *values, size_t n,
                             airy_projection how)
 {
     const vec means = SPLAT(mean);
-    const bool sums = how != AIRY_PROJECT_MAX && how != AIRY_PROJECT_MIN;
     const size_t whole = n - n % AIRY_REDUCE_GROUP;
     vec lanes[PARTS];
     for (int k = 0; k < PARTS; k++)
-        lanes[k] = SPLAT(sums ? 0.0 : value);
+        lanes[k] = SPLAT(0.0);
     for (size_t i = 0; i < whole / WIDTH; i += PARTS)
         for (int k = 0; k < PARTS; k++) {
             vec x;
             memcpy(&x, values + (i + (size_t)k) * WIDTH, sizeof(x));
             lanes[k] = NAME(next_vec)(lanes[k], means, x, how);
         }
-    if (sums) {
-        value += NAME(add_up)(lanes);
-    } else {
-        for (int k = 0; k < PARTS; k++)
-            for (int i = 0; i < WIDTH; i++)
-                value = NAME(next)(value, mean, lanes[k][i], how);
-    }
+    value += NAME(add_up)(lanes);
     for (size_t i = whole; i < n; i++)
         value = NAME(next)(value, mean, values[i], how);
     return value;
@@ -107,16 +73,64 @@ INLINE double NAME(line_of)(double value, double mean, const double *values, siz
 static double NAME(line)(double value, double mean, const double *values, size_t n,
                          airy_projection how)
 {
-    switch (how) {
-    case AIRY_PROJECT_MAX:
-        return NAME(line_of)(value, mean, values, n, AIRY_PROJECT_MAX);
-    case AIRY_PROJECT_MIN:
-        return NAME(line_of)(value, mean, values, n, AIRY_PROJECT_MIN);
-    case AIRY_PROJECT_STD:
-        return NAME(line_of)(value, mean, values, n, AIRY_PROJECT_STD);
-    default:
-        return NAME(line_of)(value, mean, values, n, AIRY_PROJECT_SUM);
-    }
+    return how == AIRY_PROJECT_STD ? NAME(line_of)(value, mean, values, n, AIRY_PROJECT_STD)
+                                   : NAME(line_of)(value, mean, values, n, AIRY_PROJECT_SUM);
 }
 
-const struct airy_project_kernels NAME(airy_project) = {.boxes = NAME(boxes), .line = NAME(line)};
+#define IS_NAN(x) 0
+#define T         uint8_t
+#define E(name)   name##_u8
+#include "cpu/extreme_tmpl.c"
+
+#define T       int8_t
+#define E(name) name##_i8
+#include "cpu/extreme_tmpl.c"
+
+#define T       uint16_t
+#define E(name) name##_u16
+#include "cpu/extreme_tmpl.c"
+
+#define T       int16_t
+#define E(name) name##_i16
+#include "cpu/extreme_tmpl.c"
+
+#define T       uint32_t
+#define E(name) name##_u32
+#include "cpu/extreme_tmpl.c"
+
+#define T       int32_t
+#define E(name) name##_i32
+#include "cpu/extreme_tmpl.c"
+
+#define T       uint64_t
+#define E(name) name##_u64
+#include "cpu/extreme_tmpl.c"
+
+#define T       int64_t
+#define E(name) name##_i64
+#include "cpu/extreme_tmpl.c"
+
+#undef IS_NAN
+#define IS_NAN(x) ((x) != (x))
+#define T         float
+#define E(name)   name##_f32
+#include "cpu/extreme_tmpl.c"
+
+#define T       double
+#define E(name) name##_f64
+#include "cpu/extreme_tmpl.c"
+
+const struct airy_project_kernels NAME(airy_project) = {
+    .boxes = NAME(boxes),
+    .line = NAME(line),
+    .extremes = {[AIRY_DTYPE_U8] = extremes_u8,
+                 [AIRY_DTYPE_I8] = extremes_i8,
+                 [AIRY_DTYPE_U16] = extremes_u16,
+                 [AIRY_DTYPE_I16] = extremes_i16,
+                 [AIRY_DTYPE_U32] = extremes_u32,
+                 [AIRY_DTYPE_I32] = extremes_i32,
+                 [AIRY_DTYPE_U64] = extremes_u64,
+                 [AIRY_DTYPE_I64] = extremes_i64,
+                 [AIRY_DTYPE_F32] = extremes_f32,
+                 [AIRY_DTYPE_F64] = extremes_f64},
+};

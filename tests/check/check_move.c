@@ -298,6 +298,13 @@ static void check_projections(struct check *c)
         check_project_one(c, &wide, AIRY_DTYPE_U16, AIRY_DTYPE_F32, across, (airy_projection)how,
                           false);
     }
+    /* Extremes are found in src's dtype, in lines of up to 128 lanes. */
+    static const size_t box[2] = {3, 299};
+    for (int from = 0; from < AIRY_DTYPE_COUNT; from++)
+        for (int how = AIRY_PROJECT_MAX; how <= AIRY_PROJECT_MIN; how++)
+            for (int skip = 0; skip < 2; skip++)
+                check_project_one(c, &wide, (airy_dtype)from, AIRY_DTYPE_F64, box,
+                                  (airy_projection)how, skip != 0);
 }
 
 static void check_infinite_medians(struct check *c)
