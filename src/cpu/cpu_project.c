@@ -69,16 +69,14 @@ static void skip_nans(struct sums *s, size_t at, double *v, size_t n, size_t eac
 }
 
 /* The next `each` elements of n boxes. */
-static void take(struct sums *s, const struct airy_project_plan *p, size_t at, double *v, size_t n,
-                 size_t each, airy_projection how)
+static void take(struct sums *s, size_t at, const double *v, size_t n, size_t each,
+                 airy_projection how)
 {
     const struct airy_project_kernels *kernels = airy_project_kernels();
     if (how == AIRY_PROJECT_MEDIAN) {
         list_values(s, at, v, n, each);
         return;
     }
-    if (p->skip_nan)
-        skip_nans(s, at, v, n, each, how);
     if (each < LINE) {
         kernels->boxes(s->value + at, s->mean + at, v, n, each, how);
         return;
@@ -89,7 +87,7 @@ static void take(struct sums *s, const struct airy_project_plan *p, size_t at, d
 }
 
 /* A row of the boxes of n results; in pieces that the block of loaded elements holds. */
-static void take_row(struct sums *s, const struct airy_project_plan *p, const char *from, size_t n,
+static void load_row(struct sums *s, const struct airy_project_plan *p, const char *from, size_t n,
                      airy_projection how)
 {
     _Alignas(64) double v[BLOCK];
@@ -100,8 +98,22 @@ static void take_row(struct sums *s, const struct airy_project_plan *p, const ch
         for (size_t k = 0; k < fx; k += piece) {
             const size_t boxes = airy_min_size(most, n - i), each = airy_min_size(piece, fx - k);
             kernels->load[p->src->dtype](v, from + (i * fx + k) * size, boxes * each);
-            take(s, p, i, v, boxes, each, how);
+            if (p->skip_nan && how != AIRY_PROJECT_MEDIAN)
+                skip_nans(s, i, v, boxes, each, how);
+            take(s, i, v, boxes, each, how);
         }
+}
+
+/* Sums of f64 of which nothing is left out are of the elements where they lie. */
+static void take_row(struct sums *s, const struct airy_project_plan *p, const char *from, size_t n,
+                     airy_projection how)
+{
+    const size_t fx = p->factor[AIRY_MAX_DIMS - 1];
+    if (p->src->dtype == AIRY_DTYPE_F64 && !p->skip_nan && fx <= BLOCK &&
+        how != AIRY_PROJECT_MEDIAN)
+        take(s, 0, (const double *)(const void *)from, n, fx, how);
+    else
+        load_row(s, p, from, n, how);
 }
 
 /* Row w, z, y of the boxes of row at[0], at[1], at[2] of results, from result x on. */
