@@ -164,7 +164,28 @@ static bool is_unsigned(const struct airy_element_plan *p, size_t size)
            is_held(p->b, &p->number_b, size) && is_held(p->c, &p->number_c, size);
 }
 
-/* Where it leaves no more bits, in U8, U16 or I32: fewer bytes, more lanes. */
+/* As many bits as the results of an operation on so many at most; of others as the operands. */
+static int bits_of_result(unsigned op, int a, int b, int most)
+{
+    switch (op) {
+    case AIRY_ADD:
+    case AIRY_SUBTRACT:
+    case AIRY_ELEMENT_FUNCTION + AIRY_NEGATE:
+    case AIRY_ELEMENT_FUNCTION + AIRY_ABS:
+        return most + 1;
+    case AIRY_MULTIPLY:
+        return a + b;
+    case AIRY_ELEMENT_FUNCTION + AIRY_SQUARE:
+        return a + a;
+    default:
+        return most;
+    }
+}
+
+/*
+ * U8, U16 or I32 where the operands have no more bits, nor the results or dst, at whose limits the
+ * class's are: fewer bytes, more lanes.
+ */
 static int pick_class(const struct airy_element_plan *p)
 {
     if (p->domain != AIRY_ELEMENT_I64)
@@ -172,20 +193,9 @@ static int pick_class(const struct airy_element_plan *p)
     if (is_unsigned(p, sizeof(uint16_t)))
         return is_unsigned(p, sizeof(uint8_t)) ? AIRY_ELEMENT_U8 : AIRY_ELEMENT_U16;
     const int a = bits_of(p->a, NULL), b = bits_of(p->b, &p->number_b),
-              c = bits_of(p->c, &p->number_c), most = a > b ? (a > c ? a : c) : (b > c ? b : c);
-    switch (p->op) {
-    case AIRY_ADD:
-    case AIRY_SUBTRACT:
-    case AIRY_ELEMENT_FUNCTION + AIRY_NEGATE:
-    case AIRY_ELEMENT_FUNCTION + AIRY_ABS:
-        return most + 1 <= 31 ? AIRY_ELEMENT_I32 : AIRY_ELEMENT_I64;
-    case AIRY_MULTIPLY:
-        return a + b <= 31 ? AIRY_ELEMENT_I32 : AIRY_ELEMENT_I64;
-    case AIRY_ELEMENT_FUNCTION + AIRY_SQUARE:
-        return a + a <= 31 ? AIRY_ELEMENT_I32 : AIRY_ELEMENT_I64;
-    default:
-        return most <= 31 ? AIRY_ELEMENT_I32 : AIRY_ELEMENT_I64;
-    }
+              c = bits_of(p->c, &p->number_c), most = a > b ? (a > c ? a : c) : (b > c ? b : c),
+              result = bits_of_result(p->op, a, b, most), dst = bits_of(p->dst, NULL);
+    return most <= 31 && (result < dst ? result : dst) <= 31 ? AIRY_ELEMENT_I32 : AIRY_ELEMENT_I64;
 }
 
 static struct class class_of(int which)

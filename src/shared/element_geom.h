@@ -9,7 +9,7 @@
 #define AIRY_ELEMENT_F64  1
 #define AIRY_ELEMENT_I64  2
 #define AIRY_ELEMENT_WIDE 3
-/* The CPU's own, for whole numbers that stay in fewer bits; U8 and U16 stay at their limits. */
+/* The CPU's own, for whole numbers of fewer bits; they stay at their limits. */
 #define AIRY_ELEMENT_I32 4
 #define AIRY_ELEMENT_U8  5
 #define AIRY_ELEMENT_U16 6

@@ -125,6 +125,37 @@ static inline V AIRY_E(multiply)(V a, V b)
     return product >> 8 * sizeof(V) ? (V) ~(V)0 : (V)product;
 }
 
+#elif AIRY_ELEMENT_CLASS == AIRY_ELEMENT_I32
+
+static inline V AIRY_E(limit)(int negative)
+{
+    return negative ? -2147483647 - 1 : 2147483647;
+}
+
+static inline V AIRY_E(negate)(V a)
+{
+    return a == AIRY_E(limit)(1) ? AIRY_E(limit)(0) : -a;
+}
+
+/* Beyond a limit the sign is neither operand's. */
+static inline V AIRY_E(add)(V a, V b)
+{
+    const V sum = (V)((airy_u32)a + (airy_u32)b);
+    return ((a ^ sum) & (b ^ sum)) < 0 ? AIRY_E(limit)(a < 0) : sum;
+}
+
+static inline V AIRY_E(subtract)(V a, V b)
+{
+    const V difference = (V)((airy_u32)a - (airy_u32)b);
+    return ((a ^ b) & (a ^ difference)) < 0 ? AIRY_E(limit)(a < 0) : difference;
+}
+
+static inline V AIRY_E(multiply)(V a, V b)
+{
+    const airy_i64 product = (airy_i64)a * b;
+    return product == (V)product ? (V)product : AIRY_E(limit)((a ^ b) < 0);
+}
+
 #else
 
 static inline V AIRY_E(negate)(V a)
@@ -186,7 +217,7 @@ static inline int AIRY_E(is_nan)(V a)
 
 #endif
 
-#if AIRY_ELEMENT_CLASS < AIRY_ELEMENT_U8
+#if AIRY_ELEMENT_CLASS < AIRY_ELEMENT_I32
 static inline V AIRY_E(subtract)(V a, V b)
 {
     return AIRY_E(add)(a, AIRY_E(negate)(b));
@@ -217,7 +248,7 @@ static inline V AIRY_E(absolute)(V a)
 #elif AIRY_ELEMENT_CLASS >= AIRY_ELEMENT_U8
     return a;
 #elif AIRY_ELEMENT_CLASS > AIRY_ELEMENT_F64
-    return a < 0 ? -a : a;
+    return a < 0 ? AIRY_E(negate)(a) : a;
 #else
     return a < 0 ? -a : a + (V)0; /* -0 becomes 0 */
 #endif

@@ -238,7 +238,10 @@ static void check_operators(struct check *c)
                                             {AIRY_DTYPE_I32, AIRY_DTYPE_U32, AIRY_DTYPE_I64},
                                             {AIRY_DTYPE_F32, AIRY_DTYPE_U8, AIRY_DTYPE_U64},
                                             {AIRY_DTYPE_U16, AIRY_DTYPE_U16, AIRY_DTYPE_U16},
-                                            {AIRY_DTYPE_U8, AIRY_DTYPE_U16, AIRY_DTYPE_U8}};
+                                            {AIRY_DTYPE_U8, AIRY_DTYPE_U16, AIRY_DTYPE_U8},
+                                            {AIRY_DTYPE_I32, AIRY_DTYPE_I32, AIRY_DTYPE_I32},
+                                            {AIRY_DTYPE_I32, AIRY_DTYPE_I16, AIRY_DTYPE_U16},
+                                            {AIRY_DTYPE_I32, AIRY_DTYPE_I32, AIRY_DTYPE_U32}};
     static const double numbers[] = {2, -0.75, 70000};
     for (size_t i = 0; i < sizeof(triples) / sizeof(triples[0]); i++)
         for (int op = 0; op < AIRY_OPERATOR_COUNT; op++) {
@@ -276,7 +279,8 @@ static void check_functions(struct check *c)
         {AIRY_DTYPE_U8, AIRY_DTYPE_I16},  {AIRY_DTYPE_I32, AIRY_DTYPE_U64},
         {AIRY_DTYPE_I64, AIRY_DTYPE_U64}, {AIRY_DTYPE_U32, AIRY_DTYPE_U64},
         {AIRY_DTYPE_U16, AIRY_DTYPE_F32}, {AIRY_DTYPE_F32, AIRY_DTYPE_U8},
-        {AIRY_DTYPE_U8, AIRY_DTYPE_U8},   {AIRY_DTYPE_U16, AIRY_DTYPE_U16}};
+        {AIRY_DTYPE_U8, AIRY_DTYPE_U8},   {AIRY_DTYPE_U16, AIRY_DTYPE_U16},
+        {AIRY_DTYPE_I32, AIRY_DTYPE_I32}, {AIRY_DTYPE_I32, AIRY_DTYPE_U32}};
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
         for (int f = 0; f < AIRY_FUNCTION_COUNT; f++)
             check_function_one(c, pairs[i][0], pairs[i][1], (airy_function)f);
