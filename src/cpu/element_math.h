@@ -55,6 +55,13 @@ static inline double math_exp(double of)
            f64_of_bits((uint64_t)(n - half + 1023) << 52);
 }
 
+/* The whole number next to x, halves to even, in the lowest bits; limits below 2^51, NaN to 0. */
+static inline uint64_t math_whole(double x, double lo, double hi)
+{
+    const double limited = x < lo ? lo : x > hi ? hi : x;
+    return bits_of_f64((x != x ? 0 : limited) + WHOLE);
+}
+
 /* x = 2^exponent (1 + f), 1 + f from root 1/2 to root 2; ln(1 + f) = f - (square - rest). */
 struct math_split {
     double exponent, f, square, rest;
@@ -199,6 +206,13 @@ static inline float math_expf(float of)
     const int32_t n = (int32_t)(bits_of_f32(shifted) - bits_of_f32(WHOLE)), half = n >> 1;
     return y * f32_of_bits((uint32_t)(half + 127) << 23) *
            f32_of_bits((uint32_t)(n - half + 127) << 23);
+}
+
+/* Limits below 2^22. */
+static inline uint32_t math_wholef(float x, float lo, float hi)
+{
+    const float limited = x < lo ? lo : x > hi ? hi : x;
+    return bits_of_f32((x != x ? 0 : limited) + WHOLE);
 }
 
 struct math_splitf {

@@ -139,6 +139,14 @@ static void AIRY_E(test)(uint8_t *restrict r, const void *of_a, const void *of_b
     }
 }
 
+/* Floats of more bits than T, without a branch. */
+#if AIRY_ELEMENT_CLASS <= AIRY_ELEMENT_F64
+#define NEAREST(v, T, MIN, MAX)                                                                    \
+    (sizeof(T) < sizeof(V) ? (T)LIBM(math_whole)(v, (V)(MIN), (V)(MAX))                            \
+                           : AIRY_E_INTEGER(v, T, MIN, MAX, 0))
+#else
+#define NEAREST(v, T, MIN, MAX) AIRY_E_INTEGER(v, T, MIN, MAX, 0)
+#endif
 #define STORE(DTYPE, T, MIN, MAX)                                                                  \
     case AIRY_DTYPE_##DTYPE:                                                                       \
         if (truncate)                                                                              \
@@ -146,7 +154,7 @@ static void AIRY_E(test)(uint8_t *restrict r, const void *of_a, const void *of_b
                 ((T *)to)[i] = AIRY_E_INTEGER(v[i], T, MIN, MAX, 1);                               \
         else                                                                                       \
             for (size_t i = 0; i < n; i++)                                                         \
-                ((T *)to)[i] = AIRY_E_INTEGER(v[i], T, MIN, MAX, 0);                               \
+                ((T *)to)[i] = NEAREST(v[i], T, MIN, MAX);                                         \
         break;
 #define STORE_FLOAT(DTYPE, T)                                                                      \
     case AIRY_DTYPE_##DTYPE:                                                                       \
@@ -210,6 +218,7 @@ static uint64_t AIRY_E(inexact)(airy_dtype dtype, const void *from, size_t n)
 #undef C
 #undef TRUTH
 #undef FN
+#undef NEAREST
 #undef STORE
 #undef STORE_FLOAT
 #undef COUNT
