@@ -10,7 +10,7 @@
  * Rows and columns of a piece: where neighbours of a row do not come from neighbours, few enough
  * columns that the lines of the cache that a row has touched are still there for the next one.
  */
-enum { ROWS = 32, COLUMNS = 64 };
+enum { ROWS = 32, COLUMNS = 64, LEAST = 32768 /* elements of a piece that is cut for threads */ };
 
 struct job {
     const struct airy_move_plan *plan;
@@ -183,13 +183,23 @@ static void find_order(struct job *job, bool gathered)
             job->order[k++] = i;
 }
 
+/* Whole rows, or, where there are too few for all threads, parts of them. */
+static size_t columns_of_run(const struct job *job, size_t width, size_t threads)
+{
+    const size_t pieces = (job->rows + ROWS - 1) / ROWS, parts = (threads + pieces - 1) / pieces,
+                 least = LEAST / airy_min_size(job->rows, ROWS);
+    return airy_min_size(width, airy_max_size((width + parts - 1) / parts, least));
+}
+
 airy_status airy_cpu_move(airy_queue *queue, const struct airy_move_plan *plan)
 {
     const size_t width = plan->n[AIRY_MAX_DIMS - 1];
     struct job job = {.plan = plan, .rows = plan->n[0] * plan->n[1] * plan->n[2]};
     find_run(&job);
-    job.columns = 2 * job.run_count >= width ? width : airy_min_size(width, COLUMNS);
-    find_order(&job, job.columns < width);
+    const bool gathered = 2 * job.run_count < width;
+    job.columns = gathered ? airy_min_size(width, COLUMNS)
+                           : columns_of_run(&job, width, airy_pool_size(queue->device->pool));
+    find_order(&job, gathered && job.columns < width);
     job.blocks = (width + job.columns - 1) / job.columns;
     airy_profile_loop(queue->device, "move", 2.0 * (double)airy_array_size(plan->dst),
                       (job.rows + ROWS - 1) / ROWS * job.blocks, move_piece, &job);

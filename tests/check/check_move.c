@@ -419,6 +419,12 @@ void check_move(struct check *c)
     static const size_t pairs[2] = {1, 3};
     check_flip_one(c, &tall, AIRY_DTYPE_U8, 1);
     check_flip_one(c, &deep, AIRY_DTYPE_U8, 3);
+    /* Few rows, in parts for the CPU's threads. */
+    static const struct shape few = {2, {3, 70001}};
+    check_flip_one(c, &few, AIRY_DTYPE_U16, 1);
+    check_flip_one(c, &few, AIRY_DTYPE_U16, 2);
+    check_pad_one(c, &few, AIRY_DTYPE_U16, AIRY_BORDER_VALUE);
+    check_enlarge_one(c, &few, AIRY_DTYPE_U16);
     check_project_one(c, &tall, AIRY_DTYPE_U16, AIRY_DTYPE_F32, pairs, AIRY_PROJECT_SUM, false);
     static const int orders[4][AXES] = {{0}, {1, 0}, {1, 2, 0}, {2, 0, 3, 1}};
     for (size_t s = 0; s < SHAPES; s++)
