@@ -118,11 +118,18 @@ static inline V AIRY_E(subtract)(V a, V b)
     return a > b ? (V)(a - b) : (V)0;
 }
 
-/* Its upper half is what a register's lanes compute without others of twice the bits. */
+/*
+ * Lanes of 16 bits hold products of 8, of which one comparison is left; of 16, they compute the upper
+ * half without others of twice the bits.
+ */
 static inline V AIRY_E(multiply)(V a, V b)
 {
     const airy_u32 product = (airy_u32)a * b;
+#if AIRY_ELEMENT_CLASS == AIRY_ELEMENT_U8
+    return (V)(product < 255 ? product : 255);
+#else
     return product >> 8 * sizeof(V) ? (V) ~(V)0 : (V)product;
+#endif
 }
 
 #elif AIRY_ELEMENT_CLASS == AIRY_ELEMENT_I32
