@@ -15,7 +15,13 @@
 #include "base/size.h"
 #include "cpu/cpu_reduce.h"
 
-enum { STRIPES = 64, WORD = 64, PIECE = 1024 /* pixels at a time */ };
+enum {
+    STRIPES = 64,
+    WORD = 64,
+    PIECE = 1024, /* pixels at a time */
+    PAIRS = 256,  /* of runs that touch */
+    STEP = 8      /* labels that are written at once */
+};
 
 struct job {
     const struct airy_label_plan *plan;
@@ -136,23 +142,22 @@ static void bits_stripe(void *arg, size_t index, unsigned worker)
     }
 }
 
+/* Without branches on pixels, as all that is done of each run: in dense images none is foretold. */
 static void make_runs(struct airy_run *run, const uint64_t *bits, size_t words)
 {
-    bool inside = false;
+    size_t begun = 0, ended = 0;
+    uint64_t before = 0;
     for (size_t w = 0; w < words; w++) {
-        const uint64_t before = w ? bits[w - 1] >> 63 : 0;
-        /* Where a run begins or ends: a pixel unlike the one before. */
-        for (uint64_t turns = bits[w] ^ (bits[w] << 1 | before); turns; turns &= turns - 1) {
-            const uint32_t x = (uint32_t)(w * WORD) + (uint32_t)__builtin_ctzll(turns);
-            if (inside)
-                (run++)->end = x;
-            else
-                run->begin = x;
-            inside = !inside;
-        }
+        const uint64_t left = bits[w] << 1 | before; /* each pixel's neighbour */
+        const uint32_t x = (uint32_t)(w * WORD);
+        for (uint64_t begins = bits[w] & ~left; begins; begins &= begins - 1)
+            run[begun++].begin = x + (uint32_t)__builtin_ctzll(begins);
+        for (uint64_t ends = left & ~bits[w]; ends; ends &= ends - 1)
+            run[ended++].end = x + (uint32_t)__builtin_ctzll(ends);
+        before = bits[w] >> (WORD - 1);
     }
-    if (inside)
-        run->end = (uint32_t)(words * WORD);
+    if (ended < begun)
+        run[ended].end = (uint32_t)(words * WORD);
 }
 
 static uint32_t find_root(uint32_t *parent, uint32_t i)
@@ -174,20 +179,32 @@ static void unite(uint32_t *parent, uint32_t a, uint32_t b)
         parent[a] = b;
 }
 
+static void unite_pairs(uint32_t *parent, const uint32_t pair[PAIRS][2], size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        unite(parent, pair[i][0], pair[i][1]);
+}
+
 /* Unite runs of two rows that overlap, or with widen = 1 touch at a corner. */
 static void unite_rows(const struct job *job, size_t row, size_t other, uint32_t widen)
 {
     const struct airy_run *run = job->runs->run;
     const uint32_t *first = job->runs->row_first;
-    uint32_t a = first[row], b = first[other];
+    uint32_t pair[PAIRS][2], a = first[row], b = first[other];
+    size_t n = 0;
     while (a < first[row + 1] && b < first[other + 1]) {
-        if (run[a].begin < run[b].end + widen && run[b].begin < run[a].end + widen)
-            unite(job->parent, a, b);
-        if (run[a].end < run[b].end)
-            a++;
-        else
-            b++;
+        const uint32_t a_ends = run[a].end < run[b].end;
+        pair[n][0] = a;
+        pair[n][1] = b;
+        n += (run[a].begin < run[b].end + widen) & (run[b].begin < run[a].end + widen);
+        a += a_ends;
+        b += 1 - a_ends;
+        if (n == PAIRS) {
+            unite_pairs(job->parent, pair, n);
+            n = 0;
+        }
     }
+    unite_pairs(job->parent, pair, n);
 }
 
 /*
@@ -222,10 +239,9 @@ static void flatten_stripe(struct job *job, size_t index)
     const uint32_t end = first_run(job, index + 1);
     uint32_t roots = 0;
     for (uint32_t i = first_run(job, index); i < end; i++) {
-        if (parent[i] == i)
-            list[roots++] = i;
-        else
-            parent[i] = parent[parent[i]];
+        list[roots] = i;
+        roots += parent[i] == i;
+        parent[i] = parent[parent[i]];
     }
     job->roots[index] = roots;
 }
@@ -288,8 +304,11 @@ static void root_stripe(void *arg, size_t index, unsigned worker)
 
 static bool is_wanted(const struct job *job, uint32_t i)
 {
-    return job->runs->label[i] == i && (!job->pixels || (job->pixels[i] >= job->plan->min_count &&
-                                                         job->pixels[i] <= job->plan->max_count));
+    const bool is_root = job->runs->label[i] == i;
+    if (!job->pixels)
+        return is_root;
+    return is_root && job->pixels[i] >= job->plan->min_count &&
+           job->pixels[i] <= job->plan->max_count;
 }
 
 static void count_stripe(void *arg, size_t index, unsigned worker)
@@ -303,16 +322,18 @@ static void count_stripe(void *arg, size_t index, unsigned worker)
     job->before[index] = roots;
 }
 
-/* Roots get their numbers in raster order, in place of their parents. */
+/* Roots get their numbers in raster order, in place of their parents; no other run's is looked at. */
 static void number_stripe(void *arg, size_t index, unsigned worker)
 {
     (void)worker;
     struct job *job = arg;
     const uint32_t end = first_run(job, index + 1);
     uint32_t label = job->before[index];
-    for (uint32_t i = first_run(job, index); i < end; i++)
-        if (job->runs->label[i] == i)
-            job->parent[i] = is_wanted(job, i) ? ++label : 0;
+    for (uint32_t i = first_run(job, index); i < end; i++) {
+        const bool wanted = is_wanted(job, i);
+        label += wanted;
+        job->parent[i] = label * wanted;
+    }
 }
 
 static void label_stripe(void *arg, size_t index, unsigned worker)
@@ -351,19 +372,45 @@ static airy_status number_runs(struct job *job, airy_device *device, size_t *cou
     return AIRY_OK;
 }
 
+/* Pixels begin to end, in steps that may go beyond it, but not beyond `room`. */
+static inline void fill(uint32_t *dst, size_t begin, size_t end, size_t room, uint32_t label)
+{
+    size_t x = begin;
+    for (; x < end && x + STEP <= room; x += STEP)
+        for (size_t k = 0; k < STEP; k++)
+            dst[x + k] = label;
+    for (; x < end; x++)
+        dst[x] = label;
+}
+
+/* n runs. What a step goes beyond the end of a run is written after it, but for rows of few runs. */
+static void write_row(uint32_t *dst, size_t width, const struct airy_run *run,
+                      const uint32_t *label, size_t n)
+{
+    const bool few = n < width / (4 * STEP);
+    size_t x = 0;
+    if (few)
+        memset(dst, 0, width * sizeof(*dst));
+    for (size_t i = 0; i < n; i++) {
+        if (!few)
+            fill(dst, x, run[i].begin, width, 0);
+        fill(dst, run[i].begin, run[i].end, few ? run[i].end : width, label[i]);
+        x = run[i].end;
+    }
+    if (!few)
+        fill(dst, x, width, width, 0);
+}
+
 static void write_stripe(void *arg, size_t index, unsigned worker)
 {
     (void)worker;
     const struct job *job = arg;
     const struct airy_runs *runs = job->runs;
-    const size_t end = stripe_begin(job, index + 1), width = job->plan->shape[2];
+    const size_t end = stripe_begin(job, index + 1);
     for (size_t row = stripe_begin(job, index); row < end; row++) {
-        uint32_t *dst =
-            (uint32_t *)(void *)airy_row_address(job->plan->labels, job->plan->shape, row);
-        memset(dst, 0, width * sizeof(*dst));
-        for (uint32_t i = runs->row_first[row]; i < runs->row_first[row + 1]; i++)
-            for (uint32_t x = runs->run[i].begin; x < runs->run[i].end; x++)
-                dst[x] = runs->label[i];
+        const uint32_t first = runs->row_first[row], n = runs->row_first[row + 1] - first;
+        void *dst = airy_row_address(job->plan->labels, job->plan->shape, row);
+        write_row(dst, job->plan->shape[2], runs->run + first, runs->label + first, n);
     }
 }
 
