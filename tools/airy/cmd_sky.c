@@ -21,13 +21,14 @@ static const struct opt sky_options[] = {
      .use = OPT_READ,
      .argument = "X,Y|CSV",
      .help = "pixels, counted from 0 at the centre of the first one (FITS counts from 1); a file's "
-             "columns x, y or com_x, com_y, else its first two"},
+             "columns x, y or com_x, com_y, or the first two where no line names them"},
     {.name = "radec",
      .type = OPT_STRING,
      FIELD(radec),
      .use = OPT_READ,
      .argument = "RA,DEC|CSV",
-     .help = "longitudes and latitudes in degrees; a file's columns ra, dec, else its first two"},
+     .help = "longitudes and latitudes in degrees; a file's columns ra, dec, or the first two "
+             "where no line names them"},
     {0},
 };
 
@@ -73,17 +74,21 @@ static bool get_field(char field[64], const char *line, size_t which)
     return true;
 }
 
-/* The columns that a head line names; the first two where it names none of them. */
-static void find_columns(size_t columns[2], const char *line, bool radec)
+/* The columns that a head line names; false: it does not name both. */
+static bool find_columns(size_t columns[2], const char *line, bool radec)
 {
     static const char *const names[2][2][3] = {{{"x", "com_x", "x_px"}, {"y", "com_y", "y_px"}},
                                                {{"ra", "ra_deg", "ra"}, {"dec", "dec_deg", "dec"}}};
     char field[64];
+    bool found[2] = {false, false};
     for (int k = 0; k < 2; k++)
         for (int n = 2; n >= 0; n--) /* the first name counts most */
             for (size_t i = 0; get_field(field, line, i); i++)
-                if (strcasecmp(field, names[radec][k][n]) == 0)
+                if (strcasecmp(field, names[radec][k][n]) == 0) {
                     columns[k] = i;
+                    found[k] = true;
+                }
+    return found[0] && found[1];
 }
 
 static int read_csv(struct points *points, const struct common *common, const char *option,
@@ -106,12 +111,15 @@ static int read_csv(struct points *points, const struct common *common, const ch
         bool good = true;
         for (int k = 0; k < 2; k++)
             good = good && get_field(field, line, columns[k]) && opt_number(field, &v[k]);
-        if (!good && head)
-            find_columns(columns, line, radec);
-        else if (!good)
+        if (!good && head && !find_columns(columns, line, radec))
+            code = tool_fail(common,
+                             "--%s %s line %zu: no columns %s are named there; name two, or leave "
+                             "the line out",
+                             option, path, number, radec ? "ra, dec" : "x, y (or com_x, com_y)");
+        else if (!good && !head)
             code = tool_fail(common, "--%s %s line %zu: expected numbers in columns %zu and %zu",
                              option, path, number, columns[0] + 1, columns[1] + 1);
-        else if (!add_point(points, v[0], v[1]))
+        else if (good && !add_point(points, v[0], v[1]))
             code = tool_fail(common, "out of memory for %zu points", points->count);
         head = false;
     }
