@@ -145,6 +145,8 @@ static airy_status open_socket(airy_stream_sender *sender, const airy_stream_sen
         zmq_setsockopt(sender->socket, ZMQ_IMMEDIATE, &immediate, sizeof(immediate)) != 0)
         return airy_fail(AIRY_ERR_IO, "options of a ZeroMQ socket: %s", zmq_strerror(zmq_errno()));
     size_t size = sizeof(sender->url);
+    if (p->connect)
+        AIRY_TRY(airy_stream_check_host(p->url));
     if (p->connect ? zmq_connect(sender->socket, p->url) != 0
                    : zmq_bind(sender->socket, p->url) != 0)
         return fail_url(p);

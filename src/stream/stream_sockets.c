@@ -48,11 +48,7 @@ const char *airy_stream_bind_error(void)
                : zmq_strerror(why);
 }
 
-/*
- * ZeroMQ resolves a name later and again and again, and never says that there is no such host.
- * "tcp://HOST:PORT", also "[v6]:PORT" and "SOURCE;HOST:PORT".
- */
-static airy_status check_host(const char *url)
+airy_status airy_stream_check_host(const char *url)
 {
     char host[AIRY_STREAM_ADDRESS_MAX + 1];
     const char *source = strchr(url, ';'), *from = source ? source + 1 : url + 6,
@@ -82,7 +78,7 @@ static airy_status open_socket(airy_stream_receiver *receiver, const airy_stream
     const uint64_t affinity = UINT64_C(1) << index;
     AIRY_TRY(airy_stream_check_address(endpoint, !p->bind));
     if (!p->bind)
-        AIRY_TRY(check_host(endpoint));
+        AIRY_TRY(airy_stream_check_host(endpoint));
     void *socket = zmq_socket(receiver->context, ZMQ_PULL);
     AIRY_FAIL_IF(!socket, AIRY_ERR_IO, "no ZeroMQ socket for '%s': %s", endpoint,
                  zmq_strerror(zmq_errno()));

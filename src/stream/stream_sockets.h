@@ -18,6 +18,12 @@ enum { AIRY_STREAM_ADDRESS_MAX = 255 };
 /* What ZeroMQ would take and mean something else by, or refuse without saying why. */
 airy_status airy_stream_check_address(const char *url, bool connects);
 
+/*
+ * ZeroMQ resolves a name later and again and again, and never says that there is no such host.
+ * "tcp://HOST:PORT", also "[v6]:PORT" and "SOURCE;HOST:PORT".
+ */
+airy_status airy_stream_check_host(const char *url);
+
 /* Why zmq_bind failed, just now. */
 const char *airy_stream_bind_error(void);
 

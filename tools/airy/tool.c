@@ -27,6 +27,8 @@ static const char *advice(const struct common *common, airy_status status, const
                    : "; check the path";
     if (strstr(sentence, "no address of this machine"))
         return "; --connect goes to a receiver that is bound elsewhere";
+    if (strstr(sentence, "' cannot be found: "))
+        return "; check the name of the host";
     if (strstr(sentence, "is being written by another process"))
         return "; wait until that has ended, or end it";
     if (strstr(sentence, "is no regular file"))
