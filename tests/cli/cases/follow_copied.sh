@@ -6,6 +6,9 @@ head -c $half $small >g.h5
 $airy integrate g.h5 --poni ${small%.h5}.poni -o out.h5 --follow --frames 0:8 --poll 0.05 2>err &
 id=$!
 await rows out.h5 || { cat err >&2; exit 2; }
+# nobody has interrupted it
+$airy integrate g.h5 --poni ${small%.h5}.poni -o out.h5 2>second && exit 6
+grep -q "'out.h5.partial' is being written by another process; wait" second || { cat second >&2; exit 6; }
 kill -INT $id
 wait $id
 [ $? = 1 ] && grep -q 'stopped after [1-7] frames; the same command with --resume' err || { cat err >&2; exit 3; }
