@@ -218,8 +218,9 @@ void found_say(const struct sources_params *p, const struct found *found,
         tool_say(common,
                  "the filtered image has %.3g times the noise of independent pixels, which counts",
                  found->correlation);
-    if (!jy)
-        tool_say(common, "flux_jy is left empty: %s", catalog->why_not);
+    if (!jy && p->catalog)
+        tool_say(common, "%s left empty: %s",
+                 catalog->sky ? "flux_jy is" : "ra, dec and flux_jy are", catalog->why_not);
     if (count > 0)
         tool_say(common, "%7s %10s %10s %12s %12s %8s %12s", "label", "x", "y", "ra", "dec", "npix",
                  jy ? "Jy" : "flux");
