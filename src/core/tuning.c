@@ -486,7 +486,8 @@ airy_status airy_tuning_save(const airy_device *device)
     AIRY_FAIL_IF(!device, AIRY_ERR_PARAM, "airy_tuning_save: device is NULL");
     airy_cache_folder(folder, sizeof(folder));
     AIRY_FAIL_IF(!folder[0], AIRY_ERR_UNSUPPORTED,
-                 "there is no cache folder to keep the table in: set AIRY_CACHE_DIR or HOME");
+                 "there is no cache folder to keep the table in: set AIRY_CACHE_DIR, not to none, "
+                 "or HOME");
     const struct airy_cache_key key = table_name(device, name);
     const size_t size = airy_tuning_print(&device->tuning, text);
     const bool done = size ? airy_cache_store(folder, name, key, text, size)

@@ -315,9 +315,11 @@ airy_status airy_gauss_line(double **line, size_t *taps, double sigma, double tr
     AIRY_FAIL_IF(!(sigma >= 0) || isinf(sigma), AIRY_ERR_PARAM,
                  "sigma = %g, expected a number of at least 0", sigma);
     const double reach = airy_gauss_reach(sigma, truncate, radius), width = sigma > 0 ? sigma : 1;
-    AIRY_FAIL_IF(reach > MAX_RADIUS, AIRY_ERR_PARAM,
-                 "sigma = %g needs a radius of %g, expected at most %d; scale the image down first",
-                 sigma, reach, MAX_RADIUS);
+    AIRY_FAIL_IF(
+        reach > MAX_RADIUS, AIRY_ERR_PARAM,
+        "sigma = %g needs a radius of %g, expected at most %d; truncate sooner, or blur more "
+        "than once, by sigmas whose squares add up",
+        sigma, reach, MAX_RADIUS);
     void *block;
     *taps = 2 * (size_t)reach + 1;
     AIRY_TRY(airy_memory_calloc(&block, *taps, sizeof(double), "weights of a Gaussian"));

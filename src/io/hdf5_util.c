@@ -169,18 +169,23 @@ static airy_status check_signature(bool *growing, const char *path)
     int fd;
     uint64_t size;
     AIRY_TRY(airy_file_open(&fd, &size, path));
-    bool found = false;
+    bool found = false, fits = false;
     airy_status status = AIRY_OK;
     for (uint64_t at = 0; status == AIRY_OK && !found && at + VERSION_AT <= size;
          at = at ? 2 * at : 512) {
         uint8_t bytes[SUPERBLOCK_START] = {0};
         status = airy_file_pread(fd, bytes, airy_min_size(sizeof(bytes), size - at), at);
         found = status == AIRY_OK && memcmp(bytes, signature, VERSION_AT) == 0;
+        fits = fits || (at == 0 && memcmp(bytes, "SIMPLE  =", VERSION_AT + 1) == 0);
         *growing = found && bytes[VERSION_AT] >= 3 && (bytes[FLAGS_AT] & WRITTEN_FOR_READERS);
     }
     close(fd);
     if (status != AIRY_OK)
         return airy_fail_context(status, "'%s'", path);
+    AIRY_FAIL_IF(
+        !found && fits, AIRY_ERR_FORMAT,
+        "'%s' is a FITS file, expected HDF5; its extensions are images FILE[NAME] or FILE[N]",
+        path);
     AIRY_FAIL_IF(!found, AIRY_ERR_FORMAT,
                  "'%s' (%llu bytes) is no HDF5 file: its signature is missing", path,
                  (unsigned long long)size);

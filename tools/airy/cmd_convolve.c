@@ -77,7 +77,8 @@ static const struct opt blur_options[] = {
      .type = OPT_STRING,
      .offset = offsetof(struct blur_params, sigma),
      .argument = "S[,S[,S]]",
-     .help = "px along z, y, x; one number: along every axis; 0: an axis that is left as it is"},
+     .help = "px along z, y, x, --truncate times at most 512; one number: along every axis; 0: an "
+             "axis that is left as it is"},
     {.name = "truncate",
      .type = OPT_FLOAT,
      .offset = offsetof(struct blur_params, truncate),

@@ -157,6 +157,9 @@ static int run_label(void *user)
     struct device_image d;
     json_t *json = json_object();
     code = device_image_open(&d, common, common->inputs.items[0], NULL);
+    if (code == AIRY_EXIT_OK && d.image.ndim > 3)
+        code = tool_fail(common, "%s: has %d dimensions, expected an image or a volume",
+                         common->inputs.items[0], d.image.ndim);
     if (code == AIRY_EXIT_OK)
         code = label_image(p, &d, json);
     if (code == AIRY_EXIT_OK)

@@ -438,7 +438,8 @@ static int run_tune(void *user)
         code = set(p, tune->data.device);
     } else if (code == AIRY_EXIT_OK && !p->sweep && !*path) {
         code = tool_fail(&p->common, "there is no cache folder to keep the table in: set "
-                                     "AIRY_CACHE_DIR or HOME, or measure by --sweep");
+                                     "AIRY_CACHE_DIR, not to none, or HOME, or measure by "
+                                     "--sweep");
     } else if (code == AIRY_EXIT_OK) {
         tool_catch_interrupts();
         code = want_sizes(tune, p);

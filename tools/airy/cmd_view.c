@@ -63,6 +63,7 @@ static const struct opt view_options[] = {
     {.name = "frame",
      .type = OPT_COUNT,
      FIELD(frame),
+     .seen = offsetof(struct view_params, has_frame),
      .lo = 0,
      .hi = 1e15,
      .argument = "N",
@@ -338,6 +339,8 @@ static int run_view(void *user)
     struct picture picture = {0};
     struct image_frame frame = {0};
     code = image_load_frame(&p->common, p->common.inputs.items[0], p->frame, p->output, &frame);
+    if (code == AIRY_EXIT_OK && !p->has_frame && frame.frames > 1)
+        tool_say(&p->common, "frame 0 of %zu is drawn; --frame N chooses another", frame.frames);
     picture.height = frame.height;
     picture.width = frame.width;
     picture.values = frame.values;

@@ -169,6 +169,12 @@ static int check_names(const struct common *common, const struct opt_file *outpu
                               "output '%s': images are written plain, expected a name without its "
                               "last three characters",
                               path);
+        const char *bracket = strrchr(path, '[');
+        if (outputs[i].use == OPT_WRITTEN_IMAGE && bracket && path[strlen(path) - 1] == ']')
+            return tool_usage(common,
+                              "output '%s': an image is a file of its own, expected a name without "
+                              "%s",
+                              path, bracket);
         if (outputs[i].use == OPT_WRITTEN_IMAGE && !airy_image_has_format(path))
             return tool_usage(common,
                               "output '%s': expected a name that ends in .npy, .h5, .edf, .fits, "

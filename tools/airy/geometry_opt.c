@@ -282,8 +282,9 @@ int geometry_fit_shape(airy_geometry *g, const struct common *common, size_t hei
     airy_detector other;
     char hint[128] = "give the right --detector, and --binning only where pixels are binned";
     const size_t b1 = g->detector.height / height, b2 = g->detector.width / width;
-    if (b1 > 0 && b2 > 0 && b1 * b2 > 1 && g->detector.height / b1 == height &&
-        g->detector.width / b2 == width)
+    enum { MOST = 8 }; /* of what detectors and programs bin */
+    if (b1 > 0 && b2 > 0 && b1 * b2 > 1 && b1 <= MOST && b2 <= MOST &&
+        g->detector.height / b1 == height && g->detector.width / b2 == width)
         snprintf(hint, sizeof(hint), "they do with --binning %zux%zu", b1, b2);
     else if (airy_detector_find_shape(&other, height, width) == AIRY_OK &&
              strcmp(other.name, g->detector.name) != 0)

@@ -116,7 +116,7 @@ int image_load_frame(const struct common *common, const char *path, size_t numbe
     airy_status status = plain ? airy_image_read(&image, path)
                                : airy_stack_create(&stack, &path, 1);
     int code = AIRY_EXIT_OK;
-    size_t frames = 1;
+    picture->frames = 1;
     if (status == AIRY_OK && plain) {
         if (image.ndim < 2) {
             code = tool_fail(common,
@@ -127,16 +127,17 @@ int image_load_frame(const struct common *common, const char *path, size_t numbe
         }
         picture->height = image.shape[image.ndim - 2];
         picture->width = image.shape[image.ndim - 1];
-        frames = tool_count(image.shape, image.ndim - 2);
+        picture->frames = tool_count(image.shape, image.ndim - 2);
         dtype = image.dtype;
         if (airy_image_get_card(&image, "BUNIT", picture->unit) != AIRY_OK)
             picture->unit[0] = 0;
-        data = (const char *)image.data + (number < frames ? number : 0) * picture->height *
-                                              picture->width * airy_dtype_size(dtype);
+        data = (const char *)image.data + (number < picture->frames ? number : 0) *
+                                              picture->height * picture->width *
+                                              airy_dtype_size(dtype);
     } else if (status == AIRY_OK && (status = airy_stack_get_info(stack, &info)) == AIRY_OK) {
         picture->height = info.height;
         picture->width = info.width;
-        frames = info.frames;
+        picture->frames = info.frames;
         dtype = info.dtype;
         read_units(picture, info.dataset);
         const size_t count = info.height * info.width, size = count * airy_dtype_size(dtype);
@@ -145,16 +146,16 @@ int image_load_frame(const struct common *common, const char *path, size_t numbe
         airy_stack_meta meta;
         if (!owned || !mask)
             code = tool_fail(common, "out of memory for a frame of %zu bytes", size);
-        else if (number < frames &&
+        else if (number < picture->frames &&
                  (status = airy_stack_read(stack, number, owned, size)) == AIRY_OK &&
                  (status = airy_stack_get_meta(stack, &meta)) == AIRY_OK && meta.has_mask)
             status = airy_stack_mask(stack, mask);
     }
     if (code == AIRY_EXIT_OK && status != AIRY_OK)
         code = tool_failed(common, status);
-    if (code == AIRY_EXIT_OK && number >= frames)
+    if (code == AIRY_EXIT_OK && number >= picture->frames)
         code = tool_fail(common, "--frame %zu: %s has %zu frame%s, numbered from 0", number, path,
-                         frames, tool_s(frames));
+                         picture->frames, tool_s(picture->frames));
     if (code == AIRY_EXIT_OK) {
         const size_t count = picture->height * picture->width;
         const airy_image frame = {

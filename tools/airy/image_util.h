@@ -16,9 +16,9 @@ int image_load_mask(const struct common *common, const char *what, const char *p
 
 /* One frame of whatever a file is: what the file marks as bad, and gaps, are NaN. */
 struct image_frame {
-    size_t height, width;
-    double *values;             /* malloc'ed; NULL after a failure */
-    char unit[AIRY_CARD_VALUE]; /* of them: BUNIT, or the dataset's attribute; "": not known */
+    size_t height, width, frames; /* of these it is one */
+    double *values;               /* malloc'ed; NULL after a failure */
+    char unit[AIRY_CARD_VALUE];   /* of them: BUNIT, or the dataset's attribute; "": not known */
 };
 /*
  * Frame `number` of a stack, or plane of an image. output: must be none of the stack's files (NULL: not

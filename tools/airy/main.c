@@ -118,12 +118,12 @@ static int print_group(const char *group)
 
 static int refuse(char **argv)
 {
-    char two[64];
     const bool simulate = strcmp(argv[1], "simulate") == 0;
-    snprintf(two, sizeof(two), "%s %s", argv[1], argv[2] ? argv[2] : "");
-    const char *names[COMMANDS], *word = simulate ? two : argv[1];
+    const char *names[COMMANDS], *group = simulate ? "simulate " : "",
+                                 *word = simulate && argv[2] ? argv[2] : argv[1];
+    const size_t n = strlen(group);
     for (size_t i = 0; i < COMMANDS; i++)
-        names[i] = commands[i]->name;
+        names[i] = strncmp(commands[i]->name, group, n) == 0 ? commands[i]->name + n : "";
     const char *near = airy_near_word(word, names, COMMANDS);
     const bool option = argv[1][0] == '-';
     if (simulate && (!near || !argv[2])) {
@@ -133,8 +133,8 @@ static int refuse(char **argv)
         return AIRY_EXIT_USAGE;
     }
     if (near && !option)
-        fprintf(stderr, "airy: unknown command '%s', did you mean '%s'? see 'airy --help'\n", word,
-                near);
+        fprintf(stderr, "airy: unknown command '%s%s', did you mean '%s%s'? see 'airy --help'\n",
+                group, word, group, near);
     else
         fprintf(stderr, "airy: unknown %s '%s'; see 'airy --help'\n", option ? "option" : "command",
                 argv[1]);
