@@ -36,6 +36,11 @@ typedef struct airy_watch_info {
 } airy_watch_info;
 
 /**
+ * Whether somebody writes the file, a result or its .partial, just now. Writers hold a lock, shared
+ * where they are several; it is asked for, not taken. False where there is no such file.
+ */
+AIRY_API bool airy_watch_is_written(const char *path);
+/**
  * Errors: AIRY_ERR_NOT_FOUND (no such file), AIRY_ERR_IO, AIRY_ERR_FORMAT (not a result, or not
  *         yet), AIRY_ERR_MEMORY.
  */

@@ -147,11 +147,10 @@ static airy_status read_axes(airy_watch *watch)
     return AIRY_OK;
 }
 
-/* Writers hold a lock, shared where they are several; it is asked for here, not taken. */
-static bool is_written(const char *path)
+bool airy_watch_is_written(const char *path)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     const bool held = fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
     if (fd >= 0)
         close(fd);
@@ -183,7 +182,7 @@ airy_status airy_watch_open(airy_watch **out, const char *path)
         airy_watch_close(&watch);
         return status;
     }
-    watch->info.written = is_written(path);
+    watch->info.written = airy_watch_is_written(path);
     *out = watch;
     return AIRY_OK;
 }

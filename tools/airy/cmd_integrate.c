@@ -1,11 +1,9 @@
 /* airy integrate: a stack of frames to radial patterns. */
 #include "cmd_integrate.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmd_plot.h"
 #include "patterns.h"
@@ -334,17 +332,6 @@ bool integrate_is_hdf5_name(const char *path)
            tool_has_suffix(path, ".nxs");
 }
 
-/* Whoever writes a result holds a lock of it, which is asked for here, not taken. */
-static bool is_being_written(const char *path)
-{
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const bool held = fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-    if (fd >= 0)
-        close(fd);
-    return held;
-}
-
 int integrate_check_place(const struct integrate_params *p, const char *output)
 {
     const struct common *common = &p->geometry.common;
@@ -352,7 +339,7 @@ int integrate_check_place(const struct integrate_params *p, const char *output)
     snprintf(partial, sizeof(partial), "%s.partial", output);
     if (!common->force && tool_exists(output))
         return tool_exists_already(common, output);
-    if (!common->force && !p->resume && is_being_written(partial))
+    if (!common->force && !p->resume && airy_watch_is_written(partial))
         return tool_fail(common,
                          "'%s' is being written by another process; wait until that has "
                          "ended, or end it",
