@@ -55,8 +55,10 @@ airy_status airy_cl_answer_wait(airy_queue *queue, const struct airy_cl_answer *
 /*
  * Staging of a queue. airy_cl_staging_take: `size` bytes (at most AIRY_CL_STAGING_PIECE) of
  * page-locked memory, waited for if need be; then airy_cl_staging_used with the event of the copy
- * that uses them, which the staging releases.
+ * that uses them, which the staging releases. airy_cl_staging_take_all: AIRY_CL_STAGING_BYTES, once
+ * no copy uses any.
  */
+airy_status airy_cl_staging_take_all(struct airy_cl_queue *queue, unsigned char **data);
 airy_status airy_cl_staging_take(struct airy_cl_queue *queue, size_t size, void **piece);
 void airy_cl_staging_used(struct airy_cl_queue *queue, const void *piece, size_t size,
                           cl_event event);

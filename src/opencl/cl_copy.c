@@ -1,7 +1,10 @@
 #include <assert.h>
+#include <pthread.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/size.h"
+#include "base/thread.h"
 #include "opencl/cl_buffer.h"
 #include "opencl/cl_launch.h"
 #include "shared/fill_geom.h"
@@ -155,8 +158,8 @@ static airy_status enqueue_box(airy_queue *queue, const struct transfer *t, cons
 }
 
 /*
- * A box in pieces of at most AIRY_CL_STAGING_PIECE bytes that follow each other in tight host
- * memory. Along `axis` a piece has at most `chunk`; the axes below are whole, those above one.
+ * A box in pieces that follow each other in tight host memory. Along `axis` a piece has at most
+ * `chunk`; the axes below are whole, those above one.
  */
 struct pieces {
     const struct box *box;
@@ -165,14 +168,24 @@ struct pieces {
     bool done;
 };
 
-static struct pieces cut(const struct box *box)
+/* most: bytes of a piece. */
+static struct pieces cut(const struct box *box, size_t most)
 {
     struct pieces pieces = {.box = box};
     size_t inner = 1;
-    while (pieces.axis < 3 && inner * box->count[pieces.axis] <= AIRY_CL_STAGING_PIECE)
+    while (pieces.axis < 3 && inner * box->count[pieces.axis] <= most)
         inner *= box->count[pieces.axis++];
-    pieces.chunk = airy_min_size(AIRY_CL_STAGING_PIECE / inner, box->count[pieces.axis]);
+    pieces.chunk = airy_min_size(most / inner, box->count[pieces.axis]);
     return pieces;
+}
+
+static size_t count_pieces(const struct pieces *pieces)
+{
+    const struct box *box = pieces->box;
+    size_t count = (box->count[pieces->axis] + pieces->chunk - 1) / pieces->chunk;
+    for (int i = pieces->axis + 1; i < 4; i++)
+        count *= box->count[i];
+    return count;
 }
 
 static bool next_piece(struct pieces *pieces, struct box *piece)
@@ -208,14 +221,175 @@ static bool next_piece(struct pieces *pieces, struct box *piece)
  * The copy that uses a piece of staging memory goes to the driver at once, to run while the next
  * piece is filled.
  */
+static airy_status start_copy(airy_queue *queue, const struct transfer *t, const struct box *piece,
+                              void *staging, cl_event *event)
+{
+    const struct airy_cl_queue *impl = airy_cl_queue(queue);
+    AIRY_TRY(enqueue_box(queue, t, piece, staging, event));
+    AIRY_CL_TRY(impl->device, impl->device->cl->Flush(impl->queue), "clFlush");
+    return AIRY_OK;
+}
+
 static airy_status start_staged(airy_queue *queue, const struct transfer *t,
                                 const struct box *piece, void *staging, cl_event *event)
 {
-    struct airy_cl_queue *impl = airy_cl_queue(queue);
-    AIRY_TRY(enqueue_box(queue, t, piece, staging, event));
-    airy_cl_staging_used(impl, staging, box_bytes(piece), *event);
-    AIRY_CL_TRY(impl->device, impl->device->cl->Flush(impl->queue), "clFlush");
+    AIRY_TRY(start_copy(queue, t, piece, staging, event));
+    airy_cl_staging_used(airy_cl_queue(queue), staging, box_bytes(piece), *event);
     return AIRY_OK;
+}
+
+/*
+ * A copy between the device and memory that the driver cannot copy from or to in the background.
+ * One thread copies at a fifth of what the link to a GPU takes, so each thread of the pool draws
+ * pieces and has two places of the staging memory in turn: it fills or empties one while the
+ * device's copy uses the other.
+ */
+enum {
+    STAGED_LEAST = 256 << 10, /* bytes of a piece: a call of the driver is soon longer than it */
+    STAGED_THREADS = 8, /* with more, copies of 16 cores take twice as long on an H200's host */
+    STAGED_ALIGNMENT = 4096
+};
+
+struct staged_place {
+    unsigned char *data, *host; /* host: where a pull's piece goes */
+    size_t size;
+    cl_event event; /* of the copy that uses the place; NULL: none */
+};
+
+struct staged {
+    airy_queue *queue;
+    struct transfer transfer;
+    struct staged_place places[STAGED_THREADS][2];
+    bool second[STAGED_THREADS]; /* the place that the thread takes next */
+    pthread_mutex_t lock;        /* of the queue, and of what follows */
+    struct pieces pieces;
+    unsigned char *host; /* of the next piece */
+    airy_status status;
+    char failure[512];
+};
+
+static void staged_failed(struct staged *s, airy_status status)
+{
+    if (s->status != AIRY_OK)
+        return;
+    s->status = status;
+    airy_error_copy(s->failure, sizeof(s->failure));
+}
+
+static airy_status empty_place(const struct staged *s, struct staged_place *place)
+{
+    if (!place->event)
+        return AIRY_OK;
+    const struct airy_cl_device *device = airy_cl_device(s->queue->device);
+    const cl_int code = device->cl->WaitForEvents(1, &place->event);
+    device->cl->ReleaseEvent(place->event);
+    place->event = NULL;
+    AIRY_CL_TRY(device, code, directions[s->transfer.direction].call);
+    if (s->transfer.direction == PULL)
+        memcpy(place->host, place->data, place->size);
+    return AIRY_OK;
+}
+
+/* Under the lock. */
+static bool draw_piece(struct staged *s, struct staged_place *place, struct box *piece)
+{
+    if (s->status != AIRY_OK || !next_piece(&s->pieces, piece))
+        return false;
+    place->size = box_bytes(piece);
+    place->host = s->host;
+    s->host += place->size;
+    return true;
+}
+
+static void push_piece(void *arg, size_t index, unsigned worker)
+{
+    (void)index;
+    struct staged *s = arg;
+    struct staged_place *place = &s->places[worker][s->second[worker]];
+    s->second[worker] = !s->second[worker];
+    const airy_status emptied = empty_place(s, place);
+    struct box piece;
+    pthread_mutex_lock(&s->lock);
+    if (emptied != AIRY_OK)
+        staged_failed(s, emptied);
+    const bool drawn = draw_piece(s, place, &piece);
+    pthread_mutex_unlock(&s->lock);
+    if (!drawn)
+        return;
+    memcpy(place->data, place->host, place->size);
+    pthread_mutex_lock(&s->lock);
+    const airy_status started =
+        start_copy(s->queue, &s->transfer, &piece, place->data, &place->event);
+    if (started != AIRY_OK)
+        staged_failed(s, started);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* The piece before it lands while this one is on its way. */
+static void pull_piece(void *arg, size_t index, unsigned worker)
+{
+    (void)index;
+    struct staged *s = arg;
+    struct staged_place *place = &s->places[worker][s->second[worker]];
+    s->second[worker] = !s->second[worker];
+    struct box piece;
+    pthread_mutex_lock(&s->lock);
+    if (draw_piece(s, place, &piece)) {
+        const airy_status started =
+            start_copy(s->queue, &s->transfer, &piece, place->data, &place->event);
+        if (started != AIRY_OK)
+            staged_failed(s, started);
+    }
+    pthread_mutex_unlock(&s->lock);
+    const airy_status landed = empty_place(s, &s->places[worker][s->second[worker]]);
+    if (landed == AIRY_OK)
+        return;
+    pthread_mutex_lock(&s->lock);
+    staged_failed(s, landed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void land_rest(void *arg, size_t index, unsigned worker)
+{
+    (void)worker;
+    struct staged *s = arg;
+    for (int i = 0; i < 2; i++) {
+        const airy_status landed = empty_place(s, &s->places[index][i]);
+        if (landed == AIRY_OK)
+            continue;
+        pthread_mutex_lock(&s->lock);
+        staged_failed(s, landed);
+        pthread_mutex_unlock(&s->lock);
+    }
+}
+
+static airy_status run_staged(airy_queue *queue, const struct transfer *t, const struct box *box,
+                              unsigned char *host)
+{
+    struct airy_cl_queue *impl = airy_cl_queue(queue);
+    airy_pool *pool = queue->device->pool;
+    const unsigned threads = (unsigned)airy_min_size(airy_pool_size(pool), STAGED_THREADS);
+    const size_t place = AIRY_CL_STAGING_BYTES / (2 * threads) / STAGED_ALIGNMENT *
+                         STAGED_ALIGNMENT,
+                 part = airy_max_size(STAGED_LEAST, box_bytes(box) / threads);
+    struct staged s = {.queue = queue, .transfer = *t, .host = host};
+    unsigned char *data;
+    AIRY_TRY(airy_cl_staging_take_all(impl, &data));
+    for (unsigned i = 0; i < 2 * threads; i++)
+        s.places[i / 2][i % 2].data = data + i * place;
+    s.pieces = cut(box, airy_min_size(place, part));
+    pthread_mutex_init(&s.lock, NULL);
+    airy_pool_run_few(pool, threads, count_pieces(&s.pieces),
+                      t->direction == PUSH ? push_piece : pull_piece, &s);
+    if (t->direction == PULL)
+        airy_pool_run_few(pool, threads, threads, land_rest, &s);
+    pthread_mutex_destroy(&s.lock);
+    for (unsigned i = 0; i < 2 * threads; i++) {
+        const struct staged_place *left = &s.places[i / 2][i % 2];
+        if (left->event)
+            airy_cl_staging_used(impl, left->data, left->size, left->event);
+    }
+    return s.status == AIRY_OK ? AIRY_OK : airy_fail_restore(s.status, s.failure);
 }
 
 airy_status airy_cl_push(airy_queue *queue, const airy_array *dst, const void *data, bool pinned)
@@ -224,40 +398,14 @@ airy_status airy_cl_push(airy_queue *queue, const airy_array *dst, const void *d
     const struct transfer transfer = {.direction = PUSH, .buffer = dst->buffer->handle};
     if (pinned)
         return enqueue_box(queue, &transfer, &box, (unsigned char *)data, NULL);
-    const unsigned char *from = data;
-    struct pieces pieces = cut(&box);
-    for (struct box piece; next_piece(&pieces, &piece);) {
-        const size_t size = box_bytes(&piece);
-        void *staging;
-        cl_event event;
-        AIRY_TRY(airy_cl_staging_take(airy_cl_queue(queue), size, &staging));
-        airy_pool_copy(queue->device->pool, staging, from, size);
-        AIRY_TRY(start_staged(queue, &transfer, &piece, staging, &event));
-        from += size;
-    }
-    return AIRY_OK;
-}
-
-/*
- * Copies from the device that are on their way through staging memory; 3 pieces and the gap at the
- * ring's end fit into it.
- */
-enum { PULL_DEPTH = 3 };
-_Static_assert((PULL_DEPTH + 1) * AIRY_CL_STAGING_PIECE <= AIRY_CL_STAGING_BYTES,
-               "the ring is too small");
-
-struct pulled {
-    cl_event event;
+    const size_t size = box_bytes(&box);
+    if (size > STAGED_LEAST)
+        return run_staged(queue, &transfer, &box, (unsigned char *)data);
     void *staging;
-    size_t size;
-};
-
-static airy_status land_pulled(airy_queue *queue, const struct pulled *pulled, unsigned char *to)
-{
-    const struct airy_cl_device *device = airy_cl_device(queue->device);
-    AIRY_CL_TRY(device, device->cl->WaitForEvents(1, &pulled->event), directions[PULL].call);
-    airy_pool_copy(queue->device->pool, to, pulled->staging, pulled->size);
-    return AIRY_OK;
+    cl_event event;
+    AIRY_TRY(airy_cl_staging_take(airy_cl_queue(queue), size, &staging));
+    memcpy(staging, data, size);
+    return start_staged(queue, &transfer, &box, staging, &event);
 }
 
 airy_status airy_cl_pull(airy_queue *queue, void *data, const airy_array *src, bool pinned)
@@ -266,26 +414,12 @@ airy_status airy_cl_pull(airy_queue *queue, void *data, const airy_array *src, b
     const struct transfer transfer = {.direction = PULL, .buffer = src->buffer->handle};
     if (pinned)
         return enqueue_box(queue, &transfer, &box, data, &airy_cl_queue(queue)->last);
-    unsigned char *to = data;
-    struct pulled flight[PULL_DEPTH];
-    size_t started = 0, landed = 0;
-    struct pieces pieces = cut(&box);
-    for (struct box piece; next_piece(&pieces, &piece); started++) {
-        if (started - landed == PULL_DEPTH) {
-            const struct pulled *oldest = &flight[landed++ % PULL_DEPTH];
-            AIRY_TRY(land_pulled(queue, oldest, to));
-            to += oldest->size;
-        }
-        struct pulled *next = &flight[started % PULL_DEPTH];
-        next->size = box_bytes(&piece);
-        AIRY_TRY(airy_cl_staging_take(airy_cl_queue(queue), next->size, &next->staging));
-        AIRY_TRY(start_staged(queue, &transfer, &piece, next->staging, &next->event));
-    }
-    for (; landed < started; landed++) {
-        const struct pulled *oldest = &flight[landed % PULL_DEPTH];
-        AIRY_TRY(land_pulled(queue, oldest, to));
-        to += oldest->size;
-    }
+    const size_t size = box_bytes(&box);
+    if (size > STAGED_LEAST)
+        return run_staged(queue, &transfer, &box, data);
+    const void *staging;
+    AIRY_TRY(airy_cl_peek(queue, &staging, src));
+    memcpy(data, staging, size);
     return AIRY_OK;
 }
 

@@ -35,14 +35,30 @@ static bool in_use(const struct airy_cl_staging *staging, size_t begin, size_t e
     return false;
 }
 
+static airy_status make_staging(struct airy_cl_queue *queue)
+{
+    struct airy_cl_staging *staging = &queue->staging;
+    if (staging->buffer)
+        return AIRY_OK;
+    void *data;
+    AIRY_TRY(airy_cl_pin(queue->device, AIRY_CL_STAGING_BYTES, false, &staging->buffer, &data));
+    staging->data = data;
+    return AIRY_OK;
+}
+
+airy_status airy_cl_staging_take_all(struct airy_cl_queue *queue, unsigned char **data)
+{
+    AIRY_TRY(make_staging(queue));
+    while (queue->staging.count)
+        AIRY_TRY(retire_oldest(queue));
+    *data = queue->staging.data;
+    return AIRY_OK;
+}
+
 airy_status airy_cl_staging_take(struct airy_cl_queue *queue, size_t size, void **piece)
 {
     struct airy_cl_staging *staging = &queue->staging;
-    if (!staging->buffer) {
-        void *data;
-        AIRY_TRY(airy_cl_pin(queue->device, AIRY_CL_STAGING_BYTES, false, &staging->buffer, &data));
-        staging->data = data;
-    }
+    AIRY_TRY(make_staging(queue));
     if (staging->head + size > AIRY_CL_STAGING_BYTES)
         staging->head = 0;
     while (staging->count == AIRY_CL_STAGING_PIECES ||

@@ -484,6 +484,40 @@ static void check_print(struct check *c)
                " [[1260 1261 1262 ... 1347 1348 1349]\n  [1350 1351 1352 ... 1437 1438 1439]]]\n");
 }
 
+/* Volumes of several pieces each through staging memory: whole, in rows, in rows and slices. */
+static void check_staged(struct check *c)
+{
+    if (!check_case(c, "array_staged"))
+        return;
+    const size_t shape[3] = {37, 150, 401},
+                 boxes[][3] = {{37, 150, 401}, {36, 150, 400}, {37, 140, 401}, {30, 149, 300}};
+    const size_t start[3] = {0}, n = shape[0] * shape[1] * shape[2];
+    uint16_t *data = check_alloc(c, n * sizeof(*data)), *got = check_alloc(c, n * sizeof(*got));
+    for (size_t i = 0; i < n; i++)
+        data[i] = (uint16_t)(i * 40503 >> 7);
+    for (size_t k = 0; k < sizeof(boxes) / sizeof(boxes[0]); k++) {
+        const size_t *box = boxes[k], size = box[0] * box[1] * box[2] * sizeof(*data);
+        airy_array *a = check_output(c, AIRY_DTYPE_U16, 3, shape), *view = NULL;
+        CHECK_OK(c, airy_array_fill(c->queue, a, 7));
+        CHECK_OK(c, airy_array_view(&view, a, start, box));
+        CHECK_OK(c, airy_array_push(c->queue, view, data, size));
+        CHECK_OK(c, airy_array_pull(c->queue, got, n * sizeof(*got), a));
+        size_t wrong = 0;
+        for (size_t z = 0; z < shape[0]; z++)
+            for (size_t y = 0; y < shape[1]; y++)
+                for (size_t x = 0; x < shape[2]; x++) {
+                    const bool in = z < box[0] && y < box[1] && x < box[2];
+                    wrong += got[(z * shape[1] + y) * shape[2] + x] !=
+                             (in ? data[(z * box[1] + y) * box[2] + x] : 7);
+                }
+        CHECK(c, wrong == 0);
+        memset(got, 0, n * sizeof(*got));
+        CHECK_OK(c, airy_array_pull(c->queue, got, size, view));
+        CHECK(c, memcmp(got, data, size) == 0);
+        airy_array_destroy(&view);
+    }
+}
+
 static void check_bandwidth(struct check *c)
 {
     if (!check_case(c, "array_copy_64MiB"))
@@ -511,5 +545,6 @@ void check_core_array(struct check *c)
     check_over_shared_host(c);
     check_fill_values(c);
     check_print(c);
+    check_staged(c);
     check_bandwidth(c);
 }
