@@ -3,7 +3,7 @@
 # another Linux of the same or newer glibc with nothing installed.
 #   scripts/bundle.sh BUILD OUT
 set -eu
-build=$1
+build=$(cd "$1" && pwd)
 out=$2
 source=$(cd "$(dirname "$0")/.." && pwd)
 
