@@ -2,6 +2,7 @@
 """The established Python packages beside Airy, on the same file, in the same run: results compared, then speed.
 
     bench/compare.py [--airy build/tools/airy/airy] [--device cpu] [--device gpu] [--cores 2] FILE PONI
+    bench/compare.py --images [--airy ...] [--device cpu] [--device gpu] [--cores 2]
 
 FILE: a bitshuffle-LZ4 stack with a frame a chunk; PONI: its geometry. A peer that is not installed, or finds no device, is named and
 skipped; without h5py there is nothing to compare with. Airy and the peers take turns (A B C A B C ...), medians count. A peer runs in
@@ -15,6 +16,10 @@ Agreement, of frame 0; intensities relative to the pattern's own:
     opencl, full splitting    1e-3   sums in float32 pairs there, too
     numpy, no splitting       1e-5 in 99 % of the bins: a pixel on an edge may fall on either side of it
     decoders                  sums of the frame's counts equal exactly
+
+--images: filters, statistics, labels and measures of 2048 x 2048 elements, blurs of 100 x 1024 x 1024, the image in the memory of the
+device. Peers are CuPy on a GPU; NumPy and SciPy, which work with one thread, on the CPU. A peer's calls run one behind the other and
+are waited for once, as Airy's rows "back to back" are. What both make of one image of noise and sources is compared, too.
 """
 import argparse
 import importlib.metadata
@@ -44,9 +49,13 @@ def arguments():
     parser.add_argument("--peer-frames", type=int, default=32, help="frames that a peer takes in one timing")
     parser.add_argument("--only", help="peers whose name contains this")
     parser.add_argument("--json", help="all figures into this file")
-    parser.add_argument("file")
-    parser.add_argument("poni")
-    return parser.parse_args()
+    parser.add_argument("--images", action="store_true", help="operations on images; no FILE, no PONI")
+    parser.add_argument("file", nargs="?")
+    parser.add_argument("poni", nargs="?")
+    args = parser.parse_args()
+    if args.images == bool(args.poni):
+        parser.error("FILE and PONI, or --images")
+    return args
 
 
 def open_stack(path):
@@ -397,9 +406,220 @@ def compare(args, device, rows):
     return good
 
 
+# Operations on images. A job has the name that its row of `airy bench` begins with; `peer` makes a call of the peer's on what `scene`
+# has, `check` compares what it gives with what the command gives.
+
+
+class Scene:
+    """One image, as NumPy has it and in the peer's memory, and Airy's word on it."""
+
+    def __init__(self, args, folder):
+        import numpy
+
+        self.args, self.folder = args, folder
+        if args.on == "cpu":
+            import scipy.ndimage
+            import scipy.signal
+
+            self.np, self.ndimage, self.signal = numpy, scipy.ndimage, scipy.signal
+        else:
+            import cupy
+            import cupyx.scipy.ndimage
+            import cupyx.scipy.signal
+
+            self.np, self.ndimage, self.signal = cupy, cupyx.scipy.ndimage, cupyx.scipy.signal
+        random = numpy.random.default_rng(1)
+        image = random.standard_normal((2048, 2048), dtype=numpy.float32)
+        y, x = numpy.mgrid[-4:5, -4:5]
+        disc = numpy.exp(-(y * y + x * x) / 4).astype(numpy.float32)
+        for cy, cx, height in zip(random.integers(8, 2040, 200), random.integers(8, 2040, 200), random.uniform(6, 50, 200)):
+            image[cy - 4 : cy + 5, cx - 4 : cx + 5] += numpy.float32(height) * disc
+        taps = numpy.exp(-0.5 * (numpy.arange(-7, 8) / 3.5) ** 2)
+        self.host = {"image": image, "kernel": numpy.outer(taps, taps), "volume": image[:256].reshape(8, 256, 256)}
+        for name, array in self.host.items():
+            numpy.save(self.path(name), array)
+        self.image = self.np.asarray(image)
+        self.wide = self.image.astype("f8")
+        self.kernel = self.np.asarray(self.host["kernel"])
+        self.narrow_kernel = self.kernel.astype("f4")
+        self.volume = self.np.asarray(self.host["volume"])
+        self.large = self.np.zeros((100, 1024, 1024), "f4")
+        self.large[:] = self.image[:1024, :1024]
+        self.threshold = 5 * self.airy("clip", "image")["std"]
+        self.labels, self.count = self.ndimage.label(self.image > self.threshold)
+        self.count = int(self.count)
+        self.numbers = self.np.arange(1, self.count + 1)
+
+    def path(self, name):
+        return os.path.join(self.folder, name + ".npy")
+
+    def airy(self, command, image, *words):
+        return airy_json(self.args, command, self.path(image), "--json", *words)
+
+    def airy_image(self, command, image, *words):
+        import numpy
+
+        self.airy(command, image, "-o", self.path("out"), "--force", *words)
+        return numpy.load(self.path("out"))
+
+    def fetch(self, array):
+        return array.get() if hasattr(array, "get") else array
+
+    def wait(self):
+        if self.args.on != "cpu":
+            self.np.cuda.Device().synchronize()
+
+
+def clip(scene):
+    """Iterated, about the median, as it is written with arrays."""
+    kept = scene.image.ravel()
+    while True:
+        center, spread = scene.np.median(kept), scene.np.std(kept)
+        good = kept[(kept > center - 3 * spread) & (kept < center + 3 * spread)]
+        if good.size == kept.size:
+            return float(center), float(spread), kept.size
+        kept = good
+
+
+def moments(scene):
+    x = scene.image
+    return [float(v) for v in (x.mean(), scene.np.median(x), x.std(), x.max())]
+
+
+def of_labels(scene):
+    sums = scene.ndimage.sum_labels(scene.image, scene.labels, scene.numbers)
+    return sums, scene.ndimage.center_of_mass(scene.image, scene.labels, scene.numbers)
+
+
+def apart(ours, theirs, tolerance):
+    """Largest difference, of the largest value."""
+    import numpy
+
+    ours, theirs = numpy.asarray(ours, "f8"), numpy.asarray(theirs, "f8")
+    if ours.shape != theirs.shape:
+        return False, f"shapes {ours.shape} and {theirs.shape}"
+    worst = float(numpy.max(numpy.abs(ours - theirs)) / numpy.max(numpy.abs(theirs)))
+    return worst < tolerance, f"{worst:.0e} apart" + ("" if worst < tolerance else f", MORE than {tolerance:.0e}")
+
+
+def check_convolve(scene, result, wide):
+    words = ("--kernel", scene.path("kernel"), "--dtype", "float64" if wide else "float32")
+    return apart(scene.airy_image("convolve", "image", *words), scene.fetch(result), 1e-12 if wide else 2e-5)
+
+
+def check_blur(scene, _result):
+    theirs = scene.fetch(scene.ndimage.gaussian_filter(scene.volume, 2.0))
+    return apart(scene.airy_image("blur", "volume", "--sigma", "2"), theirs, 1e-5)
+
+
+def check_moments(scene, result):
+    ours = scene.airy("stats", "image")
+    return apart([ours[key] for key in ("mean", "median", "std", "max")], result, 1e-5)
+
+
+def check_clip(scene, result):
+    ours = scene.airy("clip", "image")
+    return apart([ours[key] for key in ("median", "std", "count")], result, 1e-5)
+
+
+def check_labels(scene, result):
+    ours = scene.airy_image("label", "image", "--above", repr(scene.threshold))
+    same = bool((ours == scene.fetch(result[0])).all())
+    return same, f"{scene.count} labels, " + ("the same bits" if same else "DIFFERENT")
+
+
+def check_measures(scene, result):
+    import csv
+
+    table = os.path.join(scene.folder, "table.csv")
+    scene.airy("label", "image", "--above", repr(scene.threshold), "--table", table, "--force")
+    with open(table) as lines:
+        rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    theirs = [[float(s), float(c[0]), float(c[1])] for s, c in zip(result[0], result[1])]
+    return apart([[float(row[key]) for key in ("sum", "com_y", "com_x")] for row in rows], theirs, 1e-5)
+
+
+class Job:
+    def __init__(self, bench, row, call, check, name=None):
+        self.bench, self.row, self.call, self.check, self.name = bench, row, call, check, name
+
+
+JOBS = [
+    Job("convolve", "convolve 15x15, direct, f32", lambda s: s.signal.convolve2d(s.image, s.narrow_kernel),
+        lambda s, r: check_convolve(s, r, False), "convolve2d"),
+    Job("convolve", "convolve 15x15, direct, f64", lambda s: s.signal.convolve2d(s.wide, s.kernel),
+        lambda s, r: check_convolve(s, r, True), "convolve2d"),
+    Job("convolve", "convolve 15x15, rank 1, f32", lambda s: s.signal.fftconvolve(s.image, s.narrow_kernel),
+        lambda s, r: check_convolve(s, r, False), "fftconvolve"),
+    Job("convolve", "convolve 15x15, rank 1, f64", lambda s: s.signal.fftconvolve(s.wide, s.kernel),
+        lambda s, r: check_convolve(s, r, True), "fftconvolve"),
+    *(Job("blur", f"blur 100x1024x1024, sigma {sigma}", lambda s, sigma=sigma: s.ndimage.gaussian_filter(s.large, sigma), check_blur,
+          "gaussian_filter") for sigma in (1, 2, 5, 10)),
+    Job("stats", "mean, median, std, max of 2048x2048", moments, check_moments),
+    Job("clip", "clip to convergence, 2048x2048", clip, check_clip),
+    Job("threshold", "threshold, 2048x2048", lambda s: s.image > s.threshold, None),
+    Job("label", "label, 2048x2048", lambda s: s.ndimage.label(s.image > s.threshold), check_labels),
+    Job("measure", "measures of labels, 2048x2048", of_labels, check_measures, "sum_labels, center_of_mass"),
+]
+
+
+def time_peer(scene, job, seconds):
+    """ms of a call among calls one behind the other, the first apart; what it gave."""
+    result = job.call(scene)
+    scene.wait()
+    start = time.perf_counter()
+    job.call(scene)
+    scene.wait()
+    calls = max(1, min(200, int(seconds / max(1e-6, time.perf_counter() - start))))
+    start = time.perf_counter()
+    for _ in range(calls):
+        job.call(scene)
+    scene.wait()
+    return 1e3 * (time.perf_counter() - start) / calls, result
+
+
+def bench_images(args, benches):
+    """ms by name of row."""
+    rows = airy_json(args, "bench", *benches, "--seconds", str(args.seconds))
+    return {row["name"]: row["value"] for row in rows}
+
+
+def compare_images(args, device, rows):
+    """Every job on one device, Airy and the peer in turn; True where all agree."""
+    args.on = device
+    peer = "scipy" if device == "cpu" else "cupy"
+    if not importlib.util.find_spec(peer):
+        print(f"{device}: skipped, not installed: {peer}")
+        return True
+    good, ours, theirs, words = True, {}, {}, {}
+    jobs = [job for job in JOBS if not args.only or args.only in job.row]
+    with tempfile.TemporaryDirectory() as folder:
+        scene = Scene(args, folder)
+        for k in range(args.repeat):
+            for name, value in bench_images(args, sorted({job.bench for job in jobs})).items():
+                ours.setdefault(name, []).append(value)
+            for job in jobs:
+                ms, result = time_peer(scene, job, args.seconds)
+                print(f"  {job.row}, {peer}: {ms:.3f} ms", file=sys.stderr, flush=True)
+                theirs.setdefault(job.row, []).append(ms)
+                if k == 0:
+                    words[job.row] = job.check(scene, result) if job.check else (True, "")
+    print(f"\n{device}\n{'ms':40}{'Airy':>10}{'with copies':>13}{peer:>10}{'Airy x':>8}")
+    for job in jobs:
+        value = statistics.median(ours.get(job.row + ", back to back") or ours[job.row])
+        copies = ours.get(job.row + ", with copies")
+        copies = statistics.median(copies) if copies else None
+        other, (agrees, sentence) = statistics.median(theirs[job.row]), words[job.row]
+        good = good and agrees
+        print(f"{job.row:40}{value:10.4f}{copies and f'{copies:.4f}' or '-':>13}{other:10.3f}{other / value:8.1f}  {sentence}")
+        rows.append({"device": device, "job": job.row, "value": value, "with_copies": copies, "unit": "ms", "peer": job.name or peer,
+                     "peer_value": other, "airy_ratio": other / value, "agrees": agrees, "agreement": sentence})
+    return good
+
+
 def versions():
     found = []
-    for module in ("pyFAI", "silx", "hdf5plugin", "bitshuffle", "pyopencl", "numpy", "h5py"):
+    for module in ("pyFAI", "silx", "hdf5plugin", "bitshuffle", "pyopencl", "numpy", "scipy", "cupy", "h5py"):
         if importlib.util.find_spec(module):
             try:
                 found.append(f"{module} {importlib.metadata.version(module)}")
@@ -410,16 +630,18 @@ def versions():
 
 def main():
     args = arguments()
-    if not importlib.util.find_spec("h5py"):
-        print("bench/compare.py: no module h5py; nothing to compare with", file=sys.stderr)
+    needed = "numpy" if args.images else "h5py"
+    if not importlib.util.find_spec(needed):
+        print(f"bench/compare.py: no module {needed}; nothing to compare with", file=sys.stderr)
         return 0
     cores = sorted(os.sched_getaffinity(0))[: args.cores]
     os.sched_setaffinity(0, cores)
     args.cores = len(cores)
-    print(f"{versions()}\n{args.file}: {len(open_stack(args.file))} frames; {len(cores)} cores; medians of {args.repeat}; "
-          f"(n): processes of a peer, which share the cores")
+    what = "images" if args.images else f"{args.file}: {len(open_stack(args.file))} frames"
+    print(f"{versions()}\n{what}; {len(cores)} cores; medians of {args.repeat}"
+          + ("" if args.images else "; (n): processes of a peer, which share the cores"))
     rows = []
-    good = all([compare(args, device, rows) for device in args.device or ["cpu"]])
+    good = all([(compare_images if args.images else compare)(args, device, rows) for device in args.device or ["cpu"]])
     if args.json:
         with open(args.json, "w") as out:
             json.dump({"packages": versions(), "cores": len(cores), "file": args.file, "rows": rows}, out, indent=1)
