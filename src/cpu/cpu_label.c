@@ -92,8 +92,8 @@ static void make_bits(const struct job *job, size_t row)
 {
     const struct airy_reduce_kernels *k = airy_reduce_kernels();
     const struct airy_label_plan *plan = job->plan;
-    const size_t width = plan->shape[2], elem = airy_dtype_size(plan->src->dtype);
-    const char *src = airy_row_address(plan->src, plan->shape, row);
+    const size_t width = plan->stack.shape[2], elem = airy_dtype_size(plan->src->dtype);
+    const char *src = airy_row_address(plan->src, plan->stack.shape, row);
     uint64_t *bits = job->bits + row * job->words;
     _Alignas(64) double values[PIECE];
     uint8_t mask[PIECE];
@@ -257,7 +257,7 @@ static void unite_stripe(void *arg, size_t index, unsigned worker)
             continue;
         make_runs(job->runs->run + first, job->bits + row * job->words, job->words);
         job->runs->run[last - 1].end =
-            (uint32_t)airy_min_size(job->runs->run[last - 1].end, job->plan->shape[2]);
+            (uint32_t)airy_min_size(job->runs->run[last - 1].end, job->plan->stack.shape[2]);
         for (uint32_t i = first; i < last; i++)
             job->parent[i] = i;
         unite_row(job, row, begin, true);
@@ -409,8 +409,8 @@ static void write_stripe(void *arg, size_t index, unsigned worker)
     const size_t end = stripe_begin(job, index + 1);
     for (size_t row = stripe_begin(job, index); row < end; row++) {
         const uint32_t first = runs->row_first[row], n = runs->row_first[row + 1] - first;
-        void *dst = airy_row_address(job->plan->labels, job->plan->shape, row);
-        write_row(dst, job->plan->shape[2], runs->run + first, runs->label + first, n);
+        void *dst = airy_row_address(job->plan->labels, job->plan->stack.shape, row);
+        write_row(dst, job->plan->stack.shape[2], runs->run + first, runs->label + first, n);
     }
 }
 
@@ -438,32 +438,53 @@ static airy_status label_runs(struct job *job, airy_device *device, size_t *coun
     return number_runs(job, device, count);
 }
 
-static airy_status label(airy_queue *queue, struct airy_label_plan *plan)
+static airy_status label_image(airy_queue *queue, const struct airy_label_plan *plan)
 {
-    struct airy_runs runs = {.shape = {plan->shape[0], plan->shape[1], plan->shape[2]},
-                             .rows = plan->shape[0] * plan->shape[1]};
-    struct job job = {.plan = plan, .runs = &runs, .words = (plan->shape[2] + WORD - 1) / WORD};
-    job.stripes = airy_min_size(STRIPES, plan->shape[0] > 1 ? plan->shape[0] : runs.rows);
-    airy_status status = label_runs(&job, queue->device, &plan->count);
+    const size_t *shape = plan->stack.shape;
+    struct airy_runs runs = {.shape = {shape[0], shape[1], shape[2]}, .rows = shape[0] * shape[1]};
+    struct job job = {.plan = plan, .runs = &runs, .words = (shape[2] + WORD - 1) / WORD};
+    job.stripes = airy_min_size(STRIPES, shape[0] > 1 ? shape[0] : runs.rows);
+    airy_status status = label_runs(&job, queue->device, plan->counts);
     if (status == AIRY_OK && plan->labels)
         airy_profile_loop(queue->device, "label_write", (double)airy_array_size(plan->labels),
                           job.stripes, write_stripe, &job);
-    if (status == AIRY_OK && plan->wants_regions) {
+    if (status == AIRY_OK && plan->regions) {
         void *block = NULL;
-        status = airy_memory_calloc(&block, plan->count + 1, sizeof(airy_region), "regions");
-        plan->regions = block;
+        status = airy_memory_calloc(&block, *plan->counts + 1, sizeof(airy_region), "regions");
+        *plan->regions = block;
         if (status == AIRY_OK)
-            status = airy_measure_runs(queue, plan->regions, plan->count, &runs, NULL, plan->src);
-        if (status != AIRY_OK) {
-            free(plan->regions);
-            plan->regions = NULL;
-        }
+            status =
+                airy_measure_runs(queue, *plan->regions, *plan->counts, &runs, NULL, plan->src);
     }
     free(job.bits);
     free(job.parent);
     free(job.pixels);
     airy_runs_free(&runs);
     return status;
+}
+
+airy_array airy_image_at(const airy_array *first, size_t elements)
+{
+    airy_array image = *first;
+    image.offset += elements * airy_dtype_size(first->dtype);
+    return image;
+}
+
+static airy_status label(airy_queue *queue, const struct airy_label_plan *plan)
+{
+    const struct airy_label_stack *stack = &plan->stack;
+    for (size_t i = 0; i < stack->images; i++) {
+        const airy_array src = airy_image_at(plan->src, i * stack->src_step),
+                         labels = airy_image_at(plan->labels ? plan->labels : plan->src,
+                                                i * stack->labels_step);
+        struct airy_label_plan one = *plan;
+        one.src = &src;
+        one.labels = plan->labels ? &labels : NULL;
+        one.counts = plan->counts + i;
+        one.regions = plan->regions ? plan->regions + i : NULL;
+        AIRY_TRY(label_image(queue, &one));
+    }
+    return AIRY_OK;
 }
 
 const struct airy_label_fns airy_label_cpu = {.label = label, .measure = airy_cpu_measure};

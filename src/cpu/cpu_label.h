@@ -32,6 +32,10 @@ void airy_label_turns(uint64_t *bits, const uint32_t *row, size_t width);
 airy_status airy_measure_runs(airy_queue *queue, airy_region *regions, size_t count,
                               const struct airy_runs *runs, const airy_array *labels,
                               const airy_array *src);
+
+/* An image that begins so many elements after another one. */
+airy_array airy_image_at(const airy_array *first, size_t elements);
+
 airy_status airy_cpu_measure(airy_queue *queue, const struct airy_measure_plan *plan);
 
 #endif

@@ -378,7 +378,14 @@ airy_status airy_measure_runs(airy_queue *queue, airy_region *regions, size_t co
 
 airy_status airy_cpu_measure(airy_queue *queue, const struct airy_measure_plan *plan)
 {
-    const struct airy_runs rows = {.shape = {plan->shape[0], plan->shape[1], plan->shape[2]},
-                                   .rows = plan->shape[0] * plan->shape[1]};
-    return airy_measure_runs(queue, plan->regions, plan->count, &rows, plan->labels, plan->src);
+    const struct airy_label_stack *stack = &plan->stack;
+    const size_t *shape = stack->shape;
+    const struct airy_runs rows = {.shape = {shape[0], shape[1], shape[2]},
+                                   .rows = shape[0] * shape[1]};
+    for (size_t i = 0; i < stack->images; i++) {
+        const airy_array src = airy_image_at(plan->src, i * stack->src_step),
+                         labels = airy_image_at(plan->labels, i * stack->labels_step);
+        AIRY_TRY(airy_measure_runs(queue, plan->regions[i], plan->counts[i], &rows, &labels, &src));
+    }
+    return AIRY_OK;
 }

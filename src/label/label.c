@@ -17,20 +17,38 @@ static airy_status get_fns(const struct airy_label_fns **fns, const airy_queue *
     return AIRY_OK;
 }
 
-/* src, and labels of its shape, as z, y, x. */
-static airy_status check_arrays(size_t shape[3], const airy_queue *queue, const airy_array *labels,
-                                const airy_array *src)
+/* Of an array's dimensions the first `lead` (0 or 1) count its images. */
+static airy_array first_image(const airy_array *array, int lead)
+{
+    airy_array image = *array;
+    image.ndim -= lead;
+    for (int i = 0; i < image.ndim; i++) {
+        image.shape[i] = array->shape[i + lead];
+        image.pitch[i] = array->pitch[i + lead];
+    }
+    return image;
+}
+
+/* src, and labels of its shape. */
+static airy_status check_arrays(struct airy_label_stack *stack, const airy_queue *queue,
+                                const airy_array *labels, const airy_array *src, int lead)
 {
     char text[96], other[96];
     AIRY_FAIL_IF(!queue || !src, AIRY_ERR_PARAM, "%s is NULL", queue ? "src" : "queue");
     AIRY_TRY(airy_check_device(queue, src, "src"));
-    AIRY_FAIL_IF(src->ndim > 3, AIRY_ERR_SHAPE, "src is %s, expected 1 to 3 dimensions",
-                 airy_array_describe(src, text));
-    AIRY_FAIL_IF(airy_array_count(src) > INT32_MAX, AIRY_ERR_SHAPE,
-                 "src is %s, expected fewer than 2^31 elements", airy_array_describe(src, text));
+    AIRY_FAIL_IF(src->ndim <= lead || src->ndim > lead + 3, AIRY_ERR_SHAPE,
+                 "src is %s, expected %d to %d dimensions", airy_array_describe(src, text),
+                 lead + 1, lead + 3);
+    const airy_array image = first_image(src, lead);
+    AIRY_FAIL_IF(airy_array_count(&image) > INT32_MAX, AIRY_ERR_SHAPE,
+                 "src is %s, expected fewer than 2^31 elements%s", airy_array_describe(src, text),
+                 lead ? " an image" : "");
+    *stack = (struct airy_label_stack){.images = lead ? src->shape[0] : 1,
+                                       .src_step = lead ? src->pitch[0] : 0,
+                                       .labels_step = lead && labels ? labels->pitch[0] : 0};
     for (int i = 0; i < 3; i++) {
-        const int axis = src->ndim - 3 + i;
-        shape[i] = axis < 0 ? 1 : src->shape[axis];
+        const int axis = image.ndim - 3 + i;
+        stack->shape[i] = axis < 0 ? 1 : image.shape[axis];
     }
     if (!labels)
         return AIRY_OK;
@@ -59,48 +77,104 @@ static airy_status check_connectivity(int *connectivity, int ndim)
     return AIRY_OK;
 }
 
-airy_status airy_label(airy_queue *queue, airy_array *labels, const airy_array *src,
-                       const airy_label_params *params, size_t *count, airy_region **regions)
+static airy_status run_label(airy_queue *queue, airy_array *labels, const airy_array *src, int lead,
+                             const airy_label_params *params, size_t *counts, airy_region **regions)
 {
     const airy_label_params p = params ? *params : (airy_label_params){.connectivity = 0};
     const struct airy_label_fns *fns;
-    struct airy_label_plan plan = {.labels = labels,
-                                   .src = src,
-                                   .connectivity = p.connectivity,
+    struct airy_label_plan plan = {.connectivity = p.connectivity,
                                    .has_above = p.has_above,
                                    .above = p.above,
                                    .min_count = p.min_count,
                                    .max_count = p.max_count ? p.max_count : UINT64_MAX,
-                                   .wants_regions = regions != NULL};
-    AIRY_FAIL_IF(!count, AIRY_ERR_PARAM, "count is NULL");
+                                   .counts = counts,
+                                   .regions = regions};
     AIRY_FAIL_IF(p.has_above && isnan(p.above), AIRY_ERR_PARAM, "above = nan, expected a number");
     AIRY_FAIL_IF(plan.min_count > plan.max_count, AIRY_ERR_PARAM,
                  "min_count = %llu, expected at most max_count = %llu",
                  (unsigned long long)p.min_count, (unsigned long long)p.max_count);
-    AIRY_TRY(check_arrays(plan.shape, queue, labels, src));
+    AIRY_TRY(check_arrays(&plan.stack, queue, labels, src, lead));
     AIRY_FAIL_IF(labels && airy_array_overlaps(labels, src), AIRY_ERR_PARAM,
                  "labels and src share memory");
-    AIRY_TRY(check_connectivity(&plan.connectivity, src->ndim));
+    AIRY_TRY(check_connectivity(&plan.connectivity, src->ndim - lead));
     AIRY_TRY(get_fns(&fns, queue));
-    AIRY_TRY(fns->label(queue, &plan));
-    *count = plan.count;
+    const airy_array image = first_image(src, lead),
+                     target = labels ? first_image(labels, lead) : image;
+    plan.src = &image;
+    plan.labels = labels ? &target : NULL;
+    const airy_status status = fns->label(queue, &plan);
+    for (size_t i = 0; i < plan.stack.images && regions && status != AIRY_OK; i++)
+        airy_regions_free(regions[i]);
+    return status;
+}
+
+airy_status airy_label(airy_queue *queue, airy_array *labels, const airy_array *src,
+                       const airy_label_params *params, size_t *count, airy_region **regions)
+{
+    size_t found = 0;
+    airy_region *list = NULL;
+    AIRY_FAIL_IF(!count, AIRY_ERR_PARAM, "count is NULL");
+    AIRY_TRY(run_label(queue, labels, src, 0, params, &found, regions ? &list : NULL));
+    *count = found;
     if (regions)
-        *regions = plan.regions;
+        *regions = list;
     return AIRY_OK;
+}
+
+airy_status airy_label_each(airy_queue *queue, airy_array *labels, const airy_array *src,
+                            const airy_label_params *params, size_t *counts, airy_region **regions)
+{
+    void *found = NULL, *lists = NULL;
+    AIRY_FAIL_IF(!counts || !src, AIRY_ERR_PARAM, "%s is NULL", src ? "counts" : "src");
+    const size_t images = src->shape[0];
+    airy_status status = airy_memory_calloc(&found, images, sizeof(size_t), "counts of labels");
+    if (status == AIRY_OK && regions)
+        status = airy_memory_calloc(&lists, images, sizeof(airy_region *), "lists of regions");
+    if (status == AIRY_OK)
+        status = run_label(queue, labels, src, 1, params, found, lists);
+    if (status == AIRY_OK) {
+        memcpy(counts, found, images * sizeof(size_t));
+        if (regions)
+            memcpy(regions, lists, images * sizeof(airy_region *));
+    }
+    free(found);
+    free(lists);
+    return status;
+}
+
+static airy_status run_measure(airy_queue *queue, airy_region *const *regions, const size_t *counts,
+                               const airy_array *labels, const airy_array *src, int lead)
+{
+    const struct airy_label_fns *fns;
+    struct airy_measure_plan plan = {.regions = regions, .counts = counts};
+    AIRY_TRY(check_arrays(&plan.stack, queue, labels, src, lead));
+    for (size_t i = 0; i < plan.stack.images; i++) {
+        AIRY_FAIL_IF(!regions[i] && counts[i], AIRY_ERR_PARAM, "regions of image %zu is NULL", i);
+        AIRY_FAIL_IF(counts[i] > INT32_MAX, AIRY_ERR_PARAM, "count = %zu, expected below 2^31",
+                     counts[i]);
+    }
+    AIRY_TRY(get_fns(&fns, queue));
+    const airy_array image = first_image(src, lead), numbers = first_image(labels, lead);
+    plan.src = &image;
+    plan.labels = &numbers;
+    return fns->measure(queue, &plan);
 }
 
 airy_status airy_measure(airy_queue *queue, airy_region *regions, size_t count,
                          const airy_array *labels, const airy_array *src)
 {
-    const struct airy_label_fns *fns;
-    struct airy_measure_plan plan = {
-        .regions = regions, .count = count, .labels = labels, .src = src};
-    AIRY_FAIL_IF(!labels || (!regions && count), AIRY_ERR_PARAM, "%s is NULL",
-                 labels ? "regions" : "labels");
-    AIRY_FAIL_IF(count > INT32_MAX, AIRY_ERR_PARAM, "count = %zu, expected below 2^31", count);
-    AIRY_TRY(check_arrays(plan.shape, queue, labels, src));
-    AIRY_TRY(get_fns(&fns, queue));
-    return fns->measure(queue, &plan);
+    AIRY_FAIL_IF(!labels, AIRY_ERR_PARAM, "labels is NULL");
+    return run_measure(queue, &regions, &count, labels, src, 0);
+}
+
+airy_status airy_measure_each(airy_queue *queue, airy_region *const *regions, const size_t *counts,
+                              const airy_array *labels, const airy_array *src)
+{
+    AIRY_FAIL_IF(!labels || !counts || !regions, AIRY_ERR_PARAM, "%s is NULL",
+                 !labels   ? "labels"
+                 : !counts ? "counts"
+                           : "regions");
+    return run_measure(queue, regions, counts, labels, src, 1);
 }
 
 void airy_regions_free(airy_region *regions)

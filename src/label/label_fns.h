@@ -4,28 +4,35 @@
 
 #include "airy/label.h"
 
+/* Images of one shape. Arrays of a plan are those of the first; steps: to the next, in elements. */
+struct airy_label_stack {
+    size_t images;
+    size_t src_step, labels_step;
+    size_t shape[3]; /* of an image: z, y, x */
+};
+
 struct airy_label_plan {
     const airy_array *labels; /* u32 or i32; NULL: not wanted */
     const airy_array *src;
-    size_t shape[3]; /* z, y, x */
+    struct airy_label_stack stack;
     int connectivity;
     bool has_above;
     double above;
     uint64_t min_count, max_count; /* max: UINT64_MAX where there is no limit */
-    bool wants_regions;
-    size_t count;         /* out */
-    airy_region *regions; /* out, malloc'ed, where wanted */
+    size_t *counts;                /* out, of each image */
+    airy_region **regions;         /* out, malloc'ed lists, all NULL before; NULL: not wanted. The
+                                      front frees them when a call fails */
 };
 
 struct airy_measure_plan {
-    airy_region *regions; /* out */
-    size_t count;
+    airy_region *const *regions; /* out, of each image */
+    const size_t *counts;
     const airy_array *labels, *src;
-    size_t shape[3];
+    struct airy_label_stack stack;
 };
 
 struct airy_label_fns {
-    airy_status (*label)(airy_queue *queue, struct airy_label_plan *plan);
+    airy_status (*label)(airy_queue *queue, const struct airy_label_plan *plan);
     airy_status (*measure)(airy_queue *queue, const struct airy_measure_plan *plan);
 };
 

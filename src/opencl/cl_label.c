@@ -1,4 +1,5 @@
 /* Connected components and measures (kernels/label.cl, kernels/measure.cl). */
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +17,19 @@
 
 enum {
     FIRST_ROWS = 255, /* come back with the number of labels where they are copied */
-    LABEL_GROUPS = 256
+    LABEL_GROUPS = 256,
+    LEAST_GROUPS = 32,       /* of these for an image among others */
+    SCRATCH_MOST = 256 << 20 /* bytes, where that is more than one image's */
 };
 
+/*
+ * Launches for some images of a stack, one after the other, none of which waits. What they work on
+ * lies side by side, image by image: the second dimension of a launch.
+ */
 struct call {
     airy_queue *queue;
     const airy_array *src;
+    size_t images;
     airy_label_geom geom;
     struct airy_cl_arg labels;
     struct airy_cl_arg measured; /* labels that measure.cl reads: of runs, or of pixels */
@@ -41,30 +49,35 @@ static airy_label_rows rows_of(const airy_array *a)
                              .step_z = last >= 2 ? a->pitch[last - 2] : 0};
 }
 
-/* Bits of all words and what follows: facts, turn and states of chunks, groups that have ended. */
-static airy_status size_words(size_t *size, const airy_label_geom *g)
-{
-    size_t words;
-    AIRY_FAIL_IF(airy_mul_size(&words, g->total, 2) ||
-                     airy_add_size(&words, words, (size_t)g->chunks + 2) ||
-                     airy_mul_size(size, words, sizeof(uint32_t)),
-                 AIRY_ERR_MEMORY, "%u words of 32 pixels do not fit the address space", g->total);
-    return AIRY_OK;
-}
-
-/* Scratch of 4 bytes for every node, `times` over. */
-static airy_status take_nodes(struct call *call, enum airy_scratch slot, unsigned times,
+/* Scratch of 4 bytes for each of `each` words, for every image. */
+static airy_status take_words(const struct call *call, enum airy_scratch slot, size_t each,
                               airy_buffer **buffer)
 {
-    const airy_label_geom *g = &call->geom;
     size_t size;
-    AIRY_FAIL_IF(airy_mul_size(&size, (size_t)g->total << g->shift, times * sizeof(uint32_t)),
-                 AIRY_ERR_MEMORY, "%u words of 32 pixels do not fit the address space", g->total);
+    AIRY_FAIL_IF(airy_mul_size(&size, each, call->images * sizeof(uint32_t)), AIRY_ERR_MEMORY,
+                 "%u words of 32 pixels do not fit the address space", call->geom.total);
     return airy_queue_scratch(call->queue, slot, size, buffer);
 }
 
-static airy_status start(struct call *call, airy_queue *queue, const airy_array *src,
-                         const size_t shape[3], bool measures)
+/* Every other pixel of a word begins a run at most. */
+static uint32_t shift_of(const size_t shape[3])
+{
+    return airy_label_log2((uint32_t)airy_min_size(shape[2] + 1, 32) / 2);
+}
+
+/* Images whose scratch is taken together. times: nodes of each; labels: in their tables. */
+static size_t images_at_once(airy_queue *queue, const struct airy_label_stack *stack,
+                             unsigned times, size_t labels)
+{
+    const size_t *shape = stack->shape, words = (shape[2] + 31) / 32 * shape[1] * shape[0];
+    const double each = 4.0 * (double)words * (2 + ldexp(times, (int)shift_of(shape))) +
+                        (double)(labels + 1) *
+                            (double)(sizeof(airy_label_part) + sizeof(airy_label_row));
+    const double room = fmin(SCRATCH_MOST, 0.5 * (double)airy_device_room(queue->device));
+    return (size_t)fmax(1, fmin(fmin((double)stack->images, AIRY_LABEL_IMAGES), room / each));
+}
+
+static airy_status check_device(const airy_queue *queue, bool measures)
 {
     const airy_device_info *info = &queue->device->info;
     AIRY_FAIL_IF(info->max_group < AIRY_LABEL_GROUP, AIRY_ERR_UNSUPPORTED,
@@ -78,58 +91,87 @@ static airy_status start(struct call *call, airy_queue *queue, const airy_array 
                  "device '%s' has no 64-bit atomics, which measures of labels need; use "
                  "--device cpu",
                  info->spec);
-    *call = (struct call){.queue = queue, .src = src};
+    return AIRY_OK;
+}
+
+/* `images` of a stack, from the first one on. labels: NULL where there are none. */
+static airy_status start(struct call *call, airy_queue *queue, const airy_array *src,
+                         const airy_array *labels, const struct airy_label_stack *stack,
+                         size_t first, size_t images)
+{
+    const size_t *shape = stack->shape;
+    *call = (struct call){.queue = queue, .src = src, .images = images, .labels = AIRY_CL_NULL};
     airy_label_geom *g = &call->geom;
     g->src = rows_of(src);
+    g->src.offset += first * stack->src_step;
+    g->src_step = stack->src_step;
+    if (labels) {
+        g->labels = rows_of(labels);
+        g->labels.offset += first * stack->labels_step;
+        g->labels_step = stack->labels_step;
+        call->labels = AIRY_CL_ARRAY(labels);
+    }
     g->depth = (uint32_t)shape[0];
     g->height = (uint32_t)shape[1];
     g->width = (uint32_t)shape[2];
     g->words = (g->width + 31) / 32;
     g->total = g->depth * g->height * g->words; /* at most the number of elements */
+    g->shift = shift_of(shape);
     g->tiles_x = (g->words + AIRY_LABEL_TILE_WORDS - 1) / AIRY_LABEL_TILE_WORDS;
     g->tiles_y = (g->height + AIRY_LABEL_TILE_ROWS - 1) / AIRY_LABEL_TILE_ROWS;
     g->chunks = (g->total + AIRY_LABEL_GROUP - 1) / AIRY_LABEL_GROUP;
-    size_t words_size;
-    AIRY_TRY(size_words(&words_size, g));
-    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_BLOCKS, words_size, &call->words));
+    /* Bits of all words and what follows: facts, states of chunks and of all. */
+    size_t words;
+    AIRY_FAIL_IF(airy_mul_size(&words, g->total, 2) ||
+                     airy_add_size(&words, words, (size_t)g->chunks + AIRY_LABEL_STATES),
+                 AIRY_ERR_MEMORY, "%u words of 32 pixels do not fit the address space", g->total);
+    AIRY_TRY(take_words(call, AIRY_SCRATCH_BLOCKS, words, &call->words));
     snprintf(call->value, sizeof(call->value), "-DT=%s -DIMAGE=0", airy_cl_types[src->dtype].name);
     return AIRY_OK;
 }
 
-/* Tables of so many labels; that of the parts is empty between calls, as new buffers are. */
+/* Tables of so many labels; those of parts are empty between calls, as new buffers are. */
 static airy_status take_parts(struct call *call, size_t labels)
 {
     size_t parts, rows;
-    AIRY_FAIL_IF(airy_mul_size(&parts, labels + 1, sizeof(airy_label_part)) ||
-                     airy_mul_size(&rows, labels + 1, sizeof(airy_label_row)),
+    AIRY_FAIL_IF(airy_mul_size(&parts, labels + 1, call->images * sizeof(airy_label_part)) ||
+                     airy_mul_size(&rows, labels + 1, call->images * sizeof(airy_label_row)),
                  AIRY_ERR_MEMORY, "measures of %zu labels do not fit the address space", labels);
     AIRY_TRY(airy_queue_scratch(call->queue, AIRY_SCRATCH_LABELS, parts, &call->parts));
     AIRY_TRY(airy_queue_scratch(call->queue, AIRY_SCRATCH_SMALL, rows, &call->rows));
     call->geom.capacity =
         (uint32_t)airy_min_size(airy_min_size(call->parts->size / sizeof(airy_label_part),
-                                              call->rows->size / sizeof(airy_label_row)) -
+                                              call->rows->size / sizeof(airy_label_row)) /
+                                        call->images -
                                     1,
                                 INT32_MAX);
+    call->geom.stride = call->geom.capacity + 1;
     return AIRY_OK;
 }
 
-/* An answer with rows of up to so many labels. */
+/* Bytes of an image's answer. */
+static size_t answer_step(const struct call *call)
+{
+    return ((size_t)call->geom.told + 1) * AIRY_LABEL_LINE;
+}
+
+/* An answer with rows of up to so many labels of each image. */
 static airy_status begin_answer(struct call *call, size_t labels)
 {
-    const size_t room = AIRY_CL_ANSWER_BYTES / AIRY_LABEL_LINE - 1,
+    const size_t room = AIRY_CL_ANSWER_BYTES / AIRY_LABEL_LINE / call->images - 1,
                  most = call->queue->device->shares_host ? room : FIRST_ROWS;
     call->geom.told = (uint32_t)airy_min_size(labels, most);
-    AIRY_TRY(airy_cl_answer_begin(call->queue, ((size_t)call->geom.told + 1) * AIRY_LABEL_LINE,
-                                  &call->answer));
+    AIRY_TRY(airy_cl_answer_begin(call->queue, call->images * answer_step(call), &call->answer));
     call->geom.turn = call->answer.turn;
     return AIRY_OK;
 }
 
 static airy_status launch(const struct call *call, const struct airy_cl_kernel_spec *spec,
-                          size_t items, size_t local, double bytes, const struct airy_cl_arg *args,
-                          size_t count)
+                          size_t items, double bytes, const struct airy_cl_arg *args, size_t count)
 {
-    return airy_cl_launch(call->queue, spec, 1, &items, &local, bytes, args, count);
+    const size_t global[2] = {items, call->images}, local[2] = {AIRY_LABEL_GROUP, 1};
+    return airy_cl_launch(call->queue, spec, 2, global, local, (double)call->images * bytes, args,
+                          count);
 }
 
 /* KIND of label.cl: 0 unsigned, 1 signed, 2 floating. */
@@ -195,7 +237,7 @@ static airy_status launch_label(const struct call *call, const char *name, size_
                                 double bytes, const struct airy_cl_arg *args, size_t count)
 {
     return launch(call, &(struct airy_cl_kernel_spec){"label.cl", name, call->options}, items,
-                  AIRY_LABEL_GROUP, bytes, args, count);
+                  bytes, args, count);
 }
 
 /* Components: bits, roots, their numbers and what follows from these; the count in the table. */
@@ -237,7 +279,7 @@ static airy_status run_walk(const struct call *call, const char *name, double by
                                        AIRY_CL_BUFFER(call->words), AIRY_CL_BUFFER(call->parts),
                                        AIRY_CL_BUFFER(call->rows),  AIRY_CL_VALUE(call->geom)};
     return launch(call, &(struct airy_cl_kernel_spec){"measure.cl", name, call->value},
-                  call->geom.total, AIRY_LABEL_GROUP, bytes + 4.0 * call->geom.total, args,
+                  call->geom.total, bytes + 4.0 * call->geom.total, args,
                   sizeof(args) / sizeof(args[0]));
 }
 
@@ -254,19 +296,19 @@ static airy_status run_finish(const struct call *call, size_t labels)
     const struct airy_cl_arg args[] = {AIRY_CL_BUFFER(call->parts), AIRY_CL_BUFFER(call->rows),
                                        AIRY_CL_VALUE(call->geom)};
     return launch(call, &(struct airy_cl_kernel_spec){"measure.cl", "measure_finish", call->value},
-                  labels + 1, AIRY_LABEL_GROUP, 0, args, sizeof(args) / sizeof(args[0]));
+                  labels + 1, 0, args, sizeof(args) / sizeof(args[0]));
 }
 
 /* Sums and rows of labels with small boxes. */
 static airy_status run_labels(const struct call *call, size_t labels)
 {
-    const size_t most = (size_t)LABEL_GROUPS * AIRY_LABEL_GROUP;
+    const size_t groups = airy_max_size(LABEL_GROUPS / call->images, LEAST_GROUPS);
     const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(call->src),    call->measured,
                                        AIRY_CL_BUFFER(call->words), AIRY_CL_BUFFER(call->parts),
                                        AIRY_CL_BUFFER(call->rows),  {.buffer = call->answer.memory},
                                        AIRY_CL_VALUE(call->geom)};
     return launch(call, &(struct airy_cl_kernel_spec){"measure.cl", "measure_labels", call->value},
-                  airy_min_size((labels + 1) * 32, most), AIRY_LABEL_GROUP, 0, args,
+                  airy_min_size((labels + 1) * 32, groups * AIRY_LABEL_GROUP), 0, args,
                   sizeof(args) / sizeof(args[0]));
 }
 
@@ -278,64 +320,101 @@ static airy_status run_rest(const struct call *call, size_t labels)
 }
 
 /* Wait for the answer, which is there until the queue's next one or the next copy. */
-static airy_status wait_answer(const struct call *call, const airy_label_answer **answer)
+static airy_status wait_answer(const struct call *call, const unsigned char **answer)
 {
-    const size_t size = ((size_t)call->geom.told + 1) * AIRY_LABEL_LINE;
     const void *data;
-    AIRY_TRY(airy_cl_answer_wait(call->queue, &call->answer, size, &data));
+    AIRY_TRY(
+        airy_cl_answer_wait(call->queue, &call->answer, call->images * answer_step(call), &data));
     *answer = data;
     return AIRY_OK;
 }
 
-/* Rows of labels to `regions`: those of an answer, and the others; NULL: all from the table. */
-static airy_status pull_rows(const struct call *call, airy_region *regions, size_t count,
-                             const airy_label_answer *answer)
+/* What is to be done for one image of a call. */
+static struct call call_of(const struct call *call, size_t image)
 {
-    const size_t have = answer ? airy_min_size(call->geom.told, count) : 0;
-    for (size_t i = 0; i < have; i++)
-        memcpy(regions + i, (const unsigned char *)answer + (i + 1) * AIRY_LABEL_LINE,
-               sizeof(*regions));
-    airy_array rest = airy_cl_bytes_of(call->rows, (count - have) * sizeof(*regions));
-    rest.offset = (1 + have) * sizeof(*regions);
-    return count > have ? airy_cl_pull(call->queue, regions + have, &rest, false) : AIRY_OK;
+    struct call one = *call;
+    one.images = 1;
+    one.geom.image = (uint32_t)image;
+    return one;
 }
 
-/* Wait for the number of labels alone. */
-static airy_status collect_count(const struct call *call, struct airy_label_plan *plan)
+/* Rows of labels to `regions`, from the one at `have` on, of one image. */
+static airy_status pull_rows(const struct call *one, airy_region *regions, size_t have,
+                             size_t count)
 {
-    const airy_label_answer *answer;
-    AIRY_TRY(wait_answer(call, &answer));
-    plan->count = answer->count;
+    airy_array rest = airy_cl_bytes_of(one->rows, (count - have) * sizeof(*regions));
+    rest.offset = ((size_t)one->geom.image * one->geom.stride + 1 + have) * sizeof(*regions);
+    return count > have ? airy_cl_pull(one->queue, regions + have, &rest, false) : AIRY_OK;
+}
+
+/* Measures of one image of more labels than there were entries for: both walks, with a table. */
+static airy_status measure_many(const struct call *call, size_t image, airy_region *regions,
+                                size_t count)
+{
+    struct call one = call_of(call, image);
+    AIRY_TRY(take_parts(&one, count));
+    one.geom.stride = 0; /* it is the only one */
+    one.geom.counts[image] = (uint32_t)count;
+    AIRY_TRY(run_walk(&one, "measure_extents", 0));
+    AIRY_TRY(run_rest(&one, count));
+    return pull_rows(&one, regions, 0, count);
+}
+
+/* The rows that the answer has of an image. */
+static size_t take_told(const struct call *call, const unsigned char *answer, airy_region *regions,
+                        size_t count)
+{
+    const size_t have = airy_min_size(call->geom.told, count);
+    for (size_t i = 0; i < have; i++)
+        memcpy(regions + i, answer + (i + 1) * AIRY_LABEL_LINE, sizeof(*regions));
+    return have;
+}
+
+/*
+ * Measures of all images; of what the answer has not, first where the tables are large enough.
+ * answer: gone with the first copy.
+ */
+static airy_status collect_rows(const struct call *call, airy_region *const *regions,
+                                const size_t *counts, const unsigned char *answer)
+{
+    size_t have[AIRY_LABEL_IMAGES];
+    bool left[AIRY_LABEL_IMAGES], many = false;
+    for (size_t i = 0; i < call->images; i++, answer += answer_step(call)) {
+        left[i] = ((const airy_label_answer *)(const void *)answer)->left > 0;
+        many = many || counts[i] > call->geom.capacity;
+        have[i] = left[i] ? 0 : take_told(call, answer, regions[i], counts[i]);
+    }
+    for (size_t i = 0; i < call->images; i++) {
+        const struct call one = call_of(call, i);
+        if (counts[i] > call->geom.capacity)
+            continue;
+        if (left[i])
+            AIRY_TRY(run_rest(&one, counts[i]));
+        AIRY_TRY(pull_rows(&one, regions[i], have[i], counts[i]));
+    }
+    if (many)
+        airy_buffer_release(&call->queue->scratch[AIRY_SCRATCH_LABELS]); /* it is not empty */
+    for (size_t i = 0; i < call->images && many; i++)
+        if (counts[i] > call->geom.capacity)
+            AIRY_TRY(measure_many(call, i, regions[i], counts[i]));
     return AIRY_OK;
 }
 
-/* Wait for the measures, whose number comes with the first of them. */
-static airy_status collect(struct call *call, struct airy_label_plan *plan)
+/* Wait for the numbers of labels and for the measures, which come with them. */
+static airy_status collect(const struct call *call, size_t *counts, airy_region **regions)
 {
-    const airy_label_answer *answer;
-    void *block;
+    const unsigned char *answer;
     AIRY_TRY(wait_answer(call, &answer));
-    size_t left = answer->left;
-    plan->count = answer->count;
-    if (plan->count > call->geom.capacity) {
-        airy_buffer_release(&call->queue->scratch[AIRY_SCRATCH_LABELS]); /* it is not empty */
-        AIRY_TRY(take_parts(call, plan->count));
-        call->geom.count = (uint32_t)plan->count;
-        AIRY_TRY(run_walk(call, "measure_extents", 0));
-        left = 1;
+    for (size_t i = 0; i < call->images; i++) {
+        void *block;
+        counts[i] =
+            ((const airy_label_answer *)(const void *)(answer + i * answer_step(call)))->count;
+        if (!regions)
+            continue;
+        AIRY_TRY(airy_memory_calloc(&block, counts[i] + 1, sizeof(airy_region), "regions"));
+        regions[i] = block;
     }
-    if (left > 0) {
-        AIRY_TRY(run_rest(call, plan->count));
-        answer = NULL;
-    }
-    AIRY_TRY(airy_memory_calloc(&block, plan->count + 1, sizeof(airy_region), "regions"));
-    plan->regions = block;
-    const airy_status status = pull_rows(call, plan->regions, plan->count, answer);
-    if (status != AIRY_OK) {
-        free(plan->regions);
-        plan->regions = NULL;
-    }
-    return status;
+    return regions ? collect_rows(call, regions, counts, answer) : AIRY_OK;
 }
 
 /* What a component has to be, and what is foreground. */
@@ -351,71 +430,62 @@ static void set_components(airy_label_geom *g, const struct airy_label_plan *pla
         find_keys(g, plan->src->dtype, plan->above);
 }
 
-static airy_status find_labels(airy_queue *queue, struct airy_label_plan *plan)
+static airy_status find_labels(airy_queue *queue, const struct airy_label_plan *plan, size_t first,
+                               size_t images)
 {
     struct call call;
     const airy_dtype dtype = plan->src->dtype;
-    AIRY_TRY(start(&call, queue, plan->src, plan->shape, plan->wants_regions));
+    const bool measures = plan->regions != NULL;
+    AIRY_TRY(start(&call, queue, plan->src, plan->labels, &plan->stack, first, images));
     airy_label_geom *g = &call.geom;
     set_components(g, plan);
-    /* Every other pixel of a word begins a run at most. */
-    g->shift = airy_label_log2((uint32_t)airy_min_size(g->width + 1, 32) / 2);
     g->writes = plan->labels != NULL;
+    call.label_bytes = plan->labels ? (double)airy_array_size(plan->labels) : 0;
     g->runs_at = g->total;
     snprintf(call.options, sizeof(call.options),
              "-DBYTES=%zu -DKIND=%d -DABOVE=%d -DMEASURES=%d %s", airy_dtype_size(dtype),
-             kind_of(dtype), plan->has_above, plan->wants_regions, call.value);
-    AIRY_TRY(take_nodes(&call, AIRY_SCRATCH_FRAMES, plan->wants_regions ? 2 : 1, &call.nodes));
+             kind_of(dtype), plan->has_above, measures, call.value);
+    const size_t nodes = (size_t)g->total << g->shift;
+    AIRY_TRY(take_words(&call, AIRY_SCRATCH_FRAMES, measures ? 2 * nodes : nodes, &call.nodes));
     call.measured = AIRY_CL_BUFFER(call.nodes);
     call.sizes = call.nodes;
     if (g->sized)
-        AIRY_TRY(take_nodes(&call, AIRY_SCRATCH_PARTIALS, 1, &call.sizes));
-    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_TURNS,
-                                (size_t)g->tiles_x * g->tiles_y * 4 * sizeof(uint32_t),
-                                &call.turns));
+        AIRY_TRY(take_words(&call, AIRY_SCRATCH_PARTIALS, nodes, &call.sizes));
+    AIRY_TRY(
+        take_words(&call, AIRY_SCRATCH_TURNS, (size_t)g->tiles_x * g->tiles_y * 4, &call.turns));
     AIRY_TRY(take_parts(&call, AIRY_LABEL_MANY));
-    AIRY_TRY(begin_answer(&call, plan->wants_regions ? g->capacity : 0));
-    call.labels = AIRY_CL_NULL;
-    if (plan->labels) {
-        g->labels = rows_of(plan->labels);
-        call.labels = AIRY_CL_ARRAY(plan->labels);
-        call.label_bytes = (double)airy_array_size(plan->labels);
-    }
+    AIRY_TRY(begin_answer(&call, measures ? g->capacity : 0));
     AIRY_TRY(run_components(&call));
-    if (!plan->wants_regions)
-        return collect_count(&call, plan);
-    AIRY_TRY(run_labels(&call, g->capacity));
-    return collect(&call, plan);
+    if (measures)
+        AIRY_TRY(run_labels(&call, g->capacity));
+    return collect(&call, plan->counts + first, measures ? plan->regions + first : NULL);
 }
 
 /* Rows of labels begin and end at multiples of 16 bytes. */
 static bool begins_quads(const airy_label_geom *g)
 {
     const airy_label_rows *rows = &g->labels;
-    return (rows->offset | rows->step_y | rows->step_z | g->width) % 4 == 0;
+    return (rows->offset | rows->step_y | rows->step_z | g->labels_step | g->width) % 4 == 0;
 }
 
-static airy_status find_measures(airy_queue *queue, const struct airy_measure_plan *plan)
+static airy_status find_measures(airy_queue *queue, const struct airy_measure_plan *plan,
+                                 size_t first, size_t images, size_t most)
 {
     struct call call;
-    AIRY_TRY(start(&call, queue, plan->src, plan->shape, true));
+    const unsigned char *answer;
+    AIRY_TRY(start(&call, queue, plan->src, plan->labels, &plan->stack, first, images));
     airy_label_geom *g = &call.geom;
-    g->labels = rows_of(plan->labels);
-    g->count = (uint32_t)plan->count;
-    call.measured = AIRY_CL_ARRAY(plan->labels);
+    for (size_t i = 0; i < images; i++)
+        g->counts[i] = (uint32_t)plan->counts[first + i];
+    call.measured = call.labels;
     snprintf(call.value, sizeof(call.value), "-DT=%s -DIMAGE=1 -DQUADS=%d",
              airy_cl_types[plan->src->dtype].name, begins_quads(g));
-    AIRY_TRY(take_parts(&call, plan->count));
-    AIRY_TRY(begin_answer(&call, plan->count));
+    AIRY_TRY(take_parts(&call, most));
+    AIRY_TRY(begin_answer(&call, most));
     AIRY_TRY(run_walk(&call, "measure_image", (double)airy_array_size(plan->labels)));
-    AIRY_TRY(run_labels(&call, plan->count));
-    const airy_label_answer *answer;
+    AIRY_TRY(run_labels(&call, most));
     AIRY_TRY(wait_answer(&call, &answer));
-    if (answer->left > 0) {
-        AIRY_TRY(run_rest(&call, plan->count));
-        answer = NULL;
-    }
-    return pull_rows(&call, plan->regions, plan->count, answer);
+    return collect_rows(&call, plan->regions + first, plan->counts + first, answer);
 }
 
 /* What is left in the tables of a call that failed is not empty. */
@@ -428,14 +498,28 @@ static airy_status drop_tables(airy_queue *queue, airy_status status)
     return status;
 }
 
-static airy_status label(airy_queue *queue, struct airy_label_plan *plan)
+static airy_status label(airy_queue *queue, const struct airy_label_plan *plan)
 {
-    return drop_tables(queue, find_labels(queue, plan));
+    const bool measures = plan->regions != NULL;
+    const size_t images = plan->stack.images,
+                 step = images_at_once(queue, &plan->stack, measures ? 3 : 2, AIRY_LABEL_MANY);
+    airy_status status = check_device(queue, measures);
+    for (size_t i = 0; i < images && status == AIRY_OK; i += step)
+        status = find_labels(queue, plan, i, airy_min_size(step, images - i));
+    return drop_tables(queue, status);
 }
 
 static airy_status measure(airy_queue *queue, const struct airy_measure_plan *plan)
 {
-    return drop_tables(queue, find_measures(queue, plan));
+    const size_t images = plan->stack.images;
+    size_t most = 0;
+    for (size_t i = 0; i < images; i++)
+        most = airy_max_size(most, plan->counts[i]);
+    const size_t step = images_at_once(queue, &plan->stack, 0, most);
+    airy_status status = check_device(queue, true);
+    for (size_t i = 0; i < images && status == AIRY_OK; i += step)
+        status = find_measures(queue, plan, i, airy_min_size(step, images - i), most);
+    return drop_tables(queue, status);
 }
 
 const struct airy_label_fns airy_label_opencl = {.label = label, .measure = measure};

@@ -10,9 +10,12 @@ typedef struct airy_label_rows {
 } airy_label_rows;
 AIRY_ASSERT_SIZE(airy_label_rows, 24);
 
+#define AIRY_LABEL_IMAGES 16u /* of a launch, at most */
+
 typedef struct airy_label_geom {
     airy_label_rows src, labels;
-    airy_u64 first, span; /* keys of foreground: from first on, span more */
+    airy_u64 src_step, labels_step; /* from an image of a stack to the next, in elements */
+    airy_u64 first, span;           /* keys of foreground: from first on, span more */
     airy_u32 width, height, depth;
     airy_u32 words; /* of 32 pixels, a row */
     airy_u32 total; /* words of all rows */
@@ -26,26 +29,27 @@ typedef struct airy_label_geom {
     airy_u32 chunks;   /* of AIRY_LABEL_GROUP words */
     airy_u32 writes;   /* labels of all pixels are wanted */
     airy_u32 capacity; /* labels that the table of parts has room for; 0: no measures */
-    airy_u32 count;    /* labels, where the host knows */
     airy_u32 runs_at;  /* labels of runs begin behind the nodes of so many words */
     airy_u32 turn;     /* of the answer */
-    airy_u32 told;     /* labels whose rows the answer has room for */
-    airy_u32 unused;
+    airy_u32 told;     /* labels of an image whose rows the answer has room for */
+    airy_u32 image;    /* the first one of the launch */
+    airy_u32 stride;   /* entries from an image's table to the next one's */
+    airy_u32 counts[AIRY_LABEL_IMAGES]; /* labels of each, where the host knows */
 } airy_label_geom;
-AIRY_ASSERT_SIZE(airy_label_geom, 152);
+AIRY_ASSERT_SIZE(airy_label_geom, 232);
 
 #define AIRY_LABEL_GROUP      256u /* items of a work-group, words of a chunk and of a tile */
 #define AIRY_LABEL_TILE_WORDS 4u   /* across */
 #define AIRY_LABEL_TILE_ROWS  (AIRY_LABEL_GROUP / AIRY_LABEL_TILE_WORDS)
+#define AIRY_LABEL_STATES     3u     /* beside those of chunks: the next one, groups, images done */
 #define AIRY_LABEL_MERGERS    4u     /* items of label_merge that share a word */
 #define AIRY_LABEL_MANY       16384u /* labels; of more none is measured by itself */
 #define AIRY_LABEL_FEW        512u   /* words of the box of a label that is measured by itself */
 
 /*
- * What is known of a label: whole numbers all, so that the order of additions is no matter. Entry 0
- * of a table is of the image: count is the number of labels. What a minimum is taken of is kept as
- * its complement, so that an entry of zeros is an empty one; the table holds only these between
- * calls.
+ * What is known of a label: whole numbers all, so that the order of additions is no matter. What a
+ * minimum is taken of is kept as its complement, so that an entry of zeros is an empty one; tables
+ * hold only these between calls, and entry 0 is one always.
  *
  * Sums are those of I 2^-e, of that times u and of that times u u, in units of 2^-b and in two
  * words: wide[i][0] 2^32 + wide[i][1]. u: place in the box by the power of two at or above the
@@ -75,7 +79,7 @@ AIRY_ASSERT_SIZE(airy_label_part, 192);
 /*
  * What is made of it on the device, laid out as airy_region; floats by their bits. Of row 0 count is
  * the number of labels, least_at[0] of those not measured yet, [1] of groups of measure_labels that
- * are done.
+ * are done, and in the first image's table [2] of images that are.
  */
 typedef struct airy_label_row {
     airy_u64 count, sum, mean, least, most;
@@ -85,9 +89,12 @@ typedef struct airy_label_row {
 } airy_label_row;
 AIRY_ASSERT_SIZE(airy_label_row, 232);
 
-/* What the last kernel of a call tells the host; rows are at multiples of AIRY_LABEL_LINE bytes. */
+/*
+ * What the last kernel of a launch tells the host of an image; its rows follow at multiples of
+ * AIRY_LABEL_LINE bytes, and behind them the next image.
+ */
 typedef struct airy_label_answer {
-    airy_u32 turn; /* stored last */
+    airy_u32 turn; /* of the first image: stored last of all */
     airy_u32 count;
     airy_u32 left; /* labels that have no row yet */
     airy_u32 unused;

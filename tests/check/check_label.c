@@ -410,6 +410,213 @@ static void check_measure_odd(struct check *c)
     CHECK_OK(c, airy_measure(c->queue, NULL, 0, image, src));
 }
 
+/* Images that a call takes together. */
+struct stack {
+    airy_dtype dtype;
+    size_t images, shape[3];
+    int ndim;  /* of an image */
+    bool dots; /* instead of all kinds in turn */
+    airy_label_params params;
+    const char *name;
+};
+
+static size_t stack_pixels(const struct stack *s)
+{
+    size_t n = 1;
+    for (int i = 0; i < s->ndim; i++)
+        n *= s->shape[i];
+    return n;
+}
+
+/* Every other pixel of every other row, and in each other image a frame around them. */
+static bool is_dot(size_t image, size_t y, size_t x, const size_t shape[3])
+{
+    const bool rim = y == 0 || x == 0 || y + 1 == shape[0] || x + 1 == shape[1];
+    return image % 2 == 0 && rim ? true : y % 2 == 1 && x % 2 == 1 && image % 3 != 1;
+}
+
+static void draw_stack(struct check *c, uint8_t *data, const struct stack *s)
+{
+    const size_t n = stack_pixels(s), width = s->shape[s->ndim - 1],
+                 height = s->ndim > 1 ? s->shape[s->ndim - 2] : 1;
+    for (size_t i = 0; i < s->images * n; i++) {
+        const size_t image = i / n, at = i % n, x = at % width, y = at / width % height,
+                     z = at / width / height;
+        const bool set = s->dots
+                             ? is_dot(image, y, x, s->shape)
+                             : is_foreground(c, (enum shape_kind)(image % SHAPE_KINDS), z, y, x);
+        const double v = (double)(1 + check_rand_u64(c) % 90);
+        check_put(data, s->dtype, i,
+                  !set                                                        ? 0
+                  : airy_dtype_is_float(s->dtype) && image % 5 == 4 && v > 80 ? (double)NAN
+                                                                              : v);
+    }
+}
+
+/* Labels, counts and regions of one call each. data: of the image; the last two: what `each` found. */
+static void compare_one(struct check *c, const struct stack *s, const void *data,
+                        const uint32_t *labels, size_t count, const airy_region *regions)
+{
+    const size_t n = stack_pixels(s);
+    uint32_t *want = check_alloc(c, n * sizeof(*want));
+    airy_array *src = check_upload(c, s->dtype, s->ndim, s->shape, data),
+               *target = check_output(c, AIRY_DTYPE_U32, s->ndim, s->shape);
+    size_t found = 0;
+    airy_region *list = NULL;
+    if (CHECK_OK(c, airy_label(c->queue, target, src, &s->params, &found, &list)) &&
+        CHECK_OK(c, airy_array_pull(c->queue, want, n * sizeof(*want), target))) {
+        CHECK(c, found == count && memcmp(labels, want, n * sizeof(*want)) == 0);
+        CHECK(c, found != count || memcmp(list, regions, count * sizeof(*list)) == 0);
+    }
+    airy_regions_free(list);
+}
+
+/* Measures of so many labels of each image, likewise. */
+static void compare_measures(struct check *c, const struct stack *s, airy_array *labels,
+                             airy_array *src, const uint32_t *numbers, const uint8_t *data,
+                             const size_t *counts)
+{
+    const size_t n = stack_pixels(s), size = n * airy_dtype_size(s->dtype);
+    airy_region **regions = check_alloc(c, s->images * sizeof(airy_region *));
+    for (size_t i = 0; i < s->images; i++)
+        regions[i] = counts[i] ? check_alloc(c, counts[i] * sizeof(airy_region)) : NULL;
+    if (!CHECK_OK(c, airy_measure_each(c->queue, regions, counts, labels, src)))
+        return;
+    for (size_t i = 0; i < s->images; i++) {
+        airy_array *one = check_upload(c, s->dtype, s->ndim, s->shape, data + i * size),
+                   *own = check_upload(c, AIRY_DTYPE_U32, s->ndim, s->shape, numbers + i * n);
+        airy_region *want = check_alloc(c, (counts[i] + 1) * sizeof(airy_region));
+        CHECK_OK(c, airy_measure(c->queue, want, counts[i], own, one));
+        CHECK(c, counts[i] == 0 || memcmp(want, regions[i], counts[i] * sizeof(*want)) == 0);
+    }
+}
+
+/* A stack in one call gives the bits of its images one by one. */
+static void check_label_each(struct check *c, const struct stack *s)
+{
+    if (!check_case(c, "label_each_%s_%s", airy_dtype_name(s->dtype), s->name))
+        return;
+    const size_t n = stack_pixels(s), size = n * airy_dtype_size(s->dtype);
+    size_t shape[4] = {s->images};
+    memcpy(shape + 1, s->shape, (size_t)s->ndim * sizeof(size_t));
+    uint8_t *data = check_alloc(c, s->images * size);
+    uint32_t *labels = check_alloc(c, s->images * n * sizeof(*labels));
+    size_t *counts = check_alloc(c, s->images * sizeof(*counts)),
+           *alone = check_alloc(c, s->images * sizeof(*alone));
+    airy_region **regions = check_alloc(c, s->images * sizeof(airy_region *));
+    draw_stack(c, data, s);
+    airy_array *src = check_upload(c, s->dtype, s->ndim + 1, shape, data),
+               *target = check_output(c, AIRY_DTYPE_U32, s->ndim + 1, shape);
+    if (!CHECK_OK(c, airy_label_each(c->queue, target, src, &s->params, counts, regions)))
+        return;
+    CHECK_OK(c, airy_array_pull(c->queue, labels, s->images * n * sizeof(*labels), target));
+    for (size_t i = 0; i < s->images; i++) {
+        compare_one(c, s, data + i * size, labels + i * n, counts[i], regions[i]);
+        airy_regions_free(regions[i]);
+    }
+    CHECK_OK(c, airy_label_each(c->queue, NULL, src, &s->params, alone, NULL));
+    CHECK(c, memcmp(counts, alone, s->images * sizeof(*counts)) == 0);
+    for (size_t i = 0; i < s->images; i++) /* more than there are, none, all, fewer */
+        counts[i] = i % 4 == 0   ? counts[i] + 2
+                    : i % 4 == 1 ? 0
+                    : i % 4 == 2 ? counts[i]
+                                 : counts[i] / 2;
+    compare_measures(c, s, target, src, labels, data, counts);
+}
+
+/* The inside of a stack, whose images, rows and labels lie apart. */
+static void check_label_each_view(struct check *c)
+{
+    if (!check_case(c, "label_each_view"))
+        return;
+    enum { IMAGES = 5, HEIGHT = 40, WIDTH = 70, PIXELS = HEIGHT * WIDTH };
+    const struct stack s = {
+        .dtype = AIRY_DTYPE_F32, .images = IMAGES, .shape = {HEIGHT, WIDTH}, .ndim = 2};
+    const size_t shape[3] = {IMAGES, HEIGHT, WIDTH}, outer[3] = {IMAGES + 2, HEIGHT + 3, WIDTH + 5},
+                 origin[3] = {1, 2, 3};
+    float *data = check_alloc(c, IMAGES * PIXELS * sizeof(*data));
+    uint32_t *labels = check_alloc(c, IMAGES * PIXELS * sizeof(*labels));
+    float *around = check_alloc(c, outer[0] * outer[1] * outer[2] * sizeof(*around));
+    size_t counts[IMAGES];
+    airy_region *regions[IMAGES];
+    draw_stack(c, (uint8_t *)data, &s);
+    for (size_t i = 0; i < IMAGES * PIXELS; i++)
+        around[((i / PIXELS + origin[0]) * outer[1] + i / WIDTH % HEIGHT + origin[1]) * outer[2] +
+               i % WIDTH + origin[2]] = data[i];
+    airy_array *all = check_upload(c, AIRY_DTYPE_F32, 3, outer, around),
+               *wide = check_output(c, AIRY_DTYPE_U32, 3, outer), *src = NULL, *target = NULL;
+    CHECK_OK(c, airy_array_view(&src, all, origin, shape));
+    CHECK_OK(c, airy_array_view(&target, wide, origin, shape));
+    if (CHECK_OK(c, airy_label_each(c->queue, target, src, NULL, counts, regions))) {
+        CHECK_OK(c, airy_array_pull(c->queue, labels, IMAGES * PIXELS * sizeof(*labels), target));
+        for (size_t i = 0; i < IMAGES; i++) {
+            compare_one(c, &s, data + i * PIXELS, labels + i * PIXELS, counts[i], regions[i]);
+            airy_regions_free(regions[i]);
+        }
+        compare_measures(c, &s, target, src, labels, (const uint8_t *)data, counts);
+    }
+    airy_array_destroy(&src);
+    airy_array_destroy(&target);
+}
+
+static void check_label_each_errors(struct check *c)
+{
+    if (!check_case(c, "label_each_errors"))
+        return;
+    const size_t shape[3] = {2, 3, 4}, other[3] = {2, 4, 3}, n = 24;
+    const uint32_t data[24] = {0};
+    airy_array *src = check_upload(c, AIRY_DTYPE_U32, 3, shape, data),
+               *line = check_upload(c, AIRY_DTYPE_U32, 1, &n, data),
+               *labels = check_output(c, AIRY_DTYPE_U32, 3, other);
+    airy_region r[2], *lists[2] = {r, NULL};
+    size_t counts[2] = {1, 1};
+    const airy_label_params solid = {.connectivity = 6};
+    CHECK_FAILS(c, airy_label_each(c->queue, NULL, NULL, NULL, counts, NULL), AIRY_ERR_PARAM,
+                "src");
+    CHECK_FAILS(c, airy_label_each(c->queue, NULL, src, NULL, NULL, NULL), AIRY_ERR_PARAM,
+                "counts");
+    CHECK_FAILS(c, airy_label_each(c->queue, NULL, line, NULL, counts, NULL), AIRY_ERR_SHAPE,
+                "2 to 4");
+    CHECK_FAILS(c, airy_label_each(c->queue, labels, src, NULL, counts, NULL), AIRY_ERR_SHAPE,
+                "labels");
+    CHECK_FAILS(c, airy_label_each(c->queue, src, src, NULL, counts, NULL), AIRY_ERR_PARAM,
+                "share");
+    CHECK_FAILS(c, airy_label_each(c->queue, NULL, src, &solid, counts, lists), AIRY_ERR_PARAM,
+                "4 or 8");
+    CHECK(c, counts[0] == 1 && lists[0] == r);
+    CHECK_FAILS(c, airy_measure_each(c->queue, lists, counts, NULL, src), AIRY_ERR_PARAM, "labels");
+    CHECK_FAILS(c, airy_measure_each(c->queue, lists, NULL, src, src), AIRY_ERR_PARAM, "counts");
+    CHECK_FAILS(c, airy_measure_each(c->queue, NULL, counts, src, src), AIRY_ERR_PARAM, "regions");
+    CHECK_FAILS(c, airy_measure_each(c->queue, lists, counts, src, src), AIRY_ERR_PARAM,
+                "regions of image 1");
+    counts[1] = (size_t)1 << 31;
+    lists[1] = r + 1;
+    CHECK_FAILS(c, airy_measure_each(c->queue, lists, counts, src, src), AIRY_ERR_PARAM, "count");
+}
+
+static void check_label_stacks(struct check *c)
+{
+    static const struct stack stacks[] = {
+        {AIRY_DTYPE_F32, 19, {67, 130}, 2, .name = "images"},
+        {AIRY_DTYPE_F64, 8, {40, 64}, 2, .params = {.connectivity = 8}, .name = "quads"},
+        {AIRY_DTYPE_U8,
+         16,
+         {33, 65},
+         2,
+         .params = {.min_count = 3, .max_count = 50},
+         .name = "sized"},
+        {AIRY_DTYPE_I16, 7, {5, 20, 70}, 3, .params = {.connectivity = 26}, .name = "volumes"},
+        {AIRY_DTYPE_F32, 17, {700}, 1, .params = {.has_above = true, .above = 30}, .name = "lines"},
+        {AIRY_DTYPE_F32, 1, {30, 50}, 2, .name = "one"},
+        /* 19,600 labels and two boxes that are not walked at once; and few among them. */
+        {AIRY_DTYPE_F32, 5, {281, 283}, 2, .dots = true, .name = "many"},
+    };
+    for (size_t i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++)
+        check_label_each(c, &stacks[i]);
+    check_label_each_view(c);
+    check_label_each_errors(c);
+}
+
 static void check_label_errors(struct check *c)
 {
     if (!check_case(c, "label_errors"))
@@ -572,6 +779,7 @@ void check_label(struct check *c)
     check_measure_range(c);
     check_measure_infinite(c);
     check_measure_odd(c);
+    check_label_stacks(c);
     check_label_errors(c);
     check_label_lacking(c);
     check_label_torture(c);

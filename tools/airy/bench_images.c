@@ -9,7 +9,7 @@
 
 #include "bench.h"
 
-enum { SIDE = 2048, TAPS = 15, SOURCES = 200, LINE = SIDE * SIDE };
+enum { SIDE = 2048, TAPS = 15, SOURCES = 200, LINE = SIDE * SIDE, STACK = 16 };
 
 static const size_t flat_shape[2] = {SIDE, SIDE},
                     full_shape[2] = {SIDE + TAPS - 1, SIDE + TAPS - 1}, line_shape[1] = {LINE},
@@ -19,6 +19,13 @@ static const size_t flat_shape[2] = {SIDE, SIDE},
 struct scene {
     airy_dtype labels;
     bool regions;
+};
+
+/* The same image many times, for what takes a stack in one call. */
+struct stack {
+    airy_array *src, *labels;
+    size_t counts[STACK];
+    airy_region *regions[STACK];
 };
 
 struct images {
@@ -32,6 +39,7 @@ struct images {
     size_t count;
     airy_convolve_params convolve;
     airy_blur_params blur;
+    struct stack stack; /* of bench_stack */
 };
 
 /* An operation on src, timed as it is and between a push and a pull. */
@@ -74,33 +82,67 @@ static airy_status run_threshold(struct images *m)
     return airy_threshold(m->queue, m->labels, m->src, m->threshold);
 }
 
+static airy_status label_once(struct images *m, double above, size_t *count, airy_region **regions)
+{
+    const airy_label_params params = {.has_above = true, .above = above};
+    return airy_label(m->queue, m->labels, m->src, &params, count, regions);
+}
+
+static airy_status label_each(struct images *m, double above, airy_region **regions)
+{
+    const airy_label_params params = {.has_above = true, .above = above};
+    return airy_label_each(m->queue, m->stack.labels, m->stack.src, &params, m->stack.counts,
+                           regions);
+}
+
 static airy_status run_label(struct images *m)
 {
-    const airy_label_params params = {.has_above = true, .above = m->threshold};
-    return airy_label(m->queue, m->labels, m->src, &params, &m->count, NULL);
+    return label_once(m, m->threshold, &m->count, NULL);
+}
+
+static airy_status run_label_each(struct images *m)
+{
+    return label_each(m, m->threshold, NULL);
 }
 
 /* Half of the noise is above 0. */
 static airy_status run_label_half(struct images *m)
 {
-    const airy_label_params params = {.has_above = true, .above = 0};
     size_t count;
-    return airy_label(m->queue, m->labels, m->src, &params, &count, NULL);
+    return label_once(m, 0, &count, NULL);
+}
+
+static airy_status run_label_half_each(struct images *m)
+{
+    return label_each(m, 0, NULL);
 }
 
 static airy_status run_label_and_measure(struct images *m)
 {
-    const airy_label_params params = {.has_above = true, .above = m->threshold};
     airy_region *regions = NULL;
-    const airy_status status =
-        airy_label(m->queue, m->labels, m->src, &params, &m->count, &regions);
+    const airy_status status = label_once(m, m->threshold, &m->count, &regions);
     airy_regions_free(regions);
+    return status;
+}
+
+static airy_status run_label_and_measure_each(struct images *m)
+{
+    airy_region *regions[STACK] = {NULL};
+    const airy_status status = label_each(m, m->threshold, regions);
+    for (int i = 0; i < STACK; i++)
+        airy_regions_free(regions[i]);
     return status;
 }
 
 static airy_status run_measure(struct images *m)
 {
     return airy_measure(m->queue, m->regions, m->count, m->labels, m->src);
+}
+
+static airy_status run_measure_each(struct images *m)
+{
+    return airy_measure_each(m->queue, m->stack.regions, m->stack.counts, m->stack.labels,
+                             m->stack.src);
 }
 
 static airy_status run_chain(struct images *m)
@@ -260,6 +302,41 @@ static airy_status measure(struct bench *bench, struct images *m, const struct o
                                               .amount = 1e3,
                                               .limit = 1e3 * (size + back) / bench->limits.up,
                                               .limit_name = "the copies alone"});
+    return status;
+}
+
+static void close_stack(struct stack *stack)
+{
+    airy_array_destroy(&stack->src);
+    airy_array_destroy(&stack->labels);
+    for (int i = 0; i < STACK; i++)
+        airy_regions_free(stack->regions[i]);
+    *stack = (struct stack){.src = NULL};
+}
+
+/* The image, and what measures need: labels of it, and room for their regions. */
+static airy_status open_stack(struct images *m, const struct bench *bench)
+{
+    struct stack *stack = &m->stack;
+    const size_t shape[3] = {STACK, SIDE, SIDE}, one[3] = {1, SIDE, SIDE};
+    airy_status status =
+        airy_array_create(&stack->src, bench->device, airy_array_dtype(m->src), 3, shape);
+    if (status == AIRY_OK)
+        status = airy_array_create(&stack->labels, bench->device, m->scene->labels, 3, shape);
+    for (size_t i = 0; i < STACK && status == AIRY_OK; i++) {
+        airy_array *image = NULL;
+        status = airy_array_view(&image, stack->src, (size_t[3]){i, 0, 0}, one);
+        if (status == AIRY_OK)
+            status =
+                airy_array_push(m->queue, image, airy_host_data(m->host), airy_array_size(image));
+        airy_array_destroy(&image);
+    }
+    if (status == AIRY_OK)
+        status = run_label_each(m);
+    for (size_t i = 0; i < STACK && status == AIRY_OK; i++) {
+        stack->regions[i] = malloc((stack->counts[i] + 1) * sizeof(airy_region));
+        status = stack->regions[i] ? AIRY_OK : AIRY_ERR_MEMORY;
+    }
     return status;
 }
 
@@ -449,6 +526,29 @@ static int bench_image(struct bench *bench, const struct operation *operation,
     return finish(bench, &m, status);
 }
 
+/* What an image takes of an operation on a stack, in one call. */
+static int bench_stack(struct bench *bench, const struct operation *operation,
+                       const struct scene *scene)
+{
+    struct images m;
+    struct call call = {.images = &m, .operation = operation};
+    static struct timing t;
+    char part[64];
+    snprintf(part, sizeof(part), "an image of %d in one call", STACK);
+    airy_status status = open_scene(&m, bench, scene);
+    if (status == AIRY_OK)
+        status = open_stack(&m, bench);
+    if (status == AIRY_OK)
+        status = bench_repeat(bench, &t, resident, &call);
+    if (status == AIRY_OK)
+        add_part(bench, &t, operation, part, 1e3 / STACK,
+                 1e3 * operation->walks * (double)airy_array_size(m.src) /
+                     (2 * bench->limits.inside),
+                 "reading and writing the images at the copy rate");
+    close_stack(&m.stack);
+    return finish(bench, &m, status);
+}
+
 static const struct scene mask = {AIRY_DTYPE_U8, false}, labels = {AIRY_DTYPE_U32, false},
                           regions = {AIRY_DTYPE_U32, true};
 
@@ -472,21 +572,29 @@ int bench_threshold(struct bench *bench)
 
 int bench_label(struct bench *bench)
 {
-    static const struct operation operations[] = {
-        {"label, 2048x2048", run_label, 2},
-        {"label and measures, 2048x2048", run_label_and_measure, 2},
-        {"label of half the pixels, 2048x2048", run_label_half, 2},
+    static const struct operation operations[][2] = {
+        {{"label, 2048x2048", run_label, 2}, {"label, 2048x2048", run_label_each, 2}},
+        {{"label and measures, 2048x2048", run_label_and_measure, 2},
+         {"label and measures, 2048x2048", run_label_and_measure_each, 2}},
+        {{"label of half the pixels, 2048x2048", run_label_half, 2},
+         {"label of half the pixels, 2048x2048", run_label_half_each, 2}},
     };
     int code = AIRY_EXIT_OK;
-    for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]) && code == AIRY_EXIT_OK; i++)
-        code = bench_image(bench, &operations[i], &labels);
+    for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]) && code == AIRY_EXIT_OK;
+         i++) {
+        code = bench_image(bench, &operations[i][0], &labels);
+        if (code == AIRY_EXIT_OK)
+            code = bench_stack(bench, &operations[i][1], &labels);
+    }
     return code;
 }
 
 int bench_measure(struct bench *bench)
 {
-    static const struct operation operation = {"measures of labels, 2048x2048", run_measure, 2};
-    return bench_image(bench, &operation, &regions);
+    static const struct operation one = {"measures of labels, 2048x2048", run_measure, 2},
+                                  each = {"measures of labels, 2048x2048", run_measure_each, 2};
+    const int code = bench_image(bench, &one, &regions);
+    return code == AIRY_EXIT_OK ? bench_stack(bench, &each, &regions) : code;
 }
 
 int bench_chain(struct bench *bench)

@@ -20,6 +20,9 @@
 #ifndef KIND
 #define KIND 2
 #endif
+#ifndef MEASURES
+#define MEASURES 0
+#endif
 #ifndef ABOVE
 #define ABOVE 1
 #endif
@@ -376,14 +379,20 @@ label_tiles(__global const element *src, __global uint *parent, __global uint *b
             const airy_label_geom g)
 {
     __local uint node[GROUP * NODES], words[GROUP], second[8];
-    const uint item = get_local_id(0), lane = item % 32u, team = item / 32u;
+    const uint item = get_local_id(0), lane = item % 32u, team = item / 32u, image = image_of(&g);
+    src += image * g.src_step;
+    labels += image * g.labels_step;
+    parent += image * nodes_of(&g) * (1u + MEASURES);
+    sizes += image * nodes_of(&g);
+    bits += image * words_of(&g);
+    turns += image * turns_of(&g);
     const uint tx = get_group_id(0) % g.tiles_x, band = get_group_id(0) / g.tiles_x;
     const uint z = band / g.tiles_y, top = band % g.tiles_y * TILE_ROWS;
     const uint k = tx * TILE_WORDS + team % TILE_WORDS, x = k * 32u + lane,
                y = top + team / TILE_WORDS * 32u;
     const uint rows = y < g.height ? min(32u, g.height - y) : 0u;
     __global uint *states = bits + 2u * (size_t)g.total;
-    for (size_t i = get_global_id(0); i <= g.chunks + 1u; i += get_global_size(0))
+    for (size_t i = get_global_id(0); i < g.chunks + AIRY_LABEL_STATES; i += get_global_size(0))
         states[i] = 0u;
     /* Places outside of the image read the nearest inside, and count as background. */
     __global const element *from = src + g.src.offset + z * g.src.step_z + min(x, g.width - 1u);
@@ -460,7 +469,10 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 label_merge(__global uint *parent, __global uint *bits, const airy_label_geom g)
 {
     const uint word = (uint)(get_global_id(0) / AIRY_LABEL_MERGERS),
-               part = get_global_id(0) % AIRY_LABEL_MERGERS, each = 32u / AIRY_LABEL_MERGERS;
+               part = get_global_id(0) % AIRY_LABEL_MERGERS, each = 32u / AIRY_LABEL_MERGERS,
+               image = image_of(&g);
+    parent += image * nodes_of(&g) * (1u + MEASURES);
+    bits += image * words_of(&g);
     const uint here = word < g.total ? bits[word] : 0u;
     const uint heads = heads_of(here) & (0xffffffffu >> (32u - each)) << part * each;
     if (heads == 0u)
@@ -494,6 +506,10 @@ label_sizes(__global uint *parent, __global const uint *bits, __global uint *siz
             const airy_label_geom g)
 {
     const size_t word = get_global_id(0);
+    const uint image = image_of(&g);
+    parent += image * nodes_of(&g) * (1u + MEASURES);
+    bits += image * words_of(&g);
+    sizes += image * nodes_of(&g);
     const uint here = word < g.total ? bits[word] : 0u;
     uint i = 0u;
     for (uint heads = heads_of(here); heads != 0u; heads &= heads - 1u, i++)
@@ -665,9 +681,17 @@ label_number(__global const T *src, __global uint *parent, __global uint *bits,
 {
     __local uint node[GROUP * NODES], words[GROUP], room[GROUP], shared[2];
     __local ulong place[GROUP];
+    const uint item = get_local_id(0), image = image_of(&g);
+    __global uint *images = bits + 2u * (size_t)g.total + g.chunks + 2u;
+    src += image * g.src_step;
+    labels += image * g.labels_step;
+    parent += image * nodes_of(&g) * (1u + MEASURES);
+    sizes += image * nodes_of(&g);
+    bits += image * words_of(&g);
+    parts += image * (size_t)g.stride;
+    rows += image * (size_t)g.stride;
     __global uint *facts = bits + g.total, *states = facts + g.total + 1u;
-    (void)src, (void)answer; /* with MEASURES, and without */
-    const uint item = get_local_id(0);
+    (void)src, (void)answer, (void)images; /* with MEASURES, and without */
     if (item == 0u)
         shared[0] = atomic_inc(states - 1);
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -709,7 +733,7 @@ label_number(__global const T *src, __global uint *parent, __global uint *bits,
         AIRY_FENCE();
         (void)atomic_xchg(&states[chunk], UPTO | (first + total));
         if (chunk == g.chunks - 1u)
-            airy_label_head(parts, rows, first + total);
+            airy_label_head(rows, first + total);
     }
     for (uint i = 0u; i < count; i++) {
         const uint label =
@@ -730,6 +754,6 @@ label_number(__global const T *src, __global uint *parent, __global uint *bits,
                  parent + (((size_t)g.runs_at + word) << g.shift), g.capacity);
 #endif
 #else
-    tell_end(answer, states + g.chunks, rows, g.turn);
+    tell_end(answer, states + g.chunks, images, rows, &g);
 #endif
 }

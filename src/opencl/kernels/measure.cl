@@ -27,6 +27,16 @@
 
 #if defined(AIRY_FP64) && defined(AIRY_INT64_ATOMICS)
 
+/* By constant places, as arguments that are looked up by others are copied by some compilers. */
+AIRY_INLINE uint count_of(const airy_label_geom *g, uint image)
+{
+    uint count = 0u;
+#pragma unroll
+    for (uint i = 0u; i < AIRY_LABEL_IMAGES; i++)
+        count = i == image ? g->counts[i] : count;
+    return count;
+}
+
 #if IMAGE
 #ifdef AIRY_WARP
 /* A word's place among the labels, and above it its width. Arrays have fewer than 2^56 elements. */
@@ -79,7 +89,7 @@ AIRY_INLINE uint find_words(__global const uint *labels, __local const ulong *pl
 
 /* The bits of the item's word, and the first walk, by a warp for its 32 words. */
 AIRY_INLINE uint walk_group(__global const T *src, __global const uint *labels,
-                            __local const ulong *place, const airy_label_geom *g,
+                            __local const ulong *place, const airy_label_geom *g, uint count,
                             __global airy_label_part *parts)
 {
     const uint lane = get_local_id(0) % 32u, base = (uint)get_global_id(0) - lane;
@@ -90,7 +100,7 @@ AIRY_INLINE uint walk_group(__global const T *src, __global const uint *labels,
         take_words(&w, &left);
 #pragma unroll
         for (uint k = 0u; k < SOME; k++)
-            w.label[k] = w.at[k] < 32u ? load_label(labels, place[w.at[k]], g->count) : 0u;
+            w.label[k] = w.at[k] < 32u ? load_label(labels, place[w.at[k]], count) : 0u;
         add_words(parts, g, src, base, &w);
 #pragma unroll
         for (uint k = 0u; k < SOME; k++) {
@@ -108,28 +118,38 @@ measure_image(__global const T *src, __global const uint *labels, __global uint 
               __global airy_label_part *parts, __global airy_label_row *rows,
               const airy_label_geom g)
 {
-    const uint word = (uint)get_global_id(0);
+    const uint word = (uint)get_global_id(0), image = image_of(&g), count = count_of(&g, image);
     const bool there = word < g.total;
+    src += image * g.src_step;
+    labels += image * g.labels_step;
+    bits += image * words_of(&g);
+    parts += image * (size_t)g.stride;
     if (word == 0u)
-        airy_label_head(parts, rows, g.count);
+        airy_label_head(rows + image * (size_t)g.stride, count);
     const struct place at = place_of(there ? word : 0u, &g);
     const uint width = there ? min(32u, g.width - at.x) : 0u;
 #ifdef AIRY_WARP
     __local ulong place[GROUP];
     place[get_local_id(0)] = pack_place(element_of(&g.labels, &at), width);
     barrier(CLK_LOCAL_MEM_FENCE);
-    const uint here = walk_group(src, labels, place, &g, parts);
+    const uint here = walk_group(src, labels, place, &g, count, parts);
 #else
     uint here = 0u;
     labels += element_of(&g.labels, &at);
     for (uint c = 0u; c < width; c++) /* negative ones are above all */
-        here |= labels[c] - 1u < g.count ? 1u << c : 0u;
-    walk_extents(parts, &g, src + element_of(&g.src, &at), here, 0u, at, labels, g.count);
+        here |= labels[c] - 1u < count ? 1u << c : 0u;
+    walk_extents(parts, &g, src + element_of(&g.src, &at), here, 0u, at, labels, count);
 #endif
     if (there)
         bits[word] = here;
 }
 #endif
+
+/* From an image's labels to the next one's. */
+AIRY_INLINE size_t labels_step(const airy_label_geom *g)
+{
+    return IMAGE ? (size_t)g->labels_step : 2u * nodes_of(g);
+}
 
 /* The labels of a word: of its pixels, or of its runs. */
 AIRY_INLINE __global const uint *labels_of(__global const uint *labels, const airy_label_geom *g,
@@ -144,12 +164,17 @@ measure_extents(__global const T *src, __global const uint *labels, __global con
                 __global airy_label_part *parts, __global airy_label_row *rows,
                 const airy_label_geom g)
 {
-    const uint word = (uint)get_global_id(0), here = word < g.total ? bits[word] : 0u;
+    const uint word = (uint)get_global_id(0), image = image_of(&g), count = count_of(&g, image);
+    src += image * g.src_step;
+    labels += image * labels_step(&g);
+    bits += image * words_of(&g);
+    parts += image * (size_t)g.stride;
+    const uint here = word < g.total ? bits[word] : 0u;
     if (word == 0u)
-        airy_label_head(parts, rows, g.count);
+        airy_label_head(rows + image * (size_t)g.stride, count);
     const struct place at = place_of(here != 0u ? word : 0u, &g);
     walk_extents(parts, &g, src + element_of(&g.src, &at), here, heads_of(here), at,
-                 labels_of(labels, &g, word, &at), g.count);
+                 labels_of(labels, &g, word, &at), count);
 }
 #endif
 
@@ -268,8 +293,13 @@ measure_sums(__global const T *src, __global const uint *labels, __global const 
              __global airy_label_part *parts, __global airy_label_row *rows,
              const airy_label_geom g)
 {
-    (void)rows; /* as other walks have them */
-    const uint word = (uint)get_global_id(0), count = min(parts[0].count, g.capacity),
+    const uint image = image_of(&g);
+    src += image * g.src_step;
+    labels += image * labels_step(&g);
+    bits += image * words_of(&g);
+    parts += image * (size_t)g.stride;
+    rows += image * (size_t)g.stride;
+    const uint word = (uint)get_global_id(0), count = min((uint)rows[0].count, g.capacity),
                here = word < g.total ? bits[word] : 0u, heads = heads_of(here);
     uint rank = 0u, before = 0u, label = 0u;
     const struct place at = place_of(here != 0u ? word : 0u, &g);
@@ -399,7 +429,9 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 measure_finish(__global airy_label_part *parts, __global airy_label_row *rows,
                const airy_label_geom g)
 {
-    const uint label = (uint)get_global_id(0), count = parts[0].count;
+    parts += image_of(&g) * (size_t)g.stride;
+    rows += image_of(&g) * (size_t)g.stride;
+    const uint label = (uint)get_global_id(0), count = (uint)rows[0].count;
     if (label == 0u || label > count ||
         (parts[label].count == 0u && rows[0].least_at[0] != count)) /* done, unless all are left */
         return;
@@ -505,9 +537,16 @@ measure_labels(__global const T *src, __global const uint *labels, __global cons
                __global airy_label_part *parts, __global airy_label_row *rows,
                __global airy_label_answer *answer, const airy_label_geom g)
 {
+    const uint image = image_of(&g);
+    __global uint *images = (__global uint *)&rows[0].least_at[2];
+    src += image * g.src_step;
+    labels += image * labels_step(&g);
+    bits += image * words_of(&g);
+    parts += image * (size_t)g.stride;
+    rows += image * (size_t)g.stride;
     __global uint *left = (__global uint *)&rows[0].least_at[0],
                   *ended = (__global uint *)&rows[0].least_at[1];
-    const uint count = parts[0].count,
+    const uint count = (uint)rows[0].count,
                last = count <= min(g.capacity, AIRY_LABEL_MANY) ? count : 0u,
                lane = get_local_id(0) % LANES, teams = (uint)get_global_size(0) / LANES;
     for (uint label = (uint)get_global_id(0) / LANES + 1u; label <= g.capacity; label += teams) {
@@ -556,11 +595,11 @@ measure_labels(__global const T *src, __global const uint *labels, __global cons
 #endif
         empty_part(parts + label, lane, LANES);
         if (label <= g.told)
-            tell_row(answer, rows, label, lane);
+            tell_row(answer_of(answer, image, &g), rows, label, lane);
     }
     if (last == 0u && get_global_id(0) == 0u)
-        (void)atomic_xchg(left, parts[0].count);
-    tell_end(answer, ended, rows, g.turn);
+        (void)atomic_xchg(left, count);
+    tell_end(answer, ended, images, rows, &g);
 }
 
 #endif
