@@ -36,20 +36,24 @@ airy_status airy_cl_pin(struct airy_cl_device *device, size_t size, bool shared,
 void airy_cl_unpin(struct airy_cl_device *device, cl_mem buffer, void *data);
 
 /*
- * What a kernel has to say to the host, before it ends: in memory of the host, whose first word
- * becomes the turn when all is there (AIRY_TELL), and at which the host looks. A copy is there 5 us
- * later: it is a command of its own. One answer of a queue at a time.
- *   begin  memory: a kernel's argument, of `size` bytes, at most AIRY_CL_ANSWER_BYTES. Where
- *          kernels reach no memory of the host it is scratch (buffer), and turn is 0.
- *   wait   for the first `size` bytes; data: until the queue's next answer or copy.
+ * What kernels have to say to the host, before they end: in slots of memory of the host, each of
+ * which has all to say when its first word becomes the turn (AIRY_TELL), at which the host looks. A
+ * copy is there 5 us later: it is a command of its own. The slots of one `begin` at a time, as many
+ * as images whose kernels are under way.
+ *   begin  memory: a kernel's argument, `slots` times `size` bytes (a multiple of 4), in all at most
+ *          AIRY_CL_ANSWER_BYTES; slot i begins at i * size. Where kernels reach no memory of the
+ *          host it is scratch (buffer), and turn is 0. Not before the kernels of the last one end.
+ *   wait   for a slot; data: until the queue's next answer or copy.
  */
 struct airy_cl_answer {
     airy_buffer *buffer;
     cl_mem memory;
+    size_t size;
     uint32_t turn;
 };
-airy_status airy_cl_answer_begin(airy_queue *queue, size_t size, struct airy_cl_answer *answer);
-airy_status airy_cl_answer_wait(airy_queue *queue, const struct airy_cl_answer *answer, size_t size,
+airy_status airy_cl_answer_begin(airy_queue *queue, size_t size, size_t slots,
+                                 struct airy_cl_answer *answer);
+airy_status airy_cl_answer_wait(airy_queue *queue, const struct airy_cl_answer *answer, size_t slot,
                                 const void **data);
 
 /*

@@ -81,7 +81,7 @@ static airy_status start(struct solve *s, const struct airy_reduce_source *sourc
     const size_t size = wide ? sizeof(double) : sizeof(float),
                  tails = params ? 2 * (size_t)g->groups * g->room : 1;
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_SMALL, sizeof(airy_clip_state), &s->state));
-    AIRY_TRY(airy_cl_answer_begin(queue, sizeof(airy_clip_found), &s->answer));
+    AIRY_TRY(airy_cl_answer_begin(queue, sizeof(airy_clip_found), 1, &s->answer));
     g->turn = s->answer.turn;
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_FRAMES,
                                 (median ? (size_t)AIRY_CLIP_BUCKETS * g->depth : 1) * size,
@@ -168,7 +168,7 @@ airy_status airy_cl_solve(const struct airy_reduce_source *source, const airy_cl
         return AIRY_OK;
     AIRY_TRY(start(&s, source, params, median));
     AIRY_TRY(run(&s));
-    AIRY_TRY(airy_cl_answer_wait(source->queue, &s.answer, sizeof(airy_clip_found), &data));
+    AIRY_TRY(airy_cl_answer_wait(source->queue, &s.answer, 0, &data));
     const airy_clip_found *found = data;
     *solution = (struct airy_reduce_solution){.found = found->status == AIRY_CLIP_DONE,
                                               .finite = found->finite,

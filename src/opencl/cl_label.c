@@ -149,19 +149,14 @@ static airy_status take_parts(struct call *call, size_t labels)
     return AIRY_OK;
 }
 
-/* Bytes of an image's answer. */
-static size_t answer_step(const struct call *call)
-{
-    return ((size_t)call->geom.told + 1) * AIRY_LABEL_LINE;
-}
-
 /* An answer with rows of up to so many labels of each image. */
 static airy_status begin_answer(struct call *call, size_t labels)
 {
     const size_t room = AIRY_CL_ANSWER_BYTES / AIRY_LABEL_LINE / call->images - 1,
                  most = call->queue->device->shares_host ? room : FIRST_ROWS;
     call->geom.told = (uint32_t)airy_min_size(labels, most);
-    AIRY_TRY(airy_cl_answer_begin(call->queue, call->images * answer_step(call), &call->answer));
+    AIRY_TRY(airy_cl_answer_begin(call->queue, ((size_t)call->geom.told + 1) * AIRY_LABEL_LINE,
+                                  call->images, &call->answer));
     call->geom.turn = call->answer.turn;
     return AIRY_OK;
 }
@@ -319,12 +314,12 @@ static airy_status run_rest(const struct call *call, size_t labels)
     return run_finish(call, labels);
 }
 
-/* Wait for the answer, which is there until the queue's next one or the next copy. */
-static airy_status wait_answer(const struct call *call, const unsigned char **answer)
+/* Wait for what there is to say of an image; it is there until the queue's next answer or copy. */
+static airy_status wait_answer(const struct call *call, size_t image,
+                               const airy_label_answer **answer)
 {
     const void *data;
-    AIRY_TRY(
-        airy_cl_answer_wait(call->queue, &call->answer, call->images * answer_step(call), &data));
+    AIRY_TRY(airy_cl_answer_wait(call->queue, &call->answer, image, &data));
     *answer = data;
     return AIRY_OK;
 }
@@ -360,61 +355,61 @@ static airy_status measure_many(const struct call *call, size_t image, airy_regi
     return pull_rows(&one, regions, 0, count);
 }
 
-/* The rows that the answer has of an image. */
-static size_t take_told(const struct call *call, const unsigned char *answer, airy_region *regions,
-                        size_t count)
+/* Labels of an image whose rows are still to be made, or to be fetched. */
+struct rest {
+    size_t count, have; /* in all; the first ones are there */
+    bool left;          /* rows are not made */
+};
+
+/* The rows that an answer has. */
+static void take_told(const struct call *call, const airy_label_answer *answer,
+                      airy_region *regions, struct rest *rest)
 {
-    const size_t have = airy_min_size(call->geom.told, count);
-    for (size_t i = 0; i < have; i++)
-        memcpy(regions + i, answer + (i + 1) * AIRY_LABEL_LINE, sizeof(*regions));
-    return have;
+    rest->left = answer->left > 0;
+    rest->have = rest->left ? 0 : airy_min_size(call->geom.told, rest->count);
+    for (size_t i = 0; i < rest->have; i++)
+        memcpy(regions + i, (const unsigned char *)answer + (i + 1) * AIRY_LABEL_LINE,
+               sizeof(*regions));
 }
 
-/*
- * Measures of all images; of what the answer has not, first where the tables are large enough.
- * answer: gone with the first copy.
- */
-static airy_status collect_rows(const struct call *call, airy_region *const *regions,
-                                const size_t *counts, const unsigned char *answer)
+/* The other rows; images of more labels than there were entries for come last, as they take more. */
+static airy_status fetch_rest(const struct call *call, airy_region *const *regions,
+                              const struct rest *rest)
 {
-    size_t have[AIRY_LABEL_IMAGES];
-    bool left[AIRY_LABEL_IMAGES], many = false;
-    for (size_t i = 0; i < call->images; i++, answer += answer_step(call)) {
-        left[i] = ((const airy_label_answer *)(const void *)answer)->left > 0;
-        many = many || counts[i] > call->geom.capacity;
-        have[i] = left[i] ? 0 : take_told(call, answer, regions[i], counts[i]);
-    }
+    bool many = false;
     for (size_t i = 0; i < call->images; i++) {
         const struct call one = call_of(call, i);
-        if (counts[i] > call->geom.capacity)
+        many = many || rest[i].count > call->geom.capacity;
+        if (rest[i].count > call->geom.capacity)
             continue;
-        if (left[i])
-            AIRY_TRY(run_rest(&one, counts[i]));
-        AIRY_TRY(pull_rows(&one, regions[i], have[i], counts[i]));
+        if (rest[i].left)
+            AIRY_TRY(run_rest(&one, rest[i].count));
+        AIRY_TRY(pull_rows(&one, regions[i], rest[i].have, rest[i].count));
     }
     if (many)
         airy_buffer_release(&call->queue->scratch[AIRY_SCRATCH_LABELS]); /* it is not empty */
     for (size_t i = 0; i < call->images && many; i++)
-        if (counts[i] > call->geom.capacity)
-            AIRY_TRY(measure_many(call, i, regions[i], counts[i]));
+        if (rest[i].count > call->geom.capacity)
+            AIRY_TRY(measure_many(call, i, regions[i], rest[i].count));
     return AIRY_OK;
 }
 
 /* Wait for the numbers of labels and for the measures, which come with them. */
 static airy_status collect(const struct call *call, size_t *counts, airy_region **regions)
 {
-    const unsigned char *answer;
-    AIRY_TRY(wait_answer(call, &answer));
+    struct rest rest[AIRY_LABEL_IMAGES];
     for (size_t i = 0; i < call->images; i++) {
+        const airy_label_answer *answer;
         void *block;
-        counts[i] =
-            ((const airy_label_answer *)(const void *)(answer + i * answer_step(call)))->count;
+        AIRY_TRY(wait_answer(call, i, &answer));
+        rest[i].count = counts[i] = answer->count;
         if (!regions)
             continue;
         AIRY_TRY(airy_memory_calloc(&block, counts[i] + 1, sizeof(airy_region), "regions"));
         regions[i] = block;
+        take_told(call, answer, regions[i], &rest[i]);
     }
-    return regions ? collect_rows(call, regions, counts, answer) : AIRY_OK;
+    return regions ? fetch_rest(call, regions, rest) : AIRY_OK;
 }
 
 /* What a component has to be, and what is foreground. */
@@ -472,7 +467,7 @@ static airy_status find_measures(airy_queue *queue, const struct airy_measure_pl
                                  size_t first, size_t images, size_t most)
 {
     struct call call;
-    const unsigned char *answer;
+    struct rest rest[AIRY_LABEL_IMAGES];
     AIRY_TRY(start(&call, queue, plan->src, plan->labels, &plan->stack, first, images));
     airy_label_geom *g = &call.geom;
     for (size_t i = 0; i < images; i++)
@@ -484,14 +479,20 @@ static airy_status find_measures(airy_queue *queue, const struct airy_measure_pl
     AIRY_TRY(begin_answer(&call, most));
     AIRY_TRY(run_walk(&call, "measure_image", (double)airy_array_size(plan->labels)));
     AIRY_TRY(run_labels(&call, most));
-    AIRY_TRY(wait_answer(&call, &answer));
-    return collect_rows(&call, plan->regions + first, plan->counts + first, answer);
+    for (size_t i = 0; i < images; i++) {
+        const airy_label_answer *answer;
+        AIRY_TRY(wait_answer(&call, i, &answer));
+        rest[i].count = plan->counts[first + i];
+        take_told(&call, answer, plan->regions[first + i], &rest[i]);
+    }
+    return fetch_rest(&call, plan->regions + first, rest);
 }
 
-/* What is left in the tables of a call that failed is not empty. */
+/* What is left in the tables of a call that failed is not empty, and nobody waits for its kernels. */
 static airy_status drop_tables(airy_queue *queue, airy_status status)
 {
     if (status != AIRY_OK) {
+        (void)airy_cl_finish(queue);
         airy_buffer_release(&queue->scratch[AIRY_SCRATCH_LABELS]);
         airy_buffer_release(&queue->scratch[AIRY_SCRATCH_TURNS]);
     }

@@ -41,8 +41,8 @@ AIRY_ASSERT_SIZE(airy_label_geom, 232);
 #define AIRY_LABEL_GROUP      256u /* items of a work-group, words of a chunk and of a tile */
 #define AIRY_LABEL_TILE_WORDS 4u   /* across */
 #define AIRY_LABEL_TILE_ROWS  (AIRY_LABEL_GROUP / AIRY_LABEL_TILE_WORDS)
-#define AIRY_LABEL_STATES     3u     /* beside those of chunks: the next one, groups, images done */
-#define AIRY_LABEL_MERGERS    4u     /* items of label_merge that share a word */
+#define AIRY_LABEL_STATES     2u /* beside those of chunks: the next one, groups that are done */
+#define AIRY_LABEL_MERGERS    4u /* items of label_merge that share a word */
 #define AIRY_LABEL_MANY       16384u /* labels; of more none is measured by itself */
 #define AIRY_LABEL_FEW        512u   /* words of the box of a label that is measured by itself */
 
@@ -79,7 +79,7 @@ AIRY_ASSERT_SIZE(airy_label_part, 192);
 /*
  * What is made of it on the device, laid out as airy_region; floats by their bits. Of row 0 count is
  * the number of labels, least_at[0] of those not measured yet, [1] of groups of measure_labels that
- * are done, and in the first image's table [2] of images that are.
+ * are done.
  */
 typedef struct airy_label_row {
     airy_u64 count, sum, mean, least, most;
@@ -90,11 +90,11 @@ typedef struct airy_label_row {
 AIRY_ASSERT_SIZE(airy_label_row, 232);
 
 /*
- * What the last kernel of a launch tells the host of an image; its rows follow at multiples of
- * AIRY_LABEL_LINE bytes, and behind them the next image.
+ * What the last kernel of a call tells the host of an image; its rows follow, all at multiples of
+ * AIRY_LABEL_LINE bytes.
  */
 typedef struct airy_label_answer {
-    airy_u32 turn; /* of the first image: stored last of all */
+    airy_u32 turn; /* stored last */
     airy_u32 count;
     airy_u32 left; /* labels that have no row yet */
     airy_u32 unused;

@@ -682,16 +682,14 @@ label_number(__global const T *src, __global uint *parent, __global uint *bits,
     __local uint node[GROUP * NODES], words[GROUP], room[GROUP], shared[2];
     __local ulong place[GROUP];
     const uint item = get_local_id(0), image = image_of(&g);
-    __global uint *images = bits + 2u * (size_t)g.total + g.chunks + 2u;
     src += image * g.src_step;
     labels += image * g.labels_step;
     parent += image * nodes_of(&g) * (1u + MEASURES);
     sizes += image * nodes_of(&g);
     bits += image * words_of(&g);
-    parts += image * (size_t)g.stride;
     rows += image * (size_t)g.stride;
     __global uint *facts = bits + g.total, *states = facts + g.total + 1u;
-    (void)src, (void)answer, (void)images; /* with MEASURES, and without */
+    (void)src, (void)parts, (void)answer; /* with MEASURES, and without */
     if (item == 0u)
         shared[0] = atomic_inc(states - 1);
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -747,6 +745,7 @@ label_number(__global const T *src, __global uint *parent, __global uint *bits,
     if (g.writes != 0u)
         write_labels(labels, place, words, node);
 #if MEASURES
+    parts += image * (size_t)g.stride;
 #ifdef AIRY_WARP
     walk_group(src, parts, &g, chunk * GROUP, words, node);
 #else
@@ -754,6 +753,6 @@ label_number(__global const T *src, __global uint *parent, __global uint *bits,
                  parent + (((size_t)g.runs_at + word) << g.shift), g.capacity);
 #endif
 #else
-    tell_end(answer, states + g.chunks, images, rows, &g);
+    tell_end(answer + image * answers_of(&g), states + g.chunks, rows, g.turn);
 #endif
 }

@@ -17,7 +17,7 @@
 
 /*
  * Images lie side by side in what a launch works on, an image for each item of the second dimension.
- * So many nodes, words of `bits` and what follows them, turns, and lines of the answer has one.
+ * So many nodes, words of `bits` and what follows them, turns, and parts of the answer has one.
  */
 AIRY_INLINE uint image_of(const airy_label_geom *g)
 {
@@ -39,10 +39,9 @@ AIRY_INLINE size_t turns_of(const airy_label_geom *g)
     return (size_t)4u * g->tiles_x * g->tiles_y;
 }
 
-AIRY_INLINE __global airy_label_answer *answer_of(__global airy_label_answer *first, uint image,
-                                                  const airy_label_geom *g)
+AIRY_INLINE size_t answers_of(const airy_label_geom *g)
 {
-    return first + (size_t)image * (g->told + 1u) * (AIRY_LABEL_LINE / sizeof(*first));
+    return (size_t)(g->told + 1u) * (AIRY_LABEL_LINE / sizeof(airy_label_answer));
 }
 
 AIRY_INLINE uint lowest(uint bits)
@@ -86,19 +85,17 @@ AIRY_INLINE ulong element_of(const airy_label_rows *rows, const struct place *p)
 AIRY_INLINE void airy_label_head(__global airy_label_row *rows, uint count)
 {
     rows[0].count = count;
-    rows[0].least_at[0] = rows[0].least_at[1] = rows[0].least_at[2] = 0ul;
+    rows[0].least_at[0] = rows[0].least_at[1] = 0ul;
 }
 
 /*
  * The end of a kernel, by the group of an image that is done last: what the table says of the image,
- * and, if it is the last one, that what all groups have written is there. ended: groups of the image
- * that are done; images: those that are; 0 before. All of a group call.
+ * and what all its groups have written is there. ended: groups that are done, 0 before. All of a
+ * group call.
  */
-AIRY_INLINE void tell_end(__global airy_label_answer *first, __global uint *ended,
-                          __global uint *images, __global airy_label_row *rows,
-                          const airy_label_geom *g)
+AIRY_INLINE void tell_end(__global airy_label_answer *answer, __global uint *ended,
+                          __global airy_label_row *rows, uint turn)
 {
-    __global airy_label_answer *answer = answer_of(first, image_of(g), g);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if (get_local_id(0) != 0u)
         return;
@@ -108,13 +105,7 @@ AIRY_INLINE void tell_end(__global airy_label_answer *first, __global uint *ende
     AIRY_FENCE();
     answer->count = AIRY_LOOK((__global uint *)&rows[0].count);
     answer->left = AIRY_LOOK((__global uint *)&rows[0].least_at[0]);
-    if (get_global_size(1) > 1u) {
-        AIRY_FENCE();
-        if (atomic_inc(images) + 1u != get_global_size(1))
-            return;
-        AIRY_FENCE();
-    }
-    AIRY_TELL(&first->turn, g->turn);
+    AIRY_TELL(&answer->turn, turn);
 }
 
 #if defined(AIRY_FP64) && defined(AIRY_INT64_ATOMICS)

@@ -538,12 +538,12 @@ measure_labels(__global const T *src, __global const uint *labels, __global cons
                __global airy_label_answer *answer, const airy_label_geom g)
 {
     const uint image = image_of(&g);
-    __global uint *images = (__global uint *)&rows[0].least_at[2];
     src += image * g.src_step;
     labels += image * labels_step(&g);
     bits += image * words_of(&g);
     parts += image * (size_t)g.stride;
     rows += image * (size_t)g.stride;
+    answer += image * answers_of(&g);
     __global uint *left = (__global uint *)&rows[0].least_at[0],
                   *ended = (__global uint *)&rows[0].least_at[1];
     const uint count = (uint)rows[0].count,
@@ -595,11 +595,11 @@ measure_labels(__global const T *src, __global const uint *labels, __global cons
 #endif
         empty_part(parts + label, lane, LANES);
         if (label <= g.told)
-            tell_row(answer_of(answer, image, &g), rows, label, lane);
+            tell_row(answer, rows, label, lane);
     }
     if (last == 0u && get_global_id(0) == 0u)
         (void)atomic_xchg(left, count);
-    tell_end(answer, ended, images, rows, &g);
+    tell_end(answer, ended, rows, g.turn);
 }
 
 #endif
