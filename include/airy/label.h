@@ -64,29 +64,30 @@ AIRY_API airy_status airy_measure(airy_queue *queue, airy_region *regions, size_
                                   const airy_array *labels, const airy_array *src);
 
 /**
- * airy_label of each image of a stack, in one call that waits once or a few times, not for each
- * image: on a device small images take less than half of what they take one by one.
+ * The same of many images in one call, say the planes of a cube: counts[i], regions[i] and labels[i]
+ * have the bits that airy_label gives for srcs[i]. What is alike in one array at equal distances, as
+ * planes are, and labels that lie likewise in another array, a device does side by side, and the
+ * call waits for some of these together; the others come one after the other.
  *
- * @param labels   as airy_label, shape of src
- * @param src      any dtype, 2 to 4 dimensions, of which the first counts the images
- * @param counts   out, labels of each image
- * @param regions  out, a list for each image; free each with airy_regions_free. NULL: not wanted
+ * @param labels   out, images of them, each as airy_label has it; NULL: not wanted
+ * @param srcs     images of them
+ * @param counts   out, images of them
+ * @param regions  out, images of them, each to be freed with airy_regions_free. NULL: not wanted
  *
- * The same bits as one call after the other. Errors: as airy_label, and then nothing is written but
- * labels.
+ * Errors: as airy_label; nothing is written then but labels.
  */
-AIRY_API airy_status airy_label_each(airy_queue *queue, airy_array *labels, const airy_array *src,
+AIRY_API airy_status airy_label_each(airy_queue *queue, airy_array *const *labels,
+                                     const airy_array *const *srcs, size_t images,
                                      const airy_label_params *params, size_t *counts,
                                      airy_region **regions);
 
 /**
- * airy_measure of each image of a stack.
- * @param regions  out, for each image room for as many as counts says
- * @param labels   u32 or i32, shape of src: 2 to 4 dimensions, of which the first counts the images
+ * airy_measure of many images in one call, likewise.
+ * @param regions  out, images of them, of which each has room for its counts[i]
  */
 AIRY_API airy_status airy_measure_each(airy_queue *queue, airy_region *const *regions,
-                                       const size_t *counts, const airy_array *labels,
-                                       const airy_array *src);
+                                       const size_t *counts, const airy_array *const *labels,
+                                       const airy_array *const *srcs, size_t images);
 AIRY_API void airy_regions_free(airy_region *regions);
 
 #ifdef __cplusplus

@@ -17,39 +17,17 @@ static airy_status get_fns(const struct airy_label_fns **fns, const airy_queue *
     return AIRY_OK;
 }
 
-/* Of an array's dimensions the first `lead` (0 or 1) count its images. */
-static airy_array first_image(const airy_array *array, int lead)
-{
-    airy_array image = *array;
-    image.ndim -= lead;
-    for (int i = 0; i < image.ndim; i++) {
-        image.shape[i] = array->shape[i + lead];
-        image.pitch[i] = array->pitch[i + lead];
-    }
-    return image;
-}
-
 /* src, and labels of its shape. */
-static airy_status check_arrays(struct airy_label_stack *stack, const airy_queue *queue,
-                                const airy_array *labels, const airy_array *src, int lead)
+static airy_status check_arrays(const airy_queue *queue, const airy_array *labels,
+                                const airy_array *src)
 {
     char text[96], other[96];
     AIRY_FAIL_IF(!queue || !src, AIRY_ERR_PARAM, "%s is NULL", queue ? "src" : "queue");
     AIRY_TRY(airy_check_device(queue, src, "src"));
-    AIRY_FAIL_IF(src->ndim <= lead || src->ndim > lead + 3, AIRY_ERR_SHAPE,
-                 "src is %s, expected %d to %d dimensions", airy_array_describe(src, text),
-                 lead + 1, lead + 3);
-    const airy_array image = first_image(src, lead);
-    AIRY_FAIL_IF(airy_array_count(&image) > INT32_MAX, AIRY_ERR_SHAPE,
-                 "src is %s, expected fewer than 2^31 elements%s", airy_array_describe(src, text),
-                 lead ? " an image" : "");
-    *stack = (struct airy_label_stack){.images = lead ? src->shape[0] : 1,
-                                       .src_step = lead ? src->pitch[0] : 0,
-                                       .labels_step = lead && labels ? labels->pitch[0] : 0};
-    for (int i = 0; i < 3; i++) {
-        const int axis = image.ndim - 3 + i;
-        stack->shape[i] = axis < 0 ? 1 : image.shape[axis];
-    }
+    AIRY_FAIL_IF(src->ndim > 3, AIRY_ERR_SHAPE, "src is %s, expected 1 to 3 dimensions",
+                 airy_array_describe(src, text));
+    AIRY_FAIL_IF(airy_array_count(src) > INT32_MAX, AIRY_ERR_SHAPE,
+                 "src is %s, expected fewer than 2^31 elements", airy_array_describe(src, text));
     if (!labels)
         return AIRY_OK;
     AIRY_TRY(airy_check_device(queue, labels, "labels"));
@@ -60,6 +38,56 @@ static airy_status check_arrays(struct airy_label_stack *stack, const airy_queue
                  AIRY_ERR_SHAPE, "labels is %s, expected the shape of src, %s",
                  airy_array_describe(labels, text), airy_array_describe(src, other));
     return AIRY_OK;
+}
+
+/* Elements from the first of an array to behind its last. */
+static size_t span_of(const airy_array *a)
+{
+    size_t span = 1;
+    for (int i = 0; i < a->ndim; i++)
+        span += (a->shape[i] - 1) * a->pitch[i];
+    return span;
+}
+
+/* Elements from an array to one that is like it and lies behind it in the same memory; else 0. */
+static size_t step_to(const airy_array *a, const airy_array *next)
+{
+    const size_t dims = (size_t)a->ndim * sizeof(size_t);
+    const bool like = a->buffer == next->buffer && a->dtype == next->dtype &&
+                      a->ndim == next->ndim && memcmp(a->shape, next->shape, dims) == 0 &&
+                      memcmp(a->pitch, next->pitch, dims) == 0;
+    return like && next->offset > a->offset ? (next->offset - a->offset) / airy_dtype_size(a->dtype)
+                                            : 0;
+}
+
+/* How many images from the first one on lie in one array at equal distances, as planes do. */
+static size_t count_alike(const airy_array *const *images, size_t count, size_t *step)
+{
+    size_t n = 1;
+    *step = count > 1 ? step_to(images[0], images[1]) : 0;
+    while (*step > 0 && n < count && step_to(images[n - 1], images[n]) == *step)
+        n++;
+    return n;
+}
+
+/* The images of a list that a back end takes together, from the first one on; of labels, too. */
+static struct airy_label_stack take_stack(const airy_array *const *labels,
+                                          const airy_array *const *srcs, size_t count, bool writes)
+{
+    struct airy_label_stack stack = {.labels_step = 0};
+    const airy_array *src = srcs[0];
+    stack.images = count_alike(srcs, count, &stack.src_step);
+    if (labels && stack.images > 1)
+        stack.images = count_alike(labels, stack.images, &stack.labels_step);
+    /* One after the other where labels of one image lie in another one's, or in its labels. */
+    if (labels && writes &&
+        (labels[0]->buffer == src->buffer || stack.labels_step < span_of(labels[0])))
+        stack.images = 1;
+    for (int i = 0; i < 3; i++) {
+        const int axis = src->ndim - 3 + i;
+        stack.shape[i] = axis < 0 ? 1 : src->shape[axis];
+    }
+    return stack;
 }
 
 static airy_status check_connectivity(int *connectivity, int ndim)
@@ -77,104 +105,136 @@ static airy_status check_connectivity(int *connectivity, int ndim)
     return AIRY_OK;
 }
 
-static airy_status run_label(airy_queue *queue, airy_array *labels, const airy_array *src, int lead,
-                             const airy_label_params *params, size_t *counts, airy_region **regions)
+/* Which of many images an error is about. */
+static airy_status name_image(airy_status status, size_t image, size_t images)
+{
+    return status != AIRY_OK && images > 1 ? airy_fail_context(status, "image %zu", image) : status;
+}
+
+static airy_status check_images(const airy_queue *queue, airy_array *const *labels,
+                                const airy_array *const *srcs, size_t images, int connectivity)
+{
+    for (size_t i = 0; i < images; i++) {
+        int c = connectivity;
+        airy_status status = check_arrays(queue, labels ? labels[i] : NULL, srcs[i]);
+        if (status == AIRY_OK && labels && !labels[i])
+            status = airy_fail(AIRY_ERR_PARAM, "labels is NULL");
+        if (status == AIRY_OK && labels && airy_array_overlaps(labels[i], srcs[i]))
+            status = airy_fail(AIRY_ERR_PARAM, "labels and src share memory");
+        if (status == AIRY_OK)
+            status = check_connectivity(&c, srcs[i]->ndim);
+        AIRY_TRY(name_image(status, i, images));
+    }
+    return AIRY_OK;
+}
+
+/* Stack after stack, of images that have been checked. */
+static airy_status label_images(airy_queue *queue, airy_array *const *labels,
+                                const airy_array *const *srcs, size_t images,
+                                struct airy_label_plan *plan)
+{
+    const struct airy_label_fns *fns;
+    const int connectivity = plan->connectivity;
+    AIRY_TRY(get_fns(&fns, queue));
+    for (size_t i = 0; i < images; i += plan->stack.images) {
+        const airy_array *const *numbers = (const airy_array *const *)labels;
+        plan->stack = take_stack(numbers ? numbers + i : NULL, srcs + i, images - i, true);
+        plan->src = srcs[i];
+        plan->labels = numbers ? numbers[i] : NULL;
+        plan->connectivity = connectivity;
+        AIRY_TRY(check_connectivity(&plan->connectivity, srcs[i]->ndim));
+        AIRY_TRY(fns->label(queue, plan));
+        plan->counts += plan->stack.images;
+        plan->regions += plan->regions ? plan->stack.images : 0;
+    }
+    return AIRY_OK;
+}
+
+airy_status airy_label_each(airy_queue *queue, airy_array *const *labels,
+                            const airy_array *const *srcs, size_t images,
+                            const airy_label_params *params, size_t *counts, airy_region **regions)
 {
     const airy_label_params p = params ? *params : (airy_label_params){.connectivity = 0};
-    const struct airy_label_fns *fns;
     struct airy_label_plan plan = {.connectivity = p.connectivity,
                                    .has_above = p.has_above,
                                    .above = p.above,
                                    .min_count = p.min_count,
-                                   .max_count = p.max_count ? p.max_count : UINT64_MAX,
-                                   .counts = counts,
-                                   .regions = regions};
+                                   .max_count = p.max_count ? p.max_count : UINT64_MAX};
+    void *found = NULL, *made = NULL;
+    AIRY_FAIL_IF(!queue || !counts || !srcs, AIRY_ERR_PARAM, "%s is NULL",
+                 !queue    ? "queue"
+                 : !counts ? "count"
+                           : "srcs");
     AIRY_FAIL_IF(p.has_above && isnan(p.above), AIRY_ERR_PARAM, "above = nan, expected a number");
     AIRY_FAIL_IF(plan.min_count > plan.max_count, AIRY_ERR_PARAM,
                  "min_count = %llu, expected at most max_count = %llu",
                  (unsigned long long)p.min_count, (unsigned long long)p.max_count);
-    AIRY_TRY(check_arrays(&plan.stack, queue, labels, src, lead));
-    AIRY_FAIL_IF(labels && airy_array_overlaps(labels, src), AIRY_ERR_PARAM,
-                 "labels and src share memory");
-    AIRY_TRY(check_connectivity(&plan.connectivity, src->ndim - lead));
-    AIRY_TRY(get_fns(&fns, queue));
-    const airy_array image = first_image(src, lead),
-                     target = labels ? first_image(labels, lead) : image;
-    plan.src = &image;
-    plan.labels = labels ? &target : NULL;
-    const airy_status status = fns->label(queue, &plan);
-    for (size_t i = 0; i < plan.stack.images && regions && status != AIRY_OK; i++)
-        airy_regions_free(regions[i]);
+    AIRY_TRY(check_images(queue, labels, srcs, images, p.connectivity));
+    airy_status status =
+        airy_memory_calloc(&found, images + 1, sizeof(*counts), "counts of labels");
+    if (status == AIRY_OK && regions)
+        status = airy_memory_calloc(&made, images + 1, sizeof(airy_region *), "lists of regions");
+    airy_region **lists = made;
+    plan.counts = found;
+    plan.regions = made;
+    if (status == AIRY_OK)
+        status = label_images(queue, labels, srcs, images, &plan);
+    if (status == AIRY_OK)
+        memcpy(counts, found, images * sizeof(*counts));
+    for (size_t i = 0; i < images && lists; i++) {
+        if (status == AIRY_OK)
+            regions[i] = lists[i];
+        else
+            airy_regions_free(lists[i]);
+    }
+    free(made);
+    free(found);
     return status;
 }
 
 airy_status airy_label(airy_queue *queue, airy_array *labels, const airy_array *src,
                        const airy_label_params *params, size_t *count, airy_region **regions)
 {
-    size_t found = 0;
-    airy_region *list = NULL;
-    AIRY_FAIL_IF(!count, AIRY_ERR_PARAM, "count is NULL");
-    AIRY_TRY(run_label(queue, labels, src, 0, params, &found, regions ? &list : NULL));
-    *count = found;
-    if (regions)
-        *regions = list;
-    return AIRY_OK;
+    return airy_label_each(queue, labels ? &labels : NULL, &src, 1, params, count, regions);
 }
 
-airy_status airy_label_each(airy_queue *queue, airy_array *labels, const airy_array *src,
-                            const airy_label_params *params, size_t *counts, airy_region **regions)
-{
-    void *found = NULL, *lists = NULL;
-    AIRY_FAIL_IF(!counts || !src, AIRY_ERR_PARAM, "%s is NULL", src ? "counts" : "src");
-    const size_t images = src->shape[0];
-    airy_status status = airy_memory_calloc(&found, images, sizeof(size_t), "counts of labels");
-    if (status == AIRY_OK && regions)
-        status = airy_memory_calloc(&lists, images, sizeof(airy_region *), "lists of regions");
-    if (status == AIRY_OK)
-        status = run_label(queue, labels, src, 1, params, found, lists);
-    if (status == AIRY_OK) {
-        memcpy(counts, found, images * sizeof(size_t));
-        if (regions)
-            memcpy(regions, lists, images * sizeof(airy_region *));
-    }
-    free(found);
-    free(lists);
-    return status;
-}
-
-static airy_status run_measure(airy_queue *queue, airy_region *const *regions, const size_t *counts,
-                               const airy_array *labels, const airy_array *src, int lead)
+airy_status airy_measure_each(airy_queue *queue, airy_region *const *regions, const size_t *counts,
+                              const airy_array *const *labels, const airy_array *const *srcs,
+                              size_t images)
 {
     const struct airy_label_fns *fns;
-    struct airy_measure_plan plan = {.regions = regions, .counts = counts};
-    AIRY_TRY(check_arrays(&plan.stack, queue, labels, src, lead));
-    for (size_t i = 0; i < plan.stack.images; i++) {
-        AIRY_FAIL_IF(!regions[i] && counts[i], AIRY_ERR_PARAM, "regions of image %zu is NULL", i);
-        AIRY_FAIL_IF(counts[i] > INT32_MAX, AIRY_ERR_PARAM, "count = %zu, expected below 2^31",
-                     counts[i]);
+    struct airy_measure_plan plan;
+    AIRY_FAIL_IF(!queue || !regions || !counts || !labels || !srcs, AIRY_ERR_PARAM, "%s is NULL",
+                 !queue     ? "queue"
+                 : !regions ? "regions"
+                 : !counts  ? "counts"
+                 : !labels  ? "labels"
+                            : "srcs");
+    for (size_t i = 0; i < images; i++) {
+        airy_status status = check_arrays(queue, labels[i], srcs[i]);
+        if (status == AIRY_OK && (!labels[i] || (!regions[i] && counts[i])))
+            status = airy_fail(AIRY_ERR_PARAM, "%s is NULL", labels[i] ? "regions" : "labels");
+        if (status == AIRY_OK && counts[i] > INT32_MAX)
+            status = airy_fail(AIRY_ERR_PARAM, "count = %zu, expected below 2^31", counts[i]);
+        AIRY_TRY(name_image(status, i, images));
     }
     AIRY_TRY(get_fns(&fns, queue));
-    const airy_array image = first_image(src, lead), numbers = first_image(labels, lead);
-    plan.src = &image;
-    plan.labels = &numbers;
-    return fns->measure(queue, &plan);
+    for (size_t i = 0; i < images; i += plan.stack.images) {
+        plan = (struct airy_measure_plan){
+            .regions = regions + i,
+            .counts = counts + i,
+            .labels = labels[i],
+            .src = srcs[i],
+            .stack = take_stack(labels + i, srcs + i, images - i, false)};
+        AIRY_TRY(fns->measure(queue, &plan));
+    }
+    return AIRY_OK;
 }
 
 airy_status airy_measure(airy_queue *queue, airy_region *regions, size_t count,
                          const airy_array *labels, const airy_array *src)
 {
-    AIRY_FAIL_IF(!labels, AIRY_ERR_PARAM, "labels is NULL");
-    return run_measure(queue, &regions, &count, labels, src, 0);
-}
-
-airy_status airy_measure_each(airy_queue *queue, airy_region *const *regions, const size_t *counts,
-                              const airy_array *labels, const airy_array *src)
-{
-    AIRY_FAIL_IF(!labels || !counts || !regions, AIRY_ERR_PARAM, "%s is NULL",
-                 !labels   ? "labels"
-                 : !counts ? "counts"
-                           : "regions");
-    return run_measure(queue, regions, counts, labels, src, 1);
+    return airy_measure_each(queue, &regions, &count, &labels, &src, 1);
 }
 
 void airy_regions_free(airy_region *regions)

@@ -410,6 +410,8 @@ static void check_measure_odd(struct check *c)
     CHECK_OK(c, airy_measure(c->queue, NULL, 0, image, src));
 }
 
+#define CONST_LIST(list) ((const airy_array *const *)(list))
+
 /* Images that a call takes together. */
 struct stack {
     airy_dtype dtype;
@@ -472,15 +474,16 @@ static void compare_one(struct check *c, const struct stack *s, const void *data
 }
 
 /* Measures of so many labels of each image, likewise. */
-static void compare_measures(struct check *c, const struct stack *s, airy_array *labels,
-                             airy_array *src, const uint32_t *numbers, const uint8_t *data,
+static void compare_measures(struct check *c, const struct stack *s, airy_array **labels,
+                             airy_array **srcs, const uint32_t *numbers, const uint8_t *data,
                              const size_t *counts)
 {
     const size_t n = stack_pixels(s), size = n * airy_dtype_size(s->dtype);
     airy_region **regions = check_alloc(c, s->images * sizeof(airy_region *));
     for (size_t i = 0; i < s->images; i++)
         regions[i] = counts[i] ? check_alloc(c, counts[i] * sizeof(airy_region)) : NULL;
-    if (!CHECK_OK(c, airy_measure_each(c->queue, regions, counts, labels, src)))
+    if (!CHECK_OK(c, airy_measure_each(c->queue, regions, counts, CONST_LIST(labels),
+                                       CONST_LIST(srcs), s->images)))
         return;
     for (size_t i = 0; i < s->images; i++) {
         airy_array *one = check_upload(c, s->dtype, s->ndim, s->shape, data + i * size),
@@ -491,107 +494,159 @@ static void compare_measures(struct check *c, const struct stack *s, airy_array 
     }
 }
 
-/* A stack in one call gives the bits of its images one by one. */
-static void check_label_each(struct check *c, const struct stack *s)
+/* Images of an array, along its first axis, `apart` elements of that between two of them. */
+static airy_array **cut(struct check *c, const airy_array *all, const struct stack *s,
+                        const size_t *origin, size_t apart)
 {
-    if (!check_case(c, "label_each_%s_%s", airy_dtype_name(s->dtype), s->name))
-        return;
+    airy_array **images = check_alloc(c, s->images * sizeof(airy_array *));
+    size_t at[3] = {0, 0, 0};
+    memcpy(at, origin, (size_t)s->ndim * sizeof(size_t));
+    for (size_t i = 0; i < s->images; i++, at[0] += s->shape[0] + apart)
+        CHECK_OK(c, airy_array_view(&images[i], all, at, s->shape));
+    return images;
+}
+
+static void check_images(struct check *c, const struct stack *s, airy_array **srcs,
+                         airy_array **targets, const uint8_t *data)
+{
     const size_t n = stack_pixels(s), size = n * airy_dtype_size(s->dtype);
-    size_t shape[4] = {s->images};
-    memcpy(shape + 1, s->shape, (size_t)s->ndim * sizeof(size_t));
-    uint8_t *data = check_alloc(c, s->images * size);
     uint32_t *labels = check_alloc(c, s->images * n * sizeof(*labels));
     size_t *counts = check_alloc(c, s->images * sizeof(*counts)),
            *alone = check_alloc(c, s->images * sizeof(*alone));
     airy_region **regions = check_alloc(c, s->images * sizeof(airy_region *));
-    draw_stack(c, data, s);
-    airy_array *src = check_upload(c, s->dtype, s->ndim + 1, shape, data),
-               *target = check_output(c, AIRY_DTYPE_U32, s->ndim + 1, shape);
-    if (!CHECK_OK(c, airy_label_each(c->queue, target, src, &s->params, counts, regions)))
+    if (!CHECK_OK(c, airy_label_each(c->queue, targets, CONST_LIST(srcs), s->images, &s->params,
+                                     counts, regions)))
         return;
-    CHECK_OK(c, airy_array_pull(c->queue, labels, s->images * n * sizeof(*labels), target));
+    for (size_t i = 0; i < s->images; i++)
+        CHECK_OK(c, airy_array_pull(c->queue, labels + i * n, n * sizeof(*labels), targets[i]));
     for (size_t i = 0; i < s->images; i++) {
         compare_one(c, s, data + i * size, labels + i * n, counts[i], regions[i]);
         airy_regions_free(regions[i]);
     }
-    CHECK_OK(c, airy_label_each(c->queue, NULL, src, &s->params, alone, NULL));
+    CHECK_OK(c,
+             airy_label_each(c->queue, NULL, CONST_LIST(srcs), s->images, &s->params, alone, NULL));
     CHECK(c, memcmp(counts, alone, s->images * sizeof(*counts)) == 0);
     for (size_t i = 0; i < s->images; i++) /* more than there are, none, all, fewer */
         counts[i] = i % 4 == 0   ? counts[i] + 2
                     : i % 4 == 1 ? 0
                     : i % 4 == 2 ? counts[i]
                                  : counts[i] / 2;
-    compare_measures(c, s, target, src, labels, data, counts);
+    compare_measures(c, s, targets, srcs, labels, data, counts);
 }
 
-/* The inside of a stack, whose images, rows and labels lie apart. */
-static void check_label_each_view(struct check *c)
+/*
+ * Images in one call give the bits of one by one: side by side in an array; with gaps between them,
+ * their rows and their labels; and each in an array of its own, with labels in one.
+ */
+static void check_label_each(struct check *c, const struct stack *s)
 {
-    if (!check_case(c, "label_each_view"))
-        return;
-    enum { IMAGES = 5, HEIGHT = 40, WIDTH = 70, PIXELS = HEIGHT * WIDTH };
-    const struct stack s = {
-        .dtype = AIRY_DTYPE_F32, .images = IMAGES, .shape = {HEIGHT, WIDTH}, .ndim = 2};
-    const size_t shape[3] = {IMAGES, HEIGHT, WIDTH}, outer[3] = {IMAGES + 2, HEIGHT + 3, WIDTH + 5},
-                 origin[3] = {1, 2, 3};
-    float *data = check_alloc(c, IMAGES * PIXELS * sizeof(*data));
-    uint32_t *labels = check_alloc(c, IMAGES * PIXELS * sizeof(*labels));
-    float *around = check_alloc(c, outer[0] * outer[1] * outer[2] * sizeof(*around));
-    size_t counts[IMAGES];
-    airy_region *regions[IMAGES];
-    draw_stack(c, (uint8_t *)data, &s);
-    for (size_t i = 0; i < IMAGES * PIXELS; i++)
-        around[((i / PIXELS + origin[0]) * outer[1] + i / WIDTH % HEIGHT + origin[1]) * outer[2] +
-               i % WIDTH + origin[2]] = data[i];
-    airy_array *all = check_upload(c, AIRY_DTYPE_F32, 3, outer, around),
-               *wide = check_output(c, AIRY_DTYPE_U32, 3, outer), *src = NULL, *target = NULL;
-    CHECK_OK(c, airy_array_view(&src, all, origin, shape));
-    CHECK_OK(c, airy_array_view(&target, wide, origin, shape));
-    if (CHECK_OK(c, airy_label_each(c->queue, target, src, NULL, counts, regions))) {
-        CHECK_OK(c, airy_array_pull(c->queue, labels, IMAGES * PIXELS * sizeof(*labels), target));
-        for (size_t i = 0; i < IMAGES; i++) {
-            compare_one(c, &s, data + i * PIXELS, labels + i * PIXELS, counts[i], regions[i]);
-            airy_regions_free(regions[i]);
+    static const char *const places[] = {"", "_apart", "_alone"};
+    for (size_t place = 0; place < 3; place++) {
+        if (!check_case(c, "label_each_%s_%s%s", airy_dtype_name(s->dtype), s->name, places[place]))
+            continue;
+        const size_t n = stack_pixels(s), size = n * airy_dtype_size(s->dtype),
+                     gap = place == 1 ? 3 : 0, origin[3] = {gap, gap, gap};
+        size_t shape[3];
+        for (int i = 0; i < s->ndim; i++)
+            shape[i] = s->shape[i] + gap * 2;
+        shape[0] = (s->shape[0] + gap) * s->images + gap;
+        uint8_t *data = check_alloc(c, s->images * size);
+        draw_stack(c, data, s);
+        airy_array *all = check_output(c, s->dtype, s->ndim, shape),
+                   *target = check_output(c, AIRY_DTYPE_U32, s->ndim, shape);
+        airy_array **srcs = cut(c, all, s, origin, gap), **targets = cut(c, target, s, origin, gap);
+        for (size_t i = 0; i < s->images; i++) {
+            CHECK_OK(c, airy_array_push(c->queue, srcs[i], data + i * size, size));
+            if (place == 2) {
+                airy_array_destroy(&srcs[i]);
+                srcs[i] = check_upload(c, s->dtype, s->ndim, s->shape, data + i * size);
+            }
         }
-        compare_measures(c, &s, target, src, labels, (const uint8_t *)data, counts);
+        check_images(c, s, srcs, targets, data);
+        for (size_t i = 0; i < s->images; i++) {
+            airy_array_destroy(&targets[i]);
+            if (place != 2)
+                airy_array_destroy(&srcs[i]);
+        }
     }
-    airy_array_destroy(&src);
-    airy_array_destroy(&target);
+}
+
+/* Images of several shapes, and labels that lie in the array of the images. */
+static void check_label_each_mixed(struct check *c)
+{
+    if (!check_case(c, "label_each_mixed"))
+        return;
+    const size_t shape[2] = {4, 6}, line = 24, one[2] = {1, 6}, none = 0;
+    const uint32_t data[24] = {1, 0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1};
+    airy_array *image = check_upload(c, AIRY_DTYPE_U32, 2, shape, data),
+               *flat = check_upload(c, AIRY_DTYPE_U32, 1, &line, data),
+               *other = check_upload(c, AIRY_DTYPE_U32, 2, shape, data);
+    airy_array *row[4] = {NULL};
+    size_t counts[3];
+    airy_region *regions[3] = {NULL};
+    const airy_array *srcs[3] = {image, flat, other};
+    if (CHECK_OK(c, airy_label_each(c->queue, NULL, srcs, 3, NULL, counts, regions))) {
+        CHECK(c, counts[0] == 4 && counts[1] == 4 && counts[2] == 4);
+        CHECK(c, regions[0][3].count == 6 && regions[1][3].first[2] == 12);
+    }
+    for (int i = 0; i < 3; i++)
+        airy_regions_free(regions[i]);
+    CHECK_OK(c, airy_label_each(c->queue, NULL, srcs, 0, NULL, counts, NULL));
+    for (size_t i = 0; i < 4; i++)
+        CHECK_OK(c, airy_array_view(&row[i], image, (size_t[2]){i, none}, one));
+    /* Row 0 to row 1, which then has 3 labels, to row 2: as one call after the other. */
+    airy_array *targets[2] = {row[1], row[2]};
+    if (CHECK_OK(c, airy_label_each(c->queue, targets, (const airy_array *[2]){row[0], row[1]}, 2,
+                                    NULL, counts, NULL))) {
+        const uint32_t want[24] = {1, 0, 1, 1, 0, 1, 1, 0, 2, 2, 0, 3, 1, 0, 2, 2, 0, 3};
+        CHECK(c, counts[0] == 3 && counts[1] == 3);
+        check_array(c, image, want, NULL);
+    }
+    for (size_t i = 0; i < 4; i++)
+        airy_array_destroy(&row[i]);
 }
 
 static void check_label_each_errors(struct check *c)
 {
     if (!check_case(c, "label_each_errors"))
         return;
-    const size_t shape[3] = {2, 3, 4}, other[3] = {2, 4, 3}, n = 24;
-    const uint32_t data[24] = {0};
-    airy_array *src = check_upload(c, AIRY_DTYPE_U32, 3, shape, data),
-               *line = check_upload(c, AIRY_DTYPE_U32, 1, &n, data),
-               *labels = check_output(c, AIRY_DTYPE_U32, 3, other);
+    const size_t shape[2] = {3, 4}, other[2] = {4, 3};
+    const uint32_t data[12] = {0};
+    airy_array *src = check_upload(c, AIRY_DTYPE_U32, 2, shape, data),
+               *labels = check_output(c, AIRY_DTYPE_U32, 2, shape),
+               *wrong = check_output(c, AIRY_DTYPE_U32, 2, other);
+    const airy_array *srcs[2] = {src, src}, *gap[2] = {src, NULL};
+    airy_array *targets[2] = {labels, wrong}, *shared[2] = {labels, src}, *few[2] = {labels, NULL};
     airy_region r[2], *lists[2] = {r, NULL};
     size_t counts[2] = {1, 1};
     const airy_label_params solid = {.connectivity = 6};
-    CHECK_FAILS(c, airy_label_each(c->queue, NULL, NULL, NULL, counts, NULL), AIRY_ERR_PARAM,
+    CHECK_FAILS(c, airy_label_each(c->queue, NULL, NULL, 2, NULL, counts, NULL), AIRY_ERR_PARAM,
+                "srcs");
+    CHECK_FAILS(c, airy_label_each(c->queue, NULL, gap, 2, NULL, counts, NULL), AIRY_ERR_PARAM,
                 "src");
-    CHECK_FAILS(c, airy_label_each(c->queue, NULL, src, NULL, NULL, NULL), AIRY_ERR_PARAM,
-                "counts");
-    CHECK_FAILS(c, airy_label_each(c->queue, NULL, line, NULL, counts, NULL), AIRY_ERR_SHAPE,
-                "2 to 4");
-    CHECK_FAILS(c, airy_label_each(c->queue, labels, src, NULL, counts, NULL), AIRY_ERR_SHAPE,
-                "labels");
-    CHECK_FAILS(c, airy_label_each(c->queue, src, src, NULL, counts, NULL), AIRY_ERR_PARAM,
+    CHECK_FAILS(c, airy_label_each(c->queue, NULL, srcs, 2, NULL, NULL, NULL), AIRY_ERR_PARAM,
+                "count");
+    CHECK_FAILS(c, airy_label_each(c->queue, targets, srcs, 2, NULL, counts, NULL), AIRY_ERR_SHAPE,
+                "image 1");
+    CHECK_FAILS(c, airy_label_each(c->queue, few, srcs, 2, NULL, counts, NULL), AIRY_ERR_PARAM,
+                "labels is NULL");
+    CHECK_FAILS(c, airy_label_each(c->queue, shared, srcs, 2, NULL, counts, NULL), AIRY_ERR_PARAM,
                 "share");
-    CHECK_FAILS(c, airy_label_each(c->queue, NULL, src, &solid, counts, lists), AIRY_ERR_PARAM,
+    CHECK_FAILS(c, airy_label_each(c->queue, NULL, srcs, 2, &solid, counts, lists), AIRY_ERR_PARAM,
                 "4 or 8");
     CHECK(c, counts[0] == 1 && lists[0] == r);
-    CHECK_FAILS(c, airy_measure_each(c->queue, lists, counts, NULL, src), AIRY_ERR_PARAM, "labels");
-    CHECK_FAILS(c, airy_measure_each(c->queue, lists, NULL, src, src), AIRY_ERR_PARAM, "counts");
-    CHECK_FAILS(c, airy_measure_each(c->queue, NULL, counts, src, src), AIRY_ERR_PARAM, "regions");
-    CHECK_FAILS(c, airy_measure_each(c->queue, lists, counts, src, src), AIRY_ERR_PARAM,
-                "regions of image 1");
+    CHECK_FAILS(c, airy_measure_each(c->queue, lists, counts, NULL, srcs, 2), AIRY_ERR_PARAM,
+                "labels");
+    CHECK_FAILS(c, airy_measure_each(c->queue, lists, NULL, srcs, srcs, 2), AIRY_ERR_PARAM,
+                "counts");
+    CHECK_FAILS(c, airy_measure_each(c->queue, NULL, counts, srcs, srcs, 2), AIRY_ERR_PARAM,
+                "regions");
+    CHECK_FAILS(c, airy_measure_each(c->queue, lists, counts, srcs, srcs, 2), AIRY_ERR_PARAM,
+                "image 1");
     counts[1] = (size_t)1 << 31;
     lists[1] = r + 1;
-    CHECK_FAILS(c, airy_measure_each(c->queue, lists, counts, src, src), AIRY_ERR_PARAM, "count");
+    CHECK_FAILS(c, airy_measure_each(c->queue, lists, counts, srcs, srcs, 2), AIRY_ERR_PARAM,
+                "count");
 }
 
 static void check_label_stacks(struct check *c)
@@ -608,12 +663,13 @@ static void check_label_stacks(struct check *c)
         {AIRY_DTYPE_I16, 7, {5, 20, 70}, 3, .params = {.connectivity = 26}, .name = "volumes"},
         {AIRY_DTYPE_F32, 17, {700}, 1, .params = {.has_above = true, .above = 30}, .name = "lines"},
         {AIRY_DTYPE_F32, 1, {30, 50}, 2, .name = "one"},
+        {AIRY_DTYPE_U8, 6, {140000, 1}, 2, .name = "long"}, /* a word a pixel */
         /* 19,600 labels and two boxes that are not walked at once; and few among them. */
         {AIRY_DTYPE_F32, 5, {281, 283}, 2, .dots = true, .name = "many"},
     };
     for (size_t i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++)
         check_label_each(c, &stacks[i]);
-    check_label_each_view(c);
+    check_label_each_mixed(c);
     check_label_each_errors(c);
 }
 

@@ -23,7 +23,8 @@ struct scene {
 
 /* The same image many times, for what takes a stack in one call. */
 struct stack {
-    airy_array *src, *labels;
+    airy_array *src, *labels; /* planes of cubes */
+    airy_array *srcs[STACK], *targets[STACK];
     size_t counts[STACK];
     airy_region *regions[STACK];
 };
@@ -91,8 +92,8 @@ static airy_status label_once(struct images *m, double above, size_t *count, air
 static airy_status label_each(struct images *m, double above, airy_region **regions)
 {
     const airy_label_params params = {.has_above = true, .above = above};
-    return airy_label_each(m->queue, m->stack.labels, m->stack.src, &params, m->stack.counts,
-                           regions);
+    return airy_label_each(m->queue, m->stack.targets, (const airy_array *const *)m->stack.srcs,
+                           STACK, &params, m->stack.counts, regions);
 }
 
 static airy_status run_label(struct images *m)
@@ -141,8 +142,10 @@ static airy_status run_measure(struct images *m)
 
 static airy_status run_measure_each(struct images *m)
 {
-    return airy_measure_each(m->queue, m->stack.regions, m->stack.counts, m->stack.labels,
-                             m->stack.src);
+    const struct stack *stack = &m->stack;
+    return airy_measure_each(m->queue, stack->regions, stack->counts,
+                             (const airy_array *const *)stack->targets,
+                             (const airy_array *const *)stack->srcs, STACK);
 }
 
 static airy_status run_chain(struct images *m)
@@ -307,10 +310,13 @@ static airy_status measure(struct bench *bench, struct images *m, const struct o
 
 static void close_stack(struct stack *stack)
 {
+    for (int i = 0; i < STACK; i++) {
+        airy_array_destroy(&stack->srcs[i]);
+        airy_array_destroy(&stack->targets[i]);
+        airy_regions_free(stack->regions[i]);
+    }
     airy_array_destroy(&stack->src);
     airy_array_destroy(&stack->labels);
-    for (int i = 0; i < STACK; i++)
-        airy_regions_free(stack->regions[i]);
     *stack = (struct stack){.src = NULL};
 }
 
@@ -318,18 +324,19 @@ static void close_stack(struct stack *stack)
 static airy_status open_stack(struct images *m, const struct bench *bench)
 {
     struct stack *stack = &m->stack;
-    const size_t shape[3] = {STACK, SIDE, SIDE}, one[3] = {1, SIDE, SIDE};
+    const size_t shape[3] = {STACK, SIDE, SIDE}, one[3] = {1, SIDE, SIDE},
+                 size = airy_array_size(m->src);
     airy_status status =
         airy_array_create(&stack->src, bench->device, airy_array_dtype(m->src), 3, shape);
     if (status == AIRY_OK)
         status = airy_array_create(&stack->labels, bench->device, m->scene->labels, 3, shape);
     for (size_t i = 0; i < STACK && status == AIRY_OK; i++) {
-        airy_array *image = NULL;
-        status = airy_array_view(&image, stack->src, (size_t[3]){i, 0, 0}, one);
+        const size_t at[3] = {i, 0, 0};
+        status = airy_array_view(&stack->srcs[i], stack->src, at, one);
         if (status == AIRY_OK)
-            status =
-                airy_array_push(m->queue, image, airy_host_data(m->host), airy_array_size(image));
-        airy_array_destroy(&image);
+            status = airy_array_view(&stack->targets[i], stack->labels, at, one);
+        if (status == AIRY_OK)
+            status = airy_array_push(m->queue, stack->srcs[i], airy_host_data(m->host), size);
     }
     if (status == AIRY_OK)
         status = run_label_each(m);
