@@ -78,17 +78,24 @@ static void *own(struct catalog *catalog, size_t size)
     return data;
 }
 
-bool catalog_add_label(struct catalog *catalog)
+/* 1 to counts[0], 1 to counts[1], ... */
+static bool add_labels(struct catalog *catalog, const size_t *counts, size_t planes)
 {
     uint32_t *labels = own(catalog, sizeof(*labels));
-    for (size_t i = 0; labels && i < catalog->rows; i++)
-        labels[i] = (uint32_t)(i + 1);
+    for (size_t plane = 0, row = 0; labels && plane < planes; plane++)
+        for (size_t i = 0; i < counts[plane]; i++)
+            labels[row++] = (uint32_t)(i + 1);
     add(catalog, &(airy_column){.name = "label",
                                 .ucd = "meta.id;meta.main",
                                 .description = "number in the label image",
                                 .dtype = AIRY_DTYPE_U32,
                                 .data = labels});
     return labels != NULL;
+}
+
+bool catalog_add_label(struct catalog *catalog)
+{
+    return add_labels(catalog, &catalog->rows, 1);
 }
 
 void catalog_add_members(struct catalog *catalog, const struct catalog_member *members,
@@ -202,6 +209,24 @@ bool catalog_add_regions(struct catalog *catalog, const airy_region *regions)
     catalog_add_members(catalog, region_members, sizeof(region_members) / sizeof(region_members[0]),
                         regions, sizeof(*regions));
     return good;
+}
+
+bool catalog_add_planes(struct catalog *catalog, const airy_region *regions, const size_t *counts,
+                        size_t planes)
+{
+    uint32_t *plane = own(catalog, sizeof(*plane));
+    for (size_t i = 0, row = 0; plane && i < planes; i++)
+        for (size_t k = 0; k < counts[i]; k++)
+            plane[row++] = (uint32_t)i;
+    add(catalog, &(airy_column){.name = "plane",
+                                .ucd = Z_UCD,
+                                .description = "plane of the cube, from 0",
+                                .dtype = AIRY_DTYPE_U32,
+                                .data = plane});
+    const bool good = add_labels(catalog, counts, planes);
+    catalog_add_members(catalog, region_members, sizeof(region_members) / sizeof(region_members[0]),
+                        regions, sizeof(*regions));
+    return good && plane;
 }
 
 void catalog_add_depth(struct catalog *catalog, const airy_region *regions)

@@ -1,4 +1,7 @@
 /* airy label: connected components, a label image and a table of measures. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "catalog.h"
 #include "device_image.h"
 
@@ -6,7 +9,7 @@ struct label_params {
     struct common common;
     const char *output, *table;
     double above, sigma;
-    bool has_above, has_sigma;
+    bool has_above, has_sigma, each;
     size_t connectivity, min_area, max_area;
 };
 
@@ -38,6 +41,11 @@ static const struct opt label_options[] = {
      .argument = "N",
      .fallback = "4, in 3-D 6",
      .help = "neighbours of a pixel: 4 or 8, in 3-D 6, 18 or 26"},
+    {.name = "each",
+     .type = OPT_FLAG,
+     FIELD(each),
+     .help = "each plane of a cube is an image by itself; the table has a column 'plane' more, and "
+             "{labels} is a list. T of --sigma is that of the cube"},
     {.name = "min-area",
      .type = OPT_COUNT,
      FIELD(min_area),
@@ -145,12 +153,119 @@ static int label_image(const struct label_params *p, struct device_image *d, jso
     return code;
 }
 
+/* The planes of a cube, as volumes of one plane. */
+struct planes {
+    size_t count;
+    airy_array *cube; /* of labels; NULL: not wanted */
+    airy_array **srcs, **targets;
+    size_t *counts;
+    airy_region **regions;
+};
+
+static int open_planes(struct planes *planes, const struct label_params *p,
+                       const struct device_image *d)
+{
+    const size_t *shape = d->image.shape, one[3] = {1, shape[1], shape[2]}, n = shape[0];
+    airy_status status = AIRY_OK;
+    planes->count = n;
+    planes->srcs = calloc(n, sizeof(airy_array *));
+    planes->targets = calloc(n, sizeof(airy_array *));
+    planes->counts = calloc(n, sizeof(*planes->counts));
+    planes->regions = calloc(n, sizeof(airy_region *));
+    if (!planes->srcs || !planes->targets || !planes->counts || !planes->regions)
+        return tool_fail(&p->common, "out of memory for %zu planes", n);
+    if (p->output)
+        status = airy_array_create(&planes->cube, d->device, AIRY_DTYPE_I32, 3, shape);
+    for (size_t i = 0; i < n && status == AIRY_OK; i++) {
+        const size_t at[3] = {i, 0, 0};
+        status = airy_array_view(&planes->srcs[i], d->src, at, one);
+        if (status == AIRY_OK && p->output)
+            status = airy_array_view(&planes->targets[i], planes->cube, at, one);
+    }
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+}
+
+static void close_planes(struct planes *planes)
+{
+    for (size_t i = 0; i < planes->count; i++) {
+        if (planes->srcs)
+            airy_array_destroy(&planes->srcs[i]);
+        if (planes->targets)
+            airy_array_destroy(&planes->targets[i]);
+        if (planes->regions)
+            airy_regions_free(planes->regions[i]);
+    }
+    airy_array_destroy(&planes->cube);
+    free(planes->srcs);
+    free(planes->targets);
+    free(planes->counts);
+    free(planes->regions);
+}
+
+static int write_planes(const struct label_params *p, const airy_image *image,
+                        const struct planes *planes)
+{
+    struct catalog catalog;
+    catalog_open(&catalog, image);
+    for (size_t i = 0; i < planes->count; i++)
+        catalog.rows += planes->counts[i];
+    airy_region *all = malloc((catalog.rows + 1) * sizeof(*all));
+    for (size_t i = 0, at = 0; all && i < planes->count; at += planes->counts[i++])
+        if (planes->counts[i] > 0)
+            memcpy(all + at, planes->regions[i], planes->counts[i] * sizeof(*all));
+    int code = AIRY_EXIT_OK;
+    if (!all || !catalog_add_planes(&catalog, all, planes->counts, planes->count))
+        code = tool_fail(&p->common, "%s: out of memory for %zu labels", p->table, catalog.rows);
+    if (code == AIRY_EXIT_OK)
+        code = catalog_write(&catalog, &p->common, "LABELS", "Connected components of planes", NULL,
+                             0, p->table);
+    free(all);
+    catalog_close(&catalog);
+    return code;
+}
+
+static int label_planes(const struct label_params *p, struct device_image *d, json_t *json)
+{
+    /* In a volume of one plane 6 and 18 neighbours are 4 and 8. */
+    airy_label_params params = {.connectivity = p->connectivity == 8 ? 18 : 6,
+                                .min_count = p->min_area,
+                                .max_count = p->max_area};
+    struct planes planes = {.count = 0};
+    if (d->image.ndim != 3)
+        return tool_fail(&p->common, "%s: has %d dimensions, --each expects a cube",
+                         p->common.inputs.items[0], d->image.ndim);
+    int code = find_threshold(p, d, &params, json);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    code = open_planes(&planes, p, d);
+    if (code == AIRY_EXIT_OK) {
+        const airy_status status = airy_label_each(
+            d->queue, p->output ? planes.targets : NULL, (const airy_array *const *)planes.srcs,
+            planes.count, &params, planes.counts, p->table ? planes.regions : NULL);
+        code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
+    }
+    if (code == AIRY_EXIT_OK) {
+        json_t *list = json_array();
+        for (size_t i = 0; i < planes.count; i++)
+            json_array_append_new(list, json_integer((json_int_t)planes.counts[i]));
+        json_object_set_new(json, "labels", list);
+    }
+    if (code == AIRY_EXIT_OK && p->table)
+        code = write_planes(p, &d->image, &planes);
+    if (code == AIRY_EXIT_OK && p->output)
+        code = device_image_write(d, &p->common, planes.cube, p->output);
+    close_planes(&planes);
+    return code;
+}
+
 static int run_label(void *user)
 {
     const struct label_params *p = user;
     const struct common *common = &p->common;
     if (p->has_above && p->has_sigma)
         return tool_usage(common, "--above and --sigma exclude each other");
+    if (p->each && p->connectivity != 0 && p->connectivity != 4 && p->connectivity != 8)
+        return tool_usage(common, "--connectivity %zu of planes, expected 4 or 8", p->connectivity);
     int code = catalog_check_name(common, "table", p->table);
     if (code != AIRY_EXIT_OK)
         return code;
@@ -161,7 +276,7 @@ static int run_label(void *user)
         code = tool_fail(common, "%s: has %d dimensions, expected an image or a volume",
                          common->inputs.items[0], d.image.ndim);
     if (code == AIRY_EXIT_OK)
-        code = label_image(p, &d, json);
+        code = p->each ? label_planes(p, &d, json) : label_image(p, &d, json);
     if (code == AIRY_EXIT_OK)
         code = device_image_profile(&d, common);
     device_image_close(&d);
@@ -183,7 +298,8 @@ const struct command cmd_label = {
         "centres from 0. Prints {labels}, with the threshold used.",
     .examples = "  airy label image.npy --above 120 -o labels.npy --table sources.csv\n"
                 "  airy label residual.npy --sigma 5 --table sources.csv\n"
-                "  airy label mask.npy --connectivity 8 --min-area 5\n",
+                "  airy label mask.npy --connectivity 8 --min-area 5\n"
+                "  airy label cube.fits --each --above 120 --table sources.csv\n",
     .tables = {label_options},
     .takes = TAKES_COMPUTE | TAKES_COMPARE,
     .params_size = sizeof(struct label_params),
