@@ -412,13 +412,19 @@ static airy_status collect(const struct call *call, size_t *counts, airy_region 
     return regions ? fetch_rest(call, regions, rest) : AIRY_OK;
 }
 
+/* Components of some sizes only are wanted. */
+static bool is_sized(const struct airy_label_plan *plan)
+{
+    return plan->min_count > 1 || plan->max_count < airy_array_count(plan->src);
+}
+
 /* What a component has to be, and what is foreground. */
 static void set_components(airy_label_geom *g, const struct airy_label_plan *plan)
 {
     const int c = plan->connectivity;
     g->edge = c == 8 || c == 18 || c == 26;
     g->corner = c == 26;
-    g->sized = plan->min_count > 1 || plan->max_count < airy_array_count(plan->src);
+    g->sized = is_sized(plan);
     g->min_count = (uint32_t)(plan->min_count < UINT32_MAX ? plan->min_count : UINT32_MAX);
     g->max_count = (uint32_t)(plan->max_count < UINT32_MAX ? plan->max_count : UINT32_MAX);
     if (plan->has_above)
@@ -448,7 +454,7 @@ static airy_status find_labels(airy_queue *queue, const struct airy_label_plan *
         AIRY_TRY(take_words(&call, AIRY_SCRATCH_PARTIALS, nodes, &call.sizes));
     AIRY_TRY(
         take_words(&call, AIRY_SCRATCH_TURNS, (size_t)g->tiles_x * g->tiles_y * 4, &call.turns));
-    AIRY_TRY(take_parts(&call, AIRY_LABEL_MANY));
+    AIRY_TRY(take_parts(&call, measures ? AIRY_LABEL_MANY : 0)); /* row 0 is of the image */
     AIRY_TRY(begin_answer(&call, measures ? g->capacity : 0));
     AIRY_TRY(run_components(&call));
     if (measures)
@@ -502,8 +508,9 @@ static airy_status drop_tables(airy_queue *queue, airy_status status)
 static airy_status label(airy_queue *queue, const struct airy_label_plan *plan)
 {
     const bool measures = plan->regions != NULL;
+    const unsigned nodes = (measures ? 2 : 1) + is_sized(plan);
     const size_t images = plan->stack.images,
-                 step = images_at_once(queue, &plan->stack, measures ? 3 : 2, AIRY_LABEL_MANY);
+                 step = images_at_once(queue, &plan->stack, nodes, measures ? AIRY_LABEL_MANY : 0);
     airy_status status = check_device(queue, measures);
     for (size_t i = 0; i < images && status == AIRY_OK; i += step)
         status = find_labels(queue, plan, i, airy_min_size(step, images - i));
