@@ -96,10 +96,10 @@ static void join_slices(void *arg, size_t piece, unsigned worker)
     }
 }
 
-airy_status airy_base_sums_make(airy_integrator *it)
+airy_status airy_base_sums_alloc(airy_integrator *it)
 {
     static const char what[] = "the sums";
-    const size_t n = it->bins, most = (size_t)64 << 20; /* bytes */
+    const size_t n = it->bins;
     double *block = NULL;
     AIRY_TRY(airy_memory_calloc((void **)&block, 2 * AIRY_BASE_PLANES * n, sizeof *block, what));
     it->base_normalization = block + AIRY_BASE_NORMALIZATION * n;
@@ -108,11 +108,17 @@ airy_status airy_base_sums_make(airy_integrator *it)
     it->base_dark = block + AIRY_BASE_DARK * n;
     it->base_variance = block + AIRY_BASE_VARIANCE * n;
     it->base_low = block + AIRY_BASE_PLANES * n;
-    AIRY_TRY(airy_memory_calloc((void **)&it->base_entries, n, sizeof *it->base_entries, what));
+    return airy_memory_calloc((void **)&it->base_entries, n, sizeof *it->base_entries, what);
+}
+
+airy_status airy_base_sums_make(airy_integrator *it)
+{
+    const size_t n = it->bins, most = (size_t)64 << 20; /* bytes */
+    AIRY_TRY(airy_base_sums_alloc(it));
     struct sums s = {.it = it,
                      .more = it->dark || it->variance ||
                              it->params.error_model == AIRY_ERROR_MODEL_POISSON,
-                     .block = block};
+                     .block = it->base_normalization};
     s.slices = airy_min_size(airy_max_size(it->pixels / 65536, 1),
                              airy_max_size(most / (n * sizeof *s.bins), 1));
     s.slices = airy_min_size(s.slices, 64);

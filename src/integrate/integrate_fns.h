@@ -39,6 +39,12 @@ struct airy_integrate_plan {
 };
 
 struct airy_integrate_fns {
+    /*
+     * Between corrections and prepare, or NULL: the rule's axes, limits, base sums and the number of
+     * the matrix's entries. made false: the front does it. params: those of create, with arrays.
+     */
+    airy_status (*split)(airy_integrator *integrator, const airy_integrator_params *params,
+                         bool *made);
     /* Make the device's form of the integrator: state, state_bytes, engine. */
     airy_status (*prepare)(airy_integrator *integrator);
     void (*release)(airy_integrator *integrator);

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "airy/merge.h"
-#include "base/double_double.h"
+#include "shared/double_double.h"
 #include "integrate/matrix.h"
 #include "shared/pixel_test.h"
 #include "shared/ring_geom.h"
@@ -28,7 +28,12 @@ struct airy_integrator {
     airy_ring_rule ring; /* of clip or quantile; AIRY_RING_NONE: plain sums */
     size_t bins; /* of the matrix: params.bins, in two dimensions times params.azimuth_bins */
 
-    struct airy_matrix matrix; /* only of pixels that count */
+    /*
+     * Only of pixels that count. Where the back end has split them, there is the number of entries
+     * alone, and the rule for airy_integrator_matrix.
+     */
+    struct airy_matrix matrix;
+    struct airy_split_rule rule;
     /*
      * Of entry e of pixel i:  signal += weight[e] (raw - dark[i]);  variance += weight[e]^2 v(raw)
      *   normalization += coef[e] norm[i];  normalization2 += (coef[e] norm[i])^2;  count += coef[e]
@@ -49,7 +54,7 @@ struct airy_integrator {
     double *base_dark;      /* sum weight * dark; 0 without dark */
     double *base_variance;  /* poisson: sum weight^2; variance: sum weight^2 variance; else 0 */
     double *base_low;       /* [AIRY_BASE_PLANES][bins], what the sums above lack in 53 bits: see
-                              base/double_double.h */
+                              shared/double_double.h */
     uint32_t *base_entries; /* [bins] number of entries: 0 left means an empty bin, all sums
                                exactly 0 */
 
@@ -86,6 +91,10 @@ static inline void airy_base_terms(double terms[AIRY_BASE_PLANES], const airy_in
     terms[AIRY_BASE_VARIANCE] = weight * weight * variance;
 }
 
+/* The matrix of an integrator that has none: as the host makes it always, to the last bit. */
+airy_status airy_integrator_matrix(struct airy_matrix *matrix, const airy_integrator *integrator);
+/* Memory for the base sums, which are 0 then. */
+airy_status airy_base_sums_alloc(airy_integrator *integrator);
 /* The base sums, of a matrix that is there; on the pool of the device. */
 airy_status airy_base_sums_make(airy_integrator *integrator);
 

@@ -22,7 +22,7 @@ struct band {
 
 /* What the loops over bands share. */
 struct build {
-    struct airy_split_rule rule;
+    const struct airy_split_rule *rule;
     size_t height, bands;
     struct band *band;
     struct airy_split_scratch *scratch; /* one a worker */
@@ -33,15 +33,15 @@ struct build {
     atomic_size_t entries; /* of the bands done */
 };
 
-static const struct airy_split_limits no_limits = {INFINITY, -INFINITY, INFINITY, -INFINITY};
+const struct airy_split_limits airy_split_no_limits = {INFINITY, -INFINITY, INFINITY, -INFINITY};
 
 static void find_limits(void *arg, size_t index, unsigned worker)
 {
     struct build *build = arg;
     struct band *band = &build->band[index];
     const size_t first = index * BAND_ROWS, last = airy_min_size(first + BAND_ROWS, build->height);
-    band->limits = no_limits;
-    airy_split_widen(&band->limits, &build->rule, &build->scratch[worker], first, last,
+    band->limits = airy_split_no_limits;
+    airy_split_widen(&band->limits, build->rule, &build->scratch[worker], first, last,
                      build->masked);
 }
 
@@ -53,7 +53,7 @@ static void find_entries(void *arg, size_t index, unsigned worker)
     if (atomic_load(&build->entries) > build->most)
         return;
     entries->most = build->most;
-    airy_split_rows(entries, build->matrix->start, &build->rule, &build->scratch[worker], first,
+    airy_split_rows(entries, build->matrix->start, build->rule, &build->scratch[worker], first,
                     last, build->valid);
     atomic_fetch_add(&build->entries, entries->failed ? build->most + 1 : entries->count);
 }
@@ -67,7 +67,7 @@ static void place_entries(void *arg, size_t index, unsigned worker)
     (void)worker;
     const size_t first = index * BAND_ROWS, last = airy_min_size(first + BAND_ROWS, build->height);
     uint32_t at = (uint32_t)band->first_entry;
-    for (size_t i = first * build->rule.width; i < last * build->rule.width; i++) {
+    for (size_t i = first * build->rule->width; i < last * build->rule->width; i++) {
         const uint32_t count = m->start[i];
         m->start[i] = at;
         at += count;
@@ -99,27 +99,6 @@ static void clip_angular(double *lower, double *upper, const struct airy_split_r
         *lower = least;
         *upper = least + rule->period;
     }
-}
-
-/* What the pixels that are not masked reach. */
-static airy_status pixel_limits(struct airy_split_limits *limits, struct build *build,
-                                airy_pool *pool)
-{
-    *limits = no_limits;
-    airy_pool_run(pool, build->bands, find_limits, build);
-    for (size_t b = 0; b < build->bands; b++) {
-        const struct airy_split_limits *band = &build->band[b].limits;
-        limits->lower = fmin(limits->lower, band->lower);
-        limits->upper = fmax(limits->upper, band->upper);
-        limits->chi_lower = fmin(limits->chi_lower, band->chi_lower);
-        limits->chi_upper = fmax(limits->chi_upper, band->chi_upper);
-    }
-    AIRY_FAIL_IF(!(limits->lower <= limits->upper) || !isfinite(limits->lower) ||
-                     !isfinite(limits->upper),
-                 AIRY_ERR_PARAM,
-                 "no valid pixel left: the mask leaves no pixel to take the range of %s from",
-                 airy_unit_name(build->rule.unit));
-    return AIRY_OK;
 }
 
 static airy_status set_axis(struct airy_split_axis *axis, double lower, double upper, bool compat,
@@ -188,17 +167,25 @@ static airy_status set_chi(struct airy_split_rule *rule, const airy_integrator_p
                     rule->compat, false, "azimuth");
 }
 
-static airy_status set_limits(struct build *build, struct airy_matrix_limits *limits,
-                              const airy_integrator_params *params, airy_pool *pool)
+bool airy_matrix_needs_reach(const airy_integrator_params *params)
 {
-    struct airy_split_rule *rule = &build->rule;
-    struct airy_split_limits found = no_limits;
+    return !params->has_radial_range || (params->azimuth_bins > 0 && !params->has_azimuth_range);
+}
+
+airy_status airy_matrix_range(struct airy_split_rule *rule, struct airy_matrix_limits *limits,
+                              const airy_integrator_params *params,
+                              const struct airy_split_limits *found)
+{
     double moved = 0;
-    if (!params->has_radial_range || (rule->chi.bins > 0 && !params->has_azimuth_range))
-        AIRY_TRY(pixel_limits(&found, build, pool));
-    AIRY_TRY(set_radial(rule, params, &found));
+    AIRY_FAIL_IF(
+        airy_matrix_needs_reach(params) &&
+            (!(found->lower <= found->upper) || !isfinite(found->lower) || !isfinite(found->upper)),
+        AIRY_ERR_PARAM,
+        "no valid pixel left: the mask leaves no pixel to take the range of %s from",
+        airy_unit_name(rule->unit));
+    AIRY_TRY(set_radial(rule, params, found));
     if (rule->chi.bins > 0)
-        AIRY_TRY(set_chi(rule, params, &found, &moved));
+        AIRY_TRY(set_chi(rule, params, found, &moved));
     const bool degrees = airy_unit_turn(airy_azimuth_unit(params->azimuth_unit)) == 360;
     const double scale = degrees ? 180 / PI : 1;
     moved *= degrees ? 1 : PI / 180;
@@ -340,7 +327,7 @@ static airy_status make_scratch(struct build *build, airy_pool *pool)
     AIRY_TRY(airy_memory_calloc((void **)&build->scratch, workers, sizeof *build->scratch,
                                 "the matrix's work space"));
     for (; build->workers < workers; build->workers++)
-        AIRY_TRY(airy_split_scratch_create(&build->scratch[build->workers], &build->rule));
+        AIRY_TRY(airy_split_scratch_create(&build->scratch[build->workers], build->rule));
     return AIRY_OK;
 }
 
@@ -383,24 +370,49 @@ static airy_status fill_matrix(struct build *build, airy_pool *pool)
     return AIRY_OK;
 }
 
-airy_status airy_matrix_build(struct airy_matrix *matrix, struct airy_matrix_limits *limits,
-                              const airy_geometry *geometry, const airy_integrator_params *params,
-                              const uint8_t *valid, airy_pool *pool)
+airy_status airy_matrix_plan(struct airy_split_rule *rule, const airy_geometry *geometry,
+                             const airy_integrator_params *params)
 {
     AIRY_TRY(check_params(geometry, params));
-    const size_t h = geometry->detector.height, w = geometry->detector.width;
-    struct airy_matrix m = {.pixels = h * w,
-                            .bins = params->bins * airy_max_size(params->azimuth_bins, 1)};
-    struct airy_matrix_limits made;
-    struct build build = {.height = h,
-                          .bands = (h + BAND_ROWS - 1) / BAND_ROWS,
-                          .masked = params->mask,
-                          .valid = valid,
-                          .matrix = &m};
-    make_rule(&build.rule, geometry, params);
-    airy_status status = make_scratch(&build, pool);
+    make_rule(rule, geometry, params);
+    return AIRY_OK;
+}
+
+static struct build begin_build(const struct airy_split_rule *rule, size_t height)
+{
+    return (struct build){
+        .rule = rule, .height = height, .bands = (height + BAND_ROWS - 1) / BAND_ROWS};
+}
+
+airy_status airy_matrix_reach(struct airy_split_limits *found, const struct airy_split_rule *rule,
+                              size_t height, const uint8_t *mask, airy_pool *pool)
+{
+    struct build build = begin_build(rule, height);
+    build.masked = mask;
+    const airy_status status = make_scratch(&build, pool);
+    *found = airy_split_no_limits;
     if (status == AIRY_OK)
-        status = set_limits(&build, &made, params, pool);
+        airy_pool_run(pool, build.bands, find_limits, &build);
+    for (size_t b = 0; status == AIRY_OK && b < build.bands; b++) {
+        const struct airy_split_limits *band = &build.band[b].limits;
+        found->lower = fmin(found->lower, band->lower);
+        found->upper = fmax(found->upper, band->upper);
+        found->chi_lower = fmin(found->chi_lower, band->chi_lower);
+        found->chi_upper = fmax(found->chi_upper, band->chi_upper);
+    }
+    free_scratch(&build);
+    return status;
+}
+
+airy_status airy_matrix_fill(struct airy_matrix *matrix, const struct airy_split_rule *rule,
+                             size_t height, const uint8_t *valid, airy_pool *pool)
+{
+    struct airy_matrix m = {.pixels = height * rule->width,
+                            .bins = rule->radial.bins * airy_max_size(rule->chi.bins, 1)};
+    struct build build = begin_build(rule, height);
+    build.valid = valid;
+    build.matrix = &m;
+    airy_status status = make_scratch(&build, pool);
     if (status == AIRY_OK)
         status = fill_matrix(&build, pool);
     free_scratch(&build);
@@ -409,6 +421,22 @@ airy_status airy_matrix_build(struct airy_matrix *matrix, struct airy_matrix_lim
         return status;
     }
     *matrix = m;
+    return AIRY_OK;
+}
+
+airy_status airy_matrix_build(struct airy_matrix *matrix, struct airy_matrix_limits *limits,
+                              const airy_geometry *geometry, const airy_integrator_params *params,
+                              const uint8_t *valid, airy_pool *pool)
+{
+    const size_t height = geometry->detector.height;
+    struct airy_split_rule rule;
+    struct airy_split_limits found = airy_split_no_limits;
+    AIRY_TRY(airy_matrix_plan(&rule, geometry, params));
+    if (airy_matrix_needs_reach(params))
+        AIRY_TRY(airy_matrix_reach(&found, &rule, height, params->mask, pool));
+    struct airy_matrix_limits made;
+    AIRY_TRY(airy_matrix_range(&rule, &made, params, &found));
+    AIRY_TRY(airy_matrix_fill(matrix, &rule, height, valid, pool));
     *limits = made;
     return AIRY_OK;
 }

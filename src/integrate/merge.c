@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/double_double.h"
+#include "shared/double_double.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"

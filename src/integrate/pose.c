@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "base/size.h"
-
-#define PI 3.14159265358979323846
+#include "shared/split_math.h"
 
 /* x and y of the sample in x and y of the laboratory: EXIF's orientations 1 to 8. */
 static const double sample_axes[8][2][2] = {
@@ -253,19 +252,6 @@ void airy_pose_points(const struct airy_pose *pose, double c1, double c2, size_t
         memcpy(x + done, p.x, m * sizeof(*x));
         memcpy(z + done, p.z, m * sizeof(*z));
     }
-}
-
-/*
- * sin(theta) for an angle 2 theta with opposite leg r >= 0 and adjacent leg z, without
- * trigonometry and without cancellation: with n = hypot(r, z), sin^2(theta) = (n - z) / 2n = r^2 /
- * (2 n (n + z)).
- */
-static inline double half_angle_sine(double r2, double z)
-{
-    const double n = sqrt(r2 + z * z);
-    const double ahead = r2 / (2 * n * (n + fabs(z)));
-    const double s2 = z >= 0 ? ahead : 1 - ahead;
-    return sqrt(n > 0 ? s2 : 0);
 }
 
 static void row_q(const struct points *restrict p, double scale, int32_t n, double *restrict out)

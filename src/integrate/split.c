@@ -626,28 +626,13 @@ void airy_split_join(const struct airy_split_rule *rule, const double x[4], doub
 }
 
 /*
- * A quadrilateral in two bins, base and the next: cut_edge and emit_areas for this case, which most
- * pixels are, with the same operations in the same order. False: it has no area.
+ * A quadrilateral in two bins, base and the next: what cut_edge and emit_areas make of this case,
+ * which most pixels are. False: it has no area.
  */
 static bool add_two_bins(struct sink *sink, double base, const struct quad *quad, double scale)
 {
-    const double edge = base + 1;
-    double lower = 0, upper = 0;
-    for (int k = 0; k < 4; k++) {
-        const int n = (k + 1) & 3;
-        const double x1 = quad->x[k], y1 = quad->y[k], x2 = quad->x[n], y2 = quad->y[n];
-        const bool above1 = x1 >= edge, above2 = x2 >= edge;
-        if (above1 == above2) {
-            const double area = (x2 - x1) * 0.5 * (y1 + y2);
-            lower += above1 ? 0 : area;
-            upper += above1 ? area : 0;
-            continue;
-        }
-        const double at = y1 + (y2 - y1) / (x2 - x1) * (edge - x1);
-        const double first = (edge - x1) * 0.5 * (y1 + at), second = (x2 - edge) * 0.5 * (at + y2);
-        lower += above1 ? second : first;
-        upper += above1 ? first : second;
-    }
+    const struct two_areas areas = cut_in_two(quad->x, quad->y, base + 1);
+    const double lower = areas.lower, upper = areas.upper;
     const double total = fabs(lower) + fabs(upper);
     if (!(total > 1e-12 * scale))
         return false;
@@ -659,11 +644,13 @@ static bool add_two_bins(struct sink *sink, double base, const struct quad *quad
 }
 
 /* Of a pixel whose A may be the beam itself, where the others are relative to nothing. */
-static void corner_angles(double chi[4], const struct airy_split_rule *rule, size_t i, size_t j)
+static void corner_angles(double chi[4], const struct airy_split_scratch *s, size_t j)
 {
-    for (int k = 0; k < 4; k++)
-        azimuth_of(rule, &rule->corner_pose, (double)(i + (k == 1 || k == 2)),
-                   (double)(j + (k >= 2)), 1, &chi[k]);
+    for (int k = 0; k < 4; k++) {
+        const int line = k == 1 || k == 2;
+        const size_t at = j + (k >= 2);
+        chi[k] = angle_of(s->y_line[line][at], s->x_line[line][at]);
+    }
 }
 
 static void add_quad(struct sink *sink, const struct airy_split_rule *rule,
@@ -676,7 +663,7 @@ static void add_quad(struct sink *sink, const struct airy_split_rule *rule,
         bool at_beam[4];
         airy_split_at_beam(at_beam, &rule->pose, i, j);
         if (rule->relative)
-            corner_angles(quad->y, rule, i, j);
+            corner_angles(quad->y, s, j);
         quad->xmin = to_bins(&rule->radial, 0);
         if (quad->xmin >= n || xmax < 0)
             return;

@@ -12,7 +12,7 @@
 #include <math.h>
 
 #include "airy/reduce.h"
-#include "base/double_double.h"
+#include "shared/double_double.h"
 
 struct airy_reduce_fns;
 

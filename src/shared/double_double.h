@@ -4,8 +4,8 @@
  * without extended precision.
  * Source: T. J. Dekker, Numer. Math. 18 (1971) 224; D. E. Knuth, TAOCP 2, section 4.2.2, theorem B.
  */
-#ifndef AIRY_BASE_DOUBLE_DOUBLE_H
-#define AIRY_BASE_DOUBLE_DOUBLE_H
+#ifndef AIRY_SHARED_DOUBLE_DOUBLE_H
+#define AIRY_SHARED_DOUBLE_DOUBLE_H
 
 struct airy_double_double {
     double hi, lo;
