@@ -40,8 +40,9 @@ struct airy_integrate_plan {
 
 struct airy_integrate_fns {
     /*
-     * Between corrections and prepare, or NULL: the rule's axes, limits, base sums and the number of
-     * the matrix's entries. made false: the front does it. params: those of create, with arrays.
+     * Between corrections and prepare, or NULL: the rule's axes, limits, base sums and the
+     * number of the matrix's entries. made false: the front does it. params: those of create,
+     * with arrays.
      */
     airy_status (*split)(airy_integrator *integrator, const airy_integrator_params *params,
                          bool *made);

@@ -335,9 +335,11 @@ static airy_status make_matrix(airy_integrator *it, const airy_integrator_params
         AIRY_TRY(airy_matrix_plan(&it->rule, &it->geometry, params));
         AIRY_TRY(fns->split(it, params, split));
     }
-    return *split ? AIRY_OK
-                  : airy_matrix_build(&it->matrix, &it->limits, &it->geometry, params, it->valid,
-                                      it->device->pool);
+    if (*split)
+        return AIRY_OK;
+    it->rule = (struct airy_split_rule){0};
+    return airy_matrix_build(&it->matrix, &it->limits, &it->geometry, params, it->valid,
+                             it->device->pool);
 }
 
 static airy_status fill_integrator(airy_integrator *it, const airy_integrator_params *params)

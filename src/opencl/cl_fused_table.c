@@ -90,6 +90,14 @@ static void free_table(struct table *t)
     free(t->sums);
 }
 
+static airy_status alloc_units(struct table *t)
+{
+    static const char what[] = "the pixel table";
+    const size_t bins = t->integrator->bins;
+    AIRY_TRY(airy_memory_calloc((void **)&t->shift, bins, sizeof(*t->shift), what));
+    return airy_memory_calloc((void **)&t->unit, bins, sizeof(*t->unit), what);
+}
+
 static airy_status alloc_table(struct table *t)
 {
     static const char what[] = "the pixel table";
@@ -101,8 +109,6 @@ static airy_status alloc_table(struct table *t)
                                 sizeof(*t->valid_words), what));
     AIRY_TRY(
         airy_memory_calloc((void **)&t->extra_start, t->tiles + 1, sizeof(*t->extra_start), what));
-    AIRY_TRY(airy_memory_calloc((void **)&t->shift, bins, sizeof(*t->shift), what));
-    AIRY_TRY(airy_memory_calloc((void **)&t->unit, bins, sizeof(*t->unit), what));
     AIRY_TRY(airy_memory_calloc((void **)&t->base_entries, bins, sizeof(*t->base_entries), what));
     AIRY_TRY(airy_memory_calloc((void **)&t->base, PLANES * bins, sizeof(*t->base), what));
     AIRY_TRY(airy_memory_calloc((void **)&t->sums, SLICES * bins, sizeof(*t->sums), what));
@@ -118,22 +124,33 @@ static bool is_sliver(const struct table *t, size_t bin, double most)
     return entries > 0 && entries * most > t->integrator->base_count[bin];
 }
 
-/*
- * The unit of each bin: 2^-F, or finer for bins of slivers, so that their largest coefficient
- * takes 31 bits.
- */
-static airy_status choose_units(struct table *t)
+/* Of each bin, where there are bins of slivers. */
+static void find_largest(float *largest, const struct table *t)
 {
     const struct airy_matrix *m = &t->integrator->matrix;
-    const double most = ldexp(1.0, SLIVER_BITS - 1 - (int)t->fraction_bits);
-    float *largest;
-    AIRY_TRY(airy_memory_calloc((void **)&largest, m->bins, sizeof(*largest), "the pixel table"));
-    bool slivers = false;
-    for (size_t b = 0; b < m->bins; b++)
-        slivers = slivers || is_sliver(t, b, most);
-    for (size_t e = 0; slivers && e < m->entries; e++)
+    for (size_t e = 0; e < m->entries; e++)
         largest[m->bin[e]] = fmaxf(largest[m->bin[e]], m->coef[e]);
-    for (size_t b = 0; b < m->bins; b++) {
+}
+
+/*
+ * The unit of each bin: 2^-F, or finer for bins of slivers, so that their largest coefficient
+ * takes 31 bits. largest: coefficient of each bin, or NULL: to be found in the matrix.
+ */
+static airy_status choose_units(struct table *t, const float *largest)
+{
+    const size_t bins = t->integrator->bins;
+    const double most = ldexp(1.0, SLIVER_BITS - 1 - (int)t->fraction_bits);
+    bool slivers = false;
+    for (size_t b = 0; b < bins; b++)
+        slivers = slivers || is_sliver(t, b, most);
+    float *found = NULL;
+    if (!largest) {
+        AIRY_TRY(airy_memory_calloc((void **)&found, bins, sizeof(*found), "the pixel table"));
+        if (slivers)
+            find_largest(found, t);
+        largest = found;
+    }
+    for (size_t b = 0; b < bins; b++) {
         int shift = (int)t->fraction_bits;
         if (largest[b] > 0 && is_sliver(t, b, most)) {
             /* Below 2^-32 a coefficient is as good as none: the shift stays below 63. */
@@ -143,7 +160,7 @@ static airy_status choose_units(struct table *t)
         t->shift[b] = (uint32_t)shift;
         t->unit[b] = ldexp(1.0, -shift);
     }
-    free(largest);
+    free(found);
     return AIRY_OK;
 }
 
@@ -333,11 +350,7 @@ static airy_status upload_table(struct airy_cl_fused *fused, airy_queue *queue,
 {
     static const char what[] = "the pixel table";
     const size_t bins = t->integrator->bins, word = sizeof(uint32_t);
-    fused->fraction_bits = t->fraction_bits;
     fused->extra_count = t->extra_count;
-    fused->normalization_scale = t->scale[0];
-    fused->normalization2_scale = t->scale[1];
-    fused->dark_scale = t->scale[2];
     AIRY_TRY(
         airy_cl_upload(&fused->table, queue, t->entries, t->tiles * AIRY_FUSED_TILE * word, what));
     AIRY_TRY(airy_cl_upload(&fused->valid_words, queue, t->valid_words, (t->tiles * 32 + 1) * word,
@@ -347,8 +360,7 @@ static airy_status upload_table(struct airy_cl_fused *fused, airy_queue *queue,
     AIRY_TRY(
         airy_cl_upload(&fused->extra, queue, t->extra, t->extra_count * sizeof(*t->extra), what));
     AIRY_TRY(airy_cl_upload(&fused->base, queue, t->base, PLANES * bins * sizeof(*t->base), what));
-    AIRY_TRY(airy_cl_upload(&fused->base_entries, queue, t->base_entries, bins * word, what));
-    return airy_cl_upload(&fused->shift, queue, t->shift, bins * word, what);
+    return airy_cl_upload(&fused->base_entries, queue, t->base_entries, bins * word, what);
 }
 
 static void join_sums(void *arg, size_t piece, unsigned worker)
@@ -389,17 +401,29 @@ static airy_status join_slices(struct table *t)
     return AIRY_OK;
 }
 
-static airy_status make_table(struct table *t, const char **why)
+/* Units and scales, which host and device count in. */
+static airy_status begin_table(struct airy_cl_fused *fused, airy_queue *queue, struct table *t)
 {
-    airy_pool *pool = t->integrator->device->pool;
-    AIRY_TRY(alloc_table(t));
-    AIRY_TRY(choose_units(t));
-    airy_pool_run(pool, SLICES, measure_slice, t);
+    const struct airy_cl_integrator *state = t->integrator->state;
+    AIRY_TRY(alloc_units(t));
+    AIRY_TRY(choose_units(t, state->split ? state->split->largest : NULL));
+    airy_pool_run(t->integrator->device->pool, SLICES, measure_slice, t);
     if (!choose_scales(t)) {
-        *why = "the corrections are too large or too small for fixed point";
+        fused->why = "the corrections are too large or too small for fixed point";
         return AIRY_OK;
     }
-    airy_pool_run(pool, SLICES, fill_slice, t);
+    fused->fraction_bits = t->fraction_bits;
+    fused->normalization_scale = t->scale[0];
+    fused->normalization2_scale = t->scale[1];
+    fused->dark_scale = t->scale[2];
+    return airy_cl_upload(&fused->shift, queue, t->shift, t->integrator->bins * sizeof(*t->shift),
+                          "the pixel table");
+}
+
+static airy_status make_table(struct table *t, const char **why)
+{
+    AIRY_TRY(alloc_table(t));
+    airy_pool_run(t->integrator->device->pool, SLICES, fill_slice, t);
     bool negative = false, failed = false;
     for (size_t k = 0; k < SLICES; k++) {
         negative = negative || t->slice[k].negative;
@@ -411,7 +435,7 @@ static airy_status make_table(struct table *t, const char **why)
         return AIRY_OK;
     }
     if (t->extra_count > t->most_extra) {
-        *why = "too many pixels lie in more than two bins, or partly outside the range";
+        *why = AIRY_CL_TOO_MANY_EXTRA;
         return AIRY_OK;
     }
     AIRY_FAIL_IF(failed, AIRY_ERR_MEMORY, "no memory for the pixel table");
@@ -432,32 +456,59 @@ static airy_status make_parts(struct airy_cl_fused *fused, airy_queue *queue, co
     return airy_cl_launch(queue, &spec, 1, &parts, &group, 0, args, 3);
 }
 
-airy_status airy_cl_fused_prepare(struct airy_cl_fused *fused, airy_queue *queue,
-                                  const airy_integrator *integrator)
+static unsigned fraction_bits_of(const airy_integrator *integrator)
 {
-    const airy_error_model model = integrator->params.error_model;
-    struct table t = {.integrator = integrator,
-                      .tiles = (integrator->pixels + AIRY_FUSED_TILE - 1) / AIRY_FUSED_TILE,
-                      .most_extra = integrator->matrix.entries / EXTRA_PART};
     unsigned bin_bits = 1;
     while (((uint64_t)1 << bin_bits) < integrator->bins + AIRY_FUSED_BEHIND)
         bin_bits++;
-    t.fraction_bits = 32 - bin_bits < MAX_FRACTION_BITS ? 32 - bin_bits : MAX_FRACTION_BITS;
+    return 32 - bin_bits < MAX_FRACTION_BITS ? 32 - bin_bits : MAX_FRACTION_BITS;
+}
+
+const char *airy_cl_fused_declines(const airy_integrator *integrator)
+{
+    const airy_error_model model = integrator->params.error_model;
     if (model != AIRY_ERROR_MODEL_NONE && model != AIRY_ERROR_MODEL_POISSON)
-        fused->why = "the error model needs whole frames";
-    else if (integrator->params.unweighted)
-        fused->why = "the mean is unweighted";
-    else if (t.fraction_bits < MIN_FRACTION_BITS)
-        fused->why = "there are too many bins";
-    else if (integrator->pixels > ((size_t)1 << 31))
-        fused->why = "there are too many pixels";
+        return "the error model needs whole frames";
+    if (integrator->params.unweighted)
+        return "the mean is unweighted";
+    if (fraction_bits_of(integrator) < MIN_FRACTION_BITS)
+        return "there are too many bins";
+    if (integrator->pixels > ((size_t)1 << 31))
+        return "there are too many pixels";
+    return NULL;
+}
+
+static void release_tables(struct airy_cl_fused *fused)
+{
+    airy_buffer **const all[] = {&fused->table, &fused->valid_words, &fused->extra_start,
+                                 &fused->extra, &fused->base,        &fused->base_entries,
+                                 &fused->shift};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        airy_buffer_release(all[i]);
+}
+
+airy_status airy_cl_fused_prepare(struct airy_cl_fused *fused, airy_queue *queue,
+                                  const airy_integrator *integrator)
+{
+    const struct airy_cl_integrator *state = integrator->state;
+    struct table t = {.integrator = integrator,
+                      .fraction_bits = fraction_bits_of(integrator),
+                      .tiles = (integrator->pixels + AIRY_FUSED_TILE - 1) / AIRY_FUSED_TILE,
+                      .most_extra = integrator->matrix.entries / EXTRA_PART};
+    fused->why = airy_cl_fused_declines(integrator);
     if (fused->why)
         return AIRY_OK;
-    airy_status status = make_table(&t, &fused->why);
-    if (status == AIRY_OK && !fused->why)
+    airy_status status = begin_table(fused, queue, &t);
+    if (status == AIRY_OK && !fused->why && state->split)
+        status = airy_cl_split_table(fused, integrator, t.most_extra);
+    else if (status == AIRY_OK && !fused->why)
+        status = make_table(&t, &fused->why);
+    if (status == AIRY_OK && !fused->why && !state->split)
         status = upload_table(fused, queue, &t);
     if (status == AIRY_OK && !fused->why && integrator->pixels <= MAX_PIXELS_TOGETHER)
         status = make_parts(fused, queue, &t);
+    if (fused->why)
+        release_tables(fused);
     free_table(&t);
     return status;
 }

@@ -101,6 +101,18 @@ static airy_status fill_gather(struct airy_cl_gather *gather, airy_queue *queue,
     return airy_queue_finish(queue);
 }
 
+/* The same where the host has no matrix yet: it has one as long as this takes. */
+static airy_status fill_gather_of_split(struct airy_cl_gather *gather, airy_queue *queue,
+                                        const airy_integrator *integrator)
+{
+    airy_integrator whole = *integrator;
+    AIRY_TRY(airy_integrator_matrix(&whole.matrix, integrator));
+    whole.weight = whole.matrix.coef;
+    const airy_status status = fill_gather(gather, queue, &whole);
+    airy_matrix_free(&whole.matrix);
+    return status;
+}
+
 /* Every buffer of the gather engine, and with them those of the state. */
 enum { GATHER_BUFFERS = 15, BUFFERS = GATHER_BUFFERS + 18 };
 
@@ -129,7 +141,8 @@ airy_status airy_cl_gather_prepare(airy_queue *queue, const airy_integrator *int
     airy_status status = AIRY_OK;
     pthread_mutex_lock(&state->lock);
     if (!state->gather.ready) {
-        status = fill_gather(&state->gather, queue, integrator);
+        status = !integrator->matrix.start ? fill_gather_of_split(&state->gather, queue, integrator)
+                                           : fill_gather(&state->gather, queue, integrator);
         state->gather.ready = status == AIRY_OK;
         airy_buffer **buffers[BUFFERS];
         list_buffers(state, buffers);
@@ -149,20 +162,43 @@ static void release(airy_integrator *integrator)
     list_buffers(state, buffers);
     for (size_t i = 0; i < BUFFERS; i++)
         airy_buffer_release(buffers[i]);
+    airy_cl_split_free(&state->split);
+    airy_queue_destroy(&state->queue);
     pthread_mutex_destroy(&state->lock);
     free(state);
     integrator->state = NULL;
 }
 
 /* On their way while the tables are made: they live as long as the integrator. */
-static airy_status upload_corrections(struct airy_cl_integrator *state, airy_queue *queue,
-                                      const airy_integrator *integrator)
+airy_status airy_cl_upload_corrections(airy_integrator *integrator)
 {
+    struct airy_cl_integrator *state = integrator->state;
     const size_t image = integrator->pixels * sizeof(float);
-    AIRY_TRY(begin_upload(&state->norm, queue, integrator->norm, image, "the corrections"));
-    return integrator->dark
-               ? begin_upload(&state->dark, queue, integrator->dark, image, "the dark image")
+    if (!state->norm)
+        AIRY_TRY(
+            begin_upload(&state->norm, state->queue, integrator->norm, image, "the corrections"));
+    return integrator->dark && !state->dark
+               ? begin_upload(&state->dark, state->queue, integrator->dark, image, "the dark image")
                : AIRY_OK;
+}
+
+airy_status airy_cl_integrator_begin(airy_integrator *integrator)
+{
+    struct airy_cl_integrator *state;
+    AIRY_TRY(airy_memory_calloc((void **)&state, 1, sizeof(*state), "the integrator"));
+    pthread_mutex_init(&state->lock, NULL);
+    integrator->state = state;
+    return airy_queue_create(&state->queue, integrator->device);
+}
+
+static airy_status check_device(const airy_device *device)
+{
+    AIRY_FAIL_IF(!device->info.fp64, AIRY_ERR_UNSUPPORTED,
+                 "device '%s' has no double precision, which integration needs", device->info.spec);
+    AIRY_FAIL_IF(device->info.max_group < AIRY_GATHER_GROUP, AIRY_ERR_UNSUPPORTED,
+                 "device '%s' admits work-groups of %u items, integration needs %u",
+                 device->info.spec, device->info.max_group, AIRY_GATHER_GROUP);
+    return AIRY_OK;
 }
 
 /*
@@ -171,28 +207,22 @@ static airy_status upload_corrections(struct airy_cl_integrator *state, airy_que
  */
 static airy_status prepare(airy_integrator *integrator)
 {
-    airy_device *device = integrator->device;
-    AIRY_FAIL_IF(!device->info.fp64, AIRY_ERR_UNSUPPORTED,
-                 "device '%s' has no double precision, which integration needs", device->info.spec);
-    AIRY_FAIL_IF(device->info.max_group < AIRY_GATHER_GROUP, AIRY_ERR_UNSUPPORTED,
-                 "device '%s' admits work-groups of %u items, integration needs %u",
-                 device->info.spec, device->info.max_group, AIRY_GATHER_GROUP);
+    AIRY_TRY(check_device(integrator->device));
+    if (!integrator->state)
+        AIRY_TRY(airy_cl_integrator_begin(integrator));
+    AIRY_TRY(airy_cl_upload_corrections(integrator));
     const bool rings = integrator->ring.kind != AIRY_RING_NONE;
-    struct airy_cl_integrator *state;
-    airy_queue *queue = NULL;
-    AIRY_TRY(airy_memory_calloc((void **)&state, 1, sizeof(*state), "the integrator"));
-    pthread_mutex_init(&state->lock, NULL);
-    integrator->state = state;
-    airy_status status;
-    AIRY_TRY_OR(out, airy_queue_create(&queue, device));
-    AIRY_TRY_OR(out, upload_corrections(state, queue, integrator));
+    struct airy_cl_integrator *state = integrator->state;
+    airy_queue *queue = state->queue;
     if (rings)
-        AIRY_TRY_OR(out, airy_cl_rings_prepare(&state->rings, queue, integrator));
+        AIRY_TRY(airy_cl_rings_prepare(&state->rings, queue, integrator));
     else
-        AIRY_TRY_OR(out, airy_cl_fused_prepare(&state->fused, queue, integrator));
+        AIRY_TRY(airy_cl_fused_prepare(&state->fused, queue, integrator));
     if (!rings && state->fused.why)
-        AIRY_TRY_OR(out, airy_cl_gather_prepare(queue, integrator));
-    AIRY_TRY_OR(out, airy_queue_finish(queue));
+        AIRY_TRY(airy_cl_gather_prepare(queue, integrator));
+    AIRY_TRY(airy_queue_finish(queue));
+    airy_cl_split_free(&state->split);
+    airy_queue_destroy(&state->queue);
     airy_buffer **buffers[BUFFERS];
     list_buffers(state, buffers);
     for (size_t i = 0; i < BUFFERS; i++)
@@ -204,9 +234,7 @@ static airy_status prepare(airy_integrator *integrator)
     if (!rings && state->fused.why)
         airy_log(AIRY_LOG_INFO, "compressed frames are decoded before they are integrated: %s",
                  state->fused.why);
-out:
-    airy_queue_destroy(&queue);
-    return status;
+    return AIRY_OK;
 }
 
 static bool takes_chunks(const struct airy_integrate_plan *plan)
@@ -222,6 +250,7 @@ static airy_status integrate_chunks(airy_queue *queue, const struct airy_integra
 }
 
 const struct airy_integrate_fns airy_integrate_opencl = {
+    .split = airy_cl_split,
     .prepare = prepare,
     .release = release,
     .integrate = airy_cl_gather,

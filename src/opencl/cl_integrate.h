@@ -7,6 +7,7 @@
 #include "integrate/integrate_fns.h"
 #include "opencl/cl_lanes.h"
 #include "shared/gather_geom.h"
+#include "shared/split_geom.h"
 
 /* The fused engine's form: see fused_geom.h and kernels/integrate_blocks.cl. */
 struct airy_cl_fused {
@@ -57,10 +58,21 @@ struct airy_cl_rings {
     airy_buffer *valid;                                    /* u32: a bit a pixel that counts */
 };
 
+/* What splitting on the device leaves for the tables. */
+struct airy_cl_split {
+    airy_queue *queue; /* the state's */
+    airy_split_geom geom;
+    airy_buffer *tiles, *rows, *failed; /* airy_split_tile; sums of tiles; u32 */
+    float *largest;                     /* [bins] coefficient */
+};
+
 /* airy_integrator.state */
 struct airy_cl_integrator {
-    airy_buffer *norm, *dark; /* f32 [pixels]; dark may be NULL */
-    pthread_mutex_t lock;     /* of gather while it is made */
+    airy_queue *queue;           /* until the integrator is there */
+    struct airy_cl_split *split; /* NULL: the host has split the pixels, and has the matrix; else
+                                    until the integrator is there */
+    airy_buffer *norm, *dark;    /* f32 [pixels]; dark may be NULL */
+    pthread_mutex_t lock;        /* of gather while it is made */
     struct airy_cl_gather gather;
     struct airy_cl_fused fused;
     struct airy_cl_rings rings; /* of integrators with a ring rule, which have neither of the two */
@@ -70,6 +82,26 @@ struct airy_cl_integrator {
 airy_status airy_cl_upload(airy_buffer **buffer, airy_queue *queue, const void *data, size_t size,
                            const char *what);
 
+/* The state, with a queue; once. */
+airy_status airy_cl_integrator_begin(airy_integrator *integrator);
+/* What is not there yet of norm and dark, on its way to the device. */
+airy_status airy_cl_upload_corrections(airy_integrator *integrator);
+
+/* See struct airy_integrate_fns. */
+airy_status airy_cl_split(airy_integrator *integrator, const airy_integrator_params *params,
+                          bool *made);
+/*
+ * Table, sums and extra entries, at most so many, of an integrator that was split here; scales,
+ * fraction bits and shifts are there.
+ */
+airy_status airy_cl_split_table(struct airy_cl_fused *fused, const airy_integrator *integrator,
+                                size_t most_extra);
+void airy_cl_split_free(struct airy_cl_split **split);
+
+#define AIRY_CL_TOO_MANY_EXTRA                                                                     \
+    "too many pixels lie in more than two bins, or partly outside the range"
+/* Why there is no fused form of such integrators, whatever their matrix; NULL: there may be one. */
+const char *airy_cl_fused_declines(const airy_integrator *integrator);
 /* Make the fused form, or say in fused->why why the integrator has none. */
 airy_status airy_cl_fused_prepare(struct airy_cl_fused *fused, airy_queue *queue,
                                   const airy_integrator *integrator);

@@ -67,6 +67,7 @@ static const struct {
     {"tuning", check_tuning},
     {"opencl_kernels", check_opencl_kernels},
     {"opencl_integrate", check_opencl_integrate},
+    {"opencl_split", check_opencl_split},
 };
 
 enum { FAMILIES = sizeof(families) / sizeof(families[0]) };

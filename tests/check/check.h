@@ -162,5 +162,6 @@ void check_oct_config(struct check *c);
 void check_tuning(struct check *c);
 void check_opencl_kernels(struct check *c);
 void check_opencl_integrate(struct check *c);
+void check_opencl_split(struct check *c);
 
 #endif

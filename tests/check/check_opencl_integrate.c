@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "check_eiger.h"
 #include "codec/chunks.h"
 #include "opencl/cl_integrate.h"
@@ -36,6 +37,19 @@ struct results {
     airy_frame_stats *stats;
 };
 
+/* With the matrix, for the reference, where the device has split the pixels. */
+static airy_status create_whole(struct scene *scene, airy_device *device,
+                                const airy_geometry *geometry, const airy_integrator_params *params)
+{
+    AIRY_TRY(airy_integrator_create(&scene->integrator, device, geometry, params));
+    airy_integrator *it = scene->integrator;
+    if (it->matrix.start)
+        return AIRY_OK;
+    AIRY_TRY(airy_integrator_matrix(&it->matrix, it));
+    it->weight = it->matrix.coef;
+    return AIRY_OK;
+}
+
 static bool create_integrator(struct check *c, struct scene *scene)
 {
     const struct scene_config *config = &scene->config;
@@ -55,17 +69,14 @@ static bool create_integrator(struct check *c, struct scene *scene)
         .delta_dummy = 1.5,
         .has_saturation = !config->plain,
         .saturation = 100};
-    if (!CHECK_OK(c,
-                  airy_integrator_create(&scene->integrator, c->device, &slab.geometry, &params)) ||
-        !config->sliver)
+    if (!CHECK_OK(c, create_whole(scene, c->device, &slab.geometry, &params)) || !config->sliver)
         return scene->integrator != NULL;
     const struct airy_matrix *m = &scene->integrator->matrix;
     for (size_t i = 0; i < m->pixels; i++)
         for (uint32_t e = m->start[i]; e < m->start[i + 1]; e++)
             slab.mask[i] |= m->bin[e] == config->bins / 2 && m->coef[e] >= 0.1f;
     airy_integrator_destroy(&scene->integrator);
-    return CHECK_OK(c,
-                    airy_integrator_create(&scene->integrator, c->device, &slab.geometry, &params));
+    return CHECK_OK(c, create_whole(scene, c->device, &slab.geometry, &params));
 }
 
 /*
