@@ -19,7 +19,7 @@ typedef struct airy_filter_geom {
     airy_u32 axis;             /* of a pass along one */
     airy_u32 add;              /* to what is there */
     airy_u32 strips, segments; /* work-groups across and along */
-    airy_u32 length;           /* results of a segment, a multiple of AIRY_FILTER_EACH */
+    airy_u32 length;           /* results of a segment, a multiple of those of a step */
     airy_u32 pitch;            /* of lines in local memory, in units of 16 bytes */
     airy_u32 ring, weights;    /* where they begin in local memory, in units of 16 bytes */
     airy_u32 in_place;         /* a march over its own source, as airy_filter_in_place admits */
@@ -48,6 +48,15 @@ static inline airy_u32 airy_filter_slots(airy_u32 taps)
 static inline airy_u32 airy_filter_rounded(airy_u32 taps)
 {
     return (taps + AIRY_FILTER_EACH - 1u) / AIRY_FILTER_EACH * AIRY_FILTER_EACH;
+}
+
+/*
+ * Elements at the end of a line that a slide (kernels/convolve_slide.cl) over its own source keeps,
+ * because borders ask for them again: those that results look forward to, and a step's more.
+ */
+static inline airy_u32 airy_filter_kept(airy_u32 taps, airy_u32 span)
+{
+    return taps / 2u + span;
 }
 
 /*

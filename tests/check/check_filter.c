@@ -444,7 +444,11 @@ static void check_convolve_exact(struct check *c)
                   {{19, 40, 150}, {8, 9, 4}, 0, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_SEPARABLE},
                   {{11, 30, 70}, {17, 12, 16}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
                   {{6, 33, 130}, {2, 5, 3}, 8, AIRY_CONVOLVE_VALID, AIRY_CONVOLVE_SEPARABLE},
-                  {{3, 7, 5}, {9, 8, 7}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE}};
+                  {{3, 7, 5}, {9, 8, 7}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
+                  /* Columns enough for slides, along z in place. */
+                  {{19, 190, 182}, {17, 11, 18}, 4, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
+                  {{53, 187, 184}, {16, 33, 40}, 3, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
+                  {{60, 90, 170}, {3, 50, 81}, 0, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_SEPARABLE}};
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]) && !c->is_cpu; i++)
         for (int border = 0; border < AIRY_BORDER_COUNT; border++) {
             const struct exact e = {
