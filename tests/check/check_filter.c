@@ -383,8 +383,17 @@ static void check_convolve_sizes(struct check *c)
 
 struct exact {
     size_t n[3], taps[3], at; /* z, y, x; where the view begins in its rows */
+    airy_dtype from, to;
     airy_convolve_params params;
 };
+
+static void put_value(void *data, airy_dtype dtype, size_t at, double value)
+{
+    if (dtype == AIRY_DTYPE_F32)
+        ((float *)data)[at] = (float)value;
+    else if (dtype == AIRY_DTYPE_F64)
+        ((double *)data)[at] = value;
+}
 
 /*
  * OpenCL's kernels for many results, which are built for their number of taps, give the bits of
@@ -392,8 +401,9 @@ struct exact {
  */
 static void check_convolve_exact_one(struct check *c, const struct exact *e)
 {
-    if (!check_case(c, "convolve_exact_%zux%zux%zu_t%zux%zux%zu_at%zu_%s_%s_%s", e->n[0], e->n[1],
-                    e->n[2], e->taps[0], e->taps[1], e->taps[2], e->at,
+    if (!check_case(c, "convolve_exact_%s_%s_%zux%zux%zu_t%zux%zux%zu_at%zu_%s_%s_%s",
+                    airy_dtype_name(e->from), airy_dtype_name(e->to), e->n[0], e->n[1], e->n[2],
+                    e->taps[0], e->taps[1], e->taps[2], e->at,
                     airy_convolve_mode_name(e->params.mode), airy_border_name(e->params.border),
                     airy_convolve_method_name(e->params.method)))
         return;
@@ -404,23 +414,23 @@ static void check_convolve_exact_one(struct check *c, const struct exact *e)
     size_t out[4];
     const double *kernel =
         make_kernel(c, &(struct shape){3, {e->taps[0], e->taps[1], e->taps[2]}}, PRODUCT);
-    float *data = check_alloc(c, n * sizeof(float));
-    check_rand(c, data, AIRY_DTYPE_F32, n, -100, 100);
-    data[n / 3] = (float)NAN;
-    data[n / 4] = (float)INFINITY;
+    void *data = check_alloc(c, n * airy_dtype_size(e->from));
+    check_rand(c, data, e->from, n, e->from == AIRY_DTYPE_U16 ? 0 : -100, 100);
+    put_value(data, e->from, n / 3, (double)NAN);
+    put_value(data, e->from, n / 4, (double)INFINITY);
     if (!CHECK_OK(c, airy_convolve_shape(out, e->params.mode, 4, shape, 3, e->taps)))
         return;
-    const size_t size = out[0] * out[1] * out[2] * out[3] * sizeof(float);
-    float *few = check_alloc(c, size);
-    airy_array *src = check_view(c, check_upload(c, AIRY_DTYPE_F32, 4, whole, data), start, shape),
-               *dst = check_output(c, AIRY_DTYPE_F32, 4, out);
+    const size_t size = out[0] * out[1] * out[2] * out[3] * airy_dtype_size(e->to);
+    void *few = check_alloc(c, size);
+    airy_array *src = check_view(c, check_upload(c, e->from, 4, whole, data), start, shape),
+               *dst = check_output(c, e->to, 4, out);
     struct airy_cl_device *device = airy_cl_device(c->device);
     const size_t results = device->exact_results;
     device->exact_results = SIZE_MAX;
     CHECK_OK(c, airy_convolve(c->queue, dst, src, kernel, 3, e->taps, &e->params, NULL));
     CHECK_OK(c, airy_array_pull(c->queue, few, size, dst));
     device->exact_results = 1;
-    dst = check_output(c, AIRY_DTYPE_F32, 4, out);
+    dst = check_output(c, e->to, 4, out);
     CHECK_OK(c, airy_convolve(c->queue, dst, src, kernel, 3, e->taps, &e->params, NULL));
     device->exact_results = results;
     if (CHECK_OK(c, airy_queue_finish(c->queue)))
@@ -440,6 +450,10 @@ static void check_convolve_exact(struct check *c)
                   {{1, 5, 3}, {1, 8, 17}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
                   {{1, 20, 70}, {1, 3, 3}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
                   {{1, 20, 70}, {1, 3, 3}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_DIRECT},
+                  {{1, 101, 197}, {1, 15, 15}, 8, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_DIRECT},
+                  {{2, 67, 131}, {1, 4, 16}, 5, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_DIRECT},
+                  {{1, 67, 131}, {1, 9, 7}, 0, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_DIRECT},
+                  {{1, 5, 3}, {1, 8, 7}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_DIRECT},
                   {{21, 69, 197}, {9, 9, 9}, 4, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
                   {{19, 40, 150}, {8, 9, 4}, 0, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_SEPARABLE},
                   {{11, 30, 70}, {17, 12, 16}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
@@ -449,12 +463,20 @@ static void check_convolve_exact(struct check *c)
                   {{19, 190, 182}, {17, 11, 18}, 4, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
                   {{53, 187, 184}, {16, 33, 40}, 3, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
                   {{60, 90, 170}, {3, 50, 81}, 0, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_SEPARABLE}};
+    static const airy_dtype from[] = {AIRY_DTYPE_F32, AIRY_DTYPE_U16, AIRY_DTYPE_F64},
+                            to[] = {AIRY_DTYPE_F32, AIRY_DTYPE_F32, AIRY_DTYPE_F64};
+    const int kinds = c->device->info.fp64 ? 3 : 2;
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]) && !c->is_cpu; i++)
-        for (int border = 0; border < AIRY_BORDER_COUNT; border++) {
+        for (int k = 0; k < AIRY_BORDER_COUNT * kinds; k++) {
+            const int border = k % AIRY_BORDER_COUNT, kind = k / AIRY_BORDER_COUNT;
+            if (from[kind] == AIRY_DTYPE_U16 && shapes[i].method != AIRY_CONVOLVE_DIRECT)
+                continue;
             const struct exact e = {
                 .n = {shapes[i].n[0], shapes[i].n[1], shapes[i].n[2]},
                 .taps = {shapes[i].taps[0], shapes[i].taps[1], shapes[i].taps[2]},
                 .at = shapes[i].at,
+                .from = from[kind],
+                .to = to[kind],
                 .params = {.mode = shapes[i].mode,
                            .border = (airy_border)border,
                            .border_value = -2.5,

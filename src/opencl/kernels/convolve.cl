@@ -2,9 +2,7 @@
  * Convolution, all taps at once.
  *
  * Build options beside those of filter_line.h: TAPS_X: taps along x, 16 for more (in blocks of 16,
- * the last one shorter); TAPS_Y: along y where both are 16 at most, all else is one plane and the
- * weights go by value: loops vanish, and weights are operands; ROWS: rows of results that an item
- * makes.
+ * the last one shorter); ROWS: rows of results that an item makes.
  */
 #ifndef VL
 #define VL 4
@@ -53,9 +51,7 @@ convolve_direct(__global const T *src, WEIGHTS, __global W *dst, W outside,
                 const airy_filter_geom g)
 {
     __local V tile[(HIGH + BLOCK - 1) * (PITCH / VL)];
-#ifndef TAPS_Y
     __local V table[BLOCK * BLOCK / VL];
-#endif
     const uint item = get_local_id(0), across = item % ACROSS, down = item / ACROSS * ROWS;
     const uint strip = get_group_id(0) % g.strips, rest = get_group_id(0) / g.strips,
                plane = rest / g.segments;
@@ -68,27 +64,6 @@ convolve_direct(__global const T *src, WEIGHTS, __global W *dst, W outside,
 #pragma unroll
         for (uint k = 0u; k < QUAD; k++)
             sum[s][k] = (W)0;
-#ifdef TAPS_Y
-    stage((__local W *)tile, PITCH, HIGH + TAPS_Y - 1u, WIDE + TAPS_X - 1u, from, z + g.offset[0],
-          y0 + g.offset[1] - (TAPS_Y - 1), x0 + g.offset[2] - (TAPS_X - 1), outside, &g);
-    AIRY_FETCHED();
-    barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-    for (uint i = 0u; i < TAPS_Y + ROWS - 1u; i++) {
-        W at[UNITS * VL];
-        load_row(at, tile + (down + i) * (PITCH / VL), across);
-#pragma unroll
-        for (uint s = 0u; s < ROWS; s++)
-            if (i - s < TAPS_Y) {
-#pragma unroll
-                for (uint j = 0u; j < TAPS_X; j++) {
-#pragma unroll
-                    for (uint k = 0u; k < QUAD; k++)
-                        sum[s][k] = fma(WEIGHT((i - s) * TAPS_X + j), at[j + k], sum[s][k]);
-                }
-            }
-    }
-#else
     for (uint c = 0u; c < g.taps[0]; c++)
         for (uint b0 = 0u; b0 < g.taps[1]; b0 += BLOCK)
             for (uint a0 = 0u; a0 < g.taps[2]; a0 += BLOCK) {
@@ -143,7 +118,6 @@ convolve_direct(__global const T *src, WEIGHTS, __global W *dst, W outside,
                     }
                 }
             }
-#endif
     /* Through local memory, so that items beside each other write beside each other. */
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
