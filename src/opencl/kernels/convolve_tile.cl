@@ -3,63 +3,96 @@
  */
 #include "opencl/kernels/filter_tile.h"
 
+#define TURN (GROUP / ACROSS) /* rows that a group sums at a time */
+
+/* EACH results along x to `made`, from units that an item looks at in global memory. */
+#define sum_row(made, from, weights)                                                               \
+    do {                                                                                           \
+        W at_[NEEDED(EACH) * VL], sum_[EACH];                                                      \
+        get_units(at_, (from));                                                                    \
+        sum_units(sum_, at_, (weights));                                                           \
+        store_line((made), 0u, sum_);                                                              \
+    } while (0)
+
+/* Sums along x of all rows of the tile, from row 0 of the plane on, which has all columns. */
+AIRY_INLINE void sum_rows(__local V *made, __global const T *from, long y, W outside,
+                          const W *weights, const airy_filter_geom *g)
+{
+    y += (long)(get_local_id(0) / ACROSS);
+#pragma unroll
+    for (uint t = 0u; t < ROWS / TURN; t++) {
+        const long row = airy_border_index(y, g->n[1], g->border);
+        if (row >= 0)
+            sum_row(made, (__global const V *)(from + row * g->src_step[2]), weights);
+        else {
+            W at[NEEDED(EACH) * VL], sum[EACH];
+#pragma unroll
+            for (uint k = 0u; k < NEEDED(EACH) * VL; k++)
+                at[k] = outside;
+            sum_units(sum, at, weights);
+            store_line(made, 0u, sum);
+        }
+        made += TURN * TILE_PITCH;
+        y += TURN;
+    }
+}
+
 /*
  * Along x, then along y. Mapping: a group makes the results of x for a tile of 64 columns, EACH of
  * a row an item, and from these HIGH rows of results, RUN of a column an item. Items take what they
  * look at from the image where rows have all of it, else from local memory, where results of x take
- * its place. Local memory: 21 KiB with 15 x 15 taps. Barriers: one; at the ends of rows one more,
- * and one a turn.
+ * its place. Groups go down strips, and the strips at both ends, which take longer, come first.
+ * Local memory: 21 KiB with 15 x 15 taps. Barriers: one; at the ends of rows one more, and one a
+ * turn.
  */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 convolve_tile(__global const T *src, WEIGHTS, __global W *dst, W outside, const airy_filter_geom g)
 {
     __local V tile[ROWS * TILE_PITCH];
     const uint item = get_local_id(0), plane = (uint)get_global_id(2);
+    const uint strip = get_global_id(1) > 0 ? (uint)get_global_id(1) - 1u : g.strips - 1u;
     const long image = (long)(plane / (uint)g.out[0]), z = (long)(plane % (uint)g.out[0]);
-    const long x0 = (long)get_group_id(0) * WIDE, y0 = (long)get_global_id(1) * HIGH;
-    const uint high = (uint)min((long)HIGH, g.out[1] - y0), rows = high + TAPS_Y - 1u;
-    const long from_z = airy_border_index(z + g.offset[0], g.n[0], g.border),
-               from_y = y0 + g.offset[1] - (long)(TAPS_Y - 1u),
+    const long x0 = (long)strip * WIDE, y0 = (long)get_group_id(0) * HIGH;
+    const long from_y = y0 + g.offset[1] - (long)(TAPS_Y - 1u),
                from_x = x0 + g.offset[2] - (long)(TAPS_X - 1u) - SHIFT;
-    __global const T *from = src + g.src_offset + image * g.src_step[0] + from_z * g.src_step[1];
-    const bool inside = from_z >= 0 && from_x >= 0 && from_x + (long)(NEEDED(WIDE) * VL) <= g.n[2];
-    if (!inside) {
-        for (uint row = item / ACROSS; row < ROWS; row += GROUP / ACROSS) {
-            const long from_row = row_of(from_y, row, rows, &g);
-            stage_row(tile + row * TILE_PITCH, from + from_row * g.src_step[2], false,
-                      from_z >= 0 && from_row >= 0, from_x, outside, &g);
-        }
+    __global const T *from = src + g.src_offset + image * g.src_step[0];
+    const uint row = item / ACROSS, unit = item % ACROSS * (EACH / VL);
+    __local V *made = tile + row * TILE_PITCH + unit;
+    __global const T *first = from + z * g.src_step[1] + from_x + (long)(unit * VL);
+    if (from_x < 0 || from_x + (long)(NEEDED(WIDE) * VL) > g.n[2]) {
+        stage((__local W *)tile, TILE_PITCH * VL, ROWS, WIDE + TAPS_X - 1u + SHIFT, from, z, from_y,
+              from_x, outside, &g);
         AIRY_FETCHED();
         barrier(CLK_LOCAL_MEM_FENCE);
-    }
-#pragma unroll
-    for (uint t = 0u; t < ROWS * ACROSS / GROUP; t++) {
-        const uint row = item / ACROSS + t * (GROUP / ACROSS);
-        __local V *made = tile + row * TILE_PITCH + item % ACROSS * (EACH / VL);
-        W at[NEEDED(EACH) * VL], sum[EACH];
-        const long from_row = row_of(from_y, row, rows, &g);
-        if (!inside) {
+        AIRY_UNROLL(1)
+        for (uint t = 0u; t < ROWS / TURN; t++) {
+            W at[NEEDED(EACH) * VL], sum[EACH];
             get_units(at, made);
             barrier(CLK_LOCAL_MEM_FENCE);
-        } else if (from_row >= 0)
-            get_units(at, (__global const V *)(from + from_row * g.src_step[2] + from_x) +
-                              item % ACROSS * (EACH / VL));
-        else {
-#pragma unroll
-            for (uint k = 0u; k < NEEDED(EACH) * VL; k++)
-                at[k] = outside;
+            sum_units(sum, at, TABLE_AT(0));
+            store_line(made, 0u, sum);
+            made += TURN * TILE_PITCH;
         }
-        sum_units(sum, at, TABLE_AT(0));
-        store_line(made, 0u, sum);
+    } else if (from_y < 0 || from_y + (long)ROWS > g.n[1])
+        sum_rows(made, first, from_y, outside, TABLE_AT(0), &g);
+    else {
+        __global const V *at = (__global const V *)(first + (from_y + (long)row) * g.src_step[2]);
+#pragma unroll
+        for (uint t = 0u; t < ROWS / TURN; t++) {
+            sum_row(made, at, TABLE_AT(0));
+            made += TURN * TILE_PITCH;
+            at += TURN * (g.src_step[2] / VL);
+        }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint x = item % WIDE, y = item / WIDE * RUN;
-    if (x0 + (long)x >= g.out[2] || y >= high)
+    const long high = g.out[1] - y0 - (long)y;
+    if (x0 + (long)x >= g.out[2] || high <= 0)
         return;
     __local const W *column = (__local const W *)(tile + y * TILE_PITCH) + x;
     __global W *to = dst + g.dst_offset + image * g.dst_step[0] + z * g.dst_step[1] +
                      (y0 + (long)y) * g.dst_step[2] + x0 + (long)x;
-    W made[RUN];
-    sum_down(made, column, TILE_PITCH * VL, TABLE_AT(AFTER(TAPS_X)));
-    put_column(to, g.dst_step[2], made, RUN, (long)(high - y), &g);
+    W sums[RUN];
+    sum_down(sums, column, TILE_PITCH * VL, TABLE_AT(AFTER(TAPS_X)));
+    put_column(to, g.dst_step[2], sums, RUN, high, &g);
 }
