@@ -51,6 +51,22 @@ AIRY_API airy_status airy_statistics_get(airy_queue *queue, airy_statistics *sta
                                          unsigned flags);
 
 /**
+ * The same of many images in one call, say the planes of a cube: statistics[i] has the bits that
+ * airy_statistics_get gives for srcs[i]. A device gets the work of all before one is waited for;
+ * what is alike in one array at equal distances, as planes are, it does side by side.
+ *
+ * @param statistics  out, count of them
+ * @param srcs   count of them, each of any dtype and shape
+ * @param masks  NULL: none; or one for each of srcs, of its shape, NULL: none
+ *
+ * Errors: as airy_statistics_get, of the first image that has one; nothing is written then.
+ */
+AIRY_API airy_status airy_statistics_each(airy_queue *queue, airy_statistics *statistics,
+                                          const airy_array *const *srcs,
+                                          const airy_array *const *masks, size_t count,
+                                          unsigned flags);
+
+/**
  * Quantiles by linear interpolation between neighbours (NumPy's default): position fraction (count -
  * 1).
  * @param values     out, count of them; NaN where there are no elements
@@ -115,6 +131,14 @@ typedef struct airy_clip_result {
  */
 AIRY_API airy_status airy_clip(airy_queue *queue, airy_clip_result *result, const airy_array *src,
                                const airy_array *mask, const airy_clip_params *params);
+
+/**
+ * The same of many images in one call: results[i] has the bits that airy_clip gives for srcs[i].
+ * Images and errors: as airy_statistics_each.
+ */
+AIRY_API airy_status airy_clip_each(airy_queue *queue, airy_clip_result *results,
+                                    const airy_array *const *srcs, const airy_array *const *masks,
+                                    size_t count, const airy_clip_params *params);
 
 /**
  * mask = 1 where src > value, else 0 (also where src is NaN). Returns before it is done.

@@ -1,5 +1,6 @@
 /* Statistics and clips that the device finds by itself (kernels/clip.cl). */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/size.h"
@@ -15,16 +16,19 @@ enum {
     LEAST_ROOM = AIRY_CLIP_ITEMS * AIRY_CLIP_EACH, /* a step's worth of tails */
     LEAST_DEPTH = 256,                             /* elements of a bucket */
     GROUPS_A_UNIT = 4,
-    LEAST_LOCAL = 24 << 10 /* of local memory, without warps */
+    LEAST_LOCAL = 24 << 10,  /* of local memory, without warps */
+    MOST_ELEMENTS = 1 << 25, /* of the images of a launch: more of them gain nothing */
+    MOST_SLOTS = 128         /* of images that are under way */
 };
 
-/* A solve under way. */
+/* A solve of images that are alike under way. */
 struct solve {
-    const struct airy_reduce_source *source;
+    const struct airy_reduce_source *source; /* the first */
+    size_t images;
     airy_clip_geom geom;
     char options[80], solver[32];
     airy_buffer *state, *buckets, *tails, *tail_at, *ticket;
-    struct airy_cl_answer answer;
+    const struct airy_cl_answer *answer;
     double bytes;
     bool looks; /* one kernel samples and plans, where warps are */
 };
@@ -43,63 +47,127 @@ static void plan_sizes(struct solve *s)
     g->depth = (uint32_t)airy_max_size(LEAST_DEPTH, source->count / AIRY_CLIP_BUCKETS / 4);
 }
 
-static airy_status start(struct solve *s, const struct airy_reduce_source *source,
-                         const airy_clip_params *params, bool median)
+static bool is_tight(const struct airy_reduce_source *source)
+{
+    return airy_array_is_tight(source->src) && (!source->mask || airy_array_is_tight(source->mask));
+}
+
+static bool takes_quads(const struct airy_reduce_source *source)
+{
+    return is_tight(source) && airy_cl_offset(source->src) % 4 == 0 &&
+           (!source->mask || airy_cl_offset(source->mask) % 4 == 0);
+}
+
+static bool same_form(const airy_array *a, const airy_array *b)
+{
+    const size_t size = (size_t)a->ndim * sizeof(a->shape[0]);
+    return a->buffer == b->buffer && a->dtype == b->dtype && a->ndim == b->ndim &&
+           memcmp(a->shape, b->shape, size) == 0 && memcmp(a->pitch, b->pitch, size) == 0;
+}
+
+/* From one array to another, in elements; negative ones wrap around. */
+static uint64_t step_between(const airy_array *a, const airy_array *b)
+{
+    return airy_cl_offset(b) - airy_cl_offset(a);
+}
+
+/* True where source i lies from the one before as the second from the first, in the same memory. */
+static bool goes_on(const struct airy_reduce_source *s, size_t i)
+{
+    const airy_array *src = s[i].src, *mask = s[i].mask;
+    if (!same_form(s[0].src, src) || !s[0].mask != !mask ||
+        step_between(s[i - 1].src, src) != step_between(s[0].src, s[1].src) ||
+        takes_quads(&s[0]) != takes_quads(&s[i]))
+        return false;
+    return !mask || (same_form(s[0].mask, mask) &&
+                     step_between(s[i - 1].mask, mask) == step_between(s[0].mask, s[1].mask));
+}
+
+/* How many images, from the first of so many on, one launch goes over. */
+static size_t count_alike(const struct airy_reduce_source *sources, size_t count)
+{
+    const size_t most =
+        airy_min_size(airy_min_size(count, AIRY_CLIP_IMAGES), MOST_ELEMENTS / sources->count);
+    size_t n = 1;
+    while (n < most && goes_on(sources, n))
+        n++;
+    return n;
+}
+
+static airy_status take_scratch(struct solve *s)
+{
+    const airy_clip_geom *g = &s->geom;
+    airy_queue *queue = s->source->queue;
+    const size_t size = airy_cl_is_wide(s->source->src->dtype) ? sizeof(double) : sizeof(float),
+                 buckets = s->images * (g->median ? (size_t)AIRY_CLIP_BUCKETS * g->depth : 1),
+                 tails = s->images * (g->clips ? 2 * (size_t)g->groups * g->room : 1);
+    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_SMALL, s->images * sizeof(airy_clip_state),
+                                &s->state));
+    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_FRAMES, buckets * size, &s->buckets));
+    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_BLOCKS, tails * size, &s->tails));
+    AIRY_TRY(
+        airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, tails * sizeof(uint32_t), &s->tail_at));
+    return s->looks ? airy_queue_scratch(queue, AIRY_SCRATCH_TICKET,
+                                         AIRY_CLIP_IMAGES * sizeof(uint32_t), &s->ticket)
+                    : AIRY_OK;
+}
+
+static void plan_clip(airy_clip_geom *g, const airy_clip_params *params)
+{
+    g->clips = 1;
+    g->passes = params->iterations;
+    g->kappa_low = params->kappa_low;
+    g->kappa_high = params->kappa_high;
+    g->mean = params->center == AIRY_CENTER_MEAN;
+    g->inclusive = params->inclusive;
+}
+
+/* The first so many of these sources, which are alike; their answers' slots from `slot` on. */
+static airy_status start(struct solve *s, const struct airy_reduce_source *source, size_t images,
+                         const airy_clip_params *params, bool median,
+                         const struct airy_cl_answer *answer, size_t slot)
 {
     const airy_array *src = source->src, *mask = source->mask;
-    const bool wide = airy_cl_is_wide(src->dtype),
-               tight = airy_array_is_tight(src) && (!mask || airy_array_is_tight(mask)),
-               quads = tight && airy_cl_offset(src) % 4 == 0 &&
-                       (!mask || airy_cl_offset(mask) % 4 == 0);
+    const bool wide = airy_cl_is_wide(src->dtype);
     *s = (struct solve){.source = source,
+                        .images = images,
+                        .answer = answer,
                         .bytes = (double)airy_array_size(src) + (mask ? (double)source->count : 0),
                         .looks = airy_cl_device(source->queue->device)->nvidia && !wide};
     airy_clip_geom *g = &s->geom;
     g->src = airy_cl_box(src);
     g->mask = airy_cl_box(mask ? mask : src);
+    if (images > 1) {
+        g->src_step = step_between(src, source[1].src);
+        g->mask_step = mask ? step_between(mask, source[1].mask) : 0;
+    }
     g->count = source->count;
     const size_t samples = s->looks ? AIRY_CLIP_LOOKED
                            : wide   ? AIRY_CLIP_SAMPLE / 2
                                     : AIRY_CLIP_SAMPLE;
     g->samples = (uint32_t)airy_min_size(source->count, samples);
     g->median = median;
-    if (params) {
-        g->clips = 1;
-        g->passes = params->iterations;
-        g->kappa_low = params->kappa_low;
-        g->kappa_high = params->kappa_high;
-        g->mean = params->center == AIRY_CENTER_MEAN;
-        g->inclusive = params->inclusive;
-    }
+    g->turn = answer->turn;
+    g->slot = (uint32_t)slot;
+    if (params)
+        plan_clip(g, params);
     g->stretch = (uint32_t)(source->count / g->samples);
     plan_sizes(s);
     snprintf(s->options, sizeof(s->options),
              "-DT=%s -DWIDE=%d -DHAS_MASK=%d -DTIGHT=%d -DQUADS=%d -DTAILS=%d",
-             airy_cl_types[src->dtype].name, wide, mask != NULL, tight, quads, params != NULL);
+             airy_cl_types[src->dtype].name, wide, mask != NULL, is_tight(source),
+             takes_quads(source), params != NULL);
     snprintf(s->solver, sizeof(s->solver), "-DWIDE=%d -DTAILS=%d", wide, params != NULL);
-    airy_queue *queue = source->queue;
-    const size_t size = wide ? sizeof(double) : sizeof(float),
-                 tails = params ? 2 * (size_t)g->groups * g->room : 1;
-    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_SMALL, sizeof(airy_clip_state), &s->state));
-    AIRY_TRY(airy_cl_answer_begin(queue, sizeof(airy_clip_found), 1, &s->answer));
-    g->turn = s->answer.turn;
-    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_FRAMES,
-                                (median ? (size_t)AIRY_CLIP_BUCKETS * g->depth : 1) * size,
-                                &s->buckets));
-    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_BLOCKS, tails * size, &s->tails));
-    AIRY_TRY(
-        airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, tails * sizeof(uint32_t), &s->tail_at));
-    /* 0, as new buffers are, and as the kernels leave it. */
-    return s->looks ? airy_queue_scratch(queue, AIRY_SCRATCH_TICKET, sizeof(uint32_t), &s->ticket)
-                    : AIRY_OK;
+    return take_scratch(s);
 }
 
 static airy_status launch(const struct solve *s, const struct airy_cl_kernel_spec *spec,
                           size_t groups, size_t local, double bytes, const struct airy_cl_arg *args,
                           size_t count)
 {
-    const size_t global = groups * local;
-    return airy_cl_launch(s->source->queue, spec, 1, &global, &local, bytes, args, count);
+    const size_t global[2] = {groups * local, s->images}, group[2] = {local, 1};
+    return airy_cl_launch(s->source->queue, spec, 2, global, group, bytes * (double)s->images, args,
+                          count);
 }
 
 static struct airy_cl_arg mask_of(const struct solve *s)
@@ -142,7 +210,7 @@ static airy_status run(const struct solve *s)
                                      solve = {"clip_solve.cl", "clip_solve", s->solver};
     const struct airy_cl_arg walk_args[] = {src, mask, state, buckets, tails, tail_at, geom},
                              gather_args[] = {state, tails, tail_at, geom},
-                             solve_args[] = {{.buffer = s->answer.memory},
+                             solve_args[] = {{.buffer = s->answer->memory},
                                              state,
                                              buckets,
                                              tails,
@@ -156,19 +224,29 @@ static airy_status run(const struct solve *s)
     return launch(s, &solve, 1, AIRY_CLIP_SOLVERS, 0, solve_args, 6);
 }
 
-airy_status airy_cl_solve(const struct airy_reduce_source *source, const airy_clip_params *params,
-                          bool median, struct airy_reduce_solution *solution)
+/* All kernels of so many images, whose answers are on their way then. */
+static airy_status run_all(const struct airy_reduce_source *sources, size_t count,
+                           const airy_clip_params *params, bool median,
+                           const struct airy_cl_answer *answer)
 {
-    const airy_device_info *info = &source->queue->device->info;
-    struct solve s;
+    for (size_t i = 0; i < count;) {
+        struct solve s;
+        const size_t n = count_alike(sources + i, count - i);
+        AIRY_TRY(start(&s, sources + i, n, params, median, answer, i));
+        AIRY_TRY(run(&s));
+        i += n;
+        if (i < count)
+            AIRY_TRY(airy_cl_flush(sources->queue));
+    }
+    return AIRY_OK;
+}
+
+static airy_status collect(const struct airy_reduce_source *source,
+                           const struct airy_cl_answer *answer, size_t slot,
+                           struct airy_reduce_solution *solution)
+{
     const void *data;
-    *solution = (struct airy_reduce_solution){.found = false};
-    if (!info->fp64 || info->max_group < AIRY_CLIP_RANK_ITEMS || info->local_mem < LEAST_LOCAL ||
-        source->count > UINT32_MAX)
-        return AIRY_OK;
-    AIRY_TRY(start(&s, source, params, median));
-    AIRY_TRY(run(&s));
-    AIRY_TRY(airy_cl_answer_wait(source->queue, &s.answer, 0, &data));
+    AIRY_TRY(airy_cl_answer_wait(source->queue, answer, slot, &data));
     const airy_clip_found *found = data;
     *solution = (struct airy_reduce_solution){.found = found->status == AIRY_CLIP_DONE,
                                               .finite = found->finite,
@@ -186,5 +264,45 @@ airy_status airy_cl_solve(const struct airy_reduce_source *source, const airy_cl
                                               .low = found->low,
                                               .high = found->high,
                                               .iterations = found->passes};
+    return AIRY_OK;
+}
+
+/* Of as many as there are slots. */
+static airy_status solve_some(const struct airy_reduce_source *sources, size_t count,
+                              const airy_clip_params *params, bool median,
+                              struct airy_reduce_solution *solutions)
+{
+    airy_queue *queue = sources->queue;
+    struct airy_cl_answer answer;
+    AIRY_TRY(airy_cl_answer_begin(queue, sizeof(airy_clip_found), count, &answer));
+    airy_status status = run_all(sources, count, params, median, &answer);
+    for (size_t i = 0; i < count && status == AIRY_OK; i++)
+        status = collect(&sources[i], &answer, i, &solutions[i]);
+    if (status != AIRY_OK) /* kernels under way write no later answer */
+        (void)airy_cl_finish(queue);
+    return status;
+}
+
+static bool can_solve(const struct airy_reduce_source *source)
+{
+    const airy_device_info *info = &source->queue->device->info;
+    return info->fp64 && info->max_group >= AIRY_CLIP_RANK_ITEMS &&
+           info->local_mem >= LEAST_LOCAL && source->count <= UINT32_MAX;
+}
+
+airy_status airy_cl_solve(const struct airy_reduce_source *sources, size_t count,
+                          const airy_clip_params *params, bool median,
+                          struct airy_reduce_solution *solutions)
+{
+    for (size_t i = 0; i < count;) {
+        size_t n = 0;
+        while (n < MOST_SLOTS && i + n < count && can_solve(&sources[i + n]))
+            n++;
+        if (n > 0)
+            AIRY_TRY(solve_some(sources + i, n, params, median, solutions + i));
+        else
+            solutions[i] = (struct airy_reduce_solution){.found = false};
+        i += n > 0 ? n : 1;
+    }
     return AIRY_OK;
 }

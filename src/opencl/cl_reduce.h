@@ -10,7 +10,8 @@ static inline bool airy_cl_is_wide(airy_dtype dtype)
     return dtype != AIRY_DTYPE_F32 && airy_dtype_size(dtype) >= 4;
 }
 
-airy_status airy_cl_solve(const struct airy_reduce_source *source, const airy_clip_params *params,
-                          bool median, struct airy_reduce_solution *solution);
+airy_status airy_cl_solve(const struct airy_reduce_source *sources, size_t count,
+                          const airy_clip_params *params, bool median,
+                          struct airy_reduce_solution *solutions);
 
 #endif

@@ -36,18 +36,51 @@ static airy_status make_source(struct airy_reduce_source *source, airy_queue *qu
     return AIRY_OK;
 }
 
-airy_status airy_statistics_get(airy_queue *queue, airy_statistics *statistics,
-                                const airy_array *src, const airy_array *mask, unsigned flags)
+/* The sources of `count` images, to be freed. */
+static airy_status make_sources(struct airy_reduce_source **sources, airy_queue *queue,
+                                const airy_array *const *srcs, const airy_array *const *masks,
+                                size_t count)
 {
-    struct airy_reduce_source source;
+    void *made;
+    AIRY_FAIL_IF(!queue || !srcs, AIRY_ERR_PARAM, "%s is NULL", queue ? "srcs" : "queue");
+    AIRY_TRY(airy_memory_calloc(&made, count, sizeof(**sources), "images"));
+    *sources = made;
+    for (size_t i = 0; i < count; i++) {
+        const airy_status status =
+            make_source(&(*sources)[i], queue, srcs[i], masks ? masks[i] : NULL);
+        if (status != AIRY_OK) {
+            free(made);
+            return count > 1 ? airy_fail_context(status, "image %zu", i) : status;
+        }
+    }
+    return AIRY_OK;
+}
+
+airy_status airy_statistics_each(airy_queue *queue, airy_statistics *statistics,
+                                 const airy_array *const *srcs, const airy_array *const *masks,
+                                 size_t count, unsigned flags)
+{
+    struct airy_reduce_source *sources;
+    void *made;
     AIRY_FAIL_IF(!statistics, AIRY_ERR_PARAM, "statistics is NULL");
     AIRY_FAIL_IF((flags & ~(unsigned)AIRY_STATISTICS_ALL) != 0, AIRY_ERR_PARAM,
                  "flags = 0x%x, expected a sum of airy_statistics_flags", flags);
-    AIRY_TRY(make_source(&source, queue, src, mask));
-    airy_statistics result;
-    AIRY_TRY(airy_reduce_statistics(&source, &result, flags ? flags : AIRY_STATISTICS_ALL));
-    *statistics = result;
-    return AIRY_OK;
+    AIRY_TRY(make_sources(&sources, queue, srcs, masks, count));
+    airy_status status = airy_memory_calloc(&made, count, sizeof(*statistics), "statistics");
+    if (status == AIRY_OK) {
+        status = airy_reduce_statistics(sources, count, made, flags ? flags : AIRY_STATISTICS_ALL);
+        if (status == AIRY_OK)
+            memcpy(statistics, made, count * sizeof(*statistics));
+        free(made);
+    }
+    free(sources);
+    return status;
+}
+
+airy_status airy_statistics_get(airy_queue *queue, airy_statistics *statistics,
+                                const airy_array *src, const airy_array *mask, unsigned flags)
+{
+    return airy_statistics_each(queue, statistics, &src, &mask, 1, flags);
 }
 
 airy_status airy_quantiles(airy_queue *queue, double *values, const airy_array *src,
@@ -108,18 +141,31 @@ static airy_status fill_clip(airy_clip_params *params)
     return AIRY_OK;
 }
 
+airy_status airy_clip_each(airy_queue *queue, airy_clip_result *results,
+                           const airy_array *const *srcs, const airy_array *const *masks,
+                           size_t count, const airy_clip_params *params)
+{
+    struct airy_reduce_source *sources;
+    void *made;
+    AIRY_FAIL_IF(!results, AIRY_ERR_PARAM, "result is NULL");
+    airy_clip_params filled = params ? *params : (airy_clip_params){.iterations = 0};
+    AIRY_TRY(fill_clip(&filled));
+    AIRY_TRY(make_sources(&sources, queue, srcs, masks, count));
+    airy_status status = airy_memory_calloc(&made, count, sizeof(*results), "results of clips");
+    if (status == AIRY_OK) {
+        status = airy_reduce_clip(sources, count, made, &filled);
+        if (status == AIRY_OK)
+            memcpy(results, made, count * sizeof(*results));
+        free(made);
+    }
+    free(sources);
+    return status;
+}
+
 airy_status airy_clip(airy_queue *queue, airy_clip_result *result, const airy_array *src,
                       const airy_array *mask, const airy_clip_params *params)
 {
-    struct airy_reduce_source source;
-    airy_clip_result made;
-    AIRY_FAIL_IF(!result, AIRY_ERR_PARAM, "result is NULL");
-    airy_clip_params filled = params ? *params : (airy_clip_params){.iterations = 0};
-    AIRY_TRY(fill_clip(&filled));
-    AIRY_TRY(make_source(&source, queue, src, mask));
-    AIRY_TRY(airy_reduce_clip(&source, &made, &filled));
-    *result = made;
-    return AIRY_OK;
+    return airy_clip_each(queue, result, &src, &mask, 1, params);
 }
 
 airy_status airy_threshold(airy_queue *queue, airy_array *mask, const airy_array *src, double value)

@@ -71,7 +71,7 @@ static inline void airy_reduce_walk_begin(struct airy_reduce_walk *w)
 /* Runs of a sample, and elements of a run. */
 enum { AIRY_SAMPLE_RUN = 16, AIRY_SAMPLE_RUNS = 1024 };
 
-/* Statistics, or the end of a clip, as one call of a back end finds them. */
+/* Statistics of an image, or the end of its clip, as one call of a back end finds them. */
 struct airy_reduce_solution {
     bool found;                        /* false: this way it was not to be had */
     uint64_t finite, masked, infinite; /* of all elements */
@@ -86,11 +86,13 @@ struct airy_reduce_solution {
 
 struct airy_reduce_fns {
     /*
-     * NULL, or all in one go: no pass waits for the host. params NULL: no clip; else its spread is
-     * the standard deviation. Where it gives up, the walks below serve.
+     * NULL, or all in one go: no pass, and none of `count` images of a queue, waits for the host.
+     * params NULL: no clip; else its spread is the standard deviation. Images by themselves come
+     * to the same. Where it gives up, the walks below serve.
      */
-    airy_status (*solve)(const struct airy_reduce_source *source, const airy_clip_params *params,
-                         bool median, struct airy_reduce_solution *solution);
+    airy_status (*solve)(const struct airy_reduce_source *sources, size_t count,
+                         const airy_clip_params *params, bool median,
+                         struct airy_reduce_solution *solutions);
     airy_status (*walk)(const struct airy_reduce_source *source, struct airy_reduce_walk *walk);
     /* Elements [first[i], first[i] + AIRY_SAMPLE_RUN) of every run, masked ones NaN. */
     airy_status (*sample)(const struct airy_reduce_source *source, const uint64_t *first,

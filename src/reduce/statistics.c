@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "reduce/select.h"
 
-enum { BUCKETS = 256 };
+enum { BUCKETS = 256, AT_ONCE = 128 /* images whose solutions are kept */ };
 
 /* A list by buckets of equal width, so that order statistics near each other are cheap. */
 struct buckets {
@@ -337,17 +337,17 @@ static void take_solution(airy_statistics *r, const struct airy_reduce_source *s
     r->median = s->median;
 }
 
-static airy_status solve_statistics(const struct airy_reduce_source *source,
-                                    airy_statistics *result, unsigned flags, bool *found)
+static bool wants_median(unsigned flags)
 {
-    struct airy_reduce_solution s = {.found = false};
-    const bool middle = (flags & (AIRY_STATISTICS_MEDIAN | AIRY_STATISTICS_MAD)) != 0;
-    if (source->fns->solve)
-        AIRY_TRY(source->fns->solve(source, NULL, middle, &s));
-    *found = s.found;
-    if (!s.found)
-        return AIRY_OK;
-    take_solution(result, source, &s);
+    return (flags & (AIRY_STATISTICS_MEDIAN | AIRY_STATISTICS_MAD)) != 0;
+}
+
+/* What a back end found, as far as it is wanted, and what that leaves to be done. */
+static airy_status finish_statistics(const struct airy_reduce_source *source,
+                                     const struct airy_reduce_solution *s, airy_statistics *result,
+                                     unsigned flags)
+{
+    take_solution(result, source, s);
     if (!(flags & AIRY_STATISTICS_MOMENTS)) {
         const airy_statistics all = *result;
         *result = blank(all.masked);
@@ -356,25 +356,21 @@ static airy_status solve_statistics(const struct airy_reduce_source *source,
         result->infinite = all.infinite;
         result->median = all.median;
     }
-    if (!middle)
+    if (!wants_median(flags))
         result->median = (double)NAN;
-    return s.count && (flags & AIRY_STATISTICS_MAD)
-               ? deviation(&result->mad, source, s.median, -DBL_MAX, DBL_MAX, s.count)
+    return s->count && (flags & AIRY_STATISTICS_MAD)
+               ? deviation(&result->mad, source, s->median, -DBL_MAX, DBL_MAX, s->count)
                : AIRY_OK;
 }
 
-airy_status airy_reduce_statistics(const struct airy_reduce_source *source, airy_statistics *result,
+static airy_status walk_statistics(const struct airy_reduce_source *source, airy_statistics *result,
                                    unsigned flags)
 {
-    bool found;
-    AIRY_TRY(solve_statistics(source, result, flags, &found));
-    if (found)
-        return AIRY_OK;
     struct kept k = {.source = source};
     struct measure m;
     double median = (double)NAN;
-    const bool middle = (flags & (AIRY_STATISTICS_MEDIAN | AIRY_STATISTICS_MAD)) != 0;
-    airy_status status = look(&k, &m, middle ? &median : NULL, -DBL_MAX, DBL_MAX, source->count);
+    airy_status status =
+        look(&k, &m, wants_median(flags) ? &median : NULL, -DBL_MAX, DBL_MAX, source->count);
     if (status == AIRY_OK)
         status = start_result(result, &k, m.count);
     if (status == AIRY_OK) {
@@ -387,6 +383,36 @@ airy_status airy_reduce_statistics(const struct airy_reduce_source *source, airy
         status = deviation(&result->mad, source, median, -DBL_MAX, DBL_MAX, m.count);
     kept_free(&k);
     return status;
+}
+
+/* What a back end finds in one go of some images, at most AT_ONCE. */
+static airy_status solve(const struct airy_reduce_source *sources, size_t count,
+                         const airy_clip_params *params, bool median,
+                         struct airy_reduce_solution *solutions)
+{
+    const struct airy_reduce_fns *fns = sources->fns;
+    if (fns->solve && (!params || params->spread == AIRY_SPREAD_STD))
+        return fns->solve(sources, count, params, median, solutions);
+    for (size_t i = 0; i < count; i++)
+        solutions[i] = (struct airy_reduce_solution){.found = false};
+    return AIRY_OK;
+}
+
+airy_status airy_reduce_statistics(const struct airy_reduce_source *sources, size_t count,
+                                   airy_statistics *results, unsigned flags)
+{
+    struct airy_reduce_solution solutions[AT_ONCE];
+    for (size_t first = 0; first < count; first += AT_ONCE) {
+        const size_t n = count - first < AT_ONCE ? count - first : AT_ONCE;
+        AIRY_TRY(solve(sources + first, n, NULL, wants_median(flags), solutions));
+        for (size_t k = 0; k < n; k++) {
+            const struct airy_reduce_source *source = &sources[first + k];
+            AIRY_TRY(solutions[k].found
+                         ? finish_statistics(source, &solutions[k], &results[first + k], flags)
+                         : walk_statistics(source, &results[first + k], flags));
+        }
+    }
+    return AIRY_OK;
 }
 
 /* A clip under way. */
@@ -437,30 +463,19 @@ static airy_status clip_passes(struct clip *c, const airy_clip_params *p, airy_c
     return c->m.count ? look(&c->kept, &c->m, &c->median, c->lo, c->hi, before) : AIRY_OK;
 }
 
-static airy_status solve_clip(const struct airy_reduce_source *source, airy_clip_result *result,
-                              const airy_clip_params *params, bool *found)
+static void finish_clip(const struct airy_reduce_source *source,
+                        const struct airy_reduce_solution *s, airy_clip_result *result)
 {
-    struct airy_reduce_solution s = {.found = false};
-    if (source->fns->solve && params->spread == AIRY_SPREAD_STD)
-        AIRY_TRY(source->fns->solve(source, params, true, &s));
-    *found = s.found;
-    if (!s.found)
-        return AIRY_OK;
-    take_solution(&result->kept, source, &s);
-    result->low = s.low;
-    result->high = s.high;
-    result->iterations = s.iterations;
-    result->clipped = s.finite - s.count;
-    return AIRY_OK;
+    take_solution(&result->kept, source, s);
+    result->low = s->low;
+    result->high = s->high;
+    result->iterations = s->iterations;
+    result->clipped = s->finite - s->count;
 }
 
-airy_status airy_reduce_clip(const struct airy_reduce_source *source, airy_clip_result *result,
+static airy_status walk_clip(const struct airy_reduce_source *source, airy_clip_result *result,
                              const airy_clip_params *params)
 {
-    bool solved;
-    AIRY_TRY(solve_clip(source, result, params, &solved));
-    if (solved)
-        return AIRY_OK;
     struct clip c = {.kept = {.source = source, .params = params},
                      .lo = -DBL_MAX,
                      .hi = DBL_MAX,
@@ -483,6 +498,24 @@ airy_status airy_reduce_clip(const struct airy_reduce_source *source, airy_clip_
         status = deviation(&result->kept.mad, source, c.median, c.lo, c.hi, c.m.count);
     kept_free(&c.kept);
     return status;
+}
+
+airy_status airy_reduce_clip(const struct airy_reduce_source *sources, size_t count,
+                             airy_clip_result *results, const airy_clip_params *params)
+{
+    struct airy_reduce_solution solutions[AT_ONCE];
+    for (size_t first = 0; first < count; first += AT_ONCE) {
+        const size_t n = count - first < AT_ONCE ? count - first : AT_ONCE;
+        AIRY_TRY(solve(sources + first, n, params, true, solutions));
+        for (size_t k = 0; k < n; k++) {
+            const struct airy_reduce_source *source = &sources[first + k];
+            if (solutions[k].found)
+                finish_clip(source, &solutions[k], &results[first + k]);
+            else
+                AIRY_TRY(walk_clip(source, &results[first + k], params));
+        }
+    }
+    return AIRY_OK;
 }
 
 airy_status airy_reduce_quantiles(const struct airy_reduce_source *source, double *values,

@@ -13,6 +13,7 @@
 #define AIRY_CLIP_SAMPLE  4096u  /* elements that are looked at first, at most */
 #define AIRY_CLIP_LOOKED  16384u /* the same where warps are and f32 holds elements */
 #define AIRY_CLIP_LOOKERS 1024u  /* items of the groups that look at it */
+#define AIRY_CLIP_IMAGES  16u    /* of a launch, at most */
 #define AIRY_CLIP_BUCKETS 4096u  /* of the elements near the median */
 #define AIRY_CLIP_SORTED  512u   /* elements of a bucket that are ranked in local memory */
 /* clip_ranks: items, those that share the work of one element, and elements of a group. */
@@ -22,7 +23,8 @@
 
 typedef struct airy_clip_geom {
     airy_array_box src, mask;
-    airy_u64 count; /* elements, fewer than 2^32 */
+    airy_u64 src_step, mask_step; /* elements from an image to the next one of a launch */
+    airy_u64 count;               /* of an image, fewer than 2^32 */
     airy_u64 passes;
     double kappa_low, kappa_high;
     airy_u32 samples, stretch; /* one element of each stretch is in the sample */
@@ -34,8 +36,10 @@ typedef struct airy_clip_geom {
     airy_u32 inclusive;
     airy_u32 median; /* wanted */
     airy_u32 turn;   /* of the answer */
+    airy_u32 slot;   /* of the first image */
+    airy_u32 unused;
 } airy_clip_geom;
-AIRY_ASSERT_SIZE(airy_clip_geom, 200);
+AIRY_ASSERT_SIZE(airy_clip_geom, 224);
 
 /* What the walk sums and lists, from the sample. */
 typedef struct airy_clip_plan {
@@ -78,7 +82,7 @@ typedef struct airy_clip_found {
 } airy_clip_found;
 AIRY_ASSERT_SIZE(airy_clip_found, 136);
 
-/* All that lives on the device between the kernels. */
+/* All of an image that lives on the device between the kernels. */
 typedef struct airy_clip_state {
     airy_clip_plan plan;
     airy_clip_part parts[AIRY_CLIP_GROUPS];

@@ -372,6 +372,113 @@ static void check_clip_extremes(struct check *c)
         CHECK(c, middle == 0);
 }
 
+/* In what order planes of a cube are given in one call. */
+enum order {
+    ORDER_UP,
+    ORDER_DOWN,
+    ORDER_MIXED, /* at changing distances, some twice; every fifth is an array of its own */
+    ORDER_COUNT
+};
+
+enum { PLANES = 37 };
+
+/* Planes of all kinds, and their masks: none, of all, or of the odd ones. */
+struct cube {
+    airy_array *srcs[PLANES], *masks[PLANES];
+};
+
+static struct cube make_cube(struct check *c, airy_dtype dtype, size_t h, size_t w,
+                             enum order order, unsigned masked)
+{
+    struct cube cube = {.srcs = {NULL}};
+    const size_t shape[3] = {PLANES, h, w}, inner[3] = {1, h, w}, n = h * w;
+    uint8_t *data = check_alloc(c, PLANES * n * airy_dtype_size(dtype)),
+            *mask = check_alloc(c, PLANES * n);
+    for (size_t z = 0; z < PLANES; z++)
+        for (size_t i = 0; i < n; i++) {
+            check_put(data, dtype, z * n + i, make_value(c, (enum kind)(z % KIND_COUNT), 9, i));
+            mask[z * n + i] = check_uniform(c) < 0.1 || z % 8 == 7;
+        }
+    airy_array *src = check_upload(c, dtype, 3, shape, data),
+               *bad = check_upload(c, AIRY_DTYPE_U8, 3, shape, mask);
+    for (size_t i = 0; i < PLANES; i++) {
+        const size_t z = order == ORDER_UP     ? i
+                         : order == ORDER_DOWN ? PLANES - 1 - i
+                                               : i * i / 3 % PLANES,
+                     start[3] = {z, 0, 0};
+        const bool own = order == ORDER_MIXED && i % 5 == 4;
+        cube.srcs[i] = own ? check_upload(c, i % 2 ? dtype : AIRY_DTYPE_U16, 3, inner, data)
+                           : check_view(c, src, start, inner);
+        cube.masks[i] =
+            masked == 1 || (masked == 2 && i % 2 == 1) ? check_view(c, bad, start, inner) : NULL;
+    }
+    return cube;
+}
+
+/* Images in one call have the bits of their own calls. */
+static void check_each(struct check *c, airy_dtype dtype, size_t h, size_t w, enum order order,
+                       unsigned masked)
+{
+    static const char *const orders[] = {"up", "down", "mixed"}, *const masks[] = {"", "_mask",
+                                                                                   "_some"};
+    static const airy_clip_params clips[] = {{.iterations = 0},
+                                             {.center = AIRY_CENTER_MEAN, .inclusive = true},
+                                             {.spread = AIRY_SPREAD_MAD}};
+    if (!check_case(c, "statistics_each_%s_%zux%zu_%s%s", airy_dtype_name(dtype), h, w,
+                    orders[order], masks[masked]))
+        return;
+    const struct cube cube = make_cube(c, dtype, h, w, order, masked);
+    const airy_array *const *srcs = (const airy_array *const *)cube.srcs,
+                            *const *bad = masked ? (const airy_array *const *)cube.masks : NULL;
+    airy_statistics got[PLANES], one;
+    airy_clip_result clipped[PLANES], result;
+    for (unsigned flags = 0; flags <= AIRY_STATISTICS_ALL; flags += 3) {
+        CHECK_OK(c, airy_statistics_each(c->queue, got, srcs, bad, PLANES, flags));
+        for (size_t i = 0; i < PLANES; i++) {
+            CHECK_OK(c, airy_statistics_get(c->queue, &one, srcs[i], cube.masks[i], flags));
+            CHECK(c, memcmp(&one, &got[i], sizeof(one)) == 0);
+        }
+    }
+    for (size_t k = 0; k < sizeof(clips) / sizeof(clips[0]); k++) {
+        CHECK_OK(c, airy_clip_each(c->queue, clipped, srcs, bad, PLANES, &clips[k]));
+        for (size_t i = 0; i < PLANES; i++) {
+            CHECK_OK(c, airy_clip(c->queue, &result, srcs[i], cube.masks[i], &clips[k]));
+            CHECK(c, memcmp(&result, &clipped[i], sizeof(result)) == 0);
+        }
+    }
+}
+
+/* More images than answers and solutions have room for, and none. */
+static void check_each_many(struct check *c)
+{
+    enum { MANY = 300 };
+    if (!check_case(c, "statistics_each_many"))
+        return;
+    const size_t shape[2] = {MANY, 5}, inner[2] = {1, 5};
+    float data[MANY][5];
+    const airy_array *srcs[MANY];
+    airy_statistics got[MANY];
+    for (size_t i = 0; i < MANY; i++)
+        for (size_t k = 0; k < 5; k++)
+            data[i][k] = (float)(i + k * k);
+    airy_array *src = check_upload(c, AIRY_DTYPE_F32, 2, shape, data);
+    for (size_t i = 0; i < MANY; i++)
+        srcs[i] = check_view(c, src, (const size_t[2]){i, 0}, inner);
+    CHECK_OK(c, airy_statistics_each(c->queue, got, srcs, NULL, MANY, 0));
+    for (size_t i = 0; i < MANY; i++)
+        CHECK(c, got[i].count == 5 && got[i].median == (double)(i + 4) && got[i].min == (double)i &&
+                     got[i].max == (double)(i + 16) && got[i].max_at == 4);
+    got[0].count = 3;
+    CHECK_OK(c, airy_statistics_each(c->queue, got, srcs, NULL, 0, 0));
+    srcs[7] = NULL;
+    CHECK_FAILS(c, airy_statistics_each(c->queue, got, srcs, NULL, MANY, 0), AIRY_ERR_PARAM,
+                "image 7: src");
+    CHECK_FAILS(c, airy_statistics_each(c->queue, got, NULL, NULL, MANY, 0), AIRY_ERR_PARAM,
+                "srcs");
+    CHECK_FAILS(c, airy_clip_each(c->queue, NULL, srcs, NULL, 1, NULL), AIRY_ERR_PARAM, "result");
+    CHECK(c, got[0].count == 3);
+}
+
 static void check_reduce_errors(struct check *c)
 {
     if (!check_case(c, "reduce_errors"))
@@ -542,6 +649,14 @@ void check_reduce(struct check *c)
             check_threshold_bounds(c, (airy_dtype)dtype);
     }
     check_threshold_one(c, AIRY_DTYPE_F32, 2048, 2048, false);
+    for (unsigned order = 0; order < ORDER_COUNT; order++) {
+        const unsigned masked = order == ORDER_MIXED ? 2 : order;
+        check_each(c, AIRY_DTYPE_F32, 100, 144, (enum order)order, masked);
+        check_each(c, AIRY_DTYPE_F32, 61, 67, (enum order)order, 1);
+        check_each(c, AIRY_DTYPE_U16, 1, 50, (enum order)order, masked);
+        check_each(c, AIRY_DTYPE_F64, 50, 77, (enum order)order, masked);
+    }
+    check_each_many(c);
     check_denormals(c);
     check_clip_extremes(c);
     check_reduce_errors(c);

@@ -36,6 +36,9 @@ clip_ranks(__global const T *src, __global const uchar *mask, __global airy_clip
     __local real_key4 quads[MOST / 4];
     __local real_key *keys = (__local real_key *)quads;
     __local uint ranks[AIRY_CLIP_RANKED], valid;
+    src += own_image() * g.src_step;
+    mask += own_image() * g.mask_step;
+    state += own_image();
     const uint item = get_local_id(0), own = item / AIRY_CLIP_RANK_SHARE,
                share = item % AIRY_CLIP_RANK_SHARE,
                place = (uint)get_group_id(0) * AIRY_CLIP_RANKED + own;
@@ -244,12 +247,16 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
     __local struct stage stage;
     __local uint first_places[2];
     const uint item = get_local_id(0), group = get_group_id(0);
+    src += own_image() * g.src_step;
+    mask += own_image() * g.mask_step;
+    state += own_image();
+    buckets += own_image() * (ulong)BUCKETS * g.depth;
     const airy_clip_plan plan = state->plan;
     const real core_lo = (real)plan.core_lo, core_hi = (real)plan.core_hi,
                window_lo = (real)plan.window_lo, window_hi = (real)plan.window_hi;
     const real scale = (real)BUCKETS / (window_hi - window_lo);
 #if TAILS
-    const ulong begin = (ulong)group * g.room;
+    const ulong begin = first_tail(&g) + (ulong)group * g.room;
 #else
     (void)tails;
     (void)tail_at;
@@ -355,7 +362,8 @@ clip_gather(__global const airy_clip_state *state, __global real *tails, __globa
 {
     __local struct group_room room;
     const uint item = get_local_id(0), group = get_group_id(0);
-    const ulong from = (ulong)group * g.room, to = (ulong)g.groups * g.room;
+    const ulong from = first_tail(&g) + (ulong)group * g.room, to = first_tail(&g) + gathered(&g);
+    state += own_image();
     uint before = 0u, unused = 0u;
     for (uint i = item; i < group; i += GROUP)
         before += min(state->parts[i].tails, g.room);

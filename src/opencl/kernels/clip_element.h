@@ -66,7 +66,7 @@ AIRY_INLINE uint count_less(real_key4 keys, real_key than)
            (keys.w < than ? 1u : 0u);
 }
 
-/* All items of all groups call it. */
+/* All items of all groups of an image call it. */
 AIRY_INLINE void clear_buckets(__global airy_clip_state *state)
 {
     for (uint i = get_global_id(0); i < BUCKETS; i += get_global_size(0)) {

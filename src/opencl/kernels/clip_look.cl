@@ -219,7 +219,7 @@ AIRY_INLINE void write_plan(__global airy_clip_plan *to, __local const struct lo
     *to = plan;
 }
 
-/* True in all items of the group that comes last. ticket: 0 before and after. */
+/* True in all items of the group that comes last of an image's. ticket: 0 before and after. */
 AIRY_INLINE bool comes_last(__global uint *ticket, __local uint *last)
 {
     AIRY_FENCE();
@@ -240,9 +240,12 @@ clip_look(__global const T *src, __global const uchar *mask, __global airy_clip_
 {
     __local struct looking w;
     const uint item = get_local_id(0), at = get_global_id(0);
+    src += own_image() * g.src_step;
+    mask += own_image() * g.mask_step;
+    state += own_image();
     state->looked[at] = at < g.samples ? sampled(src, mask, &g, at) : NO_KEY;
     clear_buckets(state);
-    if (!comes_last(ticket, &w.last))
+    if (!comes_last(ticket + own_image(), &w.last))
         return;
     real_key keys[LOOK_EACH];
     struct look_bins b = {.n = 0u};

@@ -38,6 +38,23 @@ typedef int4 real_key4;
 #define real_not_more(x) convert_float_rtn(x)
 #endif
 
+/* The one of a work-group, of the images that a launch goes over. */
+AIRY_INLINE uint own_image(void)
+{
+    return (uint)get_global_id(1);
+}
+
+/* The tails of an image: first those of each group in its room, and behind these gathered. */
+AIRY_INLINE ulong gathered(const airy_clip_geom *g)
+{
+    return (ulong)g->groups * g->room;
+}
+
+AIRY_INLINE ulong first_tail(const airy_clip_geom *g)
+{
+    return own_image() * 2ul * gathered(g);
+}
+
 AIRY_INLINE real_key key_of(real x)
 {
     const real_key b = bits_of(x);

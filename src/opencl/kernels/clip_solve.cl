@@ -1,6 +1,6 @@
 /*
- * What a clip makes of a sample and of a walk (clip.cl): one group does all passes on lists and
- * buckets. Where the sample was wrong, `status` says so.
+ * What a clip makes of a sample and of a walk (clip.cl): one group does all passes on an image's
+ * lists and buckets. Where the sample was wrong, `status` says so.
  *
  * Build options: WIDE: 1 where elements are compared as f64; TAILS: 1 for a clip, 0: all is core.
  * Local memory: 9 KiB at most; 21 KiB without warps.
@@ -35,7 +35,7 @@ AIRY_INLINE double sample_at(__global const airy_clip_state *state, uint rank)
 
 /*
  * The bounds that a clip of the sample comes to, and from them what a walk is to sum and to list.
- * One group.
+ * One group an image.
  */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 clip_plan(__global airy_clip_state *state, const airy_clip_geom g)
@@ -45,6 +45,7 @@ clip_plan(__global airy_clip_state *state, const airy_clip_geom g)
     const double margin = 0.1;
     __local struct group_room room;
     const uint item = get_local_id(0);
+    state += own_image();
     real_key keys[SHARE];
     uint n = 0u, unused = 0u;
     for (uint k = 0u; k < SHARE; k++) {
@@ -506,7 +507,7 @@ AIRY_INLINE void add_extremes(airy_clip_part *p, const struct tail_ends *ends,
     p->most = min(p->most, most);
 }
 
-/* One group. */
+/* One group an image. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 clip_solve(__global airy_clip_found *found, __global airy_clip_state *state,
            __global const real *buckets, __global const real *tails, __global const uint *tail_at,
@@ -514,6 +515,9 @@ clip_solve(__global airy_clip_found *found, __global airy_clip_state *state,
 {
     __local struct solving w;
     const airy_clip_geom *g = &geom;
+    found += g->slot + own_image();
+    state += own_image();
+    buckets += own_image() * (ulong)BUCKETS * g->depth;
     struct walk walk = {.plan = state->plan};
     struct buckets own = own_buckets(state); /* loads that the next line need not wait for */
     const uint full = add_parts(&walk.p, state, g, &w);
@@ -535,8 +539,8 @@ clip_solve(__global airy_clip_found *found, __global airy_clip_state *state,
                         .status = AIRY_CLIP_DONE};
 #if TAILS
     /* clip_gather put them there. */
-    __global const real4 *quads = (__global const real4 *)(tails + (ulong)g->groups * g->room);
-    __global const uint4 *at = (__global const uint4 *)(tail_at + (ulong)g->groups * g->room);
+    __global const real4 *quads = (__global const real4 *)(tails + first_tail(g) + gathered(g));
+    __global const uint4 *at = (__global const uint4 *)(tail_at + first_tail(g) + gathered(g));
     struct tail_ends ends;
 #else
     const struct tail_sums s = {0.0, 0.0, 0u, 0u};

@@ -190,7 +190,11 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
     const uint item = get_local_id(0), group = get_group_id(0);
     __local real *stage = l.stages[item / AIRY_WARP];
     const ulong first = (ulong)group * GROUP * EACH, stride = (ulong)g.groups * GROUP * EACH,
-                from = (ulong)group * g.room;
+                from = first_tail(&g) + (ulong)group * g.room;
+    src += own_image() * g.src_step;
+    mask += own_image() * g.mask_step;
+    state += own_image();
+    buckets += own_image() * (ulong)BUCKETS * g.depth;
     /* What needs no plan is on its way before that comes. */
     real x[EACH];
     load_step(x, src, mask, &g, first);
