@@ -1,4 +1,5 @@
 /* airy clip: statistics of what a kappa-sigma clip leaves. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "device_image.h"
@@ -7,7 +8,7 @@ struct clip_params {
     struct common common;
     struct bad_pixels bad;
     double kappa[2];
-    bool has_kappa, inclusive;
+    bool has_kappa, inclusive, each;
     int center, spread; /* airy_center, airy_spread */
     size_t iterations;
 };
@@ -67,40 +68,73 @@ static const struct opt clip_options[] = {
      .type = OPT_FLAG,
      FIELD(inclusive),
      .help = "values on a bound stay, as scipy and astropy have it"},
+    {.name = "each",
+     .type = OPT_FLAG,
+     FIELD(each),
+     .help = "of each plane of a cube or stack by itself, as {planes: [...]}"},
     {0},
 };
 
-static int run_clip(void *user)
+static json_t *result_json(const airy_clip_result *r)
 {
-    const struct clip_params *p = user;
-    struct device_image d;
-    airy_clip_result r;
+    json_t *json = statistics_json(&r->kept);
+    json_object_set_new(json, "iterations", json_integer((json_int_t)r->iterations));
+    json_object_set_new(json, "clipped", json_integer((json_int_t)r->clipped));
+    json_object_set_new(json, "low", json_number(r->low));
+    json_object_set_new(json, "high", json_number(r->high));
+    return json;
+}
+
+/* The answer, or NULL and an exit code. */
+static json_t *clip_planes(const struct clip_params *p, struct device_image *d, int *code)
+{
     const airy_clip_params params = {.kappa_low = p->has_kappa ? p->kappa[0] : 3,
                                      .kappa_high = p->has_kappa ? p->kappa[1] : 3,
                                      .center = (airy_center)p->center,
                                      .spread = (airy_spread)p->spread,
                                      .iterations = p->iterations,
                                      .inclusive = p->inclusive};
+    struct device_planes planes;
+    json_t *json = NULL, *list = NULL;
+    *code = device_planes_open(&planes, d, &p->common, p->each);
+    airy_clip_result *r = *code == AIRY_EXIT_OK ? calloc(planes.count, sizeof(*r)) : NULL;
+    if (*code == AIRY_EXIT_OK && !r)
+        *code = tool_fail(&p->common, "out of memory for %zu planes", planes.count);
+    if (*code == AIRY_EXIT_OK) {
+        const airy_status status =
+            airy_clip_each(d->queue, r, (const airy_array *const *)planes.srcs,
+                           (const airy_array *const *)planes.masks, planes.count, &params);
+        *code = status == AIRY_OK ? *code : tool_failed(&p->common, status);
+    }
+    if (*code == AIRY_EXIT_OK) {
+        device_image_say_gaps(d, &p->common, &p->bad, &r->kept, planes.count, sizeof(*r));
+        json = p->each ? json_pack("{s:o}", "planes", list = json_array()) : result_json(&r[0]);
+    }
+    for (size_t i = 0; list && i < planes.count; i++)
+        json_array_append_new(list, result_json(&r[i]));
+    free(r);
+    device_planes_close(&planes);
+    return json;
+}
+
+static int run_clip(void *user)
+{
+    const struct clip_params *p = user;
+    struct device_image d = {.device = NULL};
+    json_t *json = NULL;
     int code = bad_pixels_check(&p->common, &p->bad);
     if (code != AIRY_EXIT_OK)
         return code;
     code = device_image_open(&d, &p->common, p->common.inputs.items[0], &p->bad);
-    if (code == AIRY_EXIT_OK) {
-        const airy_status status = airy_clip(d.queue, &r, d.src, d.mask, &params);
-        code = status == AIRY_OK ? device_image_profile(&d, &p->common)
-                                 : tool_failed(&p->common, status);
-    }
     if (code == AIRY_EXIT_OK)
-        device_image_say_gaps(&d, &p->common, &p->bad, &r.kept);
+        json = clip_planes(p, &d, &code);
+    if (code == AIRY_EXIT_OK)
+        code = device_image_profile(&d, &p->common);
     device_image_close(&d);
-    if (code != AIRY_EXIT_OK)
-        return code;
-    json_t *json = statistics_json(&r.kept);
-    json_object_set_new(json, "iterations", json_integer((json_int_t)r.iterations));
-    json_object_set_new(json, "clipped", json_integer((json_int_t)r.clipped));
-    json_object_set_new(json, "low", json_number(r.low));
-    json_object_set_new(json, "high", json_number(r.high));
-    return tool_print_json(&p->common, json);
+    if (code == AIRY_EXIT_OK)
+        return tool_print_json(&p->common, json);
+    json_decref(json);
+    return code;
 }
 
 const struct command cmd_clip = {
@@ -114,9 +148,11 @@ const struct command cmd_clip = {
         "std} of what is kept, iterations (the last pass, which removes nothing, counts), clipped "
         "(values removed) and the last bounds low and high. nan counts everything not finite. "
         "Where "
-        "all values are alike nothing lies strictly between the bounds, and nothing is kept.",
+        "all values are alike nothing lies strictly between the bounds, and nothing is kept. With "
+        "--each this is of every plane, in the order of the file: {planes: [{count, ...}, ...]}.",
     .examples = "  airy clip image.npy\n"
-                "  airy clip image.npy --kappa 2.5 --spread mad --iterations 5\n",
+                "  airy clip image.npy --kappa 2.5 --spread mad --iterations 5\n"
+                "  airy clip cube.fits --each\n",
     .tables = {clip_options, bad_pixels_options},
     .takes = TAKES_COMPUTE | TAKES_COMPARE,
     .params_size = sizeof(struct clip_params),

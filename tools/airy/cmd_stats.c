@@ -8,7 +8,7 @@ struct stats_params {
     struct common common;
     struct bad_pixels bad;
     const char *quantiles, *histogram;
-    bool mad;
+    bool mad, each;
 };
 BAD_PIXELS_FIT(struct stats_params);
 
@@ -30,6 +30,10 @@ static const struct opt stats_options[] = {
      .type = OPT_FLAG,
      FIELD(mad),
      .help = "the median distance from the median too, not scaled"},
+    {.name = "each",
+     .type = OPT_FLAG,
+     FIELD(each),
+     .help = "of each plane of a cube or stack by itself, as {planes: [...]}"},
     {0},
 };
 
@@ -54,7 +58,13 @@ static bool parse_numbers(const char *text, double *numbers, size_t *count)
     }
 }
 
-static int add_quantiles(const struct stats_params *p, struct device_image *d, json_t *json)
+/* An image, or a plane. */
+struct plane {
+    airy_queue *queue;
+    const airy_array *src, *mask;
+};
+
+static int add_quantiles(const struct stats_params *p, const struct plane *d, json_t *json)
 {
     double percent[MAX_NUMBERS], fractions[MAX_NUMBERS], values[MAX_NUMBERS];
     size_t n;
@@ -77,7 +87,7 @@ static int add_quantiles(const struct stats_params *p, struct device_image *d, j
     return AIRY_EXIT_OK;
 }
 
-static int add_histogram(const struct stats_params *p, struct device_image *d,
+static int add_histogram(const struct stats_params *p, const struct plane *d,
                          const airy_statistics *s, json_t *json)
 {
     double numbers[MAX_NUMBERS];
@@ -145,24 +155,61 @@ static bool say_mask(const struct stats_params *p)
     return count > 0;
 }
 
-static int make_stats(const struct stats_params *p, struct device_image *d, json_t *json)
+/* What was found of one, and what else is asked for. */
+static int add_numbers(const struct stats_params *p, const struct plane *d,
+                       const airy_statistics *s, json_t *json)
 {
-    airy_statistics s;
-    const unsigned flags = AIRY_STATISTICS_MOMENTS | AIRY_STATISTICS_MEDIAN |
-                           (p->mad ? (unsigned)AIRY_STATISTICS_MAD : 0u);
-    const airy_status status = airy_statistics_get(d->queue, &s, d->src, d->mask, flags);
-    if (status != AIRY_OK)
-        return tool_failed(&p->common, status);
-    if (!say_mask(p))
-        device_image_say_gaps(d, &p->common, &p->bad, &s);
-    json_t *numbers = statistics_json(&s);
+    json_t *numbers = statistics_json(s);
     json_object_update(json, numbers);
     json_decref(numbers);
     if (p->mad)
-        json_object_set_new(json, "mad", json_number(s.mad));
+        json_object_set_new(json, "mad", json_number(s->mad));
     int code = p->quantiles ? add_quantiles(p, d, json) : AIRY_EXIT_OK;
     if (code == AIRY_EXIT_OK && p->histogram)
-        code = add_histogram(p, d, &s, json);
+        code = add_histogram(p, d, s, json);
+    return code;
+}
+
+static int add_planes(const struct stats_params *p, const struct device_image *d,
+                      const struct device_planes *planes, const airy_statistics *s, json_t *json)
+{
+    json_t *list = p->each ? json_array() : NULL;
+    int code = AIRY_EXIT_OK;
+    for (size_t i = 0; i < planes->count && code == AIRY_EXIT_OK; i++) {
+        const struct plane plane = {.queue = d->queue,
+                                    .src = planes->srcs[i],
+                                    .mask = planes->masks ? planes->masks[i] : NULL};
+        json_t *to = p->each ? json_object() : json;
+        code = add_numbers(p, &plane, &s[i], to);
+        if (p->each)
+            json_array_append_new(list, to);
+    }
+    if (p->each)
+        json_object_set_new(json, "planes", list);
+    return code;
+}
+
+static int make_stats(const struct stats_params *p, struct device_image *d, json_t *json)
+{
+    struct device_planes planes;
+    const unsigned flags = AIRY_STATISTICS_MOMENTS | AIRY_STATISTICS_MEDIAN |
+                           (p->mad ? (unsigned)AIRY_STATISTICS_MAD : 0u);
+    int code = device_planes_open(&planes, d, &p->common, p->each);
+    airy_statistics *s = code == AIRY_EXIT_OK ? calloc(planes.count, sizeof(*s)) : NULL;
+    if (code == AIRY_EXIT_OK && !s)
+        code = tool_fail(&p->common, "out of memory for %zu planes", planes.count);
+    if (code == AIRY_EXIT_OK) {
+        const airy_status status =
+            airy_statistics_each(d->queue, s, (const airy_array *const *)planes.srcs,
+                                 (const airy_array *const *)planes.masks, planes.count, flags);
+        code = status == AIRY_OK ? code : tool_failed(&p->common, status);
+    }
+    if (code == AIRY_EXIT_OK && !say_mask(p))
+        device_image_say_gaps(d, &p->common, &p->bad, s, planes.count, sizeof(*s));
+    if (code == AIRY_EXIT_OK)
+        code = add_planes(p, d, &planes, s, json);
+    free(s);
+    device_planes_close(&planes);
     return code;
 }
 
@@ -191,9 +238,12 @@ const struct command cmd_stats = {
     .summary = "count, extremes, sum, mean, median and standard deviation of an image, as JSON",
     .details = "Prints {count, nan, masked, min, max, sum, mean, median, std}. count is what went "
                "in, nan what was left out because it is not finite; std is the population's (ddof "
-               "0). The median and quantiles are exact; a number that does not exist is null.",
+               "0). The median and quantiles are exact; a number that does not exist is null. With "
+               "--each these are of every plane, in the order of the file: {planes: [{count, ...}, "
+               "...]}.",
     .examples = "  airy stats image.npy\n"
-                "  airy stats stack.h5::/entry/data/data --quantiles 1,99 --histogram 100\n",
+                "  airy stats stack.h5::/entry/data/data --quantiles 1,99 --histogram 100\n"
+                "  airy stats cube.fits --each\n",
     .tables = {stats_options, bad_pixels_options},
     .takes = TAKES_COMPUTE | TAKES_COMPARE,
     .params_size = sizeof(struct stats_params),

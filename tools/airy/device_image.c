@@ -204,11 +204,16 @@ int device_image_write(struct device_image *d, const struct common *common, cons
 }
 
 void device_image_say_gaps(const struct device_image *d, const struct common *common,
-                           const struct bad_pixels *bad, const airy_statistics *found)
+                           const struct bad_pixels *bad, const airy_statistics *found, size_t count,
+                           size_t stride)
 {
     const airy_dtype dtype = d->image.dtype;
     const bool is_signed = airy_dtype_is_signed(dtype);
-    const double value = is_signed ? found->min : found->max;
+    double value = (double)NAN;
+    for (size_t i = 0; i < count; i++) {
+        const airy_statistics *s = (const void *)((const char *)found + i * stride);
+        value = is_signed ? fmin(value, s->min) : fmax(value, s->max);
+    }
     if (bad->mask || bad->has_dummy || !image_is_gap(dtype, value, !is_signed))
         return;
     tool_say(common,
@@ -216,6 +221,53 @@ void device_image_say_gaps(const struct device_image *d, const struct common *co
              "--dummy=%.0f --delta-dummy %d leaves them out",
              common->inputs.items[0], value, is_signed ? -2 : image_limit(dtype),
              is_signed ? 1 : 2);
+}
+
+/* View number i of so many, which are alike. */
+static airy_status view_plane(airy_array **view, const airy_array *array, size_t i, size_t count)
+{
+    const int ndim = airy_array_ndim(array);
+    size_t start[AIRY_MAX_DIMS] = {0}, shape[AIRY_MAX_DIMS];
+    memcpy(shape, airy_array_shape(array), (size_t)ndim * sizeof(size_t));
+    for (int k = ndim - 3; k >= 0 && count > 1; k--) {
+        start[k] = i % shape[k];
+        i /= shape[k];
+        shape[k] = 1;
+    }
+    return airy_array_view(view, array, start, shape);
+}
+
+int device_planes_open(struct device_planes *planes, const struct device_image *d,
+                       const struct common *common, bool each)
+{
+    const airy_image *image = &d->image;
+    *planes = (struct device_planes){.count = 0};
+    if (each && image->ndim < 2)
+        return tool_fail(common, "--each: %s has one dimension of %zu values, expected planes",
+                         common->inputs.items[0], image->shape[0]);
+    const size_t count = each ? tool_count(image->shape, image->ndim - 2) : 1;
+    planes->srcs = calloc(count, sizeof(airy_array *));
+    planes->masks = d->mask ? calloc(count, sizeof(airy_array *)) : NULL;
+    if (!planes->srcs || (d->mask && !planes->masks))
+        return tool_fail(common, "out of memory for %zu planes", count);
+    airy_status status = AIRY_OK;
+    for (planes->count = 0; planes->count < count && status == AIRY_OK; planes->count++) {
+        status = view_plane(&planes->srcs[planes->count], d->src, planes->count, count);
+        if (status == AIRY_OK && d->mask)
+            status = view_plane(&planes->masks[planes->count], d->mask, planes->count, count);
+    }
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
+void device_planes_close(struct device_planes *planes)
+{
+    for (size_t i = 0; i < planes->count; i++) {
+        airy_array_destroy(&planes->srcs[i]);
+        if (planes->masks)
+            airy_array_destroy(&planes->masks[i]);
+    }
+    free(planes->srcs);
+    free(planes->masks);
 }
 
 int device_image_profile(struct device_image *d, const struct common *common)

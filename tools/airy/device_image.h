@@ -34,13 +34,25 @@ int device_image_write(struct device_image *d, const struct common *common, cons
                        const char *output);
 /*
  * Where the least or largest value is one that detectors write into gaps, and no option names bad
- * pixels: say so, and which option leaves them out.
+ * pixels: say so, and which option leaves them out. found: the first of so many, `stride` bytes from
+ * one to the next.
  */
 void device_image_say_gaps(const struct device_image *d, const struct common *common,
-                           const struct bad_pixels *bad, const airy_statistics *found);
+                           const struct bad_pixels *bad, const airy_statistics *found, size_t count,
+                           size_t stride);
 /* Waits for the work, which the profile counts only then, and tells the profile. Exit code. */
 int device_image_profile(struct device_image *d, const struct common *common);
 void device_image_close(struct device_image *d);
+
+/* An image as one, or the planes of one of two axes or more, in the order of the file. */
+struct device_planes {
+    size_t count;
+    airy_array **srcs, **masks; /* views; masks NULL: there are none */
+};
+/* Exit code; close them in any case. */
+int device_planes_open(struct device_planes *planes, const struct device_image *d,
+                       const struct common *common, bool each);
+void device_planes_close(struct device_planes *planes);
 
 /* A number, or null where it is none. */
 json_t *json_number(double value);
