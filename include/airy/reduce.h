@@ -133,8 +133,8 @@ AIRY_API airy_status airy_clip(airy_queue *queue, airy_clip_result *result, cons
                                const airy_array *mask, const airy_clip_params *params);
 
 /**
- * The same of many images in one call: results[i] has the bits that airy_clip gives for srcs[i].
- * Images and errors: as airy_statistics_each.
+ * The same of many images in one call: results[i] is what airy_clip gives for srcs[i]. Images and
+ * errors: as airy_statistics_each.
  */
 AIRY_API airy_status airy_clip_each(airy_queue *queue, airy_clip_result *results,
                                     const airy_array *const *srcs, const airy_array *const *masks,

@@ -385,6 +385,7 @@ enum { PLANES = 37 };
 /* Planes of all kinds, and their masks: none, of all, or of the odd ones. */
 struct cube {
     airy_array *srcs[PLANES], *masks[PLANES];
+    size_t solved[PLANES]; /* so many of the clips devices find in one go for certain */
 };
 
 static struct cube make_cube(struct check *c, airy_dtype dtype, size_t h, size_t w,
@@ -409,13 +410,34 @@ static struct cube make_cube(struct check *c, airy_dtype dtype, size_t h, size_t
         const bool own = order == ORDER_MIXED && i % 5 == 4;
         cube.srcs[i] = own ? check_upload(c, i % 2 ? dtype : AIRY_DTYPE_U16, 3, inner, data)
                            : check_view(c, src, start, inner);
+        /* By the standard deviation, of noise. */
+        cube.solved[i] = !own && z % KIND_COUNT == KIND_NOISE ? 2 : 0;
         cube.masks[i] =
             masked == 1 || (masked == 2 && i % 2 == 1) ? check_view(c, bad, start, inner) : NULL;
     }
     return cube;
 }
 
-/* Images in one call have the bits of their own calls. */
+/*
+ * To the bit, or but for the order of sums: clips that a device does not find in one go, as those by
+ * the median distance, list tails as they come.
+ */
+static bool same_clip(const airy_clip_result *got, const airy_clip_result *want, bool bits)
+{
+    const airy_statistics *a = &got->kept, *b = &want->kept;
+    const double scale = fmax(fabs(b->mean), b->std);
+    if (bits || memcmp(got, want, sizeof(*got)) == 0)
+        return memcmp(got, want, sizeof(*got)) == 0;
+    return a->count == b->count && a->nan == b->nan && a->infinite == b->infinite &&
+           a->masked == b->masked && same(a->min, b->min) && same(a->max, b->max) &&
+           a->min_at == b->min_at && a->max_at == b->max_at && same(a->median, b->median) &&
+           same(a->mad, b->mad) && near(a->mean, b->mean, scale) && near(a->std, b->std, scale) &&
+           near(a->sum, b->sum, scale * (double)b->count) && near(got->low, want->low, 4 * scale) &&
+           near(got->high, want->high, 4 * scale) && got->iterations == want->iterations &&
+           got->clipped == want->clipped;
+}
+
+/* Images in one call have the results of their own calls. */
 static void check_each(struct check *c, airy_dtype dtype, size_t h, size_t w, enum order order,
                        unsigned masked)
 {
@@ -443,7 +465,7 @@ static void check_each(struct check *c, airy_dtype dtype, size_t h, size_t w, en
         CHECK_OK(c, airy_clip_each(c->queue, clipped, srcs, bad, PLANES, &clips[k]));
         for (size_t i = 0; i < PLANES; i++) {
             CHECK_OK(c, airy_clip(c->queue, &result, srcs[i], cube.masks[i], &clips[k]));
-            CHECK(c, memcmp(&result, &clipped[i], sizeof(result)) == 0);
+            CHECK(c, same_clip(&clipped[i], &result, c->is_cpu || cube.solved[i] > k));
         }
     }
 }
