@@ -33,8 +33,7 @@ static hid_t put_dataset(struct airy_frame_sink *s, hid_t result, const airy_fra
     const size_t row = p->width * airy_dtype_size(p->dtype) * (p->is_complex ? 2 : 1);
     chunk[1] = airy_min_size(p->height, airy_max_size(1, MOST_CHUNK / row));
     hid_t dataset = -1;
-    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE),
-                space = H5Screate_simple(s->ndim, s->shape, most);
+    const hid_t creation = airy_put_creation(), space = H5Screate_simple(s->ndim, s->shape, most);
     if (creation >= 0 && space >= 0 && H5Pset_chunk(creation, s->ndim, chunk) >= 0 &&
         H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER) >= 0)
         dataset = H5Dcreate2(result, p->signal ? p->signal : "data", s->type, space, H5P_DEFAULT,

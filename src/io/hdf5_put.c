@@ -63,11 +63,21 @@ hid_t airy_put_group(hid_t parent, const char *name, const char *nx_class)
     return group;
 }
 
+hid_t airy_put_creation(void)
+{
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    if (creation >= 0 && H5Pset_obj_track_times(creation, false) < 0) {
+        H5Pclose(creation);
+        return -1;
+    }
+    return creation;
+}
+
 hid_t airy_put_contiguous(hid_t parent, const char *name, hid_t type, int ndim,
                           const hsize_t *shape)
 {
     hid_t dataset = -1;
-    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    const hid_t creation = airy_put_creation();
     const hid_t space = ndim ? H5Screate_simple(ndim, shape, NULL) : H5Screate(H5S_SCALAR);
     if (type >= 0 && creation >= 0 && space >= 0 && H5Pset_layout(creation, H5D_CONTIGUOUS) >= 0 &&
         H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY) >= 0 &&

@@ -19,6 +19,11 @@ herr_t airy_put_double(hid_t parent, const char *name, double value, const char 
 /* Of an NXprocess: program, version, date and configuration, "{}" where it is NULL. */
 herr_t airy_put_process(hid_t process, const char *configuration);
 /*
+ * A new list of properties for a dataset to be created, which bears no times: equal input makes
+ * equal files.
+ */
+hid_t airy_put_creation(void);
+/*
  * An empty contiguous dataset whose place in the file is fixed at once and whose bytes are not
  * written.
  */

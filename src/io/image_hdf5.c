@@ -138,18 +138,21 @@ static herr_t put_array(hid_t file, const airy_image *image, const char *name)
     hsize_t shape[AIRY_MAX_DIMS];
     for (int axis = 0; axis < image->ndim; axis++)
         shape[axis] = image->shape[axis];
-    const hid_t links = H5Pcreate(H5P_LINK_CREATE),
+    const hid_t links = H5Pcreate(H5P_LINK_CREATE), creation = airy_put_creation(),
                 space = H5Screate_simple(image->ndim, shape, NULL);
     const hid_t type = airy_hdf5_native(image->dtype);
     hid_t dataset = -1;
-    if (links >= 0 && space >= 0 && H5Pset_create_intermediate_group(links, 1) >= 0)
-        dataset = H5Dcreate2(file, name, type, space, links, H5P_DEFAULT, H5P_DEFAULT);
+    if (links >= 0 && creation >= 0 && space >= 0 &&
+        H5Pset_create_intermediate_group(links, 1) >= 0)
+        dataset = H5Dcreate2(file, name, type, space, links, creation, H5P_DEFAULT);
     const herr_t done =
         dataset < 0 ? -1 : H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, image->data);
     if (dataset >= 0)
         H5Dclose(dataset);
     if (links >= 0)
         H5Pclose(links);
+    if (creation >= 0)
+        H5Pclose(creation);
     if (space >= 0)
         H5Sclose(space);
     return done;

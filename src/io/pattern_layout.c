@@ -220,7 +220,7 @@ static hid_t put_rows(hid_t group, int field, hid_t type, int ndim, const hsize_
         row *= i ? (size_t)shape[i] : 1;
     }
     chunk[0] = airy_max_size(airy_min_size(CHUNK_BYTES / airy_max_size(row, 1), MOST_ROWS), 1);
-    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(ndim, now, most);
+    const hid_t creation = airy_put_creation(), space = H5Screate_simple(ndim, now, most);
     hid_t dataset = -1;
     if (creation >= 0 && space >= 0 && H5Pset_chunk(creation, ndim, chunk) >= 0 &&
         (fields[field].type != TYPE_F32 || H5Pset_fill_value(creation, type, &none) >= 0) &&

@@ -241,7 +241,7 @@ static herr_t make_virtual(struct link *link, const struct object *object, hid_t
 {
     hsize_t shape[H5S_MAX_RANK];
     const int ndim = shape_of(from, shape);
-    const hid_t type = H5Dget_type(from), creation = H5Pcreate(H5P_DATASET_CREATE);
+    const hid_t type = H5Dget_type(from), creation = airy_put_creation();
     herr_t done = ndim < 1 || type < 0 || creation < 0 ? -1
                                                        : set_fill(creation, type, object->path);
     for (size_t i = 0; i < link->count && done >= 0; i++)

@@ -118,8 +118,7 @@ static hid_t put_chunked(hid_t group, const char *name, hid_t type, int ndim, co
     static const unsigned bitshuffle[2] = {0, AIRY_BITSHUFFLE_LZ4};
     static const uint64_t zeros[MESSAGE_BYTES / 8];
     hid_t dataset = -1;
-    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE),
-                space = H5Screate_simple(ndim, shape, most);
+    const hid_t creation = airy_put_creation(), space = H5Screate_simple(ndim, shape, most);
     if (creation >= 0 && space >= 0 && H5Pset_chunk(creation, ndim, chunk) >= 0 &&
         H5Pset_fill_value(creation, type, zeros) >= 0 &&
         (!packed ||

@@ -75,7 +75,7 @@ static herr_t set_filter(hid_t creation, const airy_codec_params *codec)
 static herr_t put_frames(airy_stack_writer *w, const airy_stack_writer_params *p)
 {
     const hsize_t shape[3] = {p->frames, p->height, p->width}, chunk[3] = {1, p->height, p->width};
-    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE), links = H5Pcreate(H5P_LINK_CREATE);
+    const hid_t creation = airy_put_creation(), links = H5Pcreate(H5P_LINK_CREATE);
     const hid_t space = H5Screate_simple(3, shape, NULL);
     if (creation >= 0 && links >= 0 && space >= 0 && H5Pset_chunk(creation, 3, chunk) >= 0 &&
         set_filter(creation, &w->codec) >= 0 && H5Pset_create_intermediate_group(links, 1) >= 0)
@@ -137,7 +137,7 @@ static herr_t put_classes(airy_stack_writer *w, bool usual_place)
 static herr_t put_mask(hid_t detector, const airy_stack_writer_params *p)
 {
     const hsize_t shape[2] = {p->height, p->width};
-    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(2, shape, NULL);
+    const hid_t creation = airy_put_creation(), space = H5Screate_simple(2, shape, NULL);
     hid_t mask = -1;
     if (creation >= 0 && space >= 0 && H5Pset_chunk(creation, 2, shape) >= 0 &&
         (H5Zfilter_avail(H5Z_FILTER_DEFLATE) <= 0 || H5Pset_deflate(creation, 1) >= 0))

@@ -7,9 +7,7 @@ for threads in 1 3 8; do
     $airy compress bad.h5 c.h5 --threads $threads 2>said
     [ $? = 1 ] && grep -q ' frame 2: ' said && [ "$(echo c.h5*)" = 'c.h5*' ] || { cat said >&2; exit 4; }
 done
-# and of those that can be the file is the same, but for the second in which it was made
-for try in 1 2 3 4 5 6 7 8 9 10; do
-    $airy compress $small one.h5 --threads 1 --quiet --force && $airy compress $small many.h5 --threads 8 --quiet --force || exit 5
-    cmp -s one.h5 many.h5 && exit 0
-done
-exit 6
+# and of those that can be the file is the same, in whatever second it is made
+$airy compress $small one.h5 --threads 1 --quiet || exit 5
+sleep 1.1
+$airy compress $small many.h5 --threads 8 --quiet && cmp one.h5 many.h5 || exit 6
