@@ -102,79 +102,107 @@ static void read_units(struct image_frame *frame, const char *place)
     free(text);
 }
 
+/* A frame of a file on its way into a picture. */
+struct loading {
+    const char *path;
+    size_t number;
+    struct image_frame *picture; /* its number of frames, sizes and unit are filled */
+    airy_dtype dtype;
+    const void *data; /* of the frame; in image or owned */
+    airy_image image;
+    airy_stack *stack;
+    void *owned;
+    uint8_t *mask; /* the file's, NULL: none */
+};
+
+/* A file of arrays: all but the last two dimensions count its frames. Exit code. */
+static int load_of_image(struct loading *l, const struct common *common)
+{
+    struct image_frame *picture = l->picture;
+    const airy_image *image = &l->image;
+    const airy_status status = airy_image_read(&l->image, l->path);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    if (image->ndim < 2)
+        return tool_fail(common,
+                         "%s: has one dimension of %zu values, expected an image of 2 or more",
+                         l->path, tool_count(image->shape, image->ndim));
+    picture->height = image->shape[image->ndim - 2];
+    picture->width = image->shape[image->ndim - 1];
+    picture->frames = tool_count(image->shape, image->ndim - 2);
+    if (airy_image_get_card(image, "BUNIT", picture->unit) != AIRY_OK)
+        picture->unit[0] = 0;
+    l->dtype = image->dtype;
+    l->data = (const char *)image->data + (l->number < picture->frames ? l->number : 0) *
+                                              picture->height * picture->width *
+                                              airy_dtype_size(l->dtype);
+    return AIRY_EXIT_OK;
+}
+
+/* Exit code; a frame that the stack does not have is not read. */
+static int load_of_stack(struct loading *l, const struct common *common)
+{
+    struct image_frame *picture = l->picture;
+    airy_stack_info info;
+    airy_stack_meta meta;
+    airy_status status = airy_stack_create(&l->stack, &l->path, 1);
+    if (status == AIRY_OK)
+        status = airy_stack_get_info(l->stack, &info);
+    if (status != AIRY_OK)
+        return tool_failed(common, status);
+    picture->height = info.height;
+    picture->width = info.width;
+    picture->frames = info.frames;
+    read_units(picture, info.dataset);
+    if (l->number >= info.frames)
+        return AIRY_EXIT_OK;
+    const size_t count = info.height * info.width, size = count * airy_dtype_size(info.dtype);
+    l->dtype = info.dtype;
+    l->data = l->owned = malloc(size);
+    l->mask = calloc(count, 1);
+    if (!l->owned || !l->mask)
+        return tool_fail(common, "out of memory for a frame of %zu bytes", size);
+    if ((status = airy_stack_read(l->stack, l->number, l->owned, size)) == AIRY_OK &&
+        (status = airy_stack_get_meta(l->stack, &meta)) == AIRY_OK && meta.has_mask)
+        status = airy_stack_mask(l->stack, l->mask);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
+}
+
+/* The values as numbers, NaN where there is none. Exit code. */
+static int fill_values(const struct loading *l, const struct common *common, bool plain)
+{
+    struct image_frame *picture = l->picture;
+    const size_t count = picture->height * picture->width;
+    const airy_image frame = {
+        .dtype = l->dtype, .ndim = 1, .shape = {count}, .data = (void *)l->data};
+    picture->values = malloc(count * sizeof(double));
+    if (!picture->values)
+        return tool_fail(common, "out of memory for %zu pixels", count);
+    for (size_t i = 0; i < count; i++) {
+        const double v = airy_image_value(&frame, i);
+        const bool bad = (l->mask && l->mask[i]) || image_is_gap(l->dtype, v, plain);
+        picture->values[i] = bad ? (double)NAN : v;
+    }
+    return AIRY_EXIT_OK;
+}
+
 int image_load_frame(const struct common *common, const char *path, size_t number,
                      const char *output, struct image_frame *picture)
 {
-    airy_image image = {0};
-    airy_stack *stack = NULL;
-    airy_stack_info info;
-    airy_dtype dtype = AIRY_DTYPE_F32;
-    uint8_t *mask = NULL;
+    struct loading l = {.path = path, .number = number, .picture = picture};
     const bool plain = airy_image_is_plain(path);
-    const void *data = NULL;
-    void *owned = NULL;
-    airy_status status = plain ? airy_image_read(&image, path)
-                               : airy_stack_create(&stack, &path, 1);
-    int code = AIRY_EXIT_OK;
-    picture->frames = 1;
-    if (status == AIRY_OK && plain) {
-        if (image.ndim < 2) {
-            code = tool_fail(common,
-                             "%s: has one dimension of %zu values, expected an image of 2 or more",
-                             path, tool_count(image.shape, image.ndim));
-            airy_image_free(&image);
-            return code;
-        }
-        picture->height = image.shape[image.ndim - 2];
-        picture->width = image.shape[image.ndim - 1];
-        picture->frames = tool_count(image.shape, image.ndim - 2);
-        dtype = image.dtype;
-        if (airy_image_get_card(&image, "BUNIT", picture->unit) != AIRY_OK)
-            picture->unit[0] = 0;
-        data = (const char *)image.data + (number < picture->frames ? number : 0) *
-                                              picture->height * picture->width *
-                                              airy_dtype_size(dtype);
-    } else if (status == AIRY_OK && (status = airy_stack_get_info(stack, &info)) == AIRY_OK) {
-        picture->height = info.height;
-        picture->width = info.width;
-        picture->frames = info.frames;
-        dtype = info.dtype;
-        read_units(picture, info.dataset);
-        const size_t count = info.height * info.width, size = count * airy_dtype_size(dtype);
-        data = owned = malloc(size);
-        mask = calloc(count, 1);
-        airy_stack_meta meta;
-        if (!owned || !mask)
-            code = tool_fail(common, "out of memory for a frame of %zu bytes", size);
-        else if (number < picture->frames &&
-                 (status = airy_stack_read(stack, number, owned, size)) == AIRY_OK &&
-                 (status = airy_stack_get_meta(stack, &meta)) == AIRY_OK && meta.has_mask)
-            status = airy_stack_mask(stack, mask);
-    }
-    if (code == AIRY_EXIT_OK && status != AIRY_OK)
-        code = tool_failed(common, status);
+    int code = plain ? load_of_image(&l, common) : load_of_stack(&l, common);
     if (code == AIRY_EXIT_OK && number >= picture->frames)
         code = tool_fail(common, "--frame %zu: %s has %zu frame%s, numbered from 0", number, path,
                          picture->frames, tool_s(picture->frames));
-    if (code == AIRY_EXIT_OK) {
-        const size_t count = picture->height * picture->width;
-        const airy_image frame = {
-            .dtype = dtype, .ndim = 1, .shape = {count}, .data = (void *)data};
-        picture->values = malloc(count * sizeof(double));
-        for (size_t i = 0; picture->values && i < count; i++) {
-            const double v = airy_image_value(&frame, i);
-            picture->values[i] = (mask && mask[i]) || image_is_gap(dtype, v, plain) ? (double)NAN
-                                                                                    : v;
-        }
-        if (!picture->values)
-            code = tool_fail(common, "out of memory for %zu pixels", count);
-    }
-    free(owned);
-    free(mask);
-    airy_image_free(&image);
-    if (code == AIRY_EXIT_OK && stack)
-        code = tool_keep_stack(common, output, stack);
-    airy_stack_destroy(&stack);
+    if (code == AIRY_EXIT_OK)
+        code = fill_values(&l, common, plain);
+    free(l.owned);
+    free(l.mask);
+    airy_image_free(&l.image);
+    if (code == AIRY_EXIT_OK && l.stack)
+        code = tool_keep_stack(common, output, l.stack);
+    airy_stack_destroy(&l.stack);
     return code;
 }
 
