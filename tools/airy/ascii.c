@@ -196,9 +196,9 @@ static char *make_head(const struct integration *job)
 static const char *mask_words(const struct integration *job)
 {
     const struct integrate_params *p = job->params;
-    return p->mask_only || p->mask ? "user's"
-           : job->meta.has_mask    ? "file's and detector's"
-                                   : "detector's";
+    return p->mask_only || p->bad.mask ? "user's"
+           : job->meta.has_mask        ? "file's and detector's"
+                                       : "detector's";
 }
 
 static void write_header(FILE *file, const struct integration *job, const struct lane *lane,

@@ -10,6 +10,31 @@ struct bad_pixels {
     bool has_dummy, has_delta_dummy;
 };
 
+/*
+ * Rows of an option table about `at`, a struct bad_pixels in the params struct. mask_help: what
+ * --mask names there; default_dummy: what holds without --dummy, or NULL; dummy_help: what happens
+ * to pixels of that value, or to none where it is nan.
+ */
+#define BAD_PIXELS_MASK_OPTION(params, at, mask_help)                                              \
+    {                                                                                              \
+        .name = "mask", .type = OPT_STRING, .offset = offsetof(params, at.mask), .use = OPT_READ,  \
+        .argument = "FILE", .help = mask_help                                                      \
+    }
+#define BAD_PIXELS_DUMMY_OPTIONS(params, at, default_dummy, dummy_help)                            \
+    {.name = "dummy",                                                                              \
+     .type = OPT_PARSED,                                                                           \
+     .offset = offsetof(params, at.dummy),                                                         \
+     .seen = offsetof(params, at.has_dummy),                                                       \
+     .parse = opt_any_number,                                                                      \
+     .argument = "V",                                                                              \
+     .fallback = default_dummy,                                                                    \
+     .help = dummy_help},                                                                          \
+    {                                                                                              \
+        .name = "delta-dummy", .type = OPT_FLOAT, .offset = offsetof(params, at.delta_dummy),      \
+        .seen = offsetof(params, at.has_delta_dummy), .lo = 0, .hi = 1e300, .argument = "D",       \
+        .fallback = "0", .help = "and those from V - D to V + D"                                   \
+    }
+
 /* How the params struct of a command begins that takes bad_pixels_options. */
 struct bad_pixels_head {
     struct common common;

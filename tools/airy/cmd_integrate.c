@@ -33,11 +33,6 @@ const char *integrate_parse_on_error(void *field, const char *text)
 static const char *const formats[] = {"airy", "nxazint", NULL};
 
 /* Any number, "nan" too. */
-const char *integrate_parse_number(void *field, const char *text)
-{
-    return opt_number(text, field) ? NULL : "expected a number or nan";
-}
-
 /* N, or all. */
 static const char *parse_group(void *field, const char *text)
 {
@@ -108,17 +103,13 @@ static const struct opt integrate_options[] = {
      .type = OPT_PARSED,
      FIELD(empty),
      SEEN(has_empty),
-     .parse = integrate_parse_number,
+     .parse = opt_any_number,
      .argument = "V",
      .fallback = "NaN",
      .help = "value of bins without pixels"},
     {.heading = "Corrections"},
-    {.name = "mask",
-     .type = OPT_STRING,
-     FIELD(mask),
-     .use = OPT_READ,
-     .argument = "FILE",
-     .help = "bad pixels (not 0), added to the detector's and the file's"},
+    BAD_PIXELS_MASK_OPTION(struct integrate_params, bad,
+                           "bad pixels (not 0), added to the detector's and the file's"),
     {.name = "mask-only",
      .type = OPT_STRING,
      FIELD(mask_only),
@@ -173,23 +164,8 @@ static const struct opt integrate_options[] = {
      FIELD(monitor),
      .argument = "DATASET",
      .help = "one factor a frame, of all files of the stack"},
-    {.name = "dummy",
-     .type = OPT_PARSED,
-     FIELD(dummy),
-     SEEN(has_dummy),
-     .parse = integrate_parse_number,
-     .argument = "V",
-     .fallback = "the detector's own",
-     .help = "pixels of this value are left out"},
-    {.name = "delta-dummy",
-     .type = OPT_FLOAT,
-     FIELD(delta_dummy),
-     SEEN(has_delta_dummy),
-     .lo = 0,
-     .hi = 1e300,
-     .argument = "D",
-     .fallback = "0",
-     .help = "and those nearer to it than D"},
+    BAD_PIXELS_DUMMY_OPTIONS(struct integrate_params, bad, "the detector's own",
+                             "pixels of this value are left out"),
     {.name = "saturation",
      .type = OPT_FLOAT,
      FIELD(saturation),
@@ -525,8 +501,9 @@ static void say_dummy(const struct integration *job)
 {
     const struct integrate_params *p = job->params;
     const airy_dtype dtype = job->info.dtype;
-    if (p->has_dummy)
-        tool_say(job->common, "dummy: pixels of %g, within %g (--dummy)", p->dummy, p->delta_dummy);
+    if (p->bad.has_dummy)
+        tool_say(job->common, "dummy: pixels of %g, within %g (--dummy)", p->bad.dummy,
+                 p->bad.delta_dummy);
     else if (job->meta.has_dummy)
         tool_say(job->common, "dummy: pixels of %g, within %g (the file's header)", job->meta.dummy,
                  job->meta.delta_dummy);

@@ -2,6 +2,7 @@
 #ifndef AIRY_TOOLS_CMD_INTEGRATE_H
 #define AIRY_TOOLS_CMD_INTEGRATE_H
 
+#include "bad_pixels.h"
 #include "layout.h"
 #include "pattern_opt.h"
 #include "stack_opt.h"
@@ -20,16 +21,15 @@ struct stream_opt {
 struct integrate_params {
     struct geometry_params geometry;
     struct pattern_params pattern;
-    const char *output, *plot, *config, *mask, *mask_only, *dark, *flat, *absorption, *variance,
-        *monitor;
+    const char *output, *plot, *config, *mask_only, *dark, *flat, *absorption, *variance, *monitor;
+    struct bad_pixels bad;
     struct raw_opt raw;
     bool one_table;
     enum result_format { FORMAT_AIRY, FORMAT_NXAZINT } format;
     size_t frames[3]; /* first, last (0: end), step */
-    double radial_range[2], azimuth_range[2], polarization[2], normalization, dummy, delta_dummy,
-        empty;
+    double radial_range[2], azimuth_range[2], polarization[2], normalization, empty;
     bool has_frames, has_radial_range, has_azimuth_range, has_polarization, has_normalization,
-        has_dummy, has_delta_dummy, has_empty;
+        has_empty;
     double saturation;
     bool has_saturation, mask_saturated;
     struct opt_list roi, carry;
@@ -113,10 +113,9 @@ int around_fit(const struct integration *job);
 void around_close(struct integration *job);
 /* An opt_parse_fn: NxM into size_t[2]. */
 const char *around_grid(void *field, const char *text);
-/* opt_parse_fns: F[,DEG] into double[2], stop|skip into a bool, any number or nan into a double. */
+/* opt_parse_fns: F[,DEG] into double[2], stop|skip into a bool. */
 const char *integrate_parse_polarization(void *field, const char *text);
 const char *integrate_parse_on_error(void *field, const char *text);
-const char *integrate_parse_number(void *field, const char *text);
 /* .h5, .hdf5 or .nxs */
 bool integrate_is_hdf5_name(const char *path);
 /* Neither the output nor what an interrupted run left of it is in the way. Exit code. */

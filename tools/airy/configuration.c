@@ -122,7 +122,7 @@ char *configuration_text(const struct integration *job)
     json_t *inputs = inputs_json(&job->common->inputs, p->follow), *files = json_object(),
            *options = json_array();
     set_file(files, "poni", p->geometry.poni);
-    set_file(files, "mask", p->mask);
+    set_file(files, "mask", p->bad.mask);
     set_file(files, "mask-only", p->mask_only);
     set_file(files, "dark", p->dark);
     set_file(files, "flat", p->flat);

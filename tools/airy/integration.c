@@ -78,8 +78,8 @@ static int load_masks(struct integration *job)
         if (status != AIRY_OK)
             return tool_failed(job->common, status);
     }
-    if (p->mask) {
-        code = image_load_mask(job->common, "mask", p->mask, height, width, &more);
+    if (p->bad.mask) {
+        code = image_load_mask(job->common, "mask", p->bad.mask, height, width, &more);
         for (size_t i = 0; code == AIRY_EXIT_OK && i < count; i++)
             job->mask[i] |= more[i];
         job->masked[2] = code == AIRY_EXIT_OK ? count_bad(more, count) : 0;
@@ -149,7 +149,7 @@ static int choose_frames(struct integration *job)
 static int check_params(const struct integrate_params *p)
 {
     const struct common *common = &p->geometry.common;
-    if (p->mask && p->mask_only)
+    if (p->bad.mask && p->mask_only)
         return tool_usage(common, "--mask and --mask-only: give one of them");
     if (p->variance && p->pattern.error_model != AIRY_ERROR_MODEL_NONE &&
         p->pattern.error_model != AIRY_ERROR_MODEL_VARIANCE)
@@ -170,8 +170,8 @@ static int check_params(const struct integrate_params *p)
                  p->azimuth_range[0], p->azimuth_range[1], airy_unit_name(p->pattern.azimuthal));
     if (p->pattern.bins.azimuth == 0 && p->pattern.split == AIRY_SPLIT_PSEUDO)
         return tool_usage(common, "--split pseudo is for two dimensions: --bins RADIUSxAZIMUTH");
-    if (p->has_delta_dummy && !p->has_dummy)
-        return tool_usage(common, "--delta-dummy needs --dummy");
+    if (bad_pixels_check(common, &p->bad) != AIRY_EXIT_OK)
+        return AIRY_EXIT_USAGE;
     return pattern_check(common, &p->pattern);
 }
 
@@ -203,15 +203,15 @@ static void fill_params(struct integration *job)
         .sensor_efficiency = p->sensor_efficiency,
         .unweighted = p->unweighted,
         .normalization = p->has_normalization ? p->normalization : 0,
-        .has_dummy = p->has_dummy,
-        .dummy = p->dummy,
-        .delta_dummy = p->delta_dummy,
+        .has_dummy = p->bad.has_dummy,
+        .dummy = p->bad.dummy,
+        .delta_dummy = p->bad.delta_dummy,
         .has_saturation = p->has_saturation || job->meta.has_saturation,
         .saturation = p->has_saturation ? p->saturation : job->meta.saturation,
         .mask_saturated = p->mask_saturated,
         .has_empty = p->has_empty,
         .empty = p->empty};
-    if (!p->has_dummy && job->meta.has_dummy) {
+    if (!p->bad.has_dummy && job->meta.has_dummy) {
         q->has_dummy = true;
         q->dummy = job->meta.dummy;
         q->delta_dummy = job->meta.delta_dummy;

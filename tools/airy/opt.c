@@ -163,6 +163,11 @@ bool opt_number(const char *text, double *value)
     return true;
 }
 
+const char *opt_any_number(void *field, const char *text)
+{
+    return opt_number(text, field) ? NULL : "expected a number or nan";
+}
+
 bool opt_whole(const char *text, uint64_t *value)
 {
     if (!isdigit((unsigned char)*text))

@@ -159,6 +159,8 @@ const char *opt_word(const char *text, const char *const *words, int *index);
 const char *opt_dtype(void *field, const char *text, const char *const *words);
 /* An opt_parse_fn for A:B[:S], either end may be missing, or N: size_t[3], a last of 0 is the end. */
 const char *opt_frames(void *field, const char *text);
+/* An opt_parse_fn: any number or nan into a double. */
+const char *opt_any_number(void *field, const char *text);
 /* "A,B" as two numbers. */
 bool opt_two(const char *text, double value[2]);
 /* Numbers between commas, `most` of them at most; how many, 0 where the text is something else. */
