@@ -30,18 +30,46 @@ static inline double f64_of_bits(uint64_t bits)
     return x;
 }
 
-/* ln 2 in two parts: the product of the first and an exponent is exact. */
-#define LN2_HI 6.93147180369123816490e-01
-#define LN2_LO 1.90821492927058770002e-10
-/* Added to a number of less than 2^51, its whole part stands in the lowest bits. */
-#define WHOLE 0x1.8p52
+/*
+ * Logarithms. ROOT_HALF: the bits of root 1/2. SUBNORMAL: a factor that makes a subnormal number a
+ * normal one. WHOLE_SIGNED: to which a whole number is added to stand in its lowest bits. FLOAT_OF: a
+ * whole number of type S. LN2_HI and LN2_LO: ln 2 in two parts; the product of the first and an
+ * exponent is exact.
+ */
+#define V              double
+#define U              uint64_t
+#define S              int64_t
+#define P(name)        math_##name
+#define BITS_OF        bits_of_f64
+#define OF_BITS        f64_of_bits
+#define FRACTION_BITS  52
+#define BIAS           1023
+#define ROOT_HALF      UINT64_C(0x3fe6a09e667f3bcd)
+#define MIN_NORMAL     DBL_MIN
+#define MAX_FINITE     DBL_MAX
+#define SUBNORMAL      0x1p54
+#define SUBNORMAL_BITS 54.0
+#define WHOLE_SIGNED   0x1.8p52
+#define FLOAT_OF(k)    (f64_of_bits(bits_of_f64(WHOLE_SIGNED) + (uint64_t)(k)) - WHOLE_SIGNED)
+#define LN2_HI         6.93147180369123816490e-01
+#define LN2_LO         1.90821492927058770002e-10
+/* clang-format off */
+#define LOG_SERIES(z) \
+    (z * (6.666666666666735130e-01 + \
+          z * (3.999999999940941908e-01 + \
+               z * (2.857142874366239149e-01 + \
+                    z * (2.222219843214978396e-01 + \
+                         z * (1.818357216161805012e-01 + \
+                              z * (1.531383769920937332e-01 + z * 1.479819860511658591e-01)))))))
+/* clang-format on */
+#include "cpu/log_tmpl.h"
 
 static inline double math_exp(double of)
 {
     const double limited = of > 800    ? 800
                            : of < -800 ? -800
                                        : of, /* NaN stays */
-        shifted = limited * 1.44269504088896338700e+00 + WHOLE, k = shifted - WHOLE,
+        shifted = limited * 1.44269504088896338700e+00 + WHOLE_SIGNED, k = shifted - WHOLE_SIGNED,
                  hi = limited - k * LN2_HI, lo = k * LN2_LO, x = hi - lo, t = x * x;
     const double c =
         x - t * (1.66666666666666019037e-01 +
@@ -50,7 +78,7 @@ static inline double math_exp(double of)
                            t * (-1.65339022054652515390e-06 + t * 4.13813679705723846039e-08))));
     const double y = 1 - ((lo - x * c / (2 - c)) - hi);
     /* 2^k in two factors: by itself it may be too large or too small. */
-    const int64_t n = (int64_t)(bits_of_f64(shifted) - bits_of_f64(WHOLE)), half = n >> 1;
+    const int64_t n = (int64_t)(bits_of_f64(shifted) - bits_of_f64(WHOLE_SIGNED)), half = n >> 1;
     return y * f64_of_bits((uint64_t)(half + 1023) << 52) *
            f64_of_bits((uint64_t)(n - half + 1023) << 52);
 }
@@ -59,53 +87,7 @@ static inline double math_exp(double of)
 static inline uint64_t math_whole(double x, double lo, double hi)
 {
     const double limited = x < lo ? lo : x > hi ? hi : x;
-    return bits_of_f64((x != x ? 0 : limited) + WHOLE);
-}
-
-/* x = 2^exponent (1 + f), 1 + f from root 1/2 to root 2; ln(1 + f) = f - (square - rest). */
-struct math_split {
-    double exponent, f, square, rest;
-};
-
-static inline struct math_split math_split(double x)
-{
-    const uint64_t root_half = UINT64_C(0x3fe6a09e667f3bcd);
-    const int small = x < DBL_MIN;
-    const uint64_t bits = bits_of_f64(small ? x * 0x1p54 : x);
-    const int64_t k = (int64_t)(bits - root_half) >> 52;
-    const double f = f64_of_bits(bits - ((uint64_t)k << 52)) - 1, s = f / (2 + f), z = s * s,
-                 square = 0.5 * f * f,
-                 series = z * (6.666666666666735130e-01 +
-                               z * (3.999999999940941908e-01 +
-                                    z * (2.857142874366239149e-01 +
-                                         z * (2.222219843214978396e-01 +
-                                              z * (1.818357216161805012e-01 +
-                                                   z * (1.531383769920937332e-01 +
-                                                        z * 1.479819860511658591e-01))))));
-    const double exponent = f64_of_bits(bits_of_f64(WHOLE) + (uint64_t)k) - WHOLE;
-    return (struct math_split){.exponent = exponent - (small ? 54 : 0),
-                               .f = f,
-                               .square = square,
-                               .rest = s * (square + series)};
-}
-
-/* What a logarithm of x is, or has to be. */
-static inline double math_log_edges(double x, double log)
-{
-    const double of_low = x < 0 ? (double)NAN : -(double)INFINITY;
-    return x <= 0 ? of_low : x <= DBL_MAX ? log : x;
-}
-
-/* ln x + c */
-static inline double math_log_near(double x, double c)
-{
-    const struct math_split s = math_split(x);
-    return s.exponent * LN2_HI - ((s.square - (s.rest + (s.exponent * LN2_LO + c))) - s.f);
-}
-
-static inline double math_log(double x)
-{
-    return math_log_edges(x, math_log_near(x, 0));
+    return bits_of_f64((x != x ? 0 : limited) + WHOLE_SIGNED);
 }
 
 static inline double math_log10(double x)
@@ -116,46 +98,22 @@ static inline double math_log10(double x)
     return math_log_edges(x, low + s.exponent * 3.01029995663611771306e-01);
 }
 
-/* ln(1 + x): what 1 + x was rounded by is added. */
-static inline double math_log1p(double x)
-{
-    const double u = 1 + x, c = (x >= 1 ? 1 - (u - x) : x - (u - 1)) / u;
-    return x == 0 ? x : math_log_edges(u, math_log_near(u, c));
-}
-
-#undef LN2_HI
-#undef LN2_LO
-#undef WHOLE
-
 /*
- * Powers. LOW_BITS: those of a fraction's second half. ROOT_HALF: the bits of root 1/2. WHOLE: to
- * which a positive whole number is added to stand in its lowest bits, WHOLE_SIGNED: any. ODD_LIMIT:
- * from which on all numbers are even. Y_LIMIT: to whose power any x but 1 is 0 or infinite, yet no
- * product is. TWO_THIRDS: of 1 / ln 2; HI, of half of the bits, and LO: their two parts.
+ * Powers. LOW_BITS: those of a fraction's second half. WHOLE: to which a positive whole number is
+ * added to stand in its lowest bits. ODD_LIMIT: from which on all numbers are even. Y_LIMIT: to whose
+ * power any x but 1 is 0 or infinite, yet no product is. TWO_THIRDS: of 1 / ln 2; HI, of half of the
+ * bits, and LO: their two parts, LN2_HALF and LN2_REST: those of ln 2.
  */
-#define V              double
-#define U              uint64_t
-#define P(name)        math_##name
-#define BITS_OF        bits_of_f64
-#define OF_BITS        f64_of_bits
-#define FRACTION_BITS  52
-#define LOW_BITS       27
-#define BIAS           1023
-#define ROOT_HALF      UINT64_C(0x3fe6a09e667f3bcd)
-#define MIN_NORMAL     DBL_MIN
-#define MAX_FINITE     DBL_MAX
-#define SUBNORMAL      0x1p54
-#define SUBNORMAL_BITS 54.0
-#define WHOLE          0x1p52
-#define WHOLE_SIGNED   0x1.8p52
-#define ODD_LIMIT      0x1p53
-#define Y_LIMIT        0x1p64
-#define TWO_THIRDS     0.9617966939259756
-#define TWO_THIRDS_HI  0x1.ec709d8p-1
-#define TWO_THIRDS_LO  7.872699542894897e-09
-#define LN2            0.6931471805599453
-#define LN2_HI         0x1.62e42f8p-1
-#define LN2_LO         1.2996506893889889e-08
+#define LOW_BITS      27
+#define WHOLE         0x1p52
+#define ODD_LIMIT     0x1p53
+#define Y_LIMIT       0x1p64
+#define TWO_THIRDS    0.9617966939259756
+#define TWO_THIRDS_HI 0x1.ec709d8p-1
+#define TWO_THIRDS_LO 7.872699542894897e-09
+#define LN2           0.6931471805599453
+#define LN2_HALF      0x1.62e42f8p-1
+#define LN2_REST      1.2996506893889889e-08
 /* clang-format off */
 #define ARTANH_SERIES(z, zz) \
     ((0.6 + z * 0.4285714285714406 + zz * (0.3333333333247915 + z * 0.2727272750414977)) + \
@@ -186,24 +144,44 @@ static inline float f32_of_bits(uint32_t bits)
     return x;
 }
 
-#define LN2_HI 6.9313812256e-01f
-#define LN2_LO 9.0580006145e-06f
-#define WHOLE  0x1.8p23f
+#define V              float
+#define U              uint32_t
+#define S              int32_t
+#define P(name)        math_##name##f
+#define BITS_OF        bits_of_f32
+#define OF_BITS        f32_of_bits
+#define FRACTION_BITS  23
+#define BIAS           127
+#define ROOT_HALF      UINT32_C(0x3f3504f3)
+#define MIN_NORMAL     FLT_MIN
+#define MAX_FINITE     FLT_MAX
+#define SUBNORMAL      0x1p25f
+#define SUBNORMAL_BITS 25.0f
+#define WHOLE_SIGNED   0x1.8p23f
+#define FLOAT_OF(k)    ((float)(k))
+#define LN2_HI         6.9313812256e-01f
+#define LN2_LO         9.0580006145e-06f
+/* clang-format off */
+#define LOG_SERIES(z) \
+    (z * (0xaaaaaa.0p-24f + \
+          z * (0xccce13.0p-25f + z * (0x91e9ee.0p-25f + z * 0xf89e26.0p-26f))))
+/* clang-format on */
+#include "cpu/log_tmpl.h"
 
 static inline float math_expf(float of)
 {
     const float limited = of > 100    ? 100
                           : of < -110 ? -110
                                       : of, /* NaN stays */
-        shifted = limited * 1.44269504089f + WHOLE, k = shifted - WHOLE, hi = limited - k * LN2_HI,
-                lo = k * LN2_LO, x = hi - lo;
+        shifted = limited * 1.44269504089f + WHOLE_SIGNED, k = shifted - WHOLE_SIGNED,
+                hi = limited - k * LN2_HI, lo = k * LN2_LO, x = hi - lo;
     const float series =
         5.0000001201e-01f +
         x * (1.6666665459e-01f +
              x * (4.1665795894e-02f +
                   x * (8.3334519073e-03f + x * (1.3981999507e-03f + x * 1.9875691500e-04f))));
     const float y = 1 + (hi + (x * x * series - lo));
-    const int32_t n = (int32_t)(bits_of_f32(shifted) - bits_of_f32(WHOLE)), half = n >> 1;
+    const int32_t n = (int32_t)(bits_of_f32(shifted) - bits_of_f32(WHOLE_SIGNED)), half = n >> 1;
     return y * f32_of_bits((uint32_t)(half + 127) << 23) *
            f32_of_bits((uint32_t)(n - half + 127) << 23);
 }
@@ -212,44 +190,7 @@ static inline float math_expf(float of)
 static inline uint32_t math_wholef(float x, float lo, float hi)
 {
     const float limited = x < lo ? lo : x > hi ? hi : x;
-    return bits_of_f32((x != x ? 0 : limited) + WHOLE);
-}
-
-struct math_splitf {
-    float exponent, f, square, rest;
-};
-
-static inline struct math_splitf math_splitf(float x)
-{
-    const uint32_t root_half = 0x3f3504f3;
-    const int small = x < FLT_MIN;
-    const uint32_t bits = bits_of_f32(small ? x * 0x1p25f : x);
-    const int32_t k = (int32_t)(bits - root_half) >> 23;
-    const float f = f32_of_bits(bits - ((uint32_t)k << 23)) - 1, s = f / (2 + f), z = s * s,
-                square = 0.5f * f * f,
-                series = z * (0xaaaaaa.0p-24f +
-                              z * (0xccce13.0p-25f + z * (0x91e9ee.0p-25f + z * 0xf89e26.0p-26f)));
-    return (struct math_splitf){.exponent = (float)(small ? k - 25 : k),
-                                .f = f,
-                                .square = square,
-                                .rest = s * (square + series)};
-}
-
-static inline float math_log_edgesf(float x, float log)
-{
-    const float of_low = x < 0 ? (float)NAN : -(float)INFINITY;
-    return x <= 0 ? of_low : x <= FLT_MAX ? log : x;
-}
-
-static inline float math_log_nearf(float x, float c)
-{
-    const struct math_splitf s = math_splitf(x);
-    return s.exponent * LN2_HI - ((s.square - (s.rest + (s.exponent * LN2_LO + c))) - s.f);
-}
-
-static inline float math_logf(float x)
-{
-    return math_log_edgesf(x, math_log_nearf(x, 0));
+    return bits_of_f32((x != x ? 0 : limited) + WHOLE_SIGNED);
 }
 
 /* ln(1 + f) in two parts, the first of 12 bits, so that its product with the factor is near. */
@@ -263,39 +204,16 @@ static inline float math_log10f(float x)
     return math_log_edgesf(x, low + hi * 4.3432617188e-01f + s.exponent * 3.0102920532e-01f);
 }
 
-static inline float math_log1pf(float x)
-{
-    const float u = 1 + x, c = (x >= 1 ? 1 - (u - x) : x - (u - 1)) / u;
-    return x == 0 ? x : math_log_edgesf(u, math_log_nearf(u, c));
-}
-
-#undef LN2_HI
-#undef LN2_LO
-#undef WHOLE
-
-#define V              float
-#define U              uint32_t
-#define P(name)        math_##name##f
-#define BITS_OF        bits_of_f32
-#define OF_BITS        f32_of_bits
-#define FRACTION_BITS  23
-#define LOW_BITS       12
-#define BIAS           127
-#define ROOT_HALF      UINT32_C(0x3f3504f3)
-#define MIN_NORMAL     FLT_MIN
-#define MAX_FINITE     FLT_MAX
-#define SUBNORMAL      0x1p25f
-#define SUBNORMAL_BITS 25.0f
-#define WHOLE          0x1p23f
-#define WHOLE_SIGNED   0x1.8p23f
-#define ODD_LIMIT      0x1p24f
-#define Y_LIMIT        0x1p34f
-#define TWO_THIRDS     0.9617967f
-#define TWO_THIRDS_HI  0x1.ec6p-1f
-#define TWO_THIRDS_LO  1.2677205e-04f
-#define LN2            0.6931472f
-#define LN2_HI         0x1.62ep-1f
-#define LN2_LO         3.1946183e-05f
+#define LOW_BITS      12
+#define WHOLE         0x1p23f
+#define ODD_LIMIT     0x1p24f
+#define Y_LIMIT       0x1p34f
+#define TWO_THIRDS    0.9617967f
+#define TWO_THIRDS_HI 0x1.ec6p-1f
+#define TWO_THIRDS_LO 1.2677205e-04f
+#define LN2           0.6931472f
+#define LN2_HALF      0x1.62ep-1f
+#define LN2_REST      3.1946183e-05f
 /* clang-format off */
 #define ARTANH_SERIES(z, zz) (0.6000002f + z * 0.4284333f + zz * 0.34573504f)
 #define EXP2_SERIES(q, qq) \
@@ -303,5 +221,4 @@ static inline float math_log1pf(float x)
      qq * (0.00015453182f + q * 1.5290963e-05f)))
 /* clang-format on */
 #include "cpu/power_tmpl.h"
-
 #endif

@@ -1,8 +1,8 @@
 /*
  * x to the power y of one float type, without branches and tables: the logarithm to the base of 2 is
  * kept in two parts, of which the first has half of the bits, so that its product with such a part
- * is exact without a fused multiply-add. Define V, its unsigned integer U, P(name), the name of a
- * function of it, and the constants of element_math.h.
+ * is exact without a fused multiply-add. Behind log_tmpl.h, which needs some of the same names; define
+ * those of element_math.h. All of them end here.
  *
  * Source: log2 x = 2 / ln 2 artanh((x - 1) / (x + 1)), with parts as in Dekker, Numer. Math. 18
  * (1971) 224; coefficients interpolate at the zeros of Chebyshev's polynomials. Special cases: C11,
@@ -54,9 +54,9 @@ static inline struct P(scaled) P(exp2)(struct P(parts) t)
 {
     const V shifted = t.hi + t.lo + WHOLE_SIGNED, exponent = shifted - WHOLE_SIGNED,
             near = t.hi - exponent, q = near + t.lo, q_hi = P(high)(q), q_lo = t.lo - (q_hi - near);
-    const V low = q * q * EXP2_SERIES(q, q * q) + (q_lo * LN2 + q_hi * LN2_LO);
+    const V low = q * q * EXP2_SERIES(q, q * q) + (q_lo * LN2 + q_hi * LN2_REST);
     return (struct P(scaled)){
-        .y = 1 + (q_hi * LN2_HI + low), .exponent = exponent, .bits = BITS_OF(shifted)};
+        .y = 1 + (q_hi * LN2_HALF + low), .exponent = exponent, .bits = BITS_OF(shifted)};
 }
 
 /* x^y; in the highest bit whether x is no normal number above 0, or x^y is none or a large one. */
@@ -114,26 +114,31 @@ static inline void P(powers)(V *restrict r, const V *a, const V *b, size_t n)
 
 #undef V
 #undef U
+#undef S
 #undef P
 #undef BITS_OF
 #undef OF_BITS
 #undef FRACTION_BITS
-#undef LOW_BITS
 #undef BIAS
 #undef ROOT_HALF
 #undef MIN_NORMAL
 #undef MAX_FINITE
 #undef SUBNORMAL
 #undef SUBNORMAL_BITS
-#undef WHOLE
 #undef WHOLE_SIGNED
+#undef FLOAT_OF
+#undef LN2_HI
+#undef LN2_LO
+#undef LOG_SERIES
+#undef LOW_BITS
+#undef WHOLE
 #undef ODD_LIMIT
 #undef Y_LIMIT
 #undef TWO_THIRDS
 #undef TWO_THIRDS_HI
 #undef TWO_THIRDS_LO
 #undef LN2
-#undef LN2_HI
-#undef LN2_LO
+#undef LN2_HALF
+#undef LN2_REST
 #undef ARTANH_SERIES
 #undef EXP2_SERIES
