@@ -35,6 +35,13 @@ struct airy_pool {
     pthread_mutex_t lock;
     pthread_cond_t work, done;
     struct loop *loops;
+    /*
+     * Callers and threads of the pool that are at work in loops. Several callers and all threads are
+     * more than there are cores: the system takes one of them off in the middle of an index, and the
+     * end of its loop waits for it. So a thread of the pool rests meanwhile.
+     */
+    atomic_uint busy;
+    unsigned resting; /* threads inside a loop; under the lock */
     bool stop;
     pthread_t threads[];
 };
@@ -85,7 +92,28 @@ static struct loop *choose_loop(const struct airy_pool *pool)
     return first;
 }
 
-static void take_part(struct loop *loop, unsigned worker)
+static bool is_full(const struct airy_pool *pool, unsigned most)
+{
+    return atomic_load_explicit(&pool->busy, memory_order_relaxed) > most;
+}
+
+/* Until fewer are at work, or the loop has no index left. */
+static void rest(struct airy_pool *pool, const struct loop *loop)
+{
+    pthread_mutex_lock(&pool->lock);
+    if (is_full(pool, pool->size)) { /* not another one has just gone */
+        pool->resting++;
+        atomic_fetch_sub(&pool->busy, 1);
+        while (is_full(pool, pool->size - 1) && has_work(loop))
+            pthread_cond_wait(&pool->work, &pool->lock);
+        atomic_fetch_add(&pool->busy, 1);
+        pool->resting--;
+    }
+    pthread_mutex_unlock(&pool->lock);
+}
+
+/* pool: where the thread may rest; NULL: it may not. */
+static void take_part(struct loop *loop, unsigned worker, struct airy_pool *pool)
 {
     inside_loop = true;
     for (;;) {
@@ -93,6 +121,8 @@ static void take_part(struct loop *loop, unsigned worker)
         if (i >= loop->count)
             break;
         loop->fn(loop->arg, i, worker);
+        if (pool && is_full(pool, pool->size))
+            rest(pool, loop);
     }
     inside_loop = false;
 }
@@ -102,16 +132,18 @@ static void *work(void *arg)
     struct airy_pool *pool = arg;
     pthread_mutex_lock(&pool->lock);
     while (!pool->stop) {
-        struct loop *loop = choose_loop(pool);
+        struct loop *loop = is_full(pool, pool->size - 1) ? NULL : choose_loop(pool);
         if (!loop) {
             pthread_cond_wait(&pool->work, &pool->lock);
             continue;
         }
         const unsigned worker = loop->joined++;
         loop->active++;
+        atomic_fetch_add(&pool->busy, 1);
         pthread_mutex_unlock(&pool->lock);
-        take_part(loop, worker);
+        take_part(loop, worker, pool);
         pthread_mutex_lock(&pool->lock);
+        atomic_fetch_sub(&pool->busy, 1);
         if (--loop->active == 0)
             pthread_cond_broadcast(&pool->done);
     }
@@ -189,6 +221,16 @@ static void run_serially(size_t count, airy_pool_fn fn, void *arg)
         fn(arg, i, 0);
 }
 
+/* One less is at work: another may go on. The lock is held. */
+static void make_room(struct airy_pool *pool)
+{
+    atomic_fetch_sub(&pool->busy, 1);
+    if (pool->resting)
+        pthread_cond_broadcast(&pool->work);
+    else if (pool->loops)
+        pthread_cond_signal(&pool->work);
+}
+
 /* The last threads may still be inside their last index when the caller finds no more to take. */
 static void leave_loop(airy_pool *pool, struct loop *loop)
 {
@@ -198,6 +240,7 @@ static void leave_loop(airy_pool *pool, struct loop *loop)
         at = &(*at)->behind;
     *at = loop->behind;
     loop->active--;
+    make_room(pool);
     while (loop->active > 0)
         pthread_cond_wait(&pool->done, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
@@ -215,6 +258,7 @@ void airy_pool_run_few(airy_pool *pool, unsigned threads, size_t count, airy_poo
     pthread_mutex_lock(&pool->lock);
     loop.behind = pool->loops;
     pool->loops = &loop;
+    atomic_fetch_add(&pool->busy, 1);
     const size_t wanted = count < threads ? count : threads;
     if (wanted > pool->size / 2)
         pthread_cond_broadcast(&pool->work);
@@ -222,7 +266,7 @@ void airy_pool_run_few(airy_pool *pool, unsigned threads, size_t count, airy_poo
         for (size_t i = 1; i < wanted; i++)
             pthread_cond_signal(&pool->work);
     pthread_mutex_unlock(&pool->lock);
-    take_part(&loop, 0);
+    take_part(&loop, 0, NULL);
     leave_loop(pool, &loop);
 }
 

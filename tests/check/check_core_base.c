@@ -618,32 +618,53 @@ static void add_one(void *arg, size_t index, unsigned worker)
     atomic_fetch_add(&((struct starter *)arg)->total, 1);
 }
 
+enum { SHARED_POOL = 4 };
+
+struct sharer {
+    struct starter loops;
+    atomic_bool at_work[SHARED_POOL]; /* under this number */
+    atomic_uint wrong;
+};
+
+static void work_alone(void *arg, size_t index, unsigned worker)
+{
+    struct sharer *s = arg;
+    if (worker >= SHARED_POOL || atomic_exchange(&s->at_work[worker], true)) {
+        atomic_fetch_add(&s->wrong, 1);
+        return;
+    }
+    for (volatile size_t i = 0; i < index % 7 * 500; i++)
+        ;
+    add_one(&s->loops, index, worker);
+    atomic_store(&s->at_work[worker], false);
+}
+
 static void *start_loops(void *arg)
 {
-    struct starter *s = arg;
+    struct sharer *s = arg;
     for (size_t i = 0; i < 200; i++)
-        airy_pool_run(s->pool, i % 50, add_one, s);
+        airy_pool_run(s->loops.pool, i % 50, work_alone, s);
     return NULL;
 }
 
-static void check_pool_concurrent(struct check *c)
+/* Callers that share a pool, fewer and more than it has threads: these rest, and go on. */
+static void check_pool_concurrent(struct check *c, size_t callers)
 {
-    if (!check_case(c, "pool_concurrent"))
+    if (!check_case(c, "pool_concurrent_%zu", callers))
         return;
-    enum { STARTERS = 5 };
     airy_pool *pool = NULL;
-    struct starter starters[STARTERS];
-    pthread_t threads[STARTERS];
-    if (!CHECK_OK(c, airy_pool_create(&pool, 4)))
+    struct sharer sharers[8];
+    pthread_t threads[8];
+    if (!CHECK_OK(c, airy_pool_create(&pool, SHARED_POOL)))
         return;
-    for (int i = 0; i < STARTERS; i++) {
-        starters[i].pool = pool;
-        atomic_init(&starters[i].total, 0);
-        CHECK(c, pthread_create(&threads[i], NULL, start_loops, &starters[i]) == 0);
+    for (size_t i = 0; i < callers; i++) {
+        memset(&sharers[i], 0, sizeof(sharers[i]));
+        sharers[i].loops.pool = pool;
+        CHECK(c, pthread_create(&threads[i], NULL, start_loops, &sharers[i]) == 0);
     }
-    for (int i = 0; i < STARTERS; i++) {
+    for (size_t i = 0; i < callers; i++) {
         pthread_join(threads[i], NULL);
-        CHECK(c, starters[i].total == 4 * (49 * 50 / 2));
+        CHECK(c, sharers[i].loops.total == 4 * (49 * 50 / 2) && sharers[i].wrong == 0);
     }
     airy_pool_destroy(&pool);
 }
@@ -873,7 +894,8 @@ void check_core_base(struct check *c)
     check_pool_copy(c);
     check_pool_errors(c);
     check_pool_nested(c);
-    check_pool_concurrent(c);
+    check_pool_concurrent(c, 2);
+    check_pool_concurrent(c, 7);
     check_pool_speed(c);
     check_cgroup2(c);
     check_numa(c);
