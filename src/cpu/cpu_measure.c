@@ -37,6 +37,7 @@ struct stripe {
     struct part *parts;
     uint32_t *labels; /* of the parts */
     size_t count, capacity;
+    size_t rows, rows_seen;
     airy_status status;
 };
 
@@ -54,17 +55,36 @@ static const struct part no_part = {.min = (double)INFINITY,
                                     .max = -(double)INFINITY,
                                     .first = {UINT32_MAX, UINT32_MAX, UINT32_MAX}};
 
+/* A block of this size, large ones in large pages; what was in the old one is moved. */
+static bool move(void **block, size_t used, size_t size)
+{
+    void *larger;
+    if (airy_memory_alloc(&larger, size) != AIRY_OK)
+        return false;
+    if (used)
+        memcpy(larger, *block, used);
+    airy_memory_release(*block);
+    *block = larger;
+    return true;
+}
+
+/*
+ * As much room as the rest of the stripe takes if it is like what was seen of it, up to eight times
+ * the room there was: with many labels the time goes into new pages.
+ */
 static bool grow(struct stripe *s)
 {
-    const size_t capacity = 2 * s->capacity + 64;
-    struct part *parts = realloc(s->parts, capacity * sizeof(*parts));
-    s->parts = parts ? parts : s->parts;
-    uint32_t *labels = realloc(s->labels, capacity * sizeof(*labels));
-    s->labels = labels ? labels : s->labels;
-    if (!parts || !labels)
-        return false;
-    s->capacity = capacity;
-    return true;
+    const size_t like =
+                     (size_t)(1.0625 * (double)s->count * (double)s->rows / (double)s->rows_seen),
+                 larger = airy_max_size(like, 2 * s->capacity),
+                 capacity = airy_min_size(larger, 8 * s->capacity) + 64;
+    void *parts = s->parts, *labels = s->labels;
+    const bool done = move(&parts, s->count * sizeof(*s->parts), capacity * sizeof(*s->parts)) &&
+                      move(&labels, s->count * sizeof(*s->labels), capacity * sizeof(*s->labels));
+    s->parts = parts;
+    s->labels = labels;
+    s->capacity = done ? capacity : s->capacity;
+    return done;
 }
 
 /* A row of the image, and its runs. */
@@ -210,7 +230,9 @@ static bool measure_rows(const struct job *job, struct stripe *s, size_t first, 
 {
     const struct airy_runs *runs = job->runs;
     const size_t height = runs->shape[1], width = runs->shape[2];
+    s->rows = last - first;
     for (size_t i = first; i < last; i++) {
+        s->rows_seen = i - first + 1;
         struct row row = {.z = (uint32_t)(i / height),
                           .y = (uint32_t)(i % height),
                           .pixel = (uint32_t)(i * width),
@@ -370,8 +392,8 @@ airy_status airy_measure_runs(airy_queue *queue, airy_region *regions, size_t co
     }
     const airy_status status = measure_all(&job, queue->device);
     for (size_t i = 0; i < job.stripe_count; i++) {
-        free(job.stripes[i].labels);
-        free(job.stripes[i].parts);
+        airy_memory_release(job.stripes[i].labels);
+        airy_memory_release(job.stripes[i].parts);
     }
     return status;
 }
