@@ -36,6 +36,8 @@ typedef uint uint4 __attribute__((ext_vector_type(4)));
 #define add_sat(a, b)            ((a) + (b) < (a) ? UINT32_MAX : (a) + (b))
 #define bitselect(a, b, c)       (((a) & ~(c)) | ((b) & (c)))
 #define atomic_or(address, bits) __atomic_fetch_or((address), (bits), __ATOMIC_SEQ_CST)
+#define AIRY_FETCH16(to, from)   (*(to) = *(from))
+#define AIRY_FETCHED()
 
 static pthread_barrier_t lanes_meet, all_meet;
 

@@ -353,26 +353,35 @@ AIRY_INLINE uint staged_length(__local const uchar *in, uint *at, uint stop, uin
 }
 
 /*
- * Literals to their place, which is a lower one, as near as may be: 32 lanes read before any of
- * them writes. 4 bytes a lane at a time.
+ * Bytes to another place in `out`, by words: 32 lanes read 256 bytes before any of them writes, so
+ * that a lower place may be as near as it likes. Up to 3 bytes behind the last are written, too,
+ * where nothing stands yet that is needed. Around the source, up to 3 bytes before and 7 behind are
+ * read.
  */
-AIRY_INLINE void move_literals(__local uchar *to, __local const uchar *from, uint count, uint lane)
+AIRY_INLINE void move_words(__local uchar *out, uint to, uint from, uint count, uint lane)
 {
+    const uint head = to & 3u, words = (head + count + 3u) >> 2;
+    const uint start = from - head, shift = (start & 3u) * 8u;
+    __local const uint *src = (__local const uint *)(out + (start & ~3u)) + lane;
+    __local uint *dst = (__local uint *)(out + (to - head));
+    /* The bytes of the first word that stand there already. */
+    const uint before = dst[0];
+    uint stays = lane == 0u ? (1u << (8u * head)) - 1u : 0u;
+    dst += lane;
     ROLLED
-    for (uint base = 0u; base < count; base += 128u) {
-        const uint i = base + lane;
-        const int rest = (int)(count - i);
-        __local const uchar *src = from + i;
-        __local uchar *dst = to + i;
-        uint c[4];
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-            c[k] = rest > 32 * k ? src[32 * k] : 0u;
+    for (uint base = 0u; base < words; base += 64u) {
+        const int rest = (int)(words - base - lane);
+        uint x = 0u, y = 0u;
+        if (rest > 0)
+            x = (uint)(((ulong)src[base + 1u] << 32 | src[base]) >> shift);
+        if (rest > 32)
+            y = (uint)(((ulong)src[base + 33u] << 32 | src[base + 32u]) >> shift);
         LANES_SYNC();
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-            if (rest > 32 * k)
-                dst[32 * k] = (uchar)c[k];
+        if (rest > 0)
+            dst[base] = (before & stays) | (x & ~stays);
+        if (rest > 32)
+            dst[base + 32u] = y;
+        stays = 0u;
     }
 }
 
@@ -400,11 +409,21 @@ AIRY_INLINE void repeat_quads(__local uchar *out, uint to, uint period, uint cou
     LANES_SYNC();
     __local uint4 *dst = (__local uint4 *)(out + to + head);
     uint4 v = (dst - distance)[distance < 32u ? lane & (distance - 1u) : lane];
-    ROLLED
-    for (uint base = 0u; base < quads; base += 32u) {
-        if (base + lane < quads)
-            dst[base + lane] = v;
-        if (distance > 32u) {
+    if (distance <= 32u) {
+        ROLLED
+        for (uint i = lane; i < quads; i += 128u) {
+            const uint rest = quads - i;
+            dst[i] = v;
+#pragma unroll
+            for (uint k = 1u; k < 4u; k++)
+                if (rest > 32u * k)
+                    dst[i + 32u * k] = v;
+        }
+    } else {
+        ROLLED
+        for (uint base = 0u; base < quads; base += 32u) {
+            if (base + lane < quads)
+                dst[base + lane] = v;
             LANES_SYNC();
             if (base + 32u + lane < quads)
                 v = (dst - distance)[base + 32u + lane];
@@ -477,59 +496,68 @@ AIRY_INLINE bool decode_staged(__local uchar *out, uint size, __global const uch
 {
     const uint skew = (uint)(ulong)bytes & 15u, quads = (skew + n + 15u) >> 4;
     const uint room = BLOCK_STORE / 16u - 1u;
-    if (n > BLOCK_STORE || quads > room)
+    /* No sound block is longer, and up to 15 bytes are lost to alignment. */
+    if (n > room * 16u - 15u - AIRY_STAGE_DISTANCE)
         return false;
     __global const uint4 *src = (__global const uint4 *)(bytes - skew);
     __local uint4 *stage = (__local uint4 *)out + (room - quads);
     ROLLED
     for (uint i = lane; i < quads; i += 32u)
-        stage[i] = src[i];
+        AIRY_FETCH16(stage + i, src + i);
+    AIRY_FETCHED();
     LANES_SYNC();
     /* Places of compressed bytes count from `in`, so that no output may end above them. */
     __local const uchar *in = out + AIRY_STAGE_DISTANCE;
     uint at = (room - quads) * 16u + skew - AIRY_STAGE_DISTANCE, to = 0u, from, literals;
     const uint stop = at + n;
+    uint token = in[at];
     ROLLED
     for (;;) {
-        /* Here at < stop, and there are 16 bytes behind stop. */
-        const uint token = in[at];
-        uint match = token & 15u, offset;
+        /* Here at < stop, and there are 16 bytes behind stop: as much as the first way takes. */
+        uint match = token & 15u;
+        __local const uchar *low; /* the offset's first byte, behind the literals */
         literals = token >> 4;
         from = at + 1u;
-        if ((literals != 15u) & (match != 15u)) {
-            __local const uchar *low = in + (from + literals);
+        if ((literals < 14u) & (match != 15u)) {
+            low = in + (from + literals);
             at = from + literals + 2u;
-            offset = low[0] | (uint)low[1] << 8;
+            token = low[2];
         } else {
             if (literals == 15u)
                 literals += staged_length(in, &from, stop, lane);
             /* Where literals leave the bytes, anything will do. */
-            __local const uchar *low = in + min(from + literals, stop);
+            low = in + min(from + literals, stop);
             at = from + literals + 2u;
-            offset = low[0] | (uint)low[1] << 8;
             if ((match == 15u) & (at < stop))
                 match += staged_length(in, &at, stop, lane);
+            token = in[min(at, stop)];
         }
+        const uint offset = low[0] | (uint)low[1] << 8;
         match += 4u;
         const uint place = to + literals, next = place + match, total = literals + match;
         if ((at >= stop) | (offset - 1u >= place) | (next > at))
             break;
         if (total <= 32u) {
-            /* What is written ends before these literals begin. */
-            uint i = lane;
+            /*
+             * Counted from the literals' end, in the bytes and in the output. The match may begin
+             * in these literals, which are read where they come from: what is written ends before.
+             */
+            int i = (int)(lane - literals);
+            if (offset < match && i >= 0)
+                i = (int)small_mod((uint)i, offset);
             if (lane >= literals)
-                i -= offset;
-            if (offset < match && lane >= literals)
-                i = literals + small_mod(lane - literals, offset) - offset;
-            __local const uchar *src = (int)i < 0 ? out + to : in + from;
+                i -= (int)offset;
+            __local const uchar *src = i + (int)literals < 0 ? out + place : low;
             if (lane < total)
-                out[to + lane] = src[(int)i];
+                out[to + lane] = src[i];
         } else {
             if (literals != 0u) {
-                move_literals(out + to, in + from, literals, lane);
+                move_words(out, to, from + AIRY_STAGE_DISTANCE, literals, lane);
                 LANES_SYNC();
             }
-            if (offset >= match)
+            if (offset >= match && place - offset >= 3u)
+                move_words(out, place, place - offset, match, lane);
+            else if (offset >= match)
                 move_masked(out, place, offset, match, ~0u, lane);
             else if ((offset & (offset - 1u)) == 0u && match <= 512u)
                 move_masked(out, place, offset, match, offset - 1u, lane);
@@ -542,7 +570,7 @@ AIRY_INLINE bool decode_staged(__local uchar *out, uint size, __global const uch
     /* The last sequence has literals only, and ends both. Anything else is for the general way. */
     if (from + literals != stop || to + literals != size)
         return false;
-    move_literals(out + to, in + from, literals, lane);
+    move_words(out, to, from + AIRY_STAGE_DISTANCE, literals, lane);
     LANES_SYNC();
     return true;
 }
