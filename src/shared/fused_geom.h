@@ -76,7 +76,7 @@ static inline airy_u64 airy_fused_square(airy_u64 weight, airy_u32 shift)
  * at any word of 32 pixels; it leaves out the change at its first pixel.
  */
 #define AIRY_FUSED_LANES 32u
-#define AIRY_FUSED_SLOTS 64u
+#define AIRY_FUSED_SLOTS 16u
 #define AIRY_FUSED_PART  256u
 
 /* Words of a part: places in the head. */

@@ -116,10 +116,37 @@ AIRY_INLINE double sum_value(struct sum s)
     return -((double)(~s.over + (low == 0UL ? 1u : 0u)) * above + (double)low);
 }
 
+/* For a power of two, whose inverse is one too: dividing by it is this product, bit for bit. */
+AIRY_INLINE double inverse(double power)
+{
+    return as_double((2046UL << 52) - as_ulong(power));
+}
+
+/* What the sums of lanes add to a frame's total, and the rank of the largest value. */
+AIRY_INLINE void add_slots(__global const ulong *totals, uint frame, ulong *total, uint *rank)
+{
+    __global const uint *tops =
+        (__global const uint *)(totals + AIRY_FUSED_SLOTS * AIRY_FUSED_LANES) + frame;
+    ulong slot[AIRY_FUSED_SLOTS];
+    uint top[AIRY_FUSED_SLOTS], largest = 0u;
+#pragma unroll
+    for (uint i = 0u; i < AIRY_FUSED_SLOTS; i++) {
+        slot[i] = totals[i * AIRY_FUSED_LANES + frame];
+        top[i] = tops[i * AIRY_FUSED_LANES];
+    }
+#pragma unroll
+    for (uint i = 0u; i < AIRY_FUSED_SLOTS; i++) {
+        *total += slot[i];
+        largest = max(largest, top[i]);
+    }
+    if (largest != 0u)
+        *rank = max(*rank, rank_of(largest));
+}
+
 /*
  * Fixed-point sums to the five planes. base: [5][bins] 64-bit sums of a frame without pixels left
  * out: normalization, normalization2, count, dark, squares; base_entries: their number of entries;
- * shift: [bins] the unit of each bin is 2^-shift.
+ * shift: [bins] the unit of each bin is 2^-shift. All that a bin needs is asked for at once.
  * Mapping: in x bins, in y frames; any work-group. No local memory, no barrier.
  */
 __kernel void integrate_blocks_finish(__global const ulong *base, __global const uint *base_entries,
@@ -135,58 +162,44 @@ __kernel void integrate_blocks_finish(__global const ulong *base, __global const
                                  (ulong)frame *
                                      (AIRY_FUSED_WORD_PLANES * g.span + AIRY_FUSED_STAT_WORDS);
     __global const uint *stat = words + AIRY_FUSED_WORD_PLANES * g.span;
-    const bool good = stat[5] == 0u;
+    __global const ulong *lanes = sums + g.lane_sums;
+    const uint lane = frame % AIRY_FUSED_LANES;
     struct sum signal = {sum[0], words[AIRY_FUSED_OVER * g.span + bin]};
     struct sum variance = {0UL, 0u};
+    ulong left[5];
+#pragma unroll
+    for (uint k = 0u; k < 5u; k++)
+        left[k] = base[k * g.bins + bin] - sum[(AIRY_FUSED_NORMALIZATION + k) * g.span];
+    const uint entries = base_entries[bin] - words[AIRY_FUSED_GONE * g.span + bin];
+    const double unit = as_double((1023UL - shift[bin]) << 52);
+    const bool good = stat[5] == 0u;
     if (POISSON) {
         variance.low = sum[AIRY_FUSED_VARIANCE * g.span];
         variance.over = words[(AIRY_FUSED_OVER + 1u) * g.span + bin];
     }
-    __global const ulong *lanes = sums + g.lane_sums + frame % AIRY_FUSED_LANES;
     if (g.lane_sums != 0UL) {
-        add_sum(&signal, lanes[bin * AIRY_FUSED_LANES]);
+        add_sum(&signal, lanes[bin * AIRY_FUSED_LANES + lane]);
         if (POISSON)
-            add_sum(&variance, lanes[(g.span + bin) * AIRY_FUSED_LANES]);
+            add_sum(&variance, lanes[(g.span + bin) * AIRY_FUSED_LANES + lane]);
     }
-    double plane[5] = {0.0, 0.0, 0.0, 0.0, 0.0};
-    if (good && words[AIRY_FUSED_GONE * g.span + bin] != base_entries[bin]) {
-        const double unit = ldexp(1.0, -(int)shift[bin]);
-        plane[0] = sum_value(signal) * unit -
-                   (double)(long)(base[3u * g.bins + bin] - sum[AIRY_FUSED_DARK * g.span]) /
-                       g.dark_scale;
-        if (POISSON)
-            plane[1] = (sum_value(variance) +
-                        (double)(base[4u * g.bins + bin] - sum[AIRY_FUSED_SQUARES * g.span])) *
-                       unit;
-        plane[2] = (double)(long)(base[bin] - sum[AIRY_FUSED_NORMALIZATION * g.span]) /
-                   g.normalization_scale;
-        plane[3] = (double)(base[g.bins + bin] - sum[AIRY_FUSED_NORMALIZATION2 * g.span]) /
-                   g.normalization2_scale;
-        plane[4] = (double)(base[2u * g.bins + bin] - sum[AIRY_FUSED_COUNT * g.span]) * unit;
-        /* Slivers are left whose squares are all below the unit: docs/numerics.md. */
-        if (POISSON && plane[1] == 0.0 && plane[4] > 0.0) {
-            const uint left = base_entries[bin] - words[AIRY_FUSED_GONE * g.span + bin];
-            plane[1] = plane[4] * fmax(plane[4], sum_value(signal) * unit) / (double)left;
-        }
-    }
+    double plane[5];
+    plane[0] = sum_value(signal) * unit - (double)(long)left[3] * inverse(g.dark_scale);
+    plane[1] = POISSON ? (sum_value(variance) + (double)left[4]) * unit : 0.0;
+    plane[2] = (double)(long)left[0] * inverse(g.normalization_scale);
+    plane[3] = (double)left[1] * inverse(g.normalization2_scale);
+    plane[4] = (double)left[2] * unit;
+    /* Slivers are left whose squares are all below the unit: docs/numerics.md. */
+    if (POISSON && plane[1] == 0.0 && plane[4] > 0.0)
+        plane[1] = plane[4] * fmax(plane[4], sum_value(signal) * unit) / (double)entries;
     for (uint k = 0u; k < 5u; k++)
-        out[g.sums_offset + ((ulong)frame * 5u + k) * g.bins + bin] = plane[k];
+        out[g.sums_offset + ((ulong)frame * 5u + k) * g.bins + bin] =
+            good && entries != 0u ? plane[k] : 0.0;
     if (bin != 0u)
         return;
     ulong total = (ulong)stat[1] << 32 | stat[0];
     uint rank = stat[2];
-    if (g.lane_sums != 0UL) {
-        __global const ulong *totals = lanes + SUMS * g.span * AIRY_FUSED_LANES;
-        __global const uint *tops = (__global const uint *)(totals +
-                                                            AIRY_FUSED_SLOTS * AIRY_FUSED_LANES -
-                                                            frame % AIRY_FUSED_LANES) +
-                                    frame % AIRY_FUSED_LANES;
-        for (uint i = 0u; i < AIRY_FUSED_SLOTS; i++) {
-            total += totals[i * AIRY_FUSED_LANES];
-            const uint top = tops[i * AIRY_FUSED_LANES];
-            rank = max(rank, top != 0u ? rank_of(top) : 0u);
-        }
-    }
+    if (g.lane_sums != 0UL)
+        add_slots(lanes + SUMS * g.span * AIRY_FUSED_LANES, lane, &total, &rank);
     __global double *to = stats + g.stats_offset + (ulong)frame * 4u;
     const bool any = good && (!SIGNED || stat[7] != 0u);
     to[0] = any ? (SIGNED ? (double)(long)total : (double)total) : 0.0;
