@@ -55,6 +55,11 @@ AIRY_INLINE uint lanes_or(uint mine, uint lane, __local uint *step)
 #endif
 }
 
+AIRY_INLINE uint any_bit(uint4 x)
+{
+    return x.x | x.y | x.z | x.w;
+}
+
 /*
  * How many quads of planes of a full block hold the values of all pixels that count: 0 to
  * KEPT_QUADS, or KEPT_QUADS + 1: they do not.
@@ -64,17 +69,27 @@ AIRY_INLINE uint count_quads(const struct block *b, __global const uint *valid_w
 {
     __local const uint4 *words = (__local const uint4 *)b->bytes;
     __global const uint4 *valid = (__global const uint4 *)(valid_words + (b->first >> 5));
-    uint seen = 0u; /* bit k: quad k, the last one for all planes above */
+    uint bits[KEPT_QUADS + 1u], seen = 0u; /* of each quad, and of all planes above */
 #pragma unroll
-    for (uint k = 0u; k < PLANES / 4u; k++) {
-        uint bits = 0u;
+    for (uint k = 0u; k <= KEPT_QUADS; k++)
+        bits[k] = 0u;
 #pragma unroll
-        for (uint i = lane; i < 4u * ROW_QUADS; i += LANES) {
-            const uint4 x = words[k * 4u * ROW_QUADS + i] & valid[i % ROW_QUADS];
-            bits |= x.x | x.y | x.z | x.w;
+    for (uint i = lane; i < 4u * ROW_QUADS; i += LANES) {
+        const uint4 counts = valid[i % ROW_QUADS];
+        uint4 above = (uint4)(0u);
+#pragma unroll
+        for (uint k = 0u; k < PLANES / 4u; k++) {
+            const uint4 x = words[k * 4u * ROW_QUADS + i];
+            if (k < KEPT_QUADS)
+                bits[k] |= any_bit(x & counts);
+            else
+                above |= x;
         }
-        seen |= bits != 0u ? 1u << min(k, KEPT_QUADS) : 0u;
+        bits[KEPT_QUADS] |= any_bit(above & counts);
     }
+#pragma unroll
+    for (uint k = 0u; k <= KEPT_QUADS; k++)
+        seen |= bits[k] != 0u ? 1u << k : 0u;
     return 32u - clz(lanes_or(seen, lane, step));
 }
 
