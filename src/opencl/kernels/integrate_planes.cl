@@ -298,22 +298,32 @@ AIRY_INLINE void load_quads(uint4 *x, __global const uint4 *planes, uint w, uint
  * Planes to sums of bins.
  * Mapping: a work-group is a row of AIRY_FUSED_LANES items, SHARES lanes a frame, and takes a part,
  *          each lane its share. With SHARES 1 all but the counts is the same for its items, which
- *          the compiler can tell. No local memory, no barrier.
+ *          the compiler can tell.
+ * Local memory: AIRY_PART_WORDS words. Barriers: one.
  */
 __kernel __attribute__((reqd_work_group_size(AIRY_FUSED_LANES, 1, 1))) void
 integrate_planes_sum(__global const uint *table, __global const uint *parts,
                      __global const uchar *quads, __global const uint4 *planes,
                      __global ulong *sums, const airy_fused_geom g)
 {
+    __local uint4 store[AIRY_PART_WORDS / 4u];
+    __local const uint *head = (__local const uint *)store;
     const uint row = (uint)get_group_id(0) / PARTS, part = (uint)get_group_id(0) % PARTS,
-               frame = (uint)get_local_id(0) % SEATS;
+               lane = (uint)get_local_id(0), frame = lane % SEATS;
+    const uint first = ((g.first_block + row) * PARTS + part) * AIRY_FUSED_PART;
+    __global const uint4 *from = (__global const uint4 *)parts +
+                                 (ulong)(first / AIRY_FUSED_PART) * (AIRY_PART_WORDS / 4u);
+    for (uint i = lane; i < AIRY_PART_WORDS / 4u; i += AIRY_FUSED_LANES)
+        AIRY_FETCH16(store + i, from + i);
     const uint kept = quads[row * AIRY_FUSED_LANES + frame];
+    const uint begin = SHARES == 1 ? 0u : lane / SEATS * SHARE_ROWS;
+    __global const uint4 *mine = planes + (ulong)row * BLOCK_QUADS + 2u * frame;
+    uint4 quad[KEPT_QUADS]; /* of the next word */
+    load_quads(quad, mine, part * PART_ROWS + begin, frame < g.frames ? kept : 0u);
+    AIRY_FETCHED();
+    barrier(CLK_LOCAL_MEM_FENCE);
     if (frame >= g.frames || kept == 0u)
         return;
-    const uint begin = SHARES == 1 ? 0u : (uint)get_local_id(0) / SEATS * SHARE_ROWS;
-    const uint first = ((g.first_block + row) * PARTS + part) * AIRY_FUSED_PART;
-    __global const uint *head = parts + (ulong)(first / AIRY_FUSED_PART) * AIRY_PART_WORDS;
-    __global const uint4 *mine = planes + (ulong)row * BLOCK_QUADS + 2u * frame;
     __global ulong *lane_sums = sums + g.lane_sums + frame;
     struct lane_run r;
     r.counts = r.largest = 0u;
@@ -321,9 +331,6 @@ integrate_planes_sum(__global const uint *table, __global const uint *parts,
     r.squares_near = r.squares_far = r.squares_before = r.squares_done = 0UL;
     const uint start = head[AIRY_PART_NEAR + begin];
     set_pair(&r, lane_sums, start & ~(1u << AIRY_PART_UP), start >> AIRY_PART_UP);
-    /* Of the next word: its planes, and so much of the table that the rest is in the cache. */
-    uint4 quad[KEPT_QUADS], ahead = *(__global const uint4 *)(head + AIRY_PART_HEAD + begin * 32u);
-    load_quads(quad, mine, part * PART_ROWS + begin, kept);
     uint known = 1u; /* the pair of this word's first pixel is set */
     for (uint w = begin; w < begin + SHARE_ROWS; w++) {
         uint x[KEPT];
@@ -334,14 +341,12 @@ integrate_planes_sum(__global const uint *table, __global const uint *parts,
             x[4u * k + 2u] = quad[k].z;
             x[4u * k + 3u] = quad[k].w;
         }
-        const uint4 begun = ahead;
-        const uint next = min(w + 1u, begin + SHARE_ROWS - 1u);
-        load_quads(quad, mine, part * PART_ROWS + next, kept);
-        ahead = *(__global const uint4 *)(head + AIRY_PART_HEAD + next * 32u);
-#if ELEM_SIZE == 1
+        load_quads(quad, mine, part * PART_ROWS + min(w + 1u, begin + SHARE_ROWS - 1u), kept);
         TRANSPOSE_8(x)
-#else
-        TRANSPOSE_16(x)
+#if ELEM_SIZE != 1
+        if (kept > 2u)
+            TRANSPOSE_8((x + 8))
+        TRANSPOSE_QUARTERS(x, 16u)
 #endif
         /* PACKED pixels at a time: so much code stays in the nearest cache. */
 #pragma unroll 1
@@ -350,14 +355,14 @@ integrate_planes_sum(__global const uint *table, __global const uint *parts,
                        jumps = head[AIRY_PART_JUMPS + w] >> half_word;
             const uint at = w * 32u + half_word, ups = head[AIRY_PART_UPS + w] >> half_word;
             __global const uint *entries = table + airy_fused_place(first + at);
-            __global const uint4 *weights = (__global const uint4 *)(head + AIRY_PART_HEAD + at);
-            uint4 four[PACKED / 4u];
-            four[0] = half_word == 0u ? begun : weights[0];
-#pragma unroll
-            for (uint k = 1u; k < PACKED / 4u; k++)
-                four[k] = weights[k];
+            __local const uint4 *weights = store + (AIRY_PART_HEAD + at) / 4u;
+            uint4 f = weights[0], ahead = f;
 #pragma unroll
             for (uint i = 0u; i < PACKED; i++) {
+                if (i % 4u == 0u) {
+                    f = ahead;
+                    ahead = weights[min(i / 4u + 1u, PACKED / 4u - 1u)];
+                }
                 if ((changes & 1u << i) != 0u) {
                     leave_near(&r, &g);
                     if ((jumps & 1u << i) != 0u) {
@@ -366,7 +371,6 @@ integrate_planes_sum(__global const uint *table, __global const uint *parts,
                         set_pair(&r, lane_sums, (entry >> FRACTION_BITS) + 1u - up, up);
                     }
                 }
-                const uint4 f = four[i / 4u];
                 const uint weight = i % 4u == 0u   ? f.x
                                     : i % 4u == 1u ? f.y
                                     : i % 4u == 2u ? f.z
