@@ -26,7 +26,7 @@ struct solve {
     const struct airy_reduce_source *source; /* the first */
     size_t images;
     airy_clip_geom geom;
-    char options[80], solver[32];
+    char options[96], solver[48];
     airy_buffer *state, *buckets, *tails, *tail_at, *ticket;
     const struct airy_cl_answer *answer;
     double bytes;
@@ -154,10 +154,11 @@ static airy_status start(struct solve *s, const struct airy_reduce_source *sourc
     g->stretch = (uint32_t)(source->count / g->samples);
     plan_sizes(s);
     snprintf(s->options, sizeof(s->options),
-             "-DT=%s -DWIDE=%d -DHAS_MASK=%d -DTIGHT=%d -DQUADS=%d -DTAILS=%d",
+             "-DT=%s -DWIDE=%d -DHAS_MASK=%d -DTIGHT=%d -DQUADS=%d -DTAILS=%d -DMANY=%d",
              airy_cl_types[src->dtype].name, wide, mask != NULL, is_tight(source),
-             takes_quads(source), params != NULL);
-    snprintf(s->solver, sizeof(s->solver), "-DWIDE=%d -DTAILS=%d", wide, params != NULL);
+             takes_quads(source), params != NULL, images > 1);
+    snprintf(s->solver, sizeof(s->solver), "-DWIDE=%d -DTAILS=%d -DMANY=%d", wide, params != NULL,
+             images > 1);
     return take_scratch(s);
 }
 
@@ -166,8 +167,8 @@ static airy_status launch(const struct solve *s, const struct airy_cl_kernel_spe
                           size_t count)
 {
     const size_t global[2] = {groups * local, s->images}, group[2] = {local, 1};
-    return airy_cl_launch(s->source->queue, spec, 2, global, group, bytes * (double)s->images, args,
-                          count);
+    return airy_cl_launch(s->source->queue, spec, s->images > 1 ? 2 : 1, global, group,
+                          bytes * (double)s->images, args, count);
 }
 
 static struct airy_cl_arg mask_of(const struct solve *s)
@@ -231,8 +232,13 @@ static airy_status run_all(const struct airy_reduce_source *sources, size_t coun
 {
     for (size_t i = 0; i < count;) {
         struct solve s;
-        const size_t n = count_alike(sources + i, count - i);
-        AIRY_TRY(start(&s, sources + i, n, params, median, answer, i));
+        size_t n = count_alike(sources + i, count - i);
+        airy_status status = start(&s, sources + i, n, params, median, answer, i);
+        if (status == AIRY_ERR_MEMORY && n > 1) { /* scratch of one may be there */
+            n = 1;
+            status = start(&s, sources + i, n, params, median, answer, i);
+        }
+        AIRY_TRY(status);
         AIRY_TRY(run(&s));
         i += n;
         if (i < count)

@@ -5,7 +5,8 @@
  *
  * Build options: T: type of the elements; WIDE: 1 where f32 does not hold it; HAS_MASK: 1 with a
  * mask; TIGHT: 1 where array and mask have no gaps; QUADS: 1 where they begin at multiples of four
- * elements, too; TAILS: 1 for a clip, 0: all is core.
+ * elements, too; TAILS: 1 for a clip, 0: all is core;
+ * MANY: clip_real.h.
  * Local memory: clip_ranks 16 KiB; clip_walk 15 KiB at most, 21 KiB where warps are.
  */
 #ifdef AIRY_FP64

@@ -38,10 +38,20 @@ typedef int4 real_key4;
 #define real_not_more(x) convert_float_rtn(x)
 #endif
 
-/* The one of a work-group, of the images that a launch goes over. */
+/*
+ * The one of a work-group, of the images that a launch goes over. MANY: 0 where it goes over one,
+ * which saves registers.
+ */
+#ifndef MANY
+#define MANY 1
+#endif
 AIRY_INLINE uint own_image(void)
 {
-    return (uint)get_global_id(1);
+#if MANY
+    return (uint)get_group_id(1);
+#else
+    return 0u;
+#endif
 }
 
 /* The tails of an image: first those of each group in its room, and behind these gathered. */

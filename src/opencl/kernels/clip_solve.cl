@@ -2,7 +2,8 @@
  * What a clip makes of a sample and of a walk (clip.cl): one group does all passes on an image's
  * lists and buckets. Where the sample was wrong, `status` says so.
  *
- * Build options: WIDE: 1 where elements are compared as f64; TAILS: 1 for a clip, 0: all is core.
+ * Build options: WIDE: 1 where elements are compared as f64; TAILS: 1 for a clip, 0: all is core;
+ * MANY: clip_real.h.
  * Local memory: 9 KiB at most; 21 KiB without warps.
  */
 #ifndef WIDE
