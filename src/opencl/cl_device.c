@@ -16,6 +16,7 @@
  */
 enum {
     PCI_BUS_INFO = 0x410F,
+    CAPABILITY_MAJOR_NV = 0x4000,
     PCI_BUS_NV = 0x4008,
     PCI_SLOT_NV = 0x4009,
     PCI_DOMAIN_NV = 0x400A,
@@ -323,8 +324,11 @@ static void fill_traits(struct airy_cl_device *impl, const struct device_place *
     find_pci(cl, impl->id, impl->pci);
     const bool exact = (device_number(cl, impl->id, CL_DEVICE_SINGLE_FP_CONFIG) &
                         CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
-    snprintf(impl->options, sizeof(impl->options), "-cl-std=CL1.2%s%s",
+    /* 0 where the driver does not say. */
+    const uint64_t capability = impl->nvidia ? device_number(cl, impl->id, CAPABILITY_MAJOR_NV) : 0;
+    snprintf(impl->options, sizeof(impl->options), "-cl-std=CL1.2%s%s%s",
              exact ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
+             capability > 0 && capability < 8 ? " -DAIRY_FETCHES=0" : "",
              impl->nvidia && airy_log_get_level() == AIRY_LOG_DEBUG ? " -cl-nv-verbose" : "");
     /*
      * PoCL keeps compiled kernels itself, and asking it for a binary makes it compile every kernel

@@ -119,6 +119,11 @@ static inline uint airy_bits(uint a, uint b, uint mask)
     return r;
 }
 
+/* Copies to local memory that go on by themselves, from compute capability 8.0 on; 0: older devices. */
+#ifndef AIRY_FETCHES
+#define AIRY_FETCHES 1
+#endif
+#if AIRY_FETCHES
 static inline void airy_fetch4(uint to, __global const void *from, uint bytes)
 {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
@@ -145,6 +150,7 @@ static inline void airy_fetch8(uint to, __global const void *from)
 #define AIRY_FETCHED()           asm volatile("cp.async.wait_all;" ::: "memory")
 #define AIRY_FETCH_END()         asm volatile("cp.async.commit_group;" ::: "memory")
 #define AIRY_FETCHED_BUT(n)      asm volatile("cp.async.wait_group %0;" : : "n"(n) : "memory")
+#endif
 
 static inline void airy_add_64(__global ulong *sum, ulong v)
 {
@@ -193,6 +199,9 @@ static inline void airy_tell(__global uint *p, uint v)
 #define AIRY_TELL(p, v)                 airy_tell((p), (v))
 #define AIRY_LOG2(x)                    log2(x)
 #define AIRY_BITS(a, b, mask)           bitselect((a), (b), (mask))
+#endif
+
+#ifndef AIRY_FETCHED
 #define AIRY_FETCH4(to, i, from, there) ((to)[i] = (there) ? *(from) : 0)
 #define AIRY_FETCH8(to, i, from)        ((to)[i] = *(from))
 #define AIRY_FETCH16(to, from)          (*(to) = *(from))
