@@ -230,12 +230,13 @@ static airy_status run_all(const struct airy_reduce_source *sources, size_t coun
                            const airy_clip_params *params, bool median,
                            const struct airy_cl_answer *answer)
 {
+    size_t together = AIRY_CLIP_IMAGES;
     for (size_t i = 0; i < count;) {
         struct solve s;
-        size_t n = count_alike(sources + i, count - i);
+        size_t n = airy_min_size(count_alike(sources + i, count - i), together);
         airy_status status = start(&s, sources + i, n, params, median, answer, i);
         if (status == AIRY_ERR_MEMORY && n > 1) { /* scratch of one may be there */
-            n = 1;
+            n = together = 1;
             status = start(&s, sources + i, n, params, median, answer, i);
         }
         AIRY_TRY(status);

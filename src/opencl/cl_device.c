@@ -314,7 +314,7 @@ static void fill_traits(struct airy_cl_device *impl, const struct device_place *
     snprintf(impl->driver, sizeof(impl->driver), "%.63s|%.95s|%.95s|%.60s", platform, version, name,
              driver);
     impl->nvidia = is_nvidia(place->platform);
-    impl->splits = (device_number(cl, impl->id, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_GPU) != 0;
+    impl->splits = impl->nvidia;
     impl->create_buffer_nv = find_create_buffer_nv(place);
     impl->pocl = strstr(platform, "Portable Computing Language") != NULL;
     impl->int64_atomics = has_extension(cl, impl->id, "cl_khr_int64_base_atomics") &&

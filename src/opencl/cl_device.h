@@ -24,7 +24,7 @@ struct airy_cl_device {
     cl_context context;
     const char *spec; /* the airy_device's, for sentences */
     bool nvidia, pocl;
-    bool splits; /* pixels of integrators are split there, where it can: a GPU; tests set it */
+    bool splits; /* pixels of integrators are split there, where it can: NVIDIA's; tests set it */
     airy_cl_create_buffer_nv create_buffer_nv; /* NULL: not there */
     bool int64_atomics;   /* additions and extremes, as AIRY_INT64_ATOMICS of prelude.cl */
     bool over_allocates;  /* single allocations above max_alloc work: CL_DEVICE_MAX_MEM_ALLOC_SIZE
