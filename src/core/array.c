@@ -200,6 +200,13 @@ bool airy_array_is_tight(const airy_array *array)
     return true;
 }
 
+bool airy_array_is_like(const airy_array *a, const airy_array *b)
+{
+    const size_t size = (size_t)a->ndim * sizeof(a->shape[0]);
+    return a->buffer == b->buffer && a->dtype == b->dtype && a->ndim == b->ndim &&
+           memcmp(a->shape, b->shape, size) == 0 && memcmp(a->pitch, b->pitch, size) == 0;
+}
+
 /* First byte of row number `row`, rows counted over all axes but the last; ascending with row. */
 static size_t row_start(const airy_array *a, size_t row)
 {

@@ -130,6 +130,8 @@ void airy_queue_set_error(airy_queue *queue, airy_status status);
 bool airy_host_contains(airy_device *device, const void *data, size_t size);
 /* Elements follow each other without gaps. */
 bool airy_array_is_tight(const airy_array *array);
+/* In the same memory, and alike but for where they begin: dtype, shape, pitches. */
+bool airy_array_is_like(const airy_array *a, const airy_array *b);
 /* Some element of one lies in the memory of the other. */
 bool airy_array_overlaps(const airy_array *a, const airy_array *b);
 /* CPU arrays only: the address of element 0. */

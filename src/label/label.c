@@ -52,12 +52,9 @@ static size_t span_of(const airy_array *a)
 /* Elements from an array to one that is like it and lies behind it in the same memory; else 0. */
 static size_t step_to(const airy_array *a, const airy_array *next)
 {
-    const size_t dims = (size_t)a->ndim * sizeof(size_t);
-    const bool like = a->buffer == next->buffer && a->dtype == next->dtype &&
-                      a->ndim == next->ndim && memcmp(a->shape, next->shape, dims) == 0 &&
-                      memcmp(a->pitch, next->pitch, dims) == 0;
-    return like && next->offset > a->offset ? (next->offset - a->offset) / airy_dtype_size(a->dtype)
-                                            : 0;
+    return airy_array_is_like(a, next) && next->offset > a->offset
+               ? (next->offset - a->offset) / airy_dtype_size(a->dtype)
+               : 0;
 }
 
 /* How many images from the first one on lie in one array at equal distances, as planes do. */

@@ -1,6 +1,5 @@
 /* Statistics and clips that the device finds by itself (kernels/clip.cl). */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/size.h"
@@ -58,13 +57,6 @@ static bool takes_quads(const struct airy_reduce_source *source)
            (!source->mask || airy_cl_offset(source->mask) % 4 == 0);
 }
 
-static bool same_form(const airy_array *a, const airy_array *b)
-{
-    const size_t size = (size_t)a->ndim * sizeof(a->shape[0]);
-    return a->buffer == b->buffer && a->dtype == b->dtype && a->ndim == b->ndim &&
-           memcmp(a->shape, b->shape, size) == 0 && memcmp(a->pitch, b->pitch, size) == 0;
-}
-
 /* From one array to another, in elements; negative ones wrap around. */
 static uint64_t step_between(const airy_array *a, const airy_array *b)
 {
@@ -75,11 +67,11 @@ static uint64_t step_between(const airy_array *a, const airy_array *b)
 static bool goes_on(const struct airy_reduce_source *s, size_t i)
 {
     const airy_array *src = s[i].src, *mask = s[i].mask;
-    if (!same_form(s[0].src, src) || !s[0].mask != !mask ||
+    if (!airy_array_is_like(s[0].src, src) || !s[0].mask != !mask ||
         step_between(s[i - 1].src, src) != step_between(s[0].src, s[1].src) ||
         takes_quads(&s[0]) != takes_quads(&s[i]))
         return false;
-    return !mask || (same_form(s[0].mask, mask) &&
+    return !mask || (airy_array_is_like(s[0].mask, mask) &&
                      step_between(s[i - 1].mask, mask) == step_between(s[0].mask, s[1].mask));
 }
 
@@ -107,6 +99,7 @@ static airy_status take_scratch(struct solve *s)
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_BLOCKS, tails * size, &s->tails));
     AIRY_TRY(
         airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, tails * sizeof(uint32_t), &s->tail_at));
+    /* 0, as new buffers are, and as the kernels leave it. */
     return s->looks ? airy_queue_scratch(queue, AIRY_SCRATCH_TICKET,
                                          AIRY_CLIP_IMAGES * sizeof(uint32_t), &s->ticket)
                     : AIRY_OK;
