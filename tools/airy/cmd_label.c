@@ -153,11 +153,10 @@ static int label_image(const struct label_params *p, struct device_image *d, jso
     return code;
 }
 
-/* The planes of a cube, as volumes of one plane. */
+/* The planes of a cube, as volumes of one plane, and what is found of each. */
 struct planes {
-    size_t count;
-    airy_array *cube; /* of labels; NULL: not wanted */
-    airy_array **srcs, **targets;
+    struct device_planes images;
+    airy_array *cube, **targets; /* of labels; the cube is NULL where they are not wanted */
     size_t *counts;
     airy_region **regions;
 };
@@ -165,38 +164,33 @@ struct planes {
 static int open_planes(struct planes *planes, const struct label_params *p,
                        const struct device_image *d)
 {
-    const size_t *shape = d->image.shape, one[3] = {1, shape[1], shape[2]}, n = shape[0];
+    const int code = device_planes_open(&planes->images, d, &p->common, true);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    const size_t n = planes->images.count;
     airy_status status = AIRY_OK;
-    planes->count = n;
-    planes->srcs = calloc(n, sizeof(airy_array *));
     planes->targets = calloc(n, sizeof(airy_array *));
     planes->counts = calloc(n, sizeof(*planes->counts));
     planes->regions = calloc(n, sizeof(airy_region *));
-    if (!planes->srcs || !planes->targets || !planes->counts || !planes->regions)
+    if (!planes->targets || !planes->counts || !planes->regions)
         return tool_fail(&p->common, "out of memory for %zu planes", n);
     if (p->output)
-        status = airy_array_create(&planes->cube, d->device, AIRY_DTYPE_I32, 3, shape);
-    for (size_t i = 0; i < n && status == AIRY_OK; i++) {
-        const size_t at[3] = {i, 0, 0};
-        status = airy_array_view(&planes->srcs[i], d->src, at, one);
-        if (status == AIRY_OK && p->output)
-            status = airy_array_view(&planes->targets[i], planes->cube, at, one);
-    }
+        status = airy_array_create(&planes->cube, d->device, AIRY_DTYPE_I32, 3, d->image.shape);
+    for (size_t i = 0; p->output && i < n && status == AIRY_OK; i++)
+        status = device_plane_view(&planes->targets[i], planes->cube, i, n);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
 }
 
 static void close_planes(struct planes *planes)
 {
-    for (size_t i = 0; i < planes->count; i++) {
-        if (planes->srcs)
-            airy_array_destroy(&planes->srcs[i]);
+    for (size_t i = 0; i < planes->images.count; i++) {
         if (planes->targets)
             airy_array_destroy(&planes->targets[i]);
         if (planes->regions)
             airy_regions_free(planes->regions[i]);
     }
     airy_array_destroy(&planes->cube);
-    free(planes->srcs);
+    device_planes_close(&planes->images);
     free(planes->targets);
     free(planes->counts);
     free(planes->regions);
@@ -207,14 +201,14 @@ static int write_planes(const struct label_params *p, const airy_image *image,
 {
     struct catalog catalog;
     catalog_open(&catalog, image);
-    for (size_t i = 0; i < planes->count; i++)
+    for (size_t i = 0; i < planes->images.count; i++)
         catalog.rows += planes->counts[i];
     airy_region *all = malloc((catalog.rows + 1) * sizeof(*all));
-    for (size_t i = 0, at = 0; all && i < planes->count; at += planes->counts[i++])
+    for (size_t i = 0, at = 0; all && i < planes->images.count; at += planes->counts[i++])
         if (planes->counts[i] > 0)
             memcpy(all + at, planes->regions[i], planes->counts[i] * sizeof(*all));
     int code = AIRY_EXIT_OK;
-    if (!all || !catalog_add_planes(&catalog, all, planes->counts, planes->count))
+    if (!all || !catalog_add_planes(&catalog, all, planes->counts, planes->images.count))
         code = tool_fail(&p->common, "%s: out of memory for %zu labels", p->table, catalog.rows);
     if (code == AIRY_EXIT_OK)
         code = catalog_write(&catalog, &p->common, "LABELS", "Connected components of planes", NULL,
@@ -230,7 +224,7 @@ static int label_planes(const struct label_params *p, struct device_image *d, js
     airy_label_params params = {.connectivity = p->connectivity == 8 ? 18 : 6,
                                 .min_count = p->min_area,
                                 .max_count = p->max_area};
-    struct planes planes = {.count = 0};
+    struct planes planes = {.cube = NULL};
     if (d->image.ndim != 3)
         return tool_fail(&p->common, "%s: has %d dimensions, --each expects a cube",
                          p->common.inputs.items[0], d->image.ndim);
@@ -239,14 +233,15 @@ static int label_planes(const struct label_params *p, struct device_image *d, js
         return code;
     code = open_planes(&planes, p, d);
     if (code == AIRY_EXIT_OK) {
-        const airy_status status = airy_label_each(
-            d->queue, p->output ? planes.targets : NULL, (const airy_array *const *)planes.srcs,
-            planes.count, &params, planes.counts, p->table ? planes.regions : NULL);
+        const airy_status status = airy_label_each(d->queue, p->output ? planes.targets : NULL,
+                                                   (const airy_array *const *)planes.images.srcs,
+                                                   planes.images.count, &params, planes.counts,
+                                                   p->table ? planes.regions : NULL);
         code = status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
     }
     if (code == AIRY_EXIT_OK) {
         json_t *list = json_array();
-        for (size_t i = 0; i < planes.count; i++)
+        for (size_t i = 0; i < planes.images.count; i++)
             json_array_append_new(list, json_integer((json_int_t)planes.counts[i]));
         json_object_set_new(json, "labels", list);
     }

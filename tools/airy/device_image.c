@@ -223,8 +223,7 @@ void device_image_say_gaps(const struct device_image *d, const struct common *co
              is_signed ? 1 : 2);
 }
 
-/* View number i of so many, which are alike. */
-static airy_status view_plane(airy_array **view, const airy_array *array, size_t i, size_t count)
+airy_status device_plane_view(airy_array **view, const airy_array *array, size_t i, size_t count)
 {
     const int ndim = airy_array_ndim(array);
     size_t start[AIRY_MAX_DIMS] = {0}, shape[AIRY_MAX_DIMS];
@@ -252,9 +251,10 @@ int device_planes_open(struct device_planes *planes, const struct device_image *
         return tool_fail(common, "out of memory for %zu planes", count);
     airy_status status = AIRY_OK;
     for (planes->count = 0; planes->count < count && status == AIRY_OK; planes->count++) {
-        status = view_plane(&planes->srcs[planes->count], d->src, planes->count, count);
+        status = device_plane_view(&planes->srcs[planes->count], d->src, planes->count, count);
         if (status == AIRY_OK && d->mask)
-            status = view_plane(&planes->masks[planes->count], d->mask, planes->count, count);
+            status =
+                device_plane_view(&planes->masks[planes->count], d->mask, planes->count, count);
     }
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(common, status);
 }

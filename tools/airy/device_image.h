@@ -49,6 +49,8 @@ struct device_planes {
     size_t count;
     airy_array **srcs, **masks; /* views; masks NULL: there are none */
 };
+/* Number i of `count` planes of an array, with as many dimensions: those in front have length 1. */
+airy_status device_plane_view(airy_array **view, const airy_array *array, size_t i, size_t count);
 /* Exit code; close them in any case. */
 int device_planes_open(struct device_planes *planes, const struct device_image *d,
                        const struct common *common, bool each);
