@@ -27,8 +27,9 @@ struct bench_params {
 struct timing {
     double times[BENCH_MAX_REPEATS]; /* s */
     size_t count;
-    double spent;                  /* s, sum of times */
-    double first;                  /* s, of the first call, which is not among times */
+    double spent;  /* s, sum of times */
+    double first;  /* s, of the first call, which is not among times */
+    double stolen; /* of the processors' time meanwhile: by a virtual machine's host, 0 to 1 */
     double host_peak, device_peak; /* bytes held at most: by the process in this loop, on the
                                       device since the bench began */
 };
@@ -120,6 +121,14 @@ airy_status bench_loop(const struct bench *bench, struct timing *t, const struct
 airy_status bench_say(struct bench *bench, airy_status status, const char *sentence);
 /* tool_failed, but after bench_say and Ctrl-C (said once at the end) nothing. Exit code. */
 int bench_failed(const struct bench *bench, airy_status status);
+
+/* Time of all processors so far, and what of it a virtual machine's host gave to others. */
+struct bench_ticks {
+    double all, stolen;
+};
+struct bench_ticks bench_ticks(void);
+/* Share of the time since then, 0 to 1; NaN where the system does not say. */
+double bench_stolen(const struct bench_ticks *since);
 
 /* One figure. */
 struct bench_row {

@@ -182,6 +182,7 @@ static void add_row(const struct series *series, struct layout_figure *figure, s
     t->count = figure->runs;
     t->first = figure->first;
     t->host_peak = t->device_peak = (double)NAN; /* of processes that are gone */
+    t->stolen = (double)NAN;
     bench_add_rate(bench, t,
                    &(struct bench_row){.name = name,
                                        .unit = "frames/s",

@@ -41,6 +41,28 @@ static void reset_peak(void)
     }
 }
 
+struct bench_ticks bench_ticks(void)
+{
+    struct bench_ticks ticks = {0};
+    unsigned long long t[8] = {0}; /* user, nice, system, idle, iowait, irq, softirq, steal */
+    FILE *file = fopen("/proc/stat", "r");
+    if (file && fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2],
+                       &t[3], &t[4], &t[5], &t[6], &t[7]) == 8)
+        ticks.stolen = (double)t[7];
+    for (size_t i = 0; i < 8; i++)
+        ticks.all += (double)t[i];
+    if (file)
+        fclose(file);
+    return ticks;
+}
+
+double bench_stolen(const struct bench_ticks *since)
+{
+    const struct bench_ticks now = bench_ticks();
+    return now.all > since->all ? (now.stolen - since->stolen) / (now.all - since->all)
+                                : (double)NAN;
+}
+
 double bench_seconds(const struct bench *bench)
 {
     return bench->params->has_seconds ? bench->params->seconds : 2;
@@ -51,6 +73,7 @@ airy_status bench_loop(const struct bench *bench, struct timing *t, const struct
     enum { LONG = 20 }; /* s, after which one call is enough */
     airy_status status = AIRY_OK;
     airy_memory_info memory;
+    const struct bench_ticks ticks = bench_ticks();
     reset_peak();
     t->count = 0;
     t->first = NAN;
@@ -72,6 +95,7 @@ airy_status bench_loop(const struct bench *bench, struct timing *t, const struct
             t->spent >= LONG)
             break;
     }
+    t->stolen = bench_stolen(&ticks);
     t->host_peak = host_peak();
     t->device_peak = airy_device_memory(bench->device, &memory) == AIRY_OK ? (double)memory.peak
                                                                            : 0;
@@ -139,6 +163,7 @@ static void add(struct bench *bench, const struct bench_row *row, const double f
         set(out, "calls", json_integer((json_int_t)t->count));
         set(out, "host_peak_bytes", number_or_null(t->host_peak, t->host_peak > 0));
         set(out, "device_peak_bytes", number_or_null(t->device_peak, true));
+        set(out, "stolen", number_or_null(t->stolen, true));
     }
     if (row->frames)
         set(out, "frames", json_integer((json_int_t)row->frames));
@@ -236,6 +261,7 @@ static void widen(int *width, const char *word)
 /* What is said of a row, on a line of its own so that numbers stay in their columns. */
 static void show_remarks(const json_t *row)
 {
+    const double TOLD = 0.02; /* what is stolen is told from here on */
     const char *limit = text(row, "limit_name"), *note = text(row, "note");
     const char *between = "    ";
     if (*limit) {
@@ -252,6 +278,11 @@ static void show_remarks(const json_t *row)
     }
     if (*note) {
         printf("%s%s", between, note);
+        between = "; ";
+    }
+    if (number(row, "stolen") >= TOLD) {
+        printf("%sthe machine's host took %.0f %% of the processors' time", between,
+               100 * number(row, "stolen"));
         between = "; ";
     }
     if (between[0] == ';')

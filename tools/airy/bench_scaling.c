@@ -272,6 +272,7 @@ static int measure_jobs(struct scaling *scaling, enum scaling_kind kind, const s
                       ? bench->params->replay
                       : (size_t)fmin(fmax(wanted / (double)bench->stack_info.frames, 1), 4096)};
     *t = (struct timing){.host_peak = (double)NAN, .device_peak = (double)NAN};
+    const struct bench_ticks ticks = bench_ticks();
     const double begin = tool_now();
     do {
         unlink(path);
@@ -290,6 +291,7 @@ static int measure_jobs(struct scaling *scaling, enum scaling_kind kind, const s
         t->first = t->count ? t->first : job.wall;
         t->times[t->count++] = job.seconds;
     } while (t->count < BENCH_MAX_REPEATS && tool_now() - begin < bench_seconds(bench));
+    t->stolen = bench_stolen(&ticks);
     const int code = check_result(scaling, &job, kind_keys[kind]);
     if (code == AIRY_EXIT_OK)
         add_row(scaling, bench, kind, step, job.frames, t);
