@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "reduce/select.h"
+#include "shared/middle.h"
 
 /* Of a row of nodes: the nearest good one at or before each, and at or after it; -1: none. */
 struct neighbours {
@@ -144,7 +145,7 @@ airy_status airy_background_fill(double *level, double *noise, const size_t node
 static double middle_of(double *values, size_t count)
 {
     const double upper = airy_select_nth(values, count, count / 2);
-    return count % 2 ? upper : 0.5 * airy_select_nth(values, count, count / 2 - 1) + 0.5 * upper;
+    return count % 2 ? upper : airy_middle(airy_select_nth(values, count, count / 2 - 1), upper);
 }
 
 airy_status airy_background_median(double *median, const double *values, size_t count)

@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "cpu/cpu_project.h"
 #include "cpu/cpu_reduce.h"
+#include "shared/middle.h"
 
 enum { SAMPLE = 16, MARGIN = 3, FEW = 32 };
 
@@ -128,5 +129,5 @@ double airy_project_median(double *v, size_t n, bool skip_nan, double *scratch)
         kernels->moments(&above, v, padded, 0, nextafter(lower, infinity), infinity);
         upper = above.min;
     }
-    return 0.5 * lower + 0.5 * upper;
+    return airy_middle(lower, upper);
 }

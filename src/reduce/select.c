@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
+#include "shared/middle.h"
 
 double airy_select_nth(double *values, size_t count, size_t rank)
 {
@@ -193,6 +194,6 @@ airy_status airy_select_median(double *value, const struct airy_reduce_source *s
     if (among == 0)
         return AIRY_OK;
     AIRY_TRY(airy_select_pair(pair, source, order, among, (among - 1) / 2, among % 2 == 0));
-    *value = 0.5 * pair[0] + 0.5 * pair[among % 2 == 0];
+    *value = airy_middle(pair[0], pair[among % 2 == 0]);
     return AIRY_OK;
 }

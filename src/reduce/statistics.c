@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "reduce/select.h"
+#include "shared/middle.h"
 
 enum { BUCKETS = 256, AT_ONCE = 128 /* images whose solutions are kept */ };
 
@@ -245,7 +246,7 @@ static airy_status median_kept(double *median, struct kept *k, const struct meas
         return AIRY_OK;
     const double lower = buckets_nth(&k->window, (m->count - 1) / 2 - m->low);
     const double upper = m->count % 2 ? lower : buckets_nth(&k->window, m->count / 2 - m->low);
-    *median = 0.5 * lower + 0.5 * upper;
+    *median = airy_middle(lower, upper);
     return AIRY_OK;
 }
 

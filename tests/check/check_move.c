@@ -335,6 +335,8 @@ static double odd_element(struct check *c, int kind, size_t i, size_t n)
         return -(double)INFINITY;
     case 4: /* the middle lies where no sample looks */
         return i < n / 3 ? -1e30 - (double)i : i < 2 * n / 3 ? 1e30 + (double)i : (double)i;
+    case 5: /* of which a half is no number */
+        return ldexp((double)(1 + 4 * i), -1074);
     default:
         return ldexp((double)(check_rand_u64(c) % 1000), (int)(check_rand_u64(c) % 60));
     }
@@ -344,7 +346,7 @@ static void check_long_medians(struct check *c, size_t n)
 {
     if (!check_case(c, "project_median_long_%zu", n))
         return;
-    enum { KINDS = 6 };
+    enum { KINDS = 7 };
     const size_t shape[2] = {KINDS, n}, flipped[2] = {n, KINDS}, along[2] = {1, n},
                  across[2] = {n, 1}, column[2] = {KINDS, 1}, row[2] = {1, KINDS},
                  box[4] = {1, 1, 1, n}, size[4] = {1, 1, KINDS, n};

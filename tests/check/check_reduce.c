@@ -343,6 +343,27 @@ static void check_denormals(struct check *c)
         check_values(c, "quantiles", AIRY_DTYPE_F64, got, want, 6, NULL);
 }
 
+/* Medians of odd multiples of 2^-1074, of which half is no number. */
+static void check_subnormals(struct check *c, size_t n)
+{
+    if (!check_case(c, "statistics_subnormals_%zu", n))
+        return;
+    const size_t shape[1] = {n};
+    double *x = check_alloc(c, n * sizeof(*x));
+    for (size_t i = 0; i < n; i++)
+        x[i] = ldexp((double)(1 + 4 * (i * 7 % n)), -1074);
+    airy_array *src = check_upload(c, AIRY_DTYPE_F64, 1, shape, x);
+    struct ref_statistics want;
+    airy_statistics got;
+    airy_clip_result clipped;
+    const airy_clip_params params = {.kappa_low = (double)INFINITY, .kappa_high = (double)INFINITY};
+    ref_statistics(&want, x, NULL, n);
+    if (CHECK_OK(c, airy_statistics_get(c->queue, &got, src, NULL, 0)))
+        CHECK(c, got.median == want.median && got.mad == want.mad && got.median > 0);
+    if (CHECK_OK(c, airy_clip(c->queue, &clipped, src, NULL, &params)))
+        CHECK(c, clipped.kept.median == want.median);
+}
+
 /* Bounds on one side alone, and numbers whose squares are too large. */
 static void check_clip_extremes(struct check *c)
 {
@@ -680,6 +701,8 @@ void check_reduce(struct check *c)
     }
     check_each_many(c);
     check_denormals(c);
+    for (size_t n = 1; n < 300000; n = 9 * n - n % 2)
+        check_subnormals(c, n);
     check_clip_extremes(c);
     check_reduce_errors(c);
 }

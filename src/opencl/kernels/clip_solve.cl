@@ -16,6 +16,7 @@
 #ifdef AIRY_FP64
 
 #include "shared/clip_geom.h"
+#include "shared/middle.h"
 
 #define GROUP AIRY_CLIP_SOLVERS
 #include "opencl/kernels/clip_real.h"
@@ -455,7 +456,7 @@ AIRY_INLINE void take_median(struct passing *c, const struct middle *m,
     if (c->wanted && c->count != 0ul) {
         const double lower = (double)(m->sought[0] ? w->middle[0] : m->end[0]),
                      upper = (double)(m->sought[1] ? w->middle[1] : m->end[1]);
-        c->median = 0.5 * lower + 0.5 * upper;
+        c->median = airy_middle(lower, upper);
         c->status = m->missed          ? AIRY_CLIP_MISSED
                     : w->crowded != 0u ? AIRY_CLIP_CROWDED
                                        : AIRY_CLIP_DONE;

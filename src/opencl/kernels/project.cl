@@ -23,6 +23,7 @@
 #define AIRY_ELEMENT_CLASS AIRY_ELEMENT_F64
 #define AIRY_E(name)       element_##name
 #include "shared/element_ops.h"
+#include "shared/middle.h"
 
 /* Where the box begins. */
 AIRY_INLINE long begin(const airy_project_geom *g, long w, long z, long y, long x)
@@ -101,7 +102,7 @@ AIRY_INLINE double project_box(__global const T *src, const airy_project_geom *g
     }
     const ulong last = upto > count / 2ul ? lo : above;
     const double lower = value_of(lo), upper = value_of(last);
-    return count % 2ul != 0ul ? lower : 0.5 * lower + 0.5 * upper;
+    return count % 2ul != 0ul ? lower : airy_middle(lower, upper);
 }
 
 #else
