@@ -282,10 +282,10 @@ static airy_status walk(const struct airy_reduce_source *source, struct airy_red
 }
 
 static airy_status sample(const struct airy_reduce_source *source, const uint64_t *first,
-                          double (*runs)[AIRY_SAMPLE_RUN])
+                          size_t count, double (*runs)[AIRY_SAMPLE_RUN])
 {
     const struct course c = plan_course(source);
-    for (size_t i = 0; i < AIRY_SAMPLE_RUNS; i++) {
+    for (size_t i = 0; i < count; i++) {
         const size_t n = airy_min_size(AIRY_SAMPLE_RUN, source->count - first[i]);
         read_range(&c, first[i], n, runs[i], NULL);
         for (size_t k = n; k < AIRY_SAMPLE_RUN; k++)

@@ -159,14 +159,14 @@ static airy_status walk(const struct airy_reduce_source *source, struct airy_red
 }
 
 static airy_status sample(const struct airy_reduce_source *source, const uint64_t *first,
-                          double (*runs)[AIRY_SAMPLE_RUN])
+                          size_t count, double (*runs)[AIRY_SAMPLE_RUN])
 {
     struct call call;
     airy_buffer *places, *values;
     AIRY_TRY(start(&call, source));
-    const uint32_t run = AIRY_SAMPLE_RUN, total = AIRY_SAMPLE_RUN * AIRY_SAMPLE_RUNS;
-    const size_t places_size = AIRY_SAMPLE_RUNS * sizeof(uint64_t), items = total,
-                 local = AIRY_REDUCE_GROUP_ITEMS;
+    const uint32_t run = AIRY_SAMPLE_RUN, total = (uint32_t)(AIRY_SAMPLE_RUN * count);
+    const size_t places_size = count * sizeof(uint64_t), local = AIRY_REDUCE_GROUP_ITEMS,
+                 items = airy_align_up(total, local);
     AIRY_TRY(airy_queue_scratch(source->queue, AIRY_SCRATCH_SMALL, places_size, &places));
     AIRY_TRY(
         airy_queue_scratch(source->queue, AIRY_SCRATCH_PARTIALS, total * sizeof(double), &values));

@@ -68,7 +68,7 @@ static inline void airy_reduce_walk_begin(struct airy_reduce_walk *w)
     w->max = -(double)INFINITY;
 }
 
-/* Runs of a sample, and elements of a run. */
+/* Runs of a sample, at most, and elements of a run. */
 enum { AIRY_SAMPLE_RUN = 16, AIRY_SAMPLE_RUNS = 1024 };
 
 /* Statistics of an image, or the end of its clip, as one call of a back end finds them. */
@@ -94,9 +94,9 @@ struct airy_reduce_fns {
                          const airy_clip_params *params, bool median,
                          struct airy_reduce_solution *solutions);
     airy_status (*walk)(const struct airy_reduce_source *source, struct airy_reduce_walk *walk);
-    /* Elements [first[i], first[i] + AIRY_SAMPLE_RUN) of every run, masked ones NaN. */
+    /* Elements [first[i], first[i] + AIRY_SAMPLE_RUN) of `count` runs; masked ones NaN. */
     airy_status (*sample)(const struct airy_reduce_source *source, const uint64_t *first,
-                          double (*runs)[AIRY_SAMPLE_RUN]);
+                          size_t count, double (*runs)[AIRY_SAMPLE_RUN]);
     /*
      * How many elements lie below lo and in [lo, hi] in this order; list: NULL, or out, those in
      * [lo, hi], malloc'ed, NULL where they are more than the limit.

@@ -55,6 +55,20 @@ static uint64_t mix(uint64_t z)
     return z ^ z >> 31;
 }
 
+/*
+ * As many runs as make looking at the sample, of s elements, cost no more than what lies in the
+ * window that it gives, 4 / sqrt(s) of the array. A sample of fewer than 128 elements says little.
+ */
+static size_t sample_runs(uint64_t count)
+{
+    for (size_t runs = 8; runs < AIRY_SAMPLE_RUNS; runs *= 2) {
+        const double s = (double)(runs * AIRY_SAMPLE_RUN);
+        if (3 * s * sqrt(s) >= (double)count)
+            return runs;
+    }
+    return AIRY_SAMPLE_RUNS;
+}
+
 airy_status airy_select_sample(double *values, size_t *count,
                                const struct airy_reduce_source *source,
                                const struct airy_reduce_order *order)
@@ -63,11 +77,13 @@ airy_status airy_select_sample(double *values, size_t *count,
     uint64_t first[AIRY_SAMPLE_RUNS];
     const uint64_t places = source->count > AIRY_SAMPLE_RUN ? source->count - AIRY_SAMPLE_RUN + 1
                                                             : 1;
-    for (size_t i = 0; i < AIRY_SAMPLE_RUNS; i++)
-        first[i] = mix(i + 1) % places;
-    AIRY_TRY(source->fns->sample(source, first, runs));
+    const size_t wanted = sample_runs(source->count);
+    /* A run somewhere in each of as many parts: a gradient is sampled evenly. */
+    for (size_t i = 0; i < wanted; i++)
+        first[i] = (i * places + mix(i + 1) % places) / wanted;
+    AIRY_TRY(source->fns->sample(source, first, wanted, runs));
     size_t n = 0;
-    for (size_t i = 0; i < AIRY_SAMPLE_RUNS; i++)
+    for (size_t i = 0; i < wanted; i++)
         for (size_t k = 0; k < AIRY_SAMPLE_RUN; k++) {
             const double x = runs[i][k];
             values[n] = order->deviation ? fabs(x - order->center) : x;
