@@ -44,8 +44,8 @@ static const struct opt label_options[] = {
     {.name = "each",
      .type = OPT_FLAG,
      FIELD(each),
-     .help = "each plane of a cube is an image by itself; the table has a column 'plane' more, and "
-             "{labels} is a list. T of --sigma is that of the cube"},
+     .help = "each plane of a cube or stack is an image by itself; the table has a column 'plane' "
+             "more, and {labels} is a list. T of --sigma is that of all of them"},
     {.name = "min-area",
      .type = OPT_COUNT,
      FIELD(min_area),
@@ -153,7 +153,7 @@ static int label_image(const struct label_params *p, struct device_image *d, jso
     return code;
 }
 
-/* The planes of a cube, as volumes of one plane, and what is found of each. */
+/* The planes of a cube, which are volumes of one plane, or an image, and what is found of each. */
 struct planes {
     struct device_planes images;
     airy_array *cube, **targets; /* of labels; the cube is NULL where they are not wanted */
@@ -175,7 +175,8 @@ static int open_planes(struct planes *planes, const struct label_params *p,
     if (!planes->targets || !planes->counts || !planes->regions)
         return tool_fail(&p->common, "out of memory for %zu planes", n);
     if (p->output)
-        status = airy_array_create(&planes->cube, d->device, AIRY_DTYPE_I32, 3, d->image.shape);
+        status = airy_array_create(&planes->cube, d->device, AIRY_DTYPE_I32, d->image.ndim,
+                                   d->image.shape);
     for (size_t i = 0; p->output && i < n && status == AIRY_OK; i++)
         status = device_plane_view(&planes->targets[i], planes->cube, i, n);
     return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(&p->common, status);
@@ -221,13 +222,12 @@ static int write_planes(const struct label_params *p, const airy_image *image,
 static int label_planes(const struct label_params *p, struct device_image *d, json_t *json)
 {
     /* In a volume of one plane 6 and 18 neighbours are 4 and 8. */
-    airy_label_params params = {.connectivity = p->connectivity == 8 ? 18 : 6,
+    const int in_volumes = p->connectivity == 8 ? 18 : 6;
+    airy_label_params params = {.connectivity = d->image.ndim == 3 ? in_volumes
+                                                                   : (int)p->connectivity,
                                 .min_count = p->min_area,
                                 .max_count = p->max_area};
     struct planes planes = {.cube = NULL};
-    if (d->image.ndim != 3)
-        return tool_fail(&p->common, "%s: has %d dimensions, --each expects a cube",
-                         p->common.inputs.items[0], d->image.ndim);
     int code = find_threshold(p, d, &params, json);
     if (code != AIRY_EXIT_OK)
         return code;
@@ -253,23 +253,50 @@ static int label_planes(const struct label_params *p, struct device_image *d, js
     return code;
 }
 
+static int check_options(const struct label_params *p)
+{
+    const struct common *common = &p->common;
+    if (p->has_above && p->has_sigma)
+        return tool_usage(common, "--above and --sigma exclude each other");
+    if (p->max_area && p->min_area > p->max_area)
+        return tool_usage(common, "--min-area %zu: expected at most --max-area, %zu", p->min_area,
+                          p->max_area);
+    return catalog_check_name(common, "table", p->table);
+}
+
+/* Neighbours are those of a plane, or of what is labelled as a whole. */
+static int check_image(const struct label_params *p, const airy_image *image)
+{
+    static const char *const expected[] = {"2", "4 or 8", "6, 18 or 26"};
+    const size_t c = p->connectivity;
+    if (image->ndim > 3)
+        return tool_fail(&p->common,
+                         "%s: has %d dimensions, expected an image or a volume; --each takes its "
+                         "planes",
+                         p->common.inputs.items[0], image->ndim);
+    const int ndim = p->each ? 2 : image->ndim;
+    const bool known = ndim == 1   ? c == 2
+                       : ndim == 2 ? c == 4 || c == 8
+                                   : c == 6 || c == 18 || c == 26;
+    return c == 0 || known
+               ? AIRY_EXIT_OK
+               : tool_usage(&p->common, "--connectivity %zu: expected %s in %d dimension%s", c,
+                            expected[ndim - 1], ndim, tool_s((size_t)ndim));
+}
+
 static int run_label(void *user)
 {
     const struct label_params *p = user;
     const struct common *common = &p->common;
-    if (p->has_above && p->has_sigma)
-        return tool_usage(common, "--above and --sigma exclude each other");
-    if (p->each && p->connectivity != 0 && p->connectivity != 4 && p->connectivity != 8)
-        return tool_usage(common, "--connectivity %zu of planes, expected 4 or 8", p->connectivity);
-    int code = catalog_check_name(common, "table", p->table);
+    int code = check_options(p);
     if (code != AIRY_EXIT_OK)
         return code;
     struct device_image d;
     json_t *json = json_object();
-    code = device_image_open(&d, common, common->inputs.items[0], NULL);
-    if (code == AIRY_EXIT_OK && d.image.ndim > 3)
-        code = tool_fail(common, "%s: has %d dimensions, expected an image or a volume",
-                         common->inputs.items[0], d.image.ndim);
+    code = p->each ? device_image_open_cube(&d, common, common->inputs.items[0])
+                   : device_image_open(&d, common, common->inputs.items[0], NULL);
+    if (code == AIRY_EXIT_OK)
+        code = check_image(p, &d.image);
     if (code == AIRY_EXIT_OK)
         code = p->each ? label_planes(p, &d, json) : label_image(p, &d, json);
     if (code == AIRY_EXIT_OK)

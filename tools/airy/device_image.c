@@ -74,12 +74,18 @@ static void drop_axes(struct device_image *d)
     }
 }
 
-/* The dropped axes again, and the source's header where the pixels are still the same ones. */
+/* The axes as they were, and the source's header where the pixels are still the same ones. */
 static airy_status restore_axes(const struct device_image *d, airy_image *image)
 {
     const bool same = image->ndim == d->image.ndim &&
                       memcmp(image->shape, d->image.shape, (size_t)image->ndim * sizeof(size_t)) ==
                           0;
+    if (d->folded && image->ndim == 3) {
+        memmove(image->shape + 2, image->shape + 1, 2 * sizeof(size_t));
+        image->shape[1] = image->shape[0] / d->folded;
+        image->shape[0] = d->folded;
+        image->ndim = 4;
+    }
     if (image->ndim + d->dropped <= AIRY_MAX_DIMS) {
         memmove(image->shape + d->dropped, image->shape, (size_t)image->ndim * sizeof(size_t));
         for (int i = 0; i < d->dropped; i++)
@@ -127,6 +133,21 @@ int device_image_open(struct device_image *d, const struct common *common, const
 {
     const int code = read_image(d, common, path);
     return code == AIRY_EXIT_OK ? push_image(d, common, bad) : code;
+}
+
+int device_image_open_cube(struct device_image *d, const struct common *common, const char *path)
+{
+    airy_image *image = &d->image;
+    const int code = read_image(d, common, path);
+    if (code != AIRY_EXIT_OK)
+        return code;
+    if (image->ndim == 4) {
+        d->folded = image->shape[0];
+        image->shape[0] *= image->shape[1];
+        memmove(image->shape + 1, image->shape + 2, 2 * sizeof(size_t));
+        image->ndim = 3;
+    }
+    return push_image(d, common, NULL);
 }
 
 int device_image_open_host(struct device_image *d, const struct common *common, const char *path)

@@ -9,6 +9,7 @@ struct device_image {
     airy_queue *queue;
     airy_image image; /* as read; leading axes of length 1 are dropped where FITS has them */
     int dropped;      /* that many; device_image_write puts them back */
+    size_t folded; /* length of the first of four axes, which is one with the second; 0: none is */
     airy_array *src, *mask;
 };
 
@@ -24,6 +25,8 @@ int device_image_open(struct device_image *d, const struct common *common, const
  */
 int device_image_open_plane(struct device_image *d, const struct common *common, const char *path,
                             const struct bad_pixels *bad, const size_t *frame);
+/* The same of planes by themselves: of four axes the first two become one, until it is written. */
+int device_image_open_cube(struct device_image *d, const struct common *common, const char *path);
 /* The same without the copy: the image is taken tile by tile. */
 int device_image_open_host(struct device_image *d, const struct common *common, const char *path);
 /* The result to OUTPUT, freed in any case. Exit code. */
