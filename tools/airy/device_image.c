@@ -224,6 +224,16 @@ int device_image_write(struct device_image *d, const struct common *common, cons
     return tool_failed(common, status);
 }
 
+/* A whole number in digits; the largest of 64 bits is one more as f64. */
+static const char *whole_text(char text[32], double value)
+{
+    if (value >= 0x1p64)
+        snprintf(text, 32, "%llu", (unsigned long long)UINT64_MAX);
+    else
+        snprintf(text, 32, "%.0f", value);
+    return text;
+}
+
 void device_image_say_gaps(const struct device_image *d, const struct common *common,
                            const struct bad_pixels *bad, const airy_statistics *found, size_t count,
                            size_t stride)
@@ -237,11 +247,12 @@ void device_image_say_gaps(const struct device_image *d, const struct common *co
     }
     if (bad->mask || bad->has_dummy || !image_is_gap(dtype, value, !is_signed))
         return;
+    char found_text[32], dummy_text[32];
     tool_say(common,
-             "%s: values of %.0f are counted, which detectors write into gaps and bad pixels; "
-             "--dummy=%.0f --delta-dummy %d leaves them out",
-             common->inputs.items[0], value, is_signed ? -2 : image_limit(dtype),
-             is_signed ? 1 : 2);
+             "%s: values of %s are counted, which detectors write into gaps and bad pixels; "
+             "--dummy=%s --delta-dummy %d leaves them out",
+             common->inputs.items[0], whole_text(found_text, value),
+             whole_text(dummy_text, is_signed ? -2 : image_limit(dtype)), is_signed ? 1 : 2);
 }
 
 airy_status device_plane_view(airy_array **view, const airy_array *array, size_t i, size_t count)

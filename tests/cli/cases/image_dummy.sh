@@ -15,5 +15,10 @@ $airy stats i4.npy --dummy=-2 --delta-dummy 1 | grep -E '"(count|masked|min)"'
 $airy stats i4.npy --dummy=-1 | grep '"min"'
 $airy view i4.npy -o all.png --json | grep -A3 limits
 $airy view i4.npy -o good.png --dummy -2 --delta-dummy 1 --json | grep -A3 limits
+# u8: 5, 2^64 - 1, 7
+{ printf '\223NUMPY\1\0v\0%-117s\n' "{'descr': '<u8', 'fortran_order': False, 'shape': (1, 3)}"
+    printf '\005\0\0\0\0\0\0\0\377\377\377\377\377\377\377\377\007\0\0\0\0\0\0\0'; } >u8.npy
+$airy stats u8.npy | grep '"count"'
+$airy stats u8.npy --dummy=18446744073709551615 --delta-dummy 2 | grep -E '"(count|masked|max)"'
 for command in stats clip sources 'view -o x.png'; do $airy $command i4.npy --delta-dummy 1; echo $?; done
 $airy sources i4.npy --method simple --dummy 1; echo $?
