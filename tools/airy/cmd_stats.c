@@ -1,4 +1,6 @@
 /* airy stats: what an image's values are like. */
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +27,8 @@ static const struct opt stats_options[] = {
      .type = OPT_STRING,
      FIELD(histogram),
      .argument = "N[,LO,HI]",
-     .help = "counts in N equal bins from LO to HI (default: smallest to largest value)"},
+     .help = "counts in N equal bins from LO to HI (default: smallest to largest value, of each "
+             "plane by itself; null where a plane has none)"},
     {.name = "mad",
      .type = OPT_FLAG,
      FIELD(mad),
@@ -98,15 +101,22 @@ static int add_histogram(const struct stats_params *p, const struct plane *d,
         return tool_usage(&p->common,
                           "--histogram %s: expected N or N,LO,HI with 1 to 16777216 bins, LO < HI",
                           p->histogram);
-    if (s->count == 0)
+    if (s->count == 0 && n == 1 && p->each) {
+        json_object_set_new(json, "histogram", json_null());
+        return AIRY_EXIT_OK;
+    }
+    if (s->count == 0 && n == 1)
         return tool_fail(&p->common,
-                         "%s: no finite value, so there is no histogram; give --mask "
-                         "another file or leave --histogram out",
-                         p->common.inputs.items[0]);
+                         "%s: no finite value, so a histogram has no range; give it as "
+                         "--histogram %s,LO,HI",
+                         p->common.inputs.items[0], p->histogram);
     const size_t bins = (size_t)numbers[0];
-    const double lo = n == 3 ? numbers[1] : s->min, hi = n == 3            ? numbers[2]
-                                                         : s->max > s->min ? s->max
-                                                                           : s->min + 1;
+    /* Of a single value: bins that are wider than what f64 tells apart there. */
+    const double lo = n == 3 ? numbers[1] : s->min,
+                 least = lo + fmax(1, 2 * numbers[0] * DBL_EPSILON * fabs(lo)),
+                 hi = n == 3            ? numbers[2]
+                      : s->max > s->min ? s->max
+                                        : least;
     uint64_t *counts = calloc(bins, sizeof(*counts));
     if (!counts)
         return tool_fail(&p->common, "out of memory for %zu bins", bins);
