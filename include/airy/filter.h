@@ -263,7 +263,7 @@ typedef struct airy_hampel_params {
  *            NaN. An element that is NaN stays; one next to so many that the median or MAD is NaN too.
  * Accuracy:  every element of dst is one of src's or the border's value, equal on all devices.
  *            Deviations are rounded once to f64, in which integers beyond 2^53 are rounded before; so
- *            are kappa 1.4826 and its product with a deviation.
+ *            are kappa 1.482602218505602 and its product with a deviation.
  * Work:      a median of airy_rank_filter_run, and a comparison for each element of a box.
  * Memory:    as airy_rank_filter_run.
  * Errors:    as airy_rank_filter_run; AIRY_ERR_UNSUPPORTED too on an OpenCL device without f64.

@@ -55,7 +55,9 @@ static const struct opt clip_options[] = {
      .words = spreads,
      .argument = "std|mad",
      .fallback = "std",
-     .help = "mad: 1.4826 times the median distance from the median"},
+     .help =
+         "mad: 1.482602218505602 times the median distance from the median, which is the standard "
+         "deviation of normal values"},
     {.name = "iterations",
      .type = OPT_COUNT,
      FIELD(iterations),
