@@ -38,7 +38,8 @@ typedef struct airy_label_params {
  * as scipy.ndimage.label.
  *
  * @param labels   out, u32 or i32, shape of src, not overlapping it; NULL: not wanted
- * @param src      any dtype, 1 to 3 dimensions, fewer than 2^31 elements
+ * @param src      any dtype, 1 to 3 dimensions, fewer than 2^31 elements. Read as f64: 64-bit
+ *                 integers beyond 2^53 as the nearest one, for `above` too
  * @param params   NULL for defaults
  * @param count    out, labels
  * @param regions  out, *count of them, label 1 first; free with airy_regions_free. NULL: not wanted

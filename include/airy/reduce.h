@@ -2,7 +2,8 @@
  * Statistics of an array: moments, order statistics, histogram, iterated clipping, threshold.
  *
  * Any dtype and shape, views too. Elements that are not finite, and those that a mask excludes, are
- * left out and counted. Elements are read as f64: 64-bit integers beyond 2^53 as the nearest one.
+ * left out and counted. Elements are read as f64: 64-bit integers beyond 2^53 as the nearest one, by
+ * which they are compared, with a threshold or a bound of a clip too.
  * Results are host memory and are there when the call returns: it waits for the work that is
  * queued before it.
  */
