@@ -17,8 +17,9 @@ const char *integrate_parse_polarization(void *field, const char *text)
     pair[1] = 0;
     if (!opt_two(text, pair) && !opt_number(text, &pair[0]))
         return "expected a factor, or factor,offset in degrees";
-    return pair[0] >= -1 && pair[0] <= 1 && isfinite(pair[1]) ? NULL
-                                                              : "expected a factor from -1 to 1";
+    if (!(pair[0] >= -1 && pair[0] <= 1))
+        return "expected a factor from -1 to 1";
+    return fabs(pair[1]) <= 3600 ? NULL : "expected an angle from -3600 to 3600 degrees";
 }
 
 const char *integrate_parse_on_error(void *field, const char *text)

@@ -146,6 +146,43 @@ static int choose_frames(struct integration *job)
     return AIRY_EXIT_OK;
 }
 
+/* What the library would refuse by the names of its parameters. */
+static int check_axes(const struct integrate_params *p)
+{
+    const struct common *common = &p->geometry.common;
+    const airy_unit second = p->pattern.azimuthal ? p->pattern.azimuthal : AIRY_UNIT_CHI_DEG;
+    const double *a = p->azimuth_range;
+    if (p->pattern.bins.azimuth && airy_unit_turn(p->pattern.unit) != 0)
+        return tool_usage(common, "--unit %s: expected a radial unit in two dimensions",
+                          airy_unit_name(p->pattern.unit));
+    if (p->pattern.bins.azimuth && second == p->pattern.unit)
+        return tool_usage(common, "--azimuthal %s is the unit of the first axis, too: give another",
+                          airy_unit_name(second));
+    if (p->chi_zero && airy_unit_turn(second) == 0)
+        return tool_usage(common,
+                          "--chi-zero is for chi_deg, chi_rad, chigi_deg and chigi_rad, "
+                          "--azimuthal is %s",
+                          airy_unit_name(second));
+    if (!p->has_azimuth_range)
+        return AIRY_EXIT_OK;
+    if (a[0] == a[1])
+        return tool_usage(common, "--azimuth-range %g,%g: expected two limits that differ", a[0],
+                          a[1]);
+    if (airy_unit_turn(second) == 0)
+        return a[0] < a[1] ? AIRY_EXIT_OK
+                           : tool_usage(common, "--azimuth-range %g,%g: expected A < B in %s", a[0],
+                                        a[1], airy_unit_name(second));
+    if (fabs(a[0]) > 720 || fabs(a[1]) > 720 || a[1] - a[0] > 360)
+        return tool_usage(common,
+                          "--azimuth-range %g,%g: expected degrees from -720 to 720, and 360 at "
+                          "most between them",
+                          a[0], a[1]);
+    if (airy_unit_turn(second) < 360 && fabs(a[0]) < 6.3 && fabs(a[1]) < 6.3)
+        tool_say(common, "--azimuth-range %g,%g: these are degrees, also with --azimuthal %s", a[0],
+                 a[1], airy_unit_name(second));
+    return AIRY_EXIT_OK;
+}
+
 static int check_params(const struct integrate_params *p)
 {
     const struct common *common = &p->geometry.common;
@@ -159,20 +196,12 @@ static int check_params(const struct integrate_params *p)
     if (p->has_radial_range && !(p->radial_range[0] < p->radial_range[1]))
         return tool_usage(common, "--radial-range %g,%g: expected A < B", p->radial_range[0],
                           p->radial_range[1]);
-    if (p->has_azimuth_range && p->azimuth_range[0] == p->azimuth_range[1])
-        return tool_usage(common, "--azimuth-range %g,%g: expected two limits that differ",
-                          p->azimuth_range[0], p->azimuth_range[1]);
-    const bool in_rad = p->pattern.azimuthal == AIRY_UNIT_CHI_RAD ||
-                        p->pattern.azimuthal == AIRY_UNIT_CHIGI_RAD;
-    if (p->has_azimuth_range && in_rad && fabs(p->azimuth_range[0]) < 6.3 &&
-        fabs(p->azimuth_range[1]) < 6.3)
-        tool_say(common, "--azimuth-range %g,%g: these are degrees, also with --azimuthal %s",
-                 p->azimuth_range[0], p->azimuth_range[1], airy_unit_name(p->pattern.azimuthal));
     if (p->pattern.bins.azimuth == 0 && p->pattern.split == AIRY_SPLIT_PSEUDO)
         return tool_usage(common, "--split pseudo is for two dimensions: --bins RADIUSxAZIMUTH");
     if (bad_pixels_check(common, &p->bad) != AIRY_EXIT_OK)
         return AIRY_EXIT_USAGE;
-    return pattern_check(common, &p->pattern);
+    const int code = check_axes(p);
+    return code == AIRY_EXIT_OK ? pattern_check(common, &p->pattern) : code;
 }
 
 static void fill_params(struct integration *job)

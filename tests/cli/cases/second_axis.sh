@@ -26,6 +26,8 @@ run -o d.h5 --radial qx_nm^-1 --azimuthal qx_nm^-1
 run -o d.h5 --azimuthal qy_nm^-1 --compat pyfai
 run -o d.h5 --azimuthal qy_nm^-1 --chi-zero
 run -o d.h5 --azimuthal qy_nm^-1 --azimuth-range 3,1
+run -o d.h5 --azimuth-range 0,500
+run -o d.h5 --polarization 0.9,4000
 run -o d.h5 --azimuthal qy_nm^-1 --roi 0,9,1000,2000
 run -o d.h5 --azimuthal qy_nm^-1 --format nxazint
 $airy integrate s.h5 --poni s.poni -o d.h5 --azimuthal chi_rad
