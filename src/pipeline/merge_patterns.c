@@ -77,8 +77,7 @@ static airy_status open_inputs(struct merging *m)
         m->rows += rows;
     }
     AIRY_FAIL_IF(m->rebin > m->axes->bins, AIRY_ERR_PARAM,
-                 "bins to join = %zu, expected 1 to %zu, the bins there are", m->rebin,
-                 m->axes->bins);
+                 "rebin = %zu, expected 1 to %zu, the bins there are", m->rebin, m->axes->bins);
     AIRY_FAIL_IF(m->params->join && m->bad == m->rows, AIRY_ERR_FORMAT,
                  "all %zu rows are bad: there is nothing to put together", m->rows);
     m->bins = m->axes->bins / m->rebin;

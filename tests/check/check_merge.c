@@ -644,7 +644,7 @@ static void check_files_refused(struct check *c)
                     "nowhere");
         const airy_patterns_params wide = {.rebin = BINS + 1}, odd = {.merge = AIRY_MERGE_COUNT};
         CHECK_FAILS(c, airy_patterns_merge(out, &good, 1, &wide, NULL), AIRY_ERR_PARAM,
-                    "bins to join = 51");
+                    "rebin = 51");
         CHECK_FAILS(c, airy_patterns_merge(out, &good, 1, &odd, NULL), AIRY_ERR_PARAM, "merge = 2");
         CHECK_FAILS(c, airy_patterns_merge(out, &good, 0, NULL, NULL), AIRY_ERR_PARAM, "none");
         CHECK(c, access(out, F_OK) != 0);

@@ -63,10 +63,13 @@ static const struct opt merge_options[] = {
 static json_t *read_configuration(const struct common *common, const char *path)
 {
     char *text = NULL;
-    if (airy_hdf5_text(&text, path, "/entry/integrate/configuration") != AIRY_OK) {
+    const airy_status status = airy_hdf5_text(&text, path, "/entry/integrate/configuration");
+    if (status == AIRY_ERR_NOT_FOUND && tool_exists(path))
         tool_fail(common, "%s; is it a result of 'airy integrate'?", airy_last_error());
+    else if (status != AIRY_OK)
+        tool_failed(common, status);
+    if (status != AIRY_OK)
         return NULL;
-    }
     json_t *json = json_loads(text, 0, NULL);
     free(text);
     if (!json_is_object(json)) {

@@ -494,7 +494,8 @@ static int select_frame(const struct plot_params *params, struct patterns *p)
     if (!params->has_frame && (!p->azimuth || p->frames == 1))
         return AIRY_EXIT_OK;
     if (!params->has_frame)
-        tool_say(&params->common, "frame 0 of %zu is drawn; --frame N chooses another", p->frames);
+        tool_say(&params->common, "frame 0 of %zu is drawn; %s--frame N chooses another", p->frames,
+                 opt_has(params->common.command, "frame") ? "" : "'airy plot RESULT' with ");
     if (params->frame >= p->frames)
         return tool_fail(&params->common,
                          "--frame %zu: the result has %zu frame%s, numbered from 0", params->frame,

@@ -9,4 +9,5 @@ run -o a.h5 --bins 40 && run -o b.h5 --bins 41 && run -o c.h5 --bins 40 --unit 2
 "$airy" merge a.h5 b.h5 -o x.h5
 "$airy" merge a.h5 c.h5 -o x.h5
 "$airy" merge a.h5 d.h5 -o x.h5
+"$airy" merge nowhere.h5 -o x.h5
 "$airy" merge "$small" -o x.h5
