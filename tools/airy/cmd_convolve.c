@@ -274,12 +274,11 @@ const struct command cmd_convolve = {
     .summary = "convolve an image or a volume with a kernel",
     .details =
         "The kernel has as many dimensions as the image, or one less: then the image's slowest "
-        "axis "
-        "is a list. full keeps n + k - 1 elements along an axis of n with a kernel of k, same n "
+        "axis is a list. full keeps n + k - 1 elements along an axis of n with a kernel of k, same "
+        "n "
         "from number (k - 1) / 2 on, valid those n - k + 1 that look at no border. Says which "
-        "method was taken; Images that are larger than the device are taken tile by tile. --json "
-        "prints {output, shape, "
-        "algorithm, rank, tiles, tile, device_bytes, copied_bytes}.",
+        "method was taken. Images that are larger than the device are taken tile by tile. --json "
+        "prints {output, shape, algorithm, rank, tiles, tile, device_bytes, copied_bytes}.",
     .examples =
         "  airy convolve image.npy --kernel psf.npy -o out.npy --mode same --border reflect\n",
     .tables = {convolve_options},
