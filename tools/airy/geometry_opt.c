@@ -293,10 +293,28 @@ int geometry_fit_shape(airy_geometry *g, const struct common *common, size_t hei
                      height, width, g->detector.name, g->detector.height, g->detector.width, hint);
 }
 
+/* What a geometry of options alone must have; true where all of it is there. */
+static bool is_complete(const struct geometry_params *p, char lacks[64])
+{
+    const struct {
+        const char *name;
+        bool given;
+    } wanted[] = {{"dist", p->has_dist},
+                  {"poni1", p->has_poni1},
+                  {"poni2", p->has_poni2},
+                  {"detector", p->detector || p->has_pixel}};
+    int n = 0;
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+        if (!wanted[i].given)
+            n += snprintf(lacks + n, 64 - (size_t)n, "%s--%s", n ? ", " : "", wanted[i].name);
+    return n == 0;
+}
+
 int geometry_resolve(airy_geometry *g, const struct geometry_params *p, const airy_stack_meta *meta,
                      size_t height, size_t width)
 {
     const struct common *common = &p->common;
+    char lacks[64];
     memset(g, 0, sizeof(*g));
     const bool from_file = meta && meta->has_geometry && !p->poni;
     if (p->poni) {
@@ -309,12 +327,8 @@ int geometry_resolve(airy_geometry *g, const struct geometry_params *p, const ai
         return tool_usage(common, "no geometry: the input has none, so give --poni FILE, or "
                                   "--detector, --dist, --poni1, --poni2 and "
                                   "--wavelength");
-    } else if (!p->has_dist || !p->has_poni1 || !p->has_poni2 || (!p->detector && !p->has_pixel)) {
-        return tool_usage(common, "the geometry lacks --%s",
-                          !p->has_dist    ? "dist"
-                          : !p->has_poni1 ? "poni1"
-                          : !p->has_poni2 ? "poni2"
-                                          : "detector");
+    } else if (!is_complete(p, lacks)) {
+        return tool_usage(common, "the geometry lacks %s", lacks);
     }
     const int code = geometry_override(g, p);
     if (code != AIRY_EXIT_OK)
