@@ -200,9 +200,9 @@ AIRY_API const double *airy_integrator_azimuth(const airy_integrator *integrator
 /** Facts for --explain and logs. */
 typedef struct airy_integrator_info {
     size_t pixels, valid_pixels, entries, bins;
-    uint64_t host_bytes;   /**< a GPU that has split the pixels itself takes 8 bytes an entry and 4
-                                a pixel more for the time in which it makes what the first frames
-                                that are not compressed need */
+    uint64_t host_bytes;   /**< a GPU that has split the pixels itself takes 8 bytes an entry and 9
+                                a pixel more, 13 with a dark image, for the time in which it makes
+                                what the first frames that are not compressed need */
     uint64_t device_bytes; /**< a device other than the CPU takes more with the first frames that
                                 are not compressed: some 7 bytes an entry */
     double lower, upper;   /**< limits of the radial axis in the unit */

@@ -158,8 +158,8 @@ static bool value_at(airy_peaks_value *value, const struct job *job, size_t fram
     } else if (g->has_invalid && word - g->lo <= g->span) {
         return false;
     }
-    if (finder->integrator->dark)
-        x -= finder->integrator->dark[i];
+    if (finder->corrections.dark)
+        x -= finder->corrections.dark[i];
     const uint32_t place = finder->place[i];
     const struct airy_peaks_curves *c = &job->sets[frame];
     const uint32_t b = place >> g->shift;
@@ -230,7 +230,7 @@ static void mark_piece(void *arg, size_t index, unsigned worker)
     const struct airy_peaks_plan *plan = job->plan;
     const size_t frame = index / job->pieces, piece = index % job->pieces, first = piece * PIECE,
                  at = frame * job->words + first / WORD;
-    const float *dark = plan->finder->integrator->dark;
+    const float *dark = plan->finder->corrections.dark;
     const struct airy_peaks_piece part = {
         .raw = job->frames + frame * job->frame_bytes + first * job->elem,
         .place = plan->finder->place + first,

@@ -40,12 +40,14 @@ struct airy_integrate_plan {
 
 struct airy_integrate_fns {
     /*
-     * Between corrections and prepare, or NULL: the rule's axes, limits, base sums and the
-     * number of the matrix's entries. made false: the front does it. params: those of create,
-     * with arrays.
+     * Before prepare, or NULL: corrections, the rule's axes, limits, base sums and the number of
+     * the matrix's entries. made false: the front does it. params: those of create, with arrays.
      */
     airy_status (*split)(airy_integrator *integrator, const airy_integrator_params *params,
                          bool *made);
+    /* The corrections that split has made, [pixels]; dark: where the integrator has one. Any
+     * thread. */
+    airy_status (*pull_corrections)(const airy_integrator *integrator, float *norm, float *dark);
     /* Make the device's form of the integrator: state, state_bytes, engine. */
     airy_status (*prepare)(airy_integrator *integrator);
     void (*release)(airy_integrator *integrator);

@@ -11,9 +11,6 @@
 #include "base/word.h"
 #include "core/backend.h"
 #include "integrate/integrate_fns.h"
-#include "integrate/pose.h"
-
-#define PI 3.14159265358979323846
 
 /* Of clipping, and those when none are given. */
 #define MAX_CYCLES     1000u
@@ -63,107 +60,6 @@ airy_status airy_error_model_parse(airy_error_model *v, const char *name)
     int k = 0;
     AIRY_TRY(airy_find_word(&k, "error model", name, error_model_names, AIRY_ERROR_MODEL_COUNT));
     *v = (airy_error_model)k;
-    return AIRY_OK;
-}
-
-/* Corrections of the pixels, and why pixels do not count. */
-struct corrections {
-    const airy_integrator_params *params;
-    struct airy_pose pose;
-    size_t width;
-    float *norm;
-    uint8_t *valid;
-    struct losses {
-        size_t masked, not_finite, zero;
-    } * losses; /* one a row */
-};
-
-static void correct_row(void *arg, size_t y, unsigned worker)
-{
-    const struct corrections *c = arg;
-    const airy_integrator_params *p = c->params;
-    const size_t w = c->width, first = y * w;
-    (void)worker;
-    struct losses losses = {0};
-    enum { PIECE = 512 };
-    for (size_t x = 0; x < w; x += PIECE) {
-        const size_t n = airy_min_size(PIECE, w - x);
-        double angle[PIECE], polarization[PIECE], efficiency[PIECE];
-        if (!p->no_solid_angle || c->pose.corners)
-            airy_pose_solid_angle(&c->pose, (double)y + 0.5, (double)x + 0.5, n, angle);
-        if (p->has_polarization)
-            airy_pose_polarization(&c->pose, p->polarization,
-                                   p->polarization_offset_deg * (PI / 180), (double)y + 0.5,
-                                   (double)x + 0.5, n, polarization);
-        if (p->sensor_efficiency)
-            airy_pose_efficiency(&c->pose, (double)y + 0.5, (double)x + 0.5, n, efficiency);
-        for (size_t k = 0; k < n; k++) {
-            const size_t i = first + x + k;
-            double norm = p->normalization;
-            norm *= p->sensor_efficiency ? efficiency[k] : 1;
-            norm *= p->no_solid_angle ? 1 : angle[k];
-            norm *= p->has_polarization ? polarization[k] : 1;
-            norm *= p->flat ? p->flat[i] : 1;
-            norm *= p->absorption ? p->absorption[i] : 1;
-            const float f = (float)norm;
-            const bool finite = isfinite(f) && (!c->pose.corners || isfinite(angle[k])) &&
-                                (!p->dark || isfinite(p->dark[i])) &&
-                                (!p->variance || isfinite(p->variance[i]));
-            const bool masked = p->mask && p->mask[i];
-            losses.masked += masked;
-            losses.not_finite += !masked && !finite;
-            losses.zero += !masked && finite && f == 0;
-            c->valid[i] = !masked && finite && f != 0;
-            c->norm[i] = c->valid[i] ? f : 0;
-        }
-    }
-    c->losses[y] = losses;
-}
-
-static airy_status make_corrections(airy_integrator *it, const airy_integrator_params *params)
-{
-    struct corrections c = {.params = params, .width = it->width};
-    airy_pool *pool = it->device->pool;
-    AIRY_TRY(airy_memory_alloc_shared((void **)&it->norm, it->pixels * sizeof *it->norm, pool));
-    AIRY_TRY(airy_memory_alloc_shared((void **)&it->valid, it->pixels, pool));
-    AIRY_TRY(
-        airy_memory_calloc((void **)&c.losses, it->height, sizeof *c.losses, "the corrections"));
-    c.norm = it->norm;
-    c.valid = it->valid;
-    airy_pose_make(&c.pose, &it->geometry);
-    c.pose.cosines = params->compat == AIRY_COMPAT_PYFAI;
-    airy_pool_run(pool, it->height, correct_row, &c);
-    struct losses sum = {0};
-    for (size_t y = 0; y < it->height; y++) {
-        sum.masked += c.losses[y].masked;
-        sum.not_finite += c.losses[y].not_finite;
-        sum.zero += c.losses[y].zero;
-    }
-    free(c.losses);
-    it->valid_pixels = it->pixels - sum.masked - sum.not_finite - sum.zero;
-    AIRY_FAIL_IF(it->valid_pixels == 0, AIRY_ERR_PARAM,
-                 "no valid pixel left of %zu: %zu are masked, %zu have a dark, flat, absorption or "
-                 "variance that is not finite, "
-                 "%zu have a normalization of 0",
-                 it->pixels, sum.masked, sum.not_finite, sum.zero);
-    if (sum.not_finite > 0)
-        airy_log(AIRY_LOG_WARN,
-                 "%zu pixels are left out: their dark, flat, absorption or variance is not finite",
-                 sum.not_finite);
-    return AIRY_OK;
-}
-
-/*
- * A copy of a correction image with 0 where the pixel does not count, so that no NaN gets into a
- * sum.
- */
-static airy_status copy_valid(float **copy, const float *values, const airy_integrator *it)
-{
-    if (!values)
-        return AIRY_OK;
-    AIRY_TRY(airy_memory_alloc((void **)copy, it->pixels * sizeof **copy));
-    for (size_t i = 0; i < it->pixels; i++)
-        (*copy)[i] = it->valid[i] ? values[i] : 0;
     return AIRY_OK;
 }
 
@@ -297,8 +193,9 @@ static uint64_t host_bytes(const airy_integrator *it)
                  m->entries * (sizeof *m->pixel + sizeof *m->entry);
     if (it->weight != m->coef)
         bytes += m->entries * sizeof *it->weight;
-    bytes += it->pixels * (sizeof *it->norm + 1 + (it->dark ? sizeof *it->dark : 0) +
-                           (it->variance ? sizeof *it->variance : 0));
+    bytes += it->pixels *
+             ((it->norm ? sizeof *it->norm : 0) + (it->valid ? 1 : 0) +
+              (it->dark ? sizeof *it->dark : 0) + (it->variance ? sizeof *it->variance : 0));
     bytes += it->bins * ((2 * AIRY_BASE_PLANES + 1) * sizeof(double) + sizeof *it->base_entries);
     return bytes;
 }
@@ -325,12 +222,14 @@ static airy_status book_least(airy_integrator *it)
     return AIRY_OK;
 }
 
-/* split: by the back end, and with it the base sums. */
+/*
+ * split: by the back end, which then has made corrections and base sums, too. What the host then
+ * needs of the corrections is had by airy_corrections_take.
+ */
 static airy_status make_matrix(airy_integrator *it, const airy_integrator_params *params,
-                               bool *split)
+                               bool *split, uint64_t *corrected)
 {
     const struct airy_integrate_fns *fns = it->device->backend->integrate;
-    it->bins = params->bins * (params->azimuth_bins ? params->azimuth_bins : 1);
     if (fns->split) {
         AIRY_TRY(airy_matrix_plan(&it->rule, &it->geometry, params));
         AIRY_TRY(fns->split(it, params, split));
@@ -338,6 +237,9 @@ static airy_status make_matrix(airy_integrator *it, const airy_integrator_params
     if (*split)
         return AIRY_OK;
     it->rule = (struct airy_split_rule){0};
+    if (!it->norm)
+        AIRY_TRY(airy_corrections_make(it, params));
+    *corrected = airy_clock_ns();
     return airy_matrix_build(&it->matrix, &it->limits, &it->geometry, params, it->valid,
                              it->device->pool);
 }
@@ -345,13 +247,11 @@ static airy_status make_matrix(airy_integrator *it, const airy_integrator_params
 static airy_status fill_integrator(airy_integrator *it, const airy_integrator_params *params)
 {
     const uint64_t start = airy_clock_ns();
-    AIRY_TRY(book_least(it));
-    AIRY_TRY(make_corrections(it, params));
-    AIRY_TRY(copy_valid(&it->dark, params->dark, it));
-    AIRY_TRY(copy_valid(&it->variance, params->variance, it));
-    const uint64_t corrected = airy_clock_ns();
+    uint64_t corrected = start;
     bool split = false;
-    AIRY_TRY(make_matrix(it, params, &split));
+    AIRY_TRY(book_least(it));
+    AIRY_TRY(make_matrix(it, params, &split, &corrected));
+    airy_corrections_warn(it);
     AIRY_FAIL_IF(it->matrix.entries == 0, AIRY_ERR_PARAM,
                  "no valid pixel left: none of %zu lies in the range (radial %g to %g %s%s)",
                  it->valid_pixels, it->limits.lower, it->limits.upper, airy_unit_name(params->unit),
@@ -410,7 +310,8 @@ airy_status airy_integrator_create(airy_integrator **integrator, airy_device *de
                             .height = h,
                             .width = w,
                             .pixels = h * w,
-                            .bins = p.bins};
+                            .bins = p.bins * (p.azimuth_bins ? p.azimuth_bins : 1),
+                            .has_dark = p.dark != NULL};
     const airy_status status = fill_integrator(it, &p);
     if (status != AIRY_OK) {
         airy_integrator_destroy(&it);
@@ -445,7 +346,12 @@ void airy_integrator_destroy(airy_integrator **integrator)
 
 airy_status airy_integrator_matrix(struct airy_matrix *matrix, const airy_integrator *it)
 {
-    return airy_matrix_fill(matrix, &it->rule, it->height, it->valid, it->device->pool);
+    struct airy_corrections c;
+    AIRY_TRY(airy_corrections_take(&c, it));
+    const airy_status status =
+        airy_matrix_fill(matrix, &it->rule, it->height, c.valid, it->device->pool);
+    airy_corrections_release(&c);
+    return status;
 }
 
 size_t airy_integrator_bins(const airy_integrator *integrator)

@@ -25,6 +25,8 @@ struct airy_integrator {
     airy_geometry geometry;
     airy_integrator_params params; /* defaults filled in; its array pointers are NULL: see below */
     size_t height, width, pixels, valid_pixels;
+    size_t not_finite_pixels; /* of those that do not count, but are not masked: see airy_losses */
+    bool has_dark;
     airy_ring_rule ring; /* of clip or quantile; AIRY_RING_NONE: plain sums */
     size_t bins; /* of the matrix: params.bins, in two dimensions times params.azimuth_bins */
 
@@ -35,6 +37,9 @@ struct airy_integrator {
     struct airy_matrix matrix;
     struct airy_split_rule rule;
     /*
+     * Where the back end has made the corrections, norm, dark and valid are NULL here, and taken by
+     * airy_corrections_take.
+     *
      * Of entry e of pixel i:  signal += weight[e] (raw - dark[i]);  variance += weight[e]^2 v(raw)
      *   normalization += coef[e] norm[i];  normalization2 += (coef[e] norm[i])^2;  count += coef[e]
      * weight is coef in a weighted mean (the same pointer then) and coef / n unweighted; norm is
@@ -90,6 +95,29 @@ static inline void airy_base_terms(double terms[AIRY_BASE_PLANES], const airy_in
     terms[AIRY_BASE_DARK] = it->dark ? weight * (double)it->dark[pixel] : 0;
     terms[AIRY_BASE_VARIANCE] = weight * weight * variance;
 }
+
+/* How many pixels do not count, by the first reason that holds. */
+struct airy_losses {
+    size_t masked, not_finite, zero;
+};
+
+/* norm, dark, valid and variance of the integrator, and how many pixels count. */
+airy_status airy_corrections_make(airy_integrator *integrator,
+                                  const airy_integrator_params *params);
+/* What was found of them: how many pixels count. Errors: AIRY_ERR_PARAM, none does. */
+airy_status airy_corrections_count(airy_integrator *integrator, const struct airy_losses *losses);
+void airy_corrections_warn(const airy_integrator *integrator);
+
+/* Of the host: see the members of struct airy_integrator. */
+struct airy_corrections {
+    float *norm, *dark; /* dark: NULL without */
+    uint8_t *valid;
+    bool own; /* a copy of the device's, which lives until the release; else the integrator's */
+};
+/* On failure there is nothing to release. */
+airy_status airy_corrections_take(struct airy_corrections *corrections,
+                                  const airy_integrator *integrator);
+void airy_corrections_release(struct airy_corrections *corrections);
 
 /* The matrix of an integrator that has none: as the host makes it always, to the last bit. */
 airy_status airy_integrator_matrix(struct airy_matrix *matrix, const airy_integrator *integrator);

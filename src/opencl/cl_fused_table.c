@@ -71,6 +71,7 @@ struct table {
     uint32_t *base_entries; /* [bins] */
     uint64_t *base;         /* [PLANES][bins] */
     double scale[3];        /* of normalization, normalization2, dark */
+    float norm, dark;       /* largest absolute values */
     struct slice slice[SLICES];
     struct bin_sums *sums; /* of all slices */
 };
@@ -321,6 +322,21 @@ static void measure_slice(void *arg, size_t index, unsigned worker)
     t->slice[index].dark = largest_of(it->dark, first * AIRY_FUSED_TILE, end);
 }
 
+static void find_largest_values(struct table *t)
+{
+    const struct airy_cl_integrator *state = t->integrator->state;
+    if (state->split) {
+        t->norm = state->split->most_norm;
+        t->dark = state->split->most_dark;
+        return;
+    }
+    airy_pool_run(t->integrator->device->pool, SLICES, measure_slice, t);
+    for (size_t k = 0; k < SLICES; k++) {
+        t->norm = fmaxf(t->norm, t->slice[k].norm);
+        t->dark = fmaxf(t->dark, t->slice[k].dark);
+    }
+}
+
 /*
  * Powers of two with which no sum of a plane can reach 2^61: the largest count of a bin times the
  * largest value of a pixel. Rounding 2^32 terms adds less than 2^32. False: out of range.
@@ -328,11 +344,8 @@ static void measure_slice(void *arg, size_t index, unsigned worker)
 static bool choose_scales(struct table *t)
 {
     const airy_integrator *it = t->integrator;
-    double norm = 0, dark = 0, count = 0;
-    for (size_t slice = 0; slice < SLICES; slice++) {
-        norm = fmax(norm, (double)t->slice[slice].norm);
-        dark = fmax(dark, (double)t->slice[slice].dark);
-    }
+    const double norm = (double)t->norm, dark = (double)t->dark;
+    double count = 0;
     /* Rounded coefficients may add up to a little more. */
     for (size_t b = 0; b < it->bins; b++)
         count = fmax(count, 2 * it->base_count[b]);
@@ -407,7 +420,7 @@ static airy_status begin_table(struct airy_cl_fused *fused, airy_queue *queue, s
     const struct airy_cl_integrator *state = t->integrator->state;
     AIRY_TRY(alloc_units(t));
     AIRY_TRY(choose_units(t, state->split ? state->split->largest : NULL));
-    airy_pool_run(t->integrator->device->pool, SLICES, measure_slice, t);
+    find_largest_values(t);
     if (!choose_scales(t)) {
         fused->why = "the corrections are too large or too small for fixed point";
         return AIRY_OK;

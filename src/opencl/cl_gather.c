@@ -68,7 +68,7 @@ void airy_cl_frame_options(char *options, size_t size, const airy_integrator *in
              airy_dtype_is_signed(dtype) && !airy_dtype_is_float(dtype) ? " -DT_SIGNED" : "",
              airy_dtype_size(dtype) == 4 ? " -DT_IS_4_BYTES" : "", types[dtype].held, frames,
              (int)integrator->params.error_model, integrator->weight != integrator->matrix.coef,
-             integrator->dark != NULL);
+             integrator->has_dark);
 }
 
 /* Options of a kernel that takes `frames` frames at a time. */

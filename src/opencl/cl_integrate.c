@@ -13,8 +13,8 @@
  * Data stays where it is until the queue is finished. It is copied as if it were page-locked, by the
  * driver's own way: to lock memory in between costs more than it gains for tables.
  */
-static airy_status begin_upload(airy_buffer **buffer, airy_queue *queue, const void *data,
-                                size_t size, const char *what)
+airy_status airy_cl_upload_begin(airy_buffer **buffer, airy_queue *queue, const void *data,
+                                 size_t size, const char *what)
 {
     AIRY_TRY(airy_buffer_create(buffer, queue->device, size ? size : 4, what));
     if (size == 0)
@@ -26,7 +26,7 @@ static airy_status begin_upload(airy_buffer **buffer, airy_queue *queue, const v
 airy_status airy_cl_upload(airy_buffer **buffer, airy_queue *queue, const void *data, size_t size,
                            const char *what)
 {
-    AIRY_TRY(begin_upload(buffer, queue, data, size, what));
+    AIRY_TRY(airy_cl_upload_begin(buffer, queue, data, size, what));
     return airy_queue_finish(queue);
 }
 
@@ -101,15 +101,22 @@ static airy_status fill_gather(struct airy_cl_gather *gather, airy_queue *queue,
     return airy_queue_finish(queue);
 }
 
-/* The same where the host has no matrix yet: it has one as long as this takes. */
+/* The same where the host has no matrix yet: it has one, and corrections, as long as this takes. */
 static airy_status fill_gather_of_split(struct airy_cl_gather *gather, airy_queue *queue,
                                         const airy_integrator *integrator)
 {
     airy_integrator whole = *integrator;
-    AIRY_TRY(airy_integrator_matrix(&whole.matrix, integrator));
+    struct airy_corrections c;
+    AIRY_TRY(airy_corrections_take(&c, integrator));
+    whole.norm = c.norm;
+    whole.dark = c.dark;
+    whole.valid = c.valid;
+    airy_status status = airy_integrator_matrix(&whole.matrix, &whole);
     whole.weight = whole.matrix.coef;
-    const airy_status status = fill_gather(gather, queue, &whole);
+    if (status == AIRY_OK)
+        status = fill_gather(gather, queue, &whole);
     airy_matrix_free(&whole.matrix);
+    airy_corrections_release(&c);
     return status;
 }
 
@@ -175,10 +182,11 @@ airy_status airy_cl_upload_corrections(airy_integrator *integrator)
     struct airy_cl_integrator *state = integrator->state;
     const size_t image = integrator->pixels * sizeof(float);
     if (!state->norm)
-        AIRY_TRY(
-            begin_upload(&state->norm, state->queue, integrator->norm, image, "the corrections"));
-    return integrator->dark && !state->dark
-               ? begin_upload(&state->dark, state->queue, integrator->dark, image, "the dark image")
+        AIRY_TRY(airy_cl_upload_begin(&state->norm, state->queue, integrator->norm, image,
+                                      "the corrections"));
+    return integrator->has_dark && !state->dark
+               ? airy_cl_upload_begin(&state->dark, state->queue, integrator->dark, image,
+                                      "the dark image")
                : AIRY_OK;
 }
 
@@ -251,6 +259,7 @@ static airy_status integrate_chunks(airy_queue *queue, const struct airy_integra
 
 const struct airy_integrate_fns airy_integrate_opencl = {
     .split = airy_cl_split,
+    .pull_corrections = airy_cl_pull_corrections,
     .prepare = prepare,
     .release = release,
     .integrate = airy_cl_gather,

@@ -62,8 +62,9 @@ struct airy_cl_rings {
 struct airy_cl_split {
     airy_queue *queue; /* the state's */
     airy_split_geom geom;
-    airy_buffer *tiles, *rows, *failed; /* airy_split_tile; sums of tiles; u32 */
-    float *largest;                     /* [bins] coefficient */
+    airy_buffer *tiles, *rows;  /* airy_split_tile; sums of tiles */
+    float *largest;             /* [bins] coefficient */
+    float most_norm, most_dark; /* absolute values of pixels that count */
 };
 
 /* airy_integrator.state */
@@ -78,6 +79,12 @@ struct airy_cl_integrator {
     struct airy_cl_rings rings; /* of integrators with a ring rule, which have neither of the two */
 };
 
+/*
+ * Device memory with `size` bytes from the host on their way to it; data stays until the queue is
+ * finished.
+ */
+airy_status airy_cl_upload_begin(airy_buffer **buffer, airy_queue *queue, const void *data,
+                                 size_t size, const char *what);
 /* Device memory with `size` bytes from the host in it. */
 airy_status airy_cl_upload(airy_buffer **buffer, airy_queue *queue, const void *data, size_t size,
                            const char *what);
@@ -90,6 +97,7 @@ airy_status airy_cl_upload_corrections(airy_integrator *integrator);
 /* See struct airy_integrate_fns. */
 airy_status airy_cl_split(airy_integrator *integrator, const airy_integrator_params *params,
                           bool *made);
+airy_status airy_cl_pull_corrections(const airy_integrator *integrator, float *norm, float *dark);
 /*
  * Table, sums and extra entries, at most so many, of an integrator that was split here; scales,
  * fraction bits and shifts are there.

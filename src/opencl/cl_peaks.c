@@ -61,9 +61,10 @@ static airy_status prepare(airy_peak_finder *finder)
     AIRY_TRY_OR(out,
                 airy_cl_upload(&state->scale, queue, finder->scale,
                                it->pixels * sizeof(*finder->scale), "normalizations of pixels"));
-    if (it->dark)
-        AIRY_TRY_OR(out, airy_cl_upload(&state->dark, queue, it->dark,
-                                        it->pixels * sizeof(*it->dark), "the dark image"));
+    const float *dark = finder->corrections.dark;
+    if (dark)
+        AIRY_TRY_OR(out, airy_cl_upload(&state->dark, queue, dark, it->pixels * sizeof(*dark),
+                                        "the dark image"));
     status = airy_queue_finish(queue);
 out:
     airy_queue_destroy(&queue);

@@ -77,7 +77,7 @@ static void set_corrections(airy_split_geom *g, const airy_integrator *it)
     g->polarization[1] = p->polarization * sin(2 * offset);
 }
 
-static void set_geometry(airy_split_geom *g, const airy_integrator *it, const uint8_t *mask)
+static void set_geometry(airy_split_geom *g, const airy_integrator *it)
 {
     const struct airy_pose *pose = &it->rule.pose;
     memcpy(g->m, pose->m, sizeof(g->m));
@@ -98,9 +98,8 @@ static void set_geometry(airy_split_geom *g, const airy_integrator *it, const ui
     g->tiles_x = (g->columns + AIRY_SPLIT_SIDE - 1) / AIRY_SPLIT_SIDE;
     g->tiles = g->tiles_x * ((g->rows + AIRY_SPLIT_SIDE - 1) / AIRY_SPLIT_SIDE);
     g->bins = (uint32_t)it->bins;
-    g->has_dark = it->dark != NULL;
+    g->has_dark = it->has_dark;
     g->poisson = it->params.error_model == AIRY_ERROR_MODEL_POISSON;
-    g->masked = mask != NULL;
 }
 
 /* A group of each tile, or of other things. */
@@ -119,42 +118,64 @@ static airy_status fetch(airy_queue *queue, void *data, airy_buffer *buffer, siz
     return airy_queue_finish(queue);
 }
 
-/* To make the normalization again takes less time than to copy it. */
-static airy_status make_norm(airy_integrator *it, const struct airy_cl_split *s)
+/* Images that corrections are made of, on the device. */
+struct images {
+    airy_buffer *mask, *flat, *absorption, *dark;
+};
+
+static airy_status upload_image(airy_buffer **buffer, const struct airy_cl_split *s,
+                                const void *data, size_t each)
 {
-    struct airy_cl_integrator *state = it->state;
-    airy_buffer *valid = NULL;
-    airy_status status;
-    AIRY_TRY_OR(out,
-                airy_buffer_create(&state->norm, it->device, it->pixels * sizeof(*it->norm), what));
-    if (it->valid_pixels < it->pixels)
-        AIRY_TRY_OR(out, airy_cl_upload(&valid, s->queue, it->valid, it->pixels, what));
-    const struct airy_cl_arg args[] = {valid ? AIRY_CL_BUFFER(valid) : AIRY_CL_NULL,
-                                       AIRY_CL_BUFFER(state->norm), AIRY_CL_VALUE(s->geom)};
-    AIRY_TRY_OR(out, run(s->queue, "split_norm",
-                         (it->pixels + AIRY_SPLIT_GROUP - 1) / AIRY_SPLIT_GROUP, args, 3));
-    if (valid)
-        status = airy_queue_finish(s->queue);
-out:
-    airy_buffer_release(&valid);
-    return status;
+    return data ? airy_cl_upload_begin(buffer, s->queue, data, s->geom.pixels * each, what)
+                : AIRY_OK;
 }
 
-/* What each tile's pixels reach, [tiles][2]. */
-static airy_status find_reach(double *reach, struct airy_cl_split *s, const uint8_t *mask)
+/*
+ * Where the host has made corrections, as it has to with what a sensor absorbs, these are the
+ * flat image, and there is nothing else.
+ */
+static airy_status upload_images(struct images *images, const struct airy_cl_split *s,
+                                 const airy_integrator *it, const airy_integrator_params *params)
 {
-    const size_t size = 2 * s->geom.tiles * sizeof(*reach);
-    airy_buffer *masked = NULL, *found = NULL;
+    const bool made = it->norm != NULL;
+    AIRY_TRY(upload_image(&images->mask, s, params->mask, 1));
+    AIRY_TRY(upload_image(&images->flat, s, made ? it->norm : params->flat, sizeof(float)));
+    AIRY_TRY(upload_image(&images->absorption, s, made ? NULL : params->absorption, sizeof(float)));
+    return upload_image(&images->dark, s, params->dark, sizeof(float));
+}
+
+static struct airy_cl_arg buffer_or_null(const airy_buffer *buffer)
+{
+    return buffer ? AIRY_CL_BUFFER(buffer) : AIRY_CL_NULL;
+}
+
+/* Corrections of all pixels, and the facts of tiles. */
+static airy_status make_corrections(airy_split_facts *facts, const struct airy_cl_split *s,
+                                    const airy_integrator *it, const airy_integrator_params *params)
+{
+    struct airy_cl_integrator *state = it->state;
+    const size_t size = s->geom.tiles * sizeof(*facts), image = it->pixels * sizeof(float);
+    struct images images = {.mask = NULL};
+    airy_buffer *found = NULL;
     airy_status status;
-    AIRY_TRY_OR(out, airy_buffer_create(&found, s->queue->device, size, what));
-    if (mask)
-        AIRY_TRY_OR(out, airy_cl_upload(&masked, s->queue, mask, s->geom.pixels, what));
-    const struct airy_cl_arg args[] = {masked ? AIRY_CL_BUFFER(masked) : AIRY_CL_NULL,
-                                       AIRY_CL_BUFFER(found), AIRY_CL_VALUE(s->geom)};
-    AIRY_TRY_OR(out, run(s->queue, "split_reach", s->geom.tiles, args, 3));
-    AIRY_TRY_OR(out, fetch(s->queue, reach, found, size));
+    AIRY_TRY_OR(out, airy_buffer_create(&found, it->device, size, what));
+    AIRY_TRY_OR(out, upload_images(&images, s, it, params));
+    AIRY_TRY_OR(out, airy_buffer_create(&state->norm, it->device, image, "the corrections"));
+    if (it->has_dark)
+        AIRY_TRY_OR(out, airy_buffer_create(&state->dark, it->device, image, "the dark image"));
+    const struct airy_cl_arg args[] = {
+        buffer_or_null(images.mask), buffer_or_null(images.flat), buffer_or_null(images.absorption),
+        buffer_or_null(images.dark), AIRY_CL_BUFFER(state->norm), buffer_or_null(state->dark),
+        AIRY_CL_BUFFER(found),       AIRY_CL_VALUE(s->geom)};
+    AIRY_TRY_OR(out, run(s->queue, "split_pixels", s->geom.tiles, args, 8));
+    AIRY_TRY_OR(out, fetch(s->queue, facts, found, size));
 out:
-    airy_buffer_release(&masked);
+    if (status != AIRY_OK) /* the host's arrays are no one's afterwards */
+        (void)airy_queue_finish(s->queue);
+    airy_buffer_release(&images.mask);
+    airy_buffer_release(&images.flat);
+    airy_buffer_release(&images.absorption);
+    airy_buffer_release(&images.dark);
     airy_buffer_release(&found);
     return status;
 }
@@ -163,12 +184,13 @@ out:
  * The bins of each tile and the places of their sums; returns how many these are. 0: a tile has
  * more bins than a group has items, so that pixels have too many, too.
  */
-static uint64_t place_tiles(airy_split_tile *tiles, const double *reach, const airy_split_geom *g)
+static uint64_t place_tiles(airy_split_tile *tiles, const airy_split_facts *facts,
+                            const airy_split_geom *g)
 {
     uint64_t rows = 0;
     for (uint32_t t = 0; t < g->tiles; t++) {
-        const double low = (reach[2 * t] - g->lower) / g->delta,
-                     high = (reach[2 * t + 1] - g->lower) / g->delta;
+        const double low = (facts[t].lower - g->lower) / g->delta,
+                     high = (facts[t].upper - g->lower) / g->delta;
         tiles[t] = (airy_split_tile){0, 0, (uint32_t)rows};
         if (!(low <= high) || high < 0 || low >= (double)g->bins)
             continue;
@@ -201,30 +223,29 @@ static airy_status keep_sums(airy_integrator *it, struct airy_cl_split *s,
     return AIRY_OK;
 }
 
-/* Base sums, where every pixel has room; made says whether. */
+/*
+ * Base sums, where every pixel has room; made says whether. A row behind those of bins says where
+ * one has none.
+ */
 static airy_status make_sums(airy_integrator *it, struct airy_cl_split *s, bool *made)
 {
     const struct airy_cl_integrator *state = it->state;
-    const size_t size = it->bins * sizeof(airy_split_row);
+    const size_t size = (it->bins + 1) * sizeof(airy_split_row);
     airy_buffer *joined = NULL;
     airy_split_row *sums = NULL;
-    uint32_t failed = 0;
     airy_status status;
     AIRY_TRY_OR(out, airy_buffer_create(&joined, it->device, size, what));
-    AIRY_TRY_OR(out, airy_buffer_create(&s->failed, it->device, sizeof(failed), what));
-    AIRY_TRY_OR(out, airy_memory_calloc((void **)&sums, it->bins, sizeof(*sums), what));
-    const struct airy_cl_arg args[] = {
-        AIRY_CL_BUFFER(state->norm), state->dark ? AIRY_CL_BUFFER(state->dark) : AIRY_CL_NULL,
-        AIRY_CL_BUFFER(s->tiles),    AIRY_CL_BUFFER(s->rows),
-        AIRY_CL_BUFFER(s->failed),   AIRY_CL_VALUE(s->geom)};
+    AIRY_TRY_OR(out, airy_memory_calloc((void **)&sums, it->bins + 1, sizeof(*sums), what));
+    const struct airy_cl_arg args[] = {AIRY_CL_BUFFER(state->norm), buffer_or_null(state->dark),
+                                       AIRY_CL_BUFFER(s->tiles),    AIRY_CL_BUFFER(s->rows),
+                                       AIRY_CL_BUFFER(joined),      AIRY_CL_VALUE(s->geom)};
     AIRY_TRY_OR(out, run(s->queue, "split_sums", s->geom.tiles, args, 6));
     const struct airy_cl_arg join[] = {AIRY_CL_BUFFER(s->tiles), AIRY_CL_BUFFER(s->rows),
                                        AIRY_CL_BUFFER(joined), AIRY_CL_VALUE(s->geom)};
     AIRY_TRY_OR(out, run(s->queue, "split_join", (it->bins + JOIN_BINS - 1) / JOIN_BINS, join, 4));
-    AIRY_TRY_OR(out, fetch(s->queue, &failed, s->failed, sizeof(failed)));
-    if (failed)
-        goto out;
     AIRY_TRY_OR(out, fetch(s->queue, sums, joined, size));
+    if (sums[it->bins].entries)
+        goto out;
     AIRY_TRY_OR(out, keep_sums(it, s, sums));
     *made = true;
 out:
@@ -240,47 +261,65 @@ static bool has_room(const airy_integrator *it, uint64_t rows)
            bytes + it->pixels * TABLE_BYTES <= airy_device_room(it->device);
 }
 
-/* The axes, then the sums. */
+/* What is known of all tiles. */
+static airy_status take_facts(airy_integrator *it, struct airy_cl_split *s,
+                              const airy_integrator_params *params, const airy_split_facts *facts)
+{
+    struct airy_split_limits found = airy_split_no_limits;
+    struct airy_losses losses = {0};
+    for (size_t t = 0; t < s->geom.tiles; t++) {
+        found.lower = fmin(found.lower, facts[t].lower);
+        found.upper = fmax(found.upper, facts[t].upper);
+        losses.masked += facts[t].masked;
+        losses.not_finite += facts[t].not_finite;
+        losses.zero += facts[t].zero;
+        s->most_norm = fmaxf(s->most_norm, facts[t].norm);
+        s->most_dark = fmaxf(s->most_dark, facts[t].dark);
+    }
+    if (!it->norm) /* else they are counted */
+        AIRY_TRY(airy_corrections_count(it, &losses));
+    AIRY_TRY(airy_matrix_range(&it->rule, &it->limits, params, &found));
+    s->geom.lower = it->rule.radial.lower;
+    s->geom.delta = it->rule.radial.delta;
+    return AIRY_OK;
+}
+
+/* Corrections and the axes, then the sums. */
 static airy_status split(airy_integrator *it, struct airy_cl_split *s,
                          const airy_integrator_params *params, bool *made)
 {
-    const struct airy_split_axis *axis = &it->rule.radial;
-    airy_split_geom *g = &s->geom;
-    double *reach = NULL;
+    const airy_split_geom *g = &s->geom;
+    airy_split_facts *facts = NULL;
     airy_split_tile *tiles = NULL;
     airy_status status;
-    AIRY_TRY_OR(out, airy_memory_calloc((void **)&reach, g->tiles, 2 * sizeof(*reach), what));
+    AIRY_TRY_OR(out, airy_memory_calloc((void **)&facts, g->tiles, sizeof(*facts), what));
     AIRY_TRY_OR(out, airy_memory_calloc((void **)&tiles, g->tiles, sizeof(*tiles), what));
     const uint64_t start = airy_clock_ns();
-    AIRY_TRY_OR(out, find_reach(reach, s, params->mask));
-    const uint64_t reached = airy_clock_ns();
-    struct airy_split_limits found = airy_split_no_limits;
-    for (size_t t = 0; t < g->tiles; t++) {
-        found.lower = fmin(found.lower, reach[2 * t]);
-        found.upper = fmax(found.upper, reach[2 * t + 1]);
-    }
-    AIRY_TRY_OR(out, airy_matrix_range(&it->rule, &it->limits, params, &found));
-    g->lower = axis->lower;
-    g->delta = axis->delta;
-    const uint64_t rows = place_tiles(tiles, reach, g);
+    AIRY_TRY_OR(out, make_corrections(facts, s, it, params));
+    const uint64_t corrected = airy_clock_ns();
+    AIRY_TRY_OR(out, take_facts(it, s, params, facts));
+    const uint64_t rows = place_tiles(tiles, facts, g);
     if (rows == 0 || !has_room(it, rows))
         goto out;
     AIRY_TRY_OR(
         out, airy_buffer_create(&s->rows, it->device, (size_t)rows * sizeof(airy_split_row), what));
-    AIRY_TRY_OR(out, airy_cl_upload(&s->tiles, s->queue, tiles, g->tiles * sizeof(*tiles), what));
+    AIRY_TRY_OR(out,
+                airy_cl_upload_begin(&s->tiles, s->queue, tiles, g->tiles * sizeof(*tiles), what));
     AIRY_TRY_OR(out, make_sums(it, s, made));
-    airy_log(AIRY_LOG_DEBUG, "integrator: split on the device%s: reach %.1f ms, sums %.1f ms",
+    airy_log(AIRY_LOG_DEBUG, "integrator: split on the device%s: corrections %.1f ms, sums %.1f ms",
              *made ? "" : ", where a pixel has too many bins, so the host does it",
-             (double)(reached - start) * 1e-6, (double)(airy_clock_ns() - reached) * 1e-6);
+             (double)(corrected - start) * 1e-6, (double)(airy_clock_ns() - corrected) * 1e-6);
 out:
-    free(reach);
+    if (status != AIRY_OK)
+        (void)airy_queue_finish(s->queue); /* of tiles, which are gone then */
+    free(facts);
     free(tiles);
     return status;
 }
 
 airy_status airy_cl_split(airy_integrator *it, const airy_integrator_params *params, bool *made)
 {
-    airy_split_geom geom = {.unit = 0};
+    airy_split_geom geom = {.normalization = 1};
     if (!takes(it) || !find_unit(&geom, &it->rule))
         return AIRY_OK;
     AIRY_TRY(airy_cl_integrator_begin(it));
@@ -289,15 +328,27 @@ airy_status airy_cl_split(airy_integrator *it, const airy_integrator_params *par
     struct airy_cl_split *s = state->split;
     s->queue = state->queue;
     s->geom = geom;
-    set_geometry(&s->geom, it, params->mask);
-    set_corrections(&s->geom, it);
-    if (!params->flat && !params->absorption && !params->sensor_efficiency)
-        AIRY_TRY(make_norm(it, s));
-    AIRY_TRY(airy_cl_upload_corrections(it));
+    set_geometry(&s->geom, it);
+    if (params->sensor_efficiency)
+        AIRY_TRY(airy_corrections_make(it, params));
+    else
+        set_corrections(&s->geom, it);
     AIRY_TRY(split(it, s, params, made));
     if (!*made)
         airy_cl_split_free(&state->split);
     return AIRY_OK;
+}
+
+airy_status airy_cl_pull_corrections(const airy_integrator *it, float *norm, float *dark)
+{
+    const struct airy_cl_integrator *state = it->state;
+    airy_queue *queue = NULL;
+    AIRY_TRY(airy_queue_create(&queue, it->device));
+    airy_status status = fetch(queue, norm, state->norm, it->pixels * sizeof(*norm));
+    if (status == AIRY_OK && dark)
+        status = fetch(queue, dark, state->dark, it->pixels * sizeof(*dark));
+    airy_queue_destroy(&queue);
+    return status;
 }
 
 /* Sums in fixed point, in the place of the others. */
@@ -309,10 +360,9 @@ static airy_status make_fixed(struct airy_cl_fused *fused, const struct airy_cl_
     AIRY_TRY(airy_buffer_create(&fused->base, it->device,
                                 AIRY_SPLIT_PLANES * bins * sizeof(uint64_t), what));
     AIRY_TRY(airy_buffer_create(&fused->base_entries, it->device, bins * sizeof(uint32_t), what));
-    const struct airy_cl_arg args[] = {
-        AIRY_CL_BUFFER(state->norm),  state->dark ? AIRY_CL_BUFFER(state->dark) : AIRY_CL_NULL,
-        AIRY_CL_BUFFER(fused->shift), AIRY_CL_BUFFER(s->tiles),
-        AIRY_CL_BUFFER(s->rows),      AIRY_CL_VALUE(s->geom)};
+    const struct airy_cl_arg args[] = {AIRY_CL_BUFFER(state->norm),  buffer_or_null(state->dark),
+                                       AIRY_CL_BUFFER(fused->shift), AIRY_CL_BUFFER(s->tiles),
+                                       AIRY_CL_BUFFER(s->rows),      AIRY_CL_VALUE(s->geom)};
     AIRY_TRY(run(s->queue, "split_fixed", s->geom.tiles, args, 6));
     const struct airy_cl_arg join[] = {AIRY_CL_BUFFER(s->tiles), AIRY_CL_BUFFER(s->rows),
                                        AIRY_CL_BUFFER(fused->base),
@@ -389,7 +439,6 @@ void airy_cl_split_free(struct airy_cl_split **split)
         return;
     airy_buffer_release(&s->rows);
     airy_buffer_release(&s->tiles);
-    airy_buffer_release(&s->failed);
     free(s->largest);
     free(s);
     *split = NULL;

@@ -75,6 +75,7 @@ static uint32_t place_bits(size_t bins)
 static airy_status place_pixels(airy_peak_finder *f)
 {
     const airy_integrator *it = f->integrator;
+    const struct airy_corrections *c = &f->corrections;
     const size_t bins = it->bins;
     const double first = it->radial[0],
                  step = bins > 1 ? (it->radial[bins - 1] - first) / (double)(bins - 1) : 1,
@@ -88,7 +89,7 @@ static airy_status place_pixels(airy_peak_finder *f)
                             (!ranged || (radius[i] >= it->params.radial_range[0] &&
                                          radius[i] < it->params.radial_range[1]));
         const double at = fmin(fmax((radius[i] - first) / step, 0), (double)(bins - 1));
-        f->scale[i] = inside && it->valid[i] ? (float)(1 / (double)it->norm[i]) : 0;
+        f->scale[i] = inside && c->valid[i] ? (float)(1 / (double)c->norm[i]) : 0;
         f->place[i] = f->scale[i] != 0 ? (uint32_t)(at * unit + 0.5) : 0;
     }
     airy_memory_release(radius);
@@ -127,6 +128,7 @@ static airy_status make(airy_peak_finder *f, const airy_integrator *it,
     f->params = params ? *params : (airy_peak_params){.noise = 0};
     AIRY_TRY(check_integrator(it));
     AIRY_TRY(settle_params(&f->params, it->pixels));
+    AIRY_TRY(airy_corrections_take(&f->corrections, it));
     fill_geom(f);
     for (int d = 0; d < AIRY_DTYPE_COUNT; d++) {
         const airy_dtype dtype = (airy_dtype)d;
@@ -169,6 +171,7 @@ void airy_peak_finder_destroy(airy_peak_finder **finder)
     const struct airy_peaks_fns *fns = f->device->backend->peaks;
     if (fns && fns->release)
         fns->release(f);
+    airy_corrections_release(&f->corrections);
     free(f->place);
     free(f->scale);
     free(f);
@@ -196,7 +199,7 @@ airy_status airy_peak_finder_images(const airy_peak_finder *finder, float *radiu
         if (radius)
             radius[i] = counts ? (float)centers[i] : NAN;
         if (normalization)
-            normalization[i] = counts ? it->norm[i] : 0;
+            normalization[i] = counts ? finder->corrections.norm[i] : 0;
     }
     airy_memory_release(centers);
     return status;

@@ -13,6 +13,7 @@
 struct airy_peak_finder {
     airy_device *device;
     const airy_integrator *integrator;
+    struct airy_corrections corrections;
     airy_peak_params params; /* defaults filled in */
     airy_peaks_geom geom;    /* what no call changes */
     airy_pixel_test test[AIRY_DTYPE_COUNT];

@@ -553,7 +553,7 @@ static airy_status open_writer(struct run *run, const char *path, const airy_pea
                                               .radial = it->radial,
                                               .radius = images,
                                               .normalization = images + it->pixels,
-                                              .dark = it->dark,
+                                              .dark = finder->corrections.dark,
                                               .dummy = dummy,
                                               .configuration = run->params.configuration,
                                               .force = run->params.force};

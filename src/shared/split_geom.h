@@ -15,6 +15,19 @@
 /* A pixel has as many bins at most; where one has more, the host does it all. */
 #define AIRY_SPLIT_MOST 8u
 
+/*
+ * Of a tile: what its pixels that are not masked reach, in the unit, INFINITY and -INFINITY where
+ * there are none; how many do not count, as struct airy_losses has it; the largest absolute
+ * values.
+ */
+typedef struct airy_split_facts {
+    double lower, upper;
+    airy_u32 masked, not_finite, zero;
+    float norm, dark;
+    airy_u32 reserved;
+} airy_split_facts;
+AIRY_ASSERT_SIZE(airy_split_facts, 40);
+
 /* Bins that pixels of a tile may reach, and the number of its first row of sums. */
 typedef struct airy_split_tile {
     airy_u32 first, count, row;
@@ -55,7 +68,7 @@ typedef struct airy_split_geom {
     airy_u32 flip1, flip2, unit, polar;
     airy_u32 rows, columns, tiles_x, tiles;
     airy_u32 bins, fraction_bits, pixels, has_dark;
-    airy_u32 poisson, masked, solid_angle, polarized;
+    airy_u32 poisson, solid_angle, polarized, reserved;
 } airy_split_geom;
 AIRY_ASSERT_SIZE(airy_split_geom, 280);
 

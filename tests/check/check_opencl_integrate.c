@@ -37,7 +37,7 @@ struct results {
     airy_frame_stats *stats;
 };
 
-/* With the matrix, for the reference, where the device has split the pixels. */
+/* With matrix and corrections, for the reference, where the device has made them. */
 static airy_status create_whole(struct scene *scene, airy_device *device,
                                 const airy_geometry *geometry, const airy_integrator_params *params)
 {
@@ -45,6 +45,13 @@ static airy_status create_whole(struct scene *scene, airy_device *device,
     airy_integrator *it = scene->integrator;
     if (it->matrix.start)
         return AIRY_OK;
+    struct airy_corrections corrections;
+    AIRY_TRY(airy_corrections_take(&corrections, it));
+    if (corrections.own) {
+        it->norm = corrections.norm;
+        it->dark = corrections.dark;
+        it->valid = corrections.valid;
+    }
     AIRY_TRY(airy_integrator_matrix(&it->matrix, it));
     it->weight = it->matrix.coef;
     return AIRY_OK;

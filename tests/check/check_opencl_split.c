@@ -9,6 +9,7 @@
 #include "check.h"
 #include "opencl/cl_buffer.h"
 #include "opencl/cl_integrate.h"
+#include "peaks/peaks_fns.h"
 
 struct split_case {
     const char *name;
@@ -18,6 +19,8 @@ struct split_case {
     double rot;
     int orientation;
     bool poisson, dark, flat, mask, range, polarization;
+    bool absorption, efficiency;
+    bool holes; /* a flat image that is 0, a dark and an absorption that are not finite in places */
     bool declined; /* a pixel has too many bins: the host does it */
 };
 
@@ -85,18 +88,63 @@ static const struct split_case cases[] = {
      .range = true,
      .mask = true,
      .poisson = true},
+    {.name = "holes",
+     .height = 65,
+     .width = 130,
+     .bins = 60,
+     .beam1 = 30.5,
+     .beam2 = 60.5,
+     .rot = 0.2,
+     .dark = true,
+     .flat = true,
+     .absorption = true,
+     .mask = true,
+     .holes = true,
+     .polarization = true},
+    {.name = "efficiency",
+     .height = 65,
+     .width = 130,
+     .bins = 60,
+     .beam1 = 30.5,
+     .beam2 = 60.5,
+     .efficiency = true,
+     .dark = true,
+     .flat = true,
+     .mask = true,
+     .holes = true,
+     .poisson = true,
+     .polarization = true},
 };
+
+/* Images of a case, [pixels]. */
+struct split_images {
+    uint8_t *mask;
+    float *dark, *flat, *absorption;
+};
+
+static struct split_images make_images(struct check *c, const struct split_case *k)
+{
+    const size_t n = k->height * k->width;
+    float *all = check_alloc(c, 3 * n * sizeof *all);
+    const struct split_images images = {check_alloc(c, n), all, all + n, all + 2 * n};
+    for (size_t i = 0; i < n; i++) {
+        images.mask[i] = i / k->width % 50 < 3 || check_rand_u64(c) % 40 == 0;
+        images.dark[i] = (float)(i % 13) * 0.3f - 0.5f;
+        images.flat[i] = 0.8f + (float)(i % 7) * 0.1f;
+        images.absorption[i] = 1.2f - (float)(i % 5) * 0.1f;
+    }
+    for (size_t i = 0; i < n && k->holes; i += 1 + check_rand_u64(c) % 40) {
+        const float odd[] = {NAN, INFINITY, -INFINITY};
+        images.dark[i] = odd[i % 3];
+        images.absorption[(i + 5) % n] = odd[i % 3];
+        images.flat[(i + 9) % n] = i % 2 ? 0 : -0.0f;
+    }
+    return images;
+}
 
 static bool create_both(struct check *c, airy_integrator *made[2], const struct split_case *k)
 {
-    const size_t n = k->height * k->width;
-    uint8_t *mask = check_alloc(c, n);
-    float *dark = check_alloc(c, 2 * n * sizeof *dark), *flat = dark + n;
-    for (size_t i = 0; i < n; i++) {
-        mask[i] = i / k->width % 50 < 3 || check_rand_u64(c) % 40 == 0;
-        dark[i] = (float)(i % 13) * 0.3f;
-        flat[i] = 0.8f + (float)(i % 7) * 0.1f;
-    }
+    const struct split_images images = make_images(c, k);
     const double pixel = 75e-6;
     airy_geometry g = {.dist = 0.02,
                        .poni1 = k->beam1 * pixel,
@@ -110,18 +158,21 @@ static bool create_both(struct check *c, airy_integrator *made[2], const struct 
                                     .width = k->width,
                                     .pixel1 = pixel,
                                     .pixel2 = pixel,
-                                    .orientation = k->orientation}};
+                                    .orientation = k->orientation,
+                                    .sensor = {.thickness = 450e-6, .attenuation = 2e3}}};
     const airy_integrator_params params = {.bins = k->bins,
                                            .unit = k->unit,
                                            .error_model = k->poisson ? AIRY_ERROR_MODEL_POISSON
                                                                      : AIRY_ERROR_MODEL_NONE,
-                                           .mask = k->mask ? mask : NULL,
-                                           .dark = k->dark ? dark : NULL,
+                                           .mask = k->mask ? images.mask : NULL,
+                                           .dark = k->dark ? images.dark : NULL,
                                            .has_polarization = k->polarization,
                                            .polarization = 0.9,
                                            .polarization_offset_deg = 20,
                                            .no_solid_angle = k->range,
-                                           .flat = k->flat ? flat : NULL,
+                                           .flat = k->flat ? images.flat : NULL,
+                                           .absorption = k->absorption ? images.absorption : NULL,
+                                           .sensor_efficiency = k->efficiency,
                                            .has_radial_range = k->range,
                                            .radial_range = {2, 9.5}};
     struct airy_cl_device *impl = airy_cl_device(c->device);
@@ -133,6 +184,21 @@ static bool create_both(struct check *c, airy_integrator *made[2], const struct 
     }
     impl->splits = before;
     return ok;
+}
+
+/* The host's arrays, or copies of the device's. */
+static void compare_corrections(struct check *c, const airy_integrator *a, const airy_integrator *b)
+{
+    struct airy_corrections x = {.norm = NULL}, y = {.norm = NULL};
+    CHECK(c, a->valid_pixels == b->valid_pixels && a->not_finite_pixels == b->not_finite_pixels);
+    if (CHECK_OK(c, airy_corrections_take(&x, a)) && CHECK_OK(c, airy_corrections_take(&y, b))) {
+        CHECK(c, memcmp(x.norm, y.norm, a->pixels * sizeof *x.norm) == 0);
+        CHECK(c, memcmp(x.valid, y.valid, a->pixels) == 0);
+        CHECK(c, (x.dark != NULL) == (y.dark != NULL));
+        CHECK(c, !x.dark || memcmp(x.dark, y.dark, a->pixels * sizeof *x.dark) == 0);
+    }
+    airy_corrections_release(&x);
+    airy_corrections_release(&y);
 }
 
 /* Additions round to 2^-104 of a sum; there are fewer than 2^20. */
@@ -229,10 +295,53 @@ static void compare_patterns(struct check *c, airy_integrator *const made[2],
                  &(struct check_tol){.rel = 0x1p-51});
 }
 
+/* A peak finder asks for corrections on the host. */
+static void compare_finders(struct check *c, airy_integrator *const made[2])
+{
+    airy_peak_finder *f[2] = {NULL, NULL};
+    bool ok = true;
+    for (int i = 0; i < 2; i++)
+        ok = ok && CHECK_OK(c, airy_peak_finder_create(&f[i], made[i], NULL));
+    if (ok) {
+        const size_t n = made[0]->pixels;
+        CHECK(c, memcmp(f[0]->place, f[1]->place, n * sizeof *f[0]->place) == 0);
+        CHECK(c, memcmp(f[0]->scale, f[1]->scale, n * sizeof *f[0]->scale) == 0);
+    }
+    for (int i = 0; i < 2; i++)
+        airy_peak_finder_destroy(&f[i]);
+}
+
+/* Why no pixel counts is said alike. */
+static void check_none_left(struct check *c)
+{
+    if (!check_case(c, "opencl_split_none_left"))
+        return;
+    enum { SIDE = 33 };
+    static const uint8_t masked[SIDE * SIDE] = {[0] = 1, [70] = 1};
+    static const float flat[SIDE * SIDE] = {[0] = 1, [5] = INFINITY, [71] = NAN};
+    const airy_geometry g = {
+        .dist = 0.1,
+        .wavelength = 1e-10,
+        .detector = {
+            .name = "detector", .height = SIDE, .width = SIDE, .pixel1 = 1e-4, .pixel2 = 1e-4}};
+    const airy_integrator_params params = {.bins = 10, .mask = masked, .flat = flat};
+    struct airy_cl_device *impl = airy_cl_device(c->device);
+    const bool before = impl->splits;
+    for (int i = 0; i < 2; i++) {
+        airy_integrator *it = NULL;
+        impl->splits = i == 0;
+        CHECK_FAILS(c, airy_integrator_create(&it, c->device, &g, &params), AIRY_ERR_PARAM,
+                    "of 1089: 2 are masked, 2 have a dark, flat, absorption or variance that is "
+                    "not finite, 1085 have");
+    }
+    impl->splits = before;
+}
+
 void check_opencl_split(struct check *c)
 {
     if (c->is_cpu)
         return;
+    check_none_left(c);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct split_case *k = &cases[i];
         if (!check_case(c, "opencl_split_%s_%zux%zu_b%zu", k->name, k->height, k->width, k->bins))
@@ -242,11 +351,15 @@ void check_opencl_split(struct check *c)
             CHECK(c, (made[0]->matrix.start == NULL) == !k->declined);
             CHECK(c, made[0]->limits.lower == made[1]->limits.lower &&
                          made[0]->limits.upper == made[1]->limits.upper);
+            CHECK(c, (made[0]->norm == NULL) == (!k->declined && !k->efficiency));
+            compare_corrections(c, made[0], made[1]);
             compare_sums(c, made[0], made[1]);
             compare_tables(c, made[0], made[1]);
             if (!k->declined)
                 compare_matrices(c, made[0], made[1]);
             compare_patterns(c, made, k);
+            if (k->poisson)
+                compare_finders(c, made);
         }
         for (int m = 0; m < 2; m++)
             airy_integrator_destroy(&made[m]);

@@ -37,32 +37,6 @@ AIRY_INLINE struct place place_of(const airy_split_geom *g, double c1, double c2
                           (g->m[2][0] * p1 + g->m[2][2]) + p2 * g->m[2][1]};
 }
 
-/*
- * The normalization of pixels: as correct_row of integrator.c has it where there are solid angle
- * and polarization alone. valid: which pixels count, NULL: all. Mapping: an item a pixel; any
- * work-group. No local memory, no barrier.
- */
-__kernel void split_norm(__global const uchar *valid, __global float *norm, const airy_split_geom g)
-{
-    const uint pixel = get_global_id(0);
-    if (pixel >= g.pixels)
-        return;
-    const struct place at =
-        place_of(&g, (double)(pixel / g.columns) + 0.5, (double)(pixel % g.columns) + 0.5);
-    double n = g.normalization;
-    if (g.solid_angle) {
-        const double c = g.dist / sqrt(g.dist * g.dist + at.p1 * at.p1 + at.p2 * at.p2);
-        n *= c * c * c;
-    }
-    if (g.polarized) {
-        const double y = at.y, x = at.x, z = at.z, n2 = x * x + y * y + z * z;
-        n *= 0.5 *
-             (1 +
-              (z * z - (g.polarization[0] * (x * x - y * y) - g.polarization[1] * 2 * x * y)) / n2);
-    }
-    norm[pixel] = valid && !valid[pixel] ? 0 : (float)n;
-}
-
 AIRY_INLINE struct corner corner_at(const airy_split_geom *g, uint i, uint j)
 {
     const struct place at = place_of(g, (double)i, (double)j);
@@ -83,45 +57,107 @@ AIRY_INLINE bool holds_beam(const airy_split_geom *g, uint i, uint j)
     return fabs(g->beam1 - ((double)i + 0.5)) <= near && fabs(g->beam2 - ((double)j + 0.5)) <= near;
 }
 
+/* The normalization of a pixel, as correct_row of corrections.c has it. */
+AIRY_INLINE float norm_of(const airy_split_geom *g, __global const float *flat,
+                          __global const float *absorption, uint i, uint j)
+{
+    const ulong pixel = (ulong)i * g->columns + j;
+    const struct place at = place_of(g, (double)i + 0.5, (double)j + 0.5);
+    double n = g->normalization;
+    if (g->solid_angle) {
+        const double c = g->dist / sqrt(g->dist * g->dist + at.p1 * at.p1 + at.p2 * at.p2);
+        n *= c * c * c;
+    }
+    if (g->polarized) {
+        const double y = at.y, x = at.x, z = at.z, n2 = x * x + y * y + z * z;
+        n *= 0.5 * (1 + (z * z -
+                         (g->polarization[0] * (x * x - y * y) - g->polarization[1] * 2 * x * y)) /
+                            n2);
+    }
+    n *= flat ? (double)flat[pixel] : 1;
+    n *= absorption ? (double)absorption[pixel] : 1;
+    return (float)n;
+}
+
+/* What an item has found; lost: pixels that do not count, 16 bits each of airy_losses. */
+struct found {
+    double lower, upper;
+    float norm, dark;
+    ulong lost;
+};
+
+#define MASKED     1UL
+#define NOT_FINITE (1UL << 16)
+#define ZERO       (1UL << 32)
+
+AIRY_INLINE void join_found(struct found *a, const struct found *b)
+{
+    a->lower = min2(a->lower, b->lower);
+    a->upper = max2(a->upper, b->upper);
+    a->norm = fmax(a->norm, b->norm);
+    a->dark = fmax(a->dark, b->dark);
+    a->lost += b->lost;
+}
+
 /*
- * What the pixels of each tile that are not masked reach, [tiles][2] in the unit; INFINITY and
- * -INFINITY: there are none. Local memory: 4 KiB. Barriers: 9.
+ * Corrections, and the facts of each tile. mask, flat, absorption and background may be NULL; dark
+ * is background with 0 where a pixel does not count. Mapping: an item 4 pixels of a column. Local
+ * memory: 8 KiB. Barriers: 9.
  */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-split_reach(__global const uchar *mask, __global double *reach, const airy_split_geom g)
+split_pixels(__global const uchar *mask, __global const float *flat,
+             __global const float *absorption, __global const float *background,
+             __global float *norm, __global float *dark, __global airy_split_facts *facts,
+             const airy_split_geom g)
 {
-    __local double low[GROUP], high[GROUP];
+    __local struct found all[GROUP];
     const uint tile = get_group_id(0), item = get_local_id(0);
     const uint j = tile % g.tiles_x * SIDE + item % SIDE;
     const uint first = tile / g.tiles_x * SIDE + item / SIDE * 4u;
-    double lower = INFINITY, upper = -INFINITY;
+    struct found found = {INFINITY, -INFINITY, 0, 0, 0UL};
     if (j < g.columns && first < g.rows) {
         double a = corner_at(&g, first, j).value, d = corner_at(&g, first, j + 1u).value;
         for (uint i = first; i < first + 4u && i < g.rows; i++) {
+            const ulong pixel = (ulong)i * g.columns + j;
+            const bool masked = mask && mask[pixel];
             const double b = corner_at(&g, i + 1u, j).value,
                          c = corner_at(&g, i + 1u, j + 1u).value;
             const double lo = min4(a, b, c, d), hi = max4(a, b, c, d);
             a = b;
             d = c;
-            if (!isfinite(lo) || !isfinite(hi) || (g.masked && mask[(ulong)i * g.columns + j]))
-                continue;
-            lower = min2(g.polar && holds_beam(&g, i, j) ? 0 : lo, lower);
-            upper = max2(hi, upper);
+            if (isfinite(lo) && isfinite(hi) && !masked) {
+                found.lower = min2(g.polar && holds_beam(&g, i, j) ? 0 : lo, found.lower);
+                found.upper = max2(hi, found.upper);
+            }
+            const float n = norm_of(&g, flat, absorption, i, j),
+                        d0 = background ? background[pixel] : 0;
+            const bool finite = isfinite(n) && isfinite(d0), counts = !masked && finite && n != 0;
+            found.lost += masked ? MASKED : !finite ? NOT_FINITE : n == 0 ? ZERO : 0UL;
+            norm[pixel] = counts ? n : 0;
+            if (background)
+                dark[pixel] = counts ? d0 : 0;
+            found.norm = fmax(found.norm, counts ? fabs(n) : 0);
+            found.dark = fmax(found.dark, counts ? fabs(d0) : 0);
         }
     }
-    low[item] = lower;
-    high[item] = upper;
+    all[item] = found;
     for (uint n = GROUP / 2u; n > 0u; n /= 2u) {
         barrier(CLK_LOCAL_MEM_FENCE);
         if (item < n) {
-            low[item] = min2(low[item], low[item + n]);
-            high[item] = max2(high[item], high[item + n]);
+            const struct found other = all[item + n];
+            join_found(&found, &other);
+            all[item] = found;
         }
     }
-    if (item == 0u) {
-        reach[2u * tile] = low[0];
-        reach[2u * tile + 1u] = high[0];
-    }
+    if (item == 0u)
+        facts[tile] = (airy_split_facts){found.lower,
+                                         found.upper,
+                                         (uint)found.lost & 0xffffu,
+                                         (uint)(found.lost >> 16) & 0xffffu,
+                                         (uint)(found.lost >> 32),
+                                         found.norm,
+                                         found.dark,
+                                         0u};
 }
 
 /* A pixel's coefficients of bins from `first` on; one of 0 is no entry, neither first nor last. */
@@ -313,13 +349,13 @@ AIRY_INLINE uint lanes_of(uint bins)
 /*
  * Sums of each tile, a row a bin. An item takes a bin and looks through its part of the pixels
  * of a step, which lie in local memory, two entries of each at a time; parts are added up in
- * order. failed: not 0 where a pixel has more bins than there is room for, or others than its
- * tile. Local memory: 9 KiB.
+ * order. The entries of the row behind those of bins in sums: not 0 where a pixel has more bins than
+ * there is room for, or others than its tile. Local memory: 9 KiB.
  */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 split_sums(__global const float *norm, __global const float *dark,
            __global const airy_split_tile *tiles, __global airy_split_row *rows,
-           __global uint *failed, const airy_split_geom g)
+           __global airy_split_row *sums, const airy_split_geom g)
 {
     __local uint first[GROUP], most;
     __local float coef[2][GROUP], norms[GROUP], darks[GROUP];
@@ -341,7 +377,7 @@ split_sums(__global const float *norm, __global const float *dark,
             const bool done = share_pixel(&s, &g, i, j);
             if (!done || (s.count > 0u &&
                           (s.first < tile.first || s.first + s.count > tile.first + tile.count)))
-                *failed = 1u;
+                sums[g.bins].entries = 1u;
             norms[item] = norm[i * g.columns + j];
             darks[item] = g.has_dark ? dark[i * g.columns + j] : 0;
         }
