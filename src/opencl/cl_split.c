@@ -392,7 +392,7 @@ static airy_status make_extra(struct airy_cl_fused *fused, const struct airy_cl_
         fused->extra_count = (size_t)count;
         AIRY_TRY_OR(out, airy_buffer_create(&fused->extra, it->device,
                                             count ? count * sizeof(airy_fused_extra) : 4, what));
-        AIRY_TRY_OR(out, airy_cl_push(s->queue, &bytes, start, false));
+        AIRY_TRY_OR(out, airy_cl_push(s->queue, &bytes, start, true));
         const struct airy_cl_arg args[] = {AIRY_CL_BUFFER(state->norm),
                                            AIRY_CL_BUFFER(fused->shift),
                                            AIRY_CL_BUFFER(fused->extra_start),
