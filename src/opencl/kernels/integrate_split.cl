@@ -347,17 +347,36 @@ AIRY_INLINE uint lanes_of(uint bins)
 }
 
 /*
- * Sums of each tile, a row a bin. An item takes a bin and looks through its part of the pixels
- * of a step, which lie in local memory, two entries of each at a time; parts are added up in
- * order. The entries of the row behind those of bins in sums: not 0 where a pixel has more bins than
- * there is room for, or others than its tile. Local memory: 9 KiB.
+ * Which pixels of its part have entries in an item's bin: a bit each, in lanes / 32 words, GROUP
+ * apart, that are 0 where marking begins. Only the item reads its words, and clears them.
+ */
+#define HIT_WORDS (GROUP / 32u * GROUP)
+
+AIRY_INLINE void begin_hits(__local uint *hits, uint lanes)
+{
+    for (uint w = 0u; w < lanes / 32u; w++)
+        hits[w * GROUP + get_local_id(0)] = 0u;
+}
+
+/* The item's pixel has an entry in bin number `at` of the tile's. */
+AIRY_INLINE void mark_hit(__local uint *hits, uint lanes, uint at)
+{
+    const uint item = get_local_id(0);
+    atomic_or(&hits[item % lanes / 32u * GROUP + item / lanes * lanes + at], 1u << (item & 31u));
+}
+
+/*
+ * Sums of each tile, a row a bin. An item takes a bin and goes through those pixels of its part of
+ * a step that have entries there; these lie in local memory, two entries of each pixel at a time.
+ * Parts are added up in order. The entries of the row behind those of bins in sums: not 0 where a
+ * pixel has more bins than there is room for, or others than its tile. Local memory: 17 KiB.
  */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 split_sums(__global const float *norm, __global const float *dark,
            __global const airy_split_tile *tiles, __global airy_split_row *rows,
            __global airy_split_row *sums, const airy_split_geom g)
 {
-    __local uint first[GROUP], most;
+    __local uint first[GROUP], hits[HIT_WORDS], most;
     __local float coef[2][GROUP], norms[GROUP], darks[GROUP];
     __local double high[GROUP], low[GROUP];
     const airy_split_tile tile = tiles[get_group_id(0)];
@@ -369,6 +388,7 @@ split_sums(__global const float *norm, __global const float *dark,
     float largest = 0;
     for (uint p = 0u; p < AIRY_SPLIT_PLANES; p++)
         sum[p] = (struct airy_double_double){0, 0};
+    begin_hits(hits, lanes);
     for (uint step = 0u; step < SIDE / STEP; step++) {
         uint i, j;
         struct shares s;
@@ -384,25 +404,31 @@ split_sums(__global const float *norm, __global const float *dark,
         const uint all = group_most(&most, s.count);
         for (uint layer = 0u; layer < all; layer += 2u) {
             first[item] = s.first + layer;
-            coef[0][item] = layer < s.count ? s.c[layer] : 0;
-            coef[1][item] = layer + 1u < s.count ? s.c[layer + 1u] : 0;
-            barrier(CLK_LOCAL_MEM_FENCE);
-            for (uint k = part; k < part + lanes && lane < tile.count; k++) {
-                const uint which = bin - first[k];
-                const float c = which < 2u ? coef[which][k] : 0;
-                if (!(c > 0))
-                    continue;
-                const double cd = (double)c, cn = cd * (double)norms[k];
-                airy_double_double_add(&sum[0], cn);
-                airy_double_double_add(&sum[1], cn * cn);
-                airy_double_double_add(&sum[2], cd);
-                if (g.has_dark)
-                    airy_double_double_add(&sum[3], cd * (double)darks[k]);
-                if (g.poisson)
-                    airy_double_double_add(&sum[4], cd * cd);
-                entries++;
-                largest = fmax(largest, c);
+            for (uint n = 0u; n < 2u; n++) {
+                const float c = layer + n < s.count ? s.c[layer + n] : 0;
+                const uint at = s.first + layer + n - tile.first;
+                coef[n][item] = c;
+                if (c > 0 && at < tile.count)
+                    mark_hit(hits, lanes, at);
             }
+            barrier(CLK_LOCAL_MEM_FENCE);
+            for (uint w = 0u; w < lanes / 32u; w++) {
+                for (uint left = hits[w * GROUP + item]; left; left &= left - 1u) {
+                    const uint k = part + 32u * w + 31u - clz(left & (0u - left));
+                    const float c = coef[bin - first[k]][k];
+                    const double cd = (double)c, cn = cd * (double)norms[k];
+                    airy_double_double_add(&sum[0], cn);
+                    airy_double_double_add(&sum[1], cn * cn);
+                    airy_double_double_add(&sum[2], cd);
+                    if (g.has_dark)
+                        airy_double_double_add(&sum[3], cd * (double)darks[k]);
+                    if (g.poisson)
+                        airy_double_double_add(&sum[4], cd * cd);
+                    entries++;
+                    largest = fmax(largest, c);
+                }
+            }
+            begin_hits(hits, lanes);
             barrier(CLK_LOCAL_MEM_FENCE);
         }
     }
@@ -536,13 +562,13 @@ AIRY_INLINE void weigh_pixel(struct weights *w, const struct shares *s, __global
     w->w[1] = fraction;
 }
 
-/* The fused engine's sums of each tile, a row a bin, as split_sums. Local memory: 7 KiB. */
+/* The fused engine's sums of each tile, a row a bin, as split_sums. Local memory: 15 KiB. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 split_fixed(__global const float *norm, __global const float *dark, __global const uint *shift,
             __global const airy_split_tile *tiles, __global airy_split_fixed_row *rows,
             const airy_split_geom g)
 {
-    __local uint first[GROUP], weight[2][GROUP], most;
+    __local uint first[GROUP], weight[2][GROUP], hits[HIT_WORDS], most;
     __local float norms[GROUP], darks[GROUP];
     __local ulong sums[GROUP];
     const airy_split_tile tile = tiles[get_group_id(0)];
@@ -553,6 +579,7 @@ split_fixed(__global const float *norm, __global const float *dark, __global con
     ulong sum[AIRY_SPLIT_PLANES + 1u];
     for (uint p = 0u; p <= AIRY_SPLIT_PLANES; p++)
         sum[p] = 0;
+    begin_hits(hits, lanes);
     for (uint step = 0u; step < SIDE / STEP; step++) {
         uint i, j;
         struct shares s;
@@ -567,23 +594,29 @@ split_fixed(__global const float *norm, __global const float *dark, __global con
         const uint all = group_most(&most, w.count);
         for (uint layer = 0u; layer < all; layer += 2u) {
             first[item] = w.first + layer;
-            weight[0][item] = layer < w.count ? w.w[layer] : 0u;
-            weight[1][item] = layer + 1u < w.count ? w.w[layer + 1u] : 0u;
-            barrier(CLK_LOCAL_MEM_FENCE);
-            for (uint k = part; k < part + lanes && lane < tile.count; k++) {
-                const uint which = bin - first[k];
-                const uint v = which < 2u ? weight[which][k] : 0u;
-                if (v == 0u)
-                    continue;
-                const double c = (double)v * unit, cn = c * (double)norms[k];
-                sum[0] += (ulong)(long)rint(cn * g.fixed[0]);
-                sum[1] += (ulong)(long)rint(cn * cn * g.fixed[1]);
-                sum[2] += v;
-                if (g.has_dark)
-                    sum[3] += (ulong)(long)rint(c * (double)darks[k] * g.fixed[2]);
-                sum[4] += airy_fused_square(v, bits);
-                sum[5]++;
+            for (uint n = 0u; n < 2u; n++) {
+                const uint v = layer + n < w.count ? w.w[layer + n] : 0u;
+                const uint at = w.first + layer + n - tile.first;
+                weight[n][item] = v;
+                if (v != 0u && at < tile.count)
+                    mark_hit(hits, lanes, at);
             }
+            barrier(CLK_LOCAL_MEM_FENCE);
+            for (uint word = 0u; word < lanes / 32u; word++) {
+                for (uint left = hits[word * GROUP + item]; left; left &= left - 1u) {
+                    const uint k = part + 32u * word + 31u - clz(left & (0u - left));
+                    const uint v = weight[bin - first[k]][k];
+                    const double c = (double)v * unit, cn = c * (double)norms[k];
+                    sum[0] += (ulong)(long)rint(cn * g.fixed[0]);
+                    sum[1] += (ulong)(long)rint(cn * cn * g.fixed[1]);
+                    sum[2] += v;
+                    if (g.has_dark)
+                        sum[3] += (ulong)(long)rint(c * (double)darks[k] * g.fixed[2]);
+                    sum[4] += airy_fused_square(v, bits);
+                    sum[5]++;
+                }
+            }
+            begin_hits(hits, lanes);
             barrier(CLK_LOCAL_MEM_FENCE);
         }
     }
