@@ -210,6 +210,10 @@ typedef struct airy_integrator_info {
     size_t radial_bins, azimuth_bins;    /**< azimuth_bins: 0 in one dimension */
     double azimuth_lower, azimuth_upper; /**< limits of the second axis in its unit */
     airy_unit azimuth_unit;              /**< of the second axis; 0 counts as chi_deg */
+    double corrections_seconds; /**< of airy_integrator_create; 0: made with the matrix, on a GPU */
+    double matrix_seconds; /**< shares of pixels in bins; on a GPU that splits them, the sums */
+    double sums_seconds;   /**< what all frames have in common, on the host */
+    double tables_seconds; /**< the form of it all in which the device walks it */
 } airy_integrator_info;
 AIRY_API airy_status airy_integrator_get_info(const airy_integrator *integrator,
                                               airy_integrator_info *info);

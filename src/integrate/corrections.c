@@ -1,6 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/size.h"
@@ -97,6 +98,7 @@ static airy_status copy_valid(float **copy, const float *values, const airy_inte
 
 airy_status airy_corrections_make(airy_integrator *it, const airy_integrator_params *params)
 {
+    const uint64_t start = airy_clock_ns();
     struct make c = {.params = params, .width = it->width};
     airy_pool *pool = it->device->pool;
     AIRY_TRY(airy_memory_alloc_shared((void **)&it->norm, it->pixels * sizeof *it->norm, pool));
@@ -117,7 +119,9 @@ airy_status airy_corrections_make(airy_integrator *it, const airy_integrator_par
     free(c.losses);
     AIRY_TRY(airy_corrections_count(it, &sum));
     AIRY_TRY(copy_valid(&it->dark, params->dark, it));
-    return copy_valid(&it->variance, params->variance, it);
+    AIRY_TRY(copy_valid(&it->variance, params->variance, it));
+    it->times.corrections = (double)(airy_clock_ns() - start) * 1e-9;
+    return AIRY_OK;
 }
 
 struct marking {

@@ -227,7 +227,7 @@ static airy_status book_least(airy_integrator *it)
  * needs of the corrections is had by airy_corrections_take.
  */
 static airy_status make_matrix(airy_integrator *it, const airy_integrator_params *params,
-                               bool *split, uint64_t *corrected)
+                               bool *split)
 {
     const struct airy_integrate_fns *fns = it->device->backend->integrate;
     if (fns->split) {
@@ -239,7 +239,6 @@ static airy_status make_matrix(airy_integrator *it, const airy_integrator_params
     it->rule = (struct airy_split_rule){0};
     if (!it->norm)
         AIRY_TRY(airy_corrections_make(it, params));
-    *corrected = airy_clock_ns();
     return airy_matrix_build(&it->matrix, &it->limits, &it->geometry, params, it->valid,
                              it->device->pool);
 }
@@ -247,10 +246,10 @@ static airy_status make_matrix(airy_integrator *it, const airy_integrator_params
 static airy_status fill_integrator(airy_integrator *it, const airy_integrator_params *params)
 {
     const uint64_t start = airy_clock_ns();
-    uint64_t corrected = start;
+    struct airy_setup_times *times = &it->times;
     bool split = false;
     AIRY_TRY(book_least(it));
-    AIRY_TRY(make_matrix(it, params, &split, &corrected));
+    AIRY_TRY(make_matrix(it, params, &split));
     airy_corrections_warn(it);
     AIRY_FAIL_IF(it->matrix.entries == 0, AIRY_ERR_PARAM,
                  "no valid pixel left: none of %zu lies in the range (radial %g to %g %s%s)",
@@ -271,10 +270,12 @@ static airy_status fill_integrator(airy_integrator *it, const airy_integrator_pa
     it->engine = it->device->backend->name;
     AIRY_TRY(it->device->backend->integrate->prepare(it));
     AIRY_TRY(book_memory(it));
+    times->matrix = (double)(built - start) * 1e-9 - times->corrections;
+    times->sums = (double)(summed - built) * 1e-9;
+    times->tables = (double)(airy_clock_ns() - summed) * 1e-9;
     airy_log(AIRY_LOG_DEBUG,
              "integrator: corrections %.1f ms, matrix %.1f ms, sums %.1f ms, on the device %.1f ms",
-             (double)(corrected - start) * 1e-6, (double)(built - corrected) * 1e-6,
-             (double)(summed - built) * 1e-6, (double)(airy_clock_ns() - summed) * 1e-6);
+             1e3 * times->corrections, 1e3 * times->matrix, 1e3 * times->sums, 1e3 * times->tables);
     return AIRY_OK;
 }
 
@@ -389,6 +390,10 @@ airy_status airy_integrator_get_info(const airy_integrator *integrator, airy_int
         .azimuth_lower = it->limits.azimuth_lower,
         .azimuth_upper = it->limits.azimuth_upper,
         .azimuth_unit = it->params.azimuth_unit,
+        .corrections_seconds = it->times.corrections,
+        .matrix_seconds = it->times.matrix,
+        .sums_seconds = it->times.sums,
+        .tables_seconds = it->times.tables,
     };
     return AIRY_OK;
 }

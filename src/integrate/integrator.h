@@ -20,6 +20,11 @@ enum airy_base {
     AIRY_BASE_PLANES
 };
 
+/* s of create: see airy_integrator_info. */
+struct airy_setup_times {
+    double corrections, matrix, sums, tables;
+};
+
 struct airy_integrator {
     airy_device *device;
     airy_geometry geometry;
@@ -70,6 +75,7 @@ struct airy_integrator {
     uint64_t state_bytes;
     uint64_t booked; /* of the device's limit, where it works in the host's memory */
     const char *engine;
+    struct airy_setup_times times;
 };
 
 /* Both make the same patterns of any frame, as far as their devices do. */

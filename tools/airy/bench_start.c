@@ -23,6 +23,7 @@ static const char *const step_names[STEPS] = {
 struct start {
     struct bench bench;
     double marks[STEPS];
+    double matrix; /* s of the integrator's step without its corrections */
 };
 
 static bool note_first(void *user, size_t done, size_t total)
@@ -63,6 +64,11 @@ static airy_status run_to_end(struct start *start)
         .batch = bench->params->pattern.batch, .progress = note_first, .user = start};
     airy_status status = bench_integrator(&integrator, bench);
     start->marks[STEP_INTEGRATOR] = tool_now();
+    airy_integrator_info made;
+    if (status == AIRY_OK)
+        status = airy_integrator_get_info(integrator, &made);
+    if (status == AIRY_OK)
+        start->matrix = made.matrix_seconds + made.sums_seconds + made.tables_seconds;
     if (status == AIRY_OK)
         status = airy_integrate_stack(NULL, bench->stack, &integrator, 1, &run, &info);
     start->marks[STEP_ALL] = tool_now();
@@ -76,9 +82,9 @@ static int print_start(const struct start *start)
     const airy_status status = airy_device_start(start->bench.device, &info);
     if (status != AIRY_OK)
         return tool_failed(start->bench.common, status);
-    json_t *root = json_pack("{s:f, s:f, s:i, s:i}", "context_s", info.context_seconds,
-                             "programs_s", info.programs_seconds, "programs", (int)info.programs,
-                             "compiled", (int)info.compiled);
+    json_t *root = json_pack("{s:f, s:f, s:f, s:i, s:i}", "context_s", info.context_seconds,
+                             "matrix_s", start->matrix, "programs_s", info.programs_seconds,
+                             "programs", (int)info.programs, "compiled", (int)info.compiled);
     for (int i = 0; root && i < STEPS; i++)
         json_object_set_new(root, step_names[i], json_real(start->marks[i]));
     return tool_print_json(start->bench.common, root);
@@ -121,7 +127,7 @@ const struct command cmd_bench_start = {
 /* What was measured, all samples but the first in the times. */
 struct samples {
     struct timing steps[STEPS]; /* each step's own length */
-    struct timing context, programs, result, beyond;
+    struct timing matrix, context, programs, result, beyond;
     int program_count, compiled;
 };
 
@@ -226,6 +232,7 @@ static void add_sample(struct samples *s, size_t sample, const json_t *answer, d
     const double result = number(answer, step_names[STEP_FIRST]) - asked,
                  device = number(answer, step_names[STEP_DEVICE]) -
                           number(answer, step_names[STEP_MAIN]);
+    add_time(&s->matrix, sample, number(answer, "matrix_s"));
     add_time(&s->context, sample, number(answer, "context_s"));
     add_time(&s->programs, sample, number(answer, "programs_s"));
     add_time(&s->result, sample, result);
@@ -250,6 +257,13 @@ static void report(struct bench *bench, struct samples *s)
     for (int i = 0; i < STEPS; i++)
         bench_add_latency(bench, &s->steps[i],
                           &(struct bench_row){.name = rows[i], .unit = "s", .amount = 1});
+    bench_add_latency(
+        bench, &s->matrix,
+        &(struct bench_row){.name = "start: the integrator's matrix",
+                            .unit = "s",
+                            .amount = 1,
+                            .note = "with its sums and tables, and where the step waits for the "
+                                    "context; within the step"});
     bench_add_latency(bench, &s->context,
                       &(struct bench_row){.name = "start: context alone",
                                           .unit = "s",
