@@ -137,47 +137,32 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 convolve_march(__global const T *src, WEIGHTS, __global W *dst, __local V *memory, W outside,
                const airy_filter_geom g)
 {
-    const uint item = get_local_id(0), strip = get_group_id(0) % g.strips,
-               rest = get_group_id(0) / g.strips, segment = rest % g.segments;
-    const uint axis = g.axis, other = 1u - axis;
-    const ulong column = (ulong)strip * GROUP + item;
-    const long image = (long)(rest / g.segments), x = (long)(column % (ulong)g.out[2]),
-               across = (long)(column / (ulong)g.out[2]);
-    const uint taps = TAPS_Y, slots = airy_filter_slots(taps);
-    const long n = axis == 0u ? g.n[0] : g.n[1], out = axis == 0u ? g.out[0] : g.out[1],
-               others = axis == 0u ? g.out[1] : g.out[0];
-    const long src_step = axis == 0u ? g.src_step[1] : g.src_step[2],
-               dst_step = axis == 0u ? g.dst_step[1] : g.dst_step[2];
+    const uint item = get_local_id(0), taps = TAPS_Y, slots = airy_filter_slots(taps);
     __local W *ring = (__local W *)(memory + g.ring) + item;
     __local V *line = memory + g.weights;
     for (uint i = item; i < taps; i += GROUP)
         ((__local W *)line)[i] = WEIGHT(i);
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (across >= others)
+    struct column c;
+    if (!find_column(&c, GROUP, item, taps, src, dst, &g))
         return;
-    const long first = (long)segment * g.length, end = min(first + (long)g.length, out);
-    const uint blocks = (uint)((end - first + EACH - 1) / EACH) + slots - 1u;
-    const long begin = first + (axis == 0u ? g.offset[0] : g.offset[1]) - (long)(taps - 1u);
-    __global const T *from = src + g.src_offset + image * g.src_step[0] +
-                             across * (other == 0u ? g.src_step[1] : g.src_step[2]) + x;
-    __global W *to = dst + g.dst_offset + image * g.dst_step[0] +
-                     across * (other == 0u ? g.dst_step[1] : g.dst_step[2]) + x;
+    const uint blocks = (uint)((c.end - c.first + EACH - 1) / EACH) + slots - 1u;
     W next[EACH], sum[EACH];
-    load_ahead(next, from, begin, 0u, n, src_step, outside, ring, slots, &g);
+    load_ahead(next, c.from, c.begin, 0u, c.n, c.src_step, outside, ring, slots, &g);
     uint newest = 0u;
     for (uint m = 0u; m < blocks; m++) {
 #pragma unroll
         for (uint k = 0u; k < EACH; k++)
             ring[(newest * EACH + k) * GROUP] = next[k];
         if (m + 1u < blocks)
-            load_ahead(next, from, begin + (long)(EACH * (m + 1u)), EACH * (m + 1u), n, src_step,
-                       outside, ring, slots, &g);
+            load_ahead(next, c.from, c.begin + (long)(EACH * (m + 1u)), EACH * (m + 1u), c.n,
+                       c.src_step, outside, ring, slots, &g);
         newest = newest + 1u == slots ? 0u : newest + 1u;
         if (m + 1u < slots)
             continue;
         sum_column(sum, ring, GROUP, newest, slots, taps, line, EXACT, TABLE_AT(0));
-        const long at = first + (long)(EACH * (m + 1u - slots));
-        put_column(to + at * dst_step, dst_step, sum, EACH, end - at, &g);
+        const long at = (long)(EACH * (m + 1u - slots));
+        put_column(c.to + at * c.dst_step, c.dst_step, sum, EACH, c.end - c.first - at, &g);
     }
 }
 #endif

@@ -312,4 +312,39 @@ AIRY_INLINE void sum_column(W *sum, __local const W *ring, uint pitch, uint slot
     }
 }
 
+/* A column of a pass along y or z (g.axis), or a segment of it. */
+struct column {
+    __global const T *from; /* element 0 */
+    __global W *to;         /* the segment's first result */
+    long src_step, dst_step, n;
+    long first, end; /* results of the segment */
+    long begin;      /* the element that the first result begins with */
+};
+
+/*
+ * Number `at` of the `columns` of the work-group, which are numbered x first, then the other axis.
+ * False: it is none.
+ */
+AIRY_INLINE bool find_column(struct column *c, uint columns, uint at, uint taps,
+                             __global const T *src, __global W *dst, const airy_filter_geom *g)
+{
+    const uint strip = get_group_id(0) % g->strips, rest = get_group_id(0) / g->strips,
+               segment = rest % g->segments;
+    const bool along_z = g->axis == 0u;
+    const ulong number = (ulong)strip * columns + at;
+    const long image = (long)(rest / g->segments), x = (long)(number % (ulong)g->out[2]),
+               across = (long)(number / (ulong)g->out[2]), out = along_z ? g->out[0] : g->out[1];
+    c->n = along_z ? g->n[0] : g->n[1];
+    c->src_step = along_z ? g->src_step[1] : g->src_step[2];
+    c->dst_step = along_z ? g->dst_step[1] : g->dst_step[2];
+    c->first = (long)segment * g->length;
+    c->end = min(c->first + (long)g->length, out);
+    c->begin = c->first + (along_z ? g->offset[0] : g->offset[1]) - (long)(taps - 1u);
+    c->from = src + g->src_offset + image * g->src_step[0] +
+              across * (along_z ? g->src_step[2] : g->src_step[1]) + x;
+    c->to = dst + g->dst_offset + image * g->dst_step[0] + c->first * c->dst_step +
+            across * (along_z ? g->dst_step[2] : g->dst_step[1]) + x;
+    return across < (along_z ? g->out[1] : g->out[0]);
+}
+
 #endif
