@@ -38,6 +38,12 @@ AIRY_ASSERT_SIZE(airy_filter_geom, 192);
 #define AIRY_FILTER_QUAD  4u
 #define AIRY_FILTER_BLOCK 16u
 
+/*
+ * Four lines at a time (kernels/convolve_quads.cl): a group makes AIRY_FILTER_ACROSS results along
+ * x, or goes along AIRY_FILTER_WIDE columns.
+ */
+#define AIRY_FILTER_ACROSS 128u
+
 /* Blocks of a ring that hold what AIRY_FILTER_EACH results need. */
 static inline airy_u32 airy_filter_slots(airy_u32 taps)
 {
@@ -48,15 +54,6 @@ static inline airy_u32 airy_filter_slots(airy_u32 taps)
 static inline airy_u32 airy_filter_rounded(airy_u32 taps)
 {
     return (taps + AIRY_FILTER_EACH - 1u) / AIRY_FILTER_EACH * AIRY_FILTER_EACH;
-}
-
-/*
- * Elements at the end of a line that a slide (kernels/convolve_slide.cl) over its own source keeps,
- * because borders ask for them again: those that results look forward to, and a step's more.
- */
-static inline airy_u32 airy_filter_kept(airy_u32 taps, airy_u32 span)
-{
-    return taps / 2u + span;
 }
 
 /*

@@ -459,10 +459,14 @@ static void check_convolve_exact(struct check *c)
                   {{11, 30, 70}, {17, 12, 16}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
                   {{6, 33, 130}, {2, 5, 3}, 8, AIRY_CONVOLVE_VALID, AIRY_CONVOLVE_SEPARABLE},
                   {{3, 7, 5}, {9, 8, 7}, 0, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
-                  /* Columns enough for slides, along z in place. */
+                  /* Columns enough for slides and quads, along y and z in place. */
                   {{19, 190, 182}, {17, 11, 18}, 4, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
                   {{53, 187, 184}, {16, 33, 40}, 3, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
-                  {{60, 90, 170}, {3, 50, 81}, 0, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_SEPARABLE}};
+                  {{60, 90, 170}, {3, 50, 81}, 0, AIRY_CONVOLVE_FULL, AIRY_CONVOLVE_SEPARABLE},
+                  {{89, 189, 188}, {56, 41, 61}, 4, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
+                  {{90, 97, 190}, {80, 10, 19}, 4, AIRY_CONVOLVE_VALID, AIRY_CONVOLVE_SEPARABLE},
+                  {{24, 301, 364}, {1, 41, 1}, 4, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
+                  {{24, 150, 364}, {1, 35, 35}, 4, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE}};
     static const airy_dtype from[] = {AIRY_DTYPE_F32, AIRY_DTYPE_U16, AIRY_DTYPE_F64},
                             to[] = {AIRY_DTYPE_F32, AIRY_DTYPE_F32, AIRY_DTYPE_F64};
     const int kinds = c->device->info.fp64 ? 3 : 2;

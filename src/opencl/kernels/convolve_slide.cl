@@ -1,8 +1,7 @@
 /*
- * Products of lines whose numbers of taps are known: what y or z look back on stays in registers.
+ * Products of two lines of few taps in one pass: what y looks back on stays in registers.
  *
- * Build options beside those of filter_line.h: TAPS_X, TAPS_Y: taps along x and y (slides: TAPS_Y,
- * along their axis); SPAN: results that an item makes at a time, a multiple of EACH.
+ * Build options beside those of filter_line.h: TAPS_X, TAPS_Y: taps along x and y.
  */
 
 /* Rows of lines lie an odd number of units apart; items beside each other read different rows. */
@@ -14,16 +13,13 @@
 #define TAPS_X 9u
 #define TAPS_Y 9u
 #endif
-#ifndef SPAN
-#define SPAN 16u
-#endif
+#define SPAN 16u           /* results that an item makes at a time */
 #define BACK (TAPS_Y - 1u) /* elements that results look back on */
 
 #define MADE_PITCH (GROUP / VL | 1u)
 #define LINE_UNITS ((GROUP + TAPS_X - 1u + VL - 1u) / VL)
 #define LINE_PITCH (LINE_UNITS | 1u)
 #define ROW_UNITS  ((SPAN + TAPS_X - 1u + VL - 1u) / VL)
-#define KEPT       airy_filter_kept(TAPS_Y, SPAN)
 #define WARM       ((BACK + SPAN - 1u) / SPAN) /* steps before the first that gives results */
 
 /* SPAN results along x of the elements from `line` on. */
@@ -75,10 +71,8 @@ AIRY_INLINE void slide_out(__global W *to, long step, const W *at, long count, c
  * row, and then takes SPAN of one column. Local memory: 2 x SPAN lines, SPAN rows of results, 27 KiB
  * with 17 taps and groups of 128. Barriers: two a step.
  */
-#if HAS(1)
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-convolve_slide_xy(__global const T *src, WEIGHTS, __global W *dst, W outside,
-                  const airy_filter_geom g)
+convolve_slide(__global const T *src, WEIGHTS, __global W *dst, W outside, const airy_filter_geom g)
 {
     __local V lines[2 * SPAN * LINE_PITCH], made[SPAN * MADE_PITCH];
     const uint item = get_local_id(0), strip = get_group_id(0) % g.strips,
@@ -130,130 +124,3 @@ convolve_slide_xy(__global const T *src, WEIGHTS, __global W *dst, W outside,
         to += (long)SPAN * g.dst_step[2];
     }
 }
-#endif
-
-/* load_span where lines fold more than once in it, or at both ends. */
-AIRY_INLINE void load_folded(W *to, __global const T *column, long at, long n, long step, W outside,
-                             __local const W *kept, const airy_filter_geom *g)
-{
-    AIRY_UNROLL(1)
-    for (uint k = 0u; k < SPAN; k++) {
-        const long i = airy_border_index(at + (long)k, n, g->border);
-#pragma unroll
-        for (uint j = 0u; j + 1u < SPAN; j++)
-            to[j] = to[j + 1u];
-        if (i >= 0 && i < at && g->in_place != 0u)
-            to[SPAN - 1u] = kept[max(i - n, -(long)KEPT) * GROUP];
-        else
-            to[SPAN - 1u] = i < 0 ? outside : (W)column[i * step];
-    }
-}
-
-/*
- * SPAN elements along the axis of a slide, from number `at` on: two pieces at most, each of elements
- * that lie one behind the other in one of both directions or are all the same. In place, what comes
- * again behind the end is in `kept`, which ends where the line does; only what comes again in the
- * SPAN elements that the end lies in has not been written yet.
- */
-AIRY_INLINE void load_span(W *to, __global const T *column, long at, long n, long step, W outside,
-                           __local const W *kept, const airy_filter_geom *g)
-{
-    if (at >= 0 && at + SPAN <= n) {
-        __global const T *from = column + at * step;
-#pragma unroll
-        for (uint k = 0u; k < SPAN; k++) {
-            to[k] = (W)*from;
-            from += step;
-        }
-        return;
-    }
-    if (at <= -n || at + SPAN >= 2 * n || (at < 0 && at + SPAN > n)) {
-        load_folded(to, column, at, n, step, outside, kept, g);
-        return;
-    }
-    const long edge = at < 0 ? 0 : n, first = airy_border_index(at, n, g->border),
-               second = airy_border_index(edge, n, g->border);
-    if (at >= n && g->in_place != 0u && first >= 0) {
-        __local const W *from = kept + (int)(first - n) * GROUP;
-        const int by = (int)(airy_border_index(at + 1, n, g->border) - first) * GROUP;
-#pragma unroll
-        for (uint k = 0u; k < SPAN; k++)
-            to[k] = from[(int)k * by];
-        return;
-    }
-    const uint turn = at < edge && at + SPAN > edge ? (uint)(edge - at) : SPAN;
-    __global const T *from = column + first * step, *other = column + second * step;
-    long by = step * (airy_border_index(at + 1, n, g->border) - first);
-    const long then = step * (airy_border_index(edge + 1, n, g->border) - second);
-    bool there = first >= 0;
-#pragma unroll
-    for (uint k = 0u; k < SPAN; k++) {
-        if (k == turn) {
-            from = other;
-            by = then;
-            there = second >= 0;
-        }
-        to[k] = there ? (W)*from : outside;
-        from += by;
-    }
-}
-
-/*
- * Along y or z (g.axis). Mapping: an item goes along a column, SPAN elements at a time; columns are
- * numbered x first, then the other axis. Local memory: in place, the last elements of each column,
- * KEPT of them. No barrier.
- */
-#if HAS(2)
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-convolve_slide(__global const T *src, WEIGHTS, __global W *dst, __local W *memory, W outside,
-               const airy_filter_geom g)
-{
-    const uint item = get_local_id(0), strip = get_group_id(0) % g.strips,
-               rest = get_group_id(0) / g.strips, segment = rest % g.segments;
-    const uint axis = g.axis, other = 1u - axis;
-    const ulong column = (ulong)strip * GROUP + item;
-    const long image = (long)(rest / g.segments), x = (long)(column % (ulong)g.out[2]),
-               across = (long)(column / (ulong)g.out[2]);
-    const long n = axis == 0u ? g.n[0] : g.n[1], out = axis == 0u ? g.out[0] : g.out[1],
-               others = axis == 0u ? g.out[1] : g.out[0];
-    if (across >= others)
-        return;
-    const long src_step = axis == 0u ? g.src_step[1] : g.src_step[2],
-               dst_step = axis == 0u ? g.dst_step[1] : g.dst_step[2];
-    __local W *kept = memory + KEPT * GROUP + item;
-    const long first = (long)segment * g.length, end = min(first + (long)g.length, out);
-    const uint steps = (uint)((end - first + SPAN - 1) / SPAN) + WARM;
-    const long begin = first + (axis == 0u ? g.offset[0] : g.offset[1]) - (long)(WARM * SPAN);
-    __global const T *from = src + g.src_offset + image * g.src_step[0] +
-                             across * (other == 0u ? g.src_step[1] : g.src_step[2]) + x;
-    __global W *to = dst + g.dst_offset + image * g.dst_step[0] + first * dst_step +
-                     across * (other == 0u ? g.dst_step[1] : g.dst_step[2]) + x;
-    W next[SPAN], at[BACK + SPAN];
-#pragma unroll
-    for (uint k = 0u; k < BACK + SPAN; k++)
-        at[k] = (W)0;
-    load_span(next, from, begin, n, src_step, outside, kept, &g);
-    AIRY_UNROLL(1)
-    for (uint m = 0u; m < steps; m++) {
-        const long place = begin + (long)(SPAN * m);
-#pragma unroll
-        for (uint k = 0u; k < BACK; k++)
-            at[k] = at[k + SPAN];
-#pragma unroll
-        for (uint k = 0u; k < SPAN; k++)
-            at[BACK + k] = next[k];
-        if (g.in_place != 0u && place + SPAN > n - (long)KEPT) {
-#pragma unroll
-            for (uint k = 0u; k < SPAN; k++)
-                if (place + (long)k >= n - (long)KEPT && place + (long)k < n)
-                    kept[(place + (long)k - n) * GROUP] = next[k];
-        }
-        if (m + 1u < steps)
-            load_span(next, from, place + SPAN, n, src_step, outside, kept, &g);
-        if (m < WARM)
-            continue;
-        slide_out(to, dst_step, at, end - first - (long)(SPAN * (m - WARM)), TABLE_AT(0), &g);
-        to += (long)SPAN * dst_step;
-    }
-}
-#endif

@@ -4,7 +4,7 @@
  *
  * Build options beside those of filter_line.h: TAPS_X, TAPS_Y, TAPS_Z: taps along the axes; SHIFT:
  * elements from such a beginning to the first that a row of a group looks at; ROWS: of a tile, of
- * which TAPS_Y - 1 or up to three more give no result. Weights are in a table: of x, then each line
+ * which TAPS_Y - 1 or up to three more give no result, where columns are summed too. Weights are in a table: of x, then each line
  * from the next whole block on (airy_filter_rounded).
  */
 #ifndef AIRY_KERNELS_FILTER_TILE_H
@@ -15,7 +15,9 @@
 #define TAPS_Y 15u
 #define TAPS_Z 15u
 #define ROWS   32u
-#define SHIFT  1
+#endif
+#ifndef SHIFT
+#define SHIFT 1
 #endif
 #ifndef GROUP
 #define GROUP 256
@@ -26,13 +28,12 @@
 
 #include "opencl/kernels/filter_line.h"
 
-#define WIDE         AIRY_FILTER_WIDE
+#ifndef WIDE
+#define WIDE AIRY_FILTER_WIDE
+#endif
 #define ACROSS       (WIDE / EACH)                                   /* items of a row */
 #define NEEDED(wide) (((wide) + TAPS_X - 1u + SHIFT + VL - 1u) / VL) /* units for so many results */
 #define TILE_PITCH   (NEEDED(WIDE) | 1u)
-#define DOWN         (GROUP / WIDE)                         /* items of a column */
-#define HIGH         ((ROWS - (TAPS_Y - 1u)) / DOWN * DOWN) /* rows of results of a group */
-#define RUN          (HIGH / DOWN)                          /* results of an item */
 #define AFTER(taps)  (((taps) + EACH - 1u) / EACH * EACH)
 
 /* The unit at x of a row, whose elements are taken one by one where the row ends in it. */
@@ -101,6 +102,11 @@ AIRY_INLINE void sum_units(W *sum, const W *at, const W *table)
             sum[k] = fma(table[j], at[SHIFT + k + j], sum[k]);
 }
 
+#ifdef ROWS
+#define DOWN (GROUP / WIDE)                         /* items of a column */
+#define HIGH ((ROWS - (TAPS_Y - 1u)) / DOWN * DOWN) /* rows of results of a group */
+#define RUN  (HIGH / DOWN)                          /* results of an item */
+
 /* RUN results along y, of the column of x sums that begins at `column`. */
 AIRY_INLINE void sum_down(W *sum, __local const W *column, uint pitch, const W *table)
 {
@@ -116,5 +122,6 @@ AIRY_INLINE void sum_down(W *sum, __local const W *column, uint pitch, const W *
             sum[k] = fma(table[j], at[k + j], sum[k]);
     }
 }
+#endif
 
 #endif
