@@ -1,5 +1,6 @@
 #include "io/hdf5_put.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -115,6 +116,24 @@ herr_t airy_put_string(hid_t parent, const char *name, const char *text)
 herr_t airy_put_double(hid_t parent, const char *name, double value, const char *units)
 {
     return put_scalar(parent, name, H5T_NATIVE_DOUBLE, &value, units);
+}
+
+herr_t airy_put_count(hid_t parent, const char *name, uint64_t value)
+{
+    return put_scalar(parent, name, H5T_NATIVE_UINT64, &value, NULL);
+}
+
+char *airy_put_source_name(const char *path)
+{
+    char *escaped = malloc(2 * strlen(path) + 1), *to = escaped;
+    for (; escaped && *path; path++) {
+        *to++ = *path;
+        if (*path == '%')
+            *to++ = '%';
+    }
+    if (escaped)
+        *to = 0;
+    return escaped;
 }
 
 herr_t airy_put_process(hid_t process, const char *configuration)

@@ -16,6 +16,12 @@ hid_t airy_put_group(hid_t parent, const char *name, const char *nx_class);
 /* Scalar datasets, contiguous. units: NULL for none. */
 herr_t airy_put_string(hid_t parent, const char *name, const char *text);
 herr_t airy_put_double(hid_t parent, const char *name, double value, const char *units);
+herr_t airy_put_count(hid_t parent, const char *name, uint64_t value);
+/*
+ * A file's name for H5Pset_virtual, which takes a '%' for the beginning of a format, two for one;
+ * malloc'ed, NULL when memory is short.
+ */
+char *airy_put_source_name(const char *path);
 /* Of an NXprocess: program, version, date and configuration, "{}" where it is NULL. */
 herr_t airy_put_process(hid_t process, const char *configuration);
 /*

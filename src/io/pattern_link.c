@@ -199,20 +199,6 @@ static herr_t set_fill(hid_t creation, hid_t type, const char *path)
     return 0;
 }
 
-/* H5Pset_virtual takes a '%' for the beginning of a format, two for one; malloc'ed. */
-static char *escape_name(const char *name)
-{
-    char *escaped = malloc(2 * strlen(name) + 1), *to = escaped;
-    for (; escaped && *name; name++) {
-        *to++ = *name;
-        if (*name == '%')
-            *to++ = '%';
-    }
-    if (escaped)
-        *to = 0;
-    return escaped;
-}
-
 /* The i-th file's rows of a dataset of this shape. */
 static herr_t map_file(const struct link *link, hid_t creation, const char *path, size_t i,
                        int ndim, const hsize_t *shape)
@@ -225,7 +211,7 @@ static herr_t map_file(const struct link *link, hid_t creation, const char *path
     for (size_t k = 0; k < i; k++)
         start[0] += link->rows[k];
     const hid_t to = H5Screate_simple(ndim, all, NULL), from = H5Screate_simple(ndim, part, NULL);
-    char *source = escape_name(link->inputs[i]);
+    char *source = airy_put_source_name(link->inputs[i]);
     const bool ready = source && to >= 0 && from >= 0 &&
                        H5Sselect_hyperslab(to, H5S_SELECT_SET, start, NULL, part, NULL) >= 0;
     const herr_t done = ready ? H5Pset_virtual(creation, to, source, path, from) : -1;

@@ -126,8 +126,7 @@ airy_status airy_file_unique(char **partial, const char *path)
     return AIRY_OK;
 }
 
-/* The name is only safe on disk when its folder is. */
-static void sync_folder(const char *path)
+void airy_file_sync_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
     char *folder = !slash ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
@@ -139,7 +138,7 @@ static void sync_folder(const char *path)
     free(folder);
 }
 
-airy_status airy_file_rename(const char *from, const char *to, bool force)
+airy_status airy_file_move(const char *from, const char *to, bool force)
 {
     int failed = renameat2(AT_FDCWD, from, AT_FDCWD, to, force ? 0 : RENAME_NOREPLACE) != 0 ? errno
                                                                                             : 0;
@@ -149,7 +148,13 @@ airy_status airy_file_rename(const char *from, const char *to, bool force)
     }
     AIRY_FAIL_IF(failed == EEXIST, AIRY_ERR_EXISTS, "'%s' is there already", to);
     AIRY_FAIL_IF(failed, AIRY_ERR_IO, "cannot rename '%s' to '%s': %s", from, to, strerror(failed));
-    sync_folder(to);
+    return AIRY_OK;
+}
+
+airy_status airy_file_rename(const char *from, const char *to, bool force)
+{
+    AIRY_TRY(airy_file_move(from, to, force));
+    airy_file_sync_folder(to);
     return AIRY_OK;
 }
 

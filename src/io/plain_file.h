@@ -44,6 +44,10 @@ airy_status airy_file_unique(char **partial, const char *path);
  * folder is synced.
  */
 airy_status airy_file_rename(const char *from, const char *to, bool force);
+/* The same for one of several names, before the folder is synced once for all. */
+airy_status airy_file_move(const char *from, const char *to, bool force);
+/* The folder that path lies in: a name is only safe on disk when its folder is. */
+void airy_file_sync_folder(const char *path);
 /*
  * A file that was written under the name `partial` on the disk, and then under its own. AIRY_ERR_IO,
  * too, where another one stands at that name.
