@@ -222,8 +222,9 @@ AIRY_API void airy_hdf5_list_free(airy_hdf5_entry *entries);
 AIRY_API airy_status airy_hdf5_text(char **text, const char *path, const char *object);
 
 /**
- * A stack being written: one dataset, chunk = frame. Thread-safety: any number of threads may add,
- * place and put, different frames at the same time; create, finish and destroy are alone.
+ * A stack being written, chunk = frame: one dataset of one file, or of several files under a
+ * master. Thread-safety: any number of threads may add, place and put, different frames at the same
+ * time; create, finish and destroy are alone.
  */
 typedef struct airy_stack_writer airy_stack_writer;
 
@@ -235,12 +236,23 @@ typedef struct airy_stack_writer_params {
     bool force;                    /**< overwrite */
     const airy_geometry *geometry; /**< written as an Eiger master's fields where given */
     const uint8_t *mask;           /**< written as the pixel mask where given */
+    size_t frames_per_file;        /**< 0: one file; else files of so many frames, the last one of
+                                        what is left, under a master; dataset is NULL then */
 } airy_stack_writer_params;
 
 /**
  * The file appears under its name when airy_stack_writer_finish has succeeded; before, it is
  * PATH.XXXXXXXX.partial with digits of its own.
- * Errors: AIRY_ERR_EXISTS, AIRY_ERR_IO (full disk, unwritable).
+ *
+ * With frames_per_file, PATH is a master as an Eiger's: /entry/data/data_000001 and its siblings are
+ * links to the files beside it that airy_stack_data_path names, /entry/data/data is a virtual
+ * dataset of all frames. Linux lets one thread at a time write to a file; threads that put frames
+ * of different files do not wait for each other. A file is open from the first of its frames that is
+ * placed to the last that is put; it is on the disk after that. Data files get their names before
+ * the master does; where one cannot, none does. With force an old master goes before the first
+ * data file is replaced, and old data files of higher numbers stay.
+ * Errors: AIRY_ERR_EXISTS, AIRY_ERR_IO (full disk, unwritable), AIRY_ERR_PARAM (more than 100,000
+ * files).
  */
 AIRY_API airy_status airy_stack_writer_create(airy_stack_writer **writer, const char *path,
                                               const airy_stack_writer_params *params);
@@ -271,8 +283,15 @@ AIRY_API airy_status airy_stack_writer_put(airy_stack_writer *writer, const airy
  * stays open. Others as above.
  */
 AIRY_API airy_status airy_stack_writer_finish(airy_stack_writer *writer);
-/** Without finish the partial file is removed. */
+/** Without finish the partial files are removed. */
 AIRY_API void airy_stack_writer_destroy(airy_stack_writer **writer);
+/**
+ * The data file of this number, from 1, of a stack in several files: of run_master.h5
+ * run_data_000001.h5, of run.h5 the same.
+ * @param path  out, released with free()
+ * Errors: AIRY_ERR_PARAM (number above 100,000), AIRY_ERR_MEMORY.
+ */
+AIRY_API airy_status airy_stack_data_path(char **path, const char *master, size_t number);
 
 #ifdef __cplusplus
 }

@@ -1,37 +1,40 @@
 #include <errno.h>
-#include <stdio.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "airy/stack.h"
-#include "base/geometry_fields.h"
 #include "base/memory.h"
 #include "base/size.h"
 #include "codec/chunks.h"
-#include "io/file_sink.h"
-#include "io/hdf5_put.h"
 #include "io/plain_file.h"
-#include "io/writeback.h"
-
-enum { METADATA_BYTES = 64 << 10 };
+#include "io/stack_file.h"
 
 struct airy_stack_writer {
-    char *path, *partial, *dataset_name;
-    bool force, created, finished; /* created: the partial file is ours */
-    struct airy_sink sink;
-    hid_t file, dataset;       /* -1: not open */
-    int bytes;                 /* the file once more, for airy_stack_writer_put; -1: not open */
-    airy_writeback *writeback; /* of bytes */
-    size_t frames, frame_bytes, chunk_bound;
-    uint8_t *added, *placed; /* one bit a frame */
-    airy_codec_params codec;
+    char *path, *partial; /* partial: of the master */
+    char *dataset;
+    bool mastered, finished;         /* mastered: there is a master under its partial name */
+    airy_stack_writer_params params; /* complete; without geometry and mask */
+    size_t frame_bytes, chunk_bound;
+    struct airy_stack_file *files; /* [count] */
+    size_t count, each;            /* each: frames of a file, but for the last */
+    uint8_t *added, *placed;       /* one bit a frame */
 };
+
+static bool is_series(const airy_stack_writer *w)
+{
+    return w->params.frames_per_file > 0;
+}
+
+static struct airy_stack_file *file_of(const airy_stack_writer *w, size_t frame)
+{
+    return &w->files[frame / w->each];
+}
 
 static airy_status check_params(airy_stack_writer *w, const airy_stack_writer_params *p)
 {
     const size_t size = airy_dtype_size(p->dtype);
+    airy_codec_params *codec = &w->params.codec;
     AIRY_FAIL_IF(size == 0, AIRY_ERR_DTYPE, "stack writer: dtype = %d is not known", (int)p->dtype);
     AIRY_FAIL_IF(p->frames == 0 || airy_mul_size(&w->frame_bytes, p->height, p->width) ||
                      airy_mul_size(&w->frame_bytes, w->frame_bytes, size) || w->frame_bytes == 0,
@@ -40,213 +43,102 @@ static airy_status check_params(airy_stack_writer *w, const airy_stack_writer_pa
     AIRY_FAIL_IF(w->frame_bytes >= UINT32_MAX, AIRY_ERR_UNSUPPORTED,
                  "stack writer: a frame of %zu bytes, HDF5 chunks have fewer than %u",
                  w->frame_bytes, UINT32_MAX);
-    w->frames = p->frames;
-    w->codec = p->codec;
-    if (w->codec.elem_size == 0)
-        w->codec.elem_size = (uint32_t)size;
-    AIRY_FAIL_IF(w->codec.elem_size != size && w->codec.codec != AIRY_CODEC_LZ4, AIRY_ERR_PARAM,
-                 "stack writer: codec's element size = %u, expected %zu of %s", w->codec.elem_size,
+    if (codec->elem_size == 0)
+        codec->elem_size = (uint32_t)size;
+    AIRY_FAIL_IF(codec->elem_size != size && codec->codec != AIRY_CODEC_LZ4, AIRY_ERR_PARAM,
+                 "stack writer: codec's element size = %u, expected %zu of %s", codec->elem_size,
                  size, airy_dtype_name(p->dtype));
     airy_block_layout layout;
-    AIRY_TRY(airy_block_layout_make(&layout, w->frame_bytes, &w->codec));
-    w->chunk_bound = airy_encode_bound(w->frame_bytes, &w->codec);
+    AIRY_TRY(airy_block_layout_make(&layout, w->frame_bytes, codec));
+    w->chunk_bound = airy_encode_bound(w->frame_bytes, codec);
     AIRY_FAIL_IF(p->dataset && p->dataset[0] != '/', AIRY_ERR_PARAM,
                  "stack writer: dataset '%s', expected a path from /", p->dataset);
     return AIRY_OK;
 }
 
-static herr_t set_filter(hid_t creation, const airy_codec_params *codec)
+/* How many files, and that their numbers fit. */
+static airy_status check_files(airy_stack_writer *w, const airy_stack_writer_params *p)
 {
-    const unsigned block = codec->block_bytes / codec->elem_size; /* 0: the default */
-    const unsigned lz4[1] = {codec->block_bytes};
-    const unsigned bitshuffle[2] = {block,
-                                    codec->codec == AIRY_CODEC_BSLZ4 ? AIRY_BITSHUFFLE_LZ4 : 0};
-    switch (codec->codec) {
-    case AIRY_CODEC_BSLZ4:
-    case AIRY_CODEC_BSHUF: /* set_local of the filter puts version and element size before these */
-        return H5Pset_filter(creation, AIRY_FILTER_BITSHUFFLE, H5Z_FLAG_MANDATORY, 2, bitshuffle);
-    case AIRY_CODEC_LZ4:
-        return H5Pset_filter(creation, AIRY_FILTER_LZ4, H5Z_FLAG_MANDATORY, 1, lz4);
-    default:
-        return 0;
-    }
-}
-
-static herr_t put_frames(airy_stack_writer *w, const airy_stack_writer_params *p)
-{
-    const hsize_t shape[3] = {p->frames, p->height, p->width}, chunk[3] = {1, p->height, p->width};
-    const hid_t creation = airy_put_creation(), links = H5Pcreate(H5P_LINK_CREATE);
-    const hid_t space = H5Screate_simple(3, shape, NULL);
-    if (creation >= 0 && links >= 0 && space >= 0 && H5Pset_chunk(creation, 3, chunk) >= 0 &&
-        set_filter(creation, &w->codec) >= 0 && H5Pset_create_intermediate_group(links, 1) >= 0)
-        w->dataset = H5Dcreate2(w->file, w->dataset_name, airy_hdf5_native(p->dtype), space, links,
-                                creation, H5P_DEFAULT);
-    if (creation >= 0)
-        H5Pclose(creation);
-    if (links >= 0)
-        H5Pclose(links);
-    if (space >= 0)
-        H5Sclose(space);
-    return w->dataset < 0 ? -1 : airy_put_text(w->dataset, "interpretation", "image");
-}
-
-/*
- * The filter completes its parameters itself; one of the program's own might do so in another way
- * than readers expect.
- */
-static airy_status check_filter(const airy_stack_writer *w)
-{
-    airy_codec_params found;
-    bool exact = false;
-    const hid_t creation = H5Dget_create_plist(w->dataset);
-    if (creation >= 0) {
-        airy_filter_codec(&found, &exact, creation);
-        H5Pclose(creation);
-    }
-    const bool shuffled = w->codec.codec == AIRY_CODEC_BSLZ4 || w->codec.codec == AIRY_CODEC_BSHUF;
-    AIRY_FAIL_IF(!exact || found.codec != w->codec.codec ||
-                     (shuffled && (found.elem_size != w->codec.elem_size ||
-                                   found.block_bytes != w->codec.block_bytes)),
-                 AIRY_ERR_UNSUPPORTED,
-                 "'%s': the filter registered with libhdf5 for codec %s sets other parameters",
-                 w->path, airy_codec_name(w->codec.codec));
+    w->each = p->frames;
+    w->count = 1;
+    if (p->frames_per_file == 0)
+        return AIRY_OK;
+    w->each = airy_min_size(p->frames, p->frames_per_file);
+    w->count = (p->frames - 1) / w->each + 1;
+    AIRY_FAIL_IF(p->dataset, AIRY_ERR_PARAM,
+                 "stack writer: dataset '%s' and several files, whose datasets have names of their "
+                 "own",
+                 p->dataset);
+    AIRY_FAIL_IF(w->count > AIRY_STACK_MAX_FILES, AIRY_ERR_PARAM,
+                 "stack writer: %zu files of %zu frames, expected at most %d files", w->count,
+                 w->each, AIRY_STACK_MAX_FILES);
+    AIRY_FAIL_IF(p->frames > INT32_MAX, AIRY_ERR_PARAM,
+                 "stack writer: %zu frames in several files, expected at most %d", p->frames,
+                 INT32_MAX);
     return AIRY_OK;
 }
 
-/* What makes viewers show the frames at once. */
-static herr_t put_classes(airy_stack_writer *w, bool usual_place)
+static airy_status check_free(const airy_stack_writer *w, const char *path)
 {
-    if (airy_put_text(w->file, "NX_class", "NXroot") < 0)
-        return -1;
-    if (!usual_place)
-        return 0;
-    const hid_t entry = H5Gopen2(w->file, "/entry", H5P_DEFAULT),
-                data = H5Gopen2(w->file, "/entry/data", H5P_DEFAULT);
-    const bool done = entry >= 0 && data >= 0 && airy_put_text(w->file, "default", "entry") >= 0 &&
-                      airy_put_text(entry, "NX_class", "NXentry") >= 0 &&
-                      airy_put_text(entry, "default", "data") >= 0 &&
-                      airy_put_text(data, "NX_class", "NXdata") >= 0 &&
-                      airy_put_text(data, "signal", "data") >= 0;
-    if (data >= 0)
-        H5Gclose(data);
-    if (entry >= 0)
-        H5Gclose(entry);
-    return done ? 0 : -1;
-}
-
-static herr_t put_mask(hid_t detector, const airy_stack_writer_params *p)
-{
-    const hsize_t shape[2] = {p->height, p->width};
-    const hid_t creation = airy_put_creation(), space = H5Screate_simple(2, shape, NULL);
-    hid_t mask = -1;
-    if (creation >= 0 && space >= 0 && H5Pset_chunk(creation, 2, shape) >= 0 &&
-        (H5Zfilter_avail(H5Z_FILTER_DEFLATE) <= 0 || H5Pset_deflate(creation, 1) >= 0))
-        mask = H5Dcreate2(detector, "pixel_mask", H5T_STD_U32LE, space, H5P_DEFAULT, creation,
-                          H5P_DEFAULT);
-    herr_t done =
-        mask < 0 ? -1 : H5Dwrite(mask, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, p->mask);
-    if (mask >= 0)
-        H5Dclose(mask);
-    if (creation >= 0)
-        H5Pclose(creation);
-    if (space >= 0)
-        H5Sclose(space);
-    return done;
-}
-
-/*
- * All of the geometry, exactly; read back before the fields of a detector that cannot say a
- * rotation.
- */
-static herr_t put_poni(hid_t detector, const airy_geometry *g)
-{
-    const hid_t poni = airy_put_group(detector, "poni", "NXcollection");
-    if (poni < 0)
-        return -1;
-    bool done = airy_put_string(poni, "detector", g->detector.name) >= 0 &&
-                airy_put_double(poni, "orientation", g->detector.orientation, NULL) >= 0;
-    for (size_t i = 0; i < AIRY_GEOMETRY_FIELDS && done; i++) {
-        const struct airy_geometry_field *field = &airy_geometry_fields[i];
-        done = airy_put_double(poni, field->name, airy_geometry_get(g, field), field->units) >= 0;
-    }
-    H5Gclose(poni);
-    return done ? 0 : -1;
-}
-
-static herr_t put_geometry(hid_t instrument, hid_t detector, const airy_geometry *g)
-{
-    if (airy_put_string(detector, "description", g->detector.name) < 0 ||
-        airy_put_double(detector, "x_pixel_size", g->detector.pixel2, "m") < 0 ||
-        airy_put_double(detector, "y_pixel_size", g->detector.pixel1, "m") < 0 ||
-        put_poni(detector, g) < 0)
-        return -1;
-    if (g->wavelength > 0) {
-        const hid_t beam = airy_put_group(instrument, "beam", "NXbeam");
-        const herr_t done = beam < 0 ? -1
-                                     : airy_put_double(beam, "incident_wavelength",
-                                                       g->wavelength * 1e10, "angstrom");
-        if (beam >= 0)
-            H5Gclose(beam);
-        if (done < 0)
-            return done;
-    }
-    const bool straight = g->rot1 == 0 && g->rot2 == 0 && g->rot3 == 0 &&
-                          (g->detector.orientation == 0 || g->detector.orientation == 3);
-    if (!straight || g->detector.pixel1 <= 0 || g->detector.pixel2 <= 0)
-        return 0;
-    return airy_put_double(detector, "beam_center_x", g->poni2 / g->detector.pixel2, "pixel") < 0 ||
-                   airy_put_double(detector, "beam_center_y", g->poni1 / g->detector.pixel1,
-                                   "pixel") < 0 ||
-                   airy_put_double(detector, "detector_distance", g->dist, "m") < 0
-               ? -1
-               : 0;
-}
-
-static herr_t put_instrument(airy_stack_writer *w, const airy_stack_writer_params *p)
-{
-    if (!p->geometry && !p->mask)
-        return 0;
-    const hid_t links = H5Pcreate(H5P_LINK_CREATE);
-    hid_t instrument = -1, detector = -1;
-    herr_t done = -1;
-    if (links >= 0 && H5Pset_create_intermediate_group(links, 1) >= 0)
-        instrument = H5Gcreate2(w->file, "/entry/instrument", links, H5P_DEFAULT, H5P_DEFAULT);
-    if (instrument >= 0 && airy_put_text(instrument, "NX_class", "NXinstrument") >= 0)
-        detector = airy_put_group(instrument, "detector", "NXdetector");
-    if (detector >= 0)
-        done = p->mask ? put_mask(detector, p) : 0;
-    if (done >= 0 && p->geometry)
-        done = put_geometry(instrument, detector, p->geometry);
-    if (detector >= 0)
-        H5Gclose(detector);
-    if (instrument >= 0)
-        H5Gclose(instrument);
-    if (links >= 0)
-        H5Pclose(links);
-    return done;
-}
-
-static airy_status open_file(airy_stack_writer *w, const airy_stack_writer_params *p)
-{
-    AIRY_FAIL_IF(!w->force && access(w->path, F_OK) == 0, AIRY_ERR_EXISTS, "'%s' is there already",
-                 w->path);
-    AIRY_TRY(airy_hdf5_lock());
-    airy_status status = airy_sink_create(&w->file, &w->sink, w->partial, METADATA_BYTES);
-    w->created = status == AIRY_OK;
-    const bool usual_place = strcmp(w->dataset_name, "/entry/data/data") == 0;
-    if (status == AIRY_OK &&
-        (put_frames(w, p) < 0 || put_instrument(w, p) < 0 || put_classes(w, usual_place) < 0))
-        status = airy_hdf5_fail(AIRY_ERR_IO, "cannot lay out '%s'", w->partial);
-    if (status == AIRY_OK)
-        status = check_filter(w);
-    if (w->sink.error)
-        status = airy_sink_result(&w->sink, w->partial);
-    airy_hdf5_unlock();
-    AIRY_TRY(status);
-    w->bytes = open(w->partial, O_WRONLY | O_CLOEXEC);
-    AIRY_FAIL_IF(w->bytes < 0, AIRY_ERR_IO, "cannot open '%s': %s", w->partial, strerror(errno));
-    w->writeback = airy_writeback_start(w->bytes);
+    AIRY_FAIL_IF(!w->params.force && access(path, F_OK) == 0, AIRY_ERR_EXISTS,
+                 "'%s' is there already", path);
     return AIRY_OK;
+}
+
+/* None of them is begun. */
+static airy_status name_files(airy_stack_writer *w)
+{
+    AIRY_TRY(airy_memory_calloc((void **)&w->files, w->count, sizeof(*w->files),
+                                "the files of a stack"));
+    AIRY_TRY(check_free(w, w->path));
+    for (size_t i = 0; i < w->count; i++) {
+        struct airy_stack_file *f = &w->files[i];
+        f->first = i * w->each;
+        f->frames = f->left = airy_min_size(w->each, w->params.frames - f->first);
+        if (is_series(w)) {
+            AIRY_TRY(airy_stack_data_path(&f->path, w->path, i + 1));
+            AIRY_TRY(check_free(w, f->path));
+        } else {
+            f->path = strdup(w->path);
+            AIRY_FAIL_IF(!f->path, AIRY_ERR_MEMORY, "out of memory for a path");
+        }
+    }
+    return AIRY_OK;
+}
+
+/* What is known before the first frame: a master whole, or the only file. */
+static airy_status begin(airy_stack_writer *w)
+{
+    airy_status status;
+    if (is_series(w)) {
+        AIRY_TRY(airy_file_unique(&w->partial, w->path));
+        status = airy_stack_master_write(w->partial, w->files, w->count, &w->params);
+        w->mastered = status == AIRY_OK;
+    } else {
+        AIRY_TRY(airy_hdf5_lock());
+        status = airy_stack_file_begin(&w->files[0], &w->params, false);
+        airy_hdf5_unlock();
+    }
+    w->params.geometry = NULL; /* the caller's */
+    w->params.mask = NULL;
+    return status;
+}
+
+static airy_status prepare(airy_stack_writer *w, const char *path,
+                           const airy_stack_writer_params *params)
+{
+    w->params = *params;
+    w->path = strdup(path);
+    w->dataset = strdup(params->dataset ? params->dataset : "/entry/data/data");
+    AIRY_FAIL_IF(!w->path || !w->dataset, AIRY_ERR_MEMORY, "out of memory for a path");
+    w->params.dataset = w->dataset;
+    AIRY_TRY(check_params(w, params));
+    AIRY_TRY(check_files(w, params));
+    const size_t bits = params->frames / 8 + 1;
+    AIRY_TRY(airy_memory_calloc((void **)&w->added, bits, 1, "the frames of a stack"));
+    AIRY_TRY(airy_memory_calloc((void **)&w->placed, bits, 1, "the frames of a stack"));
+    AIRY_TRY(name_files(w));
+    return begin(w);
 }
 
 airy_status airy_stack_writer_create(airy_stack_writer **writer, const char *path,
@@ -256,25 +148,7 @@ airy_status airy_stack_writer_create(airy_stack_writer **writer, const char *pat
                  "airy_stack_writer_create: an argument is NULL");
     airy_stack_writer *w;
     AIRY_TRY(airy_memory_calloc((void **)&w, 1, sizeof(*w), "a stack writer"));
-    w->file = w->dataset = w->bytes = -1;
-    w->force = params->force;
-    w->path = strdup(path);
-    w->dataset_name = strdup(params->dataset ? params->dataset : "/entry/data/data");
-    airy_status status = w->path && w->dataset_name
-                             ? AIRY_OK
-                             : airy_fail(AIRY_ERR_MEMORY, "out of memory for a path");
-    if (status == AIRY_OK)
-        status = check_params(w, params);
-    if (status == AIRY_OK)
-        status = airy_file_unique(&w->partial, path);
-    if (status == AIRY_OK)
-        status =
-            airy_memory_calloc((void **)&w->added, w->frames / 8 + 1, 1, "the frames of a stack");
-    if (status == AIRY_OK)
-        status =
-            airy_memory_calloc((void **)&w->placed, w->frames / 8 + 1, 1, "the frames of a stack");
-    if (status == AIRY_OK)
-        status = open_file(w, params);
+    const airy_status status = prepare(w, path, params);
     if (status != AIRY_OK) {
         airy_stack_writer_destroy(&w);
         return status;
@@ -287,7 +161,7 @@ airy_status airy_stack_writer_create(airy_stack_writer **writer, const char *pat
 static airy_status check_chunk(const airy_stack_writer *w, size_t frame, const void *chunk,
                                size_t size)
 {
-    const airy_codec codec = w->codec.codec;
+    const airy_codec codec = w->params.codec.codec;
     if (codec == AIRY_CODEC_NONE || codec == AIRY_CODEC_BSHUF) {
         AIRY_FAIL_IF(size != w->frame_bytes, AIRY_ERR_PARAM, "frame %zu: %zu bytes, expected %zu",
                      frame, size, w->frame_bytes);
@@ -299,7 +173,7 @@ static airy_status check_chunk(const airy_stack_writer *w, size_t frame, const v
                  "frame %zu: a chunk of %zu bytes, expected at most %zu", frame, size,
                  w->chunk_bound);
     const airy_status status =
-        airy_chunk_header(&decoded, &block, chunk, size, codec, w->codec.elem_size);
+        airy_chunk_header(&decoded, &block, chunk, size, codec, w->params.codec.elem_size);
     if (status != AIRY_OK)
         return airy_fail_context(AIRY_ERR_PARAM, "frame %zu", frame);
     AIRY_FAIL_IF(decoded != w->frame_bytes, AIRY_ERR_PARAM,
@@ -308,31 +182,42 @@ static airy_status check_chunk(const airy_stack_writer *w, size_t frame, const v
     return AIRY_OK;
 }
 
+/* Lock held. */
+static airy_status place_chunk(struct airy_stack_file *f, const void *chunk,
+                               airy_frame_place *place)
+{
+    const hsize_t offset[3] = {place->frame - f->first, 0, 0};
+    airy_sink_hold(&f->sink, chunk, place->size);
+    const herr_t done = H5Dwrite_chunk(f->dataset, H5P_DEFAULT, 0, offset, place->size, chunk);
+    place->written = !airy_sink_held(&f->sink, &place->offset);
+    if (f->sink.error)
+        return airy_sink_result(&f->sink, f->partial);
+    return done < 0 ? airy_hdf5_fail(AIRY_ERR_IO, "cannot write frame %zu of '%s'", place->frame,
+                                     f->partial)
+                    : AIRY_OK;
+}
+
 airy_status airy_stack_writer_place(airy_stack_writer *writer, size_t frame, const void *chunk,
                                     size_t size, airy_frame_place *place)
 {
-    AIRY_FAIL_IF(!writer || !chunk || !place || writer->dataset < 0, AIRY_ERR_PARAM,
+    AIRY_FAIL_IF(!writer || !chunk || !place || writer->finished, AIRY_ERR_PARAM,
                  "airy_stack_writer_place: no open writer, no chunk or no place");
-    AIRY_FAIL_IF(frame >= writer->frames, AIRY_ERR_PARAM, "frame = %zu, the stack has %zu", frame,
-                 writer->frames);
+    AIRY_FAIL_IF(frame >= writer->params.frames, AIRY_ERR_PARAM, "frame = %zu, the stack has %zu",
+                 frame, writer->params.frames);
     AIRY_TRY(check_chunk(writer, frame, chunk, size));
-    AIRY_TRY(airy_hdf5_lock());
+    struct airy_stack_file *file = file_of(writer, frame);
     const uint8_t bit = (uint8_t)(1u << frame % 8);
-    if (writer->placed[frame / 8] & bit) {
-        airy_hdf5_unlock();
-        return airy_fail(AIRY_ERR_PARAM, "frame %zu has its place already", frame);
-    }
-    const hsize_t offset[3] = {frame, 0, 0};
     airy_status status = AIRY_OK;
-    writer->placed[frame / 8] |= bit;
-    airy_sink_hold(&writer->sink, chunk, size);
-    if (H5Dwrite_chunk(writer->dataset, H5P_DEFAULT, 0, offset, size, chunk) < 0)
-        status =
-            airy_hdf5_fail(AIRY_ERR_IO, "cannot write frame %zu of '%s'", frame, writer->partial);
-    *place = (airy_frame_place){.frame = frame, .size = size};
-    place->written = !airy_sink_held(&writer->sink, &place->offset);
-    if (writer->sink.error)
-        status = airy_sink_result(&writer->sink, writer->partial);
+    AIRY_TRY(airy_hdf5_lock());
+    if (writer->placed[frame / 8] & bit)
+        status = airy_fail(AIRY_ERR_PARAM, "frame %zu has its place already", frame);
+    if (status == AIRY_OK && !file->made)
+        status = airy_stack_file_begin(file, &writer->params, true);
+    if (status == AIRY_OK) {
+        writer->placed[frame / 8] |= bit;
+        *place = (airy_frame_place){.frame = frame, .size = size};
+        status = place_chunk(file, chunk, place);
+    }
     airy_hdf5_unlock();
     return status;
 }
@@ -340,20 +225,26 @@ airy_status airy_stack_writer_place(airy_stack_writer *writer, size_t frame, con
 airy_status airy_stack_writer_put(airy_stack_writer *writer, const airy_frame_place *place,
                                   const void *chunk, size_t size)
 {
-    AIRY_FAIL_IF(!writer || !chunk || !place || writer->bytes < 0, AIRY_ERR_PARAM,
+    AIRY_FAIL_IF(!writer || !chunk || !place || writer->finished, AIRY_ERR_PARAM,
                  "airy_stack_writer_put: no open writer, no chunk or no place");
-    AIRY_FAIL_IF(place->frame >= writer->frames || size != place->size, AIRY_ERR_PARAM,
+    AIRY_FAIL_IF(place->frame >= writer->params.frames || size != place->size, AIRY_ERR_PARAM,
                  "frame = %zu of %zu bytes, the stack has %zu, and %zu bytes were placed",
-                 place->frame, size, writer->frames, place->size);
+                 place->frame, size, writer->params.frames, place->size);
+    struct airy_stack_file *file = file_of(writer, place->frame);
+    AIRY_FAIL_IF(!file->open, AIRY_ERR_PARAM, "frame %zu: its file is complete, or not begun",
+                 place->frame);
     if (!place->written) {
-        const airy_status status = airy_file_pwrite(writer->bytes, chunk, size, place->offset);
+        const airy_status status = airy_file_pwrite(file->bytes, chunk, size, place->offset);
         if (status != AIRY_OK)
-            return airy_fail_context(status, "'%s'", writer->partial);
-        airy_writeback_add(writer->writeback, place->offset, place->offset + size);
+            return airy_fail_context(status, "'%s'", file->partial);
+        airy_writeback_add(file->writeback, place->offset, place->offset + size);
     }
-    __atomic_fetch_or(&writer->added[place->frame / 8], (uint8_t)(1u << place->frame % 8),
-                      __ATOMIC_RELAXED);
-    return AIRY_OK;
+    const uint8_t bit = (uint8_t)(1u << place->frame % 8),
+                  before =
+                      __atomic_fetch_or(&writer->added[place->frame / 8], bit, __ATOMIC_RELAXED);
+    if (before & bit || __atomic_sub_fetch(&file->left, 1, __ATOMIC_ACQ_REL) > 0)
+        return AIRY_OK;
+    return airy_stack_file_complete(file);
 }
 
 airy_status airy_stack_writer_add(airy_stack_writer *writer, size_t frame, const void *chunk,
@@ -367,53 +258,55 @@ airy_status airy_stack_writer_add(airy_stack_writer *writer, size_t frame, const
 static size_t first_missing(const airy_stack_writer *w)
 {
     size_t frame = 0;
-    while (frame < w->frames && (w->added[frame / 8] >> frame % 8 & 1))
+    while (frame < w->params.frames && (w->added[frame / 8] >> frame % 8 & 1))
         frame++;
     return frame;
 }
 
-/* The lock is held or not needed: nothing is open. */
-static airy_status close_file(airy_stack_writer *w)
+/* Data files, then the master: under its name are never frames of two stacks. */
+static airy_status publish_series(airy_stack_writer *w)
 {
+    const bool force = w->params.force;
+    AIRY_FAIL_IF(force && unlink(w->path) != 0 && errno != ENOENT, AIRY_ERR_IO,
+                 "cannot remove '%s': %s", w->path, strerror(errno));
+    if (force)
+        airy_file_sync_folder(w->path);
     airy_status status = AIRY_OK;
-    if (w->dataset >= 0 && H5Dclose(w->dataset) < 0)
-        status = airy_hdf5_fail(AIRY_ERR_IO, "cannot close '%s'", w->partial);
-    if (w->file >= 0 && H5Fclose(w->file) < 0 && status == AIRY_OK)
-        status = airy_hdf5_fail(AIRY_ERR_IO, "cannot close '%s'", w->partial);
-    w->dataset = w->file = -1;
-    airy_writeback_stop(&w->writeback);
-    if (w->bytes >= 0 && close(w->bytes) != 0 && status == AIRY_OK)
-        status = airy_fail(AIRY_ERR_IO, "'%s': %s", w->partial, strerror(errno));
-    w->bytes = -1;
-    if (w->sink.error)
-        status = airy_sink_result(&w->sink, w->partial);
+    size_t done = 0;
+    while (status == AIRY_OK && done < w->count) {
+        struct airy_stack_file *f = &w->files[done];
+        status = airy_file_move(f->partial, f->path, force);
+        f->made = status != AIRY_OK;
+        done += status == AIRY_OK;
+    }
+    if (status == AIRY_OK) {
+        airy_file_sync_folder(w->path);
+        status = airy_file_rename(w->partial, w->path, force);
+    }
+    w->mastered = status != AIRY_OK;
+    for (size_t i = 0; i < done && status != AIRY_OK; i++)
+        unlink(w->files[i].path);
     return status;
-}
-
-/* Errors that the system kept for the end of the file come out here. */
-static airy_status sync_file(const char *path)
-{
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const int failed = fd < 0 || fsync(fd) != 0 ? errno : 0;
-    if (fd >= 0)
-        close(fd);
-    AIRY_FAIL_IF(failed, AIRY_ERR_IO, "'%s': fsync: %s", path, strerror(failed));
-    return AIRY_OK;
 }
 
 airy_status airy_stack_writer_finish(airy_stack_writer *writer)
 {
-    AIRY_FAIL_IF(!writer || writer->file < 0, AIRY_ERR_PARAM,
+    AIRY_FAIL_IF(!writer || writer->finished, AIRY_ERR_PARAM,
                  "airy_stack_writer_finish: no open writer");
     const size_t missing = first_missing(writer);
-    AIRY_FAIL_IF(missing < writer->frames, AIRY_ERR_PARAM, "'%s': frame %zu of %zu was not added",
-                 writer->path, missing, writer->frames);
-    AIRY_TRY(airy_hdf5_lock());
-    const airy_status status = close_file(writer);
-    airy_hdf5_unlock();
-    AIRY_TRY(status);
-    AIRY_TRY(sync_file(writer->partial));
-    AIRY_TRY(airy_file_rename(writer->partial, writer->path, writer->force));
+    AIRY_FAIL_IF(missing < writer->params.frames, AIRY_ERR_PARAM,
+                 "'%s': frame %zu of %zu was not added", writer->path, missing,
+                 writer->params.frames);
+    for (size_t i = 0; i < writer->count; i++)
+        AIRY_FAIL_IF(!writer->files[i].complete, AIRY_ERR_IO, "'%s' could not be completed",
+                     writer->files[i].path);
+    if (is_series(writer)) {
+        AIRY_TRY(publish_series(writer));
+    } else {
+        struct airy_stack_file *file = &writer->files[0];
+        AIRY_TRY(airy_file_rename(file->partial, file->path, writer->params.force));
+        file->made = false;
+    }
     writer->finished = true;
     return AIRY_OK;
 }
@@ -424,16 +317,18 @@ void airy_stack_writer_destroy(airy_stack_writer **writer)
         return;
     airy_stack_writer *dead = *writer;
     *writer = NULL;
-    if (dead->file >= 0 && airy_hdf5_lock() == AIRY_OK) {
-        (void)close_file(dead);
-        airy_hdf5_unlock();
+    for (size_t i = 0; dead->files && i < dead->count; i++) {
+        airy_stack_file_discard(&dead->files[i]);
+        free(dead->files[i].path);
+        free(dead->files[i].partial);
     }
-    if (!dead->finished && dead->created)
+    if (dead->mastered)
         unlink(dead->partial);
+    free(dead->files);
     free(dead->path);
     free(dead->partial);
     free(dead->added);
     free(dead->placed);
-    free(dead->dataset_name);
+    free(dead->dataset);
     free(dead);
 }

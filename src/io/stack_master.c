@@ -1,0 +1,131 @@
+/* The master of a stack in several files, as an Eiger's filewriter makes it, and their names. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "io/hdf5_put.h"
+#include "io/stack_file.h"
+
+enum { NAME_BYTES = 32 }; /* of data_000001 and its like */
+
+airy_status airy_stack_data_path(char **path, const char *master, size_t number)
+{
+    static const char end[] = "_master";
+    AIRY_FAIL_IF(!path || !master || !*master, AIRY_ERR_PARAM,
+                 "airy_stack_data_path: an argument is NULL");
+    AIRY_FAIL_IF(number < 1 || number > AIRY_STACK_MAX_FILES, AIRY_ERR_PARAM,
+                 "airy_stack_data_path: number = %zu, expected 1 to %d", number,
+                 AIRY_STACK_MAX_FILES);
+    const char *slash = strrchr(master, '/'), *name = slash ? slash + 1 : master,
+               *dot = strrchr(name, '.');
+    const char *suffix = dot && dot > name ? dot : name + strlen(name);
+    size_t base = (size_t)(suffix - master);
+    const size_t room = (size_t)(suffix - name);
+    if (room > strlen(end) && memcmp(suffix - strlen(end), end, strlen(end)) == 0)
+        base -= strlen(end);
+    const size_t size = base + NAME_BYTES + strlen(suffix);
+    AIRY_TRY(airy_memory_calloc((void **)path, size, 1, "a path"));
+    snprintf(*path, size, "%.*s_data_%06zu%s", (int)base, master, number, suffix);
+    return AIRY_OK;
+}
+
+static const char *name_of(const struct airy_stack_file *f)
+{
+    const char *slash = strrchr(f->path, '/'); /* they lie beside the master */
+    return slash ? slash + 1 : f->path;
+}
+
+static herr_t put_links(hid_t data, const struct airy_stack_file *files, size_t count,
+                        const char *dataset)
+{
+    herr_t done = 0;
+    for (size_t i = 0; i < count && done >= 0; i++) {
+        char name[NAME_BYTES];
+        snprintf(name, sizeof(name), "data_%06zu", i + 1);
+        done =
+            H5Lcreate_external(name_of(&files[i]), dataset, data, name, H5P_DEFAULT, H5P_DEFAULT);
+    }
+    return done;
+}
+
+static herr_t map_file(hid_t creation, hid_t whole, const struct airy_stack_file *f,
+                       const airy_stack_writer_params *p)
+{
+    const hsize_t start[3] = {f->first, 0, 0}, part[3] = {f->frames, p->height, p->width};
+    const hid_t from = H5Screate_simple(3, part, NULL);
+    char *source = airy_put_source_name(name_of(f));
+    const bool ready = source && from >= 0 &&
+                       H5Sselect_hyperslab(whole, H5S_SELECT_SET, start, NULL, part, NULL) >= 0;
+    const herr_t done = ready ? H5Pset_virtual(creation, whole, source, p->dataset, from) : -1;
+    free(source);
+    if (from >= 0)
+        H5Sclose(from);
+    return done;
+}
+
+/* Frames of a file that is not there have all bits set: NaN, or what detectors give bad pixels. */
+static herr_t put_whole(hid_t data, const struct airy_stack_file *files, size_t count,
+                        const airy_stack_writer_params *p)
+{
+    const hsize_t shape[3] = {p->frames, p->height, p->width};
+    const hid_t type = airy_hdf5_native(p->dtype), creation = airy_put_creation(),
+                whole = H5Screate_simple(3, shape, NULL);
+    uint8_t bad[8];
+    memset(bad, 0xff, sizeof(bad));
+    herr_t done = creation < 0 || whole < 0 ? -1 : H5Pset_fill_value(creation, type, bad);
+    for (size_t i = 0; i < count && done >= 0; i++)
+        done = map_file(creation, whole, &files[i], p);
+    hid_t dataset = -1;
+    if (done >= 0 && H5Sselect_all(whole) >= 0)
+        dataset = H5Dcreate2(data, "data", type, whole, H5P_DEFAULT, creation, H5P_DEFAULT);
+    done = dataset < 0 ? -1 : airy_put_text(dataset, "interpretation", "image");
+    if (dataset >= 0)
+        H5Dclose(dataset);
+    if (whole >= 0)
+        H5Sclose(whole);
+    if (creation >= 0)
+        H5Pclose(creation);
+    return done;
+}
+
+static herr_t lay_out(hid_t file, const struct airy_stack_file *files, size_t count,
+                      const airy_stack_writer_params *p)
+{
+    const hid_t entry = H5Gcreate2(file, "/entry", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                data = entry < 0 ? -1
+                                 : H5Gcreate2(entry, "data", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    herr_t done = data < 0 ? -1 : put_links(data, files, count, p->dataset);
+    if (done >= 0)
+        done = put_whole(data, files, count, p);
+    if (data >= 0)
+        H5Gclose(data);
+    if (entry >= 0)
+        H5Gclose(entry);
+    if (done < 0 || airy_stack_put_instrument(file, p, true) < 0)
+        return -1;
+    return airy_stack_put_classes(file);
+}
+
+airy_status airy_stack_master_write(const char *partial, const struct airy_stack_file *files,
+                                    size_t count, const airy_stack_writer_params *p)
+{
+    struct airy_sink sink;
+    hid_t file = -1;
+    AIRY_TRY(airy_hdf5_lock());
+    airy_status status = airy_sink_create(&file, &sink, partial, AIRY_STACK_METADATA);
+    const bool made = status == AIRY_OK;
+    if (made && lay_out(file, files, count, p) < 0)
+        status = airy_hdf5_fail(AIRY_ERR_IO, "cannot lay out '%s'", partial);
+    if (made && H5Fclose(file) < 0 && status == AIRY_OK)
+        status = airy_hdf5_fail(AIRY_ERR_IO, "cannot close '%s'", partial);
+    if (made && sink.error)
+        status = airy_sink_result(&sink, partial);
+    airy_hdf5_unlock();
+    if (status == AIRY_OK)
+        status = airy_stack_sync(partial);
+    if (made && status != AIRY_OK)
+        unlink(partial);
+    return status;
+}
