@@ -1,4 +1,7 @@
-/* airy bench write: frames in memory to chunks, and on to a file, by all threads of the host. */
+/*
+ * airy bench write: frames in memory to chunks, and on to a file or as many files as threads, by all
+ * threads of the host.
+ */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -22,6 +25,7 @@ struct write_job {
     uint8_t *pixels;              /* [held][frame_size] */
     uint8_t *chunks[MAX_THREADS]; /* [bound] */
     bool copy;                    /* instead of encoding */
+    size_t files;                 /* 0: one, without a master */
     char path[4096];
     atomic_size_t next;
     atomic_uint workers;
@@ -76,46 +80,80 @@ static const void *lend_frame(void *user, size_t index)
     return held_frame(user, index);
 }
 
-static airy_status remove_file(void *user)
+/* The n-th of the files that frames go to; malloc'ed, NULL without memory. */
+static char *name_file(const struct write_job *job, size_t n)
+{
+    char *path = NULL;
+    if (!job->files)
+        return strdup(job->path);
+    return airy_stack_data_path(&path, job->path, n + 1) == AIRY_OK ? path : NULL;
+}
+
+static airy_status remove_files(void *user)
 {
     const struct write_job *job = user;
+    for (size_t n = 0; n < job->files; n++) {
+        char *path = name_file(job, n);
+        if (path)
+            unlink(path);
+        free(path);
+    }
     unlink(job->path);
     return AIRY_OK;
 }
 
-static airy_status write_file(void *user)
+static airy_status write_stack(void *user)
 {
     struct write_job *job = user;
     const airy_stack_info *info = &job->bench->stack_info;
-    struct stack_out out = {.common = job->bench->common,
-                            .path = job->path,
-                            .writer = {.dtype = info->dtype,
-                                       .frames = job->frames,
-                                       .height = info->height,
-                                       .width = info->width,
-                                       .codec = job->codec},
-                            .lend = lend_frame,
-                            .user = job,
-                            .passing = true};
+    struct stack_out out = {
+        .common = job->bench->common,
+        .path = job->path,
+        .writer = {.dtype = info->dtype,
+                   .frames = job->frames,
+                   .height = info->height,
+                   .width = info->width,
+                   .codec = job->codec,
+                   .frames_per_file = job->files ? job->frames / job->files : 0},
+        .lend = lend_frame,
+        .user = job,
+        .passing = true};
     if (stack_out_run(&out) == AIRY_EXIT_OK)
         return AIRY_OK;
     atomic_store(&job->bench->said, true); /* by stack_out_run */
     return AIRY_ERR_STOPPED;
 }
 
-/* The same bytes as they are: files take them from one thread at a time. */
-static airy_status write_plainly(void *user)
+/* The same bytes as they are into a file of its own, each worker by one thread. */
+static void *write_file_plainly(void *user)
 {
-    const struct write_job *job = user;
-    const size_t size = (size_t)(atomic_load(&job->stored) / job->frames);
-    const int fd = open(job->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    struct write_job *job = user;
+    const unsigned worker = atomic_fetch_add(&job->workers, 1);
+    const size_t size = (size_t)(atomic_load(&job->stored) / job->frames),
+                 frames = job->frames / (job->files ? job->files : 1);
+    char *path = name_file(job, worker);
+    const int fd = path ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
     bool done = fd >= 0;
-    for (size_t i = 0; i < job->frames && done; i++)
-        done = pwrite(fd, job->chunks[0], size, (off_t)(i * size)) == (ssize_t)size;
+    for (size_t i = 0; i < frames && done; i++)
+        done = pwrite(fd, job->chunks[worker], size, (off_t)(i * size)) == (ssize_t)size;
     done = done && fsync(fd) == 0;
     if (fd >= 0)
         close(fd);
-    return done ? AIRY_OK : bench_say(job->bench, AIRY_ERR_IO, "the file cannot be written");
+    free(path);
+    if (!done)
+        atomic_store(&job->status, (int)AIRY_ERR_IO);
+    return NULL;
+}
+
+/* One file takes bytes from one thread at a time. */
+static airy_status write_plainly(void *user)
+{
+    struct write_job *job = user;
+    atomic_store(&job->workers, 0);
+    tool_work(job->files ? job->files : 1, write_file_plainly, job);
+    return atomic_load(&job->status) == AIRY_OK
+               ? AIRY_OK
+               : bench_say(job->bench, AIRY_ERR_IO, "the files cannot be written");
 }
 
 /* The stack's first frames, decoded, and room for what becomes of them. */
@@ -145,31 +183,45 @@ static airy_status prepare(struct write_job *job)
     return status;
 }
 
-/* Into a file; the limit is what the file system does with the bytes alone. */
-static airy_status measure_file(struct bench *bench, struct write_job *job)
+/* Into files; the limit is what the file system does with the bytes alone. */
+static airy_status measure_files(struct bench *bench, struct write_job *job, const char *name,
+                                 const char *limit_name)
 {
     struct timing plain, t;
-    struct bench_loop loop = {.prepare = remove_file,
+    struct bench_loop loop = {.prepare = remove_files,
                               .run = write_plainly,
                               .user = job,
                               .seconds = bench_seconds(bench),
                               .least = 3,
                               .first = true};
     airy_status status = bench_loop(bench, &plain, &loop);
-    loop.run = write_file;
+    loop.run = write_stack;
     if (status == AIRY_OK)
         status = bench_loop(bench, &t, &loop);
+    remove_files(job);
     if (status != AIRY_OK)
         return status;
     const double frames = (double)job->frames;
     bench_add_rate(bench, &t,
-                   &(struct bench_row){.name = "write",
+                   &(struct bench_row){.name = name,
                                        .unit = "frames/s",
                                        .amount = frames,
                                        .limit = frames / bench_percentile(&plain, 0.5),
-                                       .limit_name = "pwrite and fsync of the same bytes",
+                                       .limit_name = limit_name,
                                        .frames = job->frames});
     return AIRY_OK;
+}
+
+/* One file, and then as many as there are threads. */
+static airy_status measure_writing(struct bench *bench, struct write_job *job)
+{
+    char name[64];
+    airy_status status = measure_files(bench, job, "write", "pwrite and fsync of the same bytes");
+    job->files = job->threads;
+    snprintf(name, sizeof(name), "write, %zu file%s", job->files, tool_s(job->files));
+    if (status == AIRY_OK)
+        status = measure_files(bench, job, name, "the same, a thread a file");
+    return status;
 }
 
 static airy_status measure(struct bench *bench, struct write_job *job)
@@ -199,7 +251,7 @@ static airy_status measure(struct bench *bench, struct write_job *job)
                                        .limit_name = "copy of the decoded frames",
                                        .frames = job->frames});
     bench_add_fact(bench, "compression ratio", "x", raw / (double)atomic_load(&job->stored));
-    return measure_file(bench, job);
+    return measure_writing(bench, job);
 }
 
 int bench_write(struct bench *bench)
@@ -209,7 +261,7 @@ int bench_write(struct bench *bench)
         return tool_fail(bench->common, "out of memory");
     job->bench = bench;
     int code = bench_folder(bench);
-    bench_name(job->path, bench, "written.h5");
+    bench_name(job->path, bench, "written_master.h5");
     airy_status status = code == AIRY_EXIT_OK ? prepare(job) : AIRY_OK;
     if (code == AIRY_EXIT_OK && status == AIRY_OK)
         code = bench_need_space(bench, (double)(job->frames * job->bound));
@@ -219,7 +271,6 @@ int bench_write(struct bench *bench)
         code = tool_fail(bench->common, "out of memory for frames and their chunks");
     else if (code == AIRY_EXIT_OK && status != AIRY_OK)
         code = bench_failed(bench, status);
-    unlink(job->path);
     for (unsigned i = 0; i < MAX_THREADS; i++)
         free(job->chunks[i]);
     free(job->pixels);

@@ -22,7 +22,9 @@ static const struct bench_kind benches[] = {
     {"peaks",
      "frames on the device, and a file in the page cache, to pixels that stand out and peaks",
      BENCH_GEOMETRY, false, bench_peaks},
-    {"write", "frames in memory to chunks and to a file in TMPDIR, by the host's threads",
+    {"write",
+     "frames in memory to chunks, to a file in TMPDIR and to a file a thread, by the host's "
+     "threads",
      BENCH_STACK, false, bench_write},
     {"scaling",
      "integrate on 1, 2, 4 ... cores, by as many processes and ranks, or on as many GPUs, beside "

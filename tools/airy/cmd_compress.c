@@ -8,6 +8,7 @@ struct compress_params {
     struct common common;
     airy_codec codec;
     uint64_t block;
+    size_t frames_per_file;
     bool has_codec;
     const char *output;
 };
@@ -29,6 +30,7 @@ static const struct opt output_options[] = {
      .use = OPT_WRITTEN,
      .argument = "OUT.h5",
      .help = "the same as OUT.h5 without a letter"},
+    STACK_FILES_OPTION(struct compress_params, frames_per_file),
     {0},
 };
 
@@ -154,21 +156,23 @@ static int copy_stack(const struct compress_params *p, const airy_codec_params *
     if (code == AIRY_EXIT_OK) {
         const char *dataset = strstr(info.dataset, "::");
         dataset = dataset ? dataset + 2 : "/entry/data/data";
+        const bool usual = p->frames_per_file || info.files > 1 || strstr(dataset, "data_0");
         struct copy copy = {.stack = stack,
                             .frame_size = info.height * info.width * airy_dtype_size(info.dtype)};
-        struct stack_out out = {
-            .common = common,
-            .path = output,
-            .writer = {.dtype = info.dtype,
-                       .frames = info.frames,
-                       .height = info.height,
-                       .width = info.width,
-                       .codec = *codec,
-                       .dataset = info.files > 1 || strstr(dataset, "data_0") ? NULL : dataset,
-                       .geometry = meta.has_geometry ? &meta.geometry : NULL,
-                       .mask = mask},
-            .make = copy_frame,
-            .user = &copy};
+        struct stack_out out = {.common = common,
+                                .path = output,
+                                .writer = {.dtype = info.dtype,
+                                           .frames = info.frames,
+                                           .height = info.height,
+                                           .width = info.width,
+                                           .codec = *codec,
+                                           .dataset = usual ? NULL : dataset,
+                                           .frames_per_file = p->frames_per_file,
+                                           .geometry = meta.has_geometry ? &meta.geometry : NULL,
+                                           .mask = mask},
+                                .make = copy_frame,
+                                .user = &copy,
+                                .source = stack};
         if (codec->codec != AIRY_CODEC_NONE)
             out.writer.codec.elem_size = (uint32_t)airy_dtype_size(info.dtype);
         code = stack_out_run(&out);
@@ -211,7 +215,8 @@ const struct command cmd_compress = {
     .summary = "write a stack bitshuffle-LZ4 or LZ4 compressed, one chunk a frame",
     .details = CARRIED,
     .examples = "  airy compress plain.h5 small.h5\n"
-                "  airy compress plain.h5::/entry/data/data small.h5 --filter lz4\n",
+                "  airy compress plain.h5::/entry/data/data small.h5 --filter lz4\n"
+                "  airy compress plain.h5 run_master.h5 --frames-per-file 1000\n",
     .tables = {compress_options, output_options},
     .takes = TAKES_THREADS,
     .params_size = sizeof(struct compress_params),

@@ -12,7 +12,7 @@ struct densify_params {
     const char *output;
     airy_densify_noise noise;
     uint64_t seed;
-    size_t frames[3];
+    size_t frames[3], frames_per_file;
     bool has_seed, has_frames, skip_bad;
 };
 
@@ -30,6 +30,7 @@ static const struct opt densify_options[] = {
      .use = OPT_WRITTEN,
      .argument = "OUT.h5",
      .help = "the stack, bitshuffle-LZ4 compressed, one chunk a frame"},
+    STACK_FILES_OPTION(struct densify_params, frames_per_file),
     {.name = "noise",
      .type = OPT_WORD,
      FIELD(noise),
@@ -142,7 +143,8 @@ static int write_stack(struct densify *d, size_t frames)
                    .codec = {.codec = AIRY_CODEC_BSLZ4,
                              .elem_size = (uint32_t)airy_dtype_size(info->dtype)},
                    .geometry = find_geometry(&geometry, info) ? &geometry : NULL,
-                   .mask = mask},
+                   .mask = mask,
+                   .frames_per_file = p->frames_per_file},
         .make = make_frame,
         .user = d};
     int code = status == AIRY_OK ? stack_out_run(&out) : tool_failed(&p->common, status);

@@ -13,7 +13,7 @@
 struct simulate_params {
     struct geometry_params geometry;
     const char *curve, *calibrant, *write_poni;
-    size_t frames, increment, spots;
+    size_t frames, increment, spots, frames_per_file;
     uint64_t seed;
     double scale, ring_width, background;
     airy_dtype dtype;
@@ -41,6 +41,7 @@ static const struct opt simulate_options[] = {
      .argument = "N",
      .fallback = "64",
      .help = "number of frames"},
+    STACK_FILES_OPTION(struct simulate_params, frames_per_file),
     {.name = "dtype",
      .type = OPT_PARSED,
      FIELD(dtype),
@@ -294,7 +295,8 @@ static int write_stack(struct simulated *s, const struct simulate_params *p,
                                        .codec = {.codec = AIRY_CODEC_BSLZ4,
                                                  .elem_size = (uint32_t)airy_dtype_size(p->dtype)},
                                        .geometry = geometry->detector.file[0] ? NULL : geometry,
-                                       .mask = s->mask},
+                                       .mask = s->mask,
+                                       .frames_per_file = p->frames_per_file},
                             .make = simulated_frame,
                             .user = s,
                             .period = simulated_period(s)};

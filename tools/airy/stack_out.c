@@ -12,16 +12,23 @@ struct kept {
 
 enum { KEEP_BYTES = 512 << 20 }; /* of all that are kept */
 
+/* The frames of one file. */
+struct part {
+    size_t next, placed, end;
+};
+
 /* What the threads share. */
 struct job {
     struct stack_out *out;
     airy_stack_writer *writer;
     struct progress progress;
     size_t frames, frame_size;
+    size_t part_frames, part_count;
     pthread_mutex_t lock; /* of everything below */
     pthread_cond_t turn;
-    size_t next, placed, written;
-    struct kept *kept; /* [period], or NULL */
+    struct part *parts;    /* [part_count] */
+    size_t begun, written; /* begun: parts that a thread has taken, the first ones */
+    struct kept *kept;     /* [period], or NULL */
     uint64_t kept_bytes;
     airy_status status;
     char error[1024];
@@ -35,21 +42,25 @@ static void fail_job(struct job *job, airy_status status, const char *sentence)
 }
 
 /*
- * A frame's place in the file, in the order of the frames, so that the file does not depend on the
+ * A frame's place in its file, in the order of the frames, so that files do not depend on the
  * threads. False: nothing is to be written.
  */
 static bool place_frame(struct job *job, size_t index, const void *chunk, size_t size,
                         airy_status status, airy_frame_place *place)
 {
+    struct part *part = &job->parts[index / job->part_frames];
     pthread_mutex_lock(&job->lock);
-    while (job->placed != index && job->status == AIRY_OK && !job->stopped)
+    while (part->placed != index && job->status == AIRY_OK && !job->stopped)
         pthread_cond_wait(&job->turn, &job->lock);
     const bool proceed = job->status == AIRY_OK && !job->stopped;
-    if (proceed && status == AIRY_OK)
+    if (proceed && status == AIRY_OK) {
+        pthread_mutex_unlock(&job->lock); /* the turn is still this thread's */
         status = airy_stack_writer_place(job->writer, index, chunk, size, place);
-    if (proceed && status != AIRY_OK)
+        pthread_mutex_lock(&job->lock);
+    }
+    if (proceed && status != AIRY_OK && job->status == AIRY_OK)
         fail_job(job, status, airy_last_error());
-    job->placed++;
+    part->placed++;
     pthread_cond_broadcast(&job->turn);
     pthread_mutex_unlock(&job->lock);
     return proceed && status == AIRY_OK;
@@ -113,10 +124,38 @@ static void keep(struct job *job, size_t index, const void *chunk, size_t size)
     free(copy);
 }
 
+/*
+ * The next frame of the file that this thread is at; else of one that nobody is at, so that as many
+ * files as threads are written at the same time; else of the file that lacks most. False: all are
+ * taken. The lock is held.
+ */
+static bool take_frame(struct job *job, size_t *mine, size_t *index)
+{
+    struct part *part = *mine < job->part_count ? &job->parts[*mine] : NULL;
+    if (!part || part->next == part->end) {
+        if (job->begun < job->part_count) {
+            *mine = job->begun++;
+        } else {
+            size_t most = 0;
+            for (size_t i = 0; i < job->part_count; i++)
+                if (job->parts[i].end - job->parts[i].next > most) {
+                    most = job->parts[i].end - job->parts[i].next;
+                    *mine = i;
+                }
+            if (most == 0)
+                return false;
+        }
+        part = &job->parts[*mine];
+    }
+    *index = part->next++;
+    return true;
+}
+
 static void *work(void *user)
 {
     struct job *job = user;
     const struct stack_out *out = job->out;
+    size_t mine = job->part_count, index = 0;
     const airy_codec_params *codec = &out->writer.codec;
     const bool plain = codec->codec == AIRY_CODEC_NONE;
     const size_t bound = plain ? 1 : airy_encode_bound(job->frame_size, codec);
@@ -127,11 +166,9 @@ static void *work(void *user)
             fail_job(job, AIRY_ERR_MEMORY, "out of memory for frames in flight; lower --threads");
             pthread_cond_broadcast(&job->turn);
         }
-        const size_t index = job->next;
-        const bool done = index >= job->frames || job->status != AIRY_OK || job->stopped;
-        job->next += !done;
+        const bool more = job->status == AIRY_OK && !job->stopped && take_frame(job, &mine, &index);
         pthread_mutex_unlock(&job->lock);
-        if (done)
+        if (!more)
             break;
         const struct kept *again = find_kept(job, index);
         if (again) {
@@ -152,46 +189,100 @@ static void *work(void *user)
     return NULL;
 }
 
+/* No data file that is written over is an input, or one that the input links to. */
+static int keep_inputs(const struct stack_out *out, size_t files)
+{
+    int code = AIRY_EXIT_OK;
+    for (size_t i = 0; i < files && code == AIRY_EXIT_OK && out->common->force; i++) {
+        char *path = NULL;
+        const airy_status status = airy_stack_data_path(&path, out->path, i + 1);
+        if (status != AIRY_OK)
+            return tool_failed(out->common, status);
+        if (tool_exists(path)) {
+            code = tool_keep_inputs(out->common, path);
+            if (code == AIRY_EXIT_OK && out->source)
+                code = tool_keep_stack(out->common, path, out->source);
+        }
+        free(path);
+    }
+    return code;
+}
+
+/* Runs of frames by the files that they go to. */
+static int divide(struct job *job)
+{
+    const size_t each = job->out->writer.frames_per_file;
+    job->part_frames = each && each < job->frames ? each : job->frames;
+    job->part_count = (job->frames - 1) / job->part_frames + 1;
+    job->parts = calloc(job->part_count, sizeof(*job->parts));
+    if (!job->parts)
+        return tool_fail(job->out->common, "out of memory for %zu files", job->part_count);
+    for (size_t i = 0; i < job->part_count; i++) {
+        struct part *part = &job->parts[i];
+        const size_t end = (i + 1) * job->part_frames;
+        part->next = part->placed = i * job->part_frames;
+        part->end = end < job->frames ? end : job->frames;
+    }
+    return AIRY_EXIT_OK;
+}
+
+/* All frames into the open writer. */
+static void write_frames(struct job *job)
+{
+    struct stack_out *out = job->out;
+    if (out->period && out->period < job->frames) /* without memory for it, all are encoded */
+        job->kept = calloc(out->period, sizeof(*job->kept));
+    tool_catch_interrupts();
+    progress_begin(&job->progress, out->common, "frames");
+    const size_t threads = tool_threads(out->common);
+    tool_work(threads < job->frames ? threads : job->frames, work, job);
+    progress_end(&job->progress);
+    for (size_t i = 0; job->kept && i < out->period; i++)
+        free(job->kept[i].chunk);
+    free(job->kept);
+}
+
+/* How that went, and the files under their names if it went well. */
+static int finish(struct job *job)
+{
+    const struct stack_out *out = job->out;
+    if (job->status != AIRY_OK)
+        return job->status == AIRY_ERR_IO ? tool_failed_as(out->common, job->status, job->error)
+                                          : tool_fail(out->common, "%s", job->error);
+    if (job->written < job->frames && out->passing)
+        return AIRY_EXIT_FAILED;
+    if (job->written < job->frames)
+        return tool_fail(out->common,
+                         "%s: stopped after %zu of %zu frames, nothing was kept; start again",
+                         out->path, job->written, job->frames);
+    const airy_status status = airy_stack_writer_finish(job->writer);
+    return status == AIRY_OK ? AIRY_EXIT_OK : tool_failed(out->common, status);
+}
+
 int stack_out_run(struct stack_out *out)
 {
-    const struct common *common = out->common;
     airy_stack_writer_params *params = &out->writer;
-    params->force = common->force;
+    params->force = out->common->force;
     struct job job = {.out = out,
                       .frames = params->frames,
                       .frame_size = params->height * params->width * airy_dtype_size(params->dtype),
                       .lock = PTHREAD_MUTEX_INITIALIZER,
                       .turn = PTHREAD_COND_INITIALIZER};
-    airy_status status = airy_stack_writer_create(&job.writer, out->path, params);
-    if (status != AIRY_OK)
-        return tool_failed(common, status);
-    if (out->period && out->period < job.frames) /* without memory for it, all are encoded */
-        job.kept = calloc(out->period, sizeof(*job.kept));
-    tool_catch_interrupts();
     const double start = tool_now();
-    progress_begin(&job.progress, common, "frames");
     out->stored = 0;
-    const size_t threads = tool_threads(common);
-    tool_work(threads < job.frames ? threads : job.frames, work, &job);
-    progress_end(&job.progress);
-    int code = AIRY_EXIT_OK;
-    if (job.status != AIRY_OK)
-        code = job.status == AIRY_ERR_IO ? tool_failed_as(common, job.status, job.error)
-                                         : tool_fail(common, "%s", job.error);
-    else if (job.written < job.frames && out->passing)
-        code = AIRY_EXIT_FAILED;
-    else if (job.written < job.frames)
-        code = tool_fail(common,
-                         "%s: stopped after %zu of %zu frames, nothing was kept; start again",
-                         out->path, job.written, job.frames);
-    else if ((status = airy_stack_writer_finish(job.writer)) != AIRY_OK)
-        code = tool_failed(common, status);
+    const airy_status status = airy_stack_writer_create(&job.writer, out->path, params);
+    int code = status == AIRY_OK ? divide(&job) : tool_failed(out->common, status);
+    if (code == AIRY_EXIT_OK && params->frames_per_file)
+        code = keep_inputs(out, job.part_count);
+    if (code == AIRY_EXIT_OK) {
+        write_frames(&job);
+        code = finish(&job);
+    }
     airy_stack_writer_destroy(&job.writer);
-    for (size_t i = 0; job.kept && i < out->period; i++)
-        free(job.kept[i].chunk);
-    free(job.kept);
+    free(job.parts);
     pthread_cond_destroy(&job.turn);
     pthread_mutex_destroy(&job.lock);
+    out->files = params->frames_per_file ? job.part_count : 0;
     out->seconds = tool_now() - start;
     return code;
 }
@@ -202,22 +293,25 @@ int stack_out_report(const struct stack_out *out)
     const double frames = (double)w->frames, stored = (double)out->stored;
     const double decoded = frames * (double)w->height * (double)w->width *
                            (double)airy_dtype_size(w->dtype);
-    char text[2][32];
+    char text[2][32], files[64] = "";
+    if (out->files)
+        snprintf(files, sizeof(files), " in %zu file%s", out->files, tool_s(out->files));
     if (out->common->json)
         return tool_print_json(
             out->common,
-            json_pack("{s:o, s:I, s:[I,I,I], s:s, s:s, s:I, s:I, s:f, s:f, s:f}", "output",
-                      tool_json_string(out->path), "frames", (json_int_t)w->frames, "shape",
-                      (json_int_t)w->frames, (json_int_t)w->height, (json_int_t)w->width, "dtype",
-                      airy_dtype_name(w->dtype), "codec", airy_codec_name(w->codec.codec),
-                      "stored_bytes", (json_int_t)out->stored, "decoded_bytes", (json_int_t)decoded,
-                      "bytes_per_frame", stored / frames, "ratio", decoded / stored, "seconds",
-                      out->seconds));
+            json_pack("{s:o, s:o*, s:I, s:[I,I,I], s:s, s:s, s:I, s:I, s:f, s:f, s:f}", "output",
+                      tool_json_string(out->path), "files",
+                      out->files ? json_integer((json_int_t)out->files) : NULL, "frames",
+                      (json_int_t)w->frames, "shape", (json_int_t)w->frames, (json_int_t)w->height,
+                      (json_int_t)w->width, "dtype", airy_dtype_name(w->dtype), "codec",
+                      airy_codec_name(w->codec.codec), "stored_bytes", (json_int_t)out->stored,
+                      "decoded_bytes", (json_int_t)decoded, "bytes_per_frame", stored / frames,
+                      "ratio", decoded / stored, "seconds", out->seconds));
     tool_say(out->common,
-             "%s: %zu frame%s of %zu x %zu %s, %s a frame (%.2fx smaller than plain), %.1f "
+             "%s: %zu frame%s of %zu x %zu %s%s, %s a frame (%.2fx smaller than plain), %.1f "
              "frames/s, %s/s",
              out->path, w->frames, tool_s(w->frames), w->height, w->width,
-             airy_dtype_name(w->dtype), tool_bytes(text[0], stored / frames), decoded / stored,
-             frames / out->seconds, tool_bytes(text[1], decoded / out->seconds));
+             airy_dtype_name(w->dtype), files, tool_bytes(text[0], stored / frames),
+             decoded / stored, frames / out->seconds, tool_bytes(text[1], decoded / out->seconds));
     return AIRY_EXIT_OK;
 }

@@ -1,6 +1,6 @@
 /*
- * A stack written by several threads: each makes a frame and encodes it, the file gets them in
- * order.
+ * A stack written by several threads: each makes a frame and encodes it, a file gets them in order.
+ * With writer.frames_per_file a thread fills a file by itself as long as there are files for all.
  */
 #ifndef AIRY_TOOLS_STACK_OUT_H
 #define AIRY_TOOLS_STACK_OUT_H
@@ -14,12 +14,23 @@ struct stack_out {
     airy_status (*make)(void *user, size_t index, void *frame); /* called by several threads */
     const void *(*lend)(void *user, size_t index); /* instead: where the frame lies in memory */
     void *user;
+    const airy_stack *source; /* where frames are read from, whose files must stay; or NULL */
     size_t period;   /* frame i is the same as frame i + period, so that chunks may be kept and
                         written again; 0: frames differ */
     bool passing;    /* a file of the command's own, for a while: who stops says so itself */
     uint64_t stored; /* out: bytes of all chunks */
+    size_t files;    /* out: data files; 0: frames are in path itself */
     double seconds;  /* out */
 };
+
+/* A row of an option table: writer.frames_per_file. */
+#define STACK_FILES_OPTION(params, member)                                                         \
+    {                                                                                              \
+        .name = "frames-per-file", .type = OPT_COUNT, .offset = offsetof(params, member), .lo = 1, \
+        .hi = 100000000, .argument = "N", .fallback = "all in one file",                           \
+        .help = "OUT_master.h5 with links to OUT_data_000001.h5 and so on, N frames each, which "  \
+                "threads write side by side"                                                       \
+    }
 
 /* Exit code; nothing is left under path unless all went well. */
 int stack_out_run(struct stack_out *out);

@@ -1,7 +1,7 @@
 # frames in memory to chunks and to a file; nothing stays behind
 mkdir room || exit 1
 TMPDIR=$PWD/room $airy bench write $small --seconds 0.01 --threads 2 --quiet >rows || exit 2
-for row in encode 'encode bandwidth, decoded' write 'compression ratio'; do
+for row in encode 'encode bandwidth, decoded' write 'write, 2 files' 'compression ratio'; do
     grep -q "\"name\": \"$row\"" rows || exit 3
 done
 [ -z "$(ls room)" ]
