@@ -4,7 +4,7 @@ set -- $small --poni "${small%.h5}.poni" --bins 100 --seconds 0.01 --replay 2 --
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" # MPI's own
 $airy bench scaling "$@" --threads 2 >rows || exit 1
-for row in 'integrate, 1 core' 'speed-up, 2 cores' 'compute in cache, 2 cores' 'read memory, 1 core' \
+for row in 'integrate, 1 core' 'speed-up, 2 cores' 'compute in registers, 2 cores' 'read memory, 1 core' \
     'integrate, 1 process' 'speed-up, 2 processes' 'integrate, 2 ranks'; do
     grep -q "\"name\": \"$row\"" rows || exit 2
 done
