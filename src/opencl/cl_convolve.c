@@ -1,7 +1,7 @@
 /*
  * Convolution: all taps at once (kernels/convolve_exact.cl, kernels/convolve.cl), and products of
  * lines (kernels/convolve_lines.cl, kernels/convolve_quads.cl, kernels/convolve_slide.cl,
- * kernels/convolve_tile.cl, kernels/convolve_volume.cl).
+ * kernels/convolve_sweep.cl, kernels/convolve_tile.cl, kernels/convolve_volume.cl).
  */
 #include <math.h>
 #include <stdio.h>
@@ -33,6 +33,8 @@ enum {
     SOLID_MEMORY = 38 << 10, /* of convolve_volume */
     MOST_SOLID = 9,          /* taps of a line for which that is the faster way */
     MOST_TILED = 1 << 23,    /* results up to which tiles are the faster way */
+    SWEEP_GROUP = 128,
+    SWEEP_MEMORY = 20 << 10,
     SLIDE_GROUP = 128,
     SLIDE_MEMORY = 28 << 10,
     SLIDE_SPAN = 16,   /* results that an item makes at a time */
@@ -442,22 +444,28 @@ static airy_status run_tile(struct pass *pass)
                         (const size_t[3]){tiles[1], tiles[0], pass->axis[0].out * pass->images});
 }
 
-/* Segments along z, so that the last groups of tiles end with the others. */
-static void set_depth(struct pass *pass, size_t tiles)
+/*
+ * Segments along an axis of `out`, each of which begins by `back` steps that give no result, so that
+ * the last groups end with the others. Work is counted in steps; `others` groups stand beside each
+ * other, `resident` of all are on a unit at a time.
+ */
+static void set_waves(struct pass *pass, size_t out, size_t back, size_t each_step, size_t others,
+                      size_t resident)
 {
-    enum { RESIDENT = 2 /* groups on a unit */, MOST = 64 };
-    const size_t out = pass->axis[0].out, back = pass->axis[0].taps - 1,
-                 places = RESIDENT * pass->queue->device->info.units;
+    enum { MOST = 64 };
+    const size_t steps = divide_up(out, each_step),
+                 places = resident * pass->queue->device->info.units;
     size_t best = SIZE_MAX, chosen = 1;
-    for (size_t n = 1; n <= MOST && n <= out; n++) {
-        const size_t cost = divide_up(tiles * n, places) * (divide_up(out, n) + back);
+    for (size_t n = 1; n <= MOST && n <= steps; n++) {
+        const size_t cost = divide_up(others * n, places) * (divide_up(steps, n) + back);
         if (cost < best) {
             best = cost;
             chosen = n;
         }
     }
-    pass->geom.length = (uint32_t)divide_up(out, chosen);
-    pass->geom.segments = (uint32_t)divide_up(out, pass->geom.length);
+    const size_t length = divide_up(steps, chosen) * each_step;
+    pass->geom.length = (uint32_t)length;
+    pass->geom.segments = (uint32_t)divide_up(out, length);
 }
 
 /*
@@ -474,11 +482,12 @@ static bool is_solid(const struct pass *pass)
 /* Along all three axes. weights: all lines. */
 static airy_status run_solid(struct pass *pass)
 {
-    enum { ROWS = 32 };
+    enum { ROWS = 32, RESIDENT = 2 };
     size_t tiles[2];
     fill_geom(pass);
     count_tiles(tiles, pass, ROWS);
-    set_depth(pass, tiles[0] * tiles[1] * pass->images);
+    set_waves(pass, pass->axis[0].out, pass->axis[0].taps - 1, 1,
+              tiles[0] * tiles[1] * pass->images, RESIDENT);
     return launch_tiles(pass, "convolve_volume.cl", "convolve_volume", ROWS,
                         (const size_t[3]){tiles[0], tiles[1], pass->geom.segments * pass->images});
 }
@@ -559,6 +568,39 @@ static airy_status run_quads(struct pass *pass, int axis)
     snprintf(options, sizeof(options), " -DKERNEL=2 -DTAPS_X=1u -DTAPS_Y=%zuu", a[axis].taps);
     const struct shape shape = {"convolve_quads.cl", "convolve_quads", options, QUADS_GROUP, 0};
     return launch(pass, &shape, (size_t)pass->geom.strips * pass->geom.segments * pass->images);
+}
+
+/*
+ * Whether convolve_sweep is the way: 24.4 us instead of 32.5 for 2048 x 2048 by 15 x 15 on an H200,
+ * double. With float convolve_tile is the faster one. Whatever the number of results, as along y
+ * comes first, which rounds otherwise.
+ */
+static bool is_sweep(const struct pass *pass)
+{
+    const struct airy_filter_axis *a = pass->axis;
+    const airy_device_info *info = &pass->queue->device->info;
+    const bool few = a[2].taps > 1 && a[1].taps > 1 && a[2].taps <= AIRY_FILTER_SWEPT &&
+                     a[1].taps <= AIRY_FILTER_SWEPT;
+    return pass->dst.dtype == AIRY_DTYPE_F64 && few && info->max_group >= SWEEP_GROUP &&
+           info->local_mem >= SWEEP_MEMORY && table_of(pass);
+}
+
+/* As run_xy. */
+static airy_status run_sweep(struct pass *pass)
+{
+    enum { RESIDENT = 4 };
+    const struct airy_filter_axis *a = pass->axis;
+    const bool exact = is_exact(pass, a[2].taps, a[1].taps);
+    const size_t planes = a[0].out * pass->images, most = AIRY_FILTER_SWEPT,
+                 lead = divide_up((exact ? a[2].taps : most) - 1, EACH),
+                 back = divide_up((exact ? a[1].taps : most) - 1, EACH);
+    fill_geom(pass);
+    pass->geom.strips = (uint32_t)divide_up(a[2].out, SWEEP_GROUP - lead * EACH);
+    set_waves(pass, a[1].out, back, EACH, pass->geom.strips * planes, RESIDENT);
+    char options[LINE_OPTIONS];
+    line_options(options, pass, 1, a[2].taps, a[1].taps);
+    const struct shape shape = {"convolve_sweep.cl", "convolve_sweep", options, SWEEP_GROUP, 0};
+    return launch(pass, &shape, (size_t)pass->geom.strips * pass->geom.segments * planes);
 }
 
 /* Along x and y, or one of them with one tap along the other. weights: both lines. */
@@ -775,6 +817,7 @@ static airy_status run_plane(struct pass *pass, const struct lines *lines)
     pass->weights = lines->all;
     pass->weight_count = airy_filter_rounded((uint32_t)x) + y;
     return is_small(pass)   ? run_tile(pass)
+           : is_sweep(pass) ? run_sweep(pass)
            : is_slide(pass) ? run_slide(pass)
                             : run_xy(pass, group, memory);
 }

@@ -44,6 +44,9 @@ AIRY_ASSERT_SIZE(airy_filter_geom, 192);
  */
 #define AIRY_FILTER_ACROSS 128u
 
+/* Taps of a line up to which kernels/convolve_sweep.cl takes both lines at a time. */
+#define AIRY_FILTER_SWEPT 17u
+
 /* Blocks of a ring that hold what AIRY_FILTER_EACH results need. */
 static inline airy_u32 airy_filter_slots(airy_u32 taps)
 {
