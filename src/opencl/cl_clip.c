@@ -40,7 +40,7 @@ static void plan_sizes(struct solve *s)
                  steps = (source->count + step - 1) / step,
                  units = (size_t)GROUPS_A_UNIT * source->queue->device->info.units;
     g->groups = (uint32_t)airy_min_size(steps, airy_min_size(units, AIRY_CLIP_GROUPS));
-    /* A quarter of what a group sees; a sixteenth of all elements is near the median, four times. */
+    /* Blocks for a quarter of what a group sees; a sixteenth of all elements is near the median, four times. */
     const size_t seen = (steps + g->groups - 1) / g->groups * step;
     g->room = (uint32_t)airy_max_size(LEAST_ROOM, seen / 4);
     g->depth = (uint32_t)airy_max_size(LEAST_DEPTH, source->count / AIRY_CLIP_BUCKETS / 4);
@@ -92,13 +92,14 @@ static airy_status take_scratch(struct solve *s)
     airy_queue *queue = s->source->queue;
     const size_t size = airy_cl_is_wide(s->source->src->dtype) ? sizeof(double) : sizeof(float),
                  buckets = s->images * (g->median ? (size_t)AIRY_CLIP_BUCKETS * g->depth : 1),
-                 tails = s->images * (g->clips ? 2 * (size_t)g->groups * g->room : 1);
+                 places = s->images * (g->clips ? (size_t)g->groups * g->room : 1),
+                 tails = places + places / AIRY_CLIP_BLOCK * AIRY_CLIP_ENDS;
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_SMALL, s->images * sizeof(airy_clip_state),
                                 &s->state));
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_FRAMES, buckets * size, &s->buckets));
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_BLOCKS, tails * size, &s->tails));
     AIRY_TRY(
-        airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, tails * sizeof(uint32_t), &s->tail_at));
+        airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, places * sizeof(uint32_t), &s->tail_at));
     /* 0, as new buffers are, and as the kernels leave it. */
     return s->looks ? airy_queue_scratch(queue, AIRY_SCRATCH_TICKET,
                                          AIRY_CLIP_IMAGES * sizeof(uint32_t), &s->ticket)
@@ -200,10 +201,8 @@ static airy_status run(const struct solve *s)
                              tails = AIRY_CL_BUFFER(s->tails), tail_at = AIRY_CL_BUFFER(s->tail_at),
                              geom = AIRY_CL_VALUE(s->geom);
     const struct airy_cl_kernel_spec walk = {"clip.cl", "clip_walk", s->options},
-                                     gather = {"clip.cl", "clip_gather", s->options},
                                      solve = {"clip_solve.cl", "clip_solve", s->solver};
     const struct airy_cl_arg walk_args[] = {src, mask, state, buckets, tails, tail_at, geom},
-                             gather_args[] = {state, tails, tail_at, geom},
                              solve_args[] = {{.buffer = s->answer->memory},
                                              state,
                                              buckets,
@@ -213,8 +212,6 @@ static airy_status run(const struct solve *s)
     const size_t groups = s->geom.groups;
     AIRY_TRY(s->looks ? look(s) : rank(s));
     AIRY_TRY(launch(s, &walk, groups, AIRY_CLIP_ITEMS, s->bytes, walk_args, 7));
-    if (s->geom.clips)
-        AIRY_TRY(launch(s, &gather, groups, AIRY_CLIP_ITEMS, 0, gather_args, 4));
     return launch(s, &solve, 1, AIRY_CLIP_SOLVERS, 0, solve_args, 6);
 }
 

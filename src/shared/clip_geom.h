@@ -16,6 +16,8 @@
 #define AIRY_CLIP_IMAGES  16u    /* of a launch, at most */
 #define AIRY_CLIP_BUCKETS 4096u  /* of the elements near the median */
 #define AIRY_CLIP_SORTED  512u   /* elements of a bucket that are ranked in local memory */
+#define AIRY_CLIP_BLOCK   256u   /* tails that are sorted together: one an item of the walk */
+#define AIRY_CLIP_ENDS    4u     /* as long as so many elements: what is left of a block of them */
 /* clip_ranks: items, those that share the work of one element, and elements of a group. */
 #define AIRY_CLIP_RANK_ITEMS 1024u
 #define AIRY_CLIP_RANK_SHARE 32u
@@ -29,7 +31,7 @@ typedef struct airy_clip_geom {
     double kappa_low, kappa_high;
     airy_u32 samples, stretch; /* one element of each stretch is in the sample */
     airy_u32 groups;
-    airy_u32 room;  /* tails a group may list */
+    airy_u32 room;  /* tails a group may list: whole blocks */
     airy_u32 depth; /* elements that a bucket holds */
     airy_u32 clips; /* 0: statistics alone */
     airy_u32 mean;  /* the center is the mean */
@@ -57,9 +59,10 @@ typedef struct airy_clip_part {
     airy_u32 ties_lo, ties_hi; /* on the ends of the window */
     airy_u32 masked, infinite;
     airy_u32 tails; /* found; no more than `room` are listed */
-    airy_u32 unused;
+    airy_u32 low;   /* of them below the core */
+    double tail_sum, tail_squares;
 } airy_clip_part;
-AIRY_ASSERT_SIZE(airy_clip_part, 72);
+AIRY_ASSERT_SIZE(airy_clip_part, 88);
 
 /* Why the device gave up: the data are not what the sample told. */
 enum {

@@ -1,13 +1,14 @@
 /*
  * What a clip reads of an array: a sample, and one walk (clip_solve.cl does the rest). The sample,
  * ranked by all groups, says where the median lies and what surely stays. The walk sums that core,
- * puts the elements near the median into buckets and lists those outside of the core.
+ * puts the elements near the median into buckets and lists those outside of the core, sorted in
+ * blocks, so that a pass takes what it removes from their ends.
  *
  * Build options: T: type of the elements; WIDE: 1 where f32 does not hold it; HAS_MASK: 1 with a
  * mask; TIGHT: 1 where array and mask have no gaps; QUADS: 1 where they begin at multiples of four
  * elements, too; TAILS: 1 for a clip, 0: all is core;
  * MANY: clip_real.h.
- * Local memory: clip_ranks 16 KiB; clip_walk 15 KiB at most, 21 KiB where warps are.
+ * Local memory: clip_ranks 16 KiB; clip_walk 17 KiB at most, 23 KiB where warps are.
  */
 #ifdef AIRY_FP64
 
@@ -197,6 +198,77 @@ AIRY_INLINE void find_place(__local uint *place, __global const T *src, __global
         atomic_min(place, (uint)step + place_of(first));
 }
 
+#if TAILS
+/* What the items share to sort tails. */
+struct sorting {
+    real_key4 keys[AIRY_CLIP_BLOCK / 4u];
+};
+
+/* Those of a block before the item's own one; of equal ones the first is less. */
+AIRY_INLINE uint rank_in_block(__local const struct sorting *s, real_key mine, uint count)
+{
+    __local const real_key *keys = (__local const real_key *)s->keys;
+    const uint item = get_local_id(0);
+    uint below = 0u;
+#pragma unroll 4
+    for (uint i = 0u; i < (count + 3u) / 4u; i++)
+        below += count_less(s->keys[i], i < item / 4u ? mine + 1 : mine);
+    for (uint i = item - item % 4u; i < item; i++)
+        below += keys[i] == mine ? 1u : 0u;
+    return below;
+}
+
+/*
+ * Sorts the group's tails, block by block, and tells p what they come to. tails, tail_at: the
+ * group's, of which so many were found; blocks: its first one. All items call it.
+ */
+AIRY_INLINE void sort_tails(airy_clip_part *p, __global real *tails, __global uint *tail_at,
+                            __global struct tail_block *blocks, uint found,
+                            const airy_clip_plan *plan, const airy_clip_geom *g,
+                            __local struct sorting *s, __local struct group_room *room)
+{
+    const uint item = get_local_id(0), listed = found > g->room ? 0u : found;
+    double sum = 0.0, squares = 0.0;
+    uint low = 0u, own = 0u, first = 0u;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    for (; first < listed; first += AIRY_CLIP_BLOCK, blocks += g->groups) {
+        const uint count = min(listed - first, AIRY_CLIP_BLOCK), at = first + item;
+        const bool there = item < count;
+        const real x = there ? tails[at] : (real)INFINITY;
+        const uint place = there ? tail_at[at] : 0u;
+        ((__local real_key *)s->keys)[item] = key_of(x);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (there) {
+            const double d = (double)x - plan->pivot;
+            const uint rank = rank_in_block(s, key_of(x), count);
+            tails[first + rank] = x;
+            tail_at[first + rank] = place;
+            if (rank == 0u)
+                blocks->least = x;
+            if (rank == count - 1u)
+                blocks->most = x;
+            sum += d;
+            squares = fma(d, d, squares);
+            low += x < (real)plan->core_lo ? 1u : 0u;
+            own++;
+        }
+        if (item == 0u) {
+            blocks->begin = 0u;
+            blocks->end = count;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    for (uint i = first / AIRY_CLIP_BLOCK + item; i < levels_of(g); i += GROUP)
+        blocks[(i - first / AIRY_CLIP_BLOCK) * g->groups] =
+            (struct tail_block){.least = (real)INFINITY, .most = -(real)INFINITY};
+    group_sums(&sum, &squares, &low, &own, room);
+    p->tails = found;
+    p->low = low;
+    p->tail_sum = sum;
+    p->tail_squares = squares;
+}
+#endif
+
 #ifdef AIRY_WARP
 #include "opencl/kernels/clip_walk_warp.h"
 #else
@@ -238,7 +310,7 @@ AIRY_INLINE bool sort_out(airy_clip_part *p, real y, const airy_clip_plan *plan,
     return false;
 }
 
-/* tails, tail_at: g.room values and places a group, in the order of steps and items. */
+/* tails, tail_at: g.room values and places a group; with them what is left of each block. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_state *state,
           __global real *buckets, __global real *tails, __global uint *tail_at,
@@ -257,13 +329,18 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
                window_lo = (real)plan.window_lo, window_hi = (real)plan.window_hi;
     const real scale = (real)BUCKETS / (window_hi - window_lo);
 #if TAILS
-    const ulong begin = first_tail(&g) + (ulong)group * g.room;
+    __local struct sorting sorting;
+    __global struct tail_block *blocks = (__global struct tail_block *)(tails + first_block(&g)) +
+                                         group;
+    uint listed = 0u;
+    tails += first_tail(&g) + (ulong)group * g.room;
+    tail_at += first_place(&g) + (ulong)group * g.room;
 #else
     (void)tails;
     (void)tail_at;
 #endif
     const ulong stride = (ulong)g.groups * GROUP * EACH;
-    airy_clip_part p = {0.0, 0.0, LONG_MAX, LONG_MAX, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u};
+    airy_clip_part p = {.least = LONG_MAX, .most = LONG_MAX};
     double sum_rest = 0.0, squares_rest = 0.0;
     real least = (real)INFINITY, most = -(real)INFINITY;
     uint least_step = 0u, most_step = 0u;
@@ -311,13 +388,13 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
                     outside |= 1u << k;
             }
 #if TAILS
-            uint all, slot = p.tails + group_scan(popcount(outside), &all, &room);
-            p.tails += all;
+            uint all, slot = listed + group_scan(popcount(outside), &all, &room);
+            listed += all;
             for (; outside != 0u; outside &= outside - 1u, slot++) {
                 const uint k = 31u - clz(outside & (0u - outside)), i = (uint)step + place_of(k);
                 if (slot < g.room) {
-                    tails[begin + slot] = element(src, mask, &g, i);
-                    tail_at[begin + slot] = i;
+                    tails[slot] = element(src, mask, &g, i);
+                    tail_at[slot] = i;
                 }
             }
 #endif
@@ -349,33 +426,13 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
     barrier(CLK_LOCAL_MEM_FENCE);
     p.least_at = first_places[0];
     p.most_at = first_places[1];
+#if TAILS
+    sort_tails(&p, tails, tail_at, blocks, listed, &plan, &g, &sorting, &room);
+#endif
     if (item == 0u)
         state->parts[group] = p;
 }
 
 #endif
-
-/* The groups' tails one behind the other, behind the room of all groups, and NaN to a multiple of
- * four. As many groups. */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-clip_gather(__global const airy_clip_state *state, __global real *tails, __global uint *tail_at,
-            const airy_clip_geom g)
-{
-    __local struct group_room room;
-    const uint item = get_local_id(0), group = get_group_id(0);
-    const ulong from = first_tail(&g) + (ulong)group * g.room, to = first_tail(&g) + gathered(&g);
-    state += own_image();
-    uint before = 0u, unused = 0u;
-    for (uint i = item; i < group; i += GROUP)
-        before += min(state->parts[i].tails, g.room);
-    group_counts(&before, &unused, &room);
-    const uint own = min(state->parts[group].tails, g.room), end = before + own;
-    for (uint i = item; i < own; i += GROUP) {
-        tails[to + before + i] = tails[from + i];
-        tail_at[to + before + i] = tail_at[from + i];
-    }
-    if (group + 1u == g.groups && item < (0u - end) % 4u)
-        tails[to + end + item] = (real)NAN;
-}
 
 #endif

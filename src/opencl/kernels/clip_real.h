@@ -54,15 +54,38 @@ AIRY_INLINE uint own_image(void)
 #endif
 }
 
-/* The tails of an image: first those of each group in its room, and behind these gathered. */
-AIRY_INLINE ulong gathered(const airy_clip_geom *g)
+/*
+ * Tails that were sorted together, ascending: those from `begin` to `end` are left, the others have
+ * gone, from both ends. An empty block has the extremes of nothing.
+ */
+struct tail_block {
+    real least, most;
+    uint begin, end;
+#if WIDE
+    ulong unused;
+#endif
+};
+
+/* Blocks of an image: first one of each group, then the groups' second ones. */
+AIRY_INLINE uint levels_of(const airy_clip_geom *g)
 {
-    return (ulong)g->groups * g->room;
+    return g->room / AIRY_CLIP_BLOCK;
 }
 
+/* An image's tails, by groups, and behind them what is left of its blocks. */
 AIRY_INLINE ulong first_tail(const airy_clip_geom *g)
 {
-    return own_image() * 2ul * gathered(g);
+    return own_image() * ((ulong)g->groups * (g->room + levels_of(g) * (ulong)AIRY_CLIP_ENDS));
+}
+
+AIRY_INLINE ulong first_place(const airy_clip_geom *g)
+{
+    return own_image() * ((ulong)g->groups * g->room);
+}
+
+AIRY_INLINE ulong first_block(const airy_clip_geom *g)
+{
+    return first_tail(g) + (ulong)g->groups * g->room;
 }
 
 AIRY_INLINE real_key key_of(real x)

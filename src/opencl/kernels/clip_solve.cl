@@ -21,8 +21,7 @@
 #define GROUP AIRY_CLIP_SOLVERS
 #include "opencl/kernels/clip_real.h"
 
-#define OWN   (BUCKETS / GROUP)
-#define AHEAD 4u /* loads of four tails on their way */
+#define OWN (BUCKETS / GROUP)
 
 /* Of the elements in [lo, hi] of the sample; their sums about a pivot. */
 struct looked {
@@ -118,10 +117,9 @@ struct tail_sums {
 /* A clip under way, the same in all items: each computes it, which takes no barrier. */
 struct passing {
     struct tail_sums kept;
-    double added;        /* squares when kept was last added up, not subtracted from */
-    double lo, hi;       /* closed bounds of what is left */
-    real rlo, rhi;       /* the same as elements are */
-    real was_lo, was_hi; /* of the pass before */
+    double added;  /* squares when kept was last added up, not subtracted from */
+    double lo, hi; /* closed bounds of what is left */
+    real rlo, rhi; /* the same as elements are */
     double low, high, median;
     ulong passes, before, count, finite; /* elements: before, now, at first */
     bool removes;                        /* the next look at tails subtracts what goes */
@@ -135,7 +133,8 @@ struct passing {
 struct walk {
     airy_clip_plan plan;
     airy_clip_part p;
-    uint all; /* in buckets */
+    uint all;    /* in buckets */
+    uint levels; /* of blocks of tails */
 };
 
 /* The two in the middle, the same in all items: their ranks in the buckets, or an end of the window. */
@@ -153,12 +152,8 @@ struct solving {
     real middle[2];
     uint crowded;
     uint places[2]; /* of the least and of the most of the tails */
-    uint rare[4];   /* ties_lo, ties_hi, masked, infinite: mostly 0, so not summed over warps */
-};
-
-/* The extremes of an item's own tails that are left. */
-struct tail_ends {
-    real least, most;
+    uint rare[5]; /* ties_lo, ties_hi, masked, infinite, full: mostly 0, so not summed over warps */
+    uint most;    /* tails of a group, if more than a block */
 };
 
 /* An item's own buckets: elements in those before each, and in all of the array's. */
@@ -168,14 +163,17 @@ struct buckets {
 };
 
 /* The whole walk's part, the same in all items; the number of groups whose list is too long. */
-AIRY_INLINE uint add_parts(airy_clip_part *p, __global const airy_clip_state *state,
+AIRY_INLINE uint add_parts(struct walk *to, __global const airy_clip_state *state,
                            const airy_clip_geom *g, __local struct solving *w)
 {
     __local struct group_room *room = &w->room;
-    uint full = 0u;
-    if (get_local_id(0) < 4u)
+    airy_clip_part *p = &to->p;
+    uint full = 0u, most = 0u;
+    if (get_local_id(0) < 5u)
         w->rare[get_local_id(0)] = 0u;
-    *p = (airy_clip_part){0.0, 0.0, LONG_MAX, LONG_MAX, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u};
+    if (get_local_id(0) == 0u)
+        w->most = AIRY_CLIP_BLOCK;
+    *p = (airy_clip_part){.least = LONG_MAX, .most = LONG_MAX};
     for (uint i = get_local_id(0); i < g->groups; i += GROUP) {
         const airy_clip_part q = state->parts[i];
         p->sum += q.sum;
@@ -194,22 +192,29 @@ AIRY_INLINE uint add_parts(airy_clip_part *p, __global const airy_clip_state *st
         p->masked += q.masked;
         p->infinite += q.infinite;
         p->tails += q.tails;
+        p->low += q.low;
+        p->tail_sum += q.tail_sum;
+        p->tail_squares += q.tail_squares;
         full += q.tails > g->room ? 1u : 0u;
+        most = max(most, q.tails);
     }
     group_sums(&p->sum, &p->squares, &p->count, &p->below, room);
-    const uint rare[4] = {p->ties_lo, p->ties_hi, p->masked, p->infinite};
+    const uint rare[5] = {p->ties_lo, p->ties_hi, p->masked, p->infinite, full};
 #pragma unroll
-    for (uint k = 0u; k < 4u; k++)
+    for (uint k = 0u; k < 5u; k++)
         if (rare[k] != 0u)
             atomic_add(&w->rare[k], rare[k]);
-    group_counts(&p->tails, &full, room);
+    if (most > AIRY_CLIP_BLOCK)
+        atomic_max(&w->most, most);
+    group_sums(&p->tail_sum, &p->tail_squares, &p->tails, &p->low, room);
     p->ties_lo = w->rare[0];
     p->ties_hi = w->rare[1];
     p->masked = w->rare[2];
     p->infinite = w->rare[3];
+    to->levels = (min(w->most, g->room) + AIRY_CLIP_BLOCK - 1u) / AIRY_CLIP_BLOCK;
     group_first(&p->least, &p->least_at, room);
     group_first(&p->most, &p->most_at, room);
-    return full;
+    return w->rare[4];
 }
 
 /* As if no bucket came before the item's own. */
@@ -319,67 +324,90 @@ AIRY_INLINE void find_median(__global const airy_clip_state *state, __global con
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* Sums over tails as an item adds them up: four side by side, so that none waits for another. */
-struct quad_sums {
-    double sum[4], squares[4];
-    uint count, below;
-};
+/* The tails of a block. */
+AIRY_INLINE ulong place_of(uint block, const airy_clip_geom *g)
+{
+    return (ulong)(block % g->groups) * g->room + block / g->groups * AIRY_CLIP_BLOCK;
+}
 
-/* Those of four tails that are in the bounds; or that the last pass removed. */
-AIRY_INLINE void add_quad(struct quad_sums *s, struct tail_ends *ends, real4 quad,
-                          const struct passing *c, const airy_clip_plan *plan)
+/* Adds those of four tails that are numbered from `first` to `end`, of which `at` is the first. */
+AIRY_INLINE void add_quad(struct tail_sums *s, real4 quad, uint at, uint first, uint end,
+                          const airy_clip_plan *plan)
 {
     const real x[4] = {quad.x, quad.y, quad.z, quad.w};
-    bool in[4], taken[4], any = false;
 #pragma unroll
     for (uint k = 0u; k < 4u; k++) {
-        in[k] = (x[k] >= c->rlo) & (x[k] <= c->rhi);
-        ends->least = fmin(ends->least, in[k] ? x[k] : (real)INFINITY);
-        ends->most = fmax(ends->most, in[k] ? x[k] : -(real)INFINITY);
-        any |= in[k] != c->removes;
-    }
-    if (!any)
-        return;
-    any = false;
-#pragma unroll
-    for (uint k = 0u; k < 4u; k++) {
-        taken[k] = (in[k] != c->removes) & (x[k] >= c->was_lo) & (x[k] <= c->was_hi);
-        any |= taken[k];
-    }
-    if (!any)
-        return;
-#pragma unroll
-    for (uint k = 0u; k < 4u; k++) {
-        const double d = (double)(taken[k] ? x[k] : (real)plan->pivot) - plan->pivot;
-        s->sum[k] += d;
-        s->squares[k] = fma(d, d, s->squares[k]);
-        s->count += taken[k] ? 1u : 0u;
-        s->below += taken[k] && x[k] < (real)plan->core_lo ? 1u : 0u;
+        const bool in = (at + k >= first) & (at + k < end);
+        const double d = (double)(in ? x[k] : (real)plan->pivot) - plan->pivot;
+        s->sum += d;
+        s->squares = fma(d, d, s->squares);
+        s->count += in ? 1u : 0u;
+        s->below += in && x[k] < (real)plan->core_lo ? 1u : 0u;
     }
 }
 
-/* Of those in the bounds, or of those that the last pass removed. NaN stands behind the last one. */
-AIRY_INLINE struct tail_sums add_tails(__global const real4 *tails, struct tail_ends *ends,
-                                       const struct passing *c, const struct walk *walk,
+/*
+ * Takes what lies beyond a bound from the low end of a block, or from its high end, by the quads of
+ * tails in which it ends.
+ */
+AIRY_INLINE void drop(struct tail_sums *s, struct tail_block *b, __global const real4 *quads,
+                      bool low, real limit, const airy_clip_plan *plan)
+{
+    for (bool more = low ? b->least < limit : b->most > limit; more;) {
+        const uint end = low ? b->begin : b->end, at = (low ? end : end - 1u) / 4u * 4u;
+        const real4 quad = quads[at / 4u];
+        const real x[4] = {quad.x, quad.y, quad.z, quad.w};
+        real left = low ? (real)INFINITY : -(real)INFINITY;
+        uint to = end;
+#pragma unroll
+        for (uint k = 0u; k < 4u; k++) {
+            const real y = x[low ? k : 3u - k];
+            const bool next = low ? at + k == to && to < b->end
+                                  : at + 4u - k == to && to > b->begin,
+                       goes = low ? y < limit : y > limit;
+            left = next && !goes ? y : left;
+            to += !next || !goes ? 0u : low ? 1u : UINT_MAX;
+        }
+        add_quad(s, quad, at, low ? end : to, low ? to : end, plan);
+        if (low) {
+            b->least = left;
+            b->begin = to;
+        } else {
+            b->most = left;
+            b->end = to;
+        }
+        more = to == (low ? at + 4u : at) && b->begin < b->end;
+    }
+}
+
+/*
+ * Of those that the last pass removed, which go, or of all that are left. An item looks at its own
+ * blocks alone.
+ */
+AIRY_INLINE struct tail_sums add_tails(__global const real *tails,
+                                       __global struct tail_block *blocks, const struct passing *c,
+                                       const struct walk *walk, const airy_clip_geom *g,
                                        __local struct group_room *room)
 {
-    struct quad_sums q = {{0.0, 0.0, 0.0, 0.0}, {0.0, 0.0, 0.0, 0.0}, 0u, 0u};
-    const uint quads = (walk->p.tails + 3u) / 4u;
-    if (!c->removes || ends->least < c->rlo || ends->most > c->rhi) {
-        *ends = (struct tail_ends){(real)INFINITY, -(real)INFINITY};
-        for (uint first = get_local_id(0); first < quads; first += GROUP * AHEAD) {
-            real4 x[AHEAD];
-#pragma unroll
-            for (uint k = 0u; k < AHEAD; k++)
-                x[k] = first + k * GROUP < quads ? tails[first + k * GROUP] : (real4)(NAN);
-#pragma unroll
-            for (uint k = 0u; k < AHEAD; k++)
-                add_quad(&q, ends, x[k], c, &walk->plan);
+    struct tail_sums s = {0.0, 0.0, 0u, 0u};
+    for (uint i = get_local_id(0); i < walk->levels * g->groups; i += GROUP) {
+        struct tail_block b = blocks[i];
+        __global const real4 *quads = (__global const real4 *)(tails + place_of(i, g));
+        if (c->removes && b.least >= c->rlo && b.most <= c->rhi)
+            continue;
+        if (!c->removes) {
+            for (uint at = b.begin / 4u * 4u; at < b.end; at += 4u)
+                add_quad(&s, quads[at / 4u], at, b.begin, b.end, &walk->plan);
+            continue;
         }
+        drop(&s, &b, quads, true, c->rlo, &walk->plan);
+        drop(&s, &b, quads, false, c->rhi, &walk->plan);
+        if (b.begin == b.end) {
+            b.least = (real)INFINITY;
+            b.most = -(real)INFINITY;
+        }
+        blocks[i] = b;
     }
-    struct tail_sums s = {(q.sum[0] + q.sum[1]) + (q.sum[2] + q.sum[3]),
-                          (q.squares[0] + q.squares[1]) + (q.squares[2] + q.squares[3]), q.count,
-                          q.below};
     group_sums(&s.sum, &s.squares, &s.count, &s.below, room);
     return s;
 }
@@ -407,8 +435,6 @@ AIRY_INLINE uint next_bounds(struct passing *c, const struct walk *walk, const a
     if (isnan(variance) || isinf(variance))
         return AIRY_CLIP_INSIDE;
     c->empty = c->lo > c->hi;
-    c->was_lo = c->rlo;
-    c->was_hi = c->rhi;
     c->rlo = real_not_less(c->lo);
     c->rhi = real_not_more(c->hi);
     c->removes = true;
@@ -469,29 +495,36 @@ AIRY_INLINE void take_median(struct passing *c, const struct middle *m,
     c->done = c->empty || c->status != AIRY_CLIP_DONE;
 }
 
-/* The first place of a value among an item's own tails, to the least of the group. */
-AIRY_INLINE void find_place(__local uint *place, __global const real4 *tails,
-                            __global const uint4 *tail_at, uint quads, real value)
+/* The first place of a value at an end of an item's own blocks, to the least of the group. */
+AIRY_INLINE void find_place(__local uint *place, __global const real *tails,
+                            __global const uint *tail_at, __global const struct tail_block *blocks,
+                            uint count, const airy_clip_geom *g, bool low, real value)
 {
-#pragma unroll 4
-    for (uint i = get_local_id(0); i < quads; i += GROUP) {
-        const real4 x = tails[i];
-        const uint4 at = tail_at[i];
-        const uint first = min(min(x.x == value ? at.x : UINT_MAX, x.y == value ? at.y : UINT_MAX),
-                               min(x.z == value ? at.z : UINT_MAX, x.w == value ? at.w : UINT_MAX));
-        if (first != UINT_MAX)
-            atomic_min(place, first);
+    for (uint i = get_local_id(0); i < count; i += GROUP) {
+        const struct tail_block b = blocks[i];
+        const ulong from = place_of(i, g);
+        for (uint k = b.begin; (low ? b.least : b.most) == value && k < b.end; k++) {
+            const uint at = low ? k : b.begin + b.end - 1u - k;
+            if (tails[from + at] != value)
+                break;
+            atomic_min(place, tail_at[from + at]);
+        }
     }
 }
 
 /* Extremes of what is left, tails too: the items know theirs, those with the group's find it. */
-AIRY_INLINE void add_extremes(airy_clip_part *p, const struct tail_ends *ends,
-                              __global const real4 *tails, __global const uint4 *tail_at,
-                              __local struct solving *w)
+AIRY_INLINE void add_extremes(airy_clip_part *p, __global const real *tails,
+                              __global const uint *tail_at,
+                              __global const struct tail_block *blocks, uint count,
+                              const airy_clip_geom *g, __local struct solving *w)
 {
-    const long up = ends->least <= REAL_MAX ? (long)key_of(ends->least) : LONG_MAX,
-               down = ends->most >= -REAL_MAX ? -1l - (long)key_of(ends->most) : LONG_MAX;
-    const uint quads = (p->tails + 3u) / 4u;
+    real own_least = (real)INFINITY, own_most = -(real)INFINITY;
+    for (uint i = get_local_id(0); i < count; i += GROUP) {
+        own_least = fmin(own_least, blocks[i].least);
+        own_most = fmax(own_most, blocks[i].most);
+    }
+    const long up = own_least <= REAL_MAX ? (long)key_of(own_least) : LONG_MAX,
+               down = own_most >= -REAL_MAX ? -1l - (long)key_of(own_most) : LONG_MAX;
     long least = up, most = down;
     uint unused = 0u;
     if (get_local_id(0) == 0u)
@@ -499,9 +532,9 @@ AIRY_INLINE void add_extremes(airy_clip_part *p, const struct tail_ends *ends,
     group_first(&least, &unused, &w->room);
     group_first(&most, &unused, &w->room);
     if (up == least && least < p->least)
-        find_place(&w->places[0], tails, tail_at, quads, ends->least);
+        find_place(&w->places[0], tails, tail_at, blocks, count, g, true, own_least);
     if (down == most && most < p->most)
-        find_place(&w->places[1], tails, tail_at, quads, ends->most);
+        find_place(&w->places[1], tails, tail_at, blocks, count, g, false, own_most);
     barrier(CLK_LOCAL_MEM_FENCE);
     p->least_at = least < p->least ? w->places[0] : p->least_at;
     p->least = min(p->least, least);
@@ -512,7 +545,7 @@ AIRY_INLINE void add_extremes(airy_clip_part *p, const struct tail_ends *ends,
 /* One group an image. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 clip_solve(__global airy_clip_found *found, __global airy_clip_state *state,
-           __global const real *buckets, __global const real *tails, __global const uint *tail_at,
+           __global const real *buckets, __global real *tails, __global const uint *tail_at,
            const airy_clip_geom geom)
 {
     __local struct solving w;
@@ -522,46 +555,44 @@ clip_solve(__global airy_clip_found *found, __global airy_clip_state *state,
     buckets += own_image() * (ulong)BUCKETS * g->depth;
     struct walk walk = {.plan = state->plan};
     struct buckets own = own_buckets(state); /* loads that the next line need not wait for */
-    const uint full = add_parts(&walk.p, state, g, &w);
+    const uint full = add_parts(&walk, state, g, &w);
     add_buckets(&own, &w.room);
     walk.all = own.all;
     if (full != 0u) /* they are not all there */
-        walk.p.tails = 0u;
+        walk.levels = 0u;
     struct passing c = {.kept = {0.0, 0.0, 0u, 0u},
                         .lo = -DBL_MAX,
                         .hi = DBL_MAX,
                         .rlo = -REAL_MAX,
                         .rhi = REAL_MAX,
-                        .was_lo = -REAL_MAX,
-                        .was_hi = REAL_MAX,
                         .low = NAN,
                         .high = NAN,
                         .median = NAN,
                         .before = ULONG_MAX,
                         .status = AIRY_CLIP_DONE};
+    struct tail_sums s = {walk.p.tail_sum, walk.p.tail_squares, walk.p.tails, walk.p.low};
 #if TAILS
-    /* clip_gather put them there. */
-    __global const real4 *quads = (__global const real4 *)(tails + first_tail(g) + gathered(g));
-    __global const uint4 *at = (__global const uint4 *)(tail_at + first_tail(g) + gathered(g));
-    struct tail_ends ends;
+    __global struct tail_block *blocks = (__global struct tail_block *)(tails + first_block(g));
+    tails += first_tail(g);
+    tail_at += first_place(g);
 #else
-    const struct tail_sums s = {0.0, 0.0, 0u, 0u};
     (void)tails;
     (void)tail_at;
 #endif
-    for (bool done = false; !done;) {
-#if TAILS
-        const struct tail_sums s = add_tails(quads, &ends, &c, &walk, &w.room);
-#endif
+    for (;;) {
         take_look(&c, &s, &walk, g);
         const struct middle m = seek_median(&c, &walk);
         find_median(state, buckets, &own, &m, &w, g->depth);
         take_median(&c, &m, &w, &walk, g);
-        done = TAILS ? c.done : true;
+        if (!TAILS || c.done)
+            break;
+#if TAILS
+        s = add_tails(tails, blocks, &c, &walk, g, &w.room);
+#endif
     }
     airy_clip_part p = walk.p;
 #if TAILS
-    add_extremes(&p, &ends, quads, at, &w);
+    add_extremes(&p, tails, tail_at, blocks, walk.levels * g->groups, g, &w);
 #endif
     if (get_local_id(0) != 0u)
         return;

@@ -66,6 +66,9 @@ struct walking {
     uint places[2];                          /* the first of the least, and of the most */
     uint ties_lo, ties_hi, masked, infinite; /* rare: counted here */
     struct group_room room;
+#if TAILS
+    struct sorting sorting;
+#endif
 };
 
 /* Sums what is core. A bit for each element that is not, or that the window holds. */
@@ -134,14 +137,15 @@ AIRY_INLINE uint sort_special(struct walked *w, __local struct walking *l, __glo
 }
 
 /* The group's part, by item 0; all items call it. */
-AIRY_INLINE void write_part(__global airy_clip_part *to, struct walked *w, uint tails,
-                            __local struct walking *l, __global const T *src,
-                            __global const uchar *mask, const airy_clip_geom *g)
+AIRY_INLINE void write_part(__global airy_clip_part *to, struct walked *w,
+                            const airy_clip_part *own, __local struct walking *l,
+                            __global const T *src, __global const uchar *mask,
+                            const airy_clip_geom *g)
 {
     const uint item = get_local_id(0);
-    const struct warp_part own = add_warp(w);
+    const struct warp_part part = add_warp(w);
     if (item % AIRY_WARP == 0u)
-        l->parts[item / AIRY_WARP] = own;
+        l->parts[item / AIRY_WARP] = part;
     barrier(CLK_LOCAL_MEM_FENCE);
     real least = l->parts[0].least, most = l->parts[0].most;
 #pragma unroll
@@ -177,10 +181,13 @@ AIRY_INLINE void write_part(__global airy_clip_part *to, struct walked *w, uint 
                            .ties_hi = l->ties_hi,
                            .masked = l->masked,
                            .infinite = l->infinite,
-                           .tails = tails};
+                           .tails = own->tails,
+                           .low = own->low,
+                           .tail_sum = own->tail_sum,
+                           .tail_squares = own->tail_squares};
 }
 
-/* tails, tail_at: g.room values and places a group, in the order of batches, items and steps. */
+/* tails, tail_at: g.room values and places a group; with them what is left of each block. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_state *state,
           __global real *buckets, __global real *tails, __global uint *tail_at,
@@ -189,12 +196,17 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
     __local struct walking l;
     const uint item = get_local_id(0), group = get_group_id(0);
     __local real *stage = l.stages[item / AIRY_WARP];
-    const ulong first = (ulong)group * GROUP * EACH, stride = (ulong)g.groups * GROUP * EACH,
-                from = first_tail(&g) + (ulong)group * g.room;
+    const ulong first = (ulong)group * GROUP * EACH, stride = (ulong)g.groups * GROUP * EACH;
     src += own_image() * g.src_step;
     mask += own_image() * g.mask_step;
     state += own_image();
     buckets += own_image() * (ulong)BUCKETS * g.depth;
+#if TAILS
+    __global struct tail_block *blocks = (__global struct tail_block *)(tails + first_block(&g)) +
+                                         group;
+    tails += first_tail(&g) + (ulong)group * g.room;
+    tail_at += first_place(&g) + (ulong)group * g.room;
+#endif
     /* What needs no plan is on its way before that comes. */
     real x[EACH];
     load_step(x, src, mask, &g, first);
@@ -227,14 +239,20 @@ clip_walk(__global const T *src, __global const uchar *mask, __global airy_clip_
             const uint bit = 31u - clz(outside & (0u - outside)),
                        i = (uint)(batch + bit / EACH * stride) + place_of(bit % EACH);
             if (slot < g.room) {
-                tails[from + slot] = element(src, mask, &g, i);
-                tail_at[from + slot] = i;
+                tails[slot] = element(src, mask, &g, i);
+                tail_at[slot] = i;
             }
         }
 #endif
     }
     flush(&w, stage, state, buckets, window_lo, scale, g.depth);
-    write_part(&state->parts[group], &w, listed, &l, src, mask, &g);
+    airy_clip_part part;
+    part.tails = part.low = 0u;
+    part.tail_sum = part.tail_squares = 0.0;
+#if TAILS
+    sort_tails(&part, tails, tail_at, blocks, listed, &plan, &g, &l.sorting, &l.room);
+#endif
+    write_part(&state->parts[group], &w, &part, &l, src, mask, &g);
 }
 
 #endif
