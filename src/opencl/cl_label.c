@@ -469,9 +469,19 @@ static bool begins_quads(const airy_label_geom *g)
     return (rows->offset | rows->step_y | rows->step_z | g->labels_step | g->width) % 4 == 0;
 }
 
-static airy_status find_measures(airy_queue *queue, const struct airy_measure_plan *plan,
-                                 size_t first, size_t images, size_t most)
+/* The most labels that one of some images has. */
+static size_t most_labels(const struct airy_measure_plan *plan, size_t first, size_t images)
 {
+    size_t most = 0;
+    for (size_t i = 0; i < images; i++)
+        most = airy_max_size(most, plan->counts[first + i]);
+    return most;
+}
+
+static airy_status find_measures(airy_queue *queue, const struct airy_measure_plan *plan,
+                                 size_t first, size_t images)
+{
+    const size_t most = most_labels(plan, first, images);
     struct call call;
     struct rest rest[AIRY_LABEL_IMAGES];
     AIRY_TRY(start(&call, queue, plan->src, plan->labels, &plan->stack, first, images));
@@ -519,14 +529,11 @@ static airy_status label(airy_queue *queue, const struct airy_label_plan *plan)
 
 static airy_status measure(airy_queue *queue, const struct airy_measure_plan *plan)
 {
-    const size_t images = plan->stack.images;
-    size_t most = 0;
-    for (size_t i = 0; i < images; i++)
-        most = airy_max_size(most, plan->counts[i]);
-    const size_t step = images_at_once(queue, &plan->stack, 0, most);
+    const size_t images = plan->stack.images,
+                 step = images_at_once(queue, &plan->stack, 0, most_labels(plan, 0, images));
     airy_status status = check_device(queue, true);
     for (size_t i = 0; i < images && status == AIRY_OK; i += step)
-        status = find_measures(queue, plan, i, airy_min_size(step, images - i), most);
+        status = find_measures(queue, plan, i, airy_min_size(step, images - i));
     return drop_tables(queue, status);
 }
 
