@@ -207,6 +207,23 @@ bool airy_array_is_like(const airy_array *a, const airy_array *b)
            memcmp(a->shape, b->shape, size) == 0 && memcmp(a->pitch, b->pitch, size) == 0;
 }
 
+/* Elements from an array to one that is like it and lies behind it in the same memory; else 0. */
+static size_t step_to(const airy_array *a, const airy_array *next)
+{
+    return next && airy_array_is_like(a, next) && next->offset > a->offset
+               ? (next->offset - a->offset) / airy_dtype_size(a->dtype)
+               : 0;
+}
+
+size_t airy_array_count_planes(const airy_array *const *arrays, size_t count, size_t *step)
+{
+    size_t n = 1;
+    *step = count > 1 ? step_to(arrays[0], arrays[1]) : 0;
+    while (*step > 0 && n < count && step_to(arrays[n - 1], arrays[n]) == *step)
+        n++;
+    return n;
+}
+
 /* First byte of row number `row`, rows counted over all axes but the last; ascending with row. */
 static size_t row_start(const airy_array *a, size_t row)
 {

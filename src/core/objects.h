@@ -132,6 +132,12 @@ bool airy_host_contains(airy_device *device, const void *data, size_t size);
 bool airy_array_is_tight(const airy_array *array);
 /* In the same memory, and alike but for where they begin: dtype, shape, pitches. */
 bool airy_array_is_like(const airy_array *a, const airy_array *b);
+/*
+ * How many arrays, from the first one on, are alike and lie one behind the other at equal distances,
+ * as the planes of a cube do; step: that distance in elements, 0 of one array. Entries may be NULL,
+ * but for the first.
+ */
+size_t airy_array_count_planes(const airy_array *const *arrays, size_t count, size_t *step);
 /* Some element of one lies in the memory of the other. */
 bool airy_array_overlaps(const airy_array *a, const airy_array *b);
 /* CPU arrays only: the address of element 0. */

@@ -49,33 +49,15 @@ static size_t span_of(const airy_array *a)
     return span;
 }
 
-/* Elements from an array to one that is like it and lies behind it in the same memory; else 0. */
-static size_t step_to(const airy_array *a, const airy_array *next)
-{
-    return airy_array_is_like(a, next) && next->offset > a->offset
-               ? (next->offset - a->offset) / airy_dtype_size(a->dtype)
-               : 0;
-}
-
-/* How many images from the first one on lie in one array at equal distances, as planes do. */
-static size_t count_alike(const airy_array *const *images, size_t count, size_t *step)
-{
-    size_t n = 1;
-    *step = count > 1 ? step_to(images[0], images[1]) : 0;
-    while (*step > 0 && n < count && step_to(images[n - 1], images[n]) == *step)
-        n++;
-    return n;
-}
-
 /* The images of a list that a back end takes together, from the first one on; of labels, too. */
 static struct airy_label_stack take_stack(const airy_array *const *labels,
                                           const airy_array *const *srcs, size_t count, bool writes)
 {
     struct airy_label_stack stack = {.labels_step = 0};
     const airy_array *src = srcs[0];
-    stack.images = count_alike(srcs, count, &stack.src_step);
+    stack.images = airy_array_count_planes(srcs, count, &stack.src_step);
     if (labels && stack.images > 1)
-        stack.images = count_alike(labels, stack.images, &stack.labels_step);
+        stack.images = airy_array_count_planes(labels, stack.images, &stack.labels_step);
     /* One after the other where labels of one image lie in another one's, or in its labels. */
     if (labels && writes &&
         (labels[0]->buffer == src->buffer || stack.labels_step < span_of(labels[0])))

@@ -1,4 +1,5 @@
 /* Statistics and clips that the device finds by itself (kernels/clip.cl). */
+#include <math.h>
 #include <stdio.h>
 
 #include "base/error.h"
@@ -15,9 +16,10 @@ enum {
     LEAST_ROOM = AIRY_CLIP_ITEMS * AIRY_CLIP_EACH, /* a step's worth of tails */
     LEAST_DEPTH = 256,                             /* elements of a bucket */
     GROUPS_A_UNIT = 4,
-    LEAST_LOCAL = 24 << 10,  /* of local memory, without warps */
-    MOST_ELEMENTS = 1 << 25, /* of the images of a launch: more of them gain nothing */
-    MOST_SLOTS = 128         /* of images that are under way */
+    LEAST_LOCAL = 24 << 10,   /* of local memory, without warps */
+    MOST_ELEMENTS = 1 << 25,  /* of the images of a launch: more of them gain nothing */
+    SCRATCH_MOST = 256 << 20, /* bytes, where that is more than one image's */
+    MOST_SLOTS = 128          /* of images that are under way */
 };
 
 /* A solve of images that are alike under way. */
@@ -57,49 +59,53 @@ static bool takes_quads(const struct airy_reduce_source *source)
            (!source->mask || airy_cl_offset(source->mask) % 4 == 0);
 }
 
-/* From one array to another, in elements; negative ones wrap around. */
-static uint64_t step_between(const airy_array *a, const airy_array *b)
+/* What images take of scratch, in elements: of buckets, of tails and of their places. */
+struct room {
+    size_t buckets, tails, places;
+};
+
+static struct room room_of(const airy_clip_geom *g, size_t images)
 {
-    return airy_cl_offset(b) - airy_cl_offset(a);
+    const size_t places = images * (g->clips ? (size_t)g->groups * g->room : 1);
+    return (struct room){.buckets = images * (g->median ? (size_t)AIRY_CLIP_BUCKETS * g->depth : 1),
+                         .tails = places + places / AIRY_CLIP_BLOCK * AIRY_CLIP_ENDS,
+                         .places = places};
 }
 
-/* True where source i lies from the one before as the second from the first, in the same memory. */
-static bool goes_on(const struct airy_reduce_source *s, size_t i)
+static size_t size_of(const struct solve *s)
 {
-    const airy_array *src = s[i].src, *mask = s[i].mask;
-    if (!airy_array_is_like(s[0].src, src) || !s[0].mask != !mask ||
-        step_between(s[i - 1].src, src) != step_between(s[0].src, s[1].src) ||
-        takes_quads(&s[0]) != takes_quads(&s[i]))
-        return false;
-    return !mask || (airy_array_is_like(s[0].mask, mask) &&
-                     step_between(s[i - 1].mask, mask) == step_between(s[0].mask, s[1].mask));
+    return airy_cl_is_wide(s->source->src->dtype) ? sizeof(double) : sizeof(float);
 }
 
 /* How many images, from the first of so many on, one launch goes over. */
-static size_t count_alike(const struct airy_reduce_source *sources, size_t count)
+static size_t count_together(const struct solve *s, size_t most)
 {
-    const size_t most =
-        airy_min_size(airy_min_size(count, AIRY_CLIP_IMAGES), MOST_ELEMENTS / sources->count);
-    size_t n = 1;
-    while (n < most && goes_on(sources, n))
+    const struct airy_reduce_source *source = s->source;
+    const struct room one = room_of(&s->geom, 1);
+    const double each = (double)sizeof(airy_clip_state) +
+                        (double)size_of(s) * (double)(one.buckets + one.tails) +
+                        (double)sizeof(uint32_t) * (double)one.places,
+                 room = fmin(SCRATCH_MOST, 0.5 * (double)airy_device_room(source->queue->device));
+    most = airy_min_size(airy_min_size(most, AIRY_CLIP_IMAGES), source->stack.images);
+    most = airy_min_size(most, MOST_ELEMENTS / source->count);
+    most = (size_t)fmin((double)most, room / each);
+    size_t n = 1; /* loads by fours are another order of sums */
+    while (n < most && takes_quads(source + n) == takes_quads(source))
         n++;
     return n;
 }
 
 static airy_status take_scratch(struct solve *s)
 {
-    const airy_clip_geom *g = &s->geom;
     airy_queue *queue = s->source->queue;
-    const size_t size = airy_cl_is_wide(s->source->src->dtype) ? sizeof(double) : sizeof(float),
-                 buckets = s->images * (g->median ? (size_t)AIRY_CLIP_BUCKETS * g->depth : 1),
-                 places = s->images * (g->clips ? (size_t)g->groups * g->room : 1),
-                 tails = places + places / AIRY_CLIP_BLOCK * AIRY_CLIP_ENDS;
+    const struct room room = room_of(&s->geom, s->images);
+    const size_t size = size_of(s);
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_SMALL, s->images * sizeof(airy_clip_state),
                                 &s->state));
-    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_FRAMES, buckets * size, &s->buckets));
-    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_BLOCKS, tails * size, &s->tails));
-    AIRY_TRY(
-        airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, places * sizeof(uint32_t), &s->tail_at));
+    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_FRAMES, room.buckets * size, &s->buckets));
+    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_BLOCKS, room.tails * size, &s->tails));
+    AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_PARTIALS, room.places * sizeof(uint32_t),
+                                &s->tail_at));
     /* 0, as new buffers are, and as the kernels leave it. */
     return s->looks ? airy_queue_scratch(queue, AIRY_SCRATCH_TICKET,
                                          AIRY_CLIP_IMAGES * sizeof(uint32_t), &s->ticket)
@@ -116,25 +122,22 @@ static void plan_clip(airy_clip_geom *g, const airy_clip_params *params)
     g->inclusive = params->inclusive;
 }
 
-/* The first so many of these sources, which are alike; their answers' slots from `slot` on. */
-static airy_status start(struct solve *s, const struct airy_reduce_source *source, size_t images,
+/* Some of these sources, at most so many, that are planes; their answers' slots from `slot` on. */
+static airy_status start(struct solve *s, const struct airy_reduce_source *source, size_t most,
                          const airy_clip_params *params, bool median,
                          const struct airy_cl_answer *answer, size_t slot)
 {
     const airy_array *src = source->src, *mask = source->mask;
     const bool wide = airy_cl_is_wide(src->dtype);
     *s = (struct solve){.source = source,
-                        .images = images,
                         .answer = answer,
                         .bytes = (double)airy_array_size(src) + (mask ? (double)source->count : 0),
                         .looks = airy_cl_device(source->queue->device)->nvidia && !wide};
     airy_clip_geom *g = &s->geom;
     g->src = airy_cl_box(src);
     g->mask = airy_cl_box(mask ? mask : src);
-    if (images > 1) {
-        g->src_step = step_between(src, source[1].src);
-        g->mask_step = mask ? step_between(mask, source[1].mask) : 0;
-    }
+    g->src_step = source->stack.src_step;
+    g->mask_step = source->stack.mask_step;
     g->count = source->count;
     const size_t samples = s->looks ? AIRY_CLIP_LOOKED
                            : wide   ? AIRY_CLIP_SAMPLE / 2
@@ -147,12 +150,13 @@ static airy_status start(struct solve *s, const struct airy_reduce_source *sourc
         plan_clip(g, params);
     g->stretch = (uint32_t)(source->count / g->samples);
     plan_sizes(s);
+    s->images = count_together(s, most);
     snprintf(s->options, sizeof(s->options),
              "-DT=%s -DWIDE=%d -DHAS_MASK=%d -DTIGHT=%d -DQUADS=%d -DTAILS=%d -DMANY=%d",
              airy_cl_types[src->dtype].name, wide, mask != NULL, is_tight(source),
-             takes_quads(source), params != NULL, images > 1);
+             takes_quads(source), params != NULL, s->images > 1);
     snprintf(s->solver, sizeof(s->solver), "-DWIDE=%d -DTAILS=%d -DMANY=%d", wide, params != NULL,
-             images > 1);
+             s->images > 1);
     return take_scratch(s);
 }
 
@@ -223,15 +227,15 @@ static airy_status run_all(const struct airy_reduce_source *sources, size_t coun
     size_t together = AIRY_CLIP_IMAGES;
     for (size_t i = 0; i < count;) {
         struct solve s;
-        size_t n = airy_min_size(count_alike(sources + i, count - i), together);
-        airy_status status = start(&s, sources + i, n, params, median, answer, i);
-        if (status == AIRY_ERR_MEMORY && n > 1) { /* scratch of one may be there */
-            n = together = 1;
-            status = start(&s, sources + i, n, params, median, answer, i);
+        const size_t most = airy_min_size(count - i, together);
+        airy_status status = start(&s, sources + i, most, params, median, answer, i);
+        if (status == AIRY_ERR_MEMORY && s.images > 1) { /* scratch of one may be there */
+            together = 1;
+            status = start(&s, sources + i, 1, params, median, answer, i);
         }
         AIRY_TRY(status);
         AIRY_TRY(run(&s));
-        i += n;
+        i += s.images;
         if (i < count)
             AIRY_TRY(airy_cl_flush(sources->queue));
     }

@@ -31,9 +31,31 @@ static airy_status make_source(struct airy_reduce_source *source, airy_queue *qu
     const struct airy_reduce_fns *fns = airy_queue_backend(queue)->reduce;
     AIRY_FAIL_IF(!fns, AIRY_ERR_UNSUPPORTED, "back end '%s' does not implement statistics",
                  airy_queue_backend(queue)->name);
-    *source = (struct airy_reduce_source){
-        .queue = queue, .fns = fns, .src = src, .mask = mask, .count = airy_array_count(src)};
+    *source = (struct airy_reduce_source){.queue = queue,
+                                          .fns = fns,
+                                          .src = src,
+                                          .mask = mask,
+                                          .count = airy_array_count(src),
+                                          .stack = {.images = 1}};
     return AIRY_OK;
+}
+
+/* The images that each source begins, all of them with masks or without. */
+static void find_stacks(struct airy_reduce_source *sources, const airy_array *const *srcs,
+                        const airy_array *const *masks, size_t count)
+{
+    for (size_t i = 0; i < count;) {
+        size_t src_step, mask_step = 0, n = airy_array_count_planes(srcs + i, count - i, &src_step);
+        if (masks && masks[i]) {
+            n = airy_array_count_planes(masks + i, n, &mask_step);
+        } else if (masks) {
+            const size_t most = n;
+            for (n = 1; n < most && !masks[i + n];)
+                n++;
+        }
+        for (; n > 0; n--, i++)
+            sources[i].stack = (struct airy_reduce_stack){n, src_step, mask_step};
+    }
 }
 
 /* The sources of `count` images, to be freed. */
@@ -53,6 +75,7 @@ static airy_status make_sources(struct airy_reduce_source **sources, airy_queue 
             return count > 1 ? airy_fail_context(status, "image %zu", i) : status;
         }
     }
+    find_stacks(made, srcs, masks, count);
     return AIRY_OK;
 }
 

@@ -16,12 +16,19 @@
 
 struct airy_reduce_fns;
 
+/* A source and those behind it in a list that a back end may take together: planes of a cube. */
+struct airy_reduce_stack {
+    size_t images;              /* with it */
+    size_t src_step, mask_step; /* from one to the next, in elements */
+};
+
 /* An array to be walked. */
 struct airy_reduce_source {
     airy_queue *queue;
     const struct airy_reduce_fns *fns;
     const airy_array *src, *mask; /* mask NULL: none */
     size_t count;
+    struct airy_reduce_stack stack;
 };
 
 /*
