@@ -8,8 +8,8 @@
 #define AIRY_CLIP_EACH    8u     /* elements an item takes at a time; part of the order of sums */
 #define AIRY_CLIP_BATCH   4u     /* such steps before elements go to their buckets */
 #define AIRY_CLIP_STAGE   1024u  /* elements that wait for it; more go at once */
-#define AIRY_CLIP_GROUPS  1024u  /* of a walk, at most */
 #define AIRY_CLIP_SOLVERS 512u   /* items of the group that plans and solves */
+#define AIRY_CLIP_GROUPS  512u   /* of a walk, at most: one for each of these */
 #define AIRY_CLIP_SAMPLE  4096u  /* elements that are looked at first, at most */
 #define AIRY_CLIP_LOOKED  16384u /* the same where warps are and f32 holds elements */
 #define AIRY_CLIP_LOOKERS 1024u  /* items of the groups that look at it */
