@@ -21,7 +21,8 @@
 #define GROUP AIRY_CLIP_SOLVERS
 #include "opencl/kernels/clip_real.h"
 
-#define OWN (BUCKETS / GROUP)
+#define OWN  (BUCKETS / GROUP)
+#define HALF (GROUP / 2u)
 
 /* Of the elements in [lo, hi] of the sample; their sums about a pivot. */
 struct looked {
@@ -120,10 +121,10 @@ struct passing {
     double added;  /* squares when kept was last added up, not subtracted from */
     double lo, hi; /* closed bounds of what is left */
     real rlo, rhi; /* the same as elements are */
-    double low, high, median;
-    ulong passes, before, count, finite; /* elements: before, now, at first */
-    bool removes;                        /* the next look at tails subtracts what goes */
-    bool empty;                          /* nothing is left */
+    double low, high, median, mean, spread; /* mean: from the pivot */
+    ulong passes, before, count, finite;    /* elements: before, now, at first */
+    bool removes;                           /* the next look at tails subtracts what goes */
+    bool empty;                             /* nothing is left */
     bool again, done, wanted;
     bool known; /* the median of what is left */
     uint status;
@@ -292,12 +293,11 @@ AIRY_INLINE struct middle seek_median(const struct passing *c, const struct walk
     return m;
 }
 
-/* The two in the middle. Barriers stand under no condition (compilers that make loops of items). */
-AIRY_INLINE void find_median(__global const airy_clip_state *state, __global const real *buckets,
-                             const struct buckets *own, const struct middle *m,
-                             __local struct solving *w, uint depth)
+/* The buckets of the two in the middle. */
+AIRY_INLINE void find_buckets(const struct buckets *own, const struct middle *m,
+                              __local struct solving *w)
 {
-    const uint item = get_local_id(0), side = item / (GROUP / 2u), mate = item % (GROUP / 2u);
+    const uint item = get_local_id(0);
 #pragma unroll
     for (uint j = 0u; j < 2u; j++) {
         if (m->sought[j] && m->rank[j] >= own->from[0] && m->rank[j] < own->from[OWN]) {
@@ -312,16 +312,52 @@ AIRY_INLINE void find_median(__global const airy_clip_state *state, __global con
     if (item == 0u)
         w->crowded = 0u;
     barrier(CLK_LOCAL_MEM_FENCE);
-    const bool seeks = side == 0u ? m->sought[0] : m->sought[1];
-    const uint rank = side == 0u ? m->rank[0] : m->rank[1];
-    __global const real *values = buckets + (seeks ? (ulong)w->bucket[side] * depth : 0ul);
-    const uint loaded = seeks ? min(w->size[side], min(depth, AIRY_CLIP_SORTED)) : 0u;
-    for (uint i = mate; i < loaded; i += GROUP / 2u)
-        w->sorted[side][i] = values[i];
+}
+
+/* What half of the items has of one of the two buckets: its elements, of which some go to local
+ * memory, and the item's own first one of these. */
+struct half_bucket {
+    __global const real *values;
+    real first;
+    uint side, item, loaded;
+    bool seeks;
+};
+
+AIRY_INLINE struct half_bucket load_bucket(__global const real *buckets, const struct middle *m,
+                                           __local const struct solving *w, uint depth)
+{
+    struct half_bucket h = {.side = get_local_id(0) / HALF, .item = get_local_id(0) % HALF};
+    h.seeks = h.side == 0u ? m->sought[0] : m->sought[1];
+    h.values = buckets + (h.seeks ? (ulong)w->bucket[h.side] * depth : 0ul);
+    h.loaded = h.seeks ? min(w->size[h.side], min(depth, AIRY_CLIP_SORTED)) : 0u;
+    h.first = h.item < h.loaded ? h.values[h.item] : (real)0;
+    return h;
+}
+
+/* The two in the middle. Barriers stand under no condition (compilers that make loops of items). */
+AIRY_INLINE void find_median(__global const airy_clip_state *state, const struct half_bucket *h,
+                             const struct middle *m, __local struct solving *w, uint depth)
+{
+    if (h->item < h->loaded)
+        w->sorted[h->side][h->item] = h->first;
+    for (uint i = h->item + HALF; i < h->loaded; i += HALF)
+        w->sorted[h->side][i] = h->values[i];
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (seeks)
-        find_in_bucket(state, values, w, side, rank - w->before[side], depth, mate, GROUP / 2u);
+    const uint rank = h->side == 0u ? m->rank[0] : m->rank[1];
+    if (h->seeks)
+        find_in_bucket(state, h->values, w, h->side, rank - w->before[h->side], depth, h->item,
+                       HALF);
     barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+/* One of an item's blocks, of which it keeps the first. */
+AIRY_INLINE struct tail_block block_at(const struct tail_block *own,
+                                       __global const struct tail_block *blocks, uint i)
+{
+    struct tail_block b = *own;
+    if (i >= GROUP)
+        b = blocks[i];
+    return b;
 }
 
 /* The tails of a block. */
@@ -384,14 +420,14 @@ AIRY_INLINE void drop(struct tail_sums *s, struct tail_block *b, __global const 
  * Of those that the last pass removed, which go, or of all that are left. An item looks at its own
  * blocks alone.
  */
-AIRY_INLINE struct tail_sums add_tails(__global const real *tails,
+AIRY_INLINE struct tail_sums add_tails(__global const real *tails, struct tail_block *own,
                                        __global struct tail_block *blocks, const struct passing *c,
                                        const struct walk *walk, const airy_clip_geom *g,
                                        __local struct group_room *room)
 {
     struct tail_sums s = {0.0, 0.0, 0u, 0u};
     for (uint i = get_local_id(0); i < walk->levels * g->groups; i += GROUP) {
-        struct tail_block b = blocks[i];
+        struct tail_block b = block_at(own, blocks, i);
         __global const real4 *quads = (__global const real4 *)(tails + place_of(i, g));
         if (c->removes && b.least >= c->rlo && b.most <= c->rhi)
             continue;
@@ -406,7 +442,10 @@ AIRY_INLINE struct tail_sums add_tails(__global const real *tails,
             b.least = (real)INFINITY;
             b.most = -(real)INFINITY;
         }
-        blocks[i] = b;
+        if (i < GROUP)
+            *own = b;
+        else
+            blocks[i] = b;
     }
     group_sums(&s.sum, &s.squares, &s.count, &s.below, room);
     return s;
@@ -418,21 +457,27 @@ AIRY_INLINE double bound(double center, double kappa, double spread)
     return isinf(kappa) ? kappa : center + kappa * spread;
 }
 
+/* Of what is left. The spread is NaN or infinite where the sums are too large. */
+AIRY_INLINE void find_spread(struct passing *c, const struct walk *walk)
+{
+    const double n = (double)c->count, sum = walk->p.sum + c->kept.sum,
+                 squares = walk->p.squares + c->kept.squares;
+    c->mean = sum / n;
+    const double variance = (squares - sum * c->mean) / n;
+    c->spread = sqrt(variance < 0.0 ? 0.0 : variance);
+}
+
 /* New bounds. A status. */
 AIRY_INLINE uint next_bounds(struct passing *c, const struct walk *walk, const airy_clip_geom *g)
 {
     const airy_clip_plan *plan = &walk->plan;
-    const double n = (double)c->count, sum = walk->p.sum + c->kept.sum,
-                 squares = walk->p.squares + c->kept.squares, mean = sum / n;
-    const double variance = (squares - sum * mean) / n,
-                 spread = sqrt(variance < 0.0 ? 0.0 : variance),
-                 center = g->mean != 0u ? plan->pivot + mean : c->median;
+    const double center = g->mean != 0u ? plan->pivot + c->mean : c->median;
     c->passes++;
-    c->low = bound(center, -g->kappa_low, spread);
-    c->high = bound(center, g->kappa_high, spread);
+    c->low = bound(center, -g->kappa_low, c->spread);
+    c->high = bound(center, g->kappa_high, c->spread);
     c->lo = fmax(c->lo, g->inclusive != 0u ? c->low : nextafter(c->low, (double)INFINITY));
     c->hi = fmin(c->hi, g->inclusive != 0u ? c->high : nextafter(c->high, -(double)INFINITY));
-    if (isnan(variance) || isinf(variance))
+    if (isnan(c->spread) || isinf(c->spread))
         return AIRY_CLIP_INSIDE;
     c->empty = c->lo > c->hi;
     c->rlo = real_not_less(c->lo);
@@ -497,11 +542,12 @@ AIRY_INLINE void take_median(struct passing *c, const struct middle *m,
 
 /* The first place of a value at an end of an item's own blocks, to the least of the group. */
 AIRY_INLINE void find_place(__local uint *place, __global const real *tails,
-                            __global const uint *tail_at, __global const struct tail_block *blocks,
-                            uint count, const airy_clip_geom *g, bool low, real value)
+                            __global const uint *tail_at, const struct tail_block *own,
+                            __global const struct tail_block *blocks, uint count,
+                            const airy_clip_geom *g, bool low, real value)
 {
     for (uint i = get_local_id(0); i < count; i += GROUP) {
-        const struct tail_block b = blocks[i];
+        const struct tail_block b = block_at(own, blocks, i);
         const ulong from = place_of(i, g);
         for (uint k = b.begin; (low ? b.least : b.most) == value && k < b.end; k++) {
             const uint at = low ? k : b.begin + b.end - 1u - k;
@@ -514,14 +560,15 @@ AIRY_INLINE void find_place(__local uint *place, __global const real *tails,
 
 /* Extremes of what is left, tails too: the items know theirs, those with the group's find it. */
 AIRY_INLINE void add_extremes(airy_clip_part *p, __global const real *tails,
-                              __global const uint *tail_at,
+                              __global const uint *tail_at, const struct tail_block *own,
                               __global const struct tail_block *blocks, uint count,
                               const airy_clip_geom *g, __local struct solving *w)
 {
     real own_least = (real)INFINITY, own_most = -(real)INFINITY;
     for (uint i = get_local_id(0); i < count; i += GROUP) {
-        own_least = fmin(own_least, blocks[i].least);
-        own_most = fmax(own_most, blocks[i].most);
+        const struct tail_block b = block_at(own, blocks, i);
+        own_least = fmin(own_least, b.least);
+        own_most = fmax(own_most, b.most);
     }
     const long up = own_least <= REAL_MAX ? (long)key_of(own_least) : LONG_MAX,
                down = own_most >= -REAL_MAX ? -1l - (long)key_of(own_most) : LONG_MAX;
@@ -532,9 +579,9 @@ AIRY_INLINE void add_extremes(airy_clip_part *p, __global const real *tails,
     group_first(&least, &unused, &w->room);
     group_first(&most, &unused, &w->room);
     if (up == least && least < p->least)
-        find_place(&w->places[0], tails, tail_at, blocks, count, g, true, own_least);
+        find_place(&w->places[0], tails, tail_at, own, blocks, count, g, true, own_least);
     if (down == most && most < p->most)
-        find_place(&w->places[1], tails, tail_at, blocks, count, g, false, own_most);
+        find_place(&w->places[1], tails, tail_at, own, blocks, count, g, false, own_most);
     barrier(CLK_LOCAL_MEM_FENCE);
     p->least_at = least < p->least ? w->places[0] : p->least_at;
     p->least = min(p->least, least);
@@ -554,6 +601,17 @@ clip_solve(__global airy_clip_found *found, __global airy_clip_state *state,
     state += own_image();
     buckets += own_image() * (ulong)BUCKETS * g->depth;
     struct walk walk = {.plan = state->plan};
+#if TAILS
+    __global struct tail_block *blocks = (__global struct tail_block *)(tails + first_block(g));
+    struct tail_block first = {.begin = 0u};
+    if (get_local_id(0) < levels_of(g) * g->groups)
+        first = blocks[get_local_id(0)];
+    tails += first_tail(g);
+    tail_at += first_place(g);
+#else
+    (void)tails;
+    (void)tail_at;
+#endif
     struct buckets own = own_buckets(state); /* loads that the next line need not wait for */
     const uint full = add_parts(&walk, state, g, &w);
     add_buckets(&own, &w.room);
@@ -571,28 +629,23 @@ clip_solve(__global airy_clip_found *found, __global airy_clip_state *state,
                         .before = ULONG_MAX,
                         .status = AIRY_CLIP_DONE};
     struct tail_sums s = {walk.p.tail_sum, walk.p.tail_squares, walk.p.tails, walk.p.low};
-#if TAILS
-    __global struct tail_block *blocks = (__global struct tail_block *)(tails + first_block(g));
-    tails += first_tail(g);
-    tail_at += first_place(g);
-#else
-    (void)tails;
-    (void)tail_at;
-#endif
     for (;;) {
         take_look(&c, &s, &walk, g);
         const struct middle m = seek_median(&c, &walk);
-        find_median(state, buckets, &own, &m, &w, g->depth);
+        find_buckets(&own, &m, &w);
+        const struct half_bucket bucket = load_bucket(buckets, &m, &w, g->depth);
+        find_spread(&c, &walk); /* while that is on its way */
+        find_median(state, &bucket, &m, &w, g->depth);
         take_median(&c, &m, &w, &walk, g);
         if (!TAILS || c.done)
             break;
 #if TAILS
-        s = add_tails(tails, blocks, &c, &walk, g, &w.room);
+        s = add_tails(tails, &first, blocks, &c, &walk, g, &w.room);
 #endif
     }
     airy_clip_part p = walk.p;
 #if TAILS
-    add_extremes(&p, tails, tail_at, blocks, walk.levels * g->groups, g, &w);
+    add_extremes(&p, tails, tail_at, &first, blocks, walk.levels * g->groups, g, &w);
 #endif
     if (get_local_id(0) != 0u)
         return;
