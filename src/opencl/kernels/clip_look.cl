@@ -5,7 +5,8 @@
  *
  * Build options: those of clip.cl but WIDE, which must be 0.
  * Mapping: groups of 1024 items, one item an element of the sample, in the last group
- * AIRY_CLIP_LOOKED / 1024. Local memory: 28 KiB. Barriers: about 16, and 2 for each pass of a clip.
+ * AIRY_CLIP_LOOKED / 1024. Local memory: 28 KiB. Barriers: about 16, and 2 of a few warps for each
+ * pass of a clip.
  */
 #if defined(AIRY_FP64) && defined(AIRY_WARP)
 
@@ -21,7 +22,7 @@
  * deviations, sqrt(ROUGH)/2, for the middle of all; more where a clip moves it. */
 #define ROUGH      256u
 #define ROUGH_AWAY (TAILS ? 56u : 36u)
-/* Items whose elements a clip of the sample looks at. */
+/* Items whose elements a clip of the sample looks at: the others are done when it begins. */
 #define PASSING 256u
 
 /* What the last group shares. */
@@ -119,39 +120,37 @@ AIRY_INLINE float4 look_sums(__local struct looking *w, const real_key *keys, re
                              real base, real per_unit)
 {
     const uint item = get_local_id(0);
-    if (item < PASSING) {
-        float sum = 0.0f, squares = 0.0f;
-        uint both = 0u; /* inside, and below: fewer than 2^16 */
+    float sum = 0.0f, squares = 0.0f;
+    uint both = 0u; /* inside, and below: fewer than 2^16 */
 #pragma unroll
-        for (uint k = 0u; k < LOOK_EACH; k++) {
-            const real x = of_key(keys[k]);
-            const bool in = keys[k] < NO_KEY && x >= lo && x <= hi;
-            /* Squares of what lies further out do not fit; it goes at once. */
-            const float d = in ? clamp((x - base) * per_unit, -1e15f, 1e15f) : 0.0f;
-            sum += d;
-            squares += d * d;
-            both += (in ? 1u : 0u) + (x < lo ? 1u << 16 : 0u);
-        }
-#pragma unroll
-        for (uint m = AIRY_WARP / 2u; m > 0u; m /= 2u) {
-            sum += as_float(AIRY_SHUFFLE_XOR(as_uint(sum), m));
-            squares += as_float(AIRY_SHUFFLE_XOR(as_uint(squares), m));
-            both += AIRY_SHUFFLE_XOR(both, m);
-        }
-        if (item % AIRY_WARP == 0u)
-            w->passed[item / AIRY_WARP] =
-                (float4)(sum, squares, (float)(both & 0xffffu), (float)(both >> 16));
+    for (uint k = 0u; k < LOOK_EACH; k++) {
+        const real x = of_key(keys[k]);
+        const bool in = keys[k] < NO_KEY && x >= lo && x <= hi;
+        /* Squares of what lies further out do not fit; it goes at once. */
+        const float d = in ? clamp((x - base) * per_unit, -1e15f, 1e15f) : 0.0f;
+        sum += d;
+        squares += d * d;
+        both += (in ? 1u : 0u) + (x < lo ? 1u << 16 : 0u);
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+    for (uint m = AIRY_WARP / 2u; m > 0u; m /= 2u) {
+        sum += as_float(AIRY_SHUFFLE_XOR(as_uint(sum), m));
+        squares += as_float(AIRY_SHUFFLE_XOR(as_uint(squares), m));
+        both += AIRY_SHUFFLE_XOR(both, m);
+    }
+    if (item % AIRY_WARP == 0u)
+        w->passed[item / AIRY_WARP] =
+            (float4)(sum, squares, (float)(both & 0xffffu), (float)(both >> 16));
+    AIRY_PART_SYNC(PASSING);
     float4 all = w->passed[0];
 #pragma unroll
     for (uint r = 1u; r < PASSING / AIRY_WARP; r++)
         all += w->passed[r];
-    barrier(CLK_LOCAL_MEM_FENCE);
+    AIRY_PART_SYNC(PASSING);
     return all;
 }
 
-/* Clips the sample until little goes. */
+/* Clips the sample until little goes. The first PASSING items call it. */
 AIRY_INLINE struct look_cut cut_sample(__local struct looking *w, const struct look_bins *b,
                                        const real_key *keys, const airy_clip_geom *g)
 {
@@ -276,6 +275,8 @@ clip_look(__global const T *src, __global const uchar *mask, __global airy_clip_
     b.width = of_key(b.last) - b.lo;
     b.unit = b.width > (real)0 ? b.width : (real)1;
     fill_bins(&w, &b, keys);
+    if (item >= PASSING)
+        return;
     const struct look_cut cut = cut_sample(&w, &b, keys, &g);
     if (item == 0u)
         write_plan(&state->plan, &w, &b, &cut, &g);

@@ -43,6 +43,8 @@
  * each of these calls together, so work-groups are multiples of 32 and no item has returned.
  *   AIRY_WARP_SYNC()        items wait for each other, and see each other's writes to local and
  *                           global memory
+ *   AIRY_PART_SYNC(n)       barrier(CLK_LOCAL_MEM_FENCE) of the first n items of a group, a constant
+ *                           number of warps, alone
  *   AIRY_BALLOT(p)          bit i: item i of the warp has p != 0
  *   AIRY_SHUFFLE(v, i)      v of item i (mod 32)
  *   AIRY_SHUFFLE_XOR(v, m)  v of item (own index ^ m), m < 32
@@ -68,8 +70,9 @@
  *   AIRY_FETCHED_BUT(n)              all of the item's but the last n batches have arrived
  */
 #ifdef __NV_CL_C_VERSION
-#define AIRY_WARP        32
-#define AIRY_WARP_SYNC() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
+#define AIRY_WARP         32
+#define AIRY_WARP_SYNC()  asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
+#define AIRY_PART_SYNC(n) asm volatile("bar.sync 1, %0;" : : "n"(n) : "memory")
 
 static inline uint airy_ballot(uint p)
 {
