@@ -148,8 +148,8 @@ struct middle {
 /* What the solving group shares. */
 struct solving {
     struct group_room room;
-    real sorted[2][AIRY_CLIP_SORTED];
-    uint bucket[2], before[2], size[2]; /* those of the two elements in the middle */
+    real4 near[2][AIRY_CLIP_SORTED / 4u]; /* their elements, if few, and NaN behind the last */
+    uint bucket[2], before[2], size[2];   /* those of the two elements in the middle */
     real middle[2];
     uint crowded;
     uint places[2]; /* of the least and of the most of the tails */
@@ -239,6 +239,14 @@ AIRY_INLINE void add_buckets(struct buckets *own, __local struct group_room *roo
         own->from[k] += before;
 }
 
+/* How many of four are less than x, and how many are not more. */
+AIRY_INLINE void add_ranks(uint *below, uint *upto, real4 y, real x)
+{
+    *below += (y.x < x ? 1u : 0u) + (y.y < x ? 1u : 0u) + (y.z < x ? 1u : 0u) + (y.w < x ? 1u : 0u);
+    *upto += (y.x <= x ? 1u : 0u) + (y.y <= x ? 1u : 0u) + (y.z <= x ? 1u : 0u) +
+             (y.w <= x ? 1u : 0u);
+}
+
 /* One of the two in the middle, by half of the items: number `item` of `items`. */
 AIRY_INLINE void find_in_bucket(__global const airy_clip_state *state, __global const real *values,
                                 __local struct solving *w, uint side, uint rank, uint depth,
@@ -256,21 +264,18 @@ AIRY_INLINE void find_in_bucket(__global const airy_clip_state *state, __global 
             w->middle[side] = values[0];
         return;
     }
-    const bool near = n <= AIRY_CLIP_SORTED;
     for (uint i = item; i < n; i += items) {
-        const real x = near ? w->sorted[side][i] : values[i];
-        uint below = 0u;
-        if (near) {
-#pragma unroll 4
-            for (uint k = 0u; k < n; k++) {
-                const real y = w->sorted[side][k];
-                below += y < x || (y == x && k < i) ? 1u : 0u;
-            }
+        const real x = values[i];
+        uint below = 0u, upto = 0u;
+        if (n <= AIRY_CLIP_SORTED) {
+#pragma unroll 2
+            for (uint k = 0u; k < (n + 3u) / 4u; k++)
+                add_ranks(&below, &upto, w->near[side][k], x);
         } else {
             for (uint k = 0u; k < n; k++)
-                below += values[k] < x || (values[k] == x && k < i) ? 1u : 0u;
+                add_ranks(&below, &upto, (real4)(values[k], NAN, NAN, NAN), x);
         }
-        if (below == rank)
+        if (below <= rank && rank < upto) /* of equal ones, all */
             w->middle[side] = x;
     }
 }
@@ -330,7 +335,7 @@ AIRY_INLINE struct half_bucket load_bucket(__global const real *buckets, const s
     h.seeks = h.side == 0u ? m->sought[0] : m->sought[1];
     h.values = buckets + (h.seeks ? (ulong)w->bucket[h.side] * depth : 0ul);
     h.loaded = h.seeks ? min(w->size[h.side], min(depth, AIRY_CLIP_SORTED)) : 0u;
-    h.first = h.item < h.loaded ? h.values[h.item] : (real)0;
+    h.first = h.item < h.loaded ? h.values[h.item] : (real)NAN;
     return h;
 }
 
@@ -338,10 +343,11 @@ AIRY_INLINE struct half_bucket load_bucket(__global const real *buckets, const s
 AIRY_INLINE void find_median(__global const airy_clip_state *state, const struct half_bucket *h,
                              const struct middle *m, __local struct solving *w, uint depth)
 {
-    if (h->item < h->loaded)
-        w->sorted[h->side][h->item] = h->first;
-    for (uint i = h->item + HALF; i < h->loaded; i += HALF)
-        w->sorted[h->side][i] = h->values[i];
+    __local real *near = (__local real *)w->near[h->side];
+    if (h->item < (h->loaded + 3u) / 4u * 4u)
+        near[h->item] = h->first;
+    for (uint i = h->item + HALF; i < (h->loaded + 3u) / 4u * 4u; i += HALF)
+        near[i] = i < h->loaded ? h->values[i] : (real)NAN;
     barrier(CLK_LOCAL_MEM_FENCE);
     const uint rank = h->side == 0u ? m->rank[0] : m->rank[1];
     if (h->seeks)
