@@ -466,7 +466,11 @@ static void check_convolve_exact(struct check *c)
                   {{89, 189, 188}, {56, 41, 61}, 4, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
                   {{90, 97, 190}, {80, 10, 19}, 4, AIRY_CONVOLVE_VALID, AIRY_CONVOLVE_SEPARABLE},
                   {{24, 301, 364}, {1, 41, 1}, 4, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
-                  {{24, 150, 364}, {1, 35, 35}, 4, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE}};
+                  {{24, 150, 364}, {1, 35, 35}, 4, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
+                  /* The last of a march begins with few results behind those of 64 rows. */
+                  {{24, 130, 364}, {1, 35, 35}, 4, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
+                  {{66, 187, 184}, {15, 1, 1}, 4, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE},
+                  {{130, 90, 100}, {43, 3, 3}, 4, AIRY_CONVOLVE_SAME, AIRY_CONVOLVE_SEPARABLE}};
     static const airy_dtype from[] = {AIRY_DTYPE_F32, AIRY_DTYPE_U16, AIRY_DTYPE_F64},
                             to[] = {AIRY_DTYPE_F32, AIRY_DTYPE_F32, AIRY_DTYPE_F64};
     const int kinds = c->device->info.fp64 ? 3 : 2;

@@ -140,7 +140,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 convolve_quads_x(__global const T *src, WEIGHTS, __global W *dst, W outside,
                  const airy_filter_geom g)
 {
-    __local V lines[HIGH_X * TILE_PITCH];
+    __local V lines[HIGH_X * TILE_PITCH + EACH / VL]; /* a whole block is read at the end */
     const uint item = get_local_id(0), strip = get_group_id(0) % g.strips,
                rest = get_group_id(0) / g.strips, plane = rest / g.segments;
     const long image = (long)(plane / (uint)g.out[0]), z = (long)(plane % (uint)g.out[0]);
@@ -295,7 +295,8 @@ convolve_quads(__global const T *src, WEIGHTS, __global W *dst, W outside, const
                 if ((long)k < left)
                     *(__global V *)(to + (long)k * c.dst_step) = sum[k];
         }
-        if (until >= rows)
+        /* By results: the ring may hold all rows before as many steps are done as give all. */
+        if ((long)(until - RING_ROWS + STEP_ROWS) >= c.end - c.first)
             break;
         seen = until;
         until += STEP_ROWS;
