@@ -250,7 +250,8 @@ typedef struct airy_stack_writer_params {
  * of different files do not wait for each other. A file is open from the first of its frames that is
  * placed to the last that is put; it is on the disk after that. Data files get their names before
  * the master does; where one cannot, none does. With force an old master goes before the first
- * data file is replaced, and old data files of higher numbers stay.
+ * data file is replaced (so that an error of the disk from there on leaves neither the old stack nor
+ * the new one), and old data files of higher numbers stay.
  * Errors: AIRY_ERR_EXISTS, AIRY_ERR_IO (full disk, unwritable), AIRY_ERR_PARAM (more than 100,000
  * files).
  */

@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "airy/stack.h"
@@ -263,10 +264,21 @@ static size_t first_missing(const airy_stack_writer *w)
     return frame;
 }
 
+/* Before anything of an old stack goes: what is no file cannot be written over. */
+static airy_status check_targets(const airy_stack_writer *w)
+{
+    struct stat is;
+    for (size_t i = 0; i < w->count; i++)
+        AIRY_FAIL_IF(lstat(w->files[i].path, &is) == 0 && !S_ISREG(is.st_mode), AIRY_ERR_IO,
+                     "cannot write over '%s': it is no file", w->files[i].path);
+    return AIRY_OK;
+}
+
 /* Data files, then the master: under its name are never frames of two stacks. */
 static airy_status publish_series(airy_stack_writer *w)
 {
     const bool force = w->params.force;
+    AIRY_TRY(check_targets(w));
     AIRY_FAIL_IF(force && unlink(w->path) != 0 && errno != ENOENT, AIRY_ERR_IO,
                  "cannot remove '%s': %s", w->path, strerror(errno));
     if (force)

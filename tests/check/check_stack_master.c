@@ -363,11 +363,11 @@ static void check_taken(struct check *c)
     CHECK_OK(c, write_series(&s));
     CHECK(c, count_entries(s.folder) == 5 && holds(fourth, "of a longer one"));
     check_frames(&s, s.path, 0, FRAMES, 3);
-    /* A folder is in the way: no master of old and new frames. */
+    /* A folder is in the way: what is there stays. */
     unlink(second);
     CHECK(c, mkdir(second, 0777) == 0);
     CHECK(c, write_series(&s) == AIRY_ERR_IO && strstr(airy_last_error(), "run_data_000002.h5"));
-    CHECK(c, access(s.path, F_OK) != 0 && count_entries(s.folder) == 3);
+    CHECK(c, access(s.path, F_OK) == 0 && count_entries(s.folder) == 5);
 }
 
 /* A full disk, played by a limit of each file's size. */
