@@ -77,6 +77,14 @@ static size_t size_of(const struct solve *s)
     return airy_cl_is_wide(s->source->src->dtype) ? sizeof(double) : sizeof(float);
 }
 
+/* What take_scratch finds of an earlier call. */
+static size_t held_scratch(const airy_queue *queue)
+{
+    const airy_buffer *buckets = queue->scratch[AIRY_SCRATCH_FRAMES],
+                      *tails = queue->scratch[AIRY_SCRATCH_BLOCKS];
+    return (buckets ? buckets->size : 0) + (tails ? tails->size : 0);
+}
+
 /* How many images, from the first of so many on, one launch goes over. */
 static size_t count_together(const struct solve *s, size_t most)
 {
@@ -85,7 +93,8 @@ static size_t count_together(const struct solve *s, size_t most)
     const double each = (double)sizeof(airy_clip_state) +
                         (double)size_of(s) * (double)(one.buckets + one.tails) +
                         (double)sizeof(uint32_t) * (double)one.places,
-                 room = fmin(SCRATCH_MOST, 0.5 * (double)airy_device_room(source->queue->device));
+                 room = fmin(SCRATCH_MOST, 0.5 * ((double)airy_device_room(source->queue->device) +
+                                                  (double)held_scratch(source->queue)));
     most = airy_min_size(airy_min_size(most, AIRY_CLIP_IMAGES), source->stack.images);
     most = airy_min_size(most, MOST_ELEMENTS / source->count);
     most = (size_t)fmin((double)most, room / each);

@@ -40,6 +40,16 @@ static airy_status make_source(struct airy_reduce_source *source, airy_queue *qu
     return AIRY_OK;
 }
 
+/* How many of the masks are the first one. */
+static size_t count_same(const airy_array *const *masks, size_t count)
+{
+    size_t n = 1;
+    while (n < count && masks[n] && airy_array_is_like(masks[0], masks[n]) &&
+           masks[0]->offset == masks[n]->offset)
+        n++;
+    return n;
+}
+
 /* The images that each source begins, all of them with masks or without. */
 static void find_stacks(struct airy_reduce_source *sources, const airy_array *const *srcs,
                         const airy_array *const *masks, size_t count)
@@ -47,7 +57,8 @@ static void find_stacks(struct airy_reduce_source *sources, const airy_array *co
     for (size_t i = 0; i < count;) {
         size_t src_step, mask_step = 0, n = airy_array_count_planes(srcs + i, count - i, &src_step);
         if (masks && masks[i]) {
-            n = airy_array_count_planes(masks + i, n, &mask_step);
+            const size_t same = count_same(masks + i, n);
+            n = same > 1 ? same : airy_array_count_planes(masks + i, n, &mask_step);
         } else if (masks) {
             const size_t most = n;
             for (n = 1; n < most && !masks[i + n];)
