@@ -270,10 +270,9 @@ static int check_image(const struct label_params *p, const airy_image *image)
     static const char *const expected[] = {"2", "4 or 8", "6, 18 or 26"};
     const size_t c = p->connectivity;
     if (image->ndim > 3)
-        return tool_fail(&p->common,
-                         "%s: has %d dimensions, expected an image or a volume; --each takes its "
-                         "planes",
-                         p->common.inputs.items[0], image->ndim);
+        return tool_fail(&p->common, "%s: has %d dimensions, expected an image or a volume%s",
+                         p->common.inputs.items[0], image->ndim,
+                         p->each ? "" : "; --each takes its planes");
     const int ndim = p->each ? 2 : image->ndim;
     const bool known = ndim == 1   ? c == 2
                        : ndim == 2 ? c == 4 || c == 8
