@@ -25,8 +25,9 @@ enum {
      * errors, 23.1 and 29.3 of u16.
      */
     TOGETHER_FROM = 6,
-    MOST_SHARES = 4, /* more would be kernels of their own for the last, few frames of a run */
-    MIN_QUADS = 2    /* fewer, and most blocks would go pixel by pixel */
+    MOST_SHARES = 4,  /* more would be kernels of their own for the last, few frames of a run */
+    MIN_QUADS = 2,    /* fewer, and most blocks would go pixel by pixel */
+    MAX_RANGE = 65535 /* groups in a second dimension, of NVIDIA's devices */
 };
 
 struct shape {
@@ -219,7 +220,48 @@ static airy_status run_part(airy_queue *queue, const struct airy_integrate_plan 
     return finish_part(queue, plan, shape, geom, scratch);
 }
 
-/* Planes of the blocks of a range to memory, and from there to the sums. */
+/* Planes of the blocks of a range to memory; what has none to the sums. */
+static airy_status run_planes(airy_queue *queue, const struct airy_integrate_plan *plan,
+                              const struct airy_cl_lanes *lanes, const char *options,
+                              const airy_fused_geom *geom, airy_buffer *scratch,
+                              const struct kept *kept)
+{
+    const struct airy_cl_integrator *state = plan->integrator->state;
+    const struct airy_cl_fused *fused = &state->fused;
+    const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(plan->chunks.bytes),
+                                       AIRY_CL_BUFFER(fused->valid_words),
+                                       AIRY_CL_BUFFER(fused->extra_start),
+                                       AIRY_CL_BUFFER(fused->extra),
+                                       AIRY_CL_BUFFER(state->norm),
+                                       dark_or_null(state),
+                                       AIRY_CL_BUFFER(scratch),
+                                       AIRY_CL_BUFFER(kept->quads),
+                                       AIRY_CL_BUFFER(kept->planes),
+                                       AIRY_CL_VALUE(*geom)};
+    const struct airy_cl_arg rest_args[] = {AIRY_CL_ARRAY(plan->chunks.bytes),
+                                            AIRY_CL_BUFFER(fused->table),
+                                            AIRY_CL_BUFFER(fused->valid_words),
+                                            AIRY_CL_BUFFER(fused->extra_start),
+                                            AIRY_CL_BUFFER(fused->extra),
+                                            AIRY_CL_BUFFER(state->norm),
+                                            dark_or_null(state),
+                                            AIRY_CL_BUFFER(scratch),
+                                            AIRY_CL_BUFFER(kept->quads),
+                                            AIRY_CL_VALUE(*geom)};
+    const struct airy_cl_kernel_spec spec = {"integrate_planes.cl", "integrate_planes", options},
+                                     rest = {"integrate_planes.cl", "integrate_planes_rest",
+                                             options};
+    const size_t rows = geom->range_blocks,
+                 groups = (geom->frames + lanes->blocks - 1) / lanes->blocks,
+                 local[2] = {(size_t)lanes->lanes * lanes->blocks, 1},
+                 global[2] = {groups * local[0], rows}, rest_local = lanes->lanes,
+                 rest_global = rows * rest_local;
+    const double bytes = (double)geom->layout.block_bytes * (double)rows * geom->frames;
+    AIRY_TRY(airy_cl_launch(queue, &spec, 2, global, local, bytes, args, 10));
+    return airy_cl_launch(queue, &rest, 1, &rest_global, &rest_local, 0, rest_args, 10);
+}
+
+/* The blocks of a range to planes, and from there to the sums. */
 static airy_status run_range(airy_queue *queue, const struct airy_integrate_plan *plan,
                              const struct shape *shape, const airy_fused_geom *geom,
                              airy_buffer *scratch, const struct kept *kept)
@@ -232,30 +274,15 @@ static airy_status run_range(airy_queue *queue, const struct airy_integrate_plan
         planes.lanes.blocks = planes.lanes.planes_blocks;
     char options[192];
     write_options(options, sizeof(options), plan, &planes);
-    const struct airy_cl_arg args[] = {AIRY_CL_ARRAY(plan->chunks.bytes),
-                                       AIRY_CL_BUFFER(fused->table),
-                                       AIRY_CL_BUFFER(fused->valid_words),
-                                       AIRY_CL_BUFFER(fused->extra_start),
-                                       AIRY_CL_BUFFER(fused->extra),
-                                       AIRY_CL_BUFFER(state->norm),
-                                       dark_or_null(state),
-                                       AIRY_CL_BUFFER(scratch),
-                                       AIRY_CL_BUFFER(kept->quads),
-                                       AIRY_CL_BUFFER(kept->planes),
-                                       AIRY_CL_VALUE(*geom)};
-    const struct airy_cl_kernel_spec spec = {"integrate_planes.cl", "integrate_planes", options};
-    const size_t blocks = (size_t)geom->range_blocks * geom->frames;
-    const size_t local = (size_t)planes.lanes.lanes * planes.lanes.blocks;
-    const size_t global = (blocks + planes.lanes.blocks - 1) / planes.lanes.blocks * local;
-    const double bytes = (double)geom->layout.block_bytes * (double)blocks;
-    AIRY_TRY(airy_cl_launch(queue, &spec, 1, &global, &local, bytes, args, 11));
-    const struct airy_cl_arg sum_args[] = {
-        AIRY_CL_BUFFER(fused->table), AIRY_CL_BUFFER(fused->parts), AIRY_CL_BUFFER(kept->quads),
-        AIRY_CL_BUFFER(kept->planes), AIRY_CL_BUFFER(scratch),      AIRY_CL_VALUE(*geom)};
+    AIRY_TRY(run_planes(queue, plan, &planes.lanes, options, geom, scratch, kept));
+    const struct airy_cl_arg args[] = {AIRY_CL_BUFFER(fused->table), AIRY_CL_BUFFER(fused->parts),
+                                       AIRY_CL_BUFFER(kept->quads),  AIRY_CL_BUFFER(kept->planes),
+                                       AIRY_CL_BUFFER(scratch),      AIRY_CL_VALUE(*geom)};
     const struct airy_cl_kernel_spec sum = {"integrate_planes.cl", "integrate_planes_sum", options};
     const size_t parts = geom->layout.block_bytes / geom->layout.elem_size / AIRY_FUSED_PART;
     const size_t items = geom->range_blocks * parts * AIRY_FUSED_LANES, group = AIRY_FUSED_LANES;
-    return airy_cl_launch(queue, &sum, 1, &items, &group, bytes, sum_args, 6);
+    const double bytes = (double)geom->layout.block_bytes * geom->range_blocks * geom->frames;
+    return airy_cl_launch(queue, &sum, 1, &items, &group, bytes, args, 6);
 }
 
 /* As many as leave no lane idle, up to MOST_SHARES. */
@@ -279,7 +306,8 @@ static airy_status take_kept(struct kept *kept, airy_queue *queue, const airy_fu
         airy_min_size((size_t)airy_tuned(queue->device, AIRY_TUNE_PLANES_MIB) << 20,
                       batch * (size_t)geom->layout.frame_bytes);
     const size_t range = lanes->range ? lanes->range : memory / block;
-    kept->range = airy_min_size(geom->layout.blocks, airy_max_size(1, range));
+    kept->range =
+        airy_min_size(airy_min_size(geom->layout.blocks, MAX_RANGE), airy_max_size(1, range));
     AIRY_TRY(airy_queue_scratch(queue, AIRY_SCRATCH_SMALL, kept->range * AIRY_FUSED_LANES,
                                 &kept->quads));
     return airy_queue_scratch(queue, AIRY_SCRATCH_BLOCKS, kept->range * block, &kept->planes);

@@ -63,7 +63,7 @@ struct table {
     unsigned fraction_bits;
     size_t tiles, extra_count, most_extra;
     uint32_t *entries;     /* [tiles * 1024] */
-    uint32_t *valid_words; /* [tiles * 32 + 1] */
+    uint32_t *valid_words; /* [tiles * 32 + AIRY_FUSED_VALID_BEHIND] */
     uint32_t *extra_start; /* [tiles + 1] */
     airy_fused_extra *extra;
     uint32_t *shift;        /* [bins] */
@@ -106,7 +106,7 @@ static airy_status alloc_table(struct table *t)
     AIRY_TRY(airy_memory_alloc_shared((void **)&t->entries,
                                       t->tiles * AIRY_FUSED_TILE * sizeof(*t->entries),
                                       t->integrator->device->pool));
-    AIRY_TRY(airy_memory_calloc((void **)&t->valid_words, t->tiles * 32 + 1,
+    AIRY_TRY(airy_memory_calloc((void **)&t->valid_words, t->tiles * 32 + AIRY_FUSED_VALID_BEHIND,
                                 sizeof(*t->valid_words), what));
     AIRY_TRY(
         airy_memory_calloc((void **)&t->extra_start, t->tiles + 1, sizeof(*t->extra_start), what));
@@ -366,8 +366,8 @@ static airy_status upload_table(struct airy_cl_fused *fused, airy_queue *queue,
     fused->extra_count = t->extra_count;
     AIRY_TRY(
         airy_cl_upload(&fused->table, queue, t->entries, t->tiles * AIRY_FUSED_TILE * word, what));
-    AIRY_TRY(airy_cl_upload(&fused->valid_words, queue, t->valid_words, (t->tiles * 32 + 1) * word,
-                            what));
+    AIRY_TRY(airy_cl_upload(&fused->valid_words, queue, t->valid_words,
+                            (t->tiles * 32 + AIRY_FUSED_VALID_BEHIND) * word, what));
     AIRY_TRY(
         airy_cl_upload(&fused->extra_start, queue, t->extra_start, (t->tiles + 1) * word, what));
     AIRY_TRY(

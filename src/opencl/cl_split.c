@@ -418,7 +418,8 @@ airy_status airy_cl_split_table(struct airy_cl_fused *fused, const airy_integrat
     s->geom.fixed[1] = fused->normalization2_scale;
     s->geom.fixed[2] = fused->dark_scale;
     AIRY_TRY(airy_buffer_create(&fused->table, it->device, tiles * AIRY_FUSED_TILE * word, what));
-    AIRY_TRY(airy_buffer_create(&fused->valid_words, it->device, (tiles * 32 + 1) * word, what));
+    AIRY_TRY(airy_buffer_create(&fused->valid_words, it->device,
+                                (tiles * 32 + AIRY_FUSED_VALID_BEHIND) * word, what));
     AIRY_TRY(airy_buffer_create(&fused->extra_start, it->device, (tiles + 1) * word, what));
     const struct airy_cl_arg args[] = {
         AIRY_CL_BUFFER(state->norm),        AIRY_CL_BUFFER(fused->shift),

@@ -62,10 +62,11 @@ AIRY_ASSERT_SIZE(airy_block, 8);
  * compressed bytes to be kept at the end and for the output to stay AIRY_STAGE_DISTANCE behind what
  * is read of them: a sequence of a sound block takes more bytes than it makes only by what its
  * literals' length takes, one in 255, and the last one by its token; up to 15 bytes are lost to
- * alignment, and 16 may be read behind the last one. Then what the lanes share.
+ * alignment, and AIRY_STAGE_BEHIND may be read behind the last one. Then what the lanes share.
  */
 #define AIRY_STAGE_DISTANCE 40u
-#define AIRY_STAGE_MARGIN   112u
+#define AIRY_STAGE_BEHIND   32u
+#define AIRY_STAGE_MARGIN   128u
 #define AIRY_STEP_BYTES     32u
 
 static inline airy_u32 airy_block_decoded_bytes(const airy_block_layout l, airy_u32 block)

@@ -22,7 +22,8 @@ typedef struct airy_fused_extra {
 } airy_fused_extra;
 AIRY_ASSERT_SIZE(airy_fused_extra, 16);
 
-#define AIRY_FUSED_TILE 1024u
+#define AIRY_FUSED_TILE         1024u
+#define AIRY_FUSED_VALID_BEHIND 256u /* words of valid pixels, of which any may do: a block's end */
 #define AIRY_FUSED_BEHIND                                                                          \
     3u /* bins behind the last: one for a weight of 0, two for pixels that
                                 go nowhere */

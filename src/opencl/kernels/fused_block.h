@@ -272,8 +272,24 @@ struct block {
     uint first, pixels; /* of the frame */
     bool native;        /* pixels; else bit planes */
     bool full;
+    uint row;    /* bytes of a plane */
     uint planes; /* that may have a bit of a pixel that counts */
 };
+
+/* Block `index` of a frame, not yet loaded. */
+AIRY_INLINE struct block block_at(uint index, __local uint4 *store, const airy_fused_geom *g)
+{
+    struct block b;
+    const uint size = airy_block_decoded_bytes(g->layout, index);
+    b.bytes = (__local uchar *)store;
+    b.first = (uint)(airy_block_start(g->layout, index) / ELEM_SIZE);
+    b.pixels = size / ELEM_SIZE;
+    b.native = false;
+    b.full = size == BLOCK_BYTES;
+    b.row = b.pixels / 8u;
+    b.planes = PLANES;
+    return b;
+}
 
 /* Any pixel of a block. Values of planes: bit by bit. */
 AIRY_INLINE uint value_at(const struct block *b, uint i)
@@ -282,7 +298,7 @@ AIRY_INLINE uint value_at(const struct block *b, uint i)
         return extend(((__local const ELEM *)b->bytes)[i]);
     uint v = 0u;
     for (uint p = 0u; p < b->planes; p++)
-        v |= (uint)(b->bytes[p * (b->pixels / 8u) + i / 8u] >> (i & 7u) & 1u) << p;
+        v |= (uint)(b->bytes[p * b->row + i / 8u] >> (i & 7u) & 1u) << p;
     return extend(v);
 }
 
@@ -412,53 +428,69 @@ AIRY_INLINE void add_short(const struct block *b, struct tally *t, uint lane,
     }
 }
 
+/* A few pixels as they are: a lane each. */
+AIRY_INLINE void add_tail(const struct block *b, struct tally *t, uint lane,
+                          __global const uint *table, __global const uint *valid_words,
+                          const struct group *to, const airy_fused_geom *g)
+{
+    for (uint i = lane; i < b->pixels; i += LANES) {
+        const uint pixel = b->first + i, entry = table[airy_fused_place(pixel)];
+        if ((valid_words[pixel >> 5] >> (pixel & 31u) & 1u) == 0u)
+            continue;
+        struct run r = start_run(entry >> g->fraction_bits);
+        add_any(&r, t, entry, value_at(b, i), pixel, to, g);
+        turn_run(&r, &t->carry, 0xfffffff0u, to, g, false);
+    }
+}
+
 /* All pixels of a block but for its extra entries. */
 AIRY_INLINE void add_block(const struct block *b, struct tally *t, uint lane,
                            __global const uint *table, __global const uint *valid_words,
                            const struct group *to, const airy_fused_geom *g)
 {
-    if (!b->full && !b->native) {
+    if (b->native) {
+        add_tail(b, t, lane, table, valid_words, to, g);
+        return;
+    }
+    if (!b->full) {
         add_short(b, t, lane, table, valid_words, to, g);
         return;
     }
-    for (uint w = lane; w * 32u < b->pixels; w += LANES) {
-        const uint first = b->first + w * 32u, count = min(32u, b->pixels - w * 32u);
-        /* The tail starts anywhere, and lies in two words at most. */
-        ulong bits = valid_words[first >> 5];
-        if ((first & 31u) != 0u && (first + count - 1u) >> 5 != first >> 5)
-            bits |= (ulong)valid_words[(first >> 5) + 1u] << 32;
-        const uint valid = (uint)(bits >> (first & 31u)) & (0xffffffffu >> (32u - count));
+    for (uint w = lane; w < ROW_WORDS; w += LANES) {
+        const uint first = b->first + w * 32u, valid = valid_words[first >> 5];
         if (valid == 0u)
             continue;
-        const bool whole = b->full && !b->native;
-        if (whole) {
 #if SPAN != 0
-            __global const uint4 *entries = (__global const uint4 *)table + (first >> 10) * 256u +
-                                            (first >> 5 & 31u);
-            if (add_fast(b, t, w, valid, entries, to, g))
-                continue;
+        __global const uint4 *entries = (__global const uint4 *)table + (first >> 10) * 256u +
+                                        (first >> 5 & 31u);
+        if (add_fast(b, t, w, valid, entries, to, g))
+            continue;
 #endif
-            unshuffle_word(b, w);
-        }
+        unshuffle_word(b, w);
         struct run r = start_run(table[airy_fused_place(first)] >> g->fraction_bits);
-        for (uint i = 0u; i < count; i++) {
+        for (uint i = 0u; i < 32u; i++) {
             if ((valid >> i & 1u) == 0u)
                 continue;
-            const uint v = whole ? value_full(b, w, i) : value_at(b, w * 32u + i);
-            add_any(&r, t, table[airy_fused_place(first + i)], v, first + i, to, g);
+            add_any(&r, t, table[airy_fused_place(first + i)], value_full(b, w, i), first + i, to,
+                    g);
         }
         turn_run(&r, &t->carry, 0xfffffff0u, to, g, false);
     }
 }
 
-/* Entries that the table has no room for. Before add_block, which changes the planes. */
-AIRY_INLINE void add_extra(const struct block *b, uint lane, __global const uint *extra_start,
+/* Which of the entries that the table has no room for are near a block's: asked for early. */
+AIRY_INLINE uint2 extra_range(const struct block *b, __global const uint *extra_start)
+{
+    return (uint2)(extra_start[b->first / AIRY_FUSED_TILE],
+                   extra_start[(b->first + b->pixels - 1u) / AIRY_FUSED_TILE + 1u]);
+}
+
+/* These entries, of extra_range. Before add_block, which changes the planes. */
+AIRY_INLINE void add_extra(const struct block *b, uint lane, uint2 range,
                            __global const airy_fused_extra *extra, const struct group *to,
                            const airy_fused_geom *g)
 {
-    const uint begin = extra_start[b->first / AIRY_FUSED_TILE];
-    const uint end = extra_start[(b->first + b->pixels - 1u) / AIRY_FUSED_TILE + 1u];
-    for (uint e = begin + lane; e < end; e += LANES) {
+    for (uint e = range.x + lane; e < range.y; e += LANES) {
         const airy_fused_extra entry = extra[e];
         if (entry.pixel < b->first || entry.pixel - b->first >= b->pixels)
             continue;
@@ -478,12 +510,11 @@ AIRY_INLINE void add_extra(const struct block *b, uint lane, __global const uint
 }
 
 /* A block's bytes to local memory. AIRY_STATUS_GOOD or an AIRY_REASON_*, the same for all lanes. */
-AIRY_INLINE uint load_block(struct block *b, airy_block place, uint size,
-                            __global const uchar *bytes, uint lane, __local uint *step,
-                            const airy_fused_geom *g)
+AIRY_INLINE uint load_block(struct block *b, airy_block place, __global const uchar *bytes,
+                            uint lane, __local uint *step, const airy_fused_geom *g)
 {
     const ulong from = g->bytes_offset + place.offset;
-    b->native = false;
+    const uint size = b->pixels * ELEM_SIZE;
     if (place.size == AIRY_BLOCK_ABSENT)
         return AIRY_REASON_ABSENT;
     if ((place.size & AIRY_BLOCK_STORED) == 0u)

@@ -49,18 +49,13 @@ integrate_blocks(__global const uchar *bytes, __global const uint *table,
     t.rank = t.seen = t.invalid = t.saturated = 0u;
     t.carry.at = t.carry.low = t.carry.high = t.carry.old = 0u;
     for (uint index = begin + slot; index < end; index += BLOCKS) {
-        struct block b;
-        const uint size = airy_block_decoded_bytes(g.layout, index);
-        b.bytes = (__local uchar *)store[slot];
-        b.first = (uint)(airy_block_start(g.layout, index) / ELEM_SIZE);
-        b.pixels = size / ELEM_SIZE;
-        b.full = size == BLOCK_BYTES;
-        b.planes = PLANES;
+        struct block b = block_at(index, store[slot], &g);
+        const uint2 range = extra_range(&b, extra_start);
         const uint reason =
-            load_block(&b, places[(ulong)(g.first_frame + frame) * g.layout.blocks + index], size,
-                       bytes, lane, steps[slot], &g);
+            load_block(&b, places[(ulong)(g.first_frame + frame) * g.layout.blocks + index], bytes,
+                       lane, steps[slot], &g);
         if (reason == AIRY_STATUS_GOOD) {
-            add_extra(&b, lane, extra_start, extra, &to, &g);
+            add_extra(&b, lane, range, extra, &to, &g);
             LANES_SYNC();
             add_block(&b, &t, lane, table, valid_words, &to, &g);
         } else if (lane == 0u) {

@@ -3,9 +3,9 @@
  * and leave the lowest bit planes, as many as hold their counts, in global memory; there a lane
  * takes the same pixels of each frame, so that all lanes read the same entry of the pixel table,
  * change bins together and add to neighbouring words. Of few frames, SHARES lanes divide the pixels
- * of each between them, so that none is idle. What does not fit this goes to the frame's sums pixel
- * by pixel: short and stored blocks, large counts, values that are left out. All sums are integers,
- * so their order does not matter.
+ * of each between them, so that none is idle. What does not fit this is left to a kernel of its own,
+ * and goes to the frame's sums pixel by pixel: short and stored blocks, large counts, values that
+ * are left out. All sums are integers, so their order does not matter.
  *
  * Build options: of fused_block.h, but SPAN; FRACTION_BITS: of weights; SHARES: 1, 2, 4 or 8 lanes a
  * frame.
@@ -30,6 +30,20 @@
 #define PART_ROWS   (AIRY_FUSED_PART / 32u)
 #define PARTS       (ROW_WORDS / PART_ROWS)
 #define SHARE_ROWS  (PART_ROWS / SHARES)
+#define LEFT        0x80u /* in place of a number of quads: the block is for integrate_planes_rest */
+
+/*
+ * A warp needs memory for the planes that are kept, and for one that tells of all above, which are
+ * alike in nearly any block: more warps share a unit's memory.
+ */
+#if defined(LANES_STAGE) && ELEM_SIZE == 4
+#define LOW_PLANES (KEPT + 1u)
+#define LOW_BYTES  (LOW_PLANES * ROW_WORDS * 4u)
+#define LOW_STORE  (LOW_BYTES + AIRY_STAGE_MARGIN)
+#else
+#define LOW_PLANES PLANES
+#define LOW_STORE  BLOCK_STORE
+#endif
 
 /* What any lane has set, for all of them. */
 AIRY_INLINE uint lanes_or(uint mine, uint lane, __local uint *step)
@@ -61,7 +75,7 @@ AIRY_INLINE uint any_bit(uint4 x)
 }
 
 /*
- * How many quads of planes of a full block hold the values of all pixels that count: 0 to
+ * How many quads of the LOW_PLANES of a full block hold the values of all pixels that count: 0 to
  * KEPT_QUADS, or KEPT_QUADS + 1: they do not.
  */
 AIRY_INLINE uint count_quads(const struct block *b, __global const uint *valid_words, uint lane,
@@ -78,13 +92,12 @@ AIRY_INLINE uint count_quads(const struct block *b, __global const uint *valid_w
         const uint4 counts = valid[i % ROW_QUADS];
         uint4 above = (uint4)(0u);
 #pragma unroll
-        for (uint k = 0u; k < PLANES / 4u; k++) {
-            const uint4 x = words[k * 4u * ROW_QUADS + i];
-            if (k < KEPT_QUADS)
-                bits[k] |= any_bit(x & counts);
-            else
-                above |= x;
-        }
+        for (uint k = 0u; k < KEPT_QUADS; k++)
+            bits[k] |= any_bit(words[k * 4u * ROW_QUADS + i] & counts);
+#pragma unroll
+        for (uint k = KEPT_QUADS; k < (LOW_PLANES + 3u) / 4u; k++)
+            if (k * 4u * ROW_QUADS + i < LOW_PLANES * ROW_QUADS)
+                above |= words[k * 4u * ROW_QUADS + i];
         bits[KEPT_QUADS] |= any_bit(above & counts);
     }
 #pragma unroll
@@ -106,9 +119,13 @@ AIRY_INLINE void keep_planes(__global uint4 *planes, const struct block *b, uint
     __local const uint *words = (__local const uint *)b->bytes;
     for (uint w = lane; w < ROW_WORDS; w += LANES) {
         const uint valid = valid_words[(b->first >> 5) + w];
-        for (uint k = 0u; k < quads; k++) {
+        __global uint4 *to = planes + quad_place(0u, w, frame);
+#pragma unroll
+        for (uint k = 0u; k < KEPT_QUADS; k++) {
+            if (k >= quads)
+                break;
             __local const uint *x = words + k * 4u * ROW_WORDS + w;
-            planes[quad_place(k, w, frame)] =
+            to[quad_place(k, 0u, 0u)] =
                 valid & (uint4)(x[0], x[ROW_WORDS], x[2u * ROW_WORDS], x[3u * ROW_WORDS]);
         }
     }
@@ -119,90 +136,185 @@ AIRY_INLINE void note_kept(__global uint *stat, const struct block *b,
                            __global const uint *valid_words, uint lane)
 {
     uint valid = 0u;
-    for (uint w = lane; w < ROW_WORDS; w += LANES)
-        valid |= valid_words[(b->first >> 5) + w];
+    for (uint w = lane; w * 32u < b->pixels; w += LANES) {
+        const uint count = min(32u, b->pixels - w * 32u);
+        valid |= valid_words[(b->first >> 5) + w] & (0xffffffffu >> (32u - count));
+    }
     if (valid != 0u && stat[2] < rank_of(0u)) {
         atomic_max(stat + 2, rank_of(0u));
         atomic_or(stat + 7, 1u);
     }
 }
 
-/*
- * Blocks to planes. quads: [range_blocks][AIRY_FUSED_LANES], how many of planes there are.
- * Mapping: LANES * BLOCKS items, which is exact; BLOCKS blocks a group, the frames of a block one
- *          after the other. Local memory: BLOCKS * (BLOCK_STORE + 32) bytes. Barriers: of a block's
- *          lanes.
- */
-__kernel __attribute__((reqd_work_group_size(LANES * BLOCKS, 1, 1))) void
-integrate_planes(__global const uchar *bytes, __global const uint *table,
-                 __global const uint *valid_words, __global const uint *extra_start,
-                 __global const airy_fused_extra *extra, __global const float *norm,
-                 __global const float *dark, __global ulong *sums, __global uchar *quads,
-                 __global uint4 *planes, const airy_fused_geom g)
+AIRY_INLINE struct group group_of(__global ulong *sums, uint frame, __global const float *norm,
+                                  __global const float *dark, const airy_fused_geom *g)
 {
-    __local uint4 store[BLOCKS][BLOCK_STORE / 16];
-    __local uint steps[BLOCKS][STEP_WORDS];
-    const uint slot = get_local_id(0) / LANES, lane = get_local_id(0) % LANES;
-    const uint at = (uint)get_group_id(0) * BLOCKS + slot, row = at / g.frames,
-               frame = at % g.frames, index = g.first_block + row;
-    if (row >= g.range_blocks)
-        return;
-    __global const airy_block *places = (__global const airy_block *)(bytes + g.bytes_offset);
     struct group to;
     to.low = to.high = to.stat = 0;
-    to.sums = sums + (ulong)frame * AIRY_FUSED_PLANES * g.span;
-    to.words = (__global uint *)sums + g.words +
-               (ulong)frame * (AIRY_FUSED_WORD_PLANES * g.span + AIRY_FUSED_STAT_WORDS);
+    to.sums = sums + (ulong)frame * AIRY_FUSED_PLANES * g->span;
+    to.words = (__global uint *)sums + g->words +
+               (ulong)frame * (AIRY_FUSED_WORD_PLANES * g->span + AIRY_FUSED_STAT_WORDS);
     to.norm = norm;
     to.dark = dark;
-    __global uint *stat = to.words + AIRY_FUSED_WORD_PLANES * g.span;
-    struct block b;
-    const uint size = airy_block_decoded_bytes(g.layout, index);
-    b.bytes = (__local uchar *)store[slot];
-    b.first = (uint)(airy_block_start(g.layout, index) / ELEM_SIZE);
-    b.pixels = size / ELEM_SIZE;
-    b.full = size == BLOCK_BYTES;
-    b.planes = PLANES;
-    const uint reason = load_block(&b,
-                                   places[(ulong)(g.first_frame + frame) * g.layout.blocks + index],
-                                   size, bytes, lane, steps[slot], &g);
-    uint kept = 0u;
-    if (reason != AIRY_STATUS_GOOD) {
-        /* The lowest status word wins: the highest complement, so that 0 is good. */
-        if (lane == 0u)
-            atomic_max(stat + 5, ~(index << 3 | reason));
-    } else {
-        uint need = KEPT_QUADS + 1u;
-        if (b.full && !b.native)
-            need = count_quads(&b, valid_words, lane, steps[slot]);
-        if (need <= KEPT_QUADS)
-            b.planes = 4u * need;
-        add_extra(&b, lane, extra_start, extra, &to, &g);
+    return to;
+}
+
+/* An airy_block at once: its size is looked at first, and would be waited for twice. */
+AIRY_INLINE airy_block place_of(__global const uchar *bytes, uint frame, uint index,
+                                const airy_fused_geom *g)
+{
+    __global const uint2 *places = (__global const uint2 *)(bytes + g->bytes_offset);
+    const uint2 entry = places[(ulong)(g->first_frame + frame) * g->layout.blocks + index];
+    const airy_block place = {entry.x, entry.y};
+    return place;
+}
+
+/* A short block's planes to where a full one's are, from the last on; pixels behind it are 0. */
+AIRY_INLINE void spread_planes(struct block *b, uint lane)
+{
+    __local uint *words = (__local uint *)b->bytes;
+    ROLLED
+    for (uint p = LOW_PLANES; p-- > 0u;) {
+        ROLLED
+        for (uint base = (ROW_WORDS - 1u) / LANES * LANES + LANES; base > 0u;) {
+            base -= LANES;
+            const uint w = base + lane;
+            const uint x = w * 4u < b->row ? plane_word(b->bytes, p, b->row, w) : 0u;
+            LANES_SYNC();
+            if (w < ROW_WORDS)
+                words[p * ROW_WORDS + w] = x;
+            LANES_SYNC();
+        }
+    }
+    b->row = 4u * ROW_WORDS;
+}
+
+/* The LOW_PLANES of a block. False: it is not for here. */
+AIRY_INLINE bool load_planes(struct block *b, airy_block place, __global const uchar *bytes,
+                             uint lane, __local uint *step, const airy_fused_geom *g)
+{
+    const ulong from = g->bytes_offset + place.offset;
+    const uint size = b->pixels * ELEM_SIZE;
+    if ((place.size & AIRY_BLOCK_STORED) != 0u) /* or absent */
+        return false;
+#ifdef LOW_BYTES
+    if (!decode_low(b->bytes, LOW_PLANES * b->row, b->row, size, bytes + from, place.size, lane,
+                    step))
+        return false;
+#else
+    if (decode_lz4(b->bytes, 0u, size, bytes, from, place.size, lane, step) != AIRY_STATUS_GOOD)
+        return false;
+#endif
+    if (!b->full)
+        spread_planes(b, lane);
+    return true;
+}
+
+/*
+ * Blocks to planes. quads: [range_blocks][AIRY_FUSED_LANES], how many of planes there are, or LEFT.
+ * Mapping: groups of LANES * BLOCKS items, which is exact, take BLOCKS frames (0) of a block (1).
+ * Local memory: BLOCKS * (LOW_STORE + 32) bytes. Barriers: of a block's lanes.
+ */
+__kernel __attribute__((reqd_work_group_size(LANES * BLOCKS, 1, 1))) void
+integrate_planes(__global const uchar *bytes, __global const uint *valid_words,
+                 __global const uint *extra_start, __global const airy_fused_extra *extra,
+                 __global const float *norm, __global const float *dark, __global ulong *sums,
+                 __global uchar *quads, __global uint4 *planes, const airy_fused_geom g)
+{
+    __local uint4 store[BLOCKS][LOW_STORE / 16];
+    __local uint steps[BLOCKS][STEP_WORDS];
+    const uint slot = get_local_id(0) / LANES, lane = get_local_id(0) % LANES;
+    const uint frame = (uint)get_group_id(0) * BLOCKS + slot, row = (uint)get_group_id(1),
+               index = g.first_block + row;
+    if (frame >= g.frames)
+        return;
+    const airy_block place = place_of(bytes, frame, index, &g);
+    struct block b = block_at(index, store[slot], &g);
+    const uint2 range = extra_range(&b, extra_start);
+    uint kept = LEFT;
+    if (load_planes(&b, place, bytes, lane, steps[slot], &g)) {
+        const uint need = count_quads(&b, valid_words, lane, steps[slot]);
         if (need <= g.quads) {
+            const struct group to = group_of(sums, frame, norm, dark, &g);
             kept = need;
+            b.planes = 4u * need;
+            add_extra(&b, lane, range, extra, &to, &g);
             keep_planes(planes + (ulong)row * BLOCK_QUADS, &b, kept, frame, valid_words, lane);
             if (SIGNED)
-                note_kept(stat, &b, valid_words, lane);
-        } else {
-            struct tally t;
-            t.total = 0UL;
-            t.rank = t.seen = t.invalid = t.saturated = 0u;
-            t.carry.at = t.carry.low = t.carry.high = t.carry.old = 0u;
-            LANES_SYNC();
-            add_block(&b, &t, lane, table, valid_words, &to, &g);
-            if (t.total != 0UL)
-                add_global((__global ulong *)stat, stat + 6, t.total);
-            atomic_max(stat + 2, t.rank);
-            if (t.seen != 0u)
-                atomic_or(stat + 7, 1u);
-            if (t.invalid != 0u)
-                atomic_add(stat + 3, t.invalid);
-            if (t.saturated != 0u)
-                atomic_add(stat + 4, t.saturated);
+                note_kept(to.words + AIRY_FUSED_WORD_PLANES * g.span, &b, valid_words, lane);
         }
     }
     if (lane == 0u)
         quads[row * AIRY_FUSED_LANES + frame] = (uchar)kept;
+}
+
+/* A block that is not kept. */
+AIRY_INLINE void add_left(struct block *b, airy_block place, uint index,
+                          __global const uchar *bytes, __global const uint *table,
+                          __global const uint *valid_words, uint2 range,
+                          __global const airy_fused_extra *extra, const struct group *to, uint lane,
+                          __local uint *step, const airy_fused_geom *g)
+{
+    __global uint *stat = to->words + AIRY_FUSED_WORD_PLANES * g->span;
+    const uint reason = load_block(b, place, bytes, lane, step, g);
+    if (reason != AIRY_STATUS_GOOD) {
+        /* The lowest status word wins: the highest complement, so that 0 is good. */
+        if (lane == 0u)
+            atomic_max(stat + 5, ~(index << 3 | reason));
+        return;
+    }
+    add_extra(b, lane, range, extra, to, g);
+    struct tally t;
+    t.total = 0UL;
+    t.rank = t.seen = t.invalid = t.saturated = 0u;
+    t.carry.at = t.carry.low = t.carry.high = t.carry.old = 0u;
+    LANES_SYNC();
+    add_block(b, &t, lane, table, valid_words, to, g);
+    if (t.total != 0UL)
+        add_global((__global ulong *)stat, stat + 6, t.total);
+    atomic_max(stat + 2, t.rank);
+    if (t.seen != 0u)
+        atomic_or(stat + 7, 1u);
+    if (t.invalid != 0u)
+        atomic_add(stat + 3, t.invalid);
+    if (t.saturated != 0u)
+        atomic_add(stat + 4, t.saturated);
+}
+
+/*
+ * The blocks that are LEFT to sums; they have no quads then. Few as they are, they are dealt out so
+ * that the frames of a block, which are often LEFT together, go to different groups.
+ * Mapping: range_blocks groups of LANES items. Local memory: BLOCK_STORE + 32 bytes. Barriers: of a
+ *          block's lanes.
+ */
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void
+integrate_planes_rest(__global const uchar *bytes, __global const uint *table,
+                      __global const uint *valid_words, __global const uint *extra_start,
+                      __global const airy_fused_extra *extra, __global const float *norm,
+                      __global const float *dark, __global ulong *sums, __global uchar *quads,
+                      const airy_fused_geom g)
+{
+    __local uint4 store[BLOCK_STORE / 16];
+    __local uint step[STEP_WORDS];
+    const uint lane = get_local_id(0), group = (uint)get_group_id(0);
+    uint seen = 0u;
+    for (uint k = lane; k < AIRY_FUSED_LANES; k += LANES)
+        seen |= quads[k * g.range_blocks + group];
+    if ((lanes_or(seen, lane, step) & LEFT) == 0u)
+        return;
+    for (uint k = 0u; k < AIRY_FUSED_LANES; k++) {
+        const uint at = k * g.range_blocks + group, frame = at % AIRY_FUSED_LANES,
+                   index = g.first_block + at / AIRY_FUSED_LANES;
+        if (frame >= g.frames || quads[at] != LEFT)
+            continue;
+        const struct group to = group_of(sums, frame, norm, dark, &g);
+        struct block b = block_at(index, store, &g);
+        add_left(&b, place_of(bytes, frame, index, &g), index, bytes, table, valid_words,
+                 extra_range(&b, extra_start), extra, &to, lane, step, &g);
+        LANES_SYNC();
+        if (lane == 0u)
+            quads[at] = 0u;
+    }
 }
 
 /* Sums of 64 bits that cannot overflow: fused_geom.h. */
@@ -313,9 +425,10 @@ integrate_planes_sum(__global const uint *table, __global const uint *parts,
     const uint first = ((g.first_block + row) * PARTS + part) * AIRY_FUSED_PART;
     __global const uint4 *from = (__global const uint4 *)parts +
                                  (ulong)(first / AIRY_FUSED_PART) * (AIRY_PART_WORDS / 4u);
-    for (uint i = lane; i < AIRY_PART_WORDS / 4u; i += AIRY_FUSED_LANES)
+    const bool there = first < g.layout.frame_bytes / ELEM_SIZE; /* or all is behind the frame */
+    for (uint i = lane; there && i < AIRY_PART_WORDS / 4u; i += AIRY_FUSED_LANES)
         AIRY_FETCH16(store + i, from + i);
-    const uint kept = quads[row * AIRY_FUSED_LANES + frame];
+    const uint kept = there ? quads[row * AIRY_FUSED_LANES + frame] : 0u;
     const uint begin = SHARES == 1 ? 0u : lane / SEATS * SHARE_ROWS;
     __global const uint4 *mine = planes + (ulong)row * BLOCK_QUADS + 2u * frame;
     uint4 quad[KEPT_QUADS]; /* of the next word */

@@ -57,6 +57,7 @@
 
 #if defined(BLOCK_IS_LOCAL) && !defined(LANES_ARE_A_GROUP) && LANES == 32
 #define LANES_STAGE
+#define STAGE_BYTES (BLOCK_STORE - AIRY_STAGE_BEHIND) /* compressed bytes may take the last */
 #endif
 
 /* From this many bytes on, copies go by words. */
@@ -490,87 +491,187 @@ AIRY_INLINE void repeat_match(__local uchar *out, uint to, uint offset, uint cou
     move_masked(out, to, period, count, ~0u, lane);
 }
 
-/* True: the block stands there. False: it must be decoded the general way, from its bytes. */
-AIRY_INLINE bool decode_staged(__local uchar *out, uint size, __global const uchar *bytes, uint n,
-                               uint lane)
+/*
+ * A sequence of which both lengths are in the token, so that it makes at most 32 bytes: a byte a
+ * lane. Places count from the literals' end, in the bytes (low) and in the output (place). The
+ * match may begin in these literals, which are read where they come from: what is written ends
+ * before. Lanes that have no byte do not step aside: what they write behind is below
+ * AIRY_STAGE_DISTANCE and stands for nothing yet.
+ */
+AIRY_INLINE void move_short(__local uchar *out, uint place, __local const uchar *low, uint literals,
+                            uint offset, uint match, uint lane)
+{
+    int i = (int)(lane - literals);
+    if (offset < match && i >= 0)
+        i = (int)small_mod((uint)i, offset);
+    if (lane >= literals)
+        i -= (int)offset;
+    __local const uchar *src = i + (int)literals < 0 ? out + place : low;
+    out[place - literals + lane] = src[i];
+}
+
+/* Any sequence. from: place of its literals in out. */
+AIRY_INLINE void move_long(__local uchar *out, uint place, uint from, uint literals, uint offset,
+                           uint match, uint lane)
+{
+    if (literals != 0u) {
+        move_words(out, place - literals, from, literals, lane);
+        LANES_SYNC();
+    }
+    if (offset >= match && place - offset >= 3u)
+        move_words(out, place, place - offset, match, lane);
+    else if (offset >= match)
+        move_masked(out, place, offset, match, ~0u, lane);
+    else if ((offset & (offset - 1u)) == 0u && match <= 512u)
+        move_masked(out, place, offset, match, offset - 1u, lane);
+    else
+        repeat_match(out, place, offset, match, lane);
+}
+
+/* The n bytes at `bytes` to the end of the first `room` of out. Returns their place. */
+AIRY_INLINE uint stage_bytes(__local uchar *out, uint room, __global const uchar *bytes, uint n,
+                             uint lane)
 {
     const uint skew = (uint)(ulong)bytes & 15u, quads = (skew + n + 15u) >> 4;
-    const uint room = BLOCK_STORE / 16u - 1u;
-    /* No sound block is longer, and up to 15 bytes are lost to alignment. */
-    if (n > room * 16u - 15u - AIRY_STAGE_DISTANCE)
-        return false;
+    const uint first = room / 16u - quads;
     __global const uint4 *src = (__global const uint4 *)(bytes - skew);
-    __local uint4 *stage = (__local uint4 *)out + (room - quads);
+    __local uint4 *stage = (__local uint4 *)out + first;
     ROLLED
     for (uint i = lane; i < quads; i += 32u)
         AIRY_FETCH16(stage + i, src + i);
     AIRY_FETCHED();
     LANES_SYNC();
-    /* Places of compressed bytes count from `in`, so that no output may end above them. */
+    return first * 16u + skew;
+}
+
+/*
+ * The sequence at which a walk over a block's ended: none of those before it. Places of compressed
+ * bytes count from AIRY_STAGE_DISTANCE on, so that no output may end above them.
+ */
+struct sequence {
+    uint from, literals, to; /* its literals' place, their number, where they go */
+    uint offset, match;
+    uint at, stop; /* what is behind it, and behind the last */
+};
+
+/* The bytes end, as behind the last literals, or the sequence is not a sound block's. */
+AIRY_INLINE bool is_end(const struct sequence *s, uint place, uint next)
+{
+    return (s->at >= s->stop) | (s->offset - 1u >= place) | (next > s->at);
+}
+
+/* n: as many as there is room for. */
+AIRY_INLINE struct sequence walk_staged(__local uchar *out, uint room, __global const uchar *bytes,
+                                        uint n, uint lane)
+{
     __local const uchar *in = out + AIRY_STAGE_DISTANCE;
-    uint at = (room - quads) * 16u + skew - AIRY_STAGE_DISTANCE, to = 0u, from, literals;
-    const uint stop = at + n;
-    uint token = in[at];
+    struct sequence s;
+    s.at = stage_bytes(out, room, bytes, n, lane) - AIRY_STAGE_DISTANCE;
+    s.stop = s.at + n;
+    s.to = 0u;
+    uint token = in[s.at], next;
     ROLLED
     for (;;) {
-        /* Here at < stop, and there are 16 bytes behind stop: as much as the first way takes. */
-        uint match = token & 15u;
-        __local const uchar *low; /* the offset's first byte, behind the literals */
-        literals = token >> 4;
-        from = at + 1u;
-        if ((literals < 14u) & (match != 15u)) {
-            low = in + (from + literals);
-            at = from + literals + 2u;
+        /* Here at < stop, and AIRY_STAGE_BEHIND is as much as the first way reads behind stop. */
+        s.match = (token & 15u) + 4u;
+        s.literals = token >> 4;
+        s.from = s.at + 1u;
+        if ((s.literals < 14u) & (s.match != 19u)) {
+            __local const uchar *low = in + (s.from + s.literals);
+            const uint place = s.to + s.literals;
+            s.offset = low[0] | (uint)low[1] << 8;
+            s.at = s.from + s.literals + 2u;
             token = low[2];
+            next = place + s.match;
+            if (is_end(&s, place, next))
+                break;
+            move_short(out, place, low, s.literals, s.offset, s.match, lane);
         } else {
-            if (literals == 15u)
-                literals += staged_length(in, &from, stop, lane);
+            if (s.literals == 15u)
+                s.literals += staged_length(in, &s.from, s.stop, lane);
             /* Where literals leave the bytes, anything will do. */
-            low = in + min(from + literals, stop);
-            at = from + literals + 2u;
-            if ((match == 15u) & (at < stop))
-                match += staged_length(in, &at, stop, lane);
-            token = in[min(at, stop)];
+            __local const uchar *low = in + min(s.from + s.literals, s.stop);
+            const uint place = s.to + s.literals;
+            s.offset = low[0] | (uint)low[1] << 8;
+            s.at = s.from + s.literals + 2u;
+            if ((s.match == 19u) & (s.at < s.stop))
+                s.match += staged_length(in, &s.at, s.stop, lane);
+            next = place + s.match;
+            if (is_end(&s, place, next))
+                break;
+            token = in[s.at];
+            move_long(out, place, s.from + AIRY_STAGE_DISTANCE, s.literals, s.offset, s.match,
+                      lane);
         }
-        const uint offset = low[0] | (uint)low[1] << 8;
-        match += 4u;
-        const uint place = to + literals, next = place + match, total = literals + match;
-        if ((at >= stop) | (offset - 1u >= place) | (next > at))
-            break;
-        if (total <= 32u) {
-            /*
-             * Counted from the literals' end, in the bytes and in the output. The match may begin
-             * in these literals, which are read where they come from: what is written ends before.
-             */
-            int i = (int)(lane - literals);
-            if (offset < match && i >= 0)
-                i = (int)small_mod((uint)i, offset);
-            if (lane >= literals)
-                i -= (int)offset;
-            __local const uchar *src = i + (int)literals < 0 ? out + place : low;
-            if (lane < total)
-                out[to + lane] = src[i];
-        } else {
-            if (literals != 0u) {
-                move_words(out, to, from + AIRY_STAGE_DISTANCE, literals, lane);
-                LANES_SYNC();
-            }
-            if (offset >= match && place - offset >= 3u)
-                move_words(out, place, place - offset, match, lane);
-            else if (offset >= match)
-                move_masked(out, place, offset, match, ~0u, lane);
-            else if ((offset & (offset - 1u)) == 0u && match <= 512u)
-                move_masked(out, place, offset, match, offset - 1u, lane);
-            else
-                repeat_match(out, place, offset, match, lane);
-        }
-        to = next;
+        s.to = next;
         LANES_SYNC();
     }
-    /* The last sequence has literals only, and ends both. Anything else is for the general way. */
-    if (from + literals != stop || to + literals != size)
+    return s;
+}
+
+/* The largest n for a room. No sound block has more, and up to 15 bytes are lost to alignment. */
+AIRY_INLINE uint most_staged(uint room)
+{
+    return room - 15u - AIRY_STAGE_DISTANCE;
+}
+
+/* True: the block stands there. False: it must be decoded the general way, from its bytes. */
+AIRY_INLINE bool decode_staged(__local uchar *out, uint size, __global const uchar *bytes, uint n,
+                               uint lane)
+{
+    if (n > most_staged(STAGE_BYTES))
         return false;
-    move_words(out, to, from + AIRY_STAGE_DISTANCE, literals, lane);
+    const struct sequence s = walk_staged(out, STAGE_BYTES, bytes, n, lane);
+    /* The last sequence has literals only, and ends both. Anything else is for the general way. */
+    if (s.from + s.literals != s.stop || s.to + s.literals != size)
+        return false;
+    move_words(out, s.to, s.from + AIRY_STAGE_DISTANCE, s.literals, lane);
+    LANES_SYNC();
+    return true;
+}
+
+/*
+ * A block of rows that are alike from one on, as bit planes above the largest count are: a last match
+ * repeats up to a row, and 5 or more literals follow. The first `low` bytes of out, which has room
+ * for AIRY_STAGE_MARGIN more, become those of the block; the last row of these tells of all behind:
+ * it has any bit that one of them has. False: the block is another.
+ */
+AIRY_INLINE bool decode_low(__local uchar *out, uint low, uint row, uint size,
+                            __global const uchar *bytes, uint n, uint lane, __local uint *step)
+{
+    const uint room = (low + AIRY_STAGE_MARGIN - AIRY_STAGE_BEHIND) & ~15u;
+    if (n > most_staged(room))
+        return false;
+    const struct sequence s = walk_staged(out, room, bytes, n, lane);
+    const uint place = s.to + s.literals;
+    /* What is moved below stays below s.at. */
+    if ((s.at >= s.stop) | (s.offset - 1u >= place) | (place > low - row) |
+        (s.at + AIRY_STAGE_DISTANCE < low + 4u))
+        return false;
+    __local const uchar *in = out + AIRY_STAGE_DISTANCE;
+    uint from = s.at + 1u, rest = in[s.at] >> 4;
+    if (rest == 15u)
+        rest += staged_length(in, &from, s.stop, lane);
+    if ((from + rest != s.stop) | (place + s.match + rest != size) | (rest > row))
+        return false;
+    if (s.literals != 0u) {
+        move_words(out, s.to, s.from + AIRY_STAGE_DISTANCE, s.literals, lane);
+        LANES_SYNC();
+    }
+    uint seen = 0u;
+    ROLLED
+    for (uint i = lane; i < s.offset; i += 32u)
+        seen |= out[place - s.offset + i];
+    if (!lanes_any(seen != 0u, lane, step))
+        fill_bytes(out, place, low - place, 0u, lane);
+    else if (row % s.offset == 0u)
+        move_long(out, place, 0u, 0u, s.offset, low - place, lane);
+    else
+        return false;
+    LANES_SYNC();
+    ROLLED
+    for (uint i = lane; i < rest; i += 32u)
+        out[low - rest + i] |= in[from + i];
     LANES_SYNC();
     return true;
 }
