@@ -631,10 +631,10 @@ AIRY_INLINE bool decode_staged(__local uchar *out, uint size, __global const uch
 }
 
 /*
- * A block of rows that are alike from one on, as bit planes above the largest count are: a last match
- * repeats up to a row, and 5 or more literals follow. The first `low` bytes of out, which has room
- * for AIRY_STAGE_MARGIN more, become those of the block; the last row of these tells of all behind:
- * it has any bit that one of them has. False: the block is another.
+ * A block of rows that are alike from one on, or a few of which take turns, as bit planes above the
+ * largest count are: a last match repeats them, and 5 or more literals follow. The first `low` bytes
+ * of out, which has room for AIRY_STAGE_MARGIN more, become those of the block; the last row of these
+ * tells of all behind: it has any bit that one of them has. False: the block is another.
  */
 AIRY_INLINE bool decode_low(__local uchar *out, uint low, uint row, uint size,
                             __global const uchar *bytes, uint n, uint lane, __local uint *step)
@@ -662,12 +662,20 @@ AIRY_INLINE bool decode_low(__local uchar *out, uint low, uint row, uint size,
     ROLLED
     for (uint i = lane; i < s.offset; i += 32u)
         seen |= out[place - s.offset + i];
-    if (!lanes_any(seen != 0u, lane, step))
+    /* Rows that take turns: each comes before and behind the last of `low`. */
+    const bool turns = s.offset % row == 0u, fit = s.offset + max(place, row + 1u) <= low;
+    if (!lanes_any(seen != 0u, lane, step)) {
         fill_bytes(out, place, low - place, 0u, lane);
-    else if (row % s.offset == 0u)
+    } else if (turns ? fit : row % s.offset == 0u) {
         move_long(out, place, 0u, 0u, s.offset, low - place, lane);
-    else
+        LANES_SYNC();
+        ROLLED
+        for (uint before = row; before < s.offset && turns; before += row)
+            for (uint i = lane; i < row; i += 32u)
+                out[low - row + i] |= out[low - row + i - before];
+    } else {
         return false;
+    }
     LANES_SYNC();
     ROLLED
     for (uint i = lane; i < rest; i += 32u)
